@@ -11,62 +11,7 @@ import (
 	"blobio/recovery"
 	"blobio/scr"
 	"blobio/versioned"
-	"blobio/versioned/levels"
 )
-
-// failure is what the injector does, once.
-type failure struct {
-	Mode   string // "", "data", "point", "temporary", "permanent", "metadata", "abort"
-	Coarse int64
-	Step   recovery.Step
-	Rank   int
-}
-
-type settings struct {
-	sub     recovery.Subcycling
-	cadence recovery.Cadence
-	steps   int64 // coarse steps
-	side    int32 // cells of a box and dimension, 0: as usual
-	regrid  int64 // coarse steps between regrids
-	fail    failure
-	store   *versioned.Store
-	deep    *levels.Store // where snapshots go, nil: nowhere else
-	copies  bool          // no versions: each save is a copy of the same numbers, to measure what more than that a version costs
-}
-
-func (o *settings) boxSide() int32 {
-	if o.side == 0 {
-		return usual
-	}
-	return o.side
-}
-
-// op is one piece of a coarse step: a step of a level, or, with average, the values of the next
-// finer level brought down to it.
-type op struct {
-	recovery.Step
-	average bool
-}
-
-// times of what a run did, on this rank.
-type times struct {
-	save, step, lost, reconfig time.Duration
-	steps, saves               [maxLevels]span // by level
-}
-
-const maxLevels = 6
-
-type span []float64 // seconds
-
-func (s *span) add(d time.Duration) { *s = append(*s, d.Seconds()) }
-
-func (s span) median() float64 {
-	if len(s) == 0 {
-		return 0
-	}
-	v := slices.Sorted(slices.Values(s))
-	return v[len(v)/2]
-}
 
 type solver struct {
 	settings
@@ -102,22 +47,6 @@ type solver struct {
 type stamp struct {
 	coarse int64
 	step   recovery.Step
-}
-
-func program(s recovery.Subcycling) []op {
-	var out []op
-	var walk func(at recovery.Step)
-	walk = func(at recovery.Step) {
-		out = append(out, op{Step: at})
-		if at.Level+1 < s.Levels {
-			for k := range s.Ratio {
-				walk(recovery.Step{Level: at.Level + 1, Index: at.Index*s.Ratio + k})
-			}
-			out = append(out, op{Step: at, average: true})
-		}
-	}
-	walk(recovery.Step{})
-	return out
 }
 
 // newSolver starts at time 0, or where the last snapshot of the store is.

@@ -78,6 +78,28 @@ func (s standardOutput) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// Each looks at each path and prints what it found there, with an empty line between; show is nil where JSON follows at the end.
+func (e *Env) Each(cmd *cobra.Command, paths []string, look func(path string) (show func() error, err error)) error {
+	printed := false
+	for _, path := range paths {
+		show, err := look(path)
+		if err != nil {
+			if err := e.PathFailed(cmd.Context(), cmd, len(paths), err); err != nil {
+				return err
+			}
+		} else if show != nil {
+			if printed {
+				fmt.Fprintln(e.Out)
+			}
+			printed = true
+			if err := show(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // PathFailed reports an error about one of several paths, so that the others are
 // still looked at. An interrupt ends the whole.
 func (e *Env) PathFailed(ctx context.Context, cmd *cobra.Command, paths int, err error) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -163,6 +164,33 @@ func ChoiceFlag(cmd *cobra.Command, p *string, name, def, usage string, words ..
 	}
 	cmd.Flags().Var(choice{p, words}, name, usage)
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// WorkersFlag adds --workers; usage says of what there are so many at once.
+func WorkersFlag(cmd *cobra.Command, p *int, usage string) {
+	cmd.Flags().Var(workers{p}, "workers", usage)
+}
+
+// workers is a flag of a number that is not negative; 0 leaves the choice to the library.
+type workers struct{ p *int }
+
+func (v workers) String() string {
+	if v.p == nil {
+		return "0"
+	}
+	return strconv.Itoa(*v.p)
+}
+func (v workers) Type() string { return "int" }
+func (v workers) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return err
+	}
+	if n < 0 {
+		return errors.New("want a positive number")
+	}
+	*v.p = n
+	return nil
 }
 
 // Plural writes a count and its noun.

@@ -8,14 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"math/bits"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"blobio/comm"
 	"blobio/internal/crccat"
@@ -285,79 +280,6 @@ func TestDefect12Large(t *testing.T) {
 	}
 }
 
-// TestDefect13EveryMatrix: Reed-Solomon decodes from every choice of elements that are left, in any order.
-func TestDefect13EveryMatrix(t *testing.T) {
-	for _, nk := range [][2]int{{3, 1}, {4, 2}, {5, 3}, {6, 3}, {7, 5}} {
-		n, k := nk[0], nk[1]
-		l := newLayout(RS, k, make([][]int64, n))
-		full, err := rsMatrix(n, k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for c := range n {
-			es := l.elems(c)
-			d := l.dataPerStripe()
-			val := make([]byte, n) // one byte of each element
-			for x, e := range es {
-				if !e.parity {
-					val[x] = byte(37*x + 11*c + 1)
-					continue
-				}
-				for y, f := range es[:d] {
-					val[x] ^= gfMul(full[e.col][f.col], val[y])
-				}
-			}
-			for mask := range 1 << n {
-				if bits.OnesCount(uint(mask)) != d {
-					continue
-				}
-				var in, out []elem
-				var have [][]byte
-				var want []byte
-				for x, e := range es {
-					if mask>>x&1 != 0 {
-						in, have = append(in, e), append(have, []byte{val[x]})
-					} else {
-						out, want = append(out, e), append(want, val[x])
-					}
-				}
-				slices.Reverse(in)
-				slices.Reverse(have)
-				coder, err := newRSCoder(l, c, in, out)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := make([][]byte, len(out))
-				for i := range got {
-					got[i] = make([]byte, 1)
-				}
-				if err := coder.code(got, have); err != nil {
-					t.Fatal(err)
-				}
-				for i := range got {
-					if got[i][0] != want[i] {
-						t.Fatalf("n %d, k %d, stripe %d, mask %b: element %d is %d, want %d", n, k, c, mask, i, got[i][0], want[i])
-					}
-				}
-			}
-		}
-	}
-}
-
-// gfMul multiplies in GF(2^8) with polynomial 0x11D, bit by bit.
-func gfMul(a, b byte) byte {
-	p, x := 0, int(a)
-	for ; b > 0; b >>= 1 {
-		if b&1 != 0 {
-			p ^= x
-		}
-		if x <<= 1; x > 255 {
-			x ^= 0x11D
-		}
-	}
-	return byte(p)
-}
-
 // TestOutput: what fails while a file is synced in the background is an error later.
 func TestOutput(t *testing.T) {
 	for _, fail := range []bool{false, true} {
@@ -448,53 +370,6 @@ func TestChangedWhileEncoding(t *testing.T) {
 	}
 }
 
-// TestMetadata: mode and times of a rebuilt file, on the file system of the operating system.
-func TestMetadata(t *testing.T) {
-	dir := t.TempDir()
-	at := time.Unix(1_700_000_000, 123_456_000)
-	name := func(r int) string { return filepath.Join(dir, fmt.Sprint(r), "sub", "data") }
-	err := run(t, "isolated", 3, func(ctx context.Context, c comm.Comm) error {
-		r := c.Rank()
-		if err := os.MkdirAll(filepath.Dir(name(r)), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(name(r), make([]byte, 1000*r), 0o600); err != nil {
-			return err
-		}
-		if err := errors.Join(os.Chmod(name(r), 0o440), os.Chtimes(name(r), at, at)); err != nil {
-			return err
-		}
-		s, err := New(ctx, c, Options{Scheme: XOR, Root: filepath.Join(dir, fmt.Sprint(r))})
-		if err != nil {
-			return err
-		}
-		prefix := filepath.Join(dir, fmt.Sprint(r), "rs.")
-		if err := s.Encode(ctx, vfs.OS, []string{"sub/data"}, prefix); err != nil {
-			return err
-		}
-		if r == 2 {
-			if err := os.RemoveAll(filepath.Join(dir, "2")); err != nil {
-				return err
-			}
-		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
-		_, err = Recover(ctx, c, vfs.OS, prefix, &RecoverOptions{Root: filepath.Join(dir, fmt.Sprint(r))})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := os.Stat(name(2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if st.Size() != 2000 || !st.ModTime().Equal(at) || st.Mode().Perm() != 0o440 {
-		t.Errorf("%v %v, %d bytes", st.Mode(), st.ModTime(), st.Size())
-	}
-}
-
 // TestRealCache: caches of the real SCR 3.1, of which a node is lost and rebuilt.
 func TestRealCache(t *testing.T) {
 	for _, k := range []struct {
@@ -578,51 +453,4 @@ func datasetTree() *kvtree.Tree {
 	t := kvtree.New()
 	put(t, 7, "ID")
 	return t
-}
-
-// FuzzHeader: no header makes the reader panic, and what it accepts can be laid out.
-func FuzzHeader(f *testing.F) {
-	for _, o := range schemes {
-		cl := newCluster(f, o, uneven[:6])
-		if err := cl.encode("shared", cl.own); err != nil {
-			f.Fatal(err)
-		}
-		all, err := list(cl.fs, "n1/rs.")
-		if err != nil {
-			f.Fatal(err)
-		}
-		b, _, err := readRecord(cl.fs, all[0].name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(all[0].name[len("n1/rs."):], b[:len(b)-4])
-		sums, _ := vfs.ReadFile(cl.fs, all[0].sumName("n1/rs."), 1<<20)
-		f.Add("", sums)
-	}
-	f.Fuzz(func(_ *testing.T, name string, b []byte) {
-		if len(b) >= 28 { // without its checksum, or nothing would get past it
-			b = append([]byte(nil), b...)
-			b[8], b[9], b[10], b[11], b[12], b[13] = 0, 0, 0, 0, 0, 0
-			b[14], b[15] = byte(len(b)>>8), byte(len(b))
-			b[19] &^= 1
-		}
-		_, _ = parseSums("", b)
-		p, ok := parseName(name)
-		if !ok {
-			return
-		}
-		h, err := parseHeader(name, p, b)
-		if err != nil {
-			return
-		}
-		ev := make([]*evidence, h.n)
-		for m := range ev {
-			ev[m] = &evidence{}
-		}
-		ev[h.rank] = &evidence{name, b, b}
-		r, err := newRepair(h.position, make([]int, h.n), ev)
-		if err == nil {
-			_, _ = r.plan()
-		}
-	})
 }

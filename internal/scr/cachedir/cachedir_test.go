@@ -3,78 +3,18 @@ package cachedir
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"math/rand"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"blobio/internal/crashtest"
 	"blobio/internal/scr/record"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func write(t testing.TB, fsys vfs.FS, name, data string) {
-	t.Helper()
-	must(t, fsys.MkdirAll(path.Dir(name)))
-	must(t, vfs.WriteFile(fsys, name, []byte(data)))
-}
-
-// load copies a folder of the disk into a file system.
-func load(t testing.TB, fsys vfs.FS, from, to string) {
-	t.Helper()
-	must(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, name)
-		write(t, fsys, path.Join(to, filepath.ToSlash(rel)), string(data))
-		return err
-	}))
-}
-
-const (
-	control = "/nodelocal/user1/scr.1145655"
-	catalog = control + "/" + CatalogName
-)
-
-// node returns a real node of the vectors, as it sees itself.
-func node(t testing.TB, vector string, n int) (*vfs.Mem, vfs.FS) {
-	m := vfs.NewMem()
-	load(t, m, testfiles.Dir(t, "scr", vector, "nodes", fmt.Sprintf("node%d", n)), "/n")
-	return m, vfs.NewBind(m, []vfs.Bind{{At: "/nodelocal", To: "/n"}})
-}
-
-func sameTree(t *testing.T, fsys vfs.FS, a, b string) {
-	t.Helper()
-	x, err := kvtree.ReadFile(fsys, a, nil)
-	must(t, err)
-	y, err := kvtree.ReadFile(fsys, b, nil)
-	must(t, err)
-	if !x.Equal(y) {
-		t.Errorf("%s and %s differ", a, b)
-	}
-	if fmt.Sprint(x.At("FILE").Keys()) != fmt.Sprint(y.At("FILE").Keys()) {
-		t.Errorf("%s and %s have another order", a, b)
-	}
-}
 
 func TestVectors(t *testing.T) {
 	for _, vector := range []string{"xor_1_after_crash", "xor_2_restarted_finalized", "partner_1_after_crash"} {
@@ -168,27 +108,6 @@ func datasetVector(t *testing.T, fsys vfs.FS, e Cached) {
 	}
 }
 
-func meta(size int64) record.Meta {
-	return record.Meta{Orig: "o", Path: "/p", Name: "o", Size: size, Ranks: 4, Complete: true}
-}
-
-// cached makes a dataset with two files of rank 3, one in a folder below, and returns its folder.
-func cached(t testing.TB, fsys vfs.FS) string {
-	dir := "/c/scr.dataset.7"
-	m := NewFilemap()
-	write(t, fsys, dir+"/a", "aaaa")
-	write(t, fsys, dir+"/3/b", "bb")
-	m.Put(MapFile{dir + "/a", meta(4)})
-	m.Put(MapFile{dir + "/3/b", meta(2)})
-	must(t, fsys.MkdirAll(MetaDir(dir)))
-	must(t, m.Write(fsys, FilemapName(dir, 3)))
-	must(t, WriteState(fsys, dir, DataGroup, StateEncoded))
-	for _, n := range []string{"reddesc.er.3.redset", "reddesc.er.3.xor.grp_1_of_1.mem_1_of_4.redset", "reddescmap.er.3.redsum", "reddesc.er.11.redset"} {
-		write(t, fsys, MetaDir(dir)+"/"+n, n)
-	}
-	return dir
-}
-
 func TestSurvey(t *testing.T) {
 	m := vfs.NewMem()
 	dir := cached(t, m)
@@ -264,90 +183,6 @@ func TestRebuild(t *testing.T) {
 	}
 	if want := []string{"/c/scr.dataset.2", "/c/scr.dataset.3", "/c/scr.dataset.4"}; !slices.Equal(unknown, want) {
 		t.Errorf("unknown: %v", unknown)
-	}
-}
-
-func TestRefused(t *testing.T) {
-	tree := func(keys ...string) *kvtree.Tree {
-		t := kvtree.New()
-		t.SetAt(nil, keys...)
-		return t
-	}
-	for _, x := range []*kvtree.Tree{
-		tree("DSET", "x"), tree("DSET", "0"), tree("DSET", "01"), tree("DSET", "-1"), tree("DSET", "1"), tree("DSET", "1", "PATH", ""),
-		tree("DSET", "1", "BYPASS", "2"), tree("DSET", "99999999999", "PATH", "/a"),
-	} {
-		if _, err := ParseCatalog(x, "f"); !isDamage(err) {
-			t.Errorf("catalogue %v: %v", x.At("DSET").Keys(), err)
-		}
-	}
-	for _, id := range []string{"1", "3"} {
-		other := tree("DSET", "2", "PATH", "/a")
-		other.SetAt(nil, "DSET", "2", "DSETDESC", "ID", id)
-		if _, err := ParseCatalog(other, "f"); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("the record of dataset %s for 2: %v", id, err)
-		}
-	}
-	for _, x := range []*kvtree.Tree{tree("FILE", ""), tree("FILE", "/a", "META", "SIZE", "-1"), tree("FILE", "/a", "META", "COMPLETE", "x")} {
-		if _, err := ParseFilemap(x, "f"); !isDamage(err) {
-			t.Errorf("map: %v", err)
-		}
-	}
-	m := vfs.NewMem()
-	must(t, m.MkdirAll("/d/.scr"))
-	for _, x := range []*kvtree.Tree{tree("STATE", "3"), tree(), tree("STATE", "x"), tree("RANK", "x"), tree("RANK", "1", "FILE", "/a"), tree("RANK", "1", "FILES", "x"), tree("RANK", "1", "FILES", "1")} {
-		must(t, kvtree.WriteFile(m, "/d/.scr/gshuffile", x))
-		must(t, kvtree.WriteFile(m, "/d/.scr/ger", x))
-		_, err := ReadShuffile(m, "/d", "g")
-		_, err2 := ReadState(m, "/d", "g")
-		if !isDamage(err2) || x.Has("RANK") && !isDamage(err) {
-			t.Errorf("%v: %v, %v", x.Keys(), err, err2)
-		}
-	}
-	if err := WriteState(m, "/d", "g", 3); !errors.Is(err, ErrUsage) {
-		t.Errorf("state 3: %v", err)
-	}
-	for _, dir := range []string{"/", "", "/d", "/d/scr.dataset.", "/d/scr.dataset.0", "/d/scr.dataset.1x", "/scr.dataset.1/.."} {
-		if err := Delete(m, dir); !errors.Is(err, ErrUsage) {
-			t.Errorf("Delete(%q): %v", dir, err)
-		}
-	}
-}
-
-// Delete again after a crash at every operation: at last nothing is left, and never metadata without telling that
-// files may be gone, that is files without their map.
-func TestDeleteCrash(t *testing.T) {
-	start := vfs.NewMem()
-	dir := cached(t, start)
-	write(t, start, "/elsewhere", "stays")
-	for _, d := range []string{"/", "/c", dir, dir + "/3", dir + "/.scr"} {
-		must(t, start.SyncDir(d))
-	}
-	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error { return Delete(fsys, dir) })}
-	for f := range sc.Faults(t, crashtest.Dies(errors.New("dead"))) {
-		n, m := f.N, f.Mem[0]
-		for seed := range int64(4) {
-			after := m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed + n))})
-			if _, e := after.Stat(FilemapName(dir, 3)); e != nil {
-				if _, e := after.Stat(dir + "/a"); e == nil {
-					t.Fatalf("crash at %d: a file without its map", n)
-				}
-			}
-			must(t, Delete(after, dir))
-			if _, e := after.Stat(dir); !errors.Is(e, fs.ErrNotExist) {
-				t.Fatalf("crash at %d: still there: %v", n, e)
-			}
-			if _, e := after.Stat("/elsewhere"); e != nil {
-				t.Fatal(e)
-			}
-		}
-		if f.Of < 10 {
-			t.Fatalf("only %d operations", f.Of)
-		}
-	}
-	must(t, Delete(start, dir))
-	if _, e := start.CrashClone(vfs.CrashOptions{}).Stat(dir); !errors.Is(e, fs.ErrNotExist) {
-		t.Fatalf("not durable: %v", e)
 	}
 }
 
@@ -463,49 +298,4 @@ func TestRankOf(t *testing.T) {
 			t.Errorf("RankOf(%q) = %d, %v", name, got, ok)
 		}
 	}
-}
-
-// FuzzSurvey reads arbitrary trees as each of the files.
-func FuzzSurvey(f *testing.F) {
-	seed := func(keys ...string) {
-		t := kvtree.New()
-		t.SetAt(nil, keys...)
-		b, err := t.Pack()
-		must(f, err)
-		f.Add(b)
-	}
-	seed("DSET", "1", "PATH", "/c/scr.dataset.1")
-	seed("RANK", "1", "DSET", "1", "FILE", "/a", "META", "SIZE", "3")
-	seed("FILE", "/a", "META", "SIZE", "3")
-	seed("VERSION", "1")
-	f.Fuzz(func(t *testing.T, b []byte) {
-		tree, err := kvtree.Unpack(b, nil)
-		if err != nil {
-			return
-		}
-		m := vfs.NewMem()
-		dir := "/c/scr.dataset.1"
-		must(t, m.MkdirAll(MetaDir(dir)))
-		for _, n := range []string{"/cat", FilemapName(dir, 0), PackedName(dir), GroupFile(dir, MapGroup, "er"), GroupFile(dir, MapGroup, "shuffile")} {
-			must(t, kvtree.WriteFile(m, n, tree))
-		}
-		all, err := Survey(m, "/cat", "/c")
-		if err != nil && !isDamage(err) && !strings.Contains(err.Error(), "invalid") && !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("%v", err)
-		}
-		for _, h := range all {
-			for _, r := range h.Ranks {
-				if r.Whole() && len(r.Files) != r.Map.Len() {
-					t.Fatalf("%+v", r)
-				}
-			}
-		}
-		_, err = ReadState(m, dir, MapGroup)
-		_, err2 := ReadShuffile(m, dir, MapGroup)
-		for _, e := range []error{err, err2} {
-			if e != nil && !isDamage(e) {
-				t.Fatal(e)
-			}
-		}
-	})
 }

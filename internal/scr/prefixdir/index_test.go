@@ -1,11 +1,9 @@
 package prefixdir
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +11,6 @@ import (
 
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-
-	"pgregory.net/rapid"
 )
 
 var day = time.Date(2026, 11, 21, 1, 46, 22, 0, time.UTC)
@@ -217,63 +213,6 @@ func TestIndexDamaged(t *testing.T) {
 	}
 }
 
-// flush writes a dataset in the order that doc.go gives.
-func flush(ctx context.Context, d *Dir, ds Dataset) error {
-	if err := d.UpdateIndex(ctx, func(x *Index) error { return x.Add(ds, false) }); err != nil {
-		return err
-	}
-	if err := d.FS.MkdirAll("p/" + ds.Name); err != nil {
-		return err
-	}
-	file := ds.Name + "/rank_0"
-	if err := vfs.WriteFile(d.FS, "p/"+file, []byte("0123456789")); err != nil {
-		return err
-	}
-	for _, dir := range []string{"p/" + ds.Name, "p"} {
-		if err := d.FS.SyncDir(dir); err != nil {
-			return err
-		}
-	}
-	err := d.WriteMap(ds.ID, 2, func(rank int) ([]File, error) {
-		if rank == 1 {
-			return nil, nil
-		}
-		return []File{{Path: file, HasSize: true, Size: 10, HasCRC: true, CRC: 0xa684c7c6}}, nil
-	})
-	if err != nil {
-		return err
-	}
-	if err := d.WriteSummary(ds, true); err != nil {
-		return err
-	}
-	return d.UpdateIndex(ctx, func(x *Index) error {
-		return errors.Join(x.Add(ds, true), x.MarkFlushed(ds.Name, day), x.SetCurrent(ds.Name))
-	})
-}
-
-// whole says whether a dataset can be fetched.
-func whole(d *Dir, e Entry) error {
-	p, err := d.Locate(e)
-	if err != nil {
-		return err
-	}
-	s, err := d.ReadSummary(p)
-	if err != nil {
-		return err
-	}
-	m, err := d.ReadMap(p)
-	if err != nil {
-		return err
-	}
-	for _, path := range m.Paths() {
-		b, err := vfs.ReadFile(d.FS, "p/"+path, 100)
-		if err != nil || string(b) != "0123456789" {
-			return fmt.Errorf("%s: %q, %v", path, b, err)
-		}
-	}
-	return m.Check(s.Dataset)
-}
-
 func TestDropAndDelete(t *testing.T) {
 	ctx := t.Context()
 	d := memDir()
@@ -340,186 +279,4 @@ func TestLost(t *testing.T) {
 	if err := x.Adopt(found[3]); !errors.Is(err, ErrUsage) {
 		t.Errorf("adopted: %v", err)
 	}
-}
-
-// TestPlaceA: a dataset folder of the first generation, with the map under a key of its own and a path for its part.
-func TestPlaceA(t *testing.T) {
-	d := memDir()
-	must(t, d.FS.MkdirAll("p/scr.dataset.18/.scr"))
-	s := kvtree.New()
-	s.SetInt("VERSION", 6)
-	s.SetInt("COMPLETE", 1)
-	ds := kvtree.New()
-	for k, v := range map[string]string{"ID": "18", "NAME": "scr.dataset.18", "CKPT": "18", "FILES": "2", "SIZE": "21", "COMPLETE": "1"} {
-		ds.SetStr(k, v)
-	}
-	s.Set("DSET", ds)
-	root := kvtree.New()
-	root.SetInt("LEVEL", 1)
-	root.SetInt("RANKS", 2)
-	ref := root.SetKVInt("RANK", 0)
-	ref.SetStr("FILE", ".scr/rank2file.0.0.scr")
-	ref.SetInt("OFFSET", 0)
-	leaf := kvtree.New()
-	in := leaf.Touch("RANK2FILE")
-	in.SetInt("LEVEL", 0)
-	in.SetInt("RANKS", 2)
-	for r := range 2 {
-		f := in.SetKVInt("RANK", r).SetKV("FILE", fmt.Sprintf("rank_%d.ckpt", r))
-		f.SetInt("SIZE", 10+r)
-		f.SetStr("CRC", "0x28eeb9e")
-		x := in.GetKVInt("RANK", r).SetKV("FILE", fmt.Sprintf("%d_of_2_in_0.xor", r+1))
-		x.SetInt("NOFETCH", 1)
-	}
-	for name, tree := range map[string]*kvtree.Tree{"summary.scr": s, "rank2file.scr": root, "rank2file.0.0.scr": leaf} {
-		must(t, kvtree.WriteFile(d.FS, "p/scr.dataset.18/.scr/"+name, tree))
-	}
-	x, _, err := d.Rebuild()
-	must(t, err)
-	e, ok := x.Newest(0)
-	if !ok || e.ID != 18 || e.Dataset.Size != 21 {
-		t.Fatalf("%+v", e)
-	}
-	p, err := d.Locate(e)
-	must(t, err)
-	m, err := d.ReadMap(p)
-	must(t, err)
-	must(t, m.Check(e.Dataset))
-	if p.From != GenA || p.Data != "p/scr.dataset.18" || len(m.Paths()) != 4 || m.Files[1][0].Path == "" {
-		t.Errorf("%+v %v", p, m.Paths())
-	}
-}
-
-// TestSummary5: the older summary, which holds the map.
-func TestSummary5(t *testing.T) {
-	d := memDir()
-	must(t, d.FS.MkdirAll("p/ckpt5/.scr"))
-	s := kvtree.New()
-	s.SetInt("VERSION", 5)
-	s.SetInt("COMPLETE", 1)
-	s.SetInt("CKPT", 5)
-	s.SetInt("RANKS", 2)
-	for r := range 2 {
-		rank := s.SetKVInt("RANK", r)
-		rank.SetInt("FILES", 1)
-		f := rank.SetKV("FILE", fmt.Sprintf("rank_%d", r))
-		f.SetInt("SIZE", 7)
-		f.SetCRC32("CRC", 0)
-	}
-	must(t, kvtree.WriteFile(d.FS, "p/ckpt5/.scr/summary.scr", s))
-	x, _, err := d.Rebuild()
-	must(t, err)
-	e, ok := x.Entry("ckpt5")
-	if !ok || e.ID != 5 || !e.Restartable() || e.Dataset.Size != 14 || e.Dataset.Files != 2 {
-		t.Fatalf("%+v", e)
-	}
-	p, err := d.Locate(e)
-	must(t, err)
-	m, err := d.ReadMap(p)
-	must(t, err)
-	if must(t, m.Check(e.Dataset)); !m.Files[0][0].HasCRC {
-		t.Errorf("%+v", m)
-	}
-	s.GetKVInt("RANK", 1).SetInt("FILES", 2)
-	must(t, kvtree.WriteFile(d.FS, "p/ckpt5/.scr/summary.scr", s))
-	if _, err := d.ReadMap(p); !errors.Is(err, ErrMissing) {
-		t.Errorf("a file too few: %v", err)
-	}
-}
-
-// TestSummaryVersion: a summary of a version that is not known is not read.
-func TestSummaryVersion(t *testing.T) {
-	d := memDir()
-	must(t, flush(t.Context(), d, ckpt(1)))
-	p := d.Place(1)
-	name := filepath.Join(p.Meta, summaryName)
-	for version, want := range map[int]error{summaryVersion: nil, summaryVersion + 1: ErrVersion, summaryOld - 1: ErrVersion} {
-		s, err := kvtree.ReadFile(d.FS, name, nil)
-		must(t, err)
-		s.SetInt("VERSION", version)
-		must(t, kvtree.WriteFile(d.FS, name, s))
-		if _, err := d.ReadSummary(p); !errors.Is(err, want) {
-			t.Errorf("version %d: %v, want %v", version, err, want)
-		}
-	}
-}
-
-// TestIndexModel: random operations on the index and on a plain list give the same.
-func TestIndexModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := memDir()
-		type e struct{ complete, failed bool }
-		model := map[int]e{}
-		current := 0
-		d.Create()
-		newest := func(limit int) int {
-			best := 0
-			for id, v := range model {
-				if v.complete && !v.failed && id > best && (limit == 0 || id < limit) {
-					best = id
-				}
-			}
-			return best
-		}
-		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			id := rapid.IntRange(1, 6).Draw(t, "id")
-			name := ckpt(id).Name
-			_, there := model[id]
-			op := rapid.SampledFrom([]string{"add", "remove", "fail", "current", "clear"}).Draw(t, "op")
-			complete := rapid.Bool().Draw(t, "complete")
-			err := d.UpdateIndex(context.Background(), func(x *Index) error {
-				switch op {
-				case "add":
-					return x.Add(ckpt(id), complete)
-				case "remove":
-					return x.Remove(name)
-				case "fail":
-					return x.MarkFailed(name, day)
-				case "current":
-					return x.SetCurrent(name)
-				default:
-					return x.ClearFailed(name)
-				}
-			})
-			if op != "add" && !there {
-				if !errors.Is(err, ErrMissing) {
-					t.Fatalf("%s %d: %v", op, id, err)
-				}
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			v := model[id]
-			switch op {
-			case "add":
-				v.complete = complete
-				model[id] = v
-			case "remove":
-				delete(model, id)
-				if current == id {
-					current = newest(id)
-				}
-			case "fail", "clear":
-				v.failed = op == "fail"
-				model[id] = v
-			case "current":
-				current = id
-			}
-			x, err := d.ReadIndex()
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := ""
-			if current != 0 {
-				want = ckpt(current).Name
-			}
-			if x.Current() != want || x.Len() != len(model) {
-				t.Fatalf("current %q of %d, want %q of %d", x.Current(), x.Len(), want, len(model))
-			}
-			if e, _ := x.Newest(0); e.ID != newest(0) {
-				t.Fatalf("newest %d, want %d", e.ID, newest(0))
-			}
-		}
-	})
 }

@@ -163,6 +163,7 @@ type invalidError struct {
 }
 
 func (e *invalidError) Error() string { return e.msg }
+
 func (e *invalidError) Unwrap() error { return e.class }
 
 // putAside renames what is damaged, so that it counts as lost.
@@ -382,73 +383,6 @@ func (r *rebuilder) clean(dir string, ours map[string]bool) error {
 		}
 	}
 	return nil
-}
-
-// Index rebuilds a scavenged dataset, writes its map and its summary, and lists it as complete. A dataset that is
-// complete in the index is left as it is (Result.Safe), but for Options.Current.
-func Index(ctx context.Context, o Options) (*Result, error) {
-	p, err := newTarget(o.Prefix, o.Was, o.ID)
-	if err != nil {
-		return nil, err
-	}
-	if e, ok, err := p.entry(); err != nil {
-		return nil, err
-	} else if ok && e.Complete {
-		if !sameDataset(e.Dataset, o.Dataset) {
-			return nil, pkg.Errorf("dataset %d is %.80q in the index: %w", o.ID, e.Name, ErrExist)
-		}
-		return &Result{ID: o.ID, Dataset: e.Dataset, Safe: true}, p.current(ctx, o, e.Dataset)
-	}
-	res, err := Rebuild(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	ds := res.Dataset
-	if _, err := p.announce(ctx, ds); err != nil {
-		return nil, err
-	}
-	if err := p.dir.WriteMap(o.ID, res.Ranks, func(rank int) ([]prefixdir.File, error) { return res.Files[rank], nil }); err != nil {
-		return nil, err
-	}
-	if err := p.dir.WriteSummary(ds, true); err != nil {
-		return nil, err
-	}
-	now := time.Now
-	if o.Now != nil {
-		now = o.Now
-	}
-	err = p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
-		if err := x.Add(ds, true); err != nil {
-			return err
-		}
-		return x.MarkFlushed(ds.Name, now())
-	})
-	if err != nil {
-		return nil, err
-	}
-	return res, p.current(ctx, o, ds)
-}
-
-// entry is the entry of the dataset in the index.
-func (p target) entry() (prefixdir.Entry, bool, error) {
-	x, _, _, err := p.dir.LoadIndex()
-	if err != nil {
-		return prefixdir.Entry{}, false, err
-	}
-	for _, e := range x.Entries() {
-		if e.ID == p.id {
-			return e, true, nil
-		}
-	}
-	return prefixdir.Entry{}, false, nil
-}
-
-// current makes a checkpoint the one to start from, if that is asked for.
-func (p target) current(ctx context.Context, o Options, ds record.Dataset) error {
-	if !o.Current || !ds.Checkpoint {
-		return nil
-	}
-	return p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(ds.Name) })
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

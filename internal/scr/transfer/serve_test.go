@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,113 +14,6 @@ import (
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
-
-// node is a control directory, a cache and a prefix directory on disk.
-type node struct {
-	t    *testing.T
-	fs   vfs.FS
-	lock kvtree.LockKind
-	root string
-	file string
-	data map[string][]byte // by destination
-}
-
-func newNode(t *testing.T) *node {
-	root := t.TempDir()
-	return &node{t: t, fs: vfs.OS, root: root, file: filepath.Join(root, "cntl", FileName), data: map[string][]byte{}}
-}
-
-// newMemNode is a node in memory, where there are no locks.
-func newMemNode(t *testing.T) *node {
-	return &node{t: t, fs: vfs.NewMem(), lock: kvtree.NoLock, root: "/n", file: "/n/cntl/" + FileName, data: map[string][]byte{}}
-}
-
-// fill makes n files in the cache and lists them.
-func (n *node) fill(count, size int, command Command) []Item {
-	n.t.Helper()
-	var items []Item
-	for i := range count {
-		b := noise(uint64(i), size+i)
-		it := Item{Src: filepath.Join(n.root, "cache", fmt.Sprint(i)), Dst: filepath.Join(n.root, "prefix", fmt.Sprintf("d%d", i%3), fmt.Sprint(i)), Size: int64(len(b)), Zstd: i%4 == 3}
-		if i%2 == 0 {
-			j := job("", "", b)
-			it.CRC, it.HasCRC = j.CRC, true
-		}
-		put(n.t, n.fs, it.Src, b)
-		n.data[it.Dst] = b
-		items = append(items, it)
-	}
-	n.set(func(f *File) { f.Items, f.Command = items, command })
-	return items
-}
-
-func (n *node) set(change func(f *File)) {
-	n.t.Helper()
-	if err := n.fs.MkdirAll(filepath.Dir(n.file)); err != nil {
-		n.t.Fatal(err)
-	}
-	err := UpdateFile(context.Background(), n.fs, n.file, n.lock, func(f *File) error { change(f); return nil })
-	if err != nil {
-		n.t.Fatal(err)
-	}
-}
-
-func (n *node) read() *File {
-	n.t.Helper()
-	f, err := ReadFile(context.Background(), n.fs, n.file, n.lock)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return f
-}
-
-// until waits until the transfer file is as wanted.
-func (n *node) until(what string, ok func(f *File) bool) *File {
-	n.t.Helper()
-	for range 60_000 {
-		if f := n.read(); ok(f) {
-			return f
-		}
-		time.Sleep(time.Millisecond)
-	}
-	n.t.Fatalf("never: %s; %+v", what, n.read())
-	return nil
-}
-
-// whole fails the test if a file that is said to be written is not, or one that is there is not whole.
-func (n *node) whole(f *File) {
-	n.t.Helper()
-	for _, i := range f.Items {
-		j := Job{Dst: i.Dst, Compress: i.Zstd}
-		b, ok := content(n.t, n.fs, j)
-		if ok && !bytes.Equal(b, n.data[i.Dst]) {
-			n.t.Errorf("%s is not what it should be", i.Dst)
-		}
-		if i.Whole() && i.Size > 0 && !ok {
-			n.t.Errorf("%s is said to be written", i.Dst)
-		}
-	}
-	noTemps(n.t, n.fs, filepath.Join(n.root, "prefix"))
-}
-
-// serve runs a transfer process until the test ends or stop is called, which returns its error.
-func (n *node) serve(o ServeOptions) (stop func() error) {
-	o.File, o.Prefix, o.Poll = n.file, n.root, time.Millisecond
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, o) }()
-	var err error
-	ended := false
-	stop = func() error {
-		cancel()
-		if !ended {
-			err, ended = <-done, true
-		}
-		return err
-	}
-	n.t.Cleanup(func() { _ = stop() })
-	return stop
-}
 
 func TestServeOnce(t *testing.T) {
 	n := newNode(t)
@@ -220,115 +112,6 @@ func TestServeListAfterList(t *testing.T) {
 	}
 }
 
-func TestServeFailures(t *testing.T) {
-	n := newNode(t)
-	items := n.fill(5, 9000, CommandRun)
-	flipped := bytes.Clone(n.data[items[0].Dst])
-	flipped[8999] ^= 1
-	put(t, vfs.OS, items[0].Src, flipped)
-	if err := os.Remove(items[1].Src); err != nil {
-		t.Fatal(err)
-	}
-	once := ServeOptions{Prefix: n.root, File: n.file, Once: true}
-	err := Serve(context.Background(), once)
-	var failed *FailedError
-	if !errors.As(err, &failed) || len(failed.Items) != 2 {
-		t.Errorf("%v", err)
-	}
-	f := n.read()
-	if f.Done || !f.Failed || f.State != StateStopped {
-		t.Errorf("%+v", f)
-	}
-	for k, i := range f.Items {
-		if bad := k < 2; bad != (i.Error != "") || bad == i.Whole() {
-			t.Errorf("%+v", i)
-		}
-	}
-	n.whole(f)
-	// Mended, and started again.
-	put(t, vfs.OS, items[0].Src, n.data[items[0].Dst])
-	put(t, vfs.OS, items[1].Src, n.data[items[1].Dst])
-	if err := Serve(context.Background(), once); err != nil {
-		t.Fatal(err)
-	}
-	if f = n.read(); !f.Done || f.Failed || f.Items[0].Error != "" {
-		t.Errorf("%+v", f)
-	}
-	n.whole(f)
-}
-
-// A process that waits does not try again by itself, but when ERROR is taken away.
-func TestServeFailedThenCleared(t *testing.T) {
-	n := newNode(t)
-	items := n.fill(1, 9000, CommandRun)
-	if err := os.Rename(items[0].Src, items[0].Src+".away"); err != nil {
-		t.Fatal(err)
-	}
-	n.serve(ServeOptions{})
-	n.until("failed", func(f *File) bool { return f.Failed && f.State == StateStopped })
-	if err := os.Rename(items[0].Src+".away", items[0].Src); err != nil {
-		t.Fatal(err)
-	}
-	n.set(func(f *File) { f.Items[0].Error = "" })
-	n.whole(n.until("done", func(f *File) bool { return f.Done && !f.Failed }))
-}
-
-// Killed at any operation, the next process finishes the list; what was done is not copied again.
-func TestServeKilled(t *testing.T) {
-	ctx := context.Background()
-	count := func() int64 {
-		n := newMemNode(t)
-		n.fill(4, 9000, CommandRun)
-		c := vfs.Count(n.fs)
-		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, DstFS: c, Once: true, BufSize: 4096}); err != nil {
-			t.Fatal(err)
-		}
-		return c.Ops()
-	}()
-	for k := int64(1); k <= count; k++ {
-		n := newMemNode(t)
-		n.fill(4, 9000, CommandRun)
-		// Of a device that dies nothing can be cleaned up, as by a process that was killed.
-		_ = Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, DstFS: vfs.FailFrom(n.fs, k, errBoom), Once: true, BufSize: 4096})
-		done := map[string]time.Time{}
-		for dst := range n.data {
-			if st, err := n.fs.Stat(dst); err == nil {
-				done[dst] = st.ModTime()
-			}
-		}
-		n.set(func(f *File) { f.State = StateRunning })
-		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, Once: true}); err != nil {
-			t.Fatal(err)
-		}
-		for dst, at := range done {
-			if st, err := n.fs.Stat(dst); err != nil || !st.ModTime().Equal(at) {
-				t.Errorf("killed at %d: %s was copied again", k, dst)
-			}
-		}
-		f := n.read()
-		if !f.Done {
-			t.Errorf("killed at %d: %+v", k, f)
-		}
-		n.whole(f)
-	}
-}
-
-// What the file says was written and is not there is copied.
-func TestServeWrittenButGone(t *testing.T) {
-	n := newNode(t)
-	items := n.fill(3, 9000, CommandRun)
-	put(t, vfs.OS, items[1].Dst, []byte("part of it"))
-	n.set(func(f *File) {
-		for i := range f.Items {
-			f.Items[i].Written = f.Items[i].Size
-		}
-	})
-	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); err != nil {
-		t.Fatal(err)
-	}
-	n.whole(n.read())
-}
-
 func TestServeEmptyFile(t *testing.T) {
 	n := newNode(t)
 	n.fill(1, 0, CommandRun)
@@ -354,24 +137,6 @@ func TestServeInUse(t *testing.T) {
 	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); err != nil {
 		t.Error(err)
 	}
-}
-
-// A file that a crash damaged is reported and left alone; a new one is taken up.
-func TestServeDamaged(t *testing.T) {
-	n := newNode(t)
-	n.fill(1, 10, CommandRun)
-	b := get(t, vfs.OS, n.file)
-	put(t, vfs.OS, n.file, b[:len(b)-3])
-	var fe *FormatError
-	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); !errors.As(err, &fe) {
-		t.Error(err)
-	}
-	if got := get(t, vfs.OS, n.file); !bytes.Equal(got, b[:len(b)-3]) {
-		t.Error("the file was changed")
-	}
-	n.serve(ServeOptions{})
-	n.fill(1, 10, CommandRun)
-	n.until("done", func(f *File) bool { return f.Done })
 }
 
 // BW and PERCENT of the file are limits; the lower of two holds.

@@ -9,22 +9,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/chart"
 	"blobio/internal/cli"
 	"blobio/recovery"
 )
 
 type costFlags struct {
-	given         costModel
-	put, step     string
-	file          string
-	cadences      []string
-	errors        string
-	last          bool
-	plot, title   string
-	most          float64
-	width         int
-	force, asJSON bool
+	given     costModel
+	put, step string
+	file      string
+	cadences  []string
+	errors    string
+	last      bool
+	most      float64
+	asJSON    bool
+	cli.PictureFlags
 }
 
 func New(e *cli.Env) *cobra.Command {
@@ -77,14 +75,10 @@ of a cadence are for one error in the last fine step; null: no break-even.`,
 	fl.BoolVar(&f.given.Anywhere, "anywhere", false, "errors strike in the steps of all levels")
 	fl.StringArrayVarP(&f.cadences, "cadence", "c", nil, "cadence, as in 1,1,2,4; repeat it (default: only level 0, and all at every step)")
 	fl.StringVar(&f.errors, "errors", "0.01,0.1,0.5,1,2", "errors per coarse step to look at")
-	fl.StringVarP(&f.plot, "output", "o", "", "draw the cost over the rate of errors into this file, .png or .svg")
+	f.AddOptional(cmd, "the cost over the rate of errors", "What saving and errors cost", "last", "most")
 	fl.BoolVar(&f.last, "last", false, "--output: errors in the last fine step, as in the paper (default: in a random one)")
 	fl.Float64Var(&f.most, "most", 0, "--output: end of the axis of errors (default: so that the break-even is in the middle)")
-	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--output: width in points (a PNG has twice as many pixels)")
-	fl.StringVar(&f.title, "title", "What saving and errors cost", "--output: title")
-	fl.BoolVar(&f.force, "force", false, "--output: replace the picture if it is there")
 	cli.JSONFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	_ = cmd.MarkFlagFilename("model", "json")
 	return cmd
 }
@@ -124,19 +118,8 @@ type (
 )
 
 func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
-	given := cmd.Flags().Changed
-	switch {
-	case given("output") && !chart.Known(f.plot):
-		return cli.CheckPicture("output", f.plot)
-	case f.width < cli.MinPictureWidth || f.width > cli.MaxPictureWidth:
-		return cli.Usagef("--width %d, want %d to %d", f.width, cli.MinPictureWidth, cli.MaxPictureWidth)
-	case given("most") && !(f.most > 0 && f.most < 1e9):
+	if cmd.Flags().Changed("most") && !(f.most > 0 && f.most < 1e9) {
 		return cli.Usagef("--most %v, want more than 0", f.most)
-	}
-	for _, name := range []string{"width", "title", "force", "last", "most"} {
-		if f.plot == "" && given(name) {
-			return cli.Usagef("--%s goes with --output", name)
-		}
 	}
 	cm, paper, err := f.model(cmd)
 	if err != nil {
@@ -166,7 +149,7 @@ func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
 		}
 	}
 	var drawn int64
-	if f.plot != "" { // before anything is printed: it may fail
+	if f.Name != "" { // before anything is printed: it may fail
 		if drawn, err = f.draw(cmd.Context(), m, rows, evens, paper); err != nil {
 			return err
 		}
@@ -175,8 +158,8 @@ func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
 		return e.PrintJSON(map[string]any{"model": cm, "paper": paper, "cadences": rows, "best": append([]costBest{}, best...), "break_even": append([]costEven{}, evens...)})
 	}
 	f.print(e, &cm, m, paper, rates, rows, best, evens)
-	if f.plot != "" {
-		fmt.Fprintf(e.Out, "\n%s: cost over the rate of errors, %s\n", f.plot, cli.HumanBytes(drawn))
+	if f.Name != "" {
+		fmt.Fprintf(e.Out, "\n%s: cost over the rate of errors, %s\n", f.Name, cli.HumanBytes(drawn))
 	}
 	return nil
 }
@@ -359,13 +342,13 @@ func (f *costFlags) print(e *cli.Env, cm *costModel, m *recovery.Model, paper bo
 }
 
 func (f *costFlags) draw(ctx context.Context, m *recovery.Model, rows []*costRow, evens []costEven, paper bool) (int64, error) {
-	fig, err := costFigure(m, rows, evens, f.last, f.most, float64(f.width))
+	fig, err := costFigure(m, rows, evens, f.last, f.most, float64(f.Width))
 	if err != nil {
 		return 0, err
 	}
-	fig.Title = f.title
+	fig.Title = f.Title
 	if paper {
 		fig.Lines[0] = "numbers of the paper, 512 cores; " + fig.Lines[0]
 	}
-	return cli.WritePicture(ctx, f.plot, f.force, fig)
+	return f.Write(ctx, fig)
 }

@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
@@ -14,13 +13,8 @@ import (
 	"blobio/subfile"
 )
 
-type checkFlags struct {
-	quick, strict, notes, asJSON bool
-	workers                      int
-}
-
 func NewCheck(e *cli.Env) *cobra.Command {
-	var f checkFlags
+	var f cli.CheckFlags
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Look for everything that is wrong with a dataset",
@@ -48,42 +42,31 @@ dataset, var, block, field, found, wanted, class and effect.`,
   blobio check --json F_h0.nc | jq '.checked[].findings[]'`,
 		Args: cli.MinArgs(1, "a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, e, args)
+			ctx := cmd.Context()
+			k := cli.Checking[*checked]{Flags: &f, Count: len(args),
+				One:   func(path string) (*checked, error) { return check(ctx, e, &f, path) },
+				Print: func(c *checked) { f.Print(e, c.Path, &c.Found) }}
+			return k.Run(cmd, e, args)
 		},
 	}
-	fl := cmd.Flags()
-	fl.BoolVar(&f.quick, "quick", false, "structure and maps only: do not read the data")
-	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVar(&f.notes, "notes", false, "also print notes")
-	fl.IntVar(&f.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
-	cli.JSONFlag(cmd, &f.asJSON)
+	f.Add(cmd, "structure and maps only: do not read the data", "concurrent reads (default: number of CPUs)")
 	return cmd
 }
 
 // checked is what was found in one dataset.
 type checked struct {
 	Path string `json:"path"`
-	cli.Tally
-	Findings []blob.Finding `json:"findings"`
+	cli.Found
 }
 
-func (f *checkFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
-	if f.workers < 0 {
-		return cli.Usagef("--workers %d, want a positive number", f.workers)
-	}
-	ctx := cmd.Context()
-	k := cli.Checking[*checked]{Count: len(paths), Strict: f.strict, AsJSON: f.asJSON,
-		One:   func(path string) (*checked, error) { return f.one(ctx, e, path) },
-		Print: func(c *checked) { f.print(e, c) }}
-	return k.Run(cmd, e, paths)
-}
-
-func (f *checkFlags) one(ctx context.Context, e *cli.Env, path string) (*checked, error) {
+func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*checked, error) {
 	set, err := subfile.Find(vfs.OS, path)
 	if err != nil {
 		if left := leftOf(ctx, path); errors.Is(err, fs.ErrNotExist) && len(left) > 0 {
-			c := &checked{Path: path, Findings: left}
-			c.Errors = len(left)
+			c := &checked{Path: path}
+			for _, x := range left {
+				c.Add(x)
+			}
 			return c, nil
 		}
 		return nil, err
@@ -91,14 +74,13 @@ func (f *checkFlags) one(ctx context.Context, e *cli.Env, path string) (*checked
 	path = set.Base
 	p := e.NewProgress()
 	defer p.End()
-	c := &checked{Path: path, Findings: []blob.Finding{}}
-	for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: f.quick, Workers: f.workers,
+	c := &checked{Path: path}
+	for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: f.Quick, Workers: f.Workers,
 		Progress: func(done, total int64) { p.At("check "+path, done, total) }}) {
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, fs.ErrNotExist) {
 			return nil, x.Err
 		}
-		c.Count(x.Severity)
-		c.Findings = append(c.Findings, x)
+		c.Add(x)
 	}
 	return c, ctx.Err()
 }
@@ -111,17 +93,4 @@ func leftOf(ctx context.Context, path string) (left []blob.Finding) {
 			Msg: "the output was never finished (blobio recover: " + s.What + ")", Err: blob.ErrNotCommitted})
 	}
 	return left
-}
-
-func (f *checkFlags) print(e *cli.Env, c *checked) {
-	for _, x := range c.Findings {
-		if x.Severity != blob.Note || f.notes {
-			fmt.Fprintln(e.Out, x)
-		}
-	}
-	verdict := c.Verdict(f.notes)
-	if f.quick {
-		verdict += "; data not read"
-	}
-	fmt.Fprintf(e.Out, "%s: %s\n", cli.Plain(c.Path), verdict)
 }

@@ -13,11 +13,11 @@ import (
 )
 
 type diffFlags struct {
-	source         sourceFlags
-	vars           []string
-	abs, rel       float64
-	values, asJSON bool
-	quiet, all     bool
+	source   sourceFlags
+	vars     []string
+	abs, rel float64
+	values   bool
+	cli.DiffFlags
 }
 
 func NewDiff(e *cli.Env) *cobra.Command {
@@ -49,17 +49,12 @@ JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 	fl.Float64Var(&f.abs, "abs", 0, "values that differ by at most this are equal")
 	fl.Float64Var(&f.rel, "rel", 0, "values that differ by at most this times the larger magnitude are equal")
 	fl.BoolVar(&f.values, "values-only", false, "do not compare metadata")
-	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines))
-	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
+	f.Add(cmd, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines))
 	f.source.add(cmd)
-	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
 func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) error {
-	if f.quiet && f.asJSON {
-		return cli.Usagef("--quiet and --json exclude each other")
-	}
 	if !(f.abs >= 0) || !(f.rel >= 0) {
 		return cli.Usagef("--abs %g --rel %g, want numbers >= 0", f.abs, f.rel)
 	}
@@ -106,19 +101,15 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 		found = append(found, x)
 	}
 	p.End()
-	if len(found) > 0 {
-		e.Code = cli.Findings
-	}
-	switch {
-	case f.quiet:
-	case f.asJSON:
-		return e.PrintJSON(map[string]any{"version": 1, "a": a.Base(), "b": b.Base(), "equal": len(found) == 0, "differences": found})
-	case len(found) == 0:
-		fmt.Fprintf(e.Out, "%s and %s are equal\n", a.Base(), b.Base())
-	default:
+	equal := len(found) == 0
+	return f.Report(e, equal, map[string]any{"version": 1, "a": a.Base(), "b": b.Base(), "equal": equal, "differences": found}, func() {
+		if equal {
+			fmt.Fprintf(e.Out, "%s and %s are equal\n", a.Base(), b.Base())
+			return
+		}
 		for i, x := range found {
-			if i == cli.DiffLines && !f.all {
-				fmt.Fprintf(e.Out, "... and %d more (--all shows them)\n", len(found)-i)
+			if i == cli.DiffLines && !f.All {
+				e.More(int64(len(found) - i))
 				break
 			}
 			if x.Field != "" {
@@ -127,8 +118,7 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 			fmt.Fprintln(e.Out, cli.Plain(x.Msg))
 		}
 		fmt.Fprintf(e.Out, "%s and %s differ: %s\n", a.Base(), b.Base(), cli.Plural(len(found), "difference"))
-	}
-	return nil
+	})
 }
 
 // concerns tells whether a difference in metadata is about what --vars asks
@@ -150,5 +140,5 @@ func findingError(x blob.Finding) error {
 	if x.File == "" && x.Field == "" {
 		return x.Err
 	}
-	return &blob.FormatError{Pkg: "blob", File: x.File, Offset: x.Offset, Field: x.Field, Msg: x.Msg, Err: x.Err}
+	return x.AsError()
 }

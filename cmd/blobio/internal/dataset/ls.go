@@ -95,30 +95,27 @@ type (
 func ls(cmd *cobra.Command, e *cli.Env, paths []string, long, asJSON bool) error {
 	ctx := cmd.Context()
 	out := []*dataset{}
-	for _, path := range paths {
+	err := e.Each(cmd, paths, func(path string) (func() error, error) {
 		found, isDir, err := lsPath(ctx, path)
 		if err != nil {
-			if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
-				return err
-			}
-			continue
+			return nil, err
 		}
-		if !asJSON {
-			if len(out) > 0 {
-				fmt.Fprintln(e.Out)
-			}
+		if out = append(out, found...); asJSON {
+			return nil, nil
+		}
+		return func() error {
 			if isDir {
 				printDir(e, path, found, len(paths) > 1)
 			} else {
 				printDataset(e, found[0], long)
 			}
-		}
-		out = append(out, found...)
-	}
-	if asJSON {
+			return nil
+		}, nil
+	})
+	if err == nil && asJSON {
 		return e.PrintJSON(map[string]any{"datasets": out})
 	}
-	return nil
+	return err
 }
 
 // lsPath describes the one dataset that a path means, or all of a directory.

@@ -27,7 +27,7 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&s.missing, "allow-missing", false, "accept missing subfiles (their elements read as fill values) and subfiles with fewer records (records that all have are read)")
 	f.Var(cli.SizeFlag(&s.memory), "memory", "cap of buffers, such as 256M or 1G (default 256M)")
 	f.BoolVar(&s.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
-	f.IntVar(&s.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
+	cli.WorkersFlag(cmd, &s.workers, "concurrent reads (default: number of CPUs)")
 }
 
 // What --memory has to be at least, of reading and of converting.
@@ -38,10 +38,7 @@ const (
 
 // open opens a dataset, and warns on stderr about what is missing.
 func (s *sourceFlags) open(ctx context.Context, e *cli.Env, path string) (*blob.Reader, error) {
-	switch {
-	case s.workers < 0:
-		return nil, cli.Usagef("--workers %d, want a positive number", s.workers)
-	case s.memory != 0 && s.memory < leastMemory:
+	if s.memory != 0 && s.memory < leastMemory {
 		return nil, cli.Usagef("--memory %d, want at least %s", s.memory, cli.HumanBytes(leastMemory))
 	}
 	o := &blob.OpenOptions{AllowMissing: s.missing, Memory: s.memory, Workers: s.workers, Verify: blob.VerifyOnce}

@@ -18,19 +18,16 @@ import (
 )
 
 type plotFlags struct {
+	cli.PictureFlags
 	how    MapFlags
-	out    string
 	which  string
 	ranks  int
 	plane  int64
-	width  int
-	title  string
 	where  string
 	plate  bool
 	lines  bool
 	ne     int
 	seed   int64
-	force  bool
 	asJSON bool
 }
 
@@ -56,28 +53,21 @@ JSON: {path, bytes, map, dims, ranks, positions}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "", "name of the picture, .png or .svg")
+	f.Add(cmd, 720, "describes the picture")
 	fl.StringVar(&f.which, "map", "D1", "map: D1, D2, ...")
 	fl.IntVar(&f.ranks, "ranks", 0, "deal the map processes to this many ranks")
 	fl.Int64Var(&f.plane, "level", 0, "level (plane) of a map that has several, from 0")
-	fl.IntVar(&f.width, "width", 720, "width in points (a PNG has twice as many pixels)")
-	fl.StringVar(&f.title, "title", "", "title (default: describes the picture)")
 	cli.ChoiceFlag(cmd, &f.where, "where", "auto", "where the elements lie", "auto", "F", "G", "I", "index")
 	fl.BoolVar(&f.plate, "plate", false, "longitude and latitude at right angles instead of the equal-area projection")
 	fl.BoolVar(&f.lines, "no-borders", false, "omit lines between ranks")
 	fl.IntVar(&f.ne, "ne", 0, "F: elements along a side of a cube face (default: follows from the size)")
 	fl.Int64Var(&f.seed, "seed", 0, "G: seed that the map was made with")
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	f.how.addHow(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }
 
 func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
-	if err := cli.CheckPicture("output", f.out); err != nil {
-		return err
-	}
 	k, err := strconv.Atoi(strings.TrimPrefix(strings.ToUpper(f.which), "D"))
 	if err != nil || k < 1 {
 		return cli.Usagef("--map %q, want D1, D2, ...", f.which)
@@ -97,7 +87,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 		return err
 	}
 	m := maps[k-1]
-	o := &mapplot.Options{Title: f.title, Width: f.width, Plane: f.plane, NoBorders: f.lines}
+	o := &mapplot.Options{Title: f.Title, Width: f.Width, Plane: f.plane, NoBorders: f.lines}
 	where, err := f.positions(o, maps, k)
 	if err != nil {
 		return err
@@ -112,14 +102,14 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 	if err != nil {
 		return err
 	}
-	n, err := cli.WritePicture(ctx, f.out, f.force, p)
+	n, err := f.Write(ctx, p)
 	if err != nil {
 		return err
 	}
 	if f.asJSON {
-		return e.PrintJSON(map[string]any{"path": f.out, "bytes": n, "map": fmt.Sprintf("D%d", k), "dims": m.Dims(), "ranks": m.Ranks(), "positions": where})
+		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": n, "map": fmt.Sprintf("D%d", k), "dims": m.Dims(), "ranks": m.Ranks(), "positions": where})
 	}
-	fmt.Fprintf(e.Out, "%s: owners of D%d, %s, %s\n", f.out, k, map[string]string{"F": "on the globe (F columns)", "G": "on the globe (G mesh)",
+	fmt.Fprintf(e.Out, "%s: owners of D%d, %s, %s\n", f.Name, k, map[string]string{"F": "on the globe (F columns)", "G": "on the globe (G mesh)",
 		"I": "on the globe (I grid)", "index": "as an array"}[where], cli.HumanBytes(n))
 	return nil
 }

@@ -11,10 +11,7 @@ import (
 	"blobio/internal/cli"
 )
 
-type ffCheckFlags struct {
-	quick, strict, notes, asJSON bool
-	workers                      int
-}
+type ffCheckFlags struct{ cli.CheckFlags }
 
 func newFFCheck(e *cli.Env) *cobra.Command {
 	var f ffCheckFlags
@@ -25,7 +22,7 @@ func newFFCheck(e *cli.Env) *cobra.Command {
 checksum for it), the hash of every chunk, and the checksum of the file by both rules.
 Files that FTI wrote and cannot restart from are named, with the reason. Nothing is
 changed. In a directory, all files that end in .fti are checked; in a store, the
-commit record, the files of all checkpoints and ranks, and the side files.
+seal, the files of all checkpoints and ranks, and the side files.
 
 Findings are printed one per line: severity, file, offset, field and message.
 An error: data are lost or cannot be trusted. A warning: something is wrong, but
@@ -45,33 +42,18 @@ findings are those of blobio check: var is the id of a variable, dataset a check
 			return f.run(cmd, e, args)
 		},
 	}
-	fl := cmd.Flags()
-	fl.BoolVar(&f.quick, "quick", false, "metadata only: do not read the data")
-	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVar(&f.notes, "notes", false, "also print notes")
-	fl.IntVar(&f.workers, "workers", 0, "chunks hashed at once (default: number of CPUs)")
-	cli.JSONFlag(cmd, &f.asJSON)
+	f.Add(cmd, "metadata only: do not read the data", "chunks hashed at once (default: number of CPUs)")
 	return cmd
 }
 
 // ffChecked is what was found in one file.
 type ffChecked struct {
 	Path string `json:"path"`
-	cli.Tally
-	Findings []ffformat.Finding `json:"findings"`
-}
-
-// add counts a finding.
-func (c *ffChecked) add(x ffformat.Finding) {
-	c.Count(x.Severity)
-	c.Findings = append(c.Findings, x)
+	cli.Found
 }
 
 func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	ctx := cmd.Context()
-	if f.workers < 0 {
-		return cli.Usagef("--workers %d, want a positive number", f.workers)
-	}
 	var files []string
 	count := len(paths)
 	for _, path := range paths {
@@ -85,7 +67,7 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error
 		}
 		files = append(files, list...)
 	}
-	k := cli.Checking[*ffChecked]{Count: max(count, len(files)), Strict: f.strict, AsJSON: f.asJSON,
+	k := cli.Checking[*ffChecked]{Flags: &f.CheckFlags, Count: max(count, len(files)),
 		One:   func(path string) (*ffChecked, error) { return f.one(ctx, e, path) },
 		Print: func(c *ffChecked) { f.print(e, c) }}
 	return k.Run(cmd, e, files)
@@ -108,28 +90,19 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*ffChe
 	read := &countingReader{File: file.File, size: file.size, p: p, stage: "check " + path}
 	counted := *file
 	counted.File = read
-	list, err := ffFindings(ctx, &counted, &ffformat.CheckOptions{Quick: f.quick, Workers: f.workers})
+	list, err := ffFindings(ctx, &counted, &ffformat.CheckOptions{Quick: f.Quick, Workers: f.Workers})
 	if err != nil {
 		return nil, err
 	}
-	c := &ffChecked{Path: path, Findings: []ffformat.Finding{}}
+	c := &ffChecked{Path: path}
 	for _, x := range list {
-		c.add(x)
+		c.Add(x)
 	}
 	return c, nil
 }
 
 func (f *ffCheckFlags) print(e *cli.Env, c *ffChecked) {
-	for _, x := range c.Findings {
-		if x.Severity != ffformat.Note || f.notes {
-			fmt.Fprintln(e.Out, x)
-		}
-	}
-	verdict := c.Verdict(f.notes)
-	if f.quick {
-		verdict += "; data not read"
-	}
-	fmt.Fprintf(e.Out, "%s: %s\n", c.Path, verdict)
+	f.Print(e, c.Path, &c.Found)
 	for _, x := range c.Findings {
 		if x.Severity == ffformat.Error && ffstore.IsRecord(x.File) {
 			fmt.Fprintf(e.Out, "%s: %s\n", c.Path, ffRebuildHint)

@@ -30,7 +30,7 @@ func (f *ffConvertFlags) add(cmd *cobra.Command) {
 	cli.ChoiceFlag(cmd, &f.hash, "hash", "same", "hashes of the output: same, md5 (FTI restarts from it) or fast (blobio's own, layout F)", "same", "md5", "fast")
 	fl.Var(cli.SizeFlag(&f.blockSize), "block-size", "--hash fast: bytes of a hashed block (default 16K)")
 	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if the input lacks it (layouts A, B, C0)")
-	fl.IntVar(&f.workers, "workers", 0, "chunks copied at once (default: number of CPUs)")
+	cli.WorkersFlag(cmd, &f.workers, "chunks copied at once (default: number of CPUs)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -109,8 +109,8 @@ func (f *ffConvertFlags) options(in *ffformat.File) (*ffformat.ConvertOptions, e
 	case f.blockSize != 0:
 		return nil, cli.Usagef("--block-size is for --hash fast")
 	}
-	if f.workers < 0 || f.checkpoint < 0 {
-		return nil, cli.Usagef("--workers %d --checkpoint %d, want positive numbers", f.workers, f.checkpoint)
+	if f.checkpoint < 0 {
+		return nil, cli.Usagef("--checkpoint %d, want a positive number", f.checkpoint)
 	}
 	return o, nil
 }

@@ -11,9 +11,9 @@ import (
 )
 
 type ffDiffFlags struct {
-	vars               []string
-	gap                int64
-	all, quiet, asJSON bool
+	cli.DiffFlags
+	vars []string
+	gap  int64
 }
 
 func newFFDiff(e *cli.Env) *cobra.Command {
@@ -41,9 +41,7 @@ JSON: {a, b, equal, differences: [{variable, size_a, size_b, bytes, ranges:
 	ffVarsFlag(cmd, &f.vars, "compare these variables only, such as 1,4")
 	fl.Var(cli.SizeFlag(&f.gap), "gap", "most equal bytes between parts of a range (default 63: lines of a cache)")
 	f.gap = 63
-	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all ranges, not only the first %d of a variable", ffDiffRanges))
-	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
-	cli.JSONFlag(cmd, &f.asJSON)
+	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d of a variable", ffDiffRanges))
 	return cmd
 }
 
@@ -62,9 +60,6 @@ type ffDifference struct {
 }
 
 func (f *ffDiffFlags) run(cmd *cobra.Command, e *cli.Env, pathA, pathB string) error {
-	if f.quiet && f.asJSON {
-		return cli.Usagef("--quiet and --json exclude each other")
-	}
 	fileA, a, err := openFFReader(pathA, true)
 	if err != nil {
 		return err
@@ -88,22 +83,17 @@ func (f *ffDiffFlags) run(cmd *cobra.Command, e *cli.Env, pathA, pathB string) e
 	if err != nil {
 		return err
 	}
-	if len(found) > 0 {
-		e.Code = cli.Findings
-	}
-	switch {
-	case f.quiet:
-	case f.asJSON:
-		return e.PrintJSON(map[string]any{"a": pathA, "b": pathB, "equal": len(found) == 0, "differences": found})
-	case len(found) == 0:
-		fmt.Fprintf(e.Out, "%s and %s are equal\n", pathA, pathB)
-	default:
+	equal := len(found) == 0
+	return f.Report(e, equal, map[string]any{"a": pathA, "b": pathB, "equal": equal, "differences": found}, func() {
+		if equal {
+			fmt.Fprintf(e.Out, "%s and %s are equal\n", pathA, pathB)
+			return
+		}
 		for _, x := range found {
 			f.print(e, x, pathA, pathB)
 		}
 		fmt.Fprintf(e.Out, "%s and %s differ in %s\n", pathA, pathB, cli.Plural(len(found), "variable"))
-	}
-	return nil
+	})
 }
 
 func (f *ffDiffFlags) compare(cmd *cobra.Command, e *cli.Env, a, b *ffformat.Reader, ids []int32) ([]ffDifference, error) {
@@ -152,8 +142,9 @@ func (f *ffDiffFlags) print(e *cli.Env, x ffDifference, pathA, pathB string) {
 	n := int64(len(x.Ranges)) + x.More
 	fmt.Fprintf(e.Out, "%d of %d bytes differ (%s), in %s\n", x.Bytes, both, ffShare(x.Bytes, both), cli.Plural(n, "range"))
 	for i, r := range x.Ranges {
-		if i == ffDiffRanges && !f.all {
-			fmt.Fprintf(e.Out, "  ... and %d more (--all shows them)\n", n-int64(i))
+		if i == ffDiffRanges && !f.All {
+			fmt.Fprint(e.Out, "  ")
+			e.More(n - int64(i))
 			return
 		}
 		fmt.Fprintf(e.Out, "  [%d, %d) %d bytes\n", r.Off, r.Off+r.Len, r.Len)

@@ -205,9 +205,9 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-const ffRebuildHint = "blobio ff rebuild remakes the record of a store from its files; with -n it only lists what it finds"
+const ffRebuildHint = "blobio ff rebuild remakes the seal of a store from its files; with -n it only lists what it finds"
 
-// Hint says what can be done about a damaged file, or a store whose record is lost or damaged.
+// Hint says what can be done about a damaged file, or a store whose seal is lost or damaged.
 func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
 	if !cli.IsFormatError(err) && !errors.Is(err, blob.ErrMissing) && !errors.Is(err, blob.ErrNotCommitted) {
 		return "", false

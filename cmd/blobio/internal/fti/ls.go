@@ -130,61 +130,48 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	}
 	out := []*ffDesc{}
 	stores := []*ffStoreDesc{}
-	for _, path := range paths {
+	err := e.Each(cmd, paths, func(path string) (func() error, error) {
 		if isFFStore(path) {
 			d, err := describeFFStore(path)
 			if err != nil {
-				if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
-					return err
-				}
-				continue
+				return nil, err
 			}
-			if !f.asJSON {
-				if len(out)+len(stores) > 0 {
-					fmt.Fprintln(e.Out)
-				}
-				printFFStore(e, d)
+			if stores = append(stores, d); f.asJSON {
+				return nil, nil
 			}
-			stores = append(stores, d)
-			continue
+			return func() error { printFFStore(e, d); return nil }, nil
 		}
 		files, isDir, err := ffPaths(path)
+		if err != nil {
+			return nil, err
+		}
 		var found []*ffDesc
 		for _, name := range files {
+			d, err := f.one(ctx, name, isDir)
 			if err != nil {
-				break
+				return nil, err
 			}
-			var d *ffDesc
-			if d, err = f.one(ctx, name, isDir); err == nil {
-				found = append(found, d)
-			}
+			found = append(found, d)
 		}
-		if err != nil {
-			if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
-				return err
-			}
-			continue
+		if out = append(out, found...); f.asJSON {
+			return nil, nil
 		}
-		if !f.asJSON {
-			if len(out)+len(stores) > 0 {
-				fmt.Fprintln(e.Out)
-			}
+		return func() error {
 			if isDir {
 				printFFDir(e, path, found, len(paths) > 1)
-			} else if err := f.print(e, found[0]); err != nil {
-				return err
+				return nil
 			}
-		}
-		out = append(out, found...)
+			return f.print(e, found[0])
+		}, nil
+	})
+	if err != nil || !f.asJSON {
+		return err
 	}
-	if f.asJSON {
-		d := map[string]any{"files": out}
-		if len(stores) > 0 {
-			d["stores"] = stores
-		}
-		return e.PrintJSON(d)
+	d := map[string]any{"files": out}
+	if len(stores) > 0 {
+		d["stores"] = stores
 	}
-	return nil
+	return e.PrintJSON(d)
 }
 
 // one describes a file. In a directory what cannot be read at all is listed with the reason.

@@ -6,15 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/chart"
 	"blobio/internal/cli"
 	"blobio/internal/plot/ffplot"
 )
 
 type ffPlotFlags struct {
-	out, title    string
-	width         int
-	force, asJSON bool
+	cli.PictureFlags
+	asJSON bool
 }
 
 func newFFPlot(e *cli.Env) *cobra.Command {
@@ -33,20 +31,12 @@ JSON: {path, bytes, file}.`,
 			return f.run(cmd, e, args[0])
 		},
 	}
-	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "", "name of the picture, .png or .svg")
-	fl.IntVar(&f.width, "width", 860, "width in points (a PNG has twice as many pixels)")
-	fl.StringVar(&f.title, "title", "", "title (default: the name of the file)")
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	f.Add(cmd, 860, "the name of the file")
 	cli.JSONFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }
 
 func (f *ffPlotFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
-	if !chart.Known(f.out) {
-		return cli.CheckPicture("output", f.out)
-	}
 	if _, isDir, err := ffPaths(path); err == nil && isDir {
 		return cli.Usagef("plot draws one file, %s is a directory", path)
 	}
@@ -55,24 +45,24 @@ func (f *ffPlotFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 		return err
 	}
 	defer file.Close()
-	if sameFile(f.out, file.path) {
-		return cli.Usagef("--output %s is the checkpoint file itself", f.out)
+	if sameFile(f.Name, file.path) {
+		return cli.Usagef("--output %s is the checkpoint file itself", f.Name)
 	}
-	title := f.title
+	title := f.Title
 	if title == "" {
 		title = filepath.Base(file.path)
 	}
-	p, err := ffplot.Draw(r.File(), &ffplot.Options{Title: title, Width: f.width})
+	p, err := ffplot.Draw(r.File(), &ffplot.Options{Title: title, Width: f.Width})
 	if err != nil {
 		return err
 	}
-	bytes, err := cli.WritePicture(cmd.Context(), f.out, f.force, p)
+	bytes, err := f.Write(cmd.Context(), p)
 	if err != nil {
 		return err
 	}
 	if f.asJSON {
-		return e.PrintJSON(map[string]any{"path": f.out, "bytes": bytes, "file": file.path})
+		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": bytes, "file": file.path})
 	}
-	fmt.Fprintf(e.Out, "%s: map of %s, %s\n", f.out, file.path, cli.HumanBytes(bytes))
+	fmt.Fprintf(e.Out, "%s: map of %s, %s\n", f.Name, file.path, cli.HumanBytes(bytes))
 	return nil
 }

@@ -16,16 +16,17 @@ func newFFRebuild(e *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rebuild STORE",
-		Short: "Make the lost commit record of a store from its files",
-		Long: `Remake the lost or damaged commit record of a store (a directory of checkpoints of many
-ranks) from the files in its slots. A slot is used if its files belong to one checkpoint,
-one for each rank, and every byte is sound. Checkpoint files are only read. A damaged
-record is kept as checkpoints.damaged.
+		Short: "Make the lost seal of a store from its files",
+		Long: `Remake the lost or damaged seal of a store (a directory of checkpoints of many ranks)
+from the files in its slots. The seal is the file that says which checkpoints are
+committed. A slot is used if its files belong to one checkpoint, one for each rank, and
+every byte is sound. Checkpoint files are only read. A damaged seal is kept as
+checkpoints.damaged.
 
-Without the record, nobody knows whether a checkpoint was committed: one that was cut
+Without the seal, nobody knows whether a checkpoint was committed: one that was cut
 short just before its commit may come back, whole.
 
-Exit codes: 0 a record was made (or would be, with -n), 1 the same, but some slots
+Exit codes: 0 a seal was made (or would be, with -n), 1 the same, but some slots
 cannot be used, 2 could not run, or no slot can be used.
 
 JSON: {store, written, checkpoints: [...], left: [...]}.`,
@@ -33,9 +34,6 @@ JSON: {store, written, checkpoints: [...], left: [...]}.`,
   blobio ff rebuild store`,
 		Args: cli.ExactArgs(1, "a store"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Workers < 0 {
-				return cli.Usagef("--workers %d, want a positive number", o.Workers)
-			}
 			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
 				return fmt.Errorf("%s is a file, want the directory of a store", args[0])
 			}
@@ -65,15 +63,15 @@ JSON: {store, written, checkpoints: [...], left: [...]}.`,
 			if o.DryRun {
 				fmt.Fprintf(e.Out, "%s: %s; nothing was written\n", args[0], cli.Plural(len(list), "checkpoint"))
 			} else {
-				fmt.Fprintf(e.Out, "%s: a record of %s was written\n", args[0], cli.Plural(len(list), "checkpoint"))
+				fmt.Fprintf(e.Out, "%s: a seal of %s was written\n", args[0], cli.Plural(len(list), "checkpoint"))
 			}
 			return nil
 		},
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&o.DryRun, "dry-run", "n", false, "only list the checkpoints found")
-	fl.BoolVar(&o.Force, "force", false, "replace even a sound record")
-	fl.IntVar(&o.Workers, "workers", 0, "chunks read at once (default: number of CPUs)")
+	fl.BoolVar(&o.Force, "force", false, "replace even a sound seal")
+	cli.WorkersFlag(cmd, &o.Workers, "chunks read at once (default: number of CPUs)")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -64,7 +64,7 @@ bad: [{variable, bytes, bad_bytes, ranges: [{offset, bytes}], fate, error}]}.`,
 	cli.ChoiceFlag(cmd, &f.layout, "layout", "any", "layout of the input, if it is known", append([]string{"any"}, ffLayouts()...)...)
 	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if it is lost")
 	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print what would be done, change nothing")
-	fl.IntVar(&f.workers, "workers", 0, "chunks read at once (default: number of CPUs)")
+	cli.WorkersFlag(cmd, &f.workers, "chunks read at once (default: number of CPUs)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -99,8 +99,8 @@ type (
 
 func (f *ffRepairFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
 	ctx := cmd.Context()
-	if f.workers < 0 || f.checkpoint < 0 {
-		return cli.Usagef("--workers %d --checkpoint %d, want positive numbers", f.workers, f.checkpoint)
+	if f.checkpoint < 0 {
+		return cli.Usagef("--checkpoint %d, want a positive number", f.checkpoint)
 	}
 	file, err := openFF(in)
 	if err != nil {

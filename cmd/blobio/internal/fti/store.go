@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"blobio/blob"
-	"blobio/ffformat"
 	"blobio/ffformat/ffstore"
 	"blobio/internal/cli"
 )
@@ -59,7 +58,7 @@ func parseFFPlace(path string) (p ffPlace, ok bool) {
 }
 
 // files are the files of a place, of one rank or of all, and its checkpoint. They are
-// those that the commit record means: each is opened to see that.
+// those that the seal means: each is opened to see that.
 func (p *ffPlace) files(all bool) ([]string, error) {
 	v, err := ffstore.OpenView(p.dir, nil)
 	if err != nil {
@@ -164,13 +163,13 @@ func printFFStore(e *cli.Env, d *ffStoreDesc) {
 func (f *ffCheckFlags) store(ctx context.Context, e *cli.Env, dir string) (*ffChecked, error) {
 	p := e.NewProgress()
 	defer p.End()
-	c := &ffChecked{Path: dir, Findings: []ffformat.Finding{}}
-	for x := range ffstore.Check(ctx, dir, &ffstore.CheckOptions{Quick: f.quick, Workers: f.workers,
+	c := &ffChecked{Path: dir}
+	for x := range ffstore.Check(ctx, dir, &ffstore.CheckOptions{Quick: f.Quick, Workers: f.Workers,
 		Progress: func(done, total int64) { p.At("check "+dir, done, total) }}) {
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, blob.ErrNotCommitted) {
 			return nil, x.AsError()
 		}
-		c.add(x)
+		c.Add(x)
 	}
 	return c, ctx.Err()
 }

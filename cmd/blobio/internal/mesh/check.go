@@ -18,10 +18,10 @@ import (
 )
 
 type amrCheckFlags struct {
-	quick, strict, notes, asJSON bool
-	enzoFloat                    string
-	maxLevel                     int
-	levelSet                     bool // --max-level was given
+	cli.CheckFlags
+	enzoFloat string
+	maxLevel  int
+	levelSet  bool // --max-level was given
 }
 
 func newAmrCheck(e *cli.Env) *cobra.Command {
@@ -58,12 +58,9 @@ findings: [...]}]}; findings are those of blobio check.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.quick, "quick", false, "lists, headers and tables only: do not read the data")
-	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVar(&f.notes, "notes", false, "also print notes")
+	f.Add(cmd, "lists, headers and tables only: do not read the data", "")
 	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "Cello: floating-point type of the program that will restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
 	fl.IntVar(&f.maxLevel, "max-level", 0, "Cello: finest level of the run that will restart (default: that of the checkpoint)")
-	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -71,10 +68,9 @@ type (
 	amrChecked struct {
 		Path string `json:"path"`
 		Form string `json:"form"`
-		cli.Tally
-		Sums     bool            `json:"checksums"` // there are some
-		Findings []fault.Finding `json:"findings"`
-		kinds    map[string]*amrKind
+		Sums bool   `json:"checksums"` // there are some
+		cli.Found
+		kinds map[string]*amrKind
 	}
 	amrKind struct {
 		n  int
@@ -115,7 +111,7 @@ func (c *amrChecked) rest() {
 
 func (f *amrCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	ctx := cmd.Context()
-	k := cli.Checking[*amrChecked]{Count: len(paths), Strict: f.strict, AsJSON: f.asJSON,
+	k := cli.Checking[*amrChecked]{Flags: &f.CheckFlags, Count: len(paths),
 		One:   func(path string) (*amrChecked, error) { return f.one(ctx, e, path) },
 		Print: func(c *amrChecked) { f.print(e, c) }}
 	return k.Run(cmd, e, paths)
@@ -126,11 +122,11 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 	if err != nil {
 		return nil, err
 	}
-	c := &amrChecked{Path: name, Findings: []fault.Finding{}}
+	c := &amrChecked{Path: name}
 	if isCello {
 		c.Form = formCello
 		c.Sums = exists(filepath.Join(name, cello.ManifestName))
-		o := &cello.VerifyOptions{StructureOnly: f.quick, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
+		o := &cello.VerifyOptions{StructureOnly: f.Quick, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
 		if f.levelSet {
 			o.MaxLevel = &f.maxLevel
 		}
@@ -152,7 +148,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 	}
 	p := e.NewProgress()
 	defer p.End()
-	for x := range blocks.Check(ctx, name, &blob.CheckOptions{Quick: f.quick, Progress: func(done, total int64) { p.At("check "+name, done, total) }}) {
+	for x := range blocks.Check(ctx, name, &blob.CheckOptions{Quick: f.Quick, Progress: func(done, total int64) { p.At("check "+name, done, total) }}) {
 		c.add(x)
 	}
 	c.rest()
@@ -175,17 +171,9 @@ func blobDataset(ctx context.Context, name string) bool {
 }
 
 func (f *amrCheckFlags) print(e *cli.Env, c *amrChecked) {
-	for _, x := range c.Findings {
-		if x.Severity != fault.Note || f.notes {
-			fmt.Fprintln(e.Out, x)
-		}
+	if c.Sums {
+		f.Print(e, c.Path, &c.Found)
+		return
 	}
-	verdict := c.Verdict(f.notes)
-	if f.quick {
-		verdict += "; data not read"
-	}
-	if !c.Sums {
-		verdict += "; there are no checksums: whether values are those that were written cannot be told"
-	}
-	fmt.Fprintf(e.Out, "%s: %s\n", c.Path, verdict)
+	f.Print(e, c.Path, &c.Found, "there are no checksums: whether values are those that were written cannot be told")
 }

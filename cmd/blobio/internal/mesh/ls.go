@@ -128,26 +128,20 @@ func (f *amrLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	}
 	ctx := cmd.Context()
 	out := []*amrDesc{}
-	for _, path := range paths {
+	err := e.Each(cmd, paths, func(path string) (func() error, error) {
 		d, err := f.one(ctx, path)
 		if err != nil {
-			if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
-				return err
-			}
-			continue
+			return nil, err
 		}
-		if !f.asJSON {
-			if len(out) > 0 {
-				fmt.Fprintln(e.Out)
-			}
-			printMesh(e, d)
+		if out = append(out, d); f.asJSON {
+			return nil, nil
 		}
-		out = append(out, d)
-	}
-	if f.asJSON {
+		return func() error { printMesh(e, d); return nil }, nil
+	})
+	if err == nil && f.asJSON {
 		return e.PrintJSON(map[string]any{"meshes": out})
 	}
-	return nil
+	return err
 }
 
 func (f *amrLsFlags) one(ctx context.Context, path string) (*amrDesc, error) {

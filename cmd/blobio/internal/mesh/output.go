@@ -50,7 +50,7 @@ func (o *amrOutput) add(cmd *cobra.Command, def string) {
 	fl.IntVar(&o.subfiles, "subfiles", 0, "blobs: number of subfiles (default 1)")
 	fl.BoolVar(&o.force, "force", false, "replace the output if it is there (not a checkpoint directory)")
 	fl.BoolVar(&o.noSync, "no-sync", false, "do not wait until the output is on the disk")
-	fl.IntVar(&o.workers, "workers", 0, "concurrent readers and writers (default: number of CPUs)")
+	cli.WorkersFlag(cmd, &o.workers, "concurrent readers and writers (default: number of CPUs)")
 	if def == formCello {
 		fl.BoolVar(&o.ghosts, "ghosts", false, "fields with their ghost zones")
 	}
@@ -72,8 +72,8 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 	switch {
 	case o.files < 0 || cmd.Flags().Changed("files") && o.files == 0:
 		return cli.Usagef("--files %d, want a positive number", o.files)
-	case o.ranks < 0 || o.subfiles < 0 || o.workers < 0:
-		return cli.Usagef("--ranks %d --subfiles %d --workers %d, want positive numbers", o.ranks, o.subfiles, o.workers)
+	case o.ranks < 0 || o.subfiles < 0:
+		return cli.Usagef("--ranks %d --subfiles %d, want positive numbers", o.ranks, o.subfiles)
 	case decomps.CheckRanks(o.ranks) != nil:
 		return decomps.CheckRanks(o.ranks)
 	case o.subfiles > max(o.ranks, 1):

@@ -17,7 +17,7 @@ import (
 )
 
 type amrPlotFlags struct {
-	out     string
+	cli.PictureFlags
 	by      string
 	ranks   int
 	cut     string
@@ -25,11 +25,8 @@ type amrPlotFlags struct {
 	at      float64
 	hasAt   bool
 	order   string
-	title   string
-	width   int
 	noCurve bool
 	noNums  bool
-	force   bool
 	asJSON  bool
 	trust   amrTrust
 }
@@ -59,28 +56,21 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "", "name of the picture, .png or .svg")
+	f.Add(cmd, 720, "describes the picture")
 	cli.ChoiceFlag(cmd, &f.by, "by", "level", "what the colours show", "level", "file", "owner")
 	fl.IntVar(&f.ranks, "ranks", 0, "owner: number of ranks")
 	cli.ChoiceFlag(cmd, &f.cut, "cut", "blocks", "owner: what is divided evenly among the ranks", "blocks", "bytes", "cost")
 	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "three dimensions: the plane is normal to this axis", "x", "y", "z")
 	fl.Float64Var(&f.at, "at", 0, "three dimensions: position of the plane (default: the middle)")
 	cli.ChoiceFlag(cmd, &f.order, "order", "given", "curve: that of the checkpoint, or another", "given", "morton", "hilbert", "roots")
-	fl.StringVar(&f.title, "title", "", "title (default: describes the picture)")
-	fl.IntVar(&f.width, "width", 720, "width in points (a PNG has twice as many pixels)")
 	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")
 	fl.BoolVar(&f.noNums, "no-numbers", false, "omit the numbers of the blocks")
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	f.trust.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }
 
 func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
-	if err := cli.CheckPicture("output", f.out); err != nil {
-		return err
-	}
 	switch {
 	case f.by == "owner" && f.ranks < 1:
 		return cli.Usagef("--by owner needs --ranks")
@@ -102,7 +92,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	if err := f.sort(m); err != nil {
 		return err
 	}
-	o := &amrplot.Options{Title: f.title, Width: f.width, NoCurve: f.noCurve, NoNumbers: f.noNums,
+	o := &amrplot.Options{Title: f.Title, Width: f.Width, NoCurve: f.noCurve, NoNumbers: f.noNums,
 		Color: map[string]amrplot.Color{"level": amrplot.ByLevel, "file": amrplot.ByFile, "owner": amrplot.ByOwner}[f.by]}
 	if o.Groups, err = f.groups(m); err != nil {
 		return err
@@ -123,13 +113,13 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	if err != nil {
 		return err
 	}
-	n, err := cli.WritePicture(ctx, f.out, f.force, p)
+	n, err := f.Write(ctx, p)
 	if err != nil {
 		return err
 	}
 	drawn, leaves := p.Blocks()
 	if f.asJSON {
-		d := map[string]any{"path": f.out, "bytes": n, "by": f.by, "drawn": drawn, "leaves": leaves}
+		d := map[string]any{"path": f.Name, "bytes": n, "by": f.by, "drawn": drawn, "leaves": leaves}
 		if o.Axis != nil {
 			d["axis"] = f.axis
 			d["at"] = f.at
@@ -139,7 +129,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 		}
 		return e.PrintJSON(d)
 	}
-	fmt.Fprintf(e.Out, "%s: %d of %s by %s, %s\n", f.out, drawn, cli.Plural(leaves, "leaf block"), f.by, cli.HumanBytes(n))
+	fmt.Fprintf(e.Out, "%s: %d of %s by %s, %s\n", f.Name, drawn, cli.Plural(leaves, "leaf block"), f.by, cli.HumanBytes(n))
 	return nil
 }
 

@@ -9,10 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"blobio/internal/bench"
@@ -287,117 +284,6 @@ func builtWithMPI() bool {
 	return cgo && slices.Contains(strings.Split(tags, ","), "mpi")
 }
 
-// printBench prints a table of the rows.
-func printBench(e *cli.Env, r *bench.Results) {
-	fmt.Fprintf(e.Out, "%s, %s, %s\n", r.Host, r.FileSystem, strings.Join(r.Workloads, ", "))
-	if r.Quick {
-		fmt.Fprintln(e.Out, "quick: the figures mean nothing")
-	}
-	t := e.NewTable("", "DATA", "WHAT", "WHO", ">RANKS", "AS", ">SIZE", ">MEDIAN", ">MIN", ">MAX", ">RATE", ">OF RAW")
-	for i := range r.Rows {
-		t.Row(benchCells(&r.Rows[i])...)
-	}
-	if len(r.Rows) > 0 {
-		t.Flush()
-	}
-	printGrowth(e, r.Growth)
-	for _, p := range r.Profiles {
-		fmt.Fprintf(e.Out, "\n%s\n", p.What)
-		for _, l := range p.Lines {
-			fmt.Fprintf(e.Out, "  %s\n", l)
-		}
-	}
-	for _, s := range r.Skipped {
-		fmt.Fprintf(e.Out, "not measured: %s\n", s)
-	}
-}
-
-func benchCells(r *bench.Row) []any {
-	least, most := r.Range()
-	share, size, mib, ranks := "", "", "", ""
-	if s, ok := r.OfRaw(); ok {
-		share = fmt.Sprintf("%.2f", s)
-	}
-	if r.Bytes > 0 {
-		size, mib = cli.HumanBytes(r.Bytes), rate(r.Bytes, r.Median())
-	}
-	if r.Ranks > 0 {
-		ranks = fmt.Sprint(r.Ranks)
-	}
-	return []any{r.Data, r.What, r.Who, ranks, r.As, size, bench.Seconds(r.Median()), bench.Seconds(least), bench.Seconds(most), mib, share}
-}
-
-func newBenchShow(e *cli.Env) *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "show FILE...",
-		Short: "Print the tables of files of results",
-		Long: `Print the tables of files of results.
-
-JSON: {"results": [...]}, each as "bench run --json" prints it.`,
-		Example: "  blobio bench show bench-results/*.json",
-		Args:    cli.MinArgs(1, "a file of results"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			all := []*bench.Results{}
-			for i, name := range args {
-				r, err := bench.LoadResults(name)
-				if err != nil {
-					return err
-				}
-				if all = append(all, r); asJSON {
-					continue
-				}
-				if i > 0 {
-					fmt.Fprintln(e.Out)
-				}
-				printBench(e, r)
-			}
-			if asJSON {
-				return e.PrintJSON(map[string]any{"results": all})
-			}
-			return nil
-		},
-	}
-	cli.JSONFlag(cmd, &asJSON)
-	return cmd
-}
-
-func newBenchReport(e *cli.Env) *cobra.Command {
-	var o bench.ReportOptions
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "report",
-		Short: "Make the page of results, with plots",
-		Long: `Make a Markdown page of the newest results of each workload and file system: what was
-measured, the targets, where the time goes. Plots (PNG and SVG) go beside the results.
-Results of quick runs are omitted.
-
-JSON: {"files": [...]}, the files written.`,
-		Example: "  blobio bench report --results bench/results -o bench/results/performance.md",
-		Args:    cli.ExactArgs(0, "no arguments, only options"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			made, err := bench.Report(o)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return e.PrintJSON(map[string]any{"files": append([]string{}, made...)})
-			}
-			for _, m := range made {
-				fmt.Fprintln(e.Out, m)
-			}
-			return nil
-		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&o.Results, "results", "bench/results", "directory with files of results")
-	fl.StringVarP(&o.Out, "output", "o", "bench/results/performance.md", "the page")
-	cli.OldName(cmd, "out", "output")
-	fl.BoolVar(&o.Quick, "quick", false, "include results of quick runs (to try the report)")
-	cli.JSONFlag(cmd, &asJSON)
-	return cmd
-}
-
 // newBenchWorker is what bench starts: a process of its own, or several under mpirun.
 func newBenchWorker(e *cli.Env) *cobra.Command {
 	tell := false
@@ -430,51 +316,4 @@ func newBenchWorker(e *cli.Env) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&tell, "tell", false, "tell the progress on standard error, in lines \"@done total\"")
 	return cmd
-}
-
-// tellProgress is for a process that reads it.
-func tellProgress(e *cli.Env) func(done, total int64) {
-	var mu sync.Mutex
-	var last time.Time
-	return func(done, total int64) {
-		mu.Lock()
-		defer mu.Unlock()
-		if now := time.Now(); now.Sub(last) >= cli.ProgressEvery {
-			last = now
-			fmt.Fprintf(e.Stderr, "@%d %d\n", done, total)
-		}
-	}
-}
-
-// benchBar tells on a terminal what is being run.
-type benchBar struct {
-	e     *cli.Env
-	quiet bool
-	bar   *progressbar.ProgressBar
-}
-
-func newBenchBar(e *cli.Env) *benchBar { return &benchBar{e: e, quiet: e.NewProgress().Quiet} }
-
-func (b *benchBar) at(stage string, done, total int64) {
-	if b.quiet {
-		return
-	}
-	if b.bar == nil || b.bar.GetMax64() != max(total, 1) {
-		b.end()
-		b.bar = progressbar.NewOptions64(max(total, 1), progressbar.OptionSetWriter(b.e.Stderr), progressbar.OptionShowCount(),
-			progressbar.OptionSetWidth(20), progressbar.OptionSetElapsedTime(true), progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSetSpinnerChangeInterval(0), progressbar.OptionClearOnFinish())
-	}
-	if r := []rune(stage); len(r) > 60 {
-		stage = string(r[:59]) + "…"
-	}
-	b.bar.Describe(stage)
-	_ = b.bar.Set64(min(done, max(total, 1)-1))
-}
-
-func (b *benchBar) end() {
-	if b.bar != nil {
-		_ = b.bar.Clear()
-		b.bar = nil
-	}
 }

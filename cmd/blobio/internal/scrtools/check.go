@@ -13,10 +13,9 @@ import (
 )
 
 type scrCheckFlags struct {
-	quick, strict, notes, asJSON bool
-	workers                      int
-	control, cache               []string
-	id                           int
+	cli.CheckFlags
+	control, cache []string
+	id             int
 }
 
 func newScrCheck(e *cli.Env) *cobra.Command {
@@ -53,21 +52,15 @@ the bytes that match a checksum.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.quick, "quick", false, "metadata and sizes only: do not read the files")
-	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVar(&f.notes, "notes", false, "also print notes")
-	fl.IntVar(&f.workers, "workers", 0, "files read at once (default: number of CPUs, at most 16)")
+	f.Add(cmd, "metadata and sizes only: do not read the files", "files read at once (default: number of CPUs, at most 16)")
 	fl.IntVar(&f.id, "id", 0, "look at the files of this dataset only")
 	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")
 	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR`, or THERE=HERE, of all these nodes")
-	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
 func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) error {
 	switch {
-	case f.workers < 0:
-		return cli.Usagef("--workers %d, want a positive number", f.workers)
 	case f.id < 0:
 		return cli.Usagef("--id %d, want the number of a dataset", f.id)
 	case len(f.cache) > 0 && len(f.control) == 0:
@@ -100,8 +93,8 @@ func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) erro
 			return err
 		}
 	}
-	if f.asJSON {
-		return e.PrintReport(slices.Concat(all...), nil)
+	if f.AsJSON {
+		return e.PrintReport(slices.Concat(all...))
 	}
 	return nil
 }
@@ -110,15 +103,15 @@ func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) erro
 func (f *scrCheckFlags) check(e *cli.Env, all []*scrChecked, look func(o *scrcheck.Options) iter.Seq[scrcheck.Finding]) error {
 	p := e.NewProgress()
 	defer func() { p.End() }()
-	o := &scrcheck.Options{Quick: f.quick, Dataset: f.id, Workers: f.workers,
+	o := &scrcheck.Options{Quick: f.Quick, Dataset: f.id, Workers: f.Workers,
 		Progress: func(node int, done, total int64) { p.At("check "+all[node].Path, done, total) },
 		Seen: func(node int, s scrcheck.Seen) {
 			all[node].Datasets, all[node].Files, all[node].Bytes, all[node].Verified = s.Datasets, s.Files, s.Bytes, s.Verified
-			if all[node].Failing(f.strict) {
+			if all[node].Failing(f.Strict) {
 				e.Code = cli.Findings
 			}
 			p.End()
-			if !f.asJSON {
+			if !f.AsJSON {
 				f.print(e, all[node])
 			}
 			p = e.NewProgress()
@@ -128,7 +121,8 @@ func (f *scrCheckFlags) check(e *cli.Env, all []*scrChecked, look func(o *scrche
 			return why.Err
 		}
 		node, _ := x.Node.Get()
-		all[node].add(x)
+		x.Found = cli.ErrorText(errors.New(x.Found))
+		all[node].Add(x)
 	}
 	return nil
 }

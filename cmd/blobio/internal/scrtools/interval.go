@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/chart"
 	"blobio/internal/cli"
 	"blobio/internal/scr/runlog"
 	"blobio/internal/vfs"
@@ -19,9 +18,8 @@ import (
 type scrIntervalFlags struct {
 	log                 string
 	cost, mtbf, restart time.Duration
-	plot, title         string
-	width               int
-	force, asJSON       bool
+	asJSON              bool
+	cli.PictureFlags
 }
 
 func newScrInterval(e *cli.Env) *cobra.Command {
@@ -61,12 +59,8 @@ overheads as fractions, absent where they cannot be computed.`,
 	fl.Var(spanValue{&f.cost}, "cost", "cost of a checkpoint (default: from the log)")
 	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
 	fl.Var(spanValue{&f.restart}, "restart", "time from a failure until the program computes again (default: from the log, else 0)")
-	fl.StringVarP(&f.plot, "output", "o", "", "draw the overhead over the interval into this file, .png or .svg")
-	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--output: width in points (a PNG has twice as many pixels)")
-	fl.StringVar(&f.title, "title", "How often to checkpoint", "--output: title")
-	fl.BoolVar(&f.force, "force", false, "--output: replace the picture if it is there")
+	f.AddOptional(cmd, "the overhead over the interval", "How often to checkpoint")
 	cli.JSONFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }
 
@@ -185,18 +179,8 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 
 func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	given := cmd.Flags().Changed
-	switch {
-	case given("output") && !chart.Known(f.plot):
-		return cli.CheckPicture("output", f.plot)
-	case given("cost") && f.cost <= 0, given("mtbf") && f.mtbf <= 0:
+	if given("cost") && f.cost <= 0 || given("mtbf") && f.mtbf <= 0 {
 		return cli.Usagef("--cost and --mtbf want more than 0")
-	case f.width < cli.MinPictureWidth || f.width > cli.MaxPictureWidth:
-		return cli.Usagef("--width %d, want %d to %d", f.width, cli.MinPictureWidth, cli.MaxPictureWidth)
-	}
-	for _, name := range []string{"width", "title", "force"} {
-		if f.plot == "" && given(name) {
-			return cli.Usagef("--%s goes with --output", name)
-		}
 	}
 	l, err := f.source(cmd, args)
 	if err != nil {
@@ -230,7 +214,7 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 		rows = append(rows, newPaceRow(p, "so far", l.stats.Computed))
 	}
 	var drawn int64
-	if f.plot != "" { // before anything is printed: it may fail
+	if f.Name != "" { // before anything is printed: it may fail
 		if drawn, err = f.draw(cmd.Context(), p, rows); err != nil {
 			return err
 		}
@@ -239,8 +223,8 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 		return e.PrintJSON(f.json(l, rows))
 	}
 	f.print(e, l, p, rows)
-	if f.plot != "" {
-		fmt.Fprintf(e.Out, "\n%s: overhead over the interval, %s\n", f.plot, cli.HumanBytes(drawn))
+	if f.Name != "" {
+		fmt.Fprintf(e.Out, "\n%s: overhead over the interval, %s\n", f.Name, cli.HumanBytes(drawn))
 	}
 	return nil
 }
@@ -306,8 +290,8 @@ func (f *scrIntervalFlags) print(e *cli.Env, l *paceLog, p runlog.Pace, rows []p
 }
 
 func (f *scrIntervalFlags) draw(ctx context.Context, p runlog.Pace, rows []paceRow) (int64, error) {
-	fig := paceFigure(p, rows, float64(f.width))
-	fig.Title = f.title
+	fig := paceFigure(p, rows, float64(f.Width))
+	fig.Title = f.Title
 	fig.Lines = []string{fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", cli.SpanText(f.cost), cli.SpanText(f.mtbf), cli.SpanText(f.restart))}
-	return cli.WritePicture(ctx, f.plot, f.force, fig)
+	return f.Write(ctx, fig)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func newScrNodes(e *cli.Env) *cobra.Command {
-	var set int
+	var number int
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "nodes [PREFIX]",
@@ -22,13 +22,13 @@ Exit codes: 0 good, 1 not known, 2 could not run.
 
 JSON: {"prefix", "nodes"}; null if it is not known.`,
 		Example: `  blobio scr nodes /p/sim
-  blobio scr nodes --set 4 /p/sim     # the next run is to have four
+  blobio scr nodes --number 4 /p/sim     # the next run is to have four
   N=$(blobio scr nodes /p/sim) || N=$ALL`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			changed := cmd.Flags().Changed("set")
-			if changed && set < 1 {
-				return cli.Usagef("--set %d, want at least 1", set)
+			changed := cmd.Flags().Changed("number")
+			if changed && number < 1 {
+				return cli.Usagef("--number %d, want at least 1", number)
 			}
 			d, err := scrPrefix(args)
 			if err != nil {
@@ -38,13 +38,13 @@ JSON: {"prefix", "nodes"}; null if it is not known.`,
 				if err := d.Create(); err != nil {
 					return err
 				}
-				if err := d.WriteNodes(set); err != nil {
+				if err := d.WriteNodes(number); err != nil {
 					return err
 				}
 			}
 			n, ok, err := d.ReadNodes()
 			if err != nil {
-				return cli.WithHint(err, "scr nodes --set rewrites it")
+				return cli.WithHint(err, "scr nodes --number rewrites it")
 			}
 			if !ok {
 				e.Code = cli.Findings
@@ -62,7 +62,7 @@ JSON: {"prefix", "nodes"}; null if it is not known.`,
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&set, "set", 0, "set it to `N`")
+	cmd.Flags().IntVar(&number, "number", 0, "set it to `N`")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

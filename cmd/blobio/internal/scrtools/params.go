@@ -13,8 +13,8 @@ import (
 )
 
 type scrParamsFlags struct {
-	set, long, manual, asJSON bool
-	user, system, from        string
+	changed, long, manual, asJSON bool
+	user, system, from            string
 }
 
 func newScrParams(e *cli.Env) *cobra.Command {
@@ -38,7 +38,7 @@ JSON: {"params": [{name, value, set, source, file, line, default, kind, choices,
 generations, help}], "lines": [{line, source, file, number}], "notes": [...],
 "errors": [...]}.`,
 		Example: `  blobio scr params                      # all of them
-  blobio scr params --set                # what is not as by default
+  blobio scr params --changed            # what is not as by default
   blobio scr params --long flush crc     # with their meaning
   blobio scr params --manual | less      # parameters, files and descriptors explained
   SCR_FLUSH=5 blobio scr params SCR_FLUSH
@@ -52,7 +52,7 @@ generations, help}], "lines": [{line, source, file, number}], "notes": [...],
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.set, "set", false, "only those that are set somewhere")
+	fl.BoolVar(&f.changed, "changed", false, "only those that are set somewhere")
 	fl.BoolVarP(&f.long, "long", "l", false, "with kind, default and meaning")
 	fl.BoolVar(&f.manual, "manual", false, "explain parameters, files and descriptors, and do nothing else")
 	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the one that SCR would use")
@@ -132,7 +132,7 @@ func (f *scrParamsFlags) run(e *cli.Env, names []string) error {
 		}
 		t.Flush()
 	}
-	if len(rows) == 0 && f.set {
+	if len(rows) == 0 && f.changed {
 		fmt.Fprintln(e.Out, "nothing is set: all parameters have their defaults")
 	}
 	if len(lines) > 0 {
@@ -178,7 +178,7 @@ func (f *scrParamsFlags) choose(all []config.Setting, names []string) ([]scrPara
 		v := s.Value
 		r := scrParam{Name: s.Name, Value: v.Text, Set: v.Origin.Source != config.Unset && v.Origin.Source != config.Default, Source: v.Origin.Source.String(),
 			File: v.Origin.File, Line: v.Origin.Line, Default: s.Default, Kind: s.Kind.String(), Choices: s.Choices, Gen: s.Gen, Help: s.Help}
-		if r.Set || !f.set {
+		if r.Set || !f.changed {
 			rows = append(rows, r)
 		}
 	}

@@ -34,7 +34,7 @@ func TestScrParams(t *testing.T) {
 	args := func(more ...string) []string {
 		return append([]string{"scr", "params", "--user-file", user, "--system-file", "", "--dir", dir}, more...)
 	}
-	got := clitest.Good(t, args("--set")...)
+	got := clitest.Good(t, args("--changed")...)
 	want := strings.ReplaceAll(`
 NAME             VALUE  SET BY
 SCR_FLUSH        7      USER:1
@@ -72,7 +72,7 @@ CKPT=0 INTERVAL=1 TYPE=PARTNER  USER:4
 func TestScrParamsFaults(t *testing.T) {
 	dir := paramsDir(t, "SCR_FLUSH=often\nSCR_COPY_TYPE=FILE\nCKPT=0 TYPE=RAID\n")
 	user := filepath.Join(dir, "user.conf")
-	r := clitest.Blobio(t, "scr", "params", "--set", "--user-file", user, "--system-file", "")
+	r := clitest.Blobio(t, "scr", "params", "--changed", "--user-file", user, "--system-file", "")
 	if r.Code != cli.Findings || !strings.Contains(r.Out, "error: ") || !strings.Contains(r.Out, user+":1") || !strings.Contains(r.Out, user+":3") {
 		t.Errorf("%+v", r)
 	}
@@ -85,7 +85,7 @@ func TestScrParamsFaults(t *testing.T) {
 func TestScrParamsOnce(t *testing.T) {
 	paramsDir(t, "")
 	t.Setenv("SCR_COPY_TYPE", "RAID6")
-	r := clitest.Blobio(t, "scr", "params", "--set", "--system-file", "")
+	r := clitest.Blobio(t, "scr", "params", "--changed", "--system-file", "")
 	if r.Code != cli.Findings || strings.Count(r.Out, "error: ") != 1 {
 		t.Errorf("%+v", r)
 	}

@@ -27,7 +27,7 @@ the directory that holds .scr; the default is $SCR_PREFIX, else the working dire
   blobio scr halt --checkpoints 2 /p/sim         # end the run after two more
   blobio scr interval -o cost.png /p/sim         # how often to checkpoint
   blobio scr hostlist --count 'atlas[3,5-7]'
-  blobio scr params --set                        # what is configured, and where`,
+  blobio scr params --changed                    # what is configured, and where`,
 	}
 	cli.AsGroup(cmd)
 	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrCheck(e), newScrHalt(e), newScrFlush(e), newScrNodes(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))

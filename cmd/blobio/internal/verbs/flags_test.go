@@ -26,8 +26,8 @@ var kinds = map[string]struct {
 	"no-sync": {"", 6}, "no-verify": {"", 6},
 }
 
-// otherwise are flags that have a name of kinds, but not its meaning: those of SCR's own commands, and of a bench.
-var otherwise = []string{"scr params --set", "scr nodes --set", "bench production --memory"}
+// otherwise are flags that have a name of kinds, but not its meaning: that of a bench.
+var otherwise = []string{"bench production --memory"}
 
 var flagLine = regexp.MustCompile("^ +(?:-(.), )?--([a-z0-9-]+)(?: ([A-Za-z0-9:=]+))?(?:   |$)")
 

@@ -14,8 +14,8 @@ import (
 )
 
 type versionsCheckFlags struct {
-	key           versionsKey
-	notes, asJSON bool
+	cli.CheckFlags
+	key versionsKey
 }
 
 func newVersionsCheck(e *cli.Env) *cobra.Command {
@@ -25,7 +25,7 @@ func newVersionsCheck(e *cli.Env) *cobra.Command {
 		Short: "Look for everything that is wrong with versions",
 		Long: `Check an array, or all arrays of a store: files that are absent or not the committed ones,
 every byte of them, every chunk of every version against its digest, the table of each
-version of a level, and both files of the record; in a store also lost parts of
+version of a level, and both files of the seal; in a store also lost parts of
 hierarchies: levels, snapshots, versions that snapshots name. Nothing is changed.
 
 In an encrypted store without its key, files are checked but not their content. If a
@@ -33,7 +33,8 @@ node's file is bad and a copy on another node is good, the file is reported, the
 that need it are not. In a store with redundancy, the redundancy files are checked too, and
 findings say whether lost files can be rebuilt (as a note) or not.
 
-Exit codes: 0 nothing found, 1 findings, 2 an array could not be checked.
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 an array could
+not be checked.
 
 JSON: {"version": 1, "checked": [{path, array, directories, versions, errors, warnings,
 notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blobio check.`,
@@ -47,9 +48,8 @@ notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blob
 			return f.run(cmd, e, args)
 		},
 	}
-	cmd.Flags().BoolVar(&f.notes, "notes", false, "also print notes")
+	f.Add(cmd, "", "")
 	f.key.add(cmd)
-	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -59,8 +59,7 @@ type versionsChecked struct {
 	Array    string   `json:"array"`
 	Dirs     []string `json:"directories"`
 	Versions int      `json:"versions"`
-	cli.Tally
-	Findings []versioned.Finding `json:"findings"`
+	cli.Found
 }
 
 func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) error {
@@ -84,42 +83,25 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) 
 			}
 		}
 	}
-	out, failed := []*versionsChecked{}, []cli.FailedPath{}
+	of := map[string][]string{}
+	var names []string
 	for _, a := range arrays {
-		c, err := f.one(ctx, e, a, key, members)
-		if err != nil {
-			failed = append(failed, cli.Failure(filepath.Clean(a[0]), err))
-			if err := e.PathFailed(ctx, cmd, len(arrays), err); err != nil {
-				if f.asJSON {
-					if err := e.PrintReport(out, failed); err != nil {
-						return err
-					}
-				}
-				return err
-			}
-			continue
-		}
-		out = append(out, c)
-		if !f.asJSON {
-			f.print(e, c)
-		}
-		if e.Code == cli.Good && c.Errors > 0 {
-			e.Code = cli.Findings
-		}
+		name := filepath.Clean(a[0])
+		names = append(names, name)
+		of[name] = a
 	}
-	if f.asJSON {
-		return e.PrintReport(out, failed)
-	}
-	return nil
+	k := cli.Checking[*versionsChecked]{Flags: &f.CheckFlags, Count: len(names),
+		One:   func(name string) (*versionsChecked, error) { return f.one(ctx, e, of[name], key, members) },
+		Print: func(c *versionsChecked) { f.Print(e, c.Path, &c.Found, cli.Plural(c.Versions, "version")) }}
+	return k.Run(cmd, e, names)
 }
 
 // one checks an array. members are findings of hierarchies.
 func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string, key []byte, members []versioned.MemberFinding) (*versionsChecked, error) {
-	c := &versionsChecked{Path: filepath.Clean(dirs[0]), Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs, Findings: []versioned.Finding{}}
+	c := &versionsChecked{Path: filepath.Clean(dirs[0]), Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs}
 	add := func(x versioned.Finding) {
-		c.Count(x.Severity)
 		x.Msg = cli.ErrorText(errors.New(x.Msg)) // one line
-		c.Findings = append(c.Findings, x)
+		c.Add(x)
 	}
 	for _, m := range members {
 		if m.Array == c.Array {
@@ -130,7 +112,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string,
 		}
 	}
 	v, err := openVersions(dirs, key)
-	if cli.IsFormatError(err) { // the record is lost
+	if cli.IsFormatError(err) { // the seal is lost
 		add(fault.Of(fault.Error, "", err))
 		return c, nil
 	}
@@ -155,24 +137,4 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string,
 		}
 	}
 	return c, ctx.Err()
-}
-
-func (f *versionsCheckFlags) print(e *cli.Env, c *versionsChecked) {
-	for _, x := range c.Findings {
-		if x.Severity != fault.Note || f.notes {
-			fmt.Fprintln(e.Out, x)
-		}
-	}
-	verdict := "good"
-	if c.Errors > 0 {
-		verdict = cli.Plural(c.Errors, "error")
-	}
-	verdict += ", " + cli.Plural(c.Versions, "version")
-	if c.Notes > 0 {
-		verdict += ", " + cli.Plural(c.Notes, "note")
-		if !f.notes {
-			verdict += " (--notes shows them)"
-		}
-	}
-	fmt.Fprintf(e.Out, "%s: %s\n", filepath.Clean(c.Dirs[0]), verdict)
 }

@@ -11,11 +11,10 @@ import (
 )
 
 type versionsDiffFlags struct {
-	key        versionsKey
-	from, to   int64
-	all, quiet bool
-	values     bool
-	asJSON     bool
+	cli.DiffFlags
+	key      versionsKey
+	from, to int64
+	values   bool
 }
 
 func newVersionsDiff(e *cli.Env) *cobra.Command {
@@ -47,18 +46,13 @@ are of the flattened array and exclude hi; more is how many were omitted (--all:
 	fl := cmd.Flags()
 	fl.Var(versionValue{&f.from}, "from", "one version (default: the one before the other)")
 	fl.Var(versionValue{&f.to}, "to", "the other version (default: the newest)")
-	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all ranges, not only the first %d", cli.DiffLines))
+	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d", cli.DiffLines))
 	fl.BoolVar(&f.values, "values", false, "compare elements, even of levels")
-	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
 	f.key.add(cmd)
-	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
 func (f *versionsDiffFlags) run(ctx context.Context, e *cli.Env, dirs []string) error {
-	if f.quiet && f.asJSON {
-		return cli.Usagef("--quiet and --json exclude each other")
-	}
 	v, err := f.key.one(dirs)
 	if err != nil {
 		return err
@@ -90,22 +84,12 @@ func (f *versionsDiffFlags) run(ctx context.Context, e *cli.Env, dirs []string) 
 	if err != nil {
 		return err
 	}
-	if !d.Equal {
-		e.Code = cli.Findings
-	}
-	switch {
-	case f.quiet:
-		return nil
-	case f.asJSON:
-		return e.PrintJSON(d)
-	}
-	f.print(e, d, to.Shape)
-	return nil
+	return f.Report(e, d.Equal, d, func() { f.print(e, d, to.Shape) })
 }
 
 // kept is how many ranges are listed.
 func (f *versionsDiffFlags) kept() int {
-	if f.all {
+	if f.All {
 		return 1 << 20
 	}
 	return cli.DiffLines
@@ -127,7 +111,7 @@ func (f *versionsDiffFlags) print(e *cli.Env, d *versioned.Difference, shape []i
 		fmt.Fprintf(e.Out, "%s: %s, %s\n", at, cli.Plural(r.Elements, "element"), byText(r.Largest))
 	}
 	for i, b := range d.Boxes {
-		if i == cli.DiffLines && !f.all {
+		if i == cli.DiffLines && !f.All {
 			d.More = int64(len(d.Boxes) - i)
 			break
 		}
@@ -141,7 +125,7 @@ func (f *versionsDiffFlags) print(e *cli.Env, d *versioned.Difference, shape []i
 		}
 	}
 	if d.More > 0 {
-		fmt.Fprintf(e.Out, "... and %d more (--all shows them)\n", d.More)
+		e.More(d.More)
 	}
 	fmt.Fprintf(e.Out, "%s: versions %d and %d differ: %d of %s\n", d.Array, d.From, d.To, d.Differ, cli.Plural(d.Elements, "element"))
 }

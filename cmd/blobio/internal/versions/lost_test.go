@@ -55,7 +55,7 @@ func TestVersionsRebuild(t *testing.T) {
 	rho, n := filepath.Join(dir, "rho"), filepath.Join(dir, "n")
 	want := clitest.Good(t, "versions", "ls", rho) + clitest.Good(t, "versions", "dump", rho, "--version", "3") + clitest.Good(t, "versions", "dump", "--key-file", key, n)
 	hierarchy := clitest.Good(t, "versions", "ls", dir)
-	if out := clitest.Good(t, "versions", "rebuild", dir); strings.Count(out, "the record is whole\n") != 5 {
+	if out := clitest.Good(t, "versions", "rebuild", dir); strings.Count(out, "the seal is whole\n") != 5 {
 		t.Error(out)
 	}
 	for _, both := range []bool{false, true} {

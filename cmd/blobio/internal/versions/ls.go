@@ -28,7 +28,7 @@ versions of one array. CHANGED is the size of the chunks that differ from the ve
 before, WRITTEN that of the version's files. For the array of a level the boxes, time and
 step of each version are shown; for the array of snapshots, the versions of the levels that
 belong together. Only metadata are read. An encrypted store can be listed without its key,
-except for the boxes of levels. Lost parts of a hierarchy and lost records of arrays are
+except for the boxes of levels. Lost parts of a hierarchy and lost seals of arrays are
 reported; then the exit code is 2.
 
 JSON: {"arrays": [{array, directories, type, shape, chunk, encrypted, bytes, files,
@@ -182,7 +182,7 @@ func (f *versionsLsFlags) json(e *cli.Env, all []*arrayDesc, hs []hierarchyDesc)
 
 func (d *arrayDesc) newest() *versionDesc { return &d.Versions[len(d.Versions)-1] }
 
-// describeArray reads the record of an array, and the tables of all its versions or of the newest one.
+// describeArray reads the seal of an array, and the tables of all its versions or of the newest one.
 func describeArray(ctx context.Context, dirs []string, key []byte, allTables bool) (*arrayDesc, error) {
 	v, err := openVersions(dirs, key)
 	if err != nil {

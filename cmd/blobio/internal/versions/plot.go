@@ -14,10 +14,8 @@ import (
 )
 
 type versionsPlotFlags struct {
-	out, title string
-	width      int
-	log, force bool
-	asJSON     bool
+	cli.PictureFlags
+	log, asJSON bool
 }
 
 func newVersionsPlot(e *cli.Env) *cobra.Command {
@@ -38,44 +36,36 @@ JSON: {path, bytes, versions}.`,
 			return f.run(cmd.Context(), e, args)
 		},
 	}
-	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "", "name of the picture, .png or .svg")
-	fl.StringVar(&f.title, "title", "", "title (default: the name of the array)")
-	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "width in points (a PNG has twice as many pixels)")
-	fl.BoolVar(&f.log, "log", false, "logarithmic axis of bytes")
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	f.Add(cmd, cli.DefaultPictureWidth, "the name of the array")
+	cmd.Flags().BoolVar(&f.log, "log", false, "logarithmic axis of bytes")
 	cli.JSONFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }
 
 func (f *versionsPlotFlags) run(ctx context.Context, e *cli.Env, dirs []string) error {
-	if err := cli.CheckPicture("output", f.out); err != nil {
+	if err := f.CheckWidth(); err != nil {
 		return err
-	}
-	if f.width < cli.MinPictureWidth || f.width > cli.MaxPictureWidth {
-		return cli.Usagef("--width %d, want %d to %d", f.width, cli.MinPictureWidth, cli.MaxPictureWidth)
 	}
 	v, err := (&versionsKey{}).one(dirs)
 	if err != nil {
 		return err
 	}
 	defer v.Close()
-	fig, drawn := versionsFigure(v, f.log, float64(f.width))
+	fig, drawn := versionsFigure(v, f.log, float64(f.Width))
 	if drawn == 0 {
 		return cli.WithHint(fmt.Errorf("array %s has no version but 0, which is empty", v.Spec().Name), "")
 	}
-	if f.title != "" {
-		fig.Title = f.title
+	if f.Title != "" {
+		fig.Title = f.Title
 	}
-	n, err := cli.WritePicture(ctx, f.out, f.force, fig)
+	n, err := f.Write(ctx, fig)
 	if err != nil {
 		return err
 	}
 	if f.asJSON {
-		return e.PrintJSON(map[string]any{"path": f.out, "bytes": n, "versions": drawn})
+		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": n, "versions": drawn})
 	}
-	fmt.Fprintf(e.Out, "%s: %s of %s, %s\n", f.out, cli.Plural(drawn, "version"), v.Spec().Name, cli.HumanBytes(n))
+	fmt.Fprintf(e.Out, "%s: %s of %s, %s\n", f.Name, cli.Plural(drawn, "version"), v.Spec().Name, cli.HumanBytes(n))
 	return nil
 }
 

@@ -95,7 +95,7 @@ func cmdline(verb string, dirs []string, more ...string) []string {
 // All verbs on a sound protected store.
 func TestVersionsProtected(t *testing.T) {
 	stores, arrays := protectedStore(t)
-	if out := clitest.Good(t, cmdline("check", stores)...); !strings.HasSuffix(out, "good, 3 versions\n") {
+	if out := clitest.Good(t, cmdline("check", stores)...); !strings.HasSuffix(out, "good; 3 versions\n") {
 		t.Error(out)
 	}
 	if out := clitest.Good(t, cmdline("ls", stores)...); !strings.Contains(out, "a ") {
@@ -119,7 +119,7 @@ func TestVersionsProtected(t *testing.T) {
 			}
 		}
 	}
-	if out := clitest.Good(t, cmdline("check", stores, "--notes")...); !strings.HasSuffix(out, "good, 1 version\n") {
+	if out := clitest.Good(t, cmdline("check", stores, "--notes")...); !strings.HasSuffix(out, "good; 1 version\n") {
 		t.Error(out)
 	}
 	onProtected(t, stores, func(ctx context.Context, c comm.Comm, st *versioned.Store) error {
@@ -231,7 +231,7 @@ func TestVersionsProtectedDamage(t *testing.T) {
 			if k.beyond {
 				return
 			}
-			if out := clitest.Good(t, cmdline("check", stores)...); !strings.HasSuffix(out, "good, "+versions) {
+			if out := clitest.Good(t, cmdline("check", stores)...); !strings.HasSuffix(out, "good; "+versions) {
 				t.Error(out)
 			}
 			if b, err := os.ReadFile(before); err != nil || !bytes.Equal(b, sound) {

@@ -17,10 +17,11 @@ func newVersionsRebuild(e *cli.Env) *cobra.Command {
 	var f versionsRebuildFlags
 	cmd := &cobra.Command{
 		Use:   "rebuild STORE... | rebuild ARRAY...",
-		Short: "Rebuild the records of arrays",
-		Long: `Rebuild the record of an array, or of all arrays of a store, if one of its two files is
-absent, damaged or older than the other: from the other file, or, if both are lost, from
-the data files. No program may have the store open. Whole records are not touched.
+		Short: "Rebuild the seals of arrays",
+		Long: `Rebuild the seal of an array, or of all arrays of a store. The seal lists the versions and
+is kept in two files. If one is absent, damaged or older than the other, it is remade from
+the other; if both are lost, from the data files. No program may have the store open.
+Whole seals are not touched.
 
 The data files give the versions of which every chunk is there, and no others; a version
 that was dropped before may be among them. Files that belong to no version stay, under
@@ -78,13 +79,13 @@ func (f *versionsRebuildFlags) print(e *cli.Env, dir string, r *versioned.Rebuil
 	for _, x := range r.Left {
 		fmt.Fprintf(e.Out, "left out: %s: %s\n", x.File, cli.ErrorText(errors.New(x.Msg)))
 	}
-	what := "the record is whole"
+	what := "the seal is whole"
 	switch {
 	case r.Whole:
 	case r.FromTwin:
-		what = "the record made anew from the one that is whole"
+		what = "the seal made anew from the one that is whole"
 	default:
-		what = "the record made anew from the data files"
+		what = "the seal made anew from the data files"
 	}
 	if !r.Whole && f.dry {
 		what += "; nothing was written (--dry-run)"

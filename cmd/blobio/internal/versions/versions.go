@@ -36,7 +36,7 @@ Only drop and rebuild change a store. Do not use them while a program has it ope
   blobio versions dump store/rho --version 3 --elements 0:10
   blobio versions diff store/rho --from 3 --to 5
   blobio versions check node0/store node1/store         # private stores of two nodes
-  blobio versions rebuild -n store                      # records that are lost
+  blobio versions rebuild -n store                      # seals that are lost
   blobio versions drop store/rho --keep 3 --dry-run
   blobio versions plot store/rho -o rho.png`,
 	}

@@ -149,7 +149,7 @@ func TestVersionsDiff(t *testing.T) {
 
 func TestVersionsCheck(t *testing.T) {
 	dir, key := clitest.VersionStore(t)
-	if out := clitest.Good(t, "versions", "check", dir); !strings.Contains(out, "rho: good, 4 versions\n") || !strings.Contains(out, "n: good, 2 versions, 1 note (--notes shows them)\n") {
+	if out := clitest.Good(t, "versions", "check", dir); !strings.Contains(out, "rho: good; 4 versions\n") || !strings.Contains(out, "n: good, 1 note (--notes shows them); 2 versions\n") {
 		t.Error(out)
 	}
 	clitest.Good(t, "versions", "check", "--key-file", key, filepath.Join(dir, "n"))
@@ -162,7 +162,7 @@ func TestVersionsCheck(t *testing.T) {
 	}
 	clitest.FlipByte(t, name, i)
 	r := clitest.Blobio(t, "versions", "check", filepath.Join(dir, "rho"))
-	if r.Code != cli.Findings || !strings.Contains(r.Out, "g1-v6-r0.fti") || !strings.Contains(r.Out, "error: version 6, elements 0 to ") || !strings.Contains(r.Out, "rho: 2 errors, 4 versions\n") {
+	if r.Code != cli.Findings || !strings.Contains(r.Out, "g1-v6-r0.fti") || !strings.Contains(r.Out, "error: version 6, elements 0 to ") || !strings.Contains(r.Out, "rho: 2 errors, 0 warnings; 4 versions\n") {
 		t.Errorf("%d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	clitest.Bad(t, cli.Failed, "blobio versions check lists all faults", "versions", "dump", filepath.Join(dir, "rho"))
@@ -253,7 +253,7 @@ func TestVersionsOfNodes(t *testing.T) {
 	}))
 	n0, n1 := filepath.Join(base, "node0"), filepath.Join(base, "node1")
 	a0, a1 := filepath.Join(n0, "a"), filepath.Join(n1, "a")
-	if out := clitest.Good(t, "versions", "check", n0, n1); !strings.HasSuffix(out, "good, 2 versions\n") {
+	if out := clitest.Good(t, "versions", "check", n0, n1); !strings.HasSuffix(out, "good; 2 versions\n") {
 		t.Error(out)
 	}
 	want := clitest.Good(t, "versions", "dump", a0, a1)

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/fault"
+)
+
+// report is the JSON of all verbs that check. The version changes when a field goes, or means something else.
+type report struct {
+	Version int          `json:"version"`
+	Checked any          `json:"checked"`
+	Failed  []failedPath `json:"failed,omitempty"`
+}
+
+// PrintReport prints what was checked, a list, as JSON.
+func (e *Env) PrintReport(checked any) error { return e.PrintJSON(report{1, checked, nil}) }
+
+// failedPath is a path that could not be looked at.
+type failedPath struct {
+	Path  string        `json:"path"`
+	Error fault.Finding `json:"error"`
+}
+
+// CheckFlags are the flags of the verbs that check.
+type CheckFlags struct {
+	Quick, Strict, Notes, AsJSON bool
+	Workers                      int
+}
+
+// Add adds the flags. quick says what --quick does, workers what there are several of at once; a verb without one passes "".
+func (f *CheckFlags) Add(cmd *cobra.Command, quick, workers string) {
+	fl := cmd.Flags()
+	if quick != "" {
+		fl.BoolVar(&f.Quick, "quick", false, quick)
+	}
+	fl.BoolVar(&f.Strict, "strict", false, "warnings count as errors in the exit code")
+	fl.BoolVar(&f.Notes, "notes", false, "also print notes")
+	if workers != "" {
+		WorkersFlag(cmd, &f.Workers, workers)
+	}
+	JSONFlag(cmd, &f.AsJSON)
+}
+
+// Found is what was found at a path.
+type Found struct {
+	Errors   int         `json:"errors"`
+	Warnings int         `json:"warnings"`
+	Notes    int         `json:"notes"`
+	Findings findingList `json:"findings"` // in the order of the check; a verb may keep fewer than it counts
+}
+
+// findingList is a list in JSON even if it is empty.
+type findingList []fault.Finding
+
+func (l findingList) MarshalJSON() ([]byte, error) {
+	if l == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]fault.Finding(l))
+}
+
+// Add counts a finding and keeps it.
+func (c *Found) Add(x fault.Finding) {
+	c.Count(x.Severity)
+	c.Findings = append(c.Findings, x)
+}
+
+// Count counts a finding that is not kept.
+func (c *Found) Count(severity fault.Severity) {
+	switch severity {
+	case fault.Error:
+		c.Errors++
+	case fault.Warning:
+		c.Warnings++
+	default:
+		c.Notes++
+	}
+}
+
+// Failing says whether what was found makes the exit code 1.
+func (c *Found) Failing(strict bool) bool { return c.Errors > 0 || strict && c.Warnings > 0 }
+
+// Print prints what was found at a path, and a verdict with the facts that the verb adds.
+func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
+	for _, x := range c.Findings {
+		if x.Severity != fault.Note || f.Notes {
+			fmt.Fprintln(e.Out, x)
+		}
+	}
+	verdict := "good"
+	if c.Errors+c.Warnings > 0 {
+		verdict = Plural(c.Errors, "error") + ", " + Plural(c.Warnings, "warning")
+	}
+	if c.Notes > 0 {
+		verdict += ", " + Plural(c.Notes, "note")
+		if !f.Notes {
+			verdict += " (--notes shows them)"
+		}
+	}
+	if f.Quick {
+		facts = append(facts, "data not read")
+	}
+	fmt.Fprintf(e.Out, "%s: %s\n", Plain(path), strings.Join(append([]string{verdict}, facts...), "; "))
+}
+
+// Checking is what a verb does with each of its paths, of which Count were named.
+type Checking[T interface{ Failing(strict bool) bool }] struct {
+	Flags *CheckFlags
+	Count int
+	One   func(path string) (T, error)
+	Print func(T)
+}
+
+// Run looks at all paths, prints, and sets the exit code.
+func (k *Checking[T]) Run(cmd *cobra.Command, e *Env, paths []string) error {
+	out, failed := []T{}, []failedPath{}
+	var last error
+	for _, path := range paths {
+		c, err := k.One(path)
+		if err != nil {
+			failed = append(failed, failedPath{path, fault.Of(fault.Error, "", err)})
+			if last = e.PathFailed(cmd.Context(), cmd, k.Count, err); last != nil {
+				break
+			}
+			continue
+		}
+		out = append(out, c)
+		if !k.Flags.AsJSON {
+			k.Print(c)
+		}
+		if e.Code == Good && c.Failing(k.Flags.Strict) {
+			e.Code = Findings
+		}
+	}
+	if k.Flags.AsJSON {
+		if err := e.PrintJSON(report{1, out, failed}); err != nil {
+			return err
+		}
+	}
+	return last
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// DiffLines is how many differences are printed: two datasets that have
+// nothing in common differ in thousands of attributes.
+const DiffLines = 40
+
+// DiffFlags are the flags of the verbs that compare.
+type DiffFlags struct{ All, Quiet, AsJSON bool }
+
+// Add adds the flags; most says what is printed without --all.
+func (f *DiffFlags) Add(cmd *cobra.Command, most string) {
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.All, "all", "a", false, most)
+	fl.BoolVarP(&f.Quiet, "quiet", "q", false, "print nothing, only set the exit code")
+	JSONFlag(cmd, &f.AsJSON)
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if f.Quiet && f.AsJSON {
+			return Usagef("--quiet and --json exclude each other")
+		}
+		return nil
+	}
+}
+
+// Report sets the exit code and prints what was compared: as JSON, or by text.
+func (f *DiffFlags) Report(e *Env, equal bool, asJSON any, text func()) error {
+	if !equal {
+		e.Code = Findings
+	}
+	switch {
+	case f.Quiet:
+	case f.AsJSON:
+		return e.PrintJSON(asJSON)
+	default:
+		text()
+	}
+	return nil
+}
+
+// More says how many differences were not printed.
+func (e *Env) More(n int64) { fmt.Fprintf(e.Out, "... and %d more (--all shows them)\n", n) }

@@ -1,0 +1,160 @@
+package salvage
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"testing"
+	"time"
+
+	"blobio/internal/durable"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/vfs"
+)
+
+func TestScavengeRules(t *testing.T) {
+	ctx := context.Background()
+	c := load(t, "xor_1_after_crash")
+	d := prefixdir.Open(c, prefix)
+	n := nodeOn(c, 1)
+	other := entry(t, d, "ckpt.3").Dataset
+	other.ID, other.Name = 4, "ckpt.4"
+	other.Created = other.Created.Add(time.Second * 9)
+	got, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 4, Dataset: other})
+	must(t, err)
+	if !got.Stale || len(got.Ranks) != 0 {
+		t.Errorf("another dataset of the number: %+v", got)
+	}
+	for _, current := range []string{"ckpt.3", ""} {
+		must(t, d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(current) }))
+		got, err = Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 3})
+		must(t, err)
+		if !got.Safe || len(got.Ranks) != 0 {
+			t.Errorf("complete already, current is %q: %+v", current, got)
+		}
+	}
+	got, err = Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 77})
+	must(t, err)
+	if len(got.Ranks) != 0 {
+		t.Errorf("not there: %+v", got)
+	}
+	got, err = Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 4})
+	must(t, err)
+	if len(got.Ranks) != 1 || got.Ranks[0].Rank != 1 || len(got.Ranks[0].Files) != 2 || len(got.Ranks[0].Lost) != 0 || !got.Ranks[0].Mapped || got.Bytes() < 2*1037 {
+		t.Errorf("%+v", got)
+	}
+	if e := entry(t, d, "ckpt.4"); e.ID != 4 || e.Complete {
+		t.Errorf("the index: %+v", e)
+	}
+	ids, err := Datasets(d)
+	if err != nil || !slices.Equal(ids, []int{4}) {
+		t.Errorf("datasets %v, %v", ids, err)
+	}
+	if _, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 4, Was: "/elsewhere"}); !errors.Is(err, ErrOutside) {
+		t.Errorf("outside of the prefix directory: %v", err)
+	}
+	if _, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d}); !errors.Is(err, ErrUsage) {
+		t.Errorf("no number: %v", err)
+	}
+	if _, err := Index(ctx, Options{Prefix: d, ID: 4}); !errors.Is(err, ErrMissing) {
+		t.Errorf("one rank of four: %v", err)
+	}
+	if _, err := Rebuild(ctx, Options{Prefix: d, ID: 5}); !errors.Is(err, ErrMissing) {
+		t.Errorf("nothing: %v", err)
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := Scavenge(done, ScavengeOptions{Node: n, Prefix: d, ID: 4}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// What Scavenge says it has copied is there after a power cut, before anything else is done with it: the nodes may be gone then.
+func TestScavengeDurable(t *testing.T) {
+	for _, v := range vectors {
+		c := load(t, v.name)
+		must(t, scavengeAll(context.Background(), c, 0, 1, 2, 3))
+		if err := intact(c.CrashClone(vfs.CrashOptions{}), 4, v.files); err != nil {
+			t.Errorf("%s: %v", v.name, err)
+		}
+	}
+}
+
+// A dataset that is being salvaged again has no summary meanwhile: an index that is made anew would list it as complete.
+func TestScavengeRemovesSummary(t *testing.T) {
+	ctx := context.Background()
+	c := load(t, "xor_1_after_crash")
+	must(t, salvageAll(ctx, c, 0, 1, 2, 3))
+	d := prefixdir.Open(c, prefix)
+	must(t, d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetComplete("ckpt.4", false) }))
+	must(t, scavengeAll(ctx, c, 1))
+	after := prefixdir.Open(c.CrashClone(vfs.CrashOptions{}), prefix)
+	x, _, err := after.Rebuild()
+	must(t, err)
+	if e, _ := x.Entry("ckpt.4"); e.Complete {
+		t.Errorf("made anew, the index has %+v", e)
+	}
+}
+
+// A file of which the application never said that it is complete is not copied as one that is.
+func TestScavengeIncompleteFile(t *testing.T) {
+	c := load(t, "xor_1_after_crash")
+	n := nodeOn(c, 1)
+	name := cachedir.FilemapName("/nodelocal/user1/scr.1145655/scr.dataset.4", 1)
+	m, err := cachedir.ReadFilemap(n.FS, name)
+	must(t, err)
+	f := m.Files()[0]
+	f.Meta.Complete = false
+	m.Put(f)
+	must(t, m.Write(n.FS, name))
+	got, err := Scavenge(context.Background(), ScavengeOptions{Node: n, Prefix: prefixdir.Open(c, prefix), ID: 4})
+	must(t, err)
+	if r := got.Ranks[0]; len(r.Files) != 1 || r.Lost[f.Name] == "" {
+		t.Errorf("%+v", r)
+	}
+	if _, err := c.Stat(path.Join(prefix, "ckpt.4", f.Meta.Name)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s was copied: %v", f.Meta.Name, err)
+	}
+}
+
+// Redundancy that was being made when the run died is not used.
+func TestUnfinishedGroup(t *testing.T) {
+	ctx := context.Background()
+	for _, lost := range []int{3, 4} {
+		c := load(t, "xor_1_after_crash")
+		for _, n := range nodesOn(c, 0, 1, 2, 3) {
+			must(t, cachedir.WriteState(n.FS, "/nodelocal/user1/scr.1145655/scr.dataset.4", cachedir.DataGroup, cachedir.StateCorrupt))
+		}
+		ids := []int{0, 1, 2, 3}[:lost]
+		err := salvageAll(ctx, c, ids...)
+		if lost == 4 { // all files are there
+			must(t, err)
+			must(t, intact(c, 4, 2))
+		} else if !errors.Is(err, ErrMissing) {
+			t.Errorf("without node 3: %v", err)
+		}
+	}
+}
+
+// Unfinished files beside those of the dataset are removed if they are as old as an earlier attempt: others may be writing there.
+func TestOthersWrite(t *testing.T) {
+	c := load(t, "xor_1_after_crash")
+	must(t, scavengeAll(context.Background(), c, 0, 1, 2))
+	temp := func(owner string, at time.Time) string {
+		name := durable.TempName(prefix+"/ckpt.4/x.nc", owner)
+		must(t, vfs.WriteFile(c, name, []byte("half")))
+		must(t, c.SetFileMeta(name, vfs.Meta{Mtime: at}))
+		return name
+	}
+	old, young := temp("old", time.Now().Add(-time.Hour)), temp("young", time.Now().Add(time.Hour))
+	must(t, salvageAll(context.Background(), c, 0, 1, 2))
+	if _, err := c.Stat(old); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v", old, err)
+	}
+	if _, err := c.Stat(young); err != nil {
+		t.Error(err)
+	}
+}

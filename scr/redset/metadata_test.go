@@ -1,0 +1,108 @@
+package redset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestMetadata: mode and times of a rebuilt file, on the file system of the operating system.
+func TestMetadata(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Unix(1_700_000_000, 123_456_000)
+	name := func(r int) string { return filepath.Join(dir, fmt.Sprint(r), "sub", "data") }
+	err := run(t, "isolated", 3, func(ctx context.Context, c comm.Comm) error {
+		r := c.Rank()
+		if err := os.MkdirAll(filepath.Dir(name(r)), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name(r), make([]byte, 1000*r), 0o600); err != nil {
+			return err
+		}
+		if err := errors.Join(os.Chmod(name(r), 0o440), os.Chtimes(name(r), at, at)); err != nil {
+			return err
+		}
+		s, err := New(ctx, c, Options{Scheme: XOR, Root: filepath.Join(dir, fmt.Sprint(r))})
+		if err != nil {
+			return err
+		}
+		prefix := filepath.Join(dir, fmt.Sprint(r), "rs.")
+		if err := s.Encode(ctx, vfs.OS, []string{"sub/data"}, prefix); err != nil {
+			return err
+		}
+		if r == 2 {
+			if err := os.RemoveAll(filepath.Join(dir, "2")); err != nil {
+				return err
+			}
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		_, err = Recover(ctx, c, vfs.OS, prefix, &RecoverOptions{Root: filepath.Join(dir, fmt.Sprint(r))})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(name(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Size() != 2000 || !st.ModTime().Equal(at) || st.Mode().Perm() != 0o440 {
+		t.Errorf("%v %v, %d bytes", st.Mode(), st.ModTime(), st.Size())
+	}
+}
+
+// FuzzHeader: no header makes the reader panic, and what it accepts can be laid out.
+func FuzzHeader(f *testing.F) {
+	for _, o := range schemes {
+		cl := newCluster(f, o, uneven[:6])
+		if err := cl.encode("shared", cl.own); err != nil {
+			f.Fatal(err)
+		}
+		all, err := list(cl.fs, "n1/rs.")
+		if err != nil {
+			f.Fatal(err)
+		}
+		b, _, err := readRecord(cl.fs, all[0].name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(all[0].name[len("n1/rs."):], b[:len(b)-4])
+		sums, _ := vfs.ReadFile(cl.fs, all[0].sumName("n1/rs."), 1<<20)
+		f.Add("", sums)
+	}
+	f.Fuzz(func(_ *testing.T, name string, b []byte) {
+		if len(b) >= 28 { // without its checksum, or nothing would get past it
+			b = append([]byte(nil), b...)
+			b[8], b[9], b[10], b[11], b[12], b[13] = 0, 0, 0, 0, 0, 0
+			b[14], b[15] = byte(len(b)>>8), byte(len(b))
+			b[19] &^= 1
+		}
+		_, _ = parseSums("", b)
+		p, ok := parseName(name)
+		if !ok {
+			return
+		}
+		h, err := parseHeader(name, p, b)
+		if err != nil {
+			return
+		}
+		ev := make([]*evidence, h.n)
+		for m := range ev {
+			ev[m] = &evidence{}
+		}
+		ev[h.rank] = &evidence{name, b, b}
+		r, err := newRepair(h.position, make([]int, h.n), ev)
+		if err == nil {
+			_, _ = r.plan()
+		}
+	})
+}

@@ -1,0 +1,233 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// A file that is lost takes the versions with it that need it, not older ones; unless cleaning had
+// brought their chunks into it.
+func TestOlderVersionsOutlive(t *testing.T) {
+	for _, keep := range []int{0, 6} {
+		mem, st := memStore(t)
+		const n, incs = 64, 30
+		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}, nil)
+			if err != nil {
+				return err
+			}
+			for v := range incs {
+				if err := Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)); err != nil {
+					return err
+				}
+				if _, err := a.Inc(ctx, 1, ""); err != nil {
+					return err
+				}
+			}
+			return a.Close(ctx)
+		})
+		if err := mem.Remove("d/a/" + dataName(1, incs, 0)); err != nil {
+			t.Fatal(err)
+		}
+		v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := v.rec.Files[len(v.rec.Files)-1].From
+		if (keep == 0) != (from == incs) {
+			t.Fatalf("keep %d: the last file has versions from %d on", keep, from)
+		}
+		for _, x := range v.Versions() {
+			got := make([]float64, n)
+			err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got))
+			if (err == nil) != (x.Number < from) {
+				t.Errorf("keep %d, version %d: %v", keep, x.Number, err)
+			}
+			if want := seq(int(x.Number)-1, n, 1); err == nil && x.Number > 0 && !slices.Equal(got, want) {
+				t.Errorf("keep %d, version %d: %v", keep, x.Number, got)
+			}
+		}
+		if _, err := v.dropped(bg, []int64{v.Versions()[0].Number}); err == nil {
+			t.Error("dropped, though nobody knows which files are needed")
+		}
+		v.Close()
+	}
+}
+
+// V9: a cursor at a version that was dropped goes on to those beside it.
+func TestCursorOfDropped(t *testing.T) {
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
+		if err != nil {
+			return err
+		}
+		for range 3 {
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+		}
+		next := a.Cursor()
+		if err := next.Dec(2); err != nil {
+			return err
+		}
+		prev := next
+		if err := a.Drop(ctx, 1); err != nil {
+			return err
+		}
+		if _, err := next.Info(); !errors.Is(err, ErrNoVersion) {
+			return fmt.Errorf("of a version that was dropped: %w", err)
+		}
+		if err := errors.Join(next.Next(), prev.Prev()); err != nil || next.Number() != 2 || prev.Number() != 0 {
+			return fmt.Errorf("from 1 to %d and %d, %v", next.Number(), prev.Number(), err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+// A file that is lost takes the versions that need it, and those that nobody can tell of. Where newer ones have all chunks, as each
+// of Form Flat, they are read, and the array can be opened.
+func TestNewerVersionsOutlive(t *testing.T) {
+	const n = 640 // 10 chunks
+	for _, form := range []Form{Log, Flat} {
+		mem, st := memStore(t)
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, &Options{Form: form})
+			if err != nil {
+				return err
+			}
+			for v, until := range []int64{n, 64, n, 64} { // of a Log version 2 needs 1, and 4 needs 3
+				if c.Rank() == 0 {
+					if err := Put(ctx, a, []int64{0}, []int64{until}, seq(v+1, int(until), 1)); err != nil {
+						return err
+					}
+				}
+				if _, err := a.Inc(ctx, 1, ""); err != nil {
+					return err
+				}
+			}
+			return a.Close(ctx)
+		})
+		if err := mem.Remove("d/a/" + dataName(1, 1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		want := map[int64]bool{0: true, 2: form == Flat, 3: true, 4: true}
+		v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range v.Versions() {
+			got := make([]float64, n)
+			if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got)); (err == nil) != want[x.Number] {
+				t.Errorf("form %d, version %d: %v", form, x.Number, err)
+			}
+			if x.Number == 2 { // what is new in it, and the part of the other rank's file is whole too
+				if err := v.Get(bg, 2, []int64{0}, []int64{64}, Bytes(got[:64])); err != nil || !slices.Equal(got[:64], seq(2, 64, 1)) {
+					t.Errorf("form %d, the new part of version 2: %v", form, err)
+				}
+			}
+		}
+		var findings []string
+		for f := range v.Check(bg, nil) {
+			if f.File == "" {
+				findings = append(findings, f.Msg[:9])
+			}
+		}
+		bad := []string{"version 1"}
+		if form == Log {
+			bad = append(bad, "version 2")
+		}
+		if findings = slices.Compact(findings); !slices.Equal(findings, bad) { // one of each segment
+			t.Errorf("form %d: findings of %q, want %q", form, findings, bad)
+		}
+		v.Close()
+		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+			a, err := Open(ctx, c, st, "a", nil)
+			if err != nil {
+				return fmt.Errorf("form %d: %w", form, err)
+			}
+			got := make([]float64, n)
+			if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, append(seq(4, 64, 1), seq(3, n, 1)[64:]...)) {
+				return fmt.Errorf("form %d: %w", form, err)
+			}
+			return a.Close(ctx)
+		})
+	}
+}
+
+// The same where processes cannot read what others have: a private store opened by ranks without a common heap.
+func TestNewerVersionsOutliveRemote(t *testing.T) {
+	const n = 768                               // two chunks of each rank
+	for _, whole := range []bool{true, false} { // whether version 2 has all chunks
+		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
+		store := func(c comm.Comm) *Store { return &Store{Dir: "d", FS: disks[c.Rank()/2], Private: true} }
+		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+			c = comm.Isolate(c)
+			if err := store(c).FS.MkdirAll("d"); err != nil {
+				return err
+			}
+			a, err := Create(ctx, c, store(c), Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			for v := range 2 {
+				if c.Rank() == 0 {
+					now := seq(v+1, n, 1)
+					if v == 1 && !whole {
+						now = append(now[:n-64], seq(1, n, 1)[n-64:]...) // the last chunk as it was
+					}
+					if err := Put(ctx, a, []int64{0}, []int64{n}, now); err != nil {
+						return err
+					}
+				}
+				if _, err := a.Inc(ctx, 1, ""); err != nil {
+					return err
+				}
+			}
+			return a.Close(ctx)
+		})
+		if err := disks[2].Remove("d/a/" + dataName(1, 1, 5)); err != nil {
+			t.Fatal(err)
+		}
+		list, err := disks[2].ReadDir("d/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list { // what is left goes to the first node too, for an Open by fewer
+			if isData(e.Name()) {
+				b, err := vfs.ReadFile(disks[2], "d/a/"+e.Name(), 1<<20)
+				if err == nil {
+					err = vfs.WriteFile(disks[0], "d/a/"+e.Name(), b)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, size := range []int{6, 4} {
+			ranks(t, size, func(ctx context.Context, c comm.Comm) error {
+				c = comm.Isolate(c)
+				a, err := Open(ctx, c, store(c), "a", nil)
+				if !whole {
+					if err == nil {
+						return fmt.Errorf("%d ranks: opened, though version 2 needs what is lost", size)
+					}
+					return nil
+				}
+				if err != nil {
+					return fmt.Errorf("%d ranks: %w", size, err)
+				}
+				got := make([]float64, n)
+				if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, seq(2, n, 1)) {
+					return fmt.Errorf("%d ranks, the state: %w", size, err)
+				}
+				return a.Close(ctx)
+			})
+		}
+	}
+}
