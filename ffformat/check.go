@@ -90,7 +90,7 @@ func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
 	}
 	for sev := Error; sev > Note; sev-- {
 		if n := s.more[sev]; n > 0 {
-			c.add(sev, -1, "records", ErrCorrupt, "%d more flaws, the first %d of all are told", n, maxFlaws)
+			c.add(sev, -1, "records", ErrCorrupt, "%d more flaws; only the first %d are listed", n, maxFlaws)
 		}
 	}
 	if c.done {
@@ -316,7 +316,7 @@ func (c *checker) checksum(hashes map[*Container]Digest) {
 		return
 	}
 	if hashes != nil && f.FB.Checksum == c.recomputed(hashes) {
-		c.add(Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the records: these are damaged")
+		c.add(Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the headers: these are damaged")
 		return
 	}
 	at := f.fbOffset()

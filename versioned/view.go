@@ -93,11 +93,11 @@ func (v *View) checkRecords(yield func(Finding) bool) bool {
 			case err == nil && best.Seq == v.rec.Seq:
 				continue
 			case err == nil || errors.As(err, &fe) && fe.Field == "seq":
-				f.Severity, f.Msg = fault.Note, "an older record, of a commit that did not come to its end; the next one replaces it"
+				f.Severity, f.Msg = fault.Note, "an older seal, of a commit that was cut short; the next commit replaces it"
 			case errors.Is(err, fs.ErrNotExist) && i > 0 && best != nil && !best.Twice:
-				f.Severity, f.Msg = fault.Note, "absent: the store was written without a second record; the next commit adds it"
+				f.Severity, f.Msg = fault.Note, "absent: the store was written without a second seal; the next commit adds it"
 			case errors.Is(err, fs.ErrNotExist):
-				f.Msg = "the record is absent; the next commit makes it anew from the other one"
+				f.Msg = "the seal is absent; the next commit makes it anew from the other one"
 			default:
 				f.Msg = fault.Text(err) + "; the next commit makes it anew from the other one"
 			}

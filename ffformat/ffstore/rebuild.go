@@ -33,7 +33,7 @@ type RebuildOptions struct {
 //
 // An error of I/O, which says nothing of what is there, ends it before anything is written.
 //
-// A sound record is not replaced (ErrExist) without Force. A damaged one is kept with ".damaged"
+// A sound seal is not replaced (ErrExist) without Force. A damaged one is kept with ".damaged"
 // behind its name. ErrMissing: no slot counts; then nothing is written. ErrInUse: a Store writes to
 // the directory (a DryRun does not look for one), or somebody has made a record meanwhile.
 func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, left []error, err error) {
@@ -58,7 +58,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 		return nil, nil, err
 	}
 	if old != nil && !b.Force {
-		return nil, nil, pkg.Errorf("%s: the record is sound: %w", dir, ErrExist)
+		return nil, nil, pkg.Errorf("%s: the seal is sound: %w", dir, ErrExist)
 	}
 	if err := b.logged(); err != nil {
 		return nil, nil, err
@@ -95,7 +95,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	// Where there are no locks, this is what tells of others.
 	now, err := readRecord(b.FS, dir)
 	if damaged != errors.As(err, new(*FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
-		return nil, left, pkg.Errorf("%s: the record has changed since it was read: %w", dir, ErrInUse)
+		return nil, left, pkg.Errorf("%s: the seal has changed since it was read: %w", dir, ErrInUse)
 	}
 	if err != nil && !damaged {
 		return nil, left, err
