@@ -199,10 +199,10 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		}
 	}
 	if n := c.bad - maxFlaws; n > 0 {
-		c.add(Error, -1, "chunks", ErrChecksum, "%d more are bad, the first %d are told", n, maxFlaws)
+		c.add(Error, -1, "chunks", ErrChecksum, "%d more are bad; only the first %d are listed", n, maxFlaws)
 	}
 	if n := c.odd - maxFlaws; n > 0 {
-		c.add(Note, -1, "chunks", nil, "%d more without bytes have another hash than that of nothing, the first %d are told", n, maxFlaws)
+		c.add(Note, -1, "chunks", nil, "%d more without bytes have another hash than that of no bytes; only the first %d are listed", n, maxFlaws)
 	}
 	c.torn(len(jobs))
 	switch {

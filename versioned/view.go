@@ -43,7 +43,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			}
 		}
 		if v.sealed {
-			if !yield(noteOf("", "elements are encrypted, and were not looked at without the key; the hashes of the files were")) {
+			if !yield(noteOf("", "elements are encrypted and were not checked without the key; the hashes of the files were")) {
 				return
 			}
 		} else if !v.checkChunks(ctx, yield) {

@@ -203,7 +203,7 @@ func (l *ledger) unchanged() error {
 		b = l.rec.Seq
 	}
 	if a != b {
-		return pkg.Errorf("%s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
+		return pkg.Errorf("%s: it has commit %d, this Store knows %d: another program writes to it; open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
 	}
 	return nil
 }
