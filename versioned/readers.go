@@ -65,7 +65,7 @@ func (x *reader) load(name string, info *fileInfo) error {
 		return err
 	}
 	if size != info.Size {
-		return formatErr(name, min(size, info.Size), "file", ErrTruncated, "%d bytes, the seal says %d", size, info.Size)
+		return formatErr(name, min(size, info.Size), "file", ErrTruncated, "%d bytes, the record says %d", size, info.Size)
 	}
 	if x.Reader, err = ffformat.NewReader(x.f, size, name, &ffformat.DecodeOptions{Layout: ffformat.LayoutF}); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (x *reader) load(name string, info *fileInfo) error {
 		return err
 	}
 	if got := hex.EncodeToString(sum[:]); got != info.Sum {
-		return formatErr(name, x.File().FileBlockOffset(), "metadata", ErrChecksum, "%s, the seal says %s", got, info.Sum)
+		return formatErr(name, x.File().FileBlockOffset(), "metadata", ErrChecksum, "%s, the record says %s", got, info.Sum)
 	}
 	return nil
 }

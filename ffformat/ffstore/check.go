@@ -190,7 +190,7 @@ func (v *View) checkLogs(say func(error) bool) {
 			return
 		}
 		if err == nil && s.end < size {
-			if !say(formatErr(name, s.end, "entry", ErrTruncated, "the last %d bytes are no entry: cut short while written, or damaged", size-s.end)) {
+			if !say(formatErr(name, s.end, "record", ErrTruncated, "the last %d bytes are no record: writing them was cut short, or they are damaged", size-s.end)) {
 				return
 			}
 		}

@@ -120,7 +120,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 			return nil, 0, err
 		}
 		if len(files) > 0 {
-			return nil, 0, formatErr(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the seal is gone, but slot %d has files: Rebuild makes one from them", k)
+			return nil, 0, formatErr(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the commit record is gone, but slot %d has files: Rebuild makes one from them", k)
 		}
 	}
 	if rec != nil {
