@@ -168,7 +168,7 @@ func (w *Writer) vacant(set string) error {
 	for i := range w.info.subfiles {
 		name := subfile.Name(set, i)
 		if _, err := w.opt.fs.Stat(name); err == nil {
-			return pkg.Errorf("append to %s: %s is there, which is not of this dataset: %w", w.base, name, ErrExist)
+			return pkg.Errorf("append to %s: %s exists and is not of this dataset: %w", w.base, name, ErrExist)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

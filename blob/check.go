@@ -175,7 +175,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 	st, err := subfile.ReadState(c.fs, found.Base)
 	if err != nil {
 		if errors.Is(err, ErrNotCommitted) {
-			c.say(Error, subfile.NextName(found.Base), -1, "commit", ErrNotCommitted, "the dataset was never finished; what follows is about what is there")
+			c.say(Error, subfile.NextName(found.Base), -1, "commit", ErrNotCommitted, "the dataset was never finished; other findings concern what was written")
 		} else {
 			c.add(fault.Of(Error, subfile.ManifestName(found.Base), err))
 		}
@@ -184,7 +184,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
 	}
 	if st.Manifest != nil && st.Manifest.Unverified {
-		c.say(Warning, subfile.ManifestName(found.Base), -1, "unverified", nil, "made from data that were not compared with their checksums: the checksums vouch for what was copied, not for what was copied from")
+		c.say(Warning, subfile.ManifestName(found.Base), -1, "unverified", nil, "made from unverified data: the checksums cover the copy, not its source")
 	}
 	if st.Pending {
 		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "complete, but cut short during the renames; Recover, or the next writer, finishes them")
@@ -214,7 +214,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 			n = max(n, i+1)
 		}
 		if most := len(members) + maxMissing; n > most {
-			c.say(Error, members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here; those from %d on are not looked at", n-1, len(members), most)
+			c.say(Error, members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here; those from %d on are not checked", n-1, len(members), most)
 			n = most
 		}
 		for i := range n {

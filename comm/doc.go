@@ -1,11 +1,10 @@
 // Package comm connects ranks: the interface Comm, and ranks that are goroutines
-// of one process. comm/mpi has ranks that are processes of an MPI job; commtest
-// is the contract that any implementation must pass.
+// of one process. Package comm/mpi has ranks that are processes of an MPI job;
+// internal/commtest is the contract that each implementation passes.
 //
 //	Run       starts n ranks and waits for them
 //	Self      a Comm of one rank, without Run
 //	Agree     one rank's error becomes that of all, and breaks nothing
-//	Commit    the same for a commit: done, not done, in doubt
 //	Isolate   ranks of one process that behave as if they shared no memory
 //
 // A collective has the same outcome on every rank. Whatever else happens to one

@@ -1,7 +1,7 @@
 // Package decomp holds decomposition maps: which rank owns which elements of an
 // array.
 //
-//	Builder, Regular, Concat, Sub   make a Map
+//	Builder, Regular, Map.Sub       make a Map
 //	Map.Reqs, Clip                  requests of a rank
 //	Map.Scatter, Gather             between a blob and the canonical array
 //	Map.Index, Index.At, Range      owners of elements

@@ -90,7 +90,7 @@ func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
 	}
 	for sev := Error; sev > Note; sev-- {
 		if n := s.more[sev]; n > 0 {
-			c.add(sev, -1, "records", ErrCorrupt, "%d more flaws, the first %d of all are told", n, maxFlaws)
+			c.add(sev, -1, "records", ErrCorrupt, "%d more flaws; only the first %d are listed", n, maxFlaws)
 		}
 	}
 	if c.done {
@@ -199,10 +199,10 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		}
 	}
 	if n := c.bad - maxFlaws; n > 0 {
-		c.add(Error, -1, "chunks", ErrChecksum, "%d more are bad, the first %d are told", n, maxFlaws)
+		c.add(Error, -1, "chunks", ErrChecksum, "%d more are bad; only the first %d are listed", n, maxFlaws)
 	}
 	if n := c.odd - maxFlaws; n > 0 {
-		c.add(Note, -1, "chunks", nil, "%d more without bytes have another hash than that of nothing, the first %d are told", n, maxFlaws)
+		c.add(Note, -1, "chunks", nil, "%d more without bytes have another hash than that of no bytes; only the first %d are listed", n, maxFlaws)
 	}
 	c.torn(len(jobs))
 	switch {
@@ -316,7 +316,7 @@ func (c *checker) checksum(hashes map[*Container]Digest) {
 		return
 	}
 	if hashes != nil && f.FB.Checksum == c.recomputed(hashes) {
-		c.add(Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the records: these are damaged")
+		c.add(Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the headers: these are damaged")
 		return
 	}
 	at := f.fbOffset()

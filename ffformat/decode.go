@@ -273,7 +273,7 @@ func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
 		}
 		n, bl := decodeBMD(l, b, off)
 		if left := int64(len(b)) - l.bmdSize(); n < 0 || n > left/l.vmdSize() {
-			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many records fit before the file block", n, left/l.vmdSize())
+			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many headers fit before the file block", n, left/l.vmdSize())
 		}
 		bl.decodeVMDs(l, b[l.bmdSize():], int(n))
 		size := l.blockMeta(int(n))
@@ -296,17 +296,17 @@ func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 		n, bl := decodeBMD(l, b, off)
 		left := end - off - l.bmdSize()
 		if n < 0 || n > left/l.vmdSize() {
-			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many records fit before the end of the file", n, left/l.vmdSize())
+			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many headers fit before the end of the file", n, left/l.vmdSize())
 		}
 		if meta += l.bmdSize() + n*l.vmdSize(); meta > d.MaxMeta {
-			return blocks, d.err(off, "BMD.numvars", ErrTooLarge, "%d, records are over the cap of %d bytes", n, d.MaxMeta)
+			return blocks, d.err(off, "BMD.numvars", ErrTooLarge, "%d, headers are over the cap of %d bytes", n, d.MaxMeta)
 		}
 		if b, err = d.read(off+l.bmdSize(), n*l.vmdSize()); err != nil {
 			return blocks, fieldOf(err, "VMD")
 		}
 		bl.decodeVMDs(l, b, int(n))
 		if least := l.blockMeta(int(n)); bl.Size < least || bl.Size > end-off {
-			return append(blocks, bl), d.err(off+int64(l.table().bmd.dbsize.off), "BMD.dbsize", ErrCorrupt, "%d, want %d to %d: from the records to the end of the file",
+			return append(blocks, bl), d.err(off+int64(l.table().bmd.dbsize.off), "BMD.dbsize", ErrCorrupt, "%d, want %d to %d: from the headers to the end of the file",
 				bl.Size, least, end-off)
 		}
 		blocks = append(blocks, bl)

@@ -207,7 +207,7 @@ func (r *Reader) verdict(c place, res chunkResult) error {
 	if res.err != nil || res.hash == c.Hash || c.ChunkSize == 0 {
 		return res.err
 	}
-	return pkg.At(r.f.Name, c.Fptr, c.field(), ErrChecksum, "%s of the %d bytes is %x, the record has %x", r.f.hashName(), c.ChunkSize, res.hash, c.Hash)
+	return pkg.At(r.f.Name, c.Fptr, c.field(), ErrChecksum, "%s of the %d bytes is %x, the header has %x", r.f.hashName(), c.ChunkSize, res.hash, c.Hash)
 }
 
 func (f *File) hashName() string {

@@ -271,7 +271,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 	case f.Layout.atEnd() && f.FB.Checksum == writerChecksum(f.Blocks):
 		w.act(at, "FB.checksum", "by the reader's rule, %s: the writer's rule, which gave %s, counts containers that are empty, too", sum, f.FB.Checksum)
 	default:
-		w.act(at, "FB.checksum", "computed anew: %s was neither that of the reader's nor of the writer's rule, all chunks are good", f.FB.Checksum)
+		w.act(at, "FB.checksum", "recomputed: %s was by neither the reader's nor the writer's rule, and all chunks are good", f.FB.Checksum)
 	}
 	return nil
 }

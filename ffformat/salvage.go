@@ -39,7 +39,7 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 		}
 		if cause == nil {
 			cause = d.err(-1, "file block", ErrNotFormat, "no layout's file block has its hash (A and B: at 0, C0 to F: at the end), "+
-				"and no chunk records are in the last %d bytes: another format, or torn before the metadata were written", min(d.size, maxScan))
+				"and no container headers are in the last %d bytes: another format, or torn before the metadata were written", min(d.size, maxScan))
 		}
 		return nil, cause
 	}
@@ -373,7 +373,7 @@ func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
 			class, what = ErrChecksum, "the file block is damaged"
 		}
 		if data < blocks[0].Offset {
-			class, what = ErrCorrupt, "the records of later blocks are damaged or lost"
+			class, what = ErrCorrupt, "the headers of later blocks are damaged or lost"
 		}
 		f.Damaged = d.err(at, "FB", class, "%s; %d blocks of layout %v were found at %#x", what, len(blocks), l, blocks[0].Offset)
 		g = f

@@ -52,7 +52,7 @@ func (r reason) err(f *File) error {
 	p := place{&f.Blocks[i].Containers[j], i, j, f.recordOffset(i, j)}
 	msg := r.msg
 	if msg == "" {
-		msg = "contradicts the other records, as many here do"
+		msg = "contradicts the other headers, as many here do"
 	}
 	return pkg.At(f.Name, p.offset+int64(r.off), p.field()+": "+r.field, ErrCorrupt, "%s", msg)
 }
@@ -317,7 +317,7 @@ func (s *structure) variables() {
 	}
 	for _, id := range order {
 		if v := vars[id]; (s.f.RecordsLost || s.cut) && !v.open {
-			s.at(v.first, t.id, "id", true, "all containers of this variable are full: it may go on in records that are lost")
+			s.at(v.first, t.id, "id", true, "all containers of this variable are full: it may go on in headers that are lost")
 		}
 	}
 	var single []place

@@ -141,7 +141,7 @@ func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
 		}
 		size := int64(len(v.Data))
 		if want, ok := u.sizes[v.ID]; len(u.o.Vars) > 0 && (!ok || want != size) {
-			return pkg.Usage("variable %d of %d bytes is not among those that Begin was told", v.ID, size)
+			return pkg.Usage("variable %d of %d bytes is not among those passed to Begin", v.ID, size)
 		}
 		u.added[v.ID] = true
 		u.data.Add(size)

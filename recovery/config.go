@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Realloc says when the array of a level is made anew.
+// Realloc says when the array of a level is allocated again.
 type Realloc uint8
 
 const (
@@ -33,7 +33,7 @@ const (
 type Config struct {
 	Cadence  Cadence    // knob 1: when each level is saved
 	Extra    float64    // knob 2: capacity is ceil((1+Extra)*need) elements; default 0
-	Realloc  Realloc    // knob 2: when arrays are made anew
+	Realloc  Realloc    // knob 2: when arrays are allocated again
 	Put      PutMode    // knob 3
 	Systemic OnSystemic // knob 4
 
@@ -62,8 +62,8 @@ func (c *Config) Validate(s Subcycling) error {
 	return nil
 }
 
-// Reserve says what a regrid that needs so many elements does to an array of that capacity (0: there
-// is none yet): the capacity afterwards, and whether the array is made anew.
+// Reserve returns the capacity of an array after a regrid that needs so many elements (capacity 0: there
+// is no array yet), and whether the array is allocated again.
 func (c *Config) Reserve(capacity, need int64) (int64, bool) {
 	if capacity > 0 && need <= capacity && c.Realloc == OnGrow {
 		return capacity, false

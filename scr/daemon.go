@@ -105,7 +105,7 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 			left--
 		}
 		if found < len(mine) {
-			return nil, pkg.Errorf("%s: %w: somebody took files of this flush out", name, ErrMissing)
+			return nil, pkg.Errorf("%s: %w: files of this flush were removed from it", name, ErrMissing)
 		}
 	}
 	return res, nil
@@ -138,7 +138,7 @@ func (co *courier) pulse(name string, lock kvtree.LockKind) func(f *transfer.Fil
 		case held:
 			alive = now
 		case now.Sub(alive) >= co.cfg.DaemonWait:
-			return pkg.Errorf("%s: %w: nobody serves it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, co.cfg.DaemonWait, path.Dir(name), co.cfg.Node)
+			return pkg.Errorf("%s: %w: none has served it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, co.cfg.DaemonWait, path.Dir(name), co.cfg.Node)
 		}
 		return nil
 	}

@@ -112,7 +112,7 @@ func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.
 		return nil, dir, ds, err
 	}
 	if err := fe.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, fe.cfg.Clock()) }); err != nil {
-		fe.log.Warn("scr: the index cannot be told of the fetch", "err", err) // a prefix directory that is only read
+		fe.log.Warn("scr: the fetch cannot be entered in the index", "err", err) // a prefix directory that is only read
 	}
 	return m, dir, ds, nil
 }

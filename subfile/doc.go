@@ -10,7 +10,7 @@
 //	ReadState, Recover   which state is in force; finishing or undoing a commit
 //	Pool                 open files under a cap
 //
-// The manifest F_h0.nc.manifest commits. While it is being replaced the record
+// The manifest F_h0.nc.manifest commits. While it is being replaced the seal
 // that counts is F_h0.nc.manifest.next if that is prepared, which means that every
 // byte of the dataset was durable before it was written; only renames can be
 // outstanding then. So a dataset that is being replaced stays readable until the

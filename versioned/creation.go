@@ -8,10 +8,10 @@ import (
 	"blobio/comm"
 )
 
-// CreateHierarchy makes the arrays, without boxes: first that of the snapshots, then the levels. Where a program was stopped before the first snapshot, which is
-// a hierarchy that cannot be opened, it goes on with what is there: arrays that hold nothing are made anew, and those of levels that were saved are taken over; their
-// versions stay as long as Keep says. So a program that creates what it cannot open because of ErrMissing or ErrNoVersion comes to its
-// first snapshot, however often it is stopped, and nothing that a snapshot names is touched. ErrExist: there is a snapshot, or a level
+// CreateHierarchy makes the arrays, without boxes: first that of the snapshots, then the levels. A program that was stopped before the first snapshot leaves a
+// hierarchy that cannot be opened. CreateHierarchy completes it: empty arrays are created again, and those of saved levels are kept, with their versions for as long as
+// Keep says. So a program that creates what it cannot open because of ErrMissing or ErrNoVersion gets to its first snapshot, however
+// often it is stopped, and nothing that a snapshot names is touched. ErrExist: there is a snapshot, or a level
 // that was saved without the array of the snapshots, which is lost then, or saved with other parameters.
 func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpec, o *Options) (*Hierarchy, error) {
 	err := s.Config.Validate(s.Subcycling)

@@ -22,7 +22,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 		x := f.about
 		if x.Spec.Type != last.Spec.Type || x.Spec.Chunk != last.Spec.Chunk || x.Order != last.Order || x.Key != last.Key ||
 			slices.ContainsFunc(x.Generations, func(g geometry) bool { o, ok := gens[g.ID]; return ok && o != g }) {
-			s.leave(f.info.Name, "says other things of the array than %s of commit %d", last.Spec.Name, last.Seq)
+			s.leave(f.info.Name, "describes the array differently from %s of commit %d", last.Spec.Name, last.Seq)
 			continue
 		}
 		use = append(use, f)
@@ -58,7 +58,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 		return nil, err
 	}
 	if len(rec.Versions) == 0 {
-		return nil, pkg.Errorf("%s: of no version all is there: %w", s.dirs[0], ErrMissing)
+		return nil, pkg.Errorf("%s: no version is complete: %w", s.dirs[0], ErrMissing)
 	}
 	rec.Spec.Shape = slices.Clone(rec.Versions[len(rec.Versions)-1].Shape)
 	return rec, rec.check(name)
@@ -108,7 +108,7 @@ func (s *salvage) whole(ctx context.Context, rec *record) error {
 		f := &all.Files[i]
 		if !needed[f.Name] {
 			dead[f.Name] = true
-			s.leave(f.Name, "no version of which all is there needs it")
+			s.leave(f.Name, "no complete version needs it")
 		}
 	}
 	if len(rec.Versions) > 0 {

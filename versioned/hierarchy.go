@@ -71,7 +71,7 @@ func (h *Hierarchy) Array(level int) *Array { return h.levels[level] }
 // Info is the table of a level's current state. It is read-only.
 func (h *Hierarchy) Info(level int) LevelInfo { return h.now[level] }
 
-// Regrid gives a level other boxes, whose data are to be put. Its array is made anew if they do not fit. All ranks pass the same.
+// Regrid gives a level other boxes; put their data next. Its array is allocated again if they do not fit. All ranks pass the same.
 func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (again bool, err error) {
 	var bad error
 	if level < 0 || level >= len(h.levels) || len(boxes) > maxBoxes {

@@ -176,7 +176,7 @@ func (h *hierarchyView) withoutGlobal(ctx context.Context) {
 	case saved:
 		h.say(-1, true, fault.Error, "the array is absent: the snapshots of hierarchy %s are lost", h.name)
 	case begun:
-		h.say(-1, true, fault.Note, "the array is absent; no level was saved: what was begun is made anew when the hierarchy is created")
+		h.say(-1, true, fault.Note, "the array is absent; no level was saved: creating the hierarchy makes it again")
 	}
 }
 

@@ -20,16 +20,16 @@ type RebuildOptions struct {
 // Rebuilt is what Rebuild did, or with DryRun would do.
 type Rebuilt struct {
 	Array    string        `json:"array"`
-	Whole    bool          `json:"whole"`     // the records were whole: nothing was to be done
-	FromTwin bool          `json:"from_twin"` // of one that is whole others were made anew
-	Versions []VersionInfo `json:"versions"`  // of the record, oldest first
+	Whole    bool          `json:"whole"`     // the seals were whole: there was nothing to do
+	FromTwin bool          `json:"from_twin"` // a whole seal replaced the others
+	Versions []VersionInfo `json:"versions"`  // of the seal, oldest first
 	Left     []Finding     `json:"left"`      // files of versions that do not belong to any of them; they get names that begin with "left-"
 }
 
-// Rebuild makes the record of an array anew that is lost or damaged: from one that is whole, or, where none is, from what the data files say. dirs are as
-// of OpenView, and no array may have the store open. From data files come those versions of which every chunk that they need is there, which a
-// sum of them tells, so that none has any byte that it did not have; among them may be one whose commit did not come to its end, or one that
-// was dropped. Redundancy is made anew by the next Open. ErrMissing: there is neither a record nor a file that says what it is of.
+// Rebuild restores the lost or damaged seal of an array: from its twin or another node's, or, if none is sound, from the data files. dirs are as
+// of OpenView, and no array may have the store open. Data files give the versions whose chunks are all there and match the version's sum. Among
+// them may be one whose commit was cut short, or one that was dropped. The next Open makes the redundancy again. ErrMissing: there is neither
+// a seal nor a data file that names its array.
 func Rebuild(ctx context.Context, dirs []string, o *RebuildOptions) (*Rebuilt, error) {
 	if o == nil {
 		o = &RebuildOptions{}

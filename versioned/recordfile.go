@@ -33,7 +33,7 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	}
 	for _, e := range list {
 		if dataRE.MatchString(e.Name()) { // written after the first record
-			return nil, pkg.At(filepath.Join(dir, recordName), -1, "record", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
+			return nil, pkg.At(filepath.Join(dir, recordName), -1, "seal", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
 		}
 	}
 	return nil, pkg.Errorf("%s: no array of this name: %w", dir, ErrMissing)
@@ -60,7 +60,7 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	}
 	for i, r := range recs {
 		if r != nil && r.Seq < best.Seq {
-			bad[i] = pkg.At(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other record is %d", r.Seq, best.Seq)
+			bad[i] = pkg.At(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other seal is %d", r.Seq, best.Seq)
 		}
 	}
 	return best, bad

@@ -7,9 +7,9 @@ import (
 	"blobio/comm"
 )
 
-// Reserve gives a one-dimensional array another length, as a regrid does. Within its capacity nothing moves; over it, or at every
-// call with Spec.EveryRegrid, it is made anew, of a capacity of (1+Extra) times the length, and again says
-// so. What both lengths have stays in the current state, the rest is zeros; versions taken before stay as they are. It is collective.
+// Reserve gives a one-dimensional array another length, as a regrid does. Within its capacity nothing moves. Beyond it, or at every
+// call with Spec.EveryRegrid, the array is allocated again with a capacity of (1+Extra) times the length, and again is
+// true. The current state keeps the elements that both lengths have, the rest is zeros; older versions do not change. Collective.
 func (a *Array) Reserve(ctx context.Context, length int64) (again bool, err error) {
 	return a.reserve(ctx, length, nil)
 }

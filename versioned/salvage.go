@@ -86,7 +86,7 @@ func (s *salvage) scan(ctx context.Context, array string) error {
 		return cmp.Or(cmp.Compare(x.info.Gen, y.info.Gen), cmp.Compare(x.info.Born, y.info.Born), cmp.Compare(x.info.Node, y.info.Node), cmp.Compare(x.info.Name, y.info.Name))
 	})
 	if len(s.files) == 0 {
-		return pkg.Errorf("%s: no record, and no file that says what it is of: %w", s.dirs[0], ErrMissing)
+		return pkg.Errorf("%s: no seal, and no data file that says which array it belongs to: %w", s.dirs[0], ErrMissing)
 	}
 	return nil
 }

@@ -28,11 +28,11 @@ type Spec struct {
 	Name  string  // letters, digits, "_", "-", "."; the directory of the array in its store
 	Type  Type    //
 	Shape []int64 // 1 to 4 dimensions, slowest first, elements
-	Chunk int     // bytes of which a change is noted, 512 to 16 MiB, a multiple of 8; default 64 KiB
+	Chunk int     // the unit of change in bytes, 512 to 16 MiB, a multiple of 8; default 64 KiB
 
 	// Extra is how much more than needed an array has room for: its capacity is ceil((1+Extra)*need) elements.
 	Extra float64
-	// EveryRegrid makes the array anew at each Reserve, not only when it grows over its capacity.
+	// EveryRegrid allocates the array again at each Reserve, not only when it grows over its capacity.
 	EveryRegrid bool
 
 	Keep Retention

@@ -43,7 +43,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			}
 		}
 		if v.sealed {
-			if !yield(noteOf("", "elements are encrypted, and were not looked at without the key; the hashes of the files were")) {
+			if !yield(noteOf("", "elements are encrypted and were not checked without the key; the hashes of the files were")) {
 				return
 			}
 		} else if !v.checkChunks(ctx, yield) {
@@ -93,11 +93,11 @@ func (v *View) checkRecords(yield func(Finding) bool) bool {
 			case err == nil && best.Seq == v.rec.Seq:
 				continue
 			case err == nil || errors.As(err, &fe) && fe.Field == "seq":
-				f.Severity, f.Msg = fault.Note, "an older record, of a commit that did not come to its end; the next one replaces it"
+				f.Severity, f.Msg = fault.Note, "an older seal, of a commit that was cut short; the next commit replaces it"
 			case errors.Is(err, fs.ErrNotExist) && i > 0 && best != nil && !best.Twice:
-				f.Severity, f.Msg = fault.Note, "absent: the store was written without a second record; the next commit adds it"
+				f.Severity, f.Msg = fault.Note, "absent: the store was written without a second seal; the next commit adds it"
 			case errors.Is(err, fs.ErrNotExist):
-				f.Msg = "the record is absent; the next commit makes it anew from the other one"
+				f.Msg = "the seal is absent; the next commit makes it anew from the other one"
 			default:
 				f.Msg = fault.Text(err) + "; the next commit makes it anew from the other one"
 			}

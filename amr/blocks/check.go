@@ -63,7 +63,7 @@ func (d *Dataset) check(ctx context.Context, yield func(blob.Finding) bool) bool
 		}
 	}
 	if cdf5.FindAtt(d.r.Schema().Attributes(), unverifiedAtt) != nil {
-		found(blob.Warning, unverifiedAtt, "made from data that were not compared with their checksums, and may be damaged: the checksums here are those of what was read")
+		found(blob.Warning, unverifiedAtt, "made from unverified data, which may be damaged: the checksums are those of what was read")
 	}
 	n := len(d.infos)
 	level, order := make([]int32, n), make([]int64, n)

@@ -68,7 +68,7 @@ func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) 
 	finding := func(sev blob.Severity, field string, class error, format string, args ...any) bool {
 		return yield(blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: class})
 	}
-	if !d.hasSums && !finding(blob.Note, crcName, nil, "not there: whether data are those that were written cannot be told") {
+	if !d.hasSums && !finding(blob.Note, crcName, nil, "not there: data cannot be verified") {
 		return
 	}
 	survey := amr.NewSurvey(&d.meta)

@@ -163,7 +163,7 @@ func (k *Checkpoint) goesWrong() string {
 	if len(k.meta.Particles) > 0 {
 		return "goes on with wrong fields, and aborts when a particle is out of bounds"
 	}
-	return "ends with exit code 0 and wrong fields, and says nothing"
+	return "ends with exit code 0 and wrong fields, without a message"
 }
 
 // file returns an open file with its cached metadata.

@@ -32,6 +32,6 @@ const (
 	hangs      = "hangs"
 	aborts     = "aborts"
 	crashes    = "crashes"
-	runsWrong  = "runs on with wrong data, and says nothing"
+	runsWrong  = "runs on with wrong data, without a message"
 	writesHang = "reads it, but hangs when it has to write such a one"
 )

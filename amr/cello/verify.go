@@ -112,7 +112,7 @@ func (v *verifier) run(ctx context.Context) {
 		if k.man, err = s.manifest(); err != nil {
 			fatal(ManifestName, err, "does not look at it")
 		} else if k.man == nil {
-			v.add(Note, "", "", "", nil, "", "no manifest: nothing says whether data are as they were written")
+			v.add(Note, "", "", "", nil, "", "no manifest: data cannot be verified")
 		}
 	}
 	if err := s.describe(k); err != nil {
@@ -122,7 +122,7 @@ func (v *verifier) run(ctx context.Context) {
 	if k.man != nil {
 		s.spans(k.man)
 		if k.man.Unverified {
-			v.add(Warning, ManifestName, "", "unverified", nil, "does not know", "made from data that were not compared with their checksums, and may be damaged: the checksums here are those of what was read")
+			v.add(Warning, ManifestName, "", "unverified", nil, "does not know", "made from unverified data, which may be damaged: the checksums are those of what was read")
 		}
 	}
 	v.survey = amr.NewSurvey(&k.meta)

@@ -122,11 +122,11 @@ func (v *verifier) blocks() {
 		v.add(Note, "", "", "", nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", files)
 	}
 	if k.Dump() {
-		v.add(Note, "", "", "", ErrDump, "", "a data dump: not all blocks, fields or particles are there by intention")
+		v.add(Note, "", "", "", ErrDump, "", "a data dump, made without some blocks, fields or particles")
 		return
 	}
 	if v.partial {
-		v.add(Note, "", "", "", nil, "", "a list could not be read: whether blocks are missing cannot be told")
+		v.add(Note, "", "", "", nil, "", "a list could not be read, so blocks may be missing")
 		return
 	}
 	v.tree()

@@ -11,13 +11,13 @@
 // Each rank has one file per slot; with Options.Keep k there are k+1 slots.
 // Checkpoint n goes to the slot that holds none of the checkpoints to be kept, and
 // CheckpointDiff writes only what that file does not hold yet. A checkpoint counts
-// when the commit record says so, which is one small file, replaced by a rename
-// after everything else is durable. So whatever happens, and whenever, all ranks
-// restart from the same checkpoint: the new one, or the one before.
+// when the seal lists it: one small file, replaced by a rename after everything
+// else is durable. So all ranks always restart from the same checkpoint: the new
+// one, or the one before.
 //
 // The free slot holds an older checkpoint, or CatchUp's copy: a spare, which
 // Recover takes when no kept checkpoint is whole. What is recovered is what was
-// committed: the record has a sum of the metadata of every file, and these have
+// committed: the seal has a sum of the metadata of every file, and these have
 // the hashes of the data.
 //
 // docs/format-fti-store.md has the files, and the steps of a checkpoint.

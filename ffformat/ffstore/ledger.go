@@ -123,7 +123,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 			return nil, 0, err
 		}
 		if len(files) > 0 {
-			return nil, 0, pkg.At(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the commit record is gone, but slot %d has files: Rebuild makes one from them", k)
+			return nil, 0, pkg.At(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the seal is gone, but slot %d has files: Rebuild makes one from them", k)
 		}
 	}
 	if rec != nil {
@@ -209,7 +209,7 @@ func (l *ledger) unchanged() error {
 		b = l.rec.Seq
 	}
 	if a != b {
-		return pkg.Errorf("%s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", l.dir, a, b, fault.ErrBroken, ErrInUse)
+		return pkg.Errorf("%s: it has commit %d, this Store knows %d: another program writes to it; open it again: %w: %w", l.dir, a, b, fault.ErrBroken, ErrInUse)
 	}
 	return nil
 }

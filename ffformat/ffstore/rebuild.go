@@ -27,16 +27,16 @@ type RebuildOptions struct {
 	Workers int
 }
 
-// Rebuild makes a commit record from the files in the slots, where it was lost or damaged.
-// A slot counts if its files are of one checkpoint, one for each rank, and sound in every
-// byte; why others do not count is told in left, one error each. Whether a checkpoint was
-// committed cannot be known any more: one that was cut short just before may come back, whole.
+// Rebuild makes a lost or damaged seal from the files in the slots. A slot counts if its files
+// are of one checkpoint, one for each rank, and sound in every byte; left has an error for
+// each other slot. Whether a checkpoint was committed is no longer known: one that was cut
+// short just before its commit may come back, whole.
 //
-// An error of I/O, which says nothing of what is there, ends it before anything is written.
+// An I/O error ends it before anything is written, since it does not tell what is in a slot.
 //
-// A sound record is not replaced (ErrExist) without Force. A damaged one is kept with ".damaged"
+// A sound seal is not replaced (ErrExist) without Force. A damaged one is kept with ".damaged"
 // behind its name. ErrMissing: no slot counts; then nothing is written. ErrInUse: a Store writes to
-// the directory (a DryRun does not look for one), or somebody has made a record meanwhile.
+// the directory (a DryRun does not look for one), or another program has made a seal meanwhile.
 func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, left []error, err error) {
 	var opt RebuildOptions
 	if o != nil {
@@ -56,7 +56,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 		return nil, nil, err
 	}
 	if old != nil && !b.Force {
-		return nil, nil, pkg.Errorf("%s: the record is sound: %w", dir, ErrExist)
+		return nil, nil, pkg.Errorf("%s: the seal is sound: %w", dir, ErrExist)
 	}
 	if err := b.logged(); err != nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	// Of those that take no lease, this is what tells.
 	now, err := readRecord(b.FS, dir)
 	if damaged != errors.As(err, new(*FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
-		return nil, left, pkg.Errorf("%s: the record has changed since it was read: %w", dir, ErrInUse)
+		return nil, left, pkg.Errorf("%s: the seal has changed since it was read: %w", dir, ErrInUse)
 	}
 	if err != nil && !damaged {
 		return nil, left, err

@@ -211,17 +211,17 @@ func replacing(d Durability) durable.ReplaceOptions {
 // match says whether a file is the one of this checkpoint and rank.
 func (e *entry) match(f *ffformat.File) error {
 	if hasID(f.Layout) && f.FB.CkptID != e.ID {
-		return pkg.At(f.Name, -1, "FB.ckptId", fault.ErrCorrupt, "%d, the record has checkpoint %d in this slot", f.FB.CkptID, e.ID)
+		return pkg.At(f.Name, -1, "FB.ckptId", fault.ErrCorrupt, "%d, the seal has checkpoint %d in this slot", f.FB.CkptID, e.ID)
 	}
 	if t := storedTime(f.Layout, e.Time); f.FB.Timestamp != t {
-		return pkg.At(f.Name, -1, "FB.timestamp", fault.ErrCorrupt, "%d, the record has %d for checkpoint %d", f.FB.Timestamp, t, e.ID)
+		return pkg.At(f.Name, -1, "FB.timestamp", fault.ErrCorrupt, "%d, the seal has %d for checkpoint %d", f.FB.Timestamp, t, e.ID)
 	}
 	sum, err := f.MetaSum()
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(sum[:sumLen], e.own) {
-		return pkg.At(f.Name, -1, "metadata", ErrChecksum, "sum %x, the record has %x: changed since, or the file of another rank", sum[:sumLen], e.own)
+		return pkg.At(f.Name, -1, "metadata", ErrChecksum, "sum %x, the seal has %x: changed since, or the file of another rank", sum[:sumLen], e.own)
 	}
 	return nil
 }

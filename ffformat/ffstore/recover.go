@@ -12,13 +12,13 @@ import (
 )
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is
-// sound on all of them, and returns its id. Newer ones that are not are told in skipped,
-// one error each, and make way for the next checkpoint. When no kept one is sound, the checkpoint
-// in the free slot will do: the one before those that are kept, or a copy that CatchUp made, if
-// every byte of it is still what was committed. Stored and protected variables must be the same,
+// sound on all of them, and returns its id. skipped has an error for each
+// newer one that is not; the next checkpoint replaces these. If no kept checkpoint is sound, the spare
+// in the free slot is taken, the one before the kept ones or a copy by CatchUp, provided that
+// every byte of it is still as committed. Stored and protected variables must be the same,
 // with the same sizes (SizeError; nothing is read then: ask Stored, Protect, and call RecoverID).
 //
-// With an error the memory may hold parts of checkpoints: there is none to go on from. The error
+// After an error the memory may hold parts of several checkpoints: do not continue from it. The error
 // names the damage of all that were tried. ErrMissing: nothing was ever committed.
 func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err error) {
 	list := s.ledger.newestFirst()
@@ -42,7 +42,7 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		return 0, nil, pkg.Errorf("%s: no checkpoint: %w", s.dir, ErrMissing)
 	}
 	return 0, skipped, pkg.Errorf("%s: no checkpoint can be recovered: %w; \"blobio ff check %[1]s\" lists all damage, "+
-		"\"blobio ff rebuild -n --force %[1]s\" looks for whole checkpoints that the record does not have, RecoverVar reads single variables",
+		"\"blobio ff rebuild -n --force %[1]s\" looks for whole checkpoints that the seal does not list, RecoverVar reads single variables",
 		s.dir, errors.Join(skipped...))
 }
 

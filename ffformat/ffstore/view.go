@@ -27,7 +27,7 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 			return nil, err
 		}
 		if slots, err := slotDirs(fsys, dir); err == nil && len(slots) > 0 {
-			return nil, pkg.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "there are slots, but no commit record: it is lost (Rebuild makes one), or nothing was ever committed")
+			return nil, pkg.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "there are slots, but no seal: it is lost (Rebuild makes one), or nothing was ever committed")
 		}
 		return nil, pkg.At(dir, -1, "", ErrNotFormat, "no store of checkpoints: there is no file %q", recordName)
 	}

@@ -57,7 +57,7 @@ func (s *Set) Groups() (*Groups, error) {
 		at.Line = l.Line
 		for _, c := range l.Children {
 			if c.Key == "NODE" || c.Key == "WORLD" {
-				errs = append(errs, &ValueError{"GROUPS=" + l.Value, c.Key, at, "another name: NODE and WORLD are there always"})
+				errs = append(errs, &ValueError{"GROUPS=" + l.Value, c.Key, at, "another name: NODE and WORLD always exist"})
 				continue
 			}
 			if !seen[c.Key] {

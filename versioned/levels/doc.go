@@ -1,6 +1,6 @@
 // Package levels keeps versions of arrays at the levels of an scr.Session: in the caches of the nodes, protected there by a redundancy
-// scheme, and in the prefix directory of the parallel file system. It is how versions in the memory of the ranks, which are cheap and many,
-// outlive the job: every now and then one of them goes down.
+// scheme, and in the prefix directory of the parallel file system. So versions in the memory of the ranks, which are cheap and many,
+// outlive the job: from time to time one of them is committed to the session.
 //
 //	st := levels.New(c, session, nil)
 //	arrays, ok, err := st.Restart(ctx, nil, nil)            // arrays in memory, as they were in the newest dataset that is whole
