@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -50,7 +49,7 @@ func TestPutGet(t *testing.T) {
 			if err := Put(ctx, a, []int64{250}, []int64{500}, seq(250, 250, 1)); err != nil {
 				return err
 			}
-			if err := Put(ctx, a, []int64{990}, []int64{1001}, make([]float64, 11)); !errors.Is(err, fault.ErrRange) {
+			if err := Put(ctx, a, []int64{990}, []int64{1001}, make([]float64, 11)); !errors.Is(err, ErrRange) {
 				return fmt.Errorf("out of range: %w", err)
 			}
 			if err := Put(ctx, a, []int64{0}, []int64{3}, make([]float64, 2)); !errors.Is(err, ErrUsage) {
@@ -280,7 +279,7 @@ func TestReserve(t *testing.T) {
 			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want))}, got); err != nil || !slices.Equal(got, want) {
 				return fmt.Errorf("version %d: %v", n, err)
 			}
-			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want)) + 1}, append(got, 0)); !errors.Is(err, fault.ErrRange) {
+			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want)) + 1}, append(got, 0)); !errors.Is(err, ErrRange) {
 				return fmt.Errorf("beyond version %d: %w", n, err)
 			}
 		}
@@ -317,7 +316,7 @@ func TestBoxes(t *testing.T) {
 						hi[k] = min(1, shape[k])
 					}
 					lo[d], hi[d] = by, by+1
-					if err := Put(ctx, a, lo, hi, slices.Repeat([]int32{9}, int(elems(sub(hi, lo))))); !errors.Is(err, fault.ErrRange) {
+					if err := Put(ctx, a, lo, hi, slices.Repeat([]int32{9}, int(elems(sub(hi, lo))))); !errors.Is(err, ErrRange) {
 						return fmt.Errorf("shape %v [%v %v): %w", shape, lo, hi, err)
 					}
 				}

@@ -2,8 +2,6 @@ package versioned
 
 import (
 	"slices"
-
-	"blobio/internal/fault"
 )
 
 // runs calls f for each run of consecutive elements of the box [lo, hi) in row-major order: its first element in the
@@ -75,7 +73,7 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	n := int64(1)
 	for d := range shape {
 		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
-			return pkg.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], fault.ErrRange)
+			return pkg.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], ErrRange)
 		}
 		n *= hi[d] - lo[d]
 	}

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"blobio/comm"
-	"blobio/internal/fault"
 )
 
 // Inc commits the current state as a version, step (>= 1) above the newest one. All puts before it are in
@@ -139,7 +138,7 @@ func (x *commit) weigh(ctx context.Context) error {
 	segs := make([][]byte, len(all)) // what others see is not changed
 	for r, b := range all {
 		if len(b) < 8 {
-			return pkg.At("", int64(len(b)), "message", fault.ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
+			return pkg.At("", int64(len(b)), "message", ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
 		}
 		segs[r] = b[8:]
 	}

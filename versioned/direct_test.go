@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/fault"
 )
 
 // Versions in memory are read while they are dropped: what a reader gets is the version, or that there is none. Their room is used again.
@@ -109,11 +108,11 @@ func TestDirectFails(t *testing.T) {
 			}
 			var own error
 			if c.Rank() == 1 && v == 2 {
-				own = fault.ErrRange
+				own = ErrRange
 			}
 			n, err := a.inc(ctx, 1, "", own)
 			if v == 2 {
-				if !errors.Is(err, fault.ErrRange) || a.Newest() != 1 {
+				if !errors.Is(err, ErrRange) || a.Newest() != 1 {
 					return fmt.Errorf("%d, %v: newest %d", n, err, a.Newest())
 				}
 				continue

@@ -15,6 +15,9 @@ var (
 	ErrChecksum  = fault.ErrChecksum
 	ErrCorrupt   = fault.ErrCorrupt
 	ErrNotFormat = fault.ErrNotFormat
+	ErrTruncated = fault.ErrTruncated
+	ErrVersion   = fault.ErrVersion // made by a newer program
+	ErrRange     = fault.ErrRange   // a box or index outside of the array
 )
 
 var (

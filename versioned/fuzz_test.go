@@ -9,8 +9,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"blobio/internal/fault"
 )
 
 // What is accepted as a record is written as one that says the same.
@@ -119,7 +117,7 @@ func FuzzLevelTable(f *testing.F) {
 					t.Fatalf("reads [%d, %d) of %d into %d", lo, hi, have, len(dst))
 				}
 				if hi > int64(len(b)) {
-					return fault.ErrTruncated
+					return ErrTruncated
 				}
 				copy(dst, b[lo:hi])
 				return nil

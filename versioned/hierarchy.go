@@ -9,7 +9,6 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/elem"
-	"blobio/internal/fault"
 	"blobio/recovery"
 )
 
@@ -118,7 +117,7 @@ func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) err
 
 func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) error {
 	if level < 0 || level >= len(h.levels) || box < 0 || box >= len(h.now[level].Boxes) {
-		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, fault.ErrRange)
+		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
 	lo, hi := h.now[level].dataRange(box)
 	if int64(len(data))*8 != hi-lo {
@@ -190,7 +189,7 @@ func (h *Hierarchy) Table(ctx context.Context, level int, version int64) (*Level
 
 func readTable(name string, have int64, get func(lo, hi int64, dst []byte) error) (*LevelInfo, error) {
 	if have < levelHeader {
-		return nil, pkg.At(name, have, "header", fault.ErrTruncated, "%d bytes, want %d", have, levelHeader)
+		return nil, pkg.At(name, have, "header", ErrTruncated, "%d bytes, want %d", have, levelHeader)
 	}
 	b := make([]byte, levelHeader)
 	if err := get(0, levelHeader, b); err != nil {
@@ -213,7 +212,7 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 		return err
 	}
 	if box < 0 || box >= len(table.Boxes) {
-		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, fault.ErrRange)
+		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
 	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
-
-	"blobio/internal/fault"
 )
 
 // An array of a level is bytes, numbers little endian, each part a multiple of 8 bytes:
@@ -151,7 +149,7 @@ func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes i
 		return nil, 0, 0, pkg.At(name, off, field, class, format, args...)
 	}
 	if len(b) < levelHeader {
-		return bad(int64(len(b)), "header", fault.ErrTruncated, "%d bytes, want %d", len(b), levelHeader)
+		return bad(int64(len(b)), "header", ErrTruncated, "%d bytes, want %d", len(b), levelHeader)
 	}
 	if string(b[:8]) != levelMagic {
 		return bad(0, "magic", ErrNotFormat, "%q, want %q", b[:8], levelMagic)

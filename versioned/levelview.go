@@ -5,7 +5,6 @@ import (
 
 	"blobio/internal/durable"
 	"blobio/internal/elem"
-	"blobio/internal/fault"
 )
 
 // bytesOf is the length of a version of an array of bytes, of which level and global arrays are.
@@ -35,7 +34,7 @@ func (v *View) Table(ctx context.Context, version int64) (*LevelInfo, error) {
 // Box reads a box of a version of the array of a level; table is that of Table. dst has its cells times components.
 func (v *View) Box(ctx context.Context, version int64, table *LevelInfo, box int, dst []float64) error {
 	if box < 0 || box >= len(table.Boxes) {
-		return pkg.Errorf("array %s: box %d of %d: %w", v.spec.Name, box, len(table.Boxes), fault.ErrRange)
+		return pkg.Errorf("array %s: box %d of %d: %w", v.spec.Name, box, len(table.Boxes), ErrRange)
 	}
 	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {

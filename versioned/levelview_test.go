@@ -58,7 +58,7 @@ func TestViewOfHierarchy(t *testing.T) {
 			t.Errorf("box %d: %v", i, err)
 		}
 	}
-	if err := v.Box(bg, 1, tb, len(tb.Boxes), nil); !errors.Is(err, fault.ErrRange) {
+	if err := v.Box(bg, 1, tb, len(tb.Boxes), nil); !errors.Is(err, ErrRange) {
 		t.Error(err)
 	}
 	g := open("amr.global")

@@ -3,8 +3,6 @@ package versioned
 import (
 	"encoding/binary"
 	"slices"
-
-	"blobio/internal/fault"
 )
 
 // message is what a rank tells all others when a version is committed. It goes from rank to rank only, all of the same build: never to a file.
@@ -48,7 +46,7 @@ func (m *message) decode(b []byte) error {
 	*m = message{}
 	ok := len(b) >= 18
 	if !ok {
-		return pkg.At("", int64(len(b)), "message", fault.ErrTruncated, "%d bytes, want 18", len(b))
+		return pkg.At("", int64(len(b)), "message", ErrTruncated, "%d bytes, want 18", len(b))
 	}
 	m.failed = b[0] != 0
 	file := b[1] != 0

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"blobio/ffformat"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -25,7 +24,7 @@ func (x *reader) ReadAt(id int32, b []byte, off int64) (int, error) {
 		return x.Reader.ReadAt(id, b, off)
 	}
 	if off < 0 || off+int64(len(b)) > int64(len(x.data)) {
-		return 0, pkg.At("", off, "chunk", fault.ErrTruncated, "%d bytes, there are %d", len(b), len(x.data))
+		return 0, pkg.At("", off, "chunk", ErrTruncated, "%d bytes, there are %d", len(b), len(x.data))
 	}
 	return copy(b, x.data[off:]), nil
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"blobio/ffformat"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -66,7 +65,7 @@ func (x *reader) load(name string, info *fileInfo) error {
 		return err
 	}
 	if size != info.Size {
-		return pkg.At(name, min(size, info.Size), "file", fault.ErrTruncated, "%d bytes, the seal says %d", size, info.Size)
+		return pkg.At(name, min(size, info.Size), "file", ErrTruncated, "%d bytes, the seal says %d", size, info.Size)
 	}
 	if x.Reader, err = ffformat.NewReader(x.f, size, name, &ffformat.DecodeOptions{Layout: ffformat.LayoutF}); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"blobio/internal/durable"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -59,7 +58,7 @@ func Rebuild(ctx context.Context, dirs []string, o *RebuildOptions) (*Rebuilt, e
 			if err != nil && !damaged(err) && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err // it may be read another time
 			}
-			if errors.Is(err, fault.ErrVersion) {
+			if errors.Is(err, ErrVersion) {
 				return nil, err // of a newer program, not damaged
 			}
 		}

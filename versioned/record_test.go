@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -123,7 +122,7 @@ func TestLastSeq(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if seq, err := lastSeq(mem, "d"); !errors.Is(err, fault.ErrVersion) {
+	if seq, err := lastSeq(mem, "d"); !errors.Is(err, ErrVersion) {
 		t.Errorf("of a newer program: %d, %v", seq, err)
 	}
 }
@@ -202,14 +201,14 @@ func TestRecordOfNewerProgram(t *testing.T) {
 		if err := c.Barrier(ctx); err != nil {
 			return err
 		}
-		if _, err := a.Inc(ctx, 1, ""); !errors.Is(err, fault.ErrVersion) {
+		if _, err := a.Inc(ctx, 1, ""); !errors.Is(err, ErrVersion) {
 			return fmt.Errorf("Inc: %w", err)
 		}
 		if c.Rank() == 0 {
-			if err := view.Drop(ctx, 0); !errors.Is(err, fault.ErrVersion) {
+			if err := view.Drop(ctx, 0); !errors.Is(err, ErrVersion) {
 				return fmt.Errorf("Drop: %w", err)
 			}
-			if _, err := readRecord(mem, "d/a"); !errors.Is(err, fault.ErrVersion) {
+			if _, err := readRecord(mem, "d/a"); !errors.Is(err, ErrVersion) {
 				return fmt.Errorf("the record: %w", err)
 			}
 		}

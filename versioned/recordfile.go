@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"blobio/internal/durable"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -103,7 +102,7 @@ func seqOf(fsys vfs.FS, name string) (int64, error) {
 	switch {
 	case err == nil:
 		return rec.Seq, nil
-	case damaged(err) && !errors.Is(err, fault.ErrVersion): // what is written next mends it; that of a newer program is whole
+	case damaged(err) && !errors.Is(err, ErrVersion): // what is written next mends it; that of a newer program is whole
 		return 0, nil
 	}
 	return 0, err

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -49,7 +48,7 @@ func (w *windows) expose(ctx context.Context, rec *record, which func(f *fileInf
 		if r == w.nodes.c.Rank() && bad == nil {
 			var b []byte
 			if b, bad = vfs.ReadFile(w.nodes.store.fs, w.nodes.file(f.Name), f.Size); bad == nil && int64(len(b)) != f.Size {
-				bad = pkg.At(f.Name, int64(len(b)), "file", fault.ErrTruncated, "%d bytes, the seal says %d", len(b), f.Size)
+				bad = pkg.At(f.Name, int64(len(b)), "file", ErrTruncated, "%d bytes, the seal says %d", len(b), f.Size)
 			}
 			local = append(local, b...)
 		}

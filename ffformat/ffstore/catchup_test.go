@@ -9,7 +9,6 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -268,7 +267,7 @@ func TestCatchUpFaults(t *testing.T) {
 			if l := s.List(); len(l) != 1 || l[0].ID != 3 {
 				return fmt.Errorf("%v", l)
 			}
-			if errors.Is(err, fault.ErrBroken) {
+			if errors.Is(err, ErrBroken) {
 				return nil
 			}
 			_, err = m.step(ctx, c, s, 4)

@@ -75,7 +75,7 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 				}
 			}
 			if bytes != e.Files {
-				if !say(ffformat.Warning, e, -1, pkg.At(filepath.Join(dir, recordName), 0, "bytes", fault.ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
+				if !say(ffformat.Warning, e, -1, pkg.At(filepath.Join(dir, recordName), 0, "bytes", ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
 					return
 				}
 			}
@@ -190,7 +190,7 @@ func (v *View) checkLogs(say func(error) bool) {
 			return
 		}
 		if err == nil && s.end < size {
-			if !say(pkg.At(name, s.end, "record", fault.ErrTruncated, "the last %d bytes are no record: writing them was cut short, or they are damaged", size-s.end)) {
+			if !say(pkg.At(name, s.end, "record", ErrTruncated, "the last %d bytes are no record: writing them was cut short, or they are damaged", size-s.end)) {
 				return
 			}
 		}

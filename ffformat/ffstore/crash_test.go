@@ -11,7 +11,6 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/crashtest"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -222,7 +221,7 @@ func TestFaults(t *testing.T) {
 					opened.Store(true)
 					_, err := m.step(ctx, c, s, 4)
 					outcomes[c.Rank()] = err
-					if errors.Is(err, fault.ErrBroken) {
+					if errors.Is(err, ErrBroken) {
 						return nil // it says so, on all ranks
 					}
 					if err != nil { // once more, with the same store
@@ -242,7 +241,7 @@ func TestFaults(t *testing.T) {
 				for _, e := range outcomes {
 					if e != nil {
 						failed++
-						broken = broken || errors.Is(e, fault.ErrBroken)
+						broken = broken || errors.Is(e, ErrBroken)
 						if !errors.Is(e, eio) {
 							t.Fatalf("%s: %v does not wrap the cause", at, e)
 						}

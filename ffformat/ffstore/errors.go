@@ -19,6 +19,10 @@ var (
 	ErrChecksum     = fault.ErrChecksum
 	ErrNotFormat    = fault.ErrNotFormat
 	ErrNotCommitted = fault.ErrNotCommitted
+	ErrBroken       = fault.ErrBroken // an earlier failure: open the store again
+	ErrCorrupt      = fault.ErrCorrupt
+	ErrTruncated    = fault.ErrTruncated
+	ErrVersion      = fault.ErrVersion // made by a newer program
 	ErrExist        = fault.ErrExist
 )
 

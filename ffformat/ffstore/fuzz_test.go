@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"blobio/ffformat"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -47,28 +46,28 @@ func TestRecordFaults(t *testing.T) {
 		}
 	}
 	for what, f := range map[string]func(r *record) error{
-		"version":     func(r *record) error { r.Ver = 2; return fault.ErrVersion },
+		"version":     func(r *record) error { r.Ver = 2; return ErrVersion },
 		"format":      func(r *record) error { r.Format = "x"; return ErrNotFormat },
-		"seq":         func(r *record) error { r.Seq = 0; return fault.ErrCorrupt },
-		"ranks":       func(r *record) error { r.Ranks = 0; return fault.ErrCorrupt },
-		"many ranks":  func(r *record) error { r.Ranks = maxRanks + 1; return fault.ErrCorrupt },
-		"layout":      func(r *record) error { r.Layout = "Z"; return fault.ErrCorrupt },
-		"hash":        func(r *record) error { r.Hash = "sha"; return fault.ErrCorrupt },
-		"slots":       func(r *record) error { r.Slots = 66; return fault.ErrCorrupt },
-		"one slot":    func(r *record) error { r.Slots = 1; return fault.ErrCorrupt },
-		"none free":   func(r *record) error { r.Slots = 2; return fault.ErrCorrupt },
-		"id":          func(r *record) error { r.Checkpoints[0].ID = 0; return fault.ErrCorrupt },
-		"order":       func(r *record) error { r.Checkpoints[0].ID = 9; return fault.ErrCorrupt },
-		"slot":        func(r *record) error { r.Checkpoints[0].Slot = 3; return fault.ErrCorrupt },
-		"same slot":   func(r *record) error { r.Checkpoints[0].Slot = 0; return fault.ErrCorrupt },
-		"negative":    func(r *record) error { r.Checkpoints[0].Slot = -1; return fault.ErrCorrupt },
-		"data":        func(r *record) error { r.Checkpoints[1].Data = -1; return fault.ErrCorrupt },
-		"spare slot":  func(r *record) error { r.Spares[0].Slot = r.Checkpoints[0].Slot; return fault.ErrCorrupt },
-		"spare out":   func(r *record) error { r.Spares[0].Slot = r.Slots; return fault.ErrCorrupt },
-		"spare newer": func(r *record) error { r.Spares[0].ID = r.Checkpoints[1].ID + 1; return fault.ErrCorrupt },
-		"spare sums":  func(r *record) error { r.Spares[0].Sums = nil; return fault.ErrCorrupt },
-		"sums":        func(r *record) error { r.Checkpoints[1].Sums = nil; return fault.ErrCorrupt },
-		"sums, ranks": func(r *record) error { r.Ranks = 3; return fault.ErrCorrupt },
+		"seq":         func(r *record) error { r.Seq = 0; return ErrCorrupt },
+		"ranks":       func(r *record) error { r.Ranks = 0; return ErrCorrupt },
+		"many ranks":  func(r *record) error { r.Ranks = maxRanks + 1; return ErrCorrupt },
+		"layout":      func(r *record) error { r.Layout = "Z"; return ErrCorrupt },
+		"hash":        func(r *record) error { r.Hash = "sha"; return ErrCorrupt },
+		"slots":       func(r *record) error { r.Slots = 66; return ErrCorrupt },
+		"one slot":    func(r *record) error { r.Slots = 1; return ErrCorrupt },
+		"none free":   func(r *record) error { r.Slots = 2; return ErrCorrupt },
+		"id":          func(r *record) error { r.Checkpoints[0].ID = 0; return ErrCorrupt },
+		"order":       func(r *record) error { r.Checkpoints[0].ID = 9; return ErrCorrupt },
+		"slot":        func(r *record) error { r.Checkpoints[0].Slot = 3; return ErrCorrupt },
+		"same slot":   func(r *record) error { r.Checkpoints[0].Slot = 0; return ErrCorrupt },
+		"negative":    func(r *record) error { r.Checkpoints[0].Slot = -1; return ErrCorrupt },
+		"data":        func(r *record) error { r.Checkpoints[1].Data = -1; return ErrCorrupt },
+		"spare slot":  func(r *record) error { r.Spares[0].Slot = r.Checkpoints[0].Slot; return ErrCorrupt },
+		"spare out":   func(r *record) error { r.Spares[0].Slot = r.Slots; return ErrCorrupt },
+		"spare newer": func(r *record) error { r.Spares[0].ID = r.Checkpoints[1].ID + 1; return ErrCorrupt },
+		"spare sums":  func(r *record) error { r.Spares[0].Sums = nil; return ErrCorrupt },
+		"sums":        func(r *record) error { r.Checkpoints[1].Sums = nil; return ErrCorrupt },
+		"sums, ranks": func(r *record) error { r.Ranks = 3; return ErrCorrupt },
 	} {
 		r := sampleRecord()
 		want := f(r)
@@ -141,7 +140,7 @@ func TestLogScan(t *testing.T) {
 		s, err := scanLog(f)
 		f.Close()
 		if n < logFront {
-			if !errors.Is(err, fault.ErrTruncated) {
+			if !errors.Is(err, ErrTruncated) {
 				t.Fatalf("cut at %d: %v", n, err)
 			}
 			continue

@@ -16,7 +16,6 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -288,7 +287,7 @@ func (h *history) session() error {
 				case err == nil && a.kind != "abort":
 					list, maybe, now = a.want, nil, a.m
 				case err == nil:
-				case errors.Is(err, fault.ErrBroken) || end != "fault":
+				case errors.Is(err, ErrBroken) || end != "fault":
 					maybe = append(maybe, a.want)
 				}
 			}

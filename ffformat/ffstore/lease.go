@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"blobio/internal/durable"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -37,7 +36,7 @@ func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.
 // check says whether the directory is still ours.
 func (l *lease) check() error {
 	if err := l.Check(); err != nil {
-		return pkg.Errorf("%w: %w", fault.ErrBroken, err)
+		return pkg.Errorf("%w: %w", ErrBroken, err)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/durable"
-	"blobio/internal/fault"
 	"blobio/internal/verdict"
 	"blobio/internal/vfs"
 )
@@ -135,7 +134,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 // agree is comm.Agree, and keeps an error after which the Store cannot go on.
 func (l *ledger) agree(ctx context.Context, err error) error {
 	err = comm.Agree(ctx, l.c, err)
-	if errors.Is(err, fault.ErrBroken) {
+	if errors.Is(err, ErrBroken) {
 		l.broken = err
 	}
 	return err
@@ -209,7 +208,7 @@ func (l *ledger) unchanged() error {
 		b = l.rec.Seq
 	}
 	if a != b {
-		return pkg.Errorf("%s: it has commit %d, this Store knows %d: another program writes to it; open it again: %w: %w", l.dir, a, b, fault.ErrBroken, ErrInUse)
+		return pkg.Errorf("%s: it has commit %d, this Store knows %d: another program writes to it; open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
 	}
 	return nil
 }
@@ -245,9 +244,9 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 	case outcome == verdict.Done:
 		l.rec = rec
 	case outcome == verdict.InDoubt:
-		l.broken = pkg.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, fault.ErrBroken, err)
+		l.broken = pkg.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
 		return l.broken
-	case errors.Is(err, fault.ErrBroken): // somebody else has written
+	case errors.Is(err, ErrBroken): // somebody else has written
 		l.broken = err
 	}
 	return err
@@ -256,7 +255,7 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 // close lets others write to the directory.
 func (l *ledger) close() (err error) {
 	if l.broken == nil {
-		l.broken = pkg.Errorf("closed: %w", fault.ErrBroken)
+		l.broken = pkg.Errorf("closed: %w", ErrBroken)
 	}
 	if l.lease != nil {
 		err = l.lease.Release()

@@ -15,7 +15,6 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/durable"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -202,7 +201,7 @@ func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 			}
 		}
 		if f.Layout != first.Layout || f.Hash != first.Hash || f.FB.CkptID != first.FB.CkptID || f.FB.Timestamp != first.FB.Timestamp {
-			return nil, pkg.At(f.Name, -1, "FB", fault.ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
+			return nil, pkg.At(f.Name, -1, "FB", ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
 				f.FB.CkptID, f.FB.Timestamp, f.Layout, first.FB.CkptID, first.FB.Timestamp, first.Layout)
 		}
 		sum, err := f.MetaSum()
@@ -264,7 +263,7 @@ func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 		x.Time = now - int64(uint32(now)-uint32(x.Time))
 	}
 	if x.ID < 1 && hasID(f.Layout) {
-		return pkg.At(f.Name, -1, "FB.ckptId", fault.ErrCorrupt, "%d, want at least 1", x.ID)
+		return pkg.At(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, want at least 1", x.ID)
 	}
 	return nil
 }
@@ -294,7 +293,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	}
 	for _, x := range b.found {
 		if x.ranks != last.ranks || x.layout != last.layout || x.hash != last.hash {
-			left = append(left, pkg.Errorf("slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, fault.ErrCorrupt))
+			left = append(left, pkg.Errorf("slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, ErrCorrupt))
 			continue
 		}
 		// What was written later with a lower id went on from an older one.

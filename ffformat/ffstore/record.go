@@ -12,7 +12,6 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/durable"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -117,7 +116,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 		return nil, err
 	}
 	bad := func(field, format string, args ...any) (*record, error) {
-		return nil, pkg.At(name, 0, field, fault.ErrCorrupt, format, args...)
+		return nil, pkg.At(name, 0, field, ErrCorrupt, format, args...)
 	}
 	switch {
 	case r.Seq < 1:
@@ -211,10 +210,10 @@ func replacing(d Durability) durable.ReplaceOptions {
 // match says whether a file is the one of this checkpoint and rank.
 func (e *entry) match(f *ffformat.File) error {
 	if hasID(f.Layout) && f.FB.CkptID != e.ID {
-		return pkg.At(f.Name, -1, "FB.ckptId", fault.ErrCorrupt, "%d, the seal has checkpoint %d in this slot", f.FB.CkptID, e.ID)
+		return pkg.At(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, the seal has checkpoint %d in this slot", f.FB.CkptID, e.ID)
 	}
 	if t := storedTime(f.Layout, e.Time); f.FB.Timestamp != t {
-		return pkg.At(f.Name, -1, "FB.timestamp", fault.ErrCorrupt, "%d, the seal has %d for checkpoint %d", f.FB.Timestamp, t, e.ID)
+		return pkg.At(f.Name, -1, "FB.timestamp", ErrCorrupt, "%d, the seal has %d for checkpoint %d", f.FB.Timestamp, t, e.ID)
 	}
 	sum, err := f.MetaSum()
 	if err != nil {

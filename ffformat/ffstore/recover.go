@@ -8,7 +8,6 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/fault"
 )
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is
@@ -49,11 +48,11 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 // damage says that a checkpoint is not sound, and not that it could not be read just now: a
 // passing error of I/O must not cost the newest one.
 func damage(err error) bool {
-	if errors.Is(err, ErrUsage) || errors.Is(err, fault.ErrBroken) {
+	if errors.Is(err, ErrUsage) || errors.Is(err, ErrBroken) {
 		return false
 	}
 	for _, class := range []error{
-		fault.ErrTruncated, ErrChecksum, fault.ErrCorrupt, ErrNotFormat, fault.ErrVersion, ErrMissing, ffformat.ErrUnsupported, ffformat.ErrTooLarge, ffformat.ErrRange,
+		ErrTruncated, ErrChecksum, ErrCorrupt, ErrNotFormat, ErrVersion, ErrMissing, ffformat.ErrUnsupported, ffformat.ErrTooLarge, ffformat.ErrRange,
 	} {
 		if errors.Is(err, class) {
 			return true

@@ -14,7 +14,6 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -233,7 +232,7 @@ func TestLock(t *testing.T) {
 	if _, err := a.Checkpoint(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || errors.Is(err, fault.ErrBroken) {
+	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || errors.Is(err, ErrBroken) {
 		t.Fatalf("%v, want ErrInUse", err)
 	}
 	if _, _, err := Rebuild(ctx, dir, &RebuildOptions{Force: true}); !errors.Is(err, ErrInUse) {
@@ -253,8 +252,8 @@ func TestLock(t *testing.T) {
 	if err := a.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || !errors.Is(err, fault.ErrBroken) {
-		t.Errorf("a Store that knows of nothing: %v, want fault.ErrBroken", err)
+	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || !errors.Is(err, ErrBroken) {
+		t.Errorf("a Store that knows of nothing: %v, want ErrBroken", err)
 	}
 	if err := b.Close(ctx); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -265,14 +264,14 @@ func TestStoreTwoWriters(t *testing.T) {
 	if _, err := m.step(ctx, comm.Self(), a, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrInUse) || errors.Is(err, fault.ErrBroken) {
+	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrInUse) || errors.Is(err, ErrBroken) {
 		t.Errorf("%v, want ErrInUse", err)
 	}
 	if err := a.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, fault.ErrBroken) || !errors.Is(err, ErrInUse) {
-		t.Errorf("%v, want fault.ErrBroken and ErrInUse", err)
+	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) {
+		t.Errorf("%v, want ErrBroken and ErrInUse", err)
 	}
 	if got, err := m.holdsStep(mem, 0); err != nil || got != 1 {
 		t.Errorf("the checkpoint of the first: %d, %v", got, err)
@@ -308,11 +307,11 @@ func TestStoreWriterBetween(t *testing.T) {
 	if err := s.ledger.lease.replace(rec, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inc.Commit(ctx); !errors.Is(err, fault.ErrBroken) || !errors.Is(err, ErrInUse) {
-		t.Errorf("%v, want fault.ErrBroken and ErrInUse", err)
+	if _, err := inc.Commit(ctx); !errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) {
+		t.Errorf("%v, want ErrBroken and ErrInUse", err)
 	}
-	if _, _, err := s.Recover(ctx); !errors.Is(err, fault.ErrBroken) {
-		t.Errorf("%v, want fault.ErrBroken", err)
+	if _, _, err := s.Recover(ctx); !errors.Is(err, ErrBroken) {
+		t.Errorf("%v, want ErrBroken", err)
 	}
 }
 

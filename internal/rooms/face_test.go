@@ -23,7 +23,7 @@ var face = map[string]int{
 	"decomp/mapfile":   24,
 	"e3smcases":        25,
 	"ffformat":         86,
-	"ffformat/ffstore": 32,
+	"ffformat/ffstore": 36,
 	"recovery":         54,
 	"scr":              24,
 	"scr/check":        11,
@@ -32,7 +32,7 @@ var face = map[string]int{
 	"scr/redset":       40,
 	"sfc":              13,
 	"subfile":          43,
-	"versioned":        81,
+	"versioned":        84,
 	"versioned/levels": 3,
 	"vfs":              12,
 }
