@@ -31,6 +31,14 @@ var (
 	typeNames = [...]string{"", "byte", "char", "short", "int", "float", "double", "ubyte", "ushort", "uint", "int64", "uint64"}
 )
 
+// sizes are those of elems, by Type: encoding and decoding a header asks for them several times for each attribute.
+var sizes = func() (s [len(elems)]int) {
+	for i, e := range elems {
+		s[i] = e.Size()
+	}
+	return s
+}()
+
 // natural is the Type of each type in memory: Char is not among them.
 var natural = [...]Type{0, elem.Int8: Byte, elem.Int16: Short, elem.Int32: Int, elem.Int64: Int64,
 	elem.Uint8: UByte, elem.Uint16: UShort, elem.Uint32: UInt, elem.Uint64: UInt64, elem.Float32: Float, elem.Float64: Double}
@@ -44,7 +52,12 @@ func (t Type) elem() elem.Type {
 }
 
 // Size returns the bytes of one element, or 0 for a type that does not exist.
-func (t Type) Size() int { return t.elem().Size() }
+func (t Type) Size() int {
+	if !t.Valid() {
+		return 0
+	}
+	return sizes[t]
+}
 
 // Valid tells whether t is one of the eleven types of CDF-5.
 func (t Type) Valid() bool { return t >= Byte && t <= UInt64 }

@@ -127,8 +127,9 @@ func BenchmarkConvert(b *testing.B) {
 				defer d.Close()
 				b.SetBytes(r.size)
 				o.Force, o.Durability = true, blob.DurableNone
+				out := filepath.Join(r.dir, fmt.Sprintf("%v-%v.nc", l, to))
 				for b.Loop() {
-					if err := blob.Convert(ctx, d, filepath.Join(r.dir, "out.nc"), &o); err != nil {
+					if err := blob.Convert(ctx, d, out, &o); err != nil {
 						b.Fatal(err)
 					}
 				}
