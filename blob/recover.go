@@ -53,11 +53,16 @@ func recoverWith(ctx context.Context, base string, o *RecoverOptions, k knobs) (
 	if err != nil {
 		return nil, err
 	}
+	// Of a store, whose seal it is, the next writer knows which files a former one that may be alive has open. Until then the lease stays.
+	store, err := durable.IsSeal(k.fs, base)
+	if err != nil {
+		return nil, err
+	}
 	if v.DryRun {
 		steps, err := toRecover(k.fs, base)
 		steps = append(steps, takingSteps(taking)...)
 		h, state, herr := durable.Inspect(k.fs, base)
-		if state != durable.NoHolder {
+		if state != durable.NoHolder && !(store && h != nil && h.Unsure) {
 			steps = append(steps, leaseStep(base, h))
 		}
 		return steps, errors.Join(err, herr)
@@ -80,15 +85,18 @@ func recoverWith(ctx context.Context, base string, o *RecoverOptions, k knobs) (
 			return nil, err
 		}
 	}
-	if d := ten.lease.Dead(); d != nil {
+	stays := store && ten.lease.Unsure()
+	if d := ten.lease.Dead(); d != nil && !stays {
 		steps = append(steps, leaseStep(base, d))
 	}
 	m, err := subfile.Recover(k.fs, base, ten.by())
 	if err != nil {
 		return nil, err
 	}
-	if err := ten.secure(m, true); err != nil {
-		return nil, err
+	if !stays {
+		if err := ten.secure(m, true); err != nil {
+			return nil, err
+		}
 	}
 	if m != nil && layoutGrows(m.Layout) {
 		if err := settle(k.fs, base, m, ten); err != nil {

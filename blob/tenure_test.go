@@ -197,3 +197,35 @@ func TestAbandonBesideHeir(t *testing.T) {
 		}
 	}
 }
+
+// TestRecoverBesideSeal: whether a former writer of a store may still be alive is for its next writer to settle, which knows the files: Recover
+// removes what the former has left, and does not say that nothing of it is open any more.
+func TestRecoverBesideSeal(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	store := durable.Seal{Pkg: "store", Format: "blobio store", Version: 1}
+	b, err := store.Encode(&struct{ durable.SealHead }{store.Head(1)})
+	must(errors.Join(err, vfs.WriteFile(mem, "seal", b)))
+	all := crashtest.NewMachines(mem)
+	one, two := all.Machine(true), all.Machine(true)
+	quiet := func(boot string) durable.LeaseOptions {
+		return durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
+	}
+	former, err := durable.Acquire(ctx, one, "seal", quiet("one"))
+	must(err)
+	hidden := durable.HiddenName("seal", former.ID())
+	must(vfs.WriteFile(mem, hidden, []byte("half")))
+	steps, err := recoverWith(ctx, "seal", nil, knobs{fs: two, lease: quiet("two")})
+	if err != nil || len(steps) != 1 || steps[0].File != hidden {
+		t.Errorf("%v, %v", steps, err)
+	}
+	if steps, err := recoverWith(ctx, "seal", &RecoverOptions{DryRun: true}, knobs{fs: two}); err != nil || len(steps) > 0 {
+		t.Errorf("after it: %v, %v", steps, err)
+	}
+	next, err := durable.Acquire(ctx, two, "seal", quiet("two"))
+	must(err)
+	if !next.Unsure() {
+		t.Error("the next writer is not told that the former may be alive")
+	}
+	must(errors.Join(next.Settle(), next.Release(), former.Release()))
+}

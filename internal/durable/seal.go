@@ -3,10 +3,14 @@ package durable
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"io/fs"
 
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 )
 
 // MaxSeal is how many bytes a seal may have.
@@ -71,4 +75,25 @@ func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 		return bad(0, "version", fault.ErrVersion, "%d, want %d", head.Ver, k.Version)
 	}
 	return nil
+}
+
+// IsSeal says whether a file begins as the seals of blobio do, of whichever kind. What is no file, or not there, does not.
+func IsSeal(fsys vfs.FS, name string) (bool, error) {
+	info, err := fsys.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return false, err
+	}
+	const begin = `{"format":"blobio `
+	b := make([]byte, len(begin))
+	if _, err = f.ReadAt(b, 0); errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return string(b) == begin, errors.Join(err, f.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 )
 
 var kind = Seal{Pkg: "pkg", Format: "some format", Version: 2}
@@ -92,4 +93,16 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%+v", s)
 		}
 	})
+}
+
+// TestIsSeal: only a file that begins as one does.
+func TestIsSeal(t *testing.T) {
+	mem := vfs.NewMem()
+	must(t, errors.Join(mem.Mkdir("dir"), vfs.WriteFile(mem, "short", []byte("{")), vfs.WriteFile(mem, "other", encode(t, 1)),
+		vfs.WriteFile(mem, "seal", []byte(`{"format":"blobio store","version":1`))))
+	for name, want := range map[string]bool{"dir": false, "short": false, "other": false, "gone": false, "seal": true} {
+		if is, err := IsSeal(mem, name); is != want || err != nil {
+			t.Errorf("%s: %v, %v", name, is, err)
+		}
+	}
 }
