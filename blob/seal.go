@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 
 	"blobio/blob/internal/layout"
 	"blobio/internal/h5"
@@ -73,8 +74,9 @@ func (e *engine) sealLocal(records int64, first, sync bool) error {
 	return nil
 }
 
-// resum sums anew the extents that were put more than once, from the file: any rank of the subfile may have written them.
-func (e *engine) resum(records int64) error {
+// resum sums anew the extents that were put more than once, from the file: any rank of the subfile may have written them. The file is closed
+// then, since not every system renames one that is open.
+func (e *engine) resum(records int64) (err error) {
 	if len(e.sums.Redo) == 0 {
 		return nil
 	}
@@ -82,7 +84,10 @@ func (e *engine) resum(records int64) error {
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer func() {
+		done()
+		err = errors.Join(err, e.proc.pool.CloseFile(e.name))
+	}()
 	redo := e.sums.Redo
 	e.sums.Redo = map[int64]bool{}
 	t, buf := e.team.all, make([]byte, 1<<20)
