@@ -5,7 +5,7 @@
 //	Index, At, Root, ParseName    a block's place and name
 //	Tree                          which blocks exist: Refine, Balance, Neighbours, Validate
 //	Block, Field, Particles       data
-//	Morton, Hilbert, RootBlocks   orderings; CutRoots, Quality of a cut
+//	Morton, Hilbert, RootBlocks   orderings; Quality of a cut
 //	Survey                        values that no run leaves behind
 //
 // A root block is the top of one octree and has level 0. Its children have level

@@ -7,8 +7,8 @@ type Coverage struct {
 	Uncovered  int64 // elements that none holds
 	Overlapped int64 // elements that several requests hold, of other ranks or of the same
 
-	Gaps     []Gap     // the first runs of uncovered elements, at most MaxExamples
-	Overlaps []Overlap // the first runs of overlapped elements, at most MaxExamples
+	Gaps     []Gap     // the first runs of uncovered elements, at most 8
+	Overlaps []Overlap // the first runs of overlapped elements, at most 8
 }
 
 // maxExamples is how many gaps and overlaps a Coverage names.

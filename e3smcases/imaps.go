@@ -19,7 +19,7 @@ type I struct {
 	Levels   []int // slowest dimension of D2, D3, D4, D5; nil is 15, 10, 9, 17
 	Ranks    int
 	Seed     int64  // 0 is the plain coast; others bend it a little
-	Mask     []bool // land, [lat][lon] flattened; nil is LandMask(Lat, Lon, Seed)
+	Mask     []bool // land, [lat][lon] flattened; nil is a coast made from Seed
 }
 
 // GenI returns the maps D1 to D5 of the I case: lat x lon, then levels x lat x lon.

@@ -23,7 +23,7 @@ type CheckOptions struct {
 	Quick bool
 	// Layout, if not 0, is the only one that is tried.
 	Layout Layout
-	// MaxMeta caps the metadata, in bytes. 0: DefaultMaxMeta.
+	// MaxMeta caps the metadata, in bytes. 0: 64 MiB.
 	MaxMeta int64
 	// Workers hash chunks at once. 0: as many as there are processors.
 	Workers int

@@ -19,7 +19,7 @@ type DecodeOptions struct {
 	// there: File.Damaged then says what is wrong with them. Sizes in the records may be
 	// any then: Reader.VarSize refuses what the file cannot hold.
 	Lenient bool
-	// MaxMeta caps the metadata of a file, in bytes. 0: DefaultMaxMeta.
+	// MaxMeta caps the metadata of a file, in bytes. 0: 64 MiB.
 	MaxMeta int64
 }
 

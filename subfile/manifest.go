@@ -24,7 +24,7 @@ const maxManifest = 1 << 30
 // object and a line feed, then a second object with the CRC-32 (IEEE) of all
 // bytes of the first, and a line feed; a file cut short anywhere fails.
 type Manifest struct {
-	Version    int       `json:"blobio_manifest"`      // ManifestVersion
+	Version    int       `json:"blobio_manifest"`      // manifestVersion
 	Prepared   bool      `json:"prepared"`             // every byte that it describes is durable
 	ID         string    `json:"id"`                   // random, one per Create: 32 hex digits
 	Writer     string    `json:"writer,omitempty"`     // tag of the writer that committed this record: it is in the names of partial subfiles; empty: they have none

@@ -35,7 +35,7 @@ type pooled struct {
 	elem  *list.Element // in idle, or nil
 }
 
-// NewPool returns a pool that keeps at most max files open; 0 means DefaultMaxOpen.
+// NewPool returns a pool that keeps at most max files open; 0 means 256.
 func NewPool(fsys vfs.FS, max int) *Pool {
 	fsys = vfs.OrOS(fsys)
 	if max <= 0 {
