@@ -2,6 +2,7 @@ package ffstore
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"blobio/internal/durable"
@@ -33,12 +34,19 @@ func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.
 	return &lease{l, fsys, dir, d}, nil
 }
 
-// check says whether the directory is still ours.
+// check says whether the directory is still ours. Only if it is another's the Store is broken.
 func (l *lease) check() error {
-	if err := l.Check(); err != nil {
-		return pkg.Errorf("%w: %w", ErrBroken, err)
+	err := l.Check()
+	var lost *durable.InUseError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &lost):
+		return pkg.Errorf("%w", err)
+	case lost.Holder == nil:
+		return pkg.Errorf("%s: another program has taken over; what this Store has committed before stays: %w: %w", l.dir, ErrBroken, ErrInUse)
 	}
-	return nil
+	return pkg.Errorf("%s: taken over by %v; what this Store has committed before stays: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
 }
 
 // replace commits a record, if check finds nothing against it when it is whole. After an UnsureError the new one may be

@@ -127,6 +127,9 @@ func TestLeaseWoken(t *testing.T) {
 				}
 				if err == nil {
 					t.Error("the writer that has lost its lease has committed")
+				} else if when != "before the rename" && (!errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) ||
+					!strings.Contains(err.Error(), "committed before stays")) { // then it is not known
+					t.Errorf("the writer that has lost its lease: %v", err)
 				}
 				_ = a.Close(ctx)
 				finish()
@@ -167,5 +170,29 @@ func TestLeaseOfTheDead(t *testing.T) {
 		if strings.HasPrefix(e.Name(), ".") {
 			t.Errorf("%s is left", e.Name())
 		}
+	}
+}
+
+// TestLeaseUnread: that the lease could not be read once fails one checkpoint, and not the store.
+func TestLeaseUnread(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	failing := false
+	s := openOn(t, vfs.NewFault(mem, func(op vfs.Op) error {
+		if failing && op.Name == durable.LockName("d/"+recordName) {
+			failing = false
+			return errors.New("a bad moment")
+		}
+		return nil
+	}), "a", 0)
+	s.Protect(1, []byte("abc"))
+	for id := int32(1); id <= 3; id++ {
+		failing = id == 2
+		if _, err := s.Checkpoint(ctx, id); (err != nil) != (id == 2) {
+			t.Errorf("checkpoint %d: %v", id, err)
+		}
+	}
+	if err := s.Close(ctx); err != nil {
+		t.Error(err)
 	}
 }
