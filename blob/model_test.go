@@ -2,18 +2,16 @@ package blob
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
+
+	"pgregory.net/rapid"
 
 	"blobio/cdf5"
-	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
 )
 
 // model is a dataset as a test wants it to be, in canonical terms, and the one
@@ -242,177 +240,6 @@ func (m *model) upTo(records int64) *model {
 	return &c
 }
 
-func (m *model) parts(rank int) (p []Part) {
-	for d := range m.maps {
-		p = append(p, Part{DecompID(d + 1), m.maps[d].AppendReqs(nil, rank)})
-	}
-	return p
-}
-
-// mine is what a rank puts of a variable's record.
-func (m *model) mine(v VarID, rec int64, rank int) (x []float64) {
-	x = []float64{}
-	d := m.s.vars[v].Decomp
-	if d == 0 {
-		for at := range m.s.Elems(v) {
-			x = append(x, m.x(v, rec, at))
-		}
-		return x
-	}
-	for q := range m.maps[d-1].Reqs(rank) {
-		for k := range q.Length {
-			x = append(x, m.x(v, rec, q.Offset+k))
-		}
-	}
-	return x
-}
-
-// put puts one record of a variable in a memory type chosen by pick. What it
-// lent is given to lent, as something that spoils it.
-func (m *model) put(w *Writer, v VarID, rec int64, rank int, pick uint64, lent func(spoil func())) error {
-	sv := &m.s.vars[v]
-	id, ok := w.Schema().VarID(sv.Name)
-	if !ok {
-		return fmt.Errorf("no variable %q", sv.Name)
-	}
-	x := m.mine(v, rec, rank)
-	if sv.Decomp == 0 && pick%3 == 0 && len(x) > 1 {
-		shape := m.s.Shape(v)
-		if len(shape) > 0 && shape[0] > 1 { // in two parts, the second first
-			row := product(shape[1:])
-			half := shape[0] / 2
-			start, count := make([]int64, len(shape)), append([]int64(nil), shape...)
-			start[0], count[0] = half, shape[0]-half
-			if err := putAs(w, id, rec, start, count, sv.Type, x[half*row:], pick/3, lent); err != nil {
-				return err
-			}
-			start[0], count[0] = 0, half
-			return putAs(w, id, rec, start, count, sv.Type, x[:half*row], pick/3, lent)
-		}
-	}
-	return putAs(w, id, rec, nil, nil, sv.Type, x, pick/3, lent)
-}
-
-func putAs(w *Writer, id VarID, rec int64, start, count []int64, t cdf5.Type, x []float64, pick uint64, lent func(func())) error {
-	natural := map[cdf5.Type]int{cdf5.Byte: 0, cdf5.Char: 1, cdf5.UByte: 1, cdf5.Short: 2, cdf5.UShort: 3, cdf5.Int: 4, cdf5.UInt: 5, cdf5.Int64: 6, cdf5.UInt64: 7, cdf5.Float: 8, cdf5.Double: 9}[t]
-	wide := []int{natural, 9, 6}
-	if t == cdf5.UInt64 || t == cdf5.UByte {
-		wide = []int{natural, 9, 7}
-	}
-	k := wide[pick%3]
-	if t == cdf5.Char {
-		k = 1
-	}
-	switch k {
-	case 0:
-		return putSlice[int8](w, id, rec, start, count, x, lent)
-	case 1:
-		return putSlice[uint8](w, id, rec, start, count, x, lent)
-	case 2:
-		return putSlice[int16](w, id, rec, start, count, x, lent)
-	case 3:
-		return putSlice[uint16](w, id, rec, start, count, x, lent)
-	case 4:
-		return putSlice[int32](w, id, rec, start, count, x, lent)
-	case 5:
-		return putSlice[uint32](w, id, rec, start, count, x, lent)
-	case 6:
-		return putSlice[int64](w, id, rec, start, count, x, lent)
-	case 7:
-		return putSlice[uint64](w, id, rec, start, count, x, lent)
-	case 8:
-		return putSlice[float32](w, id, rec, start, count, x, lent)
-	}
-	return putSlice[float64](w, id, rec, start, count, x, lent)
-}
-
-func putSlice[T Number](w *Writer, id VarID, rec int64, start, count []int64, x []float64, lent func(func())) error {
-	data := make([]T, len(x))
-	for i := range x {
-		data[i] = T(x[i])
-	}
-	if lent != nil {
-		lent(func() {
-			for i := range data {
-				data[i] = 99
-			}
-		})
-	}
-	if start == nil {
-		return Put(w, id, rec, data)
-	}
-	return PutAt(w, id, rec, start, count, data)
-}
-
-// putRecord puts everything of one record, and the fixed variables with it if asked.
-func (m *model) putRecord(w *Writer, rec int64, rank int, fixed bool) error {
-	for v := range m.s.vars {
-		sv := &m.s.vars[v]
-		if !sv.Record && !fixed || m.isAbsent(VarID(v), rec, rank) {
-			continue
-		}
-		r := rec
-		if !sv.Record {
-			r = 0
-		}
-		if err := m.put(w, VarID(v), r, rank, uint64(v), nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// create is one rank's work of a whole session: Create, a flush per record, Close.
-func (m *model) create(ctx context.Context, c comm.Comm, base string, o *settings) error {
-	w, err := createWith(ctx, c, base, m.s, m.parts(c.Rank()), o)
-	if err != nil {
-		return fmt.Errorf("create: %w", err)
-	}
-	for rec := range max(m.records, 1) {
-		if m.records == 0 {
-			break
-		}
-		if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
-			return err
-		}
-		if err := flushOf(w, o)(ctx); err != nil {
-			return errors.Join(fmt.Errorf("flush: %w", err), w.Close(ctx))
-		}
-	}
-	if err := w.Close(ctx); err != nil {
-		return fmt.Errorf("close: %w", err)
-	}
-	return nil
-}
-
-// flushOf is how a session with these options flushes: in the background if they have a syncMin.
-func flushOf(w *Writer, o *settings) func(context.Context) error {
-	if o.syncMin > 0 {
-		return w.FlushAsync
-	}
-	return w.Flush
-}
-
-// add is one rank's work of a session that appends up to m.records.
-func (m *model) add(ctx context.Context, c comm.Comm, base string, o *settings) error {
-	w, err := appendWith(ctx, c, base, m.parts(c.Rank()), o)
-	if err != nil {
-		return fmt.Errorf("append: %w", err)
-	}
-	for rec := w.Records(); rec < m.records; rec++ {
-		if err := m.putRecord(w, rec, c.Rank(), false); err != nil {
-			return err
-		}
-		if err := flushOf(w, o)(ctx); err != nil {
-			return errors.Join(fmt.Errorf("flush: %w", err), w.Close(ctx))
-		}
-	}
-	if err := w.Close(ctx); err != nil {
-		return fmt.Errorf("close: %w", err)
-	}
-	return nil
-}
-
 // tinyModel is the dataset of the crash and fault tests: both kinds of
 // variables, decomposed and not, a hole in the map, a rank without elements.
 func tinyModel(seed, records int64) *model {
@@ -435,85 +262,125 @@ func tinyModel(seed, records int64) *model {
 	return &model{s: s, maps: []*decomp.Map{m}, ranks: ranks, records: records, seed: seed}
 }
 
-// canonicalOf reads a dataset wholly: the bytes of its canonical file.
-func canonicalOf(fsys vfs.FS, base string) ([]byte, error) {
-	ctx := context.Background()
-	r, err := openWith(ctx, base, &OpenOptions{Workers: 1}, knobs{fs: fsys})
-	if err != nil {
-		return nil, err
+// drawModel draws a dataset: types, dimensions, maps with holes and idle
+// ranks, what is never put. The number of ranks is drawn if it is 0.
+func drawModel(t *rapid.T, ranks int) *model {
+	m := &model{s: NewSchema(), seed: rapid.Int64Range(1, 1000).Draw(t, "seed"), ranks: ranks, absent: map[rankRec]bool{}}
+	s := m.s
+	if ranks == 0 {
+		m.ranks = rapid.OneOf(rapid.IntRange(1, 6), rapid.IntRange(1, 64)).Draw(t, "ranks")
 	}
-	defer r.Close()
-	return convertBytes(ctx, r, &ConvertOptions{Workers: 1})
-}
-
-func convertBytes(ctx context.Context, r *Reader, o *ConvertOptions) ([]byte, error) {
-	mem := vfs.NewMem()
-	o.Durability = DurableNone
-	if err := convertWith(ctx, comm.Self(), r, "c.nc", o, knobs{fs: mem}); err != nil {
-		return nil, err
+	types := []cdf5.Type{cdf5.Byte, cdf5.Char, cdf5.Short, cdf5.Int, cdf5.Float, cdf5.Double, cdf5.UByte, cdf5.UShort, cdf5.UInt, cdf5.Int64, cdf5.UInt64}
+	time := s.Dim("time", Unlimited)
+	var dims []DimID
+	for i := range rapid.IntRange(1, 3).Draw(t, "ndims") {
+		dims = append(dims, s.Dim(fmt.Sprintf("dim%d", i), rapid.Int64Range(1, 9).Draw(t, "len")))
 	}
-	return slurp(mem, "c.nc")
-}
-
-func slurp(fsys vfs.FS, name string) ([]byte, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, err
+	someDims := func(least int) []DimID {
+		return rapid.SliceOfN(rapid.SampledFrom(dims), least, 3).Draw(t, "dims")
 	}
-	defer f.Close()
-	n, err := f.Size()
-	if err != nil {
-		return nil, err
+	if rapid.Bool().Draw(t, "globalAtts") {
+		s.GlobalAtt("title", rapid.StringMatching("[a-z ]{0,9}").Draw(t, "title"))
+		s.GlobalAtt("numbers", []int16{1, 2, 3})
 	}
-	b := make([]byte, n)
-	_, err = f.ReadAt(b, 0)
-	if n == 0 {
-		err = nil
+	for range rapid.IntRange(0, 3).Draw(t, "maps") {
+		d := s.Decomp(someDims(1)...)
+		m.maps = append(m.maps, drawMap(t, s.DecompDims(d), m.ranks))
 	}
-	return b, err
-}
-
-// names lists a directory, for messages and for leftovers.
-func names(fsys vfs.FS, dir string) (l []string) {
-	es, _ := fsys.ReadDir(dir)
-	for _, e := range es {
-		i, _ := e.Info()
-		l = append(l, fmt.Sprintf("%s(%d)", e.Name(), i.Size()))
+	variable := func(i int, record bool, ty cdf5.Type) {
+		var vd []DimID
+		var opts []VarOption
+		if record {
+			vd = append(vd, time)
+		}
+		if len(m.maps) > 0 && rapid.IntRange(0, 3).Draw(t, "decomposed") > 0 {
+			d := DecompID(rapid.IntRange(1, len(m.maps)).Draw(t, "map"))
+			vd = append(vd, s.decomps[d-1]...)
+			opts = append(opts, Decomposed(d))
+		} else {
+			vd = append(vd, someDims(0)...)
+		}
+		if rapid.Bool().Draw(t, "units") {
+			opts = append(opts, Att("units", "m s-1"))
+		}
+		if ty == cdf5.Float && rapid.Bool().Draw(t, "fill") {
+			opts = append(opts, Att("_FillValue", float32(-1e30)))
+		}
+		s.Var(fmt.Sprintf("var%d", i), ty, vd, opts...)
 	}
-	return l
-}
-
-// checkErrors returns what Check finds wrong: errors, not warnings and notes.
-func checkErrors(fsys vfs.FS, base string) (bad []Finding) {
-	for f := range checkWith(context.Background(), base, &CheckOptions{Workers: 1}, knobs{fs: fsys}) {
-		if f.Severity == Error {
-			bad = append(bad, f)
+	nrec := 0
+	if rapid.IntRange(0, 4).Draw(t, "lone") == 0 { // the format's special case: one record variable, without padding
+		variable(0, true, rapid.SampledFrom([]cdf5.Type{cdf5.Short, cdf5.Char, cdf5.Byte, cdf5.UShort}).Draw(t, "type"))
+		variable(1, false, cdf5.Short)
+		nrec = 1
+	} else {
+		for i := range rapid.IntRange(1, 6).Draw(t, "vars") {
+			rec := rapid.IntRange(0, 2).Draw(t, "record") > 0
+			variable(i, rec, rapid.SampledFrom(types).Draw(t, "type"))
+			if rec {
+				nrec++
+			}
 		}
 	}
-	return bad
-}
-
-// firstDiff tells where two files differ.
-func firstDiff(got, want []byte) string {
-	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			return fmt.Sprintf("byte %d: %#x, want %#x (lengths %d, %d)", i, got[i], want[i], len(got), len(want))
+	must(s.Err())
+	if nrec > 0 {
+		m.records = rapid.Int64Range(0, 5).Draw(t, "records")
+	}
+	for v := range s.vars { // some is never put: by nobody, or not by some
+		switch rapid.IntRange(0, 5).Draw(t, "put") {
+		case 0:
+			for rec := range max(m.records, 1) {
+				m.absent[rankRec{VarID(v), rec, -1}] = true
+			}
+		case 1:
+			m.absent[rankRec{VarID(v), rapid.Int64Range(0, 4).Draw(t, "absentRecord"), -1}] = true
+		case 2:
+			if s.vars[v].Decomp != 0 {
+				m.absent[rankRec{VarID(v), 0, rapid.IntRange(0, m.ranks-1).Draw(t, "absentRank")}] = true
+			}
 		}
 	}
-	return fmt.Sprintf("lengths %d, want %d", len(got), len(want))
+	return m
 }
 
-func run(n int, f func(ctx context.Context, c comm.Comm) error) error {
-	return comm.Run(context.Background(), n, nil, f)
-}
-
-// times chooses between the quick test and the long one.
-func times(quick, long int) int { return crashtest.Times(quick, long) }
-
-// raced is n with the race detector, else 1: races show in the runs, not in what is left.
-func raced(n int) int {
-	if raceEnabled {
-		return n
+// drawMap deals elements to ranks: some to nobody, some ranks get nothing,
+// requests in any order.
+func drawMap(t *rapid.T, dims []int64, ranks int) *decomp.Map {
+	n, last := product(dims), dims[len(dims)-1]
+	style := rapid.SampledFrom([]string{"random", "runs", "block", "nothing", "one"}).Draw(t, "style")
+	owners := rapid.IntRange(1, ranks).Draw(t, "owners")
+	rnd := rapid.Uint64().Draw(t, "deal")
+	reqs := make([][]decomp.Req, ranks)
+	for at := int64(0); at < n; at++ {
+		h := mix(rnd ^ uint64(at))
+		r := int(h>>8) % owners
+		switch style {
+		case "runs":
+			r = int(mix(rnd^uint64(at/3))>>8) % owners
+		case "block":
+			r = int(at * int64(owners) / n)
+		case "nothing":
+			continue
+		case "one":
+			r = owners - 1
+		}
+		if r = max(r, 0); style != "block" && h%7 == 0 {
+			continue
+		}
+		if k := len(reqs[r]) - 1; k >= 0 && at%last != 0 && reqs[r][k].Offset+reqs[r][k].Length == at && h%5 != 0 {
+			reqs[r][k].Length++
+			continue
+		}
+		reqs[r] = append(reqs[r], decomp.Req{Offset: at, Length: 1})
 	}
-	return 1
+	b := decomp.NewBuilder(dims, ranks)
+	for r := range reqs {
+		if rapid.IntRange(0, 3).Draw(t, "unsorted") == 0 {
+			slices.SortFunc(reqs[r], func(a, b decomp.Req) int { return int(mix(uint64(a.Offset))%1000) - int(mix(uint64(b.Offset))%1000) })
+		}
+		must(b.Set(r, reqs[r]))
+	}
+	m, err := b.Map()
+	must(err)
+	return m
 }

@@ -311,3 +311,21 @@ func ReadState(fsys vfs.FS, base string) (*State, error) {
 	}
 	return st, nil
 }
+
+// Lists says whether a file, named without directory, is one of the record's.
+func (m *Manifest) Lists(name string) (is bool) {
+	m.eachName(func(n string) { is = is || n == name })
+	return is
+}
+
+// eachName calls f with the names of all subfiles, without directory.
+func (m *Manifest) eachName(f func(name string)) {
+	if m == nil {
+		return
+	}
+	for _, s := range m.Sets {
+		for i := range s.Subfiles {
+			f(Name(s.Base, i))
+		}
+	}
+}

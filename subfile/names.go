@@ -96,3 +96,8 @@ func Base(name string) string {
 	}
 	return name
 }
+
+// Dir returns the directory that holds the dataset base, never empty.
+func Dir(base string) string { return dirOf(base) }
+
+func dirOf(base string) string { return filepath.Dir(base) }

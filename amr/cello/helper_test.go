@@ -253,3 +253,41 @@ func memDir(t testing.TB) *vfs.Mem {
 	t.Helper()
 	return vfs.NewMem()
 }
+
+// findings of a directory.
+func findings(fsys vfs.FS, dir string, o *VerifyOptions) (l []Finding) {
+	if o == nil {
+		o = &VerifyOptions{}
+	}
+	o.FS = fsys
+	for f := range Verify(context.Background(), dir, o) {
+		l = append(l, f)
+	}
+	return l
+}
+
+func errorsOf(l []Finding) (out []Finding) {
+	for _, f := range l {
+		if f.Severity == Error {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// flat is a case without fields that are not floating-point: 2-D, 4x4 roots,
+// levels -2 to 2, 3 files, as the real runs.
+func flat(t testing.TB) (*testCase, *vfs.Mem) {
+	t.Helper()
+	s := caseSpec{rank: 2, roots: [3]int{4, 4}, block: [3]int{4, 4}, ghost: 2, minLevel: -2, maxLevel: 2, refine: 0.4, seed: 6, typ: amr.Float64, particles: true}
+	c := s.build(t)
+	c.meta.Fields = c.meta.Fields[:2]
+	for _, b := range c.blocks {
+		b.Fields = b.Fields[:2]
+	}
+	mem := memDir(t)
+	if err := c.write(context.Background(), 3, false, "good", &Options{Files: 3, FS: mem}); err != nil {
+		t.Fatal(err)
+	}
+	return c, mem
+}

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"math"
 	"path/filepath"
 
 	"blobio/amr"
-	"blobio/internal/elem"
 	"blobio/internal/h5"
 )
 
@@ -219,180 +217,6 @@ func (k *Checkpoint) attrs(b *amr.Block, o *h5.Object, i int) error {
 	return nil
 }
 
-// data reads the datasets of a block.
-func (k *Checkpoint) data(i int, b *amr.Block) error {
-	info, rec := &k.blocks[i], &k.recs[i]
-	m := &k.meta
-	for f := range m.Fields {
-		if k.Scrambled(f) && !k.opt.AcceptScrambled {
-			return pkg.At(k.path(info.File), -1, info.Name+" "+k.cols[f].name, ErrScrambled, "blocks of %v cells were written without ghosts", m.Block)
-		}
-	}
-	// Datasets that lie close together are read at once.
-	lo, hi, sum := int64(math.MaxInt64), int64(0), int64(0)
-	together := true
-	for c := range k.cols {
-		e, n := k.extent(rec, c)
-		if n == 0 {
-			continue
-		}
-		if e.off < 0 {
-			together = false
-			break
-		}
-		lo, hi, sum = min(lo, e.off), max(hi, e.off+n), sum+n
-	}
-	var all []byte
-	if together && sum > 0 && hi-lo <= sum+int64(16*len(k.cols)) && hi-lo < math.MaxInt {
-		if hi > k.files[info.File].size {
-			return pkg.At(k.path(info.File), lo, info.Name, ErrTruncated, "data up to %d, the file has %d bytes", hi, k.files[info.File].size)
-		}
-		all = make([]byte, hi-lo)
-		if err := k.readAt(info.File, all, lo, info.Name); err != nil {
-			return err
-		}
-	}
-	get := func(c int) ([]byte, error) {
-		e, n := k.extent(rec, c)
-		var p []byte
-		if all != nil && n > 0 {
-			p = all[e.off-lo : e.off-lo+n : e.off-lo+n]
-		} else {
-			var err error
-			if p, err = k.column(i, c); err != nil {
-				return nil, err
-			}
-		}
-		if err := k.compareData(i, c, p); err != nil {
-			return nil, err
-		}
-		if elem.HostBig != k.cols[c].big {
-			elem.Swap(p, p, k.cols[c].typ.Size())
-		}
-		return p, nil
-	}
-	b.Fields = make([]amr.Field, len(m.Fields))
-	for c := range k.cols {
-		p, err := get(c)
-		if err != nil {
-			return err
-		}
-		if col := &k.cols[c]; col.field != nil {
-			b.Fields[col.place] = amr.Field{Spec: col.field, Ghosts: k.ghosts[col.place], Data: p}
-		} else {
-			part := &b.Particles[col.ptype]
-			part.Data = append(part.Data, p)
-		}
-	}
-	return nil
-}
-
-// extent returns where a column of a block lies, and its bytes.
-func (k *Checkpoint) extent(rec *scanned, c int) (extent, int64) {
-	e := rec.data[k.colAt[c]]
-	return e, e.elems * int64(k.cols[c].typ.Size())
-}
-
-// column reads the bytes of a column of block i as they are in the file.
-func (k *Checkpoint) column(i, c int) ([]byte, error) {
-	info, rec := &k.blocks[i], &k.recs[i]
-	e, n := k.extent(rec, c)
-	if n == 0 {
-		return []byte{}, nil
-	}
-	if e.off >= 0 {
-		if n > k.files[info.File].size-e.off || n > math.MaxInt {
-			return nil, pkg.At(k.path(info.File), e.off, info.Name+" "+k.cols[c].name, ErrTruncated, "%d bytes, the file has %d", n, k.files[info.File].size)
-		}
-		p := make([]byte, n)
-		return p, k.readAt(info.File, p, e.off, info.Name+" "+k.cols[c].name)
-	}
-	// Chunked, compressed, compact or never written.
-	if n > maxSlow {
-		return nil, pkg.At(k.path(info.File), -1, info.Name+" "+k.cols[c].name, ErrTooLarge, "%d bytes in storage that is not contiguous", n)
-	}
-	h, err := k.file(info.File)
-	if err != nil {
-		return nil, err
-	}
-	o, err := h.Open(e.addr, "/"+info.Name+"/"+k.cols[c].name)
-	if err != nil {
-		return nil, err
-	}
-	d, err := o.Dataset()
-	if err != nil {
-		return nil, err
-	}
-	p := make([]byte, n)
-	return p, d.ReadRaw(nil, nil, p)
-}
-
-// maxSlow bounds what is allocated for data whose bytes in the file are not known.
-const maxSlow = 1 << 31
-
-func (k *Checkpoint) readAt(file int, p []byte, off int64, what string) error {
-	path := k.path(file)
-	f, err := k.pool.Get(path, false)
-	if err != nil {
-		return err
-	}
-	defer k.pool.Put(path)
-	n, err := f.ReadAt(p, off)
-	if n == len(p) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return pkg.At(path, off+int64(n), what, ErrTruncated, "%d of %d bytes", n, len(p))
-	}
-	return pkg.Errorf("%s: %s: %w", path, what, err)
-}
-
-// Field reads one field of block i: elements in the byte order of the host, x fastest,
-// with ghosts if Ghosts says so. dst is used if it is long enough.
-func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) ([]byte, error) {
-	if err := k.checkBlock(i); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	for c := range k.cols {
-		col := &k.cols[c]
-		if col.field == nil || col.field.Name != name {
-			continue
-		}
-		info, rec := &k.blocks[i], &k.recs[i]
-		if rec.damaged {
-			return nil, k.compareGroup(i, nil)
-		}
-		if k.Scrambled(col.place) && !k.opt.AcceptScrambled {
-			return nil, pkg.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
-		}
-		e, n := k.extent(rec, c)
-		var err error
-		if e.off >= 0 && n <= k.files[info.File].size-e.off && n <= math.MaxInt {
-			if int64(cap(dst)) < n {
-				dst = make([]byte, n)
-			}
-			dst = dst[:n]
-			err = k.readAt(info.File, dst, e.off, info.Name+" "+col.name)
-		} else {
-			dst, err = k.column(i, c)
-		}
-		if err == nil {
-			err = k.compareData(i, c, dst)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if elem.HostBig != col.big {
-			elem.Swap(dst, dst, col.typ.Size())
-		}
-		return dst, nil
-	}
-	return nil, pkg.Usage("there is no field %q", name)
-}
-
 // All is the Source of all blocks of a checkpoint, for WriteFrom on one rank;
 // Share(rank, ranks) that of one rank's share.
 func (k *Checkpoint) All() Source { return k.Share(0, 1) }
@@ -410,9 +234,11 @@ type shareOf struct {
 }
 
 func (s *shareOf) Len() int { return s.n }
+
 func (s *shareOf) Head(ctx context.Context, i int) (*amr.Block, error) {
 	return s.k.Head(ctx, s.from+i)
 }
+
 func (s *shareOf) Block(ctx context.Context, i int) (*amr.Block, error) {
 	return s.k.Block(ctx, s.from+i)
 }

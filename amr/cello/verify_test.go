@@ -11,50 +11,10 @@ import (
 	"sync"
 	"testing"
 
-	"blobio/amr"
-	"blobio/comm"
 	"blobio/internal/h5"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 )
-
-// findings of a directory.
-func findings(fsys vfs.FS, dir string, o *VerifyOptions) (l []Finding) {
-	if o == nil {
-		o = &VerifyOptions{}
-	}
-	o.FS = fsys
-	for f := range Verify(context.Background(), dir, o) {
-		l = append(l, f)
-	}
-	return l
-}
-
-func errorsOf(l []Finding) (out []Finding) {
-	for _, f := range l {
-		if f.Severity == Error {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// flat is a case without fields that are not floating-point: 2-D, 4x4 roots,
-// levels -2 to 2, 3 files, as the real runs.
-func flat(t testing.TB) (*testCase, *vfs.Mem) {
-	t.Helper()
-	s := caseSpec{rank: 2, roots: [3]int{4, 4}, block: [3]int{4, 4}, ghost: 2, minLevel: -2, maxLevel: 2, refine: 0.4, seed: 6, typ: amr.Float64, particles: true}
-	c := s.build(t)
-	c.meta.Fields = c.meta.Fields[:2]
-	for _, b := range c.blocks {
-		b.Fields = b.Fields[:2]
-	}
-	mem := memDir(t)
-	if err := c.write(context.Background(), 3, false, "good", &Options{Files: 3, FS: mem}); err != nil {
-		t.Fatal(err)
-	}
-	return c, mem
-}
 
 // TestVerify: each input on which the real program hangs, crashes or goes wrong,
 // and what else may be amiss, has its finding; open tells whether Open refuses it.
@@ -372,53 +332,6 @@ func parentName(child string) string {
 	return "B" + strings.Join(axes, "_")
 }
 
-// TestVerifySums: with a manifest, any changed byte of data, metadata or lists is found.
-func TestVerifySums(t *testing.T) {
-	_, mem := flat(t)
-	if l := findings(mem, "good", nil); len(errorsOf(l)) > 0 {
-		t.Fatal(l)
-	}
-	k, err := Open(context.Background(), "good", &OpenOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec := k.recs[7]
-	file := "good/" + k.files[rec.file].name
-	data := rec.data[0].off
-	k.Close()
-	for _, c := range []struct {
-		file string
-		off  int64
-		want string
-	}{
-		{file + ".h5", data + 5, "data sum to"},
-		{file + ".h5", rec.addr + 40, "metadata: the first"},
-		{file + ".block_list", 2, "the manifest says"},
-		{"good/check.file_list", 14, "zz"},
-		{"good/" + ManifestName, 100, "crc32"},
-	} {
-		bad := mem.CrashClone(vfs.CrashOptions{})
-		f, err := bad.OpenRW(c.file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := make([]byte, 1)
-		_, err = f.ReadAt(b, c.off)
-		must(err)
-		b[0] ^= 1
-		_, err = f.WriteAt(b, c.off)
-		must(err)
-		must(f.Close())
-		l := errorsOf(findings(bad, "good", nil))
-		if len(l) == 0 {
-			t.Errorf("%s byte %d: nothing found", c.file, c.off)
-		}
-		if c.want != "zz" && !slices.ContainsFunc(l, func(f Finding) bool { return strings.Contains(f.String(), c.want) }) {
-			t.Errorf("%s byte %d: %v, want %q", c.file, c.off, l, c.want)
-		}
-	}
-}
-
 // TestVerifyStates: directories that are no whole checkpoints.
 func TestVerifyStates(t *testing.T) {
 	_, mem := flat(t)
@@ -447,66 +360,6 @@ func TestVerifyReal(t *testing.T) {
 			if f.Severity != Note {
 				t.Error(n, f)
 			}
-		}
-	}
-}
-
-// TestScrambled: blocks that are not cubic, as the real program writes them
-// without ghosts; those of this module are right, and told apart by the manifest.
-func TestScrambled(t *testing.T) {
-	ctx := context.Background()
-	for _, c := range []struct {
-		rank  int
-		block [3]int
-		ghost int
-		bad   bool
-	}{
-		{2, [3]int{4, 2}, 2, true}, {2, [3]int{4, 4}, 2, false}, {3, [3]int{8, 4, 4}, 2, true}, {3, [3]int{4, 8, 4}, 2, false},
-		{3, [3]int{4, 4, 8}, 2, true}, {1, [3]int{4}, 2, false}, {2, [3]int{4, 2}, 0, false},
-	} {
-		s := caseSpec{rank: c.rank, roots: [3]int{2, 2, 2}, block: c.block, ghost: c.ghost, maxLevel: 1, refine: 0.5, seed: 9, typ: amr.Float64, ghosts: true}
-		tc := s.build(t)
-		for _, ghosts := range []bool{false, true} {
-			mem := memDir(t)
-			if err := tc.write(ctx, 1, false, "c", &Options{FS: mem, Ghosts: ghosts}); err != nil {
-				t.Fatal(err)
-			}
-			if err := tc.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
-				t.Fatal(err)
-			}
-			must(mem.Remove("c/" + ManifestName)) // so it might be of the real program
-			want := c.bad && !ghosts
-			told := false
-			for _, f := range findings(mem, "c", nil) {
-				told = told || errors.Is(f.Err, ErrScrambled)
-			}
-			k, err := Open(ctx, "c", &OpenOptions{FS: mem})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err1 := k.Block(ctx, 0)
-			_, err2 := k.Field(ctx, 0, "density", nil)
-			if told != want || errors.Is(err1, ErrScrambled) != want || errors.Is(err2, ErrScrambled) != want {
-				t.Errorf("%+v, ghosts %v: told %v, %v, %v", c, ghosts, told, err1, err2)
-			}
-			k.Close()
-			if k, err = Open(ctx, "c", &OpenOptions{FS: mem, AcceptScrambled: true}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := k.Block(ctx, 0); err != nil {
-				t.Error(err)
-			}
-			if err := WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{FS: mem, Ghosts: ghosts}); err != nil {
-				t.Fatal(err)
-			}
-			k.Close()
-			if k, err = Open(ctx, "copy", &OpenOptions{FS: mem}); err != nil {
-				t.Fatal(err)
-			}
-			if k.Scrambled(0) != want || !k.HasManifest() {
-				t.Errorf("%+v: the copy is scrambled: %v", c, k.Scrambled(0))
-			}
-			k.Close()
 		}
 	}
 }

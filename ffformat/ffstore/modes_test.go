@@ -227,3 +227,52 @@ func checkQuiet(t testing.TB, fsys vfs.FS) {
 		}
 	}
 }
+
+// steps runs checkpoints from ... to with one store.
+func (m mode) steps(t testing.TB, fsys vfs.FS, from, to int) {
+	t.Helper()
+	if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+		for n := from; n <= to; n++ {
+			if _, err := m.step(ctx, c, s, n); err != nil {
+				return fmt.Errorf("checkpoint %d: %w", n, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holds fails unless the newest checkpoint is id, with the right bytes.
+func (m mode) holds(t testing.TB, fsys vfs.FS, id int) {
+	t.Helper()
+	if got, err := m.holdsStep(fsys, 0); err != nil || got != int32(id) {
+		t.Fatalf("checkpoint %d, want %d: %v", got, id, err)
+	}
+}
+
+func readAll(t testing.TB, fsys vfs.FS, name string) []byte {
+	t.Helper()
+	b, err := vfs.ReadFile(fsys, name, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func writeAll(t testing.TB, fsys vfs.FS, name string, b []byte) {
+	t.Helper()
+	fsys.Remove(name)
+	if err := vfs.WriteFile(fsys, name, b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustView(t testing.TB, fsys vfs.FS) *View {
+	t.Helper()
+	v, err := OpenView("d", fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

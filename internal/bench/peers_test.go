@@ -127,19 +127,21 @@ func TestPeerDifferenceShows(t *testing.T) {
 	}
 }
 
-// What a verifier has made goes, whatever its directory is called: it would be taken for what another job makes.
+// What a verifier has made goes, whatever its directory is called: it would be taken for what another job makes. What others made stays.
 func TestVerifierRemoves(t *testing.T) {
 	v := &verifier{dir: filepath.Join(t.TempDir(), "a[b]")}
 	if err := os.Mkdir(v.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"ours.variable-centric.0000", "ours.variable-centric.manifest", "job", "kept"} {
+	v.job = filepath.Join(v.dir, "job")
+	const others = "job.pnetcdf_blob.4"
+	for _, name := range []string{"ours.variable-centric.0000", "ours.variable-centric.manifest", "job", others} {
 		if err := os.WriteFile(filepath.Join(v.dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	v.remove()
-	if left, err := os.ReadDir(v.dir); err != nil || len(left) != 1 || left[0].Name() != "kept" {
+	if left, err := os.ReadDir(v.dir); err != nil || len(left) != 1 || left[0].Name() != others {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }

@@ -80,8 +80,10 @@ func (v *verifier) verify(ctx context.Context, p Peer, tune Tuning) error {
 
 // remove removes what ours has made.
 func (v *verifier) remove() {
-	for _, name := range []string{"ours.", "job"} {
-		_ = removeDataset(filepath.Join(v.dir, name)) // what is left goes with the directory
+	// What is left goes with the directory. Others keep their job files there: job.PROGRAM.RANKS.
+	_ = removeDataset(filepath.Join(v.dir, "ours."))
+	if v.job != "" {
+		_ = os.Remove(v.job)
 	}
 	v.job, v.data = "", nil
 }

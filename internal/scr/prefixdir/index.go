@@ -1,10 +1,7 @@
 package prefixdir
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"blobio/internal/scr/record"
@@ -46,37 +43,6 @@ type Index struct {
 	loc  *time.Location
 }
 
-// Entry is a dataset in the index.
-type Entry struct {
-	ID       int
-	Name     string // of the dataset; in generation A of its folder
-	Dataset  Dataset
-	Complete bool
-	Flushed  time.Time   // zero: not known
-	Fetched  []time.Time // each time it was fetched, ascending
-	Failed   time.Time   // when fetching it failed; zero: it did not
-	Current  bool
-	Copy     bool // a further copy of the dataset, under another name (generations A and B)
-}
-
-// Restartable says whether a run may start from the dataset, as far as the index knows.
-func (e Entry) Restartable() bool {
-	return e.Complete && e.Failed.IsZero() && e.Dataset.Checkpoint && !e.Copy
-}
-
-// Unfit says what a dataset is that is not Restartable.
-func (e Entry) Unfit() string {
-	switch {
-	case !e.Complete:
-		return "not complete"
-	case !e.Failed.IsZero():
-		return "one that failed on " + e.Failed.Local().Format(timeLayout)
-	case !e.Dataset.Checkpoint:
-		return "no checkpoint"
-	}
-	return "not usable"
-}
-
 // NewIndex returns an empty index.
 func (d *Dir) NewIndex() *Index {
 	t := kvtree.New()
@@ -116,101 +82,6 @@ func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error)
 		}
 	}
 	return x, nil
-}
-
-// Entries returns all entries, newest dataset first.
-func (x *Index) Entries() []Entry {
-	all, err := x.entries()
-	if err != nil {
-		return nil // only if Tree was changed from outside
-	}
-	return all
-}
-
-func (x *Index) entries() ([]Entry, error) {
-	var all []Entry
-	current := x.Current()
-	for key, t := range x.Tree.Get(keyDset).All() {
-		id, err := strconv.Atoi(key)
-		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
-			return nil, badField(x.file, keyDset, ErrCorrupt, "%.40q, want the number of a dataset", key)
-		}
-		e, err := x.entry(id, t, false)
-		if err != nil {
-			return nil, err
-		}
-		e.Current = e.Name == current
-		all = append(all, e)
-		for name, sub := range t.Get(keyCopy).All() {
-			c, err := x.entry(id, sub, true)
-			if err != nil {
-				return nil, err
-			}
-			c.Name = name
-			all = append(all, c)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Entry) int {
-		if c := cmp.Compare(b.ID, a.ID); c != 0 {
-			return c
-		}
-		if a.Copy != b.Copy {
-			if a.Copy {
-				return 1
-			}
-			return -1
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	return all, nil
-}
-
-func (x *Index) entry(id int, t *kvtree.Tree, isCopy bool) (Entry, error) {
-	path := keyDset + "/" + strconv.Itoa(id)
-	f := record.Fields{Tree: t, Pkg: pkg, File: x.file, Path: path}
-	e := Entry{ID: id, Complete: f.Bool(keyComplete), Copy: isCopy}
-	var err error
-	if e.Dataset, err = record.ParseDataset(t.Get(keyDset), x.file); err != nil {
-		return e, err
-	}
-	e.Name = e.Dataset.Name
-	if e.Dataset.ID != 0 && e.Dataset.ID != id {
-		return e, badField(x.file, path+"/DSET/ID", ErrCorrupt, "%d, want %d", e.Dataset.ID, id)
-	}
-	e.Dataset.ID = id
-	if e.Name == "" { // generation A without a record
-		for name, sub := range x.Tree.Get(keyName).All() {
-			if sub.GetKVInt(keyDset, id) != nil {
-				e.Name, e.Dataset.Name = name, name
-			}
-		}
-	}
-	times := func(key string) []time.Time {
-		var all []time.Time
-		for text := range t.Get(key).All() {
-			at, perr := time.ParseInLocation(timeLayout, text, x.loc)
-			if perr != nil {
-				if err == nil {
-					err = badField(x.file, path+"/"+key, ErrCorrupt, "%.40q, want YYYY-MM-DDThh:mm:ss", text)
-				}
-				continue
-			}
-			all = append(all, at)
-		}
-		slices.SortFunc(all, time.Time.Compare)
-		return all
-	}
-	last := func(all []time.Time) time.Time {
-		if len(all) == 0 {
-			return time.Time{}
-		}
-		return all[len(all)-1]
-	}
-	e.Flushed, e.Fetched, e.Failed = last(times(keyFlushed)), times(keyFetched), last(times(keyFailed))
-	if err == nil {
-		err = f.Err()
-	}
-	return e, err
 }
 
 // Len is the number of datasets.

@@ -119,22 +119,3 @@ func TestFFWriteIsWhole(t *testing.T) {
 		}
 	}
 }
-
-// ffWhole says that a file is one that Check finds nothing wrong with.
-func ffWhole(fsys vfs.FS, name string) bool {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return false
-	}
-	for x := range ffformat.Check(context.Background(), f, size, name, nil) {
-		if x.Severity != ffformat.Note {
-			return false
-		}
-	}
-	return true
-}

@@ -1,0 +1,136 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestFlushAsyncError: an error in the background comes from the next collective, on every rank, and
+// the writer has failed.
+func TestFlushAsyncError(t *testing.T) {
+	const ranks = 4
+	next := map[string]func(w *Writer, ctx context.Context) error{
+		"Flush": (*Writer).Flush, "FlushAsync": (*Writer).FlushAsync, "Wait": (*Writer).Wait, "Close": (*Writer).Close,
+	}
+	for name, cc := range asyncCases() {
+		for call, f := range next {
+			t.Run(name+"/"+call, func(t *testing.T) {
+				before := runtime.NumGoroutine()
+				s, v, parts := asyncModel(ranks)
+				mem := vfs.NewMem()
+				g := newGate(mem)
+				errs, err := eachRank(ranks, func(ctx context.Context, c comm.Comm) error {
+					w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
+					if err != nil {
+						return err
+					}
+					x := make([]float64, w.Count(1))
+					if err := Put(w, v, 0, x); err != nil {
+						return err
+					}
+					if name == "apart and small" {
+						g.release(errDisk) // aggregators wait in the call
+					}
+					if err := w.FlushAsync(ctx); err != nil && name != "apart and small" {
+						return err
+					}
+					if name != "apart and small" {
+						if err := Put(w, v, 1, x); err != nil {
+							return err
+						}
+					}
+					g.release(errDisk)
+					err = f(w, ctx)
+					if put := Put(w, v, 2, x); !errors.Is(put, ErrBroken) && !errors.Is(put, ErrUsage) {
+						return fmt.Errorf("put afterwards: %v", put)
+					}
+					if call != "Close" {
+						if cerr := w.Close(ctx); cerr == nil {
+							return errors.New("Close without an error")
+						}
+					}
+					return err
+				})
+				if err == nil {
+					t.Fatal("no error")
+				}
+				for r, e := range errs {
+					if !tells(e, errDisk) {
+						t.Errorf("rank %d: %v", r, e)
+					}
+				}
+				noGoroutines(t, before)
+				if state := seen(t, crash{fs: mem, when: "afterwards"}, "d.nc", nil, nil); state != "none" {
+					t.Errorf("a dataset is there: %v", names(mem, "."))
+				}
+			})
+		}
+	}
+}
+
+// TestFlushAsyncStopped: Abort of any rank, a cancelled context, and ranks that just return end what is in the background.
+func TestFlushAsyncStopped(t *testing.T) {
+	const ranks = 4
+	errMine := errors.New("mine")
+	for name, cc := range asyncCases() {
+		if name == "apart and small" {
+			continue
+		}
+		for who := range ranks {
+			for _, how := range []string{"abort", "cancel", "return"} {
+				t.Run(fmt.Sprintf("%s/%s %d", name, how, who), func(t *testing.T) {
+					before := runtime.NumGoroutine()
+					s, v, parts := asyncModel(ranks)
+					mem := vfs.NewMem()
+					g := newGate(mem)
+					err := run(ranks, func(ctx context.Context, c comm.Comm) error {
+						w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
+						if err != nil {
+							return err
+						}
+						if err := Put(w, v, 0, make([]float64, w.Count(1))); err != nil {
+							return err
+						}
+						ctx, cancel := context.WithCancel(ctx)
+						defer cancel()
+						if err := w.FlushAsync(ctx); err != nil {
+							return err
+						}
+						if c.Rank() != who {
+							return errors.Join(w.Wait(ctx), w.Close(ctx))
+						}
+						switch how {
+						case "abort":
+							time.AfterFunc(5*time.Millisecond, func() { g.release(nil) }) // Abort waits for the write that is under way
+							w.Abort()
+							return errMine
+						case "cancel":
+							cancel()
+							g.release(nil)
+							err := w.Wait(ctx)
+							w.Abort()
+							return err
+						}
+						g.release(nil)
+						return errMine
+					})
+					g.release(nil)
+					if err == nil || how != "cancel" && !errors.Is(err, errMine) || how == "cancel" && !errors.Is(err, context.Canceled) {
+						t.Fatalf("%v", err)
+					}
+					noGoroutines(t, before)
+					if state := seen(t, crash{fs: mem, when: how}, "d.nc", nil, nil); state != "none" {
+						t.Fatalf("a dataset is there: %v", names(mem, "."))
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime/metrics"
+	"slices"
+	"testing"
+	"time"
+
+	"blobio/cdf5"
+)
+
+// An outcome is what Open, Read and Check made of a dataset.
+type outcome struct {
+	errs     []error  // of Open, Read, ReadRuns and Blobs
+	wrong    []string // what was read without an error, but is not what was written
+	findings []Finding
+	faults   []Finding // those that are errors
+	alloc    uint64
+}
+
+// allocCap is the most that looking at a dataset of some KiB may allocate.
+const allocCap = 64 << 20
+
+func allocated() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// watch ends the test with the name of the case if it hangs.
+func watch(what string) func() {
+	t := time.AfterFunc(5*time.Minute, func() { panic("hangs: " + what) })
+	return func() { t.Stop() }
+}
+
+// look opens, reads and checks a dataset.
+func (s *sample) look(t testing.TB, what string, files map[string][]byte) (o outcome) {
+	t.Helper()
+	defer watch(what)()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Fatalf("%s: panic: %v", what, p)
+		}
+	}()
+	m := memOf(t, files)
+	before := allocated()
+	ctx := context.Background()
+	r, err := openWith(ctx, sampleBase, &OpenOptions{Workers: 1}, knobs{fs: m})
+	if err != nil {
+		o.errs = append(o.errs, err)
+	} else {
+		s.readAll(ctx, r, &o)
+		r.Close()
+	}
+	for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
+		o.findings = append(o.findings, f)
+		if f.Severity == Error {
+			o.faults = append(o.faults, f)
+		}
+	}
+	o.alloc = allocated() - before
+	return o
+}
+
+// readAll reads every variable that was written, and small pieces of all that
+// the dataset says it has.
+func (s *sample) readAll(ctx context.Context, r *Reader, o *outcome) {
+	if r.Records() != s.records {
+		o.wrong = append(o.wrong, fmt.Sprintf("%d records", r.Records()))
+	}
+	for v := range s.schema.vars {
+		sv := &s.schema.vars[v]
+		id, ok := r.schema.VarID(sv.Name)
+		if !ok {
+			o.wrong = append(o.wrong, "no variable "+sv.Name)
+			continue
+		}
+		if got := &r.schema.vars[id]; got.Record != sv.Record || !slices.Equal(r.schema.Shape(id), s.schema.Shape(VarID(v))) ||
+			got.Type != sv.Type || (sv.Record && r.Records() != s.records) {
+			o.wrong = append(o.wrong, "shape or type of "+sv.Name)
+			o.errs = appendErr(o.errs, readSome(ctx, r, id))
+			continue
+		}
+		if want, ok := s.text[sv.Name]; ok {
+			got := make([]byte, len(want))
+			if err := r.Read(ctx, sv.Name, nil, nil, got); err != nil {
+				o.errs = append(o.errs, err)
+			} else if string(got) != string(want) {
+				o.wrong = append(o.wrong, sv.Name)
+			}
+			continue
+		}
+		want := s.want[sv.Name]
+		got := make([]float64, len(want))
+		if err := r.Read(ctx, sv.Name, nil, nil, got); err != nil {
+			o.errs = append(o.errs, err)
+		} else if !slices.Equal(got, want) {
+			o.wrong = append(o.wrong, sv.Name)
+		}
+		if err := readSome(ctx, r, id); err != nil {
+			o.errs = append(o.errs, err)
+		}
+	}
+	if len(o.wrong) == 0 && len(s.schema.differ(r.schema)) > 0 {
+		o.wrong = append(o.wrong, "metadata")
+	}
+}
+
+func appendErr(errs []error, err error) []error {
+	if err != nil {
+		return append(errs, err)
+	}
+	return errs
+}
+
+// readSome reads a few elements at both ends of a variable in every way there is.
+func readSome(ctx context.Context, r *Reader, v VarID) error {
+	sv := &r.schema.vars[v]
+	shape := r.schema.Shape(v)
+	if sv.Record {
+		if r.records == 0 {
+			return nil
+		}
+		shape = append([]int64{r.records}, shape...)
+	}
+	first, count, last := make([]int64, len(shape)), make([]int64, len(shape)), make([]int64, len(shape))
+	n := int64(1)
+	for i, d := range shape {
+		count[i] = min(d, 2)
+		last[i] = d - count[i]
+		n *= count[i]
+	}
+	if n > 1<<12 {
+		return nil
+	}
+	dst := any(make([]float64, n))
+	if sv.Type == cdf5.Char {
+		dst = make([]byte, n)
+	}
+	for _, start := range [][]int64{first, last} {
+		if err := r.Read(ctx, sv.Name, start, count, dst); err != nil {
+			return err
+		}
+	}
+	if sv.Decomp != 0 {
+		rec := int64(0)
+		if sv.Record {
+			rec = r.records - 1
+		}
+		k := 0
+		for _, err := range r.Blobs(ctx, sv.Name, rec) {
+			if k++; err != nil || k > 16 {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hasClass says whether an error tells a caller what it is.
+func hasClass(err error) bool {
+	var fe *FormatError
+	if errors.As(err, &fe) {
+		return fe.Field != "" && fe.Err != nil && (fe.File != "" || fe.Pkg == "")
+	}
+	for _, class := range []error{ErrMissing, ErrNotCommitted, ErrRange, fs.ErrNotExist} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge holds what must be true of any dataset, however damaged.
+func (s *sample) judge(t testing.TB, what string, o outcome) {
+	t.Helper()
+	for _, err := range o.errs {
+		if !hasClass(err) {
+			t.Errorf("%s: not a typed error: %v (%T)", what, err, err)
+		}
+	}
+	for _, f := range o.faults {
+		if f.Err == nil || f.Field == "" || f.Msg == "" {
+			t.Errorf("%s: finding without class, field or text: %v", what, f)
+		}
+	}
+	if len(o.errs) > 0 && len(o.faults) == 0 && !errors.Is(o.errs[0], ErrRange) {
+		t.Errorf("%s: reading fails (%v), but Check finds no error: %v", what, o.errs[0], o.findings)
+	}
+	values := func(name string) bool { return s.want[name] != nil || s.text[name] != nil }
+	if s.manifest && len(o.errs) == 0 && (slices.ContainsFunc(o.wrong, values) || len(o.wrong) > 0 && len(o.faults) == 0) {
+		t.Errorf("%s: wrong without a word, and there is a manifest: %v; findings %v", what, o.wrong, o.findings)
+	}
+	if o.alloc > allocCap {
+		t.Errorf("%s: %d MiB allocated", what, o.alloc>>20)
+	}
+}
+
+// faultAt fails unless reading, or a finding of Check, names this place.
+func (o *outcome) faultAt(t testing.TB, what, file string, off int64) {
+	t.Helper()
+	at := func(err error) bool {
+		var fe *FormatError
+		return errors.As(err, &fe) && fe.Offset == off && fe.File == file
+	}
+	if len(o.errs) == 0 {
+		t.Errorf("%s: no error of reading; wrong: %v", what, o.wrong)
+	} else if !slices.ContainsFunc(o.errs, at) {
+		t.Errorf("%s: want an error at %s %#x, got %v", what, file, off, o.errs[0])
+	}
+	o.foundAt(t, what, file, off)
+}
+
+func (o *outcome) foundAt(t testing.TB, what, file string, off int64) {
+	t.Helper()
+	if !slices.ContainsFunc(o.faults, func(f Finding) bool { return f.File == file && f.Offset == off }) {
+		t.Errorf("%s: want a finding at %s %#x, got %v", what, file, off, o.faults)
+	}
+}
+
+// A fault is one damaged copy of a sample.
+type faulty struct {
+	name  string
+	files map[string][]byte
+	file  string
+	at    int64 // where the error must point; -1 is not held
+}
+
+// run looks at one case and judges it.
+func (s *sample) run(t testing.TB, f faulty) outcome {
+	t.Helper()
+	what := s.name + ": " + f.name
+	o := s.look(t, what, f.files)
+	s.judge(t, what, o)
+	if f.at >= 0 {
+		o.faultAt(t, what, f.file, f.at)
+	}
+	return o
+}

@@ -1,0 +1,172 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"blobio/blob/internal/layout"
+	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/internal/h5"
+)
+
+// other writes a dataset that differs from the toy in what change does.
+func otherSample(t testing.TB, lay Layout, ranks int, records int64, change func(*toy)) *sample {
+	toy := newToy(ranks)
+	if change != nil {
+		change(toy)
+	}
+	return writeSample(t, toy, lay, 2, true, records)
+}
+
+func TestCorpusSets(t *testing.T) {
+	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
+		others := map[string]*sample{
+			"ranks":     otherSample(t, lay, 5, 2, nil),
+			"records":   otherSample(t, lay, 3, 1, nil),
+			"attribute": otherSample(t, lay, 3, 2, func(x *toy) { x.s.GlobalAtt("more", 1) }),
+			"dimension": otherSample(t, lay, 3, 2, func(x *toy) { x.s.dims[3].Len = 8; x.s.dims = append(x.s.dims, cdf5.Dim{Name: "extra", Len: 3}) }),
+			"type":      otherSample(t, lay, 3, 2, func(x *toy) { x.s.vars[x.never].Type, x.s.vars[x.never].Atts = cdf5.Float, nil }),
+			"name":      otherSample(t, lay, 3, 2, func(x *toy) { x.s.vars[x.never].Name = "never" }),
+			"order":     otherSample(t, lay, 3, 2, func(x *toy) { x.swapTwo() }),
+			"decomp":    otherSample(t, lay, 3, 2, func(x *toy) { x.oneMore() }),
+			"canonical": canonicalSample(t),
+			"layout":    newSample(t, 1-lay, 2, true),
+		}
+		for _, manifest := range []bool{true, false} {
+			s := newSample(t, lay, 2, manifest)
+			one := newSample(t, lay, 1, manifest)
+			type c struct {
+				name  string
+				files map[string][]byte
+				class error
+			}
+			cases := []c{
+				{"first missing", s.with(s.subfile(0), nil), ErrMissing},
+				{"last missing", s.with(s.subfile(1), nil), ErrMissing},
+				{"empty", s.with(s.subfile(1), []byte{}), ErrTruncated},
+				{"first empty", s.with(s.subfile(0), []byte{}), ErrTruncated},
+				{"text", s.with(s.subfile(1), []byte("netcdf d {\ndimensions:\n\ttime = UNLIMITED ;\n}\n")), ErrNotFormat},
+				{"first is text", s.with(s.subfile(0), []byte("x")), ErrNotFormat},
+				{"CDF-9", s.patch(s.subfile(1), 0, []byte("CDF\x09")), ErrNotFormat},
+				{"HDF5 without the datasets", s.with(s.subfile(1), foreignHDF5(t, "T", false)), ErrNotFormat},
+				{"only header_blob", s.with(s.subfile(0), foreignHDF5(t, layout.HeaderBlob, false)), ErrNotFormat},
+				{"netCDF-4", s.with(s.subfile(0), foreignHDF5(t, "T", true)), ErrNotFormat},
+				{"a directory", dirInstead(s, s.subfile(0)), ErrNotFormat},
+				{"a directory at the end", dirInstead(s, s.subfile(1)), ErrNotFormat},
+				{"one too many", addFile(s, s.subfile(2), s.files[s.subfile(1)]), nil},
+				{"twice the same", s.with(s.subfile(1), s.files[s.subfile(0)]), nil},
+				{"of a dataset of one subfile", s.with(s.subfile(1), one.files[one.subfile(0)]), nil},
+			}
+			for name, x := range others {
+				cases = append(cases, c{"mixed with another " + name, s.with(s.subfile(1), x.files[x.subfile(1)]), nil},
+					c{"led by another " + name, s.with(s.subfile(0), x.files[x.subfile(0)]), nil})
+			}
+			for _, c := range cases {
+				o := s.run(t, faulty{name: c.name, files: c.files, at: -1})
+				harmless := c.name == "one too many" && manifest
+				switch {
+				case harmless:
+					if len(o.errs)+len(o.wrong)+len(o.faults) > 0 {
+						t.Errorf("%s: %s: %v %v %v", s.name, c.name, o.errs, o.wrong, o.faults)
+					}
+				case len(o.errs) == 0:
+					t.Errorf("%s: %s: no error; wrong: %v", s.name, c.name, o.wrong)
+				case c.class != nil && !errors.Is(o.errs[0], c.class) && !(c.name == "CDF-9"):
+					t.Errorf("%s: %s: %v, want the class %q", s.name, c.name, o.errs[0], c.class)
+				case len(o.faults) == 0:
+					t.Errorf("%s: %s: no finding", s.name, c.name)
+				}
+				for i := range 2 {
+					if _, there := c.files[s.subfile(i)]; c.class == ErrMissing && !there &&
+						!slices.ContainsFunc(o.faults, func(f Finding) bool { return f.Err == ErrMissing && f.File == s.subfile(i) }) {
+						t.Errorf("%s: %s: it is not said that %s is missing: %v", s.name, c.name, s.subfile(i), o.faults)
+					}
+				}
+			}
+			// Other values of the same schema, or subfiles in another order: only the manifest can tell.
+			pl, tab := s.place(t, s.subfile(0))
+			off, n := pl.piece(0, 0, tab, 0)
+			for name, files := range map[string]map[string][]byte{
+				"other values": s.patch(s.subfile(0), off, make([]byte, n)),
+				"swapped":      swapFiles(s, s.subfile(0), s.subfile(1)),
+			} {
+				o := s.run(t, faulty{name: name, files: files, at: -1})
+				if manifest && len(o.faults) == 0 {
+					t.Errorf("%s: %s: no finding", s.name, name)
+				}
+				if name == "swapped" && !manifest && (len(o.wrong) > 0 || len(o.errs) > 0) {
+					t.Errorf("%s: swapped subfiles are numbered otherwise, but hold the same: %v %v", s.name, o.errs, o.wrong)
+				}
+			}
+		}
+	}
+}
+
+// swapTwo lets two variables trade places in the file.
+func (t *toy) swapTwo() {
+	v := t.s.vars
+	v[t.flux], v[t.never] = v[t.never], v[t.flux]
+	t.flux, t.never = t.never, t.flux
+}
+
+// oneMore adds a decomposition that no variable uses.
+func (t *toy) oneMore() {
+	t.s.Decomp(1)
+	t.maps = append(t.maps, decomp.Regular([]int64{toyLev}, t.ranks))
+}
+
+func canonicalSample(t testing.TB) *sample {
+	s := newSample(t, VariableCentric, 1, false)
+	m := memOf(t, s.files)
+	ctx := context.Background()
+	r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := Convert(ctx, r, "out.nc", nil); err != nil {
+		t.Fatal(err)
+	}
+	b := memFiles(t, m)["out.nc"]
+	return &sample{files: map[string][]byte{s.subfile(0): b, s.subfile(1): b}}
+}
+
+// foreignHDF5 is a file with one dataset of that name.
+func foreignHDF5(t testing.TB, name string, netCDF4 bool) []byte {
+	b := h5.NewBuilder()
+	if netCDF4 {
+		b.Root().Attr("_NCProperties", h5.FixedString(len("version=2")+1), nil, "version=2")
+	}
+	b.Root().Dataset(name, h5.Uint8, []int64{8}, nil)
+	l, err := b.Layout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]byte, l.Size)
+	for _, p := range l.Pieces {
+		copy(out[p.Off:], p.Data)
+	}
+	return out
+}
+
+func dirInstead(s *sample, name string) map[string][]byte {
+	files := s.with(name, nil)
+	files[name+"/"] = nil
+	return files
+}
+
+func addFile(s *sample, name string, b []byte) map[string][]byte {
+	files := maps.Clone(s.files)
+	files[name] = b
+	return files
+}
+
+func swapFiles(s *sample, a, b string) map[string][]byte {
+	files := maps.Clone(s.files)
+	files[a], files[b] = files[b], files[a]
+	return files
+}

@@ -1,0 +1,102 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+
+	"blobio/comm"
+	"blobio/internal/crashtest"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// canonicalOf reads a dataset wholly: the bytes of its canonical file.
+func canonicalOf(fsys vfs.FS, base string) ([]byte, error) {
+	ctx := context.Background()
+	r, err := openWith(ctx, base, &OpenOptions{Workers: 1}, knobs{fs: fsys})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+}
+
+func convertBytes(ctx context.Context, r *Reader, o *ConvertOptions) ([]byte, error) {
+	mem := vfs.NewMem()
+	o.Durability = DurableNone
+	if err := convertWith(ctx, comm.Self(), r, "c.nc", o, knobs{fs: mem}); err != nil {
+		return nil, err
+	}
+	return slurp(mem, "c.nc")
+}
+
+func slurp(fsys vfs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	n, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, n)
+	_, err = f.ReadAt(b, 0)
+	if n == 0 {
+		err = nil
+	}
+	return b, err
+}
+
+// names lists a directory, for messages and for leftovers.
+func names(fsys vfs.FS, dir string) (l []string) {
+	es, _ := fsys.ReadDir(dir)
+	for _, e := range es {
+		i, _ := e.Info()
+		l = append(l, fmt.Sprintf("%s(%d)", e.Name(), i.Size()))
+	}
+	return l
+}
+
+// checkErrors returns what Check finds wrong: errors, not warnings and notes.
+func checkErrors(fsys vfs.FS, base string) (bad []Finding) {
+	for f := range checkWith(context.Background(), base, &CheckOptions{Workers: 1}, knobs{fs: fsys}) {
+		if f.Severity == Error {
+			bad = append(bad, f)
+		}
+	}
+	return bad
+}
+
+// firstDiff tells where two files differ.
+func firstDiff(got, want []byte) string {
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			return fmt.Sprintf("byte %d: %#x, want %#x (lengths %d, %d)", i, got[i], want[i], len(got), len(want))
+		}
+	}
+	return fmt.Sprintf("lengths %d, want %d", len(got), len(want))
+}
+
+func run(n int, f func(ctx context.Context, c comm.Comm) error) error {
+	return comm.Run(context.Background(), n, nil, f)
+}
+
+// times chooses between the quick test and the long one.
+func times(quick, long int) int { return crashtest.Times(quick, long) }
+
+// raced is n with the race detector, else 1: races show in the runs, not in what is left.
+func raced(n int) int {
+	if raceEnabled {
+		return n
+	}
+	return 1
+}
+
+func manifestOf(fsys vfs.FS, base string) *subfile.Manifest {
+	raw, err := vfs.ReadFile(fsys, subfile.ManifestName(base), 1<<30)
+	must(err)
+	m, err := subfile.Decode(raw, base)
+	must(err)
+	return m
+}

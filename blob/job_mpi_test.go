@@ -1,0 +1,202 @@
+//go:build mpi && cgo && linux
+
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/comm/mpi"
+	"blobio/internal/mpitest"
+	"blobio/internal/vfs"
+)
+
+// The test binary starts itself under mpirun: TestFailuresUnderMPI and TestKilledUnderMPI are outside of
+// it, tests whose name begins with TestInJob inside, in step in all processes.
+const (
+	envJobDir = "BLOBIO_TEST_JOB"  // directory in which the job works
+	envJobDo  = "BLOBIO_TEST_WORK" // how a session is written: a key of sessions, a layout, and the number of nodes
+	envKill   = "BLOBIO_TEST_KILL" // rank and operation at which it is killed
+)
+
+const jobRanks = 4 // those of tinyModel
+
+// aSession is a way in which ranks write.
+type aSession struct {
+	layout Layout
+	append bool // to a dataset, otherwise it replaces one
+	nodes  int
+	aggs   int  // aggregators of a node
+	async  bool // flushes are in the background
+}
+
+func (s aSession) String() string {
+	return fmt.Sprintf("%d,%v,%d,%d,%v", s.layout, s.append, s.nodes, s.aggs, s.async)
+}
+
+func parseSession(text string) (s aSession, err error) {
+	_, err = fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %t %d %d %t", &s.layout, &s.append, &s.nodes, &s.aggs, &s.async)
+	return s, err
+}
+
+func sessions() (l []aSession) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, add := range []bool{false, true} {
+			l = append(l, aSession{layout, add, 1, 1, false}, aSession{layout, add, 2, 2, false})
+		}
+		l = append(l, aSession{layout, layout == VariableCentric, 1, 1, true})
+	}
+	return l
+}
+
+func (s aSession) options(fsys vfs.FS) *settings {
+	o := &settings{Options: Options{Layout: s.layout, Workers: 1, Aggregators: s.aggs, Force: !s.append}, knobs: knobs{fs: fsys}}
+	if s.async {
+		o.syncMin = 1 // see flushOf
+	}
+	return o
+}
+
+// models are the dataset that is there, and what it becomes.
+func (s aSession) models() (was, now *model) {
+	was, now = tinyModel(2, 1), tinyModel(1, 2)
+	if s.append {
+		now = was.upTo(3)
+	}
+	return was, now
+}
+
+// begin makes the dataset that is there, by one process.
+func (s aSession) begin() error {
+	was, _ := s.models()
+	return comm.Run(context.Background(), was.ranks, &comm.Options{RanksPerNode: jobRanks / s.nodes}, func(ctx context.Context, c comm.Comm) error {
+		return was.create(ctx, c, "d.nc", s.options(vfs.OS))
+	})
+}
+
+func (s aSession) write(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
+	_, now := s.models()
+	if s.append {
+		return now.add(ctx, c, "d.nc", s.options(fsys))
+	}
+	return now.create(ctx, c, "d.nc", s.options(fsys))
+}
+
+// look holds the dataset in a directory against what may be there, and lets the next writer have it.
+func (s aSession) look(t *testing.T, dir, when string, k int) string {
+	t.Helper()
+	was, now := s.models()
+	c := crash{fs: loaded(t, dir), when: fmt.Sprintf("%v: %s", s, when)}
+	state := seen(t, c, "d.nc", was.canonical(false), now.canonical(false))
+	nextWriter(t, crashCase{o: settings{Options: Options{Layout: s.layout, Workers: 1, Subfiles: s.nodes}}}, c, k, state, was, now)
+	return state
+}
+
+// loaded is a copy of a directory.
+func loaded(t *testing.T, dir string) *vfs.Mem {
+	t.Helper()
+	es, err := os.ReadDir(dir)
+	must(err)
+	mem := vfs.NewMem()
+	for _, e := range es {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		must(err)
+		f, err := mem.Create(e.Name())
+		must(err)
+		_, err = f.WriteAt(b, 0)
+		must(errors.Join(err, f.Sync(), f.Close()))
+	}
+	must(mem.SyncDir("."))
+	return mem
+}
+
+func runJob(t *testing.T, limit time.Duration, test string, env ...string) (string, error) {
+	t.Helper()
+	exe, err := os.Executable()
+	must(err)
+	return mpitest.Run(t, jobRanks, limit, env, exe, "-test.run", "^"+test+"$", "-test.v")
+}
+
+// rankOutcome is what came of a session on one rank.
+type rankOutcome struct {
+	err  string
+	note string
+	took time.Duration
+}
+
+// inJob runs f in a directory, on nodes of so many ranks, and returns what came of it by rank.
+func inJob(t *testing.T, job *mpi.Engine, dir string, perNode int, f func(ctx context.Context, c comm.Comm) (string, error)) []rankOutcome {
+	t.Helper()
+	return inEngine(t, job, dir, &mpi.Options{RanksPerNode: perNode}, f)
+}
+
+// inEngine is inJob with an engine of these options.
+func inEngine(t *testing.T, job *mpi.Engine, dir string, o *mpi.Options, f func(ctx context.Context, c comm.Comm) (string, error)) (all []rankOutcome) {
+	t.Helper()
+	ctx, world := t.Context(), job.World()
+	must(os.Chdir(dir))
+	e, err := job.Adopt(mpi.World(), o)
+	must(err)
+	start := time.Now()
+	note, err := func() (note string, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("panic: %v", v)
+			}
+		}()
+		return f(ctx, e.World())
+	}()
+	took := time.Since(start)
+	e.Fail(err)
+	if ferr := e.Finalize(ctx); err == nil {
+		err = ferr
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	told, err := world.Allgather(ctx, fmt.Appendf(nil, "%d\x00%s\x00%s", took, note, text))
+	must(err)
+	for _, b := range told {
+		p := strings.SplitN(string(b), "\x00", 3)
+		n, err := strconv.ParseInt(p[0], 10, 64)
+		must(err)
+		all = append(all, rankOutcome{p[2], p[1], time.Duration(n)})
+	}
+	return all
+}
+
+// newDir makes a directory that all ranks work in.
+func newDir(t *testing.T, world comm.Comm, name string, f func() error) string {
+	t.Helper()
+	dir := filepath.Join(os.Getenv(envJobDir), name)
+	if world.Rank() == 0 {
+		must(os.Mkdir(dir, 0o777))
+		must(os.Chdir(dir))
+		must(f())
+	}
+	must(world.Barrier(t.Context()))
+	return dir
+}
+
+func startJob(t *testing.T) *mpi.Engine {
+	t.Helper()
+	if os.Getenv(envJobDir) == "" {
+		t.Skip("runs under mpirun, see TestFailuresUnderMPI")
+	}
+	job, err := mpi.Init(nil)
+	must(err)
+	t.Cleanup(func() {
+		must(os.Chdir("/"))
+		must(job.Finalize(context.Background()))
+	})
+	return job
+}

@@ -1,0 +1,189 @@
+//go:build mpi && cgo && linux
+
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/comm/mpi"
+	"blobio/internal/mpitest"
+	"blobio/internal/vfs"
+)
+
+// TestKilledUnderMPI: a rank is killed in each phase. mpirun ends the others, what was committed before
+// can be read, or the new dataset if its record was written; Check names what is left, and the next
+// writer clears it away.
+func TestKilledUnderMPI(t *testing.T) {
+	mpitest.Launcher(t)
+	counts := map[string]int{}
+	for i, s := range sessions() {
+		for _, who := range []int{0, jobRanks / 2} {
+			if who != 0 && s.nodes == 1 && !s.append {
+				continue // the first rank of a node writes for all
+			}
+			t.Run(fmt.Sprintf("%v/rank %d", s, who), func(t *testing.T) {
+				// run kills the rank in its operation n, in none if that is 0. With flushes in the background the
+				// number of operations differs from run to run, as more or less of a file is synced in each: a
+				// session that ended before its operation n must have ended well.
+				run := func(n int) (dir, out string, ops int) {
+					dir = t.TempDir()
+					t.Chdir(dir)
+					must(s.begin())
+					start := time.Now()
+					out, err := runJob(t, 5*time.Minute, "TestInJobKilled", envJobDir+"="+dir, envJobDo+"="+s.String(), fmt.Sprintf("%s=%d,%d", envKill, who, n))
+					for l := range strings.Lines(out) {
+						fmt.Sscanf(l, "operations %d", &ops)
+					}
+					killed, through := err != nil && !errors.Is(err, mpitest.ErrHung), err == nil && ops > 0
+					if ok := through && (n == 0 || s.async && ops < n) || killed && n > 0 && ops == 0; !ok {
+						t.Fatalf("killed at operation %d: %v after %v, %d operations\n%s", n, err, time.Since(start), ops, out)
+					}
+					return dir, out, ops
+				}
+				_, _, ops := run(0)
+				// Each second or so, and not the same ones of all sessions.
+				for n := 1 + i%2; n <= ops; n += times(max(4, ops/3), 1) {
+					dir, out, through := run(n)
+					when := "killed"
+					for l := range strings.Lines(out) {
+						if strings.HasPrefix(l, "killed ") {
+							when = strings.TrimSpace(l)
+						}
+					}
+					if through > 0 {
+						when = fmt.Sprintf("through after %d operations", through)
+					}
+					state := s.look(t, dir, when, n)
+					if through > 0 && state != "now" {
+						t.Errorf("%s: the dataset is as it was", when)
+					}
+					counts[state]++
+					t.Logf("%s: %s", when, state)
+				}
+			})
+		}
+	}
+	if counts["was"] < 10 || counts["now"] < 2 {
+		t.Errorf("%v", counts)
+	}
+	t.Log(counts)
+}
+
+// TestKilledNewUnderMPI: where there was no dataset, there is an uncommitted one, which Check names as such.
+func TestKilledNewUnderMPI(t *testing.T) {
+	mpitest.Launcher(t)
+	for _, phase := range []string{"create", "put", "flush", "close"} {
+		for _, l := range []Layout{VariableCentric, ProcessCentric} {
+			dir := t.TempDir()
+			s := aSession{layout: l, nodes: 1, aggs: 1}
+			out, err := runJob(t, 5*time.Minute, "TestInJobKilledAfter", envJobDir+"="+dir, envJobDo+"="+s.String(), envKill+"="+phase)
+			if err == nil || errors.Is(err, mpitest.ErrHung) {
+				t.Fatalf("killed after %s: %v\n%s", phase, err, out)
+			}
+			mem := loaded(t, dir)
+			c := crash{fs: mem, when: "killed after " + phase}
+			if phase == "close" {
+				if state := seen(t, c, "d.nc", nil, tinyModel(1, 2).canonical(false)); state != "now" {
+					t.Fatalf("killed after Close had returned: %s: %v", state, names(mem, "."))
+				}
+				continue
+			}
+			bad := checkErrors(mem, "d.nc")
+			if len(bad) == 0 || !errors.Is(bad[0].Err, ErrNotCommitted) {
+				t.Errorf("killed after %s: %v: Check finds %v", phase, names(mem, "."), bad)
+			}
+			if state := seen(t, c, "d.nc", nil, nil); state != "none" {
+				t.Errorf("killed after %s: %s: %v", phase, state, names(mem, "."))
+			}
+		}
+	}
+}
+
+func TestInJobKilledAfter(t *testing.T) {
+	phase := os.Getenv(envKill)
+	if os.Getenv(envJobDir) == "" || phase == "" {
+		t.Skip("runs under mpirun, see TestKilledNewUnderMPI")
+	}
+	must(os.Chdir(os.Getenv(envJobDir)))
+	s, err := parseSession(os.Getenv(envJobDo))
+	must(err)
+	m := tinyModel(1, 2)
+	must(mpi.Run(t.Context(), nil, func(ctx context.Context, c comm.Comm) error {
+		die := func(after string) {
+			if phase == after && c.Rank() == 2 {
+				syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+		}
+		w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), s.options(vfs.OS))
+		if err != nil {
+			return err
+		}
+		die("create")
+		for rec := range m.records {
+			if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
+				return err
+			}
+			die("put")
+			if err := w.Flush(ctx); err != nil {
+				return err
+			}
+			die("flush")
+		}
+		err = w.Close(ctx)
+		if c.Rank() != 2 {
+			if err == nil {
+				err = c.Send(ctx, 2, 0, nil)
+			}
+			if err == nil {
+				_, err = c.Recv(ctx, 2, 0) // waits for a dead one
+			}
+			return err
+		}
+		for r := range c.Size() { // until the others are through with Close, too
+			if r != 2 && err == nil {
+				_, err = c.Recv(ctx, r, 0)
+			}
+		}
+		die("close")
+		return err
+	}))
+}
+
+func TestInJobKilled(t *testing.T) {
+	if os.Getenv(envJobDir) == "" || os.Getenv(envJobDo) == "" {
+		t.Skip("runs under mpirun, see TestKilledUnderMPI")
+	}
+	must(os.Chdir(os.Getenv(envJobDir)))
+	s, err := parseSession(os.Getenv(envJobDo))
+	must(err)
+	var who, n int
+	_, err = fmt.Sscanf(os.Getenv(envKill), "%d,%d", &who, &n)
+	must(err)
+	must(mpi.Run(t.Context(), &mpi.Options{RanksPerNode: jobRanks / s.nodes}, func(ctx context.Context, c comm.Comm) error {
+		fsys := vfs.OS
+		var ops atomic.Int64 // of the flushes in the background, too
+		if c.Rank() == who {
+			fsys = vfs.NewFault(fsys, func(op vfs.Op) error {
+				if ops.Add(1); n > 0 && op.Seq == int64(n) {
+					fmt.Printf("killed in %v\n", op)
+					syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				}
+				return nil
+			})
+		}
+		err := s.write(ctx, c, fsys)
+		if c.Rank() == who {
+			fmt.Printf("operations %d\n", ops.Load())
+		}
+		return err
+	}))
+}

@@ -1,0 +1,181 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"blobio/cdf5"
+	"blobio/comm"
+)
+
+func (m *model) parts(rank int) (p []Part) {
+	for d := range m.maps {
+		p = append(p, Part{DecompID(d + 1), m.maps[d].AppendReqs(nil, rank)})
+	}
+	return p
+}
+
+// mine is what a rank puts of a variable's record.
+func (m *model) mine(v VarID, rec int64, rank int) (x []float64) {
+	x = []float64{}
+	d := m.s.vars[v].Decomp
+	if d == 0 {
+		for at := range m.s.Elems(v) {
+			x = append(x, m.x(v, rec, at))
+		}
+		return x
+	}
+	for q := range m.maps[d-1].Reqs(rank) {
+		for k := range q.Length {
+			x = append(x, m.x(v, rec, q.Offset+k))
+		}
+	}
+	return x
+}
+
+// put puts one record of a variable in a memory type chosen by pick. What it
+// lent is given to lent, as something that spoils it.
+func (m *model) put(w *Writer, v VarID, rec int64, rank int, pick uint64, lent func(spoil func())) error {
+	sv := &m.s.vars[v]
+	id, ok := w.Schema().VarID(sv.Name)
+	if !ok {
+		return fmt.Errorf("no variable %q", sv.Name)
+	}
+	x := m.mine(v, rec, rank)
+	if sv.Decomp == 0 && pick%3 == 0 && len(x) > 1 {
+		shape := m.s.Shape(v)
+		if len(shape) > 0 && shape[0] > 1 { // in two parts, the second first
+			row := product(shape[1:])
+			half := shape[0] / 2
+			start, count := make([]int64, len(shape)), append([]int64(nil), shape...)
+			start[0], count[0] = half, shape[0]-half
+			if err := putAs(w, id, rec, start, count, sv.Type, x[half*row:], pick/3, lent); err != nil {
+				return err
+			}
+			start[0], count[0] = 0, half
+			return putAs(w, id, rec, start, count, sv.Type, x[:half*row], pick/3, lent)
+		}
+	}
+	return putAs(w, id, rec, nil, nil, sv.Type, x, pick/3, lent)
+}
+
+func putAs(w *Writer, id VarID, rec int64, start, count []int64, t cdf5.Type, x []float64, pick uint64, lent func(func())) error {
+	natural := map[cdf5.Type]int{cdf5.Byte: 0, cdf5.Char: 1, cdf5.UByte: 1, cdf5.Short: 2, cdf5.UShort: 3, cdf5.Int: 4, cdf5.UInt: 5, cdf5.Int64: 6, cdf5.UInt64: 7, cdf5.Float: 8, cdf5.Double: 9}[t]
+	wide := []int{natural, 9, 6}
+	if t == cdf5.UInt64 || t == cdf5.UByte {
+		wide = []int{natural, 9, 7}
+	}
+	k := wide[pick%3]
+	if t == cdf5.Char {
+		k = 1
+	}
+	switch k {
+	case 0:
+		return putSlice[int8](w, id, rec, start, count, x, lent)
+	case 1:
+		return putSlice[uint8](w, id, rec, start, count, x, lent)
+	case 2:
+		return putSlice[int16](w, id, rec, start, count, x, lent)
+	case 3:
+		return putSlice[uint16](w, id, rec, start, count, x, lent)
+	case 4:
+		return putSlice[int32](w, id, rec, start, count, x, lent)
+	case 5:
+		return putSlice[uint32](w, id, rec, start, count, x, lent)
+	case 6:
+		return putSlice[int64](w, id, rec, start, count, x, lent)
+	case 7:
+		return putSlice[uint64](w, id, rec, start, count, x, lent)
+	case 8:
+		return putSlice[float32](w, id, rec, start, count, x, lent)
+	}
+	return putSlice[float64](w, id, rec, start, count, x, lent)
+}
+
+func putSlice[T Number](w *Writer, id VarID, rec int64, start, count []int64, x []float64, lent func(func())) error {
+	data := make([]T, len(x))
+	for i := range x {
+		data[i] = T(x[i])
+	}
+	if lent != nil {
+		lent(func() {
+			for i := range data {
+				data[i] = 99
+			}
+		})
+	}
+	if start == nil {
+		return Put(w, id, rec, data)
+	}
+	return PutAt(w, id, rec, start, count, data)
+}
+
+// putRecord puts everything of one record, and the fixed variables with it if asked.
+func (m *model) putRecord(w *Writer, rec int64, rank int, fixed bool) error {
+	for v := range m.s.vars {
+		sv := &m.s.vars[v]
+		if !sv.Record && !fixed || m.isAbsent(VarID(v), rec, rank) {
+			continue
+		}
+		r := rec
+		if !sv.Record {
+			r = 0
+		}
+		if err := m.put(w, VarID(v), r, rank, uint64(v), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create is one rank's work of a whole session: Create, a flush per record, Close.
+func (m *model) create(ctx context.Context, c comm.Comm, base string, o *settings) error {
+	w, err := createWith(ctx, c, base, m.s, m.parts(c.Rank()), o)
+	if err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	for rec := range max(m.records, 1) {
+		if m.records == 0 {
+			break
+		}
+		if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
+			return err
+		}
+		if err := flushOf(w, o)(ctx); err != nil {
+			return errors.Join(fmt.Errorf("flush: %w", err), w.Close(ctx))
+		}
+	}
+	if err := w.Close(ctx); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	return nil
+}
+
+// flushOf is how a session with these options flushes: in the background if they have a syncMin.
+func flushOf(w *Writer, o *settings) func(context.Context) error {
+	if o.syncMin > 0 {
+		return w.FlushAsync
+	}
+	return w.Flush
+}
+
+// add is one rank's work of a session that appends up to m.records.
+func (m *model) add(ctx context.Context, c comm.Comm, base string, o *settings) error {
+	w, err := appendWith(ctx, c, base, m.parts(c.Rank()), o)
+	if err != nil {
+		return fmt.Errorf("append: %w", err)
+	}
+	for rec := w.Records(); rec < m.records; rec++ {
+		if err := m.putRecord(w, rec, c.Rank(), false); err != nil {
+			return err
+		}
+		if err := flushOf(w, o)(ctx); err != nil {
+			return errors.Join(fmt.Errorf("flush: %w", err), w.Close(ctx))
+		}
+	}
+	if err := w.Close(ctx); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	return nil
+}

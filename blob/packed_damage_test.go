@@ -1,0 +1,274 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"blobio/blob/internal/layout"
+	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+// TestCompressedFlipped: no byte of header, data and index may change without a finding.
+func TestCompressedFlipped(t *testing.T) {
+	rnd := rand.New(rand.NewSource(5))
+	for _, s := range []*sample{packedSample(t, 1, true, ShuffleZstd), packedSample(t, 2, true, AutoCompression)} {
+		name := s.subfile(0)
+		file := s.files[name]
+		pl, _ := s.place(t, name)
+		for at := pl.HeaderOff; at < int64(len(file)); at++ {
+			if at == pl.HeaderOff+pl.HeaderLen {
+				at = pl.DataOff // zeros up to a page
+			}
+			if !long && rnd.Intn(8) > 0 {
+				continue
+			}
+			o := s.run(t, faulty{name: fmt.Sprintf("byte %#x", at), files: s.with(name, flipped(file, at, uint(rnd.Intn(8)))), at: -1})
+			inPad := at >= pl.DataOff+pl.Packed.Stored && at < pl.Packed.IndexOff
+			if len(o.faults) == 0 && !inPad {
+				t.Errorf("%s: byte %#x: no finding", s.name, at)
+			}
+			if len(o.wrong) > 0 && at >= pl.DataOff {
+				t.Errorf("%s: byte %#x: read as if nothing was: %v", s.name, at, o.wrong)
+			}
+		}
+	}
+}
+
+func TestCompressedTruncated(t *testing.T) {
+	s := packedSample(t, 1, false, ShuffleZstd)
+	name := s.subfile(0)
+	file := s.files[name]
+	for n := range len(file) {
+		if n%7 != 0 && !long {
+			continue
+		}
+		if o := s.run(t, faulty{name: fmt.Sprintf("%d bytes", n), files: s.with(name, file[:n]), at: -1}); len(o.faults) == 0 {
+			t.Errorf("%d of %d bytes: no finding", n, len(file))
+		}
+	}
+}
+
+// resealed gives a changed index right checksums.
+func resealed(file []byte, idx int64) []byte {
+	le := binary.LittleEndian
+	b := file[idx:]
+	le.PutUint32(b[24:], crc32.ChecksumIEEE(b[layout.IndexHead:]))
+	le.PutUint32(b[28:], crc32.ChecksumIEEE(b[:28]))
+	return file
+}
+
+// TestCompressedHostile: an index that was made to be wrong, with good checksums.
+func TestCompressedHostile(t *testing.T) {
+	le := binary.LittleEndian
+	for _, manifest := range []bool{true, false} {
+		s := packedSample(t, 1, manifest, ShuffleZstd)
+		name := s.subfile(0)
+		good := s.files[name]
+		pl, _ := s.place(t, name)
+		idx := pl.Packed.IndexOff
+		ents := idx + layout.IndexHead + pl.TableLen()
+		n := pl.Packed.Index.Total
+		if n < 20 {
+			t.Fatalf("%d entries", n)
+		}
+		type change struct {
+			what string
+			at   int64 // where a finding must point; -1 not held
+			f    func(b []byte)
+		}
+		entry := func(b []byte, k int64) []byte { return b[ents+k*layout.IndexEntryLen:] }
+		list := []change{
+			{"version", idx + 8, func(b []byte) { le.PutUint32(b[idx+8:], 2) }},
+			{"chunk", idx + 12, func(b []byte) { le.PutUint32(b[idx+12:], 128) }},
+			{"entries", idx + 16, func(b []byte) { le.PutUint64(b[idx+16:], uint64(n+1)) }},
+			{"entries, very many", idx + 16, func(b []byte) { le.PutUint64(b[idx+16:], math.MaxUint64) }},
+			{"magic", idx, func(b []byte) { b[idx] = 'B' }},
+			{"nreqs", idx + layout.IndexHead, func(b []byte) { le.PutUint32(b[idx+layout.IndexHead:], 1<<30) }},
+			{"nreqs below 0", idx + layout.IndexHead, func(b []byte) { le.PutUint32(b[idx+layout.IndexHead:], 1<<31) }},
+			{"start", idx + layout.IndexHead + 4, func(b []byte) { b[idx+layout.IndexHead+4] = 3 }},
+			{"count", idx + layout.IndexHead + 12, func(b []byte) { le.PutUint64(b[idx+layout.IndexHead+12:], 1<<60) }},
+			{"form", ents + 3*layout.IndexEntryLen, func(b []byte) { entry(b, 3)[12] = 9 }},
+			{"never written", ents + 3*layout.IndexEntryLen, func(b []byte) { entry(b, 3)[12] = 0 }},
+			{"zeros", ents + 3*layout.IndexEntryLen + 13, func(b []byte) { entry(b, 3)[14] = 1 }},
+			{"offset", ents + 4*layout.IndexEntryLen, func(b []byte) { le.PutUint64(entry(b, 4), 1<<62) }},
+			{"offset below 0", ents + 4*layout.IndexEntryLen, func(b []byte) { le.PutUint64(entry(b, 4), 1<<63) }},
+			{"stored", ents + 4*layout.IndexEntryLen, func(b []byte) { le.PutUint32(entry(b, 4)[8:], math.MaxUint32) }},
+			{"stored nothing", ents + 4*layout.IndexEntryLen, func(b []byte) { le.PutUint32(entry(b, 4)[8:], 0) }},
+			{"two of one", -1, func(b []byte) { copy(entry(b, 1)[:layout.IndexEntryLen], entry(b, 0)) }},
+			{"sum of the content", -1, func(b []byte) { entry(b, n-1)[20]++ }},
+			{"sum of the stored", -1, func(b []byte) { entry(b, n-1)[16]++ }},
+		}
+		for _, c := range list {
+			b := slices.Clone(good)
+			c.f(b)
+			o := s.run(t, faulty{name: c.what, files: s.with(name, resealed(b, idx)), at: -1})
+			if len(o.faults) == 0 {
+				t.Errorf("%s, manifest %v: no finding", c.what, manifest)
+			} else if c.at >= 0 {
+				o.foundAt(t, s.name+": "+c.what, name, c.at)
+			}
+			if len(o.wrong) > 0 {
+				t.Errorf("%s, manifest %v: wrong without a word: %v", c.what, manifest, o.wrong)
+			}
+		}
+		rnd := rand.New(rand.NewSource(9)) // and anything, anywhere
+		for range times(300, 20000) {
+			b := slices.Clone(good)
+			for range 1 + rnd.Intn(3) {
+				at := idx + rnd.Int63n(pl.Packed.IndexLen-7)
+				switch rnd.Intn(3) {
+				case 0:
+					b[at] ^= 1 << rnd.Intn(8)
+				case 1:
+					le.PutUint32(b[at:], uint32(absurd[rnd.Intn(len(absurd))]))
+				default:
+					le.PutUint64(b[at:], absurd[rnd.Intn(len(absurd))])
+				}
+			}
+			s.run(t, faulty{name: "index at random", files: s.with(name, resealed(b, idx)), at: -1})
+		}
+	}
+}
+
+// TestCompressedSmallFileLargePromise: a file of some KiB whose chunks all say that they are large.
+func TestCompressedSmallFileLargePromise(t *testing.T) {
+	const n = 1 << 30
+	s := NewSchema()
+	col := s.Dim("ncol", n)
+	d := s.Decomp(col)
+	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
+	b := decomp.NewBuilder([]int64{n}, 1)
+	must(b.Set(0, []decomp.Req{{Offset: 0, Length: n}}))
+	m, err := b.Map()
+	must(err)
+	e, err := newEngine(&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}, nil, s,
+		&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{1}, Wide: []bool{false}},
+		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}})
+	must(err)
+	must(e.settle(0))
+	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)
+	must(err)
+	x.Entries = make([]layout.Entry, x.Total)
+	data := make([]byte, 600)
+	e.pack.end = int64(len(data))
+	for k := range x.Entries { // all are the same 512 bytes
+		x.Entries[k] = layout.Entry{Off: 8, Stored: 512, Form: layout.FormZstd, Sum: crc32.ChecksumIEEE(data[8:520])}
+	}
+	le := binary.LittleEndian
+	le.PutUint32(data[4:], n)
+	for k := range 2 {
+		x.Entries[k] = layout.Entry{Off: int64(4 * k), Stored: 4, Form: layout.FormRaw, Sum: crc32.ChecksumIEEE(data[4*k : 4*k+4]), Content: crc32.ChecksumIEEE(data[4*k : 4*k+4])}
+	}
+	mem := vfs.NewMem()
+	f, err := mem.Create("d.nc.0000")
+	must(err)
+	_, err = f.WriteAt(data, e.place.DataOff)
+	must(err)
+	must(e.sealPacked(f, x, 0))
+	must(f.Close())
+	before := allocated()
+	r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
+	must(err)
+	defer r.Close()
+	if _, err := r.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("blob: %v, want ErrCorrupt", err)
+	}
+	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
+		t.Error("no finding")
+	}
+	if got := allocated() - before; got > 96<<20 && !raceEnabled { // buffers of the largest chunk; with the race detector pools forget
+		t.Errorf("%d MiB allocated for a file of %d bytes", got>>20, len(data))
+	}
+}
+
+func FuzzOpenCompressed(f *testing.F) {
+	for _, method := range []Method{AutoCompression, ShuffleZstd} {
+		s := packedSample(f, 1, false, method)
+		file := s.files[s.subfile(0)]
+		f.Add(file)
+		f.Add(file[:len(file)-30])
+		pl, _ := s.place(f, s.subfile(0))
+		for _, at := range []int64{pl.DataOff, pl.Packed.IndexOff + 13, pl.Packed.IndexOff + layout.IndexHead, int64(len(file)) - 10} {
+			f.Add(flipped(file, at, 0))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		// With checksums of its own the fuzzer would not come far.
+		if k := bytes.LastIndex(b, []byte(layout.IndexMagic)); k >= 0 && len(b)-k > layout.IndexHead {
+			b = resealed(slices.Clone(b), int64(k))
+		}
+		fuzzSubfile(t, b)
+	})
+}
+
+// TestCompressedListsOfNothing: a file of some KiB whose rank has millions of requests, all but one of no elements: its lists are zeros, which compress
+// to nothing. It is read only if the reader has memory for them.
+func TestCompressedListsOfNothing(t *testing.T) {
+	const nreqs, n = 1 << 22, 8
+	s := NewSchema()
+	col := s.Dim("ncol", n)
+	d := s.Decomp(col)
+	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
+	o := (&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}).withDefaults()
+	e, err := newEngine(&o, newProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
+		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}})
+	must(err)
+	must(e.settle(0))
+	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)
+	must(err)
+	x.Entries = make([]layout.Entry, x.Total)
+	mem := vfs.NewMem()
+	f, err := mem.Create("d.nc.0000")
+	must(err)
+	put := func(first int64, content []byte) {
+		for k := first; len(content) > 0; k++ {
+			c := content[:min(len(content), layout.MaxChunk)]
+			content = content[len(c):]
+			z, err := e.proc.zstd.Encode(nil, c, 1)
+			must(err)
+			form := uint8(layout.FormZstd)
+			if len(z) > len(c) {
+				z, form = c, layout.FormRaw
+			}
+			_, err = f.WriteAt(z, e.place.DataOff+e.pack.end)
+			must(err)
+			x.Entries[k] = layout.Entry{Off: e.pack.end, Stored: uint32(len(z)), Form: form, Sum: crc32.ChecksumIEEE(z), Content: crc32.ChecksumIEEE(c)}
+			e.pack.end += int64(len(z))
+		}
+	}
+	lengths := make([]byte, 4*nreqs)
+	lengths[0] = n
+	for w, content := range [][]byte{make([]byte, 4*nreqs), lengths} {
+		first, _, _ := x.List(0, w, 0)
+		put(first, content)
+	}
+	first, _, _ := x.Piece(0, 0, 0)
+	put(first, []byte("abcdefgh"))
+	must(e.sealPacked(f, x, 0))
+	must(f.Close())
+	heapOf(t, "lists of nothing", func() {
+		r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1, Memory: 64 << 20}, knobs{fs: mem})
+		must(err)
+		defer r.Close()
+		if err := r.Read(context.Background(), "x", nil, nil, make([]int8, n)); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("read: %v, want ErrTooLarge", err)
+		}
+	})
+	r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
+	must(err)
+	defer r.Close()
+	got := make([]int8, n)
+	if err := r.Read(context.Background(), "x", nil, nil, got); err != nil || got[7] != 'h' {
+		t.Errorf("read with memory: %v %v", got, err)
+	}
+}

@@ -1,0 +1,130 @@
+package blob
+
+import (
+	"sync"
+
+	"blobio/internal/codec"
+	"blobio/internal/par"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// A Reader gives the arrays of a dataset in canonical order, whatever its
+// layout. It is safe for concurrent use.
+type Reader struct {
+	opt      OpenOptions
+	fs       vfs.FS
+	pool     *subfile.Pool
+	base     string
+	layout   Layout
+	schema   *Schema
+	records  int64
+	manifest *subfile.Manifest
+	pending  bool
+	foreign  bool // subfiles without a manifest
+	sets     []*set
+	maps     []lazyMap
+	known    *known      // with VerifyOnce
+	zstd     *codec.Zstd // for chunks of so many bytes
+	chunk    int64
+	refs     int       // by OpenComm: closed when the last rank closes
+	buffers  sync.Pool // of *[]byte, at most readBatch bytes each
+	mu       sync.Mutex
+}
+
+// set is one set of subfiles: the whole dataset, or what one append added to a
+// process-centric one.
+type set struct {
+	first, records int64 // records of the dataset that it holds
+	parts          []*filePart
+	schema         *Schema   // of the files: an appended set has record variables only
+	vars           []VarID   // by variable of the dataset: its id in this set, -1 if it is not there
+	blobs          int       // of all parts
+	once           sync.Once // all parts' headers and tables
+	err            error
+}
+
+func (r *Reader) numParts() (n int) {
+	for _, s := range r.sets {
+		n += len(s.parts)
+	}
+	return n
+}
+
+// Missing returns the names of the subfiles that are not there.
+func (r *Reader) Missing() (names []string) {
+	for _, s := range r.sets {
+		for _, p := range s.parts {
+			if p.gone() {
+				names = append(names, p.wanted())
+			}
+		}
+	}
+	return names
+}
+
+// Unwritten returns how many bytes of the last variable a canonical file does
+// not hold: they were never written, or are lost, and read as zeros.
+func (r *Reader) Unwritten() int64 {
+	if p := r.sets[0].parts[0]; p.place != nil && p.place.Plain {
+		if last, end := p.place.LastPiece(r.records); p.place.FileLen >= last && p.place.FileLen < end {
+			return end - p.place.FileLen
+		}
+	}
+	return 0
+}
+
+// Close releases the files.
+func (r *Reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refs--; r.refs > 0 {
+		return nil
+	}
+	return r.pool.Close()
+}
+
+// Layout returns the layout of the dataset.
+func (r *Reader) Layout() Layout { return r.layout }
+
+// Compressed says whether files of the dataset are compressed: by the manifest, or the first header that is there.
+func (r *Reader) Compressed() bool {
+	if r.manifest != nil {
+		return r.manifest.Codec != ""
+	}
+	for _, p := range r.sets[0].parts {
+		if pl := p.header(); pl != nil {
+			return pl.Packed != nil
+		}
+	}
+	return false
+}
+
+// Schema returns the canonical schema. For blob layouts it has the
+// decompositions; the attributes that the layout adds are not in it.
+func (r *Reader) Schema() *Schema { return r.schema }
+
+// Records returns the number of committed records.
+func (r *Reader) Records() int64 { return r.records }
+
+// Base returns the path of the dataset without subfile number.
+func (r *Reader) Base() string { return r.base }
+
+// Manifest returns the dataset's manifest, nil if it was written by another program.
+func (r *Reader) Manifest() *subfile.Manifest { return r.manifest }
+
+// Subfiles returns the number of subfiles of the first set, and the number of
+// ranks that wrote the dataset.
+func (r *Reader) Subfiles() (n, ranks int) {
+	s := r.sets[0]
+	for _, p := range s.parts {
+		if pl := p.header(); pl != nil {
+			ranks = pl.Shape.Ranks
+			break
+		}
+	}
+	return len(s.parts), ranks
+}
+
+// parallel calls f(0..n-1) from the reader's workers and waits for all.
+func (r *Reader) parallel(n int, f func(i int)) { par.Do(r.opt.Workers, n, f) }

@@ -1,0 +1,266 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// step of a session: a put of a variable's record by all ranks that have it, or a flush.
+type step struct {
+	flush bool
+	async bool // it is a FlushAsync
+	wait  bool // a Wait instead
+	wrong bool // with values that a later put replaces
+	v     VarID
+	rec   int64
+	pick  uint64
+}
+
+// drawFlush is a flush of either kind, or a wait.
+func drawFlush(t *rapid.T) step {
+	k := rapid.IntRange(0, 4).Draw(t, "kindOfFlush")
+	return step{flush: true, async: k < 2, wait: k == 2}
+}
+
+// drawSteps plans a session that puts records [from, to) in any order.
+func drawSteps(t *rapid.T, m *model, from, to int64, fixed bool) (steps []step) {
+	var puts []step
+	for v := range m.s.vars {
+		lo, hi := from, to
+		if !m.s.vars[v].Record {
+			if !fixed {
+				continue
+			}
+			lo, hi = 0, 1
+		}
+		for rec := lo; rec < hi; rec++ {
+			puts = append(puts, step{v: VarID(v), rec: rec, pick: rapid.Uint64Range(0, 100).Draw(t, "pick")})
+		}
+	}
+	puts = rapid.Permutation(puts).Draw(t, "order")
+	flushes := rapid.IntRange(0, 3).Draw(t, "flushes")
+	for _, p := range puts {
+		if rapid.IntRange(0, 8).Draw(t, "twice") == 0 {
+			w := p
+			w.wrong = true
+			steps = append(steps, w)
+			if rapid.Bool().Draw(t, "flushBetween") {
+				steps = append(steps, drawFlush(t))
+			}
+		}
+		steps = append(steps, p)
+		if flushes > 0 && rapid.IntRange(0, 3).Draw(t, "flush") < flushes {
+			steps = append(steps, drawFlush(t))
+		}
+	}
+	return steps
+}
+
+// session carries out the steps of one rank.
+func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, retain Retain) error {
+	wrong := *m
+	wrong.seed += 500
+	var spoil, away []func() // away: lent to the flush that is under way
+	lent := func(f func()) { spoil = append(spoil, f) }
+	for _, s := range steps {
+		if s.flush {
+			flush := w.Flush
+			if s.wait {
+				flush = w.Wait
+			} else if s.async {
+				flush = w.FlushAsync
+			}
+			if err := flush(ctx); err != nil {
+				return err
+			}
+		} else if !m.isAbsent(s.v, s.rec, rank) {
+			src := m
+			if s.wrong {
+				src = &wrong
+			}
+			if err := src.put(w, s.v, s.rec, rank, s.pick, lent); err != nil {
+				return err
+			}
+		}
+		if s.flush && retain == LendUntilFlush { // the caller may use its memory again
+			for _, f := range away {
+				f()
+			}
+			if away = nil; s.async {
+				away, spoil = spoil, nil
+			}
+		}
+		if retain == CopyOnPut || retain == LendUntilFlush && s.flush && !s.wait {
+			for _, f := range spoil {
+				f()
+			}
+			spoil = spoil[:0]
+		}
+	}
+	return w.Close(ctx)
+}
+
+// writePlan is how a dataset is written, in one or several sessions.
+type writePlan struct {
+	m       *model
+	o       settings // but for the file system
+	co      comm.Options
+	isolate bool // the options are for ranks without a common heap
+	cuts    []int64
+	fixed   []bool // the number of records is said beforehand, by session
+	steps   [][]step
+}
+
+// drawPlan draws one. apart: the ranks have no common heap.
+func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
+	p := &writePlan{m: m, isolate: apart}
+	p.o = settings{knobs: knobs{syncMin: rapid.SampledFrom([]int64{0, 1, 1000}).Draw(t, "syncMin")}, Options: Options{
+		Layout:     Layout(rapid.IntRange(0, 1).Draw(t, "layout")),
+		Grouping:   rapid.SampledFrom([]subfile.Grouping{subfile.ByNode, subfile.Blocks, subfile.RoundRobin}).Draw(t, "grouping"),
+		Retain:     Retain(rapid.IntRange(0, 2).Draw(t, "retain")),
+		CommitMode: CommitMode(rapid.IntRange(0, 2).Draw(t, "commit")),
+		Buffer:     64 << 10,
+		Workers:    rapid.IntRange(1, 3).Draw(t, "workers"),
+		MaxOpen:    rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "maxOpen"),
+		Memory:     rapid.SampledFrom([]int64{0, 1 << 20}).Draw(t, "memory"),
+	}}
+	o := &p.o
+	if o.Grouping != subfile.ByNode || rapid.Bool().Draw(t, "n") {
+		o.Subfiles = rapid.IntRange(1, min(m.ranks, 9)).Draw(t, "subfiles")
+	}
+	if o.Layout == ProcessCentric && rapid.Bool().Draw(t, "compressed") {
+		drawCompress(t, &o.Compress, &o.chunk)
+	}
+	p.co = comm.Options{RanksPerNode: rapid.IntRange(0, 9).Draw(t, "ranksPerNode")}
+	if !apart {
+		p.co.Placement = comm.Placement(rapid.IntRange(0, 1).Draw(t, "placement"))
+		p.isolate = rapid.Bool().Draw(t, "isolate")
+	}
+	if p.isolate {
+		o.Aggregators = rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "aggregators")
+		o.ownMin = rapid.SampledFrom([]int64{0, 1, 40, 400}).Draw(t, "ownMin")
+		o.messages = rapid.Bool().Draw(t, "messages")
+		if rapid.Bool().Draw(t, "striped") {
+			o.Stripe = Stripe{Size: rapid.SampledFrom([]int64{4096, 8200, 1 << 16, 1 << 17}).Draw(t, "unit"), Count: rapid.IntRange(0, 5).Draw(t, "servers")}
+		}
+		if rapid.Bool().Draw(t, "fewPerNode") {
+			p.co.RanksPerNode = rapid.IntRange(1, 3).Draw(t, "perNode")
+		}
+	}
+	p.cuts = []int64{m.records}
+	if m.records > 1 {
+		for range rapid.IntRange(0, 2).Draw(t, "appends") {
+			p.cuts = append(p.cuts, rapid.Int64Range(0, m.records).Draw(t, "cut"))
+		}
+		slices.Sort(p.cuts)
+		p.cuts = slices.Compact(p.cuts)
+	}
+	from := int64(0)
+	for k, to := range p.cuts {
+		if to > from { // a session has as many records as are put, so the last must be
+			for v := range m.s.vars {
+				if m.s.vars[v].Record {
+					delete(m.absent, rankRec{VarID(v), to - 1, -1})
+					for r := range m.ranks {
+						delete(m.absent, rankRec{VarID(v), to - 1, r})
+					}
+					break
+				}
+			}
+		}
+		p.steps = append(p.steps, drawSteps(t, m, from, to, k == 0))
+		p.fixed = append(p.fixed, o.Layout == ProcessCentric && rapid.Bool().Draw(t, "fixRecords"))
+		from = to
+	}
+	return p
+}
+
+// plain are the options for ranks that share all.
+func (p *writePlan) plain() settings {
+	o := p.o
+	o.Aggregators, o.ownMin, o.messages, o.Stripe = 0, 0, false, Stripe{}
+	o.Workers = 5 - o.Workers
+	return o
+}
+
+// session is the work of one rank in session k.
+func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string, o settings) error {
+	from := int64(0)
+	if k > 0 {
+		from = p.cuts[k-1]
+	}
+	if o.Records = 0; p.fixed[k] {
+		o.Records = p.cuts[k] - from
+	}
+	var w *Writer
+	var err error
+	if k == 0 {
+		w, err = createWith(ctx, c, base, p.m.s, p.m.parts(c.Rank()), &o)
+	} else if w, err = appendWith(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Records() != from {
+		err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
+	}
+	if err != nil {
+		return err
+	}
+	return p.m.session(ctx, w, c.Rank(), p.steps[k], o.Retain)
+}
+
+// write carries out all sessions by ranks of this process.
+func (p *writePlan) write(base string, o settings, isolate bool) error {
+	for k, to := range p.cuts {
+		err := comm.Run(context.Background(), p.m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
+			if isolate {
+				c = comm.Isolate(c)
+			}
+			return p.session(ctx, c, k, base, o)
+		})
+		if err != nil {
+			return fmt.Errorf("session %d, records to %d: %w", k, to, err)
+		}
+	}
+	return nil
+}
+
+// drawWrite writes the dataset in one or several sessions, and says how.
+func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
+	p := drawPlan(t, m, false)
+	p.o.fs = fsys
+	if err := p.write(base, p.o, p.isolate); err != nil {
+		t.Fatal(err)
+	}
+	if p.isolate {
+		twin := p.plain() // the same by ranks that share all
+		twin.fs = vfs.NewMem()
+		if err := p.write(base, twin, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameFiles(fsys, twin.fs, base); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.o.Compress.on() { // and without compression
+		twin := p.plain()
+		twin.fs, twin.Compress = vfs.NewMem(), Compress{}
+		if err := p.write(base, twin, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameContent(fsys, twin.fs, base); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fmt.Sprintf("%+v", p.o)
+}
+
+// drawCompress draws a compression, mostly in small chunks.
+func drawCompress(t *rapid.T, c *Compress, chunk *int64) {
+	c.Method = Method(rapid.IntRange(1, 3).Draw(t, "method"))
+	c.Level = rapid.IntRange(0, 4).Draw(t, "level")
+	*chunk = rapid.SampledFrom([]int64{8, 24, 256, 0}).Draw(t, "chunk")
+}

@@ -1,0 +1,168 @@
+package ffstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestStoreFailureLeavesNoTrace: after a checkpoint that failed or was given up, the files are
+// byte for byte those of a store that never tried.
+func TestStoreFailureLeavesNoTrace(t *testing.T) {
+	m := mode{ranks: 2, diff: true}
+	var files [2][]byte
+	for try := range 2 {
+		mem := vfs.NewMem()
+		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			if _, err := m.step(ctx, c, s, 1); err != nil {
+				return err
+			}
+			if try == 1 {
+				s.Protect(1, make([]byte, 100000)) // grows, and fails on one rank after the other has finished
+				inc, err := s.Begin(ctx, 2, true)
+				if err != nil {
+					return err
+				}
+				for _, id := range s.order[c.Rank():] {
+					if err := inc.Add(ctx, id); err != nil {
+						return err
+					}
+				}
+				if _, err := inc.Commit(ctx); !errors.Is(err, ErrUsage) {
+					return fmt.Errorf("%v, want ErrUsage", err)
+				}
+				if inc, err = s.Begin(ctx, 2, true); err != nil {
+					return err
+				}
+				if err := inc.Add(ctx, 1); err != nil {
+					return err
+				}
+				if err := inc.Abort(ctx); err != nil {
+					return err
+				}
+			}
+			_, err := m.step(ctx, c, s, 2)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for rank := range 2 {
+			b, err := vfs.ReadFile(mem, FileName("d", 1, rank), 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[try] = append(files[try], b...)
+		}
+	}
+	if !bytes.Equal(files[0], files[1]) {
+		t.Errorf("%d and %d bytes, or other ones", len(files[0]), len(files[1]))
+	}
+}
+
+// TestStoreOtherContainers: a checkpoint that was cut short before its commit has brought
+// containers that are not those which the next one brings at the same number.
+func TestStoreOtherContainers(t *testing.T) {
+	mem := vfs.NewMem()
+	ctx := context.Background()
+	m := mode{ranks: 1, diff: true}
+	died := errors.New("killed")
+	two := bytes.Repeat([]byte("abcdefgh"), 700)
+	write := func(fsys vfs.FS, id int32, one int, second bool) error {
+		s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
+		if err != nil {
+			return err
+		}
+		s.Protect(1, bytes.Repeat([]byte{7}, one))
+		if second {
+			s.Protect(2, two)
+		}
+		_, err = s.CheckpointDiff(ctx, id)
+		return errors.Join(err, s.Close(ctx))
+	}
+	if err := write(mem, 1, 1000, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(vfs.NewFault(mem, vfs.FailOn(vfs.OpCreate, "*.partial", 0, died)), 2, 3000, true); !errors.Is(err, died) {
+		t.Fatal(err)
+	}
+	if err := write(mem, 2, 2000, true); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(ctx, comm.Self(), "d", m.options(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(two))
+	s.Protect(1, make([]byte, 2000))
+	s.Protect(2, got)
+	if err := s.RecoverID(ctx, 2); err != nil || !bytes.Equal(got, two) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestStoreTornSlot: an update of a slot that was cut short has changed some blocks of it. When the
+// next checkpoint wants what the slot held before, they are written all the same, by the same
+// store and by one that comes after a crash.
+func TestStoreTornSlot(t *testing.T) {
+	eio := errors.New("input/output error")
+	for _, again := range []bool{false, true} {
+		mem := vfs.NewMem()
+		ctx := context.Background()
+		m := mode{ranks: 1, diff: true}
+		var armed bool
+		writes := 0
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			if !armed || op.Kind != vfs.OpWrite || op.Name != FileName("d", 0, 0) {
+				return nil
+			}
+			if writes++; writes > 1 { // the first run of blocks reaches the file
+				return eio
+			}
+			return nil
+		})
+		s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := make([]byte, 64<<10)
+		for id := int32(1); id <= 2; id++ {
+			s.Protect(1, data)
+			if _, err := s.CheckpointDiff(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		armed = true
+		data[0], data[9000] = 1, 1
+		if _, err := s.CheckpointDiff(ctx, 3); !errors.Is(err, eio) {
+			t.Fatal(err)
+		}
+		armed = false
+		data[0], data[9000] = 0, 0
+		if again {
+			if err := s.Close(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
+				t.Fatal(err)
+			}
+			s.Protect(1, data)
+		}
+		if _, err := s.CheckpointDiff(ctx, 4); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(data))
+		r, err := s.reader(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Reader.ReadAt(1, got, 0); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("after a restart %v: stale blocks, %v", again, err)
+		}
+		r.Close()
+	}
+}

@@ -1,0 +1,190 @@
+package ffstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// TestStoreRefuses: misuse is an error, the same on all ranks, and changes nothing.
+func TestStoreRefuses(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true}
+	err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		want := func(what string, err, class error) error {
+			if !errors.Is(err, class) {
+				return fmt.Errorf("%s: %v, want %v", what, err, class)
+			}
+			return nil
+		}
+		_, _, err := s.Recover(ctx)
+		if err := want("Recover of nothing", err, ErrMissing); err != nil {
+			return err
+		}
+		if _, err := m.step(ctx, c, s, 5); err != nil {
+			return err
+		}
+		_, err = s.Checkpoint(ctx, 5)
+		if err := want("an id twice", err, ErrUsage); err != nil {
+			return err
+		}
+		_, err = s.Checkpoint(ctx, int32(7+c.Rank()))
+		if err := want("two ids", err, ErrUsage); err != nil {
+			return err
+		}
+		inc, err := s.Begin(ctx, 6, true)
+		if err != nil {
+			return err
+		}
+		if err := want("Protect during a checkpoint", s.Protect(1, nil), ErrUsage); err != nil {
+			return err
+		}
+		if err := want("Add of what is not protected", inc.Add(ctx, 99), ErrUsage); err != nil {
+			return err
+		}
+		if c.Rank() == 0 { // rank 1 adds all, rank 0 leaves one out
+			err = inc.Add(ctx, 1)
+		} else {
+			for _, id := range varsAt(5) {
+				err = errors.Join(err, inc.Add(ctx, id))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		_, err = inc.Commit(ctx)
+		if err := want("an incomplete checkpoint", err, ErrUsage); err != nil {
+			return err
+		}
+		if inc, err = s.Begin(ctx, 6, true); err != nil {
+			return err
+		}
+		if err := inc.Abort(ctx); err != nil {
+			return err
+		}
+		if l := s.List(); len(l) != 1 || l[0].ID != 5 {
+			return fmt.Errorf("%v", l)
+		}
+		// sizes that do not fit, too small or too large: nothing is read, on no rank
+		stored := int64(len(content(1, 1, 5)))
+		for _, n := range []int64{3, stored + 1} {
+			if c.Rank() == 1 {
+				s.Protect(1, make([]byte, n))
+			}
+			clear(s.data[2])
+			_, _, err = s.Recover(ctx)
+			var se *SizeError
+			if err := want("other sizes", err, ErrUsage); err != nil {
+				return err
+			}
+			if c.Rank() == 1 && (!errors.As(err, &se) || len(se.Vars) != 1 || se.Vars[0] != SizeMismatch{1, stored, n}) {
+				return fmt.Errorf("%d bytes: %w", n, err)
+			}
+			if b := content(c.Rank(), 2, 5); len(b) > 0 && bytes.Equal(b, s.data[2]) {
+				return errors.New("variable 2 was read though the sizes of 1 do not fit")
+			}
+		}
+		// the stored sizes are there to be asked for
+		vars, err := s.Stored(5)
+		if err != nil || len(vars) != 5 {
+			return fmt.Errorf("%v: %w", vars, err)
+		}
+		for _, v := range vars {
+			s.Protect(v.ID, make([]byte, v.Size))
+		}
+		if err := s.RecoverID(ctx, 5); err != nil {
+			return err
+		}
+		part := make([]byte, 10)
+		if _, err := s.ReadAt(5, 3, part, 100); err != nil || !bytes.Equal(part, content(c.Rank(), 3, 5)[100:110]) {
+			return fmt.Errorf("ReadAt: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 3} {
+		m.ranks = n
+		if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {
+			t.Errorf("%d ranks open what two wrote: %v", n, err)
+		}
+	}
+	m.ranks, m.o.Hash = 2, ffformat.Fast
+	if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {
+		t.Errorf("another hash: %v", err)
+	}
+}
+
+// TestStoreTwoWriters: the second of two stores on one directory fails at its commit.
+func TestStoreTwoWriters(t *testing.T) {
+	mem := vfs.NewMem()
+	ctx := context.Background()
+	m := mode{ranks: 1, diff: true}
+	a, err := Open(ctx, comm.Self(), "d", m.options(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(ctx, comm.Self(), "d", m.options(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.step(ctx, comm.Self(), a, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrInUse) || errors.Is(err, ErrBroken) {
+		t.Errorf("%v, want ErrInUse", err)
+	}
+	if err := a.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) {
+		t.Errorf("%v, want ErrBroken and ErrInUse", err)
+	}
+	if got, err := m.holdsStep(mem, 0); err != nil || got != 1 {
+		t.Errorf("the checkpoint of the first: %d, %v", got, err)
+	}
+}
+
+// A Store that finds at its commit that somebody else has written can do nothing more.
+func TestStoreWriterBetween(t *testing.T) {
+	mem := vfs.NewMem()
+	ctx := context.Background()
+	m := mode{ranks: 1, diff: true}
+	s, err := Open(ctx, comm.Self(), "d", m.options(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.step(ctx, comm.Self(), s, 1); err != nil {
+		t.Fatal(err)
+	}
+	inc, err := s.Begin(ctx, 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range s.order {
+		if err := inc.Add(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, err := readRecord(mem, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Seq++
+	if err := s.ledger.lease.replace(rec, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inc.Commit(ctx); !errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) {
+		t.Errorf("%v, want ErrBroken and ErrInUse", err)
+	}
+	if _, _, err := s.Recover(ctx); !errors.Is(err, ErrBroken) {
+		t.Errorf("%v, want ErrBroken", err)
+	}
+}

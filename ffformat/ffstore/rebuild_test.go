@@ -1,0 +1,252 @@
+package ffstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// TestRecordLost: without its record, or with a damaged one, a store is neither read nor
+// overwritten, and Rebuild finds what is there.
+func TestRecordLost(t *testing.T) {
+	for _, layout := range ffformat.Layouts() {
+		for _, how := range []string{"gone", "damaged", "gone, no side files"} {
+			t.Run(fmt.Sprintf("%v/%s", layout, how), func(t *testing.T) {
+				mem := vfs.NewMem()
+				m := mode{ranks: 3, diff: true, o: Options{Keep: 2, Layout: layout}}
+				m.steps(t, mem, 1, 5)
+				name, want := "d/"+recordName, ErrMissing
+				b := readAll(t, mem, name)
+				if how == "damaged" {
+					b[len(b)/2] ^= 4
+					writeAll(t, mem, name, b)
+					want = ErrChecksum
+				} else {
+					mem.Remove(name)
+				}
+				if how == "gone, no side files" {
+					for r := range 3 {
+						mem.Remove(nodeLogName("d", r))
+					}
+				}
+				err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil })
+				if !errors.Is(err, want) && !(how == "damaged" && errors.Is(err, ErrNotFormat)) {
+					t.Fatalf("Open: %v, want %v", err, want)
+				}
+				if _, err := OpenView("d", mem); err == nil {
+					t.Fatal("a View without a record")
+				}
+				dry, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem, DryRun: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				list, left, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem})
+				if err != nil || fmt.Sprint(list) != fmt.Sprint(dry) {
+					t.Fatalf("%v, dry %v: %v", list, dry, err)
+				}
+				// three slots: checkpoint 3 was not listed any more, and is whole
+				if len(list) != 3 || len(left) != 0 {
+					t.Fatalf("%v, left %v", list, left)
+				}
+				if how != "gone, no side files" {
+					for i, x := range list {
+						if x.ID != int32(3+i) || x.Time.Before(testTime) || x.Time.After(testTime.Add(time.Second)) {
+							t.Errorf("%+v", x)
+						}
+						if _, err := m.holdsStep(mem, x.ID); err != nil {
+							t.Error(err)
+						}
+					}
+					m.holds(t, mem, 5)
+				}
+				if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem}); !errors.Is(err, ErrExist) {
+					t.Errorf("a sound record is replaced: %v", err)
+				}
+				m.steps(t, mem, 6, 9)
+				m.holds(t, mem, 9)
+				checkClean(t, mem)
+			})
+		}
+	}
+}
+
+// TestRebuildLeaves: slots that are torn, incomplete or mixed do not count.
+func TestRebuildLeaves(t *testing.T) {
+	for _, how := range []string{"byte", "missing", "mixed", "ranks"} {
+		t.Run(how, func(t *testing.T) {
+			mem := vfs.NewMem()
+			m := mode{ranks: 3, diff: true}
+			m.steps(t, mem, 1, 4)
+			v, err := OpenView("d", mem)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := v.List()[0].Slot
+			name := FileName("d", bad, 1)
+			b := readAll(t, mem, name)
+			switch how {
+			case "byte":
+				b[700] ^= 1
+				writeAll(t, mem, name, b)
+			case "missing":
+				mem.Remove(name)
+			case "mixed":
+				writeAll(t, mem, name, readAll(t, mem, FileName("d", 1-bad, 1)))
+			case "ranks":
+				for r := range 3 {
+					writeAll(t, mem, FileName("d", 1-bad, r+3), readAll(t, mem, FileName("d", 1-bad, r)))
+				}
+			}
+			mem.Remove("d/" + recordName)
+			list, left, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem})
+			if how == "ranks" { // both are whole, of different numbers of ranks: the newer one decides
+				if err != nil || len(list) != 1 || list[0].ID != 4 || len(left) != 1 {
+					t.Fatalf("%v, %v, %v", list, left, err)
+				}
+				m.holds(t, mem, 4)
+				return
+			}
+			if err != nil || len(list) != 1 || list[0].ID != 3 || len(left) != 1 {
+				t.Fatalf("%v, %v, %v", list, left, err)
+			}
+			m.holds(t, mem, 3)
+		})
+	}
+	mem := vfs.NewMem()
+	mem.Mkdir("d")
+	if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem}); !errors.Is(err, ErrMissing) {
+		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// TestRebuildFails: Rebuild fails, is cancelled or loses its power before each of its operations, or
+// the disk is full. The record is then whole, or not there, or the damaged one; the files of checkpoints
+// are as they were; and another Rebuild makes it.
+func TestRebuildFails(t *testing.T) {
+	eio := errors.New("input/output error")
+	m := mode{ranks: 2, diff: true}
+	for _, damaged := range []bool{false, true} {
+		base := vfs.NewMem()
+		m.steps(t, base, 1, 4)
+		name := "d/" + recordName
+		if damaged {
+			b := readAll(t, base, name)
+			b[20] ^= 1
+			writeAll(t, base, name, b)
+		} else {
+			base.Remove(name)
+		}
+		if err := base.SyncDir("d"); err != nil {
+			t.Fatal(err)
+		}
+		for _, how := range []string{"error", "cancelled", "power cut", "full disk"} {
+			failed, done := 0, false
+			for n := int64(1); !done; n++ {
+				mem := base.CrashClone(vfs.CrashOptions{})
+				ctx, cancel := context.WithCancel(context.Background())
+				ops, cut, closing := int64(0), mem, false
+				var failing vfs.Op
+				fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+					if op.Name != "" && strings.HasSuffix(op.Name, ".fti") && op.Kind.Changes() {
+						t.Errorf("%v", op)
+					}
+					if ops++; ops == n {
+						switch how {
+						case "error":
+							failing = op
+							closing = op.Kind == vfs.OpClose || op.Kind == vfs.OpLock // of what was only read; it is locked again
+							return eio
+						case "cancelled":
+							cancel()
+						case "power cut":
+							cut = mem.CrashClone(vfs.CrashOptions{})
+						}
+					}
+					return nil
+				})
+				if how == "full disk" {
+					mem.SetCapacity(max(1, mem.Used()+(n-1)*64))
+				}
+				_, _, err := Rebuild(ctx, "d", &RebuildOptions{FS: fsys, Workers: 1})
+				cancel()
+				done = ops < n
+				if how == "full disk" {
+					done = err == nil
+				}
+				if err != nil {
+					if failed++; how == "full disk" && !errors.Is(err, vfs.ErrNoSpace) || how == "cancelled" && !errors.Is(err, context.Canceled) {
+						t.Errorf("%s at %d: %v", how, n, err)
+					}
+				} else if how == "error" && !done && !closing {
+					t.Errorf("operation %d fails, and nobody is told: %v", n, failing)
+				}
+				if how == "power cut" && !done {
+					mem = cut
+				}
+				mem.SetCapacity(0)
+				rec, rerr := readRecord(mem, "d")
+				if rerr != nil && !damaged || rec == nil && rerr == nil && err == nil && (how != "power cut" || done) {
+					t.Fatalf("%s at %d: %v, and the record is %v, %v", how, n, err, rec, rerr)
+				}
+				if rec == nil {
+					if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem}); err != nil {
+						t.Fatalf("%s at %d, again: %v", how, n, err)
+					}
+				}
+				m.holds(t, mem, 4)
+			}
+			if failed == 0 && how != "power cut" {
+				t.Errorf("%s: nothing failed", how)
+			}
+		}
+	}
+}
+
+// TestRebuildMeanwhile: where there are no locks, a record that appears or is replaced while the slots
+// are examined is not overwritten.
+func TestRebuildMeanwhile(t *testing.T) {
+	for _, how := range []string{"gone", "damaged", "forced"} {
+		t.Run(how, func(t *testing.T) {
+			mem := vfs.NewMem()
+			m := mode{ranks: 2, diff: true}
+			m.steps(t, mem, 1, 4)
+			name := "d/" + recordName
+			sound := readAll(t, mem, name)
+			rec, err := readRecord(mem, "d")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec.Seq++
+			newer, err := rec.encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch how {
+			case "gone":
+				mem.Remove(name)
+			case "damaged":
+				writeAll(t, mem, name, sound[:len(sound)-1])
+			}
+			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+				if op.Kind == vfs.OpOpen && op.Name == FileName("d", 0, 0) {
+					writeAll(t, mem, name, newer)
+				}
+				return nil
+			})
+			if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: fsys, Force: how == "forced"}); !errors.Is(err, ErrInUse) {
+				t.Errorf("%v, want ErrInUse", err)
+			}
+			if !bytes.Equal(readAll(t, mem, name), newer) {
+				t.Error("the new record is gone")
+			}
+		})
+	}
+}

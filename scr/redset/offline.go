@@ -1,0 +1,112 @@
+package redset
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"blobio/internal/vfs"
+)
+
+// Offline rebuilds what is lost or corrupt without ranks, where the redundancy files of all surviving ranks
+// have one prefix: after a crash, in a directory to which everything was
+// copied. Lost redundancy files are made there too. Otherwise it is as Recover.
+func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {
+	fsys = vfs.OrOS(fsys)
+	all, err := list(fsys, prefix)
+	if err != nil {
+		return nil, err
+	}
+	sets := map[int]map[int]position{} // by set and member
+	for _, f := range all {
+		h, err := readHeader(fsys, f)
+		if err != nil {
+			continue
+		}
+		v := sets[h.set]
+		if v == nil {
+			v = map[int]position{}
+			sets[h.set] = v
+		}
+		for _, d := range h.descs {
+			v[d.rank] = d.position
+		}
+		v[h.rank] = h.position
+	}
+	if len(sets) == 0 {
+		return nil, pkg.Errorf("%s: %w", prefix, ErrNone)
+	}
+	var ids []int
+	for id := range sets {
+		ids = append(ids, id)
+	}
+	sort.Ints(ids)
+	var repairs []*repair
+	undo := func() {
+		for _, r := range repairs {
+			for _, m := range r.locals {
+				m.undo()
+			}
+		}
+	}
+	members, worlds := 0, 0
+	for _, id := range ids {
+		r, err := offlineSet(fsys, prefix, all, sets[id], o)
+		if err == nil {
+			repairs = append(repairs, r)
+			members += r.n
+			worlds = r.worlds
+			err = r.run(ctx)
+		}
+		if err != nil {
+			undo()
+			return nil, err
+		}
+	}
+	if members != worlds {
+		undo()
+		return nil, &LostError{Scheme: repairs[0].scheme, Set: -1, Detail: fmt.Sprintf("of %d ranks only %d are in sets with a redundancy file", worlds, members)}
+	}
+	rep := &Report{}
+	for _, r := range repairs {
+		for _, m := range r.locals {
+			if err := m.commit(); err != nil {
+				undo()
+				return nil, err
+			}
+			rep.add(m)
+		}
+	}
+	return rep, nil
+}
+
+// offlineSet weighs the evidence of one set.
+func offlineSet(fsys vfs.FS, prefix string, all []found, known map[int]position, o *RecoverOptions) (*repair, error) {
+	var any position
+	for _, p := range known {
+		any = p
+	}
+	worlds, ev := make([]int, any.n), make([]*evidence, any.n)
+	for m := range any.n {
+		p, ok := known[m]
+		if !ok {
+			p = any
+			p.rank, p.world = m, -1
+		}
+		worlds[m] = p.world
+		ev[m] = findEvidence(fsys, prefix, all, p)
+	}
+	r, err := newRepair(any, worlds, ev)
+	if err != nil {
+		return nil, err
+	}
+	r.options(o)
+	for rank, d := range r.descs {
+		m := &member{r: r, fs: fsys, prefix: prefix, rank: rank}
+		for _, f := range d.files {
+			m.paths = append(m.paths, o.path(d.position, prefix, f.name))
+		}
+		r.locals = append(r.locals, m)
+	}
+	return r, nil
+}

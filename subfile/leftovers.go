@@ -1,0 +1,146 @@
+package subfile
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// removeRecords removes records that have not got their name yet, for good.
+func removeRecords(fsys vfs.FS, base string, by By) error {
+	records, err := Records(fsys, base)
+	if err != nil {
+		return err
+	}
+	removed := false
+	for _, name := range records {
+		if _, tag, _ := Final(name); tag != "" && tag == by.Tag {
+			continue
+		}
+		if err := by.check(); err != nil {
+			return err
+		}
+		if err := durable.Remove(fsys, name); err != nil {
+			return err
+		}
+		removed = true
+	}
+	if !removed {
+		return nil
+	}
+	return fsys.SyncDir(dirOf(base))
+}
+
+// Records returns the records of base that have not got their name yet, of all writers.
+func Records(fsys vfs.FS, base string) (list []string, err error) {
+	fsys = vfs.OrOS(fsys)
+	dir, next, manifest := dirOf(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
+	entries, err := fsys.ReadDir(dir)
+	for _, e := range entries {
+		if final, _, ok := Final(e.Name()); ok && (final == next || final == manifest) {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, err
+}
+
+// RemoveStale removes what Stale lists, for good.
+func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifest) error {
+	fsys = vfs.OrOS(fsys)
+	stale, err := Stale(fsys, base, m, by.Holds, known...)
+	if err != nil || len(stale) == 0 {
+		return err
+	}
+	for _, name := range stale {
+		if err := by.discard(fsys, name); err != nil {
+			return err
+		}
+	}
+	return fsys.SyncDir(dirOf(base))
+}
+
+// removePartials removes what unfinished writers left of the dataset base:
+// the partial subfiles of all sets and the .manifest.next. Final names stay.
+func removePartials(fsys vfs.FS, base string, by By) error {
+	partials, err := Partials(fsys, base)
+	if err != nil {
+		return err
+	}
+	for _, n := range append(partials, NextName(base)) {
+		if err := by.discard(fsys, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Partials returns the partial subfiles of base, of all sets and writers.
+func Partials(fsys vfs.FS, base string) (list []string, err error) {
+	fsys = vfs.OrOS(fsys)
+	dir, name := dirOf(base), filepath.Base(base)
+	entries, err := fsys.ReadDir(dir)
+	others := othersIn(entries, name)
+	for _, e := range entries {
+		if set, _, ok := Split(e.Name()); ok && filepath.Ext(e.Name()) == partialSuffix && Base(e.Name()) == name && !others[set] {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, err
+}
+
+// Stale returns the final names of base that the manifest m does not list: what a wider dataset of the same name,
+// replaced by this one, left behind, or a dead writer that did not use partial names. A file of such a name may be
+// anybody's ("F.nc.2024"): it counts only if another record lists it (known, of which some may be nil), or holds says
+// that it is a subfile. Files of a dataset "F.nc+1" that has a record of its own do not count.
+func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
+	fsys = vfs.OrOS(fsys)
+	dir, name := dirOf(base), filepath.Base(base)
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	keep, listed := map[string]bool{}, map[string]bool{}
+	m.eachName(func(name string) { keep[name] = true })
+	for _, k := range known {
+		k.eachName(func(name string) { listed[name] = true })
+	}
+	var stale []string
+	others := othersIn(entries, name)
+	for _, e := range entries {
+		set, i, ok := Split(e.Name())
+		if !ok || filepath.Ext(e.Name()) == partialSuffix || Base(e.Name()) != name || keep[e.Name()] || others[set] || !isFile(fsys, dir, e) {
+			continue
+		}
+		file, is := filepath.Join(dir, e.Name()), listed[e.Name()]
+		if !is && holds != nil {
+			if is, err = holds(file, i); err != nil {
+				return nil, err
+			}
+		}
+		if is {
+			stale = append(stale, file)
+		}
+	}
+	return stale, nil
+}
+
+// othersIn returns the names of datasets in a directory that have records, or a writer, of their own: "F.nc+1" may be one, and is then
+// no appended set of "F.nc".
+func othersIn(entries []fs.DirEntry, name string) map[string]bool {
+	others := map[string]bool{}
+	for _, e := range entries {
+		b, is := durable.LockOf(e.Name())
+		for _, suffix := range []string{nextSuffix, manifestSuffix} {
+			if !is {
+				b, is = strings.CutSuffix(e.Name(), suffix)
+			}
+		}
+		if is && b != name {
+			others[b] = true
+		}
+	}
+	return others
+}
