@@ -149,7 +149,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 		if len(f.maps.Files) > 0 {
 			o.Maps, err = f.maps.Load(f.ranks)
 		} else {
-			o.Maps, err = decomps.CaseMaps(f.caseName, r.Schema(), f.ranks)
+			o.Maps, err = f.generated(r)
 		}
 		if err != nil {
 			return err
@@ -255,6 +255,25 @@ func ParseGrouping(s string) (subfile.Grouping, error) {
 		return subfile.RoundRobin, nil
 	}
 	return 0, fmt.Errorf("grouping %q, want block or roundrobin", s)
+}
+
+// generated makes the maps of the case for the sizes of a dataset.
+func (f *convertFlags) generated(r *blob.Reader) ([]*decomp.Map, error) {
+	c, err := e3smcases.Load(f.caseName)
+	if err != nil {
+		return nil, err
+	}
+	if f.ranks < 1 {
+		return nil, cli.Usagef("--case without --map generates maps: give --ranks")
+	}
+	if err := decomps.CheckRanks(f.ranks); err != nil {
+		return nil, err
+	}
+	maps, err := c.Maps(r.Schema().Dims(), f.ranks)
+	if errors.Is(err, blob.ErrMapMismatch) {
+		return nil, cli.WithHint(err, "--map gives the maps")
+	}
+	return maps, err
 }
 
 // mapOf returns the choice of maps that a case makes, and the maps that the
