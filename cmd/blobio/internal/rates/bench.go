@@ -174,12 +174,12 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	if exe, err := os.Executable(); err == nil && !strings.HasSuffix(exe, ".test") {
 		o.Self = []string{exe, "bench", "worker"}
 	}
-	bar := newBenchBar(e)
-	defer bar.end()
-	o.At = bar.at
+	bar := e.NewCount()
+	defer bar.End()
+	o.At = bar.At
 	if f.verbose {
 		o.Log = func(s string) {
-			bar.end()
+			bar.Clear()
 			fmt.Fprintln(e.Stderr, s)
 		}
 	}
@@ -192,7 +192,7 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	}
 	for i, n := range names {
 		res, err := bench.Run(ctx, o, n)
-		bar.end()
+		bar.Clear()
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}

@@ -106,17 +106,17 @@ func (f *productionFlags) run(ctx context.Context, e *cli.Env) (err error) {
 	if exe, err := os.Executable(); err == nil && !strings.HasSuffix(exe, ".test") {
 		o.Self = []string{exe, "bench", "worker", "--tell"}
 	}
-	bar := newBenchBar(e)
-	defer bar.end()
-	o.At = bar.at
+	bar := e.NewCount()
+	defer bar.End()
+	o.At = bar.At
 	if f.verbose {
 		o.Log = func(s string) {
-			bar.end()
+			bar.Clear()
 			fmt.Fprintln(e.Stderr, s)
 		}
 	}
 	res, err := bench.Production(ctx, *o)
-	bar.end()
+	bar.Clear()
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
