@@ -2,10 +2,12 @@ package e3smcases
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // Case is the contents of one history file. It is shared between callers and
@@ -150,4 +152,59 @@ func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 		}
 	}
 	return &n, nil
+}
+
+// Maps makes the maps of c for ranks of a dataset with the dimensions dims, as F, G and I do. A dimension that the maps want and that is
+// not there, or of a length that they cannot have, is ErrMapMismatch. Dimensions that they do not want are passed over.
+func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
+	bad := func(format string, args ...any) error {
+		return pkg.Class(fault.ErrMapMismatch, "case %s: %s", c.Name, fmt.Sprintf(format, args...))
+	}
+	sizes := func(k int) (n []int, err error) { // of map Dk
+		for _, d := range c.MapDims[k-1] {
+			name := c.Dims[d].Name
+			at := slices.IndexFunc(dims, func(d cdf5.Dim) bool { return d.Name == name })
+			if at < 0 {
+				return nil, bad("the dataset has no dimension %q, which map D%d wants", name, k)
+			}
+			l := dims[at].Len
+			if l < 1 || l > math.MaxInt32 {
+				return nil, bad("dimension %q has length %d", name, l)
+			}
+			n = append(n, int(l))
+		}
+		return n, nil
+	}
+	switch c.component() {
+	case 'F': // D3 is lev x ncol
+		n, err := sizes(3)
+		if err != nil {
+			return nil, err
+		}
+		ne, ok := sideOf(int64(n[1]))
+		if !ok {
+			return nil, bad("%d columns are not those of a cubed sphere (54 ne^2 + 2)", n[1])
+		}
+		return F{Ne: ne, Levels: n[0], Ranks: ranks}.Maps()
+	case 'G': // D3 is nCells x nVertLevels
+		n, err := sizes(3)
+		if err != nil {
+			return nil, err
+		}
+		return G{Cells: n[0], Levels: n[1], Ranks: ranks}.Maps()
+	case 'I': // D1 is lat x lon, the others have levels before them
+		n, err := sizes(1)
+		if err != nil {
+			return nil, err
+		}
+		i := I{Lat: n[0], Lon: n[1], Ranks: ranks}
+		for k := range len(c.MapDims) - 1 {
+			if n, err = sizes(k + 2); err != nil {
+				return nil, err
+			}
+			i.Levels = append(i.Levels, n[0])
+		}
+		return i.Maps()
+	}
+	return nil, bad("no way to make its maps is known")
 }

@@ -164,8 +164,8 @@ func newPoint(land *terrain, lon, lat float64) point {
 
 // columns are the positions of n atmosphere columns.
 func columns(n int64) (lon, lat []float32) {
-	ne := int(math.Round(math.Sqrt(float64(n-2) / 54)))
-	if n < 56 || (cube{ne}).cols() != n {
+	ne, ok := sideOf(n)
+	if !ok {
 		return spiral(n)
 	}
 	lo, la := CoordsF(ne)

@@ -143,3 +143,75 @@ func TestViewWithoutKey(t *testing.T) {
 		t.Error(fmt.Errorf("version 3: %w", err))
 	}
 }
+
+// TestPinned: the versions that snapshots need are known without ranks, and so are those that a retention would not keep.
+func TestPinned(t *testing.T) {
+	mem, st := memStore(t)
+	key := []byte("0123456789abcdef")
+	for _, secret := range [][]byte{nil, key} {
+		st.Dir = fmt.Sprintf("d%d", len(secret))
+		if err := mem.MkdirAll(st.Dir); err != nil {
+			t.Fatal(err)
+		}
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1, 1), &Options{Key: secret})
+			if err != nil {
+				return err
+			}
+			for save := range int64(5) {
+				for l := range 2 {
+					if save == 0 {
+						if _, err := h.Regrid(ctx, l, boxes(rand.New(rand.NewSource(5)), 4+l, 2)); err != nil {
+							return err
+						}
+					}
+					if _, err := h.Save(ctx, l, float64(save), 0.5, 1, own(h, l, 1)); err != nil {
+						return err
+					}
+				}
+				if save%2 == 1 {
+					if _, err := h.Snapshot(ctx); err != nil {
+						return err
+					}
+				}
+			}
+			return h.Close(ctx)
+		})
+		open := func(name string, key []byte) *View {
+			v, err := OpenView([]string{st.Dir + "/" + name}, &ViewOptions{FS: mem, Key: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { v.Close() })
+			return v
+		}
+		v := open("amr.level1", secret)
+		if pins, err := v.Pinned(bg); err != nil || !slices.Equal(pins, []int64{2, 4}) {
+			t.Errorf("pinned: %v, %v; want 2 and 4", pins, err)
+		}
+		if secret != nil {
+			if pins, err := open("amr.level1", nil).Pinned(bg); !errors.Is(err, ErrKey) {
+				t.Errorf("without the key: %v, %v", pins, err)
+			}
+		}
+		if pins, err := open("amr.global", secret).Pinned(bg); len(pins) != 0 || err != nil {
+			t.Errorf("of no level: %v, %v", pins, err)
+		}
+		for keep, want := range map[Retention][]int64{{Last: 1}: {0, 1, 2, 3, 4}, {Last: 2, Every: 3}: {1, 2}, {Last: 9}: nil, {}: nil} {
+			if got := v.Expired(keep); !slices.Equal(got, want) {
+				t.Errorf("expired with %+v: %v, want %v", keep, got, want)
+			}
+		}
+	}
+	if err := mem.Rename("d0/amr.global", "d0/other"); err != nil { // lost, or never there
+		t.Fatal(err)
+	}
+	v, err := OpenView([]string{"d0/amr.level0"}, &ViewOptions{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	if pins, err := v.Pinned(bg); len(pins) != 0 || err != nil {
+		t.Errorf("without snapshots: %v, %v", pins, err)
+	}
+}

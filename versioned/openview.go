@@ -18,6 +18,7 @@ type View struct {
 	spec   Spec
 	fsys   vfs.FS
 	sealed bool // encrypted, and no key was given
+	key    []byte
 }
 
 // ViewOptions of OpenView. nil means the defaults.
@@ -65,7 +66,7 @@ func OpenView(dirs []string, o *ViewOptions) (*View, error) {
 	if len(dirs) == 0 {
 		return nil, pkg.Usage("no directory")
 	}
-	v := &View{dirs: slices.Clone(dirs), fsys: vfs.OrOS(o.FS)}
+	v := &View{dirs: slices.Clone(dirs), fsys: vfs.OrOS(o.FS), key: o.Key}
 	var errs []error
 	for _, d := range dirs {
 		r, err := readRecord(v.fsys, d)

@@ -52,6 +52,55 @@ func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
 	return rec, nil
 }
 
+// Expired lists the versions that do not stay with a retention, ascending. The newest one stays.
+func (v *View) Expired(keep Retention) []int64 {
+	stay := retained(v.rec.Versions, -1, keep, nil)
+	var out []int64
+	for i, x := range v.rec.Versions {
+		if i < len(v.rec.Versions)-1 && !slices.Contains(stay, x.Number) {
+			out = append(out, x.Number)
+		}
+	}
+	return out
+}
+
+// Pinned lists the versions of a level that snapshots of its hierarchy are made of, ascending: without them the hierarchy cannot be
+// opened there. Drop does not ask. An array that is no level, or of a hierarchy without snapshots here, has none. ErrKey: the snapshots are
+// encrypted, and the view has no key.
+func (v *View) Pinned(ctx context.Context) ([]int64, error) {
+	name, level := MemberOf(v.spec.Name)
+	if name == "" || level < 0 {
+		return nil, nil
+	}
+	var global []string
+	for _, d := range v.dirs {
+		global = append(global, filepath.Join(filepath.Dir(filepath.Clean(d)), name+".global"))
+	}
+	g, err := OpenView(global, &ViewOptions{FS: v.fsys, Key: v.key})
+	if errors.Is(err, ErrMissing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	var out []int64
+	for _, x := range g.rec.Versions {
+		if x.Number == 0 { // before the first snapshot
+			continue
+		}
+		s, err := g.Snapshot(ctx, x.Number)
+		if err != nil {
+			return nil, pkg.Errorf("the versions that snapshots need are unknown: %w", err)
+		}
+		if level < len(s.Versions) {
+			out = append(out, s.Versions[level])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
 // Freed is what Drop of the versions would remove: files and their bytes, of all directories. What a file holds that is
 // needed stays, and so does the whole file; a commit of an array with Retention writes such chunks again when that pays.
 func (v *View) Freed(ctx context.Context, versions ...int64) (bytes int64, files int, err error) {

@@ -317,6 +317,48 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
+// TestCheckUnreadable: the blocks beside one that cannot be read are compared with their checksums, before and after it.
+func TestCheckUnreadable(t *testing.T) {
+	m, blocks := toy(21, 2)
+	name := temp(t)
+	writeToy(t, name, m, deal(blocks, 1, 0), &Options{Durability: blob.DurableNone})
+	d := openToy(t, name)
+	last := d.Len() - 1
+	size := m.FieldBytes(&m.Fields[0], d.Ghosts(m.Fields[0].Name))
+	field := "field_" + m.Fields[0].Name
+	var dead int64 // a byte of block 2
+	for x, err := range d.Reader().Extents(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Name == field {
+			dead = x.Offset + 2*size
+		}
+	}
+	d.Close()
+	spoil(t, name, field, 0, 0x77, 0x78)
+	spoil(t, name, field, int64(last)*size, 0x77, 0x78)
+	damaged, unread := "", ""
+	on(vfs.NewFault(vfs.OS, func(op vfs.Op) error {
+		if (op.Kind == vfs.OpRead || op.Kind == vfs.OpMap) && op.Off > 0 && op.Off <= dead && dead < op.Off+op.N {
+			return errDisk
+		}
+		return nil
+	}), func() {
+		for f := range Check(t.Context(), name, nil) {
+			switch {
+			case f.Field == crcName && errors.Is(f.Err, ErrChecksum):
+				damaged += strings.Fields(f.Msg)[1] + " "
+			case f.Field == "" && strings.Contains(f.Msg, "disk is on fire"):
+				unread += strings.Fields(f.Msg)[1] + " "
+			}
+		}
+	})
+	if want := fmt.Sprintf("0 %d ", last); damaged != want || unread != "2 " {
+		t.Errorf("damaged blocks %q, want %q; unreadable %q, want block 2", damaged, want, unread)
+	}
+}
+
 // TestSecondWriter: while a dataset is written nobody else can write it, and whoever tries changes nothing; what dead writers
 // of it left goes; and nothing is written through a link that somebody has planted.
 func TestSecondWriter(t *testing.T) {

@@ -3,6 +3,7 @@ package blocks
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -108,7 +109,7 @@ func newLayout(m *amr.Meta, s *summary, totals []int64) (*layout, error) {
 		l.addBytes("adapt", l.listIndex("adapt"), func(b *amr.Block) []byte { return trimmed(b.Adapt) },
 			att("long_name", "what a program knows of neighbours (adapt_buffer of Cello), without the zeros at its end"))
 	}
-	for _, name := range sortedKeys(s.Attrs) {
+	for _, name := range slices.Sorted(maps.Keys(s.Attrs)) {
 		l.addAttr(block, name, s.Attrs[name], s.Blocks)
 	}
 	// It comes last: when it is written, the others are known.
@@ -168,7 +169,7 @@ func (l *layout) addLists(s *summary) {
 			return int64(len(trimmed(b.Adapt)))
 		}})
 	}
-	for _, name := range sortedKeys(s.Attrs) {
+	for _, name := range slices.Sorted(maps.Keys(s.Attrs)) {
 		if s.Attrs[name].fixed(s.Blocks) {
 			continue
 		}
@@ -223,7 +224,7 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	if m.Unverified {
 		atts = append(atts, att(unverifiedAtt, int32(1)))
 	}
-	for _, name := range sortedKeys(m.Attrs) {
+	for _, name := range slices.Sorted(maps.Keys(m.Attrs)) {
 		x, t, k, ok := toSlice(m.Attrs[name])
 		if !ok {
 			return nil, pkg.Usage("attribute %q of the tree is %T, want numbers or text", name, m.Attrs[name])

@@ -63,15 +63,22 @@ func sumRow(crc uint32, row []byte, width int, big []byte) uint32 {
 	return crc
 }
 
-// checkData reads all data, some blocks at a time, compares the checksums, and looks at the values.
+// checkData reads all data, some blocks at a time, compares the checksums, and looks at the values. What cannot be read is
+// a finding, and the blocks beside it are checked all the same.
 func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) {
-	finding := func(sev blob.Severity, field string, class error, format string, args ...any) bool {
+	c := &dataCheck{d: d, sums: d.hasSums, survey: amr.NewSurvey(&d.meta), found: func(sev blob.Severity, field string, class error, format string, args ...any) bool {
 		return yield(blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: class})
-	}
-	if !d.hasSums && !finding(blob.Note, crcName, nil, "not there: data cannot be verified") {
+	}}
+	if !d.hasSums && !c.found(blob.Note, crcName, nil, "not there: data cannot be verified") {
 		return
 	}
-	survey := amr.NewSurvey(&d.meta)
+	if d.hasSums {
+		if _, err := d.tables(ctx); err != nil {
+			if c.sums = false; !c.unread(ctx, "the tables, so data cannot be verified", err) {
+				return
+			}
+		}
+	}
 	const hold = 8 << 20
 	for lo := 0; lo < d.Len(); {
 		hi, size := lo, int64(0)
@@ -79,37 +86,66 @@ func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) 
 			size += d.Bytes(hi) + 1024
 			hi++
 		}
-		list, rows, err := d.readRows(ctx, lo, hi, true, d.hasSums)
-		var got, want []uint32
-		if err == nil && d.hasSums {
-			got, want, err = d.sums(ctx, lo, hi, rows)
-		}
-		rows.host()
-		if err != nil {
-			if !errors.Is(err, context.Canceled) {
-				finding(blob.Error, "", err, "blocks %d to %d: %v", lo, hi-1, err)
-			}
+		if !c.blocks(ctx, lo, hi) {
 			return
-		}
-		for i, c := range got {
-			if c != want[i] && !finding(blob.Error, crcName, ErrChecksum, "block %d (%s): the rows have %08x, want %08x", lo+i, d.name(d.infos[lo+i].Index), c, want[i]) {
-				return
-			}
-		}
-		for _, b := range list {
-			survey.Block(b)
 		}
 		lo = hi
 	}
-	for _, o := range survey.Oddities() {
+	for _, o := range c.survey.Oddities() {
 		field := o.What
 		if o.Field {
 			field = "field_" + field
 		}
-		if !finding(blob.Warning, field, nil, "block %s: %s", d.name(o.Block), o.Msg) {
+		if !c.found(blob.Warning, field, nil, "block %s: %s", d.name(o.Block), o.Msg) {
 			return
 		}
 	}
+}
+
+// dataCheck is what checkData knows.
+type dataCheck struct {
+	d      *Dataset
+	sums   bool // there is something to compare with
+	survey *amr.Survey
+	told   int // how often something could not be read
+	found  func(sev blob.Severity, field string, class error, format string, args ...any) bool
+}
+
+// blocks checks some blocks, by halves if they cannot all be read. It says whether more findings are wanted.
+func (c *dataCheck) blocks(ctx context.Context, lo, hi int) bool {
+	d := c.d
+	list, rows, err := d.readRows(ctx, lo, hi, true, c.sums)
+	var got, want []uint32
+	if err == nil && c.sums {
+		got, want, err = d.sums(ctx, lo, hi, rows)
+	}
+	rows.host()
+	if err != nil && hi-lo > 1 && ctx.Err() == nil {
+		told, mid := c.told, lo+(hi-lo)/2
+		more := c.blocks(ctx, lo, mid) && c.blocks(ctx, mid, hi)
+		if more && c.told == told { // it happened once; who trusts this disk should know
+			return c.unread(ctx, fmt.Sprintf("blocks %d to %d, which could be read again", lo, hi-1), err)
+		}
+		return more
+	}
+	if err != nil {
+		return c.unread(ctx, fmt.Sprintf("block %d (%s)", lo, d.name(d.infos[lo].Index)), err)
+	}
+	for i, sum := range got {
+		if sum != want[i] && !c.found(blob.Error, crcName, ErrChecksum, "block %d (%s): the rows have %08x, want %08x", lo+i, d.name(d.infos[lo+i].Index), sum, want[i]) {
+			return false
+		}
+	}
+	for _, b := range list {
+		c.survey.Block(b)
+	}
+	return true
+}
+
+// unread tells what cannot be read. The end of the context ends the check.
+func (c *dataCheck) unread(ctx context.Context, what string, err error) bool {
+	c.told++
+	return !errors.Is(err, context.Canceled) && c.found(blob.Error, "", err, "%s: %v", what, err) && ctx.Err() == nil
 }
 
 // tableSums are the checksums of the tables, which are read again for them, all at once.

@@ -1,7 +1,6 @@
 package blocks
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -69,5 +68,3 @@ func bytesOf(s any) []byte {
 	b, _ := cdf5.Bytes(s)
 	return b
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

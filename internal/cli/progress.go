@@ -14,7 +14,8 @@ import (
 type Progress struct {
 	e     *Env
 	start time.Time
-	Quiet bool
+	quiet bool
+	count bool // pieces of work, not bytes
 
 	mu    sync.Mutex
 	bar   *progressbar.ProgressBar
@@ -31,10 +32,10 @@ const (
 
 func (e *Env) NewProgress() *Progress {
 	f, ok := e.Stderr.(*os.File)
-	p := &Progress{e: e, start: time.Now(), Quiet: e.NoProgress || !ok || !term.IsTerminal(int(f.Fd()))}
-	if !p.Quiet {
+	p := &Progress{e: e, start: time.Now(), quiet: e.NoProgress || !ok || !term.IsTerminal(int(f.Fd()))}
+	if !p.quiet {
 		width, _, err := term.GetSize(int(f.Fd()))
-		p.Quiet = err == nil && tooNarrow(width)
+		p.quiet = err == nil && tooNarrow(width)
 	}
 	return p
 }
@@ -43,33 +44,35 @@ func (e *Env) NewProgress() *Progress {
 // where each update would leave a line behind; 0 is a width that nobody knows.
 func tooNarrow(width int) bool { return width > 0 && width < 60 }
 
-// At reports bytes done of a stage; total 0 means that it is not known.
+// NewCount returns a bar of pieces of work instead of bytes, each of which may take long: it shows up at once, tells what is being done
+// and how long the rest will take, and its stages are steps of the same work.
+func (e *Env) NewCount() *Progress {
+	p := e.NewProgress()
+	p.count = true
+	return p
+}
+
+// At reports bytes or pieces done of a stage; total 0 means that it is not known.
 func (p *Progress) At(stage string, done, total int64) {
-	if p.Quiet || !p.mu.TryLock() {
+	if p.quiet || !p.mu.TryLock() {
 		return
 	}
 	defer p.mu.Unlock()
 	now := time.Now()
 	total = max(total, 0)
-	if p.bar == nil || stage != p.stage || total != p.total {
-		p.clear()
-		length := total
-		if length == 0 {
-			length = -1
-		}
-		p.bar = progressbar.NewOptions64(length,
-			progressbar.OptionSetWriter(p.e.Stderr),
-			progressbar.OptionSetDescription(stage),
-			progressbar.OptionShowBytes(true),
-			progressbar.OptionSetWidth(30),
-			progressbar.OptionUseIECUnits(true),
-			progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine that draws by itself
-			progressbar.OptionClearOnFinish())
-		p.bar.StartWithoutRender() // the rate counts from here, whenever the bar shows up
-		p.stage, p.total, p.last = stage, total, now
+	if r := []rune(stage); p.count && len(r) > 60 {
+		stage = string(r[:59]) + "…"
 	}
-	if now.Sub(p.start) < progressDelay || now.Sub(p.last) < ProgressEvery {
+	switch {
+	case p.bar == nil || total != p.total || stage != p.stage && !p.count:
+		p.clear()
+		p.begin(stage, total)
+		p.last = now
+	case stage != p.stage:
+		p.bar.Describe(stage)
+	}
+	p.stage, p.total = stage, total
+	if !p.count && (now.Sub(p.start) < progressDelay || now.Sub(p.last) < ProgressEvery) {
 		return
 	}
 	p.last = now
@@ -77,6 +80,30 @@ func (p *Progress) At(stage string, done, total int64) {
 		done = min(done, p.total-1) // at the total the bar would finish itself; end does that
 	}
 	_ = p.bar.Set64(done)
+}
+
+// begin makes a bar, which is not shown yet.
+func (p *Progress) begin(stage string, total int64) {
+	if total == 0 {
+		total = -1
+	}
+	kind := []progressbar.Option{progressbar.OptionShowBytes(true), progressbar.OptionUseIECUnits(true), progressbar.OptionSetWidth(30), progressbar.OptionSetElapsedTime(false)}
+	if p.count {
+		kind = []progressbar.Option{progressbar.OptionShowCount(), progressbar.OptionSetWidth(20), progressbar.OptionSetElapsedTime(true), progressbar.OptionSetPredictTime(true)}
+	}
+	p.bar = progressbar.NewOptions64(total, append(kind,
+		progressbar.OptionSetWriter(p.e.Stderr),
+		progressbar.OptionSetDescription(stage),
+		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine that draws by itself
+		progressbar.OptionClearOnFinish())...)
+	p.bar.StartWithoutRender() // the rate counts from here, whenever the bar shows up
+}
+
+// Clear removes the bar until the next report, for a line of text.
+func (p *Progress) Clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
 }
 
 func (p *Progress) clear() {
@@ -88,11 +115,11 @@ func (p *Progress) clear() {
 
 // End removes the bar.
 func (p *Progress) End() {
-	if p.Quiet {
+	if p.quiet {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	p.Quiet = true
+	p.quiet = true
 }

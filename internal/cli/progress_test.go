@@ -29,3 +29,31 @@ func TestProgress(t *testing.T) {
 		}
 	}
 }
+
+// TestCount: a bar of pieces shows up with the first report, follows the stages without a new start, and can go for a line of text.
+func TestCount(t *testing.T) {
+	var errs bytes.Buffer
+	p := &Progress{e: &Env{Stderr: &errs}, start: time.Now(), count: true}
+	p.At("first", 1, 4)
+	if s := errs.String(); !strings.Contains(s, "first") || !strings.Contains(s, "(1/4") {
+		t.Errorf("the first report prints %q", s)
+	}
+	bar := p.bar
+	p.At(strings.Repeat("s", 70), 9, 4)
+	if p.bar != bar || p.stage != strings.Repeat("s", 59)+"…" || p.bar.State().CurrentNum != 3 {
+		t.Errorf("the second stage is %q, at %d", p.stage, p.bar.State().CurrentNum)
+	}
+	p.Clear()
+	if s := errs.String(); !strings.HasSuffix(s, " \r") || p.bar != nil {
+		t.Errorf("Clear leaves the bar: %q", s)
+	}
+	p.At("again", 1, 4)
+	if p.bar == nil {
+		t.Error("no bar after Clear")
+	}
+	p.End()
+	p.At("after the end", 1, 4)
+	if p.bar != nil {
+		t.Error("a bar after End")
+	}
+}

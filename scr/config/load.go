@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,7 +125,7 @@ func (s *Set) restrict(more []string) {
 	for _, name := range more {
 		no[strings.ToUpper(strings.TrimSpace(name))] = true
 	}
-	for _, k := range sortedKeys(s.env) {
+	for _, k := range slices.Sorted(maps.Keys(s.env)) {
 		if no[k] {
 			s.addNote(Origin{Source: Environment}, "%s is not for the user to set: passed over", k)
 			delete(s.env, k)
@@ -138,7 +139,7 @@ func (s *Set) restrict(more []string) {
 			return no[e.Key]
 		})
 	}
-	for _, k := range sortedKeys(s.env) {
+	for _, k := range slices.Sorted(maps.Keys(s.env)) {
 		if strings.HasPrefix(k, "SCR_") && find(k) == nil {
 			s.addNote(Origin{Source: Environment}, "%s is no parameter", k)
 		}
@@ -169,13 +170,4 @@ func (s *Set) noteFile(src Source, f *file) {
 			}
 		}
 	}
-}
-
-func sortedKeys(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

@@ -3,7 +3,9 @@ package cachedir
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 
 	"blobio/internal/scr/record"
@@ -95,7 +97,7 @@ func (c *Catalog) Len() int { return len(c.list) }
 // Entries returns the datasets by number, ascending.
 func (c *Catalog) Entries() []Cached {
 	all := make([]Cached, 0, len(c.list))
-	for _, id := range sortedKeys(c.list) {
+	for _, id := range slices.Sorted(maps.Keys(c.list)) {
 		all = append(all, c.list[id])
 	}
 	return all

@@ -1,7 +1,6 @@
 package cachedir
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -67,7 +66,7 @@ func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error {
 	t := kvtree.New()
 	list := t.Touch(keyRank)
-	for _, rank := range slices.Backward(sortedKeys(files)) {
+	for _, rank := range slices.Backward(slices.Sorted(maps.Keys(files))) {
 		if rank < 0 {
 			return pkg.Errorf("rank %d: %w", rank, ErrUsage)
 		}
@@ -107,5 +106,3 @@ func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
 	}
 	return files, nil
 }
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

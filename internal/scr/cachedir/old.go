@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -158,7 +159,7 @@ func (o *oldMaps) holdings(fsys vfs.FS) []Holding {
 		h.Ranks = append(h.Ranks, *r)
 	}
 	var all []Holding
-	for _, id := range sortedKeys(o.sets) {
+	for _, id := range slices.Sorted(maps.Keys(o.sets)) {
 		h := o.sets[id]
 		if _, err := fsys.Stat(h.Path); h.Path != "" && errors.Is(err, fs.ErrNotExist) {
 			h.Gone = true

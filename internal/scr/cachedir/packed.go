@@ -107,11 +107,11 @@ func (p *Packed) Write(fsys vfs.FS, dir string) error {
 			continue
 		}
 		list := t.Touch(part.key)
-		for _, rank := range slices.Backward(sortedKeys(part.maps)) {
+		for _, rank := range slices.Backward(slices.Sorted(maps.Keys(part.maps))) {
 			list.Set(strconv.Itoa(rank), part.maps[rank].Tree().Clone())
 		}
 	}
-	for _, base := range slices.Backward(sortedNames(p.Files)) {
+	for _, base := range slices.Backward(slices.Sorted(maps.Keys(p.Files))) {
 		t.SetAt(kvtree.New(), keyFile, base, base64.RawStdEncoding.EncodeToString(p.Files[base]))
 	}
 	if p.State != 0 {
@@ -120,5 +120,3 @@ func (p *Packed) Write(fsys vfs.FS, dir string) error {
 	t.SetInt(keyVersion, packedVersion)
 	return kvtree.WriteFile(fsys, PackedName(dir), t)
 }
-
-func sortedNames(m map[string][]byte) []string { return slices.Sorted(maps.Keys(m)) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 
@@ -135,7 +136,7 @@ func (h *Holding) fill(fsys vfs.FS) {
 			r.Redundancy = append(r.Redundancy, name)
 		}
 	}
-	for _, rank := range sortedKeys(ranks) {
+	for _, rank := range slices.Sorted(maps.Keys(ranks)) {
 		r := ranks[rank]
 		r.fill(fsys)
 		h.Ranks = append(h.Ranks, *r)

@@ -230,3 +230,17 @@ func setPresent(t *kvtree.Tree, key string, v bool) {
 		t.SetInt(key, 1)
 	}
 }
+
+// Forget takes a dataset that is to be deleted out of the flush file, which would say that it is safe in the prefix
+// directory. What is in the caches is not for anybody to save again. A flush file that cannot be read says nothing to anybody.
+func (d *Dir) Forget(id int) error {
+	f, err := d.ReadFlush()
+	if err != nil {
+		return nil
+	}
+	if _, ok := f.Entry(id); !ok {
+		return nil
+	}
+	f.Remove(id)
+	return d.WriteFlush(f)
+}

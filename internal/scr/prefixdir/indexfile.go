@@ -99,23 +99,6 @@ func (d *Dir) UpdateIndex(ctx context.Context, change func(x *Index) error) erro
 
 var errRebuilt = errors.New("the index could not be read")
 
-// Drop takes a dataset out of the index. Its files stay; its summary remembers that it was dropped, so that a
-// later Rebuild does not bring it back.
-func (d *Dir) Drop(ctx context.Context, name string) error {
-	return d.UpdateIndex(ctx, func(x *Index) error {
-		e, ok := x.Entry(name)
-		if !ok {
-			return missing(name)
-		}
-		if p, err := d.Locate(e); err == nil {
-			if err := d.markDropped(p); err != nil {
-				return err
-			}
-		}
-		return x.Remove(name)
-	})
-}
-
 func (d *Dir) markDropped(p Place) error {
 	file := filepath.Join(p.Meta, summaryName)
 	t, err := kvtree.ReadFile(d.fs(), file, nil)

@@ -1,11 +1,9 @@
 package salvage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -384,5 +382,3 @@ func (r *rebuilder) clean(dir string, ours map[string]bool) error {
 	}
 	return nil
 }
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

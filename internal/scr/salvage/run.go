@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -136,7 +137,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 		}
 	}
 	var out []record.Dataset
-	for _, id := range sortedKeys(byID) {
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
 		out = append(out, byID[id])
 	}
 	return out, nil

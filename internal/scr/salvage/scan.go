@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -162,7 +163,7 @@ func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
 			r.Redundancy = append(r.Redundancy, e.Name())
 		}
 	}
-	for _, rank := range sortedKeys(ranks) {
+	for _, rank := range slices.Sorted(maps.Keys(ranks)) {
 		r := ranks[rank]
 		if err := sc.rank(ctx, s, r, records[rank]); err != nil {
 			return nil, err

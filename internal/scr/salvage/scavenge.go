@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -221,7 +222,7 @@ func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r
 			return rc, err
 		}
 	}
-	for _, base := range sortedKeys(small) {
+	for _, base := range slices.Sorted(maps.Keys(small)) {
 		if _, ok := s.meta[base]; ok {
 			continue
 		}

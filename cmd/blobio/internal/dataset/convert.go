@@ -94,24 +94,24 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	return cmd
 }
 
-func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
-	ctx := cmd.Context()
+// options are what the flags say alone, without a look at the dataset.
+func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error) {
 	o := &blob.ConvertOptions{Vars: f.vars, Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, WideMaps: f.wide,
 		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers,
 		Version: map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format]}
 	var err error
 	if o.Layout, err = blob.ParseLayout(f.to); err != nil {
-		return cli.AsUsage(err)
+		return nil, cli.AsUsage(err)
 	}
 	o.Blobs = o.Layout != blob.Canonical
 	if o.Compress, err = ParseCompress(f.compress); err != nil {
-		return err
+		return nil, err
 	}
 	if f.compress != "off" && o.Layout == blob.VariableCentric {
-		return cli.Usagef("--compress is for --to process-centric: the variable-centric layout is CDF-5, which has no compression")
+		return nil, cli.Usagef("--compress is for --to process-centric: the variable-centric layout is CDF-5, which has no compression")
 	}
 	if o.Grouping, err = ParseGrouping(f.grouping); err != nil {
-		return cli.AsUsage(err)
+		return nil, cli.AsUsage(err)
 	}
 	if f.noSync {
 		o.Durability = blob.DurableNone
@@ -119,19 +119,28 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 	if !o.Blobs {
 		for _, name := range f.blobFlags {
 			if cmd.Flags().Changed(name) {
-				return cli.Usagef("--%s is for blobs: give --to variable-centric or --to process-centric", name)
+				return nil, cli.Usagef("--%s is for blobs: give --to variable-centric or --to process-centric", name)
 			}
 		}
 	} else if cmd.Flags().Changed("format") {
-		return cli.Usagef("--format is for a canonical output")
+		return nil, cli.Usagef("--format is for a canonical output")
 	}
 	if f.ranks < 0 || f.subfiles < 1 {
-		return cli.Usagef("--ranks %d --subfiles %d, want positive numbers", f.ranks, f.subfiles)
+		return nil, cli.Usagef("--ranks %d --subfiles %d, want positive numbers", f.ranks, f.subfiles)
 	}
 	if m := f.source.memory; m != 0 && m < leastToConvert {
-		return cli.Usagef("--memory %d, want at least %s", m, cli.HumanBytes(leastToConvert))
+		return nil, cli.Usagef("--memory %d, want at least %s", m, cli.HumanBytes(leastToConvert))
 	}
 	if err := decomps.CheckRanks(f.ranks); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
+	ctx := cmd.Context()
+	o, err := f.options(cmd)
+	if err != nil {
 		return err
 	}
 	r, err := f.source.open(ctx, e, in)
@@ -145,20 +154,8 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 	if o.Records, err = parseRecords(f.records, r.Records()); err != nil {
 		return err
 	}
-	if len(f.maps.Files) > 0 || f.caseName != "" {
-		if len(f.maps.Files) > 0 {
-			o.Maps, err = f.maps.Load(f.ranks)
-		} else {
-			o.Maps, err = decomps.CaseMaps(f.caseName, r.Schema(), f.ranks)
-		}
-		if err != nil {
-			return err
-		}
-		if o.MapOf, o.Maps, err = mapOf(f.caseName, o.Maps, r, f.vars); err != nil {
-			return err
-		}
-	} else if o.Blobs && f.ranks == 0 && r.Schema().NumDecomps() == 0 {
-		return cli.Usagef("%s has no maps of its own: give --ranks or --map", r.Base())
+	if err := f.setMaps(o, r); err != nil {
+		return err
 	}
 	if !f.force && e.Root() {
 		if err := IsFree(out, o.Blobs); err != nil {
@@ -255,6 +252,43 @@ func ParseGrouping(s string) (subfile.Grouping, error) {
 		return subfile.RoundRobin, nil
 	}
 	return 0, fmt.Errorf("grouping %q, want block or roundrobin", s)
+}
+
+// setMaps gives the options the maps of the flags, if there are some. Without, the dataset has its own, or needs none.
+func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) (err error) {
+	switch {
+	case len(f.maps.Files) > 0:
+		o.Maps, err = f.maps.Load(f.ranks)
+	case f.caseName != "":
+		o.Maps, err = f.generated(r)
+	case o.Blobs && f.ranks == 0 && r.Schema().NumDecomps() == 0:
+		return cli.Usagef("%s has no maps of its own: give --ranks or --map", r.Base())
+	default:
+		return nil
+	}
+	if err == nil {
+		o.MapOf, o.Maps, err = mapOf(f.caseName, o.Maps, r, f.vars)
+	}
+	return err
+}
+
+// generated makes the maps of the case for the sizes of a dataset.
+func (f *convertFlags) generated(r *blob.Reader) ([]*decomp.Map, error) {
+	c, err := e3smcases.Load(f.caseName)
+	if err != nil {
+		return nil, err
+	}
+	if f.ranks < 1 {
+		return nil, cli.Usagef("--case without --map generates maps: give --ranks")
+	}
+	if err := decomps.CheckRanks(f.ranks); err != nil {
+		return nil, err
+	}
+	maps, err := c.Maps(r.Schema().Dims(), f.ranks)
+	if errors.Is(err, blob.ErrMapMismatch) {
+		return nil, cli.WithHint(err, "--map gives the maps")
+	}
+	return maps, err
 }
 
 // mapOf returns the choice of maps that a case makes, and the maps that the

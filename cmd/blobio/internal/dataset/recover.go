@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"blobio/blob"
 	"blobio/internal/cli"
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -32,7 +35,7 @@ machines share, a writer on another machine counts as dead after 30 seconds with
 a heartbeat, so recover may wait that long.
 
 Exit codes: 0 nothing is left to do, 1 with --dry-run: there is something to do,
-2 a dataset is in use or cannot be changed.
+2 a dataset is in use, cannot be changed, or does not exist.
 
 JSON: {"datasets": [{path, writer: {holder, state}, steps: [{file, what}],
 error}]}.`,
@@ -58,26 +61,33 @@ type recovered struct {
 
 func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, dry, asJSON bool) error {
 	ctx := cmd.Context()
-	var names []string
+	out := []recovered{}
 	for _, a := range args {
 		if info, err := os.Stat(a); err != nil || !info.IsDir() {
-			names = append(names, a)
+			r := recovered{Path: a, Steps: []blob.Step{}}
+			if err := nothingAt(ctx, a); err != nil {
+				r.Error = fault.Text(err)
+			}
+			out = append(out, r)
 			continue
 		}
 		in, err := unfinishedNames(a)
 		if err != nil {
 			return err
 		}
-		names = append(names, in...)
+		for _, n := range in {
+			out = append(out, recovered{Path: n, Steps: []blob.Step{}})
+		}
 	}
-	out := []recovered{}
 	steps, failed := 0, 0
-	for _, n := range names {
-		r := recoverOne(ctx, n, dry)
+	for i := range out {
+		r := &out[i]
+		if r.Error == "" {
+			r.recover(ctx, dry)
+		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		out = append(out, r)
 		steps += len(r.Steps)
 		if r.Error != "" {
 			failed++
@@ -132,27 +142,40 @@ func unfinishedNames(dir string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-func recoverOne(ctx context.Context, name string, dry bool) recovered {
-	r := recovered{Path: name, Steps: []blob.Step{}}
+// nothingAt is the error of a name that is of no file or dataset, and of which no writer left anything.
+func nothingAt(ctx context.Context, name string) error {
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) || cello.Writing(subfile.Partial(name)) {
+		return nil
+	}
+	if _, err := subfile.Find(vfs.OS, name); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	steps, err := blob.Recover(ctx, name, &blob.RecoverOptions{DryRun: true})
+	if len(steps) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("%s: no file, dataset or unfinished output of this name: %w", name, fs.ErrNotExist)
+}
+
+func (r *recovered) recover(ctx context.Context, dry bool) {
 	var err error
-	if r.Writer, err = blob.WriterOf(name); err == nil {
+	if r.Writer, err = blob.WriterOf(r.Path); err == nil {
 		var steps []blob.Step
-		steps, err = blob.Recover(ctx, name, &blob.RecoverOptions{DryRun: dry})
+		steps, err = blob.Recover(ctx, r.Path, &blob.RecoverOptions{DryRun: dry})
 		r.Steps = append(r.Steps, steps...)
 	}
 	if err == nil {
 		var left string
-		if left, err = cello.Recover(ctx, name, dry); left != "" {
+		if left, err = cello.Recover(ctx, r.Path, dry); left != "" {
 			r.Steps = append(r.Steps, blob.Step{File: left, What: "remove: of a checkpoint that did not come to its end"})
 		}
 	}
 	if err != nil {
 		r.Error = fault.Text(err)
 	}
-	return r
 }
 
-func printRecovered(e *cli.Env, r recovered, dry bool) {
+func printRecovered(e *cli.Env, r *recovered, dry bool) {
 	if r.Error != "" {
 		return
 	}

@@ -96,6 +96,19 @@ func TestRecover(t *testing.T) {
 		t.Errorf("again: %s", out)
 	}
 	clitest.Good(t, "diff", filepath.Join(dead, "toy.nc"), canon)
+
+	was = clitest.Names(t, dead)
+	for _, dry := range []string{"--dry-run=true", "--dry-run=false"} {
+		clitest.Bad(t, cli.Failed, "none.nc: no file, dataset or unfinished output of this name", "recover", dry, filepath.Join(dead, "none.nc"))
+		clitest.Bad(t, cli.Failed, "no file, dataset or unfinished output", "recover", dry, filepath.Join(dead, "none", "none.nc"))
+	}
+	if now := clitest.Names(t, dead); now != was {
+		t.Errorf("recover of nothing has changed %s to %s", was, now)
+	}
+	clitest.Check(t, os.WriteFile(filepath.Join(dead, "new.nc.0000.partial"), []byte("CDF"), 0o666)) // no manifest, only what is left
+	if out := clitest.Good(t, "recover", filepath.Join(dead, "new.nc")); !strings.Contains(out, "new.nc.0000.partial: remove") || clitest.Names(t, dead) != was {
+		t.Errorf("recover of a first writer that died: %s\n%s", out, clitest.Names(t, dead))
+	}
 }
 
 // TestRecoverDirectories: what is left of outputs that are directories is named, and removed by the next run of the same output and by

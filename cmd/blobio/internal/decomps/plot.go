@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"blobio/blob"
 	"blobio/decomp"
 	"blobio/e3smcases"
 	"blobio/internal/cli"
@@ -114,12 +114,6 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 	return nil
 }
 
-var errNoPositions = errors.New("the positions of these elements are not known")
-
-// maxPositions bounds the elements of a plane that are drawn on the globe: each takes about 60 bytes, and a small file can have a map of
-// any size. A larger plane is drawn as an array.
-const maxPositions = 1 << 26
-
 // positions gives o the coordinates of map k's elements, and tells of which case.
 func (f *plotFlags) positions(o *mapplot.Options, maps []*decomp.Map, k int) (string, error) {
 	try := []string{f.where}
@@ -130,82 +124,25 @@ func (f *plotFlags) positions(o *mapplot.Options, maps []*decomp.Map, k int) (st
 		try = []string{"F", "I", "G"}
 	}
 	for _, c := range try {
-		lon, lat, err := coordinates(c, maps, k, f.ne, f.seed)
-		if err == nil {
-			o.Lon, o.Lat = lon, lat
-			return c, nil
+		var err error
+		switch c {
+		case "F":
+			o.Lon, o.Lat, err = e3smcases.F{Ne: f.ne}.Positions(maps, k)
+		case "I":
+			o.Lon, o.Lat, err = e3smcases.I{}.Positions(maps, k)
+		case "G":
+			o.Lon, o.Lat, err = e3smcases.G{Seed: f.seed}.Positions(maps, k)
 		}
-		if f.where != "auto" || !errors.Is(err, errNoPositions) {
+		unknown := errors.Is(err, blob.ErrMapMismatch) || errors.Is(err, blob.ErrTooLarge)
+		switch {
+		case err == nil:
+			return c, nil
+		case f.where == "auto" && unknown:
+		case unknown:
+			return "", fmt.Errorf("the positions of these elements are not known: %w", err)
+		default:
 			return "", err
 		}
 	}
 	return "index", nil
-}
-
-// coordinates returns where the elements of map k lie, one plane of them, if
-// the maps can be those of the case.
-func coordinates(name string, maps []*decomp.Map, k, ne int, seed int64) (lon, lat []float32, err error) {
-	no := func(format string, args ...any) ([]float32, []float32, error) {
-		return nil, nil, fmt.Errorf("%w: %s", errNoPositions, fmt.Sprintf(format, args...))
-	}
-	dims := maps[k-1].Dims()
-	n := dims[len(dims)-1]
-	plane := n
-	if name == "I" && len(dims) > 1 {
-		plane *= dims[len(dims)-2]
-	}
-	if plane > maxPositions {
-		return no("%d elements in a plane, want at most %d", plane, maxPositions)
-	}
-	switch name {
-	case "F":
-		if ne == 0 {
-			ne = int(math.Round(math.Sqrt(math.Max(0, float64(n-2)) / 54)))
-		}
-		if int64(54*ne*ne+2) != n || ne < 1 || len(dims) > 2 {
-			return no("%s is not of 54 ne^2 + 2 columns", dimsText(dims))
-		}
-		x, y := e3smcases.CoordsF(ne)
-		return toFloat32(x), toFloat32(y), nil
-	case "I":
-		if len(dims) < 2 || len(maps) != 5 {
-			return no("%s of %s is not the grid of an I case", dimsText(dims), cli.Plural(len(maps), "map"))
-		}
-		nlon, nlat := dims[len(dims)-1], dims[len(dims)-2]
-		x, y := e3smcases.CoordsI(int(nlat), int(nlon))
-		for _, b := range y {
-			for _, a := range x {
-				lon, lat = append(lon, float32(a)), append(lat, float32(b))
-			}
-		}
-		return lon, lat, nil
-	case "G":
-		if len(maps) != 6 || len(maps[0].Dims()) != 1 || len(maps[1].Dims()) != 1 || len(maps[4].Dims()) != 2 {
-			return no("these are not the six maps of a G case")
-		}
-		cells, edges, vertices := maps[0].Dims()[0], maps[1].Dims()[0], maps[4].Dims()[0]
-		mesh, err := e3smcases.CoordsG(int(cells), seed)
-		if err != nil {
-			return nil, nil, err
-		}
-		if int64(len(mesh.EdgeLon)) != edges || int64(len(mesh.VertexLon)) != vertices {
-			return no("%d edges and %d vertices, the mesh that blobio makes of %d cells has %d and %d", edges, vertices, cells, len(mesh.EdgeLon), len(mesh.VertexLon))
-		}
-		switch dims[0] {
-		case cells:
-			return mesh.CellLon, mesh.CellLat, nil
-		case edges:
-			return mesh.EdgeLon, mesh.EdgeLat, nil
-		}
-		return mesh.VertexLon, mesh.VertexLat, nil
-	}
-	return no("case %q", name)
-}
-
-func toFloat32(x []float64) []float32 {
-	out := make([]float32, len(x))
-	for i, v := range x {
-		out[i] = float32(v)
-	}
-	return out
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/cli"
+	"blobio/internal/elem"
 )
 
 type ffDumpFlags struct {
@@ -24,8 +24,9 @@ type ffDumpFlags struct {
 	asJSON        bool
 }
 
-// ffTypes are the types that values are printed as, with their width in bytes.
-var ffTypes = map[string]int{"hex": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "i4": 4, "u4": 4, "i8": 8, "u8": 8, "f4": 4, "f8": 8}
+// ffTypes are the types that values are printed as; hex is bytes.
+var ffTypes = map[string]elem.Type{"i1": elem.Int8, "u1": elem.Uint8, "i2": elem.Int16, "u2": elem.Uint16, "i4": elem.Int32, "u4": elem.Uint32,
+	"i8": elem.Int64, "u8": elem.Uint64, "f4": elem.Float32, "f8": elem.Float64}
 
 func newFFDump(e *cli.Env) *cobra.Command {
 	var f ffDumpFlags
@@ -152,7 +153,7 @@ func (f *ffDumpFlags) values(ctx context.Context, e *cli.Env, r *ffformat.Reader
 	if err != nil {
 		return err
 	}
-	width := int64(ffTypes[f.typ])
+	width := max(int64(ffTypes[f.typ].Size()), 1)
 	if f.elements == "" && size%width != 0 {
 		return fmt.Errorf("variable %d has %d bytes, which is no whole number of %s values: say --elements", f.variable, size, f.typ)
 	}
@@ -250,7 +251,10 @@ func (w *ffValues) print(p []byte) error {
 	for n := 0; len(p) > 0; n++ {
 		raw := p[:w.width]
 		p = p[w.width:]
-		value := formatFF(w.text[:0], w.f.typ, raw, order)
+		value := ffTypes[w.f.typ].AppendText(w.text[:0], raw, order)
+		if w.f.typ == "hex" {
+			value = hex.AppendEncode(value, raw)
+		}
 		w.text = value
 		switch {
 		case w.f.asJSON:
@@ -311,31 +315,4 @@ func (w *ffValues) end() (err error) {
 		w.endLine()
 	}
 	return err
-}
-
-// formatFF writes one value.
-func formatFF(b []byte, typ string, p []byte, order binary.ByteOrder) []byte {
-	switch typ {
-	case "i1":
-		return strconv.AppendInt(b, int64(int8(p[0])), 10)
-	case "u1":
-		return strconv.AppendUint(b, uint64(p[0]), 10)
-	case "i2":
-		return strconv.AppendInt(b, int64(int16(order.Uint16(p))), 10)
-	case "u2":
-		return strconv.AppendUint(b, uint64(order.Uint16(p)), 10)
-	case "i4":
-		return strconv.AppendInt(b, int64(int32(order.Uint32(p))), 10)
-	case "u4":
-		return strconv.AppendUint(b, uint64(order.Uint32(p)), 10)
-	case "i8":
-		return strconv.AppendInt(b, int64(order.Uint64(p)), 10)
-	case "u8":
-		return strconv.AppendUint(b, order.Uint64(p), 10)
-	case "f4":
-		return cli.AppendShortest(b, float64(math.Float32frombits(order.Uint32(p))), 32)
-	case "f8":
-		return cli.AppendShortest(b, math.Float64frombits(order.Uint64(p)), 64)
-	}
-	return append(b, hex.EncodeToString(p)...)
 }

@@ -231,6 +231,20 @@ func TestAmrCheck(t *testing.T) {
 	}
 }
 
+// TestAmrCheckMissing: a dataset without some of its subfiles, or all, is looked at, and that they are gone is found.
+func TestAmrCheckMissing(t *testing.T) {
+	dir, check1, _ := clitest.Mesh(t)
+	name := filepath.Join(dir, "blobs")
+	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "variable-centric", "--ranks", "4", "--subfiles", "2", check1, name)
+	for _, gone := range []string{".0001", ".0000"} {
+		clitest.Check(t, os.Remove(name+gone))
+		if r := clitest.Blobio(t, "amr", "check", name); r.Code != cli.Findings || !strings.Contains(r.Out, "blobs"+gone) || !strings.Contains(r.Out, "error: ") {
+			t.Errorf("amr check without %s: %d\n%s%s", gone, r.Code, r.Out, r.Err)
+		}
+	}
+	clitest.Bad(t, cli.Failed, "no file, directory or dataset", "amr", "check", filepath.Join(dir, "none"))
+}
+
 func TestAmrPlot(t *testing.T) {
 	dir, check1, native := clitest.Mesh(t)
 	for i, args := range [][]string{{check1}, {"--by", "file", check1}, {"--by", "owner", "--ranks", "5", "--cut", "cost", native}, {"--order", "hilbert", "--no-curve", native}} {

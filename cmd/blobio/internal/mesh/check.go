@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -143,7 +144,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 	if err == nil {
 		c.Form, c.Sums = m.form, m.native.HasSums()
 		m.close()
-	} else if !cli.IsFormatError(err) || !blobDataset(ctx, name) {
+	} else if !cli.IsFormatError(err) && !errors.Is(err, blob.ErrMissing) || !blobDataset(ctx, name) {
 		return nil, err
 	}
 	p := e.NewProgress()
@@ -155,11 +156,11 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 	return c, ctx.Err()
 }
 
-// blobDataset tells whether a dataset is of blocks, though it cannot be opened as such.
+// blobDataset tells whether a dataset is of blocks, though it cannot be opened as such. One that has lost all its subfiles may be.
 func blobDataset(ctx context.Context, name string) bool {
-	r, err := blob.Open(ctx, name, nil)
+	r, err := blob.Open(ctx, name, &blob.OpenOptions{AllowMissing: true})
 	if err != nil {
-		return false
+		return errors.Is(err, blob.ErrMissing)
 	}
 	defer r.Close()
 	for _, a := range r.Schema().Attributes() {
@@ -171,7 +172,7 @@ func blobDataset(ctx context.Context, name string) bool {
 }
 
 func (f *amrCheckFlags) print(e *cli.Env, c *amrChecked) {
-	if c.Sums {
+	if c.Sums || c.Form == "" { // or nothing is known of checksums
 		f.Print(e, c.Path, &c.Found)
 		return
 	}

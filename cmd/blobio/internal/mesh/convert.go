@@ -190,44 +190,22 @@ func (m *amrMesh) whole() error {
 	if err != nil {
 		return err
 	}
-	missing := map[amr.Index]bool{}
-	for x := range m.meta.Level(0) {
-		missing[x] = true
-	}
-	leaves := true
-	for _, x := range m.indexes() {
-		leaves = leaves && t.Leaf(x)
-		for ; x.Level() > 0; x = x.Parent() {
-			p := x.Parent()
-			for k := range m.meta.Children() {
-				missing[p.Child([3]int{k & 1, k >> 1 & 1, k >> 2 & 1})] = true
-			}
-		}
-	}
-	for _, x := range m.indexes() {
-		delete(missing, x)
-	}
-	if len(missing) == 0 {
+	levels, first := t.Missing()
+	if len(levels) == 0 {
 		return nil
-	}
-	first, found := amr.Index{}, false // coarsest first
-	levels := map[int]int{}
-	for x := range missing {
-		levels[x.Level()]++
-		if !found || x.Level() < first.Level() || x.Level() == first.Level() && slices.Compare(x[:], first[:]) < 0 {
-			first, found = x, true
-		}
 	}
 	lo, hi := t.Levels()
 	kind, flags := "some of the blocks only", fmt.Sprintf("--levels %d:%d", lo, hi)
-	if leaves {
+	if !slices.ContainsFunc(m.indexes(), func(x amr.Index) bool { return !t.Leaf(x) }) {
 		kind, flags = "the leaf blocks only", "--leaves"
 	}
 	var of []string
+	n := int64(0)
 	for _, l := range slices.Sorted(maps.Keys(levels)) {
+		n += levels[l]
 		of = append(of, fmt.Sprintf("%d of level %d", levels[l], l))
 	}
-	return cli.WithHint(fmt.Errorf("%s has %s, and no program can restart from that: %s missing (%s), such as %s", m.path, kind, cli.Plural(len(missing), "block"), strings.Join(of, ", "), t.Name(first)),
+	return cli.WithHint(fmt.Errorf("%s has %s, and no program can restart from that: %s missing (%s), such as %s", m.path, kind, cli.Plural(n, "block"), strings.Join(of, ", "), t.Name(first)),
 		fmt.Sprintf("convert the checkpoint that it was made from; or say %s, which makes a dump for analysis", flags))
 }
 

@@ -1,12 +1,12 @@
 package rates
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -117,47 +117,9 @@ profiles, skipped}`,
 }
 
 func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err error) {
-	switch {
-	case f.runs < 1:
-		return cli.Usagef("--runs %d, want a positive number", f.runs)
-	case e.Procs != nil:
-		return cli.Usagef("bench starts its processes itself, and is not run by mpirun")
-	}
-	known := map[string]bool{}
-	var all []string
-	for _, w := range bench.Workloads() {
-		known[w.Name] = true
-		all = append(all, w.Name)
-	}
-	for _, n := range names {
-		if !known[n] {
-			return cli.Usagef("no workload %q, want some of %s", n, strings.Join(all, ", "))
-		}
-	}
-	if len(names) == 0 {
-		names = all
-	}
-	if f.dir == "" {
-		f.dir = os.TempDir()
-	}
-	if f.out == "" && !f.quick {
-		f.out = "bench-results"
-	}
-	o := bench.Options{Dir: f.dir, Runs: f.runs, Quick: f.quick, Maps: f.maps, Peers: f.peers, PeerBin: f.peerBin, NoTune: f.noTune}
-	if o.PeerBin != "" {
-		if o.PeerBin, err = exec.LookPath(o.PeerBin); err != nil {
-			return err
-		}
-	}
-	if f.maps != "" {
-		if _, err := os.Stat(f.maps); err != nil {
-			return err
-		}
-	}
-	if f.out != "" {
-		if err := bench.CanSave(f.out); err != nil {
-			return err
-		}
+	names, o, err := f.options(e, names)
+	if err != nil {
+		return err
 	}
 	tools, err := os.MkdirTemp("", "blobio-tools-") // not where the files go: that may be slow, or forbid programs
 	if err != nil {
@@ -171,117 +133,119 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	if o.Peers == "" {
 		o.Peers = filepath.Join(tools, "peers")
 	}
-	if exe, err := os.Executable(); err == nil && !strings.HasSuffix(exe, ".test") {
-		o.Self = []string{exe, "bench", "worker"}
-	}
-	bar := newBenchBar(e)
-	defer bar.end()
-	o.At = bar.at
-	if f.verbose {
-		o.Log = func(s string) {
-			bar.end()
-			fmt.Fprintln(e.Stderr, s)
-		}
-	}
-	for _, n := range names {
-		if n == "processes" {
-			if o.MPI, err = f.withMPI(ctx, tools); err != nil {
-				return err
-			}
+	o.Self = self()
+	bar, log := watch(e, f.verbose)
+	defer bar.End()
+	o.At, o.Log = bar.At, log
+	if slices.Contains(names, "processes") {
+		if o.MPI, err = bench.FindMPI(ctx, f.mpiBin, tools); err != nil {
+			return err
 		}
 	}
 	for i, n := range names {
 		res, err := bench.Run(ctx, o, n)
-		bar.end()
-		if ctx.Err() != nil {
-			err = ctx.Err()
+		bar.Clear()
+		if i > 0 && !f.asJSON && res != nil && len(res.Rows) > 0 {
+			fmt.Fprintln(e.Out)
 		}
-		if err != nil && (res == nil || len(res.Rows) == 0) {
+		if err := tell(ctx, e, res, err, f.asJSON, f.out, printBench); err != nil {
 			return err
 		}
-		if f.asJSON {
-			if jerr := e.PrintJSON(res); jerr != nil {
-				return jerr
-			}
-		} else {
-			if i > 0 {
-				fmt.Fprintln(e.Out)
-			}
-			printBench(e, res)
-		}
-		if err != nil { // what was done is shown, but not kept: a report would take it for all
-			if !f.asJSON {
-				fmt.Fprintln(e.Out, "cut short; these rows are not kept")
-			}
-			return err
-		}
-		if f.out != "" && len(res.Rows)+len(res.Profiles) > 0 {
-			name, err := res.Save(f.out)
-			if err != nil {
-				return err
-			}
-			if !f.asJSON {
-				fmt.Fprintf(e.Out, "results are in %s\n", name)
-			}
-		}
-		e.Out.Flush()
 	}
 	return nil
 }
 
-// withMPI finds a blobio that mpirun can start, or builds it; nil if there is none.
-func (f *benchFlags) withMPI(ctx context.Context, dir string) ([]string, error) {
-	command := func(path string) ([]string, error) {
-		abs, err := filepath.Abs(path)
-		return []string{abs, "bench", "worker"}, err
-	}
-	exe, _ := os.Executable()
+// options are the names of the workloads and what the flags say of them.
+func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench.Options, err error) {
 	switch {
-	case f.mpiBin != "":
-		path, err := exec.LookPath(f.mpiBin)
-		if err != nil {
-			return nil, err
+	case f.runs < 1:
+		return nil, o, cli.Usagef("--runs %d, want a positive number", f.runs)
+	case e.Procs != nil:
+		return nil, o, cli.Usagef("bench starts its processes itself, and is not run by mpirun")
+	}
+	var all []string
+	for _, w := range bench.Workloads() {
+		all = append(all, w.Name)
+	}
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			return nil, o, cli.Usagef("no workload %q, want some of %s", n, strings.Join(all, ", "))
 		}
-		return command(path)
-	case builtWithMPI() && !strings.HasSuffix(exe, ".test"):
-		return command(exe)
 	}
-	if path := filepath.Join(filepath.Dir(exe), "blobio-mpi"); exe != "" {
-		if _, err := os.Stat(path); err == nil {
-			return command(path)
+	if len(names) == 0 {
+		names = all
+	}
+	if f.out == "" && !f.quick {
+		f.out = "bench-results"
+	}
+	o = bench.Options{Dir: cmp.Or(f.dir, os.TempDir()), Runs: f.runs, Quick: f.quick, Maps: f.maps, Peers: f.peers, PeerBin: f.peerBin, NoTune: f.noTune}
+	if o.PeerBin != "" {
+		if o.PeerBin, err = exec.LookPath(o.PeerBin); err != nil {
+			return nil, o, err
 		}
 	}
-	if path, err := exec.LookPath("blobio-mpi"); err == nil {
-		return command(path)
+	if f.maps != "" {
+		if _, err := os.Stat(f.maps); err != nil {
+			return nil, o, err
+		}
 	}
-	out, err := exec.CommandContext(ctx, "go", "list", "-m").Output()
-	if err != nil || strings.TrimSpace(string(out)) != "blobio" {
-		return nil, nil // the workload says that it is missing
+	if f.out != "" {
+		err = bench.CanSave(f.out)
 	}
-	path := filepath.Join(dir, "blobio-mpi")
-	build := exec.CommandContext(ctx, "go", "build", "-tags", "mpi", "-o", path, "blobio/cmd/blobio")
-	build.Env = append(os.Environ(), "CGO_ENABLED=1")
-	if _, err := build.CombinedOutput(); err != nil {
-		return nil, ctx.Err() // no MPI here
-	}
-	return command(path)
+	return names, o, err
 }
 
-func builtWithMPI() bool {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return false
+// self is how a worker of this program is started; nil if it is a test.
+func self() []string {
+	if exe, err := os.Executable(); err == nil && !strings.HasSuffix(exe, ".test") {
+		return []string{exe, "bench", "worker"}
 	}
-	tags, cgo := "", false
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "-tags":
-			tags = s.Value
-		case "CGO_ENABLED":
-			cgo = s.Value == "1"
+	return nil
+}
+
+// watch is a bar, and what takes lines of text between its reports; nil if nobody wants them.
+func watch(e *cli.Env, verbose bool) (*cli.Progress, func(string)) {
+	bar := e.NewCount()
+	if !verbose {
+		return bar, nil
+	}
+	return bar, func(s string) {
+		bar.Clear()
+		fmt.Fprintln(e.Stderr, s)
+	}
+}
+
+// tell prints results, keeps them in a directory unless dir is "", and returns the error of their run. What was cut short is shown, but
+// not kept: a report would take it for all.
+func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON bool, dir string, show func(*cli.Env, *bench.Results)) error {
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if res == nil || err != nil && len(res.Rows) == 0 {
+		return err
+	}
+	defer e.Out.Flush()
+	if asJSON {
+		if err := e.PrintJSON(res); err != nil {
+			return err
 		}
+	} else {
+		show(e, res)
 	}
-	return cgo && slices.Contains(strings.Split(tags, ","), "mpi")
+	if err != nil {
+		if !asJSON {
+			fmt.Fprintln(e.Out, "\ncut short; these rows are not kept")
+		}
+		return err
+	}
+	if dir == "" || len(res.Rows)+len(res.Profiles) == 0 {
+		return nil
+	}
+	name, err := res.Save(dir)
+	if err == nil && !asJSON {
+		fmt.Fprintf(e.Out, "results are in %s\n", name)
+	}
+	return err
 }
 
 // newBenchWorker is what bench starts: a process of its own, or several under mpirun.

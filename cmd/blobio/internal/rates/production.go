@@ -103,52 +103,15 @@ func (f *productionFlags) run(ctx context.Context, e *cli.Env) (err error) {
 			return err
 		}
 	}
-	if exe, err := os.Executable(); err == nil && !strings.HasSuffix(exe, ".test") {
-		o.Self = []string{exe, "bench", "worker", "--tell"}
+	if o.Self = self(); o.Self != nil {
+		o.Self = append(o.Self, "--tell")
 	}
-	bar := newBenchBar(e)
-	defer bar.end()
-	o.At = bar.at
-	if f.verbose {
-		o.Log = func(s string) {
-			bar.end()
-			fmt.Fprintln(e.Stderr, s)
-		}
-	}
+	bar, log := watch(e, f.verbose)
+	defer bar.End()
+	o.At, o.Log = bar.At, log
 	res, err := bench.Production(ctx, *o)
-	bar.end()
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	if res != nil && len(res.Rows) > 0 {
-		if f.asJSON {
-			if perr := e.PrintJSON(res); perr != nil {
-				return perr
-			}
-		} else {
-			printProduction(e, res)
-		}
-		switch {
-		case err != nil: // what was done is shown, but not kept: a report would take it for all
-			if !f.asJSON {
-				fmt.Fprint(e.Out, "\ncut short")
-				if f.out != "" {
-					fmt.Fprint(e.Out, "; these rows are not kept")
-				}
-				fmt.Fprintln(e.Out)
-			}
-		case f.out != "":
-			name, serr := res.Save(f.out)
-			if serr != nil {
-				return serr
-			}
-			if !f.asJSON {
-				fmt.Fprintf(e.Out, "results are in %s\n", name)
-			}
-		}
-		e.Out.Flush()
-	}
-	return err
+	bar.Clear()
+	return tell(ctx, e, res, err, f.asJSON, f.out, printProduction)
 }
 
 // printProduction prints a table for each dataset.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -105,19 +104,12 @@ func (f *scrIndexFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	return f.print(e, d)
 }
 
-// scrDataset finds a dataset by name, else by number.
-func scrDataset(x *prefixdir.Index, s string) (prefixdir.Entry, error) {
-	if en, ok := x.Entry(s); ok {
-		return en, nil
+// named is the error of a dataset that may not be there.
+func named(err error) error {
+	if errors.Is(err, prefixdir.ErrMissing) {
+		return cli.WithHint(err, "scr index lists them")
 	}
-	if id, err := strconv.Atoi(s); err == nil {
-		for _, en := range x.Entries() {
-			if en.ID == id {
-				return en, nil
-			}
-		}
-	}
-	return prefixdir.Entry{}, cli.WithHint(fmt.Errorf("no dataset %q in the index", s), "scr index lists them")
+	return err
 }
 
 // scrFilesKnown is an error if the map of a dataset is damaged: what to remove is not known then.
@@ -140,46 +132,31 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 			fmt.Fprintf(e.Out, format+"\n", args...)
 		}
 	}
-	named := map[string]string{"add": f.add, "remove": f.remove, "drop": f.drop, "delete": f.del, "current": f.current, "drop-after": f.after}
-	if name, ok := named[verb]; ok && name == "" {
+	words := map[string]string{"add": f.add, "remove": f.remove, "drop": f.drop, "delete": f.del, "current": f.current, "drop-after": f.after}
+	word, wanted := words[verb]
+	if wanted && word == "" {
 		return cli.Usagef("--%s needs a dataset", verb)
 	}
-	find := func(name string) (prefixdir.Entry, error) {
+	find := func() (prefixdir.Entry, error) {
 		x, _, _, err := d.LoadIndex()
 		if err != nil {
 			return prefixdir.Entry{}, err
 		}
-		return scrDataset(x, name)
+		en, err := x.Find(word)
+		return en, named(err)
 	}
 	switch verb {
 	case "add":
-		found, err := d.Survey()
+		s, err := d.Add(ctx, word)
+		if s.Err != nil {
+			return cli.WithHint(err, "scr scan lists what is there of it, scr rebuild completes it if it was scavenged")
+		}
 		if err != nil {
 			return err
 		}
-		for _, s := range found {
-			if strconv.Itoa(s.ID) != f.add && (s.Summary == nil || s.Summary.Dataset.Name != f.add) {
-				continue
-			}
-			if s.Err != nil {
-				return cli.WithHint(s.Err, "scr scan lists what is there of it, scr rebuild completes it if it was scavenged")
-			}
-			if s.Summary.Dropped { // it is asked for now; what else is in the summary stays
-				s.Summary.Tree.Unset("DROPPED")
-				if err := kvtree.WriteFile(d.FS, filepath.Join(s.Meta, "summary.scr"), s.Summary.Tree); err != nil {
-					return err
-				}
-			}
-			s.Summary.Dropped = false
-			if err := d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.Adopt(s) }); err != nil {
-				return err
-			}
-			say("dataset %d %s is listed", s.ID, clean(s.Summary.Dataset.Name))
-			return nil
-		}
-		return fmt.Errorf("%s: no summary of a dataset %q", d.Path, f.add)
+		say("dataset %d %s is listed", s.ID, clean(s.Summary.Dataset.Name))
 	case "remove", "drop":
-		en, err := find(named[verb])
+		en, err := find()
 		if err != nil {
 			return err
 		}
@@ -188,14 +165,14 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 		}
 		say("dataset %d %s is not listed any more; its files are as they were", en.ID, clean(en.Name))
 	case "delete":
-		en, err := find(f.del)
+		en, err := find()
 		if err != nil {
 			return err
 		}
 		if err := scrFilesKnown(d, en); err != nil {
 			return err
 		}
-		if err := forgetFlush(d, en.ID); err != nil {
+		if err := d.Forget(en.ID); err != nil {
 			return err
 		}
 		if err := d.Delete(ctx, en.Name); err != nil {
@@ -204,8 +181,8 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 		say("dataset %d %s is removed with its files", en.ID, clean(en.Name))
 	case "current":
 		name := ""
-		if f.current != "none" {
-			en, err := find(f.current)
+		if word != "none" {
+			en, err := find()
 			if err != nil {
 				return err
 			}
@@ -223,22 +200,9 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 			say("the next run starts from %s", clean(name))
 		}
 	case "drop-after":
-		en, err := find(f.after)
+		en, n, err := d.DropAfter(ctx, word)
 		if err != nil {
-			return err
-		}
-		x, _, _, err := d.LoadIndex()
-		if err != nil {
-			return err
-		}
-		n := 0
-		for _, later := range x.Entries() {
-			if later.ID > en.ID {
-				if err := d.Drop(ctx, later.Name); err != nil {
-					return err
-				}
-				n++
-			}
+			return named(err)
 		}
 		say("%s newer than %s not listed any more; the files are as they were", cli.Plural(n, "dataset"), clean(en.Name))
 	case "build":
@@ -251,42 +215,13 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 		}
 		say("dataset %d %s is whole and listed; %s rebuilt", f.build, clean(res.Dataset.Name), cli.Plural(len(res.Rebuilt), "file"))
 	case "rebuild":
-		found, err := d.Survey()
+		n, err := d.Relist(ctx)
 		if err != nil {
 			return err
 		}
-		err = d.UpdateIndex(ctx, func(x *prefixdir.Index) error {
-			for _, s := range x.Lost(found) {
-				if err := x.Adopt(s); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		x, err := d.ReadIndex()
-		if err != nil {
-			return err
-		}
-		say("the index lists %s", cli.Plural(x.Len(), "dataset"))
+		say("the index lists %s", cli.Plural(n, "dataset"))
 	}
 	return nil
-}
-
-// forgetFlush takes a dataset that is to be deleted out of the flush file, which would say that it is safe in the prefix
-// directory. What is in the caches is not for anybody to save again.
-func forgetFlush(d *prefixdir.Dir, id int) error {
-	flush, err := d.ReadFlush()
-	if err != nil {
-		return nil // it says nothing to anybody
-	}
-	if _, ok := flush.Entry(id); !ok {
-		return nil
-	}
-	flush.Remove(id)
-	return d.WriteFlush(flush)
 }
 
 // scrIndexRow is a dataset, as JSON has it.

@@ -134,6 +134,26 @@ type scrScanned struct {
 	outside bool // files have names outside of the prefix directory
 }
 
+// scannedOf is what was found of a dataset. x is the index.
+func scannedOf(x *prefixdir.Index, id int, s *salvage.Scan, rep salvage.Report) scrScanned {
+	row := scrScanned{outside: s.Outside, ID: id, Name: s.Dataset.Name, Ranks: s.Size, Verified: rep.Verified, Missing: []scrLack{}, Invalid: append([]string{}, rep.Invalid...), Unread: append([]string{}, s.Unread...)}
+	if en, ok := x.Entry(s.Dataset.Name); ok && en.ID == id {
+		row.Indexed = en.Complete
+	}
+	for _, r := range s.Ranks {
+		for _, file := range r.Files {
+			if file.State >= salvage.Present {
+				row.Files++
+				row.Bytes += file.Size
+			}
+		}
+	}
+	for _, r := range rep.Missing {
+		row.Missing = append(row.Missing, scrLack{r, rep.Files[r]})
+	}
+	return row
+}
+
 func scrScan(e *cli.Env, ctx context.Context, d *prefixdir.Dir, ids []int, f *scrSaved, quick, tree bool) error {
 	x, _, _, err := d.LoadIndex()
 	if err != nil {
@@ -149,22 +169,7 @@ func scrScan(e *cli.Env, ctx context.Context, d *prefixdir.Dir, ids []int, f *sc
 		if !rep.OK() {
 			e.Code = cli.Findings
 		}
-		row := scrScanned{outside: s.Outside, ID: id, Name: s.Dataset.Name, Ranks: s.Size, Verified: rep.Verified, Missing: []scrLack{}, Invalid: append([]string{}, rep.Invalid...), Unread: append([]string{}, s.Unread...)}
-		if en, ok := x.Entry(s.Dataset.Name); ok && en.ID == id {
-			row.Indexed = en.Complete
-		}
-		for _, r := range s.Ranks {
-			for _, file := range r.Files {
-				if file.State >= salvage.Present {
-					row.Files++
-					row.Bytes += file.Size
-				}
-			}
-		}
-		for _, r := range rep.Missing {
-			row.Missing = append(row.Missing, scrLack{r, rep.Files[r]})
-		}
-		all = append(all, row)
+		all = append(all, scannedOf(x, id, s, rep))
 		if tree && !f.asJSON {
 			if err := s.Tree().Print(e.Out, 0, kvtree.KeyValForm); err != nil {
 				return err
@@ -181,24 +186,28 @@ func scrScan(e *cli.Env, ctx context.Context, d *prefixdir.Dir, ids []int, f *sc
 		fmt.Fprintf(e.Out, "%s: nothing was scavenged\n", d.Path)
 		return nil
 	}
-	for _, s := range all {
-		state := "not in the index as complete"
-		if s.Indexed {
-			state = "complete in the index"
-		}
-		fmt.Fprintf(e.Out, "dataset %d %s: %s of %s, %s; %s\n", s.ID, cmp.Or(s.Name, "(no name)"), cli.Plural(s.Files, "file"), cli.Plural(s.Ranks, "rank"), cli.HumanBytes(s.Bytes), state)
-		for _, m := range s.Missing {
-			fmt.Fprintf(e.Out, "  missing: rank %d: %s\n", m.Rank, m.What)
-		}
-		for _, why := range s.Invalid {
-			fmt.Fprintf(e.Out, "  invalid: %s\n", why)
-		}
-		for _, why := range s.Unread {
-			fmt.Fprintf(e.Out, "  no checksums: %s\n", why)
-		}
-		if s.outside {
-			fmt.Fprintln(e.Out, "  (was PREFIX moved? see --was)")
-		}
+	for i := range all {
+		all[i].print(e)
 	}
 	return nil
+}
+
+func (s *scrScanned) print(e *cli.Env) {
+	state := "not in the index as complete"
+	if s.Indexed {
+		state = "complete in the index"
+	}
+	fmt.Fprintf(e.Out, "dataset %d %s: %s of %s, %s; %s\n", s.ID, cmp.Or(s.Name, "(no name)"), cli.Plural(s.Files, "file"), cli.Plural(s.Ranks, "rank"), cli.HumanBytes(s.Bytes), state)
+	for _, m := range s.Missing {
+		fmt.Fprintf(e.Out, "  missing: rank %d: %s\n", m.Rank, m.What)
+	}
+	for _, why := range s.Invalid {
+		fmt.Fprintf(e.Out, "  invalid: %s\n", why)
+	}
+	for _, why := range s.Unread {
+		fmt.Fprintf(e.Out, "  no checksums: %s\n", why)
+	}
+	if s.outside {
+		fmt.Fprintln(e.Out, "  (was PREFIX moved? see --was)")
+	}
 }

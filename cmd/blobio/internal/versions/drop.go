@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,7 +78,7 @@ func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 	}
 	var needed []int64
 	if !f.force {
-		if list, needed, err = withoutSnapshots(ctx, dirs, v, list); err != nil {
+		if list, needed, err = withoutSnapshots(ctx, v, list); err != nil {
 			return err
 		}
 	}
@@ -114,17 +113,12 @@ func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 
 // choose lists the versions that the flags are about.
 func (f *versionsDropFlags) choose(v *versioned.View) ([]int64, error) {
+	if f.versions == "" {
+		return v.Expired(versioned.Retention{Last: f.keep, Every: f.every}), nil
+	}
 	all := v.Versions()
 	newest := all[len(all)-1].Number
 	var out []int64
-	if f.versions == "" {
-		for i, x := range all {
-			if i < len(all)-f.keep && !(f.every > 0 && x.Number%f.every == 0) {
-				out = append(out, x.Number)
-			}
-		}
-		return out, nil
-	}
 	for _, part := range strings.Split(f.versions, ",") {
 		a, b, isRange := strings.Cut(part, "-")
 		lo, err := strconv.ParseInt(a, 10, 64)
@@ -153,48 +147,23 @@ func (f *versionsDropFlags) choose(v *versioned.View) ([]int64, error) {
 	return slices.Compact(out), nil
 }
 
-// withoutSnapshots takes out the versions of a level that snapshots of its hierarchy are made of.
-func withoutSnapshots(ctx context.Context, dirs []string, v *versioned.View, list []int64) (drop, needed []int64, err error) {
-	name, level := levelOf(v.Spec().Name)
-	if name == "" || level < 0 || len(list) == 0 {
-		return list, nil, nil
+// withoutSnapshots takes out the versions that snapshots of the hierarchy are made of.
+func withoutSnapshots(ctx context.Context, v *versioned.View, list []int64) (drop, needed []int64, err error) {
+	if len(list) == 0 {
+		return nil, nil, nil
 	}
-	var global []string
-	for _, d := range dirs {
-		global = append(global, filepath.Join(filepath.Dir(filepath.Clean(d)), name+".global"))
-	}
-	g, err := openVersions(global, nil)
-	if errors.Is(err, versioned.ErrMissing) {
-		return list, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer g.Close()
-	if g.Encrypted() {
-		return nil, nil, cli.WithHint(fmt.Errorf("%s is encrypted: which versions its snapshots need is unknown", g.Spec().Name), "--force drops versions anyway")
-	}
-	of := map[int64]bool{}
-	for _, x := range g.Versions() {
-		if x.Number == 0 {
-			continue
-		}
-		s, err := g.Snapshot(ctx, x.Number)
-		if err != nil {
-			return nil, nil, err
-		}
-		if level < len(s.Versions) {
-			of[s.Versions[level]] = true
-		}
+	pins, err := v.Pinned(ctx)
+	if errors.Is(err, versioned.ErrKey) {
+		return nil, nil, cli.WithHint(err, "--force drops versions anyway")
 	}
 	for _, n := range list {
-		if of[n] {
+		if _, pinned := slices.BinarySearch(pins, n); pinned {
 			needed = append(needed, n)
 		} else {
 			drop = append(drop, n)
 		}
 	}
-	return drop, needed, nil
+	return drop, needed, err
 }
 
 // listText writes ascending numbers with their runs: 1, 3 to 7.

@@ -135,9 +135,10 @@ func (f *versionsDumpFlags) dumpValues(ctx context.Context, e *cli.Env, v *versi
 	}
 	fmt.Fprintf(e.Out, "{\"array\": %q, \"version\": %d, \"type\": %q, \"lo\": %s, \"hi\": %s, \"values\": [", v.Spec().Name, x.Number, t, indexText(lo), indexText(hi))
 	sep := ""
+	et, order := elem.Parse(t.String()), elem.HostOrder()
 	err = v.Pieces(ctx, x.Number, lo, hi, versionsPiece, func(_, _ []int64, b []byte) error {
 		for ; len(b) > 0; b = b[t.Size():] {
-			s := element(t, b)
+			s := string(et.AppendText(nil, b, order))
 			if s == "NaN" || strings.HasSuffix(s, "Inf") {
 				s = `"` + s + `"`
 			}

@@ -3,15 +3,14 @@ package versions
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"blobio/internal/cli"
+	"blobio/internal/elem"
 	"blobio/versioned"
 )
 
@@ -54,32 +53,6 @@ func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 	return lo, hi, nil
 }
 
-// element writes one element; b is in the byte order of the host.
-func element(t versioned.Type, b []byte) string {
-	ne := binary.NativeEndian
-	switch t {
-	case versioned.Int8:
-		return strconv.FormatInt(int64(int8(b[0])), 10)
-	case versioned.Int16:
-		return strconv.FormatInt(int64(int16(ne.Uint16(b))), 10)
-	case versioned.Int32:
-		return strconv.FormatInt(int64(int32(ne.Uint32(b))), 10)
-	case versioned.Int64:
-		return strconv.FormatInt(int64(ne.Uint64(b)), 10)
-	case versioned.Uint8:
-		return strconv.FormatUint(uint64(b[0]), 10)
-	case versioned.Uint16:
-		return strconv.FormatUint(uint64(ne.Uint16(b)), 10)
-	case versioned.Uint32:
-		return strconv.FormatUint(uint64(ne.Uint32(b)), 10)
-	case versioned.Uint64:
-		return strconv.FormatUint(ne.Uint64(b), 10)
-	case versioned.Float32:
-		return strconv.FormatFloat(float64(math.Float32frombits(ne.Uint32(b))), 'g', -1, 32)
-	}
-	return strconv.FormatFloat(math.Float64frombits(ne.Uint64(b)), 'g', -1, 64)
-}
-
 // lineOf is how many elements a line of text has.
 func lineOf(t versioned.Type) int64 {
 	if t.Size() <= 2 {
@@ -99,6 +72,7 @@ func indexText(idx []int64) string {
 // printPiece prints the rows of a piece, each line with the index of its first element.
 func printPiece(w io.Writer, t versioned.Type, lo, hi []int64, b []byte) error {
 	size, per := int64(t.Size()), lineOf(t)
+	et, order := elem.Parse(t.String()), elem.HostOrder()
 	d := len(lo) - 1
 	idx := slices.Clone(lo)
 	var line bytes.Buffer
@@ -108,7 +82,7 @@ func printPiece(w io.Writer, t versioned.Type, lo, hi []int64, b []byte) error {
 		line.WriteString(indexText(idx))
 		for range n {
 			line.WriteByte(' ')
-			line.WriteString(element(t, b[:size]))
+			line.Write(et.AppendText(line.AvailableBuffer(), b[:size], order))
 			b = b[size:]
 		}
 		line.WriteByte('\n')

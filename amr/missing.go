@@ -1,0 +1,42 @@
+package amr
+
+// Missing counts by level the blocks that are not there and without which no program can restart: root blocks, and the ancestors of
+// blocks and their siblings down to level 0. first is one of the coarsest. Its memory follows from the blocks that are there.
+func (t *Tree) Missing() (levels map[int]int64, first Index) {
+	levels = map[int]int64{}
+	n := t.g.Extent(0)
+	if lost := int64(n[0])*int64(n[1])*int64(n[2]) - int64(t.LevelLen(0)); lost > 0 {
+		levels[0] = lost
+		for x := range t.g.Level(0) {
+			if !t.Has(x) {
+				first = x
+				break
+			}
+		}
+	}
+	refined := map[Index]bool{}
+	for x, v := range t.nodes {
+		if v&present == 0 {
+			continue
+		}
+		for x.Level() > 0 && !refined[x.Parent()] {
+			x = x.Parent()
+			refined[x] = true
+		}
+	}
+	_, rootless := levels[0]
+	found := rootless
+	for p := range refined {
+		for k := range t.g.Children() {
+			c := p.Child(childBits(k))
+			if t.Has(c) {
+				continue
+			}
+			levels[c.Level()]++
+			if !rootless && (!found || c.Level() < first.Level() || c.Level() == first.Level() && compareMorton(c, first) < 0) {
+				first, found = c, true
+			}
+		}
+	}
+	return levels, first
+}

@@ -1,0 +1,115 @@
+package prefixdir
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"blobio/scr/kvtree"
+)
+
+// Find finds a dataset by its name, else by its number. One that is not there is ErrMissing.
+func (x *Index) Find(word string) (Entry, error) {
+	if e, ok := x.Entry(word); ok {
+		return e, nil
+	}
+	if id, err := strconv.Atoi(word); err == nil {
+		for _, e := range x.Entries() {
+			if e.ID == id {
+				return e, nil
+			}
+		}
+	}
+	return Entry{}, missing(word)
+}
+
+// Drop takes a dataset out of the index. Its files stay; its summary remembers that it was dropped, so that a
+// later Rebuild does not bring it back.
+func (d *Dir) Drop(ctx context.Context, name string) error {
+	return d.UpdateIndex(ctx, func(x *Index) error {
+		e, ok := x.Entry(name)
+		if !ok {
+			return missing(name)
+		}
+		return d.drop(x, e)
+	})
+}
+
+// DropAfter is Drop of all datasets with a higher number than one, which is named as for Find. The index loses them all at once. It
+// returns the one that was named, and how many went.
+func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err error) {
+	err = d.UpdateIndex(ctx, func(x *Index) error {
+		if of, err = x.Find(word); err != nil {
+			return err
+		}
+		n = 0
+		for _, e := range x.Entries() { // newest first: what an older index would be made again of has no gap
+			if e.ID <= of.ID {
+				continue
+			}
+			if err := d.drop(x, e); err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	return of, n, err
+}
+
+func (d *Dir) drop(x *Index, e Entry) error {
+	if p, err := d.Locate(e); err == nil {
+		if err := d.markDropped(p); err != nil {
+			return err
+		}
+	}
+	return x.Remove(e.Name)
+}
+
+// Add puts a dataset into the index again, by its summary: by the number or the name that is there. That it was dropped
+// is forgotten. One without a summary is ErrMissing, and of one that was not finished, or is damaged, Err is set in what was found.
+func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
+	err = d.UpdateIndex(ctx, func(x *Index) error {
+		all, err := d.Survey()
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(f Found) bool {
+			return strconv.Itoa(f.ID) == word || f.Summary != nil && f.Summary.Dataset.Name == word
+		})
+		if i < 0 {
+			return pkg.Errorf("%s: no summary of a dataset %.80q: %w", d.Path, word, ErrMissing)
+		}
+		if f = all[i]; f.Err != nil {
+			return f.Err
+		}
+		if f.Summary.Dropped { // what else is in the summary stays
+			f.Summary.Tree.Unset(keyDropped)
+			if err := kvtree.WriteFile(d.fs(), filepath.Join(f.Meta, summaryName), f.Summary.Tree); err != nil {
+				return err
+			}
+			f.Summary.Dropped = false
+		}
+		return x.Adopt(f)
+	})
+	return f, err
+}
+
+// Relist puts all datasets that the index has lost into it again, and returns how many it lists then.
+func (d *Dir) Relist(ctx context.Context) (n int, err error) {
+	err = d.UpdateIndex(ctx, func(x *Index) error {
+		found, err := d.Survey()
+		if err != nil {
+			return err
+		}
+		for _, f := range x.Lost(found) {
+			if err := x.Adopt(f); err != nil {
+				return err
+			}
+		}
+		n = x.Len()
+		return nil
+	})
+	return n, err
+}
