@@ -1,0 +1,60 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+)
+
+// What the parent tells the processes that its command starts.
+const (
+	envDir    = "LOCKFS_DIR"
+	envMounts = "LOCKFS_MOUNTS"
+	envPer    = "LOCKFS_RANKS_PER_NODE"
+)
+
+// ranksIn are where launchers put the number of a rank.
+var ranksIn = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}
+
+// child becomes a program that sees the mount of its node in the place of the directory.
+func child(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("want a program")
+	}
+	rank := 0
+	for _, e := range ranksIn {
+		if n, err := strconv.Atoi(os.Getenv(e)); err == nil {
+			rank = n
+			break
+		}
+	}
+	per, err := strconv.Atoi(os.Getenv(envPer))
+	if err != nil || per < 1 {
+		return fmt.Errorf("%s is %q, want a number", envPer, os.Getenv(envPer))
+	}
+	prog, err := exec.LookPath(args[0])
+	if err != nil {
+		return err
+	}
+	dir, from := os.Getenv(envDir), filepath.Join(os.Getenv(envMounts), strconv.Itoa(rank/per))
+	runtime.LockOSThread() // what follows is of the thread that becomes the program
+	if err := syscall.Unshare(syscall.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("a name space of mounts: %w", err)
+	}
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("private mounts: %w", err)
+	}
+	if err := syscall.Mount(from, dir, "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("%s at %s: %w", from, dir, err)
+	}
+	for _, e := range []string{envDir, envMounts, envPer} {
+		os.Unsetenv(e)
+	}
+	return syscall.Exec(prog, args, os.Environ())
+}
