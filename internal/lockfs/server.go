@@ -64,6 +64,13 @@ func (s *Server) Renamed(key Key, name string) {
 	}
 }
 
+// Name of a file, as it is now.
+func (s *Server) Name(f *File) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f.name
+}
+
 // wait is what a call waits for where Costs.Sleep is set.
 type wait struct {
 	until time.Time
@@ -101,8 +108,11 @@ func (s *Server) trip(w *wait, client int) {
 	}
 }
 
-// Meta counts a metadata call.
-func (s *Server) Meta(client int, kind string) {
+// Meta counts a metadata call of a thread, on what has a name.
+func (s *Server) Meta(client int, thread uint32, kind, name string) {
+	if s.cfg.Trace != nil {
+		s.cfg.Trace(client, thread, kind, name)
+	}
 	var w wait
 	s.mu.Lock()
 	s.clients[client].Metadata[kind]++

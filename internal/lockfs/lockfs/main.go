@@ -40,6 +40,7 @@ func parent(args []string) (err error) {
 	dir := f.String("dir", "", "directory that is served")
 	ranks := f.Int("ranks", 1, "ranks of the command, in blocks of equal length on nodes")
 	asJSON := f.String("json", "", "file for the report; default: tables on standard error")
+	trace := f.String("trace", "", "file for a line of each metadata call: node, thread, call, name")
 	f.IntVar(&cfg.Clients, "nodes", 1, "simulated nodes")
 	f.IntVar(&cfg.Servers, "servers", 8, "storage servers")
 	f.Int64Var(&cfg.Layout.Size, "stripe-size", cfg.Layout.Size, "bytes of a stripe unit")
@@ -57,6 +58,14 @@ func parent(args []string) (err error) {
 	f.Parse(args)
 	if *dir == "" || f.NArg() == 0 || *ranks < 1 {
 		return fmt.Errorf("want -dir, at least one rank, and a command")
+	}
+	if *trace != "" {
+		w, err := os.Create(*trace)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		cfg.Trace = func(client int, thread uint32, kind, name string) { fmt.Fprintln(w, client, thread, kind, name) }
 	}
 	s, err := lockfs.New(cfg)
 	if err != nil {

@@ -79,33 +79,33 @@ func (h *handle) finish() {
 }
 
 func (h *handle) Fsync(ctx context.Context, flags uint32) syscall.Errno {
-	h.m.call(tid(ctx), "fsync")
+	h.m.call(tid(ctx), "fsync", h.m.s.Name(h.file))
 	h.m.s.Sync(h.m.client, h.file)
 	return h.LoopbackFile.Fsync(ctx, flags)
 }
 
 func (h *handle) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
-	h.m.call(tid(ctx), "allocate")
+	h.m.call(tid(ctx), "allocate", h.m.s.Name(h.file))
 	return h.LoopbackFile.Allocate(ctx, off, size, mode)
 }
 
 func (h *handle) Setlk(ctx context.Context, owner uint64, lk *fuse.FileLock, flags uint32) syscall.Errno {
-	h.m.call(tid(ctx), "lock")
+	h.m.call(tid(ctx), "lock", h.m.s.Name(h.file))
 	return h.LoopbackFile.Setlk(ctx, owner, lk, flags)
 }
 
 func (h *handle) Setlkw(ctx context.Context, owner uint64, lk *fuse.FileLock, flags uint32) syscall.Errno {
-	h.m.call(tid(ctx), "lock")
+	h.m.call(tid(ctx), "lock", h.m.s.Name(h.file))
 	return h.LoopbackFile.Setlkw(ctx, owner, lk, flags)
 }
 
 func (h *handle) Getlk(ctx context.Context, owner uint64, lk *fuse.FileLock, flags uint32, out *fuse.FileLock) syscall.Errno {
-	h.m.call(tid(ctx), "lock")
+	h.m.call(tid(ctx), "lock", h.m.s.Name(h.file))
 	return h.LoopbackFile.Getlk(ctx, owner, lk, flags, out)
 }
 
 func (h *handle) Release(ctx context.Context) syscall.Errno {
 	h.finish()
-	h.m.s.Meta(h.m.client, "close")
+	h.m.s.Meta(h.m.client, 0, "close", h.m.s.Name(h.file))
 	return h.LoopbackFile.Release(ctx)
 }

@@ -62,18 +62,18 @@ func (m *Mount) Unmount() error {
 		return err
 	}
 	m.fuse.Wait()
-	m.count(m.names.all())
+	m.lookups(0, m.names.all())
 	return nil
 }
 
 // call counts a metadata call of a thread, and before it the names that the thread has looked up for another reason.
-func (m *Mount) call(tid uint32, kind string, of ...name) {
-	m.count(m.names.used(tid, of))
-	m.s.Meta(m.client, kind)
+func (m *Mount) call(tid uint32, kind, path string, of ...name) {
+	m.lookups(tid, m.names.used(tid, of))
+	m.s.Meta(m.client, tid, kind, path)
 }
 
-func (m *Mount) count(lookups int) {
-	for range lookups {
-		m.s.Meta(m.client, "lookup")
+func (m *Mount) lookups(tid uint32, list []name) {
+	for _, x := range list {
+		m.s.Meta(m.client, tid, "lookup", x.name)
 	}
 }

@@ -40,15 +40,15 @@ func (n *names) lookup(tid uint32, x name, dir bool) {
 	n.open[tid] = append(n.open[tid], x)
 }
 
-// used takes what the thread has looked up, and returns how many names were not for the call that it makes now.
-func (n *names) used(tid uint32, of []name) (others int) {
+// used takes what the thread has looked up, and returns the names that were not for the call that it makes now.
+func (n *names) used(tid uint32, of []name) (others []name) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, x := range n.open[tid] {
 		if !slices.ContainsFunc(of, func(o name) bool {
 			return o.file == x.file && o.file != (lockfs.Key{}) || o.name == x.name && o.name != "" && o.parent == x.parent
 		}) {
-			others++
+			others = append(others, x)
 		}
 	}
 	delete(n.open, tid)
@@ -56,12 +56,12 @@ func (n *names) used(tid uint32, of []name) (others int) {
 }
 
 // all takes what all threads have looked up.
-func (n *names) all() (count int) {
+func (n *names) all() (list []name) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, l := range n.open {
-		count += len(l)
+		list = append(list, l...)
 	}
 	clear(n.open)
-	return count
+	return list
 }

@@ -55,12 +55,12 @@ func (n *node) Lookup(ctx context.Context, s string, out *fuse.EntryOut) (*fs.In
 }
 
 func (n *node) Getattr(ctx context.Context, f fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	n.m.call(tid(ctx), "getattr", n.self())
+	n.m.call(tid(ctx), "getattr", n.pathOf(""), n.self())
 	return n.LoopbackNode.Getattr(ctx, f, out)
 }
 
 func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	n.m.call(tid(ctx), "setattr", n.self())
+	n.m.call(tid(ctx), "setattr", n.pathOf(""), n.self())
 	errno := n.LoopbackNode.Setattr(ctx, f, in, out)
 	if size, ok := in.GetSize(); ok && errno == 0 {
 		n.m.s.Truncate(n.m.s.File(keyOf(n.EmbeddedInode()), n.pathOf(""), int64(size)), int64(size))
@@ -69,42 +69,42 @@ func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn,
 }
 
 func (n *node) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
-	n.m.call(tid(ctx), "statfs", n.self())
+	n.m.call(tid(ctx), "statfs", n.pathOf(""), n.self())
 	return n.LoopbackNode.Statfs(ctx, out)
 }
 
 func (n *node) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
-	n.m.call(tid(ctx), "readlink", n.self())
+	n.m.call(tid(ctx), "readlink", n.pathOf(""), n.self())
 	return n.LoopbackNode.Readlink(ctx)
 }
 
 func (n *node) Mkdir(ctx context.Context, s string, mode uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	n.m.call(tid(ctx), "mkdir", n.entry(s))
+	n.m.call(tid(ctx), "mkdir", n.pathOf(s), n.entry(s))
 	return n.LoopbackNode.Mkdir(ctx, s, mode, out)
 }
 
 func (n *node) Mknod(ctx context.Context, s string, mode, rdev uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	n.m.call(tid(ctx), "mknod", n.entry(s))
+	n.m.call(tid(ctx), "mknod", n.pathOf(s), n.entry(s))
 	return n.LoopbackNode.Mknod(ctx, s, mode, rdev, out)
 }
 
 func (n *node) Symlink(ctx context.Context, target, s string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	n.m.call(tid(ctx), "symlink", n.entry(s))
+	n.m.call(tid(ctx), "symlink", n.pathOf(s), n.entry(s))
 	return n.LoopbackNode.Symlink(ctx, target, s, out)
 }
 
 func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, s string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	n.m.call(tid(ctx), "link", n.entry(s), name{file: keyOf(target.EmbeddedInode())})
+	n.m.call(tid(ctx), "link", n.pathOf(s), n.entry(s), name{file: keyOf(target.EmbeddedInode())})
 	return n.LoopbackNode.Link(ctx, target, s, out)
 }
 
 func (n *node) Unlink(ctx context.Context, s string) syscall.Errno {
-	n.m.call(tid(ctx), "unlink", n.entry(s))
+	n.m.call(tid(ctx), "unlink", n.pathOf(s), n.entry(s))
 	return n.LoopbackNode.Unlink(ctx, s)
 }
 
 func (n *node) Rmdir(ctx context.Context, s string) syscall.Errno {
-	n.m.call(tid(ctx), "rmdir", n.entry(s))
+	n.m.call(tid(ctx), "rmdir", n.pathOf(s), n.entry(s))
 	return n.LoopbackNode.Rmdir(ctx, s)
 }
 
@@ -113,7 +113,7 @@ func (n *node) Rename(ctx context.Context, s string, to fs.InodeEmbedder, s2 str
 	if !ok {
 		return syscall.EXDEV
 	}
-	n.m.call(tid(ctx), "rename", n.entry(s), dir.entry(s2))
+	n.m.call(tid(ctx), "rename", n.pathOf(s), n.entry(s), dir.entry(s2))
 	i := n.GetChild(s)
 	errno := n.LoopbackNode.Rename(ctx, s, to, s2, flags)
 	if errno == 0 && i != nil {
@@ -123,7 +123,7 @@ func (n *node) Rename(ctx context.Context, s string, to fs.InodeEmbedder, s2 str
 }
 
 func (n *node) Create(ctx context.Context, s string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
-	n.m.call(tid(ctx), "create", n.entry(s))
+	n.m.call(tid(ctx), "create", n.pathOf(s), n.entry(s))
 	i, f, _, errno := n.LoopbackNode.Create(ctx, s, flags, mode, out)
 	if errno != 0 {
 		return nil, nil, 0, errno
@@ -133,7 +133,7 @@ func (n *node) Create(ctx context.Context, s string, flags, mode uint32, out *fu
 }
 
 func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
-	n.m.call(tid(ctx), "open", n.self())
+	n.m.call(tid(ctx), "open", n.pathOf(""), n.self())
 	f, _, errno := n.LoopbackNode.Open(ctx, flags)
 	if errno != 0 {
 		return nil, 0, errno
@@ -160,35 +160,36 @@ type opened interface {
 }
 
 func (n *node) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
-	n.m.call(tid(ctx), "open", n.self())
+	n.m.call(tid(ctx), "open", n.pathOf(""), n.self())
 	f, flags, errno := n.LoopbackNode.OpendirHandle(ctx, flags)
 	if errno != 0 {
 		return nil, 0, errno
 	}
-	return &dir{opened: f.(opened), m: n.m}, flags, 0
+	return &dir{opened: f.(opened), m: n.m, path: n.pathOf("")}, flags, 0
 }
 
 // dir is an open directory.
 type dir struct {
 	opened
 	m    *Mount
+	path string
 	read bool
 }
 
 func (d *dir) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Errno) {
 	if !d.read {
 		d.read = true
-		d.m.call(tid(ctx), "readdir")
+		d.m.call(tid(ctx), "readdir", d.path)
 	}
 	return d.opened.Readdirent(ctx)
 }
 
 func (d *dir) Fsyncdir(ctx context.Context, flags uint32) syscall.Errno {
-	d.m.call(tid(ctx), "fsync")
+	d.m.call(tid(ctx), "fsync", d.path)
 	return d.opened.Fsyncdir(ctx, flags)
 }
 
 func (d *dir) Releasedir(ctx context.Context, flags uint32) {
-	d.m.s.Meta(d.m.client, "close")
+	d.m.s.Meta(d.m.client, 0, "close", d.path)
 	d.opened.Releasedir(ctx, flags)
 }

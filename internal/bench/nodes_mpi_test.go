@@ -1,0 +1,187 @@
+//go:build mpi && cgo && linux
+
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/blob"
+	"blobio/comm"
+	"blobio/comm/mpi"
+	"blobio/internal/lockfs"
+	"blobio/internal/mpitest"
+)
+
+// Ranks, and the simulated nodes that they are on.
+const (
+	nodeRanks  = 16
+	nodeNodes  = 4
+	envOnNodes = "BLOBIO_WORK_ON_NODES" // a file with nodeWork: this process is a rank
+)
+
+// nodeWork is a job with all options of a writer.
+type nodeWork struct {
+	Job     Job
+	Path    string
+	Options blob.Options
+}
+
+// nodes runs programs over lockfs, each in a directory of its own.
+type nodes struct {
+	t      *testing.T
+	lockfs string // program
+	stripe lockfs.Layout
+}
+
+func newNodes(t *testing.T) *nodes {
+	t.Helper()
+	if !mpitest.OpenMPI(mpitest.Launcher(t)) {
+		t.Skip("counted with Open MPI")
+	}
+	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil || os.Geteuid() != 0 {
+		t.Skipf("SKIPPED: no FUSE mounts here (%v, user %d)", err, os.Geteuid())
+	} else {
+		f.Close()
+	}
+	n := &nodes{t: t, lockfs: filepath.Join(t.TempDir(), "lockfs"), stripe: lockfs.Layout{Size: 1 << 20, Count: 4}}
+	if out, err := exec.Command("go", "build", "-o", n.lockfs, "blobio/internal/lockfs/lockfs").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return n
+}
+
+// run runs a program in 16 processes on 4 nodes, and returns what they did in the directory dir.
+func (n *nodes) run(dir string, env []string, io string, program ...string) *lockfs.Report {
+	n.t.Helper()
+	report := filepath.Join(n.t.TempDir(), "report.json")
+	args := []string{"-dir", dir, "-nodes", strconv.Itoa(nodeNodes), "-ranks", strconv.Itoa(nodeRanks), "-json", report,
+		"-stripe-size", fmt.Sprint(n.stripe.Size), "-stripe-count", fmt.Sprint(n.stripe.Count), "--", mpitest.Launcher(n.t)}
+	args = append(args, mpitest.Args(mpitest.Launcher(n.t), nodeRanks)...)
+	if io != "" {
+		args = append(args, "--mca", "io", io)
+	}
+	args = append(append(args, "{}"), program...)
+	if out, err := mpitest.Command(n.t, 2*time.Minute, mpitest.Env(env...), n.lockfs, args...); err != nil {
+		n.t.Fatalf("%s: %v\n%s", program, err, out)
+	}
+	b, err := os.ReadFile(report)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	r := new(lockfs.Report)
+	if err := json.Unmarshal(b, r); err != nil {
+		n.t.Fatal(err)
+	}
+	return r
+}
+
+// ours writes a job by blobio.
+func (n *nodes) ours(j Job, o blob.Options) *lockfs.Report {
+	n.t.Helper()
+	dir := n.t.TempDir()
+	work := filepath.Join(n.t.TempDir(), "work.json")
+	b, err := json.Marshal(nodeWork{j, filepath.Join(dir, "x.nc"), o})
+	if err == nil {
+		err = os.WriteFile(work, b, 0o666)
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	r := n.run(dir, []string{envOnNodes + "=" + work}, "", self, "-test.run", "^TestWorkOnNodes$")
+	for f := range blob.Check(n.t.Context(), filepath.Join(dir, "x.nc"), nil) {
+		n.t.Error(f)
+	}
+	return r
+}
+
+// TestWorkOnNodes is a rank.
+func TestWorkOnNodes(t *testing.T) {
+	b, err := os.ReadFile(os.Getenv(envOnNodes))
+	if err != nil {
+		t.Skip("a rank of other tests")
+	}
+	var k nodeWork
+	if err := json.Unmarshal(b, &k); err != nil {
+		t.Fatal(err)
+	}
+	task, err := k.Job.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mpi.Run(t.Context(), &mpi.Options{RanksPerNode: nodeRanks / nodeNodes}, func(ctx context.Context, c comm.Comm) error {
+		data, err := task.fill(c.Rank())
+		if err != nil {
+			return err
+		}
+		_, err = task.write(ctx, c, data, k.Path, &k.Options)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// theirs writes a job by a peer.
+func (n *nodes) theirs(b *toolbox, p Peer, j Job, tune Tuning) *lockfs.Report {
+	n.t.Helper()
+	if !b.Has(p) {
+		n.t.Skipf("SKIPPED: no %s", p.Name)
+	}
+	task, err := j.load()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	job := filepath.Join(n.t.TempDir(), "job")
+	if err := task.writeJobFile(job); err != nil {
+		n.t.Fatal(err)
+	}
+	dir := n.t.TempDir()
+	return n.run(dir, []string{"UCX_ERROR_SIGNALS="}, tune.IO, append([]string{filepath.Join(b.dir, p.prog), job, filepath.Join(dir, "theirs")}, tune.Hints...)...)
+}
+
+// print logs what a writer did.
+func (n *nodes) print(who string, r *lockfs.Report) {
+	var b strings.Builder
+	if err := r.Print(&b); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Logf("%s\n%s", who, b.String())
+}
+
+// TestExplore prints.
+func TestExplore(t *testing.T) {
+	n := newNodes(t)
+	b := &toolbox{dir: "/work/wt/peers/lk", have: map[string]bool{"pnetcdf_blob": true, "hdf5_blob": true}}
+	tuned := Tuning{IO: "romio321", Hints: []string{"romio_cb_write=disable", "romio_ds_write=disable"}}
+	for _, j := range []Job{
+		{Case: "G", Ranks: nodeRanks, Records: 5, Flush: 1},
+		{Case: "F_h0", Ranks: nodeRanks, Records: 1, Flush: 1},
+	} {
+		t.Run(j.Case, func(t *testing.T) {
+			n.t = t
+			n.print("pnetcdf "+j.Case, n.theirs(b, pnetCDFBlob, j, tuned))
+			n.print("hdf5 "+j.Case, n.theirs(b, hdf5Blob, j, tuned))
+			for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
+				o := blob.Options{Layout: l, Subfiles: 1, Durability: blob.DurableNone}
+				if l == blob.ProcessCentric {
+					o.Records = j.Records
+				}
+				n.print(j.Case+" "+l.String(), n.ours(j, o))
+				o.Stripe.Size, o.Stripe.Count = n.stripe.Size, n.stripe.Count
+				n.print(j.Case+" striped "+l.String(), n.ours(j, o))
+			}
+		})
+	}
+}
