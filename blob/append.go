@@ -75,9 +75,6 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 	}
 	runs, err := checkParts(r.schema, parts, true)
 	if err == nil {
-		err = w.joined
-	}
-	if err == nil {
 		err = w.opt.Compress.fits(r.layout)
 	}
 	if err == nil && r.layout.traits().ByRank {

@@ -19,9 +19,7 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	if _, err := fmt.Sscan(string(told), &id, &rename); err != nil {
 		return pkg.Errorf("convert: rank 0 tells %q: %w", told, err)
 	}
-	if b.w.ten, err = serve(b.opt.fs, b.base, id, comm.Apart(c.c)); err != nil {
-		return err
-	}
+	b.w.ten = serve(b.opt.fs, b.base, id, comm.Apart(c.c))
 	b.engines[0].proc.tenure.Store(b.w.ten)
 	for k, e := range b.engines {
 		e.final = subfile.Name(b.base, k)

@@ -44,9 +44,9 @@ func (w *Writer) renames() bool {
 
 // makeFiles creates the subfiles of the set base.
 func (w *Writer) makeFiles(ctx context.Context, base string) error {
-	err := w.joined
+	var err error
 	w.set = base
-	if w.lead && err == nil {
+	if w.lead {
 		e := w.eng
 		e.proc.tenure.Store(w.ten)
 		e.final = subfile.Name(base, e.index)
@@ -55,6 +55,9 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 			e.name = subfile.PartialBy(e.final, w.ten.tag())
 		}
 		if e.table.ID[0] == 0 {
+			err = w.ten.join()
+		}
+		if e.table.ID[0] == 0 && err == nil {
 			f, cerr := w.opt.fs.Create(e.name)
 			if err = cerr; err == nil {
 				e.made = true

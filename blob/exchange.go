@@ -46,9 +46,20 @@ func (p *plan) writeOwn(ctx context.Context, q *queue) (int64, error) {
 	return q.bytes, q.run(ctx)
 }
 
-// writeInterior writes the units that only this rank has bytes of.
+// writeInterior writes the units that only this rank has bytes of, each in one write if what is put fills it. Who has none opens no file.
 func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	e := p.e
+	var own []ref
+	for _, r := range q.refs {
+		pd := q.pend(r)
+		off, n, _ := e.spot(int(r.i), pd)
+		if lo, hi := p.ownRange(e.table.ID[0], varRec{pd.v, pd.rec}, off, n); lo < hi {
+			own = append(own, r)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
 	f, done, err := e.file()
 	if err != nil {
 		return err
@@ -56,7 +67,9 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	defer done()
 	w := worker{q: q, f: f, buf: e.proc.buffer(q.bytes), ext: -1}
 	defer func() { e.proc.giveBack(w.buf) }()
-	for _, r := range q.refs {
+	unit := e.opt.Stripe.Size
+	block := max(unit, int64(len(w.buf))/unit*unit) // of one write: it begins and ends with units
+	for _, r := range own {
 		pd := q.pend(r)
 		off, n, at := e.spot(int(r.i), pd)
 		lo, hi := p.ownRange(e.table.ID[0], varRec{pd.v, pd.rec}, off, n)
@@ -64,7 +77,13 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			m := min(hi-lo, int64(len(w.buf)))
+			if lo%block == 0 {
+				w.endSum()
+				if err := w.flush(); err != nil {
+					return err
+				}
+			}
+			m := min(hi-lo, block-lo%block, int64(len(w.buf)))
 			if err := w.piece(int(r.i), pd, lo, at+lo-off, lo-off, lo-off+m); err != nil {
 				return err
 			}

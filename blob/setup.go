@@ -36,7 +36,7 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) error {
 		if t = w.team(told, node); !t.one() && o.Compress.Method == NoCompression {
 			// What each rank of many writes passes through memory that stays in its core's cache, by as
 			// many threads as there are for each: new pages would cost as much as the writing.
-			o.Buffer, o.Workers = min(o.Buffer, ownBuffer), max(1, o.Workers/len(t.members))
+			o.Buffer, o.Workers = min(o.Buffer, int(max(ownBuffer, o.Stripe.Size))), max(1, o.Workers/len(t.members))
 		}
 	}
 	proc, err := shareOne(ctx, w.c, func() *process { return newProcess(&o) })

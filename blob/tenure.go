@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"sync"
 
 	"blobio/comm"
 	"blobio/internal/durable"
@@ -15,13 +16,16 @@ import (
 	"blobio/subfile"
 )
 
-// tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes
-// keep it from ending before they do. The zero value is nobody's.
+// tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes that open its
+// files keep it from ending before they do. The zero value is nobody's.
 type tenure struct {
-	fsys   vfs.FS
-	name   string
-	id     string
-	lease  *durable.Lease
+	fsys  vfs.FS
+	name  string
+	id    string
+	lease *durable.Lease
+	apart bool // this process is not rank 0's
+
+	mu     sync.Mutex
 	member *durable.Member
 }
 
@@ -83,17 +87,24 @@ func idOf(words []int64) string {
 }
 
 // serve returns the tenure of a rank that has heard the identity. apart: it is in another process than rank 0.
-func serve(fsys vfs.FS, name, id string, apart bool) (*tenure, error) {
-	t := &tenure{fsys: fsys, name: name, id: id}
-	if !apart {
-		return t, nil
+func serve(fsys vfs.FS, name, id string, apart bool) *tenure {
+	return &tenure{fsys: fsys, name: name, id: id, apart: apart}
+}
+
+// join makes this process part of the lease before it makes or opens a file of the dataset. A process that gives all its data
+// to aggregators does neither, and costs a file system that many nodes share no calls.
+func (t *tenure) join() (err error) {
+	if t == nil || !t.apart {
+		return nil
 	}
-	m, err := durable.Join(fsys, name, t.id)
-	if err != nil {
-		return t, pkg.Errorf("%w", err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.member == nil {
+		if t.member, err = durable.Join(t.fsys, t.name, t.id); err != nil {
+			return pkg.Errorf("%w", err)
+		}
 	}
-	t.member = m
-	return t, nil
+	return nil
 }
 
 // acquire takes the lease of the dataset, on world rank 0.
@@ -109,10 +120,10 @@ func (w *Writer) acquire(ctx context.Context, base string) (err error) {
 	return err
 }
 
-// serve makes this rank part of what world rank 0 holds. Its error is kept for the next agreement.
+// serve tells this rank what world rank 0 holds.
 func (w *Writer) serve(words []int64) {
 	if w.c.Rank() != 0 {
-		w.ten, w.joined = serve(w.opt.fs, w.base, idOf(words), comm.Apart(w.c))
+		w.ten = serve(w.opt.fs, w.base, idOf(words), comm.Apart(w.c))
 	}
 }
 
@@ -132,7 +143,11 @@ func (t *tenure) leave() error {
 	if t == nil {
 		return nil
 	}
-	return t.member.Leave()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.member
+	t.member = nil
+	return m.Leave()
 }
 
 // release ends the tenure.
@@ -140,7 +155,7 @@ func (t *tenure) release() error {
 	if t == nil {
 		return nil
 	}
-	return errors.Join(t.member.Leave(), t.lease.Release())
+	return errors.Join(t.leave(), t.lease.Release())
 }
 
 // held is the file system that a writer opens its subfiles in. They are opened by name again when too many were open. A name with
@@ -152,8 +167,11 @@ type held struct {
 }
 
 func (h held) OpenRW(name string) (vfs.File, error) {
-	f, err := h.FS.OpenRW(name)
 	t := h.proc.tenure.Load()
+	if err := t.join(); err != nil {
+		return nil, err
+	}
+	f, err := h.FS.OpenRW(name)
 	if _, tag, _ := subfile.Final(name); err != nil || t == nil || tag != "" {
 		return f, err
 	}

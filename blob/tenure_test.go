@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestHeldFiles(t *testing.T) {
 	must(errors.Join(ten.release(), next.check(), next.release()))
 }
 
-// TestJoinedProcess: the lease lasts while another process of the writer lives.
+// TestJoinedProcess: the lease lasts while another process of the writer lives that has opened a file.
 func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {
@@ -61,8 +62,12 @@ func TestJoinedProcess(t *testing.T) {
 		ten, err := hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc")
 		must(err)
 		must(ten.lease.Share())
-		other, err := serve(mem, "d.nc", idOf(ten.words()), apart)
-		must(err)
+		other := serve(mem, "d.nc", idOf(ten.words()), apart)
+		proc := new(process)
+		proc.tenure.Store(other)
+		if _, err := (held{mem, proc}).OpenRW(subfile.PartialBy("d.nc.0000", ten.tag())); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
 		must(ten.release())
 		third, err := hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc")
 		if apart && !errors.Is(err, ErrInUse) || !apart && err != nil {
@@ -74,10 +79,15 @@ func TestJoinedProcess(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := serve(mem, "d.nc", other.id, true); !errors.Is(err, ErrInUse) {
-			t.Errorf("to join what is another's: %v", err)
+		late := serve(mem, "d.nc", other.id, true)
+		proc.tenure.Store(late)
+		if _, err := (held{mem, proc}).OpenRW("d.nc.0000"); !errors.Is(err, ErrInUse) {
+			t.Errorf("to open files of what is another's: %v", err)
 		}
 		must(third.release())
+		if err := late.join(); !errors.Is(err, ErrInUse) {
+			t.Errorf("to join what nobody holds: %v", err)
+		}
 	}
 }
 

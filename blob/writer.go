@@ -46,8 +46,7 @@ type Writer struct {
 	err     error // of an earlier collective: the writer is broken
 
 	ten       *tenure
-	joined    error // what this process met when it became part of the tenure
-	claimed   bool  // world rank 0: the .manifest.next is ours
+	claimed   bool // world rank 0: the .manifest.next is ours
 	files     filesState
 	set       string // base name of the files of this session
 	placed    bool   // process-centric: every blob has its place

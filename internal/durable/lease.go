@@ -204,6 +204,9 @@ type Member struct {
 func Join(fsys vfs.FS, name, id string) (*Member, error) {
 	m := &Member{fsys: fsys, name: name, id: id}
 	f, err := fsys.Open(LockName(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &InUseError{Name: name, Lost: true}
+	}
 	if err != nil {
 		return nil, err
 	}
