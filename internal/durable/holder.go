@@ -142,11 +142,7 @@ func decodeHolder(b []byte) *Holder {
 
 // readHolder returns what the file says, and its bytes.
 func readHolder(f vfs.File) (*Holder, []byte, error) {
-	size, err := f.Size()
-	if err != nil {
-		return nil, nil, err
-	}
-	b := make([]byte, min(size, maxHolder))
+	b := make([]byte, maxHolder)
 	n, err := f.ReadAt(b, 0)
 	if err != nil && !errors.Is(err, io.EOF) { // shorter: it is being written
 		return nil, nil, err
@@ -156,7 +152,7 @@ func readHolder(f vfs.File) (*Holder, []byte, error) {
 
 // holderOf reads the file of that name; nil if it is not there.
 func holderOf(fsys vfs.FS, lock string) (*Holder, []byte, error) {
-	f, err := fsys.Open(lock)
+	f, err := vfs.OpenOwn(fsys, lock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}

@@ -203,7 +203,7 @@ type Member struct {
 // Join makes this process part of the lease of name with that ID, whose holder has called Share.
 func Join(fsys vfs.FS, name, id string) (*Member, error) {
 	m := &Member{fsys: fsys, name: name, id: id}
-	f, err := fsys.Open(LockName(name))
+	f, err := vfs.OpenOwn(fsys, LockName(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &InUseError{Name: name, Lost: true}
 	}

@@ -18,7 +18,7 @@ func (osFS) Create(name string) (File, error) {
 	return wrap(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666))
 }
 func (osFS) Open(name string) (File, error)             { return wrap(open(name, os.O_RDONLY)) }
-func (osFS) OpenRW(name string) (File, error)           { return wrap(open(name, os.O_RDWR|noFollow)) }
+func (osFS) OpenRW(name string) (File, error)           { return wrap(openSeekable(name, os.O_RDWR)) }
 func (osFS) Rename(oldname, newname string) error       { return os.Rename(oldname, newname) }
 func (osFS) Remove(name string) error                   { return os.Remove(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }

@@ -17,7 +17,7 @@ func TestPipe(t *testing.T) {
 	if err := syscall.Mkfifo(name, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, open := range []func(string) (vfs.File, error){vfs.OS.Open, vfs.OS.OpenRW} {
+	for _, open := range []func(string) (vfs.File, error){vfs.OS.Open, vfs.OS.OpenRW, func(n string) (vfs.File, error) { return vfs.OpenOwn(nil, n) }} {
 		if f, err := open(name); !errors.Is(err, vfs.ErrPipe) {
 			t.Errorf("open of a pipe: %v, %v", f, err)
 		}

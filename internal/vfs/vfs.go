@@ -66,6 +66,15 @@ func OrOS(fsys FS) FS {
 	return fsys
 }
 
+// OpenOwn opens for reading what only programs like this one make. Of the operating system's files it follows no link, and takes
+// one call.
+func OpenOwn(fsys FS, name string) (File, error) {
+	if OrOS(fsys) == OS {
+		return wrap(openSeekable(name, os.O_RDONLY))
+	}
+	return fsys.Open(name)
+}
+
 // ReadFile returns the whole content of a file of at most limit bytes; a longer
 // one is an error before anything is read.
 func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
