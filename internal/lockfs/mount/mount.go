@@ -37,7 +37,7 @@ func New(s *lockfs.Server, client int, dir, at string) (*Mount, error) {
 	if !info.IsDir() {
 		return nil, pkg.Errorf("%s is not a directory", dir)
 	}
-	m := &Mount{client: client, s: s}
+	m := &Mount{client: client, s: s, names: names{open: map[uint32][]name{}, dirs: map[lockfs.Key]bool{}, known: map[entry]lockfs.Key{}}}
 	loop, err := fs.NewLoopbackRoot(dir)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,11 @@ func (n *node) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 
 func (n *node) Mkdir(ctx context.Context, s string, mode uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	n.m.call(tid(ctx), "mkdir", n.pathOf(s), n.entry(s))
-	return n.LoopbackNode.Mkdir(ctx, s, mode, out)
+	i, errno := n.LoopbackNode.Mkdir(ctx, s, mode, out)
+	if errno == 0 {
+		n.m.names.made(n.entry(s), keyOf(i), true)
+	}
+	return i, errno
 }
 
 func (n *node) Mknod(ctx context.Context, s string, mode, rdev uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
@@ -100,12 +104,20 @@ func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, s string, out 
 
 func (n *node) Unlink(ctx context.Context, s string) syscall.Errno {
 	n.m.call(tid(ctx), "unlink", n.pathOf(s), n.entry(s))
-	return n.LoopbackNode.Unlink(ctx, s)
+	errno := n.LoopbackNode.Unlink(ctx, s)
+	if errno == 0 {
+		n.m.names.made(n.entry(s), lockfs.Key{}, false)
+	}
+	return errno
 }
 
 func (n *node) Rmdir(ctx context.Context, s string) syscall.Errno {
 	n.m.call(tid(ctx), "rmdir", n.pathOf(s), n.entry(s))
-	return n.LoopbackNode.Rmdir(ctx, s)
+	errno := n.LoopbackNode.Rmdir(ctx, s)
+	if errno == 0 {
+		n.m.names.made(n.entry(s), lockfs.Key{}, false)
+	}
+	return errno
 }
 
 func (n *node) Rename(ctx context.Context, s string, to fs.InodeEmbedder, s2 string, flags uint32) syscall.Errno {
@@ -118,6 +130,8 @@ func (n *node) Rename(ctx context.Context, s string, to fs.InodeEmbedder, s2 str
 	errno := n.LoopbackNode.Rename(ctx, s, to, s2, flags)
 	if errno == 0 && i != nil {
 		n.m.s.Renamed(keyOf(i), dir.pathOf(s2))
+		n.m.names.made(n.entry(s), lockfs.Key{}, false)
+		n.m.names.made(dir.entry(s2), keyOf(i), i.IsDir())
 	}
 	return errno
 }
@@ -128,6 +142,7 @@ func (n *node) Create(ctx context.Context, s string, flags, mode uint32, out *fu
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
+	n.m.names.made(n.entry(s), keyOf(i), false)
 	h := &handle{LoopbackFile: f.(*fs.LoopbackFile), m: n.m, file: n.m.s.File(keyOf(i), n.pathOf(s), int64(out.Size))}
 	return i, h, fuse.FOPEN_DIRECT_IO, 0
 }
