@@ -55,7 +55,9 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 			e.name = subfile.PartialBy(e.final, w.ten.tag())
 		}
 		if e.table.ID[0] == 0 {
-			err = w.ten.join()
+			if err = w.ten.join(); err == nil && !w.info.rename && w.ten.apart {
+				err = w.ten.check() // under a final name it could be in the way of who takes over
+			}
 		}
 		if e.table.ID[0] == 0 && err == nil {
 			f, cerr := w.opt.fs.Create(e.name)

@@ -3,12 +3,14 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -160,28 +162,69 @@ func (n *nodes) print(who string, r *lockfs.Report) {
 	n.t.Logf("%s\n%s", who, b.String())
 }
 
-// TestExplore prints.
-func TestExplore(t *testing.T) {
+// nodesCases are large enough that each node has several units in each flush.
+var nodesCases = []Job{
+	{Case: "F_h0", Ranks: nodeRanks, Records: 1, Flush: 1},
+	{Case: "G", Ranks: nodeRanks, Records: 3, Flush: 1, Maps: MapSource{Cells: 600}},
+}
+
+// TestNodesUnderMPI: on four nodes that write one file, with the stripes of the file system as options, no stripe unit is written by two
+// nodes, only what lies at the ends of a flush is smaller than a unit, and a node makes at most a third of the metadata calls that it
+// makes by PnetCDF. Without options each node has a subfile.
+func TestNodesUnderMPI(t *testing.T) {
 	n := newNodes(t)
-	b := &toolbox{dir: "/work/wt/peers/lk", have: map[string]bool{"pnetcdf_blob": true, "hdf5_blob": true}}
-	tuned := Tuning{IO: "romio321", Hints: []string{"romio_cb_write=disable", "romio_ds_write=disable"}}
-	for _, j := range []Job{
-		{Case: "G", Ranks: nodeRanks, Records: 5, Flush: 1},
-		{Case: "F_h0", Ranks: nodeRanks, Records: 1, Flush: 1},
-	} {
+	b := toolboxFor(t)
+	for _, j := range nodesCases {
 		t.Run(j.Case, func(t *testing.T) {
 			n.t = t
-			n.print("pnetcdf "+j.Case, n.theirs(b, pnetCDFBlob, j, tuned))
-			n.print("hdf5 "+j.Case, n.theirs(b, hdf5Blob, j, tuned))
+			tuned := Tuning{IO: "romio321", Hints: []string{"romio_cb_write=disable", "romio_ds_write=disable"}}
+			pnetcdf := n.theirs(b, pnetCDFBlob, j, tuned)
+			n.print("PnetCDF blob, "+tuned.String(), pnetcdf)
+			if r := n.main(pnetcdf); r.SharedUnits != r.Units || r.Small != r.Writes.Writes {
+				t.Errorf("PnetCDF: %d of %d units shared, %d of %d writes small: is it another version?", r.SharedUnits, r.Units, r.Small, r.Writes.Writes)
+			}
+			n.print("HDF5 blob", n.theirs(b, hdf5Blob, j, Tuning{IO: "romio321"}))
 			for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
-				o := blob.Options{Layout: l, Subfiles: 1, Durability: blob.DurableNone}
-				if l == blob.ProcessCentric {
-					o.Records = j.Records
+				o := blob.Options{Layout: l, Durability: blob.DurableNone, Retain: blob.LendUntilClose}
+				r := n.ours(j, o)
+				n.print(fmt.Sprintf("%v, default options", l), r)
+				if r.SharedUnits != 0 {
+					t.Errorf("%v: %d units are shared", l, r.SharedUnits)
 				}
-				n.print(j.Case+" "+l.String(), n.ours(j, o))
-				o.Stripe.Size, o.Stripe.Count = n.stripe.Size, n.stripe.Count
-				n.print(j.Case+" striped "+l.String(), n.ours(j, o))
+				o.Subfiles, o.Stripe = 1, blob.Stripe{Size: n.stripe.Size, Count: n.stripe.Count}
+				r = n.ours(j, o)
+				n.print(fmt.Sprintf("%v, one subfile, striped", l), r)
+				if r.SharedUnits != 0 {
+					t.Errorf("%v, striped: %d units are shared", l, r.SharedUnits)
+				}
+				// Each flush begins and ends within a unit. Then there are header and length, the metadata of HDF5, and what
+				// follows the last record: process-centric there is one flush.
+				flushes, others := j.Records, int64(2)
+				if l == blob.ProcessCentric {
+					flushes, others = 1, 4
+				}
+				if f := n.main(r); f.Small > 2*flushes+others {
+					t.Errorf("%v, striped: %d of %d writes are smaller than a unit, want %d at most", l, f.Small, f.Writes.Writes, 2*flushes+others)
+				}
+				for i := range r.Clients {
+					if ours, theirs := calls(r.Clients[i]), calls(pnetcdf.Clients[i]); i > 0 && l == blob.VariableCentric && 3*ours > theirs {
+						t.Errorf("node %d: %d metadata calls, PnetCDF %d", i, ours, theirs)
+					}
+				}
 			}
 		})
 	}
+}
+
+// main is the largest file.
+func (n *nodes) main(r *lockfs.Report) lockfs.FileCounts {
+	return slices.MaxFunc(r.Files, func(a, b lockfs.FileCounts) int { return cmp.Compare(a.Bytes, b.Bytes) })
+}
+
+// calls are a node's metadata calls.
+func calls(c lockfs.ClientCounts) (n int64) {
+	for _, k := range c.Metadata {
+		n += k
+	}
+	return n
 }

@@ -200,7 +200,8 @@ type Member struct {
 	file     vfs.File
 }
 
-// Join makes this process part of the lease of name with that ID, whose holder has called Share.
+// Join makes this process part of the lease of name with that ID, whose holder has called Share. It costs three calls on the file, and may not see
+// a holder that takes over at the same moment: whoever changes what another holder could change too calls Check afterwards.
 func Join(fsys vfs.FS, name, id string) (*Member, error) {
 	m := &Member{fsys: fsys, name: name, id: id}
 	f, err := vfs.OpenOwn(fsys, LockName(name))
@@ -211,7 +212,10 @@ func Join(fsys vfs.FS, name, id string) (*Member, error) {
 		return nil, err
 	}
 	if err = shareLock(f, name); err == nil {
-		err = m.Check()
+		var h *Holder
+		if h, _, err = readHolder(f); err == nil && (h == nil || h.ID != id) {
+			err = &InUseError{Name: name, Holder: h, Lost: true}
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
