@@ -28,6 +28,7 @@ const (
 	nodeRanks  = 16
 	nodeNodes  = 4
 	envOnNodes = "BLOBIO_WORK_ON_NODES" // a file with nodeWork: this process is a rank
+	envPage    = "BLOBIO_NODES_PAGE"    // a file for the tables of bench/results/nodes.md
 )
 
 // nodeWork is a job with all options of a writer.
@@ -42,6 +43,7 @@ type nodes struct {
 	t      *testing.T
 	lockfs string // program
 	stripe lockfs.Layout
+	page   strings.Builder
 }
 
 func newNodes(t *testing.T) *nodes {
@@ -160,6 +162,17 @@ func (n *nodes) print(who string, r *lockfs.Report) {
 		n.t.Fatal(err)
 	}
 	n.t.Logf("%s\n%s", who, b.String())
+	f := n.main(r)
+	fmt.Fprintf(&n.page, "| %s | %d | %d | %d | %d | %d of %d | %d | %d | %d | %d | %.1f | %.1f |\n", who, r.Total.Writes.Writes, r.Total.Small, r.Total.Unaligned, r.Total.ReadModifyWrites,
+		r.SharedUnits, units(r), r.Total.LockMoves, r.MetaCalls, calls(r.Clients[1]), f.Small, 1e3*r.LeastSeconds, 1e3*r.Meta.BusySeconds)
+}
+
+// units that were written.
+func units(r *lockfs.Report) (n int64) {
+	for i := range r.Files {
+		n += r.Files[i].Units
+	}
+	return n
 }
 
 // nodesCases are large enough that each node has several units in each flush.
@@ -177,13 +190,19 @@ func TestNodesUnderMPI(t *testing.T) {
 	for _, j := range nodesCases {
 		t.Run(j.Case, func(t *testing.T) {
 			n.t = t
+			fmt.Fprintf(&n.page, "\n## %s, records: %d\n\n| writer | writes | small | unaligned | read-modify-write | units of several nodes | lock moves | metadata calls | of node 1 | small in the largest file | busiest server, ms | metadata server, ms |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n", j.Case, j.Records)
 			tuned := Tuning{IO: "romio321", Hints: []string{"romio_cb_write=disable", "romio_ds_write=disable"}}
 			pnetcdf := n.theirs(b, pnetCDFBlob, j, tuned)
 			n.print("PnetCDF blob, "+tuned.String(), pnetcdf)
 			if r := n.main(pnetcdf); r.SharedUnits != r.Units || r.Small != r.Writes.Writes {
 				t.Errorf("PnetCDF: %d of %d units shared, %d of %d writes small: is it another version?", r.SharedUnits, r.Units, r.Small, r.Writes.Writes)
 			}
-			n.print("HDF5 blob", n.theirs(b, hdf5Blob, j, Tuning{IO: "romio321"}))
+			n.print("HDF5 blob, romio321", n.theirs(b, hdf5Blob, j, Tuning{IO: "romio321"}))
+			if os.Getenv(envPage) != "" {
+				for _, t := range []Tuning{{IO: "ompio"}, {IO: "romio321", Hints: []string{"romio_cb_write=enable"}}} {
+					n.print("PnetCDF blob, "+t.String(), n.theirs(b, pnetCDFBlob, j, t))
+				}
+			}
 			for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 				o := blob.Options{Layout: l, Durability: blob.DurableNone, Retain: blob.LendUntilClose}
 				r := n.ours(j, o)
@@ -213,6 +232,11 @@ func TestNodesUnderMPI(t *testing.T) {
 				}
 			}
 		})
+	}
+	if page := os.Getenv(envPage); page != "" {
+		if err := os.WriteFile(page, []byte(n.page.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && !386 && !arm
 
 // Lockfs runs a command over a file system that counts as Lustre would charge (package lockfs).
 //

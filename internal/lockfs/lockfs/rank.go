@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && !386 && !arm
 
 package main
 
@@ -42,10 +42,14 @@ func child(args []string) error {
 	if err != nil {
 		return err
 	}
-	dir, from := os.Getenv(envDir), filepath.Join(os.Getenv(envMounts), strconv.Itoa(rank/per))
+	node := strconv.Itoa(rank / per)
+	dir, from := os.Getenv(envDir), filepath.Join(os.Getenv(envMounts), node)
 	runtime.LockOSThread() // what follows is of the thread that becomes the program
-	if err := syscall.Unshare(syscall.CLONE_NEWNS); err != nil {
-		return fmt.Errorf("a name space of mounts: %w", err)
+	if err := syscall.Unshare(syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS); err != nil {
+		return fmt.Errorf("name spaces: %w", err)
+	}
+	if err := syscall.Sethostname([]byte("node" + node)); err != nil { // by which MPI-IO chooses one aggregator for each node
+		return err
 	}
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)

@@ -1,6 +1,6 @@
-//go:build linux
+//go:build linux && !386 && !arm
 
-// Package mount serves a directory over FUSE as one client of lockfs. It needs /dev/fuse, and the right to mount.
+// Package mount serves a directory over FUSE as one client of lockfs. It needs /dev/fuse, and root for mounts.
 package mount
 
 import (
@@ -45,7 +45,7 @@ func New(s *lockfs.Server, client int, dir, at string) (*Mount, error) {
 	m.fuse, err = fs.Mount(at, &node{LoopbackNode: loop.(*fs.LoopbackNode), m: m}, &fs.Options{
 		EntryTimeout: new(time.Duration), AttrTimeout: new(time.Duration), NegativeTimeout: new(time.Duration), NullPermissions: true,
 		MountOptions: fuse.MountOptions{
-			AllowOther: true, DirectMount: true, FsName: dir, Name: "lockfs", MaxWrite: maxWrite,
+			AllowOther: true, DirectMountStrict: true, FsName: dir, Name: "lockfs", MaxWrite: maxWrite,
 			EnableLocks: true, DisableXAttrs: true, DisableReadDirPlus: true,
 			ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP, DisabledCapabilities: fuse.CAP_PASSTHROUGH,
 		},

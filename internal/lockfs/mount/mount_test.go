@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && !386 && !arm
 
 package mount
 
@@ -38,8 +38,11 @@ func two(t *testing.T) (s *lockfs.Server, at [2]string, unmount func()) {
 	for i := range at {
 		at[i] = t.TempDir()
 		m, err := New(s, i, dir, at[i])
-		if err != nil {
+		if errors.Is(err, os.ErrPermission) {
 			t.Skipf("no FUSE mounts here: %v", err)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		mounts = append(mounts, m)
 	}
