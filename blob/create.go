@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"blobio/comm"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -94,13 +97,33 @@ func (w *Writer) announce() error {
 	if w.info.foreign {
 		return nil
 	}
-	return subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit, w.ten.by())
+	// Of subfiles under partial names a power cut that takes the announcement leaves nothing that could be taken for a dataset.
+	sync := w.opt.Durability == DurableCommit && !w.info.rename
+	if w.info.blank && !sync { // nor does one that is torn, so it needs no other name first
+		b, err := w.intent().Encode()
+		if err != nil {
+			return err
+		}
+		f, err := w.opt.fs.Create(subfile.NextName(w.base))
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteAt(b, 0)
+		return errors.Join(err, f.Close())
+	}
+	return subfile.WriteNext(w.opt.fs, w.base, w.intent(), sync, w.ten.by())
 }
 
 // claim checks that the name is free, or may be replaced, and clears away what
 // a dead writer left. It sets info.replace and info.foreign.
 func (w *Writer) claim() error {
 	fsys := w.opt.fs
+	if w.ten.lease.Fresh() {
+		var err error
+		if w.info.blank, err = blankAt(fsys, w.base); w.info.blank || err != nil {
+			return err
+		}
+	}
 	if info, err := fsys.Stat(w.base); err == nil {
 		what := "a file"
 		if info.IsDir() {
@@ -142,6 +165,27 @@ func (w *Writer) claim() error {
 	}
 	w.info.replace = m != nil || w.info.foreign
 	return err
+}
+
+// blankAt says that no name in the directory of a dataset begins with its own, so that there is nothing to look at or to clear away. On a
+// network file system each name that is looked up takes a message, if it is there or not. A file that is renamed while a
+// directory is listed may be missing in the list, so records are looked for by name.
+func blankAt(fsys vfs.FS, base string) (bool, error) {
+	entries, err := fsys.ReadDir(subfile.Dir(base))
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(base)) {
+			return false, nil
+		}
+	}
+	for _, name := range []string{subfile.NextName(base), subfile.ManifestName(base)} { // in this order: the one becomes the other
+		if _, err := fsys.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // free says of files that have names of subfiles, without a manifest beside them, that they are nobody's and not in the way.

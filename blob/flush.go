@@ -38,7 +38,7 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 	}
 	intact := int64(1)
 	if err == nil && w.c.Rank() == 0 {
-		if err = w.ten.check(); err != nil {
+		if err = w.ten.glance(); err != nil {
 			intact = 0
 		}
 	}

@@ -162,11 +162,15 @@ func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64) erro
 			}
 		}
 	}
-	if err := f.Truncate(e.place.FileSize(records)); err != nil {
+	if _, err = f.WriteAt(hb, e.place.HeaderOff); err != nil {
 		return err
 	}
-	_, err = f.WriteAt(hb, e.place.HeaderOff)
-	return err
+	if e.team.one() { // nobody else writes to the file, so the size is known here; some file systems bring all data to disks before they cut
+		if size, err := f.Size(); err != nil || size == e.place.FileSize(records) {
+			return err
+		}
+	}
+	return f.Truncate(e.place.FileSize(records))
 }
 
 // prints are this process's part of the fingerprints of the maps, by which an append can tell

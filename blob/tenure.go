@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"blobio/comm"
@@ -27,6 +29,7 @@ type tenure struct {
 
 	mu     sync.Mutex
 	member *durable.Member
+	seen   fs.FileInfo // of the lease's file, when it was read last by glance; by rank 0 only
 }
 
 // hold takes the lease of a dataset, or of another output of that name.
@@ -49,12 +52,32 @@ func (t *tenure) check() error {
 	return nil
 }
 
+// glance is check for one that need not be certain: it reads the lease's file only if it looks changed. The file of another holder is another
+// file, or a later one.
+func (t *tenure) glance() error {
+	info, err := t.fsys.Stat(durable.LockName(t.name))
+	if err == nil && t.seen != nil && os.SameFile(info, t.seen) && info.ModTime().Equal(t.seen.ModTime()) && info.Size() == t.seen.Size() {
+		return nil
+	}
+	t.seen = nil
+	if err = t.check(); err == nil {
+		t.seen = info // of before: what changed meanwhile looks changed
+	}
+	return err
+}
+
 // by is the writer as package subfile has it.
 func (t *tenure) by() subfile.By { return t.byIf(t.check) }
 
 // byIf is by with a check of its own.
 func (t *tenure) byIf(check func() error) subfile.By {
-	return subfile.By{Tag: t.tag(), Check: check, Shared: !t.fsys.Local(t.name), Holds: holdsSubfile(t.fsys)}
+	shared := false
+	if t.lease != nil { // a parallel file system may ask all its servers
+		shared = t.lease.Shared()
+	} else {
+		shared = !t.fsys.Local(t.name)
+	}
+	return subfile.By{Tag: t.tag(), Check: check, Shared: shared, Holds: holdsSubfile(t.fsys)}
 }
 
 // explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's.
@@ -107,11 +130,16 @@ func (t *tenure) join() (err error) {
 	return nil
 }
 
+// Names of so many bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
+const anyName, anyPath = 140, 1000
+
 // acquire takes the lease of the dataset, on world rank 0.
 func (w *Writer) acquire(ctx context.Context, base string) (err error) {
 	// The longest name of all: where it is too long for the file system, nothing must be begun.
 	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
-	if _, err := w.opt.fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
+		// It is not looked up, which takes a message on a network file system.
+	} else if _, err := w.opt.fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return pkg.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
 	if w.ten, err = hold(ctx, &w.opt, base); err == nil && comm.Apart(w.c) {

@@ -70,6 +70,7 @@ type datasetInfo struct {
 	replace         bool
 	replaced        *subfile.Manifest // of what is replaced, on world rank 0; nil if it has none
 	foreign         bool              // what is replaced has no manifest
+	blank           bool              // nothing of the name was there
 	was             string            // ID of the record that was in force when the writer began, on world rank 0
 	rename          bool              // subfiles are written under partial names
 }

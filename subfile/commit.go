@@ -72,18 +72,9 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 // be sure, it is renamed to a name that nobody else uses and looked at before it is removed.
 func DropNext(fsys vfs.FS, base, writer string) error {
 	fsys = vfs.OrOS(fsys)
-	return dropNext(fsys, base, writer, func(m *Manifest) bool { return m.Writer == writer })
-}
-
-// dropNext removes the .manifest.next if it can be read and is what goes, or cannot be read. tag is of who does it.
-func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
-	mine := PartialBy(NextName(base), tag)
-	err := durable.Remove(fsys, mine)
+	err := durable.Remove(fsys, PartialBy(NextName(base), writer)) // a record that had not got its name
 	if err == nil {
-		err = durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
-			m, err := readManifest(fsys, mine)
-			return err != nil || goes(m), nil
-		})
+		err = dropNext(fsys, base, writer, func(m *Manifest) bool { return m.Writer == writer })
 	}
 	if err != nil {
 		return err
@@ -91,20 +82,29 @@ func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
 	return fsys.SyncDir(dirOf(base))
 }
 
+// dropNext removes the .manifest.next if it can be read and is what goes, or cannot be read. tag is of who does it.
+func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
+	mine := PartialBy(NextName(base), tag)
+	return durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
+		m, err := readManifest(fsys, mine)
+		return err != nil || goes(m), nil
+	})
+}
+
 // Finish makes a prepared record the manifest: it renames the partial subfiles
 // that are left, then the record. It may be repeated. sync makes the names durable.
 func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	fsys = vfs.OrOS(fsys)
 	// The subfiles' names must be durable before the record loses its pending
-	// name: afterwards nobody looks for partial names any more.
-	if err := durable.RenameAll(fsys, m.partials(dirOf(base)), sync); err != nil {
-		return err
-	}
-	if err := by.check(); err != nil {
+	// name: afterwards nobody looks for partial names any more. finishShared syncs the directory before that.
+	if err := durable.RenameAll(fsys, m.partials(dirOf(base)), sync && !by.Shared); err != nil {
 		return err
 	}
 	if by.Shared {
 		return finishShared(fsys, base, m, sync, by)
+	}
+	if err := by.check(); err != nil {
+		return err
 	}
 	if !sync {
 		return durable.Move(fsys, NextName(base), ManifestName(base))
@@ -126,7 +126,8 @@ func (m *Manifest) partials(dir string) iter.Seq2[string, string] {
 }
 
 // finishShared gives the record its final name where the .manifest.next may be another writer's by the time it is
-// renamed: so a copy gets the name, and the record itself goes only if it is the one that was copied.
+// renamed: so a copy gets the name, and the record itself goes only if it is the one that was copied. Until it is gone it is in force: so the
+// names of copy and subfiles become durable together.
 func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	b, err := m.Encode()
 	if err != nil {
@@ -135,7 +136,11 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 	if err := durable.Replace(fsys, ManifestName(base), b, durable.ReplaceOptions{Temp: PartialBy(ManifestName(base), by.Tag), Check: by.check, Sync: sync, SyncDir: sync}); err != nil {
 		return err
 	}
-	return dropNext(fsys, base, by.Tag, func(o *Manifest) bool { return o.ID == m.ID && o.Writer == m.Writer && o.Records == m.Records })
+	err = dropNext(fsys, base, by.Tag, func(o *Manifest) bool { return o.ID == m.ID && o.Writer == m.Writer && o.Records == m.Records })
+	if err != nil || !sync {
+		return err
+	}
+	return fsys.SyncDir(dirOf(base))
 }
 
 // Recover brings a dataset to a clean state before it is written again: a

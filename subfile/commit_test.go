@@ -162,14 +162,12 @@ func TestFinishShared(t *testing.T) {
 	if l := names(t, after); !slices.Equal(l, whole) {
 		t.Errorf("after a power cut %v, want %v", l, whole)
 	}
-	for n := 1; n <= 2; n++ {
-		m := make()
-		if err := Finish(m, "d", record("d", true), true, losing(n, func() {})); !errors.Is(err, fault.ErrInUse) {
-			t.Errorf("check %d: %v", n, err)
-		}
-		if l := names(t, m); slices.Contains(l, "d.manifest") || strings.Contains(fmt.Sprint(l), "partial") {
-			t.Errorf("check %d: %v", n, l)
-		}
+	m = make()
+	if err := Finish(m, "d", record("d", true), true, losing(1, func() {})); !errors.Is(err, fault.ErrInUse) {
+		t.Error(err)
+	}
+	if l := names(t, m); slices.Contains(l, "d.manifest") || strings.Contains(fmt.Sprint(l), "partial") {
+		t.Errorf("the lease is lost: %v", l)
 	}
 	// Another writer announces itself while the manifest gets its name.
 	m = make()

@@ -31,7 +31,7 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Le
 			return nil, err
 		}
 		if !again {
-			if !fsys.Local(name) {
+			if l.shared {
 				l.beat(o.Beat)
 			}
 			return l, nil
@@ -46,14 +46,18 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Le
 
 // try makes one attempt. again: somebody else changed the file meanwhile.
 func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error) {
-	f, err := l.fsys.OpenRW(l.lock)
-	made, foreign, shut := false, false, false
-	if errors.Is(err, fs.ErrNotExist) {
-		if f, err = l.fsys.Create(l.lock); errors.Is(err, fs.ErrExist) {
+	f, err := l.fsys.Create(l.lock) // as a rule there is none, which who opens it first pays for
+	made, foreign, shut := err == nil, false, false
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) {
+		denied := err
+		if f, err = l.fsys.OpenRW(l.lock); errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(denied, fs.ErrPermission) {
+				return false, denied
+			}
 			return true, nil
 		}
-		made = true
-	} else if errors.Is(err, fs.ErrPermission) {
+	}
+	if errors.Is(err, fs.ErrPermission) {
 		// Another user's: it can be locked, and be replaced, by who may do so in its directory.
 		if r, rerr := l.fsys.Open(l.lock); rerr == nil {
 			f, err, foreign = r, nil, true
@@ -76,7 +80,12 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 		}
 	}()
 	local := l.fsys.Local(l.name)
+	l.shared = !local
 	held, locked := l.exclude(f)
+	if !made && gone(held) {
+		time.Sleep(stalePause)
+		return true, nil
+	}
 	if held != nil {
 		h, _, herr := readHolder(f)
 		if errors.Is(held, vfs.ErrLocked) {
@@ -86,10 +95,15 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	}
 	l.dead, l.me.Unsure = nil, false
 	was, raw, err := readHolder(f)
+	if !made && gone(err) {
+		time.Sleep(stalePause)
+		return true, nil
+	}
 	if err != nil {
 		return false, err
 	}
 	fresh := made && len(raw) == 0 // who made an empty file may be about to fill it
+	l.fresh = fresh
 	if !fresh {
 		l.dead, l.me.Unsure = was, !local || !locked || was.elsewhere(&l.me) || was != nil && was.Unsure
 	}
@@ -99,7 +113,11 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 		}
 	}
 	if !foreign && (locked && local && !l.me.Unsure || fresh) {
-		if err := put(f, l.me.encode(), !local); err != nil {
+		cut := f.Truncate
+		if fresh {
+			cut = nil // a message on a network file system, and on some of them all data go to disks first
+		}
+		if err := putCut(f, l.me.encode(), !local, cut); err != nil {
 			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
 		}
 		l.file = f
@@ -140,6 +158,14 @@ const (
 	lockTries = 20
 	lockPause = 5 * time.Millisecond
 )
+
+// stalePause is for clients of a network that still know a name which another one has removed: most forget it after a second.
+const stalePause = 30 * time.Millisecond
+
+// gone says that a file which was opened is not there any more, as its server says later than the client who knew its name.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, vfs.ErrStale)
+}
 
 // exclude locks f alone. Without locks the file alone says who holds the lease.
 func (l *Lease) exclude(f vfs.File) (err error, locked bool) {

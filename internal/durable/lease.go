@@ -38,15 +38,22 @@ type Lease struct {
 	stop chan struct{} // ends the heartbeat; nil: none, or told already
 	done chan struct{} // closed when it has ended; nil: there was none
 
-	dead *Holder // from whom it was taken over
+	dead   *Holder // from whom it was taken over
+	fresh  bool    // from nobody
+	shared bool    // other machines may write there, as far as is known
 }
 
 // put makes b the content of f, for others to read; shared: on any machine.
 func put(f vfs.File, b []byte, shared bool) error {
-	if _, err := f.WriteAt(b, 0); err != nil {
-		return err
+	return putCut(f, b, shared, f.Truncate)
+}
+
+// putCut is put for a file that is not longer, without cut.
+func putCut(f vfs.File, b []byte, shared bool, cut func(int64) error) error {
+	_, err := f.WriteAt(b, 0)
+	if err == nil && cut != nil {
+		err = cut(int64(len(b)))
 	}
-	err := f.Truncate(int64(len(b)))
 	if err == nil && shared {
 		err = f.Sync() // a lease need not outlive the machine, but a client of a network must send it
 	}
@@ -87,6 +94,12 @@ func (l *Lease) Tag() string { return TagOf(l.me.ID) }
 
 // Dead returns from whom the lease was taken over, nil if from nobody that said who he is.
 func (l *Lease) Dead() *Holder { return l.dead }
+
+// Fresh says that there was no file of the lease, so that nobody who held it before died with it.
+func (l *Lease) Fresh() bool { return l.fresh }
+
+// Shared says that other machines may write to the directory, or that this is not known (vfs.FS.Local).
+func (l *Lease) Shared() bool { return l.shared }
 
 // Unsure says that the lease was taken over from a holder that may not be dead: what it had open it may still
 // write to. That remains so for the next holder, until one has called Settle: Release then leaves the file.
@@ -165,10 +178,16 @@ func (l *Lease) Release() error {
 	}
 	f := l.file
 	l.file = nil
-	if errors.Is(vfs.Lock(f, true), vfs.ErrNoLocks) { // as on Windows, where no open file can be removed
+	err := vfs.Lock(f, true)
+	switch {
+	case errors.Is(err, vfs.ErrNoLocks): // as on Windows, where no open file can be removed
 		return errors.Join(f.Close(), removeOwn(l.fsys, l.name, l.me.ID))
+	case errors.Is(err, vfs.ErrLocked): // other processes of this holder live: the last of them removes it
+		return f.Close()
+	case err == nil:
+		err = removeOwn(l.fsys, l.name, l.me.ID)
 	}
-	return errors.Join(removeLast(l.fsys, l.name, l.me.ID, f), f.Close())
+	return errors.Join(err, f.Close())
 }
 
 // removeLast removes the file of the lease, unless it is another holder's now, or other processes of this one live: the

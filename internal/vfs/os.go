@@ -19,8 +19,8 @@ func (osFS) Create(name string) (File, error) {
 }
 func (osFS) Open(name string) (File, error)             { return wrap(open(name, os.O_RDONLY)) }
 func (osFS) OpenRW(name string) (File, error)           { return wrap(openSeekable(name, os.O_RDWR)) }
-func (osFS) Rename(oldname, newname string) error       { return os.Rename(oldname, newname) }
-func (osFS) Remove(name string) error                   { return os.Remove(name) }
+func (osFS) Rename(oldname, newname string) error       { return rename(oldname, newname) }
+func (osFS) Remove(name string) error                   { return remove(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Mkdir(name string) error                    { return os.Mkdir(name, 0o777) }
@@ -40,8 +40,12 @@ func (osFS) MkdirMode(name string, perm fs.FileMode) error { return os.Mkdir(nam
 
 // open opens what is there, but no pipe: that would wait for somebody at its other end, and has no positions.
 func open(name string, flag int) (*os.File, error) {
-	if info, err := os.Stat(name); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrPipe}
+	case errors.Is(err, fs.ErrNotExist) && flag == os.O_RDONLY: // the server of a network file system would be asked again
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
 	}
 	return os.OpenFile(name, flag, 0)
 }
@@ -80,7 +84,7 @@ func wrap(f *os.File, err error) (File, error) {
 		f.Close()
 		return nil, err
 	}
-	return &osFile{f, raw}, nil
+	return &osFile{File: f, raw: raw}, nil
 }
 
 func (f *osFile) Size() (int64, error) {

@@ -2,16 +2,30 @@ package vfs
 
 import (
 	"errors"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
+
+// disks are devices (st_dev) that were seen not to be memory: a parallel file system asks all its servers to answer statfs. Should such a
+// number come to mean a tmpfs, that can reserve, too.
+var disks sync.Map
 
 // allocate reserves blocks and keeps the size, so that a file system that cannot
 // reserve (where this is no operation) gives the same file.
 func (f *osFile) allocate(off, n int64) error {
 	var fs unix.Statfs_t
-	if err := f.system("fstatfs", func(fd int) error { return unix.Fstatfs(fd, &fs) }); err != nil {
+	var st unix.Stat_t
+	if err := f.system("fstat", func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
 		return err
+	}
+	if _, disk := disks.Load(st.Dev); !disk {
+		if err := f.system("fstatfs", func(fd int) error { return unix.Fstatfs(fd, &fs) }); err != nil {
+			return err
+		}
+		if int64(fs.Type) != unix.TMPFS_MAGIC {
+			disks.Store(st.Dev, true)
+		}
 	}
 	if int64(fs.Type) == unix.TMPFS_MAGIC {
 		// Memory does not lie together, and pages that a write finds there cost a quarter of it

@@ -12,6 +12,9 @@ import (
 // ErrNoSpace is in the chain of errors of a full disk (or of a full Mem).
 var ErrNoSpace error = syscall.ENOSPC
 
+// ErrStale is in the chain of errors of an open file that another client of a network file system has removed.
+var ErrStale error = syscall.ESTALE
+
 // ErrPipe is in the chain of the error of opening a pipe or a socket.
 var ErrPipe = errors.New("a pipe or a socket, want a file")
 
