@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"blobio/internal/calls"
 )
 
 // OS is the file system of the operating system.
@@ -15,12 +17,12 @@ var OS FS = osFS{}
 type osFS struct{}
 
 func (osFS) Create(name string) (File, error) {
-	return wrap(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666))
+	return wrap(calls.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666))
 }
 func (osFS) Open(name string) (File, error)             { return wrap(open(name, os.O_RDONLY)) }
 func (osFS) OpenRW(name string) (File, error)           { return wrap(open(name, os.O_RDWR|noFollow)) }
-func (osFS) Rename(oldname, newname string) error       { return os.Rename(oldname, newname) }
-func (osFS) Remove(name string) error                   { return os.Remove(name) }
+func (osFS) Rename(oldname, newname string) error       { return calls.Rename(oldname, newname) }
+func (osFS) Remove(name string) error                   { return calls.Remove(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Mkdir(name string) error                    { return os.Mkdir(name, 0o777) }
@@ -32,18 +34,18 @@ func (osFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 
 // CreateMode implements OwnerFS. No link is followed: O_EXCL takes none for a free name.
 func (osFS) CreateMode(name string, perm fs.FileMode) (File, error) {
-	return wrap(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm))
+	return wrap(calls.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm))
 }
 
 // MkdirMode implements OwnerFS.
 func (osFS) MkdirMode(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
 
 // open opens what is there, but no pipe: that would wait for somebody at its other end, and has no positions.
-func open(name string, flag int) (*os.File, error) {
+func open(name string, flag int) (*calls.File, error) {
 	if info, err := os.Stat(name); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrPipe}
 	}
-	return os.OpenFile(name, flag, 0)
+	return calls.OpenFile(name, flag, 0)
 }
 
 // ErrTooLong is in the chain of the error of ReadStream for what is longer than asked for.
@@ -64,14 +66,14 @@ func ReadStream(name string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// osFile adds to os.File what it lacks. raw lends the descriptor for a system
+// osFile adds to calls.File what it lacks. raw lends the descriptor for a system
 // call and keeps a concurrent Close from recycling it meanwhile.
 type osFile struct {
-	*os.File
+	*calls.File
 	raw syscall.RawConn
 }
 
-func wrap(f *os.File, err error) (File, error) {
+func wrap(f *calls.File, err error) (File, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +86,7 @@ func wrap(f *os.File, err error) (File, error) {
 }
 
 func (f *osFile) Size() (int64, error) {
-	st, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return st.Size(), nil
+	return calls.Size(f.File)
 }
 
 func (f *osFile) Sync() error { return f.sync() }

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"golang.org/x/sys/unix"
+
+	"blobio/internal/calls"
 )
 
 // allocate reserves blocks and keeps the size, so that a file system that cannot
@@ -22,7 +24,7 @@ func (f *osFile) allocate(off, n int64) error {
 		return nil
 	}
 	err := f.system("fallocate", func(fd int) error {
-		return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, off, n)
+		return calls.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, off, n)
 	})
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		return nil
@@ -31,4 +33,4 @@ func (f *osFile) allocate(off, n int64) error {
 }
 
 // sync: fdatasync writes the size too, and spares the journal the times.
-func (f *osFile) sync() error { return f.system("fdatasync", unix.Fdatasync) }
+func (f *osFile) sync() error { return f.system("fdatasync", calls.Fdatasync) }

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"blobio/internal/calls"
 )
 
 // maxMap32 is how much is mapped at once where addresses are short, in bytes.
@@ -36,7 +38,7 @@ func (f *osFile) Map(off, n int64) (*Mapping, error) {
 	}
 	var b []byte
 	err = f.system("mmap", func(fd int) error {
-		b, err = unix.Mmap(fd, off-lead, int(lead+n), unix.PROT_READ, unix.MAP_SHARED)
+		b, err = calls.Mmap(fd, off-lead, int(lead+n))
 		return err
 	})
 	switch {
@@ -46,7 +48,7 @@ func (f *osFile) Map(off, n int64) (*Mapping, error) {
 		return nil, err
 	}
 	_ = unix.Madvise(b, unix.MADV_SEQUENTIAL)
-	return NewMapping(b[lead:], dropPages, func() error { return unix.Munmap(b) }), nil
+	return NewMapping(b[lead:], dropPages, func() error { return calls.Munmap(b) }), nil
 }
 
 // dropPages gives back the pages that lie in b as a whole.

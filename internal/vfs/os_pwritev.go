@@ -5,7 +5,7 @@ package vfs
 import (
 	"io"
 
-	"golang.org/x/sys/unix"
+	"blobio/internal/calls"
 )
 
 const (
@@ -63,7 +63,7 @@ func (f *osFile) writeBatch(batch [][]byte, off int64) (int64, error) {
 	for len(batch) > 0 {
 		var n int
 		err := f.system("writev", func(fd int) (err error) {
-			n, err = unix.Pwritev(fd, batch, off+total)
+			n, err = calls.Pwritev(fd, batch, off+total)
 			return err
 		})
 		if n > 0 {

@@ -1,0 +1,34 @@
+//go:build !(linux && cgo && (mpi || libc))
+
+package calls
+
+import (
+	"io/fs"
+	"os"
+)
+
+// Libc says whether calls go through the C library.
+const Libc = false
+
+// File is an open file.
+type File = os.File
+
+// OpenFile is os.OpenFile.
+func OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
+	return os.OpenFile(name, flag, perm)
+}
+
+// Rename is os.Rename.
+func Rename(oldname, newname string) error { return os.Rename(oldname, newname) }
+
+// Remove is os.Remove.
+func Remove(name string) error { return os.Remove(name) }
+
+// Size is the size of an open file in bytes.
+func Size(f *File) (int64, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
