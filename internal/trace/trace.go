@@ -118,9 +118,9 @@ func (f *File) Now() Moment {
 	return Moment{time.Now()}
 }
 
-// Moved traces a call that has read or written n bytes at off. One that failed before the first byte is none.
-func (f *File) Moved(op Op, off, n int64, m Moment, err error) {
-	if f != nil && (n > 0 || err == nil) {
+// Moved traces a call that has read or written n bytes at off. One that moved none, as at the end of a file, is left out.
+func (f *File) Moved(op Op, off, n int64, m Moment) {
+	if f != nil && n > 0 {
 		f.add(op, off, n, m)
 	}
 }

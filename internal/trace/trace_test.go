@@ -46,15 +46,15 @@ func TestText(t *testing.T) {
 	before := time.Now()
 	l, name := made(t)
 	f := l.open("/data/a\n X_POSIX 0 write", f0())
-	f.Moved(Write, 5<<40, 1<<33, f.Now(), nil)
-	f.Moved(Read, 0, 3, f.Now(), errors.New("short"))
-	f.Moved(Read, 0, 0, f.Now(), errors.New("no"))
-	f.Moved(Write, 7, 1, f.Now(), nil)
+	f.Moved(Write, 5<<40, 1<<33, f.Now())
+	f.Moved(Read, 0, 3, f.Now())
+	f.Moved(Read, 0, 0, f.Now())
+	f.Moved(Write, 7, 1, f.Now())
 	f.Did(Allocate, 0, 100, f.Now(), nil)
 	f.Did(Truncate, 9, -1, f.Now(), nil)
 	f.Did(Sync, -1, -1, f.Now(), errors.New("no"))
 	l.name(Rename, "/data/a", "/data/b", f.Now())
-	f.Moved(Write, 8, 1, f.Now(), nil)
+	f.Moved(Write, 8, 1, f.Now())
 	f.Did(Close, -1, -1, f.Now(), nil)
 	tr := read(t, name)
 	var got []string
@@ -94,7 +94,7 @@ func TestKept(t *testing.T) {
 		return n
 	}
 	for i := range 10 * blockRows {
-		f.Moved(Write, int64(i), 1, f.Now(), nil)
+		f.Moved(Write, int64(i), 1, f.Now())
 		if n := writes(); n < i+1-blockRows || n > i+1 {
 			t.Fatalf("%d of %d calls are written", n, i+1)
 		}
@@ -118,7 +118,7 @@ func TestAtOnce(t *testing.T) {
 		for range ranks {
 			calls.Go(func() {
 				for j := range each {
-					f.Moved(Write, int64(j), 1, f.Now(), nil)
+					f.Moved(Write, int64(j), 1, f.Now())
 				}
 			})
 		}
@@ -181,7 +181,7 @@ func TestFails(t *testing.T) {
 	ok(t, l.f.Close())
 	f := l.open("/f", f0())
 	for range 3 * blockRows {
-		f.Moved(Write, 0, 1, f.Now(), nil)
+		f.Moved(Write, 0, 1, f.Now())
 	}
 	f.Did(Close, -1, -1, f.Now(), nil)
 	if len(told) != 1 || !errors.Is(told[0], os.ErrClosed) {
@@ -220,7 +220,7 @@ func BenchmarkOff(b *testing.B) {
 	var f *File
 	for b.Loop() {
 		m := f.Now()
-		f.Moved(Write, 0, 1, m, nil)
+		f.Moved(Write, 0, 1, m)
 	}
 }
 
@@ -232,6 +232,6 @@ func BenchmarkOn(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m := f.Now()
-		f.Moved(Write, 0, 1, m, nil)
+		f.Moved(Write, 0, 1, m)
 	}
 }

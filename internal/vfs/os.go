@@ -109,14 +109,14 @@ func (f *osFile) Size() (int64, error) { return calls.Size(f.File) }
 func (f *osFile) ReadAt(b []byte, off int64) (int, error) {
 	m := f.trace.Now()
 	n, err := f.File.ReadAt(b, off)
-	f.trace.Moved(trace.Read, off, int64(n), m, err)
+	f.trace.Moved(trace.Read, off, int64(n), m)
 	return n, err
 }
 
 func (f *osFile) WriteAt(b []byte, off int64) (int, error) {
 	m := f.trace.Now()
 	n, err := f.File.WriteAt(b, off)
-	f.trace.Moved(trace.Write, off, int64(n), m, err)
+	f.trace.Moved(trace.Write, off, int64(n), m)
 	return n, err
 }
 

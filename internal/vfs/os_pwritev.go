@@ -70,7 +70,7 @@ func (f *osFile) writeBatch(batch [][]byte, off int64) (int64, error) {
 			n, err = calls.Pwritev(fd, batch, off+total)
 			return err
 		})
-		f.trace.Moved(trace.Write, off+total, int64(max(n, 0)), m, err)
+		f.trace.Moved(trace.Write, off+total, int64(max(n, 0)), m)
 		if n > 0 {
 			total += int64(n)
 		}
