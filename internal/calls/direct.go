@@ -7,9 +7,6 @@ import (
 	"os"
 )
 
-// Libc says whether calls go through the C library.
-const Libc = false
-
 // File is an open file.
 type File = os.File
 

@@ -48,9 +48,6 @@ import (
 	"unsafe"
 )
 
-// Libc says whether calls go through the C library.
-const Libc = true
-
 // done splits what a call returned.
 func done(n C.int64_t) (int64, error) {
 	if n < 0 {
