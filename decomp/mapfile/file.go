@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"blobio/decomp"
+	"blobio/internal/vfs"
 )
 
 // Limits of this package.
@@ -102,22 +103,21 @@ func Open(paths ...string) (*File, error) {
 }
 
 func open(path string) (f *File, err error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() { // to open a pipe would wait for a writer
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, pkg.At(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))
+	} else if err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for a writer
 		return nil, pkg.Usage("%s: not a regular file", path)
 	}
-	r, err := os.Open(path)
+	r, err := vfs.OS.Open(path)
 	if err != nil {
 		return nil, pkg.Errorf("%w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	info, err := r.Stat()
+	size, err := r.Size()
 	if err != nil {
 		return nil, pkg.Errorf("%w", err)
 	}
-	if info.IsDir() {
-		return nil, pkg.At(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))
-	}
-	return Read(r, info.Size(), path)
+	return Read(r, size, path)
 }
 
 // Read reads a map file of the given size. name is used in errors only.

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"blobio/internal/calls"
+	"blobio/internal/trace"
 )
 
 // OS is the file system of the operating system.
@@ -14,32 +17,42 @@ var OS FS = osFS{}
 
 type osFS struct{}
 
-func (osFS) Create(name string) (File, error) {
-	return wrap(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666))
-}
-func (osFS) Open(name string) (File, error)             { return wrap(open(name, os.O_RDONLY)) }
-func (osFS) OpenRW(name string) (File, error)           { return wrap(openSeekable(name, os.O_RDWR)) }
-func (osFS) Rename(oldname, newname string) error       { return rename(oldname, newname) }
-func (osFS) Remove(name string) error                   { return remove(name) }
+func (osFS) Create(name string) (File, error)           { return create(name, 0o666) }
+func (osFS) Open(name string) (File, error)             { return open(name, os.O_RDONLY) }
+func (osFS) OpenRW(name string) (File, error)           { return openSeekable(name, os.O_RDWR) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Mkdir(name string) error                    { return os.Mkdir(name, 0o777) }
 func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o777) }
 func (osFS) SyncDir(name string) error                  { return syncDir(name) }
 
+// Rename implements FS.
+func (osFS) Rename(oldname, newname string) error {
+	m := trace.Now()
+	err := calls.Rename(oldname, newname)
+	trace.Name(trace.Rename, oldname, newname, m, err)
+	return err
+}
+
+// Remove implements FS.
+func (osFS) Remove(name string) error {
+	m := trace.Now()
+	err := calls.Remove(name)
+	trace.Name(trace.Remove, name, "", m, err)
+	return err
+}
+
 // Lstat implements OwnerFS.
 func (osFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 
 // CreateMode implements OwnerFS. No link is followed: O_EXCL takes none for a free name.
-func (osFS) CreateMode(name string, perm fs.FileMode) (File, error) {
-	return wrap(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm))
-}
+func (osFS) CreateMode(name string, perm fs.FileMode) (File, error) { return create(name, perm) }
 
 // MkdirMode implements OwnerFS.
 func (osFS) MkdirMode(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
 
 // open opens what is there, but no pipe: that would wait for somebody at its other end, and has no positions.
-func open(name string, flag int) (*os.File, error) {
+func open(name string, flag int) (File, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
@@ -47,7 +60,12 @@ func open(name string, flag int) (*os.File, error) {
 	case errors.Is(err, fs.ErrNotExist) && flag == os.O_RDONLY: // the server of a network file system would be asked again
 		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
 	}
-	return os.OpenFile(name, flag, 0)
+	return openFile(name, flag, 0)
+}
+
+// create makes a file that is not there.
+func create(name string, perm fs.FileMode) (File, error) {
+	return openFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 }
 
 // ErrTooLong is in the chain of the error of ReadStream for what is longer than asked for.
@@ -68,14 +86,17 @@ func ReadStream(name string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// osFile adds to os.File what it lacks. raw lends the descriptor for a system
+// osFile adds to calls.File what it lacks. raw lends the descriptor for a system
 // call and keeps a concurrent Close from recycling it meanwhile.
 type osFile struct {
-	*os.File
-	raw syscall.RawConn
+	*calls.File
+	raw   syscall.RawConn
+	trace *trace.File // nil: not wanted
 }
 
-func wrap(f *os.File, err error) (File, error) {
+func openFile(name string, flag int, perm fs.FileMode) (File, error) {
+	m := trace.Now()
+	f, err := calls.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -84,18 +105,45 @@ func wrap(f *os.File, err error) (File, error) {
 		f.Close()
 		return nil, err
 	}
-	return &osFile{File: f, raw: raw}, nil
+	return &osFile{File: f, raw: raw, trace: trace.NewFile(name, m)}, nil
 }
 
-func (f *osFile) Size() (int64, error) {
-	st, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return st.Size(), nil
+func (f *osFile) Size() (int64, error) { return calls.Size(f.File) }
+
+func (f *osFile) ReadAt(b []byte, off int64) (int, error) {
+	m := f.trace.Now()
+	n, err := f.File.ReadAt(b, off)
+	f.trace.Moved(trace.Read, off, int64(n), m)
+	return n, err
 }
 
-func (f *osFile) Sync() error { return f.sync() }
+func (f *osFile) WriteAt(b []byte, off int64) (int, error) {
+	m := f.trace.Now()
+	n, err := f.File.WriteAt(b, off)
+	f.trace.Moved(trace.Write, off, int64(n), m)
+	return n, err
+}
+
+func (f *osFile) Truncate(size int64) error {
+	m := f.trace.Now()
+	err := f.File.Truncate(size)
+	f.trace.Did(trace.Truncate, size, -1, m, err)
+	return err
+}
+
+func (f *osFile) Sync() error {
+	m := f.trace.Now()
+	err := f.sync()
+	f.trace.Did(trace.Sync, -1, -1, m, err)
+	return err
+}
+
+func (f *osFile) Close() error {
+	m := f.trace.Now()
+	err := f.File.Close()
+	f.trace.Did(trace.Close, -1, -1, m, err)
+	return err
+}
 
 func (f *osFile) WritevAt(bufs [][]byte, off int64) (int64, error) {
 	if off < 0 {
@@ -111,7 +159,10 @@ func (f *osFile) Allocate(off, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	return f.allocate(off, n)
+	m := f.trace.Now()
+	err := f.allocate(off, n)
+	f.trace.Did(trace.Allocate, off, n, m, err)
+	return err
 }
 
 // pathError names the file, as the errors of package os do.

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"blobio/internal/calls"
 )
 
 // disks are devices (st_dev) that were seen not to be memory: a parallel file system asks all its servers to answer statfs. Should such a
@@ -36,7 +38,7 @@ func (f *osFile) allocate(off, n int64) error {
 		return nil
 	}
 	err := f.system("fallocate", func(fd int) error {
-		return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, off, n)
+		return calls.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, off, n)
 	})
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		return nil
@@ -45,4 +47,4 @@ func (f *osFile) allocate(off, n int64) error {
 }
 
 // sync: fdatasync writes the size too, and spares the journal the times.
-func (f *osFile) sync() error { return f.system("fdatasync", unix.Fdatasync) }
+func (f *osFile) sync() error { return f.system("fdatasync", calls.Fdatasync) }

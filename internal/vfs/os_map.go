@@ -11,6 +11,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"blobio/internal/calls"
+	"blobio/internal/trace"
 )
 
 // maxMap32 is how much is mapped at once where addresses are short, in bytes.
@@ -35,10 +38,12 @@ func (f *osFile) Map(off, n int64) (*Mapping, error) {
 		return nil, errors.ErrUnsupported
 	}
 	var b []byte
+	m := f.trace.Now()
 	err = f.system("mmap", func(fd int) error {
-		b, err = unix.Mmap(fd, off-lead, int(lead+n), unix.PROT_READ, unix.MAP_SHARED)
+		b, err = calls.Mmap(fd, off-lead, int(lead+n))
 		return err
 	})
+	f.trace.Did(trace.Map, off, n, m, err)
 	switch {
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return nil, errors.ErrUnsupported // file systems without, no addresses left, or forbidden: reading may do
@@ -46,7 +51,7 @@ func (f *osFile) Map(off, n int64) (*Mapping, error) {
 		return nil, err
 	}
 	_ = unix.Madvise(b, unix.MADV_SEQUENTIAL)
-	return NewMapping(b[lead:], dropPages, func() error { return unix.Munmap(b) }), nil
+	return NewMapping(b[lead:], dropPages, func() error { return calls.Munmap(b) }), nil
 }
 
 // dropPages gives back the pages that lie in b as a whole.

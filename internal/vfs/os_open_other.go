@@ -2,6 +2,4 @@
 
 package vfs
 
-import "os"
-
-func openSeekable(name string, flag int) (*os.File, error) { return open(name, flag|noFollow) }
+func openSeekable(name string, flag int) (File, error) { return open(name, flag|noFollow) }

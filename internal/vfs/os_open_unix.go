@@ -6,21 +6,24 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"syscall"
 )
 
 // openSeekable is open for a file that programs like this one make: nobody waits at its other end. So the name is not looked at first, which
 // on a network file system would take a message; what has no positions is found when it is open.
-func openSeekable(name string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(name, flag|noFollow|syscall.O_NONBLOCK, 0)
+func openSeekable(name string, flag int) (File, error) {
+	f, err := openFile(name, flag|noFollow|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) { // a socket
 		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrPipe}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.Seek(0, io.SeekCurrent); errors.Is(err, syscall.ESPIPE) {
+	err = f.(*osFile).system("seek", func(fd int) error {
+		_, err := syscall.Seek(fd, 0, io.SeekCurrent)
+		return err
+	})
+	if errors.Is(err, syscall.ESPIPE) {
 		f.Close()
 		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrPipe}
 	}

@@ -5,8 +5,11 @@ package vfs
 import (
 	"io"
 
-	"golang.org/x/sys/unix"
+	"blobio/internal/calls"
+	"blobio/internal/trace"
 )
+
+const vectoredWrites = true
 
 const (
 	iovMax   = 1024    // IOV_MAX of linux and darwin
@@ -62,10 +65,12 @@ func (f *osFile) writeBatch(batch [][]byte, off int64) (int64, error) {
 	var total int64
 	for len(batch) > 0 {
 		var n int
+		m := f.trace.Now()
 		err := f.system("writev", func(fd int) (err error) {
-			n, err = unix.Pwritev(fd, batch, off+total)
+			n, err = calls.Pwritev(fd, batch, off+total)
 			return err
 		})
+		f.trace.Moved(trace.Write, off+total, int64(max(n, 0)), m)
 		if n > 0 {
 			total += int64(n)
 		}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"blobio/internal/calls"
 )
 
 func syncDir(name string) error {
-	d, err := os.Open(name)
+	d, err := calls.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

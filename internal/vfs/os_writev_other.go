@@ -3,5 +3,7 @@
 package vfs
 
 func (f *osFile) writev(bufs [][]byte, off int64) (int64, error) {
-	return writevLoop(f.File, bufs, off)
+	return writevLoop(f, bufs, off)
 }
+
+const vectoredWrites = false

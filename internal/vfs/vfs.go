@@ -73,7 +73,7 @@ func OrOS(fsys FS) FS {
 // one call.
 func OpenOwn(fsys FS, name string) (File, error) {
 	if OrOS(fsys) == OS {
-		return wrap(openSeekable(name, os.O_RDONLY))
+		return openSeekable(name, os.O_RDONLY)
 	}
 	return fsys.Open(name)
 }

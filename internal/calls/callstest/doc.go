@@ -1,0 +1,4 @@
+//go:build !linux
+
+// Package callstest is for Linux.
+package callstest
