@@ -133,7 +133,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 		rand.Read(id)
 		s.res = &Sweep{Version: sweepVersion, Plan: s.Plan, Targets: targets, Left: []SweepSkip{}, Runs: []SweepRun{},
 			Work: filepath.Join(dir, "blobio-sweep-"+hex.EncodeToString(id))}
-		if old != nil {
+		if old != nil && ownWork(old.Work, old.Plan.Dir) {
 			if err := os.RemoveAll(old.Work); err != nil {
 				return err
 			}

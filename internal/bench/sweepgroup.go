@@ -10,6 +10,7 @@ import (
 type sweepGroup struct {
 	c, node comm.Comm
 	nodes   int
+	few     error // there are not so many processes
 }
 
 func newSweepGroup(ctx context.Context, c comm.Comm) (g sweepGroup, err error) {
@@ -29,7 +30,7 @@ func newSweepGroup(ctx context.Context, c comm.Comm) (g sweepGroup, err error) {
 func (s *sweeper) group(ctx context.Context, ranks, perNode int) (g sweepGroup, err error) {
 	key := [2]int{ranks, perNode}
 	if g, ok := s.groups[key]; ok {
-		return g, nil
+		return g, g.few
 	}
 	in := func(c comm.Comm, yes bool) (comm.Comm, error) {
 		color := -1
@@ -49,7 +50,8 @@ func (s *sweeper) group(ctx context.Context, ranks, perNode int) (g sweepGroup, 
 		}
 	}
 	if c != nil && c.Size() < ranks {
-		return g, pkg.Errorf("%d ranks, but there are %d processes for them", ranks, c.Size())
+		g.few = pkg.Errorf("%d ranks, but there are %d processes for them", ranks, c.Size())
+		c = nil
 	}
 	if c != nil && c.Size() > ranks {
 		if c, err = in(c, c.Rank() < ranks); err != nil {
@@ -62,5 +64,5 @@ func (s *sweeper) group(ctx context.Context, ranks, perNode int) (g sweepGroup, 
 		}
 	}
 	s.groups[key] = g
-	return g, nil
+	return g, g.few
 }

@@ -94,7 +94,7 @@ left_out, runs, bytes, largest, written, order}.`,
 	cli.ChoiceFlag(cmd, &f.scaling, "scaling", "strong", "how data depend on ranks", "strong", "weak")
 	fl.Int64Var(&p.Records, "num-records", 2, "records")
 	fl.IntVar(&p.Even.Vars, "variables", 8, "even: variables")
-	fl.Int64Var(&p.Even.Elements, "elements", 4096, "even: elements of a variable in each rank")
+	fl.Int64Var(&p.Even.Elements, "elements", 4096, "even: `number` of elements of a variable in each rank")
 	fl.IntVar(&p.Even.Pieces, "pieces", 16, "even: pieces of a variable in each rank")
 	fl.IntVar(&p.Sizes.Ne, "ne", 0, "F: elements along a side of a cube face (default 4)")
 	fl.IntVar(&p.Sizes.Levels, "lev", 0, "F and G: levels (default: F 72, G 100)")
@@ -298,7 +298,7 @@ func (f *sweepFlags) print(e *cli.Env, s *bench.Sweep) {
 	for _, a := range varied {
 		heads = append(heads, strings.ToUpper(a))
 	}
-	heads = append(heads, ">SUBFILES", ">DATA", ">RUNS", ">WRITE", ">FROM", ">TO", ">RATE", ">CREATE", ">POST", ">FLUSH", ">CLOSE")
+	heads = append(heads, ">FILES", ">DATA", ">RUNS", ">WRITE", ">FROM", ">TO", ">RATE", ">CREATE", ">POST", ">FLUSH", ">CLOSE")
 	reads := slices.ContainsFunc(s.Runs, func(r bench.SweepRun) bool { return r.Read > 0 })
 	if reads {
 		heads = append(heads, ">READ", ">RATE")
