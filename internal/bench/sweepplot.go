@@ -41,8 +41,12 @@ func (s *Sweep) Figure(over string) (*chart.Figure, error) {
 		if slices.ContainsFunc(SweepAxes(), func(a SweepAxis) bool { return a.Name == over && a.Kind == SizeKnob }) {
 			x.Unit, x.Suffix = chart.Binary, "B"
 		}
-		if !x.Log {
+		twos := !slices.ContainsFunc(numbers, func(n float64) bool { f, _ := math.Frexp(n); return f != 0.5 })
+		switch {
+		case !x.Log:
 			x.Unit = chart.Number
+		case twos && x.Suffix == "":
+			x.Unit, x.Text = chart.Binary, func(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 		}
 		at = func(p SweepPoint) float64 { n, _ := strconv.ParseFloat(p[over], 64); return n }
 	}
@@ -71,11 +75,14 @@ func (s *Sweep) Figure(over string) (*chart.Figure, error) {
 		return 0
 	})
 	f := &chart.Figure{Title: "blobio bench sweep: " + strings.Join(s.Plan.Axes["case"], ", "), Across: 2, Width: 900}
-	scaling := "strong scaling: the same data on all numbers of ranks"
-	if s.Plan.Weak {
-		scaling = "weak scaling: data grow with the ranks"
+	scaling := ""
+	if slices.Contains(varied, "ranks") {
+		scaling = "strong scaling: the same data on all numbers of ranks; "
+		if s.Plan.Weak {
+			scaling = "weak scaling: data grow with the ranks; "
+		}
 	}
-	f.Lines = append(f.Lines, fmt.Sprintf("%s; medians of %d; %d of %d runs, %d failed", scaling, s.Plan.Repeats, len(s.Runs), s.All, s.Failed()))
+	f.Lines = append(f.Lines, fmt.Sprintf("%smedians of %d; %d of %d runs, %d failed", scaling, s.Plan.Repeats, len(s.Runs), s.All, s.Failed()))
 	if n := len(s.Sessions); n > 0 {
 		f.Lines = append(f.Lines, fmt.Sprintf("%s, %s", s.Sessions[n-1].Host, s.Sessions[n-1].FileSystem))
 	}
