@@ -45,9 +45,8 @@ func RunSweep(ctx context.Context, o SweepOptions) (res *Sweep, err error) {
 		s.Log = func(string) {}
 	}
 	if s.first {
-		var lease *durable.Lease
-		if lease, err = durable.Acquire(ctx, vfs.OS, o.State, durable.LeaseOptions{}); err == nil {
-			defer func() { err = errors.Join(err, lease.Release()) }()
+		if s.lease, err = durable.Acquire(ctx, vfs.OS, o.State, durable.LeaseOptions{}); err == nil {
+			defer func() { err = errors.Join(err, s.lease.Release()) }()
 			err = s.begin(ctx)
 		}
 	}
@@ -76,6 +75,7 @@ func RunSweep(ctx context.Context, o SweepOptions) (res *Sweep, err error) {
 type sweeper struct {
 	SweepOptions
 	first  bool // of the ranks: it decides, prints and keeps
+	lease  *durable.Lease
 	res    *Sweep
 	fs     tools
 	began  time.Time
@@ -160,7 +160,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 	if err := os.RemoveAll(s.res.Work); err != nil { // what a session that was cut off has left
 		return err
 	}
-	if err := s.res.save(s.State); err != nil { // first, so that the next session knows the directory
+	if err := s.res.save(s.State, s.lease.Check); err != nil { // first, so that the next session knows the directory
 		return err
 	}
 	return os.Mkdir(s.res.Work, 0o777)
@@ -250,7 +250,7 @@ func (s *sweeper) choose(ctx context.Context) (int, error) {
 			s.res.Begun = &SweepBegun{Run: n}
 		}
 		if s.res.Begun.Times++; s.res.Begun.Times <= mostBegun {
-			return n, s.res.save(s.State)
+			return n, s.res.save(s.State, s.lease.Check)
 		}
 		if err := s.keep(s.run(n), pkg.Errorf("the session ended in this run %d times", mostBegun)); err != nil {
 			return -1, err
@@ -275,7 +275,7 @@ func (s *sweeper) keep(r SweepRun, err error) error {
 		s.Log(fmt.Sprintf("run %d: %v", r.Run, err))
 	}
 	s.res.Runs, s.res.Begun = slices.Insert(s.res.Runs, s.res.position(r.Run), r), nil
-	return s.res.save(s.State)
+	return s.res.save(s.State, s.lease.Check)
 }
 
 // one does one run and records it. An error ends the sweep: the run was cut off, or the processes do not hear of each other any more.

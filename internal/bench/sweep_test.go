@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"blobio/internal/chart"
+	"blobio/internal/durable"
 )
 
 // smallSweep is a plan of tiny data.
@@ -319,7 +320,7 @@ func TestSweepRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Work = mine
-	if err := s.save(o.State); err != nil {
+	if err := s.save(o.State, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no directory of a sweep") {
@@ -344,6 +345,25 @@ func TestSweepRefused(t *testing.T) {
 		t.Errorf("%v %+v", err, s)
 	}
 	if _, err := o.Plan.Table(t.Context()); err == nil || !strings.Contains(err.Error(), "space is 100") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSweepHeld: of two sweeps that keep their results in one file the second one is refused.
+func TestSweepHeld(t *testing.T) {
+	o := smallSweep(t.TempDir(), map[string][]string{"ranks": {"1"}})
+	ran := false
+	o.fail = func(int, int) error {
+		ran = true
+		other := o
+		other.fail = nil
+		_, err := RunSweep(t.Context(), other)
+		if !errors.As(err, new(*durable.InUseError)) {
+			t.Errorf("%v", err)
+		}
+		return nil
+	}
+	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 0 || !ran {
 		t.Errorf("%v", err)
 	}
 }

@@ -111,13 +111,13 @@ func LoadSweep(name string) (*Sweep, error) {
 	return s, nil
 }
 
-// save replaces the file.
-func (s *Sweep) save(name string) error {
+// save replaces the file, unless check has an error: the lease that allows it is lost. What a killed session left half is replaced, too.
+func (s *Sweep) save(name string, check func() error) error {
 	b, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
 		return err
 	}
-	return durable.Replace(vfs.OS, name, append(b, '\n'), durable.ReplaceOptions{Sync: true, SyncDir: true})
+	return durable.Replace(vfs.OS, name, append(b, '\n'), durable.ReplaceOptions{Owner: "sweep", Check: check, Sync: true, SyncDir: true})
 }
 
 // position is where a run stands, or will.
