@@ -37,7 +37,10 @@ type ReplayOptions struct {
 	Verify    bool   // read back and compare every element
 	Convert   bool   // convert to ordinary netCDF as well
 	Force     bool
-	Options   blob.Options // Durability, Workers, Buffer, ... of the writers; layout, grouping and lending are set by Replay
+	Options   blob.Options     // of the writers; Layout, Grouping, Subfiles, Records, Retain and Force are set by Replay
+	Retain    *blob.Retain     // default LendUntilFlush: what is put is made anew each time
+	Open      blob.OpenOptions // of the readers
+	OpenEnded bool             // process-centric: Create does not know the number of records, so that puts are kept until Close
 
 	// Buffer caps the data that all ranks hold before a flush, in bytes; default 1 GiB. A
 	// record that is larger is flushed in parts. With Async half of it is what is being written.
@@ -196,8 +199,12 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 		Ranks: p.o.Maps[0].Ranks(), Vars: len(p.c.Vars), Records: p.records}
 	opt := p.o.Options
 	opt.Layout, opt.Grouping, opt.Subfiles, opt.Force = l, p.o.Grouping, p.o.Subfiles, p.o.Force
-	opt.Retain = blob.LendUntilFlush // what is put is made anew each time
-	if l == blob.ProcessCentric {
+	opt.Retain = blob.LendUntilFlush
+	if p.o.Retain != nil {
+		opt.Retain = *p.o.Retain
+	}
+	opt.Records = 0
+	if l == blob.ProcessCentric && !p.o.OpenEnded {
 		opt.Records = p.records
 	}
 	took, err := p.write(ctx, res, &opt)
@@ -205,7 +212,7 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 		return nil, err
 	}
 	res.Write = took.Seconds()
-	r, err := blob.Open(ctx, res.Path, nil)
+	r, err := blob.Open(ctx, res.Path, &p.o.Open)
 	if err != nil {
 		return nil, err
 	}

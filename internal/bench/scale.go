@@ -1,98 +1,10 @@
 package bench
 
 import (
-	"container/heap"
+	"cmp"
 	"math"
-
-	"blobio/blob"
-	"blobio/e3smcases"
+	"slices"
 )
-
-const gib = 1 << 30
-
-// scaleCase is a case at production size: what the model needs of it.
-type scaleCase struct {
-	Name    string
-	Ranks   int
-	Records int64
-	Bytes   int64 // of all ranks, float record variables for F and I
-	Pieces  int64 // puts of a rank: variables of all records
-
-	sizes []int64 // mean bytes of each of these, of one record
-}
-
-// How blobio writes where ranks share no heap and nodes have shared memory: see "Ranks without a common heap" in
-// docs/architecture.md.
-const (
-	ownLeast   = 4 << 10   // mean bytes from which on each rank writes its own pieces, or process-centric its blob
-	ownWrite   = 256 << 10 // most of one write of those
-	windowSize = 1 << 20   // of what aggregators write
-)
-
-// Writes is how many writes of data a subfile to a node of perNode ranks takes, one record.
-func (c *scaleCase) Writes(perNode int, l blob.Layout) (n int64) {
-	small, blobBytes := int64(0), int64(0)
-	up := func(n, size int64) int64 { return (n + size - 1) / size }
-	for _, s := range c.sizes {
-		blobBytes += s
-		if s < ownLeast {
-			small += s
-		} else if l == blob.VariableCentric {
-			n += int64(perNode) * up(s, ownWrite) // pieces of a rank do not lie together
-		}
-	}
-	if l == blob.VariableCentric {
-		return n + up(small*int64(perNode), windowSize)
-	}
-	if blobBytes < ownLeast {
-		return up(blobBytes*int64(perNode), windowSize)
-	}
-	return int64(perNode) * up(blobBytes, ownWrite)
-}
-
-// scaleCases are the cases of the published table. Elements of the decomposed dimensions by map are those of the
-// grids in production: ne120 with 72 levels; an ocean of 3,693,225 cells, 11,135,652 edges and
-// 7,441,216 vertices with 80 levels; a land of half a degree, of which 62,482 cells are land, with 240 records.
-func scaleCases() ([]scaleCase, error) {
-	const cols, cells, edges, vertices, land = 777602, 3693225, 11135652, 7441216, 62482
-	var out []scaleCase
-	for _, s := range []struct {
-		name, history string
-		ranks         int
-		records       int64
-		float         bool
-		maps          []int64
-	}{
-		{"F", "F_h0", 21600, 1, true, []int64{cols, cols, 72 * cols}},
-		{"G", "G", 9600, 1, false, []int64{cells, edges, 80 * cells, 80 * edges, 80 * vertices, 81 * cells}},
-		{"I", "I_h0", 1344, 240, true, []int64{land, 15 * land, 10 * land, 9 * land, 17 * land}},
-	} {
-		c, err := e3smcases.Load(s.history)
-		if err != nil {
-			return nil, err
-		}
-		if len(c.MapDims) != len(s.maps) {
-			return nil, pkg.Errorf("case %s has %d maps, want %d", s.history, len(c.MapDims), len(s.maps))
-		}
-		x := scaleCase{Name: s.name, Ranks: s.ranks, Records: s.records}
-		for v := range c.Vars {
-			cv := &c.Vars[v]
-			if cv.Map == 0 {
-				continue
-			}
-			n := int64(1)
-			if cv.Record {
-				n = s.records
-			}
-			t, _ := cv.FileType(s.float)
-			x.Pieces += n
-			x.Bytes += n * s.maps[cv.Map-1] * int64(t.Size())
-			x.sizes = append(x.sizes, s.maps[cv.Map-1]*int64(t.Size())/int64(s.ranks))
-		}
-		out = append(out, x)
-	}
-	return out, nil
-}
 
 // Published is a rate of E3SM-IO's blob layouts on a machine, in GiB/s: PnetCDF is variable-centric, HDF5 process-centric.
 type Published struct {
@@ -120,138 +32,44 @@ func summit() *ScaleSystem {
 	return &ScaleSystem{"Summit", 84, 154, 2500e9 / gib / 154, []Published{{"F", 258, 17.8, 19.4}, {"G", 115, 133.3, 160.0}, {"I", 16, 10.9, 30.8}}}
 }
 
-// ScaleParams are what is fitted. All are of a node with its ranks, one subfile to a node.
+// ScaleParams are what is fitted. The first two belong to a machine, the others to the program that writes. All are of a node with its
+// ranks, one subfile to a node.
 type ScaleParams struct {
-	Open     float64 `json:"open"`                   // seconds to create, write the header and close
-	Rounds   float64 `json:"rounds"`                 // seconds that the variable-centric layout takes beyond that
+	Grow     float64 `json:"grow"`                   // seconds for each node: its file, its ranks; published runs do not tell which
 	NodeRate float64 `json:"node_rate"`              // GiB/s that a node brings to the file system
+	Rounds   float64 `json:"rounds"`                 // seconds that the variable-centric layout takes beyond that
 	PieceVC  float64 `json:"piece_variable_centric"` // seconds for a put of each rank, variable-centric
 	PiecePC  float64 `json:"piece_process_centric"`
 }
 
+func (p *ScaleParams) machine() []*float64 { return []*float64{&p.Grow, &p.NodeRate} }
 func (p *ScaleParams) all() []*float64 {
-	return []*float64{&p.Open, &p.Rounds, &p.NodeRate, &p.PieceVC, &p.PiecePC}
+	return append(p.machine(), &p.Rounds, &p.PieceVC, &p.PiecePC)
 }
 
 // ScalePlan says how ranks use files.
 type ScalePlan struct {
-	Nodes, RanksPerNode int
-	Subfiles            int   // nodes are dealt to them in blocks
-	Aggregators         int   // on each node
-	Bytes               int64 // of all ranks
-	Pieces              int64 // of a rank
-	Process             bool  // process-centric
-	Window              int64 // bytes of one write of an aggregator
-	Stripes             int   // servers of one file
-	Dealt               bool  // units are dealt to aggregators as to servers (blob.Options.Stripe)
-	Across              bool  // windows do not begin where units do: half of each goes to the next server
-
-	Stream float64 // GiB/s of one aggregator; 0: as fast as the node
-	Lock   float64 // seconds for a lock of a server's part of a file to go to another node
-	Make   float64 // seconds of the metadata server for each file
+	Nodes    int
+	Subfiles int   // nodes are dealt to them in blocks
+	Stripes  int   // servers of one file
+	Bytes    int64 // of all ranks
+	Pieces   int64 // of a rank
+	Process  bool  // process-centric
+	Growing  int   // what Grow is for: Nodes, or Subfiles
 }
 
-// Simulate is the time of one write in seconds. Nodes fill windows and write them; servers take what
-// comes, one request after the other. A node's ranks prepare their pieces first, evenly over the windows.
-// A server's part of a file has one lock, which the node that writes must hold.
-func (s *ScaleSystem) Simulate(q *ScaleParams, p ScalePlan) float64 {
-	piece, begin := q.PieceVC, q.Open+q.Rounds
-	if p.Process {
-		piece, begin = q.PiecePC, q.Open
+// Seconds is the time of one write: what grows with the machine, the puts of the ranks of a node, which work at the same time, and the data
+// at the rate of what is slowest: a node, all servers, or the server that has most.
+func (s *ScaleSystem) Seconds(q *ScaleParams, p ScalePlan) float64 {
+	t := q.Grow*float64(p.Growing) + q.PiecePC*float64(p.Pieces)
+	if !p.Process {
+		t = q.Grow*float64(p.Growing) + q.PieceVC*float64(p.Pieces) + q.Rounds
 	}
-	begin += p.Make * float64(p.Subfiles)
-	perNode := float64(p.Bytes) / float64(p.Nodes)
-	windows := max(1, int64(math.Ceil(perNode/float64(p.Window)/float64(p.Aggregators))))
-	size := perNode / float64(p.Aggregators) / float64(windows) // of a write
-	prepare := piece * float64(p.Pieces) / float64(windows)     // the ranks of a node work at the same time
-	stream := q.NodeRate / float64(p.Aggregators)
-	if p.Stream > 0 {
-		stream = min(stream, p.Stream)
-	}
-	move := size / gib / stream
-	serve := size / gib / s.ServerRate
-
-	clients := make(clientHeap, 0, p.Nodes*p.Aggregators)
-	for n := range p.Nodes {
-		for a := range p.Aggregators {
-			clients = append(clients, client{at: begin + prepare + move, node: n, agg: a})
-		}
-	}
-	heap.Init(&clients)
-	free := make([]float64, s.Servers)
-	holder := map[[2]int]int{} // of a server's part of a file: a node, from 1
-	perFile := (p.Nodes + p.Subfiles - 1) / p.Subfiles
-	end := begin
-	for len(clients) > 0 {
-		c := &clients[0]
-		file := c.node / perFile
-		team := perFile * p.Aggregators // aggregators of a file
-		slot := c.node%perFile*p.Aggregators + c.agg
-		unit := int64(slot) + c.done*int64(team) // windows in turn
-		stripes := min(p.Stripes, s.Servers)
-		if p.Dealt && team >= stripes {
-			unit = int64(slot % stripes) // always the same server
-		}
-		server := (file*p.Stripes + int(unit%int64(stripes))) % s.Servers
-		write := func(server int, serve float64) float64 {
-			start := max(c.at, free[server])
-			if key := [2]int{file, server}; holder[key] != c.node+1 {
-				if holder[key] != 0 {
-					start += p.Lock
-				}
-				holder[key] = c.node + 1
-			}
-			free[server] = start + serve
-			return free[server]
-		}
-		var done float64
-		if p.Across {
-			next := (file*p.Stripes + int((unit+1)%int64(stripes))) % s.Servers
-			done = max(write(server, serve/2), write(next, serve/2))
-		} else {
-			done = write(server, serve)
-		}
-		end = max(end, done)
-		if c.done++; c.done == windows {
-			heap.Pop(&clients)
-			continue
-		}
-		// The next window was filled while this one was written, if that took longer.
-		c.at = max(done, c.at+prepare+move)
-		heap.Fix(&clients, 0)
-	}
-	return end
-}
-
-// client is an aggregator that has a window ready at a time.
-type client struct {
-	at        float64
-	node, agg int
-	done      int64 // windows
-}
-
-type clientHeap []client
-
-func (h clientHeap) Len() int { return len(h) }
-func (h clientHeap) Less(i, j int) bool {
-	if h[i].at != h[j].at {
-		return h[i].at < h[j].at
-	}
-	return h[i].node*1024+h[i].agg < h[j].node*1024+h[j].agg
-}
-func (h clientHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *clientHeap) Push(x any)   { *h = append(*h, x.(client)) }
-func (h *clientHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
-}
-
-// published is the plan of a run of the published table: one subfile to a node, on one server.
-func (s *ScaleSystem) published(c *scaleCase, p *Published, process bool) ScalePlan {
-	return ScalePlan{Nodes: p.Nodes, RanksPerNode: s.RanksPerNode, Subfiles: p.Nodes, Aggregators: 1, Bytes: c.Bytes, Pieces: c.Pieces,
-		Process: process, Window: scaleWindow, Stripes: 1}
+	bytes := float64(p.Bytes) / gib
+	stripes := min(p.Stripes, s.Servers)
+	most := math.Ceil(float64(p.Subfiles) * float64(stripes) / float64(s.Servers)) // parts of files of one server
+	busiest := bytes / float64(p.Subfiles) / float64(stripes) * most / s.ServerRate
+	return t + max(bytes/float64(p.Nodes)/q.NodeRate, busiest)
 }
 
 // ScalePoint is a published rate and that of the model, in GiB/s.
@@ -263,12 +81,13 @@ type ScalePoint struct {
 	Bytes     int64   `json:"bytes"`
 	Published float64 `json:"published"`
 	Model     float64 `json:"model"`
+	Fitted    bool    `json:"fitted"` // the model was fitted to it
 }
 
 // Error is by how much the model is off: 0.5 is half as much again.
 func (p *ScalePoint) Error() float64 { return p.Model/p.Published - 1 }
 
-// Points are the published rates of a machine beside those of the model.
+// Points are the published rates of a machine beside those of the model: one subfile to a node, on one server.
 func (s *ScaleSystem) Points(q *ScaleParams, cases []scaleCase) (out []ScalePoint) {
 	for i := range s.Published {
 		p := &s.Published[i]
@@ -279,7 +98,8 @@ func (s *ScaleSystem) Points(q *ScaleParams, cases []scaleCase) (out []ScalePoin
 					if process {
 						x.Layout, x.Published = pcName, p.HDF5
 					}
-					x.Model = float64(c.Bytes) / gib / s.Simulate(q, s.published(c, p, process))
+					plan := ScalePlan{Nodes: p.Nodes, Subfiles: p.Nodes, Stripes: 1, Bytes: c.Bytes, Pieces: c.Pieces, Process: process, Growing: p.Nodes}
+					x.Model = float64(c.Bytes) / gib / s.Seconds(q, plan)
 					out = append(out, x)
 				}
 			}
@@ -288,22 +108,26 @@ func (s *ScaleSystem) Points(q *ScaleParams, cases []scaleCase) (out []ScalePoin
 	return out
 }
 
-// fitScale finds the parameters by which the model is nearest to the published rates of a machine: the least sum of
-// squares of the logarithms of the ratios. The search takes steps that become smaller, one
-// parameter at a time, from the same start.
-func fitScale(s *ScaleSystem, cases []scaleCase) ScaleParams {
-	q := ScaleParams{Open: 0.3, Rounds: 0.1, NodeRate: 1, PieceVC: 3e-5, PiecePC: 1e-5}
+// scaleStart is where a fit begins.
+var scaleStart = ScaleParams{Grow: 1e-3, NodeRate: 1, Rounds: 0.1, PieceVC: 3e-5, PiecePC: 1e-5}
+
+// fit finds the parameters by which the model is nearest to the published rates that counts says: the least sum of squares of the
+// logarithms of the ratios. The search takes steps that become smaller, one parameter at a time; the others stay as they are.
+func (s *ScaleSystem) fit(q *ScaleParams, params []*float64, cases []scaleCase, counts func(p *ScalePoint) bool) {
 	off := func() (sum float64) {
-		for _, p := range s.Points(&q, cases) {
-			d := math.Log(p.Model / p.Published)
-			sum += d * d
+		points := s.Points(q, cases)
+		for i := range points {
+			if counts(&points[i]) {
+				d := math.Log(points[i].Model / points[i].Published)
+				sum += d * d
+			}
 		}
 		return sum
 	}
 	best := off()
 	for step := 0.3; step > 1e-4; {
 		better := false
-		for _, v := range q.all() {
+		for _, v := range params {
 			old := *v
 			for _, f := range []float64{1 + step, 1 / (1 + step)} {
 				*v = old * f
@@ -317,5 +141,66 @@ func fitScale(s *ScaleSystem, cases []scaleCase) ScaleParams {
 			step /= 2
 		}
 	}
-	return q
+}
+
+// ScaleTest is the model fitted on one machine and tried on another one, of which it knows what two runs tell.
+type ScaleTest struct {
+	From   string       `json:"from"`
+	Params ScaleParams  `json:"params"` // of the machine where it was fitted
+	Own    []ScalePoint `json:"own"`    // rates there
+	To     string       `json:"to"`
+	Other  ScaleParams  `json:"other"` // the same but for what the two runs tell
+	Points []ScalePoint `json:"points"`
+}
+
+// calibrated says whether a run is one of the two that tell of a machine: those without many puts, process-centric.
+func calibrated(p *ScalePoint) bool { return p.Layout == pcName && p.Case != "I" }
+
+// tryScale fits on one machine and tries on the other.
+func tryScale(from, to *ScaleSystem, cases []scaleCase) (t ScaleTest) {
+	t = ScaleTest{From: from.Name, To: to.Name, Params: scaleStart}
+	from.fit(&t.Params, t.Params.all(), cases, func(*ScalePoint) bool { return true })
+	t.Own = from.Points(&t.Params, cases)
+	for i := range t.Own {
+		t.Own[i].Fitted = true
+	}
+	t.Other = t.Params
+	to.fit(&t.Other, t.Other.machine(), cases, calibrated)
+	t.Points = to.Points(&t.Other, cases)
+	for i := range t.Points {
+		t.Points[i].Fitted = calibrated(&t.Points[i])
+	}
+	return t
+}
+
+// studentT is the 97.5 % point of Student's distribution, by degrees of freedom from 1.
+var studentT = []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228}
+
+// scaleInterval is the factor within which a published rate lies of that of the model in 19 of 20 cases, by the points that
+// the model was not fitted to. These are few, and the two machines share the program: it is a rough one.
+func scaleInterval(tests []ScaleTest) (factor float64, points int) {
+	sum := 0.0
+	for i := range tests {
+		for k := range tests[i].Points {
+			if p := &tests[i].Points[k]; !p.Fitted {
+				d := math.Log(p.Model / p.Published)
+				sum += d * d
+				points++
+			}
+		}
+	}
+	t := studentT[min(points, len(studentT))-1]
+	return math.Exp(t * math.Sqrt(sum/float64(points)*(1+1/float64(points)))), points
+}
+
+// worst are the least and the greatest error of the points that the model was not fitted to.
+func (t *ScaleTest) Worst() (least, most float64) {
+	var list []float64
+	for i := range t.Points {
+		if !t.Points[i].Fitted {
+			list = append(list, t.Points[i].Error())
+		}
+	}
+	slices.SortFunc(list, cmp.Compare[float64])
+	return list[0], list[len(list)-1]
 }

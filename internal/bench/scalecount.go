@@ -5,18 +5,20 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/e3smcases"
 	"blobio/internal/dyn"
 	"blobio/internal/verdict"
 	"blobio/subfile"
 )
 
 // scaleCounts are what a rank of a write has to do with others, counted in a run of few ranks without a common heap:
-// one flush of F h0, a subfile to a node. Create, Put, Flush and Close are in it.
+// one flush of F h0, a subfile to a node. Create, Put, Flush and Close are in it; what another flush adds, and reading, are beside.
 type scaleCounts struct {
 	Ranks        int   `json:"ranks"`
 	RanksPerNode int   `json:"ranks_per_node"`
@@ -25,6 +27,10 @@ type scaleCounts struct {
 	Sent         int64 `json:"bytes"`               // most that a rank gives to collectives, beside the data
 	Gathered     int64 `json:"gathered"`            // most that a rank gets of the other ranks of its subfile by Allgather
 	Told         int64 `json:"told"`                // what rank 0 gathers at Close, of all
+	NextWorld    int64 `json:"next_world"`          // collectives of all ranks that a flush of the same puts adds, for another record
+	NextSubfile  int64 `json:"next_subfile"`        // of a subfile's
+	NextSent     int64 `json:"next_bytes"`
+	OpenWorld    int64 `json:"open_world"` // collectives to open; to read what each rank wrote takes none
 }
 
 // tally counts for one rank.
@@ -107,7 +113,7 @@ func (c counted) SplitNode(ctx context.Context) (comm.Comm, error) {
 	return counted{sub, c.t, false}, err
 }
 
-// countScale counts by a run in a directory of its own below dir, which is removed.
+// countScale counts by runs in a directory of its own below dir, which is removed: with one flush, two and three.
 func countScale(ctx context.Context, dir string, ranks, perNode int, l blob.Layout) (n scaleCounts, err error) {
 	own, err := os.MkdirTemp(dir, "blobio-scale-")
 	if err != nil {
@@ -118,14 +124,28 @@ func countScale(ctx context.Context, dir string, ranks, perNode int, l blob.Layo
 			err = rerr
 		}
 	}()
-	j := Job{Case: "F_h0", Ranks: ranks, Float: true, FileMem: true, Maps: MapSource{Ne: 4, Levels: 4}}
-	t, err := j.load()
+	t, err := (&Job{Case: "F_h0", Ranks: ranks, Float: true, FileMem: true, Maps: MapSource{Ne: 4, Levels: 4}}).load()
 	if err != nil {
 		return n, err
 	}
+	name := filepath.Join(own, "x")
+	if n, err = t.count(ctx, name, perNode, 1, l); err != nil {
+		return n, err
+	}
+	few, err := t.count(ctx, name, perNode, 2, l)
+	if err != nil {
+		return n, err
+	}
+	many, err := t.count(ctx, name, perNode, 3, l)
+	n.NextWorld, n.NextSubfile, n.NextSent = many.World-few.World, many.Subfile-few.Subfile, many.Sent-few.Sent
+	return n, err
+}
+
+// count counts in one run with some flushes, each of one record; fixed variables are in the first. That of one flush is read, too.
+func (t *task) count(ctx context.Context, name string, perNode int, flushes int64, l blob.Layout) (n scaleCounts, err error) {
 	var mu sync.Mutex
-	n = scaleCounts{Ranks: ranks, RanksPerNode: perNode}
-	err = comm.Run(ctx, ranks, &comm.Options{RanksPerNode: perNode}, func(ctx context.Context, c comm.Comm) error {
+	n = scaleCounts{Ranks: t.Ranks, RanksPerNode: perNode}
+	err = comm.Run(ctx, t.Ranks, &comm.Options{RanksPerNode: perNode}, func(ctx context.Context, c comm.Comm) error {
 		data, err := t.fill(c.Rank())
 		if err != nil {
 			return err
@@ -135,46 +155,76 @@ func countScale(ctx context.Context, dir string, ranks, perNode int, l blob.Layo
 		o.Subfiles, o.Grouping = 0, subfile.ByNode
 		o.Records = 0
 		if l == blob.ProcessCentric {
-			o.Records = 1
+			o.Records = flushes
 		}
-		w, err := blob.Create(ctx, counted{comm.Isolate(c), my, true}, filepath.Join(own, "x"), t.s, t.parts(c), o)
+		alone := counted{comm.Isolate(c), my, true}
+		w, err := blob.Create(ctx, alone, name, t.s, t.parts(c), o)
 		if err != nil {
 			return err
 		}
-		for v, recs := range data {
-			if recs[0] != nil {
-				if err := dyn.Put(w, blob.VarID(v), 0, recs[0]); err != nil {
+		for rec := range flushes {
+			for v, recs := range data {
+				if rec > 0 && !t.c.Vars[v].Record {
+					continue
+				}
+				if recs[0] == nil {
+					err = putSame(w, t, v, rec)
+				} else {
+					err = dyn.Put(w, blob.VarID(v), rec, recs[0])
+				}
+				if err != nil {
 					w.Abort()
 					return err
 				}
-			} else if err := putSame(w, t, v); err != nil {
-				w.Abort()
+			}
+			if err := w.Flush(ctx); err != nil {
 				return err
 			}
-		}
-		if err := w.Flush(ctx); err != nil {
-			return err
 		}
 		if err := w.Close(ctx); err != nil {
 			return err
 		}
+		wrote := *my
+		if flushes == 1 {
+			if err := t.readBack(ctx, alone, name); err != nil {
+				return err
+			}
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		n.World, n.Subfile, n.Sent = max(n.World, my.world), max(n.Subfile, my.sub), max(n.Sent, my.sent)
-		n.Gathered, n.Told = max(n.Gathered, my.gathered), max(n.Told, my.told)
+		n.World, n.Subfile, n.Sent = max(n.World, wrote.world), max(n.Subfile, wrote.sub), max(n.Sent, wrote.sent)
+		n.Gathered, n.Told = max(n.Gathered, wrote.gathered), max(n.Told, wrote.told)
+		n.OpenWorld = max(n.OpenWorld, my.world-wrote.world)
 		return nil
 	})
 	return n, verdict.FirstCause(err)
 }
 
-// putSame puts a variable that is not decomposed, which all ranks have.
-func putSame(w *blob.Writer, t *task, v int) error {
-	_, mem := t.types(&t.c.Vars[v])
-	data := cdf5.NewSlice(mem, int(t.c.Elems(v)))
-	if err := t.values.Fill(data, v, 0, t.c.Whole(v), 0); err != nil {
+// readBack opens a dataset and reads what a rank has of a variable of each map.
+func (t *task) readBack(ctx context.Context, c comm.Comm, name string) error {
+	r, err := blob.OpenComm(ctx, c, name, nil)
+	if err != nil {
 		return err
 	}
-	return dyn.Put(w, blob.VarID(v), 0, data)
+	defer r.Close()
+	for d, m := range t.maps {
+		cv := &t.c.Vars[slices.IndexFunc(t.c.Vars, func(v e3smcases.Var) bool { return v.Map == d+1 })]
+		file, _ := t.types(cv)
+		if err := r.ReadRuns(ctx, cv.Name, 0, m.AppendReqs(nil, c.Rank()), cdf5.NewSlice(file, int(m.Count(c.Rank())))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putSame puts a variable that is not decomposed, which all ranks have.
+func putSame(w *blob.Writer, t *task, v int, rec int64) error {
+	_, mem := t.types(&t.c.Vars[v])
+	data := cdf5.NewSlice(mem, int(t.c.Elems(v)))
+	if err := t.values.Fill(data, v, rec, t.c.Whole(v), 0); err != nil {
+		return err
+	}
+	return dyn.Put(w, blob.VarID(v), rec, data)
 }
 
 // ScaleRow is the cost of one write by many ranks, by the counts of few.

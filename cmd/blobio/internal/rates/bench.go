@@ -30,10 +30,11 @@ built if mpicc, make, pkg-config and the libraries are installed.`,
 		Example: `  blobio bench list
   blobio bench run ne30 read convert --dir /dev/shm
   blobio bench run peers --dir /dev/shm --maps maps --runs 7 -o bench/results
+  blobio bench sweep --ranks 4,16 --subfiles 1,4 --repeats 3 -o sweep
   blobio bench report --results bench/results -o bench/results/performance.md`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), newBenchShow(e), newBenchReport(e), cli.AsTogether(newBenchWorker(e)))
+	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), newBenchReport(e), cli.AsTogether(newBenchWorker(e)))
 	return cmd
 }
 

@@ -143,7 +143,7 @@ func TestBenchProduction(t *testing.T) {
 
 func TestBenchScale(t *testing.T) {
 	out := clitest.Good(t, "bench", "scale", "--dir", t.TempDir())
-	for _, want := range []string{"Summit", "24.5", "fitted", "1000000", "Aggregators"} {
+	for _, want := range []string{"Summit", "24.5", "fitted", "1000000", "19 of 20", "not known to it", "beyond any"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -42,11 +42,14 @@ type replayFlags struct {
 	noSync       bool
 	memory       int64
 	compress     string
+	openEnded    bool
+	knobs        knobFlags
 	asJSON       bool
 }
 
-func NewReplay(e *cli.Env) *cobra.Command {
-	var f replayFlags
+func NewReplay(e *cli.Env) *cobra.Command { return newReplay(e, new(replayFlags)) }
+
+func newReplay(e *cli.Env, f *replayFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Write the E3SM cases, read them back, verify and measure",
@@ -63,6 +66,9 @@ or smooth (fields like those of a model).
 
 Files go to a temporary directory that is removed, unless -o or --keep is given.
 
+Each option of the library's writers and readers is a flag: --durability, --buffer,
+--stripe-size and so on.
+
 Under mpirun or srun (blobio-mpi) each process is a rank.
 
 JSON: {dir, kept, results: [{case, layout, path, ranks, subfiles, variables, records,
@@ -73,7 +79,8 @@ canonical, canonical_bytes, convert_seconds}]}.`,
   blobio replay --case F --ne 30 --ranks 512 --history h1 --num-records 4 --float
   blobio replay --case I --map map_i_case_16p.nc --slice reference --pattern reference -o i
   blobio replay --pattern smooth --float --compress auto
-  blobio replay --nodes 2 --placement roundrobin --flush 2 --num-records 5`,
+  blobio replay --nodes 2 --placement roundrobin --flush 2 --num-records 5
+  blobio replay --case G --durability data --buffer 1M --stripe-size 1M --stripe-count 8`,
 		Args: cli.ExactArgs(0, "no arguments, only options"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e)
@@ -105,6 +112,8 @@ canonical, canonical_bytes, convert_seconds}]}.`,
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of the data that all ranks hold before a flush (default 1G)")
 	dataset.CompressFlag(cmd, &f.compress)
+	fl.BoolVar(&f.openEnded, "no-fixed-records", false, "process-centric: do not fix the number of records when the dataset is created; data are kept until it is closed")
+	f.knobs.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -164,7 +173,16 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 		}
 		o.Layouts = []blob.Layout{blob.ProcessCentric}
 	}
+	o.OpenEnded = f.openEnded
+	if err := f.knobs.set(cmd, &o.Options, &o.Open); err != nil {
+		return o, err
+	}
+	retain := o.Options.Retain
+	o.Retain = &retain
 	if f.noSync {
+		if cmd.Flags().Changed("durability") {
+			return o, cli.Usagef("--no-sync is --durability none: give one of them")
+		}
 		o.Options.Durability = blob.DurableNone
 	}
 	if e.Procs != nil && !cmd.Flags().Changed("ranks") { // each process is a rank

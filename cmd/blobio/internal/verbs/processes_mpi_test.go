@@ -173,3 +173,28 @@ func TestErrorsUnderMPI(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepUnderMPI: points have the first processes; an error of one of them is one of its run.
+func TestSweepUnderMPI(t *testing.T) {
+	mpitest.Launcher(t)
+	dir := t.TempDir()
+	args := func(more ...string) []string {
+		return append([]string{"bench", "sweep", "--elements", "20", "--variables", "2", "--repeats", "2", "--durability", "none", "--dir", dir, "-o", filepath.Join(dir, "s")}, more...)
+	}
+	out, code := underMPI(t, 4, args("--ranks", "1,3,4", "--layout", "variable,process", "--subfiles", "1,1/node", "--read", "cold", "--shift", "1", "--limit", "0.000001")...)
+	if code != cli.Good || !strings.Contains(out, "0 of 24 runs") {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	out, code = underMPI(t, 4, args("--ranks", "1,3,4", "--layout", "variable,process", "--subfiles", "1,1/node", "--read", "cold", "--shift", "1")...)
+	if code != cli.Good || strings.Count(out, "24 of 24 runs") != 1 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	out, code = underMPI(t, 3, args("--anew", "--read", "cold,warm", "--drop", "false", "--ranks-per-node", "0,2")...)
+	if code != cli.Findings || !strings.Contains(out, "8 of 8 runs") || !strings.Contains(out, "exit status 1") || !strings.Contains(out, "3 ranks, but there are 2 processes") || strings.Count(out, "failed: ") != 3 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "blobio-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

@@ -1,0 +1,336 @@
+package rates
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/comm"
+	"blobio/internal/bench"
+	"blobio/internal/chart"
+	"blobio/internal/cli"
+)
+
+type sweepFlags struct {
+	o         bench.SweepOptions
+	axes      map[string]*[]string
+	maps      []string
+	scaling   string
+	limit     string
+	out, over string
+	plan      bool
+	noVerify  bool
+	asJSON    bool
+}
+
+func newBenchSweep(e *cli.Env) *cobra.Command {
+	f := sweepFlags{axes: map[string]*[]string{}}
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "Measure all combinations of ranks, subfiles, stripes, options, ... and keep the results",
+		Long: `Write, read back and verify datasets for every combination of the values of some axes, each
+several times, and keep the time of each phase. Under mpirun or srun (blobio-mpi) each
+process is a rank, and points with fewer ranks use the first processes; else ranks are
+goroutines of this process.
+
+Axes take lists: --ranks 64,256,1024 --subfiles 1/node,1/target. Those that are not given
+have one value. --plan prints the points without running them. What cannot be combined
+is left out, and said.
+
+Case "even" needs no file: --variables record variables of double, of which each rank has
+--elements in --pieces pieces, dealt to the ranks in turn. The histories of E3SM have
+generated maps (--ne, --cells, --lat, ...) or maps from files (--map F=FILE). These sizes
+are those of the least number of ranks; with --scaling weak the data grow with the ranks.
+
+Phases: create, compute, post (all puts), flush, close; open, read. Each has the least, the
+mean and the most of all ranks. The time of a write is from create to the end of close on
+the slowest rank, with what ranks wait for each other. Values are compared with those
+written, off the clock. Cold reads take the files out of the page cache of each node
+first; --drop names a command that does more, such as mounting the file system again.
+
+Results are kept in the directory --output after each run: sweep.json, sweep.csv, and
+sweep.svg and sweep.png at the end. The same command goes on where it was cut off; another
+plan is refused, unless --anew. A run that fails is recorded, and the next one follows. One that
+ends the whole job three times is passed over. Datasets are removed after each run.
+
+On Lustre and GPFS what lfs and mmlsattr tell is kept. --set-stripe gives the directory of
+each point its --stripe-size and --stripe-count (lfs setstripe).
+
+Exit code 1: some runs failed.
+
+JSON: {version, plan, points, all, sessions: [{date, host, file_system, mount, tools, ...}],
+runs: [{run, point, repeat, axes, error, nodes, subfiles, data, bytes, write_seconds,
+read_seconds, phases: {create: {min, avg, max}, ...}, verified}]}; with --plan {points,
+left_out, runs, bytes, largest, written, order}.`,
+		Example: `  blobio bench sweep --ranks 4,16 --subfiles 1,1/node --ranks-per-node 4 -o s1
+  blobio bench sweep --case F_h1,G --layout variable,process --ranks 8 --scaling weak -o s2
+  blobio bench sweep --ranks 10000 --ranks-per-node 64 --elements 10 --pieces 2 --durability none --repeats 1 -o s3
+  blobio bench sweep --ranks 2,4,8 --buffer 256K,1M,4M --durability commit,none --order random --plan
+  mpirun -n 16 blobio-mpi bench sweep --ranks 4,16 --aggregators 1,2,4 --read cold --dir /scratch -o s4`,
+		Args: cli.ExactArgs(0, "no arguments, only options"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e) },
+	}
+	fl := cmd.Flags()
+	for _, a := range bench.SweepAxes() {
+		v := new([]string)
+		f.axes[a.Name] = v
+		usage := "`list`: " + a.Usage
+		if a.Name != "ranks" {
+			usage += fmt.Sprintf(" (default %s)", a.Def)
+		}
+		fl.StringSliceVar(v, a.Name, nil, usage)
+		if len(a.Words) > 0 {
+			_ = cmd.RegisterFlagCompletionFunc(a.Name, cobra.FixedCompletions(a.Words, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	p := &f.o.Plan
+	cli.ChoiceFlag(cmd, &f.scaling, "scaling", "strong", "how data depend on ranks", "strong", "weak")
+	fl.Int64Var(&p.Records, "num-records", 2, "records")
+	fl.IntVar(&p.Even.Vars, "variables", 8, "even: variables")
+	fl.Int64Var(&p.Even.Elements, "elements", 4096, "even: `number` of elements of a variable in each rank")
+	fl.IntVar(&p.Even.Pieces, "pieces", 16, "even: pieces of a variable in each rank")
+	fl.IntVar(&p.Sizes.Ne, "ne", 0, "F: elements along a side of a cube face (default 4)")
+	fl.IntVar(&p.Sizes.Levels, "lev", 0, "F and G: levels (default: F 72, G 100)")
+	fl.IntVar(&p.Sizes.Cells, "cells", 0, "G: cells of the ocean mesh (default 285)")
+	fl.IntVar(&p.Sizes.Lat, "lat", 0, "I: latitudes (default 96)")
+	fl.IntVar(&p.Sizes.Lon, "lon", 0, "I: longitudes (default 144)")
+	fl.StringArrayVar(&f.maps, "map", nil, "maps from a file, as F=map_f_case_16p.nc (repeatable); weak scaling multiplies the lengths of its requests")
+	fl.BoolVar(&p.Float, "float", false, "record variables are float in the file, double in memory")
+	fl.IntVar(&p.Repeats, "repeats", 5, "runs of each point")
+	cli.ChoiceFlag(cmd, &p.Order, "order", "rounds", "order of runs: rounds (each point once, then again), random (in each round), or points", "rounds", "random", "points")
+	fl.Uint64Var(&p.Seed, "seed", 1, "of --order random")
+	fl.IntVar(&p.Shift, "shift", 0, "a rank reads what the rank so far behind it has written, such as one of another node")
+	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare what is read with what was written")
+	fl.IntVar(&p.Targets, "targets", 0, "targets of the file system, for --subfiles 1/target (default: what lfs tells)")
+	fl.BoolVar(&p.Stripe, "set-stripe", false, "Lustre: give each directory --stripe-size and --stripe-count")
+	fl.StringVar(&p.Drop, "drop", "", "shell command before a cold read, on one rank of each node: drops caches, or mounts again")
+	fl.StringVar(&p.Dir, "dir", "", "directory on the file system to measure, which all nodes see (default: that of temporary files)")
+	fl.Var(cli.SizeFlag(&p.Space), "space", "most bytes of a dataset; there is one at a time (default: what is free)")
+	fl.Var(cli.SizeFlag(&p.Memory), "memory", "most bytes of data of a process; records beyond it repeat the first ones (default 1G)")
+	fl.StringVar(&f.limit, "limit", "", "begin no run after so long, as 25m: the same command goes on later")
+	fl.BoolVar(&f.o.Retry, "retry", false, "run again what failed")
+	fl.BoolVar(&f.o.Anew, "anew", false, "begin again; what is kept in --output is replaced")
+	fl.BoolVar(&f.plan, "plan", false, "print the points and what they need, run nothing")
+	fl.StringVarP(&f.out, "output", "o", "bench-sweep", "directory for the results")
+	fl.StringVar(&f.over, "over", "", "axis along which the plot is drawn (default: ranks, or the first that differs)")
+	cli.JSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// options translates the flags.
+func (f *sweepFlags) options(e *cli.Env) (err error) {
+	p := &f.o.Plan
+	p.Axes, p.Maps = map[string][]string{}, map[string]bench.MapSource{}
+	for _, a := range bench.SweepAxes() {
+		for _, s := range *f.axes[a.Name] {
+			if s = strings.TrimSpace(s); a.Name == "compute" {
+				d, err := cli.ParseSpan(s)
+				if err != nil {
+					return cli.AsUsage(fmt.Errorf("--compute: %w", err))
+				}
+				s = strconv.FormatFloat(d.Seconds(), 'g', -1, 64)
+			} else if s, err = knobText(&bench.Knob{Kind: a.Kind}, s); err != nil {
+				return cli.AsUsage(fmt.Errorf("--%s: %w", a.Name, err))
+			}
+			p.Axes[a.Name] = append(p.Axes[a.Name], s)
+		}
+	}
+	if e.Procs != nil {
+		f.o.World = e.Comm()
+		if len(p.Axes["ranks"]) == 0 {
+			p.Axes["ranks"] = []string{strconv.Itoa(f.o.World.Size())}
+		}
+		for _, s := range p.Axes["ranks"] {
+			if n, _ := strconv.Atoi(s); n > f.o.World.Size() && !f.plan {
+				return cli.Usagef("--ranks %s, but there are %s", s, cli.Plural(f.o.World.Size(), "process"))
+			}
+		}
+	}
+	for _, m := range f.maps {
+		letter, name, ok := strings.Cut(m, "=")
+		if !ok || !slices.Contains([]string{"F", "G", "I"}, letter) || name == "" {
+			return cli.Usagef("--map %q, want a case and a file, as F=map.nc", m)
+		}
+		src := p.Maps[letter]
+		src.Files = append(src.Files, name) // several: .dat files
+		p.Maps[letter] = src
+	}
+	s := p.Sizes
+	if min(s.Ne, s.Levels, s.Cells, s.Lat, s.Lon) < 0 {
+		return cli.Usagef("sizes must be positive numbers")
+	}
+	if f.limit != "" {
+		if f.o.Limit, err = cli.ParseSpan(f.limit); err != nil {
+			return cli.AsUsage(fmt.Errorf("--limit: %w", err))
+		}
+	}
+	p.Weak, p.Verify = f.scaling == "weak", !f.noVerify
+	if p.Memory == 0 {
+		p.Memory = 1 << 30
+	}
+	if p.Dir == "" {
+		p.Dir = os.TempDir()
+	}
+	f.o.State = filepath.Join(f.out, "sweep.json")
+	return nil
+}
+
+func (f *sweepFlags) run(cmd *cobra.Command, e *cli.Env) error {
+	if err := f.options(e); err != nil {
+		return err
+	}
+	if f.plan {
+		if !e.Root() {
+			return nil
+		}
+		return f.tell(cmd.Context(), e)
+	}
+	var made error
+	if e.Root() {
+		made = bench.CanSave(f.out)
+	}
+	if e.Procs != nil {
+		made = comm.Agree(cmd.Context(), e.Comm(), made)
+	}
+	if made != nil {
+		return made
+	}
+	bar := e.NewCount()
+	defer bar.End()
+	f.o.At = bar.At
+	f.o.Log = func(s string) {
+		bar.Clear()
+		fmt.Fprintln(e.Stderr, s)
+	}
+	res, err := bench.RunSweep(cmd.Context(), f.o)
+	bar.End()
+	if res == nil {
+		return err
+	}
+	if werr := f.write(cmd.Context(), res); err == nil {
+		err = werr
+	}
+	if f.asJSON {
+		if perr := e.PrintJSON(res); err == nil {
+			err = perr
+		}
+	} else {
+		f.print(e, res)
+	}
+	if err == nil && res.Failed() > 0 {
+		e.Code = cli.Findings
+	}
+	return err
+}
+
+// tell prints the plan.
+func (f *sweepFlags) tell(ctx context.Context, e *cli.Env) error {
+	t, err := f.o.Plan.Table(ctx)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return e.PrintJSON(t)
+	}
+	varied := f.o.Plan.Varied()
+	if len(varied) == 0 {
+		varied = []string{"case", "ranks"}
+	}
+	heads := []string{">POINT"}
+	for _, a := range varied {
+		heads = append(heads, strings.ToUpper(a))
+	}
+	table := e.NewTable("", append(heads, ">SIZE")...)
+	for i, p := range t.Points {
+		row := []any{i}
+		for _, a := range varied {
+			row = append(row, bench.AxisText(a, p[a]))
+		}
+		table.Row(append(row, cli.HumanBytes(t.Bytes[i]))...)
+	}
+	table.Flush()
+	f.left(e, t.Left)
+	fmt.Fprintf(e.Out, "%s, %s; %s written in all, at most %s at a time\n", cli.Plural(len(t.Points), "point"), cli.Plural(t.Runs, "run"), cli.HumanBytes(t.Written), cli.HumanBytes(t.Largest))
+	return nil
+}
+
+func (f *sweepFlags) left(e *cli.Env, list []bench.SweepSkip) {
+	for _, s := range list {
+		fmt.Fprintf(e.Out, "left out: %s: %s\n", cli.Plural(s.Points, "point"), s.Why)
+	}
+}
+
+// write writes the table and the plot beside the state.
+func (f *sweepFlags) write(ctx context.Context, s *bench.Sweep) error {
+	name := filepath.Join(f.out, "sweep.csv")
+	if _, err := cli.WriteFile(ctx, name, true, s.WriteCSV); err != nil {
+		return err
+	}
+	if s.Failed() == len(s.Runs) {
+		return nil
+	}
+	fig, err := s.Figure(f.over)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"sweep.svg", "sweep.png"} {
+		name = filepath.Join(f.out, name)
+		if _, err := cli.WriteFile(ctx, name, true, func(w io.Writer) error { return chart.Write(w, name, fig) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *sweepFlags) print(e *cli.Env, s *bench.Sweep) {
+	varied := s.Plan.Varied()
+	if len(varied) == 0 {
+		varied = []string{"case", "ranks"}
+	}
+	var heads []string
+	for _, a := range varied {
+		heads = append(heads, strings.ToUpper(a))
+	}
+	heads = append(heads, ">FILES", ">DATA", ">RUNS", ">WRITE", ">FROM", ">TO", ">RATE", ">CREATE", ">POST", ">FLUSH", ">CLOSE")
+	reads := slices.ContainsFunc(s.Runs, func(r bench.SweepRun) bool { return r.Read > 0 })
+	if reads {
+		heads = append(heads, ">READ", ">RATE")
+	}
+	t := e.NewTable("", heads...)
+	for _, m := range s.Means() {
+		var row []any
+		for _, a := range varied {
+			row = append(row, bench.AxisText(a, m.Axes[a]))
+		}
+		if m.Runs == 0 {
+			t.Row(append(row, "", "", "failed")...)
+			continue
+		}
+		row = append(row, m.Files, cli.HumanBytes(m.Data), m.Runs, bench.Seconds(m.Write), bench.Seconds(m.WriteLeast), bench.Seconds(m.WriteMost), rate(m.Data, m.Write))
+		for _, p := range []string{"create", "post", "flush", "close"} {
+			row = append(row, bench.Seconds(m.Phases[p]))
+		}
+		if reads {
+			row = append(row, bench.Seconds(m.Read), rate(m.Data, m.Read))
+		}
+		t.Row(row...)
+	}
+	t.Flush()
+	for _, m := range s.Means() {
+		if m.Failed > 0 {
+			fmt.Fprintf(e.Out, "%s of %s failed: %s\n", cli.Plural(m.Failed, "run"), s.Plan.PointName(m.Axes), m.Error)
+		}
+	}
+	f.left(e, s.Left)
+	fmt.Fprintf(e.Out, "%d of %s; results are in %s\n", len(s.Runs), cli.Plural(s.All, "run"), f.out)
+	if len(s.Runs) < s.All {
+		fmt.Fprintln(e.Out, "the same command goes on")
+	}
+}

@@ -1,0 +1,128 @@
+package bench
+
+import (
+	"slices"
+	"strconv"
+
+	"blobio/blob"
+	"blobio/subfile"
+)
+
+// KnobKind is what a knob takes.
+type KnobKind uint8
+
+const (
+	NumberKnob KnobKind = iota
+	SizeKnob            // bytes; a number here, with a unit where a user writes it
+	WordKnob            // one of Words, or what Set knows
+	SwitchKnob          // yes or no
+)
+
+// Settings are what knobs set.
+type Settings struct {
+	Write blob.Options
+	Read  blob.OpenOptions
+}
+
+// A Knob is an option of writers or readers, under the name that it has wherever a user sets it.
+type Knob struct {
+	Name  string
+	Field string // of blob.Options; of blob.OpenOptions behind "Open."
+	Usage string
+	Kind  KnobKind
+	Words []string
+	Def   string // what it is if nobody sets it
+	set   func(s *Settings, n int64, word string) error
+}
+
+// Set sets the knob. Numbers and sizes are decimal digits, switches "yes" or "no".
+func (k *Knob) Set(s *Settings, value string) error {
+	bad := func() error { return pkg.Errorf("%s %q, want %s", k.Name, value, k.wants()) }
+	switch k.Kind {
+	case NumberKnob, SizeKnob:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 || int64(int(n)) != n {
+			return bad()
+		}
+		return k.set(s, n, value)
+	case SwitchKnob:
+		if value != "yes" && value != "no" {
+			return bad()
+		}
+		n := int64(0)
+		if value == "yes" {
+			n = 1
+		}
+		return k.set(s, n, value)
+	}
+	n := slices.Index(k.Words, value)
+	if n < 0 && k.Name != "compress" { // which has levels
+		return bad()
+	}
+	return k.set(s, int64(n), value)
+}
+
+func (k *Knob) wants() string {
+	switch k.Kind {
+	case NumberKnob, SizeKnob:
+		return "a number that is not negative"
+	case SwitchKnob:
+		return "yes or no"
+	}
+	text := ""
+	for i, w := range k.Words {
+		if i > 0 {
+			text += ", "
+		}
+		text += w
+	}
+	return text
+}
+
+// Knobs are all options of blob's writers and readers but those that say what is written: layout, records and force.
+func Knobs() []Knob {
+	return []Knob{
+		{"grouping", "Grouping", "how ranks are dealt to subfiles", WordKnob, []string{"node", "block", "roundrobin"}, "node",
+			func(s *Settings, n int64, _ string) error {
+				s.Write.Grouping = []subfile.Grouping{subfile.ByNode, subfile.Blocks, subfile.RoundRobin}[n]
+				return nil
+			}},
+		{"retain", "Retain", "how long data stay as they are after a put: copy (not at all), flush or close", WordKnob, []string{"copy", "flush", "close"}, "flush",
+			func(s *Settings, n int64, _ string) error { s.Write.Retain = blob.Retain(n); return nil }},
+		{"durability", "Durability", "what a commit waits for: commit (data and names are on the disk), data, or none", WordKnob, []string{"commit", "data", "none"}, "commit",
+			func(s *Settings, n int64, _ string) error { s.Write.Durability = blob.Durability(n); return nil }},
+		{"commit-mode", "CommitMode", "how subfiles get their names: rename, manifest (which alone commits), or auto (rename up to 64)", WordKnob, []string{"auto", "rename", "manifest"}, "auto",
+			func(s *Settings, n int64, _ string) error { s.Write.CommitMode = blob.CommitMode(n); return nil }},
+		{"wide-maps", "WideMaps", "64-bit offsets in maps; only blobio reads such files", SwitchKnob, nil, "no",
+			func(s *Settings, n int64, _ string) error { s.Write.WideMaps = n == 1; return nil }},
+		{"compress", "Compress", "process-centric: off, auto, zstd or shuffle+zstd, with :1 to :4 a level", WordKnob, []string{"off", "auto", "zstd", "shuffle+zstd"}, "off",
+			func(s *Settings, _ int64, word string) (err error) {
+				s.Write.Compress, err = blob.ParseCompress(word)
+				return err
+			}},
+		{"copies", "Memory", "cap of the data that one process keeps in copies; 0: 2G", SizeKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Write.Memory = n; return nil }},
+		{"buffer", "Buffer", "bytes that a worker gathers and writes at a time, 64K to 1G; 0: chosen by the library", SizeKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Write.Buffer = int(n); return nil }},
+		{"workers", "Workers", "concurrent writers of one process; 0: as many as cores", NumberKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Write.Workers = int(n); return nil }},
+		{"max-open", "MaxOpen", "open files of one process that writes; 0: 256", NumberKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Write.MaxOpen = int(n); return nil }},
+		{"aggregators", "Aggregators", "processes of a node that write small pieces, for ranks that share no heap; 0: one for 4 processes, at most 4", NumberKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Write.Aggregators = int(n); return nil }},
+		{"stripe-size", "Stripe.Size", "unit that the file system locks: Lustre's stripe size, GPFS' block size; 0: not known", SizeKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Write.Stripe.Size = n; return nil }},
+		{"stripe-count", "Stripe.Count", "servers that units are dealt to in turn; needs --stripe-size; 0: not known", NumberKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Write.Stripe.Count = int(n); return nil }},
+		{"read-memory", "Open.Memory", "cap of the buffers for reading, at least 1M; 0: 256M", SizeKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Read.Memory = n; return nil }},
+		{"read-workers", "Open.Workers", "concurrent reads of one process; 0: as many as cores", NumberKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Read.Workers = int(n); return nil }},
+		{"read-max-open", "Open.MaxOpen", "open files of one process that reads; 0: 256", NumberKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Read.MaxOpen = int(n); return nil }},
+		{"checksums", "Open.Verify", "checksums that reading compares: whole (of pieces that are read whole), once, always, or never", WordKnob, []string{"whole", "once", "always", "never"}, "whole",
+			func(s *Settings, n int64, _ string) error { s.Read.Verify = blob.Verification(n); return nil }},
+		{"allow-missing", "Open.AllowMissing", "open a dataset of which subfiles are missing", SwitchKnob, nil, "no",
+			func(s *Settings, n int64, _ string) error { s.Read.AllowMissing = n == 1; return nil }},
+	}
+}

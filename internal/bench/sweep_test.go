@@ -1,0 +1,430 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/internal/chart"
+	"blobio/internal/durable"
+)
+
+// smallSweep is a plan of tiny data.
+func smallSweep(dir string, axes map[string][]string) SweepOptions {
+	return SweepOptions{State: filepath.Join(dir, "sweep.json"), Plan: SweepPlan{Axes: axes, Records: 3, Even: EvenSize{Vars: 2, Elements: 30, Pieces: 3},
+		Repeats: 2, Order: "rounds", Verify: true, Dir: dir, Memory: 1 << 20}}
+}
+
+// left are the names in a directory but those of kept results.
+func left(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if e.Name() != "sweep.json" {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// TestSweep: each point is written, read and verified in each way to do so, and nothing stays but the results.
+func TestSweep(t *testing.T) {
+	for _, c := range []struct {
+		points int
+		change func(p *SweepPlan)
+	}{
+		{16, func(p *SweepPlan) {
+			p.Axes = map[string][]string{"ranks": {"1", "7"}, "layout": {"variable", "process"}, "ranks-per-node": {"0", "3"}, "subfiles": {"1", "1/node"}}
+		}},
+		{8, func(p *SweepPlan) {
+			p.Axes = map[string][]string{"ranks": {"4"}, "layout": {"variable", "process"}, "flush": {"0", "2"}, "async": {"no", "yes"}, "read": {"cold"}, "fixed-records": {"no"}}
+			p.Shift, p.Drop, p.Float = 3, "true", true
+		}},
+		{3, func(p *SweepPlan) { // compression is for one layout
+			p.Axes = map[string][]string{"ranks": {"3"}, "layout": {"variable", "process"}, "compress": {"off", "zstd:1"}, "retain": {"copy"}}
+		}},
+		{4, func(p *SweepPlan) { // a record at a time fits
+			p.Axes = map[string][]string{"ranks": {"2", "4"}, "buffer": {"65536", "131072"}, "durability": {"none"}}
+			p.Weak, p.Memory, p.Order = true, 2000, "random"
+		}},
+		{3, func(p *SweepPlan) {
+			p.Axes = map[string][]string{"ranks": {"2", "4", "8"}, "case": {"I_h0"}, "subfiles": {"1/target"}, "compute": {"0.001"}}
+			p.Sizes, p.Targets, p.Weak = MapSource{Lat: 6, Lon: 9}, 2, true
+			p.Memory = 1 << 30
+		}},
+		{6, func(p *SweepPlan) {
+			p.Axes = map[string][]string{"ranks": {"2"}, "case": {"F_h0", "F_h1", "G"}, "layout": {"variable", "process"}}
+			p.Sizes, p.Memory, p.Repeats = MapSource{Ne: 1, Levels: 3, Cells: 40}, 1<<30, 1
+		}},
+	} {
+		dir := t.TempDir()
+		o := smallSweep(dir, nil)
+		c.change(&o.Plan)
+		o.Log = func(s string) { t.Error(s) }
+		table, err := o.Plan.Table(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := RunSweep(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Points != c.points || len(table.Points) != c.points || len(s.Runs) != c.points*o.Plan.Repeats || s.Failed() != 0 {
+			t.Errorf("%v: %d points, %d in the table, %d runs, %d failed", o.Plan.Axes, s.Points, len(table.Points), len(s.Runs), s.Failed())
+		}
+		for i := range s.Runs {
+			r := &s.Runs[i]
+			if at := s.values(r); r.Verified == 0 || r.Data == 0 || r.Bytes < r.Held/2 || r.Write <= 0 || r.Read <= 0 || r.Files == 0 || r.Phases["close"].Max < r.Phases["close"].Avg || r.Phases["close"].Avg < r.Phases["close"].Min ||
+				at["compute"] != "0" && r.Phases["compute"].Min < 0.001*float64(s.Plan.Records) {
+				t.Errorf("%+v", r)
+			}
+		}
+		if names := left(t, dir); len(names) != 0 {
+			t.Errorf("left behind: %v", names)
+		}
+		var b bytes.Buffer
+		if err := s.WriteCSV(&b); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&b).ReadAll()
+		if err != nil || len(lines) != len(s.Runs)+1 {
+			t.Errorf("CSV: %d lines, %v", len(lines), err)
+		}
+		f, err := s.Figure("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := chart.Write(&b, "x.svg", f); err != nil {
+			t.Error(err)
+		}
+		again, err := LoadSweep(o.State)
+		if err != nil || !reflect.DeepEqual(again.Runs, s.Runs) {
+			t.Errorf("kept is not what was found: %v", err)
+		}
+	}
+}
+
+// TestSweepSizes: strong scaling keeps the data, weak scaling lets them grow with the ranks.
+func TestSweepSizes(t *testing.T) {
+	for _, c := range []struct {
+		axes map[string][]string
+		off  float64 // of what a mesh can give
+	}{
+		{map[string][]string{"ranks": {"16", "4"}}, 0},
+		{map[string][]string{"ranks": {"4", "16"}, "case": {"F_h1"}}, 0.02},
+		{map[string][]string{"ranks": {"4", "16"}, "case": {"G"}}, 0.02},
+		{map[string][]string{"ranks": {"4", "16"}, "case": {"I_h0"}}, 0.25},
+	} {
+		for _, weak := range []bool{false, true} {
+			o := smallSweep(t.TempDir(), c.axes)
+			o.Plan.Weak = weak
+			x, err := o.Plan.Table(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			few, many := x.Bytes[slices.IndexFunc(x.Points, func(p SweepPoint) bool { return p["ranks"] == "4" })], x.Bytes[slices.IndexFunc(x.Points, func(p SweepPoint) bool { return p["ranks"] == "16" })]
+			want := 1.0
+			if weak {
+				want = 4
+			}
+			if got := float64(many) / float64(few); got < want*(1-c.off) || got > want*(1+c.off) {
+				t.Errorf("%v, weak %v: 4 times the ranks have %.2f times the data", c.axes, weak, got)
+			}
+			for i, p := range x.Points { // with the ranks of the point it is what the table says of it
+				k, err := o.Plan.task(p, p.int("ranks"))
+				if err != nil || k.fileBytes() != x.Bytes[i] {
+					t.Errorf("%v: %d bytes, want %d, %v", p, k.fileBytes(), x.Bytes[i], err)
+				}
+			}
+		}
+	}
+}
+
+// TestSweepGoesOn: a sweep that is cut off in any run goes on there, and is in the end what it would have been; another plan is refused.
+func TestSweepGoesOn(t *testing.T) {
+	axes := map[string][]string{"ranks": {"2", "3"}, "layout": {"variable", "process"}, "durability": {"none"}}
+	for _, cut := range []int{0, 3, 7} {
+		dir := t.TempDir()
+		o := smallSweep(dir, axes)
+		o.Plan.Order, o.Plan.Seed = "random", 7
+		ctx, cancel := context.WithCancel(t.Context())
+		cutting := o
+		cutting.fail = func(rank, run int) error {
+			if run == cut {
+				cancel()
+			}
+			return nil
+		}
+		s, err := RunSweep(ctx, cutting)
+		if !errors.Is(err, context.Canceled) || len(s.Runs) != cut {
+			t.Fatalf("cut in run %d: %d runs, %v", cut, len(s.Runs), err)
+		}
+		if names := left(t, dir); len(names) != 0 {
+			t.Errorf("left behind: %v", names)
+		}
+		other := o
+		other.Plan.Axes = map[string][]string{"ranks": {"2", "4"}, "layout": {"variable", "process"}, "durability": {"none"}}
+		if _, err := RunSweep(t.Context(), other); err == nil || !strings.Contains(err.Error(), "ranks is 2,4, not 2,3") {
+			t.Errorf("another plan: %v", err)
+		}
+		other = o
+		other.Plan.Repeats++
+		if _, err := RunSweep(t.Context(), other); err == nil || !strings.Contains(err.Error(), "repeats is 3, not 2") {
+			t.Errorf("another plan: %v", err)
+		}
+		first, err := os.ReadFile(o.State)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err = RunSweep(t.Context(), o)
+		if err != nil || len(s.Runs) != 8 || len(s.Sessions) != 2 || s.Failed() != 0 || s.Begun != nil {
+			t.Fatalf("goes on behind %d: %d runs of %d sessions, %v", cut, len(s.Runs), len(s.Sessions), err)
+		}
+		for i := range s.Runs {
+			if want := 0; s.Runs[i].Session != want && i < cut || s.Runs[i].Run != i {
+				t.Errorf("run %d: %+v", i, s.Runs[i])
+			}
+		}
+		if n, err := RunSweep(t.Context(), o); err != nil || len(n.Runs) != 8 || n.Runs[7].Session != 1 {
+			t.Errorf("again: %v", err)
+		}
+		other.Anew = true
+		if n, err := RunSweep(t.Context(), other); err != nil || len(n.Runs) != 12 || len(n.Sessions) != 1 {
+			t.Errorf("anew: %v", err)
+		}
+		// What was killed has left its directory.
+		if err := os.WriteFile(o.State, first, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		old, err := LoadSweep(o.State)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(old.Work, "r1"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := RunSweep(t.Context(), o); err != nil || len(s.Runs) != 8 {
+			t.Errorf("behind a kill: %v", err)
+		}
+		if names := left(t, dir); len(names) != 0 {
+			t.Errorf("left behind: %v", names)
+		}
+	}
+}
+
+// TestSweepFailures: an error of one rank is one of its run, and the next one follows. What ends its session again and again is passed over.
+func TestSweepFailures(t *testing.T) {
+	dir := t.TempDir()
+	o := smallSweep(dir, map[string][]string{"ranks": {"4"}, "flush": {"1", "2", "3"}})
+	o.fail = func(rank, run int) error {
+		if run == 1 && rank == 2 {
+			return errors.New("no luck")
+		}
+		return nil
+	}
+	s, err := RunSweep(t.Context(), o)
+	if err != nil || len(s.Runs) != 6 || s.Failed() != 1 || !strings.Contains(s.Runs[1].Error, "no luck") || s.Runs[1].Data != 0 {
+		t.Fatalf("%v, %+v", err, s)
+	}
+	if names := left(t, dir); len(names) != 0 {
+		t.Errorf("left behind: %v", names)
+	}
+	o.fail, o.Retry = nil, true
+	if s, err = RunSweep(t.Context(), o); err != nil || len(s.Runs) != 6 || s.Failed() != 0 || s.Runs[1].Session != 1 || s.Runs[2].Session != 0 {
+		t.Errorf("again: %v, %+v", err, s)
+	}
+
+	o = smallSweep(dir, map[string][]string{"ranks": {"2"}})
+	o.Anew = true
+	for i := range mostBegun + 1 {
+		ctx, cancel := context.WithCancel(t.Context())
+		o.fail = func(_, run int) error {
+			if run == 1 {
+				cancel()
+			}
+			return nil
+		}
+		s, err = RunSweep(ctx, o)
+		cancel()
+		if o.Anew = false; i < mostBegun && !errors.Is(err, context.Canceled) {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if err != nil || len(s.Runs) != 2 || s.Failed() != 1 || !strings.Contains(s.Runs[1].Error, "3 times") {
+		t.Errorf("%v, %+v", err, s)
+	}
+}
+
+// TestSweepDamage: what is read is compared.
+func TestSweepDamage(t *testing.T) {
+	dir := t.TempDir()
+	o := smallSweep(dir, map[string][]string{"ranks": {"3"}, "read": {"cold"}, "checksums": {"never"}})
+	o.Plan.Drop = `f=$(ls ` + dir + `/blobio-sweep-*/r*/*.0000) && size=$(wc -c <$f) && printf '\377\377' | dd of=$f bs=1 seek=$((size-70)) conv=notrunc 2>/dev/null`
+	s, err := RunSweep(t.Context(), o)
+	if err != nil || s.Failed() != 2 || !strings.Contains(s.Runs[0].Error, "want ") {
+		t.Errorf("%v %+v", err, s.Runs)
+	}
+	o.Plan.Verify, o.Anew = false, true
+	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 0 || s.Runs[0].Verified != 0 {
+		t.Errorf("%v %+v", err, s.Runs)
+	}
+}
+
+// TestSweepRefused: plans that cannot be, and files that are none.
+func TestSweepRefused(t *testing.T) {
+	for _, c := range []struct {
+		words  string
+		change func(o *SweepOptions)
+	}{
+		{"no axis", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"nothing": {"1"}} }},
+		{"twice", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"ranks": {"1", "1"}} }},
+		{"ranks \"0\"", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"ranks": {"0"}} }},
+		{"subfiles", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"subfiles": {"1/rank"}} }},
+		{"targets", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"subfiles": {"1/target"}} }},
+		{"of 16 ranks", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"subfiles": {"17"}} }},
+		{"positive", func(o *SweepOptions) { o.Plan.Repeats = 0 }},
+		{"order", func(o *SweepOptions) { o.Plan.Order = "backwards" }},
+		{"not a directory", func(o *SweepOptions) { o.Plan.Dir = o.State + ".file" }},
+		{"sweep.json", func(o *SweepOptions) { _ = os.WriteFile(o.State, []byte("{}"), 0o666) }},
+		{"sweep.json", func(o *SweepOptions) { _ = os.WriteFile(o.State, []byte(`{"version":1,"all":1,"runs":[{}]}`), 0o666) }},
+	} {
+		dir := t.TempDir()
+		o := smallSweep(dir, nil)
+		if err := os.WriteFile(o.State+".file", nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c.change(&o)
+		if s, err := RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%v, want %q in it; %+v", err, c.words, s)
+		}
+	}
+	// A file that was made up is not obeyed: nothing outside of the directory is removed.
+	dir, mine := t.TempDir(), t.TempDir()
+	o := smallSweep(dir, nil)
+	if _, err := RunSweep(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	s, err := LoadSweep(o.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Work = mine
+	if err := s.save(o.State, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no directory of a sweep") {
+		t.Errorf("%v", err)
+	}
+	o.Anew = true
+	if _, err := RunSweep(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Error(err)
+	}
+	// Too large, and too little memory: errors of the runs.
+	o = smallSweep(t.TempDir(), map[string][]string{"ranks": {"2"}})
+	o.Plan.Memory = 100
+	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 2 || !strings.Contains(s.Runs[0].Error, "memory is 100") {
+		t.Errorf("%v %+v", err, s)
+	}
+	o = smallSweep(t.TempDir(), map[string][]string{"ranks": {"2"}})
+	o.Plan.Space = 100
+	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 2 || !strings.Contains(s.Runs[0].Error, "space is 100") {
+		t.Errorf("%v %+v", err, s)
+	}
+	if _, err := o.Plan.Table(t.Context()); err == nil || !strings.Contains(err.Error(), "space is 100") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSweepHeld: of two sweeps that keep their results in one file the second one is refused.
+func TestSweepHeld(t *testing.T) {
+	o := smallSweep(t.TempDir(), map[string][]string{"ranks": {"1"}})
+	ran := false
+	o.fail = func(int, int) error {
+		ran = true
+		other := o
+		other.fail = nil
+		_, err := RunSweep(t.Context(), other)
+		if !errors.As(err, new(*durable.InUseError)) {
+			t.Errorf("%v", err)
+		}
+		return nil
+	}
+	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 0 || !ran {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSweepOrders: each point is in each round once.
+func TestSweepOrders(t *testing.T) {
+	for _, order := range []string{"rounds", "random", "points"} {
+		p := SweepPlan{Repeats: 3, Order: order, Seed: 1}
+		list := p.order(5)
+		count := map[int]int{}
+		for i, k := range list {
+			count[k]++
+			if order != "points" && count[k] != i/5+1 || order == "points" && k != i/3 {
+				t.Errorf("%s: %v", order, list)
+			}
+		}
+		if len(count) != 5 || !slices.Equal(list, p.order(5)) || slices.IsSorted(list[:5]) == (order == "random") {
+			t.Errorf("%s: %v", order, list)
+		}
+	}
+}
+
+// TestSweepTools: what file systems tell is kept, Lustre's directories are striped, its targets counted.
+func TestSweepTools(t *testing.T) {
+	var asked []string
+	fs := tools{system: "lustre", run: func(_ context.Context, name string, args ...string) (string, error) {
+		line := name + " " + strings.Join(args, " ")
+		asked = append(asked, line)
+		switch {
+		case args[0] == "osts":
+			return "OBDS:\n0: scratch-OST0000_UUID ACTIVE\n1: scratch-OST0001_UUID ACTIVE\n2: scratch-OST0002_UUID INACTIVE\n", nil
+		case args[0] == "getstripe":
+			return "lmm_stripe_count:  2", nil
+		case args[0] == "--version":
+			return "", errors.New("broken")
+		}
+		return "", nil
+	}}
+	o := smallSweep(t.TempDir(), map[string][]string{"ranks": {"4"}, "subfiles": {"1/target"}, "stripe-size": {"65536", "131072"}, "stripe-count": {"2"}})
+	o.Plan.Stripe, o.Plan.Repeats, o.tools = true, 1, &fs
+	s, err := RunSweep(t.Context(), o)
+	if err != nil || s.Failed() != 0 {
+		t.Fatal(err, s)
+	}
+	if x := s.Sessions[0]; x.Targets != 2 || len(x.Tools) != 3 || x.Tools[0].Error != "broken" || s.Runs[0].Files != 2 || s.Runs[0].Striping != "lmm_stripe_count:  2" {
+		t.Errorf("%+v %+v", x, s.Runs[0])
+	}
+	for _, size := range []string{"65536", "131072"} {
+		if !slices.ContainsFunc(asked, func(l string) bool { return strings.HasPrefix(l, "lfs setstripe -S "+size+" -c 2 "+s.Work) }) {
+			t.Errorf("no setstripe of %s in %v", size, asked)
+		}
+	}
+	asked = nil
+	g := tools{system: "gpfs", mount: &Mount{Device: "fs1"}, run: fs.run}
+	if list, n := g.facts(t.Context(), "/x"); len(list) != 2 || n != 0 || fmt.Sprint(asked) != "[mmlsattr -L /x mmlsfs fs1]" {
+		t.Errorf("%v %v", list, asked)
+	}
+	table := "22 1 0:20 / / rw - ext4 /dev/root rw\n30 22 0:30 / /scratch rw,noatime shared:1 - lustre 10.0.0.1@tcp:/scratch rw,flock\n31 22 0:31 / /scratch2 rw - nfs host:/x rw\n32 30 0:32 / /scratch/my\\040dir rw - tmpfs tmpfs rw\nnonsense\n"
+	for dir, want := range map[string]string{"/home": "ext4", "/scratch": "lustre", "/scratch/a/b": "lustre", "/scratch2/x": "nfs", "/scratch/my dir/x": "tmpfs"} {
+		if m := findMount([]byte(table), dir); m == nil || m.Type != want {
+			t.Errorf("%s: %+v, want %s", dir, m, want)
+		}
+	}
+}

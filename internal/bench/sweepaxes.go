@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"blobio/blob"
+	"blobio/e3smcases"
+	"blobio/subfile"
+)
+
+// A SweepAxis is what may differ between the points of a sweep: what is written, how, and each knob.
+type SweepAxis struct {
+	Name, Usage string
+	Kind        KnobKind
+	Words       []string
+	Def         string
+	check       func(value string) error
+}
+
+// evenCase is the case that needs no tables: some record variables over one dimension, of which each rank has as many pieces of one length.
+const evenCase = "even"
+
+// SweepAxes lists all axes; of points that follow each other the last ones differ first.
+func SweepAxes() []SweepAxis {
+	word := func(name, usage, def string, words ...string) SweepAxis {
+		return SweepAxis{name, usage, WordKnob, words, def, func(s string) error {
+			if !slices.Contains(words, s) {
+				return pkg.Errorf("%s %q, want one of %s", name, s, strings.Join(words, ", "))
+			}
+			return nil
+		}}
+	}
+	number := func(name, usage, def string, least int64) SweepAxis {
+		return SweepAxis{name, usage, NumberKnob, nil, def, func(s string) error {
+			if n, err := strconv.ParseInt(s, 10, 32); err != nil || n < least {
+				return pkg.Errorf("%s %q, want a number from %d on", name, s, least)
+			}
+			return nil
+		}}
+	}
+	list := []SweepAxis{
+		word("case", "what is written: even, or a history of E3SM", evenCase, append([]string{evenCase}, e3smcases.Names()...)...),
+		word("layout", "variable-centric or process-centric", "variable", "variable", "process"),
+		number("ranks", "ranks (default: all processes, or 16 in one process)", "16", 1),
+		number("ranks-per-node", "ranks of each node: the first ones of its processes; in one process so many pretend to share a node; 0: all", "0", 0),
+		{"subfiles", "subfiles: a number, as 8, or so many to each node, as 1/node, or to each target of the file system, as 2/target", WordKnob, nil, "1/node", func(s string) error {
+			_, _, err := parseSubfiles(s)
+			return err
+		}},
+		number("flush", "records between flushes; 0: one flush at the end", "1", 0),
+		word("async", "flushes in the background: no or yes", "no", "no", "yes"),
+		{"compute", "seconds that each rank works before each record", WordKnob, nil, "0", func(s string) error {
+			if x, err := strconv.ParseFloat(s, 64); err != nil || !(x >= 0 && x <= 1e6) {
+				return pkg.Errorf("compute %q, want seconds", s)
+			}
+			return nil
+		}},
+		word("fixed-records", "process-centric: the number of records is known when the dataset is created: yes or no", "yes", "yes", "no"),
+		word("read", "read the data back: none, warm, or cold (out of the page cache first)", "warm", "none", "warm", "cold"),
+	}
+	for _, k := range Knobs() {
+		if k.Field == "Open.AllowMissing" { // what is missing here is an error
+			continue
+		}
+		list = append(list, SweepAxis{k.Name, k.Usage, k.Kind, k.Words, k.Def, func(s string) error { return k.Set(new(Settings), s) }})
+	}
+	return list
+}
+
+// parseSubfiles reads 8, 2/node or 2/target.
+func parseSubfiles(s string) (n int, of string, err error) {
+	count, of, _ := strings.Cut(s, "/")
+	n, err = strconv.Atoi(count)
+	if err != nil || n < 1 || of != "" && of != "node" && of != "target" || strings.HasSuffix(s, "/") {
+		return 0, "", pkg.Errorf("subfiles %q, want a number, as 8, or 1/node, or 2/target", s)
+	}
+	return n, of, nil
+}
+
+// A SweepPoint is a value on each axis.
+type SweepPoint map[string]string
+
+func (p SweepPoint) int(axis string) int {
+	n, _ := strconv.Atoi(p[axis])
+	return n
+}
+
+// layout of the files.
+func (p SweepPoint) layout() blob.Layout {
+	if p["layout"] == "process" {
+		return blob.ProcessCentric
+	}
+	return blob.VariableCentric
+}
+
+// subfiles is how many there are, 0 for one to each node.
+func (p SweepPoint) subfiles(nodes, targets int) (int, error) {
+	n, of, err := parseSubfiles(p["subfiles"])
+	switch {
+	case err != nil:
+		return 0, err
+	case of == "node" && n == 1:
+		return 0, nil
+	case of == "node":
+		n *= nodes
+	case of == "target" && targets == 0:
+		return 0, pkg.Errorf("subfiles %s, but the number of targets is not known", p["subfiles"])
+	case of == "target":
+		n *= targets
+	}
+	if ranks := p.int("ranks"); n > ranks {
+		return 0, pkg.Errorf("%d subfiles of %d ranks", n, ranks)
+	}
+	return n, nil
+}
+
+// settings are the options of a writer and a reader at the point.
+func (p SweepPoint) settings() (s Settings, err error) {
+	for _, k := range Knobs() {
+		if v, ok := p[k.Name]; ok {
+			if err := k.Set(&s, v); err != nil {
+				return s, err
+			}
+		}
+	}
+	s.Write.Layout = p.layout()
+	return s, cmp.Or(s.Write.Validate(), s.Read.Validate())
+}
+
+// possible says why a point is none: its values do not go together.
+func (p SweepPoint) possible(targets int) error {
+	s, err := p.settings()
+	if err != nil {
+		return err
+	}
+	if s.Write.Layout == blob.VariableCentric && s.Write.Compress.Method != blob.NoCompression {
+		return pkg.Errorf("the variable-centric layout has no compression")
+	}
+	nodes, per := 1, p.int("ranks-per-node")
+	if per > 0 {
+		nodes = (p.int("ranks") + per - 1) / per
+	}
+	n, err := p.subfiles(nodes, targets)
+	if err == nil && n == 0 && s.Write.Grouping != subfile.ByNode {
+		err = pkg.Errorf("grouping %s needs a number of subfiles", p["grouping"])
+	}
+	return err
+}

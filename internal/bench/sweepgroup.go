@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"context"
+
+	"blobio/comm"
+)
+
+// sweepGroup is the ranks of a point. Without a Comm this process is none of them.
+type sweepGroup struct {
+	c, node comm.Comm
+	nodes   int
+	few     error // there are not so many processes
+}
+
+func newSweepGroup(ctx context.Context, c comm.Comm) (g sweepGroup, err error) {
+	g.c = c
+	if g.node, err = c.SplitNode(ctx); err != nil {
+		return g, err
+	}
+	first := 0
+	if g.node.Rank() == 0 {
+		first = 1
+	}
+	g.nodes, err = comm.AllreduceOne(ctx, c, first, comm.Sum)
+	return g, err
+}
+
+// group makes that of the first ranks processes, of which each node has perNode at most; 0: all that it has.
+func (s *sweeper) group(ctx context.Context, ranks, perNode int) (g sweepGroup, err error) {
+	key := [2]int{ranks, perNode}
+	if g, ok := s.groups[key]; ok {
+		return g, g.few
+	}
+	in := func(c comm.Comm, yes bool) (comm.Comm, error) {
+		color := -1
+		if yes {
+			color = 0
+		}
+		return c.Split(ctx, color, c.Rank())
+	}
+	c := s.World
+	if perNode > 0 {
+		node, err := c.SplitNode(ctx)
+		if err == nil {
+			c, err = in(c, node.Rank() < perNode)
+		}
+		if err != nil {
+			return g, err
+		}
+	}
+	if c != nil && c.Size() < ranks {
+		g.few = pkg.Errorf("%d ranks, but there are %d processes for them", ranks, c.Size())
+		c = nil
+	}
+	if c != nil && c.Size() > ranks {
+		if c, err = in(c, c.Rank() < ranks); err != nil {
+			return g, err
+		}
+	}
+	if c != nil {
+		if g, err = newSweepGroup(ctx, c); err != nil {
+			return g, err
+		}
+	}
+	s.groups[key] = g
+	return g, g.few
+}

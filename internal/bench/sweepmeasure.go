@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"blobio/blob"
+	"blobio/comm"
+	"blobio/internal/verdict"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// measure does one run. Its error is that of all processes.
+func (s *sweeper) measure(ctx context.Context, run *SweepRun, dir string) error {
+	pt := s.points[run.Point]
+	t, err := s.load(pt)
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	if s.first {
+		err = s.makeDir(ctx, t, pt, dir)
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "sweep.nc")
+	if pt.layout() == blob.ProcessCentric {
+		path = filepath.Join(dir, "sweep.h5")
+	}
+	rank := func(ctx context.Context, g sweepGroup) error {
+		k := &sweepRank{task: t, plan: &s.Plan, pt: pt, c: g.c, node: g.node, nodes: g.nodes, path: path, processes: s.World != nil}
+		if s.fail != nil {
+			k.failure = func(rank int) error { return s.fail(rank, run.Run) }
+		}
+		return k.do(ctx, run)
+	}
+	if s.World == nil {
+		o := &comm.Options{RanksPerNode: pt.int("ranks-per-node")}
+		err = verdict.FirstCause(comm.Run(ctx, pt.int("ranks"), o, func(ctx context.Context, c comm.Comm) error {
+			g, err := newSweepGroup(ctx, c)
+			if err != nil {
+				return err
+			}
+			return rank(ctx, g)
+		}))
+	} else {
+		var g sweepGroup
+		if g, err = s.group(ctx, pt.int("ranks"), pt.int("ranks-per-node")); err == nil && g.c != nil {
+			err = rank(ctx, g)
+		}
+		err = s.agree(ctx, err)
+	}
+	if err == nil && s.first {
+		err = s.look(ctx, run, path)
+	}
+	return s.agree(ctx, err)
+}
+
+// makeDir makes the directory of a run, if there is room for what comes there.
+func (s *sweeper) makeDir(ctx context.Context, t *task, pt SweepPoint, dir string) error {
+	size := t.fileBytes()
+	_, free := fileSystem(s.Plan.Dir)
+	switch {
+	case s.Plan.Space > 0 && size > s.Plan.Space:
+		return pkg.Errorf("the files need some %d bytes, space is %d", size, s.Plan.Space)
+	case free > 0 && size > free/10*9:
+		return pkg.Errorf("the files need some %d bytes, %d are free", size, free)
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	if !s.Plan.Stripe {
+		return nil
+	}
+	return s.fs.setStripe(ctx, dir, pt.int("stripe-size"), pt.int("stripe-count"))
+}
+
+// look fills in what the files tell.
+func (s *sweeper) look(ctx context.Context, run *SweepRun, path string) (err error) {
+	set, err := subfile.Find(vfs.OS, path)
+	if err != nil {
+		return err
+	}
+	run.Files = set.Len()
+	if len(set.Members) > 0 {
+		run.Striping = s.fs.striping(ctx, set.Members[0])
+	}
+	run.Bytes, err = datasetBytes(ctx, path)
+	return err
+}
+
+// load makes maps and values of a point, or takes those of the last one.
+func (s *sweeper) load(pt SweepPoint) (*task, error) {
+	key := strings.Join([]string{pt["case"], pt["ranks"]}, " ")
+	if s.key != key {
+		t, err := s.Plan.task(pt, pt.int("ranks"))
+		if err != nil {
+			return nil, err
+		}
+		s.task, s.key = t, key
+		runtime.GC()
+	}
+	t := *s.task
+	t.Flush = int64(pt.int("flush"))
+	if t.Flush == 0 {
+		t.Flush = -1
+	}
+	fixed, record := t.dataBytes()
+	share := int64(1) // processes among which the data are divided
+	if s.World != nil {
+		share = int64(pt.int("ranks"))
+	}
+	room := s.Plan.Memory - fixed/share
+	if record/share > room {
+		return nil, pkg.Errorf("a process holds %d bytes of a record, memory is %d", (fixed+record)/share, s.Plan.Memory)
+	}
+	if record > 0 {
+		t.distinct = min(t.Records, max(room/max(record/share, 1), 1))
+	}
+	return &t, nil
+}

@@ -1,0 +1,298 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/e3smcases"
+)
+
+// EvenSize is the size of the case even, for the least number of ranks of a sweep.
+type EvenSize struct {
+	Vars     int   `json:"variables"` // of double, with records
+	Elements int64 `json:"elements"`  // of a variable in a rank, one record
+	Pieces   int   `json:"pieces"`    // of a rank, dealt to the ranks in turn
+}
+
+// SweepPlan is what a sweep runs: every combination of the values of its axes that is possible, some times each. A sweep
+// that goes on must have the same.
+type SweepPlan struct {
+	Axes    map[string][]string  `json:"axes"` // by name; one that is not there has its default
+	Weak    bool                 `json:"weak"` // the data grow with the ranks; else they stay those of the least number of ranks
+	Records int64                `json:"records"`
+	Even    EvenSize             `json:"even"`
+	Sizes   MapSource            `json:"sizes"` // of generated maps, for the least number of ranks
+	Maps    map[string]MapSource `json:"maps"`  // from files, by F, G and I
+	Float   bool                 `json:"float"`
+	Repeats int                  `json:"repeats"`
+	Order   string               `json:"order"`   // of runs: rounds (each point once, then again), random (in each round), or points (all of one, then the next)
+	Seed    uint64               `json:"seed"`    // of random
+	Shift   int                  `json:"shift"`   // a rank reads what the rank so far behind it has written
+	Verify  bool                 `json:"verify"`  // compare what is read
+	Targets int                  `json:"targets"` // of the file system; 0: as the file system says
+	Stripe  bool                 `json:"stripe"`  // set Lustre's striping of the directory to stripe-size and stripe-count
+	Drop    string               `json:"drop"`    // command that empties caches before a cold read, on one rank of each node
+	Dir     string               `json:"dir"`     // of the datasets
+	Space   int64                `json:"space"`   // most bytes of a dataset; 0: what is free
+	Memory  int64                `json:"memory"`  // most bytes of data that a process holds
+}
+
+// most is how many runs a sweep has at most.
+const mostRuns = 1_000_000
+
+// fill gives axes that are not there their defaults, and checks all values.
+func (p *SweepPlan) fill() error {
+	switch {
+	case p.Records < 1 || p.Repeats < 1:
+		return pkg.Errorf("%d records and %d repeats, want positive numbers", p.Records, p.Repeats)
+	case p.Even.Vars < 1 || p.Even.Elements < 1 || p.Even.Pieces < 1 || p.Even.Vars > 1<<16:
+		return pkg.Errorf("%d variables of %d elements in %d pieces, want positive numbers", p.Even.Vars, p.Even.Elements, p.Even.Pieces)
+	case p.Memory < 1 || p.Space < 0 || p.Targets < 0 || p.Shift < 0:
+		return pkg.Errorf("memory %d, space %d, targets %d, shift %d: want positive numbers", p.Memory, p.Space, p.Targets, p.Shift)
+	case !slices.Contains([]string{"rounds", "random", "points"}, p.Order):
+		return pkg.Errorf("order %q, want rounds, random or points", p.Order)
+	}
+	all := map[string][]string{}
+	runs := p.Repeats
+	for _, a := range SweepAxes() {
+		values := p.Axes[a.Name]
+		if len(values) == 0 {
+			values = []string{a.Def}
+		}
+		for i, v := range values {
+			if err := a.check(v); err != nil {
+				return err
+			}
+			if slices.Contains(values[:i], v) {
+				return pkg.Errorf("axis %s has %s twice", a.Name, v)
+			}
+		}
+		all[a.Name] = values
+		if runs *= len(values); runs > mostRuns {
+			return pkg.Errorf("more than %d runs", mostRuns)
+		}
+	}
+	for name := range p.Axes {
+		if all[name] == nil {
+			return pkg.Errorf("no axis %q", name)
+		}
+	}
+	p.Axes = all
+	return nil
+}
+
+// SweepSkip is a kind of points that are none, and how many of them.
+type SweepSkip struct {
+	Why    string `json:"why"`
+	Points int    `json:"points"`
+}
+
+// Points lists the points, and what was left out because values do not go together.
+func (p *SweepPlan) Points(targets int) (points []SweepPoint, left []SweepSkip) {
+	axes := SweepAxes()
+	at := SweepPoint{}
+	var walk func(i int)
+	walk = func(i int) {
+		if i == len(axes) {
+			if err := at.possible(targets); err != nil {
+				k := slices.IndexFunc(left, func(s SweepSkip) bool { return s.Why == err.Error() })
+				if k < 0 {
+					k, left = len(left), append(left, SweepSkip{Why: err.Error()})
+				}
+				left[k].Points++
+				return
+			}
+			points = append(points, maps.Clone(at))
+			return
+		}
+		for _, v := range p.Axes[axes[i].Name] {
+			at[axes[i].Name] = v
+			walk(i + 1)
+		}
+	}
+	walk(0)
+	return points, left
+}
+
+// order lists the runs as numbers of points; the k-th run of a point is its k-th repeat.
+func (p *SweepPlan) order(points int) (list []int) {
+	for round := range p.Repeats {
+		part := make([]int, points)
+		for i := range part {
+			part[i] = i
+		}
+		if p.Order == "random" {
+			r := rand.New(rand.NewPCG(p.Seed, uint64(round)))
+			r.Shuffle(points, func(i, k int) { part[i], part[k] = part[k], part[i] })
+		}
+		list = append(list, part...)
+	}
+	if p.Order == "points" {
+		slices.Sort(list)
+	}
+	return list
+}
+
+// Varied are the axes with more than one value, in the order of SweepAxes.
+func (p *SweepPlan) Varied() (names []string) {
+	for _, a := range SweepAxes() {
+		if len(p.Axes[a.Name]) > 1 {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// differs says in what two plans differ, "" if they do not.
+func (p *SweepPlan) differs(o *SweepPlan) string {
+	for _, a := range SweepAxes() {
+		if x, y := p.Axes[a.Name], o.Axes[a.Name]; !slices.Equal(x, y) {
+			return fmt.Sprintf("%s is %s, not %s", a.Name, strings.Join(x, ","), strings.Join(y, ","))
+		}
+	}
+	x, y := reflect.ValueOf(*p), reflect.ValueOf(*o)
+	for i := range x.NumField() {
+		a, b := x.Field(i), y.Field(i)
+		if empty := a.Kind() == reflect.Map && a.Len()+b.Len() == 0; !empty && !reflect.DeepEqual(a.Interface(), b.Interface()) {
+			name, _, _ := strings.Cut(x.Type().Field(i).Tag.Get("json"), ",")
+			return fmt.Sprintf("%s is %v, not %v", name, a, b)
+		}
+	}
+	return ""
+}
+
+// leastRanks is what sizes are stated for.
+func (p *SweepPlan) leastRanks() int {
+	least := math.MaxInt
+	for _, s := range p.Axes["ranks"] {
+		n, _ := strconv.Atoi(s)
+		least = min(least, n)
+	}
+	return least
+}
+
+// growth is how many times the stated size the data of some ranks are.
+func (p *SweepPlan) growth(ranks int) float64 {
+	if !p.Weak {
+		return 1
+	}
+	return float64(ranks) / float64(p.leastRanks())
+}
+
+// task makes the maps and values of a point's case, of its size at the point, for another number of ranks.
+func (p *SweepPlan) task(pt SweepPoint, ranks int) (*task, error) {
+	grow := p.growth(pt.int("ranks"))
+	flush := int64(pt.int("flush"))
+	if flush == 0 {
+		flush = -1
+	}
+	j := Job{Case: pt["case"], Ranks: ranks, Records: p.Records, Flush: flush, Float: p.Float}
+	if j.Case == evenCase {
+		return p.evenTask(j, int64(math.Round(grow*float64(p.leastRanks()))), pt.int("ranks"))
+	}
+	if !e3smHasRecords(j.Case) {
+		j.Records = 1
+	}
+	letter, _, _ := strings.Cut(j.Case, "_")
+	src, fromFile := p.Maps[letter]
+	if fromFile {
+		if src.Factor = int64(math.Round(grow)); src.Factor < 2 {
+			src.Factor = 0
+		}
+	} else {
+		src = p.Sizes
+		scale := func(v *int, def int, by float64) {
+			if *v == 0 {
+				*v = def
+			}
+			*v = max(int(math.Round(float64(*v)*by)), 1)
+		}
+		side := math.Sqrt(grow)
+		scale(&src.Ne, 4, side)
+		scale(&src.Cells, 285, grow)
+		scale(&src.Lat, 96, side)
+		scale(&src.Lon, 144, side)
+	}
+	j.Maps = src
+	return j.load()
+}
+
+// e3smHasRecords says whether a history has more records than one.
+func e3smHasRecords(name string) bool { return name != "F_h0" && name != "I_h1" }
+
+// evenTask is the case even with as many elements as owners ranks have by the plan, cut into the pieces of dealt ranks, for j.Ranks of them.
+func (p *SweepPlan) evenTask(j Job, owners int64, dealt int) (*task, error) {
+	t := &task{Job: j}
+	total := owners * p.Even.Elements
+	if total/owners != p.Even.Elements || total > 1<<50 {
+		return nil, pkg.Errorf("%d elements of %d ranks are too many", p.Even.Elements, owners)
+	}
+	pieces := min(int64(dealt)*int64(p.Even.Pieces), total)
+	b := decomp.NewBuilder([]int64{total}, j.Ranks)
+	cut := func(i int64) int64 { // where piece i begins
+		return total/pieces*i + min(i, total%pieces)
+	}
+	for r := range j.Ranks {
+		var reqs []decomp.Req
+		for i := int64(r); i < pieces; i += int64(j.Ranks) {
+			reqs = append(reqs, decomp.Req{Offset: cut(i), Length: cut(i+1) - cut(i)})
+		}
+		if err := b.Set(r, reqs); err != nil {
+			return nil, err
+		}
+	}
+	m, err := b.Map()
+	if err != nil {
+		return nil, err
+	}
+	t.maps = []*decomp.Map{m}
+	t.c = &e3smcases.Case{Name: evenCase, Dims: []cdf5.Dim{{Name: "time"}, {Name: "x", Len: total}}, MapDims: [][]int{{1}}}
+	for v := range p.Even.Vars {
+		t.c.Vars = append(t.c.Vars, e3smcases.Var{Name: fmt.Sprintf("v%d", v), Type: cdf5.Double, TypeFloat: cdf5.Float, Dims: []int{0, 1}, Record: true, Map: 1})
+	}
+	if t.s, err = t.c.Schema(j.Float); err != nil {
+		return nil, err
+	}
+	t.values, err = e3smcases.NewValues(t.c, e3smcases.Unique, j.Float, nil)
+	return t, err
+}
+
+// bytes of the data in memory of all ranks: of what has no records, and of one record.
+func (t *task) dataBytes() (fixed, record int64) {
+	for v := range t.c.Vars {
+		cv := &t.c.Vars[v]
+		n := t.c.Elems(v)
+		if cv.Map != 0 {
+			n = t.maps[cv.Map-1].Total()
+		}
+		_, mem := t.types(cv)
+		if n *= int64(mem.Size()); cv.Record {
+			record += n
+		} else {
+			fixed += n
+		}
+	}
+	return fixed, record
+}
+
+// fileBytes is about how long the files of all ranks are.
+func (t *task) fileBytes() (n int64) {
+	for v := range t.c.Vars {
+		cv := &t.c.Vars[v]
+		elems := t.c.Elems(v)
+		if cv.Map != 0 {
+			elems = t.maps[cv.Map-1].Total()
+		}
+		file, _ := t.types(cv)
+		n += elems * int64(file.Size()) * t.records(v)
+	}
+	return n
+}

@@ -1,0 +1,221 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"blobio/blob"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/dyn"
+)
+
+// SweepPhases of a run, in order. Create and close are those of the dataset; post is all calls of Put; open and read are of reading back.
+var SweepPhases = []string{"create", "compute", "post", "flush", "close", "open", "read"}
+
+const (
+	phaseCreate = iota
+	phaseCompute
+	phasePost
+	phaseFlush
+	phaseClose
+	phaseOpen
+	phaseRead
+)
+
+// Spread is a time in seconds over the ranks.
+type Spread struct {
+	Min float64 `json:"min"`
+	Avg float64 `json:"avg"`
+	Max float64 `json:"max"`
+}
+
+// sweepRank is one rank's part of one run.
+type sweepRank struct {
+	*task
+	plan      *SweepPlan
+	pt        SweepPoint
+	c, node   comm.Comm
+	nodes     int
+	path      string
+	processes bool
+	failure   func(rank int) error // tests
+	clock     [7]float64
+	verified  int64
+	reqs      [][]decomp.Req // by map, of what is read
+}
+
+// do writes, reads and verifies. On rank 0 it fills in what the run was. An error is that of all ranks, and breaks nothing.
+func (k *sweepRank) do(ctx context.Context, run *SweepRun) error {
+	data, err := k.fill(k.c.Rank())
+	held := int64(0)
+	if err == nil {
+		held = data.bytes()
+	}
+	if err := comm.Agree(ctx, k.c, err); err != nil {
+		return err
+	}
+	put := int64(0) // bytes of all records
+	for v, recs := range data {
+		for i, x := range recs {
+			if x != nil {
+				n := rankData{{x}}.bytes()
+				times := k.records(v) / int64(len(recs))
+				if int64(i) < k.records(v)%int64(len(recs)) {
+					times++
+				}
+				put += n * times
+			}
+		}
+	}
+	start := time.Now()
+	if err := k.write(ctx, data); err != nil {
+		return err
+	}
+	took := time.Since(start).Seconds()
+	runtime.KeepAlive(data)
+	reading := 0.0
+	if k.pt["read"] != "none" {
+		if reading, err = k.read(ctx); err != nil {
+			return err
+		}
+	}
+	most, err := comm.Allreduce(ctx, k.c, append(k.clock[:], took, reading), comm.Max)
+	if err != nil {
+		return err
+	}
+	least, err := comm.Allreduce(ctx, k.c, k.clock[:], comm.Min)
+	if err != nil {
+		return err
+	}
+	sum, err := comm.Allreduce(ctx, k.c, k.clock[:], comm.Sum)
+	if err != nil {
+		return err
+	}
+	counts, err := k.c.AllreduceInt64(ctx, []int64{put, held, k.verified}, comm.Sum)
+	if err != nil || k.c.Rank() != 0 {
+		return err
+	}
+	run.Nodes, run.Data, run.Held, run.Verified = k.nodes, counts[0], counts[1], counts[2]
+	run.Write, run.Read = most[len(k.clock)], most[len(k.clock)+1]
+	run.Phases = map[string]Spread{}
+	for i, name := range SweepPhases {
+		if most[i] > 0 {
+			run.Phases[name] = Spread{least[i], sum[i] / float64(k.c.Size()), most[i]}
+		}
+	}
+	return nil
+}
+
+// timed adds what f takes to a phase.
+func (k *sweepRank) timed(phase int, f func() error) error {
+	t := time.Now()
+	err := f()
+	k.clock[phase] += time.Since(t).Seconds()
+	return err
+}
+
+// options of the writer at the point.
+func (k *sweepRank) options() (*blob.Options, error) {
+	s, err := k.pt.settings()
+	if err != nil {
+		return nil, err
+	}
+	o := &s.Write
+	if o.Subfiles, err = k.pt.subfiles(k.nodes, k.plan.Targets); err != nil {
+		return nil, err
+	}
+	if o.Layout == blob.ProcessCentric && k.pt["fixed-records"] == "yes" {
+		o.Records = k.Records
+	}
+	return o, nil
+}
+
+// write writes the dataset. A put that fails on one rank does not keep it from what is collective: all learn of it at the end.
+func (k *sweepRank) write(ctx context.Context, data rankData) (err error) {
+	o, oerr := k.options()
+	if err := comm.Agree(ctx, k.c, oerr); err != nil { // all ranks begin together
+		return err
+	}
+	var w *blob.Writer
+	if err := k.timed(phaseCreate, func() (err error) { w, err = blob.Create(ctx, k.c, k.path, k.s, k.parts(k.c), o); return err }); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			w.Abort()
+		}
+	}()
+	var failed error
+	post := func(record bool, rec int64) {
+		_ = k.timed(phasePost, func() error {
+			for v, recs := range data {
+				if k.task.c.Vars[v].Record != record || len(recs) == 0 || recs[rec%int64(len(recs))] == nil || failed != nil {
+					continue
+				}
+				failed = dyn.Put(w, blob.VarID(v), rec, recs[rec%int64(len(recs))])
+			}
+			return nil
+		})
+	}
+	flush := func() error {
+		return k.timed(phaseFlush, func() error {
+			if k.pt["async"] == "yes" {
+				return w.FlushAsync(ctx)
+			}
+			return w.Flush(ctx)
+		})
+	}
+	post(false, 0)
+	if k.failure != nil && failed == nil {
+		failed = k.failure(k.c.Rank())
+	}
+	for rec := range k.Records {
+		if err := k.work(ctx); err != nil && failed == nil {
+			failed = err
+		}
+		post(true, rec)
+		if k.Flush > 0 && (rec+1)%k.Flush == 0 && rec+1 < k.Records {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	if err := comm.Agree(ctx, k.c, failed); err != nil {
+		return err
+	}
+	return k.timed(phaseClose, func() error { return w.Close(ctx) })
+}
+
+// work computes for the time of the axis. A process keeps its core busy; of ranks of one process, which have no core each, the time passes.
+func (k *sweepRank) work(ctx context.Context) error {
+	d := sweepSeconds(k.pt["compute"])
+	if d == 0 {
+		return nil
+	}
+	return k.timed(phaseCompute, func() error {
+		if k.processes {
+			for t := time.Now(); time.Since(t) < d; {
+				runtime.KeepAlive(spin(1000))
+			}
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(d):
+			return nil
+		}
+	})
+}
+
+func sweepSeconds(s string) time.Duration {
+	var x float64
+	_, _ = fmt.Sscan(s, &x)
+	return time.Duration(x * float64(time.Second))
+}

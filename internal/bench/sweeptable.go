@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// SweepTable is a plan as it is told before it is run.
+type SweepTable struct {
+	Points  []SweepPoint `json:"points"`
+	Left    []SweepSkip  `json:"left_out"`
+	Runs    int          `json:"runs"`
+	Bytes   []int64      `json:"bytes"`   // of the files of each point, about
+	Largest int64        `json:"largest"` // of them
+	Written int64        `json:"written"` // by all runs
+	Order   []int        `json:"order"`   // numbers of points
+}
+
+// Table works out what the plan is, with a few small maps and without writing anything.
+func (p SweepPlan) Table(ctx context.Context) (*SweepTable, error) {
+	if err := p.fill(); err != nil {
+		return nil, err
+	}
+	if p.Targets == 0 {
+		t := newTools(p.Dir)
+		_, p.Targets = t.facts(ctx, p.Dir)
+	}
+	x := &SweepTable{}
+	x.Points, x.Left = p.Points(p.Targets)
+	x.Order = p.order(len(x.Points))
+	x.Runs = len(x.Order)
+	sizes := map[string]int64{}
+	for _, pt := range x.Points {
+		key := pt["case"]
+		if p.Weak {
+			key += " " + pt["ranks"]
+		}
+		if _, ok := sizes[key]; !ok {
+			t, err := p.task(pt, 1)
+			if err != nil {
+				return nil, err
+			}
+			sizes[key] = t.fileBytes()
+		}
+		n := sizes[key]
+		x.Bytes = append(x.Bytes, n)
+		x.Largest = max(x.Largest, n)
+		x.Written += n * int64(p.Repeats)
+	}
+	if p.Space > 0 && x.Largest > p.Space {
+		k := slices.Index(x.Bytes, x.Largest)
+		return x, pkg.Errorf("a dataset has some %d bytes (%s), space is %d", x.Largest, p.PointName(x.Points[k]), p.Space)
+	}
+	return x, nil
+}
+
+// PointName tells a point by the axes that differ.
+func (p *SweepPlan) PointName(pt SweepPoint) string {
+	var list []string
+	for _, a := range p.Varied() {
+		list = append(list, a+" "+AxisText(a, pt[a]))
+	}
+	if len(list) == 0 {
+		list = []string{pt["case"], pt["ranks"] + " ranks"}
+	}
+	return strings.Join(list, ", ")
+}
