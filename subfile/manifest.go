@@ -222,12 +222,23 @@ func plainName(s string) bool {
 }
 
 // readManifest reads and checks one manifest file.
-func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
+func readManifest(fsys vfs.FS, name string) (m *Manifest, err error) {
+	var b []byte
+	if err := vfs.Again(func() (read, err error) {
+		f, err := fsys.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		b, read = manifestBytes(f, name)
+		return read, nil
+	}); err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	return Decode(b, name)
+}
+
+func manifestBytes(f vfs.File, name string) ([]byte, error) {
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -242,7 +253,7 @@ func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
 		}
 		return nil, pkg.Errorf("%s: %w", name, err)
 	}
-	return Decode(b, name)
+	return b, nil
 }
 
 // Partial says of a writer that did not commit that it gave all subfiles partial names: then what has a final name is not its

@@ -19,19 +19,21 @@ const peekBytes = 512
 func PeekID(fsys vfs.FS, base string) (string, error) {
 	fsys = vfs.OrOS(fsys)
 	for _, name := range []string{NextName(base), ManifestName(base)} { // in this order: the one becomes the other
-		f, err := fsys.Open(name)
+		b, n := make([]byte, peekBytes), 0
+		err := vfs.Again(func() (read, err error) {
+			f, err := fsys.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			if n, read = f.ReadAt(b, 0); errors.Is(read, io.EOF) {
+				read = nil
+			}
+			return errors.Join(read, f.Close()), nil
+		})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return "", err
-		}
-		b := make([]byte, peekBytes)
-		n, err := f.ReadAt(b, 0)
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		if err = errors.Join(err, f.Close()); err != nil {
 			return "", err
 		}
 		if id, prepared := peek(b[:n]); prepared {

@@ -79,12 +79,17 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 			err = errors.Join(err, f.Close())
 		}
 	}()
+	stale := func() (bool, error) { // to close such a file fails, too
+		shut = true
+		_ = f.Close()
+		time.Sleep(stalePause)
+		return true, nil
+	}
 	local := l.fsys.Local(l.name)
 	l.shared = !local
 	held, locked := l.exclude(f)
 	if !made && gone(held) {
-		time.Sleep(stalePause)
-		return true, nil
+		return stale()
 	}
 	if held != nil {
 		h, _, herr := readHolder(f)
@@ -96,8 +101,7 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	l.dead, l.me.Unsure = nil, false
 	was, raw, err := readHolder(f)
 	if !made && gone(err) {
-		time.Sleep(stalePause)
-		return true, nil
+		return stale()
 	}
 	if err != nil {
 		return false, err

@@ -160,7 +160,12 @@ func holderOf(fsys vfs.FS, lock string) (*Holder, []byte, error) {
 		return nil, nil, err
 	}
 	h, b, err := readHolder(f)
-	return h, b, errors.Join(err, f.Close())
+	if cerr := f.Close(); gone(err) || err == nil && gone(cerr) {
+		return nil, nil, nil
+	} else if err == nil {
+		err = cerr
+	}
+	return h, b, err
 }
 
 // HolderState says what is known of the holder of a lease.
@@ -185,10 +190,15 @@ func Inspect(fsys vfs.FS, name string) (*Holder, HolderState, error) {
 	}
 	defer f.Close()
 	h, _, err := readHolder(f)
+	if gone(err) {
+		return nil, NoHolder, nil
+	}
 	if err != nil {
 		return nil, NoHolder, err
 	}
 	switch err := vfs.Lock(f, true); {
+	case gone(err):
+		return nil, NoHolder, nil
 	case errors.Is(err, vfs.ErrLocked):
 		return h, HolderHere, nil
 	case err == nil:

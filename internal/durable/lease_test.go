@@ -303,6 +303,42 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// TestStaleName: a client of a network may know the name of a lease that another one has given back, and hear only later that the file is gone.
+func TestStaleName(t *testing.T) {
+	for _, kind := range []vfs.OpKind{vfs.OpLock, vfs.OpRead} {
+		for _, class := range []error{fs.ErrNotExist, vfs.ErrStale} {
+			m := vfs.NewMem()
+			must(t, vfs.WriteFile(m, LockName("d"), []byte("of one that is about to end")))
+			stale := true
+			fsys := vfs.NewFault(m, func(op vfs.Op) error {
+				if !stale || op.Kind != kind || op.Name != LockName("d") {
+					return nil
+				}
+				stale = false
+				must(t, m.Remove(op.Name))
+				return &fs.PathError{Op: kind.String(), Path: op.Name, Err: class}
+			})
+			l, err := Acquire(context.Background(), fsys, "d", quick)
+			if err != nil || !l.Fresh() {
+				t.Fatalf("%v, %v: %v", kind, class, err)
+			}
+			must(t, l.Release())
+			stale = true
+			must(t, vfs.WriteFile(m, LockName("d"), []byte("another")))
+			if h, state, err := Inspect(fsys, "d"); h != nil || state != NoHolder || err != nil {
+				t.Errorf("%v, %v: %v, %v, %v", kind, class, h, state, err)
+			}
+			if kind == vfs.OpRead {
+				stale = true
+				must(t, vfs.WriteFile(m, LockName("d"), []byte("a third")))
+				if err := CheckHolder(fsys, "d", "x"); !errors.Is(err, fault.ErrInUse) {
+					t.Errorf("%v: %v", class, err)
+				}
+			}
+		}
+	}
+}
+
 // TestPlanted: a link in the place of the lock is not followed, and torn or foreign content holds nobody off.
 func TestPlanted(t *testing.T) {
 	dir := t.TempDir()

@@ -47,6 +47,7 @@ var layers = map[string]int{
 	"blobio/cmd":                   5,
 	"blobio/examples":              5,
 	"blobio/internal/judges":       5, // tests only: they drive everything
+	"blobio/internal/parfs":        5, // tests only
 }
 
 func layer(path string) (int, bool) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // ErrNoSpace is in the chain of errors of a full disk (or of a full Mem).
@@ -14,6 +15,24 @@ var ErrNoSpace error = syscall.ENOSPC
 
 // ErrStale is in the chain of errors of an open file that another client of a network file system has removed.
 var ErrStale error = syscall.ESTALE
+
+const (
+	staleTries = 60
+	stalePause = 30 * time.Millisecond
+)
+
+// Again calls open, which opens a name and reads from it, until it fails for another reason than that the file is gone: a client of a network
+// file system knows a name for a moment, most a second, after another client has put another file in its place. read is its error of
+// anything but the opening.
+func Again(open func() (read, err error)) error {
+	for n := 1; ; n++ {
+		read, err := open()
+		if n == staleTries || !errors.Is(read, ErrStale) && !errors.Is(read, fs.ErrNotExist) {
+			return errors.Join(err, read)
+		}
+		time.Sleep(stalePause)
+	}
+}
 
 // ErrPipe is in the chain of the error of opening a pipe or a socket.
 var ErrPipe = errors.New("a pipe or a socket, want a file")
