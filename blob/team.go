@@ -91,19 +91,19 @@ func (t *team) choose(homes []int64, o *Options) {
 		}
 		nodes[h] = append(nodes[h], r)
 	}
-	for _, h := range order {
-		l := nodes[h]
-		n := o.aggregators(len(l))
-		for k := range n {
-			t.aggs = append(t.aggs, l[k*len(l)/n])
+	// One of each node in turn: where servers have several aggregators, these are of as few nodes as can be, which take each other's locks.
+	for k, more := 0, true; more; k++ {
+		more = false
+		for _, h := range order {
+			l := nodes[h]
+			if n := o.aggregators(len(l)); k < n {
+				t.aggs = append(t.aggs, l[k*len(l)/n])
+				more = true
+			}
 		}
 	}
 	if n := o.Stripe.Count; n > 0 && len(t.aggs) > n {
-		k := len(t.aggs) / n * n
-		for i := range k {
-			t.aggs[i] = t.aggs[i*len(t.aggs)/k]
-		}
-		t.aggs = t.aggs[:k]
+		t.aggs = t.aggs[:len(t.aggs)/n*n]
 	}
 	t.window = max(t.window, o.Stripe.Size)
 	t.slot = slices.Index(t.aggs, t.c.Rank())

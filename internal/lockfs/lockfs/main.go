@@ -11,27 +11,50 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"blobio/internal/lockfs"
 	"blobio/internal/lockfs/mount"
 )
 
 func main() {
-	run := parent
-	if os.Getenv(envDir) != "" {
+	run := alone
+	switch {
+	case os.Getenv(envDir) != "":
 		run = child
+	case os.Getenv(envAlone) != "":
+		run = parent
 	}
 	if err := run(os.Args[1:]); err != nil {
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && os.Getenv(envAlone) == "" {
+			os.Exit(1) // it has said why
+		}
 		fmt.Fprintln(os.Stderr, "lockfs:", err)
 		os.Exit(1)
 	}
+}
+
+// alone runs the program again in a name space of mounts of its own: whatever ends it, no mount is left.
+func alone(args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), envAlone+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	runtime.LockOSThread() // Pdeathsig is of the thread
+	return cmd.Run()
 }
 
 func parent(args []string) (err error) {

@@ -14,6 +14,7 @@ import (
 
 // What the parent tells the processes that its command starts.
 const (
+	envAlone  = "LOCKFS_ALONE"
 	envDir    = "LOCKFS_DIR"
 	envMounts = "LOCKFS_MOUNTS"
 	envPer    = "LOCKFS_RANKS_PER_NODE"
@@ -57,7 +58,7 @@ func child(args []string) error {
 	if err := syscall.Mount(from, dir, "", syscall.MS_BIND, ""); err != nil {
 		return fmt.Errorf("%s at %s: %w", from, dir, err)
 	}
-	for _, e := range []string{envDir, envMounts, envPer} {
+	for _, e := range []string{envAlone, envDir, envMounts, envPer} {
 		os.Unsetenv(e)
 	}
 	return syscall.Exec(prog, args, os.Environ())
