@@ -20,7 +20,8 @@ const (
 	levelMultiple
 )
 
-// home is where MPI is called: on a thread of its own if jobs is set, else on that of the caller.
+// home is where MPI is called: on the thread of the caller, or, where MPI was started by this package and allows no more than one
+// thread, on a thread of its own (jobs).
 type home struct {
 	jobs chan func() // nil: on the thread of the caller
 	gone chan struct{}
@@ -59,9 +60,6 @@ func (h *home) closeIf(owner bool) {
 		h.level = levelMultiple // what comes now fails by Engine.closed, without MPI
 	}
 }
-
-// anywhere says whether a call may come from any thread.
-func (h *home) anywhere() bool { return h.jobs != nil || h.level >= levelSerialized }
 
 // do runs f where MPI may be called.
 func (h *home) do(f func() error) (err error) {
