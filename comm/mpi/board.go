@@ -37,7 +37,7 @@ const (
 	boardHead  = 128
 	slotHead   = 128 // of a slot, before its bytes
 	maxBoard   = 4 << 20
-	maxArea    = 64 << 10
+	maxArea    = 128 << 10
 	minArea    = 512
 	cacheLine  = 64
 	arenaBytes = 64 << 20 // of boards

@@ -75,8 +75,9 @@ type Engine struct {
 	toldAll   bool // this rank has sent its notice to all others
 	mpiFailed bool // a call of MPI was an error: nothing is known of what it left
 	node      *node
-	calls     uint   // so far
-	loan      []byte // what others are reading
+	calls     uint      // so far
+	breath    time.Time // the last one
+	loan      []byte    // what others are reading
 	loans     [][]byte
 	passive   bool // a window was opened that may need this process in MPI
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -151,6 +152,9 @@ func (e *Engine) enter(ctx context.Context) error {
 		return &brokenError{f.cause}
 	}
 	e.progress()
+	if e.calls%16 == 0 {
+		e.breathe()
+	}
 	return e.cancelled(ctx)
 }
 
@@ -183,6 +187,15 @@ const (
 	// patience is how long a call that precedes one which blocks ignores a failure.
 	patience = time.Second
 )
+
+// breathe lets the scheduler of Go see that this goroutine goes on. It takes one that it has not seen for 10 ms for stuck: whenever that is in C it
+// takes the processor of Go away, which costs more than most calls.
+func (e *Engine) breathe() {
+	if now := time.Now(); now.Sub(e.breath) > 4*time.Millisecond {
+		e.breath = now
+		runtime.Gosched()
+	}
+}
 
 // nap is how long the next sleep is at most, of a call that has slept for the last time so long.
 func (e *Engine) nap(last int64, byMPI bool) int64 {
@@ -229,6 +242,7 @@ func (e *Engine) poll(ctx context.Context, stay, byMPI bool, word *atomic.Uint32
 		if byMPI && turn < busyRounds {
 			continue
 		}
+		e.breathe()
 		if slept = e.nap(slept, byMPI); known != 0 || broken != nil {
 			slept = shortNap
 		}

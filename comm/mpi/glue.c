@@ -203,6 +203,13 @@ int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
 	}
 	return MPI_Win_lock_all(MPI_MODE_NOCHECK, *w);
 }
+int win_part(MPI_Win w, int rank, void **base) {
+	int *flavor, flag = 0, disp;
+	MPI_Aint size;
+	TRY(MPI_Win_get_attr(w, MPI_WIN_CREATE_FLAVOR, &flavor, &flag));
+	if (!flag || *flavor != MPI_WIN_FLAVOR_SHARED) return MPI_ERR_WIN;
+	return MPI_Win_shared_query(w, rank, &size, &disp, base);
+}
 int mem_here(MPI_Comm c, int *whole) {
 	MPI_Comm node;
 	int all, here;

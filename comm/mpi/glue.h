@@ -57,6 +57,8 @@ int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m
 int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r);
 
 int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
+// win_part tells where the part of a rank is, if all share memory; an error if they do not.
+int win_part(MPI_Win w, int rank, void **base);
 int mem_here(MPI_Comm c, int *whole); // whether all ranks share memory
 // mem_open makes n > 0 bytes that all ranks see. After an error *w is the window, if there is one, or null.
 int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);

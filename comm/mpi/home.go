@@ -71,9 +71,9 @@ func (h *home) do(f func() error) (err error) {
 		<-done
 		return err
 	}
-	runtime.LockOSThread() // MPI sees one thread through all of f
-	defer runtime.UnlockOSThread()
 	if h.level <= levelFunneled {
+		runtime.LockOSThread() // MPI sees one thread through all of f
+		defer runtime.UnlockOSThread()
 		var level, isMain C.int
 		if err := check("MPI_Is_thread_main", C.glue_level(&level, &isMain)); err != nil {
 			return err

@@ -82,13 +82,13 @@ func (r *rank) Send(ctx context.Context, to, tag int, b []byte) error {
 	})
 }
 
-// minLent is the shortest message that is lent rather than put into a ring.
+// minLent is the shortest message that is lent to a receiver who waits for it, rather than copied into a ring.
 const minLent = 24 << 10
 
 func (r *rank) sendNear(ctx context.Context, near, to, tag int, b []byte) error {
 	n := r.e.node
 	v := envelope{how: behind, size: int64(len(b)), link: r.id, serial: r.serial, tag: int32(tag), from: int32(r.rank)}
-	if len(b) <= min(minLent, n.ringed/4) {
+	if most := n.ringed / 2; len(b) <= min(minLent, most) || len(b) <= most && !(n.pull && n.ring(n.me, near).waiting.Load() != 0) {
 		n.post(near, &v, b)
 		return nil
 	}
@@ -215,7 +215,7 @@ func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope) (b []
 	n := r.e.node
 	switch v.how {
 	case behind:
-		b = make([]byte, v.size)
+		b = unfilled(int(v.size))
 		ring.copyOut(ring.head.Load()+uint32(envelopeBytes), b)
 	case lent:
 		b = unfilled(int(v.size))

@@ -35,7 +35,7 @@ const (
 	ringHeadBytes = 2 * cacheLine
 	maxRing       = 256 << 10
 	minRing       = 4 << 10
-	ringsBytes    = 64 << 20 // of a node, at most
+	ringsBytes    = 96 << 20 // of a node, at most
 )
 
 // How the bytes of a message come.

@@ -80,7 +80,7 @@ func (l *link) childID(c C.MPI_Comm) string {
 func (l *link) release() {
 	for _, w := range l.tidy.windows {
 		C.win_free(&w.w)
-		w.freed, w.mem, w.last = true, nil, nil
+		w.freed, w.mem, w.last, w.parts = true, nil, nil, nil
 		l.e.live--
 	}
 	l.tidy.windows = nil
