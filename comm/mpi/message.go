@@ -156,7 +156,12 @@ func (r *rank) send(p unsafe.Pointer, n, to, tag int) error {
 	return nil
 }
 
-func (r *rank) Recv(ctx context.Context, from, tag int) (b []byte, err error) {
+func (r *rank) Recv(ctx context.Context, from, tag int) ([]byte, error) {
+	return r.RecvInto(ctx, from, tag, nil)
+}
+
+// RecvInto is for comm.RecvInto.
+func (r *rank) RecvInto(ctx context.Context, from, tag int, buf []byte) (b []byte, err error) {
 	err = r.call(ctx, func() error {
 		if err := r.checkMessage(from, tag); err != nil {
 			return err
@@ -171,7 +176,7 @@ func (r *rank) Recv(ctx context.Context, from, tag int) (b []byte, err error) {
 				return nil
 			}
 			// It may be for another Comm or tag, then the next is looked at.
-			at, got, err := r.next(ctx, from, tag)
+			at, got, err := r.next(ctx, want, buf)
 			if err != nil {
 				return err
 			}
@@ -185,12 +190,12 @@ func (r *rank) Recv(ctx context.Context, from, tag int) (b []byte, err error) {
 	return b, err
 }
 
-// next receives the next message of a rank of the link, to any of its Comms, and if it comes through a ring to any link and tag.
-func (r *rank) next(ctx context.Context, from, tag int) (at address, b []byte, err error) {
-	near := r.near(from)
-	if near < 0 || from == r.rank {
-		at = address{link: r.id, from: from, tag: tag}
-		at.serial, b, err = r.message(ctx, from, tag)
+// next receives the next message of a rank of the link, to any of its Comms, and if it comes through a ring to any link and tag. One that is
+// wanted may be put into buf.
+func (r *rank) next(ctx context.Context, want address, buf []byte) (at address, b []byte, err error) {
+	near := r.near(want.from)
+	if at = want; near < 0 || want.from == r.rank {
+		at.serial, b, err = r.message(ctx, want.from, want.tag)
 		return at, b, err
 	}
 	n := r.e.node
@@ -204,21 +209,25 @@ func (r *rank) next(ctx context.Context, from, tag int) (at address, b []byte, e
 			return at, nil, err
 		}
 	}
-	if b, err = r.open(ctx, near, ring, &v); err != nil {
-		return at, nil, err
+	if at = (address{v.link, v.serial, int(v.from), int(v.tag)}); at != want {
+		buf = nil
 	}
-	return address{v.link, v.serial, int(v.from), int(v.tag)}, b, nil
+	b, err = r.open(ctx, near, ring, &v, buf)
+	return at, b, err
 }
 
-// open takes a message out of a ring.
-func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope) (b []byte, err error) {
+// open takes a message out of a ring, into buf if that has room.
+func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope, buf []byte) (b []byte, err error) {
 	n := r.e.node
+	if int64(cap(buf)) >= v.size {
+		b = buf[:v.size]
+	} else if v.how != byMPI {
+		b = unfilled(int(v.size))
+	}
 	switch v.how {
 	case behind:
-		b = unfilled(int(v.size))
 		ring.copyOut(ring.head.Load()+uint32(envelopeBytes), b)
 	case lent:
-		b = unfilled(int(v.size))
 		if err := n.read(n.bell(near), v.addr, b); err != nil {
 			return nil, r.e.failRank(err)
 		}

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"unsafe"
+
+	"blobio/internal/par"
 )
 
 // node is how this process waits, and what it has in common with the others of its node: an arena, which begins with
@@ -49,7 +51,8 @@ type bell struct {
 	pid    int32
 	_      int32
 	base   uint64 // where the process has the arena
-	_      [cacheLine - 24]byte
+	cores  uint64 // that it may run on, in short
+	_      [cacheLine - 32]byte
 }
 
 // ring wakes the process whose bell it is, if it sleeps. What it may wait for was changed before.
@@ -235,8 +238,16 @@ func (e *Engine) meetNode(l *link, c C.MPI_Comm, arena []byte, me, n int) error 
 	l.place = nd.place
 	// Whether one may read the memory of another is tried on the next: the token, where it has mapped it.
 	nd.own.pid, nd.own.base = int32(os.Getpid()), uint64(uintptr(unsafe.Pointer(&arena[0])))
+	nd.own.cores = coresAllowed()
 	if _, err := agreed(c, true); err != nil {
 		return err
+	}
+	shared := true
+	for i := range n {
+		shared = shared && nd.bell(i).cores == nd.own.cores
+	}
+	if shared { // otherwise each is bound to some of its own
+		par.SharedBy(n)
 	}
 	token, next := make([]byte, tokenBytes), nd.bell((me+1)%n)
 	ok := nd.read(next, next.base, token) == nil && bytes.Equal(token, arena[:tokenBytes]) && !e.failing("pull")

@@ -49,7 +49,8 @@ type row struct {
 // task is what the calls need.
 type task struct {
 	c      comm.Comm
-	in, to []byte
+	in, to []byte // sent and received
+	got    []byte // of a window
 	win    comm.Window
 	parts  [][]byte
 }
@@ -83,7 +84,7 @@ func rows(most int) (list []row) {
 		return t.win.Put(ctx, (t.c.Rank()+1)%t.c.Size(), 0, t.in[:n])
 	}, 8, 64<<10, 1<<20)
 	add("get", C.GET, 1, func(ctx context.Context, t *task, n int) error {
-		return t.win.Get(ctx, (t.c.Rank()+1)%t.c.Size(), 0, t.to[:n])
+		return t.win.Get(ctx, (t.c.Rank()+1)%t.c.Size(), 0, t.got[:n])
 	}, 8, 64<<10, 1<<20)
 	return list
 }
@@ -99,7 +100,7 @@ func pingpong(ctx context.Context, t *task, n int) (err error) {
 			return err
 		}
 	}
-	if _, err = t.c.Recv(ctx, peer, 0); err != nil {
+	if t.to, err = comm.RecvInto(ctx, t.c, peer, 0, t.to); err != nil {
 		return err
 	}
 	if me > peer {
@@ -109,7 +110,7 @@ func pingpong(ctx context.Context, t *task, n int) (err error) {
 }
 
 func table(ctx context.Context, c comm.Comm, rounds int, span time.Duration, most int, only string) error {
-	t := &task{c: c, in: make([]byte, most), to: make([]byte, most), parts: make([][]byte, c.Size())}
+	t := &task{c: c, in: make([]byte, most), to: make([]byte, most), got: make([]byte, most), parts: make([][]byte, c.Size())}
 	if C.raw_open(C.int64_t(most)) != 0 {
 		return errors.New("MPI has no shared window")
 	}
