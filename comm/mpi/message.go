@@ -232,7 +232,10 @@ func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope, buf [
 			return nil, r.e.failRank(err)
 		}
 		if ring.revoked.Load() != 0 { // the sender has failed: his notice is on its way
-			return nil, r.e.until(ctx, &ring.tail, ring.tail.Load(), false)
+			for err == nil {
+				err = r.e.until(ctx, &ring.tail, ring.tail.Load(), false)
+			}
+			return nil, err
 		}
 	}
 	ring.pop(v)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -37,6 +38,7 @@ type node struct {
 	spins  int     // looks before it sleeps
 	yields int
 
+	mu     sync.Mutex // of own, for pokes
 	own    *bell
 	pokes  *atomic.Uint32
 	broken *atomic.Uint32
@@ -96,6 +98,8 @@ func (n *node) sleep(word *atomic.Uint32, round uint32, poked, known uint32, ns 
 
 // poke ends the sleep of this process, from any goroutine.
 func (n *node) poke() {
+	n.mu.Lock() // the arena may be about to be closed
+	defer n.mu.Unlock()
 	n.pokes.Add(1)
 	n.own.ring()
 }
@@ -133,6 +137,9 @@ func (n *node) close() {
 	}
 	n.outs, n.busy = nil, false
 	if n.arena != nil {
+		n.mu.Lock()
+		n.own, n.broken = new(bell), new(atomic.Uint32)
+		n.mu.Unlock()
 		closeArea(n.arena)
 		n.arena, n.n, n.ringed = nil, 0, 0
 	}
