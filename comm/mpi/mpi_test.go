@@ -314,7 +314,7 @@ func TestJobPieces(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		w, err := c.NewWindow(ctx, make([]byte, 8000))
+		w, err := c.NewWindow(ctx, make([]byte, 1000*c.Size()+8))
 		if err != nil {
 			return err
 		}
