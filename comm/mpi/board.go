@@ -7,19 +7,18 @@ import "C"
 
 import (
 	"context"
-	"io"
-	"runtime"
+	"sync/atomic"
 	"unsafe"
 )
 
 // A board is memory of one node in which the ranks of a link meet: each leaves a few words and bytes, and when
 // the last one has come all read what the others left. It takes the place of small collectives of MPI, which
 // on more ranks than cores need many turns of processes that only look whether something has
-// come; who waits at a board sleeps until it is complete.
+// come; who waits at a board sleeps until it is complete, or somebody else rings him.
 //
 //	offset  what
 //	0       uint32: how often a rank has come
-//	64      uint32: rounds that are complete; who waits sleeps on it
+//	64      uint32: rounds that are complete; who waits looks at it
 //	128     two sets of slots, for rounds of even and odd number, one slot for each rank:
 //	        headWords words of 8 bytes, the number of bytes (8), the bytes (board.area)
 //
@@ -30,18 +29,19 @@ type board struct {
 	n, me int
 	area  int
 	round uint32
-	spins C.int // looks before it sleeps
+	node  *node
+	place []int32 // of its ranks, among the processes of the node
 }
 
 const (
 	boardHead  = 128
 	slotHead   = 128 // of a slot, before its bytes
-	maxBoard   = 1 << 20
-	maxArea    = 16 << 10
+	maxBoard   = 4 << 20
+	maxArea    = 128 << 10
 	minArea    = 512
 	cacheLine  = 64
-	arenaBytes = 16 * maxBoard
-	arenaHead  = 4096 // token, and the number of bytes that are given away
+	arenaBytes = 64 << 20 // of boards
+	arenaHead  = 4096     // token, and the number of bytes that are given away
 	tokenBytes = 16
 )
 
@@ -53,9 +53,12 @@ func areaOf(n int) int {
 
 func boardBytes(n int) int { return boardHead + 2*n*(slotHead+areaOf(n)) }
 
-func newBoard(mem []byte, n, me int, spins int) *board {
-	return &board{mem: mem, n: n, me: me, area: areaOf(n), spins: C.int(spins)}
+func newBoard(mem []byte, n *node, place []int32, me int) *board {
+	return &board{mem: mem, n: len(place), me: me, area: areaOf(len(place)), node: n, place: place}
 }
+
+func (b *board) came() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&b.mem[0])) }
+func (b *board) turn() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&b.mem[cacheLine])) }
 
 // slot is that of a rank in the round which is complete, or being made.
 func (b *board) slot(round uint32, rank int) unsafe.Pointer {
@@ -89,28 +92,17 @@ func (b *board) come(words []C.int64_t, data []byte) bool {
 	if len(data) <= b.area {
 		copy(unsafe.Slice((*byte)(unsafe.Add(b.slot(b.round, b.me), slotHead)), b.area), data)
 	}
-	done := C.board_come(unsafe.Pointer(&b.mem[0]), C.uint32_t(b.round), C.uint32_t(b.n)) == C.DONE
-	if done {
-		b.round++
+	if b.came().Add(1) != (b.round+1)*uint32(b.n) {
+		return false
 	}
-	return done
-}
-
-// sleeps are how long one look at a board that is not complete sleeps at most, in nanoseconds: MPI
-// is looked at in between, for a notice.
-const (
-	firstSleep = 1e6
-	lastSleep  = 4e6
-	busySleep  = 2e4 // while messages are on their way, which MPI brings on only if it is called
-)
-
-// look waits a little for the others.
-func (b *board) look(ns int64) bool {
-	done := C.board_wait(unsafe.Pointer(&b.mem[0]), C.uint32_t(b.round), b.spins, C.int64_t(ns)) == C.DONE
-	if done {
-		b.round++
+	b.round++
+	b.turn().Store(b.round)
+	for i, at := range b.place {
+		if i != b.me {
+			b.node.bell(int(at)).ring()
+		}
 	}
-	return done
+	return true
 }
 
 // meet is a round on the board of r, where MPI may be called.
@@ -119,24 +111,11 @@ func (r *rank) meet(ctx context.Context, data []byte, stay bool) error {
 	if b.come(r.head[:headWords], data) {
 		return nil
 	}
-	return r.waitBoard(ctx, stay)
-}
-
-// waitBoard waits for the round that has begun, where MPI may be called.
-func (r *rank) waitBoard(ctx context.Context, stay bool) error {
-	e, ns := r.e, int64(firstSleep)
-	return e.poll(ctx, stay, false, func() (bool, error) {
-		wait := ns
-		if len(e.sends) > 0 || e.passive {
-			e.reap()
-			wait = busySleep
-		}
-		if r.board.look(wait) {
-			return true, nil
-		}
-		ns = min(2*ns, lastSleep)
-		return false, e.mpi("MPI_Test", C.control_poll(e.k))
-	})
+	err := r.e.until(ctx, b.turn(), b.round, stay)
+	if err == nil {
+		b.round++
+	}
+	return err
 }
 
 // greatest puts the greatest word of all ranks in each place of the second half of r.head.
@@ -152,70 +131,6 @@ func (r *rank) greatest() {
 	}
 }
 
-// openArena makes common memory of the ranks of each node, and the board of l, if all of them have
-// one. It blocks in MPI, as what precedes it in open.
-func (e *Engine) openArena(l *link) error {
-	if l.size == 1 {
-		l.board = newBoard(make([]byte, boardBytes(1)), 1, 0, 0)
-		return nil
-	}
-	var node C.MPI_Comm
-	ok := true
-	if per := e.opts.RanksPerNode; per > 0 {
-		if err := check("MPI_Comm_split", C.comm_split(l.c, C.int(l.rank/per), C.int(l.rank), &node)); err != nil {
-			return err
-		}
-	} else {
-		ok = C.comm_split_node(l.c, &node) == C.MPI_SUCCESS
-	}
-	ok = ok && !e.failing("node", "shared", "window", "arena")
-	// The node may have others, where it did not fail, and so nobody goes on alone.
-	if ok, err := agreed(l.c, ok); err != nil || !ok {
-		return err
-	}
-	defer C.MPI_Comm_free(&node)
-	var me, n, tagMax C.int
-	if err := check("MPI_Comm_rank", C.comm_info(node, &me, &n, &tagMax)); err != nil {
-		return err
-	}
-	var o offer
-	var b []byte
-	var mine error
-	if me == 0 {
-		var f io.Closer
-		if b, f, o, mine = newArea(arenaBytes); mine == nil {
-			defer f.Close()
-		}
-	}
-	p := C.CBytes(o[:])
-	defer C.free(p)
-	if err := check("MPI_Bcast", C.node_bcast(p, C.int(len(o)), node)); err != nil {
-		return err
-	}
-	if me != 0 {
-		copy(o[:], unsafe.Slice((*byte)(p), len(o)))
-		b, mine = openArea(&o)
-	}
-	ok, err := agreed(l.c, mine == nil)
-	if err != nil || !ok {
-		if b != nil {
-			closeArea(b)
-		}
-		return err
-	}
-	e.arena, e.spins = b, 0
-	if int(n) <= runtime.NumCPU() {
-		e.spins = idleSpins
-	}
-	if int(n) == l.size {
-		return e.giveBoard(l)
-	}
-	return nil
-}
-
-// idleSpins are looks at a board before sleeping, where each rank of the node may have a core: some microseconds.
-const idleSpins = 1000
-
 // agreed says whether all ranks are ok.
 func agreed(c C.MPI_Comm, ok bool) (bool, error) {
 	mine, all := C.int(0), C.int(0)
@@ -229,23 +144,23 @@ func agreed(c C.MPI_Comm, ok bool) (bool, error) {
 // giveBoard gives a link whose ranks are on one node a board, if there is room for one. It blocks.
 func (e *Engine) giveBoard(l *link) error {
 	if l.size == 1 {
-		l.board = newBoard(make([]byte, boardBytes(1)), 1, 0, 0)
+		l.board = newBoard(make([]byte, boardBytes(1)), e.node, []int32{0}, 0)
 		return nil
 	}
-	if e.arena == nil {
+	if e.node.arena == nil {
 		return nil
 	}
 	n := boardBytes(l.size)
 	p := (*C.int64_t)(C.calloc(1, 8))
 	defer C.free(unsafe.Pointer(p))
 	if l.rank == 0 {
-		*p = C.int64_t(take(e.arena, n))
+		*p = C.int64_t(take(e.node.arena, n))
 	}
 	if err := check("MPI_Bcast", C.node_bcast(unsafe.Pointer(p), 8, l.c)); err != nil {
 		return err
 	}
 	if at := int(*p); at != 0 {
-		l.board = newBoard(e.arena[at:at+n], l.size, l.rank, e.spins)
+		l.board = newBoard(e.node.arena[at:at+n], e.node, l.place, l.rank)
 	}
 	return nil
 }

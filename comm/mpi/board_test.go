@@ -15,6 +15,14 @@ import (
 
 func fresh[T any](*T) *T { return new(T) }
 
+// seat is one of n processes of a node, all of which are goroutines here.
+func seat(arena []byte, me, n int) *node {
+	nd := newNode()
+	nd.arena, nd.me, nd.n = arena, me, n
+	nd.own = nd.bell(me)
+	return nd
+}
+
 // TestBoard: ranks that meet at a board all see what each left for that round, also where its counters turn over; some sleep,
 // some do not.
 func TestBoard(t *testing.T) {
@@ -27,13 +35,17 @@ func TestBoard(t *testing.T) {
 			mem := make([]byte, boardBytes(n))
 			binary.NativeEndian.PutUint32(mem, first*uint32(n))
 			binary.NativeEndian.PutUint32(mem[cacheLine:], first)
+			arena, place := make([]byte, arenaHead+n*cacheLine), make([]int32, n)
+			for i := range place {
+				place[i] = int32(i)
+			}
 			errs := make([]error, n)
 			var wg sync.WaitGroup
 			for me := range n {
 				wg.Go(func() {
-					b := newBoard(mem, n, me, me*100)
+					b := newBoard(mem, seat(arena, me, n), place, me)
 					b.round = first
-					l := &link{rank: me, size: n, board: b}
+					l := &link{e: &Engine{node: b.node}, rank: me, size: n, board: b}
 					l.head = fresh(l.head)
 					errs[me] = visit(&rank{link: l}, rounds)
 				})
@@ -54,8 +66,12 @@ func visit(r *rank, rounds int) error {
 		part := func(j int) []byte { return bytes.Repeat([]byte{byte(i), byte(j)}, (i+j)%50) }
 		r.fill(kAllgather, comm.Sum, 0, i, i+r.rank)
 		if !b.come(r.head[:headWords], part(r.rank)) {
-			for !b.look(lastSleep) {
+			for awake := r.rank * 100; !r.e.node.glance(b.turn(), b.round, awake, r.rank); awake = 0 {
+				if r.e.node.sleep(b.turn(), b.round, 0, 0, lastNap) {
+					break
+				}
 			}
+			b.round++
 		}
 		r.greatest()
 		if most, err := r.judge(); err != nil || most != int64(i+r.size-1) {

@@ -41,7 +41,7 @@ func (r *rank) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error) 
 	} else if r.board.fits(size) {
 		buf = bytes.Clone(r.board.left(root))
 	} else {
-		buf = make([]byte, size)
+		buf = unfilled(int(size))
 	}
 	if buf == nil {
 		buf = []byte{}
@@ -50,6 +50,15 @@ func (r *rank) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error) 
 		return buf, nil
 	}
 	err = r.call(ctx, func() error {
+		if r.pulls() {
+			if r.rank != root {
+				at, _ := r.lent(root)
+				if err := r.pull(root, at, buf); err != nil {
+					return err
+				}
+			}
+			return r.returned(ctx)
+		}
 		piece := min(len(buf), r.e.opts.Piece)
 		p := alloc(piece)
 		for rest := buf; len(rest) > 0; {
@@ -80,7 +89,11 @@ func (r *rank) Alltoallv(ctx context.Context, b [][]byte) (out [][]byte, err err
 		if len(b) != 0 && len(b) != r.size {
 			return r.usage("Alltoallv of %d slices, want %d", len(b), r.size)
 		}
-		out, err = r.alltoallv(ctx, b)
+		if r.pulls() {
+			out, err = r.alltoallNear(ctx, b)
+		} else {
+			out, err = r.alltoallv(ctx, b)
+		}
 		return err
 	})
 	if err != nil {

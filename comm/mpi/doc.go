@@ -15,8 +15,9 @@
 // Whoever started MPI decides on which threads it is called:
 //
 //	started by                      level             MPI is called on
-//	Init, Run                       FUNNELED          one locked thread of this package
-//	Init, Run with Multiple         MULTIPLE          any thread of a caller, one call at a time
+//	Init, Run                       SERIALIZED        the thread of the caller, one call at a time
+//	Init, Run with Multiple         MULTIPLE          the same
+//	Init, Run                       FUNNELED          one locked thread of this package, where MPI grants no more
 //	the caller, then Adopt          MULTIPLE          any thread of a caller, one call at a time
 //	the caller, then Adopt          SERIALIZED        the same; no call may overlap with the caller's own
 //	the caller, then Adopt          SINGLE, FUNNELED  the thread of the caller, which must be the
@@ -35,7 +36,7 @@ package mpi
 // with UCX_ERROR_SIGNALS set to the empty string.
 //
 // Buffers. MPI sees C memory only, and no address of Go memory outlives a call into C. What is
-// sent is copied once, what is received is copied once. No call has a count over
+// sent by MPI is copied once, what is received is copied once. No call has a count over
 // Options.Piece bytes (default 1 GiB), so that any length passes through the int
 // counts of MPI 3: longer ones go in pieces. A window is C memory too: Fence moves
 // what others changed to the owner's slice, and what the owner changed in his slice to
@@ -43,8 +44,9 @@ package mpi
 //
 // Failures. No call waits inside of MPI for what another rank may never do. Collectives are the
 // non-blocking ones of MPI, messages are Isend and Improbe, and a call that waits
-// tests its request, the notice and its context in turn: first spinning, then
-// yielding, then sleeping up to a millisecond.
+// tests its request, the notice and its context in turn: first it spins (if each process of the node may have a core), then it
+// yields, then it sleeps on a futex. Whatever happens on the node, and the end of its context, ends that sleep; where MPI
+// may have something, which comes only to who calls it, it sleeps half a millisecond at most.
 //
 // The notice is a receive from anybody, posted at the start on a duplicate of the
 // communicator that carries nothing else. A rank that fails (Engine.Fail, an error from the function
@@ -61,12 +63,21 @@ package mpi
 // must call MPI functions that block. Whoever has begun that reduction stays with it
 // for a second in spite of a notice, so that no rank blocks alone.
 //
-// Boards. Ranks of one node meet at boards: common memory (a memfd, opened through /proc, so that nothing is left of killed
-// processes) in which each leaves a few words and up to some kilobytes, and sleeps on a futex until the last one has come. All
-// small collectives of such ranks are one round there, without MPI. It matters where ranks share cores: a collective of MPI
-// needs many turns of processes that only look whether something has come. Where a rank cannot open the memory (no Linux, another
-// user or container) all do without boards. What is longer goes through MPI as between nodes. Who waits at a board looks
-// for the notice every few milliseconds.
+// Nodes. Ranks of one node have an arena in common: memory (a memfd, opened through /proc, so that nothing is left of killed
+// processes, and nobody opens it who may not trace them). It has a bell for each process, the word that it sleeps on, whatever
+// it waits for; who changes something in the arena rings those who sleep.
+//
+// Boards. All collectives of such ranks are one or two rounds at a board in the arena, in which each leaves a few words and up to
+// some kilobytes. It matters where ranks share cores: a collective of MPI needs many turns of processes that only look whether
+// something has come. What is longer the others read from where it is (process_vm_readv), and all meet again before a buffer may
+// be reused. Where a rank cannot open the memory (no Linux, another user or container) all do without boards; where one may not
+// read the memory of another, longer parts go through MPI as between nodes.
+//
+// Rings. A message to a rank of the node goes through a ring of the arena. A long one to a rank that waits for it is read from
+// the buffer of the sender, who waits meanwhile: one copy. To one that does not wait yet it is copied first, as Send does not wait.
+//
+// Go. A goroutine that only calls C for more than 10 ms looks stuck to the scheduler of Go, which then takes its processor away in each
+// call that waits: calls here let it run in between. With GOMAXPROCS=1 nothing prevents that.
 //
 // SharedMemory is such a memory too, or else a window of MPI_Win_allocate_shared; each communicator keeps all that were
 // opened until Finalize, but opens another only for more than it has, and then twice as large.

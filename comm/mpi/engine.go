@@ -19,8 +19,8 @@ import (
 
 // Options of Init, Adopt and Run. nil means all defaults.
 type Options struct {
-	// Multiple asks MPI for MPI_THREAD_MULTIPLE, so that calls are made on the thread of
-	// the caller. Default false. Without meaning to Adopt.
+	// Multiple asks MPI for MPI_THREAD_MULTIPLE, so that the program may call MPI itself while
+	// this package does. Default false: SERIALIZED is asked for. Without meaning to Adopt.
 	Multiple bool
 	// Piece is the most bytes that one call of MPI sends or receives, 64 ... 1<<30; 0
 	// (default) is 1<<30.
@@ -71,12 +71,15 @@ type Engine struct {
 	closed  bool
 	fails   string // BLOBIO_MPI_FAIL
 
-	live      int    // communicators, windows and requests that MPI still has
-	toldAll   bool   // this rank has sent its notice to all others
-	mpiFailed bool   // a call of MPI was an error: nothing is known of what it left
-	arena     []byte // common memory of a node, for boards; on all ranks or on none
-	spins     int    // of its boards
-	passive   bool   // a window was opened that may need this process in MPI
+	live      int  // communicators, windows and requests that MPI still has
+	toldAll   bool // this rank has sent its notice to all others
+	mpiFailed bool // a call of MPI was an error: nothing is known of what it left
+	node      *node
+	calls     uint      // so far
+	breath    time.Time // the last one
+	loan      []byte    // what others are reading
+	loans     [][]byte
+	passive   bool // a window was opened that may need this process in MPI
 }
 
 // Init starts MPI in this process, which every process of the job must do, once, and
@@ -88,7 +91,7 @@ func Init(o *Options) (*Engine, error) {
 	if C.glue_running() != 0 {
 		return nil, pkg.Errorf("%w: MPI runs already; use Adopt", comm.ErrUsage)
 	}
-	want := levelFunneled
+	want := levelSerialized
 	if o != nil && o.Multiple {
 		want = levelMultiple
 	}
@@ -99,9 +102,9 @@ func Init(o *Options) (*Engine, error) {
 		h.close()
 		return nil, err
 	}
-	if level == levelMultiple && want == levelMultiple {
+	if level >= levelSerialized {
 		h.close()
-		h = &home{level: levelMultiple}
+		h = &home{level: level}
 	}
 	e, err := open(h, World(), o)
 	if err != nil {
@@ -150,7 +153,7 @@ func (e *Engine) Adopt(c Handle, o *Options) (*Engine, error) {
 }
 
 func open(h *home, handle Handle, o *Options) (*Engine, error) {
-	e := &Engine{home: h, early: map[address][][]byte{}, fails: os.Getenv("BLOBIO_MPI_FAIL")}
+	e := &Engine{home: h, node: newNode(), early: map[address][][]byte{}, fails: os.Getenv("BLOBIO_MPI_FAIL")}
 	if o != nil {
 		e.opts = *o
 	}
@@ -176,7 +179,7 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 			return err
 		}
 		e.world = l.newComm()
-		return e.openArena(l)
+		return e.openNode(l)
 	})
 	if err != nil {
 		return nil, err
@@ -187,8 +190,7 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 // World is the Comm of all ranks of e.
 func (e *Engine) World() comm.Comm { return e.world }
 
-// ThreadMultiple says whether calls are made on the thread of the caller because MPI
-// granted MPI_THREAD_MULTIPLE.
+// ThreadMultiple says whether MPI granted MPI_THREAD_MULTIPLE.
 func (e *Engine) ThreadMultiple() bool { return e.home.level == levelMultiple }
 
 // HandleOf is the communicator of a Comm of this package, for calls of MPI that this
@@ -211,8 +213,11 @@ func (e *Engine) Finalize(ctx context.Context) error {
 			return pkg.Errorf("%w: Finalize called again", comm.ErrUsage)
 		}
 		err := e.enter(ctx)
-		for err == nil && len(e.sends) > 0 {
-			err = e.poll(ctx, false, true, func() (bool, error) { e.reap(); return len(e.sends) == 0, nil })
+		if err == nil {
+			err = e.poll(ctx, false, len(e.sends) > 0, nil, 0, func() (bool, error) {
+				e.progress()
+				return len(e.sends) == 0 && !e.node.busy, nil
+			})
 		}
 		if err == nil {
 			_, err = e.world.header(ctx, kLeave, 0, 0, 0, 0, true)
@@ -220,7 +225,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 		if f := e.failure.Load(); f != nil {
 			e.tell(f)
 			// The notice is small, but give it time to leave.
-			for end := time.Now().Add(time.Second); len(e.sends) > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(time.Second); len(e.sends) > 0 && time.Now().Before(end); e.rest(firstNap) {
 				e.reap()
 			}
 			if e.owner || !e.tidyUp() {
@@ -240,9 +245,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 		for _, l := range e.links { // some may stay
 			l.closeAreas()
 		}
-		if e.arena != nil {
-			closeArea(e.arena)
-		}
+		e.node.close()
 		e.closed = true
 		if e.owner {
 			if x := stop(); err == nil {

@@ -10,6 +10,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -52,6 +54,7 @@ func (e *Engine) Fail(err error) {
 		re = &comm.RankError{Rank: e.world.rank, Err: err}
 	}
 	e.failure.CompareAndSwap(nil, &failure{cause: re, own: re})
+	e.node.poke()
 	// If MPI cannot be called here, the call that waits tells it, or the next.
 	_ = e.home.do(func() error {
 		if !e.closed {
@@ -111,6 +114,7 @@ func (e *Engine) tell(f *failure) {
 		}
 	}
 	e.toldAll = true
+	e.node.alarm()
 }
 
 // noticed takes the notice that has come.
@@ -135,7 +139,7 @@ func (e *Engine) enter(ctx context.Context) error {
 		return pkg.Errorf("%w: a call after Finalize", comm.ErrUsage)
 	}
 	f := e.failure.Load()
-	if f == nil {
+	if e.calls++; f == nil && (e.calls%64 == 0 || !e.node.whole || len(e.sends) > 0 || e.node.broken.Load() != 0) {
 		if err := e.mpi("MPI_Test", C.control_poll(e.k)); err != nil {
 			return err
 		}
@@ -147,7 +151,10 @@ func (e *Engine) enter(ctx context.Context) error {
 		e.tell(f)
 		return &brokenError{f.cause}
 	}
-	e.reap()
+	e.progress()
+	if e.calls%16 == 0 {
+		e.breathe()
+	}
 	return e.cancelled(ctx)
 }
 
@@ -158,51 +165,118 @@ func (e *Engine) cancelled(ctx context.Context) error {
 	return nil
 }
 
-// Waiting: spins tests, then the context is looked at; after busyRounds of these it sleeps in between.
+// progress brings on what was sent, without waiting.
+func (e *Engine) progress() {
+	if len(e.sends) > 0 {
+		e.reap()
+	}
+	e.node.flush()
+}
+
+// Waiting: a call is busy for a while, then it sleeps until it is rung or poked. Where it waits for MPI too, which goes on only if it is called, it
+// sleeps but shortly.
 const (
-	spins      = 256
-	busyRounds = 40
-	maxSleep   = time.Millisecond
+	spins      = 256 // tests of a request
+	busyRounds = 8   // of these, before it sleeps
+	firstNap   = int64(time.Millisecond)
+	lastNap    = 64 * int64(time.Millisecond)
+	nodeNap    = 4 * int64(time.Millisecond) // where a notice may come from another node
+	firstLook  = 10 * int64(time.Microsecond)
+	lastLook   = 500 * int64(time.Microsecond)
+	shortNap   = 20 * int64(time.Microsecond) // while messages are on their way by MPI, or a notice
 	// patience is how long a call that precedes one which blocks ignores a failure.
 	patience = time.Second
 )
 
+// breathe lets the scheduler of Go see that this goroutine goes on. It takes one that it has not seen for 10 ms for stuck: whenever that is in C it
+// takes the processor of Go away, which costs more than most calls.
+func (e *Engine) breathe() {
+	if now := time.Now(); now.Sub(e.breath) > 4*time.Millisecond {
+		e.breath = now
+		runtime.Gosched()
+	}
+}
+
+// nap is how long the next sleep is at most, of a call that has slept for the last time so long.
+func (e *Engine) nap(last int64, byMPI bool) int64 {
+	first, most := firstNap, lastNap
+	if byMPI {
+		first, most = firstLook, lastLook
+	} else if !e.node.whole {
+		most = nodeNap
+	}
+	switch {
+	case len(e.sends) > 0 || e.passive:
+		most = shortNap
+	case e.node.unsent():
+		most = min(most, firstNap)
+	}
+	return min(max(2*last, first), most)
+}
+
 // poll calls try until it is true or the communication breaks. With stay it goes on for a while
-// in that case; if try is true then, poll returns nil. It sleeps between calls, if try does not itself.
-func (e *Engine) poll(ctx context.Context, stay, sleeps bool, try func() (bool, error)) error {
+// in that case; if try is true then, poll returns nil. It sleeps between calls until word is past round; byMPI: or until MPI has something, so
+// that try must look at MPI.
+func (e *Engine) poll(ctx context.Context, stay, byMPI bool, word *atomic.Uint32, round uint32, try func() (bool, error)) error {
 	var end time.Time
 	var broken error
-	sleep := 10 * time.Microsecond
-	for round := 0; ; round++ {
+	var slept int64
+	for turn := 0; ; turn++ {
+		poked, known := e.node.pokes.Load(), e.node.broken.Load()
 		if ok, err := try(); err != nil || ok {
 			return err
 		}
 		if broken == nil {
-			if e.k.seen != 0 {
-				e.noticed()
-			}
-			if f := e.failure.Load(); f != nil {
-				e.tell(f)
-				broken = f.own
-			} else {
-				broken = e.cancelled(ctx)
-			}
-		}
-		if broken != nil {
-			if !stay {
+			if broken = e.look(ctx); broken != nil && !stay {
 				return broken
 			}
+		}
+		e.progress()
+		if broken != nil {
 			if end.IsZero() {
 				end = time.Now().Add(patience)
 			} else if time.Now().After(end) {
 				return broken
 			}
 		}
-		if sleeps && round > busyRounds {
-			time.Sleep(sleep)
-			sleep = min(2*sleep, maxSleep)
+		if byMPI && turn < busyRounds {
+			continue
+		}
+		e.breathe()
+		if slept = e.nap(slept, byMPI); known != 0 || broken != nil {
+			slept = shortNap
+		}
+		if slept >= 2*firstNap && ctx.Done() != nil {
+			stop := context.AfterFunc(ctx, e.node.poke)
+			e.node.sleep(word, round, poked, known, slept)
+			stop()
+		} else {
+			e.node.sleep(word, round, poked, known, slept)
 		}
 	}
+}
+
+// look returns why a call that waits must end.
+func (e *Engine) look(ctx context.Context) error {
+	if err := e.mpi("MPI_Test", C.control_poll(e.k)); err != nil {
+		return err
+	}
+	if e.k.seen != 0 {
+		e.noticed()
+	}
+	if f := e.failure.Load(); f != nil {
+		e.tell(f)
+		return f.own
+	}
+	return e.cancelled(ctx)
+}
+
+// until waits until a word of the arena is past round.
+func (e *Engine) until(ctx context.Context, word *atomic.Uint32, round uint32, stay bool) error {
+	if e.node.glance(word, round, e.node.spins, e.node.yields) {
+		return nil
+	}
+	return e.poll(ctx, stay, false, word, round, func() (bool, error) { return int32(word.Load()-round) > 0, nil })
 }
 
 // wait waits for a request. After an error MPI may still use the buffers.
@@ -211,7 +285,7 @@ func (e *Engine) wait(ctx context.Context, req *C.MPI_Request, stay bool) error 
 	if stay {
 		keep = 1
 	}
-	return e.poll(ctx, stay, true, func() (bool, error) {
+	return e.poll(ctx, stay, true, nil, 0, func() (bool, error) {
 		var code C.int
 		switch C.glue_test(req, e.k, keep, spins, &code) {
 		case C.DONE:

@@ -37,7 +37,11 @@ func (r *rank) collect(ctx context.Context, k kind, root int, b []byte) (out [][
 		return out, nil
 	}
 	err = r.call(ctx, func() (err error) {
-		out, err = r.gatherv(ctx, root, b)
+		if r.pulls() {
+			out, err = r.collectNear(ctx, root, b)
+		} else {
+			out, err = r.gatherv(ctx, root, b)
+		}
 		return err
 	})
 	if err != nil {

@@ -2,13 +2,6 @@
 
 #include "glue.h"
 #include <sched.h>
-#include <stdatomic.h>
-#include <time.h>
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 #define TRY(x) do { int e_ = (x); if (e_ != MPI_SUCCESS) return e_; } while (0)
 
@@ -137,6 +130,18 @@ int comm_first(MPI_Comm parent, MPI_Comm child, int *rank) {
 	return MPI_Group_free(&to);
 }
 
+int comm_places(MPI_Comm c, MPI_Comm world, int n, int *ranks) {
+	MPI_Group from, to;
+	int *own = malloc(sizeof(int) * n);
+	for (int i = 0; i < n; i++) own[i] = i;
+	TRY(MPI_Comm_group(c, &from));
+	TRY(MPI_Comm_group(world, &to));
+	TRY(MPI_Group_translate_ranks(from, n, own, to, ranks));
+	free(own);
+	TRY(MPI_Group_free(&from));
+	return MPI_Group_free(&to);
+}
+
 int coll_allreduce(int64_t *in, int64_t *out, int n, int op, MPI_Comm c, MPI_Request *r) {
 	return MPI_Iallreduce(in, out, n, MPI_INT64_T, op_of(op), c, r);
 }
@@ -198,6 +203,13 @@ int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
 	}
 	return MPI_Win_lock_all(MPI_MODE_NOCHECK, *w);
 }
+int win_part(MPI_Win w, int rank, void **base) {
+	int *flavor, flag = 0, disp;
+	MPI_Aint size;
+	TRY(MPI_Win_get_attr(w, MPI_WIN_CREATE_FLAVOR, &flavor, &flag));
+	if (!flag || *flavor != MPI_WIN_FLAVOR_SHARED) return MPI_ERR_WIN;
+	return MPI_Win_shared_query(w, rank, &size, &disp, base);
+}
 int mem_here(MPI_Comm c, int *whole) {
 	MPI_Comm node;
 	int all, here;
@@ -257,37 +269,6 @@ void error_text(int code, char *buf) {
 
 void glue_yield(void) { sched_yield(); }
 
-// The counters of a board, see board.go. They only grow, around 2^32.
-static _Atomic uint32_t *board_came(void *b) { return b; }
-static _Atomic uint32_t *board_turn(void *b) { return (_Atomic uint32_t *)((char *)b + 64); }
-
-int board_come(void *b, uint32_t round, uint32_t n) {
-	if (atomic_fetch_add(board_came(b), 1) + 1 != (uint32_t)((round + 1) * n)) return PENDING;
-	atomic_store(board_turn(b), round + 1);
-#ifdef __linux__
-	syscall(SYS_futex, board_turn(b), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-#endif
-	return DONE;
-}
-
-int board_wait(void *b, uint32_t round, int spins, int64_t ns) {
-	_Atomic uint32_t *turn = board_turn(b);
-	uint32_t now;
-	while ((int32_t)((now = atomic_load(turn)) - round) <= 0 && spins-- > 0) {
-#if defined(__x86_64__) || defined(__i386__)
-		__builtin_ia32_pause();
-#endif
-	}
-	if ((int32_t)(now - round) > 0) return DONE;
-#ifdef __linux__
-	struct { long s, ns; } t = {ns / 1000000000, ns % 1000000000}; // as this call has it, whatever time_t is
-	syscall(SYS_futex, turn, FUTEX_WAIT, now, &t, NULL, 0);
-#else
-	struct timespec t = {ns / 1000000000, ns % 1000000000};
-	nanosleep(&t, NULL);
-#endif
-	return (int32_t)(atomic_load(turn) - round) > 0 ? DONE : PENDING;
-}
-
 int node_bcast(void *b, int n, MPI_Comm c) { return MPI_Bcast(b, n, MPI_BYTE, 0, c); }
+int node_gather(int *v, int n, int *all, MPI_Comm c) { return MPI_Allgather(v, n, MPI_INT, all, n, MPI_INT, c); }
 int node_all(int ok, int *all, MPI_Comm c) { return MPI_Allreduce(&ok, all, 1, MPI_INT, MPI_MIN, c); }

@@ -37,6 +37,8 @@ int comm_info(MPI_Comm c, int *rank, int *size, int *tag_max);
 int comm_dup(MPI_Comm c, MPI_Comm *out);
 int comm_split(MPI_Comm c, int color, int key, MPI_Comm *out); // color < 0: none
 int comm_split_node(MPI_Comm c, MPI_Comm *out);
+// comm_places tells which ranks of world those of c are, n of them.
+int comm_places(MPI_Comm c, MPI_Comm world, int n, int *ranks);
 int comm_first(MPI_Comm parent, MPI_Comm child, int *rank); // of the first rank of child in parent
 
 // The datatypes: 0 bytes, 1 int64, 2 double. The ops: as comm.Op.
@@ -55,6 +57,8 @@ int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m
 int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r);
 
 int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
+// win_part tells where the part of a rank is, if all share memory; an error if they do not.
+int win_part(MPI_Win w, int rank, void **base);
 int mem_here(MPI_Comm c, int *whole); // whether all ranks share memory
 // mem_open makes n > 0 bytes that all ranks see. After an error *w is the window, if there is one, or null.
 int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
@@ -69,12 +73,16 @@ int win_acc(void *v, int n, int type, int op, int rank, int64_t off, MPI_Win w);
 int win_fetch(int64_t *v, int64_t *old, int op, int rank, int64_t off, MPI_Win w);
 int win_cas(int64_t *v, int64_t *old, int64_t *was, int rank, int64_t off, MPI_Win w);
 
-// A board: see board.go. come says DONE if the round is complete; wait sleeps up to ns until it is.
-int board_come(void *b, uint32_t round, uint32_t n);
-int board_wait(void *b, uint32_t round, int spins, int64_t ns);
+// See node.go. A bell is a word that one process sleeps on, and beside it whether it does.
+void bell_wake(void *bell);
+// wait spins and yields, and says DONE as soon as the word at is past round (both turn over). It sleeps up to ns on a bell, but not if one of the words pokes and
+// broken is another than told.
+int node_wait(void *bell, void *at, uint32_t round, int spins, int yields, void *pokes, uint32_t poked, void *broken, uint32_t known, int64_t ns);
+int node_pull(int pid, uint64_t from, void *to, int64_t n); // memory of another process; an errno
 
-// Blocking: what rank 0 has, and whether all are ok.
+// Blocking: what rank 0 has, what all have, and whether all are ok.
 int node_bcast(void *b, int n, MPI_Comm c);
+int node_gather(int *v, int n, int *all, MPI_Comm c);
 int node_all(int ok, int *all, MPI_Comm c);
 
 void error_text(int code, char *buf); // MPI_MAX_ERROR_STRING

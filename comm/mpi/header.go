@@ -70,7 +70,12 @@ const (
 // result is the greatest n.
 func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, n int, stay bool) (int64, error) {
 	r.fill(k, op, root, elems, n)
-	if err := r.exchange(ctx, nil, stay); err != nil {
+	return r.confer(ctx, nil, stay)
+}
+
+// confer exchanges the words that were filled in.
+func (r *rank) confer(ctx context.Context, data []byte, stay bool) (int64, error) {
+	if err := r.exchange(ctx, data, stay); err != nil {
 		return 0, err
 	}
 	most, err := r.judge()
@@ -118,41 +123,17 @@ func (r *rank) judge() (int64, error) {
 	return 0, pkg.Errorf("%w: %s and %s", class, sigString(lo, -int64(out[3])), sigString(hi, int64(out[2])))
 }
 
-// begin is a header from the goroutine of the caller. On a board each rank also leaves data, and
-// MPI is called only if it comes to waiting.
+// begin is a header from the goroutine of the caller. On a board each rank also leaves data, and where they are.
 func (r *rank) begin(ctx context.Context, k kind, op comm.Op, root int, elems, n int, data []byte) (most int64, err error) {
-	b := r.board
-	if b == nil || !r.e.quiet(ctx) {
-		err = r.call(ctx, func() error {
-			r.fill(k, op, root, elems, n)
-			if err := r.exchange(ctx, data, false); err != nil {
-				return err
-			}
-			if most, err = r.judge(); err != nil {
-				return r.e.fail(err, err)
-			}
-			return nil
-		})
-		return most, err
-	}
-	r.fill(k, op, root, elems, n)
-	if !b.come(r.head[:headWords], data) && !b.look(firstSleep) {
-		if err := r.e.home.do(func() error { return r.waitBoard(ctx, false) }); err != nil {
-			return 0, err
+	err = r.call(ctx, func() error {
+		if k != kAllreduce {
+			r.lend(data)
 		}
-	}
-	r.greatest()
-	if most, err = r.judge(); err != nil {
-		return 0, r.e.home.do(func() error { return r.e.fail(err, err) })
-	}
-	return most, nil
-}
-
-// quiet says whether a call may begin without a look at MPI.
-func (e *Engine) quiet(ctx context.Context) bool {
-	e.home.mu.Lock() // Fail may come from any goroutine
-	defer e.home.mu.Unlock()
-	return !e.closed && e.home.anywhere() && e.failure.Load() == nil && len(e.sends) == 0 && ctx.Err() == nil
+		r.fill(k, op, root, elems, n)
+		most, err = r.confer(ctx, data, false)
+		return err
+	})
+	return most, err
 }
 
 // short is a whole Allreduce of at most freeWords elements by Max or Min.

@@ -20,7 +20,8 @@ const (
 	levelMultiple
 )
 
-// home is where MPI is called: on a thread of its own if jobs is set, else on that of the caller.
+// home is where MPI is called: on the thread of the caller, or, where MPI was started by this package and allows no more than one
+// thread, on a thread of its own (jobs).
 type home struct {
 	jobs chan func() // nil: on the thread of the caller
 	gone chan struct{}
@@ -60,9 +61,6 @@ func (h *home) closeIf(owner bool) {
 	}
 }
 
-// anywhere says whether a call may come from any thread.
-func (h *home) anywhere() bool { return h.jobs != nil || h.level >= levelSerialized }
-
 // do runs f where MPI may be called.
 func (h *home) do(f func() error) (err error) {
 	h.mu.Lock()
@@ -73,9 +71,9 @@ func (h *home) do(f func() error) (err error) {
 		<-done
 		return err
 	}
-	runtime.LockOSThread() // MPI sees one thread through all of f
-	defer runtime.UnlockOSThread()
 	if h.level <= levelFunneled {
+		runtime.LockOSThread() // MPI sees one thread through all of f
+		defer runtime.UnlockOSThread()
 		var level, isMain C.int
 		if err := check("MPI_Is_thread_main", C.glue_level(&level, &isMain)); err != nil {
 			return err

@@ -8,16 +8,17 @@ import "C"
 import (
 	"context"
 	"encoding/binary"
+	"strings"
 	"unsafe"
 )
 
-// A message is its length and the serial of its Comm, 8 bytes each in the order of the host, and
+// A message of MPI is its length and the serial of its Comm, 8 bytes each in the order of the host, and
 // its bytes; what exceeds a piece follows in messages of the same tag, which MPI keeps in order.
-const envelope = 16
+const envelopeMPI = 16
 
 // address is where a message goes on this rank.
 type address struct {
-	l         *link
+	link      uint64
 	serial    int64
 	from, tag int
 }
@@ -54,28 +55,95 @@ func (r *rank) checkMessage(peer, tag int) error {
 	return nil
 }
 
+// near is the process of a rank on this node; -1 if there are no rings to it.
+func (r *rank) near(peer int) int {
+	if r.e.node.ringed == 0 || r.place == nil {
+		return -1
+	}
+	return int(r.place[peer])
+}
+
+// keep puts a message where Recv of this rank finds it.
+func (e *Engine) keep(at address, b []byte) { e.early[at] = append(e.early[at], b) }
+
 func (r *rank) Send(ctx context.Context, to, tag int, b []byte) error {
 	return r.call(ctx, func() error {
 		if err := r.checkMessage(to, tag); err != nil {
 			return err
 		}
-		n := min(len(b), r.e.opts.Piece-envelope)
-		p := C.malloc(C.size_t(envelope + n))
-		first := unsafe.Slice((*byte)(p), envelope+n)
-		binary.NativeEndian.PutUint64(first, uint64(len(b)))
-		binary.NativeEndian.PutUint64(first[8:], uint64(r.serial))
-		copy(first[envelope:], b[:n])
-		if err := r.send(p, len(first), to, tag); err != nil {
+		switch near := r.near(to); {
+		case to == r.rank:
+			r.e.keep(address{r.id, r.serial, to, tag}, append([]byte{}, b...))
+			return nil
+		case near >= 0:
+			return r.sendNear(ctx, near, to, tag, b)
+		}
+		return r.sendMPI(to, tag, b)
+	})
+}
+
+// minLent is the shortest message that is lent to a receiver who waits for it, rather than copied into a ring.
+const minLent = 24 << 10
+
+func (r *rank) sendNear(ctx context.Context, near, to, tag int, b []byte) error {
+	n := r.e.node
+	v := envelope{how: behind, size: int64(len(b)), link: r.id, serial: r.serial, tag: int32(tag), from: int32(r.rank)}
+	if most := n.ringed / 2; len(b) <= min(minLent, most) || len(b) <= most && !(n.pull && n.ring(n.me, near).waiting.Load() != 0) {
+		n.post(near, &v, b)
+		return nil
+	}
+	if !n.pull {
+		v.how = byMPI
+		n.post(near, &v, nil)
+		return r.sendMPI(to, tag, b)
+	}
+	v.how = lent
+	o, ring := &n.outs[near], n.ring(n.me, near)
+	// Who waits for this sender takes at once what is in the ring, so that nobody waits for long: the bytes need not be copied.
+	// For a long one it is worth waiting for him a little.
+	if len(o.queue) == 0 && n.glance(&ring.waiting, 0, len(b)>>8, len(b)>>15) && ring.head.Load() == ring.tail.Load() {
+		r.e.loan = b // in the heap, where it is not moved
+		v.addr = uint64(uintptr(unsafe.Pointer(&b[0])))
+		if ring.put(&v, nil) {
+			o.settle(ring.taken.Load())
+			n.bell(near).ring()
+			before := o.loans
+			o.loans++
+			err := r.e.until(ctx, &ring.taken, before, false)
+			r.e.loan = nil
+			if err != nil {
+				ring.revoked.Store(1)
+			}
 			return err
 		}
-		for b = b[n:]; len(b) > 0; b = b[n:] {
-			n = min(len(b), r.e.opts.Piece)
-			if err := r.send(C.CBytes(b[:n]), n, to, tag); err != nil {
-				return err
-			}
+	}
+	p := alloc(len(b))
+	copy(p.bytes(len(b)), b)
+	v.addr = uint64(uintptr(p.p))
+	o.loans++
+	o.kept = append(o.kept, p)
+	n.busy = true
+	n.post(near, &v, nil)
+	return nil
+}
+
+func (r *rank) sendMPI(to, tag int, b []byte) error {
+	n := min(len(b), r.e.opts.Piece-envelopeMPI)
+	p := C.malloc(C.size_t(envelopeMPI + n))
+	first := unsafe.Slice((*byte)(p), envelopeMPI+n)
+	binary.NativeEndian.PutUint64(first, uint64(len(b)))
+	binary.NativeEndian.PutUint64(first[8:], uint64(r.serial))
+	copy(first[envelopeMPI:], b[:n])
+	if err := r.send(p, len(first), to, tag); err != nil {
+		return err
+	}
+	for b = b[n:]; len(b) > 0; b = b[n:] {
+		n = min(len(b), r.e.opts.Piece)
+		if err := r.send(C.CBytes(b[:n]), n, to, tag); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (r *rank) send(p unsafe.Pointer, n, to, tag int) error {
@@ -88,33 +156,114 @@ func (r *rank) send(p unsafe.Pointer, n, to, tag int) error {
 	return nil
 }
 
-func (r *rank) Recv(ctx context.Context, from, tag int) (b []byte, err error) {
+func (r *rank) Recv(ctx context.Context, from, tag int) ([]byte, error) {
+	return r.RecvInto(ctx, from, tag, nil)
+}
+
+// RecvInto is for comm.RecvInto.
+func (r *rank) RecvInto(ctx context.Context, from, tag int, buf []byte) (b []byte, err error) {
 	err = r.call(ctx, func() error {
 		if err := r.checkMessage(from, tag); err != nil {
 			return err
 		}
+		want := address{r.id, r.serial, from, tag}
 		for {
-			at := address{r.link, r.serial, from, tag}
-			if q := r.e.early[at]; len(q) > 0 {
+			if q := r.e.early[want]; len(q) > 0 {
 				b = q[0]
-				if r.e.early[at] = q[1:]; len(q) == 1 {
-					delete(r.e.early, at)
+				if r.e.early[want] = q[1:]; len(q) == 1 {
+					delete(r.e.early, want)
 				}
 				return nil
 			}
-			// It may be for another Comm of the same link, then the next is looked at.
-			serial, got, err := r.message(ctx, from, tag)
+			// It may be for another Comm or tag, then the next is looked at.
+			at, got, err := r.next(ctx, want, buf)
 			if err != nil {
 				return err
 			}
-			at.serial = serial
-			r.e.early[at] = append(r.e.early[at], got)
+			if at == want {
+				b = got
+				return nil
+			}
+			r.e.keep(at, got)
 		}
 	})
 	return b, err
 }
 
-// message receives the next message of a rank to any Comm of the link.
+// next receives the next message of a rank of the link, to any of its Comms, and if it comes through a ring to any link and tag. One that is
+// wanted may be put into buf.
+func (r *rank) next(ctx context.Context, want address, buf []byte) (at address, b []byte, err error) {
+	near := r.near(want.from)
+	if at = want; near < 0 || want.from == r.rank {
+		at.serial, b, err = r.message(ctx, want.from, want.tag)
+		return at, b, err
+	}
+	n := r.e.node
+	ring := n.ring(near, n.me)
+	var v envelope
+	for !ring.peek(&v) {
+		ring.waiting.Store(1)
+		err := r.e.until(ctx, &ring.tail, ring.head.Load(), false)
+		ring.waiting.Store(0)
+		if err != nil {
+			return at, nil, err
+		}
+	}
+	if at = (address{v.link, v.serial, int(v.from), int(v.tag)}); at != want {
+		buf = nil
+	}
+	b, err = r.open(ctx, near, ring, &v, buf)
+	return at, b, err
+}
+
+// open takes a message out of a ring, into buf if that has room.
+func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope, buf []byte) (b []byte, err error) {
+	n := r.e.node
+	if int64(cap(buf)) >= v.size {
+		b = buf[:v.size]
+	} else if v.how != byMPI {
+		b = unfilled(int(v.size))
+	}
+	switch v.how {
+	case behind:
+		ring.copyOut(ring.head.Load()+uint32(envelopeBytes), b)
+	case lent:
+		if err := n.read(n.bell(near), v.addr, b); err != nil {
+			return nil, r.e.failRank(err)
+		}
+		if ring.revoked.Load() != 0 { // the sender has failed: his notice is on its way
+			for err == nil {
+				err = r.e.until(ctx, &ring.tail, ring.tail.Load(), false)
+			}
+			return nil, err
+		}
+	}
+	ring.pop(v)
+	if v.how == lent || ring.starved.Load() != 0 {
+		n.bell(near).ring()
+	}
+	if v.how == byMPI {
+		l := r.e.linkOf(v.link)
+		if l == nil {
+			return nil, r.e.failRank(pkg.Errorf("a message to an unknown communicator"))
+		}
+		_, b, err = (&rank{l, v.serial}).message(ctx, int(v.from), int(v.tag))
+	}
+	return b, err
+}
+
+// unfilled makes n bytes that the caller overwrites: they need not be zero.
+func unfilled(n int) []byte {
+	if n < 1<<10 {
+		return make([]byte, n)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	b.WriteByte(0)
+	return unsafe.Slice(unsafe.StringData(b.String()), n)
+}
+
+// message receives the next message of a rank that comes by MPI, to any Comm of the link.
 func (r *rank) message(ctx context.Context, from, tag int) (serial int64, b []byte, err error) {
 	first, err := r.recv(ctx, from, tag)
 	if err != nil {
@@ -122,7 +271,7 @@ func (r *rank) message(ctx context.Context, from, tag int) (serial int64, b []by
 	}
 	size := int(binary.NativeEndian.Uint64(first))
 	serial = int64(binary.NativeEndian.Uint64(first[8:]))
-	b = first[envelope:]
+	b = first[envelopeMPI:]
 	if len(b) == size {
 		return serial, b, nil
 	}
@@ -141,18 +290,16 @@ func (r *rank) message(ctx context.Context, from, tag int) (serial int64, b []by
 func (r *rank) recv(ctx context.Context, from, tag int) ([]byte, error) {
 	var flag, n C.int
 	var m C.MPI_Message
-	try := 0
-	err := r.e.poll(ctx, false, true, func() (bool, error) {
-		for range 32 {
+	err := r.e.poll(ctx, false, true, nil, 0, func() (bool, error) {
+		for try := range 64 {
 			if err := r.e.mpi("MPI_Improbe", C.msg_probe(C.int(from), C.int(tag), r.c, &flag, &n, &m)); err != nil || flag != 0 {
 				return flag != 0, err
 			}
-			if try++; try > 64 {
+			if try > 8 {
 				C.glue_yield()
 			}
 		}
-		r.e.reap()
-		return false, r.e.mpi("MPI_Test", C.control_poll(r.e.k))
+		return false, nil
 	})
 	if err != nil {
 		return nil, err

@@ -91,13 +91,18 @@ func TestUnderMPIRun(t *testing.T) {
 	if _, err := exec.LookPath(*launcher); err != nil {
 		t.Skipf("SKIPPED: %v", err)
 	}
-	for _, mode := range []string{"funneled", "multiple", "boardless"} {
+	for _, mode := range []string{"funneled", "multiple", "boardless", "unreadable"} {
 		for _, n := range strings.Fields(*ranks) {
 			if k, _ := strconv.Atoi(n); mode != "funneled" && (k < 2 || k > 4) {
 				continue // two of them will do
+			} else if mode == "unreadable" && k != 2 {
+				continue
 			}
 			t.Run(mode+"/"+n, func(t *testing.T) {
 				var env []string
+				if mode == "unreadable" { // as where processes may not read each other's memory
+					env = []string{"BLOBIO_MPI_FAIL=pull:0"}
+				}
 				if mode == "boardless" { // as where the ranks of a node cannot share memory
 					env = []string{"BLOBIO_MPI_FAIL=arena:0"}
 				}
@@ -309,7 +314,7 @@ func TestJobPieces(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		w, err := c.NewWindow(ctx, make([]byte, 8000))
+		w, err := c.NewWindow(ctx, make([]byte, 1000*c.Size()+8))
 		if err != nil {
 			return err
 		}

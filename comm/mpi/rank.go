@@ -30,7 +30,9 @@ type link struct {
 	divisions  []division                // by Split and SplitNode, the same on all ranks
 	shared     shared
 	tidy       tidy
-	board      *board // nil: the ranks have none
+	board      *board  // nil: the ranks have none
+	id         uint64  // of tidy.id: the same on all of its ranks, and that of no other link
+	place      []int32 // of its ranks among the processes of this node; -1: on another
 }
 
 var _ comm.Comm = (*rank)(nil)

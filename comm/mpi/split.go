@@ -8,6 +8,7 @@ import "C"
 import (
 	"bytes"
 	"context"
+	"hash/fnv"
 	"math"
 	"math/bits"
 	"slices"
@@ -106,13 +107,16 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 			}
 			if d.color >= 0 {
 				var err error
-				if d.link, err = r.e.newLink(out); err == nil && (r.board != nil || d.k == kSplitNode) {
+				if d.link, err = r.e.newLink(out); err == nil {
+					err = r.e.settlePlaces(d.link)
+				}
+				if err == nil && (r.board != nil || d.k == kSplitNode) {
 					err = r.e.giveBoard(d.link)
 				}
 				if err != nil {
 					return r.e.failRank(err)
 				}
-				d.link.tidy.id = r.childID(out)
+				d.link.name(r.childID(out))
 			}
 			r.tidy.divided++
 			if len(r.divisions) < maxDivisions {
@@ -131,4 +135,38 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 		return nil, err
 	}
 	return c, nil
+}
+
+// name gives a link the name by which all of its ranks know it.
+func (l *link) name(id string) {
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	l.tidy.id, l.id = id, h.Sum64()
+}
+
+// settlePlaces finds out which ranks of a link are on this node.
+func (e *Engine) settlePlaces(l *link) error {
+	if e.node.place == nil {
+		return nil
+	}
+	p := alloc(4 * l.size)
+	defer free(p)
+	if err := check("ranks of a communicator", C.comm_places(l.c, e.world.c, C.int(l.size), p.intp())); err != nil {
+		return err
+	}
+	l.place = make([]int32, l.size)
+	for i, w := range p.ints(l.size) {
+		l.place[i] = e.node.place[w]
+	}
+	return nil
+}
+
+// linkOf is the link of a name; nil if there is none.
+func (e *Engine) linkOf(id uint64) *link {
+	for _, l := range e.links {
+		if l.id == id {
+			return l
+		}
+	}
+	return nil
 }

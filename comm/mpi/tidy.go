@@ -80,7 +80,7 @@ func (l *link) childID(c C.MPI_Comm) string {
 func (l *link) release() {
 	for _, w := range l.tidy.windows {
 		C.win_free(&w.w)
-		w.freed, w.mem, w.last = true, nil, nil
+		w.freed, w.mem, w.last, w.parts = true, nil, nil, nil
 		l.e.live--
 	}
 	l.tidy.windows = nil
@@ -319,7 +319,7 @@ func (e *Engine) takeNotices(all []report) bool {
 		}
 	}
 	try := func(f func() bool) bool {
-		for end := time.Now().Add(patience); !f(); time.Sleep(10 * time.Microsecond) {
+		for end := time.Now().Add(patience); !f(); e.rest(firstLook) {
 			if time.Now().After(end) {
 				return false
 			}
@@ -352,7 +352,7 @@ func (e *Engine) takeNotices(all []report) bool {
 
 // await waits for a request, whatever has failed.
 func (e *Engine) await(req *C.MPI_Request, limit time.Duration) bool {
-	sleep := 10 * time.Microsecond
+	sleep := firstLook
 	for end := time.Now().Add(limit); ; {
 		var code C.int
 		switch C.glue_test(req, e.k, 1, spins, &code) {
@@ -364,7 +364,7 @@ func (e *Engine) await(req *C.MPI_Request, limit time.Duration) bool {
 		if time.Now().After(end) {
 			return false
 		}
-		time.Sleep(sleep)
-		sleep = min(2*sleep, maxSleep)
+		e.rest(sleep)
+		sleep = min(2*sleep, lastLook)
 	}
 }

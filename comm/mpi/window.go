@@ -8,7 +8,9 @@ import "C"
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"blobio/comm"
@@ -23,6 +25,7 @@ type window struct {
 	local []byte // the caller's
 	last  []byte // of local, when it was last equal to mem
 	lens  []int64
+	parts [][]byte // mem of all ranks, where they share it; else nil
 	freed bool
 }
 
@@ -50,13 +53,32 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 			return err
 		}
 		var err error
-		w.lens, err = r.lengths(ctx, len(local)) // nobody accesses mem before this
-		return err
+		if w.lens, err = r.lengths(ctx, len(local)); err != nil { // nobody accesses mem before this
+			return err
+		}
+		return w.findParts()
 	})
 	if err != nil {
 		return nil, err
 	}
 	return w, nil
+}
+
+// findParts finds the parts of others in memory that they share.
+func (w *window) findParts() error {
+	if w.r.board == nil {
+		return nil
+	}
+	parts := make([][]byte, len(w.lens))
+	for i := range parts {
+		var base unsafe.Pointer
+		if C.win_part(w.w, C.int(i), &base) != C.MPI_SUCCESS || base == nil || uintptr(base)%8 != 0 {
+			return nil
+		}
+		parts[i] = unsafe.Slice((*byte)(base), w.lens[i])
+	}
+	w.parts = parts
+	return nil
 }
 
 func (w *window) Len(rank int) int64 {
@@ -68,6 +90,18 @@ func (w *window) Len(rank int) int64 {
 
 // access runs f if n bytes at off are in the part of a rank. f has C memory of n bytes.
 func (w *window) access(ctx context.Context, rank int, off, n int64, f func(p buffer) error) error {
+	return w.reach(ctx, rank, off, n, func() error {
+		if n == 0 {
+			return nil
+		}
+		p := alloc(int(min(n, int64(w.r.e.opts.Piece))))
+		defer free(p) // all accesses are complete when they return
+		return f(p)
+	})
+}
+
+// reach runs f where MPI is called, if n bytes at off are in the part of a rank.
+func (w *window) reach(ctx context.Context, rank int, off, n int64, f func() error) error {
 	e := w.r.e
 	return e.home.do(func() error {
 		// One-sided: nobody waits for it, so that a cancelled ctx breaks nothing.
@@ -86,12 +120,7 @@ func (w *window) access(ctx context.Context, rank int, off, n int64, f func(p bu
 		if size := w.lens[rank]; off < 0 || n < 0 || n > size || off > size-n {
 			return pkg.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", comm.ErrRange, n, off, rank, size)
 		}
-		if n == 0 {
-			return nil
-		}
-		p := alloc(int(min(n, int64(e.opts.Piece))))
-		defer free(p) // all accesses are complete when they return
-		return f(p)
+		return f()
 	})
 }
 
@@ -106,7 +135,25 @@ func (w *window) pieces(n int, f func(from, to int) error) error {
 	return nil
 }
 
+// element is 8 aligned bytes of a part, which must not tear; nil if it is no such part.
+func element(part []byte, off int64, n int) *uint64 {
+	if n != 8 || off%8 != 0 {
+		return nil
+	}
+	return (*uint64)(unsafe.Pointer(&part[off])) // parts begin at a cache line
+}
+
 func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
+	if w.parts != nil {
+		return w.reach(ctx, rank, off, int64(len(b)), func() error {
+			if e := element(w.parts[rank], off, len(b)); e != nil {
+				atomic.StoreUint64(e, binary.NativeEndian.Uint64(b))
+			} else {
+				copy(w.parts[rank][off:], b)
+			}
+			return nil
+		})
+	}
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
 		if len(b) == 8 && off%8 == 0 { // an element, which must not tear
 			copy(p.bytes(8), b)
@@ -120,6 +167,16 @@ func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 }
 
 func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
+	if w.parts != nil {
+		return w.reach(ctx, rank, off, int64(len(b)), func() error {
+			if e := element(w.parts[rank], off, len(b)); e != nil {
+				binary.NativeEndian.PutUint64(b, atomic.LoadUint64(e))
+			} else {
+				copy(b, w.parts[rank][off:])
+			}
+			return nil
+		})
+	}
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
 		return w.pieces(len(b), func(from, to int) error {
 			err := w.r.e.mpi("MPI_Get", C.win_get(p.p, C.int(to-from), C.int(rank), C.int64_t(off)+C.int64_t(from), w.w))
@@ -235,7 +292,7 @@ func (w *window) Free(ctx context.Context) error {
 			return err
 		}
 		w.freed = true
-		w.mem, w.last = nil, nil
+		w.mem, w.last, w.parts = nil, nil, nil
 		if err := w.r.e.mpi("MPI_Win_free", C.win_free(&w.w)); err != nil {
 			return err
 		}

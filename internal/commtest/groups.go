@@ -1,6 +1,7 @@
 package commtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,58 @@ import (
 	"blobio/comm"
 	"blobio/internal/fault"
 )
+
+// testLongMessages: messages of all lengths come as they were when they were sent, whether the receiver waits for them or not.
+func testLongMessages(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		next, prev := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+		lengths := []int{0, 1, 1 << 10, 24 << 10, 24<<10 + 1, 100_000, 131_072, 131_073, 1_000_003}
+		content := func(rank, k int) []byte {
+			return bytes.Repeat([]byte{byte(rank), byte(k), 7}, lengths[k%len(lengths)]/3+1)[:lengths[k%len(lengths)]]
+		}
+		out, in := make([]byte, 1_000_003), []byte(nil)
+		send := func(k int) error {
+			n := copy(out, content(c.Rank(), k))
+			err := c.Send(ctx, next, k%2, out[:n])
+			clear(out[:n]) // it may be reused
+			return err
+		}
+		recv := func(k int) (err error) {
+			if in, err = comm.RecvInto(ctx, c, prev, k%2, in); err != nil {
+				return err
+			}
+			return equal(fmt.Sprintf("message %d", k), in, content(prev, k))
+		}
+		for k := range lengths { // in turn: some wait when it comes
+			if c.Rank()%2 == 1 {
+				if err := recv(k); err != nil {
+					return err
+				}
+			}
+			if err := send(k); err != nil {
+				return err
+			}
+			if c.Rank()%2 == 0 {
+				if err := recv(k); err != nil {
+					return err
+				}
+			}
+		}
+		for k := range 4 * len(lengths) { // all at once
+			if err := send(k); err != nil {
+				return err
+			}
+		}
+		for tag := range 2 { // and in another order than they were sent
+			for k := tag; k < 4*len(lengths); k += 2 {
+				if err := recv(k); err != nil {
+					return err
+				}
+			}
+		}
+		return c.Barrier(ctx)
+	})
+}
 
 func testSendRecv(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {

@@ -46,6 +46,7 @@ func Suite(t *testing.T, run Runner) {
 		{"Typed", testTyped},
 		{"FloatOrder", testFloatOrder},
 		{"SendRecv", testSendRecv},
+		{"LongMessages", testLongMessages},
 		{"Split", testSplit},
 		{"SplitNode", testSplitNode},
 		{"Share", testShare},

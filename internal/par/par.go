@@ -15,12 +15,27 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 )
 
-// Workers returns n, or if it is 0 as many as there are processors for Go.
+// sharers is how many processes share the processors that Go sees.
+var sharers atomic.Int32
+
+// SharedBy says that n processes, this one among them, share the processors that Go sees here. The greatest n counts.
+func SharedBy(n int) {
+	for {
+		was := sharers.Load()
+		if int32(n) <= was || sharers.CompareAndSwap(was, int32(n)) {
+			return
+		}
+	}
+}
+
+// Workers returns n, or if it is 0 as many as there are processors for Go in this process: its share where processes have them in common,
+// and at least 1.
 func Workers(n int) int {
 	if n == 0 {
-		return runtime.GOMAXPROCS(0)
+		return max(runtime.GOMAXPROCS(0)/max(int(sharers.Load()), 1), 1)
 	}
 	return n
 }

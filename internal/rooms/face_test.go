@@ -17,7 +17,7 @@ var face = map[string]int{
 	"bench":            3,
 	"blob":             93,
 	"cdf5":             49,
-	"comm":             40,
+	"comm":             41,
 	"comm/mpi":         9,
 	"decomp":           19,
 	"decomp/mapfile":   24,

@@ -1,0 +1,72 @@
+//go:build mpi && cgo
+
+#define _GNU_SOURCE
+#include "glue.h"
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#endif
+
+typedef _Atomic uint32_t word;
+
+static uint32_t get(void *w) { return atomic_load((word *)w); }
+static int past(void *w, uint32_t round) { return w && (int32_t)(get(w) - round) > 0; }
+
+void bell_wake(void *bell) {
+	atomic_fetch_add((word *)bell, 1);
+#ifdef __linux__
+	syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+#endif
+}
+
+int node_wait(void *bell, void *at, uint32_t round, int spins, int yields, void *pokes, uint32_t poked, void *broken, uint32_t known, int64_t ns) {
+	for (; spins > 0; spins--) {
+		if (past(at, round)) return DONE;
+#if defined(__x86_64__) || defined(__i386__)
+		__builtin_ia32_pause();
+#endif
+	}
+	for (; yields > 0; yields--) {
+		if (past(at, round)) return DONE;
+		sched_yield();
+	}
+	if (past(at, round)) return DONE;
+	if (ns <= 0) return PENDING;
+	word *asleep = (word *)bell + 1;
+	uint32_t seq = get(bell);
+	atomic_store(asleep, 1);
+	// Whoever changes one of these looks at asleep after it.
+	if (!past(at, round) && get(pokes) == poked && get(broken) == known) {
+#ifdef __linux__
+		struct { long s, ns; } t = {ns / 1000000000, ns % 1000000000}; // as this call has it, whatever time_t is
+		syscall(SYS_futex, bell, FUTEX_WAIT, seq, &t, NULL, 0);
+#else
+		struct timespec t = {ns / 1000000000, ns % 1000000000};
+		nanosleep(&t, NULL);
+#endif
+	}
+	atomic_store(asleep, 0);
+	return past(at, round) ? DONE : PENDING;
+}
+
+int node_pull(int pid, uint64_t from, void *to, int64_t n) {
+#ifdef __linux__
+	while (n > 0) {
+		struct iovec there = {(void *)(uintptr_t)from, n}, here = {to, n};
+		ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+		if (got < 0 && errno == EINTR) continue;
+		if (got <= 0) return got < 0 ? errno : EFAULT;
+		from += got, to = (char *)to + got, n -= got;
+	}
+	return 0;
+#else
+	return ENOSYS;
+#endif
+}
