@@ -61,7 +61,7 @@ func (e *encoding) run(ctx context.Context, files []string) error {
 	if err := comm.Agree(ctx, s.world, err); err != nil {
 		return err
 	}
-	if e.eng.stores, err = shareStores(ctx, s.sc, e.store); err != nil {
+	if err := e.eng.share(ctx, e.store); err != nil {
 		return err
 	}
 	if s.o.NoSums && s.p.scheme == Single {
@@ -74,7 +74,7 @@ func (e *encoding) run(ctx context.Context, files []string) error {
 	if err := comm.Agree(ctx, s.world, err); err != nil {
 		return err
 	}
-	if err = e.eng.share(ctx); err != nil {
+	if err = e.eng.tell(ctx); err != nil {
 		return err
 	}
 	if err := comm.Agree(ctx, s.world, e.finish()); err != nil {
@@ -313,16 +313,3 @@ func (e *encoding) undo() {
 
 // dirOf is the directory that files of a prefix are in.
 func dirOf(prefix string) string { return filepath.Dir(prefix + "x") }
-
-// shareStores returns the stores of all members of the set that share memory with this one.
-func shareStores(ctx context.Context, sc comm.Comm, own *store) ([]*store, error) {
-	all, err := sc.Share(ctx, own)
-	if err != nil {
-		return nil, err
-	}
-	v := make([]*store, len(all))
-	for i, s := range all {
-		v[i], _ = s.(*store)
-	}
-	return v, nil
-}

@@ -3,6 +3,7 @@ package redset
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"blobio/comm"
 )
@@ -49,24 +50,44 @@ type outcome struct {
 type engine struct {
 	lay    *layout
 	ext    [][]extent
-	stores []*store  // by member; nil: in another process
+	stores []*store  // by member; nil: on another node
+	near   bool      // the stores of other members are open in this process too, for this run
 	c      comm.Comm // of the set; nil if all stores are known
 	me     int       // this member; -1: all of them
 	jobs   []*job    // the same on all members
 	nosum  bool
 
-	in, out [][]outcome // by job and element: known on the worker, after share on all
+	in, out [][]outcome // by job and element: known on the worker, after tell on all
 }
+
+// share makes the stores of the members of the set known to each other, as far as they can reach them: in memory, or on the node.
+func (e *engine) share(ctx context.Context, own *store) error {
+	all, err := e.c.Share(ctx, own)
+	if err != nil {
+		return err
+	}
+	e.stores = make([]*store, len(all))
+	for i, s := range all {
+		e.stores[i], _ = s.(*store)
+	}
+	if !e.remote() || !comm.Apart(e.c) {
+		return nil
+	}
+	near, err := nearby(ctx, e.c, own)
+	if near != nil {
+		e.stores, e.near = near, true
+	}
+	return err
+}
+
+// remote says whether there are stores that are not known.
+func (e *engine) remote() bool { return slices.Contains(e.stores, nil) }
 
 // run does all jobs. The error is that of writing, of coding or of the communication; what could not be
 // read is an outcome.
 func (e *engine) run(ctx context.Context) error {
 	e.in, e.out = make([][]outcome, len(e.jobs)), make([][]outcome, len(e.jobs))
-	remote := false
-	for _, s := range e.stores {
-		remote = remote || s == nil
-	}
-	if remote {
+	if e.remote() {
 		return e.rounds(ctx)
 	}
 	return e.local(ctx)
@@ -163,8 +184,8 @@ func (e *engine) keepOutcome(i int, w *worker) {
 	}
 }
 
-// share makes the outcomes of all jobs known to all members of the set.
-func (e *engine) share(ctx context.Context) error {
+// tell makes the outcomes of all jobs known to all members of the set.
+func (e *engine) tell(ctx context.Context) error {
 	if e.c == nil {
 		return nil
 	}

@@ -50,13 +50,18 @@ func (e *engine) local(ctx context.Context) error {
 		queues = queues[:0]
 		for _, v := range all {
 			q, ok := v.(*queue)
-			if !ok {
+			if !ok && !e.near {
 				return formatErr("", -1, "message", "a member does not share its lanes", ErrUsage)
 			}
-			queues = append(queues, q)
+			if ok { // the lanes of another process are its own
+				queues = append(queues, q)
+			}
 		}
 	}
 	err := e.lanes(ctx, queues)
+	if e.near {
+		err = errors.Join(err, closeOthers(e.stores, e.stores[e.me]))
+	}
 	if e.c != nil {
 		if berr := e.c.Barrier(ctx); berr != nil {
 			return errors.Join(err, berr)
@@ -91,7 +96,10 @@ func (e *engine) lanes(ctx context.Context, queues []*queue) error {
 	}
 	cores := runtime.GOMAXPROCS(0)
 	workers := cores / len(queues)
-	if max(e.me, 0) < cores%len(queues) {
+	switch {
+	case e.near:
+		workers = min(cores, max(1, runtime.NumCPU()/len(e.stores)))
+	case max(e.me, 0) < cores%len(queues):
 		workers++
 	}
 	all := queues[0]
