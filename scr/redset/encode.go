@@ -161,7 +161,7 @@ func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 // begin makes the redundancy file, without its payload, and the jobs.
 func (e *encoding) begin() error {
 	s := e.s
-	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, nosum: s.o.NoSums}
+	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, nosum: s.o.NoSums, fresh: true}
 	for c := range e.lay.stripes() {
 		j := &job{c: c, worker: e.lay.worker(c)}
 		for _, el := range e.lay.elems(c) {

@@ -56,6 +56,7 @@ type engine struct {
 	me     int       // this member; -1: all of them
 	jobs   []*job    // the same on all members
 	nosum  bool
+	fresh  bool      // what is made is new: there is nothing that the bytes of a sum, computed once more from them, could be held against
 
 	in, out [][]outcome // by job and element: known on the worker, after tell on all
 }
@@ -179,7 +180,11 @@ func (e *engine) keepOutcome(i int, w *worker) {
 	for x, s := range w.in {
 		e.in[i] = append(e.in[i], outcome{bad: w.bad[x], crc: s.crc, err: w.err})
 	}
+	_, adds := w.j.code.(xorCoder)
 	for _, s := range w.out {
+		if adds && e.fresh && !e.nosum {
+			s.crc = []uint32{xorSum(w.in, e.lay.length(w.j.c))}
+		}
 		e.out[i] = append(e.out[i], outcome{crc: s.crc})
 	}
 }
