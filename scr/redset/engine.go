@@ -13,6 +13,7 @@ import (
 const (
 	localPiece   = 64 << 10  // bytes
 	messagePiece = 256 << 10 // bytes
+	piecesAhead  = 4         // messages of an element that travel while one is worked on
 	minLane      = 4 << 20   // bytes of an element that one worker does at a time
 	maxLanes     = 256       // of one element
 )
@@ -56,7 +57,7 @@ type engine struct {
 	me     int       // this member; -1: all of them
 	jobs   []*job    // the same on all members
 	nosum  bool
-	fresh  bool      // what is made is new: there is nothing that the bytes of a sum, computed once more from them, could be held against
+	fresh  bool // what is made is new: there is nothing that the bytes of a sum, computed once more from them, could be held against
 
 	in, out [][]outcome // by job and element: known on the worker, after tell on all
 }
@@ -116,54 +117,76 @@ func (e *engine) rounds(ctx context.Context) error {
 		}
 	}
 	buf := make([]byte, min(messagePiece, longest))
-	for off := int64(0); off < longest; off += messagePiece {
-		for _, j := range e.jobs {
-			n := min(messagePiece, e.lay.length(j.c)-off)
-			if n <= 0 || e.stores[j.worker] != nil {
-				continue
+	each := func(off int64, f func(i int, j *job, n int64) error) error {
+		if off < 0 || off >= longest {
+			return nil
+		}
+		for i, j := range e.jobs {
+			if n := min(messagePiece, e.lay.length(j.c)-off); n > 0 {
+				if err := f(i, j, n); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	// What others work on is sent some pieces ahead, and what they made is asked for as much later: nobody waits for a
+	// piece that was only just begun.
+	for off := -int64(piecesAhead * messagePiece); off < longest+piecesAhead*messagePiece; off += messagePiece {
+		ahead, made := off+piecesAhead*messagePiece, off-piecesAhead*messagePiece
+		err := each(ahead, func(_ int, j *job, n int64) error {
+			if e.stores[j.worker] != nil {
+				return nil
 			}
 			for _, el := range j.in {
 				if el.member != e.me {
 					continue
 				}
 				p := buf[:n]
-				if err := e.stores[e.me].read(el, off, p); err != nil {
+				if err := e.stores[e.me].read(el, ahead, p); err != nil {
 					p = nil // tells the worker
 				}
 				if err := e.c.Send(ctx, j.worker, tagIn, p); err != nil {
 					return err
 				}
 			}
-		}
-		for i, j := range e.jobs {
-			n := min(messagePiece, e.lay.length(j.c)-off)
-			if n <= 0 || workers[i] == nil {
-				continue
-			}
-			if err := workers[i].piece(ctx, off, n); err != nil {
-				if workers[i].comm {
+			return nil
+		})
+		if err == nil {
+			err = each(off, func(i int, _ *job, n int64) error {
+				if workers[i] == nil {
+					return nil
+				}
+				err := workers[i].piece(ctx, off, n)
+				if err != nil && workers[i].comm {
 					return err
 				}
 				keep(err)
-			}
+				return nil
+			})
 		}
-		for _, j := range e.jobs {
-			n := min(messagePiece, e.lay.length(j.c)-off)
-			if n <= 0 || e.stores[j.worker] != nil {
-				continue
-			}
-			for x, el := range j.out {
-				if el.member != e.me || !j.writes(x) {
-					continue
+		if err == nil {
+			err = each(made, func(_ int, j *job, n int64) error {
+				if e.stores[j.worker] != nil {
+					return nil
 				}
-				p, err := e.c.Recv(ctx, j.worker, tagOut)
-				if err != nil {
-					return err
+				for x, el := range j.out {
+					if el.member != e.me || !j.writes(x) {
+						continue
+					}
+					p, err := e.c.Recv(ctx, j.worker, tagOut)
+					if err != nil {
+						return err
+					}
+					if sticky == nil {
+						keep(e.stores[e.me].write(el, made, p))
+					}
 				}
-				if sticky == nil {
-					keep(e.stores[e.me].write(el, off, p))
-				}
-			}
+				return nil
+			})
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for i, w := range workers {
