@@ -51,11 +51,15 @@ func (s *Set) Encode(ctx context.Context, fsys vfs.FS, files []string, prefix st
 
 func (e *encoding) run(ctx context.Context, files []string) error {
 	s := e.s
-	if err := comm.Agree(ctx, s.world, e.prepare(files)); err != nil {
+	var own []byte
+	err := e.prepare(files)
+	if err == nil {
+		own, err = e.list()
+	}
+	if err := comm.Agree(ctx, s.world, err); err != nil {
 		return err
 	}
-	err := e.exchange(ctx)
-	if err == nil {
+	if err = e.exchange(ctx, own); err == nil {
 		err = e.begin()
 	}
 	if err := comm.Agree(ctx, s.world, err); err != nil {
@@ -110,20 +114,18 @@ func (e *encoding) prepare(files []string) error {
 	return nil
 }
 
+// list is the list of files as it travels.
+func (e *encoding) list() ([]byte, error) {
+	if e.s.p.gen == GenC {
+		return encodeTree(e.s.p.newDescTree(e.files))
+	}
+	return encodeTree(e.s.p.newCurrentTree(e.files, e.s.o.FileMeta))
+}
+
 // exchange makes the lists of files of the set known to all members.
-func (e *encoding) exchange(ctx context.Context) error {
+func (e *encoding) exchange(ctx context.Context, own []byte) error {
 	s := e.s
-	var t *kvtree.Tree
-	if s.p.gen == GenC {
-		t = s.p.newDescTree(e.files)
-	} else {
-		t = s.p.newCurrentTree(e.files, s.o.FileMeta)
-	}
-	b, err := encodeTree(t)
-	if err = comm.Agree(ctx, s.sc, err); err != nil {
-		return err
-	}
-	all, err := s.sc.Allgather(ctx, b)
+	all, err := s.sc.Allgather(ctx, own)
 	if err != nil {
 		return err
 	}

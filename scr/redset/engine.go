@@ -14,6 +14,7 @@ const (
 	localPiece   = 64 << 10  // bytes
 	messagePiece = 256 << 10 // bytes
 	piecesAhead  = 4         // messages of an element that travel while one is worked on
+	minNear      = 256 << 10 // bytes of the stripes from which on members open each other's files: that costs some messages, too
 	minLane      = 4 << 20   // bytes of an element that one worker does at a time
 	maxLanes     = 256       // of one element
 )
@@ -64,15 +65,24 @@ type engine struct {
 
 // share makes the stores of the members of the set known to each other, as far as they can reach them: in memory, or on the node.
 func (e *engine) share(ctx context.Context, own *store) error {
-	all, err := e.c.Share(ctx, own)
-	if err != nil {
-		return err
+	if !comm.Apart(e.c) {
+		all, err := e.c.Share(ctx, own)
+		if err != nil {
+			return err
+		}
+		e.stores = make([]*store, len(all))
+		for i, s := range all {
+			e.stores[i], _ = s.(*store)
+		}
+		return nil
 	}
-	e.stores = make([]*store, len(all))
-	for i, s := range all {
-		e.stores[i], _ = s.(*store)
+	e.stores = make([]*store, e.c.Size())
+	e.stores[e.me] = own
+	bytes := int64(0)
+	for _, j := range e.jobs {
+		bytes += e.lay.length(j.c)
 	}
-	if !e.remote() || !comm.Apart(e.c) {
+	if bytes < minNear || !e.remote() {
 		return nil
 	}
 	near, err := nearby(ctx, e.c, own)

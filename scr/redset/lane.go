@@ -42,7 +42,7 @@ func (e *engine) local(ctx context.Context) error {
 		}
 	}
 	queues := []*queue{own}
-	if e.c != nil {
+	if e.c != nil && !e.near { // the lanes of another process are its own
 		all, err := e.c.Share(ctx, own)
 		if err != nil {
 			return err
@@ -50,19 +50,16 @@ func (e *engine) local(ctx context.Context) error {
 		queues = queues[:0]
 		for _, v := range all {
 			q, ok := v.(*queue)
-			if !ok && !e.near {
+			if !ok {
 				return formatErr("", -1, "message", "a member does not share its lanes", ErrUsage)
 			}
-			if ok { // the lanes of another process are its own
-				queues = append(queues, q)
-			}
+			queues = append(queues, q)
 		}
 	}
 	err := e.lanes(ctx, queues)
-	if e.near {
+	if e.near { // until all agree, nobody closes what is its own
 		err = errors.Join(err, closeOthers(e.stores, e.stores[e.me]))
-	}
-	if e.c != nil {
+	} else if e.c != nil {
 		if berr := e.c.Barrier(ctx); berr != nil {
 			return errors.Join(err, berr)
 		}
