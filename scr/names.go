@@ -145,7 +145,12 @@ func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) err
 			break
 		}
 	}
-	return wr.agree(ctx, err)
+	for _, n := range count {
+		if n > 1 { // as all ranks see
+			return wr.agree(ctx, err)
+		}
+	}
+	return nil
 }
 
 // rename gives a file of the cache a name of this rank's own. Both names are in the map on disk meanwhile.

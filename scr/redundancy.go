@@ -36,7 +36,7 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 		for _, f := range d.maps.Files() {
 			names = append(names, f.Name)
 		}
-		if err := rd.encode(ctx, l, entry, cachedir.DataGroup, names); err != nil {
+		if err := rd.encode(ctx, l, entry, cachedir.DataGroup, names, nil); err != nil {
 			return err
 		}
 		sums := l.set.Sums()
@@ -50,14 +50,17 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 		return pkg.Errorf("%w", err)
 	}
 	name := cachedir.FilemapName(d.Path, rd.c.Rank())
-	err := d.maps.Write(rd.fs, name)
-	if err := rd.agree(ctx, err); err != nil {
-		return pkg.Errorf("file map: %w", err)
+	var mine error
+	if err := d.maps.Write(rd.fs, name); err != nil {
+		mine = pkg.Errorf("file map: %w", err)
 	}
 	if d.Packed {
+		if err := rd.agree(ctx, mine); err != nil {
+			return err
+		}
 		return rd.packer.pack(ctx, d, entry)
 	}
-	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name})
+	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name}, mine)
 }
 
 // sumBypassed enters the checksums of files that are in the prefix directory already in the file maps, and makes them durable; a
@@ -80,14 +83,15 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	})
 }
 
-// encode protects the files of one group.
-func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
-	var err error
-	if l.dc.Rank() == 0 {
-		err = cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt)
+// encode protects the files of one group. mine is what went wrong with them on this rank.
+func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, mine error) error {
+	if l.dc.Rank() == 0 && mine == nil {
+		if err := cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt); err != nil {
+			mine = pkg.Errorf("redundancy: %w", err)
+		}
 	}
-	if err := rd.agree(ctx, err); err != nil {
-		return pkg.Errorf("redundancy: %w", err)
+	if err := rd.agree(ctx, mine); err != nil {
+		return err
 	}
 	if err := l.set.Encode(ctx, rd.fs, names, groupPrefix(e.Path, group)); err != nil {
 		return pkg.Errorf("redundancy: %w", err)
@@ -165,10 +169,7 @@ func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 // gatherNames brings the files of the ranks of a device to its first rank, for parseNames: those of the group, and their
 // redundancy files.
 func (rd *redundancy) gatherNames(ctx context.Context, l *level, dir, group string, names []string) ([][]byte, error) {
-	red, err := redset.Files(rd.fs, groupPrefix(dir, group), rd.c.Rank())
-	if err := rd.agree(ctx, err); err != nil {
-		return nil, err
-	}
+	red, ferr := redset.Files(rd.fs, groupPrefix(dir, group), rd.c.Rank())
 	t := kvtree.New()
 	t.SetInt("RANK", rd.c.Rank())
 	files := t.SetAt(kvtree.New(), "FILE")
@@ -181,7 +182,7 @@ func (rd *redundancy) gatherNames(ctx context.Context, l *level, dir, group stri
 		i++
 	}
 	b, err := t.Pack()
-	if err := rd.agree(ctx, err); err != nil {
+	if err := rd.agree(ctx, errors.Join(ferr, err)); err != nil {
 		return nil, err
 	}
 	return l.dc.Gather(ctx, 0, b)

@@ -155,22 +155,23 @@ func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 		w.maps.Put(f)
 		size, count = size+m.Size, count+1
 	}
-	if err := wr.agree(ctx, mine); err != nil {
-		return err
-	}
-	total, err := wr.c.AllreduceInt64(ctx, []int64{size, count}, comm.Sum)
-	if err != nil {
-		return err
-	}
-	w.ds.Size, w.ds.Files, w.ds.Complete = total[0], total[1], true
 	for _, n := range w.reserve {
-		if err := wr.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := wr.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) && mine == nil {
 			mine = err
 		}
 	}
-	if err := wr.agree(ctx, mine); err != nil {
-		return err
+	failed := int64(0)
+	if mine != nil {
+		failed = 1
 	}
+	total, err := wr.c.AllreduceInt64(ctx, []int64{size, count, failed}, comm.Sum)
+	if err != nil {
+		return errors.Join(mine, err)
+	}
+	if total[2] > 0 {
+		return wr.agree(ctx, mine)
+	}
+	w.ds.Size, w.ds.Files, w.ds.Complete = total[0], total[1], true
 	if !w.Bypass {
 		if err := wr.separateNames(ctx, w, true); err != nil {
 			return err
@@ -224,6 +225,9 @@ func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 		if r, ok := other[h]; ok && err == nil {
 			err = pkg.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, fault.ErrUsage, first[h].rank, r)
 		}
+	}
+	if len(other) == 0 { // as all ranks see
+		return nil
 	}
 	return wr.agree(ctx, err)
 }

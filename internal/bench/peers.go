@@ -102,7 +102,7 @@ func (b *toolbox) BuildPeers(ctx context.Context, dir string) error {
 	cmd.Dir = filepath.Join(dir, "src")
 	out, err := cmd.CombinedOutput()
 	b.dir = dir
-	for _, p := range allPeers {
+	for _, p := range append([]Peer{realRedset}, allPeers...) {
 		if _, serr := os.Stat(filepath.Join(dir, p.prog)); serr == nil {
 			b.have[p.prog] = true
 		}

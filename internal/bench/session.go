@@ -56,6 +56,7 @@ func Workloads() []Workload {
 		{"profile", "where the processor time goes, for each layout", (*session).profile},
 		{"peers", "goroutines against the PnetCDF and HDF5 blob peers at 1, 2, 4 and 16 processes, captured maps", (*session).peers},
 		{"canonical", "a canonical file: ours (write, then convert) against PnetCDF iput_varn and netCDF-4", (*session).canonical},
+		{"redset", "files of processes protected by redset and rebuilt, against redset itself (REDSET=DIR) and a loop that only moves the bytes", (*session).redset},
 		{"processes", "processes under mpirun against the peers at the same number: 1, 2, 4 and 16", (*session).processes},
 	}
 }
@@ -298,6 +299,9 @@ func (s *session) worker(ctx context.Context, w Work, processes bool) (t Took, e
 		if t, err = decodeTook(out); err != nil {
 			return t, err
 		}
+	}
+	if w.Scheme != "" {
+		return t, nil
 	}
 	if w.Op == "" || w.Op == "write" {
 		t.Bytes, err = datasetBytes(ctx, w.Path)

@@ -165,6 +165,10 @@ type Work struct {
 	Blobs  bool   `json:"blobs,omitempty"` // into Layout, else canonical
 	Memory int64  `json:"memory,omitempty"`
 
+	// Op encode, rebuild, floor: of files of so many bytes of each rank, below Path.
+	Scheme string `json:"scheme,omitempty"`
+	Bytes  int64  `json:"bytes,omitempty"`
+
 	// Op production: a phase of Production. Memory is the cap of the process.
 	Phase   string                  `json:"phase,omitempty"`
 	Buffer  int64                   `json:"buffer,omitempty"`
@@ -197,6 +201,8 @@ func (k *Work) Do(ctx context.Context, e Engine) (Took, error) {
 		return k.convert(ctx)
 	case productionName:
 		return k.produce(ctx)
+	case opEncode, opRebuild, opFloor:
+		return k.protect(ctx, e)
 	case "", "write":
 		return k.write(ctx, e)
 	}

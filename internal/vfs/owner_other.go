@@ -10,3 +10,5 @@ const noFollow = 0
 func ownerOf(fs.FileInfo) (uid, gid uint32, ok bool) { return 0, 0, false }
 
 func effectiveUser() uint32 { return 0 }
+
+func identity(fs.FileInfo) (dev, ino uint64, ok bool) { return 0, 0, false }

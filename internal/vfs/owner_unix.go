@@ -21,3 +21,12 @@ func ownerOf(info fs.FileInfo) (uid, gid uint32, ok bool) {
 }
 
 func effectiveUser() uint32 { return uint32(os.Geteuid()) }
+
+// identity tells a file from all others of the machine.
+func identity(info fs.FileInfo) (dev, ino uint64, ok bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return uint64(s.Dev), uint64(s.Ino), true
+}

@@ -51,17 +51,21 @@ func (s *Set) Encode(ctx context.Context, fsys vfs.FS, files []string, prefix st
 
 func (e *encoding) run(ctx context.Context, files []string) error {
 	s := e.s
-	if err := comm.Agree(ctx, s.world, e.prepare(files)); err != nil {
+	var own []byte
+	err := e.prepare(files)
+	if err == nil {
+		own, err = e.list()
+	}
+	if err := comm.Agree(ctx, s.world, err); err != nil {
 		return err
 	}
-	err := e.exchange(ctx)
-	if err == nil {
+	if err = e.exchange(ctx, own); err == nil {
 		err = e.begin()
 	}
 	if err := comm.Agree(ctx, s.world, err); err != nil {
 		return err
 	}
-	if e.eng.stores, err = shareStores(ctx, s.sc, e.store); err != nil {
+	if err := e.eng.share(ctx, e.store); err != nil {
 		return err
 	}
 	if s.o.NoSums && s.p.scheme == Single {
@@ -74,7 +78,7 @@ func (e *encoding) run(ctx context.Context, files []string) error {
 	if err := comm.Agree(ctx, s.world, err); err != nil {
 		return err
 	}
-	if err = e.eng.share(ctx); err != nil {
+	if err = e.eng.tell(ctx); err != nil {
 		return err
 	}
 	if err := comm.Agree(ctx, s.world, e.finish()); err != nil {
@@ -110,20 +114,18 @@ func (e *encoding) prepare(files []string) error {
 	return nil
 }
 
+// list is the list of files as it travels.
+func (e *encoding) list() ([]byte, error) {
+	if e.s.p.gen == GenC {
+		return encodeTree(e.s.p.newDescTree(e.files))
+	}
+	return encodeTree(e.s.p.newCurrentTree(e.files, e.s.o.FileMeta))
+}
+
 // exchange makes the lists of files of the set known to all members.
-func (e *encoding) exchange(ctx context.Context) error {
+func (e *encoding) exchange(ctx context.Context, own []byte) error {
 	s := e.s
-	var t *kvtree.Tree
-	if s.p.gen == GenC {
-		t = s.p.newDescTree(e.files)
-	} else {
-		t = s.p.newCurrentTree(e.files, s.o.FileMeta)
-	}
-	b, err := encodeTree(t)
-	if err = comm.Agree(ctx, s.sc, err); err != nil {
-		return err
-	}
-	all, err := s.sc.Allgather(ctx, b)
+	all, err := s.sc.Allgather(ctx, own)
 	if err != nil {
 		return err
 	}
@@ -161,7 +163,7 @@ func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 // begin makes the redundancy file, without its payload, and the jobs.
 func (e *encoding) begin() error {
 	s := e.s
-	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, nosum: s.o.NoSums}
+	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, nosum: s.o.NoSums, fresh: true}
 	for c := range e.lay.stripes() {
 		j := &job{c: c, worker: e.lay.worker(c)}
 		for _, el := range e.lay.elems(c) {
@@ -313,16 +315,3 @@ func (e *encoding) undo() {
 
 // dirOf is the directory that files of a prefix are in.
 func dirOf(prefix string) string { return filepath.Dir(prefix + "x") }
-
-// shareStores returns the stores of all members of the set that share memory with this one.
-func shareStores(ctx context.Context, sc comm.Comm, own *store) ([]*store, error) {
-	all, err := sc.Share(ctx, own)
-	if err != nil {
-		return nil, err
-	}
-	v := make([]*store, len(all))
-	for i, s := range all {
-		v[i], _ = s.(*store)
-	}
-	return v, nil
-}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,10 @@ import (
 	"blobio/internal/vfs"
 )
 
-const envJob = "BLOBIO_TEST_REDSET_JOB" // directory of a job
+const (
+	envJob     = "BLOBIO_TEST_REDSET_JOB"      // directory of a job
+	envPerNode = "BLOBIO_TEST_REDSET_PER_NODE" // its ranks on each node
+)
 
 // TestRebuildUnderMPI: real processes encode by each scheme, lose what the scheme survives, and rebuild it; what is
 // beyond it is an error on all of them.
@@ -28,9 +32,11 @@ func TestRebuildUnderMPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := mpitest.Run(t, 4, 5*time.Minute, []string{envJob + "=" + t.TempDir()}, exe, "-test.run", "^TestInJobRebuild$", "-test.v")
-	if err != nil || strings.Count(out, "--- PASS: TestInJobRebuild") != 4 {
-		t.Fatalf("%v\n%s", err, out)
+	for _, perNode := range []string{"1", "4"} { // by messages, and each in the files of the others
+		out, err := mpitest.Run(t, 4, 5*time.Minute, []string{envJob + "=" + t.TempDir(), envPerNode + "=" + perNode}, exe, "-test.run", "^TestInJobRebuild$", "-test.v")
+		if err != nil || strings.Count(out, "--- PASS: TestInJobRebuild") != 4 {
+			t.Fatalf("%s ranks of a node: %v\n%s", perNode, err, out)
+		}
 	}
 }
 
@@ -39,7 +45,11 @@ func TestInJobRebuild(t *testing.T) {
 	if dir == "" {
 		t.Skip("runs under mpirun, see TestRebuildUnderMPI")
 	}
-	err := mpi.Run(t.Context(), &mpi.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
+	perNode, err := strconv.Atoi(os.Getenv(envPerNode))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = mpi.Run(t.Context(), &mpi.Options{RanksPerNode: perNode}, func(ctx context.Context, c comm.Comm) error {
 		for i, x := range []struct {
 			o    Options
 			lost []int

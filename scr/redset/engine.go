@@ -3,6 +3,7 @@ package redset
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"blobio/comm"
 )
@@ -12,6 +13,8 @@ import (
 const (
 	localPiece   = 64 << 10  // bytes
 	messagePiece = 256 << 10 // bytes
+	piecesAhead  = 4         // messages of an element that travel while one is worked on
+	minNear      = 256 << 10 // bytes of the stripes from which on members open each other's files: that costs some messages, too
 	minLane      = 4 << 20   // bytes of an element that one worker does at a time
 	maxLanes     = 256       // of one element
 )
@@ -49,24 +52,54 @@ type outcome struct {
 type engine struct {
 	lay    *layout
 	ext    [][]extent
-	stores []*store  // by member; nil: in another process
+	stores []*store  // by member; nil: on another node
+	near   bool      // the stores of other members are open in this process too, for this run
 	c      comm.Comm // of the set; nil if all stores are known
 	me     int       // this member; -1: all of them
 	jobs   []*job    // the same on all members
 	nosum  bool
+	fresh  bool // what is made is new: there is nothing that the bytes of a sum, computed once more from them, could be held against
 
-	in, out [][]outcome // by job and element: known on the worker, after share on all
+	in, out [][]outcome // by job and element: known on the worker, after tell on all
 }
+
+// share makes the stores of the members of the set known to each other, as far as they can reach them: in memory, or on the node.
+func (e *engine) share(ctx context.Context, own *store) error {
+	if !comm.Apart(e.c) {
+		all, err := e.c.Share(ctx, own)
+		if err != nil {
+			return err
+		}
+		e.stores = make([]*store, len(all))
+		for i, s := range all {
+			e.stores[i], _ = s.(*store)
+		}
+		return nil
+	}
+	e.stores = make([]*store, e.c.Size())
+	e.stores[e.me] = own
+	bytes := int64(0)
+	for _, j := range e.jobs {
+		bytes += e.lay.length(j.c)
+	}
+	if bytes < minNear || !e.remote() {
+		return nil
+	}
+	near, err := nearby(ctx, e.c, own)
+	if near != nil {
+		e.stores, e.near = near, true
+	}
+	return err
+}
+
+// remote says whether there are stores that are not known.
+func (e *engine) remote() bool { return slices.Contains(e.stores, nil) }
 
 // run does all jobs. The error is that of writing, of coding or of the communication; what could not be
 // read is an outcome.
 func (e *engine) run(ctx context.Context) error {
 	e.in, e.out = make([][]outcome, len(e.jobs)), make([][]outcome, len(e.jobs))
-	remote := false
-	for _, s := range e.stores {
-		remote = remote || s == nil
-	}
-	if remote {
+	if e.remote() {
 		return e.rounds(ctx)
 	}
 	return e.local(ctx)
@@ -94,54 +127,76 @@ func (e *engine) rounds(ctx context.Context) error {
 		}
 	}
 	buf := make([]byte, min(messagePiece, longest))
-	for off := int64(0); off < longest; off += messagePiece {
-		for _, j := range e.jobs {
-			n := min(messagePiece, e.lay.length(j.c)-off)
-			if n <= 0 || e.stores[j.worker] != nil {
-				continue
+	each := func(off int64, f func(i int, j *job, n int64) error) error {
+		if off < 0 || off >= longest {
+			return nil
+		}
+		for i, j := range e.jobs {
+			if n := min(messagePiece, e.lay.length(j.c)-off); n > 0 {
+				if err := f(i, j, n); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	// What others work on is sent some pieces ahead, and what they made is asked for as much later: nobody waits for a
+	// piece that was only just begun.
+	for off := -int64(piecesAhead * messagePiece); off < longest+piecesAhead*messagePiece; off += messagePiece {
+		ahead, made := off+piecesAhead*messagePiece, off-piecesAhead*messagePiece
+		err := each(ahead, func(_ int, j *job, n int64) error {
+			if e.stores[j.worker] != nil {
+				return nil
 			}
 			for _, el := range j.in {
 				if el.member != e.me {
 					continue
 				}
 				p := buf[:n]
-				if err := e.stores[e.me].read(el, off, p); err != nil {
+				if err := e.stores[e.me].read(el, ahead, p); err != nil {
 					p = nil // tells the worker
 				}
 				if err := e.c.Send(ctx, j.worker, tagIn, p); err != nil {
 					return err
 				}
 			}
-		}
-		for i, j := range e.jobs {
-			n := min(messagePiece, e.lay.length(j.c)-off)
-			if n <= 0 || workers[i] == nil {
-				continue
-			}
-			if err := workers[i].piece(ctx, off, n); err != nil {
-				if workers[i].comm {
+			return nil
+		})
+		if err == nil {
+			err = each(off, func(i int, _ *job, n int64) error {
+				if workers[i] == nil {
+					return nil
+				}
+				err := workers[i].piece(ctx, off, n)
+				if err != nil && workers[i].comm {
 					return err
 				}
 				keep(err)
-			}
+				return nil
+			})
 		}
-		for _, j := range e.jobs {
-			n := min(messagePiece, e.lay.length(j.c)-off)
-			if n <= 0 || e.stores[j.worker] != nil {
-				continue
-			}
-			for x, el := range j.out {
-				if el.member != e.me || !j.writes(x) {
-					continue
+		if err == nil {
+			err = each(made, func(_ int, j *job, n int64) error {
+				if e.stores[j.worker] != nil {
+					return nil
 				}
-				p, err := e.c.Recv(ctx, j.worker, tagOut)
-				if err != nil {
-					return err
+				for x, el := range j.out {
+					if el.member != e.me || !j.writes(x) {
+						continue
+					}
+					p, err := e.c.Recv(ctx, j.worker, tagOut)
+					if err != nil {
+						return err
+					}
+					if sticky == nil {
+						keep(e.stores[e.me].write(el, made, p))
+					}
 				}
-				if sticky == nil {
-					keep(e.stores[e.me].write(el, off, p))
-				}
-			}
+				return nil
+			})
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for i, w := range workers {
@@ -158,13 +213,17 @@ func (e *engine) keepOutcome(i int, w *worker) {
 	for x, s := range w.in {
 		e.in[i] = append(e.in[i], outcome{bad: w.bad[x], crc: s.crc, err: w.err})
 	}
+	_, adds := w.j.code.(xorCoder)
 	for _, s := range w.out {
+		if adds && e.fresh && !e.nosum {
+			s.crc = []uint32{xorSum(w.in, e.lay.length(w.j.c))}
+		}
 		e.out[i] = append(e.out[i], outcome{crc: s.crc})
 	}
 }
 
-// share makes the outcomes of all jobs known to all members of the set.
-func (e *engine) share(ctx context.Context) error {
+// tell makes the outcomes of all jobs known to all members of the set.
+func (e *engine) tell(ctx context.Context) error {
 	if e.c == nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (e *engine) local(ctx context.Context) error {
 		}
 	}
 	queues := []*queue{own}
-	if e.c != nil {
+	if e.c != nil && !e.near { // the lanes of another process are its own
 		all, err := e.c.Share(ctx, own)
 		if err != nil {
 			return err
@@ -57,7 +57,9 @@ func (e *engine) local(ctx context.Context) error {
 		}
 	}
 	err := e.lanes(ctx, queues)
-	if e.c != nil {
+	if e.near { // until all agree, nobody closes what is its own
+		err = errors.Join(err, closeOthers(e.stores, e.stores[e.me]))
+	} else if e.c != nil {
 		if berr := e.c.Barrier(ctx); berr != nil {
 			return errors.Join(err, berr)
 		}
@@ -91,7 +93,10 @@ func (e *engine) lanes(ctx context.Context, queues []*queue) error {
 	}
 	cores := runtime.GOMAXPROCS(0)
 	workers := cores / len(queues)
-	if max(e.me, 0) < cores%len(queues) {
+	switch {
+	case e.near:
+		workers = min(cores, max(1, runtime.NumCPU()/len(e.stores)))
+	case max(e.me, 0) < cores%len(queues):
 		workers++
 	}
 	all := queues[0]

@@ -193,12 +193,6 @@ func (r *repair) run(ctx context.Context) error {
 	for _, m := range r.locals {
 		stores[m.rank] = m.store
 	}
-	if r.sc != nil {
-		var err error
-		if stores, err = shareStores(ctx, r.sc, r.locals[0].store); err != nil {
-			return err
-		}
-	}
 	for {
 		if err := r.exchange(ctx); err != nil {
 			return err
@@ -216,10 +210,15 @@ func (r *repair) run(ctx context.Context) error {
 			return err
 		}
 		e := &engine{lay: r.lay, ext: r.ext, stores: stores, c: r.sc, me: r.me, jobs: jobs}
+		if r.sc != nil {
+			if err := e.share(ctx, r.locals[0].store); err != nil {
+				return err
+			}
+		}
 		if err := r.agree(ctx, e.run(ctx)); err != nil {
 			return err
 		}
-		if err := e.share(ctx); err != nil {
+		if err := e.tell(ctx); err != nil {
 			return err
 		}
 		again, err := r.judge(e)

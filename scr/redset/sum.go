@@ -111,3 +111,22 @@ func (s *summer) join(t *summer) {
 		}
 	}
 }
+
+// whole is the checksum of the first n bytes of the stripe, which are zero beyond the ranges.
+func (s *summer) whole(n int64) uint32 {
+	crc, at := uint32(0), int64(0)
+	for i, end := range s.ends {
+		crc, at = crccat.Cat(crc, s.crc[i], end-at), end
+	}
+	return crccat.Cat(crc, crccat.Zeros(n-at), n-at)
+}
+
+// xorSum is the checksum of what elements of n bytes add up to: a CRC is linear, but for that of zeros.
+func xorSum(in []*summer, n int64) uint32 {
+	zero := crccat.Zeros(n)
+	sum := zero
+	for _, s := range in {
+		sum ^= s.whole(n) ^ zero
+	}
+	return sum
+}

@@ -78,27 +78,36 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 		return nil
 	}
 	_, same := j.code.(copyCoder)
+	_, adds := j.code.(xorCoder)
+	alias := same || adds && len(j.in) == 1 // what is made is what was read
 	for i := range j.out {
-		if same {
+		if alias {
 			out[i] = in[0]
 		} else {
 			out[i] = w.b.get(&w.b.out, i, n)
 		}
 	}
-	for again := !same; again; {
+	for again := !alias; again; {
 		again = false
 		if i := guarded(w.seen, func() { first = j.code.code(out, in) }); i >= 0 {
 			w.vanished(i, off)
 			in[i], again = w.b.get(&w.b.in, i, n), true
 		}
 	}
+	gone := func() { // what was read is not there any more
+		w.vanished(0, off)
+		in[0] = w.b.get(&w.b.in, 0, n)
+		for i := range out {
+			out[i] = in[0]
+		}
+	}
 	for i, el := range j.out {
-		if !e.nosum {
-			if same {
-				w.out[i] = w.in[0]
-			} else {
-				w.out[i].add(out[i], off)
-			}
+		switch {
+		case e.nosum || adds && e.fresh: // see keepOutcome
+		case same:
+			w.out[i] = w.in[0]
+		case guarded(w.seen, func() { w.out[i].add(out[i], off) }) >= 0:
+			gone()
 		}
 		if !j.writes(i) {
 			continue
@@ -106,7 +115,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 		if s := e.stores[el.member]; s != nil {
 			err := s.write(el, off, out[i])
 			if err != nil && guarded(w.seen, func() { touch(in[0]) }) >= 0 { // it is what was to be written that failed
-				w.vanished(0, off)
+				gone()
 				err = nil
 			}
 			if err != nil && first == nil {

@@ -92,6 +92,9 @@ func (p *FS) resolve(name string) (vfs.FS, string) {
 	return m, path.Join("/", path.Base(name))
 }
 
+// Under implements vfs.ViewFS.
+func (p *FS) Under(name string) (vfs.FS, string) { return p.resolve(name) }
+
 func (p *FS) mem(dir string) *vfs.Mem {
 	p.mu.Lock()
 	defer p.mu.Unlock()

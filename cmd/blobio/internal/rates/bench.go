@@ -138,7 +138,7 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	bar, log := watch(e, f.verbose)
 	defer bar.End()
 	o.At, o.Log = bar.At, log
-	if slices.Contains(names, "processes") {
+	if slices.Contains(names, "processes") || slices.Contains(names, "redset") {
 		if o.MPI, err = bench.FindMPI(ctx, f.mpiBin, tools); err != nil {
 			return err
 		}

@@ -1,0 +1,150 @@
+package redset
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// silent is a Comm of processes of one node that cannot send messages.
+type silent struct{ comm.Comm }
+
+func (s silent) Send(context.Context, int, int, []byte) error { return errors.New("a message") }
+
+func (s silent) Split(ctx context.Context, color, key int) (comm.Comm, error) {
+	c, err := s.Comm.Split(ctx, color, key)
+	return silent{c}, err
+}
+
+func (s silent) SharedMemory(ctx context.Context, n int) (comm.Memory, error) {
+	return comm.SharedMemory(ctx, s.Comm, n)
+}
+
+func (s silent) Apart() bool { return true }
+
+// TestNearby: processes of one node encode and rebuild without a message between them, and make the files that ranks of one
+// process make. What one of them cannot write is an error on all.
+func TestNearby(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("the system does not tell files apart")
+	}
+	const n = 4
+	for _, o := range []Options{{Scheme: XOR}, {Scheme: Partner, Replicas: 2}, {Scheme: RS, K: 2}, {Scheme: XOR, SetSize: 2}, {Scheme: Partner, NoSums: true}} {
+		dir := t.TempDir()
+		run := func(way string, wrap func(comm.Comm) comm.Comm, f func(ctx context.Context, c comm.Comm, own string) error) error {
+			return comm.Run(t.Context(), n, nil, func(ctx context.Context, c comm.Comm) error {
+				own := filepath.Join(dir, way, fmt.Sprint(c.Rank()))
+				if err := os.MkdirAll(own, 0o777); err != nil {
+					return err
+				}
+				return f(ctx, wrap(c), own)
+			})
+		}
+		names := func(c comm.Comm, own string) (v []string) {
+			for i := range 2 + c.Rank()%2 {
+				v = append(v, filepath.Join(own, fmt.Sprint("file", i)))
+			}
+			return v
+		}
+		encode := func(fsys vfs.FS) func(ctx context.Context, c comm.Comm, own string) error {
+			return func(ctx context.Context, c comm.Comm, own string) error {
+				for i, name := range names(c, own) {
+					if err := os.WriteFile(name, bytes.Repeat([]byte{byte(c.Rank()), byte(i), 7}, 100_000*i+1000*c.Rank()), 0o666); err != nil {
+						return err
+					}
+				}
+				o := o
+				o.Group, o.Root = fmt.Sprint("node", c.Rank()), own
+				var files []string
+				for _, name := range names(c, own) {
+					files = append(files, filepath.Base(name))
+				}
+				s, err := New(ctx, c, o)
+				if err != nil {
+					return err
+				}
+				return s.Encode(ctx, fsys, files, filepath.Join(own, "rs."))
+			}
+		}
+		near := func(c comm.Comm) comm.Comm { return silent{comm.Isolate(c)} }
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatalf("%s: %v", o.label(), err)
+			}
+		}
+		must(run("near", near, encode(vfs.OS)))
+		want := payloads(t, filepath.Join(dir, "near"))
+		must(run("one", func(c comm.Comm) comm.Comm { return c }, encode(vfs.OS)))
+		if got := payloads(t, filepath.Join(dir, "one")); len(got) == 0 || fmt.Sprint(keys(got)) != fmt.Sprint(keys(want)) {
+			t.Fatalf("%s: %v, want %v", o.label(), keys(got), keys(want))
+		}
+		same(t, tails(payloads(t, filepath.Join(dir, "one"))), tails(want))
+		must(os.RemoveAll(filepath.Join(dir, "near", "1")))
+		must(run("near", near, func(ctx context.Context, c comm.Comm, own string) error {
+			_, err := Recover(ctx, c, vfs.OS, filepath.Join(own, "rs."), &RecoverOptions{Root: own})
+			return err
+		}))
+		same(t, payloads(t, filepath.Join(dir, "near")), want)
+
+		err := run("full", near, func(ctx context.Context, c comm.Comm, own string) error {
+			fsys := vfs.OS
+			if c.Rank() == 2 {
+				fsys = vfs.NoSync(vfs.NewFault(vfs.OS, vfs.FailOn(vfs.OpRename, "", 1, vfs.ErrNoSpace)))
+			}
+			err := encode(fsys)(ctx, comm.Isolate(c.(silent).Comm), own)
+			if !errors.Is(err, vfs.ErrNoSpace) {
+				return fmt.Errorf("rank %d: %v", c.Rank(), err)
+			}
+			return nil
+		})
+		must(err)
+	}
+}
+
+// payloads are the files below a directory, by name.
+func payloads(t *testing.T, dir string) map[string][]byte {
+	v := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, name)
+		v[rel], err = os.ReadFile(name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// tails are the ends of redundancy files with payload: headers hold times.
+func tails(files map[string][]byte) map[string][]byte {
+	v := map[string][]byte{}
+	for name, b := range files {
+		if strings.Contains(name, ".grp_") && len(b) > 200_000 {
+			v[name] = b[len(b)-200_000:]
+		}
+	}
+	return v
+}
+
+func keys(m map[string][]byte) []string {
+	var v []string
+	for k := range m {
+		v = append(v, k)
+	}
+	sort.Strings(v)
+	return v
+}
