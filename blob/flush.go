@@ -22,14 +22,27 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // flushing is what all ranks agreed on at the beginning of a flush.
 type flushing struct {
-	records int64    // the most that any rank knows of
-	idle    bool     // nobody has anything
-	keys    []varRec // without a common heap: what this rank puts
-	alike   alike    // what others put
+	records int64      // the most that any rank knows of
+	idle    bool       // nobody has anything
+	keys    []varRec   // without a common heap: what this rank puts
+	alike   alike      // what others put
+	ahead   bool       // everything before the windows is done
+	rounds  bool       // somewhere windows are still to be written
+	rest    *exchanger // these
 }
 
-// begin waits for a flush in the background, and agrees on what there is to do. Collective.
-func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
+// Words that ranks agree on at the beginning of a flush, beside those of hashKeys.
+const (
+	wordIdle    = hashWords + iota // 0: has something
+	wordRecords                    // ^records
+	wordIntact                     // 0: cannot go on, the dataset was taken over or a write has failed
+	wordAhead                      // 0: has done nothing yet
+	wordRounds                     // ^rounds of windows
+)
+
+// begin waits for a flush in the background, and agrees on what there is to do. A process whose list repeats that of the last flush does
+// its part of it before, see ahead. Collective.
+func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err error) {
 	if err = w.err; err == nil {
 		err = ctx.Err()
 	}
@@ -42,23 +55,33 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 			intact = 0
 		}
 	}
-	idle := int64(1)
+	idle, ahead, rounds := int64(1), int64(0), 0
 	if len(w.pending) > 0 || len(w.parts) > 0 {
 		idle = 0
 	}
 	if w.apart() && err == nil {
 		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
+		if !background && w.repeats(b.keys) {
+			ahead = 1
+			err = w.eng.alone(func() (err error) { b.rest, err = w.eng.ahead(ctx, w.pending, b.keys); return err })
+			if err != nil {
+				intact = 0
+			} else {
+				rounds = b.rest.p.rounds
+			}
+		}
 	}
-	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), idle, ^w.Records(), intact)...)
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), idle, ^w.Records(), intact, ahead, int64(^rounds))...)
 	if err != nil {
-		if v != nil && v[6] == 0 {
+		if v != nil && v[wordIntact] == 0 {
 			w.fail(err)
 			return b, err
 		}
 		return b, w.crash(err)
 	}
 	w.landed()
-	b.alike, b.idle, b.records = alikeOf(v), v[4] == 1, ^v[5]
+	b.alike, b.idle, b.records = alikeOf(v), v[wordIdle] == 1, ^v[wordRecords]
+	b.ahead, b.rounds = b.alike == allAlike && v[wordAhead] == 1, v[wordRounds] != ^0
 	if b.idle {
 		w.seen = w.seen[:0]
 	}
@@ -68,9 +91,24 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 // post brings everything that was put to the file, or begins to if that is left to the background. It returns the most records that any
 // rank knows of. Collective.
 func (w *Writer) post(ctx context.Context, background bool) (records int64, err error) {
-	b, err := w.begin(ctx)
+	b, err := w.begin(ctx, background)
 	if err != nil || b.idle {
 		return b.records, err
+	}
+	w.last = nil
+	if b.alike == allAlike {
+		w.last = b.keys
+	}
+	if b.ahead {
+		if b.rounds {
+			err := w.eng.alone(func() error { return b.rest.run(ctx) })
+			if err = w.guard(ctx, err); err != nil {
+				return 0, err
+			}
+		}
+		w.settle()
+		w.seen = w.seen[:0]
+		return b.records, nil
 	}
 	w.flying = background
 	h, err := w.collect(ctx)

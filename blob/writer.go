@@ -35,13 +35,14 @@ type Writer struct {
 	counts  []int64 // elements this rank owns, by map from 0
 	pending []pend
 	parts   []part
-	seen    []pend // what this rank was given and another of its subfile writes; without data
-	copied  int64  // bytes of pending that were reserved
-	flying  bool   // a flush may be under way in the background
-	away    []pend // the list that it has
-	records int64  // one more than the highest record put
-	first   int64  // records below are committed already
-	limit   int64  // Options.Records
+	seen    []pend   // what this rank was given and another of its subfile writes; without data
+	last    []varRec // what all ranks put in the last flush, if that was the same; nil: not known
+	copied  int64    // bytes of pending that were reserved
+	flying  bool     // a flush may be under way in the background
+	away    []pend   // the list that it has
+	records int64    // one more than the highest record put
+	first   int64    // records below are committed already
+	limit   int64    // Options.Records
 	closed  bool
 	err     error // of an earlier collective: the writer is broken
 
@@ -314,7 +315,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 			w.fail(err)
 			return err
 		}
-		if v[4] == 1 {
+		if v[wordIdle] == 1 {
 			return nil
 		}
 		b.alike = alikeOf(v)
