@@ -31,13 +31,26 @@ type flushing struct {
 	rest    *exchanger // these
 }
 
-// Words that ranks agree on at the beginning of a flush, beside those of hashKeys.
+// Words that ranks agree on at the beginning of a flush, beside those of hashKeys. With the one of an error they are eight,
+// which package comm/mpi sends at once.
 const (
-	wordIdle    = hashWords + iota // 0: has something
+	wordStage   = hashWords + iota // a stage; some ranks with nothing and others that are ahead have other keys
 	wordRecords                    // ^records
-	wordIntact                     // 0: cannot go on, the dataset was taken over or a write has failed
-	wordAhead                      // 0: has done nothing yet
-	wordRounds                     // ^rounds of windows
+	wordFit                        // a fit
+)
+
+// stage says how far a rank is when a flush begins.
+const (
+	stageOpen  int64 = iota // it has something to write, and waits for the others
+	stageAhead              // everything before the windows is done
+	stageIdle               // it has nothing
+)
+
+// fit says how a rank can go on.
+const (
+	unfit    int64 = iota // not at all: the dataset was taken over, or a write has failed
+	fitRound              // it is ahead, and has windows to write
+	fitWhole
 )
 
 // begin waits for a flush in the background, and agrees on what there is to do. A process whose list repeats that of the last flush does
@@ -49,39 +62,37 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 	if err == nil {
 		err = w.land(ctx)
 	}
-	intact := int64(1)
+	fit, stage := fitWhole, stageIdle
 	if err == nil && w.c.Rank() == 0 {
 		if err = w.ten.check(); err != nil {
-			intact = 0
+			fit = unfit
 		}
 	}
-	idle, ahead, rounds := int64(1), int64(0), 0
 	if len(w.pending) > 0 || len(w.parts) > 0 {
-		idle = 0
+		stage = stageOpen
 	}
 	if w.apart() && err == nil {
 		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
 		if !background && w.repeats(b.keys) {
-			ahead = 1
-			err = w.eng.alone(func() (err error) { b.rest, err = w.eng.ahead(ctx, w.pending, b.keys); return err })
-			if err != nil {
-				intact = 0
-			} else {
-				rounds = b.rest.p.rounds
+			stage = stageAhead
+			if err = w.eng.alone(func() (err error) { b.rest, err = w.eng.ahead(ctx, w.pending, b.keys); return err }); err != nil {
+				fit = unfit
+			} else if b.rest.p.rounds > 0 {
+				fit = fitRound
 			}
 		}
 	}
-	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), idle, ^w.Records(), intact, ahead, int64(^rounds))...)
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), stage, ^w.Records(), fit)...)
 	if err != nil {
-		if v != nil && v[wordIntact] == 0 {
+		if v != nil && v[wordFit] == unfit {
 			w.fail(err)
 			return b, err
 		}
 		return b, w.crash(err)
 	}
 	w.landed()
-	b.alike, b.idle, b.records = alikeOf(v), v[wordIdle] == 1, ^v[wordRecords]
-	b.ahead, b.rounds = b.alike == allAlike && v[wordAhead] == 1, v[wordRounds] != ^0
+	b.alike, b.idle, b.records = alikeOf(v), v[wordStage] == stageIdle, ^v[wordRecords]
+	b.ahead, b.rounds = b.alike == allAlike && v[wordStage] == stageAhead, v[wordFit] == fitRound
 	if b.idle {
 		w.seen = w.seen[:0]
 	}

@@ -11,7 +11,7 @@ import (
 // process-centric layout of all that they put). Measured with processes on two cores and tmpfs:
 // from 4 KiB on one's own are as fast as windows or faster, but for one case in twelve. For messages see BenchmarkIsolated.
 const (
-	ownMinShared   = 4 << 10
+	ownMinShared   = 128 << 10
 	ownMinMessages = 64 << 10
 )
 

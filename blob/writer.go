@@ -94,10 +94,11 @@ func createWith(ctx context.Context, c comm.Comm, name string, s *Schema, parts 
 	if err := sameOnAll(ctx, c, s, name, &w.opt.Options, err); err != nil {
 		return nil, err
 	}
-	if err := w.setup(ctx, runs); err != nil {
+	mine, err := w.setup(ctx, runs)
+	if err != nil {
 		return nil, err
 	}
-	if err = w.create(ctx); err != nil {
+	if err = w.create(ctx, mine); err != nil {
 		w.fail(err)
 	}
 	return w, err
@@ -190,11 +191,7 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 	// A rank that shares its schema with another has no say: it gives the neutral values.
 	sum, not := int64(math.MaxInt64), int64(math.MaxInt64)
 	if err == nil && (lead == c.Rank() || first != s) {
-		b, err := s.fingerprint()
-		if err != nil {
-			b = nil // reported by the layout of the header
-		}
-		sum = int64(crc32.ChecksumIEEE(b))
+		sum = s.digest()
 		not = ^sum
 	}
 	opts := o.hash(name)
@@ -315,7 +312,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 			w.fail(err)
 			return err
 		}
-		if v[wordIdle] == 1 {
+		if v[hashWords] == 1 {
 			return nil
 		}
 		b.alike = alikeOf(v)
