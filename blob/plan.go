@@ -72,12 +72,16 @@ func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team
 	n, least := int64(len(t.members)), t.ownMin(&e.opt)
 	sum := int64(0)
+	var lone []varRec // of sub rank 0
+	small := false    // something is for windows
 	for _, k := range keys {
 		if k.v < 0 {
+			small = true
 			continue
 		}
 		sv := &e.schema.vars[k.v]
 		if sv.Decomp == 0 {
+			lone = append(lone, k)
 			continue
 		}
 		size := t.total[sv.Decomp-1] * int64(sv.Type.Size())
@@ -86,6 +90,13 @@ func (p *plan) chooseOwn(keys []varRec) {
 			if p.own == nil {
 				p.own = map[varRec]bool{}
 			}
+			p.own[k] = true
+		} else {
+			small = true
+		}
+	}
+	if p.own != nil && !small { // no round for these alone
+		for _, k := range lone {
 			p.own[k] = true
 		}
 	}
