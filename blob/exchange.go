@@ -64,7 +64,7 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			m := min(hi-lo, int64(len(w.buf)))
+			m := min(hi-lo, int64(len(w.buf)-skewRoom))
 			if err := w.piece(int(r.i), pd, lo, at+lo-off, lo-off, lo-off+m); err != nil {
 				return err
 			}

@@ -263,14 +263,15 @@ func (p *plan) cut(segs []chunk) {
 	// Few bytes are divided equally.
 	aggs := int64(len(t.aggs))
 	size := min(t.window, (total/aggs/4096+1)*4096)
-	win, used := 0, int64(0)
+	win, used, end := -1, int64(0), int64(0)
 	for _, s := range segs {
 		for s.n > 0 {
-			if used == size {
-				win, used = win+1, 0
+			if used == end {
+				win, used = win+1, skew(s.off)
+				end = min(t.window, used+size)
 			}
 			c := s
-			c.n = min(s.n, size-used)
+			c.n = min(s.n, end-used)
 			c.slot, c.round, c.woff = win%len(t.aggs), win/len(t.aggs), used
 			p.chunks = append(p.chunks, c)
 			used += c.n
