@@ -37,7 +37,6 @@ func (e *engine) ahead(ctx context.Context, list []pend, keys []varRec) (*exchan
 	x := p.exchanger(q, nil, err)
 	if err == nil && p.rounds > 0 && e.team.mem != nil {
 		x.fillWindows(0)
-		x.filled = true
 	}
 	return x, x.err
 }

@@ -107,7 +107,7 @@ type exchanger struct {
 	chunks []chunk
 	later  *later // writes the windows in the background, or nil
 	err    error  // of this rank; the rounds go on
-	filled bool   // the windows of the first round are, and all ranks have met since
+	filled int    // rounds whose windows are, and since then all ranks have met
 }
 
 func (x *exchanger) run(ctx context.Context) error {
@@ -157,7 +157,7 @@ func (x *exchanger) fill(b []byte, op *copyOp) error {
 
 // share fills windows in shared memory, and returns this aggregator's.
 func (x *exchanger) share(ctx context.Context, k int) ([]byte, error) {
-	if k > 0 || !x.filled {
+	if k >= x.filled {
 		x.fillWindows(k)
 		// The fence also says that the windows of the round before are written.
 		if err := x.t.mem.Fence(ctx); err != nil {
@@ -176,10 +176,18 @@ func (x *exchanger) window(slot, k int) []byte {
 	return x.t.mem.Bytes()[at : at+x.t.window]
 }
 
+// fillWindows fills those of round k, and of all rounds at once if no memory is needed twice.
 func (x *exchanger) fillWindows(k int) {
-	x.take(k, func(op *copyOp) error {
-		return x.fill(x.window(op.slot, k)[op.woff:op.woff+op.to-op.from], op)
-	})
+	last := k
+	if x.p.rounds <= halves {
+		last = x.p.rounds - 1
+	}
+	for ; k <= last; k++ {
+		x.take(k, func(op *copyOp) error {
+			return x.fill(x.window(op.slot, k)[op.woff:op.woff+op.to-op.from], op)
+		})
+	}
+	x.filled = k
 }
 
 // copyHeader is what precedes the bytes of a copy in a message: its place in the window and
