@@ -24,12 +24,13 @@ func (e *engine) canAhead() bool { return e.pack == nil && e.opt.Stripe.Size == 
 
 // ahead does what a rank does of a flush on its own if all put the same keys: it writes what it does not give away, and
 // fills the windows of the first round. Then the agreement with which a flush begins is all that there is, or with windows takes the
-// place of their first fence: no rank is still in the flush before, which ends with one. Should others put something else, the flush is
+// place of their first fence: no rank is still in the flush before, which ends with one. Who is ahead has the list of that flush, of
+// some records, and so fills bytes of the windows that are no other's. Should others put something else, the flush is
 // made as if nothing had been done: the same bytes are written again, and the sums are made anew.
 func (e *engine) ahead(ctx context.Context, list []pend, keys []varRec) (*exchanger, error) {
 	lists, sets := [][]pend{list}, [][]varRec{keys}
 	e.note(lists)
-	p, q := e.newPlan(sets), newQueue(e, lists, nil)
+	p, q := e.newPlan(sets, true), newQueue(e, lists, nil)
 	err := e.reserve(q, sets)
 	if err == nil {
 		_, err = p.writeOwn(ctx, q)

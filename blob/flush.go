@@ -233,7 +233,7 @@ func (e *engine) write(ctx context.Context, lists [][]pend, b flushing, l *later
 	if broken != nil {
 		return 0, broken
 	}
-	p := e.newPlan(sets)
+	p := e.newPlan(sets, false)
 	var q *queue
 	if err == nil {
 		q = newQueue(e, lists, maps)

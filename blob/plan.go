@@ -17,6 +17,7 @@ type plan struct {
 	keys   []varRec        // of all members, if they are the same
 	own    map[varRec]bool // what each member writes itself; nil: nothing
 	ownAll bool            // everything
+	moves  bool            // where a rank's bytes are in windows does not depend on which records they are of
 }
 
 // chunk is a range of the file in one extent that goes through one window.
@@ -33,9 +34,10 @@ type chunk struct {
 // keyRun is a range [from, to) of a plan's keys whose pieces are contiguous in the blob of sub rank i.
 type keyRun struct{ i, from, to int }
 
-// newPlan makes the plan for the keys of each member, or for one list that all have. In a team of one nothing is given away.
-func (e *engine) newPlan(sets [][]varRec) *plan {
-	p := &plan{e: e}
+// newPlan makes the plan for the keys of each member, or for one list that all have. In a team of one nothing is given away. With moves, ranks
+// that have the same variables of other records touch no window's bytes of each other.
+func (e *engine) newPlan(sets [][]varRec, moves bool) *plan {
+	p := &plan{e: e, moves: moves}
 	t := e.team
 	common := len(sets) == 1
 	if t.one() {
@@ -267,7 +269,9 @@ func (p *plan) cut(segs []chunk) {
 	for _, s := range segs {
 		for s.n > 0 {
 			if used == end {
-				win, used = win+1, skew(s.off)
+				if win, used = win+1, 0; !p.moves {
+					used = skew(s.off)
+				}
 				end = min(t.window, used+size)
 			}
 			c := s
