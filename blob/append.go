@@ -86,7 +86,11 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	if err := w.setup(ctx, runs); err != nil {
+	mine, err := w.setup(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	if err = comm.Agree(ctx, c, mine); err != nil {
 		return nil, err
 	}
 	prints, err := c.AllreduceInt64(ctx, w.prints(), comm.Sum)

@@ -12,12 +12,12 @@ import (
 	"blobio/subfile"
 )
 
-// create makes the files. World rank 0 takes the lease of the dataset, looks at what is there, and announces
+// create makes the files, if no rank has met an error yet. World rank 0 takes the lease of the dataset, looks at what is there, and announces
 // the writer by an unprepared manifest; then the first rank of each subfile
 // makes its file. The result is agreed.
-func (w *Writer) create(ctx context.Context) (err error) {
+func (w *Writer) create(ctx context.Context, err error) error {
 	replace := int64(0)
-	if w.c.Rank() == 0 {
+	if w.c.Rank() == 0 && err == nil {
 		if err = w.acquire(ctx, w.base); err == nil {
 			err = w.claim()
 		}

@@ -68,7 +68,8 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	w := worker{q: q, f: f, buf: e.proc.buffer(q.bytes), ext: -1}
 	defer func() { e.proc.giveBack(w.buf) }()
 	unit := e.opt.Stripe.Size
-	block := max(unit, int64(len(w.buf))/unit*unit) // of one write: it begins and ends with units
+	room := int64(len(w.buf) - skewRoom)
+	block := max(unit, room/unit*unit) // of one write: it begins and ends with units
 	for _, r := range own {
 		pd := q.pend(r)
 		off, n, at := e.spot(int(r.i), pd)
@@ -83,7 +84,7 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 					return err
 				}
 			}
-			m := min(hi-lo, block-lo%block, int64(len(w.buf)))
+			m := min(hi-lo, block-lo%block, room)
 			if err := w.piece(int(r.i), pd, lo, at+lo-off, lo-off, lo-off+m); err != nil {
 				return err
 			}
@@ -99,18 +100,22 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 // error, or an aggregator that cannot write, takes part in all rounds. q may be nil if err is not. With l
 // the windows are written later.
 func (p *plan) exchange(ctx context.Context, q *queue, l *later, err error) error {
-	if p.rounds == 0 {
-		return err
-	}
+	return p.exchanger(q, l, err).run(ctx)
+}
+
+func (p *plan) exchanger(q *queue, l *later, err error) *exchanger {
 	t := p.e.team
 	x := &exchanger{p: p, t: t, q: q, later: l, err: err}
+	if p.rounds == 0 {
+		return x
+	}
 	if err == nil {
 		x.ops = p.copies(q)
 	}
 	if t.slot >= 0 {
 		x.chunks = p.mine(t.slot)
 	}
-	return x.run(ctx)
+	return x
 }
 
 // exchanger is one rank's part of the rounds of a flush.
@@ -122,6 +127,7 @@ type exchanger struct {
 	chunks []chunk
 	later  *later // writes the windows in the background, or nil
 	err    error  // of this rank; the rounds go on
+	filled int    // rounds whose windows are, and since then all ranks have met
 }
 
 func (x *exchanger) run(ctx context.Context) error {
@@ -171,19 +177,37 @@ func (x *exchanger) fill(b []byte, op *copyOp) error {
 
 // share fills windows in shared memory, and returns this aggregator's.
 func (x *exchanger) share(ctx context.Context, k int) ([]byte, error) {
-	size := x.t.window
-	window := func(slot int) []byte {
-		at := int64(slot*halves+k%halves) * size
-		return x.t.mem.Bytes()[at : at+size]
+	if k >= x.filled {
+		x.fillWindows(k)
+		// The fence also says that the windows of the round before are written.
+		if err := x.t.mem.Fence(ctx); err != nil {
+			return nil, err
+		}
 	}
-	x.take(k, func(op *copyOp) error {
-		return x.fill(window(op.slot)[op.woff:op.woff+op.to-op.from], op)
-	})
-	// The fence also says that the windows of the round before are written.
-	if err := x.t.mem.Fence(ctx); err != nil || x.t.slot < 0 {
-		return nil, err
+	if x.t.slot < 0 {
+		return nil, nil
 	}
-	return window(x.t.slot), nil
+	return x.window(x.t.slot, k), nil
+}
+
+// window is the one of an aggregator in shared memory that round k uses.
+func (x *exchanger) window(slot, k int) []byte {
+	at := int64(slot*halves+k%halves) * x.t.window
+	return x.t.mem.Bytes()[at : at+x.t.window]
+}
+
+// fillWindows fills those of round k, and of all rounds at once if no memory is needed twice.
+func (x *exchanger) fillWindows(k int) {
+	last := k
+	if x.p.rounds <= halves {
+		last = x.p.rounds - 1
+	}
+	for ; k <= last; k++ {
+		x.take(k, func(op *copyOp) error {
+			return x.fill(x.window(op.slot, k)[op.woff:op.woff+op.to-op.from], op)
+		})
+	}
+	x.filled = k
 }
 
 // copyHeader is what precedes the bytes of a copy in a message: its place in the window and

@@ -22,43 +22,77 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // flushing is what all ranks agreed on at the beginning of a flush.
 type flushing struct {
-	records int64    // the most that any rank knows of
-	idle    bool     // nobody has anything
-	keys    []varRec // without a common heap: what this rank puts
-	alike   alike    // what others put
+	records int64      // the most that any rank knows of
+	idle    bool       // nobody has anything
+	keys    []varRec   // without a common heap: what this rank puts
+	alike   alike      // what others put
+	ahead   bool       // everything before the windows is done
+	rounds  bool       // somewhere windows are still to be written
+	rest    *exchanger // these
 }
 
-// begin waits for a flush in the background, and agrees on what there is to do. Collective.
-func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
+// Words that ranks agree on at the beginning of a flush, beside those of hashKeys. With the one of an error they are eight,
+// which package comm/mpi sends at once.
+const (
+	wordStage   = hashWords + iota // a stage; some ranks with nothing and others that are ahead have other keys
+	wordRecords                    // ^records
+	wordFit                        // a fit
+)
+
+// stage says how far a rank is when a flush begins.
+const (
+	stageOpen  int64 = iota // it has something to write, and waits for the others
+	stageAhead              // everything before the windows is done
+	stageIdle               // it has nothing
+)
+
+// fit says how a rank can go on.
+const (
+	unfit    int64 = iota // not at all: the dataset was taken over, or a write has failed
+	fitRound              // it is ahead, and has windows to write
+	fitWhole
+)
+
+// begin waits for a flush in the background, and agrees on what there is to do. A process whose list repeats that of the last flush does
+// its part of it before, see ahead. Collective.
+func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err error) {
 	if err = w.err; err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
 		err = w.land(ctx)
 	}
-	intact := int64(1)
+	fit, stage := fitWhole, stageIdle
 	if err == nil && w.c.Rank() == 0 {
 		if err = w.ten.glance(); err != nil {
-			intact = 0
+			fit = unfit
 		}
 	}
-	idle := int64(1)
 	if len(w.pending) > 0 || len(w.parts) > 0 {
-		idle = 0
+		stage = stageOpen
 	}
 	if w.apart() && err == nil {
 		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
+		if !background && w.repeats(b.keys) {
+			stage = stageAhead
+			if err = w.eng.alone(func() (err error) { b.rest, err = w.eng.ahead(ctx, w.pending, b.keys); return err }); err != nil {
+				fit = unfit
+			} else if b.rest.p.rounds > 0 {
+				fit = fitRound
+			}
+		}
 	}
-	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), idle, ^w.Records(), intact)...)
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), stage, ^w.Records(), fit)...)
 	if err != nil {
-		if v != nil && v[6] == 0 {
+		if v != nil && v[wordFit] == unfit {
 			w.fail(err)
 			return b, err
 		}
 		return b, w.crash(err)
 	}
 	w.landed()
-	b.alike, b.idle, b.records = alikeOf(v), v[4] == 1, ^v[5]
+	b.alike, b.idle, b.records = alikeOf(v), v[wordStage] == stageIdle, ^v[wordRecords]
+	b.ahead, b.rounds = b.alike == allAlike && v[wordStage] == stageAhead, v[wordFit] == fitRound
 	if b.idle {
 		w.seen = w.seen[:0]
 	}
@@ -68,9 +102,24 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 // post brings everything that was put to the file, or begins to if that is left to the background. It returns the most records that any
 // rank knows of. Collective.
 func (w *Writer) post(ctx context.Context, background bool) (records int64, err error) {
-	b, err := w.begin(ctx)
+	b, err := w.begin(ctx, background)
 	if err != nil || b.idle {
 		return b.records, err
+	}
+	w.last = nil
+	if b.alike == allAlike {
+		w.last = b.keys
+	}
+	if b.ahead {
+		if b.rounds {
+			err := w.eng.alone(func() error { return b.rest.run(ctx) })
+			if err = w.guard(ctx, err); err != nil {
+				return 0, err
+			}
+		}
+		w.settle()
+		w.seen = w.seen[:0]
+		return b.records, nil
 	}
 	w.flying = background
 	h, err := w.collect(ctx)
@@ -184,7 +233,7 @@ func (e *engine) write(ctx context.Context, lists [][]pend, b flushing, l *later
 	if broken != nil {
 		return 0, broken
 	}
-	p := e.newPlan(sets)
+	p := e.newPlan(sets, false)
 	var q *queue
 	if err == nil {
 		q = newQueue(e, lists, maps)

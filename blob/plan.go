@@ -17,6 +17,7 @@ type plan struct {
 	keys   []varRec        // of all members, if they are the same
 	own    map[varRec]bool // what each member writes itself; nil: nothing
 	ownAll bool            // everything
+	moves  bool            // where a rank's bytes are in windows does not depend on which records they are of
 }
 
 // chunk is a range of the file in one extent that goes through one window.
@@ -33,9 +34,10 @@ type chunk struct {
 // keyRun is a range [from, to) of a plan's keys whose pieces are contiguous in the blob of sub rank i.
 type keyRun struct{ i, from, to int }
 
-// newPlan makes the plan for the keys of each member, or for one list that all have. In a team of one nothing is given away.
-func (e *engine) newPlan(sets [][]varRec) *plan {
-	p := &plan{e: e}
+// newPlan makes the plan for the keys of each member, or for one list that all have. In a team of one nothing is given away. With moves, ranks
+// that have the same variables of other records touch no window's bytes of each other.
+func (e *engine) newPlan(sets [][]varRec, moves bool) *plan {
+	p := &plan{e: e, moves: moves}
 	t := e.team
 	common := len(sets) == 1
 	if t.one() {
@@ -72,12 +74,16 @@ func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team
 	n, least := int64(len(t.members)), t.ownMin(&e.opt)
 	sum := int64(0)
+	var lone []varRec // of sub rank 0
+	small := false    // something is for windows
 	for _, k := range keys {
 		if k.v < 0 {
+			small = true
 			continue
 		}
 		sv := &e.schema.vars[k.v]
 		if sv.Decomp == 0 {
+			lone = append(lone, k)
 			continue
 		}
 		size := t.total[sv.Decomp-1] * int64(sv.Type.Size())
@@ -86,6 +92,13 @@ func (p *plan) chooseOwn(keys []varRec) {
 			if p.own == nil {
 				p.own = map[varRec]bool{}
 			}
+			p.own[k] = true
+		} else {
+			small = true
+		}
+	}
+	if p.own != nil && !small { // no round for these alone
+		for _, k := range lone {
 			p.own[k] = true
 		}
 	}
@@ -252,14 +265,17 @@ func (p *plan) cut(segs []chunk) {
 	// Few bytes are divided equally.
 	aggs := int64(len(t.aggs))
 	size := min(t.window, (total/aggs/4096+1)*4096)
-	win, used := 0, int64(0)
+	win, used, end := -1, int64(0), int64(0)
 	for _, s := range segs {
 		for s.n > 0 {
-			if used == size {
-				win, used = win+1, 0
+			if used == end {
+				if win, used = win+1, 0; !p.moves {
+					used = skew(s.off)
+				}
+				end = min(t.window, used+size)
 			}
 			c := s
-			c.n = min(s.n, size-used)
+			c.n = min(s.n, end-used)
 			c.slot, c.round, c.woff = win%len(t.aggs), win/len(t.aggs), used
 			p.chunks = append(p.chunks, c)
 			used += c.n

@@ -56,10 +56,10 @@ func codecWindow(chunk int64) int {
 }
 
 // buffer waits for a worker's token and returns its buffer: Options.Buffer, or at least n bytes if
-// that is less. Pages that are never used would cost as much as writing them.
+// that is less, and room for a skew. Pages that are never used would cost as much as writing them.
 func (p *process) buffer(n int64) []byte {
 	b := <-p.buffers
-	if n = min(n, int64(p.size)); int64(len(b)) < n {
+	if n = min(n, int64(p.size)) + skewRoom; int64(len(b)) < n {
 		b = make([]byte, n)
 	}
 	return b

@@ -11,21 +11,22 @@ import (
 	"blobio/subfile"
 )
 
-// setup deals ranks to subfiles and works out where everything lies. Collective.
-func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) error {
+// setup deals ranks to subfiles and works out where everything lies. What a rank meets at the end, alone, is the error mine, still
+// to be agreed on. Collective.
+func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) (mine, err error) {
 	grp, err := subfile.Assign(ctx, w.c, w.opt.Grouping, w.opt.Subfiles)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w.sub = grp.Comm
 	w.info.ranks, w.info.subfiles = w.c.Size(), grp.N
 	told, node, err := w.tell(ctx, runs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	vals, err := w.sub.Share(ctx, &rankRow{w.sub.Rank(), runs})
+	vals, err := share(ctx, w.sub, &rankRow{w.sub.Rank(), runs})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Only the leader walks over all ranks: with 21,600 of them a walk by each is
 	// what takes the time.
@@ -41,7 +42,7 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) error {
 	}
 	proc, err := shareOne(ctx, w.c, func() *process { return newProcess(&o) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if w.lead {
 		var rows []*rankRow
@@ -52,19 +53,16 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) error {
 		}
 		sh := newShape(t.all, w.schema, o.WideMaps)
 		sh.Ranks, sh.Subfiles = w.c.Size(), grp.N
-		if w.eng, err = newEngine(&o, proc, w.schema, sh, t, rows); err == nil {
+		if w.eng, mine = newEngine(&o, proc, w.schema, sh, t, rows); mine == nil {
 			w.eng.index = grp.Index
 		}
 	}
-	if err := comm.Agree(ctx, w.c, err); err != nil {
-		return err
-	}
-	engs, err := w.sub.Share(ctx, w.eng)
+	engs, err := share(ctx, w.sub, w.eng)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w.eng = engs[leader(engs)].(*engine)
-	return nil
+	return mine, nil
 }
 
 // told is what the ranks of a subfile tell each other, each: its elements by map, its requests by map, and its
@@ -90,11 +88,13 @@ func (w *Writer) tell(ctx context.Context, runs [][]decomp.Req) (a told, node co
 			if node, err = w.sub.SplitNode(ctx); err != nil {
 				return nil, nil, err
 			}
-			low, err := node.AllreduceInt64(ctx, []int64{int64(w.sub.Rank())}, comm.Min)
-			if err != nil {
-				return nil, nil, err
+			if node.Size() < w.sub.Size() { // otherwise it is 0, for all
+				low, err := node.AllreduceInt64(ctx, []int64{int64(w.sub.Rank())}, comm.Min)
+				if err != nil {
+					return nil, nil, err
+				}
+				mine[2*nd] = low[0]
 			}
-			mine[2*nd] = low[0]
 		}
 	}
 	b := make([]byte, 0, 8*len(mine))

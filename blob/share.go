@@ -16,8 +16,21 @@ func leader(vals []any) int {
 	return -1
 }
 
+// share returns the values of all ranks that share memory, by rank; nothing is asked where none do.
+func share(ctx context.Context, c comm.Comm, v any) ([]any, error) {
+	if comm.Apart(c) {
+		all := make([]any, c.Size())
+		all[c.Rank()] = v
+		return all, nil
+	}
+	return c.Share(ctx, v)
+}
+
 // shareOne makes a value on the lowest rank of each process and returns it on all.
 func shareOne[T any](ctx context.Context, c comm.Comm, make func() *T) (*T, error) {
+	if comm.Apart(c) {
+		return make(), nil
+	}
 	here, err := c.Share(ctx, true)
 	if err != nil {
 		return nil, err

@@ -8,10 +8,10 @@ import (
 )
 
 // From these mean sizes on, in bytes, each rank writes its own: of the ranks' pieces of a variable (or with the
-// process-centric layout of all that they put). Measured with processes on two cores and tmpfs:
-// from 4 KiB on one's own are as fast as windows or faster, but for one case in twelve. For messages see BenchmarkIsolated.
+// process-centric layout of all that they put). Each write takes the lock of the file, which processes that outnumber the cores hand on by
+// sleeping; up to here that costs more than the copy into a window. For messages see BenchmarkIsolated.
 const (
-	ownMinShared   = 4 << 10
+	ownMinShared   = 128 << 10
 	ownMinMessages = 64 << 10
 )
 

@@ -68,6 +68,9 @@ const (
 	allAlike
 )
 
+// hashWords is how many words hashKeys returns.
+const hashWords = 4
+
 // hashKeys returns hashes for alikeOf, to be agreed on by Min: each with its complement, of all keys, and of those
 // with a decomposition. e may be nil if there are none.
 func (e *engine) hashKeys(keys []varRec) []int64 {

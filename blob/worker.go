@@ -16,6 +16,16 @@ const (
 	maxVector = 512 // pieces of one vectored write
 )
 
+// Some processors copy at half their rate where, within pages, the target begins a few bytes behind the source, as it may for a
+// whole file, since headers have any length. So what is written at off begins half a page away from it in its buffer, which begins
+// with a page.
+const (
+	page     = 4096
+	skewRoom = page // more than any skew
+)
+
+func skew(off int64) int64 { return (off + page/2) % page }
+
 // worker carries out tasks with one buffer.
 type worker struct {
 	q   *queue
@@ -72,6 +82,7 @@ func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
 	}
 	if len(w.vec) == 0 {
 		w.off, w.end, gap = off, off, 0
+		w.used = int(skew(off))
 	}
 	if gap > 0 {
 		clear(w.take(gap))

@@ -35,13 +35,14 @@ type Writer struct {
 	counts  []int64 // elements this rank owns, by map from 0
 	pending []pend
 	parts   []part
-	seen    []pend // what this rank was given and another of its subfile writes; without data
-	copied  int64  // bytes of pending that were reserved
-	flying  bool   // a flush may be under way in the background
-	away    []pend // the list that it has
-	records int64  // one more than the highest record put
-	first   int64  // records below are committed already
-	limit   int64  // Options.Records
+	seen    []pend   // what this rank was given and another of its subfile writes; without data
+	last    []varRec // what all ranks put in the last flush, if that was the same; nil: not known
+	copied  int64    // bytes of pending that were reserved
+	flying  bool     // a flush may be under way in the background
+	away    []pend   // the list that it has
+	records int64    // one more than the highest record put
+	first   int64    // records below are committed already
+	limit   int64    // Options.Records
 	closed  bool
 	err     error // of an earlier collective: the writer is broken
 
@@ -93,10 +94,11 @@ func createWith(ctx context.Context, c comm.Comm, name string, s *Schema, parts 
 	if err := sameOnAll(ctx, c, s, name, &w.opt.Options, err); err != nil {
 		return nil, err
 	}
-	if err := w.setup(ctx, runs); err != nil {
+	mine, err := w.setup(ctx, runs)
+	if err != nil {
 		return nil, err
 	}
-	if err = w.create(ctx); err != nil {
+	if err = w.create(ctx, mine); err != nil {
 		w.fail(err)
 	}
 	return w, err
@@ -189,11 +191,7 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 	// A rank that shares its schema with another has no say: it gives the neutral values.
 	sum, not := int64(math.MaxInt64), int64(math.MaxInt64)
 	if err == nil && (lead == c.Rank() || first != s) {
-		b, err := s.fingerprint()
-		if err != nil {
-			b = nil // reported by the layout of the header
-		}
-		sum = int64(crc32.ChecksumIEEE(b))
+		sum = s.digest()
 		not = ^sum
 	}
 	opts := o.hash(name)
@@ -314,7 +312,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 			w.fail(err)
 			return err
 		}
-		if v[4] == 1 {
+		if v[hashWords] == 1 {
 			return nil
 		}
 		b.alike = alikeOf(v)

@@ -5,8 +5,8 @@ import "context"
 // Memory is memory that the ranks of a Comm have in common.
 type Memory interface {
 	// Bytes is the memory, the same for all ranks. What a rank stores is visible to another
-	// after a Fence in which both took part. Between two fences a rank must not touch what
-	// another one may change.
+	// after a Fence in which both took part, or another collective that tells each rank something
+	// of all others. Between two of these a rank must not touch what another one may change.
 	Bytes() []byte
 	// Fence is collective: what was stored before it is visible to all ranks
 	// after it.

@@ -72,6 +72,9 @@ func Assign(ctx context.Context, c comm.Comm, g Grouping, n int) (Group, error) 
 	if err != nil {
 		return Group{}, err // the same on every rank: the arguments are
 	}
+	if n == 1 && g != ByNode {
+		return Group{N: 1, Comm: c}, nil
+	}
 	if g != ByNode {
 		idx := g.Of(c.Rank(), c.Size(), n)
 		sub, err := c.Split(ctx, idx, c.Rank())
@@ -80,6 +83,9 @@ func Assign(ctx context.Context, c comm.Comm, g Grouping, n int) (Group, error) 
 	node, err := c.SplitNode(ctx)
 	if err != nil {
 		return Group{}, err
+	}
+	if node.Size() == c.Size() && n < 2 {
+		return Group{N: 1, Comm: node}, nil
 	}
 	leader := int64(0)
 	if node.Rank() == 0 {

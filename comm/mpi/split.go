@@ -34,6 +34,12 @@ func (r *rank) Split(ctx context.Context, color, key int) (comm.Comm, error) {
 }
 
 func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
+	if r.board != nil { // all are on one node, and meet without MPI
+		if _, err := r.begin(ctx, kSplitNode, 0, 0, 0, 0, nil); err != nil {
+			return nil, err
+		}
+		return r.link.newComm(), nil
+	}
 	return r.split(ctx, division{k: kSplitNode}, func(out *C.MPI_Comm) error {
 		if per := r.e.opts.RanksPerNode; per > 0 {
 			// Of any Comm, so that ranks of a node are of one arena.

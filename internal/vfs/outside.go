@@ -53,7 +53,7 @@ func (o Outside) Open(write bool) (File, error) {
 	if write {
 		flag = os.O_RDWR
 	}
-	f, err := wrap(open(o.Name, flag|noFollow))
+	f, err := openSeekable(o.Name, flag)
 	if err != nil {
 		return nil, err
 	}

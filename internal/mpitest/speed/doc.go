@@ -4,5 +4,5 @@
 //	CGO_ENABLED=1 go build -tags mpi -o speed ./internal/mpitest/speed
 //	mpirun -n 4 ./speed
 //
-// Each row is the median of some rounds in which both are timed in turn, on the slowest process. It is empty without the tag mpi.
+// Each row is the median of some rounds in which both are timed in turn, on the slowest process.
 package main

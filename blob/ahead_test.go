@@ -1,0 +1,360 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// counting is a Comm of ranks without a common heap that counts the collectives of all Comms made from it; Share is none
+// that they would need.
+type counting struct {
+	comm.Comm
+	n *int
+}
+
+func count(c comm.Comm) counting { return counting{comm.Isolate(c), new(int)} }
+
+func (c counting) Apart() bool { return true }
+
+func (c counting) Barrier(ctx context.Context) error { *c.n++; return c.Comm.Barrier(ctx) }
+
+func (c counting) Bcast(ctx context.Context, root int, b []byte) ([]byte, error) {
+	*c.n++
+	return c.Comm.Bcast(ctx, root, b)
+}
+
+func (c counting) Gather(ctx context.Context, root int, b []byte) ([][]byte, error) {
+	*c.n++
+	return c.Comm.Gather(ctx, root, b)
+}
+
+func (c counting) Allgather(ctx context.Context, b []byte) ([][]byte, error) {
+	*c.n++
+	return c.Comm.Allgather(ctx, b)
+}
+
+func (c counting) Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
+	*c.n++
+	return c.Comm.Alltoallv(ctx, b)
+}
+
+func (c counting) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	*c.n++
+	if len(v) > 8 {
+		return nil, fmt.Errorf("%d words at once, want at most 8", len(v))
+	}
+	return c.Comm.AllreduceInt64(ctx, v, op)
+}
+
+func (c counting) ExscanInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	*c.n++
+	return c.Comm.ExscanInt64(ctx, v, op)
+}
+
+func (c counting) Split(ctx context.Context, color, key int) (comm.Comm, error) {
+	*c.n++
+	s, err := c.Comm.Split(ctx, color, key)
+	if s == nil {
+		return nil, err
+	}
+	return counting{s, c.n}, err
+}
+
+func (c counting) SplitNode(ctx context.Context) (comm.Comm, error) {
+	*c.n++
+	s, err := c.Comm.SplitNode(ctx)
+	return counting{s, c.n}, err
+}
+
+func (c counting) Share(ctx context.Context, v any) ([]any, error) {
+	*c.n++
+	return c.Comm.Share(ctx, v)
+}
+
+func (c counting) SharedMemory(ctx context.Context, n int) (comm.Memory, error) {
+	*c.n++
+	m, err := comm.SharedMemory(ctx, c.Comm, n)
+	return countingMemory{m, c.n}, err
+}
+
+type countingMemory struct {
+	comm.Memory
+	n *int
+}
+
+func (m countingMemory) Fence(ctx context.Context) error { *m.n++; return m.Memory.Fence(ctx) }
+
+// TestCollectives: how often the ranks meet, without a common heap: in Create; in a first, a second and a third flush of the same
+// variables, of records one after the other; in one of other variables and two after it; in Close.
+func TestCollectives(t *testing.T) {
+	const (
+		own     = 1
+		windows = 1 << 40
+	)
+	for _, tc := range []struct {
+		what string
+		o    settings
+		want string
+	}{
+		{"own", settings{knobs: knobs{ownMin: own}, Options: Options{Subfiles: 1}}, "5; 4 2 1 2 2 1; 9"},
+		{"one window", settings{knobs: knobs{ownMin: windows}, Options: Options{Subfiles: 1}}, "5; 4 3 2 3 3 2; 9"},
+		{"by node", settings{knobs: knobs{ownMin: windows}}, "5; 4 3 2 3 3 2; 9"},
+		{"messages", settings{knobs: knobs{ownMin: windows, messages: true}, Options: Options{Subfiles: 1}}, "5; 3 3 3 3 3 3; 9"},
+		{"process-centric", settings{knobs: knobs{ownMin: windows}, Options: Options{Layout: ProcessCentric, Subfiles: 1, Records: 6}}, "6; 4 3 2 3 3 2; 9"},
+		{"striped", settings{knobs: knobs{ownMin: windows}, Options: Options{Subfiles: 1, Stripe: Stripe{Size: 4096}}}, "5; 4 3 3 3 3 3; 9"},
+	} {
+		m, got := tinyModel(1, 6), ""
+		o := tc.o
+		o.fs = vfs.NewMem()
+		if err := run(m.ranks, func(ctx context.Context, in comm.Comm) error {
+			c := count(in)
+			told := func() (n int) { n, *c.n = *c.n, 0; return n }
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
+			if err != nil {
+				return err
+			}
+			defer w.Abort()
+			list := []int{told()}
+			for rec := range m.records {
+				if rec == 3 { // all leave out the last variable
+					err = errors.Join(Put(w, 1, rec, make([]float32, w.Count(1))), Put(w, 2, rec, make([]int16, w.Count(1))))
+				} else {
+					err = m.putRecord(w, rec, c.Rank(), rec == 0)
+				}
+				if err == nil {
+					err = w.Flush(ctx)
+				}
+				if err != nil {
+					return err
+				}
+				list = append(list, told())
+			}
+			if err := w.Close(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				got = fmt.Sprintf("%d; %s; %d", list[0], strings.Trim(fmt.Sprint(list[1:]), "[]"), told())
+			}
+			return nil
+		}); err != nil {
+			t.Errorf("%s: %v", tc.what, err)
+		}
+		if got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.what, got, tc.want)
+		}
+	}
+}
+
+// TestAheadOthers: a rank that expects the others to repeat their lists, when one of them does not: the files are those of
+// ranks that share a heap, and their sums hold.
+func TestAheadOthers(t *testing.T) {
+	const odd = 1 // the rank that does something else
+	for _, tc := range []struct {
+		name string
+		put  func(m *model, w *Writer, rec int64, rank int) error
+	}{
+		{"same", func(m *model, w *Writer, rec int64, rank int) error { return m.putRecord(w, rec, rank, rec == 0) }},
+		{"one variable less", func(m *model, w *Writer, rec int64, rank int) error {
+			if rec == 3 && rank == odd {
+				return m.put(w, 1, rec, rank, 1, nil)
+			}
+			return m.putRecord(w, rec, rank, rec == 0)
+		}},
+		{"nothing", func(m *model, w *Writer, rec int64, rank int) error {
+			if rec == 3 && rank == odd {
+				return nil
+			}
+			return m.putRecord(w, rec, rank, rec == 0)
+		}},
+		{"other record", func(m *model, w *Writer, rec int64, rank int) error {
+			if rec >= 3 && rank == odd {
+				rec = 8 - rec // 3, 4, 5 as 5, 4, 3
+			}
+			return m.putRecord(w, rec, rank, rec == 0)
+		}},
+		{"twice", func(m *model, w *Writer, rec int64, rank int) error {
+			if rec == 3 && rank == odd {
+				if err := m.putRecord(w, 2, rank, false); err != nil {
+					return err
+				}
+			}
+			return m.putRecord(w, rec, rank, rec == 0)
+		}},
+		{"the fixed again", func(m *model, w *Writer, rec int64, rank int) error {
+			return m.putRecord(w, rec, rank, rec == 0 || rec == 4)
+		}},
+		{"a record again", func(m *model, w *Writer, rec int64, rank int) error {
+			return m.putRecord(w, min(rec, 4), rank, rec == 0)
+		}},
+	} {
+		m := tinyModel(2, 6)
+		for _, o := range []settings{
+			{knobs: knobs{ownMin: 1}, Options: Options{Subfiles: 1}},
+			{knobs: knobs{ownMin: 1 << 40}, Options: Options{Subfiles: 2}},
+			{knobs: knobs{ownMin: 6}, Options: Options{Subfiles: 1}}, // some of each
+			{knobs: knobs{ownMin: 1 << 40, messages: true}, Options: Options{Subfiles: 1}},
+			{knobs: knobs{ownMin: 1}, Options: Options{Layout: ProcessCentric, Subfiles: 1, Records: 6}},
+			{knobs: knobs{ownMin: 1 << 40}, Options: Options{Layout: ProcessCentric, Subfiles: 1, Records: 6}},
+		} {
+			for _, async := range []int64{-1, 3} { // the record that is flushed in the background
+				var want [][]byte
+				for _, wrap := range []func(comm.Comm) comm.Comm{func(c comm.Comm) comm.Comm { return c }, comm.Isolate} {
+					o := o
+					mem := vfs.NewMem()
+					o.fs = mem
+					if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+						w, err := createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &o)
+						if err != nil {
+							return err
+						}
+						defer w.Abort()
+						for rec := range m.records {
+							if err := tc.put(m, w, rec, c.Rank()); err != nil {
+								return err
+							}
+							flush := w.Flush
+							if rec == async {
+								flush = w.FlushAsync
+							}
+							if err := flush(ctx); err != nil {
+								return err
+							}
+						}
+						return w.Close(ctx)
+					}); err != nil {
+						t.Fatalf("%s, %+v: %v", tc.name, o, err)
+					}
+					for _, f := range checkErrors(mem, "d.nc") {
+						t.Errorf("%s, %+v: %v", tc.name, o, f)
+					}
+					for k := range o.Subfiles {
+						got, err := slurp(mem, subfile.Name("d.nc", k))
+						must(err)
+						if len(want) <= k {
+							want = append(want, got)
+						} else if !bytes.Equal(got, want[k]) {
+							t.Errorf("%s, %+v: subfile %d: %s", tc.name, o, k, firstDiff(got, want[k]))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestAheadErrors: an error of one rank in a flush that repeats the one before reaches all of them in that flush, and ends the writer: of its
+// own writes, of an aggregator's, of its context.
+func TestAheadErrors(t *testing.T) {
+	m := tinyModel(1, 6)
+	for _, tc := range []struct {
+		name   string
+		ownMin int64
+		rank   int // that fails; -1: the aggregator's write
+		want   error
+	}{
+		{"own write", 1, 3, errMine},
+		{"window", 1 << 40, -1, errMine},
+		{"context", 1, 2, context.Canceled},
+		{"context, windows", 1 << 40, 2, context.Canceled},
+	} {
+		mem := vfs.NewMem()
+		var fails [8]bool // by rank: its writes do
+		errs := make([]error, m.ranks)
+		after := make([]error, m.ranks)
+		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			r := c.Rank()
+			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+				if fails[r] && op.Kind == vfs.OpWrite {
+					return errMine
+				}
+				return nil
+			})
+			o := &settings{knobs: knobs{ownMin: tc.ownMin, fs: fsys}, Options: Options{Subfiles: 1}}
+			w, err := createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(r), o)
+			if err != nil {
+				return err
+			}
+			defer w.Abort()
+			for rec := range int64(3) {
+				if err := errors.Join(m.putRecord(w, rec, r, rec == 0), w.Flush(ctx)); err != nil {
+					return err
+				}
+			}
+			if err := m.putRecord(w, 3, r, false); err != nil {
+				return err
+			}
+			its, cancel := context.WithCancel(ctx)
+			defer cancel()
+			fails[r] = r == tc.rank || tc.rank < 0
+			if fails[r] && tc.want == context.Canceled {
+				cancel()
+			}
+			errs[r] = w.Flush(its)
+			after[r] = w.Flush(ctx)
+			return nil
+		}); err != nil && tc.want != context.Canceled { // that ends the communication
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		for r, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), tc.want.Error()) {
+				t.Errorf("%s: rank %d: %v, want %v", tc.name, r, err, tc.want)
+			}
+			if !errors.Is(after[r], ErrBroken) {
+				t.Errorf("%s: rank %d, the next flush: %v, want ErrBroken", tc.name, r, after[r])
+			}
+		}
+	}
+}
+
+// TestDigest: schemas that differ in anything have other digests.
+func TestDigest(t *testing.T) {
+	seen := map[int64]string{}
+	for _, tc := range []struct {
+		name string
+		s    func() *Schema
+	}{
+		{"empty", NewSchema},
+		{"dimension", func() *Schema { s := NewSchema(); s.Dim("x", 2); return s }},
+		{"its length", func() *Schema { s := NewSchema(); s.Dim("x", 3); return s }},
+		{"its name", func() *Schema { s := NewSchema(); s.Dim("y", 3); return s }},
+		{"attribute", func() *Schema { s := NewSchema(); s.GlobalAtt("x", int32(3)); return s }},
+		{"its type", func() *Schema { s := NewSchema(); s.GlobalAtt("x", float32(3)); return s }},
+		{"its value", func() *Schema { s := NewSchema(); s.GlobalAtt("x", int32(4)); return s }},
+		{"text", func() *Schema { s := NewSchema(); s.GlobalAtt("x", "4"); return s }},
+		{"variable", func() *Schema { s := NewSchema(); s.Var("v", cdf5.Int, []DimID{s.Dim("x", 2)}); return s }},
+		{"its type", func() *Schema { s := NewSchema(); s.Var("v", cdf5.UInt, []DimID{s.Dim("x", 2)}); return s }},
+		{"its attribute", func() *Schema {
+			s := NewSchema()
+			s.Var("v", cdf5.Int, []DimID{s.Dim("x", 2)}, Att("u", "m"))
+			return s
+		}},
+		{"its map", func() *Schema {
+			s := NewSchema()
+			x := s.Dim("x", 2)
+			s.Var("v", cdf5.Int, []DimID{x}, Decomposed(s.Decomp(x)))
+			return s
+		}},
+		{"no map", func() *Schema {
+			s := NewSchema()
+			x := s.Dim("x", 2)
+			s.Decomp(x)
+			s.Var("v", cdf5.Int, []DimID{x})
+			return s
+		}},
+	} {
+		d := tc.s().digest()
+		if old, ok := seen[d]; ok || d < 0 || d != tc.s().digest() {
+			t.Errorf("%s: digest %d, as of %q", tc.name, d, old)
+		}
+		seen[d] = tc.name
+	}
+}
