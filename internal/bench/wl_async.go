@@ -58,7 +58,7 @@ func newOverlap(j Job) (*overlap, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.distinct = 2 // sets of arrays, used in turn
+	t.Distinct = 2 // sets of arrays, used in turn
 	data, err := t.fillAll()
 	if err != nil {
 		return nil, err
