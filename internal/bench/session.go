@@ -227,7 +227,7 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 }
 
 // raceSteadily goes on until the spread of all rows is small in as many successive turns as the session says, which are then those that are
-// kept; at most three times as many are taken.
+// kept; at most twice as many are taken.
 func (s *session) raceSteadily(ctx context.Context, list ...runner) error {
 	if s.Quick {
 		return s.race(ctx, false, list...)
@@ -237,7 +237,7 @@ func (s *session) raceSteadily(ctx context.Context, list ...runner) error {
 			return true
 		}
 		from, least := steadiest(list, s.Runs)
-		if least > steadySpread && run < 3*s.Runs && s.timeFor(0) == nil {
+		if least > steadySpread && run < 2*s.Runs && s.timeFor(0) == nil {
 			return true
 		}
 		for _, r := range list {
