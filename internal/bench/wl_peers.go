@@ -66,6 +66,9 @@ func (s *session) peerRunner(ctx context.Context, p Peer, a against, ranks int, 
 		note = ""
 	} else if err := v.verify(ctx, p, s.box.tunings(p)[0]); errors.Is(err, errSkip) {
 		note = ""
+	} else if errors.Is(err, errDiffer) { // newer versions of the libraries leave other gaps; that each file is right is for tests
+		note = "its file differs from ours"
+		s.Log(fmt.Sprintf("%s, %s: %v", a.name, p.Name, err))
 	} else if err != nil {
 		return runner{}, err
 	}
