@@ -12,6 +12,9 @@ type Mark struct {
 	What, Want string
 	Measured   string // "": not measured
 	Good       bool
+
+	ratio, least float64 // of processMarks: what is compared, and what it is to be (at most, of memory)
+	unsteady     bool
 }
 
 // table are the rows of one file system.
@@ -35,9 +38,9 @@ const (
 	ne30Data = "F h0 ne30, 64 ranks"
 )
 
-// marks are those that are aimed at, with what the rows say of them: ranks that are processes first.
-func (t table) marks() []Mark {
-	out := append(t.processMarks(),
+// marks are those that are aimed at, but those of ranks that are processes, with what the rows say of them.
+func (t table) marks() (out []Mark) {
+	out = append(out,
 		t.share("process-centric write", 0.90, "raw write", t.find("ne30", ne30Data, "write", pcName, 64)),
 		t.share("variable-centric write, with byte swap", 0.80, "raw write", t.find("ne30", ne30Data, "write", vcName, 64)))
 	for _, who := range []string{vcName, pcName} {
@@ -124,6 +127,7 @@ func (t table) share(what string, want float64, bound string, r *Row) Mark {
 	m := Mark{What: what, Want: fmt.Sprintf("at least %.2f of the %s", want, bound)}
 	if r != nil && r.Bound(bound) != nil {
 		s := r.Share(bound)
+		m.ratio, m.least = s, want
 		m.Measured, m.Good = fmt.Sprintf("%.2f (%.0f of %.0f MiB/s)", s, r.Rate()/(1<<20), r.Rate()/s/(1<<20)), s >= want
 		if bound == "raw write" && r.Doubtful() {
 			m.Measured, m.Good = m.Measured+"; the plain writes were disturbed", false
@@ -153,6 +157,6 @@ func (t table) ahead(what string, want float64, ours, theirs *Row) Mark {
 		m.Measured += fmt.Sprintf("; the raw write %.2f times", x/ours.Share("raw write"))
 	}
 	m.Measured += ")"
-	m.Good = x >= want
+	m.Good, m.ratio, m.least = x >= want, x, want
 	return m
 }

@@ -12,42 +12,37 @@ var (
 	matrixCounts = []int{1, 2, 4, 16}
 )
 
-// processMarks are those of ranks that are processes, at the same number of them.
-func (t table) processMarks() (out []Mark) {
-	for _, short := range matrixData {
-		data := t.longData("processes", short)
-		for _, n := range matrixCounts {
-			for _, who := range []string{vcName, pcName} {
-				ours := t.find("processes", data, "write", who, n)
-				name := fmt.Sprintf("%s, %s: %s", short, ranksText(n, "processes"), who)
-				want := 0.85
-				if short == "F h0" {
-					want = 0.6
-				}
-				m := t.share(name+" against as many processes that only write", want, "raw write", ours)
-				out = append(out, m.told(ours))
-				p, factor := pnetCDFBlob, 1.0
-				if who == pcName {
-					p, factor = hdf5Blob, 3
-				}
-				for _, k := range []struct {
-					p      Peer
-					factor float64
-				}{{p, factor}, {adios2Blob, 1.2}} {
-					theirs := t.fastest(data, k.p, n)
-					if k.p == pnetCDFBlob && ours != nil && theirs != nil && ours.Bound("raw write") != nil && theirs.Median()/ours.Median()/ours.Share("raw write") >= 1.5 {
-						k.factor = 1.3 // the plain writes leave room for it
-					}
-					out = append(out, t.ahead(name+" against "+k.p.Name, k.factor, ours, theirs).told(ours, theirs))
-				}
-				if who == pcName {
-					out = append(out, t.memoryMark(name, ours, t.find("processes", data, "write", hdf5Blob.Name, n)))
-				}
-			}
+// processMarks are those of ranks that are processes, at the same number of them, in the order of markHeads.
+func (t table) processMarks(short string, n int) (out []Mark) {
+	data := t.longData("processes", short)
+	for _, who := range []string{vcName, pcName} {
+		ours := t.find("processes", data, "write", who, n)
+		name := fmt.Sprintf("%s, %s: %s", short, ranksText(n, "processes"), who)
+		want := 0.85
+		if short == "F h0" {
+			want = 0.6
+		}
+		out = append(out, t.share(name+" against as many processes that only write", want, "raw write", ours).told(ours))
+		p, factor := pnetCDFBlob, 1.0
+		if who == pcName {
+			p, factor = hdf5Blob, 3
+		}
+		theirs := t.fastest(data, p, n)
+		if who == vcName && ours != nil && theirs != nil && ours.Bound("raw write") != nil && theirs.Median()/ours.Median()/ours.Share("raw write") >= 1.5 {
+			factor = 1.3 // the plain writes leave room for it
+		}
+		out = append(out, t.ahead(name+" against "+p.Name, factor, ours, theirs).told(ours, theirs))
+		bp5 := t.fastest(data, adios2Blob, n)
+		out = append(out, t.ahead(name+" against "+adios2Blob.Name, 1.2, ours, bp5).told(ours, bp5))
+		if who == pcName {
+			out = append(out, t.memoryMark(name, ours, t.find("processes", data, "write", hdf5Blob.Name, n)))
 		}
 	}
 	return out
 }
+
+// markHeads name the columns of processMarks.
+var markHeads = []string{vcName + " / raw", "/ PnetCDF blob", "/ ADIOS2 BP5", pcName + " / raw", "/ HDF5 blob", "/ ADIOS2 BP5", "memory / HDF5 blob"}
 
 // longData is what the rows of a workload call the data with this short name.
 func (t table) longData(workload, short string) string {
@@ -79,10 +74,11 @@ func (t table) memoryMark(name string, ours, theirs *Row) Mark {
 	a, b := medianInt(ours.Memory)+ours.Lent, medianInt(theirs.Memory)+theirs.Lent
 	x := float64(a) / float64(b)
 	m.Measured, m.Good = fmt.Sprintf("%.2f (%d of %d MiB)", x, a>>20, b>>20), x <= 0.5
+	m.ratio, m.least = x, 0.5
 	return m
 }
 
-// told adds how far the rows are to be trusted. A mark is not reached by rows whose spread is large.
+// told adds how far the rows are to be trusted.
 func (m Mark) told(rows ...*Row) Mark {
 	if m.Measured == "" {
 		return m
@@ -95,6 +91,7 @@ func (m Mark) told(rows ...*Row) Mark {
 	m.Measured += fmt.Sprintf("; spread %.0f %%, load %.1f", 100*most, load)
 	if most > steadySpread {
 		m.Measured += ": not steady"
+		m.unsteady = true
 	}
 	return m
 }

@@ -105,7 +105,7 @@ func (p *page) write() error {
 shows, from the same run, the time of plain positional writes or reads of the same bytes: the best of several block sizes, into
 a fresh file or one with its space reserved first, that time included. The clock runs from open to close and includes checksums
 and the manifest; it excludes starting MPI, reading maps and making data, for the peers too. Every value differs from
-all others. Nothing is synced unless a row says so; earlier output is flushed to its device before a clock starts. Ranks are
+all others, unless a row says that one record's buffers are reused. Nothing is synced unless a row says so; earlier output is flushed to its device before a clock starts. Ranks are
 goroutines of one process or processes of mpirun, as the rows say.
 
 `)

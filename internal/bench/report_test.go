@@ -43,7 +43,11 @@ func TestMarks(t *testing.T) {
 	ours, peer := at(vcName, 16, 1, 1, 1), at(pnetCDFBlob.Name, 16, 4, 4, 4)
 	fast := at(pnetCDFBlob.Name, 2, 0.9, 0.9, 0.9)
 	find := func(t table, words ...string) Mark {
-		for _, m := range t.marks() {
+		list := t.marks()
+		for _, n := range matrixCounts {
+			list = append(list, t.processMarks("G", n)...)
+		}
+		for _, m := range list {
 			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(m.What, w) }) {
 				return m
 			}

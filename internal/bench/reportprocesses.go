@@ -31,7 +31,37 @@ func (p *page) processes() {
 			}
 		}
 		p.printf("\n")
+		p.processMarks(t)
 	}
+}
+
+// processMarks is the table of what is reached and what is missed.
+func (p *page) processMarks(t table) {
+	p.printf("Rates of blobio relative to the others, what is wanted in parentheses; missed ones in bold, ? where a row is not steady. %s against PnetCDF blob: 1.3 where the raw write is 1.5 times as fast as PnetCDF, else not behind.\n\n"+
+		"| data | processes | %s |\n|---|---|%s\n", strings.ToUpper(vcName[:1])+vcName[1:], strings.Join(markHeads, " | "), strings.Repeat("---|", len(markHeads)))
+	reached, measured := 0, 0
+	for _, short := range matrixData {
+		for _, n := range matrixCounts {
+			cells := []string{short, fmt.Sprint(n)}
+			for _, m := range t.processMarks(short, n) {
+				cell := ""
+				if m.Measured != "" {
+					cell = fmt.Sprintf("%.2f (%.3g)", m.ratio, m.least)
+					if measured++; m.Good {
+						reached++
+					} else {
+						cell = "**" + cell + "**"
+					}
+					if m.unsteady {
+						cell += " ?"
+					}
+				}
+				cells = append(cells, cell)
+			}
+			p.printf("| %s |\n", strings.Join(cells, " | "))
+		}
+	}
+	p.printf("\n%d of %d measured marks are reached.\n\n", reached, measured)
 }
 
 // timeCell is a time with its spread, and for the real program the version of its library.
