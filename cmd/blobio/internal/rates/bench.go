@@ -76,7 +76,7 @@ type benchFlags struct {
 	ranks                                 []int
 	runs                                  int
 	limit                                 time.Duration
-	quick, verbose, noTune, asJSON         bool
+	quick, verbose, noTune, asJSON        bool
 }
 
 func newBenchRun(e *cli.Env) *cobra.Command {
