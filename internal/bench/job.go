@@ -85,6 +85,10 @@ type Job struct {
 	FileMem  bool      `json:"file_mem"` // memory has the file's types, so that nothing is converted
 	Sync     bool      `json:"sync"`     // wait for the device before close returns
 	Subfiles int       `json:"subfiles"` // 0: 1
+
+	// Distinct is how many records have data of their own in memory, which then repeat, as in a model whose next
+	// step overwrites the last one. 0: all, so that the data of each record come from memory that nobody has read.
+	Distinct int64 `json:"distinct,omitempty"`
 }
 
 // memory is the type of a variable in memory, file that in the file.
@@ -104,13 +108,13 @@ type task struct {
 	maps   []*decomp.Map
 	values *e3smcases.Values
 
-	distinct int64 // records whose data are made, which then repeat; 0: all
-	compute  int64 // steps of spin that each rank does before each record
-	async    bool  // flushes are in the background
+	compute int64 // steps of spin that each rank does before each record
+	async   bool  // flushes are in the background
+	reused  bool  // the data of a record are overwritten by later ones, so that they are lent for a flush only
 }
 
 func (j *Job) load() (*task, error) {
-	t := &task{Job: *j}
+	t := &task{Job: *j, reused: j.Distinct > 0 && j.Distinct < j.Records}
 	t.Records, t.Subfiles = max(t.Records, 1), max(t.Subfiles, 1)
 	if t.Flush == 0 {
 		t.Flush = 1
@@ -150,8 +154,8 @@ func (t *task) fill(rank int) (rankData, error) {
 	for v := range t.c.Vars {
 		cv := &t.c.Vars[v]
 		n0 := t.records(v)
-		if t.distinct > 0 {
-			n0 = min(n0, t.distinct)
+		if t.Distinct > 0 {
+			n0 = min(n0, t.Distinct)
 		}
 		d[v] = make([]any, n0)
 		n, runs := t.c.Elems(v), t.c.Whole(v)
@@ -188,6 +192,23 @@ func (t *task) fillAll() ([]rankData, error) {
 	return out, nil
 }
 
+// bytes of all records of all ranks, as they are in memory.
+func (t *task) bytes() (n int64) {
+	for v := range t.c.Vars {
+		cv := &t.c.Vars[v]
+		count := t.c.Elems(v)
+		if cv.Map != 0 {
+			count = 0
+			for r := range t.Ranks {
+				count += t.maps[cv.Map-1].Count(r)
+			}
+		}
+		_, mem := t.types(cv)
+		n += t.records(v) * count * int64(mem.Size())
+	}
+	return n
+}
+
 // bytes of the data in memory.
 func (d rankData) bytes() (n int64) {
 	for _, recs := range d {
@@ -206,6 +227,9 @@ func (t *task) options(l blob.Layout) *blob.Options {
 	o := &blob.Options{Layout: l, Subfiles: t.Subfiles, Force: true, Durability: blob.DurableNone, Retain: blob.LendUntilClose}
 	if t.Sync {
 		o.Durability = blob.DurableData
+	}
+	if t.reused {
+		o.Retain = blob.LendUntilFlush
 	}
 	if l == blob.ProcessCentric && t.Flush > 0 && t.Records > 1 {
 		o.Records = t.Records // so that a flush writes

@@ -13,8 +13,8 @@ import (
 // that they need no tables of their own. All numbers are 64-bit integers in the order of the
 // host; a text is its length and its bytes.
 //
-//	"BLOBJOB1"
-//	ranks, records, flush, sync
+//	"BLOBJOB2"
+//	ranks, records, distinct records (0: all), flush, sync
 //	number of dimensions;        each: name, length (0: unlimited)
 //	number of global attributes; each: name, type, number of elements, the elements as in memory
 //	number of maps;              each: number of dimensions, their ids
@@ -89,12 +89,12 @@ func (e *jobEncoder) atts(atts []cdf5.Att) {
 }
 
 func (e *jobEncoder) job(t *task) {
-	e.raw([]byte("BLOBJOB1"))
+	e.raw([]byte("BLOBJOB2"))
 	sync := int64(0)
 	if t.Sync {
 		sync = 1
 	}
-	e.ints(int64(t.Ranks), t.Records, t.Flush, sync)
+	e.ints(int64(t.Ranks), t.Records, t.Distinct, t.Flush, sync)
 	e.ints(int64(len(t.c.Dims)))
 	for _, d := range t.c.Dims {
 		e.text(d.Name)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -95,6 +96,42 @@ func kernel() string {
 		return ""
 	}
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}
+
+// busyCores is how many cores were busy for a while in which this process does nothing; -1 if that cannot be told.
+func busyCores(d time.Duration) float64 {
+	before, ok := busyTicks()
+	start := time.Now()
+	time.Sleep(d)
+	after, ok2 := busyTicks()
+	if !ok || !ok2 {
+		return -1
+	}
+	const ticks = 100 // a second, on every architecture
+	return min(float64(after-before)/ticks/time.Since(start).Seconds(), float64(cores()))
+}
+
+// busyTicks counts what all cores have worked, also for others on the same host (steal).
+func busyTicks() (sum int64, ok bool) {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, false
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	f := strings.Fields(line)
+	if len(f) < 9 || f[0] != "cpu" {
+		return 0, false
+	}
+	for i, v := range f[1:9] {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		if i != 3 && i != 4 { // idle, iowait
+			sum += n
+		}
+	}
+	return sum, true
 }
 
 func loadAverage() string {

@@ -5,6 +5,7 @@ package bench
 import (
 	"os"
 	"runtime"
+	"time"
 )
 
 func forgetPeak() int64                           { return 0 }
@@ -14,6 +15,7 @@ func settle(string)                               {}
 func cpuModel() string                            { return "" }
 func memoryTotal() int64                          { return 0 }
 func kernel() string                              { return runtime.GOOS }
+func busyCores(time.Duration) float64             { return -1 }
 func loadAverage() string                         { return "" }
 func fileSystem(string) (name string, free int64) { return "", 0 }
 func openDirect(string, bool) (*os.File, error)   { return nil, errSkip }

@@ -35,14 +35,17 @@ var (
 	hdf5Blob         = Peer{"HDF5 blob", "hdf5_blob"}
 	pnetCDFCanonical = Peer{"PnetCDF canonical", "pnetcdf_canonical"}
 	netcdf4Canonical = Peer{"netCDF-4 canonical", "netcdf4_canonical"}
+	adios2Blob       = Peer{"ADIOS2 BP5", "adios2_blob"}
+	rawProcesses     = Peer{"raw write", "raw_write"} // no library at all
 
-	allPeers = []Peer{pnetCDFBlob, hdf5Blob, pnetCDFCanonical, netcdf4Canonical}
+	allPeers = []Peer{pnetCDFBlob, hdf5Blob, pnetCDFCanonical, netcdf4Canonical, adios2Blob, rawProcesses}
 )
 
 // toolbox is what peers and processes are started with.
 type toolbox struct {
 	dir    string
 	mpirun string
+	romio  string          // what this MPI calls ROMIO
 	have   map[string]bool // programs of dir
 	MPI    string          // version
 }
@@ -75,6 +78,10 @@ func findMPI(ctx context.Context) (*toolbox, error) {
 	b.MPI = strings.Replace(b.MPI, "OpenRTE", "Open MPI", 1)
 	if !strings.Contains(b.MPI, "Open MPI") {
 		return nil, fmt.Errorf("%w: %s is not Open MPI", errNoPeers, b.mpirun)
+	}
+	b.romio = "romio321"
+	if strings.Contains(b.MPI, "Open MPI 5") {
+		b.romio = "romio341"
 	}
 	return b, nil
 }
@@ -119,27 +126,9 @@ func (b *toolbox) BuildPeers(ctx context.Context, dir string) error {
 // Has tells whether the peer was built.
 func (b *toolbox) Has(p Peer) bool { return b != nil && b.have[p.prog] }
 
-// Tuning is how a peer is run: the MPI-IO of Open MPI, and hints.
-type Tuning struct {
-	IO    string   `json:"io"` // ompio, romio321; "": Open MPI's choice
-	Hints []string `json:"hints,omitempty"`
-}
-
-func (t Tuning) String() string { return strings.Join(append([]string{t.IO}, t.Hints...), " ") }
-
-// tunings are tried, and the best is held against blobio. The first is what runs in a quick test.
-var tunings = []Tuning{
-	{IO: "ompio"},
-	{IO: "romio321"},
-	{IO: "romio321", Hints: []string{"romio_ds_write=disable"}},
-	{IO: "romio321", Hints: []string{"romio_cb_write=disable", "romio_ds_write=disable"}},
-	{IO: "ompio", Hints: []string{"nc_in_place_swap=enable"}},
-	{IO: "romio321", Hints: []string{"romio_cb_write=enable", "cb_nodes=1"}},
-}
-
 // run starts n processes and returns what they print. Processes are not
 // bound to cores: one process of blobio uses all of them, and the others lose nothing.
-func (b *toolbox) run(ctx context.Context, n int, io string, args ...string) ([]byte, error) {
+func (b *toolbox) run(ctx context.Context, n int, io string, env []string, args ...string) ([]byte, error) {
 	a := []string{"--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(n)}
 	if io != "" {
 		a = append(a, "--mca", "io", io)
@@ -147,6 +136,7 @@ func (b *toolbox) run(ctx context.Context, n int, io string, args ...string) ([]
 	cmd := exec.CommandContext(ctx, b.mpirun, append(a, args...)...)
 	// Without these a run by root, as in a container, is refused.
 	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "UCX_ERROR_SIGNALS=")
+	cmd.Env = append(cmd.Env, env...)
 	return output(ctx, cmd)
 }
 
@@ -199,7 +189,7 @@ func decodeTook(out []byte) (Took, error) {
 
 // RunPeer runs a peer once; job is a job file for as many ranks.
 func (b *toolbox) RunPeer(ctx context.Context, p Peer, ranks int, tune Tuning, job, path string) (Took, error) {
-	out, err := b.run(ctx, ranks, tune.IO, append([]string{filepath.Join(b.dir, p.prog), job, path}, tune.Hints...)...)
+	out, err := b.run(ctx, ranks, tune.IO, nil, append([]string{filepath.Join(b.dir, p.prog), job, path}, tune.Hints...)...)
 	if err != nil {
 		return Took{}, err
 	}
@@ -207,66 +197,20 @@ func (b *toolbox) RunPeer(ctx context.Context, p Peer, ranks int, tune Tuning, j
 	if err != nil {
 		return t, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return t, err
-	}
-	t.Bytes = info.Size()
-	return t, nil
+	t.Bytes, err = bytesBelow(path)
+	return t, err
 }
 
-var endToEnd = regexp.MustCompile(`(?m)^\s*end-to-end time\s+min/max =\s*[0-9.]+\s*/\s*([0-9.]+)`)
-
-// RunReal runs the real E3SM-IO on the job, whose maps must be one captured file.
-func (b *toolbox) RunReal(ctx context.Context, prog string, p Peer, j *Job, tune Tuning, path string) (Took, error) {
-	args, err := realArgs(p, j, path)
-	if err != nil {
-		return Took{}, err
-	}
-	out, err := b.run(ctx, j.Ranks, tune.IO, append([]string{prog}, args...)...)
-	if err != nil {
-		return Took{}, err
-	}
-	return parseReal(out)
-}
-
-func realArgs(p Peer, j *Job, path string) ([]string, error) {
-	if len(j.Maps.Files) != 1 || strings.HasSuffix(j.Maps.Files[0], ".dat") {
-		return nil, pkg.Errorf("the real program wants one captured map file: %w", errSkip)
-	}
-	api, strategy, _ := strings.Cut(p.prog, "_")
-	args := []string{"-a", api, "-x", strategy, "-r", strconv.FormatInt(j.Records, 10), "-y", strconv.FormatInt(j.Flush, 10), "-o", path}
-	if _, h, ok := strings.Cut(j.Case, "_h"); ok {
-		args = append(args, "-f", h)
-	}
-	if j.Float {
-		args = append(args, "-j")
-	}
-	if j.Maps.Factor > 1 {
-		args = append(args, "-e", strconv.FormatInt(j.Maps.Factor, 10))
-	}
-	if j.Maps.Slice == "fillers" {
-		args = append(args, "-u")
-	}
-	return append(args, j.Maps.Files[0]), nil
-}
-
-// parseReal takes the time from open to close of the slowest rank.
-func parseReal(out []byte) (Took, error) {
-	m := endToEnd.FindAllSubmatch(out, -1)
-	if len(m) == 0 {
-		return Took{}, pkg.Errorf("the real program prints no end-to-end time: %s", lastLine(out))
-	}
-	t := Took{Library: "E3SM-IO"}
-	for _, k := range m {
-		s, err := strconv.ParseFloat(string(k[1]), 64)
-		if err != nil {
-			return t, err
+// bytesBelow is the size of a file, or of all files of a directory.
+func bytesBelow(path string) (n int64, err error) {
+	return n, filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
-		t.Seconds += s
-	}
-	if t.Seconds <= 0 {
-		return t, pkg.Errorf("the real program prints an end-to-end time of %g s", t.Seconds)
-	}
-	return t, nil
+		info, err := d.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
 }

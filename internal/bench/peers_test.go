@@ -158,8 +158,8 @@ func TestRealIsTried(t *testing.T) {
 		works int
 		err   string
 	}{
-		{`case "$*" in *hdf5*) echo "Error: no HDF5 here"; exit 3;; esac; echo " end-to-end time  min/max =  0.1 / 0.2"`, 1, ""},
-		{`echo hello`, 0, "no end-to-end time"},
+		{`case "$*" in *hdf5*) echo "Error: no HDF5 here"; exit 3;; esac; echo " Time of I/O preparing min/max = 0.1 / 0.1"; echo " end-to-end time  min/max =  0.1 / 0.2"`, 1, ""},
+		{`echo hello`, 0, "no line like"},
 		{`echo " end-to-end time  min/max =  0.0 / 0.0"`, 0, "end-to-end time of 0"},
 		{`exit 7`, 0, "exit status 7"},
 	} {
@@ -167,7 +167,7 @@ func TestRealIsTried(t *testing.T) {
 		if err := os.WriteFile(mpirun, []byte("#!/bin/sh\n"+c.says+"\n"), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		o := Options{Dir: dir, PeerBin: "e3sm_io", Log: func(string) {}, At: func(string, int64, int64) {}}
+		o := Options{Dir: dir, PeerBins: []string{"e3sm_io"}, Log: func(string) {}, At: func(string, int64, int64) {}}
 		s := &session{Options: o, dir: dir, res: newResults(&o), box: &toolbox{mpirun: mpirun}}
 		works, err := s.tryReal(t.Context(), a)
 		if len(works) != c.works || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
@@ -188,9 +188,16 @@ func TestRealProgram(t *testing.T) {
 	if got, want := strings.Join(args, " "), "-a pnetcdf -x blob -r 3 -y 1 -o out.nc -f 0 -e 10 map_i_case_16p.nc"; got != want {
 		t.Errorf("arguments %q, want %q", got, want)
 	}
-	took, err := parseReal([]byte(" Time of close                      min/max =   0.0029 /   0.0030\n end-to-end time                    min/max =   0.3175 /   0.3176\n"))
-	if err != nil || took.Seconds != 0.3176 {
-		t.Errorf("%v, %v", took, err)
+	const prints = "PnetCDF library version            = 1.12.3\nTime of I/O preparing              min/max =   0.0500 /   0.0625\n" +
+		" Time of close                      min/max =   0.0029 /   0.0030\n end-to-end time                    min/max =   0.3175 /   0.3125\n"
+	took, err := parseReal([]byte(prints))
+	if err != nil || took.Seconds != 0.25 || took.Note != "1.12.3" {
+		t.Errorf("%v, %v: the time in which it makes its data is not one of writing", took, err)
+	}
+	for _, bad := range []string{strings.Replace(prints, "0.0625", "0.3125", 1), strings.Replace(prints, "preparing", "prepared", 1)} {
+		if _, err := parseReal([]byte(bad)); err == nil {
+			t.Errorf("no error for %q", bad)
+		}
 	}
 	if _, err := parseReal([]byte("Error: no file\n")); err == nil {
 		t.Error("no error where no time is printed")

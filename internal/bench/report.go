@@ -105,7 +105,7 @@ func (p *page) write() error {
 shows, from the same run, the time of plain positional writes or reads of the same bytes: the best of several block sizes, into
 a fresh file or one with its space reserved first, that time included. The clock runs from open to close and includes checksums
 and the manifest; it excludes starting MPI, reading maps and making data, for the peers too. Every value differs from
-all others. Nothing is synced unless a row says so; earlier output is flushed to its device before a clock starts. Ranks are
+all others, unless a row says that one record's buffers are reused. Nothing is synced unless a row says so; earlier output is flushed to its device before a clock starts. Ranks are
 goroutines of one process or processes of mpirun, as the rows say.
 
 `)
@@ -113,8 +113,9 @@ goroutines of one process or processes of mpirun, as the rows say.
 		"go build -o /usr/local/bin/blobio ./cmd/blobio\nblobio bench run --dir /dev/shm --maps MAPS -o %s\nblobio bench report --results %s -o %s\n```\n\n"+
 		"MAPS holds the captured maps of E3SM-IO (map_f_case_16p.nc, map_g_..., map_i_...); without it generated ones\nof the same size are taken. `blobio bench run --quick` tries everything in a minute.\n\n",
 		filepath.ToSlash(p.o.Results), filepath.ToSlash(p.o.Results), filepath.ToSlash(p.o.Out))
-	p.hosts()
+	p.processes()
 	p.marks()
+	p.hosts()
 	p.printf("%s\n", remarks)
 	for _, w := range Workloads() {
 		if err := p.section(w); err != nil {

@@ -34,13 +34,20 @@ func TestShare(t *testing.T) {
 func TestMarks(t *testing.T) {
 	w := rowOf("ne30", ne30Data, "write", pcName, 64, 950)
 	w.bound("raw write", 1000<<20, 1)
-	ours := rowOf("peers", "G captured, 40 records", "write", vcName, 16, 3000)
-	peer := rowOf("peers", "G captured, 40 records", "write", pnetCDFBlob.Name, 16, 3000)
-	peer.Seconds = []float64{4, 4, 4}
-	fast := rowOf("peers", "G captured, 40 records", "write", pnetCDFBlob.Name, 2, 3000)
-	fast.Seconds = []float64{0.9, 0.9, 0.9}
+	const g = "G captured, 40 records"
+	at := func(who string, ranks int, seconds ...float64) Row {
+		r := rowOf("processes", g, "write", who, ranks, 3000)
+		r.Seconds = seconds
+		return r
+	}
+	ours, peer := at(vcName, 16, 1, 1, 1), at(pnetCDFBlob.Name, 16, 4, 4, 4)
+	fast := at(pnetCDFBlob.Name, 2, 0.9, 0.9, 0.9)
 	find := func(t table, words ...string) Mark {
-		for _, m := range t.marks() {
+		list := t.marks()
+		for _, n := range matrixCounts {
+			list = append(list, t.processMarks("G", n)...)
+		}
+		for _, m := range list {
 			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(m.What, w) }) {
 				return m
 			}
@@ -54,16 +61,32 @@ func TestMarks(t *testing.T) {
 	if m := find(rows, "variable-centric write, with"); m.Good || m.Measured != "" {
 		t.Errorf("%+v", m)
 	}
-	if m := find(rows, "G captured", "PnetCDF", "at 16"); !m.Good || m.Measured != "4.0 times (3000 to 750 MiB/s)" {
+	if m := find(rows, "G, 16", vcName, "PnetCDF"); !m.Good || !strings.HasPrefix(m.Measured, "4.00 times (3000 to 750 MiB/s)") {
 		t.Errorf("%+v", m)
 	}
-	if m := find(rows, "G captured", "PnetCDF", "best"); m.Good || !strings.HasPrefix(m.Measured, "0.9 times") {
+	if m := find(append(rows, at(vcName, 2, 1, 1, 1)), "G, 2", vcName, "PnetCDF"); m.Good || m.Want != "not behind" || !strings.HasPrefix(m.Measured, "0.90 times") {
 		t.Errorf("%+v", m)
 	}
-	// a C peer that is slower than the real program is not quoted
-	real := rowOf("peers", "G captured, 40 records", "write", "E3SM-IO, "+pnetCDFBlob.Name, 16, 3000)
-	real.Seconds = []float64{2, 2, 2}
-	if m := find(append(rows, real), "G captured", "PnetCDF", "at 16"); m.Good || !strings.Contains(m.Measured, "real program") {
+	// what is faster counts, the real program with any version of its library or the peer of ours
+	if m := find(append(rows, at(realWho(pnetCDFBlob)+" 1.15.0", 16, 2, 2, 2)), "G, 16", vcName, "PnetCDF"); !m.Good || !strings.Contains(m.Measured, "2.00 times (3000 to 1500 MiB/s of the real program)") {
+		t.Errorf("%+v", m)
+	}
+	// where plain writes are 1.5 times as fast as the peer, so must we nearly be
+	close := ours
+	close.Bounds = []Bound{{What: "raw write", Bytes: close.Bytes, Seconds: []float64{0.5, 0.5, 0.5}}}
+	if m := find(table{close, at(pnetCDFBlob.Name, 16, 1.2, 1.2, 1.2)}, "G, 16", vcName, "PnetCDF"); m.Good || m.Want != "at least 1.3 times" {
+		t.Errorf("%+v", m)
+	}
+	// what is not steady says so
+	wild := at(vcName, 16, 0.5, 1, 2)
+	wild.Load = []float64{0, 1.5, 1.5}
+	if m := find(table{wild, peer}, "G, 16", vcName, "PnetCDF"); !strings.HasSuffix(m.Measured, "load 1.5: not steady") {
+		t.Errorf("%+v", m)
+	}
+	// memory: all processes of one against all of the other
+	mem, theirs := at(pcName, 16, 1, 1, 1), at(hdf5Blob.Name, 16, 1, 1, 1)
+	mem.Memory, mem.Lent, theirs.Memory, theirs.Lent = []int64{20 << 20}, 80<<20, []int64{120 << 20}, 80<<20
+	if m := find(table{mem, theirs}, "G, 16", pcName, "memory"); !m.Good || m.Measured != "0.50 (100 of 200 MiB)" {
 		t.Errorf("%+v", m)
 	}
 }

@@ -48,6 +48,8 @@ type Results struct {
 	Growth     []Growth          `json:"growth,omitempty"`
 	Profiles   []Profile         `json:"profiles,omitempty"`
 	Skipped    []string          `json:"skipped,omitempty"` // what could not be measured, and why
+	Tunings    []Tuned           `json:"tunings,omitempty"` // of the peers, the best that were found
+	Done       []string          `json:"done,omitempty"`    // cells of a run in pieces
 }
 
 // Profile says where processor time went.
@@ -92,7 +94,7 @@ func (r *Results) Name() string {
 func (r *Results) Save(dir string) (string, error) { return r.save(vfs.OS, dir) }
 
 func (r *Results) save(fsys vfs.FS, dir string) (string, error) {
-	b, err := json.MarshalIndent(r, "", " ")
+	b, err := r.encode()
 	if err != nil {
 		return "", err
 	}
@@ -105,10 +107,15 @@ func (r *Results) save(fsys vfs.FS, dir string) (string, error) {
 		if n > 1 {
 			name = filepath.Join(dir, fmt.Sprintf("%s-%d.json", stem, n))
 		}
-		if err = vfs.WriteFile(fsys, name, append(b, '\n')); !errors.Is(err, fs.ErrExist) || n == 1000 {
+		if err = vfs.WriteFile(fsys, name, b); !errors.Is(err, fs.ErrExist) || n == 1000 {
 			return name, err
 		}
 	}
+}
+
+func (r *Results) encode() ([]byte, error) {
+	b, err := json.MarshalIndent(r, "", " ")
+	return append(b, '\n'), err
 }
 
 // CanSave makes a directory and says whether results can be kept there, for use before a

@@ -37,6 +37,9 @@ type Row struct {
 	Library  string  `json:"library,omitempty"`
 	Note     string  `json:"note,omitempty"`
 
+	Load  []float64 `json:"load,omitempty"`  // cores that others kept busy just before each run
+	Turns int       `json:"turns,omitempty"` // runs that were taken, of which Seconds holds the steadiest in a row; 0: all
+
 	Allocs *float64 `json:"allocs_per_put,omitempty"`
 }
 

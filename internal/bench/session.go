@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"blobio/blob"
 	"blobio/internal/fault"
@@ -17,17 +18,23 @@ import (
 
 // Options of Run. The zero value of a field means its default.
 type Options struct {
-	Dir     string   // where the files go, in a directory of their own that is removed; required
-	Runs    int      // of each row, default 5
-	Quick   bool     // smallest sizes, two runs: a test of the bench, not a measurement
-	Maps    string   // directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size
-	Peers   string   // directory where the peers are built; default: in that of the files
-	NoTune  bool     // take the first setting of MPI-IO, without trying others
-	PeerBin string   // a build of the real E3SM-IO, which is timed beside our peers
-	Self    []string // command of a worker, whose only further argument is a file with a Work; default: this process does the work
-	MPI     []string // the same, to be started by mpirun; default: rows of processes are skipped
-	Log     func(string)
-	At      func(stage string, done, total int64)
+	Dir    string // where the files go, in a directory of their own that is removed; required
+	Runs   int    // of each row, default 5
+	Quick  bool   // smallest sizes, two runs: a test of the bench, not a measurement
+	Maps   string // directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size
+	Peers  string // directory where the peers are built; default: in that of the files
+	NoTune bool   // take the first setting of MPI-IO, without trying others
+
+	PeerBins []string      // builds of the real E3SM-IO, which are timed beside our peers
+	Only     []string      // data of the workload processes by their short names (F h0; F h0, runs x10; G; I h0); default: all
+	Ranks    []int         // numbers of processes of that workload; default: 1, 2, 4, 16
+	Resume   string        // file that keeps the results of a run in pieces: what it has is not measured again
+	For      time.Duration // after that no further piece is begun, and Run returns ErrTime; 0: no limit
+
+	Self []string // command of a worker, whose only further argument is a file with a Work; default: this process does the work
+	MPI  []string // the same, to be started by mpirun; default: rows of processes are skipped
+	Log  func(string)
+	At   func(stage string, done, total int64)
 }
 
 // A Workload is a named set of rows.
@@ -97,10 +104,15 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 			err = rerr
 		}
 	}()
-	s := &session{Options: o, dir: dir, res: newResults(&o)}
+	s := &session{Options: o, dir: dir, res: newResults(&o), began: time.Now()}
+	if err := s.resume(); err != nil {
+		return nil, err
+	}
 	for i, w := range list {
 		s.name, s.nth, s.of = w.Name, i, len(list)
-		s.res.Workloads = append(s.res.Workloads, w.Name)
+		if !slices.Contains(s.res.Workloads, w.Name) {
+			s.res.Workloads = append(s.res.Workloads, w.Name)
+		}
 		s.Log(fmt.Sprintf("%s: %s", w.Name, w.About))
 		if err := w.run(s, ctx); err != nil {
 			if !errors.Is(err, errSkip) && !errors.Is(err, errNoPeers) {
@@ -126,6 +138,7 @@ type session struct {
 	box     *toolbox
 	boxErr  error
 	boxed   bool
+	began   time.Time
 	best    map[rawKey]rawWay
 	maxRaw  int64 // 0 means the default, tests set others
 }
@@ -190,6 +203,9 @@ func (s *session) tools(ctx context.Context) (*toolbox, error) {
 	return s.box, s.boxErr
 }
 
+// loadWindow is how long is looked what others do before each run.
+const loadWindow = 100 * time.Millisecond
+
 // A runner is one of several things that take turns.
 type runner struct {
 	row *Row
@@ -201,11 +217,38 @@ type runner struct {
 
 	// bound measures what belongs beside the row, once in each run; nil: nothing.
 	bound func(ctx context.Context, r *Row) error
+
+	tuning Tuning // of a peer
 }
 
 // race runs all in turn, as often as the session says, and keeps the rows. The first turn
 // of each is not kept if warm is set: it makes pages and caches.
 func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
+	return s.raceUntil(ctx, warm, func(run int) bool { return run < s.Runs }, list...)
+}
+
+// raceSteadily goes on until the spread of all rows is small in as many successive turns as the session says, which are then those that are
+// kept; at most twice as many are taken.
+func (s *session) raceSteadily(ctx context.Context, list ...runner) error {
+	if s.Quick {
+		return s.race(ctx, false, list...)
+	}
+	return s.raceUntil(ctx, false, func(run int) bool {
+		if run < s.Runs {
+			return true
+		}
+		from, least := steadiest(list, s.Runs)
+		if least > steadySpread && run < 2*s.Runs && s.timeFor(0) == nil {
+			return true
+		}
+		for _, r := range list {
+			r.row.window(from, s.Runs)
+		}
+		return false
+	}, list...)
+}
+
+func (s *session) raceUntil(ctx context.Context, warm bool, more func(run int) bool, list ...runner) error {
 	first := 0
 	if warm {
 		first = -1
@@ -219,7 +262,7 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 	}()
 	total := int64((s.Runs - first) * len(list))
 	done := int64(0)
-	for run := first; run < s.Runs; run++ {
+	for run := first; more(run); run++ {
 		for i, r := range list {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -231,6 +274,7 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 				}
 			}
 			settle(s.dir)
+			load := busyCores(loadWindow)
 			t, err := r.run(ctx)
 			if err != nil {
 				return fmt.Errorf("%s, %s, %s: %w", r.row.Data, r.row.What, r.row.Who, err)
@@ -240,6 +284,9 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 				continue
 			}
 			r.row.add(t)
+			if load >= 0 {
+				r.row.Load = append(r.row.Load, load)
+			}
 			if t.Library != "" && !strings.HasPrefix(t.Library, "E3SM") && s.res.Libraries != nil {
 				name, _, _ := strings.Cut(r.row.Who, " ")
 				s.res.Libraries[name] = t.Library
@@ -288,7 +335,7 @@ func (s *session) worker(ctx context.Context, w Work, processes bool) (t Took, e
 		}
 		var out []byte
 		if processes {
-			out, err = s.box.run(ctx, w.Job.Ranks, "", append(slices.Clone(s.MPI), spec)...)
+			out, err = s.box.run(ctx, w.Job.Ranks, "", nil, append(slices.Clone(s.MPI), spec)...)
 		} else {
 			cmd := exec.CommandContext(ctx, s.Self[0], append(slices.Clone(s.Self[1:]), spec)...)
 			out, err = output(ctx, cmd)

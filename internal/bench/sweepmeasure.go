@@ -119,7 +119,7 @@ func (s *sweeper) load(pt SweepPoint) (*task, error) {
 		return nil, pkg.Errorf("a process holds %d bytes of a record, memory is %d", (fixed+record)/share, s.Plan.Memory)
 	}
 	if record > 0 {
-		t.distinct = min(t.Records, max(room/max(record/share, 1), 1))
+		t.Distinct = min(t.Records, max(room/max(record/share, 1), 1))
 	}
 	return &t, nil
 }

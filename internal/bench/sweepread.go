@@ -116,8 +116,8 @@ func (k *sweepRank) compare(v int, rec int64, owner int, got any) error {
 	gb, _ := cdf5.Bytes(got)
 	want := cdf5.NewSlice(file, len(gb)/file.Size())
 	made := rec
-	if k.distinct > 0 {
-		made %= k.distinct
+	if k.Distinct > 0 {
+		made %= k.Distinct
 	}
 	runs := k.task.c.Whole(v)
 	if cv.Map != 0 {

@@ -65,7 +65,7 @@ func (s *session) canonical(ctx context.Context) error {
 				continue
 			}
 			for _, n := range s.processCounts() {
-				r, err := s.peerRunner(ctx, p, a, n)
+				r, err := s.peerRunner(ctx, p, a, n, nil)
 				if err != nil {
 					return err
 				}

@@ -18,7 +18,7 @@ func (s *session) datasets(ctx context.Context, j Job, distinct int64) (t *task,
 	if t, err = j.load(); err != nil {
 		return nil, nil, err
 	}
-	t.distinct = distinct
+	t.Distinct = distinct
 	s.Log("making a dataset")
 	all, err := t.fillAll()
 	if err != nil {

@@ -77,7 +77,7 @@ func (s *session) protects(n int, scheme redset.Scheme, op string, size int64) (
 	}
 	if s.box.Has(realRedset) {
 		add(realRedset.Name, func(ctx context.Context) (Took, error) {
-			out, err := s.box.run(ctx, n, "", filepath.Join(s.box.dir, realRedset.prog), op, scheme.String(), dir, strconv.FormatInt(size, 10))
+			out, err := s.box.run(ctx, n, "", nil, filepath.Join(s.box.dir, realRedset.prog), op, scheme.String(), dir, strconv.FormatInt(size, 10))
 			if err != nil {
 				return Took{}, err
 			}

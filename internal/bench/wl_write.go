@@ -89,7 +89,7 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 	if err != nil {
 		return nil, err
 	}
-	t.distinct = distinct
+	t.Distinct = distinct
 	s.Log(fmt.Sprintf("%s: making the data", data))
 	all, err := t.fillAll()
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *session) appends(ctx context.Context, records int64) error {
 	if err != nil {
 		return err
 	}
-	t.distinct = 1
+	t.Distinct = 1
 	all, err := t.fillAll()
 	if err != nil {
 		return err

@@ -138,10 +138,11 @@ static void read_job(Job *job, const char *path)
 {
 	char *file = read_all(path), magic[8];
 	take(magic, 8);
-	if (memcmp(magic, "BLOBJOB1", 8)) die("%s is not a job file", path);
+	if (memcmp(magic, "BLOBJOB2", 8)) die("%s is not a job file", path);
 	i64 ranks = take_int();
 	if (ranks != job->ranks) die("%s is for %lld ranks, there are %d", path, ranks, job->ranks);
 	job->records = take_int();
+	job->distinct = take_int();
 	job->flush = take_int();
 	job->sync = (int)take_int();
 	job->ndims = take_count();
@@ -269,6 +270,10 @@ static i64 fill(Job *job)
 			i64 n = v->count * size_of(v->mem);
 			v->data[rec] = NULL;
 			if (n == 0) continue;
+			if (job->distinct > 0 && rec >= job->distinct) { /* the buffers of an earlier record, again */
+				v->data[rec] = v->data[rec % job->distinct];
+				continue;
+			}
 			bytes += n;
 			char *to = v->data[rec] = get((size_t)n);
 			uint64_t s = stream_of(v->name, rec);

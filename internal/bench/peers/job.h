@@ -43,12 +43,13 @@ typedef struct {
 	i64 count;   /* elements that this rank writes of a record; 0: nothing */
 	i64 whole;   /* elements of one record */
 	i64 records; /* 1 if it is not a record variable */
-	char **data; /* by record */
+	char **data; /* by record; of later ones perhaps that of an earlier one */
 } Var;
 
 typedef struct {
 	int ranks, rank;
 	i64 records, flush; /* records between flushes; -1: one at the end */
+	i64 distinct;       /* records with data of their own, which then repeat; 0: all */
 	int sync;
 	int ndims, natts, nmaps, nvars;
 	Dim *dims;

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,9 +72,12 @@ func newBenchList(e *cli.Env) *cobra.Command {
 }
 
 type benchFlags struct {
-	dir, maps, peers, peerBin, mpiBin, out string
-	runs                                   int
-	quick, verbose, noTune, asJSON         bool
+	dir, maps, peers, mpiBin, out, resume string
+	peerBins, only                        []string
+	ranks                                 []int
+	runs                                  int
+	limit                                 time.Duration
+	quick, verbose, noTune, asJSON        bool
 }
 
 func newBenchRun(e *cli.Env) *cobra.Command {
@@ -89,7 +93,11 @@ Rows with processes need a blobio built with -tags mpi: this one, a blobio-mpi b
 or in the PATH, or that of --mpi-bin. In a checkout with Go it is built. The peers first
 try several settings of MPI-IO; the best one counts.
 
---peer-bin also times a build of E3SM-IO itself; it needs captured maps (--maps).
+--peer-bin also times builds of E3SM-IO itself; they need captured maps (--maps).
+
+A long run can be done in pieces: --for is how long this one may take, --resume names the
+file of results that keeps what is measured and goes on with it. A run that leaves something
+says so and exits with 1; repeat it until it exits with 0.
 
 --json prints the kept results instead of the table, one value for each workload.
 JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick,
@@ -98,7 +106,8 @@ phases, bounds: [{what, bytes, seconds: []}], lent, memory, tuning, library, not
 profiles, skipped}`,
 		Example: `  blobio bench run --quick                                # does it run?
   blobio bench run ceilings ne30 read convert --dir /dev/shm
-  blobio bench run peers processes --dir /dev/shm --maps maps --peer-bin e3sm_io`,
+  blobio bench run peers processes --dir /dev/shm --maps maps --peer-bin e3sm_io
+  until blobio bench run processes --dir /dev/shm --maps maps --runs 7 --resume r.json --for 2m; do :; done`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args) },
 	}
 	fl := cmd.Flags()
@@ -107,7 +116,11 @@ profiles, skipped}`,
 	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
 	fl.StringVar(&f.maps, "maps", "", "directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size")
 	fl.StringVar(&f.peers, "peers", "", "directory in which the peers are built and kept (default: a temporary one)")
-	fl.StringVar(&f.peerBin, "peer-bin", "", "a build of E3SM-IO's e3sm_io to time as well")
+	fl.StringSliceVar(&f.peerBins, "peer-bin", nil, "builds of E3SM-IO's e3sm_io to time as well, with other versions of PnetCDF")
+	fl.StringArrayVar(&f.only, "only", nil, "data of the workload processes: \"F h0\", \"F h0, runs x10\", G, \"I h0\" (default: all)")
+	fl.IntSliceVar(&f.ranks, "ranks", nil, "numbers of processes of that workload (default: 1, 2, 4, 16)")
+	fl.StringVar(&f.resume, "resume", "", "file of results to go on with; made if it is not there")
+	fl.DurationVar(&f.limit, "for", 0, "begin nothing new after this time; needs --resume")
 	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, do not search for the best")
 	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio built with -tags mpi")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
@@ -149,6 +162,13 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 		if i > 0 && !f.asJSON && res != nil && len(res.Rows) > 0 {
 			fmt.Fprintln(e.Out)
 		}
+		if f.resume != "" {
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(e.Out, "results are in %s\n", f.resume)
+			continue
+		}
 		if err := tell(ctx, e, res, err, f.asJSON, f.out, printBench); err != nil {
 			return err
 		}
@@ -161,6 +181,8 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	switch {
 	case f.runs < 1:
 		return nil, o, cli.Usagef("--runs %d, want a positive number", f.runs)
+	case f.limit != 0 && f.resume == "":
+		return nil, o, cli.Usagef("--for needs --resume, the file that keeps what is measured")
 	case e.Procs != nil:
 		return nil, o, cli.Usagef("bench starts its processes itself, and is not run by mpirun")
 	}
@@ -176,12 +198,12 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	if len(names) == 0 {
 		names = all
 	}
-	if f.out == "" && !f.quick {
+	if f.out == "" && !f.quick && f.resume == "" {
 		f.out = "bench-results"
 	}
-	o = bench.Options{Dir: cmp.Or(f.dir, os.TempDir()), Runs: f.runs, Quick: f.quick, Maps: f.maps, Peers: f.peers, PeerBin: f.peerBin, NoTune: f.noTune}
-	if o.PeerBin != "" {
-		if o.PeerBin, err = exec.LookPath(o.PeerBin); err != nil {
+	o = bench.Options{Dir: cmp.Or(f.dir, os.TempDir()), Runs: f.runs, Quick: f.quick, Maps: f.maps, Peers: f.peers, PeerBins: f.peerBins, NoTune: f.noTune, Only: f.only, Ranks: f.ranks, Resume: f.resume, For: f.limit}
+	for i, name := range o.PeerBins {
+		if o.PeerBins[i], err = exec.LookPath(name); err != nil {
 			return nil, o, err
 		}
 	}
