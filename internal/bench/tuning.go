@@ -19,9 +19,6 @@ func (t Tuning) String() string {
 	return strings.TrimSpace(strings.Join(append([]string{t.IO}, t.Hints...), " "))
 }
 
-// Only the raw writes and ADIOS2 do without MPI-IO.
-func (p Peer) usesMPIIO() bool { return p != adios2Blob && p != rawProcesses }
-
 func (p Peer) isPnetCDF() bool { return p == pnetCDFBlob || p == pnetCDFCanonical }
 
 // tunings are tried, and the best is held against blobio. The first is what runs in a quick test.

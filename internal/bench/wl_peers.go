@@ -84,7 +84,7 @@ func (s *session) peerRunner(ctx context.Context, p Peer, a against, ranks int, 
 		}
 		return s.box.RunPeer(ctx, p, ranks, tune, job, path)
 	}
-	best := Tuning{}
+	var best Tuning
 	if as != nil {
 		best = *as
 	} else if best, err = s.tune(ctx, p, p.Name, a.name, ranks, once); err != nil {
