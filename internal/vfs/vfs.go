@@ -91,7 +91,7 @@ func OrOS(fsys FS) FS {
 // OpenOwn opens for reading what only programs like this one make. Of the operating system's files it follows no link, and takes
 // one call.
 func OpenOwn(fsys FS, name string) (File, error) {
-	if OrOS(fsys) == OS {
+	if _, ok := OrOS(fsys).(osFS); ok {
 		return openSeekable(name, os.O_RDONLY)
 	}
 	return fsys.Open(name)
