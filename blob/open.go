@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
@@ -68,6 +69,7 @@ func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reade
 		return nil, err
 	}
 	opt, fsys := o.withDefaults(), vfs.OrOS(k.fs)
+	begun := time.Now()
 	for try := 1; ; try++ {
 		r, was, err := openOnce(fsys, path, opt)
 		if err == nil {
@@ -77,8 +79,13 @@ func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reade
 		if !isState(err) {
 			return nil, err
 		}
-		if _, now := look(fsys, path); try == maxOpens || now.same(was) {
+		_, now := look(fsys, path)
+		late := was.record() != nil && !errors.Is(err, ErrNotCommitted) && !fsys.Local(path) && time.Since(begun) < lateNames
+		switch same := now.same(was); {
+		case try == maxOpens || same && !late:
 			return nil, err
+		case same: // perhaps a record that is no more, and files that are newer
+			time.Sleep(lateNames / 20)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -29,6 +29,7 @@ type Reader struct {
 	chunk    int64
 	refs     int       // by OpenComm: closed when the last rank closes
 	buffers  sync.Pool // of *[]byte, at most readBatch bytes each
+	seen     sync.Once // what replacedLate waits for
 	mu       sync.Mutex
 }
 

@@ -251,7 +251,7 @@ func (e extent) equal(at, n int64, crc, want uint32) error {
 	if crc == want {
 		return nil
 	}
-	if err := e.p.r.replaced(e.p.name); err != nil {
+	if err := e.p.r.replacedLate(e.p.name); err != nil {
 		return err
 	}
 	what := "sums"

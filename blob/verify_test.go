@@ -11,6 +11,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -228,6 +229,12 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	if err := r.Read(t.Context(), "scale", nil, nil, scale); err != nil {
 		t.Fatal(err)
 	}
+	late := &staleFS{FS: m, old: memOf(t, s.files), name: manifest, looks: 8} // one more than others need
+	l, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
 	damage := func(file string, b []byte, off int64) {
 		f, err := m.OpenRW(file)
 		if err != nil {
@@ -259,4 +266,48 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "was replaced") {
 		t.Errorf("replaced: %v, want that it was replaced", err)
 	}
+	if err := l.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrBroken) || late.looks > 0 {
+		t.Errorf("replaced, and seen late: %v with %d looks to come, want that it was replaced", err, late.looks)
+	}
+}
+
+// TestOpenSeenLate: a dataset whose record is seen later than its files is opened as it is now; what is missing stays missing.
+func TestOpenSeenLate(t *testing.T) {
+	then, now := newSample(t, VariableCentric, 1, true), newSample(t, ProcessCentric, 1, true)
+	manifest := subfile.ManifestName(sampleBase)
+	late := &staleFS{FS: memOf(t, now.files), old: memOf(t, then.files), name: manifest, looks: 6}
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.Layout() != ProcessCentric || late.looks > 0 {
+		t.Errorf("%v, %d looks to come", r.Layout(), late.looks)
+	}
+	m := memOf(t, now.files)
+	if err := m.Remove(now.subfile(0)); err != nil {
+		t.Fatal(err)
+	}
+	late = &staleFS{FS: m}
+	if _, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late}); !errors.Is(err, ErrMissing) {
+		t.Errorf("%v, want %v", err, ErrMissing)
+	}
+}
+
+// staleFS is seen by a client of a network file system that finds the former file of a name for so many looks.
+type staleFS struct {
+	vfs.FS
+	old   vfs.FS
+	name  string
+	looks int
+}
+
+func (f *staleFS) Local(string) bool { return false }
+
+func (f *staleFS) Open(name string) (vfs.File, error) {
+	if name != f.name || f.looks == 0 {
+		return f.FS.Open(name)
+	}
+	f.looks--
+	return f.old.Open(name)
 }

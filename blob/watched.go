@@ -1,6 +1,8 @@
 package blob
 
 import (
+	"time"
+
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -46,4 +48,21 @@ func (r *Reader) replaced(name string) error {
 		err = pkg.At(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
 	}
 	return err
+}
+
+// lateNames is how long a client of a network file system may go on to find the file that had a name before; GlusterFS was seen to take a second.
+const lateNames = 2 * time.Second
+
+// replacedLate is replaced for what looks damaged: its file may be of another dataset while the manifest is still found as it was. So where other
+// machines write, it is looked for again until the client must have seen it, by the first of a reader's calls.
+func (r *Reader) replacedLate(name string) error {
+	if err := r.replaced(name); err != nil || r.fs.Local(r.base) {
+		return err
+	}
+	r.seen.Do(func() {
+		for end := time.Now().Add(lateNames); time.Now().Before(end) && r.replaced(name) == nil; {
+			time.Sleep(lateNames / 20)
+		}
+	})
+	return r.replaced(name)
 }

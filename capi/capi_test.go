@@ -237,7 +237,7 @@ func TestUnderValgrind(t *testing.T) {
 	}
 }
 
-// valgrindErrors returns the errors that valgrind reports, but those about arguments of system calls that Go makes: it takes
+// valgrindErrors returns the errors that valgrind reports, but those about arguments of system calls that Go makes, by itself or by internal/calls: it takes
 // the stacks of goroutines for memory that is not there, and a suppression would have to name each argument of each call.
 func valgrindErrors(out string) (errs []string) {
 	block := map[string][]string{} // by process
@@ -246,7 +246,9 @@ func valgrindErrors(out string) (errs []string) {
 		b := block[pid]
 		delete(block, pid)
 		at := slices.IndexFunc(b, func(s string) bool { return strings.HasPrefix(s, "   at 0x") })
-		if at < 1 || strings.HasPrefix(b[at-1], "Syscall param ") && strings.Contains(b[at], "linux.Syscall6") {
+		if at < 1 || strings.HasPrefix(b[at-1], "Syscall param ") && slices.ContainsFunc(b[at:min(len(b), at+4)], func(s string) bool {
+			return strings.Contains(s, "linux.Syscall6") || strings.Contains(s, "_Cfunc_call_") // of package calls
+		}) {
 			return
 		}
 		errs = append(errs, strings.Join(b[at-1:], "\n"))
@@ -270,8 +272,10 @@ func valgrindErrors(out string) (errs []string) {
 func TestValgrindErrors(t *testing.T) {
 	const caller = "==7== Invalid read of size 4\n==7==    at 0x1091A2: main (api.c:12)\n==7== \n"
 	const goCall = "==7== Syscall param renameat(newpath) points to unaddressable byte(s)\n==7==    at 0x48DCC6E: internal/runtime/syscall/linux.Syscall6 (asm_linux_amd64.s:36)\n==7== \n"
+	const libcCall = "==7== Syscall param pwrite64(buf) points to unaddressable byte(s)\n==7==    at 0x6FD14C7: __libc_pwrite64 (pwrite64.c:25)\n==7==    by 0x6FD14C7: pwrite (pwrite64.c:23)\n" +
+		"==7==    by 0x4BBC6B1: _cgo_4f129108b4cc_Cfunc_call_pwrite (libc.go:25)\n==7== \n"
 	const leak = "==7== 16 bytes in 1 blocks are definitely lost in loss record 1 of 2\n==7==    at 0x48: malloc (vg_replace_malloc.c:381)\n==7== \n"
-	if got := valgrindErrors(goCall + caller + "==7== HEAP SUMMARY:\n==7==     in use\n==7== \n" + leak); len(got) != 2 {
+	if got := valgrindErrors(goCall + libcCall + caller + "==7== HEAP SUMMARY:\n==7==     in use\n==7== \n" + leak); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
 }
