@@ -21,7 +21,7 @@ type scaleCase struct {
 // How blobio writes where ranks share no heap and nodes have shared memory: see "Ranks without a common heap" in
 // docs/architecture.md.
 const (
-	ownLeast   = 4 << 10   // mean bytes from which on each rank writes its own pieces, or process-centric its blob
+	ownLeast   = 128 << 10 // mean bytes from which on each rank writes its own pieces, or process-centric its blob
 	ownWrite   = 256 << 10 // most of one write of those
 	windowSize = 1 << 20   // of what aggregators write
 )
