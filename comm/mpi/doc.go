@@ -83,7 +83,7 @@ package mpi
 // opened until Finalize, but opens another only for more than it has, and then twice as large.
 //
 // A window of ranks of one node is of MPI_Win_allocate_shared, any other of
-// MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in
+// MPI_Win_allocate. Ranks of one node put and get in place, but an element is put by MPI, whose lock those that combine it hold. For others Open MPI 4.1 may choose osc/rdma, which was seen to crash in
 // MPI_Compare_and_swap between processes of a node; --mca osc ^rdma avoids it.
 //
 // Limits. Two ranks that fail at once may each report their own failure. A
@@ -92,7 +92,8 @@ package mpi
 // ErrDeadlock. A killed process is seen by MPI alone, which ends the job. One-sided accesses
 // wait in MPI_Win_flush, which across nodes may need the target to be
 // inside of some MPI call. Open MPI 4.1 with nothing but TCP between nodes has no windows that
-// reach over them: NewWindow is an error on all ranks.
+// reach over them: NewWindow is an error on all ranks. A long message by MPI that nobody receives keeps its sender
+// in Finalize until a context ends; one through a ring does not.
 //
 // Communicators of MPI are few (some thousands) and nobody frees a Comm, so that each of them remembers up to 64
 // ways in which it was split: a Split with the same colors and keys on all ranks, or another
