@@ -83,8 +83,9 @@ package mpi
 // opened until Finalize, but opens another only for more than it has, and then twice as large.
 //
 // A window of ranks of one node is of MPI_Win_allocate_shared, any other of
-// MPI_Win_allocate. Ranks of one node put and get in place, but an element is put by MPI, whose lock those that combine it hold. For others Open MPI 4.1 may choose osc/rdma, which was seen to crash in
-// MPI_Compare_and_swap between processes of a node; --mca osc ^rdma avoids it.
+// MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in
+// MPI_Compare_and_swap between processes of a node; --mca osc ^rdma avoids it. Ranks of one node
+// put and get in place; only a single element is put by MPI, under the lock that those who combine it hold too.
 //
 // Limits. Two ranks that fail at once may each report their own failure. A
 // call cancelled while others complete it is an error to them only in their next call. A rank
