@@ -85,7 +85,8 @@ package mpi
 // A window of ranks of one node is of MPI_Win_allocate_shared, any other of
 // MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in
 // MPI_Compare_and_swap between processes of a node; --mca osc ^rdma avoids it. Ranks of one node
-// put and get in place; only a single element is put by MPI, under the lock that those who combine it hold too.
+// put and get in place; but an element, and a word of which only a part is put, are put by MPI, under the lock that those who
+// change the word otherwise hold. Between nodes a part of a word that another rank changes otherwise may be lost.
 //
 // Limits. Two ranks that fail at once may each report their own failure. A
 // call cancelled while others complete it is an error to them only in their next call. A rank
