@@ -19,6 +19,7 @@ import (
 //	offset  what
 //	0       uint32: how often a rank has come
 //	64      uint32: rounds that are complete; who waits looks at it
+//	68      uint32: a rank has failed that lent something to others, which may have changed: 1
 //	128     two sets of slots, for rounds of even and odd number, one slot for each rank:
 //	        headWords words of 8 bytes, the number of bytes (8), the bytes (board.area)
 //
@@ -59,6 +60,10 @@ func newBoard(mem []byte, n *node, place []int32, me int) *board {
 
 func (b *board) came() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&b.mem[0])) }
 func (b *board) turn() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&b.mem[cacheLine])) }
+
+func (b *board) revoked() *atomic.Uint32 {
+	return (*atomic.Uint32)(unsafe.Pointer(&b.mem[cacheLine+4]))
+}
 
 // slot is that of a rank in the round which is complete, or being made.
 func (b *board) slot(round uint32, rank int) unsafe.Pointer {

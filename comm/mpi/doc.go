@@ -84,7 +84,9 @@ package mpi
 //
 // A window of ranks of one node is of MPI_Win_allocate_shared, any other of
 // MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in
-// MPI_Compare_and_swap between processes of a node; --mca osc ^rdma avoids it.
+// MPI_Compare_and_swap between processes of a node; --mca osc ^rdma avoids it. Ranks of one node
+// put and get in place; but an element, and a word of which only a part is put, are put by MPI, under the lock that those who
+// change the word otherwise hold. Between nodes a part of a word that another rank changes otherwise may be lost.
 //
 // Limits. Two ranks that fail at once may each report their own failure. A
 // call cancelled while others complete it is an error to them only in their next call. A rank
@@ -92,7 +94,8 @@ package mpi
 // ErrDeadlock. A killed process is seen by MPI alone, which ends the job. One-sided accesses
 // wait in MPI_Win_flush, which across nodes may need the target to be
 // inside of some MPI call. Open MPI 4.1 with nothing but TCP between nodes has no windows that
-// reach over them: NewWindow is an error on all ranks.
+// reach over them: NewWindow is an error on all ranks. A long message by MPI that nobody receives keeps its sender
+// in Finalize until a context ends; one through a ring does not.
 //
 // Communicators of MPI are few (some thousands) and nobody frees a Comm, so that each of them remembers up to 64
 // ways in which it was split: a Split with the same colors and keys on all ranks, or another

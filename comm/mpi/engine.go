@@ -216,7 +216,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 		if err == nil {
 			err = e.poll(ctx, false, len(e.sends) > 0, nil, 0, func() (bool, error) {
 				e.progress()
-				return len(e.sends) == 0 && !e.node.busy, nil
+				return len(e.sends) == 0, nil // what goes through rings goes on in the header, and nobody wants what is left after it
 			})
 		}
 		if err == nil {

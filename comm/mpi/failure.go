@@ -279,6 +279,11 @@ func (e *Engine) until(ctx context.Context, word *atomic.Uint32, round uint32, s
 	return e.poll(ctx, stay, false, word, round, func() (bool, error) { return int32(word.Load()-round) > 0, nil })
 }
 
+// awaitNotice waits for the notice of a rank that has failed, and returns its error.
+func (e *Engine) awaitNotice(ctx context.Context) error {
+	return e.poll(ctx, false, false, nil, 0, func() (bool, error) { return false, nil })
+}
+
 // wait waits for a request. After an error MPI may still use the buffers.
 func (e *Engine) wait(ctx context.Context, req *C.MPI_Request, stay bool) error {
 	keep := C.int(0)

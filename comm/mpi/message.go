@@ -88,7 +88,7 @@ const minLent = 24 << 10
 func (r *rank) sendNear(ctx context.Context, near, to, tag int, b []byte) error {
 	n := r.e.node
 	v := envelope{how: behind, size: int64(len(b)), link: r.id, serial: r.serial, tag: int32(tag), from: int32(r.rank)}
-	if most := n.ringed / 2; len(b) <= min(minLent, most) || len(b) <= most && !(n.pull && n.ring(n.me, near).waiting.Load() != 0) {
+	if most := n.ringed / 2; len(b) <= min(minLent, most) || len(b) <= most && !(n.pull && n.ring(n.me, near).awaited()) {
 		n.post(near, &v, b)
 		return nil
 	}
@@ -99,9 +99,9 @@ func (r *rank) sendNear(ctx context.Context, near, to, tag int, b []byte) error 
 	}
 	v.how = lent
 	o, ring := &n.outs[near], n.ring(n.me, near)
-	// Who waits for this sender takes at once what is in the ring, so that nobody waits for long: the bytes need not be copied.
+	// Who waits for this message takes it at once, so that nobody waits for long: the bytes need not be copied.
 	// For a long one it is worth waiting for him a little.
-	if len(o.queue) == 0 && n.glance(&ring.waiting, 0, len(b)>>8, len(b)>>15) && ring.head.Load() == ring.tail.Load() {
+	if len(o.queue) == 0 && n.glance(&ring.waiting, ring.tail.Load(), len(b)>>8, min(len(b)>>15, idleYield)) && ring.awaited() {
 		r.e.loan = b // in the heap, where it is not moved
 		v.addr = uint64(uintptr(unsafe.Pointer(&b[0])))
 		if ring.put(&v, nil) {
@@ -202,9 +202,9 @@ func (r *rank) next(ctx context.Context, want address, buf []byte) (at address, 
 	ring := n.ring(near, n.me)
 	var v envelope
 	for !ring.peek(&v) {
-		ring.waiting.Store(1)
+		end := ring.await()
 		err := r.e.until(ctx, &ring.tail, ring.head.Load(), false)
-		ring.waiting.Store(0)
+		end()
 		if err != nil {
 			return at, nil, err
 		}
@@ -228,14 +228,12 @@ func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope, buf [
 	case behind:
 		ring.copyOut(ring.head.Load()+uint32(envelopeBytes), b)
 	case lent:
-		if err := n.read(n.bell(near), v.addr, b); err != nil {
-			return nil, r.e.failRank(err)
+		err := n.read(n.bell(near), v.addr, b)
+		if ring.revoked.Load() != 0 { // also where there is no such memory any more
+			return nil, r.e.awaitNotice(ctx)
 		}
-		if ring.revoked.Load() != 0 { // the sender has failed: his notice is on its way
-			for err == nil {
-				err = r.e.until(ctx, &ring.tail, ring.tail.Load(), false)
-			}
-			return nil, err
+		if err != nil {
+			return nil, r.e.failRank(err)
 		}
 	}
 	ring.pop(v)

@@ -130,7 +130,7 @@ func (e *Engine) rest(ns int64) { e.node.sleep(nil, 0, e.node.pokes.Load(), e.no
 
 func (n *node) close() {
 	for i, o := range n.outs {
-		if len(o.kept) > 0 { // after a failure only
+		if len(o.kept) > 0 { // which nobody will receive, or somebody only after a failure
 			n.ring(n.me, i).revoked.Store(1)
 			free(o.kept...)
 		}

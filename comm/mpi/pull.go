@@ -36,9 +36,15 @@ func (r *rank) pull(rank int, at uint64, b []byte) error {
 	return nil
 }
 
-// returned ends a loan: all have read.
+// returned ends a loan: all have read. A rank that gives up here has come, so that others may complete the round after its caller has
+// changed what they read: they fail with it.
 func (r *rank) returned(ctx context.Context) error {
 	err := r.meet(ctx, nil, false)
+	if err != nil {
+		r.board.revoked().Store(1)
+	} else if r.board.revoked().Load() != 0 {
+		err = r.e.awaitNotice(ctx)
+	}
 	r.e.loan = nil
 	return err
 }

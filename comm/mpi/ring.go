@@ -23,7 +23,7 @@ type ring struct {
 type ringHead struct {
 	head    atomic.Uint32 // what the receiver has taken
 	taken   atomic.Uint32 // how many messages that were lent he has read
-	waiting atomic.Uint32 // he waits for this sender: 1
+	waiting atomic.Uint32 // where he waits for the next message of this sender, and 1 more; else at most the head
 	_       [cacheLine - 12]byte
 	tail    atomic.Uint32 // what the sender has left
 	starved atomic.Uint32 // he found no room: 1
@@ -76,6 +76,17 @@ func (r ring) copyOut(at uint32, b []byte) {
 }
 
 func (v *envelope) bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(v)), envelopeBytes) }
+
+// await says that the receiver waits for a message that has not come; what it returns ends that.
+func (r ring) await() (end func()) {
+	at := r.head.Load()
+	r.waiting.Store(at + 1)
+	return func() { r.waiting.Store(at) }
+}
+
+// awaited says whether the receiver waits for the next message. Then he waits until it comes: that he waited for the one
+// before it, and may not have seen yet that it came, is not enough.
+func (r ring) awaited() bool { return r.waiting.Load() == r.tail.Load()+1 }
 
 // put leaves a message, if there is room.
 func (r ring) put(v *envelope, b []byte) bool {

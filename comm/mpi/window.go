@@ -143,16 +143,44 @@ func element(part []byte, off int64, n int) *uint64 {
 	return (*uint64)(unsafe.Pointer(&part[off])) // parts begin at a cache line
 }
 
+// putNear is Put in memory that all share. Whoever combines elements, or compares and swaps them, holds a lock of MPI, and would undo what is
+// stored without it in the same word: so an element, and the words of which only a part is put, go through MPI.
+func (w *window) putNear(rank int, off int64, b []byte) error {
+	for len(b) > 0 {
+		in := int(off % 8)
+		n := len(b) &^ 7
+		if in != 0 || n <= 8 {
+			n = min(len(b), 8-in)
+			if err := w.merge(rank, off-int64(in), in, b[:n]); err != nil {
+				return err
+			}
+		} else {
+			copy(w.parts[rank][off:], b[:n])
+		}
+		off, b = off+int64(n), b[n:]
+	}
+	return nil
+}
+
+// merge puts b at byte in of a word, and leaves the rest of it as it is; behind the last byte of a part there is room for a word.
+func (w *window) merge(rank int, word int64, in int, b []byte) error {
+	p := alloc(24)
+	defer free(p)
+	x := p.int64s(3)
+	for was := int64(0); ; was = x[2] {
+		x[0], x[1] = was, was
+		copy(p.bytes(8)[in:], b)
+		err := w.r.e.mpi("MPI_Compare_and_swap",
+			C.win_cas(p.int64p(), (*C.int64_t)(unsafe.Pointer(&x[1])), (*C.int64_t)(unsafe.Pointer(&x[2])), C.int(rank), C.int64_t(word), w.w))
+		if err != nil || x[2] == was {
+			return err
+		}
+	}
+}
+
 func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 	if w.parts != nil {
-		return w.reach(ctx, rank, off, int64(len(b)), func() error {
-			if e := element(w.parts[rank], off, len(b)); e != nil {
-				atomic.StoreUint64(e, binary.NativeEndian.Uint64(b))
-			} else {
-				copy(w.parts[rank][off:], b)
-			}
-			return nil
-		})
+		return w.reach(ctx, rank, off, int64(len(b)), func() error { return w.putNear(rank, off, b) })
 	}
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
 		if len(b) == 8 && off%8 == 0 { // an element, which must not tear

@@ -1,0 +1,238 @@
+//go:build mpi && cgo && linux
+
+package mpi
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"blobio/comm"
+)
+
+// TestAwaited: a receiver who has not seen yet that a message came does not wait for the one after it. A sender who took him for
+// waiting would wait for him, and he may come only after the sender's next collective.
+func TestAwaited(t *testing.T) {
+	if job != nil {
+		return
+	}
+	const ringed = 4 << 10
+	arena := make([]byte, arenaHead+2*cacheLine+4*(ringHeadBytes+ringed))
+	from, to := seat(arena, 0, 2), seat(arena, 1, 2)
+	for _, n := range []*node{from, to} {
+		n.ringed, n.outs = ringed, make([]outgoing, 2)
+	}
+	r := to.ring(0, 1)
+	for _, at := range []uint32{0, 1<<31 - 96, 1<<32 - 96} { // the counters turn over
+		r.head.Store(at)
+		r.tail.Store(at)
+		for i := range 5 {
+			end := r.await()
+			if !r.awaited() {
+				t.Fatalf("at %d, message %d is not awaited", at, i)
+			}
+			from.post(1, &envelope{size: 8}, make([]byte, 8))
+			if r.awaited() {
+				t.Fatalf("at %d, message %d is awaited: a receiver sleeps who waits for the one before", at, i+1)
+			}
+			var v envelope
+			r.peek(&v)
+			if r.pop(&v); r.awaited() {
+				t.Fatalf("at %d, message %d is awaited by who waited for the one before", at, i+1)
+			}
+			if end(); r.awaited() {
+				t.Fatalf("at %d, message %d is awaited by nobody", at, i+1)
+			}
+		}
+	}
+}
+
+// sharedWords are words that all ranks see, whatever has failed.
+func sharedWords(ctx context.Context, c comm.Comm, n int) ([]atomic.Uint32, error) {
+	m, err := comm.SharedMemory(ctx, c, 4*n)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return unsafe.Slice((*atomic.Uint32)(unsafe.Pointer(&m.Bytes()[0])), n), nil
+}
+
+// reaches waits until f is true, for a minute.
+func reaches(what string, f func() bool) error {
+	for end := time.Now().Add(time.Minute); !f(); runtime.Gosched() {
+		if time.Now().After(end) {
+			return fmt.Errorf("%s: not within a minute", what)
+		}
+	}
+	return nil
+}
+
+// TestJobChangedLoan: a rank gives up a collective when others still read its buffer, and its caller changes that: they get the
+// error of that rank, and not what they have read.
+func TestJobChangedLoan(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	if job.World().Size() < 2 || !job.world.pulls() {
+		return
+	}
+	err := inJob(Options{})(t, 2, 0, func(ctx context.Context, c comm.Comm) error {
+		r := c.(*rank)
+		gone, err := sharedWords(ctx, c, 1)
+		if err != nil {
+			return err
+		}
+		buf := bytes.Repeat([]byte{1}, 1<<20)
+		before := r.board.round * 2 // as often ranks have come
+		if c.Rank() == 0 {
+			ctx, cancel := context.WithCancel(ctx)
+			watched := make(chan error, 1)
+			go func() {
+				watched <- reaches("the second round", func() bool { return r.board.came().Load() == before+3 })
+				cancel()
+			}()
+			_, err := c.Bcast(ctx, 0, buf)
+			if err := <-watched; err != nil {
+				return err
+			}
+			clear(buf)
+			gone[0].Store(1)
+			if !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("rank 0 got %w", err)
+			}
+			return nil
+		}
+		// As Bcast does, slowly.
+		size, err := r.begin(ctx, kBcast, 0, 0, 0, 0, nil)
+		if err != nil {
+			return err
+		}
+		if err := reaches("rank 0", func() bool { return gone[0].Load() == 1 }); err != nil {
+			return err
+		}
+		err = r.e.home.do(func() error {
+			got, at := make([]byte, size), uint64(0)
+			at, _ = r.lent(0)
+			if err := r.pull(0, at, got); err != nil {
+				return err
+			}
+			return r.returned(ctx)
+		})
+		var re *comm.RankError
+		if !errors.As(err, &re) || re.Rank != 0 || !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("rank 1 got %v, want the error of rank 0", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestJobUnread: a long message that nobody receives keeps nobody from Finalize.
+func TestJobUnread(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	if job.World().Size() < 2 || !job.world.pulls() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := func() error {
+		e, err := job.Adopt(HandleOf(job.World()), nil)
+		if err != nil {
+			return err
+		}
+		c := e.World()
+		for range 3 {
+			if err := c.Send(ctx, (c.Rank()+1)%c.Size(), 1, make([]byte, 1<<20)); err != nil {
+				return err
+			}
+		}
+		return e.Finalize(ctx)
+	}()
+	if err := comm.Agree(t.Context(), job.World(), err); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestJobPutOfElement: what is put in an element, or in a part of one, stays, though others change nothing of it, or the rest of its word, all
+// the time.
+func TestJobPutOfElement(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	if job.World().Size() > 1 && job.world.board == nil {
+		return // between nodes only elements are sure to stay
+	}
+	const puts = 20_000
+	err := inJob(Options{})(t, 2, 0, func(ctx context.Context, c comm.Comm) error {
+		for _, size := range []int{8, 4} {
+			w, err := c.NewWindow(ctx, make([]byte, 12))
+			if err != nil {
+				return err
+			}
+			lost := 0
+			if c.Rank() == 0 {
+				lost, err = putAll(ctx, w, puts, size)
+			} else if c.Rank() == 1 {
+				err = changeRest(ctx, w, puts, size)
+			}
+			if err := errors.Join(err, w.Free(ctx)); err != nil {
+				return err
+			}
+			if lost > 0 {
+				return fmt.Errorf("%d of %d of %d bytes were lost", lost, puts, size)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// putAll puts numbers in the first bytes of a window of rank 0, each until it is there, and counts those that did not stay.
+func putAll(ctx context.Context, w comm.Window, puts, size int) (lost int, err error) {
+	for i := 1; i <= puts; i++ {
+		b, got := make([]byte, size), make([]byte, size)
+		binary.NativeEndian.PutUint32(b, uint32(i))
+		for {
+			if err := errors.Join(w.Put(ctx, 0, 0, b), w.Get(ctx, 0, 0, got)); err != nil {
+				return lost, err
+			}
+			if bytes.Equal(b, got) {
+				break
+			}
+			lost++
+		}
+	}
+	return lost, nil
+}
+
+// changeRest adds 0 to the first word, or swaps its other half, until the last number is there.
+func changeRest(ctx context.Context, w comm.Window, puts, size int) error {
+	var b [8]byte
+	for was, n := int64(0), uint32(0); binary.NativeEndian.Uint32(b[:]) != uint32(puts); n++ {
+		var err error
+		if size == 8 {
+			was, err = w.FetchInt64(ctx, 0, 0, 0, comm.Sum)
+		} else {
+			binary.NativeEndian.PutUint64(b[:], uint64(was))
+			binary.NativeEndian.PutUint32(b[4:], n)
+			was, err = w.CompareAndSwapInt64(ctx, 0, 0, was, int64(binary.NativeEndian.Uint64(b[:])))
+		}
+		if err != nil {
+			return err
+		}
+		binary.NativeEndian.PutUint64(b[:], uint64(was))
+	}
+	return nil
+}
