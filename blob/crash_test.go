@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"blobio/comm"
 	"blobio/internal/crashtest"
@@ -22,6 +23,7 @@ type crashCase struct {
 	name  string
 	o     settings
 	apart bool // ranks share no heap
+	far   bool // other machines may write there, so that the commit copies its record
 }
 
 func crashCases() (l []crashCase) {
@@ -30,7 +32,7 @@ func crashCases() (l []crashCase) {
 			for _, n := range []int{1, 3} {
 				o := settings{Options: Options{Layout: layout, CommitMode: mode, Subfiles: n, Workers: 1}}
 				name := fmt.Sprintf("%v-%s-%d", layout, []string{"", "rename", "manifest"}[mode], n)
-				l = append(l, crashCase{name, o, false})
+				l = append(l, crashCase{name: name, o: o})
 			}
 		}
 	}
@@ -45,12 +47,12 @@ func crashCases() (l []crashCase) {
 	} {
 		o.Workers = 1
 		if o.Compress.on() {
-			l = append(l, crashCase{fmt.Sprintf("compressed-%d", o.Subfiles), o, false})
+			l = append(l, crashCase{name: fmt.Sprintf("compressed-%d", o.Subfiles), o: o})
 			o.CommitMode, o.Compress, o.chunk = CommitManifestOnly, Compress{Method: AutoCompression}, 0
-			l = append(l, crashCase{"apart-compressed", o, true})
+			l = append(l, crashCase{name: "apart-compressed", o: o, apart: true})
 			continue
 		}
-		l = append(l, crashCase{fmt.Sprintf("apart-%v-%d-%d", o.Layout, o.Aggregators, o.Subfiles), o, true})
+		l = append(l, crashCase{name: fmt.Sprintf("apart-%v-%d-%d", o.Layout, o.Aggregators, o.Subfiles), o: o, apart: true})
 	}
 	for k, o := range []settings{ // in the background; see flushOf
 		{Options: Options{Subfiles: 1}},
@@ -59,10 +61,26 @@ func crashCases() (l []crashCase) {
 		{Options: Options{Aggregators: 2, Subfiles: 1, Memory: 64, Retain: LendUntilFlush}, knobs: knobs{ownMin: 16}},
 	} {
 		o.Workers, o.syncMin = 1, 1
-		l = append(l, crashCase{fmt.Sprintf("async-%v-%d", o.Layout, k), o, k > 1})
+		l = append(l, crashCase{name: fmt.Sprintf("async-%v-%d", o.Layout, k), o: o, apart: k > 1})
 	}
 	return l
 }
+
+// withFar are crashCases, and some where other machines may write.
+func withFar() []crashCase {
+	l := crashCases()
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		o := settings{Options: Options{Layout: layout, Subfiles: 2, Workers: 1}}
+		o.lease = durable.LeaseOptions{Beat: time.Hour, Patience: time.Millisecond}
+		l = append(l, crashCase{name: fmt.Sprintf("far-%v", layout), o: o, far: true})
+	}
+	return l
+}
+
+// farFS is a file system that other machines may write to.
+type farFS struct{ vfs.FS }
+
+func (farFS) Local(string) bool { return false }
 
 func (cc crashCase) comm(c comm.Comm) comm.Comm {
 	if cc.apart {
@@ -74,6 +92,9 @@ func (cc crashCase) comm(c comm.Comm) comm.Comm {
 func (cc crashCase) with(fsys vfs.FS, force bool) *settings {
 	o := cc.o
 	o.fs, o.Force = fsys, force
+	if cc.far {
+		o.fs = farFS{fsys}
+	}
 	return &o
 }
 
@@ -242,7 +263,7 @@ func sum(m map[string]int) (n int) {
 // TestCrashCreate: a power loss at any operation of a first session leaves no
 // dataset, or the whole.
 func TestCrashCreate(t *testing.T) {
-	for _, cc := range crashCases() {
+	for _, cc := range withFar() {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			now := tinyModel(1, 2)
@@ -258,7 +279,7 @@ func TestCrashCreate(t *testing.T) {
 // TestCrashReplace: over a dataset of another width, layout and values, which
 // stays until the new one is whole.
 func TestCrashReplace(t *testing.T) {
-	for k, cc := range crashCases() {
+	for k, cc := range withFar() {
 		for _, foreign := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
 				t.Parallel()
@@ -282,7 +303,7 @@ func TestCrashReplace(t *testing.T) {
 
 // TestCrashAppend: records are added in two sessions; each adds all or nothing.
 func TestCrashAppend(t *testing.T) {
-	for _, cc := range crashCases() {
+	for _, cc := range withFar() {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			m := tinyModel(1, 1)

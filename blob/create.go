@@ -118,7 +118,7 @@ func (w *Writer) announce() error {
 // a dead writer left. It sets info.replace and info.foreign.
 func (w *Writer) claim() error {
 	fsys := w.opt.fs
-	if w.ten.lease.Fresh() {
+	if w.ten.lease.Fresh() && subfile.Base(w.base) == w.base { // otherwise it may mean a dataset of which it could be a subfile
 		var err error
 		if w.info.blank, err = blankAt(fsys, w.base); w.info.blank || err != nil {
 			return err

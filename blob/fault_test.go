@@ -112,7 +112,7 @@ func tells(err, want error) bool {
 
 func TestFaultCreate(t *testing.T) {
 	leavesNone(t)
-	fixed := crashCase{"apart-process-centric-records", settings{Options: Options{Layout: ProcessCentric, Workers: 1, Stripe: Stripe{Size: 4096}}, knobs: knobs{ownMin: 1 << 20}}, true}
+	fixed := crashCase{name: "apart-process-centric-records", o: settings{Options: Options{Layout: ProcessCentric, Workers: 1, Stripe: Stripe{Size: 4096}}, knobs: knobs{ownMin: 1 << 20}}, apart: true}
 	for _, cc := range append(crashCases(), fixed) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()

@@ -57,3 +57,22 @@ func TestNamesAreNotShared(t *testing.T) {
 		t.Errorf("left behind: %v", entries)
 	}
 }
+
+// TestNameOfASubfile: a name that means another dataset, as that of a subfile that it does not have, is not free: who opened it would read the
+// other one.
+func TestNameOfASubfile(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	toy := newToy(1)
+	base := filepath.Join(dir, "a.nc")
+	if err := toy.write(ctx, comm.Self(), base, 1, new(settings)); err != nil {
+		t.Fatal(err)
+	}
+	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(settings)); !errors.Is(err, ErrExist) {
+		t.Errorf("%v, want ErrExist", err)
+	}
+	toy.check(t, base, 1)
+	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
+		t.Errorf("left behind: %v", entries)
+	}
+}

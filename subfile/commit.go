@@ -82,11 +82,14 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 	return fsys.SyncDir(dirOf(base))
 }
 
-// dropNext removes the .manifest.next if it can be read and is what goes, or cannot be read. tag is of who does it.
+// dropNext removes the .manifest.next if it is what goes, or torn. One that cannot be read may be another writer's commit, and stays. tag is of who does it.
 func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
 	mine := PartialBy(NextName(base), tag)
 	return durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
 		m, err := readManifest(fsys, mine)
+		if err != nil && !errors.As(err, new(*fault.FormatError)) {
+			return false, err
+		}
 		return err != nil || goes(m), nil
 	})
 }

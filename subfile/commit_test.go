@@ -3,9 +3,11 @@ package subfile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"blobio/internal/crashtest"
@@ -242,5 +244,24 @@ func TestRehome(t *testing.T) {
 	d.Sets[0].Subfiles[0].Size++
 	if err := Rehome(m, "d", d, By{Tag: theirs}, true); err == nil || content(t, m, "d.0000") != "committed 0" || strings.Contains(fmt.Sprint(names(t, m)), theirs) {
 		t.Errorf("a file that is shorter than the manifest says: %v, %v", err, names(t, m))
+	}
+}
+
+// TestDropNextUnread: the commit of another writer stays where it cannot be read, and the error is told.
+func TestDropNextUnread(t *testing.T) {
+	m := vfs.NewMem()
+	must(t, WriteNext(m, "d", record("d", true), true, By{Tag: mine}))
+	before := names(t, m)
+	fsys := vfs.NewFault(m, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRead {
+			return &fs.PathError{Op: "read", Path: op.Name, Err: syscall.EIO}
+		}
+		return nil
+	})
+	if err := DropNext(fsys, "d", "w0000beef"); !errors.Is(err, syscall.EIO) {
+		t.Errorf("%v, want EIO", err)
+	}
+	if l := names(t, m); !slices.Equal(l, before) {
+		t.Errorf("left\n%v, want\n%v", l, before)
 	}
 }

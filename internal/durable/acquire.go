@@ -111,7 +111,9 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	if !fresh {
 		l.dead, l.me.Unsure = was, !local || !locked || was.elsewhere(&l.me) || was != nil && was.Unsure
 	}
+	alive := was != nil && was.Unsure // somebody may be: who held it before, or of whom that one was not sure
 	if !fresh && !(locked && was.ended(&l.me, local)) {
+		alive = true
 		if again, err := l.watch(ctx, raw, o.Patience); again || err != nil {
 			return again, err
 		}
@@ -136,8 +138,13 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 			return again, err
 		}
 	}
-	// The name may have come to mean another file since it was opened.
-	h, _, err := holderOf(l.fsys, l.lock)
+	var h *Holder
+	if alive && l.shared {
+		err = linger(ctx, o.Patience/lateness)
+	}
+	if err == nil { // the name may have come to mean another file since it was opened
+		h, _, err = holderOf(l.fsys, l.lock)
+	}
 	if err == nil && h != nil && h.ID == l.me.ID {
 		if !fresh {
 			err = l.sweep()

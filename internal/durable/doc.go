@@ -21,6 +21,9 @@
 // So a rename of a former holder either came before its file was removed, and is seen, or it fails: if the file was
 // created after the removal, Check came after the change of holders, and failed.
 //
+// A client of some network file systems (GlusterFS) sees for a second the file that had a name before. So a new holder waits a fifteenth of
+// LeaseOptions.Patience, 2 s, before it removes anything: Check fails by then.
+//
 // A holder that takes over from one that may be alive (Lease.Unsure) gives new files to what changes in place. Until
 // that is done (Lease.Settle), the lease's file stays even after Release, so that the next holder knows.
 //

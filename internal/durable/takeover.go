@@ -36,6 +36,22 @@ func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) (
 	return false, nil
 }
 
+// lateness is what part of LeaseOptions.Patience clients of a network may need until they see a file that another one has given a name.
+const lateness = 15
+
+// linger waits, after a lease was taken over from a holder that may be alive. Until then his Check may read his own file under the name of ours,
+// and pass. What he has created before that Check is there when linger returns, so the new holder removes it.
+func linger(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
 // succeed puts a file of our own in the place of a dead holder's. On this machine, whoever else could do so needs the lock
 // of that file, which we have. Without locks no file is open at the rename: Windows would refuse it.
 func (l *Lease) succeed(raw []byte, was *Holder, locked bool) (again bool, err error) {
