@@ -112,6 +112,49 @@ func TestNearby(t *testing.T) {
 	}
 }
 
+// TestNotNearby: files that other processes of the node do not find by their names are asked for, as on another node.
+func TestNotNearby(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the system may not have such names")
+	}
+	for _, o := range []Options{{Scheme: XOR}, {Scheme: Partner}} {
+		dir := t.TempDir()
+		cl := &cluster{n: 2}
+		content := func(r int) []byte { return bytes.Repeat([]byte{byte(r), 3, 7}, 200_000) }
+		for _, what := range []string{"encode", "recover"} {
+			err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
+				own := filepath.Join(dir, fmt.Sprint(c.Rank()))
+				name, prefix := filepath.Join(own, "f\xff"), filepath.Join(own, "rs.")
+				if what == "recover" {
+					if c.Rank() == 1 {
+						if err := os.Remove(name); err != nil {
+							return err
+						}
+					}
+					if _, err := Recover(ctx, c, vfs.OS, prefix, nil); err != nil {
+						return err
+					}
+					if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, content(c.Rank())) {
+						return fmt.Errorf("%d bytes, %w", len(b), err)
+					}
+					return nil
+				}
+				if err := errors.Join(os.Mkdir(own, 0o777), os.WriteFile(name, content(c.Rank()), 0o666)); err != nil {
+					return err
+				}
+				s, err := New(ctx, c, o)
+				if err != nil {
+					return err
+				}
+				return s.Encode(ctx, vfs.OS, []string{name}, prefix)
+			})
+			if err != nil {
+				t.Fatalf("%s: %s: %v", o.label(), what, err)
+			}
+		}
+	}
+}
+
 // payloads are the files below a directory, by name.
 func payloads(t *testing.T, dir string) map[string][]byte {
 	v := map[string][]byte{}
