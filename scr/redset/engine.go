@@ -164,7 +164,7 @@ func (e *engine) rounds(ctx context.Context) error {
 			}
 			b := buf[:p.n]
 			if err := e.stores[e.me].read(el, p.off, b); err != nil {
-				b = nil // tells the worker
+				b = notRead(err, p.n)
 			}
 			if err := e.c.Send(ctx, j.worker, tagIn, b); err != nil {
 				return err
@@ -178,7 +178,7 @@ func (e *engine) rounds(ctx context.Context) error {
 			return nil
 		}
 		err := w.piece(ctx, p.off, p.n)
-		if err != nil && w.comm {
+		if err != nil && w.broken {
 			return err
 		}
 		keep(err)
@@ -233,6 +233,15 @@ func (e *engine) rounds(ctx context.Context) error {
 		}
 	}
 	return sticky
+}
+
+// notRead is a message that tells a worker why the n bytes that it waits for could not be read: it has another length.
+func notRead(err error, n int64) []byte {
+	b := comm.EncodeError(err)
+	if int64(len(b)) == n {
+		b = append(b, '.')
+	}
+	return b
 }
 
 // keepOutcome keeps what a worker found, of this member or another, as of job i.
