@@ -33,7 +33,8 @@ type cluster struct {
 	hook     func(rank int, step string) error
 	log      *bytes.Buffer
 	opts     func(c *Config)
-	apart    bool   // ranks share no memory
+	apart    bool // ranks share no memory
+	wrap     func(comm.Comm) comm.Comm
 	together bool   // see knobs
 	ready    bool   // the disks of the nodes are there
 	conf     vfs.FS // where the configuration files are; nil: in fs
@@ -122,6 +123,9 @@ func (cl *cluster) run(f func(ctx context.Context, s *Session, rank int) error) 
 	return comm.Run(context.Background(), len(cl.nodes), &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
 		if cl.apart {
 			c = comm.Isolate(c)
+		}
+		if cl.wrap != nil {
+			c = cl.wrap(c)
 		}
 		s, err := openWith(ctx, c, cl.config(c.Rank()), cl.knobs(c.Rank()))
 		if err != nil {

@@ -36,6 +36,8 @@ var (
 	ErrBroken = errors.New("broken by an earlier failure")
 	// ErrInUse: somebody else is writing to it.
 	ErrInUse = errors.New("in use")
+	// ErrChanged: a file was changed while it was being encoded.
+	ErrChanged = errors.New("file changed while it was encoded")
 	// ErrUsage: an argument is wrong.
 	ErrUsage = errors.New("wrong argument")
 )

@@ -1,6 +1,9 @@
 package redset
 
 import (
+	"errors"
+	"io/fs"
+
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
@@ -15,17 +18,26 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 	}
 	var v []string
 	seen := map[string]bool{}
-	add := func(names []string) {
+	add := func(names []string) error {
 		for _, name := range names {
-			if !seen[name] && exists(fsys, name) {
-				seen[name] = true
-				v = append(v, name)
+			if seen[name] {
+				continue
 			}
+			if _, err := fsys.Stat(name); errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			seen[name] = true
+			v = append(v, name)
 		}
+		return nil
 	}
 	// What is left of a rank whose redundancy file is gone.
 	p := position{world: rank}
-	add([]string{p.descName(prefix), p.sumName(prefix)})
+	if err := add([]string{p.descName(prefix), p.sumName(prefix)}); err != nil {
+		return nil, err
+	}
 	for _, f := range all {
 		if f.gen != GenC {
 			if h, err := readHeader(fsys, f); err == nil {
@@ -33,7 +45,9 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 			}
 		}
 		if f.world == rank {
-			add(f.names(prefix))
+			if err := add(f.names(prefix)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return v, nil

@@ -13,7 +13,9 @@ import (
 const (
 	localPiece   = 64 << 10  // bytes
 	messagePiece = 256 << 10 // bytes
-	piecesAhead  = 4         // messages of an element that travel while one is worked on
+	piecesAhead  = 4         // pieces of an element that travel while one is worked on
+	maxAhead     = 64        // pieces of all elements, likewise
+	meetEvery    = 4         // times as many pieces as travel: after these all wait for each other
 	minNear      = 256 << 10 // bytes of the stripes from which on members open each other's files: that costs some messages, too
 	minLane      = 4 << 20   // bytes of an element that one worker does at a time
 	maxLanes     = 256       // of one element
@@ -108,6 +110,32 @@ func (e *engine) run(ctx context.Context) error {
 // mine says whether this process is the worker of a job.
 func (e *engine) mine(j *job) bool { return e.me < 0 || j.worker == e.me }
 
+// turn is bytes [off, off+n) of the stripe of a job.
+type turn struct {
+	job    int
+	off, n int64 // n is 0: none
+}
+
+// turns returns what tells the pieces of all jobs, one a call, in the order in which all members do them.
+func (e *engine) turns() func() turn {
+	i, off, more := 0, int64(0), false
+	return func() turn {
+		for {
+			if i == len(e.jobs) {
+				if !more {
+					return turn{}
+				}
+				i, off, more = 0, off+messagePiece, false
+			}
+			p := turn{i, off, min(messagePiece, e.lay.length(e.jobs[i].c)-off)}
+			if i++; p.n > 0 {
+				more = true
+				return p
+			}
+		}
+	}
+}
+
 // rounds does the jobs piece by piece, all members together. A member that fails goes on
 // sending, so that nobody waits for it; the caller agrees on the errors.
 func (e *engine) rounds(ctx context.Context) error {
@@ -119,84 +147,84 @@ func (e *engine) rounds(ctx context.Context) error {
 	}
 	workers := make([]*worker, len(e.jobs))
 	var b buffers
-	longest := int64(0)
 	for i, j := range e.jobs {
-		longest = max(longest, e.lay.length(j.c))
 		if e.mine(j) {
 			workers[i] = e.newWorker(j, &b)
 		}
 	}
-	buf := make([]byte, min(messagePiece, longest))
-	each := func(off int64, f func(i int, j *job, n int64) error) error {
-		if off < 0 || off >= longest {
+	buf := make([]byte, messagePiece)
+	send := func(p turn) error {
+		j := e.jobs[p.job]
+		if e.stores[j.worker] != nil {
 			return nil
 		}
-		for i, j := range e.jobs {
-			if n := min(messagePiece, e.lay.length(j.c)-off); n > 0 {
-				if err := f(i, j, n); err != nil {
-					return err
-				}
+		for _, el := range j.in {
+			if el.member != e.me {
+				continue
+			}
+			b := buf[:p.n]
+			if err := e.stores[e.me].read(el, p.off, b); err != nil {
+				b = notRead(err, p.n)
+			}
+			if err := e.c.Send(ctx, j.worker, tagIn, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	work := func(p turn) error {
+		w := workers[p.job]
+		if w == nil {
+			return nil
+		}
+		err := w.piece(ctx, p.off, p.n)
+		if err != nil && w.broken {
+			return err
+		}
+		keep(err)
+		return nil
+	}
+	receive := func(p turn) error {
+		j := e.jobs[p.job]
+		if e.stores[j.worker] != nil {
+			return nil
+		}
+		for x, el := range j.out {
+			if el.member != e.me || !j.writes(x) {
+				continue
+			}
+			b, err := e.c.Recv(ctx, j.worker, tagOut)
+			if err != nil {
+				return err
+			}
+			if sticky == nil {
+				keep(e.stores[e.me].write(el, p.off, b))
 			}
 		}
 		return nil
 	}
 	// What others work on is sent some pieces ahead, and what they made is asked for as much later: nobody waits for a
-	// piece that was only just begun.
-	for off := -int64(piecesAhead * messagePiece); off < longest+piecesAhead*messagePiece; off += messagePiece {
-		ahead, made := off+piecesAhead*messagePiece, off-piecesAhead*messagePiece
-		err := each(ahead, func(_ int, j *job, n int64) error {
-			if e.stores[j.worker] != nil {
-				return nil
-			}
-			for _, el := range j.in {
-				if el.member != e.me {
-					continue
-				}
-				p := buf[:n]
-				if err := e.stores[e.me].read(el, ahead, p); err != nil {
-					p = nil // tells the worker
-				}
-				if err := e.c.Send(ctx, j.worker, tagIn, p); err != nil {
+	// piece that was only just begun. As a Send does not wait, all meet now and then: what travels has to be in memory.
+	ahead := min(piecesAhead*e.lay.n, maxAhead)
+	window := make([]turn, 2*ahead+1) // from the piece to be received on to that to be sent
+	next := e.turns()
+	for t, left := 0, 2*ahead; left > 0; t++ {
+		p := next()
+		if p.n == 0 {
+			left--
+		}
+		window[t%len(window)] = p
+		for i, do := range []func(turn) error{send, work, receive} {
+			if p := window[(t+len(window)-i*ahead)%len(window)]; p.n > 0 {
+				if err := do(p); err != nil {
 					return err
 				}
 			}
-			return nil
-		})
-		if err == nil {
-			err = each(off, func(i int, _ *job, n int64) error {
-				if workers[i] == nil {
-					return nil
-				}
-				err := workers[i].piece(ctx, off, n)
-				if err != nil && workers[i].comm {
-					return err
-				}
-				keep(err)
-				return nil
-			})
 		}
-		if err == nil {
-			err = each(made, func(_ int, j *job, n int64) error {
-				if e.stores[j.worker] != nil {
-					return nil
-				}
-				for x, el := range j.out {
-					if el.member != e.me || !j.writes(x) {
-						continue
-					}
-					p, err := e.c.Recv(ctx, j.worker, tagOut)
-					if err != nil {
-						return err
-					}
-					if sticky == nil {
-						keep(e.stores[e.me].write(el, made, p))
-					}
-				}
-				return nil
-			})
-		}
-		if err != nil {
-			return err
+		if (t+1)%(meetEvery*ahead) == 0 {
+			if err := e.c.Barrier(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	for i, w := range workers {
@@ -205,6 +233,15 @@ func (e *engine) rounds(ctx context.Context) error {
 		}
 	}
 	return sticky
+}
+
+// notRead is a message that tells a worker why the n bytes that it waits for could not be read: it has another length.
+func notRead(err error, n int64) []byte {
+	b := comm.EncodeError(err)
+	if int64(len(b)) == n {
+		b = append(b, '.')
+	}
+	return b
 }
 
 // keepOutcome keeps what a worker found, of this member or another, as of job i.

@@ -25,7 +25,7 @@ var (
 var ErrNone = errors.New("no redundancy files")
 
 // ErrChanged: a file was changed while it was being encoded.
-var ErrChanged = errors.New("file changed while it was encoded")
+var ErrChanged = fault.ErrChanged
 
 // LoneError says that a scheme needs more members than some set has, because
 // there are too few failure groups. Its class is ErrUsage.

@@ -219,6 +219,21 @@ func (l *logical) acquire(i int) (*handle, error) {
 	return h, nil
 }
 
+// try opens all parts that have names once.
+func (l *logical) try() error {
+	for i, p := range l.parts {
+		if p.name == "" {
+			continue
+		}
+		h, err := l.acquire(i)
+		if err != nil {
+			return err
+		}
+		l.release(h)
+	}
+	return nil
+}
+
 func (l *logical) release(h *handle) {
 	l.mu.Lock()
 	h.refs--

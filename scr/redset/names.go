@@ -132,12 +132,6 @@ func list(fsys vfs.FS, prefix string) ([]found, error) {
 	return v, nil
 }
 
-// exists says whether there is something of this name.
-func exists(fsys vfs.FS, name string) bool {
-	_, err := fsys.Stat(name)
-	return err == nil
-}
-
 // createTemp makes an empty file for what will be name, in place of one that a crash left.
 func createTemp(fsys vfs.FS, name string) (*durable.Temp, error) {
 	return durable.CreateTemp(fsys, name, durable.TempOptions{Owner: writer, Mkdir: true, Sync: true})

@@ -80,7 +80,8 @@ func (o outsideFS) open(name string, write bool) (vfs.File, error) {
 func (o outsideFS) Open(name string) (vfs.File, error)   { return o.open(name, false) }
 func (o outsideFS) OpenRW(name string) (vfs.File, error) { return o.open(name, true) }
 
-// store opens what an address tells, for close.
+// store opens what an address tells, for close. Each file is tried: one that another user, another root of the file system or a
+// name that does not travel hides from this process is not lost, it has to be asked for.
 func (a *address) store() (*store, error) {
 	logical := func(places []place, write bool) *logical {
 		files := map[string]vfs.Outside{}
@@ -96,8 +97,11 @@ func (a *address) store() (*store, error) {
 	if a.Out != nil {
 		s.out = logical(a.Out, true)
 	}
-	var err error
-	if a.Pay != nil {
+	err := s.in.try()
+	if err == nil && s.out != nil {
+		err = s.out.try()
+	}
+	if a.Pay != nil && err == nil {
 		s.pay, err = a.Pay.Open(false)
 	}
 	if a.PayOut != nil && err == nil {

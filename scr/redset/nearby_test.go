@@ -112,6 +112,153 @@ func TestNearby(t *testing.T) {
 	}
 }
 
+// TestNotNearby: files that other processes of the node do not find by their names are asked for, as on another node.
+func TestNotNearby(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the system may not have such names")
+	}
+	for _, o := range []Options{{Scheme: XOR}, {Scheme: Partner}} {
+		dir := t.TempDir()
+		cl := &cluster{n: 2}
+		content := func(r int) []byte { return bytes.Repeat([]byte{byte(r), 3, 7}, 200_000) }
+		for _, what := range []string{"encode", "recover"} {
+			err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
+				own := filepath.Join(dir, fmt.Sprint(c.Rank()))
+				name, prefix := filepath.Join(own, "f\xff"), filepath.Join(own, "rs.")
+				if what == "recover" {
+					if c.Rank() == 1 {
+						if err := os.Remove(name); err != nil {
+							return err
+						}
+					}
+					if _, err := Recover(ctx, c, vfs.OS, prefix, nil); err != nil {
+						return err
+					}
+					if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, content(c.Rank())) {
+						return fmt.Errorf("%d bytes, %w", len(b), err)
+					}
+					return nil
+				}
+				if err := errors.Join(os.Mkdir(own, 0o777), os.WriteFile(name, content(c.Rank()), 0o666)); err != nil {
+					return err
+				}
+				s, err := New(ctx, c, o)
+				if err != nil {
+					return err
+				}
+				return s.Encode(ctx, vfs.OS, []string{name}, prefix)
+			})
+			if err != nil {
+				t.Fatalf("%s: %s: %v", o.label(), what, err)
+			}
+		}
+	}
+}
+
+// shaken is a Comm of processes of one node, where something happens when they have opened each other's files.
+type shaken struct {
+	comm.Comm
+	opens bool
+	then  func() error
+}
+
+func (s *shaken) Apart() bool { return true }
+
+func (s *shaken) Split(ctx context.Context, color, key int) (comm.Comm, error) {
+	c, err := s.Comm.Split(ctx, color, key)
+	return &shaken{Comm: c, then: s.then}, err
+}
+
+func (s *shaken) SharedMemory(ctx context.Context, n int) (comm.Memory, error) {
+	s.opens = true
+	return comm.SharedMemory(ctx, s.Comm, n)
+}
+
+func (s *shaken) Send(context.Context, int, int, []byte) error { return errors.New("a message") }
+
+func (s *shaken) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	v, err := s.Comm.AllreduceInt64(ctx, v, op)
+	if s.opens {
+		s.opens = false
+		err = errors.Join(err, s.then(), s.Comm.Barrier(ctx))
+	}
+	return v, err
+}
+
+// TestNearbyChanges: a file that becomes shorter, or is another, while processes of the node use it, is an error on all of
+// them when they encode, and one more to rebuild when they rebuild.
+func TestNearbyChanges(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("the system does not tell files apart")
+	}
+	const size = 1 << 20
+	content := func(r int) []byte { return bytes.Repeat([]byte{byte(r), 3, 7, 1}, size/4) }
+	for what, change := range map[string]func(name string) error{
+		"cut to nothing": func(name string) error { return os.Truncate(name, 0) },
+		"cut":            func(name string) error { return os.Truncate(name, size-1) },
+		"replaced": func(name string) error {
+			return errors.Join(os.WriteFile(name+".new", nil, 0o666), os.Rename(name+".new", name))
+		},
+		"removed": os.Remove,
+	} {
+		for _, o := range []Options{{Scheme: RS, K: 2}, {Scheme: Partner, Replicas: 2}, {Scheme: XOR, SetSize: 2}} {
+			dir := t.TempDir()
+			cl := &cluster{n: 4}
+			run := func(then func(name string) error, f func(ctx context.Context, c comm.Comm, name, prefix string) error) {
+				t.Helper()
+				err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
+					own := filepath.Join(dir, fmt.Sprint(c.Rank()))
+					name := filepath.Join(own, "f")
+					once := true
+					return f(ctx, &shaken{Comm: c, then: func() error {
+						if c.Rank() != 1 || then == nil || !once {
+							return nil
+						}
+						once = false
+						return then(name)
+					}}, name, filepath.Join(own, "rs."))
+				})
+				if err != nil {
+					t.Fatalf("%s: %s: %v", what, o.label(), err)
+				}
+			}
+			encode := func(ctx context.Context, c comm.Comm, name, prefix string) error {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, content(c.Rank()), 0o666)); err != nil {
+					return err
+				}
+				s, err := New(ctx, c, o)
+				if err != nil {
+					return err
+				}
+				return s.Encode(ctx, vfs.OS, []string{name}, prefix)
+			}
+			run(change, func(ctx context.Context, c comm.Comm, name, prefix string) error {
+				err := encode(ctx, c, name, prefix)
+				if what == "removed" && errors.Is(err, os.ErrNotExist) {
+					err = ErrChanged
+				}
+				left, _ := filepath.Glob(prefix + "*")
+				if !errors.Is(err, ErrChanged) || len(left) > 0 {
+					return fmt.Errorf("rank %d: %v, %v are there", c.Rank(), err, left)
+				}
+				return nil
+			})
+			run(nil, encode)
+			if err := os.Remove(filepath.Join(dir, "3", "f")); err != nil {
+				t.Fatal(err)
+			}
+			run(change, func(ctx context.Context, c comm.Comm, name, prefix string) error {
+				_, err := Recover(ctx, c, vfs.OS, prefix, nil)
+				b, err1 := os.ReadFile(name)
+				if err := errors.Join(err, err1); err != nil || !bytes.Equal(b, content(c.Rank())) {
+					return fmt.Errorf("rank %d: %d bytes, %v", c.Rank(), len(b), err)
+				}
+				return nil
+			})
+		}
+	}
+}
+
 // payloads are the files below a directory, by name.
 func payloads(t *testing.T, dir string) map[string][]byte {
 	v := map[string][]byte{}

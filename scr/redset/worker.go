@@ -2,6 +2,8 @@ package redset
 
 import (
 	"context"
+
+	"blobio/comm"
 )
 
 // buffers are used again from job to job.
@@ -25,7 +27,7 @@ type worker struct {
 	in, out []*summer
 	bad     []bool // by element of in
 	err     error  // the first reason for one of bad
-	comm    bool   // the communication broke
+	broken  bool   // the communication is
 	maps    bool   // files are looked at where they are; not for messages, whose makers might not survive a fault
 	views   []*view
 	seen    [][]byte // the bytes of views
@@ -54,11 +56,11 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 		if s == nil {
 			p, err := e.c.Recv(ctx, el.member, tagIn)
 			if err != nil {
-				w.comm = true
+				w.broken = true
 				return err
 			}
-			if int64(len(p)) != n {
-				w.lose(i, nil)
+			if int64(len(p)) != n { // see notRead
+				w.lose(i, comm.DecodeError(p))
 				p = w.b.get(&w.b.in, i, n)
 			}
 			in[i] = p
@@ -122,7 +124,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 				first = err
 			}
 		} else if err := e.c.Send(ctx, el.member, tagOut, out[i]); err != nil {
-			w.comm = true
+			w.broken = true
 			return err
 		}
 	}

@@ -1,0 +1,177 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/crashtest"
+	"blobio/internal/vfs"
+)
+
+// counting is a Comm of ranks without a common heap that counts the collectives of all Comms made from it; Share is none
+// that they would need.
+type counting struct {
+	comm.Comm
+	n *int
+}
+
+func (c counting) Apart() bool { return true }
+
+func (c counting) Barrier(ctx context.Context) error { *c.n++; return c.Comm.Barrier(ctx) }
+
+func (c counting) Bcast(ctx context.Context, root int, b []byte) ([]byte, error) {
+	*c.n++
+	return c.Comm.Bcast(ctx, root, b)
+}
+
+func (c counting) Gather(ctx context.Context, root int, b []byte) ([][]byte, error) {
+	*c.n++
+	return c.Comm.Gather(ctx, root, b)
+}
+
+func (c counting) Allgather(ctx context.Context, b []byte) ([][]byte, error) {
+	*c.n++
+	return c.Comm.Allgather(ctx, b)
+}
+
+func (c counting) Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
+	*c.n++
+	return c.Comm.Alltoallv(ctx, b)
+}
+
+func (c counting) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	*c.n++
+	return c.Comm.AllreduceInt64(ctx, v, op)
+}
+
+func (c counting) ExscanInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	*c.n++
+	return c.Comm.ExscanInt64(ctx, v, op)
+}
+
+func (c counting) Split(ctx context.Context, color, key int) (comm.Comm, error) {
+	*c.n++
+	s, err := c.Comm.Split(ctx, color, key)
+	if s == nil {
+		return nil, err
+	}
+	return counting{s, c.n}, err
+}
+
+func (c counting) SharedMemory(ctx context.Context, n int) (comm.Memory, error) {
+	*c.n++
+	return comm.SharedMemory(ctx, c.Comm, n)
+}
+
+// TestRounds: how often ranks that are processes meet in Start, Complete and once more Start and Complete, of a dataset that is not flushed.
+func TestRounds(t *testing.T) {
+	for _, tc := range []struct {
+		set  []string
+		want string
+	}{
+		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "7 31 7 31"},
+		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "7 29 7 29"},
+		{[]string{"SCR_COPY_TYPE", "XOR"}, "7 29 7 29"},
+		{[]string{"SCR_CACHE_BYPASS", "1"}, "7 31 7 31"},
+	} {
+		cl, got := fourNodes(t).set(append(tc.set, "SCR_FLUSH", "0")...), ""
+		cl.wrap = func(c comm.Comm) comm.Comm { return counting{comm.Isolate(c), new(int)} }
+		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+			n := s.c.(counting).n
+			var list []int
+			told := func() { list, *n = append(list, *n), 0 }
+			*n = 0
+			for i := range 2 {
+				if err := s.Start(ctx, fmt.Sprint("ckpt.", i), Checkpoint); err != nil {
+					return err
+				}
+				name, err := s.Route(fileName(i, rank, 0))
+				if err == nil {
+					err = put(cl.fs, name, content(i, rank, 0))
+				}
+				if err != nil {
+					return err
+				}
+				told()
+				if err := s.Complete(ctx, true); err != nil {
+					return err
+				}
+				told()
+			}
+			if rank == 0 {
+				got = strings.Trim(fmt.Sprint(list), "[]")
+			}
+			return nil
+		}))
+		if got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.set, got, tc.want)
+		}
+	}
+}
+
+// TestRoundsFail fails operations of one rank in Complete in turn: all ranks of different heaps are told of it, with its class, or none
+// is, if it was no matter, and the next dataset is well.
+func TestRoundsFail(t *testing.T) {
+	for _, rank := range []int{0, 2} {
+		for at, more := int64(1), true; more; at += crashtest.Times[int64](2, 1) {
+			cl := fourNodes(t).set("SCR_FLUSH", "0")
+			cl.apart = true
+			var armed atomic.Bool
+			var hits atomic.Int64
+			var failed vfs.Op
+			cl.opts = func(c *Config) {
+				c.FS = vfs.NewFault(cl.fs, func(op vfs.Op) error {
+					if armed.Load() && strings.HasPrefix(op.Name, fmt.Sprintf("/nodes/node%d/", rank)) && hits.Add(1) == at {
+						failed = op
+						return syscall.ENOSPC
+					}
+					return nil
+				})
+			}
+			ends := make([]error, 4)
+			must(t, cl.run(func(ctx context.Context, s *Session, r int) error {
+				if err := s.Start(ctx, "bad", Checkpoint); err != nil {
+					return err
+				}
+				name, err := s.Route(fileName(1, r, 0))
+				if err == nil {
+					err = put(cl.fs, name, content(1, r, 0))
+				}
+				if err := errors.Join(err, s.c.Barrier(ctx)); err != nil {
+					return err
+				}
+				if r == rank {
+					armed.Store(true)
+				}
+				ends[r] = s.Complete(ctx, true)
+				if r == rank {
+					armed.Store(false)
+				}
+				if err := s.c.Barrier(ctx); err != nil {
+					return err
+				}
+				return cl.write(ctx, s, r, 2)
+			}))
+			more = hits.Load() >= at
+			for r, err := range ends {
+				if (err == nil) != (ends[0] == nil) || err != nil && !errors.Is(err, syscall.ENOSPC) {
+					t.Errorf("operation %d of rank %d (%v %s): rank %d says %v, rank 0 %v", at, rank, failed.Kind, failed.Name, r, err, ends[0])
+				}
+			}
+			switch failed.Kind {
+			case vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpRename, vfs.OpSyncDir, vfs.OpReadDir, vfs.OpStat:
+				if more && ends[0] == nil {
+					t.Errorf("operation %d of rank %d (%v %s): nobody minds", at, rank, failed.Kind, failed.Name)
+				}
+			}
+			cl.opts = nil
+			cl.mustRestart(2)
+		}
+	}
+}
