@@ -236,12 +236,14 @@ func (h *history) session() error {
 	var mu sync.Mutex
 	var n int64
 	var clone *vfs.Mem
-	o.FS = vfs.NewFault(h.mem, func(vfs.Op) error {
+	settled := false // a sync of the directory ends the doubt that a session before has left
+	o.FS = vfs.NewFault(h.mem, func(op vfs.Op) error {
 		mu.Lock()
 		defer mu.Unlock()
 		n++
 		switch {
 		case end == "well" || n < at:
+			settled = settled || op.Kind == vfs.OpSyncDir && op.Name == "d"
 		case end == "fault":
 			if n == at {
 				return errFault
@@ -309,14 +311,19 @@ func (h *history) session() error {
 	h.now = now
 	// Which record is in force after a kill in the middle of a commit is settled by the next Open.
 	candidates := append([][]saved{list}, maybe...)
-	doubt := candidates
-	if len(maybe) == 0 {
-		doubt = nil
+	earlier := h.doubt
+	if settled {
+		earlier = nil
 	}
-	if at <= 8 && clone != nil {
-		candidates = append(candidates, h.doubt...)
+	switch {
+	case clone != nil: // a power cut leaves what is durable, and ends all doubt
+		candidates = append(candidates, earlier...)
+		h.doubt = nil
+	case len(maybe) > 0:
+		h.doubt = append(slices.Clone(candidates), earlier...)
+	default:
+		h.doubt = earlier
 	}
-	h.doubt = doubt
 	var all error
 	for _, want := range candidates {
 		err := h.matches(want)
