@@ -34,7 +34,7 @@ type flushing struct {
 // Words that ranks agree on at the beginning of a flush, beside those of hashKeys. With the one of an error they are eight,
 // which package comm/mpi sends at once.
 const (
-	wordStage   = hashWords + iota // a stage; some ranks with nothing and others that are ahead have other keys
+	wordStage   = hashWords + iota // a stage
 	wordRecords                    // ^records
 	wordFit                        // a fit
 )
@@ -68,7 +68,7 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 			fit = unfit
 		}
 	}
-	if len(w.pending) > 0 || len(w.parts) > 0 {
+	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 { // who is idle has no keys, so that they differ from those of who is ahead
 		stage = stageOpen
 	}
 	if w.apart() && err == nil {
