@@ -66,6 +66,10 @@ type Result struct {
 	Canonical string  `json:"canonical,omitempty"`
 	CanBytes  int64   `json:"canonical_bytes,omitempty"`
 	Convert   float64 `json:"convert_seconds,omitempty"`
+
+	// How pieces came to the files where ranks share no heap: blob.Pieces at the end, of rank 0.
+	OwnMin int64  `json:"own_min,omitempty"`
+	OwnWhy string `json:"own_why,omitempty"`
 }
 
 // histories lists the cases that a name means.
@@ -260,12 +264,12 @@ func (p *replay) comm() comm.Comm {
 // write writes the dataset, and returns how long that took.
 func (p *replay) write(ctx context.Context, res *Result, opt *blob.Options) (time.Duration, error) {
 	if p.o.Comm != nil {
-		return p.rank(ctx, p.o.Comm, res.Path, opt)
+		return p.rank(ctx, p.o.Comm, res, opt)
 	}
 	nodes := p.o.Nodes
 	took := make(chan time.Duration, 1)
 	err := comm.Run(ctx, res.Ranks, &nodes, func(ctx context.Context, c comm.Comm) error {
-		t, err := p.rank(ctx, c, res.Path, opt)
+		t, err := p.rank(ctx, c, res, opt)
 		if c.Rank() == 0 {
 			took <- t
 		}
@@ -280,7 +284,7 @@ func (p *replay) write(ctx context.Context, res *Result, opt *blob.Options) (tim
 // rank does one rank's part of the writing. The time is that of the calls
 // into blob, from Create to Close; all ranks wait for each other before it
 // starts to run again, so that making the data is not in it.
-func (p *replay) rank(ctx context.Context, c comm.Comm, path string, opt *blob.Options) (took time.Duration, err error) {
+func (p *replay) rank(ctx context.Context, c comm.Comm, res *Result, opt *blob.Options) (took time.Duration, err error) {
 	rank := c.Rank()
 	parts := make([]blob.Part, len(p.o.Maps))
 	for d, m := range p.o.Maps {
@@ -296,7 +300,7 @@ func (p *replay) rank(ctx context.Context, c comm.Comm, path string, opt *blob.O
 		return err
 	}
 	var w *blob.Writer
-	if err := timed(func() (err error) { w, err = blob.Create(ctx, c, path, p.schema, parts, opt); return err }); err != nil {
+	if err := timed(func() (err error) { w, err = blob.Create(ctx, c, res.Path, p.schema, parts, opt); return err }); err != nil {
 		return took, err
 	}
 	defer func() {
@@ -376,6 +380,9 @@ func (p *replay) rank(ctx context.Context, c comm.Comm, path string, opt *blob.O
 	}
 	if err := flush(); err != nil {
 		return took, err
+	}
+	if way := w.Pieces(); rank == 0 && way.OwnMin > 0 {
+		res.OwnMin, res.OwnWhy = way.OwnMin, way.Why
 	}
 	return took, timed(func() error { return w.Close(ctx) })
 }

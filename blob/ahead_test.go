@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/decomp"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -101,16 +104,20 @@ func TestCollectives(t *testing.T) {
 		windows = 1 << 40
 	)
 	for _, tc := range []struct {
-		what string
-		o    settings
-		want string
+		what  string
+		o     settings
+		want  string
+		spare bool // what is not decomposed is put by rank 0 only
 	}{
-		{"own", settings{knobs: knobs{ownMin: own}, Options: Options{Subfiles: 1}}, "5; 4 2 1 2 2 1; 9"},
-		{"one window", settings{knobs: knobs{ownMin: windows}, Options: Options{Subfiles: 1}}, "5; 4 3 2 3 3 2; 9"},
-		{"by node", settings{knobs: knobs{ownMin: windows}}, "5; 4 3 2 3 3 2; 9"},
-		{"messages", settings{knobs: knobs{ownMin: windows, messages: true}, Options: Options{Subfiles: 1}}, "5; 3 3 3 3 3 3; 9"},
-		{"process-centric", settings{knobs: knobs{ownMin: windows}, Options: Options{Layout: ProcessCentric, Subfiles: 1, Records: 6}}, "6; 4 3 2 3 3 2; 9"},
-		{"striped", settings{knobs: knobs{ownMin: windows}, Options: Options{Subfiles: 1, Stripe: Stripe{Size: 4096}}}, "5; 4 3 3 3 3 3; 9"},
+		{"own", settings{Options: Options{OwnMin: own, Subfiles: 1}}, "5; 4 2 1 2 2 1; 9", false},
+		{"one window", settings{Options: Options{OwnMin: windows, Subfiles: 1}}, "5; 4 3 2 3 3 2; 9", false},
+		{"by node", settings{Options: Options{OwnMin: windows}}, "5; 4 3 2 3 3 2; 9", false},
+		{"messages", settings{knobs: knobs{messages: true}, Options: Options{OwnMin: windows, Subfiles: 1}}, "5; 3 3 3 3 3 3; 9", false},
+		{"process-centric", settings{Options: Options{OwnMin: windows, Layout: ProcessCentric, Subfiles: 1, Records: 6}}, "6; 4 3 2 3 3 2; 9", false},
+		{"striped", settings{Options: Options{OwnMin: windows, Subfiles: 1, Stripe: Stripe{Size: 4096}}}, "5; 4 3 3 3 3 3; 9", false},
+		{"rank 0's, own", settings{Options: Options{OwnMin: own, Subfiles: 1}}, "5; 5 3 1 2 3 1; 9", true},
+		{"rank 0's, one window", settings{Options: Options{OwnMin: windows, Subfiles: 1}}, "5; 5 4 2 3 4 2; 9", true},
+		{"rank 0's, by node", settings{Options: Options{OwnMin: windows}}, "5; 5 4 2 3 4 2; 9", true},
 	} {
 		m, got := tinyModel(1, 6), ""
 		o := tc.o
@@ -124,9 +131,12 @@ func TestCollectives(t *testing.T) {
 			}
 			defer w.Abort()
 			list := []int{told()}
+			var made *repeat
 			for rec := range m.records {
 				if rec == 3 { // all leave out the last variable
 					err = errors.Join(Put(w, 1, rec, make([]float32, w.Count(1))), Put(w, 2, rec, make([]int16, w.Count(1))))
+				} else if tc.spare {
+					err = m.putSparely(w, rec, rec, c.Rank())
 				} else {
 					err = m.putRecord(w, rec, c.Rank(), rec == 0)
 				}
@@ -137,6 +147,11 @@ func TestCollectives(t *testing.T) {
 					return err
 				}
 				list = append(list, told())
+				if e := w.eng; rec == 2 {
+					made = e.again
+				} else if rec == 5 && !tc.spare && (e.again != made || (made != nil) != (e.canAhead() && !e.place.ByRank)) { // else 4 was made ahead of others
+					return fmt.Errorf("the plan of record 2 is %p, that of record 5 %p", made, e.again)
+				}
 			}
 			if err := w.Close(ctx); err != nil {
 				return err
@@ -192,18 +207,52 @@ func TestAheadOthers(t *testing.T) {
 		{"the fixed again", func(m *model, w *Writer, rec int64, rank int) error {
 			return m.putRecord(w, rec, rank, rec == 0 || rec == 4)
 		}},
+		{"other order", func(m *model, w *Writer, rec int64, rank int) error {
+			if rec == 3 && rank == odd {
+				return errors.Join(m.put(w, 3, rec, rank, 3, nil), m.put(w, 2, rec, rank, 2, nil), m.put(w, 1, rec, rank, 1, nil))
+			}
+			return m.putRecord(w, rec, rank, rec == 0)
+		}},
+		{"undecomposed by one", func(m *model, w *Writer, rec int64, rank int) error { return m.putSparely(w, rec, rec, rank) }},
+		{"undecomposed by one, once not", func(m *model, w *Writer, rec int64, rank int) error {
+			if rec == 3 {
+				return errors.Join(m.put(w, 1, rec, rank, 1, nil), m.put(w, 2, rec, rank, 2, nil))
+			}
+			return m.putSparely(w, rec, rec, rank)
+		}},
+		{"undecomposed by one, of another record", func(m *model, w *Writer, rec int64, rank int) error {
+			if rec >= 3 {
+				return m.putSparely(w, rec, 8-rec, rank) // 3, 4, 5 as 5, 4, 3
+			}
+			return m.putSparely(w, rec, rec, rank)
+		}},
+		{"undecomposed alone", func(m *model, w *Writer, rec int64, rank int) error {
+			if rec < 3 {
+				return m.putSparely(w, rec, rec, rank)
+			} else if rank == 0 {
+				return m.put(w, 3, rec, rank, 3, nil)
+			}
+			return nil
+		}},
+		{"undecomposed alone, of two records", func(m *model, w *Writer, rec int64, rank int) error {
+			if rec < 3 {
+				return m.putSparely(w, rec, rec, rank)
+			}
+			return m.put(w, 3, (rec+int64(rank))%6, rank, 3, nil)
+		}},
 		{"a record again", func(m *model, w *Writer, rec int64, rank int) error {
 			return m.putRecord(w, min(rec, 4), rank, rec == 0)
 		}},
 	} {
 		m := tinyModel(2, 6)
 		for _, o := range []settings{
-			{knobs: knobs{ownMin: 1}, Options: Options{Subfiles: 1}},
-			{knobs: knobs{ownMin: 1 << 40}, Options: Options{Subfiles: 2}},
-			{knobs: knobs{ownMin: 6}, Options: Options{Subfiles: 1}}, // some of each
-			{knobs: knobs{ownMin: 1 << 40, messages: true}, Options: Options{Subfiles: 1}},
-			{knobs: knobs{ownMin: 1}, Options: Options{Layout: ProcessCentric, Subfiles: 1, Records: 6}},
-			{knobs: knobs{ownMin: 1 << 40}, Options: Options{Layout: ProcessCentric, Subfiles: 1, Records: 6}},
+			{Options: Options{OwnMin: 1, Subfiles: 1}},
+			{Options: Options{OwnMin: 1 << 40, Subfiles: 2}},
+			{Options: Options{OwnMin: 6, Subfiles: 1}},               // some of each
+			{knobs: knobs{ownMin: 6}, Options: Options{Subfiles: 1}}, // both ways in turn
+			{knobs: knobs{messages: true}, Options: Options{OwnMin: 1 << 40, Subfiles: 1}},
+			{Options: Options{OwnMin: 1, Layout: ProcessCentric, Subfiles: 1, Records: 6}},
+			{Options: Options{OwnMin: 1 << 40, Layout: ProcessCentric, Subfiles: 1, Records: 6}},
 		} {
 			for _, async := range []int64{-1, 3} { // the record that is flushed in the background
 				var want [][]byte
@@ -251,6 +300,18 @@ func TestAheadOthers(t *testing.T) {
 	}
 }
 
+// putSparely puts a record of tinyModel, and of record at what is not decomposed, that on rank 0 only.
+func (m *model) putSparely(w *Writer, rec, at int64, rank int) error {
+	err := errors.Join(m.put(w, 1, rec, rank, 1, nil), m.put(w, 2, rec, rank, 2, nil))
+	if rank == 0 {
+		err = errors.Join(err, m.put(w, 3, at, rank, 3, nil))
+	}
+	if rec == 0 {
+		err = errors.Join(err, m.put(w, 0, 0, rank, 0, nil))
+	}
+	return err
+}
+
 // TestAheadErrors: an error of one rank in a flush that repeats the one before reaches all of them in that flush, and ends the writer: of its
 // own writes, of an aggregator's, of its context.
 func TestAheadErrors(t *testing.T) {
@@ -278,7 +339,7 @@ func TestAheadErrors(t *testing.T) {
 				}
 				return nil
 			})
-			o := &settings{knobs: knobs{ownMin: tc.ownMin, fs: fsys}, Options: Options{Subfiles: 1}}
+			o := &settings{knobs: knobs{fs: fsys}, Options: Options{OwnMin: tc.ownMin, Subfiles: 1}}
 			w, err := createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(r), o)
 			if err != nil {
 				return err
@@ -370,7 +431,7 @@ func TestAheadTwice(t *testing.T) {
 			m.absent[rankRec{1, rec, -1}], m.absent[rankRec{2, rec, -1}] = true, true
 		}
 		mem := vfs.NewMem()
-		o := settings{knobs: knobs{fs: mem, ownMin: 1 << 40, messages: messages}, Options: Options{Subfiles: 1}}
+		o := settings{knobs: knobs{fs: mem, messages: messages}, Options: Options{OwnMin: 1 << 40, Subfiles: 1}}
 		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			w, err := createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o)
 			if err != nil {
@@ -395,5 +456,132 @@ func TestAheadTwice(t *testing.T) {
 		if want := m.canonical(false); !bytes.Equal(got, want) {
 			t.Errorf("messages %v: %s", messages, firstDiff(got, want))
 		}
+	}
+}
+
+// TestAheadParts: a put of a part over that of the whole is written by a flush that repeats the last one's variables, too: what was
+// lent for it may be used again.
+func TestAheadParts(t *testing.T) {
+	m := tinyModel(1, 3)
+	const clock = VarID(3)
+	mem := vfs.NewMem()
+	o := settings{knobs: knobs{fs: mem}, Options: Options{Retain: LendUntilFlush, Subfiles: 1}}
+	if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+		w, err := createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o)
+		if err != nil {
+			return err
+		}
+		defer w.Abort()
+		for rec := range m.records {
+			err := m.putRecord(w, rec, c.Rank(), rec == 0)
+			part := []float64{float64(10 + rec)}
+			if c.Rank() == 0 {
+				err = errors.Join(err, PutAt(w, clock, rec, nil, nil, part))
+			}
+			if err = errors.Join(err, w.Flush(ctx)); err != nil {
+				return err
+			}
+			part[0] = -1
+		}
+		return w.Close(ctx)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	err := run(1, func(ctx context.Context, c comm.Comm) error {
+		r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		got := make([]float64, m.records)
+		if err := r.Read(ctx, "time", []int64{0}, []int64{m.records}, got); err != nil || !slices.Equal(got, []float64{10, 11, 12}) {
+			return fmt.Errorf("%v, want 10, 11, 12 (%v)", got, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// meeting calls before when its rank is about to agree with the others.
+type meeting struct {
+	counting
+	before func()
+}
+
+func (c meeting) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	c.before()
+	return c.counting.AllreduceInt64(ctx, v, op)
+}
+
+// TestAheadOfFlight: a record is put again while an aggregator still has what was put before in the background; that is never written over the
+// new value.
+func TestAheadOfFlight(t *testing.T) {
+	const (
+		ranks = 4
+		elems = 1000 // of what is not decomposed: more than one window
+		late  = 2    // the second aggregator
+	)
+	s := NewSchema()
+	tm, x, col := s.Dim("time", Unlimited), s.Dim("x", elems), s.Dim("ncol", ranks)
+	d := s.Decomp(col)
+	v := s.Var("v", cdf5.Double, []DimID{tm, col}, Decomposed(d))
+	clock := s.Var("clock", cdf5.Double, []DimID{tm, x})
+	mem := vfs.NewMem()
+	var held atomic.Bool
+	met := make(chan struct{}) // rank 0 has done of the second flush what it does alone
+	if err := run(ranks, func(ctx context.Context, in comm.Comm) error {
+		r := in.Rank()
+		c := meeting{count(in), func() {
+			if r == 0 && held.CompareAndSwap(true, false) {
+				close(met)
+			}
+		}}
+		o := settings{Options: Options{Subfiles: 1, OwnMin: 1, Aggregators: 2}}
+		o.fs = vfs.NewFault(mem, func(op vfs.Op) error {
+			if r == late && op.Kind == vfs.OpWrite && op.Off > 8*elems { // not its own of v
+				<-met
+			}
+			return nil
+		})
+		w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: int64(r), Length: 1}}}}, &o)
+		if err != nil {
+			return err
+		}
+		defer w.Abort()
+		put := func(rec int64, value float64) error {
+			return errors.Join(Put(w, v, rec, []float64{value}), Put(w, clock, rec, slices.Repeat([]float64{value}, elems)))
+		}
+		if err := errors.Join(put(0, 1), put(1, 1), w.FlushAsync(ctx)); err != nil {
+			return err
+		}
+		if r == 0 {
+			held.Store(true)
+		}
+		if err := errors.Join(put(1, 2), put(2, 2), w.Flush(ctx)); err != nil {
+			return err
+		}
+		return w.Close(ctx)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range checkErrors(mem, "d.nc") {
+		t.Error(f)
+	}
+	if err := run(1, func(ctx context.Context, c comm.Comm) error {
+		r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		got := make([]float64, elems)
+		err = r.Read(ctx, "clock", []int64{1, 0}, []int64{1, elems}, got)
+		if want := slices.Repeat([]float64{2}, elems); err == nil && !slices.Equal(got, want) {
+			err = fmt.Errorf("element %d is of the flush before", slices.Index(got, 1))
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
 	}
 }

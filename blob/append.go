@@ -2,8 +2,6 @@ package blob
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"slices"
 
 	"blobio/comm"
@@ -129,7 +127,14 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 	if err := w.acquire(ctx, found.Base); err != nil {
 		return err
 	}
-	if _, err := subfile.ReadState(o.fs, found.Base); err != nil {
+	if err := w.share(); err != nil {
+		return err
+	}
+	st, err := subfile.ReadState(o.fs, found.Base)
+	if err == nil && st.Manifest == nil && len(found.Members) == 0 {
+		err = ErrNotCommitted
+	}
+	if err != nil {
 		return pkg.Errorf("append to %s: %w", name, err)
 	}
 	m, err := subfile.Recover(o.fs, found.Base, w.ten.by())
@@ -161,20 +166,6 @@ func (s *Schema) recordsOnly() *Schema {
 		}
 	}
 	return &t
-}
-
-// vacant returns ErrExist if a file has the name of a subfile of a set to be appended: what a dead writer left is gone, so it is
-// somebody else's.
-func (w *Writer) vacant(set string) error {
-	for i := range w.info.subfiles {
-		name := subfile.Name(set, i)
-		if _, err := w.opt.fs.Stat(name); err == nil {
-			return pkg.Errorf("append to %s: %s exists and is not of this dataset: %w", w.base, name, ErrExist)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 // reopen gets the subfiles ready for the new records. Collective.

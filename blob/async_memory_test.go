@@ -76,10 +76,10 @@ func TestFlushAsyncMemory(t *testing.T) {
 func TestFlushAsyncWindows(t *testing.T) {
 	const ranks, records = 4, 20
 	for name, o := range map[string]settings{
-		"memory":   {knobs: knobs{ownMin: 1 << 30}},
-		"messages": {Options: Options{Aggregators: 2}, knobs: knobs{ownMin: 1 << 30, messages: true}},
-		"some own": {knobs: knobs{ownMin: 16 << 10}},
-		"process":  {Options: Options{Layout: ProcessCentric, Records: records}, knobs: knobs{ownMin: 1 << 30}},
+		"memory":   {Options: Options{OwnMin: 1 << 30}},
+		"messages": {Options: Options{OwnMin: 1 << 30, Aggregators: 2}, knobs: knobs{messages: true}},
+		"some own": {Options: Options{OwnMin: 16 << 10}},
+		"process":  {Options: Options{OwnMin: 1 << 30, Layout: ProcessCentric, Records: records}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cc := crashCase{o: o, apart: true}

@@ -71,15 +71,15 @@ func asyncCases() map[string]crashCase {
 	cases := map[string]crashCase{
 		"variable":                {o: settings{Options: Options{Subfiles: 2}}},
 		"process":                 {o: settings{Options: Options{Layout: ProcessCentric, Records: 3}}},
-		"apart own":               {o: settings{Options: Options{Subfiles: 2}, knobs: knobs{ownMin: 1}}, apart: true},
-		"apart memory":            {o: settings{Options: Options{Buffer: 64 << 10}, knobs: knobs{ownMin: 1 << 30}}, apart: true},
-		"apart messages":          {o: settings{Options: Options{Aggregators: 2}, knobs: knobs{ownMin: 1 << 30, messages: true}}, apart: true},
-		"apart process":           {o: settings{Options: Options{Layout: ProcessCentric, Records: 3}, knobs: knobs{ownMin: 1 << 30}}, apart: true},
-		"apart, striped":          {o: settings{Options: Options{Stripe: Stripe{Size: 4096}}, knobs: knobs{ownMin: 1}}, apart: true},
+		"apart own":               {o: settings{Options: Options{OwnMin: 1, Subfiles: 2}}, apart: true},
+		"apart memory":            {o: settings{Options: Options{OwnMin: 1 << 30, Buffer: 64 << 10}}, apart: true},
+		"apart messages":          {o: settings{Options: Options{OwnMin: 1 << 30, Aggregators: 2}, knobs: knobs{messages: true}}, apart: true},
+		"apart process":           {o: settings{Options: Options{OwnMin: 1 << 30, Layout: ProcessCentric, Records: 3}}, apart: true},
+		"apart, striped":          {o: settings{Options: Options{OwnMin: 1, Stripe: Stripe{Size: 4096}}}, apart: true},
 		"compressed":              {o: settings{Options: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: AutoCompression}}}},
 		"apart, compressed":       {o: settings{Options: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: ShuffleZstd}}}, apart: true},
 		"apart, compressed twice": {o: settings{Options: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: Zstd}, Memory: 10}}, apart: true},
-		"apart and small":         {o: settings{Options: Options{Buffer: 64 << 10, Memory: 100}, knobs: knobs{ownMin: 1 << 30}}, apart: true},
+		"apart and small":         {o: settings{Options: Options{OwnMin: 1 << 30, Buffer: 64 << 10, Memory: 100}}, apart: true},
 	}
 	for name, cc := range cases {
 		cc.o.Retain = LendUntilFlush

@@ -97,6 +97,11 @@ func (b *bulk) create(ctx context.Context, records int64) error {
 	}
 	rename := b.w.renames()
 	b.w.info.rename = rename
+	if !rename {
+		if err := b.w.share(); err != nil {
+			return err
+		}
+	}
 	if err := b.w.announce(); err != nil {
 		return err
 	}
@@ -176,6 +181,9 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 	m := b.w.newManifest(records, subs)
 	m.Unverified = b.unverified
 	if err := subfile.WriteNext(b.opt.fs, b.base, m, sync, b.w.ten.byIf(b.w.mayCommit)); err != nil {
+		if errors.Is(err, ErrInUse) { // it has not got its name: see record
+			return err
+		}
 		if derr := subfile.DropNext(b.opt.fs, b.base, b.w.ten.tag()); derr != nil {
 			b.w.committed = true
 			err = &InDoubtError{b.base, errors.Join(err, derr)}
@@ -199,7 +207,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 // abandon removes what was made, unless it is committed.
 func (b *bulk) abandon() {
 	b.engines[0].proc.pool.Close()
-	if b.w.committed || !b.w.claimed {
+	if b.w.committed {
 		return
 	}
 	for _, e := range b.engines {
@@ -207,7 +215,7 @@ func (b *bulk) abandon() {
 			return // under a final name, it needs the announcement to be known as unfinished
 		}
 	}
-	if b.w.info.foreign || b.opt.fs.SyncDir(subfile.Dir(b.base)) != nil {
+	if !b.w.claimed || b.w.info.foreign || errors.Is(b.w.ten.check(), ErrInUse) || b.opt.fs.SyncDir(subfile.Dir(b.base)) != nil {
 		return
 	}
 	_ = subfile.DropNext(b.opt.fs, b.base, b.w.ten.tag())

@@ -23,7 +23,7 @@ func (c *checker) structure(p *checkPart) {
 		return
 	}
 	defer done()
-	if p.size, err = f.Size(); err != nil {
+	if err := p.measure(f); err != nil {
 		c.add(fault.Of(Error, p.name, err))
 		return
 	}

@@ -91,7 +91,8 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 			if m, err = w.manifest(all, records); err == nil {
 				err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
 			}
-			if err = w.ten.explain(err); err != nil {
+			never := errors.Is(err, ErrInUse) // the check said so, so it has not got its name, and what is there may be the commit of who has taken over
+			if err = w.ten.explain(err); err != nil && !never {
 				if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
 					err = &InDoubtError{w.base, errors.Join(err, rerr)}
 				}
@@ -200,6 +201,9 @@ func (w *Writer) abandon() {
 		return
 	}
 	if w.files != filesNone && !w.info.rename && !w.removeFinals() {
+		return
+	}
+	if errors.Is(w.ten.check(), ErrInUse) { // it is gone, and another's may be there
 		return
 	}
 	_ = subfile.DropNext(w.opt.fs, w.base, w.ten.tag())

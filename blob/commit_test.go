@@ -140,7 +140,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 		if seen(t, c, "d.nc", was.canonical(false), now.canonical(false)) != "now" {
 			continue
 		}
-		before := fmt.Sprint(counts(c.fs))
+		before := fmt.Sprint(counts(c.fs.(*vfs.Mem)))
 		if err := run(now.ranks, func(ctx context.Context, co comm.Comm) error {
 			w, err := appendWith(ctx, co, "d.nc", now.parts(co.Rank()), &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: c.fs}})
 			if err != nil {
@@ -150,7 +150,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 		}); err != nil {
 			t.Fatalf("%s: %v", c.when, err)
 		}
-		if after := fmt.Sprint(counts(c.fs)); after != "[3 3]" {
+		if after := fmt.Sprint(counts(c.fs.(*vfs.Mem))); after != "[3 3]" {
 			t.Fatalf("%s: the headers tell of %s records, then of %s; want 3", c.when, before, after)
 		} else if before != after {
 			mended++

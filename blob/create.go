@@ -25,7 +25,11 @@ func (w *Writer) create(ctx context.Context, err error) error {
 			if w.info.replace {
 				replace = -1
 			}
-			w.info.rename = w.renames()
+			if w.info.rename = w.renames(); !w.info.rename {
+				err = w.share()
+			}
+		}
+		if err == nil {
 			err = w.announce()
 		}
 	}
@@ -58,15 +62,17 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 			e.name = subfile.PartialBy(e.final, w.ten.tag())
 		}
 		if e.table.ID[0] == 0 {
-			if err = w.ten.join(); err == nil && !w.info.rename && w.ten.apart {
-				err = w.ten.check() // under a final name it could be in the way of who takes over
+			if !w.info.rename && w.ten.apart {
+				if err = w.ten.join(); err == nil {
+					err = w.ten.check() // under a final name it could be in the way of who takes over
+				}
 			}
 		}
 		if e.table.ID[0] == 0 && err == nil {
 			f, cerr := w.opt.fs.Create(e.name)
 			if err = cerr; err == nil {
 				e.made = true
-				err = f.Close()
+				err = e.proc.pool.Keep(e.name, f)
 			} else if errors.Is(err, fs.ErrExist) {
 				err = pkg.Errorf("%w: %w", err, ErrExist)
 			}
@@ -91,8 +97,11 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 
 // announce writes the unprepared manifest of a writer that has claimed the
 // name. The dataset of another program is replaced without: beside an
-// announcement it would count as never finished.
+// announcement it would count as never finished. Where nothing of the name is there, partial names say the same.
 func (w *Writer) announce() error {
+	if w.info.blank && w.info.rename {
+		return nil
+	}
 	w.claimed = true
 	if w.info.foreign {
 		return nil
@@ -139,6 +148,9 @@ func (w *Writer) claim() error {
 	}
 	switch {
 	case free:
+		if err := w.otherCase(); err != nil {
+			return err
+		}
 		_, err := subfile.Recover(fsys, w.base, w.ten.by()) // of a writer that died at its first record
 		return errors.Join(err, w.ten.secure(nil, false))
 	case err != nil:
@@ -169,23 +181,49 @@ func (w *Writer) claim() error {
 
 // blankAt says that no name in the directory of a dataset begins with its own, so that there is nothing to look at or to clear away. On a
 // network file system each name that is looked up takes a message, if it is there or not. A file that is renamed while a
-// directory is listed may be missing in the list, so records are looked for by name.
+// directory is listed may be missing in the list; mayCommit looks for records by name.
 func blankAt(fsys vfs.FS, base string) (bool, error) {
 	entries, err := fsys.ReadDir(subfile.Dir(base))
 	if err != nil {
 		return false, err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(base)) {
+		if foldPrefix(e.Name(), filepath.Base(base)) {
 			return false, nil
 		}
 	}
-	for _, name := range []string{subfile.NextName(base), subfile.ManifestName(base)} { // in this order: the one becomes the other
-		if _, err := fsys.Stat(name); !errors.Is(err, fs.ErrNotExist) {
-			return false, err
+	return true, nil
+}
+
+// foldPrefix is strings.HasPrefix where names may not differ by case.
+func foldPrefix(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// vacant returns ErrExist if a file has the name of a subfile of a set to be written: what a dead writer left is gone, so it is
+// somebody else's.
+func (w *Writer) vacant(set string) error {
+	for i := range w.info.subfiles {
+		name := subfile.Name(set, i)
+		if _, err := w.opt.fs.Stat(name); err == nil {
+			return pkg.Errorf("%s: %s exists and is not of this dataset: %w", w.base, name, ErrExist)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
-	return true, nil
+	return nil
+}
+
+// otherCase returns ErrExist if subfiles would replace files that the directory lists in other letters: a file system may take them for the same.
+func (w *Writer) otherCase() error {
+	entries, err := w.opt.fs.ReadDir(subfile.Dir(w.base))
+	name := filepath.Base(w.base)
+	for _, e := range entries {
+		if foldPrefix(e.Name(), name) && !strings.HasPrefix(e.Name(), name) {
+			return w.vacant(w.base)
+		}
+	}
+	return err
 }
 
 // free says of files that have names of subfiles, without a manifest beside them, that they are nobody's and not in the way.

@@ -35,7 +35,7 @@ func (p *plan) writeOwn(ctx context.Context, q *queue) (int64, error) {
 	if !p.ownAll {
 		own := &queue{e: e, lists: q.lists, maps: q.maps, size: q.size}
 		for _, r := range q.refs {
-			if pd := q.pend(r); p.own[varRec{pd.v, pd.rec}] {
+			if p.own[q.pend(r).v] {
 				own.refs = append(own.refs, r)
 			}
 		}
@@ -240,6 +240,7 @@ func (x *exchanger) send(ctx context.Context, k int) ([]byte, error) {
 			b = b[n:]
 		}
 	}
+	comm.Recycle(x.t.c, in...)
 	return x.t.windows, nil
 }
 

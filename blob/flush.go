@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"slices"
+	"time"
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
@@ -22,13 +23,15 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // flushing is what all ranks agreed on at the beginning of a flush.
 type flushing struct {
-	records int64      // the most that any rank knows of
-	idle    bool       // nobody has anything
-	keys    []varRec   // without a common heap: what this rank puts
-	alike   alike      // what others put
-	ahead   bool       // everything before the windows is done
-	rounds  bool       // somewhere windows are still to be written
-	rest    *exchanger // these
+	records int64         // the most that any rank knows of
+	idle    bool          // nobody has anything
+	keys    []varRec      // without a common heap: what this rank puts
+	alike   alike         // what others put
+	whole   []varRec      // what all of the team are expected to put; nil: nothing is
+	ahead   bool          // everything before the windows is done
+	rounds  bool          // somewhere windows are still to be written
+	rest    *exchanger    // these
+	took    time.Duration // what is done
 }
 
 // Words that ranks agree on at the beginning of a flush, beside those of hashKeys. With the one of an error they are eight,
@@ -36,21 +39,16 @@ type flushing struct {
 const (
 	wordStage   = hashWords + iota // a stage
 	wordRecords                    // ^records
-	wordFit                        // a fit
+	wordTook                       // what a trial tells
 )
 
-// stage says how far a rank is when a flush begins.
+// stage says how far a rank is when a flush begins; the least of all ranks counts.
 const (
-	stageOpen  int64 = iota // it has something to write, and waits for the others
-	stageAhead              // everything before the windows is done
+	stageUnfit int64 = iota // it cannot go on: the dataset was taken over, or a write has failed
+	stageOpen               // it has something to write, and waits for the others
+	stageRound              // everything before the windows is done
+	stageAhead              // everything is done
 	stageIdle               // it has nothing
-)
-
-// fit says how a rank can go on.
-const (
-	unfit    int64 = iota // not at all: the dataset was taken over, or a write has failed
-	fitRound              // it is ahead, and has windows to write
-	fitWhole
 )
 
 // begin waits for a flush in the background, and agrees on what there is to do. A process whose list repeats that of the last flush does
@@ -62,29 +60,41 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 	if err == nil {
 		err = w.land(ctx)
 	}
-	fit, stage := fitWhole, stageIdle
-	if err == nil && w.c.Rank() == 0 {
-		if err = w.ten.glance(); err != nil {
-			fit = unfit
-		}
-	}
+	stage := stageIdle
 	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 { // who is idle has no keys, so that they differ from those of who is ahead
 		stage = stageOpen
 	}
-	if w.apart() && err == nil {
-		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
-		if !background && w.repeats(b.keys) {
-			stage = stageAhead
-			if err = w.eng.alone(func() (err error) { b.rest, err = w.eng.ahead(ctx, w.pending, b.keys); return err }); err != nil {
-				fit = unfit
-			} else if b.rest.p.rounds > 0 {
-				fit = fitRound
-			}
+	if err == nil && w.c.Rank() == 0 {
+		if err = w.ten.glance(); err != nil {
+			stage = stageUnfit
 		}
 	}
-	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), stage, ^w.Records(), fit)...)
+	if w.apart() && err == nil {
+		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
+		if !background {
+			b.whole = w.repeats(b.keys)
+		}
+		if b.whole != nil {
+			start := time.Now()
+			err = w.eng.alone(func() (err error) { b.rest, err = w.eng.ahead(ctx, w.pending, b.whole); return err })
+			switch {
+			case err != nil:
+				stage = stageUnfit
+			case b.rest.p.rounds > 0:
+				stage = stageRound
+			default:
+				stage = stageAhead
+			}
+			b.took = time.Since(start)
+		}
+	}
+	took := int64(0)
+	if w.apart() {
+		took = w.eng.team.trial.tell()
+	}
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), stage, ^w.Records(), took)...)
 	if err != nil {
-		if v != nil && v[wordFit] == unfit {
+		if v != nil && v[wordStage] == stageUnfit {
 			w.fail(err)
 			return b, err
 		}
@@ -92,7 +102,12 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 	}
 	w.landed()
 	b.alike, b.idle, b.records = alikeOf(v), v[wordStage] == stageIdle, ^v[wordRecords]
-	b.ahead, b.rounds = b.alike == allAlike && v[wordStage] == stageAhead, v[wordFit] == fitRound
+	// Who is ahead has repeated a list, and so all have if what was alike in the last flush is alike again.
+	b.rounds = v[wordStage] == stageRound
+	b.ahead = (b.rounds || v[wordStage] == stageAhead) && b.alike != notAlike && b.alike >= w.lastAlike
+	if w.apart() {
+		w.eng.team.hear(&w.eng.opt, v[wordTook])
+	}
 	if b.idle {
 		w.seen = w.seen[:0]
 	}
@@ -106,22 +121,28 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	if err != nil || b.idle {
 		return b.records, err
 	}
-	w.last = nil
-	if b.alike == allAlike {
+	w.last, w.lastAlike = nil, b.alike
+	if b.alike != notAlike {
 		w.last = b.keys
 	}
 	if b.ahead {
+		w.eng.whole = b.whole
+		start := time.Now()
 		if b.rounds {
 			err := w.eng.alone(func() error { return b.rest.run(ctx) })
 			if err = w.guard(ctx, err); err != nil {
 				return 0, err
 			}
 		}
+		w.eng.tried(b.rest.p, b.took+time.Since(start))
 		w.settle()
 		w.seen = w.seen[:0]
 		return b.records, nil
 	}
 	w.flying = background
+	if w.apart() {
+		w.eng.whole = b.keys // or what wholeKeys finds
+	}
 	h, err := w.collect(ctx)
 	if err == nil && w.lead {
 		err = w.eng.alone(func() error { return w.eng.flush(ctx, h, b, background) })
@@ -233,7 +254,7 @@ func (e *engine) write(ctx context.Context, lists [][]pend, b flushing, l *later
 	if broken != nil {
 		return 0, broken
 	}
-	p := e.newPlan(sets, false)
+	p := e.newPlan(sets, e.ownMin(l != nil), false)
 	var q *queue
 	if err == nil {
 		q = newQueue(e, lists, maps)

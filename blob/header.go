@@ -3,6 +3,7 @@ package blob
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"blobio/blob/internal/layout"
@@ -60,22 +61,42 @@ func (s *Schema) blobHeader(sh *layout.Shape) *cdf5.Header {
 			h.Vars = append(h.Vars, v)
 		}
 	}
+	natts, ndims := 0, 0
+	for i := range s.vars {
+		natts, ndims = natts+len(s.vars[i].Atts)+2, ndims+len(s.vars[i].Dims)
+	}
+	// Each process of a job makes this: few allocations, and attributes that follow from the decomposition once for each of them.
+	h.Vars = slices.Grow(h.Vars, len(s.vars))
+	atts, dims := make([]cdf5.Att, 0, natts), make([]int, 0, ndims)
+	added := make([]struct {
+		dims []DimID
+		atts [2]cdf5.Att
+	}, nd)
 	for i := range s.vars {
 		v := &s.vars[i]
 		hv := cdf5.Var{Name: v.Name, Type: v.Type}
+		from := len(dims)
 		if v.Decomp == 0 {
 			hv.Atts = v.Atts
 			for _, d := range v.Dims {
-				hv.Dims = append(hv.Dims, int(d))
+				dims = append(dims, int(d))
 			}
 		} else {
-			hv.Atts = append([]cdf5.Att{
-				{Name: attDecompID, Type: cdf5.Int, Value: []int32{int32(v.Decomp)}},
-				dimidsAtt(v.Dims)}, v.Atts...)
-			if v.Record {
-				hv.Dims = append(hv.Dims, int(v.Dims[0]))
+			d := &added[v.Decomp-1]
+			if d.dims == nil || !slices.Equal(d.dims, v.Dims) {
+				d.dims = v.Dims
+				d.atts = [2]cdf5.Att{{Name: attDecompID, Type: cdf5.Int, Value: []int32{int32(v.Decomp)}}, dimidsAtt(v.Dims)}
 			}
-			hv.Dims = append(hv.Dims, blobs+int(v.Decomp))
+			first := len(atts)
+			atts = append(append(atts, d.atts[:]...), v.Atts...)
+			hv.Atts = slices.Clip(atts[first:])
+			if v.Record {
+				dims = append(dims, int(v.Dims[0]))
+			}
+			dims = append(dims, blobs+int(v.Decomp))
+		}
+		if len(dims) > from {
+			hv.Dims = slices.Clip(dims[from:])
 		}
 		h.Vars = append(h.Vars, hv)
 	}

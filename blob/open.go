@@ -93,9 +93,10 @@ func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reade
 	}
 }
 
-// isState says whether an error may be about files that are there at one moment and not at the next.
+// isState says whether an error may be about files that are there at one moment and not at the next. A header that cannot be read is none that is wrong.
 func isState(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrMissing) || errors.Is(err, ErrNotCommitted) || errors.As(err, new(*FormatError))
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrMissing) || errors.Is(err, ErrNotCommitted) || errors.Is(err, vfs.ErrStale) ||
+		errors.As(err, new(*FormatError)) && !errors.As(err, new(*fs.PathError))
 }
 
 // maxOpens bounds how often Open looks again at a dataset that is replaced all the time.

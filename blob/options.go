@@ -2,6 +2,7 @@ package blob
 
 import (
 	"runtime"
+	"time"
 
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
@@ -101,6 +102,10 @@ type Options struct {
 	// kernels; a parallel file system may want more.)
 	Aggregators int
 	Stripe      Stripe // of the file system; default none
+
+	// OwnMin, for ranks that share no heap, is the mean size in bytes of the ranks' pieces of a variable (process-centric: of
+	// all that a rank puts) from which on each rank writes its own; smaller ones go to the aggregators. 0: chosen, see Pieces.
+	OwnMin int64
 }
 
 // Validate says what is wrong with the options.
@@ -126,6 +131,8 @@ func (o *Options) Validate() error {
 		return pkg.Usage("Options.Buffer %d, want 64 KiB to 1 GiB", o.Buffer)
 	case o.Aggregators < 0:
 		return pkg.Usage("Options.Aggregators %d, want >= 0", o.Aggregators)
+	case o.OwnMin < 0:
+		return pkg.Usage("Options.OwnMin %d, want >= 0", o.OwnMin)
 	case o.Stripe.Size != 0 && (o.Stripe.Size < 4<<10 || o.Stripe.Size > 1<<30 || o.Stripe.Size%8 != 0):
 		return pkg.Usage("Options.Stripe.Size %d, want a multiple of 8 from 4 KiB to 1 GiB", o.Stripe.Size)
 	case o.Stripe.Count < 0 || o.Stripe.Count > 0 && o.Stripe.Size == 0:
@@ -140,11 +147,13 @@ func (o *Options) Validate() error {
 
 // knobs are what no user sets: zero values are the defaults, tests pass others to the functions behind the public ones.
 type knobs struct {
-	ownMin   int64 // see team
-	messages bool  // no shared memory
-	syncMin  int64 // see syncDue
-	chunk    int64 // of compressed data, a multiple of 8
-	piece    int64 // of an extent that has a checksum of its own; old manifests have others
+	messages bool                                          // no shared memory
+	ownMin   int64                                         // in place of ownMinShared
+	crowd    int                                           // processes that share the cores, in place of par.Sharers
+	timed    func(own bool, d time.Duration) time.Duration // what a flush counts as that took d
+	syncMin  int64                                         // see syncDue
+	chunk    int64                                         // of compressed data, a multiple of 8
+	piece    int64                                         // of an extent that has a checksum of its own; old manifests have others
 	lease    durable.LeaseOptions
 	fs       vfs.FS // default the operating system's
 }

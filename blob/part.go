@@ -75,6 +75,7 @@ func (p *filePart) file() (f vfs.File, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	f = lent{f, p}
 	if p.un != nil {
 		f = p.un.File(f)
 	}
@@ -98,7 +99,7 @@ func (p *filePart) decode() error {
 		return p.whatIsIt(err)
 	}
 	defer done()
-	if p.size, err = f.Size(); err != nil {
+	if err := p.measure(f); err != nil {
 		return err
 	}
 	pl, records, err := decodePlace(f, p.size, p.name)

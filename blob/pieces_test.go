@@ -60,7 +60,7 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 func TestPieces(t *testing.T) {
 	ways := map[string]func(o *settings){
 		"windows":  func(o *settings) {},
-		"own":      func(o *settings) { o.ownMin = 1 },
+		"own":      func(o *settings) { o.OwnMin = 1 },
 		"messages": func(o *settings) { o.messages = true },
 		"stripes":  func(o *settings) { o.messages, o.Stripe = true, Stripe{Size: 4096} },
 		"small":    func(o *settings) { o.Buffer = 64 << 10 },

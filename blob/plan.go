@@ -14,10 +14,11 @@ type plan struct {
 	e      *engine
 	chunks []chunk // what goes through windows, ascending by file offset
 	rounds int
-	keys   []varRec        // of all members, if they are the same
-	own    map[varRec]bool // what each member writes itself; nil: nothing
-	ownAll bool            // everything
-	moves  bool            // where a rank's bytes are in windows does not depend on which records they are of
+	keys   []varRec       // of all members, if they are the same
+	own    map[int32]bool // variables that each member writes itself; nil: none
+	ownAll bool           // everything
+	least  int64          // mean size from which on members write their own
+	moves  bool           // where a rank's bytes are in windows does not depend on which records they are of
 }
 
 // chunk is a range of the file in one extent that goes through one window.
@@ -36,8 +37,8 @@ type keyRun struct{ i, from, to int }
 
 // newPlan makes the plan for the keys of each member, or for one list that all have. In a team of one nothing is given away. With moves, ranks
 // that have the same variables of other records touch no window's bytes of each other.
-func (e *engine) newPlan(sets [][]varRec, moves bool) *plan {
-	p := &plan{e: e, moves: moves}
+func (e *engine) newPlan(sets [][]varRec, least int64, moves bool) *plan {
+	p := &plan{e: e, least: least, moves: moves}
 	t := e.team
 	common := len(sets) == 1
 	if t.one() {
@@ -72,10 +73,10 @@ func (e *engine) newPlan(sets [][]varRec, moves bool) *plan {
 // all ranks lie together, otherwise by all that the ranks have.
 func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team
-	n, least := int64(len(t.members)), t.ownMin(&e.opt)
+	n := int64(len(t.members))
 	sum := int64(0)
-	var lone []varRec // of sub rank 0
-	small := false    // something is for windows
+	var lone []int32 // of sub rank 0
+	small := false   // something is for windows
 	for _, k := range keys {
 		if k.v < 0 {
 			small = true
@@ -83,29 +84,29 @@ func (p *plan) chooseOwn(keys []varRec) {
 		}
 		sv := &e.schema.vars[k.v]
 		if sv.Decomp == 0 {
-			lone = append(lone, k)
+			lone = append(lone, k.v)
 			continue
 		}
 		size := t.total[sv.Decomp-1] * int64(sv.Type.Size())
 		sum += size
-		if !e.place.ByRank && size/n >= least {
+		if !e.place.ByRank && size/n >= p.least {
 			if p.own == nil {
-				p.own = map[varRec]bool{}
+				p.own = map[int32]bool{}
 			}
-			p.own[k] = true
+			p.own[k.v] = true
 		} else {
 			small = true
 		}
 	}
 	if p.own != nil && !small { // no round for these alone
-		for _, k := range lone {
-			p.own[k] = true
+		for _, v := range lone {
+			p.own[v] = true
 		}
 	}
-	p.ownAll = e.place.ByRank && sum/n >= least
+	p.ownAll = e.place.ByRank && sum/n >= p.least
 }
 
-func (p *plan) isOwn(k varRec) bool { return p.ownAll || p.own[k] }
+func (p *plan) isOwn(k varRec) bool { return p.ownAll || p.own[k.v] }
 
 // blockSegs lists one range for each variable's record, as all members write it
 // and their blobs lie one after the other.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash"
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
@@ -12,54 +13,71 @@ import (
 
 // digest is the same for equal schemas, and for others another, of 63 bits.
 func (s *Schema) digest() int64 {
-	var b []byte
-	num := func(v int64) { b = binary.AppendVarint(b, v) }
-	text := func(t string) {
-		num(int64(len(t)))
-		b = append(b, t...)
-	}
-	ids := func(dims []DimID) {
-		num(int64(len(dims)))
-		for _, d := range dims {
-			num(int64(d))
-		}
-	}
-	atts := func(list []cdf5.Att) {
-		num(int64(len(list)))
-		for i := range list {
-			a := &list[i]
-			text(a.Name)
-			num(int64(a.Type))
-			if t, ok := a.Value.(string); ok {
-				text(t)
-				continue
-			}
-			v, _ := cdf5.Bytes(a.Value) // what has no type in CDF-5 is reported by the layout of the header
-			num(int64(len(v)))
-			b = append(b, v...)
-		}
-	}
-	num(int64(len(s.dims)))
+	p := printer{sum: sha256.New(), b: make([]byte, 0, 2*printerRoom)}
+	p.num(int64(len(s.dims)))
 	for _, d := range s.dims {
-		text(d.Name)
-		num(d.Len)
+		p.text(d.Name)
+		p.num(d.Len)
 	}
-	atts(s.atts)
-	num(int64(len(s.decomps)))
+	p.atts(s.atts)
+	p.num(int64(len(s.decomps)))
 	for _, d := range s.decomps {
-		ids(d)
+		p.ids(d)
 	}
-	num(int64(len(s.vars)))
+	p.num(int64(len(s.vars)))
 	for i := range s.vars {
 		v := &s.vars[i]
-		text(v.Name)
-		num(int64(v.Type))
-		num(int64(v.Decomp))
-		ids(v.Dims)
-		atts(v.Atts)
+		p.text(v.Name)
+		p.num(int64(v.Type))
+		p.num(int64(v.Decomp))
+		p.ids(v.Dims)
+		p.atts(v.Atts)
 	}
-	sum := sha256.Sum256(b)
-	return int64(binary.LittleEndian.Uint64(sum[:]) >> 1)
+	p.sum.Write(p.b)
+	return int64(binary.LittleEndian.Uint64(p.sum.Sum(nil)) >> 1)
+}
+
+// printer sums what a digest is of, a cache's worth at a time.
+type printer struct {
+	sum hash.Hash
+	b   []byte
+}
+
+const printerRoom = 4 << 10
+
+func (p *printer) num(v int64) {
+	if p.b = binary.AppendVarint(p.b, v); len(p.b) >= printerRoom {
+		p.sum.Write(p.b)
+		p.b = p.b[:0]
+	}
+}
+
+func (p *printer) text(t string) {
+	p.num(int64(len(t)))
+	p.b = append(p.b, t...)
+}
+
+func (p *printer) ids(dims []DimID) {
+	p.num(int64(len(dims)))
+	for _, d := range dims {
+		p.num(int64(d))
+	}
+}
+
+func (p *printer) atts(list []cdf5.Att) {
+	p.num(int64(len(list)))
+	for i := range list {
+		a := &list[i]
+		p.text(a.Name)
+		p.num(int64(a.Type))
+		if t, ok := a.Value.(string); ok {
+			p.text(t)
+			continue
+		}
+		v, _ := cdf5.Bytes(a.Value) // what has no type in CDF-5 is reported by the layout of the header
+		p.num(int64(len(v)))
+		p.b = append(p.b, v...)
+	}
 }
 
 func printTexts(sums []int64) (texts []string) {

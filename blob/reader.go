@@ -30,6 +30,8 @@ type Reader struct {
 	refs     int       // by OpenComm: closed when the last rank closes
 	buffers  sync.Pool // of *[]byte, at most readBatch bytes each
 	seen     sync.Once // what replacedLate waits for
+	late     sync.Mutex
+	looks    int // by late: how often measure has waited
 	mu       sync.Mutex
 }
 

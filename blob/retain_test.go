@@ -114,7 +114,7 @@ func TestPutCopies(t *testing.T) {
 		"process":             {Options: Options{Layout: ProcessCentric}},
 		"process, records":    {Options: Options{Layout: ProcessCentric, Records: records}},
 		"process, compressed": {Options: Options{Layout: ProcessCentric, Records: records, Compress: compress}},
-		"own":                 {knobs: knobs{ownMin: 1}},
+		"own":                 {Options: Options{OwnMin: 1}},
 	} {
 		for _, apart := range []bool{false, true} {
 			for how, flush := range map[string]func(*Writer, context.Context) error{

@@ -170,6 +170,28 @@ func TestStraysUnfinished(t *testing.T) {
 	}
 }
 
+// TestStraysTorn: an announcement that a power cut has torn says nothing of the files of another program that have come since.
+func TestStraysTorn(t *testing.T) {
+	ctx := context.Background()
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, torn := range []string{"", "{\"format\":\"blobio", strings.Repeat("\x00", 300)} {
+			mem := vfs.NewMem()
+			was := tinyModel(1, 1)
+			was.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 2}, knobs: knobs{fs: mem}})
+			must(mem.Remove(subfile.ManifestName("d.nc")))
+			must(vfs.WriteFile(mem, subfile.NextName("d.nc"), []byte(torn)))
+			for _, dry := range []bool{true, false} {
+				if steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: dry}, knobs{fs: mem}); err != nil || len(steps) != 1 || steps[0].File != subfile.NextName("d.nc") {
+					t.Errorf("%v, %.10q: %v, %v", layout, torn, steps, err)
+				}
+			}
+			if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, was.canonical(false)) {
+				t.Errorf("%v, %.10q: %v, files %v", layout, torn, err, names(mem, "."))
+			}
+		}
+	}
+}
+
 // TestStraysInTheWay: what has a name that an unfinished writer wanted is not that writer's, if its own files had partial names; and an append
 // replaces no file.
 func TestStraysInTheWay(t *testing.T) {

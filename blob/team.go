@@ -7,31 +7,12 @@ import (
 	"blobio/comm"
 )
 
-// From these mean sizes on, in bytes, each rank writes its own: of the ranks' pieces of a variable (or with the
-// process-centric layout of all that they put). Each write takes the lock of the file, which processes that outnumber the cores hand on by
-// sleeping; up to here that costs more than the copy into a window. For messages see BenchmarkIsolated.
-const (
-	ownMinShared   = 128 << 10
-	ownMinMessages = 64 << 10
-)
-
 // Sizes of what bytes pass through: the buffer of a rank that writes its own, and at most a window. Small ones stay in a
 // cache, and need no new pages.
 const (
 	ownBuffer = 256 << 10
 	maxWindow = 1 << 20
 )
-
-// ownMin is the size that holds for this team.
-func (t *team) ownMin(o *settings) int64 {
-	switch {
-	case o.ownMin > 0:
-		return o.ownMin
-	case t.mem != nil:
-		return ownMinShared
-	}
-	return ownMinMessages
-}
 
 // aggregators is how many of n processes of a node are aggregators.
 func (o *Options) aggregators(n int) int {
@@ -55,6 +36,9 @@ type team struct {
 	aggs    []int         // ranks of c that are aggregators
 	slot    int           // which of them this one is, or -1
 	window  int64         // bytes of a window at most
+
+	way   way // in which pieces come to the file
+	trial trial
 
 	asked   bool // for shared memory
 	mem     comm.Memory

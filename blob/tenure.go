@@ -46,7 +46,13 @@ func (t *tenure) tag() string { return durable.TagOf(t.id) }
 
 // check returns an error if the dataset was taken over by another writer.
 func (t *tenure) check() error {
-	if err := durable.CheckHolder(t.fsys, t.name, t.id); err != nil {
+	var err error
+	if t.lease != nil {
+		err = t.lease.Check()
+	} else {
+		err = durable.CheckHolder(t.fsys, t.name, t.id)
+	}
+	if err != nil {
 		return pkg.Errorf("%w", err)
 	}
 	return nil
@@ -55,6 +61,9 @@ func (t *tenure) check() error {
 // glance is check for one that need not be certain: it reads the lease's file only if it looks changed. The file of another holder is another
 // file, or a later one.
 func (t *tenure) glance() error {
+	if t.lease.Recent() {
+		return nil
+	}
 	info, err := t.fsys.Stat(durable.LockName(t.name))
 	if err == nil && t.seen != nil && os.SameFile(info, t.seen) && info.ModTime().Equal(t.seen.ModTime()) && info.Size() == t.seen.Size() {
 		return nil
@@ -114,8 +123,9 @@ func serve(fsys vfs.FS, name, id string, apart bool) *tenure {
 	return &tenure{fsys: fsys, name: name, id: id, apart: apart}
 }
 
-// join makes this process part of the lease before it makes or opens a file of the dataset. A process that gives all its data
-// to aggregators does neither, and costs a file system that many nodes share no calls.
+// join makes this process part of the lease before it makes or opens a file of the dataset under its final name. A name with the writer's
+// tag is nobody else's, and whoever takes over removes that file. So a process that only writes such files, or gives all its data to
+// aggregators, costs a file system that many nodes share no calls for the lease.
 func (t *tenure) join() (err error) {
 	if t == nil || !t.apart {
 		return nil
@@ -142,10 +152,16 @@ func (w *Writer) acquire(ctx context.Context, base string) (err error) {
 	} else if _, err := w.opt.fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return pkg.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
-	if w.ten, err = hold(ctx, &w.opt, base); err == nil && comm.Apart(w.c) {
-		err = w.ten.lease.Share()
-	}
+	w.ten, err = hold(ctx, &w.opt, base)
 	return err
+}
+
+// share lets the other processes join, on world rank 0, if they are to write under final names.
+func (w *Writer) share() error {
+	if !comm.Apart(w.c) {
+		return nil
+	}
+	return w.ten.lease.Share()
 }
 
 // serve tells this rank what world rank 0 holds.
@@ -196,12 +212,15 @@ type held struct {
 
 func (h held) OpenRW(name string) (vfs.File, error) {
 	t := h.proc.tenure.Load()
+	if _, tag, _ := subfile.Final(name); t == nil || tag != "" {
+		return h.FS.OpenRW(name)
+	}
 	if err := t.join(); err != nil {
 		return nil, err
 	}
 	f, err := h.FS.OpenRW(name)
-	if _, tag, _ := subfile.Final(name); err != nil || t == nil || tag != "" {
-		return f, err
+	if err != nil {
+		return nil, err
 	}
 	if err := t.check(); err != nil {
 		return nil, errors.Join(err, f.Close())

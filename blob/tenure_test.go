@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func TestHeldFiles(t *testing.T) {
 	must(errors.Join(ten.release(), next.check(), next.release()))
 }
 
-// TestJoinedProcess: the lease lasts while another process of the writer lives that has opened a file.
+// TestJoinedProcess: the lease lasts while another process of the writer lives that has opened a file by its final name.
 func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {
@@ -65,8 +66,13 @@ func TestJoinedProcess(t *testing.T) {
 		other := serve(mem, "d.nc", idOf(ten.words()), apart)
 		proc := new(process)
 		proc.tenure.Store(other)
-		if _, err := (held{mem, proc}).OpenRW(subfile.PartialBy("d.nc.0000", ten.tag())); !errors.Is(err, fs.ErrNotExist) {
-			t.Error(err)
+		for _, name := range []string{subfile.PartialBy("d.nc.0000", ten.tag()), "d.nc.0000"} {
+			if other.member != nil {
+				t.Error("joined to open what nobody else does")
+			}
+			if _, err := (held{mem, proc}).OpenRW(name); !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
 		}
 		must(ten.release())
 		third, err := hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc")
@@ -143,7 +149,7 @@ func TestRecoverDurable(t *testing.T) {
 			if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
 			}
-			after := c.fs.CrashClone(vfs.CrashOptions{})
+			after := c.after()
 			if todo, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: after}); err != nil || len(todo) > 0 {
 				t.Fatalf("%v, %s: after a power cut: %v %v", layout, c.when, todo, err)
 			}
@@ -204,6 +210,55 @@ func TestAbandonBesideHeir(t *testing.T) {
 		}
 		if b, err := vfs.ReadFile(mem, final, 1<<20); err != nil || string(b) != "theirs" {
 			t.Errorf("%v: the file of the new writer: %q, %v", layout, b, err)
+		}
+	}
+}
+
+// TestLostBesideCommit: a writer that finds at its commit that it was taken over from does not touch the commit of who did so, not even to look at
+// it: without its name it would be no commit for a reader, and who takes over next would remove it.
+func TestLostBesideCommit(t *testing.T) {
+	for i := range 4 {
+		old, late := i&1 != 0, i&2 != 0 // something is replaced; the lease is lost when the record is about to get its name
+		mem := vfs.NewMem()
+		m := tinyModel(1, 1)
+		if old {
+			m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+		}
+		var take atomic.Pointer[func() error] // the other's; nil: not yet, or done
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			if late && op.Kind == vfs.OpCreate && strings.HasPrefix(op.Name, subfile.NextName("d.nc")) {
+				if f := take.Swap(nil); f != nil {
+					return (*f)()
+				}
+			}
+			if op.Kind == vfs.OpRename && op.Name == subfile.NextName("d.nc") {
+				if st, err := subfile.ReadState(mem, "d.nc"); err == nil && st.Manifest != nil && st.Manifest.Writer == "w0000beef" {
+					t.Errorf("old %v, late %v: the commit of the new writer is renamed", old, late)
+				}
+			}
+			return nil
+		})
+		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Force: old}, knobs: knobs{fs: fsys}})
+			if err != nil {
+				return err
+			}
+			err = errors.Join(m.putRecord(w, 0, c.Rank(), true), w.Flush(ctx))
+			if c.Rank() == 0 {
+				f := func() error {
+					takenOver(t, mem)
+					theirs := w.newManifest(0, make([]subfile.Subfile, 1))
+					theirs.Writer = "w0000beef"
+					return subfile.WriteNext(mem, "d.nc", theirs, true, subfile.By{Tag: theirs.Writer})
+				}
+				if take.Store(&f); !late {
+					err = errors.Join(err, f())
+				}
+			}
+			return errors.Join(comm.Agree(ctx, c, err), w.Close(ctx))
+		})
+		if !errors.Is(err, ErrInUse) || errors.As(err, new(*InDoubtError)) || late && take.Load() != nil {
+			t.Errorf("old %v, late %v: %v", old, late, err)
 		}
 	}
 }

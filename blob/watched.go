@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"errors"
 	"time"
 
 	"blobio/internal/vfs"
@@ -31,6 +32,27 @@ func (w watched) Open(name string) (vfs.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// lent is an open subfile. Where another client of a network file system has removed it, no byte of it can be read any more, as a rule because
+// the dataset was replaced.
+type lent struct {
+	vfs.File
+	p *filePart
+}
+
+func (f lent) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(b, off)
+	if errors.Is(err, vfs.ErrStale) {
+		replaced := f.p.r.replacedLate
+		if f.p.place == nil { // Open looks again
+			replaced = f.p.r.replaced
+		}
+		if was := replaced(f.p.name); was != nil {
+			err = was
+		}
+	}
+	return n, err
 }
 
 // replaced returns an error if the dataset is no longer the one that was opened. What is found of a subfile, or
@@ -66,3 +88,23 @@ func (r *Reader) replacedLate(name string) error {
 	})
 	return r.replaced(name)
 }
+
+// measure notes how long the file is. Where other machines write, a client may know for a moment the size that it had before an append; so what looks
+// shorter than the manifest says is looked at again, until the client must have seen the new size: all parts of a reader wait that long together.
+func (p *filePart) measure(f vfs.File) (err error) {
+	if p.size, err = f.Size(); err != nil || p.info == nil || p.size >= p.info.Size || p.r.fs.Local(p.r.base) {
+		return err
+	}
+	p.r.late.Lock()
+	defer p.r.late.Unlock()
+	for {
+		if p.size, err = f.Size(); err != nil || p.size >= p.info.Size || p.r.looks == maxLooks {
+			return err
+		}
+		p.r.looks++
+		time.Sleep(lateNames / maxLooks)
+	}
+}
+
+// maxLooks is how often a file that looks too short is looked at again within lateNames.
+const maxLooks = 20

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"sync"
 	"testing"
 
 	"blobio/comm"
@@ -45,5 +47,130 @@ func TestReplacedWhileOpen(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestStaleWhileOpen: a subfile of which the server says, to a reader that has it open, that it is gone, was replaced, if the dataset was.
+func TestStaleWhileOpen(t *testing.T) {
+	for _, o := range []settings{{}, {Options: Options{Layout: ProcessCentric}}, {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}}}} {
+		for _, replaced := range []bool{true, false} {
+			mem := vfs.NewMem()
+			o.fs, o.Durability, o.Force = mem, DurableNone, true
+			was := tinyModel(1, 2)
+			was.writeTo(t, mem, &o)
+			stale := false
+			r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: vfs.NewFault(mem, func(op vfs.Op) error {
+				if stale && op.Kind == vfs.OpRead && op.Name == "d.nc.0000" {
+					return &fs.PathError{Op: "read", Path: op.Name, Err: vfs.ErrStale}
+				}
+				return nil
+			})})
+			must(err)
+			if replaced {
+				tinyModel(2, 2).writeTo(t, mem, &o)
+			}
+			stale = true
+			want := vfs.ErrStale
+			if replaced {
+				want = ErrBroken
+			}
+			if err := r.Read(t.Context(), "time", nil, nil, make([]float64, 2)); !errors.Is(err, want) {
+				t.Errorf("%v %v, replaced %v: %v", o.Layout, o.Compress, replaced, err)
+			}
+			must(r.Close())
+		}
+	}
+}
+
+// TestOpenTells: where other machines write, what looks unfinished is looked at again; an error of the file system is told.
+func TestOpenTells(t *testing.T) {
+	mem := vfs.NewMem()
+	m := tinyModel(1, 2)
+	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+	for _, class := range []error{errDisk, vfs.ErrStale} {
+		failed := false
+		r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: farFS{vfs.NewFault(mem, func(op vfs.Op) error {
+			if op.Kind == vfs.OpRead && op.Name == "d.nc.0000" && op.Off == 0 && op.N > 8 && !failed {
+				failed = true
+				return &fs.PathError{Op: "read", Path: op.Name, Err: class}
+			}
+			return nil
+		})}})
+		if r != nil {
+			must(r.Close())
+		}
+		if !failed || (err == nil) != (class == vfs.ErrStale) || err != nil && !errors.Is(err, class) {
+			t.Errorf("%v: %v, %v", class, failed, err)
+		}
+	}
+}
+
+// grownFS is a client that knows for a while how long subfiles were before.
+type grownFS struct {
+	farFS
+	looks map[string]int // so often, by name
+	mu    *sync.Mutex
+}
+
+type grownFile struct {
+	vfs.File
+	in grownFS
+}
+
+func (g grownFS) Open(name string) (vfs.File, error) {
+	f, err := g.farFS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return grownFile{f, g}, nil
+}
+
+func (f grownFile) Size() (int64, error) {
+	n, err := f.File.Size()
+	f.in.mu.Lock()
+	defer f.in.mu.Unlock()
+	if name := f.Name(); f.in.looks[name] > 0 {
+		f.in.looks[name]--
+		n -= 4
+	}
+	return n, err
+}
+
+// TestGrown: where other machines write, a subfile that looks shorter than the manifest says is looked at again, and so is the next; Open, reads and Check
+// end, all the same, where it is that short.
+func TestGrown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		looks int
+		names []string
+		want  error
+	}{
+		{4, []string{"d.nc.0001"}, nil},
+		{4, []string{"d.nc.0000", "d.nc.0001"}, nil},
+		{1000, []string{"d.nc.0000", "d.nc.0001"}, ErrTruncated},
+	} {
+		t.Run(fmt.Sprint(c.looks, len(c.names)), func(t *testing.T) {
+			t.Parallel()
+			mem := vfs.NewMem()
+			m := tinyModel(1, 2)
+			m.writeTo(t, mem, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: mem}})
+			client := func() vfs.FS {
+				g := grownFS{farFS{mem}, map[string]int{}, new(sync.Mutex)}
+				for _, name := range c.names {
+					g.looks[name] = c.looks
+				}
+				return g
+			}
+			if got, err := canonicalOf(client(), "d.nc"); !errors.Is(err, c.want) || err == nil && !bytes.Equal(got, m.canonical(false)) {
+				t.Errorf("read: %v", err)
+			}
+			var found error
+			for f := range checkWith(t.Context(), "d.nc", nil, knobs{fs: client()}) {
+				found = errors.Join(found, f.Err)
+			}
+			if !errors.Is(found, c.want) {
+				t.Errorf("check: %v", found)
+			}
+		})
 	}
 }

@@ -148,7 +148,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 			o.Compress.Level = min(o.Compress.Level, 3) // at 4 an encoder takes 37 MB, and each rank has as many as workers
 		}
 		o.Aggregators = rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "aggregators")
-		o.ownMin = rapid.SampledFrom([]int64{0, 1, 40, 400}).Draw(t, "ownMin")
+		o.OwnMin = rapid.SampledFrom([]int64{0, 1, 40, 400}).Draw(t, "ownMin")
 		o.messages = rapid.Bool().Draw(t, "messages")
 		if rapid.Bool().Draw(t, "striped") {
 			o.Stripe = Stripe{Size: rapid.SampledFrom([]int64{4096, 8200, 1 << 16, 1 << 17}).Draw(t, "unit"), Count: rapid.IntRange(0, 5).Draw(t, "servers")}
@@ -188,7 +188,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 // plain are the options for ranks that share all.
 func (p *writePlan) plain() settings {
 	o := p.o
-	o.Aggregators, o.ownMin, o.messages, o.Stripe = 0, 0, false, Stripe{}
+	o.Aggregators, o.OwnMin, o.messages, o.Stripe = 0, 0, false, Stripe{}
 	o.Workers = 5 - o.Workers
 	return o
 }

@@ -32,19 +32,20 @@ type Writer struct {
 	opt    settings
 	info   datasetInfo
 
-	counts  []int64 // elements this rank owns, by map from 0
-	pending []pend
-	parts   []part
-	seen    []pend   // what this rank was given and another of its subfile writes; without data
-	last    []varRec // what all ranks put in the last flush, if that was the same; nil: not known
-	copied  int64    // bytes of pending that were reserved
-	flying  bool     // a flush may be under way in the background
-	away    []pend   // the list that it has
-	records int64    // one more than the highest record put
-	first   int64    // records below are committed already
-	limit   int64    // Options.Records
-	closed  bool
-	err     error // of an earlier collective: the writer is broken
+	counts    []int64 // elements this rank owns, by map from 0
+	pending   []pend
+	parts     []part
+	seen      []pend   // what this rank was given and another of its subfile writes; without data
+	last      []varRec // what this rank put in the last flush, if all put the same, or the same with a decomposition; else nil
+	lastAlike alike
+	copied    int64  // bytes of pending that were reserved
+	flying    bool   // a flush may be under way in the background
+	away      []pend // the list that it has
+	records   int64  // one more than the highest record put
+	first     int64  // records below are committed already
+	limit     int64  // Options.Records
+	closed    bool
+	err       error // of an earlier collective: the writer is broken
 
 	ten       *tenure
 	claimed   bool // world rank 0: the .manifest.next is ours

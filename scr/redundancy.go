@@ -102,11 +102,13 @@ func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, g
 // sealGroup writes which files of which ranks the device has of a group, and that the group is whole. e is the dataset as
 // the catalogue is to have it.
 func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
-	parts, err := rd.gatherNames(ctx, l, e.Path, group, names)
-	if err != nil {
-		return err
+	own, err := rd.ownNames(e.Path, group, names)
+	parts, gerr := l.dc.Gather(ctx, 0, own)
+	if err == nil {
+		err = gerr
 	}
-	if l.dc.Rank() == 0 {
+	// Who has no names has failed, as all will learn when they agree.
+	if l.dc.Rank() == 0 && err == nil && !slices.ContainsFunc(parts, func(b []byte) bool { return len(b) == 0 }) {
 		var list map[int][]string
 		if list, err = parseNames(parts); err == nil {
 			err = cachedir.WriteShuffile(rd.fs, e.Path, group, list)
@@ -166,10 +168,12 @@ func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 	return rd.sealGroup(ctx, d.level, d.Cached, cachedir.MapGroup, []string{cachedir.FilemapName(d.Path, rd.c.Rank())})
 }
 
-// gatherNames brings the files of the ranks of a device to its first rank, for parseNames: those of the group, and their
-// redundancy files.
-func (rd *redundancy) gatherNames(ctx context.Context, l *level, dir, group string, names []string) ([][]byte, error) {
-	red, ferr := redset.Files(rd.fs, groupPrefix(dir, group), rd.c.Rank())
+// ownNames is what the first rank of a device gathers, for parseNames: the files of a rank of the group, and their redundancy files.
+func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error) {
+	red, err := redset.Files(rd.fs, groupPrefix(dir, group), rd.c.Rank())
+	if err != nil {
+		return nil, err
+	}
 	t := kvtree.New()
 	t.SetInt("RANK", rd.c.Rank())
 	files := t.SetAt(kvtree.New(), "FILE")
@@ -181,14 +185,10 @@ func (rd *redundancy) gatherNames(ctx context.Context, l *level, dir, group stri
 		files.SetAt(kvtree.New(), strconv.Itoa(i), n)
 		i++
 	}
-	b, err := t.Pack()
-	if err := rd.agree(ctx, errors.Join(ferr, err)); err != nil {
-		return nil, err
-	}
-	return l.dc.Gather(ctx, 0, b)
+	return t.Pack()
 }
 
-// parseNames reads what gatherNames sends. What is wrong only the first rank of the device sees, so the error has to be
+// parseNames reads what ownNames returns. What is wrong only the first rank of the device sees, so the error has to be
 // agreed on.
 func parseNames(parts [][]byte) (map[int][]string, error) {
 	out := map[int][]string{}

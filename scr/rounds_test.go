@@ -75,10 +75,10 @@ func TestRounds(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "7 31 7 31"},
-		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "7 29 7 29"},
-		{[]string{"SCR_COPY_TYPE", "XOR"}, "7 29 7 29"},
-		{[]string{"SCR_CACHE_BYPASS", "1"}, "7 31 7 31"},
+		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "7 25 7 25"},
+		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "7 23 7 23"},
+		{[]string{"SCR_COPY_TYPE", "XOR"}, "7 23 7 23"},
+		{[]string{"SCR_CACHE_BYPASS", "1"}, "7 28 7 28"},
 	} {
 		cl, got := fourNodes(t).set(append(tc.set, "SCR_FLUSH", "0")...), ""
 		cl.wrap = func(c comm.Comm) comm.Comm { return counting{comm.Isolate(c), new(int)} }

@@ -1,7 +1,9 @@
 package subfile
 
 import (
+	"bytes"
 	"errors"
+	"io/fs"
 	"iter"
 	"path/filepath"
 
@@ -54,14 +56,40 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 		return err
 	}
 	// It is never seen torn: beside a dataset of another program a torn record would say that it was never finished.
-	err = durable.Replace(fsys, NextName(base), b, durable.ReplaceOptions{Temp: PartialBy(NextName(base), m.Writer), Sync: sync, SyncDir: sync, Check: func() error {
+	temps := make([]*durable.Temp, 0, 2)
+	whole := func(name, temp string, check func() error) error {
+		t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: temp, Sync: sync, Check: check})
+		if err != nil {
+			return err
+		}
+		temps = append(temps, t)
+		if _, err := t.WriteAt(b, 0); err != nil {
+			return err
+		}
+		return t.Finish()
+	}
+	err = whole(NextName(base), PartialBy(NextName(base), m.Writer), func() error {
 		if sync && m.Prepared { // the names of the subfiles must be durable before the record that counts on them
 			if err := fsys.SyncDir(dirOf(base)); err != nil {
 				return err
 			}
 		}
 		return by.check()
-	}})
+	})
+	if err == nil && by.Shared && m.Prepared {
+		err = whole(ManifestName(base), copyName(base, by), nil) // for finishShared
+	}
+	if err == nil {
+		err = temps[0].Rename()
+	}
+	if err == nil && sync {
+		err = fsys.SyncDir(dirOf(base))
+	}
+	if err != nil {
+		for _, t := range temps {
+			t.Discard()
+		}
+	}
 	if u := new(durable.UnsureError); errors.As(err, &u) {
 		return u.Err // DropNext makes sure
 	}
@@ -74,7 +102,7 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 	fsys = vfs.OrOS(fsys)
 	err := durable.Remove(fsys, PartialBy(NextName(base), writer)) // a record that had not got its name
 	if err == nil {
-		err = dropNext(fsys, base, writer, func(m *Manifest) bool { return m.Writer == writer })
+		err = dropNext(fsys, base, writer, nil, func(m *Manifest) bool { return m.Writer == writer })
 	}
 	if err != nil {
 		return err
@@ -82,16 +110,31 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 	return fsys.SyncDir(dirOf(base))
 }
 
-// dropNext removes the .manifest.next if it is what goes, or torn. One that cannot be read may be another writer's commit, and stays. tag is of who does it.
-func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
+// dropNext removes the .manifest.next if it is known, or what goes, or torn. One that cannot be read may be another writer's commit, and stays. tag is of who does it.
+func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) bool) error {
 	mine := PartialBy(NextName(base), tag)
 	return durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
+		if known != nil && holds(fsys, mine, known) {
+			return true, nil
+		}
 		m, err := readManifest(fsys, mine)
 		if err != nil && !errors.As(err, new(*fault.FormatError)) {
 			return false, err
 		}
 		return err != nil || goes(m), nil
 	})
+}
+
+// holds says whether a file holds just these bytes.
+func holds(fsys vfs.FS, name string, b []byte) bool {
+	f, err := vfs.OpenOwn(fsys, name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	got := make([]byte, len(b)+1)
+	n, _ := f.ReadAt(got, 0) // less for any error
+	return bytes.Equal(got[:n], b)
 }
 
 // Finish makes a prepared record the manifest: it renames the partial subfiles
@@ -136,15 +179,28 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 	if err != nil {
 		return err
 	}
-	if err := durable.Replace(fsys, ManifestName(base), b, durable.ReplaceOptions{Temp: PartialBy(ManifestName(base), by.Tag), Check: by.check, Sync: sync, SyncDir: sync}); err != nil {
+	// The copy that WriteNext has made is renamed without another Check: whoever has taken over since has removed it.
+	if err := vfs.RenameFile(fsys, copyName(base, by), ManifestName(base)); errors.Is(err, fs.ErrNotExist) {
+		if err := durable.Replace(fsys, ManifestName(base), b, durable.ReplaceOptions{Temp: copyName(base, by), Check: by.check, Sync: sync}); err != nil {
+			return err
+		}
+	} else if err != nil {
 		return err
 	}
-	err = dropNext(fsys, base, by.Tag, func(o *Manifest) bool { return o.ID == m.ID && o.Writer == m.Writer && o.Records == m.Records })
+	if sync {
+		if err := fsys.SyncDir(dirOf(base)); err != nil {
+			return err
+		}
+	}
+	err = dropNext(fsys, base, by.Tag, b, func(o *Manifest) bool { return o.ID == m.ID && o.Writer == m.Writer && o.Records == m.Records })
 	if err != nil || !sync {
 		return err
 	}
 	return fsys.SyncDir(dirOf(base))
 }
+
+// copyName is that of the record's copy until it gets its final name.
+func copyName(base string, by By) string { return PartialBy(ManifestName(base), by.Tag) }
 
 // Recover brings a dataset to a clean state before it is written again: a
 // prepared commit is finished, an unprepared one is removed with the

@@ -257,8 +257,13 @@ func manifestBytes(f vfs.File, name string) ([]byte, error) {
 }
 
 // Partial says of a writer that did not commit that it gave all subfiles partial names: then what has a final name is not its
-// own.
-func (s *State) Partial() bool { return s.Intent != nil && s.Intent.Writer != "" && !s.Intent.Finals }
+// own. So it is with a torn announcement: one with final names is synced before there are any, unless its writer wanted nothing to survive.
+func (s *State) Partial() bool {
+	if s.Intent == nil {
+		return s.NextErr != nil
+	}
+	return s.Intent.Writer != "" && !s.Intent.Finals
+}
 
 // Known returns the records besides the one in force that list files of the dataset: the announcement, if its writer gives files their
 // final names before its commit, and the record that a pending commit replaces.

@@ -90,6 +90,18 @@ func (p *Pool) Get(name string, write bool) (vfs.File, error) {
 	return e.file, nil
 }
 
+// Keep takes over a file that is open for reading and writing, and has a name that the pool does not hold. Nobody uses it yet.
+func (p *Pool) Keep(name string, f vfs.File) error {
+	e := &pooled{name: name, write: true, file: f, ready: make(chan struct{})}
+	close(e.ready)
+	p.mu.Lock()
+	p.files[name] = e
+	e.elem = p.idle.PushBack(e)
+	evicted := p.evict()
+	p.mu.Unlock()
+	return closeAll(evicted)
+}
+
 // Put gives back one use of the file.
 func (p *Pool) Put(name string) {
 	p.mu.Lock()

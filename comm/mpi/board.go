@@ -11,129 +11,180 @@ import (
 	"unsafe"
 )
 
-// A board is memory of one node in which the ranks of a link meet: each leaves a few words and bytes, and when
-// the last one has come all read what the others left. It takes the place of small collectives of MPI, which
+// A board is memory of one node in which the ranks of a link meet: each leaves a few words and bytes in a slot of its own, and who
+// has found those of all others goes on. It takes the place of small collectives of MPI, which
 // on more ranks than cores need many turns of processes that only look whether something has
 // come; who waits at a board sleeps until it is complete, or somebody else rings him.
 //
 //	offset  what
-//	0       uint32: how often a rank has come
-//	64      uint32: rounds that are complete; who waits looks at it
+//	0       uint32: how many sleep, or are about to
 //	68      uint32: a rank has failed that lent something to others, which may have changed: 1
 //	128     two sets of slots, for rounds of even and odd number, one slot for each rank:
-//	        headWords words of 8 bytes, the number of bytes (8), the bytes (board.area)
+//	        a mark, which begins with its number (slot), and bytes (board.area), or the address of bytes that are too many
 //
-// A rank that leaves words for round k+2 overwrites those of round k. It has come to round k+1 and found it complete;
-// so all others have come to it too, and before that have read those of round k.
+// What a rank leaves fills one cache line if it is short, and is there when its number is.
+// A rank that leaves words for round k+2 overwrites those of round k. It has found all others in round k+1;
+// so all have come to it too, and before that have read those of round k.
 type board struct {
-	mem   []byte
-	n, me int
-	area  int
-	round uint32
-	node  *node
-	place []int32 // of its ranks, among the processes of the node
+	base   unsafe.Pointer
+	n, me  int
+	area   int
+	stride int // of slots
+	round  uint32
+	node   *node
+	place  []int32 // of its ranks, among the processes of the node
+}
+
+// mark is what a rank says of the collective that it is in.
+type mark struct {
+	sig, elems int64 // of all ranks the same
+	n          int64
+}
+
+// slot is what a rank leaves, before its bytes.
+type slot struct {
+	came atomic.Uint32 // 1 more than the round for which this is
+	_    uint32
+	mark
+	bytes int64
 }
 
 const (
 	boardHead  = 128
-	slotHead   = 128 // of a slot, before its bytes
+	slotHead   = int(unsafe.Sizeof(slot{}))
 	maxBoard   = 4 << 20
 	maxArea    = 128 << 10
 	minArea    = 512
 	cacheLine  = 64
-	arenaBytes = 64 << 20 // of boards
-	arenaHead  = 4096     // token, and the number of bytes that are given away
+	twoLines   = 2 * cacheLine // which processors fetch together
+	arenaBytes = 64 << 20      // of boards
+	arenaHead  = 4096          // token, and the number of bytes that are given away
 	tokenBytes = 16
 )
 
-// areaOf is how many bytes each of n ranks can leave.
-func areaOf(n int) int {
-	a := maxBoard/2/n - slotHead
-	return min(max(a, minArea), maxArea) / cacheLine * cacheLine
+// strideOf is the distance of slots of n ranks.
+func strideOf(n int) int {
+	return min(max(maxBoard/2/n, minArea+twoLines), maxArea+twoLines) / twoLines * twoLines
 }
 
-func boardBytes(n int) int { return boardHead + 2*n*(slotHead+areaOf(n)) }
+func boardBytes(n int) int { return boardHead + 2*n*strideOf(n) }
 
 func newBoard(mem []byte, n *node, place []int32, me int) *board {
-	return &board{mem: mem, n: len(place), me: me, area: areaOf(len(place)), node: n, place: place}
+	stride := strideOf(len(place))
+	return &board{base: unsafe.Pointer(&mem[0]), n: len(place), me: me, area: stride - slotHead, stride: stride, node: n, place: place}
 }
 
-func (b *board) came() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&b.mem[0])) }
-func (b *board) turn() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&b.mem[cacheLine])) }
+func (b *board) sleepers() *atomic.Uint32 { return (*atomic.Uint32)(b.base) }
+func (b *board) revoked() *atomic.Uint32  { return (*atomic.Uint32)(unsafe.Add(b.base, cacheLine+4)) }
 
-func (b *board) revoked() *atomic.Uint32 {
-	return (*atomic.Uint32)(unsafe.Pointer(&b.mem[cacheLine+4]))
+// slot is that of a rank in a round which is complete, or being made.
+func (b *board) slot(round uint32, rank int) *slot {
+	return (*slot)(unsafe.Add(b.base, boardHead+(int(round&1)*b.n+rank)*b.stride))
 }
 
-// slot is that of a rank in the round which is complete, or being made.
-func (b *board) slot(round uint32, rank int) unsafe.Pointer {
-	return unsafe.Pointer(&b.mem[boardHead+(int(round&1)*b.n+rank)*(slotHead+b.area)])
-}
+// last is the slot of a rank in the round that is complete, until the next.
+func (b *board) last(rank int) *slot { return b.slot(b.round-1, rank) }
 
-// words are those of a rank in a round, and after them the number of its bytes.
-func (b *board) words(round uint32, rank int) *[headWords + 1]int64 {
-	return (*[headWords + 1]int64)(b.slot(round, rank))
-}
+// data are the bytes of a slot.
+func (s *slot) data() unsafe.Pointer { return unsafe.Add(unsafe.Pointer(s), slotHead) }
 
 // left are the bytes that a rank left in the last round, until the next; nil if they were too many.
 func (b *board) left(rank int) []byte {
-	n := b.words(b.round-1, rank)[headWords]
-	if n < 0 || n > int64(b.area) {
+	s := b.last(rank)
+	if s.bytes < 0 || s.bytes > int64(b.area) {
 		return nil
 	}
-	return unsafe.Slice((*byte)(unsafe.Add(b.slot(b.round-1, rank), slotHead)), n)
+	return unsafe.Slice((*byte)(s.data()), s.bytes)
 }
 
 // fits says whether n bytes of each rank are left as they are.
 func (b *board) fits(n int64) bool { return b != nil && n <= int64(b.area) }
 
-// come leaves words and bytes, and says whether the round is complete by that.
-func (b *board) come(words []C.int64_t, data []byte) bool {
-	w := b.words(b.round, b.me)
-	for i := range words {
-		w[i] = int64(words[i])
-	}
-	w[headWords] = int64(len(data))
+// come leaves a mark and bytes, or where these are if they are too many: then they must be in the heap, where they are not moved, until
+// all have met again.
+func (b *board) come(m mark, data []byte) {
+	s := b.slot(b.round, b.me)
+	s.mark, s.bytes = m, int64(len(data))
 	if len(data) <= b.area {
-		copy(unsafe.Slice((*byte)(unsafe.Add(b.slot(b.round, b.me), slotHead)), b.area), data)
+		copy(unsafe.Slice((*byte)(s.data()), b.area), data)
+	} else {
+		*(*uint64)(s.data()) = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(data))))
 	}
-	if b.came().Add(1) != (b.round+1)*uint32(b.n) {
-		return false
-	}
-	b.round++
-	b.turn().Store(b.round)
-	for i, at := range b.place {
-		if i != b.me {
-			b.node.bell(int(at)).ring()
-		}
-	}
-	return true
-}
-
-// meet is a round on the board of r, where MPI may be called.
-func (r *rank) meet(ctx context.Context, data []byte, stay bool) error {
-	b := r.board
-	if b.come(r.head[:headWords], data) {
-		return nil
-	}
-	err := r.e.until(ctx, b.turn(), b.round, stay)
-	if err == nil {
-		b.round++
-	}
-	return err
-}
-
-// greatest puts the greatest word of all ranks in each place of the second half of r.head.
-func (r *rank) greatest() {
-	b, out := r.board, r.head[headWords:]
-	for j := range b.n {
-		w := b.words(b.round-1, j)
-		for i := range out {
-			if v := C.int64_t(w[i]); j == 0 || v > out[i] {
-				out[i] = v
+	s.came.Store(b.round + 1)
+	// Who goes to sleep says so before he looks for the last time.
+	if b.sleepers().Load() != 0 && b.missing(0) == nil {
+		for i, at := range b.place {
+			if i != b.me {
+				b.node.bell(int(at)).ring()
 			}
 		}
 	}
+}
+
+// missing is the slot of the first rank, from one on, that has not come; nil if the round is complete.
+func (b *board) missing(from int) *slot {
+	for j := from; j < b.n; j++ {
+		if s := b.slot(b.round, j); int32(s.came.Load()-b.round) <= 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// gather waits for all others, without sleep, as long as is worth it. It returns the slot of one who has not come.
+func (b *board) gather(spins, yields int) *slot {
+	for j := range b.n {
+		if s := b.slot(b.round, j); int32(s.came.Load()-b.round) <= 0 && !b.node.glance(&s.came, b.round, spins, yields) {
+			return s
+		}
+	}
+	return nil
+}
+
+// meet is a round on the board of r, where MPI may be called.
+func (r *rank) meet(ctx context.Context, m mark, data []byte, stay bool) error {
+	b := r.board
+	if len(data) > b.area {
+		r.e.loan = data
+	}
+	b.come(m, data)
+	if s := b.gather(b.node.spins, b.node.yields); s != nil {
+		if err := r.await(ctx, s, stay); err != nil {
+			return err
+		}
+	}
+	b.round++
+	return nil
+}
+
+// await sleeps until all have come, the one of s among them.
+func (r *rank) await(ctx context.Context, s *slot, stay bool) error {
+	b := r.board
+	b.sleepers().Add(1)
+	defer b.sleepers().Add(^uint32(0))
+	for ; s != nil; s = b.missing(0) {
+		err := r.e.poll(ctx, stay, false, &s.came, b.round, func() (bool, error) { return int32(s.came.Load()-b.round) > 0, nil })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge returns the greatest n of the last round, or how the calls of the ranks differ.
+func (b *board) judge() (most int64, err error) {
+	first := b.last(0).mark
+	low, high, most := first, first, first.n
+	for j := 1; j < b.n; j++ {
+		m := b.last(j).mark
+		most = max(most, m.n)
+		low.sig, low.elems = min(low.sig, m.sig), min(low.elems, m.elems)
+		high.sig, high.elems = max(high.sig, m.sig), max(high.elems, m.elems)
+	}
+	if low.sig != high.sig || low.elems != high.elems {
+		return 0, differ(low, high)
+	}
+	return most, nil
 }
 
 // agreed says whether all ranks are ok.

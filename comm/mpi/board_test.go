@@ -4,16 +4,14 @@ package mpi
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"blobio/comm"
 )
-
-func fresh[T any](*T) *T { return new(T) }
 
 // seat is one of n processes of a node, all of which are goroutines here.
 func seat(arena []byte, me, n int) *node {
@@ -33,20 +31,22 @@ func TestBoard(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7} {
 		for _, first := range []uint32{0, math.MaxUint32 - rounds/2, math.MaxInt32 - rounds/2} {
 			mem := make([]byte, boardBytes(n))
-			binary.NativeEndian.PutUint32(mem, first*uint32(n))
-			binary.NativeEndian.PutUint32(mem[cacheLine:], first)
 			arena, place := make([]byte, arenaHead+n*cacheLine), make([]int32, n)
 			for i := range place {
 				place[i] = int32(i)
 			}
 			errs := make([]error, n)
-			var wg sync.WaitGroup
+			var wg, ready sync.WaitGroup
+			ready.Add(n)
 			for me := range n {
 				wg.Go(func() {
 					b := newBoard(mem, seat(arena, me, n), place, me)
-					b.round = first
+					b.round, b.node.spins = first, me%2*idleSpins // some look before they sleep
+					b.slot(first, me).came.Store(first - 1)
+					b.slot(first+1, me).came.Store(first)
+					ready.Done()
+					ready.Wait()
 					l := &link{e: &Engine{node: b.node}, rank: me, size: n, board: b}
-					l.head = fresh(l.head)
 					errs[me] = visit(&rank{link: l}, rounds)
 				})
 			}
@@ -64,17 +64,16 @@ func visit(r *rank, rounds int) error {
 	b := r.board
 	for i := range rounds {
 		part := func(j int) []byte { return bytes.Repeat([]byte{byte(i), byte(j)}, (i+j)%50) }
-		r.fill(kAllgather, comm.Sum, 0, i, i+r.rank)
-		if !b.come(r.head[:headWords], part(r.rank)) {
-			for awake := r.rank * 100; !r.e.node.glance(b.turn(), b.round, awake, r.rank); awake = 0 {
-				if r.e.node.sleep(b.turn(), b.round, 0, 0, lastNap) {
-					break
-				}
+		b.come(mark{sig(kAllgather, comm.Sum, 0), int64(i), int64(i + r.rank)}, part(r.rank))
+		if b.gather(100*r.rank, r.rank) != nil {
+			b.sleepers().Add(1)
+			for s := b.missing(0); s != nil; s = b.missing(0) {
+				r.e.node.sleep(&s.came, b.round, 0, 0, int64(time.Hour))
 			}
-			b.round++
+			b.sleepers().Add(^uint32(0))
 		}
-		r.greatest()
-		if most, err := r.judge(); err != nil || most != int64(i+r.size-1) {
+		b.round++
+		if most, err := b.judge(); err != nil || most != int64(i+r.size-1) {
 			return fmt.Errorf("round %d: greatest %d, error %v", i, most, err)
 		}
 		for j := range r.size {

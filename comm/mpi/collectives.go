@@ -6,7 +6,6 @@ package mpi
 import "C"
 
 import (
-	"bytes"
 	"context"
 	"slices"
 )
@@ -36,20 +35,16 @@ func (r *rank) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	if r.rank == root {
-		buf = bytes.Clone(buf)
-	} else if r.board.fits(size) {
-		buf = bytes.Clone(r.board.left(root))
-	} else {
-		buf = unfilled(int(size))
-	}
-	if buf == nil {
-		buf = []byte{}
-	}
 	if r.board.fits(size) {
-		return buf, nil
+		if r.rank != root {
+			buf = r.board.left(root)
+		}
+		return append(make([]byte, 0, len(buf)), buf...), nil
 	}
+	given := buf
 	err = r.call(ctx, func() error {
+		buf = r.e.room(int(size))
+		copy(buf, given)
 		if r.pulls() {
 			if r.rank != root {
 				at, _ := r.lent(root)
@@ -84,22 +79,34 @@ func (r *rank) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error) 
 	return buf, nil
 }
 
-func (r *rank) Alltoallv(ctx context.Context, b [][]byte) (out [][]byte, err error) {
+func (r *rank) Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
+	if h := r.e.home; h.here() {
+		defer h.mu.Unlock()
+		if err := r.e.enter(ctx); err != nil {
+			return nil, err
+		}
+		return r.alltoall(ctx, b)
+	}
+	return r.alltoallAway(ctx, b)
+}
+
+func (r *rank) alltoallAway(ctx context.Context, b [][]byte) (out [][]byte, err error) {
 	err = r.call(ctx, func() error {
-		if len(b) != 0 && len(b) != r.size {
-			return r.usage("Alltoallv of %d slices, want %d", len(b), r.size)
-		}
-		if r.pulls() {
-			out, err = r.alltoallNear(ctx, b)
-		} else {
-			out, err = r.alltoallv(ctx, b)
-		}
+		out, err = r.alltoall(ctx, b)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	return out, err
+}
+
+// alltoall is Alltoallv where MPI may be called.
+func (r *rank) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
+	if len(b) != 0 && len(b) != r.size {
+		return nil, r.usage("Alltoallv of %d slices, want %d", len(b), r.size)
 	}
-	return out, nil
+	if r.pulls() {
+		return r.alltoallNear(ctx, b)
+	}
+	return r.alltoallv(ctx, b)
 }
 
 func (r *rank) alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
@@ -128,7 +135,7 @@ func (r *rank) alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
 
 	out := make([][]byte, r.size)
 	for i := range out {
-		out[i] = make([]byte, lens[i])
+		out[i] = r.e.room(int(lens[i]))
 	}
 	portion := r.portion(longest, longest*int64(r.size))
 	nin, din, nout, dout := alloc(4*r.size), alloc(4*r.size), alloc(4*r.size), alloc(4*r.size)

@@ -40,7 +40,9 @@ package mpi
 // Options.Piece bytes (default 1 GiB), so that any length passes through the int
 // counts of MPI 3: longer ones go in pieces. A window is C memory too: Fence moves
 // what others changed to the owner's slice, and what the owner changed in his slice to
-// the window (it keeps a copy to tell which is which).
+// the window (it keeps a copy to tell which is which). On a node it copies nothing that nobody has changed.
+//
+// What is long and was given back by comm.Recycle is returned again by later calls: up to 32 MiB are kept.
 //
 // Failures. No call waits inside of MPI for what another rank may never do. Collectives are the
 // non-blocking ones of MPI, messages are Isend and Improbe, and a call that waits
@@ -67,8 +69,9 @@ package mpi
 // processes, and nobody opens it who may not trace them). It has a bell for each process, the word that it sleeps on, whatever
 // it waits for; who changes something in the arena rings those who sleep.
 //
-// Boards. All collectives of such ranks are one or two rounds at a board in the arena, in which each leaves a few words and up to
-// some kilobytes. It matters where ranks share cores: a collective of MPI needs many turns of processes that only look whether
+// Boards. All collectives of such ranks are one to three rounds at a board in the arena, in which each leaves a few words and up to
+// some kilobytes: one cache line, if it is short, which tells by a number in it that it is complete. Boards matter where ranks
+// share cores: a collective of MPI needs many turns of processes that only look whether
 // something has come. What is longer the others read from where it is (process_vm_readv), and all meet again before a buffer may
 // be reused. Where a rank cannot open the memory (no Linux, another user or container) all do without boards; where one may not
 // read the memory of another, longer parts go through MPI as between nodes.
@@ -85,8 +88,8 @@ package mpi
 // A window of ranks of one node is of MPI_Win_allocate_shared, any other of
 // MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in
 // MPI_Compare_and_swap between processes of a node; --mca osc ^rdma avoids it. Ranks of one node
-// put and get in place; but an element, and a word of which only a part is put, are put by MPI, under the lock that those who
-// change the word otherwise hold. Between nodes a part of a word that another rank changes otherwise may be lost.
+// put, get and combine in place, without MPI; only elements that do not lie at a multiple of 8 bytes are
+// combined by MPI. Between nodes a part of a word that another rank changes otherwise may be lost.
 //
 // Limits. Two ranks that fail at once may each report their own failure. A
 // call cancelled while others complete it is an error to them only in their next call. A rank

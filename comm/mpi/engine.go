@@ -79,6 +79,8 @@ type Engine struct {
 	breath    time.Time // the last one
 	loan      []byte    // what others are reading
 	loans     [][]byte
+	row       []byte // of Alltoallv
+	spares    spares
 	passive   bool // a window was opened that may need this process in MPI
 }
 

@@ -133,8 +133,16 @@ func (e *Engine) noticed() *failure {
 	return e.failure.Load()
 }
 
-// enter is the beginning of each call.
+// enter is the beginning of each call that others may wait for.
 func (e *Engine) enter(ctx context.Context) error {
+	if err := e.begun(); err != nil {
+		return err
+	}
+	return e.cancelled(ctx)
+}
+
+// begun is the beginning of each call.
+func (e *Engine) begun() error {
 	if e.closed {
 		return pkg.Errorf("%w: a call after Finalize", comm.ErrUsage)
 	}
@@ -155,7 +163,7 @@ func (e *Engine) enter(ctx context.Context) error {
 	if e.calls%16 == 0 {
 		e.breathe()
 	}
-	return e.cancelled(ctx)
+	return nil
 }
 
 func (e *Engine) cancelled(ctx context.Context) error {

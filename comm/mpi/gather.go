@@ -29,10 +29,7 @@ func (r *rank) collect(ctx context.Context, k kind, root int, b []byte) (out [][
 	}
 	if r.board.fits(most) {
 		if root < 0 || root == r.rank {
-			out = make([][]byte, r.size)
-			for i := range out {
-				out[i] = append([]byte{}, r.board.left(i)...)
-			}
+			out = r.copies(r.board.left)
 		}
 		return out, nil
 	}
@@ -50,16 +47,36 @@ func (r *rank) collect(ctx context.Context, k kind, root int, b []byte) (out [][
 	return out, nil
 }
 
+// copies are the bytes of all that lie on the board. Short ones are in one piece of memory.
+func (r *rank) copies(of func(i int) []byte) [][]byte {
+	short := 0
+	for i := range r.size {
+		if n := len(of(i)); n < minSpare {
+			short += n
+		}
+	}
+	out, all := make([][]byte, r.size), make([]byte, short)
+	for i := range out {
+		b := of(i)
+		if n := len(b); n < minSpare {
+			out[i], all = all[:n:n], all[n:]
+		} else {
+			out[i] = r.e.room(n)
+		}
+		copy(out[i], b)
+	}
+	return out
+}
+
 // lengths tells all ranks a number of each.
 func (r *rank) lengths(ctx context.Context, n int) ([]int64, error) {
 	if b := r.board; b != nil {
-		r.head[0] = C.int64_t(n)
-		if err := r.meet(ctx, nil, false); err != nil {
+		if err := r.meet(ctx, mark{n: int64(n)}, nil, false); err != nil {
 			return nil, err
 		}
 		all := make([]int64, r.size)
 		for j := range all {
-			all[j] = b.words(b.round-1, j)[0]
+			all[j] = b.last(j).n
 		}
 		return all, nil
 	}
@@ -90,7 +107,7 @@ func (r *rank) gatherv(ctx context.Context, root int, b []byte) ([][]byte, error
 	if receives {
 		parts = make([][]byte, r.size)
 		for i := range parts {
-			parts[i] = make([]byte, lens[i])
+			parts[i] = r.e.room(int(lens[i]))
 		}
 	}
 	counts, displs := alloc(4*r.size), alloc(4*r.size)

@@ -69,38 +69,32 @@ const (
 // header begins a collective, where MPI may be called. All ranks must give the same kind, op, root and elems; the
 // result is the greatest n.
 func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, n int, stay bool) (int64, error) {
-	r.fill(k, op, root, elems, n)
-	return r.confer(ctx, nil, stay)
+	return r.confer(ctx, mark{sig(k, op, root), int64(elems), int64(n)}, nil, stay)
 }
 
-// confer exchanges the words that were filled in.
-func (r *rank) confer(ctx context.Context, data []byte, stay bool) (int64, error) {
-	if err := r.exchange(ctx, data, stay); err != nil {
-		return 0, err
+// confer exchanges marks, where MPI may be called. On a board each rank also leaves data, or where they are.
+func (r *rank) confer(ctx context.Context, m mark, data []byte, stay bool) (most int64, err error) {
+	if r.board != nil {
+		if err = r.meet(ctx, m, data, stay); err != nil {
+			return 0, err
+		}
+		most, err = r.board.judge()
+	} else {
+		if err = r.exchange(ctx, m, stay); err != nil {
+			return 0, err
+		}
+		most, err = r.judge()
 	}
-	most, err := r.judge()
 	if err != nil {
 		return 0, r.e.fail(err, err)
 	}
 	return most, nil
 }
 
-// fill prepares the words of a header; those of a short Allreduce are there already.
-func (r *rank) fill(k kind, op comm.Op, root int, elems, n int) {
-	s := sig(k, op, root)
-	for i, v := range [fixedWords]int64{s, -s, int64(elems), -int64(elems), int64(n)} {
+// exchange puts the greatest of all ranks' words into the second half of r.head; those of a short Allreduce are in the first already.
+func (r *rank) exchange(ctx context.Context, m mark, stay bool) error {
+	for i, v := range [fixedWords]int64{m.sig, -m.sig, m.elems, -m.elems, m.n} {
 		r.head[i] = C.int64_t(v)
-	}
-}
-
-// exchange puts the greatest of all ranks' words into the second half of r.head. On a board it leaves data too.
-func (r *rank) exchange(ctx context.Context, data []byte, stay bool) error {
-	if r.board != nil {
-		err := r.meet(ctx, data, stay)
-		if err == nil {
-			r.greatest()
-		}
-		return err
 	}
 	var req C.MPI_Request
 	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(&r.head[0], &r.head[headWords], headWords, C.int(comm.Max), r.c, &req)); err != nil {
@@ -112,31 +106,44 @@ func (r *rank) exchange(ctx context.Context, data []byte, stay bool) error {
 // judge returns the greatest n of a header, or how the calls of the ranks differ.
 func (r *rank) judge() (int64, error) {
 	out := r.head[headWords:]
-	hi, lo := int64(out[0]), -int64(out[1])
-	if hi == lo && out[2] == -out[3] {
-		return int64(out[4]), nil
+	low, high := mark{sig: -int64(out[1]), elems: -int64(out[3])}, mark{sig: int64(out[0]), elems: int64(out[2])}
+	if low != high {
+		return 0, differ(low, high)
 	}
-	class := comm.ErrMismatch
-	if kind(hi>>40) == kLeave {
-		class = comm.ErrExited
-	}
-	return 0, pkg.Errorf("%w: %s and %s", class, sigString(lo, -int64(out[3])), sigString(hi, int64(out[2])))
+	return int64(out[4]), nil
 }
 
-// begin is a header from the goroutine of the caller. On a board each rank also leaves data, and where they are.
+// differ is the error of ranks in different collectives.
+func differ(low, high mark) error {
+	class := comm.ErrMismatch
+	if kind(high.sig>>40) == kLeave {
+		class = comm.ErrExited
+	}
+	return pkg.Errorf("%w: %s and %s", class, sigString(low.sig, low.elems), sigString(high.sig, high.elems))
+}
+
+// begin is a header from the goroutine of the caller. On a board each rank also leaves data, or where they are.
 func (r *rank) begin(ctx context.Context, k kind, op comm.Op, root int, elems, n int, data []byte) (most int64, err error) {
-	err = r.call(ctx, func() error {
-		if k != kAllreduce {
-			r.lend(data)
+	m := mark{sig(k, op, root), int64(elems), int64(n)}
+	if h := r.e.home; h.here() { // without what a closure costs
+		defer h.mu.Unlock()
+		if err := r.e.enter(ctx); err != nil {
+			return 0, err
 		}
-		r.fill(k, op, root, elems, n)
-		most, err = r.confer(ctx, data, false)
+		return r.confer(ctx, m, data, false)
+	}
+	return r.beginAway(ctx, m, data)
+}
+
+func (r *rank) beginAway(ctx context.Context, m mark, data []byte) (most int64, err error) {
+	err = r.call(ctx, func() error {
+		most, err = r.confer(ctx, m, data, false)
 		return err
 	})
 	return most, err
 }
 
-// short is a whole Allreduce of at most freeWords elements by Max or Min.
+// short is a whole Allreduce of at most freeWords elements by Max or Min, of ranks without a board.
 func (r *rank) short(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
 	turn := int64(0)
 	if op == comm.Min {
@@ -160,12 +167,12 @@ func (r *rank) common(ctx context.Context, bits uint64, stay bool) (uint64, erro
 	in, out := &r.head[0], &r.head[headWords]
 	*in = C.int64_t(bits)
 	if b := r.board; b != nil {
-		if err := r.meet(ctx, nil, stay); err != nil {
+		if err := r.meet(ctx, mark{n: int64(bits)}, nil, stay); err != nil {
 			return 0, err
 		}
 		all := ^uint64(0)
 		for j := range b.n {
-			all &= uint64(b.words(b.round-1, j)[0])
+			all &= uint64(b.last(j).n)
 		}
 		return all, nil
 	}

@@ -94,7 +94,7 @@ func (r *rank) area(ctx context.Context, size int) (b []byte, none C.MPI_Win, er
 			defer f.Close()
 		}
 	}
-	if err = r.meet(ctx, o[:], true); err == nil && r.rank != 0 {
+	if err = r.meet(ctx, mark{}, o[:], true); err == nil && r.rank != 0 {
 		o = offer(r.board.left(0))
 		b, mine = openArea(&o)
 	}

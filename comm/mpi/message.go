@@ -8,7 +8,6 @@ import "C"
 import (
 	"context"
 	"encoding/binary"
-	"strings"
 	"unsafe"
 )
 
@@ -67,19 +66,29 @@ func (r *rank) near(peer int) int {
 func (e *Engine) keep(at address, b []byte) { e.early[at] = append(e.early[at], b) }
 
 func (r *rank) Send(ctx context.Context, to, tag int, b []byte) error {
-	return r.call(ctx, func() error {
-		if err := r.checkMessage(to, tag); err != nil {
+	if h := r.e.home; h.here() { // without what a closure costs
+		defer h.mu.Unlock()
+		if err := r.e.enter(ctx); err != nil {
 			return err
 		}
-		switch near := r.near(to); {
-		case to == r.rank:
-			r.e.keep(address{r.id, r.serial, to, tag}, append([]byte{}, b...))
-			return nil
-		case near >= 0:
-			return r.sendNear(ctx, near, to, tag, b)
-		}
-		return r.sendMPI(to, tag, b)
-	})
+		return r.deliver(ctx, to, tag, b)
+	}
+	return r.call(ctx, func() error { return r.deliver(ctx, to, tag, b) })
+}
+
+// deliver is Send where MPI may be called.
+func (r *rank) deliver(ctx context.Context, to, tag int, b []byte) error {
+	if err := r.checkMessage(to, tag); err != nil {
+		return err
+	}
+	switch near := r.near(to); {
+	case to == r.rank:
+		r.e.keep(address{r.id, r.serial, to, tag}, append([]byte{}, b...))
+		return nil
+	case near >= 0:
+		return r.sendNear(ctx, near, to, tag, b)
+	}
+	return r.sendMPI(to, tag, b)
 }
 
 // minLent is the shortest message that is lent to a receiver who waits for it, rather than copied into a ring.
@@ -104,7 +113,7 @@ func (r *rank) sendNear(ctx context.Context, near, to, tag int, b []byte) error 
 	if len(o.queue) == 0 && n.glance(&ring.waiting, ring.tail.Load(), len(b)>>8, min(len(b)>>15, idleYield)) && ring.awaited() {
 		r.e.loan = b // in the heap, where it is not moved
 		v.addr = uint64(uintptr(unsafe.Pointer(&b[0])))
-		if ring.put(&v, nil) {
+		if ring.put(&v, nil, &o.head) {
 			o.settle(ring.taken.Load())
 			n.bell(near).ring()
 			before := o.loans
@@ -161,33 +170,50 @@ func (r *rank) Recv(ctx context.Context, from, tag int) ([]byte, error) {
 }
 
 // RecvInto is for comm.RecvInto.
-func (r *rank) RecvInto(ctx context.Context, from, tag int, buf []byte) (b []byte, err error) {
-	err = r.call(ctx, func() error {
-		if err := r.checkMessage(from, tag); err != nil {
-			return err
+func (r *rank) RecvInto(ctx context.Context, from, tag int, buf []byte) ([]byte, error) {
+	if h := r.e.home; h.here() {
+		defer h.mu.Unlock()
+		if err := r.e.enter(ctx); err != nil {
+			return nil, err
 		}
-		want := address{r.id, r.serial, from, tag}
-		for {
+		return r.receive(ctx, from, tag, buf)
+	}
+	return r.receiveAway(ctx, from, tag, buf)
+}
+
+func (r *rank) receiveAway(ctx context.Context, from, tag int, buf []byte) (b []byte, err error) {
+	err = r.call(ctx, func() error {
+		b, err = r.receive(ctx, from, tag, buf)
+		return err
+	})
+	return b, err
+}
+
+// receive is RecvInto where MPI may be called.
+func (r *rank) receive(ctx context.Context, from, tag int, buf []byte) ([]byte, error) {
+	if err := r.checkMessage(from, tag); err != nil {
+		return nil, err
+	}
+	want := address{r.id, r.serial, from, tag}
+	for {
+		if len(r.e.early) > 0 {
 			if q := r.e.early[want]; len(q) > 0 {
-				b = q[0]
 				if r.e.early[want] = q[1:]; len(q) == 1 {
 					delete(r.e.early, want)
 				}
-				return nil
+				return q[0], nil
 			}
-			// It may be for another Comm or tag, then the next is looked at.
-			at, got, err := r.next(ctx, want, buf)
-			if err != nil {
-				return err
-			}
-			if at == want {
-				b = got
-				return nil
-			}
-			r.e.keep(at, got)
 		}
-	})
-	return b, err
+		// It may be for another Comm or tag, then the next is looked at.
+		at, got, err := r.next(ctx, want, buf)
+		if err != nil {
+			return nil, err
+		}
+		if at == want {
+			return got, nil
+		}
+		r.e.keep(at, got)
+	}
 }
 
 // next receives the next message of a rank of the link, to any of its Comms, and if it comes through a ring to any link and tag. One that is
@@ -202,9 +228,9 @@ func (r *rank) next(ctx context.Context, want address, buf []byte) (at address, 
 	ring := n.ring(near, n.me)
 	var v envelope
 	for !ring.peek(&v) {
-		end := ring.await()
+		ring.await()
 		err := r.e.until(ctx, &ring.tail, ring.head.Load(), false)
-		end()
+		ring.found()
 		if err != nil {
 			return at, nil, err
 		}
@@ -222,7 +248,7 @@ func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope, buf [
 	if int64(cap(buf)) >= v.size {
 		b = buf[:v.size]
 	} else if v.how != byMPI {
-		b = unfilled(int(v.size))
+		b = r.e.room(int(v.size))
 	}
 	switch v.how {
 	case behind:
@@ -248,17 +274,6 @@ func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope, buf [
 		_, b, err = (&rank{l, v.serial}).message(ctx, int(v.from), int(v.tag))
 	}
 	return b, err
-}
-
-// unfilled makes n bytes that the caller overwrites: they need not be zero.
-func unfilled(n int) []byte {
-	if n < 1<<10 {
-		return make([]byte, n)
-	}
-	var b strings.Builder
-	b.Grow(n)
-	b.WriteByte(0)
-	return unsafe.Slice(unsafe.StringData(b.String()), n)
 }
 
 // message receives the next message of a rank that comes by MPI, to any Comm of the link.

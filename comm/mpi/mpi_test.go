@@ -113,7 +113,7 @@ func TestUnderMPIRun(t *testing.T) {
 				}
 				for _, want := range []string{"--- PASS: TestJobContract (", "--- PASS: TestJobFailures (", "--- PASS: TestJobPieces (",
 					"--- PASS: TestJobManyComms (", "--- PASS: TestJobSignals (", "--- PASS: TestJobFallback (", "--- PASS: TestJobManyFailures (", "--- PASS: TestJobNodesOfParts (",
-					"--- PASS: TestJobChangedLoan (", "--- PASS: TestJobUnread (", "--- PASS: TestJobPutOfElement ("} {
+					"--- PASS: TestJobChangedLoan (", "--- PASS: TestJobLoanIsKept (", "--- PASS: TestJobUnread (", "--- PASS: TestJobPutOfElement ("} {
 					if fmt.Sprint(strings.Count(out, want)) != n {
 						t.Errorf("%d processes said %q, want %s\n%s", strings.Count(out, want), want, n, out)
 					}

@@ -65,10 +65,12 @@ func (b *bell) ring() {
 }
 
 // Looks before a process sleeps: spins where each process of a node may have a core, some microseconds; yields, which give the core to
-// another one, that may be the one waited for.
+// another one, that may be the one waited for. Where processes outnumber the cores few yields bring on all others, and more take the
+// core from those that work.
 const (
-	idleSpins = 500
-	idleYield = 100
+	idleSpins  = 500
+	idleYield  = 100
+	crowdYield = 20
 )
 
 func newNode() *node {
@@ -81,10 +83,20 @@ func (n *node) bell(i int) *bell {
 	return (*bell)(unsafe.Pointer(&n.arena[arenaHead+i*cacheLine]))
 }
 
+// quickLooks are made in Go, where each process may have a core: for them no call of C is needed.
+const quickLooks = 1000
+
 // glance looks at a word for a while without sleep.
 func (n *node) glance(word *atomic.Uint32, round uint32, spins, yields int) bool {
 	if n.spins == 0 {
 		spins = 0
+	}
+	if spins > 0 {
+		for range quickLooks {
+			if int32(word.Load()-round) > 0 {
+				return true
+			}
+		}
 	}
 	return int32(word.Load()-round) > 0 || C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), C.int(spins), C.int(yields),
 		unsafe.Pointer(n.pokes), 0, unsafe.Pointer(n.broken), 0, 0) == C.DONE
@@ -229,6 +241,8 @@ func (e *Engine) meetNode(l *link, c C.MPI_Comm, arena []byte, me, n int) error 
 	nd.outs = make([]outgoing, n)
 	if n <= runtime.NumCPU() {
 		nd.spins = idleSpins
+	} else {
+		nd.yields = crowdYield
 	}
 	here := alloc(4 * n) // who is here, by rank in l
 	defer free(here)

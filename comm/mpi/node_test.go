@@ -59,6 +59,7 @@ func TestRing(t *testing.T) {
 	r := to.ring(0, 1)
 	r.head.Store(math.MaxUint32 - 7)
 	r.tail.Store(math.MaxUint32 - 7)
+	from.outs[1].head = math.MaxUint32 - 7
 	part := func(i int) []byte { return bytes.Repeat([]byte{byte(i), byte(i >> 8)}, i*37%500) }
 	const messages = 500
 	sent := 0

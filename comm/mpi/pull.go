@@ -10,22 +10,16 @@ import (
 	"unsafe"
 )
 
-// What is too long for a board is read by the ranks of a node from where it is: each leaves the address and the length of what it has with
-// the words of the header, and keeps it until all have met again.
-
-// lend puts the address of b into the words of a header.
-func (r *rank) lend(b []byte) {
-	r.e.loan = b // in the heap, where it is not moved
-	r.head[fixedWords], r.head[fixedWords+1] = C.int64_t(uintptr(unsafe.Pointer(unsafe.SliceData(b)))), C.int64_t(len(b))
-}
+// What is too long for a board is read by the ranks of a node from where it is: each leaves the address and the length of what it has,
+// and keeps it until all have met again.
 
 // pulls says whether ranks read from each other.
 func (r *rank) pulls() bool { return r.board != nil && (r.size == 1 || r.e.node.pull) }
 
-// lent are the address and the length of what a rank lends in the last round.
+// lent are the address and the length of what a rank lends in the last round, if it is too long for the board.
 func (r *rank) lent(rank int) (at uint64, n int) {
-	w := r.board.words(r.board.round-1, rank)
-	return uint64(w[fixedWords]), int(w[fixedWords+1])
+	s := r.board.last(rank)
+	return *(*uint64)(s.data()), int(s.bytes)
 }
 
 // pull fills b from the memory of a rank.
@@ -39,7 +33,7 @@ func (r *rank) pull(rank int, at uint64, b []byte) error {
 // returned ends a loan: all have read. A rank that gives up here has come, so that others may complete the round after its caller has
 // changed what they read: they fail with it.
 func (r *rank) returned(ctx context.Context) error {
-	err := r.meet(ctx, nil, false)
+	err := r.meet(ctx, mark{}, nil, false)
 	if err != nil {
 		r.board.revoked().Store(1)
 	} else if r.board.revoked().Load() != 0 {
@@ -56,9 +50,11 @@ func (r *rank) collectNear(ctx context.Context, root int, b []byte) (parts [][]b
 		for k := range parts {
 			i := (r.rank + k) % r.size // not all from the same
 			at, n := r.lent(i)
-			parts[i] = unfilled(n)
+			parts[i] = r.e.room(n)
 			if i == r.rank {
 				copy(parts[i], b)
+			} else if left := r.board.left(i); left != nil {
+				copy(parts[i], left)
 			} else if err := r.pull(i, at, parts[i]); err != nil {
 				return nil, err
 			}
@@ -80,7 +76,10 @@ func (r *rank) alltoallNear(ctx context.Context, b [][]byte) ([][]byte, error) {
 	for _, x := range b {
 		total += len(x)
 	}
-	row := make([]byte, head, head+min(total, r.board.area))
+	if most := head + min(total, r.board.area); cap(r.e.row) < most {
+		r.e.row = make([]byte, most)
+	}
+	row := r.e.row[:head]
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&row[0])), rowWords*r.size)
 	for i, x := range b {
 		words[rowWords*i], words[rowWords*i+1] = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(x)))), uint64(len(x))
@@ -91,24 +90,19 @@ func (r *rank) alltoallNear(ctx context.Context, b [][]byte) ([][]byte, error) {
 		}
 	}
 	r.e.loans = b
-	r.fill(kAlltoallv, 0, 0, 0, head+total)
-	r.lend(row)
-	most, err := r.confer(ctx, row, false)
+	most, err := r.confer(ctx, mark{sig: sig(kAlltoallv, 0, 0), n: int64(head + total)}, row, false)
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]byte, r.size)
 	if r.board.fits(most) {
-		for i := range out {
-			out[i] = r.partOf(r.board.left(i))
-		}
 		r.e.loan, r.e.loans = nil, nil
-		return out, nil
+		return r.copies(func(i int) []byte { return r.partOf(r.board.left(i)) }), nil
 	}
+	out := make([][]byte, r.size)
 	for k := range out {
 		i := (r.rank + k) % r.size
 		if i == r.rank {
-			out[i] = append(unfilled(len(b[i]))[:0], b[i]...)
+			out[i] = append(r.e.room(len(b[i]))[:0], b[i]...)
 			continue
 		}
 		entry := make([]uint64, rowWords)
@@ -120,7 +114,7 @@ func (r *rank) alltoallNear(ctx context.Context, b [][]byte) ([][]byte, error) {
 				return nil, err
 			}
 		}
-		out[i] = unfilled(int(entry[1]))
+		out[i] = r.e.room(int(entry[1]))
 		if err := r.pull(i, entry[0], out[i]); err != nil {
 			return nil, err
 		}
@@ -133,12 +127,13 @@ func (r *rank) alltoallNear(ctx context.Context, b [][]byte) ([][]byte, error) {
 	return out, nil
 }
 
-// partOf copies the part of this rank out of a row with all parts.
+// partOf is the part of this rank in a row with all parts.
 func (r *rank) partOf(row []byte) []byte {
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&row[0])), rowWords*r.size)
 	at := 8 * rowWords * r.size
 	for i := range r.rank {
 		at += int(words[rowWords*i+1])
 	}
-	return append([]byte{}, row[at:at+int(words[rowWords*r.rank+1])]...)
+	n := int(words[rowWords*r.rank+1])
+	return row[at : at+n]
 }

@@ -77,23 +77,22 @@ func (r ring) copyOut(at uint32, b []byte) {
 
 func (v *envelope) bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(v)), envelopeBytes) }
 
-// await says that the receiver waits for a message that has not come; what it returns ends that.
-func (r ring) await() (end func()) {
-	at := r.head.Load()
-	r.waiting.Store(at + 1)
-	return func() { r.waiting.Store(at) }
-}
+// await says that the receiver waits for a message that has not come, and found ends that.
+func (r ring) await() { r.waiting.Store(r.head.Load() + 1) }
+func (r ring) found() { r.waiting.Store(r.waiting.Load() - 1) }
 
 // awaited says whether the receiver waits for the next message. Then he waits until it comes: that he waited for the one
 // before it, and may not have seen yet that it came, is not enough.
 func (r ring) awaited() bool { return r.waiting.Load() == r.tail.Load()+1 }
 
-// put leaves a message, if there is room.
-func (r ring) put(v *envelope, b []byte) bool {
+// put leaves a message, if there is room behind the position that the receiver was seen to have reached.
+func (r ring) put(v *envelope, b []byte, head *uint32) bool {
 	tail := r.tail.Load()
 	n := envelopeBytes + round8(len(b))
-	if len(r.data)-int(tail-r.head.Load()) < n {
-		return false
+	if len(r.data)-int(tail-*head) < n {
+		if *head = r.head.Load(); len(r.data)-int(tail-*head) < n {
+			return false
+		}
 	}
 	r.copyIn(tail, v.bytes())
 	r.copyIn(tail+uint32(envelopeBytes), b)
@@ -132,6 +131,7 @@ type letter struct {
 // outgoing is what a process has for another.
 type outgoing struct {
 	queue []letter
+	head  uint32   // of the ring, when it was last looked at: his cache line is left alone meanwhile
 	loans uint32   // made so far
 	kept  []buffer // copies that are lent, the last of these loans
 }
@@ -159,7 +159,7 @@ func (n *node) flush() {
 		put := false
 		for len(o.queue) > 0 {
 			r.starved.Store(1) // before the look for room
-			if !r.put(&o.queue[0].envelope, o.queue[0].b) {
+			if !r.put(&o.queue[0].envelope, o.queue[0].b, &o.head) {
 				break
 			}
 			put = true
@@ -189,7 +189,7 @@ func (n *node) unsent() bool {
 // post leaves a message for a process, and never waits: it copies what finds no room.
 func (n *node) post(to int, v *envelope, b []byte) {
 	o, r := &n.outs[to], n.ring(n.me, to)
-	if len(o.queue) > 0 || !r.put(v, b) {
+	if len(o.queue) > 0 || !r.put(v, b, &o.head) {
 		o.queue = append(o.queue, letter{*v, bytes.Clone(b)})
 		n.busy = true
 		n.flush() // tells that there was no room

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,8 +34,9 @@ func TestAwaited(t *testing.T) {
 	for _, at := range []uint32{0, 1<<31 - 96, 1<<32 - 96} { // the counters turn over
 		r.head.Store(at)
 		r.tail.Store(at)
+		from.outs[1].head = at
 		for i := range 5 {
-			end := r.await()
+			r.await()
 			if !r.awaited() {
 				t.Fatalf("at %d, message %d is not awaited", at, i)
 			}
@@ -47,7 +49,7 @@ func TestAwaited(t *testing.T) {
 			if r.pop(&v); r.awaited() {
 				t.Fatalf("at %d, message %d is awaited by who waited for the one before", at, i+1)
 			}
-			if end(); r.awaited() {
+			if r.found(); r.awaited() {
 				t.Fatalf("at %d, message %d is awaited by nobody", at, i+1)
 			}
 		}
@@ -89,12 +91,12 @@ func TestJobChangedLoan(t *testing.T) {
 			return err
 		}
 		buf := bytes.Repeat([]byte{1}, 1<<20)
-		before := r.board.round * 2 // as often ranks have come
+		first := r.board.round
 		if c.Rank() == 0 {
 			ctx, cancel := context.WithCancel(ctx)
 			watched := make(chan error, 1)
 			go func() {
-				watched <- reaches("the second round", func() bool { return r.board.came().Load() == before+3 })
+				watched <- reaches("the second round", func() bool { return r.board.slot(first+1, 0).came.Load() == first+2 })
 				cancel()
 			}()
 			_, err := c.Bcast(ctx, 0, buf)
@@ -132,6 +134,67 @@ func TestJobChangedLoan(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestJobLoanIsKept: what a rank lends to a long reduction stays until the others have read it, though its caller and the reduction are
+// through with it.
+func TestJobLoanIsKept(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	if job.World().Size() < 2 || !job.world.pulls() {
+		return
+	}
+	for _, k := range []kind{kAllreduce, kExscan} {
+		err := inJob(Options{})(t, 2, 0, func(ctx context.Context, c comm.Comm) error {
+			r := c.(*rank)
+			tried, err := sharedWords(ctx, c, 1)
+			if err != nil {
+				return err
+			}
+			v := make([]int64, 1<<18) // with half of them as result too long for a board
+			for i := range v {
+				v[i] = 1
+			}
+			first := r.board.round
+			freed := make(chan error, 1)
+			if c.Rank() == 0 {
+				gone := make(chan bool)
+				runtime.AddCleanup(&v[0], func(gone chan bool) { close(gone) }, gone)
+				go func() {
+					err := reaches("the second round", func() bool { return r.board.slot(first+1, 0).came.Load() == first+2 })
+					for range 10 {
+						runtime.GC()
+						select {
+						case <-gone:
+							err = errors.New("what was lent is free before the other has read it")
+						default:
+						}
+					}
+					freed <- err
+					tried[0].Store(1)
+				}()
+				_, err := r.reduce(ctx, k, v, comm.Sum)
+				return errors.Join(err, <-freed)
+			}
+			// As reduce does, slowly.
+			if _, err := r.begin(ctx, k, comm.Sum, 0, len(v), 0, raw(v)); err != nil {
+				return err
+			}
+			if err := reaches("rank 0", func() bool { return tried[0].Load() == 1 }); err != nil {
+				return err
+			}
+			res := make([]int64, len(v))
+			err = r.call(ctx, func() error { return r.reduceNear(ctx, k, comm.Sum, v, res) })
+			if want := int64(c.Size()); err == nil && k == kAllreduce && slices.Min(res) != want {
+				err = fmt.Errorf("the least of the sums is %d, want %d", slices.Min(res), want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", kindNames[k], err)
+		}
 	}
 }
 

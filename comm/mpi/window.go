@@ -8,7 +8,6 @@ import "C"
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -25,9 +24,13 @@ type window struct {
 	local []byte // the caller's
 	last  []byte // of local, when it was last equal to mem
 	lens  []int64
-	parts [][]byte // mem of all ranks, where they share it; else nil
+	parts [][]byte         // mem of all ranks, where they share it; else nil
+	marks []*atomic.Uint32 // of these: 1 after somebody has changed it in this epoch
 	freed bool
 }
+
+// markAt is where the mark of a part of n bytes is in its memory.
+func markAt(n int64) int64 { return (n + cacheLine - 1) &^ (cacheLine - 1) }
 
 func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error) {
 	w := &window{r: r, local: local, last: bytes.Clone(local)}
@@ -39,7 +42,7 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 		r.windows++
 		r.e.passive = r.e.passive || r.board == nil
 		var base unsafe.Pointer
-		if err := r.e.mpi("MPI_Win_allocate", C.win_open(r.c, C.int64_t(len(local)), &base, &w.w)); err != nil {
+		if err := r.e.mpi("MPI_Win_allocate", C.win_open(r.c, C.int64_t(markAt(int64(len(local)))+cacheLine), &base, &w.w)); err != nil {
 			return err
 		}
 		r.tidy.windows = append(r.tidy.windows, w)
@@ -49,6 +52,7 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 		}
 		w.mem = unsafe.Slice((*byte)(base), len(local))
 		copy(w.mem, local)
+		(*atomic.Uint32)(unsafe.Add(base, markAt(int64(len(local))))).Store(0)
 		if err := r.e.mpi("MPI_Win_sync", C.win_sync(w.w)); err != nil {
 			return err
 		}
@@ -69,15 +73,16 @@ func (w *window) findParts() error {
 	if w.r.board == nil {
 		return nil
 	}
-	parts := make([][]byte, len(w.lens))
+	parts, marks := make([][]byte, len(w.lens)), make([]*atomic.Uint32, len(w.lens))
 	for i := range parts {
 		var base unsafe.Pointer
 		if C.win_part(w.w, C.int(i), &base) != C.MPI_SUCCESS || base == nil || uintptr(base)%8 != 0 {
 			return nil
 		}
 		parts[i] = unsafe.Slice((*byte)(base), w.lens[i])
+		marks[i] = (*atomic.Uint32)(unsafe.Add(base, markAt(w.lens[i])))
 	}
-	w.parts = parts
+	w.parts, w.marks = parts, marks
 	return nil
 }
 
@@ -96,32 +101,48 @@ func (w *window) access(ctx context.Context, rank int, off, n int64, f func(p bu
 		}
 		p := alloc(int(min(n, int64(w.r.e.opts.Piece))))
 		defer free(p) // all accesses are complete when they return
-		return f(p)
+		err := f(p)
+		if w.marks != nil {
+			w.marks[rank].Store(1)
+		}
+		return err
 	})
 }
 
 // reach runs f where MPI is called, if n bytes at off are in the part of a rank.
 func (w *window) reach(ctx context.Context, rank int, off, n int64, f func() error) error {
-	e := w.r.e
-	return e.home.do(func() error {
-		// One-sided: nobody waits for it, so that a cancelled ctx breaks nothing.
-		if err := e.enter(context.WithoutCancel(ctx)); err != nil {
+	return w.r.e.home.do(func() error {
+		if err := w.check(ctx, rank, off, n); err != nil {
 			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if w.freed {
-			return pkg.Errorf("%w: window is freed", comm.ErrUsage)
-		}
-		if rank < 0 || rank >= len(w.lens) {
-			return pkg.Errorf("%w: window of rank %d, want 0 ... %d", comm.ErrRange, rank, len(w.lens)-1)
-		}
-		if size := w.lens[rank]; off < 0 || n < 0 || n > size || off > size-n {
-			return pkg.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", comm.ErrRange, n, off, rank, size)
 		}
 		return f()
 	})
+}
+
+// check is the beginning of each access, where MPI may be called.
+func (w *window) check(ctx context.Context, rank int, off, n int64) error {
+	// One-sided: nobody waits for it, so that a cancelled ctx breaks nothing.
+	if err := w.r.e.begun(); err != nil {
+		return err
+	}
+	return w.valid(ctx, rank, off, n)
+}
+
+// valid says whether n bytes at off are in the part of a rank.
+func (w *window) valid(ctx context.Context, rank int, off, n int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.freed {
+		return pkg.Errorf("%w: window is freed", comm.ErrUsage)
+	}
+	if rank < 0 || rank >= len(w.lens) {
+		return pkg.Errorf("%w: window of rank %d, want 0 ... %d", comm.ErrRange, rank, len(w.lens)-1)
+	}
+	if size := w.lens[rank]; off < 0 || n < 0 || n > size || off > size-n {
+		return pkg.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", comm.ErrRange, n, off, rank, size)
+	}
+	return nil
 }
 
 // pieces calls f for each piece of n bytes.
@@ -135,52 +156,9 @@ func (w *window) pieces(n int, f func(from, to int) error) error {
 	return nil
 }
 
-// element is 8 aligned bytes of a part, which must not tear; nil if it is no such part.
-func element(part []byte, off int64, n int) *uint64 {
-	if n != 8 || off%8 != 0 {
-		return nil
-	}
-	return (*uint64)(unsafe.Pointer(&part[off])) // parts begin at a cache line
-}
-
-// putNear is Put in memory that all share. Whoever combines elements, or compares and swaps them, holds a lock of MPI, and would undo what is
-// stored without it in the same word: so an element, and the words of which only a part is put, go through MPI.
-func (w *window) putNear(rank int, off int64, b []byte) error {
-	for len(b) > 0 {
-		in := int(off % 8)
-		n := len(b) &^ 7
-		if in != 0 || n <= 8 {
-			n = min(len(b), 8-in)
-			if err := w.merge(rank, off-int64(in), in, b[:n]); err != nil {
-				return err
-			}
-		} else {
-			copy(w.parts[rank][off:], b[:n])
-		}
-		off, b = off+int64(n), b[n:]
-	}
-	return nil
-}
-
-// merge puts b at byte in of a word, and leaves the rest of it as it is; behind the last byte of a part there is room for a word.
-func (w *window) merge(rank int, word int64, in int, b []byte) error {
-	p := alloc(24)
-	defer free(p)
-	x := p.int64s(3)
-	for was := int64(0); ; was = x[2] {
-		x[0], x[1] = was, was
-		copy(p.bytes(8)[in:], b)
-		err := w.r.e.mpi("MPI_Compare_and_swap",
-			C.win_cas(p.int64p(), (*C.int64_t)(unsafe.Pointer(&x[1])), (*C.int64_t)(unsafe.Pointer(&x[2])), C.int(rank), C.int64_t(word), w.w))
-		if err != nil || x[2] == was {
-			return err
-		}
-	}
-}
-
 func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 	if w.parts != nil {
-		return w.reach(ctx, rank, off, int64(len(b)), func() error { return w.putNear(rank, off, b) })
+		return w.putNear(ctx, rank, off, b)
 	}
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
 		if len(b) == 8 && off%8 == 0 { // an element, which must not tear
@@ -196,14 +174,7 @@ func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 
 func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
 	if w.parts != nil {
-		return w.reach(ctx, rank, off, int64(len(b)), func() error {
-			if e := element(w.parts[rank], off, len(b)); e != nil {
-				binary.NativeEndian.PutUint64(b, atomic.LoadUint64(e))
-			} else {
-				copy(b, w.parts[rank][off:])
-			}
-			return nil
-		})
+		return w.getNear(ctx, rank, off, b)
 	}
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
 		return w.pieces(len(b), func(from, to int) error {
@@ -231,6 +202,9 @@ func (w *window) AccumulateInt64(ctx context.Context, rank int, off int64, v []i
 	if op > comm.Replace {
 		return pkg.Errorf("%w: %v", comm.ErrUsage, op)
 	}
+	if w.isNear(off) {
+		return w.changeNear(ctx, rank, off, len(v), func(i int, was uint64) uint64 { return combined(op, was, v[i]) })
+	}
 	return w.accumulate(ctx, rank, off, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v)), 1, op)
 }
 
@@ -238,12 +212,22 @@ func (w *window) AccumulateFloat64(ctx context.Context, rank int, off int64, v [
 	if op > comm.Min && op != comm.Replace {
 		return pkg.Errorf("%w: %v on floating-point elements", comm.ErrUsage, op)
 	}
+	if w.isNear(off) {
+		return w.changeNear(ctx, rank, off, len(v), func(i int, was uint64) uint64 { return combinedFloat(op, was, v[i]) })
+	}
 	return w.accumulate(ctx, rank, off, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v)), 2, op)
 }
 
 func (w *window) FetchInt64(ctx context.Context, rank int, off, v int64, op comm.Op) (old int64, err error) {
 	if op > comm.Replace {
 		return 0, pkg.Errorf("%w: %v", comm.ErrUsage, op)
+	}
+	if w.isNear(off) {
+		err = w.changeNear(ctx, rank, off, 1, func(_ int, was uint64) uint64 {
+			old = int64(was)
+			return combined(op, was, v)
+		})
+		return old, err
 	}
 	err = w.access(ctx, rank, off, 8, func(buffer) error {
 		p := alloc(16)
@@ -259,6 +243,15 @@ func (w *window) FetchInt64(ctx context.Context, rank int, off, v int64, op comm
 }
 
 func (w *window) CompareAndSwapInt64(ctx context.Context, rank int, off, old, v int64) (was int64, err error) {
+	if w.isNear(off) {
+		err = w.changeNear(ctx, rank, off, 1, func(_ int, x uint64) uint64 {
+			if was = int64(x); was == old {
+				return uint64(v)
+			}
+			return x
+		})
+		return was, err
+	}
 	err = w.access(ctx, rank, off, 8, func(buffer) error {
 		p := alloc(24)
 		defer free(p)
@@ -283,7 +276,7 @@ func (w *window) push() {
 		}
 		for i, x := range l {
 			if x != old[i] {
-				m[i] = x
+				m[i], old[i] = x, x
 			}
 		}
 	}
@@ -305,6 +298,9 @@ func (w *window) fence(ctx context.Context, k kind, stay bool) error {
 	if err := w.r.e.mpi("MPI_Win_sync", C.win_sync(w.w)); err != nil {
 		return err
 	}
+	if w.marks != nil && w.marks[w.r.rank].Swap(0) == 0 { // nobody else has changed mem
+		return nil
+	}
 	copy(w.last, w.mem) // which others may be changing again, so local is made equal to last
 	copy(w.local, w.last)
 	return nil
@@ -320,7 +316,7 @@ func (w *window) Free(ctx context.Context) error {
 			return err
 		}
 		w.freed = true
-		w.mem, w.last, w.parts = nil, nil, nil
+		w.mem, w.last, w.parts, w.marks = nil, nil, nil, nil
 		if err := w.r.e.mpi("MPI_Win_free", C.win_free(&w.w)); err != nil {
 			return err
 		}

@@ -84,6 +84,7 @@ type Job struct {
 	Float    bool      `json:"float"`    // record variables are float in the file, as with -j of E3SM-IO
 	FileMem  bool      `json:"file_mem"` // memory has the file's types, so that nothing is converted
 	Sync     bool      `json:"sync"`     // wait for the device before close returns
+	Names    bool      `json:"names"`    // with Sync: for the names of the files, too
 	Subfiles int       `json:"subfiles"` // 0: 1
 
 	// Distinct is how many records have data of their own in memory, which then repeat, as in a model whose next
@@ -227,6 +228,9 @@ func (t *task) options(l blob.Layout) *blob.Options {
 	o := &blob.Options{Layout: l, Subfiles: t.Subfiles, Force: true, Durability: blob.DurableNone, Retain: blob.LendUntilClose}
 	if t.Sync {
 		o.Durability = blob.DurableData
+	}
+	if t.Sync && t.Names {
+		o.Durability = blob.DurableCommit
 	}
 	if t.reused {
 		o.Retain = blob.LendUntilFlush

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -153,9 +154,38 @@ func fileSystem(dir string) (name string, free int64) {
 		0x0BD00BD0: "lustre", 0x47504653: "gpfs", 0x6969: "nfs", 0x794C7630: "overlayfs", 0x2FC12FC1: "zfs"}
 	name, ok := names[int64(s.Type)&0xFFFFFFFF]
 	if !ok {
+		name, ok = fuseName(dir)
+	}
+	if !ok {
 		name = fmt.Sprintf("type %#x", s.Type)
 	}
 	return name, int64(s.Bavail) * int64(s.Bsize)
+}
+
+// fuseName is the file system of a directory that is mounted by FUSE, with the name of its volume: "glusterfs-scratch".
+func fuseName(dir string) (name string, ok bool) {
+	dir, err := filepath.Abs(dir)
+	b, rerr := os.ReadFile("/proc/self/mounts")
+	if err != nil || rerr != nil {
+		return "", false
+	}
+	longest := 0
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) < 3 || !strings.HasPrefix(dir+"/", f[1]+"/") || len(f[1]) < longest {
+			continue
+		}
+		longest = len(f[1])
+		if name, ok = strings.CutPrefix(f[2], "fuse."); !ok && f[2] == "fuse" { // "mfs#host:port"
+			name, _, ok = strings.Cut(f[0], "#")
+		} else if ok {
+			volume := f[0][strings.LastIndexAny(f[0], ":/")+1:]
+			if volume != "" && volume[0] >= 'a' && volume[0] <= 'z' && volume != f[0] {
+				name += "-" + volume
+			}
+		}
+	}
+	return name, ok
 }
 
 // openDirect opens a file for writing and reading past the page cache.

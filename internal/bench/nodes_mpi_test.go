@@ -182,8 +182,8 @@ var nodesCases = []Job{
 }
 
 // TestNodesUnderMPI: on four nodes that write one file, with the stripes of the file system as options, no stripe unit is written by two
-// nodes, only what lies at the ends of a flush is smaller than a unit, and a node makes at most a third of the metadata calls that it
-// makes by PnetCDF. Without options each node has a subfile.
+// nodes, only what lies at the ends of a flush is smaller than a unit, and a node makes at most a tenth of the metadata calls that it
+// makes by PnetCDF, all make at most half. Without options each node has a subfile.
 func TestNodesUnderMPI(t *testing.T) {
 	n := newNodes(t)
 	b := toolboxFor(t)
@@ -225,10 +225,16 @@ func TestNodesUnderMPI(t *testing.T) {
 				if f := n.main(r); f.Small > 2*flushes+others {
 					t.Errorf("%v, striped: %d of %d writes are smaller than a unit, want %d at most", l, f.Small, f.Writes.Writes, 2*flushes+others)
 				}
+				// What writes opens and closes the file: one process of a node, process-centric each. Only world rank 0 has the names, and a
+				// heartbeat where the run takes long.
+				share := map[blob.Layout]int64{blob.VariableCentric: 10, blob.ProcessCentric: 2}[l]
 				for i := range r.Clients {
-					if ours, theirs := calls(r.Clients[i]), calls(pnetcdf.Clients[i]); i > 0 && l == blob.VariableCentric && 3*ours > theirs {
-						t.Errorf("node %d: %d metadata calls, PnetCDF %d", i, ours, theirs)
+					if ours, theirs := calls(r.Clients[i]), calls(pnetcdf.Clients[i]); i > 0 && share*ours > theirs {
+						t.Errorf("%v, node %d: %d metadata calls, PnetCDF %d", l, i, ours, theirs)
 					}
+				}
+				if l == blob.VariableCentric && 2*r.MetaCalls > pnetcdf.MetaCalls {
+					t.Errorf("%v: %d metadata calls, PnetCDF %d", l, r.MetaCalls, pnetcdf.MetaCalls)
 				}
 			}
 		})

@@ -37,9 +37,13 @@ var (
 	netcdf4Canonical = Peer{"netCDF-4 canonical", "netcdf4_canonical"}
 	adios2Blob       = Peer{"ADIOS2 BP5", "adios2_blob"}
 	rawProcesses     = Peer{"raw write", "raw_write"} // no library at all
+	sumProcesses     = Peer{"swap, sum and write", "raw_write"}
 
-	allPeers = []Peer{pnetCDFBlob, hdf5Blob, pnetCDFCanonical, netcdf4Canonical, adios2Blob, rawProcesses}
+	allPeers = []Peer{pnetCDFBlob, hdf5Blob, pnetCDFCanonical, netcdf4Canonical, adios2Blob, rawProcesses, sumProcesses}
 )
+
+// plain says that the peer writes no format.
+func (p Peer) plain() bool { return p.prog == rawProcesses.prog }
 
 // toolbox is what peers and processes are started with.
 type toolbox struct {
@@ -92,6 +96,10 @@ func (b *toolbox) BuildPeers(ctx context.Context, dir string) error {
 	if mpicc == "" || make == "" || either("pkg-config", "pkgconf") == "" {
 		return fmt.Errorf("%w: want mpicc, make and pkg-config", errNoPeers)
 	}
+	dir, err := filepath.Abs(dir) // make runs elsewhere
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -109,7 +117,7 @@ func (b *toolbox) BuildPeers(ctx context.Context, dir string) error {
 	cmd.Dir = filepath.Join(dir, "src")
 	out, err := cmd.CombinedOutput()
 	b.dir = dir
-	for _, p := range append([]Peer{realRedset}, allPeers...) {
+	for _, p := range append([]Peer{realRedset, realSCR}, allPeers...) {
 		if _, serr := os.Stat(filepath.Join(dir, p.prog)); serr == nil {
 			b.have[p.prog] = true
 		}

@@ -20,7 +20,7 @@ func toolboxFor(t *testing.T) *toolbox {
 	}
 	b, err := findMPI(t.Context())
 	if err == nil {
-		err = b.BuildPeers(t.Context(), filepath.Join(t.TempDir(), "peers"))
+		err = b.BuildPeers(t.Context(), relative(t, filepath.Join(t.TempDir(), "peers")))
 	}
 	if errors.Is(err, errNoPeers) {
 		t.Skipf("SKIPPED: %v", err)
@@ -29,6 +29,18 @@ func toolboxFor(t *testing.T) *toolbox {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// relative is the path from here.
+func relative(t *testing.T, path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path, err = filepath.Rel(here, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // full says that tests may take their time: those of the judges, and long ones.
@@ -173,7 +185,7 @@ func TestRealIsTried(t *testing.T) {
 		}
 		o := Options{Dir: dir, PeerBins: []string{"e3sm_io"}, Log: func(string) {}, At: func(string, int64, int64) {}}
 		s := &session{Options: o, dir: dir, res: newResults(&o), box: &toolbox{mpirun: mpirun}}
-		works, err := s.tryReal(t.Context(), a)
+		works, err := s.tryReal(t.Context(), a, pnetCDFBlob, hdf5Blob)
 		if len(works) != c.works || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v, %v", c.says, works, err)
 		}
@@ -197,6 +209,9 @@ func TestRealProgram(t *testing.T) {
 	took, err := parseReal([]byte(prints))
 	if err != nil || took.Seconds != 0.25 || took.Note != "1.12.3" {
 		t.Errorf("%v, %v: the time in which it makes its data is not one of writing", took, err)
+	}
+	if took, err = parseReal([]byte(strings.Replace(prints, "1.12.3", "\xe0\x10\x7f", 1))); err != nil || took.Note != "" {
+		t.Errorf("%q, %v: not a version", took.Note, err)
 	}
 	for _, bad := range []string{strings.Replace(prints, "0.0625", "0.3125", 1), strings.Replace(prints, "preparing", "prepared", 1)} {
 		if _, err := parseReal([]byte(bad)); err == nil {

@@ -54,10 +54,14 @@ func (t table) longData(workload, short string) string {
 }
 
 // fastest is the best row of a peer: of the real program with any version of its library, or of the peer of ours.
-func (t table) fastest(data string, p Peer, ranks int) (best *Row) {
+func (t table) fastest(data string, p Peer, ranks int) *Row {
+	return t.fastestOf("processes", data, p, ranks)
+}
+
+func (t table) fastestOf(workload, data string, p Peer, ranks int) (best *Row) {
 	for i := range t {
 		r := &t[i]
-		if r.Workload == "processes" && r.Data == data && r.Ranks == ranks && (r.Who == p.Name || strings.HasPrefix(r.Who, realWho(p))) &&
+		if r.Workload == workload && r.Data == data && r.Ranks == ranks && (r.Who == p.Name || strings.HasPrefix(r.Who, realWho(p))) &&
 			(best == nil || r.Median() < best.Median()) {
 			best = r
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 var (
 	endToEnd   = regexp.MustCompile(`(?m)^\s*end-to-end time\s+min/max =\s*[0-9.]+\s*/\s*([0-9.]+)`)
 	preparing  = regexp.MustCompile(`(?m)^\s*Time of I/O preparing\s+min/max =\s*[0-9.]+\s*/\s*([0-9.]+)`)
-	itsLibrary = regexp.MustCompile(`(?m)^\s*\w+ library version\s+=[ \t]*(\S+)`)
+	itsLibrary = regexp.MustCompile(`(?m)^\s*\w+ library version\s+=[ \t]*([0-9]\S*)`) // of ADIOS2 it prints what is in its memory
 )
 
 // realWho is what its rows are called, without the version of the library.
@@ -39,6 +40,11 @@ func realArgs(p Peer, j *Job, path string) ([]string, error) {
 		return nil, pkg.Errorf("the real program wants one captured map file: %w", errSkip)
 	}
 	api, strategy, _ := strings.Cut(p.prog, "_")
+	if p == adios2Blob {
+		if api = "adios"; j.Maps.Factor > 1 || j.Case[0] == 'I' {
+			return nil, pkg.Errorf("its ADIOS2 driver ignores -e, and of I it writes other bytes: %w", errSkip)
+		}
+	}
 	args := []string{"-a", api, "-x", strategy, "-r", strconv.FormatInt(j.Records, 10), "-y", strconv.FormatInt(j.Flush, 10), "-o", path}
 	if _, h, ok := strings.Cut(j.Case, "_h"); ok {
 		args = append(args, "-f", h)
@@ -109,8 +115,17 @@ func (s *session) realOnce(r realProgram, j *Job) func(context.Context, Tuning) 
 			return Took{}, err
 		}
 		t, err := s.box.RunReal(ctx, r.bin, r.p, j, tune, env, s.path("real"))
-		return t, errors.Join(err, removeDataset(s.path("real"))) // it removes its output itself
+		return t, errors.Join(err, s.removeReal()) // it removes its output itself, but not what it was killed over
 	}
+}
+
+// removeReal removes all that a real program has left: files, and the directory of BP5.
+func (s *session) removeReal() error {
+	files, err := beginning(s.path("real"))
+	for _, f := range files {
+		err = errors.Join(err, os.RemoveAll(f))
+	}
+	return err
 }
 
 // realRunner is the real program with its best tuning.
@@ -121,9 +136,12 @@ func (s *session) realRunner(ctx context.Context, r realProgram, a against, rank
 		return runner{}, err
 	}
 	once := s.realOnce(r, &j)
-	best, err := s.tune(ctx, r.p, r.name, a.name, ranks, once)
-	if err != nil {
-		return runner{}, err
+	var best Tuning
+	var err error
+	if r.p != adios2Blob { // its driver sets the parameters of the engine itself
+		if best, err = s.tune(ctx, r.p, r.name, a.name, ranks, once); err != nil {
+			return runner{}, err
+		}
 	}
 	return runner{
 		row:    &Row{Data: a.name, What: "write", Who: r.name, Ranks: ranks, As: "processes", Tuning: best.String(), Note: a.reuse()},
@@ -138,11 +156,11 @@ func (s *session) realRunner(ctx context.Context, r realProgram, a against, rank
 // tryReal runs each real program once beside each peer, before the hours that the rest takes: a wrong program is told now,
 // and of one that was built without a library the rows that it cannot have are left out. Of several only those are taken that say another
 // version of the library.
-func (s *session) tryReal(ctx context.Context, a against) (list []realProgram, err error) {
+func (s *session) tryReal(ctx context.Context, a against, peers ...Peer) (list []realProgram, err error) {
 	seen := map[string]bool{}
 	for _, bin := range s.PeerBins {
 		var failed []error
-		for _, p := range []Peer{pnetCDFBlob, hdf5Blob} {
+		for _, p := range peers {
 			j := a.job
 			j.Ranks = 1
 			r := realProgram{bin, p, realWho(p)}
@@ -156,7 +174,9 @@ func (s *session) tryReal(ctx context.Context, a against) (list []realProgram, e
 			}
 			if err != nil {
 				failed = append(failed, fmt.Errorf("%s as %s: %w", bin, p.Name, err))
-				s.skip(r.name, err)
+				if p != adios2Blob { // few builds have it
+					s.skip(r.name, err)
+				}
 				continue
 			}
 			if t.Note != "" {
@@ -167,7 +187,7 @@ func (s *session) tryReal(ctx context.Context, a against) (list []realProgram, e
 				list = append(list, r)
 			}
 		}
-		if len(failed) == 2 {
+		if len(failed) == len(peers) {
 			return nil, failed[0]
 		}
 	}

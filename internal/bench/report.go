@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"blobio/internal/chart"
+	"blobio/internal/vfs"
 )
 
 // remarks are what the results cannot say themselves: why a mark is missed.
@@ -21,12 +23,43 @@ var remarks string
 type ReportOptions struct {
 	Results string // directory with files of results; plots go there
 	Out     string // the page
+	Docs    string // a page with a part that is made from the results, between docsBegin and docsEnd; "": none
 	Quick   bool   // with results of quick runs
 }
 
-// Report writes the page of the newest results of each workload and file
-// system, and its plots, and returns the names of what it made.
+// Report writes the page of the newest results of each workload and place (file system, and of processes the MPI), its plots and the part of
+// another page, and returns the names of what it made.
 func Report(o ReportOptions) ([]string, error) {
+	p, err := newPage(o)
+	if err != nil {
+		return nil, err
+	}
+	p.draw = true
+	if err := p.write(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(o.Out), 0o777); err != nil {
+		return nil, err
+	}
+	if o.Docs != "" {
+		was, err := vfs.ReadStream(o.Docs, maxJSON)
+		if err != nil {
+			return nil, err
+		}
+		is, err := p.intoDocs(o.Docs, string(was))
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(o.Docs, []byte(is), 0o666); err != nil {
+			return nil, err
+		}
+		p.made = append(p.made, o.Docs)
+	}
+	return append(p.made, o.Out), os.WriteFile(o.Out, p.b.Bytes(), 0o666)
+}
+
+// newPage loads the results.
+func newPage(o ReportOptions) (*page, error) {
 	names, err := filepath.Glob(filepath.Join(o.Results, "*.json"))
 	if err != nil {
 		return nil, err
@@ -41,7 +74,7 @@ func Report(o ReportOptions) ([]string, error) {
 			continue
 		}
 		for _, w := range r.Workloads {
-			k := pageKey{w, r.FileSystem}
+			k := pageKey{w, r.place(w)}
 			if old := p.newest[k]; old == nil || old.Date < r.Date {
 				p.newest[k] = r
 			}
@@ -50,43 +83,53 @@ func Report(o ReportOptions) ([]string, error) {
 	if len(p.newest) == 0 {
 		return nil, pkg.Errorf("no results in %s", o.Results)
 	}
-	if err := p.write(); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(o.Out), 0o777); err != nil {
-		return nil, err
-	}
-	return append(p.made, o.Out), os.WriteFile(o.Out, p.b.Bytes(), 0o666)
+	return p, nil
 }
 
-type pageKey struct{ workload, fs string }
+// place is where a workload ran, on the page: rows of processes are only compared with rows of the same MPI and its libraries.
+func (r *Results) place(workload string) string {
+	if mpi := r.Libraries["MPI"]; mpi != "" && (workload == "processes" || workload == "canonical") {
+		return r.FileSystem + ", " + mpi
+	}
+	return r.FileSystem
+}
+
+type pageKey struct{ workload, place string }
 
 type page struct {
 	o      ReportOptions
 	newest map[pageKey]*Results
 	b      bytes.Buffer
 	made   []string
+	draw   bool // pictures too
 }
 
 func (p *page) printf(format string, a ...any) { fmt.Fprintf(&p.b, format, a...) }
 
-// systems lists the file systems, memory first.
+// systems lists the places, memory first.
 func (p *page) systems() (out []string) {
 	for k := range p.newest {
-		if !slices.Contains(out, k.fs) {
-			out = append(out, k.fs)
+		if !slices.Contains(out, k.place) {
+			out = append(out, k.place)
 		}
 	}
-	slices.Sort(out)
-	if i := slices.Index(out, "tmpfs"); i > 0 {
-		out = slices.Insert(slices.Delete(out, i, i+1), 0, "tmpfs")
-	}
+	slices.SortFunc(out, func(a, b string) int {
+		if inMemory(a) != inMemory(b) {
+			if inMemory(a) {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
 	return out
 }
 
-// rows of one workload on one file system.
-func (p *page) rows(workload, fs string) (table, *Results) {
-	r := p.newest[pageKey{workload, fs}]
+func inMemory(place string) bool { return strings.HasPrefix(place, "tmpfs") }
+
+// rows of one workload at one place.
+func (p *page) rows(workload, place string) (table, *Results) {
+	r := p.newest[pageKey{workload, place}]
 	if r == nil {
 		return nil, nil
 	}
@@ -114,6 +157,7 @@ goroutines of one process or processes of mpirun, as the rows say.
 		"MAPS holds the captured maps of E3SM-IO (map_f_case_16p.nc, map_g_..., map_i_...); without it generated ones\nof the same size are taken. `blobio bench run --quick` tries everything in a minute.\n\n",
 		filepath.ToSlash(p.o.Results), filepath.ToSlash(p.o.Results), filepath.ToSlash(p.o.Out))
 	p.processes()
+	p.canonical()
 	p.marks()
 	p.hosts()
 	p.printf("%s\n", remarks)
@@ -127,7 +171,7 @@ goroutines of one process or processes of mpirun, as the rows say.
 }
 
 func (p *page) hosts() {
-	p.printf("## Where and when\n\n| workload | file system | date | host | load | runs | Go | libraries |\n|---|---|---|---|---|---|---|---|\n")
+	p.printf("## Where and when\n\n| workload | place | date | host | load | runs | Go | libraries |\n|---|---|---|---|---|---|---|---|\n")
 	for _, w := range Workloads() {
 		for _, fs := range p.systems() {
 			_, r := p.rows(w.Name, fs)
@@ -332,8 +376,12 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 
 // picture writes both files of a picture beside the results, and puts it into the page.
 func (p *page) picture(w Workload, fs, day string, f *chart.Figure) error {
-	base := filepath.Join(p.o.Results, fmt.Sprintf("%s-%s-%s", day, w.Name, strings.NewReplacer(" ", "-", "/", "-").Replace(fs)))
+	base := filepath.Join(p.o.Results, fmt.Sprintf("%s-%s-%s", day, w.Name, strings.NewReplacer(", ", "-", " ", "-", "/", "-").Replace(fs)))
 	for _, ext := range []string{".png", ".svg"} {
+		p.made = append(p.made, base+ext)
+		if !p.draw {
+			continue
+		}
 		var o bytes.Buffer
 		if err := chart.Write(&o, ext, f); err != nil {
 			return err
@@ -341,7 +389,6 @@ func (p *page) picture(w Workload, fs, day string, f *chart.Figure) error {
 		if err := os.WriteFile(base+ext, o.Bytes(), 0o666); err != nil {
 			return err
 		}
-		p.made = append(p.made, base+ext)
 	}
 	slices.Sort(p.made)
 	rel, err := filepath.Rel(filepath.Dir(p.o.Out), base+".svg")

@@ -50,6 +50,8 @@ type Results struct {
 	Skipped    []string          `json:"skipped,omitempty"` // what could not be measured, and why
 	Tunings    []Tuned           `json:"tunings,omitempty"` // of the peers, the best that were found
 	Done       []string          `json:"done,omitempty"`    // cells of a run in pieces
+
+	file string // that was loaded
 }
 
 // Profile says where processor time went.
@@ -140,7 +142,7 @@ func LoadResults(name string) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := new(Results)
+	r := &Results{file: filepath.ToSlash(name)}
 	if err := json.Unmarshal(b, r); err != nil {
 		return nil, pkg.Errorf("%s: %w", name, err)
 	}

@@ -26,8 +26,8 @@ type Options struct {
 	NoTune bool   // take the first setting of MPI-IO, without trying others
 
 	PeerBins []string      // builds of the real E3SM-IO, which are timed beside our peers
-	Only     []string      // data of the workload processes by their short names (F h0; F h0, runs x10; G; I h0); default: all
-	Ranks    []int         // numbers of processes of that workload; default: 1, 2, 4, 16
+	Only     []string      // data of the workloads processes and canonical by their short names (F h0; F h0, runs x10; G; I h0); default: all
+	Ranks    []int         // numbers of processes of those workloads; default: 1, 2, 4, 16, canonical 4 and 16
 	Resume   string        // file that keeps the results of a run in pieces: what it has is not measured again
 	For      time.Duration // after that no further piece is begun, and Run returns ErrTime; 0: no limit
 
@@ -48,6 +48,7 @@ func Workloads() []Workload {
 	return []Workload{
 		{"ceilings", "what the machine gives: memcpy, plain writes and reads, buffered and direct, with and without fsync", (*session).ceilings},
 		{"captured", "write F, G and I at the captured size, 16 ranks, with and without fsync", (*session).captured},
+		{"shared", "on a parallel file system (--dir): write F and G without syncs and as durable as the default, beside one plain file of the same bytes and syncs", (*session).shared},
 		{"ne30", "write F h0 at ne=30: 64 and 512 ranks, 1 and 4 subfiles", (*session).ne30},
 		{"records", "write F h1 at ne=30 with 10 records: flush each, flush once, append; F h0 with 1 and 10", (*session).records},
 		{"async", "compute between flushes as long as they take: Flush against FlushAsync", (*session).async},
@@ -62,8 +63,8 @@ func Workloads() []Workload {
 		{"memory", "peak memory of a write, and allocations for each put", (*session).memory},
 		{"profile", "where the processor time goes, for each layout", (*session).profile},
 		{"peers", "goroutines against the PnetCDF and HDF5 blob peers at 1, 2, 4 and 16 processes, captured maps", (*session).peers},
-		{"canonical", "a canonical file: ours (write, then convert) against PnetCDF iput_varn and netCDF-4", (*session).canonical},
-		{"redset", "files of processes protected by redset and rebuilt, against redset itself (REDSET=DIR) and a loop that only moves the bytes", (*session).redset},
+		{"canonical", "what users have today: 4 and 16 processes that write one canonical file by PnetCDF or netCDF-4, against blobs, and blobs that are then converted", (*session).canonical},
+		{"redset", "files of processes protected by redset and rebuilt, and checkpoints completed, against redset and SCR themselves (REDSET=DIR) and a loop that only moves the bytes", (*session).redset},
 		{"processes", "processes under mpirun against the peers at the same number: 1, 2, 4 and 16", (*session).processes},
 	}
 }
@@ -164,7 +165,9 @@ func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
 // skip tells what is not in the results, and why.
 func (s *session) skip(what string, err error) {
-	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %s", what, fault.Text(err)))
+	if why := fmt.Sprintf("%s: %s", what, fault.Text(err)); !slices.Contains(s.res.Skipped, why) { // a run in pieces says it once
+		s.res.Skipped = append(s.res.Skipped, why)
+	}
 	s.Log(fmt.Sprintf("%s: skipped: %v", what, err))
 }
 

@@ -19,8 +19,6 @@ func (t Tuning) String() string {
 	return strings.TrimSpace(strings.Join(append([]string{t.IO}, t.Hints...), " "))
 }
 
-func (p Peer) isPnetCDF() bool { return p == pnetCDFBlob || p == pnetCDFCanonical }
-
 // tunings are tried, and the best is held against blobio. The first is what runs in a quick test.
 func (b *toolbox) tunings(p Peer) []Tuning {
 	hints := func(list ...string) (out []Tuning) {
@@ -31,9 +29,14 @@ func (b *toolbox) tunings(p Peer) []Tuning {
 	}
 	switch p {
 	case adios2Blob:
-		return hints("", "StatsLevel=0", "StatsLevel=0 AggregationType=EveryoneWrites", "StatsLevel=0 AggregationType=EveryoneWrites step=record", "StatsLevel=0 step=record")
+		return hints("", "StatsLevel=0", "StatsLevel=0 AggregationType=EveryoneWrites", "StatsLevel=0 AggregationType=EveryoneWrites step=record", "StatsLevel=0 step=record",
+			"StatsLevel=0 AggregationType=TwoLevelShm NumSubFiles=1", "StatsLevel=0 AggregationType=TwoLevelShm NumSubFiles=2")
+	case pnetCDFCanonical, netcdf4Canonical: // a run takes seconds
+		return []Tuning{{IO: "ompio"}, {IO: b.romio}, {IO: b.romio, Hints: []string{"romio_ds_write=disable"}}}
 	case rawProcesses:
 		return hints("block=1048576", "block=262144", "block=4194304", "block=1048576 reserve=1", "block=4194304 reserve=1")
+	case sumProcesses:
+		return hints("work=1 block=262144", "work=1 block=65536", "work=1 block=1048576", "work=1 block=262144 reserve=1", "work=1 block=1048576 reserve=1")
 	}
 	list := []Tuning{
 		{IO: "ompio"},
@@ -42,7 +45,7 @@ func (b *toolbox) tunings(p Peer) []Tuning {
 		{IO: b.romio, Hints: []string{"romio_cb_write=disable", "romio_ds_write=disable"}},
 		{IO: b.romio, Hints: []string{"romio_cb_write=enable", "cb_nodes=1"}},
 	}
-	if p.isPnetCDF() {
+	if p == pnetCDFBlob {
 		list = append(list, Tuning{IO: "ompio", Hints: []string{"nc_in_place_swap=enable"}},
 			Tuning{IO: b.romio, Hints: []string{"nc_num_aggrs_per_node=1", "romio_ds_write=disable"}}) // from 1.14 on
 	}

@@ -59,7 +59,7 @@ func (s *session) peerRunner(ctx context.Context, p Peer, a against, ranks int, 
 	v := &verifier{t: t, box: s.box, dir: s.dir}
 	s.At(fmt.Sprintf("%s: %s, comparing files of %s with %d ranks", s.name, a.name, p.Name, ranks), 0, 0)
 	note := "files equal ours"
-	if p == adios2Blob || p == rawProcesses {
+	if p == adios2Blob || p.plain() {
 		note = ""
 	}
 	if a.job.Case[0] == 'I' && strings.HasSuffix(p.prog, "canonical") {

@@ -16,7 +16,8 @@ func (s *session) processCounts() []int {
 }
 
 // processes: ours under mpirun against the peers at the same number of processes, like for like: the same data in memory, which a later
-// record overwrites, the same flushes, and beside them plain writes of the same arrays by as many processes.
+// record overwrites, the same flushes, and beside them plain writes of the same arrays by as many processes, and
+// such writes with the work that big-endian files with checksums ask for.
 func (s *session) processes(ctx context.Context) error {
 	if _, err := s.tools(ctx); err != nil {
 		return err
@@ -32,7 +33,7 @@ func (s *session) processes(ctx context.Context) error {
 	for i := range jobs {
 		jobs[i].job.Distinct = 1
 	}
-	if reals, err = s.tryReal(ctx, jobs[0]); err != nil {
+	if reals, err = s.tryReal(ctx, jobs[0], pnetCDFBlob, hdf5Blob, adios2Blob); err != nil {
 		return err
 	}
 	for _, p := range allPeers {
@@ -59,13 +60,16 @@ func (s *session) likeForLike(ctx context.Context, a against, n int, reals []rea
 	for _, l := range layouts {
 		list = append(list, s.ourRunner(l, a, n, true))
 	}
-	for _, p := range []Peer{pnetCDFBlob, hdf5Blob, adios2Blob, rawProcesses} {
+	for _, p := range []Peer{pnetCDFBlob, hdf5Blob, adios2Blob, rawProcesses, sumProcesses} {
 		i := slices.IndexFunc(reals, func(r realProgram) bool { return r.p == p })
 		for _, r := range reals {
 			if r.p != p {
 				continue
 			}
 			real, err := s.realRunner(ctx, r, a, n)
+			if errors.Is(err, errSkip) {
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -75,7 +79,7 @@ func (s *session) likeForLike(ctx context.Context, a against, n int, reals []rea
 			continue // the real program tells what matters; of HDF5 it does not tell the memory
 		}
 		var tune *Tuning
-		if i >= 0 {
+		if i >= 0 && p == hdf5Blob {
 			tune = &list[len(list)-1].tuning
 		}
 		r, err := s.peerRunner(ctx, p, a, n, tune)

@@ -22,10 +22,14 @@ var realRedset = Peer{"redset", "redset"}
 const (
 	opEncode  = "encode"
 	opRebuild = "rebuild"
-	opFloor   = "floor" // a loop that only moves and combines the bytes that an encode does
+
+	// loops that only move and combine the bytes that these do
+	opFloor        = "floor"
+	opFloorRebuild = "floor of a rebuild"
 )
 
-// redset: files of processes protected and rebuilt, against the library itself and a loop that only moves and combines.
+// redset: files of processes protected and rebuilt, and checkpoints completed in the caches, against the libraries themselves and a loop
+// that only moves and combines.
 func (s *session) redset(ctx context.Context) error {
 	if _, err := s.tools(ctx); err != nil {
 		return err
@@ -52,7 +56,21 @@ func (s *session) redset(ctx context.Context) error {
 				}
 				list = append(list, s.protects(n, scheme, op, size)...)
 			}
-			if err := s.race(ctx, true, list...); err != nil {
+			if err := s.cell(ctx, fmt.Sprintf("%v, %d ranks", scheme, n), func(ctx context.Context) error { return s.race(ctx, true, list...) }); err != nil {
+				return err
+			}
+		}
+	}
+	if counts = []int{1, 2, 4, 16}; s.Quick {
+		counts = counts[:2]
+	}
+	for _, n := range counts {
+		for _, scheme := range []redset.Scheme{redset.Single, redset.Partner, redset.XOR, redset.RS} {
+			if n == 1 && scheme != redset.Single {
+				continue // there is nobody to keep anything
+			}
+			list := s.completes(n, scheme, min(size, 1<<30/int64(n)))
+			if err := s.cell(ctx, fmt.Sprintf("complete, %v, %d ranks", scheme, n), func(ctx context.Context) error { return s.race(ctx, true, list...) }); err != nil {
 				return err
 			}
 		}
@@ -60,7 +78,7 @@ func (s *session) redset(ctx context.Context) error {
 	return nil
 }
 
-// protects are the rows of an operation: ours, the library's, and the floor of an encode.
+// protects are the rows of an operation: ours, the library's, and its floor.
 func (s *session) protects(n int, scheme redset.Scheme, op string, size int64) (list []runner) {
 	dir := s.path("set")
 	add := func(who string, run func(ctx context.Context) (Took, error)) {
@@ -70,9 +88,9 @@ func (s *session) protects(n int, scheme redset.Scheme, op string, size int64) (
 	}
 	w := Work{Op: op, Job: Job{Ranks: n}, Path: dir, Scheme: scheme.String(), Bytes: size}
 	add("blobio", func(ctx context.Context) (Took, error) { return s.worker(ctx, w, true) })
-	if op == opEncode && (scheme == redset.XOR || scheme == redset.Partner) {
+	if scheme != redset.Single {
 		w := w
-		w.Op = opFloor
+		w.Op = map[string]string{opEncode: opFloor, opRebuild: opFloorRebuild}[op]
 		add("moved and combined only", func(ctx context.Context) (Took, error) { return s.worker(ctx, w, true) })
 	}
 	if s.box.Has(realRedset) {
@@ -106,8 +124,8 @@ func (k *Work) protect(ctx context.Context, e Engine) (took Took, err error) {
 		}
 		run := func() error { return set.Encode(ctx, vfs.OS, []string{j.file(c)}, j.prefix(c)) }
 		switch k.Op {
-		case opFloor:
-			run = func() error { return j.combine(c, scheme, k.Bytes) }
+		case opFloor, opFloorRebuild:
+			run = func() error { return j.combine(c, o, k.Op, k.Bytes) }
 		case opRebuild:
 			if err := run(); err != nil {
 				return err
@@ -139,16 +157,27 @@ func (k *Work) protect(ctx context.Context, e Engine) (took Took, err error) {
 	return took, verdict.FirstCause(err)
 }
 
-// combine writes what the redundancy file of a rank has for payload: the pieces of other ranks' files, read one by one and combined.
-func (j *scrJob) combine(c comm.Comm, scheme redset.Scheme, size int64) error {
-	ins := 1
-	if scheme == redset.XOR {
-		ins = c.Size() - 1
+// combine writes what a rank has to write: for an encode the payload of its redundancy file, for a rebuild its share of what is lost. It is
+// made from pieces of the files of other ranks, read one by one and added up, whatever a scheme would compute of them.
+func (j *scrJob) combine(c comm.Comm, o redset.Options, op string, size int64) error {
+	n := c.Size()
+	ins, outs := 1, 1
+	switch o.Scheme {
+	case redset.XOR:
+		ins = n - 1
+	case redset.RS:
+		ins, outs = n-o.K, o.K
 	}
 	chunk := size / int64(ins)
+	if op == opFloorRebuild { // a rank has lost an element of each stripe: one for each rank; with PARTNER two files
+		outs = 1
+		if o.Scheme == redset.Partner {
+			chunk = 2 * size / int64(n)
+		}
+	}
 	in := make([]*os.File, ins)
 	for i := range in {
-		f, err := os.Open(filepath.Join(j.dir, fmt.Sprint((c.Rank()+1+i)%c.Size()), filepath.Base(j.file(c))))
+		f, err := os.Open(filepath.Join(j.dir, fmt.Sprint((c.Rank()+1+i)%n), filepath.Base(j.file(c))))
 		if err != nil {
 			return err
 		}
@@ -172,8 +201,10 @@ func (j *scrJob) combine(c comm.Comm, scheme redset.Scheme, size int64) error {
 			}
 			subtle.XORBytes(sum[:n], sum[:n], b[:n])
 		}
-		if _, err := out.WriteAt(sum[:n], off); err != nil {
-			return err
+		for i := range outs {
+			if _, err := out.WriteAt(sum[:n], int64(i)*chunk+off); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -165,7 +165,7 @@ type Work struct {
 	Blobs  bool   `json:"blobs,omitempty"` // into Layout, else canonical
 	Memory int64  `json:"memory,omitempty"`
 
-	// Op encode, rebuild, floor: of files of so many bytes of each rank, below Path.
+	// Op encode, rebuild, complete, floors: of files of so many bytes of each rank, below Path.
 	Scheme string `json:"scheme,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
 
@@ -201,8 +201,10 @@ func (k *Work) Do(ctx context.Context, e Engine) (Took, error) {
 		return k.convert(ctx)
 	case productionName:
 		return k.produce(ctx)
-	case opEncode, opRebuild, opFloor:
+	case opEncode, opRebuild, opFloor, opFloorRebuild:
 		return k.protect(ctx, e)
+	case opComplete:
+		return k.complete(ctx, e)
 	case "", "write":
 		return k.write(ctx, e)
 	}

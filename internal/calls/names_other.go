@@ -7,5 +7,8 @@ import "os"
 // Rename is os.Rename.
 func Rename(oldname, newname string) error { return os.Rename(oldname, newname) }
 
+// RenameFile is Rename of what is no directory.
+func RenameFile(oldname, newname string) error { return os.Rename(oldname, newname) }
+
 // Remove is os.Remove.
 func Remove(name string) error { return os.Remove(name) }

@@ -14,6 +14,11 @@ func Rename(oldname, newname string) error {
 	if info, err := os.Lstat(oldname); err != nil || info.IsDir() {
 		return os.Rename(oldname, newname)
 	}
+	return RenameFile(oldname, newname)
+}
+
+// RenameFile is Rename of what is no directory, which saves a look at it.
+func RenameFile(oldname, newname string) error {
 	switch err := again(func() error { return rename(oldname, newname) }); err {
 	case nil:
 		return nil

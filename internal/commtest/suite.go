@@ -43,6 +43,7 @@ func Suite(t *testing.T, run Runner) {
 		{"Alltoallv", testAlltoallv},
 		{"Reductions", testReductions},
 		{"Exscan", testExscan},
+		{"LongReductions", testLongReductions},
 		{"Typed", testTyped},
 		{"FloatOrder", testFloatOrder},
 		{"SendRecv", testSendRecv},
@@ -55,6 +56,9 @@ func Suite(t *testing.T, run Runner) {
 		{"Memory", testMemory},
 		{"Window", testWindow},
 		{"WindowRange", testWindowRange},
+		{"WindowEpochs", testWindowEpochs},
+		{"WindowOps", testWindowOps},
+		{"Recycle", testRecycle},
 		{"Mixed", testMixed},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, run) })

@@ -116,3 +116,51 @@ func testFloatOrder(t *testing.T, run Runner) {
 		return nil
 	})
 }
+
+// testLongReductions: as the short ones, for more elements than are sent at once.
+func testLongReductions(t *testing.T, run Runner) {
+	const n = 70_001
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		element := func(r, i int) int64 { return int64((i + 3*r) % 5 * (1 + i%7)) }
+		for _, op := range []comm.Op{comm.Sum, comm.Prod, comm.Max, comm.Min, comm.BXor, comm.LAnd, comm.LOr} {
+			v, below, all := make([]int64, n), make([]int64, n), make([]int64, n)
+			for i := range all {
+				v[i], below[i], all[i] = element(c.Rank(), i), op.IdentityInt64(), op.IdentityInt64()
+			}
+			x := make([]int64, n)
+			for r := range c.Size() {
+				for i := range x {
+					x[i] = element(r, i)
+				}
+				op.CombineInt64(all, x)
+				if r < c.Rank() {
+					op.CombineInt64(below, x)
+				}
+			}
+			got, err := c.AllreduceInt64(ctx, v, op)
+			if err != nil {
+				return err
+			}
+			if i := differ(got, all); i >= 0 {
+				return fmt.Errorf("AllreduceInt64 by %v: element %d is %d, want %d", op, i, got[i], all[i])
+			}
+			if got, err = c.ExscanInt64(ctx, v, op); err != nil {
+				return err
+			}
+			if i := differ(got, below); i >= 0 {
+				return fmt.Errorf("ExscanInt64 by %v: element %d is %d, want %d", op, i, got[i], below[i])
+			}
+		}
+		return nil
+	})
+}
+
+// differ is the first element that is another one; -1 if there is none.
+func differ(a, b []int64) int {
+	for i := range b {
+		if i >= len(a) || a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,6 +1,7 @@
 package commtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -136,5 +137,167 @@ func testWindowRange(t *testing.T, run Runner) {
 			return fmt.Errorf("on Put to a freed window: %w, want ErrUsage", err)
 		}
 		return c.Barrier(ctx)
+	})
+}
+
+// testWindowEpochs: after each Fence the owner has in its memory, and all find there, what the owner or others changed in that epoch, and what
+// nobody changed stays.
+func testWindowEpochs(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		n, me := c.Size(), c.Rank()
+		local, want := make([]byte, 99), make([]byte, 99) // of rank r, and what it should be
+		w, err := c.NewWindow(ctx, local)
+		if err != nil {
+			return err
+		}
+		for epoch := range 16 {
+			switch at := 8 * (epoch % 4); epoch / 4 {
+			case 0: // the owner
+				local[at] = byte(epoch + me + 1)
+				want[at] = byte(epoch + me + 1)
+			case 1: // another one
+				if err := w.Put(ctx, (me+1)%n, int64(at), []byte{byte(epoch), byte(me)}); err != nil {
+					return err
+				}
+				copy(want[at:], []byte{byte(epoch), byte((me + n - 1) % n)})
+			case 2: // nobody
+			case 3: // another one, and the owner elsewhere
+				if err := w.AccumulateInt64(ctx, (me+1)%n, int64(at), []int64{int64(me + 1)}, comm.Replace); err != nil {
+					return err
+				}
+				local[64+at] = byte(epoch)
+				want[64+at] = byte(epoch)
+				binary.NativeEndian.PutUint64(want[at:], uint64((me+n-1)%n+1))
+			}
+			if err := w.Fence(ctx); err != nil {
+				return err
+			}
+			if err := equal(fmt.Sprint("after epoch ", epoch), local, want); err != nil {
+				return err
+			}
+			got := make([]byte, len(local))
+			if err := w.Get(ctx, me, 0, got); err != nil {
+				return err
+			}
+			if err := equal(fmt.Sprint("read after epoch ", epoch), got, want); err != nil {
+				return err
+			}
+			if err := c.Barrier(ctx); err != nil { // the next epoch changes what was just read
+				return err
+			}
+		}
+		return w.Free(ctx)
+	})
+}
+
+// testWindowOps: each op, on elements that lie at any byte.
+func testWindowOps(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		const ops = int(comm.Replace) + 1
+		n, me := c.Size(), c.Rank()
+		local := make([]byte, 16*ops*n+8)
+		w, err := c.NewWindow(ctx, local)
+		if err != nil {
+			return err
+		}
+		for _, shift := range []int{0, 3} {
+			for i := range ops {
+				op, off := comm.Op(i), int64(16*(me*ops+i)+shift)
+				acc := [1]int64{7}
+				op.CombineInt64(acc[:], []int64{5})
+				if err := w.AccumulateInt64(ctx, 0, off, []int64{7}, comm.Replace); err != nil {
+					return err
+				}
+				was, err := w.FetchInt64(ctx, 0, off, 5, op)
+				if err != nil {
+					return err
+				}
+				now, err := w.CompareAndSwapInt64(ctx, 0, off, acc[0], 1)
+				if err != nil {
+					return err
+				}
+				if was != 7 || now != acc[0] {
+					return fmt.Errorf("7 %v 5 at byte %d: found %d, made %d, want %d", op, off, was, now, acc[0])
+				}
+				if op > comm.Min && op != comm.Replace {
+					continue
+				}
+				x := map[comm.Op]float64{comm.Sum: 3.5, comm.Prod: -15, comm.Max: 6, comm.Min: -2.5, comm.Replace: -2.5}[op]
+				var b [8]byte
+				for _, k := range []struct {
+					v  float64
+					op comm.Op
+				}{{6, comm.Replace}, {-2.5, op}} {
+					if err := w.AccumulateFloat64(ctx, 0, off, []float64{k.v}, k.op); err != nil {
+						return err
+					}
+				}
+				if err := w.Get(ctx, 0, off, b[:]); err != nil {
+					return err
+				}
+				if got := math.Float64frombits(binary.NativeEndian.Uint64(b[:])); got != x {
+					return fmt.Errorf("6 %v -2.5 at byte %d: %v, want %v", op, off, got, x)
+				}
+			}
+			if err := w.Fence(ctx); err != nil {
+				return err
+			}
+		}
+		return w.Free(ctx)
+	})
+}
+
+// testRecycle: memory that was given back is used again by nobody who still has something in it.
+func testRecycle(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		n, me := c.Size(), c.Rank()
+		part := func(round, from, to int) []byte {
+			return bytes.Repeat([]byte{byte(round), byte(from), byte(to), 1}, 100*(1+round%5*37))
+		}
+		var kept [][]byte
+		for round := range 30 {
+			out := make([][]byte, n)
+			for i := range out {
+				out[i] = part(round, me, i)
+			}
+			in, err := c.Alltoallv(ctx, out)
+			if err != nil {
+				return err
+			}
+			all, err := c.Allgather(ctx, part(round, me, 0))
+			if err != nil {
+				return err
+			}
+			var told []byte
+			if me == round%n {
+				told = part(round, me, 0)
+			}
+			one, err := c.Bcast(ctx, round%n, told)
+			if err != nil {
+				return err
+			}
+			for i := range n {
+				if err := equal("Alltoallv", in[i], part(round, i, me)); err != nil {
+					return err
+				}
+				if err := equal("Allgather", all[i], part(round, i, 0)); err != nil {
+					return err
+				}
+			}
+			if err := equal("Bcast", one, part(round, round%n, 0)); err != nil {
+				return err
+			}
+			for i, b := range kept {
+				if err := equal("what was kept", b, part(i, me, me)); err != nil {
+					return err
+				}
+			}
+			kept = append(kept, in[me])
+			in[me] = nil
+			comm.Recycle(c, in...)
+			comm.Recycle(c, all...)
+			comm.Recycle(c, one)
+		}
+		return nil
 	})
 }

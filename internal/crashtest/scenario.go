@@ -27,7 +27,9 @@ func Times[T any](quick, all T) T {
 // Disks are what a scenario runs on.
 type Disks struct {
 	FS  []vfs.FS   // these fail
-	Mem []*vfs.Mem // the same, well
+	Mem []*vfs.Mem // the same, well; none in places
+
+	dirs []string // in places
 }
 
 // Scenario is a program that is set against disks that fail.
@@ -35,6 +37,9 @@ type Scenario struct {
 	Start []*vfs.Mem // what the disks hold before; not changed; nil: one empty disk
 	// On are the disks themselves, for Cuts: nothing is copied before Run, what is not synced is there. Start is not looked at.
 	On []*vfs.Mem
+	// In are Places, for Faults: the program runs in the first of them, in a new directory with what the disk of Start holds, and what it leaves is
+	// shown as the last of them sees it. nil: in memory.
+	In []string
 	// Run is the program. It may have many ranks. Cuts runs it once, Faults once for each fault and once more.
 	Run func(d *Disks) error
 	See func(m *vfs.Mem) vfs.FS // between the disk and what fails; nil: nothing
@@ -67,20 +72,55 @@ type Cut struct {
 	Mark   int64 // what Scenario.Mark said
 }
 
-func (s *Scenario) disks() *Disks {
+func (s *Scenario) disks(t testing.TB) *Disks {
+	t.Helper()
 	start := s.Start
 	if start == nil {
 		start = []*vfs.Mem{vfs.NewMem()}
 	}
 	d := &Disks{}
+	if s.In != nil {
+		var err error
+		if d.dirs, err = Fresh(s.In); err == nil {
+			err = fill(at(d.dirs[0]), start[0], ".")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
 	for _, m := range start {
 		d.Mem = append(d.Mem, m.CrashClone(vfs.CrashOptions{}))
 	}
 	return d
 }
 
+// well are the disks as others see them.
+func (d *Disks) well() (all []vfs.FS) {
+	if d.dirs != nil {
+		return []vfs.FS{at(d.dirs[len(d.dirs)-1])}
+	}
+	for _, m := range d.Mem {
+		all = append(all, m)
+	}
+	return all
+}
+
+// drop removes what is in places.
+func (d *Disks) drop(t testing.TB) {
+	t.Helper()
+	if d.dirs != nil {
+		if err := os.RemoveAll(d.dirs[0]); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // hook puts the disks behind f, which knows the number of the operation on all of them.
 func (s *Scenario) hook(d *Disks, f func(disk int, op vfs.Op) error) {
+	if d.dirs != nil {
+		d.FS = []vfs.FS{vfs.NewFault(at(d.dirs[0]), func(op vfs.Op) error { return f(0, op) })}
+	}
 	for i, m := range d.Mem {
 		var under vfs.FS = m
 		if s.See != nil {
@@ -112,7 +152,7 @@ func (s *Scenario) Cuts(t testing.TB) (cuts []*Cut) {
 	if only == nil {
 		only = func(op vfs.Op) bool { return op.Kind.Changes() }
 	}
-	d := s.disks()
+	d := s.disks(t)
 	if s.On != nil {
 		d.Mem = s.On
 	}
@@ -209,9 +249,10 @@ func Dies(err error) Way {
 
 // Fault is what a program leaves of which one operation failed, and those after it if the way was so.
 type Fault struct {
-	Mem  []*vfs.Mem
-	N    int64 // number of the operation, from 1
-	Of   int64 // so many had the run without a fault
+	Mem  []*vfs.Mem // none in places
+	FS   []vfs.FS   // the disks, as others see them
+	N    int64      // number of the operation, from 1
+	Of   int64      // so many had the run without a fault
 	Op   *vfs.Op
 	Way  Way
 	Err  error // what Run returned
@@ -229,7 +270,7 @@ func (s *Scenario) Faults(t testing.TB, ways ...Way) iter.Seq[*Fault] {
 	}
 	var mu sync.Mutex
 	var ops []vfs.Op
-	d := s.disks()
+	d := s.disks(t)
 	s.hook(d, func(_ int, op vfs.Op) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -241,6 +282,7 @@ func (s *Scenario) Faults(t testing.TB, ways ...Way) iter.Seq[*Fault] {
 	if err := s.Run(d); err != nil {
 		t.Fatalf("without any fault: %v", err)
 	}
+	d.drop(t)
 	total := int64(len(ops))
 	always := func(op vfs.Op) bool { return s.Always != nil && s.Always(op) }
 	return func(yield func(*Fault) bool) {
@@ -255,20 +297,21 @@ func (s *Scenario) Faults(t testing.TB, ways ...Way) iter.Seq[*Fault] {
 				if drawn := in(); !drawn && !always(op) && n <= total-s.Last || way.Only != nil && !way.Only(op) {
 					continue
 				}
-				if f := s.fault(way, n, only); f.Op != nil {
+				d := s.disks(t)
+				if f := s.fault(d, way, n, only); f.Op != nil {
 					f.Of = total
 					shown++
 					if !yield(f) {
 						return
 					}
 				}
+				d.drop(t)
 			}
 		}
 	}
 }
 
-func (s *Scenario) fault(way Way, n int64, only func(vfs.Op) bool) *Fault {
-	d := s.disks()
+func (s *Scenario) fault(d *Disks, way Way, n int64, only func(vfs.Op) bool) *Fault {
 	var count atomic.Int64
 	var hit atomic.Pointer[vfs.Op]
 	s.hook(d, func(_ int, op vfs.Op) error {
@@ -287,7 +330,7 @@ func (s *Scenario) fault(way Way, n int64, only func(vfs.Op) bool) *Fault {
 		}
 		return nil
 	})
-	f := &Fault{Mem: d.Mem, N: n, Way: way, Err: s.Run(d)}
+	f := &Fault{Mem: d.Mem, FS: d.well(), N: n, Way: way, Err: s.Run(d)}
 	if f.Op = hit.Load(); f.Op != nil {
 		f.When = fmt.Sprintf("operation %d: %s of %v", n, way.Name, f.Op)
 	}

@@ -16,15 +16,19 @@ const tries = 100
 // Acquire takes the lease of name, of a file or directory that need not be there. Its directory must be.
 // One that somebody holds is an InUseError; that of a dead holder is taken over, for which
 // Acquire waits on file systems that machines share (see the package comment), until ctx is done.
-func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Lease, error) {
+func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (_ *Lease, err error) {
 	l := &Lease{fsys: fsys, name: name, lock: LockName(name), me: me()}
+	living.Store(l.me.ID, true)
+	defer func() {
+		if err != nil {
+			living.Delete(l.me.ID)
+		}
+	}()
 	o = o.withDefaults()
 	if o.Boot != "" {
 		l.me.Boot = o.Boot
 	}
-	if _, err := fsys.Stat(filepath.Dir(name)); err != nil {
-		return nil, err
-	}
+	l.patience = o.Patience
 	for range tries {
 		again, err := l.try(ctx, o)
 		if err != nil {
@@ -46,7 +50,14 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Le
 
 // try makes one attempt. again: somebody else changed the file meanwhile.
 func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error) {
+	begun := time.Now()
 	f, err := l.fsys.Create(l.lock) // as a rule there is none, which who opens it first pays for
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, serr := l.fsys.Stat(filepath.Dir(l.lock)); serr != nil { // the directory is what the caller knows
+			err = serr
+		}
+		return false, err
+	}
 	made, foreign, shut := err == nil, false, false
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) {
 		denied := err
@@ -123,7 +134,7 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 		if fresh {
 			cut = nil // a message on a network file system, and on some of them all data go to disks first
 		}
-		if err := putCut(f, l.me.encode(), !local, cut); err != nil {
+		if err := putCut(f, l.me.encode(), !local && !fresh, cut); err != nil {
 			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
 		}
 		l.file = f
@@ -142,10 +153,15 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	if alive && l.shared {
 		err = linger(ctx, o.Patience/lateness)
 	}
-	if err == nil { // the name may have come to mean another file since it was opened
+	switch { // the name may have come to mean another file since it was opened
+	case err != nil:
+	case fresh && l.shared && elapsed(begun) < o.Patience/lateness: // not one that we made: who finds it waits for longer, or has its lock
+		h = &l.me
+	default:
 		h, _, err = holderOf(l.fsys, l.lock)
 	}
 	if err == nil && h != nil && h.ID == l.me.ID {
+		l.locked, l.seen, l.sent = locked, begun, !fresh
 		if !fresh {
 			err = l.sweep()
 		}

@@ -7,8 +7,9 @@
 // lease of a dead holder is taken over.
 //
 // On a file system of one machine (vfs.FS.Local) a free lock proves that the holder is dead, since the kernel drops it.
-// Elsewhere locks may not reach other machines, so a holder writes a heartbeat to the file. A holder on another machine
-// counts as dead when the file has not changed for LeaseOptions.Patience by the clock of the waiting process; clocks are
+// Elsewhere locks may not reach other machines, nor other mounts on this one, so a holder writes a heartbeat to the file. With the lock free, a holder
+// on this machine counts as dead if its process is gone, which containers of one host name and different numbers of processes cannot tell of each
+// other; any other holder, when the file has not changed for LeaseOptions.Patience by the clock of the waiting process; clocks are
 // never compared.
 //
 // Such a holder may wake up. Check tells it that it has lost its lease. A holder that is stopped between Check and its

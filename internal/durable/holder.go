@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"blobio/internal/fault"
@@ -86,10 +87,37 @@ func LockOf(file string) (name string, ok bool) {
 	return name[1:], true
 }
 
-// ended says whether the holder is dead, since a lock of its file was to be had by me: it can have been on this machine only. local: the
-// file system belongs to one machine.
+// ended says whether the holder is dead, since a lock of its file was to be had by me. local: the file system belongs to one machine, and nobody
+// who is on it can have that lock while he lives. Elsewhere locks may not even reach from one mount of this machine to another, so the process must
+// be gone, too.
 func (h *Holder) ended(me *Holder, local bool) bool {
-	return h != nil && h.Boot != "" && h.Boot == me.Boot || local && !h.elsewhere(me)
+	if local {
+		return !h.elsewhere(me)
+	}
+	if h == nil || h.Boot == "" || h.Boot != me.Boot || h.Host != me.Host {
+		return false
+	}
+	if h.PID == me.PID { // of this process, or of a former one of its number
+		_, lives := living.Load(h.ID)
+		return !lives
+	}
+	return gonePID(h.PID)
+}
+
+// living are the identities of the leases that this process holds, or is about to.
+var living sync.Map
+
+// gonePID says that no process of this machine has that number. False where the system does not tell.
+func gonePID(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // elsewhere says whether the holder calls itself another machine: a local file system may be exported, and the locks of

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"blobio/internal/crashtest"
@@ -35,6 +38,71 @@ func die(t *testing.T, l *Lease) {
 	must(t, l.file.Close())
 }
 
+// vanish is die, of a process that is not there any more.
+func vanish(t *testing.T, l *Lease) {
+	t.Helper()
+	l.me.PID = 1 << 30 // more than any system counts to
+	must(t, put(l.file, l.me.encode(), true))
+	die(t, l)
+}
+
+// TestTwoMounts: locks need not reach from one mount of a file system to another on the same machine. A holder whose process lives is dead only
+// when its heart stands still.
+func TestTwoMounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		all := crashtest.NewMachines(vfs.NewMem())
+		one, two := all.Machine(true), all.Machine(true)
+		o := LeaseOptions{Boot: "here"}
+		a, err := Acquire(ctx, one, "d.nc", o)
+		must(t, err)
+		for range 3 {
+			if _, err := Acquire(ctx, two, "d.nc", o); !errors.Is(err, fault.ErrInUse) {
+				t.Fatalf("beside a writer that lives: %v", err)
+			}
+			must(t, a.Check())
+		}
+		die(t, a) // its process has gone on
+		from := time.Now()
+		b, err := Acquire(ctx, two, "d.nc", o)
+		must(t, err)
+		if waited := time.Since(from); waited < 30*time.Second || !b.Unsure() {
+			t.Errorf("taken over after %v, unsure %v", waited, b.Unsure())
+		}
+		must(t, errors.Join(b.Settle(), b.Release()))
+	})
+}
+
+// TestHolderGone: a lock that is to be had proves nothing where the number of the process, or the machine, may be another's.
+func TestHolderGone(t *testing.T) {
+	here := Holder{ID: "me", Host: "h", Boot: "b", PID: os.Getpid()}
+	living.Store("lives", true)
+	defer living.Delete("lives")
+	for _, c := range []struct {
+		h             *Holder
+		local, shared bool
+	}{
+		{nil, true, false},
+		{&Holder{Host: "h", Boot: "b", PID: 1 << 30}, true, true},
+		{&Holder{Host: "h", Boot: "b", PID: os.Getppid()}, true, false},
+		{&Holder{ID: "lives", Host: "h", Boot: "b", PID: os.Getpid()}, true, false},
+		{&Holder{ID: "of a former process", Host: "h", Boot: "b", PID: os.Getpid()}, true, true},
+		{&Holder{Host: "h", Boot: "b"}, true, false},
+		{&Holder{Host: "h", Boot: "b", PID: -1}, true, false},
+		{&Holder{Host: "container", Boot: "b", PID: 1 << 30}, true, false},
+		{&Holder{Host: "h", Boot: "before", PID: 1 << 30}, true, false},
+		{&Holder{Host: "h", PID: 1 << 30}, true, false},
+		{&Holder{Host: "another", Boot: "another", PID: 1 << 30}, false, false},
+	} {
+		if runtime.GOOS == "windows" && c.shared && c.h.PID != os.Getpid() { // which does not tell, and has no locks
+			c.shared = false
+		}
+		if local, shared := c.h.ended(&here, true), c.h.ended(&here, false); local != c.local || shared != c.shared {
+			t.Errorf("%v of %+v: ended where local %v, where shared %v", c.h, c.h, local, shared)
+		}
+	}
+}
+
 // TestHeartbeat: on a file system that machines share the file of a lease keeps changing.
 func TestHeartbeat(t *testing.T) {
 	m := crashtest.NewMachines(vfs.NewMem()).Machine(true)
@@ -56,7 +124,7 @@ func TestHeartbeat(t *testing.T) {
 func TestDeadHere(t *testing.T) {
 	m := crashtest.NewMachines(vfs.NewMem()).Machine(true)
 	a := takeStill(t, m, "here")
-	die(t, a)
+	vanish(t, a)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so it must not wait
 	b, err := Acquire(ctx, m, "d.nc", LeaseOptions{Beat: time.Hour, Patience: time.Hour, Boot: "here"})
@@ -68,7 +136,7 @@ func TestDeadHere(t *testing.T) {
 		t.Skip("the system does not tell when it was started")
 	}
 	a = takeStill(t, m, "")
-	die(t, a)
+	vanish(t, a)
 	if h, state, err := Inspect(m, "d.nc"); err != nil || h == nil || h.ID != a.ID() || state != HolderDead {
 		t.Errorf("%v %v %v", h, state, err)
 	}

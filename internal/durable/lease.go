@@ -38,6 +38,13 @@ type Lease struct {
 	stop chan struct{} // ends the heartbeat; nil: none, or told already
 	done chan struct{} // closed when it has ended; nil: there was none
 
+	patience time.Duration
+	locked   bool      // with a lock
+	seen     time.Time // under mu: nobody took it over earlier than patience after that
+	checked  time.Time // under mu: when Check last began that found it ours
+	sent     bool      // under mu: other machines can read who holds it
+	joint    bool      // under mu: other processes may have joined
+
 	dead   *Holder // from whom it was taken over
 	fresh  bool    // from nobody
 	shared bool    // other machines may write there, as far as is known
@@ -68,10 +75,17 @@ func (l *Lease) beat(every time.Duration) {
 		defer close(done)
 		t := time.NewTicker(every)
 		defer t.Stop()
+		first := time.NewTimer(every / 10) // a lease that ends by then is not sent
+		defer first.Stop()
 		for {
 			select {
 			case <-stop:
 				return
+			case <-first.C:
+				l.mu.Lock()
+				_ = l.send() // the next beat may come through
+				l.mu.Unlock()
+				continue
 			case <-t.C:
 			}
 			// An error of the file system is no loss: the next beat may come through, and Check decides.
@@ -80,10 +94,27 @@ func (l *Lease) beat(every time.Duration) {
 			}
 			l.mu.Lock()
 			l.me.Beat++
-			_ = put(l.file, l.me.encode(), true)
+			recent, now := l.recent(), time.Now()
+			if put(l.file, l.me.encode(), true) == nil {
+				l.sent = true
+				if recent { // a beat that comes late may go to a file that has been replaced
+					l.seen = now
+				}
+			}
 			l.mu.Unlock()
 		}
 	}()
+}
+
+// send makes who holds a new lease readable on other machines, which need not be awaited: until then its lock, or the wait for a beat, keeps
+// them off. mu is held.
+func (l *Lease) send() error {
+	if l.sent || !l.shared {
+		return nil
+	}
+	err := l.file.Sync()
+	l.sent = err == nil
+	return err
 }
 
 // ID returns the identity of this holder.
@@ -120,8 +151,37 @@ func (l *Lease) Settle() error {
 	return put(l.file, l.me.encode(), true)
 }
 
+// Recent says that nobody can have taken the lease over yet: heartbeats have come in time, the last of them within a third of
+// LeaseOptions.Patience, and the lock of the file keeps off those of this machine. It costs no call. On file systems of one machine, where Check
+// costs no message, it is false. A machine that was stopped as a whole may not know for how long: what commits asks Check.
+func (l *Lease) Recent() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.recent()
+}
+
+// Others who began to wait before seen would have to wait for patience after it, and others see a beat by lateness after it.
+func (l *Lease) recent() bool {
+	return l.shared && l.locked && elapsed(l.seen) < l.patience/3
+}
+
+// elapsed is how long something is ago, by the clock that runs on while the machine sleeps, or by the one that nobody sets.
+func elapsed(from time.Time) time.Duration {
+	now := time.Now()
+	return max(now.Sub(from), now.Round(0).Sub(from.Round(0)))
+}
+
 // Check returns an InUseError if the lease is no longer ours.
-func (l *Lease) Check() error { return CheckHolder(l.fsys, l.name, l.me.ID) }
+func (l *Lease) Check() error {
+	now := time.Now()
+	err := CheckHolder(l.fsys, l.name, l.me.ID)
+	if err == nil {
+		l.mu.Lock()
+		l.checked = now
+		l.mu.Unlock()
+	}
+	return err
+}
 
 // CheckHolder returns an InUseError if the lease of name is not the holder's with that ID.
 func CheckHolder(fsys vfs.FS, name, id string) error {
@@ -136,6 +196,10 @@ func CheckHolder(fsys vfs.FS, name, id string) error {
 func (l *Lease) Share() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.send(); err != nil { // they read it
+		return err
+	}
+	l.joint = true
 	return shareLock(l.file, l.name)
 }
 
@@ -178,12 +242,20 @@ func (l *Lease) Release() error {
 	}
 	f := l.file
 	l.file = nil
-	err := vfs.Lock(f, true)
+	defer living.Delete(l.me.ID)
+	var err error
+	if l.joint || !l.locked {
+		err = vfs.Lock(f, true)
+	}
 	switch {
 	case errors.Is(err, vfs.ErrNoLocks): // as on Windows, where no open file can be removed
 		return errors.Join(f.Close(), removeOwn(l.fsys, l.name, l.me.ID))
 	case errors.Is(err, vfs.ErrLocked): // other processes of this holder live: the last of them removes it
 		return f.Close()
+	case err == nil && l.recent() && elapsed(l.checked) < l.patience/lateness && !l.me.Unsure: // as certain as if it were looked at once more
+		if err = l.fsys.Remove(l.lock); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 	case err == nil:
 		err = removeOwn(l.fsys, l.name, l.me.ID)
 	}

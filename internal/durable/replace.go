@@ -65,7 +65,7 @@ func Rename(fsys vfs.FS, from, to string) error {
 func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) error {
 	dirs := map[string]bool{}
 	for from, to := range list {
-		if err := fsys.Rename(from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := vfs.RenameFile(fsys, from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		dirs[filepath.Dir(to)] = true
@@ -82,8 +82,10 @@ func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) error
 
 // Move is Rename without the sync. It tells a rename that failed from one of which that is not known: on some file systems one that
 // failed has happened.
-func Move(fsys vfs.FS, from, to string) error {
-	err := fsys.Rename(from, to)
+func Move(fsys vfs.FS, from, to string) error { return moved(fsys, from, to, fsys.Rename(from, to)) }
+
+// moved is Move after the rename, which returned err.
+func moved(fsys vfs.FS, from, to string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -129,7 +129,7 @@ func (t *Temp) Rename() error {
 			return err
 		}
 	}
-	err := Move(t.fsys, t.temp, t.name)
+	err := moved(t.fsys, t.temp, t.name, vfs.RenameFile(t.fsys, t.temp, t.name))
 	t.gone = err == nil
 	return err
 }
@@ -197,7 +197,7 @@ func Remove(fsys vfs.FS, name string) error {
 // RemoveIf removes a file of a name that other writers use, too, if it is one that goes. It first gets the name mine, which nobody else uses, so that
 // what goes looks at is what is removed; when it is to stay, or goes fails, it gets its own back. A file that is not there is no error.
 func RemoveIf(fsys vfs.FS, name, mine string, goes func() (bool, error)) error {
-	if err := fsys.Rename(name, mine); err != nil {
+	if err := vfs.RenameFile(fsys, name, mine); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

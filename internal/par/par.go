@@ -31,11 +31,14 @@ func SharedBy(n int) {
 	}
 }
 
+// Sharers is how many processes share the processors that Go sees here, as far as SharedBy was told; otherwise 1.
+func Sharers() int { return max(int(sharers.Load()), 1) }
+
 // Workers returns n, or if it is 0 as many as there are processors for Go in this process: its share where processes have them in common,
 // and at least 1.
 func Workers(n int) int {
 	if n == 0 {
-		return max(runtime.GOMAXPROCS(0)/max(int(sharers.Load()), 1), 1)
+		return max(runtime.GOMAXPROCS(0)/Sharers(), 1)
 	}
 	return n
 }

@@ -2,6 +2,7 @@ package parfs
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"blobio/internal/crashtest"
 )
 
 const (
@@ -36,7 +39,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(first())
-	case inside != "":
+	case inside != "": // most of them wait, for others to count as dead
+		flag.Parse()
+		_ = flag.Set("test.parallel", "16")
 	case os.Getenv(envWanted) == "":
 	default:
 		if absent = lacking(); absent == "" {
@@ -75,7 +80,7 @@ func lacking() string {
 }
 
 // deadline is when all is ended, whatever hangs: a call to a file system whose servers are stuck cannot be interrupted.
-const deadline = 5 * time.Minute
+var deadline = crashtest.Times(5*time.Minute, 30*time.Minute)
 
 // first is the first process of the namespaces: it starts the tests and touches none of the file systems, so that it can always end, and all other
 // processes, mounts and servers with it.
@@ -136,7 +141,7 @@ func settle(dir string) error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("proc: %w", err)
 	}
-	if err := unix.Mount("none", dir, "tmpfs", 0, "size=2g"); err != nil {
+	if err := unix.Mount("none", dir, "tmpfs", 0, "size=10g"); err != nil { // of which little is taken, unless somebody measures
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	// What the daemons of GlusterFS have at fixed places.

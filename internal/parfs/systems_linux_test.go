@@ -214,6 +214,9 @@ func moose(dir string) (*system, error) {
 	if s.mount, err = mounted(dir, func(m string) error { return command("mfsmount", m, "-H", serverIP) }); err != nil {
 		return nil, err
 	}
+	if err := command("mfssettrashtime", "0", s.mount[0]); err != nil { // or what is removed keeps its space for a day, and writes wait where there is none
+		return nil, err
+	}
 	s.kill = func(t *testing.T, n int) {
 		if err := now[n].Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -243,4 +246,9 @@ func (s *system) folder(t *testing.T) (d [2]string) {
 		}
 	}
 	return d
+}
+
+// variable is the name of a mount in a shell.
+func (s *system) variable(client int) string {
+	return fmt.Sprintf("%s%d", strings.ReplaceAll(s.name, "-", "_"), client)
 }

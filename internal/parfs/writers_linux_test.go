@@ -15,7 +15,9 @@ import (
 // TestTwoWriters: while a machine writes, another is told by whom, changes nothing, and reads what was committed. When the first is
 // killed the other takes over after the time that the guide says, and commits; the first one's bytes are nowhere.
 func TestTwoWriters(t *testing.T) {
-	for _, s := range systems(t) {
+	all := systems(t)
+	t.Parallel()
+	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			dir := s.folder(t)

@@ -72,6 +72,14 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	"subfile.Finish": func(_ context.Context, name string) error {
 		return subfile.Finish(nil, name, &subfile.Manifest{}, true, subfile.By{})
 	},
+	"subfile.Pool.Keep": func(_ context.Context, name string) error {
+		p := subfile.NewPool(nil, 0)
+		f, err := p.FS().Open(name)
+		if err != nil {
+			return err
+		}
+		return errors.Join(p.Keep(name, f), p.Close())
+	},
 	"subfile.List":     func(_ context.Context, name string) error { return second(subfile.List(nil, name)) },
 	"subfile.ListAll":  func(_ context.Context, name string) error { return second(subfile.ListAll(nil, name)) },
 	"subfile.NewPool":  func(_ context.Context, name string) error { return second(subfile.NewPool(nil, 1).Get(name, false)) },

@@ -24,7 +24,7 @@ type BindFS struct {
 }
 
 // NewBind returns a view of under: a name that is At of a bind, or below it, is the same
-// name in its To; of several such binds the one with the longest At counts. Other names
+// name in its To; of several such binds the one with the longest At counts. "." as At stands for all relative names. Other names
 // pass unchanged, and so do the results: names are replaced once only. "" as At is
 // ignored. A directory that holds an At does not list it. Errors carry the names of under.
 func NewBind(under FS, binds []Bind) *BindFS {
@@ -45,6 +45,9 @@ func slashed(name string) string { return path.Clean(filepath.ToSlash(name)) }
 func (b *BindFS) Real(name string) string {
 	s := slashed(name)
 	for _, x := range b.binds {
+		if x.At == "." && !filepath.IsAbs(name) && !path.IsAbs(s) {
+			return filepath.Join(x.To, filepath.FromSlash(s))
+		}
 		rest, ok := strings.CutPrefix(s, x.At)
 		if !ok || rest != "" && rest[0] != '/' && !strings.HasSuffix(x.At, "/") {
 			continue

@@ -22,6 +22,12 @@ func TestBindReal(t *testing.T) {
 			t.Errorf("Real(%q) = %q, want %q", c[0], got, c[1])
 		}
 	}
+	work := NewBind(NewMem(), []Bind{{".", "/w"}, {"local", "/n"}})
+	for _, c := range [][2]string{{"a/b", "/w/a/b"}, {".", "/w"}, {".a", "/w/.a"}, {"local/a", "/n/a"}, {"/a", "/a"}} {
+		if got := filepath.ToSlash(work.Real(c[0])); got != c[1] {
+			t.Errorf("Real(%q) = %q, want %q", c[0], got, c[1])
+		}
+	}
 	root := NewBind(NewMem(), []Bind{{"/", "/jail"}})
 	if got := filepath.ToSlash(root.Real("/a/b")); got != "/jail/a/b" {
 		t.Errorf("below a bound root: %q", got)

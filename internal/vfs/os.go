@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"blobio/internal/calls"
 	"blobio/internal/trace"
@@ -18,8 +19,8 @@ var OS FS = osFS{}
 type osFS struct{}
 
 func (osFS) Create(name string) (File, error)           { return create(name, 0o666) }
-func (osFS) Open(name string) (File, error)             { return open(name, os.O_RDONLY) }
-func (osFS) OpenRW(name string) (File, error)           { return openSeekable(name, os.O_RDWR) }
+func (osFS) Open(name string) (File, error)             { return named(open, name, os.O_RDONLY) }
+func (osFS) OpenRW(name string) (File, error)           { return named(openSeekable, name, os.O_RDWR) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Mkdir(name string) error                    { return os.Mkdir(name, 0o777) }
@@ -34,12 +35,35 @@ func (osFS) Rename(oldname, newname string) error {
 	return err
 }
 
+// RenameFile is fsys.Rename of a file that the caller has made. Of the operating system's it takes one call.
+func RenameFile(fsys FS, oldname, newname string) error {
+	if _, ok := OrOS(fsys).(osFS); !ok {
+		return fsys.Rename(oldname, newname)
+	}
+	m := trace.Now()
+	err := calls.RenameFile(oldname, newname)
+	trace.Name(trace.Rename, oldname, newname, m, err)
+	return err
+}
+
 // Remove implements FS.
 func (osFS) Remove(name string) error {
 	m := trace.Now()
 	err := calls.Remove(name)
 	trace.Name(trace.Remove, name, "", m, err)
 	return err
+}
+
+// named opens what has a name now. A client of a network file system may find the file that had the name a moment ago, which its server says is gone:
+// it looks again, as long as Again does.
+func named(open func(string, int) (File, error), name string, flag int) (f File, err error) {
+	for range staleTries {
+		if f, err = open(name, flag); !errors.Is(err, ErrStale) {
+			break
+		}
+		time.Sleep(stalePause)
+	}
+	return f, err
 }
 
 // Lstat implements OwnerFS.

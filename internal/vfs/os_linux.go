@@ -9,25 +9,43 @@ import (
 	"blobio/internal/calls"
 )
 
-// disks are devices (st_dev) that were seen not to be memory: a parallel file system asks all its servers to answer statfs. Should such a
-// number come to mean a tmpfs, that can reserve, too.
-var disks sync.Map
+// memories says of devices (st_dev) that were seen whether they may be memory: a parallel file system asks all its servers to answer
+// statfs. Should a number come to mean a tmpfs, that can reserve, too.
+var memories sync.Map
+
+// memory fills in what statfs says of a tmpfs. Of other file systems nothing is asked, if the kernel tells what they are.
+func (f *osFile) memory(fs *unix.Statfs_t) error {
+	return f.system("fstatfs", func(fd int) error {
+		m, ok := mountOf(fd, "")
+		if !ok {
+			var st unix.Stat_t
+			if err := unix.Fstat(fd, &st); err != nil {
+				return err
+			}
+			m.dev = uint64(st.Dev)
+		}
+		may, seen := memories.Load(m.dev)
+		if !seen && ok {
+			kind := m.kind()
+			may, seen = kind == "tmpfs" || kind == "devtmpfs", kind != ""
+		}
+		if !seen || may == true {
+			if err := unix.Fstatfs(fd, fs); err != nil {
+				return err
+			}
+			may = int64(fs.Type) == unix.TMPFS_MAGIC
+		}
+		memories.Store(m.dev, may)
+		return nil
+	})
+}
 
 // allocate reserves blocks and keeps the size, so that a file system that cannot
 // reserve (where this is no operation) gives the same file.
 func (f *osFile) allocate(off, n int64) error {
 	var fs unix.Statfs_t
-	var st unix.Stat_t
-	if err := f.system("fstat", func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
+	if err := f.memory(&fs); err != nil {
 		return err
-	}
-	if _, disk := disks.Load(st.Dev); !disk {
-		if err := f.system("fstatfs", func(fd int) error { return unix.Fstatfs(fd, &fs) }); err != nil {
-			return err
-		}
-		if int64(fs.Type) != unix.TMPFS_MAGIC {
-			disks.Store(st.Dev, true)
-		}
 	}
 	if int64(fs.Type) == unix.TMPFS_MAGIC {
 		// Memory does not lie together, and pages that a write finds there cost a quarter of it

@@ -20,8 +20,16 @@ var localTypes = []int64{
 	0x2fc12fc1, // ZFS, which is no part of Linux
 }
 
+// localKinds are the same by the names of mounts.
+var localKinds = []string{"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "devtmpfs", "ramfs", "f2fs", "overlay", "zfs"}
+
 // Local implements FS.
 func (osFS) Local(name string) bool {
+	if m, ok := mountOf(unix.AT_FDCWD, filepath.Dir(name)); ok {
+		if kind := m.kind(); kind != "" {
+			return slices.Contains(localKinds, kind)
+		}
+	}
 	var st unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(name), &st); err != nil {
 		return false

@@ -56,10 +56,14 @@ func (e *encoding) run(ctx context.Context, files []string) error {
 	if err == nil {
 		own, err = e.list()
 	}
-	if err := comm.Agree(ctx, s.world, err); err != nil {
-		return err
+	if err != nil {
+		own = nil
 	}
-	if err = e.exchange(ctx, own); err == nil {
+	ok, xerr := e.exchange(ctx, own)
+	if err == nil {
+		err = xerr
+	}
+	if err == nil && ok {
 		err = e.begin()
 	}
 	if err := comm.Agree(ctx, s.world, err); err != nil {
@@ -75,13 +79,14 @@ func (e *encoding) run(ctx context.Context, files []string) error {
 	if err == nil {
 		err = e.unchanged()
 	}
+	ok, terr := e.eng.tell(ctx, err)
+	if err == nil {
+		err = terr
+	}
+	if err == nil && ok {
+		err = e.finish()
+	}
 	if err := comm.Agree(ctx, s.world, err); err != nil {
-		return err
-	}
-	if err = e.eng.tell(ctx); err != nil {
-		return err
-	}
-	if err := comm.Agree(ctx, s.world, e.finish()); err != nil {
 		return err
 	}
 	return comm.Agree(ctx, s.world, e.commit())
@@ -122,12 +127,13 @@ func (e *encoding) list() ([]byte, error) {
 	return encodeTree(e.s.p.newCurrentTree(e.files, e.s.o.FileMeta))
 }
 
-// exchange makes the lists of files of the set known to all members.
-func (e *encoding) exchange(ctx context.Context, own []byte) error {
+// exchange makes the lists of files of the set known to all members. A member that has none has failed: then ok is false on all of
+// them, and there is an error to agree on.
+func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error) {
 	s := e.s
 	all, err := s.sc.Allgather(ctx, own)
-	if err != nil {
-		return err
+	if err != nil || anyEmpty(all) {
+		return false, err
 	}
 	e.descs = make([]*desc, s.p.n)
 	sizes, total := make([][]int64, s.p.n), int64(0)
@@ -137,18 +143,23 @@ func (e *encoding) exchange(ctx context.Context, own []byte) error {
 			e.descs[m], err = parseAny(t, s.p, m)
 		}
 		if err != nil {
-			return err // of bytes that all members of this set have
+			return false, err // of bytes that all members of this set have
 		}
 		sizes[m] = e.descs[m].sizes()
 		if total += e.descs[m].size(); total > maxBytes {
-			return pkg.Usage("the files of a set have more than %d bytes", int64(maxBytes))
+			return false, pkg.Usage("the files of a set have more than %d bytes", int64(maxBytes))
 		}
 	}
 	e.lay = newLayout(s.p.scheme, s.p.k, sizes)
 	for m := range sizes {
 		e.ext = append(e.ext, e.lay.extents(sizes[m]))
 	}
-	return nil
+	return true, nil
+}
+
+// anyEmpty says whether some member has sent nothing, as it has failed.
+func anyEmpty(all [][]byte) bool {
+	return slices.ContainsFunc(all, func(b []byte) bool { return len(b) == 0 })
 }
 
 // parseAny reads the record of member m of the set of p.

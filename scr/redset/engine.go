@@ -259,17 +259,18 @@ func (e *engine) keepOutcome(i int, w *worker) {
 	}
 }
 
-// tell makes the outcomes of all jobs known to all members of the set.
-func (e *engine) tell(ctx context.Context) error {
+// tell makes the outcomes of all jobs known to all members of the set, after run returned failed. If that is an error on one of them
+// there are none: ok is false on all, and there is an error to agree on. Whoever returns from it knows that all have run.
+func (e *engine) tell(ctx context.Context, failed error) (ok bool, err error) {
 	if e.c == nil {
-		return nil
+		return failed == nil, nil
 	}
-	var b []byte
+	b := []byte{1} // followed by nothing, if there are no jobs
 	for i, j := range e.jobs {
 		if !e.mine(j) {
 			continue
 		}
-		for _, o := range append(append([]outcome(nil), e.in[i]...), e.out[i]...) {
+		for _, o := range slices.Concat(e.in[i], e.out[i]) {
 			bad := byte(0)
 			if o.bad {
 				bad = 1
@@ -280,11 +281,17 @@ func (e *engine) tell(ctx context.Context) error {
 			}
 		}
 	}
-	all, err := e.c.Allgather(ctx, b)
-	if err != nil {
-		return err
+	if failed != nil {
+		b = nil
 	}
-	all = append([][]byte(nil), all...)
+	all, err := e.c.Allgather(ctx, b)
+	if err != nil || anyEmpty(all) {
+		return false, err
+	}
+	all = slices.Clone(all)
+	for m := range all {
+		all[m] = all[m][1:]
+	}
 	for i, j := range e.jobs {
 		if e.mine(j) {
 			continue
@@ -294,7 +301,7 @@ func (e *engine) tell(ctx context.Context) error {
 			n := len(e.lay.newSummer(e.ext, j.c, el).crc)
 			m := all[j.worker]
 			if len(m) < 1+4*n {
-				return formatErr("", -1, "message", "checksums of another member are cut short", ErrCorrupt)
+				return false, formatErr("", -1, "message", "checksums of another member are cut short", ErrCorrupt)
 			}
 			o := outcome{bad: m[0] != 0, crc: make([]uint32, n)}
 			for x := range o.crc {
@@ -308,5 +315,5 @@ func (e *engine) tell(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return true, nil
 }

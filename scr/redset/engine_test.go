@@ -74,6 +74,12 @@ func (m metered) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]i
 	return m.Comm.AllreduceInt64(ctx, v, op)
 }
 
+func (m metered) Allgather(ctx context.Context, b []byte) ([][]byte, error) {
+	m.stand(true)
+	defer m.stand(false)
+	return m.Comm.Allgather(ctx, b)
+}
+
 // TestMessagesAreBounded: who makes copies for one that is slower has few of them in memory, of a long file as of many short ones.
 func TestMessagesAreBounded(t *testing.T) {
 	for what, sizes := range map[string][]int{"one": {24 << 20}, "many": slices.Repeat([]int{messagePiece}, 96)} {

@@ -215,11 +215,11 @@ func (r *repair) run(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := r.agree(ctx, e.run(ctx)); err != nil {
-			return err
-		}
-		if err := e.tell(ctx); err != nil {
-			return err
+		err = e.run(ctx)
+		if ok, terr := e.tell(ctx, err); err == nil && terr != nil {
+			return terr
+		} else if !ok {
+			return r.agree(ctx, err)
 		}
 		again, err := r.judge(e)
 		if err != nil {

@@ -171,6 +171,7 @@ func WriteOptions(s string) (*blob.Options, error) {
 		o.Buffer = int(buffer)
 	}
 	f.int("aggregators", &o.Aggregators)
+	f.size("own_min", &o.OwnMin)
 	f.size("stripe_size", &o.Stripe.Size)
 	f.int("stripe_count", &o.Stripe.Count)
 	f.int("workers", &o.Workers)

@@ -9,7 +9,7 @@ import (
 var optionNames = map[string]string{
 	"Layout": "layout", "Subfiles": "subfiles", "Grouping": "grouping", "Records": "records", "Retain": "retain",
 	"Durability": "durability", "CommitMode": "commit", "Force": "force=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
-	"Buffer": "buffer", "Aggregators": "aggregators", "Stripe": "stripe_size", "Stripe.Size": "stripe_size", "Stripe.Count": "stripe_count",
+	"Buffer": "buffer", "Aggregators": "aggregators", "OwnMin": "own_min", "Stripe": "stripe_size", "Stripe.Size": "stripe_size", "Stripe.Count": "stripe_count",
 	"Workers": "workers", "MaxOpen": "max_open", "AllowMissing": "allow_missing=yes", "Verify": "verify", "Quick": "quick=yes", "Vars": "vars",
 	"Version": "format", "Blobs": "format", "Ranks": "ranks", "DropUncovered": "drop_uncovered=yes", "ZeroFill": "zero_fill=yes",
 }

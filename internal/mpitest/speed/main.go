@@ -53,6 +53,14 @@ type task struct {
 	got    []byte // of a window
 	win    comm.Window
 	parts  [][]byte
+	words  []int64
+}
+
+// recycle gives long parts back, since MPI receives into the same memory each time.
+func (t *task) recycle(parts ...[]byte) {
+	if len(parts) > 0 && len(parts[0]) >= 1<<10 {
+		comm.Recycle(t.c, parts...)
+	}
 }
 
 func rows(most int) (list []row) {
@@ -66,18 +74,25 @@ func rows(most int) (list []row) {
 	add("pingpong", C.PINGPONG, 2, pingpong, 8, 4<<10, 64<<10, 4<<20)
 	add("barrier", C.BARRIER, 0, func(ctx context.Context, t *task, n int) error { return t.c.Barrier(ctx) }, 0)
 	add("bcast", C.BCAST, 1, func(ctx context.Context, t *task, n int) error {
-		_, err := t.c.Bcast(ctx, 0, t.in[:n])
+		b, err := t.c.Bcast(ctx, 0, t.in[:n])
+		t.recycle(b)
 		return err
 	}, 8, 1<<20)
 	add("allgather", C.ALLGATHER, 1, func(ctx context.Context, t *task, n int) error {
-		_, err := t.c.Allgather(ctx, t.in[:n])
+		parts, err := t.c.Allgather(ctx, t.in[:n])
+		t.recycle(parts...)
 		return err
 	}, 8, 4<<10, 256<<10)
 	add("alltoallv", C.ALLTOALLV, 1, func(ctx context.Context, t *task, n int) error {
 		for i := range t.parts {
 			t.parts[i] = t.in[:n]
 		}
-		_, err := t.c.Alltoallv(ctx, t.parts)
+		parts, err := t.c.Alltoallv(ctx, t.parts)
+		t.recycle(parts...)
+		return err
+	}, 8, 4<<10, 1<<20)
+	add("allreduce", C.ALLREDUCE, 1, func(ctx context.Context, t *task, n int) error {
+		_, err := t.c.AllreduceInt64(ctx, t.words[:n/8], comm.Sum)
 		return err
 	}, 8, 4<<10, 1<<20)
 	add("put", C.PUT, 1, func(ctx context.Context, t *task, n int) error {
@@ -110,7 +125,7 @@ func pingpong(ctx context.Context, t *task, n int) (err error) {
 }
 
 func table(ctx context.Context, c comm.Comm, rounds int, span time.Duration, most int, only string) error {
-	t := &task{c: c, in: make([]byte, most), to: make([]byte, most), got: make([]byte, most), parts: make([][]byte, c.Size())}
+	t := &task{c: c, in: make([]byte, most), to: make([]byte, most), got: make([]byte, most), parts: make([][]byte, c.Size()), words: make([]int64, most/8)}
 	if C.raw_open(C.int64_t(most)) != 0 {
 		return errors.New("MPI has no shared window")
 	}

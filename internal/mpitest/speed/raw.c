@@ -48,6 +48,7 @@ double raw_run(int what, int n, int times) {
 		case ALLTOALLV:
 			MPI_Alltoallv(in, counts, displs, MPI_BYTE, out, counts, displs, MPI_BYTE, MPI_COMM_WORLD);
 			break;
+		case ALLREDUCE: MPI_Allreduce(in, out, n / 8, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD); break;
 		case BCAST: MPI_Bcast(in, n, MPI_BYTE, 0, MPI_COMM_WORLD); break;
 		case PUT:
 			MPI_Put(in, n, MPI_BYTE, next, 0, n, MPI_BYTE, win);

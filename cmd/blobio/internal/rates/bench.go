@@ -117,8 +117,8 @@ profiles, skipped}`,
 	fl.StringVar(&f.maps, "maps", "", "directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size")
 	fl.StringVar(&f.peers, "peers", "", "directory in which the peers are built and kept (default: a temporary one)")
 	fl.StringSliceVar(&f.peerBins, "peer-bin", nil, "builds of E3SM-IO's e3sm_io to time as well, with other versions of PnetCDF")
-	fl.StringArrayVar(&f.only, "only", nil, "data of the workload processes: \"F h0\", \"F h0, runs x10\", G, \"I h0\" (default: all)")
-	fl.IntSliceVar(&f.ranks, "ranks", nil, "numbers of processes of that workload (default: 1, 2, 4, 16)")
+	fl.StringArrayVar(&f.only, "only", nil, "data of the workloads processes and canonical: \"F h0\", \"F h0, runs x10\", G, \"I h0\" (default: all)")
+	fl.IntSliceVar(&f.ranks, "ranks", nil, "numbers of processes of those workloads (default: 1, 2, 4, 16; canonical 4, 16)")
 	fl.StringVar(&f.resume, "resume", "", "file of results to go on with; made if it is not there")
 	fl.DurationVar(&f.limit, "for", 0, "begin nothing new after this time; needs --resume")
 	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, do not search for the best")
@@ -151,7 +151,7 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	bar, log := watch(e, f.verbose)
 	defer bar.End()
 	o.At, o.Log = bar.At, log
-	if slices.Contains(names, "processes") || slices.Contains(names, "redset") {
+	if slices.Contains(names, "processes") || slices.Contains(names, "canonical") || slices.Contains(names, "redset") {
 		if o.MPI, err = bench.FindMPI(ctx, f.mpiBin, tools); err != nil {
 			return err
 		}

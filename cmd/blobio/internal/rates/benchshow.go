@@ -93,11 +93,13 @@ func newBenchReport(e *cli.Env) *cobra.Command {
 		Short: "Make the page of results, with plots",
 		Long: `Make a Markdown page of the newest results of each workload and file system: what was
 measured, the targets, where the time goes. Plots (PNG and SVG) go beside the results.
+With --docs the part of another page that quotes figures is made as well.
 Results of quick runs are omitted.
 
 JSON: {"files": [...]}, the files written.`,
-		Example: "  blobio bench report --results bench/results -o bench/results/performance.md",
-		Args:    cli.ExactArgs(0, "no arguments, only options"),
+		Example: `  blobio bench report --results bench/results -o bench/results/performance.md
+  blobio bench report --docs docs/performance.md`,
+		Args: cli.ExactArgs(0, "no arguments, only options"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			made, err := bench.Report(o)
 			if err != nil {
@@ -116,6 +118,7 @@ JSON: {"files": [...]}, the files written.`,
 	fl.StringVar(&o.Results, "results", "bench/results", "directory with files of results")
 	fl.StringVarP(&o.Out, "output", "o", "bench/results/performance.md", "the page")
 	cli.OldName(cmd, "out", "output")
+	fl.StringVar(&o.Docs, "docs", "", "a page with a part between two lines \"made by blobio bench report\", which is made anew (docs/performance.md)")
 	fl.BoolVar(&o.Quick, "quick", false, "include results of quick runs (to try the report)")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd

@@ -1,0 +1,59 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// foldFS has names that do not differ by case, as file systems of Windows and macOS. It lists them in lower case.
+type foldFS struct{ vfs.FS }
+
+func (f foldFS) Create(name string) (vfs.File, error)  { return f.FS.Create(strings.ToLower(name)) }
+func (f foldFS) Open(name string) (vfs.File, error)    { return f.FS.Open(strings.ToLower(name)) }
+func (f foldFS) OpenRW(name string) (vfs.File, error)  { return f.FS.OpenRW(strings.ToLower(name)) }
+func (f foldFS) Remove(name string) error              { return f.FS.Remove(strings.ToLower(name)) }
+func (f foldFS) Stat(name string) (fs.FileInfo, error) { return f.FS.Stat(strings.ToLower(name)) }
+func (f foldFS) Rename(oldname, newname string) error {
+	return f.FS.Rename(strings.ToLower(oldname), strings.ToLower(newname))
+}
+
+// TestNamesFold: where names do not differ by case, a dataset whose name another one has in other letters replaces it only if Force is set.
+func TestNamesFold(t *testing.T) {
+	for _, foreign := range []bool{false, true} {
+		for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
+			mem := vfs.NewMem()
+			was, now := tinyModel(1, 1), tinyModel(2, 1)
+			was.writeTo(t, mem, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: mem}})
+			if foreign {
+				must(mem.Remove(subfile.ManifestName("d.nc")))
+			}
+			write := func(force bool) error {
+				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+					return now.create(ctx, c, "D.NC", &settings{Options: Options{Subfiles: 2, CommitMode: mode, Force: force}, knobs: knobs{fs: foldFS{mem}}})
+				})
+			}
+			if err := write(false); !errors.Is(err, ErrExist) {
+				t.Errorf("foreign %v, %v: %v", foreign, mode, err)
+			}
+			if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, was.canonical(false)) {
+				t.Errorf("foreign %v, %v: %v, files %v", foreign, mode, err, names(mem, "."))
+			}
+			if err := write(true); errors.Is(err, ErrExist) { // it may refuse even so
+				got, rerr := canonicalOf(mem, "d.nc")
+				if rerr != nil || !bytes.Equal(got, was.canonical(false)) {
+					t.Errorf("foreign %v, %v, refused: %v, files %v", foreign, mode, rerr, names(mem, "."))
+				}
+			} else if got, rerr := canonicalOf(foldFS{mem}, "D.NC"); err != nil || rerr != nil || !bytes.Equal(got, now.canonical(false)) {
+				t.Errorf("foreign %v, %v, Force: %v, %v, files %v", foreign, mode, err, rerr, names(mem, "."))
+			}
+		}
+	}
+}
