@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"io"
-	"slices"
 	"sort"
 
 	"blobio/cdf5"
@@ -68,9 +67,14 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sel.canonical(opt)
+	f, err := sel.canonical(opt)
+	if err != nil {
+		return nil, pkg.Errorf("canonical file of %s: %w", r.base, err)
+	}
+	return f, nil
 }
 
+// canonical is Canonical of what was chosen.
 func (sel selection) canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 	if opt.Version == 0 {
 		opt.Version = cdf5.CDF5
@@ -82,19 +86,16 @@ func (sel selection) canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 		c.head, err = c.hdr.AppendTo(nil, orderOf(true), false)
 	}
 	if err != nil {
-		return nil, pkg.Errorf("canonical file of %s: %w", c.r.base, err)
+		return nil, err
 	}
 	c.at, c.size = c.hdr.Places(), c.hdr.FileSize(c.records)
-	for v := range c.hdr.Vars {
+	for v := range c.hdr.Vars { // in the order of the file
 		if c.hdr.IsRecord(v) {
 			c.recs = append(c.recs, VarID(v))
 		} else {
 			c.fixed = append(c.fixed, VarID(v))
 		}
 	}
-	byPlace := func(a, b VarID) int { return int(min(1, max(-1, c.hdr.Vars[a].Begin-c.hdr.Vars[b].Begin))) }
-	slices.SortFunc(c.fixed, byPlace)
-	slices.SortFunc(c.recs, byPlace)
 	c.begin, c.period = c.hdr.FirstRecord(), c.at.RecSize()
 	return c, nil
 }
@@ -152,41 +153,71 @@ func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) 
 	if off < 0 {
 		return 0, pkg.Usage("canonical file of %s: read at %d", c.r.base, off)
 	}
-	for n < len(p) {
-		if off >= c.size {
-			return n, io.EOF
-		}
-		s := c.stretch(off)
-		b := p[n:min(int64(len(p)), int64(n)+s.off+s.n-off)]
-		switch {
-		case s.head:
-			copy(b, c.head[off:])
-		case s.v < 0:
-			clear(b)
-		default:
-			if err := c.data(ctx, s, off-s.off, b); err != nil {
-				return n, err
-			}
-		}
-		n += len(b)
-		off += int64(len(b))
+	if len(p) == 0 {
+		return 0, nil
 	}
-	return n, nil
+	if off >= c.size {
+		return 0, io.EOF
+	}
+	b := p[:min(int64(len(p)), c.size-off)]
+	if err := c.decode(ctx, b, off, c.form); err != nil {
+		return 0, err
+	}
+	if len(b) < len(p) {
+		return len(b), io.EOF
+	}
+	return len(b), nil
 }
 
-// data reads bytes of a variable's record, from byte from on.
-func (c *CanonicalFile) data(ctx context.Context, s stretch, from int64, b []byte) error {
-	size := int64(c.schema.vars[s.v].Type.Size())
-	lo, hi := from/size, (from+int64(len(b))+size-1)/size
-	src, rec := c.source(s.v, s.rec)
-	fm := form{big: true, zero: c.o.ZeroFill}
-	if lo*size == from && hi*size == from+int64(len(b)) {
-		return c.r.raw(ctx, src, rec, lo, hi, b, fm)
+// form is how a part of a variable's record is read, which is not all of it.
+func (c *CanonicalFile) form(VarID, int64, bool) form { return form{big: true, zero: c.o.ZeroFill} }
+
+// maxWants is how many parts of variables are read at once: a record may be a few bytes, and there may be many.
+const maxWants = 1 << 12
+
+// decode makes the bytes of the file from off on, which must be within it. how says how elements of a record are read, all of them or some.
+func (c *CanonicalFile) decode(ctx context.Context, b []byte, off int64, how func(v VarID, rec int64, whole bool) form) error {
+	var wants []want
+	var edges []edge
+	flush := func() error {
+		if err := c.r.readAll(ctx, wants); err != nil {
+			return err
+		}
+		for _, e := range edges {
+			copy(e.to, e.from)
+		}
+		wants, edges = wants[:0], edges[:0]
+		return nil
 	}
-	win := make([]byte, (hi-lo)*size)
-	if err := c.r.raw(ctx, src, rec, lo, hi, win, fm); err != nil {
-		return err
+	for len(b) > 0 {
+		s := c.stretch(off)
+		p := b[:min(int64(len(b)), s.off+s.n-off)]
+		switch {
+		case s.head:
+			copy(p, c.head[off:])
+		case s.v < 0:
+			clear(p)
+		default:
+			size := int64(c.schema.vars[s.v].Type.Size())
+			from := off - s.off
+			w := want{lo: from / size, hi: (from + int64(len(p)) + size - 1) / size, dst: p}
+			w.v, w.rec = c.source(s.v, s.rec)
+			w.fm = how(s.v, s.rec, int64(len(p)) == s.n)
+			if skip := from - w.lo*size; skip > 0 || (w.hi-w.lo)*size != int64(len(p)) { // elements that are cut
+				w.dst = make([]byte, (w.hi-w.lo)*size)
+				edges = append(edges, edge{p, w.dst[skip:]})
+			}
+			wants = append(wants, w)
+		}
+		b, off = b[len(p):], off+int64(len(p))
+		if len(wants) == maxWants || len(b) == 0 {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
 	}
-	copy(b, win[from-lo*size:])
 	return nil
 }
+
+// edge is where elements go that are read whole and wanted in part.
+type edge struct{ to, from []byte }
