@@ -22,6 +22,7 @@ type form struct {
 
 	known *known // not nil: every piece is compared with its checksum, but for those that are known
 	later *late  // not nil: those that are read in part are compared when it is settled
+	exact bool   // nothing is read but what is wanted, and what its checksums need
 }
 
 var hostForm = form{big: hostBig}
