@@ -83,9 +83,9 @@ func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (i
 	k.mu.Lock()
 	b := k.held[from]
 	if b == nil {
-		b = &block{from: from, to: to, ready: make(chan struct{}), uses: 1}
+		b = &block{from: from, to: to, ready: make(chan struct{}), uses: 2} // this one's, and of what decodes it
 		k.held[from] = b
-		if !k.c.r.behind(func(ctx context.Context) { k.fill(ctx, b) }) {
+		if !k.c.r.behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
 			delete(k.held, from)
 			k.mu.Unlock()
 			return 0, pkg.Errorf("canonical file of %s: the Reader is closed: %w", k.c.r.base, ErrUsage)
