@@ -16,9 +16,13 @@ import (
 // directory, or below it, and a symbolic link on the way counts only as far as it leads to what is in the directory. What is outside is an
 // error of every call, also if somebody puts a link in the place of a directory meanwhile.
 type Root struct {
-	dir  string // absolute
-	root *os.Root
+	dir     string // absolute
+	root    *os.Root
+	outside error // of package os, for what leads out of the directory
 }
+
+// ErrOutside is in the chain of errors of names that lead out of a Root.
+var ErrOutside = errors.New("outside of the directory")
 
 // NewRoot opens a directory. Close must be called.
 func NewRoot(dir string) (*Root, error) {
@@ -30,7 +34,12 @@ func NewRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Root{abs, root}, nil
+	r := &Root{dir: abs, root: root}
+	_, err = root.Lstat("../" + filepath.Base(abs))
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		r.outside = pe.Err
+	}
+	return r, nil
 }
 
 // Close ends the use of the directory. Files that are open stay open.
@@ -50,7 +59,7 @@ func (r *Root) rel(op, name string) (string, error) {
 	case ok && os.IsPathSeparator(r.dir[len(r.dir)-1]): // "/" itself
 		return rest, nil
 	}
-	return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrPermission}
+	return "", &fs.PathError{Op: op, Path: name, Err: ErrOutside}
 }
 
 // under calls call with a name as the directory has it; errors have the name that was asked for.
@@ -61,6 +70,9 @@ func under[T any](r *Root, op, name string, call func(rel string) (T, error)) (v
 	}
 	v, err = call(rel)
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		if pe.Err == r.outside {
+			pe.Err = ErrOutside
+		}
 		err = &fs.PathError{Op: op, Path: name, Err: pe.Err}
 	}
 	return v, err

@@ -31,7 +31,7 @@ func TestRoot(t *testing.T) {
 		good bool
 	}{
 		{"in/a", true}, {"in/sub/b", true}, {"in/within", true}, {"in/dirwithin/b", true}, {"in/sub/../a", true}, {"in", true},
-		{"in/up", false}, {"in/abs", false}, {"in/dirup/secret", false}, {"in/dirup/in/a", false}, {"in/loop", false}, {"secret", false}, {"inner/c", false}, {"in/../secret", false}, {"", false},
+		{"in/none", false}, {"in/up", false}, {"in/abs", false}, {"in/dirup/secret", false}, {"in/dirup/in/a", false}, {"in/loop", false}, {"secret", false}, {"inner/c", false}, {"in/../secret", false}, {"", false},
 	} {
 		name := filepath.Join(top, c.name)
 		_, serr := r.Stat(name)
@@ -44,6 +44,9 @@ func TestRoot(t *testing.T) {
 		}
 		if pe := (*fs.PathError)(nil); !c.good && (!errors.As(oerr, &pe) || pe.Path != name) {
 			t.Errorf("%s: %v does not name it", c.name, oerr)
+		}
+		if inside := c.good || c.name == "in/none" || c.name == "in/loop"; inside == errors.Is(oerr, ErrOutside) || inside == errors.Is(serr, ErrOutside) {
+			t.Errorf("%s: %v, %v", c.name, oerr, serr)
 		}
 	}
 	f, err := r.Open(filepath.Join(dir, "dirwithin/b"))
