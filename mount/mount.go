@@ -50,7 +50,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 		m.opt = *o
 	}
 	m.log.w = m.opt.Log
-	if err := available(); err != nil {
+	if err := available(device, os.Geteuid() == 0, helper); err != nil {
 		return nil, err
 	}
 	var err error
@@ -76,13 +76,13 @@ func New(dir, at string, o *Options) (*Mount, error) {
 }
 
 // available says what is missing.
-func available() error {
+func available(device string, root bool, helper func() (string, error)) error {
 	f, err := os.OpenFile(device, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	f.Close()
-	if os.Geteuid() != 0 {
+	if !root {
 		if _, err := helper(); err != nil {
 			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3), without which only root mounts", ErrUnavailable)
 		}

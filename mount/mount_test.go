@@ -240,6 +240,25 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestUnavailable: what is missing is said in one line.
+func TestUnavailable(t *testing.T) {
+	none := func() (string, error) { return "", os.ErrNotExist }
+	some := func() (string, error) { return "/bin/fusermount3", nil }
+	for _, c := range []struct {
+		device string
+		root   bool
+		helper func() (string, error)
+		want   string
+	}{
+		{filepath.Join(t.TempDir(), "fuse"), true, some, "no such file or directory"}, {os.DevNull, false, none, "no fusermount3"}, {os.DevNull, true, none, ""}, {os.DevNull, false, some, ""},
+	} {
+		err := available(c.device, c.root, c.helper)
+		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // eventually says of what a mount shows that it must be so soon: the kernel takes what it knows for true for a second.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()

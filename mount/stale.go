@@ -20,8 +20,8 @@ func clear(at string) error {
 		if err != nil || kind == "" {
 			return err
 		}
-		var st unix.Stat_t
-		if err := unix.Stat(at, &st); !errors.Is(err, unix.ENOTCONN) {
+		var st unix.Statfs_t // which the kernel never answers by itself
+		if err := unix.Statfs(at, &st); !errors.Is(err, unix.ENOTCONN) && !errors.Is(err, unix.ECONNABORTED) {
 			if kind == "fuse."+fsType {
 				return pkg.Errorf("%s: mounted already: %w", at, fault.ErrInUse)
 			}
