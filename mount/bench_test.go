@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -42,6 +43,7 @@ func BenchmarkRead(b *testing.B) {
 		for kind, name := range map[string]string{"converted": filepath.Join(beside, filepath.Base(r.Canonical)), "mounted": filepath.Join(at, filepath.Base(r.Path))} {
 			b.Run(r.Layout+"/"+kind, func(b *testing.B) {
 				buf := make([]byte, 1<<20)
+				begun := used(b)
 				for b.Loop() {
 					f, err := os.Open(name)
 					ok(b, err)
@@ -58,7 +60,15 @@ func BenchmarkRead(b *testing.B) {
 					ok(b, unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)) // what the kernel keeps
 					ok(b, f.Close())
 				}
+				b.ReportMetric(float64(used(b)-begun)/1e6/float64(b.N), "cpu-ms/op") // of reader and server together
 			})
 		}
 	}
+}
+
+// used is the time that this process has spent on processors.
+func used(b *testing.B) time.Duration {
+	var u unix.Rusage
+	ok(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

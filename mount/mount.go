@@ -25,9 +25,10 @@ import (
 
 const (
 	device   = "/dev/fuse"
-	fsType   = "blobio" // the kernel calls it fuse.blobio
-	maxRead  = 1 << 20  // bytes that the kernel asks for at a time
-	maxTasks = 64       // requests of the kernel's own read-ahead under way
+	fsType   = "blobio"  // the kernel calls it fuse.blobio
+	maxRead  = 1 << 20   // bytes that the kernel asks for at a time
+	maxTasks = 64        // requests of the kernel's own read-ahead under way
+	ahead    = 512 << 10 // bytes that the kernel reads ahead, where this user may set it: two requests of this size are under way when a file is read in sequence
 
 	// fresh is how long the kernel takes a name for what it was. A file that was replaced meanwhile is found when it is opened.
 	fresh = time.Second
@@ -165,12 +166,12 @@ func (m *Mount) serve() (*fuse.Server, error) {
 	return s, err
 }
 
-// readAhead lets the kernel read as far ahead as one request reaches, where this user may.
+// readAhead lets the kernel read further ahead than its usual 128 KiB, where this user may.
 func readAhead(at string) {
 	var st unix.Stat_t
 	if unix.Stat(at, &st) == nil {
 		name := fmt.Sprintf("/sys/class/bdi/%d:%d/read_ahead_kb", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)))
-		_ = os.WriteFile(name, []byte(fmt.Sprint(maxRead>>10)), 0) // without it reading is slower
+		_ = os.WriteFile(name, []byte(fmt.Sprint(ahead>>10)), 0) // without it reading is slower
 	}
 }
 
