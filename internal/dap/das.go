@@ -16,12 +16,12 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 		b = appendAtts(b, v.Atts)
 		switch {
 		case v.kind == dapString:
-			b = append(b, "        DODS {\n            Int32 strlen "...)
+			// The netCDF library takes these names with a dot, not a set of attributes within another.
+			b = append(b, "        Int32 DODS.strlen "...)
 			b = append(strconv.AppendInt(b, v.row, 10), ";\n"...)
 			if v.last != "" {
-				b = append(append(append(b, `            String dimName "`...), encodeName(v.last)...), "\";\n"...)
+				b = append(append(append(b, `        String DODS.dimName "`...), encodeName(v.last)...), "\";\n"...)
 			}
-			b = append(b, "        }\n"...)
 		case v.Type == cdf5.Byte && cdf5.FindAtt(v.Atts, "_Unsigned") == nil:
 			b = append(b, "        String _Unsigned \"false\";\n"...)
 		case changed(v.Type):

@@ -6,7 +6,7 @@
 //
 //	in the file      in DAP2          remarks
 //	byte             Byte             has _Unsigned "false": netCDF clients take a Byte as signed anyway
-//	char             String           without its last dimension, which DODS.strlen and DODS.dimName name; NULs at the end are cut off
+//	char             String           without its last dimension, whose length and name are the attributes DODS.strlen and DODS.dimName; NULs at the end are cut off
 //	short, int       Int16, Int32
 //	float, double    Float32, Float64
 //	ubyte            Int16            exact

@@ -64,6 +64,8 @@ func (d *Dataset) Request(constraint string) (*Request, error) {
 			return nil, err
 		}
 	}
+	// The netCDF library takes wrong values from an answer that has Grids in another order than the dataset.
+	slices.SortFunc(q.items, func(a, b *item) int { return a.of.id - b.of.id })
 	return q, nil
 }
 
