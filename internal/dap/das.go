@@ -3,6 +3,7 @@ package dap
 import (
 	"encoding/binary"
 	"strconv"
+	"strings"
 
 	"blobio/cdf5"
 	"blobio/internal/elem"
@@ -12,6 +13,9 @@ import (
 func (d *Dataset) AppendDAS(b []byte) []byte {
 	b = append(b, "Attributes {\n"...)
 	for _, v := range d.vars {
+		if n := len(v.name) - len("global"); d.client == NetCDFClient && n >= 0 && strings.EqualFold(v.name[n:], "global") {
+			continue // lost is better than taken for attributes of the dataset
+		}
 		b = append(append(append(b, "    "...), v.name...), " {\n"...)
 		b = appendAtts(b, v.Atts)
 		switch {

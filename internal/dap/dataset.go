@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"strings"
 
 	"blobio/cdf5"
 )
@@ -15,6 +16,7 @@ type Dataset struct {
 	name   string
 	hdr    *cdf5.Header
 	read   ReadFunc
+	client Client
 	vars   []*variable
 	byName map[string]*variable
 }
@@ -37,9 +39,27 @@ type dim struct {
 	n    int64
 }
 
+// Client is what reads the answers.
+type Client uint8
+
+const (
+	AnyClient    Client = iota
+	NetCDFClient        // the netCDF library: it takes backslashes in texts for escapes, and variables whose names end in "global" for global attributes
+)
+
+// ClientOf is the client that names itself so in an HTTP header.
+func ClientOf(userAgent string) Client {
+	for _, s := range []string{"oc", "netCDF"} {
+		if v, ok := strings.CutPrefix(userAgent, s); ok && v != "" && '0' <= v[0] && v[0] <= '9' {
+			return NetCDFClient
+		}
+	}
+	return AnyClient
+}
+
 // New returns the dataset that a header describes. The name stands in declarations only.
-func New(name string, hdr *cdf5.Header, read ReadFunc) *Dataset {
-	d := &Dataset{name: name, hdr: hdr, read: read, byName: make(map[string]*variable, len(hdr.Vars))}
+func New(name string, hdr *cdf5.Header, client Client, read ReadFunc) *Dataset {
+	d := &Dataset{name: name, hdr: hdr, read: read, client: client, byName: make(map[string]*variable, len(hdr.Vars))}
 	for i := range hdr.Vars {
 		x := &hdr.Vars[i]
 		v := &variable{Var: x, id: i, name: encodeName(x.Name), kind: kinds[x.Type]}

@@ -17,7 +17,7 @@
 // Those that change have an attribute blobio_type with their type in the file.
 //
 // A variable is a Grid if each of its dimensions has a coordinate variable: one of its name, with it as the only dimension.
-// The record dimension is DODS_EXTRA.Unlimited_Dimension. Names have %XX for what is not a letter, a digit, '_' or '-'.
+// Answers have the variables in the order of the dataset. The record dimension is DODS_EXTRA.Unlimited_Dimension. Names have %XX for what is not a letter, a digit, '_' or '-'.
 //
 //	dataset.go     variables as DAP2 has them
 //	types.go       the table above

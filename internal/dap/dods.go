@@ -111,13 +111,16 @@ func (d *Dataset) sendTexts(ctx context.Context, w io.Writer, p *part, n int64, 
 		_, err := w.Write(make([]byte, 4*n))
 		return err
 	}
-	if row > window {
+	if row > window { // as it is
 		return d.sendLong(ctx, w, p, buf)
 	}
 	return d.each(ctx, p, buf, func(src []byte) error {
 		b := (*out)[:0]
 		for ; len(src) > 0; src = src[row:] {
 			text := bytes.TrimRight(src[:row], "\x00")
+			if d.client == NetCDFClient {
+				text = bytes.ReplaceAll(text, []byte{'\\'}, []byte{'\\', '\\'})
+			}
 			b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
 			b = append(b, text...)
 			b = append(b, make([]byte, pad4(int64(len(text)))-int64(len(text)))...)

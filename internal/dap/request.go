@@ -187,3 +187,20 @@ func (p *part) elems() (int64, error) {
 	}
 	return n, nil
 }
+
+// Memory is about what answering takes, in bytes.
+func (q *Request) Memory() int64 {
+	most := int64(0)
+	for _, x := range q.items {
+		for _, p := range x.parts {
+			n := int64(p.v.Type.Size()) * max(1, p.v.row)
+			for _, s := range p.at {
+				if n *= min(s.dense(), window); n > window {
+					break
+				}
+			}
+			most = max(most, min(n, window))
+		}
+	}
+	return 3*most + int64(len(q.items))<<10 // what is read and what is sent of it; declarations and attributes
+}
