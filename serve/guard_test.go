@@ -103,7 +103,7 @@ func TestAddress(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]*Options{"Memory": {Memory: 1}, "Work": {Work: -1}, "Token": {Token: "short"}, "CORS": {CORS: "example.org"}, "origin": {CORS: "https://example.org/path"}, "Stall": {Stall: -1}} {
-		if _, err := New(nil, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(t.TempDir(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", o, err, want)
 		}
 	}

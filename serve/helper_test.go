@@ -18,7 +18,6 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/tree"
 )
 
 func ok(t testing.TB, err error) {
@@ -127,11 +126,15 @@ type site struct {
 // newServer makes a Server of a directory.
 func newServer(t testing.TB, dir string, o *Options) *Server {
 	t.Helper()
-	tr, err := tree.Open(dir, &tree.Options{Memory: 16 << 20, Verify: blob.VerifyOnce})
+	if o == nil {
+		o = &Options{}
+	}
+	if o.Memory == 0 {
+		o.Memory = 2 * minMemory
+	}
+	s, err := New(dir, o)
 	ok(t, err)
-	t.Cleanup(func() { ok(t, tr.Close()) })
-	s, err := New(tr, o)
-	ok(t, err)
+	t.Cleanup(func() { ok(t, s.Close()) })
 	return s
 }
 
