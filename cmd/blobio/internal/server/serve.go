@@ -107,8 +107,11 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	defer log.Close()
 	o.Log = log
 	s, err := serve.New(dir, o)
-	if err != nil {
+	switch {
+	case errors.Is(err, blob.ErrUsage):
 		return cli.AsUsage(err)
+	case err != nil:
+		return err
 	}
 	defer s.Close()
 	l, err := net.Listen("tcp", f.listen)
