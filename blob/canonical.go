@@ -206,7 +206,9 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 			return 0, err
 		}
 	}
-	return c.exact(ctx, p, off)
+	n, err := c.exact(ctx, p, off)
+	c.cache.around(from, to, int64(n))
+	return n, err
 }
 
 // exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that

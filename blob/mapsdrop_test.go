@@ -24,7 +24,7 @@ func TestMapsDropped(t *testing.T) {
 			s.Var(fmt.Sprintf("v%d", k), cdf5.Int, []DimID{x}, Decomposed(d))
 			p := Part{Decomp: d}
 			for i := int64(0); i < n; i++ { // nothing repeats itself
-				if (i*i/7+int64(k)*i/3)%ranks == int64(c.Rank()) {
+				if (uint64(i+n*int64(k))*0x9e3779b97f4a7c15)>>40%ranks == uint64(c.Rank()) {
 					p.Runs = append(p.Runs, decomp.Req{Offset: i, Length: 1})
 				}
 			}
