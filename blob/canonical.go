@@ -187,7 +187,7 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 		a, b = c.cache.blocks.at(b)
 	}
 	if whole > 0 {
-		if err := c.decode(ctx, p[:whole], off, c.form); err == nil || ctx.Err() != nil {
+		if err := c.decode(ctx, c.form, piece{p[:whole], off}); err == nil || ctx.Err() != nil {
 			return int(whole), err
 		}
 		p = p[:to-off]
@@ -245,8 +245,14 @@ func (c *CanonicalFile) form(VarID, int64, bool) form { return form{big: true, z
 // maxWants is how many parts of variables are read at once: a record may be a few bytes, and there may be many.
 const maxWants = 1 << 12
 
-// decode makes the bytes of the file from off on, which must be within it. how says how elements of a record are read, all of them or some.
-func (c *CanonicalFile) decode(ctx context.Context, b []byte, off int64, how func(v VarID, rec int64, whole bool) form) error {
+// piece is what is made of the file: the bytes from off on.
+type piece struct {
+	b   []byte
+	off int64
+}
+
+// decode makes pieces of the file, which must be within it. how says how elements of a record are read, all of them or some.
+func (c *CanonicalFile) decode(ctx context.Context, how func(v VarID, rec int64, whole bool) form, pieces ...piece) error {
 	var wants []want
 	var edges []edge
 	flush := func() error {
@@ -259,17 +265,19 @@ func (c *CanonicalFile) decode(ctx context.Context, b []byte, off int64, how fun
 		wants, edges = wants[:0], edges[:0]
 		return nil
 	}
-	if err := c.walk(b, off, func(s stretch, w want, skip int64, p []byte) error {
-		w.fm = how(s.v, s.rec, int64(len(p)) == s.n)
-		if &w.dst[0] != &p[0] {
-			edges = append(edges, edge{p, w.dst[skip:]})
+	for _, x := range pieces {
+		if err := c.walk(x.b, x.off, func(s stretch, w want, skip int64, p []byte) error {
+			w.fm = how(s.v, s.rec, int64(len(p)) == s.n)
+			if &w.dst[0] != &p[0] {
+				edges = append(edges, edge{p, w.dst[skip:]})
+			}
+			if wants = append(wants, w); len(wants) == maxWants {
+				return flush()
+			}
+			return nil
+		}); err != nil {
+			return err
 		}
-		if wants = append(wants, w); len(wants) == maxWants {
-			return flush()
-		}
-		return nil
-	}); err != nil {
-		return err
 	}
 	return flush()
 }

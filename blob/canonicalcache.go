@@ -113,20 +113,32 @@ func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (i
 	return n, nil
 }
 
-// ahead begins to decode the block at from, where there is room for it. The lock is held.
+// ahead begins to decode the blocks from byte from on, as many as there is room for: together, since what a rank has of them is read at once.
+// The lock is held.
 func (k *blockCache) ahead(from int64) {
-	_, to := k.blocks.at(from)
-	if k.held[from] != nil || k.bad[from] || !k.room(to-from) {
-		return
+	var list []*block
+	for sum := int64(0); from < k.c.size; {
+		_, to := k.blocks.at(from)
+		if sum += to - from; sum > k.limit/4*3 || k.held[from] != nil || k.bad[from] || !k.room(to-from) {
+			break
+		}
+		b := &block{from: from, to: to, ready: make(chan struct{}), uses: 1, data: k.buffer(to - from)}
+		k.held[from] = b
+		k.bytes += to - from
+		list = append(list, b)
+		from = to
 	}
-	b := &block{from: from, to: to, ready: make(chan struct{})}
-	b.uses = 1
-	k.held[from] = b
-	k.bytes += to - from
-	b.data = k.buffer(to - from)
-	if !k.c.r.behind(func(ctx context.Context) { k.decode(ctx, b); k.release(b) }) {
-		delete(k.held, from)
-		k.bytes -= to - from
+	if len(list) > 0 && !k.c.r.behind(func(ctx context.Context) {
+		k.decode(ctx, list...)
+		for _, b := range list {
+			k.release(b)
+		}
+	}) {
+		for _, b := range list {
+			k.bytes -= b.to - b.from
+			b.err = pkg.Errorf("canonical file of %s: the Reader is closed: %w", k.c.r.base, ErrUsage)
+			k.forget(b)
+		}
 	}
 }
 
@@ -212,24 +224,36 @@ func (k *blockCache) fill(ctx context.Context, b *block) {
 	k.decode(ctx, b)
 }
 
-// decode makes the bytes of a block that has room.
-func (k *blockCache) decode(ctx context.Context, b *block) {
-	b.err = k.c.decode(ctx, b.data, b.from, k.c.form)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if b.err == nil {
-		close(b.ready)
+// decode makes the bytes of blocks that have room; where that fails for all, of one after the other.
+func (k *blockCache) decode(ctx context.Context, list ...*block) {
+	pieces := make([]piece, len(list))
+	for i, b := range list {
+		pieces[i] = piece{b.data, b.from}
+	}
+	err := k.c.decode(ctx, k.c.form, pieces...)
+	if err != nil && len(list) > 1 && ctx.Err() == nil {
+		for _, b := range list {
+			k.decode(ctx, b)
+		}
 		return
 	}
-	k.bytes -= b.to - b.from
-	b.data = nil
-	if ctx.Err() == nil {
-		if len(k.bad) >= maxNoted {
-			clear(k.bad)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, b := range list {
+		if err == nil {
+			close(b.ready)
+			continue
 		}
-		k.bad[b.from] = true
+		k.bytes -= b.to - b.from
+		b.data, b.err = nil, err
+		if ctx.Err() == nil {
+			if len(k.bad) >= maxNoted {
+				clear(k.bad)
+			}
+			k.bad[b.from] = true
+		}
+		k.forget(b)
 	}
-	k.forget(b)
 }
 
 // forget ends a block with an error. The lock is held.

@@ -116,7 +116,7 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *CanonicalFile
 			buf = make([]byte, to-from)
 		}
 		b := buf[:to-from]
-		err := file.decode(ctx, b, from, how)
+		err := file.decode(ctx, how, piece{b, from})
 		if err == nil {
 			err = c.didRead(ctx, some)
 		}
