@@ -16,7 +16,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/mount"
+	"blobio/internal/mount"
 )
 
 // mounted shows the datasets of the tests at another place, until the test ends.

@@ -44,7 +44,7 @@ var layers = map[string]int{
 	"blobio/internal/plot/amrplot": 4,
 	"blobio/internal/scr/runloop":  4,
 	"blobio/internal/tree":         4,
-	"blobio/mount":                 4,
+	"blobio/internal/mount":        4,
 	"blobio/capi":                  5,
 	"blobio/cmd":                   5,
 	"blobio/examples":              5,
