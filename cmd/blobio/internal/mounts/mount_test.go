@@ -103,14 +103,16 @@ func mountedAt(t *testing.T, at string) bool {
 func TestForeground(t *testing.T) {
 	dir, want := toys(t)
 	at := t.TempDir()
-	cmd := started(t, dir, at)
-	reads(t, at, want)
-	clitest.Check(t, cmd.Process.Signal(os.Interrupt))
-	if err := cmd.Wait(); err != nil || cmd.Stderr.(*bytes.Buffer).Len() > 0 {
-		t.Errorf("%v: %s", err, cmd.Stderr)
-	}
-	if mountedAt(t, at) {
-		t.Error("still mounted")
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd := started(t, dir, at)
+		reads(t, at, want)
+		clitest.Check(t, cmd.Process.Signal(sig))
+		if err := cmd.Wait(); err != nil || cmd.Stderr.(*bytes.Buffer).Len() > 0 {
+			t.Errorf("%v: %v: %s", sig, err, cmd.Stderr)
+		}
+		if mountedAt(t, at) {
+			t.Fatalf("%v: still mounted", sig)
+		}
 	}
 }
 
