@@ -41,6 +41,9 @@ func (d *dataset) urls(base, part string) []string {
 func TestNetCDF4PythonByURL(t *testing.T) {
 	py := python(t, "netCDF4", "numpy")
 	each(t, func(t *testing.T, d *dataset) {
+		if d.float {
+			return // xarray and the others read some
+		}
 		base := served(t, filepath.Dir(d.variable), nil)
 		for _, url := range d.urls(base, "dap") {
 			a := ask(t, py, "read_netcdf4.py", url)
