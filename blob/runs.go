@@ -28,7 +28,7 @@ const fetchChunk = 1 << 18
 // follows from what is asked for, not from the size of the variable.
 func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm form) error {
 	s, srec := r.setOf(v, rec)
-	if err := r.loadSet(ctx, s); err != nil {
+	if err := r.loadParts(ctx, s); err != nil {
 		return err
 	}
 	sv := &r.schema.vars[v]
@@ -48,11 +48,15 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 		}
 		return pf.judge(ctx)
 	}
-	ix, err := r.mapIndex(ctx, sv.Decomp)
+	g, err := r.mapOf(ctx, sv.Decomp)
 	if err != nil {
 		return err
 	}
-	cov, err := r.Coverage(ctx, sv.Decomp)
+	ix, err := g.index()
+	if err != nil {
+		return err
+	}
+	cov, err := g.cover()
 	if err != nil {
 		return err
 	}
@@ -61,6 +65,9 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	}
 	list := make([]fetch, 0, 1024)
 	for off, n := range runs {
+		if err := g.lostIn(s, off, off+n); err != nil {
+			return err
+		}
 		for o := range ix.Range(off, off+n) {
 			p, j := s.owner(o.Rank)
 			if p.place == nil {

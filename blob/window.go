@@ -74,7 +74,7 @@ func (r *Reader) readAll(ctx context.Context, wants []want) error {
 	for i := range wants {
 		w := &wants[i]
 		w.s, w.srec = r.setOf(w.v, w.rec)
-		if err := r.loadSet(ctx, w.s); err != nil {
+		if err := r.loadParts(ctx, w.s); err != nil {
 			return err
 		}
 		w.sv = &r.schema.vars[w.v]

@@ -27,7 +27,7 @@ type Options struct {
 	MaxOpen int           // datasets that are held at once; default 1024
 	MaxIdle int           // readers that are kept though nobody holds them; default 16; negative: none
 	Idle    time.Duration // for how long; default 1 minute
-	Memory  int64         // cap of what readers keep and read ahead, in bytes, at least 16 MiB; default 256 MiB. The first ones get more of it; each gets 2 MiB at least
+	Memory  int64         // cap of what readers keep and read ahead, maps included, in bytes, at least 16 MiB; default 256 MiB. The first ones get more of it; each gets 4 MiB at least
 	Files   int           // open files of all readers, at least 64; default 4096. Each may have 16 at least
 }
 

@@ -15,7 +15,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/internal/cli"
-	"blobio/mount"
+	"blobio/internal/mount"
 )
 
 type mountFlags struct {

@@ -54,6 +54,9 @@ func New(dir, at string, o *Options) (*Mount, error) {
 	if err := available(device, os.Geteuid() == 0, helper); err != nil {
 		return nil, err
 	}
+	if m.opt.AllowOther && os.Geteuid() != 0 && !othersAllowed("/etc/fuse.conf") {
+		return nil, pkg.Errorf("other users are let in by root only, unless /etc/fuse.conf has the line user_allow_other: %w", fault.ErrUsage)
+	}
 	var err error
 	if m.at, err = place(dir, at); err != nil {
 		return nil, err
@@ -89,6 +92,17 @@ func available(device string, root bool, helper func() (string, error)) error {
 		}
 	}
 	return nil
+}
+
+// othersAllowed says whether users may let others in, by the settings of fusermount3.
+func othersAllowed(settings string) bool {
+	b, err := os.ReadFile(settings)
+	for line := range strings.Lines(string(b)) {
+		if strings.TrimSpace(line) == "user_allow_other" {
+			return true
+		}
+	}
+	return err != nil && !errors.Is(err, os.ErrNotExist) // not to be read: fusermount3 will say
 }
 
 // helper is the program that mounts and unmounts for users.
@@ -160,8 +174,8 @@ func (m *Mount) serve() (*fuse.Server, error) {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENODEV):
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case err != nil && m.opt.AllowOther && os.Geteuid() != 0:
-		err = fmt.Errorf("%w (other users are let in only where /etc/fuse.conf has user_allow_other)", err)
+	case err != nil: // of fusermount3, with line feeds, after it has said the reason itself
+		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return s, err
 }
