@@ -138,6 +138,13 @@ func (w *View) Records() int64 { return w.records }
 // Base returns the path of the dataset.
 func (w *View) Base() string { return w.r.base }
 
+// Header returns the header of the ordinary netCDF file of the part, without places. It must not be changed.
+func (w *View) Header() *cdf5.Header {
+	h := w.schema.canonicalHeader(cdf5.CDF5)
+	h.NumRecs = w.records
+	return h
+}
+
 // Read is Reader.Read in the terms of the part.
 func (w *View) Read(ctx context.Context, name string, start, count []int64, dst any) error {
 	return w.read(ctx, name, start, count, hostForm, func(file cdf5.Type, n int64) (*target, error) { return newTarget(dst, file, n) })

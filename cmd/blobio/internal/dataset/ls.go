@@ -12,6 +12,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
 	"blobio/internal/cli"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
@@ -191,9 +192,8 @@ func lsOne(ctx context.Context, path string) (*dataset, error) {
 
 // describe collects what the first header and the directory tell.
 func describe(r *blob.Reader) *dataset {
-	s := r.Schema()
-	d := &dataset{Path: r.Base(), Layout: r.Layout().String(), Format: r.Version().String(), State: state(r), Packed: r.Compressed(),
-		Records: r.Records(), Missing: r.Missing(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}
+	d := describeVars(r)
+	d.Layout, d.Format, d.State, d.Packed, d.Missing = r.Layout().String(), r.Version().String(), state(r), r.Compressed(), r.Missing()
 	if r.Layout() == blob.ProcessCentric {
 		d.Format = "HDF5"
 	}
@@ -201,6 +201,13 @@ func describe(r *blob.Reader) *dataset {
 	for _, f := range r.Files() {
 		d.Bytes += f.Size
 	}
+	return d
+}
+
+// describeVars collects what the schema of a dataset, or of a part of one, tells.
+func describeVars(r cf.Source) *dataset {
+	s := r.Schema()
+	d := &dataset{Path: r.Base(), Records: r.Records(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}
 	dims := s.Dims()
 	for _, dim := range dims {
 		n := dim.Len
