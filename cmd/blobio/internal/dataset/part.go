@@ -30,7 +30,7 @@ columns) selects those elements of it whose value is in the range.`
 func (p *partFlags) add(cmd *cobra.Command, varsUsage string) {
 	varsFlag(cmd, &p.vars, "v", varsUsage)
 	fl := cmd.Flags()
-	fl.StringArrayVarP(&p.dims, "dim", "d", nil, "a part of a dimension: `NAME,MIN[,MAX[,STRIDE]]` by index, or by value if the numbers have a point (repeatable)")
+	fl.StringArrayVarP(&p.dims, "dim", "d", nil, "`PART` of a dimension: NAME,MIN[,MAX[,STRIDE]] by index, or by value if the numbers have a point (repeatable)")
 	fl.BoolVarP(&p.alone, "no-coords", "C", false, "the variables of --vars alone, without their coordinates")
 	_ = cmd.RegisterFlagCompletionFunc("dim", completeDims)
 }
