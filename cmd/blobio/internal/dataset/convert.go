@@ -81,6 +81,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	cli.ChoiceFlag(cmd, &f.to, "to", "canonical", "layout of the output", "canonical", "variable-centric", "process-centric")
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1")
 	f.partFlags.add(cmd, "these variables only, such as T,PS, and their coordinates")
+	f.addAlone(cmd)
 	fl.StringVar(&f.records, "records", "", "these records only: FIRST:END (END is not included; either may be left out), or one number")
 	fl.IntVar(&f.ranks, "ranks", 0, "number of blobs of each variable")
 	fl.IntVar(&f.subfiles, "subfiles", 1, "number of subfiles")

@@ -84,6 +84,7 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	fl.BoolVarP(&f.header, "header", "h", false, "header only")
 	fl.BoolVarP(&f.coords, "coords", "c", false, "header and the values of coordinate variables")
 	f.partFlags.add(cmd, "print the values of these variables only, such as T,PS")
+	f.addAlone(cmd)
 	fl.BoolVarP(&f.dates, "times", "t", false, "print times as dates, such as 2000-01-31 06:30")
 	fl.BoolVarP(&f.iso, "iso", "i", false, "print times as dates with a T, such as 2000-01-31T06:30")
 	fl.BoolVarP(&f.xml, "xml", "x", false, "print the header as NcML")

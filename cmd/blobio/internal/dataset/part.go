@@ -31,8 +31,12 @@ func (p *partFlags) add(cmd *cobra.Command, varsUsage string) {
 	varsFlag(cmd, &p.vars, "v", varsUsage)
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&p.dims, "dim", "d", nil, "`PART` of a dimension: NAME,MIN[,MAX[,STRIDE]] by index, or by value if the numbers have a point (repeatable)")
-	fl.BoolVarP(&p.alone, "no-coords", "C", false, "the variables of --vars alone, without their coordinates")
 	_ = cmd.RegisterFlagCompletionFunc("dim", completeDims)
+}
+
+// addAlone adds the flag of verbs that take coordinates along.
+func (p *partFlags) addAlone(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&p.alone, "no-coords", "C", false, "the variables of --vars alone, without their coordinates")
 }
 
 // given says that a part is wanted.
@@ -50,10 +54,16 @@ func (p *partFlags) choose(ctx context.Context, r *blob.Reader) (vars []string, 
 	if len(vars) > 0 && !p.alone {
 		vars = cf.WithCoordinates(r.Schema(), vars)
 	}
+	sub, err = p.subset(ctx, r)
+	return vars, sub, err
+}
+
+// subset is what of the dimensions is taken.
+func (p *partFlags) subset(ctx context.Context, r *blob.Reader) (sub blob.Subset, err error) {
 	if sub, err = cf.Subset(ctx, r, p.dims); errors.Is(err, blob.ErrUsage) {
 		err = cli.AsUsage(err)
 	}
-	return vars, sub, err
+	return sub, err
 }
 
 // completeDims completes the names of dimensions.
