@@ -27,6 +27,7 @@ type filePart struct {
 	size    int64 // of the file
 	records int64 // that the header tells
 
+	bad   error               // why it cannot be read, though it must be there; place is nil then; set with table
 	first int                 // blobs of all parts before this one; set with table
 	order *layout.ExtentOrder // set with table
 	since int64               // first record of its set

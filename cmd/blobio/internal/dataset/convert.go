@@ -102,7 +102,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 
 // options are what the flags say alone, without a look at the dataset.
 func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error) {
-	o := &blob.ConvertOptions{Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, WideMaps: f.wide,
+	o := &blob.ConvertOptions{Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, FillMissing: f.source.missing, WideMaps: f.wide,
 		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers,
 		Version: map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format]}
 	var err error
