@@ -22,6 +22,7 @@ type OpenOptions struct {
 	Maps         int64 // cap of the maps that are kept, in bytes, at least 1 MiB: those that were not used for the longest time are read again when they are needed; 0: all are kept
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
+	FS     vfs.FS       // that the files are in; nil: the operating system's
 }
 
 // Validate says what is wrong with the options.
@@ -61,6 +62,9 @@ func (o *OpenOptions) withDefaults() OpenOptions {
 // netCDF file, or a directory with one dataset. The content of the files
 // decides what they are. Of the subfiles only the first is read.
 func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
+	if o != nil {
+		return openWith(ctx, path, o, knobs{fs: o.FS})
+	}
 	return openWith(ctx, path, o, knobs{})
 }
 
@@ -155,6 +159,9 @@ func look(fsys vfs.FS, path string) (*subfile.Set, standing) {
 // OpenComm is Open for the ranks of c: one rank of each process opens the
 // dataset, and the others share its Reader. Every rank must Close. Collective.
 func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
+	if o != nil {
+		return openCommWith(ctx, c, path, o, knobs{fs: o.FS})
+	}
 	return openCommWith(ctx, c, path, o, knobs{})
 }
 
