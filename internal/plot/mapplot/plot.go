@@ -1,6 +1,7 @@
 package mapplot
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -10,6 +11,7 @@ import (
 
 	"blobio/decomp"
 	"blobio/internal/chart"
+	"blobio/internal/plot/globe"
 )
 
 // A Plot is a picture of a map, ready to be written. It is immutable.
@@ -20,7 +22,7 @@ type Plot struct {
 	img                   *image.RGBA // the map itself, chart.Scale pixels to a point
 	colors                []color.RGBA
 	ranks                 int
-	view                  *view       // nil for the index space
+	view                  *globe.View // nil for the index space
 	keys                  []chart.Key // of what is not a rank
 }
 
@@ -76,9 +78,26 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 	if err != nil {
 		return nil, err
 	}
-	p.view = newView(o.Projection, o.Lon, o.Lat)
-	r := newRaster(w*chart.Scale, heightOf(w, p.view.wide))
-	p.view.draw(r, newTree(o.Lon, o.Lat), own)
+	p.view = globe.NewView(o.Projection, globe.Bounds(o.Lon, o.Lat))
+	tree, err := globe.NewTree(context.Background(), o.Lon, o.Lat)
+	if err != nil {
+		return nil, err
+	}
+	points, err := p.view.Nearest(context.Background(), w*chart.Scale, heightOf(w, p.view.Wide), tree)
+	if err != nil {
+		return nil, err
+	}
+	r := &raster{w: points.W, h: points.H, pix: points.Pix}
+	for k, i := range r.pix {
+		switch i {
+		case globe.Outside:
+			r.pix[k] = pixOutside
+		case globe.None:
+			r.pix[k] = pixNone
+		default:
+			r.pix[k] = own.of(int64(i))
+		}
+	}
 	p.note = "Each point has the colour of the nearest element."
 	if planes > 1 {
 		p.note = fmt.Sprintf("Plane %d of %d. %s", o.Plane, planes, p.note)
