@@ -1,7 +1,6 @@
 package globe
 
 import (
-	"image/color"
 	"math"
 
 	"blobio/internal/chart"
@@ -9,7 +8,6 @@ import (
 
 // Graticule draws meridians and parallels over the map in an area, and the outline of the globe.
 func (v *View) Graticule(d *chart.Pen, area chart.Rect) {
-	faint := color.NRGBA{20, 24, 30, 70}
 	at := func(lon, lat float64) [2]float64 {
 		x, y := v.Forward(lon, lat)
 		return [2]float64{area.X + x*area.W, area.Y + y*area.H}
@@ -30,10 +28,10 @@ func (v *View) Graticule(d *chart.Pen, area chart.Rect) {
 		return along(func(t float64) [2]float64 { return at(lon, v.south+t*(v.north-v.south)) })
 	}
 	for k := math.Ceil(v.west/step + 1e-6); k*step < v.east-1e-6; k++ {
-		d.Lines(faint, 0.4, meridian(k*step))
+		d.Lines(chart.Faint, 0.4, meridian(k*step))
 	}
 	for k := math.Ceil(v.south/step + 1e-6); k*step < v.north-1e-6; k++ {
-		d.Lines(faint, 0.4, along(func(t float64) [2]float64 { return at(v.west+t*(v.east-v.west), k*step) }))
+		d.Lines(chart.Faint, 0.4, along(func(t float64) [2]float64 { return at(v.west+t*(v.east-v.west), k*step) }))
 	}
 	outline := meridian(v.west)
 	east := meridian(v.east)

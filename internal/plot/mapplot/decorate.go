@@ -39,7 +39,7 @@ func (p *Plot) legend(d *chart.Pen, y, w float64) float64 {
 			if r == 0 {
 				return "rank 0"
 			}
-			return group(int64(r))
+			return chart.Count(int64(r))
 		}}
 		y = s.Draw(d, margin, y, w)
 	}

@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"strconv"
 
 	"blobio/decomp"
 	"blobio/internal/chart"
@@ -145,12 +144,12 @@ func (p *Plot) drawIndexSpace(m *decomp.Map, ix *decomp.Index, o *Options, w int
 	}
 	wide := float64(g.cols) / float64(g.rows)
 	if g.folded {
-		p.note = fmt.Sprintf("%s elements, %s on each line.", group(g.n), group(g.cols))
+		p.note = fmt.Sprintf("%s elements, %s on each line.", chart.Count(g.n), chart.Count(g.cols))
 	} else {
-		p.note = fmt.Sprintf("%s rows of %s elements; row 0 is at the top.", group(g.rows), group(g.cols))
+		p.note = fmt.Sprintf("%s rows of %s elements; row 0 is at the top.", chart.Count(g.rows), chart.Count(g.cols))
 	}
 	if g.planes > 1 {
-		p.note = fmt.Sprintf("Plane %d of %s. %s", o.Plane, group(g.planes), p.note)
+		p.note = fmt.Sprintf("Plane %d of %s. %s", o.Plane, chart.Count(g.planes), p.note)
 	}
 	r := newRaster(w*chart.Scale, heightOf(w, min(max(wide, 1.3), 3.6)))
 	g.draw(r, newOwners(ix, g.base, g.n))
@@ -162,7 +161,7 @@ func heightOf(w int, wide float64) int { return chart.Scale * max(1, int(math.Ro
 
 func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 	if c.Uncovered > 0 {
-		p.keys = append(p.keys, chart.Area(fmt.Sprintf("no owner: %s of %s elements (%s)", group(c.Uncovered), group(c.Elems), percent(c.Uncovered, c.Elems)), colorUncovered))
+		p.keys = append(p.keys, chart.Area(fmt.Sprintf("no owner: %s of %s elements (%s)", chart.Count(c.Uncovered), chart.Count(c.Elems), percent(c.Uncovered, c.Elems)), colorUncovered))
 	}
 	for _, v := range r.pix {
 		if v == pixNone {
@@ -171,7 +170,7 @@ func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 		}
 	}
 	if c.Overlapped > 0 {
-		p.keys = append(p.keys, chart.Key{Text: fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
+		p.keys = append(p.keys, chart.Key{Text: fmt.Sprintf("%s elements have several owners; the highest rank is shown", chart.Count(c.Overlapped))})
 	}
 }
 
@@ -183,9 +182,9 @@ func describe(m *decomp.Map) string {
 		if i > 0 {
 			dims += " × "
 		}
-		dims += group(d)
+		dims += chart.Count(d)
 	}
-	out := fmt.Sprintf("%s ranks, %s elements", group(int64(s.Ranks)), dims)
+	out := fmt.Sprintf("%s ranks, %s elements", chart.Count(int64(s.Ranks)), dims)
 	if s.Ranks == 1 {
 		out = fmt.Sprintf("1 rank, %s elements", dims)
 	}
@@ -193,20 +192,11 @@ func describe(m *decomp.Map) string {
 		return out
 	}
 	if s.MinElems == s.MaxElems {
-		out += fmt.Sprintf(", %s per rank", group(s.MaxElems))
+		out += fmt.Sprintf(", %s per rank", chart.Count(s.MaxElems))
 	} else {
-		out += fmt.Sprintf(", %s to %s per rank", group(s.MinElems), group(s.MaxElems))
+		out += fmt.Sprintf(", %s to %s per rank", chart.Count(s.MinElems), chart.Count(s.MaxElems))
 	}
-	return out + fmt.Sprintf(" in %s requests (mean %.3g elements)", group(s.Reqs), s.MeanRun)
-}
-
-// group writes a number with commas.
-func group(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return out + fmt.Sprintf(" in %s requests (mean %.3g elements)", chart.Count(s.Reqs), s.MeanRun)
 }
 
 func percent(n, of int64) string {
