@@ -25,6 +25,7 @@ type Page struct {
 	Width, Height float64 // points
 	Draw          func(d *Pen)
 	Dark          bool // on dark paper: the colours of what is not data are changed
+	Quick         bool // a PNG is compressed quickly rather than well
 
 	// Under lies below what Draw draws, if it is not nil, with its upper left corner at
 	// the point At (whole points) and Scale pixels to a point. In an SVG it is an embedded PNG.
@@ -56,7 +57,11 @@ func (p *Page) canvas(back color.Color) *vgimg.Canvas {
 
 // PNG writes the picture as PNG.
 func (p *Page) PNG(w io.Writer) error {
-	return p.named((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, p.Image()))
+	level := png.BestCompression
+	if p.Quick {
+		level = png.BestSpeed
+	}
+	return p.named((&png.Encoder{CompressionLevel: level}).Encode(w, p.Image()))
 }
 
 // SVG writes the picture as SVG, all of it vectors but what is Under.

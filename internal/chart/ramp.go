@@ -17,7 +17,7 @@ type Ramp struct {
 // that they can be read in grey, and by readers of all kinds of sight.
 var Ramps = []*Ramp{
 	ramp("blue-yellow", false, func(t float64) (l, c, h float64) {
-		return 0.27 + 0.66*t, 0.10 + 0.06*math.Sin(math.Pi*t), 292 - 192*t
+		return 0.27 + 0.66*t, 0.085 + 0.045*t*t, 295 - 190*t
 	}),
 	ramp("blue-red", true, func(t float64) (l, c, h float64) {
 		far := math.Abs(2*t - 1) // from the middle
@@ -82,9 +82,9 @@ func (b *ColorBar) Place(v float64) (t float64, ok bool) {
 func (b *ColorBar) Draw(d *Pen, x, y, width float64) float64 {
 	const high, point = 12.0, 9.0
 	area := Box(x+point, y, width-2*point, high)
-	for i, c := range b.Ramp.colors {
-		step := area.W / float64(len(b.Ramp.colors))
-		d.Fill(c, Box(area.X+step*float64(i), y, min(step+0.3, area.X+area.W-area.X-step*float64(i)), high))
+	for i, c := range b.Ramp.colors { // each up to the end, so that there are no seams
+		from := area.W * float64(i) / float64(len(b.Ramp.colors))
+		d.Fill(c, Box(area.X+from, y, area.W-from, high))
 	}
 	outline := [][2]float64{{area.X, y}, {area.X + area.W, y}}
 	if b.Above {

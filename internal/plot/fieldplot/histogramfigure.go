@@ -83,7 +83,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	}
 	fig := &chart.Figure{Title: out.Title, Lines: append([]string{place, p.summary(&st)}, out.Notes...), Width: float64(p.o.width()), Panels: []chart.Panel{plot}}
 	out.page = fig.Page()
-	out.page.Owner, out.page.Dark = "fieldplot", p.o.Dark
+	out.page.Owner, out.page.Dark, out.page.Quick = "fieldplot", p.o.Dark, true
 	u := unit(p.v)
 	out.spot = func(x, y float64) (*Spot, bool) {
 		v, _, ok := fig.Where(x, y)

@@ -49,7 +49,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	}
 	f.Panels = []chart.Panel{plot}
 	page := f.Page()
-	page.Owner, page.Dark = "fieldplot", p.o.Dark
+	page.Owner, page.Dark, page.Quick = "fieldplot", p.o.Dark, true
 	out := &Picture{Kind: Line, Title: f.Title, page: page, held: int64(8*len(values) + 32*len(line.Points))}
 	if p.note != "" {
 		f.Lines = append(f.Lines, p.note)

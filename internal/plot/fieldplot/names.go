@@ -22,6 +22,12 @@ func unit(v *blob.Variable) string {
 	switch u := att(v, "units"); strings.ToLower(u) {
 	case "1", "unitless", "none", "-", "fraction", "dimensionless":
 		return ""
+	case "degrees_north", "degree_north", "degrees_n":
+		return "°N"
+	case "degrees_east", "degree_east", "degrees_e":
+		return "°E"
+	case "degrees celsius", "degree_celsius", "degc", "deg c":
+		return "°C"
 	default:
 		return u
 	}
