@@ -14,6 +14,7 @@ type CanonicalOptions struct {
 	Version cdf5.Version // CDF5 (default), CDF2 or CDF1
 	Vars    []string     // variables, in the order of the source; nil: all
 	Records *Range       // nil: all
+	Subset  Subset       // along dimensions; nil: everything
 
 	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
 	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
@@ -65,6 +66,9 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 		opt.Memory = defaultCanonicalMemory
 	}
 	sel, err := r.choose("canonical file of "+r.base, opt.Vars, opt.Records)
+	if err == nil {
+		err = sel.restrict("canonical file of "+r.base, opt.Subset)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -178,13 +182,12 @@ func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) 
 func (c *CanonicalFile) data(ctx context.Context, s stretch, from int64, b []byte) error {
 	size := int64(c.schema.vars[s.v].Type.Size())
 	lo, hi := from/size, (from+int64(len(b))+size-1)/size
-	src, rec := c.source(s.v, s.rec)
 	fm := form{big: true, zero: c.o.ZeroFill}
 	if lo*size == from && hi*size == from+int64(len(b)) {
-		return c.r.raw(ctx, src, rec, lo, hi, b, fm)
+		return c.raw(ctx, s.v, s.rec, lo, hi, b, fm)
 	}
 	win := make([]byte, (hi-lo)*size)
-	if err := c.r.raw(ctx, src, rec, lo, hi, win, fm); err != nil {
+	if err := c.raw(ctx, s.v, s.rec, lo, hi, win, fm); err != nil {
 		return err
 	}
 	copy(b, win[from-lo*size:])

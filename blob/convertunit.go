@@ -118,7 +118,6 @@ func (c *conversion) units(limit int64) work {
 // read reads one unit of the source. Of a record of several units it may compare with checksums only when all are read, or in
 // settle: nothing may be committed before.
 func (c *conversion) read(ctx context.Context, u unit, dst []byte, big bool) error {
-	src, rec := c.source(u.v, u.rec)
 	fm := c.form(big)
 	record := unit{v: u.v, rec: u.rec}
 	if whole := (unit{u.v, u.rec, 0, c.schema.Elems(u.v)}); u != whole {
@@ -129,7 +128,7 @@ func (c *conversion) read(ctx context.Context, u unit, dst []byte, big bool) err
 		}
 		c.lateMu.Unlock()
 	}
-	if err := c.r.raw(ctx, src, rec, u.lo, u.hi, dst, fm); err != nil || fm.later == nil {
+	if err := c.raw(ctx, u.v, u.rec, u.lo, u.hi, dst, fm); err != nil || fm.later == nil {
 		return err
 	}
 	c.lateMu.Lock()

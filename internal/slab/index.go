@@ -27,6 +27,17 @@ func (x Index) Len() (n int64) {
 	return n
 }
 
+// At returns index k of the list, which must have one.
+func (x Index) At(k int64) int64 {
+	for _, s := range x {
+		if k < s.Count {
+			return s.First + k*s.Stride
+		}
+		k -= s.Count
+	}
+	panic("slab: Index.At beyond the end")
+}
+
 // Check says what is wrong with an index of a dimension of n elements. It may not be empty.
 func (x Index) Check(n int64) error {
 	if len(x) == 0 {

@@ -89,8 +89,8 @@ func (a *Array) Runs(lo, hi int64) iter.Seq2[int64, int64] {
 			return
 		}
 		off, n := int64(0), int64(0) // the run that may go on
-		for lo < hi {
-			k, rest := lo/a.inner, lo%a.inner
+		for pos := lo; pos < hi; {   // lo stays: the runs may be walked again
+			k, rest := pos/a.inner, pos%a.inner
 			at, room := rest, int64(0)
 			for i := len(a.axes) - 1; i >= 0; i-- {
 				x := &a.axes[i]
@@ -100,7 +100,7 @@ func (a *Array) Runs(lo, hi int64) iter.Seq2[int64, int64] {
 				}
 				k /= x.n
 			}
-			room = min(room, hi-lo)
+			room = min(room, hi-pos)
 			if n > 0 && off+n == at {
 				n += room
 			} else {
@@ -109,7 +109,7 @@ func (a *Array) Runs(lo, hi int64) iter.Seq2[int64, int64] {
 				}
 				off, n = at, room
 			}
-			lo += room
+			pos += room
 		}
 		if n > 0 {
 			yield(off, n)
