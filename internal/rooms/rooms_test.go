@@ -18,6 +18,7 @@ var layers = map[string]int{
 	"blobio/internal/dap":          2,
 	"blobio/internal/h5":           1,
 	"blobio/internal/plot":         1,
+	"blobio/internal/slab":         1,
 	"blobio/scr/kvtree":            1,
 	"blobio/sfc":                   1,
 	"blobio/vfs":                   1,

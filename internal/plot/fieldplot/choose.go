@@ -95,3 +95,35 @@ func Drawable(r *blob.Reader) (out []string) {
 	}
 	return out
 }
+
+// First is the variable that a viewer begins with: the first whose places are known and that has records, or else the first with
+// places, or else any. "" if there is none.
+func First(data *Data) string {
+	s := data.Reader.Schema()
+	best, rank := "", 0
+	for _, name := range Drawable(data.Reader) {
+		id, _ := s.VarID(name)
+		v := &s.Vars()[id]
+		r := 1
+		p, err := newPlan(data, &Options{Var: name}, true)
+		if err != nil {
+			continue
+		}
+		if p.site != nil {
+			r += 2
+			if v.Record {
+				r += 2
+			}
+			if p.site.made == "" {
+				r++
+			}
+		}
+		if r > rank {
+			best, rank = name, r
+		}
+		if r == 6 {
+			break
+		}
+	}
+	return best
+}
