@@ -41,6 +41,7 @@ var layers = map[string]int{
 	"blobio/bench":                 4,
 	"blobio/e3smcases":             4,
 	"blobio/internal/bench":        4,
+	"blobio/internal/cf":           4,
 	"blobio/internal/cli":          4,
 	"blobio/internal/dyn":          4,
 	"blobio/internal/plot/amrplot": 4,
