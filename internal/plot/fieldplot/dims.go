@@ -9,6 +9,8 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
+	"blobio/internal/cftime"
 	"blobio/internal/chart"
 )
 
@@ -53,15 +55,14 @@ const maxAxis = 1 << 22
 // An axis is what is known of the places along a dimension.
 type axis struct {
 	dim
-	name     string    // of the variable that tells them, or of the dimension
-	label    string    // with the unit
-	unit     string    //
-	values   []float64 // ascending or descending; nil: the indices count
-	texts    []string  // of places that are told by text; nil: by values
-	calendar string
-	time     bool // the unit is of times since a date
-	vertical bool // levels: they go up or down in a picture
-	down     bool // the least value is the highest
+	name     string        // of the variable that tells them, or of the dimension
+	label    string        // with the unit
+	unit     string        //
+	values   []float64     // ascending or descending; nil: the indices count
+	texts    []string      // of places that are told by text; nil: by values
+	times    *cftime.Units // nil: they are no times
+	vertical bool          // levels: they go up or down in a picture
+	down     bool          // the least value is the highest
 }
 
 // coordinates of E3SM that do not have the name of their dimension
@@ -109,11 +110,10 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 			return nil, err
 		}
 		a.unit = unit(v)
-		a.calendar = att(v, "calendar")
-		a.time = strings.Contains(a.unit, " since ")
+		a.times = cf.TimeOf(s, v)
 		a.name = name
 		a.label = name
-		if a.unit != "" && !a.time {
+		if a.unit != "" && a.times == nil {
 			a.label = fmt.Sprintf("%s (%s)", name, a.unit)
 		}
 		if p := strings.ToLower(att(v, "positive")); p != "" {
@@ -193,7 +193,7 @@ func (a *axis) chart() chart.Axis {
 		c.Label += " (number)"
 	}
 	c.Min, c.Max = a.ends()
-	if a.time || a.texts != nil {
+	if a.times != nil || a.texts != nil {
 		c.Text = func(x float64) string { return a.short(x) }
 	}
 	return c
@@ -202,8 +202,8 @@ func (a *axis) chart() chart.Axis {
 // short is the text of a place on paper.
 func (a *axis) short(x float64) string {
 	switch {
-	case a.time:
-		return date(x, a.unit, a.calendar)
+	case a.times != nil:
+		return date(x, a.times)
 	case a.texts != nil:
 		if i := math.Round(x); i == x && i >= 0 && i < float64(len(a.texts)) {
 			return a.texts[int(i)]
@@ -221,8 +221,8 @@ func (a *axis) at(i int64) string {
 	if a.values == nil {
 		return fmt.Sprintf("%s %s", a.name, chart.Count(i))
 	}
-	if a.time {
-		return date(a.values[i], a.unit, a.calendar)
+	if a.times != nil {
+		return date(a.values[i], a.times)
 	}
 	return withUnit(a.name+" "+chart.Text(a.values[i], 6), a.unit)
 }

@@ -101,6 +101,9 @@ func (p *plan) thinned(values []float64) (out []int) {
 // valueAxis is the axis of the values.
 func (p *plan) valueAxis(st *stats) chart.Axis {
 	a := chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Log: p.o.Log}
+	if p.times != nil {
+		a.Label, a.Text = p.v.Name, func(x float64) string { return date(x, p.times) }
+	}
 	switch {
 	case p.o.ranged():
 		a.Min, a.Max = p.o.Min, p.o.Max

@@ -5,30 +5,26 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
 )
 
 // att is an attribute of text, trimmed.
-func att(v *blob.Variable, name string) string {
-	if a := cdf5.FindAtt(v.Atts, name); a != nil {
-		if s, ok := a.Value.(string); ok {
-			return strings.TrimSpace(strings.TrimRight(s, "\x00"))
-		}
-	}
-	return ""
-}
+func att(v *blob.Variable, name string) string { return strings.TrimSpace(cf.Text(v.Atts, name)) }
 
 // unit is the unit of a variable as people write it: none for pure numbers.
 func unit(v *blob.Variable) string {
 	switch u := att(v, "units"); strings.ToLower(u) {
 	case "1", "unitless", "none", "-", "fraction", "dimensionless":
 		return ""
-	case "degrees_north", "degree_north", "degrees_n":
-		return "°N"
-	case "degrees_east", "degree_east", "degrees_e":
-		return "°E"
 	case "degrees celsius", "degree_celsius", "degc", "deg c":
 		return "°C"
 	default:
+		switch {
+		case cf.IsLatitude(u):
+			return "°N"
+		case cf.IsLongitude(u):
+			return "°E"
+		}
 		return u
 	}
 }
@@ -45,22 +41,22 @@ func withUnit(s, unit string) string {
 }
 
 // isLat and isLon say that a variable tells latitudes or longitudes: by its standard name, unit, or name.
-func isLat(v *blob.Variable) bool { return tells(v, "latitude", "lat", "north", "degree_n", "degreen") }
-func isLon(v *blob.Variable) bool { return tells(v, "longitude", "lon", "east", "degree_e", "degreee") }
+func isLat(v *blob.Variable) bool { return tells(v, "latitude", "lat", cf.IsLatitude) }
+func isLon(v *blob.Variable) bool { return tells(v, "longitude", "lon", cf.IsLongitude) }
 
-func tells(v *blob.Variable, standard, short, side, unitA, unitB string) bool {
+func tells(v *blob.Variable, standard, short string, is func(unit string) bool) bool {
 	if v.Type == cdf5.Char {
 		return false
 	}
 	if s := att(v, "standard_name"); s != "" {
 		return s == standard
 	}
-	u := strings.ToLower(att(v, "units"))
-	if u == "degrees_"+side || u == "degree_"+side || u == unitA || u == unitB || u == "degrees_"+side[:1] {
+	u := att(v, "units")
+	if is(u) {
 		return true
 	}
-	n := strings.ToLower(v.Name)
-	switch n {
+	u = strings.ToLower(u)
+	switch strings.ToLower(v.Name) {
 	case short, standard, "nav_" + short, "t" + short, "u" + short, "x" + short, "grid_center_" + short, short + "cell", short + "edge", short + "vertex":
 		return u == "" || strings.HasPrefix(u, "deg") || strings.HasPrefix(u, "rad") || u == "unitless"
 	case "tlong", "ulong", "xlong":

@@ -59,6 +59,9 @@ func (p *plan) value(x float64) (State, string) {
 	case x != x:
 		return NaN, "NaN"
 	}
+	if p.times != nil {
+		return Good, date(x, p.times)
+	}
 	return Good, withUnit(chart.Text(x, 7), unit(p.v))
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
+	"blobio/internal/cftime"
 )
 
 // A plan says what is drawn: which dimensions the picture goes along, and where it stands in the others.
@@ -19,6 +21,8 @@ type plan struct {
 	x, y string   // dimensions of a section or a line
 	over []string // dimensions of a histogram
 	note string   // what the one who looks has to know
+
+	times *cftime.Units // of the values; nil: they are no times
 }
 
 // newPlan looks at the variable and chooses the kind. Without places a map is no choice.
@@ -32,6 +36,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 		return nil, pkg.Usage("%s has no variable %q", data.Reader.Base(), o.Var)
 	}
 	p := &plan{o: o, data: data, v: &s.Vars()[id], kind: o.Kind}
+	p.times = cf.TimeOf(s, p.v)
 	if p.v.Type == cdf5.Char {
 		return nil, pkg.Usage("%s holds text, not numbers", o.Var)
 	}

@@ -56,9 +56,13 @@ func (p *plan) summary(s *stats) string {
 	if s.finite() == 0 {
 		return fmt.Sprintf("none of %s has a value", plural(s.n, "element"))
 	}
-	out := fmt.Sprintf("%s, %s to %s", plural(s.n, "element"), chart.Text(s.lo, 5), withUnit(chart.Text(s.hi, 5), unit(p.v)))
-	if s.n == 1 {
-		out = fmt.Sprintf("1 element, %s", withUnit(chart.Text(s.lo, 5), unit(p.v)))
+	lo, hi := chart.Text(s.lo, 5), withUnit(chart.Text(s.hi, 5), unit(p.v))
+	if p.times != nil {
+		lo, hi = date(s.lo, p.times), date(s.hi, p.times)
+	}
+	out := fmt.Sprintf("%s, %s to %s", plural(s.n, "element"), lo, hi)
+	if s.lo == s.hi {
+		out = fmt.Sprintf("%s, %s", plural(s.n, "element"), hi)
 	}
 	for _, x := range []struct {
 		n    int64

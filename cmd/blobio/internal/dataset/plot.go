@@ -134,7 +134,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) erro
 		return err
 	}
 	if f.asJSON {
-		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": n, "variable": name, "kind": pic.Kind, "title": pic.Title, "notes": pic.Notes})
+		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": n, "variable": name, "kind": pic.Kind, "title": pic.Title, "notes": append([]string{}, pic.Notes...)})
 	}
 	fmt.Fprintf(e.Out, "%s: %s of %s, %s\n", f.Name, pic.Kind, cli.Plain(name), cli.HumanBytes(n))
 	for _, s := range pic.Notes {
