@@ -38,10 +38,14 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 			line.Points = append(line.Points, [2]float64{at, v})
 		}
 	}
-	of := p.valueAxis(&st)
-	plot := &chart.Plot{Height: math.Round(float64(p.o.width())*sectionHigh) - 40, X: a.chart(), Y: of, Lines: []chart.Line{line}, Empty: "no values"}
+	of, along := p.valueAxis(&st), a.chart()
+	if d.n > 1 { // points, not cells
+		lo, hi := min(a.value(0), a.value(d.n-1)), max(a.value(0), a.value(d.n-1))
+		along.Min, along.Max = lo-0.02*(hi-lo), hi+0.02*(hi-lo)
+	}
+	plot := &chart.Plot{Height: math.Round(float64(p.o.width())*sectionHigh) - 40, X: along, Y: of, Lines: []chart.Line{line}, Empty: "no values"}
 	if a.vertical {
-		plot.X, plot.Y = of, a.chart()
+		plot.X, plot.Y = of, along
 		plot.Title, plot.Y.Label = plot.Y.Label, ""
 		plot.Height = math.Round(float64(p.o.width()) * 0.7)
 	} else {
