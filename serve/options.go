@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"time"
 
+	"blobio/blob"
+	"blobio/cdf5"
 	"blobio/internal/fault"
 )
 
@@ -21,7 +23,10 @@ type Options struct {
 	CORS   string    // pages of this origin may read, such as https://example.org; "*": of any, which get no credentials
 	Log    io.Writer // a line for each request; nil: none
 
-	Memory int64         // of all answers under way, in bytes, at least 8 MiB; default 128 MiB. Readers of the tree have their own
+	Version cdf5.Version      // of the netCDF files; default CDF5
+	Verify  blob.Verification // which checksums reading compares; VerifyWhole, the zero value, stands for VerifyOnce
+
+	Memory int64         // cap of buffers and caches, in bytes, at least 24 MiB; default 384 MiB. A third is for answers under way
 	Work   int           // reads at once; default twice GOMAXPROCS
 	Queue  int           // requests that wait for memory or a read; default 1024
 	Wait   time.Duration // for how long they do; default 30 s
@@ -29,7 +34,10 @@ type Options struct {
 	Grace  time.Duration // for answers under way when the server ends; default 5 s
 }
 
-const minMemory = 8 << 20
+const (
+	minMemory     = 24 << 20
+	defaultMemory = 384 << 20
+)
 
 // Validate says what is wrong with the options.
 func (o *Options) Validate() error {
@@ -61,7 +69,7 @@ func (o *Options) withDefaults() Options {
 		v = *o
 	}
 	if v.Memory == 0 {
-		v.Memory = 128 << 20
+		v.Memory = defaultMemory
 	}
 	if v.Work == 0 {
 		v.Work = 2 * runtime.GOMAXPROCS(0)
@@ -76,6 +84,9 @@ func (o *Options) withDefaults() Options {
 		if *d.p == 0 {
 			*d.p = d.d
 		}
+	}
+	if v.Verify == blob.VerifyWhole {
+		v.Verify = blob.VerifyOnce // a part of damaged data is damaged, too
 	}
 	if v.Log == nil {
 		v.Log = io.Discard

@@ -30,6 +30,7 @@ var face = map[string]int{
 	"scr/config":       34,
 	"scr/kvtree":       40,
 	"scr/redset":       40,
+	"serve":            3,
 	"sfc":              13,
 	"subfile":          43,
 	"versioned":        84,
