@@ -190,7 +190,11 @@ func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Da
 		p.Wrong = "No variable holds more than one number."
 		return
 	}
-	if _, err := plotOptions(ctx, data, q); err != nil {
+	o, err := plotOptions(ctx, data, q)
+	if err == nil {
+		err = fieldplot.Check(data, o)
+	}
+	if err != nil {
 		p.Wrong = s.textOf(err)
 		return
 	}

@@ -15,11 +15,11 @@ import (
 	"blobio/internal/tree"
 )
 
-// atlasMemory is what is kept of grids, and of pictures, in bytes.
-const atlasMemory = 24 << 20
+// atlasMemory is what is kept of grids and pictures, in bytes, beside Options.Memory.
+const atlasMemory = 48 << 20
 
-// drawMemory is what drawing a picture takes.
-const drawMemory = 48 << 20
+// drawMemory is what drawing a picture takes, in bytes.
+const drawMemory = 64 << 20
 
 // drawing is what a request for a picture holds while it is answered.
 type drawing struct {

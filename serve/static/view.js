@@ -248,5 +248,5 @@
 		const i = d.lastIndexOf(",");
 		if (i > 0) at.set(d.slice(0, i), d.slice(i + 1));
 	}
-	if (field("var").value) draw();
+	if (field("var").value && wrong.hidden) draw();
 })();

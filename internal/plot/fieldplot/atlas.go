@@ -15,13 +15,13 @@ type Atlas struct {
 	making   chan struct{} // one for each grid that is being made: that takes memory
 }
 
-// NewAtlas makes one that keeps up to memory bytes of grids and as many of pictures. 0: 64 MiB. While a grid is made it takes up to
-// 160 MiB more; one is made at a time.
+// NewAtlas makes one that keeps up to memory bytes, a third of it grids, the rest pictures; one of each in any case. 0: 64 MiB. While
+// a grid is made it takes up to 100 MiB more; one is made at a time.
 func NewAtlas(memory int64) *Atlas {
 	if memory == 0 {
 		memory = 64 << 20
 	}
-	return &Atlas{newCache[*grid](memory), newCache[*Picture](memory), make(chan struct{}, 1)}
+	return &Atlas{newCache[*grid](memory / 3), newCache[*Picture](memory - memory/3), make(chan struct{}, 1)}
 }
 
 // Draw draws a variable of a dataset, or gives the picture that was drawn of the same before. Errors of the class ErrUsage say that

@@ -13,7 +13,7 @@ import (
 var errNowhere = errors.New("no places on the globe")
 
 // maxPoints bounds the points of which a tree is made: 37 bytes each, while the raster is made.
-const maxPoints = 1 << 22
+const maxPoints = 1 << 21
 
 // A grid is what all maps of the same places and size share.
 type grid struct {
