@@ -183,7 +183,11 @@ func (a *axis) ends() (lo, hi float64) {
 	}
 	lo = a.value(0) - (a.value(1)-a.value(0))/2
 	hi = a.value(n-1) + (a.value(n-1)-a.value(n-2))/2
-	return min(lo, hi), max(lo, hi)
+	lo, hi = min(lo, hi), max(lo, hi)
+	if a.unit == "°N" && lo >= -180 && hi <= 180 { // no cell is beyond a pole
+		lo, hi = max(lo, -90), min(hi, 90)
+	}
+	return lo, hi
 }
 
 // chart is the axis in a picture.

@@ -28,7 +28,8 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &chart.Figure{Title: p.title(), Lines: []string{place, p.summary(&st)}, Width: float64(p.o.width())}
+	f := &chart.Figure{Width: float64(p.o.width())}
+	f.Title, f.Lines = p.heading(place, p.summary(&st))
 	line := chart.Line{Color: chart.Series[0], Width: 1.6, Dots: d.n <= 60}
 	for _, i := range p.thinned(values) {
 		at, v := a.value(xs[i]), values[i]
@@ -54,7 +55,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	f.Panels = []chart.Panel{plot}
 	page := f.Page()
 	page.Owner, page.Dark, page.Quick = "fieldplot", p.o.Dark, true
-	out := &Picture{Kind: Line, Title: f.Title, page: page, held: int64(8*len(values) + 32*len(line.Points))}
+	out := &Picture{Kind: Line, Title: p.title(), page: page, held: int64(8*len(values) + 32*len(line.Points))}
 	if p.note != "" {
 		f.Lines = append(f.Lines, p.note)
 		out.Notes = []string{p.note}

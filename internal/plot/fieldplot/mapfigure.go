@@ -80,12 +80,12 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{title: p.title(), width: float64(p.o.width()), dark: p.o.Dark, bar: p.bar(&st), wide: r.W / chart.Scale, high: r.H / chart.Scale}
+	s := &sheet{width: float64(p.o.width()), dark: p.o.Dark, bar: p.bar(&st), wide: r.W / chart.Scale, high: r.H / chart.Scale}
 	place, err := p.place(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.lines = []string{place, p.summary(&st)}
+	s.title, s.lines = p.heading(place, p.summary(&st))
 	if !g.cells {
 		s.notes = append(s.notes, "Each point has the colour of the nearest element.")
 	}
@@ -118,7 +118,7 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 		s.img.SetRGBA(int(i)%r.W, int(i)/r.W, p.color(s.bar, v))
 	}
 	s.keys = keys(missing, bare)
-	out := &Picture{Kind: Map, Title: s.title, Notes: s.notes, page: s.page(), held: int64(len(s.img.Pix) + 8*len(r.Pix))}
+	out := &Picture{Kind: Map, Title: p.title(), Notes: s.notes, page: s.page(), held: int64(len(s.img.Pix) + 8*len(r.Pix))}
 	values := make([]float32, len(r.Pix))
 	for k, i := range g.order {
 		values[i] = shown[k]

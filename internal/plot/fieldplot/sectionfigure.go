@@ -23,7 +23,7 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{title: p.title(), width: float64(p.o.width()), dark: p.o.Dark, left: sideRoom}
+	s := &sheet{width: float64(p.o.width()), dark: p.o.Dark, left: sideRoom}
 	s.wide = p.o.width() - 2*margin - sideRoom
 	s.high = int(float64(s.wide) * sectionHigh)
 	w, h := s.wide*chart.Scale, s.high*chart.Scale
@@ -39,7 +39,7 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.lines = []string{place, p.summary(&st)}
+	s.title, s.lines = p.heading(place, p.summary(&st))
 	if int64(len(xs)) < x.n || int64(len(ys)) < y.n {
 		s.notes = append(s.notes, "Not all elements are shown: "+chart.Count(int64(len(xs)))+" of "+chart.Count(x.n)+" along "+x.dim.name+
 			", "+chart.Count(int64(len(ys)))+" of "+chart.Count(y.n)+" along "+y.dim.name+".")
@@ -63,7 +63,7 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 	}
 	s.keys = keys(missing, false)
 	area := s.area(chart.Measure())
-	return &Picture{Kind: Section, Title: s.title, Notes: s.notes, page: s.page(), held: int64(len(s.img.Pix) + 8*len(values)),
+	return &Picture{Kind: Section, Title: p.title(), Notes: s.notes, page: s.page(), held: int64(len(s.img.Pix) + 8*len(values)),
 		spot: func(px, py float64) (*Spot, bool) {
 			i, j := int(math.Floor((px-area.X)*chart.Scale)), int(math.Floor((py-area.Y)*chart.Scale))
 			if i < 0 || j < 0 || i >= w || j >= h {

@@ -28,6 +28,16 @@ func (p *plan) title() string {
 	return p.v.Name + ": " + name
 }
 
+// heading is the title with the lines below it. A title that is too wide for the picture has its second half there.
+func (p *plan) heading(lines ...string) (title string, below []string) {
+	title = p.title()
+	if p.o.Title == "" && chart.Measure().Width(title, chart.Style{Size: 15, Bold: true}) > float64(p.o.width()-2*margin) {
+		name, what, _ := strings.Cut(title, ": ")
+		return name, append([]string{what}, lines...)
+	}
+	return title, lines
+}
+
 // place says where the picture stands: the dataset, and the elements of the dimensions that are fixed.
 func (p *plan) place(ctx context.Context) (string, error) {
 	parts := []string{filepath.Base(p.data.Reader.Base())}
