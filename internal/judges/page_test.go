@@ -116,7 +116,7 @@ func TestPage(t *testing.T) {
 		b.visit(page(history))
 		b.until(name, drawn)
 		if got := b.eval(`document.documentElement.scrollWidth`); got != "390" {
-			t.Errorf("%s: the page is %s wide: %s", name, got, b.eval(`[...document.querySelectorAll("main *")].filter((e) => !e.closest(".scroll") && e.getBoundingClientRect().right > 391).map((e) => e.tagName + "." + e.id + e.className).join(" ")`))
+			t.Errorf("%s: the page is %s wide: %s", name, got, b.eval(`[...document.querySelectorAll("main *")].filter((e) => !e.closest(".scroll") && e.getBoundingClientRect().right > 391).map((e) => e.tagName + "#" + e.id).slice(0, 10).join(" ")`))
 		}
 		if got := b.eval(src); !strings.Contains(got, "width=380") {
 			t.Errorf("%s: the picture is %s", name, got)
