@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/plot/fieldplot"
 	"blobio/internal/tree"
 )
 
@@ -21,6 +22,8 @@ type Server struct {
 	parts  map[string]part
 	memory *budget // of answers under way
 	work   *budget // reads
+	atlas  *fieldplot.Atlas
+	checks *checks
 	logMu  sync.Mutex
 }
 
@@ -35,7 +38,7 @@ func New(dir string, o *Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts,
+	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), opt.Queue, opt.Wait)}, nil
 }
 
