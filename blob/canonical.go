@@ -13,6 +13,7 @@ type CanonicalOptions struct {
 	Version cdf5.Version // CDF5 (default), CDF2 or CDF1
 	Vars    []string     // variables, in the order of the source; nil: all
 	Records *Range       // nil: all
+	Subset  Subset       // along dimensions; nil: everything
 
 	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
 	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
@@ -65,6 +66,9 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 		opt.Memory = defaultCanonicalMemory
 	}
 	sel, err := r.choose("canonical file of "+r.base, opt.Vars, opt.Records)
+	if err == nil {
+		err = sel.restrict("canonical file of "+r.base, opt.Subset)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +243,7 @@ const exactStep = 64 << 10
 // direct reads p around the cache, by looking up its elements.
 func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm form) error {
 	return c.walk(p, off, func(s stretch, w want, skip int64, b []byte) error {
-		err := c.r.rawRuns(ctx, w.v, w.rec, func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }, w.dst, fm)
+		err := c.r.rawRuns(ctx, w.v, w.rec, w.all(), w.dst, fm)
 		copy(b, w.dst[skip:])
 		return err
 	})
@@ -302,12 +306,12 @@ func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w want, s
 		default:
 			size := int64(c.schema.vars[s.v].Type.Size())
 			from := off - s.off
-			w := want{lo: from / size, hi: (from + int64(len(p)) + size - 1) / size, dst: p}
-			w.v, w.rec = c.source(s.v, s.rec)
-			skip := from - w.lo*size
-			if skip > 0 || (w.hi-w.lo)*size != int64(len(p)) { // elements that are cut
-				w.dst = make([]byte, (w.hi-w.lo)*size)
+			lo, hi := from/size, (from+int64(len(p))+size-1)/size
+			skip, dst := from-lo*size, p
+			if skip > 0 || (hi-lo)*size != int64(len(p)) { // elements that are cut
+				dst = make([]byte, (hi-lo)*size)
 			}
+			w := c.want(s.v, s.rec, lo, hi, dst, form{})
 			if err := read(s, w, skip, p); err != nil {
 				return err
 			}

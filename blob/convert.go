@@ -20,6 +20,7 @@ type ConvertOptions struct {
 
 	Vars    []string // variables to convert, in the order of the source; nil: all
 	Records *Range   // records to convert; nil: all
+	Subset  Subset   // what to convert along dimensions; nil: everything. Where it takes less, blobs need Ranks or Maps
 
 	// Output in blobs. Ranks is their number. The maps are, in this order: Maps, each for the
 	// variables of its shape; the source's own, if its ranks are as many (or Ranks is
@@ -162,8 +163,10 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		return pkg.Errorf("convert: %d of %d subfiles of %s missing, the first is %s (ConvertOptions.FillMissing takes fill values for what they held): %w",
 			len(missing), c.r.numParts(), c.r.base, missing[0], ErrMissing)
 	}
-	c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records)
-	return err
+	if c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records); err != nil {
+		return err
+	}
+	return c.restrict("convert", c.o.Subset)
 }
 
 // root says whether this rank does what only one may do.

@@ -163,8 +163,8 @@ func sameDataset(a, b *place, manifest bool) error {
 			return fmt.Errorf("variable %q has the decomposition D%d, there D%d", x.Name, y.Decomp, x.Decomp)
 		}
 	}
-	if d := a.schema.differ(b.schema); len(d) > 0 {
-		return errors.New(d[0])
+	if d := a.schema.differ(b.schema, true, false); len(d) > 0 {
+		return errors.New(d[0].msg)
 	}
 	return nil
 }

@@ -4,6 +4,9 @@
 //	/files/DIR/         the same of a directory below
 //	/files/PATH         a dataset as one netCDF file, with byte ranges, ETag and Last-Modified
 //	/dap/PATH.SUFFIX    DAP2: dds, das, dods, ascii, info, ver
+//	/view/PATH          the page of a dataset; as JSON what can be seen of a variable
+//	/plot/PATH?var=T    a picture of a variable, as PNG or SVG (plotquery.go has the parameters)
+//	/value/PATH?var=T   what that picture shows at a point, as JSON
 //
 // Each is a part (parts.go): a function that answers for one path below its word. What a dataset is and what its bytes are decide
 // internal/tree and package blob; DAP2 is internal/dap.

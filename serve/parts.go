@@ -14,6 +14,9 @@ var parts = map[string]part{
 	"files":  (*Server).files,
 	"dap":    (*Server).dap,
 	"static": (*Server).static,
+	"plot":   (*Server).plot,
+	"value":  (*Server).value,
+	pageWord: (*Server).view,
 }
 
 // route finds the part that answers for a path: "/" is the list of the directory.

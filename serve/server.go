@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/plot/fieldplot"
 	"blobio/internal/tree"
 )
 
@@ -22,6 +23,8 @@ type Server struct {
 	parts  map[string]part
 	memory *budget // of answers under way
 	work   *budget // reads
+	atlas  *fieldplot.Atlas
+	checks *checks
 	logMu  sync.Mutex
 }
 
@@ -37,7 +40,7 @@ func New(dir string, o *Options) (*Server, error) {
 		return nil, err
 	}
 	// Reads wait as long as it takes: there is one for each answer under way, whose connection would break.
-	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts,
+	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 

@@ -18,6 +18,7 @@ var layers = map[string]int{
 	"blobio/internal/dap":          2,
 	"blobio/internal/h5":           1,
 	"blobio/internal/plot":         1,
+	"blobio/internal/slab":         1,
 	"blobio/scr/kvtree":            1,
 	"blobio/sfc":                   1,
 	"blobio/vfs":                   1,
@@ -40,8 +41,10 @@ var layers = map[string]int{
 	"blobio/bench":                 4,
 	"blobio/e3smcases":             4,
 	"blobio/internal/bench":        4,
+	"blobio/internal/cf":           4,
 	"blobio/internal/cli":          4,
 	"blobio/internal/dyn":          4,
+	"blobio/internal/stats":        4,
 	"blobio/internal/plot/amrplot": 4,
 	"blobio/internal/scr/runloop":  4,
 	"blobio/internal/tree":         4,
@@ -52,6 +55,8 @@ var layers = map[string]int{
 	"blobio/examples":              5,
 	"blobio/internal/judges":       5, // tests only: they drive everything
 	"blobio/internal/parfs":        5, // tests only
+
+	"blobio/internal/plot/fieldplot": 4,
 }
 
 func layer(path string) (int, bool) {
