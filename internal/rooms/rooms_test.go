@@ -41,6 +41,7 @@ var layers = map[string]int{
 	"blobio/internal/bench":        4,
 	"blobio/internal/cli":          4,
 	"blobio/internal/dyn":          4,
+	"blobio/internal/zarr":         4,
 	"blobio/internal/plot/amrplot": 4,
 	"blobio/internal/scr/runloop":  4,
 	"blobio/capi":                  5,
