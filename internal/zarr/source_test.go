@@ -113,3 +113,12 @@ func drawSource(t *rapid.T) *memory {
 	}
 	return m
 }
+
+// tiny has a scalar and a record variable.
+func tiny() *memory {
+	s := blob.NewSchema()
+	time, x := s.Dim("time", blob.Unlimited), s.Dim("x", 3)
+	s.Var("v", cdf5.Double, []blob.DimID{time, x})
+	s.Var("s", cdf5.Int, nil)
+	return &memory{schema: s, records: 2, data: map[string][]byte{"v": make([]byte, 2*3*8), "s": make([]byte, 4)}}
+}

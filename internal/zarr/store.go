@@ -69,6 +69,7 @@ type Store struct {
 	byName  map[string]int
 	meta    map[string][]byte
 	keys    []string // of meta, in the order in which they are listed
+	bytes   int64
 	codecs  *encoder
 }
 
@@ -115,6 +116,11 @@ func New(src Source, o *Options) (*Store, error) {
 			if _, twice := s.byName[a.name]; twice || !canName(a.name) {
 				return nil, pkg.In(src.Base(), "variable", blob.ErrUnsupported, "%q cannot be the name of a Zarr array", v.Name)
 			}
+			n, ok := a.bytes()
+			if !ok || n > maxBytes-s.bytes {
+				return nil, pkg.In(src.Base(), "variable", blob.ErrTooLarge, "%q has more than 2^62 bytes, with those before it", v.Name)
+			}
+			s.bytes += n
 			s.byName[a.name] = len(s.arrays)
 			s.arrays = append(s.arrays, a)
 		}
@@ -150,17 +156,25 @@ func canName(s string) bool {
 func (a *array) chunkBytes() int64 { return a.grid.Elems() * int64(a.v.Type.Size()) }
 
 // Bytes returns the bytes of all elements, as they are in memory.
-func (s *Store) Bytes() (n int64) {
-	for i := range s.arrays {
-		n += s.arrays[i].bytes()
-	}
-	return n
-}
+func (s *Store) Bytes() int64 { return s.bytes }
 
-func (a *array) bytes() int64 {
+// Arrays returns how many arrays there are.
+func (s *Store) Arrays() int { return len(s.arrays) }
+
+// maxBytes is what a store may hold: a header may promise anything.
+const maxBytes = 1 << 62
+
+// bytes says how many bytes the array's elements have, if they are not too many.
+func (a *array) bytes() (int64, bool) {
+	if slices.Contains(a.grid.Full, 0) {
+		return 0, true
+	}
 	n := int64(a.v.Type.Size())
 	for _, l := range a.grid.Full {
+		if l > maxBytes/n {
+			return 0, false
+		}
 		n *= l
 	}
-	return n
+	return n, true
 }
