@@ -2,27 +2,30 @@ package zarr
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"hash/crc32"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 
 	"blobio/internal/codec"
 )
 
 // Codecs are what the chunks of version 3 go through. The zero value leaves them as they are.
 type Codecs struct {
-	Zstd   int  // level, 1 to 4 as of Options.Compress in package blob; 0: none
+	Zstd   int  // level of the zstd program, 1 to 22, of which the nearest of four is taken; 0: none
 	Gzip   int  // level, 1 to 9; 0: none. One of the two
 	CRC32C bool // a checksum behind each chunk
 }
+
+const maxZstd = 22
 
 func (c Codecs) on() bool { return c != Codecs{} }
 
 func (c Codecs) validate() error {
 	switch {
-	case c.Zstd < 0 || c.Zstd > codec.MaxLevel:
-		return pkg.Usage("Codecs.Zstd %d, want 0 to %d", c.Zstd, codec.MaxLevel)
+	case c.Zstd < 0 || c.Zstd > maxZstd:
+		return pkg.Usage("Codecs.Zstd %d, want 0 to %d", c.Zstd, maxZstd)
 	case c.Gzip < 0 || c.Gzip > gzip.BestCompression:
 		return pkg.Usage("Codecs.Gzip %d, want 0 to %d", c.Gzip, gzip.BestCompression)
 	case c.Zstd > 0 && c.Gzip > 0:
@@ -31,9 +34,6 @@ func (c Codecs) validate() error {
 	return nil
 }
 
-// zstdLevels are the usual names of the levels, for the metadata; readers do not need them.
-var zstdLevels = [codec.MaxLevel + 1]int{0, 1, 3, 7, 11}
-
 // encoder applies codecs. It is safe for concurrent use.
 type encoder struct {
 	Codecs
@@ -41,7 +41,9 @@ type encoder struct {
 	gzip sync.Pool // of *gzip.Writer
 }
 
-func newEncoder(c Codecs) *encoder { return &encoder{Codecs: c, zstd: codec.NewZstd(codec.Options{})} }
+func newEncoder(c Codecs) *encoder {
+	return &encoder{Codecs: c, zstd: codec.NewZstd(codec.Options{Sized: true})}
+}
 
 // describe is the list of codecs of an array with elements of so many bytes.
 func (e *encoder) describe(size int) []object {
@@ -51,7 +53,7 @@ func (e *encoder) describe(size int) []object {
 	}
 	list := []object{named("bytes", order)}
 	if e.Zstd > 0 {
-		list = append(list, named("zstd", object{{"level", zstdLevels[e.Zstd]}, {"checksum", false}}))
+		list = append(list, named("zstd", object{{"level", e.Zstd}, {"checksum", false}}))
 	}
 	if e.Gzip > 0 {
 		list = append(list, named("gzip", object{{"level", e.Gzip}}))
@@ -78,7 +80,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // encode returns the stored form of a chunk, which may be b itself.
 func (e *encoder) encode(b []byte) (_ []byte, err error) {
 	if e.Zstd > 0 {
-		if b, err = e.zstd.Encode(nil, b, e.Zstd); err != nil {
+		if b, err = e.zstd.Encode(nil, b, codec.Level(e.Zstd)); err != nil {
 			return nil, err
 		}
 	}

@@ -3,7 +3,10 @@ package zarr
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"math"
+	"strconv"
+	"strings"
 
 	"blobio/cdf5"
 	"blobio/internal/elem"
@@ -88,5 +91,10 @@ func float(x float64) any {
 	case math.IsInf(x, -1):
 		return "-Infinity"
 	}
-	return x
+	// Not as encoding/json has it: digits alone would be an integer for readers, and may be one that is too large.
+	s := strconv.FormatFloat(x, 'g', -1, 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return json.Number(s)
 }

@@ -38,6 +38,7 @@ type convertFlags struct {
 	force     bool
 	noSync    bool
 	asJSON    bool
+	zarr      zarrFlags
 	blobFlags []string // that make no sense for a canonical output
 }
 
@@ -47,9 +48,12 @@ func NewConvert(e *cli.Env) *cobra.Command {
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
 		Long: `Write a dataset, or some of its variables and records, in another layout: as an
-ordinary netCDF file (the default), or as blobs for any number of ranks and
-subfiles. Memory is bounded; the output appears under its name when it is whole.
-Under mpirun or srun, the processes of blobio-mpi share the work.
+ordinary netCDF file (the default), as a Zarr 3 directory, or as blobs for any
+number of ranks and subfiles. Memory is bounded; the output appears under its name
+when it is whole. Under mpirun or srun, the processes of blobio-mpi share the work.
+
+A Zarr directory has chunks of one record, some levels and all columns (of small
+variables several records); --force replaces a directory only if it is Zarr.
 
 Blobs need maps. The first of these that applies is used: the files of --map; maps
 generated for --case and --ranks; the maps of the source, if it has as many ranks;
@@ -62,6 +66,7 @@ JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}; if
 subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
+  blobio convert --zstd 2 F_h0.nc F_h0.zarr
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
@@ -89,6 +94,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	CompressFlag(cmd, &f.compress)
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	f.zarr.add(cmd)
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -139,6 +145,11 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 
 func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
 	ctx := cmd.Context()
+	if z, err := f.wantsZarr(cmd, out); err != nil {
+		return err
+	} else if z {
+		return f.runZarr(ctx, e, in, out)
+	}
 	o, err := f.options(cmd)
 	if err != nil {
 		return err
@@ -187,29 +198,36 @@ func (f *convertFlags) report(ctx context.Context, e *cli.Env, in *blob.Reader, 
 	}
 	defer w.Close()
 	d := describe(w)
-	var gone []lost
-	if len(in.Missing()) > 0 {
-		if gone, err = lostElements(ctx, in); err != nil {
+	return f.told(ctx, e, in, &written{In: in.Base(), Out: out, Layout: d.Layout, Vars: len(d.Vars), Records: d.Records, Bytes: d.Bytes}, took, d.summary())
+}
+
+// written is what a conversion has made.
+type written struct {
+	In      string  `json:"in"`
+	Out     string  `json:"out"`
+	Layout  string  `json:"layout"`
+	Vars    int     `json:"variables"`
+	Records int64   `json:"records"`
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"mib_per_second"`
+
+	Missing []string `json:"missing,omitempty"`
+	Lost    []lost   `json:"lost,omitempty"`
+}
+
+// told prints what a conversion has made.
+func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w *written, took time.Duration, summary string) (err error) {
+	if w.Missing = in.Missing(); len(w.Missing) > 0 {
+		if w.Lost, err = lostElements(ctx, in); err != nil {
 			return err
 		}
 	}
-	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
+	w.Seconds, w.Rate = took.Seconds(), float64(w.Bytes)/(1<<20)/took.Seconds()
 	if f.asJSON {
-		return e.PrintJSON(struct {
-			In      string  `json:"in"`
-			Out     string  `json:"out"`
-			Layout  string  `json:"layout"`
-			Vars    int     `json:"variables"`
-			Records int64   `json:"records"`
-			Bytes   int64   `json:"bytes"`
-			Seconds float64 `json:"seconds"`
-			Rate    float64 `json:"mib_per_second"`
-
-			Missing []string `json:"missing,omitempty"`
-			Lost    []lost   `json:"lost,omitempty"`
-		}{in.Base(), out, d.Layout, len(d.Vars), d.Records, d.Bytes, took.Seconds(), rate, in.Missing(), gone})
+		return e.PrintJSON(w)
 	}
-	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), cli.Plural(len(d.Vars), "variable"), d.Bytes, took.Seconds(), rate)
+	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", w.Out, summary, cli.Plural(w.Vars, "variable"), w.Bytes, w.Seconds, w.Rate)
 	return err
 }
 

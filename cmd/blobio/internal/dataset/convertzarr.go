@@ -1,0 +1,123 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/internal/cli"
+	"blobio/internal/zarr"
+)
+
+// zarrSuffix makes an output a Zarr directory, as --zarr does.
+const zarrSuffix = ".zarr"
+
+// zarrFlags are those of an output that is a Zarr directory.
+type zarrFlags struct {
+	on    bool
+	chunk int64
+	codec zarr.Codecs
+}
+
+func (z *zarrFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&z.on, "zarr", false, "write a Zarr 3 directory (also without this flag if OUT ends in "+zarrSuffix+")")
+	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr: bytes of a chunk at most, before compression (default 8M)")
+	fl.IntVar(&z.codec.Zstd, "zstd", 0, "zarr: compress chunks with zstd of this level, 1 to 22")
+	fl.IntVar(&z.codec.Gzip, "gzip", 0, "zarr: compress chunks with gzip of this level, 1 to 9")
+	fl.BoolVar(&z.codec.CRC32C, "crc32c", false, "zarr: a checksum behind each chunk")
+}
+
+// zarrOnly and notZarr are flags that have a meaning for Zarr outputs only, and for none of them.
+var (
+	zarrOnly = []string{"chunk", "zstd", "gzip", "crc32c"}
+	notZarr  = []string{"to", "format", "fill"}
+)
+
+// wanted says whether an output is to be a Zarr directory, and refuses flags that do not go with what it is.
+func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (bool, error) {
+	z := f.zarr.on || strings.HasSuffix(filepath.Clean(out), zarrSuffix)
+	wrong := zarrOnly
+	if z {
+		wrong = append(append([]string{}, notZarr...), f.blobFlags...)
+	}
+	for _, name := range wrong {
+		switch {
+		case !cmd.Flags().Changed(name):
+		case z:
+			return z, cli.Usagef("--%s does not belong to a Zarr output", name)
+		default:
+			return z, cli.Usagef("--%s is for Zarr: give --zarr, or a name that ends in %s", name, zarrSuffix)
+		}
+	}
+	return z, nil
+}
+
+func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) error {
+	o := &zarr.WriteOptions{Options: zarr.Options{Vars: f.vars, ChunkBytes: f.zarr.chunk, Codecs: f.zarr.codec}, Force: f.force, NoSync: f.noSync,
+		Memory: f.source.memory, Workers: f.source.workers}
+	if err := o.Validate(); err != nil {
+		return cli.AsUsage(err)
+	}
+	r, err := f.source.open(ctx, e, in)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := checkVars(r, f.vars); err != nil {
+		return err
+	}
+	if o.Records, err = parseRecords(f.records, r.Records()); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(out); err == nil && !f.force && e.Root() {
+		return fmt.Errorf("the output %s %w", out, blob.ErrExist)
+	}
+	p := e.NewProgress()
+	o.Progress = func(done, total int64) { p.At("convert", done, total) }
+	start := time.Now()
+	err = zarr.Write(ctx, e.Comm(), r, out, o)
+	took := time.Since(start)
+	p.End()
+	if err != nil || !e.Root() {
+		return err
+	}
+	records := r.Records()
+	if o.Records != nil {
+		records = o.Records.End - o.Records.First
+	}
+	w := written{In: r.Base(), Out: out, Layout: "zarr", Vars: len(f.vars), Records: records}
+	if w.Vars == 0 {
+		w.Vars = len(r.Schema().Vars())
+	}
+	if w.Bytes, err = treeBytes(out); err != nil {
+		return err
+	}
+	return f.told(ctx, e, r, &w, took, "Zarr 3 directory, "+cli.Plural(records, "record")+", "+cli.HumanBytes(w.Bytes))
+}
+
+// treeBytes are the bytes of the files below a directory.
+func treeBytes(dir string) (n int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // somebody replaces it already
+		}
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}
