@@ -192,10 +192,7 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 			u.rec, sv.Name, (u.hi-u.lo)*int64(sv.Type.Size()), c.o.Memory, ErrTooLarge)
 	}
 	m, size := b.maps[sv.Decomp-1], int64(sv.Type.Size())
-	src, rec := c.src[u.v], u.rec
-	if sv.Record {
-		rec += c.first
-	}
+	src, rec := c.source(u.v, u.rec)
 	fm := c.form(hostBig)
 	fm.later = &late{}
 	for from := 0; from < b.ranks; {

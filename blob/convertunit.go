@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"math"
 
 	"blobio/internal/par"
 )
@@ -90,47 +89,6 @@ func (c *conversion) bytesOf(u unit) int64 {
 	return (u.hi - u.lo) * int64(c.schema.vars[u.v].Type.Size())
 }
 
-// choose takes the variables and records that are asked for.
-func (c *conversion) choose() error {
-	r := c.r
-	c.records = r.records
-	if q := c.o.Records; q != nil {
-		if q.End > r.records {
-			return pkg.Usage("convert: records %d to %d, but %s has %d", q.First, q.End, r.base, r.records)
-		}
-		c.first, c.records = q.First, q.End-q.First
-	}
-	want := map[string]bool{}
-	for _, name := range c.o.Vars {
-		if _, ok := r.schema.VarID(name); !ok {
-			return pkg.Usage("convert: no variable %q in %s", name, r.base)
-		}
-		want[name] = true
-	}
-	s := NewSchema()
-	s.dims, s.atts, s.decomps = r.schema.dims, r.schema.atts, r.schema.decomps
-	for i := range r.schema.vars {
-		if len(want) == 0 || want[r.schema.vars[i].Name] {
-			s.vars = append(s.vars, r.schema.vars[i])
-			c.src = append(c.src, VarID(i))
-		}
-	}
-	c.schema = s
-	left := int64(math.MaxInt64 / 2)
-	for v := range s.vars {
-		sv := &s.vars[v]
-		n, recs := s.Elems(VarID(v))*int64(sv.Type.Size()), int64(1)
-		if sv.Record {
-			recs = c.records
-		}
-		if n > 0 && recs > left/n {
-			return pkg.Errorf("convert: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", recs, sv.Name, ErrTooLarge)
-		}
-		left -= n * recs
-	}
-	return nil
-}
-
 // unit is a piece of a variable's record that is converted at once.
 type unit struct {
 	v      VarID // of the output
@@ -160,10 +118,7 @@ func (c *conversion) units(limit int64) work {
 // read reads one unit of the source. Of a record of several units it may compare with checksums only when all are read, or in
 // settle: nothing may be committed before.
 func (c *conversion) read(ctx context.Context, u unit, dst []byte, big bool) error {
-	src, rec := c.src[u.v], u.rec
-	if c.r.schema.vars[src].Record {
-		rec += c.first
-	}
+	src, rec := c.source(u.v, u.rec)
 	fm := c.form(big)
 	record := unit{v: u.v, rec: u.rec}
 	if whole := (unit{u.v, u.rec, 0, c.schema.Elems(u.v)}); u != whole {

@@ -1,0 +1,141 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"blobio/cdf5"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// toCanonical writes one ordinary netCDF file, variable by variable.
+func (c *conversion) toCanonical(ctx context.Context) (err error) {
+	hdr := c.schema.canonicalHeader(c.o.Version)
+	hdr.NumRecs = c.records
+	if err = hdr.Layout(nil); err != nil {
+		err = pkg.Errorf("convert to %s: %w", c.out, err)
+	}
+	var out *durable.Output // of root
+	var temp string
+	if c.root() && err == nil {
+		if out, err = c.begin(ctx, hdr); err == nil {
+			temp = out.Temp()
+		}
+		defer func() { out.Discard() }()
+	}
+	b, err := c.told(ctx, []byte(temp), err)
+	if err != nil {
+		return err
+	}
+	err = c.fill(ctx, out, string(b), hdr)
+	if err = c.agree(ctx, err); err == nil && c.root() {
+		if err = out.Commit(); err != nil {
+			err = pkg.Errorf("convert: %w", err)
+		}
+	}
+	return c.agree(ctx, err)
+}
+
+// begin makes the canonical file.
+func (c *conversion) begin(ctx context.Context, hdr *cdf5.Header) (*durable.Output, error) {
+	hb, err := hdr.AppendTo(nil, orderOf(true), false)
+	if err != nil {
+		return nil, pkg.Errorf("convert to %s: %w", c.out, err)
+	}
+	out, err := durable.NewOutput(ctx, c.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
+		NoSync: c.o.Durability == DurableNone, NoSyncDir: c.o.Durability != DurableCommit})
+	if err != nil {
+		return nil, pkg.Errorf("convert: %w", err)
+	}
+	f, size := out.File(), hdr.FileSize(c.records)
+	if err = f.Allocate(0, size); err == nil {
+		if err = f.Truncate(size); err == nil {
+			_, err = f.WriteAt(hb, 0)
+		}
+	}
+	if err != nil {
+		out.Discard()
+		return nil, err
+	}
+	return out, nil
+}
+
+// free checks that no dataset of subfiles has the name: one file cannot take its place, for whoever opens the name would get those.
+func (c *conversion) free() error {
+	set, err := subfile.Find(c.fs, c.out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !set.Single:
+		return fmt.Errorf("%s is the name of a dataset of subfiles: %w", c.out, ErrExist)
+	}
+	return nil
+}
+
+// fill writes this rank's part; other ranks than root open the file by its hidden name.
+func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string, hdr *cdf5.Header) error {
+	if c.root() {
+		return c.stream(ctx, out.File(), hdr)
+	}
+	f, err := c.fs.OpenRW(temp)
+	if err != nil {
+		return err
+	}
+	err = c.stream(ctx, f, hdr)
+	if err == nil && c.o.Durability != DurableNone {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// stream copies this rank's units to the canonical file.
+func (c *conversion) stream(ctx context.Context, f vfs.File, hdr *cdf5.Header) error {
+	// Each worker holds one unit, and the reads below it their own buffers.
+	workers := int(max(1, min(int64(c.o.Workers), c.o.Memory/(2*readBatch))))
+	units := c.mine(c.units(max(1<<20, min(c.o.Memory/int64(2*workers), 64<<20))))
+	c.expect(units)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	bufs := make(chan []byte, workers)
+	for range workers {
+		bufs <- nil
+	}
+	var turn sync.Mutex // writers of one file wait for each other in the kernel, at the cost of a core
+	units.each(workers, func(u unit) {
+		if ctx.Err() != nil {
+			return
+		}
+		size := int64(c.schema.vars[u.v].Type.Size())
+		n := (u.hi - u.lo) * size
+		buf := <-bufs
+		if int64(cap(buf)) < n {
+			buf = make([]byte, n)
+		}
+		defer func() { bufs <- buf }()
+		b := buf[:n]
+		if err := c.read(ctx, u, b, true); err != nil {
+			cancel(err)
+			return
+		}
+		off, _ := hdr.Extent(int(u.v), u.rec)
+		turn.Lock()
+		_, err := f.WriteAt(b, off+u.lo*size)
+		turn.Unlock()
+		if err != nil {
+			cancel(err)
+			return
+		}
+		c.progress(n)
+	})
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return c.settle(ctx)
+}
