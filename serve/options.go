@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/zarr"
 )
 
 // pkg makes the errors of this package.
@@ -21,6 +22,8 @@ type Options struct {
 	CORS   string    // pages of this origin may read, such as https://example.org; "*": of any, which get no credentials
 	Log    io.Writer // a line for each request; nil: none
 
+	ZarrChunk int64 // bytes of a chunk of Zarr at most, 4 KiB to 64 MiB; default 8 MiB, or a fourth of Memory if that is less. One chunk is read for one request
+
 	Memory int64         // of all answers under way, in bytes, at least 8 MiB; default 128 MiB. Readers of the tree have their own
 	Work   int           // reads at once; default twice GOMAXPROCS
 	Queue  int           // requests that wait for memory or a read; default 1024
@@ -29,7 +32,11 @@ type Options struct {
 	Grace  time.Duration // for answers under way when the server ends; default 5 s
 }
 
-const minMemory = 8 << 20
+const (
+	minMemory        = 8 << 20
+	maxZarrChunk     = 64 << 20
+	defaultZarrChunk = 8 << 20
+)
 
 // Validate says what is wrong with the options.
 func (o *Options) Validate() error {
@@ -38,6 +45,8 @@ func (o *Options) Validate() error {
 		return nil
 	case o.Memory != 0 && o.Memory < minMemory:
 		return pkg.Usage("Options.Memory %d, want at least %d", o.Memory, minMemory)
+	case o.ZarrChunk != 0 && (o.ZarrChunk < zarr.MinChunk || o.ZarrChunk > maxZarrChunk):
+		return pkg.Usage("Options.ZarrChunk %d, want %d to %d", o.ZarrChunk, zarr.MinChunk, maxZarrChunk)
 	case o.Work < 0 || o.Queue < 0 || o.Wait < 0 || o.Stall < 0 || o.Grace < 0:
 		return pkg.Usage("Options.Work %d, Queue %d, Wait %v, Stall %v and Grace %v, want >= 0", o.Work, o.Queue, o.Wait, o.Stall, o.Grace)
 	case o.Token != "" && len(o.Token) < minToken:
@@ -63,6 +72,10 @@ func (o *Options) withDefaults() Options {
 	if v.Memory == 0 {
 		v.Memory = 128 << 20
 	}
+	if v.ZarrChunk == 0 {
+		v.ZarrChunk = defaultZarrChunk
+	}
+	v.ZarrChunk = min(v.ZarrChunk, max(v.Memory/4, zarr.MinChunk)) // several at once
 	if v.Work == 0 {
 		v.Work = 2 * runtime.GOMAXPROCS(0)
 	}

@@ -21,6 +21,7 @@ type Server struct {
 	parts  map[string]part
 	memory *budget // of answers under way
 	work   *budget // reads
+	stores zarrStores
 	logMu  sync.Mutex
 }
 

@@ -87,6 +87,27 @@ func (s *Store) IsChunk(key string) bool {
 	return !meta
 }
 
+// IsMeta says whether the last name of a key is that of metadata in one of the versions.
+func IsMeta(name string) bool {
+	switch name {
+	case ".zgroup", ".zattrs", ".zarray", ".zmetadata", "zarr.json":
+		return true
+	}
+	return false
+}
+
+// LooksLikeChunk says whether the last name of a key is one that chunks have, in this array or another one.
+func LooksLikeChunk(name string, version Version) bool {
+	if version == V3 {
+		rest, ok := strings.CutPrefix(name, prefixV3)
+		if !ok {
+			return name == scalarV3
+		}
+		name = rest
+	}
+	return name != "" && strings.Trim(name, "0123456789"+string(separator)) == ""
+}
+
 // Keys are all keys: metadata, then the chunks array by array.
 func (s *Store) Keys() iter.Seq[string] {
 	return func(yield func(string) bool) {

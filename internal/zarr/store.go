@@ -155,6 +155,21 @@ func canName(s string) bool {
 // chunkBytes is the length of each chunk of the array, before compression.
 func (a *array) chunkBytes() int64 { return a.grid.Elems() * int64(a.v.Type.Size()) }
 
+// Of is the same store of another source, which must have the same header and records: a later opening of the same state.
+func (s *Store) Of(src Source) *Store {
+	t := *s
+	t.src = src
+	return &t
+}
+
+// MetaBytes are the bytes of all metadata.
+func (s *Store) MetaBytes() (n int64) {
+	for _, b := range s.meta {
+		n += int64(len(b))
+	}
+	return n
+}
+
 // Bytes returns the bytes of all elements, as they are in memory.
 func (s *Store) Bytes() int64 { return s.bytes }
 
