@@ -1,4 +1,4 @@
-"""read_xarray.py RAW FILE [VARIABLE ...]: a netCDF file as xarray has it.
+"""read_xarray.py RAW FILE [VARIABLE ...]: a netCDF file, or a Zarr group by its URL, as xarray has it.
 
 Without names every variable, undecoded; with names these only, decoded: what is
 the fill value is NaN.
@@ -10,7 +10,8 @@ from answer import Answer
 raw, path, *names = sys.argv[1:]
 answer = Answer(raw)
 # Times are numbers here: those of the tests are no dates.
-with xarray.open_dataset(path, engine="netcdf4", decode_cf=bool(names), decode_times=False) as ds:
+how = dict(engine="zarr", chunks=None) if path.startswith("http") else dict(engine="netcdf4")
+with xarray.open_dataset(path, **how, decode_cf=bool(names), decode_times=False) as ds:
     for name in names or ds.variables:
         answer.variable(name, ds[name].values, ds[name].dims)
 answer.close()
