@@ -30,7 +30,23 @@ func (s *Server) zarrV3(a *answer, r *http.Request, where string) error {
 // metadata promise. So no chunk is 404: what could not be read is 500, and what is there no more, since the dataset was replaced or
 // removed, is 410.
 func (s *Server) zarr(a *answer, r *http.Request, where string, version zarr.Version) error {
-	err := s.zarrValue(a, r, where, version)
+	err := s.zarrStatus(where, version, s.zarrValue(a, r, where, version))
+	_, name := path.Split(where)
+	if err == nil || a.sent || a.head || version != zarr.V2 || !zarr.LooksLikeChunk(name, version) || !hidesErrors(r) {
+		return err
+	}
+	a.reset()
+	a.told = err
+	return sendText(a, "application/octet-stream", nil)
+}
+
+// hidesErrors says whether a client takes chunks for fill values whatever the status. The package zarr for Python does so up to version 2, over
+// fsspec, which asks through aiohttp: FSStore.getitems leaves out whatever failed. Such a client gets nothing with status 200. No
+// chunk is that short, so the read fails.
+func hidesErrors(r *http.Request) bool { return strings.Contains(r.UserAgent(), "aiohttp") }
+
+// zarrStatus gives an error its status.
+func (s *Server) zarrStatus(where string, version zarr.Version, err error) error {
 	var told *statusError
 	if errors.As(err, &told) || err == nil {
 		return err

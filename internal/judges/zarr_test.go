@@ -40,15 +40,14 @@ func served(t *testing.T, dir string) (url string) {
 	return h.URL
 }
 
-// zarrURLs are the datasets of each history in both layouts, as Zarr.
-func zarrURLs(t *testing.T, word string, f func(t *testing.T, url string, d *dataset)) {
+// zarrURL is that of a history as Zarr: of one subfile in one layout, of several in the other.
+func zarrURL(t *testing.T, word string, d *dataset) string {
 	t.Helper()
-	each(t, func(t *testing.T, d *dataset) {
-		url := served(t, made.dir)
-		for _, base := range []string{d.variable, d.process} {
-			f(t, url+"/"+word+"/"+filepath.Base(base), d)
-		}
-	})
+	base := d.variable
+	if d.subfiles == 1 {
+		base = d.process
+	}
+	return served(t, made.dir) + "/" + word + "/" + filepath.Base(base)
 }
 
 // chars makes bytes of chars what they are in netCDF: Zarr 3 has no type for them.
@@ -68,22 +67,18 @@ func TestZarrPythonReads(t *testing.T) {
 	if strings.HasPrefix(run(t, py, "-c", "import zarr; print(zarr.__version__)"), "3") {
 		word = "zarr3"
 	}
-	zarrURLs(t, word, func(t *testing.T, url string, d *dataset) {
+	each(t, func(t *testing.T, d *dataset) {
 		r := open(t, d.canonical)
-		ask(t, py, "read_zarr.py", url).chars(r).equals(t, r)
+		ask(t, py, "read_zarr.py", zarrURL(t, word, d)).chars(r).equals(t, r)
 	})
 }
 
 // TestXarrayReadsZarr: decoded, with NaN for what is missing and text for chars, each variable is what xarray makes of the converted file.
 func TestXarrayReadsZarr(t *testing.T) {
 	py := python(t, "xarray", "zarr", "fsspec", "aiohttp", "netCDF4")
-	zarrURLs(t, "zarr", func(t *testing.T, url string, d *dataset) {
-		r := open(t, d.canonical)
-		var names []string
-		for _, v := range r.Schema().Vars() {
-			names = append(names, v.Name)
-		}
-		got, want := ask(t, py, "read_xarray.py", append([]string{url}, names...)...), ask(t, py, "read_xarray.py", append([]string{d.canonical}, names...)...)
+	some(t, func(t *testing.T, d *dataset) {
+		names := variables(open(t, d.canonical))
+		got, want := ask(t, py, "read_xarray.py", append([]string{zarrURL(t, "zarr", d)}, names...)...), ask(t, py, "read_xarray.py", append([]string{d.canonical}, names...)...)
 		if len(got.Vars) != len(names) {
 			t.Errorf("%d variables, want %d", len(got.Vars), len(names))
 		}
@@ -140,12 +135,12 @@ func zarrita(t *testing.T) string {
 // TestZarritaReads: every variable in both versions over HTTP.
 func TestZarritaReads(t *testing.T) {
 	node := zarrita(t)
-	for _, word := range []string{"zarr", "zarr3"} {
-		zarrURLs(t, word, func(t *testing.T, url string, d *dataset) {
-			r := open(t, d.canonical)
-			ask(t, node, "read_zarrita.mjs", append([]string{url}, variables(r)...)...).chars(r).equals(t, r)
-		})
-	}
+	each(t, func(t *testing.T, d *dataset) {
+		r := open(t, d.canonical)
+		for _, word := range []string{"zarr", "zarr3"} {
+			ask(t, node, "read_zarrita.mjs", append([]string{zarrURL(t, word, d)}, variables(r)...)...).chars(r).equals(t, r)
+		}
+	})
 }
 
 func variables(r *blob.Reader) (names []string) {
@@ -220,7 +215,7 @@ func TestZarrReadersFail(t *testing.T) {
 			cmd := command(p.tool, filepath.Join("testdata", p.script), raw, url, name)
 			var diag strings.Builder
 			cmd.Stdout, cmd.Stderr = io.Discard, &diag
-			if err := cmd.Run(); (err != nil) != damaged || damaged && !strings.Contains(diag.String(), "500") {
+			if err := cmd.Run(); (err != nil) != damaged || damaged && !strings.Contains(diag.String(), "500") && !strings.Contains(diag.String(), "reshape") {
 				t.Errorf("%s reads %s: %v\n%s", p.script, name, err, tail(diag.String()))
 			}
 		}
