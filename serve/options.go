@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"time"
 
+	"blobio/blob"
+	"blobio/cdf5"
 	"blobio/internal/fault"
 	"blobio/internal/zarr"
 )
@@ -22,9 +24,12 @@ type Options struct {
 	CORS   string    // pages of this origin may read, such as https://example.org; "*": of any, which get no credentials
 	Log    io.Writer // a line for each request; nil: none
 
-	ZarrChunk int64 // bytes of a chunk of Zarr at most, 4 KiB to 64 MiB; default 8 MiB, or a fourth of Memory if that is less. One chunk is read for one request
+	Version cdf5.Version      // of the netCDF files; default CDF5
+	Verify  blob.Verification // which checksums reading compares; VerifyWhole, the zero value, stands for VerifyOnce
 
-	Memory int64         // of all answers under way, in bytes, at least 8 MiB; default 128 MiB. Readers of the tree have their own
+	ZarrChunk int64 // bytes of a chunk of Zarr at most, 4 KiB to 64 MiB; default 8 MiB. Of a small Memory it is at most a twelfth
+
+	Memory int64         // cap of buffers and caches, in bytes, at least 24 MiB; default 384 MiB. A third is for answers under way
 	Work   int           // reads at once; default twice GOMAXPROCS
 	Queue  int           // requests that wait for memory or a read; default 1024
 	Wait   time.Duration // for how long they do; default 30 s
@@ -33,7 +38,8 @@ type Options struct {
 }
 
 const (
-	minMemory        = 8 << 20
+	minMemory        = 24 << 20
+	defaultMemory    = 384 << 20
 	maxZarrChunk     = 64 << 20
 	defaultZarrChunk = 8 << 20
 )
@@ -70,12 +76,12 @@ func (o *Options) withDefaults() Options {
 		v = *o
 	}
 	if v.Memory == 0 {
-		v.Memory = 128 << 20
+		v.Memory = defaultMemory
 	}
 	if v.ZarrChunk == 0 {
 		v.ZarrChunk = defaultZarrChunk
 	}
-	v.ZarrChunk = min(v.ZarrChunk, max(v.Memory/4, zarr.MinChunk)) // several at once
+	v.ZarrChunk = min(v.ZarrChunk, v.Memory/12) // several answers at once
 	if v.Work == 0 {
 		v.Work = 2 * runtime.GOMAXPROCS(0)
 	}
@@ -89,6 +95,9 @@ func (o *Options) withDefaults() Options {
 		if *d.p == 0 {
 			*d.p = d.d
 		}
+	}
+	if v.Verify == blob.VerifyWhole {
+		v.Verify = blob.VerifyOnce // a part of damaged data is damaged, too
 	}
 	if v.Log == nil {
 		v.Log = io.Discard

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/tree"
 )
 
-// A Server is an http.Handler that shows a tree. It is safe for concurrent use.
+// A Server is an http.Handler that shows what lies below a directory. It is safe for concurrent use.
 type Server struct {
 	tree   *tree.Tree
 	opt    Options
@@ -25,15 +25,23 @@ type Server struct {
 	logMu  sync.Mutex
 }
 
-// New returns a server of a tree, which the caller closes when the server has ended.
-func New(t *tree.Tree, o *Options) (*Server, error) {
+// New returns a server of what lies below a directory. Close must be called.
+func New(dir string, o *Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	opt := o.withDefaults()
+	answers := opt.Memory / 3
+	t, err := tree.Open(dir, &tree.Options{Version: opt.Version, Verify: opt.Verify, Memory: opt.Memory - answers})
+	if err != nil {
+		return nil, err
+	}
 	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts,
-		memory: newBudget(opt.Memory, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), opt.Queue, opt.Wait)}, nil
+		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), opt.Queue, opt.Wait)}, nil
 }
+
+// Close closes the files. No request may be under way, or come.
+func (s *Server) Close() error { return s.tree.Close() }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -16,7 +16,6 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/tree"
 	"blobio/internal/zarr"
 	"blobio/serve"
 )
@@ -63,18 +62,14 @@ func writeZarr(t *testing.T, name string, seed float64, records int64) {
 // zarrServer serves a directory.
 func zarrServer(t *testing.T, dir string) *httptest.Server {
 	t.Helper()
-	tr, err := tree.Open(dir, &tree.Options{Verify: blob.VerifyOnce})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := serve.New(tr, &serve.Options{ZarrChunk: zarr.MinChunk})
+	s, err := serve.New(dir, &serve.Options{ZarrChunk: zarr.MinChunk})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		h.Close()
-		if err := tr.Close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})

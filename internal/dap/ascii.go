@@ -43,7 +43,7 @@ func (d *Dataset) print(ctx context.Context, w io.Writer, x *item, p *part, buf 
 		b = append(strconv.AppendInt(append(b, '['), s.count, 10), ']')
 	}
 	b = append(b, '\n')
-	if p.v.kind == dapString && p.v.row > window {
+	if p.v.kind == dapString && p.v.row > d.window {
 		return pkg.Class(fault.ErrTooLarge, "%s: texts of %d bytes", p.v.name, p.v.row)
 	}
 	t, size := elems[p.v.Type], max(1, p.v.row)
@@ -70,7 +70,7 @@ func (d *Dataset) print(ctx context.Context, w io.Writer, x *item, p *part, buf 
 			} else {
 				b = t.AppendText(b, src, binary.BigEndian)
 			}
-			if len(b) > maxGap {
+			if len(b) > defaultGap {
 				if _, err := w.Write(b); err != nil {
 					return err
 				}

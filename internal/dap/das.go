@@ -17,14 +17,14 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 			continue // lost is better than taken for attributes of the dataset
 		}
 		b = append(append(append(b, "    "...), v.name...), " {\n"...)
-		b = appendAtts(b, v.Atts)
+		b = d.appendAtts(b, v.Atts)
 		switch {
 		case v.kind == dapString:
 			// The netCDF library takes these names with a dot, not a set of attributes within another.
 			b = append(b, "        Int32 DODS.strlen "...)
 			b = append(strconv.AppendInt(b, v.row, 10), ";\n"...)
 			if v.last != "" {
-				b = append(append(append(b, `        String DODS.dimName "`...), encodeName(v.last)...), "\";\n"...)
+				b = append(append(append(b, `        String DODS.dimName "`...), v.last...), "\";\n"...)
 			}
 		case v.Type == cdf5.Byte && cdf5.FindAtt(v.Atts, "_Unsigned") == nil:
 			b = append(b, "        String _Unsigned \"false\";\n"...)
@@ -39,17 +39,17 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 		b = append(b, "    }\n"...)
 	}
 	b = append(b, "    NC_GLOBAL {\n"...)
-	b = appendAtts(b, d.hdr.Atts)
+	b = d.appendAtts(b, d.hdr.Atts)
 	b = append(b, "    }\n"...)
 	if u := d.hdr.Unlimited(); u >= 0 {
 		b = append(b, "    DODS_EXTRA {\n        String Unlimited_Dimension \""...)
-		b = append(append(b, encodeName(d.hdr.Dims[u].Name)...), "\";\n    }\n"...)
+		b = append(append(b, d.encode(d.hdr.Dims[u].Name)...), "\";\n    }\n"...)
 	}
 	return append(b, "}\n"...)
 }
 
 // appendAtts appends the attributes of one variable or of the dataset. DAP2 has none without values, but for text.
-func appendAtts(b []byte, atts []cdf5.Att) []byte {
+func (d *Dataset) appendAtts(b []byte, atts []cdf5.Att) []byte {
 	for i := range atts {
 		a := &atts[i]
 		n := a.Len()
@@ -57,7 +57,7 @@ func appendAtts(b []byte, atts []cdf5.Att) []byte {
 			continue
 		}
 		b = append(append(b, "        "...), kinds[a.Type].String()...)
-		b = append(append(append(b, ' '), encodeName(a.Name)...), ' ')
+		b = append(append(append(b, ' '), strings.ReplaceAll(d.encode(a.Name), "%2E", ".")...), ' ')
 		if text, ok := a.Value.(string); ok {
 			b = appendQuoted(b, text)
 		} else {

@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"blobio/cdf5"
@@ -19,6 +20,8 @@ type Dataset struct {
 	client Client
 	vars   []*variable
 	byName map[string]*variable
+
+	window, gap int64 // in bytes: what is read at once, and what is read without need
 }
 
 // variable is one as it is declared.
@@ -29,13 +32,13 @@ type variable struct {
 	kind kind
 	dims []dim
 	row  int64       // of a String: bytes, the length of the dimension that is not declared
-	last string      // name of that dimension, "" if the variable has none
+	last string      // name of that dimension likewise, "" if the variable has none
 	maps []*variable // of a Grid: the coordinates, by dimension
 }
 
 // dim is a dimension with the number of records if it is unlimited.
 type dim struct {
-	name string
+	name string // as it stands in a declaration
 	n    int64
 }
 
@@ -59,16 +62,16 @@ func ClientOf(userAgent string) Client {
 
 // New returns the dataset that a header describes. The name stands in declarations only.
 func New(name string, hdr *cdf5.Header, client Client, read ReadFunc) *Dataset {
-	d := &Dataset{name: name, hdr: hdr, read: read, client: client, byName: make(map[string]*variable, len(hdr.Vars))}
+	d := &Dataset{name: name, hdr: hdr, read: read, client: client, window: defaultWindow, gap: defaultGap, byName: make(map[string]*variable, len(hdr.Vars))}
 	for i := range hdr.Vars {
 		x := &hdr.Vars[i]
-		v := &variable{Var: x, id: i, name: encodeName(x.Name), kind: kinds[x.Type]}
+		v := &variable{Var: x, id: i, name: d.encode(x.Name), kind: kinds[x.Type]}
 		for _, id := range x.Dims {
 			n := hdr.Dims[id].Len
 			if n == 0 {
 				n = hdr.NumRecs
 			}
-			v.dims = append(v.dims, dim{hdr.Dims[id].Name, n})
+			v.dims = append(v.dims, dim{d.encode(hdr.Dims[id].Name), n})
 		}
 		if v.kind == dapString {
 			v.row = 1
@@ -80,6 +83,9 @@ func New(name string, hdr *cdf5.Header, client Client, read ReadFunc) *Dataset {
 		d.vars = append(d.vars, v)
 		if d.byName[x.Name] == nil {
 			d.byName[x.Name] = v
+		}
+		if d.byName[v.name] == nil {
+			d.byName[v.name] = v
 		}
 	}
 	for _, v := range d.vars {
@@ -95,6 +101,9 @@ func (d *Dataset) coordinates(v *variable) (maps []*variable) {
 	}
 	for _, id := range v.Dims {
 		c := d.byName[d.hdr.Dims[id].Name]
+		if slices.Contains(maps, c) { // a Grid has each map once
+			return nil
+		}
 		if c == nil || c == v || c.kind == dapString || len(c.Dims) != 1 || c.Dims[0] != id {
 			return nil
 		}

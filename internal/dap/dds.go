@@ -42,7 +42,7 @@ func (p *part) declare(b []byte, depth int) []byte {
 	b = append(b, p.v.name...)
 	for i, s := range p.at {
 		b = append(b, '[')
-		b = append(b, encodeName(p.v.dims[i].name)...)
+		b = append(b, p.v.dims[i].name...)
 		b = append(b, " = "...)
 		b = strconv.AppendInt(b, s.count, 10)
 		b = append(b, ']')

@@ -111,7 +111,7 @@ func (d *Dataset) sendTexts(ctx context.Context, w io.Writer, p *part, n int64, 
 		_, err := w.Write(make([]byte, 4*n))
 		return err
 	}
-	if row > window { // as it is
+	if row > d.window { // as it is
 		return d.sendLong(ctx, w, p, buf)
 	}
 	return d.each(ctx, p, buf, func(src []byte) error {

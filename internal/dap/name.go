@@ -2,6 +2,15 @@ package dap
 
 import "net/url"
 
+// encode is encodeName for the client of a dataset. The netCDF library keeps most of the %XX, and refuses names that begin so.
+func (d *Dataset) encode(s string) string {
+	e := encodeName(s)
+	if d.client == NetCDFClient && e != "" && e[0] == '%' {
+		return "_" + e
+	}
+	return e
+}
+
 // encodeName writes a name of a variable, a dimension or an attribute so that every grammar takes it as one word.
 func encodeName(s string) string {
 	const hex = "0123456789ABCDEF"

@@ -195,11 +195,11 @@ func (q *Request) Memory() int64 {
 		for _, p := range x.parts {
 			n := int64(p.v.Type.Size()) * max(1, p.v.row)
 			for _, s := range p.at {
-				if n *= min(s.dense(), window); n > window {
+				if n *= min(s.dense(), q.d.window); n > q.d.window {
 					break
 				}
 			}
-			most = max(most, min(n, window))
+			most = max(most, min(n, q.d.window))
 		}
 	}
 	return 3*most + int64(len(q.items))<<10 // what is read and what is sent of it; declarations and attributes

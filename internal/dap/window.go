@@ -4,8 +4,8 @@ import "context"
 
 // Sizes of what is read at once, in bytes.
 const (
-	window = 1 << 20
-	maxGap = 64 << 10 // between elements that are read with what lies between them
+	defaultWindow = 1 << 20
+	defaultGap    = 64 << 10 // between elements that are read with what lies between them
 )
 
 // each calls f with the elements of a part in order, as they are in the file, high byte first: whole elements, of about a window at
@@ -15,7 +15,7 @@ func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byt
 	if p.v.last != "" { // the dimension of the characters
 		at = append(at[:len(at):len(at)], slice{0, 1, p.v.row})
 	}
-	size := int64(p.v.Type.Size())
+	size, window, maxGap := int64(p.v.Type.Size()), d.window, d.gap
 	for _, s := range at {
 		if s.count == 0 {
 			return nil

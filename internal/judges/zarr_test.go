@@ -14,26 +14,21 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/internal/tree"
 	"blobio/internal/zarr"
 	"blobio/serve"
 )
 
-// served shows a directory over HTTP for the time of the test, with chunks so small that variables have several.
-func served(t *testing.T, dir string) (url string) {
+// zarrSite shows a directory over HTTP for the time of the test, with chunks so small that variables have several.
+func zarrSite(t *testing.T, dir string) (url string) {
 	t.Helper()
-	tr, err := tree.Open(dir, &tree.Options{Verify: blob.VerifyOnce})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := serve.New(tr, &serve.Options{ZarrChunk: 100_000})
+	s, err := serve.New(dir, &serve.Options{ZarrChunk: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		h.Close()
-		if err := tr.Close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -47,7 +42,7 @@ func zarrURL(t *testing.T, word string, d *dataset) string {
 	if d.subfiles == 1 {
 		base = d.process
 	}
-	return served(t, made.dir) + "/" + word + "/" + filepath.Base(base)
+	return zarrSite(t, made.dir) + "/" + word + "/" + filepath.Base(base)
 }
 
 // chars makes bytes of chars what they are in netCDF: Zarr 3 has no type for them.
@@ -77,8 +72,8 @@ func TestZarrPythonReads(t *testing.T) {
 func TestXarrayReadsZarr(t *testing.T) {
 	py := python(t, "xarray", "zarr", "fsspec", "aiohttp", "netCDF4")
 	some(t, func(t *testing.T, d *dataset) {
-		names := variables(open(t, d.canonical))
-		got, want := ask(t, py, "read_xarray.py", append([]string{zarrURL(t, "zarr", d)}, names...)...), ask(t, py, "read_xarray.py", append([]string{d.canonical}, names...)...)
+		names := varNames(open(t, d.canonical))
+		got, want := ask(t, py, "read_xarray.py", append([]string{zarrURL(t, "zarr", d), "--engine=zarr"}, names...)...), ask(t, py, "read_xarray.py", append([]string{d.canonical}, names...)...)
 		if len(got.Vars) != len(names) {
 			t.Errorf("%d variables, want %d", len(got.Vars), len(names))
 		}
@@ -103,7 +98,7 @@ func TestDaskMeans(t *testing.T) {
 			sum += x
 		}
 		want := sum / float64(len(values))
-		lines := strings.Split(strings.TrimSpace(script(t, py, "mean_dask.py", served(t, made.dir)+"/zarr/"+filepath.Base(d.process), name)), "\n")
+		lines := strings.Split(strings.TrimSpace(script(t, py, "mean_dask.py", zarrSite(t, made.dir)+"/zarr/"+filepath.Base(d.process), name)), "\n")
 		if len(lines) != 2 {
 			t.Fatalf("%q", lines)
 		}
@@ -138,12 +133,12 @@ func TestZarritaReads(t *testing.T) {
 	each(t, func(t *testing.T, d *dataset) {
 		r := open(t, d.canonical)
 		for _, word := range []string{"zarr", "zarr3"} {
-			ask(t, node, "read_zarrita.mjs", append([]string{zarrURL(t, word, d)}, variables(r)...)...).chars(r).equals(t, r)
+			ask(t, node, "read_zarrita.mjs", append([]string{zarrURL(t, word, d)}, varNames(r)...)...).chars(r).equals(t, r)
 		}
 	})
 }
 
-func variables(r *blob.Reader) (names []string) {
+func varNames(r *blob.Reader) (names []string) {
 	for _, v := range r.Schema().Vars() {
 		names = append(names, v.Name)
 	}
@@ -167,7 +162,7 @@ func TestZarritaReadsDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := open(t, d.canonical)
-		ask(t, node, "read_zarrita.mjs", append([]string{out}, variables(w)...)...).chars(w).equals(t, w)
+		ask(t, node, "read_zarrita.mjs", append([]string{out}, varNames(w)...)...).chars(w).equals(t, w)
 	})
 }
 
@@ -202,7 +197,7 @@ func TestZarrReadersFail(t *testing.T) {
 			good = v.Name
 		}
 	}
-	url := served(t, dir) + "/zarr/" + filepath.Base(name)
+	url := zarrSite(t, dir) + "/zarr/" + filepath.Base(name)
 	type reader struct{ tool, script string }
 	var readers []reader
 	readers = append(readers, reader{python(t, "zarr", "fsspec", "aiohttp"), "read_zarr.py"})

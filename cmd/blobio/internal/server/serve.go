@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/internal/cli"
-	"blobio/internal/tree"
 	"blobio/serve"
 )
 
@@ -30,6 +30,7 @@ type serveFlags struct {
 	memory    int64
 	work      int
 	chunk     int64
+	rescue    bool
 }
 
 const (
@@ -82,8 +83,9 @@ if the answer broke off), bytes, seconds, error. The server ends with ctrl-C.`,
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of buffers and caches, such as 256M or 1G")
 	fl.Var(cli.SizeFlag(&f.chunk), "chunk", "zarr: bytes of a chunk at most (default 8M)")
+	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 	cli.WorkersFlag(cmd, &f.work, "concurrent reads (default: twice the number of CPUs)")
-	return cmd
+	return cli.AsService(cmd)
 }
 
 var formats = map[string]cdf5.Version{"cdf5": cdf5.CDF5, "cdf2": cdf5.CDF2, "cdf1": cdf5.CDF1}
@@ -92,7 +94,10 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	if f.memory < leastMemory {
 		return cli.Usagef("--memory %s, want at least %s", cli.HumanBytes(f.memory), cli.HumanBytes(leastMemory))
 	}
-	o := &serve.Options{Public: f.public, Hosts: f.hosts, CORS: f.cors, Memory: f.memory / 3, Work: f.work, ZarrChunk: f.chunk}
+	o := &serve.Options{Public: f.public, Hosts: f.hosts, CORS: f.cors, Version: formats[f.format], Memory: f.memory, Work: f.work, ZarrChunk: f.chunk}
+	if f.rescue {
+		o.Verify = blob.VerifyNever
+	}
 	if f.tokenFile != "" {
 		var err error
 		if o.Token, err = readToken(f.tokenFile); err != nil {
@@ -105,15 +110,14 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	}
 	defer log.Close()
 	o.Log = log
-	t, err := tree.Open(dir, &tree.Options{Version: formats[f.format], Memory: f.memory - f.memory/3})
-	if err != nil {
+	s, err := serve.New(dir, o)
+	switch {
+	case errors.Is(err, blob.ErrUsage):
+		return cli.AsUsage(err)
+	case err != nil:
 		return err
 	}
-	defer t.Close()
-	s, err := serve.New(t, o)
-	if err != nil {
-		return cli.AsUsage(err)
-	}
+	defer s.Close()
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
