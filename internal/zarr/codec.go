@@ -2,8 +2,11 @@ package zarr
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -21,6 +24,27 @@ type Codecs struct {
 const maxZstd = 22
 
 func (c Codecs) on() bool { return c != Codecs{} }
+
+// ParseCodecs reads none, or zstd or gzip with or without a level: zstd:3, which is also the default, as is gzip:5.
+func ParseCodecs(s string) (c Codecs, err error) {
+	name, level, given := strings.Cut(s, ":")
+	n := 0
+	if given {
+		if n, err = strconv.Atoi(level); err != nil || n < 1 {
+			return c, pkg.Usage("codec %q, want a level behind the colon", s)
+		}
+	}
+	switch {
+	case name == "none" && !given:
+	case name == "zstd":
+		c.Zstd = cmp.Or(n, 3)
+	case name == "gzip":
+		c.Gzip = cmp.Or(n, 5)
+	default:
+		return c, pkg.Usage("codec %q, want none, zstd or gzip", s)
+	}
+	return c, c.validate()
+}
 
 func (c Codecs) validate() error {
 	switch {

@@ -66,7 +66,7 @@ JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}; if
 subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
-  blobio convert --zstd 2 F_h0.nc F_h0.zarr
+  blobio convert --codec zstd F_h0.nc F_h0.zarr
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc

@@ -24,21 +24,22 @@ const zarrSuffix = ".zarr"
 type zarrFlags struct {
 	on    bool
 	chunk int64
-	codec zarr.Codecs
+	codec string
+	sums  bool
 }
 
 func (z *zarrFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&z.on, "zarr", false, "write a Zarr 3 directory (also without this flag if OUT ends in "+zarrSuffix+")")
 	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr: bytes of a chunk at most, before compression (default 8M)")
-	fl.IntVar(&z.codec.Zstd, "zstd", 0, "zarr: compress chunks with zstd of this level, 1 to 22")
-	fl.IntVar(&z.codec.Gzip, "gzip", 0, "zarr: compress chunks with gzip of this level, 1 to 9")
-	fl.BoolVar(&z.codec.CRC32C, "crc32c", false, "zarr: a checksum behind each chunk")
+	fl.StringVar(&z.codec, "codec", "none", "zarr: compress chunks: zstd or gzip, with :1 to :22 or :9 a level")
+	_ = cmd.RegisterFlagCompletionFunc("codec", cobra.FixedCompletions([]string{"none", "zstd", "gzip"}, cobra.ShellCompDirectiveNoFileComp))
+	fl.BoolVar(&z.sums, "crc32c", false, "zarr: a checksum behind each chunk")
 }
 
 // zarrOnly and notZarr are flags that have a meaning for Zarr outputs only, and for none of them.
 var (
-	zarrOnly = []string{"chunk", "zstd", "gzip", "crc32c"}
+	zarrOnly = []string{"chunk", "codec", "crc32c"}
 	notZarr  = []string{"to", "format", "fill"}
 )
 
@@ -62,7 +63,12 @@ func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (bool, error) {
 }
 
 func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) error {
-	o := &zarr.WriteOptions{Options: zarr.Options{Vars: f.vars, ChunkBytes: f.zarr.chunk, Codecs: f.zarr.codec}, Force: f.force, NoSync: f.noSync,
+	codecs, err := zarr.ParseCodecs(f.zarr.codec)
+	if err != nil {
+		return cli.AsUsage(err)
+	}
+	codecs.CRC32C = f.zarr.sums
+	o := &zarr.WriteOptions{Options: zarr.Options{Vars: f.vars, ChunkBytes: f.zarr.chunk, Codecs: codecs}, Force: f.force, NoSync: f.noSync,
 		Memory: f.source.memory, Workers: f.source.workers}
 	if err := o.Validate(); err != nil {
 		return cli.AsUsage(err)
