@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"blobio/blob"
 	"blobio/internal/cli"
@@ -37,29 +39,27 @@ func (z *zarrFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&z.sums, "crc32c", false, "zarr: a checksum behind each chunk")
 }
 
-// zarrOnly and notZarr are flags that have a meaning for Zarr outputs only, and for none of them.
+// zarrOnly are flags that have a meaning for Zarr outputs only, zarrToo those that have one for these, too. Others are refused: none
+// may be passed over.
 var (
-	zarrOnly = []string{"chunk", "codec", "crc32c"}
-	notZarr  = []string{"to", "format", "fill"}
+	zarrOnly = []string{"zarr", "chunk", "codec", "crc32c"}
+	zarrToo  = []string{"vars", "records", "force", "no-sync", "json", "allow-missing", "memory", "workers", "no-verify"}
 )
 
-// wanted says whether an output is to be a Zarr directory, and refuses flags that do not go with what it is.
-func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (bool, error) {
-	z := f.zarr.on || strings.HasSuffix(filepath.Clean(out), zarrSuffix)
-	wrong := zarrOnly
-	if z {
-		wrong = append(append([]string{}, notZarr...), f.blobFlags...)
-	}
-	for _, name := range wrong {
+// wantsZarr says whether an output is to be a Zarr directory, and refuses flags that do not go with what it is.
+func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (wants bool, err error) {
+	wants = f.zarr.on || strings.HasSuffix(filepath.Clean(out), zarrSuffix)
+	cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {
+		only := slices.Contains(zarrOnly, fl.Name)
 		switch {
-		case !cmd.Flags().Changed(name):
-		case z:
-			return z, cli.Usagef("--%s does not belong to a Zarr output", name)
-		default:
-			return z, cli.Usagef("--%s is for Zarr: give --zarr, or a name that ends in %s", name, zarrSuffix)
+		case !fl.Changed || err != nil:
+		case wants && !only && !slices.Contains(zarrToo, fl.Name):
+			err = cli.Usagef("--%s does not belong to a Zarr output", fl.Name)
+		case !wants && only:
+			err = cli.Usagef("--%s is for Zarr: give --zarr, or a name that ends in %s", fl.Name, zarrSuffix)
 		}
-	}
-	return z, nil
+	})
+	return wants, err
 }
 
 func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) error {
