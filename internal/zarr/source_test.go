@@ -80,7 +80,7 @@ func drawSource(t *rapid.T) *memory {
 	m := &memory{schema: s, records: rapid.Int64Range(0, 5).Draw(t, "records"), data: map[string][]byte{}}
 	dims := []blob.DimID{s.Dim("time", blob.Unlimited)}
 	for i := range 4 {
-		dims = append(dims, s.Dim(fmt.Sprint("d", i), rapid.Int64Range(1, 40).Draw(t, "dim")))
+		dims = append(dims, s.Dim(fmt.Sprint("d", i), rapid.Int64Range(1, 17).Draw(t, "dim")))
 	}
 	for i := range rapid.IntRange(1, 6).Draw(t, "vars") {
 		typ := rapid.SampledFrom(types).Draw(t, "type")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -144,7 +145,7 @@ type bands struct {
 	chunks int64   // of one, at most
 	split  int     // the dimension along which its chunks follow each other, -1: there is one
 	counts []int64 // of bands along each dimension
-	n      int
+	n      int64
 }
 
 func (a *array) bands(limit int64) bands {
@@ -155,16 +156,16 @@ func (a *array) bands(limit int64) bands {
 		b.counts[b.split] = (b.counts[b.split] + b.chunks - 1) / b.chunks
 	}
 	for _, k := range b.counts {
-		b.n *= int(k)
+		b.n *= k
 	}
 	return b
 }
 
 // at returns the index of the first chunk of band k, and how many chunks it has.
-func (b *bands) at(k int) (index []int64, chunks int64) {
+func (b *bands) at(k int64) (index []int64, chunks int64) {
 	index = make([]int64, len(b.counts))
 	for i, n := range slices.Backward(b.counts) {
-		index[i], k = int64(k)%n, k/int(n)
+		index[i], k = k%n, k/n
 	}
 	if b.split < 0 {
 		return index, 1
@@ -178,7 +179,7 @@ func (b *bands) at(k int) (index []int64, chunks int64) {
 func (w *writing) fill(ctx context.Context) error {
 	limit := max(min(w.o.Memory/int64(3*w.o.Workers), maxBand), MinChunk)
 	var all []bands
-	total, largest := 0, int64(1)
+	total, largest := int64(0), int64(1)
 	for i := range w.s.arrays {
 		b := w.s.arrays[i].bands(limit)
 		all, total = append(all, b), total+b.n
@@ -186,10 +187,13 @@ func (w *writing) fill(ctx context.Context) error {
 	}
 	workers := int(max(min(int64(w.o.Workers), w.o.Memory/(2*largest)), 1)) // a band, and a chunk of it that is compressed
 	from, to := share(total, w.c)
-	return par.Crew(ctx, workers, to-from, func(ctx context.Context, items iter.Seq[int]) error {
+	if to-from > math.MaxInt32 {
+		return pkg.Class(blob.ErrTooLarge, "%s: chunks of more than %d reads: larger chunks are wanted", w.dir, math.MaxInt32)
+	}
+	return par.Crew(ctx, workers, int(to-from), func(ctx context.Context, items iter.Seq[int]) error {
 		var buf []byte
-		for k := range items {
-			k += from
+		for item := range items {
+			k := from + int64(item)
 			i := 0
 			for ; k >= all[i].n; i++ {
 				k -= all[i].n
@@ -203,12 +207,15 @@ func (w *writing) fill(ctx context.Context) error {
 }
 
 // share is a rank's part of n items.
-func share(n int, c comm.Comm) (from, to int) {
-	return int(int64(n) * int64(c.Rank()) / int64(c.Size())), int(int64(n) * int64(c.Rank()+1) / int64(c.Size()))
+func share(n int64, c comm.Comm) (from, to int64) {
+	of := func(rank int) int64 {
+		return n/int64(c.Size())*int64(rank) + n%int64(c.Size())*int64(rank)/int64(c.Size())
+	}
+	return of(c.Rank()), of(c.Rank() + 1)
 }
 
 // band writes the chunks of band k of an array.
-func (w *writing) band(ctx context.Context, b *bands, k int, buf *[]byte) error {
+func (w *writing) band(ctx context.Context, b *bands, k int64, buf *[]byte) error {
 	a := b.a
 	index, n := b.at(k)
 	start, count := a.grid.Region(index)
