@@ -45,6 +45,7 @@ var layers = map[string]int{
 	"blobio/internal/cli":          4,
 	"blobio/internal/dyn":          4,
 	"blobio/internal/stats":        4,
+	"blobio/internal/zarr":         4,
 	"blobio/internal/plot/amrplot": 4,
 	"blobio/internal/scr/runloop":  4,
 	"blobio/internal/tree":         4,

@@ -37,6 +37,7 @@ type convertFlags struct {
 	force     bool
 	noSync    bool
 	asJSON    bool
+	zarr      zarrFlags
 	blobFlags []string // that make no sense for a canonical output
 }
 
@@ -46,9 +47,12 @@ func NewConvert(e *cli.Env) *cobra.Command {
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
 		Long: `Write a dataset, or some of its variables and parts of its dimensions, in another
-layout: as an ordinary netCDF file (the default), or as blobs for any number of ranks
-and subfiles. Memory is bounded; the output appears under its name when it is whole.
-Under mpirun or srun, the processes of blobio-mpi share the work.
+layout: as an ordinary netCDF file (the default), as a Zarr 3 directory, or as blobs for
+any number of ranks and subfiles. Memory is bounded; the output appears under its name
+when it is whole. Under mpirun or srun, the processes of blobio-mpi share the work.
+
+A Zarr directory has chunks of one record, some levels and all columns (of small
+variables several records); --force replaces a directory only if it is Zarr.
 
 With chosen variables come their coordinates, unless -C is given: the coordinate variables
 of their dimensions, what the attributes of the CF conventions name, latitudes and longitudes.
@@ -67,6 +71,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
   blobio convert -v T -d lev,40 -d time,0,9,3 F_h0.nc T40.nc   # a level, each third of ten records
   blobio convert -v T850,PS -d lat,30.,60. F_h1.nc north.nc    # by value
+  blobio convert --codec zstd F_h0.nc F_h0.zarr
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
@@ -95,6 +100,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	CompressFlag(cmd, &f.compress)
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	f.zarr.add(cmd)
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -145,6 +151,11 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 
 func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
 	ctx := cmd.Context()
+	if z, err := f.wantsZarr(cmd, out); err != nil {
+		return err
+	} else if z {
+		return f.runZarr(ctx, e, in, out)
+	}
 	o, err := f.options(cmd)
 	if err != nil {
 		return err
@@ -193,29 +204,36 @@ func (f *convertFlags) report(ctx context.Context, e *cli.Env, in *blob.Reader, 
 	}
 	defer w.Close()
 	d := describe(w)
-	var gone []lost
-	if len(in.Missing()) > 0 {
-		if gone, err = lostElements(ctx, in); err != nil {
+	return f.told(ctx, e, in, &written{In: in.Base(), Out: out, Layout: d.Layout, Vars: len(d.Vars), Records: d.Records, Bytes: d.Bytes}, took, d.summary())
+}
+
+// written is what a conversion has made.
+type written struct {
+	In      string  `json:"in"`
+	Out     string  `json:"out"`
+	Layout  string  `json:"layout"`
+	Vars    int     `json:"variables"`
+	Records int64   `json:"records"`
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"mib_per_second"`
+
+	Missing []string `json:"missing,omitempty"`
+	Lost    []lost   `json:"lost,omitempty"`
+}
+
+// told prints what a conversion has made.
+func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w *written, took time.Duration, summary string) (err error) {
+	if w.Missing = in.Missing(); len(w.Missing) > 0 {
+		if w.Lost, err = lostElements(ctx, in); err != nil {
 			return err
 		}
 	}
-	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
+	w.Seconds, w.Rate = took.Seconds(), float64(w.Bytes)/(1<<20)/took.Seconds()
 	if f.asJSON {
-		return e.PrintJSON(struct {
-			In      string  `json:"in"`
-			Out     string  `json:"out"`
-			Layout  string  `json:"layout"`
-			Vars    int     `json:"variables"`
-			Records int64   `json:"records"`
-			Bytes   int64   `json:"bytes"`
-			Seconds float64 `json:"seconds"`
-			Rate    float64 `json:"mib_per_second"`
-
-			Missing []string `json:"missing,omitempty"`
-			Lost    []lost   `json:"lost,omitempty"`
-		}{in.Base(), out, d.Layout, len(d.Vars), d.Records, d.Bytes, took.Seconds(), rate, in.Missing(), gone})
+		return e.PrintJSON(w)
 	}
-	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), cli.Plural(len(d.Vars), "variable"), d.Bytes, took.Seconds(), rate)
+	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", w.Out, summary, cli.Plural(w.Vars, "variable"), w.Bytes, w.Seconds, w.Rate)
 	return err
 }
 
