@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"io"
-	"slices"
 	"sort"
 
 	"blobio/cdf5"
@@ -50,6 +49,7 @@ type CanonicalFile struct {
 	recs   []VarID // by place within a record
 	begin  int64   // of the first record; -1: no record variables
 	period int64   // bytes from record to record
+	cache  *blockCache
 }
 
 // Canonical returns the bytes of the ordinary netCDF file that Convert would write with the same options. Nothing but the header is
@@ -72,9 +72,15 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sel.canonical(opt)
+	f, err := sel.canonical(opt)
+	if err != nil {
+		return nil, pkg.Errorf("canonical file of %s: %w", r.base, err)
+	}
+	f.cache = newBlockCache(f, opt.Memory)
+	return f, nil
 }
 
+// canonical is Canonical of what was chosen.
 func (sel selection) canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 	if opt.Version == 0 {
 		opt.Version = cdf5.CDF5
@@ -86,19 +92,16 @@ func (sel selection) canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 		c.head, err = c.hdr.AppendTo(nil, orderOf(true), false)
 	}
 	if err != nil {
-		return nil, pkg.Errorf("canonical file of %s: %w", c.r.base, err)
+		return nil, err
 	}
 	c.at, c.size = c.hdr.Places(), c.hdr.FileSize(c.records)
-	for v := range c.hdr.Vars {
+	for v := range c.hdr.Vars { // in the order of the file
 		if c.hdr.IsRecord(v) {
 			c.recs = append(c.recs, VarID(v))
 		} else {
 			c.fixed = append(c.fixed, VarID(v))
 		}
 	}
-	byPlace := func(a, b VarID) int { return int(min(1, max(-1, c.hdr.Vars[a].Begin-c.hdr.Vars[b].Begin))) }
-	slices.SortFunc(c.fixed, byPlace)
-	slices.SortFunc(c.recs, byPlace)
 	c.begin, c.period = c.hdr.FirstRecord(), c.at.RecSize()
 	return c, nil
 }
@@ -156,40 +159,161 @@ func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) 
 	if off < 0 {
 		return 0, pkg.Usage("canonical file of %s: read at %d", c.r.base, off)
 	}
-	for n < len(p) {
-		if off >= c.size {
-			return n, io.EOF
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if off >= c.size {
+		return 0, io.EOF
+	}
+	b := p[:min(int64(len(p)), c.size-off)]
+	for n < len(b) && err == nil {
+		var k int
+		k, err = c.some(ctx, b[n:], off+int64(n))
+		n += k
+	}
+	if err == nil && n < len(p) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// some reads the first bytes of p, at least one, in the way that costs least.
+func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, error) {
+	if off < int64(len(c.head)) {
+		return copy(p, c.head[off:]), nil
+	}
+	from, to := c.cache.blocks.at(off)
+	whole := int64(0) // bytes of blocks that are wanted as a whole, and not held
+	for a, b := from, to; a == off+whole && b <= off+int64(len(p)) && !c.cache.has(a) && !c.cache.isBad(a); {
+		if whole += b - a; b == c.size {
+			break
 		}
-		s := c.stretch(off)
-		b := p[n:min(int64(len(p)), int64(n)+s.off+s.n-off)]
-		switch {
-		case s.head:
-			copy(b, c.head[off:])
-		case s.v < 0:
-			clear(b)
-		default:
-			if err := c.data(ctx, s, off-s.off, b); err != nil {
+		a, b = c.cache.blocks.at(b)
+	}
+	if whole > 0 {
+		if err := c.decode(ctx, c.form, piece{p[:whole], off}); err == nil || ctx.Err() != nil {
+			return int(whole), err
+		}
+		p = p[:to-off]
+	} else if p = p[:min(int64(len(p)), to-off)]; !c.cache.isBad(from) {
+		cost, all := c.cost(off, off+int64(len(p))), c.blockCost(from, to)
+		if int64(len(p)) >= (to-from)/16 || c.cache.wanted(from, cost, all) {
+			n, err := c.cache.copy(ctx, p, off, from, to)
+			if err == nil || ctx.Err() != nil {
 				return n, err
 			}
+		} else if err := c.direct(ctx, p, off, c.form(0, 0, false)); err == nil || ctx.Err() != nil {
+			return len(p), err
+		}
+	}
+	return c.exact(ctx, p, off)
+}
+
+// exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
+// damage shows where it is and nowhere else. It returns how many bytes are right.
+func (c *CanonicalFile) exact(ctx context.Context, p []byte, off int64) (n int, err error) {
+	fm := c.form(0, 0, false)
+	fm.exact = true
+	switch c.r.opt.Verify {
+	case VerifyNever:
+	case VerifyAlways:
+		fm.known = newKnown()
+	default:
+		fm.known = c.r.known
+	}
+	for n < len(p) {
+		b := p[n:min(n+exactStep, len(p))]
+		if err := c.direct(ctx, b, off+int64(n), fm); err != nil {
+			return n, err
 		}
 		n += len(b)
-		off += int64(len(b))
 	}
 	return n, nil
 }
 
-// data reads bytes of a variable's record, from byte from on.
-func (c *CanonicalFile) data(ctx context.Context, s stretch, from int64, b []byte) error {
-	size := int64(c.schema.vars[s.v].Type.Size())
-	lo, hi := from/size, (from+int64(len(b))+size-1)/size
-	fm := form{big: true, zero: c.o.ZeroFill}
-	if lo*size == from && hi*size == from+int64(len(b)) {
-		return c.raw(ctx, s.v, s.rec, lo, hi, b, fm)
-	}
-	win := make([]byte, (hi-lo)*size)
-	if err := c.raw(ctx, s.v, s.rec, lo, hi, win, fm); err != nil {
+// exactStep is how many bytes are found right or wrong at a time.
+const exactStep = 64 << 10
+
+// direct reads p around the cache, by looking up its elements.
+func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm form) error {
+	return c.walk(p, off, func(s stretch, w want, skip int64, b []byte) error {
+		err := c.r.rawRuns(ctx, w.v, w.rec, w.all(), w.dst, fm)
+		copy(b, w.dst[skip:])
 		return err
+	})
+}
+
+// form is how a part of a variable's record is read, which is not all of it.
+func (c *CanonicalFile) form(VarID, int64, bool) form { return form{big: true, zero: c.o.ZeroFill} }
+
+// maxWants is how many parts of variables are read at once: a record may be a few bytes, and there may be many.
+const maxWants = 1 << 12
+
+// piece is what is made of the file: the bytes from off on.
+type piece struct {
+	b   []byte
+	off int64
+}
+
+// decode makes pieces of the file, which must be within it. how says how elements of a record are read, all of them or some.
+func (c *CanonicalFile) decode(ctx context.Context, how func(v VarID, rec int64, whole bool) form, pieces ...piece) error {
+	var wants []want
+	var edges []edge
+	flush := func() error {
+		if err := c.r.readAll(ctx, wants); err != nil {
+			return err
+		}
+		for _, e := range edges {
+			copy(e.to, e.from)
+		}
+		wants, edges = wants[:0], edges[:0]
+		return nil
 	}
-	copy(b, win[from-lo*size:])
+	for _, x := range pieces {
+		if err := c.walk(x.b, x.off, func(s stretch, w want, skip int64, p []byte) error {
+			w.fm = how(s.v, s.rec, int64(len(p)) == s.n)
+			if &w.dst[0] != &p[0] {
+				edges = append(edges, edge{p, w.dst[skip:]})
+			}
+			if wants = append(wants, w); len(wants) == maxWants {
+				return flush()
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return flush()
+}
+
+// walk fills b with what the file has from off on, which must be within it: header and padding; each part of a variable's record by calling
+// read, which reads the want w of whole elements, and copies it behind skip bytes to p if w.dst is not p.
+func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w want, skip int64, p []byte) error) error {
+	for len(b) > 0 {
+		s := c.stretch(off)
+		p := b[:min(int64(len(b)), s.off+s.n-off)]
+		switch {
+		case s.head:
+			copy(p, c.head[off:])
+		case s.v < 0:
+			clear(p)
+		default:
+			size := int64(c.schema.vars[s.v].Type.Size())
+			from := off - s.off
+			lo, hi := from/size, (from+int64(len(p))+size-1)/size
+			skip, dst := from-lo*size, p
+			if skip > 0 || (hi-lo)*size != int64(len(p)) { // elements that are cut
+				dst = make([]byte, (hi-lo)*size)
+			}
+			w := c.want(s.v, s.rec, lo, hi, dst, form{})
+			if err := read(s, w, skip, p); err != nil {
+				return err
+			}
+		}
+		b, off = b[len(p):], off+int64(len(p))
+	}
 	return nil
 }
+
+// edge is where elements go that are read whole and wanted in part.
+type edge struct{ to, from []byte }

@@ -34,6 +34,7 @@ type ConvertOptions struct {
 	Compress Compress              // as Options.Compress; of ConvertComm one rank then does all the work
 
 	DropUncovered bool                    // output in blobs: elements that no rank of the maps owns are dropped; without it a map that would lose some is an error
+	FillMissing   bool                    // of a Reader with AllowMissing: what was in subfiles that are missing becomes fill values, or zeros; without it they are an error
 	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
 	Force         bool                    // replace what is there
 	Memory        int64                   // cap of buffers in bytes, at least 8 MiB; default 256 MiB
@@ -158,6 +159,10 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		}
 	}
 	c.o = o.withDefaults()
+	if missing := c.r.Missing(); len(missing) > 0 && !c.o.FillMissing {
+		return pkg.Errorf("convert: %d of %d subfiles of %s missing, the first is %s (ConvertOptions.FillMissing takes fill values for what they held): %w",
+			len(missing), c.r.numParts(), c.r.base, missing[0], ErrMissing)
+	}
 	if c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"sync"
 
-	"blobio/cdf5"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -15,15 +14,14 @@ import (
 
 // toCanonical writes one ordinary netCDF file, variable by variable.
 func (c *conversion) toCanonical(ctx context.Context) (err error) {
-	hdr := c.schema.canonicalHeader(c.o.Version)
-	hdr.NumRecs = c.records
-	if err = hdr.Layout(nil); err != nil {
+	file, err := c.canonical(CanonicalOptions{Version: c.o.Version, ZeroFill: c.o.ZeroFill})
+	if err != nil {
 		err = pkg.Errorf("convert to %s: %w", c.out, err)
 	}
 	var out *durable.Output // of root
 	var temp string
 	if c.root() && err == nil {
-		if out, err = c.begin(ctx, hdr); err == nil {
+		if out, err = c.begin(ctx, file); err == nil {
 			temp = out.Temp()
 		}
 		defer func() { out.Discard() }()
@@ -32,7 +30,7 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	err = c.fill(ctx, out, string(b), hdr)
+	err = c.fill(ctx, out, string(b), file)
 	if err = c.agree(ctx, err); err == nil && c.root() {
 		if err = out.Commit(); err != nil {
 			err = pkg.Errorf("convert: %w", err)
@@ -42,20 +40,16 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 }
 
 // begin makes the canonical file.
-func (c *conversion) begin(ctx context.Context, hdr *cdf5.Header) (*durable.Output, error) {
-	hb, err := hdr.AppendTo(nil, orderOf(true), false)
-	if err != nil {
-		return nil, pkg.Errorf("convert to %s: %w", c.out, err)
-	}
+func (c *conversion) begin(ctx context.Context, file *CanonicalFile) (*durable.Output, error) {
 	out, err := durable.NewOutput(ctx, c.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
 		NoSync: c.o.Durability == DurableNone, NoSyncDir: c.o.Durability != DurableCommit})
 	if err != nil {
 		return nil, pkg.Errorf("convert: %w", err)
 	}
-	f, size := out.File(), hdr.FileSize(c.records)
+	f, size := out.File(), file.size
 	if err = f.Allocate(0, size); err == nil {
 		if err = f.Truncate(size); err == nil {
-			_, err = f.WriteAt(hb, 0)
+			_, err = f.WriteAt(file.head, 0)
 		}
 	}
 	if err != nil {
@@ -80,15 +74,15 @@ func (c *conversion) free() error {
 }
 
 // fill writes this rank's part; other ranks than root open the file by its hidden name.
-func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string, hdr *cdf5.Header) error {
+func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string, file *CanonicalFile) error {
 	if c.root() {
-		return c.stream(ctx, out.File(), hdr)
+		return c.stream(ctx, out.File(), file)
 	}
 	f, err := c.fs.OpenRW(temp)
 	if err != nil {
 		return err
 	}
-	err = c.stream(ctx, f, hdr)
+	err = c.stream(ctx, f, file)
 	if err == nil && c.o.Durability != DurableNone {
 		err = f.Sync()
 	}
@@ -96,10 +90,11 @@ func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string,
 }
 
 // stream copies this rank's units to the canonical file.
-func (c *conversion) stream(ctx context.Context, f vfs.File, hdr *cdf5.Header) error {
+func (c *conversion) stream(ctx context.Context, f vfs.File, file *CanonicalFile) error {
 	// Each worker holds one unit, and the reads below it their own buffers.
 	workers := int(max(1, min(int64(c.o.Workers), c.o.Memory/(2*readBatch))))
-	units := c.mine(c.units(max(1<<20, min(c.o.Memory/int64(2*workers), 64<<20))))
+	limit := max(1<<20, min(c.o.Memory/int64(2*workers), 64<<20))
+	units := c.mine(c.units(limit))
 	c.expect(units)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -107,35 +102,45 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, hdr *cdf5.Header) e
 	for range workers {
 		bufs <- nil
 	}
+	how := func(v VarID, rec int64, whole bool) form { return c.formOf(v, rec, whole, true) }
 	var turn sync.Mutex // writers of one file wait for each other in the kernel, at the cost of a core
-	units.each(workers, func(u unit) {
+	units.groups(workers, limit, func(some []unit) {
 		if ctx.Err() != nil {
 			return
 		}
-		size := int64(c.schema.vars[u.v].Type.Size())
-		n := (u.hi - u.lo) * size
+		from, to := file.spot(some[0]), file.spot(some[len(some)-1])
+		to += c.bytesOf(some[len(some)-1])
 		buf := <-bufs
-		if int64(cap(buf)) < n {
-			buf = make([]byte, n)
-		}
 		defer func() { bufs <- buf }()
-		b := buf[:n]
-		if err := c.read(ctx, u, b, true); err != nil {
-			cancel(err)
-			return
+		if int64(cap(buf)) < to-from {
+			buf = make([]byte, to-from)
 		}
-		off, _ := hdr.Extent(int(u.v), u.rec)
-		turn.Lock()
-		_, err := f.WriteAt(b, off+u.lo*size)
-		turn.Unlock()
+		b := buf[:to-from]
+		err := file.decode(ctx, how, piece{b, from})
+		if err == nil {
+			err = c.didRead(ctx, some)
+		}
+		if err == nil {
+			turn.Lock()
+			_, err = f.WriteAt(b, from)
+			turn.Unlock()
+		}
 		if err != nil {
 			cancel(err)
 			return
 		}
-		c.progress(n)
+		for _, u := range some {
+			c.progress(c.bytesOf(u))
+		}
 	})
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	return c.settle(ctx)
+}
+
+// spot is where a unit begins in the file.
+func (c *CanonicalFile) spot(u unit) int64 {
+	off, _ := c.at.Extent(int(u.v), u.rec)
+	return off + u.lo*int64(c.schema.vars[u.v].Type.Size())
 }

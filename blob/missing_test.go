@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"blobio/cdf5"
@@ -91,7 +92,12 @@ func TestMissingOfAppended(t *testing.T) {
 				t.Errorf("Missing = %s", got)
 			}
 			out := filepath.Join(t.TempDir(), "c.nc")
-			if err := Convert(ctx, r, out, nil); err != nil {
+			for _, o := range []*ConvertOptions{nil, {Blobs: true}} {
+				if err := Convert(ctx, r, out, o); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), gone) || len(names(vfs.OrOS(nil), filepath.Dir(out))) > 0 {
+					t.Errorf("Convert without FillMissing: %v", err)
+				}
+			}
+			if err := Convert(ctx, r, out, &ConvertOptions{FillMissing: true}); err != nil {
 				t.Fatal(err)
 			}
 			canon, err := Open(ctx, out, nil)

@@ -19,6 +19,7 @@ type OpenOptions struct {
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
+	Maps         int64 // cap of the maps that are kept, in bytes, at least 1 MiB: those that were not used for the longest time are read again when they are needed; 0: all are kept
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
 	FS     vfs.FS       // that the files are in; nil: the operating system's
@@ -31,6 +32,8 @@ func (o *OpenOptions) Validate() error {
 		return nil
 	case o.Memory != 0 && o.Memory < 1<<20:
 		return pkg.Usage("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
+	case o.Maps != 0 && o.Maps < 1<<20:
+		return pkg.Usage("OpenOptions.Maps %d, want at least 1 MiB", o.Maps)
 	case o.Verify > VerifyNever:
 		return pkg.Usage("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:

@@ -34,35 +34,9 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 	return r.all().readRuns(ctx, name, rec, runs, dst)
 }
 
-// gather reads runs of one record as bytes of the file type, one after the other. It chooses
-// between reading the whole window around them and looking up each.
+// gather reads runs of one record as bytes of the file type, one after the other.
 func (r *Reader) gather(ctx context.Context, v VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm form) error {
-	lo, hi, count := int64(-1), int64(0), 0
-	for off, n := range runs {
-		if lo < 0 || off < lo {
-			lo = off
-		}
-		hi = max(hi, off+n)
-		count++
-	}
-	size := int64(r.schema.vars[v].Type.Size())
-	if count <= 1 {
-		if count == 0 {
-			return nil
-		}
-		return r.raw(ctx, v, rec, lo, hi, dst, fm)
-	}
-	if w := (hi - lo) * size; int64(len(dst)) >= w/4 && w <= r.opt.Memory {
-		win := make([]byte, w)
-		if err := r.raw(ctx, v, rec, lo, hi, win, fm); err != nil {
-			return err
-		}
-		for off, n := range runs {
-			dst = dst[copy(dst, win[(off-lo)*size:(off-lo+n)*size]):]
-		}
-		return nil
-	}
-	return r.rawRuns(ctx, v, rec, runs, dst, fm)
+	return r.readAll(ctx, []want{{v: v, rec: rec, runs: runs, dst: dst, fm: fm}})
 }
 
 // A Blob is what one rank wrote of one record of a variable.

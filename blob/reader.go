@@ -1,7 +1,9 @@
 package blob
 
 import (
+	"context"
 	"sync"
+	"sync/atomic"
 
 	"blobio/internal/codec"
 	"blobio/internal/par"
@@ -24,8 +26,9 @@ type Reader struct {
 	foreign  bool // subfiles without a manifest
 	sets     []*set
 	maps     []lazyMap
-	known    *known      // with VerifyOnce
-	zstd     *codec.Zstd // for chunks of so many bytes
+	uses     atomic.Int64 // of maps
+	known    *known       // with VerifyOnce
+	zstd     *codec.Zstd  // for chunks of so many bytes
 	chunk    int64
 	refs     int       // by OpenComm: closed when the last rank closes
 	buffers  sync.Pool // of *[]byte, at most readBatch bytes each
@@ -33,6 +36,25 @@ type Reader struct {
 	late     sync.Mutex
 	looks    int // by late: how often measure has waited
 	mu       sync.Mutex
+
+	life   context.Context // of what goes on behind a call; nil until there is such
+	end    context.CancelFunc
+	closed bool
+	work   sync.WaitGroup
+}
+
+// behind does something in a goroutine, which Close ends and waits for; false if the Reader is closed.
+func (r *Reader) behind(f func(ctx context.Context)) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	if r.life == nil {
+		r.life, r.end = context.WithCancel(context.Background())
+	}
+	r.work.Go(func() { f(r.life) })
+	return true
 }
 
 // set is one set of subfiles: the whole dataset, or what one append added to a
@@ -44,7 +66,8 @@ type set struct {
 	vars           []VarID   // by variable of the dataset: its id in this set, -1 if it is not there
 	blobs          int       // of all parts
 	once           sync.Once // all parts' headers and tables
-	err            error
+	fatal          error     // why nothing of the set can be read
+	err            error     // why something of it cannot
 }
 
 func (r *Reader) numParts() (n int) {
@@ -80,10 +103,17 @@ func (r *Reader) Unwritten() int64 {
 // Close releases the files.
 func (r *Reader) Close() error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.refs--; r.refs > 0 {
+	r.refs--
+	last := r.refs <= 0
+	r.closed = r.closed || last
+	if last && r.end != nil {
+		r.end()
+	}
+	r.mu.Unlock()
+	if !last {
 		return nil
 	}
+	r.work.Wait()
 	return r.pool.Close()
 }
 

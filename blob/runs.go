@@ -29,7 +29,7 @@ const fetchChunk = 1 << 18
 // follows from what is asked for, not from the size of the variable.
 func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm form) error {
 	s, srec := r.setOf(v, rec)
-	if err := r.loadSet(ctx, s); err != nil {
+	if err := r.loadParts(ctx, s); err != nil {
 		return err
 	}
 	sv := &r.schema.vars[v]
@@ -46,11 +46,15 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 		}
 		return pf.judge(ctx)
 	}
-	ix, err := r.mapIndex(ctx, sv.Decomp)
+	g, err := r.mapOf(ctx, sv.Decomp)
 	if err != nil {
 		return err
 	}
-	cov, err := r.Coverage(ctx, sv.Decomp)
+	ix, err := g.index()
+	if err != nil {
+		return err
+	}
+	cov, err := g.cover()
 	if err != nil {
 		return err
 	}
@@ -59,6 +63,9 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	}
 	list := make([]fetch, 0, 1024)
 	for off, n := range runs {
+		if err := g.lostIn(s, off, off+n); err != nil {
+			return err
+		}
 		for o := range ix.Range(off, off+n) {
 			p, j := s.owner(o.Rank)
 			if p.place == nil {
@@ -84,7 +91,7 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 // flatRuns reads runs of a variable that is not decomposed: those that are near each other, as they ascend, at once.
 func (r *Reader) flatRuns(ctx context.Context, s *set, id VarID, sv *Variable, rec, srec int64, runs iter.Seq2[int64, int64], dst []byte, fm form, pf *proof) error {
 	size, gap := int64(sv.Type.Size()), int64(0)
-	if p := s.firstPart(); p != nil {
+	if p := s.firstPart(); p != nil && !fm.exact {
 		gap = p.place.Gap()
 	}
 	var near []decomp.Req
@@ -140,7 +147,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 	})
 	var cuts []int
 	for k := range list {
-		if k == 0 || list[k].p != list[k-1].p || list[k].off-(list[k-1].off+list[k-1].n) > list[k].p.place.Gap() ||
+		if k == 0 || list[k].p != list[k-1].p || list[k].off-(list[k-1].off+list[k-1].n) > gap(list[k].p, fm) ||
 			list[k].off+list[k].n-list[cuts[len(cuts)-1]].off > readBatch {
 			cuts = append(cuts, k)
 		}
@@ -162,6 +169,14 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 		}
 	}
 	return nil
+}
+
+// gap is how many bytes are read and dropped rather than starting a new read.
+func gap(p *filePart, fm form) int64 {
+	if fm.exact {
+		return 0
+	}
+	return p.place.Gap()
 }
 
 func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, pf *proof) error {

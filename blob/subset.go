@@ -100,13 +100,20 @@ func (c *selection) inSource(v VarID, runs iter.Seq2[int64, int64]) iter.Seq2[in
 	}
 }
 
-// raw reads elements [lo, hi) of a record of a variable, all in the terms of what is taken. See Reader.raw.
-func (c *selection) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte, fm form) error {
-	src, at := c.source(v, rec)
-	if c.arrays == nil || c.arrays[v] == nil {
-		return c.r.raw(ctx, src, at, lo, hi, dst, fm)
+// want is how elements [lo, hi) of a record of a variable are read, all in the terms of what is taken.
+func (c *selection) want(v VarID, rec, lo, hi int64, dst []byte, fm form) want {
+	w := want{lo: lo, hi: hi, dst: dst, fm: fm}
+	w.v, w.rec = c.source(v, rec)
+	if c.arrays != nil && c.arrays[v] != nil {
+		w.runs = c.arrays[v].Runs(lo, hi)
 	}
-	return c.r.gather(ctx, src, at, c.arrays[v].Runs(lo, hi), dst, fm)
+	return w
+}
+
+// decomposed says that a variable is so in the source.
+func (c *selection) decomposed(v VarID) bool {
+	src, _ := c.source(v, 0)
+	return c.r.schema.vars[src].Decomp != 0
 }
 
 // rawRuns reads scattered runs, one after the other.
@@ -137,6 +144,13 @@ func (w *View) Records() int64 { return w.records }
 
 // Base returns the path of the dataset.
 func (w *View) Base() string { return w.r.base }
+
+// Header returns the header of the ordinary netCDF file of the part, without places. It must not be changed.
+func (w *View) Header() *cdf5.Header {
+	h := w.schema.canonicalHeader(cdf5.CDF5)
+	h.NumRecs = w.records
+	return h
+}
 
 // Read is Reader.Read in the terms of the part.
 func (w *View) Read(ctx context.Context, name string, start, count []int64, dst any) error {

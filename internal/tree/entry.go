@@ -46,9 +46,12 @@ type Entry struct {
 	Size    int64     // bytes of the netCDF file, or of the plain file; 0 of a directory
 	ModTime time.Time // of a dataset: when it was committed
 	ID      string    // changes when the content does: of a dataset with its manifest's checksums, of other files with size and time; "" of a directory
+	File    string    // tells a plain file from others, whatever is written to it, where the system can
 	Records int64     // of a dataset
-	Mode    fs.FileMode
-	Err     error // why the dataset cannot be read; Size is 0 then
+	Err     error     // why the dataset cannot be read; Size is 0 then
+
+	Mode     fs.FileMode // permissions; of a dataset those of its manifest, or of subfile 0, as the owner is
+	UID, GID uint32
 }
 
 // lookAtOnce is how many entries of a directory are looked at at the same time.
@@ -208,7 +211,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 		if st, err = t.stateOf(name); err != nil || !st.is {
 			return "", Entry{}, st, hide(op, p, errors.Join(err, absent(st)))
 		}
-		e.Kind, e.ModTime, e.Mode = KindDataset, st.mod, st.mode
+		e.Kind, e.ModTime, e.Mode, e.UID, e.GID = KindDataset, st.mod, st.mode, st.uid, st.gid
 		return name, e, st, nil
 	}
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -221,6 +224,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 		return "", Entry{}, st, hide(op, p, err)
 	}
 	e.ModTime, e.Mode = info.ModTime(), info.Mode().Perm()
+	e.UID, e.GID = vfs.Owner(info)
 	switch {
 	case info.IsDir():
 		e.Kind = KindDir
@@ -235,7 +239,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 			}
 		}
 	}
-	e.Kind, e.Size, e.ID = KindPlain, info.Size(), hash(vfs.Identity(info))
+	e.Kind, e.Size, e.ID, e.File = KindPlain, info.Size(), hash(vfs.Identity(info)), vfs.FileOf(info)
 	return name, e, state{is: true, key: "p|" + vfs.Identity(info), mod: e.ModTime, mode: e.Mode}, nil
 }
 

@@ -21,6 +21,13 @@ type state struct {
 	key        string // of the same text: nothing has changed
 	mod        time.Time
 	mode       fs.FileMode
+	uid, gid   uint32
+}
+
+// of takes time, permissions and owner from a file.
+func (s *state) of(info fs.FileInfo) {
+	s.mod, s.mode = info.ModTime(), info.Mode().Perm()
+	s.uid, s.gid = vfs.Owner(info)
 }
 
 // facts are what is known about datasets, as long as nothing changes. They cost no more than a few hundred bytes each.
@@ -101,7 +108,7 @@ func (t *Tree) stateOf(base string) (st state, err error) {
 		st.key += "|"
 		if info != nil {
 			st.key += vfs.Identity(info)
-			st.mod, st.mode = info.ModTime(), info.Mode().Perm()
+			st.of(info)
 		}
 	}
 	k, ok := t.facts.state(base, st.key)
@@ -152,7 +159,8 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	st := state{key: key + "f|" + vfs.Identity(info), mod: info.ModTime(), mode: info.Mode().Perm()}
+	st := state{key: key + "f|" + vfs.Identity(info)}
+	st.of(info)
 	k, ok := t.facts.state(base, st.key)
 	if !ok {
 		k = known{key: st.key}

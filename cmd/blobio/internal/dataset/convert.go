@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,10 +20,10 @@ import (
 )
 
 type convertFlags struct {
-	source    sourceFlags
+	source sourceFlags
+	partFlags
 	to        string
 	format    string
-	vars      []string
 	records   string
 	ranks     int
 	subfiles  int
@@ -46,10 +45,14 @@ func NewConvert(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
-		Long: `Write a dataset, or some of its variables and records, in another layout: as an
-ordinary netCDF file (the default), or as blobs for any number of ranks and
-subfiles. Memory is bounded; the output appears under its name when it is whole.
+		Long: `Write a dataset, or some of its variables and parts of its dimensions, in another
+layout: as an ordinary netCDF file (the default), or as blobs for any number of ranks
+and subfiles. Memory is bounded; the output appears under its name when it is whole.
 Under mpirun or srun, the processes of blobio-mpi share the work.
+
+With chosen variables come their coordinates, unless -C is given: the coordinate variables
+of their dimensions, what the attributes of the CF conventions name, latitudes and longitudes.
+` + dimHelp + `
 
 Blobs need maps. The first of these that applies is used: the files of --map; maps
 generated for --case and --ranks; the maps of the source, if it has as many ranks;
@@ -62,6 +65,8 @@ JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}; if
 subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
+  blobio convert -v T -d lev,40 -d time,0,9,3 F_h0.nc T40.nc   # a level, each third of ten records
+  blobio convert -v T850,PS -d lat,30.,60. F_h1.nc north.nc    # by value
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
@@ -75,7 +80,8 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	fl := cmd.Flags()
 	cli.ChoiceFlag(cmd, &f.to, "to", "canonical", "layout of the output", "canonical", "variable-centric", "process-centric")
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1")
-	varsFlag(cmd, &f.vars, "v", "these variables only, such as T,PS")
+	f.partFlags.add(cmd, "these variables only, such as T,PS, and their coordinates")
+	f.addAlone(cmd)
 	fl.StringVar(&f.records, "records", "", "these records only: FIRST:END (END is not included; either may be left out), or one number")
 	fl.IntVar(&f.ranks, "ranks", 0, "number of blobs of each variable")
 	fl.IntVar(&f.subfiles, "subfiles", 1, "number of subfiles")
@@ -96,7 +102,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 
 // options are what the flags say alone, without a look at the dataset.
 func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error) {
-	o := &blob.ConvertOptions{Vars: f.vars, Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, WideMaps: f.wide,
+	o := &blob.ConvertOptions{Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, FillMissing: f.source.missing, WideMaps: f.wide,
 		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers,
 		Version: map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format]}
 	var err error
@@ -148,7 +154,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 		return err
 	}
 	defer r.Close()
-	if err := checkVars(r, f.vars); err != nil {
+	if o.Vars, o.Subset, err = f.choose(ctx, r); err != nil {
 		return err
 	}
 	if o.Records, err = parseRecords(f.records, r.Records()); err != nil {
@@ -255,25 +261,32 @@ func ParseGrouping(s string) (subfile.Grouping, error) {
 }
 
 // setMaps gives the options the maps of the flags, if there are some. Without, the dataset has its own, or needs none.
-func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) (err error) {
+func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) error {
+	part, err := r.View(o.Vars, o.Subset)
+	if err != nil {
+		return err
+	}
+	s := part.Schema()
 	switch {
 	case len(f.maps.Files) > 0:
 		o.Maps, err = f.maps.Load(f.ranks)
 	case f.caseName != "":
-		o.Maps, err = f.generated(r)
-	case o.Blobs && f.ranks == 0 && r.Schema().NumDecomps() == 0:
+		o.Maps, err = f.generated(s)
+	case o.Blobs && f.ranks == 0 && s.NumDecomps() == 0 && r.Schema().NumDecomps() > 0:
+		return cli.Usagef("the maps of %s are not of a part of its dimensions: give --ranks or --map", r.Base())
+	case o.Blobs && f.ranks == 0 && s.NumDecomps() == 0:
 		return cli.Usagef("%s has no maps of its own: give --ranks or --map", r.Base())
 	default:
 		return nil
 	}
 	if err == nil {
-		o.MapOf, o.Maps, err = mapOf(f.caseName, o.Maps, r, f.vars)
+		o.MapOf, o.Maps, err = mapOf(f.caseName, o.Maps, s)
 	}
 	return err
 }
 
 // generated makes the maps of the case for the sizes of a dataset.
-func (f *convertFlags) generated(r *blob.Reader) ([]*decomp.Map, error) {
+func (f *convertFlags) generated(s *blob.Schema) ([]*decomp.Map, error) {
 	c, err := e3smcases.Load(f.caseName)
 	if err != nil {
 		return nil, err
@@ -284,7 +297,7 @@ func (f *convertFlags) generated(r *blob.Reader) ([]*decomp.Map, error) {
 	if err := decomps.CheckRanks(f.ranks); err != nil {
 		return nil, err
 	}
-	maps, err := c.Maps(r.Schema().Dims(), f.ranks)
+	maps, err := c.Maps(s.Dims(), f.ranks)
 	if errors.Is(err, blob.ErrMapMismatch) {
 		return nil, cli.WithHint(err, "--map gives the maps")
 	}
@@ -293,9 +306,7 @@ func (f *convertFlags) generated(r *blob.Reader) ([]*decomp.Map, error) {
 
 // mapOf returns the choice of maps that a case makes, and the maps that the
 // output needs: those that one of its variables uses.
-func mapOf(name string, maps []*decomp.Map, r *blob.Reader, vars []string) (func(*blob.Variable) int, []*decomp.Map, error) {
-	s := r.Schema()
-	want := func(v string) bool { return len(vars) == 0 || slices.Contains(vars, v) }
+func mapOf(name string, maps []*decomp.Map, s *blob.Schema) (func(*blob.Variable) int, []*decomp.Map, error) {
 	byName := map[string]int{} // variable → map, from 1
 	if name != "" {
 		c, err := e3smcases.Load(name)
@@ -312,9 +323,6 @@ func mapOf(name string, maps []*decomp.Map, r *blob.Reader, vars []string) (func
 	}
 	used := make([]bool, len(maps))
 	for i, v := range s.Vars() {
-		if !want(v.Name) {
-			continue
-		}
 		shape := s.Shape(blob.VarID(i))
 		if k := byName[v.Name]; k > 0 {
 			if fmt.Sprint(shape) != fmt.Sprint(maps[k-1].Dims()) {

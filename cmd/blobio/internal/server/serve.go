@@ -81,7 +81,7 @@ if the answer broke off), bytes, seconds, error. The server ends with ctrl-C.`,
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of buffers and caches, such as 256M or 1G")
 	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 	cli.WorkersFlag(cmd, &f.work, "concurrent reads (default: twice the number of CPUs)")
-	return cmd
+	return cli.AsService(cmd)
 }
 
 var formats = map[string]cdf5.Version{"cdf5": cdf5.CDF5, "cdf2": cdf5.CDF2, "cdf1": cdf5.CDF1}
