@@ -65,7 +65,7 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 	}
 	fl := cmd.Flags()
 	f.Add(cmd, cli.DefaultPictureWidth, "what the variable is")
-	fl.StringArrayVarP(&f.dims, "dimension", "d", nil, "stand at one element of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
+	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "stand at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
 	fl.StringVar(&f.record, "records", "", "record to draw, one number (default: the first)")
 	fl.StringVar(&f.level, "level", "", "level to draw: its index, or a value of its coordinate with a point, such as 850. (default: the first)")
 	var kinds, ramps []string
@@ -158,7 +158,7 @@ func (f *plotFlags) ends() (lo, hi float64, err error) {
 	return lo, hi, nil
 }
 
-// selections are where the picture stands: --dimension, --records and --level.
+// selections are where the picture stands: --dim, --records and --level.
 func (f *plotFlags) selections(data *fieldplot.Data, name string) (out []slab.Arg, err error) {
 	list := f.dims
 	if f.record != "" {
