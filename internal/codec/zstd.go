@@ -12,6 +12,9 @@ const (
 	MaxLevel = 4
 )
 
+// Level returns the level that comes closest to one of the zstd program, which has 1 to 22.
+func Level(zstdLevel int) int { return int(zstd.EncoderLevelFromZstd(zstdLevel)) }
+
 // MaxExpansion bounds what n bytes of zstd can hold: a block, of at most 128 KiB of content, takes
 // at least 3 bytes and one of content.
 const MaxExpansion = 128 << 10 / 4
