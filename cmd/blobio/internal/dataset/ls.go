@@ -196,6 +196,8 @@ func describe(r *blob.Reader) *dataset {
 		Records: r.Records(), Missing: r.Missing(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}
 	if r.Layout() == blob.ProcessCentric {
 		d.Format = "HDF5"
+	} else if r.NetCDF4() {
+		d.Format = "netCDF-4"
 	}
 	d.Subfiles, d.Ranks = r.Subfiles()
 	for _, f := range r.Files() {
