@@ -113,13 +113,15 @@ func TestNetCDF4Python(t *testing.T) {
 				a.equals(t, want)
 				sameHeader(t, a, h)
 			} else {
-				python(t, "hdf5plugin")
+				python(t, "zstandard", "h5py")
 				more = []string{"zstd"}
 			}
 			a := ask(t, py, "read_scales.py", append([]string{path}, more...)...)
 			a.equals(t, want)
 			sameHeader(t, a, h)
-			ask(t, py, "read_h5netcdf.py", append([]string{path}, more...)...).equals(t, want)
+			if all {
+				ask(t, py, "read_h5netcdf.py", path).equals(t, want)
+			}
 		})
 	})
 }

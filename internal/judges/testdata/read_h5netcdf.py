@@ -1,10 +1,7 @@
-"""read_h5netcdf.py RAW FILE [zstd]: a netCDF-4 file as h5netcdf has it, a second reading of its conventions."""
+"""read_h5netcdf.py RAW FILE: a netCDF-4 file as h5netcdf has it, a second reading of its conventions."""
 import sys
 import h5netcdf
 from answer import Answer
-
-if "zstd" in sys.argv[3:]:
-    import hdf5plugin  # noqa: F401
 
 answer = Answer(sys.argv[1])
 with h5netcdf.File(sys.argv[2], "r") as nc:
