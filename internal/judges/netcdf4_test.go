@@ -206,3 +206,62 @@ func lines(cdl string) string {
 	_, cdl, _ = strings.Cut(cdl, "\n")
 	return strings.ReplaceAll(cdl, "\t\tstring ", "\t\t")
 }
+
+// odd makes a CDF-5 file of testdata/odd.cdl: with records or without, and with a global attribute of so many bytes.
+func odd(t *testing.T, records bool, long int) string {
+	t.Helper()
+	need(t, "ncgen")
+	cdl := string(contents(t, filepath.Join("testdata", "odd.cdl")))
+	if !records {
+		cdl, _, _ = strings.Cut(cdl, "data:")
+		cdl += "}\n"
+	}
+	if long > 0 {
+		cdl = strings.Replace(cdl, "// global attributes:", "// global attributes:\n\t\t:much = \""+strings.Repeat("0123456789abcde ", long/16)+"\" ;", 1)
+		cdl = strings.Replace(cdl, "\t\ti:a =", "\t\ti:much = "+strings.Repeat("1., ", long/8)+"2. ;\n\t\ti:a =", 1)
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "odd.cdl"), filepath.Join(dir, "odd.nc")
+	if err := os.WriteFile(in, []byte(cdl), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "ncgen", "-k", "cdf5", "-o", out, in)
+	return out
+}
+
+// TestNetCDF4Odd: all types, empty and long attributes, names in UTF-8, variables named like dimensions that are not
+// theirs, dimensions without variables, text as a coordinate, no records.
+func TestNetCDF4Odd(t *testing.T) {
+	need(t, "ncdump", "ncgen", "h5dump", "h5repack", "h5diff")
+	py := python(t, "h5py", "numpy")
+	for _, c := range []struct {
+		name    string
+		records bool
+		long    int
+	}{{"records", true, 0}, {"none", false, 0}, {"long", true, 200000}} {
+		for _, w := range nc4Ways[:2] {
+			t.Run(c.name+"-"+w.name, func(t *testing.T) {
+				from := odd(t, c.records, c.long)
+				path := filepath.Join(t.TempDir(), "odd.nc")
+				if err := blob.Convert(t.Context(), open(t, from), path, &blob.ConvertOptions{NetCDF4: &w.o}); err != nil {
+					t.Fatal(err)
+				}
+				want, got := run(t, "ncdump", from), run(t, "ncdump", path)
+				if got != want {
+					t.Errorf("ncdump prints something else: %s", firstLine(got, want))
+				}
+				for f := range blob.Diff(t.Context(), open(t, from), open(t, path), nil) {
+					t.Errorf("%v", f)
+				}
+				for f := range blob.Check(t.Context(), path, nil) {
+					t.Errorf("%v", f)
+				}
+				ask(t, py, "read_scales.py", path).equals(t, open(t, from))
+				run(t, "h5dump", path)
+				copied := filepath.Join(t.TempDir(), "copied.nc")
+				run(t, "h5repack", "-L", path, copied) // the oldest format has no long attributes
+				run(t, "h5diff", path, copied)
+			})
+		}
+	}
+}

@@ -37,7 +37,7 @@ func int32s(l []int) (b []byte) {
 	return b
 }
 
-// atts adds attributes of a user. Text is a scalar; but a fill value of a char variable is an array of one, as that of the others.
+// atts adds attributes of a user.
 func atts(to attributed, l []cdf5.Att) error {
 	for i := range l {
 		a := &l[i]
@@ -47,8 +47,6 @@ func atts(to attributed, l []cdf5.Att) error {
 		}
 		s, isText := a.Value.(string)
 		switch {
-		case isText && a.Name == "_FillValue" && n == 1:
-			to.Attr(a.Name, h5.FixedString(1), []int64{1}, []byte(s))
 		case isText:
 			text(to, a.Name, s)
 		case n == 0:
