@@ -88,19 +88,24 @@ type nc4Writer struct {
 	out     *durable.Output
 	workers int
 	jobs    []nc4Job
+	batches []int     // the first job of each, and the end
 	bufs    sync.Pool // of *[]byte
 }
 
-// nc4Job is a part of a variable that is read and packed at once: chunks, or elements of contiguous data.
+// nc4Job is a part of a variable: chunks, or elements of contiguous data.
 type nc4Job struct {
 	v          VarID
 	chunked    bool
 	first, end int64
+	bytes      int64 // at most
 }
 
-// cut divides the variables into jobs of at most limit bytes, or one chunk.
+// maxJobs is how many jobs are read at once: each costs some memory beside its bytes.
+const maxJobs = 1 << 12
+
+// cut divides the variables into jobs of at most limit bytes, or one chunk, and those into batches of about as many, which are read at once.
 func (w *nc4Writer) cut(limit int64) {
-	total := int64(0)
+	total, sum := int64(0), int64(0)
 	for i, v := range w.file.Vars() {
 		n, each := v.Bytes()/v.Elem(), v.Elem()
 		chunked := v.Chunks() > 0
@@ -109,41 +114,64 @@ func (w *nc4Writer) cut(limit int64) {
 		}
 		step := max(1, limit/each)
 		for first := int64(0); first < n; first += step {
-			w.jobs = append(w.jobs, nc4Job{VarID(i), chunked, first, min(first+step, n)})
+			j := nc4Job{v: VarID(i), chunked: chunked, first: first, end: min(first+step, n)}
+			j.bytes = (j.end - j.first) * each
+			if k := len(w.jobs); k == 0 || sum+j.bytes > limit || k-w.batches[len(w.batches)-1] == maxJobs {
+				w.batches, sum = append(w.batches, k), 0
+			}
+			sum += j.bytes
+			w.jobs = append(w.jobs, j)
 		}
 		total += v.Bytes()
 	}
+	w.batches = append(w.batches, len(w.jobs))
 	w.c.total.Add(total)
 }
 
-// nc4Done is a job that was read and packed.
-type nc4Done struct {
-	buf    []byte
-	packed []nc4.Packed
+// nc4Batch is a batch that was read and packed.
+type nc4Batch struct {
+	data   []byte         // as read: what is contiguous is written from there
+	out    []byte         // chunks as they are stored, one behind the other
+	plain  []nc4Piece     // of data
+	packed [][]nc4.Packed // by job
 	err    error
 }
 
-// write packs jobs in parallel and writes them in order, so that the bytes of the file do not depend on the workers.
+// nc4Piece is contiguous data and its place.
+type nc4Piece struct {
+	b   []byte
+	off int64
+}
+
+// write packs batches in parallel and writes them in order, so that the bytes of the file do not depend on the workers.
 func (w *nc4Writer) write(ctx context.Context) error {
 	f, at := w.out.File(), w.file.Start()
-	for i, d := range par.Ordered(ctx, w.workers, len(w.jobs), w.do) {
+	if err := f.Truncate(at); err != nil { // there may be no chunks behind
+		return err
+	}
+	for i, d := range par.Ordered(ctx, w.workers, len(w.batches)-1, w.do) {
 		if d.err != nil {
 			return d.err
 		}
-		j := &w.jobs[i]
-		v := w.file.Vars()[j.v]
-		off := at
-		if !j.chunked {
-			off = v.Offset() + j.first*v.Elem()
+		for _, p := range d.plain {
+			if _, err := f.WriteAt(p.b, p.off); err != nil {
+				return err
+			}
 		}
-		if _, err := f.WriteAt(d.buf, off); err != nil {
-			return err
+		if len(d.out) > 0 {
+			if _, err := f.WriteAt(d.out, at); err != nil {
+				return err
+			}
 		}
-		for k, p := range d.packed {
-			v.SetChunk(int(j.first)+k, at, p.Len, p.Mask)
-			at += p.Len
+		for k, packed := range d.packed {
+			j := &w.jobs[w.batches[i]+k]
+			for n, p := range packed {
+				w.file.Vars()[j.v].SetChunk(int(j.first)+n, at, p.Len, p.Mask)
+				at += p.Len
+			}
 		}
-		w.give(d.buf)
+		w.give(d.out)
+		w.give(d.data)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -155,46 +183,60 @@ func (w *nc4Writer) write(ctx context.Context) error {
 	if err != nil {
 		return pkg.Errorf("convert to %s: %w", w.c.out, err)
 	}
-	if err := f.Truncate(at); err != nil { // contiguous data without elements may have been the last
-		return err
-	}
 	_, err = f.WriteAt(meta, 0)
 	return err
 }
 
-// do reads and packs a job.
-func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Done) {
-	c, j := w.c, &w.jobs[i]
-	v, sv := w.file.Vars()[j.v], &c.schema.vars[j.v]
-	spans := []nc4.Span{{Lo: j.first, Hi: j.end}}
-	if j.chunked {
-		spans = v.Spans(j.first, j.end, sv.Record)
+// do reads and packs a batch.
+func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Batch) {
+	c, jobs := w.c, w.jobs[w.batches[i]:w.batches[i+1]]
+	total := int64(0)
+	for k := range jobs {
+		total += jobs[k].bytes
 	}
-	n := int64(0)
-	for _, s := range spans {
-		n += (s.Hi - s.Lo) * v.Elem()
-	}
-	data := w.take(n)
-	for at := int64(0); len(spans) > 0; spans = spans[1:] {
-		s := spans[0]
-		k := (s.Hi - s.Lo) * v.Elem()
-		if d.err = c.read(ctx, unit{v: j.v, rec: s.Rec, lo: s.Lo, hi: s.Hi}, data[at:at+k], false); d.err != nil {
-			return d
+	d.data = w.take(total)
+	var units []unit
+	var dst [][]byte
+	at := int64(0)
+	lens := make([]int64, len(jobs)) // bytes of each
+	for k := range jobs {
+		j := &jobs[k]
+		v := w.file.Vars()[j.v]
+		spans := []nc4.Span{{Lo: j.first, Hi: j.end}}
+		if j.chunked {
+			spans = v.Spans(j.first, j.end, c.schema.vars[j.v].Record)
 		}
-		at += k
+		for _, s := range spans {
+			n := (s.Hi - s.Lo) * v.Elem()
+			units, dst = append(units, unit{v: j.v, rec: s.Rec, lo: s.Lo, hi: s.Hi}), append(dst, d.data[at:at+n])
+			at, lens[k] = at+n, lens[k]+n
+		}
 	}
-	c.progress(n)
-	if !j.chunked {
-		d.buf = data
+	if d.err = c.read(ctx, units, func(k int) []byte { return dst[k] }, false); d.err != nil {
 		return d
 	}
-	room := w.take(2 * v.ChunkBytes())
-	d.buf, d.packed, d.err = v.Pack(w.take(n)[:0], data, room, j.first, j.end)
-	if d.err != nil {
-		d.err = fmt.Errorf("convert: variable %q: %w", sv.Name, d.err)
+	d.out, at = w.take(total)[:0], 0
+	var room []byte
+	for k := range jobs {
+		j := &jobs[k]
+		v, b := w.file.Vars()[j.v], d.data[at:at+lens[k]]
+		at += lens[k]
+		var packed []nc4.Packed
+		if !j.chunked {
+			d.plain = append(d.plain, nc4Piece{b, v.Offset() + j.first*v.Elem()})
+		} else {
+			if n := 2 * v.ChunkBytes(); int64(len(room)) < n {
+				room = w.take(n)
+			}
+			if d.out, packed, d.err = v.Pack(d.out, b, room, j.first, j.end); d.err != nil {
+				d.err = fmt.Errorf("convert: variable %q: %w", c.schema.vars[j.v].Name, d.err)
+				return d
+			}
+		}
+		d.packed = append(d.packed, packed)
+		c.progress(lens[k])
 	}
 	w.give(room)
-	w.give(data)
 	return d
 }
 
