@@ -299,16 +299,18 @@ func TestOrderedUsage(t *testing.T) {
 		make  func(b *Ordered)
 		class error
 	}{
-		"an empty name":       {func(b *Ordered) { b.Dataset("", Int8, nil, nil) }, ErrUsage},
-		"a slash":             {func(b *Ordered) { b.Dataset("a/b", Int8, nil, nil) }, ErrUsage},
-		"two of a name":       {func(b *Ordered) { b.Dataset("a", Int8, nil, nil); b.Dataset("a", Int8, nil, nil) }, ErrExist},
-		"big endian":          {func(b *Ordered) { b.Dataset("a", Int16|typeBig, nil, nil) }, ErrUnsupported},
-		"growth without":      {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Grow: true}) }, ErrUsage},
-		"chunks of a scalar":  {func(b *Ordered) { b.Dataset("a", Int8, nil, &OrderedOptions{Chunk: []int64{}}) }, ErrUsage},
-		"a chunk of 0":        {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Chunk: []int64{0}}) }, ErrUsage},
-		"too many chunks":     {func(b *Ordered) { b.Dataset("a", Int8, []int64{1 << 40}, &OrderedOptions{Chunk: []int64{1}}) }, ErrTooLarge},
-		"a fill value of 2":   {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Fill: []byte{1, 2}}) }, ErrUsage},
-		"levels":              {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Chunk: []int64{1}, Filters: Pipeline{Deflate: 11}}) }, ErrUsage},
+		"an empty name":      {func(b *Ordered) { b.Dataset("", Int8, nil, nil) }, ErrUsage},
+		"a slash":            {func(b *Ordered) { b.Dataset("a/b", Int8, nil, nil) }, ErrUsage},
+		"two of a name":      {func(b *Ordered) { b.Dataset("a", Int8, nil, nil); b.Dataset("a", Int8, nil, nil) }, ErrExist},
+		"big endian":         {func(b *Ordered) { b.Dataset("a", Int16|typeBig, nil, nil) }, ErrUnsupported},
+		"growth without":     {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Grow: true}) }, ErrUsage},
+		"chunks of a scalar": {func(b *Ordered) { b.Dataset("a", Int8, nil, &OrderedOptions{Chunk: []int64{}}) }, ErrUsage},
+		"a chunk of 0":       {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Chunk: []int64{0}}) }, ErrUsage},
+		"too many chunks":    {func(b *Ordered) { b.Dataset("a", Int8, []int64{1 << 40}, &OrderedOptions{Chunk: []int64{1}}) }, ErrTooLarge},
+		"a fill value of 2":  {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Fill: []byte{1, 2}}) }, ErrUsage},
+		"levels": {func(b *Ordered) {
+			b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Chunk: []int64{1}, Filters: Pipeline{Deflate: 11}})
+		}, ErrUsage},
 		"an attribute's size": {func(b *Ordered) { b.Attr("a", Int16, []int64{2}, []byte{1}) }, ErrUsage},
 		"two attributes":      {func(b *Ordered) { b.NullAttr("a", Int8); b.NullAttr("a", Int8) }, ErrExist},
 		"an attribute's name": {func(b *Ordered) { b.NullAttr("a\xff", Int8) }, ErrUsage},
