@@ -2,6 +2,7 @@ package nc4
 
 import (
 	"fmt"
+	"slices"
 
 	"blobio/cdf5"
 	"blobio/internal/chunks"
@@ -64,6 +65,9 @@ func New(hdr *cdf5.Header, o *Options) (*File, error) {
 	}
 	f := &File{b: h5.NewOrdered(), hdr: hdr, filter: filter}
 	text(f.b, attProperties, "version=2,"+o.Program)
+	if classic(hdr) { // programs treat it as they treat CDF files
+		f.b.Attr(attStrict, h5.Int32, nil, int32s([]int{1}))
+	}
 	f.addScales()
 	for v := range hdr.Vars {
 		if err := f.add(v, target, o.Filters); err != nil {
@@ -77,6 +81,14 @@ func New(hdr *cdf5.Header, o *Options) (*File, error) {
 		return nil, pkg.Errorf("netCDF-4: %w", err)
 	}
 	return f, nil
+}
+
+// classic says whether a header has only the types that netCDF had before version 4.
+func classic(h *cdf5.Header) bool {
+	atts := func(l []cdf5.Att) bool {
+		return !slices.ContainsFunc(l, func(a cdf5.Att) bool { return !a.Type.ValidIn(cdf5.CDF2) })
+	}
+	return atts(h.Atts) && !slices.ContainsFunc(h.Vars, func(v cdf5.Var) bool { return !v.Type.ValidIn(cdf5.CDF2) || !atts(v.Atts) })
 }
 
 // Close ends the filters.
