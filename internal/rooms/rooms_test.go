@@ -17,6 +17,7 @@ var layers = map[string]int{
 	"blobio/internal/cdftest":      1, // for tests only
 	"blobio/internal/dap":          2,
 	"blobio/internal/h5":           1,
+	"blobio/internal/nc4":          1,
 	"blobio/internal/plot":         1,
 	"blobio/internal/slab":         1,
 	"blobio/scr/kvtree":            1,

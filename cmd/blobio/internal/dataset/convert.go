@@ -34,6 +34,7 @@ type convertFlags struct {
 	drop      bool
 	wide      bool
 	compress  string
+	netcdf4   netcdf4Flags
 	force     bool
 	noSync    bool
 	asJSON    bool
@@ -72,6 +73,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
   blobio convert -v T -d lev,40 -d time,0,9,3 F_h0.nc T40.nc   # a level, each third of ten records
   blobio convert -v T850,PS -d lat,30.,60. F_h1.nc north.nc    # by value
   blobio convert --codec zstd F_h0.nc F_h0.zarr
+  blobio convert --netcdf4 --deflate 1 F_h0.nc F_h0.nc4
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
@@ -84,7 +86,8 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	}
 	fl := cmd.Flags()
 	cli.ChoiceFlag(cmd, &f.to, "to", "canonical", "layout of the output", "canonical", "variable-centric", "process-centric")
-	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1")
+	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1", "netcdf4")
+	f.netcdf4.add(cmd)
 	f.partFlags.add(cmd, "these variables only, such as T,PS, and their coordinates")
 	f.addAlone(cmd)
 	fl.StringVar(&f.records, "records", "", "these records only: FIRST:END (END is not included; either may be left out), or one number")
@@ -109,8 +112,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 // options are what the flags say alone, without a look at the dataset.
 func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error) {
 	o := &blob.ConvertOptions{Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, FillMissing: f.source.missing, WideMaps: f.wide,
-		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers,
-		Version: map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format]}
+		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers}
 	var err error
 	if o.Layout, err = blob.ParseLayout(f.to); err != nil {
 		return nil, cli.AsUsage(err)
@@ -125,6 +127,10 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 	if o.Grouping, err = ParseGrouping(f.grouping); err != nil {
 		return nil, cli.AsUsage(err)
 	}
+	if o.NetCDF4, err = f.netcdf4.options(cmd, &f.format); err != nil {
+		return nil, err
+	}
+	o.Version = map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format] // netcdf4 has none
 	if f.noSync {
 		o.Durability = blob.DurableNone
 	}
@@ -134,7 +140,7 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 				return nil, cli.Usagef("--%s is for blobs: give --to variable-centric or --to process-centric", name)
 			}
 		}
-	} else if cmd.Flags().Changed("format") {
+	} else if cmd.Flags().Changed("format") || o.NetCDF4 != nil {
 		return nil, cli.Usagef("--format is for a canonical output")
 	}
 	if f.ranks < 0 || f.subfiles < 1 {
@@ -186,7 +192,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 	took := time.Since(start)
 	p.End()
 	if err != nil {
-		if !o.Blobs && o.Version != cdf5.CDF5 && (errors.Is(err, blob.ErrUsage) || errors.Is(err, blob.ErrTooLarge)) {
+		if !o.Blobs && f.format != "cdf5" && (errors.Is(err, blob.ErrUsage) || errors.Is(err, blob.ErrTooLarge) || errors.Is(err, blob.ErrUnsupported)) {
 			return cli.WithHint(err, "--format cdf5 holds everything")
 		}
 		return err
