@@ -28,6 +28,16 @@ def is_dataset(path):
     return os.path.basename(path) in _bases(os.path.dirname(path))
 
 
+def modified(path):
+    """When the dataset of a base name was last changed, in nanoseconds as os.stat has them, or None if there is none."""
+    directory, base = os.path.split(os.path.abspath(os.path.expanduser(os.fspath(path))))
+    part = re.compile(re.escape(base) + r"(\+\d+)?(\.\d{4,}|\.manifest(\.next)?)")
+    try:
+        return max((e.stat().st_mtime_ns for e in os.scandir(directory) if part.fullmatch(e.name)), default=None)
+    except OSError:
+        return None
+
+
 def _bases(directory):
     """Base names of the datasets of a directory."""
     try:

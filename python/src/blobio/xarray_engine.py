@@ -4,8 +4,6 @@ Variables are read when their values are wanted, and only the part that is wante
 times, strings) are decoded by xarray as with any other engine.
 """
 
-import functools
-
 import numpy as np
 from xarray import Variable
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint, StoreBackendEntrypoint
@@ -13,6 +11,7 @@ from xarray.core import indexing
 
 from . import dataset
 from .recognise import is_dataset
+from .xarray_names import fit
 
 MOST_CHUNK = 128 << 20  # bytes of a chunk that dask is told to prefer
 
@@ -100,26 +99,4 @@ class BlobioBackendEntrypoint(BackendEntrypoint):
         return found
 
 
-def _ask_first():
-    """Lets xarray ask this engine before others whether it can open something.
-
-    netCDF4's engine takes whatever ends in .nc, and every subfile by its first bytes, and it is asked before those of
-    other packages. Engines are sorted by sort_backends when this module is loaded, so that here is the place to put one in
-    front. This one takes blob datasets only, so that nothing else is opened in another way than before.
-    """
-    from xarray.backends import plugins
-
-    sort = getattr(plugins, "sort_backends", None)
-    if sort is None or getattr(sort, "blobio_first", False):
-        return
-
-    @functools.wraps(sort)
-    def blobio_first(backends):
-        backends = sort(backends)
-        return {name: backends[name] for name in sorted(backends, key=lambda name: name != "blobio")}
-
-    blobio_first.blobio_first = True
-    plugins.sort_backends = blobio_first
-
-
-_ask_first()
+fit()
