@@ -155,11 +155,15 @@ class Reading:
         runs = 1
         for a in slow:
             runs *= len(a.positions)
-        if runs > MOST_RUNS and len(slow[0].positions) > 1:  # by parts of the slowest dimension
-            step, each = max(1, MOST_RUNS * len(slow[0].positions) // runs), runs // len(slow[0].positions) * length
-            for i in range(0, len(slow[0].positions), step):
-                part = Axis(slow[0].positions[i:i + step], None, None)
-                self._runs(record, [part] + slow[1:], strides, first, length, out[i * each:(i + len(part.positions)) * each])
+        if runs > MOST_RUNS and slow:  # by parts of the slowest dimension
+            axis, inner = slow[0].positions, runs // len(slow[0].positions)
+            step, each = max(1, MOST_RUNS // inner), inner * length  # positions of a part, elements of a position
+            for i in range(0, len(axis), step):
+                part = out[i * each:(i + step) * each]
+                if step > 1:
+                    self._runs(record, [Axis(axis[i:i + step], None, None)] + slow[1:], strides, first, length, part)
+                else:
+                    self._runs(record, slow[1:], strides[1:], first + int(axis[i]) * strides[0], length, part)
             return
         offsets = np.full(1, first, np.int64)
         for a, s in zip(slow, strides):
