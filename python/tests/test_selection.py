@@ -16,13 +16,16 @@ class Fake:
 
     def __init__(self, array, record):
         self.array, self.record, self.read, self.calls = array, record, 0, 0
+        self.records = set()  # that were touched
 
     def box(self, start, count, out):
         self.read, self.calls = self.read + out.size, self.calls + 1
+        self.records |= set(range(start[0], start[0] + count[0])) if self.record else set()
         out[...] = self.array[tuple(slice(s, s + c) for s, c in zip(start, count))]
 
     def runs(self, record, offsets, lengths, out):
         self.read, self.calls = self.read + out.size, self.calls + 1
+        self.records |= {record} if self.record else set()
         flat = (self.array[record] if self.record else self.array).reshape(-1)
         parts = [flat[o:o + n] for o, n in zip(offsets, lengths)]
         assert 1 <= len(parts) <= selection.MOST_RUNS, len(parts)
@@ -70,6 +73,8 @@ class Selection(Case):
             want = outer(array, key)
             self.assertEqual(got.shape, want.shape, (shape, key))
             np.testing.assert_array_equal(got, want, str((shape, key)))
+            if v.record and want.size:
+                self.assertEqual(v.records, set(np.arange(shape[0])[key[0]].reshape(-1).tolist()), (shape, key))
             self.assertLessEqual(v.read, max(1 << 15, selection.DENSE * want.size), (shape, key))
 
     def test_ellipsis_and_short_keys(self):

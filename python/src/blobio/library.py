@@ -70,6 +70,11 @@ def _text(b):
     return os.fsdecode(b or b"")
 
 
+def _words(b):
+    """The text of an error, without what is for ranks and packages of Go."""
+    return _text(b).removeprefix("rank 0: ").removeprefix("blob: ")
+
+
 class Library:
     """Datasets by number. Safe for concurrent use. Unusable in a child of fork once it is loaded."""
 
@@ -80,7 +85,7 @@ class Library:
         code = getattr(self._dll, name)(*arguments)
         if code != 0:
             d = self._dll
-            raise of_code(code, _text(d.blobio_last_error()), _text(d.blobio_last_error_file()), d.blobio_last_error_offset())
+            raise of_code(code, _words(d.blobio_last_error()), _text(d.blobio_last_error_file()), d.blobio_last_error_offset())
 
     def version(self):
         return _text(self._dll.blobio_version())

@@ -8,10 +8,21 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 
 from . import memory
 from .errors import GoneError, LibraryError, of_code
 from .library import SIZES
+
+
+class _Connection:
+    """A socket that is closed when its thread, or whatever else has it, is gone."""
+
+    def __init__(self, sock):
+        self.sock = sock
+
+    def __del__(self):
+        self.sock.close()
 
 
 class Remote:
@@ -20,8 +31,9 @@ class Remote:
     def __init__(self):
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._sockets = []
+        self._connections = weakref.WeakSet()
         mine, its = memory.pair()
+        self._control = _Connection(mine)
         with its:
             python = os.environ.get("BLOBIO_PYTHON") or sys.executable
             program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "helper.py")
@@ -31,17 +43,14 @@ class Remote:
                 process = subprocess.Popen([python, "-I", "-S", program, str(its.fileno())], pass_fds=[its.fileno()],
                                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             except OSError as e:
-                mine.close()
                 raise LibraryError("a child of fork reads through a helper process, which cannot be started: %s" % e) from e
         process.returncode = 0  # nobody waits for it: it ends when the connections do
-        self._control = mine
-        self._sockets.append(mine)
         self._answer(mine)
 
     def forget(self):
-        """In a child of fork: gives up the connections, which are the parent's."""
-        for s in self._sockets:
-            s.close()
+        """Gives up the connections: the helper is gone, or this is a child of fork and they are the parent's."""
+        for c in [self._control, *self._connections]:
+            c.sock.close()
 
     def _answer(self, sock):
         try:
@@ -57,19 +66,20 @@ class Remote:
         return answer
 
     def _connection(self):
-        sock = getattr(self._local, "sock", None)
-        if sock is None:
+        c = getattr(self._local, "connection", None)
+        if c is None:
             mine, its = memory.pair()
+            c = _Connection(mine)
             with its, self._lock:
-                self._exchange(self._control, {"op": "connect"}, its.fileno())
-                self._sockets = [s for s in self._sockets if s.fileno() >= 0] + [mine]
-            self._local.sock = sock = mine  # is closed with the thread
-        return sock
+                self._exchange(self._control.sock, {"op": "connect"}, its.fileno())
+                self._connections.add(c)
+            self._local.connection = c
+        return c.sock
 
     def _exchange(self, sock, request, fd=None):
         try:
             memory.send(sock, request, fd)
-        except (BrokenPipeError, ConnectionError) as e:
+        except OSError as e:
             raise GoneError("the helper process is gone: %s" % e) from e
         return self._answer(sock)
 

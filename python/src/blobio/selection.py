@@ -81,6 +81,13 @@ def _axis(k, n, name, dim):
     return Axis(unique, None if np.array_equal(unique, a) else inverse.reshape(-1), len(a))
 
 
+def _stretches(positions):
+    """Rising positions as ranges without gaps."""
+    p = np.asarray(positions, np.int64)
+    ends = np.flatnonzero(np.diff(p) != 1) + 1
+    return [range(int(s[0]), int(s[-1]) + 1) for s in np.split(p, ends)]
+
+
 class Reading:
     """Reads what axes select of a variable: read_box(start, count, out) and read_runs(record, offsets, lengths, out) fill arrays."""
 
@@ -103,19 +110,29 @@ class Reading:
         counts = [len(a.positions) for a in self.axes]
         if 0 in counts:
             return np.empty(counts, self.dtype)
-        if self._is_dense(self.axes):
-            return self._box(self.axes)
-        out = np.empty(counts, self.dtype)
         if not self.record:
+            if self._is_dense(self.axes):
+                return self._box(self.axes)
+            out = np.empty(counts, self.dtype)
             self._sparse(0, self.axes, self.shape, out)
             return out
-        # A record is a place of its own in the files: each is read by itself.
-        for i, r in enumerate(self.axes[0].positions):
-            one = [Axis(range(int(r), int(r) + 1), None, 1)] + self.axes[1:]
-            if self._is_dense(one):
-                out[i] = self._box(one)[0]
+        stretches = _stretches(self.axes[0].positions)
+        if len(stretches) == 1 and self._is_dense(self.axes):
+            return self._box(self.axes)
+        # A record is a place of its own in the files: none is touched that is not wanted.
+        out, at = np.empty(counts, self.dtype), 0
+        for s in stretches:
+            some = [Axis(s, None, None)] + self.axes[1:]
+            if self._is_dense(some):
+                out[at:at + len(s)] = self._box(some)
             else:
-                self._sparse(int(r), self.axes[1:], self.shape[1:], out[i])
+                for i, r in enumerate(s, at):
+                    one = [Axis(range(r, r + 1), None, None)] + self.axes[1:]
+                    if self._is_dense(one):
+                        out[i] = self._box(one)[0]
+                    else:
+                        self._sparse(r, self.axes[1:], self.shape[1:], out[i])
+            at += len(s)
         return out
 
     @staticmethod

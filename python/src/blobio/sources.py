@@ -51,6 +51,7 @@ class _Process:
         """A helper process is gone: the next call starts another one."""
         with self.lock:
             if self.via is via:
+                via.forget()
                 self.via = None
                 self.kept.clear()
 

@@ -42,7 +42,7 @@ def preferred_chunks(variable):
         if left <= MOST_CHUNK:
             break
         parts = min(n, -(-left // MOST_CHUNK))
-        shape[d] = -(-n // parts)
+        shape[d] = n // parts
         left = left // n * shape[d]
     return dict(zip(variable.dims, shape))
 
