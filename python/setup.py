@@ -15,7 +15,11 @@ from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
-from wheel.bdist_wheel import bdist_wheel
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70
+    from wheel.bdist_wheel import bdist_wheel
 
 NAME = "libblobio.so.1"
 CAPI = Path(__file__).resolve().parent.parent / "capi"
@@ -59,6 +63,8 @@ class BuildPy(build_py):
             target.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(library(), target / NAME)
             (target / NAME).chmod(0o755)
+        if (CAPI.parent / "LICENSE").is_file():
+            shutil.copyfile(CAPI.parent / "LICENSE", Path(self.build_lib) / "blobio" / "LICENSE")
 
 
 class BdistWheel(bdist_wheel):

@@ -48,6 +48,7 @@ var layers = map[string]int{
 	"blobio/examples":              5,
 	"blobio/internal/judges":       5, // tests only: they drive everything
 	"blobio/internal/parfs":        5, // tests only
+	"blobio/python":                5, // tests only
 }
 
 func layer(path string) (int, bool) {
