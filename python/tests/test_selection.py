@@ -16,15 +16,19 @@ class Fake:
 
     def __init__(self, array, record):
         self.array, self.record, self.read, self.calls = array, record, 0, 0
+        self.largest = 0
         self.records = set()  # that were touched
 
+    def count(self, out):
+        self.read, self.calls, self.largest = self.read + out.size, self.calls + 1, max(self.largest, out.size)
+
     def box(self, start, count, out):
-        self.read, self.calls = self.read + out.size, self.calls + 1
+        self.count(out)
         self.records |= set(range(start[0], start[0] + count[0])) if self.record else set()
         out[...] = self.array[tuple(slice(s, s + c) for s, c in zip(start, count))]
 
     def runs(self, record, offsets, lengths, out):
-        self.read, self.calls = self.read + out.size, self.calls + 1
+        self.count(out)
         self.records |= {record} if self.record else set()
         flat = (self.array[record] if self.record else self.array).reshape(-1)
         parts = [flat[o:o + n] for o, n in zip(offsets, lengths)]
@@ -68,14 +72,16 @@ class Selection(Case):
             array = np.arange(np.prod(shape, dtype=int)).reshape(shape)
             v = Fake(array, bool(shape) and rng.random() < 0.5)
             key = tuple(any_key(rng, n) for n in shape)
-            with mock.patch.object(selection, "SMALL", int(rng.choice([0, 8, 1 << 15]))), mock.patch.object(selection, "MOST_RUNS", int(rng.choice([1, 5, 1 << 20]))):
+            with mock.patch.object(selection, "SMALL", int(rng.choice([0, 8, 1 << 15]))), mock.patch.object(selection, "MOST_RUNS", int(rng.choice([1, 5, 1 << 20]))), \
+                    mock.patch.object(selection, "DENSE", int(rng.choice([2, 64]))), mock.patch.object(selection, "MOST_BOX", int(rng.choice([1, 100, 64 << 20]))):
                 got = v[key]
             want = outer(array, key)
             self.assertEqual(got.shape, want.shape, (shape, key))
             np.testing.assert_array_equal(got, want, str((shape, key)))
             if v.record and want.size:
                 self.assertEqual(v.records, set(np.arange(shape[0])[key[0]].reshape(-1).tolist()), (shape, key))
-            self.assertLessEqual(v.read, max(1 << 15, selection.DENSE * want.size), (shape, key))
+            if want.size:
+                self.assertLessEqual(v.largest, max(1 << 15, selection.DENSE * want.size), (shape, key))
 
     def test_ellipsis_and_short_keys(self):
         v = Fake(np.arange(60).reshape(3, 4, 5), True)
@@ -97,6 +103,16 @@ class Selection(Case):
         v.read = 0
         self.assertEqual(v[1, ::10, [0, 19999]].tolist(), v.array[1, ::10][:, [0, 19999]].tolist())
         self.assertEqual(v.read, 10)
+
+    def test_large_boxes_are_read_by_parts(self):
+        v = Fake(np.arange(2 * 40 * 1000).reshape(2, 40, 1000), False)
+        with mock.patch.object(selection, "MOST_BOX", 8 * 5000), mock.patch.object(selection, "SMALL", 0):
+            np.testing.assert_array_equal(v[:, :, ::10], v.array[:, :, ::10])
+            self.assertLessEqual(v.largest, 5000)
+            self.assertLessEqual(v.read, v.array.size)
+            v.largest = 0
+            np.testing.assert_array_equal(v[:, 1:], v.array[:, 1:])
+            self.assertGreater(v.largest, 5000)  # all of it is wanted: nothing is thrown away
 
     def test_of_a_dataset(self):
         made = field(records=4, lev=5, ncol=700)

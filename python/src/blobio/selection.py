@@ -5,7 +5,8 @@ Indices are those of numpy, but arrays count for one dimension each, as in netCD
 
 import numpy as np
 
-DENSE = 4  # a box is read as a whole if at least 1 in so many of its elements are wanted
+DENSE = 64  # a box is read as a whole if at least 1 in so many of its elements are wanted: measured, runs cost more above that
+MOST_BOX = 64 << 20  # bytes of a box of which only a part is wanted; larger ones are read by parts
 SMALL = 1 << 15  # elements of a box that is read as a whole in any case
 MOST_RUNS = 1 << 20  # runs of one call
 
@@ -124,12 +125,12 @@ class Reading:
         for s in stretches:
             some = [Axis(s, None, None)] + self.axes[1:]
             if self._is_dense(some):
-                out[at:at + len(s)] = self._box(some)
+                self._box_into(some, out[at:at + len(s)])
             else:
                 for i, r in enumerate(s, at):
                     one = [Axis(range(r, r + 1), None, None)] + self.axes[1:]
                     if self._is_dense(one):
-                        out[i] = self._box(one)[0]
+                        self._box_into(one, out[i:i + 1])
                     else:
                         self._sparse(r, self.axes[1:], self.shape[1:], out[i])
             at += len(s)
@@ -143,12 +144,31 @@ class Reading:
         return box <= SMALL or wanted * DENSE >= box
 
     def _box(self, axes):
-        out = np.empty([a.extent for a in axes], self.dtype)
-        self.read_box([a.low for a in axes], list(out.shape), out)
+        """The smallest box around the positions, and of it the positions."""
+        out = np.empty([len(a.positions) for a in axes], self.dtype)
+        self._box_into(axes, out)
+        return out
+
+    def _box_into(self, axes, out):
+        box = [a.extent for a in axes]
+        if box == list(out.shape) and out.flags.c_contiguous:
+            self.read_box([a.low for a in axes], box, out)
+            return
+        size = self.dtype.itemsize
+        for n in box:
+            size *= n
+        if size > MOST_BOX and out.size > 1:
+            d = next(d for d, a in enumerate(axes) if len(a.positions) > 1)
+            half = len(axes[d].positions) // 2
+            for part in slice(0, half), slice(half, None):
+                self._box_into(axes[:d] + [Axis(axes[d].positions[part], None, None)] + axes[d + 1:], out[(slice(None),) * d + (part,)])
+            return
+        found = np.empty(box, self.dtype)
+        self.read_box([a.low for a in axes], box, found)
         for dim, a in enumerate(axes):
             if len(a.positions) != a.extent:
-                out = out[(slice(None),) * dim + (a.within(),)]
-        return out
+                found = found[(slice(None),) * dim + (a.within(),)]
+        out[...] = found
 
     def _sparse(self, record, axes, shape, out):
         """Reads the positions as runs into out, which is contiguous."""
