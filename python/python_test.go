@@ -122,8 +122,45 @@ func TestPackage(t *testing.T) {
 	if n := strings.Count(out, " ... ok\n"); n < 40 || strings.Contains(out, "skipped") {
 		t.Errorf("%d tests passed, want 40 or more:\n%s", n, out)
 	}
+	guide(t, own)
 	for _, s := range regexp.MustCompile(`(?m)(^Ran|\d+ variables of|# \w+-centric).*$`).FindAllString(out, -1) {
 		t.Log(s)
+	}
+}
+
+// guide runs the programs of docs/guide-python.md, one after the other as they stand there, on what the guide has before them.
+func guide(t *testing.T, py string) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/guide-python.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	m, err := maps("F")
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "run"), 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bench.Replay(t.Context(), bench.ReplayOptions{Case: "F", Maps: m, Layouts: []blob.Layout{blob.VariableCentric}, Records: 3,
+		Pattern: e3smcases.Smooth, Dir: filepath.Join(dir, "run"), Base: "F", Options: blob.Options{Durability: blob.DurableNone}}); err != nil {
+		t.Fatal(err)
+	}
+	var programs []string
+	for _, b := range regexp.MustCompile("(?s)```python\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		programs = append(programs, b[1])
+	}
+	first := regexp.MustCompile(`(?m)^\$ python -c '(.*)'$`).FindStringSubmatch(string(page))
+	if len(programs) < 4 || first == nil {
+		t.Fatalf("the guide has %d programs, and begins with %v", len(programs), first)
+	}
+	file := filepath.Join(dir, "guide.py")
+	if err := os.WriteFile(file, []byte(first[1]+"\n"+strings.Join(programs, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, nil, "env", "-C", dir, py, file); !strings.Contains(out, "variable-centric 16 72 EAM History file information") || !strings.Contains(out, "nothing.nc") {
+		t.Errorf("the programs of the guide print\n%s", out)
 	}
 }
 

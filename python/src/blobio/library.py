@@ -6,6 +6,7 @@ addresses here. ctypes lets other threads of Python run while a call lasts, and 
 
 import ctypes
 import os
+import re
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
@@ -71,8 +72,8 @@ def _text(b):
 
 
 def _words(b):
-    """The text of an error, without what is for ranks and packages of Go."""
-    return _text(b).removeprefix("rank 0: ").removeprefix("blob: ")
+    """The text of an error, without the rank and the package of Go in front."""
+    return re.sub(r"^(rank 0: )?([a-z0-9]+: )?", "", _text(b))
 
 
 class Library:
