@@ -1,5 +1,6 @@
 """One byte that is wrong: whatever touches it fails, with file and offset, and nothing else does."""
 
+import glob
 import os
 import pickle
 import shutil
@@ -10,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 import blobio
-from support import Case, field, find, flip, write
+from support import Case, field, find, flip, replayed, write
 
 LAYOUTS = "variable", "process"
 
@@ -90,6 +91,21 @@ class Damage(Case):
             with self.assertRaises(blobio.MissingError) as e:
                 blobio.open(base)["T"][...]
             self.assertIn(base, str(e.exception))
+
+    def test_some_subfiles_are_missing(self):
+        d = next(d for d in replayed() if os.path.exists(d["base"] + ".0001") and d["layout"] == "variable-centric" and os.path.basename(d["base"]).startswith("G"))
+        for f in glob.glob(d["base"] + ".*"):
+            shutil.copy(f, self.dir)
+        base = self.path(os.path.basename(d["base"]))
+        os.remove(base + ".0001")
+        with blobio.open(d["base"]) as whole, blobio.open(base, allow_missing=True) as part:
+            name = max(whole, key=lambda n: whole[n].nbytes)
+            a, b = whole[name][...], part[name][...]
+            gone = b == b[~np.isclose(a, b)][0]  # one fill value
+            self.assertTrue(0.1 < gone.mean() < 0.9, gone.mean())
+            np.testing.assert_array_equal(a[~gone], b[~gone])
+        with self.assertRaisesRegex(blobio.MissingError, "1 of 2 subfiles missing, the first is " + base + ".0001"):
+            blobio.open(base)
 
     def test_no_dataset(self):
         with self.assertRaises(FileNotFoundError) as e:

@@ -153,6 +153,32 @@ class Processes(Case):
         os.waitpid(pid, 0)
         self.gone([helper])
 
+    def test_interrupt(self):
+        """ctrl-C is Python's, also while libblobio is in the process, and in a child that reads through a helper."""
+        program = """if True:
+            import os, sys
+            import blobio
+            ds = blobio.open(sys.argv[1])
+            ds["T"][0]
+            if sys.argv[2] == "child" and os.fork():
+                sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+            try:
+                ds["T"][0]
+                print("reading", os.getpid(), flush=True)
+                while True:
+                    ds["T"][...]
+            except KeyboardInterrupt:
+                ds["T"][1]
+                sys.exit(7)
+        """
+        for which in "parent", "child":
+            with self.subTest(which), subprocess.Popen([sys.executable, "-c", program, self.path(), which], stdout=subprocess.PIPE, text=True) as p:
+                try:
+                    os.kill(int(p.stdout.readline().split()[1]), signal.SIGINT)
+                    self.assertEqual(p.wait(60), 7)
+                finally:
+                    p.kill()
+
     def test_no_helper(self):
         def child():
             os.environ["BLOBIO_PYTHON"] = "/does/not/exist"
