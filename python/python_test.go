@@ -118,8 +118,8 @@ func TestPackage(t *testing.T) {
 	replay(t, data)
 	many(t, data)
 	own := environment(t, py, path)
-	out := run(t, []string{"BLOBIO_TEST_DATA=" + data}, own, "-X", "dev", "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-v", "-s", "tests")
-	if n := strings.Count(out, " ... ok\n"); n < 40 || strings.Contains(out, "skipped") {
+	out := run(t, []string{"BLOBIO_TEST_DATA=" + data}, own, "-X", "faulthandler", "-W", "always::ResourceWarning", "-m", "unittest", "discover", "-v", "-s", "tests")
+	if n := strings.Count(out, " ... ok\n"); n < 40 || strings.Contains(out, "skipped") || strings.Contains(out, "ResourceWarning") {
 		t.Errorf("%d tests passed, want 40 or more:\n%s", n, out)
 	}
 	guide(t, own)
