@@ -128,19 +128,19 @@ def flip(path, offset):
         f.write(struct.pack("B", b[0] ^ 0x10))
 
 
+def status(pid):
+    """State and parent of a process that is there and has not ended, or None."""
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            state, parent = f.read().rpartition(")")[2].split()[:2]
+    except OSError:
+        return None
+    return None if state in "ZX" else (state, int(parent))
+
+
 def children(pid):
     """Processes whose parent is pid."""
-    found = []
-    for p in os.listdir("/proc"):
-        if p.isdigit():
-            try:
-                with open("/proc/%s/stat" % p) as f:
-                    state, parent = f.read().rpartition(")")[2].split()[:2]
-            except OSError:
-                continue
-            if int(parent) == pid and state != "Z":
-                found.append(int(p))
-    return found
+    return [p for p in map(int, filter(str.isdigit, os.listdir("/proc"))) if (status(p) or ("", 0))[1] == pid]
 
 
 class Case(unittest.TestCase):

@@ -93,7 +93,8 @@ class Damage(Case):
             self.assertIn(base, str(e.exception))
 
     def test_some_subfiles_are_missing(self):
-        d = next(d for d in replayed() if os.path.exists(d["base"] + ".0001") and d["layout"] == "variable-centric" and os.path.basename(d["base"]).startswith("G"))
+        d = next(d for d in replayed() if os.path.exists(d["base"] + ".0001") and d["layout"] == "variable-centric"
+                 and os.path.basename(d["base"]).startswith("G"))
         for f in glob.glob(d["base"] + ".*"):
             shutil.copy(f, self.dir)
         base = self.path(os.path.basename(d["base"]))

@@ -18,7 +18,7 @@ import xarray as xr
 
 import blobio
 from blobio import sources
-from support import Case, children, field, write
+from support import Case, children, field, status, write
 
 
 def total(variable):
@@ -55,7 +55,8 @@ class Processes(Case):
 
     def test_child_of_fork(self):
         def child():
-            got = self.ds["T"][1], self.ds["T"][::2, 1, ::90], self.ds["T"][5, [3, 0, 0], 7], blobio.open(self.path())["PS"][...], dict(self.ds["T"].attrs)
+            T = self.ds["T"]
+            got = T[1], T[::2, 1, ::90], T[5, [3, 0, 0], 7], blobio.open(self.path())["PS"][...], dict(T.attrs)
             helpers = children(os.getpid())
             return got, helpers
         got, helpers = self.in_child(child)
@@ -70,7 +71,7 @@ class Processes(Case):
     def gone(self, pids):
         """The processes end by themselves."""
         for _ in range(1000):
-            pids = [p for p in pids if os.path.exists("/proc/%d/fd" % p) and open("/proc/%d/stat" % p).read().rpartition(")")[2].split()[0] != "Z"]
+            pids = [p for p in pids if status(p)]
             if not pids:
                 return
             time.sleep(0.01)
@@ -206,7 +207,7 @@ class Processes(Case):
         v, data, whole = self.ds["T"], pickle.dumps(self.ds["T"]), pickle.dumps(self.ds)
         old = self.ds.state
         write(self.path(), field(seed=5), options="force=yes")
-        sources._process.kept.clear()
+        sources._process.drop()
         later = pickle.loads(data)
         for read in lambda: later[0], lambda: pickle.loads(whole), lambda: self.in_child(lambda: v[0]):
             with self.assertRaises(blobio.ReplacedError) as e:
@@ -224,13 +225,14 @@ class Processes(Case):
         with xr.open_dataset(self.path(), chunks={}) as ds:
             want = self.T.mean(axis=(0, 2))
             for scheduler, method in ("synchronous", None), ("threads", None), ("processes", "spawn"), ("processes", "fork"):
-                with self.subTest(scheduler=scheduler, method=method), dask.config.set(scheduler=scheduler, num_workers=2, **{"multiprocessing.context": method}):
+                with self.subTest(scheduler=scheduler, method=method), \
+                        dask.config.set(scheduler=scheduler, num_workers=2, **{"multiprocessing.context": method}):
                     np.testing.assert_allclose(ds["T"].mean(("time", "ncol")).compute().values, want)
                     np.testing.assert_array_equal(ds["PS"][2:5, ::7].compute().values, self.fields["PS"][1][2:5, ::7])
 
     def test_files_are_closed(self):
         self.ds.close()
-        sources._process.kept.clear()
+        sources._process.drop()
         before = len(os.listdir("/proc/self/fd"))
         for _ in range(20):
             with blobio.open(self.path()) as ds:
@@ -244,12 +246,16 @@ class Processes(Case):
         for i in range(12):
             write(self.path("x%d" % i), {"a": (("x",), np.full(3, float(i)), {})})
         data = [pickle.dumps(blobio.open(self.path("x%d" % i))["a"]) for i in range(12)]
-        sources._process.kept.clear()
-        with unittest.mock.patch.object(sources, "MOST_FILES", 4):
-            for _ in range(2):
-                for i, d in enumerate(data):
-                    np.testing.assert_array_equal(pickle.loads(d)[...], i)
-            self.assertEqual(len(sources._process.kept), 4)
+        sources._process.drop()
+        for limit in "MOST_FILES", "MOST_KEPT":
+            sources._process.drop()
+            with unittest.mock.patch.object(sources, limit, 4):
+                for _ in range(2):
+                    for i, d in enumerate(data):
+                        np.testing.assert_array_equal(pickle.loads(d)[...], i)
+                self.assertEqual((len(sources._process.kept), len(sources._process.open)), (4, 4))
+                handle = sources._process.open[pickle.loads(data[-1])._source._key()]
+                self.assertIs(pickle.loads(data[-1])._source.open(), handle)  # a task after the other has the same one
 
 
 if __name__ == "__main__":

@@ -72,8 +72,8 @@ class Selection(Case):
             array = np.arange(np.prod(shape, dtype=int)).reshape(shape)
             v = Fake(array, bool(shape) and rng.random() < 0.5)
             key = tuple(any_key(rng, n) for n in shape)
-            with mock.patch.object(selection, "SMALL", int(rng.choice([0, 8, 1 << 15]))), mock.patch.object(selection, "MOST_RUNS", int(rng.choice([1, 5, 1 << 20]))), \
-                    mock.patch.object(selection, "DENSE", int(rng.choice([2, 64]))), mock.patch.object(selection, "MOST_BOX", int(rng.choice([1, 100, 64 << 20]))):
+            limits = {"SMALL": [0, 8, 1 << 15], "MOST_RUNS": [1, 5, 1 << 20], "DENSE": [2, 64], "MOST_BOX": [1, 100, 64 << 20]}
+            with mock.patch.multiple(selection, **{name: int(rng.choice(values)) for name, values in limits.items()}):
                 got = v[key]
             want = outer(array, key)
             self.assertEqual(got.shape, want.shape, (shape, key))
@@ -91,7 +91,8 @@ class Selection(Case):
 
     def test_refused(self):
         v = Fake(np.arange(60).reshape(3, 4, 5), True)
-        for key in 3, -4, (0, 0, 0, 0), (0, 1.5), (0, "x"), [0, 3], [[0, 1], [1, 2]], [True, False], (Ellipsis, Ellipsis), None, slice("a"), (0, slice(0, 1, 0)):
+        for key in (3, -4, (0, 0, 0, 0), (0, 1.5), (0, "x"), [0, 3], [[0, 1], [1, 2]], [True, False], (Ellipsis, Ellipsis), None,
+                    slice("a"), (0, slice(0, 1, 0))):
             with self.subTest(key=key), self.assertRaises((IndexError, ValueError)):
                 v[key]
         self.assertEqual(v.calls, 0)

@@ -13,7 +13,9 @@ from . import library
 from .errors import FORKED, ClosedError, Error, GoneError, ReplacedError
 from .remote import Remote
 
-MOST_FILES = 256  # subfiles of the datasets that are kept open for who may come back to them
+# What is kept open of datasets that were opened again, for the next task that comes with a pickled variable.
+MOST_KEPT = 16  # datasets
+MOST_FILES = 256  # subfiles of them
 
 
 class _Process:
@@ -25,7 +27,9 @@ class _Process:
         self.loaded = loaded  # libblobio is in the memory of this process, perhaps from before a fork
         self.forked = loaded
         self.via = None
-        self.kept = OrderedDict()  # (path, options, state): Handle, the last used one last
+        # By path, options and state: all that anybody has, and those that are kept, the last used one last.
+        self.open = weakref.WeakValueDictionary()
+        self.kept = OrderedDict()
 
     def reader(self):
         """Library, or in a child of a process that had it Remote."""
@@ -44,8 +48,13 @@ class _Process:
             if isinstance(self.via, Remote):
                 return False
             self.forked, self.via = True, None
-            self.kept.clear()
+            self.drop()
             return True
+
+    def drop(self):
+        """Forgets what is open: the next one to need it opens it."""
+        self.open.clear()
+        self.kept.clear()
 
     def lost(self, via):
         """A helper process is gone: the next call starts another one."""
@@ -53,15 +62,15 @@ class _Process:
             if self.via is via:
                 via.forget()
                 self.via = None
-                self.kept.clear()
+                self.drop()
 
     def keep(self, key, handle):
         with self.lock:
             self.kept[key] = handle
             self.kept.move_to_end(key)
-            files = sum(min(h.about["subfiles"], MOST_FILES) for h in self.kept.values())
-            while files > MOST_FILES and len(self.kept) > 1:
-                files -= min(self.kept.popitem(last=False)[1].about["subfiles"], MOST_FILES)
+            files = sum(h.files for h in self.kept.values())
+            while len(self.kept) > 1 and (len(self.kept) > MOST_KEPT or files > MOST_FILES):
+                files -= self.kept.popitem(last=False)[1].files
 
 
 _process = _Process(loaded=False)
@@ -101,6 +110,10 @@ class Handle:
             self.via = process.reader()
             self.number, self.about = self.via.open(path, options)
         weakref.finalize(self, _close, self.via, self.number, self.pid).atexit = False  # the end of the process closes all
+
+    @property
+    def files(self):
+        return min(self.about["subfiles"], MOST_FILES)
 
     def usable(self):
         process = _here()
@@ -143,15 +156,18 @@ class Source:
             h = self._handle
             if h is not None and h.usable():
                 return h
-            h = process.kept.get(self._key()) if self.state is not None else None
+            again = self.state is not None
+            h = process.open.get(self._key()) if again else None
             if h is None or not h.usable():
                 h = Handle(self.path, self.options)
-                if self.state is None:
+                if not again:
                     self.state = h.about["state"]
                 elif h.about["state"] != self.state:
                     raise ReplacedError("%s: replaced or appended to since it was opened (state %s, now %s): open it again"
                                         % (self.path, self.state[:8], h.about["state"][:8]), file=self.path)
-            process.keep(self._key(), h)
+                process.open[self._key()] = h
+            if again:
+                process.keep(self._key(), h)
             self._handle = h
             return h
 
