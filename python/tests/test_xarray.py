@@ -1,5 +1,6 @@
 """The engine: found without its name, lazy, decoded by CF, with chunks that make sense."""
 
+import glob
 import os
 import pathlib
 import shutil
@@ -161,8 +162,13 @@ class Engine(Case):
             np.testing.assert_array_equal(ds["T"][4], self.fields["T"][1][1])
 
     def test_closed_and_read_again(self):
+        def files():
+            return [f for f in map(os.path.realpath, glob.glob("/proc/self/fd/*")) if f.startswith(self.dir)]
         ds = xr.open_dataset(self.path())
+        ds["PS"].load()
+        self.assertNotEqual(files(), [])
         ds.close()
+        self.assertEqual(files(), [])
         np.testing.assert_array_equal(ds["T"], self.fields["T"][1])
 
     def test_options(self):
