@@ -176,12 +176,12 @@ class Processes(Case):
                 sys.exit(7)
         """
         for which in "parent", "child":
-            with self.subTest(which), subprocess.Popen([sys.executable, "-c", program, self.path(), which], stdout=subprocess.PIPE, text=True,
+            with self.subTest(which), subprocess.Popen([sys.executable, "-c", program, self.path(), which], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                                               start_new_session=True) as p:
                 try:
                     p.stdout.readline()
                     os.killpg(p.pid, signal.SIGINT)  # as a terminal does
-                    self.assertEqual(p.wait(60), 7)
+                    self.assertEqual((p.wait(60), p.stderr.read()), (7, ""))  # nor does the helper say anything
                 finally:
                     p.kill()
 

@@ -81,7 +81,6 @@ class BlobioBackendEntrypoint(BackendEntrypoint):
     """Blob datasets in either layout, by base name, subfile, manifest or directory."""
 
     description = "Open blob datasets of E3SM and blobio in place"
-    url = "https://docs.xarray.dev/en/stable/internals/how-to-add-new-backend.html"
     open_dataset_parameters = ("filename_or_obj", "mask_and_scale", "decode_times", "concat_characters", "decode_coords", "drop_variables",
                                "use_cftime", "decode_timedelta", "allow_missing", "verify", "memory", "workers")
 
@@ -92,11 +91,9 @@ class BlobioBackendEntrypoint(BackendEntrypoint):
                      drop_variables=None, use_cftime=None, decode_timedelta=None, allow_missing=False, verify="whole", memory=None,
                      workers=None):
         ds = dataset.open(filename_or_obj, allow_missing=allow_missing, verify=verify, memory=memory, workers=workers)
-        found = StoreBackendEntrypoint().open_dataset(
+        return StoreBackendEntrypoint().open_dataset(
             Store(ds), mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
             decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime, decode_timedelta=decode_timedelta)
-        found.set_close(ds.release)
-        return found
 
 
 fit()
