@@ -39,7 +39,7 @@ func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *settings)
 		k := b.opt.Grouping.Of(r, ranks, n)
 		b.world[k] = append(b.world[k], r)
 	}
-	proc := newProcess(&b.opt)
+	proc := newProcess(&b.opt, 0)
 	for k := range n {
 		e, err := b.engine(k, proc)
 		if err != nil {

@@ -2,140 +2,314 @@ package blob
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"sync"
+	"io"
+	"sort"
 
 	"blobio/cdf5"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
-	"blobio/subfile"
 )
 
-// toCanonical writes one ordinary netCDF file, variable by variable.
-func (c *conversion) toCanonical(ctx context.Context) (err error) {
-	hdr := c.schema.canonicalHeader(c.o.Version)
-	hdr.NumRecs = c.records
-	if err = hdr.Layout(nil); err != nil {
-		err = pkg.Errorf("convert to %s: %w", c.out, err)
-	}
-	var out *durable.Output // of root
-	var temp string
-	if c.root() && err == nil {
-		if out, err = c.begin(ctx, hdr); err == nil {
-			temp = out.Temp()
-		}
-		defer func() { out.Discard() }()
-	}
-	b, err := c.told(ctx, []byte(temp), err)
-	if err != nil {
-		return err
-	}
-	err = c.fill(ctx, out, string(b), hdr)
-	if err = c.agree(ctx, err); err == nil && c.root() {
-		if err = out.Commit(); err != nil {
-			err = pkg.Errorf("convert: %w", err)
-		}
-	}
-	return c.agree(ctx, err)
+// CanonicalOptions of Reader.Canonical. The zero value, or nil, is a CDF-5 file of everything.
+type CanonicalOptions struct {
+	Version cdf5.Version // CDF5 (default), CDF2 or CDF1
+	Vars    []string     // variables, in the order of the source; nil: all
+	Records *Range       // nil: all
+
+	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
+	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
 }
 
-// begin makes the canonical file.
-func (c *conversion) begin(ctx context.Context, hdr *cdf5.Header) (*durable.Output, error) {
-	hb, err := hdr.AppendTo(nil, orderOf(true), false)
-	if err != nil {
-		return nil, pkg.Errorf("convert to %s: %w", c.out, err)
-	}
-	out, err := durable.NewOutput(ctx, c.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
-		NoSync: c.o.Durability == DurableNone, NoSyncDir: c.o.Durability != DurableCommit})
-	if err != nil {
-		return nil, pkg.Errorf("convert: %w", err)
-	}
-	f, size := out.File(), hdr.FileSize(c.records)
-	if err = f.Allocate(0, size); err == nil {
-		if err = f.Truncate(size); err == nil {
-			_, err = f.WriteAt(hb, 0)
-		}
-	}
-	if err != nil {
-		out.Discard()
-		return nil, err
-	}
-	return out, nil
-}
-
-// free checks that no dataset of subfiles has the name: one file cannot take its place, for whoever opens the name would get those.
-func (c *conversion) free() error {
-	set, err := subfile.Find(c.fs, c.out)
+// Validate says what is wrong with the options.
+func (o *CanonicalOptions) Validate() error {
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case o == nil:
 		return nil
-	case err != nil:
-		return err
-	case !set.Single:
-		return fmt.Errorf("%s is the name of a dataset of subfiles: %w", c.out, ErrExist)
+	case o.Version != 0 && !o.Version.Valid():
+		return pkg.Usage("CanonicalOptions.Version %d, want 1, 2 or 5", o.Version)
+	case o.Memory != 0 && o.Memory < 1<<20:
+		return pkg.Usage("CanonicalOptions.Memory %d, want at least 1 MiB", o.Memory)
+	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
+		return pkg.Usage("CanonicalOptions.Records %d to %d", o.Records.First, o.Records.End)
 	}
 	return nil
 }
 
-// fill writes this rank's part; other ranks than root open the file by its hidden name.
-func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string, hdr *cdf5.Header) error {
-	if c.root() {
-		return c.stream(ctx, out.File(), hdr)
-	}
-	f, err := c.fs.OpenRW(temp)
-	if err != nil {
-		return err
-	}
-	err = c.stream(ctx, f, hdr)
-	if err == nil && c.o.Durability != DurableNone {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+const defaultCanonicalMemory = 64 << 20
+
+// CanonicalFile is the ordinary netCDF file of a dataset, or of a part of it: the bytes that Convert would write, computed when they are
+// read. It is an io.ReaderAt, safe for concurrent use, as long as its Reader is open.
+type CanonicalFile struct {
+	selection
+	o      CanonicalOptions
+	hdr    *cdf5.Header
+	at     *cdf5.Places
+	head   []byte  // of the file
+	size   int64   // of the file
+	fixed  []VarID // by place
+	recs   []VarID // by place within a record
+	begin  int64   // of the first record; -1: no record variables
+	period int64   // bytes from record to record
+	cache  *blockCache
 }
 
-// stream copies this rank's units to the canonical file.
-func (c *conversion) stream(ctx context.Context, f vfs.File, hdr *cdf5.Header) error {
-	// Each worker holds one unit, and the reads below it their own buffers.
-	workers := int(max(1, min(int64(c.o.Workers), c.o.Memory/(2*readBatch))))
-	units := c.mine(c.units(max(1<<20, min(c.o.Memory/int64(2*workers), 64<<20))))
-	c.expect(units)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	bufs := make(chan []byte, workers)
-	for range workers {
-		bufs <- nil
+// Canonical returns the bytes of the ordinary netCDF file that Convert would write with the same options. Nothing but the header is
+// made before it is read.
+func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
 	}
-	var turn sync.Mutex // writers of one file wait for each other in the kernel, at the cost of a core
-	units.each(workers, func(u unit) {
-		if ctx.Err() != nil {
-			return
-		}
-		size := int64(c.schema.vars[u.v].Type.Size())
-		n := (u.hi - u.lo) * size
-		buf := <-bufs
-		if int64(cap(buf)) < n {
-			buf = make([]byte, n)
-		}
-		defer func() { bufs <- buf }()
-		b := buf[:n]
-		if err := c.read(ctx, u, b, true); err != nil {
-			cancel(err)
-			return
-		}
-		off, _ := hdr.Extent(int(u.v), u.rec)
-		turn.Lock()
-		_, err := f.WriteAt(b, off+u.lo*size)
-		turn.Unlock()
-		if err != nil {
-			cancel(err)
-			return
-		}
-		c.progress(n)
-	})
-	if err := context.Cause(ctx); err != nil {
-		return err
+	var opt CanonicalOptions
+	if o != nil {
+		opt = *o
 	}
-	return c.settle(ctx)
+	if opt.Memory == 0 {
+		opt.Memory = defaultCanonicalMemory
+	}
+	sel, err := r.choose("canonical file of "+r.base, opt.Vars, opt.Records)
+	if err != nil {
+		return nil, err
+	}
+	f, err := sel.canonical(opt)
+	if err != nil {
+		return nil, pkg.Errorf("canonical file of %s: %w", r.base, err)
+	}
+	f.cache = newBlockCache(f, opt.Memory)
+	return f, nil
 }
+
+// canonical is Canonical of what was chosen.
+func (sel selection) canonical(opt CanonicalOptions) (*CanonicalFile, error) {
+	if opt.Version == 0 {
+		opt.Version = cdf5.CDF5
+	}
+	c := &CanonicalFile{selection: sel, o: opt, hdr: sel.schema.canonicalHeader(opt.Version)}
+	c.hdr.NumRecs = c.records
+	err := c.hdr.Layout(nil)
+	if err == nil {
+		c.head, err = c.hdr.AppendTo(nil, orderOf(true), false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.at, c.size = c.hdr.Places(), c.hdr.FileSize(c.records)
+	for v := range c.hdr.Vars { // in the order of the file
+		if c.hdr.IsRecord(v) {
+			c.recs = append(c.recs, VarID(v))
+		} else {
+			c.fixed = append(c.fixed, VarID(v))
+		}
+	}
+	c.begin, c.period = c.hdr.FirstRecord(), c.at.RecSize()
+	return c, nil
+}
+
+// Size returns the length of the file in bytes.
+func (c *CanonicalFile) Size() int64 { return c.size }
+
+// Header returns the header of the file, with the place of each variable. It must not be changed.
+func (c *CanonicalFile) Header() *cdf5.Header { return c.hdr }
+
+// stretch is a run of bytes of the file: of the header or of padding (v is -1), or of a variable's record, from byte from of it on.
+type stretch struct {
+	v    VarID
+	rec  int64
+	off  int64 // in the file
+	n    int64
+	head bool
+}
+
+// stretch returns what holds byte off, which is within the file.
+func (c *CanonicalFile) stretch(off int64) stretch {
+	if off < int64(len(c.head)) {
+		return stretch{v: -1, n: int64(len(c.head)), head: true}
+	}
+	list, rec, base, next := c.fixed, int64(0), int64(0), c.size // base and next: of this record and of what follows on it
+	switch {
+	case c.begin >= 0 && c.records > 0 && off >= c.begin:
+		list, rec = c.recs, min((off-c.begin)/c.period, c.records-1)
+		if base = rec * c.period; rec+1 < c.records {
+			next = c.begin + base + c.period
+		}
+	case c.begin >= 0 && c.records > 0:
+		next = c.begin
+	}
+	i := sort.Search(len(list), func(i int) bool { return c.hdr.Vars[list[i]].Begin+base > off })
+	if i < len(list) {
+		next = c.hdr.Vars[list[i]].Begin + base
+	}
+	if i > 0 {
+		if begin, n := c.at.Extent(int(list[i-1]), rec); off < begin+n {
+			return stretch{v: list[i-1], rec: rec, off: begin, n: n}
+		}
+	}
+	return stretch{v: -1, off: off, n: next - off}
+}
+
+// ReadAt is that of io.ReaderAt.
+func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
+	return c.ReadAtContext(context.Background(), p, off)
+}
+
+// ReadAtContext is ReadAt until ctx ends. Of what is damaged, missing or of another dataset by now, exactly the ranges that it touches
+// are an error; n is then how many bytes before them are right.
+func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, pkg.Usage("canonical file of %s: read at %d", c.r.base, off)
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if off >= c.size {
+		return 0, io.EOF
+	}
+	b := p[:min(int64(len(p)), c.size-off)]
+	for n < len(b) && err == nil {
+		var k int
+		k, err = c.some(ctx, b[n:], off+int64(n))
+		n += k
+	}
+	if err == nil && n < len(p) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// some reads the first bytes of p, at least one, in the way that costs least.
+func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, error) {
+	if off < int64(len(c.head)) {
+		return copy(p, c.head[off:]), nil
+	}
+	from, to := c.cache.blocks.at(off)
+	whole := int64(0) // bytes of blocks that are wanted as a whole, and not held
+	for a, b := from, to; a == off+whole && b <= off+int64(len(p)) && !c.cache.has(a) && !c.cache.isBad(a); {
+		if whole += b - a; b == c.size {
+			break
+		}
+		a, b = c.cache.blocks.at(b)
+	}
+	if whole > 0 {
+		if err := c.decode(ctx, c.form, piece{p[:whole], off}); err == nil || ctx.Err() != nil {
+			return int(whole), err
+		}
+		p = p[:to-off]
+	} else if p = p[:min(int64(len(p)), to-off)]; !c.cache.isBad(from) {
+		cost, all := c.cost(off, off+int64(len(p))), c.blockCost(from, to)
+		if int64(len(p)) >= (to-from)/16 || c.cache.wanted(from, cost, all) {
+			n, err := c.cache.copy(ctx, p, off, from, to)
+			if err == nil || ctx.Err() != nil {
+				return n, err
+			}
+		} else if err := c.direct(ctx, p, off, c.form(0, 0, false)); err == nil || ctx.Err() != nil {
+			return len(p), err
+		}
+	}
+	return c.exact(ctx, p, off)
+}
+
+// exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
+// damage shows where it is and nowhere else. It returns how many bytes are right.
+func (c *CanonicalFile) exact(ctx context.Context, p []byte, off int64) (n int, err error) {
+	fm := c.form(0, 0, false)
+	fm.exact = true
+	switch c.r.opt.Verify {
+	case VerifyNever:
+	case VerifyAlways:
+		fm.known = newKnown()
+	default:
+		fm.known = c.r.known
+	}
+	for n < len(p) {
+		b := p[n:min(n+exactStep, len(p))]
+		if err := c.direct(ctx, b, off+int64(n), fm); err != nil {
+			return n, err
+		}
+		n += len(b)
+	}
+	return n, nil
+}
+
+// exactStep is how many bytes are found right or wrong at a time.
+const exactStep = 64 << 10
+
+// direct reads p around the cache, by looking up its elements.
+func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm form) error {
+	return c.walk(p, off, func(s stretch, w want, skip int64, b []byte) error {
+		err := c.r.rawRuns(ctx, w.v, w.rec, func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }, w.dst, fm)
+		copy(b, w.dst[skip:])
+		return err
+	})
+}
+
+// form is how a part of a variable's record is read, which is not all of it.
+func (c *CanonicalFile) form(VarID, int64, bool) form { return form{big: true, zero: c.o.ZeroFill} }
+
+// maxWants is how many parts of variables are read at once: a record may be a few bytes, and there may be many.
+const maxWants = 1 << 12
+
+// piece is what is made of the file: the bytes from off on.
+type piece struct {
+	b   []byte
+	off int64
+}
+
+// decode makes pieces of the file, which must be within it. how says how elements of a record are read, all of them or some.
+func (c *CanonicalFile) decode(ctx context.Context, how func(v VarID, rec int64, whole bool) form, pieces ...piece) error {
+	var wants []want
+	var edges []edge
+	flush := func() error {
+		if err := c.r.readAll(ctx, wants); err != nil {
+			return err
+		}
+		for _, e := range edges {
+			copy(e.to, e.from)
+		}
+		wants, edges = wants[:0], edges[:0]
+		return nil
+	}
+	for _, x := range pieces {
+		if err := c.walk(x.b, x.off, func(s stretch, w want, skip int64, p []byte) error {
+			w.fm = how(s.v, s.rec, int64(len(p)) == s.n)
+			if &w.dst[0] != &p[0] {
+				edges = append(edges, edge{p, w.dst[skip:]})
+			}
+			if wants = append(wants, w); len(wants) == maxWants {
+				return flush()
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return flush()
+}
+
+// walk fills b with what the file has from off on, which must be within it: header and padding; each part of a variable's record by calling
+// read, which reads the want w of whole elements, and copies it behind skip bytes to p if w.dst is not p.
+func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w want, skip int64, p []byte) error) error {
+	for len(b) > 0 {
+		s := c.stretch(off)
+		p := b[:min(int64(len(b)), s.off+s.n-off)]
+		switch {
+		case s.head:
+			copy(p, c.head[off:])
+		case s.v < 0:
+			clear(p)
+		default:
+			size := int64(c.schema.vars[s.v].Type.Size())
+			from := off - s.off
+			w := want{lo: from / size, hi: (from + int64(len(p)) + size - 1) / size, dst: p}
+			w.v, w.rec = c.source(s.v, s.rec)
+			skip := from - w.lo*size
+			if skip > 0 || (w.hi-w.lo)*size != int64(len(p)) { // elements that are cut
+				w.dst = make([]byte, (w.hi-w.lo)*size)
+			}
+			if err := read(s, w, skip, p); err != nil {
+				return err
+			}
+		}
+		b, off = b[len(p):], off+int64(len(p))
+	}
+	return nil
+}
+
+// edge is where elements go that are read whole and wanted in part.
+type edge struct{ to, from []byte }

@@ -41,9 +41,6 @@ type ConvertOptions struct {
 	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
 }
 
-// Range is the records First, First+1, ... below End.
-type Range struct{ First, End int64 }
-
 // maxRanks is how many ranks one process may stand for: each has an entry in several lists.
 const maxRanks = decomp.MaxRanks
 
@@ -99,15 +96,11 @@ func (o *ConvertOptions) withDefaults() ConvertOptions {
 
 // conversion is one Convert under way.
 type conversion struct {
-	c comm.Comm // of the ranks that share the work
-	r *Reader
-	o ConvertOptions
+	selection           // the schema is that of the output
+	c         comm.Comm // of the ranks that share the work
+	o         ConvertOptions
 	knobs
-	out     string
-	schema  *Schema // of the output
-	src     []VarID // by variable of the output
-	first   int64   // first record that is converted
-	records int64   // how many
+	out string
 
 	room  []byte // of scratch
 	known *known // what was compared with its checksum
@@ -138,7 +131,7 @@ func convertWith(ctx context.Context, c comm.Comm, r *Reader, out string, o *Con
 	if k.fs == nil {
 		k.fs = r.fs
 	}
-	v := &conversion{c: c, r: r, knobs: k, out: out, known: newKnown(), late: map[unit]*late{}}
+	v := &conversion{c: c, selection: selection{r: r}, knobs: k, out: out, known: newKnown(), late: map[unit]*late{}}
 	if err := v.agree(ctx, v.prepare(o)); err != nil {
 		return err
 	}
@@ -148,7 +141,7 @@ func convertWith(ctx context.Context, c comm.Comm, r *Reader, out string, o *Con
 	return v.toCanonical(ctx)
 }
 
-func (c *conversion) prepare(o *ConvertOptions) error {
+func (c *conversion) prepare(o *ConvertOptions) (err error) {
 	if err := o.Validate(); err != nil {
 		return err
 	}
@@ -164,7 +157,8 @@ func (c *conversion) prepare(o *ConvertOptions) error {
 		}
 	}
 	c.o = o.withDefaults()
-	return c.choose()
+	c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records)
+	return err
 }
 
 // root says whether this rank does what only one may do.

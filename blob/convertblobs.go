@@ -82,20 +82,14 @@ func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units work) error {
 	c.expect(units)
 	limit := c.o.Memory / 4
 	var some []unit
-	most := int64(max(1, maxPieces/b.ranks))
 	for units.len() > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		some = some[:0]
+		some = c.take(&units, some[:0], limit, int64(max(1, maxPieces/b.ranks)))
 		sum := int64(0)
-		for k := int64(0); k < min(units.len(), most); k++ {
-			u := units.at(k)
-			n := c.bytesOf(u)
-			if k > 0 && sum+n > limit {
-				break
-			}
-			some, sum = append(some, u), sum+n
+		for _, u := range some {
+			sum += c.bytesOf(u)
 		}
 		var err error
 		if sum > 2*limit {
@@ -107,7 +101,6 @@ func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units work) error {
 			return err
 		}
 		c.progress(sum)
-		units.from += int64(len(some))
 	}
 	return nil
 }
@@ -117,16 +110,13 @@ const maxPieces = 1 << 22
 
 func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error {
 	data := make([][][]byte, len(items)) // by item and rank; one entry for all if it is not decomposed
-	errs := make([]error, len(items))
 	wins, alls := c.scratch(b, items)
+	if err := c.read(ctx, items, func(k int) []byte { return wins[k] }, hostBig); err != nil {
+		return err
+	}
 	par.Do(c.o.Workers, len(items), func(k int) {
-		u := items[k]
-		sv := &c.schema.vars[u.v]
-		size := int64(sv.Type.Size())
-		win := wins[k]
-		if errs[k] = c.read(ctx, u, win, hostBig); errs[k] != nil {
-			return
-		}
+		sv := &c.schema.vars[items[k].v]
+		size, win := int64(sv.Type.Size()), wins[k]
 		if sv.Decomp == 0 {
 			data[k] = [][]byte{win}
 			return
@@ -141,9 +131,6 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 			all = all[n:]
 		}
 	})
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
 	return b.write(ctx, items, func(it, rank int) []byte {
 		if len(data[it]) == 1 && c.schema.vars[items[it].v].Decomp == 0 {
 			return data[it][0]
@@ -192,10 +179,7 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 			u.rec, sv.Name, (u.hi-u.lo)*int64(sv.Type.Size()), c.o.Memory, ErrTooLarge)
 	}
 	m, size := b.maps[sv.Decomp-1], int64(sv.Type.Size())
-	src, rec := c.src[u.v], u.rec
-	if sv.Record {
-		rec += c.first
-	}
+	src, rec := c.source(u.v, u.rec)
 	fm := c.form(hostBig)
 	fm.later = &late{}
 	for from := 0; from < b.ranks; {

@@ -2,7 +2,7 @@ package blob
 
 import (
 	"context"
-	"math"
+	"sync"
 
 	"blobio/internal/par"
 )
@@ -45,12 +45,36 @@ func (w work) before(k int64) (n int64) {
 	return sum(w.fixed) + k/per*sum(w.rec) + sum(w.rec[:k%per])
 }
 
-// each calls f with each unit, from several goroutines.
-func (w work) each(workers int, f func(u unit)) {
-	for n := int64(0); w.from < w.to; w.from += n {
-		n = min(w.to-w.from, 1<<24)
-		par.Do(workers, int(n), func(k int) { f(w.at(int64(k))) })
+// groups calls f with runs of units that follow on one another, of together at most limit bytes or one unit, from several goroutines.
+func (w work) groups(workers int, limit int64, f func(units []unit)) {
+	var mu sync.Mutex
+	par.Do(workers, workers, func(int) {
+		var some []unit
+		for {
+			mu.Lock()
+			some = w.c.take(&w, some[:0], limit, maxWants)
+			mu.Unlock()
+			if len(some) == 0 {
+				return
+			}
+			f(some)
+		}
+	})
+}
+
+// take appends the next units of w, of together at most limit bytes or one unit, and at most so many.
+func (c *conversion) take(w *work, some []unit, limit, most int64) []unit {
+	sum := int64(0)
+	for w.len() > 0 && int64(len(some)) < most {
+		u := w.at(0)
+		n := c.bytesOf(u)
+		if len(some) > 0 && sum+n > limit {
+			break
+		}
+		some, sum = append(some, u), sum+n
+		w.from++
 	}
+	return some
 }
 
 func (w work) bytes() int64 { return w.before(w.to) - w.before(w.from) }
@@ -90,47 +114,6 @@ func (c *conversion) bytesOf(u unit) int64 {
 	return (u.hi - u.lo) * int64(c.schema.vars[u.v].Type.Size())
 }
 
-// choose takes the variables and records that are asked for.
-func (c *conversion) choose() error {
-	r := c.r
-	c.records = r.records
-	if q := c.o.Records; q != nil {
-		if q.End > r.records {
-			return pkg.Usage("convert: records %d to %d, but %s has %d", q.First, q.End, r.base, r.records)
-		}
-		c.first, c.records = q.First, q.End-q.First
-	}
-	want := map[string]bool{}
-	for _, name := range c.o.Vars {
-		if _, ok := r.schema.VarID(name); !ok {
-			return pkg.Usage("convert: no variable %q in %s", name, r.base)
-		}
-		want[name] = true
-	}
-	s := NewSchema()
-	s.dims, s.atts, s.decomps = r.schema.dims, r.schema.atts, r.schema.decomps
-	for i := range r.schema.vars {
-		if len(want) == 0 || want[r.schema.vars[i].Name] {
-			s.vars = append(s.vars, r.schema.vars[i])
-			c.src = append(c.src, VarID(i))
-		}
-	}
-	c.schema = s
-	left := int64(math.MaxInt64 / 2)
-	for v := range s.vars {
-		sv := &s.vars[v]
-		n, recs := s.Elems(VarID(v))*int64(sv.Type.Size()), int64(1)
-		if sv.Record {
-			recs = c.records
-		}
-		if n > 0 && recs > left/n {
-			return pkg.Errorf("convert: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", recs, sv.Name, ErrTooLarge)
-		}
-		left -= n * recs
-	}
-	return nil
-}
-
 // unit is a piece of a variable's record that is converted at once.
 type unit struct {
 	v      VarID // of the output
@@ -157,35 +140,57 @@ func (c *conversion) units(limit int64) work {
 	return w
 }
 
-// read reads one unit of the source. Of a record of several units it may compare with checksums only when all are read, or in
-// settle: nothing may be committed before.
-func (c *conversion) read(ctx context.Context, u unit, dst []byte, big bool) error {
-	src, rec := c.src[u.v], u.rec
-	if c.r.schema.vars[src].Record {
-		rec += c.first
+// read reads units of the source, unit k into dst(k).
+func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []byte, big bool) error {
+	wants := make([]want, len(units))
+	for k, u := range units {
+		w := want{lo: u.lo, hi: u.hi, dst: dst(k), fm: c.formOf(u.v, u.rec, u.hi-u.lo == c.schema.Elems(u.v), big)}
+		w.v, w.rec = c.source(u.v, u.rec)
+		wants[k] = w
 	}
-	fm := c.form(big)
-	record := unit{v: u.v, rec: u.rec}
-	if whole := (unit{u.v, u.rec, 0, c.schema.Elems(u.v)}); u != whole {
-		c.lateMu.Lock()
-		if fm.later = c.late[record]; fm.later == nil {
-			fm.later = &late{left: c.bytesOf(whole)}
-			c.late[record] = fm.later
-		}
-		c.lateMu.Unlock()
-	}
-	if err := c.r.raw(ctx, src, rec, u.lo, u.hi, dst, fm); err != nil || fm.later == nil {
+	if err := c.r.readAll(ctx, wants); err != nil {
 		return err
 	}
-	c.lateMu.Lock()
-	fm.later.left -= c.bytesOf(u)
-	done := fm.later.left == 0
-	if done {
-		delete(c.late, record)
+	return c.didRead(ctx, units)
+}
+
+// formOf is how elements of a record are read, all of it or a unit. Of a record of several units what is read may be compared with checksums only when
+// all are read, or in settle: nothing may be committed before.
+func (c *conversion) formOf(v VarID, rec int64, whole, big bool) form {
+	fm := c.form(big)
+	if whole {
+		return fm
 	}
-	c.lateMu.Unlock()
-	if done {
-		return fm.later.settle(ctx)
+	record := unit{v: v, rec: rec}
+	c.lateMu.Lock()
+	defer c.lateMu.Unlock()
+	if fm.later = c.late[record]; fm.later == nil {
+		fm.later = &late{left: c.bytesOf(unit{hi: c.schema.Elems(v), v: v})}
+		c.late[record] = fm.later
+	}
+	return fm
+}
+
+// didRead compares those records of which these units are the last that were read.
+func (c *conversion) didRead(ctx context.Context, units []unit) error {
+	for _, u := range units {
+		if u.hi-u.lo == c.schema.Elems(u.v) {
+			continue
+		}
+		record := unit{v: u.v, rec: u.rec}
+		c.lateMu.Lock()
+		l := c.late[record]
+		l.left -= c.bytesOf(u)
+		done := l.left == 0
+		if done {
+			delete(c.late, record)
+		}
+		c.lateMu.Unlock()
+		if done {
+			if err := l.settle(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type OpenOptions struct {
 	MaxOpen      int   // open files; default 256
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
+	FS     vfs.FS       // that the files are in; nil: the operating system's
 }
 
 // Validate says what is wrong with the options.
@@ -58,6 +59,9 @@ func (o *OpenOptions) withDefaults() OpenOptions {
 // netCDF file, or a directory with one dataset. The content of the files
 // decides what they are. Of the subfiles only the first is read.
 func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
+	if o != nil {
+		return openWith(ctx, path, o, knobs{fs: o.FS})
+	}
 	return openWith(ctx, path, o, knobs{})
 }
 
@@ -152,6 +156,9 @@ func look(fsys vfs.FS, path string) (*subfile.Set, standing) {
 // OpenComm is Open for the ranks of c: one rank of each process opens the
 // dataset, and the others share its Reader. Every rank must Close. Collective.
 func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
+	if o != nil {
+		return openCommWith(ctx, c, path, o, knobs{fs: o.FS})
+	}
 	return openCommWith(ctx, c, path, o, knobs{})
 }
 

@@ -18,6 +18,7 @@ type process struct {
 	buffers chan []byte            // tokens; nil until first used
 	size    int
 	zstd    *codec.Zstd
+	idle    *idle
 
 	mu      sync.Mutex
 	room    sync.Cond // over mu: a flush in the background has ended
@@ -27,8 +28,9 @@ type process struct {
 	advice  string // what makes room for more
 }
 
-func newProcess(o *settings) *process {
-	p := &process{buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory,
+// newProcess is for so many ranks.
+func newProcess(o *settings, ranks int) *process {
+	p := &process{idle: newIdle(o.Workers, ranks), buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory,
 		zstd: codec.NewZstd(codec.Options{Window: codecWindow(o.chunk), Concurrency: o.Workers, MaxContent: int(o.chunk)})}
 	p.pool = subfile.NewPool(held{o.fs, p}, o.MaxOpen)
 	p.room.L = &p.mu
@@ -88,6 +90,7 @@ func (p *process) await(n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.used+n > p.max && p.flights > 0 {
+		p.idle.rush()
 		p.room.Wait()
 	}
 	return p.take(n)
@@ -98,6 +101,7 @@ func (p *process) leave() {
 	p.mu.Lock()
 	p.flights++
 	p.mu.Unlock()
+	p.idle.leave()
 }
 
 // left notes its end, and releases n bytes.

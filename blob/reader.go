@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"context"
 	"sync"
 
 	"blobio/internal/codec"
@@ -33,6 +34,25 @@ type Reader struct {
 	late     sync.Mutex
 	looks    int // by late: how often measure has waited
 	mu       sync.Mutex
+
+	life   context.Context // of what goes on behind a call; nil until there is such
+	end    context.CancelFunc
+	closed bool
+	work   sync.WaitGroup
+}
+
+// behind does something in a goroutine, which Close ends and waits for; false if the Reader is closed.
+func (r *Reader) behind(f func(ctx context.Context)) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	if r.life == nil {
+		r.life, r.end = context.WithCancel(context.Background())
+	}
+	r.work.Go(func() { f(r.life) })
+	return true
 }
 
 // set is one set of subfiles: the whole dataset, or what one append added to a
@@ -80,10 +100,17 @@ func (r *Reader) Unwritten() int64 {
 // Close releases the files.
 func (r *Reader) Close() error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.refs--; r.refs > 0 {
+	r.refs--
+	last := r.refs <= 0
+	r.closed = r.closed || last
+	if last && r.end != nil {
+		r.end()
+	}
+	r.mu.Unlock()
+	if !last {
 		return nil
 	}
+	r.work.Wait()
 	return r.pool.Close()
 }
 

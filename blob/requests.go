@@ -82,6 +82,12 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 		}
 		lo, hi := g*group, min((g+1)*group, nb)
 		var offs, lens []byte
+		took := func(m, j int, b []byte) {
+			if sums != nil {
+				_, _, pos := pl.Spot(t, j, int32(-1-(d*layout.MapVars+m)), 0)
+				sums.Sum(int64(m), pos, b)
+			}
+		}
 		read := func(m, j int, n int64) ([]byte, error) {
 			at, _ := pl.MapPiece(d, m, t, j)
 			field := fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j)
@@ -92,13 +98,30 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 			if err := layout.ReadFull(f, b, at, name, field); err != nil {
 				return nil, err
 			}
-			if sums != nil {
-				_, _, pos := pl.Spot(t, j, int32(-1-(d*layout.MapVars+m)), 0)
-				sums.Sum(int64(m), pos, b)
-			}
+			took(m, j, b)
 			return b, nil
 		}
 		osz := pl.OffsetSize(d)
+		// lists reads both lists of a blob, at once if they lie together.
+		lists := func(j int, q int64) (o, l []byte, err error) {
+			at, _ := pl.MapPiece(d, layout.MapOffsets, t, j)
+			if next, _ := pl.MapPiece(d, layout.MapLengths, t, j); next == at+osz*q && q > 0 {
+				field := fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[layout.MapOffsets].Name, j)
+				if pl.backs(f, at, (osz+4)*q, name, field) == nil {
+					both := make([]byte, (osz+4)*q)
+					if layout.ReadFull(f, both, at, name, field) == nil {
+						o, l = both[:osz*q], both[osz*q:]
+						took(layout.MapOffsets, j, o)
+						took(layout.MapLengths, j, l)
+						return o, l, nil
+					}
+				} // else an error says which
+			}
+			if o, err = read(layout.MapOffsets, j, osz*q); err == nil {
+				l, err = read(layout.MapLengths, j, 4*q)
+			}
+			return o, l, err
+		}
 		var err error
 		if pl.Rows() { // rows of equal width, one after the other
 			rows := int64(hi - lo)
@@ -124,8 +147,8 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 			o, l := offs, lens
 			if pl.Rows() {
 				o, l = offs[int64(j-lo)*width*osz:], lens[int64(j-lo)*width*4:]
-			} else if o, err = read(layout.MapOffsets, j, osz*q); err == nil {
-				l, err = read(layout.MapLengths, j, 4*q)
+			} else {
+				o, l, err = lists(j, q)
 			}
 			if err != nil {
 				if report != nil {

@@ -97,7 +97,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 	})
 	var cuts []int
 	for k := range list {
-		if k == 0 || list[k].p != list[k-1].p || list[k].off-(list[k-1].off+list[k-1].n) > list[k].p.place.Gap() ||
+		if k == 0 || list[k].p != list[k-1].p || list[k].off-(list[k-1].off+list[k-1].n) > gap(list[k].p, fm) ||
 			list[k].off+list[k].n-list[cuts[len(cuts)-1]].off > readBatch {
 			cuts = append(cuts, k)
 		}
@@ -119,6 +119,14 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 		}
 	}
 	return nil
+}
+
+// gap is how many bytes are read and dropped rather than starting a new read.
+func gap(p *filePart, fm form) int64 {
+	if fm.exact {
+		return 0
+	}
+	return p.place.Gap()
 }
 
 func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, pf *proof) error {

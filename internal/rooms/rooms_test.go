@@ -15,6 +15,7 @@ var layers = map[string]int{
 	"blobio/decomp":                1,
 	"blobio/ffformat":              1,
 	"blobio/internal/cdftest":      1, // for tests only
+	"blobio/internal/dap":          2,
 	"blobio/internal/h5":           1,
 	"blobio/internal/plot":         1,
 	"blobio/scr/kvtree":            1,
@@ -43,7 +44,10 @@ var layers = map[string]int{
 	"blobio/internal/dyn":          4,
 	"blobio/internal/plot/amrplot": 4,
 	"blobio/internal/scr/runloop":  4,
+	"blobio/internal/tree":         4,
+	"blobio/mount":                 4,
 	"blobio/capi":                  5,
+	"blobio/serve":                 4,
 	"blobio/cmd":                   5,
 	"blobio/examples":              5,
 	"blobio/internal/judges":       5, // tests only: they drive everything

@@ -6,6 +6,8 @@ import "io/fs"
 
 const noFollow = 0
 
+const nonBlock = 0
+
 // ownerOf: what files have here are lists of rights, which are not looked at.
 func ownerOf(fs.FileInfo) (uid, gid uint32, ok bool) { return 0, 0, false }
 

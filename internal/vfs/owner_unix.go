@@ -11,6 +11,9 @@ import (
 // noFollow makes an open of a link fail.
 const noFollow = syscall.O_NOFOLLOW
 
+// nonBlock makes an open wait for nobody.
+const nonBlock = syscall.O_NONBLOCK
+
 // ownerOf tells who owns a file, if the system's own record says so.
 func ownerOf(info fs.FileInfo) (uid, gid uint32, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)

@@ -54,3 +54,19 @@ func itoa(n uintptr) string {
 	}
 	return itoa(n/10) + itoa(n%10)
 }
+
+// TestRootPipe: a pipe is refused, and nobody waits for its other end.
+func TestRootPipe(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "p"), 0o666); err != nil {
+		t.Skip(err)
+	}
+	r, err := vfs.NewRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := r.Open(filepath.Join(dir, "p")); !errors.Is(err, vfs.ErrPipe) && !errors.Is(err, syscall.ENXIO) {
+		t.Errorf("a pipe: %v", err)
+	}
+}

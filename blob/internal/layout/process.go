@@ -102,7 +102,9 @@ func (Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks) error 
 	order := pl.Order()
 	nd, nb := pl.NumMaps(), pl.Shape.Blobs
 	off, end := pl.DataOff, pl.DataOff+pl.DataLen
-	var b [20]byte
+	// As a rule all maps of a blob are in its first bytes: one read instead of one for each.
+	ahead := make([]byte, 4<<10)
+	from, to := int64(0), int64(0) // what of the file is there
 	for j := range nb {
 		t.Blob[j] = off
 		for d := range nd {
@@ -111,9 +113,17 @@ func (Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks) error 
 			if at > end-20 {
 				return pkg.At(name, at, field(MapNreqs), fault.ErrTruncated, "the map variables go beyond the end of %s at %#x", DataBlob, end)
 			}
-			if err := ReadFull(f, b[:], at, name, field(MapNreqs)); err != nil {
-				return err
+			if at < from || at+20 > to {
+				from, to = at, min(at+int64(len(ahead)), end)
+				if n, _ := f.ReadAt(ahead[:to-from], from); int64(n) < to-from { // what is wanted may be there
+					if to = at + 20; n < 20 {
+						if err := ReadFull(f, ahead[:20], at, name, field(MapNreqs)); err != nil {
+							return err
+						}
+					}
+				}
 			}
+			b := ahead[at-from:][:20]
 			k := j*nd + d
 			t.Nreqs[k] = int64(int32(order.Uint32(b[:])))
 			t.Start[k] = int64(order.Uint64(b[4:]))

@@ -16,8 +16,10 @@ import (
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/cmd/blobio/internal/fti"
 	"blobio/cmd/blobio/internal/mesh"
+	"blobio/cmd/blobio/internal/mounts"
 	"blobio/cmd/blobio/internal/rates"
 	"blobio/cmd/blobio/internal/scrtools"
+	"blobio/cmd/blobio/internal/server"
 	"blobio/cmd/blobio/internal/versions"
 	"blobio/internal/cli"
 	"blobio/internal/version"
@@ -60,7 +62,7 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.AsUsage(cli.FlagError(err)) })
 	cli.AsGroup(root)
 	root.AddCommand(dataset.NewLs(e), dataset.NewDump(e), dataset.NewCheck(e), cli.AsWriter(dataset.NewRecover(e)), cli.AsTogether(dataset.NewConvert(e)), dataset.NewDiff(e), decomps.New(e), fti.New(e), scrtools.New(e), mesh.New(e), cli.AsTogether(rates.NewReplay(e)), rates.NewBench(e))
-	root.AddCommand(versions.New(e), cost.New(e), newPlot())
+	root.AddCommand(versions.New(e), cost.New(e), newPlot(), mounts.NewMount(e), server.NewServe(e))
 	return root
 }
 

@@ -1,0 +1,264 @@
+package blob
+
+import (
+	"container/list"
+	"context"
+	"sync"
+)
+
+// blockCache holds decoded blocks of a canonical file. Who wants a block that another is decoding waits for it.
+type blockCache struct {
+	c      *CanonicalFile
+	blocks blocks
+	limit  int64 // bytes of blocks
+
+	mu    sync.Mutex
+	held  map[int64]*block // by offset
+	bytes int64            // of blocks that are decoded, or being decoded
+	idle  *list.List       // of *block that nobody uses, the next to go first
+	freed chan struct{}    // closed when bytes or idle change
+	spare []byte           // of a block that has gone
+	rent  map[int64]int64  // by offset of a block that is not held: what reads around the cache have cost
+	bad   map[int64]bool   // blocks that cannot be decoded as a whole
+}
+
+// block is one block of the file.
+type block struct {
+	from, to int64
+	data     []byte
+	err      error
+	ready    chan struct{} // closed when data or err is set
+	uses     int
+	taken    int64 // bytes that reads have taken of it
+	elem     *list.Element
+}
+
+// maxNoted bounds what is noted of blocks that are not held.
+const maxNoted = 1 << 12
+
+func newBlockCache(c *CanonicalFile, limit int64) *blockCache {
+	return &blockCache{c: c, blocks: c.divide(limit), limit: limit, held: map[int64]*block{}, idle: list.New(), freed: make(chan struct{}),
+		rent: map[int64]int64{}, bad: map[int64]bool{}}
+}
+
+// wanted says whether the block at from is to be decoded for a read of n bytes of it that costs so much, where decoding costs whole: when what
+// was paid for reads around the cache comes to as much.
+func (k *blockCache) wanted(from, cost, whole int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.bad[from] {
+		return false
+	}
+	if k.held[from] != nil {
+		return true
+	}
+	paid := k.rent[from] + cost
+	if paid > whole {
+		delete(k.rent, from)
+		return true
+	}
+	if len(k.rent) >= maxNoted {
+		clear(k.rent)
+	}
+	k.rent[from] = paid
+	return false
+}
+
+// isBad says whether a block could not be decoded.
+func (k *blockCache) isBad(from int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.bad[from]
+}
+
+// has says whether a block is decoded, or being decoded.
+func (k *blockCache) has(from int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.held[from] != nil
+}
+
+// copy copies what a block has from off on.
+func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (int, error) {
+	k.mu.Lock()
+	b := k.held[from]
+	if b == nil {
+		b = &block{from: from, to: to, ready: make(chan struct{}), uses: 1}
+		k.held[from] = b
+		if !k.c.r.behind(func(ctx context.Context) { k.fill(ctx, b) }) {
+			delete(k.held, from)
+			k.mu.Unlock()
+			return 0, pkg.Errorf("canonical file of %s: the Reader is closed: %w", k.c.r.base, ErrUsage)
+		}
+	} else {
+		k.use(b)
+	}
+	k.mu.Unlock()
+	defer k.release(b)
+	select {
+	case <-b.ready:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	n := copy(p, b.data[off-from:])
+	k.mu.Lock()
+	b.taken += int64(n)
+	if b.taken >= (to-from)/4 && to < k.c.size {
+		k.ahead(to)
+	}
+	k.mu.Unlock()
+	return n, nil
+}
+
+// ahead begins to decode the blocks from byte from on, as many as there is room for: together, since what a rank has of them is read at once.
+// The lock is held.
+func (k *blockCache) ahead(from int64) {
+	var list []*block
+	for sum := int64(0); from < k.c.size; {
+		_, to := k.blocks.at(from)
+		if sum += to - from; sum > k.limit/4*3 || k.held[from] != nil || k.bad[from] || !k.room(to-from) {
+			break
+		}
+		b := &block{from: from, to: to, ready: make(chan struct{}), uses: 1, data: k.buffer(to - from)}
+		k.held[from] = b
+		k.bytes += to - from
+		list = append(list, b)
+		from = to
+	}
+	if len(list) > 0 && !k.c.r.behind(func(ctx context.Context) {
+		k.decode(ctx, list...)
+		for _, b := range list {
+			k.release(b)
+		}
+	}) {
+		for _, b := range list {
+			k.bytes -= b.to - b.from
+			b.err = pkg.Errorf("canonical file of %s: the Reader is closed: %w", k.c.r.base, ErrUsage)
+			k.forget(b)
+		}
+	}
+}
+
+// room makes room for n bytes, if what nobody uses is enough for that. The lock is held.
+func (k *blockCache) room(n int64) bool {
+	for k.bytes+n > k.limit {
+		e := k.idle.Front()
+		if e == nil {
+			return false
+		}
+		k.drop(e.Value.(*block))
+	}
+	return true
+}
+
+// drop forgets a block that nobody uses. The lock is held.
+func (k *blockCache) drop(b *block) {
+	k.idle.Remove(b.elem)
+	delete(k.held, b.from)
+	k.bytes -= b.to - b.from
+	k.spare = b.data
+}
+
+// buffer returns memory for n bytes. The lock is held.
+func (k *blockCache) buffer(n int64) []byte {
+	if b := k.spare; int64(cap(b)) >= n && int64(cap(b)) <= 2*n {
+		k.spare = nil
+		return b[:n]
+	}
+	return make([]byte, n)
+}
+
+func (k *blockCache) use(b *block) {
+	if b.uses++; b.elem != nil {
+		k.idle.Remove(b.elem)
+		b.elem = nil
+	}
+}
+
+// release ends one use of a block.
+func (k *blockCache) release(b *block) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if b.uses--; b.uses > 0 || k.held[b.from] != b {
+		return
+	}
+	if b.taken >= b.to-b.from {
+		b.elem = k.idle.PushFront(b) // read to the end: as a rule not again
+	} else {
+		b.elem = k.idle.PushBack(b)
+	}
+	k.wake()
+}
+
+// wake tells those that wait for room. The lock is held.
+func (k *blockCache) wake() {
+	close(k.freed)
+	k.freed = make(chan struct{})
+}
+
+// fill decodes a block when there is room for it. ctx is that of the Reader.
+func (k *blockCache) fill(ctx context.Context, b *block) {
+	n := b.to - b.from
+	k.mu.Lock()
+	for !k.room(n) {
+		freed := k.freed
+		k.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			b.err = ctx.Err()
+		}
+		k.mu.Lock()
+		if b.err != nil {
+			k.forget(b)
+			k.mu.Unlock()
+			return
+		}
+	}
+	k.bytes += n
+	b.data = k.buffer(n)
+	k.mu.Unlock()
+	k.decode(ctx, b)
+}
+
+// decode makes the bytes of blocks that have room; where that fails for all, of one after the other.
+func (k *blockCache) decode(ctx context.Context, list ...*block) {
+	pieces := make([]piece, len(list))
+	for i, b := range list {
+		pieces[i] = piece{b.data, b.from}
+	}
+	err := k.c.decode(ctx, k.c.form, pieces...)
+	if err != nil && len(list) > 1 && ctx.Err() == nil {
+		for _, b := range list {
+			k.decode(ctx, b)
+		}
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, b := range list {
+		if err == nil {
+			close(b.ready)
+			continue
+		}
+		k.bytes -= b.to - b.from
+		b.data, b.err = nil, err
+		if ctx.Err() == nil {
+			if len(k.bad) >= maxNoted {
+				clear(k.bad)
+			}
+			k.bad[b.from] = true
+		}
+		k.forget(b)
+	}
+}
+
+// forget ends a block with an error. The lock is held.
+func (k *blockCache) forget(b *block) {
+	delete(k.held, b.from)
+	close(b.ready)
+	k.wake()
+}

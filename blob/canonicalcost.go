@@ -1,0 +1,59 @@
+package blob
+
+// Costs are in bytes: a read counts as many as would rather be read and dropped.
+
+// cost is what a read of [off, end) around the cache costs, at most.
+func (c *CanonicalFile) cost(off, end int64) (sum int64) {
+	for off < end {
+		s := c.stretch(off)
+		n := min(end, s.off+s.n) - off
+		if s.v >= 0 {
+			sv := &c.schema.vars[s.v]
+			sum += n + c.call(s.v)
+			if sv.Decomp != 0 { // at worst each element has another owner
+				sum += n / int64(sv.Type.Size()) * c.call(s.v)
+			}
+		}
+		off += n
+	}
+	return sum
+}
+
+// blockCost is what decoding a block costs.
+func (c *CanonicalFile) blockCost(from, to int64) int64 {
+	call := int64(0)
+	for off := from; off < to; { // of one variable, since what a rank has of several is read at once
+		s := c.stretch(off)
+		if s.v >= 0 && c.schema.vars[s.v].Decomp != 0 {
+			call = c.call(s.v)
+			break
+		}
+		off = s.off + s.n
+	}
+	if p := c.r.sets[0].firstHeader(); p != nil && p.ByRank {
+		call *= int64(p.Shape.Ranks)
+	}
+	return to - from + call
+}
+
+// call is what one read costs beside its bytes.
+func (c *CanonicalFile) call(v VarID) int64 {
+	p := c.r.sets[0].firstHeader()
+	switch {
+	case p == nil:
+		return 1
+	case p.Packed != nil:
+		return max(p.Packed.Chunk, 1)
+	}
+	return max(p.Gap(), 1)
+}
+
+// firstHeader is the first header that is loaded, nil if none is.
+func (s *set) firstHeader() *place {
+	for _, p := range s.parts {
+		if h := p.header(); h != nil {
+			return h
+		}
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+// Package mounts is the verb that shows datasets as files.
+package mounts

@@ -1,0 +1,176 @@
+package mounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/cli"
+	"blobio/mount"
+)
+
+type mountFlags struct {
+	format       string
+	cdf2         bool
+	onlyDatasets bool
+	allowOther   bool
+	noVerify     bool
+	memory       int64
+	workers      int
+	log          string
+	daemon       bool
+	ready        bool
+}
+
+// leastMemory is the least that a mount works with.
+const leastMemory = 16 << 20
+
+// NewMount makes the verb.
+func NewMount(e *cli.Env) *cobra.Command {
+	var f mountFlags
+	cmd := &cobra.Command{
+		Use:   "mount DIR MOUNTPOINT",
+		Short: "Show datasets as ordinary netCDF files, for any program",
+		Long: `Show what lies below a directory at another place, with each dataset as one ordinary
+netCDF file under its base name, in the folder where it lies. Nothing is converted:
+the bytes are computed when a program reads them, and are those that "blobio convert"
+would write. Nothing can be changed. Other files are passed through.
+
+A dataset that is committed, replaced or removed meanwhile appears, changes, goes. A
+file that is open stays what it was, or reading it fails. What is damaged fails where
+it is read (input/output error), with a line on stderr or in --log: file, offset, cause.
+
+It ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9 programs get
+an error, and the next mount at the same place clears it. It needs Linux with /dev/fuse
+and, unless root mounts, fusermount3 (Debian: apt install fuse3).`,
+		Example: `  blobio mount run /mnt/run &
+  ncdump -h /mnt/run/F_h0.nc
+  blobio mount --cdf2 run /mnt/run                 # for programs that know no CDF-5
+  blobio mount --daemon --log run.log run /mnt/run
+  fusermount3 -u /mnt/run`,
+		Args: cli.ExactArgs(2, "a directory and a mount point"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args[0], args[1]) },
+	}
+	fl := cmd.Flags()
+	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
+	fl.BoolVar(&f.cdf2, "cdf2", false, "the same as --format cdf2")
+	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files")
+	fl.BoolVar(&f.allowOther, "allow-other", false, "let other users in, as far as permissions let them (others than root need user_allow_other in /etc/fuse.conf)")
+	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of what is kept and read ahead, such as 256M or 1G (default 256M)")
+	cli.WorkersFlag(cmd, &f.workers, "concurrent reads of each dataset (default: the number of CPUs)")
+	fl.StringVar(&f.log, "log", "", "append the lines about errors to this file (--daemon: default MOUNTPOINT.log)")
+	fl.BoolVar(&f.daemon, "daemon", false, "return when it is mounted, and go on in the background")
+	fl.BoolVar(&f.ready, "ready", false, "")
+	_ = fl.MarkHidden("ready")
+	return cli.AsService(cmd)
+}
+
+var formats = map[string]cdf5.Version{"cdf5": cdf5.CDF5, "cdf2": cdf5.CDF2, "cdf1": cdf5.CDF1}
+
+func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error {
+	if f.memory != 0 && f.memory < leastMemory {
+		return cli.Usagef("--memory %s, want at least %s", cli.HumanBytes(f.memory), cli.HumanBytes(leastMemory))
+	}
+	if f.cdf2 {
+		if f.format == "cdf1" {
+			return cli.Usagef("--cdf2 and --format cdf1 exclude each other")
+		}
+		f.format = "cdf2"
+	}
+	if f.daemon {
+		return f.detach(e, dir, at)
+	}
+	out := io.Writer(e.Stderr)
+	if f.log != "" {
+		log, err := os.OpenFile(f.log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		out = log
+	}
+	o := &mount.Options{Version: formats[f.format], OnlyDatasets: f.onlyDatasets, AllowOther: f.allowOther, Memory: f.memory, Workers: f.workers,
+		Verify: blob.VerifyOnce, Log: &stamped{w: out}}
+	if f.noVerify {
+		o.Verify = blob.VerifyNever
+	}
+	m, err := mount.New(dir, at, o)
+	if err != nil {
+		return cli.WithHint(err, "") // what is in use is no dataset here
+	}
+	if f.ready {
+		if err := tellReady(); err != nil {
+			return errors.Join(err, m.Unmount(ctx))
+		}
+	} else {
+		fmt.Fprintf(e.Out, "%s is shown at %s (ctrl-C ends it)\n", cli.Plain(dir), cli.Plain(at))
+		if err := e.Out.Flush(); err != nil {
+			return errors.Join(err, m.Unmount(ctx))
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		m.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		// Programs that have files open are not waited for longer than a moment.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		return m.Unmount(ctx)
+	}
+}
+
+// grace is how long programs have to close what they have open after an interrupt.
+const grace = 3 * time.Second
+
+// stamped puts the time and the name of the program in front of lines.
+type stamped struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *stamped) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := fmt.Fprintf(s.w, "%s blobio mount: %s", time.Now().Format(time.RFC3339), b)
+	return len(b), err
+}
+
+// child is the command line of the process in the background; its names hold whatever directory it is in.
+func (f *mountFlags) child(dir, at, log string) ([]string, error) {
+	args := []string{"mount", "--ready", "--format", f.format, "--log", log}
+	for name, on := range map[string]bool{"--only-datasets": f.onlyDatasets, "--allow-other": f.allowOther, "--no-verify": f.noVerify} {
+		if on {
+			args = append(args, name)
+		}
+	}
+	if f.memory != 0 {
+		args = append(args, fmt.Sprintf("--memory=%d", f.memory))
+	}
+	if f.workers != 0 {
+		args = append(args, fmt.Sprintf("--workers=%d", f.workers))
+	}
+	args = append(args, "--")
+	for _, name := range []string{dir, at} {
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, abs)
+	}
+	return args, nil
+}

@@ -1,0 +1,265 @@
+//go:build linux && !386 && !arm
+
+package mounts_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/cli"
+)
+
+// asBlobio makes this program the command, which a mount in the background starts again.
+const asBlobio = "BLOBIO_TEST_AS_BLOBIO"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asBlobio) != "" {
+		verbs.Main()
+	}
+	os.Exit(m.Run())
+}
+
+// blobio is the command as a process of its own.
+func blobio(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	clitest.Check(t, err)
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), asBlobio+"=1")
+	return cmd
+}
+
+// toys is a directory with a dataset toy.nc in v, and what Convert makes of it.
+func toys(t *testing.T) (dir string, want []byte) {
+	t.Helper()
+	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
+		t.Skipf("SKIPPED: no FUSE mounts here: %v", err)
+	} else {
+		f.Close()
+	}
+	_, _, variable, _ := clitest.Toys(t)
+	out := filepath.Join(t.TempDir(), "out.nc")
+	clitest.Good(t, "convert", "--no-sync", variable, out)
+	want, err := os.ReadFile(out)
+	clitest.Check(t, err)
+	return filepath.Dir(variable), want
+}
+
+// started is a mount in the foreground, in a process of its own.
+func started(t *testing.T, dir, at string, flags ...string) *exec.Cmd {
+	t.Helper()
+	cmd := blobio(t, append([]string{"mount", dir, at}, flags...)...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	clitest.Check(t, err)
+	clitest.Check(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = syscall.Unmount(at, syscall.MNT_DETACH) // where this user may not, fusermount3 can
+		_ = exec.Command("fusermount3", "-u", "-z", "-q", at).Run()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.Contains(line, " is shown at ") {
+		_ = cmd.Wait()
+		if strings.Contains(errs.String(), "mounting is not possible here") {
+			t.Skipf("SKIPPED: %s", errs.String())
+		}
+		t.Fatalf("%q, %v, %s", line, err, errs.String())
+	}
+	return cmd
+}
+
+func reads(t *testing.T, at string, want []byte) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(at, "toy.nc"))
+	if err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("%d bytes, want %d; %v", len(got), len(want), err)
+	}
+}
+
+func mountedAt(t *testing.T, at string) bool {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	clitest.Check(t, err)
+	return strings.Contains(string(b), " "+at+" ")
+}
+
+// TestForeground: it shows the dataset until it is interrupted, which is how it ends well, and then nothing is mounted.
+func TestForeground(t *testing.T) {
+	dir, want := toys(t)
+	at := t.TempDir()
+	cmd := started(t, dir, at)
+	reads(t, at, want)
+	clitest.Check(t, cmd.Process.Signal(os.Interrupt))
+	if err := cmd.Wait(); err != nil || cmd.Stderr.(*bytes.Buffer).Len() > 0 {
+		t.Errorf("%v: %s", err, cmd.Stderr)
+	}
+	if mountedAt(t, at) {
+		t.Error("still mounted")
+	}
+}
+
+// TestUnmountedByOthers: it ends when somebody unmounts.
+func TestUnmountedByOthers(t *testing.T) {
+	dir, want := toys(t)
+	at := t.TempDir()
+	cmd := started(t, dir, at)
+	reads(t, at, want)
+	if out, err := exec.Command("fusermount3", "-u", at).CombinedOutput(); errors.Is(err, exec.ErrNotFound) {
+		clitest.Check(t, syscall.Unmount(at, 0))
+	} else if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %s", err, cmd.Stderr)
+	}
+}
+
+// TestInterruptedInUse: files that are open keep it for a moment only.
+func TestInterruptedInUse(t *testing.T) {
+	dir, want := toys(t)
+	at := t.TempDir()
+	cmd := started(t, dir, at)
+	f, err := os.Open(filepath.Join(at, "toy.nc"))
+	clitest.Check(t, err)
+	defer f.Close()
+	b := make([]byte, len(want))
+	if _, err := f.ReadAt(b, 0); err != nil {
+		t.Fatal(err)
+	}
+	clitest.Check(t, cmd.Process.Signal(os.Interrupt))
+	var ee *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &ee) || ee.ExitCode() != cli.Failed || !strings.Contains(cmd.Stderr.(*bytes.Buffer).String(), "unmounted while files were open") {
+		t.Errorf("%v: %s", err, cmd.Stderr)
+	}
+	if mountedAt(t, at) {
+		t.Error("still mounted")
+	}
+}
+
+// TestKilled: after a kill nothing blocks: programs get an error, and the next mount at the same place clears it, or fusermount3 does.
+func TestKilled(t *testing.T) {
+	dir, want := toys(t)
+	at := t.TempDir()
+	cmd := started(t, dir, at)
+	reads(t, at, want)
+	f, err := os.Open(filepath.Join(at, "toy.nc"))
+	clitest.Check(t, err)
+	defer f.Close()
+	clitest.Check(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	begun := time.Now()
+	for _, look := range []func() error{
+		func() error { _, err := os.ReadDir(at); return err },
+		func() error { _, err := os.Open(filepath.Join(at, "toy.nc")); return err },
+		func() error { return syscall.Statfs(at, new(syscall.Statfs_t)) },
+	} {
+		if err := look(); !errors.Is(err, syscall.ENOTCONN) && !errors.Is(err, syscall.ECONNABORTED) {
+			t.Errorf("%v, want that nobody is there", err)
+		}
+	}
+	if _, err := f.ReadAt(make([]byte, 10), 0); err != nil && !errors.Is(err, syscall.ENOTCONN) && !errors.Is(err, syscall.EIO) { // the kernel may have it yet
+		t.Errorf("what was open: %v", err)
+	}
+	if d := time.Since(begun); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
+	again := started(t, dir, at)
+	reads(t, at, want)
+	clitest.Check(t, again.Process.Kill())
+	_ = again.Wait()
+	if out, err := exec.Command("fusermount3", "-u", at).CombinedOutput(); err != nil && !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("fusermount3: %v: %s", err, out)
+	}
+	if mountedAt(t, at) {
+		t.Error("still mounted")
+	}
+}
+
+// TestDaemon: the command returns when it is mounted; errors of the process in the background are its own.
+func TestDaemon(t *testing.T) {
+	dir, want := toys(t)
+	at := t.TempDir()
+	log := filepath.Join(t.TempDir(), "log")
+	damaged := filepath.Join(dir, "bad.nc.manifest")
+	b, err := os.ReadFile(filepath.Join(dir, "toy.nc.manifest"))
+	clitest.Check(t, err)
+	b[len(b)/2] ^= 1
+	clitest.Check(t, os.WriteFile(damaged, b, 0o666))
+	cmd := blobio(t, "mount", "--daemon", "--log", log, "--only-datasets", "--memory", "64M", "--workers", "2", dir, at)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	m := regexp.MustCompile(`process (\d+), log (\S+);`).FindStringSubmatch(string(out))
+	if m == nil || m[2] != log {
+		t.Fatalf("it says %q", out)
+	}
+	pid, err := strconv.Atoi(m[1])
+	clitest.Check(t, err)
+	alive := func() bool {
+		b, err := os.ReadFile(filepath.Join("/proc", m[1], "stat"))
+		return err == nil && !strings.Contains(string(b), ") Z ")
+	}
+	t.Cleanup(func() {
+		if alive() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			_ = syscall.Unmount(at, syscall.MNT_DETACH)
+		}
+	})
+	reads(t, at, want)
+	if _, err := os.ReadFile(filepath.Join(at, "bad.nc")); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a damaged one: %v", err)
+	}
+	said, err := os.ReadFile(log)
+	if line := string(said); err != nil || strings.Count(line, "\n") != 1 || !strings.Contains(line, " blobio mount: open bad.nc: input/output error: ") || !strings.Contains(line, damaged) {
+		t.Errorf("the log: %q, %v", line, err)
+	}
+	if out, err := blobio(t, "mount", "--daemon", "--log", log, dir, at).CombinedOutput(); err == nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "mounted already") {
+		t.Errorf("a second one: %v, %q", err, out)
+	}
+	clitest.Check(t, syscall.Kill(pid, syscall.SIGTERM))
+	for end := time.Now().Add(20 * time.Second); alive(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not end")
+		}
+	}
+	if mountedAt(t, at) {
+		t.Error("still mounted")
+	}
+}
+
+// TestWrongCommandLines: one line each.
+func TestWrongCommandLines(t *testing.T) {
+	dir, _ := toys(t)
+	at := t.TempDir()
+	for _, c := range []struct{ words, args string }{
+		{"a directory and a mount point", "mount " + dir},
+		{"--memory", "mount --memory 1M " + dir + " " + at},
+		{"exclude each other", "mount --cdf2 --format cdf1 " + dir + " " + at},
+		{"no such file or directory", "mount " + dir + "/none " + at},
+		{"no such file or directory", "mount " + dir + " " + at + "/none"},
+		{"one lies in the other", "mount " + dir + " " + dir},
+		{"is not a directory", "mount " + dir + "/toy.nc.0000 " + at},
+		{"want cdf5, cdf2, cdf1", "mount --format hdf5 " + dir + " " + at},
+	} {
+		clitest.Bad(t, cli.Failed, c.words, strings.Fields(c.args)...)
+	}
+	if mountedAt(t, at) {
+		t.Error("mounted")
+	}
+}

@@ -1,0 +1,2 @@
+// Package server is the verb that shows datasets over HTTP.
+package server

@@ -1,0 +1,6 @@
+//go:build unix
+
+package server
+
+// othersCount says whether the mode of a file tells who may read it.
+const othersCount = true

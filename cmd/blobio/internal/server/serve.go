@@ -1,0 +1,193 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/cli"
+	"blobio/serve"
+)
+
+type serveFlags struct {
+	listen    string
+	tokenFile string
+	public    bool
+	hosts     []string
+	cors      string
+	log       string
+	format    string
+	memory    int64
+	work      int
+	rescue    bool
+}
+
+const (
+	defaultMemory = 384 << 20
+	leastMemory   = 32 << 20
+	beside        = 64 << 20 // what the program needs beside --memory
+)
+
+// NewServe makes the verb.
+func NewServe(e *cli.Env) *cobra.Command {
+	f := serveFlags{memory: defaultMemory}
+	cmd := &cobra.Command{
+		Use:   "serve DIR",
+		Short: "Show datasets over HTTP: as netCDF files, by OPeNDAP",
+		Long: `Show the datasets below a directory over HTTP, without converting them. Nothing can
+be changed, and nothing outside of the directory is seen.
+
+  /                     a list, as JSON with "Accept: application/json"
+  /files/PATH           a dataset as one netCDF file, with byte ranges
+  /dap/PATH             the same for OPeNDAP (DAP2) clients: ncdump, ncks, cdo, xarray, ...
+
+PATH is the base name of the dataset, from DIR on. A dataset that is committed,
+replaced or removed meanwhile appears, changes, goes. Damaged data are an error at
+the reads that touch them.
+
+The server listens on this machine alone. For others give --token-file, with a secret
+that clients send ("Authorization: Bearer SECRET", or as the password of any user),
+or --public if anyone may read. There is no TLS: put a proxy in front of it, or use
+"ssh -L 8080:127.0.0.1:8080 HOST".
+
+A line for each request goes to stderr or --log: time, client, method, path, status (*
+if the answer broke off), bytes, seconds, error. The server ends with ctrl-C.`,
+		Example: `  blobio serve run
+  ncdump -h http://127.0.0.1:8080/dap/F_h0.nc
+  ncks -d time,0 -v T850 http://127.0.0.1:8080/dap/F_h1.nc t850.nc
+  curl -O http://127.0.0.1:8080/files/F_h0.nc
+  blobio serve --listen :8080 --token-file secret run`,
+		Args: cli.ExactArgs(1, "a directory"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args[0]) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port; port 0 is any free one")
+	fl.StringVar(&f.tokenFile, "token-file", "", "file whose first line clients must send; only its owner and group may read it")
+	fl.BoolVar(&f.public, "public", false, "anyone who reaches the address may read")
+	fl.StringSliceVar(&f.hosts, "host", nil, "also answer to this name of the host, for a proxy on this machine")
+	fl.StringVar(&f.cors, "cors", "", "let pages of this origin read, such as https://example.org, or * for any")
+	fl.StringVar(&f.log, "log", "", "append the lines for requests to this file; \"none\": nowhere")
+	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
+	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of buffers and caches, such as 256M or 1G")
+	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	cli.WorkersFlag(cmd, &f.work, "concurrent reads (default: twice the number of CPUs)")
+	return cli.AsService(cmd)
+}
+
+var formats = map[string]cdf5.Version{"cdf5": cdf5.CDF5, "cdf2": cdf5.CDF2, "cdf1": cdf5.CDF1}
+
+func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
+	if f.memory < leastMemory {
+		return cli.Usagef("--memory %s, want at least %s", cli.HumanBytes(f.memory), cli.HumanBytes(leastMemory))
+	}
+	o := &serve.Options{Public: f.public, Hosts: f.hosts, CORS: f.cors, Version: formats[f.format], Memory: f.memory, Work: f.work}
+	if f.rescue {
+		o.Verify = blob.VerifyNever
+	}
+	if f.tokenFile != "" {
+		var err error
+		if o.Token, err = readToken(f.tokenFile); err != nil {
+			return err
+		}
+	}
+	log, err := f.openLog(e)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	o.Log = log
+	s, err := serve.New(dir, o)
+	switch {
+	case errors.Is(err, blob.ErrUsage):
+		return cli.AsUsage(err)
+	case err != nil:
+		return err
+	}
+	defer s.Close()
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return cli.WithHint(err, "--listen 127.0.0.1:0 takes any free port")
+		}
+		return err
+	}
+	if s.CheckAddr(l.Addr()) != nil {
+		l.Close()
+		return cli.Usagef("--listen %s: other machines reach it: give --token-file, or --public if anyone may read", f.listen)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(f.memory + beside)
+	}
+	fmt.Fprintf(e.Out, "%s is shown on http://%s/ (ctrl-C ends it)\n", cli.Plain(dir), reachable(l.Addr()))
+	if err := e.Out.Flush(); err != nil {
+		l.Close()
+		return err
+	}
+	return s.Serve(ctx, l)
+}
+
+// reachable is an address as a client on this machine writes it.
+func reachable(a net.Addr) string {
+	host, port, err := net.SplitHostPort(a.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return a.String()
+}
+
+// maxToken bounds a token, in bytes.
+const maxToken = 4 << 10
+
+// readToken reads the first line of a file that others must not read.
+func readToken(name string) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return "", cli.Usagef("--token-file %s is not a file", name)
+	case info.Mode().Perm()&0o007 != 0 && othersCount:
+		return "", cli.WithHint(cli.Usagef("--token-file %s can be read by everybody (mode %04o)", name, info.Mode().Perm()), "chmod 600 "+name)
+	}
+	b, err := io.ReadAll(io.LimitReader(file, maxToken+1))
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	line = strings.TrimSpace(line)
+	if line == "" || len(line) > maxToken {
+		return "", cli.Usagef("--token-file %s: a first line of %d characters, want 16 to %d", name, len(line), maxToken)
+	}
+	return line, nil
+}
+
+// openLog opens where the lines for requests go.
+func (f *serveFlags) openLog(e *cli.Env) (io.WriteCloser, error) {
+	switch f.log {
+	case "":
+		return nothingToClose{e.Stderr}, nil
+	case "none":
+		return nothingToClose{io.Discard}, nil
+	}
+	return os.OpenFile(f.log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640)
+}
+
+type nothingToClose struct{ io.Writer }
+
+func (nothingToClose) Close() error { return nil }

@@ -1,0 +1,154 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/cli"
+)
+
+// childEnv makes this test program the command itself, which a test can kill.
+const childEnv = "BLOBIO_TEST_SERVE_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		os.Exit(verbs.Run(context.Background(), &cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Args: []string{"serve", "--listen", "127.0.0.1:0", "--log", "none", dir}}))
+	}
+	os.Exit(m.Run())
+}
+
+var shownOn = regexp.MustCompile(`is shown on (http://\S+/) `)
+
+// address waits for the line that says where the server is.
+func address(t *testing.T, out io.Reader) string {
+	t.Helper()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	m := shownOn.FindStringSubmatch(line)
+	if m == nil {
+		t.Fatalf("the first line is %q (%v)", line, err)
+	}
+	return m[1]
+}
+
+func get(t *testing.T, url string) []byte {
+	t.Helper()
+	resp, err := http.Get(url)
+	clitest.Check(t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s (%v)\n%.300s", url, resp.Status, err, b)
+	}
+	return b
+}
+
+// TestServe: both layouts as the bytes that convert writes; an interrupt is how it ends.
+func TestServe(t *testing.T) {
+	dir, canon, _, _ := clitest.Toys(t)
+	want, err := os.ReadFile(canon)
+	clitest.Check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	var log bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		code <- verbs.Run(ctx, &cli.Env{Stdout: w, Stderr: &log, Args: []string{"serve", "--listen", "127.0.0.1:0", dir}})
+		w.Close()
+	}()
+	base := address(t, r)
+	for _, name := range []string{"v/toy.nc", "p/toy.h5", "toy.nc"} {
+		if got := get(t, base+"files/"+name); !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes that differ from the %d of the file that was converted", name, len(got), len(want))
+		}
+	}
+	if dds := string(get(t, base+"dap/p/toy.h5.dds")); !strings.Contains(dds, "Float32 T[time = 3][lev = 2][ncol = 6];") {
+		t.Errorf("%s", dds)
+	}
+	cancel()
+	if c := <-code; c != cli.Good {
+		t.Errorf("exit code %d\n%s", c, log.String())
+	}
+	if !strings.Contains(log.String(), " GET /files/v/toy.nc 200 ") {
+		t.Errorf("log:\n%s", log.String())
+	}
+}
+
+func TestServeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(t.TempDir(), name)
+		clitest.Check(t, os.WriteFile(path, []byte(text), mode))
+		clitest.Check(t, os.Chmod(path, mode))
+		return path
+	}
+	const secret = "0123456789abcdef\n"
+	clitest.Bad(t, cli.Failed, "give --token-file, or --public", "serve", "--listen", "0.0.0.0:0", dir)
+	clitest.Bad(t, cli.Failed, "no such file", "serve", "--listen", "127.0.0.1:0", filepath.Join(dir, "nothing"))
+	clitest.Bad(t, cli.Failed, "is not a directory", "serve", "--listen", "127.0.0.1:0", file("f", "", 0o600))
+	clitest.Bad(t, cli.Failed, "want at least 16", "serve", "--token-file", file("t", "short\n", 0o600), dir)
+	clitest.Bad(t, cli.Failed, "a first line of 0 characters", "serve", "--token-file", file("t", "\n"+secret, 0o600), dir)
+	clitest.Bad(t, cli.Failed, "is not a file", "serve", "--token-file", dir, dir)
+	clitest.Bad(t, cli.Failed, "--memory", "serve", "--memory", "1M", dir)
+	clitest.Bad(t, cli.Failed, "origin", "serve", "--cors", "example.org", dir)
+	if runtime.GOOS != "windows" {
+		clitest.Bad(t, cli.Failed, "can be read by everybody (mode 0644)", "serve", "--token-file", file("t", secret, 0o644), dir)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	clitest.Check(t, err)
+	defer l.Close()
+	clitest.Bad(t, cli.Failed, "--listen 127.0.0.1:0 takes any free port", "serve", "--listen", l.Addr().String(), dir)
+}
+
+// TestServeKilled: a server that is killed leaves nothing behind, not even the port, and blocks no writer.
+func TestServeKilled(t *testing.T) {
+	dir, _, variable, _ := clitest.Toys(t)
+	before := names(t, dir)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+dir)
+	out, err := cmd.StdoutPipe()
+	clitest.Check(t, err)
+	clitest.Check(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	base := address(t, out)
+	get(t, base+"files/v/toy.nc")
+	get(t, base+"dap/p/toy.h5.dods?T")
+	clitest.Check(t, cmd.Process.Kill())
+	_ = cmd.Wait() // says that it was killed
+	if after := names(t, dir); after != before {
+		t.Errorf("there is\n%s\nthere was\n%s", after, before)
+	}
+	addr := strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/")
+	var l net.Listener
+	for end := time.Now().Add(10 * time.Second); l == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		l, err = net.Listen("tcp", addr)
+	}
+	clitest.Check(t, err)
+	l.Close()
+	clitest.Good(t, "check", variable)
+	clitest.Good(t, "convert", "--no-sync", "--force", "--to", "variable-centric", "--ranks", "2", filepath.Join(dir, "toy.nc"), variable)
+}
+
+// names lists all files below a directory.
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	clitest.Check(t, filepath.WalkDir(dir, func(p string, _ os.DirEntry, err error) error {
+		b.WriteString(p + "\n")
+		return err
+	}))
+	return b.String()
+}

@@ -1,0 +1,120 @@
+package dap
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"blobio/cdf5"
+)
+
+// ReadFunc reads a hyperslab of a variable in canonical order, high byte first: count[i] elements from start[i] on along each
+// dimension, the record dimension included, into bytes of exactly that length.
+type ReadFunc func(ctx context.Context, name string, start, count []int64, dst []byte) error
+
+// A Dataset is what DAP2 has of one. It is immutable, and safe for concurrent use if its ReadFunc is.
+type Dataset struct {
+	name   string
+	hdr    *cdf5.Header
+	read   ReadFunc
+	client Client
+	vars   []*variable
+	byName map[string]*variable
+
+	window, gap int64 // in bytes: what is read at once, and what is read without need
+}
+
+// variable is one as it is declared.
+type variable struct {
+	*cdf5.Var
+	id   int
+	name string // as it stands in a declaration
+	kind kind
+	dims []dim
+	row  int64       // of a String: bytes, the length of the dimension that is not declared
+	last string      // name of that dimension likewise, "" if the variable has none
+	maps []*variable // of a Grid: the coordinates, by dimension
+}
+
+// dim is a dimension with the number of records if it is unlimited.
+type dim struct {
+	name string // as it stands in a declaration
+	n    int64
+}
+
+// Client is what reads the answers.
+type Client uint8
+
+const (
+	AnyClient    Client = iota
+	NetCDFClient        // the netCDF library: it takes backslashes in texts for escapes, and variables whose names end in "global" for global attributes
+)
+
+// ClientOf is the client that names itself so in an HTTP header.
+func ClientOf(userAgent string) Client {
+	for _, s := range []string{"oc", "netCDF"} {
+		if v, ok := strings.CutPrefix(userAgent, s); ok && v != "" && '0' <= v[0] && v[0] <= '9' {
+			return NetCDFClient
+		}
+	}
+	return AnyClient
+}
+
+// New returns the dataset that a header describes. The name stands in declarations only.
+func New(name string, hdr *cdf5.Header, client Client, read ReadFunc) *Dataset {
+	d := &Dataset{name: name, hdr: hdr, read: read, client: client, window: defaultWindow, gap: defaultGap, byName: make(map[string]*variable, len(hdr.Vars))}
+	for i := range hdr.Vars {
+		x := &hdr.Vars[i]
+		v := &variable{Var: x, id: i, name: d.encode(x.Name), kind: kinds[x.Type]}
+		for _, id := range x.Dims {
+			n := hdr.Dims[id].Len
+			if n == 0 {
+				n = hdr.NumRecs
+			}
+			v.dims = append(v.dims, dim{d.encode(hdr.Dims[id].Name), n})
+		}
+		if v.kind == dapString {
+			v.row = 1
+			if k := len(v.dims) - 1; k >= 0 {
+				v.row, v.last = v.dims[k].n, v.dims[k].name
+				v.dims = v.dims[:k]
+			}
+		}
+		d.vars = append(d.vars, v)
+		if d.byName[x.Name] == nil {
+			d.byName[x.Name] = v
+		}
+		if d.byName[v.name] == nil {
+			d.byName[v.name] = v
+		}
+	}
+	for _, v := range d.vars {
+		v.maps = d.coordinates(v)
+	}
+	return d
+}
+
+// coordinates are the coordinate variables of all dimensions, or nil if one has none.
+func (d *Dataset) coordinates(v *variable) (maps []*variable) {
+	if v.kind == dapString || len(v.Dims) == 0 {
+		return nil
+	}
+	for _, id := range v.Dims {
+		c := d.byName[d.hdr.Dims[id].Name]
+		if slices.Contains(maps, c) { // a Grid has each map once
+			return nil
+		}
+		if c == nil || c == v || c.kind == dapString || len(c.Dims) != 1 || c.Dims[0] != id {
+			return nil
+		}
+		maps = append(maps, c)
+	}
+	return maps
+}
+
+// fill is the fill value of a variable as it is in the file.
+func (d *Dataset) fill(v *variable) []byte {
+	b := make([]byte, v.Type.Size())
+	cdf5.FillBytes(b, v.Type, nil, d.hdr.FillAtt(v.id))
+	return b
+}

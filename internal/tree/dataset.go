@@ -1,0 +1,141 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"blobio/blob"
+	"blobio/internal/fault"
+)
+
+// ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held.
+var ErrTooMany = errors.New("too many datasets are open")
+
+// A Dataset is one state of a dataset, held for reading. It is safe for concurrent use. Release must be called.
+type Dataset struct {
+	t       *Tree
+	s       *shared
+	release sync.Once
+}
+
+// Reader returns the reader, which is shared and must not be closed.
+func (d *Dataset) Reader() *blob.Reader { return d.s.r }
+
+// Canonical returns the bytes of the netCDF file.
+func (d *Dataset) Canonical() *blob.CanonicalFile { return d.s.c }
+
+// ID is that of the Entry.
+func (d *Dataset) ID() string { return d.s.fact.id }
+
+// ModTime is when the dataset was committed.
+func (d *Dataset) ModTime() time.Time { return d.s.mod }
+
+// Release gives it back; the Reader may be closed then. A second call does nothing.
+func (d *Dataset) Release() { d.release.Do(func() { d.t.release(d.s) }) }
+
+// Dataset opens the dataset of a path, or an ordinary netCDF file. All who hold the same state share one Reader.
+func (t *Tree) Dataset(ctx context.Context, path string) (*Dataset, error) {
+	name, err := t.real("open", path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := t.acquire(ctx, name, t.opt.MaxOpen, func() (state, error) {
+		_, e, st, err := t.look("open", path)
+		if e.Kind == KindDir {
+			err = pkg.Errorf("%s: a directory, want a dataset: %w", path, fault.ErrUsage)
+		}
+		return st, err
+	})
+	if err != nil {
+		return nil, hideOpen(path, err)
+	}
+	return &Dataset{t: t, s: s}, nil
+}
+
+func hideOpen(path string, err error) error {
+	if errors.Is(err, blob.ErrNotCommitted) {
+		return gone("open", path)
+	}
+	return hide("open", path, err)
+}
+
+// maxTries bounds how often a dataset is opened again that is replaced all the time.
+const maxTries = 100
+
+// acquire returns the reader of a dataset as it is now, with one use more, unless so many are held that it would be one too many.
+func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (state, error)) (*shared, error) {
+	for try := 1; ; try++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		st, err := look()
+		if err != nil {
+			return nil, err
+		}
+		if !st.is {
+			return nil, gone("open", name)
+		}
+		s, mine, err := t.claim(name, st, most)
+		if err != nil {
+			return nil, err
+		}
+		if !mine {
+			select {
+			case <-s.ready:
+			case <-ctx.Done():
+				t.release(s)
+				return nil, ctx.Err()
+			}
+			if s.err == nil {
+				return s, nil
+			}
+			t.release(s)
+			if errors.Is(s.err, errChanged) && try < maxTries {
+				continue
+			}
+			return nil, s.err
+		}
+		s.err = t.load(context.WithoutCancel(ctx), s) // others wait for it
+		if now, err := look(); try < maxTries && (err != nil || now.key != st.key) {
+			s.err = errChanged
+		}
+		if s.err == nil {
+			t.facts.keepFact(name, s.fact)
+		}
+		close(s.ready)
+		if s.err == nil {
+			return s, nil
+		}
+		t.forget(s)
+		if !errors.Is(s.err, errChanged) {
+			return nil, s.err
+		}
+	}
+}
+
+// errChanged says that a dataset was replaced while it was opened.
+var errChanged = errors.New("the dataset was replaced while it was opened")
+
+// load opens what s is to share.
+func (t *Tree) load(ctx context.Context, s *shared) error {
+	r, err := t.open(ctx, s.name, s.memory, s.files)
+	if err != nil {
+		return err
+	}
+	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory-s.memory/4, 1<<20)})
+	if err != nil {
+		return errors.Join(err, r.Close())
+	}
+	s.fact = fact{key: s.key, id: hash("v"+string('0'+byte(t.opt.Version)), s.key), size: c.Size(), records: r.Records()}
+	if m := r.Manifest(); m != nil {
+		b, err := m.Encode()
+		if err != nil {
+			return errors.Join(err, r.Close())
+		}
+		s.fact.id = hash("v"+string('0'+byte(t.opt.Version)), string(b))
+	}
+	s.r, s.c = r, c
+	return nil
+}

@@ -1,0 +1,262 @@
+package tree
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"blobio/internal/durable"
+	"blobio/internal/par"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// Kind is what an entry is.
+type Kind uint8
+
+// The kinds.
+const (
+	KindDir     Kind = iota + 1
+	KindDataset      // of blobs: one netCDF file
+	KindPlain        // any other file, an ordinary netCDF file too
+)
+
+// String is the kind in words.
+func (k Kind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k]
+	}
+	return "?"
+}
+
+var kinds = [...]string{"?", "directory", "dataset", "file"}
+
+// An Entry is a name in a directory.
+type Entry struct {
+	Name    string // without directory; any bytes but "/" and 0
+	Kind    Kind
+	Size    int64     // bytes of the netCDF file, or of the plain file; 0 of a directory
+	ModTime time.Time // of a dataset: when it was committed
+	ID      string    // changes when the content does: of a dataset with its manifest's checksums, of other files with size and time; "" of a directory
+	File    string    // tells a plain file from others, whatever is written to it, where the system can
+	Records int64     // of a dataset
+	Err     error     // why the dataset cannot be read; Size is 0 then
+
+	Mode     fs.FileMode // permissions; of a dataset those of its manifest, or of subfile 0, as the owner is
+	UID, GID uint32
+}
+
+// lookAtOnce is how many entries of a directory are looked at at the same time.
+const lookAtOnce = 16
+
+// List returns what a directory shows, by name. A dataset that cannot be read has Err.
+func (t *Tree) List(dir string) ([]Entry, error) {
+	list, err := t.Names(dir)
+	if err != nil {
+		return nil, err
+	}
+	par.Do(lookAtOnce, len(list), func(i int) {
+		e, err := t.Lookup(path.Join(dir, list[i].Name))
+		if err != nil {
+			e = Entry{} // it has gone meanwhile
+		}
+		list[i] = e
+	})
+	return slices.DeleteFunc(list, func(e Entry) bool { return e.Kind == 0 }), nil
+}
+
+// Names is List without looking at the entries: only Name and Kind are set.
+func (t *Tree) Names(dir string) ([]Entry, error) {
+	name, err := t.real("list", dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := t.root.ReadDir(name)
+	if err != nil {
+		return nil, hide("list", dir, err)
+	}
+	there, bases := map[string]bool{}, map[string]bool{}
+	for _, d := range names {
+		there[d.Name()] = true
+		if b := subfile.Base(d.Name()); b != d.Name() {
+			bases[b] = false
+		}
+	}
+	ask := make([]string, 0, len(bases))
+	for b := range bases {
+		if !there[b] {
+			ask = append(ask, b)
+		}
+	}
+	slices.Sort(ask)
+	is := make([]bool, len(ask))
+	states := make([]state, len(ask))
+	par.Do(lookAtOnce, len(ask), func(i int) {
+		states[i], _ = t.stateOf(filepath.Join(name, ask[i]))
+		is[i] = states[i].is
+	})
+	var list []Entry
+	for i, b := range ask {
+		bases[b] = is[i] || states[i].unfinished
+		if is[i] {
+			list = append(list, Entry{Name: b, Kind: KindDataset})
+		}
+	}
+	for _, d := range names {
+		if internal(d.Name()) || bases[subfile.Base(d.Name())] {
+			continue
+		}
+		k := KindPlain
+		switch {
+		case d.Type()&fs.ModeSymlink != 0:
+			if k = t.linked(path.Join(dir, d.Name())); k == 0 {
+				continue
+			}
+		case d.IsDir():
+			k = KindDir
+		case !d.Type().IsRegular():
+			continue
+		}
+		list = append(list, Entry{Name: d.Name(), Kind: k})
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// internal says of a name that only blobio itself has a use for it.
+func internal(name string) bool {
+	if _, tag, ok := subfile.Final(name); ok && tag != "" {
+		return true
+	}
+	if name[0] != '.' {
+		return false
+	}
+	_, hidden := durable.HiddenOf(name)
+	_, lock := durable.LockOf(name)
+	_, left := durable.LeftoverOf(name)
+	return hidden || lock || left || durable.IsTemp(name)
+}
+
+// linked is what a symbolic link leads to, 0 if that is not shown.
+func (t *Tree) linked(p string) Kind {
+	name, err := t.real("stat", p)
+	if err != nil {
+		return 0
+	}
+	info, err := t.root.Stat(name)
+	switch {
+	case err != nil:
+		return 0
+	case info.Mode().IsRegular():
+		return KindPlain
+	case !info.IsDir():
+		return 0
+	}
+	for up := filepath.Dir(name); ; up = filepath.Dir(up) {
+		above, err := t.root.Stat(up)
+		if err != nil || os.SameFile(info, above) {
+			return 0
+		}
+		if up == t.root.Dir() {
+			return KindDir
+		}
+	}
+}
+
+// hide makes of errors that say that nothing can be there, or that it is outside the root, that it is not there.
+func hide(op, path string, err error) error {
+	for _, class := range []error{fs.ErrNotExist, vfs.ErrOutside, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG} {
+		if errors.Is(err, class) {
+			return gone(op, path)
+		}
+	}
+	return err
+}
+
+// Lookup returns the entry of a path. What is not there, or not shown, is fs.ErrNotExist.
+func (t *Tree) Lookup(p string) (Entry, error) {
+	name, e, st, err := t.look("stat", p)
+	if err != nil || e.Kind != KindDataset {
+		return e, err
+	}
+	f, err := t.fact(name, st)
+	if err != nil {
+		return Entry{}, hide("stat", p, err)
+	}
+	e.Size, e.ID, e.Records, e.Err = f.size, f.id, f.records, f.err
+	return e, nil
+}
+
+// look returns the name and the entry of a path, of a dataset without what opening it tells, and its state.
+func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
+	if name, err = t.real(op, p); err != nil {
+		return "", e, st, err
+	}
+	if p != "" {
+		e.Name = path.Base(p)
+		if internal(e.Name) {
+			return "", Entry{}, st, gone(op, p)
+		}
+	}
+	info, err := t.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if st, err = t.stateOf(name); err != nil || !st.is {
+			return "", Entry{}, st, hide(op, p, errors.Join(err, absent(st)))
+		}
+		e.Kind, e.ModTime, e.Mode, e.UID, e.GID = KindDataset, st.mod, st.mode, st.uid, st.gid
+		return name, e, st, nil
+	}
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if t.linked(p) == 0 {
+			return "", Entry{}, st, gone(op, p)
+		}
+		info, err = t.root.Stat(name)
+	}
+	if err != nil {
+		return "", Entry{}, st, hide(op, p, err)
+	}
+	e.ModTime, e.Mode = info.ModTime(), info.Mode().Perm()
+	e.UID, e.GID = vfs.Owner(info)
+	switch {
+	case info.IsDir():
+		e.Kind = KindDir
+		return name, e, st, nil
+	case !info.Mode().IsRegular():
+		return "", Entry{}, st, gone(op, p)
+	}
+	if of := subfile.Base(name); of != name {
+		if _, err := t.root.Lstat(of); errors.Is(err, fs.ErrNotExist) {
+			if whole, _ := t.stateOf(of); whole.is || whole.unfinished {
+				return "", Entry{}, st, gone(op, p)
+			}
+		}
+	}
+	e.Kind, e.Size, e.ID, e.File = KindPlain, info.Size(), hash(vfs.Identity(info)), vfs.FileOf(info)
+	return name, e, state{is: true, key: "p|" + vfs.Identity(info), mod: e.ModTime, mode: e.Mode}, nil
+}
+
+// absent is the error of what is no dataset.
+func absent(st state) error {
+	if st.is {
+		return nil
+	}
+	return fs.ErrNotExist
+}
+
+// hash is a short text for a long one.
+func hash(parts ...string) string {
+	h := sha256.New()
+	for _, s := range parts {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}

@@ -1,0 +1,230 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"blobio/blob"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// A state is what a look at the directory tells about a dataset, without reading much.
+type state struct {
+	is         bool   // there is a dataset of this base name
+	unfinished bool   // there will be one perhaps: its files are not shown
+	key        string // of the same text: nothing has changed
+	mod        time.Time
+	mode       fs.FileMode
+	uid, gid   uint32
+}
+
+// of takes time, permissions and owner from a file.
+func (s *state) of(info fs.FileInfo) {
+	s.mod, s.mode = info.ModTime(), info.Mode().Perm()
+	s.uid, s.gid = vfs.Owner(info)
+}
+
+// facts are what is known about datasets, as long as nothing changes. They cost no more than a few hundred bytes each.
+type facts struct {
+	mu     sync.Mutex
+	states map[string]known // by base name
+	facts  map[string]fact
+}
+
+// known is what the files of a key were found to be.
+type known struct {
+	key            string
+	is, unfinished bool
+	subfiles       int // of a dataset without a manifest
+}
+
+// A fact is what the header of a dataset tells.
+type fact struct {
+	key     string
+	id      string
+	size    int64
+	records int64
+	err     error // never kept: what is wrong may be mended
+}
+
+// maxFacts is of how many datasets something is kept.
+const maxFacts = 1 << 16
+
+func (f *facts) init() { f.states, f.facts = map[string]known{}, map[string]fact{} }
+
+func (f *facts) state(name, key string) (known, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k, ok := f.states[name]
+	return k, ok && k.key == key
+}
+
+func (f *facts) keepState(name string, k known) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.states) >= maxFacts {
+		clear(f.states)
+	}
+	f.states[name] = k
+}
+
+func (f *facts) fact(name, key string) (fact, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k, ok := f.facts[name]
+	return k, ok && k.key == key
+}
+
+func (f *facts) keepFact(name string, k fact) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.facts) >= maxFacts {
+		clear(f.facts)
+	}
+	f.facts[name] = k
+}
+
+// stateOf looks at the files of the dataset with this base name. Where the records cannot be read, or are damaged, there is a dataset all the same,
+// and opening it tells why.
+func (t *Tree) stateOf(base string) (st state, err error) {
+	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order: the one becomes the other
+	man, merr := t.root.Stat(subfile.ManifestName(base))
+	for _, err := range []error{nerr, merr} {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return state{}, err
+		}
+	}
+	if nerr != nil && merr != nil {
+		return t.foreign(base, "")
+	}
+	st.key = "m"
+	for _, info := range []fs.FileInfo{next, man} {
+		st.key += "|"
+		if info != nil {
+			st.key += vfs.Identity(info)
+			st.of(info)
+		}
+	}
+	k, ok := t.facts.state(base, st.key)
+	if !ok {
+		k = known{key: st.key}
+		if k.is, k.unfinished, err = t.recorded(base); err != nil {
+			return state{}, err
+		}
+		t.facts.keepState(base, k)
+	}
+	if !k.is && !k.unfinished { // other files that only are called so, or manifests that are damaged beyond recognition
+		return t.foreign(base, st.key)
+	}
+	st.is, st.unfinished = k.is, k.unfinished
+	return st, nil
+}
+
+// recorded says whether what has the name of a manifest is one.
+func (t *Tree) recorded(base string) (is, unfinished bool, err error) {
+	if id, err := subfile.PeekID(t.root, base); err != nil || id != "" {
+		return id != "", false, err
+	}
+	st, err := subfile.ReadState(t.root, base)
+	switch {
+	case err == nil:
+		return st.Manifest != nil, false, nil
+	case errors.Is(err, blob.ErrNotCommitted):
+		return false, st.Intent != nil || !errors.Is(st.NextErr, blob.ErrNotFormat), nil
+	case errors.Is(err, blob.ErrNotFormat):
+		return false, false, nil
+	case errors.As(err, new(*blob.FormatError)):
+		return t.begins(subfile.ManifestName(base), manifestStart) || t.begins(subfile.NextName(base), manifestStart), false, nil
+	}
+	return false, false, err
+}
+
+// manifestStart is what manifests begin with.
+const manifestStart = `{"blobio_manifest":`
+
+// foreign looks at a dataset of another program: subfiles without a manifest. The first one must be there, and be one of blobs. Where there are files
+// that are called like manifests, key tells them: then blobs are a dataset whose manifest cannot be read.
+func (t *Tree) foreign(base, key string) (state, error) {
+	first := subfile.Name(base, 0)
+	info, err := t.root.Stat(first)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return state{}, nil
+	}
+	if err != nil {
+		return state{}, err
+	}
+	st := state{key: key + "f|" + vfs.Identity(info)}
+	st.of(info)
+	k, ok := t.facts.state(base, st.key)
+	if !ok {
+		k = known{key: st.key}
+		if t.begins(first, "CDF") || t.begins(first, "\x89HDF") {
+			r, err := blob.Open(context.Background(), base, &blob.OpenOptions{FS: t.fs, AllowMissing: true, Memory: 1 << 20, Workers: 1})
+			switch {
+			case err == nil:
+				k.is = r.Layout() != blob.Canonical
+				k.subfiles, _ = r.Subfiles()
+				err = r.Close()
+			case errors.As(err, new(*blob.FormatError)), errors.Is(err, blob.ErrNotCommitted):
+				k.is, err = key != "", nil
+			}
+			if err != nil {
+				return state{}, err
+			}
+		}
+		t.facts.keepState(base, k)
+	}
+	if st.is = k.is; !k.is {
+		return state{}, nil
+	}
+	var all strings.Builder
+	all.WriteString(st.key)
+	for i := 1; i < k.subfiles; i++ {
+		all.WriteByte('|')
+		info, err := t.root.Stat(subfile.Name(base, i))
+		if err != nil {
+			continue
+		}
+		all.WriteString(vfs.Identity(info))
+		if info.ModTime().After(st.mod) {
+			st.mod = info.ModTime()
+		}
+	}
+	st.key = all.String()
+	return st, nil
+}
+
+// begins says whether a file can be read, and begins with a text.
+func (t *Tree) begins(name, text string) bool {
+	f, err := t.root.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b := make([]byte, len(text))
+	n, _ := f.ReadAt(b, 0)
+	return string(b[:n]) == text
+}
+
+// fact returns what is known of a dataset, and reads its header if that is not yet.
+func (t *Tree) fact(base string, st state) (fact, error) {
+	if f, ok := t.facts.fact(base, st.key); ok {
+		return f, nil
+	}
+	ctx := context.Background()
+	s, err := t.acquire(ctx, base, math.MaxInt, func() (state, error) { return t.stateOf(base) })
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, blob.ErrNotCommitted):
+		return fact{}, fs.ErrNotExist
+	case err != nil:
+		return fact{key: st.key, err: err}, nil
+	}
+	defer t.release(s)
+	return s.fact, nil
+}

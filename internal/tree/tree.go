@@ -1,0 +1,171 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+const pkg fault.Pkg = "tree"
+
+// Options of Open. The zero value, or nil, means the defaults.
+type Options struct {
+	Version cdf5.Version      // of the netCDF files; default CDF5
+	Verify  blob.Verification // which checksums reading compares; default VerifyWhole
+	Workers int               // concurrent reads of each dataset; default GOMAXPROCS
+
+	MaxOpen int           // datasets that are held at once; default 1024
+	MaxIdle int           // readers that are kept though nobody holds them; default 16; negative: none
+	Idle    time.Duration // for how long; default 1 minute
+	Memory  int64         // cap of what readers keep and read ahead, in bytes, at least 16 MiB; default 256 MiB. The first ones get more of it; each gets 2 MiB at least
+	Files   int           // open files of all readers, at least 64; default 4096. Each may have 16 at least
+}
+
+const (
+	defaultMaxOpen = 1024
+	defaultMaxIdle = 16
+	defaultIdle    = time.Minute
+	defaultMemory  = 256 << 20
+	minMemory      = 16 << 20
+	defaultFiles   = 4096
+	minFiles       = 64
+)
+
+// Validate says what is wrong with the options.
+func (o *Options) Validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Version != 0 && !o.Version.Valid():
+		return pkg.Usage("Options.Version %d, want 1, 2 or 5", o.Version)
+	case o.MaxOpen < 0 || o.Idle < 0 || o.Workers < 0:
+		return pkg.Usage("Options.MaxOpen %d, Idle %v and Workers %d, want >= 0", o.MaxOpen, o.Idle, o.Workers)
+	case o.Memory != 0 && o.Memory < minMemory:
+		return pkg.Usage("Options.Memory %d, want at least %d", o.Memory, minMemory)
+	case o.Files != 0 && o.Files < minFiles:
+		return pkg.Usage("Options.Files %d, want at least %d", o.Files, minFiles)
+	}
+	return nil
+}
+
+func (o *Options) withDefaults() Options {
+	var v Options
+	if o != nil {
+		v = *o
+	}
+	set := func(p *int, n int) {
+		if *p == 0 {
+			*p = n
+		}
+	}
+	set(&v.MaxOpen, defaultMaxOpen)
+	set(&v.MaxIdle, defaultMaxIdle)
+	set(&v.Files, defaultFiles)
+	if v.Version == 0 {
+		v.Version = cdf5.CDF5
+	}
+	if v.Idle == 0 {
+		v.Idle = defaultIdle
+	}
+	if v.Memory == 0 {
+		v.Memory = defaultMemory
+	}
+	return v
+}
+
+// A Tree is what lies below a directory. It is safe for concurrent use.
+type Tree struct {
+	root *vfs.Root
+	fs   vfs.FS // that the datasets are in: root, with lists of names kept
+	opt  Options
+
+	facts facts
+
+	mu      sync.Mutex
+	readers readers
+	closed  bool
+}
+
+// Open opens a directory. Close must be called.
+func Open(root string, o *Options) (*Tree, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(root)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, pkg.Errorf("%s is not a directory: %w", root, fault.ErrUsage)
+	}
+	r, err := vfs.NewRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{root: r, fs: newNames(r), opt: o.withDefaults()}
+	t.facts.init()
+	t.readers.init(t.opt)
+	return t, nil
+}
+
+// Root is the absolute name of the directory.
+func (t *Tree) Root() string { return t.root.Dir() }
+
+// Close closes the readers that nobody holds, and the others when they are released.
+func (t *Tree) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	idle := t.readers.idle(0)
+	t.mu.Unlock()
+	return errors.Join(closeAll(idle), t.root.Close())
+}
+
+// real is the name of a path in the file system.
+func (t *Tree) real(op, path string) (string, error) {
+	if path == "" {
+		return t.root.Dir(), nil
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0) || filepath.Separator != '/' && strings.ContainsRune(part, filepath.Separator) {
+			return "", gone(op, path)
+		}
+	}
+	if !filepath.IsLocal(filepath.FromSlash(path)) {
+		return "", gone(op, path)
+	}
+	return filepath.Join(t.root.Dir(), filepath.FromSlash(path)), nil
+}
+
+// gone is the answer where there is nothing, or nothing that is shown.
+func gone(op, path string) error { return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist} }
+
+// File opens a plain file for reading.
+func (t *Tree) File(path string) (vfs.File, error) {
+	e, err := t.Lookup(path)
+	if err != nil {
+		return nil, err
+	}
+	if e.Kind != KindPlain {
+		return nil, pkg.Errorf("%s: a %v, want a plain file: %w", path, e.Kind, fault.ErrUsage)
+	}
+	name, err := t.real("open", path)
+	if err != nil {
+		return nil, err
+	}
+	return t.root.Open(name)
+}
+
+// open opens a dataset with its share of what all may use.
+func (t *Tree) open(ctx context.Context, name string, memory int64, files int) (*blob.Reader, error) {
+	return blob.Open(ctx, name, &blob.OpenOptions{FS: t.fs, Verify: t.opt.Verify, Workers: t.opt.Workers, Memory: max(memory/4, 1<<20), MaxOpen: files})
+}

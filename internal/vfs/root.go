@@ -1,0 +1,178 @@
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"blobio/internal/trace"
+)
+
+// Root is a directory of the operating system's file system as one that can only be read and never be left: names are those of the
+// directory, or below it, and a symbolic link on the way counts only as far as it leads to what is in the directory. What is outside is an
+// error of every call, also if somebody puts a link in the place of a directory meanwhile.
+type Root struct {
+	dir     string // absolute
+	root    *os.Root
+	outside error // of package os, for what leads out of the directory
+}
+
+// ErrOutside is in the chain of errors of names that lead out of a Root.
+var ErrOutside = errors.New("outside of the directory")
+
+// NewRoot opens a directory. Close must be called.
+func NewRoot(dir string) (*Root, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, err
+	}
+	r := &Root{dir: abs, root: root}
+	_, err = root.Lstat("../" + filepath.Base(abs))
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		r.outside = pe.Err
+	}
+	return r, nil
+}
+
+// Close ends the use of the directory. Files that are open stay open.
+func (r *Root) Close() error { return r.root.Close() }
+
+// Dir is the absolute name of the directory.
+func (r *Root) Dir() string { return r.dir }
+
+// rel is a name as the directory has it.
+func (r *Root) rel(op, name string) (string, error) {
+	rest, ok := strings.CutPrefix(filepath.Clean(name), r.dir)
+	switch {
+	case ok && rest == "":
+		return ".", nil
+	case ok && os.IsPathSeparator(rest[0]):
+		return rest[1:], nil
+	case ok && os.IsPathSeparator(r.dir[len(r.dir)-1]): // "/" itself
+		return rest, nil
+	}
+	return "", &fs.PathError{Op: op, Path: name, Err: ErrOutside}
+}
+
+// under calls call with a name as the directory has it; errors have the name that was asked for.
+func under[T any](r *Root, op, name string, call func(rel string) (T, error)) (v T, err error) {
+	rel, err := r.rel(op, name)
+	if err != nil {
+		return v, err
+	}
+	v, err = call(rel)
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		if pe.Err == r.outside {
+			pe.Err = ErrOutside
+		}
+		err = &fs.PathError{Op: op, Path: name, Err: pe.Err}
+	}
+	return v, err
+}
+
+// Open implements FS. What has no positions is refused without waiting for anybody at its other end.
+func (r *Root) Open(name string) (File, error) {
+	m := trace.Now()
+	f, err := under(r, "open", name, func(rel string) (*os.File, error) {
+		f, err := r.root.OpenFile(rel, os.O_RDONLY|nonBlock, 0)
+		if errors.Is(err, syscall.EAGAIN) { // lent to a client of the network, of which the server has to get it back first
+			f, err = r.root.OpenFile(rel, os.O_RDONLY, 0)
+		}
+		return f, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrPipe}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return rootFile{f, trace.NewFile(name, m)}, nil
+}
+
+// Stat implements FS.
+func (r *Root) Stat(name string) (fs.FileInfo, error) { return under(r, "stat", name, r.root.Stat) }
+
+// Lstat implements OwnerFS.
+func (r *Root) Lstat(name string) (fs.FileInfo, error) { return under(r, "lstat", name, r.root.Lstat) }
+
+// ReadDir implements FS. What Info of an entry tells is of the name that it has then, so that Lstat is to be asked instead.
+func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
+	return under(r, "readdir", name, func(rel string) ([]fs.DirEntry, error) {
+		f, err := r.root.OpenFile(rel, os.O_RDONLY|nonBlock, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		list, err := f.ReadDir(-1)
+		slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		return list, err
+	})
+}
+
+// Local implements FS.
+func (r *Root) Local(name string) bool { return OS.Local(name) }
+
+// readOnly is the answer to what would change something.
+func readOnly(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: errReadOnly} }
+
+// errReadOnly is in the chain of errors of what would change something in a Root.
+var errReadOnly error = syscall.EROFS
+
+// The methods that change something fail.
+func (r *Root) Create(name string) (File, error) { return nil, readOnly("create", name) }
+func (r *Root) CreateMode(name string, _ fs.FileMode) (File, error) {
+	return nil, readOnly("create", name)
+}
+func (r *Root) OpenRW(name string) (File, error)           { return nil, readOnly("open", name) }
+func (r *Root) Rename(oldname, _ string) error             { return readOnly("rename", oldname) }
+func (r *Root) Remove(name string) error                   { return readOnly("remove", name) }
+func (r *Root) Mkdir(name string) error                    { return readOnly("mkdir", name) }
+func (r *Root) MkdirMode(name string, _ fs.FileMode) error { return readOnly("mkdir", name) }
+func (r *Root) MkdirAll(name string) error                 { return readOnly("mkdir", name) }
+func (r *Root) SyncDir(name string) error                  { return readOnly("sync", name) }
+
+// rootFile is a file that is open for reading.
+type rootFile struct {
+	*os.File
+	trace *trace.File
+}
+
+func (f rootFile) ReadAt(b []byte, off int64) (int, error) {
+	m := f.trace.Now()
+	n, err := f.File.ReadAt(b, off)
+	f.trace.Moved(trace.Read, off, int64(n), m)
+	return n, err
+}
+
+func (f rootFile) Close() error {
+	m := f.trace.Now()
+	err := f.File.Close()
+	f.trace.Did(trace.Close, -1, -1, m, err)
+	return err
+}
+
+func (f rootFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (f rootFile) WriteAt([]byte, int64) (int, error)      { return 0, readOnly("write", f.Name()) }
+func (f rootFile) WritevAt([][]byte, int64) (int64, error) { return 0, readOnly("write", f.Name()) }
+func (f rootFile) Truncate(int64) error                    { return readOnly("truncate", f.Name()) }
+func (f rootFile) Allocate(_, _ int64) error               { return readOnly("allocate", f.Name()) }

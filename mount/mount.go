@@ -1,0 +1,224 @@
+//go:build linux && !386 && !arm
+
+package mount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"blobio/internal/fault"
+	"blobio/internal/tree"
+)
+
+const (
+	device   = "/dev/fuse"
+	fsType   = "blobio"  // the kernel calls it fuse.blobio
+	maxRead  = 1 << 20   // bytes that the kernel asks for at a time
+	maxTasks = 64        // requests of the kernel's own read-ahead under way
+	ahead    = 512 << 10 // bytes that the kernel reads ahead, where this user may set it: two requests of this size are under way when a file is read in sequence
+
+	// fresh is how long the kernel takes a name for what it was. A file that was replaced meanwhile is found when it is opened.
+	fresh = time.Second
+)
+
+// A Mount is a mounted directory.
+type Mount struct {
+	tree *tree.Tree
+	opt  Options
+	at   string // absolute, without links
+	fuse *fuse.Server
+	log  diary
+	done chan struct{} // closed when it is unmounted and nobody uses it
+}
+
+// New mounts what lies below dir at the directory at. A mount of this package that was killed there is cleared first.
+func New(dir, at string, o *Options) (*Mount, error) {
+	m := &Mount{done: make(chan struct{})}
+	if o != nil {
+		m.opt = *o
+	}
+	m.log.w = m.opt.Log
+	if err := available(device, os.Geteuid() == 0, helper); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.at, err = place(dir, at); err != nil {
+		return nil, err
+	}
+	m.tree, err = tree.Open(dir, &tree.Options{Version: m.opt.Version, Verify: m.opt.Verify, Memory: m.opt.Memory, Workers: m.opt.Workers})
+	if err != nil {
+		return nil, err
+	}
+	if m.fuse, err = m.serve(); err != nil {
+		return nil, errors.Join(pkg.Errorf("%s at %s: %w", dir, at, err), m.tree.Close())
+	}
+	readAhead(m.at)
+	go func() {
+		m.fuse.Wait()
+		if err := m.tree.Close(); err != nil {
+			m.log.say("%v", err)
+		}
+		close(m.done)
+	}()
+	return m, nil
+}
+
+// available says what is missing.
+func available(device string, root bool, helper func() (string, error)) error {
+	f, err := os.OpenFile(device, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	f.Close()
+	if !root {
+		if _, err := helper(); err != nil {
+			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3), without which only root mounts", ErrUnavailable)
+		}
+	}
+	return nil
+}
+
+// helper is the program that mounts and unmounts for users.
+func helper() (string, error) {
+	name, err := exec.LookPath("fusermount3")
+	if err != nil {
+		name, err = exec.LookPath("/bin/fusermount3")
+	}
+	return name, err
+}
+
+// place checks the directory to mount at, and clears what a killed mount left there.
+func place(dir, at string) (string, error) {
+	at, err := filepath.Abs(at)
+	if err != nil {
+		return "", err
+	}
+	if err := clear(at); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(at)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", pkg.Errorf("%s is not a directory: %w", at, fault.ErrUsage)
+	}
+	to, err := filepath.EvalSymlinks(at)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	from, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range [][2]string{{from, to}, {to, from}} {
+		if rel, err := filepath.Rel(p[0], p[1]); err == nil && filepath.IsLocal(rel) {
+			return "", pkg.Errorf("%s and %s: one lies in the other, want a mount point apart from what it shows: %w", dir, at, fault.ErrUsage)
+		}
+	}
+	return to, nil
+}
+
+// serve mounts.
+func (m *Mount) serve() (*fuse.Server, error) {
+	quiet := log.New(io.Discard, "", 0)
+	short, none := fresh, time.Duration(0)
+	o := &fs.Options{
+		EntryTimeout: &short, AttrTimeout: &short, NegativeTimeout: &none, NullPermissions: true, Logger: quiet,
+		MountOptions: fuse.MountOptions{
+			AllowOther: m.opt.AllowOther, FsName: m.tree.Root(), Name: fsType, Options: []string{"default_permissions"},
+			MaxWrite: maxRead, MaxReadAhead: maxRead, MaxBackground: maxTasks,
+			DisableXAttrs: true, DisableReadDirPlus: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: quiet,
+			PanicHandler: func(v any) fuse.Status {
+				m.log.say("internal error: %v", v)
+				return fuse.EIO
+			},
+		},
+	}
+	if os.Geteuid() == 0 {
+		o.DirectMountStrict, o.DirectMountFlags = true, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY
+	} else {
+		o.Options = append(o.Options, "ro")
+	}
+	s, err := fs.Mount(m.at, &folder{m: m}, o)
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENODEV):
+		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case err != nil && m.opt.AllowOther && os.Geteuid() != 0:
+		err = fmt.Errorf("%w (other users are let in only where /etc/fuse.conf has user_allow_other)", err)
+	}
+	return s, err
+}
+
+// readAhead lets the kernel read further ahead than its usual 128 KiB, where this user may.
+func readAhead(at string) {
+	var st unix.Stat_t
+	if unix.Stat(at, &st) == nil {
+		name := fmt.Sprintf("/sys/class/bdi/%d:%d/read_ahead_kb", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)))
+		_ = os.WriteFile(name, []byte(fmt.Sprint(ahead>>10)), 0) // without it reading is slower
+	}
+}
+
+// Wait returns when it is unmounted, by whomever, and no file of it is open any more.
+func (m *Mount) Wait() { <-m.done }
+
+// Unmount ends it. While programs have files open, it is only taken off its place, so that nobody else can enter; it ends when they are
+// closed, or ctx does.
+func (m *Mount) Unmount(ctx context.Context) error {
+	select {
+	case <-m.done:
+		return nil
+	default:
+	}
+	if err := m.fuse.Unmount(); err == nil {
+		<-m.done
+		return nil
+	}
+	select {
+	case <-m.done: // somebody was faster
+		return nil
+	default:
+	}
+	if err := detach(m.at); err != nil {
+		return pkg.Errorf("unmounting %s: %w", m.at, err)
+	}
+	m.log.say("%s: files are open; it ends when they are closed", m.at)
+	select {
+	case <-m.done:
+		return nil
+	case <-ctx.Done():
+		return pkg.Errorf("%s: unmounted while files were open: %w", m.at, syscall.EBUSY)
+	}
+}
+
+// detach takes a mount off its place, whether it is in use or not.
+func detach(at string) error {
+	if os.Geteuid() == 0 {
+		return unix.Unmount(at, unix.MNT_DETACH)
+	}
+	name, err := helper()
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command(name, "-u", "-z", at).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.TrimSpace(string(out)), err)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+//go:build linux && !386 && !arm
+
+package mount
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"blobio/internal/tree"
+)
+
+// folder is a directory.
+type folder struct {
+	fs.Inode
+	m    *Mount
+	path string // in the tree
+}
+
+var _ interface {
+	fs.NodeLookuper
+	fs.NodeReaddirer
+	fs.NodeGetattrer
+	fs.NodeStatfser
+} = (*folder)(nil)
+
+// number makes an inode number of what tells a node from others. 0 and 1 mean something.
+func number(parts ...string) uint64 {
+	h := sha256.New()
+	for _, s := range parts {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(s))))
+		h.Write([]byte(s))
+	}
+	return binary.LittleEndian.Uint64(h.Sum(nil))>>1 | 2 // programs may take it for a signed one
+}
+
+// hidden says of an entry that it is not shown.
+func (m *Mount) hidden(k tree.Kind) bool { return m.opt.OnlyDatasets && k == tree.KindPlain }
+
+// Lookup finds an entry. Another state of a dataset is another node, so that who has the one open, and what the kernel keeps of it, does
+// not mix with the other.
+func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	p := path.Join(f.path, name)
+	e, err := f.m.tree.Lookup(p)
+	if err == nil && f.m.hidden(e.Kind) {
+		return nil, unix.ENOENT
+	}
+	if err != nil {
+		return nil, f.m.errno("look up", p, err)
+	}
+	attributes(&e, &out.Attr)
+	var node fs.InodeEmbedder
+	at := fs.StableAttr{Mode: fuse.S_IFREG}
+	switch e.Kind {
+	case tree.KindDir:
+		at.Mode, at.Ino, node = fuse.S_IFDIR, number(p), &folder{m: f.m, path: p}
+	case tree.KindDataset:
+		at.Ino, node = number(p, "dataset", e.ID), &dataset{m: f.m, path: p, entry: e}
+	default:
+		at.Ino, node = number(p, "file", e.File), &plain{m: f.m, path: p, entry: e}
+	}
+	out.Attr.Ino = at.Ino
+	return f.NewInode(ctx, node, at), 0
+}
+
+// Readdir lists what is here, without looking at it.
+func (f *folder) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
+	list, err := f.m.tree.Names(f.path)
+	if err != nil {
+		return nil, f.m.errno("list", f.path, err)
+	}
+	var out []fuse.DirEntry
+	for _, e := range list {
+		if f.m.hidden(e.Kind) {
+			continue
+		}
+		d := fuse.DirEntry{Name: e.Name, Mode: fuse.S_IFREG}
+		if e.Kind == tree.KindDir {
+			d.Mode = fuse.S_IFDIR
+		}
+		out = append(out, d)
+	}
+	return fs.NewListDirStream(out), 0
+}
+
+// Getattr tells what the directory is now.
+func (f *folder) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	e, err := f.m.tree.Lookup(f.path)
+	if err != nil {
+		return f.m.errno("look up", f.path, err)
+	}
+	attributes(&e, &out.Attr)
+	return 0
+}
+
+// Statfs tells of the file system that the directory is in.
+func (f *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
+	var st unix.Statfs_t
+	if err := unix.Statfs(f.m.tree.Root(), &st); err != nil {
+		return fs.ToErrno(err)
+	}
+	out.Blocks, out.Bfree, out.Bavail, out.Files, out.Ffree = st.Blocks, st.Bfree, st.Bavail, st.Files, st.Ffree
+	out.Bsize, out.Frsize, out.NameLen = uint32(st.Bsize), uint32(st.Frsize), uint32(st.Namelen)
+	return 0
+}
+
+// attributes are what stat shows of an entry. Nobody may write.
+func attributes(e *tree.Entry, out *fuse.Attr) {
+	out.Mode, out.Nlink = fuse.S_IFREG|uint32(e.Mode)&0o444, 1
+	if e.Kind == tree.KindDir {
+		out.Mode = fuse.S_IFDIR | uint32(e.Mode)&0o555
+	}
+	out.Size, out.Blocks = uint64(e.Size), (uint64(e.Size)+511)/512
+	out.Owner = fuse.Owner{Uid: e.UID, Gid: e.GID}
+	out.SetTimes(&e.ModTime, &e.ModTime, &e.ModTime)
+}
+
+// errno is what a program is told. What it cannot know from that goes to the log.
+func (m *Mount) errno(what, p string, err error) syscall.Errno {
+	var n syscall.Errno
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return unix.ENOENT
+	case errors.Is(err, os.ErrPermission):
+		n = unix.EACCES
+	case errors.Is(err, tree.ErrTooMany):
+		n = unix.ENFILE
+	case errors.As(err, &n) && (n == unix.EMFILE || n == unix.ENFILE || n == unix.ENOMEM || n == unix.ESTALE):
+	default:
+		n = unix.EIO
+	}
+	m.log.say("%s %s: %v: %v", what, p, n, err)
+	return n
+}

@@ -1,0 +1,88 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// errBusy: too many wait, or one has waited too long.
+var errBusy = errors.New("the server is busy")
+
+// budget is something of which there is a fixed amount: bytes, or slots. Who comes first is served first.
+type budget struct {
+	mu    sync.Mutex
+	all   int64
+	free  int64
+	queue []*waiter
+	most  int // that wait
+	wait  time.Duration
+}
+
+type waiter struct {
+	n     int64
+	ready chan struct{}
+}
+
+func newBudget(all int64, most int, wait time.Duration) *budget {
+	return &budget{all: all, free: all, most: most, wait: wait}
+}
+
+// take waits for n of it, or for all if n is more, and returns what gives it back.
+func (b *budget) take(ctx context.Context, n int64) (give func(), err error) {
+	n = min(n, b.all)
+	b.mu.Lock()
+	if len(b.queue) == 0 && b.free >= n {
+		b.free -= n
+		b.mu.Unlock()
+		return func() { b.give(n) }, nil
+	}
+	if len(b.queue) >= b.most {
+		b.mu.Unlock()
+		return nil, errBusy
+	}
+	w := &waiter{n, make(chan struct{})}
+	b.queue = append(b.queue, w)
+	b.mu.Unlock()
+
+	late := time.NewTimer(b.wait)
+	defer late.Stop()
+	select {
+	case <-w.ready:
+		return func() { b.give(n) }, nil
+	case <-late.C:
+		err = errBusy
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	b.mu.Lock()
+	i := slices.Index(b.queue, w)
+	if i >= 0 {
+		b.queue = slices.Delete(b.queue, i, i+1)
+		b.serve() // one behind it may want less
+	}
+	b.mu.Unlock()
+	if i < 0 { // it came at the same moment
+		b.give(n)
+	}
+	return nil, err
+}
+
+func (b *budget) give(n int64) {
+	b.mu.Lock()
+	b.free += n
+	b.serve()
+	b.mu.Unlock()
+}
+
+// serve lets those at the head of the queue have what is free. b.mu is held.
+func (b *budget) serve() {
+	for len(b.queue) > 0 && b.free >= b.queue[0].n {
+		w := b.queue[0]
+		b.queue = slices.Delete(b.queue, 0, 1)
+		b.free -= w.n
+		close(w.ready)
+	}
+}

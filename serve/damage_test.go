@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/blob"
+)
+
+// TestDamage: one changed byte is an error of exactly the reads that touch it, in each way of access; an answer that has begun
+// breaks off and is never filled up.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x.nc")
+	write(t, name)
+	want := converted(t, name)
+	const rec = 1
+	sub := name + ".0000"
+	b, err := os.ReadFile(sub)
+	ok(t, err)
+	at := bytes.Index(b, binary.BigEndian.AppendUint64(nil, math.Float64bits(value(rec, 2, 3))))
+	if at < 0 {
+		t.Fatal("the element is not there")
+	}
+	b[at] ^= 1
+	ok(t, os.WriteFile(sub, b, 0o666))
+
+	x := start(t, dir, nil)
+	for r := range records {
+		status := http.StatusOK
+		if r == rec {
+			status = http.StatusInternalServerError
+		}
+		body := string(x.get(t, status, fmt.Sprintf("/dap/x.nc.dods?T[%d]", r)+"[0:2][0:39]"))
+		if r == rec && (!strings.HasPrefix(body, "Error {\n    code = 1007;") || !strings.Contains(body, "x.nc.0000") || strings.Contains(body, dir)) {
+			t.Errorf("%s", body)
+		}
+		x.get(t, status, fmt.Sprintf("/dap/x.nc.ascii?T[%d][2][0:9]", r))
+	}
+	x.get(t, http.StatusOK, "/dap/x.nc.dods?lev")
+	x.get(t, http.StatusOK, "/dap/x.nc.dods?T[1][0][20:39]") // of the other subfile
+
+	r, err := blob.Open(t.Context(), name, nil)
+	ok(t, err)
+	defer r.Close()
+	c, err := r.Canonical(nil)
+	ok(t, err)
+	h := c.Header()
+	for v := range h.Vars {
+		for k := range int64(records) {
+			off, n := h.Extent(v, k)
+			rng := fmt.Sprintf("Range: bytes=%d-%d", off, off+n-1)
+			if h.Vars[v].Name == "T" && k == rec {
+				text := string(x.get(t, http.StatusInternalServerError, "/files/x.nc", rng))
+				if !strings.Contains(text, "x.nc.0000") || !strings.Contains(text, "checksum") {
+					t.Errorf("%s", text)
+				}
+			} else if got := x.get(t, http.StatusPartialContent, "/files/x.nc", rng); !bytes.Equal(got, want[off:off+n]) {
+				t.Errorf("%s of record %d differs", h.Vars[v].Name, k)
+			}
+		}
+	}
+	if !strings.Contains(x.log.String(), "500 ") || !strings.Contains(x.log.String(), "checksum") {
+		t.Errorf("log:\n%s", x.log)
+	}
+}
+
+// TestBreaksOff: an error after the first bytes ends the connection before the length that was told.
+func TestBreaksOff(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x.nc")
+	const n = 8 << 20 // elements: more than connections hold
+	x := start(t, dir, nil)
+	for _, path := range []string{"/files/x.nc", "/dap/x.nc.dods?x", "/dap/x.nc.ascii?x"} {
+		large(t, name, n)
+		resp := x.ask(t, http.MethodGet, path)
+		if _, err := resp.Body.Read(make([]byte, 1)); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s %v", path, resp.Status, err)
+		}
+		ok(t, os.Truncate(name, 1000))
+		if got, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %d bytes, then %v, want an end in the middle", path, got, err)
+		}
+	}
+	x.Close() // so that all is in the log
+	if n := strings.Count(x.log.String(), " 200* "); n != 3 {
+		t.Errorf("%d answers are told to have broken off, want 3:\n%s", n, x.log)
+	}
+}

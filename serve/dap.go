@@ -1,0 +1,126 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"blobio/internal/dap"
+	"blobio/internal/version"
+)
+
+// dapForms are the suffixes of DAP2, and how their answers describe themselves.
+var dapForms = map[string]string{"dds": "dods_dds", "das": "dods_das", "dods": "dods_data", "ascii": "dods_ascii", "asc": "dods_ascii", "info": "dods_info", "ver": "dods_version"}
+
+// dap answers DAP2 for one dataset. Errors are objects of DAP2.
+func (s *Server) dap(a *answer, r *http.Request, path string) error {
+	err := s.dap2(a, r, path)
+	if err == nil || a.sent {
+		return err
+	}
+	a.reset()
+	status, code := statusOf(err), dap.Code(err)
+	switch status {
+	case http.StatusNotFound:
+		code = dap.CodeNoFile
+	case http.StatusServiceUnavailable:
+		code = dap.CodeUnknown
+	}
+	s.setRetry(a.Header(), status)
+	body := dap.AppendError(nil, code, s.textOf(err))
+	dapHeaders(a.Header(), "dods_error")
+	a.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	a.WriteHeader(status)
+	a.told = err
+	_, err = a.Write(body)
+	return err
+}
+
+func dapHeaders(h http.Header, what string) {
+	h.Set("XDODS-Server", "dods/2.0")
+	h.Set("XDAP", "2.0")
+	h.Set("Content-Description", what)
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	if what == "dods_data" {
+		h.Set("Content-Type", "application/octet-stream")
+	}
+}
+
+// dap2 is dap, whose errors are still to be told.
+func (s *Server) dap2(a *answer, r *http.Request, where string) error {
+	ctx := r.Context()
+	form := strings.TrimPrefix(path.Ext(where), ".")
+	what, ok := dapForms[form]
+	if ok {
+		where = strings.TrimSuffix(where, "."+form)
+	} else {
+		form, what = "info", dapForms["info"]
+	}
+	constraint, err := url.PathUnescape(r.URL.RawQuery)
+	if err != nil {
+		return &statusError{http.StatusBadRequest, "the constraint is not well encoded"}
+	}
+	if form == "ver" {
+		return s.dapText(a, what, []byte("Core version: DAP/2.0\nServer version: blobio/"+version.Number+"\n"))
+	}
+	d, err := s.tree.Dataset(ctx, where)
+	if err != nil {
+		return err
+	}
+	defer d.Release()
+	set := dap.New(path.Base(where), d.Canonical().Header(), dap.ClientOf(r.UserAgent()), func(ctx context.Context, name string, start, count []int64, dst []byte) error {
+		give, err := s.work.take(ctx, 1)
+		if err != nil {
+			return err
+		}
+		defer give()
+		return d.Reader().ReadBytes(ctx, name, start, count, dst, true)
+	})
+	q, err := set.Request(constraint)
+	if err != nil {
+		return err
+	}
+	give, err := s.memory.take(ctx, q.Memory()+2*piece)
+	if err != nil {
+		return err
+	}
+	defer give()
+	switch form {
+	case "dds":
+		return s.dapText(a, what, q.AppendDDS(nil))
+	case "das":
+		return s.dapText(a, what, set.AppendDAS(nil))
+	case "info":
+		return s.dapText(a, what, set.AppendDAS(q.AppendDDS(nil)))
+	}
+	n, known, err := q.Size()
+	if err != nil {
+		return err
+	}
+	dapHeaders(a.Header(), what)
+	write := q.WriteASCII
+	if form == "dods" {
+		write = q.WriteDODS
+		if known {
+			a.Header().Set("Content-Length", strconv.FormatInt(n, 10))
+		}
+	}
+	if a.head {
+		return nil
+	}
+	w := bufio.NewWriterSize(a, piece) // an error in the first piece can still be told
+	if err := write(ctx, w); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// dapText sends a text that is there as a whole.
+func (s *Server) dapText(a *answer, what string, text []byte) error {
+	dapHeaders(a.Header(), what)
+	return sendText(a, a.Header().Get("Content-Type"), text)
+}

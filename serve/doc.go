@@ -1,0 +1,17 @@
+// Package serve shows the datasets below a directory over HTTP, read only, without converting them.
+//
+//	/                   a list of what is there: HTML, or JSON if that is accepted
+//	/files/DIR/         the same of a directory below
+//	/files/PATH         a dataset as one netCDF file, with byte ranges, ETag and Last-Modified
+//	/dap/PATH.SUFFIX    DAP2: dds, das, dods, ascii, info, ver
+//
+// Each is a part (parts.go): a function that answers for one path below its word. What a dataset is and what its bytes are decide
+// internal/tree and package blob; DAP2 is internal/dap.
+//
+// An answer takes its memory from a budget before it begins, and each read a slot; who waits too long gets 503 with Retry-After. While
+// a client takes its time no slot is held, and one that takes nothing for a while is cut off. What fails before the first byte is an
+// error with its status; later the connection breaks, so that nobody takes a part for the whole.
+//
+// Nothing outside of the directory is seen. Without a token the server answers only to names of this machine (Options.Public), so that
+// no page of another host can read through a browser.
+package serve

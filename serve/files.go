@@ -1,0 +1,49 @@
+package serve
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"blobio/internal/tree"
+)
+
+// maxRanges is how many ranges one request may ask for.
+const maxRanges = 64
+
+// netcdfType is the media type of a netCDF file.
+const netcdfType = "application/x-netcdf"
+
+// files answers with a dataset as one netCDF file, or with the list of a directory.
+func (s *Server) files(a *answer, r *http.Request, path string) error {
+	if path == "" || strings.HasSuffix(path, "/") {
+		return s.list(a, r, strings.TrimSuffix(path, "/"))
+	}
+	d, err := s.tree.Dataset(r.Context(), path)
+	if err != nil {
+		if e, lerr := s.tree.Lookup(path); lerr == nil && e.Kind == tree.KindDir {
+			a.Header().Set("Location", (&url.URL{Path: "/files/" + path + "/"}).String())
+			a.WriteHeader(http.StatusMovedPermanently)
+			return nil
+		}
+		return err
+	}
+	defer d.Release()
+	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
+		return &statusError{http.StatusRequestedRangeNotSatisfiable, "so many ranges are too many: ask for fewer at once"}
+	}
+	give, err := s.memory.take(r.Context(), readAhead+2*piece)
+	if err != nil {
+		return err
+	}
+	defer give()
+	h := a.Header()
+	h.Set("Content-Type", netcdfType)
+	h.Set("ETag", etag(d.ID()))
+	f := &virtual{ctx: r.Context(), s: s, file: d.Canonical(), size: d.Canonical().Size()}
+	http.ServeContent(a, r, "", d.ModTime(), f)
+	return f.close()
+}
+
+// etag is an ID as the header has it.
+func etag(id string) string { return `"` + url.PathEscape(id) + `"` }

@@ -1,0 +1,33 @@
+package serve
+
+import (
+	"net/http"
+	"strings"
+)
+
+// part answers for the path behind its word, which begins without a slash and has no %XX left. The context of the request ends when
+// the client goes. An error is told to the client if nothing is out yet, and breaks the connection otherwise.
+type part func(s *Server, a *answer, r *http.Request, path string) error
+
+// parts are all words that a path may begin with.
+var parts = map[string]part{
+	"files":  (*Server).files,
+	"dap":    (*Server).dap,
+	"static": (*Server).static,
+}
+
+// route finds the part that answers for a path: "/" is the list of the directory.
+func (s *Server) route(path string) (part, string) {
+	word, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if word == "" {
+		return (*Server).files, ""
+	}
+	if p := s.parts[word]; p != nil {
+		return p, rest
+	}
+	return (*Server).nothing, ""
+}
+
+func (s *Server) nothing(*answer, *http.Request, string) error {
+	return &statusError{http.StatusNotFound, "there is nothing of this name: / lists the datasets"}
+}

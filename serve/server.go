@@ -1,0 +1,129 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"blobio/internal/fault"
+	"blobio/internal/tree"
+)
+
+// A Server is an http.Handler that shows what lies below a directory. It is safe for concurrent use.
+type Server struct {
+	tree   *tree.Tree
+	opt    Options
+	guard  guard
+	parts  map[string]part
+	memory *budget // of answers under way
+	work   *budget // reads
+	logMu  sync.Mutex
+}
+
+// New returns a server of what lies below a directory. Close must be called.
+func New(dir string, o *Options) (*Server, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	opt := o.withDefaults()
+	answers := opt.Memory / 3
+	t, err := tree.Open(dir, &tree.Options{Version: opt.Version, Verify: opt.Verify, Memory: opt.Memory - answers})
+	if err != nil {
+		return nil, err
+	}
+	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts,
+		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), opt.Queue, opt.Wait)}, nil
+}
+
+// Close closes the files. No request may be under way, or come.
+func (s *Server) Close() error { return s.tree.Close() }
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begun := time.Now()
+	a := &answer{ResponseWriter: w, ctl: http.NewResponseController(w), stall: s.opt.Stall, head: r.Method == http.MethodHead}
+	err := errors.New("panic") // unless it comes to its end
+	defer func() { s.log(r, a, time.Since(begun), err) }()
+	s.opt.secure(w.Header())
+	err = s.serve(a, r)
+	switch {
+	case err == nil && a.failed == nil:
+		a.commit()
+		a.deadline() // for what net/http still holds
+	case a.sent:
+		panic(http.ErrAbortHandler) // what is out must not look whole
+	default:
+		s.refuse(a, err)
+		a.deadline()
+	}
+}
+
+func (s *Server) serve(a *answer, r *http.Request) error {
+	if err := s.guard.check(r); err != nil {
+		if statusOf(err) == http.StatusUnauthorized {
+			a.Header().Add("WWW-Authenticate", `Bearer realm="blobio"`)
+			a.Header().Add("WWW-Authenticate", `Basic realm="blobio"`)
+		}
+		return err
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		a.Header().Set("Allow", "GET, HEAD, OPTIONS")
+		a.WriteHeader(http.StatusNoContent)
+		return nil
+	default:
+		a.Header().Set("Allow", "GET, HEAD, OPTIONS")
+		return &statusError{http.StatusMethodNotAllowed, "only GET and HEAD: what is here can be read and not changed"}
+	}
+	p, path := s.route(r.URL.Path)
+	return p(s, a, r, path)
+}
+
+// relative takes the name of the directory out of a text.
+func (s *Server) relative(text string) string {
+	root := s.tree.Root()
+	if root == "/" {
+		return text
+	}
+	return strings.ReplaceAll(text, strings.TrimSuffix(root, "/")+"/", "")
+}
+
+// log writes a line: when, who, what, the status (with a * if the answer broke off), bytes, seconds, and what went wrong.
+func (s *Server) log(r *http.Request, a *answer, took time.Duration, err error) {
+	host, _, serr := net.SplitHostPort(r.RemoteAddr)
+	if serr != nil {
+		host = r.RemoteAddr
+	}
+	broken := "" // the answer
+	if a.sent && (err != nil || a.failed != nil) && a.status < 400 {
+		broken = "*"
+	}
+	line := fmt.Sprintf("%s %s %s %s %d%s %d %.3f", time.Now().UTC().Format("2006-01-02T15:04:05Z"), host, fault.Quoted(r.Method),
+		fault.Quoted(shorten(r.RequestURI)), a.status, broken, a.bytes, took.Seconds())
+	if err == nil {
+		err = a.told
+	}
+	switch {
+	case err != nil:
+		line += " " + fault.Printable(shorten(fault.Text(err)))
+	case a.failed != nil:
+		line += " " + fault.Printable(a.failed.Error())
+	}
+	s.logMu.Lock()
+	defer s.logMu.Unlock()
+	fmt.Fprintln(s.opt.Log, line)
+}
+
+// shorten keeps a line of the log readable.
+func shorten(s string) string {
+	const most = 500
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}
