@@ -288,7 +288,7 @@ BLOBIO_API int blobio_inq_state(blobio_file *file, char *state, size_t size);
 
 /* All dimensions, variables and attributes in one call: the header that the dataset has as an ordinary netCDF file of format
  * CDF-5. *need is set to its length in bytes; BLOBIO_ESMALL if size is less, and header NULL with size 0 asks for
- * the length only. Since 1.4. */
+ * the length only. Of datasets that are read. Since 1.4. */
 BLOBIO_API int blobio_get_header(blobio_file *file, void *header, size_t size, int64_t *need);
 
 BLOBIO_API int blobio_inq_dimid(blobio_file *file, const char *name, int *dimid);

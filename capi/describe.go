@@ -15,11 +15,11 @@ import (
 func blobioGoGetHeader(h, p uintptr, size int64, needp uintptr, e *C.blobio_failure) int32 {
 	return guarded(e, func() error {
 		return shared(h, func(x *file) error {
-			s, err := x.schema()
+			r, err := x.reader()
 			if err != nil {
 				return err
 			}
-			b, err := edge.Header(s, x.records())
+			b, err := edge.Header(r)
 			if err != nil {
 				return fmt.Errorf("%s: header: %w", x.path, err)
 			}

@@ -8,29 +8,23 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"blobio/blob"
-	"blobio/cdf5"
 )
 
 // Header returns the header of the dataset as an ordinary netCDF file, in CDF-5: all its dimensions, variables and attributes.
-func Header(s *blob.Schema, records int64) ([]byte, error) {
-	h := &cdf5.Header{Version: cdf5.CDF5, NumRecs: records, Dims: s.Dims(), Atts: s.Attributes()}
-	for _, v := range s.Vars() {
-		hv := cdf5.Var{Name: v.Name, Type: v.Type, Atts: v.Atts}
-		for _, d := range v.Dims {
-			hv.Dims = append(hv.Dims, int(d))
-		}
-		h.Vars = append(h.Vars, hv)
-	}
-	if err := h.Layout(nil); err != nil {
+func Header(r *blob.Reader) ([]byte, error) {
+	c, err := r.Canonical(nil)
+	if err != nil {
 		return nil, err
 	}
-	return h.AppendTo(nil, binary.BigEndian, false)
+	return c.Header().AppendTo(nil, binary.BigEndian, false)
 }
 
 // StateOf returns 32 hexadecimal digits that differ between any two committed states of a dataset: another Create or Append
-// gives others. Without a manifest they come from the names, lengths and times of the files.
+// gives others. Without a manifest they come from the names, lengths and times of the files, and from nothing that
+// differs between the machines of a cluster that see the same ones.
 func StateOf(r *blob.Reader) (string, error) {
 	h := sha256.New()
 	if m := r.Manifest(); m != nil {
@@ -40,11 +34,11 @@ func StateOf(r *blob.Reader) (string, error) {
 			info, err := os.Stat(f.Name)
 			switch {
 			case f.Missing && errors.Is(err, fs.ErrNotExist):
-				fmt.Fprintf(h, "missing %q\n", f.Name)
+				fmt.Fprintf(h, "missing %q\n", filepath.Base(f.Name))
 			case err != nil:
 				return "", err
 			default:
-				fmt.Fprintf(h, "file %q %d %d\n", f.Name, info.Size(), info.ModTime().UnixNano())
+				fmt.Fprintf(h, "file %q %d %d\n", filepath.Base(f.Name), info.Size(), info.ModTime().UnixNano())
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func TestHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	got, err := Header(r.Schema(), r.Records())
+	got, err := Header(r)
 	if err != nil {
 		t.Fatal(err)
 	}
