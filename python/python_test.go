@@ -33,16 +33,19 @@ func all(t *testing.T) {
 	}
 }
 
+// modules that the tests import, and those that install the package.
+var modules = []string{"numpy", "xarray", "dask.array", "netCDF4", "scipy", "cftime", "setuptools", "wheel", "pip", "venv"}
+
 // python returns a Python with what the tests import, and skips the test if something that they need is absent; where everything of this package is
 // wanted, it fails.
 func python(t *testing.T) string {
 	t.Helper()
-	lack := ""
-	switch {
-	case runtime.GOOS != "linux":
+	if runtime.GOOS != "linux" {
 		t.Skip("libblobio's Makefile is for Linux")
-	case testfiles.Python("numpy", "xarray", "dask.array", "netCDF4", "cftime", "setuptools", "wheel", "pip", "venv") == "":
-		lack = "no Python with numpy, xarray, dask, netCDF4, cftime, setuptools, wheel, pip and venv"
+	}
+	py, lack := testfiles.Python(modules...), ""
+	if py == "" {
+		lack = "no Python has all of " + strings.Join(modules, ", ")
 	}
 	for _, tool := range []string{"make", "cc", "go"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -55,7 +58,7 @@ func python(t *testing.T) string {
 		}
 		t.Skipf("SKIPPED: %s", lack)
 	}
-	return testfiles.Python("numpy", "xarray", "dask.array", "netCDF4", "cftime", "setuptools", "wheel", "pip", "venv")
+	return py
 }
 
 // run runs a program, which must succeed, and returns what it printed. more is added to the environment, from which nothing of Python or blobio is taken.
