@@ -57,6 +57,7 @@ var layers = map[string]int{
 	"blobio/examples":              5,
 	"blobio/internal/judges":       5, // tests only: they drive everything
 	"blobio/internal/parfs":        5, // tests only
+	"blobio/python":                5, // tests only
 
 	"blobio/internal/plot/fieldplot": 4,
 }
