@@ -169,6 +169,9 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 	}
 	c.o = o.withDefaults()
 	if missing := c.r.Missing(); len(missing) > 0 && !c.o.FillMissing {
+		if err := c.r.replaced(missing[0]); err != nil {
+			return err
+		}
 		return pkg.Errorf("convert: %d of %d subfiles of %s missing, the first is %s (ConvertOptions.FillMissing takes fill values for what they held): %w",
 			len(missing), c.r.numParts(), c.r.base, missing[0], ErrMissing)
 	}
