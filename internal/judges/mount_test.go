@@ -224,6 +224,7 @@ func TestMountedNcdumpMeetsDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = m.Unmount(context.Background()) }) // where the test ends early
 	path := filepath.Join(at, filepath.Base(base))
 	for _, name := range []string{deep[0], deep[len(deep)/2-2], bad, deep[len(deep)/2+2], deep[len(deep)-1]} {
 		out, err := command("ncdump", "-n", "x", "-v", name, path).CombinedOutput()
