@@ -43,7 +43,7 @@ func (z *zarrFlags) add(cmd *cobra.Command) {
 // may be passed over.
 var (
 	zarrOnly = []string{"zarr", "chunk", "codec", "crc32c"}
-	zarrToo  = []string{"vars", "records", "force", "no-sync", "json", "allow-missing", "memory", "workers", "no-verify"}
+	zarrToo  = []string{"vars", "dimension", "no-coords", "records", "force", "no-sync", "json", "allow-missing", "memory", "workers", "no-verify"}
 )
 
 // wantsZarr says whether an output is to be a Zarr directory, and refuses flags that do not go with what it is.
@@ -68,7 +68,7 @@ func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) 
 		return cli.AsUsage(err)
 	}
 	codecs.CRC32C = f.zarr.sums
-	o := &zarr.WriteOptions{Options: zarr.Options{Vars: f.vars, ChunkBytes: f.zarr.chunk, Codecs: codecs}, Force: f.force, NoSync: f.noSync,
+	o := &zarr.WriteOptions{Options: zarr.Options{ChunkBytes: f.zarr.chunk, Codecs: codecs}, Force: f.force, NoSync: f.noSync,
 		Memory: f.source.memory, Workers: f.source.workers}
 	if err := o.Validate(); err != nil {
 		return cli.AsUsage(err)
@@ -78,10 +78,18 @@ func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) 
 		return err
 	}
 	defer r.Close()
-	if err := checkVars(r, f.vars); err != nil {
+	vars, part, err := f.choose(ctx, r)
+	if err != nil {
 		return err
 	}
-	if o.Records, err = parseRecords(f.records, r.Records()); err != nil {
+	src, err := r.View(vars, part)
+	if err != nil {
+		return err
+	}
+	if f.records != "" && src.Records() != r.Records() {
+		return cli.Usagef("--records and --dimension both choose records: give one of them")
+	}
+	if o.Records, err = parseRecords(f.records, src.Records()); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(out); err == nil && !f.force && e.Root() {
@@ -90,20 +98,17 @@ func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) 
 	p := e.NewProgress()
 	o.Progress = func(done, total int64) { p.At("convert", done, total) }
 	start := time.Now()
-	err = zarr.Write(ctx, e.Comm(), r, out, o)
+	err = zarr.Write(ctx, e.Comm(), src, out, o)
 	took := time.Since(start)
 	p.End()
 	if err != nil || !e.Root() {
 		return err
 	}
-	records := r.Records()
+	records := src.Records()
 	if o.Records != nil {
 		records = o.Records.End - o.Records.First
 	}
-	w := written{In: r.Base(), Out: out, Layout: "zarr", Vars: len(f.vars), Records: records}
-	if w.Vars == 0 {
-		w.Vars = len(r.Schema().Vars())
-	}
+	w := written{In: r.Base(), Out: out, Layout: "zarr", Vars: len(src.Schema().Vars()), Records: records}
 	if w.Bytes, err = treeBytes(out); err != nil {
 		return err
 	}

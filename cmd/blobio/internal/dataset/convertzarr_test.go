@@ -38,9 +38,14 @@ func TestConvertZarr(t *testing.T) {
 	if shape, codecs := meta(out); shape[0] != 2 || codecs != 3 {
 		t.Errorf("T has shape %v and %d codecs", shape, codecs)
 	}
-	if _, err := os.Stat(filepath.Join(out, "lat")); err == nil {
+	if _, err := os.Stat(filepath.Join(out, "P0")); err == nil {
 		t.Error("a variable that was not asked for")
 	}
+	clitest.Good(t, "convert", "--force", "--no-sync", "--vars", "T", "-C", "-d", "ncol,1,5,2", "-d", "time,2", variable, out)
+	if shape, _ := meta(out); shape[0] != 1 || shape[1] != 2 || shape[2] != 3 {
+		t.Errorf("a part of T has shape %v", shape)
+	}
+	clitest.Bad(t, cli.Failed, "", "convert", "--force", "--records", "1:", "-d", "time,2", variable, out)
 	var res struct {
 		Layout  string
 		Bytes   int64
