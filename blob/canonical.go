@@ -191,8 +191,10 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 		a, b = c.cache.blocks.at(b)
 	}
 	if whole > 0 {
-		if err := c.decode(ctx, c.form, piece{p[:whole], off}); err == nil || ctx.Err() != nil {
-			return int(whole), err
+		if err := c.decode(ctx, c.form, piece{p[:whole], off}); err == nil {
+			return int(whole), nil
+		} else if ctx.Err() != nil {
+			return 0, err
 		}
 		p = p[:to-off]
 	} else if p = p[:min(int64(len(p)), to-off)]; !c.cache.isBad(from) {
@@ -202,11 +204,15 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 			if err == nil || ctx.Err() != nil {
 				return n, err
 			}
-		} else if err := c.direct(ctx, p, off, c.form(0, 0, false)); err == nil || ctx.Err() != nil {
-			return len(p), err
+		} else if err := c.direct(ctx, p, off, c.form(0, 0, false)); err == nil {
+			return len(p), nil
+		} else if ctx.Err() != nil {
+			return 0, err
 		}
 	}
-	return c.exact(ctx, p, off)
+	n, err := c.exact(ctx, p, off)
+	c.cache.around(from, to, int64(n))
+	return n, err
 }
 
 // exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that

@@ -74,7 +74,7 @@ func writeSets(t *testing.T) (name string) {
 // as fill values, however it is read, and nothing else does.
 func TestMissingOfAppended(t *testing.T) {
 	ctx := context.Background()
-	for _, gone := range []string{".0001", "+1.0000", "+1.0001", "+2.0002"} {
+	for _, gone := range []string{".0000", ".0001", "+1.0000", "+1.0001", "+2.0002"} {
 		t.Run(gone, func(t *testing.T) {
 			name := writeSets(t)
 			if err := os.Remove(name + gone); err != nil {

@@ -11,7 +11,7 @@
 // Each is a part (parts.go): a function that answers for one path below its word. What a dataset is and what its bytes are decide
 // internal/tree and package blob; DAP2 is internal/dap.
 //
-// An answer takes its memory from a budget before it begins, and each read a slot; who waits too long gets 503 with Retry-After. While
+// An answer takes its memory from a budget before it begins; who waits for it too long gets 503 with Retry-After. Each read takes a slot. While
 // a client takes its time no slot is held, and one that takes nothing for a while is cut off. What fails before the first byte is an
 // error with its status; later the connection breaks, so that nobody takes a part for the whole.
 //

@@ -28,7 +28,7 @@ type Options struct {
 
 	Memory int64         // cap of buffers and caches, in bytes, at least 24 MiB; default 384 MiB. A third is for answers under way
 	Work   int           // reads at once; default twice GOMAXPROCS
-	Queue  int           // requests that wait for memory or a read; default 1024
+	Queue  int           // requests that wait to begin; default 1024
 	Wait   time.Duration // for how long they do; default 30 s
 	Stall  time.Duration // a client that takes no 64 KiB in this time is cut off; default 30 s
 	Grace  time.Duration // for answers under way when the server ends; default 5 s

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -38,8 +39,9 @@ func New(dir string, o *Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Reads wait as long as it takes: there is one for each answer under way, whose connection would break.
 	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
-		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), opt.Queue, opt.Wait)}, nil
+		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 
 // Close closes the files. No request may be under way, or come.

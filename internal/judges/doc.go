@@ -7,6 +7,7 @@
 //
 //	canonical and variable-centric  ncdump, ncvalidator, ncmpidump, ncmpidiff, nccopy, ncks, ncra, ncwa, cdo, netCDF4-python, xarray
 //	process-centric                 h5dump, h5ls, h5py
+//	both, by URL (package serve)    ncdump, nccopy, ncks, cdo, netCDF4-python, xarray
 //	decomposition maps              ncdump, h5dump, h5py, netCDF4-python
 //
 // read them, and what they say is compared with what blob.Reader says, value

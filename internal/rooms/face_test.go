@@ -24,7 +24,6 @@ var face = map[string]int{
 	"e3smcases":        25,
 	"ffformat":         86,
 	"ffformat/ffstore": 36,
-	"mount":            4,
 	"recovery":         54,
 	"scr":              24,
 	"scr/check":        11,

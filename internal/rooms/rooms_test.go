@@ -48,7 +48,7 @@ var layers = map[string]int{
 	"blobio/internal/plot/amrplot": 4,
 	"blobio/internal/scr/runloop":  4,
 	"blobio/internal/tree":         4,
-	"blobio/mount":                 4,
+	"blobio/internal/mount":        4,
 	"blobio/capi":                  5,
 	"blobio/serve":                 4,
 	"blobio/cmd":                   5,
