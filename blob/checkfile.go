@@ -27,7 +27,7 @@ func (c *checker) structure(p *checkPart) {
 		c.add(fault.Of(Error, p.name, err))
 		return
 	}
-	pl, records, err := decodePlace(f, p.size, p.name)
+	pl, records, err := p.decodeFile(f)
 	if err != nil {
 		c.add(fault.Of(Error, p.name, p.whatIsIt(err)))
 		return
@@ -141,6 +141,10 @@ func (c *checker) manifest(p *checkPart) {
 // data compares the checksums of all extents with the manifest's, or reads the
 // data for the sake of reading where there is none.
 func (c *checker) data(p *checkPart) {
+	if p.view != nil { // chunks may have checksums of their own
+		_ = p.view.Verify(c.ctx, func(err error) { c.add(fault.Of(Error, p.name, err)) }, c.col.Did)
+		return
+	}
 	if p.table == nil || c.ctx.Err() != nil || p.info == nil && p.un == nil || p.noData {
 		return
 	}

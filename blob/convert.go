@@ -18,6 +18,8 @@ type ConvertOptions struct {
 	Blobs   bool         // write blobs in Layout; otherwise one canonical file
 	Version cdf5.Version // of a canonical file: CDF5 (default), CDF2 or CDF1
 
+	NetCDF4 *NetCDF4Options // the canonical file is a netCDF-4 one (HDF5); nil: a CDF one
+
 	Vars    []string // variables to convert, in the order of the source; nil: all
 	Records *Range   // records to convert; nil: all
 	Subset  Subset   // what to convert along dimensions; nil: everything. Where it takes less, blobs need Ranks or Maps
@@ -55,6 +57,10 @@ func (o *ConvertOptions) Validate() error {
 		return pkg.Usage("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
 	case o.Version > cdf5.CDF5 || o.Version != 0 && o.Version != cdf5.CDF1 && o.Version != cdf5.CDF2 && o.Version != cdf5.CDF5:
 		return pkg.Usage("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
+	case o.NetCDF4 != nil && (o.Blobs || o.Version != 0):
+		return pkg.Usage("ConvertOptions.NetCDF4 with Blobs or Version %d, want it alone", o.Version)
+	case o.NetCDF4.validate(o.Memory) != nil:
+		return o.NetCDF4.validate(o.Memory)
 	case o.Compress.validate() != nil:
 		return o.Compress.validate()
 	case o.Compress.on() && !o.Blobs:
@@ -113,7 +119,7 @@ type conversion struct {
 	done, total atomic.Int64
 }
 
-// Convert writes a dataset, or part of it, in another layout: as an ordinary netCDF file (the default), or as blobs for
+// Convert writes a dataset, or part of it, in another layout: as an ordinary netCDF file (CDF-5 by default), or as blobs for
 // any number of ranks and subfiles. All that it takes is compared with the source's checksums (ErrChecksum), unless the
 // Reader has VerifyNever. The output appears under its name when it is whole and durable; a conversion that was cut
 // short is simply started again. Memory is bounded by ConvertOptions.Memory, plus the maps.
@@ -139,6 +145,9 @@ func convertWith(ctx context.Context, c comm.Comm, r *Reader, out string, o *Con
 	}
 	if v.o.Blobs {
 		return v.toBlobs(ctx)
+	}
+	if v.o.NetCDF4 != nil {
+		return v.toNetCDF4(ctx)
 	}
 	return v.toCanonical(ctx)
 }

@@ -41,10 +41,9 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 
 // begin makes the canonical file.
 func (c *conversion) begin(ctx context.Context, file *CanonicalFile) (*durable.Output, error) {
-	out, err := durable.NewOutput(ctx, c.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
-		NoSync: c.o.Durability == DurableNone, NoSyncDir: c.o.Durability != DurableCommit})
+	out, err := c.output(ctx)
 	if err != nil {
-		return nil, pkg.Errorf("convert: %w", err)
+		return nil, err
 	}
 	f, size := out.File(), file.size
 	if err = f.Allocate(0, size); err == nil {
@@ -55,6 +54,16 @@ func (c *conversion) begin(ctx context.Context, file *CanonicalFile) (*durable.O
 	if err != nil {
 		out.Discard()
 		return nil, err
+	}
+	return out, nil
+}
+
+// output begins the one file that is written.
+func (c *conversion) output(ctx context.Context) (*durable.Output, error) {
+	out, err := durable.NewOutput(ctx, c.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
+		NoSync: c.o.Durability == DurableNone, NoSyncDir: c.o.Durability != DurableCommit})
+	if err != nil {
+		return nil, pkg.Errorf("convert: %w", err)
 	}
 	return out, nil
 }

@@ -444,9 +444,9 @@ func TestCrashConvert(t *testing.T) {
 	}
 	for _, replace := range []bool{false, true} {
 		for _, co := range []ConvertOptions{
-			{}, {Blobs: true}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric}, {Blobs: true, Layout: ProcessCentric, Subfiles: 2, Ranks: 3},
+			{}, {NetCDF4: &NetCDF4Options{Deflate: 1}}, {NetCDF4: &NetCDF4Options{ChunkBytes: 8}}, {Blobs: true}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric}, {Blobs: true, Layout: ProcessCentric, Subfiles: 2, Ranks: 3},
 		} {
-			t.Run(fmt.Sprintf("replace=%v-blobs=%v-%v-%d", replace, co.Blobs, co.Layout, co.Subfiles), func(t *testing.T) {
+			t.Run(fmt.Sprintf("replace=%v-blobs=%v-%v-%d-nc4=%v", replace, co.Blobs, co.Layout, co.Subfiles, co.NetCDF4 != nil), func(t *testing.T) {
 				t.Parallel()
 				from := start.CrashClone(vfs.CrashOptions{})
 				var was []byte

@@ -246,8 +246,8 @@ func TestFaultConvert(t *testing.T) {
 	must(start.SyncDir("."))
 	for _, in := range []Layout{VariableCentric, ProcessCentric} {
 		for _, replace := range []bool{false, true} {
-			for _, co := range []ConvertOptions{{}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric, Ranks: 3}} {
-				t.Run(fmt.Sprintf("%v-replace=%v-blobs=%v-%v", in, replace, co.Blobs, co.Layout), func(t *testing.T) {
+			for _, co := range []ConvertOptions{{}, {NetCDF4: &NetCDF4Options{Zstd: 3, ChunkBytes: 8}}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric, Ranks: 3}} {
+				t.Run(fmt.Sprintf("%v-replace=%v-blobs=%v-%v-nc4=%v", in, replace, co.Blobs, co.Layout, co.NetCDF4 != nil), func(t *testing.T) {
 					t.Parallel()
 					from := start.CrashClone(vfs.CrashOptions{})
 					var was []byte

@@ -35,7 +35,10 @@ func (r *Reader) Files() []File {
 	return out
 }
 
-// Version returns the version of the header: CDF5 for both blob layouts.
+// NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the CDF-5 file that says the same.
+func (r *Reader) NetCDF4() bool { return r.sets[0].parts[0].view != nil }
+
+// Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
 func (r *Reader) Version() cdf5.Version {
 	for _, s := range r.sets {
 		for _, p := range s.parts {

@@ -9,6 +9,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
 	"blobio/internal/codec"
+	"blobio/internal/nc4"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -34,6 +35,7 @@ type filePart struct {
 	fine  *layout.PieceIndex  // of the manifest's checksums of pieces, nil if there are none; set with table
 	table *layout.Ranks       // of all blobs
 	un    *unpack.Unpacker    // of a compressed file; set with table
+	view  *nc4.View           // of a netCDF-4 file; set with place
 }
 
 func (p *filePart) wanted() string {
@@ -65,8 +67,22 @@ func (p *filePart) header() *place {
 	return p.place
 }
 
-// file returns the open file; done gives it back.
+// file returns the open file, as what it stands for; done gives it back.
 func (p *filePart) file() (f vfs.File, done func(), err error) {
+	if f, done, err = p.raw(); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case p.un != nil:
+		f = p.un.File(f)
+	case p.view != nil:
+		f = viewed{f, p.view}
+	}
+	return f, done, nil
+}
+
+// raw returns the open file; done gives it back.
+func (p *filePart) raw() (f vfs.File, done func(), err error) {
 	name := p.name
 	f, err = p.r.pool.Get(name, false)
 	if final, _, partial := subfile.Final(name); partial && isGone(err) {
@@ -76,11 +92,7 @@ func (p *filePart) file() (f vfs.File, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f = lent{f, p}
-	if p.un != nil {
-		f = p.un.File(f)
-	}
-	return f, func() { p.r.pool.Put(name) }, nil
+	return lent{f, p}, func() { p.r.pool.Put(name) }, nil
 }
 
 // load reads the header, once.
@@ -103,7 +115,7 @@ func (p *filePart) decode() error {
 	if err := p.measure(f); err != nil {
 		return err
 	}
-	pl, records, err := decodePlace(f, p.size, p.name)
+	pl, records, err := p.decodeFile(f)
 	if err != nil {
 		return p.whatIsIt(err)
 	}

@@ -133,6 +133,9 @@ func (r *Reader) Compressed() bool {
 	return false
 }
 
+// Verify returns which checksums reading compares.
+func (r *Reader) Verify() Verification { return r.opt.Verify }
+
 // Schema returns the canonical schema. For blob layouts it has the
 // decompositions; the attributes that the layout adds are not in it.
 func (r *Reader) Schema() *Schema { return r.schema }

@@ -220,6 +220,14 @@ int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks) {
 	CALL(blobioGoInqRanks, P(file), P(subfiles), P(ranks));
 }
 
+int blobio_inq_state(blobio_file *file, char *state, size_t size) {
+	CALL(blobioGoInqState, P(file), P(state), (int64_t)size);
+}
+
+int blobio_get_header(blobio_file *file, void *header, size_t size, int64_t *need) {
+	CALL(blobioGoGetHeader, P(file), P(header), (int64_t)size, P(need));
+}
+
 int blobio_inq_dimid(blobio_file *file, const char *name, int *dimid) {
 	CALL(blobioGoInqDimID, P(file), P(name), P(dimid));
 }

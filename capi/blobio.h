@@ -45,7 +45,7 @@ extern "C" {
 #endif
 #endif
 
-#define BLOBIO_VERSION "1.3.0"
+#define BLOBIO_VERSION "1.4.0"
 #define BLOBIO_ABI 1 /* functions are added, never changed; another number is another libblobio.so.N */
 
 /* A dataset that is open. The pointer is a name, it points to nothing: a closed or made-up one gives BLOBIO_EHANDLE. */
@@ -281,6 +281,15 @@ BLOBIO_API int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars
 
 /* Subfiles, and ranks that wrote the dataset. Of datasets that are read. */
 BLOBIO_API int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks);
+
+/* 32 hexadecimal digits that differ between any two committed states: whoever opens the dataset again finds other ones if it
+ * was replaced or appended to meanwhile. size is that of the buffer, 33 bytes or more. Of datasets that are read. Since 1.4. */
+BLOBIO_API int blobio_inq_state(blobio_file *file, char *state, size_t size);
+
+/* All dimensions, variables and attributes in one call: the header that the dataset has as an ordinary netCDF file of format
+ * CDF-5. *need is set to its length in bytes; BLOBIO_ESMALL if size is less, and header NULL with size 0 asks for
+ * the length only. Of datasets that are read. Since 1.4. */
+BLOBIO_API int blobio_get_header(blobio_file *file, void *header, size_t size, int64_t *need);
 
 BLOBIO_API int blobio_inq_dimid(blobio_file *file, const char *name, int *dimid);
 /* Name and length (of the unlimited one the number of records). size is that of the buffer name, in bytes. */

@@ -13,6 +13,8 @@ type part func(s *Server, a *answer, r *http.Request, path string) error
 var parts = map[string]part{
 	"files":  (*Server).files,
 	"dap":    (*Server).dap,
+	"zarr":   (*Server).zarrV2,
+	"zarr3":  (*Server).zarrV3,
 	"static": (*Server).static,
 	"plot":   (*Server).plot,
 	"value":  (*Server).value,

@@ -25,6 +25,7 @@ type Server struct {
 	work   *budget // reads
 	atlas  *fieldplot.Atlas
 	checks *checks
+	stores zarrStores
 	logMu  sync.Mutex
 }
 

@@ -286,6 +286,39 @@ static void expect_clean(const char *path) {
 		FAIL("%s", text);
 }
 
+/* The state of a dataset as whoever opens it finds it. */
+static void state_of(const char *path, char state[33]) {
+	blobio_file *f;
+	memset(state, '?', 33);
+	OK(blobio_open(path, NULL, &f));
+	NOT(BLOBIO_ESMALL, blobio_inq_state(f, state, 32));
+	OK(blobio_inq_state(f, state, 33));
+	EQ(strlen(state), 32);
+	OK(blobio_close(f));
+}
+
+/* The header of a dataset is what its ordinary netCDF file begins with. */
+static void check_header(const char *path, const char *canonical) {
+	blobio_file *f;
+	static char header[1 << 16], file[1 << 16];
+	int64_t n = 0;
+	OK(blobio_open(path, NULL, &f));
+	OK(blobio_get_header(f, NULL, 0, &n));
+	if (n < 100 || n > (int64_t)sizeof header) {
+		FAIL("a header of %lld bytes", (long long)n);
+		return;
+	}
+	NOT(BLOBIO_ESMALL, blobio_get_header(f, header, n - 1, NULL));
+	NOT(BLOBIO_EINVAL, blobio_get_header(f, NULL, n, NULL));
+	OK(blobio_get_header(f, header, n, NULL));
+	OK(blobio_close(f));
+	FILE *in = fopen(canonical, "rb");
+	if (!in || fread(file, 1, n, in) != (size_t)n || memcmp(header, file, n))
+		FAIL("the header of %s does not begin %s", path, canonical);
+	if (in)
+		fclose(in);
+}
+
 static void round_trip(const char *name, const char *options, int layout) {
 	const char *path = in_dir(name);
 	blobio_file *f = NULL;
@@ -346,6 +379,11 @@ static void round_trip(const char *name, const char *options, int layout) {
 	OK(blobio_close(f));
 	NOT(BLOBIO_EHANDLE, blobio_close(f));
 
+	char before[33], after[33];
+	state_of(path, before);
+	state_of(path, after);
+	SAME(after, before);
+
 	/* one more record */
 	NOT(BLOBIO_EEXIST, (blobio_create(path, options, &f) || blobio_close(f)) ? blobio_last_error_code() : 0);
 	OK(blobio_append(path, options, &f));
@@ -365,6 +403,9 @@ static void round_trip(const char *name, const char *options, int layout) {
 	OK(blobio_close(f));
 
 	expect_clean(path);
+	state_of(path, after);
+	if (!strcmp(before, after))
+		FAIL("the state is %s before and after an append", after);
 	OK(blobio_open(path, NULL, &f));
 	check_all(f, layout, RECORDS);
 	if (layout == BLOBIO_VARIABLE_CENTRIC)
@@ -397,6 +438,7 @@ static void round_trip(const char *name, const char *options, int layout) {
 	OK(blobio_open(canonical, NULL, &f));
 	check_all(f, BLOBIO_CANONICAL, RECORDS);
 	OK(blobio_close(f));
+	check_header(path, canonical);
 	char again[4200];
 	snprintf(again, sizeof again, "%s.again", path);
 	OK(blobio_convert(canonical, again, "format=process,ranks=3,subfiles=2,compress=shuffle+zstd:2"));
@@ -512,6 +554,8 @@ static void bad_calls(void) {
 		NOT(BLOBIO_EHANDLE, blobio_abort(w));
 		NOT(BLOBIO_EHANDLE, blobio_inq(w, &id, &id, &id, &id, &id, &id, &n));
 		NOT(BLOBIO_EHANDLE, blobio_inq_ranks(w, &id, &id));
+		NOT(BLOBIO_EHANDLE, blobio_inq_state(w, (char *)&x, 8));
+		NOT(BLOBIO_EHANDLE, blobio_get_header(w, NULL, 0, &n));
 		NOT(BLOBIO_EHANDLE, blobio_inq_dimid(w, "x", &id));
 		NOT(BLOBIO_EHANDLE, blobio_inq_dim(w, 0, NULL, 0, &n));
 		NOT(BLOBIO_EHANDLE, blobio_inq_varid(w, "x", &id));

@@ -1,6 +1,6 @@
-// Package codec turns bytes into fewer bytes and back: zstd, and before it, for
-// arrays of numbers, a byte shuffle. It is what compressed blobs and chunks of
-// versions have in common.
+// Package codec turns bytes into fewer bytes and back: zstd, deflate (one way), and
+// before it, for arrays of numbers, a byte shuffle. It is what compressed blobs,
+// chunks of versions and chunks of HDF5 have in common.
 //
 // # Shuffle
 //

@@ -7,12 +7,13 @@
 //	NewBuilder               groups, datasets, attributes of a file to be written
 //	Builder.Layout           the metadata, and the file offset of each dataset:
 //	                         any number of processes can then write data in place
+//	NewOrdered, NewFilterer  a file in the newer form: order kept, chunks, filters, references
 //
 // Read: superblocks 0 to 3, old and new groups and attributes, integers, floats,
 // enumerations and strings, contiguous, compact and chunked data, the filters
-// deflate, shuffle and fletcher32. Written: superblock 0, contiguous datasets of
-// little-endian numbers and fixed strings, without time stamps, so that the same
-// calls give the same bytes. Everything else is ErrUnsupported, which names the
+// deflate, shuffle, fletcher32 and zstd. Written: superblock 0, contiguous datasets of
+// little-endian numbers and fixed strings; superblock 2, also chunked; without time
+// stamps, so that the same calls give the same bytes. Everything else is ErrUnsupported, which names the
 // feature, and only when it is touched.
 //
 // Errors are *FormatError with the absolute offset of the field at fault. Checksums

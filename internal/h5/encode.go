@@ -47,6 +47,11 @@ func encodeType(b []byte, t Type) []byte {
 	return pad8(b)
 }
 
+// typeLen is the size of a datatype message without padding.
+func typeLen(t Type) int {
+	return map[Class]int{ClassInt: 12, ClassFloat: 20, ClassString: 8}[t.Class()]
+}
+
 // encodeSpace appends a dataspace message, version 1. Simple ones carry
 // maximum sizes, equal to the sizes.
 func encodeSpace(b []byte, dims []int64) []byte {
@@ -77,10 +82,9 @@ func encodeAttr(name string, t Type, dims []int64, value any) ([]byte, error) {
 		}
 	}
 	typ, space := encodeType(nil, t), encodeSpace(nil, dims)
-	typLen := map[Class]int{ClassInt: 12, ClassFloat: 20, ClassString: 8}[t.Class()] // without padding
 	b := []byte{1, 0}
 	b = le.AppendUint16(b, uint16(len(name)+1))
-	b = le.AppendUint16(b, uint16(typLen))
+	b = le.AppendUint16(b, uint16(typeLen(t)))
 	b = le.AppendUint16(b, uint16(len(space)))
 	b = append(b, name...)
 	b = pad8(append(b, 0))

@@ -261,6 +261,11 @@ func FuzzFile(f *testing.F) {
 	b.Root().Group("g").Attr("a", Float32, []int64{2}, []float32{1, 2})
 	b.Root().Dataset("d", Int16, []int64{3, 4}, nil)
 	f.Add(build(f, b, nil), true)
+	o := NewOrdered()
+	d := o.Dataset("d", Int16, []int64{3}, &OrderedOptions{Grow: true, Chunk: []int64{2}, Filters: Pipeline{Zstd: 1}})
+	d.RefAttr("refs", []*OrderedDataset{d})
+	d.Attr("long", FixedString(70000), nil, make([]byte, 70000))
+	f.Add(written(f, o, []*OrderedDataset{d}, func(*OrderedDataset, int) ([]byte, uint32) { return []byte{1, 2, 3, 4}, 1 }), true)
 	for _, file := range corpus(f) {
 		f.Add(file, false)
 		f.Add(file, true)

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+
+	"blobio/internal/codec"
 )
 
 // filter is one step of a filter pipeline, in order of writing.
@@ -19,11 +21,12 @@ const (
 	filterDeflate  = 1
 	filterShuffle  = 2
 	filterFletcher = 3
+	filterZstd     = 32015
 )
 
 var filterNames = map[uint16]string{
 	filterDeflate: "deflate", filterShuffle: "shuffle", filterFletcher: "fletcher32",
-	4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32015: "zstd",
+	4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", filterZstd: "zstd",
 }
 
 // decodeFilters decodes a filter pipeline message, version 1 or 2.
@@ -72,7 +75,7 @@ func (f *File) decodeFilters(m *message) ([]filter, error) {
 func unknownFilter(fs []filter) (string, bool) {
 	for _, x := range fs {
 		switch x.id {
-		case filterDeflate, filterShuffle, filterFletcher:
+		case filterDeflate, filterShuffle, filterFletcher, filterZstd:
 			continue
 		}
 		if name, ok := filterNames[x.id]; ok {
@@ -107,12 +110,24 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 				return nil, f.errAt(off, "chunk", class, "deflate: %v", err)
 			}
 			b = out
+		case filterZstd:
+			n := want + d.sums(i, mask)
+			if n/codec.MaxExpansion > int64(len(b)) {
+				return nil, f.errAt(off, "chunk", ErrCorrupt, "%d bytes of zstd, want %d bytes of them", len(b), n)
+			}
+			out := make([]byte, n)
+			if err := zstds.Decode(out, b); err != nil {
+				return nil, f.errAt(off, "chunk", ErrCorrupt, "zstd: %v", err)
+			}
+			b = out
 		case filterShuffle:
 			width := d.lay.elem
 			if len(x.args) > 0 {
 				width = int64(x.args[0])
 			}
-			b = unshuffle(b, width)
+			out := make([]byte, len(b))
+			codec.Unshuffle(out, b, int(min(width, int64(len(b))+1)))
+			b = out
 		case filterFletcher:
 			if len(b) < 4 {
 				return nil, f.errAt(off, "chunk", ErrCorrupt, "%d bytes, want a fletcher32 checksum", len(b))
@@ -131,6 +146,19 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 		return nil, f.errAt(off, "chunk", ErrCorrupt, "%d bytes after filters, want %d", len(b), want)
 	}
 	return b, nil
+}
+
+// zstds decompresses chunks of all files.
+var zstds = codec.NewZstd(codec.Options{MaxContent: maxChunk + 4*32})
+
+// sums are the bytes that checksums of the filters before filter i add.
+func (d *Dataset) sums(i int, mask uint32) (n int64) {
+	for k, x := range d.filters[:i] {
+		if x.id == filterFletcher && mask>>k&1 == 0 {
+			n += 4
+		}
+	}
+	return n
 }
 
 // inflate decompresses a zlib stream of at most limit bytes.
@@ -159,24 +187,6 @@ func (f *File) inflate(b []byte, limit int64) ([]byte, error) {
 		return out[:n], nil
 	}
 	return nil, err
-}
-
-// unshuffle puts the bytes of elements together again: stored are all first
-// bytes, all second bytes, ... and then what is no whole element.
-func unshuffle(b []byte, width int64) []byte {
-	if width < 2 || int64(len(b)) < 2*width {
-		return b
-	}
-	n := len(b) / int(width)
-	out := make([]byte, len(b))
-	for j := range int(width) {
-		col := b[j*n : (j+1)*n]
-		for i, x := range col {
-			out[i*int(width)+j] = x
-		}
-	}
-	copy(out[n*int(width):], b[n*int(width):])
-	return out
 }
 
 // fletcher32 is the checksum of the filter of that name: Fletcher's sums

@@ -64,3 +64,43 @@ func (f *File) globalObject(addr int64, index uint32, off int64) ([]byte, error)
 	}
 	return nil, f.errAt(off, "global heap index", ErrCorrupt, "object %d is not in the collection at %#x", index, addr)
 }
+
+// References returns the object references that each element of a value of variable length holds: addresses, as
+// Object.Addr tells them. Another value is ErrUsage, or ErrCorrupt where its bytes cannot be references.
+func (a *Attr) References() ([][]int64, error) {
+	if a.fail != nil {
+		return nil, a.fail
+	}
+	f, n := a.f, a.Elems()
+	if a.Type.Class() != ClassVlen || a.Type&typeVlenStr != 0 || n*int64(8+f.offSize) != int64(len(a.raw)) {
+		return nil, pkg.Class(ErrUsage, "%s: attribute %q is of type %s, not lists of references", f.name, a.Name, a.Type)
+	}
+	c := f.over(a.raw, a.off)
+	out := make([][]int64, n)
+	for i := range out {
+		at := c.pos()
+		k := int64(c.u32("number of references"))
+		heap, index := c.addr("global heap address"), c.u32("global heap index")
+		if c.err != nil {
+			return nil, c.err
+		}
+		if k == 0 || heap == undef {
+			continue
+		}
+		b, err := f.globalObject(heap, index, at)
+		if err != nil {
+			return nil, err
+		}
+		if k*int64(f.offSize) > int64(len(b)) {
+			return nil, f.errAt(at, "number of references", ErrCorrupt, "%d, the object has %d bytes", k, len(b))
+		}
+		r := f.over(b, at)
+		for range k {
+			out[i] = append(out[i], r.addr("object reference"))
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+	}
+	return out, nil
+}

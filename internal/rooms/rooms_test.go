@@ -17,6 +17,7 @@ var layers = map[string]int{
 	"blobio/internal/cdftest":      1, // for tests only
 	"blobio/internal/dap":          2,
 	"blobio/internal/h5":           1,
+	"blobio/internal/nc4":          1,
 	"blobio/internal/plot":         1,
 	"blobio/internal/slab":         1,
 	"blobio/scr/kvtree":            1,
@@ -45,6 +46,7 @@ var layers = map[string]int{
 	"blobio/internal/cli":          4,
 	"blobio/internal/dyn":          4,
 	"blobio/internal/stats":        4,
+	"blobio/internal/zarr":         4,
 	"blobio/internal/plot/amrplot": 4,
 	"blobio/internal/scr/runloop":  4,
 	"blobio/internal/tree":         4,
@@ -55,6 +57,7 @@ var layers = map[string]int{
 	"blobio/examples":              5,
 	"blobio/internal/judges":       5, // tests only: they drive everything
 	"blobio/internal/parfs":        5, // tests only
+	"blobio/python":                5, // tests only
 
 	"blobio/internal/plot/fieldplot": 4,
 }

@@ -27,10 +27,6 @@ func (s *site) points(ctx context.Context) (*points, error) {
 	}
 	p := &points{}
 	bad := int64(0)
-	factor := 1.0
-	if s.radians {
-		factor = 180 / math.Pi
-	}
 	lon, lat := make([]float64, min(n, window)), make([]float64, min(n, window))
 	for lo := int64(0); lo < n; lo += window {
 		k := min(window, n-lo)
@@ -42,9 +38,9 @@ func (s *site) points(ctx context.Context) (*points, error) {
 			return nil, err
 		}
 		for i := range k {
-			x, y := lon[i]*factor, lat[i]*factor
+			x, y, there := s.degrees(lon[i], lat[i])
 			switch {
-			case !(math.Abs(x) <= 720) || !(math.Abs(y) <= 90.01): // a fill value: there is no such place
+			case !there:
 				if bad == 0 && thin == nil && p.id == nil {
 					for e := range lo + i {
 						p.id = append(p.id, int32(e))
@@ -52,12 +48,12 @@ func (s *site) points(ctx context.Context) (*points, error) {
 				}
 				bad++
 			case thin != nil:
-				thin.Add(int32(lo+i), float32(x), float32(y))
+				thin.Add(int32(lo+i), x, y)
 			default:
 				if bad > 0 {
 					p.id = append(p.id, int32(lo+i))
 				}
-				p.lon, p.lat = append(p.lon, float32(x)), append(p.lat, float32(y))
+				p.lon, p.lat = append(p.lon, x), append(p.lat, y)
 			}
 		}
 	}
@@ -68,6 +64,14 @@ func (s *site) points(ctx context.Context) (*points, error) {
 		return nil, errNowhere
 	}
 	return p, nil
+}
+
+// degrees is a place in degrees; false for a fill value: there is no such place.
+func (s *site) degrees(lon, lat float64) (x, y float32, ok bool) {
+	if s.radians {
+		lon, lat = lon*(180/math.Pi), lat*(180/math.Pi)
+	}
+	return float32(lon), float32(lat), math.Abs(lon) <= 720 && math.Abs(lat) <= 90.01
 }
 
 // same says that all points are one: coordinates that nobody wrote.

@@ -34,9 +34,11 @@ type convertFlags struct {
 	drop      bool
 	wide      bool
 	compress  string
+	netcdf4   netcdf4Flags
 	force     bool
 	noSync    bool
 	asJSON    bool
+	zarr      zarrFlags
 	blobFlags []string // that make no sense for a canonical output
 }
 
@@ -46,9 +48,12 @@ func NewConvert(e *cli.Env) *cobra.Command {
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
 		Long: `Write a dataset, or some of its variables and parts of its dimensions, in another
-layout: as an ordinary netCDF file (the default), or as blobs for any number of ranks
-and subfiles. Memory is bounded; the output appears under its name when it is whole.
-Under mpirun or srun, the processes of blobio-mpi share the work.
+layout: as an ordinary netCDF file (the default), as a Zarr 3 directory, or as blobs for
+any number of ranks and subfiles. Memory is bounded; the output appears under its name
+when it is whole. Under mpirun or srun, the processes of blobio-mpi share the work.
+
+A Zarr directory has chunks of one record, some levels and all columns (of small
+variables several records); --force replaces a directory only if it is Zarr.
 
 With chosen variables come their coordinates, unless -C is given: the coordinate variables
 of their dimensions, what the attributes of the CF conventions name, latitudes and longitudes.
@@ -67,6 +72,8 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
   blobio convert -v T -d lev,40 -d time,0,9,3 F_h0.nc T40.nc   # a level, each third of ten records
   blobio convert -v T850,PS -d lat,30.,60. F_h1.nc north.nc    # by value
+  blobio convert --codec zstd F_h0.nc F_h0.zarr
+  blobio convert --netcdf4 --deflate 1 F_h0.nc F_h0.nc4
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
@@ -79,7 +86,8 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	}
 	fl := cmd.Flags()
 	cli.ChoiceFlag(cmd, &f.to, "to", "canonical", "layout of the output", "canonical", "variable-centric", "process-centric")
-	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1")
+	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1", "netcdf4")
+	f.netcdf4.add(cmd)
 	f.partFlags.add(cmd, "these variables only, such as T,PS, and their coordinates")
 	f.addAlone(cmd)
 	fl.StringVar(&f.records, "records", "", "these records only: FIRST:END (END is not included; either may be left out), or one number")
@@ -95,6 +103,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	CompressFlag(cmd, &f.compress)
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	f.zarr.add(cmd)
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -103,8 +112,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 // options are what the flags say alone, without a look at the dataset.
 func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error) {
 	o := &blob.ConvertOptions{Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, FillMissing: f.source.missing, WideMaps: f.wide,
-		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers,
-		Version: map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format]}
+		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers}
 	var err error
 	if o.Layout, err = blob.ParseLayout(f.to); err != nil {
 		return nil, cli.AsUsage(err)
@@ -119,6 +127,10 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 	if o.Grouping, err = ParseGrouping(f.grouping); err != nil {
 		return nil, cli.AsUsage(err)
 	}
+	if o.NetCDF4, err = f.netcdf4.options(cmd, &f.format); err != nil {
+		return nil, err
+	}
+	o.Version = map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format] // netcdf4 has none
 	if f.noSync {
 		o.Durability = blob.DurableNone
 	}
@@ -128,7 +140,7 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 				return nil, cli.Usagef("--%s is for blobs: give --to variable-centric or --to process-centric", name)
 			}
 		}
-	} else if cmd.Flags().Changed("format") {
+	} else if cmd.Flags().Changed("format") || o.NetCDF4 != nil {
 		return nil, cli.Usagef("--format is for a canonical output")
 	}
 	if f.ranks < 0 || f.subfiles < 1 {
@@ -145,6 +157,11 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 
 func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
 	ctx := cmd.Context()
+	if z, err := f.wantsZarr(cmd, out); err != nil {
+		return err
+	} else if z {
+		return f.runZarr(ctx, e, in, out)
+	}
 	o, err := f.options(cmd)
 	if err != nil {
 		return err
@@ -175,7 +192,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 	took := time.Since(start)
 	p.End()
 	if err != nil {
-		if !o.Blobs && o.Version != cdf5.CDF5 && (errors.Is(err, blob.ErrUsage) || errors.Is(err, blob.ErrTooLarge)) {
+		if !o.Blobs && f.format != "cdf5" && (errors.Is(err, blob.ErrUsage) || errors.Is(err, blob.ErrTooLarge) || errors.Is(err, blob.ErrUnsupported)) {
 			return cli.WithHint(err, "--format cdf5 holds everything")
 		}
 		return err
@@ -193,29 +210,36 @@ func (f *convertFlags) report(ctx context.Context, e *cli.Env, in *blob.Reader, 
 	}
 	defer w.Close()
 	d := describe(w)
-	var gone []lost
-	if len(in.Missing()) > 0 {
-		if gone, err = lostElements(ctx, in); err != nil {
+	return f.told(ctx, e, in, &written{In: in.Base(), Out: out, Layout: d.Layout, Vars: len(d.Vars), Records: d.Records, Bytes: d.Bytes}, took, d.summary())
+}
+
+// written is what a conversion has made.
+type written struct {
+	In      string  `json:"in"`
+	Out     string  `json:"out"`
+	Layout  string  `json:"layout"`
+	Vars    int     `json:"variables"`
+	Records int64   `json:"records"`
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"mib_per_second"`
+
+	Missing []string `json:"missing,omitempty"`
+	Lost    []lost   `json:"lost,omitempty"`
+}
+
+// told prints what a conversion has made.
+func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w *written, took time.Duration, summary string) (err error) {
+	if w.Missing = in.Missing(); len(w.Missing) > 0 {
+		if w.Lost, err = lostElements(ctx, in); err != nil {
 			return err
 		}
 	}
-	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
+	w.Seconds, w.Rate = took.Seconds(), float64(w.Bytes)/(1<<20)/took.Seconds()
 	if f.asJSON {
-		return e.PrintJSON(struct {
-			In      string  `json:"in"`
-			Out     string  `json:"out"`
-			Layout  string  `json:"layout"`
-			Vars    int     `json:"variables"`
-			Records int64   `json:"records"`
-			Bytes   int64   `json:"bytes"`
-			Seconds float64 `json:"seconds"`
-			Rate    float64 `json:"mib_per_second"`
-
-			Missing []string `json:"missing,omitempty"`
-			Lost    []lost   `json:"lost,omitempty"`
-		}{in.Base(), out, d.Layout, len(d.Vars), d.Records, d.Bytes, took.Seconds(), rate, in.Missing(), gone})
+		return e.PrintJSON(w)
 	}
-	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), cli.Plural(len(d.Vars), "variable"), d.Bytes, took.Seconds(), rate)
+	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", w.Out, summary, cli.Plural(w.Vars, "variable"), w.Bytes, w.Seconds, w.Rate)
 	return err
 }
 

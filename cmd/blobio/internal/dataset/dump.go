@@ -161,7 +161,7 @@ func (f *dumpFlags) conflicts(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	// Of what is printed instead of CDL one at most, and with it these flags only.
 	forms := map[string][]string{"layout": {"vars", "records", "blob", "json"}, "raw": {"vars", "records", "blob", "json", "precision"}, "stored": {"header", "json", "precision"},
-		"xml": {"vars", "dim", "no-coords", "header", "precision"}, "binary": {"vars", "dim", "output", "force", "json"}}
+		"xml": {"vars", "dimension", "no-coords", "header", "precision"}, "binary": {"vars", "dimension", "output", "force", "json"}}
 	form := ""
 	for _, name := range slices.Sorted(maps.Keys(forms)) {
 		if !given(name) {
@@ -173,7 +173,7 @@ func (f *dumpFlags) conflicts(cmd *cobra.Command) error {
 		form = name
 	}
 	if form != "" {
-		for _, name := range []string{"vars", "dim", "no-coords", "header", "coords", "precision", "times", "iso", "records", "blob", "output", "force", "json"} {
+		for _, name := range []string{"vars", "dimension", "no-coords", "header", "coords", "precision", "times", "iso", "records", "blob", "output", "force", "json"} {
 			if given(name) && !slices.Contains(forms[form], name) {
 				return cli.Usagef("--%s does not go with --%s", name, form)
 			}

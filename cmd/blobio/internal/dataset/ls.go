@@ -213,6 +213,8 @@ func describe(r *blob.Reader) *dataset {
 	d.Layout, d.Format, d.State, d.Packed, d.Missing = r.Layout().String(), r.Version().String(), state(r), r.Compressed(), r.Missing()
 	if r.Layout() == blob.ProcessCentric {
 		d.Format = "HDF5"
+	} else if r.NetCDF4() {
+		d.Format = "netCDF-4"
 	}
 	d.Subfiles, d.Ranks = r.Subfiles()
 	for _, f := range r.Files() {

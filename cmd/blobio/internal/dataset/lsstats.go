@@ -32,7 +32,7 @@ func (f *statsFlags) add(cmd *cobra.Command) {
 
 // check says which flags want --stats.
 func (f *statsFlags) check(cmd *cobra.Command) error {
-	for _, name := range []string{"by-record", "vars", "dim", "allow-missing", "memory", "no-verify", "workers"} {
+	for _, name := range []string{"by-record", "vars", "dimension", "allow-missing", "memory", "no-verify", "workers"} {
 		if !f.on && cmd.Flags().Changed(name) {
 			return cli.Usagef("--%s goes with --stats", name)
 		}

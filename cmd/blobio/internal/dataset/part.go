@@ -30,8 +30,8 @@ columns) selects those elements of it whose value is in the range.`
 func (p *partFlags) add(cmd *cobra.Command, varsUsage string) {
 	varsFlag(cmd, &p.vars, "v", varsUsage)
 	fl := cmd.Flags()
-	fl.StringArrayVarP(&p.dims, "dim", "d", nil, "`PART` of a dimension: NAME,MIN[,MAX[,STRIDE]] by index, or by value if the numbers have a point (repeatable)")
-	_ = cmd.RegisterFlagCompletionFunc("dim", completeDims)
+	fl.StringArrayVarP(&p.dims, "dimension", "d", nil, "`PART` of a dimension: NAME,MIN[,MAX[,STRIDE]] by index, or by value if the numbers have a point (repeatable)")
+	_ = cmd.RegisterFlagCompletionFunc("dimension", completeDims)
 }
 
 // addAlone adds the flag of verbs that take coordinates along.

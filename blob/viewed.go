@@ -1,0 +1,57 @@
+package blob
+
+import (
+	"errors"
+	"io"
+
+	"blobio/internal/h5"
+	"blobio/internal/nc4"
+	"blobio/internal/vfs"
+)
+
+// viewed is a netCDF-4 file as the CDF-5 file that says the same.
+type viewed struct {
+	vfs.File
+	v *nc4.View
+}
+
+func (f viewed) ReadAt(b []byte, off int64) (int, error) { return f.v.ReadAt(b, off) }
+func (f viewed) Size() (int64, error)                    { return f.v.Size(), nil }
+
+// viewer opens a file anew for each read of a View, which outlives the time for which a file is lent.
+type viewer struct{ p *filePart }
+
+func (r viewer) ReadAt(b []byte, off int64) (int, error) {
+	f, done, err := r.p.raw()
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return f.ReadAt(b, off)
+}
+
+// decodeFile tells by its content what the file is, and reads its header. A netCDF-4 file becomes the CDF-5 file that it stands for,
+// also for whoever calls file from now on.
+func (p *filePart) decodeFile(f vfs.File) (*place, int64, error) {
+	pl, records, err := decodePlace(f, p.size, p.name)
+	if !errors.Is(err, ErrNotFormat) || p.view != nil {
+		return pl, records, err
+	}
+	hf, herr := h5.NewFile(viewer{p}, p.size, p.name)
+	if herr != nil || !nc4.Is(hf) {
+		return pl, records, err
+	}
+	v, err := nc4.FromFile(hf, p.name)
+	if err != nil {
+		return nil, 0, err
+	}
+	pl, records, err = decodePlace(io.NewSectionReader(v, 0, v.Size()), v.Size(), p.name)
+	if err == nil && !pl.Plain {
+		err = pkg.At(p.name, -1, "header", ErrUnsupported, "a subfile of blobs that was stored as netCDF-4")
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	p.view, p.size = v, v.Size()
+	return pl, records, nil
+}

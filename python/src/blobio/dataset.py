@@ -1,0 +1,187 @@
+"""Datasets and variables for numpy."""
+
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from .errors import UsageError
+from .header import Header
+from .library import TYPES
+from .selection import Reading, axes
+from .sources import Source
+
+MOST_READ = 256 << 20  # bytes of one call, where records can be told apart: between calls ctrl-C is heard
+
+VERIFY = ("whole", "once", "always", "never")
+
+
+def open(path, *, allow_missing=False, verify="whole", memory=None, workers=None):
+    """Opens a dataset for reading.
+
+    path is its base name, one of its subfiles, an ordinary classic netCDF file, or a directory with one dataset. What the
+    arguments mean is in blobio.h at blobio_open: allow_missing opens it although subfiles are missing, whose elements
+    are then fill values; verify says which checksums are compared (whole, once, always, never); memory caps buffers, in
+    bytes; workers are the threads of a read.
+
+    Raises errors of class blobio.Error.
+    """
+    return Dataset(Source(absolute(path), options(allow_missing, verify, memory, workers)))
+
+
+def absolute(path):
+    path = os.fspath(path)
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    if not path:
+        raise UsageError("the name of the dataset is empty")
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def options(allow_missing=False, verify="whole", memory=None, workers=None):
+    """Arguments as an option string of libblobio."""
+    if verify not in VERIFY:
+        raise UsageError("verify=%r, want one of %s" % (verify, ", ".join(VERIFY)))
+    words = ["verify=" + verify]
+    if allow_missing:
+        words.append("allow_missing=yes")
+    for name, n in ("memory", memory), ("workers", workers):
+        if n is not None:
+            words.append("%s=%d" % (name, n))
+    return ",".join(words)
+
+
+class Dataset(Mapping):
+    """An open dataset, a mapping of names to variables; made by blobio.open. Any number of threads may use it.
+
+    It can be pickled, and used in a child of fork: there it is opened again, and ReplacedError says if it is not the same
+    any more.
+    """
+
+    def __init__(self, source):
+        self._source = source
+        h = Header(source.call("header"))
+        about = source.open().about
+        self.layout = about["layout"]  # "variable-centric", "process-centric" or "canonical"
+        self.subfiles, self.ranks, self.records = about["subfiles"], about["ranks"], about["records"]
+        self.unlimited = next((name for name, n in h.dims if n == 0), None)  # name of the record dimension
+        lengths = [self.records if n == 0 else n for _, n in h.dims]
+        self.dimensions = MappingProxyType({name: n for (name, _), n in zip(h.dims, lengths)})
+        self.attrs = h.attrs.decode()
+        self.variables = MappingProxyType({
+            v.name: Variable(source, i, v.name, v.kind, tuple(h.dims[d][0] for d in v.dims), tuple(lengths[d] for d in v.dims),
+                             bool(v.dims) and h.dims[v.dims[0]][1] == 0, v.attrs)
+            for i, v in enumerate(h.variables)})
+
+    @property
+    def path(self):
+        return self._source.path
+
+    @property
+    def state(self):
+        """32 hexadecimal digits that differ between any two committed states of the dataset."""
+        return self._source.state
+
+    def release(self):
+        """Closes the files; whoever reads again opens them again."""
+        self._source.release()
+
+    def close(self):
+        """Ends the use of the dataset and its variables."""
+        self._source.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def __getitem__(self, name):
+        return self.variables[name]
+
+    def __iter__(self):
+        return iter(self.variables)
+
+    def __len__(self):
+        return len(self.variables)
+
+    def __reduce__(self):
+        return Dataset, (self._source,)
+
+    def __repr__(self):
+        dims = ", ".join("%s: %d" % d for d in self.dimensions.items())
+        return "<blobio.Dataset %s, %s, %d ranks, %d variables (%s)>" % (self.path, self.layout, self.ranks, len(self), dims)
+
+
+class Variable:
+    """A variable of a dataset. Indexing reads, in canonical order: v[0, :, ::2], v[-1], v[..., [3, 1, 7]].
+
+    Lists and arrays of integers or booleans count for one dimension each, as with netCDF4; numbers drop their dimension.
+    Elements that no rank wrote are fill values. np.asarray(v) reads all of it.
+    """
+
+    def __init__(self, source, varid, name, kind, dims, shape, record, attrs=None):
+        self._source, self._varid, self._kind, self._attrs = source, varid, kind, attrs
+        self.name, self.dims, self.shape = name, dims, shape
+        self.record = record  # the first dimension is the unlimited one
+        self.dtype = np.dtype(TYPES[kind])
+
+    @property
+    def path(self):
+        """The dataset that it is of."""
+        return self._source.path
+
+    @property
+    def attrs(self):
+        if self._attrs is None:  # it was pickled
+            self._attrs = Header(self._source.call("header")).variables[self._varid].attrs
+        return self._attrs.decode()
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        n = 1
+        for m in self.shape:
+            n *= m
+        return n
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("%s has no dimension" % self.name)
+        return self.shape[0]
+
+    def __getitem__(self, key):
+        found = Reading(axes(key, self.shape, self.name), self.shape, self.record, self.dtype, self._read_box, self._read_runs).array()
+        return found[()] if found.ndim == 0 else found
+
+    def __array__(self, dtype=None, copy=None):
+        a = np.asarray(self[...])
+        return a if dtype is None else a.astype(dtype, copy=False)
+
+    def _read_box(self, start, count, out):
+        step = count[0] if count else 1
+        if count and out.nbytes > MOST_READ:
+            step = max(1, MOST_READ * count[0] // out.nbytes) if self.record else step
+        for at in range(0, count[0] if count else 1, step):
+            part = out[at:at + step] if count else out
+            first = [start[0] + at] + start[1:] if count else []
+            self._source.call("read", self._varid, self._kind, first, list(part.shape), part.ctypes.data, part.size)
+
+    def _read_runs(self, record, offsets, lengths, out):
+        self._source.call("read_runs", self._varid, self._kind, record, len(offsets), offsets.ctypes.data, lengths.ctypes.data,
+                          out.ctypes.data, out.size)
+
+    def __reduce__(self):  # without the attributes of all others
+        return Variable, (self._source, self._varid, self.name, self._kind, self.dims, self.shape, self.record)
+
+    def __repr__(self):
+        dims = ", ".join("%s: %d" % d for d in zip(self.dims, self.shape))
+        return "<blobio.Variable %s %s (%s) of %s>" % (self.dtype, self.name, dims, self._source.path)

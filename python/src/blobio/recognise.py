@@ -1,0 +1,69 @@
+"""Is this path a blob dataset? Answered from names and the beginnings of files, without libblobio (docs/format-manifest.md)."""
+
+import os
+import re
+
+_number = re.compile(r"\.\d{4,}$")  # of a subfile
+_seals = (".manifest", ".manifest.next")
+_MAGICS = (b"CDF\x01", b"CDF\x02", b"CDF\x05", b"\x89HDF\r\n\x1a\n")
+_ATTRIBUTES = b"num_decompositions", b"num_subfiles"  # in the header of every blob subfile
+_HEAD = 1 << 16  # they are global attributes, which come before the variables
+
+
+def is_dataset(path):
+    """Whether path is a blob dataset by its base name, a subfile, a manifest, or a directory with one of them. Ordinary netCDF files are none."""
+    try:
+        path = os.fspath(path)
+    except TypeError:
+        return False
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    if not path or "://" in path or "\0" in path:
+        return False
+    path = os.path.abspath(os.path.expanduser(path))
+    if os.path.isdir(path):
+        return len(_bases(path)) == 1
+    if os.path.isfile(path):
+        return _is_seal(path) or _is_subfile(path)
+    return os.path.basename(path) in _bases(os.path.dirname(path))
+
+
+def modified(path):
+    """When the dataset of a base name was last changed, in nanoseconds as os.stat has them, or None if there is none."""
+    directory, base = os.path.split(os.path.abspath(os.path.expanduser(os.fspath(path))))
+    part = re.compile(re.escape(base) + r"(\+\d+)?(\.\d{4,}|\.manifest(\.next)?)")
+    try:
+        return max((e.stat().st_mtime_ns for e in os.scandir(directory) if part.fullmatch(e.name)), default=None)
+    except OSError:
+        return None
+
+
+def _bases(directory):
+    """Base names of the datasets of a directory."""
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return set()
+    whole = {n[:-len(s)] for n in names for s in _seals if n.endswith(s)}
+    parts = {_number.sub("", n) for n in names if _number.search(n)} - whole
+    return whole | {base for base in parts if any(_number.sub("", n) == base and _is_subfile(os.path.join(directory, n))
+                                                  for n in names if n.startswith(base + ".") and _number.search(n))}
+
+
+def _is_seal(path):
+    if not path.endswith(_seals):
+        return False
+    try:
+        with open(path, "rb") as f:
+            return f.read(20).startswith(b'{"blobio_manifest"')
+    except OSError:
+        return False
+
+
+def _is_subfile(path):
+    try:
+        with open(path, "rb") as f:
+            head = f.read(_HEAD)
+    except OSError:
+        return False
+    return head.startswith(_MAGICS) and all(a in head for a in _ATTRIBUTES)

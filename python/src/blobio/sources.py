@@ -1,0 +1,197 @@
+"""Datasets that are open in this process, and opened again where it has to be.
+
+A Source says which dataset is meant: its path, options and state. What is pickled, and what a child of fork inherits, is
+that; an open dataset belongs to one process.
+"""
+
+import os
+import threading
+import weakref
+from collections import OrderedDict
+
+from . import library
+from .errors import FORKED, ClosedError, Error, GoneError, ReplacedError
+from .remote import Remote
+
+# What is kept open of datasets that were opened again, for the next task that comes with a pickled variable.
+MOST_KEPT = 16  # datasets
+MOST_FILES = 256  # subfiles of them
+
+
+class _Process:
+    """What this process has: a way to libblobio, and open datasets. A child of fork begins with another one."""
+
+    def __init__(self, loaded):
+        self.pid = os.getpid()
+        self.lock = threading.RLock()
+        self.loaded = loaded  # libblobio is in the memory of this process, perhaps from before a fork
+        self.forked = loaded
+        self.via = None
+        # By path, options and state: all that anybody has, and those that are kept, the last used one last.
+        self.open = weakref.WeakValueDictionary()
+        self.kept = OrderedDict()
+
+    def reader(self):
+        """Library, or in a child of a process that had it Remote."""
+        with self.lock:
+            if self.via is None:
+                if self.forked:
+                    self.via = Remote()
+                else:
+                    self.loaded = True  # a failure leaves it so: a part may be there
+                    self.via = library.load()
+            return self.via
+
+    def was_forked(self):
+        """The library says that this is a child of fork, though the process of that number is this one."""
+        with self.lock:
+            if isinstance(self.via, Remote):
+                return False
+            self.forked, self.via = True, None
+            self.drop()
+            return True
+
+    def drop(self):
+        """Forgets what is open: the next one to need it opens it."""
+        self.open.clear()
+        self.kept.clear()
+
+    def lost(self, via):
+        """A helper process is gone: the next call starts another one."""
+        with self.lock:
+            if self.via is via:
+                via.forget()
+                self.via = None
+                self.drop()
+
+    def keep(self, key, handle):
+        with self.lock:
+            self.kept[key] = handle
+            self.kept.move_to_end(key)
+            files = sum(h.files for h in self.kept.values())
+            while len(self.kept) > 1 and (len(self.kept) > MOST_KEPT or files > MOST_FILES):
+                files -= self.kept.popitem(last=False)[1].files
+
+
+_process = _Process(loaded=False)
+
+
+def _here():
+    """The _Process of this process. A fork is noticed by the number, however it was made."""
+    global _process
+    if _process.pid != os.getpid():
+        _after_fork()
+    return _process
+
+
+def _after_fork():
+    global _process
+    before = _process
+    _process = _Process(loaded=before.loaded)
+    if isinstance(before.via, Remote):
+        before.via.forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Handle:
+    """An open dataset of one process. It is closed when nobody has it any more."""
+
+    def __init__(self, path, options):
+        process = _here()
+        self.via = process.reader()
+        self.pid = process.pid
+        try:
+            self.number, self.about = self.via.open(path, options)
+        except Error as e:
+            if e.code != FORKED or not process.was_forked():
+                raise
+            self.via = process.reader()
+            self.number, self.about = self.via.open(path, options)
+        weakref.finalize(self, _close, self.via, self.number, self.pid).atexit = False  # the end of the process closes all
+
+    @property
+    def files(self):
+        return min(self.about["subfiles"], MOST_FILES)
+
+    def usable(self):
+        process = _here()
+        return self.pid == process.pid and self.via is process.via
+
+
+def _close(via, number, pid):
+    if pid == os.getpid():
+        try:
+            via.close(number)
+        except Error:
+            pass  # nothing is lost: it is read only
+
+
+class Source:
+    """A dataset as it was when it was first opened, readable in any process."""
+
+    def __init__(self, path, options, state=None):
+        self.path, self.options, self.state = path, options, state
+        self._handle, self._closed = None, False
+
+    def __getstate__(self):
+        return self.path, self.options, self.state
+
+    def __setstate__(self, state):
+        self.__init__(*state)
+
+    def _key(self):
+        return self.path, self.options, self.state
+
+    def open(self):
+        """The open dataset of this process. ReplacedError if it is not the one that was first opened any more."""
+        h = self._handle
+        if h is not None and h.usable():
+            return h
+        process = _here()
+        with process.lock:
+            if self._closed:
+                raise ClosedError("%s: the dataset was closed" % self.path)
+            h = self._handle
+            if h is not None and h.usable():
+                return h
+            again = self.state is not None
+            h = process.open.get(self._key()) if again else None
+            if h is None or not h.usable():
+                h = Handle(self.path, self.options)
+                if not again:
+                    self.state = h.about["state"]
+                elif h.about["state"] != self.state:
+                    raise ReplacedError("%s: replaced or appended to since it was opened (state %s, now %s): open it again"
+                                        % (self.path, self.state[:8], h.about["state"][:8]), file=self.path)
+                process.open[self._key()] = h
+            if again:
+                process.keep(self._key(), h)
+            self._handle = h
+            return h
+
+    def call(self, name, *arguments):
+        """A call of the library with the number of the open dataset."""
+        while True:
+            h = self.open()
+            try:
+                return getattr(h.via, name)(h.number, *arguments)
+            except GoneError:
+                _here().lost(h.via)
+                raise
+            except Error as e:
+                if e.code != FORKED or not _here().was_forked():
+                    raise
+
+    def release(self):
+        """Closes the files; who reads again opens them again."""
+        process = _here()
+        with process.lock:
+            process.kept.pop(self._key(), None)
+            self._handle = None  # whoever reads now, or has the same one, still has it
+
+    def close(self):
+        """Closes the dataset for good."""
+        self._closed = True
+        self.release()

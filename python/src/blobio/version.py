@@ -1,0 +1,3 @@
+"""The version, which is that of libblobio."""
+
+NUMBER = "1.4.0"

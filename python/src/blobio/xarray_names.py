@@ -1,0 +1,52 @@
+"""What xarray takes for granted of names, and blob datasets do not have.
+
+xarray has no hook for either, so two of its private functions are wrapped when it loads the engine. For anything but a
+blob dataset they do what they did. Where another version of xarray has no such function, nothing is done: the engine
+then wants to be named, and a chunked dataset to be opened by its manifest.
+"""
+
+import functools
+
+from xarray.backends import api, plugins
+
+from . import recognise
+
+
+def fit():
+    """Wraps the two functions, once."""
+    _wrap(plugins, "sort_backends", _blobio_first)
+    _wrap(api, "_get_mtime", _mtime_of_a_base_name)
+
+
+def _wrap(module, name, around):
+    inner = getattr(module, name, None)
+    if inner is None or getattr(inner, "fits_blobio", False):
+        return
+
+    @functools.wraps(inner)
+    def outer(*args, **kwargs):
+        return around(inner, *args, **kwargs)
+
+    outer.fits_blobio = True
+    setattr(module, name, outer)
+
+
+def _blobio_first(sort, backends):
+    """Asks this engine first whether it can open something.
+
+    The engine of netCDF4 takes every name that ends in .nc, and every subfile by its first bytes, and those that come with
+    xarray are asked before others. This one takes nothing but blob datasets.
+    """
+    backends = sort(backends)
+    return {name: backends[name] for name in sorted(backends, key=lambda name: name != "blobio")}
+
+
+def _mtime_of_a_base_name(mtime, path):
+    """The time by which xarray tells chunks of a file from those of one that replaced it. A base name is no file."""
+    try:
+        return mtime(path)
+    except FileNotFoundError:
+        latest = recognise.modified(path)
+        if latest is None:
+            raise
+        return latest
