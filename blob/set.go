@@ -84,7 +84,10 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	if err := s.spoil(errs, known); err != nil {
 		return err
 	}
-	lead = s.firstPart()
+	var pl *place // stays, though the part may be of no use
+	if lead = s.firstPart(); lead != nil {
+		pl = lead.place
+	}
 	if r.manifest == nil {
 		for d := range r.schema.decomps {
 			if err := s.plausible(d); err != nil {
@@ -95,17 +98,17 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	if err := r.alignSet(ctx, s); err != nil {
 		return err
 	}
-	if lead != nil && !lead.place.Plain && s.blobs != lead.place.Shape.Ranks && !r.opt.AllowMissing {
-		return pkg.At(lead.name, lead.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.Shape.Ranks, s.blobs)
+	if pl != nil && !pl.Plain && s.blobs != pl.Shape.Ranks && !r.opt.AllowMissing {
+		return pkg.At(lead.name, pl.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
 	}
-	if s.schema == nil && lead != nil {
-		if err := r.schema.canFollow(lead.place.schema); err != nil {
-			return pkg.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+	if s.schema == nil && pl != nil {
+		if err := r.schema.canFollow(pl.schema); err != nil {
+			return pkg.At(lead.name, pl.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
 		}
 		if err := r.sameBlobs(ctx, s); err != nil {
 			return err
 		}
-		s.schema = lead.place.schema
+		s.schema = pl.schema
 		s.vars = make([]VarID, len(r.schema.vars))
 		for v := range r.schema.vars {
 			s.vars[v] = -1
