@@ -147,9 +147,11 @@ func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
 				}
 				return
 			}
-			for o := range from.Range(lo, hi) {
-				if lost += o.Len; first < 0 {
-					first = o.Off
+			for off, n := range c.runsOf(VarID(i), lo, hi) {
+				for o := range from.Range(off, off+n) {
+					if lost += o.Len; first < 0 {
+						first = o.Off
+					}
 				}
 			}
 		}

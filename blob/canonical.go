@@ -13,6 +13,7 @@ type CanonicalOptions struct {
 	Version cdf5.Version // CDF5 (default), CDF2 or CDF1
 	Vars    []string     // variables, in the order of the source; nil: all
 	Records *Range       // nil: all
+	Subset  Subset       // along dimensions; nil: everything
 
 	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
 	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
@@ -65,6 +66,9 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 		opt.Memory = defaultCanonicalMemory
 	}
 	sel, err := r.choose("canonical file of "+r.base, opt.Vars, opt.Records)
+	if err == nil {
+		err = sel.restrict("canonical file of "+r.base, opt.Subset)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -187,8 +191,10 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 		a, b = c.cache.blocks.at(b)
 	}
 	if whole > 0 {
-		if err := c.decode(ctx, c.form, piece{p[:whole], off}); err == nil || ctx.Err() != nil {
-			return int(whole), err
+		if err := c.decode(ctx, c.form, piece{p[:whole], off}); err == nil {
+			return int(whole), nil
+		} else if ctx.Err() != nil {
+			return 0, err
 		}
 		p = p[:to-off]
 	} else if p = p[:min(int64(len(p)), to-off)]; !c.cache.isBad(from) {
@@ -198,11 +204,15 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 			if err == nil || ctx.Err() != nil {
 				return n, err
 			}
-		} else if err := c.direct(ctx, p, off, c.form(0, 0, false)); err == nil || ctx.Err() != nil {
-			return len(p), err
+		} else if err := c.direct(ctx, p, off, c.form(0, 0, false)); err == nil {
+			return len(p), nil
+		} else if ctx.Err() != nil {
+			return 0, err
 		}
 	}
-	return c.exact(ctx, p, off)
+	n, err := c.exact(ctx, p, off)
+	c.cache.around(from, to, int64(n))
+	return n, err
 }
 
 // exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
@@ -233,7 +243,7 @@ const exactStep = 64 << 10
 // direct reads p around the cache, by looking up its elements.
 func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm form) error {
 	return c.walk(p, off, func(s stretch, w want, skip int64, b []byte) error {
-		err := c.r.rawRuns(ctx, w.v, w.rec, func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }, w.dst, fm)
+		err := c.r.rawRuns(ctx, w.v, w.rec, w.all(), w.dst, fm)
 		copy(b, w.dst[skip:])
 		return err
 	})
@@ -296,12 +306,12 @@ func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w want, s
 		default:
 			size := int64(c.schema.vars[s.v].Type.Size())
 			from := off - s.off
-			w := want{lo: from / size, hi: (from + int64(len(p)) + size - 1) / size, dst: p}
-			w.v, w.rec = c.source(s.v, s.rec)
-			skip := from - w.lo*size
-			if skip > 0 || (w.hi-w.lo)*size != int64(len(p)) { // elements that are cut
-				w.dst = make([]byte, (w.hi-w.lo)*size)
+			lo, hi := from/size, (from+int64(len(p))+size-1)/size
+			skip, dst := from-lo*size, p
+			if skip > 0 || (hi-lo)*size != int64(len(p)) { // elements that are cut
+				dst = make([]byte, (hi-lo)*size)
 			}
+			w := c.want(s.v, s.rec, lo, hi, dst, form{})
 			if err := read(s, w, skip, p); err != nil {
 				return err
 			}

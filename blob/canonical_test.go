@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -38,7 +42,201 @@ func TestCanonicalBytes(t *testing.T) {
 		if f.Size() != int64(len(want)) {
 			t.Fatalf("%d bytes, want %d", f.Size(), len(want))
 		}
+		if rapid.Bool().Draw(t, "small") { // many blocks, of which few are kept
+			f.cache = newBlockCache(f, rapid.Int64Range(64, 4096).Draw(t, "cache"))
+		}
 		drawCanonicalReads(t, f, want)
+		readForward(t, f, want, rapid.IntRange(1, 500).Draw(t, "step"))
+		drawCanonicalReads(t, f, want)
+	})
+}
+
+// readForward reads all from the beginning to the end, n bytes at a time.
+func readForward(t failer, f *CanonicalFile, want []byte, n int) {
+	got, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+	if err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("read forward: %v, %s", err, firstDiff(got, want))
+	}
+	for off := 0; off < len(want); off += n {
+		b := make([]byte, min(n, len(want)-off))
+		if _, err := f.ReadAt(b, int64(off)); err != nil || !bytes.Equal(b, want[off:off+len(b)]) {
+			t.Fatalf("read forward by %d, at %d: %v, %s", n, off, err, firstDiff(b, want[off:]))
+		}
+	}
+	k := f.cache
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.bytes > k.limit {
+		t.Fatalf("%d bytes are kept, the limit is %d", k.bytes, k.limit)
+	}
+}
+
+// failer is a test of any kind.
+type failer interface{ Fatalf(string, ...any) }
+
+// canonicalSets are datasets of all layouts, plain and compressed, of one and two subfiles, written at once and appended.
+func canonicalSets(t testing.TB) (out []*CanonicalFile, want [][]byte) {
+	list := histories()
+	for _, first := range []int64{1, 3} {
+		list = append(list, history{name: "compressed", first: first, o: settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: Zstd}}, knobs: knobs{chunk: 64}}})
+	}
+	for _, h := range list {
+		mem := memOf(t, h.write(t))
+		for _, v := range []cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5} {
+			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: mem})
+			must(err)
+			t.Cleanup(func() { r.Close() })
+			f, err := r.Canonical(&CanonicalOptions{Version: v})
+			if err != nil {
+				continue // types that this version does not have
+			}
+			b, err := convertBytes(t.Context(), r, &ConvertOptions{Version: v})
+			if err != nil {
+				t.Fatalf("%s: %v", h.name, err)
+			}
+			out, want = append(out, f), append(want, b)
+		}
+	}
+	return out, want
+}
+
+// TestCanonicalTogether: many read one file at once, with room for few blocks.
+func TestCanonicalTogether(t *testing.T) {
+	files, want := canonicalSets(t)
+	for i, f := range files {
+		f.cache = newBlockCache(f, 1024)
+		var all sync.WaitGroup
+		var bad atomic.Pointer[string]
+		for k := range 8 {
+			all.Go(func() {
+				rnd := rand.New(rand.NewPCG(uint64(i), uint64(k)))
+				for range 100 {
+					off := rnd.Int64N(f.Size())
+					b := make([]byte, min(1+rnd.Int64N(300), f.Size()-off))
+					ctx, cancel := context.WithCancel(t.Context())
+					if rnd.IntN(8) == 0 {
+						cancel()
+					}
+					n, err := f.ReadAtContext(ctx, b, off)
+					if canceled := ctx.Err() != nil; err != nil && !(canceled && errors.Is(err, context.Canceled)) || !bytes.Equal(b[:n], want[i][off:off+int64(n)]) {
+						what := fmt.Sprintf("%d bytes at %d: %d, %v", len(b), off, n, err)
+						bad.Store(&what)
+					}
+					cancel()
+				}
+			})
+		}
+		all.Wait()
+		if s := bad.Load(); s != nil {
+			t.Fatalf("file %d: %s", i, *s)
+		}
+		readForward(t, f, want[i], 100)
+	}
+}
+
+// countFS counts the bytes that are read of files.
+type countFS struct {
+	vfs.FS
+	n *atomic.Int64
+}
+
+type countFile struct {
+	vfs.File
+	n *atomic.Int64
+}
+
+func (c countFS) Open(name string) (vfs.File, error) {
+	f, err := c.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return countFile{f, c.n}, nil
+}
+
+func (c countFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := c.File.ReadAt(b, off)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// TestCanonicalOnce: of a block that many want at once the subfiles are read once.
+func TestCanonicalOnce(t *testing.T) {
+	for _, h := range histories() {
+		mem := memOf(t, h.write(t))
+		read := func(readers int) int64 {
+			var n atomic.Int64
+			r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: countFS{mem, &n}})
+			must(err)
+			defer r.Close()
+			f, err := r.Canonical(nil)
+			must(err)
+			from, to := f.cache.blocks.at(f.Size() / 2)
+			var all sync.WaitGroup
+			for k := range readers {
+				all.Go(func() {
+					b := make([]byte, to-from-1) // not all: it would not be kept
+					if _, err := f.ReadAt(b, from+int64(k%2)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			r.work.Wait() // what is read ahead
+			return n.Load()
+		}
+		if one, many := read(1), read(16); one != many || one == 0 {
+			t.Errorf("%s: 16 readers read %d bytes, one %d", h.name, many, one)
+		}
+	}
+}
+
+// TestCanonicalClose: Close ends what goes on behind reads.
+func TestCanonicalClose(t *testing.T) {
+	files, _ := canonicalSets(t)
+	for _, f := range files {
+		f.cache = newBlockCache(f, 2048)
+		b := make([]byte, f.Size())
+		if _, err := f.ReadAt(b[:len(b)/2], 0); err != nil {
+			t.Fatal(err)
+		}
+		must(f.r.Close())
+		if f.r.behind(func(context.Context) { t.Error("after Close") }) {
+			t.Error("something may begin after Close")
+		}
+		for from, x := range f.cache.held {
+			select {
+			case <-x.ready:
+			default:
+				t.Errorf("block %d is still being decoded", from)
+			}
+		}
+	}
+}
+
+// FuzzCanonical: any range of any of the files is what Convert writes there.
+func FuzzCanonical(f *testing.F) {
+	files, want := canonicalSets(f)
+	for k := range files {
+		f.Add(uint8(k), int64(0), 1<<20, uint16(0))
+		f.Add(uint8(k), int64(1000+k), 77, uint16(100+k))
+	}
+	f.Fuzz(func(t *testing.T, k uint8, off int64, n int, cache uint16) {
+		c, w := files[int(k)%len(files)], want[int(k)%len(files)]
+		if cache > 0 {
+			c.cache = newBlockCache(c, max(64, int64(cache)))
+		}
+		b := make([]byte, max(0, min(n, 1<<20)))
+		got, err := c.ReadAt(b, off)
+		full := int64(0)
+		if off >= 0 {
+			full = min(int64(len(b)), max(c.Size()-off, 0))
+		}
+		if int64(got) != full || (err != nil) != (full < int64(len(b)) || off < 0) {
+			t.Fatalf("%d bytes at %d of %d: %d, %v", len(b), off, c.Size(), got, err)
+		}
+		if got > 0 && !bytes.Equal(b[:got], w[off:off+int64(got)]) {
+			t.Fatalf("%d bytes at %d: %s", len(b), off, firstDiff(b[:got], w[off:]))
+		}
 	})
 }
 

@@ -19,7 +19,7 @@ type blockCache struct {
 	freed chan struct{}    // closed when bytes or idle change
 	spare []byte           // of a block that has gone
 	rent  map[int64]int64  // by offset of a block that is not held: what reads around the cache have cost
-	bad   map[int64]bool   // blocks that cannot be decoded as a whole
+	bad   map[int64]int64  // by offset of a block that cannot be decoded as a whole: bytes of it that were read since
 }
 
 // block is one block of the file.
@@ -38,7 +38,7 @@ const maxNoted = 1 << 12
 
 func newBlockCache(c *CanonicalFile, limit int64) *blockCache {
 	return &blockCache{c: c, blocks: c.divide(limit), limit: limit, held: map[int64]*block{}, idle: list.New(), freed: make(chan struct{}),
-		rent: map[int64]int64{}, bad: map[int64]bool{}}
+		rent: map[int64]int64{}, bad: map[int64]int64{}}
 }
 
 // wanted says whether the block at from is to be decoded for a read of n bytes of it that costs so much, where decoding costs whole: when what
@@ -46,9 +46,6 @@ func newBlockCache(c *CanonicalFile, limit int64) *blockCache {
 func (k *blockCache) wanted(from, cost, whole int64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.bad[from] {
-		return false
-	}
 	if k.held[from] != nil {
 		return true
 	}
@@ -68,7 +65,20 @@ func (k *blockCache) wanted(from, cost, whole int64) bool {
 func (k *blockCache) isBad(from int64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.bad[from]
+	_, bad := k.bad[from]
+	return bad
+}
+
+// around says that n bytes of a block that could not be decoded were read without it. After as many as it has it is tried again: a disk may
+// have failed for a moment.
+func (k *blockCache) around(from, to, n int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if was, bad := k.bad[from]; bad && was+n > to-from {
+		delete(k.bad, from)
+	} else if bad {
+		k.bad[from] = was + n
+	}
 }
 
 // has says whether a block is decoded, or being decoded.
@@ -83,9 +93,9 @@ func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (i
 	k.mu.Lock()
 	b := k.held[from]
 	if b == nil {
-		b = &block{from: from, to: to, ready: make(chan struct{}), uses: 1}
+		b = &block{from: from, to: to, ready: make(chan struct{}), uses: 2} // this one's, and of what decodes it
 		k.held[from] = b
-		if !k.c.r.behind(func(ctx context.Context) { k.fill(ctx, b) }) {
+		if !k.c.r.behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
 			delete(k.held, from)
 			k.mu.Unlock()
 			return 0, pkg.Errorf("canonical file of %s: the Reader is closed: %w", k.c.r.base, ErrUsage)
@@ -119,7 +129,8 @@ func (k *blockCache) ahead(from int64) {
 	var list []*block
 	for sum := int64(0); from < k.c.size; {
 		_, to := k.blocks.at(from)
-		if sum += to - from; sum > k.limit/4*3 || k.held[from] != nil || k.bad[from] || !k.room(to-from) {
+		_, bad := k.bad[from]
+		if sum += to - from; bad || sum > k.limit/4*3 || k.held[from] != nil || !k.room(to-from) {
 			break
 		}
 		b := &block{from: from, to: to, ready: make(chan struct{}), uses: 1, data: k.buffer(to - from)}
@@ -250,7 +261,7 @@ func (k *blockCache) decode(ctx context.Context, list ...*block) {
 			if len(k.bad) >= maxNoted {
 				clear(k.bad)
 			}
-			k.bad[b.from] = true
+			k.bad[b.from] = 0
 		}
 		k.forget(b)
 	}

@@ -10,7 +10,7 @@ func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 		if s.v >= 0 {
 			sv := &c.schema.vars[s.v]
 			sum += n + c.call(s.v)
-			if sv.Decomp != 0 { // at worst each element has another owner
+			if c.decomposed(s.v) { // at worst each element has another owner
 				sum += n / int64(sv.Type.Size()) * c.call(s.v)
 			}
 		}
@@ -24,7 +24,7 @@ func (c *CanonicalFile) blockCost(from, to int64) int64 {
 	call := int64(0)
 	for off := from; off < to; { // of one variable, since what a rank has of several is read at once
 		s := c.stretch(off)
-		if s.v >= 0 && c.schema.vars[s.v].Decomp != 0 {
+		if s.v >= 0 && c.decomposed(s.v) {
 			call = c.call(s.v)
 			break
 		}

@@ -25,6 +25,7 @@ type CheckOptions struct {
 	// AcrossRows says that requests cross the ends of rows on purpose, which is then no
 	// warning.
 	AcrossRows bool
+	FS         vfs.FS // that the files are in; nil: the operating system's
 }
 
 // Check looks for everything that is wrong with a dataset of any layout: its
@@ -33,6 +34,9 @@ type CheckOptions struct {
 // sizes and checksums. It reports all it finds and never stops at the
 // first. It changes nothing. If path cannot be looked at at all, the one finding's Err says why.
 func Check(ctx context.Context, path string, o *CheckOptions) iter.Seq[Finding] {
+	if o != nil {
+		return checkWith(ctx, path, o, knobs{fs: o.FS})
+	}
 	return checkWith(ctx, path, o, knobs{})
 }
 

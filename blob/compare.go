@@ -10,21 +10,18 @@ import (
 	"blobio/cdf5"
 )
 
-// differ lists the differences of two schemas, in words. Decompositions do
-// not count: they say how the data lie, not what they are.
-func (s *Schema) differ(o *Schema) (out []string) {
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for i := range max(len(s.dims), len(o.dims)) {
-		switch {
-		case i >= len(s.dims):
-			say("dimension %q is only in the second", o.dims[i].Name)
-		case i >= len(o.dims):
-			say("dimension %q is only in the first", s.dims[i].Name)
-		case s.dims[i] != o.dims[i]:
-			say("dimension %d: %q of length %d against %q of length %d", i, s.dims[i].Name, s.dims[i].Len, o.dims[i].Name, o.dims[i].Len)
-		}
-	}
-	out = append(out, attDiffs("global", s.atts, o.atts)...)
+// unlike is one difference of two schemas, in words, and what the two have: nil, or a value or values of attributes, or lengths.
+type unlike struct {
+	msg  string
+	x, y any
+}
+
+// differ lists the differences of two schemas. Decompositions do not count: they say how the data lie, not what they are. The order of
+// dimensions counts if dims is true, that of attributes and variables if all is.
+func (s *Schema) differ(o *Schema, dims, all bool) (out []unlike) {
+	say := func(format string, args ...any) { out = append(out, unlike{msg: fmt.Sprintf(format, args...)}) }
+	out = append(out, s.dimDiffs(o, dims || all)...)
+	out = append(out, attDiffs("global", s.atts, o.atts, all)...)
 	for i := range s.vars {
 		a := &s.vars[i]
 		k, ok := VarID(i), i < len(o.vars) && o.vars[i].Name == a.Name // as a rule
@@ -36,13 +33,17 @@ func (s *Schema) differ(o *Schema) (out []string) {
 			continue
 		}
 		b := &o.vars[k]
+		if all && int(k) != i {
+			say("variable %q: number %d against %d", a.Name, i, k)
+			out[len(out)-1].x, out[len(out)-1].y = int64(i), int64(k)
+		}
 		if a.Type != b.Type {
 			say("variable %q: type %v against %v", a.Name, a.Type, b.Type)
 		}
 		if x, y := s.dimNames(a), o.dimNames(b); !slices.Equal(x, y) {
 			say("variable %q: dimensions %v against %v", a.Name, x, y)
 		}
-		out = append(out, attDiffs(fmt.Sprintf("variable %q", a.Name), a.Atts, b.Atts)...)
+		out = append(out, attDiffs(fmt.Sprintf("variable %q", a.Name), a.Atts, b.Atts, all)...)
 	}
 	for i := range o.vars {
 		if i < len(s.vars) && s.vars[i].Name == o.vars[i].Name {
@@ -50,6 +51,42 @@ func (s *Schema) differ(o *Schema) (out []string) {
 		}
 		if _, ok := s.VarID(o.vars[i].Name); !ok {
 			say("variable %q is only in the second", o.vars[i].Name)
+		}
+	}
+	return out
+}
+
+// dimDiffs compares dimensions by name, and if ordered their numbers, too.
+func (s *Schema) dimDiffs(o *Schema, ordered bool) (out []unlike) {
+	say := func(x, y any, format string, args ...any) {
+		out = append(out, unlike{fmt.Sprintf(format, args...), x, y})
+	}
+	length := func(n int64) string {
+		if n == Unlimited {
+			return "unlimited"
+		}
+		return fmt.Sprintf("of length %d", n)
+	}
+	find := func(l []cdf5.Dim, i int, name string) int { // the order is the same as a rule
+		if i < len(l) && l[i].Name == name {
+			return i
+		}
+		return slices.IndexFunc(l, func(d cdf5.Dim) bool { return d.Name == name })
+	}
+	for i, d := range s.dims {
+		k := find(o.dims, i, d.Name)
+		switch {
+		case k < 0:
+			say(d.Len, nil, "dimension %q is only in the first", d.Name)
+		case o.dims[k].Len != d.Len:
+			say(d.Len, o.dims[k].Len, "dimension %q: %s against %s", d.Name, length(d.Len), length(o.dims[k].Len))
+		case ordered && k != i:
+			say(int64(i), int64(k), "dimension %q: number %d against %d", d.Name, i, k)
+		}
+	}
+	for i, d := range o.dims {
+		if find(s.dims, i, d.Name) < 0 {
+			say(nil, d.Len, "dimension %q is only in the second", d.Name)
 		}
 	}
 	return out
@@ -63,38 +100,35 @@ func (s *Schema) dimNames(v *Variable) []string {
 	return names
 }
 
-func attDiffs(what string, a, b []cdf5.Att) (out []string) {
-	say := func(format string, args ...any) {
-		out = append(out, what+": "+fmt.Sprintf(format, args...))
+func attDiffs(what string, a, b []cdf5.Att, ordered bool) (out []unlike) {
+	say := func(x, y any, format string, args ...any) {
+		out = append(out, unlike{what + ": " + fmt.Sprintf(format, args...), x, y})
 	}
-	find := func(l []cdf5.Att, name string) *cdf5.Att {
-		for i := range l {
-			if l[i].Name == name {
-				return &l[i]
-			}
-		}
-		return nil
-	}
-	at := func(l []cdf5.Att, name string, i int) *cdf5.Att { // the order is the same as a rule
+	at := func(l []cdf5.Att, name string, i int) int { // the order is the same as a rule
 		if i < len(l) && l[i].Name == name {
-			return &l[i]
+			return i
 		}
-		return find(l, name)
+		return slices.IndexFunc(l, func(a cdf5.Att) bool { return a.Name == name })
 	}
 	for i := range a {
-		y := at(b, a[i].Name, i)
+		k := at(b, a[i].Name, i)
+		if k < 0 {
+			say(a[i].Value, nil, "attribute %q is only in the first", a[i].Name)
+			continue
+		}
+		y := &b[k]
 		switch {
-		case y == nil:
-			say("attribute %q is only in the first", a[i].Name)
 		case a[i].Type != y.Type:
-			say("attribute %q: type %v against %v", a[i].Name, a[i].Type, y.Type)
+			say(a[i].Value, y.Value, "attribute %q: type %v against %v", a[i].Name, a[i].Type, y.Type)
 		case !sameValue(a[i].Value, y.Value):
-			say("attribute %q: %s against %s", a[i].Name, short(a[i].Value), short(y.Value))
+			say(a[i].Value, y.Value, "attribute %q: %s against %s", a[i].Name, short(a[i].Value), short(y.Value))
+		case ordered && k != i:
+			say(int64(i), int64(k), "attribute %q: number %d against %d", a[i].Name, i, k)
 		}
 	}
 	for i := range b {
-		if at(a, b[i].Name, i) == nil {
-			say("attribute %q is only in the second", b[i].Name)
+		if at(a, b[i].Name, i) < 0 {
+			say(nil, b[i].Value, "attribute %q is only in the second", b[i].Name)
 		}
 	}
 	return out

@@ -22,6 +22,7 @@ type ConvertOptions struct {
 
 	Vars    []string // variables to convert, in the order of the source; nil: all
 	Records *Range   // records to convert; nil: all
+	Subset  Subset   // what to convert along dimensions; nil: everything. Where it takes less, blobs need Ranks or Maps
 
 	// Output in blobs. Ranks is their number. The maps are, in this order: Maps, each for the
 	// variables of its shape; the source's own, if its ranks are as many (or Ranks is
@@ -35,6 +36,7 @@ type ConvertOptions struct {
 	Compress Compress              // as Options.Compress; of ConvertComm one rank then does all the work
 
 	DropUncovered bool                    // output in blobs: elements that no rank of the maps owns are dropped; without it a map that would lose some is an error
+	FillMissing   bool                    // of a Reader with AllowMissing: what was in subfiles that are missing becomes fill values, or zeros; without it they are an error
 	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
 	Force         bool                    // replace what is there
 	Memory        int64                   // cap of buffers in bytes, at least 8 MiB; default 256 MiB
@@ -166,8 +168,14 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		}
 	}
 	c.o = o.withDefaults()
-	c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records)
-	return err
+	if missing := c.r.Missing(); len(missing) > 0 && !c.o.FillMissing {
+		return pkg.Errorf("convert: %d of %d subfiles of %s missing, the first is %s (ConvertOptions.FillMissing takes fill values for what they held): %w",
+			len(missing), c.r.numParts(), c.r.base, missing[0], ErrMissing)
+	}
+	if c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records); err != nil {
+		return err
+	}
+	return c.restrict("convert", c.o.Subset)
 }
 
 // root says whether this rank does what only one may do.

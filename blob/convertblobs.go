@@ -179,7 +179,6 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 			u.rec, sv.Name, (u.hi-u.lo)*int64(sv.Type.Size()), c.o.Memory, ErrTooLarge)
 	}
 	m, size := b.maps[sv.Decomp-1], int64(sv.Type.Size())
-	src, rec := c.source(u.v, u.rec)
 	fm := c.form(hostBig)
 	fm.later = &late{}
 	for from := 0; from < b.ranks; {
@@ -194,7 +193,7 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 		data := make([][]byte, to-from)
 		for k := range data {
 			data[k] = make([]byte, m.Count(from+k)*size)
-			if err := c.r.rawRuns(ctx, src, rec, func(yield func(int64, int64) bool) {
+			if err := c.rawRuns(ctx, u.v, u.rec, func(yield func(int64, int64) bool) {
 				for q := range m.Reqs(from + k) {
 					if !yield(q.Offset, q.Length) {
 						return

@@ -144,9 +144,7 @@ func (c *conversion) units(limit int64) work {
 func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []byte, big bool) error {
 	wants := make([]want, len(units))
 	for k, u := range units {
-		w := want{lo: u.lo, hi: u.hi, dst: dst(k), fm: c.formOf(u.v, u.rec, u.hi-u.lo == c.schema.Elems(u.v), big)}
-		w.v, w.rec = c.source(u.v, u.rec)
-		wants[k] = w
+		wants[k] = c.want(u.v, u.rec, u.lo, u.hi, dst(k), c.formOf(u.v, u.rec, u.hi-u.lo == c.schema.Elems(u.v), big))
 	}
 	if err := c.r.readAll(ctx, wants); err != nil {
 		return err

@@ -105,7 +105,7 @@ func (s *sample) readAll(ctx context.Context, r *Reader, o *outcome) {
 			o.errs = append(o.errs, err)
 		}
 	}
-	if len(o.wrong) == 0 && len(s.schema.differ(r.schema)) > 0 {
+	if len(o.wrong) == 0 && len(s.schema.differ(r.schema, true, false)) > 0 {
 		o.wrong = append(o.wrong, "metadata")
 	}
 }

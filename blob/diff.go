@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"blobio/cdf5"
 	"blobio/internal/fault"
@@ -17,6 +18,7 @@ import (
 type DiffOptions struct {
 	Vars      []string                // compare these only; nil: all
 	ValueOnly bool                    // do not compare dimensions' and variables' attributes
+	Order     bool                    // the order of dimensions, variables and attributes counts
 	AbsTol    float64                 // values that differ by at most this are equal
 	RelTol    float64                 // values that differ by at most this times the larger magnitude are equal
 	Progress  func(done, total int64) // elements' bytes of the first dataset
@@ -25,22 +27,23 @@ type DiffOptions struct {
 // Diff compares two datasets of any layouts: metadata, then values in
 // canonical order. It reports one finding per difference in metadata, and one
 // per variable with different values, which counts them and names the first.
-// NaN equals NaN. All values are compared with their checksums first (see Verification). An error that ends it is a finding with Err set.
+// NaN equals NaN. Finding.Numbers has the numbers of a finding's message. All values are compared with their checksums first (see Verification). An error that ends it is a finding with Err set.
 func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		var opt DiffOptions
 		if o != nil {
 			opt = *o
 		}
-		say := func(field, format string, args ...any) bool {
-			return yield(Finding{Severity: Error, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...)})
+		tell := func(numbers any, field, format string, args ...any) bool {
+			return yield(Finding{Severity: Error, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Numbers: numbers})
 		}
-		if a.records != b.records && !say("records", "%d against %d", a.records, b.records) {
+		say := func(field, format string, args ...any) bool { return tell(nil, field, format, args...) }
+		if a.records != b.records && !tell(both{a.records, b.records}, "records", "%d against %d", a.records, b.records) {
 			return
 		}
 		if !opt.ValueOnly {
-			for _, d := range a.schema.differ(b.schema) {
-				if !say("", "%s", d) {
+			for _, d := range a.schema.differ(b.schema, opt.Order, opt.Order) {
+				if !tell(bothOf(d.x, d.y), "", "%s", d.msg) {
 					return
 				}
 			}
@@ -67,7 +70,7 @@ func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
 				continue
 			}
 			if !slices.Equal(a.schema.Shape(VarID(v)), b.schema.Shape(w)) || a.schema.vars[v].Record != b.schema.vars[w].Record {
-				if opt.ValueOnly && !say(fmt.Sprintf("variable %q", name), "shape %v against %v", a.schema.Shape(VarID(v)), b.schema.Shape(w)) {
+				if opt.ValueOnly && !tell(both{a.schema.Shape(VarID(v)), b.schema.Shape(w)}, fmt.Sprintf("variable %q", name), "shape %v against %v", a.schema.Shape(VarID(v)), b.schema.Shape(w)) {
 					return
 				}
 				continue
@@ -76,8 +79,8 @@ func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
 				yield(fault.Of(Error, "", err))
 				return
 			}
-			if d.count > 0 && !say(fmt.Sprintf("variable %q", name), "%d of %d values differ; the first at %s: %v against %v; the largest difference is %g",
-				d.count, d.total, d.first, d.x, d.y, d.most) {
+			if d.count > 0 && !tell(valueNumbers{d.count, d.total, d.first, jsonNumber(d.x), jsonNumber(d.y), jsonNumber(d.most)}, fmt.Sprintf("variable %q", name),
+				"%d of %d values differ; the first at %s: %v against %v; the largest difference is %g", d.count, d.total, indexText(d.first), d.x, d.y, d.most) {
 				return
 			}
 		}
@@ -93,7 +96,7 @@ type differ struct {
 	read int64
 
 	count, total int64
-	first        string
+	first        []int64 // indices
 	x, y         any
 	most         float64
 }
@@ -156,7 +159,7 @@ func (d *differ) values(av, bv *Variable, x, y []byte, rec, lo int64) {
 			continue
 		}
 		if d.count == 0 {
-			d.first = indexText(av, shape, rec, lo+int64(i))
+			d.first = indexOf(av, shape, rec, lo+int64(i))
 			d.x, d.y = p[i], q[i]
 			if exact {
 				d.x, d.y = exactly(av.Type == cdf5.Int64, x[i*asz:]), exactly(av.Type == cdf5.Int64, y[i*bsz:])
@@ -196,8 +199,8 @@ func asFloats(t cdf5.Type, b []byte) []float64 {
 	return out
 }
 
-// indexText writes a flattened index as "[rec,i,j]".
-func indexText(v *Variable, shape []int64, rec, flat int64) string {
+// indexOf are the indices of a flattened one, that of the record included.
+func indexOf(v *Variable, shape []int64, rec, flat int64) []int64 {
 	idx := make([]int64, len(shape))
 	for i := len(shape) - 1; i >= 0; i-- {
 		idx[i] = flat % shape[i]
@@ -206,12 +209,10 @@ func indexText(v *Variable, shape []int64, rec, flat int64) string {
 	if v.Record {
 		idx = append([]int64{rec}, idx...)
 	}
-	s := "["
-	for i, x := range idx {
-		if i > 0 {
-			s += ","
-		}
-		s += fmt.Sprint(x)
-	}
-	return s + "]"
+	return idx
+}
+
+// indexText writes indices as "[rec,i,j]".
+func indexText(idx []int64) string {
+	return strings.ReplaceAll(fmt.Sprint(idx), " ", ",")
 }

@@ -1,80 +1,201 @@
 package blob
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"blobio/decomp"
 )
 
-// lazyMap is one decomposition map of the dataset, all blobs of all subfiles.
+// lazyMap is one decomposition map of the dataset, all blobs of all subfiles. It may be dropped and read again.
 type lazyMap struct {
-	mu    sync.Mutex // of the three below
-	read  bool
+	mu   sync.Mutex // held while the map is read
+	err  error      // why it cannot be read
+	read bool
+	got  atomic.Pointer[gotMap] // nil: not read, or dropped
+	used atomic.Int64           // by Reader.uses, when it was last asked for
+}
+
+// gotMap is a map that was read.
+type gotMap struct {
 	m     *decomp.Map
-	err   error
-	cover sync.Once
-	c     decomp.Coverage
-	ixOn  sync.Once
-	ix    *decomp.Index
-	ixErr error
+	lost  error // why the ranks of a subfile are not in it, nil if all are
+	index func() (*decomp.Index, error)
+	cover func() (decomp.Coverage, error)
 }
 
 // Map returns decomposition d of all ranks: blob j of subfile k is rank
-// j + the blobs of all subfiles before. It is read once and kept.
+// j + the blobs of all subfiles before. It is kept, see OpenOptions.Maps.
 func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) {
-	if d < 1 || int(d) > len(r.maps) {
-		return nil, pkg.Usage("decomposition D%d, want D1..D%d", d, len(r.maps))
+	g, err := r.wholeMap(ctx, d)
+	if err != nil {
+		return nil, err
 	}
-	l := &r.maps[d-1]
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.read {
-		m, err := r.loadMap(ctx, int(d)-1)
-		if err != nil && ctx.Err() != nil {
-			return nil, err // of this caller only: the next one reads it
-		}
-		l.read, l.m, l.err = true, m, err
-	}
-	return l.m, l.err
+	return g.m, nil
 }
 
 // Coverage says how many elements of decomposition d no rank owns, or several do.
 func (r *Reader) Coverage(ctx context.Context, d DecompID) (decomp.Coverage, error) {
-	ix, err := r.mapIndex(ctx, d)
+	g, err := r.wholeMap(ctx, d)
 	if err != nil {
 		return decomp.Coverage{}, err
 	}
-	l := &r.maps[d-1]
-	l.cover.Do(func() { l.c = ix.Coverage() })
-	return l.c, nil
+	return g.cover()
 }
 
 func (r *Reader) mapIndex(ctx context.Context, d DecompID) (*decomp.Index, error) {
-	m, err := r.Map(ctx, d)
+	g, err := r.wholeMap(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	l := &r.maps[d-1]
-	l.ixOn.Do(func() { l.ix, l.ixErr = m.Index() })
-	return l.ix, l.ixErr
+	return g.index()
 }
 
-func (r *Reader) loadMap(ctx context.Context, d int) (*decomp.Map, error) {
-	s := r.sets[0]
-	if err := r.loadSet(ctx, s); err != nil {
+// wholeMap is mapOf where no rank may lack.
+func (r *Reader) wholeMap(ctx context.Context, d DecompID) (*gotMap, error) {
+	g, err := r.mapOf(ctx, d)
+	if err == nil {
+		err = g.lost
+	}
+	return g, err
+}
+
+// mapOf returns map d; what could not be read of a subfile is not in it, see gotMap.lost.
+func (r *Reader) mapOf(ctx context.Context, d DecompID) (*gotMap, error) {
+	if d < 1 || int(d) > len(r.maps) {
+		return nil, pkg.Usage("decomposition D%d, want D1..D%d", d, len(r.maps))
+	}
+	l := &r.maps[d-1]
+	l.used.Store(r.uses.Add(1))
+	if g := l.got.Load(); g != nil {
+		return g, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if g := l.got.Load(); g != nil {
+		return g, nil
+	}
+	if l.read && l.err != nil {
+		return nil, l.err
+	}
+	g, err := r.loadMap(ctx, int(d)-1)
+	if err != nil && ctx.Err() != nil {
+		return nil, err // of this caller only: the next one reads it
+	}
+	if l.read, l.err = true, err; err != nil {
 		return nil, err
 	}
-	b := decomp.NewBuilder(r.schema.DecompDims(DecompID(d+1)), s.blobs)
+	l.got.Store(g)
+	r.dropMaps(l)
+	return g, nil
+}
+
+// dropMaps drops maps that were not used for the longest time, until the others are within OpenOptions.Maps or only one is left. Who uses one
+// goes on with it.
+func (r *Reader) dropMaps(last *lazyMap) {
+	if r.opt.Maps == 0 {
+		return
+	}
+	sum := int64(0)
+	var kept []*lazyMap
+	for i := range r.maps {
+		if g := r.maps[i].got.Load(); g != nil {
+			// An index has a segment for each request, as a map that does not repeat itself.
+			if sum += 2 * g.m.MemSize(); &r.maps[i] != last {
+				kept = append(kept, &r.maps[i])
+			}
+		}
+	}
+	slices.SortFunc(kept, func(a, b *lazyMap) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
+	for _, l := range kept {
+		if sum <= r.opt.Maps {
+			return
+		}
+		if g := l.got.Swap(nil); g != nil {
+			sum -= 2 * g.m.MemSize()
+		}
+	}
+}
+
+func (r *Reader) loadMap(ctx context.Context, d int) (*gotMap, error) {
+	s := r.sets[0]
+	if err := r.loadParts(ctx, s); err != nil {
+		return nil, err
+	}
+	g := &gotMap{}
 	for _, p := range s.parts {
-		if p.place == nil {
+		if p.bad != nil && g.lost == nil {
+			g.lost = p.bad
+		}
+	}
+	without := map[*filePart]bool{}
+	for {
+		b := decomp.NewBuilder(r.schema.DecompDims(DecompID(d+1)), s.blobs)
+		p, err := r.buildMap(ctx, b, d, without)
+		if err == nil {
+			if g.m, err = b.Map(); err != nil {
+				return nil, err
+			}
+			break
+		}
+		if ctx.Err() != nil || len(without)+1 == len(s.parts) {
+			return nil, err
+		}
+		without[p] = true // and again: some of its ranks are in b
+		if g.lost == nil {
+			g.lost = err
+		}
+	}
+	g.index = sync.OnceValues(g.m.Index)
+	g.cover = sync.OnceValues(func() (decomp.Coverage, error) {
+		ix, err := g.index()
+		if err != nil {
+			return decomp.Coverage{}, err
+		}
+		return ix.Coverage(), nil
+	})
+	return g, nil
+}
+
+// buildMap reads map d of all subfiles that are there but for some; if it fails it says at which one.
+func (r *Reader) buildMap(ctx context.Context, b *decomp.Builder, d int, without map[*filePart]bool) (*filePart, error) {
+	for _, p := range r.sets[0].parts {
+		if p.place == nil || without[p] {
 			continue
 		}
 		if err := p.readRequests(ctx, d, r.opt.Workers, func(j int, reqs []decomp.Req) error {
 			return b.Set(p.first+j, reqs)
 		}); err != nil {
-			return nil, err
+			return p, err
 		}
 	}
-	return b.Map()
+	return nil, nil
+}
+
+// lostIn returns an error if elements [lo, hi) are, or may be, in a subfile of the set that cannot be read.
+func (g *gotMap) lostIn(s *set, lo, hi int64) error {
+	if g.lost == nil && s.err == nil {
+		return nil
+	}
+	ix, err := g.index()
+	if err != nil {
+		return err
+	}
+	at := lo
+	for o := range ix.Range(lo, hi) {
+		if o.Off > at && g.lost != nil {
+			return g.lost
+		}
+		if p, _ := s.owner(o.Rank); p.bad != nil {
+			return p.bad
+		}
+		at = o.Off + o.Len
+	}
+	if at < hi && g.lost != nil {
+		return g.lost
+	}
+	return nil
 }

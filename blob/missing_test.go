@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"blobio/cdf5"
@@ -73,7 +74,7 @@ func writeSets(t *testing.T) (name string) {
 // as fill values, however it is read, and nothing else does.
 func TestMissingOfAppended(t *testing.T) {
 	ctx := context.Background()
-	for _, gone := range []string{".0001", "+1.0000", "+1.0001", "+2.0002"} {
+	for _, gone := range []string{".0000", ".0001", "+1.0000", "+1.0001", "+2.0002"} {
 		t.Run(gone, func(t *testing.T) {
 			name := writeSets(t)
 			if err := os.Remove(name + gone); err != nil {
@@ -91,7 +92,12 @@ func TestMissingOfAppended(t *testing.T) {
 				t.Errorf("Missing = %s", got)
 			}
 			out := filepath.Join(t.TempDir(), "c.nc")
-			if err := Convert(ctx, r, out, nil); err != nil {
+			for _, o := range []*ConvertOptions{nil, {Blobs: true}} {
+				if err := Convert(ctx, r, out, o); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), gone) || len(names(vfs.OrOS(nil), filepath.Dir(out))) > 0 {
+					t.Errorf("Convert without FillMissing: %v", err)
+				}
+			}
+			if err := Convert(ctx, r, out, &ConvertOptions{FillMissing: true}); err != nil {
 				t.Fatal(err)
 			}
 			canon, err := Open(ctx, out, nil)

@@ -16,9 +16,11 @@ import (
 // OpenOptions of Open. The zero value, or nil, means the defaults.
 type OpenOptions struct {
 	AllowMissing bool  // open a dataset of which subfiles are missing (Reader.Missing), or a canonical file that ends early: what is not there reads as fill values. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
+	MissingLater bool  // of a dataset with a manifest, subfiles that are missing are an error (ErrMissing) of what reads their elements, and not of Open; AllowMissing wins
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
+	Maps         int64 // cap of the maps that are kept, in bytes, at least 1 MiB: those that were not used for the longest time are read again when they are needed; 0: all are kept
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
 	FS     vfs.FS       // that the files are in; nil: the operating system's
@@ -31,6 +33,8 @@ func (o *OpenOptions) Validate() error {
 		return nil
 	case o.Memory != 0 && o.Memory < 1<<20:
 		return pkg.Usage("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
+	case o.Maps != 0 && o.Maps < 1<<20:
+		return pkg.Usage("OpenOptions.Maps %d, want at least 1 MiB", o.Maps)
 	case o.Verify > VerifyNever:
 		return pkg.Usage("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
@@ -321,7 +325,7 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 	}
 	s.schema = r.schema
 	r.maps = make([]lazyMap, len(r.schema.decomps))
-	if missing := r.Missing(); len(missing) > 0 && !r.opt.AllowMissing {
+	if missing := r.Missing(); len(missing) > 0 && !r.opt.AllowMissing && (!r.opt.MissingLater || r.manifest == nil) {
 		return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, len(missing), r.numParts(), missing[0], ErrMissing)
 	}
 	return nil

@@ -28,6 +28,7 @@ type filePart struct {
 	size    int64 // of the file
 	records int64 // that the header tells
 
+	bad   error               // why it cannot be read, though it must be there; place is nil then; set with table
 	first int                 // blobs of all parts before this one; set with table
 	order *layout.ExtentOrder // set with table
 	since int64               // first record of its set
@@ -174,8 +175,8 @@ func sameDataset(a, b *place, manifest bool) error {
 			return fmt.Errorf("variable %q has the decomposition D%d, there D%d", x.Name, y.Decomp, x.Decomp)
 		}
 	}
-	if d := a.schema.differ(b.schema); len(d) > 0 {
-		return errors.New(d[0])
+	if d := a.schema.differ(b.schema, true, false); len(d) > 0 {
+		return errors.New(d[0].msg)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, e
 	defer r.Close()
 	for v := range r.schema.vars {
 		sv := &r.schema.vars[v]
-		start, count := slab{sv.Name, 0, VarID(v)}.box(r)
+		start, count := cutout{sv.Name, 0, VarID(v)}.box(r)
 		if sv.Record && r.records == 0 {
 			continue
 		}

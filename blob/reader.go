@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"blobio/internal/codec"
 	"blobio/internal/par"
@@ -25,8 +26,9 @@ type Reader struct {
 	foreign  bool // subfiles without a manifest
 	sets     []*set
 	maps     []lazyMap
-	known    *known      // with VerifyOnce
-	zstd     *codec.Zstd // for chunks of so many bytes
+	uses     atomic.Int64 // of maps
+	known    *known       // with VerifyOnce
+	zstd     *codec.Zstd  // for chunks of so many bytes
 	chunk    int64
 	refs     int       // by OpenComm: closed when the last rank closes
 	buffers  sync.Pool // of *[]byte, at most readBatch bytes each
@@ -64,7 +66,8 @@ type set struct {
 	vars           []VarID   // by variable of the dataset: its id in this set, -1 if it is not there
 	blobs          int       // of all parts
 	once           sync.Once // all parts' headers and tables
-	err            error
+	fatal          error     // why nothing of the set can be read
+	err            error     // why something of it cannot
 }
 
 func (r *Reader) numParts() (n int) {
@@ -129,6 +132,9 @@ func (r *Reader) Compressed() bool {
 	}
 	return false
 }
+
+// Verify returns which checksums reading compares.
+func (r *Reader) Verify() Verification { return r.opt.Verify }
 
 // Schema returns the canonical schema. For blob layouts it has the
 // decompositions; the attributes that the layout adds are not in it.

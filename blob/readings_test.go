@@ -71,8 +71,8 @@ func (h history) write(t testing.TB) map[string][]byte {
 	return memFiles(t, m)
 }
 
-// slabs is what is read of a variable's record: all of it, and some elements.
-type slab struct {
+// cutout is what is read of a variable's record: all of it, and some elements.
+type cutout struct {
 	name string
 	rec  int64
 	v    VarID
@@ -82,15 +82,15 @@ type slab struct {
 var readings = []struct {
 	name string
 	o    OpenOptions
-	read func(ctx context.Context, r *Reader, s slab) ([]float64, error)
+	read func(ctx context.Context, r *Reader, s cutout) ([]float64, error)
 }{
 	{"whole", OpenOptions{}, readWhole},
-	{"hyperslab", OpenOptions{Verify: VerifyAlways}, func(ctx context.Context, r *Reader, s slab) ([]float64, error) {
+	{"hyperslab", OpenOptions{Verify: VerifyAlways}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
 		start, count := s.corner(r)
 		out := make([]float64, product(count))
 		return out, r.Read(ctx, s.name, start, count, out)
 	}},
-	{"runs", OpenOptions{Verify: VerifyOnce}, func(ctx context.Context, r *Reader, s slab) (out []float64, err error) {
+	{"runs", OpenOptions{Verify: VerifyOnce}, func(ctx context.Context, r *Reader, s cutout) (out []float64, err error) {
 		n := r.schema.Elems(s.v)
 		var runs []decomp.Req
 		for at := int64(0); at < n; at += 11 {
@@ -104,7 +104,7 @@ var readings = []struct {
 		}
 		return out, nil
 	}},
-	{"blobs", OpenOptions{}, func(ctx context.Context, r *Reader, s slab) (out []float64, err error) {
+	{"blobs", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) (out []float64, err error) {
 		if r.schema.vars[s.v].Decomp == 0 {
 			return nil, nil
 		}
@@ -122,7 +122,7 @@ var readings = []struct {
 		}
 		return out, nil
 	}},
-	{"rank's blob", OpenOptions{Verify: VerifyAlways}, func(ctx context.Context, r *Reader, s slab) ([]float64, error) {
+	{"rank's blob", OpenOptions{Verify: VerifyAlways}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
 		if r.schema.vars[s.v].Decomp == 0 {
 			return nil, nil
 		}
@@ -137,7 +137,7 @@ var readings = []struct {
 	}},
 }
 
-func readWhole(ctx context.Context, r *Reader, s slab) ([]float64, error) {
+func readWhole(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
 	start, count := s.box(r)
 	if r.schema.vars[s.v].Type == cdf5.Char {
 		b := make([]byte, product(count))
@@ -155,7 +155,7 @@ func readWhole(ctx context.Context, r *Reader, s slab) ([]float64, error) {
 }
 
 // box is all of the record.
-func (s slab) box(r *Reader) (start, count []int64) {
+func (s cutout) box(r *Reader) (start, count []int64) {
 	shape := r.schema.Shape(s.v)
 	start, count = make([]int64, len(shape)), slices.Clone(shape)
 	if r.schema.vars[s.v].Record {
@@ -165,7 +165,7 @@ func (s slab) box(r *Reader) (start, count []int64) {
 }
 
 // corner is some elements of it, not next to each other.
-func (s slab) corner(r *Reader) (start, count []int64) {
+func (s cutout) corner(r *Reader) (start, count []int64) {
 	start, count = s.box(r)
 	last := len(count) - 1
 	if last == 0 && r.schema.vars[s.v].Record {
@@ -176,16 +176,16 @@ func (s slab) corner(r *Reader) (start, count []int64) {
 	return start, count
 }
 
-func (s slab) String() string { return fmt.Sprintf("%s[%d]", s.name, s.rec) }
+func (s cutout) String() string { return fmt.Sprintf("%s[%d]", s.name, s.rec) }
 
-func slabsOf(r *Reader) (out []slab) {
+func slabsOf(r *Reader) (out []cutout) {
 	for v := range r.schema.vars {
 		recs := int64(1)
 		if r.schema.vars[v].Record {
 			recs = r.records
 		}
 		for rec := range recs {
-			out = append(out, slab{r.schema.vars[v].Name, rec, VarID(v)})
+			out = append(out, cutout{r.schema.vars[v].Name, rec, VarID(v)})
 		}
 	}
 	return out
@@ -215,7 +215,7 @@ func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []
 }
 
 // labels are the slabs of the values of readout.
-func labels(t testing.TB, files map[string][]byte) (ways []string, out []slab) {
+func labels(t testing.TB, files map[string][]byte) (ways []string, out []cutout) {
 	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
 	if err != nil {
 		t.Fatal(err)

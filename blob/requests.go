@@ -105,17 +105,17 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 		// lists reads both lists of a blob, at once if they lie together.
 		lists := func(j int, q int64) (o, l []byte, err error) {
 			at, _ := pl.MapPiece(d, layout.MapOffsets, t, j)
-			if next, _ := pl.MapPiece(d, layout.MapLengths, t, j); next == at+osz*q && q > 0 {
-				field := fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[layout.MapOffsets].Name, j)
-				if pl.backs(f, at, (osz+4)*q, name, field) == nil {
-					both := make([]byte, (osz+4)*q)
-					if layout.ReadFull(f, both, at, name, field) == nil {
-						o, l = both[:osz*q], both[osz*q:]
-						took(layout.MapOffsets, j, o)
-						took(layout.MapLengths, j, l)
-						return o, l, nil
-					}
-				} // else an error says which
+			field := fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[layout.MapOffsets].Name, j)
+			next, _ := pl.MapPiece(d, layout.MapLengths, t, j)
+			if next == at+osz*q && pl.Packed == nil && pl.backs(f, at, (osz+4)*q, name, field) == nil { // else the error is of one list
+				both := make([]byte, (osz+4)*q)
+				if err := layout.ReadFull(f, both, at, name, field); err != nil {
+					return nil, nil, err
+				}
+				o, l = both[:osz*q], both[osz*q:]
+				took(layout.MapOffsets, j, o)
+				took(layout.MapLengths, j, l)
+				return o, l, nil
 			}
 			if o, err = read(layout.MapOffsets, j, osz*q); err == nil {
 				l, err = read(layout.MapLengths, j, 4*q)

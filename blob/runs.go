@@ -10,6 +10,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
+	"blobio/decomp"
 )
 
 // fetch is one piece to be read: n bytes at off of a part go to dst[to:].
@@ -28,7 +29,7 @@ const fetchChunk = 1 << 18
 // follows from what is asked for, not from the size of the variable.
 func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm form) error {
 	s, srec := r.setOf(v, rec)
-	if err := r.loadSet(ctx, s); err != nil {
+	if err := r.loadParts(ctx, s); err != nil {
 		return err
 	}
 	sv := &r.schema.vars[v]
@@ -40,19 +41,20 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	pf := r.proof(s, id, srec, int64(len(dst)), fm)
 	to := int64(0)
 	if sv.Decomp == 0 {
-		for off, n := range runs {
-			if err := r.flat(ctx, s, id, sv, rec, srec, off, dst[to:to+n*size], fm, pf); err != nil {
-				return err
-			}
-			to += n * size
+		if err := r.flatRuns(ctx, s, id, sv, rec, srec, runs, dst, fm, pf); err != nil {
+			return err
 		}
 		return pf.judge(ctx)
 	}
-	ix, err := r.mapIndex(ctx, sv.Decomp)
+	g, err := r.mapOf(ctx, sv.Decomp)
 	if err != nil {
 		return err
 	}
-	cov, err := r.Coverage(ctx, sv.Decomp)
+	ix, err := g.index()
+	if err != nil {
+		return err
+	}
+	cov, err := g.cover()
 	if err != nil {
 		return err
 	}
@@ -61,6 +63,9 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	}
 	list := make([]fetch, 0, 1024)
 	for off, n := range runs {
+		if err := g.lostIn(s, off, off+n); err != nil {
+			return err
+		}
 		for o := range ix.Range(off, off+n) {
 			p, j := s.owner(o.Rank)
 			if p.place == nil {
@@ -81,6 +86,51 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 		return err
 	}
 	return pf.judge(ctx)
+}
+
+// flatRuns reads runs of a variable that is not decomposed: those that are near each other, as they ascend, at once.
+func (r *Reader) flatRuns(ctx context.Context, s *set, id VarID, sv *Variable, rec, srec int64, runs iter.Seq2[int64, int64], dst []byte, fm form, pf *proof) error {
+	size, gap := int64(sv.Type.Size()), int64(0)
+	if p := s.firstPart(); p != nil && !fm.exact {
+		gap = p.place.Gap()
+	}
+	var near []decomp.Req
+	var buf []byte
+	flush := func() error {
+		if len(near) == 0 {
+			return nil
+		}
+		first, last := near[0], near[len(near)-1]
+		lo, n := first.Offset, (last.Offset+last.Length-first.Offset)*size
+		if len(near) == 1 {
+			err := r.flat(ctx, s, id, sv, rec, srec, lo, dst[:n], fm, pf)
+			dst, near = dst[n:], near[:0]
+			return err
+		}
+		if int64(cap(buf)) < n {
+			buf = make([]byte, n)
+		}
+		if err := r.flat(ctx, s, id, sv, rec, srec, lo, buf[:n], fm, pf); err != nil {
+			return err
+		}
+		for _, q := range near {
+			dst = dst[copy(dst, buf[(q.Offset-lo)*size:(q.Offset-lo+q.Length)*size]):]
+		}
+		near = near[:0]
+		return nil
+	}
+	for off, n := range runs {
+		if k := len(near); k > 0 {
+			end := near[k-1].Offset + near[k-1].Length
+			if off < end || (off-end)*size > gap || (off+n-near[0].Offset)*size > readBatch {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		near = append(near, decomp.Req{Offset: off, Length: n})
+	}
+	return flush()
 }
 
 // owner returns the part and the blob in it of a rank of the map. The part may

@@ -1,6 +1,10 @@
 package blob
 
-import "math"
+import (
+	"math"
+
+	"blobio/internal/slab"
+)
 
 // Range is the records First, First+1, ... below End.
 type Range struct{ First, End int64 }
@@ -9,9 +13,12 @@ type Range struct{ First, End int64 }
 type selection struct {
 	r       *Reader
 	schema  *Schema // of what is taken
-	src     []VarID // by variable of it
+	src     []VarID // by variable of it; nil: the same
 	first   int64   // record of the source
 	records int64   // how many
+	recs    Index   // of the source, if not those from first on
+
+	arrays []*slab.Array // by variable: what is taken of its arrays; nil: everything
 }
 
 // choose takes the variables (nil: all) and records (nil: all) that are asked for. what is named in errors.
@@ -57,7 +64,12 @@ func (r *Reader) choose(what string, vars []string, q *Range) (selection, error)
 // source returns a variable and a record of it in the terms of the source.
 func (c *selection) source(v VarID, rec int64) (VarID, int64) {
 	if c.schema.vars[v].Record {
-		rec += c.first
+		if rec += c.first; c.recs != nil {
+			rec = c.recs.At(rec)
+		}
+	}
+	if c.src == nil {
+		return v, rec
 	}
 	return c.src[v], rec
 }

@@ -2,15 +2,31 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"blobio/blob/internal/layout"
 )
 
-// loadSet reads the headers and tables of all subfiles of a set, once.
+// loadSet reads the headers and tables of all subfiles of a set, once. All of them must be right.
 func (r *Reader) loadSet(ctx context.Context, s *set) error {
-	s.once.Do(func() { s.err = r.readSet(ctx, s) })
+	_ = r.loadParts(ctx, s)
 	return s.err
+}
+
+// loadParts is loadSet where subfiles may be damaged, or have gone since the dataset was opened, as long as the others can be read without
+// them: filePart.bad tells.
+func (r *Reader) loadParts(ctx context.Context, s *set) error {
+	s.once.Do(func() {
+		s.fatal = r.readSet(ctx, s)
+		s.err = s.fatal
+		for _, p := range s.parts {
+			if s.err == nil {
+				s.err = p.bad
+			}
+		}
+	})
+	return s.fatal
 }
 
 func (r *Reader) readSet(ctx context.Context, s *set) error {
@@ -26,10 +42,8 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		}
 		errs[i] = p.load()
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if err := s.spoil(errs, s.blobsOfMissing()); err != nil {
+		return err
 	}
 	// Headers come before tables: what is wrong with a table follows, as a
 	// rule, from a header that is of another dataset.
@@ -61,10 +75,18 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 			errs[i] = p.loadTable(s.records)
 		}
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
+	known := map[*filePart]int{}
+	for _, p := range s.parts {
+		if p.place != nil {
+			known[p] = p.place.Shape.Blobs
 		}
+	}
+	if err := s.spoil(errs, known); err != nil {
+		return err
+	}
+	var pl *place // stays, though the part may be of no use
+	if lead = s.firstPart(); lead != nil {
+		pl = lead.place
 	}
 	if r.manifest == nil {
 		for d := range r.schema.decomps {
@@ -76,17 +98,17 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	if err := r.alignSet(ctx, s); err != nil {
 		return err
 	}
-	if lead != nil && !lead.place.Plain && s.blobs != lead.place.Shape.Ranks && !r.opt.AllowMissing {
-		return pkg.At(lead.name, lead.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.Shape.Ranks, s.blobs)
+	if pl != nil && !pl.Plain && s.blobs != pl.Shape.Ranks && !r.opt.AllowMissing {
+		return pkg.At(lead.name, pl.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
 	}
-	if s.schema == nil && lead != nil {
-		if err := r.schema.canFollow(lead.place.schema); err != nil {
-			return pkg.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+	if s.schema == nil && pl != nil {
+		if err := r.schema.canFollow(pl.schema); err != nil {
+			return pkg.At(lead.name, pl.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
 		}
 		if err := r.sameBlobs(ctx, s); err != nil {
 			return err
 		}
-		s.schema = lead.place.schema
+		s.schema = pl.schema
 		s.vars = make([]VarID, len(r.schema.vars))
 		for v := range r.schema.vars {
 			s.vars[v] = -1
@@ -94,6 +116,36 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 				s.vars[v] = id
 			}
 		}
+	}
+	return nil
+}
+
+// spoil notes which parts cannot be read, and why. It is an error of the whole set if none is left, if it is not known how many blobs one
+// has, or if the dataset is another by now.
+func (s *set) spoil(errs []error, blobs map[*filePart]int) error {
+	var first error
+	left := 0
+	for i, p := range s.parts {
+		switch {
+		case errs[i] == nil && p.place != nil:
+			left++
+		case errs[i] != nil && (blobs[p] == 0 || errors.Is(errs[i], ErrBroken)):
+			return errs[i]
+		case errs[i] != nil && first == nil:
+			first = errs[i]
+		}
+	}
+	if first != nil && left == 0 {
+		return first
+	}
+	for i, p := range s.parts {
+		if errs[i] != nil {
+			p.bad = errs[i]
+			p.mu.Lock()
+			p.place, p.table = nil, nil
+			p.mu.Unlock()
+		}
+		errs[i] = nil
 	}
 	return nil
 }
@@ -135,7 +187,7 @@ func (s *set) blobsOfMissing() map[*filePart]int {
 // its maps are those that are used.
 func (r *Reader) sameBlobs(ctx context.Context, s *set) error {
 	first := r.sets[0]
-	if err := r.loadSet(ctx, first); err != nil {
+	if err := r.loadParts(ctx, first); err != nil {
 		return err
 	}
 	if len(s.parts) != len(first.parts) {
@@ -161,7 +213,7 @@ func (r *Reader) alignSet(ctx context.Context, s *set) error {
 	if s == first {
 		return nil
 	}
-	if err := r.loadSet(ctx, first); err != nil {
+	if err := r.loadParts(ctx, first); err != nil {
 		return err
 	}
 	for i, p := range s.parts {
@@ -173,6 +225,7 @@ func (r *Reader) alignSet(ctx context.Context, s *set) error {
 		switch {
 		case p.place == nil:
 		case q.place == nil:
+			p.bad = q.bad
 			p.mu.Lock()
 			p.place = nil
 			p.mu.Unlock()

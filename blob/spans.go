@@ -30,14 +30,18 @@ func (s *span) end() int64 { return s.off + (s.to-s.from)*s.w.size }
 func (r *Reader) scatter(ctx context.Context, s *set, wants []*want) error {
 	workers := int(max(1, min(int64(r.opt.Workers), r.opt.Memory/readBatch)))
 	for _, w := range wants {
-		var err error
-		if w.m, err = r.Map(ctx, w.sv.Decomp); err != nil {
-			return err
-		}
-		cov, err := r.Coverage(ctx, w.sv.Decomp)
+		g, err := r.mapOf(ctx, w.sv.Decomp)
 		if err != nil {
 			return err
 		}
+		cov, err := g.cover()
+		if err != nil {
+			return err
+		}
+		if err := g.lostIn(s, w.lo, w.hi); err != nil {
+			return err
+		}
+		w.m = g.m
 		if cov.Uncovered > 0 || s.incomplete() {
 			w.fm.fill(w.dst, w.sv)
 		}

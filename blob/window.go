@@ -3,6 +3,8 @@ package blob
 import (
 	"context"
 	"fmt"
+	"iter"
+	"slices"
 	"sort"
 
 	"blobio/blob/internal/layout"
@@ -53,6 +55,7 @@ type want struct {
 	lo, hi int64
 	dst    []byte
 	fm     form
+	runs   iter.Seq2[int64, int64] // not nil: these, offset and length, one after the other, instead of lo to hi
 
 	s    *set // what readAll finds
 	id   VarID
@@ -63,6 +66,14 @@ type want struct {
 	pf   *proof
 }
 
+// all are the runs that are wanted.
+func (w *want) all() iter.Seq2[int64, int64] {
+	if w.runs != nil {
+		return w.runs
+	}
+	return func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }
+}
+
 // raw reads one want.
 func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte, fm form) error {
 	return r.readAll(ctx, []want{{v: v, rec: rec, lo: lo, hi: hi, dst: dst, fm: fm}})
@@ -70,11 +81,74 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 
 // readAll reads several wants. What a rank has of them is read at once where it lies together.
 func (r *Reader) readAll(ctx context.Context, wants []want) error {
+	wants, wins, err := r.windows(ctx, wants)
+	if err != nil {
+		return err
+	}
+	if err := r.readWhole(ctx, wants); err != nil {
+		return err
+	}
+	for _, x := range wins {
+		dst := x.dst
+		for off, n := range x.runs {
+			dst = dst[copy(dst, x.win[(off-x.lo)*x.size:(off-x.lo+n)*x.size]):]
+		}
+	}
+	return nil
+}
+
+// window is what is read around runs that are wanted.
+type window struct {
+	*want
+	win []byte
+}
+
+// windows makes wants without runs of those that have some: of the whole window around them where that is not much more than they are. Others
+// are read, each element looked up.
+func (r *Reader) windows(ctx context.Context, wants []want) (plain []want, wins []window, err error) {
+	if !slices.ContainsFunc(wants, func(w want) bool { return w.runs != nil }) {
+		return wants, nil, nil
+	}
+	for i := range wants {
+		w := &wants[i]
+		if w.runs == nil {
+			plain = append(plain, *w)
+			continue
+		}
+		lo, hi, count := int64(-1), int64(0), 0
+		for off, n := range w.runs {
+			if lo < 0 || off < lo {
+				lo = off
+			}
+			hi = max(hi, off+n)
+			count++
+		}
+		w.size = int64(r.schema.vars[w.v].Type.Size())
+		all := (hi - lo) * w.size
+		x := want{v: w.v, rec: w.rec, lo: lo, hi: hi, dst: w.dst, fm: w.fm}
+		switch {
+		case count == 0:
+		case count == 1:
+			plain = append(plain, x)
+		case int64(len(w.dst)) >= all/4 && all <= r.opt.Memory:
+			x.dst, w.lo = make([]byte, all), lo
+			plain, wins = append(plain, x), append(wins, window{w, x.dst})
+		default:
+			if err := r.rawRuns(ctx, w.v, w.rec, w.runs, w.dst, w.fm); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return plain, wins, nil
+}
+
+// readWhole reads wants without runs.
+func (r *Reader) readWhole(ctx context.Context, wants []want) error {
 	groups := map[*set][]*want{}
 	for i := range wants {
 		w := &wants[i]
 		w.s, w.srec = r.setOf(w.v, w.rec)
-		if err := r.loadSet(ctx, w.s); err != nil {
+		if err := r.loadParts(ctx, w.s); err != nil {
 			return err
 		}
 		w.sv = &r.schema.vars[w.v]

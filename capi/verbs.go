@@ -38,7 +38,7 @@ func blobioGoConvert(inp, outp, optp uintptr, e *C.blobio_failure) int32 {
 			return err
 		}
 		ctx := context.Background()
-		r, err := blob.Open(ctx, in, nil)
+		r, err := blob.Open(ctx, in, &blob.OpenOptions{AllowMissing: o.FillMissing})
 		if err != nil {
 			return err
 		}

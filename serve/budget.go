@@ -17,8 +17,8 @@ type budget struct {
 	all   int64
 	free  int64
 	queue []*waiter
-	most  int // that wait
-	wait  time.Duration
+	most  int           // that wait
+	wait  time.Duration // 0: as long as it takes
 }
 
 type waiter struct {
@@ -47,12 +47,16 @@ func (b *budget) take(ctx context.Context, n int64) (give func(), err error) {
 	b.queue = append(b.queue, w)
 	b.mu.Unlock()
 
-	late := time.NewTimer(b.wait)
-	defer late.Stop()
+	var late <-chan time.Time
+	if b.wait > 0 {
+		t := time.NewTimer(b.wait)
+		defer t.Stop()
+		late = t.C
+	}
 	select {
 	case <-w.ready:
 		return func() { b.give(n) }, nil
-	case <-late.C:
+	case <-late:
 		err = errBusy
 	case <-ctx.Done():
 		err = ctx.Err()

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"blobio/blob"
+	"blobio/cdf5"
 )
 
 // TestDamage: one changed byte is an error of exactly the reads that touch it, in each way of access; an answer that has begun
@@ -94,5 +95,29 @@ func TestBreaksOff(t *testing.T) {
 	x.Close() // so that all is in the log
 	if n := strings.Count(x.log.String(), " 200* "); n != 3 {
 		t.Errorf("%d answers are told to have broken off, want 3:\n%s", n, x.log)
+	}
+}
+
+// TestNetCDFClientIsTold: the netCDF library takes what came of an answer that breaks off for the whole, so it gets an error instead of an answer.
+func TestNetCDFClientIsTold(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x.nc")
+	zeros(t, name, 1<<20, cdf5.Int64)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	ok(t, err)
+	defer f.Close()
+	info, err := f.Stat()
+	ok(t, err)
+	ok(t, os.Truncate(name, info.Size()-8))
+	_, err = f.Write(binary.BigEndian.AppendUint64(nil, 1<<53+1)) // the last element is no double
+	ok(t, err)
+	x := start(t, dir, nil)
+	body := string(x.get(t, http.StatusInternalServerError, "/dap/x.nc.dods?x", "User-Agent: oc4.9.0"))
+	if !strings.HasPrefix(body, "Error {") || !strings.Contains(body, "element 1048575 of what is asked for is 9007199254740993") {
+		t.Errorf("%.300s", body)
+	}
+	x.get(t, http.StatusOK, "/dap/x.nc.dods?x[0:1048574]", "User-Agent: oc4.9.0")
+	if _, err := io.Copy(io.Discard, x.ask(t, http.MethodGet, "/dap/x.nc.dods?x").Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("another client: %v, want an end in the middle", err)
 	}
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -72,7 +73,8 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 		return err
 	}
 	defer d.Release()
-	set := dap.New(path.Base(where), d.Canonical().Header(), dap.ClientOf(r.UserAgent()), func(ctx context.Context, name string, start, count []int64, dst []byte) error {
+	client := dap.ClientOf(r.UserAgent())
+	set := dap.New(path.Base(where), d.Canonical().Header(), client, func(ctx context.Context, name string, start, count []int64, dst []byte) error {
 		give, err := s.work.take(ctx, 1)
 		if err != nil {
 			return err
@@ -84,7 +86,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	if err != nil {
 		return err
 	}
-	give, err := s.memory.take(ctx, q.Memory()+2*piece)
+	give, err := s.memory.take(ctx, q.Memory()+held+piece)
 	if err != nil {
 		return err
 	}
@@ -112,12 +114,21 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	if a.head {
 		return nil
 	}
-	w := bufio.NewWriterSize(a, piece) // an error in the first piece can still be told
+	if client == dap.NetCDFClient && form == "dods" && (n > held || !known) {
+		// It takes what came of an answer that breaks off, and zeros for the rest, without an error. So everything is read before anything is sent.
+		if err := write(ctx, io.Discard); err != nil {
+			return err
+		}
+	}
+	w := bufio.NewWriterSize(a, held)
 	if err := write(ctx, w); err != nil {
 		return err
 	}
 	return w.Flush()
 }
+
+// held is how much of an answer is made before any of it is sent, in bytes: an error within can still be told.
+const held = 256 << 10
 
 // dapText sends a text that is there as a whole.
 func (s *Server) dapText(a *answer, what string, text []byte) error {

@@ -92,7 +92,7 @@ func TestList(t *testing.T) {
 	x := start(t, dir, nil)
 	var l listing
 	ok(t, json.Unmarshal(x.get(t, http.StatusOK, "/", "Accept: application/json"), &l))
-	if len(l.Entries) != 2 || l.Entries[0].URL != "/files/%3Cb%3E/" || l.Entries[1].Name != "x.nc" || *l.Entries[1].Records != records || l.Entries[1].DAP != "/dap/x.nc" ||
+	if len(l.Entries) != 2 || l.Entries[0].URL != "/files/%3Cb%3E/" || l.Entries[1].Name != "x.nc" || *l.Entries[1].Records != records || l.Entries[1].DAP != "/dap/x.nc" || l.Entries[1].Zarr != "/zarr/x.nc" ||
 		l.Entries[1].Size != int64(len(converted(t, filepath.Join(dir, "x.nc")))) {
 		t.Errorf("%+v", l)
 	}

@@ -75,9 +75,12 @@ func write(t testing.TB, name string) {
 }
 
 // large makes an ordinary netCDF file with one variable of so many doubles, all zeros, that takes no space.
-func large(t testing.TB, name string, n int64) {
+func large(t testing.TB, name string, n int64) { zeros(t, name, n, cdf5.Double) }
+
+// zeros is large with numbers of 8 bytes of another type.
+func zeros(t testing.TB, name string, n int64, typ cdf5.Type) {
 	t.Helper()
-	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: n}}, Vars: []cdf5.Var{{Name: "x", Type: cdf5.Double, Dims: []int{0}}}}
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: n}}, Vars: []cdf5.Var{{Name: "x", Type: typ, Dims: []int{0}}}}
 	ok(t, h.Layout(nil))
 	b, err := h.AppendTo(nil, binary.BigEndian, false)
 	ok(t, err)

@@ -55,7 +55,7 @@ func inspect(t testing.TB, dir, target string, resp *http.Response) {
 		t.Errorf("%q: %v", target, err)
 	}
 	switch resp.StatusCode {
-	case 200, 301, 400, 404, 500:
+	case 200, 301, 400, 404, 410, 500:
 	default:
 		t.Errorf("%q: status %d", target, resp.StatusCode)
 	}
@@ -79,7 +79,7 @@ func inspect(t testing.TB, dir, target string, resp *http.Response) {
 
 // words of hostile paths and queries.
 var words = []string{"/", "//", "..", ".", "%2e%2e", "%2F", "%5c", "\\", "%00", "%", "%zz", "%ff", "x.nc", "x.nc.0000", "x.nc.manifest", "link.nc", "up", "abs.nc", "o.nc", "secret.nc", "outside.nc",
-	"files", "dap", "static", "list.css", "etc/passwd", ".dods", ".dds", ".das", ".ascii", ".info", ".ver", "?", "T", "lev", "T.T", "[0]", "[0:1]", "[0:2:2]", "[-1]", "[9999999999999999999]", "[", "]", ",", "&", "=", ";",
+	"files", "dap", "zarr", "zarr3", ".zarray", "zarr.json", "0.0", "c.0", "c", "static", "list.css", "etc/passwd", ".dods", ".dds", ".das", ".ascii", ".info", ".ver", "?", "T", "lev", "T.T", "[0]", "[0:1]", "[0:2:2]", "[-1]", "[9999999999999999999]", "[", "]", ",", "&", "=", ";",
 	"<script>alert(1)</script>", "%3Cscript%3E", "\"'>", "geogrid(1)", "from=", "%0d%0aX:y", "\x01", "é", "%C3%A9", "http://evil.example.org", "@", ":", "#", "*", "~", strings.Repeat("a", 300), strings.Repeat("/..", 40)}
 
 // TestHostileURLs: 10,000 requests put together of what breaks servers: each is answered, with an error or with what is inside.
@@ -98,7 +98,7 @@ func TestHostileURLs(t *testing.T) {
 	by := map[int]int{}
 	for range 10000 {
 		var b strings.Builder
-		b.WriteString([]string{"/files/", "/dap/", "/dap/x.nc.dods?", "/dap/x.nc.ascii?T", "/static/", "/", "/files/?from="}[rnd.IntN(7)])
+		b.WriteString([]string{"/files/", "/dap/", "/dap/x.nc.dods?", "/dap/x.nc.ascii?T", "/static/", "/", "/files/?from=", "/zarr/x.nc/", "/zarr3/x.nc/T/", "/zarr/"}[rnd.IntN(10)])
 		for range rnd.IntN(6) {
 			b.WriteString(words[rnd.IntN(len(words))])
 		}
@@ -121,6 +121,8 @@ func FuzzURL(f *testing.F) {
 		f.Add("/files/"+w, w)
 		f.Add("/dap/x.nc.dods", w)
 		f.Add("/dap/"+w+".dds", "")
+		f.Add("/zarr/x.nc/"+w, "")
+		f.Add("/zarr3/"+w+"/T/c.0.0.0", "")
 	}
 	dir := guarded(f)
 	s := newServer(f, dir, nil)

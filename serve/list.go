@@ -40,6 +40,7 @@ type entry struct {
 	URL      string     `json:"url,omitempty"` // of the netCDF file, or of the directory's list
 	Page     string     `json:"page,omitempty"`
 	DAP      string     `json:"dap,omitempty"`
+	Zarr     string     `json:"zarr,omitempty"` // version 2
 }
 
 // list answers with the entries of a directory. Files that are no datasets are not shown, but for those that are netCDF by their name.
@@ -91,7 +92,7 @@ func (s *Server) entries(dir string, names []tree.Entry) []entry {
 		case e.Err != nil:
 			x.Error = s.textOf(e.Err)
 		default:
-			x.URL, x.DAP = link("files", p), link("dap", p)
+			x.URL, x.DAP, x.Zarr = link("files", p), link("dap", p), link("zarr", p)
 			if s.parts[pageWord] != nil {
 				x.Page = link(pageWord, p)
 			}

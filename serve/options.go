@@ -10,6 +10,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/internal/fault"
+	"blobio/internal/zarr"
 )
 
 // pkg makes the errors of this package.
@@ -26,17 +27,21 @@ type Options struct {
 	Version cdf5.Version      // of the netCDF files; default CDF5
 	Verify  blob.Verification // which checksums reading compares; VerifyWhole, the zero value, stands for VerifyOnce
 
+	ZarrChunk int64 // bytes of a chunk of Zarr at most, 4 KiB to 64 MiB; default 8 MiB. Of a small Memory it is at most a twelfth
+
 	Memory int64         // cap of buffers and caches, in bytes, at least 24 MiB; default 384 MiB. A third is for answers under way
 	Work   int           // reads at once; default twice GOMAXPROCS
-	Queue  int           // requests that wait for memory or a read; default 1024
+	Queue  int           // requests that wait to begin; default 1024
 	Wait   time.Duration // for how long they do; default 30 s
 	Stall  time.Duration // a client that takes no 64 KiB in this time is cut off; default 30 s
 	Grace  time.Duration // for answers under way when the server ends; default 5 s
 }
 
 const (
-	minMemory     = 24 << 20
-	defaultMemory = 384 << 20
+	minMemory        = 24 << 20
+	defaultMemory    = 384 << 20
+	maxZarrChunk     = 64 << 20
+	defaultZarrChunk = 8 << 20
 )
 
 // Validate says what is wrong with the options.
@@ -46,6 +51,8 @@ func (o *Options) Validate() error {
 		return nil
 	case o.Memory != 0 && o.Memory < minMemory:
 		return pkg.Usage("Options.Memory %d, want at least %d", o.Memory, minMemory)
+	case o.ZarrChunk != 0 && (o.ZarrChunk < zarr.MinChunk || o.ZarrChunk > maxZarrChunk):
+		return pkg.Usage("Options.ZarrChunk %d, want %d to %d", o.ZarrChunk, zarr.MinChunk, maxZarrChunk)
 	case o.Work < 0 || o.Queue < 0 || o.Wait < 0 || o.Stall < 0 || o.Grace < 0:
 		return pkg.Usage("Options.Work %d, Queue %d, Wait %v, Stall %v and Grace %v, want >= 0", o.Work, o.Queue, o.Wait, o.Stall, o.Grace)
 	case o.Token != "" && len(o.Token) < minToken:
@@ -71,6 +78,10 @@ func (o *Options) withDefaults() Options {
 	if v.Memory == 0 {
 		v.Memory = defaultMemory
 	}
+	if v.ZarrChunk == 0 {
+		v.ZarrChunk = defaultZarrChunk
+	}
+	v.ZarrChunk = min(v.ZarrChunk, v.Memory/12) // several answers at once
 	if v.Work == 0 {
 		v.Work = 2 * runtime.GOMAXPROCS(0)
 	}

@@ -13,7 +13,12 @@ type part func(s *Server, a *answer, r *http.Request, path string) error
 var parts = map[string]part{
 	"files":  (*Server).files,
 	"dap":    (*Server).dap,
+	"zarr":   (*Server).zarrV2,
+	"zarr3":  (*Server).zarrV3,
 	"static": (*Server).static,
+	"plot":   (*Server).plot,
+	"value":  (*Server).value,
+	pageWord: (*Server).view,
 }
 
 // route finds the part that answers for a path: "/" is the list of the directory.

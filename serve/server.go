@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/plot/fieldplot"
 	"blobio/internal/tree"
 )
 
@@ -21,6 +23,9 @@ type Server struct {
 	parts  map[string]part
 	memory *budget // of answers under way
 	work   *budget // reads
+	atlas  *fieldplot.Atlas
+	checks *checks
+	stores zarrStores
 	logMu  sync.Mutex
 }
 
@@ -35,8 +40,9 @@ func New(dir string, o *Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts,
-		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), opt.Queue, opt.Wait)}, nil
+	// Reads wait as long as it takes: there is one for each answer under way, whose connection would break.
+	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
+		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 
 // Close closes the files. No request may be under way, or come.

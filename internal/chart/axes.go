@@ -17,6 +17,9 @@ func Axes(d *Pen, area Rect, x, y *Axis, room float64) float64 {
 		return bottom
 	}
 	s := scale{y, lo, hi, area.Y + area.H, area.Y}
+	if y.Down {
+		s.from, s.to = s.to, s.from
+	}
 	st := tickStyle
 	st.Align = 1
 	widest := 0.0

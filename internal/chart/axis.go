@@ -9,6 +9,7 @@ type Axis struct {
 	// a linear axis has 0 in it, a logarithmic one ends at round numbers.
 	Min, Max float64
 	Log      bool // it begins above 0
+	Down     bool // a Y axis with its least value at the top
 	Unit     Unit
 	Suffix   string               // behind each value, as " s"
 	Text     func(float64) string // writes a value. nil: by Unit and Suffix
@@ -101,6 +102,16 @@ func (s *scale) at(v float64) float64 {
 		t = (v/2 - s.lo/2) / (s.hi/2 - s.lo/2)
 	}
 	return s.from + t*(s.to-s.from)
+}
+
+// value is the reverse of at.
+func (s *scale) value(at float64) float64 {
+	t := (at - s.from) / (s.to - s.from)
+	if s.axis.Log {
+		lo := math.Log(s.lo)
+		return math.Exp(lo + t*(math.Log(s.hi)-lo))
+	}
+	return 2 * (s.lo/2 + t*(s.hi/2-s.lo/2))
 }
 
 // clamp is at for a value that may be beyond the ends, or not be drawable at all.

@@ -16,6 +16,32 @@ var (
 	Dead  = color.RGBA{205, 208, 212, 255} // data of nobody
 )
 
+// Faint is the colour of thin lines over data.
+var Faint = color.NRGBA{20, 24, 30, 70}
+
+// night are the colours of what is not data on dark paper.
+var night = map[color.Color]color.Color{
+	Paper: color.RGBA{24, 26, 31, 255},
+	Ink:   color.RGBA{228, 231, 236, 255},
+	Soft:  color.RGBA{156, 163, 174, 255},
+	Rule:  color.RGBA{84, 90, 100, 255},
+	Grid:  color.RGBA{50, 54, 62, 255},
+	Empty: color.RGBA{38, 41, 48, 255},
+	Dead:  color.RGBA{92, 97, 106, 255},
+	Faint: color.NRGBA{236, 238, 242, 64},
+}
+
+// Tone is a colour as it is on the paper: those of what is not data differ on dark paper.
+func Tone[C color.Color](c C, dark bool) C {
+	if n, ok := night[c].(C); ok && dark {
+		return n
+	}
+	return c
+}
+
+// tone is Tone of what the pen draws.
+func (d *Pen) tone(c color.Color) color.Color { return Tone(c, d.dark) }
+
 // OKLCH converts a colour given by lightness (0 to 1), chroma and hue (degrees) of
 // Oklab, in which equal steps look equal, to sRGB, with less chroma where it does not fit.
 func OKLCH(l, c, h float64) color.RGBA {

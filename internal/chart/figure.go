@@ -78,3 +78,21 @@ func (f *Figure) draw(d *Pen) float64 {
 	}
 	return y
 }
+
+// placed is a plot on paper.
+type placed struct {
+	area Rect
+	x, y scale
+}
+
+// Where tells what the axes of the plot at a point of the figure's page say there. ok is false beside the plots.
+func (f *Figure) Where(x, y float64) (vx, vy float64, ok bool) {
+	d := Measure()
+	f.draw(d)
+	for _, p := range d.placed {
+		if x >= p.area.X && x <= p.area.X+p.area.W && y >= p.area.Y && y <= p.area.Y+p.area.H {
+			return p.x.value(x), p.y.value(y), true
+		}
+	}
+	return 0, 0, false
+}

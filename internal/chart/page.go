@@ -24,6 +24,8 @@ type Page struct {
 	Owner         string  // the package that draws it: errors begin with it. "": none
 	Width, Height float64 // points
 	Draw          func(d *Pen)
+	Dark          bool // on dark paper: the colours of what is not data are changed
+	Quick         bool // a PNG is compressed quickly rather than well
 
 	// Under lies below what Draw draws, if it is not nil, with its upper left corner at
 	// the point At (whole points) and Scale pixels to a point. In an SVG it is an embedded PNG.
@@ -34,10 +36,10 @@ type Page struct {
 // Image returns the picture as pixels.
 func (p *Page) Image() image.Image {
 	if p.Under == nil {
-		return p.canvas(Paper).Image()
+		return p.canvas(Tone(Paper, p.Dark)).Image()
 	}
 	img := image.NewRGBA(image.Rect(0, 0, int(p.Width)*Scale, int(p.Height)*Scale))
-	stddraw.Draw(img, img.Bounds(), image.NewUniform(Paper), image.Point{}, stddraw.Src)
+	stddraw.Draw(img, img.Bounds(), image.NewUniform(Tone(Paper, p.Dark)), image.Point{}, stddraw.Src)
 	at := image.Rectangle{Max: p.Under.Rect.Size()}.Add(p.At.Mul(Scale))
 	stddraw.Draw(img, at, p.Under, p.Under.Rect.Min, stddraw.Src)
 	// a canvas clears its image, so that what is drawn with it has an own one
@@ -47,19 +49,26 @@ func (p *Page) Image() image.Image {
 
 func (p *Page) canvas(back color.Color) *vgimg.Canvas {
 	c := vgimg.NewWith(vgimg.UseWH(vg.Length(p.Width), vg.Length(p.Height)), vgimg.UseDPI(72*Scale), vgimg.UseBackgroundColor(back))
-	p.Draw(newPen(c, p.Height))
+	d := newPen(c, p.Height)
+	d.dark = p.Dark
+	p.Draw(d)
 	return c
 }
 
 // PNG writes the picture as PNG.
 func (p *Page) PNG(w io.Writer) error {
-	return p.named((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, p.Image()))
+	level := png.BestCompression
+	if p.Quick {
+		level = png.BestSpeed
+	}
+	return p.named((&png.Encoder{CompressionLevel: level}).Encode(w, p.Image()))
 }
 
 // SVG writes the picture as SVG, all of it vectors but what is Under.
 func (p *Page) SVG(w io.Writer) error {
 	c := vgsvg.New(vg.Length(p.Width), vg.Length(p.Height))
 	d := newPen(c, p.Height)
+	d.dark = p.Dark
 	d.Fill(Paper, Rect{0, 0, p.Width, p.Height})
 	if p.Under != nil {
 		size := p.Under.Rect.Size().Div(Scale)

@@ -19,13 +19,15 @@ type Pen struct {
 	c      vg.Canvas
 	height float64
 	hand   text.Handler
+	dark   bool
+	placed []placed // plots that were drawn
 }
 
 // Measure returns a pen that draws nothing.
 func Measure() *Pen { return newPen(nil, 0) }
 
 func newPen(c vg.Canvas, height float64) *Pen {
-	return &Pen{c, height, text.Plain{Fonts: font.NewCache(liberation.Collection())}}
+	return &Pen{c: c, height: height, hand: text.Plain{Fonts: font.NewCache(liberation.Collection())}}
 }
 
 // Rect is an area, X and Y of its upper left corner.
@@ -63,14 +65,14 @@ func (d *Pen) rects(list []Rect) (q vg.Path) {
 
 func (d *Pen) fill(c color.Color, q vg.Path) {
 	if len(q) > 0 {
-		d.c.SetColor(c)
+		d.c.SetColor(d.tone(c))
 		d.c.Fill(q)
 	}
 }
 
 func (d *Pen) stroke(c color.Color, width float64, q vg.Path) {
 	if len(q) > 0 {
-		d.c.SetColor(c)
+		d.c.SetColor(d.tone(c))
 		d.c.SetLineWidth(vg.Length(width))
 		d.c.Stroke(q)
 	}
@@ -156,7 +158,7 @@ type Style struct {
 }
 
 func (d *Pen) style(st Style) text.Style {
-	t := text.Style{Color: st.Color, Handler: d.hand, XAlign: text.XAlignment(-st.Align),
+	t := text.Style{Color: d.tone(st.Color), Handler: d.hand, XAlign: text.XAlignment(-st.Align),
 		Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(st.Size)}}
 	if st.Bold {
 		t.Font.Weight = xfont.WeightBold

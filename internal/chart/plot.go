@@ -154,6 +154,10 @@ func (p *Plot) draw(d *Pen, r Rect, left, right float64) {
 	}
 	bottom := area.Y + area.H
 	x.from, x.to, y.from, y.to = area.X, area.X+area.W, bottom, area.Y
+	if p.Y.Down {
+		y.from, y.to = y.to, y.from
+	}
+	d.placed = append(d.placed, placed{area, x, y})
 	st := tickStyle
 	st.Align = 1
 	for _, t := range y.upwards() {

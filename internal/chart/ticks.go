@@ -136,12 +136,12 @@ func texts(u Unit, suffix string, values []float64) []string {
 				k = int(math.Floor(math.Log(math.Abs(v))/math.Log(base) + 1e-9))
 			}
 			k = min(max(k, first), first+len(names)-1)
-			out[i] = strings.TrimSpace(number(v/math.Pow(base, float64(k)), 6) + " " + names[k-first] + suffix)
+			out[i] = strings.TrimSpace(Text(v/math.Pow(base, float64(k)), 6) + " " + names[k-first] + suffix)
 		}
 	default:
 		digits := digitsOf(values)
 		for i, v := range values {
-			out[i] = number(v, digits) + suffix
+			out[i] = Text(v, digits) + suffix
 		}
 	}
 	return out
@@ -172,8 +172,8 @@ func digitsOf(values []float64) int {
 	return most
 }
 
-// number writes a value with at most so many digits that count, and a minus sign that is one.
-func number(v float64, digits int) string {
+// Text writes a value with at most so many digits that count, and a minus sign that is one.
+func Text(v float64, digits int) string {
 	s := strconv.FormatFloat(v, 'g', digits, 64)
 	if a := math.Abs(v); a == 0 || a >= 1e-4 && a < 1e7 {
 		r, _ := strconv.ParseFloat(s, 64)
@@ -182,4 +182,13 @@ func number(v float64, digits int) string {
 		s = strings.NewReplacer("e+0", "e", "e-0", "e-", "e+", "e").Replace(strconv.FormatFloat(v, 'e', digits-1, 64))
 	}
 	return strings.ReplaceAll(s, "-", "−")
+}
+
+// Count writes a number of things with commas.
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 )
 
@@ -140,5 +141,24 @@ func BenchmarkShuffle(b *testing.B) {
 				Unshuffle(dst, src, size)
 			}
 		})
+	}
+}
+
+// TestSized: a frame tells how long its content is, which some decoders cannot do without, also where it is short.
+func TestSized(t *testing.T) {
+	z := NewZstd(Options{Sized: true, MaxContent: 1 << 20})
+	defer z.Close()
+	for _, n := range []int{1, 16, 255, 256, 257, 5000, 1 << 20} {
+		b, err := z.Encode(nil, make([]byte, n), MinLevel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var h zstd.Header
+		if err := h.Decode(b); err != nil || !h.HasFCS || h.FrameContentSize != uint64(n) {
+			t.Errorf("%d bytes: %+v, %v", n, h, err)
+		}
+		if err := z.Decode(make([]byte, n), b); err != nil {
+			t.Errorf("%d bytes: %v", n, err)
+		}
 	}
 }

@@ -30,9 +30,10 @@ type Zstd struct {
 
 // Options of NewZstd.
 type Options struct {
-	Window      int // of the encoder in bytes, a power of 2 from 1 KiB on; 0: that of the level
-	Concurrency int // how many pieces at once; others wait. 0: GOMAXPROCS
-	MaxContent  int // bytes of a piece that is decompressed, at most
+	Window      int  // of the encoder in bytes, a power of 2 from 1 KiB on; 0: that of the level
+	Concurrency int  // how many pieces at once; others wait. 0: GOMAXPROCS
+	MaxContent  int  // bytes of a piece that is decompressed, at most
+	Sized       bool // every frame tells the length of its content, as many decoders want it, however short it is
 }
 
 // NewZstd makes one that has no encoders and no decoder yet.
@@ -50,6 +51,9 @@ func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
 	o := []zstd.EOption{zstd.WithEncoderLevel(zstd.EncoderLevel(level)), zstd.WithEncoderCRC(false)}
 	if z.o.Window > 0 {
 		o = append(o, zstd.WithWindowSize(z.o.Window))
+	}
+	if z.o.Sized {
+		o = append(o, zstd.WithSingleSegment(true))
 	}
 	if z.o.Concurrency > 0 {
 		o = append(o, zstd.WithEncoderConcurrency(z.o.Concurrency))

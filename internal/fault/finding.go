@@ -26,6 +26,8 @@ type Finding struct {
 	Dataset Number // of a dataset of SCR, a checkpoint of FTI
 	Var     Number // id of a variable that has no name
 	Block   string // name of a block of a mesh
+
+	Numbers any // those of the message, as JSON has them; nil: there are none, or they are in the message alone
 }
 
 // Number is a number that may be unknown, as the zero value is.
@@ -117,7 +119,7 @@ func (f Finding) AsError() error {
 }
 
 // MarshalJSON gives what is known, with names in lower case: severity, file, offset, rank, node, dataset, var, block, field,
-// message, found, wanted, class, effect. Severity and message are always there.
+// message, found, wanted, class, effect, numbers. Severity and message are always there.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	v := struct {
 		Severity Severity `json:"severity"`
@@ -134,7 +136,8 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		Wanted   string   `json:"wanted,omitempty"`
 		Class    string   `json:"class,omitempty"`
 		Effect   string   `json:"effect,omitempty"`
-	}{f.Severity, f.File, nil, f.Rank, f.Node, f.Dataset, f.Var, f.Block, f.Field, f.message(), f.Found, f.Wanted, f.class(), f.Effect}
+		Numbers  any      `json:"numbers,omitempty"`
+	}{f.Severity, f.File, nil, f.Rank, f.Node, f.Dataset, f.Var, f.Block, f.Field, f.message(), f.Found, f.Wanted, f.class(), f.Effect, f.Numbers}
 	if f.Offset >= 0 {
 		v.Offset = &f.Offset
 	}

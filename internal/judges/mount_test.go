@@ -16,7 +16,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/mount"
+	"blobio/internal/mount"
 )
 
 // mounted shows the datasets of the tests at another place, until the test ends.
@@ -25,7 +25,7 @@ func mounted(t *testing.T, version cdf5.Version) string {
 	at := t.TempDir()
 	m, err := mount.New(made.dir, at, &mount.Options{Version: version})
 	if errors.Is(err, mount.ErrUnavailable) {
-		absent(t, "no FUSE mounts here: %v", err)
+		t.Skipf("no FUSE mounts here: %v", err) // step mount of .ci/run says so
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func TestMountedNcdumpMeetsDamage(t *testing.T) {
 	var log bytes.Buffer
 	m, err := mount.New(dir, at, &mount.Options{Verify: blob.VerifyOnce, Log: &log})
 	if errors.Is(err, mount.ErrUnavailable) {
-		absent(t, "no FUSE mounts here: %v", err)
+		t.Skipf("no FUSE mounts here: %v", err) // step mount of .ci/run says so
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -44,6 +44,9 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	"blob.OpenOptions": func(ctx context.Context, name string) error {
 		return second(blob.Open(ctx, name, &blob.OpenOptions{}))
 	},
+	"blob.CheckOptions": func(ctx context.Context, name string) error {
+		return finding(blob.Check(ctx, name, &blob.CheckOptions{}))
+	},
 
 	"redset.Compare": func(ctx context.Context, name string) error {
 		return second(redset.Compare(ctx, []redset.Held{{Prefix: name}}))

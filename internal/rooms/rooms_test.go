@@ -19,6 +19,7 @@ var layers = map[string]int{
 	"blobio/internal/h5":           1,
 	"blobio/internal/nc4":          1,
 	"blobio/internal/plot":         1,
+	"blobio/internal/slab":         1,
 	"blobio/scr/kvtree":            1,
 	"blobio/sfc":                   1,
 	"blobio/vfs":                   1,
@@ -41,18 +42,23 @@ var layers = map[string]int{
 	"blobio/bench":                 4,
 	"blobio/e3smcases":             4,
 	"blobio/internal/bench":        4,
+	"blobio/internal/cf":           4,
 	"blobio/internal/cli":          4,
 	"blobio/internal/dyn":          4,
+	"blobio/internal/stats":        4,
+	"blobio/internal/zarr":         4,
 	"blobio/internal/plot/amrplot": 4,
 	"blobio/internal/scr/runloop":  4,
 	"blobio/internal/tree":         4,
-	"blobio/mount":                 4,
+	"blobio/internal/mount":        4,
 	"blobio/capi":                  5,
 	"blobio/serve":                 4,
 	"blobio/cmd":                   5,
 	"blobio/examples":              5,
 	"blobio/internal/judges":       5, // tests only: they drive everything
 	"blobio/internal/parfs":        5, // tests only
+
+	"blobio/internal/plot/fieldplot": 4,
 }
 
 func layer(path string) (int, bool) {

@@ -167,21 +167,16 @@ func TestDamage(t *testing.T) {
 	want := converted(t, name)
 	for _, c := range []struct {
 		file string
-		do   func(b []byte) []byte // nil: remove
+		do   func(b []byte) []byte
 		want error
 	}{
 		{".manifest", func(b []byte) []byte { b[len(b)/2] ^= 1; return b }, blob.ErrChecksum},
 		{".manifest", func(b []byte) []byte { b[0] = 'x'; return b }, nil},
 		{".0000", func(b []byte) []byte { b[100] ^= 1; return b }, nil},
-		{".0001", nil, blob.ErrMissing},
 	} {
 		b, err := os.ReadFile(name + c.file)
 		ok(t, err)
-		if c.do == nil {
-			ok(t, os.Remove(name+c.file))
-		} else {
-			ok(t, os.WriteFile(name+c.file, c.do(append([]byte(nil), b...)), 0o666))
-		}
+		ok(t, os.WriteFile(name+c.file, c.do(append([]byte(nil), b...)), 0o666))
 		tr := open(t, root, nil)
 		e, err := tr.Lookup("a.nc")
 		if err != nil || e.Kind != KindDataset || e.Err == nil || e.Size != 0 || c.want != nil && !errors.Is(e.Err, c.want) {
@@ -197,6 +192,34 @@ func TestDamage(t *testing.T) {
 		d.Release()
 	}
 }
+
+// TestMissing: where a subfile is missing, exactly what it held is an error.
+func TestMissing(t *testing.T) {
+	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
+		for gone := range 2 {
+			root := t.TempDir()
+			name := filepath.Join(root, "a.nc")
+			write(t, name, 1, 2, blob.Options{Layout: layout})
+			want := converted(t, name)
+			ok(t, os.Remove(blobSubfile(name, gone)))
+			tr := open(t, root, nil)
+			d, err := tr.Dataset(t.Context(), "a.nc")
+			ok(t, err)
+			begin, n := d.Canonical().Header().Extent(0, 0)
+			b := []byte{0}
+			for off := range int64(len(want)) {
+				lost := off >= begin && (off-begin)%n/(n/2) == int64(gone) // each record is half in the one, half in the other
+				k, err := d.Canonical().ReadAt(b, off)
+				if lost != errors.Is(err, blob.ErrMissing) || !lost && (k != 1 || b[0] != want[off]) {
+					t.Fatalf("%v without subfile %d: byte %d: %d, %v", layout, gone, off, k, err)
+				}
+			}
+			d.Release()
+		}
+	}
+}
+
+func blobSubfile(name string, i int) string { return fmt.Sprintf("%s.%04d", name, i) }
 
 // TestLimits: how many datasets are held, kept and for how long.
 func TestLimits(t *testing.T) {

@@ -124,7 +124,7 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory-s.memory/4, 1<<20)})
+	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory/2, 1<<20)})
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}

@@ -50,7 +50,7 @@ func (b *budget) take() int64 {
 }
 
 func (r *readers) init(o Options) {
-	*r = readers{opt: o, by: map[string]*shared{}, free: list.New(), memory: budget{o.Memory, 2 << 20}, files: budget{int64(o.Files), 16}}
+	*r = readers{opt: o, by: map[string]*shared{}, free: list.New(), memory: budget{o.Memory, 4 << 20}, files: budget{int64(o.Files), 16}}
 }
 
 // claim returns the reader of a state, with one use more; mine says that it is new and has to be loaded by the caller.

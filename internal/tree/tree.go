@@ -27,7 +27,7 @@ type Options struct {
 	MaxOpen int           // datasets that are held at once; default 1024
 	MaxIdle int           // readers that are kept though nobody holds them; default 16; negative: none
 	Idle    time.Duration // for how long; default 1 minute
-	Memory  int64         // cap of what readers keep and read ahead, in bytes, at least 16 MiB; default 256 MiB. The first ones get more of it; each gets 2 MiB at least
+	Memory  int64         // cap of what readers keep and read ahead, maps included, in bytes, at least 16 MiB; default 256 MiB. The first ones get more of it; each gets 4 MiB at least
 	Files   int           // open files of all readers, at least 64; default 4096. Each may have 16 at least
 }
 
@@ -167,5 +167,6 @@ func (t *Tree) File(path string) (vfs.File, error) {
 
 // open opens a dataset with its share of what all may use.
 func (t *Tree) open(ctx context.Context, name string, memory int64, files int) (*blob.Reader, error) {
-	return blob.Open(ctx, name, &blob.OpenOptions{FS: t.fs, Verify: t.opt.Verify, Workers: t.opt.Workers, Memory: max(memory/4, 1<<20), MaxOpen: files})
+	return blob.Open(ctx, name, &blob.OpenOptions{FS: t.fs, MissingLater: true, Verify: t.opt.Verify, Workers: t.opt.Workers,
+		Memory: max(memory/4, 1<<20), Maps: max(memory/4, 1<<20), MaxOpen: files})
 }

@@ -42,11 +42,12 @@ type node struct {
 }
 
 // dirOp is one unsynced change of a directory: name gets n, and old (if set, a
-// rename inside the directory) goes, both or none.
+// rename inside the directory) goes or gets swap, both or none.
 type dirOp struct {
 	name string
 	n    *node // nil: name is removed
 	old  string
+	swap *node // of an exchange
 }
 
 func (op dirOp) apply(e map[string]*node) {
@@ -56,6 +57,9 @@ func (op dirOp) apply(e map[string]*node) {
 	}
 	if op.old != "" {
 		delete(e, op.old)
+	}
+	if op.swap != nil {
+		e[op.old] = op.swap
 	}
 	e[op.name] = op.n
 }

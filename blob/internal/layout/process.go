@@ -114,13 +114,9 @@ func (Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks) error 
 				return pkg.At(name, at, field(MapNreqs), fault.ErrTruncated, "the map variables go beyond the end of %s at %#x", DataBlob, end)
 			}
 			if at < from || at+20 > to {
-				from, to = at, min(at+int64(len(ahead)), end)
-				if n, _ := f.ReadAt(ahead[:to-from], from); int64(n) < to-from { // what is wanted may be there
-					if to = at + 20; n < 20 {
-						if err := ReadFull(f, ahead[:20], at, name, field(MapNreqs)); err != nil {
-							return err
-						}
-					}
+				from, to = at, max(at+20, min(at+int64(len(ahead)), end, pl.FileLen))
+				if err := ReadFull(f, ahead[:to-from], at, name, field(MapNreqs)); err != nil {
+					return err
 				}
 			}
 			b := ahead[at-from:][:20]

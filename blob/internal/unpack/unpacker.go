@@ -347,3 +347,18 @@ func (u *Unpacker) Stored(f io.ReaderAt, v int, rec int64, j int) (off, n, conte
 
 // File gives f, which is open, as the plain file.
 func (u *Unpacker) File(f vfs.File) File { return File{f, u} }
+
+// Chunk returns the stored bytes that byte at of a piece of variable v (of the header), record rec and blob j, is in: their place in the file,
+// their form, how long their content is, and where in it the byte is.
+func (u *Unpacker) Chunk(f io.ReaderAt, v int, rec int64, j int, at int64) (off, n, content, within int64, form string, err error) {
+	first, all, _ := u.Index.Piece(v-u.pl.NumMaps()*layout.MapVars, rec, j)
+	if at < 0 || at >= all {
+		return 0, 0, 0, 0, "", pkg.Usage("byte %d of a piece of %d", at, all)
+	}
+	e, err := u.Entry(f, first+at/u.Index.Chunk)
+	if err != nil {
+		return 0, 0, 0, 0, "", err
+	}
+	within = at % u.Index.Chunk
+	return u.pl.DataOff + e.Off, int64(e.Stored), min(u.Index.Chunk, all-at+within), within, layout.FormNames[min(e.Form, layout.FormCount-1)], nil
+}

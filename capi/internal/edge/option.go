@@ -235,6 +235,7 @@ func ConvertOptions(s string) (*blob.ConvertOptions, error) {
 	f.yes("wide_maps", &o.WideMaps)
 	f.compress(&o.Compress)
 	f.yes("drop_uncovered", &o.DropUncovered)
+	f.yes("fill_missing", &o.FillMissing)
 	f.yes("zero_fill", &o.ZeroFill)
 	f.yes("force", &o.Force)
 	f.size("memory", &o.Memory)

@@ -11,7 +11,7 @@ var optionNames = map[string]string{
 	"Durability": "durability", "CommitMode": "commit", "Force": "force=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
 	"Buffer": "buffer", "Aggregators": "aggregators", "OwnMin": "own_min", "Stripe": "stripe_size", "Stripe.Size": "stripe_size", "Stripe.Count": "stripe_count",
 	"Workers": "workers", "MaxOpen": "max_open", "AllowMissing": "allow_missing=yes", "Verify": "verify", "Quick": "quick=yes", "Vars": "vars",
-	"Version": "format", "Blobs": "format", "Ranks": "ranks", "DropUncovered": "drop_uncovered=yes", "ZeroFill": "zero_fill=yes",
+	"Version": "format", "Blobs": "format", "Ranks": "ranks", "DropUncovered": "drop_uncovered=yes", "ZeroFill": "zero_fill=yes", "FillMissing": "fill_missing=yes",
 }
 
 var (

@@ -2,19 +2,20 @@ package mapplot
 
 import (
 	"blobio/internal/fault"
+	"blobio/internal/plot/globe"
 )
 
 // ErrUsage: an argument is wrong.
 var ErrUsage = fault.ErrUsage
 
 // A Projection says how longitudes and latitudes are drawn.
-type Projection uint8
+type Projection = globe.Projection
 
 const (
 	// Mollweide shows the whole globe, areas to scale.
-	Mollweide Projection = iota
+	Mollweide = globe.Mollweide
 	// Plate is longitude to the right and latitude up, to the same scale.
-	Plate
+	Plate = globe.Plate
 )
 
 // Options of Draw. nil means the defaults.

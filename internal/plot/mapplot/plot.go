@@ -1,15 +1,16 @@
 package mapplot
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"image/color"
 	"io"
 	"math"
-	"strconv"
 
 	"blobio/decomp"
 	"blobio/internal/chart"
+	"blobio/internal/plot/globe"
 )
 
 // A Plot is a picture of a map, ready to be written. It is immutable.
@@ -20,7 +21,7 @@ type Plot struct {
 	img                   *image.RGBA // the map itself, chart.Scale pixels to a point
 	colors                []color.RGBA
 	ranks                 int
-	view                  *view       // nil for the index space
+	view                  *globe.View // nil for the index space
 	keys                  []chart.Key // of what is not a rank
 }
 
@@ -76,9 +77,26 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 	if err != nil {
 		return nil, err
 	}
-	p.view = newView(o.Projection, o.Lon, o.Lat)
-	r := newRaster(w*chart.Scale, heightOf(w, p.view.wide))
-	p.view.draw(r, newTree(o.Lon, o.Lat), own)
+	p.view = globe.NewView(o.Projection, globe.Bounds(o.Lon, o.Lat))
+	tree, err := globe.NewTree(context.Background(), o.Lon, o.Lat)
+	if err != nil {
+		return nil, err
+	}
+	points, err := p.view.Nearest(context.Background(), w*chart.Scale, heightOf(w, p.view.Wide), tree)
+	if err != nil {
+		return nil, err
+	}
+	r := &raster{w: points.W, h: points.H, pix: points.Pix}
+	for k, i := range r.pix {
+		switch i {
+		case globe.Outside:
+			r.pix[k] = pixOutside
+		case globe.None:
+			r.pix[k] = pixNone
+		default:
+			r.pix[k] = own.of(int64(i))
+		}
+	}
 	p.note = "Each point has the colour of the nearest element."
 	if planes > 1 {
 		p.note = fmt.Sprintf("Plane %d of %d. %s", o.Plane, planes, p.note)
@@ -126,12 +144,12 @@ func (p *Plot) drawIndexSpace(m *decomp.Map, ix *decomp.Index, o *Options, w int
 	}
 	wide := float64(g.cols) / float64(g.rows)
 	if g.folded {
-		p.note = fmt.Sprintf("%s elements, %s on each line.", group(g.n), group(g.cols))
+		p.note = fmt.Sprintf("%s elements, %s on each line.", chart.Count(g.n), chart.Count(g.cols))
 	} else {
-		p.note = fmt.Sprintf("%s rows of %s elements; row 0 is at the top.", group(g.rows), group(g.cols))
+		p.note = fmt.Sprintf("%s rows of %s elements; row 0 is at the top.", chart.Count(g.rows), chart.Count(g.cols))
 	}
 	if g.planes > 1 {
-		p.note = fmt.Sprintf("Plane %d of %s. %s", o.Plane, group(g.planes), p.note)
+		p.note = fmt.Sprintf("Plane %d of %s. %s", o.Plane, chart.Count(g.planes), p.note)
 	}
 	r := newRaster(w*chart.Scale, heightOf(w, min(max(wide, 1.3), 3.6)))
 	g.draw(r, newOwners(ix, g.base, g.n))
@@ -143,7 +161,7 @@ func heightOf(w int, wide float64) int { return chart.Scale * max(1, int(math.Ro
 
 func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 	if c.Uncovered > 0 {
-		p.keys = append(p.keys, chart.Area(fmt.Sprintf("no owner: %s of %s elements (%s)", group(c.Uncovered), group(c.Elems), percent(c.Uncovered, c.Elems)), colorUncovered))
+		p.keys = append(p.keys, chart.Area(fmt.Sprintf("no owner: %s of %s elements (%s)", chart.Count(c.Uncovered), chart.Count(c.Elems), percent(c.Uncovered, c.Elems)), colorUncovered))
 	}
 	for _, v := range r.pix {
 		if v == pixNone {
@@ -152,7 +170,7 @@ func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 		}
 	}
 	if c.Overlapped > 0 {
-		p.keys = append(p.keys, chart.Key{Text: fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
+		p.keys = append(p.keys, chart.Key{Text: fmt.Sprintf("%s elements have several owners; the highest rank is shown", chart.Count(c.Overlapped))})
 	}
 }
 
@@ -164,9 +182,9 @@ func describe(m *decomp.Map) string {
 		if i > 0 {
 			dims += " × "
 		}
-		dims += group(d)
+		dims += chart.Count(d)
 	}
-	out := fmt.Sprintf("%s ranks, %s elements", group(int64(s.Ranks)), dims)
+	out := fmt.Sprintf("%s ranks, %s elements", chart.Count(int64(s.Ranks)), dims)
 	if s.Ranks == 1 {
 		out = fmt.Sprintf("1 rank, %s elements", dims)
 	}
@@ -174,20 +192,11 @@ func describe(m *decomp.Map) string {
 		return out
 	}
 	if s.MinElems == s.MaxElems {
-		out += fmt.Sprintf(", %s per rank", group(s.MaxElems))
+		out += fmt.Sprintf(", %s per rank", chart.Count(s.MaxElems))
 	} else {
-		out += fmt.Sprintf(", %s to %s per rank", group(s.MinElems), group(s.MaxElems))
+		out += fmt.Sprintf(", %s to %s per rank", chart.Count(s.MinElems), chart.Count(s.MaxElems))
 	}
-	return out + fmt.Sprintf(" in %s requests (mean %.3g elements)", group(s.Reqs), s.MeanRun)
-}
-
-// group writes a number with commas.
-func group(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return out + fmt.Sprintf(" in %s requests (mean %.3g elements)", chart.Count(s.Reqs), s.MeanRun)
 }
 
 func percent(n, of int64) string {

@@ -11,7 +11,10 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
+	"blobio/internal/cftime"
 	"blobio/internal/cli"
+	"blobio/internal/elem"
 )
 
 // cdlWriter prints CDL as ncdump does, so that ncgen reads it.
@@ -19,6 +22,7 @@ type cdlWriter struct {
 	e      *cli.Env
 	float  int // significant digits of float values
 	double int
+	sep    string // between date and time of times that are printed as dates; "": they are numbers
 }
 
 // cdlName escapes what a name may hold but CDL gives a meaning.
@@ -47,50 +51,54 @@ func cdlTitle(path string) string {
 	}, s))
 }
 
-// header prints everything before the data.
-func (w *cdlWriter) header(r *blob.Reader) {
-	s, out := r.Schema(), w.e.Out
-	fmt.Fprintf(out, "netcdf %s {\n", cdlTitle(r.Base()))
-	dims := s.Dims()
-	if len(dims) > 0 {
+// header prints everything before the data. times are those of variables; nil: none are dates.
+func (w *cdlWriter) header(title string, h *cdf5.Header, times func(v int) *cftime.Units) {
+	out := w.e.Out
+	fmt.Fprintf(out, "netcdf %s {\n", title)
+	if len(h.Dims) > 0 {
 		fmt.Fprintln(out, "dimensions:")
 	}
-	for _, d := range dims {
+	for _, d := range h.Dims {
 		if d.Len == blob.Unlimited {
-			fmt.Fprintf(out, "\t%s = UNLIMITED ; // (%d currently)\n", cdlName(d.Name), r.Records())
+			fmt.Fprintf(out, "\t%s = UNLIMITED ; // (%d currently)\n", cdlName(d.Name), h.NumRecs)
 		} else {
 			fmt.Fprintf(out, "\t%s = %d ;\n", cdlName(d.Name), d.Len)
 		}
 	}
-	if len(s.Vars()) > 0 {
+	if len(h.Vars) > 0 {
 		fmt.Fprintln(out, "variables:")
 	}
-	for _, v := range s.Vars() {
+	for k, v := range h.Vars {
 		fmt.Fprintf(out, "\t%v %s", v.Type, cdlName(v.Name))
 		for i, id := range v.Dims {
 			sep := ", "
 			if i == 0 {
 				sep = "("
 			}
-			fmt.Fprint(out, sep, cdlName(dims[id].Name))
+			fmt.Fprint(out, sep, cdlName(h.Dims[id].Name))
 		}
 		if len(v.Dims) > 0 {
 			fmt.Fprint(out, ")")
 		}
 		fmt.Fprintln(out, " ;")
+		var u *cftime.Units
+		if w.sep != "" && times != nil && cf.Text(v.Atts, "units") != "" {
+			u = times(k)
+		}
 		for i := range v.Atts {
-			w.att(cdlName(v.Name), &v.Atts[i])
+			w.att(cdlName(v.Name), &v.Atts[i], u)
 		}
 	}
-	if atts := s.Attributes(); len(atts) > 0 {
+	if len(h.Atts) > 0 {
 		fmt.Fprintln(out, "\n// global attributes:")
-		for i := range atts {
-			w.att("", &atts[i])
+		for i := range h.Atts {
+			w.att("", &h.Atts[i], nil)
 		}
 	}
 }
 
-func (w *cdlWriter) att(owner string, a *cdf5.Att) {
+// att prints an attribute; u are the units of the times that its numbers are.
+func (w *cdlWriter) att(owner string, a *cdf5.Att, u *cftime.Units) {
 	b := []byte("\t\t" + owner + ":" + cdlName(a.Name) + " = ")
 	if s, ok := a.Value.(string); ok {
 		b = appendText(b, strings.TrimRight(s, "\x00"), "\n\t\t\t")
@@ -103,7 +111,21 @@ func (w *cdlWriter) att(owner string, a *cdf5.Att) {
 			b = w.appendAttValue(b, v.Index(i).Interface())
 		}
 	}
-	w.e.Out.Write(append(b, " ;\n"...))
+	b = append(b, " ;"...)
+	if u != nil && a.Type != cdf5.Char {
+		for i, x := range floats(a.Value) {
+			lead := ", "
+			if i == 0 {
+				lead = " // "
+			}
+			b = append(b, lead...)
+			var ok bool
+			if b, ok = appendDate(b, u, x, w.sep); !ok {
+				b = w.appendValue(b, a.Value, i, nil)
+			}
+		}
+	}
+	w.e.Out.Write(append(b, '\n'))
 }
 
 // appendAttValue writes a number so that its type shows.
@@ -131,6 +153,27 @@ func (w *cdlWriter) appendAttValue(b []byte, x any) []byte {
 		return appendPoint(b, x, w.double)
 	}
 	return fmt.Append(b, x)
+}
+
+// appendDate writes the date of a time, in quotes; false for a number that is none.
+func appendDate(b []byte, u *cftime.Units, x float64, sep string) ([]byte, bool) {
+	d, ok := u.Date(x)
+	if !ok {
+		return b, false
+	}
+	return append(append(append(b, '"'), d.Text(sep)...), '"'), true
+}
+
+// floats are the numbers of a slice.
+func floats(data any) []float64 {
+	_, raw, _ := elem.Of(data)
+	n, _, _ := cdf5.SliceLen(data)
+	if n == 0 || len(raw) == 0 {
+		return nil
+	}
+	out := make([]float64, n)
+	elem.Store(elem.Bytes(out), elem.HostBig, elem.Float64, data) // each fits
+	return out
 }
 
 // appendPoint writes a number with a decimal point in any case.

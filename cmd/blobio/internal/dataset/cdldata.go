@@ -8,8 +8,16 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/cf"
+	"blobio/internal/cftime"
 	"blobio/internal/cli"
 )
+
+// A source is a dataset, or a part of one, that is printed.
+type source interface {
+	cf.Source
+	ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error
+}
 
 // dumpWindow is how many elements of a variable are in memory at once.
 const dumpWindow = 1 << 20
@@ -17,7 +25,7 @@ const dumpWindow = 1 << 20
 // elements calls f with the elements of a variable in canonical order, window
 // after window. A window is a whole number of rows of row elements if the row is
 // not longer than a window; text always comes in whole rows.
-func elements(ctx context.Context, r *blob.Reader, v int, row int64, f func(data any) error) error {
+func elements(ctx context.Context, r source, v int, row int64, f func(data any) error) error {
 	sv := &r.Schema().Vars()[v]
 	n := r.Schema().Elems(blob.VarID(v))
 	recs := int64(1)
@@ -61,7 +69,7 @@ func elements(ctx context.Context, r *blob.Reader, v int, row int64, f func(data
 const lineWidth = 78
 
 // data prints the values of one variable.
-func (w *cdlWriter) data(ctx context.Context, r *blob.Reader, v int, progress func(n int64)) error {
+func (w *cdlWriter) data(ctx context.Context, r source, v int, progress func(n int64)) error {
 	sv := &r.Schema().Vars()[v]
 	total := r.Schema().Elems(blob.VarID(v))
 	if sv.Record {
@@ -70,12 +78,7 @@ func (w *cdlWriter) data(ctx context.Context, r *blob.Reader, v int, progress fu
 	if total == 0 {
 		return nil
 	}
-	row := int64(1)
-	if k := len(sv.Dims); k > 0 {
-		if row = r.Schema().Dims()[sv.Dims[k-1]].Len; row == blob.Unlimited {
-			row = r.Records()
-		}
-	}
+	row, times := rowOf(r, sv), w.times(r, sv)
 	out := w.e.Out
 	name := cdlName(sv.Name)
 	col := len(name) + 4
@@ -104,8 +107,12 @@ func (w *cdlWriter) data(ctx context.Context, r *blob.Reader, v int, progress fu
 			progress(int64(n))
 			return nil
 		}
+		var dates []float64
+		if times != nil {
+			dates = floats(data)
+		}
 		for i := range n {
-			b = w.appendValue(b[:0], data, i, fill)
+			b = w.appendTime(b[:0], data, i, fill, times, dates)
 			done++
 			rowEnd := done%row == 0
 			if !rowEnd {
@@ -134,6 +141,36 @@ func (w *cdlWriter) data(ctx context.Context, r *blob.Reader, v int, progress fu
 	}
 	_, err = out.WriteString(" ;\n")
 	return err
+}
+
+// rowOf is how many elements the last dimension of a variable has.
+func rowOf(r source, sv *blob.Variable) int64 {
+	k := len(sv.Dims)
+	if k == 0 {
+		return 1
+	}
+	if n := r.Schema().Dims()[sv.Dims[k-1]].Len; n != blob.Unlimited {
+		return n
+	}
+	return r.Records()
+}
+
+// times are the units of a variable's times if they are printed as dates.
+func (w *cdlWriter) times(r source, sv *blob.Variable) *cftime.Units {
+	if w.sep == "" {
+		return nil
+	}
+	return cf.TimeOf(r.Schema(), sv)
+}
+
+// appendTime is appendValue of what is a time if u is not nil; dates has the same as data.
+func (w *cdlWriter) appendTime(b []byte, data any, i int, fill any, u *cftime.Units, dates []float64) []byte {
+	if u != nil && !isFill(data, i, fill) {
+		if b, ok := appendDate(b, u, dates[i], w.sep); ok {
+			return b
+		}
+	}
+	return w.appendValue(b, data, i, fill)
 }
 
 // appendRow writes one row of text.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,10 +20,10 @@ import (
 )
 
 type convertFlags struct {
-	source    sourceFlags
+	source sourceFlags
+	partFlags
 	to        string
 	format    string
-	vars      []string
 	records   string
 	ranks     int
 	subfiles  int
@@ -39,6 +38,7 @@ type convertFlags struct {
 	force     bool
 	noSync    bool
 	asJSON    bool
+	zarr      zarrFlags
 	blobFlags []string // that make no sense for a canonical output
 }
 
@@ -47,10 +47,17 @@ func NewConvert(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
-		Long: `Write a dataset, or some of its variables and records, in another layout: as an
-ordinary netCDF file (the default), or as blobs for any number of ranks and
-subfiles. Memory is bounded; the output appears under its name when it is whole.
-Under mpirun or srun, the processes of blobio-mpi share the work.
+		Long: `Write a dataset, or some of its variables and parts of its dimensions, in another
+layout: as an ordinary netCDF file (the default), as a Zarr 3 directory, or as blobs for
+any number of ranks and subfiles. Memory is bounded; the output appears under its name
+when it is whole. Under mpirun or srun, the processes of blobio-mpi share the work.
+
+A Zarr directory has chunks of one record, some levels and all columns (of small
+variables several records); --force replaces a directory only if it is Zarr.
+
+With chosen variables come their coordinates, unless -C is given: the coordinate variables
+of their dimensions, what the attributes of the CF conventions name, latitudes and longitudes.
+` + dimHelp + `
 
 Blobs need maps. The first of these that applies is used: the files of --map; maps
 generated for --case and --ranks; the maps of the source, if it has as many ranks;
@@ -63,6 +70,9 @@ JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}; if
 subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
+  blobio convert -v T -d lev,40 -d time,0,9,3 F_h0.nc T40.nc   # a level, each third of ten records
+  blobio convert -v T850,PS -d lat,30.,60. F_h1.nc north.nc    # by value
+  blobio convert --codec zstd F_h0.nc F_h0.zarr
   blobio convert --netcdf4 --deflate 1 F_h0.nc F_h0.nc4
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
@@ -78,7 +88,8 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	cli.ChoiceFlag(cmd, &f.to, "to", "canonical", "layout of the output", "canonical", "variable-centric", "process-centric")
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1", "netcdf4")
 	f.netcdf4.add(cmd)
-	varsFlag(cmd, &f.vars, "v", "these variables only, such as T,PS")
+	f.partFlags.add(cmd, "these variables only, such as T,PS, and their coordinates")
+	f.addAlone(cmd)
 	fl.StringVar(&f.records, "records", "", "these records only: FIRST:END (END is not included; either may be left out), or one number")
 	fl.IntVar(&f.ranks, "ranks", 0, "number of blobs of each variable")
 	fl.IntVar(&f.subfiles, "subfiles", 1, "number of subfiles")
@@ -92,6 +103,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	CompressFlag(cmd, &f.compress)
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	f.zarr.add(cmd)
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -99,7 +111,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 
 // options are what the flags say alone, without a look at the dataset.
 func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error) {
-	o := &blob.ConvertOptions{Vars: f.vars, Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, WideMaps: f.wide,
+	o := &blob.ConvertOptions{Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, FillMissing: f.source.missing, WideMaps: f.wide,
 		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers}
 	var err error
 	if o.Layout, err = blob.ParseLayout(f.to); err != nil {
@@ -145,6 +157,11 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 
 func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
 	ctx := cmd.Context()
+	if z, err := f.wantsZarr(cmd, out); err != nil {
+		return err
+	} else if z {
+		return f.runZarr(ctx, e, in, out)
+	}
 	o, err := f.options(cmd)
 	if err != nil {
 		return err
@@ -154,7 +171,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 		return err
 	}
 	defer r.Close()
-	if err := checkVars(r, f.vars); err != nil {
+	if o.Vars, o.Subset, err = f.choose(ctx, r); err != nil {
 		return err
 	}
 	if o.Records, err = parseRecords(f.records, r.Records()); err != nil {
@@ -193,29 +210,36 @@ func (f *convertFlags) report(ctx context.Context, e *cli.Env, in *blob.Reader, 
 	}
 	defer w.Close()
 	d := describe(w)
-	var gone []lost
-	if len(in.Missing()) > 0 {
-		if gone, err = lostElements(ctx, in); err != nil {
+	return f.told(ctx, e, in, &written{In: in.Base(), Out: out, Layout: d.Layout, Vars: len(d.Vars), Records: d.Records, Bytes: d.Bytes}, took, d.summary())
+}
+
+// written is what a conversion has made.
+type written struct {
+	In      string  `json:"in"`
+	Out     string  `json:"out"`
+	Layout  string  `json:"layout"`
+	Vars    int     `json:"variables"`
+	Records int64   `json:"records"`
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"mib_per_second"`
+
+	Missing []string `json:"missing,omitempty"`
+	Lost    []lost   `json:"lost,omitempty"`
+}
+
+// told prints what a conversion has made.
+func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w *written, took time.Duration, summary string) (err error) {
+	if w.Missing = in.Missing(); len(w.Missing) > 0 {
+		if w.Lost, err = lostElements(ctx, in); err != nil {
 			return err
 		}
 	}
-	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
+	w.Seconds, w.Rate = took.Seconds(), float64(w.Bytes)/(1<<20)/took.Seconds()
 	if f.asJSON {
-		return e.PrintJSON(struct {
-			In      string  `json:"in"`
-			Out     string  `json:"out"`
-			Layout  string  `json:"layout"`
-			Vars    int     `json:"variables"`
-			Records int64   `json:"records"`
-			Bytes   int64   `json:"bytes"`
-			Seconds float64 `json:"seconds"`
-			Rate    float64 `json:"mib_per_second"`
-
-			Missing []string `json:"missing,omitempty"`
-			Lost    []lost   `json:"lost,omitempty"`
-		}{in.Base(), out, d.Layout, len(d.Vars), d.Records, d.Bytes, took.Seconds(), rate, in.Missing(), gone})
+		return e.PrintJSON(w)
 	}
-	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), cli.Plural(len(d.Vars), "variable"), d.Bytes, took.Seconds(), rate)
+	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", w.Out, summary, cli.Plural(w.Vars, "variable"), w.Bytes, w.Seconds, w.Rate)
 	return err
 }
 
@@ -261,25 +285,32 @@ func ParseGrouping(s string) (subfile.Grouping, error) {
 }
 
 // setMaps gives the options the maps of the flags, if there are some. Without, the dataset has its own, or needs none.
-func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) (err error) {
+func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) error {
+	part, err := r.View(o.Vars, o.Subset)
+	if err != nil {
+		return err
+	}
+	s := part.Schema()
 	switch {
 	case len(f.maps.Files) > 0:
 		o.Maps, err = f.maps.Load(f.ranks)
 	case f.caseName != "":
-		o.Maps, err = f.generated(r)
-	case o.Blobs && f.ranks == 0 && r.Schema().NumDecomps() == 0:
+		o.Maps, err = f.generated(s)
+	case o.Blobs && f.ranks == 0 && s.NumDecomps() == 0 && r.Schema().NumDecomps() > 0:
+		return cli.Usagef("the maps of %s are not of a part of its dimensions: give --ranks or --map", r.Base())
+	case o.Blobs && f.ranks == 0 && s.NumDecomps() == 0:
 		return cli.Usagef("%s has no maps of its own: give --ranks or --map", r.Base())
 	default:
 		return nil
 	}
 	if err == nil {
-		o.MapOf, o.Maps, err = mapOf(f.caseName, o.Maps, r, f.vars)
+		o.MapOf, o.Maps, err = mapOf(f.caseName, o.Maps, s)
 	}
 	return err
 }
 
 // generated makes the maps of the case for the sizes of a dataset.
-func (f *convertFlags) generated(r *blob.Reader) ([]*decomp.Map, error) {
+func (f *convertFlags) generated(s *blob.Schema) ([]*decomp.Map, error) {
 	c, err := e3smcases.Load(f.caseName)
 	if err != nil {
 		return nil, err
@@ -290,7 +321,7 @@ func (f *convertFlags) generated(r *blob.Reader) ([]*decomp.Map, error) {
 	if err := decomps.CheckRanks(f.ranks); err != nil {
 		return nil, err
 	}
-	maps, err := c.Maps(r.Schema().Dims(), f.ranks)
+	maps, err := c.Maps(s.Dims(), f.ranks)
 	if errors.Is(err, blob.ErrMapMismatch) {
 		return nil, cli.WithHint(err, "--map gives the maps")
 	}
@@ -299,9 +330,7 @@ func (f *convertFlags) generated(r *blob.Reader) ([]*decomp.Map, error) {
 
 // mapOf returns the choice of maps that a case makes, and the maps that the
 // output needs: those that one of its variables uses.
-func mapOf(name string, maps []*decomp.Map, r *blob.Reader, vars []string) (func(*blob.Variable) int, []*decomp.Map, error) {
-	s := r.Schema()
-	want := func(v string) bool { return len(vars) == 0 || slices.Contains(vars, v) }
+func mapOf(name string, maps []*decomp.Map, s *blob.Schema) (func(*blob.Variable) int, []*decomp.Map, error) {
 	byName := map[string]int{} // variable → map, from 1
 	if name != "" {
 		c, err := e3smcases.Load(name)
@@ -318,9 +347,6 @@ func mapOf(name string, maps []*decomp.Map, r *blob.Reader, vars []string) (func
 	}
 	used := make([]bool, len(maps))
 	for i, v := range s.Vars() {
-		if !want(v.Name) {
-			continue
-		}
 		shape := s.Shape(blob.VarID(i))
 		if k := byName[v.Name]; k > 0 {
 			if fmt.Sprint(shape) != fmt.Sprint(maps[k-1].Dims()) {

@@ -17,6 +17,7 @@ type diffFlags struct {
 	vars     []string
 	abs, rel float64
 	values   bool
+	order    bool
 	cli.DiffFlags
 }
 
@@ -28,13 +29,17 @@ func NewDiff(e *cli.Env) *cobra.Command {
 		Long: `Compare two datasets of any layouts, ranks and subfiles: records, dimensions,
 attributes and variables, then all values in canonical order. Each difference in
 metadata gets a line, and so does each variable whose values differ. NaN equals NaN.
+The order of dimensions, variables and attributes does not count without --order.
 
 Exit codes: 0 equal, 1 different, 2 could not compare.
 
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
-JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
+JSON: {version, a, b, equal, differences: [{severity, field, message, numbers}]}. numbers
+has those of the message: of values {different, of, first: [index], a, b, largest}, of
+lengths, records, shapes, numbers in the order and attributes {a, b}, null where one has
+none; NaN and infinities are strings.`,
 		Example: `  blobio diff F_h0.nc F_h0.h5                   # both layouts of one run
   blobio diff --vars T,PS --rel 1e-6 a.nc b.nc
   blobio diff --values-only F_h0.nc other.nc    # whatever the attributes say
@@ -49,12 +54,16 @@ JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 	fl.Float64Var(&f.abs, "abs", 0, "values that differ by at most this are equal")
 	fl.Float64Var(&f.rel, "rel", 0, "values that differ by at most this times the larger magnitude are equal")
 	fl.BoolVar(&f.values, "values-only", false, "do not compare metadata")
+	fl.BoolVar(&f.order, "order", false, "the order of dimensions, variables and attributes counts")
 	f.Add(cmd, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines))
 	f.source.add(cmd)
 	return cmd
 }
 
 func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) error {
+	if f.order && f.values {
+		return cli.Usagef("--order and --values-only exclude each other")
+	}
 	if !(f.abs >= 0) || !(f.rel >= 0) {
 		return cli.Usagef("--abs %g --rel %g, want numbers >= 0", f.abs, f.rel)
 	}
@@ -89,7 +98,7 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 	p := e.NewProgress()
 	defer p.End()
 	found := []blob.Finding{}
-	for x := range blob.Diff(ctx, a, b, &blob.DiffOptions{Vars: f.vars, ValueOnly: f.values, AbsTol: f.abs, RelTol: f.rel,
+	for x := range blob.Diff(ctx, a, b, &blob.DiffOptions{Vars: f.vars, ValueOnly: f.values, Order: f.order, AbsTol: f.abs, RelTol: f.rel,
 		Progress: func(done, _ int64) { p.At("diff", done, total) }}) {
 		if x.Err != nil {
 			p.End()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,19 +13,24 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
+	"blobio/internal/cftime"
 	"blobio/internal/cli"
 )
 
 type dumpFlags struct {
-	source      sourceFlags
+	source sourceFlags
+	partFlags
 	header      bool
 	coords      bool
-	vars        []string
 	precision   string
+	dates, iso  bool
+	xml, stored bool
 	layout, raw bool
 	recs        string
 	blob        int
 	asJSON      bool
+	binaryFlags
 }
 
 func NewDump(e *cli.Env) *cobra.Command {
@@ -36,19 +42,33 @@ func NewDump(e *cli.Env) *cobra.Command {
 names, dimensions and attributes, values in canonical order, fill values as _.
 ncgen reads the output. Memory is bounded.
 
+With -d or -C it prints a part of the dataset, as if "convert" had written it with the same
+flags: the chosen variables and, without -C, their coordinates: coordinate variables of
+their dimensions, what the attributes of the CF conventions name, latitudes and longitudes.
+` + dimHelp + `
+
+--xml prints the header as NcML; --stored the header as the file has it: maps, dimensions
+of blobs and all that the layout adds (of the subfile that PATH names, or the first).
 --layout prints where everything lies instead: file, offset and length of the
 headers, the maps and each blob of each variable.
 --raw prints the blobs of one variable as they are, in map order.
+--binary writes the values of one variable without any text.
 
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
-JSON: {name, dims, variables: [{..., data: [...]}], attributes}, fill values null.
+JSON: {name, dims, variables: [{..., data: [...]}], attributes}, fill values null; with -t
+times are strings.
 With --layout: {"extents": [{set, subfile, file, name, rank, record, offset, bytes}]},
 for compressed files also content and codec; rank or record is -1 where there is none.
 With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}.`,
 		Example: `  blobio dump -h F_h0.nc                     # header only
   blobio dump -v T850,PS F_h1.nc             # header and the values of two variables
+  blobio dump -v T -d lev,40 -d time,0,9,3 F_h0.nc    # a level, each third of ten records
+  blobio dump -v T850 -d lat,30.,60. -d lon,350.,10. F_h1.nc  # by value
+  blobio dump -t -v time F_h1.nc             # times as dates
+  blobio dump --stored -h F_h1.h5            # Dk.nreqs, decomposition_ID, ...
+  blobio dump --binary little -o T.f32 -v T -d time,0 F_h0.nc
   blobio dump -p 9,17 -v lat F_h1.nc         # as many digits as the types hold
   blobio dump F_h1.nc | ncgen -k cdf5 -o again.nc
   blobio dump --layout -v U --records 0 F_h1.nc  # which bytes are U's first record
@@ -63,7 +83,13 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	fl.Bool("help", false, "help for dump") // -h is taken, as in ncdump
 	fl.BoolVarP(&f.header, "header", "h", false, "header only")
 	fl.BoolVarP(&f.coords, "coords", "c", false, "header and the values of coordinate variables")
-	varsFlag(cmd, &f.vars, "v", "print the values of these variables only, such as T,PS")
+	f.partFlags.add(cmd, "print the values of these variables only, such as T,PS")
+	f.addAlone(cmd)
+	fl.BoolVarP(&f.dates, "times", "t", false, "print times as dates, such as 2000-01-31 06:30")
+	fl.BoolVarP(&f.iso, "iso", "i", false, "print times as dates with a T, such as 2000-01-31T06:30")
+	fl.BoolVarP(&f.xml, "xml", "x", false, "print the header as NcML")
+	fl.BoolVar(&f.stored, "stored", false, "print the header as it is stored")
+	f.binaryFlags.add(cmd)
 	fl.StringVarP(&f.precision, "precision", "p", "7,15", "significant digits of float and double values")
 	fl.BoolVar(&f.layout, "layout", false, "print where everything lies")
 	fl.BoolVar(&f.raw, "raw", false, "print the blobs of the variable of -v, in map order")
@@ -81,39 +107,93 @@ func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	if w.float, w.double, err = parsePrecision(f.precision); err != nil {
 		return err
 	}
+	if err := f.conflicts(cmd); err != nil {
+		return err
+	}
 	switch {
-	case f.layout && f.raw:
-		return cli.Usagef("--layout and --raw exclude each other")
-	case f.header && (f.layout || f.raw || f.coords || len(f.vars) > 0):
-		return cli.Usagef("--header prints no values: without --vars, --coords, --layout and --raw")
-	case f.coords && len(f.vars) > 0:
-		return cli.Usagef("--coords and --vars exclude each other")
-	case (f.recs != "" || f.blob >= 0) && !f.layout && !f.raw:
-		return cli.Usagef("--records and --blob go with --layout or --raw")
-	case cmd.Flags().Changed("blob") && f.blob < 0:
-		return cli.Usagef("--blob counts from 0")
-	case f.raw && len(f.vars) != 1:
-		return cli.Usagef("--raw needs one variable (--vars)")
+	case f.iso:
+		w.sep = "T"
+	case f.dates:
+		w.sep = " "
 	}
 	r, err := f.source.open(ctx, e, path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	if !f.layout { // there the maps have names, too
-		if err := checkVars(r, f.vars); err != nil {
-			return err
+	switch {
+	case f.layout: // there the maps have names, too
+		return f.dumpLayout(ctx, e, r)
+	case f.stored:
+		return f.dumpStored(w, r, path)
+	}
+	part, err := f.part(ctx, r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.raw:
+		return f.dumpRaw(ctx, w, r)
+	case f.order != "":
+		return f.dumpBinary(ctx, e, part)
+	case f.xml:
+		return dumpXML(e.Out, path, part.Header(), w)
+	case f.asJSON:
+		return f.dumpJSON(ctx, w, part)
+	}
+	return f.dumpCDL(ctx, w, part)
+}
+
+// part is what is printed: everything, or with -d and -C what is chosen.
+func (f *dumpFlags) part(ctx context.Context, r *blob.Reader) (*blob.View, error) {
+	vars, sub, err := f.choose(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if !f.given() {
+		vars = nil
+	}
+	return r.View(vars, sub)
+}
+
+// conflicts says which flags do not go together.
+func (f *dumpFlags) conflicts(cmd *cobra.Command) error {
+	given := cmd.Flags().Changed
+	// Of what is printed instead of CDL one at most, and with it these flags only.
+	forms := map[string][]string{"layout": {"vars", "records", "blob", "json"}, "raw": {"vars", "records", "blob", "json", "precision"}, "stored": {"header", "json", "precision"},
+		"xml": {"vars", "dimension", "no-coords", "header", "precision"}, "binary": {"vars", "dimension", "output", "force", "json"}}
+	form := ""
+	for _, name := range slices.Sorted(maps.Keys(forms)) {
+		if !given(name) {
+			continue
+		}
+		if form != "" {
+			return cli.Usagef("--%s and --%s exclude each other", form, name)
+		}
+		form = name
+	}
+	if form != "" {
+		for _, name := range []string{"vars", "dimension", "no-coords", "header", "coords", "precision", "times", "iso", "records", "blob", "output", "force", "json"} {
+			if given(name) && !slices.Contains(forms[form], name) {
+				return cli.Usagef("--%s does not go with --%s", name, form)
+			}
 		}
 	}
 	switch {
-	case f.layout:
-		return f.dumpLayout(ctx, e, r)
-	case f.raw:
-		return f.dumpRaw(ctx, w, r)
-	case f.asJSON:
-		return f.dumpJSON(ctx, w, r)
+	case f.header && f.coords || f.header && len(f.vars) > 0 && !f.given() && form == "":
+		return cli.Usagef("--header prints no values: without --vars, --coords, --layout and --raw")
+	case f.coords && len(f.vars) > 0:
+		return cli.Usagef("--coords and --vars exclude each other")
+	case (f.recs != "" || f.blob >= 0) && !f.layout && !f.raw:
+		return cli.Usagef("--records and --blob go with --layout or --raw")
+	case given("blob") && f.blob < 0:
+		return cli.Usagef("--blob counts from 0")
+	case (f.raw || f.order != "") && len(f.vars) != 1:
+		return cli.Usagef("--%s needs one variable (--vars)", form)
+	case f.order == "" && (f.output != "" || f.force):
+		return cli.Usagef("--output and --force go with --binary")
 	}
-	return f.dumpCDL(ctx, w, r)
+	return nil
 }
 
 func parsePrecision(s string) (float, double int, err error) {
@@ -130,29 +210,24 @@ func parsePrecision(s string) (float, double int, err error) {
 }
 
 // chosen lists the variables whose values are printed.
-func (f *dumpFlags) chosen(r *blob.Reader) (list []int, bytes int64) {
+func (f *dumpFlags) chosen(r *blob.View) (list []int) {
 	s := r.Schema()
 	if f.header {
-		return nil, 0
+		return nil
 	}
 	for i, v := range s.Vars() {
 		coord := slices.ContainsFunc(s.Dims(), func(d cdf5.Dim) bool { return d.Name == v.Name })
-		if f.coords && !coord || len(f.vars) > 0 && !slices.Contains(f.vars, v.Name) {
+		if f.coords && !coord || !f.given() && len(f.vars) > 0 && !slices.Contains(f.vars, v.Name) {
 			continue
 		}
-		n := s.Elems(blob.VarID(i)) * int64(v.Type.Size())
-		if v.Record {
-			n *= r.Records()
-		}
 		list = append(list, i)
-		bytes += n
 	}
-	return list, bytes
+	return list
 }
 
-func (f *dumpFlags) dumpCDL(ctx context.Context, w *cdlWriter, r *blob.Reader) error {
-	w.header(r)
-	list, _ := f.chosen(r)
+func (f *dumpFlags) dumpCDL(ctx context.Context, w *cdlWriter, r *blob.View) error {
+	w.header(cdlTitle(r.Base()), r.Header(), func(v int) *cftime.Units { return cf.TimeOf(r.Schema(), &r.Schema().Vars()[v]) })
+	list := f.chosen(r)
 	if !f.header && len(r.Schema().Vars()) > 0 {
 		fmt.Fprintln(w.e.Out, "data:")
 	}
@@ -166,8 +241,8 @@ func (f *dumpFlags) dumpCDL(ctx context.Context, w *cdlWriter, r *blob.Reader) e
 }
 
 // dumpJSON streams what dumpCDL prints.
-func (f *dumpFlags) dumpJSON(ctx context.Context, w *cdlWriter, r *blob.Reader) error {
-	d, out := describe(r), w.e.Out
+func (f *dumpFlags) dumpJSON(ctx context.Context, w *cdlWriter, r *blob.View) error {
+	d, out := describeVars(r), w.e.Out
 	part := func(v any) ([]byte, error) { return json.Marshal(v) }
 	name, err := part(d.Path)
 	if err != nil {
@@ -182,7 +257,7 @@ func (f *dumpFlags) dumpJSON(ctx context.Context, w *cdlWriter, r *blob.Reader) 
 		return err
 	}
 	fmt.Fprintf(out, "{\n  \"name\": %s,\n  \"dims\": %s,\n  \"attributes\": %s,\n  \"variables\": [", name, dims, atts)
-	list, _ := f.chosen(r)
+	list := f.chosen(r)
 	for i := range d.Vars {
 		head, err := part(d.Vars[i])
 		if err != nil {
@@ -205,14 +280,9 @@ func (f *dumpFlags) dumpJSON(ctx context.Context, w *cdlWriter, r *blob.Reader) 
 	return err
 }
 
-func (f *dumpFlags) jsonData(ctx context.Context, w *cdlWriter, r *blob.Reader, v int) error {
+func (f *dumpFlags) jsonData(ctx context.Context, w *cdlWriter, r *blob.View, v int) error {
 	sv := &r.Schema().Vars()[v]
-	row := int64(1)
-	if k := len(sv.Dims); k > 0 {
-		if row = r.Schema().Dims()[sv.Dims[k-1]].Len; row == blob.Unlimited {
-			row = r.Records()
-		}
-	}
+	row, times := rowOf(r, sv), w.times(r, sv)
 	fill := fillOf(sv)
 	var b []byte
 	first := true
@@ -234,13 +304,24 @@ func (f *dumpFlags) jsonData(ctx context.Context, w *cdlWriter, r *blob.Reader, 
 			return nil
 		}
 		n, _, _ := cdf5.SliceLen(data)
+		var dates []float64
+		if times != nil {
+			dates = floats(data)
+		}
 		for i := range n {
 			b = b[:0]
 			if !first {
 				b = append(b, ',')
 			}
 			first = false
-			if _, err := w.e.Out.Write(appendJSONValue(b, data, i, fill)); err != nil {
+			ok := false
+			if times != nil && !isFill(data, i, fill) {
+				b, ok = appendDate(b, times, dates[i], w.sep)
+			}
+			if !ok {
+				b = appendJSONValue(b, data, i, fill)
+			}
+			if _, err := w.e.Out.Write(b); err != nil {
 				return err
 			}
 		}

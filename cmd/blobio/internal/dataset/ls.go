@@ -12,6 +12,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
 	"blobio/internal/cli"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
@@ -20,6 +21,7 @@ import (
 
 func NewLs(e *cli.Env) *cobra.Command {
 	var long, asJSON bool
+	var stats statsFlags
 	cmd := &cobra.Command{
 		Use:   "ls PATH...",
 		Short: "Show what a dataset consists of",
@@ -29,24 +31,40 @@ this is quick for datasets of any size.
 
 For a directory with several datasets, each gets a line.
 
+--stats reads the data of one dataset: of each variable, and with --by-record of each record,
+the smallest and the greatest value, the mean, and how many elements are values, fill values
+(also those that no rank wrote) and NaN. Fill values and NaN are in none of the others.
+Memory is bounded. --vars and -d choose a part, as in "blobio dump".
+
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
 JSON: {"datasets": [{path, layout, format, compressed, state, records, ranks, subfiles,
 bytes, missing, dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
 variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
-The bytes of a variable are those of all its records in canonical form.`,
+The bytes of a variable are those of all its records in canonical form. With --stats
+{"datasets": [{path, variables: [{name, type, values, fill, nan, min, max, mean,
+records: [{record, values, fill, nan, min, max, mean}]}]}]}; min, max and mean are null
+without values, infinities are strings.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
   blobio ls F_h0.nc.0003     # the same dataset
   blobio ls -l run/F_h1.nc   # with long names and units
   blobio ls run              # a directory
+  blobio ls --stats -v T,PS -d lev,71 F_h0.nc    # of the lowest level
   blobio ls --json F_h0.nc | jq '.datasets[].variables[].name'`,
 		Args: cli.MinArgs(1, "a dataset, a file or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := stats.check(cmd); err != nil {
+				return err
+			}
+			if stats.on {
+				return stats.run(cmd, e, args, asJSON)
+			}
 			return ls(cmd, e, args, long, asJSON)
 		},
 	}
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "long names and units of variables")
+	stats.add(cmd)
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -191,9 +209,8 @@ func lsOne(ctx context.Context, path string) (*dataset, error) {
 
 // describe collects what the first header and the directory tell.
 func describe(r *blob.Reader) *dataset {
-	s := r.Schema()
-	d := &dataset{Path: r.Base(), Layout: r.Layout().String(), Format: r.Version().String(), State: state(r), Packed: r.Compressed(),
-		Records: r.Records(), Missing: r.Missing(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}
+	d := describeVars(r)
+	d.Layout, d.Format, d.State, d.Packed, d.Missing = r.Layout().String(), r.Version().String(), state(r), r.Compressed(), r.Missing()
 	if r.Layout() == blob.ProcessCentric {
 		d.Format = "HDF5"
 	} else if r.NetCDF4() {
@@ -203,6 +220,13 @@ func describe(r *blob.Reader) *dataset {
 	for _, f := range r.Files() {
 		d.Bytes += f.Size
 	}
+	return d
+}
+
+// describeVars collects what the schema of a dataset, or of a part of one, tells.
+func describeVars(r cf.Source) *dataset {
+	s := r.Schema()
+	d := &dataset{Path: r.Base(), Records: r.Records(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}
 	dims := s.Dims()
 	for _, dim := range dims {
 		n := dim.Len

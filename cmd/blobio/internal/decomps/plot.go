@@ -14,6 +14,7 @@ import (
 	"blobio/decomp"
 	"blobio/e3smcases"
 	"blobio/internal/cli"
+	"blobio/internal/plot/fieldplot"
 	"blobio/internal/plot/mapplot"
 )
 
@@ -37,10 +38,11 @@ func newDecompPlot(e *cli.Env) *cobra.Command {
 		Use:   "plot FILE... -o OUT",
 		Short: "Draw who owns what, as PNG or SVG",
 		Long: `Draw the owners of elements: a colour for each rank, grey for elements without an owner.
-If the positions of the elements are known, the picture is a map of the world: columns
-of the F case (54 ne^2 + 2 elements), the grid of the I case, the mesh of G maps that
-blobio made. Otherwise it is a picture of the array. --where chooses: auto, F, G, I, or
-index for the array.
+If the positions of the elements are known, the picture is a map of the world: from the
+latitudes and longitudes of the dataset, if it has them; else columns of the F case
+(54 ne^2 + 2 elements), the grid of the I case, the mesh of G maps that blobio made.
+Otherwise it is a picture of the array. --where chooses: auto, dataset, F, G, I, or index
+for the array.
 
 JSON: {path, bytes, map, dims, ranks, positions}.`,
 		Example: `  blobio decomp plot map_f_case_16p.nc -o d1.png
@@ -57,7 +59,7 @@ JSON: {path, bytes, map, dims, ranks, positions}.`,
 	fl.StringVar(&f.which, "map", "D1", "map: D1, D2, ...")
 	fl.IntVar(&f.ranks, "ranks", 0, "deal the map processes to this many ranks")
 	fl.Int64Var(&f.plane, "level", 0, "level (plane) of a map that has several, from 0")
-	cli.ChoiceFlag(cmd, &f.where, "where", "auto", "where the elements lie", "auto", "F", "G", "I", "index")
+	cli.ChoiceFlag(cmd, &f.where, "where", "auto", "where the elements lie", "auto", "dataset", "F", "G", "I", "index")
 	fl.BoolVar(&f.plate, "plate", false, "longitude and latitude at right angles instead of the equal-area projection")
 	fl.BoolVar(&f.lines, "no-borders", false, "omit lines between ranks")
 	fl.IntVar(&f.ne, "ne", 0, "F: elements along a side of a cube face (default: follows from the size)")
@@ -88,7 +90,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 	}
 	m := maps[k-1]
 	o := &mapplot.Options{Title: f.Title, Width: f.Width, Plane: f.plane, NoBorders: f.lines}
-	where, err := f.positions(o, maps, k)
+	where, err := f.positions(ctx, o, paths, maps, k)
 	if err != nil {
 		return err
 	}
@@ -109,18 +111,24 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 	if f.asJSON {
 		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": n, "map": fmt.Sprintf("D%d", k), "dims": m.Dims(), "ranks": m.Ranks(), "positions": where})
 	}
-	fmt.Fprintf(e.Out, "%s: owners of D%d, %s, %s\n", f.Name, k, map[string]string{"F": "on the globe (F columns)", "G": "on the globe (G mesh)",
+	fmt.Fprintf(e.Out, "%s: owners of D%d, %s, %s\n", f.Name, k, map[string]string{"dataset": "on the globe (coordinates of the dataset)", "F": "on the globe (F columns)", "G": "on the globe (G mesh)",
 		"I": "on the globe (I grid)", "index": "as an array"}[where], cli.HumanBytes(n))
 	return nil
 }
 
 // positions gives o the coordinates of map k's elements, and tells of which case.
-func (f *plotFlags) positions(o *mapplot.Options, maps []*decomp.Map, k int) (string, error) {
+func (f *plotFlags) positions(ctx context.Context, o *mapplot.Options, paths []string, maps []*decomp.Map, k int) (string, error) {
 	try := []string{f.where}
 	switch f.where {
 	case "index":
 		return "index", nil
-	case "auto":
+	case "auto", "dataset":
+		if ok, err := ofDataset(ctx, o, paths, k); err != nil || ok {
+			return "dataset", err
+		}
+		if f.where == "dataset" {
+			return "", fmt.Errorf("%s does not tell the latitudes and longitudes of the elements of D%d", strings.Join(paths, ", "), k)
+		}
 		try = []string{"F", "I", "G"}
 	}
 	for _, c := range try {
@@ -145,4 +153,23 @@ func (f *plotFlags) positions(o *mapplot.Options, maps []*decomp.Map, k int) (st
 		}
 	}
 	return "index", nil
+}
+
+// ofDataset gives o the coordinates that a dataset has of the elements of its map Dk; false if it has none, or is none.
+func ofDataset(ctx context.Context, o *mapplot.Options, paths []string, k int) (bool, error) {
+	if len(paths) != 1 {
+		return false, nil
+	}
+	r, err := blob.Open(ctx, paths[0], nil)
+	if err != nil {
+		return false, nil // a map file
+	}
+	defer r.Close()
+	ids := r.Schema().DecompDimIDs(blob.DecompID(k))
+	if ids == nil {
+		return false, nil
+	}
+	var ok bool
+	o.Lon, o.Lat, ok, err = fieldplot.Positions(ctx, r, ids)
+	return ok, err
 }

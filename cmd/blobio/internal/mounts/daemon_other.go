@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"blobio/internal/cli"
-	"blobio/mount"
+	"blobio/internal/mount"
 )
 
 func (f *mountFlags) detach(*cli.Env, string, string) error {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/internal/cli"
-	"blobio/mount"
+	"blobio/internal/mount"
 )
 
 type mountFlags struct {
@@ -123,6 +125,8 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 		m.Wait()
 		close(ended)
 	}()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal is closed
+	defer stop()
 	select {
 	case <-ended:
 		return nil

@@ -19,6 +19,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/verbs"
 	"blobio/internal/cli"
+	"blobio/internal/testfiles"
 )
 
 // asBlobio makes this program the command, which a mount in the background starts again.
@@ -45,7 +46,7 @@ func blobio(t *testing.T, args ...string) *exec.Cmd {
 func toys(t *testing.T) (dir string, want []byte) {
 	t.Helper()
 	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
-		t.Skipf("SKIPPED: no FUSE mounts here: %v", err)
+		t.Skipf("no FUSE mounts here: %v", err)
 	} else {
 		f.Close()
 	}
@@ -76,7 +77,7 @@ func started(t *testing.T, dir, at string, flags ...string) *exec.Cmd {
 	if err != nil || !strings.Contains(line, " is shown at ") {
 		_ = cmd.Wait()
 		if strings.Contains(errs.String(), "mounting is not possible here") {
-			t.Skipf("SKIPPED: %s", errs.String())
+			t.Skip(errs.String())
 		}
 		t.Fatalf("%q, %v, %s", line, err, errs.String())
 	}
@@ -102,14 +103,16 @@ func mountedAt(t *testing.T, at string) bool {
 func TestForeground(t *testing.T) {
 	dir, want := toys(t)
 	at := t.TempDir()
-	cmd := started(t, dir, at)
-	reads(t, at, want)
-	clitest.Check(t, cmd.Process.Signal(os.Interrupt))
-	if err := cmd.Wait(); err != nil || cmd.Stderr.(*bytes.Buffer).Len() > 0 {
-		t.Errorf("%v: %s", err, cmd.Stderr)
-	}
-	if mountedAt(t, at) {
-		t.Error("still mounted")
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd := started(t, dir, at)
+		reads(t, at, want)
+		clitest.Check(t, cmd.Process.Signal(sig))
+		if err := cmd.Wait(); err != nil || cmd.Stderr.(*bytes.Buffer).Len() > 0 {
+			t.Errorf("%v: %v: %s", sig, err, cmd.Stderr)
+		}
+		if mountedAt(t, at) {
+			t.Fatalf("%v: still mounted", sig)
+		}
 	}
 }
 
@@ -240,6 +243,94 @@ func TestDaemon(t *testing.T) {
 	}
 	if mountedAt(t, at) {
 		t.Error("still mounted")
+	}
+}
+
+// TestOtherUser: any user mounts, with fusermount3, and only he sees what is there.
+func TestOtherUser(t *testing.T) {
+	dir, want := toys(t)
+	if os.Geteuid() != 0 {
+		t.Skip("wants root, to be another user; as any other, all tests here are this one")
+	}
+	if _, err := exec.LookPath("fusermount3"); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	const user = 65534
+	top, err := os.MkdirTemp("", "blobio-mount-") // not below t.TempDir, which is closed to others
+	clitest.Check(t, err)
+	t.Cleanup(func() { clitest.Check(t, os.RemoveAll(top)) })
+	clitest.Check(t, os.Chmod(top, 0o755))
+	exe, at, data := filepath.Join(top, "blobio"), filepath.Join(top, "at"), filepath.Join(top, "data")
+	self, err := os.Executable()
+	clitest.Check(t, err)
+	b, err := os.ReadFile(self)
+	clitest.Check(t, err)
+	clitest.Check(t, os.WriteFile(exe, b, 0o755))
+	clitest.Check(t, os.CopyFS(data, os.DirFS(dir)))
+	clitest.Check(t, os.Mkdir(at, 0o755))
+	for _, name := range []string{at, data} {
+		clitest.Check(t, os.Chmod(name, 0o755))
+		clitest.Check(t, os.Chown(name, user, user))
+	}
+	as := func(args ...string) (string, error) {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Env, cmd.Dir = append(os.Environ(), asBlobio+"=1"), top
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := as(exe, "mount", "--daemon", "--log", filepath.Join(data, "log"), data, at); err != nil {
+		if strings.Contains(out, "permission denied") || strings.Contains(out, "not permitted") {
+			t.Skipf("no FUSE mounts for other users here: %s", out)
+		}
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := as("fusermount3", "-u", "-z", at); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	if out, err := as("cat", filepath.Join(at, "toy.nc")); err != nil || out != string(want) {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+	if _, err := os.ReadDir(at); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("another user, even root: %v", err)
+	}
+	if out, err := as(exe, "mount", "--allow-other", data, filepath.Join(data, "none")); err == nil || strings.Count(out, "\n") != 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestYT: what else lies beside datasets can be used where it is, too: yt reads an exported mesh through a mount as it does without.
+func TestYT(t *testing.T) {
+	if v := os.Getenv("BLOBIO_JUDGES"); v == "" || v == "0" {
+		t.Skip("SKIPPED: yt takes a minute; set BLOBIO_JUDGES=1")
+	}
+	py := testfiles.Python("yt")
+	if py == "" {
+		t.Fatal("BLOBIO_JUDGES is set, but no python3 has yt")
+	}
+	toys(t) // or there is no FUSE
+	dir, _, native := clitest.Mesh(t)
+	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "yt", native, filepath.Join(dir, "yt"))
+	at := t.TempDir()
+	started(t, dir, at)
+	sums := func(root string) string {
+		cmd := exec.Command(py, "-c", `import sys, glob, yt
+yt.set_log_level("error")
+ds = yt.load(glob.glob(sys.argv[1] + "/yt/*.block_list")[0])
+ad = ds.all_data()
+print(ds.index.num_grids, [(f, float(ad[f].sum()), ad[f].size) for f in sorted(ds.field_list)])`, root)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, errs.String())
+		}
+		return string(out)
+	}
+	if got, want := sums(at), sums(dir); got != want || len(got) < 20 {
+		t.Errorf("through the mount %s, want %s", got, want)
 	}
 }
 

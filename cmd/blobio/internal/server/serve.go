@@ -29,6 +29,7 @@ type serveFlags struct {
 	format    string
 	memory    int64
 	work      int
+	chunk     int64
 	rescue    bool
 }
 
@@ -43,13 +44,15 @@ func NewServe(e *cli.Env) *cobra.Command {
 	f := serveFlags{memory: defaultMemory}
 	cmd := &cobra.Command{
 		Use:   "serve DIR",
-		Short: "Show datasets over HTTP: as netCDF files, by OPeNDAP",
+		Short: "Show datasets over HTTP: as netCDF files, by OPeNDAP, as Zarr",
 		Long: `Show the datasets below a directory over HTTP, without converting them. Nothing can
 be changed, and nothing outside of the directory is seen.
 
   /                     a list, as JSON with "Accept: application/json"
   /files/PATH           a dataset as one netCDF file, with byte ranges
   /dap/PATH             the same for OPeNDAP (DAP2) clients: ncdump, ncks, cdo, xarray, ...
+  /zarr/PATH            the same as a Zarr group, version 2: zarr, xarray, dask, zarrita, ...
+  /zarr3/PATH           the same in version 3
 
 PATH is the base name of the dataset, from DIR on. A dataset that is committed,
 replaced or removed meanwhile appears, changes, goes. Damaged data are an error at
@@ -79,6 +82,7 @@ if the answer broke off), bytes, seconds, error. The server ends with ctrl-C.`,
 	fl.StringVar(&f.log, "log", "", "append the lines for requests to this file; \"none\": nowhere")
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of buffers and caches, such as 256M or 1G")
+	fl.Var(cli.SizeFlag(&f.chunk), "chunk", "zarr: bytes of a chunk at most (default 8M)")
 	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 	cli.WorkersFlag(cmd, &f.work, "concurrent reads (default: twice the number of CPUs)")
 	return cli.AsService(cmd)
@@ -90,7 +94,7 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	if f.memory < leastMemory {
 		return cli.Usagef("--memory %s, want at least %s", cli.HumanBytes(f.memory), cli.HumanBytes(leastMemory))
 	}
-	o := &serve.Options{Public: f.public, Hosts: f.hosts, CORS: f.cors, Version: formats[f.format], Memory: f.memory, Work: f.work}
+	o := &serve.Options{Public: f.public, Hosts: f.hosts, CORS: f.cors, Version: formats[f.format], Memory: f.memory, Work: f.work, ZarrChunk: f.chunk}
 	if f.rescue {
 		o.Verify = blob.VerifyNever
 	}

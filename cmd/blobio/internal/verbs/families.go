@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/blob"
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/cmd/blobio/internal/fti"
 	"blobio/cmd/blobio/internal/mesh"
@@ -61,6 +63,9 @@ func route(args []string) ([][]string, error) {
 	}
 	verb, rest := args[at], args[at+1:]
 	path := paths(verb, rest)
+	if verb == "plot" && ofVariable(rest, path) {
+		return [][]string{args}, nil
+	}
 	if !slices.Contains(path, true) {
 		return [][]string{args}, foreignFlag(verb, rest)
 	}
@@ -116,12 +121,39 @@ func route(args []string) ([][]string, error) {
 	return lines, nil
 }
 
+// ofVariable says of the arguments of plot that they name a variable and a dataset, not paths of one family.
+func ofVariable(args []string, path []bool) bool {
+	var names []string
+	for i, is := range path {
+		if is {
+			names = append(names, args[i])
+		}
+	}
+	if len(names) != 2 {
+		return false
+	}
+	r, err := blob.Open(context.Background(), names[1], &blob.OpenOptions{AllowMissing: true})
+	if err == nil {
+		defer r.Close()
+		if _, ok := r.Schema().VarID(names[0]); ok {
+			return true
+		}
+	}
+	_, none := os.Lstat(names[0])
+	_, base := subfile.Find(vfs.OS, names[0])
+	return none != nil && base != nil
+}
+
 // paths says which arguments of a verb may be paths: they are neither flags nor the values of flags of any family.
 func paths(verb string, args []string) []bool {
 	root := newRoot(&cli.Env{})
 	var cmds []*cobra.Command
+	lines := []string{verb}
 	for _, f := range families {
-		if cmd, _, err := root.Find(strings.Fields(f.verbs[verb])); err == nil {
+		lines = append(lines, f.verbs[verb])
+	}
+	for _, line := range lines {
+		if cmd, _, err := root.Find(strings.Fields(line)); err == nil {
 			cmds = append(cmds, cmd)
 		}
 	}

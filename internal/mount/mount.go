@@ -23,12 +23,13 @@ import (
 	"blobio/internal/tree"
 )
 
+// The kernel reads 128 KiB ahead, as it does anyway. More, which root could set, made whole files hardly faster, and the first small read of a variable
+// slower.
 const (
 	device   = "/dev/fuse"
-	fsType   = "blobio"  // the kernel calls it fuse.blobio
-	maxRead  = 1 << 20   // bytes that the kernel asks for at a time
-	maxTasks = 64        // requests of the kernel's own read-ahead under way
-	ahead    = 512 << 10 // bytes that the kernel reads ahead, where this user may set it: two requests of this size are under way when a file is read in sequence
+	fsType   = "blobio" // the kernel calls it fuse.blobio
+	maxRead  = 1 << 20  // bytes that the kernel asks for at a time
+	maxTasks = 64       // requests of the kernel's own read-ahead under way
 
 	// fresh is how long the kernel takes a name for what it was. A file that was replaced meanwhile is found when it is opened.
 	fresh = time.Second
@@ -54,6 +55,9 @@ func New(dir, at string, o *Options) (*Mount, error) {
 	if err := available(device, os.Geteuid() == 0, helper); err != nil {
 		return nil, err
 	}
+	if m.opt.AllowOther && os.Geteuid() != 0 && !othersAllowed("/etc/fuse.conf") {
+		return nil, pkg.Errorf("other users are let in by root only, unless /etc/fuse.conf has the line user_allow_other: %w", fault.ErrUsage)
+	}
 	var err error
 	if m.at, err = place(dir, at); err != nil {
 		return nil, err
@@ -65,7 +69,6 @@ func New(dir, at string, o *Options) (*Mount, error) {
 	if m.fuse, err = m.serve(); err != nil {
 		return nil, errors.Join(pkg.Errorf("%s at %s: %w", dir, at, err), m.tree.Close())
 	}
-	readAhead(m.at)
 	go func() {
 		m.fuse.Wait()
 		if err := m.tree.Close(); err != nil {
@@ -89,6 +92,17 @@ func available(device string, root bool, helper func() (string, error)) error {
 		}
 	}
 	return nil
+}
+
+// othersAllowed says whether users may let others in, by the settings of fusermount3.
+func othersAllowed(settings string) bool {
+	b, err := os.ReadFile(settings)
+	for line := range strings.Lines(string(b)) {
+		if strings.TrimSpace(line) == "user_allow_other" {
+			return true
+		}
+	}
+	return err != nil && !errors.Is(err, os.ErrNotExist) // not to be read: fusermount3 will say
 }
 
 // helper is the program that mounts and unmounts for users.
@@ -160,19 +174,10 @@ func (m *Mount) serve() (*fuse.Server, error) {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENODEV):
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case err != nil && m.opt.AllowOther && os.Geteuid() != 0:
-		err = fmt.Errorf("%w (other users are let in only where /etc/fuse.conf has user_allow_other)", err)
+	case err != nil: // of fusermount3, with line feeds, after it has said the reason itself
+		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return s, err
-}
-
-// readAhead lets the kernel read further ahead than its usual 128 KiB, where this user may.
-func readAhead(at string) {
-	var st unix.Stat_t
-	if unix.Stat(at, &st) == nil {
-		name := fmt.Sprintf("/sys/class/bdi/%d:%d/read_ahead_kb", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)))
-		_ = os.WriteFile(name, []byte(fmt.Sprint(ahead>>10)), 0) // without it reading is slower
-	}
 }
 
 // Wait returns when it is unmounted, by whomever, and no file of it is open any more.

@@ -62,7 +62,7 @@ func mountedAt(t testing.TB, dir string, o *Options) (at string, m *Mount, log *
 	at = t.TempDir()
 	m, err := New(dir, at, &opt)
 	if errors.Is(err, ErrUnavailable) {
-		t.Skipf("SKIPPED: no FUSE mounts here: %v", err)
+		t.Skipf("no FUSE mounts here: %v", err)
 	}
 	ok(t, err)
 	t.Cleanup(func() {
@@ -255,6 +255,20 @@ func TestUnavailable(t *testing.T) {
 		err := available(c.device, c.root, c.helper)
 		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestOthersAllowed: as fusermount3 reads its settings.
+func TestOthersAllowed(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fuse.conf")
+	if othersAllowed(name) {
+		t.Error("without a file")
+	}
+	for text, want := range map[string]bool{"": false, "# comment\n#user_allow_other\n": false, "mount_max = 5\n user_allow_other \n": true, "user_allow_other": true} {
+		ok(t, os.WriteFile(name, []byte(text), 0o666))
+		if othersAllowed(name) != want {
+			t.Errorf("%q: want %v", text, want)
 		}
 	}
 }

@@ -4,7 +4,6 @@ package mount
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 )
 
@@ -13,7 +12,7 @@ type Mount struct{}
 
 // New mounts nothing on this system: ErrUnavailable.
 func New(dir, at string, o *Options) (*Mount, error) {
-	return nil, fmt.Errorf("mount: %s/%s: want 64-bit Linux with FUSE: %w", runtime.GOOS, runtime.GOARCH, ErrUnavailable)
+	return nil, pkg.Errorf("%s/%s: want 64-bit Linux with FUSE: %w", runtime.GOOS, runtime.GOARCH, ErrUnavailable)
 }
 
 // Wait returns at once.

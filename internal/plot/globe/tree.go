@@ -1,6 +1,7 @@
-package mapplot
+package globe
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -17,45 +18,47 @@ func dist2(a, b vec) float64 {
 	return x*x + y*y + z*z
 }
 
-// tree is a k-d tree of points on the sphere, in place: the middle of a part
-// of the list divides it along its widest axis.
-type tree struct {
+// A Tree is a k-d tree of points on the sphere, in place: the middle of a part
+// of the list divides it along its widest axis. It takes 29 bytes for each point.
+type Tree struct {
 	at   []vec
 	id   []int32
 	axis []uint8
-	// near is the squared distance up to which a pixel belongs to a point
-	near []float64
+	even float64 // squared distance between neighbours, as wide as if the points were spread evenly
 }
 
 // neighbours is how many near points tell how far apart points are.
 const neighbours = 5
 
-func newTree(lon, lat []float32) *tree {
+// NewTree makes a tree of at least one point, at longitudes and latitudes in degrees. Its error is that of
+// the context.
+func NewTree(ctx context.Context, lon, lat []float32) (*Tree, error) {
 	n := len(lon)
-	t := &tree{at: make([]vec, n), id: make([]int32, n), axis: make([]uint8, n)}
+	t := &Tree{at: make([]vec, n), id: make([]int32, n), axis: make([]uint8, n), even: 1.3 * 4 * math.Pi / float64(n)}
 	for i := range lon {
 		t.at[i] = onSphere(float64(lon[i])*math.Pi/180, float64(lat[i])*math.Pi/180)
 		t.id[i] = int32(i)
 	}
-	t.build(0, n)
-	t.near = make([]float64, n)
-	// as wide as if the points were spread evenly: near the poles of a
-	// longitude-latitude grid the neighbours on a row are much nearer than the next row
-	even := 1.3 * 4 * math.Pi / float64(n)
-	var best [neighbours + 1]float64
-	for i := range t.at {
-		for k := range best {
-			best[k] = math.Inf(1)
-		}
-		t.nearestFew(0, n, t.at[i], best[:])
-		// within the polygon around the point, and not far out where its side is open
-		t.near[i] = max(best[neighbours]*1.1, even)
-	}
-	return t
+	return t, t.build(ctx, 0, n)
 }
 
-func (t *tree) build(lo, hi int) {
+// reach is the squared distance up to which a pixel belongs to point i of the tree: within the polygon around
+// it, and not far out where its side is open. Near the poles of a longitude-latitude grid the neighbours on a
+// row are much nearer than the next row, so that it is never less than between points that are spread evenly.
+func (t *Tree) reach(i int) float64 {
+	var best [neighbours + 1]float64
+	for k := range best {
+		best[k] = math.Inf(1)
+	}
+	t.nearestFew(0, len(t.at), t.at[i], best[:])
+	return max(best[neighbours]*1.1, t.even)
+}
+
+func (t *Tree) build(ctx context.Context, lo, hi int) error {
 	for hi-lo > 1 {
+		if hi-lo > 1<<16 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		box := [2]vec{t.at[lo], t.at[lo]}
 		for _, p := range t.at[lo:hi] {
 			for k := range 3 {
@@ -71,13 +74,16 @@ func (t *tree) build(lo, hi int) {
 		mid := (lo + hi) / 2
 		t.split(lo, hi, mid, axis)
 		t.axis[mid] = uint8(axis)
-		t.build(lo, mid)
+		if err := t.build(ctx, lo, mid); err != nil {
+			return err
+		}
 		lo = mid + 1
 	}
+	return nil
 }
 
 // split moves the points so that the one at mid is where it is in sorted order.
-func (t *tree) split(lo, hi, mid, axis int) {
+func (t *Tree) split(lo, hi, mid, axis int) {
 	for hi-lo > 1 {
 		pivot := t.at[(lo+hi)/2][axis]
 		i, j := lo, hi-1
@@ -108,13 +114,13 @@ func (t *tree) split(lo, hi, mid, axis int) {
 
 // nearest returns the index of the nearest point (in the tree) to p; guess is
 // one that may be near.
-func (t *tree) nearest(p vec, guess int) (int, float64) {
+func (t *Tree) nearest(p vec, guess int) (int, float64) {
 	best, d := guess, dist2(p, t.at[guess])
 	t.search(0, len(t.at), p, &best, &d)
 	return best, d
 }
 
-func (t *tree) search(lo, hi int, p vec, best *int, d *float64) {
+func (t *Tree) search(lo, hi int, p vec, best *int, d *float64) {
 	for lo < hi {
 		mid := (lo + hi) / 2
 		if e := dist2(p, t.at[mid]); e < *d {
@@ -135,7 +141,7 @@ func (t *tree) search(lo, hi int, p vec, best *int, d *float64) {
 }
 
 // nearestFew fills best, ascending, with the smallest squared distances to p.
-func (t *tree) nearestFew(lo, hi int, p vec, best []float64) {
+func (t *Tree) nearestFew(lo, hi int, p vec, best []float64) {
 	for lo < hi {
 		mid := (lo + hi) / 2
 		if e := dist2(p, t.at[mid]); e < best[len(best)-1] {

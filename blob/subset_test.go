@@ -1,0 +1,221 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+// drawSubset draws what is taken along dimensions, and the same as lists of single indices.
+func drawSubset(t *rapid.T, r *Reader) (Subset, map[string][]int64) {
+	sub, lists := Subset{}, map[string][]int64{}
+	for _, d := range r.schema.dims {
+		n := d.Len
+		if n == Unlimited {
+			n = r.records
+		}
+		if n == 0 || !rapid.Bool().Draw(t, "taken of "+d.Name) {
+			continue
+		}
+		seen := map[int64]bool{}
+		for range rapid.IntRange(1, 3).Draw(t, "spans") {
+			s := Span{First: rapid.Int64Range(0, n-1).Draw(t, "first"), Stride: rapid.Int64Range(1, n).Draw(t, "stride")}
+			for at := s.First; at < n && !seen[at] && s.Count < 7; at += s.Stride {
+				seen[at] = true
+				s.Count++
+				lists[d.Name] = append(lists[d.Name], at)
+			}
+			if s.Count > 0 {
+				sub[d.Name] = append(sub[d.Name], s)
+			}
+		}
+	}
+	return sub, lists
+}
+
+// pick takes the elements of a variable whose indices are in the lists, one by one.
+func pick(r *Reader, v VarID, all []byte, lists map[string][]int64) (out []byte) {
+	sv := &r.schema.vars[v]
+	flat := []int64{0}
+	for _, d := range sv.Dims {
+		n := r.schema.dims[d].Len
+		if n == Unlimited {
+			n = r.records
+		}
+		l, ok := lists[r.schema.dims[d].Name]
+		if !ok {
+			for i := range n {
+				l = append(l, i)
+			}
+		}
+		var next []int64
+		for _, base := range flat {
+			for _, i := range l {
+				next = append(next, base*n+i)
+			}
+		}
+		flat = next
+	}
+	size := int64(sv.Type.Size())
+	for _, i := range flat {
+		out = append(out, all[i*size:(i+1)*size]...)
+	}
+	return out
+}
+
+// TestSubset: each element of a part is the one of the dataset that its indices say: in the converted file, in the canonical file, in a View,
+// and in blobs for other ranks.
+func TestSubset(t *testing.T) {
+	checks(t, 100)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		m := drawModel(t, 0)
+		fsys := vfs.NewMem()
+		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
+		memory := rapid.SampledFrom([]int64{1 << 20, 1 << 28}).Draw(t, "memory")
+		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: memory}, knobs{fs: fsys})
+		must(err)
+		defer r.Close()
+		sub, lists := drawSubset(t, r)
+		t.Logf("takes %v", sub)
+		file, err := convertBytes(ctx, r, &ConvertOptions{Subset: sub})
+		must(err)
+		c, err := r.Canonical(&CanonicalOptions{Subset: sub})
+		must(err)
+		b := make([]byte, c.Size())
+		if _, err := c.ReadAt(b, 0); err != nil || !bytes.Equal(b, file) {
+			t.Fatalf("canonical file: %v, %s", err, firstDiff(b, file))
+		}
+		out := vfs.NewMem()
+		must(vfs.WriteFile(out, "part.nc", file))
+		k, err := openWith(ctx, "part.nc", nil, knobs{fs: out})
+		must(err)
+		defer k.Close()
+		w, err := r.View(nil, sub)
+		must(err)
+		for v := range r.schema.vars {
+			sv := &r.schema.vars[v]
+			shape := r.schema.Shape(VarID(v))
+			if sv.Record {
+				shape = append([]int64{r.records}, shape...)
+			}
+			all := make([]byte, product(shape)*int64(sv.Type.Size()))
+			must(r.ReadBytes(ctx, sv.Name, nil, nil, all, true))
+			want := pick(r, VarID(v), all, lists)
+			for _, x := range []interface {
+				ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error
+			}{k, w} {
+				got := make([]byte, len(want))
+				if err := x.ReadBytes(ctx, sv.Name, nil, nil, got, true); err != nil || !bytes.Equal(got, want) {
+					t.Fatalf("%T, %q: %v, %s", x, sv.Name, err, firstDiff(got, want))
+				}
+			}
+			drawViewRuns(t, w, k, sv.Name)
+		}
+		if m.ranks < 2 || len(r.schema.vars) == 0 {
+			return
+		}
+		o := &ConvertOptions{Subset: sub, Blobs: true, Layout: ProcessCentric, Ranks: 2, Durability: DurableNone, Memory: 8 << 20}
+		must(convertWith(ctx, comm.Self(), r, "again.h5", o, knobs{fs: out}))
+		if again, err := canonicalOf(out, "again.h5"); err != nil || !bytes.Equal(again, file) {
+			t.Fatalf("as blobs: %v, %s", err, firstDiff(again, file))
+		}
+	})
+}
+
+// drawViewRuns reads runs of a record from a part, and from the file that it was converted to.
+func drawViewRuns(t *rapid.T, w *View, k *Reader, name string) {
+	v, _ := w.schema.VarID(name)
+	n, rec := w.schema.Elems(v), int64(0)
+	if w.schema.vars[v].Record {
+		if w.records == 0 {
+			return
+		}
+		rec = rapid.Int64Range(0, w.records-1).Draw(t, "record")
+	}
+	var runs []decomp.Req
+	total := int64(0)
+	for range rapid.IntRange(0, 3).Draw(t, "runs") {
+		off := rapid.Int64Range(0, n).Draw(t, "off")
+		q := decomp.Req{Offset: off, Length: rapid.Int64Range(0, n-off).Draw(t, "length")}
+		runs, total = append(runs, q), total+q.Length
+	}
+	x, _ := newSlice(w.schema.vars[v].Type, total)
+	y, _ := newSlice(w.schema.vars[v].Type, total)
+	must(w.ReadRuns(context.Background(), name, rec, runs, x))
+	must(k.ReadRuns(context.Background(), name, rec, runs, y))
+	xb, _ := cdf5.Bytes(x)
+	if yb, _ := cdf5.Bytes(y); !bytes.Equal(xb, yb) {
+		t.Fatalf("%q, record %d, runs %v: %v, want %v", name, rec, runs, x, y)
+	}
+}
+
+// TestSubsetRefuses: what is no part of a dataset.
+func TestSubsetRefuses(t *testing.T) {
+	h := histories()[0]
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, h.write(t))})
+	must(err)
+	defer r.Close()
+	d := r.schema.dims[len(r.schema.dims)-1]
+	for name, sub := range map[string]Subset{"no such": {"nothing": {{First: 0, Count: 1, Stride: 1}}}, "empty": {d.Name: {}}, "beyond": {d.Name: {{First: 0, Count: 1 << 40, Stride: 1}}},
+		"negative": {d.Name: {{First: -1, Count: 1, Stride: 1}}}, "twice": {d.Name: {{First: 0, Count: d.Len, Stride: 1}, {First: 0, Count: 1, Stride: 1}}}, "no stride": {d.Name: {{First: 0, Count: 1, Stride: 0}}}} {
+		if _, err := r.View(nil, sub); !errors.Is(err, ErrUsage) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := r.Canonical(&CanonicalOptions{Subset: sub}); !errors.Is(err, ErrUsage) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for i, d := range r.schema.dims {
+		if d.Len == Unlimited && r.records > 1 {
+			if _, err := convertBytes(t.Context(), r, &ConvertOptions{Records: &Range{1, r.records}, Subset: Subset{d.Name: {{First: 0, Count: 1, Stride: 1}}}}); !errors.Is(err, ErrUsage) {
+				t.Errorf("records twice: %v", err)
+			}
+		} else if d.Len == Unlimited {
+			t.Errorf("dimension %d has %d records", i, r.records)
+		}
+	}
+}
+
+// TestSubsetDamaged: a part of a damaged variable is not converted, not even one that leaves the damaged bytes out of a piece that has
+// one checksum; the other variables are.
+func TestSubsetDamaged(t *testing.T) {
+	for _, h := range histories() {
+		files := h.write(t)
+		var e Extent
+		for _, x := range whereIs(t, files) {
+			if x.Name == "T" && x.Bytes > 4 {
+				e = x.Extent
+				break
+			}
+		}
+		files[e.File] = flipped(files[e.File], e.Offset, 3)
+		r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
+		must(err)
+		v, _ := r.schema.VarID("T")
+		sv := &r.schema.vars[v]
+		sub, rest := Subset{}, []string{}
+		last := r.schema.dims[sv.Dims[len(sv.Dims)-1]]
+		sub[last.Name] = Index{{First: 0, Count: (last.Len + 1) / 2, Stride: 2}}
+		for i := range r.schema.vars {
+			if r.schema.vars[i].Name != "T" {
+				rest = append(rest, r.schema.vars[i].Name)
+			}
+		}
+		if _, err := convertBytes(t.Context(), r, &ConvertOptions{Vars: []string{"T"}, Subset: sub}); !errors.Is(err, ErrChecksum) {
+			t.Errorf("%s: a part of the damaged variable: %v", h.name, err)
+		}
+		if _, err := convertBytes(t.Context(), r, &ConvertOptions{Vars: rest, Subset: sub}); err != nil {
+			t.Errorf("%s: a part of the others: %v", h.name, err)
+		}
+		r.Close()
+	}
+}

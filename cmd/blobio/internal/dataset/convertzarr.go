@@ -1,0 +1,129 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"blobio/blob"
+	"blobio/internal/cli"
+	"blobio/internal/zarr"
+)
+
+// zarrSuffix makes an output a Zarr directory, as --zarr does.
+const zarrSuffix = ".zarr"
+
+// zarrFlags are those of an output that is a Zarr directory.
+type zarrFlags struct {
+	on    bool
+	chunk int64
+	codec string
+	sums  bool
+}
+
+func (z *zarrFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&z.on, "zarr", false, "write a Zarr 3 directory (also without this flag if OUT ends in "+zarrSuffix+")")
+	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr: bytes of a chunk at most, before compression (default 8M)")
+	fl.StringVar(&z.codec, "codec", "none", "zarr: compress chunks: zstd or gzip, with :1 to :22 or :9 a level")
+	_ = cmd.RegisterFlagCompletionFunc("codec", cobra.FixedCompletions([]string{"none", "zstd", "gzip"}, cobra.ShellCompDirectiveNoFileComp))
+	fl.BoolVar(&z.sums, "crc32c", false, "zarr: a checksum behind each chunk")
+}
+
+// zarrOnly are flags that have a meaning for Zarr outputs only, zarrToo those that have one for these, too. Others are refused: none
+// may be passed over.
+var (
+	zarrOnly = []string{"zarr", "chunk", "codec", "crc32c"}
+	zarrToo  = []string{"vars", "records", "force", "no-sync", "json", "allow-missing", "memory", "workers", "no-verify"}
+)
+
+// wantsZarr says whether an output is to be a Zarr directory, and refuses flags that do not go with what it is.
+func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (wants bool, err error) {
+	wants = f.zarr.on || strings.HasSuffix(filepath.Clean(out), zarrSuffix)
+	cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {
+		only := slices.Contains(zarrOnly, fl.Name)
+		switch {
+		case !fl.Changed || err != nil:
+		case wants && !only && !slices.Contains(zarrToo, fl.Name):
+			err = cli.Usagef("--%s does not belong to a Zarr output", fl.Name)
+		case !wants && only:
+			err = cli.Usagef("--%s is for Zarr: give --zarr, or a name that ends in %s", fl.Name, zarrSuffix)
+		}
+	})
+	return wants, err
+}
+
+func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) error {
+	codecs, err := zarr.ParseCodecs(f.zarr.codec)
+	if err != nil {
+		return cli.AsUsage(err)
+	}
+	codecs.CRC32C = f.zarr.sums
+	o := &zarr.WriteOptions{Options: zarr.Options{Vars: f.vars, ChunkBytes: f.zarr.chunk, Codecs: codecs}, Force: f.force, NoSync: f.noSync,
+		Memory: f.source.memory, Workers: f.source.workers}
+	if err := o.Validate(); err != nil {
+		return cli.AsUsage(err)
+	}
+	r, err := f.source.open(ctx, e, in)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := checkVars(r, f.vars); err != nil {
+		return err
+	}
+	if o.Records, err = parseRecords(f.records, r.Records()); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(out); err == nil && !f.force && e.Root() {
+		return fmt.Errorf("the output %s %w", out, blob.ErrExist)
+	}
+	p := e.NewProgress()
+	o.Progress = func(done, total int64) { p.At("convert", done, total) }
+	start := time.Now()
+	err = zarr.Write(ctx, e.Comm(), r, out, o)
+	took := time.Since(start)
+	p.End()
+	if err != nil || !e.Root() {
+		return err
+	}
+	records := r.Records()
+	if o.Records != nil {
+		records = o.Records.End - o.Records.First
+	}
+	w := written{In: r.Base(), Out: out, Layout: "zarr", Vars: len(f.vars), Records: records}
+	if w.Vars == 0 {
+		w.Vars = len(r.Schema().Vars())
+	}
+	if w.Bytes, err = treeBytes(out); err != nil {
+		return err
+	}
+	return f.told(ctx, e, r, &w, took, "Zarr 3 directory, "+cli.Plural(records, "record")+", "+cli.HumanBytes(w.Bytes))
+}
+
+// treeBytes are the bytes of the files below a directory.
+func treeBytes(dir string) (n int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // somebody replaces it already
+		}
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}

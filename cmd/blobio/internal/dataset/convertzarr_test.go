@@ -1,0 +1,65 @@
+package dataset_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/cli"
+)
+
+// TestConvertZarr: by the flag and by the name, whole or not at all, and nothing but Zarr is replaced.
+func TestConvertZarr(t *testing.T) {
+	dir, _, variable, process := clitest.Toys(t)
+	out := filepath.Join(dir, "out.zarr")
+	text := clitest.Good(t, "convert", "--no-sync", variable, out)
+	if !strings.HasPrefix(text, out+": Zarr 3 directory, 3 records, ") || !strings.Contains(text, "6 variables") {
+		t.Errorf("convert prints %q", text)
+	}
+	meta := func(dir string) (shape []int64, codecs int) {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(dir, "T", "zarr.json"))
+		clitest.Check(t, err)
+		var m struct {
+			Shape  []int64
+			Codecs []any
+		}
+		clitest.Check(t, json.Unmarshal(b, &m))
+		return m.Shape, len(m.Codecs)
+	}
+	if shape, codecs := meta(out); len(shape) != 3 || shape[0] != 3 || codecs != 1 {
+		t.Errorf("T has shape %v and %d codecs", shape, codecs)
+	}
+	clitest.Bad(t, cli.Failed, "already exists (--force replaces it)", "convert", process, out)
+	clitest.Good(t, "convert", "--force", "--no-sync", "--vars", "T,time", "--records", "1:", "--codec", "zstd:3", "--crc32c", process, out)
+	if shape, codecs := meta(out); shape[0] != 2 || codecs != 3 {
+		t.Errorf("T has shape %v and %d codecs", shape, codecs)
+	}
+	if _, err := os.Stat(filepath.Join(out, "lat")); err == nil {
+		t.Error("a variable that was not asked for")
+	}
+	var res struct {
+		Layout  string
+		Bytes   int64
+		Records int
+	}
+	other := filepath.Join(dir, "other")
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "convert", "--json", "--zarr", "--codec", "gzip", variable, other)), &res))
+	if res.Layout != "zarr" || res.Bytes == 0 || res.Records != 3 {
+		t.Errorf("convert --json says %+v", res)
+	}
+	mine := filepath.Join(dir, "mine")
+	clitest.Check(t, os.Mkdir(mine, 0o777))
+	clitest.Check(t, os.WriteFile(filepath.Join(mine, "thesis"), nil, 0o666))
+	clitest.Bad(t, cli.Failed, "no Zarr group", "convert", "--zarr", "--force", variable, mine)
+	for _, args := range [][]string{{"--zarr", "--format", "cdf2"}, {"--zarr", "--ranks", "2"}, {"--zarr", "--fill", "zero"}, {"--crc32c"}, {"--chunk", "1M"},
+		{"--zarr", "--codec", "zstd:23"}, {"--zarr", "--chunk", "1"}, {"--zarr", "--codec", "lzma"}, {"--zarr", "--codec", "gzip:0"}, {"--zarr", "--codec", "none:1"}} {
+		clitest.Bad(t, cli.Failed, "", append(append([]string{"convert"}, args...), variable, filepath.Join(dir, "bad"))...)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "bad")); err == nil {
+		t.Error("an output of a wrong command line")
+	}
+}

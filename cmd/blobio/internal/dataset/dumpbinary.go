@@ -1,0 +1,185 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/cli"
+	"blobio/internal/elem"
+)
+
+// binaryFlags are those of dump that write values without text.
+type binaryFlags struct {
+	order  string // of bytes; "": not asked for
+	output string
+	force  bool
+}
+
+func (f *binaryFlags) add(cmd *cobra.Command) {
+	cli.ChoiceFlag(cmd, &f.order, "binary", "", "write the values of the variable of -v as they are, in canonical order, with this order of bytes", "native", "little", "big")
+	fl := cmd.Flags()
+	fl.StringVarP(&f.output, "output", "o", "", "--binary: name of the file (default: standard output)")
+	fl.BoolVar(&f.force, "force", false, "--binary: replace the file if it is there")
+}
+
+// binaryWindow is how many bytes of values are in memory at once.
+const binaryWindow = 8 << 20
+
+// dumpBinary writes the values of one variable.
+func (f *dumpFlags) dumpBinary(ctx context.Context, e *cli.Env, r *blob.View) error {
+	name := f.vars[0]
+	id, _ := r.Schema().VarID(name)
+	sv := &r.Schema().Vars()[id]
+	h := r.Header()
+	shape := h.Shape(int(id))
+	if sv.Record {
+		shape = append([]int64{r.Records()}, shape...)
+	}
+	if f.output == "" {
+		if f.asJSON {
+			return cli.Usagef("--binary --json goes with --output: standard output has the values")
+		}
+		_, err := f.writeValues(ctx, e, r, sv, shape, e.Out)
+		return err
+	}
+	var n int64
+	if _, err := cli.WriteFile(ctx, f.output, f.force, func(w io.Writer) (err error) {
+		n, err = f.writeValues(ctx, e, r, sv, shape, w)
+		return err
+	}); err != nil {
+		return err
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"path": f.output, "bytes": n, "variable": name, "type": sv.Type.String(), "shape": shape, "order": f.byteOrder()})
+	}
+	_, err := fmt.Fprintf(e.Out, "%s: %s %s%v, %s endian, %d bytes\n", f.output, name, sv.Type, shape, f.byteOrder(), n)
+	return err
+}
+
+// byteOrder is big or little.
+func (f *binaryFlags) byteOrder() string {
+	if f.order == "big" || f.order == "native" && elem.HostBig {
+		return "big"
+	}
+	return "little"
+}
+
+// writeValues writes all values, some of a record's rows at a time.
+func (f *dumpFlags) writeValues(ctx context.Context, e *cli.Env, r *blob.View, sv *blob.Variable, shape []int64, w io.Writer) (written int64, err error) {
+	size := int64(sv.Type.Size())
+	total := size
+	for _, n := range shape {
+		total *= n
+	}
+	p := e.NewProgress()
+	defer p.End()
+	buf := make([]byte, 0, min(binaryWindow, total))
+	start, count := make([]int64, len(shape)), append([]int64{}, shape...)
+	// Whole slabs of the trailing dimensions, as many of the one before as the window holds, and of those before one.
+	k, row := len(shape), size
+	for k > 0 && row*shape[k-1] <= binaryWindow {
+		k--
+		row *= shape[k]
+	}
+	for i := range k {
+		count[i] = 1
+	}
+	step := int64(1)
+	if k > 0 {
+		step = max(1, binaryWindow/row)
+	}
+	for written < total {
+		if err := ctx.Err(); err != nil {
+			return written, err
+		}
+		n := row
+		if k > 0 {
+			count[k-1] = min(step, shape[k-1]-start[k-1])
+			n *= count[k-1]
+		}
+		if int64(cap(buf)) < n {
+			buf = make([]byte, n)
+		}
+		if err := r.ReadBytes(ctx, sv.Name, start, count, buf[:n], f.byteOrder() == "big"); err != nil {
+			return written, err
+		}
+		if _, err := w.Write(buf[:n]); err != nil {
+			return written, err
+		}
+		written += n
+		p.At("dump", written, total)
+		for i := k - 1; i >= 0; i-- {
+			if start[i] += count[i]; start[i] < shape[i] {
+				break
+			}
+			start[i] = 0
+		}
+	}
+	return written, nil
+}
+
+// dumpStored prints the header of a file of the dataset as it is stored.
+func (f *dumpFlags) dumpStored(w *cdlWriter, r *blob.Reader, path string) error {
+	file, err := storedFile(r, path)
+	if err != nil {
+		return err
+	}
+	h, err := r.StoredHeader(file)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return w.e.PrintJSON(describeHeader(file.Name, h))
+	}
+	w.header(cdlTitle(file.Name), h, nil)
+	_, err = fmt.Fprintln(w.e.Out, "}")
+	return err
+}
+
+// storedFile is the file of the dataset that has the path, or the first that is there.
+func storedFile(r *blob.Reader, path string) (blob.File, error) {
+	files := r.Files()
+	for _, f := range files {
+		if f.Name == path {
+			return f, nil
+		}
+	}
+	for _, f := range files {
+		if !f.Missing {
+			return f, nil
+		}
+	}
+	return blob.File{}, fmt.Errorf("%s has no subfile that is there: %w", r.Base(), blob.ErrMissing)
+}
+
+// describeHeader is a header as JSON has it.
+func describeHeader(path string, h *cdf5.Header) any {
+	type variable struct {
+		Name  string   `json:"name"`
+		Type  string   `json:"type"`
+		Dims  []string `json:"dims"`
+		Shape []int64  `json:"shape"`
+		Atts  jsonAtts `json:"attributes"`
+	}
+	dims, vars := []dimDesc{}, []variable{}
+	for _, d := range h.Dims {
+		x := dimDesc{d.Name, d.Len, d.Len == blob.Unlimited}
+		if x.Unlimited {
+			x.Length = h.NumRecs
+		}
+		dims = append(dims, x)
+	}
+	for _, v := range h.Vars {
+		x := variable{Name: v.Name, Type: v.Type.String(), Dims: []string{}, Shape: []int64{}, Atts: v.Atts}
+		for _, d := range v.Dims {
+			x.Dims, x.Shape = append(x.Dims, dims[d].Name), append(x.Shape, dims[d].Length)
+		}
+		vars = append(vars, x)
+	}
+	return map[string]any{"name": path, "records": h.NumRecs, "dims": dims, "variables": vars, "attributes": jsonAtts(h.Atts)}
+}

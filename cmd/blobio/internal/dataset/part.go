@@ -1,0 +1,85 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/internal/cf"
+	"blobio/internal/cli"
+)
+
+// partFlags choose variables and parts of dimensions.
+type partFlags struct {
+	vars  []string
+	dims  []string
+	alone bool
+}
+
+// dimHelp explains selections in the help of the verbs that have them.
+const dimHelp = `-d NAME,MIN[,MAX[,STRIDE]] takes a part of a dimension, as ncks does. Whole numbers are
+indices from 0 (negative ones count from the end), numbers with a point are values of the
+coordinate variable, both ends included; a limit may be left out; one number without a
+second comma is one element, of a value the nearest. A range whose first limit is the
+greater one goes over the end, as longitudes do. A date is a value of a time. -d may be
+repeated: for one dimension the parts are joined. A variable along one dimension (lat of
+columns) selects those elements of it whose value is in the range.`
+
+func (p *partFlags) add(cmd *cobra.Command, varsUsage string) {
+	varsFlag(cmd, &p.vars, "v", varsUsage)
+	fl := cmd.Flags()
+	fl.StringArrayVarP(&p.dims, "dimension", "d", nil, "`PART` of a dimension: NAME,MIN[,MAX[,STRIDE]] by index, or by value if the numbers have a point (repeatable)")
+	_ = cmd.RegisterFlagCompletionFunc("dimension", completeDims)
+}
+
+// addAlone adds the flag of verbs that take coordinates along.
+func (p *partFlags) addAlone(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&p.alone, "no-coords", "C", false, "the variables of --vars alone, without their coordinates")
+}
+
+// given says that a part is wanted.
+func (p *partFlags) given() bool { return len(p.dims) > 0 || p.alone }
+
+// choose returns the variables (nil: all) and what of the dimensions is taken.
+func (p *partFlags) choose(ctx context.Context, r *blob.Reader) (vars []string, sub blob.Subset, err error) {
+	if p.alone && len(p.vars) == 0 {
+		return nil, nil, cli.Usagef("--no-coords goes with --vars")
+	}
+	if err := checkVars(r, p.vars); err != nil {
+		return nil, nil, err
+	}
+	vars = p.vars
+	if len(vars) > 0 && !p.alone {
+		vars = cf.WithCoordinates(r.Schema(), vars)
+	}
+	sub, err = p.subset(ctx, r)
+	return vars, sub, err
+}
+
+// subset is what of the dimensions is taken.
+func (p *partFlags) subset(ctx context.Context, r *blob.Reader) (sub blob.Subset, err error) {
+	if sub, err = cf.Subset(ctx, r, p.dims); errors.Is(err, blob.ErrUsage) {
+		err = cli.AsUsage(err)
+	}
+	return sub, err
+}
+
+// completeDims completes the names of dimensions.
+func completeDims(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	if len(args) == 0 {
+		return nil, none
+	}
+	r, err := blob.Open(cmd.Context(), args[0], &blob.OpenOptions{AllowMissing: true})
+	if err != nil {
+		return nil, none
+	}
+	defer r.Close()
+	var out []string
+	for _, d := range r.Schema().Dims() {
+		out = append(out, d.Name+",")
+	}
+	return out, none | cobra.ShellCompDirectiveNoSpace
+}

@@ -1,0 +1,294 @@
+package dataset_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/cdftest"
+	"blobio/internal/cli"
+)
+
+// globe writes an ordinary file with coordinates of each kind: ascending, descending, longitudes, times, columns without order.
+func globe(t *testing.T, dir string) string {
+	t.Helper()
+	text := func(name, v string) cdf5.Att { return cdf5.Att{Name: name, Type: cdf5.Char, Value: v} }
+	h := &cdf5.Header{Version: cdf5.CDF5, NumRecs: 7,
+		Dims: []cdf5.Dim{{Name: "time"}, {Name: "lat", Len: 7}, {Name: "lon", Len: 8}, {Name: "lev", Len: 5}, {Name: "nb", Len: 2}, {Name: "ncol", Len: 11}},
+		Atts: []cdf5.Att{text("Conventions", "CF-1.7"), text("title", "a globe")},
+		Vars: []cdf5.Var{
+			{Name: "lat", Type: cdf5.Double, Dims: []int{1}, Atts: []cdf5.Att{text("units", "degrees_north")}},
+			{Name: "lon", Type: cdf5.Double, Dims: []int{2}},
+			{Name: "lev", Type: cdf5.Float, Dims: []int{3}, Atts: []cdf5.Att{text("bounds", "lev_b")}},
+			{Name: "lev_b", Type: cdf5.Float, Dims: []int{3, 4}},
+			{Name: "time", Type: cdf5.Double, Dims: []int{0}, Atts: []cdf5.Att{text("units", "days since 2000-02-27"), text("calendar", "noleap"), text("bounds", "time_b"),
+				{Name: "valid_range", Type: cdf5.Double, Value: []float64{0, 400.5}}}},
+			{Name: "time_b", Type: cdf5.Double, Dims: []int{0, 4}},
+			{Name: "T", Type: cdf5.Float, Dims: []int{0, 3, 1, 2}, Atts: []cdf5.Att{text("coordinates", "area")}},
+			{Name: "area", Type: cdf5.Double, Dims: []int{1, 2}},
+			{Name: "U", Type: cdf5.Int, Dims: []int{1}},
+			{Name: "n", Type: cdf5.Short},
+			{Name: "clat", Type: cdf5.Double, Dims: []int{5}},
+			{Name: "Q", Type: cdf5.Short, Dims: []int{0, 5}},
+		}}
+	count := func(v int, from float64) []float64 {
+		n := h.Elems(v)
+		if h.IsRecord(v) {
+			n *= h.NumRecs
+		}
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = from + float64(i)
+		}
+		return x
+	}
+	values := []any{[]float64{-90, -60, -30, 0, 30, 60, 90}, []float64{0, 45, 90, 135, 180, 225, 270, 315}, []float64{1000, 850, 500, 200, 100},
+		count(3, 0), []float64{0, 0.25, 0.5, 1, 2, 59, 365}, count(5, 0), count(6, 0), count(7, 1000), count(8, 1), []float64{4},
+		[]float64{10, -20, 30, 12, -80, 11, 85, 10.5, -20, 0, 44}, count(11, -20)}
+	path := filepath.Join(dir, "globe.nc")
+	clitest.Check(t, os.WriteFile(path, cdftest.Build(t, h, false, values...), 0o666))
+	return path
+}
+
+// globes is the globe in all layouts.
+func globes(t *testing.T) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	canon := globe(t, dir)
+	paths = append(paths, canon)
+	for _, layout := range []string{"variable-centric", "process-centric"} {
+		p := filepath.Join(dir, layout, "globe.nc")
+		clitest.Check(t, os.Mkdir(filepath.Dir(p), 0o777))
+		clitest.Good(t, "convert", "--no-sync", "--to", layout, "--ranks", "3", "--subfiles", "2", canon, p)
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// values of the data section of CDL, by variable.
+func cdlData(cdl string) map[string]string {
+	_, data, _ := strings.Cut(cdl, "\ndata:\n")
+	out := map[string]string{}
+	for part := range strings.SplitSeq(strings.TrimSuffix(data, "}\n"), ";") {
+		if name, v, ok := strings.Cut(part, "="); ok {
+			out[strings.TrimSpace(name)] = strings.Join(strings.Fields(v), " ")
+		}
+	}
+	return out
+}
+
+func TestDumpPart(t *testing.T) {
+	for _, path := range globes(t) {
+		for _, c := range []struct{ args, name, want, vars string }{
+			{"-v U -d lat,30.,60.", "U", "5, 6", "U lat"}, {"-v U -d lat,-2", "U", "6", "U lat"}, {"-C -v U -d lat,0,,3", "U", "1, 4, 7", "U"},
+			{"-v lon -d lon,260.,90.", "lon", "270, 315, 0, 45, 90", "lon"}, {"-C -v Q -d clat,10.,12. -d time,1,2", "Q", "-9, -6, -4, -2, 2, 5, 7, 9", "Q"},
+			{"-C -v T -d lev,500. -d time,0,6,3 -d lat,0 -d lon,-1", "T", "119, 959, 1799", "T"}, {"-v time -d time,2000-02-28,", "time", "1, 2, 59, 365", "time time_b"},
+			{"-v T -d lev,0 -d time,0 -d lat,0 -d lon,0", "area", "1000", "T lat lon lev lev_b time time_b area"},
+			{"-C -v time_b -d nb,1", "time_b", "1, 3, 5, 7, 9, 11, 13", "time_b"}, {"-v n", "n", "4", "n"},
+		} {
+			args := strings.Fields(c.args)
+			got := cdlData(clitest.Good(t, append(append([]string{"dump"}, args...), path)...))
+			if got[c.name] != c.want {
+				t.Errorf("%s: %s is %q, want %q", c.args, c.name, got[c.name], c.want)
+			}
+			names := strings.Fields(c.vars)
+			for name := range got {
+				if !slices.Contains(names, name) {
+					t.Errorf("%s: %s is printed, too", c.args, name)
+				}
+			}
+			if len(got) != len(names) {
+				t.Errorf("%s: %d variables are printed, want %v", c.args, len(got), names)
+			}
+			// What convert writes is what dump prints.
+			out := filepath.Join(t.TempDir(), filepath.Base(path))
+			clitest.Good(t, append(append([]string{"convert", "--no-sync"}, args...), path, out)...)
+			if c.args != "-v n" {
+				if a, b := clitest.Good(t, append(append([]string{"dump"}, args...), path)...), clitest.Good(t, "dump", out); a != b {
+					t.Errorf("%s: dump prints\n%s\nof what convert writes\n%s", c.args, a, b)
+				}
+			}
+		}
+		// A part as blobs.
+		out := filepath.Join(t.TempDir(), "part.h5")
+		clitest.Good(t, "convert", "--no-sync", "--to", "process-centric", "--ranks", "2", "-d", "lat,1,5,2", "-d", "time,1,,2", path, out)
+		if got := cdlData(clitest.Good(t, "dump", "-v", "U", out)); got["U"] != "2, 4, 6" {
+			t.Errorf("as blobs: %v", got)
+		}
+	}
+}
+
+func TestPartRefuses(t *testing.T) {
+	path := globes(t)[2]
+	out := filepath.Join(t.TempDir(), "out.nc")
+	for args, want := range map[string]string{
+		"-d lat,7": "want 0 to 6", "-d lat,31.,59.": "no value", "-d nolat,1": "no dimension", "-d lat": "want NAME", "-C": "goes with --vars", "-v none -d lat,0": "no variable",
+		"-d ncol,1.": "no coordinate variable", "-d lat,1,2,0": "stride", "-d lev,900.,150.": "smaller limit",
+	} {
+		clitest.Bad(t, cli.Failed, want, append(append([]string{"dump"}, strings.Fields(args)...), path)...)
+		clitest.Bad(t, cli.Failed, want, append(append([]string{"convert"}, strings.Fields(args)...), path, out)...)
+	}
+	clitest.Bad(t, cli.Failed, "--ranks or --map", "convert", "--to", "process-centric", "-d", "lat,0", path, out)
+	clitest.Bad(t, cli.Failed, "too", "convert", "--records", "1:3", "-d", "time,0", path, out)
+	for _, args := range []string{"--xml --layout", "--xml --json", "--binary big", "--binary big -v T,U", "-o x", "--stored -v T", "--raw -v T -d lat,0", "--layout -d lat,0", "--binary big -v T --json"} {
+		clitest.Bad(t, cli.Failed, "--", append(append([]string{"dump"}, strings.Fields(args)...), path)...)
+	}
+	if clitest.There(out) {
+		t.Error("an output is left")
+	}
+}
+
+func TestDumpBinary(t *testing.T) {
+	paths := globes(t)
+	for _, path := range paths {
+		var want []float32
+		for _, rec := range []int{0, 5} {
+			for lon := range 8 {
+				want = append(want, float32(rec*280+2*56+3*8+lon))
+			}
+		}
+		out := filepath.Join(t.TempDir(), "T.bin")
+		for order, o := range map[string]binary.ByteOrder{"big": binary.BigEndian, "little": binary.LittleEndian, "native": binary.NativeEndian} {
+			args := []string{"dump", "--binary", order, "-v", "T", "-d", "time,0,,5", "-d", "lev,2", "-d", "lat,0.", path}
+			var b bytes.Buffer
+			clitest.Check(t, binary.Write(&b, o, want))
+			if got := clitest.Good(t, args...); got != b.String() {
+				t.Errorf("%s: %x, want %x", order, got, b.String())
+			}
+			got := clitest.Good(t, append(args, "-o", out, "--force", "--json")...)
+			var said struct {
+				Bytes int64
+				Shape []int64
+				Type  string
+			}
+			clitest.Check(t, json.Unmarshal([]byte(got), &said))
+			file, err := os.ReadFile(out)
+			clitest.Check(t, err)
+			if said.Bytes != int64(b.Len()) || !slices.Equal(said.Shape, []int64{2, 1, 1, 8}) || said.Type != "float" || string(file) != b.String() {
+				t.Errorf("%s: %+v, the file has %d bytes", order, said, len(file))
+			}
+		}
+		clitest.Bad(t, cli.Failed, "exist", "dump", "--binary", "big", "-v", "n", "-o", out, path)
+		if got := clitest.Good(t, "dump", "--binary", "big", "-v", "n", path); got != "\x00\x04" {
+			t.Errorf("a scalar: %q", got)
+		}
+	}
+}
+
+// TestDumpStored: the header of a process-centric file is that of the variable-centric one, but for the name.
+func TestDumpStored(t *testing.T) {
+	paths := globes(t)
+	v, p := clitest.Good(t, "dump", "--stored", paths[1]), clitest.Good(t, "dump", "--stored", paths[2])
+	if v != p || !strings.Contains(v, "D1.nreqs(nblobs)") || !strings.Contains(v, ":decomposition_ID = 1 ;") || !strings.Contains(v, ":num_subfiles = 2 ;") {
+		t.Errorf("variable-centric\n%s\nprocess-centric\n%s", v, p)
+	}
+	second := clitest.Good(t, "dump", "--stored", paths[2]+".0001")
+	if second == p || !strings.HasPrefix(second, "netcdf globe.nc {") {
+		t.Errorf("the second subfile\n%s", second)
+	}
+	var said struct {
+		Dims []struct {
+			Name   string
+			Length int64
+		}
+		Variables []struct {
+			Name       string
+			Attributes map[string]any
+		}
+	}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "dump", "--stored", "--json", paths[2])), &said))
+	for _, v := range said.Variables {
+		if v.Name == "T" && (v.Attributes["decomposition_ID"] == nil || v.Attributes["global_dimids"] == nil) {
+			t.Errorf("T has %v", v.Attributes)
+		}
+	}
+	if i := slices.IndexFunc(said.Dims, func(d struct {
+		Name   string
+		Length int64
+	}) bool {
+		return d.Name == "nblobs"
+	}); i < 0 || said.Dims[i].Length != 2 {
+		t.Errorf("dimensions %v", said.Dims)
+	}
+}
+
+func TestDumpTimes(t *testing.T) {
+	for _, path := range globes(t) {
+		got := cdlData(clitest.Good(t, "dump", "-t", "-v", "time,time_b,lat", path))
+		if got["time"] != `"2000-02-27", "2000-02-27 06", "2000-02-27 12", "2000-02-28", "2000-03-01", "2000-04-27", "2001-02-27"` || !strings.HasPrefix(got["time_b"], `"2000-02-27", "2000-02-28"`) ||
+			!strings.HasPrefix(got["lat"], "-90,") {
+			t.Errorf("%v", got)
+		}
+		if got := cdlData(clitest.Good(t, "dump", "-i", "-v", "time", "-d", "time,1", path)); got["time"] != `"2000-02-27T06"` {
+			t.Errorf("%v", got)
+		}
+		if got := clitest.Good(t, "dump", "-t", "--json", "-v", "time", path); !strings.Contains(got, `"2000-02-27 06"`) || !json.Valid([]byte(got)) {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+// TestJudgeNcdumpForms: ncdump -t, -i and -x of an ordinary file print what dump does, and its header of a variable-centric subfile is that of dump --stored.
+func TestJudgeNcdumpForms(t *testing.T) {
+	paths := globes(t)
+	t.Chdir(filepath.Dir(paths[0])) // NcML has the name as it is given
+	same := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s prints\n%s\nwant\n%s", what, got, want)
+		}
+	}
+	name := filepath.Base(paths[0])
+	for _, flags := range [][]string{{"-t"}, {"-i"}, {"-t", "-v", "time,time_b"}, {"-x"}} {
+		args := append(flags, name)
+		same("dump "+strings.Join(flags, " "), clitest.Good(t, append([]string{"dump"}, args...)...), tool(t, "ncdump", args...))
+	}
+	toy := filepath.Base(clitest.Toy(t, "."))
+	same("dump -x", clitest.Good(t, "dump", "-x", toy), tool(t, "ncdump", "-x", toy))
+	same("dump --stored", clitest.Good(t, "dump", "--stored", paths[1]+".0000"), tool(t, "ncdump", "-h", paths[1]+".0000"))
+}
+
+// TestJudgeNcks: ncks takes what convert takes for the same words.
+func TestJudgeNcks(t *testing.T) {
+	if _, err := exec.LookPath("ncks"); err != nil {
+		t.Skip("SKIPPED: ncks is not installed")
+	}
+	paths := globes(t)
+	dir := t.TempDir()
+	words := "-v U -d lat,30.,60.|-v U -d lat,31.|-v U -d lat,15.|-v U -d lat,-75.|-v U -d lat,31.,59.|-v U -d lat,60.,30.|-v U -d lat,5,1|-v lon -d lon,260.,90.|-v lon -d lon,5,1,2|" +
+		"-v lon -d lon,225.,90.,3|-v lev -d lev,900.,150.|-v lev -d lev,150.,900.|-v lev -d lev,600.|-v U -d lat,0,3 -d lat,2,6,2|-v U -d lat,,3|-v U -d lat,3,|-v U -d lat,,,2|-v U -d lat,-3,-1|" +
+		"-v U -d lat,-1,1|-v U -d lat,30.,|-v U -d lat,,30.|-v U -d lat,9|-v U -d lat,30,60.|-v U -d lat,30.,30.|-v U -d lat,31.,31.|-v U -d lat,1e1,4e1|-v U -d lat,0,6,0|-v U -d lat,1000.|" +
+		"-v U -d lat,100.,200.|-v U -d lat,200.,100.|-v U -d lat,0,6,100|-v U -d lat,6 -d lat,0|-v n -d lat,0|-v time -d time,5,1|-v time -d time,2000-02-28,2000-03-01|-v T|-v lev|-C -v T -d lev,1,3,2|" +
+		"-v T -d time,1,,2 -d lat,0.,60. -d lon,300.,50. -d lev,850.|-d time,0,6,3 -d ncol,3,9,2|-v Q -d ncol,-4,-2 -d time,2|-v area|-v U -d lat,1,2,3,4|-v U -d lat,x|-v U -d nolat,1"
+	for c := range strings.SplitSeq(words, "|") {
+		k, o := filepath.Join(dir, "k.nc"), filepath.Join(dir, "o.nc")
+		args := strings.Fields(c)
+		failed := exec.Command("ncks", append(append([]string{"-O", "-h"}, args...), paths[0], k)...).Run()
+		got := clitest.Blobio(t, append(append([]string{"convert", "--force", "--no-sync"}, args...), paths[2], o)...)
+		if (failed != nil) != (got.Code != 0) {
+			t.Errorf("%s: ncks says %v, blobio exits with %d: %s", c, failed, got.Code, got.Err)
+		}
+		if failed != nil || got.Code != 0 {
+			continue
+		}
+		want, have := cdlData(clitest.Good(t, "dump", "-p", "9,17", k)), cdlData(clitest.Good(t, "dump", "-p", "9,17", o))
+		for name, v := range want {
+			if have[name] != v {
+				t.Errorf("%s: %s is %q, ncks has %q", c, name, have[name], v)
+			}
+		}
+		for name := range have {
+			if _, ok := want[name]; !ok {
+				t.Errorf("%s: ncks does not take %s", c, name)
+			}
+		}
+	}
+}

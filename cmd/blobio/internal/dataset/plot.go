@@ -1,0 +1,186 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/chart"
+	"blobio/internal/cli"
+	"blobio/internal/plot/fieldplot"
+	"blobio/internal/slab"
+)
+
+type plotFlags struct {
+	cli.PictureFlags
+	source       sourceFlags
+	dims         []string
+	record       string
+	level        string
+	kind, colors string
+	between      string
+	o            fieldplot.Options
+	coords       string
+	asJSON       bool
+}
+
+// NewPlot draws a variable. Other paths go to other families: Long tells which.
+func NewPlot(e *cli.Env) *cobra.Command {
+	var f plotFlags
+	cmd := &cobra.Command{
+		Use:   "plot [VARIABLE] PATH -o OUT",
+		Short: "Draw a variable of a dataset, or what else a path holds, as PNG or SVG",
+		Long: `Draw a variable of a dataset: a world map of one record and level, where the dataset
+tells latitudes and longitudes (axes, columns, or mesh cells); a section of two
+dimensions; a line of one (a series, a profile); a histogram if it is not known where
+the elements lie. --kind chooses another. Only what is shown is read.
+
+Without VARIABLE, the content of the path tells what it is, and which flags apply:
+
+  a map file, a dataset of blobs     who owns what            blobio decomp plot
+  a checkpoint of Cello, a dataset
+  of blocks                          the blocks, the curve    blobio amr plot
+  a checkpoint file of FTI           its map                  blobio ff plot
+  an array with versions             changes between them     blobio versions plot
+  a prefix directory of SCR          overhead by interval     blobio scr interval
+
+JSON: {path, bytes, variable, kind, title, notes}.`,
+		Example: `  blobio plot T F_h0.nc --level 850. -o t850.png     # the level nearest to 850 hPa
+  blobio plot T F_h0.nc --level 40 --records 3 -o t.svg
+  blobio plot U I_h0.nc --kind section -d lon,30. -o section.png
+  blobio plot PRECT F_h1.nc --log --colors white-blue -o rain.png
+  blobio plot temperature G.nc --coords mesh.nc -o sst.png
+  blobio plot map_f_case_16p.nc -o d1.png            # who owns what
+  blobio plot Ckpt7-Rank0.fti -o map.png`,
+		Args: cobra.MatchAll(cli.MinArgs(1, "a path"), cli.MaxArgs(2, "a variable and a dataset")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return cli.Usagef("name a variable of %s", args[0])
+			}
+			return f.run(cmd.Context(), e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	f.Add(cmd, cli.DefaultPictureWidth, "what the variable is")
+	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "stand at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
+	fl.StringVar(&f.record, "records", "", "record to draw, one number (default: the first)")
+	fl.StringVar(&f.level, "level", "", "level to draw: its index, or a value of its coordinate with a point, such as 850. (default: the first)")
+	var kinds, ramps []string
+	for _, k := range fieldplot.Kinds {
+		kinds = append(kinds, string(k))
+	}
+	for _, r := range chart.Ramps {
+		ramps = append(ramps, r.Name)
+	}
+	cli.ChoiceFlag(cmd, &f.kind, "kind", "auto", "kind of picture", append([]string{"auto"}, kinds...)...)
+	cli.ChoiceFlag(cmd, &f.colors, "colors", "auto", "colours of values", append([]string{"auto"}, ramps...)...)
+	fl.StringVar(&f.between, "between", "", "ends of the colours or of the axis of values, as 250,300 (default: those of the data)")
+	fl.BoolVar(&f.o.Log, "log", false, "logarithmic colours, or axis of values")
+	fl.StringVar(&f.o.X, "x", "", "dimension to the right, of a section or line")
+	fl.StringVar(&f.o.Y, "y", "", "dimension upwards, of a section")
+	fl.BoolVar(&f.o.Plate, "plate", false, "longitude and latitude at right angles instead of the equal-area projection")
+	fl.BoolVar(&f.o.Dark, "dark", false, "on dark paper")
+	fl.StringVar(&f.coords, "coords", "", "`DATASET` with the latitudes and longitudes, such as a mesh file (default: the dataset itself)")
+	f.source.add(cmd)
+	cli.JSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) error {
+	r, err := f.source.open(ctx, e, path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := checkVars(r, []string{name}); err != nil {
+		return err
+	}
+	data := &fieldplot.Data{Reader: r, ID: path}
+	o := f.o
+	o.Var, o.Title, o.Width = name, f.Title, f.Width
+	if f.kind != "auto" {
+		o.Kind = fieldplot.Kind(f.kind)
+	}
+	if f.colors != "auto" {
+		o.Colors = f.colors
+	}
+	if f.coords != "" {
+		m, err := f.source.open(ctx, e, f.coords)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		o.Coords = &fieldplot.Data{Reader: m, ID: f.coords}
+	}
+	if o.Min, o.Max, err = f.ends(); err != nil {
+		return err
+	}
+	args, err := f.selections(data, name)
+	if err != nil {
+		return err
+	}
+	if o.At, err = fieldplot.Select(ctx, data, name, args); err != nil {
+		return err
+	}
+	pic, err := fieldplot.NewAtlas(0).Draw(ctx, data, &o)
+	if err != nil {
+		return err
+	}
+	n, err := f.Write(ctx, pic)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": n, "variable": name, "kind": pic.Kind, "title": pic.Title, "notes": append([]string{}, pic.Notes...)})
+	}
+	fmt.Fprintf(e.Out, "%s: %s of %s, %s\n", f.Name, pic.Kind, cli.Plain(name), cli.HumanBytes(n))
+	for _, s := range pic.Notes {
+		fmt.Fprintln(e.Out, cli.Plain(s))
+	}
+	return nil
+}
+
+// ends reads --between.
+func (f *plotFlags) ends() (lo, hi float64, err error) {
+	if f.between == "" {
+		return 0, 0, nil
+	}
+	a, b, ok := strings.Cut(f.between, ",")
+	if lo, err = strconv.ParseFloat(a, 64); err == nil && ok {
+		hi, err = strconv.ParseFloat(b, 64)
+	}
+	if err != nil || !ok || !(lo < hi) {
+		return 0, 0, cli.Usagef("--between %q, want two numbers, the smaller one first, such as 250,300", f.between)
+	}
+	return lo, hi, nil
+}
+
+// selections are where the picture stands: --dim, --records and --level.
+func (f *plotFlags) selections(data *fieldplot.Data, name string) (out []slab.Arg, err error) {
+	list := f.dims
+	if f.record != "" {
+		d := fieldplot.RecordDim(data.Reader, name)
+		if d == "" {
+			return nil, cli.Usagef("--records: %s has no records", name)
+		}
+		list = append(list, d+","+f.record)
+	}
+	if f.level != "" {
+		d := fieldplot.LevelDim(data, name)
+		if d == "" {
+			return nil, cli.Usagef("--level: %s has no levels", name)
+		}
+		list = append(list, d+","+f.level)
+	}
+	for _, s := range list {
+		a, err := slab.Parse(s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}

@@ -1,0 +1,212 @@
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/cli"
+)
+
+// NewWhere makes the verb that finds the bytes of one element.
+func NewWhere(e *cli.Env) *cobra.Command {
+	var source sourceFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "where VAR[I,J,...] DATASET",
+		Short: "Say which bytes of which file one element is",
+		Long: `Find one element of a variable by its indices in canonical order, slowest dimension
+first and the record included: in which file it lies, which rank wrote it and by which
+request of its map, where its bytes begin, and its value. Of compressed data it is the
+chunk that has the element.
+
+Exit codes: 0 found, 1 no rank wrote the element, 2 could not look.
+
+JSON: {variable, index, type, owned, value, file, set, subfile, rank, also: [rank], record,
+request, run: [offset, length], element, offset, bytes, order, codec, content, within}.
+request counts from 0 in the rank's map, run is what it asks for in canonical elements,
+element is the place in the blob; offset and bytes are those in the file. What does not
+apply is left out: rank and request of a variable that is not decomposed; codec, content
+(bytes of the chunk decompressed) and within (where the element begins in them) of data
+that are not compressed.`,
+		Example: `  blobio where 'T[0,40,1234]' F_h0.nc
+  blobio where P0 F_h0.h5
+  blobio where --json 'U[2,71,865]' F_h1.h5 | jq .offset`,
+		Args: cli.ExactArgs(2, "an element such as T[0,40,1234], and a dataset"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, index, err := parseElement(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := source.open(cmd.Context(), e, args[1])
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			return where(cmd, e, r, name, index, asJSON)
+		},
+	}
+	source.add(cmd)
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// parseElement reads VAR[I,J,...]; a scalar has no indices.
+func parseElement(s string) (name string, index []int64, err error) {
+	bad := func() (string, []int64, error) {
+		return "", nil, cli.Usagef("element %q, want a variable and its indices such as T[0,40,1234]", s)
+	}
+	open := strings.LastIndexByte(s, '[')
+	if open < 0 {
+		return s, nil, nil
+	}
+	text, ok := strings.CutSuffix(s[open+1:], "]")
+	if !ok || open == 0 {
+		return bad()
+	}
+	if strings.TrimSpace(text) == "" {
+		return s[:open], nil, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		i, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
+		if err != nil || i < 0 {
+			return bad()
+		}
+		index = append(index, i)
+	}
+	return s[:open], index, nil
+}
+
+// whereabouts is what is known of an element, as JSON has it.
+type whereabouts struct {
+	Name    string    `json:"variable"`
+	Index   []int64   `json:"index"`
+	Type    string    `json:"type"`
+	Owned   bool      `json:"owned"`
+	Value   jsonValue `json:"value"`
+	File    string    `json:"file,omitempty"`
+	Set     *int      `json:"set,omitempty"`
+	Subfile *int      `json:"subfile,omitempty"`
+	Rank    *int      `json:"rank,omitempty"`
+	Also    []int     `json:"also,omitempty"`
+	Record  *int64    `json:"record,omitempty"`
+	Request *int64    `json:"request,omitempty"`
+	Run     []int64   `json:"run,omitempty"`
+	Element *int64    `json:"element,omitempty"`
+	Offset  *int64    `json:"offset,omitempty"`
+	Bytes   int64     `json:"bytes,omitempty"`
+	Order   string    `json:"order,omitempty"`
+	Codec   string    `json:"codec,omitempty"`
+	Content int64     `json:"content,omitempty"`
+	Within  *int64    `json:"within,omitempty"`
+}
+
+// jsonValue is the one element of a slice.
+type jsonValue struct {
+	data any
+	text bool
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v jsonValue) MarshalJSON() ([]byte, error) {
+	if b, ok := v.data.([]byte); ok && v.text {
+		return json.Marshal(string(rune(b[0])))
+	}
+	return appendJSONValue(nil, v.data, 0, nil), nil
+}
+
+func where(cmd *cobra.Command, e *cli.Env, r *blob.Reader, name string, index []int64, asJSON bool) error {
+	ctx := cmd.Context()
+	if err := checkVars(r, []string{name}); err != nil {
+		return err
+	}
+	x, err := r.Where(ctx, name, index)
+	if err != nil {
+		return err
+	}
+	id, _ := r.Schema().VarID(name)
+	sv := &r.Schema().Vars()[id]
+	one := make([]int64, len(index))
+	for i := range one {
+		one[i] = 1
+	}
+	data := cdf5.NewSlice(sv.Type, 1)
+	if err := r.Read(ctx, name, index, one, data); err != nil {
+		return err
+	}
+	d := whereabouts{Name: name, Index: append([]int64{}, index...), Type: sv.Type.String(), Value: jsonValue{data, sv.Type == cdf5.Char}, Owned: x != nil}
+	if x == nil {
+		e.Code = cli.Findings
+	} else {
+		d.fill(x, sv)
+	}
+	if asJSON {
+		return e.PrintJSON(d)
+	}
+	return d.print(e)
+}
+
+// fill takes over where the element is.
+func (d *whereabouts) fill(x *blob.Spot, sv *blob.Variable) {
+	d.File, d.Set, d.Subfile, d.Offset, d.Bytes, d.Element = x.File, &x.Set, &x.Subfile, &x.Offset, x.Bytes, &x.Pos
+	if x.Record >= 0 {
+		d.Record = &x.Record
+	}
+	if x.Rank >= 0 {
+		d.Rank, d.Also, d.Request, d.Run = &x.Rank, x.Also, &x.Request, []int64{x.Run.Offset, x.Run.Length}
+	}
+	if sv.Type.Size() > 1 {
+		d.Order = map[bool]string{true: "big", false: "little"}[x.Big]
+	}
+	if x.Codec != "" {
+		d.Codec, d.Content, d.Within = x.Codec, x.Content, &x.Within
+	}
+}
+
+func (d *whereabouts) print(e *cli.Env) error {
+	value, err := d.Value.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	element := cli.Plain(d.Name)
+	if len(d.Index) > 0 {
+		element += strings.ReplaceAll(fmt.Sprint(d.Index), " ", ",")
+	}
+	fmt.Fprintf(e.Out, "%s = %s (%s)\n", element, value, d.Type)
+	if !d.Owned {
+		fmt.Fprintln(e.Out, "no rank wrote it: it reads as the fill value")
+		return nil
+	}
+	fmt.Fprintf(e.Out, "file:     %s\n", cli.Plain(d.File))
+	if d.Rank == nil {
+		fmt.Fprintf(e.Out, "element:  %d%s; the variable is not decomposed\n", *d.Element, ofRecord(d.Record))
+	} else {
+		fmt.Fprintf(e.Out, "rank:     %d, element %d of its blob%s\n", *d.Rank, *d.Element, ofRecord(d.Record))
+		fmt.Fprintf(e.Out, "request:  %d of the rank, %s from %d on in canonical order\n", *d.Request, cli.Plural(d.Run[1], "element"), d.Run[0])
+		if len(d.Also) > 0 {
+			fmt.Fprintf(e.Out, "also by:  ranks %v, whose values are not read\n", d.Also)
+		}
+	}
+	if d.Codec == "" {
+		order := ""
+		if d.Order != "" {
+			order = ", " + d.Order + " endian"
+		}
+		_, err = fmt.Fprintf(e.Out, "bytes:    %d at %d (%#x)%s\n", d.Bytes, *d.Offset, *d.Offset, order)
+		return err
+	}
+	_, err = fmt.Fprintf(e.Out, "chunk:    %d bytes at %d (%#x), %s, %d bytes decompressed; the element begins at byte %d of them\n", d.Bytes, *d.Offset, *d.Offset, d.Codec, d.Content, *d.Within)
+	return err
+}
+
+func ofRecord(rec *int64) string {
+	if rec == nil {
+		return ""
+	}
+	return fmt.Sprintf(" of record %d", *rec)
+}

@@ -1,0 +1,33 @@
+package decomps_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/cli"
+)
+
+// TestPlotPlaces: the coordinates of a dataset go before those of a case, where they are such.
+func TestPlotPlaces(t *testing.T) {
+	for _, c := range []struct{ pattern, where, want string }{{"smooth", "auto", "dataset"}, {"smooth", "F", "F"}, {"hash", "auto", "F"}} {
+		dir := t.TempDir()
+		args := []string{"replay", "--case", "F", "--history", "h1", "--ranks", "4", "--num-records", "1", "--layout", "process", "--no-sync", "--out", dir}
+		if c.pattern == "smooth" {
+			args = append(args, "--pattern", "smooth")
+		}
+		clitest.Good(t, args...)
+		path, out := filepath.Join(dir, "F_h1.h5"), filepath.Join(dir, "d.png")
+		for _, m := range []string{"D2", "D3"} {
+			var said struct{ Positions string }
+			clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "decomp", "plot", path, "--map", m, "--where", c.where, "-o", out, "--force", "--json")), &said))
+			if said.Positions != c.want {
+				t.Errorf("%s, %s of %s values: positions by %s, want %s", c.where, m, c.pattern, said.Positions, c.want)
+			}
+		}
+		if c.pattern != "smooth" {
+			clitest.Bad(t, cli.Failed, "does not tell", "decomp", "plot", path, "--where", "dataset", "-o", out, "--force")
+		}
+	}
+}

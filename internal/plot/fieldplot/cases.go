@@ -1,0 +1,68 @@
+package fieldplot
+
+import (
+	"blobio/blob"
+	"blobio/e3smcases"
+)
+
+// maxMade bounds the cells of a mesh that is made because the dataset lacks its coordinates.
+const maxMade = 200_000
+
+// madeSite is the site of a variable of an E3SM case whose dataset tells no coordinates: the columns of a cubed sphere, which follow
+// from their number, or the ocean mesh that blobio makes, if there are as many cells, edges and vertices. nil: it is neither.
+func madeSite(s *blob.Schema, dims []dim) *site {
+	lens := map[string]int64{}
+	for _, d := range s.Dims() {
+		lens[d.Name] = d.Len
+	}
+	for _, d := range dims {
+		x := &site{dims: []string{d.name}, lens: []int64{d.n}}
+		switch d.name {
+		case "ncol":
+			ne := int64(1)
+			for 54*ne*ne+2 < d.n {
+				ne++
+			}
+			if 54*ne*ne+2 != d.n || d.n > 54*maxMade {
+				continue
+			}
+			x.lat, x.made = "ncol", "the columns of the cubed sphere with this many"
+			x.makes = func() ([]float32, []float32, error) {
+				lon, lat := e3smcases.CoordsF(int(ne))
+				return narrow(lon), narrow(lat), nil
+			}
+			return x
+		case "nCells", "nEdges", "nVertices":
+			if lens["nCells"] < 4 || lens["nCells"] > maxMade {
+				continue
+			}
+			x.lat, x.made = d.name, "the mesh that blobio makes of this many cells"
+			x.makes = func() (lon, lat []float32, err error) {
+				m, err := e3smcases.CoordsG(int(lens["nCells"]), 0)
+				if err != nil {
+					return nil, nil, err
+				}
+				if int64(len(m.EdgeLon)) != lens["nEdges"] || int64(len(m.VertexLon)) != lens["nVertices"] {
+					return nil, nil, errNowhere
+				}
+				switch d.name {
+				case "nEdges":
+					return m.EdgeLon, m.EdgeLat, nil
+				case "nVertices":
+					return m.VertexLon, m.VertexLat, nil
+				}
+				return m.CellLon, m.CellLat, nil
+			}
+			return x
+		}
+	}
+	return nil
+}
+
+func narrow(v []float64) []float32 {
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = float32(x)
+	}
+	return out
+}

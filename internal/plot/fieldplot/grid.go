@@ -1,0 +1,164 @@
+package fieldplot
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"blobio/internal/plot/globe"
+)
+
+// errNowhere says that coordinates are no places on the globe.
+var errNowhere = errors.New("no places on the globe")
+
+// maxPoints bounds the points of which a tree is made: 37 bytes each, while the raster is made.
+const maxPoints = 1 << 21
+
+// A grid is what all maps of the same places and size share.
+type grid struct {
+	view   *globe.View
+	raster *globe.Raster
+	order  []int32 // pixels that show an element, by the number of the element
+	places int64
+	cells  bool // of axes: each point has the colour of its cell, otherwise of the nearest element
+}
+
+// bytes is the memory that a grid takes.
+func (g *grid) bytes() int64 { return int64(4*len(g.raster.Pix) + 4*len(g.order)) }
+
+// newGrid reads the coordinates and makes the raster, wide pixels wide. Coordinates that are no places are errNowhere.
+func newGrid(ctx context.Context, s *site, plate bool, wide, scale int) (*grid, error) {
+	g := &grid{places: s.size()}
+	if g.places > math.MaxInt32 {
+		return nil, pkg.Usage("%d places, want at most %d", g.places, math.MaxInt32)
+	}
+	var err error
+	if s.axes {
+		err = g.ofAxes(ctx, s, plate, wide, scale)
+	} else {
+		err = g.ofPoints(ctx, s, plate, wide, scale)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range g.raster.Pix {
+		if e >= 0 {
+			g.order = append(g.order, int32(i))
+		}
+	}
+	slices.SortFunc(g.order, func(a, b int32) int { return int(g.raster.Pix[a]) - int(g.raster.Pix[b]) })
+	return g, nil
+}
+
+// height is that of the raster of a view, in pixels.
+func height(v *globe.View, wide, scale int) int {
+	return scale * max(1, int(math.Round(float64(wide/scale)/v.Wide)))
+}
+
+// choose chooses the view: that of a region is always a plate.
+func (g *grid) choose(b globe.Box, regional, plate bool) {
+	p := globe.Mollweide
+	if plate || regional {
+		p = globe.Plate
+	}
+	g.view = globe.NewView(p, b)
+}
+
+// ofAxes is the grid of two axes.
+func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int) error {
+	var values [2][]float64
+	for i, name := range []string{s.lat, s.lon} {
+		n := s.data.axisLen(name)
+		if n > maxAxis {
+			return pkg.Usage("coordinate %s has %d elements, want at most %d", name, n, maxAxis)
+		}
+		values[i] = make([]float64, n)
+		if err := s.data.Reader.Read(ctx, name, nil, nil, values[i]); err != nil {
+			return err
+		}
+		if s.radians {
+			for k := range values[i] {
+				values[i][k] *= 180 / math.Pi
+			}
+		}
+		for _, x := range values[i] {
+			if !(math.Abs(x) <= [2]float64{90.01, 720}[i]) {
+				return errNowhere
+			}
+		}
+	}
+	lat, okLat := newTrack(values[0], false)
+	lon, okLon := newTrack(values[1], true)
+	if !okLat || !okLon {
+		return errNowhere
+	}
+	g.cells = true
+	b := globe.Box{West: lon.edges[0], East: lon.edges[len(lon.edges)-1], South: lat.edges[0], North: lat.edges[len(lat.edges)-1]}
+	regional := b.East-b.West < 210 || b.North-b.South < 60 && b.East-b.West < 300
+	if regional && b.West >= 180 {
+		b.West, b.East = b.West-360, b.East-360
+	}
+	g.choose(b, regional, plate)
+	nlon := int32(len(values[1]))
+	byLat, byLon := nlon, int32(1) // how far neighbours are apart in the variable
+	if s.dims[0] != s.data.axisDim(s.lat) {
+		byLat, byLon = 1, int32(len(values[0]))
+	}
+	var err error
+	g.raster, err = g.view.Each(ctx, wide, height(g.view, wide, scale), func() func(x, y float64) int32 {
+		last, row := math.NaN(), -1
+		return func(x, y float64) int32 {
+			if y != last {
+				last, row = y, lat.find(y*180/math.Pi)
+			}
+			col := -1
+			if row >= 0 {
+				col = lon.find(x * 180 / math.Pi)
+			}
+			if col < 0 {
+				return globe.None
+			}
+			return int32(row)*byLat + int32(col)*byLon
+		}
+	})
+	return err
+}
+
+// ofPoints is the grid of points with coordinates of their own.
+func (g *grid) ofPoints(ctx context.Context, s *site, plate bool, wide, scale int) error {
+	pts, err := s.points(ctx)
+	if err != nil {
+		return err
+	}
+	b, regional := globe.Region(pts.lon, pts.lat)
+	g.choose(b, regional, plate)
+	tree, err := globe.NewTree(ctx, pts.lon, pts.lat)
+	if err != nil {
+		return err
+	}
+	g.raster, err = g.view.Nearest(ctx, wide, height(g.view, wide, scale), tree)
+	if err != nil {
+		return err
+	}
+	if pts.id != nil {
+		for i, k := range g.raster.Pix {
+			if k >= 0 {
+				g.raster.Pix[i] = pts.id[k]
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Data) axisDim(name string) string {
+	s := d.Reader.Schema()
+	id, _ := s.VarID(name)
+	return s.Dims()[s.Vars()[id].Dims[0]].Name
+}
+
+func (d *Data) axisLen(name string) int64 {
+	s := d.Reader.Schema()
+	id, _ := s.VarID(name)
+	return s.Dims()[s.Vars()[id].Dims[0]].Len
+}

@@ -1,0 +1,52 @@
+package globe
+
+import "math"
+
+// A Thinner keeps one of the points in each of many small cells of about equal sides, the one nearest to the middle, so
+// that a tree of the rest is not larger than a picture can show.
+type Thinner struct {
+	first []int // cell of each row of latitudes, from the south, and one more
+	cells []kept
+}
+
+type kept struct {
+	lon, lat float32
+	id       int32 // + 1; 0: none
+	off      float32
+}
+
+// NewThinner makes one of about so many cells.
+func NewThinner(cells int) *Thinner {
+	rows := max(1, int(math.Sqrt(float64(cells)*math.Pi)/2))
+	t := &Thinner{first: []int{0}}
+	for j := range rows {
+		wide := 2 * float64(rows) * math.Cos((float64(j)+0.5)/float64(rows)*math.Pi-math.Pi/2)
+		t.first = append(t.first, t.first[j]+max(1, int(math.Ceil(wide))))
+	}
+	t.cells = make([]kept, t.first[rows])
+	return t
+}
+
+// Add takes a point with a number, in degrees.
+func (t *Thinner) Add(id int32, lon, lat float32) {
+	rows := len(t.first) - 1
+	y := (float64(lat) + 90) / 180 * float64(rows)
+	j := min(max(int(y), 0), rows-1)
+	wide := t.first[j+1] - t.first[j]
+	x := turn(float64(lon)) / 360 * float64(wide)
+	i := min(int(x), wide-1)
+	off := float32(math.Hypot(x-float64(i)-0.5, y-float64(j)-0.5))
+	if c := &t.cells[t.first[j]+i]; c.id == 0 || off < c.off {
+		*c = kept{lon, lat, id + 1, off}
+	}
+}
+
+// Points are those that were kept, with their numbers.
+func (t *Thinner) Points() (lon, lat []float32, id []int32) {
+	for _, c := range t.cells {
+		if c.id != 0 {
+			lon, lat, id = append(lon, c.lon), append(lat, c.lat), append(id, c.id-1)
+		}
+	}
+	return lon, lat, id
+}

@@ -1,0 +1,53 @@
+package zarr
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"blobio/cdf5"
+)
+
+// Get returns the value of a key, which is the caller's to keep but not to change. A key that the store does not have is ErrNoKey; no other
+// error is. The value of a chunk has at most Options.ChunkBytes, or a little more where a codec finds nothing to compress.
+func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
+	if b, ok := s.meta[key]; ok {
+		return b, nil
+	}
+	a, index, ok := s.chunkOf(key)
+	if !ok {
+		return nil, pkg.Errorf("%s: %q: %w", s.src.Base(), key, ErrNoKey)
+	}
+	start, count := a.grid.Region(index)
+	b := make([]byte, a.chunkBytes())
+	n := elems(count) * int64(a.v.Type.Size())
+	err := s.read(ctx, a, start, count, b[:n])
+	if err == nil {
+		a.pad(b[n:])
+		b, err = s.codecs.encode(b)
+	}
+	if err != nil {
+		return nil, pkg.Errorf("%s: %q: %w", s.src.Base(), key, err)
+	}
+	return b, nil
+}
+
+// read reads part of an array, little-endian.
+func (s *Store) read(ctx context.Context, a *array, start, count []int64, b []byte) error {
+	if a.record {
+		start = slices.Clone(start)
+		start[0] += s.first
+	}
+	return s.src.ReadBytes(ctx, a.v.Name, start, count, b, false)
+}
+
+// pad fills what a chunk has behind the array's elements. They are at its beginning: a chunk is a run of the array.
+func (a *array) pad(b []byte) { cdf5.FillBytes(b, a.v.Type, binary.LittleEndian, a.fill) }
+
+func elems(n []int64) int64 {
+	p := int64(1)
+	for _, x := range n {
+		p *= x
+	}
+	return p
+}

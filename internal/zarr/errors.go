@@ -1,0 +1,14 @@
+package zarr
+
+import (
+	"errors"
+
+	"blobio/internal/fault"
+)
+
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "zarr"
+
+// ErrNoKey: the store has no such key. Readers of Zarr take a chunk without a key for fill values, so no other error may
+// be told as this one, whatever its cause.
+var ErrNoKey = errors.New("no such key")

@@ -1,0 +1,85 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"blobio/blob"
+	"blobio/internal/chart"
+	"blobio/internal/tree"
+)
+
+const (
+	checkTime  = 3 * time.Second // that a page waits for a quick check
+	checkMost  = 20              // findings that a page shows
+	checkRanks = 4096            // that wrote a dataset of which a page reads all maps
+	checkKept  = 256             // datasets whose findings are kept
+)
+
+// checks are quick checks of datasets, which pages show. One is made at a time.
+type checks struct {
+	mu   sync.Mutex
+	turn chan struct{}
+	done map[string]checked // by path and identity
+}
+
+type checked struct {
+	list []blob.Finding
+	how  string
+}
+
+func newChecks() *checks { return &checks{turn: make(chan struct{}, 1), done: map[string]checked{}} }
+
+// of says what a quick check of a dataset finds, and in words how it went.
+func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Dataset) ([]blob.Finding, string) {
+	if _, ranks := set.Reader().Subfiles(); ranks > checkRanks {
+		return nil, fmt.Sprintf("Not checked: %s ranks are many. blobio check does it.", chart.Count(int64(ranks)))
+	}
+	key := name + "\x00" + set.ID()
+	c.mu.Lock()
+	x, ok := c.done[key]
+	c.mu.Unlock()
+	if ok {
+		return append([]blob.Finding(nil), x.list...), x.how
+	}
+	ctx, stop := context.WithTimeout(ctx, checkTime)
+	defer stop()
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return nil, "Not checked: the server is busy."
+	}
+	seq, err := t.Check(ctx, name, blob.CheckOptions{Quick: true, Workers: 1, MaxOpen: 16})
+	if err != nil {
+		return nil, "Not checked: it cannot be read."
+	}
+	n := 0
+	for f := range seq {
+		if f.Severity == blob.Note || ctx.Err() != nil {
+			continue
+		}
+		if n++; n <= checkMost {
+			x.list = append(x.list, f)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return x.list, "The check took too long: there may be more. blobio check looks at all."
+	case n > checkMost:
+		x.how = fmt.Sprintf("%s, of which the first %d are shown.", plural(int64(n), "finding"), checkMost)
+	case n == 0:
+		x.how = "Nothing is wrong with headers, sizes and maps. Data are compared with their checksums when they are read."
+	default:
+		x.how = plural(int64(n), "finding") + "."
+	}
+	c.mu.Lock()
+	if len(c.done) >= checkKept {
+		clear(c.done)
+	}
+	c.done[key] = x
+	c.mu.Unlock()
+	return append([]blob.Finding(nil), x.list...), x.how
+}

@@ -1,0 +1,203 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"image/png"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+)
+
+// places is how many columns the dataset of writePlaces has.
+const places = 200
+
+// writePlaces makes a dataset with coordinates: T(time, lev, ncol), whose value is value(rec, lev, col), and names and attributes
+// that a page must not take for HTML.
+func writePlaces(t testing.TB, name string) {
+	t.Helper()
+	ok(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		s := blob.NewSchema()
+		tm, z, col := s.Dim("time", blob.Unlimited), s.Dim("lev", lev), s.Dim("ncol", places)
+		d, e := s.Decomp(z, col), s.Decomp(col)
+		s.Var("lat", cdf5.Double, []blob.DimID{col}, blob.Decomposed(e), blob.Att("units", "degrees_north"))
+		s.Var("lon", cdf5.Double, []blob.DimID{col}, blob.Decomposed(e), blob.Att("units", "degrees_east"))
+		s.Var("lev", cdf5.Double, []blob.DimID{z}, blob.Att("units", "hPa"))
+		s.Var("time", cdf5.Double, []blob.DimID{tm}, blob.Att("units", "days since 2000-01-01"), blob.Att("calendar", "noleap"))
+		s.Var("T", cdf5.Double, []blob.DimID{tm, z, col}, blob.Decomposed(d), blob.Att("units", "K"), blob.Att("long_name", "<script>alert(1)</script>"))
+		const n = places / ranks
+		own := []decomp.Req{{Offset: int64(c.Rank() * n), Length: n}}
+		var runs []decomp.Req
+		for k := range lev {
+			runs = append(runs, decomp.Req{Offset: int64(k*places + c.Rank()*n), Length: n})
+		}
+		w, err := blob.Create(ctx, c, name, s, []blob.Part{{Decomp: d, Runs: runs}, {Decomp: e, Runs: own}}, &blob.Options{Durability: blob.DurableNone})
+		if err != nil {
+			return err
+		}
+		var lat, lon []float64
+		for i := range n {
+			k := c.Rank()*n + i
+			lat, lon = append(lat, math.Asin(1-2*(float64(k)+0.5)/places)*180/math.Pi), append(lon, math.Mod(float64(k)*137.50776, 360))
+		}
+		err = errors.Join(blob.Put(w, 0, 0, lat), blob.Put(w, 1, 0, lon), blob.Put(w, 2, 0, []float64{100, 500, 1000}))
+		for rec := range records {
+			var data []float64
+			for k := range lev {
+				for i := range n {
+					data = append(data, value(rec, k, c.Rank()*n+i))
+				}
+			}
+			err = errors.Join(err, blob.Put(w, 3, int64(rec), []float64{float64(31 * rec)}), blob.Put(w, 4, int64(rec), data), w.Flush(ctx))
+		}
+		if err != nil {
+			w.Abort()
+			return err
+		}
+		return w.Close(ctx)
+	}))
+}
+
+// TestPage: the page of a dataset tells what it holds, and nothing of a dataset becomes HTML.
+func TestPage(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, os.Mkdir(filepath.Join(dir, "a b"), 0o777))
+	writePlaces(t, filepath.Join(dir, "a b", "x.nc"))
+	x := start(t, dir, nil)
+	body := string(x.get(t, http.StatusOK, "/view/a%20b/x.nc", "Accept: text/html"))
+	for _, want := range []string{"variable-centric blobs", "4 ranks into 1 subfile<", "Nothing is wrong", "<code>ncol</code> 200", `src="/plot/a%20b/x.nc?var=T&amp;width=720"`,
+		"&lt;script&gt;alert", `href="/files/a%20b/"`, "degrees_north", "dark=1"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(body, "<script>") || strings.Contains(body, " style=") || regexp.MustCompile(`\son\w+=`).MatchString(body) {
+		t.Error("the page has a script or a style of its own")
+	}
+	for _, u := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
+		if u[1] != "data:," && !strings.HasPrefix(u[1], "/") || strings.HasPrefix(u[1], "//") {
+			t.Errorf("the page leads to %q", u[1])
+		}
+	}
+	for _, name := range []string{"view.js", "view.css"} {
+		x.get(t, http.StatusOK, "/static/"+name)
+	}
+	if list := string(x.get(t, http.StatusOK, "/files/a%20b/", "Accept: text/html")); !strings.Contains(list, `href="/view/a%20b/x.nc"`) {
+		t.Error("the list does not lead to the page")
+	}
+	if to := x.ask(t, http.MethodGet, "/view/a%20b").Header.Get("Location"); to != "/files/a%20b/" {
+		t.Errorf("a folder leads to %q", to)
+	}
+	x.get(t, http.StatusNotFound, "/view/nosuch.nc")
+	if body := string(x.get(t, http.StatusOK, "/view/a%20b/x.nc?var=nosuch")); !strings.Contains(body, `role="alert">`) || !strings.Contains(body, "no variable") {
+		t.Error("a variable that is not there is not told")
+	}
+	// what is wrong is found
+	manifest := filepath.Join(dir, "a b", "x.nc.manifest")
+	b, err := os.ReadFile(filepath.Join(dir, "a b", "x.nc.0000"))
+	ok(t, err)
+	ok(t, os.WriteFile(filepath.Join(dir, "cut.nc.0000"), b[:len(b)-100], 0o666))
+	m, err := os.ReadFile(manifest)
+	ok(t, err)
+	ok(t, os.WriteFile(filepath.Join(dir, "cut.nc.manifest"), bytes.ReplaceAll(m, []byte("x.nc"), []byte("cut.nc")), 0o666))
+	if resp := x.ask(t, http.MethodGet, "/view/cut.nc"); resp.StatusCode == http.StatusOK {
+		var page bytes.Buffer
+		_, _ = page.ReadFrom(resp.Body)
+		if !strings.Contains(page.String(), "<b>error</b>") || strings.Contains(page.String(), dir) {
+			t.Errorf("a cut subfile: %.200s", page.String())
+		}
+	}
+}
+
+// TestPlot: pictures are those that were asked for, and values those of the elements under the point.
+func TestPlot(t *testing.T) {
+	dir := t.TempDir()
+	writePlaces(t, filepath.Join(dir, "x.nc"))
+	x := start(t, dir, nil)
+	resp := x.ask(t, http.MethodGet, "/plot/x.nc?var=T&rec=1&lev=2&width=300")
+	img, err := png.Decode(resp.Body)
+	ok(t, err)
+	if resp.Header.Get("Content-Type") != "image/png" || img.Bounds().Dx() != 600 {
+		t.Errorf("%v, %v", resp.Header, img.Bounds())
+	}
+	tag := resp.Header.Get("ETag")
+	if again := x.ask(t, http.MethodGet, "/plot/x.nc?var=T&rec=1&lev=2&width=300", "If-None-Match: "+tag); again.StatusCode != http.StatusNotModified {
+		t.Errorf("the same picture: %s", again.Status)
+	}
+	if b := x.get(t, http.StatusOK, "/plot/x.nc?var=T&format=svg&kind=section"); !bytes.HasPrefix(b, []byte("<?xml")) {
+		t.Errorf("%.40s", b)
+	}
+	seen := 0
+	for px := 40; px < 260; px += 30 {
+		for py := 60; py < 170; py += 30 {
+			var v pointed
+			q := url.Values{"var": {"T"}, "rec": {"1"}, "lev": {"1000."}, "width": {"300"}, "px": {itoa(px)}, "py": {itoa(py)}}
+			ok(t, json.Unmarshal(x.get(t, http.StatusOK, "/value/x.nc?"+q.Encode()), &v))
+			if !v.Inside {
+				continue
+			}
+			seen++
+			if v.Value == nil || *v.Value != value(1, 2, int(v.Index[2].At)) || v.Index[1].At != 2 || !strings.HasSuffix(v.Text, " K") || !strings.Contains(v.Where, "°") {
+				t.Errorf("%+v", v)
+			}
+		}
+	}
+	if seen < 15 {
+		t.Errorf("%d points", seen)
+	}
+	var s sight
+	ok(t, json.Unmarshal(x.get(t, http.StatusOK, "/view/x.nc?var=T&lev=500.", "Accept: application/json"), &s))
+	if s.Kind != "map" || len(s.Fixed) != 2 || s.Fixed[0].Texts[1] != "2000-02-01" || s.Fixed[1].At != 1 || s.Width != 720 {
+		t.Errorf("%+v", s)
+	}
+	for path, want := range map[string]string{
+		"/plot/x.nc": "no variable", "/plot/x.nc?var=T&what=1": "not known", "/plot/x.nc?var=T&width=99999": "width", "/plot/x.nc?var=T&width=-1": "width", "/plot/x.nc?var=T&rec=9": "0 to 1",
+		"/plot/x.nc?var=T&min=1": "go together", "/plot/x.nc?var=T&min=NaN&max=1": "go together", "/plot/x.nc?var=T&d=lev": "selection", "/plot/x.nc?var=T&d=lev,0,1": "one element",
+		"/plot/x.nc?var=lat&rec=1": "no such dimension", "/plot/x.nc?var=T&log=perhaps": "log", "/plot/x.nc?var=T&format=gif": "gif", "/plot/x.nc?var=T&var=lat": "2 times",
+		"/value/x.nc?var=T&px=a&py=1": "px", "/value/x.nc?var=T&px=NaN&py=1": "px", "/value/x.nc?var=T": "px", "/view/x.nc?var=T&kind=cake": "kind",
+	} {
+		if b := string(x.get(t, http.StatusBadRequest, path, "Accept: application/json")); !strings.Contains(b, want) {
+			t.Errorf("%s: %q, want %q", path, b, want)
+		}
+	}
+}
+
+// TestPlotDamage: a picture of damaged data is an error, those of other data are not.
+func TestPlotDamage(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x.nc")
+	writePlaces(t, name)
+	b, err := os.ReadFile(name + ".0000")
+	ok(t, err)
+	var raw [8]byte
+	for i := range raw {
+		raw[i] = byte(math.Float64bits(value(1, 2, 7)) >> (56 - 8*i))
+	}
+	at := bytes.Index(b, raw[:])
+	if at < 0 {
+		t.Fatal("the element is not there")
+	}
+	b[at+5] ^= 4
+	ok(t, os.WriteFile(name+".0000", b, 0o666))
+	o := &Options{Verify: blob.VerifyOnce}
+	x := start(t, dir, o)
+	x.get(t, http.StatusOK, "/plot/x.nc?var=T&rec=0&lev=2&width=300")
+	if b := string(x.get(t, http.StatusInternalServerError, "/plot/x.nc?var=T&rec=1&lev=2&width=300")); !strings.Contains(b, "x.nc.0000") || strings.Contains(b, dir) {
+		t.Errorf("%q", b)
+	}
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,199 @@
+package serve
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+
+	"blobio/internal/fault"
+	"blobio/internal/tree"
+	"blobio/internal/zarr"
+)
+
+// zarrV2 and zarrV3 answer with the value of a key of a dataset's Zarr group: PATH/KEY.
+func (s *Server) zarrV2(a *answer, r *http.Request, where string) error {
+	return s.zarr(a, r, where, zarr.V2)
+}
+
+func (s *Server) zarrV3(a *answer, r *http.Request, where string) error {
+	return s.zarr(a, r, where, zarr.V3)
+}
+
+// zarr answers with one value. Readers of Zarr take a chunk that is "not found" for one of fill values, and ask only for those that the
+// metadata promise. So no chunk is 404: what could not be read is 500, and what is there no more, since the dataset was replaced or
+// removed, is 410.
+func (s *Server) zarr(a *answer, r *http.Request, where string, version zarr.Version) error {
+	err := s.zarrStatus(where, version, s.zarrValue(a, r, where, version))
+	_, name := path.Split(where)
+	if err == nil || a.sent || a.head || version != zarr.V2 || !zarr.LooksLikeChunk(name, version) || !hidesErrors(r) {
+		return err
+	}
+	a.reset()
+	a.told = err
+	return sendText(a, "application/octet-stream", nil)
+}
+
+// hidesErrors says whether a client takes chunks for fill values whatever the status. The package zarr for Python does so up to version 2, over
+// fsspec, which asks through aiohttp: FSStore.getitems leaves out whatever failed. Such a client gets nothing with status 200. No
+// chunk is that short, so the read fails.
+func hidesErrors(r *http.Request) bool { return strings.Contains(r.UserAgent(), "aiohttp") }
+
+// zarrStatus gives an error its status.
+func (s *Server) zarrStatus(where string, version zarr.Version, err error) error {
+	var told *statusError
+	if errors.As(err, &told) || err == nil {
+		return err
+	}
+	if err == errNoKey {
+		if _, name := path.Split(where); zarr.LooksLikeChunk(name, version) {
+			return &statusError{http.StatusGone, "there is no such chunk: if the dataset was replaced, open it again"}
+		}
+		return &statusError{http.StatusNotFound, "there is no such dataset, or it has no such key"}
+	}
+	if statusOf(err)/100 == 5 {
+		return err
+	}
+	return &statusError{http.StatusInternalServerError, s.relative(fault.Printable(fault.Text(err)))}
+}
+
+// errNoKey: the path leads to no dataset, or to no key of one.
+var errNoKey = errors.New("no dataset, or no such key")
+
+func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zarr.Version) error {
+	d, key, err := s.zarrDataset(r.Context(), where)
+	if err != nil {
+		return err
+	}
+	defer d.Release()
+	store, err := s.stores.of(d, version, s.opt.ZarrChunk)
+	if err != nil {
+		return err
+	}
+	size, ok := store.Size(key)
+	if !ok {
+		return errNoKey
+	}
+	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
+		return &statusError{http.StatusRequestedRangeNotSatisfiable, "so many ranges are too many: ask for fewer at once"}
+	}
+	h := a.Header()
+	h.Set("ETag", etag(fmt.Sprintf("%s.%d.%d", d.ID(), version, s.opt.ZarrChunk)))
+	h.Set("Content-Type", "application/json")
+	need := int64(readAhead) // of a value that is in memory
+	if store.IsChunk(key) {
+		h.Set("Content-Type", "application/octet-stream")
+		need += size
+	}
+	if !a.head {
+		give, err := s.memory.take(r.Context(), need)
+		if err != nil {
+			return err
+		}
+		defer give()
+	}
+	f := &virtual{ctx: r.Context(), s: s, file: &zarrFile{store: store, key: key}, size: size}
+	http.ServeContent(a, r, "", d.ModTime(), f)
+	return f.close()
+}
+
+// zarrDataset finds where the dataset's path ends and the key begins: the key has one name, or that of a variable and one.
+func (s *Server) zarrDataset(ctx context.Context, where string) (*tree.Dataset, string, error) {
+	dir, name := path.Split(where)
+	one := strings.TrimSuffix(dir, "/")
+	var d *tree.Dataset
+	err := error(fs.ErrNotExist)
+	if zarr.IsMeta(name) && one != "" {
+		if d, err = s.tree.Dataset(ctx, one); err == nil {
+			return d, name, nil
+		}
+	}
+	if two, variable := path.Split(one); two != "" && isNone(err) {
+		if d, err = s.tree.Dataset(ctx, strings.TrimSuffix(two, "/")); err == nil {
+			return d, variable + "/" + name, nil
+		}
+	}
+	if isNone(err) {
+		err = errNoKey
+	}
+	return nil, "", err
+}
+
+// isNone says whether a path leads to nothing or to a directory: a dataset without one of its files is there.
+func isNone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fault.ErrMissing) || errors.Is(err, fault.ErrUsage)
+}
+
+// zarrFile is the value of a key, computed when it is first read.
+type zarrFile struct {
+	store *zarr.Store
+	key   string
+	value []byte
+}
+
+// ReadAtContext is io.ReaderAt with a context.
+func (f *zarrFile) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+	if f.value == nil {
+		b, err := f.store.Get(ctx, f.key)
+		if err != nil {
+			return 0, err
+		}
+		f.value = b
+	}
+	if off >= int64(len(f.value)) {
+		return 0, io.EOF
+	}
+	n := copy(p, f.value[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// zarrStores keeps what was computed of headers, for states that were asked for lately.
+type zarrStores struct {
+	mu   sync.Mutex
+	by   map[string]*list.Element
+	used list.List // of *zarrKept, the latest first
+	size int64
+}
+
+type zarrKept struct {
+	id    string
+	store *zarr.Store
+}
+
+// maxStores is how many bytes of metadata are kept.
+const maxStores = 16 << 20
+
+// of returns the group of a dataset, which reads from it.
+func (z *zarrStores) of(d *tree.Dataset, version zarr.Version, chunk int64) (*zarr.Store, error) {
+	id := fmt.Sprintf("%d %s", version, d.ID())
+	z.mu.Lock()
+	defer z.mu.Unlock() // one at a time: many clients begin with the same one
+	if e := z.by[id]; e != nil {
+		z.used.MoveToFront(e)
+		return e.Value.(*zarrKept).store.Of(d.Reader()), nil
+	}
+	s, err := zarr.New(d.Reader(), &zarr.Options{Version: version, ChunkBytes: chunk})
+	if err != nil || s.MetaBytes() > maxStores/4 {
+		return s, err
+	}
+	if z.by == nil {
+		z.by = map[string]*list.Element{}
+	}
+	z.by[id] = z.used.PushFront(&zarrKept{id, s.Of(nil)})
+	for z.size += s.MetaBytes(); z.size > maxStores; {
+		e := z.used.Back()
+		old := z.used.Remove(e).(*zarrKept)
+		delete(z.by, old.id)
+		z.size -= old.store.MetaBytes()
+	}
+	return s, nil
+}
