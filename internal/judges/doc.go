@@ -6,6 +6,7 @@
 // Then
 //
 //	canonical and variable-centric  ncdump, ncvalidator, ncmpidump, ncmpidiff, nccopy, ncks, ncra, ncwa, cdo, netCDF4-python, xarray
+//	netCDF-4                        ncdump, nccopy, h5dump, h5repack, h5diff, h5stat, ncks, cdo, netCDF4-python, h5py, h5netcdf, xarray
 //	process-centric                 h5dump, h5ls, h5py
 //	both, by URL (package serve)    ncdump, nccopy, ncks, cdo, netCDF4-python, xarray
 //	decomposition maps              ncdump, h5dump, h5py, netCDF4-python
