@@ -29,7 +29,6 @@ type File struct {
 	hdr    *cdf5.Header
 	scales []*h5.OrderedDataset // by dimension
 	vars   []*Var
-	dims   []byte // room for the ids of dimensions
 	filter *h5.Filterer
 	start  int64
 }

@@ -75,7 +75,6 @@ type opener struct {
 	h    *cdf5.Header
 	all  []*member
 	dims map[int64]int // dimension by address of its scale
-	ids  map[int64]int // by _Netcdf4Dimid
 	grow int           // the record dimension, or -1
 	data []*h5.Dataset // by variable of h
 }

@@ -2,6 +2,7 @@ package fieldplot
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -46,12 +47,7 @@ func mesh(b *testing.B, n, levels int64, behind bool) *Data {
 		for i := range data {
 			data[i] = float32(i % 1000)
 		}
-		if err := blob.Put(w, 0, 0, lat[lo:hi]); err == nil {
-			err = blob.Put(w, 1, 0, lon[lo:hi])
-		}
-		if err == nil {
-			err = blob.Put(w, v, 0, data)
-		}
+		err = errors.Join(blob.Put(w, 0, 0, lat[lo:hi]), blob.Put(w, 1, 0, lon[lo:hi]), blob.Put(w, v, 0, data))
 		if err != nil {
 			w.Abort()
 			return err
