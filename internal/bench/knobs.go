@@ -122,9 +122,13 @@ func Knobs() []Knob {
 			func(s *Settings, n int64, _ string) error { s.Read.Workers = int(n); return nil }},
 		{"read-max-open", "Open.MaxOpen", "open files of one process that reads; 0: 256", NumberKnob, nil, "0",
 			func(s *Settings, n int64, _ string) error { s.Read.MaxOpen = int(n); return nil }},
+		{"read-maps", "Open.Maps", "cap of the maps that one process keeps while it reads, at least 1M; 0: all", SizeKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Read.Maps = n; return nil }},
 		{"checksums", "Open.Verify", "checksums that reading compares: whole (of pieces that are read whole), once, always, or never", WordKnob, []string{"whole", "once", "always", "never"}, "whole",
 			func(s *Settings, n int64, _ string) error { s.Read.Verify = blob.Verification(n); return nil }},
 		{"allow-missing", "Open.AllowMissing", "open a dataset of which subfiles are missing", SwitchKnob, nil, "no",
 			func(s *Settings, n int64, _ string) error { s.Read.AllowMissing = n == 1; return nil }},
+		{"missing-later", "Open.MissingLater", "open a dataset of which subfiles are missing; reading their elements is an error", SwitchKnob, nil, "no",
+			func(s *Settings, n int64, _ string) error { s.Read.MissingLater = n == 1; return nil }},
 	}
 }

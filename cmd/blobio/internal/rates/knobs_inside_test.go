@@ -15,6 +15,9 @@ import (
 func leaves(t reflect.Type, before string) (list []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if f.Name == "FS" { // of programs and their tests
+			continue
+		}
 		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[blob.Compress]() {
 			list = append(list, leaves(f.Type, before+f.Name+".")...)
 		} else {
