@@ -26,6 +26,7 @@ type Server struct {
 	atlas  *fieldplot.Atlas
 	checks *checks
 	stores zarrStores
+	chunks sync.Pool // of *[]byte: values of Zarr that were sent
 	logMu  sync.Mutex
 }
 

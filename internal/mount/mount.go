@@ -158,7 +158,7 @@ func (m *Mount) serve() (*fuse.Server, error) {
 		MountOptions: fuse.MountOptions{
 			AllowOther: m.opt.AllowOther, FsName: m.tree.Root(), Name: fsType, Options: []string{"default_permissions"},
 			MaxWrite: maxRead, MaxReadAhead: maxRead, MaxBackground: maxTasks,
-			DisableXAttrs: true, DisableReadDirPlus: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: quiet,
+			DisableXAttrs: true, DisableReadDirPlus: true, DisableSplice: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: quiet,
 			PanicHandler: func(v any) fuse.Status {
 				m.log.say("internal error: %v", v)
 				return fuse.EIO
