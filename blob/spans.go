@@ -3,7 +3,6 @@ package blob
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -200,7 +199,7 @@ func (r *Reader) scatterBatch(spans []span, buf *[]byte) error {
 		return err
 	}
 	defer done()
-	if err := layout.ReadFull(f, b, start, p.name, fmt.Sprintf("variable %q", spans[0].w.sv.Name)); err != nil {
+	if err := layout.ReadFull(f, b, start, p.name, spans[0].w.name); err != nil {
 		return err
 	}
 	for len(spans) > 0 { // what lies in the extent as it does in the file, in the cache from summing to scattering
