@@ -179,7 +179,7 @@ func (d *whereabouts) print(e *cli.Env) error {
 	}
 	fmt.Fprintf(e.Out, "%s = %s (%s)\n", element, value, d.Type)
 	if !d.Owned {
-		fmt.Fprintln(e.Out, "no rank wrote it: it reads as the fill value")
+		fmt.Fprintln(e.Out, "nobody wrote it: it reads as the fill value")
 		return nil
 	}
 	fmt.Fprintf(e.Out, "file:     %s\n", cli.Plain(d.File))
