@@ -3,6 +3,8 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -125,6 +127,9 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) erro
 	if o.At, err = fieldplot.Select(ctx, data, name, args); err != nil {
 		return err
 	}
+	if err := standable(ctx, data, &o); err != nil {
+		return err
+	}
 	pic, err := fieldplot.NewAtlas(0).Draw(ctx, data, &o)
 	if err != nil {
 		return err
@@ -139,6 +144,20 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) erro
 	fmt.Fprintf(e.Out, "%s: %s of %s, %s\n", f.Name, pic.Kind, cli.Plain(name), cli.HumanBytes(n))
 	for _, s := range pic.Notes {
 		fmt.Fprintln(e.Out, cli.Plain(s))
+	}
+	return nil
+}
+
+// standable refuses what chooses one element of a dimension that the picture goes along: it would be passed over.
+func standable(ctx context.Context, data *fieldplot.Data, o *fieldplot.Options) error {
+	s, err := fieldplot.See(ctx, data, o)
+	if err != nil {
+		return err
+	}
+	for _, dim := range slices.Sorted(maps.Keys(o.At)) {
+		if slices.Contains(s.Long, dim) && !slices.ContainsFunc(s.Fixed, func(c fieldplot.Choice) bool { return c.Dim == dim }) {
+			return cli.Usagef("the %s of %s shows all of %s, not one element of it: choose another picture by --kind, --x and --y", s.Kind, o.Var, dim)
+		}
 	}
 	return nil
 }
