@@ -75,6 +75,11 @@ func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string, asJSON bo
 	if err := checkVars(r, f.vars); err != nil {
 		return err
 	}
+	for _, name := range f.vars {
+		if id, ok := r.Schema().VarID(name); ok && r.Schema().Vars()[id].Type == cdf5.Char {
+			return cli.Usagef("%s: %s holds text, which has no statistics", r.Base(), cli.Plain(name))
+		}
+	}
 	sub, err := f.subset(ctx, r)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func NewWhere(e *cli.Env) *cobra.Command {
 		Use:   "where VAR[I,J,...] DATASET",
 		Short: "Say which bytes of which file one element is",
 		Long: `Find one element of a variable by its indices in canonical order, slowest dimension
-first and the record included: in which file it lies, which rank wrote it and by which
+first and the record included (negative ones count from the end): in which file it lies, which rank wrote it and by which
 request of its map, where its bytes begin, and its value. Of compressed data it is the
 chunk that has the element.
 
@@ -74,7 +74,7 @@ func parseElement(s string) (name string, index []int64, err error) {
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		i, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
-		if err != nil || i < 0 {
+		if err != nil {
 			return bad()
 		}
 		index = append(index, i)
@@ -125,11 +125,22 @@ func where(cmd *cobra.Command, e *cli.Env, r *blob.Reader, name string, index []
 	if err := checkVars(r, []string{name}); err != nil {
 		return err
 	}
+	id, _ := r.Schema().VarID(name)
+	for i, d := range r.Schema().Vars()[id].Dims {
+		if dim := r.Schema().Dims()[d]; i < len(index) && index[i] < 0 { // from the end, as with -d
+			n := dim.Len
+			if i == 0 && r.Schema().Vars()[id].Record {
+				n = r.Records()
+			}
+			if index[i] += n; index[i] < 0 {
+				return cli.Usagef("%s: index %d of dimension %q of %q, want %d to %d", r.Base(), index[i]-n, dim.Name, name, -n, n-1)
+			}
+		}
+	}
 	x, err := r.Where(ctx, name, index)
 	if err != nil {
 		return err
 	}
-	id, _ := r.Schema().VarID(name)
 	sv := &r.Schema().Vars()[id]
 	one := make([]int64, len(index))
 	for i := range one {
