@@ -48,7 +48,7 @@ func (s *Server) CheckAddr(a net.Addr) error {
 		return nil
 	}
 	if t, ok := a.(*net.TCPAddr); ok && !t.IP.IsLoopback() {
-		return pkg.Usage("listen on %v: other machines reach it, want a token, or Public for data that anyone may read", a)
+		return pkg.Usage("listen on %v: other machines can reach it, want a token, or Public if anyone may read", a)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (s *Server) serve(a *answer, r *http.Request) error {
 		return nil
 	default:
 		a.Header().Set("Allow", "GET, HEAD, OPTIONS")
-		return &statusError{http.StatusMethodNotAllowed, "only GET and HEAD: what is here can be read and not changed"}
+		return &statusError{http.StatusMethodNotAllowed, "only GET and HEAD are allowed: the server is read only"}
 	}
 	p, path := s.route(r.URL.Path)
 	return p(s, a, r, path)

@@ -128,7 +128,7 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	}
 	if s.CheckAddr(l.Addr()) != nil {
 		l.Close()
-		return cli.Usagef("--listen %s: other machines reach it: give --token-file, or --public if anyone may read", f.listen)
+		return cli.Usagef("--listen %s: other machines can reach it: give --token-file, or --public if anyone may read", f.listen)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(f.memory + beside)
