@@ -282,8 +282,8 @@ BLOBIO_API int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars
 /* Subfiles, and ranks that wrote the dataset. Of datasets that are read. */
 BLOBIO_API int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks);
 
-/* 32 hexadecimal digits that differ between any two committed states: whoever opens the dataset again finds other ones if it
- * was replaced or appended to meanwhile. size is that of the buffer, 33 bytes or more. Of datasets that are read. Since 1.4. */
+/* 32 hexadecimal digits that identify the committed state: they differ once the dataset is replaced or appended to. size is
+ * that of the buffer, 33 bytes or more. Of datasets that are read. Since 1.4. */
 BLOBIO_API int blobio_inq_state(blobio_file *file, char *state, size_t size);
 
 /* All dimensions, variables and attributes in one call: the header that the dataset has as an ordinary netCDF file of format
