@@ -20,10 +20,10 @@ func NewWhere(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "where VAR[I,J,...] DATASET",
 		Short: "Find the file, rank and bytes of one element",
-		Long: `Find one element of a variable, named by its indices in canonical order (the record
-included, slowest dimension first). Printed are its value, its file, the rank that wrote
-it, the request of that rank's map, and the place of its bytes. For compressed data, the
-place is that of the chunk that holds the element.
+		Long: `Find one element of a variable by its indices in canonical order (record included,
+slowest dimension first). where prints its value and file, the rank that wrote it, the
+request of that rank's map, and the place of its bytes. For compressed data, the place is
+that of the chunk that holds the element.
 
 Exit codes: 0 found, 1 no rank wrote the element, 2 could not search.
 
