@@ -21,7 +21,7 @@ def open(path, *, allow_missing=False, verify="whole", memory=None, workers=None
     """Opens a dataset for reading.
 
     path           base name, one of the subfiles, manifest, ordinary classic netCDF file, or a directory with one dataset
-    allow_missing  open a dataset with missing subfiles; their elements read as fill values
+    allow_missing  elements of missing subfiles read as fill values, instead of being an error
     verify         which checksums are compared: "whole" of pieces that are read whole; "once" of every piece that is
                    touched, the first time; "always" at every read; "never" none
     memory         cap of buffers, in bytes (default 256 MiB)
