@@ -341,7 +341,7 @@ BLOBIO_API int blobio_get_blob(blobio_file *file, int varid, int64_t record, int
  *   format=cdf5|cdf2|cdf1|variable|process  default cdf5: one ordinary netCDF file
  *   vars=A:B:C  first_record=N end_record=N  a part of it: records from first on below end
  *   ranks=N subfiles=N grouping=block|roundrobin wide_maps=yes compress=... drop_uncovered=yes  of blobs
- *   fill_missing=yes  fill values for what was in subfiles that are missing, which is an error otherwise
+ *   fill_missing=yes  fill values for elements of missing subfiles, which are an error otherwise
  *   zero_fill=yes force=yes memory=SIZE workers=N durability=commit|data|none
  * Local: one rank calls. Memory is bounded. */
 BLOBIO_API int blobio_convert(const char *in, const char *out, const char *options);

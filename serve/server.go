@@ -15,7 +15,7 @@ import (
 	"blobio/internal/tree"
 )
 
-// A Server is an http.Handler that shows what lies below a directory. It is safe for concurrent use.
+// A Server is an http.Handler that offers the datasets below a directory. It is safe for concurrent use.
 type Server struct {
 	tree   *tree.Tree
 	opt    Options
@@ -29,7 +29,7 @@ type Server struct {
 	logMu  sync.Mutex
 }
 
-// New returns a server of what lies below a directory. Close must be called.
+// New returns a server of the datasets below a directory. Close must be called.
 func New(dir string, o *Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func New(dir string, o *Options) (*Server, error) {
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 
-// Close closes the files. No request may be under way, or come.
+// Close closes the files. No request may be in progress or follow.
 func (s *Server) Close() error { return s.tree.Close() }
 
 // ServeHTTP answers one request.
