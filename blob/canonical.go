@@ -16,7 +16,7 @@ type CanonicalOptions struct {
 	Subset  Subset       // along dimensions; nil: everything
 
 	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
-	Memory   int64 // cap of cached blocks and of data read ahead, in bytes, at least 1 MiB; default 64 MiB
+	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
 }
 
 // Validate says what is wrong with the options.

@@ -63,7 +63,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	}
 	constraint, err := url.PathUnescape(r.URL.RawQuery)
 	if err != nil {
-		return &statusError{http.StatusBadRequest, "the constraint is not percent-encoded as URLs are"}
+		return &statusError{http.StatusBadRequest, "the constraint is not well encoded"}
 	}
 	if form == "ver" {
 		return s.dapText(a, what, []byte("Core version: DAP/2.0\nServer version: blobio/"+version.Number+"\n"))

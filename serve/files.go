@@ -30,7 +30,7 @@ func (s *Server) files(a *answer, r *http.Request, path string) error {
 	}
 	defer d.Release()
 	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
-		return &statusError{http.StatusRequestedRangeNotSatisfiable, "too many ranges: ask for fewer at once"}
+		return &statusError{http.StatusRequestedRangeNotSatisfiable, "so many ranges are too many: ask for fewer at once"}
 	}
 	give, err := s.memory.take(r.Context(), readAhead+2*piece)
 	if err != nil {

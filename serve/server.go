@@ -45,7 +45,7 @@ func New(dir string, o *Options) (*Server, error) {
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 
-// Close closes the files. No request may be in progress or follow.
+// Close closes the files. No request may be under way, or come.
 func (s *Server) Close() error { return s.tree.Close() }
 
 // ServeHTTP answers one request.

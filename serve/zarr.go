@@ -81,7 +81,7 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 		return errNoKey
 	}
 	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
-		return &statusError{http.StatusRequestedRangeNotSatisfiable, "too many ranges: ask for fewer at once"}
+		return &statusError{http.StatusRequestedRangeNotSatisfiable, "so many ranges are too many: ask for fewer at once"}
 	}
 	h := a.Header()
 	h.Set("ETag", etag(fmt.Sprintf("%s.%d.%d", d.ID(), version, s.opt.ZarrChunk)))

@@ -1,5 +1,5 @@
-// Package tree shows the files below a directory: folders, plain files, and each dataset of blobs as one netCDF file under its base name.
-// Its subfiles, manifest and lease are hidden. mount and serve are built on it.
+// Package tree shows what lies below a directory: folders, plain files, and each dataset of blobs as one netCDF file under its base
+// name, whose subfiles, manifest and lease are not seen. Programs that show datasets to others (mount, serve) are built on it.
 //
 //	Open                 a Tree over a directory, which is never left
 //	List, Names, Lookup  what there is: kinds, sizes, times, identities
@@ -15,6 +15,6 @@
 // Readers are shared: all holders of the same state of a dataset have the same one. A Reader that nobody holds is kept for a while, and
 // closed when there are too many. Options bound their number, their memory and their open files.
 //
-// A dataset has a manifest, or its subfile 0 holds blobs. If there is a file or a folder under the base name, the name means that, and the
-// subfiles are plain files. Files that only have the names of subfiles are plain files too.
+// A dataset has a manifest, or its subfile 0 is one of blobs. If there is a file or a folder under the base name, that is what the name means,
+// and the subfiles are plain files. So are files that only are called as subfiles are.
 package tree
