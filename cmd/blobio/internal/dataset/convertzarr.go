@@ -32,8 +32,8 @@ type zarrFlags struct {
 func (z *zarrFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&z.on, "zarr", false, "write a Zarr 3 directory (also without this flag if OUT ends in "+zarrSuffix+")")
-	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr, netCDF-4: bytes of a chunk at most, before compression (default 8M, 4M)")
-	fl.BoolVar(&z.sums, "crc32c", false, "zarr: a checksum behind each chunk")
+	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr, netCDF-4: most bytes of a chunk, before compression (default 8M, 4M)")
+	fl.BoolVar(&z.sums, "crc32c", false, "zarr: append a checksum to each chunk")
 }
 
 // zarrOnly are flags that have a meaning for Zarr outputs only, zarrToo those that have one for these, too. Others are refused: none
@@ -51,7 +51,7 @@ func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (wants bool, er
 		switch {
 		case !fl.Changed || err != nil:
 		case wants && !only && !slices.Contains(zarrToo, fl.Name):
-			err = cli.Usagef("--%s does not belong to a Zarr output", fl.Name)
+			err = cli.Usagef("--%s does not apply to a Zarr output", fl.Name)
 		case !wants && only:
 			err = cli.Usagef("--%s is for Zarr: give --zarr, or a name that ends in %s", fl.Name, zarrSuffix)
 		}
