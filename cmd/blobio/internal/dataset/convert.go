@@ -78,7 +78,7 @@ JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}; if
 subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
-  blobio convert -v T -d lev,40 -d time,0,9,3 F_h0.nc T40.nc   # one level, every third of ten records
+  blobio convert -v U -d lev,40 -d time,0,9,3 F_h1.nc U40.nc   # one level, every third of ten records
   blobio convert -v T850,PS -d lat,30.,60. F_h1.nc north.nc    # by value
   blobio convert --compress zstd F_h0.nc F_h0.zarr
   blobio convert --netcdf4 --compress auto F_h0.nc F_h0.nc4

@@ -64,7 +64,7 @@ for compressed files also content and codec; rank or record is -1 where there is
 With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}.`,
 		Example: `  blobio dump -h F_h0.nc                     # header only
   blobio dump -v T850,PS F_h1.nc             # header and the values of two variables
-  blobio dump -v T -d lev,40 -d time,0,9,3 F_h0.nc    # one level, every third of ten records
+  blobio dump -v U -d lev,40 -d time,0,9,3 F_h1.nc    # one level, every third of ten records
   blobio dump -v T850 -d lat,30.,60. -d lon,350.,10. F_h1.nc  # by value
   blobio dump -t -v time F_h1.nc             # times as dates
   blobio dump --stored -h F_h1.h5            # Dk.nreqs, decomposition_ID, ...

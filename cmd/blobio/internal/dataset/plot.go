@@ -51,8 +51,8 @@ Without VARIABLE, the content of the path decides what is drawn, and which flags
 
 JSON: {path, bytes, variable, kind, title, notes}.`,
 		Example: `  blobio plot T F_h0.nc --level 850. -o t850.png     # the level nearest to 850 hPa
-  blobio plot T F_h0.nc --level 40 --records 3 -o t.svg
-  blobio plot U I_h0.nc --kind section -d lon,30. -o section.png
+  blobio plot U F_h1.nc --level 40 --records 3 -o u.svg
+  blobio plot TSOI I_h0.nc --kind section -d lon,30. -o section.png
   blobio plot PRECT F_h1.nc --log --colors white-blue -o rain.png
   blobio plot temperature G.nc --coords mesh.nc -o sst.png
   blobio plot map_f_case_16p.nc -o d1.png            # who owns what

@@ -34,9 +34,9 @@ is the index in the blob; offset and bytes are those in the file. Keys that do n
 are left out: rank and request for a variable that is not decomposed; codec, content
 (decompressed bytes of the chunk) and within (offset of the element in them) for data that
 are not compressed.`,
-		Example: `  blobio where 'T[0,40,1234]' F_h0.nc
+		Example: `  blobio where 'T[0,40,123]' F_h0.nc
   blobio where P0 F_h0.h5
-  blobio where --json 'U[2,71,865]' F_h1.h5 | jq .offset`,
+  blobio where --json 'U[2,71,-1]' F_h1.h5 | jq .offset`,
 		Args: cli.ExactArgs(2, "an element such as T[0,40,1234], and a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, index, err := parseElement(args[0])
