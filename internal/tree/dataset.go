@@ -10,7 +10,7 @@ import (
 	"blobio/internal/fault"
 )
 
-// ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held.
+// ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held, and still are after Options.Wait.
 var ErrTooMany = errors.New("too many datasets are open")
 
 // A Dataset is one state of a dataset, held for reading. It is safe for concurrent use. Release must be called.
@@ -66,6 +66,7 @@ const maxTries = 100
 
 // acquire returns the reader of a dataset as it is now, with one use more, unless so many are held that it would be one too many.
 func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (state, error)) (*shared, error) {
+	var late <-chan time.Time
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -78,6 +79,21 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 			return nil, gone("open", name)
 		}
 		s, mine, err := t.claim(name, st, most)
+		if errors.Is(err, ErrTooMany) && t.opt.Wait > 0 {
+			if late == nil {
+				timer := time.NewTimer(t.opt.Wait)
+				defer timer.Stop()
+				late = timer.C
+			}
+			select {
+			case <-t.freed(most):
+				try--
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-late:
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +140,7 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory/2, 1<<20)})
+	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory/2, 1<<20), Pool: t.pool})
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}
