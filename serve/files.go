@@ -29,8 +29,8 @@ func (s *Server) files(a *answer, r *http.Request, path string) error {
 		return err
 	}
 	defer d.Release()
-	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
-		return &statusError{http.StatusRequestedRangeNotSatisfiable, "so many ranges are too many: ask for fewer at once"}
+	if err := tidyRange(r); err != nil {
+		return err
 	}
 	give, err := s.memory.take(r.Context(), readAhead+2*piece)
 	if err != nil {
@@ -43,6 +43,20 @@ func (s *Server) files(a *answer, r *http.Request, path string) error {
 	f := &virtual{ctx: r.Context(), s: s, file: d.Canonical(), size: d.Canonical().Size()}
 	http.ServeContent(a, r, "", d.ModTime(), f)
 	return f.close()
+}
+
+// tidyRange takes what net/http would follow, and must not, out of the headers of a request: a range in another unit than bytes, which counts as none;
+// and one under the condition that a date is still right (If-Range), since two states may be of the same second.
+func tidyRange(r *http.Request) error {
+	asked, only := r.Header.Get("Range"), r.Header.Get("If-Range")
+	if !strings.HasPrefix(asked, "bytes=") || only != "" && !strings.HasPrefix(only, `"`) {
+		r.Header.Del("Range")
+		return nil
+	}
+	if strings.Count(asked, ",") >= maxRanges {
+		return &statusError{http.StatusRequestedRangeNotSatisfiable, "so many ranges are too many: ask for fewer at once"}
+	}
+	return nil
 }
 
 // etag is an ID as the header has it.

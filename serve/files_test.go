@@ -51,6 +51,13 @@ func TestFiles(t *testing.T) {
 		t.Errorf("If-Range of another state gives %d bytes, want all", len(got))
 	}
 
+	if got := x.get(t, http.StatusOK, path, "Range: bytes=1-2", "If-Range: "+date); len(got) != n {
+		t.Errorf("If-Range of a second, which may have had two states, gives %d bytes, want all", len(got))
+	}
+	if got := x.get(t, http.StatusOK, path, "Range: chunks=1-2"); len(got) != n {
+		t.Errorf("a range of what are no bytes gives %d bytes, want all", len(got))
+	}
+
 	resp = x.ask(t, http.MethodGet, path, "Range: bytes=5-9,50-99,-4")
 	_, params, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	ok(t, err)
