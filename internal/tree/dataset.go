@@ -3,11 +3,14 @@ package tree
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"strings"
 	"sync"
 	"time"
 
 	"blobio/blob"
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 )
 
 // ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held, and still are after Options.Wait.
@@ -25,6 +28,30 @@ func (d *Dataset) Reader() *blob.Reader { return d.s.r }
 
 // Canonical returns the bytes of the netCDF file.
 func (d *Dataset) Canonical() *blob.CanonicalFile { return d.s.c }
+
+// Plain opens the file itself where it is an ordinary netCDF file, and says how long it is; nil if it is a dataset of blobs. A file that
+// has been replaced is fs.ErrNotExist.
+func (d *Dataset) Plain() (f vfs.File, size int64, err error) {
+	identity, ok := strings.CutPrefix(d.s.key, plainKey)
+	if !ok {
+		return nil, 0, nil
+	}
+	if f, err = d.t.root.Open(d.s.name); err != nil {
+		return nil, 0, hide("open", d.s.name, err)
+	}
+	info, err := f.(interface{ Stat() (fs.FileInfo, error) }).Stat()
+	if err == nil && vfs.Identity(info) != identity {
+		err = gone("open", d.s.name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// plainKey begins the key of the state of an ordinary file.
+const plainKey = "p|"
 
 // ID is that of the Entry.
 func (d *Dataset) ID() string { return d.s.fact.id }

@@ -253,7 +253,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 		}
 	}
 	e.Kind, e.Size, e.ID, e.File = KindPlain, info.Size(), hash(vfs.Identity(info)), vfs.FileOf(info)
-	return name, e, state{is: true, key: "p|" + vfs.Identity(info), mod: e.ModTime, mode: e.Mode}, nil
+	return name, e, state{is: true, key: plainKey + vfs.Identity(info), mod: e.ModTime, mode: e.Mode}, nil
 }
 
 // hash is a short text for a long one.
