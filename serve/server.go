@@ -47,7 +47,7 @@ func New(dir string, o *Options) (*Server, error) {
 }
 
 // heldMemory is what a dataset may take that an answer holds, its header and maps included, in bytes.
-const heldMemory = 3 << 20
+const heldMemory = 2 << 20
 
 // Close closes the files. No request may be under way, or come.
 func (s *Server) Close() error { return s.tree.Close() }
