@@ -17,6 +17,8 @@ type CanonicalOptions struct {
 
 	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
 	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
+
+	Pool *CanonicalPool // shared with other files, whose cap holds then instead; Memory bounds what is read at once. nil: none
 }
 
 // Validate says what is wrong with the options.
@@ -76,7 +78,12 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	if err != nil {
 		return nil, pkg.Errorf("canonical file of %s: %w", r.base, err)
 	}
-	f.cache = newBlockCache(f, opt.Memory)
+	f.cache = newBlockCache(f, opt.Memory, opt.Pool)
+	if opt.Pool != nil {
+		r.mu.Lock()
+		r.caches = append(r.caches, f.cache)
+		r.mu.Unlock()
+	}
 	return f, nil
 }
 

@@ -23,10 +23,10 @@ var parts = map[string]part{
 
 // route finds the part that answers for a path: "/" is the list of the directory.
 func (s *Server) route(path string) (part, string) {
-	word, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if word == "" {
+	if path == "/" || path == "" { // but not "//files/x.nc": a list is no answer to that
 		return (*Server).files, ""
 	}
+	word, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if p := s.parts[word]; p != nil {
 		return p, rest
 	}

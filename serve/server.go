@@ -36,7 +36,8 @@ func New(dir string, o *Options) (*Server, error) {
 	}
 	opt := o.withDefaults()
 	answers := opt.Memory / 3
-	t, err := tree.Open(dir, &tree.Options{Version: opt.Version, Verify: opt.Verify, Memory: opt.Memory - answers})
+	files := opt.Memory - answers
+	t, err := tree.Open(dir, &tree.Options{Version: opt.Version, Verify: opt.Verify, Memory: files, MaxOpen: int(files / heldMemory), Wait: opt.Wait})
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +45,9 @@ func New(dir string, o *Options) (*Server, error) {
 	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
+
+// heldMemory is what a dataset may take that an answer holds, its header and maps included, in bytes.
+const heldMemory = 2 << 20
 
 // Close closes the files. No request may be under way, or come.
 func (s *Server) Close() error { return s.tree.Close() }

@@ -114,25 +114,47 @@ func helper() (string, error) {
 	return name, err
 }
 
+// resolve follows links to the directory to mount at, without looking at it: it may be the mount of a process that is dead.
+func resolve(at string) (string, error) {
+	for range maxLinks {
+		up, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err != nil {
+			return "", err
+		}
+		at = filepath.Join(up, filepath.Base(at))
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at, nil
+		}
+		if at = to; !filepath.IsAbs(to) {
+			at = filepath.Join(up, to)
+		}
+	}
+	return "", &os.PathError{Op: "mount", Path: at, Err: syscall.ELOOP}
+}
+
+// maxLinks is how many links lead on, as for the kernel.
+const maxLinks = 40
+
 // place checks the directory to mount at, and clears what a killed mount left there.
 func place(dir, at string) (string, error) {
 	at, err := filepath.Abs(at)
 	if err != nil {
 		return "", err
 	}
-	if err := clear(at); err != nil {
+	to, err := resolve(at)
+	if err != nil {
 		return "", err
 	}
-	info, err := os.Stat(at)
+	if err := clear(to); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(to)
 	if err != nil {
 		return "", err
 	}
 	if !info.IsDir() {
 		return "", pkg.Errorf("%s is not a directory: %w", at, fault.ErrUsage)
-	}
-	to, err := filepath.EvalSymlinks(at)
-	if err != nil {
-		return "", err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err

@@ -224,12 +224,15 @@ func TestOptions(t *testing.T) {
 	}
 	sub := filepath.Join(dir, "sub")
 	ok(t, os.Mkdir(sub, 0o777))
+	links := t.TempDir()
+	ok(t, errors.Join(os.Symlink(filepath.Dir(at), filepath.Join(links, "up")), os.Symlink("up/"+filepath.Base(at), filepath.Join(links, "at")), os.Symlink("loop", filepath.Join(links, "loop"))))
 	for _, c := range []struct {
 		dir, at string
 		want    error
 	}{
 		{filepath.Join(dir, "none"), t.TempDir(), os.ErrNotExist}, {dir, filepath.Join(dir, "none"), os.ErrNotExist}, {filepath.Join(dir, "notes"), t.TempDir(), fault.ErrUsage},
 		{dir, filepath.Join(dir, "notes"), fault.ErrUsage}, {dir, sub, fault.ErrUsage}, {sub, dir, fault.ErrUsage}, {dir, dir, fault.ErrUsage}, {dir, at, fault.ErrInUse},
+		{dir, filepath.Join(links, "up", filepath.Base(at)), fault.ErrInUse}, {dir, filepath.Join(links, "at"), fault.ErrInUse}, {dir, filepath.Join(links, "loop"), unix.ELOOP},
 	} {
 		if m, err := New(c.dir, c.at, nil); !errors.Is(err, c.want) {
 			t.Errorf("%s at %s: %v, want %v", c.dir, c.at, err, c.want)
