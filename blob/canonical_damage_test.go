@@ -272,14 +272,21 @@ func (d *damaged) touched(f *CanonicalFile, name string, off int64) ([]bool, dem
 		return bad, mustFail
 	}
 	for _, e := range d.maps {
-		if e.File == name && off >= e.Offset && off < e.Offset+e.Bytes && f.r.layout == VariableCentric {
-			var dec DecompID
-			_, err := fmt.Sscanf(e.Name, "D%d.", &dec)
-			must(err)
+		var dec DecompID
+		var list string
+		_, err := fmt.Sscanf(e.Name, "D%d.%s", &dec, &list)
+		must(err)
+		if e.File == name && off >= e.Offset && off < e.Offset+e.Bytes && (list == "offsets" || list == "lengths") && d.o.Compress.Method == NoCompression {
 			return d.without(f, name, dec), mayFail
 		}
 	}
-	return d.without(f, name, 0), mayFail
+	bad := d.without(f, name, 0)
+	for _, x := range d.list { // in the index of a compressed file stands the checksum of each chunk
+		if x.file == name && x.e.p.un != nil {
+			spoil(bad, x.from, x.to)
+		}
+	}
+	return bad, mayFail
 }
 
 // readsParts reads parts of variables, as ncks, DAP2 and xarray want them: they fail if they touch what is bad, and only then.
