@@ -17,13 +17,13 @@ MOST_READ = 256 << 20  # bytes of one call, where records can be told apart: bet
 VERIFY = ("whole", "once", "always", "never")
 
 
-def open(path, *, allow_missing=False, verify="whole", memory=None, workers=None):
+def open(path, *, allow_missing=False, verify="once", memory=None, workers=None):
     """Opens a dataset for reading.
 
     path is its base name, one of its subfiles, an ordinary classic netCDF file, or a directory with one dataset. What the
-    arguments mean is in blobio.h at blobio_open: allow_missing opens it although subfiles are missing, whose elements
-    are then fill values; verify says which checksums are compared (whole, once, always, never); memory caps buffers, in
-    bytes; workers are the threads of a read.
+    arguments mean is in blobio.h at blobio_open: with allow_missing the elements of subfiles that are missing are fill
+    values, otherwise an error of what reads them; verify says which checksums are compared (whole, once, always, never);
+    memory caps buffers, in bytes; workers are the threads of a read.
 
     Raises errors of class blobio.Error.
     """
@@ -39,13 +39,11 @@ def absolute(path):
     return os.path.abspath(os.path.expanduser(path))
 
 
-def options(allow_missing=False, verify="whole", memory=None, workers=None):
+def options(allow_missing=False, verify="once", memory=None, workers=None):
     """Arguments as an option string of libblobio."""
     if verify not in VERIFY:
         raise UsageError("verify=%r, want one of %s" % (verify, ", ".join(VERIFY)))
-    words = ["verify=" + verify]
-    if allow_missing:
-        words.append("allow_missing=yes")
+    words = ["verify=" + verify, "allow_missing=yes" if allow_missing else "missing_later=yes"]
     for name, n in ("memory", memory), ("workers", workers):
         if n is not None:
             words.append("%s=%d" % (name, n))
