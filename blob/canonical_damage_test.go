@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/comm"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -290,7 +291,7 @@ func (d *damaged) touched(f *CanonicalFile, name string, off int64) ([]bool, dem
 }
 
 // readsParts reads parts of variables, as ncks, DAP2 and xarray want them: they fail if they touch what is bad, and only then.
-func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how demand, what string, rnd *rand.Rand) {
+func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how demand, convert bool, what string, rnd *rand.Rand) {
 	t.Helper()
 	marks := make([]byte, len(bad))
 	for i, b := range bad {
@@ -337,6 +338,17 @@ func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how dem
 		case err == nil && !(touched && how == mayDiffer) && !bytes.Equal(got, is):
 			t.Fatalf("%s: %v of %q: %s", what, sub, sv.Name, firstDiff(got, is))
 		}
+		if convert {
+			for _, blobs := range []bool{false, true} {
+				o := &ConvertOptions{Vars: []string{sv.Name}, Subset: sub, Blobs: blobs, Ranks: 2, DropUncovered: true, Durability: DurableNone, Force: true, Workers: 1}
+				if !blobs {
+					o.Ranks, o.DropUncovered = 0, false
+				}
+				if err := convertWith(t.Context(), comm.Self(), f.r, "part.nc", o, knobs{fs: vfs.NewMem()}); (err != nil) != touched {
+					t.Fatalf("%s: %v of %q converted, to blobs: %v: %v", what, sub, sv.Name, blobs, err)
+				}
+			}
+		}
 	}
 }
 
@@ -377,7 +389,7 @@ func TestCanonicalDamage(t *testing.T) {
 						how = mayDiffer
 					}
 					readsExactly(t, f, d.want, bad, how, what, rnd)
-					readsParts(t, f, d.want, bad, how, what, rnd)
+					readsParts(t, f, d.want, bad, how, how != mayFail, what, rnd)
 					n, err := f.ReadAt(make([]byte, f.Size()), 0)
 					if slices.Contains(bad[:n], true) && how != mayFail || err == nil && how != mayFail || err != nil && how == mustFail && !errors.Is(err, ErrChecksum) {
 						t.Fatalf("%s: %v: read as a whole: %d bytes, %v", what, verify, n, err)
@@ -410,7 +422,7 @@ func TestCanonicalGone(t *testing.T) {
 				}
 				must(mem.Remove(name))
 				readsExactly(t, f, d.want, bad, how, "without "+name, rnd)
-				readsParts(t, f, d.want, bad, how, "without "+name, rnd)
+				readsParts(t, f, d.want, bad, how, false, "without "+name, rnd)
 				r.Close()
 
 				files := maps.Clone(d.files)
@@ -427,7 +439,7 @@ func TestCanonicalGone(t *testing.T) {
 						continue
 					}
 					readsExactly(t, f, d.want, bad, mustFail, what, rnd)
-					readsParts(t, f, d.want, bad, mustFail, what, rnd)
+					readsParts(t, f, d.want, bad, mustFail, false, what, rnd)
 					r.Close()
 				}
 			}
