@@ -122,14 +122,16 @@ class Damage(Case):
             np.testing.assert_array_equal(a[~gone], b[~gone])
         with blobio.open(base) as part:  # what is there can be read, also where it lies between what is not
             got = part[name]
-            last = gone.reshape(-1, gone.shape[-1])
-            row = next(i for i, r in enumerate(last) if 1 < np.flatnonzero(~r).size < np.ptp(np.flatnonzero(~r)) + 1)
-            here = np.flatnonzero(~last[row])
-            key = tuple(int(k) for k in np.unravel_index(row, gone.shape[:-1]))
-            np.testing.assert_array_equal(got[key + (here,)], a[key + (here,)])
-            for wrong in key + (int(np.flatnonzero(last[row])[0]),), key, Ellipsis:
+            axis = next(i for i in range(gone.ndim) if (gone.any(i) & ~gone.all(i)).any())
+            at = np.argwhere(gone.any(axis) & ~gone.all(axis))[0].tolist()
+            row = gone[tuple(at[:axis] + [slice(None)] + at[axis:])]
+            here = np.flatnonzero(~row)
+            self.assertLess(len(here), here[-1] - here[0] + 1)
+            key = tuple(at[:axis] + [here] + at[axis:])
+            np.testing.assert_array_equal(got[key], a[key])
+            for wrong in int(np.flatnonzero(row)[0]), slice(None), [int(here[0]), int(np.flatnonzero(row)[-1])]:
                 with self.assertRaisesRegex(blobio.MissingError, base + ".0001"):
-                    got[wrong]
+                    got[tuple(at[:axis] + [wrong] + at[axis:])]
 
     def test_no_dataset(self):
         with self.assertRaises(FileNotFoundError) as e:
