@@ -225,15 +225,7 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 // exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
 // damage shows where it is and nowhere else. It returns how many bytes are right.
 func (c *CanonicalFile) exact(ctx context.Context, p []byte, off int64) (n int, err error) {
-	fm := c.form(0, 0, false)
-	fm.exact = true
-	switch c.r.opt.Verify {
-	case VerifyNever:
-	case VerifyAlways:
-		fm.known = newKnown()
-	default:
-		fm.known = c.r.known
-	}
+	fm := c.r.exact(c.form(0, 0, false))
 	for n < len(p) {
 		b := p[n:min(n+exactStep, len(p))]
 		if err := c.direct(ctx, b, off+int64(n), fm); err != nil {
@@ -243,9 +235,6 @@ func (c *CanonicalFile) exact(ctx context.Context, p []byte, off int64) (n int, 
 	}
 	return n, nil
 }
-
-// exactStep is how many bytes are found right or wrong at a time.
-const exactStep = 64 << 10
 
 // direct reads p around the cache, by looking up its elements.
 func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm form) error {

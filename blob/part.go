@@ -123,20 +123,21 @@ func (p *filePart) decode() error {
 	}
 	p.records = records
 	if p.info != nil {
+		if pl.Plain {
+			return pkg.At(p.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+		}
 		if p.size < p.info.Size {
 			return pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
 		}
 		if pl.HeaderLen != p.info.HeaderLen {
 			return pkg.At(p.name, pl.HeaderOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.info.HeaderLen)
 		}
-		if !pl.Plain { // lengths of dimensions and types are believed only if they are those that were written
-			crc, err := headerCRC(f, pl, p.name)
-			if err != nil {
-				return err
-			}
-			if crc != p.info.HeaderCRC {
-				return pkg.At(p.name, pl.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
-			}
+		crc, err := headerCRC(f, pl, p.name) // lengths of dimensions and types are believed only if they are those that were written
+		if err != nil {
+			return err
+		}
+		if crc != p.info.HeaderCRC {
+			return pkg.At(p.name, pl.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
 		}
 	}
 	p.place = pl

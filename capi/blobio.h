@@ -262,6 +262,7 @@ BLOBIO_API int blobio_abort(blobio_file *file);
 /* Opens a dataset: path is its name without number, one of its subfiles, an ordinary netCDF file (CDF-1, 2, 5), or a
  * directory with one dataset. The content decides what it is. options is NULL or
  *   allow_missing=yes  although subfiles are missing: their elements read as fill values
+ *   missing_later=yes  although subfiles are missing, or their header is damaged: what reads their elements is an error, if there is a manifest
  *   verify=whole       compares the checksums of what is read as a whole (the default); BLOBIO_ECHECKSUM if one differs
  *   verify=once        of every piece that a read takes bytes of, and reads the rest of it for that, once while the file is open
  *   verify=always      the same at each read

@@ -17,13 +17,13 @@ MOST_READ = 256 << 20  # bytes of one call for record variables; ctrl-C is notic
 VERIFY = ("whole", "once", "always", "never")
 
 
-def open(path, *, allow_missing=False, verify="whole", memory=None, workers=None):
+def open(path, *, allow_missing=False, verify="once", memory=None, workers=None):
     """Opens a dataset for reading.
 
     path           base name, one of the subfiles, manifest, ordinary classic netCDF file, or a directory with one dataset
     allow_missing  elements of missing subfiles read as fill values, instead of being an error
-    verify         which checksums are compared: "whole" of pieces that are read whole; "once" of every piece that is
-                   touched, the first time; "always" at every read; "never" none
+    verify         which checksums are compared: "once" of every piece that is touched, the first time; "always" at every
+                   read; "whole" of pieces that are read whole; "never" none
     memory         cap of buffers, in bytes (default 256 MiB)
     workers        threads of one read (default: cores)
 
@@ -41,13 +41,11 @@ def absolute(path):
     return os.path.abspath(os.path.expanduser(path))
 
 
-def options(allow_missing=False, verify="whole", memory=None, workers=None):
+def options(allow_missing=False, verify="once", memory=None, workers=None):
     """Arguments as an option string of libblobio."""
     if verify not in VERIFY:
         raise UsageError("verify=%r, want one of %s" % (verify, ", ".join(VERIFY)))
-    words = ["verify=" + verify]
-    if allow_missing:
-        words.append("allow_missing=yes")
+    words = ["verify=" + verify, "allow_missing=yes" if allow_missing else "missing_later=yes"]
     for name, n in ("memory", memory), ("workers", workers):
         if n is not None:
             words.append("%s=%d" % (name, n))

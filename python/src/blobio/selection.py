@@ -5,6 +5,8 @@ Indices are those of numpy, but each array indexes one dimension, as in netCDF4 
 
 import numpy as np
 
+from .errors import DamageError
+
 DENSE = 64  # a box is read as a whole if at least 1 in so many of its elements are wanted: measured, runs cost more above that
 MOST_BOX = 64 << 20  # bytes of a box of which only a part is wanted; larger ones are read by parts
 SMALL = 1 << 15  # elements of a box that is read as a whole in any case
@@ -164,11 +166,25 @@ class Reading:
                 self._box_into(axes[:d] + [Axis(axes[d].positions[part], None, None)] + axes[d + 1:], out[(slice(None),) * d + (part,)])
             return
         found = np.empty(box, self.dtype)
-        self.read_box([a.low for a in axes], box, found)
+        try:
+            self.read_box([a.low for a in axes], box, found)
+        except DamageError:  # perhaps beside what is wanted
+            out[...] = self._only(axes, out.shape)
+            return
         for dim, a in enumerate(axes):
             if len(a.positions) != a.extent:
                 found = found[(slice(None),) * dim + (a.within(),)]
         out[...] = found
+
+    def _only(self, axes, shape):
+        """The positions, read without anything between them."""
+        out = np.empty(shape, self.dtype)
+        if self.record:
+            for i, r in enumerate(axes[0].positions):
+                self._sparse(int(r), axes[1:], self.shape[1:], out[i:i + 1])
+        else:
+            self._sparse(0, axes, self.shape, out)
+        return out
 
     def _sparse(self, record, axes, shape, out):
         """Reads the positions as runs into out, which is contiguous."""

@@ -88,7 +88,7 @@ class BlobioBackendEntrypoint(BackendEntrypoint):
         return is_dataset(filename_or_obj)
 
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True, decode_coords=True,
-                     drop_variables=None, use_cftime=None, decode_timedelta=None, allow_missing=False, verify="whole", memory=None,
+                     drop_variables=None, use_cftime=None, decode_timedelta=None, allow_missing=False, verify="once", memory=None,
                      workers=None):
         ds = dataset.open(filename_or_obj, allow_missing=allow_missing, verify=verify, memory=memory, workers=workers)
         return StoreBackendEntrypoint().open_dataset(
