@@ -17,6 +17,8 @@ type CanonicalOptions struct {
 
 	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
 	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
+
+	Pool *CanonicalPool // shared with other files, whose cap holds then instead; Memory bounds what is read at once. nil: none
 }
 
 // Validate says what is wrong with the options.
@@ -36,8 +38,8 @@ func (o *CanonicalOptions) Validate() error {
 
 const defaultCanonicalMemory = 64 << 20
 
-// CanonicalFile is the ordinary netCDF file of a dataset, or of a part of it: the bytes that Convert would write, computed when they are
-// read. It is an io.ReaderAt, safe for concurrent use, as long as its Reader is open.
+// CanonicalFile is the ordinary netCDF file of a dataset, or of a part of it: the bytes that Convert would write, computed on demand.
+// It is an io.ReaderAt, safe for concurrent use while its Reader is open.
 type CanonicalFile struct {
 	selection
 	o      CanonicalOptions
@@ -52,8 +54,8 @@ type CanonicalFile struct {
 	cache  *blockCache
 }
 
-// Canonical returns the bytes of the ordinary netCDF file that Convert would write with the same options. Nothing but the header is
-// made before it is read.
+// Canonical returns the ordinary netCDF file that Convert would write with the same options. It makes the header only; data are computed
+// when they are read.
 func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -76,7 +78,12 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	if err != nil {
 		return nil, pkg.Errorf("canonical file of %s: %w", r.base, err)
 	}
-	f.cache = newBlockCache(f, opt.Memory)
+	f.cache = newBlockCache(f, opt.Memory, opt.Pool)
+	if opt.Pool != nil {
+		r.mu.Lock()
+		r.caches = append(r.caches, f.cache)
+		r.mu.Unlock()
+	}
 	return f, nil
 }
 
@@ -153,8 +160,8 @@ func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
 	return c.ReadAtContext(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt until ctx ends. Of what is damaged, missing or of another dataset by now, exactly the ranges that it touches
-// are an error; n is then how many bytes before them are right.
+// ReadAtContext is ReadAt until ctx ends. If data are damaged, missing or replaced by another dataset, exactly the reads that touch them
+// fail; n is then the number of correct bytes before them.
 func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, pkg.Usage("canonical file of %s: read at %d", c.r.base, off)
@@ -218,15 +225,7 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 // exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
 // damage shows where it is and nowhere else. It returns how many bytes are right.
 func (c *CanonicalFile) exact(ctx context.Context, p []byte, off int64) (n int, err error) {
-	fm := c.form(0, 0, false)
-	fm.exact = true
-	switch c.r.opt.Verify {
-	case VerifyNever:
-	case VerifyAlways:
-		fm.known = newKnown()
-	default:
-		fm.known = c.r.known
-	}
+	fm := c.r.exact(c.form(0, 0, false))
 	for n < len(p) {
 		b := p[n:min(n+exactStep, len(p))]
 		if err := c.direct(ctx, b, off+int64(n), fm); err != nil {
@@ -236,9 +235,6 @@ func (c *CanonicalFile) exact(ctx context.Context, p []byte, off int64) (n int, 
 	}
 	return n, nil
 }
-
-// exactStep is how many bytes are found right or wrong at a time.
-const exactStep = 64 << 10
 
 // direct reads p around the cache, by looking up its elements.
 func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm form) error {

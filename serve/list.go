@@ -3,7 +3,9 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -80,8 +82,11 @@ func (s *Server) entries(dir string, names []tree.Entry) []entry {
 	par.Do(int(s.work.all), len(names), func(i int) {
 		p := path.Join(dir, names[i].Name)
 		e, err := s.tree.Lookup(p)
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
 			return
+		}
+		if err != nil {
+			e = tree.Entry{Name: names[i].Name, Kind: names[i].Kind, Err: err}
 		}
 		x := entry{Name: e.Name, Kind: e.Kind.String(), Size: e.Size, ID: e.ID}
 		switch {
@@ -100,8 +105,9 @@ func (s *Server) entries(dir string, names []tree.Entry) []entry {
 		if e.Kind == tree.KindDataset {
 			x.Records = &e.Records
 		}
-		t := e.ModTime.UTC()
-		x.Modified = &t
+		if t := e.ModTime.UTC(); !t.IsZero() {
+			x.Modified = &t
+		}
 		out[i] = x
 	})
 	return out

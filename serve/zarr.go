@@ -79,8 +79,8 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 	if !ok {
 		return errNoKey
 	}
-	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
-		return &statusError{http.StatusRequestedRangeNotSatisfiable, "so many ranges are too many: ask for fewer at once"}
+	if err := tidyRange(r); err != nil {
+		return err
 	}
 	h := a.Header()
 	h.Set("ETag", etag(fmt.Sprintf("%s.%d.%d", d.ID(), version, s.opt.ZarrChunk)))

@@ -56,7 +56,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 		return nil, err
 	}
 	if m.opt.AllowOther && os.Geteuid() != 0 && !othersAllowed("/etc/fuse.conf") {
-		return nil, pkg.Errorf("other users are let in by root only, unless /etc/fuse.conf has the line user_allow_other: %w", fault.ErrUsage)
+		return nil, pkg.Errorf("only root can let other users in, unless /etc/fuse.conf has the line user_allow_other: %w", fault.ErrUsage)
 	}
 	var err error
 	if m.at, err = place(dir, at); err != nil {
@@ -88,7 +88,7 @@ func available(device string, root bool, helper func() (string, error)) error {
 	f.Close()
 	if !root {
 		if _, err := helper(); err != nil {
-			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3), without which only root mounts", ErrUnavailable)
+			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3): without it only root can mount", ErrUnavailable)
 		}
 	}
 	return nil
@@ -114,25 +114,47 @@ func helper() (string, error) {
 	return name, err
 }
 
+// resolve follows links to the directory to mount at, without looking at it: it may be the mount of a process that is dead.
+func resolve(at string) (string, error) {
+	for range maxLinks {
+		up, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err != nil {
+			return "", err
+		}
+		at = filepath.Join(up, filepath.Base(at))
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at, nil
+		}
+		if at = to; !filepath.IsAbs(to) {
+			at = filepath.Join(up, to)
+		}
+	}
+	return "", &os.PathError{Op: "mount", Path: at, Err: syscall.ELOOP}
+}
+
+// maxLinks is how many links lead on, as for the kernel.
+const maxLinks = 40
+
 // place checks the directory to mount at, and clears what a killed mount left there.
 func place(dir, at string) (string, error) {
 	at, err := filepath.Abs(at)
 	if err != nil {
 		return "", err
 	}
-	if err := clear(at); err != nil {
+	to, err := resolve(at)
+	if err != nil {
 		return "", err
 	}
-	info, err := os.Stat(at)
+	if err := clear(to); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(to)
 	if err != nil {
 		return "", err
 	}
 	if !info.IsDir() {
 		return "", pkg.Errorf("%s is not a directory: %w", at, fault.ErrUsage)
-	}
-	to, err := filepath.EvalSymlinks(at)
-	if err != nil {
-		return "", err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
@@ -143,7 +165,7 @@ func place(dir, at string) (string, error) {
 	}
 	for _, p := range [][2]string{{from, to}, {to, from}} {
 		if rel, err := filepath.Rel(p[0], p[1]); err == nil && filepath.IsLocal(rel) {
-			return "", pkg.Errorf("%s and %s: one lies in the other, want a mount point apart from what it shows: %w", dir, at, fault.ErrUsage)
+			return "", pkg.Errorf("%s and %s: one lies in the other, want a mount point apart from the directory: %w", dir, at, fault.ErrUsage)
 		}
 	}
 	return to, nil

@@ -15,7 +15,7 @@ var face = map[string]int{
 	"amr/blocks":       25,
 	"amr/cello":        53,
 	"bench":            3,
-	"blob":             103,
+	"blob":             105,
 	"cdf5":             49,
 	"comm":             42,
 	"comm/mpi":         9,

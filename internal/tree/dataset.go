@@ -3,14 +3,17 @@ package tree
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"strings"
 	"sync"
 	"time"
 
 	"blobio/blob"
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 )
 
-// ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held.
+// ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held, and still are after Options.Wait.
 var ErrTooMany = errors.New("too many datasets are open")
 
 // A Dataset is one state of a dataset, held for reading. It is safe for concurrent use. Release must be called.
@@ -25,6 +28,30 @@ func (d *Dataset) Reader() *blob.Reader { return d.s.r }
 
 // Canonical returns the bytes of the netCDF file.
 func (d *Dataset) Canonical() *blob.CanonicalFile { return d.s.c }
+
+// Plain opens the file itself where it is an ordinary netCDF file, and says how long it is; nil if it is a dataset of blobs. A file that
+// has been replaced is fs.ErrNotExist.
+func (d *Dataset) Plain() (f vfs.File, size int64, err error) {
+	identity, ok := strings.CutPrefix(d.s.key, plainKey)
+	if !ok {
+		return nil, 0, nil
+	}
+	if f, err = d.t.root.Open(d.s.name); err != nil {
+		return nil, 0, hide("open", d.s.name, err)
+	}
+	info, err := f.(interface{ Stat() (fs.FileInfo, error) }).Stat()
+	if err == nil && vfs.Identity(info) != identity {
+		err = gone("open", d.s.name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// plainKey begins the key of the state of an ordinary file.
+const plainKey = "p|"
 
 // ID is that of the Entry.
 func (d *Dataset) ID() string { return d.s.fact.id }
@@ -66,6 +93,7 @@ const maxTries = 100
 
 // acquire returns the reader of a dataset as it is now, with one use more, unless so many are held that it would be one too many.
 func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (state, error)) (*shared, error) {
+	var late <-chan time.Time
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -78,6 +106,21 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 			return nil, gone("open", name)
 		}
 		s, mine, err := t.claim(name, st, most)
+		if errors.Is(err, ErrTooMany) && t.opt.Wait > 0 {
+			if late == nil {
+				timer := time.NewTimer(t.opt.Wait)
+				defer timer.Stop()
+				late = timer.C
+			}
+			select {
+			case <-t.freed(most):
+				try--
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-late:
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +167,7 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory/2, 1<<20)})
+	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory/2, 1<<20), Pool: t.pool})
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}

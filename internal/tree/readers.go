@@ -38,6 +38,7 @@ type readers struct {
 	memory budget
 	files  budget
 	timer  *time.Timer
+	freed  chan struct{} // closed when fewer are held; nil: nobody waits for that
 }
 
 // budget is what readers share: each gets half of what is left, but at least what it needs.
@@ -90,6 +91,22 @@ func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err
 	return s, mine, nil
 }
 
+// freed is closed when fewer than so many readers are held, or when the number goes down.
+func (t *Tree) freed(most int) <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := &t.readers
+	if r.held < most {
+		now := make(chan struct{})
+		close(now)
+		return now
+	}
+	if r.freed == nil {
+		r.freed = make(chan struct{})
+	}
+	return r.freed
+}
+
 // drop takes a reader out that nobody uses; the caller closes it.
 func (r *readers) drop(s *shared) *shared {
 	if s.elem != nil {
@@ -119,6 +136,10 @@ func (t *Tree) release(s *shared) {
 	var closing []*shared
 	if s.uses--; s.uses == 0 {
 		r.held--
+		if r.freed != nil {
+			close(r.freed)
+			r.freed = nil
+		}
 		if s.old || t.closed {
 			closing = append(closing, r.drop(s))
 		} else {
