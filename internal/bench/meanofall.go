@@ -96,7 +96,7 @@ func (s *session) means(ctx context.Context, job Job, data string, py *python) e
 	for _, r := range all {
 		r.row.Tuning = fmt.Sprintf("chunks of %s, %d threads", chunks, cores())
 	}
-	return s.race(ctx, true, all...)
+	return s.race(ctx, !s.Quick, all...)
 }
 
 // chunksOf asks a server how it cuts the variable, and returns it by dimension, as "time=1,lev=36,ncol=48602".

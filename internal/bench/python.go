@@ -48,6 +48,9 @@ type python struct {
 // python finds the interpreter with the most modules. Debian's has them where they are packages of Debian.
 func (s *session) python(ctx context.Context) (*python, error) {
 	var best *python
+	if either("python3") == "" { // a path that has none hides Debian's
+		return nil, fmt.Errorf("no python3: %w", errSkip)
+	}
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
 		path, err := exec.LookPath(name)
 		if err != nil {

@@ -74,7 +74,7 @@ func (s *session) wholes(ctx context.Context, job Job, data string, _ *python) e
 			return t, err
 		})
 	}
-	return s.race(ctx, true, all...)
+	return s.race(ctx, !s.Quick, all...)
 }
 
 // ddBytes is what dd says at its end.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"blobio/blob"
 )
@@ -73,15 +71,16 @@ func (s *session) inplace(ctx context.Context) error {
 	if err != nil {
 		s.skip("Python", err)
 	}
-	maps, err := s.mapsOf("F")
-	if err != nil {
-		return err
-	}
 	large, data := s.fCase("h0", 64)
-	small := Job{Case: "F_h0", Ranks: 16, Float: true, FileMem: true, Maps: maps}
 	many, manyData := s.manyRanks()
-	if s.Quick {
-		small.Ranks = 4
+	captured := func(run func(context.Context, Job, string, *python) error) func(context.Context, Job, string, *python) error {
+		return func(ctx context.Context, _ Job, data string, py *python) error {
+			j, err := s.capturedJob("F_h0")
+			if err != nil {
+				return err
+			}
+			return run(ctx, j, data, py)
+		}
 	}
 	if err := s.room(6 << 30); err != nil && !s.Quick {
 		return err
@@ -93,13 +92,16 @@ func (s *session) inplace(ctx context.Context) error {
 		run  func(context.Context, Job, string, *python) error
 	}{
 		{large, data, "first level", s.levels},
-		{small, "F h0 " + s.capturedSize(), "first level", s.levels},
+		{Job{}, "F h0 " + s.capturedSize(), "first level", captured(s.levels)},
 		{many, manyData, "open", s.opens},
 		{large, data, "whole file", s.wholes},
-		{small, "F h0 " + s.capturedSize(), "whole file", s.wholes},
+		{Job{}, "F h0 " + s.capturedSize(), "whole file", captured(s.wholes)},
 		{s.meanJob(), s.meanData(), "mean", s.means},
 		{large, data, "load", s.load},
 	} {
+		if s.Quick && part.job.Case == "" {
+			continue // as small as the others
+		}
 		err := s.cell(ctx, part.data+", "+part.what, func(ctx context.Context) error {
 			if err := s.timeFor(0.5); err != nil { // a race takes longer than a run in pieces has at its end
 				return err
@@ -116,6 +118,16 @@ func (s *session) inplace(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// capturedJob is a history of F with the captured maps.
+func (s *session) capturedJob(name string) (Job, error) {
+	maps, err := s.mapsOf("F")
+	j := Job{Case: name, Ranks: 16, Float: true, FileMem: true, Maps: maps}
+	if s.Quick {
+		j.Ranks = 4
+	}
+	return j, err
 }
 
 // manyRanks is the case whose open counts: as many ranks as in production.
@@ -216,7 +228,10 @@ func (s *session) readBy(ctx context.Context, w *way, py *python, name string, l
 		}
 		defer func() {
 			peak, eerr := v.end()
-			if t.Memory = peak; err == nil && eerr != nil {
+			if t.Memory = peak; t.Phases != nil {
+				t.Phases["start"] = v.ready // not on the clock
+			}
+			if err == nil {
 				err = eerr
 			}
 		}()
@@ -259,26 +274,25 @@ func (s *session) levels(ctx context.Context, job Job, data string, py *python) 
 		}
 		for _, w := range s.usable(ctx, convertedBy, py) {
 			row := &Row{Data: data, What: afterConvert + w.name, Who: l.String(), Ranks: job.Ranks}
-			all = append(all, runner{row: row, clear: func() error { return removeDataset(out) }, run: func(ctx context.Context) (Took, error) {
+			all = append(all, runner{row: row, clear: func() error { return removeDataset(out) }, run: func(ctx context.Context) (t Took, err error) {
 				if row.Note, err = s.forget(names[l]); err != nil {
-					return Took{}, err
+					return t, err
 				}
 				made, err := s.worker(ctx, Work{Op: "convert", Path: names[l], To: out}, false)
 				if err != nil {
 					return made, err
 				}
-				t, err := s.readConverted(ctx, &w, py, out, level)
-				if err != nil {
+				if t, err = s.readConverted(ctx, &w, py, out, level); err != nil {
 					return t, err
 				}
 				t.Seconds += made.Seconds
-				t.Phases["convert"] = made.Seconds
+				t.Phases = map[string]float64{"convert": made.Seconds, "open it": t.Phases["open"], "read it": t.Phases["read"]}
 				t.CPU, t.Memory = 0, max(made.Memory, t.Memory)
 				return t, removeDataset(out)
 			}})
 		}
 	}
-	return s.race(ctx, true, all...)
+	return s.race(ctx, !s.Quick, all...)
 }
 
 // readConverted reads a level of the file that was made a moment ago, which is still in memory.
@@ -302,19 +316,5 @@ func (s *session) opens(ctx context.Context, job Job, data string, py *python) e
 			all = append(all, s.runnerOf(w, py, job, data, coldOpen, l, names[l], -1))
 		}
 	}
-	return s.race(ctx, true, all...)
-}
-
-// isInplaceOf says whether a row is of a kind, and returns the way's name.
-func (r *Row) isInplaceOf(kind string) (name string, ok bool) {
-	if r.Workload != inplaceName {
-		return "", false
-	}
-	return strings.CutPrefix(r.What, kind)
-}
-
-// exists says whether a file is there.
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
+	return s.race(ctx, !s.Quick, all...)
 }

@@ -64,7 +64,9 @@ def opened(tool, path, chunks=None):
     if tool == "xarray-zarr":
         more = {"chunks": chunks} if chunks else {"chunks": None}
         return xarray.open_zarr(path, decode_cf=False, **more)
-    engine = {"xarray": "netcdf4", "xarray-blobio": "blobio"}[tool]
+    engine = "netcdf4"
+    if tool == "xarray-blobio":  # by its class, so that a package that is not installed serves, too
+        from blobio.xarray_engine import BlobioBackendEntrypoint as engine
     return xarray.open_dataset(path, engine=engine, decode_cf=False, chunks=chunks)
 
 
@@ -102,4 +104,7 @@ def mean(tool, path, name, chunks, threads):
 
 
 command, *args = sys.argv[1:]
-print(json.dumps({"has": has, "level": level, "mean": mean}[command](*args)))
+try:
+    print(json.dumps({"has": has, "level": level, "mean": mean}[command](*args)))
+except Exception as e:
+    sys.exit(" ".join(("%s: %s" % (type(e).__name__, e)).split()))
