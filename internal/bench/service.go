@@ -117,7 +117,7 @@ func (v *service) end() (peak int64, err error) {
 	defer kill.Stop()
 	err = v.cmd.Process.Signal(syscall.SIGTERM)
 	if werr := v.cmd.Wait(); werr != nil {
-		err = pkg.Errorf("%s: %w: %s", strings.Join(v.cmd.Args[1:], " "), werr, lastLine(v.errs.Bytes()))
+		err = pkg.Errorf("what showed %s: %w: %s", v.at, werr, lastLine(v.errs.Bytes()))
 	}
 	if v.point != "" {
 		err = errors.Join(err, os.Remove(v.point))

@@ -35,7 +35,7 @@ built if mpicc, make, pkg-config and the libraries are installed.`,
   blobio bench report --results bench/results -o bench/results/performance.md`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), newBenchReport(e), cli.AsTogether(newBenchWorker(e)))
+	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), newBenchReport(e), cli.AsTogether(cli.AsService(newBenchWorker(e))))
 	return cmd
 }
 
