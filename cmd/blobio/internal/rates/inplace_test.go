@@ -20,16 +20,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestBenchInplace runs the workload with processes of its own: whatever is here is measured, of the rest it is told.
+// TestBenchInplace runs the workload with processes of its own: whatever is here is measured, of the rest it is told. Python is asked, and nothing of
+// it may be absent, with BLOBIO_PYTHON: its modules take long to load.
 func TestBenchInplace(t *testing.T) {
 	self, err := os.Executable()
 	clitest.Check(t, err)
 	t.Setenv(asBlobio, "1")
-	if os.Getenv("BLOBIO_JUDGES") == "" && os.Getenv("BLOBIO_LONG") == "" {
-		t.Setenv("PATH", "") // nothing but what is in this program: the modules of Python take long to load
-	}
 	dir := t.TempDir()
-	res, err := bench.Run(t.Context(), bench.Options{Dir: dir, Quick: true, Self: []string{self, "bench", "worker"}, Log: func(s string) { t.Log(s) }}, "inplace")
+	o := bench.Options{Dir: dir, Quick: true, Self: []string{self, "bench", "worker"}, Log: func(s string) { t.Log(s) }}
+	python := os.Getenv("BLOBIO_PYTHON") != "" && os.Getenv("BLOBIO_PYTHON") != "0"
+	if python {
+		o.Python, err = bench.FindPackage(t.Context(), t.TempDir())
+		clitest.Check(t, err)
+	} else {
+		t.Setenv("PATH", "")
+	}
+	res, err := bench.Run(t.Context(), o, "inplace")
 	clitest.Check(t, err)
 	left, err := os.ReadDir(dir)
 	clitest.Check(t, err)
@@ -79,5 +85,9 @@ func TestBenchInplace(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	t.Logf("not measured:\n%s", skipped)
+	for _, s := range res.Skipped {
+		if python && !strings.Contains(s, "mount") {
+			t.Errorf("BLOBIO_PYTHON is set, but %s", s)
+		}
+	}
 }
