@@ -105,8 +105,9 @@ func (s *session) requests(big, small []string) (list []string) {
 		}
 	}
 	deep := []string{"T", "U", "V", "Q", "OMEGA", "CLOUD", "RELHUM", "Z3"}
+	width := 1200 // the most that there is
 	if s.Quick {
-		deep = deep[:1]
+		deep, width = deep[:1], 100
 	}
 	for _, b := range big {
 		times(3, "files/"+b)
@@ -120,7 +121,7 @@ func (s *session) requests(big, small []string) (list []string) {
 			times(4, "dap/"+b+".dods?"+v)
 			times(8, "zarr/"+b+"/"+v+"/0.0.0")
 			times(8, "zarr3/"+b+"/"+v+"/c.0.0.0")
-			times(2, "plot/"+b+"?format=png&width=1200&var="+v)
+			times(2, fmt.Sprintf("plot/%s?format=png&width=%d&var=%s", b, width, v))
 		}
 	}
 	for _, d := range small {
