@@ -80,6 +80,17 @@ func (p *python) run(ctx context.Context, args ...string) ([]byte, error) {
 	return output(ctx, cmd)
 }
 
+// versions are those of what rows are measured with.
+func (p *python) versions() map[string]string {
+	out := map[string]string{}
+	for _, m := range []string{"netCDF4", "xarray", "zarr", "dask", "blobio"} {
+		if v, ok := p.Has[m]; ok {
+			out["python "+m] = v
+		}
+	}
+	return out
+}
+
 // can is errSkip if a module is not there.
 func (p *python) can(modules ...string) error {
 	for _, m := range modules {
@@ -110,7 +121,7 @@ func (p *python) level(ctx context.Context, tool, at string, level int64, scratc
 }
 
 // mean computes the mean of a variable by dask in chunks, by dimension; Took.Note is the value.
-func (p *python) mean(ctx context.Context, tool, at, name string, chunks string, threads int) (Took, error) {
+func (p *python) mean(ctx context.Context, tool, at, name, chunks string, threads int) (Took, error) {
 	out, err := p.run(ctx, "mean", tool, at, name, chunks, fmt.Sprint(threads))
 	if err != nil {
 		return Took{}, err

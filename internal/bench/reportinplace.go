@@ -72,7 +72,7 @@ func (t table) inplaceBars() *chart.Bars {
 		}
 		low, top := r.Range()
 		x := chart.Bar{Name: r.Who, Parts: []chart.Part{{Value: 1e3 * r.Median(), Color: hueOf(r.Who)}}, Low: 1e3 * low, High: 1e3 * top, Text: fmt.Sprintf("%.1f", 1e3*r.Median())}
-		if w := slices.IndexFunc(ways, func(w way) bool { return w.name == name }); level && w >= 0 {
+		if w := slices.IndexFunc(ways, func(w way) bool { return w.name == name }); level && w >= 0 && r.Data == ne30Data { // for others there is no aim
 			if _, c := t.besideConverted(r.Data, &ways[w], r.Who); c != nil {
 				x.Limit, b.Limit = 1e3*levelShare*c.Median(), "a tenth of convert, open and read by a like tool"
 			}

@@ -70,6 +70,8 @@ func (s *session) inplace(ctx context.Context) error {
 	}
 	if err != nil {
 		s.skip("Python", err)
+	} else if s.res.Libraries == nil {
+		s.res.Libraries = py.versions()
 	}
 	large, data := s.fCase("h0", 64)
 	many, manyData := s.manyRanks()
