@@ -161,7 +161,7 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 		}
 	}
 	if slices.Contains(names, "inplace") {
-		if o.Python, err = bench.FindPackage(ctx, filepath.Join(tools, "libblobio")); err != nil {
+		if o.Python, err = bench.FindPackage(ctx, filepath.Join(o.Peers, "libblobio")); err != nil {
 			return err
 		}
 	}
