@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"blobio/blob"
 )
 
 // What rows of inplace are called.
