@@ -107,7 +107,7 @@ func (s *session) requests(big, small []string) (list []string) {
 	deep := []string{"T", "U", "V", "Q", "OMEGA", "CLOUD", "RELHUM", "Z3"}
 	width := 1200 // the most that there is
 	if s.Quick {
-		deep, width = deep[:1], 100
+		deep, width = deep[:1], 320
 	}
 	for _, b := range big {
 		times(3, "files/"+b)
