@@ -173,16 +173,21 @@ func place(dir, at string) (string, error) {
 
 // serve mounts.
 func (m *Mount) serve() (*fuse.Server, error) {
+	return mountAt(m.at, &folder{m: m}, options(m.tree.Root(), m.opt.AllowOther, func(v any) { m.log.say("internal error: %v", v) }))
+}
+
+// options of every mount here. The kernel names source as what is mounted; panicked takes what a call that does not return said.
+func options(source string, allowOther bool, panicked func(v any)) *fs.Options {
 	quiet := log.New(io.Discard, "", 0)
 	short, none := fresh, time.Duration(0)
 	o := &fs.Options{
 		EntryTimeout: &short, AttrTimeout: &short, NegativeTimeout: &none, NullPermissions: true, Logger: quiet,
 		MountOptions: fuse.MountOptions{
-			AllowOther: m.opt.AllowOther, FsName: m.tree.Root(), Name: fsType, Options: []string{"default_permissions"},
+			AllowOther: allowOther, FsName: source, Name: fsType, Options: []string{"default_permissions"},
 			MaxWrite: maxRead, MaxReadAhead: maxRead, MaxBackground: maxTasks,
 			DisableXAttrs: true, DisableReadDirPlus: true, DisableSplice: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: quiet,
 			PanicHandler: func(v any) fuse.Status {
-				m.log.say("internal error: %v", v)
+				panicked(v)
 				return fuse.EIO
 			},
 		},
@@ -192,7 +197,12 @@ func (m *Mount) serve() (*fuse.Server, error) {
 	} else {
 		o.Options = append(o.Options, "ro")
 	}
-	s, err := fs.Mount(m.at, &folder{m: m}, o)
+	return o
+}
+
+// mountAt mounts a root at a directory.
+func mountAt(at string, root fs.InodeEmbedder, o *fs.Options) (*fuse.Server, error) {
+	s, err := fs.Mount(at, root, o)
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENODEV):
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
