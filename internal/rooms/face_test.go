@@ -13,7 +13,7 @@ import (
 var face = map[string]int{
 	"amr":              59,
 	"amr/blocks":       27,
-	"amr/cello":        53,
+	"amr/cello":        54,
 	"bench":            3,
 	"blob":             103,
 	"cdf5":             49,
@@ -33,7 +33,7 @@ var face = map[string]int{
 	"serve":            3,
 	"sfc":              13,
 	"subfile":          43,
-	"versioned":        86,
+	"versioned":        87,
 	"versioned/levels": 3,
 	"vfs":              12,
 }
