@@ -216,3 +216,26 @@ func TestMountedFormsOnly(t *testing.T) {
 		t.Errorf("the file that was open: %d bytes, %v", n, err)
 	}
 }
+
+// TestFormsByURL: every variable, as Zarr; and the array by OPeNDAP, as NCO has it.
+func TestFormsByURL(t *testing.T) {
+	py := python(t, "zarr", "fsspec", "aiohttp")
+	need(t, "ncks")
+	word := "zarr"
+	if strings.HasPrefix(run(t, py, "-c", "import zarr; print(zarr.__version__)"), "3") {
+		word = "zarr3"
+	}
+	f := newFormed(t)
+	base := served(t, f.dir, nil)
+	for name, want := range f.shown() {
+		r := open(t, want)
+		ask(t, py, "read_zarr.py", base+word+"/"+name).chars(r).equals(t, r)
+	}
+	out := filepath.Join(t.TempDir(), "out.nc")
+	run(t, "ncks", "-O", "-h", "-5", "-v", "rho", "-d", "version,1,3", base+"dap/store/rho.nc", out)
+	got, want := open(t, out), open(t, f.rho)
+	start, count := []int64{1, 0, 0}, []int64{3, 20, 30}
+	if !slices.Equal(read(t, got, "rho", nil, nil).([]float64), read(t, want, "rho", start, count).([]float64)) {
+		t.Error("other elements by OPeNDAP")
+	}
+}

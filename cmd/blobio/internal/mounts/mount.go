@@ -47,6 +47,9 @@ netCDF file under its base name, in the folder where it lies. Nothing is convert
 the bytes are computed when a program reads them, and are those that "blobio convert"
 would write. Nothing can be changed. Other files are passed through.
 
+A checkpoint of Cello and an array of a store of versions are directories; the file is
+DIR.nc beside them, as "blobio amr convert" and "blobio versions convert" write it.
+
 A dataset that is committed, replaced or removed meanwhile appears, changes, goes. A
 file that is open stays what it was, or reading it fails. What is damaged fails where
 it is read (input/output error), with a line on stderr or in --log: file, offset, cause.
@@ -65,7 +68,7 @@ and, unless root mounts, fusermount3 (Debian: apt install fuse3).`,
 	fl := cmd.Flags()
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.BoolVar(&f.cdf2, "cdf2", false, "the same as --format cdf2")
-	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files")
+	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files, and directories of checkpoints and arrays")
 	fl.BoolVar(&f.allowOther, "allow-other", false, "let other users in, as far as permissions let them (others than root need user_allow_other in /etc/fuse.conf)")
 	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of what is kept and read ahead, such as 256M or 1G (default 256M)")

@@ -54,7 +54,8 @@ be changed, and nothing outside of the directory is seen.
   /zarr/PATH            the same as a Zarr group, version 2: zarr, xarray, dask, zarrita, ...
   /zarr3/PATH           the same in version 3
 
-PATH is the base name of the dataset, from DIR on. A dataset that is committed,
+PATH is the base name of the dataset, from DIR on; of a checkpoint of Cello and of an
+array with versions it is the name of the directory with .nc behind it. A dataset that is committed,
 replaced or removed meanwhile appears, changes, goes. Damaged data are an error at
 the reads that touch them.
 
