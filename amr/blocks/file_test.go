@@ -2,12 +2,14 @@ package blocks
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"blobio/amr"
@@ -108,6 +110,51 @@ func TestFile(t *testing.T) {
 func TestFileOfCello(t *testing.T) {
 	for _, name := range []string{"CheckA-10", "CheckE-05", "CheckP2-05"} {
 		t.Run(name, func(t *testing.T) { sameFile(t, FromCello(openCello(t, testfiles.Dir(t, "cello", name)))) })
+	}
+}
+
+// counted counts what is read of a checkpoint.
+type counted struct {
+	*celloSource
+	whole, fields atomic.Int64
+}
+
+func (c *counted) Range(ctx context.Context, lo, hi int) ([]*amr.Block, error) {
+	c.whole.Add(int64(hi - lo))
+	return c.celloSource.Range(ctx, lo, hi)
+}
+
+func (c *counted) field(ctx context.Context, i int, f *amr.FieldSpec) ([]byte, error) {
+	c.fields.Add(1)
+	return c.celloSource.field(ctx, i, f)
+}
+
+// TestFileReadsOnce: who reads the file from its begin to its end has each field of each block read once, the checksums included, in pieces of any
+// size; who reads checksums alone has blocks read, once.
+func TestFileReadsOnce(t *testing.T) {
+	for _, step := range []int64{1000, 128 << 10, 1 << 20} {
+		src := &counted{celloSource: &celloSource{openCello(t, testfiles.Dir(t, "cello", "CheckA-10"))}}
+		f := newFile(t, src, 1<<20)
+		b := make([]byte, step)
+		for off := int64(0); off < f.Size(); off += step {
+			if _, err := f.ReadAt(b[:min(step, f.Size()-off)], off); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := int64(src.Len() * len(src.Meta().Fields)); src.fields.Load() != n || src.whole.Load() != 0 {
+			t.Errorf("pieces of %d bytes: %d fields of blocks and %d whole blocks were read, want %d and none", step, src.fields.Load(), src.whole.Load(), n)
+		}
+	}
+	src := &counted{celloSource: &celloSource{openCello(t, testfiles.Dir(t, "cello", "CheckA-10"))}}
+	f := newFile(t, src, 0)
+	last := f.Header().Vars[len(f.Header().Vars)-1]
+	for range 2 {
+		if _, err := f.ReadAt(make([]byte, f.Size()-last.Begin), last.Begin); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := int64(src.Len()); src.fields.Load() != 0 || src.whole.Load() != n {
+		t.Errorf("checksums: %d fields of blocks and %d whole blocks were read, want none and %d", src.fields.Load(), src.whole.Load(), n)
 	}
 }
 
