@@ -36,8 +36,8 @@ func (o *CanonicalOptions) Validate() error {
 
 const defaultCanonicalMemory = 64 << 20
 
-// CanonicalFile is the ordinary netCDF file of a dataset, or of a part of it: the bytes that Convert would write, computed when they are
-// read. It is an io.ReaderAt, safe for concurrent use, as long as its Reader is open.
+// CanonicalFile is the ordinary netCDF file of a dataset, or of a part of it: the bytes that Convert would write, computed on demand.
+// It is an io.ReaderAt, safe for concurrent use while its Reader is open.
 type CanonicalFile struct {
 	selection
 	o      CanonicalOptions
@@ -53,8 +53,8 @@ type CanonicalFile struct {
 	cache  *blockCache
 }
 
-// Canonical returns the bytes of the ordinary netCDF file that Convert would write with the same options. Nothing but the header is
-// made before it is read.
+// Canonical returns the ordinary netCDF file that Convert would write with the same options. It makes the header only; data are computed
+// when they are read.
 func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -134,8 +134,8 @@ func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
 	return c.ReadAtContext(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt until ctx ends. Of what is damaged, missing or of another dataset by now, exactly the ranges that it touches
-// are an error; n is then how many bytes before them are right.
+// ReadAtContext is ReadAt until ctx ends. If data are damaged, missing or replaced by another dataset, exactly the reads that touch them
+// fail; n is then the number of correct bytes before them.
 func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, pkg.Usage("canonical file of %s: read at %d", c.r.base, off)

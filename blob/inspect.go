@@ -35,7 +35,7 @@ func (r *Reader) Files() []File {
 	return out
 }
 
-// NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the CDF-5 file that says the same.
+// NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
 func (r *Reader) NetCDF4() bool { return r.sets[0].parts[0].view != nil }
 
 // Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.

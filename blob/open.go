@@ -20,7 +20,7 @@ type OpenOptions struct {
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
-	Maps         int64 // cap of the maps that are kept, in bytes, at least 1 MiB: those that were not used for the longest time are read again when they are needed; 0: all are kept
+	Maps         int64 // cap of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped, and read again when they are needed; 0: all are kept
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
 	FS     vfs.FS       // that the files are in; nil: the operating system's

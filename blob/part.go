@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
@@ -23,6 +24,7 @@ type filePart struct {
 
 	mu      sync.Mutex
 	loaded  bool
+	decoded atomic.Bool // the header was read; for lent, which is called with mu held too
 	err     error
 	place   *place
 	size    int64 // of the file
@@ -138,6 +140,7 @@ func (p *filePart) decode() error {
 		}
 	}
 	p.place = pl
+	p.decoded.Store(true)
 	return nil
 }
 

@@ -45,7 +45,7 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(b, off)
 	if errors.Is(err, vfs.ErrStale) {
 		replaced := f.p.r.replacedLate
-		if f.p.place == nil { // Open looks again
+		if !f.p.decoded.Load() { // Open looks again
 			replaced = f.p.r.replaced
 		}
 		if was := replaced(f.p.name); was != nil {

@@ -187,7 +187,7 @@ func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Da
 	}
 	p.Title = p.Name
 	if p.Var == "" {
-		p.Wrong = "No variable holds more than one number."
+		p.Wrong = "No variable has more than one number to draw."
 		return
 	}
 	o, err := plotOptions(ctx, data, q)

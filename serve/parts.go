@@ -34,5 +34,5 @@ func (s *Server) route(path string) (part, string) {
 }
 
 func (s *Server) nothing(*answer, *http.Request, string) error {
-	return &statusError{http.StatusNotFound, "there is nothing of this name: / lists the datasets"}
+	return &statusError{http.StatusNotFound, "nothing has this name: / lists the datasets"}
 }

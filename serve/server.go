@@ -15,7 +15,7 @@ import (
 	"blobio/internal/tree"
 )
 
-// A Server is an http.Handler that shows what lies below a directory. It is safe for concurrent use.
+// A Server is an http.Handler that offers the datasets below a directory. It is safe for concurrent use.
 type Server struct {
 	tree   *tree.Tree
 	opt    Options
@@ -29,7 +29,7 @@ type Server struct {
 	logMu  sync.Mutex
 }
 
-// New returns a server of what lies below a directory. Close must be called.
+// New returns a server of the datasets below a directory. Close must be called.
 func New(dir string, o *Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Server) serve(a *answer, r *http.Request) error {
 		return nil
 	default:
 		a.Header().Set("Allow", "GET, HEAD, OPTIONS")
-		return &statusError{http.StatusMethodNotAllowed, "only GET and HEAD: what is here can be read and not changed"}
+		return &statusError{http.StatusMethodNotAllowed, "only GET and HEAD are allowed: the server is read only"}
 	}
 	p, path := s.route(r.URL.Path)
 	return p(s, a, r, path)

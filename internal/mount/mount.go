@@ -56,7 +56,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 		return nil, err
 	}
 	if m.opt.AllowOther && os.Geteuid() != 0 && !othersAllowed("/etc/fuse.conf") {
-		return nil, pkg.Errorf("other users are let in by root only, unless /etc/fuse.conf has the line user_allow_other: %w", fault.ErrUsage)
+		return nil, pkg.Errorf("only root can let other users in, unless /etc/fuse.conf has the line user_allow_other: %w", fault.ErrUsage)
 	}
 	var err error
 	if m.at, err = place(dir, at); err != nil {
@@ -88,7 +88,7 @@ func available(device string, root bool, helper func() (string, error)) error {
 	f.Close()
 	if !root {
 		if _, err := helper(); err != nil {
-			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3), without which only root mounts", ErrUnavailable)
+			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3): without it only root can mount", ErrUnavailable)
 		}
 	}
 	return nil
@@ -143,7 +143,7 @@ func place(dir, at string) (string, error) {
 	}
 	for _, p := range [][2]string{{from, to}, {to, from}} {
 		if rel, err := filepath.Rel(p[0], p[1]); err == nil && filepath.IsLocal(rel) {
-			return "", pkg.Errorf("%s and %s: one lies in the other, want a mount point apart from what it shows: %w", dir, at, fault.ErrUsage)
+			return "", pkg.Errorf("%s and %s: one lies in the other, want a mount point apart from the directory: %w", dir, at, fault.ErrUsage)
 		}
 	}
 	return to, nil

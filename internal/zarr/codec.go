@@ -31,7 +31,7 @@ func ParseCodecs(s string) (c Codecs, err error) {
 	n := 0
 	if given {
 		if n, err = strconv.Atoi(level); err != nil || n < 1 {
-			return c, pkg.Usage("codec %q, want a level behind the colon", s)
+			return c, pkg.Usage("codec %q, want a level after the colon", s)
 		}
 	}
 	switch {

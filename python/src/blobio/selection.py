@@ -1,6 +1,6 @@
-"""What an index selects, and how it is read: as one box, or where little of the box is wanted as runs of elements.
+"""What an index selects, and how it is read: as one box, or if little of the box is selected, as runs of elements.
 
-Indices are those of numpy, but arrays count for one dimension each, as in netCDF4 and xarray's outer indexing.
+Indices are those of numpy, but each array indexes one dimension, as in netCDF4 and xarray's outer indexing.
 """
 
 import numpy as np

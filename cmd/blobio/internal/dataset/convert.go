@@ -52,11 +52,11 @@ layout: as an ordinary netCDF file (the default), as a Zarr 3 directory, or as b
 any number of ranks and subfiles. Memory is bounded; the output appears under its name
 when it is whole. Under mpirun or srun, the processes of blobio-mpi share the work.
 
-A Zarr directory has chunks of one record, some levels and all columns (of small
-variables several records); --force replaces a directory only if it is Zarr.
+A chunk of a Zarr directory holds one record, some levels and all columns; of small
+variables, several records. --force replaces a directory only if it is Zarr.
 
-With chosen variables come their coordinates, unless -C is given: the coordinate variables
-of their dimensions, what the attributes of the CF conventions name, latitudes and longitudes.
+Chosen variables bring their coordinates (coordinate variables of their dimensions,
+variables named by CF attributes, latitudes and longitudes) unless -C is given.
 ` + dimHelp + `
 
 Blobs need maps. The first of these that applies is used: the files of --map; maps
@@ -70,7 +70,7 @@ JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}; if
 subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
-  blobio convert -v T -d lev,40 -d time,0,9,3 F_h0.nc T40.nc   # a level, each third of ten records
+  blobio convert -v T -d lev,40 -d time,0,9,3 F_h0.nc T40.nc   # one level, every third of ten records
   blobio convert -v T850,PS -d lat,30.,60. F_h1.nc north.nc    # by value
   blobio convert --codec zstd F_h0.nc F_h0.zarr
   blobio convert --netcdf4 --deflate 1 F_h0.nc F_h0.nc4

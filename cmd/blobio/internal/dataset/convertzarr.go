@@ -33,10 +33,10 @@ type zarrFlags struct {
 func (z *zarrFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&z.on, "zarr", false, "write a Zarr 3 directory (also without this flag if OUT ends in "+zarrSuffix+")")
-	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr: bytes of a chunk at most, before compression (default 8M)")
-	fl.StringVar(&z.codec, "codec", "none", "zarr: compress chunks: zstd or gzip, with :1 to :22 or :9 a level")
+	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr: most bytes of a chunk, before compression (default 8M)")
+	fl.StringVar(&z.codec, "codec", "none", "zarr: compress chunks: zstd or gzip, with a level as zstd:1 to zstd:22, gzip:1 to gzip:9")
 	_ = cmd.RegisterFlagCompletionFunc("codec", cobra.FixedCompletions([]string{"none", "zstd", "gzip"}, cobra.ShellCompDirectiveNoFileComp))
-	fl.BoolVar(&z.sums, "crc32c", false, "zarr: a checksum behind each chunk")
+	fl.BoolVar(&z.sums, "crc32c", false, "zarr: append a checksum to each chunk")
 }
 
 // zarrOnly are flags that have a meaning for Zarr outputs only, zarrToo those that have one for these, too. Others are refused: none
@@ -54,7 +54,7 @@ func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (wants bool, er
 		switch {
 		case !fl.Changed || err != nil:
 		case wants && !only && !slices.Contains(zarrToo, fl.Name):
-			err = cli.Usagef("--%s does not belong to a Zarr output", fl.Name)
+			err = cli.Usagef("--%s does not apply to a Zarr output", fl.Name)
 		case !wants && only:
 			err = cli.Usagef("--%s is for Zarr: give --zarr, or a name that ends in %s", fl.Name, zarrSuffix)
 		}

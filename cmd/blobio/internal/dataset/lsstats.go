@@ -24,8 +24,8 @@ type statsFlags struct {
 
 func (f *statsFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&f.on, "stats", false, "smallest and greatest value, mean, and numbers of values, fill values and NaN")
-	fl.BoolVar(&f.byRecord, "by-record", false, "--stats: of each record, too (JSON has them always)")
+	fl.BoolVar(&f.on, "stats", false, "print minimum, maximum and mean, and count values, fill values and NaN")
+	fl.BoolVar(&f.byRecord, "by-record", false, "--stats: also for each record (JSON always has them)")
 	f.partFlags.add(cmd, "--stats: of these variables only, such as T,PS")
 	f.source.add(cmd)
 }

@@ -20,9 +20,9 @@ func (f *netcdf4Flags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.on, "netcdf4", false, "the same as --format netcdf4: HDF5 with chunks of up to 4 MiB")
 	fl.BoolVar(&f.on, "nc4", false, "the same as --netcdf4")
 	_ = fl.MarkHidden("nc4")
-	fl.IntVar(&f.deflate, "deflate", 0, "netCDF-4: compress by deflate, level 1 to 9, which all programs read")
-	fl.IntVar(&f.zstd, "zstd", 0, "netCDF-4: compress by zstd, level 1 to 22; others need HDF5's plugin for filter 32015")
-	fl.BoolVar(&f.noShuffle, "no-shuffle", false, "netCDF-4: compress without a shuffle of bytes before")
+	fl.IntVar(&f.deflate, "deflate", 0, "netCDF-4: compress by deflate, level 1 to 9; all programs read it")
+	fl.IntVar(&f.zstd, "zstd", 0, "netCDF-4: compress by zstd, level 1 to 22; other programs need HDF5's zstd plugin (filter 32015)")
+	fl.BoolVar(&f.noShuffle, "no-shuffle", false, "netCDF-4: compress without shuffling bytes first")
 }
 
 // options returns nil if the output is another. format is the flag of that name.

@@ -33,12 +33,12 @@ func NewPlot(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot [VARIABLE] PATH -o OUT",
 		Short: "Draw a variable of a dataset, or what else a path holds, as PNG or SVG",
-		Long: `Draw a variable of a dataset: a world map of one record and level, where the dataset
-tells latitudes and longitudes (axes, columns, or mesh cells); a section of two
-dimensions; a line of one (a series, a profile); a histogram if it is not known where
-the elements lie. --kind chooses another. Only what is shown is read.
+		Long: `Draw a variable of a dataset: as a world map of one record and level, if the dataset has
+latitudes and longitudes (of axes, columns or mesh cells); as a section of two dimensions;
+as a line along one (a series, a profile); or as a histogram, if no coordinates are known.
+--kind chooses another picture. Only what is shown is read.
 
-Without VARIABLE, the content of the path tells what it is, and which flags apply:
+Without VARIABLE, the content of the path decides what is drawn, and which flags apply:
 
   a map file, a dataset of blobs     who owns what            blobio decomp plot
   a checkpoint of Cello, a dataset
@@ -65,9 +65,9 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 	}
 	fl := cmd.Flags()
 	f.Add(cmd, cli.DefaultPictureWidth, "what the variable is")
-	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "stand at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
+	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "draw at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
 	fl.StringVar(&f.record, "records", "", "record to draw, one number (default: the first)")
-	fl.StringVar(&f.level, "level", "", "level to draw: its index, or a value of its coordinate with a point, such as 850. (default: the first)")
+	fl.StringVar(&f.level, "level", "", "level to draw: an index, or with a point a value of its coordinate, such as 850. (default: the first)")
 	var kinds, ramps []string
 	for _, k := range fieldplot.Kinds {
 		kinds = append(kinds, string(k))
@@ -77,12 +77,12 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 	}
 	cli.ChoiceFlag(cmd, &f.kind, "kind", "auto", "kind of picture", append([]string{"auto"}, kinds...)...)
 	cli.ChoiceFlag(cmd, &f.colors, "colors", "auto", "colours of values", append([]string{"auto"}, ramps...)...)
-	fl.StringVar(&f.between, "between", "", "ends of the colours or of the axis of values, as 250,300 (default: those of the data)")
-	fl.BoolVar(&f.o.Log, "log", false, "logarithmic colours, or axis of values")
-	fl.StringVar(&f.o.X, "x", "", "dimension to the right, of a section or line")
-	fl.StringVar(&f.o.Y, "y", "", "dimension upwards, of a section")
-	fl.BoolVar(&f.o.Plate, "plate", false, "longitude and latitude at right angles instead of the equal-area projection")
-	fl.BoolVar(&f.o.Dark, "dark", false, "on dark paper")
+	fl.StringVar(&f.between, "between", "", "range of the colours or of the value axis, such as 250,300 (default: that of the data)")
+	fl.BoolVar(&f.o.Log, "log", false, "logarithmic colours or value axis")
+	fl.StringVar(&f.o.X, "x", "", "horizontal dimension of a section or line")
+	fl.StringVar(&f.o.Y, "y", "", "vertical dimension of a section")
+	fl.BoolVar(&f.o.Plate, "plate", false, "plain longitude and latitude axes instead of the equal-area projection")
+	fl.BoolVar(&f.o.Dark, "dark", false, "draw on a dark background")
 	fl.StringVar(&f.coords, "coords", "", "`DATASET` with the latitudes and longitudes, such as a mesh file (default: the dataset itself)")
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)

@@ -19,21 +19,21 @@ func NewWhere(e *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "where VAR[I,J,...] DATASET",
-		Short: "Say which bytes of which file one element is",
-		Long: `Find one element of a variable by its indices in canonical order, slowest dimension
-first and the record included: in which file it lies, which rank wrote it and by which
-request of its map, where its bytes begin, and its value. Of compressed data it is the
-chunk that has the element.
+		Short: "Find the file, rank and bytes of one element",
+		Long: `Find one element of a variable by its indices in canonical order (record included,
+slowest dimension first). where prints its value and file, the rank that wrote it, the
+request of that rank's map, and the place of its bytes. For compressed data, the place is
+that of the chunk that holds the element.
 
-Exit codes: 0 found, 1 no rank wrote the element, 2 could not look.
+Exit codes: 0 found, 1 no rank wrote the element, 2 could not search.
 
 JSON: {variable, index, type, owned, value, file, set, subfile, rank, also: [rank], record,
 request, run: [offset, length], element, offset, bytes, order, codec, content, within}.
-request counts from 0 in the rank's map, run is what it asks for in canonical elements,
-element is the place in the blob; offset and bytes are those in the file. What does not
-apply is left out: rank and request of a variable that is not decomposed; codec, content
-(bytes of the chunk decompressed) and within (where the element begins in them) of data
-that are not compressed.`,
+request counts from 0 in the rank's map; run is its range of canonical elements; element
+is the index in the blob; offset and bytes are those in the file. Keys that do not apply
+are left out: rank and request for a variable that is not decomposed; codec, content
+(decompressed bytes of the chunk) and within (offset of the element in them) for data that
+are not compressed.`,
 		Example: `  blobio where 'T[0,40,1234]' F_h0.nc
   blobio where P0 F_h0.h5
   blobio where --json 'U[2,71,865]' F_h1.h5 | jq .offset`,
