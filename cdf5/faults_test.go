@@ -247,38 +247,6 @@ func TestReadErrorIsKept(t *testing.T) {
 	}
 }
 
-// TestDamageBehindHeader: a header is read though what follows it cannot be.
-func TestDamageBehindHeader(t *testing.T) {
-	b := golden(t, "cdf5")
-	want, n, err := decode(b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, good := range []int64{n, n + 3} {
-		got, _, err := cdf5.DecodeHeader(cutReader{b, good}, int64(len(b)), nil)
-		if err != nil || !same(got, want) {
-			t.Errorf("%d of %d bytes can be read, %d are the header: %v", good, len(b), n, err)
-		}
-	}
-	if _, _, err := cdf5.DecodeHeader(cutReader{b, n - 1}, int64(len(b)), nil); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("%v", err)
-	}
-}
-
-// cutReader reads up to a byte, and fails there.
-type cutReader struct {
-	b    []byte
-	good int64
-}
-
-func (r cutReader) ReadAt(p []byte, off int64) (int, error) {
-	n := copy(p, r.b[min(off, r.good):r.good])
-	if n < len(p) {
-		return n, io.ErrClosedPipe
-	}
-	return n, nil
-}
-
 type brokenReader struct{}
 
 func (brokenReader) ReadAt(p []byte, off int64) (int, error) { return 0, io.ErrClosedPipe }

@@ -82,14 +82,17 @@ func (s *source) bytes(n int, f field) ([]byte, error) {
 		}
 		s.buf = s.buf[:want]
 		got, err := s.r.ReadAt(s.buf, s.pos)
-		s.buf = s.buf[:got]
-		switch {
-		case got >= n: // what is behind the header may be damaged
-		case err == nil || errors.Is(err, io.EOF):
-			s.bufAt = s.pos
-			return nil, s.fault(s.pos, f, ErrTruncated, "%d bytes, but the file ends after %d", n, got)
-		default:
-			s.buf = s.buf[:0]
+		if int64(got) < want && (err == nil || errors.Is(err, io.EOF)) {
+			s.buf = s.buf[:got]
+			if got < n {
+				s.bufAt = s.pos
+				return nil, s.fault(s.pos, f, ErrTruncated, "%d bytes, but the file ends after %d", n, got)
+			}
+			err = nil
+		} else if int64(got) == want {
+			err = nil
+		}
+		if err != nil {
 			return nil, s.fault(s.pos, f, err, "cannot be read")
 		}
 		s.bufAt, at = s.pos, 0

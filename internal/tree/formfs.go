@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"io"
 	"io/fs"
 	"syscall"
 	"time"
@@ -51,13 +52,30 @@ type formFile struct{ *formFS }
 
 func (f formFile) Name() string                            { return f.name }
 func (f formFile) Size() (int64, error)                    { return f.src.Size(), nil }
-func (f formFile) ReadAt(b []byte, off int64) (int, error) { return f.src.ReadAt(b, off) }
 func (f formFile) Close() error                            { return nil }
 func (f formFile) WriteAt([]byte, int64) (int, error)      { return 0, f.readOnly() }
 func (f formFile) WritevAt([][]byte, int64) (int64, error) { return 0, f.readOnly() }
 func (f formFile) Truncate(int64) error                    { return f.readOnly() }
 func (f formFile) Allocate(_, _ int64) error               { return f.readOnly() }
 func (f formFile) Sync() error                             { return f.readOnly() }
+
+// ReadAt implements vfs.File. Who reads the header reads on behind it; what is damaged there is no error of the header.
+func (f formFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.src.ReadAt(b, off)
+	if begin := f.begin(); err != nil && off < begin && off+int64(n) >= begin {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// begin is where the data begin.
+func (f formFile) begin() int64 {
+	begin := f.src.Size()
+	for _, v := range f.src.Header().Vars {
+		begin = min(begin, v.Begin)
+	}
+	return begin
+}
 
 func (f formFile) readOnly() error {
 	return &fs.PathError{Op: "write", Path: f.name, Err: syscall.EROFS}
