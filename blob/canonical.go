@@ -3,9 +3,9 @@ package blob
 import (
 	"context"
 	"io"
-	"sort"
 
 	"blobio/cdf5"
+	"blobio/internal/virtual"
 )
 
 // CanonicalOptions of Reader.Canonical. The zero value, or nil, is a CDF-5 file of everything.
@@ -45,6 +45,7 @@ type CanonicalFile struct {
 	o      CanonicalOptions
 	hdr    *cdf5.Header
 	at     *cdf5.Places
+	lies   *virtual.Map
 	head   []byte  // of the file
 	size   int64   // of the file
 	fixed  []VarID // by place
@@ -101,7 +102,8 @@ func (sel selection) canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.at, c.size = c.hdr.Places(), c.hdr.FileSize(c.records)
+	c.lies = virtual.NewMap(c.hdr, int64(len(c.head)))
+	c.at, c.size = c.hdr.Places(), c.lies.Size()
 	for v := range c.hdr.Vars { // in the order of the file
 		if c.hdr.IsRecord(v) {
 			c.recs = append(c.recs, VarID(v))
@@ -130,29 +132,8 @@ type stretch struct {
 
 // stretch returns what holds byte off, which is within the file.
 func (c *CanonicalFile) stretch(off int64) stretch {
-	if off < int64(len(c.head)) {
-		return stretch{v: -1, n: int64(len(c.head)), head: true}
-	}
-	list, rec, base, next := c.fixed, int64(0), int64(0), c.size // base and next: of this record and of what follows on it
-	switch {
-	case c.begin >= 0 && c.records > 0 && off >= c.begin:
-		list, rec = c.recs, min((off-c.begin)/c.period, c.records-1)
-		if base = rec * c.period; rec+1 < c.records {
-			next = c.begin + base + c.period
-		}
-	case c.begin >= 0 && c.records > 0:
-		next = c.begin
-	}
-	i := sort.Search(len(list), func(i int) bool { return c.hdr.Vars[list[i]].Begin+base > off })
-	if i < len(list) {
-		next = c.hdr.Vars[list[i]].Begin + base
-	}
-	if i > 0 {
-		if begin, n := c.at.Extent(int(list[i-1]), rec); off < begin+n {
-			return stretch{v: list[i-1], rec: rec, off: begin, n: n}
-		}
-	}
-	return stretch{v: -1, off: off, n: next - off}
+	s := c.lies.At(off)
+	return stretch{v: VarID(s.Var), rec: s.Record, off: s.Off, n: s.N, head: s.Head}
 }
 
 // ReadAt is that of io.ReaderAt.

@@ -45,7 +45,8 @@ type entry struct {
 	Zarr     string     `json:"zarr,omitempty"` // version 2
 }
 
-// list answers with the entries of a directory. Files that are no datasets are not shown, but for those that are netCDF by their name.
+// list answers with the entries of a directory. Files that are no datasets are not shown, but for those that are netCDF by their name; nor are directories of files
+// that are shown as a dataset.
 func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	give, err := s.memory.take(r.Context(), 1<<20)
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(e tree.Entry) bool { return e.Kind == tree.KindPlain && !isNetCDF(e.Name) })
+	names = slices.DeleteFunc(names, func(e tree.Entry) bool { return e.Parts || e.Kind == tree.KindPlain && !isNetCDF(e.Name) })
 	from := r.URL.Query().Get("from")
 	names = slices.DeleteFunc(names, func(e tree.Entry) bool { return e.Name < from })
 	l := listing{Path: "/" + dir, Entries: []entry{}}

@@ -12,8 +12,8 @@ import (
 // fields. It grows on purpose only: whatever only other packages of this module call belongs under internal.
 var face = map[string]int{
 	"amr":              59,
-	"amr/blocks":       25,
-	"amr/cello":        53,
+	"amr/blocks":       27,
+	"amr/cello":        54,
 	"bench":            3,
 	"blob":             105,
 	"cdf5":             49,
@@ -33,7 +33,7 @@ var face = map[string]int{
 	"serve":            3,
 	"sfc":              13,
 	"subfile":          43,
-	"versioned":        84,
+	"versioned":        87,
 	"versioned/levels": 3,
 	"vfs":              12,
 }

@@ -3,12 +3,14 @@ package tree
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"strings"
 	"sync"
 	"time"
 
 	"blobio/blob"
+	"blobio/cdf5"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
@@ -26,8 +28,24 @@ type Dataset struct {
 // Reader returns the reader, which is shared and must not be closed.
 func (d *Dataset) Reader() *blob.Reader { return d.s.r }
 
+// Bytes are those of a netCDF file, safe for concurrent use.
+type Bytes interface {
+	io.ReaderAt
+	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
+	Size() int64
+	Header() *cdf5.Header // with the place of each variable; not to be changed
+}
+
 // Canonical returns the bytes of the netCDF file.
-func (d *Dataset) Canonical() *blob.CanonicalFile { return d.s.c }
+func (d *Dataset) Canonical() Bytes { return d.s.c }
+
+// Form says in words what it is that has the netCDF form, "" of a dataset of blobs and of an ordinary netCDF file.
+func (d *Dataset) Form() string {
+	if d.s.form == nil {
+		return ""
+	}
+	return d.s.form.name
+}
 
 // Plain opens the file itself where it is an ordinary netCDF file, and says how long it is; nil if it is a dataset of blobs. A file that
 // has been replaced is fs.ErrNotExist.
@@ -163,7 +181,10 @@ var errChanged = errors.New("the dataset was replaced while it was opened")
 
 // load opens what s is to share.
 func (t *Tree) load(ctx context.Context, s *shared) error {
-	r, err := t.open(ctx, s.name, s.memory, s.files)
+	if s.form != nil {
+		return t.loadForm(ctx, s)
+	}
+	r, err := t.open(ctx, s.name, t.fs, s.memory, s.files)
 	if err != nil {
 		return err
 	}

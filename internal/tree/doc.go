@@ -1,5 +1,6 @@
 // Package tree shows what lies below a directory: folders, plain files, and each dataset of blobs as one netCDF file under its base
-// name, whose subfiles, manifest and lease are not seen. Programs that show datasets to others (mount, serve) are built on it.
+// name, whose subfiles, manifest and lease are not seen. Beside the directory of a checkpoint of Cello, or of an array with versions, its netCDF form
+// is shown as one file, DIR.nc. Programs that show datasets to others (mount, serve) are built on it.
 //
 //	Open                 a Tree over a directory, which is never left
 //	List, Names, Lookup  what there is: kinds, sizes, times, identities
@@ -16,5 +17,5 @@
 // closed when there are too many. Options bound their number, their memory and their open files.
 //
 // A dataset has a manifest, or its subfile 0 is one of blobs. If there is a file or a folder under the base name, that is what the name means,
-// and the subfiles are plain files. So are files that only are called as subfiles are.
+// and the subfiles are plain files. So are files that only are called as subfiles are. What has the name DIR.nc itself hides the netCDF form of DIR.
 package tree

@@ -25,7 +25,7 @@ type Kind uint8
 // The kinds.
 const (
 	KindDir     Kind = iota + 1
-	KindDataset      // of blobs: one netCDF file
+	KindDataset      // one netCDF file, of blobs or of a directory that has a netCDF form
 	KindPlain        // any other file, an ordinary netCDF file too
 )
 
@@ -49,6 +49,7 @@ type Entry struct {
 	File    string    // tells a plain file from others, whatever is written to it, where the system can
 	Records int64     // of a dataset
 	Err     error     // why it cannot be read; Size is 0 then
+	Parts   bool      // a directory of files that are shown as a dataset beside it
 
 	Mode     fs.FileMode // permissions; of a dataset those of its manifest, or of subfile 0, as the owner is
 	UID, GID uint32
@@ -77,7 +78,7 @@ func (t *Tree) List(dir string) ([]Entry, error) {
 	return slices.DeleteFunc(list, func(e Entry) bool { return e.Kind == 0 }), nil
 }
 
-// Names is List without looking at the entries: only Name and Kind are set.
+// Names is List without looking at the entries: only Name, Kind and Parts are set.
 func (t *Tree) Names(dir string) ([]Entry, error) {
 	name, err := t.real("list", dir)
 	if err != nil {
@@ -132,6 +133,7 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 		}
 		list = append(list, Entry{Name: d.Name(), Kind: k})
 	}
+	list = t.addForms(name, list, there)
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
@@ -194,6 +196,10 @@ var none = []error{fs.ErrNotExist, vfs.ErrOutside, syscall.ENOTDIR, syscall.ELOO
 // Lookup returns the entry of a path. What is not there, or not shown, is fs.ErrNotExist.
 func (t *Tree) Lookup(p string) (Entry, error) {
 	name, e, st, err := t.look("stat", p)
+	if err == nil && e.Kind == KindDir && p != "" {
+		_, _, st, err := t.look("stat", p+suffix)
+		e.Parts = err == nil && st.form != nil
+	}
 	if err != nil || e.Kind != KindDataset {
 		return e, err
 	}

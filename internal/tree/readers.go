@@ -13,10 +13,12 @@ import (
 type shared struct {
 	name, key string
 	mod       time.Time
+	form      *form // nil: a dataset of blobs
 
 	ready  chan struct{} // closed when r, c and fact are set, or err
 	r      *blob.Reader
-	c      *blob.CanonicalFile
+	c      Bytes
+	src    source // of a form: what r reads
 	fact   fact
 	err    error
 	memory int64
@@ -78,7 +80,7 @@ func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err
 		if r.memory.left < r.opt.Memory/8 || r.files.left < int64(r.opt.Files)/8 {
 			closing = append(closing, r.idle(0)...)
 		}
-		s = &shared{name: name, key: st.key, mod: st.mod, ready: make(chan struct{}), memory: r.memory.take(), files: int(r.files.take())}
+		s = &shared{name: name, key: st.key, mod: st.mod, form: st.form, ready: make(chan struct{}), memory: r.memory.take(), files: int(r.files.take())}
 		r.by[name], mine = s, true
 	}
 	if s.elem != nil {
@@ -190,6 +192,11 @@ func closeAll(list []*shared) error {
 	for _, s := range list {
 		if s.r != nil {
 			if err := s.r.Close(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+			}
+		}
+		if s.src != nil {
+			if err := s.src.Close(); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
 			}
 		}

@@ -23,6 +23,7 @@ type state struct {
 	mod        time.Time
 	mode       fs.FileMode
 	uid, gid   uint32
+	form       *form // nil: a dataset of blobs
 }
 
 // of takes time, permissions and owner from a file.
@@ -91,9 +92,18 @@ func (f *facts) keepFact(name string, k fact) {
 	f.facts[name] = k
 }
 
-// stateOf looks at the files of the dataset with this base name. Where the records cannot be read, or are damaged, there is a dataset all the same,
+// stateOf looks at what has this name: a dataset of blobs, or else what has a netCDF form.
+func (t *Tree) stateOf(base string) (state, error) {
+	st, err := t.blobs(base)
+	if err == nil && !st.is && !st.unfinished {
+		return t.formed(base)
+	}
+	return st, err
+}
+
+// blobs looks at the files of the dataset with this base name. Where the records cannot be read, or are damaged, there is a dataset all the same,
 // and opening it tells why.
-func (t *Tree) stateOf(base string) (st state, err error) {
+func (t *Tree) blobs(base string) (st state, err error) {
 	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order: the one becomes the other
 	man, merr := t.root.Stat(subfile.ManifestName(base))
 	for _, err := range []error{nerr, merr} {

@@ -170,7 +170,7 @@ func (t *Tree) File(path string) (vfs.File, error) {
 }
 
 // open opens a dataset with its share of what all may use.
-func (t *Tree) open(ctx context.Context, name string, memory int64, files int) (*blob.Reader, error) {
-	return blob.Open(ctx, name, &blob.OpenOptions{FS: t.fs, MissingLater: true, Verify: t.opt.Verify, Workers: t.opt.Workers,
+func (t *Tree) open(ctx context.Context, name string, fsys vfs.FS, memory int64, files int) (*blob.Reader, error) {
+	return blob.Open(ctx, name, &blob.OpenOptions{FS: fsys, MissingLater: true, Verify: t.opt.Verify, Workers: t.opt.Workers,
 		Memory: max(memory/4, 1<<20), Maps: max(memory/4, 1<<20), MaxOpen: files})
 }

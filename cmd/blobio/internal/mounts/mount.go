@@ -47,6 +47,9 @@ there, under its base name and in its folder. Nothing is converted: the bytes ar
 computed when a program reads them, and equal those that "blobio convert" would write.
 Other files are passed through.
 
+A Cello checkpoint and an array of a store of versions are directories. The netCDF file
+is DIR.nc beside them, as "blobio amr convert" and "blobio versions convert" write it.
+
 A dataset that is committed, replaced or removed while it is mounted appears, changes or
 disappears. An open file keeps its content, or reading it fails. Reading damaged data is
 an input/output error, and a line on stderr or in --log names file, offset and cause.
@@ -65,7 +68,7 @@ and fusermount3 unless root mounts (Debian: apt install fuse3).`,
 	fl := cmd.Flags()
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.BoolVar(&f.cdf2, "cdf2", false, "the same as --format cdf2")
-	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files")
+	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files, and the directories of checkpoints and arrays")
 	fl.BoolVar(&f.allowOther, "allow-other", false, "let other users in, within the permissions of the files (unless root mounts, needs user_allow_other in /etc/fuse.conf)")
 	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of cached data and of data read ahead, such as 256M or 1G (default 256M)")

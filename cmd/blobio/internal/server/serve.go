@@ -55,7 +55,8 @@ Nothing outside the directory is visible.
   /zarr/PATH            the same as a Zarr group, version 2: zarr, xarray, dask, zarrita, ...
   /zarr3/PATH           the same in version 3
 
-PATH is the base name of the dataset, relative to DIR. A dataset that is committed,
+PATH is the base name of the dataset, relative to DIR. Cello checkpoints and arrays with
+versions are DIR.nc, after their directory. A dataset that is committed,
 replaced or removed appears, changes or disappears at the next request. Reads that touch
 damaged data are errors; all others succeed.
 
