@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"blobio/comm"
@@ -88,7 +89,8 @@ func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reade
 			return nil, err
 		}
 		_, now := look(fsys, path)
-		late := was.record() != nil && !errors.Is(err, ErrNotCommitted) && !fsys.Local(path) && time.Since(begun) < lateNames
+		late := time.Since(begun) < lateNames && !fsys.Local(path) &&
+			(was.record() != nil && !errors.Is(err, ErrNotCommitted) || between(fsys, path, err))
 		switch same := now.same(was); {
 		case try == maxOpens || same && !late:
 			return nil, err
@@ -99,6 +101,19 @@ func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reade
 			return nil, err
 		}
 	}
+}
+
+// between says of an error that path is being replaced by another client of a network file system: it is in the directory, and yet there is no such file,
+// or one that has just gone.
+func between(fsys vfs.FS, path string, err error) bool {
+	if errors.Is(err, vfs.ErrStale) {
+		return true
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	entries, err := fsys.ReadDir(filepath.Dir(path))
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(path) })
 }
 
 // isState says whether an error may be about files that are there at one moment and not at the next. A header that cannot be read is none that is wrong.
