@@ -163,7 +163,7 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 			s.err = errChanged
 		}
 		if s.err == nil {
-			t.facts.keepFact(name, s.fact)
+			t.facts.facts.keep(name, s.fact)
 		}
 		close(s.ready)
 		if s.err == nil {

@@ -66,10 +66,10 @@ func (t *Tree) formed(base string) (state, error) {
 		}
 		st := state{key: f.name + "|" + stamp, form: f}
 		st.of(info)
-		k, ok := t.facts.state(base, st.key)
+		k, ok := t.facts.states.get(base, st.key)
 		if !ok {
 			k = known{key: st.key, is: f.is == nil || f.is(dir, t.fs)}
-			t.facts.keepState(base, k)
+			t.facts.states.keep(base, k)
 		}
 		if st.is = k.is; st.is {
 			return st, nil

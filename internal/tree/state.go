@@ -34,10 +34,34 @@ func (s *state) of(info fs.FileInfo) {
 
 // facts are what is known about datasets, as long as nothing changes. They cost no more than a few hundred bytes each.
 type facts struct {
-	mu     sync.Mutex
-	states map[string]known // by base name
-	facts  map[string]fact
+	states memo[known]
+	facts  memo[fact]
 }
+
+// A memo keeps something of each base name, as long as its key is the same. The zero value is empty. It is safe for concurrent use.
+type memo[T interface{ keyOf() string }] struct {
+	mu sync.Mutex
+	m  map[string]T
+}
+
+func (m *memo[T]) get(name, key string) (v T, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok = m.m[name]
+	return v, ok && v.keyOf() == key
+}
+
+func (m *memo[T]) keep(name string, v T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.m == nil || len(m.m) >= maxFacts {
+		m.m = map[string]T{}
+	}
+	m.m[name] = v
+}
+
+func (k known) keyOf() string { return k.key }
+func (f fact) keyOf() string  { return f.key }
 
 // known is what the files of a key were found to be.
 type known struct {
@@ -57,40 +81,6 @@ type fact struct {
 
 // maxFacts is of how many datasets something is kept.
 const maxFacts = 1 << 16
-
-func (f *facts) init() { f.states, f.facts = map[string]known{}, map[string]fact{} }
-
-func (f *facts) state(name, key string) (known, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k, ok := f.states[name]
-	return k, ok && k.key == key
-}
-
-func (f *facts) keepState(name string, k known) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.states) >= maxFacts {
-		clear(f.states)
-	}
-	f.states[name] = k
-}
-
-func (f *facts) fact(name, key string) (fact, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k, ok := f.facts[name]
-	return k, ok && k.key == key
-}
-
-func (f *facts) keepFact(name string, k fact) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.facts) >= maxFacts {
-		clear(f.facts)
-	}
-	f.facts[name] = k
-}
 
 // stateOf looks at what has this name: a dataset of blobs, or else what has a netCDF form.
 func (t *Tree) stateOf(base string) (state, error) {
@@ -123,13 +113,13 @@ func (t *Tree) blobs(base string) (st state, err error) {
 			st.of(info)
 		}
 	}
-	k, ok := t.facts.state(base, st.key)
+	k, ok := t.facts.states.get(base, st.key)
 	if !ok {
 		k = known{key: st.key}
 		if k.is, k.unfinished, err = t.recorded(base); err != nil {
 			return state{}, err
 		}
-		t.facts.keepState(base, k)
+		t.facts.states.keep(base, k)
 	}
 	if !k.is && !k.unfinished { // other files that only are called so, or manifests that are damaged beyond recognition
 		return t.foreign(base, st.key)
@@ -176,7 +166,7 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	}
 	st := state{key: key + "f|" + vfs.Identity(info)}
 	st.of(info)
-	k, ok := t.facts.state(base, st.key)
+	k, ok := t.facts.states.get(base, st.key)
 	if !ok {
 		k = known{key: st.key}
 		blobs, err := t.begins(first, "CDF")
@@ -200,7 +190,7 @@ func (t *Tree) foreign(base, key string) (state, error) {
 				return state{}, err
 			}
 		}
-		t.facts.keepState(base, k)
+		t.facts.states.keep(base, k)
 	}
 	if st.is = k.is; !k.is {
 		return state{}, nil
@@ -242,7 +232,7 @@ func (t *Tree) begins(name, text string) (bool, error) {
 
 // fact returns what is known of a dataset, and reads its header if that is not yet.
 func (t *Tree) fact(base string, st state) (fact, error) {
-	if f, ok := t.facts.fact(base, st.key); ok {
+	if f, ok := t.facts.facts.get(base, st.key); ok {
 		return f, nil
 	}
 	ctx := context.Background()

@@ -117,7 +117,6 @@ func Open(root string, o *Options) (*Tree, error) {
 	}
 	t := &Tree{root: r, fs: newNames(r), opt: o.withDefaults()}
 	t.pool = blob.NewCanonicalPool(t.opt.Memory / 2)
-	t.facts.init()
 	t.readers.init(t.opt)
 	return t, nil
 }
