@@ -3,6 +3,7 @@ package subfile
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"iter"
 	"path/filepath"
@@ -114,8 +115,10 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) bool) error {
 	mine := PartialBy(NextName(base), tag)
 	return durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
-		if known != nil && holds(fsys, mine, known) {
-			return true, nil
+		if known != nil {
+			if is, err := holds(fsys, mine, known); is || err != nil {
+				return is, err
+			}
 		}
 		m, err := readManifest(fsys, mine)
 		if err != nil && !errors.As(err, new(*fault.FormatError)) {
@@ -126,15 +129,22 @@ func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) 
 }
 
 // holds says whether a file holds just these bytes.
-func holds(fsys vfs.FS, name string, b []byte) bool {
-	f, err := vfs.OpenOwn(fsys, name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	got := make([]byte, len(b)+1)
-	n, _ := f.ReadAt(got, 0) // less for any error
-	return bytes.Equal(got[:n], b)
+func holds(fsys vfs.FS, name string, b []byte) (same bool, err error) {
+	err = vfs.Again(func() (read, err error) {
+		f, err := vfs.OpenOwn(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		got := make([]byte, len(b)+1)
+		n, read := f.ReadAt(got, 0)
+		if errors.Is(read, io.EOF) {
+			read = nil
+		}
+		same = bytes.Equal(got[:n], b)
+		return read, nil
+	})
+	return same, err
 }
 
 // Finish makes a prepared record the manifest: it renames the partial subfiles

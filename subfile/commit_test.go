@@ -213,6 +213,22 @@ func TestFinishSharedCrash(t *testing.T) {
 	}
 }
 
+// TestFinishSharedFault: an error of any operation is told, except of the closing of what was read.
+func TestFinishSharedFault(t *testing.T) {
+	start := vfs.NewMem()
+	touch(t, start, PartialBy("d.0000", mine), PartialBy("d.0001", mine))
+	must(t, WriteNext(start, "d", record("d", true), true, By{Tag: mine}))
+	boom := errors.New("disk")
+	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error {
+		return Finish(fsys, "d", record("d", true), true, By{Tag: mine, Shared: true})
+	})}
+	for f := range sc.Faults(t, crashtest.Fails(boom)) {
+		if !errors.Is(f.Err, boom) && f.Op.Kind != vfs.OpClose {
+			t.Errorf("%s: %v, want %v", f.When, f.Err, boom)
+		}
+	}
+}
+
 // TestRehome: the subfiles get new files with the committed bytes, durable when it returns, and not the tail of an append that
 // was cut short.
 func TestRehome(t *testing.T) {
