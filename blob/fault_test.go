@@ -27,11 +27,14 @@ func disk(m *vfs.Mem) []*vfs.Mem { return []*vfs.Mem{m} }
 // mayIgnore says whether an error of an operation may be passed over, if all
 // values are right nevertheless: when a file that was read is closed, when it is
 // looked whether a file is there, when nothing is read.
-func mayIgnore(op vfs.Op) bool {
+func mayIgnore(op vfs.Op) bool { return mayIgnoreIn(op, crashtest.Places() != nil) }
+
+// mayIgnoreIn is mayIgnore where, if shared is set, other machines may write.
+func mayIgnoreIn(op vfs.Op, shared bool) bool {
 	if strings.HasSuffix(op.Name, ".lock") { // what could not be removed of a lease ends with the process
 		return true
 	}
-	aside := crashtest.Places() != nil && strings.Contains(op.Name, subfile.NextName("")+".") // where other machines write, it has such a name when it is read, too
+	aside := shared && strings.Contains(op.Name, subfile.NextName("")+".") // it has such a name when it is read, too
 	return op.Kind == vfs.OpClose && (aside || !strings.HasSuffix(op.Name, ".partial")) || op.Kind == vfs.OpStat || op.Kind == vfs.OpRead && op.N == 0
 }
 
@@ -95,7 +98,7 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 					t.Fatalf("%s: rank %d has %v, others %v", when, r, e, err)
 				}
 			}
-		} else if !mayIgnore(*f.Op) {
+		} else if !mayIgnoreIn(*f.Op, cc.far || in != nil) {
 			t.Fatalf("%s: no error\nfiles: %v", when, names(left, "."))
 		}
 		state := seen(t, c, "d.nc", old, want)
@@ -120,7 +123,7 @@ func tells(err, want error) bool {
 func TestFaultCreate(t *testing.T) {
 	leavesNone(t)
 	fixed := crashCase{name: "apart-process-centric-records", o: settings{Options: Options{OwnMin: 1 << 20, Layout: ProcessCentric, Workers: 1, Stripe: Stripe{Size: 4096}}}, apart: true}
-	for _, cc := range append(crashCases(), fixed) {
+	for _, cc := range append(withFar(), fixed) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			now := tinyModel(1, 2)
@@ -137,7 +140,7 @@ func TestFaultCreate(t *testing.T) {
 
 func TestFaultReplace(t *testing.T) {
 	leavesNone(t)
-	for k, cc := range crashCases() {
+	for k, cc := range withFar() {
 		for _, foreign := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
 				t.Parallel()
@@ -158,7 +161,7 @@ func TestFaultReplace(t *testing.T) {
 
 func TestFaultAppend(t *testing.T) {
 	leavesNone(t)
-	for _, cc := range crashCases() {
+	for _, cc := range withFar() {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			was := tinyModel(1, 1)
@@ -176,7 +179,7 @@ func TestFaultAppend(t *testing.T) {
 // disk fails in turn: what was committed stays so.
 func TestFaultRecover(t *testing.T) {
 	leavesNone(t)
-	for _, cc := range crashCases() {
+	for _, cc := range withFar() {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
@@ -191,7 +194,7 @@ func TestFaultRecover(t *testing.T) {
 
 // TestFaultFullDisk: the disk is full at any size.
 func TestFaultFullDisk(t *testing.T) {
-	for _, cc := range crashCases() {
+	for _, cc := range withFar() {
 		t.Run(cc.name, func(t *testing.T) {
 			was, now := tinyModel(2, 1), tinyModel(1, 2)
 			for size := int64(4096); ; size += 4096 {
