@@ -156,7 +156,7 @@ func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) 
 	b := p[:min(int64(len(p)), c.size-off)]
 	for n < len(b) && err == nil {
 		var k int
-		k, err = c.some(ctx, b[n:], off+int64(n))
+		k, err = c.some(ctx, b[n:], off+int64(n), off < int64(len(c.head)))
 		n += k
 	}
 	if err == nil && n < len(p) {
@@ -165,8 +165,9 @@ func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) 
 	return n, err
 }
 
-// some reads the first bytes of p, at least one, in the way that costs least.
-func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, error) {
+// some reads the first bytes of p, at least one, in the way that costs least. byHeader: who reads began in the header, so a kernel or a library
+// may have read on into data that nobody wants. Those are looked up, whatever that costs, unless it is not the first read of their block.
+func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader bool) (int, error) {
 	if off < int64(len(c.head)) {
 		return copy(p, c.head[off:]), nil
 	}
@@ -187,7 +188,11 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 		p = p[:to-off]
 	} else if p = p[:min(int64(len(p)), to-off)]; !c.cache.isBad(from) {
 		cost, all := c.cost(off, off+int64(len(p))), c.blockCost(from, to)
-		if int64(len(p)) >= (to-from)/16 || c.cache.wanted(from, cost, all) {
+		much := (to - from) / 16
+		if byHeader {
+			cost, much = min(cost, all), (to-from)/4
+		}
+		if int64(len(p)) >= much || c.cache.wanted(from, cost, all) {
 			n, err := c.cache.copy(ctx, p, off, from, to)
 			if err == nil || ctx.Err() != nil {
 				return n, err

@@ -49,7 +49,7 @@ func (c *checker) structure(p *checkPart) {
 			}
 		}
 	}
-	t, err := layout.ReadTable(f, &pl.Place, p.name, func(err error) { c.add(fault.Of(Error, p.name, err)) })
+	t, err := layout.ReadTable(f, &pl.Place, p.name, layout.Listed{}, func(err error) { c.add(fault.Of(Error, p.name, err)) })
 	if err != nil {
 		c.add(fault.Of(Error, p.name, err))
 		return

@@ -227,7 +227,7 @@ func (s *sample) place(t testing.TB, name string) (*place, *layout.Ranks) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := layout.ReadTable(f, &pl.Place, name, nil)
+	tab, err := layout.ReadTable(f, &pl.Place, name, layout.Listed{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

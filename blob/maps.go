@@ -17,6 +17,7 @@ type lazyMap struct {
 	read bool
 	got  atomic.Pointer[gotMap] // nil: not read, or dropped
 	used atomic.Int64           // by Reader.uses, when it was last asked for
+	once atomic.Bool            // a part of it was read, see partOf
 }
 
 // gotMap is a map that was read.
@@ -81,7 +82,7 @@ func (r *Reader) mapOf(ctx context.Context, d DecompID) (*gotMap, error) {
 	if l.read && l.err != nil {
 		return nil, l.err
 	}
-	g, err := r.loadMap(ctx, int(d)-1)
+	g, err := r.loadMap(ctx, int(d)-1, func([]decomp.Req) bool { return true })
 	if err != nil && ctx.Err() != nil {
 		return nil, err // of this caller only: the next one reads it
 	}
@@ -120,7 +121,34 @@ func (r *Reader) dropMaps(last *lazyMap) {
 	}
 }
 
-func (r *Reader) loadMap(ctx context.Context, d int) (*gotMap, error) {
+// partFrom is how many requests a map has of which a part is read first: fewer are read and inverted in a few milliseconds.
+const partFrom = 1 << 14
+
+// partOf is mapOf for a read of elements [lo, hi) alone. The first time that so few of a long map are wanted, which may have been read ahead by
+// somebody who wants the header only, it has the ranks that have some of them, and is not kept: all lists are read and compared with
+// their checksums, but neither compacted nor inverted, which takes most of the time.
+func (r *Reader) partOf(ctx context.Context, d DecompID, lo, hi int64) (*gotMap, error) {
+	l := &r.maps[d-1]
+	if l.got.Load() != nil || l.once.Load() || hi-lo > product(r.schema.DecompDims(d))/8 {
+		return r.mapOf(ctx, d)
+	}
+	reqs := int64(0)
+	for _, p := range r.sets[0].parts {
+		if p.place != nil && p.table != nil && len(p.table.ID) > 0 {
+			k := (len(p.table.ID)-1)*p.place.NumMaps() + int(d) - 1
+			reqs += p.table.Reqs[k] + p.table.Nreqs[k]
+		}
+	}
+	if reqs < partFrom || l.once.Swap(true) {
+		return r.mapOf(ctx, d)
+	}
+	return r.loadMap(ctx, int(d)-1, func(list []decomp.Req) bool {
+		return slices.ContainsFunc(list, func(q decomp.Req) bool { return q.Offset < hi && q.Offset+q.Length > lo })
+	})
+}
+
+// loadMap reads map d, from 0, of the ranks whose lists are wanted.
+func (r *Reader) loadMap(ctx context.Context, d int, wanted func([]decomp.Req) bool) (*gotMap, error) {
 	s := r.sets[0]
 	if err := r.loadParts(ctx, s); err != nil {
 		return nil, err
@@ -134,7 +162,7 @@ func (r *Reader) loadMap(ctx context.Context, d int) (*gotMap, error) {
 	without := map[*filePart]bool{}
 	for {
 		b := decomp.NewBuilder(r.schema.DecompDims(DecompID(d+1)), s.blobs)
-		p, err := r.buildMap(ctx, b, d, without)
+		p, err := r.buildMap(ctx, b, d, without, wanted)
 		if err == nil {
 			if g.m, err = b.Map(); err != nil {
 				return nil, err
@@ -160,13 +188,16 @@ func (r *Reader) loadMap(ctx context.Context, d int) (*gotMap, error) {
 	return g, nil
 }
 
-// buildMap reads map d of all subfiles that are there but for some; if it fails it says at which one.
-func (r *Reader) buildMap(ctx context.Context, b *decomp.Builder, d int, without map[*filePart]bool) (*filePart, error) {
+// buildMap reads map d of all subfiles that are there but for some, and keeps the lists that are wanted; if it fails it says at which one.
+func (r *Reader) buildMap(ctx context.Context, b *decomp.Builder, d int, without map[*filePart]bool, wanted func([]decomp.Req) bool) (*filePart, error) {
 	for _, p := range r.sets[0].parts {
 		if p.place == nil || without[p] {
 			continue
 		}
 		if err := p.readRequests(ctx, d, r.opt.Workers, func(j int, reqs []decomp.Req) error {
+			if !wanted(reqs) {
+				return nil
+			}
 			return b.Set(p.first+j, reqs)
 		}); err != nil {
 			return p, err

@@ -253,16 +253,18 @@ func TestCheckPieces(t *testing.T) {
 	}
 }
 
-// counted counts the bytes that are read.
+// counted counts what is read.
 type counted struct {
 	vfs.FS
-	n *atomic.Int64
+	n *reads
 }
 
 type countedFile struct {
 	vfs.File
-	n *atomic.Int64
+	n *reads
 }
+
+type reads struct{ calls, bytes atomic.Int64 }
 
 func (c counted) Open(name string) (vfs.File, error) {
 	f, err := c.FS.Open(name)
@@ -270,7 +272,8 @@ func (c counted) Open(name string) (vfs.File, error) {
 }
 
 func (f countedFile) ReadAt(b []byte, off int64) (int, error) {
-	f.n.Add(int64(len(b)))
+	f.n.calls.Add(1)
+	f.n.bytes.Add(int64(len(b)))
 	return f.File.ReadAt(b, off)
 }
 
@@ -310,7 +313,7 @@ func TestLargeExtents(t *testing.T) {
 		files[e.File] = flipped(files[e.File], e.Offset, 0)
 		fs := memOf(t, files)
 		for _, verify := range []Verification{VerifyAlways, VerifyOnce} {
-			n := new(atomic.Int64)
+			n := new(reads)
 			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: counted{fs, n}})
 			if err != nil {
 				t.Fatal(err)
@@ -319,9 +322,9 @@ func TestLargeExtents(t *testing.T) {
 				for i := range int64(3) {
 					at := min(k*checksum.DefaultPiece/4+100+i*70000, elems-1)
 					got := []int32{0}
-					before := n.Load()
+					before := n.bytes.Load()
 					err := r.Read(t.Context(), "A", []int64{at}, []int64{1}, got)
-					cost := n.Load() - before
+					cost := n.bytes.Load() - before
 					if bad := k == piece; bad && !errors.Is(err, ErrChecksum) || !bad && (err != nil || got[0] != int32(at)) {
 						t.Errorf("%v: element %d, of piece %d (%d is damaged): %v, %v", layout, at, k, piece, got, err)
 					}
@@ -398,7 +401,7 @@ func TestConvertInParts(t *testing.T) {
 					what := fmt.Sprintf("%v, pieces of %d, to blobs %v by %d ranks, damaged %v", layout, piece, blobs, ranks, damaged)
 					fs := memOf(t, files)
 					convert := func(v Verification) (read int64, err error) {
-						n := new(atomic.Int64)
+						n := new(reads)
 						err = comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 							r, err := openWith(ctx, sampleBase, &OpenOptions{Verify: v}, knobs{fs: counted{fs, n}})
 							if err != nil {
@@ -407,7 +410,7 @@ func TestConvertInParts(t *testing.T) {
 							defer r.Close()
 							return ConvertComm(ctx, comm.Isolate(c), r, "out.nc", &ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: DurableNone, Force: true})
 						})
-						return n.Load(), err
+						return n.bytes.Load(), err
 					}
 					read, err := convert(VerifyWhole)
 					if damaged && !errors.Is(err, ErrChecksum) || !damaged && err != nil {

@@ -63,6 +63,9 @@ func (p *filePart) readRequests(ctx context.Context, d, workers int, set func(j 
 // rowBatch is how many bytes of rows of a map are read at once.
 const rowBatch = 4 << 20
 
+// listBatch is how many blobs one worker takes in turn where each blob's lists are read alone.
+const listBatch = 256
+
 // readRequests does the work. report, if it is not nil, is called with every fault, from
 // several goroutines, and the other blobs are still read; otherwise the first
 // fault is returned. sums gets what was read of the two lists, as extents mapOffsets and mapLengths; it may be nil.
@@ -73,6 +76,9 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 	nb, nd := pl.Shape.Blobs, pl.NumMaps()
 	width := max(pl.Shape.MaxReqs[d], 1)
 	group := int(max(1, rowBatch/(width*pl.OffsetSize(d))))
+	if !pl.Rows() {
+		group = min(group, listBatch)
+	}
 	n := (nb + group - 1) / group
 	errs := make([]error, n)
 	order := orderOf(pl.Big)
@@ -81,7 +87,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 			return
 		}
 		lo, hi := g*group, min((g+1)*group, nb)
-		var offs, lens []byte
+		var offs, lens, room []byte
 		took := func(m, j int, b []byte) {
 			if sums != nil {
 				_, _, pos := pl.Spot(t, j, int32(-1-(d*layout.MapVars+m)), 0)
@@ -102,14 +108,18 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 			return b, nil
 		}
 		osz := pl.OffsetSize(d)
-		// lists reads both lists of a blob, at once if they lie together.
+		// lists reads both lists of a blob, at once if they lie together. They last until the next call.
 		lists := func(j int, q int64) (o, l []byte, err error) {
 			at, _ := pl.MapPiece(d, layout.MapOffsets, t, j)
-			field := fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[layout.MapOffsets].Name, j)
 			next, _ := pl.MapPiece(d, layout.MapLengths, t, j)
-			if next == at+osz*q && pl.Packed == nil && pl.backs(f, at, (osz+4)*q, name, field) == nil { // else the error is of one list
-				both := make([]byte, (osz+4)*q)
-				if err := layout.ReadFull(f, both, at, name, field); err != nil {
+			if next == at+osz*q && pl.Packed == nil && pl.backs(f, at, (osz+4)*q, name, "") == nil { // else the error is of one list
+				if int64(cap(room)) < (osz+4)*q {
+					room = make([]byte, 2*(osz+4)*q)
+				}
+				both := room[:(osz+4)*q]
+				if err := layout.ReadFullOf(f, both, at, name, func() string {
+					return fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[layout.MapOffsets].Name, j)
+				}); err != nil {
 					return nil, nil, err
 				}
 				o, l = both[:osz*q], both[osz*q:]

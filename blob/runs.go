@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"sort"
 
@@ -46,7 +47,11 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 		}
 		return pf.judge(ctx)
 	}
-	g, err := r.mapOf(ctx, sv.Decomp)
+	lo, hi := int64(math.MaxInt64), int64(0)
+	for off, n := range runs {
+		lo, hi = min(lo, off), max(hi, off+n)
+	}
+	g, err := r.partOf(ctx, sv.Decomp, lo, hi)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,11 @@ func (p *filePart) loadTable(records int64) error {
 		return err
 	}
 	defer done()
-	if p.table, err = layout.ReadTable(f, &p.place.Place, p.name, nil); err != nil {
+	listed := layout.Listed{Workers: p.r.opt.Workers}
+	if p.info != nil {
+		listed.Blobs = p.info.Blobs
+	}
+	if p.table, err = layout.ReadTable(f, &p.place.Place, p.name, listed, nil); err != nil {
 		return err
 	}
 	p.unpack()

@@ -18,7 +18,7 @@ func (Compressed) bind(p *Place) {
 	}
 }
 
-func (Compressed) readTable(p *Place, f io.ReaderAt, name string, t *Ranks) error {
+func (Compressed) readTable(p *Place, f io.ReaderAt, name string, t *Ranks, _ Listed) error {
 	return readPackedTable(f, p, name, t)
 }
 

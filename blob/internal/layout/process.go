@@ -2,8 +2,6 @@ package layout
 
 import (
 	"encoding/binary"
-	"fmt"
-	"io"
 
 	"blobio/cdf5"
 	"blobio/internal/fault"
@@ -94,54 +92,6 @@ func (Process) bind(*Place) {}
 
 func (Process) appendHeader(h *cdf5.Header, b []byte) ([]byte, error) {
 	return h.AppendTo(b, binary.LittleEndian, true)
-}
-
-// readTable finds the blobs one after the other:
-// the place of each follows only from the sizes of those before.
-func (Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks) error {
-	order := pl.Order()
-	nd, nb := pl.NumMaps(), pl.Shape.Blobs
-	off, end := pl.DataOff, pl.DataOff+pl.DataLen
-	// As a rule all maps of a blob are in its first bytes: one read instead of one for each.
-	ahead := make([]byte, 4<<10)
-	from, to := int64(0), int64(0) // what of the file is there
-	for j := range nb {
-		t.Blob[j] = off
-		for d := range nd {
-			field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j) }
-			at, _ := pl.MapPiece(d, MapNreqs, t, j)
-			if at > end-20 {
-				return pkg.At(name, at, field(MapNreqs), fault.ErrTruncated, "the map variables go beyond the end of %s at %#x", DataBlob, end)
-			}
-			if at < from || at+20 > to {
-				from, to = at, max(at+20, min(at+int64(len(ahead)), end, pl.FileLen))
-				if err := ReadFull(f, ahead[:to-from], at, name, field(MapNreqs)); err != nil {
-					return err
-				}
-			}
-			b := ahead[at-from:][:20]
-			k := j*nd + d
-			t.Nreqs[k] = int64(int32(order.Uint32(b[:])))
-			t.Start[k] = int64(order.Uint64(b[4:]))
-			t.Count[k] = int64(order.Uint64(b[12:]))
-			// The next place depends on these, so a wrong one ends the walk.
-			if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
-				return pkg.At(name, at, field(MapNreqs), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
-			}
-			if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
-				return pkg.At(name, at+12, field(MapCount), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
-			}
-		}
-		size := pl.BlobSize(t, j)
-		if size > end-off {
-			return pkg.At(name, off, fmt.Sprintf("%s of blob %d", DataBlob, j), fault.ErrTruncated, "%d bytes by its own map variables, but %s ends at %#x", size, DataBlob, end)
-		}
-		off += size
-	}
-	if off != end {
-		return pkg.At(name, off, DataBlob, fault.ErrCorrupt, "%d bytes behind the last of %d blobs", end-off, nb)
-	}
-	return nil
 }
 
 func (l Process) tableAt(p *Place, d, m int, t *Ranks, j int) int64 {

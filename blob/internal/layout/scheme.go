@@ -37,7 +37,7 @@ type Scheme interface {
 	appendHeader(h *cdf5.Header, b []byte) ([]byte, error)
 
 	// Table: what the file says of its blobs.
-	readTable(p *Place, f io.ReaderAt, name string, t *Ranks) error
+	readTable(p *Place, f io.ReaderAt, name string, t *Ranks, l Listed) error
 	tableAt(p *Place, d, m int, t *Ranks, j int) int64 // where it says so
 
 	// Records.

@@ -11,8 +11,13 @@ import (
 
 // ReadFull reads len(b) bytes, or says where the file ends.
 func ReadFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
+	return ReadFullOf(f, b, off, name, func() string { return field })
+}
+
+// ReadFullOf is ReadFull where the field has a name only if something is wrong.
+func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() string) error {
 	if off < 0 || off > math.MaxInt64-int64(len(b)) {
-		return pkg.At(name, -1, field, fault.ErrCorrupt, "its place, %d, cannot be in a file", off)
+		return pkg.At(name, -1, field(), fault.ErrCorrupt, "its place, %d, cannot be in a file", off)
 	}
 	n, err := f.ReadAt(b, off)
 	var bad *fault.FormatError
@@ -22,19 +27,25 @@ func ReadFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
 	case errors.As(err, &bad): // of a compressed file
 		return err
 	case err == nil || err == io.EOF:
-		return pkg.At(name, off+int64(n), field, fault.ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
+		return pkg.At(name, off+int64(n), field(), fault.ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
 	}
-	return pkg.Errorf("%s: %#x: %s: %w", name, off, field, err)
+	return pkg.Errorf("%s: %#x: %s: %w", name, off, field(), err)
 }
 
 // maxBarren is the most blobs of a subfile without maps, of which only the
 // first holds anything.
 const maxBarren = 1 << 22
 
+// Listed is what a manifest says of the blobs of a subfile, so that several can be read at once. What it says is compared with the file.
+type Listed struct {
+	Blobs   []int64 // file offset of each, and the end of the last; nil: not known
+	Workers int     // that read at the same time
+}
+
 // ReadTable does the work of loadTable. report, if it is not nil, is called
 // with every fault found and reading goes on as far as that makes sense;
 // otherwise the first fault is returned.
-func ReadTable(f io.ReaderAt, pl *Place, name string, report func(error)) (*Ranks, error) {
+func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(error)) (*Ranks, error) {
 	var first error
 	wrong := func(off int64, field string, class error, format string, args ...any) bool {
 		err := pkg.At(name, off, field, class, format, args...)
@@ -61,7 +72,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, report func(error)) (*Rank
 	for j := range nb {
 		t.ID[j] = j
 	}
-	err := pl.how.readTable(pl, f, name, t)
+	err := pl.how.readTable(pl, f, name, t, l)
 	if err != nil {
 		return nil, err
 	}

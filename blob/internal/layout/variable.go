@@ -86,7 +86,7 @@ func (Variable) appendHeader(h *cdf5.Header, b []byte) ([]byte, error) {
 }
 
 // readTable reads the columns of all maps.
-func (Variable) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks) error {
+func (Variable) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, _ Listed) error {
 	nd, nb := pl.NumMaps(), pl.Shape.Blobs
 	buf := make([]byte, 8*min(nb, 1<<16))
 	for d := range nd {

@@ -1,0 +1,147 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"testing"
+
+	"blobio/blob/internal/layout"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// manyBlobs writes a dataset of so many ranks with a long list of requests each, in which the elements of a rank lie far apart.
+func manyBlobs(t *testing.T, l Layout, ranks, each int) map[string][]byte {
+	t.Helper()
+	s := NewSchema()
+	x, y := s.Dim("x", int64(ranks*each)), s.Dim("y", int64(ranks))
+	d, e := s.Decomp(x), s.Decomp(y)
+	s.Var("lat", cdf5.Double, []DimID{x}, Decomposed(d))
+	s.Var("lon", cdf5.Double, []DimID{x}, Decomposed(d))
+	for _, name := range []string{"a", "b", "c", "d"} { // so that a blob is longer than what is read of its head
+		s.Var(name, cdf5.Double, []DimID{x}, Decomposed(d))
+	}
+	s.Var("z", cdf5.Int, []DimID{y}, Decomposed(e))
+	fs := vfs.NewMem()
+	if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		p := Part{Decomp: d}
+		for k := range each {
+			p.Runs = append(p.Runs, decomp.Req{Offset: int64(k*ranks + (c.Rank()*7+k*k)%ranks), Length: 1})
+		}
+		w, err := createWith(ctx, c, sampleBase, s, []Part{p, {e, []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}}},
+			&settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: fs}})
+		if err != nil {
+			return err
+		}
+		data := make([]float64, each)
+		for v := range 6 {
+			for i, q := range p.Runs {
+				data[i] = float64(v)*1e6 + float64(q.Offset)
+			}
+			if err := Put(w, VarID(v), 0, data); err != nil {
+				return err
+			}
+		}
+		if err := Put(w, 6, 0, []int32{int32(c.Rank())}); err != nil {
+			return err
+		}
+		return w.Close(ctx)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return memFiles(t, fs)
+}
+
+// TestHeaderRead: who reads the header of a canonical file of many ranks and, as kernels do, some of what is behind it, gets its bytes without
+// that a map is compacted and kept or a block decoded, and without more reads than there are lists.
+func TestHeaderRead(t *testing.T) {
+	const ranks, each = 600, 30
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		files := manyBlobs(t, l, ranks, each)
+		n := new(reads)
+		open := func(files map[string][]byte) (*Reader, *CanonicalFile) {
+			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 4}, knobs{fs: counted{memOf(t, files), n}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := r.Canonical(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r, c
+		}
+		r, c := open(files)
+		whole := make([]byte, c.Size())
+		if _, err := c.ReadAt(whole, 0); err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+
+		r, c = open(files)
+		head := len(c.head)
+		got := make([]byte, head+4000)
+		n.calls.Store(0)
+		n.bytes.Store(0)
+		if _, err := c.ReadAt(got[:head], 0); err != nil || n.calls.Load() > 0 {
+			t.Errorf("%v: the header: %v after %d reads, want none", l, err, n.calls.Load())
+		}
+		if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) {
+			t.Errorf("%v: header and 4000 bytes: %v, or other bytes than the file's", l, err)
+		}
+		if r.maps[0].got.Load() != nil || len(c.cache.held) > 0 {
+			t.Errorf("%v: a map is kept, or a block decoded", l)
+		}
+		// A table in columns, a list in rows and a variable, at most; or a head and lists of each blob, and what lies between elements, at most once.
+		calls, size := int64(20), int64(ranks*(2*20+2*each*8))
+		if l == ProcessCentric {
+			calls, size = 2*ranks+20, ranks*(512+each*8)+int64(len(files[subfile.Name(sampleBase, 0)]))
+		}
+		if n.calls.Load() > calls || n.bytes.Load() > size {
+			t.Errorf("%v: %d bytes are read in %d calls, want at most %d in %d", l, n.bytes.Load(), n.calls.Load(), size, calls)
+		}
+		for range 3 { // now with the whole map, later from the block
+			if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) {
+				t.Errorf("%v: again: %v, or other bytes than the file's", l, err)
+			}
+		}
+		if r.maps[0].got.Load() == nil {
+			t.Errorf("%v: the map is not kept, though it was wanted again", l)
+		}
+		p := r.sets[0].parts[0]
+		at, _ := p.place.MapPiece(0, layout.MapOffsets, p.table, ranks-1)
+		name, table := p.name, p.table
+		r.Close()
+
+		// A list that is damaged, of whichever rank, may be of the rank that has the element.
+		bad := maps.Clone(files)
+		bad[name] = flipped(files[name], at+4*(each-1), 0)
+		r, c = open(bad)
+		if k, err := c.ReadAt(got, 0); !errors.Is(err, ErrChecksum) && !errors.Is(err, ErrCorrupt) || k != head {
+			t.Errorf("%v: with a damaged list: %d bytes, %v, want %d and a difference", l, k, err, head)
+		}
+		r.Close()
+		if l != ProcessCentric {
+			continue
+		}
+		// Places in the manifest that are not those of the blobs are of no use, and do no harm.
+		m, err := subfile.Decode(files[subfile.ManifestName(sampleBase)], "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Sets[0].Subfiles[0].Blobs[ranks/2]++
+		wrong := maps.Clone(files)
+		if wrong[subfile.ManifestName(sampleBase)], err = m.Encode(); err != nil {
+			t.Fatal(err)
+		}
+		r, c = open(wrong)
+		if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) || r.sets[0].parts[0].table.Blob[ranks/2] != table.Blob[ranks/2] {
+			t.Errorf("wrong places in the manifest: %v, or other bytes", err)
+		}
+		r.Close()
+	}
+}

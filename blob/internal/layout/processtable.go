@@ -1,0 +1,103 @@
+package layout
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"blobio/internal/fault"
+	"blobio/internal/par"
+)
+
+// readTable finds the blobs one after the other: the place of each follows only from the sizes of those before. Where the manifest lists
+// their places several are read at once; if what they say does not agree with that, they are walked all the same, which tells what is wrong.
+func (l Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, listed Listed) error {
+	nb, end := pl.Shape.Blobs, pl.DataOff+pl.DataLen
+	if at := listed.Blobs; listed.Workers > 1 && nb > tableBatch && len(at) == nb+1 && at[0] == pl.DataOff && at[nb] == end {
+		copy(t.Blob, at)
+		var differs atomic.Bool
+		par.Do(listed.Workers, (nb+tableBatch-1)/tableBatch, func(g int) {
+			w := tableWalk{pl: pl, f: f, name: name, t: t}
+			for j := g * tableBatch; j < min((g+1)*tableBatch, nb) && !differs.Load(); j++ {
+				if next, err := w.blob(j); err != nil || next != at[j+1] {
+					differs.Store(true)
+				}
+			}
+		})
+		if !differs.Load() {
+			return nil
+		}
+	}
+	w := tableWalk{pl: pl, f: f, name: name, t: t}
+	off := pl.DataOff
+	for j := range nb {
+		t.Blob[j] = off
+		var err error
+		if off, err = w.blob(j); err != nil {
+			return err
+		}
+	}
+	if off != end {
+		return pkg.At(name, off, DataBlob, fault.ErrCorrupt, "%d bytes behind the last of %d blobs", end-off, nb)
+	}
+	return nil
+}
+
+const (
+	tableBatch = 256     // blobs that one worker looks at in turn
+	leastAhead = 512     // bytes that are read of a blob, in which the numbers of all its maps are as a rule
+	mostAhead  = 4 << 10 // where lists between those numbers are longer
+)
+
+// tableWalk reads what blobs say of themselves, one after the other.
+type tableWalk struct {
+	pl       *Place
+	f        io.ReaderAt
+	name     string
+	t        *Ranks
+	ahead    []byte
+	from, to int64 // what of the file is there
+}
+
+// blob reads the numbers of blob j, the place of which is known, and returns where it ends.
+func (w *tableWalk) blob(j int) (next int64, err error) {
+	pl, t, order := w.pl, w.t, w.pl.Order()
+	nd, off, end := pl.NumMaps(), w.t.Blob[j], pl.DataOff+pl.DataLen
+	if w.ahead == nil {
+		w.ahead = make([]byte, leastAhead, mostAhead)
+	}
+	for d := range nd {
+		field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j) }
+		at, _ := pl.MapPiece(d, MapNreqs, t, j)
+		if at > end-20 {
+			return 0, pkg.At(w.name, at, field(MapNreqs), fault.ErrTruncated, "the map variables go beyond the end of %s at %#x", DataBlob, end)
+		}
+		if at < w.from || at+20 > w.to {
+			if d > 0 && at+20-off <= mostAhead { // the next blob is probably like this one
+				w.ahead = w.ahead[:max(int64(len(w.ahead)), (at+20-off+leastAhead-1)/leastAhead*leastAhead)]
+			}
+			w.from, w.to = at, max(at+20, min(at+int64(len(w.ahead)), end, pl.FileLen))
+			if err := ReadFullOf(w.f, w.ahead[:w.to-w.from], at, w.name, func() string { return field(MapNreqs) }); err != nil {
+				w.to = w.from
+				return 0, err
+			}
+		}
+		b := w.ahead[at-w.from:][:20]
+		k := j*nd + d
+		t.Nreqs[k] = int64(int32(order.Uint32(b[:])))
+		t.Start[k] = int64(order.Uint64(b[4:]))
+		t.Count[k] = int64(order.Uint64(b[12:]))
+		// The next place depends on these, so a wrong one ends the walk.
+		if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
+			return 0, pkg.At(w.name, at, field(MapNreqs), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
+		}
+		if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
+			return 0, pkg.At(w.name, at+12, field(MapCount), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
+		}
+	}
+	size := pl.BlobSize(t, j)
+	if size > end-off {
+		return 0, pkg.At(w.name, off, fmt.Sprintf("%s of blob %d", DataBlob, j), fault.ErrTruncated, "%d bytes by its own map variables, but %s ends at %#x", size, DataBlob, end)
+	}
+	return off + size, nil
+}
