@@ -34,13 +34,15 @@ func removeRecords(fsys vfs.FS, base string, by By) error {
 	return fsys.SyncDir(dirOf(base))
 }
 
-// Records returns the records of base that have not got their name yet, of all writers.
+// Records returns the records of base that have not got their name yet, of all writers, and so the logs.
 func Records(fsys vfs.FS, base string) (list []string, err error) {
 	fsys = vfs.OrOS(fsys)
 	dir, next, manifest := dirOf(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
 	entries, err := fsys.ReadDir(dir)
 	for _, e := range entries {
-		if final, _, ok := Final(e.Name()); ok && (final == next || final == manifest) {
+		final, _, ok := Final(e.Name())
+		log, _, is := LogOf(final)
+		if ok && (final == next || final == manifest || is && log == filepath.Base(base)) {
 			list = append(list, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -62,14 +64,13 @@ func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifes
 	return fsys.SyncDir(dirOf(base))
 }
 
-// removePartials removes what unfinished writers left of the dataset base:
-// the partial subfiles of all sets and the .manifest.next. Final names stay.
+// removePartials removes the partial subfiles of all sets that unfinished writers left of the dataset base. Final names stay.
 func removePartials(fsys vfs.FS, base string, by By) error {
 	partials, err := Partials(fsys, base)
 	if err != nil {
 		return err
 	}
-	for _, n := range append(partials, NextName(base)) {
+	for _, n := range partials {
 		if err := by.discard(fsys, n); err != nil {
 			return err
 		}

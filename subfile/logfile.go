@@ -1,0 +1,160 @@
+package subfile
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// A Log is the file to which a writer adds its commits after the first one. It stays open: who takes over puts a copy in its place, and what
+// this writer may still write goes to a file without a name.
+type Log struct {
+	name string
+	file vfs.File
+	end  int64
+}
+
+// CreateLog makes the log of the writer with this tag. Its name is durable when the directory is synced, before the manifest that names it is in force.
+func CreateLog(fsys vfs.FS, base, tag string) (*Log, error) {
+	name := LogName(base, tag)
+	f, err := vfs.OrOS(fsys).Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Log{name: name, file: f}, nil
+}
+
+// Add commits an entry: with sync it is durable when Add returns. by.Check is called before it is written, and again afterwards: a writer that has
+// lost the lease by then does not know whether the next one has found the entry. After a durable.UnsureError nobody knows whether it counts; after any
+// other error it does not.
+func (l *Log) Add(e *Entry, sync bool, by By) error {
+	b, err := e.Encode()
+	if err != nil {
+		return err
+	}
+	if err := by.check(); err != nil {
+		return err
+	}
+	if _, err = l.file.WriteAt(b, l.end); err == nil && sync {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		back := l.file.Truncate(l.end)
+		if back == nil && sync {
+			back = l.file.Sync()
+		}
+		if back != nil {
+			return &durable.UnsureError{Name: l.name, Err: errors.Join(err, back)}
+		}
+		return err
+	}
+	l.end += int64(len(b))
+	if err := by.check(); err != nil {
+		return &durable.UnsureError{Name: l.name, Err: err}
+	}
+	return nil
+}
+
+// Close closes the file.
+func (l *Log) Close() error {
+	if l == nil || l.file == nil {
+		return nil
+	}
+	f := l.file
+	l.file = nil
+	return f.Close()
+}
+
+// Fold makes a state, with the commits of its log, the manifest: one without log, of a finished dataset. Then the log is removed. It may be
+// repeated. A writer that is not by must not be able to add to the log any more: see takeLog.
+func Fold(fsys vfs.FS, base string, m *Manifest, sync bool, by By) (*Manifest, error) {
+	fsys = vfs.OrOS(fsys)
+	done := m.finished(by.Tag)
+	err := WriteNext(fsys, base, done, sync, by)
+	if err == nil {
+		err = Finish(fsys, base, done, sync, by)
+	}
+	if err == nil {
+		err = durable.Remove(fsys, LogName(base, m.Log))
+	}
+	if err == nil && sync {
+		err = fsys.SyncDir(dirOf(base))
+	}
+	return done, err
+}
+
+// finished is the manifest that the writer with this tag makes of a state.
+func (m *Manifest) finished(tag string) *Manifest {
+	done := m.clone()
+	done.Log, done.Commits, done.Writer, done.settled = "", 0, tag, true
+	for i := range done.Sets {
+		if s := &done.Sets[i]; s.Room == s.Records {
+			s.Room = 0
+		}
+	}
+	if done.pieces == 0 {
+		done.Piece = 0
+	}
+	return done
+}
+
+// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open.
+func takeLog(fsys vfs.FS, base string, st *State, by By) error {
+	name := LogName(base, st.Manifest.Log)
+	b, err := readAll(fsys, name)
+	if err != nil {
+		return err
+	}
+	n, err := st.Record.clone().applyLog(b, name, 0)
+	if err != nil {
+		return err
+	}
+	t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: PartialBy(name, by.Tag), Check: by.check, Sync: true})
+	if err != nil {
+		return err
+	}
+	if _, err = t.WriteAt(b[:n], 0); err == nil {
+		err = t.Commit()
+	}
+	if err != nil {
+		t.Discard()
+		return err
+	}
+	return fsys.SyncDir(dirOf(base))
+}
+
+// Logs returns the logs of base, of all writers, without those that have not got their name yet.
+func Logs(fsys vfs.FS, base string) (list []string, err error) {
+	fsys = vfs.OrOS(fsys)
+	dir, name := dirOf(base), filepath.Base(base)
+	entries, err := fsys.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if b, _, ok := LogOf(e.Name()); ok && b == name {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, err
+}
+
+// removeLogs removes the logs that no record in force names.
+func removeLogs(fsys vfs.FS, base string, by By) error {
+	logs, err := Logs(fsys, base)
+	if err != nil || len(logs) == 0 {
+		return err
+	}
+	if err := by.check(); err != nil {
+		return err
+	}
+	for _, name := range logs {
+		if err := durable.Remove(fsys, name); err != nil {
+			return err
+		}
+	}
+	return fsys.SyncDir(dirOf(base))
+}
