@@ -43,8 +43,8 @@ func (e *Entry) Encode() ([]byte, error) {
 	return entries.Encode(e)
 }
 
-// clone returns a manifest to which entries can be applied without a change of this one.
-func (m *Manifest) clone() *Manifest {
+// Clone returns a manifest to which entries can be applied without a change of this one.
+func (m *Manifest) Clone() *Manifest {
 	c := *m
 	c.Sets, c.bases, c.pieces = slices.Clone(m.Sets), map[string]bool{}, 0
 	for i := range c.Sets {
@@ -60,8 +60,8 @@ func (m *Manifest) clone() *Manifest {
 	return &c
 }
 
-// Grow adds records to the last set.
-func (m *Manifest) Grow(records int64, by []Growth) {
+// grow adds records to the last set.
+func (m *Manifest) grow(records int64, by []Growth) {
 	s := &m.Sets[len(m.Sets)-1]
 	s.Records += records - m.Records
 	m.Records = records
@@ -87,7 +87,9 @@ func (m *Manifest) Grow(records int64, by []Growth) {
 	}
 }
 
-// apply makes of the state before an entry the one after it.
+// Apply makes of a state, which Clone has returned, the one after an entry.
+func (m *Manifest) Apply(e *Entry) error { return m.apply(e, LogName(m.Base, m.Log), -1) }
+
 func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	corrupt := func(field, format string, args ...any) error {
 		return bad(name, off, field, fault.ErrCorrupt, format, args...)
@@ -133,7 +135,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 			return corrupt(fmt.Sprintf("subfiles[%d].pieces", k), "%d checksums of pieces of 0 bytes", len(g.Pieces))
 		}
 	}
-	m.Grow(e.Records, e.Subfiles)
+	m.grow(e.Records, e.Subfiles)
 	return nil
 }
 
@@ -186,7 +188,7 @@ func (s *State) readLog(fsys vfs.FS, base string) error {
 	if err != nil {
 		return err
 	}
-	m := s.Record.clone()
+	m := s.Record.Clone()
 	if s.LogEnd, err = m.applyLog(b, name, 0); err != nil {
 		return err
 	}

@@ -143,17 +143,17 @@ func TestLogDamage(t *testing.T) {
 func TestLogSets(t *testing.T) {
 	m := record("d.nc", true)
 	m.Log, m.Commits = mine, 1
-	c := m.clone()
+	c := m.Clone()
 	set := func(first, n, room int64, base string) *Entry {
 		return &Entry{ID: m.ID, Commit: c.Commits + 1, Records: first + n, Sets: []SetInfo{{Base: base, First: first, Records: n, Room: room, Subfiles: make([]Subfile, 2)}}}
 	}
 	must(t, c.apply(set(0, 2, 0, "d.nc+1"), "l", 0))
 	must(t, c.apply(set(2, 1, 4, "d.nc+2"), "l", 0))
 	grow := &Entry{ID: m.ID, Commit: 4, Records: 6, Subfiles: make([]Growth, 2)}
-	must(t, c.clone().apply(grow, "l", 0))
+	must(t, c.Clone().apply(grow, "l", 0))
 	grow.Records++
 	for what, e := range map[string]*Entry{"over its room": grow, "of a name before": set(3, 1, 0, "d.nc+1"), "not behind": set(4, 1, 0, "d.nc+3"), "room for fewer": set(3, 2, 1, "d.nc+3")} {
-		if err := c.clone().apply(e, "l", 7); !errors.Is(err, fault.ErrCorrupt) {
+		if err := c.Clone().apply(e, "l", 7); !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

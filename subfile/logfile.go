@@ -88,7 +88,7 @@ func Fold(fsys vfs.FS, base string, m *Manifest, sync bool, by By) (*Manifest, e
 
 // finished is the manifest that the writer with this tag makes of a state.
 func (m *Manifest) finished(tag string) *Manifest {
-	done := m.clone()
+	done := m.Clone()
 	done.Log, done.Commits, done.Writer, done.settled = "", 0, tag, true
 	for i := range done.Sets {
 		if s := &done.Sets[i]; s.Room == s.Records {
@@ -108,7 +108,7 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	if err != nil {
 		return err
 	}
-	n, err := st.Record.clone().applyLog(b, name, 0)
+	n, err := st.Record.Clone().applyLog(b, name, 0)
 	if err != nil {
 		return err
 	}
