@@ -254,5 +254,5 @@ func (w *Writer) place(records int64) error {
 	if !w.lead {
 		return nil
 	}
-	return w.eng.settle(records - w.first)
+	return w.eng.settle(records - w.eng.first)
 }

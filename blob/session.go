@@ -203,6 +203,9 @@ func (w *Writer) end(ctx context.Context, records int64) (err error) {
 	}
 	if w.lead {
 		if err = w.eng.drain(); err == nil {
+			err = w.eng.late
+		}
+		if err == nil {
 			err = w.eng.finish(w.sub.Rank() == 0, records, w.opt.Durability != DurableNone)
 		}
 		if cerr := w.eng.proc.pool.Close(); err == nil {
