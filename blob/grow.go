@@ -85,7 +85,7 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error) (all 
 		}
 	}
 	told := []*sealed{&o}
-	if w.apart() {
+	if w.apart() && w.sub.Size() > 1 {
 		list, broken := w.sub.Gather(ctx, 0, o.bytes())
 		if broken != nil {
 			return nil, broken

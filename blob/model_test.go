@@ -23,6 +23,7 @@ type model struct {
 	records int64
 	seed    int64
 	absent  map[rankRec]bool // never put by that rank: reads as fill
+	seeds   map[int64]int64  // by record: its seed, if another one
 }
 
 // rankRec names one put; rank -1 stands for all ranks.
@@ -39,6 +40,9 @@ func (m *model) isAbsent(v VarID, rec int64, rank int) bool {
 // x is the value of an element: small enough to be exact in the type, and for
 // the wide types different for each (variable, record, element).
 func (m *model) x(v VarID, rec, at int64) float64 {
+	if s, ok := m.seeds[rec]; ok && m.s.vars[v].Record {
+		m = &model{s: m.s, seed: s}
+	}
 	n := (int64(v)+1)*400_000 + rec*40_000 + at // at < 40,000, rec < 10, v < 40: below 2^24
 	h := fnv.New64a()
 	fmt.Fprint(h, m.seed, n)

@@ -114,6 +114,9 @@ func deletePends(list []pend, gone func(p *pend) bool) []pend {
 // commit, they do not stop half way because a context is done.
 func (w *Writer) commitNow(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
+	if w.commits > 0 && w.known <= w.sealed && !w.flying {
+		return nil // nobody has put anything since
+	}
 	if w.commits > 0 && !w.opt.keeps() {
 		return w.grow(ctx, w.known, err, w.opt.Incomplete == FillIncomplete)
 	}
