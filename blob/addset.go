@@ -112,6 +112,18 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	return err
 }
 
+// recordsOnly returns the schema without its fixed variables.
+func (s *Schema) recordsOnly() *Schema {
+	t := *s
+	t.vars = nil
+	for i := range s.vars {
+		if s.vars[i].Record {
+			t.vars = append(t.vars, s.vars[i])
+		}
+	}
+	return &t
+}
+
 // noVariable is the number of a fixed variable where there are none any more: nothing can be put to it.
 const noVariable = math.MinInt32
 

@@ -159,18 +159,6 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 	return err
 }
 
-// recordsOnly returns the schema without its fixed variables.
-func (s *Schema) recordsOnly() *Schema {
-	t := *s
-	t.vars = nil
-	for i := range s.vars {
-		if s.vars[i].Record {
-			t.vars = append(t.vars, s.vars[i])
-		}
-	}
-	return &t
-}
-
 // reopen gets the subfiles ready for the new records. Collective.
 func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 	e := w.eng

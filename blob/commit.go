@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/crccat"
 	"blobio/internal/durable"
 	"blobio/internal/verdict"
 	"blobio/subfile"
@@ -314,7 +315,7 @@ func limitPieces(m *subfile.Manifest, size int64) {
 			n += len(m.Sets[i].Subfiles[k].Pieces)
 		}
 	}
-	if n > subfile.MaxPieces {
+	if n > crccat.MaxPieces {
 		subs := m.Sets[len(m.Sets)-1].Subfiles
 		for k := range subs {
 			n -= len(subs[k].Pieces)

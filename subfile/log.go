@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"blobio/internal/crccat"
 	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
@@ -28,9 +29,6 @@ type Growth struct {
 	Extents CRCs  `json:"extents"`          // of the records that it adds
 	Pieces  CRCs  `json:"pieces,omitempty"` // of these extents
 }
-
-// MaxPieces is the most checksums of pieces of a dataset: 256 MiB of its manifest. What is larger has those of extents only.
-const MaxPieces = 1 << 25
 
 var entries = durable.Manifest{Pkg: "subfile", Field: "blobio_commit", Version: 1}
 
@@ -69,7 +67,7 @@ func (m *Manifest) grow(records int64, by []Growth) {
 	for k := range by {
 		n += len(by[k].Pieces)
 	}
-	if m.pieces+n > MaxPieces && !m.coarse { // of the whole set or of none of it
+	if m.pieces+n > crccat.MaxPieces && !m.coarse { // of the whole set or of none of it
 		m.coarse = true
 		for k := range s.Subfiles {
 			m.pieces -= len(s.Subfiles[k].Pieces)

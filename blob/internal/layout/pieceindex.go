@@ -2,7 +2,7 @@ package layout
 
 import (
 	"blobio/cdf5"
-	"blobio/subfile"
+	"blobio/internal/crccat"
 )
 
 // PieceIndex tells which of a subfile's checksums of pieces are those of an extent.
@@ -23,14 +23,14 @@ func (p *Place) Pieces(t *Ranks, size int64) *PieceIndex {
 			sum = &x.rec
 		}
 		x.first[v], x.count[v] = *sum, NumPieces(p.ExtentBytes(v, t), size)
-		*sum = min(*sum+x.count[v], subfile.MaxPieces+1)
+		*sum = min(*sum+x.count[v], crccat.MaxPieces+1)
 	}
 	return x
 }
 
 // Total is how many checksums of pieces a subfile of so many records has, -1 if more than any manifest.
 func (x *PieceIndex) Total(records int64) int64 {
-	if x.fixed > subfile.MaxPieces || x.rec > 0 && records > subfile.MaxPieces/x.rec {
+	if x.fixed > crccat.MaxPieces || x.rec > 0 && records > crccat.MaxPieces/x.rec {
 		return -1
 	}
 	return x.fixed + records*x.rec
