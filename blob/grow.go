@@ -208,7 +208,7 @@ func (e *engine) reach(records int64, sync bool) error {
 	return f.Sync()
 }
 
-// finish gives the file its exact size.
+// finish gives the file its exact size, and makes its number of records durable.
 func (e *engine) finish(first bool, records int64, sync bool) error {
 	if !first || e.name == "" {
 		return nil
@@ -218,10 +218,13 @@ func (e *engine) finish(first bool, records int64, sync bool) error {
 		return err
 	}
 	defer done()
-	if size, err := f.Size(); err != nil || size == e.place.FileSize(records) {
-		return err
+	size, err := f.Size()
+	if err == nil && size != e.place.FileSize(records) {
+		err = f.Truncate(e.place.FileSize(records))
+	} else if err == nil && !e.place.Grows {
+		return nil
 	}
-	if err = f.Truncate(e.place.FileSize(records)); err == nil && sync {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	return err
