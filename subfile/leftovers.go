@@ -34,15 +34,13 @@ func removeRecords(fsys vfs.FS, base string, by By) error {
 	return fsys.SyncDir(dirOf(base))
 }
 
-// Records returns the records of base that have not got their name yet, of all writers, and so the logs.
+// Records returns the records of base that have not got their name yet, of all writers.
 func Records(fsys vfs.FS, base string) (list []string, err error) {
 	fsys = vfs.OrOS(fsys)
 	dir, next, manifest := dirOf(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
 	entries, err := fsys.ReadDir(dir)
 	for _, e := range entries {
-		final, _, ok := Final(e.Name())
-		log, _, is := LogOf(final)
-		if ok && (final == next || final == manifest || is && log == filepath.Base(base)) {
+		if final, _, ok := Final(e.Name()); ok && (final == next || final == manifest) {
 			list = append(list, filepath.Join(dir, e.Name()))
 		}
 	}

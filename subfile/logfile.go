@@ -101,7 +101,8 @@ func (m *Manifest) finished(tag string) *Manifest {
 	return done
 }
 
-// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open.
+// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open. Until it has
+// its name it has that of a copy of the manifest, which is shorter than one of its own.
 func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	name := LogName(base, st.Manifest.Log)
 	b, err := readAll(fsys, name)
@@ -112,7 +113,7 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	if err != nil {
 		return err
 	}
-	t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: PartialBy(name, by.Tag), Check: by.check, Sync: true})
+	t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: copyName(base, by), Check: by.check, Sync: true})
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	return fsys.SyncDir(dirOf(base))
 }
 
-// Logs returns the logs of base, of all writers, without those that have not got their name yet.
+// Logs returns the logs of base, of all writers.
 func Logs(fsys vfs.FS, base string) (list []string, err error) {
 	fsys = vfs.OrOS(fsys)
 	dir, name := dirOf(base), filepath.Base(base)

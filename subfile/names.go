@@ -95,13 +95,13 @@ func Split(name string) (base string, i int, ok bool) {
 // Base returns the base name of the dataset that the file of this name belongs
 // to: a subfile's, a partial's, a manifest's, a log's; any other name is its own base.
 func Base(name string) string {
-	record, _, _ := Final(name)
 	for _, s := range []string{nextSuffix, manifestSuffix} {
+		record, _, _ := Final(name)
 		if b, ok := strings.CutSuffix(record, s); ok && filepath.Base(b) != "." {
 			return b
 		}
 	}
-	if b, _, ok := LogOf(record); ok {
+	if b, _, ok := LogOf(name); ok {
 		return b
 	}
 	if b, _, ok := Split(name); ok {
