@@ -63,15 +63,15 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 	if err == nil {
 		err = w.land(ctx)
 	}
-	if err == nil && w.lead {
-		err = w.eng.late
-	}
 	if err == nil {
 		err = w.dropCommitted()
 	}
 	stage := stageIdle
 	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 { // who is idle has no keys, so that they differ from those of who is ahead
 		stage = stageOpen
+	}
+	if err == nil && w.lead && w.eng.late != nil {
+		err, stage = w.eng.late, stageUnfit
 	}
 	if err == nil && w.c.Rank() == 0 {
 		if err = w.ten.glance(); err != nil {
