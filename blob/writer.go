@@ -305,6 +305,7 @@ func (w *Writer) Close(ctx context.Context) error {
 // complete writes what was kept, and what was never put. Collective.
 func (w *Writer) complete(ctx context.Context, records int64) error {
 	e := w.eng
+	w.last, w.lastAlike = nil, notAlike // what follows is no repetition of the last flush
 	err := w.place(records)
 	var lists [][]pend
 	if w.lead {
