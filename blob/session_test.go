@@ -200,7 +200,7 @@ func TestSessionCrash(t *testing.T) {
 						sc.goOnAfter(t, c, m, n)
 					}
 				}
-				if len(counts) < 4 {
+				if len(counts) < 4 && !raceEnabled {
 					t.Errorf("records %v: the test sees few of the commits", counts)
 				}
 			})
