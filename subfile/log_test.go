@@ -280,3 +280,43 @@ func TestLogRemovedLate(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// FuzzLog: whatever a log holds, its entries are read, or refused with a typed error that names it; and the state that they make is a manifest.
+func FuzzLog(f *testing.F) {
+	m := record("d.nc", true)
+	m.Log, m.Commits, m.Piece = mine, 1, 8
+	good, err := (&Entry{ID: m.ID, Commit: 2, Records: 1, Sets: []SetInfo{{Base: "d.nc+1", Records: 1, Room: 3, Subfiles: make([]Subfile, 2)}}}).Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	more, err := (&Entry{ID: m.ID, Commit: 3, Records: 2, Subfiles: []Growth{{Size: 1, Extents: CRCs{1}, Pieces: CRCs{2}}, {}}}).Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(append(good, more...))
+	f.Add(more[:len(more)-3])
+	f.Add([]byte(`{"blobio_commit":1,"id":"` + m.ID + `","commit":2,"records":-1,"sets":[{"subfiles":[{"size":-1}]}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, in := range [][]byte{b, sealed(string(b))} {
+			st := m.Clone()
+			n, err := st.applyLog(in, "l", 0)
+			if err != nil {
+				var fe *fault.FormatError
+				if !errors.As(err, &fe) || fe.File != "l" || fe.Offset > int64(len(in)) {
+					t.Fatalf("not a typed error: %v", err)
+				}
+				continue
+			}
+			if n < 0 || n > int64(len(in)) {
+				t.Fatalf("%d of %d bytes", n, len(in))
+			}
+			file, err := st.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Decode(file, "m"); err != nil {
+				t.Fatalf("no manifest: %v\n%s", err, file)
+			}
+		}
+	})
+}
