@@ -3,9 +3,9 @@ package blob
 import (
 	"context"
 	"io"
-	"sort"
 
 	"blobio/cdf5"
+	"blobio/internal/virtual"
 )
 
 // CanonicalOptions of Reader.Canonical. The zero value, or nil, is a CDF-5 file of everything.
@@ -17,6 +17,8 @@ type CanonicalOptions struct {
 
 	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
 	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
+
+	Pool *CanonicalPool // shared with other files, whose cap holds then instead; Memory bounds what is read at once. nil: none
 }
 
 // Validate says what is wrong with the options.
@@ -36,13 +38,14 @@ func (o *CanonicalOptions) Validate() error {
 
 const defaultCanonicalMemory = 64 << 20
 
-// CanonicalFile is the ordinary netCDF file of a dataset, or of a part of it: the bytes that Convert would write, computed when they are
-// read. It is an io.ReaderAt, safe for concurrent use, as long as its Reader is open.
+// CanonicalFile is the ordinary netCDF file of a dataset, or of a part of it: the bytes that Convert would write, computed on demand.
+// It is an io.ReaderAt, safe for concurrent use while its Reader is open.
 type CanonicalFile struct {
 	selection
 	o      CanonicalOptions
 	hdr    *cdf5.Header
 	at     *cdf5.Places
+	lies   *virtual.Map
 	head   []byte  // of the file
 	size   int64   // of the file
 	fixed  []VarID // by place
@@ -52,8 +55,8 @@ type CanonicalFile struct {
 	cache  *blockCache
 }
 
-// Canonical returns the bytes of the ordinary netCDF file that Convert would write with the same options. Nothing but the header is
-// made before it is read.
+// Canonical returns the ordinary netCDF file that Convert would write with the same options. It makes the header only; data are computed
+// when they are read.
 func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -76,7 +79,12 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	if err != nil {
 		return nil, pkg.Errorf("canonical file of %s: %w", r.base, err)
 	}
-	f.cache = newBlockCache(f, opt.Memory)
+	f.cache = newBlockCache(f, opt.Memory, opt.Pool)
+	if opt.Pool != nil {
+		r.mu.Lock()
+		r.caches = append(r.caches, f.cache)
+		r.mu.Unlock()
+	}
 	return f, nil
 }
 
@@ -94,7 +102,8 @@ func (sel selection) canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.at, c.size = c.hdr.Places(), c.hdr.FileSize(c.records)
+	c.lies = virtual.NewMap(c.hdr, int64(len(c.head)))
+	c.at, c.size = c.hdr.Places(), c.lies.Size()
 	for v := range c.hdr.Vars { // in the order of the file
 		if c.hdr.IsRecord(v) {
 			c.recs = append(c.recs, VarID(v))
@@ -123,29 +132,8 @@ type stretch struct {
 
 // stretch returns what holds byte off, which is within the file.
 func (c *CanonicalFile) stretch(off int64) stretch {
-	if off < int64(len(c.head)) {
-		return stretch{v: -1, n: int64(len(c.head)), head: true}
-	}
-	list, rec, base, next := c.fixed, int64(0), int64(0), c.size // base and next: of this record and of what follows on it
-	switch {
-	case c.begin >= 0 && c.records > 0 && off >= c.begin:
-		list, rec = c.recs, min((off-c.begin)/c.period, c.records-1)
-		if base = rec * c.period; rec+1 < c.records {
-			next = c.begin + base + c.period
-		}
-	case c.begin >= 0 && c.records > 0:
-		next = c.begin
-	}
-	i := sort.Search(len(list), func(i int) bool { return c.hdr.Vars[list[i]].Begin+base > off })
-	if i < len(list) {
-		next = c.hdr.Vars[list[i]].Begin + base
-	}
-	if i > 0 {
-		if begin, n := c.at.Extent(int(list[i-1]), rec); off < begin+n {
-			return stretch{v: list[i-1], rec: rec, off: begin, n: n}
-		}
-	}
-	return stretch{v: -1, off: off, n: next - off}
+	s := c.lies.At(off)
+	return stretch{v: VarID(s.Var), rec: s.Record, off: s.Off, n: s.N, head: s.Head}
 }
 
 // ReadAt is that of io.ReaderAt.
@@ -153,8 +141,8 @@ func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
 	return c.ReadAtContext(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt until ctx ends. Of what is damaged, missing or of another dataset by now, exactly the ranges that it touches
-// are an error; n is then how many bytes before them are right.
+// ReadAtContext is ReadAt until ctx ends. If data are damaged, missing or replaced by another dataset, exactly the reads that touch them
+// fail; n is then the number of correct bytes before them.
 func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, pkg.Usage("canonical file of %s: read at %d", c.r.base, off)
@@ -218,15 +206,7 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64) (int, err
 // exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
 // damage shows where it is and nowhere else. It returns how many bytes are right.
 func (c *CanonicalFile) exact(ctx context.Context, p []byte, off int64) (n int, err error) {
-	fm := c.form(0, 0, false)
-	fm.exact = true
-	switch c.r.opt.Verify {
-	case VerifyNever:
-	case VerifyAlways:
-		fm.known = newKnown()
-	default:
-		fm.known = c.r.known
-	}
+	fm := c.r.exact(c.form(0, 0, false))
 	for n < len(p) {
 		b := p[n:min(n+exactStep, len(p))]
 		if err := c.direct(ctx, b, off+int64(n), fm); err != nil {
@@ -236,9 +216,6 @@ func (c *CanonicalFile) exact(ctx context.Context, p []byte, off int64) (n int, 
 	}
 	return n, nil
 }
-
-// exactStep is how many bytes are found right or wrong at a time.
-const exactStep = 64 << 10
 
 // direct reads p around the cache, by looking up its elements.
 func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm form) error {

@@ -3,20 +3,26 @@ package blob
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"blobio/comm"
 	"blobio/internal/vfs"
+	"blobio/subfile"
 )
 
-// lies is where an element of a canonical file is: bytes [from, to) of the file are [off, off+to-from) of the subfile, and begin at byte at of an extent.
+// lies is where an element of a canonical file is: bytes [from, to) of the file are bytes [off, off+n) of the subfile, or in a chunk that has
+// those, and begin at byte at of an extent.
 type lies struct {
+	v        VarID
 	from, to int64
 	file     string
-	off, at  int64
+	off, n   int64
+	at       int64
 	e        extent
 }
 
@@ -38,8 +44,15 @@ func liesOf(t *testing.T, f *CanonicalFile) (out []lies) {
 			begin, _ := f.at.Extent(v, rec)
 			add := func(p *filePart, j int, elem, pos int64) {
 				off, _, at := p.place.Spot(p.table, j, int32(id), srec)
-				out = append(out, lies{begin + elem*size, begin + (elem+1)*size, p.name, off + pos*size, at + pos*size,
-					extent{p, p.place.fileVar(id), srec}})
+				x := lies{VarID(v), begin + elem*size, begin + (elem+1)*size, p.name, off + pos*size, size, at + pos*size, extent{p, p.place.fileVar(id), srec}}
+				if p.un != nil {
+					f, done, err := p.raw()
+					must(err)
+					x.off, x.n, _, _, _, err = p.un.Chunk(f, x.e.v, srec, j, pos*size)
+					must(err)
+					done()
+				}
+				out = append(out, x)
 			}
 			if sv.Decomp == 0 {
 				for i := range r.schema.Elems(VarID(v)) {
@@ -64,7 +77,12 @@ func liesOf(t *testing.T, f *CanonicalFile) (out []lies) {
 func hit(list []lies, size int64, file string, off int64) (out []bool, ok bool) {
 	out = make([]bool, size)
 	for _, x := range list {
-		if x.file != file || off < x.off || off >= x.off+x.to-x.from {
+		if x.file != file || off < x.off || off >= x.off+x.n {
+			continue
+		}
+		if x.e.p.un != nil { // one chunk, of which each element tells
+			ok = true
+			spoil(out, x.from, x.to)
 			continue
 		}
 		lo, hi := int64(0), x.e.bytes()
@@ -75,17 +93,30 @@ func hit(list []lies, size int64, file string, off int64) (out []bool, ok bool) 
 		for _, y := range list {
 			if y.e == x.e && y.at < hi && y.at+y.to-y.from > lo {
 				ok = true
-				for b := y.from; b < y.to; b++ {
-					out[b] = true
-				}
+				spoil(out, y.from, y.to)
 			}
 		}
 	}
 	return out, ok
 }
 
-// readsExactly reads ranges anywhere: those that touch a bad byte fail if strict, all others are right, and so is what is before the fault.
-func readsExactly(t *testing.T, f *CanonicalFile, want []byte, bad []bool, strict bool, what string, rnd *rand.Rand) {
+func spoil(bad []bool, from, to int64) {
+	for b := from; b < to; b++ {
+		bad[b] = true
+	}
+}
+
+// demand is what reads do that touch what is bad.
+type demand int
+
+const (
+	mustFail  demand = iota
+	mayDiffer        // or are right: only a part of what has a checksum was read
+	mayFail          // or are right
+)
+
+// readsExactly reads ranges anywhere: those that touch a bad byte do as is demanded, all others are right, and so is what is before the fault.
+func readsExactly(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how demand, what string, rnd *rand.Rand) {
 	t.Helper()
 	size := int64(len(want))
 	if f.Size() != size {
@@ -112,15 +143,15 @@ func readsExactly(t *testing.T, f *CanonicalFile, want []byte, bad []bool, stric
 			t.Fatalf("%s: %d bytes at %d of %d: %v", what, n, off, size, err)
 		case err != nil && !touched:
 			t.Fatalf("%s: %d bytes at %d touch nothing that is damaged: %v", what, n, off, err)
-		case err == nil && touched && strict:
+		case err == nil && touched && how == mustFail:
 			t.Fatalf("%s: %d bytes at %d are damaged: no error", what, n, off)
 		case err == nil && got != len(b):
 			t.Fatalf("%s: %d bytes at %d: %d read", what, n, off, got)
 		}
-		if err == nil && touched {
-			continue // not compared: only a part of what has a checksum was read
+		if err == nil && touched && how == mayDiffer {
+			continue
 		}
-		if err != nil && slices.Contains(bad[off:off+int64(got)], true) {
+		if err != nil && how != mayFail && slices.Contains(bad[off:off+int64(got)], true) {
 			t.Fatalf("%s: %d bytes at %d: %d of them right, but some are damaged", what, n, off, got)
 		}
 		if !bytes.Equal(b[:got], want[off:off+int64(got)]) {
@@ -129,77 +160,288 @@ func readsExactly(t *testing.T, f *CanonicalFile, want []byte, bad []bool, stric
 	}
 }
 
-// TestCanonicalDamage: one byte of a subfile is flipped, or a subfile goes: exactly the reads fail that touch what is compared with the same
-// checksum, or what it held; all else is read as it is.
+// damaged is a dataset that is to be damaged: its files, its bytes as an ordinary netCDF file, and where they lie.
+type damaged struct {
+	history
+	files map[string][]byte
+	want  []byte
+	list  []lies
+	owned []bool // bytes of want that are of an element in a subfile
+	maps  []Extent
+	sets  map[string]int // by subfile
+}
+
+// damagedOnes are histories whose subfiles all hold something, plain and compressed.
+func damagedOnes() (out []history) {
+	for _, h := range histories() {
+		if h.o.Grouping = subfile.Blocks; h.o.Subfiles > 1 {
+			h.o.Grouping = subfile.RoundRobin
+		}
+		if out = append(out, h); h.o.Layout == ProcessCentric && h.o.piece > 0 && h.o.Records == 0 {
+			h.o.Compress, h.o.chunk = Compress{Method: ShuffleZstd}, 64
+			h.name += "-compressed"
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+func (h history) toDamage(t *testing.T) *damaged {
+	t.Helper()
+	d := &damaged{history: h, files: h.write(t), sets: map[string]int{}}
+	r, f, _, err := d.open(t, d.files, OpenOptions{})
+	must(err)
+	defer r.Close()
+	d.want, d.owned = make([]byte, f.Size()), make([]bool, f.Size())
+	if _, err := f.ReadAt(d.want, 0); err != nil {
+		t.Fatal(err)
+	}
+	if d.list = liesOf(t, f); len(d.list) < 100 {
+		t.Fatalf("%d elements", len(d.list))
+	}
+	for _, x := range d.list {
+		spoil(d.owned, x.from, x.to)
+	}
+	for e, err := range r.Extents(t.Context()) {
+		must(err)
+		if e.Map {
+			d.maps = append(d.maps, e)
+		}
+	}
+	for i, s := range r.sets {
+		for _, p := range s.parts {
+			d.sets[p.name] = i
+		}
+	}
+	return d
+}
+
+func (d *damaged) open(t *testing.T, files map[string][]byte, o OpenOptions) (*Reader, *CanonicalFile, *vfs.Mem, error) {
+	t.Helper()
+	mem := memOf(t, files)
+	r, err := openWith(t.Context(), sampleBase, &o, knobs{fs: mem})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f, err := r.Canonical(nil)
+	must(err)
+	return r, f, mem, nil
+}
+
+// without says what cannot be read if a subfile cannot, or if decomposition dec of it cannot (0: all): what it holds. In the first set it has the
+// maps of all sets, so what nobody has cannot be read either: it might be its. Nor can it of a set of which no subfile is left.
+func (d *damaged) without(f *CanonicalFile, name string, dec DecompID) []bool {
+	bad := make([]bool, f.Size())
+	set, index := d.sets[name], -1
+	for _, p := range f.r.sets[set].parts {
+		if p.name == name {
+			index = p.index
+		}
+	}
+	mine := func(v VarID, s int) bool {
+		of := f.r.schema.vars[v].Decomp
+		return (s == set || set == 0) && (dec == 0 || dec == of)
+	}
+	for _, x := range d.list {
+		s := d.sets[x.file]
+		decomposed := f.r.schema.vars[x.v].Decomp != 0
+		if mine(x.v, s) && x.e.p.index == index && (decomposed || d.o.Subfiles == 1) { // every subfile has a copy of what is not decomposed
+			spoil(bad, x.from, x.to)
+		}
+	}
+	for v := range f.r.schema.vars {
+		for rec := range f.r.records {
+			if set > 0 && d.o.Subfiles > 1 {
+				break
+			}
+			set, _ := f.r.setOf(VarID(v), rec)
+			if f.r.schema.vars[v].Decomp == 0 || !mine(VarID(v), slices.Index(f.r.sets, set)) || rec > 0 && !f.r.schema.vars[v].Record {
+				continue
+			}
+			begin, n := f.at.Extent(v, rec)
+			for b := begin; b < begin+n; b++ {
+				bad[b] = bad[b] || !d.owned[b]
+			}
+		}
+	}
+	return bad
+}
+
+// touched says what a byte of a subfile is of, and how reads of that go.
+func (d *damaged) touched(f *CanonicalFile, name string, off int64) ([]bool, demand) {
+	if bad, ok := hit(d.list, f.Size(), name, off); ok {
+		return bad, mustFail
+	}
+	for _, e := range d.maps {
+		var dec DecompID
+		var list string
+		_, err := fmt.Sscanf(e.Name, "D%d.%s", &dec, &list)
+		must(err)
+		if e.File == name && off >= e.Offset && off < e.Offset+e.Bytes && (list == "offsets" || list == "lengths") && d.o.Compress.Method == NoCompression {
+			return d.without(f, name, dec), mayFail
+		}
+	}
+	bad := d.without(f, name, 0)
+	for _, x := range d.list { // in the index of a compressed file stands the checksum of each chunk
+		if x.file == name && x.e.p.un != nil {
+			spoil(bad, x.from, x.to)
+		}
+	}
+	return bad, mayFail
+}
+
+// readsParts reads parts of variables, as ncks, DAP2 and xarray want them: they fail if they touch what is bad, and only then.
+func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how demand, convert bool, what string, rnd *rand.Rand) {
+	t.Helper()
+	marks := make([]byte, len(bad))
+	for i, b := range bad {
+		if b {
+			marks[i] = 1
+		}
+	}
+	for range 12 {
+		v := VarID(rnd.IntN(len(f.r.schema.vars)))
+		sv := &f.r.schema.vars[v]
+		sub, lists := Subset{}, map[string][]int64{}
+		for _, id := range sv.Dims {
+			dim := f.r.schema.dims[id]
+			n := dim.Len
+			if n == Unlimited {
+				n = f.r.records
+			}
+			s := Span{First: rnd.Int64N(n), Stride: 1 + rnd.Int64N(3)}
+			s.Count = 1 + rnd.Int64N((n-1-s.First)/s.Stride+1)
+			for k := range s.Count {
+				lists[dim.Name] = append(lists[dim.Name], s.First+k*s.Stride)
+			}
+			sub[dim.Name] = Index{s}
+		}
+		var all, of []byte // of the variable, all records
+		recs := int64(1)
+		if sv.Record {
+			recs = f.r.records
+		}
+		for rec := range recs {
+			off, n := f.at.Extent(int(v), rec)
+			all, of = append(all, want[off:off+n]...), append(of, marks[off:off+n]...)
+		}
+		is, touched := pick(f.r, v, all, lists), slices.Contains(pick(f.r, v, of, lists), 1)
+		w, err := f.r.View([]string{sv.Name}, sub)
+		must(err)
+		got := make([]byte, len(is))
+		err = w.ReadBytes(t.Context(), sv.Name, nil, nil, got, true)
+		switch {
+		case err != nil && !touched:
+			t.Fatalf("%s: %v of %q touches nothing that is damaged: %v", what, sub, sv.Name, err)
+		case err == nil && touched && how == mustFail:
+			t.Fatalf("%s: %v of %q is damaged: no error", what, sub, sv.Name)
+		case err == nil && !(touched && how == mayDiffer) && !bytes.Equal(got, is):
+			t.Fatalf("%s: %v of %q: %s", what, sub, sv.Name, firstDiff(got, is))
+		}
+		if convert {
+			for _, blobs := range []bool{false, true} {
+				o := &ConvertOptions{Vars: []string{sv.Name}, Subset: sub, Blobs: blobs, Ranks: 2, DropUncovered: true, Durability: DurableNone, Force: true, Workers: 1}
+				if !blobs {
+					o.Ranks, o.DropUncovered = 0, false
+				}
+				if err := convertWith(t.Context(), comm.Self(), f.r, "part.nc", o, knobs{fs: vfs.NewMem()}); (err != nil) != touched {
+					t.Fatalf("%s: %v of %q converted, to blobs: %v: %v", what, sub, sv.Name, blobs, err)
+				}
+			}
+		}
+	}
+}
+
+// TestCanonicalDamage: one byte of any file is flipped: exactly the reads fail that touch what is compared with the same checksum; if it is none
+// of data, only reads fail of what needs its file. All else is read as it is.
 func TestCanonicalDamage(t *testing.T) {
-	for k, h := range histories() {
+	for k, h := range damagedOnes() {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
-			files := h.write(t)
-			open := func(files map[string][]byte, o OpenOptions) (*Reader, *CanonicalFile, *vfs.Mem) {
-				mem := memOf(t, files)
-				r, err := openWith(t.Context(), sampleBase, &o, knobs{fs: mem})
-				if err != nil {
-					t.Fatal(err)
-				}
-				f, err := r.Canonical(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return r, f, mem
-			}
-			r, f, _ := open(files, OpenOptions{})
-			defer r.Close()
-			want := make([]byte, f.Size())
-			if _, err := f.ReadAt(want, 0); err != nil {
-				t.Fatal(err)
-			}
-			list := liesOf(t, f)
-			if len(list) < 100 {
-				t.Fatalf("%d elements", len(list))
-			}
+			d := h.toDamage(t)
+			good, whole, _, err := d.open(t, d.files, OpenOptions{})
+			must(err)
+			defer good.Close()
+			must(good.loadSet(t.Context(), good.sets[0]))
+			names := slices.Sorted(maps.Keys(d.sets))
 			rnd := rand.New(rand.NewPCG(7, uint64(k)))
-			for range times(6, 60) {
-				x := list[rnd.IntN(len(list))]
-				off := x.off + rnd.Int64N(x.to-x.from)
-				bad, ok := hit(list, f.Size(), x.file, off)
-				if !ok {
-					t.Fatalf("byte %d of %s is of no element", off, x.file)
+			for i := range times(10, 200) {
+				name := names[rnd.IntN(len(names))]
+				off := rnd.Int64N(int64(len(d.files[name])))
+				if i%2 == 0 {
+					x := d.list[rnd.IntN(len(d.list))]
+					name, off = x.file, x.off+rnd.Int64N(x.n)
 				}
-				flip := maps.Clone(files)
-				flip[x.file] = flipped(files[x.file], off, uint(rnd.IntN(8)))
+				bad, how := d.touched(whole, name, off)
+				what := fmt.Sprintf("byte %#x of %s", off, name)
+				flip := maps.Clone(d.files)
+				flip[name] = flipped(d.files[name], off, uint(rnd.IntN(8)))
 				for _, verify := range []Verification{VerifyWhole, VerifyOnce, VerifyAlways} {
-					r, f, _ := open(flip, OpenOptions{Verify: verify, Workers: 1 + rnd.IntN(3)})
-					readsExactly(t, f, want, bad, verify != VerifyWhole, x.file, rnd)
-					if n, err := f.ReadAt(make([]byte, f.Size()), 0); !errors.Is(err, ErrChecksum) || slices.Contains(bad[:n], true) {
-						t.Fatalf("%v: read as a whole: %d bytes, %v", verify, n, err)
+					r, f, _, err := d.open(t, flip, OpenOptions{Verify: verify, Workers: 1 + rnd.IntN(3), MissingLater: true})
+					if err != nil {
+						if how == mustFail || h.o.Subfiles > 1 {
+							t.Fatalf("%s: %v", what, err)
+						}
+						continue
+					}
+					how := how
+					if verify == VerifyWhole && how == mustFail && h.o.Compress.Method == NoCompression {
+						how = mayDiffer
+					}
+					readsExactly(t, f, d.want, bad, how, what, rnd)
+					readsParts(t, f, d.want, bad, how, how != mayFail, what, rnd)
+					n, err := f.ReadAt(make([]byte, f.Size()), 0)
+					if slices.Contains(bad[:n], true) && how != mayFail || err == nil && how != mayFail || err != nil && how == mustFail && !errors.Is(err, ErrChecksum) {
+						t.Fatalf("%s: %v: read as a whole: %d bytes, %v", what, verify, n, err)
 					}
 					r.Close()
 				}
 			}
-			for _, name := range slices.Sorted(maps.Keys(files)) {
-				bad, held := make([]bool, f.Size()), false
-				for _, x := range list {
-					if x.file == name {
-						held = true
-						from, to := x.from, x.to
-						if h.o.Subfiles == 1 { // nothing tells what is in the set
-							s := f.stretch(from)
-							from, to = s.off, s.off+s.n
-						}
-						for b := from; b < to; b++ {
-							bad[b] = true
-						}
-					}
+		})
+	}
+}
+
+// TestCanonicalGone: a subfile goes before the dataset is opened, while it is open, or is cut short: reads fail that need it, and no others.
+func TestCanonicalGone(t *testing.T) {
+	for k, h := range damagedOnes() {
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			d := h.toDamage(t)
+			rnd := rand.New(rand.NewPCG(8, uint64(k)))
+			good, whole, _, err := d.open(t, d.files, OpenOptions{})
+			must(err)
+			defer good.Close()
+			must(good.loadSet(t.Context(), good.sets[0]))
+			for _, name := range slices.Sorted(maps.Keys(d.sets)) {
+				bad := d.without(whole, name, 0)
+				r, f, mem, err := d.open(t, d.files, OpenOptions{})
+				must(err)
+				how := mustFail
+				if r.sets[0].parts[0].name == name {
+					how = mayFail // it is open
 				}
-				if !held {
-					continue
-				}
-				r, f, mem := open(files, OpenOptions{})
-				lead := r.sets[0].parts[0].name == name // is open
 				must(mem.Remove(name))
-				readsExactly(t, f, want, bad, !lead, "without "+name, rnd)
+				readsExactly(t, f, d.want, bad, how, "without "+name, rnd)
+				readsParts(t, f, d.want, bad, how, false, "without "+name, rnd)
 				r.Close()
+
+				files := maps.Clone(d.files)
+				for _, left := range []int64{-1, 0, rnd.Int64N(int64(len(files[name])))} {
+					what := fmt.Sprintf("%d bytes of %s", left, name)
+					if delete(files, name); left >= 0 {
+						files[name] = d.files[name][:left]
+					}
+					r, f, _, err := d.open(t, files, OpenOptions{MissingLater: true})
+					if err != nil {
+						if h.o.Subfiles > 1 || d.sets[name] > 0 {
+							t.Fatalf("%s: %v", what, err)
+						}
+						continue
+					}
+					readsExactly(t, f, d.want, bad, mustFail, what, rnd)
+					readsParts(t, f, d.want, bad, mustFail, false, what, rnd)
+					r.Close()
+				}
 			}
 		})
 	}
@@ -226,7 +468,7 @@ func TestCanonicalMissing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			readsExactly(t, f, want, make([]bool, len(want)), true, h.name, rand.New(rand.NewPCG(1, 2)))
+			readsExactly(t, f, want, make([]bool, len(want)), mustFail, h.name, rand.New(rand.NewPCG(1, 2)))
 		}
 		r.Close()
 	}

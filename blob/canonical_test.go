@@ -43,7 +43,7 @@ func TestCanonicalBytes(t *testing.T) {
 			t.Fatalf("%d bytes, want %d", f.Size(), len(want))
 		}
 		if rapid.Bool().Draw(t, "small") { // many blocks, of which few are kept
-			f.cache = newBlockCache(f, rapid.Int64Range(64, 4096).Draw(t, "cache"))
+			f.cache = newBlockCache(f, rapid.Int64Range(64, 4096).Draw(t, "cache"), nil)
 		}
 		drawCanonicalReads(t, f, want)
 		readForward(t, f, want, rapid.IntRange(1, 500).Draw(t, "step"))
@@ -104,7 +104,7 @@ func canonicalSets(t testing.TB) (out []*CanonicalFile, want [][]byte) {
 func TestCanonicalTogether(t *testing.T) {
 	files, want := canonicalSets(t)
 	for i, f := range files {
-		f.cache = newBlockCache(f, 1024)
+		f.cache = newBlockCache(f, 1024, nil)
 		var all sync.WaitGroup
 		var bad atomic.Pointer[string]
 		for k := range 8 {
@@ -194,7 +194,7 @@ func TestCanonicalOnce(t *testing.T) {
 func TestCanonicalClose(t *testing.T) {
 	files, _ := canonicalSets(t)
 	for _, f := range files {
-		f.cache = newBlockCache(f, 2048)
+		f.cache = newBlockCache(f, 2048, nil)
 		b := make([]byte, f.Size())
 		if _, err := f.ReadAt(b[:len(b)/2], 0); err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func FuzzCanonical(f *testing.F) {
 	f.Fuzz(func(t *testing.T, k uint8, off int64, n int, cache uint16) {
 		c, w := files[int(k)%len(files)], want[int(k)%len(files)]
 		if cache > 0 {
-			c.cache = newBlockCache(c, max(64, int64(cache)))
+			c.cache = newBlockCache(c, max(64, int64(cache)), nil)
 		}
 		b := make([]byte, max(0, min(n, 1<<20)))
 		got, err := c.ReadAt(b, off)

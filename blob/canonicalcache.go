@@ -3,27 +3,22 @@ package blob
 import (
 	"container/list"
 	"context"
-	"sync"
 )
 
 // blockCache holds decoded blocks of a canonical file. Who wants a block that another is decoding waits for it.
 type blockCache struct {
-	c      *CanonicalFile
-	blocks blocks
-	limit  int64 // bytes of blocks
-
-	mu    sync.Mutex
-	held  map[int64]*block // by offset
-	bytes int64            // of blocks that are decoded, or being decoded
-	idle  *list.List       // of *block that nobody uses, the next to go first
-	freed chan struct{}    // closed when bytes or idle change
-	spare []byte           // of a block that has gone
-	rent  map[int64]int64  // by offset of a block that is not held: what reads around the cache have cost
-	bad   map[int64]int64  // by offset of a block that cannot be decoded as a whole: bytes of it that were read since
+	c              *CanonicalFile
+	blocks         blocks
+	limit          int64            // bytes of blocks, from which their length and what is read ahead follow
+	*CanonicalPool                  // that they count in, with the lock of what follows
+	held           map[int64]*block // by offset
+	rent           map[int64]int64  // by offset of a block that is not held: what reads around the cache have cost
+	bad            map[int64]int64  // by offset of a block that cannot be decoded as a whole: bytes of it that were read since
 }
 
 // block is one block of the file.
 type block struct {
+	of       *blockCache
 	from, to int64
 	data     []byte
 	err      error
@@ -36,9 +31,26 @@ type block struct {
 // maxNoted bounds what is noted of blocks that are not held.
 const maxNoted = 1 << 12
 
-func newBlockCache(c *CanonicalFile, limit int64) *blockCache {
-	return &blockCache{c: c, blocks: c.divide(limit), limit: limit, held: map[int64]*block{}, idle: list.New(), freed: make(chan struct{}),
-		rent: map[int64]int64{}, bad: map[int64]int64{}}
+// newBlockCache makes the cache of a file, in a pool of its own if there is none.
+func newBlockCache(c *CanonicalFile, limit int64, pool *CanonicalPool) *blockCache {
+	if pool == nil {
+		pool = NewCanonicalPool(limit)
+	}
+	limit = min(limit, pool.most) // no block is longer than what the pool may hold
+	return &blockCache{c: c, blocks: c.divide(limit), limit: limit, CanonicalPool: pool, held: map[int64]*block{}, rent: map[int64]int64{}, bad: map[int64]int64{}}
+}
+
+// leave gives back what the cache keeps when its Reader is closed.
+func (k *blockCache) leave() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, b := range k.held {
+		if b.elem != nil {
+			k.drop(b)
+		}
+	}
+	k.spare = nil
+	k.wake()
 }
 
 // wanted says whether the block at from is to be decoded for a read of n bytes of it that costs so much, where decoding costs whole: when what
@@ -93,7 +105,7 @@ func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (i
 	k.mu.Lock()
 	b := k.held[from]
 	if b == nil {
-		b = &block{from: from, to: to, ready: make(chan struct{}), uses: 2} // this one's, and of what decodes it
+		b = &block{of: k, from: from, to: to, ready: make(chan struct{}), uses: 2} // this one's, and of what decodes it
 		k.held[from] = b
 		if !k.c.r.behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
 			delete(k.held, from)
@@ -133,7 +145,7 @@ func (k *blockCache) ahead(from int64) {
 		if sum += to - from; bad || sum > k.limit/4*3 || k.held[from] != nil || !k.room(to-from) {
 			break
 		}
-		b := &block{from: from, to: to, ready: make(chan struct{}), uses: 1, data: k.buffer(to - from)}
+		b := &block{of: k, from: from, to: to, ready: make(chan struct{}), uses: 1, data: k.buffer(to - from)}
 		k.held[from] = b
 		k.bytes += to - from
 		list = append(list, b)
@@ -151,35 +163,6 @@ func (k *blockCache) ahead(from int64) {
 			k.forget(b)
 		}
 	}
-}
-
-// room makes room for n bytes, if what nobody uses is enough for that. The lock is held.
-func (k *blockCache) room(n int64) bool {
-	for k.bytes+n > k.limit {
-		e := k.idle.Front()
-		if e == nil {
-			return false
-		}
-		k.drop(e.Value.(*block))
-	}
-	return true
-}
-
-// drop forgets a block that nobody uses. The lock is held.
-func (k *blockCache) drop(b *block) {
-	k.idle.Remove(b.elem)
-	delete(k.held, b.from)
-	k.bytes -= b.to - b.from
-	k.spare = b.data
-}
-
-// buffer returns memory for n bytes. The lock is held.
-func (k *blockCache) buffer(n int64) []byte {
-	if b := k.spare; int64(cap(b)) >= n && int64(cap(b)) <= 2*n {
-		k.spare = nil
-		return b[:n]
-	}
-	return make([]byte, n)
 }
 
 func (k *blockCache) use(b *block) {
@@ -202,12 +185,6 @@ func (k *blockCache) release(b *block) {
 		b.elem = k.idle.PushBack(b)
 	}
 	k.wake()
-}
-
-// wake tells those that wait for room. The lock is held.
-func (k *blockCache) wake() {
-	close(k.freed)
-	k.freed = make(chan struct{})
 }
 
 // fill decodes a block when there is room for it. ctx is that of the Reader.

@@ -10,13 +10,33 @@ func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 		if s.v >= 0 {
 			sv := &c.schema.vars[s.v]
 			sum += n + c.call(s.v)
+			elems := n / int64(sv.Type.Size())
 			if c.decomposed(s.v) { // at worst each element has another owner
-				sum += n / int64(sv.Type.Size()) * c.call(s.v)
+				sum += elems * c.call(s.v)
 			}
+			sum += c.proving(s.v, max(elems, 1), s.n)
 		}
 		off += n
 	}
 	return sum
+}
+
+// proving is what it costs to compare the pieces of which elements of a variable's record, which is so many bytes long, are: at worst each is of
+// another piece, all of which is read. Nothing is kept of that but that they are right.
+func (c *CanonicalFile) proving(v VarID, elems, bytes int64) int64 {
+	m := c.r.manifest
+	if m == nil || m.Codec != "" || c.r.opt.Verify != VerifyOnce && c.r.opt.Verify != VerifyAlways {
+		return 0
+	}
+	pieces := int64(1)
+	if m.Piece > 0 {
+		pieces = max((bytes+m.Piece-1)/m.Piece, 1)
+	}
+	calls := pieces
+	if p := c.r.sets[0].firstHeader(); p != nil && p.ByRank && c.decomposed(v) {
+		calls = max(int64(p.Shape.Ranks), pieces)
+	}
+	return min(elems, pieces) * (bytes/pieces + calls/pieces*c.call(v))
 }
 
 // blockCost is what decoding a block costs.

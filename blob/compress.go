@@ -2,7 +2,7 @@ package blob
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"blobio/internal/codec"
@@ -55,28 +55,18 @@ func (c Compress) String() string {
 // ParseCompress reads "off", "auto", "zstd" or "shuffle+zstd", each but the first also
 // with a level from 1 to 4 as in "zstd:2". "shuffle" is short for "shuffle+zstd".
 func ParseCompress(s string) (Compress, error) {
-	name, level, leveled := strings.Cut(s, ":")
-	if name == "shuffle" {
-		name = methodNames[ShuffleZstd]
+	if name, level, _ := strings.Cut(s, ":"); name == "shuffle" {
+		s = strings.TrimSuffix(methodNames[ShuffleZstd]+":"+level, ":")
 	}
-	for m, n := range methodNames {
-		if n != name {
-			continue
-		}
-		c := Compress{Method: Method(m)}
-		if leveled {
-			v, err := strconv.Atoi(level)
-			if err != nil || v == 0 {
-				break
-			}
-			c.Level = v
-		}
-		if c.validate() != nil {
-			break
-		}
-		return c, nil
+	words := []codec.Word{{Name: methodNames[NoCompression]}}
+	for _, n := range methodNames[AutoCompression:] {
+		words = append(words, codec.Word{Name: n, Level: codec.MaxLevel})
 	}
-	return Compress{}, pkg.Usage("compression %q, want off, auto, zstd or shuffle+zstd, the last three also with a level, as zstd:%d to zstd:%d", s, codec.MinLevel, codec.MaxLevel)
+	name, level, err := codec.Choose(s, words...)
+	if err != nil {
+		return Compress{}, pkg.Errorf("%w", err)
+	}
+	return Compress{Method: Method(slices.Index(methodNames[:], name)), Level: level}, nil
 }
 
 func (c Compress) on() bool { return c.Method != NoCompression }

@@ -18,7 +18,7 @@ type ConvertOptions struct {
 	Blobs   bool         // write blobs in Layout; otherwise one canonical file
 	Version cdf5.Version // of a canonical file: CDF5 (default), CDF2 or CDF1
 
-	NetCDF4 *NetCDF4Options // the canonical file is a netCDF-4 one (HDF5); nil: a CDF one
+	NetCDF4 *NetCDF4Options // write the canonical file as netCDF-4 (HDF5); nil: as CDF
 
 	Vars    []string // variables to convert, in the order of the source; nil: all
 	Records *Range   // records to convert; nil: all
@@ -36,7 +36,7 @@ type ConvertOptions struct {
 	Compress Compress              // as Options.Compress; of ConvertComm one rank then does all the work
 
 	DropUncovered bool                    // output in blobs: elements that no rank of the maps owns are dropped; without it a map that would lose some is an error
-	FillMissing   bool                    // of a Reader with AllowMissing: what was in subfiles that are missing becomes fill values, or zeros; without it they are an error
+	FillMissing   bool                    // with a Reader that has AllowMissing: elements of missing subfiles become fill values, or zeros; otherwise they are an error
 	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
 	Force         bool                    // replace what is there
 	Memory        int64                   // cap of buffers in bytes, at least 8 MiB; default 256 MiB
@@ -172,7 +172,7 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		if err := c.r.replaced(missing[0]); err != nil {
 			return err
 		}
-		return pkg.Errorf("convert: %d of %d subfiles of %s missing, the first is %s (ConvertOptions.FillMissing takes fill values for what they held): %w",
+		return pkg.Errorf("convert: %d of %d subfiles of %s missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements): %w",
 			len(missing), c.r.numParts(), c.r.base, missing[0], ErrMissing)
 	}
 	if c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records); err != nil {

@@ -126,6 +126,9 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *CanonicalFile
 		}
 		b := buf[:to-from]
 		err := file.decode(ctx, how, piece{b, from})
+		if err != nil && c.arrays != nil && ctx.Err() == nil { // perhaps of what is beside the part
+			_, err = file.exact(ctx, b, from)
+		}
 		if err == nil {
 			err = c.didRead(ctx, some)
 		}

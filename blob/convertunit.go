@@ -146,17 +146,25 @@ func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []b
 	for k, u := range units {
 		wants[k] = c.want(u.v, u.rec, u.lo, u.hi, dst(k), c.formOf(u.v, u.rec, u.hi-u.lo == c.schema.Elems(u.v), big))
 	}
-	if err := c.r.readAll(ctx, wants); err != nil {
+	err := c.r.readAll(ctx, wants)
+	if err != nil && c.arrays != nil && ctx.Err() == nil { // perhaps of what is beside the part
+		err = nil
+		for k := 0; k < len(wants) && err == nil; k++ {
+			w := &wants[k]
+			err = c.r.exactly(ctx, w.v, w.rec, w.all(), w.dst, w.fm)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return c.didRead(ctx, units)
 }
 
 // formOf is how elements of a record are read, all of it or a unit. Of a record of several units what is read may be compared with checksums only when
-// all are read, or in settle: nothing may be committed before.
+// all are read, or in settle: nothing may be committed before. What is read around a part is not kept for that: it may be damaged.
 func (c *conversion) formOf(v VarID, rec int64, whole, big bool) form {
 	fm := c.form(big)
-	if whole {
+	if whole || c.arrays != nil {
 		return fm
 	}
 	record := unit{v: v, rec: rec}
@@ -172,7 +180,7 @@ func (c *conversion) formOf(v VarID, rec int64, whole, big bool) form {
 // didRead compares those records of which these units are the last that were read.
 func (c *conversion) didRead(ctx context.Context, units []unit) error {
 	for _, u := range units {
-		if u.hi-u.lo == c.schema.Elems(u.v) {
+		if c.arrays != nil || u.hi-u.lo == c.schema.Elems(u.v) {
 			continue
 		}
 		record := unit{v: u.v, rec: u.rec}

@@ -48,11 +48,11 @@ func (e extent) offset(at int64) int64 {
 // read reads bytes [lo, hi) of the extent and calls use with them, in order.
 func (e extent) read(f io.ReaderAt, lo, hi int64, use func(at int64, b []byte)) error {
 	pl := e.p.place
-	buf := make([]byte, min(hi-lo, 256<<10))
+	buf, field := make([]byte, min(hi-lo, 256<<10)), e.field()
 	part := func(off, n int64) error {
 		for n > 0 {
 			b := buf[:min(n, int64(len(buf)))]
-			if err := layout.ReadFull(f, b, off, e.p.name, e.field()); err != nil {
+			if err := layout.ReadFull(f, b, off, e.p.name, field); err != nil {
 				return err
 			}
 			use(lo, b)

@@ -35,7 +35,7 @@ func (r *Reader) Files() []File {
 	return out
 }
 
-// NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the CDF-5 file that says the same.
+// NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
 func (r *Reader) NetCDF4() bool { return r.sets[0].parts[0].view != nil }
 
 // Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
@@ -58,16 +58,17 @@ type Extent struct {
 	Map          bool   // Name is a map variable
 	Rank         int    // blob number in the whole dataset, -1 if it belongs to no rank
 	Record       int64  // of the dataset; -1 for what has no records
+	Records      int64  // that it holds: 1, but for chunks of a netCDF-4 file, of which Record is the first
 	Offset       int64  // in the file, in bytes
 	Bytes        int64  // rows of D1.offsets and D1.lengths with their padding
 	Content      int64  // Bytes, or of a compressed file the bytes that they stand for
-	Codec        string // of a compressed file: "none", "zstd" or "shuffle+zstd"
+	Codec        string // of a compressed file: "none", "zstd" or "shuffle+zstd"; of a netCDF-4 file filters such as "shuffle+deflate"
 }
 
 // Extents walks over everything that the dataset's files hold: file by file, in
 // the order of the bytes in the file; if they are compressed, in that of a plain file, and the index, which is
 // no extent, has Dk.nreqs, Dk.blob_start and Dk.blob_count. A variable that is not
-// decomposed is one extent of each subfile, with rank -1.
+// decomposed is one extent of each subfile, with rank -1. Of a netCDF-4 file it is the chunks, or all of the data, by variable.
 func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 	return func(yield func(Extent, error) bool) {
 		for k, s := range r.sets {
@@ -86,6 +87,9 @@ func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 
 // extents yields the extents of one file; it returns false to stop.
 func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent, error) bool) bool {
+	if p.view != nil {
+		return p.chunks(ctx, k, yield)
+	}
 	pl := p.place
 	e := Extent{Set: k, Subfile: p.index, File: p.name, Name: "header", Rank: -1, Record: -1, Offset: pl.HeaderOff, Bytes: pl.HeaderLen, Content: pl.HeaderLen}
 	if !yield(e, nil) {
@@ -114,9 +118,9 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 		return yield(e, nil)
 	}
 	blob := func(v int, rec int64, j int) bool {
-		e.Rank, e.Record, e.Map = p.first+j, rec, v < nmap
+		e.Rank, e.Record, e.Records, e.Map = p.first+j, rec, 0, v < nmap
 		if rec >= 0 {
-			e.Record = s.first + rec
+			e.Record, e.Records = s.first+rec, 1
 		}
 		if e.Map {
 			e.Name = fmt.Sprintf("D%d.%s", v/layout.MapVars+1, layout.MapVarDefs[v%layout.MapVars].Name)
@@ -144,6 +148,27 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 		return more
 	})
 	return more
+}
+
+// chunks yields the extents of a netCDF-4 file.
+func (p *filePart) chunks(ctx context.Context, k int, yield func(Extent, error) bool) bool {
+	for id := range p.place.schema.vars {
+		for x, err := range p.view.Pieces(p.place.fileVar(VarID(id))) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(Extent{}, err)
+				return false
+			}
+			e := Extent{Set: k, Subfile: p.index, File: p.name, Name: p.place.schema.vars[id].Name, Rank: -1, Record: x.Record, Records: x.Records, Offset: x.Offset, Bytes: x.Bytes,
+				Content: x.Content, Codec: x.Codec}
+			if !yield(e, nil) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // DecompDimIDs returns the dimensions of decomposition d, slowest first. The

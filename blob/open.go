@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"blobio/comm"
@@ -16,11 +17,11 @@ import (
 // OpenOptions of Open. The zero value, or nil, means the defaults.
 type OpenOptions struct {
 	AllowMissing bool  // open a dataset of which subfiles are missing (Reader.Missing), or a canonical file that ends early: what is not there reads as fill values. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
-	MissingLater bool  // of a dataset with a manifest, subfiles that are missing are an error (ErrMissing) of what reads their elements, and not of Open; AllowMissing wins
+	MissingLater bool  // of a dataset with a manifest, subfiles that are missing or whose header is damaged are an error of what reads their elements, and not of Open, as long as one is left; of missing ones AllowMissing wins
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
-	Maps         int64 // cap of the maps that are kept, in bytes, at least 1 MiB: those that were not used for the longest time are read again when they are needed; 0: all are kept
+	Maps         int64 // cap of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped, and read again when they are needed; 0: all are kept
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
 	FS     vfs.FS       // that the files are in; nil: the operating system's
@@ -88,7 +89,8 @@ func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reade
 			return nil, err
 		}
 		_, now := look(fsys, path)
-		late := was.record() != nil && !errors.Is(err, ErrNotCommitted) && !fsys.Local(path) && time.Since(begun) < lateNames
+		late := time.Since(begun) < lateNames && !fsys.Local(path) &&
+			(was.record() != nil && !errors.Is(err, ErrNotCommitted) || between(fsys, path, err))
 		switch same := now.same(was); {
 		case try == maxOpens || same && !late:
 			return nil, err
@@ -99,6 +101,19 @@ func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reade
 			return nil, err
 		}
 	}
+}
+
+// between says of an error that path is being replaced by another client of a network file system: it is in the directory, and yet there is no such file,
+// or one that has just gone.
+func between(fsys vfs.FS, path string, err error) bool {
+	if errors.Is(err, vfs.ErrStale) {
+		return true
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	entries, err := fsys.ReadDir(filepath.Dir(path))
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(path) })
 }
 
 // isState says whether an error may be about files that are there at one moment and not at the next. A header that cannot be read is none that is wrong.
@@ -258,21 +273,39 @@ func (r *Reader) finalOrPartial(name string) (string, error) {
 	return name, pkg.Errorf("%s: %w", partial, err)
 }
 
+// lead returns the first subfile that is there, whose header is read; with MissingLater the first one whose header can be read.
+func (r *Reader) lead() (*filePart, error) {
+	var first error
+	for _, p := range r.sets[0].parts {
+		if p.gone() {
+			continue
+		}
+		err := p.load()
+		if err == nil {
+			return p, nil
+		}
+		if r.manifest == nil || !r.opt.MissingLater || errors.Is(err, ErrBroken) || !errors.As(err, new(*FormatError)) || errors.As(err, new(*fs.PathError)) {
+			return nil, err // another dataset by now, or an error of the file system, which may pass
+		}
+		if err := r.replacedLate(p.name); err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = pkg.Errorf("%s: no subfile is here: %w", r.base, ErrMissing)
+	}
+	return nil, first
+}
+
 // openFirst reads the header of the first subfile that is there, which tells
 // the schema and how many subfiles there must be.
 func (r *Reader) openFirst(found *subfile.Set) error {
 	s := r.sets[0]
-	var lead *filePart
-	for _, p := range s.parts {
-		if !p.gone() {
-			lead = p
-			break
-		}
-	}
-	if lead == nil {
-		return pkg.Errorf("%s: no subfile is here: %w", r.base, ErrMissing)
-	}
-	if err := lead.load(); err != nil {
+	lead, err := r.lead()
+	if err != nil {
 		return err
 	}
 	r.layout, r.schema = lead.place.layout, lead.place.schema

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
@@ -23,6 +24,7 @@ type filePart struct {
 
 	mu      sync.Mutex
 	loaded  bool
+	decoded atomic.Bool // the header was read; for lent, which is called with mu held too
 	err     error
 	place   *place
 	size    int64 // of the file
@@ -121,23 +123,25 @@ func (p *filePart) decode() error {
 	}
 	p.records = records
 	if p.info != nil {
+		if pl.Plain {
+			return pkg.At(p.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+		}
 		if p.size < p.info.Size {
 			return pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
 		}
 		if pl.HeaderLen != p.info.HeaderLen {
 			return pkg.At(p.name, pl.HeaderOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.info.HeaderLen)
 		}
-		if !pl.Plain { // lengths of dimensions and types are believed only if they are those that were written
-			crc, err := headerCRC(f, pl, p.name)
-			if err != nil {
-				return err
-			}
-			if crc != p.info.HeaderCRC {
-				return pkg.At(p.name, pl.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
-			}
+		crc, err := headerCRC(f, pl, p.name) // lengths of dimensions and types are believed only if they are those that were written
+		if err != nil {
+			return err
+		}
+		if crc != p.info.HeaderCRC {
+			return pkg.At(p.name, pl.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
 		}
 	}
 	p.place = pl
+	p.decoded.Store(true)
 	return nil
 }
 

@@ -34,9 +34,20 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 	return r.all().readRuns(ctx, name, rec, runs, dst)
 }
 
-// gather reads runs of one record as bytes of the file type, one after the other.
+// gather reads runs of one record as bytes of the file type, one after the other. What is read together may hold more than is wanted; where
+// that fails, nothing else is read, so that damage fails the reads that touch it and no others.
 func (r *Reader) gather(ctx context.Context, v VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm form) error {
-	return r.readAll(ctx, []want{{v: v, rec: rec, runs: runs, dst: dst, fm: fm}})
+	err := r.readAll(ctx, []want{{v: v, rec: rec, runs: runs, dst: dst, fm: fm}})
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	for off, n := range runs {
+		if off == 0 && n == r.schema.Elems(v) { // there is nothing else
+			return err
+		}
+		break
+	}
+	return r.exactly(ctx, v, rec, runs, dst, fm)
 }
 
 // A Blob is what one rank wrote of one record of a variable.

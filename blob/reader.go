@@ -36,6 +36,7 @@ type Reader struct {
 	late     sync.Mutex
 	looks    int // by late: how often measure has waited
 	mu       sync.Mutex
+	caches   []*blockCache // that count in a pool of others
 
 	life   context.Context // of what goes on behind a call; nil until there is such
 	end    context.CancelFunc
@@ -115,6 +116,9 @@ func (r *Reader) Close() error {
 		return nil
 	}
 	r.work.Wait()
+	for _, k := range r.caches {
+		k.leave()
+	}
 	return r.pool.Close()
 }
 

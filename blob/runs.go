@@ -152,7 +152,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 			cuts = append(cuts, k)
 		}
 	}
-	errs := make([]error, len(cuts))
+	errs, field := make([]error, len(cuts)), fmt.Sprintf("variable %q", sv.Name)
 	r.parallel(len(cuts), func(c int) {
 		if errs[c] = ctx.Err(); errs[c] != nil {
 			return
@@ -161,7 +161,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 		if c+1 < len(cuts) {
 			end = cuts[c+1]
 		}
-		errs[c] = fetchRun(list[cuts[c]:end], dst, fm, sv, pf)
+		errs[c] = fetchRun(list[cuts[c]:end], dst, fm, sv, field, pf)
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -179,14 +179,13 @@ func gap(p *filePart, fm form) int64 {
 	return p.place.Gap()
 }
 
-func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, pf *proof) error {
+func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, field string, pf *proof) error {
 	p := list[0].p
 	f, done, err := p.file()
 	if err != nil {
 		return err
 	}
 	defer done()
-	field := fmt.Sprintf("variable %q", sv.Name)
 	if len(list) == 1 {
 		b := dst[list[0].to : list[0].to+list[0].n]
 		if err := layout.ReadFull(f, b, list[0].off, p.name, field); err != nil {

@@ -48,7 +48,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	// Headers come before tables: what is wrong with a table follows, as a
 	// rule, from a header that is of another dataset.
 	absent := s.blobsOfMissing()
-	for _, p := range s.parts {
+	for i, p := range s.parts {
 		p.first = s.blobs
 		if p.place == nil {
 			s.blobs += absent[p] // 0 if it is not known
@@ -65,13 +65,13 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		if p.place.layout != r.layout {
 			return pkg.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
 		}
-		if err := p.place.Holds(p.name, p.records, max(s.places, s.records)); err != nil {
-			return err
+		if errs[i] = p.place.Holds(p.name, p.records, max(s.places, s.records)); errs[i] != nil && r.manifest == nil {
+			return errs[i]
 		}
 		s.blobs += p.place.Shape.Blobs
 	}
 	r.parallel(len(s.parts), func(i int) {
-		if p := s.parts[i]; p.place != nil && !p.place.Plain {
+		if p := s.parts[i]; p.place != nil && !p.place.Plain && errs[i] == nil {
 			errs[i] = p.loadTable(s.records)
 		}
 	})
@@ -105,7 +105,10 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		if err := r.schema.canFollow(pl.schema); err != nil {
 			return pkg.At(lead.name, pl.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
 		}
-		if err := r.sameBlobs(ctx, s); err != nil {
+		if err := r.sameBlobs(ctx, s, errs); err != nil {
+			return err
+		}
+		if err := s.spoil(errs, known); err != nil {
 			return err
 		}
 		s.schema = pl.schema
@@ -184,8 +187,8 @@ func (s *set) blobsOfMissing() map[*filePart]int {
 }
 
 // sameBlobs checks that an appended set has the blobs of the first one, for
-// its maps are those that are used.
-func (r *Reader) sameBlobs(ctx context.Context, s *set) error {
+// its maps are those that are used. errs tells of the subfiles that have not.
+func (r *Reader) sameBlobs(ctx context.Context, s *set, errs []error) error {
 	first := r.sets[0]
 	if err := r.loadParts(ctx, first); err != nil {
 		return err
@@ -199,7 +202,7 @@ func (r *Reader) sameBlobs(ctx context.Context, s *set) error {
 			continue
 		}
 		if !slices.Equal(p.table.Count, q.table.Count) || !slices.Equal(p.table.Nreqs, q.table.Nreqs) {
-			return pkg.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+			errs[i] = pkg.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
 		}
 	}
 	return nil

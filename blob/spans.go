@@ -3,13 +3,11 @@ package blob
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
-	"blobio/decomp"
 	"blobio/internal/par"
 )
 
@@ -144,7 +142,7 @@ func (c *spanCursor) peek() (span, bool) {
 		if !c.known {
 			c.at, c.to, c.known = 0, w.m.Count(p.first+c.j), true
 			if w.lo != 0 || w.hi != w.m.Elems() {
-				c.at, c.to = posRange(w.m, p.first+c.j, w.lo, w.hi)
+				c.at, c.to = w.m.Positions(p.first+c.j, w.lo, w.hi)
 			}
 		}
 		if c.at >= c.to {
@@ -188,26 +186,6 @@ func (c *spanCursor) step() {
 	c.part++
 }
 
-// posRange returns the smallest range of a rank's blob that holds all its elements of [lo, hi).
-func posRange(m *decomp.Map, rank int, lo, hi int64) (from, to int64) {
-	a, b := m.Bounds(rank)
-	if b <= lo || a >= hi {
-		return 0, 0
-	}
-	if lo <= a && b <= hi {
-		return 0, m.Count(rank)
-	}
-	first := true
-	for c := range m.Clip(rank, lo, hi) {
-		if first {
-			from, to, first = c.Pos, c.Pos+c.Len, false
-			continue
-		}
-		from, to = min(from, c.Pos), max(to, c.Pos+c.Len)
-	}
-	return from, to
-}
-
 // scatterBatch reads what lies together in one file, and copies it to its places.
 func (r *Reader) scatterBatch(spans []span, buf *[]byte) error {
 	p := spans[0].p
@@ -221,7 +199,7 @@ func (r *Reader) scatterBatch(spans []span, buf *[]byte) error {
 		return err
 	}
 	defer done()
-	if err := layout.ReadFull(f, b, start, p.name, fmt.Sprintf("variable %q", spans[0].w.sv.Name)); err != nil {
+	if err := layout.ReadFull(f, b, start, p.name, spans[0].w.name); err != nil {
 		return err
 	}
 	for len(spans) > 0 { // what lies in the extent as it does in the file, in the cache from summing to scattering

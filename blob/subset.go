@@ -14,10 +14,10 @@ import (
 // Span is Count indices of a dimension, Stride apart, from First on.
 type Span = slab.Span
 
-// Index is what is taken along a dimension, in this order: spans one after the other, each index at most once.
+// Index selects indices of a dimension, in this order: one span after the other, each index at most once.
 type Index = slab.Index
 
-// Subset says what is taken along dimensions, by name; of others everything. The indices of the record dimension are records.
+// Subset selects indices along dimensions, by name; dimensions without an entry are taken whole. Indices of the record dimension are records.
 type Subset map[string]Index
 
 // restrict takes only what a subset says along the dimensions. The maps of the source are of no use for the rest of an array.

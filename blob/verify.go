@@ -39,7 +39,7 @@ func (p *filePart) proven() bool {
 	return p.info != nil && p.un == nil && p.r.opt.Verify != VerifyNever
 }
 
-// known are pieces that were compared with their checksums although they were read in part.
+// known are pieces that were compared with their checksums, so that who reads some of one need not read the rest.
 type known struct {
 	mu   sync.Mutex
 	good map[extent]*knownExtent
@@ -47,7 +47,19 @@ type known struct {
 
 type knownExtent struct {
 	mu     sync.Mutex // held while pieces are read and compared, so that only one reader does
-	pieces map[int64]bool
+	pieces []uint64   // a bit for each that was found right
+}
+
+func (x *knownExtent) has(k int64) bool {
+	i := int(k / 64)
+	return i < len(x.pieces) && x.pieces[i]>>(k%64)&1 != 0
+}
+
+func (x *knownExtent) add(k int64) {
+	for i := int(k / 64); i >= len(x.pieces); {
+		x.pieces = append(x.pieces, 0)
+	}
+	x.pieces[k/64] |= 1 << (k % 64)
 }
 
 const maxKnown = 1 << 18 // extents
@@ -56,7 +68,7 @@ func newKnown() *known { return &known{good: map[extent]*knownExtent{}} }
 
 func (k *known) extent(e extent) *knownExtent {
 	if k == nil {
-		return &knownExtent{pieces: map[int64]bool{}}
+		return &knownExtent{}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -65,7 +77,7 @@ func (k *known) extent(e extent) *knownExtent {
 		if len(k.good) > maxKnown {
 			clear(k.good) // they are compared again
 		}
-		x = &knownExtent{pieces: map[int64]bool{}}
+		x = &knownExtent{}
 		k.good[e] = x
 	}
 	return x
@@ -169,7 +181,7 @@ func (p *proof) judgePart(ctx context.Context, part *filePart, s *checksum.Set) 
 	if s.Piece == 0 {
 		piece = max(size, 1)
 	}
-	var open []int64 // pieces that were not read as a whole
+	var open, good []int64 // pieces that were not read as a whole; those that were
 	for _, g := range s.Ext[0] {
 		k := g.At / piece
 		if g.At != k*piece || g.N != min(piece, size-g.At) {
@@ -183,14 +195,18 @@ func (p *proof) judgePart(ctx context.Context, part *filePart, s *checksum.Set) 
 		if err := e.compare(k*piece, g.N, g.CRC); err != nil {
 			return err
 		}
+		good = append(good, k)
 	}
-	if !p.all || len(open) == 0 {
+	if !p.all || len(open) == 0 && p.known == nil {
 		return nil
 	}
 	x := p.known.extent(e)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	open = slices.DeleteFunc(open, func(k int64) bool { return x.pieces[k] })
+	for _, k := range good {
+		x.add(k)
+	}
+	open = slices.DeleteFunc(open, x.has)
 	if len(open) == 0 {
 		return nil
 	}
@@ -211,7 +227,7 @@ func (p *proof) judgePart(ctx context.Context, part *filePart, s *checksum.Set) 
 		if err := e.compare(lo, hi-lo, s.Ext[0][i].CRC); err != nil {
 			return err
 		}
-		x.pieces[k] = true
+		x.add(k)
 	}
 	return nil
 }

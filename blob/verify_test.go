@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -292,6 +293,50 @@ func TestOpenSeenLate(t *testing.T) {
 	if _, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late}); !errors.Is(err, ErrMissing) {
 		t.Errorf("%v, want %v", err, ErrMissing)
 	}
+}
+
+// TestOpenBetween: of an ordinary file that another machine replaces, a client may find neither the former nor the new one for a moment.
+func TestOpenBetween(t *testing.T) {
+	s := newSample(t, VariableCentric, 1, true)
+	m := memOf(t, s.files)
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := convertWith(t.Context(), comm.Self(), r, "c.nc", &ConvertOptions{}, knobs{fs: m}); err != nil {
+		t.Fatal(err)
+	}
+	for _, cause := range []error{fs.ErrNotExist, vfs.ErrStale} {
+		f := &goneFS{FS: m, name: "c.nc", cause: cause, looks: 4}
+		one, err := openWith(t.Context(), "c.nc", nil, knobs{fs: f})
+		if err != nil || f.looks > 0 {
+			t.Errorf("%v: %v, %d looks to come", cause, err, f.looks)
+			continue
+		}
+		one.Close()
+	}
+	if _, err := openWith(t.Context(), "none.nc", nil, knobs{fs: &goneFS{FS: m}}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want that there is no such file", err)
+	}
+}
+
+// goneFS does not find a file for so many looks, though its directory has it.
+type goneFS struct {
+	vfs.FS
+	name  string
+	cause error
+	looks int
+}
+
+func (f *goneFS) Local(string) bool { return false }
+
+func (f *goneFS) Stat(name string) (fs.FileInfo, error) {
+	if name != f.name || f.looks == 0 {
+		return f.FS.Stat(name)
+	}
+	f.looks--
+	return nil, &fs.PathError{Op: "stat", Path: name, Err: f.cause}
 }
 
 // staleFS is seen by a client of a network file system that finds the former file of a name for so many looks.

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/vfs"
 )
 
-// viewed is a netCDF-4 file as the CDF-5 file that says the same.
+// viewed is a netCDF-4 file as the equivalent CDF-5 file.
 type viewed struct {
 	vfs.File
 	v *nc4.View

@@ -45,7 +45,7 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(b, off)
 	if errors.Is(err, vfs.ErrStale) {
 		replaced := f.p.r.replacedLate
-		if f.p.place == nil { // Open looks again
+		if !f.p.decoded.Load() { // Open looks again
 			replaced = f.p.r.replaced
 		}
 		if was := replaced(f.p.name); was != nil {
@@ -72,8 +72,9 @@ func (r *Reader) replaced(name string) error {
 	return err
 }
 
-// lateNames is how long a client of a network file system may go on to find the file that had a name before; GlusterFS was seen to take a second.
-const lateNames = 2 * time.Second
+// lateNames is how long a client of a network file system may go on to find the file that had a name before. GlusterFS was seen to take a second,
+// and on busy machines more than two.
+const lateNames = 4 * time.Second
 
 // replacedLate is replaced for what looks damaged: its file may be of another dataset while the manifest is still found as it was. So where other
 // machines write, it is looked for again until the client must have seen it, by the first of a reader's calls.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -45,6 +46,57 @@ func TestReplacedWhileOpen(t *testing.T) {
 				if want := map[bool]*model{false: now, true: was.upTo(3)}[add].canonical(false); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s: opened anew: %v", what, err)
 				}
+			}
+		}
+	}
+}
+
+// TestCanonicalReplaced: ranges of a canonical file whose dataset was replaced are those of the one that was opened, or an error; those that were
+// decoded before can still be read.
+func TestCanonicalReplaced(t *testing.T) {
+	for _, o := range []settings{{}, {Options: Options{Layout: ProcessCentric}}, {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}}}} {
+		for _, open := range []int{0, 1} {
+			for _, removed := range []bool{false, true} {
+				mem := vfs.NewMem()
+				o.Subfiles, o.fs, o.Durability, o.Force = 2, mem, DurableNone, true
+				was, now := tinyModel(1, 2), tinyModel(2, 2)
+				was.writeTo(t, mem, &o)
+				r, err := openWith(t.Context(), "d.nc", &OpenOptions{MaxOpen: open, Workers: 1, Verify: VerifyOnce}, knobs{fs: mem})
+				must(err)
+				f, err := r.Canonical(nil)
+				must(err)
+				want := was.canonical(false)
+				early := make([]byte, len(want)/3)
+				_, err = f.ReadAt(early, 0)
+				must(err)
+				if removed {
+					for name := range memFiles(t, mem) {
+						must(mem.Remove(name))
+					}
+				} else {
+					now.writeTo(t, mem, &o)
+				}
+				rnd, failed := rand.New(rand.NewPCG(9, uint64(open))), 0
+				for range 200 {
+					off := rnd.Int64N(f.Size())
+					b := make([]byte, min(1+rnd.Int64N(40), f.Size()-off))
+					n, err := f.ReadAt(b, off)
+					if !bytes.Equal(b[:n], want[off:off+int64(n)]) {
+						t.Fatalf("%v %v, %d open: %d bytes at %d are others than those of the dataset that was opened", o.Layout, o.Compress, open, n, off)
+					}
+					switch {
+					case err == nil && n < len(b):
+						t.Fatalf("%d of %d bytes at %d, and no error", n, len(b), off)
+					case err != nil && !removed && !errors.Is(err, ErrBroken), err != nil && removed && !errors.Is(err, ErrMissing) && !errors.Is(err, fs.ErrNotExist):
+						t.Fatalf("%v %v, %d open: %v", o.Layout, o.Compress, open, err)
+					case err != nil:
+						failed++
+					}
+				}
+				if failed == 0 && open == 1 && removed {
+					t.Errorf("%v %v: no file is there, and each read goes", o.Layout, o.Compress)
+				}
+				must(r.Close())
 			}
 		}
 	}

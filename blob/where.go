@@ -25,12 +25,12 @@ type Spot struct {
 	Bytes  int64 // of the element, or of the chunk
 	Big    bool  // the element is stored with the high byte first
 
-	Codec   string // of a compressed file that of the chunk: "none", "zstd" or "shuffle+zstd"
+	Codec   string // of a compressed file that of the chunk: "none", "zstd" or "shuffle+zstd"; of netCDF-4 its filters, such as "shuffle+deflate"
 	Content int64  // bytes that the chunk stands for
 	Within  int64  // where the element begins in them
 }
 
-// Where finds one element by its indices, slowest dimension first, the record included. It returns nil if no rank wrote
+// Where finds one element by its indices, slowest dimension first, the record included. It returns nil if nobody wrote
 // the element; a subfile that is not there is ErrMissing.
 func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
 	v, ok := r.schema.VarID(name)
@@ -81,6 +81,9 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 		return nil, pkg.Errorf("%s, which has the element: %w", gone, ErrMissing)
 	}
 	x.Set, x.Subfile, x.File = slices.Index(r.sets, s), p.index, p.name
+	if p.view != nil {
+		return x.inView(p, id, sv, srec)
+	}
 	return x, x.place(p, j, id, sv, srec)
 }
 
@@ -139,6 +142,22 @@ func (x *Spot) place(p *filePart, j int, id VarID, sv *Variable, rec int64) erro
 	}
 	x.Offset, x.Bytes, x.Content, x.Within, x.Codec, err = p.un.Chunk(f.(unpack.File).File, p.place.fileVar(id), rec, j, x.Pos*size)
 	return err
+}
+
+// inView is place of a netCDF-4 file. It returns nil if the element was never written.
+func (x *Spot) inView(p *filePart, id VarID, sv *Variable, rec int64) (*Spot, error) {
+	i := p.place.fileVar(id)
+	piece, within, ok, err := p.view.Stored(i, rec, x.Pos)
+	if err != nil || !ok {
+		return nil, err
+	}
+	x.Big = p.view.Big(i)
+	if piece.Codec == "" {
+		x.Offset, x.Bytes = piece.Offset+within, int64(sv.Type.Size())
+	} else {
+		x.Offset, x.Bytes, x.Codec, x.Content, x.Within = piece.Offset, piece.Bytes, piece.Codec, piece.Content, within
+	}
+	return x, nil
 }
 
 // StoredHeader returns the header of a file of the dataset (see Files) as it is stored: in blob layouts with the map variables, the dimensions of blobs

@@ -64,6 +64,7 @@ type want struct {
 	size int64 // of an element
 	m    *decomp.Map
 	pf   *proof
+	name string // in errors
 }
 
 // all are the runs that are wanted.
@@ -159,6 +160,7 @@ func (r *Reader) readWhole(ctx context.Context, wants []want) error {
 		}
 		w.pf = r.proof(w.s, w.id, w.srec, int64(len(w.dst)), w.fm)
 		if w.sv.Decomp != 0 {
+			w.name = fmt.Sprintf("variable %q", w.sv.Name)
 			groups[w.s] = append(groups[w.s], w)
 			continue
 		}

@@ -276,6 +276,7 @@ BLOBIO_API int blobio_abort(blobio_file *file);
 /* Opens a dataset: path is its name without number, one of its subfiles, an ordinary netCDF file (CDF-1, 2, 5), or a
  * directory with one dataset. The content decides what it is. options is NULL or
  *   allow_missing=yes  although subfiles are missing: their elements read as fill values
+ *   missing_later=yes  although subfiles are missing, or their header is damaged: what reads their elements is an error, if there is a manifest
  *   verify=whole       compares the checksums of what is read as a whole (the default); BLOBIO_ECHECKSUM if one differs
  *   verify=once        of every piece that a read takes bytes of, and reads the rest of it for that, once while the file is open
  *   verify=always      the same at each read
@@ -296,8 +297,8 @@ BLOBIO_API int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars
 /* Subfiles, and ranks that wrote the dataset. Of datasets that are read. */
 BLOBIO_API int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks);
 
-/* 32 hexadecimal digits that differ between any two committed states: whoever opens the dataset again finds other ones if it
- * was replaced or appended to meanwhile. size is that of the buffer, 33 bytes or more. Of datasets that are read. Since 1.4. */
+/* 32 hexadecimal digits that identify the committed state: they differ once the dataset is replaced or appended to. size is
+ * that of the buffer, 33 bytes or more. Of datasets that are read. Since 1.4. */
 BLOBIO_API int blobio_inq_state(blobio_file *file, char *state, size_t size);
 
 /* All dimensions, variables and attributes in one call: the header that the dataset has as an ordinary netCDF file of format
@@ -355,7 +356,7 @@ BLOBIO_API int blobio_get_blob(blobio_file *file, int varid, int64_t record, int
  *   format=cdf5|cdf2|cdf1|variable|process  default cdf5: one ordinary netCDF file
  *   vars=A:B:C  first_record=N end_record=N  a part of it: records from first on below end
  *   ranks=N subfiles=N grouping=block|roundrobin wide_maps=yes compress=... drop_uncovered=yes  of blobs
- *   fill_missing=yes  fill values for what was in subfiles that are missing, which is an error otherwise
+ *   fill_missing=yes  fill values for elements of missing subfiles, which are an error otherwise
  *   zero_fill=yes force=yes memory=SIZE workers=N durability=commit|data|none
  * Local: one rank calls. Memory is bounded. */
 BLOBIO_API int blobio_convert(const char *in, const char *out, const char *options);

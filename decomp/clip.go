@@ -33,6 +33,59 @@ func (m *Map) Clip(rank int, lo, hi int64) iter.Seq[Piece] {
 	}
 }
 
+// Positions returns the smallest range of positions in a rank's blob that holds all its elements of canonical [lo, hi); from >= to if it has none.
+// For a sorted rank the cost does not depend on how many there are.
+func (m *Map) Positions(rank int, lo, hi int64) (from, to int64) {
+	k := m.rank(rank)
+	switch {
+	case lo >= hi || hi <= k.lo || lo >= k.hi:
+		return 0, 0
+	case lo <= k.lo && k.hi <= hi:
+		return 0, k.count
+	case k.sorted:
+		return m.before(k, lo), m.before(k, hi)
+	}
+	first := true
+	for c := range m.Clip(rank, lo, hi) {
+		if first {
+			from, to, first = c.Pos, c.Pos+c.Len, false
+			continue
+		}
+		from, to = min(from, c.Pos), max(to, c.Pos+c.Len)
+	}
+	return from, to
+}
+
+// before returns how many elements of a sorted rank lie before canonical off.
+func (m *Map) before(k *rank, off int64) int64 {
+	blocks := m.blocks(k)
+	i := sort.Search(len(blocks), func(i int) bool { return blocks[i].stop() > off })
+	if i == len(blocks) {
+		return k.count
+	}
+	b := &blocks[i]
+	if off <= b.base {
+		return b.pos
+	}
+	r := int64(0)
+	if b.count > 1 {
+		r = min((off-b.base)/b.stride, b.count-1)
+	}
+	pos, d := b.pos+r*b.elems, off-b.base-r*b.stride // d: into repetition r
+	if b.n == 1 {
+		return pos + min(d, b.elems)
+	}
+	rel, end := m.store.pattern(b)
+	j := firstEndingAfter(rel, end, d)
+	if j > 0 {
+		pos += int64(end[j-1])
+	}
+	if j < len(rel) {
+		pos += max(d-int64(rel[j]), 0)
+	}
+	return pos
+}
+
 // clipRep yields the parts of one repetition, at canonical offset o and blob
 // position p, that lie inside [lo, hi).
 func (s *store) clipRep(b *block, o, p, lo, hi int64, yield func(Piece) bool) bool {

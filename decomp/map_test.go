@@ -62,6 +62,16 @@ func TestClip(t *testing.T) {
 			if diff := cmp.Diff(n.clip(r, lo, hi), slices.Collect(m.Clip(r, lo, hi))); diff != "" {
 				t.Fatalf("rank %d [%d,%d): -want +got\n%s", r, lo, hi, diff)
 			}
+			from, to := int64(0), int64(0)
+			for i, c := range n.clip(r, lo, hi) {
+				if i == 0 {
+					from = c.Pos
+				}
+				from, to = min(from, c.Pos), max(to, c.Pos+c.Len)
+			}
+			if a, b := m.Positions(r, lo, hi); max(b-a, 0) != to-from || a < b && a != from {
+				t.Fatalf("rank %d has [%d,%d) of [%d,%d), want [%d,%d)", r, a, b, lo, hi, from, to)
+			}
 			taken := 0
 			for range m.Clip(r, 0, n.elems) { // stopping early is allowed
 				if taken++; taken == 3 {
@@ -200,6 +210,9 @@ func TestRanksBeyondTheMap(t *testing.T) {
 		}
 		for range m.Clip(r, 0, 10) {
 			t.Errorf("rank %d clips something", r)
+		}
+		if from, to := m.Positions(r, 0, 10); from < to {
+			t.Errorf("rank %d has positions", r)
 		}
 		m.Scatter(make([]byte, 10), 0, make([]byte, 10), 0, r, 1)
 	}

@@ -1,4 +1,4 @@
-"""Puts libblobio into the package, if it can be had: from $BLOBIO_LIBRARY, or built from ../capi by Go and a C compiler.
+"""Puts libblobio into the package, from $BLOBIO_LIBRARY or built from ../capi by Go and a C compiler.
 
 Without either the package is pure Python and looks for libblobio when it is used (blobio/library.py). Nothing is left
 in the source tree.

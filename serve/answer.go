@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"time"
 )
@@ -56,6 +58,20 @@ func (a *answer) Write(p []byte) (n int, err error) {
 	}
 	a.bytes += int64(n)
 	return n, a.failed
+}
+
+// ReadFrom implements io.ReaderFrom for io.Copy: what of a virtual file is in memory goes out from there, not by a small buffer.
+func (a *answer) ReadFrom(r io.Reader) (int64, error) {
+	if l, ok := r.(*io.LimitedReader); ok {
+		if f, ok := l.R.(*virtual); ok {
+			n, err := f.sendTo(a, l.N)
+			if l.N -= n; errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return n, err
+		}
+	}
+	return io.Copy(struct{ io.Writer }{a}, r)
 }
 
 // Unwrap is for http.ResponseController.

@@ -35,7 +35,7 @@ func newChecks() *checks { return &checks{turn: make(chan struct{}, 1), done: ma
 // of says what a quick check of a dataset finds, and in words how it went.
 func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Dataset) ([]blob.Finding, string) {
 	if _, ranks := set.Reader().Subfiles(); ranks > checkRanks {
-		return nil, fmt.Sprintf("Not checked: %s ranks are many. blobio check does it.", chart.Count(int64(ranks)))
+		return nil, fmt.Sprintf("Not checked: %s ranks are too many for a page. Run blobio check.", chart.Count(int64(ranks)))
 	}
 	key := name + "\x00" + set.ID()
 	c.mu.Lock()
@@ -54,7 +54,7 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	}
 	seq, err := t.Check(ctx, name, blob.CheckOptions{Quick: true, Workers: 1, MaxOpen: 16})
 	if err != nil {
-		return nil, "Not checked: it cannot be read."
+		return nil, "Not checked: the dataset cannot be read."
 	}
 	n := 0
 	for f := range seq {
@@ -67,7 +67,7 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	}
 	switch {
 	case ctx.Err() != nil:
-		return x.list, "The check took too long: there may be more. blobio check looks at all."
+		return x.list, "The check was cut short: there may be more. Run blobio check."
 	case n > checkMost:
 		x.how = fmt.Sprintf("%s, of which the first %d are shown.", plural(int64(n), "finding"), checkMost)
 	case n == 0:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -61,10 +60,6 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	} else {
 		form, what = "info", dapForms["info"]
 	}
-	constraint, err := url.PathUnescape(r.URL.RawQuery)
-	if err != nil {
-		return &statusError{http.StatusBadRequest, "the constraint is not well encoded"}
-	}
 	if form == "ver" {
 		return s.dapText(a, what, []byte("Core version: DAP/2.0\nServer version: blobio/"+version.Number+"\n"))
 	}
@@ -82,7 +77,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 		defer give()
 		return d.Reader().ReadBytes(ctx, name, start, count, dst, true)
 	})
-	q, err := set.Request(constraint)
+	q, err := set.Request(r.URL.RawQuery)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blobio/blob"
+	"blobio/cdf5"
 )
 
 // TestFiles: the bytes of the file that Convert writes, whole and in ranges.
@@ -49,6 +52,13 @@ func TestFiles(t *testing.T) {
 	}
 	if got := x.get(t, http.StatusOK, path, "Range: bytes=1-2", `If-Range: "other"`); len(got) != n {
 		t.Errorf("If-Range of another state gives %d bytes, want all", len(got))
+	}
+
+	if got := x.get(t, http.StatusOK, path, "Range: bytes=1-2", "If-Range: "+date); len(got) != n {
+		t.Errorf("If-Range of a second, which may have had two states, gives %d bytes, want all", len(got))
+	}
+	if got := x.get(t, http.StatusOK, path, "Range: chunks=1-2"); len(got) != n {
+		t.Errorf("a range of what are no bytes gives %d bytes, want all", len(got))
 	}
 
 	resp = x.ask(t, http.MethodGet, path, "Range: bytes=5-9,50-99,-4")
@@ -138,5 +148,33 @@ func TestManyEntries(t *testing.T) {
 	}
 	if seen != n {
 		t.Errorf("%d entries, want %d", seen, n)
+	}
+}
+
+// TestPlainFile: an ordinary netCDF file is sent as it is, in its own format; what is no netCDF file is not.
+func TestPlainFile(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "x.nc"))
+	r, err := blob.Open(t.Context(), filepath.Join(dir, "x.nc"), nil)
+	ok(t, err)
+	defer r.Close()
+	for name, o := range map[string]*blob.ConvertOptions{"old.nc": {Version: cdf5.CDF2}, "new.nc4": {NetCDF4: &blob.NetCDF4Options{}}} {
+		o.Durability = blob.DurableNone
+		ok(t, blob.Convert(t.Context(), r, filepath.Join(dir, name), o))
+	}
+	ok(t, os.WriteFile(filepath.Join(dir, "notes.nc"), []byte("not for everybody"), 0o666))
+	x := start(t, dir, nil)
+	for _, name := range []string{"old.nc", "new.nc4"} {
+		want, err := os.ReadFile(filepath.Join(dir, name))
+		ok(t, err)
+		if got := x.get(t, http.StatusOK, "/files/"+name); !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes that differ from the %d of the file", name, len(got), len(want))
+		}
+		if got := x.get(t, http.StatusPartialContent, "/files/"+name, "Range: bytes=3-9"); !bytes.Equal(got, want[3:10]) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := x.get(t, http.StatusInternalServerError, "/files/notes.nc"); bytes.Contains(got, []byte("everybody")) {
+		t.Errorf("%q", got)
 	}
 }

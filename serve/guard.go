@@ -30,13 +30,13 @@ func newGuard(o *Options) guard {
 // lead here, for a page in a browser of this machine.
 func (g *guard) check(r *http.Request) error {
 	if !g.any && !g.names(r.Host) {
-		return &statusError{http.StatusMisdirectedRequest, "this server does not answer to that name of its host"}
+		return &statusError{http.StatusMisdirectedRequest, "this server does not answer to that host name"}
 	}
 	if !g.asks || r.Method == http.MethodOptions {
 		return nil
 	}
 	if !g.knows(r) {
-		return &statusError{http.StatusUnauthorized, "a token is wanted: Authorization: Bearer TOKEN, or TOKEN as the password of any user"}
+		return &statusError{http.StatusUnauthorized, "a token is required: Authorization: Bearer TOKEN, or TOKEN as the password of any user"}
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func TestHostileURLs(t *testing.T) {
 	dir := guarded(t)
 	s := newServer(t, dir, nil)
 	for _, target := range []string{"/files/../secret.nc", "/files/%2e%2e/secret.nc", "/files/..%2Fsecret.nc", "/files/link.nc", "/files/abs.nc", "/files/up/secret.nc", "/files/up/", "/files/up", "/files/o.nc", "/dap/o.nc.dds",
-		"/dap/../outside.nc.dds", "/dap/up/outside.nc.dds", "/files//etc/passwd", "/files/x.nc%00", "/files/./x.nc", "/static/../guard.go", "/static/%2e%2e/guard.go", "/files/x.nc.0000"} {
+		"/dap/../outside.nc.dds", "/dap/up/outside.nc.dds", "/files//etc/passwd", "/files/x.nc%00", "//files/x.nc", "//", "/%2Ffiles/x.nc", "//zarr/x.nc/T/0.0.0", "/files/./x.nc", "/static/../guard.go", "/static/%2e%2e/guard.go", "/files/x.nc.0000"} {
 		resp := ask(t, s, target)
 		inspect(t, dir, target, resp)
 		if resp != nil && resp.StatusCode != http.StatusNotFound {

@@ -3,7 +3,9 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -43,7 +45,8 @@ type entry struct {
 	Zarr     string     `json:"zarr,omitempty"` // version 2
 }
 
-// list answers with the entries of a directory. Files that are no datasets are not shown, but for those that are netCDF by their name.
+// list answers with the entries of a directory. Files that are no datasets are not shown, but for those that are netCDF by their name; nor are directories of files
+// that are shown as a dataset.
 func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	give, err := s.memory.take(r.Context(), 1<<20)
 	if err != nil {
@@ -54,7 +57,7 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(e tree.Entry) bool { return e.Kind == tree.KindPlain && !isNetCDF(e.Name) })
+	names = slices.DeleteFunc(names, func(e tree.Entry) bool { return e.Parts || e.Kind == tree.KindPlain && !isNetCDF(e.Name) })
 	from := r.URL.Query().Get("from")
 	names = slices.DeleteFunc(names, func(e tree.Entry) bool { return e.Name < from })
 	l := listing{Path: "/" + dir, Entries: []entry{}}
@@ -80,8 +83,11 @@ func (s *Server) entries(dir string, names []tree.Entry) []entry {
 	par.Do(int(s.work.all), len(names), func(i int) {
 		p := path.Join(dir, names[i].Name)
 		e, err := s.tree.Lookup(p)
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
 			return
+		}
+		if err != nil {
+			e = tree.Entry{Name: names[i].Name, Kind: names[i].Kind, Err: err}
 		}
 		x := entry{Name: e.Name, Kind: e.Kind.String(), Size: e.Size, ID: e.ID}
 		switch {
@@ -100,8 +106,9 @@ func (s *Server) entries(dir string, names []tree.Entry) []entry {
 		if e.Kind == tree.KindDataset {
 			x.Records = &e.Records
 		}
-		t := e.ModTime.UTC()
-		x.Modified = &t
+		if t := e.ModTime.UTC(); !t.IsZero() {
+			x.Modified = &t
+		}
 		out[i] = x
 	})
 	return out

@@ -17,8 +17,8 @@ const (
 	idleTime    = 2 * time.Minute
 )
 
-// Serve answers those who connect to l until ctx ends; then it accepts nobody, lets answers under way come to their end for a while,
-// and returns nil. A listener that other machines reach is refused without Options.Token or Public. l is closed.
+// Serve answers connections to l until ctx ends. Then it accepts no more, gives responses in progress Options.Grace to end, and
+// returns nil. A listener that other machines reach is refused without Options.Token or Public. l is closed.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.CheckAddr(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
@@ -48,7 +48,7 @@ func (s *Server) CheckAddr(a net.Addr) error {
 		return nil
 	}
 	if t, ok := a.(*net.TCPAddr); ok && !t.IP.IsLoopback() {
-		return pkg.Usage("listen on %v: other machines reach it, want a token, or Public for data that anyone may read", a)
+		return pkg.Usage("listen on %v: other machines can reach it, want a token, or Public if anyone may read", a)
 	}
 	return nil
 }

@@ -18,23 +18,23 @@ const pkg fault.Pkg = "serve"
 
 // Options of New. The zero value, or nil, means the defaults.
 type Options struct {
-	Token  string    // what clients present, as a bearer token or as the password of any user; "" asks for none
-	Public bool      // anyone who reaches the address may read, under any name of the host
-	Hosts  []string  // names of the host to answer to, beside those of this machine; with Token or Public any will do
-	CORS   string    // pages of this origin may read, such as https://example.org; "*": of any, which get no credentials
+	Token  string    // what clients must send, as a bearer token or as the password of any user; "": none
+	Public bool      // anyone who reaches the address may read, under any host name
+	Hosts  []string  // host names to answer to, beside those of this machine; with Token or Public, all
+	CORS   string    // pages of this origin may read, such as https://example.org; "*": of any origin, without credentials
 	Log    io.Writer // a line for each request; nil: none
 
 	Version cdf5.Version      // of the netCDF files; default CDF5
-	Verify  blob.Verification // which checksums reading compares; VerifyWhole, the zero value, stands for VerifyOnce
+	Verify  blob.Verification // which checksums reading compares; the zero value, VerifyWhole, means VerifyOnce here
 
-	ZarrChunk int64 // bytes of a chunk of Zarr at most, 4 KiB to 64 MiB; default 8 MiB. Of a small Memory it is at most a twelfth
+	ZarrChunk int64 // most bytes of a Zarr chunk, 4 KiB to 64 MiB; default 8 MiB. Never more than a twelfth of Memory
 
-	Memory int64         // cap of buffers and caches, in bytes, at least 24 MiB; default 384 MiB. A third is for answers under way
-	Work   int           // reads at once; default twice GOMAXPROCS
-	Queue  int           // requests that wait to begin; default 1024
-	Wait   time.Duration // for how long they do; default 30 s
-	Stall  time.Duration // a client that takes no 64 KiB in this time is cut off; default 30 s
-	Grace  time.Duration // for answers under way when the server ends; default 5 s
+	Memory int64         // cap of buffers and caches, in bytes, at least 24 MiB; default 384 MiB. A third is for responses in progress
+	Work   int           // concurrent reads; default twice GOMAXPROCS
+	Queue  int           // requests that may wait; default 1024
+	Wait   time.Duration // for how long; default 30 s
+	Stall  time.Duration // a client that takes less than 64 KiB in this time is cut off; default 30 s
+	Grace  time.Duration // for responses in progress when the server ends; default 5 s
 }
 
 const (

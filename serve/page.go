@@ -187,7 +187,7 @@ func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Da
 	}
 	p.Title = p.Name
 	if p.Var == "" {
-		p.Wrong = "No variable holds more than one number."
+		p.Wrong = "No variable has more than one number to draw."
 		return
 	}
 	o, err := plotOptions(ctx, data, q)
@@ -221,8 +221,10 @@ func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Da
 func facts(set *tree.Dataset) (out []fact) {
 	r := set.Reader()
 	add := func(name, text string) { out = append(out, fact{name, text}) }
-	switch r.Layout() {
-	case blob.Canonical:
+	switch {
+	case set.Form() != "":
+		add("What it is", set.Form()+", shown as a netCDF file")
+	case r.Layout() == blob.Canonical:
 		add("Layout", "ordinary netCDF file, "+r.Version().String())
 	default:
 		how := r.Layout().String() + " blobs"

@@ -23,10 +23,10 @@ var parts = map[string]part{
 
 // route finds the part that answers for a path: "/" is the list of the directory.
 func (s *Server) route(path string) (part, string) {
-	word, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if word == "" {
+	if path == "/" || path == "" { // but not "//files/x.nc": a list is no answer to that
 		return (*Server).files, ""
 	}
+	word, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if p := s.parts[word]; p != nil {
 		return p, rest
 	}
@@ -34,5 +34,5 @@ func (s *Server) route(path string) (part, string) {
 }
 
 func (s *Server) nothing(*answer, *http.Request, string) error {
-	return &statusError{http.StatusNotFound, "there is nothing of this name: / lists the datasets"}
+	return &statusError{http.StatusNotFound, "nothing has this name: / lists the datasets"}
 }

@@ -60,7 +60,7 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 		}
 	}
 	if (q.Get("min") == "") != (q.Get("max") == "") || q.Get("min") != "" && !(o.Min < o.Max) {
-		return nil, pkg.Usage("min and max go together, min is the smaller one")
+		return nil, pkg.Usage("min and max go together, and min must be the smaller")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err

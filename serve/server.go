@@ -15,7 +15,7 @@ import (
 	"blobio/internal/tree"
 )
 
-// A Server is an http.Handler that shows what lies below a directory. It is safe for concurrent use.
+// A Server is an http.Handler that offers the datasets below a directory. It is safe for concurrent use.
 type Server struct {
 	tree   *tree.Tree
 	opt    Options
@@ -26,17 +26,19 @@ type Server struct {
 	atlas  *fieldplot.Atlas
 	checks *checks
 	stores zarrStores
+	chunks sync.Pool // of *[]byte: values of Zarr that were sent
 	logMu  sync.Mutex
 }
 
-// New returns a server of what lies below a directory. Close must be called.
+// New returns a server of the datasets below a directory. Close must be called.
 func New(dir string, o *Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	opt := o.withDefaults()
 	answers := opt.Memory / 3
-	t, err := tree.Open(dir, &tree.Options{Version: opt.Version, Verify: opt.Verify, Memory: opt.Memory - answers})
+	files := opt.Memory - answers
+	t, err := tree.Open(dir, &tree.Options{Version: opt.Version, Verify: opt.Verify, Memory: files, MaxOpen: int(files / heldMemory), Wait: opt.Wait})
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +46,9 @@ func New(dir string, o *Options) (*Server, error) {
 	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
+
+// heldMemory is what a dataset may take that an answer holds, its header and maps included, in bytes.
+const heldMemory = 2 << 20
 
 // Close closes the files. No request may be under way, or come.
 func (s *Server) Close() error { return s.tree.Close() }
@@ -84,7 +89,7 @@ func (s *Server) serve(a *answer, r *http.Request) error {
 		return nil
 	default:
 		a.Header().Set("Allow", "GET, HEAD, OPTIONS")
-		return &statusError{http.StatusMethodNotAllowed, "only GET and HEAD: what is here can be read and not changed"}
+		return &statusError{http.StatusMethodNotAllowed, "only GET and HEAD are allowed: the server is read only"}
 	}
 	p, path := s.route(r.URL.Path)
 	return p(s, a, r, path)

@@ -18,14 +18,15 @@ type contextReaderAt interface {
 
 // virtual is a file that is computed when it is read, for one goroutine at a time. It reads in large pieces, each with a slot.
 type virtual struct {
-	ctx  context.Context
-	s    *Server
-	file contextReaderAt
-	size int64
-	pos  int64
-	buf  []byte // what was read at from
-	from int64
-	err  error // that ended it: net/http does not tell
+	ctx   context.Context
+	s     *Server
+	file  contextReaderAt
+	whole func(ctx context.Context) ([]byte, error) // instead of file: all of it, called once
+	size  int64
+	pos   int64
+	buf   []byte // what was read at from
+	from  int64
+	err   error // that ended it: net/http does not tell
 
 	mu sync.Mutex // net/http reads in a goroutine of its own, which may go on for a moment
 }
@@ -58,24 +59,52 @@ func (f *virtual) Seek(off int64, whence int) (int64, error) {
 func (f *virtual) Read(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	b, err := f.next(len(p))
+	return copy(p, b), err
+}
+
+// next returns what lies at pos, at most want bytes of it, and steps over it. The bytes are good until the next call.
+func (f *virtual) next(want int) ([]byte, error) {
 	if f.err != nil {
-		return 0, f.err
+		return nil, f.err
 	}
 	if f.pos >= f.size {
-		return 0, io.EOF
+		return nil, io.EOF
 	}
 	if f.pos < f.from || f.pos >= f.from+int64(len(f.buf)) {
-		if f.err = f.load(len(p)); f.err != nil {
-			return 0, f.err
+		if f.err = f.load(want); f.err != nil {
+			return nil, f.err
 		}
 	}
-	n := copy(p, f.buf[f.pos-f.from:])
-	f.pos += int64(n)
-	return n, nil
+	b := f.buf[f.pos-f.from:]
+	b = b[:min(len(b), want)]
+	f.pos += int64(len(b))
+	return b, nil
+}
+
+// sendTo writes n bytes from pos on, without copying them.
+func (f *virtual) sendTo(w io.Writer, n int64) (sent int64, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for sent < n {
+		b, err := f.next(int(min(n-sent, readAhead)))
+		if err != nil {
+			return sent, err
+		}
+		k, err := w.Write(b)
+		sent += int64(k)
+		if err != nil {
+			return sent, err
+		}
+	}
+	return sent, nil
 }
 
 // load reads what lies at pos: as much as is asked for if that is the first read there, more if the file is read in sequence.
 func (f *virtual) load(want int) error {
+	if f.whole != nil {
+		return f.loadWhole()
+	}
 	n := int64(want)
 	if f.from+int64(len(f.buf)) == f.pos && len(f.buf) > 0 {
 		n = min(int64(len(f.buf))*4, readAhead)
@@ -100,4 +129,22 @@ func (f *virtual) load(want int) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// loadWhole reads a file that is computed at once.
+func (f *virtual) loadWhole() error {
+	give, err := f.s.work.take(f.ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer give()
+	b, err := f.whole(f.ctx)
+	switch {
+	case err != nil:
+		return err
+	case int64(len(b)) != f.size:
+		return io.ErrUnexpectedEOF
+	}
+	f.buf = b
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -80,8 +79,8 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 	if !ok {
 		return errNoKey
 	}
-	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
-		return &statusError{http.StatusRequestedRangeNotSatisfiable, "so many ranges are too many: ask for fewer at once"}
+	if err := tidyRange(r); err != nil {
+		return err
 	}
 	h := a.Header()
 	h.Set("ETag", etag(fmt.Sprintf("%s.%d.%d", d.ID(), version, s.opt.ZarrChunk)))
@@ -98,9 +97,15 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 		}
 		defer give()
 	}
-	f := &virtual{ctx: r.Context(), s: s, file: &zarrFile{store: store, key: key}, size: size}
+	buf := s.chunk(size)
+	f := &virtual{ctx: r.Context(), s: s, size: size, whole: func(ctx context.Context) ([]byte, error) { return store.GetIn(ctx, key, *buf) }}
 	http.ServeContent(a, r, "", d.ModTime(), f)
-	return f.close()
+	err = f.close()
+	if len(f.buf) >= longChunk && store.IsChunk(key) { // nobody reads it any more
+		*buf = f.buf
+		s.chunks.Put(buf)
+	}
+	return err
 }
 
 // zarrDataset finds where the dataset's path ends and the key begins: the key has one name, or that of a variable and one.
@@ -130,31 +135,19 @@ func isNone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fault.ErrMissing) || errors.Is(err, fault.ErrUsage)
 }
 
-// zarrFile is the value of a key, computed when it is first read.
-type zarrFile struct {
-	store *zarr.Store
-	key   string
-	value []byte
+// chunk returns memory for a value of so many bytes, that of an earlier one if it is of use: what was never touched costs the system more than
+// computing the value.
+func (s *Server) chunk(size int64) *[]byte {
+	if size >= longChunk {
+		if b, ok := s.chunks.Get().(*[]byte); ok && int64(cap(*b)) <= 2*size {
+			return b
+		}
+	}
+	return new([]byte)
 }
 
-// ReadAtContext is io.ReaderAt with a context.
-func (f *zarrFile) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	if f.value == nil {
-		b, err := f.store.Get(ctx, f.key)
-		if err != nil {
-			return 0, err
-		}
-		f.value = b
-	}
-	if off >= int64(len(f.value)) {
-		return 0, io.EOF
-	}
-	n := copy(p, f.value[off:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
-}
+// longChunk is from how many bytes on the memory of chunks is kept.
+const longChunk = 1 << 20
 
 // zarrStores keeps what was computed of headers, for states that were asked for lately.
 type zarrStores struct {

@@ -37,6 +37,14 @@ func (s *celloSource) Range(ctx context.Context, lo, hi int) ([]*amr.Block, erro
 	return s.each(lo, hi, func(i int) (*amr.Block, error) { return s.k.Block(ctx, i) })
 }
 
+func (s *celloSource) field(ctx context.Context, i int, f *amr.FieldSpec) ([]byte, error) {
+	return s.k.Field(ctx, i, f.Name, nil)
+}
+
+func (s *celloSource) particles(ctx context.Context, i int, p *amr.ParticleSpec, attr int) ([]byte, error) {
+	return s.k.Particles(ctx, i, p.Name, p.Attrs[attr].Name, nil)
+}
+
 func (s *celloSource) each(lo, hi int, get func(i int) (*amr.Block, error)) ([]*amr.Block, error) {
 	if lo < 0 || hi > s.Len() || lo >= hi {
 		return nil, pkg.Usage("blocks %d to %d of %d", lo, hi, s.Len())

@@ -75,16 +75,7 @@ func convert(ctx context.Context, src Source, out *durable.Output, o *Options) e
 	total := int64(src.Len())
 	err := comm.Run(ctx, workers, nil, func(ctx context.Context, c comm.Comm) error {
 		lo, hi := src.Len()*c.Rank()/workers, src.Len()*(c.Rank()+1)/workers
-		m := src.Meta()
-		heads, own, err := headsOf(ctx, src, lo, hi)
-		if err == nil {
-			err = m.Validate()
-		}
-		s, err := agree(ctx, c, own, err)
-		if err != nil {
-			return err
-		}
-		l, list, err := arrange(ctx, c, m, s, heads, o.Ordering)
+		heads, l, list, err := plan(ctx, c, src, lo, hi, o.Ordering)
 		if err != nil {
 			return err
 		}
@@ -112,6 +103,21 @@ func convert(ctx context.Context, src Source, out *durable.Output, o *Options) e
 	return plain(err)
 }
 
+// plan reads the heads of the blocks of a worker, and arranges those of all. Collective.
+func plan(ctx context.Context, c comm.Comm, src Source, lo, hi int, order amr.Ordering) (heads []*amr.Block, l *layout, list []placed, err error) {
+	m := src.Meta()
+	heads, own, err := headsOf(ctx, src, lo, hi)
+	if err == nil {
+		err = m.Validate()
+	}
+	s, err := agree(ctx, c, own, err)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	l, list, err = arrange(ctx, c, m, s, heads, order)
+	return heads, l, list, err
+}
+
 // plain takes the rank of a worker, which means nothing to the caller, from an error.
 func plain(err error) error {
 	var r *comm.RankError
@@ -136,8 +142,8 @@ func headsOf(ctx context.Context, src Source, lo, hi int) ([]*amr.Block, *summar
 			if err := s.add(src.Meta(), b); err != nil {
 				return nil, nil, err
 			}
-			// what decides about the rows of lists
-			h := &amr.Block{Index: b.Index, Leaf: b.Leaf, Adapt: standIn(b.Adapt), Attrs: b.Attrs}
+			// the tables, and what decides about the rows of lists
+			h := &amr.Block{Index: b.Index, Leaf: b.Leaf, Cycle: b.Cycle, Time: b.Time, Dt: b.Dt, Cost: b.Cost, Adapt: standIn(b.Adapt), Attrs: b.Attrs}
 			for i := range b.Particles {
 				h.Particles = append(h.Particles, amr.Particles{Spec: b.Particles[i].Spec, N: b.Particles[i].N})
 			}
@@ -148,15 +154,18 @@ func headsOf(ctx context.Context, src Source, lo, hi int) ([]*amr.Block, *summar
 	return out, s, nil
 }
 
-var ones = bytes.Repeat([]byte{1}, 4000)
+// adaptMost is how long adapt_buffers are.
+const adaptMost = 4000
 
-// standIn is as long as what is stored of an adapt_buffer, and takes no memory.
+var onesAndZeros = append(bytes.Repeat([]byte{1}, adaptMost), make([]byte, adaptMost)...)
+
+// standIn is as long as an adapt_buffer, has as many zeros at its end, and takes no memory.
 func standIn(adapt []byte) []byte {
 	n := len(trimmed(adapt))
-	if adapt == nil || n > len(ones) {
+	if adapt == nil || n > adaptMost || len(adapt)-n > adaptMost {
 		return adapt
 	}
-	return ones[:n:n]
+	return onesAndZeros[adaptMost-n : adaptMost-n+len(adapt) : adaptMost-n+len(adapt)]
 }
 
 // window is the blocks of the source that were read last.

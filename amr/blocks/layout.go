@@ -18,11 +18,12 @@ const version = 1
 
 // layout says which variables a dataset has, and what of a block goes into each.
 type layout struct {
-	meta  *amr.Meta
-	dims  []cdf5.Dim
-	atts  []cdf5.Att
-	vars  []variable
-	lists []list
+	meta   *amr.Meta
+	fields []*amr.FieldSpec // of a block, in its order
+	dims   []cdf5.Dim
+	atts   []cdf5.Att
+	vars   []variable
+	lists  []list
 }
 
 // list is something of which each block has as many as it likes: the rows of all blocks
@@ -40,9 +41,26 @@ type variable struct {
 	dims []int // of layout.dims, the first counts rows
 	atts []cdf5.Att
 	list int // -1: a row for each block; otherwise the rows are those of a list
+	of   origin
 	// row returns what a block has of it, in the order of the host; it may use scratch.
 	row func(scratch []byte, p *placed) ([]byte, error)
 }
+
+// origin is what of a block a row is made of.
+type origin struct {
+	kind originKind
+	i, k int // the field by its number in a block; type and attribute of particles
+}
+
+type originKind uint8
+
+const (
+	ofTables    originKind = iota // all but the following, which headsOf keeps
+	ofField                       // Data of a field
+	ofParticles                   // Data of an attribute of particles
+	ofAdapt                       // the adapt_buffer
+	ofAll                         // a checksum of all other rows
+)
 
 // placed is a block with its place in the dataset.
 type placed struct {
@@ -102,6 +120,7 @@ func newLayout(m *amr.Meta, s *summary, totals []int64) (*layout, error) {
 	block := l.dim("block", s.Blocks)
 	l.addTables(block, s)
 	for i := range s.Fields {
+		l.fields = append(l.fields, &s.Fields[i].Spec)
 		l.addField(block, i, &s.Fields[i])
 	}
 	l.addParticles()
@@ -113,7 +132,7 @@ func newLayout(m *amr.Meta, s *summary, totals []int64) (*layout, error) {
 		l.addAttr(block, name, s.Attrs[name], s.Blocks)
 	}
 	// It comes last: when it is written, the others are known.
-	l.vars = append(l.vars, variable{name: crcName, typ: cdf5.UInt, dims: []int{block}, list: -1,
+	l.vars = append(l.vars, variable{name: crcName, typ: cdf5.UInt, dims: []int{block}, list: -1, of: origin{kind: ofAll},
 		atts: []cdf5.Att{att("long_name", "CRC-32 of the block's rows in all other variables, as in this order, big endian")},
 		row:  func(scratch []byte, p *placed) ([]byte, error) { return native.AppendUint32(scratch[:0], p.crc), nil }})
 	seen := map[string]bool{}

@@ -18,6 +18,14 @@ type Source interface {
 	Range(ctx context.Context, lo, hi int) ([]*amr.Block, error)
 }
 
+// parts is a Source that can read less than a whole block.
+type parts interface {
+	// field returns the Data of a field of block i.
+	field(ctx context.Context, i int, f *amr.FieldSpec) ([]byte, error)
+	// particles returns the Data of an attribute of particles of block i.
+	particles(ctx context.Context, i int, p *amr.ParticleSpec, attr int) ([]byte, error)
+}
+
 // Memory is a Source of blocks that are in memory.
 type Memory struct {
 	M    *amr.Meta

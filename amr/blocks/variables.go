@@ -87,7 +87,7 @@ func (l *layout) addField(block, i int, f *fieldOf) {
 	if f.Spec.Scrambled {
 		atts = append(atts, att(scrambledAtt, int32(1)))
 	}
-	l.vars = append(l.vars, variable{name: "field_" + f.Spec.Name, typ: fileTypes[f.Spec.Type], dims: dims, list: -1, atts: atts,
+	l.vars = append(l.vars, variable{name: "field_" + f.Spec.Name, typ: fileTypes[f.Spec.Type], dims: dims, list: -1, atts: atts, of: origin{kind: ofField, i: i},
 		row: func(_ []byte, p *placed) ([]byte, error) {
 			if d := p.Fields[i].Data; int64(len(d)) == want {
 				return d, nil
@@ -106,7 +106,7 @@ func (l *layout) addParticles() {
 		}
 		d := l.dim("n_particle_"+spec.Name, l.lists[li].total)
 		for k, a := range spec.Attrs {
-			l.vars = append(l.vars, variable{name: "particle_" + spec.Name + "_" + a.Name, typ: fileTypes[a.Type], dims: []int{d}, list: li,
+			l.vars = append(l.vars, variable{name: "particle_" + spec.Name + "_" + a.Name, typ: fileTypes[a.Type], dims: []int{d}, list: li, of: origin{ofParticles, i, k},
 				atts: []cdf5.Att{att("particle_type", spec.Name), att("particle_attribute", a.Name)},
 				row: func(_ []byte, p *placed) ([]byte, error) {
 					for i := range p.Particles {
@@ -124,7 +124,7 @@ func (l *layout) addParticles() {
 }
 
 func (l *layout) addBytes(name string, li int, of func(b *amr.Block) []byte, atts ...cdf5.Att) {
-	l.vars = append(l.vars, variable{name: name, typ: cdf5.UByte, dims: []int{l.dim("n_"+name, l.lists[li].total)}, list: li, atts: atts,
+	l.vars = append(l.vars, variable{name: name, typ: cdf5.UByte, dims: []int{l.dim("n_"+name, l.lists[li].total)}, list: li, atts: atts, of: origin{kind: ofAdapt},
 		row: func(_ []byte, p *placed) ([]byte, error) { return of(p.Block), nil }})
 }
 

@@ -141,45 +141,63 @@ func (k *Checkpoint) readAt(file int, p []byte, off int64, what string) error {
 // Field reads one field of block i: elements in the byte order of the host, x fastest,
 // with ghosts if Ghosts says so. dst is used if it is long enough.
 func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) ([]byte, error) {
+	for c := range k.cols {
+		if col := &k.cols[c]; col.field != nil && col.field.Name == name {
+			return k.values(ctx, i, c, dst)
+		}
+	}
+	return nil, pkg.Usage("there is no field %q", name)
+}
+
+// Particles reads one attribute of the particles of a type in block i: an element for each, in the byte order of the host. dst is used if it
+// is long enough.
+func (k *Checkpoint) Particles(ctx context.Context, i int, name, attribute string, dst []byte) ([]byte, error) {
+	for c := range k.cols {
+		col := &k.cols[c]
+		if col.field != nil {
+			continue
+		}
+		if p := &k.meta.Particles[col.ptype]; p.Name == name && p.Attrs[col.attr].Name == attribute {
+			return k.values(ctx, i, c, dst)
+		}
+	}
+	return nil, pkg.Usage("there are no particles %q with an attribute %q", name, attribute)
+}
+
+// values reads a column of block i, compared with its checksum.
+func (k *Checkpoint) values(ctx context.Context, i, c int, dst []byte) ([]byte, error) {
 	if err := k.checkBlock(i); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for c := range k.cols {
-		col := &k.cols[c]
-		if col.field == nil || col.field.Name != name {
-			continue
-		}
-		info, rec := &k.blocks[i], &k.recs[i]
-		if rec.damaged {
-			return nil, k.compareGroup(i, nil)
-		}
-		if k.Scrambled(col.place) && !k.opt.AcceptScrambled {
-			return nil, pkg.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
-		}
-		e, n := k.extent(rec, c)
-		var err error
-		if e.off >= 0 && n <= k.files[info.File].size-e.off && n <= math.MaxInt {
-			if int64(cap(dst)) < n {
-				dst = make([]byte, n)
-			}
-			dst = dst[:n]
-			err = k.readAt(info.File, dst, e.off, info.Name+" "+col.name)
-		} else {
-			dst, err = k.column(i, c)
-		}
-		if err == nil {
-			err = k.compareData(i, c, dst)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if elem.HostBig != col.big {
-			elem.Swap(dst, dst, col.typ.Size())
-		}
-		return dst, nil
+	col, info, rec := &k.cols[c], &k.blocks[i], &k.recs[i]
+	if rec.damaged {
+		return nil, k.compareGroup(i, nil)
 	}
-	return nil, pkg.Usage("there is no field %q", name)
+	if col.field != nil && k.Scrambled(col.place) && !k.opt.AcceptScrambled {
+		return nil, pkg.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
+	}
+	e, n := k.extent(rec, c)
+	var err error
+	if e.off >= 0 && n <= k.files[info.File].size-e.off && n <= math.MaxInt {
+		if int64(cap(dst)) < n {
+			dst = make([]byte, n)
+		}
+		dst = dst[:n]
+		err = k.readAt(info.File, dst, e.off, info.Name+" "+col.name)
+	} else {
+		dst, err = k.column(i, c)
+	}
+	if err == nil {
+		err = k.compareData(i, c, dst)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if elem.HostBig != col.big {
+		elem.Swap(dst, dst, col.typ.Size())
+	}
+	return dst, nil
 }

@@ -103,7 +103,7 @@ func (t table) marks() (out []Mark) {
 		}
 		out = append(out, m)
 	}
-	return append(out, t.asyncMarks()...)
+	return append(append(out, t.asyncMarks()...), t.inplaceMarks()...)
 }
 
 // peerData lists the data of a workload, in order.

@@ -339,7 +339,7 @@ func (p *page) table(t table) {
 // phaseText lists the phases in the order of time.
 func phaseText(phases map[string][]float64) string {
 	var out []string
-	for _, n := range append(slices.Clone(writePhases), "open", "define", "post", "write", "complete", "convert") {
+	for _, n := range append(slices.Clone(writePhases), "start", "open", "define", "post", "write", "complete", "read", "convert", "open it", "read it") {
 		if v, ok := phases[n]; ok {
 			out = append(out, fmt.Sprintf("%s %.1f", n, 1e3*median(v)))
 		}
@@ -367,6 +367,9 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 				"at the end of a line: the exponent of its growth between the last two sizes"}})
 	}
 	b := t.bars(w.Name == "peers" || w.Name == "processes" || w.Name == "canonical")
+	if w.Name == inplaceName {
+		b = t.inplaceBars()
+	}
 	if b == nil {
 		return nil
 	}

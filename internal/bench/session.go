@@ -31,10 +31,11 @@ type Options struct {
 	Resume   string        // file that keeps the results of a run in pieces: what it has is not measured again
 	For      time.Duration // after that no further piece is begun, and Run returns ErrTime; 0: no limit
 
-	Self []string // command of a worker, whose only further argument is a file with a Work; default: this process does the work
-	MPI  []string // the same, to be started by mpirun; default: rows of processes are skipped
-	Log  func(string)
-	At   func(stage string, done, total int64)
+	Self   []string // command of a worker, whose only further argument is a file with a Work; default: this process does the work
+	MPI    []string // the same, to be started by mpirun; default: rows of processes are skipped
+	Python []string // added to the environment of Python, so that it finds the package blobio; see FindPackage
+	Log    func(string)
+	At     func(stage string, done, total int64)
 }
 
 // A Workload is a named set of rows.
@@ -64,6 +65,7 @@ func Workloads() []Workload {
 		{"profile", "where the processor time goes, for each layout", (*session).profile},
 		{"peers", "goroutines against the PnetCDF and HDF5 blob peers at 1, 2, 4 and 16 processes, captured maps", (*session).peers},
 		{"canonical", "what users have today: 4 and 16 processes that write one canonical file by PnetCDF or netCDF-4, against blobs, and blobs that are then converted", (*session).canonical},
+		{"inplace", "read datasets where they are: a level by mount, DAP2, Zarr and Python beside convert, open and read; whole files, means by dask, memory of the server", (*session).inplace},
 		{"redset", "files of processes protected by redset and rebuilt, and checkpoints completed, against redset and SCR themselves (REDSET=DIR) and a loop that only moves the bytes", (*session).redset},
 		{"processes", "processes under mpirun against the peers at the same number: 1, 2, 4 and 16", (*session).processes},
 	}
@@ -350,7 +352,7 @@ func (s *session) worker(ctx context.Context, w Work, processes bool) (t Took, e
 			return t, err
 		}
 	}
-	if w.Scheme != "" {
+	if w.Scheme != "" || w.Op == opLevel || w.Op == opReadAt {
 		return t, nil
 	}
 	if w.Op == "" || w.Op == "write" {

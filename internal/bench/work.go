@@ -170,11 +170,17 @@ type Work struct {
 	Bytes  int64  `json:"bytes,omitempty"`
 
 	// Op production: a phase of Production. Memory is the cap of the process.
-	Phase   string                  `json:"phase,omitempty"`
-	Buffer  int64                   `json:"buffer,omitempty"`
-	Convert int                     `json:"convert,omitempty"`
-	Profile string                  `json:"profile,omitempty"` // file for a profile of the processor
-	At      func(done, total int64) `json:"-"`                 // progress
+	Phase   string `json:"phase,omitempty"`
+	Buffer  int64  `json:"buffer,omitempty"`
+	Convert int    `json:"convert,omitempty"`
+	Profile string `json:"profile,omitempty"` // file for a profile of the processor
+
+	// Op level: one level of T by Phase, a client of this package, from Path; -1: nothing, only open. Op readat: all of a
+	// canonical file. Op loopback: Path is shown at To until the process is ended.
+	Level int64        `json:"level,omitempty"`
+	Ready func(string) `json:"-"` // takes the line that says so
+
+	At func(done, total int64) `json:"-"` // progress
 }
 
 // Engine runs one function for each rank; processes says that the ranks are processes.
@@ -205,6 +211,12 @@ func (k *Work) Do(ctx context.Context, e Engine) (Took, error) {
 		return k.protect(ctx, e)
 	case opComplete:
 		return k.complete(ctx, e)
+	case opLevel:
+		return k.level(ctx)
+	case opReadAt:
+		return k.readAt(ctx)
+	case opLoopback:
+		return Took{}, k.loopback(ctx)
 	case "", "write":
 		return k.write(ctx, e)
 	}

@@ -1,5 +1,5 @@
-// Package cf knows what the CF conventions say of the variables of a dataset: which are coordinates of which, which are times, and what a
-// selection by the values of a coordinate takes.
+// Package cf applies the CF conventions to the variables of a dataset: which are coordinates of which, which are times, and which elements
+// a range of coordinate values selects.
 package cf
 
 import "blobio/internal/fault"

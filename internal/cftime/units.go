@@ -33,7 +33,7 @@ func Parse(units, calendar string) (*Units, error) {
 	}
 	f := strings.Fields(units)
 	if len(f) < 3 || !strings.EqualFold(f[1], "since") {
-		return nil, pkg.Usage("units %q, want such as days since 2000-01-01", units)
+		return nil, pkg.Usage("units %q, want units such as \"days since 2000-01-01\"", units)
 	}
 	u := &Units{Calendar: c}
 	name := strings.ToLower(f[0])

@@ -64,7 +64,15 @@ const serves = "serves"
 
 // AsService marks cmd as one that an interrupt ends as it should end.
 func AsService(cmd *cobra.Command) *cobra.Command {
-	cmd.Annotations = map[string]string{serves: "yes"}
+	return mark(cmd, serves)
+}
+
+// mark says something of cmd, beside what is said of it already.
+func mark(cmd *cobra.Command, what string) *cobra.Command {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[what] = "yes"
 	return cmd
 }
 

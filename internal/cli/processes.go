@@ -26,8 +26,7 @@ const together = "together"
 
 // AsTogether marks cmd as one that all processes carry out.
 func AsTogether(cmd *cobra.Command) *cobra.Command {
-	cmd.Annotations = map[string]string{together: "yes"}
-	return cmd
+	return mark(cmd, together)
 }
 
 // writes marks verbs that write what they are told to, but are not carried out together.
@@ -35,8 +34,7 @@ const writes = "writes"
 
 // AsWriter marks cmd as one that writes, and is not carried out together.
 func AsWriter(cmd *cobra.Command) *cobra.Command {
-	cmd.Annotations = map[string]string{writes: "yes"}
-	return cmd
+	return mark(cmd, writes)
 }
 
 // AloneAmongOthers refuses a verb that writes in a process that is one of several and knows nothing of the others: each of

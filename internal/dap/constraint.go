@@ -16,7 +16,7 @@ type projection struct {
 // slice is a part of a dimension. In a projection stop is what was written, and count not known yet.
 type slice struct{ start, stride, count int64 }
 
-// parseConstraint takes a constraint expression, already without the %XX of its URL, apart:
+// parseConstraint takes a constraint expression apart:
 //
 //	constraint = [ projection { "," projection } ] [ "&" selection ... ]
 //	projection = path { "[" start [ ":" [ stride ":" ] stop ] "]" }

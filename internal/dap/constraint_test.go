@@ -3,9 +3,11 @@ package dap
 import (
 	"bytes"
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
 
+	"blobio/cdf5"
 	"blobio/internal/fault"
 )
 
@@ -42,6 +44,8 @@ func TestMalformed(t *testing.T) {
 		"geogrid(T,1,2)":                 "there are no functions",
 		"T&T>3":                          "selections",
 		"date[0][0]":                     "2 slices, want 1",
+		"T%zz":                           "invalid URL escape",
+		"T%2CT%5B0%5D":                   "1 slices, want 2",
 	} {
 		_, err := d.Request(constraint)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -55,6 +59,28 @@ func TestMalformed(t *testing.T) {
 	for _, constraint := range []string{"", "&", "T,T", "area[4:1:4],area[4]", "a b", "a%20b", "T.T,T.time[1]", "P0,P0,P0"} {
 		if _, err := d.Request(constraint); err != nil {
 			t.Errorf("%q: %v", constraint, err)
+		}
+	}
+}
+
+// TestEncodedNames: a name is found whether a client writes %XX within names only, as declarations have them, or over again for the URL, or
+// for every separator.
+func TestEncodedNames(t *testing.T) {
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: 4}}}
+	for _, name := range []string{"x,y[0]", "a&b", "50%", "c.d", "plain"} {
+		h.Vars = append(h.Vars, cdf5.Var{Name: name, Type: cdf5.Int, Dims: []int{0}})
+	}
+	d := (&memory{hdr: h}).dataset(AnyClient)
+	for i, v := range d.vars {
+		for _, q := range []string{v.name + "[1:2]", url.QueryEscape(v.name) + "[1:2]", url.QueryEscape(v.name + "[1:2]"), "plain[1:2]," + v.name + "[1:2]"} {
+			r, err := d.Request(q)
+			if err != nil {
+				t.Errorf("%s: %v", q, err)
+				continue
+			}
+			if x := r.items[0]; x.of.id != i || x.parts[0].at[0] != (slice{1, 1, 2}) {
+				t.Errorf("%s is %s %v", q, x.of.Name, x.parts[0].at)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package dap
 
 import (
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -38,9 +39,24 @@ type part struct {
 // maxElems is how many elements a client can be told that an array has.
 const maxElems = math.MaxInt32
 
-// Request reads a constraint expression, already without the %XX of its URL; "" asks for everything. What it asks for twice is sent
-// once if it is the same; otherwise that is an error.
-func (d *Dataset) Request(constraint string) (*Request, error) {
+// Request reads a constraint expression as it stands in a URL; "" asks for everything. What it asks for twice is sent once if it is
+// the same; otherwise that is an error. Some clients write %XX for brackets and commas; others, as DAP2 has it, only within names, where
+// they are no separators: what makes no sense without the %XX is read with them.
+func (d *Dataset) Request(query string) (*Request, error) {
+	constraint, err := url.PathUnescape(query)
+	if err != nil {
+		return nil, pkg.Usage("constraint %s: %v", fault.Quoted(query), err)
+	}
+	q, err := d.request(constraint)
+	if err != nil && constraint != query {
+		if as, aerr := d.request(query); aerr == nil {
+			return as, nil
+		}
+	}
+	return q, err
+}
+
+func (d *Dataset) request(constraint string) (*Request, error) {
 	list, err := parseConstraint(constraint)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,9 @@
 package dap
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Sizes of what is read at once, in bytes.
 const (
@@ -62,11 +65,16 @@ func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byt
 			*buf = make([]byte, n)
 		}
 		b := (*buf)[:n]
-		if err := d.read(ctx, p.v.Name, start, count, b); err != nil {
-			return err
-		}
-		if picked != n {
+		switch err := d.read(ctx, p.v.Name, start, count, b); {
+		case err == nil && picked != n:
 			gather(b, b, part, count, size)
+		case err == nil:
+		case picked == n || ctx.Err() != nil:
+			return err
+		default: // what is damaged may lie between the elements
+			if err := d.only(ctx, p.v, start, part, b[:picked]); err != nil {
+				return err
+			}
 		}
 		if err := f(b[:picked]); err != nil {
 			return err
@@ -85,6 +93,38 @@ func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byt
 		if i < 0 {
 			return nil
 		}
+	}
+}
+
+// only reads the elements of a block that are asked for, and nothing between them.
+func (d *Dataset) only(ctx context.Context, v *variable, start []int64, part []slice, dst []byte) error {
+	at, count, n := slices.Clone(start), make([]int64, len(part)), int64(v.Type.Size())
+	k := len(part) // dimensions from k on are read at once
+	for ; k > 0 && (part[k-1].stride == 1 || part[k-1].count == 1); k-- {
+		count[k-1] = part[k-1].count
+		n *= count[k-1]
+	}
+	for i := range k {
+		count[i] = 1
+	}
+	idx := make([]int64, k)
+	for {
+		if err := d.read(ctx, v.Name, at, count, dst[:n]); err != nil {
+			return err
+		}
+		dst = dst[n:]
+		i := k - 1
+		for ; i >= 0; i-- {
+			if idx[i]++; idx[i] < part[i].count {
+				break
+			}
+			idx[i] = 0
+			at[i] = start[i]
+		}
+		if i < 0 {
+			return nil
+		}
+		at[i] = start[i] + idx[i]*part[i].stride
 	}
 }
 

@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -53,8 +54,8 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	begun := time.Now()
 	f, err := l.fsys.Create(l.lock) // as a rule there is none, which who opens it first pays for
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, serr := l.fsys.Stat(filepath.Dir(l.lock)); serr != nil { // the directory is what the caller knows
-			err = serr
+		if dir := filepath.Dir(l.lock); !exists(l.fsys, dir) { // the directory is what the caller knows
+			err = fmt.Errorf("%s: there is no directory %s: %w", l.name, dir, fs.ErrNotExist)
 		}
 		return false, err
 	}
@@ -206,4 +207,9 @@ func (l *Lease) exclude(f vfs.File) (err error, locked bool) {
 		return nil, false
 	}
 	return err, err == nil
+}
+
+func exists(fsys vfs.FS, name string) bool {
+	_, err := fsys.Stat(name)
+	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -122,19 +122,36 @@ func eachRow(shape []int64, visit func(idx []int64)) {
 	}
 }
 
-// chunkData reads a stored chunk and undoes its filters.
-func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
+// chunkAt returns where in the file a stored chunk begins, all of which the file has.
+func (d *Dataset) chunkAt(ref chunkRef) (int64, error) {
 	f := d.f
-	want := d.lay.chunkBytes()
-	if len(d.filters) == 0 && ref.size != want {
-		return nil, f.errAt(ref.off, "chunk size", ErrCorrupt, "%d, want %d", ref.size, want)
+	if want := d.lay.chunkBytes(); len(d.filters) == 0 && ref.size != want {
+		return 0, f.errAt(ref.off, "chunk size", ErrCorrupt, "%d, want %d", ref.size, want)
 	}
 	at := f.base + ref.addr
 	if ref.addr > f.src.size-f.base || ref.size > f.src.size-at {
-		return nil, f.errAt(at, "chunk", ErrTruncated, "%d bytes, the file has %d in all", ref.size, f.src.size)
+		return 0, f.errAt(at, "chunk", ErrTruncated, "%d bytes, the file has %d in all", ref.size, f.src.size)
 	}
 	if limit := int64(maxChunk + maxChunk/8); ref.size > limit { // filters may add a little
-		return nil, f.errAt(ref.off, "chunk size", ErrTooLarge, "%d, want at most %d", ref.size, limit)
+		return 0, f.errAt(ref.off, "chunk size", ErrTooLarge, "%d, want at most %d", ref.size, limit)
+	}
+	return at, nil
+}
+
+// maskOf has a bit for each filter that a chunk did not go through. edge says that the chunk sticks out of the array.
+func (d *Dataset) maskOf(ref chunkRef, edge bool) uint32 {
+	if edge && d.lay.flags&layoutRawEdges != 0 {
+		return ^uint32(0)
+	}
+	return ref.mask
+}
+
+// chunkData reads a stored chunk and undoes its filters.
+func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
+	f := d.f
+	at, err := d.chunkAt(ref)
+	if err != nil {
+		return nil, err
 	}
 	b := make([]byte, ref.size)
 	if err := f.src.readFull(b, at); err != nil {
@@ -143,10 +160,7 @@ func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
 	if len(d.filters) == 0 {
 		return b, nil
 	}
-	if edge && d.lay.flags&layoutRawEdges != 0 {
-		ref.mask = ^uint32(0)
-	}
-	return d.unfilter(b, ref.mask, want, at)
+	return d.unfilter(b, d.maskOf(ref, edge), d.lay.chunkBytes(), at)
 }
 
 type noChunks struct{}

@@ -22,8 +22,14 @@ import (
 // mounted shows the datasets of the tests at another place, until the test ends.
 func mounted(t *testing.T, version cdf5.Version) string {
 	t.Helper()
+	return mountedFrom(t, made.dir, &mount.Options{Version: version})
+}
+
+// mountedFrom shows what lies below a directory at another place, until the test ends.
+func mountedFrom(t *testing.T, dir string, o *mount.Options) string {
+	t.Helper()
 	at := t.TempDir()
-	m, err := mount.New(made.dir, at, &mount.Options{Version: version})
+	m, err := mount.New(dir, at, o)
 	if errors.Is(err, mount.ErrUnavailable) {
 		t.Skipf("no FUSE mounts here: %v", err) // step mount of .ci/run says so
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,21 +17,10 @@ import (
 	"blobio/serve"
 )
 
-// zarrSite shows a directory over HTTP for the time of the test, with chunks so small that variables have several.
+// zarrSite shows a directory over HTTP for the time of the test, with chunks so small that variables have several, and returns its URL with a slash.
 func zarrSite(t *testing.T, dir string) (url string) {
 	t.Helper()
-	s, err := serve.New(dir, &serve.Options{ZarrChunk: 100_000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewServer(s)
-	t.Cleanup(func() {
-		h.Close()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return h.URL
+	return served(t, dir, &serve.Options{ZarrChunk: 100_000})
 }
 
 // zarrURL is that of a history as Zarr: of one subfile in one layout, of several in the other.
@@ -42,7 +30,7 @@ func zarrURL(t *testing.T, word string, d *dataset) string {
 	if d.subfiles == 1 {
 		base = d.process
 	}
-	return zarrSite(t, made.dir) + "/" + word + "/" + filepath.Base(base)
+	return zarrSite(t, made.dir) + word + "/" + filepath.Base(base)
 }
 
 // chars makes bytes of chars what they are in netCDF: Zarr 3 has no type for them.
@@ -98,7 +86,7 @@ func TestDaskMeans(t *testing.T) {
 			sum += x
 		}
 		want := sum / float64(len(values))
-		lines := strings.Split(strings.TrimSpace(script(t, py, "mean_dask.py", zarrSite(t, made.dir)+"/zarr/"+filepath.Base(d.process), name)), "\n")
+		lines := strings.Split(strings.TrimSpace(script(t, py, "mean_dask.py", zarrSite(t, made.dir)+"zarr/"+filepath.Base(d.process), name)), "\n")
 		if len(lines) != 2 {
 			t.Fatalf("%q", lines)
 		}
@@ -197,7 +185,7 @@ func TestZarrReadersFail(t *testing.T) {
 			good = v.Name
 		}
 	}
-	url := zarrSite(t, dir) + "/zarr/" + filepath.Base(name)
+	url := zarrSite(t, dir) + "zarr/" + filepath.Base(name)
 	type reader struct{ tool, script string }
 	var readers []reader
 	readers = append(readers, reader{python(t, "zarr", "fsspec", "aiohttp"), "read_zarr.py"})

@@ -3,16 +3,14 @@
 package mount
 
 import (
+	"context"
 	"errors"
 	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/hanwen/go-fuse/v2/fs"
-	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
 	"blobio/bench"
@@ -30,12 +28,11 @@ func BenchmarkRead(b *testing.B) {
 	ok(b, err)
 	at, _, _ := mountedAt(b, dir, &Options{Verify: blob.VerifyOnce})
 	beside := b.TempDir()
-	loop, err := fs.NewLoopbackRoot(dir)
-	ok(b, err)
-	s, err := fs.Mount(beside, loop, &fs.Options{Logger: log.New(io.Discard, "", 0),
-		MountOptions: fuse.MountOptions{DirectMount: os.Geteuid() == 0, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: log.New(io.Discard, "", 0)}})
-	ok(b, err)
-	defer func() { ok(b, s.Unmount()) }()
+	loop, end := context.WithCancel(b.Context())
+	up, ended := make(chan bool), make(chan error, 1)
+	go func() { ended <- Loopback(loop, dir, beside, func() { close(up) }) }()
+	<-up
+	defer func() { end(); ok(b, <-ended) }()
 	for _, r := range res {
 		if r.Case != "F_h0" {
 			continue

@@ -31,9 +31,13 @@ var _ interface {
 	fs.NodeOpener
 } = (*dataset)(nil)
 
-// Getattr tells the attributes of this state.
+// Getattr tells the attributes of this state: as long as it is in force with the permissions that its files have now.
 func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	attributes(&d.entry, &out.Attr)
+	e, err := d.m.tree.Lookup(d.path)
+	if err != nil || e.Kind != tree.KindDataset || e.ID != d.entry.ID {
+		e = d.entry
+	}
+	attributes(&e, &out.Attr)
 	return 0
 }
 

@@ -56,7 +56,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 		return nil, err
 	}
 	if m.opt.AllowOther && os.Geteuid() != 0 && !othersAllowed("/etc/fuse.conf") {
-		return nil, pkg.Errorf("other users are let in by root only, unless /etc/fuse.conf has the line user_allow_other: %w", fault.ErrUsage)
+		return nil, pkg.Errorf("only root can let other users in, unless /etc/fuse.conf has the line user_allow_other: %w", fault.ErrUsage)
 	}
 	var err error
 	if m.at, err = place(dir, at); err != nil {
@@ -88,7 +88,7 @@ func available(device string, root bool, helper func() (string, error)) error {
 	f.Close()
 	if !root {
 		if _, err := helper(); err != nil {
-			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3), without which only root mounts", ErrUnavailable)
+			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3): without it only root can mount", ErrUnavailable)
 		}
 	}
 	return nil
@@ -114,25 +114,47 @@ func helper() (string, error) {
 	return name, err
 }
 
+// resolve follows links to the directory to mount at, without looking at it: it may be the mount of a process that is dead.
+func resolve(at string) (string, error) {
+	for range maxLinks {
+		up, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err != nil {
+			return "", err
+		}
+		at = filepath.Join(up, filepath.Base(at))
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at, nil
+		}
+		if at = to; !filepath.IsAbs(to) {
+			at = filepath.Join(up, to)
+		}
+	}
+	return "", &os.PathError{Op: "mount", Path: at, Err: syscall.ELOOP}
+}
+
+// maxLinks is how many links lead on, as for the kernel.
+const maxLinks = 40
+
 // place checks the directory to mount at, and clears what a killed mount left there.
 func place(dir, at string) (string, error) {
 	at, err := filepath.Abs(at)
 	if err != nil {
 		return "", err
 	}
-	if err := clear(at); err != nil {
+	to, err := resolve(at)
+	if err != nil {
 		return "", err
 	}
-	info, err := os.Stat(at)
+	if err := clear(to); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(to)
 	if err != nil {
 		return "", err
 	}
 	if !info.IsDir() {
 		return "", pkg.Errorf("%s is not a directory: %w", at, fault.ErrUsage)
-	}
-	to, err := filepath.EvalSymlinks(at)
-	if err != nil {
-		return "", err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
@@ -143,7 +165,7 @@ func place(dir, at string) (string, error) {
 	}
 	for _, p := range [][2]string{{from, to}, {to, from}} {
 		if rel, err := filepath.Rel(p[0], p[1]); err == nil && filepath.IsLocal(rel) {
-			return "", pkg.Errorf("%s and %s: one lies in the other, want a mount point apart from what it shows: %w", dir, at, fault.ErrUsage)
+			return "", pkg.Errorf("%s and %s: one lies in the other, want a mount point apart from the directory: %w", dir, at, fault.ErrUsage)
 		}
 	}
 	return to, nil
@@ -151,16 +173,21 @@ func place(dir, at string) (string, error) {
 
 // serve mounts.
 func (m *Mount) serve() (*fuse.Server, error) {
+	return mountAt(m.at, &folder{m: m}, options(m.tree.Root(), m.opt.AllowOther, func(v any) { m.log.say("internal error: %v", v) }))
+}
+
+// options of every mount here. The kernel names source as what is mounted; panicked takes what a call that does not return said.
+func options(source string, allowOther bool, panicked func(v any)) *fs.Options {
 	quiet := log.New(io.Discard, "", 0)
 	short, none := fresh, time.Duration(0)
 	o := &fs.Options{
 		EntryTimeout: &short, AttrTimeout: &short, NegativeTimeout: &none, NullPermissions: true, Logger: quiet,
 		MountOptions: fuse.MountOptions{
-			AllowOther: m.opt.AllowOther, FsName: m.tree.Root(), Name: fsType, Options: []string{"default_permissions"},
+			AllowOther: allowOther, FsName: source, Name: fsType, Options: []string{"default_permissions"},
 			MaxWrite: maxRead, MaxReadAhead: maxRead, MaxBackground: maxTasks,
-			DisableXAttrs: true, DisableReadDirPlus: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: quiet,
+			DisableXAttrs: true, DisableReadDirPlus: true, DisableSplice: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: quiet,
 			PanicHandler: func(v any) fuse.Status {
-				m.log.say("internal error: %v", v)
+				panicked(v)
 				return fuse.EIO
 			},
 		},
@@ -170,7 +197,12 @@ func (m *Mount) serve() (*fuse.Server, error) {
 	} else {
 		o.Options = append(o.Options, "ro")
 	}
-	s, err := fs.Mount(m.at, &folder{m: m}, o)
+	return o
+}
+
+// mountAt mounts a root at a directory.
+func mountAt(at string, root fs.InodeEmbedder, o *fs.Options) (*fuse.Server, error) {
+	s, err := fs.Mount(at, root, o)
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENODEV):
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -43,14 +43,16 @@ func number(parts ...string) uint64 {
 }
 
 // hidden says of an entry that it is not shown.
-func (m *Mount) hidden(k tree.Kind) bool { return m.opt.OnlyDatasets && k == tree.KindPlain }
+func (m *Mount) hidden(e *tree.Entry) bool {
+	return m.opt.OnlyDatasets && (e.Kind == tree.KindPlain || e.Parts)
+}
 
 // Lookup finds an entry. Another state of a dataset is another node, so that who has the one open, and what the kernel keeps of it, does
 // not mix with the other.
 func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	p := path.Join(f.path, name)
 	e, err := f.m.tree.Lookup(p)
-	if err == nil && f.m.hidden(e.Kind) {
+	if err == nil && f.m.hidden(&e) {
 		return nil, unix.ENOENT
 	}
 	if err != nil {
@@ -79,7 +81,7 @@ func (f *folder) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 	}
 	var out []fuse.DirEntry
 	for _, e := range list {
-		if f.m.hidden(e.Kind) {
+		if f.m.hidden(&e) {
 			continue
 		}
 		d := fuse.DirEntry{Name: e.Name, Mode: fuse.S_IFREG}

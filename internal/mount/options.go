@@ -14,18 +14,18 @@ import (
 
 const pkg fault.Pkg = "mount"
 
-// ErrUnavailable is in the chain of the error of New where this machine, or this user, cannot mount anything.
+// ErrUnavailable is in the chain of the error of New if this machine, or this user, cannot mount anything.
 var ErrUnavailable = errors.New("mounting is not possible here")
 
 // Options of New. The zero value, or nil, means the defaults.
 type Options struct {
 	Version      cdf5.Version      // of the netCDF files; default CDF5
 	OnlyDatasets bool              // hide other files; without it they are passed through
-	AllowOther   bool              // let other users in, as far as the permissions of the files do
+	AllowOther   bool              // let other users in, within the permissions of the files
 	Verify       blob.Verification // which checksums reading compares; default VerifyWhole
-	Memory       int64             // cap of what is kept and read ahead, in bytes, at least 16 MiB; default 256 MiB
+	Memory       int64             // cap of cached data and of data read ahead, in bytes, at least 16 MiB; default 256 MiB
 	Workers      int               // concurrent reads of each dataset; default GOMAXPROCS
-	Log          io.Writer         // takes a line for each error that a program was given as EIO; nil: nothing
+	Log          io.Writer         // takes a line for each EIO that a program got; nil: none
 }
 
 // diary writes lines. One that repeats is written once in a while only: programs try again, and the kernel does.

@@ -28,10 +28,10 @@ func clear(at string) error {
 			return nil // a file system, on which another one may be mounted
 		}
 		if kind != "fuse."+fsType {
-			return pkg.Errorf("%s: a dead mount of another program (%s); fusermount3 -u %s takes it off: %w", at, kind, at, fault.ErrInUse)
+			return pkg.Errorf("%s: a dead mount of another program (%s); fusermount3 -u %s removes it: %w", at, kind, at, fault.ErrInUse)
 		}
 		if err := detach(at); err != nil {
-			return pkg.Errorf("%s: the mount of a process that is dead: %w", at, err)
+			return pkg.Errorf("%s: the mount of a dead process: %w", at, err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/h5"
 )
 
-// A View is a netCDF-4 file as the CDF-5 file that says the same: a header, then the data in canonical order, high byte
+// A View is a netCDF-4 file as the equivalent CDF-5 file: a header, then the data in canonical order, high byte
 // first. Chunks are decompressed when they are read, and some are kept. It is safe for concurrent use.
 type View struct {
 	hdr    *cdf5.Header

@@ -124,6 +124,7 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 
 	"versioned.IsArray":        func(_ context.Context, name string) error { versioned.IsArray(name, nil); return nil },
 	"versioned.List":           func(_ context.Context, name string) error { return second(versioned.List(name, nil)) },
+	"versioned.Stamp":          func(_ context.Context, name string) error { _, _, err := versioned.Stamp(name, nil); return err },
 	"versioned.ViewOptions":    func(_ context.Context, name string) error { return second(versioned.OpenView([]string{name}, nil)) },
 	"versioned.RebuildOptions": nil, // its own tests
 	"versioned.Store":          nil, // its own tests
@@ -139,6 +140,7 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 		return second(cello.Open(ctx, name, &cello.OpenOptions{}))
 	},
 	"cello.Options":   nil, // its own tests
+	"cello.Stamp":     func(_ context.Context, name string) error { _, _, err := cello.Stamp(name, nil); return err },
 	"cello.YTOptions": nil, // its own tests
 
 	"ffformat.Compact": func(ctx context.Context, _ string) error {

@@ -25,6 +25,7 @@ var layers = map[string]int{
 	"blobio/vfs":                   1,
 	"blobio/comm":                  2,
 	"blobio/internal/verdict":      2,
+	"blobio/internal/virtual":      2,
 	"blobio/internal/commtest":     2, // for tests only
 	"blobio/internal/scr":          2,
 	"blobio/scr/config":            2,

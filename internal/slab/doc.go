@@ -1,5 +1,5 @@
-// Package slab selects parts of arrays: limits of dimensions as ncks writes them (-d lat,30.,60. -d time,0,9,3), the indices
-// that they mean, and the runs of a canonical array that these are. It knows nothing of files.
+// Package slab selects parts of arrays: hyperslabs in the syntax of ncks (-d lat,30.,60. -d time,0,9,3), the indices that they select, and
+// the runs of the canonical array that these are. It does no input or output.
 package slab
 
 import "blobio/internal/fault"

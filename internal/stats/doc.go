@@ -1,2 +1,2 @@
-// Package stats sums up the values of a dataset, by variable and record, in bounded memory.
+// Package stats computes minimum, maximum, mean and counts of the values of a dataset, by variable and record, in bounded memory.
 package stats

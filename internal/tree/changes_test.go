@@ -172,11 +172,17 @@ func TestDamage(t *testing.T) {
 	}{
 		{".manifest", func(b []byte) []byte { b[len(b)/2] ^= 1; return b }, blob.ErrChecksum},
 		{".manifest", func(b []byte) []byte { b[0] = 'x'; return b }, nil},
-		{".0000", func(b []byte) []byte { b[100] ^= 1; return b }, nil},
+		{".000?", func(b []byte) []byte { b[100] ^= 1; return b }, nil}, // one header would be enough
 	} {
-		b, err := os.ReadFile(name + c.file)
+		files, err := filepath.Glob(name + c.file)
 		ok(t, err)
-		ok(t, os.WriteFile(name+c.file, c.do(append([]byte(nil), b...)), 0o666))
+		var good [][]byte
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			ok(t, err)
+			good = append(good, b)
+			ok(t, os.WriteFile(file, c.do(append([]byte(nil), b...)), 0o666))
+		}
 		tr := open(t, root, nil)
 		e, err := tr.Lookup("a.nc")
 		if err != nil || e.Kind != KindDataset || e.Err == nil || e.Size != 0 || c.want != nil && !errors.Is(e.Err, c.want) {
@@ -185,7 +191,9 @@ func TestDamage(t *testing.T) {
 		if _, err := tr.Dataset(t.Context(), "a.nc"); err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: opened with %v", c.file, err)
 		}
-		ok(t, os.WriteFile(name+c.file, b, 0o666))
+		for i, file := range files {
+			ok(t, os.WriteFile(file, good[i], 0o666))
+		}
 		d, err := tr.Dataset(t.Context(), "a.nc")
 		ok(t, err)
 		equal(t, "mended", bytesOf(t, d), want)

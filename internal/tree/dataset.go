@@ -3,14 +3,19 @@ package tree
 import (
 	"context"
 	"errors"
+	"io"
+	"io/fs"
+	"strings"
 	"sync"
 	"time"
 
 	"blobio/blob"
+	"blobio/cdf5"
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 )
 
-// ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held.
+// ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held, and still are after Options.Wait.
 var ErrTooMany = errors.New("too many datasets are open")
 
 // A Dataset is one state of a dataset, held for reading. It is safe for concurrent use. Release must be called.
@@ -23,8 +28,48 @@ type Dataset struct {
 // Reader returns the reader, which is shared and must not be closed.
 func (d *Dataset) Reader() *blob.Reader { return d.s.r }
 
+// Bytes are those of a netCDF file, safe for concurrent use.
+type Bytes interface {
+	io.ReaderAt
+	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
+	Size() int64
+	Header() *cdf5.Header // with the place of each variable; not to be changed
+}
+
 // Canonical returns the bytes of the netCDF file.
-func (d *Dataset) Canonical() *blob.CanonicalFile { return d.s.c }
+func (d *Dataset) Canonical() Bytes { return d.s.c }
+
+// Form says in words what it is that has the netCDF form, "" of a dataset of blobs and of an ordinary netCDF file.
+func (d *Dataset) Form() string {
+	if d.s.form == nil {
+		return ""
+	}
+	return d.s.form.name
+}
+
+// Plain opens the file itself where it is an ordinary netCDF file, and says how long it is; nil if it is a dataset of blobs. A file that
+// has been replaced is fs.ErrNotExist.
+func (d *Dataset) Plain() (f vfs.File, size int64, err error) {
+	identity, ok := strings.CutPrefix(d.s.key, plainKey)
+	if !ok {
+		return nil, 0, nil
+	}
+	if f, err = d.t.root.Open(d.s.name); err != nil {
+		return nil, 0, hide("open", d.s.name, err)
+	}
+	info, err := f.(interface{ Stat() (fs.FileInfo, error) }).Stat()
+	if err == nil && vfs.Identity(info) != identity {
+		err = gone("open", d.s.name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// plainKey begins the key of the state of an ordinary file.
+const plainKey = "p|"
 
 // ID is that of the Entry.
 func (d *Dataset) ID() string { return d.s.fact.id }
@@ -66,6 +111,7 @@ const maxTries = 100
 
 // acquire returns the reader of a dataset as it is now, with one use more, unless so many are held that it would be one too many.
 func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (state, error)) (*shared, error) {
+	var late <-chan time.Time
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -78,6 +124,21 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 			return nil, gone("open", name)
 		}
 		s, mine, err := t.claim(name, st, most)
+		if errors.Is(err, ErrTooMany) && t.opt.Wait > 0 {
+			if late == nil {
+				timer := time.NewTimer(t.opt.Wait)
+				defer timer.Stop()
+				late = timer.C
+			}
+			select {
+			case <-t.freed(most):
+				try--
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-late:
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -120,11 +181,14 @@ var errChanged = errors.New("the dataset was replaced while it was opened")
 
 // load opens what s is to share.
 func (t *Tree) load(ctx context.Context, s *shared) error {
-	r, err := t.open(ctx, s.name, s.memory, s.files)
+	if s.form != nil {
+		return t.loadForm(ctx, s)
+	}
+	r, err := t.open(ctx, s.name, t.fs, s.memory, s.files)
 	if err != nil {
 		return err
 	}
-	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory/2, 1<<20)})
+	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory/2, 1<<20), Pool: t.pool})
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}

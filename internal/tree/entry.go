@@ -25,7 +25,7 @@ type Kind uint8
 // The kinds.
 const (
 	KindDir     Kind = iota + 1
-	KindDataset      // of blobs: one netCDF file
+	KindDataset      // one netCDF file, of blobs or of a directory that has a netCDF form
 	KindPlain        // any other file, an ordinary netCDF file too
 )
 
@@ -48,7 +48,8 @@ type Entry struct {
 	ID      string    // changes when the content does: of a dataset with its manifest's checksums, of other files with size and time; "" of a directory
 	File    string    // tells a plain file from others, whatever is written to it, where the system can
 	Records int64     // of a dataset
-	Err     error     // why the dataset cannot be read; Size is 0 then
+	Err     error     // why it cannot be read; Size is 0 then
+	Parts   bool      // a directory of files that are shown as a dataset beside it
 
 	Mode     fs.FileMode // permissions; of a dataset those of its manifest, or of subfile 0, as the owner is
 	UID, GID uint32
@@ -57,7 +58,7 @@ type Entry struct {
 // lookAtOnce is how many entries of a directory are looked at at the same time.
 const lookAtOnce = 16
 
-// List returns what a directory shows, by name. A dataset that cannot be read has Err.
+// List returns what a directory shows, by name. What cannot be read has Err.
 func (t *Tree) List(dir string) ([]Entry, error) {
 	list, err := t.Names(dir)
 	if err != nil {
@@ -65,15 +66,19 @@ func (t *Tree) List(dir string) ([]Entry, error) {
 	}
 	par.Do(lookAtOnce, len(list), func(i int) {
 		e, err := t.Lookup(path.Join(dir, list[i].Name))
-		if err != nil {
-			e = Entry{} // it has gone meanwhile
+		switch {
+		case err == nil:
+			list[i] = e
+		case errors.Is(err, fs.ErrNotExist): // it has gone meanwhile
+			list[i] = Entry{}
+		default:
+			list[i].Err = err
 		}
-		list[i] = e
 	})
 	return slices.DeleteFunc(list, func(e Entry) bool { return e.Kind == 0 }), nil
 }
 
-// Names is List without looking at the entries: only Name and Kind are set.
+// Names is List without looking at the entries: only Name, Kind and Parts are set.
 func (t *Tree) Names(dir string) ([]Entry, error) {
 	name, err := t.real("list", dir)
 	if err != nil {
@@ -100,8 +105,9 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 	is := make([]bool, len(ask))
 	states := make([]state, len(ask))
 	par.Do(lookAtOnce, len(ask), func(i int) {
-		states[i], _ = t.stateOf(filepath.Join(name, ask[i]))
-		is[i] = states[i].is
+		var err error
+		states[i], err = t.stateOf(filepath.Join(name, ask[i]))
+		is[i] = states[i].is || err != nil && there[subfile.ManifestName(ask[i])] && !isNone(err) // who looks it up is told the error
 	})
 	var list []Entry
 	for i, b := range ask {
@@ -127,6 +133,7 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 		}
 		list = append(list, Entry{Name: d.Name(), Kind: k})
 	}
+	list = t.addForms(name, list, there)
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
@@ -173,17 +180,26 @@ func (t *Tree) linked(p string) Kind {
 
 // hide makes of errors that say that nothing can be there, or that it is outside the root, that it is not there.
 func hide(op, path string, err error) error {
-	for _, class := range []error{fs.ErrNotExist, vfs.ErrOutside, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG} {
-		if errors.Is(err, class) {
-			return gone(op, path)
-		}
+	if isNone(err) {
+		return gone(op, path)
 	}
 	return err
 }
 
+// isNone says of an error that nothing can be there, or nothing within the root.
+func isNone(err error) bool {
+	return slices.ContainsFunc(none, func(class error) bool { return errors.Is(err, class) })
+}
+
+var none = []error{fs.ErrNotExist, vfs.ErrOutside, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG}
+
 // Lookup returns the entry of a path. What is not there, or not shown, is fs.ErrNotExist.
 func (t *Tree) Lookup(p string) (Entry, error) {
 	name, e, st, err := t.look("stat", p)
+	if err == nil && e.Kind == KindDir && p != "" {
+		_, _, st, err := t.look("stat", p+suffix)
+		e.Parts = err == nil && st.form != nil
+	}
 	if err != nil || e.Kind != KindDataset {
 		return e, err
 	}
@@ -208,8 +224,11 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 	}
 	info, err := t.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if st, err = t.stateOf(name); err != nil || !st.is {
-			return "", Entry{}, st, hide(op, p, errors.Join(err, absent(st)))
+		if st, err = t.stateOf(name); err != nil {
+			return "", Entry{}, st, hide(op, p, err)
+		}
+		if !st.is {
+			return "", Entry{}, st, gone(op, p)
 		}
 		e.Kind, e.ModTime, e.Mode, e.UID, e.GID = KindDataset, st.mod, st.mode, st.uid, st.gid
 		return name, e, st, nil
@@ -240,15 +259,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 		}
 	}
 	e.Kind, e.Size, e.ID, e.File = KindPlain, info.Size(), hash(vfs.Identity(info)), vfs.FileOf(info)
-	return name, e, state{is: true, key: "p|" + vfs.Identity(info), mod: e.ModTime, mode: e.Mode}, nil
-}
-
-// absent is the error of what is no dataset.
-func absent(st state) error {
-	if st.is {
-		return nil
-	}
-	return fs.ErrNotExist
+	return name, e, state{is: true, key: plainKey + vfs.Identity(info), mod: e.ModTime, mode: e.Mode}, nil
 }
 
 // hash is a short text for a long one.

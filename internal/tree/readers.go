@@ -13,10 +13,12 @@ import (
 type shared struct {
 	name, key string
 	mod       time.Time
+	form      *form // nil: a dataset of blobs
 
 	ready  chan struct{} // closed when r, c and fact are set, or err
 	r      *blob.Reader
-	c      *blob.CanonicalFile
+	c      Bytes
+	src    source // of a form: what r reads
 	fact   fact
 	err    error
 	memory int64
@@ -38,6 +40,7 @@ type readers struct {
 	memory budget
 	files  budget
 	timer  *time.Timer
+	freed  chan struct{} // closed when fewer are held; nil: nobody waits for that
 }
 
 // budget is what readers share: each gets half of what is left, but at least what it needs.
@@ -77,7 +80,7 @@ func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err
 		if r.memory.left < r.opt.Memory/8 || r.files.left < int64(r.opt.Files)/8 {
 			closing = append(closing, r.idle(0)...)
 		}
-		s = &shared{name: name, key: st.key, mod: st.mod, ready: make(chan struct{}), memory: r.memory.take(), files: int(r.files.take())}
+		s = &shared{name: name, key: st.key, mod: st.mod, form: st.form, ready: make(chan struct{}), memory: r.memory.take(), files: int(r.files.take())}
 		r.by[name], mine = s, true
 	}
 	if s.elem != nil {
@@ -88,6 +91,22 @@ func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err
 		r.held++
 	}
 	return s, mine, nil
+}
+
+// freed is closed when fewer than so many readers are held, or when the number goes down.
+func (t *Tree) freed(most int) <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := &t.readers
+	if r.held < most {
+		now := make(chan struct{})
+		close(now)
+		return now
+	}
+	if r.freed == nil {
+		r.freed = make(chan struct{})
+	}
+	return r.freed
 }
 
 // drop takes a reader out that nobody uses; the caller closes it.
@@ -119,6 +138,10 @@ func (t *Tree) release(s *shared) {
 	var closing []*shared
 	if s.uses--; s.uses == 0 {
 		r.held--
+		if r.freed != nil {
+			close(r.freed)
+			r.freed = nil
+		}
 		if s.old || t.closed {
 			closing = append(closing, r.drop(s))
 		} else {
@@ -169,6 +192,11 @@ func closeAll(list []*shared) error {
 	for _, s := range list {
 		if s.r != nil {
 			if err := s.r.Close(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+			}
+		}
+		if s.src != nil {
+			if err := s.src.Close(); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
 			}
 		}

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"strings"
@@ -22,6 +23,7 @@ type state struct {
 	mod        time.Time
 	mode       fs.FileMode
 	uid, gid   uint32
+	form       *form // nil: a dataset of blobs
 }
 
 // of takes time, permissions and owner from a file.
@@ -90,9 +92,18 @@ func (f *facts) keepFact(name string, k fact) {
 	f.facts[name] = k
 }
 
-// stateOf looks at the files of the dataset with this base name. Where the records cannot be read, or are damaged, there is a dataset all the same,
+// stateOf looks at what has this name: a dataset of blobs, or else what has a netCDF form.
+func (t *Tree) stateOf(base string) (state, error) {
+	st, err := t.blobs(base)
+	if err == nil && !st.is && !st.unfinished {
+		return t.formed(base)
+	}
+	return st, err
+}
+
+// blobs looks at the files of the dataset with this base name. Where the records cannot be read, or are damaged, there is a dataset all the same,
 // and opening it tells why.
-func (t *Tree) stateOf(base string) (st state, err error) {
+func (t *Tree) blobs(base string) (st state, err error) {
 	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order: the one becomes the other
 	man, merr := t.root.Stat(subfile.ManifestName(base))
 	for _, err := range []error{nerr, merr} {
@@ -100,13 +111,14 @@ func (t *Tree) stateOf(base string) (st state, err error) {
 			return state{}, err
 		}
 	}
-	if nerr != nil && merr != nil {
+	isFile := func(info fs.FileInfo) bool { return info != nil && info.Mode().IsRegular() }
+	if !isFile(next) && !isFile(man) {
 		return t.foreign(base, "")
 	}
 	st.key = "m"
 	for _, info := range []fs.FileInfo{next, man} {
 		st.key += "|"
-		if info != nil {
+		if isFile(info) {
 			st.key += vfs.Identity(info)
 			st.of(info)
 		}
@@ -140,7 +152,10 @@ func (t *Tree) recorded(base string) (is, unfinished bool, err error) {
 	case errors.Is(err, blob.ErrNotFormat):
 		return false, false, nil
 	case errors.As(err, new(*blob.FormatError)):
-		return t.begins(subfile.ManifestName(base), manifestStart) || t.begins(subfile.NextName(base), manifestStart), false, nil
+		if is, err = t.begins(subfile.ManifestName(base), manifestStart); !is && err == nil {
+			is, err = t.begins(subfile.NextName(base), manifestStart)
+		}
+		return is, false, err
 	}
 	return false, false, err
 }
@@ -164,7 +179,14 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	k, ok := t.facts.state(base, st.key)
 	if !ok {
 		k = known{key: st.key}
-		if t.begins(first, "CDF") || t.begins(first, "\x89HDF") {
+		blobs, err := t.begins(first, "CDF")
+		if !blobs && err == nil {
+			blobs, err = t.begins(first, "\x89HDF")
+		}
+		if err != nil {
+			return state{}, err // it may be readable the next time
+		}
+		if blobs {
 			r, err := blob.Open(context.Background(), base, &blob.OpenOptions{FS: t.fs, AllowMissing: true, Memory: 1 << 20, Workers: 1})
 			switch {
 			case err == nil:
@@ -200,16 +222,22 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	return st, nil
 }
 
-// begins says whether a file can be read, and begins with a text.
-func (t *Tree) begins(name, text string) bool {
+// begins says whether there is a file that begins with a text.
+func (t *Tree) begins(name, text string) (bool, error) {
 	f, err := t.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer f.Close()
 	b := make([]byte, len(text))
-	n, _ := f.ReadAt(b, 0)
-	return string(b[:n]) == text
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return string(b[:n]) == text, nil
 }
 
 // fact returns what is known of a dataset, and reads its header if that is not yet.

@@ -25,9 +25,10 @@ type Options struct {
 	Workers int               // concurrent reads of each dataset; default GOMAXPROCS
 
 	MaxOpen int           // datasets that are held at once; default 1024
+	Wait    time.Duration // for how long Dataset waits where MaxOpen are held, until one is given back; default not at all
 	MaxIdle int           // readers that are kept though nobody holds them; default 16; negative: none
 	Idle    time.Duration // for how long; default 1 minute
-	Memory  int64         // cap of what readers keep and read ahead, maps included, in bytes, at least 16 MiB; default 256 MiB. The first ones get more of it; each gets 4 MiB at least
+	Memory  int64         // cap of what readers keep and read ahead, maps included, in bytes, at least 16 MiB; default 256 MiB. Half of it is for what was decoded, of all together; of the rest the first ones get more, each 4 MiB at least
 	Files   int           // open files of all readers, at least 64; default 4096. Each may have 16 at least
 }
 
@@ -48,8 +49,8 @@ func (o *Options) Validate() error {
 		return nil
 	case o.Version != 0 && !o.Version.Valid():
 		return pkg.Usage("Options.Version %d, want 1, 2 or 5", o.Version)
-	case o.MaxOpen < 0 || o.Idle < 0 || o.Workers < 0:
-		return pkg.Usage("Options.MaxOpen %d, Idle %v and Workers %d, want >= 0", o.MaxOpen, o.Idle, o.Workers)
+	case o.MaxOpen < 0 || o.Wait < 0 || o.Idle < 0 || o.Workers < 0:
+		return pkg.Usage("Options.MaxOpen %d, Wait %v, Idle %v and Workers %d, want >= 0", o.MaxOpen, o.Wait, o.Idle, o.Workers)
 	case o.Memory != 0 && o.Memory < minMemory:
 		return pkg.Usage("Options.Memory %d, want at least %d", o.Memory, minMemory)
 	case o.Files != 0 && o.Files < minFiles:
@@ -89,6 +90,8 @@ type Tree struct {
 	fs   vfs.FS // that the datasets are in: root, with lists of names kept
 	opt  Options
 
+	pool *blob.CanonicalPool // half of Options.Memory: what was decoded
+
 	facts facts
 
 	mu      sync.Mutex
@@ -113,6 +116,7 @@ func Open(root string, o *Options) (*Tree, error) {
 		return nil, err
 	}
 	t := &Tree{root: r, fs: newNames(r), opt: o.withDefaults()}
+	t.pool = blob.NewCanonicalPool(t.opt.Memory / 2)
 	t.facts.init()
 	t.readers.init(t.opt)
 	return t, nil
@@ -166,7 +170,7 @@ func (t *Tree) File(path string) (vfs.File, error) {
 }
 
 // open opens a dataset with its share of what all may use.
-func (t *Tree) open(ctx context.Context, name string, memory int64, files int) (*blob.Reader, error) {
-	return blob.Open(ctx, name, &blob.OpenOptions{FS: t.fs, MissingLater: true, Verify: t.opt.Verify, Workers: t.opt.Workers,
+func (t *Tree) open(ctx context.Context, name string, fsys vfs.FS, memory int64, files int) (*blob.Reader, error) {
+	return blob.Open(ctx, name, &blob.OpenOptions{FS: fsys, MissingLater: true, Verify: t.opt.Verify, Workers: t.opt.Workers,
 		Memory: max(memory/4, 1<<20), Maps: max(memory/4, 1<<20), MaxOpen: files})
 }

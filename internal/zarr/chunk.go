@@ -10,7 +10,10 @@ import (
 
 // Get returns the value of a key, which is the caller's to keep but not to change. A key that the store does not have is ErrNoKey; no other
 // error is. The value of a chunk has at most Options.ChunkBytes, or a little more where a codec finds nothing to compress.
-func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
+func (s *Store) Get(ctx context.Context, key string) ([]byte, error) { return s.GetIn(ctx, key, nil) }
+
+// GetIn is Get that may use the memory of buf, whatever is in it, for the value of a chunk.
+func (s *Store) GetIn(ctx context.Context, key string, buf []byte) ([]byte, error) {
 	if b, ok := s.meta[key]; ok {
 		return b, nil
 	}
@@ -19,7 +22,12 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, pkg.Errorf("%s: %q: %w", s.src.Base(), key, ErrNoKey)
 	}
 	start, count := a.grid.Region(index)
-	b := make([]byte, a.chunkBytes())
+	b := buf[:0]
+	if size := a.chunkBytes(); int64(cap(b)) < size {
+		b = make([]byte, size)
+	} else {
+		b = b[:size]
+	}
 	n := elems(count) * int64(a.v.Type.Size())
 	err := s.read(ctx, a, start, count, b[:n])
 	if err == nil {

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"hash/crc32"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -25,25 +23,19 @@ const maxZstd = 22
 
 func (c Codecs) on() bool { return c != Codecs{} }
 
-// ParseCodecs reads none, or zstd or gzip with or without a level: zstd:3, which is also the default, as is gzip:5.
+// ParseCodecs reads off, or zstd or gzip with or without a level: zstd:3, which is also the default, as is gzip:5. auto is zstd.
 func ParseCodecs(s string) (c Codecs, err error) {
-	name, level, given := strings.Cut(s, ":")
-	n := 0
-	if given {
-		if n, err = strconv.Atoi(level); err != nil || n < 1 {
-			return c, pkg.Usage("codec %q, want a level behind the colon", s)
-		}
+	name, level, err := codec.Choose(s, codec.Word{Name: "off"}, codec.Word{Name: "auto"}, codec.Word{Name: "zstd", Level: maxZstd}, codec.Word{Name: "gzip", Level: gzip.BestCompression})
+	switch name {
+	case "zstd", "auto":
+		c.Zstd = cmp.Or(level, 3)
+	case "gzip":
+		c.Gzip = cmp.Or(level, 5)
 	}
-	switch {
-	case name == "none" && !given:
-	case name == "zstd":
-		c.Zstd = cmp.Or(n, 3)
-	case name == "gzip":
-		c.Gzip = cmp.Or(n, 5)
-	default:
-		return c, pkg.Usage("codec %q, want none, zstd or gzip", s)
+	if err != nil {
+		err = pkg.Errorf("%w", err)
 	}
-	return c, c.validate()
+	return c, err
 }
 
 func (c Codecs) validate() error {

@@ -50,7 +50,7 @@ func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOpt
 		}
 	}
 	defer func() { w.out.Discard() }()
-	if err = comm.Agree(ctx, c, err); err != nil {
+	if err = w.agree(ctx, err); err != nil {
 		return err
 	}
 	if temp, err = c.Bcast(ctx, 0, temp); err != nil {
@@ -59,7 +59,7 @@ func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOpt
 	if !w.root() {
 		w.files = durable.FilesIn(w.o.FS, string(temp), !w.o.NoSync)
 	}
-	if err = comm.Agree(ctx, c, w.fill(ctx)); err != nil {
+	if err = w.agree(ctx, w.fill(ctx)); err != nil {
 		return err
 	}
 	if w.root() {
@@ -67,7 +67,7 @@ func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOpt
 			err = pkg.Errorf("%w", err)
 		}
 	}
-	return comm.Agree(ctx, c, err)
+	return w.agree(ctx, err)
 }
 
 // writing is one Write under way.
@@ -82,6 +82,14 @@ type writing struct {
 }
 
 func (w *writing) root() bool { return w.c.Rank() == 0 }
+
+// agree is comm.Agree, unless there is nobody to agree with: then no rank is named.
+func (w *writing) agree(ctx context.Context, err error) error {
+	if w.c.Size() == 1 {
+		return err
+	}
+	return comm.Agree(ctx, w.c, err)
+}
 
 func (w *writing) prepare(src Source) (err error) {
 	switch o := &w.o; {

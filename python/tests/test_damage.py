@@ -34,11 +34,12 @@ class Damage(Case):
                         for r in range(len(array)):
                             if (name, r) != ("T", 1):
                                 np.testing.assert_array_equal(ds[name][r], array[r], "%s[%d]" % (name, r))
-                    for key in 1, Ellipsis, slice(0, 3):
+                    for key in 1, Ellipsis, slice(0, 3), (1, 2, slice(5, 9)), (1, [0, 3], [1, 200]):  # a part of what is summed is enough
                         self.wrong(lambda: ds["T"][key], file, at)
-                with blobio.open(base, verify="once") as ds:  # a part is enough
-                    self.wrong(lambda: ds["T"][1, 2, 5:9], file, at)
                     np.testing.assert_array_equal(ds["T"][2, 2, 5:9], self.fields["T"][1][2, 2, 5:9])
+                with blobio.open(base, verify="whole") as ds:
+                    self.wrong(lambda: ds["T"][1], file, at)
+                    np.testing.assert_array_equal(ds["T"][1, 1], self.fields["T"][1][1, 1])
                 with blobio.open(base, verify="never") as ds:
                     got = ds["T"][...]
                     self.assertEqual((got != self.fields["T"][1]).nonzero(), ([1], [2], [7]))
@@ -92,6 +93,20 @@ class Damage(Case):
                 blobio.open(base)["T"][...]
             self.assertIn(base, str(e.exception))
 
+    def test_damage_beside(self):
+        """Of a variable of several pieces of 1 MiB one is damaged: what is not in it can be read, also around it."""
+        for layout in LAYOUTS:
+            base, file = self.made(layout, records=2, lev=40, ncol=8000)
+            T = self.fields["T"][1]
+            flip(file, find(file, T[1, 20, 7]))  # of level 16 to 32
+            with blobio.open(base) as ds:
+                for key in (1, [0, 1, 2, 38, 39]), (1, slice(0, 40, 39)), (slice(None), [3, 37], [5, 7000]), (1, slice(0, 14)), (1, [2, 35], slice(0, 8000, 3)):
+                    want = T[key] if not isinstance(key[-1], list) or len(key) < 3 else T[:, [3, 37]][:, :, [5, 7000]]
+                    np.testing.assert_array_equal(ds["T"][key], want, "%s" % (key,))
+                for key in (1, [0, 20]), (1, slice(0, 40, 20), slice(0, 8000, 3)), (slice(None), [3, 20], [5, 7]):
+                    with self.assertRaises(blobio.ChecksumError):
+                        ds["T"][key]
+
     def test_some_subfiles_are_missing(self):
         d = next(d for d in replayed() if os.path.exists(d["base"] + ".0001") and d["layout"] == "variable-centric"
                  and os.path.basename(d["base"]).startswith("G"))
@@ -105,8 +120,18 @@ class Damage(Case):
             gone = b == b[~np.isclose(a, b)][0]  # one fill value
             self.assertTrue(0.1 < gone.mean() < 0.9, gone.mean())
             np.testing.assert_array_equal(a[~gone], b[~gone])
-        with self.assertRaisesRegex(blobio.MissingError, "1 of 2 subfiles missing, the first is " + base + ".0001"):
-            blobio.open(base)
+        with blobio.open(base) as part:  # what is there can be read, also where it lies between what is not
+            got = part[name]
+            axis = next(i for i in range(gone.ndim) if (gone.any(i) & ~gone.all(i)).any())
+            at = np.argwhere(gone.any(axis) & ~gone.all(axis))[0].tolist()
+            row = gone[tuple(at[:axis] + [slice(None)] + at[axis:])]
+            here = np.flatnonzero(~row)
+            self.assertLess(len(here), here[-1] - here[0] + 1)
+            key = tuple(at[:axis] + [here] + at[axis:])
+            np.testing.assert_array_equal(got[key], a[key])
+            for wrong in int(np.flatnonzero(row)[0]), slice(None), [int(here[0]), int(np.flatnonzero(row)[-1])]:
+                with self.assertRaisesRegex(blobio.MissingError, base + ".0001"):
+                    got[tuple(at[:axis] + [wrong] + at[axis:])]
 
     def test_no_dataset(self):
         with self.assertRaises(FileNotFoundError) as e:

@@ -188,6 +188,7 @@ func ReadOptions(s string) (*blob.OpenOptions, error) {
 	f := parse(s)
 	o := new(blob.OpenOptions)
 	f.yes("allow_missing", &o.AllowMissing)
+	f.yes("missing_later", &o.MissingLater)
 	one(f, "verify", &o.Verify, "whole once always never", blob.VerifyWhole, blob.VerifyOnce, blob.VerifyAlways, blob.VerifyNever)
 	f.size("memory", &o.Memory)
 	f.int("workers", &o.Workers)

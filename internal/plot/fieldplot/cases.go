@@ -26,7 +26,7 @@ func madeSite(s *blob.Schema, dims []dim) *site {
 			if 54*ne*ne+2 != d.n || d.n > 54*maxMade {
 				continue
 			}
-			x.lat, x.made = "ncol", "the columns of the cubed sphere with this many"
+			x.lat, x.made = "ncol", "the columns of a cubed sphere of this size"
 			x.makes = func() ([]float32, []float32, error) {
 				lon, lat := e3smcases.CoordsF(int(ne))
 				return narrow(lon), narrow(lat), nil
@@ -36,7 +36,7 @@ func madeSite(s *blob.Schema, dims []dim) *site {
 			if lens["nCells"] < 4 || lens["nCells"] > maxMade {
 				continue
 			}
-			x.lat, x.made = d.name, "the mesh that blobio makes of this many cells"
+			x.lat, x.made = d.name, "the points of a mesh that blobio generates"
 			x.makes = func() (lon, lat []float32, err error) {
 				m, err := e3smcases.CoordsG(int(lens["nCells"]), 0)
 				if err != nil {

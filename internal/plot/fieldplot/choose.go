@@ -40,7 +40,7 @@ func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[
 	}
 	for name, take := range x {
 		if take.Len() != 1 {
-			return nil, pkg.Usage("a picture stands at one element of %s, not at %d", name, take.Len())
+			return nil, pkg.Usage("a picture shows one element of %s, not %d", name, take.Len())
 		}
 		out[name] = take[0].First
 	}

@@ -9,8 +9,8 @@ import (
 	"blobio/internal/plot/globe"
 )
 
-// errNowhere says that coordinates are no places on the globe.
-var errNowhere = errors.New("no places on the globe")
+// errNowhere says that coordinates are not positions on the globe.
+var errNowhere = errors.New("not positions on the globe")
 
 // maxPoints bounds the points of which a tree is made: 37 bytes each, while the raster is made.
 const maxPoints = 1 << 21

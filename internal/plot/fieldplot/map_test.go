@@ -286,7 +286,7 @@ func TestNowhere(t *testing.T) {
 	bad := dataset(t, 0, []cdf5.Dim{{Name: "n", Len: n}}, column{name: "lat", dims: []string{"n"}, atts: atts("units", "degrees_north"), values: far},
 		column{name: "lon", dims: []string{"n"}, atts: atts("units", "degrees_east"), values: far}, column{name: "v", dims: []string{"n"}, values: v})
 	none := dataset(t, 0, []cdf5.Dim{{Name: "n", Len: n}}, column{name: "v", dims: []string{"n"}, values: v})
-	for want, d := range map[string]*Data{"lat and lon are no places": bad, "no coordinates along n": none} {
+	for want, d := range map[string]*Data{"lat and lon are not positions": bad, "no coordinates along n": none} {
 		p := draw(t, d, Options{Var: "v"})
 		if p.Kind != Histogram || !strings.Contains(strings.Join(p.Notes, " "), want) {
 			t.Errorf("%s: %s %q", want, p.Kind, p.Notes)

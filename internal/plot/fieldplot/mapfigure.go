@@ -90,7 +90,7 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 		s.notes = append(s.notes, "Each point has the colour of the nearest element.")
 	}
 	if p.site.made != "" {
-		s.notes = append(s.notes, fmt.Sprintf("The dataset tells no places: the elements lie as %s.", p.site.made))
+		s.notes = append(s.notes, fmt.Sprintf("The dataset has no coordinates: the elements are placed as %s.", p.site.made))
 	}
 	if p.note != "" {
 		s.notes = append(s.notes, p.note)

@@ -45,7 +45,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 		return nil, err
 	}
 	if len(p.long()) == 0 {
-		return nil, pkg.Usage("%s is one number, which needs no picture", o.Var)
+		return nil, pkg.Usage("%s is one number: there is nothing to draw", o.Var)
 	}
 	if places {
 		if o.Coords != nil {

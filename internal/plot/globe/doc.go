@@ -1,4 +1,4 @@
-// Package globe is what pictures of the Earth share: projections, the nearest of
+// Package globe has what pictures of the Earth share: projections, the nearest of
 // many points on the sphere, rasters that say which point each pixel shows, and the
 // graticule.
 //

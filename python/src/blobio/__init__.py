@@ -1,4 +1,4 @@
-"""Blob datasets read in place, as the arrays they are.
+"""Reads blob datasets in place, as canonical arrays.
 
     import blobio
     with blobio.open("run/F_h0.nc") as ds:

@@ -12,20 +12,22 @@ from .library import TYPES
 from .selection import Reading, axes
 from .sources import Source
 
-MOST_READ = 256 << 20  # bytes of one call, where records can be told apart: between calls ctrl-C is heard
+MOST_READ = 256 << 20  # bytes of one call for record variables; ctrl-C is noticed between calls
 
 VERIFY = ("whole", "once", "always", "never")
 
 
-def open(path, *, allow_missing=False, verify="whole", memory=None, workers=None):
+def open(path, *, allow_missing=False, verify="once", memory=None, workers=None):
     """Opens a dataset for reading.
 
-    path is its base name, one of its subfiles, an ordinary classic netCDF file, or a directory with one dataset. What the
-    arguments mean is in blobio.h at blobio_open: allow_missing opens it although subfiles are missing, whose elements
-    are then fill values; verify says which checksums are compared (whole, once, always, never); memory caps buffers, in
-    bytes; workers are the threads of a read.
+    path           base name, one of the subfiles, manifest, ordinary classic netCDF file, or a directory with one dataset
+    allow_missing  elements of missing subfiles read as fill values, instead of being an error
+    verify         which checksums are compared: "once" of every piece that is touched, the first time; "always" at every
+                   read; "whole" of pieces that are read whole; "never" none
+    memory         cap of buffers, in bytes (default 256 MiB)
+    workers        threads of one read (default: cores)
 
-    Raises errors of class blobio.Error.
+    Raises subclasses of blobio.Error.
     """
     return Dataset(Source(absolute(path), options(allow_missing, verify, memory, workers)))
 
@@ -39,13 +41,11 @@ def absolute(path):
     return os.path.abspath(os.path.expanduser(path))
 
 
-def options(allow_missing=False, verify="whole", memory=None, workers=None):
+def options(allow_missing=False, verify="once", memory=None, workers=None):
     """Arguments as an option string of libblobio."""
     if verify not in VERIFY:
         raise UsageError("verify=%r, want one of %s" % (verify, ", ".join(VERIFY)))
-    words = ["verify=" + verify]
-    if allow_missing:
-        words.append("allow_missing=yes")
+    words = ["verify=" + verify, "allow_missing=yes" if allow_missing else "missing_later=yes"]
     for name, n in ("memory", memory), ("workers", workers):
         if n is not None:
             words.append("%s=%d" % (name, n))
@@ -55,8 +55,7 @@ def options(allow_missing=False, verify="whole", memory=None, workers=None):
 class Dataset(Mapping):
     """An open dataset, a mapping of names to variables; made by blobio.open. Any number of threads may use it.
 
-    It can be pickled, and used in a child of fork: there it is opened again, and ReplacedError says if it is not the same
-    any more.
+    It can be pickled, and used in a forked child. There it is opened again, with ReplacedError if it has changed meanwhile.
     """
 
     def __init__(self, source):
@@ -80,15 +79,15 @@ class Dataset(Mapping):
 
     @property
     def state(self):
-        """32 hexadecimal digits that differ between any two committed states of the dataset."""
+        """32 hexadecimal digits that identify the committed state of the dataset."""
         return self._source.state
 
     def release(self):
-        """Closes the files; whoever reads again opens them again."""
+        """Closes the files; the next read opens them again."""
         self._source.release()
 
     def close(self):
-        """Ends the use of the dataset and its variables."""
+        """Closes the dataset. Later reads of it and its variables raise ClosedError."""
         self._source.close()
 
     def __enter__(self):
@@ -117,8 +116,8 @@ class Dataset(Mapping):
 class Variable:
     """A variable of a dataset. Indexing reads, in canonical order: v[0, :, ::2], v[-1], v[..., [3, 1, 7]].
 
-    Lists and arrays of integers or booleans count for one dimension each, as with netCDF4; numbers drop their dimension.
-    Elements that no rank wrote are fill values. np.asarray(v) reads all of it.
+    Each list or array of integers or booleans indexes one dimension, as with netCDF4; an integer drops its dimension.
+    Elements that no rank wrote are fill values. np.asarray(v) reads the whole variable.
     """
 
     def __init__(self, source, varid, name, kind, dims, shape, record, attrs=None):
@@ -129,7 +128,7 @@ class Variable:
 
     @property
     def path(self):
-        """The dataset that it is of."""
+        """Path of the dataset."""
         return self._source.path
 
     @property

@@ -1,17 +1,17 @@
-"""What goes wrong, as exceptions.
+"""Exceptions.
 
-All are of class Error, an OSError, and have
+All are subclasses of Error, an OSError, and have
 
-    code    the number that libblobio gave, such as -12, or None
-    file    the file that is wrong, or ""
-    offset  where in it, in bytes, or -1
+    code    error code of libblobio, such as -12, or None
+    file    the faulty file, or ""
+    offset  offset of the fault in the file, in bytes, or -1
 
-The text names the field, what was found and what was wanted where these are known.
+The text names the field, what was found and what was wanted, if these are known.
 """
 
 
 class Error(OSError):
-    """Something is wrong with a dataset, or with what was asked of it."""
+    """A fault of a dataset, or of a request."""
 
     def __init__(self, text, code=None, file="", offset=-1):
         super().__init__(text)
@@ -25,11 +25,11 @@ class Error(OSError):
 
 
 class LibraryError(Error):
-    """libblobio, or the process that reads for a forked one, cannot be started."""
+    """libblobio cannot be loaded, or the helper process of a forked child not started."""
 
 
 class GoneError(LibraryError):
-    """The process that read for a forked one has ended. Reading again starts another one."""
+    """The helper process of a forked child has ended. The next read starts another one."""
 
 
 class NotFoundError(Error, FileNotFoundError):
@@ -37,7 +37,7 @@ class NotFoundError(Error, FileNotFoundError):
 
 
 class AccessError(Error, PermissionError):
-    """The system forbids it."""
+    """No permission."""
 
 
 class UsageError(Error, ValueError):
@@ -49,23 +49,23 @@ class ClosedError(UsageError):
 
 
 class CapError(Error, MemoryError):
-    """More memory would be needed than the option memory allows."""
+    """The option memory is too small for the request."""
 
 
 class FormatError(Error):
-    """Not a dataset, or one of a version or with a feature that is not known here."""
+    """Not a dataset, or one of an unknown version or with an unsupported feature."""
 
 
 class NotCommittedError(Error):
-    """The dataset was never finished."""
+    """The dataset was never committed."""
 
 
 class ReplacedError(Error):
-    """The dataset is not any more what it was when it was first opened: it was replaced or appended to."""
+    """The dataset was replaced or appended to since it was first opened."""
 
 
 class DamageError(Error):
-    """Data are damaged. Only what is asked for and touches the damage fails."""
+    """Data are damaged. Only reads that touch the damage fail."""
 
 
 class ChecksumError(DamageError):
@@ -73,7 +73,7 @@ class ChecksumError(DamageError):
 
 
 class TruncatedError(DamageError):
-    """A file ends before what its own metadata promise."""
+    """A file is shorter than its metadata say."""
 
 
 class CorruptError(DamageError):
@@ -81,7 +81,7 @@ class CorruptError(DamageError):
 
 
 class MissingError(DamageError):
-    """A subfile is not there."""
+    """A subfile is missing."""
 
 
 FORKED = -24  # BLOBIO_EFORKED

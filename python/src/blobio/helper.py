@@ -1,8 +1,8 @@
-"""A process that reads datasets for another one, which is a child of fork and cannot use libblobio.
+"""A process that reads datasets for a forked process, which cannot use libblobio itself.
 
 remote.py starts it as a program, `python helper.py FD`, and talks to it over the socket FD, one thread for each
-connection. Arrays go through shared memory, into which the library reads directly. It ends when all connections have,
-however the other process ended.
+connection. Arrays go through shared memory, into which the library reads directly. The helper ends when all connections
+are closed, however the other process ended.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """The calls of libblobio that reading needs, by ctypes.
 
-This module knows nothing of numpy, so that the helper process, which has nothing else, starts quickly. Arrays are
-addresses here. ctypes lets other threads of Python run while a call lasts, and the library reads side by side.
+This module does not import numpy, so that the helper process starts quickly; arrays are addresses here. ctypes releases
+Python's global lock during a call, so threads read in parallel.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """Reading in a child of fork: the calls of library.Library, made in a helper process.
 
-A child of fork has one thread only, while the runtime of libblobio needs those that it had; so the library refuses to
-work there. What such a child reads, a process reads that it starts afresh, into memory that both share.
+A forked child has one thread only, but the runtime of libblobio needs the threads of its parent, so the library refuses to
+work there. The child starts a fresh process instead, which reads into memory that both share.
 """
 
 import os
@@ -26,7 +26,7 @@ class _Connection:
 
 
 class Remote:
-    """As library.Library. Each thread has a connection of its own, so that threads read side by side."""
+    """The same calls as library.Library. Each thread has its own connection, so that threads read in parallel."""
 
     def __init__(self):
         self._local = threading.local()

@@ -1,9 +1,11 @@
-"""What an index selects, and how it is read: as one box, or where little of the box is wanted as runs of elements.
+"""What an index selects, and how it is read: as one box, or if little of the box is selected, as runs of elements.
 
-Indices are those of numpy, but arrays count for one dimension each, as in netCDF4 and xarray's outer indexing.
+Indices are those of numpy, but each array indexes one dimension, as in netCDF4 and xarray's outer indexing.
 """
 
 import numpy as np
+
+from .errors import DamageError
 
 DENSE = 64  # a box is read as a whole if at least 1 in so many of its elements are wanted: measured, runs cost more above that
 MOST_BOX = 64 << 20  # bytes of a box of which only a part is wanted; larger ones are read by parts
@@ -164,11 +166,25 @@ class Reading:
                 self._box_into(axes[:d] + [Axis(axes[d].positions[part], None, None)] + axes[d + 1:], out[(slice(None),) * d + (part,)])
             return
         found = np.empty(box, self.dtype)
-        self.read_box([a.low for a in axes], box, found)
+        try:
+            self.read_box([a.low for a in axes], box, found)
+        except DamageError:  # perhaps beside what is wanted
+            out[...] = self._only(axes, out.shape)
+            return
         for dim, a in enumerate(axes):
             if len(a.positions) != a.extent:
                 found = found[(slice(None),) * dim + (a.within(),)]
         out[...] = found
+
+    def _only(self, axes, shape):
+        """The positions, read without anything between them."""
+        out = np.empty(shape, self.dtype)
+        if self.record:
+            for i, r in enumerate(axes[0].positions):
+                self._sparse(int(r), axes[1:], self.shape[1:], out[i:i + 1])
+        else:
+            self._sparse(0, axes, self.shape, out)
+        return out
 
     def _sparse(self, record, axes, shape, out):
         """Reads the positions as runs into out, which is contiguous."""

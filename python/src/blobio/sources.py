@@ -145,7 +145,7 @@ class Source:
         return self.path, self.options, self.state
 
     def open(self):
-        """The open dataset of this process. ReplacedError if it is not the one that was first opened any more."""
+        """The open dataset of this process. ReplacedError if it is no longer the one that was first opened."""
         h = self._handle
         if h is not None and h.usable():
             return h
@@ -185,7 +185,7 @@ class Source:
                     raise
 
     def release(self):
-        """Closes the files; who reads again opens them again."""
+        """Closes the files; the next read opens them again."""
         process = _here()
         with process.lock:
             process.kept.pop(self._key(), None)

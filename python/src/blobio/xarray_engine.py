@@ -1,6 +1,6 @@
 """The engine "blobio" of xarray: xr.open_dataset("run/F_h0.nc"), with or without engine="blobio".
 
-Variables are read when their values are wanted, and only the part that is wanted. CF conventions (fill values, scales,
+Values are read on demand, and only the part that is needed. CF conventions (fill values, scales,
 times, strings) are decoded by xarray as with any other engine.
 """
 
@@ -17,7 +17,7 @@ MOST_CHUNK = 128 << 20  # bytes of a chunk that dask is told to prefer
 
 
 class Array(BackendArray):
-    """A variable for xarray's lazy indexing. It can be pickled: only what names it is."""
+    """A variable for xarray's lazy indexing. Pickling it stores its name and path, no values."""
 
     def __init__(self, variable):
         self.variable = variable
@@ -31,7 +31,7 @@ class Array(BackendArray):
 
 
 def preferred_chunks(variable):
-    """A record; where that has more than 128 MiB, parts of its slowest dimensions. {name: length}"""
+    """A record, or if that has more than 128 MiB, parts along its slowest dimensions. {name: length}"""
     shape = list(variable.shape)
     if variable.record and shape:
         shape[0] = min(1, shape[0])
@@ -48,7 +48,7 @@ def preferred_chunks(variable):
 
 
 class Store(AbstractDataStore):
-    """A dataset as xarray's stores are."""
+    """A dataset as a store of xarray."""
 
     def __init__(self, ds):
         self.dataset = ds
@@ -88,7 +88,7 @@ class BlobioBackendEntrypoint(BackendEntrypoint):
         return is_dataset(filename_or_obj)
 
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True, decode_coords=True,
-                     drop_variables=None, use_cftime=None, decode_timedelta=None, allow_missing=False, verify="whole", memory=None,
+                     drop_variables=None, use_cftime=None, decode_timedelta=None, allow_missing=False, verify="once", memory=None,
                      workers=None):
         ds = dataset.open(filename_or_obj, allow_missing=allow_missing, verify=verify, memory=memory, workers=workers)
         return StoreBackendEntrypoint().open_dataset(

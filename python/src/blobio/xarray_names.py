@@ -1,8 +1,8 @@
-"""What xarray takes for granted of names, and blob datasets do not have.
+"""Makes xarray accept the base name of a dataset, which is not the name of a file.
 
-xarray has no hook for either, so two of its private functions are wrapped when it loads the engine. For anything but a
-blob dataset they do what they did. Where another version of xarray has no such function, nothing is done: the engine
-then wants to be named, and a chunked dataset to be opened by its manifest.
+xarray has no hook for this, so two of its private functions are wrapped when it loads the engine. For anything but a blob
+dataset they work as before. In a version of xarray without these functions nothing is wrapped: there the engine must be
+named, and a dataset opened with chunks= must be named by its manifest.
 """
 
 import functools

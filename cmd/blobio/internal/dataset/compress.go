@@ -7,10 +7,10 @@ import (
 	"blobio/internal/cli"
 )
 
-// CompressFlag adds --compress.
-func CompressFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "compress", "off", "process-centric: compress losslessly: auto, zstd or shuffle+zstd, with :1 to :4 a level; only blobio reads such files. The variable-centric layout (CDF-5) has no compression")
-	_ = cmd.RegisterFlagCompletionFunc("compress", cobra.FixedCompletions([]string{"off", "auto", "zstd", "shuffle+zstd"}, cobra.ShellCompDirectiveNoFileComp))
+// CompressFlag adds --compress. more are words beside those of the process-centric layout, of which help tells.
+func CompressFlag(cmd *cobra.Command, to *string, help string, more ...string) {
+	cmd.Flags().StringVar(to, "compress", "off", help)
+	_ = cmd.RegisterFlagCompletionFunc("compress", cobra.FixedCompletions(append([]string{"off", "auto", "zstd", "shuffle+zstd"}, more...), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func ParseCompress(s string) (blob.Compress, error) {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ type convertFlags struct {
 }
 
 func NewConvert(e *cli.Env) *cobra.Command {
-	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "no-sort", "case", "drop-uncovered", "wide-maps", "compress"}}
+	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "no-sort", "case", "drop-uncovered", "wide-maps"}}
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
@@ -52,12 +53,19 @@ layout: as an ordinary netCDF file (the default), as a Zarr 3 directory, or as b
 any number of ranks and subfiles. Memory is bounded; the output appears under its name
 when it is whole. Under mpirun or srun, the processes of blobio-mpi share the work.
 
-A Zarr directory has chunks of one record, some levels and all columns (of small
-variables several records); --force replaces a directory only if it is Zarr.
+A chunk of a Zarr directory holds one record, some levels and all columns; of small
+variables, several records. --force replaces a directory only if it is Zarr.
 
-With chosen variables come their coordinates, unless -C is given: the coordinate variables
-of their dimensions, what the attributes of the CF conventions name, latitudes and longitudes.
+Chosen variables bring their coordinates (coordinate variables of their dimensions,
+variables named by CF attributes, latitudes and longitudes) unless -C is given.
 ` + dimHelp + `
+
+--compress takes, by the output (auto is right for most data; CDF has no compression):
+
+  --netcdf4              shuffle+deflate, deflate (levels :1 to :9), shuffle+zstd, zstd (:1 to :22; other
+                         programs need HDF5's plugin for filter 32015); auto is shuffle+deflate:1
+  --zarr                 zstd (:1 to :22), gzip (:1 to :9); auto is zstd:3
+  --to process-centric   shuffle+zstd, zstd, auto (:1 to :4); only blobio reads such files
 
 Blobs need maps. The first of these that applies is used: the files of --map; maps
 generated for --case and --ranks; the maps of the source, if it has as many ranks;
@@ -70,10 +78,10 @@ JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}; if
 subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
-  blobio convert -v T -d lev,40 -d time,0,9,3 F_h0.nc T40.nc   # a level, each third of ten records
+  blobio convert -v U -d lev,40 -d time,0,9,3 F_h1.nc U40.nc   # one level, every third of ten records
   blobio convert -v T850,PS -d lat,30.,60. F_h1.nc north.nc    # by value
-  blobio convert --codec zstd F_h0.nc F_h0.zarr
-  blobio convert --netcdf4 --deflate 1 F_h0.nc F_h0.nc4
+  blobio convert --compress zstd F_h0.nc F_h0.zarr
+  blobio convert --netcdf4 --compress auto F_h0.nc F_h0.nc4
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
@@ -100,7 +108,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	cli.ChoiceFlag(cmd, &f.fill, "fill", "value", "what elements without an owner become: their fill value, or zero", "value", "zero")
 	fl.BoolVar(&f.drop, "drop-uncovered", false, "blobs: drop elements that no rank of the maps owns")
 	fl.BoolVar(&f.wide, "wide-maps", false, "blobs: int64 offsets for arrays of 2^31 elements and more; only blobio reads such files")
-	CompressFlag(cmd, &f.compress)
+	CompressFlag(cmd, &f.compress, "compress losslessly, by a WORD or WORD:LEVEL of the table above: auto, zstd, ...", "deflate", "shuffle+deflate", "gzip")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	f.zarr.add(cmd)
@@ -118,17 +126,26 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 		return nil, cli.AsUsage(err)
 	}
 	o.Blobs = o.Layout != blob.Canonical
-	if o.Compress, err = ParseCompress(f.compress); err != nil {
-		return nil, err
-	}
-	if f.compress != "off" && o.Layout == blob.VariableCentric {
-		return nil, cli.Usagef("--compress is for --to process-centric: the variable-centric layout is CDF-5, which has no compression")
-	}
 	if o.Grouping, err = ParseGrouping(f.grouping); err != nil {
 		return nil, cli.AsUsage(err)
 	}
-	if o.NetCDF4, err = f.netcdf4.options(cmd, &f.format); err != nil {
+	if o.NetCDF4, err = f.netcdf4.options(cmd, &f.format, f.compress, f.zarr.chunk); err != nil {
 		return nil, err
+	}
+	switch {
+	case o.Layout == blob.ProcessCentric:
+		if o.Compress, err = ParseCompress(f.compress); err != nil {
+			return nil, err
+		}
+	case o.NetCDF4 == nil && f.compress != "off":
+		return nil, cli.Usagef("--compress is for --netcdf4, --zarr and --to process-centric: CDF files have no compression")
+	}
+	switch {
+	case f.zarr.chunk == 0:
+	case o.NetCDF4 == nil:
+		return nil, cli.Usagef("--chunk is for --netcdf4 and --zarr")
+	case f.zarr.chunk > cmp.Or(f.source.memory, defaultMemory)/8:
+		return nil, cli.Usagef("--chunk %s, want at most an eighth of --memory", cli.HumanBytes(f.zarr.chunk))
 	}
 	o.Version = map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format] // netcdf4 has none
 	if f.noSync {
@@ -140,7 +157,9 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 				return nil, cli.Usagef("--%s is for blobs: give --to variable-centric or --to process-centric", name)
 			}
 		}
-	} else if cmd.Flags().Changed("format") || o.NetCDF4 != nil {
+	} else if o.NetCDF4 != nil && !cmd.Flags().Changed("format") {
+		return nil, cli.Usagef("--netcdf4 is for a canonical output")
+	} else if cmd.Flags().Changed("format") {
 		return nil, cli.Usagef("--format is for a canonical output")
 	}
 	if f.ranks < 0 || f.subfiles < 1 {

@@ -26,24 +26,21 @@ const zarrSuffix = ".zarr"
 type zarrFlags struct {
 	on    bool
 	chunk int64
-	codec string
 	sums  bool
 }
 
 func (z *zarrFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&z.on, "zarr", false, "write a Zarr 3 directory (also without this flag if OUT ends in "+zarrSuffix+")")
-	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr: bytes of a chunk at most, before compression (default 8M)")
-	fl.StringVar(&z.codec, "codec", "none", "zarr: compress chunks: zstd or gzip, with :1 to :22 or :9 a level")
-	_ = cmd.RegisterFlagCompletionFunc("codec", cobra.FixedCompletions([]string{"none", "zstd", "gzip"}, cobra.ShellCompDirectiveNoFileComp))
-	fl.BoolVar(&z.sums, "crc32c", false, "zarr: a checksum behind each chunk")
+	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr, netCDF-4: most bytes of a chunk, before compression (default 8M, 4M)")
+	fl.BoolVar(&z.sums, "crc32c", false, "zarr: append a checksum to each chunk")
 }
 
 // zarrOnly are flags that have a meaning for Zarr outputs only, zarrToo those that have one for these, too. Others are refused: none
 // may be passed over.
 var (
-	zarrOnly = []string{"zarr", "chunk", "codec", "crc32c"}
-	zarrToo  = []string{"vars", "dimension", "no-coords", "records", "force", "no-sync", "json", "allow-missing", "memory", "workers", "no-verify"}
+	zarrOnly = []string{"zarr", "crc32c"}
+	zarrToo  = []string{"compress", "chunk", "vars", "dimension", "no-coords", "records", "force", "no-sync", "json", "allow-missing", "memory", "workers", "no-verify"}
 )
 
 // wantsZarr says whether an output is to be a Zarr directory, and refuses flags that do not go with what it is.
@@ -54,7 +51,7 @@ func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (wants bool, er
 		switch {
 		case !fl.Changed || err != nil:
 		case wants && !only && !slices.Contains(zarrToo, fl.Name):
-			err = cli.Usagef("--%s does not belong to a Zarr output", fl.Name)
+			err = cli.Usagef("--%s does not apply to a Zarr output", fl.Name)
 		case !wants && only:
 			err = cli.Usagef("--%s is for Zarr: give --zarr, or a name that ends in %s", fl.Name, zarrSuffix)
 		}
@@ -63,11 +60,14 @@ func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (wants bool, er
 }
 
 func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) error {
-	codecs, err := zarr.ParseCodecs(f.zarr.codec)
+	codecs, err := zarr.ParseCodecs(f.compress)
 	if err != nil {
 		return cli.AsUsage(err)
 	}
 	codecs.CRC32C = f.zarr.sums
+	if n := f.zarr.chunk; n != 0 && (n < zarr.MinChunk || n > zarr.MaxChunk) {
+		return cli.Usagef("--chunk %d, want %s to %s", n, cli.HumanBytes(zarr.MinChunk), cli.HumanBytes(zarr.MaxChunk))
+	}
 	o := &zarr.WriteOptions{Options: zarr.Options{ChunkBytes: f.zarr.chunk, Codecs: codecs}, Force: f.force, NoSync: f.noSync,
 		Memory: f.source.memory, Workers: f.source.workers}
 	if err := o.Validate(); err != nil {

@@ -34,7 +34,7 @@ func TestConvertZarr(t *testing.T) {
 		t.Errorf("T has shape %v and %d codecs", shape, codecs)
 	}
 	clitest.Bad(t, cli.Failed, "already exists (--force replaces it)", "convert", process, out)
-	clitest.Good(t, "convert", "--force", "--no-sync", "--vars", "T,time", "--records", "1:", "--codec", "zstd:3", "--crc32c", process, out)
+	clitest.Good(t, "convert", "--force", "--no-sync", "--vars", "T,time", "--records", "1:", "--compress", "zstd:3", "--crc32c", process, out)
 	if shape, codecs := meta(out); shape[0] != 2 || codecs != 3 {
 		t.Errorf("T has shape %v and %d codecs", shape, codecs)
 	}
@@ -52,16 +52,20 @@ func TestConvertZarr(t *testing.T) {
 		Records int
 	}
 	other := filepath.Join(dir, "other")
-	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "convert", "--json", "--zarr", "--codec", "gzip", variable, other)), &res))
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "convert", "--json", "--zarr", "--compress", "gzip", variable, other)), &res))
 	if res.Layout != "zarr" || res.Bytes == 0 || res.Records != 3 {
 		t.Errorf("convert --json says %+v", res)
 	}
 	mine := filepath.Join(dir, "mine")
 	clitest.Check(t, os.Mkdir(mine, 0o777))
 	clitest.Check(t, os.WriteFile(filepath.Join(mine, "thesis"), nil, 0o666))
-	clitest.Bad(t, cli.Failed, "no Zarr group", "convert", "--zarr", "--force", variable, mine)
+	clitest.Bad(t, cli.Failed, "blobio: the output "+mine+" is a directory, and no Zarr group", "convert", "--zarr", "--force", variable, mine)
+	none := filepath.Join(dir, "none")
+	for _, name := range []string{"x.zarr", "x.nc"} {
+		clitest.Bad(t, cli.Failed, ": there is no directory "+none+": ", "convert", variable, filepath.Join(none, name))
+	}
 	for _, args := range [][]string{{"--zarr", "--format", "cdf2"}, {"--zarr", "--ranks", "2"}, {"--zarr", "--fill", "zero"}, {"--crc32c"}, {"--chunk", "1M"},
-		{"--zarr", "--codec", "zstd:23"}, {"--zarr", "--chunk", "1"}, {"--zarr", "--codec", "lzma"}, {"--zarr", "--codec", "gzip:0"}, {"--zarr", "--codec", "none:1"}} {
+		{"--zarr", "--compress", "zstd:23"}, {"--zarr", "--chunk", "1"}, {"--zarr", "--compress", "deflate"}, {"--zarr", "--compress", "gzip:0"}, {"--zarr", "--compress", "off:1"}} {
 		clitest.Bad(t, cli.Failed, "", append(append([]string{"convert"}, args...), variable, filepath.Join(dir, "bad"))...)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "bad")); err == nil {

@@ -29,7 +29,7 @@ func NewDiff(e *cli.Env) *cobra.Command {
 		Long: `Compare two datasets of any layouts, ranks and subfiles: records, dimensions,
 attributes and variables, then all values in canonical order. Each difference in
 metadata gets a line, and so does each variable whose values differ. NaN equals NaN.
-The order of dimensions, variables and attributes does not count without --order.
+The order of dimensions, variables and attributes counts only with --order.
 
 Exit codes: 0 equal, 1 different, 2 could not compare.
 
@@ -37,9 +37,9 @@ Other kinds of paths are recognised by content and go to the verb of their famil
 which has its own flags: see "blobio --help".
 
 JSON: {version, a, b, equal, differences: [{severity, field, message, numbers}]}. numbers
-has those of the message: of values {different, of, first: [index], a, b, largest}, of
-lengths, records, shapes, numbers in the order and attributes {a, b}, null where one has
-none; NaN and infinities are strings.`,
+repeats the numbers of the message: {different, of, first: [index], a, b, largest} for
+values; {a, b} for lengths, records, shapes, positions and attributes, null where one side
+has none. NaN and infinities are strings.`,
 		Example: `  blobio diff F_h0.nc F_h0.h5                   # both layouts of one run
   blobio diff --vars T,PS --rel 1e-6 a.nc b.nc
   blobio diff --values-only F_h0.nc other.nc    # whatever the attributes say
@@ -54,7 +54,7 @@ none; NaN and infinities are strings.`,
 	fl.Float64Var(&f.abs, "abs", 0, "values that differ by at most this are equal")
 	fl.Float64Var(&f.rel, "rel", 0, "values that differ by at most this times the larger magnitude are equal")
 	fl.BoolVar(&f.values, "values-only", false, "do not compare metadata")
-	fl.BoolVar(&f.order, "order", false, "the order of dimensions, variables and attributes counts")
+	fl.BoolVar(&f.order, "order", false, "differences in the order of dimensions, variables and attributes count")
 	f.Add(cmd, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines))
 	f.source.add(cmd)
 	return cmd

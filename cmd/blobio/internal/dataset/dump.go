@@ -42,29 +42,29 @@ func NewDump(e *cli.Env) *cobra.Command {
 names, dimensions and attributes, values in canonical order, fill values as _.
 ncgen reads the output. Memory is bounded.
 
-With -d or -C it prints a part of the dataset, as if "convert" had written it with the same
-flags: the chosen variables and, without -C, their coordinates: coordinate variables of
-their dimensions, what the attributes of the CF conventions name, latitudes and longitudes.
+With -d or -C it prints a part of the dataset, as "convert" writes it with the same flags:
+the chosen variables and, without -C, their coordinates (coordinate variables of their
+dimensions, variables named by CF attributes, latitudes and longitudes).
 ` + dimHelp + `
 
---xml prints the header as NcML; --stored the header as the file has it: maps, dimensions
-of blobs and all that the layout adds (of the subfile that PATH names, or the first).
+--xml prints the header as NcML. --stored prints the header of the subfile that PATH names
+(or of the first) as it is stored, with maps, dimensions of blobs and all that the layout adds.
 --layout prints where everything lies instead: file, offset and length of the
 headers, the maps and each blob of each variable.
 --raw prints the blobs of one variable as they are, in map order.
---binary writes the values of one variable without any text.
+--binary writes the values of one variable, without any text.
 
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
-JSON: {name, dims, variables: [{..., data: [...]}], attributes}, fill values null; with -t
-times are strings.
+JSON: {name, dims, variables: [{..., data: [...]}], attributes}; fill values are null, and
+with -t times are strings.
 With --layout: {"extents": [{set, subfile, file, name, rank, record, offset, bytes}]},
 for compressed files also content and codec; rank or record is -1 where there is none.
 With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}.`,
 		Example: `  blobio dump -h F_h0.nc                     # header only
   blobio dump -v T850,PS F_h1.nc             # header and the values of two variables
-  blobio dump -v T -d lev,40 -d time,0,9,3 F_h0.nc    # a level, each third of ten records
+  blobio dump -v U -d lev,40 -d time,0,9,3 F_h1.nc    # one level, every third of ten records
   blobio dump -v T850 -d lat,30.,60. -d lon,350.,10. F_h1.nc  # by value
   blobio dump -t -v time F_h1.nc             # times as dates
   blobio dump --stored -h F_h1.h5            # Dk.nreqs, decomposition_ID, ...
@@ -88,7 +88,7 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	fl.BoolVarP(&f.dates, "times", "t", false, "print times as dates, such as 2000-01-31 06:30")
 	fl.BoolVarP(&f.iso, "iso", "i", false, "print times as dates with a T, such as 2000-01-31T06:30")
 	fl.BoolVarP(&f.xml, "xml", "x", false, "print the header as NcML")
-	fl.BoolVar(&f.stored, "stored", false, "print the header as it is stored")
+	fl.BoolVar(&f.stored, "stored", false, "print the header of a subfile as it is stored")
 	f.binaryFlags.add(cmd)
 	fl.StringVarP(&f.precision, "precision", "p", "7,15", "significant digits of float and double values")
 	fl.BoolVar(&f.layout, "layout", false, "print where everything lies")

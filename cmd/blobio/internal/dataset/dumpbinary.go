@@ -21,10 +21,10 @@ type binaryFlags struct {
 }
 
 func (f *binaryFlags) add(cmd *cobra.Command) {
-	cli.ChoiceFlag(cmd, &f.order, "binary", "", "write the values of the variable of -v as they are, in canonical order, with this order of bytes", "native", "little", "big")
+	cli.ChoiceFlag(cmd, &f.order, "binary", "", "write the values of the variable of -v in canonical order, in this byte order", "native", "little", "big")
 	fl := cmd.Flags()
-	fl.StringVarP(&f.output, "output", "o", "", "--binary: name of the file (default: standard output)")
-	fl.BoolVar(&f.force, "force", false, "--binary: replace the file if it is there")
+	fl.StringVarP(&f.output, "output", "o", "", "--binary: output file (default: standard output)")
+	fl.BoolVar(&f.force, "force", false, "--binary: replace an existing file")
 }
 
 // binaryWindow is how many bytes of values are in memory at once.

@@ -22,9 +22,10 @@ type extent struct {
 	Name    string `json:"name"`
 	Rank    int    `json:"rank"`
 	Record  int64  `json:"record"`
+	Records int64  `json:"records,omitempty"` // if it holds several
 	Offset  int64  `json:"offset"`
 	Bytes   int64  `json:"bytes"`
-	Content int64  `json:"content,omitempty"` // of compressed files
+	Content int64  `json:"content,omitempty"` // of what is compressed
 	Codec   string `json:"codec,omitempty"`
 }
 
@@ -46,7 +47,8 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 		return err
 	}
 	heads := []string{"FILE", "NAME", ">RECORD", ">RANK", ">OFFSET", ">HEX", ">BYTES"}
-	if r.Compressed() {
+	coded := r.Compressed() || r.NetCDF4()
+	if coded {
 		heads = append(heads, ">CONTENT", "CODEC")
 	}
 	t := e.NewTable("", heads...)
@@ -59,12 +61,15 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 			return err
 		}
 		if len(f.vars) > 0 && !slices.Contains(f.vars, x.Name) ||
-			recs != nil && x.Record >= 0 && (x.Record < recs.First || x.Record >= recs.End) || f.blob >= 0 && x.Rank >= 0 && x.Rank != f.blob {
+			recs != nil && x.Record >= 0 && (x.Record+x.Records <= recs.First || x.Record >= recs.End) || f.blob >= 0 && x.Rank >= 0 && x.Rank != f.blob {
 			continue
 		}
 		found = true
 		if f.asJSON {
-			row := extent{x.Set, x.Subfile, x.File, x.Name, x.Rank, x.Record, x.Offset, x.Bytes, 0, x.Codec}
+			row := extent{x.Set, x.Subfile, x.File, x.Name, x.Rank, x.Record, 0, x.Offset, x.Bytes, 0, x.Codec}
+			if x.Records > 1 {
+				row.Records = x.Records
+			}
 			if x.Codec != "" {
 				row.Content = x.Content
 			}
@@ -83,12 +88,15 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 		rec, rank := "-", "-"
 		if x.Record >= 0 {
 			rec = fmt.Sprint(x.Record)
+			if x.Records > 1 {
+				rec = fmt.Sprintf("%d:%d", x.Record, x.Record+x.Records)
+			}
 		}
 		if x.Rank >= 0 {
 			rank = fmt.Sprint(x.Rank)
 		}
 		cells := []any{x.File, x.Name, rec, rank, x.Offset, fmt.Sprintf("%#x", x.Offset), x.Bytes}
-		if r.Compressed() {
+		if coded {
 			codec := x.Codec
 			if codec == "" {
 				codec = "-"

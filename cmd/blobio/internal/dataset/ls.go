@@ -31,10 +31,10 @@ this is quick for datasets of any size.
 
 For a directory with several datasets, each gets a line.
 
---stats reads the data of one dataset: of each variable, and with --by-record of each record,
-the smallest and the greatest value, the mean, and how many elements are values, fill values
-(also those that no rank wrote) and NaN. Fill values and NaN are in none of the others.
-Memory is bounded. --vars and -d choose a part, as in "blobio dump".
+--stats reads the data and prints for each variable (with --by-record also for each record)
+minimum, maximum and mean, and counts values, fill values and NaN. Elements that no rank
+wrote count as fill values. Minimum, maximum and mean are those of the values alone. Memory
+is bounded. --vars and -d choose a part, as in "blobio dump".
 
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
@@ -42,15 +42,15 @@ which has its own flags: see "blobio --help".
 JSON: {"datasets": [{path, layout, format, compressed, state, records, ranks, subfiles,
 bytes, missing, dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
 variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
-The bytes of a variable are those of all its records in canonical form. With --stats
+The bytes of a variable are those of all its records in canonical form. With --stats:
 {"datasets": [{path, variables: [{name, type, values, fill, nan, min, max, mean,
 records: [{record, values, fill, nan, min, max, mean}]}]}]}; min, max and mean are null
-without values, infinities are strings.`,
+where there are no values; infinities are strings.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
   blobio ls F_h0.nc.0003     # the same dataset
   blobio ls -l run/F_h1.nc   # with long names and units
   blobio ls run              # a directory
-  blobio ls --stats -v T,PS -d lev,71 F_h0.nc    # of the lowest level
+  blobio ls --stats -v T,PS -d lev,71 F_h0.nc    # the lowest level
   blobio ls --json F_h0.nc | jq '.datasets[].variables[].name'`,
 		Args: cli.MinArgs(1, "a dataset, a file or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -24,8 +24,8 @@ type statsFlags struct {
 
 func (f *statsFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&f.on, "stats", false, "smallest and greatest value, mean, and numbers of values, fill values and NaN")
-	fl.BoolVar(&f.byRecord, "by-record", false, "--stats: of each record, too (JSON has them always)")
+	fl.BoolVar(&f.on, "stats", false, "print minimum, maximum and mean, and count values, fill values and NaN")
+	fl.BoolVar(&f.byRecord, "by-record", false, "--stats: also for each record (JSON always has them)")
 	f.partFlags.add(cmd, "--stats: of these variables only, such as T,PS")
 	f.source.add(cmd)
 }
@@ -74,6 +74,11 @@ func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string, asJSON bo
 	defer r.Close()
 	if err := checkVars(r, f.vars); err != nil {
 		return err
+	}
+	for _, name := range f.vars {
+		if id, ok := r.Schema().VarID(name); ok && r.Schema().Vars()[id].Type == cdf5.Char {
+			return cli.Usagef("%s: %s holds text, which has no statistics", r.Base(), cli.Plain(name))
+		}
 	}
 	sub, err := f.subset(ctx, r)
 	if err != nil {

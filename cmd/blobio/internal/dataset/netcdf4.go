@@ -1,18 +1,18 @@
 package dataset
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
 	"blobio/internal/cli"
+	"blobio/internal/codec"
 )
 
-// netcdf4Flags say how convert writes netCDF-4.
+// netcdf4Flags say that convert writes netCDF-4.
 type netcdf4Flags struct {
-	on        bool
-	deflate   int
-	zstd      int
-	noShuffle bool
+	on bool
 }
 
 func (f *netcdf4Flags) add(cmd *cobra.Command) {
@@ -20,13 +20,10 @@ func (f *netcdf4Flags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.on, "netcdf4", false, "the same as --format netcdf4: HDF5 with chunks of up to 4 MiB")
 	fl.BoolVar(&f.on, "nc4", false, "the same as --netcdf4")
 	_ = fl.MarkHidden("nc4")
-	fl.IntVar(&f.deflate, "deflate", 0, "netCDF-4: compress by deflate, level 1 to 9, which all programs read")
-	fl.IntVar(&f.zstd, "zstd", 0, "netCDF-4: compress by zstd, level 1 to 22; others need HDF5's plugin for filter 32015")
-	fl.BoolVar(&f.noShuffle, "no-shuffle", false, "netCDF-4: compress without a shuffle of bytes before")
 }
 
-// options returns nil if the output is another. format is the flag of that name.
-func (f *netcdf4Flags) options(cmd *cobra.Command, format *string) (*blob.NetCDF4Options, error) {
+// options returns nil if the output is another. format, compress and chunk are the flags of these names.
+func (f *netcdf4Flags) options(cmd *cobra.Command, format *string, compress string, chunk int64) (*blob.NetCDF4Options, error) {
 	if f.on {
 		if cmd.Flags().Changed("format") && *format != "netcdf4" {
 			return nil, cli.Usagef("--netcdf4 and --format %s, want one of them", *format)
@@ -34,15 +31,30 @@ func (f *netcdf4Flags) options(cmd *cobra.Command, format *string) (*blob.NetCDF
 		*format = "netcdf4"
 	}
 	if *format != "netcdf4" {
-		for _, name := range []string{"deflate", "zstd", "no-shuffle"} {
-			if cmd.Flags().Changed(name) {
-				return nil, cli.Usagef("--%s is for --netcdf4", name)
-			}
-		}
 		return nil, nil
 	}
-	if f.deflate < 0 || f.deflate > 9 || f.zstd < 0 || f.zstd > 22 || f.deflate != 0 && f.zstd != 0 {
-		return nil, cli.Usagef("--deflate %d --zstd %d, want one of them: 1 to 9, or 1 to 22", f.deflate, f.zstd)
+	o, err := parseNetCDF4(compress)
+	if err != nil {
+		return nil, cli.AsUsage(err)
 	}
-	return &blob.NetCDF4Options{Deflate: f.deflate, Zstd: f.zstd, NoShuffle: f.noShuffle}, nil
+	o.ChunkBytes = chunk
+	return o, nil
+}
+
+// parseNetCDF4 reads --compress of netCDF-4. auto is what every program reads.
+func parseNetCDF4(s string) (*blob.NetCDF4Options, error) {
+	const maxDeflate, maxZstd = 9, 22
+	name, level, err := codec.Choose(s, codec.Word{Name: "off"}, codec.Word{Name: "auto"}, codec.Word{Name: "deflate", Level: maxDeflate},
+		codec.Word{Name: "shuffle+deflate", Level: maxDeflate}, codec.Word{Name: "zstd", Level: maxZstd}, codec.Word{Name: "shuffle+zstd", Level: maxZstd})
+	if err != nil {
+		return nil, err
+	}
+	o := &blob.NetCDF4Options{NoShuffle: name == "deflate" || name == "zstd"}
+	switch name {
+	case "auto", "deflate", "shuffle+deflate":
+		o.Deflate = cmp.Or(level, 1)
+	case "zstd", "shuffle+zstd":
+		o.Zstd = cmp.Or(level, 3)
+	}
+	return o, nil
 }

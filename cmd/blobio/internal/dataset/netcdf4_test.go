@@ -15,7 +15,7 @@ func TestConvertNetCDF4(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	want, err := os.ReadFile(canon)
 	clitest.Check(t, err)
-	for i, args := range [][]string{{"--netcdf4"}, {"--nc4", "--deflate", "4"}, {"--format", "netcdf4", "--zstd", "3", "--no-shuffle"}} {
+	for i, args := range [][]string{{"--netcdf4"}, {"--nc4", "--compress", "shuffle+deflate:4", "--chunk", "64K"}, {"--format", "netcdf4", "--compress", "zstd:3"}} {
 		out, back := filepath.Join(dir, "out.nc"), filepath.Join(dir, "back.nc")
 		from := []string{variable, process}[i%2]
 		text := clitest.Good(t, append(append([]string{"convert", "--no-sync", "--force"}, args...), from, out)...)
@@ -32,10 +32,12 @@ func TestConvertNetCDF4(t *testing.T) {
 		}
 	}
 	out := filepath.Join(dir, "never.nc")
-	clitest.Bad(t, cli.Failed, "--deflate is for --netcdf4", "convert", "--deflate", "1", variable, out)
-	clitest.Bad(t, cli.Failed, "want one of them", "convert", "--netcdf4", "--deflate", "1", "--zstd", "1", variable, out)
+	clitest.Bad(t, cli.Failed, "CDF files have no compression", "convert", "--compress", "deflate:1", variable, out)
+	clitest.Bad(t, cli.Failed, "--chunk is for --netcdf4 and --zarr", "convert", "--chunk", "1M", variable, out)
+	clitest.Bad(t, cli.Failed, "an eighth of --memory", "convert", "--netcdf4", "--chunk", "9M", "--memory", "64M", variable, out)
+	clitest.Bad(t, cli.Failed, "shuffle+deflate[:1-9], zstd[:1-22]", "convert", "--netcdf4", "--compress", "gzip", variable, out)
 	clitest.Bad(t, cli.Failed, "want one of them", "convert", "--netcdf4", "--format", "cdf2", variable, out)
-	clitest.Bad(t, cli.Failed, "--format is for a canonical output", "convert", "--netcdf4", "--to", "process-centric", variable, out)
+	clitest.Bad(t, cli.Failed, "--netcdf4 is for a canonical output", "convert", "--netcdf4", "--to", "process-centric", variable, out)
 	if _, err := os.Stat(out); err == nil {
 		t.Error("an output after errors")
 	}

@@ -19,24 +19,24 @@ type partFlags struct {
 }
 
 // dimHelp explains selections in the help of the verbs that have them.
-const dimHelp = `-d NAME,MIN[,MAX[,STRIDE]] takes a part of a dimension, as ncks does. Whole numbers are
-indices from 0 (negative ones count from the end), numbers with a point are values of the
-coordinate variable, both ends included; a limit may be left out; one number without a
-second comma is one element, of a value the nearest. A range whose first limit is the
-greater one goes over the end, as longitudes do. A date is a value of a time. -d may be
-repeated: for one dimension the parts are joined. A variable along one dimension (lat of
-columns) selects those elements of it whose value is in the range.`
+const dimHelp = `-d NAME,MIN[,MAX[,STRIDE]] selects a hyperslab, as ncks does. Whole numbers are indices
+from 0 (negative ones count from the end). Numbers with a point, and dates, are values of
+the coordinate variable. Both limits are included; either may be left out (lev,60, has no
+upper one). MIN alone selects one element: for a value, the nearest. If MIN is greater than
+MAX, the range wraps around, as longitudes do. -d may be repeated; parts of one dimension
+are joined. NAME may also be a variable along one dimension (lat of columns): this selects
+the elements whose value is in the range.`
 
 func (p *partFlags) add(cmd *cobra.Command, varsUsage string) {
 	varsFlag(cmd, &p.vars, "v", varsUsage)
 	fl := cmd.Flags()
-	fl.StringArrayVarP(&p.dims, "dimension", "d", nil, "`PART` of a dimension: NAME,MIN[,MAX[,STRIDE]] by index, or by value if the numbers have a point (repeatable)")
+	fl.StringArrayVarP(&p.dims, "dimension", "d", nil, "`PART` of a dimension: NAME,MIN[,MAX[,STRIDE]], as indices, or with a point as values (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("dimension", completeDims)
 }
 
 // addAlone adds the flag of verbs that take coordinates along.
 func (p *partFlags) addAlone(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&p.alone, "no-coords", "C", false, "the variables of --vars alone, without their coordinates")
+	cmd.Flags().BoolVarP(&p.alone, "no-coords", "C", false, "only the variables of --vars, without their coordinates")
 }
 
 // given says that a part is wanted.

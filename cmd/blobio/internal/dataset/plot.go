@@ -3,6 +3,8 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,12 +35,12 @@ func NewPlot(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot [VARIABLE] PATH -o OUT",
 		Short: "Draw a variable of a dataset, or what else a path holds, as PNG or SVG",
-		Long: `Draw a variable of a dataset: a world map of one record and level, where the dataset
-tells latitudes and longitudes (axes, columns, or mesh cells); a section of two
-dimensions; a line of one (a series, a profile); a histogram if it is not known where
-the elements lie. --kind chooses another. Only what is shown is read.
+		Long: `Draw a variable of a dataset: as a world map of one record and level, if the dataset has
+latitudes and longitudes (of axes, columns or mesh cells); as a section of two dimensions;
+as a line along one (a series, a profile); or as a histogram, if no coordinates are known.
+--kind chooses another picture. Only what is shown is read.
 
-Without VARIABLE, the content of the path tells what it is, and which flags apply:
+Without VARIABLE, the content of the path decides what is drawn, and which flags apply:
 
   a map file, a dataset of blobs     who owns what            blobio decomp plot
   a checkpoint of Cello, a dataset
@@ -49,8 +51,8 @@ Without VARIABLE, the content of the path tells what it is, and which flags appl
 
 JSON: {path, bytes, variable, kind, title, notes}.`,
 		Example: `  blobio plot T F_h0.nc --level 850. -o t850.png     # the level nearest to 850 hPa
-  blobio plot T F_h0.nc --level 40 --records 3 -o t.svg
-  blobio plot U I_h0.nc --kind section -d lon,30. -o section.png
+  blobio plot U F_h1.nc --level 40 --records 3 -o u.svg
+  blobio plot TSOI I_h0.nc --kind section -d lon,30. -o section.png
   blobio plot PRECT F_h1.nc --log --colors white-blue -o rain.png
   blobio plot temperature G.nc --coords mesh.nc -o sst.png
   blobio plot map_f_case_16p.nc -o d1.png            # who owns what
@@ -65,9 +67,9 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 	}
 	fl := cmd.Flags()
 	f.Add(cmd, cli.DefaultPictureWidth, "what the variable is")
-	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "stand at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
+	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "draw at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
 	fl.StringVar(&f.record, "records", "", "record to draw, one number (default: the first)")
-	fl.StringVar(&f.level, "level", "", "level to draw: its index, or a value of its coordinate with a point, such as 850. (default: the first)")
+	fl.StringVar(&f.level, "level", "", "level to draw: an index, or with a point a value of its coordinate, such as 850. (default: the first)")
 	var kinds, ramps []string
 	for _, k := range fieldplot.Kinds {
 		kinds = append(kinds, string(k))
@@ -77,12 +79,12 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 	}
 	cli.ChoiceFlag(cmd, &f.kind, "kind", "auto", "kind of picture", append([]string{"auto"}, kinds...)...)
 	cli.ChoiceFlag(cmd, &f.colors, "colors", "auto", "colours of values", append([]string{"auto"}, ramps...)...)
-	fl.StringVar(&f.between, "between", "", "ends of the colours or of the axis of values, as 250,300 (default: those of the data)")
-	fl.BoolVar(&f.o.Log, "log", false, "logarithmic colours, or axis of values")
-	fl.StringVar(&f.o.X, "x", "", "dimension to the right, of a section or line")
-	fl.StringVar(&f.o.Y, "y", "", "dimension upwards, of a section")
-	fl.BoolVar(&f.o.Plate, "plate", false, "longitude and latitude at right angles instead of the equal-area projection")
-	fl.BoolVar(&f.o.Dark, "dark", false, "on dark paper")
+	fl.StringVar(&f.between, "between", "", "range of the colours or of the value axis, such as 250,300 (default: that of the data)")
+	fl.BoolVar(&f.o.Log, "log", false, "logarithmic colours or value axis")
+	fl.StringVar(&f.o.X, "x", "", "horizontal dimension of a section or line")
+	fl.StringVar(&f.o.Y, "y", "", "vertical dimension of a section")
+	fl.BoolVar(&f.o.Plate, "plate", false, "plain longitude and latitude axes instead of the equal-area projection")
+	fl.BoolVar(&f.o.Dark, "dark", false, "draw on a dark background")
 	fl.StringVar(&f.coords, "coords", "", "`DATASET` with the latitudes and longitudes, such as a mesh file (default: the dataset itself)")
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -125,6 +127,9 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) erro
 	if o.At, err = fieldplot.Select(ctx, data, name, args); err != nil {
 		return err
 	}
+	if err := standable(ctx, data, &o); err != nil {
+		return err
+	}
 	pic, err := fieldplot.NewAtlas(0).Draw(ctx, data, &o)
 	if err != nil {
 		return err
@@ -139,6 +144,20 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) erro
 	fmt.Fprintf(e.Out, "%s: %s of %s, %s\n", f.Name, pic.Kind, cli.Plain(name), cli.HumanBytes(n))
 	for _, s := range pic.Notes {
 		fmt.Fprintln(e.Out, cli.Plain(s))
+	}
+	return nil
+}
+
+// standable refuses what chooses one element of a dimension that the picture goes along: it would be passed over.
+func standable(ctx context.Context, data *fieldplot.Data, o *fieldplot.Options) error {
+	s, err := fieldplot.See(ctx, data, o)
+	if err != nil {
+		return err
+	}
+	for _, dim := range slices.Sorted(maps.Keys(o.At)) {
+		if slices.Contains(s.Long, dim) && !slices.ContainsFunc(s.Fixed, func(c fieldplot.Choice) bool { return c.Dim == dim }) {
+			return cli.Usagef("the %s of %s shows all of %s, not one element of it: choose another picture by --kind, --x and --y", s.Kind, o.Var, dim)
+		}
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ func TestPlotVariable(t *testing.T) {
 		"section of TS":     {"TS", data, "--kind", "section"},
 		"histogram of TS":   {"TS", data, "--kind", "histogram", "--between", "250,300", "--log"},
 		"map of PS":         {"PS", data, "-d", "time,0001-01-02", "--colors", "grey"},
+		"map of PRECT":      {"PRECT", data, "--log", "--colors", "white-blue"}, // --log has a value in another family
 		"owners of D1, on ": {data},
 	} {
 		out := at("x.png")
@@ -56,6 +57,8 @@ func TestPlotVariable(t *testing.T) {
 		"has no levels":                            {"T850", data, "--level", "3"},
 		"has no records":                           {"lat", data, "--records", "0"},
 		"holds text":                               {"time_written", data},
+		"map of T850 shows all of ncol":            {"T850", data, "-d", "ncol,5"},
+		"line of TS shows all of time":             {"TS", data, "--kind", "line", "--x", "time", "--records", "1"},
 		"is one number":                            {"P0", data},
 		"want two numbers":                         {"T850", data, "--between", "3"},
 		"want auto, map, section":                  {"T850", data, "--kind", "cake"},

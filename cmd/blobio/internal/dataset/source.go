@@ -33,6 +33,7 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 // What --memory has to be at least, of reading and of converting.
 const (
 	leastMemory    = 1 << 20
+	defaultMemory  = 256 << 20
 	leastToConvert = 8 << 20
 )
 

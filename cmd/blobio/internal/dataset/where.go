@@ -19,24 +19,24 @@ func NewWhere(e *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "where VAR[I,J,...] DATASET",
-		Short: "Say which bytes of which file one element is",
-		Long: `Find one element of a variable by its indices in canonical order, slowest dimension
-first and the record included: in which file it lies, which rank wrote it and by which
-request of its map, where its bytes begin, and its value. Of compressed data it is the
-chunk that has the element.
+		Short: "Find the file, rank and bytes of one element",
+		Long: `Find one element of a variable by its indices in canonical order (record included,
+slowest dimension first; negative ones count from the end). where prints its value and
+file, the rank that wrote it, the request of that rank's map, and the place of its bytes.
+For compressed data, the place is that of the chunk that holds the element.
 
-Exit codes: 0 found, 1 no rank wrote the element, 2 could not look.
+Exit codes: 0 found, 1 no rank wrote the element, 2 could not search.
 
 JSON: {variable, index, type, owned, value, file, set, subfile, rank, also: [rank], record,
 request, run: [offset, length], element, offset, bytes, order, codec, content, within}.
-request counts from 0 in the rank's map, run is what it asks for in canonical elements,
-element is the place in the blob; offset and bytes are those in the file. What does not
-apply is left out: rank and request of a variable that is not decomposed; codec, content
-(bytes of the chunk decompressed) and within (where the element begins in them) of data
-that are not compressed.`,
-		Example: `  blobio where 'T[0,40,1234]' F_h0.nc
+request counts from 0 in the rank's map; run is its range of canonical elements; element
+is the index in the blob; offset and bytes are those in the file. Keys that do not apply
+are left out: rank and request for a variable that is not decomposed; codec, content
+(decompressed bytes of the chunk) and within (offset of the element in them) for data that
+are not compressed.`,
+		Example: `  blobio where 'T[0,40,123]' F_h0.nc
   blobio where P0 F_h0.h5
-  blobio where --json 'U[2,71,865]' F_h1.h5 | jq .offset`,
+  blobio where --json 'U[2,71,-1]' F_h1.h5 | jq .offset`,
 		Args: cli.ExactArgs(2, "an element such as T[0,40,1234], and a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, index, err := parseElement(args[0])
@@ -74,7 +74,7 @@ func parseElement(s string) (name string, index []int64, err error) {
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		i, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
-		if err != nil || i < 0 {
+		if err != nil {
 			return bad()
 		}
 		index = append(index, i)
@@ -125,11 +125,22 @@ func where(cmd *cobra.Command, e *cli.Env, r *blob.Reader, name string, index []
 	if err := checkVars(r, []string{name}); err != nil {
 		return err
 	}
+	id, _ := r.Schema().VarID(name)
+	for i, d := range r.Schema().Vars()[id].Dims {
+		if dim := r.Schema().Dims()[d]; i < len(index) && index[i] < 0 { // from the end, as with -d
+			n := dim.Len
+			if i == 0 && r.Schema().Vars()[id].Record {
+				n = r.Records()
+			}
+			if index[i] += n; index[i] < 0 {
+				return cli.Usagef("%s: index %d of dimension %q of %q, want %d to %d", r.Base(), index[i]-n, dim.Name, name, -n, n-1)
+			}
+		}
+	}
 	x, err := r.Where(ctx, name, index)
 	if err != nil {
 		return err
 	}
-	id, _ := r.Schema().VarID(name)
 	sv := &r.Schema().Vars()[id]
 	one := make([]int64, len(index))
 	for i := range one {
@@ -179,7 +190,7 @@ func (d *whereabouts) print(e *cli.Env) error {
 	}
 	fmt.Fprintf(e.Out, "%s = %s (%s)\n", element, value, d.Type)
 	if !d.Owned {
-		fmt.Fprintln(e.Out, "no rank wrote it: it reads as the fill value")
+		fmt.Fprintln(e.Out, "nobody wrote it: it reads as the fill value")
 		return nil
 	}
 	fmt.Fprintf(e.Out, "file:     %s\n", cli.Plain(d.File))

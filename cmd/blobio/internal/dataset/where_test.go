@@ -21,7 +21,7 @@ func TestWhere(t *testing.T) {
 			element string
 			value   float64
 			size    int
-		}{{"T[5,2,3,7]", 5*280 + 2*56 + 3*8 + 7, 4}, {"time[6]", 365, 8}, {"clat[4]", -80, 8}, {"n", 4, 2}, {"n[]", 4, 2}, {"Q[1, 10]", 1, 2}} {
+		}{{"T[5,2,3,7]", 5*280 + 2*56 + 3*8 + 7, 4}, {"time[6]", 365, 8}, {"clat[4]", -80, 8}, {"T[-1,-1,-1,-1]", 6*280 + 4*56 + 6*8 + 7, 4}, {"n", 4, 2}, {"n[]", 4, 2}, {"Q[1, 10]", 1, 2}} {
 			var d struct {
 				Owned         bool
 				Value         float64
@@ -63,7 +63,7 @@ func TestWhere(t *testing.T) {
 			}
 		}
 		for words, want := range map[string]string{"T[0]": "want 4", "T[0,0,0,8]": "want 0 to 7", "T[0,0,0,x]": "want a variable and its indices", "t[0]": `but "T"`, "[0]": "want a variable",
-			"T[0,0,0,-1]": "want a variable", "T[0,0,0,0": "want a variable", "none": "no variable"} {
+			"T[0,0,0,-9]": "index -9 of dimension \"lon\" of \"T\", want -8 to 7", "T[0,0,0,0": "want a variable", "none": "no variable"} {
 			clitest.Bad(t, cli.Failed, want, "where", words, path)
 		}
 	}

@@ -27,7 +27,7 @@ func TestPlotPlaces(t *testing.T) {
 			}
 		}
 		if c.pattern != "smooth" {
-			clitest.Bad(t, cli.Failed, "does not tell", "decomp", "plot", path, "--where", "dataset", "-o", out, "--force")
+			clitest.Bad(t, cli.Failed, "has no latitudes and longitudes", "decomp", "plot", path, "--where", "dataset", "-o", out, "--force")
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (f *plotFlags) positions(ctx context.Context, o *mapplot.Options, paths []s
 			return "dataset", err
 		}
 		if f.where == "dataset" {
-			return "", fmt.Errorf("%s does not tell the latitudes and longitudes of the elements of D%d", strings.Join(paths, ", "), k)
+			return "", fmt.Errorf("%s has no latitudes and longitudes of the elements of D%d", strings.Join(paths, ", "), k)
 		}
 		try = []string{"F", "I", "G"}
 	}

@@ -45,7 +45,7 @@ whole. Data are compared with their checksums, if there are any. Output made wit
 Enzo-E restarts from a checkpoint that has all blocks and fields, in any number and cut
 of files. --leaves, --levels and --fields make a dump, which is for analysis only. netCDF
 tools read the native form: field_density(block, z, y, x), and tables such as
-block_level.
+block_level. "blobio mount" and "blobio serve" show it without writing it.
 
 --to yt makes a directory for yt: yt.load("OUT/OUT.block_list"). yt expects ghost zones;
 where there are none, the nearest cells fill them.

@@ -1,2 +1,2 @@
-// Package mounts is the verb that shows datasets as files.
+// Package mounts has the verb mount, which shows datasets as files.
 package mounts

@@ -42,21 +42,24 @@ func NewMount(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mount DIR MOUNTPOINT",
 		Short: "Show datasets as ordinary netCDF files, for any program",
-		Long: `Show what lies below a directory at another place, with each dataset as one ordinary
-netCDF file under its base name, in the folder where it lies. Nothing is converted:
-the bytes are computed when a program reads them, and are those that "blobio convert"
-would write. Nothing can be changed. Other files are passed through.
+		Long: `Show a directory at another place, read only. Each dataset is one ordinary netCDF file
+there, under its base name and in its folder. Nothing is converted: the bytes are
+computed when a program reads them, and equal those that "blobio convert" would write.
+Other files are passed through.
 
-A dataset that is committed, replaced or removed meanwhile appears, changes, goes. A
-file that is open stays what it was, or reading it fails. What is damaged fails where
-it is read (input/output error), with a line on stderr or in --log: file, offset, cause.
+A Cello checkpoint and an array of a store of versions are directories. The netCDF file
+is DIR.nc beside them, as "blobio amr convert" and "blobio versions convert" write it.
 
-It ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9 programs get
-an error, and the next mount at the same place clears it. It needs Linux with /dev/fuse
-and, unless root mounts, fusermount3 (Debian: apt install fuse3).`,
+A dataset that is committed, replaced or removed while it is mounted appears, changes or
+disappears. An open file keeps its content, or reading it fails. Reading damaged data is
+an input/output error, and a line on stderr or in --log names file, offset and cause.
+
+The mount ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9 programs
+get an error; the next mount at the same place clears it. Linux with /dev/fuse is needed,
+and fusermount3 unless root mounts (Debian: apt install fuse3).`,
 		Example: `  blobio mount run /mnt/run &
   ncdump -h /mnt/run/F_h0.nc
-  blobio mount --cdf2 run /mnt/run                 # for programs that know no CDF-5
+  blobio mount --cdf2 run /mnt/run                 # for programs that do not read CDF-5
   blobio mount --daemon --log run.log run /mnt/run
   fusermount3 -u /mnt/run`,
 		Args: cli.ExactArgs(2, "a directory and a mount point"),
@@ -65,13 +68,13 @@ and, unless root mounts, fusermount3 (Debian: apt install fuse3).`,
 	fl := cmd.Flags()
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.BoolVar(&f.cdf2, "cdf2", false, "the same as --format cdf2")
-	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files")
-	fl.BoolVar(&f.allowOther, "allow-other", false, "let other users in, as far as permissions let them (others than root need user_allow_other in /etc/fuse.conf)")
+	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files, and the directories of checkpoints and arrays")
+	fl.BoolVar(&f.allowOther, "allow-other", false, "let other users in, within the permissions of the files (unless root mounts, needs user_allow_other in /etc/fuse.conf)")
 	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
-	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of what is kept and read ahead, such as 256M or 1G (default 256M)")
+	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of cached data and of data read ahead, such as 256M or 1G (default 256M)")
 	cli.WorkersFlag(cmd, &f.workers, "concurrent reads of each dataset (default: the number of CPUs)")
-	fl.StringVar(&f.log, "log", "", "append the lines about errors to this file (--daemon: default MOUNTPOINT.log)")
-	fl.BoolVar(&f.daemon, "daemon", false, "return when it is mounted, and go on in the background")
+	fl.StringVar(&f.log, "log", "", "append errors to this file (with --daemon by default MOUNTPOINT.log)")
+	fl.BoolVar(&f.daemon, "daemon", false, "return once mounted, and keep running in the background")
 	fl.BoolVar(&f.ready, "ready", false, "")
 	_ = fl.MarkHidden("ready")
 	return cli.AsService(cmd)

@@ -35,7 +35,7 @@ built if mpicc, make, pkg-config and the libraries are installed.`,
   blobio bench report --results bench/results -o bench/results/performance.md`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), newBenchReport(e), cli.AsTogether(newBenchWorker(e)))
+	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), newBenchReport(e), cli.AsTogether(cli.AsService(newBenchWorker(e))))
 	return cmd
 }
 
@@ -92,6 +92,10 @@ file in the directory --output. Temporary files go to a directory of their own b
 Rows with processes need a blobio built with -tags mpi: this one, a blobio-mpi beside it
 or in the PATH, or that of --mpi-bin. In a checkout with Go it is built. The peers first
 try several settings of MPI-IO; the best one counts.
+
+The workload inplace starts mounts and servers of this program, and reads by tools of
+Python: Debian's python3-netcdf4, python3-zarr, python3-dask, python3-aiohttp, and the
+package blobio, which is built in a checkout with Go, make and a C compiler.
 
 --peer-bin also times builds of E3SM-IO itself; they need captured maps (--maps).
 
@@ -153,6 +157,11 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	o.At, o.Log = bar.At, log
 	if slices.Contains(names, "processes") || slices.Contains(names, "canonical") || slices.Contains(names, "redset") {
 		if o.MPI, err = bench.FindMPI(ctx, f.mpiBin, tools); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(names, "inplace") {
+		if o.Python, err = bench.FindPackage(ctx, filepath.Join(o.Peers, "libblobio")); err != nil {
 			return err
 		}
 	}
@@ -289,6 +298,10 @@ func newBenchWorker(e *cli.Env) *cobra.Command {
 			}
 			if tell {
 				w.At = tellProgress(e)
+			}
+			w.Ready = func(line string) {
+				fmt.Fprintln(e.Out, line)
+				_ = e.Out.Flush() // to a process that has gone
 			}
 			engine := bench.Goroutines(max(w.Job.Ranks, 1))
 			if e.Procs != nil {

@@ -112,7 +112,8 @@ processes share a file, as --own-min, and why.`,
 	fl.BoolVar(&f.noConvert, "no-convert", false, "do not convert to ordinary netCDF")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of the data that all ranks hold before a flush (default 1G)")
-	dataset.CompressFlag(cmd, &f.compress)
+	dataset.CompressFlag(cmd, &f.compress,
+		"process-centric: compress losslessly: auto, zstd or shuffle+zstd, with :1 to :4 a level; only blobio reads such files. The variable-centric layout (CDF-5) has no compression")
 	fl.BoolVar(&f.openEnded, "no-fixed-records", false, "process-centric: do not fix the number of records when the dataset is created; data are kept until it is closed")
 	f.knobs.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)

@@ -1,2 +1,2 @@
-// Package server is the verb that shows datasets over HTTP.
+// Package server has the verb serve, which offers datasets over HTTP.
 package server

@@ -45,26 +45,28 @@ func NewServe(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve DIR",
 		Short: "Show datasets over HTTP: as netCDF files, by OPeNDAP, as Zarr",
-		Long: `Show the datasets below a directory over HTTP, without converting them. Nothing can
-be changed, and nothing outside of the directory is seen.
+		Long: `Offer the datasets below a directory over HTTP, read only and without converting them.
+Nothing outside the directory is visible.
 
-  /                     a list, as JSON with "Accept: application/json"
+  /                     a list of datasets, with a page and pictures of each in a browser;
+                        JSON with "Accept: application/json"
   /files/PATH           a dataset as one netCDF file, with byte ranges
   /dap/PATH             the same for OPeNDAP (DAP2) clients: ncdump, ncks, cdo, xarray, ...
   /zarr/PATH            the same as a Zarr group, version 2: zarr, xarray, dask, zarrita, ...
   /zarr3/PATH           the same in version 3
 
-PATH is the base name of the dataset, from DIR on. A dataset that is committed,
-replaced or removed meanwhile appears, changes, goes. Damaged data are an error at
-the reads that touch them.
+PATH is the base name of the dataset, relative to DIR. Cello checkpoints and arrays with
+versions are DIR.nc, after their directory. A dataset that is committed,
+replaced or removed appears, changes or disappears at the next request. Reads that touch
+damaged data are errors; all others succeed.
 
-The server listens on this machine alone. For others give --token-file, with a secret
-that clients send ("Authorization: Bearer SECRET", or as the password of any user),
-or --public if anyone may read. There is no TLS: put a proxy in front of it, or use
-"ssh -L 8080:127.0.0.1:8080 HOST".
+By default only this machine can connect. Any other --listen address needs --token-file,
+a file with a secret that clients send ("Authorization: Bearer SECRET", or as the password
+of any user), or --public if anyone may read. There is no TLS: put a proxy in front of the
+server, or use "ssh -L 8080:127.0.0.1:8080 HOST".
 
-A line for each request goes to stderr or --log: time, client, method, path, status (*
-if the answer broke off), bytes, seconds, error. The server ends with ctrl-C.`,
+Each request is a line on stderr or in --log: time, client, method, path, status (* if the
+response broke off), bytes, seconds, error. ctrl-C ends the server.`,
 		Example: `  blobio serve run
   ncdump -h http://127.0.0.1:8080/dap/F_h0.nc
   ncks -d time,0 -v T850 http://127.0.0.1:8080/dap/F_h1.nc t850.nc
@@ -77,12 +79,12 @@ if the answer broke off), bytes, seconds, error. The server ends with ctrl-C.`,
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port; port 0 is any free one")
 	fl.StringVar(&f.tokenFile, "token-file", "", "file whose first line clients must send; only its owner and group may read it")
 	fl.BoolVar(&f.public, "public", false, "anyone who reaches the address may read")
-	fl.StringSliceVar(&f.hosts, "host", nil, "also answer to this name of the host, for a proxy on this machine")
-	fl.StringVar(&f.cors, "cors", "", "let pages of this origin read, such as https://example.org, or * for any")
-	fl.StringVar(&f.log, "log", "", "append the lines for requests to this file; \"none\": nowhere")
+	fl.StringSliceVar(&f.hosts, "host", nil, "also answer to this host name, for a proxy on this machine")
+	fl.StringVar(&f.cors, "cors", "", "let web pages of this origin read, such as https://example.org, or * for any")
+	fl.StringVar(&f.log, "log", "", "append a line for each request to this file (\"none\": to no file)")
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of buffers and caches, such as 256M or 1G")
-	fl.Var(cli.SizeFlag(&f.chunk), "chunk", "zarr: bytes of a chunk at most (default 8M)")
+	fl.Var(cli.SizeFlag(&f.chunk), "chunk", "zarr: most bytes of a chunk (default 8M)")
 	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 	cli.WorkersFlag(cmd, &f.work, "concurrent reads (default: twice the number of CPUs)")
 	return cli.AsService(cmd)
@@ -127,7 +129,7 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	}
 	if s.CheckAddr(l.Addr()) != nil {
 		l.Close()
-		return cli.Usagef("--listen %s: other machines reach it: give --token-file, or --public if anyone may read", f.listen)
+		return cli.Usagef("--listen %s: other machines can reach it: give --token-file, or --public if anyone may read", f.listen)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(f.memory + beside)

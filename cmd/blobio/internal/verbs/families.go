@@ -123,12 +123,7 @@ func route(args []string) ([][]string, error) {
 
 // ofVariable says of the arguments of plot that they name a variable and a dataset, not paths of one family.
 func ofVariable(args []string, path []bool) bool {
-	var names []string
-	for i, is := range path {
-		if is {
-			names = append(names, args[i])
-		}
-	}
+	names := marked(args, path)
 	if len(names) != 2 {
 		return false
 	}
@@ -144,27 +139,60 @@ func ofVariable(args []string, path []bool) bool {
 	return none != nil && base != nil
 }
 
-// paths says which arguments of a verb may be paths: they are neither flags nor the values of flags of any family.
+// paths says which arguments of a verb may be paths: they are neither flags nor the values of flags of any family. A flag that has a value in one
+// family and none in another counts as that of the family which then knows one of the paths.
 func paths(verb string, args []string) []bool {
 	root := newRoot(&cli.Env{})
-	var cmds []*cobra.Command
-	lines := []string{verb}
-	for _, f := range families {
-		lines = append(lines, f.verbs[verb])
+	find := func(line string) *cobra.Command {
+		cmd, _, err := root.Find(strings.Fields(line))
+		if err != nil || line == "" {
+			return nil
+		}
+		return cmd
 	}
-	for _, line := range lines {
-		if cmd, _, err := root.Find(strings.Fields(line)); err == nil {
+	cmds := []*cobra.Command{find(verb)}
+	for _, f := range families {
+		if cmd := find(f.verbs[verb]); cmd != nil {
 			cmds = append(cmds, cmd)
 		}
 	}
+	own := scan(cmds, args)
+	for i := range families {
+		cmd := find(families[i].verbs[verb])
+		if cmd == nil {
+			continue
+		}
+		if is := scan(append([]*cobra.Command{cmd}, cmds...), args); !slices.Equal(is, own) &&
+			slices.ContainsFunc(marked(args, is), func(s string) bool { return familyOf(s, verb) == &families[i] }) {
+			return is
+		}
+	}
+	return own
+}
+
+// marked are the arguments of which it is said.
+func marked(args []string, is []bool) (out []string) {
+	for i, s := range args {
+		if is[i] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// scan says which arguments are neither flags nor the values of flags. The first command that has a flag says whether it has a value.
+func scan(cmds []*cobra.Command, args []string) []bool {
 	valued := func(name, letter string) bool {
-		return slices.ContainsFunc(cmds, func(cmd *cobra.Command) bool {
+		for _, cmd := range cmds {
 			f := cmd.Flags().Lookup(name)
 			if letter != "" {
 				f = cmd.Flags().ShorthandLookup(letter)
 			}
-			return f != nil && f.NoOptDefVal == ""
-		})
+			if f != nil {
+				return f.NoOptDefVal == ""
+			}
+		}
+		return false
 	}
 	out := make([]bool, len(args))
 	for i := 0; i < len(args); i++ {

@@ -111,6 +111,10 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%v: %d\n%s%s", args, r.Code, r.Out, r.Err)
 		}
 	}
+	// A flag that has a value in one family only.
+	if r := clitest.Blobio(t, "ls", "-b", cello); r.Code != cli.Good || !strings.Contains(r.Out, "BLOCK") {
+		t.Errorf("ls -b of a checkpoint of Cello: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
 	// Names that are patterns of the shell.
 	odds := filepath.Join(dir, "[1-3]")
 	clitest.Check(t, os.Mkdir(odds, 0o777))

@@ -95,7 +95,7 @@ func flipForms(t *testing.T, dir string) (forms []flipForm) {
 	store, key := clitest.VersionStore(t)
 	clitest.Check(t, os.CopyFS(at("store"), os.DirFS(store)))
 	clitest.Check(t, os.Rename(key, filepath.Join(dir, "key")))
-	add("store", append(cmdVerbs("versions dump store/rho", "versions dump store/rho --version 1 -o OUT", "versions dump --key-file KEY store/n", "versions dump store/amr.level1",
+	add("store", append(cmdVerbs("versions dump store/rho", "versions dump store/rho --version 1 -o OUT", "versions dump --key-file KEY store/n", "versions convert --no-sync store/rho OUT", "versions dump store/amr.level1",
 		"versions dump store/amr.level0 --box 0 -o OUT", "versions dump store/amr.global --values", "versions diff store/rho --from 1 --to 3", "versions check --key-file KEY store/n", "versions check store"),
 		flipVerb{name: "restart", do: func(t *testing.T) clitest.Result { return versionsRestart(t.Context(), "store") }}))
 

@@ -1,6 +1,9 @@
 package verbs_test
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,24 +23,54 @@ func TestHintOfForceOnce(t *testing.T) {
 	}
 }
 
-// What the examples of dump and convert do with the F case can be done with it.
-func TestExamplesNameVariablesOfTheCase(t *testing.T) {
-	dir := t.TempDir()
-	clitest.Good(t, "replay", "--case", "F_h1", "--ne", "2", "--ranks", "4", "--layout", "variable", "--no-sync", "--no-verify", "--no-convert", "--out", dir)
-	e := &cli.Env{}
+// TestExamples: what the help of the verbs of datasets shows can be done as it stands, with what replay writes.
+func TestExamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	clitest.Good(t, "replay", "--ne", "2", "--ranks", "4", "--num-records", "10", "--pattern", "smooth", "--no-sync", "--no-verify", "--no-convert", "--output", "run")
+	clitest.Good(t, "replay", "--case", "I_h0", "--pattern", "smooth", "--lat", "12", "--lon", "24", "--ranks", "4", "--layout", "variable", "--no-sync", "--no-verify", "--no-convert", "--output", ".")
+	list, err := os.ReadDir("run")
+	clitest.Check(t, err)
+	for _, x := range list {
+		clitest.Check(t, os.Link(filepath.Join("run", x.Name()), x.Name()))
+	}
+	for name, from := range map[string]string{"in.nc": "F_h1.nc", "a.nc": "F_h0.nc", "b.nc": "F_h0.nc", "other.nc": "F_h0.h5"} {
+		clitest.Good(t, "convert", "--no-sync", from, name)
+	}
+	clitest.Good(t, "decomp", "gen", "F", "map_f_case_16p.nc", "--ne", "2", "--ranks", "16")
+	absent := []string{"mesh.nc", "Ckpt7-Rank0.fti"} // of other programs
 	tried := 0
-	for _, cmd := range verbs.NewRoot(e).Commands() {
-		for _, line := range strings.Split(cmd.Example, "\n") {
-			words := strings.Fields(line)
-			for i, w := range words {
-				if (w == "-v" || w == "--vars") && strings.Contains(line, " F_h1.nc") {
-					clitest.Good(t, "dump", "-v", words[i+1], dir+"/F_h1.nc")
-					tried++
+	for _, cmd := range verbs.NewRoot(&cli.Env{}).Commands() {
+		if !slices.Contains([]string{"ls", "check", "dump", "where", "diff", "plot", "recover", "convert"}, cmd.Name()) {
+			continue
+		}
+		for line := range strings.Lines(cmd.Example) {
+			line, _, _ = strings.Cut(line, "#")
+			line, _, _ = strings.Cut(line, "|")
+			line, _, _ = strings.Cut(line, "&&")
+			var args []string
+			for _, w := range strings.Fields(strings.ReplaceAll(line, "'", ""))[1:] {
+				if found, err := filepath.Glob(w); err == nil && strings.Contains(w, "*") {
+					args = append(args, found...)
+				} else {
+					args = append(args, w)
 				}
 			}
+			if slices.ContainsFunc(absent, func(name string) bool { return slices.Contains(args, name) }) {
+				continue
+			}
+			if cmd.Name() == "convert" || cmd.Name() == "plot" {
+				args = append(args, "--force")
+			}
+			if cmd.Name() == "convert" {
+				args = append(args, "--no-sync")
+			}
+			if r := clitest.Blobio(t, args...); r.Code != cli.Good {
+				t.Errorf("blobio %s: %d\n%s", strings.Join(args, " "), r.Code, r.Err)
+			}
+			tried++
 		}
 	}
-	if tried < 4 {
+	if tried < 40 {
 		t.Errorf("only %d examples found", tried)
 	}
 }

@@ -21,7 +21,7 @@ import (
 func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "versions",
-		Short: "List, dump, compare, check, rebuild, drop and plot the versions of arrays",
+		Short: "List, dump, convert, compare, check, rebuild, drop and plot the versions of arrays",
 		Long: `Stores of package versioned hold arrays whose states were committed as versions; any
 range of any version can be read. The arrays NAME.level0, NAME.level1, ... and
 NAME.global are the levels and the snapshots of an AMR hierarchy.
@@ -34,6 +34,7 @@ Only drop and rebuild change a store. Do not use them while a program has it ope
 		Example: `  blobio versions ls store                              # the arrays
   blobio versions ls store/rho                          # the versions of one
   blobio versions dump store/rho --version 3 --elements 0:10
+  blobio versions convert store/rho rho.nc              # all versions, for netCDF tools
   blobio versions diff store/rho --from 3 --to 5
   blobio versions check node0/store node1/store         # private stores of two nodes
   blobio versions rebuild -n store                      # seals that are lost
@@ -41,7 +42,7 @@ Only drop and rebuild change a store. Do not use them while a program has it ope
   blobio versions plot store/rho -o rho.png`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsPlot(e))
+	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), cli.AsWriter(newVersionsConvert(e)), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsPlot(e))
 	return cmd
 }
 
@@ -56,6 +57,8 @@ func Hint(cmd *cobra.Command, err error) string {
 			return "the store was made with another key, or without one"
 		}
 		return "--key-file names the file with the key"
+	case errors.Is(err, versioned.ErrNoForm):
+		return "blobio versions dump shows boxes and their data"
 	case errors.Is(err, versioned.ErrNoVersion):
 		return "blobio versions ls shows those that are there"
 	case errors.Is(err, versioned.ErrExist) && cmd.Flags().Lookup("force") != nil:

@@ -1,0 +1,66 @@
+package blob
+
+import (
+	"context"
+	"iter"
+
+	"blobio/decomp"
+)
+
+// Elements are read together with what lies near them. A fault that is met on the way may be of what nobody asked for; so what failed is read
+// once more, without anything else. What a read touches are then the elements that it asks for, and all that is compared with a checksum
+// together with one of them.
+
+// exactStep is how many bytes are found right or wrong at a time.
+const exactStep = 64 << 10
+
+// exact is fm for reading nothing but what is wanted, all of which is compared with its checksums.
+func (r *Reader) exact(fm form) form {
+	fm.exact = true
+	switch r.opt.Verify {
+	case VerifyNever:
+	case VerifyAlways:
+		fm.known = newKnown()
+	default:
+		fm.known = r.known
+	}
+	return fm
+}
+
+// exactly reads runs of one record as gather does, in steps of bounded memory.
+func (r *Reader) exactly(ctx context.Context, v VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm form) error {
+	fm = r.exact(fm)
+	size := int64(r.schema.vars[v].Type.Size())
+	step := max(1, exactStep/size)
+	var some []decomp.Req
+	sum := int64(0)
+	flush := func() error {
+		n := sum * size
+		err := r.rawRuns(ctx, v, rec, func(yield func(int64, int64) bool) {
+			for _, q := range some {
+				if !yield(q.Offset, q.Length) {
+					return
+				}
+			}
+		}, dst[:n], fm)
+		dst, some, sum = dst[n:], some[:0], 0
+		return err
+	}
+	for off, n := range runs {
+		for n > 0 {
+			k := min(n, step-sum)
+			some = append(some, decomp.Req{Offset: off, Length: k})
+			off, n, sum = off+k, n-k, sum+k
+			if sum < step {
+				continue
+			}
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if sum == 0 {
+		return nil
+	}
+	return flush()
+}

@@ -1,0 +1,91 @@
+package versions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/versioned"
+)
+
+type versionsConvertFlags struct {
+	key     versionsKey
+	force   bool
+	noSync  bool
+	workers int
+	asJSON  bool
+}
+
+func newVersionsConvert(e *cli.Env) *cobra.Command {
+	var f versionsConvertFlags
+	cmd := &cobra.Command{
+		Use:   "convert ARRAY... OUT",
+		Short: "Write all versions of an array as one netCDF file",
+		Long: `Write all versions of an array as one CDF-5 file, with a record for each: its number, the
+time of the commit, generation and label, and the elements. Where the length of the array
+changed, versions that are shorter end in fill values, and version_length says how long
+they are. Levels and snapshots of a hierarchy have no such form: dump shows them.
+
+All chunks are verified. The file appears under its name when it is whole. "blobio mount"
+and "blobio serve" show the same bytes without writing them, as ARRAY.nc.
+
+JSON: {path, array, versions, bytes, seconds, mib_per_second}.`,
+		Example: `  blobio versions convert store/rho rho.nc
+  ncks -d version,-1 rho.nc                            # the newest
+  blobio versions convert node0/store/rho node1/store/rho rho.nc
+  blobio versions convert --key-file key store/secret secret.nc`,
+		Args: cli.MinArgs(2, "the directory of an array, and the name of the output"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args[:len(args)-1], args[len(args)-1])
+		},
+	}
+	fl := cmd.Flags()
+	f.key.add(cmd)
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	cli.WorkersFlag(cmd, &f.workers, "concurrent readers and writers (default: number of CPUs)")
+	cli.JSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *versionsConvertFlags) run(ctx context.Context, e *cli.Env, dirs []string, name string) error {
+	v, err := f.key.one(dirs)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	file, err := v.NetCDF(0)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	out, err := durable.NewOutput(ctx, vfs.OS, name, durable.OutputOptions{Force: f.force, NoSync: f.noSync})
+	if errors.Is(err, versioned.ErrExist) {
+		return fmt.Errorf("the output %s %w", name, versioned.ErrExist)
+	}
+	if err != nil {
+		return err
+	}
+	defer out.Discard()
+	p := e.NewProgress()
+	defer p.End()
+	if err := file.WriteTo(ctx, out.File(), f.workers, func(done, total int64) { p.At("convert", done, total) }); err != nil {
+		return err
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	n, took := len(v.Versions()), time.Since(start).Seconds()
+	rate := float64(file.Size()) / (1 << 20) / max(took, 1e-9)
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"path": name, "array": v.Spec().Name, "versions": n, "bytes": file.Size(), "seconds": took, "mib_per_second": rate})
+	}
+	fmt.Fprintf(e.Out, "%s: %s of %s, %s in %.2f s, %.0f MiB/s\n", name, cli.Plural(n, "version"), v.Spec().Name, cli.HumanBytes(file.Size()), took, rate)
+	return nil
+}

@@ -1,0 +1,81 @@
+//go:build linux
+
+package tree
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"blobio/blob"
+)
+
+// few has this process open so many files more, until the function that it returns is called.
+func few(t *testing.T, n int) (more func()) {
+	t.Helper()
+	f, err := os.Open(os.DevNull)
+	ok(t, err)
+	lowest := f.Fd()
+	ok(t, f.Close())
+	var was syscall.Rlimit
+	ok(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was))
+	ok(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: uint64(lowest) + uint64(n), Max: was.Max}))
+	return func() { ok(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was)) }
+}
+
+// TestUnreadable: a dataset whose files cannot be opened for the moment has not gone. That is an error of whoever asks for it, and of its
+// entry; afterwards it is there as before, whether it has a manifest or another program wrote it.
+func TestUnreadable(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})
+	write(t, filepath.Join(root, "foreign.nc"), 1, 1, blob.Options{})
+	ok(t, os.Remove(filepath.Join(root, "foreign.nc.manifest")))
+	ok(t, os.Mkdir(filepath.Join(root, "sub"), 0o777))
+	write(t, filepath.Join(root, "sub", "b.nc"), 1, 1, blob.Options{})
+	tr := open(t, root, nil)
+
+	more := few(t, 0)
+	for _, name := range []string{"a.nc", "foreign.nc"} {
+		if _, err := tr.Lookup(name); err == nil || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v, want the error of opening its files", name, err)
+		}
+		if _, err := tr.Dataset(t.Context(), name); err == nil || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v, want the error of opening its files", name, err)
+		}
+	}
+	more()
+	more = few(t, 1) // enough for the directory, not for what is in it
+	list, err := tr.List("sub")
+	more()
+	if err != nil || len(list) != 1 || list[0].Name != "b.nc" || list[0].Kind != KindDataset || list[0].Err == nil {
+		t.Errorf("%+v, %v: want the dataset with an error", list, err)
+	}
+
+	for _, name := range []string{"a.nc", "foreign.nc", "sub/b.nc"} {
+		if e, err := tr.Lookup(name); err != nil || e.Err != nil || e.Kind != KindDataset {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+}
+
+// TestNoManifests: what is called like a manifest and is no file makes no dataset, and hides nothing.
+func TestNoManifests(t *testing.T) {
+	root := t.TempDir()
+	ok(t, os.Mkdir(filepath.Join(root, "d.nc.manifest"), 0o777))
+	ok(t, syscall.Mkfifo(filepath.Join(root, "p.nc.manifest"), 0o666))
+	ok(t, os.Symlink("/etc/passwd", filepath.Join(root, "l.nc.manifest")))
+	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})
+	tr := open(t, root, nil)
+	list, err := tr.Names("")
+	if err != nil || len(list) != 2 || list[0].Name != "a.nc" || list[1].Name != "d.nc.manifest" || list[1].Kind != KindDir {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for _, name := range []string{"d.nc", "p.nc", "l.nc"} {
+		if e, err := tr.Lookup(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package virtual
+
+import (
+	"sort"
+
+	"blobio/cdf5"
+)
+
+// Map says what lies where in a file. It is immutable.
+type Map struct {
+	h       *cdf5.Header
+	at      *cdf5.Places
+	head    int64
+	size    int64
+	fixed   []int // variables by place
+	records []int // by place within a record
+	begin   int64 // of the first record; that of the end of the file if there is none
+	period  int64
+}
+
+// NewMap returns the map of a file whose header is laid out, takes head bytes, and knows the number of records.
+func NewMap(h *cdf5.Header, head int64) *Map {
+	m := &Map{h: h, at: h.Places(), head: head, size: h.FileSize(h.NumRecs), begin: h.FirstRecord()}
+	m.period = m.at.RecSize()
+	for v := range h.Vars {
+		if h.IsRecord(v) {
+			m.records = append(m.records, v)
+		} else {
+			m.fixed = append(m.fixed, v)
+		}
+	}
+	if m.begin < 0 || h.NumRecs == 0 {
+		m.begin = m.size
+	}
+	return m
+}
+
+// Size is that of the file in bytes.
+func (m *Map) Size() int64 { return m.size }
+
+// Stretch is a run of bytes of a file: of the header or of padding (Var is -1), or all of a variable's record.
+type Stretch struct {
+	Var    int
+	Record int64
+	Off, N int64 // in the file, bytes
+	Head   bool
+}
+
+// At returns what holds byte off, which is within the file.
+func (m *Map) At(off int64) Stretch {
+	if off < m.head {
+		return Stretch{Var: -1, N: m.head, Head: true}
+	}
+	list, rec, base, next := m.fixed, int64(0), int64(0), m.begin // base and next: of this record, and of what follows it
+	if off >= m.begin {
+		list, rec, next = m.records, min((off-m.begin)/m.period, m.h.NumRecs-1), m.size
+		if base = rec * m.period; rec+1 < m.h.NumRecs {
+			next = m.begin + base + m.period
+		}
+	}
+	i := sort.Search(len(list), func(i int) bool { return m.h.Vars[list[i]].Begin+base > off })
+	if i < len(list) {
+		next = m.h.Vars[list[i]].Begin + base
+	}
+	if i > 0 {
+		if begin, n := m.at.Extent(list[i-1], rec); off < begin+n {
+			return Stretch{Var: list[i-1], Record: rec, Off: begin, N: n}
+		}
+	}
+	return Stretch{Var: -1, Off: off, N: next - off}
+}
