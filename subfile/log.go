@@ -144,15 +144,8 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, err erro
 		e := new(Entry)
 		k, err := decodeEntry(b, name, off+n, e)
 		if err != nil {
-			for at := 1; at < len(b); at++ { // not by lines: the end of one may be what is damaged
-				next := bytes.Index(b[at:], entryStart)
-				if next < 0 {
-					break
-				}
-				at += next
-				if _, later := decodeEntry(b[at:], name, off+n+int64(at), new(Entry)); later == nil {
-					return n, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but one that is follows at %d: %v", off+n+int64(at), err)
-				}
+			if at := laterEntry(b, name); at > 0 {
+				return n, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but one that is follows at %d: %v", off+n+int64(at), err)
 			}
 			if !errors.Is(err, fault.ErrTruncated) && !errors.Is(err, fault.ErrChecksum) { // it was written to its end
 				return n, err
@@ -165,6 +158,24 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, err erro
 		n, b = n+int64(k), b[k:]
 	}
 	return n, nil
+}
+
+// laterEntry returns where a whole entry stands in b, behind its beginning; 0: nowhere. The end of the line before it may be what is damaged, so it may
+// begin in the middle of one. A line is looked at once, whatever is in it: what entries begin with is in a whole one nowhere else, since JSON
+// escapes quotes.
+func laterEntry(b []byte, name string) int {
+	for at := 0; ; {
+		end := bytes.IndexByte(b[at:], '\n') + 1
+		if end == 0 {
+			return 0
+		}
+		if k := bytes.LastIndex(b[at:at+end], entryStart); k > 0 || k == 0 && at > 0 {
+			if _, err := decodeEntry(b[at+k:], name, 0, new(Entry)); err == nil {
+				return at + k
+			}
+		}
+		at += end
+	}
 }
 
 // decodeEntry reads the entry at the beginning of b, and returns how many bytes it has.

@@ -320,3 +320,44 @@ func FuzzLog(f *testing.F) {
 		}
 	})
 }
+
+// TestLogTakenBack: an entry that could not be made durable is taken back, but who has taken the dataset over by then may have it.
+func TestLogTakenBack(t *testing.T) {
+	on, lost := errors.New("on fire"), error(nil)
+	mem, by := vfs.NewMem(), By{Tag: mine, Check: func() error { return lost }}
+	armed := false
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if armed && op.Kind == vfs.OpSync {
+			armed, lost = false, fault.ErrInUse
+			_, err := Recover(mem, "d.nc", By{Tag: theirs})
+			return errors.Join(on, err)
+		}
+		return nil
+	})
+	l, m := session(t, fsys, by, 2)
+	armed = true
+	err := l.Add(entry(m, 3), true, by)
+	if n := state(t, mem).Manifest.Records; n != 2 {
+		t.Fatalf("%d records: the other one has not found it", n)
+	}
+	if !errors.Is(err, on) || !errors.Is(err, durable.ErrUnsure) {
+		t.Errorf("it counts, but the writer is told: %v", err)
+	}
+}
+
+// TestLogHostile: a log is read in one pass, whatever looks like a beginning in it: 16 MB of beginnings would be summed for half an hour otherwise.
+func TestLogHostile(t *testing.T) {
+	m := record("d.nc", true)
+	m.Log, m.Commits = mine, 1
+	many := strings.Repeat(string(entryStart), 1<<20)
+	good, err := entry(m, 7).Encode()
+	must(t, err)
+	for what, s := range map[string]string{"no end": many, "one line": many + "\n{\"crc32\":\"00000000\"}\n", "lines": strings.ReplaceAll(many, ":", "\n")} {
+		if n, err := m.Clone().applyLog([]byte(s), "l", 0); n != 0 || err != nil {
+			t.Errorf("%s: %d bytes, %v", what, n, err)
+		}
+		if n, err := m.Clone().applyLog(append([]byte(s), good...), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
+			t.Errorf("%s, and a whole entry: %d bytes, %v", what, n, err)
+		}
+	}
+}

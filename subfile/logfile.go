@@ -46,6 +46,9 @@ func (l *Log) Add(e *Entry, sync bool, by By) error {
 		if back == nil && sync {
 			back = l.file.Sync()
 		}
+		if back == nil {
+			back = by.check() // who has taken over may have copied it before
+		}
 		if back != nil {
 			return &durable.UnsureError{Name: l.name, Err: errors.Join(err, back)}
 		}
