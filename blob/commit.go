@@ -127,7 +127,7 @@ func (w *Writer) mayCommit() error {
 	if err := w.ten.check(); err != nil {
 		return err
 	}
-	if id, err := subfile.PeekID(w.opt.fs, w.base); err != nil || id == w.info.was {
+	if id, _, err := subfile.Peek(w.opt.fs, w.base); err != nil || id == w.info.was {
 		return err
 	}
 	return pkg.Errorf("%s: another program has replaced the dataset while it was being written: %w", w.base, ErrInUse)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -319,6 +320,36 @@ func FuzzLog(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLogLate: an entry that comes while the log is copied, which a reader may have found by then, stays; one that comes after the copy has its name is of
+// no state.
+func TestLogLate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: there nobody can take a log over that is open")
+	}
+	for _, before := range []bool{true, false} {
+		mem, by := vfs.NewMem(), By{Tag: mine}
+		l, m := session(t, mem, by, 2)
+		seen, named, added := int64(0), false, false
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			names := op.Kind == vfs.OpRename && op.New == LogName("d.nc", mine)
+			at := names && before || op.Kind == vfs.OpSyncDir && named && !before
+			named = named || names
+			if !at || added {
+				return nil
+			}
+			added = true
+			must(t, l.Add(entry(m, 3), true, by))
+			seen = state(t, mem).Manifest.Records
+			return nil
+		})
+		got, err := Recover(fsys, "d.nc", By{Tag: theirs})
+		must(t, err)
+		if want := map[bool]int64{true: 2, false: 1}[before]; got.Records != want || seen != want || !added {
+			t.Errorf("before %v: %d records, a reader has found %d, want %d", before, got.Records, seen, want)
+		}
+	}
 }
 
 // TestLogTakenBack: an entry that could not be made durable is taken back, but who has taken the dataset over by then may have it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
@@ -104,15 +105,25 @@ func (m *Manifest) finished(tag string) *Manifest {
 	return done
 }
 
-// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open. Until it has
-// its name it has that of a copy of the manifest, which is shorter than one of its own.
+// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open: an entry that
+// came there before the new one had its name may have been read by somebody, so it is added. Until the new file has its name it has that of a copy
+// of the manifest, which is shorter than one of its own.
 func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	name := LogName(base, st.Manifest.Log)
-	b, err := readAll(fsys, name)
+	old, err := fsys.Open(name)
 	if err != nil {
 		return err
 	}
-	n, err := st.Record.Clone().applyLog(b, name, 0)
+	defer func() { _ = old.Close() }() // it was open for reading
+	whole := func() ([]byte, error) {
+		b, err := manifestBytes(old, name)
+		if err != nil {
+			return nil, err
+		}
+		n, err := st.Record.Clone().applyLog(b, name, 0)
+		return b[:n], err
+	}
+	b, err := whole()
 	if err != nil {
 		return err
 	}
@@ -120,14 +131,38 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	if err != nil {
 		return err
 	}
-	if _, err = t.WriteAt(b[:n], 0); err == nil {
+	if _, err = t.WriteAt(b, 0); err == nil {
+		if runtime.GOOS == "windows" { // which gives no name that an open file has: nobody else has it open then, so nothing comes late
+			_ = old.Close()
+		}
 		err = t.Commit()
 	}
 	if err != nil {
 		t.Discard()
 		return err
 	}
+	if runtime.GOOS != "windows" {
+		late, err := whole()
+		if err == nil && len(late) > len(b) {
+			err = addLate(fsys, name, late[len(b):], int64(len(b)))
+		}
+		if err != nil && !errors.Is(err, vfs.ErrStale) { // a file server has no file without a name
+			return err
+		}
+	}
 	return fsys.SyncDir(dirOf(base))
+}
+
+// addLate writes entries to the end of a log that is closed.
+func addLate(fsys vfs.FS, name string, b []byte, off int64) error {
+	f, err := fsys.OpenRW(name)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(b, off); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // Logs returns the logs of base, of all writers.

@@ -100,7 +100,7 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	"subfile.ListAll":  func(_ context.Context, name string) error { return second(subfile.ListAll(nil, name)) },
 	"subfile.NewPool":  func(_ context.Context, name string) error { return second(subfile.NewPool(nil, 1).Get(name, false)) },
 	"subfile.Partials": func(_ context.Context, name string) error { return second(subfile.Partials(nil, name)) },
-	"subfile.PeekID":   func(_ context.Context, name string) error { return second(subfile.PeekID(nil, name)) },
+	"subfile.Peek":     func(_ context.Context, name string) error { _, _, err := subfile.Peek(nil, name); return err },
 	"subfile.ReadState": func(_ context.Context, name string) error {
 		return second(subfile.ReadState(nil, name))
 	},
