@@ -60,7 +60,7 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 	w.committed = false
 	w.commits++
 	w.sets++
-	return w.nextSet(ctx, records)
+	return w.unfinished(w.nextSet(ctx, records))
 }
 
 // nameSet gives the subfiles of a set their final names, on world rank 0.

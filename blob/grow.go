@@ -73,6 +73,7 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error) (all 
 	sync := w.opt.Durability != DurableNone
 	var o sealed
 	if w.lead {
+		e.known = w.known // reach must not cut off what other ranks have written behind
 		if derr := e.drain(); err == nil {
 			err = derr
 		}

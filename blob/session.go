@@ -85,7 +85,7 @@ func (w *Writer) dropCommitted() (err error) {
 		if sv.Record && p.rec >= w.sealed {
 			return false
 		}
-		err = pkg.Usage("put of %q record %d: it was put before CommitAsync, which has committed it; nothing of this put is kept", sv.Name, p.rec)
+		err = pkg.Usage("put of %q record %d: CommitAsync has committed it, with what was put before; nothing of this put is kept", sv.Name, p.rec)
 		return true
 	}
 	w.pending = deletePends(w.pending, past)
@@ -169,7 +169,7 @@ func (w *Writer) firstCommit(ctx context.Context, records int64) error {
 	w.info.replace = false
 	w.sets++
 	if w.opt.keeps() {
-		return w.nextSet(ctx, records)
+		return w.unfinished(w.nextSet(ctx, records))
 	}
 	w.sealed = records
 	if w.lead {

@@ -55,6 +55,9 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	if err != nil {
 		return err
 	}
+	if err := readable(ManifestName(base), int64(len(b))); err != nil {
+		return err
+	}
 	// It is never seen torn: beside a dataset of another program a torn record would say that it was never finished.
 	temps := make([]*durable.Temp, 0, 2)
 	whole := func(name, temp string, check func() error) error {

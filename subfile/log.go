@@ -58,6 +58,21 @@ func (m *Manifest) Clone() *Manifest {
 	return &c
 }
 
+// limit leaves out the checksums of pieces of a set that is added, if they are too many with those before.
+func (m *Manifest) limit(s *SetInfo) {
+	n := 0
+	for k := range s.Subfiles {
+		n += len(s.Subfiles[k].Pieces)
+	}
+	if m.coarse = m.pieces+n > crccat.MaxPieces; !m.coarse {
+		m.pieces += n
+		return
+	}
+	for k := range s.Subfiles {
+		s.Subfiles[k].Pieces = nil
+	}
+}
+
 // grow adds records to the last set.
 func (m *Manifest) grow(records int64, by []Growth) {
 	s := &m.Sets[len(m.Sets)-1]
@@ -111,6 +126,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 				return err
 			}
 			recs += e.Sets[i].Records
+			m.limit(&m.Sets[len(m.Sets)-1])
 		}
 		if recs != e.Records {
 			return corrupt("records", "%d, but the sets hold %d", e.Records, recs)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/internal/crashtest"
+	"blobio/internal/crccat"
 	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
@@ -373,6 +374,30 @@ func TestLogTakenBack(t *testing.T) {
 	}
 	if !errors.Is(err, on) || !errors.Is(err, durable.ErrUnsure) {
 		t.Errorf("it counts, but the writer is told: %v", err)
+	}
+}
+
+// TestLogLimits: a log that nobody could read is not made, and sets that are added have no checksums of pieces when a dataset has enough.
+func TestLogLimits(t *testing.T) {
+	mem, by := vfs.NewMem(), By{Tag: mine}
+	l, m := session(t, mem, by, 2)
+	l.end = maxManifest - 10
+	if err := l.Add(entry(m, 3), true, by); !errors.Is(err, fault.ErrTooLarge) || errors.Is(err, durable.ErrUnsure) {
+		t.Errorf("a log that is too large: %v", err)
+	}
+	if st := state(t, mem); st.Manifest.Commits != 2 || st.LogTorn != 0 {
+		t.Errorf("then %d commits, %d bytes behind", st.Manifest.Commits, st.LogTorn)
+	}
+	m = record("d.nc", true)
+	m.Log, m.Commits, m.Piece = mine, 1, 8
+	c := m.Clone()
+	c.pieces = crccat.MaxPieces - 1
+	for k, want := range []int{1, 0} {
+		e := &Entry{ID: m.ID, Commit: c.Commits + 1, Sets: []SetInfo{{Base: fmt.Sprint("d.nc+", k+1), Subfiles: []Subfile{{Pieces: CRCs{1}}}}}}
+		must(t, c.apply(e, "l", 0))
+		if n := len(c.Sets[len(c.Sets)-1].Subfiles[0].Pieces); n != want || c.pieces != crccat.MaxPieces {
+			t.Errorf("set %d: checksums of %d pieces, %d of all", k, n, c.pieces)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -36,6 +37,9 @@ func (l *Log) Add(e *Entry, sync bool, by By) error {
 	if err != nil {
 		return err
 	}
+	if err := readable(l.name, l.end+int64(len(b))); err != nil {
+		return err
+	}
 	if err := by.check(); err != nil {
 		return err
 	}
@@ -58,6 +62,14 @@ func (l *Log) Add(e *Entry, sync bool, by By) error {
 	l.end += int64(len(b))
 	if err := by.check(); err != nil {
 		return &durable.UnsureError{Name: l.name, Err: err}
+	}
+	return nil
+}
+
+// readable refuses to make a manifest or a log that would be too large for whoever reads it.
+func readable(name string, size int64) error {
+	if size > maxManifest {
+		return pkg.Class(fault.ErrTooLarge, "%s: %d bytes, want at most %d", name, size, int64(maxManifest))
 	}
 	return nil
 }
