@@ -20,7 +20,8 @@ import (
 // writes a further set of subfiles, as an append does; Convert makes one of them. Compressed files with Options.Records cannot
 // be committed before Close. Until Close the dataset has a log beside the manifest, docs/format-manifest.md.
 //
-// After an error the writer has failed, and what was committed before is in force; after an InDoubtError, perhaps this commit. Collective.
+// After an error the writer has failed, and what was committed before is in force; after an InDoubtError, perhaps this commit, and after
+// an UnfinishedError this one. Collective.
 func (w *Writer) Commit(ctx context.Context) error {
 	if err := w.mayGoOn(); err != nil {
 		return err

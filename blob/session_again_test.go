@@ -9,6 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
+	"blobio/subfile"
 )
 
 // TestSessionAgain: records that are held back are put again, in part and in any order, between commits that do not have them yet: what is committed
@@ -94,5 +95,58 @@ func TestSessionAgain(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// lateSizes is a file system on which a process does not see yet how long others have made a subfile.
+type lateSizes struct{ *vfs.Mem }
+
+type lateSize struct{ vfs.File }
+
+func (lateSize) Size() (int64, error) { return 0, nil }
+
+func (l lateSizes) OpenRW(name string) (vfs.File, error) {
+	f, err := l.Mem.OpenRW(name)
+	if _, _, is := subfile.Split(name); is && err == nil {
+		f = lateSize{f}
+	}
+	return f, err
+}
+
+// TestSessionLateSize: a commit cuts nothing off that other processes have written of later records.
+func TestSessionLateSize(t *testing.T) {
+	m, mem := tinyModelOf(1, 3, 3), vfs.NewMem()
+	guard := VarID(len(m.s.vars) - 1)
+	part := *m
+	part.absent = map[rankRec]bool{}
+	for rank := range m.ranks {
+		part.absent[rankRec{guard, 1, rank}] = true
+	}
+	o := &settings{Options: Options{Subfiles: 1, OwnMin: 1}, knobs: knobs{fs: lateSizes{mem}}}
+	err := run(m.ranks, func(ctx context.Context, in comm.Comm) error {
+		c := comm.Isolate(in)
+		w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+		if err != nil {
+			return err
+		}
+		defer w.Abort()
+		for rec := range m.records {
+			if err := part.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
+				return err
+			}
+			if err := w.Commit(ctx); err != nil || w.Committed() != 1 {
+				return fmt.Errorf("%d committed, want 1: %w", w.Committed(), err)
+			}
+		}
+		if err := errors.Join(m.put(w, guard, 1, c.Rank(), 1, nil), w.Commit(ctx)); err != nil || w.Committed() != 3 {
+			return fmt.Errorf("%d committed, want 3: %w", w.Committed(), err)
+		}
+		return w.Close(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := recordsSeen(t, mem, "closed", m); n != m.records {
+		t.Errorf("%d records", n)
 	}
 }
