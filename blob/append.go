@@ -52,7 +52,7 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 		return nil, err
 	}
 	defer r.Close()
-	w.schema, w.base, w.first = r.schema, r.base, r.records
+	w.schema, w.base, w.first, w.sealed, w.known = r.schema, r.base, r.records, r.records, r.records
 	w.serve(words)
 	w.opt.Layout, w.opt.Force = r.layout, false
 	w.opt.WideMaps = slices.Contains(r.sets[0].parts[0].place.Shape.Wide, true) // as in the files, whatever is asked for
@@ -64,7 +64,10 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 			w.limit = w.first + w.opt.Records
 		}
 	}
-	w.info.old = r.manifest
+	w.info.old, w.sets = r.manifest, len(r.manifest.Sets)
+	if w.opt.Layout.traits().Grows {
+		w.sets = 0 // the same one
+	}
 	if r.manifest.Piece != 0 {
 		w.opt.piece = r.manifest.Piece
 	}
@@ -156,28 +159,16 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 	return err
 }
 
-// recordsOnly returns the schema without its fixed variables.
-func (s *Schema) recordsOnly() *Schema {
-	t := *s
-	t.vars = nil
-	for i := range s.vars {
-		if s.vars[i].Record {
-			t.vars = append(t.vars, s.vars[i])
-		}
-	}
-	return &t
-}
-
 // reopen gets the subfiles ready for the new records. Collective.
 func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 	e := w.eng
 	if w.lead {
-		e.first = w.first
+		e.first, e.from = w.first, w.first
 		e.proc.tenure.Store(w.ten)
 	}
 	if !w.opt.Layout.traits().Grows {
 		w.info.rename = w.opt.CommitMode != CommitManifestOnly && w.info.subfiles <= maxAutoRenames || w.opt.CommitMode == CommitRename
-		set := subfile.SetBase(w.base, len(w.info.old.Sets))
+		set := subfile.SetBase(w.base, w.sets)
 		var err error
 		if w.c.Rank() == 0 {
 			if err = w.vacant(set); err == nil {
@@ -187,7 +178,7 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 		if err := comm.Agree(ctx, w.c, w.ten.explain(err)); err != nil {
 			return err
 		}
-		return w.makeFiles(ctx, set)
+		return w.makeFiles(ctx, set, nil)
 	}
 	var err error
 	if w.lead {
@@ -202,6 +193,8 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 			e.name, e.final = p.name, p.name
 			e.appended, e.mapsOut = true, true
 			e.end = p.info.Size
+			was := &w.info.old.Sets[0].Subfiles[e.index]
+			e.coarse = int64(len(was.Pieces)) != e.place.Pieces(e.table, e.sums.Piece).Total(w.first) // an older program left them out
 			e.recount()
 			if e.table.ID[0] == 0 && p.records != w.first { // a commit was cut short before it moved the count
 				err = e.moveRecords(w.first, w.opt.Durability != DurableNone)

@@ -48,6 +48,9 @@ func (w *Writer) Wait(ctx context.Context) error {
 	if w.closed {
 		return pkg.Usage("wait after Close")
 	}
+	if err := w.settleDue(ctx); err != nil {
+		return err
+	}
 	err := w.err
 	if err == nil {
 		err = ctx.Err()

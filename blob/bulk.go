@@ -162,10 +162,10 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		if _, errs[k] = e.write(ctx, e.missing(records), flushing{}, nil, nil); errs[k] != nil {
 			return
 		}
-		if errs[k] = e.sealLocal(records, true, b.opt.Durability != DurableNone); errs[k] != nil {
+		if errs[k] = e.sealLocal(records, true, b.opt.Durability != DurableNone, true); errs[k] != nil {
 			return
 		}
-		sf, err := e.describe(records, nil)
+		sf, err := e.describe(records)
 		if errs[k] = err; err != nil {
 			return
 		}

@@ -64,6 +64,9 @@ type checker struct {
 	col   *fault.Collector
 	give  func(Finding) bool // to the reader: of the whole, or of one subfile
 	state *checkState
+
+	alive      bool // somebody writes the dataset, or may
+	unfinished bool // its writer goes on after a commit, or died then
 }
 
 // checkState is what the check of one subfile tells that of others.
@@ -163,6 +166,7 @@ func (c *checker) leftovers(base string) {
 	if err != nil {
 		c.add(fault.Of(Warning, subfile.Dir(base), err))
 	}
+	c.alive = writer != nil && writer.State != "dead"
 	for _, t := range append(temps, records...) {
 		if writer == nil || writer.State != "writing" {
 			c.say(Warning, t, -1, "file", nil, "of an output that did not come to its end")
@@ -187,6 +191,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 	} else if st.Writing {
 		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
 	}
+	c.log(found.Base, st)
 	if st.Manifest != nil && st.Manifest.Unverified {
 		c.say(Warning, subfile.ManifestName(found.Base), -1, "unverified", nil, "made from unverified data: the checksums cover the copy, not its source")
 	}
@@ -256,6 +261,32 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		c.say(Warning, name, -1, "manifest", nil, "a subfile that the manifest does not list")
 	}
 	return sets
+}
+
+// log reports of a writer that goes on after a commit, or died then.
+func (c *checker) log(base string, st *subfile.State) {
+	named := ""
+	if m := st.Manifest; m != nil && m.Log != "" {
+		named = subfile.LogName(base, m.Log)
+		c.unfinished = true
+		if c.alive {
+			c.say(Note, named, -1, "commit", nil, "its writer goes on: commit %d is in force, with %d records", m.Commits, m.Records)
+		} else {
+			c.say(Warning, named, -1, "commit", nil, "its writer has not come to its end: commit %d is in force, with %d records; Recover, or the next writer, goes on from there", m.Commits, m.Records)
+			if st.LogTorn > 0 {
+				c.say(Warning, named, st.LogEnd, "commit", nil, "%d bytes of a commit that was cut short", st.LogTorn)
+			}
+		}
+	}
+	logs, err := subfile.Logs(c.fs, base)
+	if err != nil {
+		c.add(fault.Of(Warning, subfile.Dir(base), err))
+	}
+	for _, name := range logs {
+		if name != named && !c.alive {
+			c.say(Warning, name, -1, "commit", nil, "a log that the manifest does not name")
+		}
+	}
 }
 
 // maxListed is how many missing subfiles are named one by one.

@@ -77,7 +77,7 @@ func (c *checker) sizes(p *checkPart) {
 	pl := p.place
 	records := p.records
 	if p.info != nil {
-		if err := pl.Holds(p.name, p.records, p.set.Records); err != nil {
+		if err := pl.Holds(p.name, p.records, p.set.Places()); err != nil {
 			c.add(fault.Of(Error, p.name, err))
 			p.noData = true // how much of it to read is not known
 			return
@@ -89,7 +89,7 @@ func (c *checker) sizes(p *checkPart) {
 	if p.info != nil && pl.Grows {
 		records = p.set.Records
 		if p.records != records {
-			c.say(Warning, p.name, layout.NumrecsAt, "numrecs", nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.records, records)
+			c.say(c.growing(), p.name, layout.NumrecsAt, "numrecs", nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.records, records)
 		}
 	}
 	if pl.ByRank {
@@ -105,10 +105,18 @@ func (c *checker) sizes(p *checkPart) {
 	case p.size < min(least, want):
 		c.say(Error, p.name, p.size, "file", ErrTruncated, "%d bytes, but the header promises %d", p.size, want)
 	case p.size > want && p.info != nil:
-		c.say(Warning, p.name, want, "file", nil, "%d bytes behind the committed end: an append that was not finished", p.size-want)
+		c.say(c.growing(), p.name, want, "file", nil, "%d bytes behind the committed end: an append that was not finished", p.size-want)
 	case p.size > want:
 		c.say(Warning, p.name, want, "file", nil, "%d bytes behind the end that the header promises", p.size-want)
 	}
+}
+
+// growing is how much it is worth to say that a file is further than the manifest: of one that somebody goes on to write that is no wonder.
+func (c *checker) growing() fault.Severity {
+	if c.unfinished && c.alive {
+		return Note
+	}
+	return Warning
 }
 
 // manifest holds the file against the manifest's description of it.

@@ -7,30 +7,30 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"blobio/internal/crccat"
 	"blobio/internal/durable"
 	"blobio/internal/verdict"
 	"blobio/subfile"
 )
 
 // commit makes the dataset whole: every subfile complete and synced, then the
-// manifest. See the package subfile for the states on the way. Collective.
-func (w *Writer) commit(ctx context.Context, records int64) error {
+// manifest, which world rank 0 gets. See the package subfile for the states on the way. Collective.
+func (w *Writer) commit(ctx context.Context, records int64) (*subfile.Manifest, error) {
 	all, broken, err := w.seal(ctx, records)
 	err = w.ten.explain(err)
 	if broken != nil {
 		w.fail(broken)
-		return broken
+		return nil, broken
 	}
 	if err := w.lastCall(ctx, err); err != nil {
-		return err
+		return nil, err
 	}
 	sync := w.opt.Durability == DurableCommit
 	m, err := w.record(ctx, all, records, sync)
 	if err != nil {
 		w.fail(err)
-		return err
+		return nil, err
 	}
 	// From here on the new dataset is the one that is read, whatever fails.
 	err = nil
@@ -42,10 +42,12 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 			}
 		}
 		if err := comm.Agree(ctx, w.c, w.unfinished(err)); err != nil {
-			return w.unfinished(err)
+			return nil, w.unfinished(err)
 		}
 	}
-	err = w.ten.leave() // this rank touches no file any more
+	if !w.going {
+		err = w.ten.leave() // this rank touches no file any more
+	}
 	if w.c.Rank() == 0 && err == nil {
 		if err = subfile.Finish(w.opt.fs, w.base, m, sync, w.ten.by()); err == nil && w.info.replace {
 			err = subfile.RemoveStale(w.opt.fs, w.base, m, w.ten.by(), w.info.replaced)
@@ -54,7 +56,7 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 			err = w.ten.lease.Settle() // a former writer's files are gone
 		}
 	}
-	return w.unfinished(comm.Agree(ctx, w.c, w.unfinished(err)))
+	return m, w.unfinished(comm.Agree(ctx, w.c, w.unfinished(err)))
 }
 
 // unfinished says of an error behind the commit what it means, before ranks agree on it, and again for those that only get its text.
@@ -63,6 +65,14 @@ func (w *Writer) unfinished(err error) error {
 		return err
 	}
 	return &UnfinishedError{w.base, err}
+}
+
+// inDoubt says of an error that the commit may be in force.
+func (w *Writer) inDoubt(err error) error {
+	if errors.As(err, new(*InDoubtError)) {
+		return err
+	}
+	return &InDoubtError{w.base, err}
 }
 
 // lastCall is the guard before the record is written. If it is the agreement
@@ -88,7 +98,11 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 	if w.c.Rank() == 0 {
 		part = func() error {
 			var err error
-			if m, err = w.manifest(all, records); err == nil {
+			m, err = w.manifest(all, records)
+			if err == nil && w.going {
+				err = w.goOn()
+			}
+			if err == nil {
 				err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
 			}
 			never := errors.Is(err, ErrInUse) // the check said so, so it has not got its name, and what is there may be the commit of who has taken over
@@ -102,8 +116,8 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 	}
 	outcome, err := verdict.Commit(ctx, w.c, part)
 	w.committed = outcome != verdict.NotDone
-	if outcome == verdict.InDoubt && !errors.As(err, new(*InDoubtError)) {
-		err = &InDoubtError{w.base, err}
+	if outcome == verdict.InDoubt {
+		err = w.inDoubt(err)
 	}
 	return m, err
 }
@@ -113,14 +127,14 @@ func (w *Writer) mayCommit() error {
 	if err := w.ten.check(); err != nil {
 		return err
 	}
-	if id, err := subfile.PeekID(w.opt.fs, w.base); err != nil || id == w.info.was {
+	if id, _, err := subfile.Peek(w.opt.fs, w.base); err != nil || id == w.info.was {
 		return err
 	}
 	return pkg.Errorf("%s: another program has replaced the dataset while it was being written: %w", w.base, ErrInUse)
 }
 
-// manifest puts the subfiles' descriptions together, on world rank 0.
-func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {
+// subfiles puts the subfiles' descriptions together, on world rank 0.
+func (w *Writer) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 	subs := make([]subfile.Subfile, w.info.subfiles)
 	prints := make([]int64, len(w.schema.decomps))
 	seen := 0
@@ -147,14 +161,25 @@ func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error
 	if w.info.old == nil {
 		w.info.prints = printTexts(prints)
 	}
+	return subs, nil
+}
+
+// manifest describes the dataset, on world rank 0.
+func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {
+	subs, err := w.subfiles(all)
+	if err != nil {
+		return nil, err
+	}
+	if w.info.old != nil && w.opt.Layout.traits().Grows {
+		return w.grownManifest(records, subs)
+	}
 	return w.newManifest(records, subs), nil
 }
 
-// newManifest describes the dataset with the subfiles of this session.
-func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Manifest {
+// head is a manifest without sets.
+func (w *Writer) head(records int64) *subfile.Manifest {
 	m := &subfile.Manifest{Prepared: true, ID: durable.NewID(), Writer: w.ten.tag(), Layout: w.opt.Layout.String(), Base: filepath.Base(w.base),
 		Records: records, Ranks: w.info.ranks, Maps: w.info.prints}
-	set := subfile.SetInfo{Base: m.Base, Records: records, Subfiles: subs}
 	if w.opt.Compress.on() {
 		m.Codec = manifestCodec
 	}
@@ -163,23 +188,59 @@ func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Man
 			m.Codec = old.Codec
 		}
 		m.ID, m.Unverified = old.ID, old.Unverified
-		if !w.opt.Layout.traits().Grows {
-			set.Base = filepath.Base(subfile.SetBase(w.base, len(old.Sets)))
-			set.First, set.Records = w.first, records-w.first
-			m.Sets = append(m.Sets, old.Sets...)
-		}
 	}
-	m.Sets = append(m.Sets, set)
+	if w.going {
+		m.Log, m.Commits = w.ten.tag(), 1
+	}
+	return m
+}
+
+// grownManifest describes a dataset to whose subfiles this session has added.
+func (w *Writer) grownManifest(records int64, subs []subfile.Subfile) (*subfile.Manifest, error) {
+	m := w.info.old.Clone()
+	if m.Piece == 0 {
+		m.Piece = w.opt.piece
+	}
+	e := &subfile.Entry{ID: m.ID, Commit: m.Commits + 1, Records: records}
+	for k := range subs {
+		e.Subfiles = append(e.Subfiles, subfile.Growth{Size: subs[k].Size, Extents: subs[k].Extents, Pieces: subs[k].Pieces})
+	}
+	if err := m.Apply(e); err != nil {
+		return nil, err
+	}
+	h := w.head(records)
+	h.Sets = m.Sets
+	limitPieces(h, w.opt.piece)
+	return h, nil
+}
+
+// newManifest describes the dataset with the subfiles of this session, a set.
+func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Manifest {
+	m := w.head(records)
+	if w.info.old != nil {
+		m.Sets = append(m.Sets, w.info.old.Sets...)
+	}
+	m.Sets = append(m.Sets, w.newSet(records, subs))
 	limitPieces(m, w.opt.piece)
 	return m
 }
 
+// newSet describes the subfiles of this session, or of one commit of it.
+func (w *Writer) newSet(records int64, subs []subfile.Subfile) subfile.SetInfo {
+	s := subfile.SetInfo{Base: filepath.Base(w.base), Records: records, Subfiles: subs}
+	if w.sets > 0 {
+		s.Base = filepath.Base(subfile.SetBase(w.base, w.sets))
+		s.First, s.Records = w.sealed, records-w.sealed
+	}
+	if w.going && w.limit > records && w.opt.Layout.traits().ByRank {
+		s.Room = w.limit - s.First
+	}
+	return s
+}
+
 // intent is the unprepared manifest that announces a writer.
 func (w *Writer) intent() *subfile.Manifest {
-	set := w.base
-	if w.info.old != nil {
-		set = subfile.SetBase(w.base, len(w.info.old.Sets))
-	}
+	set := subfile.SetBase(w.base, w.sets)
 	return &subfile.Manifest{ID: durable.NewID(), Writer: w.ten.tag(), Finals: !w.info.rename, Layout: w.opt.Layout.String(), Base: filepath.Base(w.base), Ranks: w.info.ranks,
 		Sets: []subfile.SetInfo{{Base: filepath.Base(set), Subfiles: make([]subfile.Subfile, w.info.subfiles)}}}
 }
@@ -193,8 +254,18 @@ func (w *Writer) abandon() {
 		return
 	}
 	w.eng.ground()
+	_ = w.log.Close()
 	if w.committed {
 		return
+	}
+	if w.commits > 0 { // what is committed stays; a set that is not has partial names
+		if w.lead && isPartial(w.eng.name) {
+			w.removeMade()
+		}
+		return
+	}
+	if w.log != nil { // a name that nobody else has
+		_ = w.opt.fs.Remove(subfile.LogName(w.base, w.ten.tag()))
 	}
 	w.removeMade()
 	if w.c.Rank() != 0 || !w.claimed || w.info.foreign {
@@ -244,14 +315,14 @@ func limitPieces(m *subfile.Manifest, size int64) {
 			n += len(m.Sets[i].Subfiles[k].Pieces)
 		}
 	}
-	if n > layout.MaxPieceSums {
+	if n > crccat.MaxPieces {
 		subs := m.Sets[len(m.Sets)-1].Subfiles
 		for k := range subs {
 			n -= len(subs[k].Pieces)
 			subs[k].Pieces = nil
 		}
 	}
-	if n > 0 {
+	if n > 0 || m.Log != "" && m.Codec == "" {
 		m.Piece = size
 	}
 }

@@ -41,7 +41,7 @@ func (w *Writer) create(ctx context.Context, err error) error {
 	w.serve(v)
 	w.info.replace = v[2] != 0
 	w.info.rename = w.renames()
-	return w.makeFiles(ctx, w.base)
+	return w.makeFiles(ctx, w.base, nil)
 }
 
 // renames says whether the subfiles of a new dataset get partial names.
@@ -49,11 +49,10 @@ func (w *Writer) renames() bool {
 	return w.info.replace || w.opt.CommitMode == CommitRename || w.opt.CommitMode == CommitAuto && w.info.subfiles <= maxAutoRenames
 }
 
-// makeFiles creates the subfiles of the set base.
-func (w *Writer) makeFiles(ctx context.Context, base string) error {
-	var err error
+// makeFiles creates the subfiles of the set base, if no rank has met an error yet.
+func (w *Writer) makeFiles(ctx context.Context, base string, err error) error {
 	w.set = base
-	if w.lead {
+	if w.lead && err == nil {
 		e := w.eng
 		e.proc.tenure.Store(w.ten)
 		e.final = subfile.Name(base, e.index)
@@ -228,7 +227,7 @@ func (w *Writer) otherCase() error {
 
 // free says of files that have names of subfiles, without a manifest beside them, that they are nobody's and not in the way.
 func (w *Writer) free(set *subfile.Set) (bool, error) {
-	if set.Manifest || set.Next || len(set.Partials) > 0 {
+	if set.Manifest || set.Next || set.Log || len(set.Partials) > 0 {
 		return false, nil
 	}
 	for i, name := range set.Members {
@@ -255,5 +254,5 @@ func (w *Writer) place(records int64) error {
 	if !w.lead {
 		return nil
 	}
-	return w.eng.settle(records - w.first)
+	return w.eng.settle(records - w.eng.first)
 }

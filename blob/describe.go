@@ -32,12 +32,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 		for k := range min(len(o.prints), len(d.Prints)) {
 			d.Prints[k] += o.prints[k]
 		}
-		for _, x := range o.redo {
-			e.sums.Again(x)
-		}
-		for _, s := range o.segs {
-			e.sums.Add(s.ext, s.Seg)
-		}
+		o.giveSums(e)
 		rows = append(rows, o.rows)
 		for i, id := range o.ids {
 			for int64(len(blobs)) <= id {
@@ -51,7 +46,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 			return nil, err
 		}
 	}
-	sf, err := e.describe(records, w.info.old)
+	sf, err := e.describe(records)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +55,9 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 	return json.Marshal(d)
 }
 
-// describe returns the manifest's entry of a complete subfile.
-func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfile, error) {
+// describe returns the manifest's entry of a subfile whose records below that number are complete: with the checksums of those that are not
+// committed yet, and of the fixed variables if they are not.
+func (e *engine) describe(records int64) (*subfile.Subfile, error) {
 	if err := e.resum(records); err != nil {
 		return nil, err
 	}
@@ -71,58 +67,50 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 		return nil, err
 	}
 	sf.HeaderCRC = subfile.CRC(crc)
-	grow := old != nil && e.place.Grows
-	fine := true // whether all extents can have checksums of pieces
-	var fixed, recs []int
-	for v := range e.place.Header.Vars {
-		if e.place.Header.IsRecord(v) {
-			recs = append(recs, v)
-		} else {
-			fixed = append(fixed, v)
-		}
-	}
+	sf.Extents, sf.Pieces, err = e.sumsOf(!e.appended, e.from, records)
+	return sf, err
+}
+
+// sumsOf returns the checksums of extents, and those of their pieces: of the fixed variables if asked, and of the records from from to to.
+func (e *engine) sumsOf(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err error) {
 	add := func(ext int64, v int, rec int64) error {
 		if e.pack != nil {
 			crc, err := e.place.Packed.Index.Sum(v, rec)
 			if err != nil {
 				return pkg.Errorf("%s: variable %q: %w", e.name, e.place.Header.Vars[v].Name, err)
 			}
-			sf.Extents = append(sf.Extents, crc)
+			extents = append(extents, crc)
 			return nil
 		}
 		n := e.place.Elems(v) * int64(e.place.Header.Vars[v].Type.Size())
-		crc, pieces, ok := e.sums.Whole(ext, n)
+		crc, fine, ok := e.sums.Whole(ext, n)
 		if !ok {
-			if crc, pieces, ok = e.loose(ext, v, n); !ok {
+			if crc, fine, ok = e.loose(ext, v, n); !ok {
 				return pkg.Errorf("%s: variable %q: its bytes were not all written", e.name, e.place.Header.Vars[v].Name)
 			}
 		}
-		sf.Extents = append(sf.Extents, crc)
-		if fine {
-			sf.Pieces = append(sf.Pieces, pieces...)
+		extents = append(extents, crc)
+		if !e.coarse {
+			pieces = append(pieces, fine...)
 		}
 		return nil
 	}
-	if grow {
-		was := &old.Sets[0].Subfiles[e.index]
-		sf.Extents = append(sf.Extents, was.Extents...)
-		sf.Pieces = append(sf.Pieces, was.Pieces...)
-		fine = int64(len(was.Pieces)) == e.place.Pieces(e.table, e.sums.Piece).Total(old.Records) // an older program left them out
-	} else {
-		for k, v := range fixed {
+	fix, recs := e.place.Kinds()
+	if fixed {
+		for k, v := range fix {
 			if err := add(int64(k), v, 0); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
-	for rec := range records - e.first {
+	for rec := from - e.first; rec < to-e.first; rec++ {
 		for k, v := range recs {
 			if err := add(subfile.ExtentIndex(e.fixedN, e.recN, k, true, rec), v, rec); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
-	return sf, nil
+	return extents, pieces, nil
 }
 
 // loose returns the checksum of extents that are not the sum of the ranks'

@@ -72,6 +72,34 @@ func (s *doneSet) has(rank int, p *pend, record bool) bool {
 	return row.bits == nil || row.bits[k/64]>>(k%64)&1 != 0
 }
 
+// wholeTo returns the first record from the one on, at most limit, of which something was not put. idle says of what a rank has
+// no bytes of.
+func (s *doneSet) wholeTo(from, limit int64, idle func(rank, v int) bool) int64 {
+	for ; from < limit && (s.complete(from) || s.lacksNothing(from, idle)); from++ {
+	}
+	return from
+}
+
+func (s *doneSet) lacksNothing(rec int64, idle func(rank, v int) bool) bool {
+	for rank := range s.ranks {
+		for v := range s.vars {
+			if p := (pend{v: int32(v), rec: rec}); !s.has(rank, &p, true) && !idle(rank, v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// forget drops records below the one.
+func (s *doneSet) forget(rec int64) {
+	for r := range s.recs {
+		if r < rec {
+			delete(s.recs, r)
+		}
+	}
+}
+
 // complete says whether everything of a record was put.
 func (s *doneSet) complete(rec int64) bool {
 	row := s.recs[rec]

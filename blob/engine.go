@@ -31,7 +31,12 @@ type engine struct {
 	mu      sync.Mutex // held while the leader reads what the ranks have lent
 	stopped bool
 
-	first    int64 // first record that this session may write
+	first    int64 // first record that this session, or this set of it, may write
+	from     int64 // records below are committed
+	known    int64 // one more than the highest that any rank has put, as far as it was agreed
+	freed    int64 // bytes of copies that the last write of kept puts no longer needs
+	late     error // met behind the last commit, for the next collective to tell
+	coarse   bool  // appended to what has no checksums of pieces
 	appended bool  // fixed variables and maps are in the file already
 	sums     *checksum.Set
 	done     *doneSet
@@ -54,6 +59,7 @@ type engine struct {
 }
 
 func (e *engine) init() {
+	e.from = e.first
 	e.recount()
 	e.sums = checksum.New(e.opt.piece)
 	e.done = newDoneSet(e.table.ID, e.schema)
@@ -172,16 +178,11 @@ func (e *engine) keep(lists [][]pend, copied int64) error {
 	return nil
 }
 
-// missing returns what was kept, and what was never put up to records, as fill values: by local rank. It is
-// called once, before the last write.
+// missing returns what was kept of the fixed variables and of records below that number, and what was never put of them, as fill values: by local rank.
 func (e *engine) missing(records int64) [][]pend {
-	lists := e.kept
-	if lists == nil {
-		lists = make([][]pend, len(e.table.ID))
-	}
-	e.kept = nil     // each noted as done, once, by keep
+	lists, stay := e.takeKept(records)
 	var open []int64 // records that lack something
-	for rec := e.first; rec < records && e.recN > 0; rec++ {
+	for rec := e.from; rec < records && e.recN > 0; rec++ {
 		if !e.done.complete(rec) {
 			open = append(open, rec)
 		}
@@ -204,8 +205,60 @@ func (e *engine) missing(records int64) [][]pend {
 			}
 		}
 	}
-	e.done = newDoneSet(e.table.ID, e.schema) // kept puts are written now, once
+	if e.opt.keeps() { // each noted as done, once, by keep; they are written now, once
+		e.done = newDoneSet(e.table.ID, e.schema)
+		e.kept = stay
+		e.noteKept()
+	}
 	return lists
+}
+
+// takeKept divides what was kept: what is to be written, and what is of later records.
+func (e *engine) takeKept(records int64) (lists, stay [][]pend) {
+	lists, stay = make([][]pend, len(e.table.ID)), make([][]pend, len(e.table.ID))
+	e.freed = 0
+	for i, l := range e.kept {
+		if !slices.ContainsFunc(l, func(p pend) bool { return e.schema.vars[p.v].Record && p.rec >= records }) {
+			lists[i] = l
+		} else {
+			for _, p := range l {
+				if e.schema.vars[p.v].Record && p.rec >= records {
+					stay[i] = append(stay[i], p)
+				} else {
+					lists[i] = append(lists[i], p)
+				}
+			}
+		}
+		if e.opt.Retain != LendUntilClose {
+			for _, p := range lists[i] {
+				e.freed += int64(len(p.raw))
+			}
+		}
+	}
+	return lists, stay
+}
+
+// noteKept notes what is kept as put.
+func (e *engine) noteKept() {
+	for i, l := range e.kept {
+		for k := range l {
+			e.done.set(i, &l[k], e.schema.vars[l[k].v].Record)
+		}
+	}
+}
+
+// wholeTo returns the first record, at most limit, of which the ranks of this process have not put everything.
+func (e *engine) wholeTo(limit int64) int64 {
+	nd := e.place.NumMaps()
+	return e.done.wholeTo(e.from, limit, func(rank, v int) bool {
+		switch sv := &e.schema.vars[v]; {
+		case !sv.Record:
+			return true
+		case sv.Decomp != 0:
+			return e.table.Count[rank*nd+int(sv.Decomp)-1] == 0
+		}
+		return e.table.ID[rank] != 0
+	})
 }
 
 // file returns the open subfile; done gives it back.

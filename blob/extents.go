@@ -25,7 +25,7 @@ type extentSum struct {
 // file. progress gets the bytes as they are read.
 func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, records, piece int64, report func(extentSum), progress func(n int64)) error {
 	if pl.ByRank {
-		return sumBlobs(ctx, f, pl, t, name, piece, report, progress)
+		return sumBlobs(ctx, f, pl, t, name, min(records, pl.Records), piece, report, progress)
 	}
 	fixed, recs := pl.Kinds()
 	most := int64(1)
@@ -71,11 +71,10 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, 
 }
 
 // sumBlobs sums a process-centric subfile blob by blob: an extent is what all
-// blobs hold of a variable's record, in the order of the blobs.
-func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, piece int64, report func(extentSum), progress func(n int64)) error {
+// blobs hold of a variable's record, in the order of the blobs. There may be places for more records than those that are summed.
+func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, records, piece int64, report func(extentSum), progress func(n int64)) error {
 	fixed, recs := pl.Kinds()
 	nmap := pl.NumMaps() * layout.MapVars
-	records := pl.Records
 	if len(recs) == 0 {
 		records = 0 // whatever the header says
 	}
@@ -136,6 +135,10 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, na
 				if err := take(ext, n, v); err != nil {
 					return err
 				}
+			}
+			if pl.schema.vars[i].Record && records < pl.Records {
+				end, _ := pl.piece(VarID(i), pl.Records, t, j) // where one behind the last would be
+				in.seek(end, pl.DataOff+pl.DataLen)
 			}
 		}
 		progress(size)

@@ -54,15 +54,24 @@ const (
 // begin waits for a flush in the background, and agrees on what there is to do. A process whose list repeats that of the last flush does
 // its part of it before, see ahead. Collective.
 func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err error) {
+	if err := w.settleDue(ctx); err != nil {
+		return b, err
+	}
 	if err = w.err; err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
 		err = w.land(ctx)
 	}
+	if err == nil {
+		err = w.dropCommitted()
+	}
 	stage := stageIdle
 	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 { // who is idle has no keys, so that they differ from those of who is ahead
 		stage = stageOpen
+	}
+	if err == nil && w.lead && w.eng.late != nil {
+		err, stage = w.eng.late, stageUnfit
 	}
 	if err == nil && w.c.Rank() == 0 {
 		if err = w.ten.glance(); err != nil {
@@ -102,6 +111,7 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 	}
 	w.landed()
 	b.alike, b.idle, b.records = alikeOf(v), v[wordStage] == stageIdle, ^v[wordRecords]
+	w.known = max(w.known, b.records)
 	// Who is ahead has repeated a list, and so all have if what was alike in the last flush is alike again.
 	b.rounds = v[wordStage] == stageRound
 	b.ahead = (b.rounds || v[wordStage] == stageAhead) && b.alike != notAlike && b.alike >= w.lastAlike

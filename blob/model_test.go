@@ -23,6 +23,7 @@ type model struct {
 	records int64
 	seed    int64
 	absent  map[rankRec]bool // never put by that rank: reads as fill
+	seeds   map[int64]int64  // by record: its seed, if another one
 }
 
 // rankRec names one put; rank -1 stands for all ranks.
@@ -39,6 +40,9 @@ func (m *model) isAbsent(v VarID, rec int64, rank int) bool {
 // x is the value of an element: small enough to be exact in the type, and for
 // the wide types different for each (variable, record, element).
 func (m *model) x(v VarID, rec, at int64) float64 {
+	if s, ok := m.seeds[rec]; ok && m.s.vars[v].Record {
+		m = &model{s: m.s, seed: s}
+	}
 	n := (int64(v)+1)*400_000 + rec*40_000 + at // at < 40,000, rec < 10, v < 40: below 2^24
 	h := fnv.New64a()
 	fmt.Fprint(h, m.seed, n)
@@ -242,8 +246,11 @@ func (m *model) upTo(records int64) *model {
 
 // tinyModel is the dataset of the crash and fault tests: both kinds of
 // variables, decomposed and not, a hole in the map, a rank without elements.
-func tinyModel(seed, records int64) *model {
-	const ranks, cols = 4, 7
+func tinyModel(seed, records int64) *model { return tinyModelOf(seed, records, 4) }
+
+// tinyModelOf deals what the four ranks of tinyModel have to fewer.
+func tinyModelOf(seed, records int64, ranks int) *model {
+	const cols = 7
 	s := NewSchema()
 	tm := s.Dim("time", Unlimited)
 	col := s.Dim("ncol", cols)
@@ -254,9 +261,13 @@ func tinyModel(seed, records int64) *model {
 	s.Var("flag", cdf5.Short, []DimID{tm, col}, Decomposed(d))
 	s.Var("time", cdf5.Double, []DimID{tm})
 	b := decomp.NewBuilder([]int64{cols}, ranks)
-	must(b.Set(0, []decomp.Req{{Offset: 4, Length: 2}, {Offset: 0, Length: 1}})) // unsorted
-	must(b.Set(1, []decomp.Req{{Offset: 1, Length: 2}}))
-	must(b.Set(3, []decomp.Req{{Offset: 6, Length: 1}})) // nobody owns 3, rank 2 nothing
+	reqs := make([][]decomp.Req, ranks)
+	for rank, l := range [][]decomp.Req{{{Offset: 4, Length: 2}, {Offset: 0, Length: 1}}, {{Offset: 1, Length: 2}}, nil, {{Offset: 6, Length: 1}}} {
+		reqs[rank%ranks] = append(reqs[rank%ranks], l...) // unsorted; nobody owns 3, of four ranks one has nothing
+	}
+	for rank, l := range reqs {
+		must(b.Set(rank, l))
+	}
 	m, err := b.Map()
 	must(err)
 	return &model{s: s, maps: []*decomp.Map{m}, ranks: ranks, records: records, seed: seed}

@@ -152,7 +152,7 @@ func (s standing) same(o standing) bool {
 	if a == nil || b == nil {
 		return a == b && (s.err == nil) == (o.err == nil)
 	}
-	return a.ID == b.ID && a.Writer == b.Writer && a.Records == b.Records && s.Pending == o.Pending
+	return a.ID == b.ID && a.Writer == b.Writer && a.Records == b.Records && a.Log == b.Log && a.Commits == b.Commits && s.Pending == o.Pending
 }
 
 func (s standing) record() *subfile.Manifest {
@@ -221,7 +221,7 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 			return pkg.At(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none or %q", c, manifestCodec)
 		}
 		for _, si := range r.manifest.Sets {
-			s := &set{first: si.First, records: si.Records}
+			s := &set{first: si.First, records: si.Records, places: si.Places()}
 			for i := range si.Subfiles {
 				name, err := r.finalOrPartial(subfile.Name(filepath.Join(subfile.Dir(found.Base), si.Base), i))
 				if err != nil {

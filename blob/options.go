@@ -56,6 +56,17 @@ const (
 	CommitManifestOnly
 )
 
+// Incomplete says what Commit does with records of which some rank has not put every variable.
+type Incomplete uint8
+
+const (
+	// HoldBack commits the records before the first such record; it and those after it stay with the writer until they are whole, or until Close, which
+	// fills what is missing.
+	HoldBack Incomplete = iota
+	// FillIncomplete commits all records up to the highest that was put, with fill values for what was not.
+	FillIncomplete
+)
+
 const (
 	defaultMemory  = 2 << 30
 	defaultBuffer  = 4 << 20
@@ -88,6 +99,7 @@ type Options struct {
 	Retain     Retain     // default CopyOnPut
 	Durability Durability // default DurableCommit
 	CommitMode CommitMode // default CommitAuto
+	Incomplete Incomplete // records that Commit commits; default HoldBack
 	Force      bool       // replace a dataset of the same name; it stays readable until the new one is whole
 	WideMaps   bool       // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
 	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
@@ -125,6 +137,8 @@ func (o *Options) Validate() error {
 		return pkg.Usage("Options.Durability %d is unknown", o.Durability)
 	case o.CommitMode > CommitManifestOnly:
 		return pkg.Usage("Options.CommitMode %d is unknown", o.CommitMode)
+	case o.Incomplete > FillIncomplete:
+		return pkg.Usage("Options.Incomplete %d is unknown", o.Incomplete)
 	case o.Memory < 0:
 		return pkg.Usage("Options.Memory %d, want >= 0", o.Memory)
 	case o.Buffer != 0 && (o.Buffer < 64<<10 || o.Buffer > 1<<30):

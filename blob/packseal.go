@@ -16,7 +16,7 @@ func (e *engine) sealPacked(f vfs.File, x *layout.Index, records int64) error {
 	if err != nil {
 		return err
 	}
-	if err := e.writeContainer(f, meta, records); err != nil {
+	if err := e.writeContainer(f, meta, records, true); err != nil {
 		return err
 	}
 	_, err = f.WriteAt(idx, pk.IndexOff)

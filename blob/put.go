@@ -61,7 +61,7 @@ func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
 	if err != nil {
 		return err
 	}
-	p.v = int32(v)
+	p.v = w.id(v)
 	w.pending = append(w.pending, p)
 	if sv.Decomp == 0 && len(w.parts) > 0 { // parts are laid over it: those before are past
 		w.parts = slices.DeleteFunc(w.parts, func(q part) bool { return q.v == p.v && q.rec == p.rec })
@@ -102,7 +102,7 @@ func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data [
 	if err != nil {
 		return err
 	}
-	p.v = int32(v)
+	p.v = w.id(v)
 	w.parts = append(w.parts, part{pend: p, start: append([]int64(nil), start...), count: append([]int64(nil), count...)})
 	return nil
 }
@@ -120,16 +120,29 @@ func (w *Writer) checkPut(v VarID, rec int64) error {
 	switch {
 	case !sv.Record && rec != 0:
 		return pkg.Usage("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
+	case !sv.Record && w.commits > 0:
+		return pkg.Usage("put of %q: it is fixed, and was committed with the first Commit", sv.Name)
 	case !sv.Record && w.info.old != nil:
 		return pkg.Usage("put of %q: it is fixed, and an append adds records only", sv.Name)
 	case sv.Record && rec-w.Records() > maxRecordGap:
 		return pkg.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Records(), maxRecordGap)
-	case rec < 0 || sv.Record && rec < w.first:
-		return pkg.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.first)
+	case rec < 0 || sv.Record && rec < w.sealed:
+		if rec >= w.first {
+			return pkg.Usage("put of %q: record %d, but it is committed: want >= %d", sv.Name, rec, w.sealed)
+		}
+		return pkg.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.sealed)
 	case sv.Record && w.limit > 0 && rec >= w.limit:
 		return pkg.Usage("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.limit)
 	}
 	return nil
+}
+
+// id is the number that a variable of the schema has in the files that are being written.
+func (w *Writer) id(v VarID) int32 {
+	if w.ids != nil {
+		return w.ids[v]
+	}
+	return int32(v)
 }
 
 func (w *Writer) sawRecord(sv *Variable, rec int64) {
@@ -142,7 +155,7 @@ func (w *Writer) sawRecord(sv *Variable, rec int64) {
 func (w *Writer) saw(v VarID, sv *Variable, rec int64) {
 	w.sawRecord(sv, rec)
 	if w.apart() {
-		w.seen = append(w.seen, pend{v: int32(v), rec: rec})
+		w.seen = append(w.seen, pend{v: w.id(v), rec: rec})
 	}
 }
 

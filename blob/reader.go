@@ -62,6 +62,7 @@ func (r *Reader) behind(f func(ctx context.Context)) bool {
 // process-centric one.
 type set struct {
 	first, records int64 // records of the dataset that it holds
+	places         int64 // records for which its files have places, if there is a manifest
 	parts          []*filePart
 	schema         *Schema   // of the files: an appended set has record variables only
 	vars           []VarID   // by variable of the dataset: its id in this set, -1 if it is not there

@@ -27,8 +27,8 @@ type Step struct {
 	What string `json:"what"` // "finish the commit", "remove: ..."
 }
 
-// Recover finishes what a dead writer of the dataset base left: it carries out the renames of a commit that was cut short, and removes
-// files that belong to no committed state, those of an unfinished output of this name too. What is committed
+// Recover finishes what a dead writer of the dataset base left: it carries out the renames of a commit that was cut short, makes the commits of a
+// writer that did not come to Close the manifest's, and removes files that belong to no committed state, those of an unfinished output of this name too. What is committed
 // stays as it is. It returns what it did. A dataset that somebody is writing is ErrInUse, and one that another program wrote
 // without a manifest has nothing to finish.
 //
@@ -193,6 +193,20 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	if never && !st.Partial() {
 		m = new(subfile.Manifest)
 	}
+	logs, err := subfile.Logs(fsys, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range logs {
+		if m == nil || m.Log == "" || l != subfile.LogName(base, m.Log) {
+			add(l, "remove: a log of no committed state")
+			continue
+		}
+		add(l, fmt.Sprintf("fold into the manifest: a writer that did not come to its end, with %d records at its commit %d", m.Records, m.Commits))
+		if st.LogTorn > 0 {
+			add(l, fmt.Sprintf("leave out %d bytes from byte %d on: a commit that was cut short", st.LogTorn, st.LogEnd))
+		}
+	}
 	records, err := subfile.Records(fsys, base)
 	if err != nil {
 		return nil, err
@@ -308,6 +322,8 @@ func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 			if h, _, err := durable.Inspect(fsys, filepath.Join(dir, out)); err == nil && h != nil {
 				names = append(names, out)
 			}
+		} else if log, _, ok := subfile.LogOf(name); ok {
+			names = append(names, log)
 		} else if _, _, partial := subfile.Final(name); partial || strings.HasSuffix(name, subfile.NextName("")) {
 			if b := subfile.Base(name); b != name {
 				names = append(names, b)

@@ -8,6 +8,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
+	"blobio/subfile"
 )
 
 // seal completes the subfiles. World rank 0 gets what all ranks tell of them: descriptions of subfiles by
@@ -18,7 +19,7 @@ func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken,
 	var o sealed
 	if w.lead {
 		if o.err = w.eng.drain(); o.err == nil {
-			o.err = w.eng.sealLocal(records, first, w.opt.Durability != DurableNone)
+			o.err = w.eng.sealLocal(records, first, w.opt.Durability != DurableNone, !w.going)
 		}
 		if cerr := w.eng.proc.pool.CloseFile(w.eng.name); o.err == nil {
 			o.err = cerr // some file systems tell only now that data are lost
@@ -43,9 +44,9 @@ func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken,
 	return all, broken, err
 }
 
-// sealLocal ends this process's part of the subfile.
-func (e *engine) sealLocal(records int64, first, sync bool) error {
-	if !first && !e.wrote.Load() {
+// sealLocal ends this process's part of the subfile. exact: nothing is behind these records.
+func (e *engine) sealLocal(records int64, first, sync, exact bool) error {
+	if !e.wrote.Swap(false) && !first {
 		return nil
 	}
 	f, done, err := e.file()
@@ -60,11 +61,14 @@ func (e *engine) sealLocal(records int64, first, sync bool) error {
 			}
 		}
 	} else if first && !e.appended {
-		if err := e.writeContainer(f, e.meta, records-e.recBase()); err != nil {
+		if e.place.ByRank {
+			records = e.first + e.place.Records // of which it has places
+		}
+		if err := e.writeContainer(f, e.meta, records-e.recBase(), exact); err != nil {
 			return err
 		}
 	} else if first {
-		if err := f.Truncate(e.place.FileSize(records)); err != nil {
+		if err := e.setSize(f, records, exact); err != nil {
 			return err
 		}
 	}
@@ -74,10 +78,33 @@ func (e *engine) sealLocal(records int64, first, sync bool) error {
 	return nil
 }
 
+// setSize gives the file the size that it has with these records, or if that is not to be exact at least that: then nothing is cut off that ranks
+// have written behind, though a client of a network file system may not see it yet.
+func (e *engine) setSize(f vfs.File, records int64, exact bool) error {
+	want := e.place.FileSize(records)
+	if !exact {
+		size, err := f.Size()
+		if err != nil || size >= want {
+			return err
+		}
+		want = e.place.FileSize(max(records, e.known))
+	}
+	return f.Truncate(want)
+}
+
 // resum sums anew the extents that were put more than once, from the file: any rank of the subfile may have written them. The file is closed
 // then, since not every system renames one that is open.
 func (e *engine) resum(records int64) (err error) {
-	if len(e.sums.Redo) == 0 {
+	redo, later := map[int64]bool{}, map[int64]bool{}
+	end := subfile.ExtentIndex(e.fixedN, e.recN, 0, true, records-e.first)
+	for x := range e.sums.Redo {
+		if x < end {
+			redo[x] = true
+		} else {
+			later[x] = true
+		}
+	}
+	if len(redo) == 0 {
 		return nil
 	}
 	f, done, err := e.file()
@@ -88,8 +115,7 @@ func (e *engine) resum(records int64) (err error) {
 		done()
 		err = errors.Join(err, e.proc.pool.CloseFile(e.name))
 	}()
-	redo := e.sums.Redo
-	e.sums.Redo = map[int64]bool{}
+	e.sums.Redo = later
 	t, buf := e.team.all, make([]byte, 1<<20)
 	one := func(i int, p *pend) error {
 		off, n, at := e.spotOf(t, i, p.v, p.rec)
@@ -106,7 +132,7 @@ func (e *engine) resum(records int64) (err error) {
 	for v := range e.schema.vars {
 		lo, hi := int64(0), int64(1)
 		if e.schema.vars[v].Record {
-			lo, hi = e.first, records
+			lo, hi = e.from, records
 		}
 		for rec := lo; rec < hi; rec++ {
 			p := pend{v: int32(v), rec: rec}
@@ -149,8 +175,8 @@ func setRecords(f vfs.File, records int64) error {
 }
 
 // writeContainer writes everything but the ranks' data: the header, and
-// the HDF5 metadata. The file gets its exact size.
-func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64) error {
+// the HDF5 metadata. The file gets its size; see setSize.
+func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64, exact bool) error {
 	hb, err := e.place.HeaderBytes(records)
 	if err != nil {
 		return err
@@ -170,7 +196,7 @@ func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64) erro
 			return err
 		}
 	}
-	return f.Truncate(e.place.FileSize(records))
+	return e.setSize(f, records, exact)
 }
 
 // prints are this process's part of the fingerprints of the maps, by which an append can tell

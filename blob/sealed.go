@@ -16,6 +16,8 @@ type sealed struct {
 	ids   []int64 // process-centric: sub ranks
 	blobs []int64 // and where their blobs begin
 
+	whole int64 // records below were put, all of them
+
 	prints []int64 // of the maps of this process's ranks
 	rows   []byte  // of a team with compression: the chunks of this rank
 }
@@ -37,9 +39,15 @@ func (o *sealed) of(e *engine, first bool) {
 	if !e.team.one() && e.pack != nil {
 		o.rows = e.packRows()
 	}
-	if first {
-		return
+	if !first {
+		o.takeSums(e)
 	}
+}
+
+// takeSums takes all checksums from an engine: those of records that are committed later are told now, too, and once.
+func (o *sealed) takeSums(e *engine) {
+	e.sums.Mu.Lock()
+	defer e.sums.Mu.Unlock()
 	for x := range e.sums.Redo {
 		o.redo = append(o.redo, x)
 	}
@@ -47,6 +55,17 @@ func (o *sealed) of(e *engine, first bool) {
 		for _, g := range list {
 			o.segs = append(o.segs, extSeg{x, g})
 		}
+	}
+	e.sums.Redo, e.sums.Ext = map[int64]bool{}, map[int64][]checksum.Seg{}
+}
+
+// giveSums adds to the checksums of an engine what takeSums has taken from another one of its team.
+func (o *sealed) giveSums(e *engine) {
+	for _, x := range o.redo {
+		e.sums.Again(x)
+	}
+	for _, s := range o.segs {
+		e.sums.Add(s.ext, s.Seg)
 	}
 }
 
@@ -56,7 +75,7 @@ func (o *sealed) bytes() []byte {
 	if o.err != nil {
 		return append([]byte{1}, comm.EncodeError(o.err)...)
 	}
-	if len(o.redo)+len(o.segs)+len(o.ids)+len(o.prints)+len(o.rows) == 0 {
+	if len(o.redo)+len(o.segs)+len(o.ids)+len(o.prints)+len(o.rows) == 0 && o.whole == 0 {
 		return nil
 	}
 	b := make([]byte, 1, 16+16*len(o.segs))
@@ -75,6 +94,7 @@ func (o *sealed) bytes() []byte {
 	num(int64(len(o.ids)))
 	num(o.ids...)
 	num(o.blobs...)
+	num(o.whole)
 	num(int64(len(o.prints)))
 	num(o.prints...)
 	num(int64(len(o.rows)))
@@ -120,6 +140,7 @@ func (o *sealed) parse(b []byte) error {
 	}
 	n := num()
 	o.ids, o.blobs = list(n), list(n)
+	o.whole = num()
 	o.prints = list(num())
 	if n := num(); n >= 0 && n <= int64(len(b)) {
 		o.rows, b = b[:n], b[n:]

@@ -65,7 +65,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		if p.place.layout != r.layout {
 			return pkg.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
 		}
-		if errs[i] = p.place.Holds(p.name, p.records, s.records); errs[i] != nil && r.manifest == nil {
+		if errs[i] = p.place.Holds(p.name, p.records, max(s.places, s.records)); errs[i] != nil && r.manifest == nil {
 			return errs[i]
 		}
 		s.blobs += p.place.Shape.Blobs

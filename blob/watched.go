@@ -65,7 +65,7 @@ func (r *Reader) replaced(name string) error {
 	if was == "" && !r.foreign {
 		return nil
 	}
-	id, err := subfile.PeekID(r.fs, r.base)
+	id, _, err := subfile.Peek(r.fs, r.base)
 	if err == nil && id != "" && id != was {
 		err = pkg.At(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
 	}

@@ -42,10 +42,19 @@ type Writer struct {
 	flying    bool   // a flush may be under way in the background
 	away      []pend // the list that it has
 	records   int64  // one more than the highest record put
-	first     int64  // records below are committed already
+	first     int64  // records below were committed before this session
+	sealed    int64  // records below are committed
+	known     int64  // one more than the highest record that any rank knew of when they agreed last
 	limit     int64  // Options.Records
 	closed    bool
 	err       error // of an earlier collective: the writer is broken
+
+	going   bool         // Commit was called: what is committed is not the end
+	commits int64        // of this session
+	due     bool         // CommitAsync has been called, and no collective since
+	log     *subfile.Log // world rank 0: of the commits after the first
+	sets    int          // of the dataset, without the one that is being written
+	ids     []int32      // by variable: its id in the files that are being written, where they have record variables only
 
 	ten       *tenure
 	claimed   bool // world rank 0: the .manifest.next is ours
@@ -241,7 +250,7 @@ func (w *Writer) fail(err error) {
 func (w *Writer) Schema() *Schema { return w.schema }
 
 // Records returns the number of records that this rank knows of: those
-// committed before, and those put by this rank.
+// committed before this session, and those put by this rank.
 func (w *Writer) Records() int64 { return max(w.records, w.first) }
 
 // Count returns how many elements of decomposition d this rank owns: the
@@ -274,6 +283,10 @@ func (w *Writer) Close(ctx context.Context) error {
 		return err
 	}
 	records = max(records, w.limit)
+	if w.commits > 0 {
+		return w.end(ctx, records)
+	}
+	w.going = false
 	if w.info.old != nil && records == w.first {
 		w.abandon() // nothing to add: the dataset stays as it is
 		return w.c.Barrier(ctx)
@@ -281,7 +294,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	if err := w.complete(ctx, records); err != nil {
 		return err
 	}
-	err = w.commit(ctx, records)
+	_, err = w.commit(ctx, records)
 	if w.lead {
 		w.eng.proc.pool.Close()
 	}
@@ -292,9 +305,11 @@ func (w *Writer) Close(ctx context.Context) error {
 // complete writes what was kept, and what was never put. Collective.
 func (w *Writer) complete(ctx context.Context, records int64) error {
 	e := w.eng
+	w.last, w.lastAlike = nil, notAlike // what follows is no repetition of the last flush
 	err := w.place(records)
 	var lists [][]pend
 	if w.lead {
+		e.known = w.known
 		lists = e.missing(records)
 	}
 	b := flushing{alike: allAlike}
@@ -323,11 +338,13 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 			_, err := e.write(ctx, lists, b, nil, err)
 			return err
 		})
+		e.proc.release(e.freed)
+		e.freed = 0
 	}
 	return w.guard(ctx, err)
 }
 
-// Abort gives up: nothing of the dataset, or of what was appended, stays. It
+// Abort gives up: nothing of the dataset, or of what was appended, stays, but for what Commit has committed. It
 // is not collective, and may be called after an error, by any rank.
 func (w *Writer) Abort() {
 	w.closed = true

@@ -198,6 +198,9 @@ int blobio_inq_put_count(blobio_file *file, int varid, int64_t *n) { CALL(blobio
 int blobio_flush(blobio_file *file) { CALL(blobioGoFlush, P(file)); }
 int blobio_flush_async(blobio_file *file) { CALL(blobioGoFlushAsync, P(file)); }
 int blobio_wait(blobio_file *file) { CALL(blobioGoWait, P(file)); }
+int blobio_commit(blobio_file *file) { CALL(blobioGoCommit, P(file)); }
+int blobio_commit_async(blobio_file *file) { CALL(blobioGoCommitAsync, P(file)); }
+int blobio_inq_committed(blobio_file *file, int64_t *records) { CALL(blobioGoCommitted, P(file), P(records)); }
 int blobio_close(blobio_file *file) { CALL(blobioGoClose, P(file)); }
 int blobio_abort(blobio_file *file) { CALL(blobioGoAbort, P(file)); }
 

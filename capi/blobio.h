@@ -45,7 +45,7 @@ extern "C" {
 #endif
 #endif
 
-#define BLOBIO_VERSION "1.4.0"
+#define BLOBIO_VERSION "1.5.0"
 #define BLOBIO_ABI 1 /* functions are added, never changed; another number is another libblobio.so.N */
 
 /* A dataset that is open. The pointer is a name, it points to nothing: a closed or made-up one gives BLOBIO_EHANDLE. */
@@ -144,6 +144,7 @@ enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL
  *   retain=copy|flush|close     puts copy (default), or lend their data until flush or close returns
  *   durability=commit|data|none what close waits for; default commit: all survives a power loss
  *   commit=auto|rename|manifest how subfiles get their names
+ *   incomplete=hold|fill        records of which a rank has not put every variable: commit holds them back (default), or fills them
  *   force=yes                   replace a dataset of this name; it stays readable until the new one is whole
  *   wide_maps=yes               decompositions of more than 2^31-1 elements (only blobio reads such files)
  *   compress=off|auto|zstd|shuffle+zstd  process layout, lossless; also with a level, as zstd:1 to zstd:4 (only blobio reads such files)
@@ -248,12 +249,25 @@ BLOBIO_API int blobio_flush_async(blobio_file *file);
 /* Waits until what the last blobio_flush_async began is written: then it is as after blobio_flush. Collective. Since 1.2. */
 BLOBIO_API int blobio_wait(blobio_file *file);
 
+/* Makes what was put so far the committed state, durable and whole as close would make it, and the writer goes on: readers find it from then on,
+ * whatever becomes of this program. It flushes first. Records are committed whole (incomplete=), fixed variables by the first
+ * commit, which fills those that nobody has put; nothing of it can be put again. In the process layout without records=, and compressed, each commit with new
+ * records makes further subfiles; compressed with records= is BLOBIO_EINVAL. After an error what was committed before is in force. Collective. Since 1.5. */
+BLOBIO_API int blobio_commit(blobio_file *file);
+
+/* Begins a commit, as blobio_flush_async begins a flush. The next collective call completes it, and returns its error: what it commits is durable when
+ * blobio_wait has returned. What was put before must not be put again. Collective. Since 1.5. */
+BLOBIO_API int blobio_commit_async(blobio_file *file);
+
+/* How many records are committed: those before this session, and those of its commits. Local. After enddef. Since 1.5. */
+BLOBIO_API int blobio_inq_committed(blobio_file *file, int64_t *records);
+
 /* Of a dataset that is written: writes what is left, fills what was never put with fill values, and commits; if it fails,
- * nothing appears under a final name. Calls enddef if that was not done. Collective if the dataset is written. The handle is gone whatever
+ * nothing but earlier commits appears under a final name. Calls enddef if that was not done. Collective if the dataset is written. The handle is gone whatever
  * is returned. */
 BLOBIO_API int blobio_close(blobio_file *file);
 
-/* Gives up a dataset that is written: nothing of it, or of what was appended, stays. By any rank, at any time; the
+/* Gives up a dataset that is written: nothing of it, or of what was appended, stays, but for what was committed. By any rank, at any time; the
  * collective call that the others are in, or their next one, returns BLOBIO_EBROKEN. The handle is gone. */
 BLOBIO_API int blobio_abort(blobio_file *file);
 

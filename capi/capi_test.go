@@ -153,7 +153,8 @@ func TestOneOfSeveral(t *testing.T) {
 
 // since has the version of what was added later.
 var since = map[string]string{"blobio_fail": "BLOBIO_1.1", "blobio_flush_async": "BLOBIO_1.2", "blobio_wait": "BLOBIO_1.2", "blobio_inq_copies": "BLOBIO_1.3",
-	"blobio_get_header": "BLOBIO_1.4", "blobio_inq_state": "BLOBIO_1.4"}
+	"blobio_get_header": "BLOBIO_1.4", "blobio_inq_state": "BLOBIO_1.4",
+	"blobio_commit": "BLOBIO_1.5", "blobio_commit_async": "BLOBIO_1.5", "blobio_inq_committed": "BLOBIO_1.5"}
 
 // exported compares what the library exports with what the headers declare.
 func exported(t *testing.T, lib string) {

@@ -243,6 +243,29 @@ func blobioGoWait(h uintptr, e *C.blobio_failure) int32 {
 	return flush(h, e, "wait", (*blob.Writer).Wait)
 }
 
+//export blobioGoCommit
+func blobioGoCommit(h uintptr, e *C.blobio_failure) int32 {
+	return flush(h, e, "commit", (*blob.Writer).Commit)
+}
+
+//export blobioGoCommitAsync
+func blobioGoCommitAsync(h uintptr, e *C.blobio_failure) int32 {
+	return flush(h, e, "commit_async", (*blob.Writer).CommitAsync)
+}
+
+//export blobioGoCommitted
+func blobioGoCommitted(h, recordsp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			w, err := x.writer()
+			if err != nil {
+				return err
+			}
+			return edge.Store(recordsp, w.Committed())
+		})
+	})
+}
+
 func flush(h uintptr, e *C.blobio_failure, name string, f func(*blob.Writer, context.Context) error) int32 {
 	return guarded(e, func() error {
 		return locked(h, func(x *file) error {

@@ -56,6 +56,9 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	if err != nil {
 		return err
 	}
+	if err := readable(ManifestName(base), int64(len(b))); err != nil {
+		return err
+	}
 	// It is never seen torn: beside a dataset of another program a torn record would say that it was never finished.
 	temps := make([]*durable.Temp, 0, 2)
 	whole := func(name, temp string, check func() error) error {
@@ -171,6 +174,9 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 // partials are the partial names of the subfiles of all sets, each with its final one.
 func (m *Manifest) partials(dir string) iter.Seq2[string, string] {
 	return func(yield func(from, to string) bool) {
+		if m.settled {
+			return
+		}
 		for _, s := range m.Sets {
 			for i := range s.Subfiles {
 				if name := filepath.Join(dir, Name(s.Base, i)); !yield(PartialBy(name, m.Writer), name) {
@@ -213,7 +219,7 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 func copyName(base string, by By) string { return PartialBy(ManifestName(base), by.Tag) }
 
 // Recover brings a dataset to a clean state before it is written again: a
-// prepared commit is finished, an unprepared one is removed with the
+// prepared commit is finished, the commits of a log are folded into the manifest, an unprepared commit is removed with the
 // subfiles that belong to it, and so are subfiles that the manifest does not
 // list (see Stale). The dataset of another program stays as it is. It returns the manifest in force, nil if none.
 //
@@ -225,6 +231,11 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 		return nil, err
 	}
 	st, err := ReadState(fsys, base)
+	if err == nil && st.Manifest != nil && st.Manifest.Log != "" {
+		if err = takeLog(fsys, base, st, by); err == nil {
+			st, err = ReadState(fsys, base)
+		}
+	}
 	never := errors.Is(err, fault.ErrNotCommitted)
 	if err != nil && !never {
 		return nil, err
@@ -234,9 +245,18 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 		return nil, err
 	}
 	if st.Pending {
-		if err := Finish(fsys, base, st.Manifest, true, by); err != nil {
+		if err := Finish(fsys, base, st.Record, true, by); err != nil {
 			return nil, err
 		}
+	}
+	if m := st.Manifest; m != nil && m.Log != "" {
+		if st.Manifest, err = Fold(fsys, base, m, true, by); err != nil {
+			return nil, err
+		}
+	}
+	// What has a partial name could get its final one as long as it is there.
+	if err := removePartials(fsys, base, by); err != nil {
+		return nil, err
 	}
 	m := st.Manifest // of another program's dataset: nil
 	if never && !st.Partial() {
@@ -249,7 +269,10 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 			return nil, err
 		}
 	}
-	return st.Manifest, removePartials(fsys, base, by)
+	if err := removeLogs(fsys, base, by); err != nil {
+		return nil, err
+	}
+	return st.Manifest, by.discard(fsys, NextName(base))
 }
 
 // Rehome gives the subfiles of a variable-centric dataset, which grow in place, new files with the same bytes: a writer that may

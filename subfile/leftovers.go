@@ -62,14 +62,13 @@ func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifes
 	return fsys.SyncDir(dirOf(base))
 }
 
-// removePartials removes what unfinished writers left of the dataset base:
-// the partial subfiles of all sets and the .manifest.next. Final names stay.
+// removePartials removes the partial subfiles of all sets that unfinished writers left of the dataset base. Final names stay.
 func removePartials(fsys vfs.FS, base string, by By) error {
 	partials, err := Partials(fsys, base)
 	if err != nil {
 		return err
 	}
-	for _, n := range append(partials, NextName(base)) {
+	for _, n := range partials {
 		if err := by.discard(fsys, n); err != nil {
 			return err
 		}

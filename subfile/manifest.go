@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -14,8 +13,12 @@ import (
 	"blobio/internal/vfs"
 )
 
-// manifestVersion is the version of the manifest that this package writes.
-const manifestVersion = 1
+// Versions of the manifest. One that names a log, or room for records, has the second: who knows only the first must neither take the commits of
+// the log for unwritten space, nor expect the records.
+const (
+	plainVersion = 1
+	logVersion   = 2
+)
 
 // maxManifest bounds what is read of a manifest, in bytes.
 const maxManifest = 1 << 30
@@ -24,10 +27,12 @@ const maxManifest = 1 << 30
 // object and a line feed, then a second object with the CRC-32 (IEEE) of all
 // bytes of the first, and a line feed; a file cut short anywhere fails.
 type Manifest struct {
-	Version    int       `json:"blobio_manifest"`      // manifestVersion
+	Version    int       `json:"blobio_manifest"`      // plainVersion or logVersion
 	Prepared   bool      `json:"prepared"`             // every byte that it describes is durable
 	ID         string    `json:"id"`                   // random, one per Create: 32 hex digits
 	Writer     string    `json:"writer,omitempty"`     // tag of the writer that committed this record: it is in the names of partial subfiles; empty: they have none
+	Log        string    `json:"log,omitempty"`        // tag of a writer that goes on after this commit: LogName has its further ones; empty: the dataset is finished
+	Commits    int64     `json:"commits,omitempty"`    // of that writer so far; 0 without Log
 	Layout     string    `json:"layout"`               // "variable-centric" or "process-centric"
 	Base       string    `json:"base"`                 // base name without directory
 	Records    int64     `json:"records"`              // committed records, of all sets together
@@ -37,16 +42,25 @@ type Manifest struct {
 	Piece      int64     `json:"piece,omitempty"`      // bytes of a piece of Subfile.Pieces; 0: there are none
 	Finals     bool      `json:"finals,omitempty"`     // of an announcement: subfiles are written under their final names
 	Unverified bool      `json:"unverified,omitempty"` // made from data that were not compared with their checksums
-	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append of a process-centric dataset
+	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append of a process-centric dataset, or for each of its commits
+
+	settled bool            // every subfile has its final name
+	coarse  bool            // Grow has left out checksums of pieces
+	pieces  int             // how many of them there are; of a clone
+	bases   map[string]bool // of all sets, while one is added
 }
 
 // SetInfo describes the subfiles of one set.
 type SetInfo struct {
-	Base     string    `json:"base"`    // without directory
-	First    int64     `json:"first"`   // first record of the dataset that is in this set
-	Records  int64     `json:"records"` // how many
+	Base     string    `json:"base"`           // without directory
+	First    int64     `json:"first"`          // first record of the dataset that is in this set
+	Records  int64     `json:"records"`        // how many
+	Room     int64     `json:"room,omitempty"` // for how many there are places in the files, if for more than there are
 	Subfiles []Subfile `json:"subfiles"`
 }
+
+// Places returns for how many records the files of the set have places.
+func (s *SetInfo) Places() int64 { return max(s.Room, s.Records) }
 
 // Subfile describes one file.
 type Subfile struct {
@@ -120,11 +134,14 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 }
 
 // manifests are told from other files by this.
-var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: manifestVersion}
+var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: logVersion, Oldest: plainVersion}
 
 // Encode returns the bytes of the manifest's file.
 func (m *Manifest) Encode() ([]byte, error) {
-	m.Version = manifestVersion
+	m.Version = plainVersion
+	if m.Log != "" || slices.ContainsFunc(m.Sets, func(s SetInfo) bool { return s.Room != 0 }) {
+		m.Version = logVersion
+	}
 	return manifests.Encode(m)
 }
 
@@ -167,51 +184,73 @@ func (m *Manifest) validate(name string) error {
 	if m.Piece < 0 {
 		return corrupt("piece", "%d, want at least 0", m.Piece)
 	}
+	switch {
+	case m.Log != "" && !durable.IsTag(m.Log):
+		return corrupt("log", "%q, want a w and 8 hexadecimal digits", m.Log)
+	case m.Commits < 0 || (m.Commits > 0) != (m.Log != ""):
+		return corrupt("commits", "%d, want at least 1 with a log, 0 without", m.Commits)
+	}
+	m.bases = map[string]bool{}
+	defer func() { m.bases = nil }()
 	recs := int64(0)
 	for i := range m.Sets {
-		s := &m.Sets[i]
-		set := fmt.Sprintf("sets[%d].", i)
-		switch {
-		case !plainName(s.Base):
-			return corrupt(set+"base", "%q, want a file name without directory", s.Base)
-		case s.Records < 0 || s.Records > maxRecords-recs:
-			return corrupt(set+"records", "%d, want 0..%d", s.Records, maxRecords-recs)
-		case s.First != recs:
-			return corrupt(set+"first", "%d, want %d, the records before", s.First, recs)
-		case slices.ContainsFunc(m.Sets[:i], func(o SetInfo) bool { return o.Base == s.Base }):
-			return corrupt(set+"base", "%q, as of a set before", s.Base)
-		case i > 0 && m.Layout == "variable-centric":
-			return corrupt("sets", "%d, want one for a variable-centric dataset", len(m.Sets))
-		case len(s.Subfiles) == 0:
-			return corrupt(set+"subfiles", "none, want at least one")
-		case len(s.Subfiles) > m.Ranks:
-			return corrupt(set+"subfiles", "%d for %d ranks, want at most one for each", len(s.Subfiles), m.Ranks)
+		if err := m.validateSet(name, i, recs); err != nil {
+			return err
 		}
-		for k := range s.Subfiles {
-			f := &s.Subfiles[k]
-			if f.Size < 0 || f.HeaderOff < 0 || f.HeaderLen < 0 || f.HeaderOff > f.Size || f.HeaderLen > f.Size-f.HeaderOff {
-				return corrupt(fmt.Sprintf("%ssubfiles[%d]", set, k), "header of %d bytes at %d in a file of %d", f.HeaderLen, f.HeaderOff, f.Size)
-			}
-			if len(f.Blobs) > 0 && m.Layout == "variable-centric" {
-				return corrupt(fmt.Sprintf("%ssubfiles[%d].blobs", set, k), "%d offsets, want none in a variable-centric dataset", len(f.Blobs))
-			}
-			if len(f.Pieces) > 0 && m.Piece == 0 {
-				return corrupt(fmt.Sprintf("%ssubfiles[%d].pieces", set, k), "%d checksums of pieces of 0 bytes", len(f.Pieces))
-			}
-			most := f.Size
-			if m.Codec != "" { // offsets are those of the plain file
-				most = 1 << 62
-			}
-			for b, off := range f.Blobs {
-				if off < 0 || off > most || b > 0 && off < f.Blobs[b-1] {
-					return corrupt(fmt.Sprintf("%ssubfiles[%d].blobs[%d]", set, k, b), "%d, want ascending offsets up to %d", off, most)
-				}
-			}
-		}
-		recs += s.Records
+		recs += m.Sets[i].Records
 	}
 	if recs != m.Records {
 		return corrupt("records", "%d, but the sets hold %d", m.Records, recs)
+	}
+	return nil
+}
+
+// validateSet checks set i, before which there are recs records.
+func (m *Manifest) validateSet(name string, i int, recs int64) error {
+	corrupt := func(field, format string, args ...any) error {
+		return bad(name, -1, field, fault.ErrCorrupt, format, args...)
+	}
+	s := &m.Sets[i]
+	set := fmt.Sprintf("sets[%d].", i)
+	switch {
+	case !plainName(s.Base):
+		return corrupt(set+"base", "%q, want a file name without directory", s.Base)
+	case s.Records < 0 || s.Records > maxRecords-recs:
+		return corrupt(set+"records", "%d, want 0..%d", s.Records, maxRecords-recs)
+	case s.Room != 0 && (s.Room < s.Records || s.Room > maxRecords || m.Layout == "variable-centric"):
+		return corrupt(set+"room", "%d, want none if variable-centric, else %d..%d", s.Room, s.Records, int64(maxRecords))
+	case s.First != recs:
+		return corrupt(set+"first", "%d, want %d, the records before", s.First, recs)
+	case m.bases[s.Base]:
+		return corrupt(set+"base", "%q, as of a set before", s.Base)
+	case i > 0 && m.Layout == "variable-centric":
+		return corrupt("sets", "%d, want one for a variable-centric dataset", len(m.Sets))
+	case len(s.Subfiles) == 0:
+		return corrupt(set+"subfiles", "none, want at least one")
+	case len(s.Subfiles) > m.Ranks:
+		return corrupt(set+"subfiles", "%d for %d ranks, want at most one for each", len(s.Subfiles), m.Ranks)
+	}
+	m.bases[s.Base] = true
+	for k := range s.Subfiles {
+		f := &s.Subfiles[k]
+		if f.Size < 0 || f.HeaderOff < 0 || f.HeaderLen < 0 || f.HeaderOff > f.Size || f.HeaderLen > f.Size-f.HeaderOff {
+			return corrupt(fmt.Sprintf("%ssubfiles[%d]", set, k), "header of %d bytes at %d in a file of %d", f.HeaderLen, f.HeaderOff, f.Size)
+		}
+		if len(f.Blobs) > 0 && m.Layout == "variable-centric" {
+			return corrupt(fmt.Sprintf("%ssubfiles[%d].blobs", set, k), "%d offsets, want none in a variable-centric dataset", len(f.Blobs))
+		}
+		if len(f.Pieces) > 0 && m.Piece == 0 {
+			return corrupt(fmt.Sprintf("%ssubfiles[%d].pieces", set, k), "%d checksums of pieces of 0 bytes", len(f.Pieces))
+		}
+		most := f.Size
+		if m.Codec != "" { // offsets are those of the plain file
+			most = 1 << 62
+		}
+		for b, off := range f.Blobs {
+			if off < 0 || off > most || b > 0 && off < f.Blobs[b-1] {
+				return corrupt(fmt.Sprintf("%ssubfiles[%d].blobs[%d]", set, k, b), "%d, want ascending offsets up to %d", off, most)
+			}
+		}
 	}
 	return nil
 }
@@ -222,9 +261,17 @@ func plainName(s string) bool {
 }
 
 // readManifest reads and checks one manifest file.
-func readManifest(fsys vfs.FS, name string) (m *Manifest, err error) {
-	var b []byte
-	if err := vfs.Again(func() (read, err error) {
+func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
+	b, err := readAll(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return Decode(b, name)
+}
+
+// readAll returns the bytes of a manifest or a log.
+func readAll(fsys vfs.FS, name string) (b []byte, err error) {
+	err = vfs.Again(func() (read, err error) {
 		f, err := fsys.Open(name)
 		if err != nil {
 			return nil, err
@@ -232,10 +279,8 @@ func readManifest(fsys vfs.FS, name string) (m *Manifest, err error) {
 		defer f.Close()
 		b, read = manifestBytes(f, name)
 		return read, nil
-	}); err != nil {
-		return nil, err
-	}
-	return Decode(b, name)
+	})
+	return b, err
 }
 
 func manifestBytes(f vfs.File, name string) ([]byte, error) {
@@ -254,78 +299,6 @@ func manifestBytes(f vfs.File, name string) ([]byte, error) {
 		return nil, pkg.Errorf("%s: %w", name, err)
 	}
 	return b, nil
-}
-
-// Partial says of a writer that did not commit that it gave all subfiles partial names: then what has a final name is not its
-// own. So it is with a torn announcement: one with final names is synced before there are any, unless its writer wanted nothing to survive.
-func (s *State) Partial() bool {
-	if s.Intent == nil {
-		return s.NextErr != nil
-	}
-	return s.Intent.Writer != "" && !s.Intent.Finals
-}
-
-// Known returns the records besides the one in force that list files of the dataset: the announcement, if its writer gives files their
-// final names before its commit, and the record that a pending commit replaces.
-func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
-	fsys = vfs.OrOS(fsys)
-	if s.Intent != nil && !s.Partial() {
-		known = append(known, s.Intent)
-	}
-	if !s.Pending {
-		return known, nil
-	}
-	old, err := readManifest(fsys, ManifestName(base))
-	switch {
-	case err == nil:
-		known = append(known, old)
-	case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*fault.FormatError)): // it is not in force, so it may be damaged
-		err = nil
-	}
-	return known, err
-}
-
-// A State is what the manifests of a dataset say: which one is in force, and whether a writer is at work.
-type State struct {
-	Manifest *Manifest // the record in force; nil for a foreign dataset
-	Pending  bool      // it is a prepared .manifest.next whose commit was cut short
-	NextErr  error     // what is wrong with the .manifest.next that is ignored; nil if there is none
-	Writing  bool      // an unprepared or torn .manifest.next is there: a writer is at work, or died
-	Intent   *Manifest // that record, if it is not torn
-}
-
-// ReadState reads the manifests of the dataset base. A dataset without any
-// is foreign: no error, Manifest nil. One that was never finished gives
-// blob.ErrNotCommitted and a State. A record that cannot be read is an error, and no State:
-// only one that was read can be called unprepared or torn.
-func ReadState(fsys vfs.FS, base string) (*State, error) {
-	fsys = vfs.OrOS(fsys)
-	st := new(State)
-	next, nerr := readManifest(fsys, NextName(base))
-	switch {
-	case nerr == nil && next.Prepared:
-		st.Manifest, st.Pending = next, true
-		return st, nil
-	case errors.Is(nerr, fs.ErrNotExist):
-	case nerr != nil && !errors.As(nerr, new(*fault.FormatError)):
-		return nil, nerr // it may be a commit; taking it for none would undo it
-	default:
-		st.Writing, st.NextErr, st.Intent = true, nerr, next
-	}
-	m, err := readManifest(fsys, ManifestName(base))
-	switch {
-	case err == nil:
-		st.Manifest = m
-		return st, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	case st.Writing:
-		if again, rerr := readManifest(fsys, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
-			return ReadState(fsys, base) // its writer has committed meanwhile
-		}
-		return st, pkg.Errorf("%s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)
-	}
-	return st, nil
 }
 
 // Lists says whether a file, named without directory, is one of the record's.

@@ -113,8 +113,8 @@ func TestManifestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := string(good[:bytes.IndexByte(good, '\n')])
-	for _, v := range []int{manifestVersion - 1, manifestVersion + 1} {
-		other := strings.Replace(line, fmt.Sprintf(`"blobio_manifest":%d`, manifestVersion), fmt.Sprintf(`"blobio_manifest":%d`, v), 1)
+	for _, v := range []int{plainVersion - 1, logVersion + 1} {
+		other := strings.Replace(line, fmt.Sprintf(`"blobio_manifest":%d`, plainVersion), fmt.Sprintf(`"blobio_manifest":%d`, v), 1)
 		if _, err := Decode(sealed(other), "m"); other == line || !errors.Is(err, fault.ErrVersion) {
 			t.Errorf("version %d: %v", v, err)
 		}

@@ -13,6 +13,7 @@ const (
 	partialSuffix  = ".partial"
 	manifestSuffix = ".manifest"
 	nextSuffix     = ".manifest.next"
+	logSuffix      = ".log"
 )
 
 // Name returns the name of subfile i of the dataset base: "F_h0.nc.0000".
@@ -49,6 +50,20 @@ func ManifestName(base string) string { return base + manifestSuffix }
 // NextName returns the name of the manifest while its commit is being prepared.
 func NextName(base string) string { return base + nextSuffix }
 
+// LogName returns the name of the log of the dataset base to which the writer with this tag adds its commits: "F_h0.nc.manifest.w1a2b3c4d.log".
+func LogName(base, tag string) string { return ManifestName(base) + "." + tag + logSuffix }
+
+// LogOf is the reverse of LogName.
+func LogOf(name string) (base, tag string, ok bool) {
+	rest, ok := strings.CutSuffix(name, logSuffix)
+	dot := strings.LastIndexByte(rest, '.')
+	if !ok || dot < 0 || !durable.IsTag(rest[dot+1:]) {
+		return "", "", false
+	}
+	base, ok = strings.CutSuffix(rest[:dot], manifestSuffix)
+	return base, rest[dot+1:], ok && base != "" && filepath.Base(base) != "."
+}
+
 // SetBase returns the base name of appended set k of the dataset base; set 0 is the base itself.
 func SetBase(base string, k int) string {
 	if k == 0 {
@@ -78,13 +93,16 @@ func Split(name string) (base string, i int, ok bool) {
 }
 
 // Base returns the base name of the dataset that the file of this name belongs
-// to: a subfile's, a partial's, a manifest's; any other name is its own base.
+// to: a subfile's, a partial's, a manifest's, a log's; any other name is its own base.
 func Base(name string) string {
 	for _, s := range []string{nextSuffix, manifestSuffix} {
 		record, _, _ := Final(name)
 		if b, ok := strings.CutSuffix(record, s); ok && filepath.Base(b) != "." {
 			return b
 		}
+	}
+	if b, _, ok := LogOf(name); ok {
+		return b
 	}
 	if b, _, ok := Split(name); ok {
 		if plus := strings.LastIndexByte(b, '+'); plus > 0 {

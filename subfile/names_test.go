@@ -2,6 +2,21 @@ package subfile
 
 import "testing"
 
+// TestLogNames: the log of a dataset belongs to it, whatever that is called.
+func TestLogNames(t *testing.T) {
+	for _, base := range []string{"d.nc", "x/d.nc", "d.nc.manifest", "a.w00000001.log", "F.0001"} {
+		name := LogName(base, mine)
+		if b, tag, ok := LogOf(name); b != base || tag != mine || !ok || Base(name) != base {
+			t.Errorf("%s: %q, %q, %v; base %q", name, b, tag, ok, Base(name))
+		}
+	}
+	for _, name := range []string{"d.nc.log", "d.nc.w00000001.log", ".manifest.w00000001.log", "d.nc.manifest.log", "d.nc.manifest.w0000001.log", "d.nc.manifest.w00000001.log2"} {
+		if b, _, ok := LogOf(name); ok || Base(name) != name {
+			t.Errorf("%s: a log of %q", name, b)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	if got := Name("d/F_h0.nc", 7); got != "d/F_h0.nc.0007" {
 		t.Errorf("Name = %q", got)

@@ -7,16 +7,17 @@ import (
 	"io"
 	"io/fs"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
 // peekBytes hold the first fields of a manifest.
 const peekBytes = 512
 
-// PeekID returns the ID of the record in force, from the beginning of its file: "" if there is no record, or none with
-// an ID. A reader that has opened a file and then finds the ID that it knows has a file of that dataset, since another
+// Peek returns the ID of the record in force and the tag of the log that it names, "" if none, from the beginning of its file. The ID is "" if there is no record, or
+// none with an ID. A reader that has opened a file and then finds the ID that it knows has a file of that dataset, since another
 // one announces itself before it takes the names.
-func PeekID(fsys vfs.FS, base string) (string, error) {
+func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 	fsys = vfs.OrOS(fsys)
 	for _, name := range []string{NextName(base), ManifestName(base)} { // in this order: the one becomes the other
 		b, n := make([]byte, peekBytes), 0
@@ -34,38 +35,43 @@ func PeekID(fsys vfs.FS, base string) (string, error) {
 			continue
 		}
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
-		if id, prepared := peek(b[:n]); prepared {
-			return id, nil
+		if id, log, prepared := peek(b[:n]); prepared {
+			return id, log, nil
 		}
 	}
-	return "", nil
+	return "", "", nil
 }
 
 // peek reads fields of a JSON object that may be cut off.
-func peek(b []byte) (id string, prepared bool) {
+func peek(b []byte) (id, log string, prepared bool) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return "", false
+		return "", "", false
 	}
-	for id == "" || !prepared {
+	for {
 		key, err := d.Token()
 		if err != nil {
-			break
+			return id, log, prepared
 		}
 		value, err := d.Token()
 		if err != nil {
-			break
+			return id, log, prepared
 		}
 		switch key {
 		case "id":
 			id, _ = value.(string)
 		case "prepared":
 			if prepared, _ = value.(bool); !prepared {
-				return "", false
+				return "", "", false
 			}
+		case "log":
+			if log, _ = value.(string); !durable.IsTag(log) { // it is to become part of a name
+				log = ""
+			}
+		case "layout": // what is asked for comes before
+			return id, log, prepared
 		}
 	}
-	return id, prepared
 }

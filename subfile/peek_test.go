@@ -6,14 +6,14 @@ import (
 	"blobio/internal/vfs"
 )
 
-func TestPeekID(t *testing.T) {
+func TestPeek(t *testing.T) {
 	m := &Manifest{ID: "00112233445566778899aabbccddeeff", Layout: "process-centric", Base: "d", Ranks: 1, Prepared: true, Sets: []SetInfo{{Base: "d", Subfiles: make([]Subfile, 1)}}}
 	next := *m
 	next.ID, next.Prepared = "ff", false
 	fsys := vfs.NewMem()
 	id := func(want string) {
 		t.Helper()
-		if got, err := PeekID(fsys, "d"); got != want || err != nil {
+		if got, log, err := Peek(fsys, "d"); got != want || log != "" || err != nil {
 			t.Errorf("%q %v, want %q", got, err, want)
 		}
 	}
@@ -35,11 +35,22 @@ func TestPeekID(t *testing.T) {
 	next.Prepared = true
 	check(WriteNext(fsys, "d", &next, false, By{}))
 	id("ff")
-	b, err := m.Encode()
-	check(err)
-	for n := range b { // cut off anywhere
-		if got, prepared := peek(b[:n]); got != "" && got != m.ID || prepared && got == "" && n > 200 {
-			t.Errorf("of %d bytes: %q, %v", n, got, prepared)
+	for tag, want := range map[string]string{"": "", mine: mine, "../w1a2b3c4": ""} {
+		m.Writer, m.Log = mine, tag
+		b, err := m.Encode()
+		check(err)
+		all := -1          // bytes that tell everything
+		for n := range b { // cut off anywhere
+			got, log, prepared := peek(b[:n])
+			if got != "" && got != m.ID || log != "" && log != want || prepared && got == "" && n > 200 {
+				t.Errorf("of %d bytes: %q, %q, %v", n, got, log, prepared)
+			}
+			if all < 0 && got == m.ID && log == want && prepared {
+				all = n
+			}
+		}
+		if all < 0 || all > peekBytes/2 {
+			t.Errorf("%q: told by %d bytes", tag, all)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type Set struct {
 	Partials map[int]string // subfile number → path under a partial name
 	Next     bool           // a .manifest.next is there
 	Manifest bool           // a .manifest is there
+	Log      bool           // a log of commits is there
 }
 
 // Len returns one more than the highest subfile number seen under a final name.
@@ -103,7 +104,7 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 			return nil, err
 		}
 	}
-	if len(s.Members)+len(s.Partials) > 0 || s.Next || s.Manifest {
+	if len(s.Members)+len(s.Partials) > 0 || s.Next || s.Manifest || s.Log {
 		return s, nil
 	}
 	return nil, nil
@@ -135,6 +136,10 @@ func (s *Set) add(dir, name, entry string) {
 		return
 	case nextSuffix:
 		s.Next = true
+		return
+	}
+	if b, _, ok := LogOf(entry); ok {
+		s.Log = s.Log || b == name
 		return
 	}
 	b, i, ok := Split(entry)

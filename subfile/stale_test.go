@@ -18,7 +18,7 @@ func TestStale(t *testing.T) {
 				}
 				return st.Manifest.ID, nil
 			},
-			"peek": func(fsys vfs.FS) (string, error) { return PeekID(fsys, "d") },
+			"peek": func(fsys vfs.FS) (string, error) { id, _, err := Peek(fsys, "d"); return id, err },
 		} {
 			m := vfs.NewMem()
 			must(t, WriteNext(m, "d", record("d", true), true, By{Tag: mine}))

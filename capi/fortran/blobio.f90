@@ -66,7 +66,7 @@ module blobio
   integer, parameter, public :: blobio_max_dims = 64
 
   public :: blobio_create, blobio_append, blobio_open, blobio_enddef, blobio_flush, blobio_close, blobio_abort
-  public :: blobio_flush_async, blobio_wait
+  public :: blobio_flush_async, blobio_wait, blobio_commit, blobio_commit_async, blobio_inq_committed
   public :: blobio_def_dim, blobio_def_decomp, blobio_def_decomp_runs, blobio_def_var, blobio_put_att
   public :: blobio_put, blobio_put_part, blobio_put_count, blobio_inq_copies
   public :: blobio_inq, blobio_inq_ranks, blobio_inq_dimid, blobio_inq_dim, blobio_inq_varid, blobio_inq_var
@@ -187,6 +187,22 @@ module blobio
       type(c_ptr), value :: h
       integer(c_int) :: rc
     end function c_flush_async
+    function c_commit(h) result(rc) bind(c, name="blobio_commit")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_commit
+    function c_commit_async(h) result(rc) bind(c, name="blobio_commit_async")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_commit_async
+    function c_inq_committed(h, records) result(rc) bind(c, name="blobio_inq_committed")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int64_t), intent(out) :: records
+      integer(c_int) :: rc
+    end function c_inq_committed
     function c_wait(h) result(rc) bind(c, name="blobio_wait")
       import :: c_int, c_ptr
       type(c_ptr), value :: h
@@ -637,6 +653,29 @@ contains
     integer :: rc
     rc = c_wait(file%h)
   end function blobio_wait
+
+  ! Commits what was put so far; the writer goes on. Collective.
+  function blobio_commit(file) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer :: rc
+    rc = c_commit(file%h)
+  end function blobio_commit
+
+  ! Begins to, in the background; the next collective call completes it. Collective.
+  function blobio_commit_async(file) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer :: rc
+    rc = c_commit_async(file%h)
+  end function blobio_commit_async
+
+  ! How many records are committed.
+  function blobio_inq_committed(file, records) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer(c_int64_t), intent(out) :: records
+    integer :: rc
+    records = 0
+    rc = c_inq_committed(file%h, records)
+  end function blobio_inq_committed
 
   ! Collective if the dataset is written.
   function blobio_close(file) result(rc)

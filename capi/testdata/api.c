@@ -484,6 +484,62 @@ static void lend(void) {
 	OK(blobio_close(f));
 }
 
+/* What is committed can be read at once, stays, and cannot be put again. */
+static void commits(const char *options, int layout) {
+	blobio_file *f, *r;
+	ids v;
+	int64_t n = -1;
+	const char *path = in_dir(options);
+	OK(blobio_create(path, options, &f));
+	define(f, &v);
+	NOT(BLOBIO_ESTATE, blobio_commit(f));
+	NOT(BLOBIO_ESTATE, blobio_inq_committed(f, &n));
+	OK(blobio_enddef(f));
+	OK(blobio_inq_committed(f, &n));
+	EQ(n, 0);
+	put_fixed(f, &v);
+	put_records(f, &v, 0, 3);
+	OK(blobio_commit(f));
+	OK(blobio_inq_committed(f, &n));
+	EQ(n, 3);
+	OK(blobio_open(path, NULL, &r));
+	check_all(r, layout, 3);
+	NOT(BLOBIO_ESTATE, blobio_commit(r));
+	NOT(BLOBIO_ESTATE, blobio_inq_committed(r, &n));
+	OK(blobio_close(r));
+	float buf[N] = {0};
+	NOT(BLOBIO_EINVAL, blobio_put_float(f, v.cloud, 1, buf, N));
+	SAYS("it is committed");
+	double fixed[N] = {0};
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.temp, 0, fixed, N));
+	SAYS("with the first blobio_commit");
+	OK(blobio_put_float(f, v.cloud, 3, buf, N)); /* not whole: its name is missing */
+	OK(blobio_commit_async(f));
+	OK(blobio_wait(f));
+	OK(blobio_inq_committed(f, &n));
+	EQ(n, 3);
+	OK(blobio_abort(f));
+	OK(blobio_open(path, NULL, &r));
+	check_all(r, layout, 3);
+	OK(blobio_close(r));
+	int d;
+	OK(blobio_append(path, NULL, &f));
+	OK(blobio_def_decomp(f, 0, NULL, 3, offsets, lengths, &d));
+	OK(blobio_enddef(f));
+	OK(blobio_inq_varid(f, "cloud", &v.cloud));
+	OK(blobio_inq_varid(f, "name", &v.name));
+	put_records(f, &v, 3, 4);
+	OK(blobio_commit_async(f));
+	OK(blobio_wait(f));
+	OK(blobio_inq_committed(f, &n));
+	EQ(n, 4);
+	OK(blobio_close(f));
+	expect_clean(path);
+	OK(blobio_open(path, NULL, &r));
+	check_all(r, layout, 4);
+	OK(blobio_close(r));
+}
+
 /* PIO's form: holes, an order of its own. */
 static void pio(void) {
 	blobio_file *f;
@@ -767,6 +823,10 @@ int main(int argc, char **argv) {
 	round_trip("process", "layout=process", BLOBIO_PROCESS_CENTRIC);
 	round_trip("packed", "layout=process compress=auto", BLOBIO_PROCESS_CENTRIC);
 	lend();
+	commits("subfiles=1", BLOBIO_VARIABLE_CENTRIC);
+	commits("layout=process", BLOBIO_PROCESS_CENTRIC);
+	commits("layout=process records=4", BLOBIO_PROCESS_CENTRIC);
+	commits("layout=process compress=auto", BLOBIO_PROCESS_CENTRIC);
 	pio();
 	threads();
 	forked();

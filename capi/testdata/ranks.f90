@@ -38,6 +38,7 @@ contains
     real(8) :: r8(2, 3, 2, 2, 2), s8
     integer(4) :: i4(2, 3, 2, 2, 2), j4
     integer(8) :: i8(2, 3, 2, 2, 2), j8
+    integer(c_int64_t) :: committed
     i4 = reshape([(n, n = 1, 48)], [2, 3, 2, 2, 2])
     i8 = i4 + 2_8**40
     r4 = real(i4) / 4
@@ -72,9 +73,16 @@ contains
     call ok(blobio_put(f, v(5, 4), i8), 'put i8')
     do n = 1, 3
       call ok(blobio_put(f, vt, 0.5d0 * n, n), 'put time')
-      call ok(blobio_flush_async(f), 'flush_async')
+      if (n == 2) then
+        call ok(blobio_commit(f), 'commit')
+      else
+        call ok(blobio_commit_async(f), 'commit_async')
+      end if
     end do
+    call ok(blobio_flush_async(f), 'flush_async')
     call ok(blobio_wait(f), 'wait')
+    call ok(blobio_inq_committed(f, committed), 'inq_committed')
+    if (committed /= 3) error stop 'not all is committed'
     call ok(blobio_close(f), 'close')
 
     call ok(blobio_open(trim(dir) // '/whole', f), 'open')

@@ -10,6 +10,9 @@ package crccat
 
 import "hash/crc32"
 
+// MaxPieces is the most checksums of pieces of a dataset: 256 MiB of its manifest. What is larger has those of extents only.
+const MaxPieces = 1 << 25
+
 const poly = crc32.IEEE // reflected: 0xedb88320
 
 // mul returns a*b modulo the polynomial.

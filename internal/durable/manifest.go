@@ -19,6 +19,7 @@ type Manifest struct {
 	Pkg     string // stands before errors
 	Field   string // with the version
 	Version int
+	Oldest  int // version that is still read; 0: Version is the only one
 }
 
 // Encode returns the file of a content.
@@ -56,8 +57,12 @@ func (k Manifest) Decode(b []byte, name string, content any, version *int) error
 	if err := json.Unmarshal(line, content); err != nil {
 		return bad(0, "manifest", fault.ErrCorrupt, "%v", err)
 	}
-	if *version != k.Version {
-		return bad(0, k.Field, fault.ErrVersion, "%d, want %d", *version, k.Version)
+	if oldest := k.Oldest; oldest == 0 || oldest == k.Version {
+		if *version != k.Version {
+			return bad(0, k.Field, fault.ErrVersion, "%d, want %d", *version, k.Version)
+		}
+	} else if *version < oldest || *version > k.Version {
+		return bad(0, k.Field, fault.ErrVersion, "%d, want %d to %d", *version, oldest, k.Version)
 	}
 	return nil
 }

@@ -75,11 +75,19 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 		})
 	},
 
+	"subfile.CreateLog": func(_ context.Context, name string) error {
+		l, err := subfile.CreateLog(nil, name, "w00000001")
+		return errors.Join(err, l.Close())
+	},
 	"subfile.DropNext": func(_ context.Context, name string) error { return subfile.DropNext(nil, name, "") },
 	"subfile.Find":     func(_ context.Context, name string) error { return second(subfile.Find(nil, name)) },
 	"subfile.Finish": func(_ context.Context, name string) error {
 		return subfile.Finish(nil, name, &subfile.Manifest{}, true, subfile.By{})
 	},
+	"subfile.Fold": func(_ context.Context, name string) error {
+		return second(subfile.Fold(nil, name, &subfile.Manifest{}, true, subfile.By{}))
+	},
+	"subfile.Logs": func(_ context.Context, name string) error { return second(subfile.Logs(nil, name)) },
 	"subfile.Pool.Keep": func(_ context.Context, name string) error {
 		p := subfile.NewPool(nil, 0)
 		f, err := p.FS().Open(name)
@@ -92,7 +100,7 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	"subfile.ListAll":  func(_ context.Context, name string) error { return second(subfile.ListAll(nil, name)) },
 	"subfile.NewPool":  func(_ context.Context, name string) error { return second(subfile.NewPool(nil, 1).Get(name, false)) },
 	"subfile.Partials": func(_ context.Context, name string) error { return second(subfile.Partials(nil, name)) },
-	"subfile.PeekID":   func(_ context.Context, name string) error { return second(subfile.PeekID(nil, name)) },
+	"subfile.Peek":     func(_ context.Context, name string) error { _, _, err := subfile.Peek(nil, name); return err },
 	"subfile.ReadState": func(_ context.Context, name string) error {
 		return second(subfile.ReadState(nil, name))
 	},

@@ -92,6 +92,61 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestCommits: each commit of a writer that goes on is another state, the same ones that a conversion finds, though the manifest stays as it is.
+func TestCommits(t *testing.T) {
+	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
+		t.Run(layout.String(), func(t *testing.T) {
+			root := t.TempDir()
+			name := filepath.Join(root, "a.nc")
+			tr := open(t, root, nil)
+			write(t, name, 1, 1, blob.Options{Layout: layout})
+			seen := map[string]int64{}
+			look := func(want int64) error {
+				d, err := tr.Dataset(t.Context(), "a.nc")
+				if err != nil {
+					return err
+				}
+				defer d.Release()
+				e, err := tr.Lookup("a.nc")
+				if err != nil {
+					return err
+				}
+				if n := d.Reader().Records(); n != want || e.ID != d.ID() || e.Size != d.Canonical().Size() {
+					return fmt.Errorf("%d records, want %d; %+v of %s", n, want, e, d.ID())
+				}
+				if was, there := seen[d.ID()]; there && was != want {
+					return fmt.Errorf("%d records are the state that had %d", want, was)
+				}
+				seen[d.ID()] = want
+				equal(t, fmt.Sprint(want, " records"), bytesOf(t, d), converted(t, name))
+				return nil
+			}
+			ok(t, look(1))
+			ok(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+				const n = width / ranks
+				parts := []blob.Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(c.Rank() * n), Length: n}}}}
+				w, err := blob.Append(ctx, c, name, parts, &blob.Options{Durability: blob.DurableNone, Subfiles: 2})
+				if err != nil {
+					return err
+				}
+				defer w.Abort()
+				v, _ := w.Schema().VarID("T")
+				for rec := int64(1); rec < 4; rec++ {
+					err := errors.Join(blob.Put(w, v, rec, make([]float64, n)), w.Commit(ctx))
+					if err == nil && c.Rank() == 0 {
+						err = look(rec + 1)
+					}
+					if err = comm.Agree(ctx, c, err); err != nil {
+						return err
+					}
+				}
+				return w.Close(ctx)
+			}))
+			ok(t, look(4))
+		})
+	}
+}
+
 // TestReplacedAllTheTime: readers meet whole states only, while a writer replaces the dataset.
 func TestReplacedAllTheTime(t *testing.T) {
 	root := t.TempDir()

@@ -67,7 +67,8 @@ func (f fact) keyOf() string  { return f.key }
 type known struct {
 	key            string
 	is, unfinished bool
-	subfiles       int // of a dataset without a manifest
+	log            string // tag of the log to which its writer adds commits; "" if none
+	subfiles       int    // of a dataset without a manifest
 }
 
 // A fact is what the header of a dataset tells.
@@ -115,39 +116,51 @@ func (t *Tree) blobs(base string) (st state, err error) {
 	}
 	k, ok := t.facts.states.get(base, st.key)
 	if !ok {
-		k = known{key: st.key}
-		if k.is, k.unfinished, err = t.recorded(base); err != nil {
+		if k, err = t.recorded(base); err != nil {
 			return state{}, err
 		}
+		k.key = st.key
 		t.facts.states.keep(base, k)
 	}
 	if !k.is && !k.unfinished { // other files that only are called so, or manifests that are damaged beyond recognition
 		return t.foreign(base, st.key)
 	}
 	st.is, st.unfinished = k.is, k.unfinished
+	if k.log == "" {
+		return st, nil
+	}
+	switch log, err := t.root.Stat(subfile.LogName(base, k.log)); { // each commit changes it, and leaves the manifest as it is
+	case err == nil:
+		st.key += "|" + vfs.Identity(log)
+		if log.ModTime().After(st.mod) {
+			st.mod = log.ModTime()
+		}
+	case !errors.Is(err, fs.ErrNotExist): // it goes with the manifest that names it
+		return state{}, err
+	}
 	return st, nil
 }
 
 // recorded says whether what has the name of a manifest is one.
-func (t *Tree) recorded(base string) (is, unfinished bool, err error) {
-	if id, err := subfile.PeekID(t.root, base); err != nil || id != "" {
-		return id != "", false, err
+func (t *Tree) recorded(base string) (k known, err error) {
+	if id, log, err := subfile.Peek(t.root, base); err != nil || id != "" {
+		return known{is: id != "", log: log}, err
 	}
 	st, err := subfile.ReadState(t.root, base)
 	switch {
 	case err == nil:
-		return st.Manifest != nil, false, nil
+		return known{is: st.Manifest != nil}, nil
 	case errors.Is(err, blob.ErrNotCommitted):
-		return false, st.Intent != nil || !errors.Is(st.NextErr, blob.ErrNotFormat), nil
+		return known{unfinished: st.Intent != nil || !errors.Is(st.NextErr, blob.ErrNotFormat)}, nil
 	case errors.Is(err, blob.ErrNotFormat):
-		return false, false, nil
+		return known{}, nil
 	case errors.As(err, new(*blob.FormatError)):
-		if is, err = t.begins(subfile.ManifestName(base), manifestStart); !is && err == nil {
-			is, err = t.begins(subfile.NextName(base), manifestStart)
+		if k.is, err = t.begins(subfile.ManifestName(base), manifestStart); !k.is && err == nil {
+			k.is, err = t.begins(subfile.NextName(base), manifestStart)
 		}
-		return is, false, err
+		return k, err
 	}
-	return false, false, err
+	return k, err
 }
 
 // manifestStart is what manifests begin with.

@@ -25,6 +25,13 @@ const (
 // in doubt when a part is: it says so by an error that is durable.ErrUnsure; when parts of some ranks are done and
 // others are not; and when the ranks could not hear of each other. The error is that of comm.Agree; with Done it is nil.
 func Commit(ctx context.Context, c comm.Comm, part func() error) (Outcome, error) {
+	outcome, _, err := CommitMin(ctx, c, part, nil)
+	return outcome, err
+}
+
+// CommitMin is Commit and, in the same step, comm.AgreeMin of what words returns, which is asked after the part; nil: nothing. The minima are nil if
+// the ranks could not hear of each other.
+func CommitMin(ctx context.Context, c comm.Comm, part func() error, words func() []int64) (Outcome, []int64, error) {
 	var err error
 	there := int64(0) // what is committed is, or may be, what this rank's readers find
 	if part != nil {
@@ -32,14 +39,20 @@ func Commit(ctx context.Context, c comm.Comm, part func() error) (Outcome, error
 			there = 1
 		}
 	}
-	v, err := comm.AgreeMin(ctx, c, err, -there)
-	switch {
-	case err == nil:
-		return Done, nil
-	case v == nil || v[0] != 0:
-		return InDoubt, err
+	all := []int64{-there}
+	if words != nil {
+		all = append(all, words()...)
 	}
-	return NotDone, err
+	v, err := comm.AgreeMin(ctx, c, err, all...)
+	switch {
+	case v == nil:
+		return InDoubt, nil, err
+	case err == nil:
+		return Done, v[1:], nil
+	case v[0] != 0:
+		return InDoubt, v[1:], err
+	}
+	return NotDone, v[1:], err
 }
 
 // FirstCause takes the names of the ranks that only heard of an error from it:

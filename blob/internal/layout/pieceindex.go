@@ -1,9 +1,9 @@
 package layout
 
-import "blobio/cdf5"
-
-// MaxPieceSums is the most checksums of pieces of a dataset: 256 MiB of its manifest. What is larger has those of extents only.
-const MaxPieceSums = 1 << 25
+import (
+	"blobio/cdf5"
+	"blobio/internal/crccat"
+)
 
 // PieceIndex tells which of a subfile's checksums of pieces are those of an extent.
 type PieceIndex struct {
@@ -23,14 +23,14 @@ func (p *Place) Pieces(t *Ranks, size int64) *PieceIndex {
 			sum = &x.rec
 		}
 		x.first[v], x.count[v] = *sum, NumPieces(p.ExtentBytes(v, t), size)
-		*sum = min(*sum+x.count[v], MaxPieceSums+1)
+		*sum = min(*sum+x.count[v], crccat.MaxPieces+1)
 	}
 	return x
 }
 
 // Total is how many checksums of pieces a subfile of so many records has, -1 if more than any manifest.
 func (x *PieceIndex) Total(records int64) int64 {
-	if x.fixed > MaxPieceSums || x.rec > 0 && records > MaxPieceSums/x.rec {
+	if x.fixed > crccat.MaxPieces || x.rec > 0 && records > crccat.MaxPieces/x.rec {
 		return -1
 	}
 	return x.fixed + records*x.rec

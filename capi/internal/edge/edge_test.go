@@ -111,12 +111,12 @@ func TestTableNeverGivesAWordTwice(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	w, err := WriteOptions("layout=process, subfiles=4\tretain=flush\nbuffer=64K memory=2G,force=yes grouping=roundrobin records=12 durability=none commit=rename aggregators=2 own_min=1K stripe_size=1M stripe_count=8 compress=zstd:3")
+	w, err := WriteOptions("layout=process, subfiles=4\tretain=flush\nbuffer=64K memory=2G,force=yes grouping=roundrobin records=12 durability=none commit=rename aggregators=2 own_min=1K stripe_size=1M stripe_count=8 compress=zstd:3 incomplete=fill")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if w.Layout != blob.ProcessCentric || w.Subfiles != 4 || w.Retain != blob.LendUntilFlush || w.Buffer != 64<<10 || w.Memory != 2<<30 ||
-		!w.Force || w.Records != 12 || w.Durability != blob.DurableNone || w.CommitMode != blob.CommitRename || w.Grouping.String() != "roundrobin" ||
+		!w.Force || w.Incomplete != blob.FillIncomplete || w.Records != 12 || w.Durability != blob.DurableNone || w.CommitMode != blob.CommitRename || w.Grouping.String() != "roundrobin" ||
 		w.Compress != (blob.Compress{Method: blob.Zstd, Level: 3}) || w.Aggregators != 2 || w.OwnMin != 1<<10 || w.Stripe != (blob.Stripe{Size: 1 << 20, Count: 8}) {
 		t.Errorf("%+v", w)
 	}

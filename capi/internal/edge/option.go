@@ -160,6 +160,7 @@ func WriteOptions(s string) (*blob.Options, error) {
 	one(f, "retain", &o.Retain, "copy flush close", blob.CopyOnPut, blob.LendUntilFlush, blob.LendUntilClose)
 	f.durability(&o.Durability)
 	one(f, "commit", &o.CommitMode, "auto rename manifest", blob.CommitAuto, blob.CommitRename, blob.CommitManifestOnly)
+	one(f, "incomplete", &o.Incomplete, "hold fill", blob.HoldBack, blob.FillIncomplete)
 	f.yes("force", &o.Force)
 	f.yes("wide_maps", &o.WideMaps)
 	f.compress(&o.Compress)

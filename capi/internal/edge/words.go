@@ -8,7 +8,7 @@ import (
 // optionNames are those of C for what errors of package blob call by the names of fields.
 var optionNames = map[string]string{
 	"Layout": "layout", "Subfiles": "subfiles", "Grouping": "grouping", "Records": "records", "Retain": "retain",
-	"Durability": "durability", "CommitMode": "commit", "Force": "force=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
+	"Durability": "durability", "CommitMode": "commit", "Incomplete": "incomplete", "Force": "force=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
 	"Buffer": "buffer", "Aggregators": "aggregators", "OwnMin": "own_min", "Stripe": "stripe_size", "Stripe.Size": "stripe_size", "Stripe.Count": "stripe_count",
 	"Workers": "workers", "MaxOpen": "max_open", "AllowMissing": "allow_missing=yes", "MissingLater": "missing_later=yes", "Verify": "verify", "Quick": "quick=yes", "Vars": "vars",
 	"Version": "format", "Blobs": "format", "Ranks": "ranks", "DropUncovered": "drop_uncovered=yes", "ZeroFill": "zero_fill=yes", "FillMissing": "fill_missing=yes",
@@ -19,7 +19,8 @@ var (
 	// What stands beside such a field.
 	beside = strings.NewReplacer(" and MaxOpen ", " and max_open ", ", Subfiles ", ", subfiles ", " and Workers ", " and workers ",
 		" and 0 without Size", " and 0 without stripe_size", "or lend until Close)", "or option retain=close)", "(flush first, or lend until Flush)", "(call blobio_flush first, or option retain=flush)")
-	calls = strings.NewReplacer("put after Close", "put after blobio_close", "flush after Close", "flush after blobio_close",
+	calls = strings.NewReplacer("put after Close", "put after blobio_close", "flush after Close", "flush after blobio_close", "commit after Close", "commit after blobio_close",
+		"the first Commit", "the first blobio_commit", "CommitAsync", "blobio_commit_async",
 		"close after Close", "close after blobio_close", "MPI does not run; use Init", "MPI does not run: call MPI_Init first, and MPI_Finalize after blobio_close",
 		"\n", "; ")
 )

@@ -1,3 +1,3 @@
 """The version, which is that of libblobio."""
 
-NUMBER = "1.4.0"
+NUMBER = "1.5.0"

@@ -174,3 +174,54 @@ func TestRecoverDirectories(t *testing.T) {
 		t.Error("a file that is not of a writer is gone")
 	}
 }
+
+// TestCommitted: of a dataset that is committed while it is written ls and check tell that its writer goes on, or has died, and at which commit; what was
+// committed can be dumped and converted meanwhile, and recover makes a finished one of what a dead writer left.
+func TestCommitted(t *testing.T) {
+	dir := t.TempDir()
+	here, dead := filepath.Join(dir, "here"), filepath.Join(dir, "dead")
+	clitest.Check(t, os.Mkdir(here, 0o777))
+	name := filepath.Join(here, "d.nc")
+	err := comm.Run(t.Context(), 1, nil, func(ctx context.Context, c comm.Comm) error {
+		s := blob.NewSchema()
+		time := s.Dim("time", blob.Unlimited)
+		v := s.Var("level", cdf5.Double, []blob.DimID{time})
+		w, err := blob.Create(ctx, c, name, s, nil, nil)
+		if err != nil {
+			return err
+		}
+		defer w.Abort()
+		for rec := range int64(3) {
+			clitest.Check(t, blob.Put(w, v, rec, []float64{float64(rec) + 0.5}))
+			clitest.Check(t, w.Commit(ctx))
+		}
+		if out := clitest.Good(t, "ls", name); !strings.Contains(out, "being written by") || !strings.Contains(out, "at commit 3, 3 records") {
+			t.Errorf("ls while it is being written:\n%s", out)
+		}
+		clitest.Good(t, "check", name)
+		clitest.Good(t, "convert", name, filepath.Join(dir, "then.nc"))
+		copyDir(t, here, dead)
+		clitest.Check(t, blob.Put(w, v, 3, []float64{3.5}))
+		return w.Close(ctx)
+	})
+	clitest.Check(t, err)
+	left := filepath.Join(dead, "d.nc")
+	if out := clitest.Good(t, "ls", left); !strings.Contains(out, "its writer died behind commit 3, 3 records") {
+		t.Errorf("ls of the dead:\n%s", out)
+	}
+	if r := clitest.Blobio(t, "check", left); !strings.Contains(r.Out, "commit 3 is in force, with 3 records") {
+		t.Errorf("check of the dead: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	if r := clitest.Blobio(t, "recover", "-n", dead); r.Code != cli.Findings || !strings.Contains(r.Out, "fold into the manifest") {
+		t.Errorf("recover -n: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	clitest.Good(t, "recover", dead)
+	if out := clitest.Good(t, "ls", left); strings.Contains(out, "died") || strings.Contains(clitest.Names(t, dead), ".log") {
+		t.Errorf("recovered: %s\n%s", clitest.Names(t, dead), out)
+	}
+	clitest.Good(t, "convert", left, filepath.Join(dir, "now.nc"))
+	clitest.Good(t, "diff", filepath.Join(dir, "then.nc"), filepath.Join(dir, "now.nc"))
+	if out := clitest.Good(t, "ls", here); strings.Contains(out, "died") || strings.Contains(out, "being written") {
+		t.Errorf("closed:\n%s", out)
+	}
+}

@@ -110,6 +110,15 @@ func state(r *blob.Reader) string {
 		return "committed, manifest unreadable"
 	case st.Pending:
 		return "committed, renames outstanding"
+	case st.Manifest != nil && st.Manifest.Log != "":
+		at := fmt.Sprintf("commit %d, %s", st.Manifest.Commits, cli.Plural(st.Manifest.Records, "record"))
+		switch w, err := blob.WriterOf(r.Base()); {
+		case err == nil && w != nil && w.State == "writing":
+			return fmt.Sprintf("being written by %s, at %s", w.Holder, at)
+		case err == nil && (w == nil || w.State == "dead"):
+			return fmt.Sprintf("its writer died behind %s (blobio recover)", at)
+		}
+		return fmt.Sprintf("its writer is at work or died, at %s", at)
 	case st.Writing:
 		switch w, err := blob.WriterOf(r.Base()); {
 		case err == nil && w != nil && w.State == "writing":

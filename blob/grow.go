@@ -1,0 +1,253 @@
+package blob
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+
+	"blobio/comm"
+	"blobio/internal/verdict"
+	"blobio/subfile"
+)
+
+// grown is what the first rank of a subfile tells world rank 0 at a commit of files that grow in place.
+type grown struct {
+	Err   []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
+	Whole int64            `json:"whole"`         // records below were put by all its ranks
+	Steps []subfile.Growth `json:"steps"`         // of each record that is not committed yet, in order: the size that the file has with it, and its checksums
+}
+
+// grow commits records, up to limit, whose data lie in files that are part of the dataset already. fill: all of them, with fill values for what
+// is missing. err is of this process's leader alone.
+//
+// World rank 0 learns with the checksums what each subfile has, so that nothing is agreed on before: a gather among the ranks of each subfile,
+// if they are several processes, one among all ranks, if there are several subfiles, and the verdict. Collective.
+func (w *Writer) grow(ctx context.Context, limit int64, err error, fill bool) error {
+	if fill {
+		if err = comm.Agree(ctx, w.c, err); err == nil {
+			err = w.complete(ctx, limit)
+		} else {
+			w.fail(err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	all, broken := w.gatherGrowth(ctx, limit, err)
+	if broken != nil && w.c.Rank() != 0 { // it may have heard everybody
+		broken = &InDoubtError{w.base, broken}
+	}
+	if broken != nil {
+		w.fail(broken)
+		return broken
+	}
+	records := int64(math.MaxInt64)
+	var part func() error
+	if w.c.Rank() == 0 {
+		part = func() (err error) {
+			records, err = w.commitGrowth(all, limit)
+			return err
+		}
+	}
+	outcome, v, err := verdict.CommitMin(ctx, w.c, part, func() []int64 { return []int64{records} })
+	if outcome == verdict.InDoubt {
+		err = w.inDoubt(err)
+	}
+	if err != nil {
+		w.fail(err)
+		return err
+	}
+	if records = v[0]; records > w.sealed {
+		w.sealed = records
+		w.commits++
+	}
+	if w.lead {
+		w.eng.advance(records)
+	}
+	return nil
+}
+
+// gatherGrowth syncs what was written and brings to world rank 0 what each subfile has. broken is an error of the communication.
+func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error) (all [][]byte, broken error) {
+	e, first := w.eng, w.sub.Rank() == 0
+	sync := w.opt.Durability != DurableNone
+	var o sealed
+	if w.lead {
+		e.known = w.known // reach must not cut off what other ranks have written behind
+		if derr := e.drain(); err == nil {
+			err = derr
+		}
+		if err == nil {
+			o.whole = e.wholeTo(limit)
+			err = e.syncWritten(sync)
+		}
+		if o.err = err; err == nil && !first {
+			o.takeSums(e)
+		}
+	}
+	told := []*sealed{&o}
+	if w.apart() && w.sub.Size() > 1 {
+		list, broken := w.sub.Gather(ctx, 0, o.bytes())
+		if broken != nil {
+			return nil, broken
+		}
+		for r, b := range list {
+			if r > 0 {
+				p := new(sealed)
+				if err := p.parse(b); err != nil && p.err == nil {
+					p.err = pkg.Errorf("%s: checksums of sub rank %d: %w", e.name, r, err)
+				}
+				told = append(told, p)
+			}
+		}
+	}
+	var mine []byte
+	if first {
+		g := e.growth(told, sync)
+		if mine, err = json.Marshal(g); err != nil {
+			mine = nil // told as a description that lacks
+		}
+	}
+	if w.info.subfiles == 1 {
+		return [][]byte{mine}, nil
+	}
+	return w.c.Gather(ctx, 0, mine)
+}
+
+// growth is what the first rank of a subfile makes of what its processes have told.
+func (e *engine) growth(told []*sealed, sync bool) *grown {
+	g := &grown{Whole: math.MaxInt64}
+	fail := func(err error) *grown { return &grown{Err: comm.EncodeError(err)} }
+	for r, o := range told {
+		if o.err != nil {
+			if r > 0 {
+				return fail(pkg.Errorf("%s: sub rank %d: %w", e.name, r, o.err))
+			}
+			return fail(o.err)
+		}
+		g.Whole = min(g.Whole, o.whole)
+		if r > 0 {
+			o.giveSums(e)
+		}
+	}
+	err := e.resum(g.Whole)
+	if err == nil {
+		err = e.reach(g.Whole, sync)
+	}
+	for rec := e.from; rec < g.Whole && err == nil; rec++ {
+		s := subfile.Growth{Size: e.place.FileSize(rec + 1)}
+		s.Extents, s.Pieces, err = e.sumsOf(false, rec, rec+1)
+		g.Steps = append(g.Steps, s)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return g
+}
+
+// commitGrowth makes the commit of what the subfiles have, on world rank 0. It returns how many records are committed then.
+func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
+	list := make([]grown, 0, w.info.subfiles)
+	records := limit
+	for r, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		var g grown
+		if err := json.Unmarshal(b, &g); err != nil {
+			return w.sealed, pkg.Errorf("growth of the subfile of rank %d: %w", r, err)
+		}
+		if g.Err != nil {
+			return w.sealed, comm.DecodeError(g.Err)
+		}
+		records = min(records, g.Whole)
+		list = append(list, g)
+	}
+	if len(list) != w.info.subfiles {
+		return w.sealed, pkg.Errorf("growth of %d subfiles, want %d", len(list), w.info.subfiles)
+	}
+	if records <= w.sealed {
+		return w.sealed, nil
+	}
+	n := int(records - w.sealed)
+	e := &subfile.Entry{Records: records, Subfiles: make([]subfile.Growth, len(list))}
+	for k := range list {
+		if len(list[k].Steps) < n {
+			return w.sealed, pkg.Errorf("growth of subfile %d: %d records, want %d", k, len(list[k].Steps), n)
+		}
+		f := &e.Subfiles[k]
+		for _, s := range list[k].Steps[:n] {
+			f.Size = s.Size
+			f.Extents, f.Pieces = append(f.Extents, s.Extents...), append(f.Pieces, s.Pieces...)
+		}
+	}
+	return records, w.addEntry(e)
+}
+
+// syncWritten makes durable what this process has written since the last time.
+func (e *engine) syncWritten(sync bool) error {
+	if !e.wrote.Swap(false) || !sync {
+		return nil
+	}
+	return e.syncFile()
+}
+
+// reach makes the file as long as these records need: nobody may have written the pad behind the last one.
+func (e *engine) reach(records int64, sync bool) error {
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	was, err := f.Size()
+	if err != nil || was >= e.place.FileSize(records) {
+		return err
+	}
+	if err := e.setSize(f, records, false); err != nil || !sync {
+		return err
+	}
+	return f.Sync()
+}
+
+// finish gives the file its exact size, and makes its number of records durable.
+func (e *engine) finish(first bool, records int64, sync bool) error {
+	if !first || e.name == "" {
+		return nil
+	}
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	size, err := f.Size()
+	if err == nil && size != e.place.FileSize(records) {
+		err = f.Truncate(e.place.FileSize(records))
+	} else if err == nil && !e.place.Grows {
+		return nil
+	}
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	return err
+}
+
+// advance notes that records are committed. The first process of a variable-centric subfile tells other programs of it in the header,
+// which they may read at any time; that it is durable is not waited for, since fewer are right too.
+func (e *engine) advance(records int64) {
+	if records <= e.from {
+		return
+	}
+	e.from = records
+	e.done.forget(records)
+	end := subfile.ExtentIndex(e.fixedN, e.recN, 0, true, records-e.first)
+	e.sums.Mu.Lock()
+	for x := range e.sums.Ext {
+		if x < end {
+			delete(e.sums.Ext, x)
+		}
+	}
+	e.sums.Mu.Unlock()
+	if e.place.Grows && e.table.ID[0] == 0 {
+		e.late = e.moveRecords(records, false)
+	}
+}

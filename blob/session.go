@@ -1,0 +1,251 @@
+package blob
+
+import (
+	"context"
+	"errors"
+
+	"blobio/comm"
+	"blobio/internal/durable"
+	"blobio/subfile"
+)
+
+// Commit makes what was put so far the committed state, durable and whole as Close would make it, and the writer goes on. A reader that opens the
+// dataset then, or whenever it does after the writer has died, finds it; one that is open keeps its state. It flushes first.
+//
+// Records are committed whole: those before the first of which some rank has not put every variable, or all with fill values, see
+// Options.Incomplete. Committed says how many. Fixed variables are committed by the first Commit, which fills those that nobody has put. What is
+// committed cannot be put again.
+//
+// Variable-centric subfiles grow in place, and so do process-centric ones with Options.Records. Otherwise each Commit with new records
+// writes a further set of subfiles, as an append does; Convert makes one of them. Compressed files with Options.Records cannot
+// be committed before Close. Until Close the dataset has a log beside the manifest, docs/format-manifest.md.
+//
+// After an error the writer has failed, and what was committed before is in force; after an InDoubtError, perhaps this commit, and after
+// an UnfinishedError this one. Collective.
+func (w *Writer) Commit(ctx context.Context) error {
+	if err := w.mayGoOn(); err != nil {
+		return err
+	}
+	if _, err := w.post(ctx, false); err != nil {
+		return err
+	}
+	return w.commitNow(ctx, nil)
+}
+
+// CommitAsync is Commit in the background: it begins to write what was put, as FlushAsync does, and returns. The commit is made by the next
+// call that is collective (Wait, Flush, Commit, Close, each also in the background), since the background never
+// communicates; its error is that call's. What was put before CommitAsync must not be put again. Collective.
+func (w *Writer) CommitAsync(ctx context.Context) error {
+	if err := w.mayGoOn(); err != nil {
+		return err
+	}
+	if _, err := w.post(ctx, true); err != nil {
+		return err
+	}
+	w.due = true
+	return nil
+}
+
+// Committed returns how many records are committed: those before this session, and those of its commits.
+func (w *Writer) Committed() int64 { return w.sealed }
+
+func (w *Writer) mayGoOn() error {
+	switch {
+	case w.closed:
+		return pkg.Usage("commit after Close")
+	case w.opt.Compress.on() && w.opt.Records > 0:
+		return pkg.Usage("commit of compressed files with Options.Records: their place for records that come is not known: leave it 0")
+	}
+	return nil
+}
+
+// settleDue makes the commit that CommitAsync has begun. Collective.
+func (w *Writer) settleDue(ctx context.Context) error {
+	if !w.due || w.err != nil {
+		return nil
+	}
+	w.due = false
+	err := w.land(ctx) // of a leader
+	if err = w.commitNow(ctx, err); err == nil {
+		w.landed()
+	}
+	return err
+}
+
+// dropCommitted drops puts of what a commit in the background has committed since.
+func (w *Writer) dropCommitted() (err error) {
+	if w.commits == 0 {
+		return nil
+	}
+	past := func(p *pend) bool {
+		if p.v == noVariable {
+			err = pkg.Usage("put of a fixed variable: CommitAsync has committed those of the time before; nothing of this put is kept")
+			return true
+		}
+		sv := &w.eng.schema.vars[p.v]
+		if sv.Record && p.rec >= w.sealed {
+			return false
+		}
+		err = pkg.Usage("put of %q record %d: CommitAsync has committed it, with what was put before; nothing of this put is kept", sv.Name, p.rec)
+		return true
+	}
+	w.pending = deletePends(w.pending, past)
+	w.seen = deletePends(w.seen, past)
+	kept := w.parts[:0]
+	for i := range w.parts {
+		if !past(&w.parts[i].pend) {
+			kept = append(kept, w.parts[i])
+		}
+	}
+	w.parts = kept
+	return err
+}
+
+func deletePends(list []pend, gone func(p *pend) bool) []pend {
+	kept := list[:0]
+	for i := range list {
+		if !gone(&list[i]) {
+			kept = append(kept, list[i])
+		}
+	}
+	return kept
+}
+
+// commitNow commits what is in the files, or kept for them. err is of this process's leader alone. Once the ranks have begun to
+// commit, they do not stop half way because a context is done.
+func (w *Writer) commitNow(ctx context.Context, err error) error {
+	ctx = context.WithoutCancel(ctx)
+	if w.commits > 0 && w.known <= w.sealed && !w.flying {
+		return nil // nobody has put anything since
+	}
+	if w.commits > 0 && !w.opt.keeps() {
+		return w.grow(ctx, w.known, err, w.opt.Incomplete == FillIncomplete)
+	}
+	records, err := w.agreeRecords(ctx, err)
+	if err != nil {
+		w.fail(err)
+		return err
+	}
+	if records == w.sealed && (w.commits > 0 || w.info.old != nil) {
+		return nil
+	}
+	if w.commits > 0 {
+		return w.addSet(ctx, records)
+	}
+	return w.firstCommit(ctx, records)
+}
+
+// agreeRecords returns how many records are to be committed.
+func (w *Writer) agreeRecords(ctx context.Context, err error) (int64, error) {
+	n := w.known
+	if err == nil && w.lead {
+		if err = w.eng.drain(); err == nil && w.opt.Incomplete == HoldBack {
+			n = w.eng.wholeTo(w.known)
+		}
+	}
+	v, err := comm.AgreeMin(ctx, w.c, err, n)
+	if err != nil {
+		return 0, err
+	}
+	return v[0], nil
+}
+
+// firstCommit makes the dataset whole as Close does, with a manifest that says that the writer goes on. Collective.
+func (w *Writer) firstCommit(ctx context.Context, records int64) error {
+	if err := w.complete(ctx, records); err != nil {
+		return err
+	}
+	w.going = true
+	m, err := w.commit(ctx, records)
+	if err != nil {
+		if w.err == nil {
+			w.fail(err)
+		}
+		return err
+	}
+	if w.c.Rank() == 0 {
+		w.info.old, w.info.was = m.Clone(), m.ID
+	}
+	w.commits, w.committed = 1, false
+	w.info.replace = false
+	w.sets++
+	if w.opt.keeps() {
+		return w.unfinished(w.nextSet(ctx, records))
+	}
+	w.sealed = records
+	if w.lead {
+		e := w.eng
+		e.name, e.made, e.appended = e.final, false, true
+		e.advance(records)
+	}
+	return nil
+}
+
+// goOn gets ready for the commits after the first one, on world rank 0, before that is in force.
+func (w *Writer) goOn() (err error) {
+	if w.info.rename {
+		if err = w.share(); err != nil { // the others open files under final names from now on
+			return err
+		}
+	}
+	w.log, err = subfile.CreateLog(w.opt.fs, w.base, w.ten.tag())
+	return err
+}
+
+// end makes the rest the last commit, and says that the writer has come to its end. Collective.
+func (w *Writer) end(ctx context.Context, records int64) (err error) {
+	ctx = context.WithoutCancel(ctx)
+	if records > w.sealed {
+		if w.opt.keeps() {
+			err = w.addSet(ctx, records)
+		} else {
+			err = w.grow(ctx, records, nil, true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if w.lead {
+		if err = w.eng.drain(); err == nil {
+			err = w.eng.late
+		}
+		if err == nil {
+			err = w.eng.finish(w.sub.Rank() == 0, records, w.opt.Durability != DurableNone)
+		}
+		if cerr := w.eng.proc.pool.Close(); err == nil {
+			err = cerr
+		}
+	}
+	if err = comm.Agree(ctx, w.c, w.ten.explain(err)); err != nil {
+		err = w.unfinished(err)
+		w.fail(err)
+		return err
+	}
+	err = w.ten.leave() // this rank touches no file any more
+	if w.c.Rank() == 0 && err == nil {
+		err = w.log.Close()
+		if err == nil {
+			_, err = subfile.Fold(w.opt.fs, w.base, w.info.old, w.opt.Durability == DurableCommit, w.ten.byIf(w.mayCommit))
+		}
+		if err == nil {
+			err = w.ten.lease.Settle()
+		}
+	}
+	err = w.unfinished(comm.Agree(ctx, w.c, w.unfinished(w.ten.explain(err))))
+	_ = w.ten.release() // a lease that could not be removed ends with the process
+	return err
+}
+
+// addEntry puts an entry in force, on world rank 0.
+func (w *Writer) addEntry(e *subfile.Entry) error {
+	m := w.info.old
+	e.ID, e.Commit = m.ID, m.Commits+1
+	if err := m.Apply(e); err != nil {
+		return err
+	}
+	err := w.ten.explain(w.log.Add(e, w.opt.Durability == DurableCommit, w.ten.by()))
+	if errors.Is(err, durable.ErrUnsure) {
+		err = &InDoubtError{w.base, err}
+	}
+	return err
+}

@@ -1,0 +1,141 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// drawnSession is a session that commits now and then, and is given up or closed.
+type drawnSession struct {
+	to    int64 // records that are there at its end, if it is closed
+	steps []int // by record: what follows its puts
+	close bool
+}
+
+const (
+	thenNothing = iota
+	thenFlush
+	thenFlushAsync
+	thenCommit
+	thenCommitAsync
+	thenWait
+	numThen
+)
+
+// TestSessionAny: any dataset, written in any way by sessions that commit: what a reader finds at each commit is what the writer says.
+func TestSessionAny(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawModel(t, 0)
+		if m.records == 0 || m.ranks > 16 {
+			t.Skip()
+		}
+		p := drawPlan(t, m, false)
+		p.o.Incomplete = Incomplete(rapid.IntRange(0, 1).Draw(t, "incomplete"))
+		var list []drawnSession
+		for k, to := range p.cuts {
+			s := drawnSession{to: to, close: k == len(p.cuts)-1 || rapid.Bool().Draw(t, "close")}
+			for range m.records {
+				s.steps = append(s.steps, rapid.IntRange(0, numThen-1).Draw(t, "then"))
+			}
+			list = append(list, s)
+		}
+		mem := vfs.NewMem()
+		have := int64(-1) // records that are committed; below 0: no dataset
+		for k, s := range list {
+			if s.to == 0 { // whose fixed variables nobody would put
+				continue
+			}
+			o := p.o
+			if o.fs = mem; p.fixed[k] && !o.Compress.on() && s.to > have {
+				o.Records = s.to - max(have, 0)
+			}
+			have = s.write(t, m, p, &o, have)
+		}
+		got, err := canonicalOf(mem, "d.nc")
+		if want := m.canonical(false); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%v, %s\nfiles: %v", err, firstDiff(got, want), names(mem, "."))
+		}
+		for f := range checkWith(context.Background(), "d.nc", &CheckOptions{AcrossRows: true}, knobs{fs: mem}) {
+			if f.Severity == Error {
+				t.Fatal(f)
+			}
+		}
+	})
+}
+
+// write is a session; it returns how many records are committed then.
+func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, have int64) int64 {
+	var committed atomic.Int64
+	committed.Store(have)
+	err := comm.Run(context.Background(), m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
+		if p.isolate {
+			c = comm.Isolate(c)
+		}
+		var w *Writer
+		var err error
+		if have < 0 {
+			w, err = createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+		} else {
+			w, err = appendWith(ctx, c, "d.nc", m.parts(c.Rank()), o)
+		}
+		if err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+		defer w.Abort()
+		for rec := w.Records(); rec < s.to; rec++ {
+			if err := m.putRecord(w, rec, c.Rank(), have < 0 && rec == 0); err != nil {
+				return err
+			}
+			then := s.steps[rec]
+			do := map[int]func(context.Context) error{thenFlush: w.Flush, thenFlushAsync: w.FlushAsync, thenCommit: w.Commit, thenCommitAsync: w.CommitAsync, thenWait: w.Wait}[then]
+			if do == nil {
+				continue
+			}
+			if err := do(ctx); err != nil {
+				return fmt.Errorf("step %d behind record %d: %w", then, rec, err)
+			}
+			if then != thenCommit {
+				continue
+			}
+			if p.o.Incomplete == FillIncomplete && w.Committed() > rec+1 || w.Committed() < max(have, 0) {
+				return fmt.Errorf("%d committed behind record %d", w.Committed(), rec)
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 0 && (w.commits > 0 || have >= 0) {
+				got, gerr := canonicalOf(o.fs, "d.nc")
+				if want := m.upTo(w.Committed()).canonical(false); gerr != nil || !bytes.Equal(got, want) {
+					err = fmt.Errorf("commit behind record %d, %d committed: %v, %s", rec, w.Committed(), gerr, firstDiff(got, want))
+				}
+			}
+			if err := comm.Agree(ctx, c, err); err != nil {
+				return err
+			}
+		}
+		if !s.close {
+			if err := w.Wait(ctx); err != nil {
+				return err
+			}
+			if n := w.Committed(); w.commits > 0 || have >= 0 {
+				committed.Store(n)
+			}
+			return errors.Join(c.Barrier(ctx))
+		}
+		committed.Store(s.to)
+		return w.Close(ctx)
+	})
+	if err != nil {
+		t.Fatalf("%+v %+v, from %d: %v", s, o.Options, have, err)
+	}
+	return committed.Load()
+}

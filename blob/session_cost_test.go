@@ -1,0 +1,148 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestSessionCollectives: how often ranks without a common heap meet in Commit beyond its flush: in the first one, in the next ones after a flush of
+// everything, and in one that has nothing to commit, with the flush.
+func TestSessionCollectives(t *testing.T) {
+	for _, tc := range []struct {
+		what string
+		o    settings
+		want string
+	}{
+		{"one subfile", settings{Options: Options{OwnMin: 1, Subfiles: 1}}, "6 2 2 1"},
+		{"two subfiles", settings{Options: Options{OwnMin: 1, Subfiles: 2}}, "7 3 3 1"},
+		{"a subfile for each", settings{Options: Options{OwnMin: 1, Subfiles: 4}}, "7 2 2 1"},
+		{"room", settings{Options: Options{OwnMin: 1, Layout: ProcessCentric, Subfiles: 1, Records: 3}}, "6 2 2 1"},
+	} {
+		m, got := tinyModel(1, 3), ""
+		o := tc.o
+		o.fs = vfs.NewMem()
+		if err := run(m.ranks, func(ctx context.Context, in comm.Comm) error {
+			c := count(in)
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
+			if err != nil {
+				return err
+			}
+			defer w.Abort()
+			var list []int
+			for rec := range m.records {
+				if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Flush(ctx)); err != nil {
+					return err
+				}
+				*c.n = 0
+				if err := w.Commit(ctx); err != nil || w.Committed() != rec+1 {
+					return fmt.Errorf("%d committed: %v", w.Committed(), err)
+				}
+				list = append(list, *c.n-1) // the flush
+			}
+			*c.n = 0
+			if err := w.Commit(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				got = strings.Trim(fmt.Sprint(append(list, *c.n)), "[]")
+			}
+			return c.Barrier(ctx)
+		}); err != nil {
+			t.Errorf("%s: %v", tc.what, err)
+		}
+		if got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.what, got, tc.want)
+		}
+	}
+}
+
+// spent counts what is asked of a file system.
+type spent struct {
+	mu                      sync.Mutex
+	ops, syncs, bytes, read int64
+}
+
+func (s *spent) take() (was [4]int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was = [4]int64{s.ops, s.syncs, s.bytes, s.read}
+	s.ops, s.syncs, s.bytes, s.read = 0, 0, 0, 0
+	return was
+}
+
+// TestSessionNotQuadratic: the last of 10,000 commits asks the file system for what the hundredth has, but for digits of numbers: the same operations, one
+// sync of the data and one of the log.
+func TestSessionNotQuadratic(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		o       Options
+		commits int64
+		syncs   int64
+	}{
+		{"grow", Options{}, 10_000, 2},
+		{"room", Options{Layout: ProcessCentric, Records: 3000}, 3000, 2},
+		{"sets", Options{Layout: ProcessCentric}, 1000, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var cost spent
+			mem := vfs.NewMem()
+			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+				cost.mu.Lock()
+				defer cost.mu.Unlock()
+				cost.ops++
+				switch op.Kind {
+				case vfs.OpSync:
+					cost.syncs++
+				case vfs.OpWrite:
+					cost.bytes += op.N
+				case vfs.OpRead:
+					cost.read += op.N
+				}
+				return nil
+			})
+			m := tinyModelOf(1, tc.commits, 1)
+			var early, late [4]int64
+			o := &settings{Options: tc.o, knobs: knobs{fs: fsys}}
+			o.Workers = 1
+			err := run(1, func(ctx context.Context, c comm.Comm) error {
+				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(0), o)
+				if err != nil {
+					return err
+				}
+				x := []float32{1, 2, 3, 4, 5, 6}
+				for rec := range tc.commits {
+					cost.take()
+					err := errors.Join(Put(w, 1, rec, x), Put(w, 2, rec, x), Put(w, 3, rec, []float64{float64(rec)}), w.Commit(ctx))
+					if err != nil {
+						return err
+					}
+					if now := cost.take(); rec == 99 {
+						early = now
+					} else {
+						late = now
+					}
+				}
+				return w.Close(ctx)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if early[0] != late[0] || early[1] != tc.syncs || late[1] != tc.syncs || late[2] > early[2]+32 || late[3] > early[3]+32 {
+				t.Errorf("operations, syncs, bytes written and read: %v, then %v", early, late)
+			}
+			r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
+			if err != nil || r.Records() != tc.commits {
+				t.Fatal(err)
+			}
+			r.Close()
+		})
+	}
+}

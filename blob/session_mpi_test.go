@@ -1,0 +1,152 @@
+//go:build mpi && cgo && linux
+
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/comm/mpi"
+	"blobio/internal/mpitest"
+	"blobio/internal/vfs"
+)
+
+// mpiSessions are those of sessionCases that processes of four ranks write.
+func mpiSessions() (l []sessionCase) {
+	for _, sc := range sessionCases() {
+		if sc.apart && sc.ranks != 1 && sc.ranks != 2 && sc.model(1).ranks >= 3 {
+			sc.ranks = jobRanks
+			sc.o.Workers = 1
+			l = append(l, sc)
+		}
+	}
+	return l
+}
+
+// TestSessionsUnderMPI: a rank of a job that commits is killed in one of its operations, while two readers open the dataset again and again. They
+// see whole commits only, never fewer than before; what the job was told is committed is there afterwards; and the next writer goes on.
+func TestSessionsUnderMPI(t *testing.T) {
+	mpitest.Launcher(t)
+	for i, sc := range mpiSessions() {
+		for _, who := range []int{0, jobRanks / 2} {
+			t.Run(fmt.Sprintf("%s/rank %d", sc.name, who), func(t *testing.T) {
+				m := sc.model(4)
+				run := func(n int) (left *vfs.Mem, out string, ops int, seen int64) {
+					dir := t.TempDir()
+					stop := make(chan struct{})
+					var told [2]chan error
+					most := [2]int64{-1, -1}
+					for k := range told {
+						told[k] = make(chan error, 1)
+						go func() { told[k] <- follow(dir+"/d.nc", m, stop, &most[k]) }()
+					}
+					out, err := runJob(t, 2*time.Minute, "TestInJobSession", envJobDir+"="+dir, envJobDo+"="+strconv.Itoa(i), fmt.Sprintf("%s=%d,%d", envKill, who, n))
+					close(stop)
+					for k := range told {
+						if rerr := <-told[k]; rerr != nil {
+							t.Fatalf("killed at operation %d: a reader: %v\n%s", n, rerr, out)
+						}
+					}
+					for l := range strings.Lines(out) {
+						fmt.Sscanf(l, "operations %d", &ops)
+					}
+					if errors.Is(err, mpitest.ErrHung) || (err == nil) != strings.Contains(out, "operations ") || n == 0 && err != nil {
+						t.Fatalf("killed at operation %d: %v, %d operations\n%s", n, err, ops, out)
+					}
+					return loaded(t, dir), out, ops, max(most[0], most[1])
+				}
+				_, _, ops, _ := run(0)
+				for n := 1 + i%3; n <= ops; n += times(max(4, ops/3), 1) {
+					left, out, _, seen := run(n)
+					when := fmt.Sprintf("killed at operation %d", n)
+					told := int64(-1)
+					for l := range strings.Lines(out) {
+						var k int64
+						if c, _ := fmt.Sscanf(l, "committed %d", &k); c == 1 {
+							told = max(told, k)
+						}
+					}
+					have := recordsSeen(t, left, when, m)
+					if have < told || have < seen {
+						t.Fatalf("%s: %d records, %d were committed and %d seen: %v", when, have, told, seen, names(left, "."))
+					}
+					next := sc
+					next.apart = false // of one process, with as many subfiles
+					next.o.Subfiles, next.o.Aggregators, next.o.OwnMin = max(sc.o.Subfiles, 1), 0, 0
+					next.goOnAfter(t, crash{fs: left, when: when}, m, have)
+				}
+			})
+		}
+	}
+}
+
+// follow opens a dataset until stop.
+func follow(base string, m *model, stop chan struct{}, most *int64) error {
+	ctx := context.Background()
+	for last := int64(-1); ; {
+		select {
+		case <-stop:
+			return nil
+		case <-time.After(time.Millisecond):
+		}
+		r, err := Open(ctx, base, nil)
+		if errors.Is(err, ErrNotCommitted) || isGone(err) {
+			if last >= 0 {
+				return fmt.Errorf("behind %d records: %w", last, err)
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		n := r.Records()
+		got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+		if err = errors.Join(err, r.Close()); err != nil || n < last || !bytes.Equal(got, m.upTo(n).canonical(false)) {
+			return fmt.Errorf("%d records, %d before: %v", n, last, err)
+		}
+		last, *most = n, n
+	}
+}
+
+func TestInJobSession(t *testing.T) {
+	if os.Getenv(envJobDir) == "" || os.Getenv(envJobDo) == "" {
+		t.Skip("runs under mpirun, see TestSessionsUnderMPI")
+	}
+	must(os.Chdir(os.Getenv(envJobDir)))
+	i, err := strconv.Atoi(os.Getenv(envJobDo))
+	must(err)
+	sc := mpiSessions()[i]
+	var who, n int
+	_, err = fmt.Sscanf(os.Getenv(envKill), "%d,%d", &who, &n)
+	must(err)
+	must(mpi.Run(t.Context(), nil, func(ctx context.Context, c comm.Comm) error {
+		fsys := vfs.OS
+		var ops atomic.Int64
+		if c.Rank() == who {
+			fsys = vfs.NewFault(fsys, func(op vfs.Op) error {
+				if k := ops.Add(1); n > 0 && k == int64(n) {
+					syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				}
+				return nil
+			})
+		}
+		sc.apart = false // they are
+		m := sc.model(4)
+		o := sc.with(fsys, false)
+		err := sc.writeCommits(ctx, c, m, o, false, func(n int64) { fmt.Printf("committed %d\n", n) })
+		if err == nil && c.Rank() == who {
+			fmt.Printf("operations %d\n", ops.Load())
+		}
+		return err
+	}))
+}

@@ -1,0 +1,245 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// TestSessionReaders: who opens the dataset again and again while it is written sees whole commits only, and never fewer records than before.
+func TestSessionReaders(t *testing.T) {
+	for _, sc := range sessionCases() {
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			m := sc.model(4)
+			base := filepath.Join(t.TempDir(), "d.nc")
+			stop, told := make(chan struct{}), make(chan error, 1)
+			go func() {
+				seen := map[int64]bool{}
+				last := int64(-1)
+				for ended := false; ; {
+					r, err := Open(context.Background(), base, nil)
+					switch {
+					case errors.Is(err, ErrNotCommitted) || isGone(err):
+						if last >= 0 || ended {
+							told <- fmt.Errorf("behind %d records: %w", last, err)
+							return
+						}
+					case err != nil:
+						told <- err
+						return
+					default:
+						n := r.Records()
+						got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
+						if err != nil || n < last || !bytes.Equal(got, m.upTo(n).canonical(false)) {
+							told <- fmt.Errorf("%d records behind %d: %v", n, last, err)
+							return
+						}
+						seen[n], last = true, n
+						r.Close()
+					}
+					if ended {
+						if last != 4 {
+							err = fmt.Errorf("at the end %d records", last)
+						}
+						told <- err
+						return
+					}
+					select {
+					case <-stop:
+						ended = true
+					default:
+					}
+				}
+			}()
+			o := sc.o
+			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				w, err := createWith(ctx, sc.comm(c), base, m.s, m.parts(c.Rank()), &o)
+				if err != nil {
+					return err
+				}
+				for rec := range m.records {
+					commit := w.Commit
+					if sc.async {
+						commit = w.CommitAsync
+					}
+					if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), commit(ctx)); err != nil {
+						return err
+					}
+				}
+				return w.Close(ctx)
+			})
+			close(stop)
+			if rerr := <-told; err != nil || rerr != nil {
+				t.Errorf("writer: %v; reader: %v", err, rerr)
+			}
+		})
+	}
+}
+
+// TestSessionDied: what a writer that died behind its second commit leaves is told by Check and Recover, in words and as it is; Recover makes a
+// finished dataset of it.
+func TestSessionDied(t *testing.T) {
+	for _, sc := range sessionCases() {
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			m, mem := sc.model(3), vfs.NewMem()
+			var dead *vfs.Mem
+			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
+				if err != nil {
+					return err
+				}
+				for rec := range m.records - 1 {
+					if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
+						return err
+					}
+				}
+				if err := errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)); err != nil {
+					return err
+				}
+				if c.Rank() == 0 {
+					dead = syncedClone(mem)
+				}
+				return errors.Join(c.Barrier(ctx), w.Close(ctx))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := recordsSeen(t, dead, "dead", m); n != 2 {
+				t.Fatalf("%d records", n)
+			}
+			text := ""
+			for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: dead}) {
+				text += f.String() + "\n"
+			}
+			if !strings.Contains(text, "commit 2 is in force, with 2 records") || !strings.Contains(text, "has died") {
+				t.Errorf("Check: %s", text)
+			}
+			left, err := unfinishedIn(dead, ".")
+			if err != nil || fmt.Sprint(left) != "[d.nc]" {
+				t.Errorf("unfinished: %v, %v", left, err)
+			}
+			before := fmt.Sprint(names(dead, "."))
+			would, err := recoverWith(context.Background(), "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: dead})
+			if err != nil || fmt.Sprint(names(dead, ".")) != before {
+				t.Fatalf("dry run: %v; %v, then %v", err, before, names(dead, "."))
+			}
+			did, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: dead})
+			if err != nil || fmt.Sprint(did) != fmt.Sprint(would) {
+				t.Errorf("%v: did %v, would have done %v", err, did, would)
+			}
+			expect(t, crash{fs: dead, when: "recovered"}, "Recover", m.upTo(2))
+			for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: dead}) {
+				if f.Severity != Note {
+					t.Errorf("recovered: %v", f)
+				}
+			}
+			if steps, err := recoverWith(context.Background(), "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: dead}); err != nil || len(steps) > 0 {
+				t.Errorf("again: %v, %v", steps, err)
+			}
+		})
+	}
+}
+
+// TestSessionAlive: while a writer goes on Check has notes only, and nobody else can write.
+func TestSessionAlive(t *testing.T) {
+	for _, sc := range sessionCases() {
+		m, mem := sc.model(3), vfs.NewMem()
+		sc.o.Records = min(sc.o.Records, m.records)
+		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
+			if err != nil {
+				return err
+			}
+			for rec := range m.records - 1 {
+				if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
+					return err
+				}
+			}
+			if err := errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)); err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				said := false
+				for f := range checkWith(ctx, "d.nc", nil, knobs{fs: mem}) {
+					if said = said || strings.Contains(f.Msg, "goes on: commit 2 is in force, with 2 records"); f.Severity != Note {
+						t.Errorf("%s: %v", sc.name, f)
+					}
+				}
+				_, rerr := recoverWith(ctx, "d.nc", nil, knobs{fs: mem})
+				_, aerr := appendWith(ctx, comm.Self(), "d.nc", nil, &settings{knobs: knobs{fs: mem}})
+				if !said || !errors.Is(rerr, ErrInUse) || !errors.Is(aerr, ErrInUse) {
+					t.Errorf("%s: said %v, Recover: %v, Append: %v", sc.name, said, rerr, aerr)
+				}
+			}
+			return errors.Join(c.Barrier(ctx), w.Close(ctx))
+		})
+		if err != nil {
+			t.Errorf("%s: %v", sc.name, err)
+		}
+		expect(t, crash{fs: mem, when: "closed"}, sc.name, m)
+	}
+}
+
+// TestSessionPieces: extents of several pieces have checksums of pieces in the log, too, and damage to one is found; where old manifests have
+// none, the log has none.
+func TestSessionPieces(t *testing.T) {
+	for _, o := range []Options{{Subfiles: 2}, {Subfiles: 2, Layout: ProcessCentric, Records: 3}} {
+		for _, coarse := range []bool{false, true} {
+			if coarse && o.Layout == ProcessCentric {
+				continue
+			}
+			m, mem := tinyModel(1, 3), vfs.NewMem()
+			if coarse {
+				m.upTo(1).writeTo(t, mem, &settings{Options: o, knobs: knobs{fs: mem, piece: 8}})
+				was := manifestOf(mem, "d.nc")
+				for k := range was.Sets[0].Subfiles {
+					was.Sets[0].Subfiles[k].Pieces = nil
+				}
+				must(subfile.WriteNext(mem, "d.nc", was, true, subfile.By{}))
+				must(subfile.Finish(mem, "d.nc", was, true, subfile.By{}))
+			}
+			sc := sessionCase{}
+			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				return sc.writeCommits(ctx, c, m, &settings{Options: o, knobs: knobs{fs: mem, piece: 8}}, coarse, func(n int64) {
+					if c.Rank() == 0 && n > 1 && n < 3 {
+						st, err := subfile.ReadState(mem, "d.nc")
+						if err != nil || st.Manifest.Records != n || coarse != (len(st.Manifest.Sets[0].Subfiles[0].Pieces) == 0) {
+							t.Errorf("%v %v: %+v %v", o, coarse, st.Manifest, err)
+						}
+					}
+				})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, crash{fs: mem, when: "pieces"}, fmt.Sprint(o), m)
+			man := manifestOf(mem, "d.nc")
+			if coarse != (len(man.Sets[0].Subfiles[0].Pieces) == 0) || !coarse && man.Piece != 8 {
+				t.Errorf("%v %v: %+v", o, coarse, man)
+			}
+			f, err := mem.OpenRW("d.nc.0000")
+			must(err)
+			size, err := f.Size()
+			must(err)
+			at := size - 1
+			if o.Layout == VariableCentric {
+				at = size - 12 // of flag, behind which time lies
+			}
+			_, err = f.WriteAt([]byte{0xee}, at)
+			must(errors.Join(err, f.Close()))
+			if bad := checkErrors(mem, "d.nc"); len(bad) != 1 || !errors.Is(bad[0].Err, ErrChecksum) {
+				t.Errorf("%v %v: %v", o, coarse, bad)
+			}
+		}
+	}
+}

@@ -1,0 +1,393 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+	"blobio/internal/crashtest"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// sessionCase is one way to commit while writing.
+type sessionCase struct {
+	crashCase
+	async bool
+	ranks int // that write; 0: those of the model
+}
+
+// sessionCases are both layouts, growing in place and by sets, by 1 to 4 processes or by ranks with a common heap.
+func sessionCases() (l []sessionCase) {
+	add := func(name string, apart bool, ranks int, o settings) {
+		o.Workers = 1
+		l = append(l, sessionCase{crashCase: crashCase{name: name, o: o, apart: apart}, ranks: ranks})
+	}
+	for _, n := range []int{1, 3} {
+		add(fmt.Sprintf("variable-%d", n), false, 0, settings{Options: Options{Subfiles: n}})
+		add(fmt.Sprintf("sets-%d", n), false, 0, settings{Options: Options{Layout: ProcessCentric, Subfiles: n}})
+		add(fmt.Sprintf("room-%d", n), false, 0, settings{Options: Options{Layout: ProcessCentric, Subfiles: n, Records: 4}})
+	}
+	add("final names", false, 0, settings{Options: Options{CommitMode: CommitManifestOnly, Subfiles: 2}})
+	add("final names of sets", false, 0, settings{Options: Options{Layout: ProcessCentric, CommitMode: CommitManifestOnly, Subfiles: 2}})
+	add("compressed", false, 0, settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: ShuffleZstd}}, knobs: knobs{chunk: 8}})
+	for n := 1; n <= 4; n++ {
+		add(fmt.Sprintf("variable by %d", n), true, n, settings{Options: Options{OwnMin: 1 << 20, Aggregators: 1, Subfiles: min(n, 2)}})
+		add(fmt.Sprintf("room by %d", n), true, n, settings{Options: Options{OwnMin: 16, Layout: ProcessCentric, Records: 4, Subfiles: 1}})
+		add(fmt.Sprintf("sets by %d", n), true, n, settings{Options: Options{OwnMin: 1 << 20, Layout: ProcessCentric, Subfiles: min(n, 2)}})
+	}
+	add("compressed by 3", true, 3, settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}})
+	for _, sc := range slices.Clone(l) {
+		switch sc.name {
+		case "variable-3", "sets-1", "room-3", "variable by 3", "room by 2", "compressed":
+			sc.name, sc.async, sc.o.syncMin = sc.name+" async", true, 1
+			l = append(l, sc)
+		}
+	}
+	return l
+}
+
+// model is what the case writes.
+func (sc sessionCase) model(records int64) *model {
+	if sc.ranks == 0 {
+		return tinyModel(1, records)
+	}
+	return tinyModelOf(1, records, sc.ranks)
+}
+
+// writeCommits is one rank's work of a session that commits each record; told gets how many are committed when that is known.
+func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o *settings, add bool, told func(int64)) error {
+	var w *Writer
+	var err error
+	if add {
+		w, err = appendWith(ctx, sc.comm(c), "d.nc", m.parts(c.Rank()), o)
+	} else {
+		w, err = createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
+	}
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	for rec := w.Records(); rec < m.records; rec++ {
+		if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
+			return errors.Join(err, w.Close(ctx))
+		}
+		commit := w.Commit
+		if sc.async {
+			commit = w.CommitAsync
+		}
+		if err := commit(ctx); err != nil {
+			return errors.Join(fmt.Errorf("commit: %w", err), w.Close(ctx))
+		}
+		if n := w.Committed(); n > 0 {
+			told(n)
+		}
+	}
+	if err := w.Close(ctx); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	told(m.records)
+	return nil
+}
+
+// most is the highest number that it was told.
+type most struct{ n atomic.Int64 }
+
+func (h *most) tell(n int64) {
+	for {
+		was := h.n.Load()
+		if n <= was || h.n.CompareAndSwap(was, n) {
+			return
+		}
+	}
+}
+
+// recordsSeen holds a dataset against what m has after some commit, and returns how many records that are; -1: there is none.
+func recordsSeen(t *testing.T, fsys vfs.FS, when string, m *model) int64 {
+	t.Helper()
+	ctx := context.Background()
+	r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1}, knobs{fs: fsys})
+	bad := checkErrors(fsys, "d.nc")
+	if err != nil {
+		if !errors.Is(err, ErrNotCommitted) && !isGone(err) || len(bad) == 0 {
+			t.Fatalf("%s: open: %v, Check: %v\nfiles: %v", when, err, bad, names(fsys, "."))
+		}
+		return -1
+	}
+	defer r.Close()
+	got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+	if err != nil {
+		t.Fatalf("%s: %v\nfiles: %v", when, err, names(fsys, "."))
+	}
+	if want := m.upTo(r.Records()).canonical(false); !bytes.Equal(got, want) {
+		t.Fatalf("%s: not what was committed with %d records: %s\nfiles: %v", when, r.Records(), firstDiff(got, want), names(fsys, "."))
+	}
+	if len(bad) > 0 {
+		t.Fatalf("%s: reads well, but Check finds %v\nfiles: %v", when, bad, names(fsys, "."))
+	}
+	return r.Records()
+}
+
+// goOnAfter lets the next writer add a record to what is left.
+func (sc sessionCase) goOnAfter(t *testing.T, c crash, m *model, have int64) {
+	t.Helper()
+	o := sc.with(c.fs, false)
+	o.Records = 0
+	if have < 0 {
+		o.Force = true
+		err := run(m.ranks, func(ctx context.Context, co comm.Comm) error { return m.create(ctx, sc.comm(co), "d.nc", o) })
+		if err != nil {
+			t.Fatalf("%s: create after it: %v\nfiles: %v", c.when, err, names(c.fs, "."))
+		}
+		expectSets(t, c, "create after it", m)
+		return
+	}
+	next := m.upTo(have + 1)
+	if err := run(m.ranks, func(ctx context.Context, co comm.Comm) error { return next.add(ctx, sc.comm(co), "d.nc", o) }); err != nil {
+		t.Fatalf("%s: append after it: %v\nfiles: %v", c.when, err, names(c.fs, "."))
+	}
+	expectSets(t, c, "append after it", next)
+}
+
+// expectSets is expect.
+func expectSets(t *testing.T, c crash, what string, m *model) { t.Helper(); expect(t, c, what, m) }
+
+// TestSessionCrash: the power is cut between any two operations of a writer that commits. A reader finds what was committed last, or the commit
+// that was being made; never a mixture; and the next writer goes on from there.
+func TestSessionCrash(t *testing.T) {
+	for _, sc := range sessionCases() {
+		for _, add := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s-append=%v", sc.name, add), func(t *testing.T) {
+				t.Parallel()
+				m, start := sc.model(4), vfs.NewMem()
+				var told most
+				if told.n.Store(-1); add {
+					was := m.upTo(1)
+					o := sc.with(start, false)
+					if o.Records > 0 {
+						o.Records = 1
+					}
+					must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return was.create(ctx, sc.comm(c), "d.nc", o) }))
+					told.n.Store(1)
+				}
+				cs := crashtest.Scenario{Start: disk(start), Seed: 3, Torn: times(1, 4), Every: times(3, 1) * raced(5), Mark: func() int64 { return 1 + told.n.Load() },
+					Run: crashtest.One(func(fsys vfs.FS) error {
+						return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+							o := sc.with(fsys, false)
+							if add && o.Records > 0 {
+								o.Records = 3
+							}
+							return sc.writeCommits(ctx, c, m, o, add, told.tell)
+						})
+					})}
+				counts := map[int64]int{}
+				for k, cut := range cs.Cuts(t) {
+					c := crash{fs: cut.Mem[0], when: cut.When, strict: cut.Strict, last: cut.Last}
+					n, least := recordsSeen(t, c.fs, c.when, m), cut.Mark-1
+					if n < least || n > max(least, 0)+2 || c.last && n != m.records {
+						t.Fatalf("%s: %d records, but %d were committed\nfiles: %v", c.when, n, least, names(c.fs, "."))
+					}
+					counts[n]++
+					if k%times(7, 1) == 0 {
+						sc.goOnAfter(t, c, m, n)
+					}
+				}
+				if len(counts) < 4 && !raceEnabled {
+					t.Errorf("records %v: the test sees few of the commits", counts)
+				}
+			})
+		}
+	}
+}
+
+// TestSessionFault: each operation fails once. All ranks are told, what was committed before stays, and the next writer goes on.
+func TestSessionFault(t *testing.T) {
+	leavesNone(t)
+	for _, sc := range sessionCases() {
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			m := sc.model(3)
+			var told most
+			var errs []error
+			s := crashtest.Scenario{Every: times(7, 1) * raced(5), Run: func(d *crashtest.Disks) (err error) {
+				told.n.Store(-1)
+				o := sc.with(d.FS[0], false)
+				if o.Records > 0 {
+					o.Records = m.records
+				}
+				errs, err = eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
+					return sc.writeCommits(ctx, c, m, o, false, told.tell)
+				})
+				return err
+			}}
+			k := 0
+			for f := range s.Faults(t, faults...) {
+				left, when, err := f.FS[0], f.When, f.Err
+				if err == nil && !mayIgnore(*f.Op) {
+					t.Fatalf("%s: no error\nfiles: %v", when, names(left, "."))
+				}
+				for r, e := range errs {
+					if err != nil && !tells(e, f.Way.Err) {
+						t.Fatalf("%s: rank %d has %v, others %v", when, r, e, err)
+					}
+				}
+				n := recordsSeen(t, left, when, m)
+				if n < told.n.Load() || err == nil && n != m.records {
+					t.Fatalf("%s: %d records, but %d were committed (%v)\nfiles: %v", when, n, told.n.Load(), err, names(left, "."))
+				}
+				c := crash{fs: left, when: when}
+				if after := recordsSeen(t, c.after(), when+", then power loss", m); after < told.n.Load() {
+					t.Fatalf("%s: %d records after a power loss, but %d were committed", when, after, told.n.Load())
+				}
+				if k++; k%times(3, 1) == 0 {
+					sc.goOnAfter(t, c, m, n)
+				}
+			}
+		})
+	}
+}
+
+// TestSessionHeaders: at each commit the subfiles alone, without manifest and log, are what another program may read: as many records as the header
+// says, all of which are committed.
+func TestSessionHeaders(t *testing.T) {
+	for _, sc := range sessionCases() {
+		if sc.o.Layout != VariableCentric {
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			m, mem := sc.model(4), vfs.NewMem()
+			var mu sync.Mutex
+			looks := 0
+			look := func(committed int64) {
+				mu.Lock()
+				defer mu.Unlock()
+				alone := vfs.NewMem()
+				entries, err := mem.ReadDir(".")
+				must(err)
+				for _, e := range entries {
+					if _, _, is := subfile.Split(e.Name()); !is {
+						continue
+					}
+					b, err := slurp(mem, e.Name())
+					must(err)
+					if n := int64(binary.BigEndian.Uint64(b[layout.NumrecsAt:])); n != committed {
+						t.Errorf("%s: numrecs %d, %d are committed", e.Name(), n, committed)
+					}
+					must(vfs.WriteFile(alone, e.Name(), b))
+				}
+				got, err := canonicalOf(alone, "d.nc")
+				if want := m.upTo(committed).canonical(false); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%d committed: %v %s", committed, err, firstDiff(got, want))
+				}
+				looks++
+			}
+			sc.async = false
+			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				return sc.writeCommits(ctx, c, m, sc.with(mem, false), false, func(n int64) {
+					must(c.Barrier(ctx))
+					if c.Rank() == 0 {
+						look(n)
+					}
+					must(c.Barrier(ctx))
+				})
+			})
+			if err != nil || looks != 5 {
+				t.Errorf("%v, %d looks", err, looks)
+			}
+		})
+	}
+}
+
+// TestSessionRules: what is committed cannot be put again, records that are not whole are held back or filled, and an aborted session keeps its commits.
+func TestSessionRules(t *testing.T) {
+	for _, sc := range sessionCases() {
+		if sc.async {
+			continue
+		}
+		for _, fill := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s-fill=%v", sc.name, fill), func(t *testing.T) {
+				t.Parallel()
+				m, mem := sc.model(4), vfs.NewMem()
+				lacks := func(v VarID, rec int64, rank int) {
+					if m.absent == nil {
+						m.absent = map[rankRec]bool{}
+					}
+					m.absent[rankRec{v, rec, rank}] = true
+				}
+				last := VarID(len(m.s.vars) - 1)
+				for rank := range m.ranks {
+					lacks(last, 1, rank)
+				}
+				o := sc.with(mem, false)
+				if fill {
+					o.Incomplete = FillIncomplete
+				}
+				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+					w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
+					if err != nil {
+						return err
+					}
+					defer w.Abort()
+					step := func(want int64, recs ...int64) error {
+						for _, rec := range recs {
+							if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
+								return err
+							}
+						}
+						if err := w.Commit(ctx); err != nil || w.Committed() != want {
+							return fmt.Errorf("%d committed, want %d: %v", w.Committed(), want, err)
+						}
+						return nil
+					}
+					if err := step(1, 0); err != nil {
+						return err
+					}
+					for v := range m.s.vars {
+						if err := m.put(w, VarID(v), 0, c.Rank(), uint64(v), nil); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "committed") {
+							return fmt.Errorf("put of what is committed: %v", err)
+						}
+					}
+					want := int64(1)
+					if fill {
+						want = 3
+					}
+					if err := errors.Join(step(want, 1, 2), step(want)); err != nil { // the second has nothing to do
+						return err
+					}
+					if fill {
+						if err := step(4, 3); err != nil {
+							return err
+						}
+						return c.Barrier(ctx)
+					}
+					whole := *m // now what was missing comes
+					whole.absent = nil
+					if err := whole.put(w, last, 1, c.Rank(), 1, nil); err != nil {
+						return err
+					}
+					return errors.Join(step(3), m.putRecord(w, 3, c.Rank(), false), w.Flush(ctx))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				records := int64(4)
+				if !fill {
+					m.absent, records = nil, 3 // the last one is not committed
+				}
+				if n := recordsSeen(t, mem, "aborted", m); n != records {
+					t.Errorf("%d records, want %d", n, records)
+				}
+				sc.goOnAfter(t, crash{fs: mem, when: "aborted"}, &model{s: m.s, maps: m.maps, ranks: m.ranks, records: 5, seed: m.seed, absent: m.absent}, records)
+			})
+		}
+	}
+}

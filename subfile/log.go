@@ -1,0 +1,222 @@
+package subfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"blobio/internal/crccat"
+	"blobio/internal/durable"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+// An Entry is one further commit of a writer that goes on: what it adds to the state before. In the log it is an object and a line feed, then
+// a second object with the checksum of the first, as a manifest is. Exactly one of Subfiles and Sets is there.
+type Entry struct {
+	Version  int       `json:"blobio_commit"` // 1
+	ID       string    `json:"id"`            // of the dataset
+	Commit   int64     `json:"commit"`        // one more than that before
+	Records  int64     `json:"records"`       // of the dataset, with this commit
+	Subfiles []Growth  `json:"subfiles,omitempty"`
+	Sets     []SetInfo `json:"sets,omitempty"` // added
+}
+
+// Growth is what a commit adds to a subfile of the last set.
+type Growth struct {
+	Size    int64 `json:"size"`             // as in Subfile
+	Extents CRCs  `json:"extents"`          // of the records that it adds
+	Pieces  CRCs  `json:"pieces,omitempty"` // of these extents
+}
+
+var entries = durable.Manifest{Pkg: "subfile", Field: "blobio_commit", Version: 1}
+
+// entryStart is what each entry begins with.
+var entryStart = []byte(`{"blobio_commit":`)
+
+// Encode returns the bytes of the entry in the log.
+func (e *Entry) Encode() ([]byte, error) {
+	e.Version = 1
+	return entries.Encode(e)
+}
+
+// Clone returns a manifest to which entries can be applied without a change of this one.
+func (m *Manifest) Clone() *Manifest {
+	c := *m
+	c.Sets, c.bases, c.pieces = slices.Clone(m.Sets), map[string]bool{}, 0
+	for i := range c.Sets {
+		s := &c.Sets[i]
+		c.bases[s.Base] = true
+		s.Subfiles = slices.Clone(s.Subfiles)
+		for k := range s.Subfiles {
+			f := &s.Subfiles[k]
+			f.Extents, f.Pieces = slices.Clip(f.Extents), slices.Clip(f.Pieces)
+			c.pieces += len(f.Pieces)
+		}
+	}
+	return &c
+}
+
+// limit leaves out the checksums of pieces of a set that is added, if they are too many with those before.
+func (m *Manifest) limit(s *SetInfo) {
+	n := 0
+	for k := range s.Subfiles {
+		n += len(s.Subfiles[k].Pieces)
+	}
+	if m.coarse = m.pieces+n > crccat.MaxPieces; !m.coarse {
+		m.pieces += n
+		return
+	}
+	for k := range s.Subfiles {
+		s.Subfiles[k].Pieces = nil
+	}
+}
+
+// grow adds records to the last set.
+func (m *Manifest) grow(records int64, by []Growth) {
+	s := &m.Sets[len(m.Sets)-1]
+	s.Records += records - m.Records
+	m.Records = records
+	n := 0
+	for k := range by {
+		n += len(by[k].Pieces)
+	}
+	if m.pieces+n > crccat.MaxPieces && !m.coarse { // of the whole set or of none of it
+		m.coarse = true
+		for k := range s.Subfiles {
+			m.pieces -= len(s.Subfiles[k].Pieces)
+			s.Subfiles[k].Pieces = nil
+		}
+	}
+	for k := range by {
+		f := &s.Subfiles[k]
+		f.Size = by[k].Size
+		f.Extents = append(f.Extents, by[k].Extents...)
+		if !m.coarse {
+			f.Pieces = append(f.Pieces, by[k].Pieces...)
+			m.pieces += len(by[k].Pieces)
+		}
+	}
+}
+
+// Apply makes of a state, which Clone has returned, the one after an entry.
+func (m *Manifest) Apply(e *Entry) error { return m.apply(e, LogName(m.Base, m.Log), -1) }
+
+func (m *Manifest) apply(e *Entry, name string, off int64) error {
+	corrupt := func(field, format string, args ...any) error {
+		return bad(name, off, field, fault.ErrCorrupt, format, args...)
+	}
+	switch {
+	case e.ID != m.ID:
+		return corrupt("id", "%q, the manifest has %q", e.ID, m.ID)
+	case e.Commit != m.Commits+1:
+		return corrupt("commit", "%d, want %d", e.Commit, m.Commits+1)
+	case e.Records < m.Records || e.Records > maxRecords:
+		return corrupt("records", "%d, want %d..%d", e.Records, m.Records, int64(maxRecords))
+	case (len(e.Subfiles) > 0) == (len(e.Sets) > 0):
+		return corrupt("subfiles", "%d and %d sets, want one of the two", len(e.Subfiles), len(e.Sets))
+	}
+	m.Commits = e.Commit
+	if len(e.Sets) > 0 {
+		recs := m.Records
+		for i := range e.Sets {
+			m.Sets = append(m.Sets, e.Sets[i])
+			if err := m.validateSet(name, len(m.Sets)-1, recs); err != nil {
+				return err
+			}
+			recs += e.Sets[i].Records
+			m.limit(&m.Sets[len(m.Sets)-1])
+		}
+		if recs != e.Records {
+			return corrupt("records", "%d, but the sets hold %d", e.Records, recs)
+		}
+		m.Records = recs
+		return nil
+	}
+	s := &m.Sets[len(m.Sets)-1]
+	if len(e.Subfiles) != len(s.Subfiles) {
+		return corrupt("subfiles", "%d, the set has %d", len(e.Subfiles), len(s.Subfiles))
+	}
+	added := e.Records - m.Records
+	if m.Layout != "variable-centric" && added > s.Room-s.Records {
+		return corrupt("records", "%d, but the set has room for %d more than %d", e.Records, max(s.Room-s.Records, 0), m.Records)
+	}
+	for k := range e.Subfiles {
+		if g := &e.Subfiles[k]; g.Size < s.Subfiles[k].Size {
+			return corrupt(fmt.Sprintf("subfiles[%d].size", k), "%d, it was %d", g.Size, s.Subfiles[k].Size)
+		} else if len(g.Pieces) > 0 && m.Piece == 0 {
+			return corrupt(fmt.Sprintf("subfiles[%d].pieces", k), "%d checksums of pieces of 0 bytes", len(g.Pieces))
+		}
+	}
+	m.grow(e.Records, e.Subfiles)
+	return nil
+}
+
+// applyLog applies the entries in b, the bytes of the log from off on, and returns how many bytes they have. What follows was cut short as it was
+// written; a bad entry with a good one behind it was not, and is an error.
+func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, err error) {
+	for len(b) > 0 {
+		e := new(Entry)
+		k, err := decodeEntry(b, name, off+n, e)
+		if err != nil {
+			if at := laterEntry(b, name); at > 0 {
+				return n, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but one that is follows at %d: %v", off+n+int64(at), err)
+			}
+			if !errors.Is(err, fault.ErrTruncated) && !errors.Is(err, fault.ErrChecksum) { // it was written to its end
+				return n, err
+			}
+			return n, nil
+		}
+		if err := m.apply(e, name, off+n); err != nil {
+			return n, err
+		}
+		n, b = n+int64(k), b[k:]
+	}
+	return n, nil
+}
+
+// laterEntry returns where a whole entry stands in b, behind its beginning; 0: nowhere. The end of the line before it may be what is damaged, so it may
+// begin in the middle of one. A line is looked at once, whatever is in it: what entries begin with is in a whole one nowhere else, since JSON
+// escapes quotes.
+func laterEntry(b []byte, name string) int {
+	for at := 0; ; {
+		end := bytes.IndexByte(b[at:], '\n') + 1
+		if end == 0 {
+			return 0
+		}
+		if k := bytes.LastIndex(b[at:at+end], entryStart); k > 0 || k == 0 && at > 0 {
+			if _, err := decodeEntry(b[at+k:], name, 0, new(Entry)); err == nil {
+				return at + k
+			}
+		}
+		at += end
+	}
+}
+
+// decodeEntry reads the entry at the beginning of b, and returns how many bytes it has.
+func decodeEntry(b []byte, name string, off int64, e *Entry) (n int, err error) {
+	for range 2 {
+		k := bytes.IndexByte(b[n:], '\n') + 1
+		if k == 0 {
+			return 0, bad(name, off, "commit", fault.ErrTruncated, "no end of line")
+		}
+		n += k
+	}
+	return n, entries.Decode(b[:n], name, e, &e.Version)
+}
+
+// readLog applies the log that the record names.
+func (s *State) readLog(fsys vfs.FS, base string) error {
+	name := LogName(base, s.Record.Log)
+	b, err := readAll(fsys, name)
+	if err != nil {
+		return err
+	}
+	m := s.Record.Clone()
+	if s.LogEnd, err = m.applyLog(b, name, 0); err != nil {
+		return err
+	}
+	s.Manifest, s.LogTorn = m, int64(len(b))-s.LogEnd
+	return nil
+}
