@@ -107,8 +107,7 @@ func bitsOf(rnd *rand.Rand) []uint {
 }
 
 func TestCorpusHeaderBits(t *testing.T) {
-	rnd := rand.New(rand.NewSource(1))
-	for _, s := range someSamples(t) {
+	eachSample(t, 1, func(t *testing.T, s *sample, rnd *rand.Rand) {
 		for i := range len(s.files) {
 			name := s.subfile(i)
 			if s.files[name] == nil || !long && i == 0 && s.files[s.subfile(1)] != nil {
@@ -131,7 +130,7 @@ func TestCorpusHeaderBits(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // absurd are the values that counts and lengths get.
@@ -148,8 +147,7 @@ func (s *sample) number(n int, v uint64) []byte {
 }
 
 func TestCorpusHeaderAbsurd(t *testing.T) {
-	rnd := rand.New(rand.NewSource(2))
-	for _, s := range someSamples(t) {
+	eachSample(t, 2, func(t *testing.T, s *sample, rnd *rand.Rand) {
 		name := s.subfile(1)
 		if s.files[name] == nil {
 			name = s.subfile(0)
@@ -199,7 +197,7 @@ func TestCorpusHeaderAbsurd(t *testing.T) {
 					s.patch(name, base+f.off, s.number(f.n, v)), name, at})
 			}
 		}
-	}
+	})
 }
 
 // TestCorpusHeaderMeaning has headers that are well formed, but not those of

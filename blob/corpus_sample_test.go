@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math/rand"
 	"os"
 	"path"
 	"slices"
@@ -128,6 +129,16 @@ func someSamples(t testing.TB) []*sample {
 	}
 	return []*sample{newSample(t, VariableCentric, 1, true), newSample(t, VariableCentric, 2, false),
 		newSample(t, ProcessCentric, 2, true), newSample(t, ProcessCentric, 1, false)}
+}
+
+// eachSample runs f with each of someSamples, several at once, each with draws of its own.
+func eachSample(t *testing.T, seed int64, f func(t *testing.T, s *sample, rnd *rand.Rand)) {
+	for _, s := range someSamples(t) {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			f(t, s, rand.New(rand.NewSource(seed)))
+		})
+	}
 }
 
 func memFiles(t testing.TB, m *vfs.Mem) map[string][]byte {

@@ -15,8 +15,7 @@ import (
 )
 
 func TestCorpusTruncated(t *testing.T) {
-	rnd := rand.New(rand.NewSource(3))
-	for _, s := range someSamples(t) {
+	eachSample(t, 3, func(t *testing.T, s *sample, rnd *rand.Rand) {
 		for i := 0; s.files[s.subfile(i)] != nil; i++ {
 			name := s.subfile(i)
 			file := s.files[name]
@@ -63,14 +62,13 @@ func TestCorpusTruncated(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // TestCorpusStructureBits flips bits of what is not header and not data: HDF5
 // metadata, and every entry of the maps.
 func TestCorpusStructureBits(t *testing.T) {
-	rnd := rand.New(rand.NewSource(4))
-	for _, s := range someSamples(t) {
+	eachSample(t, 4, func(t *testing.T, s *sample, rnd *rand.Rand) {
 		for i := 0; s.files[s.subfile(i)] != nil; i++ {
 			name := s.subfile(i)
 			file := s.files[name]
@@ -109,7 +107,7 @@ func TestCorpusStructureBits(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // TestCorpusData flips bits of data: only the manifest can tell, and it tells

@@ -129,12 +129,11 @@ func convertAndCompare(m *vfs.Mem) error {
 // TestCorpusManyFaults plants up to four faults in the fields of a header and
 // of the maps, where the bytes that a fuzzer changes seldom are.
 func TestCorpusManyFaults(t *testing.T) {
-	rnd := rand.New(rand.NewSource(7))
 	rounds := 250
 	if long {
 		rounds = 20000
 	}
-	for _, s := range someSamples(t) {
+	eachSample(t, 7, func(t *testing.T, s *sample, rnd *rand.Rand) {
 		name := s.subfile(0)
 		base, fields := s.header(t, name)
 		pl, tab := s.place(t, name)
@@ -182,5 +181,5 @@ func TestCorpusManyFaults(t *testing.T) {
 				t.Errorf("%s: %s: %v", s.name, what, err)
 			}
 		}
-	}
+	})
 }
