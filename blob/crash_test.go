@@ -173,6 +173,8 @@ func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, n
 	t.Helper()
 	if crashtest.Places() != nil {
 		cc.o.lease = leaseOn(1)
+	} else if cc.far {
+		cc.o.lease.Boot = "another machine" // to which this process is none of its own
 	}
 	if k/2%2 == 0 {
 		m := tinyModel(77, 1)

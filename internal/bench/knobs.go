@@ -93,6 +93,8 @@ func Knobs() []Knob {
 			func(s *Settings, n int64, _ string) error { s.Write.Durability = blob.Durability(n); return nil }},
 		{"commit-mode", "CommitMode", "how subfiles get their names: rename, manifest (which alone commits), or auto (rename up to 64)", WordKnob, []string{"auto", "rename", "manifest"}, "auto",
 			func(s *Settings, n int64, _ string) error { s.Write.CommitMode = blob.CommitMode(n); return nil }},
+		{"incomplete", "Incomplete", "what a commit does with records that are not whole: hold, or fill", WordKnob, []string{"hold", "fill"}, "hold",
+			func(s *Settings, n int64, _ string) error { s.Write.Incomplete = blob.Incomplete(n); return nil }},
 		{"wide-maps", "WideMaps", "64-bit offsets in maps; only blobio reads such files", SwitchKnob, nil, "no",
 			func(s *Settings, n int64, _ string) error { s.Write.WideMaps = n == 1; return nil }},
 		{"compress", "Compress", "process-centric: off, auto, zstd or shuffle+zstd, with :1 to :4 a level", WordKnob, []string{"off", "auto", "zstd", "shuffle+zstd"}, "off",

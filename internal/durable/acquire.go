@@ -88,7 +88,9 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 			}
 		}
 		if !shut {
-			err = errors.Join(err, f.Close())
+			if cerr := f.Close(); l.file == nil { // the lease of a former holder was only read
+				err = errors.Join(err, cerr)
+			}
 		}
 	}()
 	stale := func() (bool, error) { // to close such a file fails, too

@@ -360,20 +360,40 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestAcquireFaults: at each operation that fails there is an error or a lease, and no lock that holds others off.
+// TestAcquireFaults: at each operation that fails there is an error or a lease, and no lock that holds others off. So it is where the holder
+// before has died.
 func TestAcquireFaults(t *testing.T) {
 	boom := errors.New("boom")
-	sc := crashtest.Scenario{Run: crashtest.One(func(fsys vfs.FS) error {
-		l, err := Acquire(context.Background(), fsys, "d.nc", quick)
-		if err == nil {
-			err = l.Release()
+	died := vfs.NewMem()
+	dead := take(t, shared{died}, "d.nc")
+	dead.me.Host, dead.me.Boot = "elsewhere", "elsewhere"
+	must(t, put(dead.file, dead.me.encode(), true))
+	must(t, dead.file.Close())
+	must(t, died.SyncDir("."))
+	for _, start := range []*vfs.Mem{vfs.NewMem(), died} {
+		far := func(fsys vfs.FS) vfs.FS {
+			if start == died {
+				return shared{fsys}
+			}
+			return fsys
 		}
-		return err
-	})}
-	for f := range sc.Faults(t, crashtest.Fails(boom)) {
-		if f.Err != nil && !errors.Is(f.Err, boom) {
-			t.Errorf("%s: %v", f.When, f.Err)
+		sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error {
+			l, err := Acquire(context.Background(), far(fsys), "d.nc", quick)
+			if err == nil {
+				err = l.Release()
+			}
+			return err
+		})}
+		for f := range sc.Faults(t, crashtest.Fails(boom)) {
+			if f.Err != nil && !errors.Is(f.Err, boom) {
+				t.Errorf("%s: %v", f.When, f.Err)
+			}
+			l, err := Acquire(context.Background(), f.Mem[0], "d.nc", quick)
+			if err != nil {
+				t.Errorf("%s, then: %v", f.When, err)
+				continue
+			}
+			must(t, l.Release())
 		}
-		must(t, take(t, f.Mem[0], "d.nc").Release())
 	}
 }
