@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -133,11 +134,46 @@ func openOnce(fsys vfs.FS, path string, opt OpenOptions) (*Reader, standing, err
 	}
 	r.base = found.Base
 	r.pool = subfile.NewPool(watched{fsys, r}, opt.MaxOpen)
-	if err := r.open(found, st); err != nil {
+	err := r.open(found, st)
+	if err == nil {
+		err = names(fsys, path, found, r.wanted())
+	}
+	if err != nil {
 		r.pool.Close()
 		return nil, st, err
 	}
 	return r, st, nil
+}
+
+// names refuses a path that is the name of a subfile which is not there and is none of those that the dataset wants. One that is missing names
+// its dataset still: whether that is an error, OpenOptions decide.
+func names(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[string]) error {
+	base, i, ok := subfile.Split(path)
+	if !ok || found.Single || base != found.Base || found.Members[i] != "" || found.Partials[i] != "" {
+		return nil
+	}
+	if _, err := fsys.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for name := range wanted {
+		if filepath.Clean(name) == filepath.Clean(subfile.Name(base, i)) {
+			return nil
+		}
+	}
+	return pkg.Errorf("%s: %s has no subfile of this name: %w", path, found.Base, fs.ErrNotExist)
+}
+
+// wanted are the names of all subfiles, missing ones included.
+func (r *Reader) wanted() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, s := range r.sets {
+			for _, p := range s.parts {
+				if !yield(p.wanted()) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // standing is what the records of a dataset say at one moment, or why that is not known.
