@@ -109,27 +109,12 @@ func (o *opener) members(f *h5.File) error {
 			return err
 		}
 		m := &member{Dataset: d, name: l.Name, dimID: -1}
-		if s, ok := o.text(obj, attClass); ok && s == scaleClass && d.Rank() > 0 {
-			m.scale = true
-			m.title, _ = o.text(obj, attName)
-			if a, err := obj.Attr(attDimID); err == nil {
-				if id, err := a.Int64s(); err == nil && len(id) == 1 {
-					m.dimID = id[0]
-				}
-			}
+		if err := o.scale(m); err != nil {
+			return err
 		}
 		o.all = append(o.all, m)
 	}
 	return nil
-}
-
-func (o *opener) text(obj *h5.Object, name string) (string, bool) {
-	a, err := obj.Attr(name)
-	if err != nil {
-		return "", false
-	}
-	s, err := a.Text()
-	return s, err == nil
 }
 
 // dimensions makes the dimensions of scales: in the order of their ids, where all have one.
