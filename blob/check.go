@@ -133,7 +133,7 @@ func (c *checker) run(path string) {
 		c.coverage(parts, maps)
 	}
 	if !c.state.lost.Load() { // else the path may be of what is missing
-		if err := names(c.fs, path, set, wantedOf(sets)); err != nil {
+		if err := knowsName(c.fs, path, set, wantedOf(sets)); err != nil {
 			c.add(fault.Of(Error, path, err))
 			return
 		}

@@ -22,6 +22,7 @@ type OpenOptions struct {
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
+	MaxHeader    int64 // longest header that is read, in bytes; default 256 MiB. In memory one takes a multiple, up to 20 times as much where it is made to
 	Maps         int64 // cap of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped, and read again when they are needed; 0: all are kept
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
@@ -37,6 +38,8 @@ func (o *OpenOptions) Validate() error {
 		return pkg.Usage("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
 	case o.Maps != 0 && o.Maps < 1<<20:
 		return pkg.Usage("OpenOptions.Maps %d, want at least 1 MiB", o.Maps)
+	case o.MaxHeader < 0:
+		return pkg.Usage("OpenOptions.MaxHeader %d, want >= 0", o.MaxHeader)
 	case o.Verify > VerifyNever:
 		return pkg.Usage("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
@@ -136,7 +139,7 @@ func openOnce(fsys vfs.FS, path string, opt OpenOptions) (*Reader, standing, err
 	r.pool = subfile.NewPool(watched{fsys, r}, opt.MaxOpen)
 	err := r.open(found, st)
 	if err == nil {
-		err = names(fsys, path, found, r.wanted())
+		err = knowsName(fsys, path, found, r.wanted())
 	}
 	if err != nil {
 		r.pool.Close()
@@ -145,9 +148,9 @@ func openOnce(fsys vfs.FS, path string, opt OpenOptions) (*Reader, standing, err
 	return r, st, nil
 }
 
-// names refuses a path that is the name of a subfile which is not there and is none of those that the dataset wants. One that is missing names
+// knowsName refuses a path that is the name of a subfile which is not there and is none of those that the dataset wants. One that is missing names
 // its dataset still: whether that is an error, OpenOptions decide.
-func names(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[string]) error {
+func knowsName(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[string]) error {
 	base, i, ok := subfile.Split(path)
 	if !ok || found.Single || base != found.Base || found.Members[i] != "" || found.Partials[i] != "" {
 		return nil
