@@ -1317,7 +1317,8 @@ contains
     character(kind=c_char, len=len(state) + 1) :: buf
     buf = c_null_char
     rc = c_inq_state(file%h, buf, len(buf, kind=c_size_t))
-    call from_c(buf, state)
+    state = ' '
+    if (rc == blobio_ok) call from_c(buf, state)
   end function blobio_inq_state
 
   ! All dimensions, variables and attributes in one call: the bytes of the header that the dataset has as an ordinary netCDF
@@ -1326,8 +1327,9 @@ contains
     type(blobio_file), intent(in) :: file
     integer(c_int8_t), allocatable, target, intent(out) :: header(:)
     integer :: rc, stat
-    integer(c_int64_t) :: need
+    integer(c_int64_t) :: need, again
     need = 0
+    again = 0
     rc = c_get_header(file%h, c_null_ptr, 0_c_size_t, need)
     if (rc /= blobio_ok) return
     allocate (header(need), stat=stat)
@@ -1335,7 +1337,7 @@ contains
       rc = c_fail(blobio_ememory, c_string('no memory for the header'))
       return
     end if
-    rc = c_get_header(file%h, c_loc(header(1)), int(need, c_size_t), need)
+    rc = c_get_header(file%h, c_loc(header(1)), int(need, c_size_t), again)
     if (rc /= blobio_ok) deallocate (header)
   end function blobio_get_header
 
