@@ -292,6 +292,8 @@ func TestJudgeNcks(t *testing.T) {
 		"-v lon -d lon,225.,90.,3|-v lev -d lev,900.,150.|-v lev -d lev,150.,900.|-v lev -d lev,600.|-v U -d lat,0,3 -d lat,2,6,2|-v U -d lat,,3|-v U -d lat,3,|-v U -d lat,,,2|-v U -d lat,-3,-1|" +
 		"-v U -d lat,-1,1|-v U -d lat,30.,|-v U -d lat,,30.|-v U -d lat,9|-v U -d lat,30,60.|-v U -d lat,30.,30.|-v U -d lat,31.,31.|-v U -d lat,1e1,4e1|-v U -d lat,0,6,0|-v U -d lat,1000.|" +
 		"-v U -d lat,100.,200.|-v U -d lat,200.,100.|-v U -d lat,0,6,100|-v U -d lat,6 -d lat,0|-v n -d lat,0|-v time -d time,5,1|-v time -d time,2000-02-28,2000-03-01|-v T|-v lev|-C -v T -d lev,1,3,2|" +
+		"-v T -d lon,350.,10.|-v lon -d lon,316.,359.|-v area -d lon,270.,90.|-v T -d lon,270.,90.,2|-v T -d lon,5,2,2 -d lat,,,3|-v lon -d lon,-45.,45.|-v lon -d lon,315.,315.|-v lon -d lon,300.,0.|" +
+		"-v lon -d lon,314.,46.,3|-v lon -d lon,45.,0.|-d lon,225.,45. -d time,6|-v lon -d lon,270.,0. -d lon,90.,135.|-v lon -d lon,400.,10.|-v lon -d lon,350.,-10.|" +
 		"-v T -d time,1,,2 -d lat,0.,60. -d lon,300.,50. -d lev,850.|-d time,0,6,3 -d ncol,3,9,2|-v Q -d ncol,-4,-2 -d time,2|-v area|-v U -d lat,1,2,3,4|-v U -d lat,x|-v U -d nolat,1"
 	for c := range strings.SplitSeq(words, "|") {
 		k, o := filepath.Join(dir, "k.nc"), filepath.Join(dir, "o.nc")
