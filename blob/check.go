@@ -132,6 +132,12 @@ func (c *checker) run(path string) {
 		}
 		c.coverage(parts, maps)
 	}
+	if !c.state.lost.Load() { // else the path may be of what is missing
+		if err := knowsName(c.fs, path, set, wantedOf(sets)); err != nil {
+			c.add(fault.Of(Error, path, err))
+			return
+		}
+	}
 	if c.o.Quick || c.col.Stopped() {
 		return
 	}
@@ -144,6 +150,19 @@ func (c *checker) run(path string) {
 	}
 	for _, parts := range sets {
 		c.each(parts, (*checker).data)
+	}
+}
+
+// wantedOf are the names of all subfiles, missing ones included.
+func wantedOf(sets [][]*checkPart) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, parts := range sets {
+			for _, p := range parts {
+				if !yield(p.wanted()) {
+					return
+				}
+			}
+		}
 	}
 }
 

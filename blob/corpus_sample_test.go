@@ -234,7 +234,7 @@ func (s *sample) place(t testing.TB, name string) (*place, *layout.Ranks) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, _, err := decodePlace(f, int64(len(s.files[name])), name)
+	pl, _, err := decodePlace(f, int64(len(s.files[name])), name, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,8 @@ func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
 	return h, dd, xd, nil, derr
 }
 
-// decodePlace tells by its content what a file is, and reads its header.
-func decodePlace(f io.ReaderAt, size int64, name string) (*place, int64, error) {
+// decodePlace tells by its content what a file is, and reads its header, of so many bytes at most; 0: what cdf5 takes.
+func decodePlace(f io.ReaderAt, size int64, name string, most int64) (*place, int64, error) {
 	magic := make([]byte, min(size, 8))
 	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, 0, err
@@ -45,9 +45,9 @@ func decodePlace(f io.ReaderAt, size int64, name string) (*place, int64, error) 
 	probe := &errReader{r: f}
 	switch {
 	case bytes.HasPrefix(magic, []byte("CDF")):
-		return decodeCDF(f, size, name)
+		return decodeCDF(f, size, name, most)
 	case h5.IsHDF5(probe, size):
-		p, records, err := decodeH5(probe, size, name)
+		p, records, err := decodeH5(probe, size, name, most)
 		if err != nil && probe.err != nil && !errors.Is(err, probe.err) {
 			err = pkg.Errorf("%s: %w", name, probe.err)
 		}
@@ -74,8 +74,8 @@ func (e *errReader) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-func decodeCDF(f io.ReaderAt, size int64, name string) (*place, int64, error) {
-	h, n, err := cdf5.DecodeHeader(f, size, &cdf5.DecodeOptions{File: name})
+func decodeCDF(f io.ReaderAt, size int64, name string, most int64) (*place, int64, error) {
+	h, n, err := cdf5.DecodeHeader(f, size, &cdf5.DecodeOptions{File: name, MaxHeader: most})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -100,7 +100,7 @@ func decodeCDF(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	return p, h.Records(size), nil
 }
 
-func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
+func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*place, int64, error) {
 	hf, err := h5.NewFile(f, size, name)
 	if err != nil {
 		return nil, 0, err
@@ -156,7 +156,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		return nil, 0, err
 	}
 	h, n, err := cdf5.DecodeHeader(io.NewSectionReader(f, p.HeaderOff, hlen), hlen,
-		&cdf5.DecodeOptions{File: name, Base: p.HeaderOff, Order: cdf5.AutoOrder, NoBegins: true, ZeroDims: true})
+		&cdf5.DecodeOptions{File: name, Base: p.HeaderOff, Order: cdf5.AutoOrder, NoBegins: true, ZeroDims: true, MaxHeader: most})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -91,7 +91,7 @@ func TestSubfileWithoutElements(t *testing.T) {
 		}
 		defer f.Close()
 		info, _ := f.Stat()
-		pl, _, err := decodePlace(f, info.Size(), name)
+		pl, _, err := decodePlace(f, info.Size(), name, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -186,7 +186,7 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 		if err := os.WriteFile(file, b, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		pl, _, err := decodePlace(bytes.NewReader(b), int64(len(b)), file)
+		pl, _, err := decodePlace(bytes.NewReader(b), int64(len(b)), file, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,6 +22,7 @@ type OpenOptions struct {
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
+	MaxHeader    int64 // longest header that is read, in bytes; default 256 MiB. In memory one takes a multiple, up to 20 times as much where it is made to
 	Maps         int64 // cap of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped, and read again when they are needed; 0: all are kept
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
@@ -36,6 +38,8 @@ func (o *OpenOptions) Validate() error {
 		return pkg.Usage("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
 	case o.Maps != 0 && o.Maps < 1<<20:
 		return pkg.Usage("OpenOptions.Maps %d, want at least 1 MiB", o.Maps)
+	case o.MaxHeader < 0:
+		return pkg.Usage("OpenOptions.MaxHeader %d, want >= 0", o.MaxHeader)
 	case o.Verify > VerifyNever:
 		return pkg.Usage("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
@@ -133,11 +137,46 @@ func openOnce(fsys vfs.FS, path string, opt OpenOptions) (*Reader, standing, err
 	}
 	r.base = found.Base
 	r.pool = subfile.NewPool(watched{fsys, r}, opt.MaxOpen)
-	if err := r.open(found, st); err != nil {
+	err := r.open(found, st)
+	if err == nil {
+		err = knowsName(fsys, path, found, r.wanted())
+	}
+	if err != nil {
 		r.pool.Close()
 		return nil, st, err
 	}
 	return r, st, nil
+}
+
+// knowsName refuses a path that is the name of a subfile which is not there and is none of those that the dataset wants. One that is missing names
+// its dataset still: whether that is an error, OpenOptions decide.
+func knowsName(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[string]) error {
+	base, i, ok := subfile.Split(path)
+	if !ok || found.Single || base != found.Base || found.Members[i] != "" || found.Partials[i] != "" {
+		return nil
+	}
+	if _, err := fsys.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for name := range wanted {
+		if filepath.Clean(name) == filepath.Clean(subfile.Name(base, i)) {
+			return nil
+		}
+	}
+	return pkg.Errorf("%s: %s has no subfile of this name: %w", path, found.Base, fs.ErrNotExist)
+}
+
+// wanted are the names of all subfiles, missing ones included.
+func (r *Reader) wanted() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, s := range r.sets {
+			for _, p := range s.parts {
+				if !yield(p.wanted()) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // standing is what the records of a dataset say at one moment, or why that is not known.

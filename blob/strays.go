@@ -27,7 +27,7 @@ func blobHeader(fsys vfs.FS, name string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	pl, _, err := decodePlace(f, size, name)
+	pl, _, err := decodePlace(f, size, name, 0)
 	switch {
 	case err == nil && !pl.Plain:
 		return pl, nil

@@ -33,7 +33,7 @@ func (r viewer) ReadAt(b []byte, off int64) (int, error) {
 // decodeFile tells by its content what the file is, and reads its header. A netCDF-4 file becomes the CDF-5 file that it stands for,
 // also for whoever calls file from now on.
 func (p *filePart) decodeFile(f vfs.File) (*place, int64, error) {
-	pl, records, err := decodePlace(f, p.size, p.name)
+	pl, records, err := decodePlace(f, p.size, p.name, p.r.opt.MaxHeader)
 	if !errors.Is(err, ErrNotFormat) || p.view != nil {
 		return pl, records, err
 	}
@@ -41,11 +41,11 @@ func (p *filePart) decodeFile(f vfs.File) (*place, int64, error) {
 	if herr != nil || !nc4.Is(hf) {
 		return pl, records, err
 	}
-	v, err := nc4.FromFile(hf, p.name)
+	v, err := nc4.FromFile(hf, p.name, p.r.opt.MaxHeader)
 	if err != nil {
 		return nil, 0, err
 	}
-	pl, records, err = decodePlace(io.NewSectionReader(v, 0, v.Size()), v.Size(), p.name)
+	pl, records, err = decodePlace(io.NewSectionReader(v, 0, v.Size()), v.Size(), p.name, p.r.opt.MaxHeader)
 	if err == nil && !pl.Plain {
 		err = pkg.At(p.name, -1, "header", ErrUnsupported, "a subfile of blobs that was stored as netCDF-4")
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"blobio/blob/internal/unpack"
-	"blobio/cdf5"
 	"blobio/decomp"
 )
 
@@ -158,28 +157,4 @@ func (x *Spot) inView(p *filePart, id VarID, sv *Variable, rec int64) (*Spot, er
 		x.Offset, x.Bytes, x.Codec, x.Content, x.Within = piece.Offset, piece.Bytes, piece.Codec, piece.Content, within
 	}
 	return x, nil
-}
-
-// StoredHeader returns the header of a file of the dataset (see Files) as it is stored: in blob layouts with the map variables, the dimensions of blobs
-// and what the layout adds to attributes. It must not be changed.
-func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) {
-	for k, s := range r.sets {
-		for _, p := range s.parts {
-			if k != f.Set || p.index != f.Index {
-				continue
-			}
-			if p.gone() {
-				return nil, pkg.Errorf("%s: %w", p.wanted(), ErrMissing)
-			}
-			if err := p.load(); err != nil {
-				return nil, err
-			}
-			h := *p.header().Header
-			if h.NumRecs == cdf5.Streaming {
-				h.NumRecs = p.records
-			}
-			return &h, nil
-		}
-	}
-	return nil, pkg.Usage("%s has no subfile %d in set %d", r.base, f.Index, f.Set)
 }

@@ -74,6 +74,28 @@ func (b *budget) take(ctx context.Context, n int64) (give func(), err error) {
 	return nil, err
 }
 
+// share is take of what is given back bit by bit.
+func (b *budget) share(ctx context.Context, n int64) (*share, error) {
+	_, err := b.take(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return &share{b, min(n, b.all)}, nil
+}
+
+// A share is what somebody holds of a budget.
+type share struct {
+	b *budget
+	n int64
+}
+
+// shrink gives back all but n.
+func (s *share) shrink(n int64) {
+	n = min(n, s.n)
+	s.b.give(s.n - n)
+	s.n = n
+}
+
 func (b *budget) give(n int64) {
 	b.mu.Lock()
 	b.free += n

@@ -16,18 +16,22 @@ const (
 	checkMost  = 20              // findings that a page shows
 	checkRanks = 4096            // that wrote a dataset of which a page reads all maps
 	checkKept  = 256             // datasets whose findings are kept
+	checkAge   = time.Minute     // for how long: a writer may come and go beside files that stay as they are
 )
 
 // checks are quick checks of datasets, which pages show. One is made at a time.
 type checks struct {
 	mu   sync.Mutex
 	turn chan struct{}
-	done map[string]checked // by path and identity
+	done map[string]checked // by path
 }
 
+// checked is what was found in files of one stamp.
 type checked struct {
-	list []blob.Finding
-	how  string
+	stamp string
+	at    time.Time
+	list  []blob.Finding
+	how   string
 }
 
 func newChecks() *checks { return &checks{turn: make(chan struct{}, 1), done: map[string]checked{}} }
@@ -37,11 +41,11 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	if _, ranks := set.Reader().Subfiles(); ranks > checkRanks {
 		return nil, fmt.Sprintf("Not checked: %s ranks are too many for a page. Run blobio check.", chart.Count(int64(ranks)))
 	}
-	key := name + "\x00" + set.ID()
+	stamp := set.Stamp()
 	c.mu.Lock()
-	x, ok := c.done[key]
+	x, ok := c.done[name]
 	c.mu.Unlock()
-	if ok {
+	if ok && x.stamp == stamp && time.Since(x.at) < checkAge {
 		return append([]blob.Finding(nil), x.list...), x.how
 	}
 	ctx, stop := context.WithTimeout(ctx, checkTime)
@@ -56,6 +60,7 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	if err != nil {
 		return nil, "Not checked: the dataset cannot be read."
 	}
+	x = checked{stamp: stamp, at: time.Now()}
 	n := 0
 	for f := range seq {
 		if f.Severity == blob.Note || ctx.Err() != nil {
@@ -79,7 +84,7 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	if len(c.done) >= checkKept {
 		clear(c.done)
 	}
-	c.done[key] = x
+	c.done[name] = x
 	c.mu.Unlock()
 	return append([]blob.Finding(nil), x.list...), x.how
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"runtime/metrics"
 	"strings"
@@ -182,6 +183,50 @@ func TestSlowClients(t *testing.T) {
 	}
 	if all := x.s.memory; all.free != all.all || x.s.work.free != 1 {
 		t.Errorf("%d of %d bytes are free", all.free, all.all)
+	}
+}
+
+// watched is a client that looks at the server while it takes an answer.
+type watched struct {
+	*httptest.ResponseRecorder
+	see func(piece int)
+}
+
+func (w watched) Write(p []byte) (int, error) {
+	w.see(len(p))
+	return w.ResponseRecorder.Write(p)
+}
+
+// TestSentWithoutSlot: while a picture, a value or a page goes out, it holds no slot of those who read, and no more memory than its bytes.
+func TestSentWithoutSlot(t *testing.T) {
+	dir := t.TempDir()
+	writePlaces(t, filepath.Join(dir, "x.nc"))
+	s := newServer(t, dir, &Options{Work: 3})
+	for _, path := range []string{"/plot/x.nc?var=T", "/plot/x.nc?var=T&format=svg", "/value/x.nc?var=T&px=100&py=100", "/view/x.nc?var=T"} {
+		seen, page := 0, strings.HasPrefix(path, "/view") // which as JSON is a picture, too
+		for _, accept := range []string{"text/html", "application/json"} {
+			w := watched{httptest.NewRecorder(), func(n int) {
+				seen++
+				if s.work.free != 3 {
+					t.Errorf("%s holds %d slots while it is sent", path, 3-s.work.free)
+				}
+				if held := s.memory.all - s.memory.free; held < int64(n) || held > 4<<20 {
+					t.Errorf("%s holds %d bytes while %d are sent", path, held, n)
+				}
+			}}
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
+			r.Header.Set("Accept", accept)
+			s.ServeHTTP(w, r)
+			if w.Code != http.StatusOK {
+				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+			if !page {
+				break
+			}
+		}
+		if seen == 0 || s.memory.free != s.memory.all {
+			t.Errorf("%s: %d pieces, %d of %d bytes are free", path, seen, s.memory.free, s.memory.all)
+		}
 	}
 }
 

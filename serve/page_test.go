@@ -122,6 +122,44 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestFindingsFollow: what a page says of a dataset changes when a subfile does, although its manifest stays. A check that is of no use is not kept for long.
+func TestFindingsFollow(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "x.nc"))
+	x := start(t, dir, nil)
+	part := filepath.Join(dir, "x.nc.0001")
+	whole, err := os.ReadFile(part)
+	ok(t, err)
+	says := func(when, want string) {
+		t.Helper()
+		if body := string(x.get(t, http.StatusOK, "/view/x.nc")); !strings.Contains(body, want) {
+			t.Errorf("%s the page lacks %q", when, want)
+		}
+	}
+	const good = "Nothing is wrong"
+	says("at first", good)
+	ok(t, os.Truncate(part, int64(len(whole))-9))
+	says("with a cut subfile", "x.nc.0001")
+	ok(t, os.WriteFile(part, whole, 0o666))
+	says("mended", good)
+	ok(t, os.Rename(part, part+"away"))
+	says("with a subfile missing", "not there")
+	ok(t, os.Rename(part+"away", part))
+	says("with it back", good)
+
+	x.s.checks.mu.Lock()
+	old := x.s.checks.done["x.nc"]
+	old.how = "Long ago."
+	x.s.checks.done["x.nc"] = old
+	x.s.checks.mu.Unlock()
+	says("kept", old.how)
+	old.at = old.at.Add(-checkAge)
+	x.s.checks.mu.Lock()
+	x.s.checks.done["x.nc"] = old
+	x.s.checks.mu.Unlock()
+	says("after its time", good)
+}
+
 // TestPlot: pictures are those that were asked for, and values those of the elements under the point.
 func TestPlot(t *testing.T) {
 	dir := t.TempDir()

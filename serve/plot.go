@@ -23,21 +23,22 @@ const drawMemory = 64 << 20
 
 // drawing is what a request for a picture holds while it is answered.
 type drawing struct {
-	set  *tree.Dataset
-	data *fieldplot.Data
-	o    *fieldplot.Options
-	give []func()
+	set    *tree.Dataset
+	data   *fieldplot.Data
+	o      *fieldplot.Options
+	give   []func()
+	memory *share
 }
 
 // open opens the dataset of a path and reads what the URL asks for.
 func (s *Server) open(ctx context.Context, path string, q url.Values, memory int64) (*drawing, error) {
 	d := &drawing{}
-	give, err := s.memory.take(ctx, memory)
-	if err != nil {
+	var err error
+	if d.memory, err = s.memory.share(ctx, memory); err != nil {
 		return nil, err
 	}
-	d.give = append(d.give, give)
-	if give, err = s.work.take(ctx, 1); err != nil {
+	give, err := s.work.take(ctx, 1)
+	if err != nil {
 		d.close()
 		return nil, err
 	}
@@ -55,11 +56,15 @@ func (s *Server) open(ctx context.Context, path string, q url.Values, memory int
 	return d, nil
 }
 
-func (d *drawing) close() {
+func (d *drawing) close() { d.made(0) }
+
+// made says that the answer is there and takes so many bytes: all else is given back, since a client may take its time.
+func (d *drawing) made(bytes int) {
 	for i := len(d.give) - 1; i >= 0; i-- {
 		d.give[i]()
 	}
 	d.give = nil
+	d.memory.shrink(int64(bytes))
 }
 
 // plot answers with a picture of a variable, as PNG, or SVG with format=svg.
@@ -95,7 +100,7 @@ func (s *Server) plot(a *answer, r *http.Request, path string) error {
 	if err != nil {
 		return err
 	}
-	d.close() // a client may take its time
+	d.made(b.Len())
 	return sendText(a, kind, b.Bytes())
 }
 
@@ -145,6 +150,7 @@ func (d *drawing) json(a *answer, v any) error {
 	if err != nil {
 		return err
 	}
-	d.close()
-	return sendText(a, "application/json", append(b, '\n'))
+	b = append(b, '\n')
+	d.made(len(b))
+	return sendText(a, "application/json", b)
 }

@@ -170,7 +170,7 @@ func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 }
 
 // List returns the datasets of subfiles in a directory, by name. Files without
-// a number count only if nothing else is there; hidden files never.
+// a number count only if nothing else is there; hidden files never. A Zarr directory is ErrUnsupported.
 func List(fsys vfs.FS, dir string) ([]*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	sets, single, err := scan(fsys, dir)
@@ -181,7 +181,7 @@ func List(fsys vfs.FS, dir string) ([]*Set, error) {
 }
 
 // ListAll returns the datasets of subfiles in a directory, and all other
-// files that are not hidden, by name.
+// files that are not hidden, by name. A Zarr directory is ErrUnsupported.
 func ListAll(fsys vfs.FS, dir string) ([]*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	sets, single, err := scan(fsys, dir)
@@ -210,6 +210,9 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 			bases[b] = &Set{Base: filepath.Join(dir, b)}
 		}
 	}
+	if v := zarrVersion(entries); v != 0 && len(bases) == 0 {
+		return nil, nil, pkg.Errorf("%s: a Zarr %d directory, which blobio can write but not read; zarr-python, xarray.open_zarr and dask read it: %w", dir, v, fault.ErrUnsupported)
+	}
 	for b, s := range bases {
 		for _, e := range entries {
 			s.add(strings.TrimSuffix(s.Base, b), b, e.Name())
@@ -218,4 +221,17 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	}
 	slices.SortFunc(sets, func(a, b *Set) int { return strings.Compare(a.Base, b.Base) })
 	return sets, single, nil
+}
+
+// zarrVersion is the version of Zarr of which a directory with these entries is a group or an array by its names, or 0.
+func zarrVersion(entries []fs.DirEntry) (v int) {
+	for _, e := range entries {
+		switch e.Name() {
+		case "zarr.json":
+			return 3
+		case ".zgroup", ".zarray":
+			v = 2
+		}
+	}
+	return v
 }

@@ -63,6 +63,15 @@ func TestFind(t *testing.T) {
 	if s, err := Find(m, "plain"); err != nil || !s.Single || s.Base != "plain/c.nc" {
 		t.Errorf("a directory with one plain file: %+v, %v", s, err)
 	}
+	for mark, want := range map[string]string{"zarr.json": "Zarr 3", ".zarray": "Zarr 2", ".zgroup": "Zarr 2"} {
+		touch(t, m, "empty/"+mark)
+		if _, err := Find(m, "empty"); !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), want) {
+			t.Errorf("a Zarr directory with %s: %v", mark, err)
+		}
+		if err := m.Remove("empty/" + mark); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := Find(m, "two"); !errors.Is(err, fault.ErrUsage) || !strings.Contains(err.Error(), "A.nc, B.nc") {
 		t.Errorf("two datasets: %v", err)
 	}

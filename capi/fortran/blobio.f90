@@ -70,6 +70,7 @@ module blobio
   public :: blobio_def_dim, blobio_def_decomp, blobio_def_decomp_runs, blobio_def_var, blobio_put_att
   public :: blobio_put, blobio_put_part, blobio_put_count, blobio_inq_copies
   public :: blobio_inq, blobio_inq_ranks, blobio_inq_dimid, blobio_inq_dim, blobio_inq_varid, blobio_inq_var
+  public :: blobio_inq_state, blobio_get_header
   public :: blobio_inq_attname, blobio_inq_att, blobio_get_att, blobio_get_var, blobio_get_darray, blobio_get_blob
   public :: blobio_convert, blobio_check
   public :: blobio_strerror, blobio_last_error, blobio_last_error_file, blobio_last_error_offset, blobio_has_mpi
@@ -331,6 +332,21 @@ module blobio
       integer(c_int), intent(out) :: ranks
       integer(c_int) :: rc
     end function c_inq_ranks
+    function c_inq_state(h, state, size) result(rc) bind(c, name="blobio_inq_state")
+      import :: c_char, c_int, c_ptr, c_size_t
+      type(c_ptr), value :: h
+      character(kind=c_char), dimension(*), intent(inout) :: state
+      integer(c_size_t), value :: size
+      integer(c_int) :: rc
+    end function c_inq_state
+    function c_get_header(h, header, size, need) result(rc) bind(c, name="blobio_get_header")
+      import :: c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: h
+      type(c_ptr), value :: header
+      integer(c_size_t), value :: size
+      integer(c_int64_t), intent(out) :: need
+      integer(c_int) :: rc
+    end function c_get_header
     function c_inq_dimid(h, name, id) result(rc) bind(c, name="blobio_inq_dimid")
       import :: c_char, c_int, c_ptr
       type(c_ptr), value :: h
@@ -1292,6 +1308,38 @@ contains
     ranks = 0
     rc = c_inq_ranks(file%h, subfiles, ranks)
   end function blobio_inq_ranks
+
+  ! 32 hexadecimal digits that identify the committed state, for text of 32 characters or more; it is blank after an error.
+  function blobio_inq_state(file, state) result(rc)
+    type(blobio_file), intent(in) :: file
+    character(len=*), intent(out) :: state
+    integer :: rc
+    character(kind=c_char, len=len(state) + 1) :: buf
+    buf = c_null_char
+    rc = c_inq_state(file%h, buf, len(buf, kind=c_size_t))
+    state = ' '
+    if (rc == blobio_ok) call from_c(buf, state)
+  end function blobio_inq_state
+
+  ! All dimensions, variables and attributes in one call: the bytes of the header that the dataset has as an ordinary netCDF
+  ! file of format CDF-5. There are none after an error.
+  function blobio_get_header(file, header) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer(c_int8_t), allocatable, target, intent(out) :: header(:)
+    integer :: rc, stat
+    integer(c_int64_t) :: need, again
+    need = 0
+    again = 0
+    rc = c_get_header(file%h, c_null_ptr, 0_c_size_t, need)
+    if (rc /= blobio_ok) return
+    allocate (header(need), stat=stat)
+    if (stat /= 0) then
+      rc = c_fail(blobio_ememory, c_string('no memory for the header'))
+      return
+    end if
+    rc = c_get_header(file%h, c_loc(header(1)), int(need, c_size_t), again)
+    if (rc /= blobio_ok) deallocate (header)
+  end function blobio_get_header
 
   function blobio_inq_dimid(file, name, dimid) result(rc)
     type(blobio_file), intent(in) :: file

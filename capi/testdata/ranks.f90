@@ -98,8 +98,35 @@ contains
     call ok(blobio_inq_attname(f, vt, 2, name), 'inq_attname')
     call yes(name == 'calendar', 'name of an attribute')
     call yes(blobio_inq_attname(f, vt, 3, name) /= blobio_ok, 'a third attribute')
+    call all_at_once(f)
     call ok(blobio_close(f), 'close')
   end subroutine whole
+
+  ! The state, and the header: that of a CDF-5 file, which holds the names.
+  subroutine all_at_once(f)
+    type(blobio_file), intent(in) :: f
+    type(blobio_file) :: none
+    character(len=32) :: state
+    character(len=40) :: wide
+    character(len=31) :: narrow
+    character(len=:), allocatable :: text
+    integer(1), allocatable :: header(:)
+    integer :: n
+    call ok(blobio_inq_state(f, state), 'inq_state')
+    call yes(verify(state, '0123456789abcdef') == 0, 'the state')
+    call ok(blobio_inq_state(f, wide), 'inq_state of a longer text')
+    call yes(wide == state, 'the state in a longer text')
+    call yes(blobio_inq_state(f, narrow) == blobio_esmall .and. narrow == ' ', 'the state in a shorter text')
+    call ok(blobio_get_header(f, header), 'get_header')
+    allocate (character(len=size(header)) :: text)
+    do n = 1, size(header)
+      text(n:n) = char(iand(int(header(n)), 255))
+    end do
+    call yes(text(1:4) == 'CDF' // char(5), 'the header')
+    call yes(index(text, 'v4_5') > 0 .and. index(text, 'noleap') > 0, 'what the header holds')
+    call yes(blobio_get_header(none, header) == blobio_ehandle .and. .not. allocated(header), 'the header of nothing')
+    call yes(blobio_inq_state(none, state) == blobio_ehandle .and. state == ' ', 'the state of nothing')
+  end subroutine all_at_once
 
   subroutine rank4(f, v)
     type(blobio_file), intent(in) :: f

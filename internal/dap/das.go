@@ -30,10 +30,11 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 			b = append(b, "        String _Unsigned \"false\";\n"...)
 		case changed(v.Type):
 			b = append(append(append(b, `        String blobio_type "`...), v.Type.String()...), "\";\n"...)
-			if d.hdr.FillAtt(v.id) == nil && v.Type.Size() == 8 { // rounded, it is no longer the one that clients know
-				x, _ := double(v.Type, binary.BigEndian.Uint64(d.fill(v)))
-				b = append(b, "        Float64 _FillValue "...)
-				b = append(strconv.AppendFloat(b, x, 'g', -1, 64), ";\n"...)
+			// The client knows the fill value of the type that it sees, and elements that nobody wrote have that of the type in the file. Of bytes
+			// netCDF takes none for fill.
+			if v.Type.Size() > 1 && cdf5.FindAtt(v.Atts, "_FillValue") == nil {
+				b = append(append(append(b, "        "...), v.kind.String()...), " _FillValue "...)
+				b = append(appendRaw(b, v.Type, d.fill(v), binary.BigEndian), ";\n"...)
 			}
 		}
 		b = append(b, "    }\n"...)
@@ -71,15 +72,20 @@ func (d *Dataset) appendAtts(b []byte, atts []cdf5.Att) []byte {
 // appendNumbers appends the values of an attribute, those of 64 bits as the nearest double.
 func appendNumbers(b []byte, t cdf5.Type, value any) []byte {
 	_, raw, _ := elem.Of(value)
+	return appendRaw(b, t, raw, elem.HostOrder())
+}
+
+// appendRaw appends numbers of a byte order.
+func appendRaw(b []byte, t cdf5.Type, raw []byte, order binary.ByteOrder) []byte {
 	for i := 0; i < len(raw); i += t.Size() {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
 		if p := raw[i:]; t == cdf5.Int64 || t == cdf5.UInt64 {
-			x, _ := double(t, binary.NativeEndian.Uint64(p))
+			x, _ := double(t, order.Uint64(p))
 			b = strconv.AppendFloat(b, x, 'g', -1, 64)
 		} else {
-			b = elems[t].AppendText(b, p, elem.HostOrder())
+			b = elems[t].AppendText(b, p, order)
 		}
 	}
 	return b

@@ -1,9 +1,12 @@
 package dap
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"blobio/cdf5"
 )
 
 func TestDDS(t *testing.T) {
@@ -85,6 +88,7 @@ func TestDAS(t *testing.T) {
     }
     a%20b {
         String blobio_type "ushort";
+        Int32 _FillValue 65535;
     }
     NC_GLOBAL {
         String title "a \"b\" \\ c
@@ -98,6 +102,24 @@ d";
 `
 	if diff := cmp.Diff(want, string(d.AppendDAS(nil))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestFillOfChanged: elements that nobody wrote are fill values to a client, also where it sees another type whose own fill value is another.
+func TestFillOfChanged(t *testing.T) {
+	own := []cdf5.Att{{Name: "_FillValue", Type: cdf5.UInt, Value: []uint32{7}}}
+	m := small()
+	m.hdr.Vars = []cdf5.Var{{Name: "a", Type: cdf5.UByte}, {Name: "b", Type: cdf5.UShort}, {Name: "c", Type: cdf5.UInt}, {Name: "d", Type: cdf5.UInt64},
+		{Name: "e", Type: cdf5.UInt, Atts: own}, {Name: "f", Type: cdf5.UShort, Atts: own}, {Name: "g", Type: cdf5.Short}}
+	m.fill()
+	das := string(m.dataset(AnyClient).AppendDAS(nil))
+	for name, want := range map[string]string{"a": "", "b": "Int32 _FillValue 65535;", "c": "Float64 _FillValue 4294967295;", "d": "Float64 _FillValue 1.8446744073709552e+19;",
+		"e": "Float64 _FillValue 7;", "f": "Float64 _FillValue 7;", "g": ""} {
+		_, atts, _ := strings.Cut(das, "    "+name+" {\n")
+		atts, _, _ = strings.Cut(atts, "}")
+		if n := strings.Count(atts, "_FillValue"); n > 1 || (n == 1) != (want != "") || !strings.Contains(atts, want) {
+			t.Errorf("%s has %q, want %q", name, atts, want)
+		}
 	}
 }
 

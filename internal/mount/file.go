@@ -42,7 +42,7 @@ func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut)
 }
 
 // Open holds the state. If there is another one by now, or none, ESTALE has the kernel look the name up again.
-func (d *dataset) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
+func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	h, err := d.m.tree.Dataset(context.Background(), d.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, 0, unix.ESTALE
@@ -53,6 +53,10 @@ func (d *dataset) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.
 	if h.ID() != d.entry.ID {
 		h.Release()
 		return nil, 0, unix.ESTALE
+	}
+	if err := d.m.allow(ctx, h); err != nil {
+		h.Release()
+		return nil, 0, d.m.errno("open", d.path, err)
 	}
 	return &opened{d: d, held: h, bytes: h.Canonical()}, fuse.FOPEN_KEEP_CACHE, 0
 }

@@ -50,12 +50,12 @@ func Open(r io.ReaderAt, size int64, name string) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return FromFile(f, name)
+	return FromFile(f, name, 0)
 }
 
-// FromFile is Open of a file that is open as HDF5.
-func FromFile(f *h5.File, name string) (*View, error) {
-	o := &opener{name: name, h: &cdf5.Header{Version: cdf5.CDF5}, dims: map[int64]int{}}
+// FromFile is Open of a file that is open as HDF5. What it says of itself may take so many bytes as a header of CDF-5, or it is ErrTooLarge; 0: any.
+func FromFile(f *h5.File, name string, most int64) (*View, error) {
+	o := &opener{name: name, most: most, h: &cdf5.Header{Version: cdf5.CDF5}, dims: map[int64]int{}}
 	if err := o.members(f); err != nil {
 		return nil, err
 	}
@@ -77,6 +77,16 @@ type opener struct {
 	dims map[int64]int // dimension by address of its scale
 	grow int           // the record dimension, or -1
 	data []*h5.Dataset // by variable of h
+	most int64         // bytes of a header, 0: any
+	used int64         // of what was read so far
+}
+
+// use counts what will be in the header, before more is read.
+func (o *opener) use(n int) error {
+	if o.used += int64(n); o.most > 0 && o.used > o.most {
+		return pkg.At(o.name, -1, "header", fault.ErrTooLarge, "names and attributes of %d bytes or more, cap is %d", o.used, o.most)
+	}
+	return nil
 }
 
 // unsupported is the error for what netCDF-4 has and CDF-5 has not.
@@ -97,6 +107,10 @@ func (o *opener) members(f *h5.File) error {
 		if err != nil {
 			return err
 		}
+		const least = 52 // bytes of a variable without name and attributes
+		if err := o.use(least + len(l.Name)); err != nil {
+			return err
+		}
 		obj, err := g.Open(l)
 		if err != nil {
 			return err
@@ -109,27 +123,12 @@ func (o *opener) members(f *h5.File) error {
 			return err
 		}
 		m := &member{Dataset: d, name: l.Name, dimID: -1}
-		if s, ok := o.text(obj, attClass); ok && s == scaleClass && d.Rank() > 0 {
-			m.scale = true
-			m.title, _ = o.text(obj, attName)
-			if a, err := obj.Attr(attDimID); err == nil {
-				if id, err := a.Int64s(); err == nil && len(id) == 1 {
-					m.dimID = id[0]
-				}
-			}
+		if err := o.scale(m); err != nil {
+			return err
 		}
 		o.all = append(o.all, m)
 	}
 	return nil
-}
-
-func (o *opener) text(obj *h5.Object, name string) (string, bool) {
-	a, err := obj.Attr(name)
-	if err != nil {
-		return "", false
-	}
-	s, err := a.Text()
-	return s, err == nil
 }
 
 // dimensions makes the dimensions of scales: in the order of their ids, where all have one.
@@ -282,6 +281,10 @@ func (o *opener) att(a *h5.Attr, of string) (cdf5.Att, error) {
 	x := cdf5.Att{Name: a.Name}
 	raw, err := a.Raw()
 	if err != nil {
+		return x, err
+	}
+	const least = 24 // bytes of an attribute without name and values
+	if err := o.use(least + len(a.Name) + len(raw)); err != nil {
 		return x, err
 	}
 	many := a.Elems() > 1

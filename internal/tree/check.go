@@ -2,9 +2,13 @@ package tree
 
 import (
 	"context"
+	"io/fs"
 	"iter"
+	"slices"
 
 	"blobio/blob"
+	"blobio/internal/par"
+	"blobio/internal/vfs"
 )
 
 // Check is blob.Check of the dataset of a path, with no file outside of the root. It finds nothing in what has a netCDF form: what keeps that
@@ -19,4 +23,52 @@ func (t *Tree) Check(ctx context.Context, path string, o blob.CheckOptions) (ite
 	}
 	o.FS = t.fs
 	return blob.Check(ctx, name, &o), nil
+}
+
+// Stamp is a text that changes with each file of the dataset: one that is written to, replaced, removed or put back. ID does not, which is that of the
+// manifest. It costs a look at each file, and nothing is read.
+func (d *Dataset) Stamp() string {
+	ids := []string{d.s.key}
+	for _, info := range d.infos() {
+		if info == nil {
+			ids = append(ids, "")
+		} else {
+			ids = append(ids, vfs.Identity(info))
+		}
+	}
+	return hash(ids...)
+}
+
+// Denied names a subfile that a user may not read by its permissions, or is "". The user is none with the rights of root, and is in groups.
+func (d *Dataset) Denied(user uint32, groups []uint32) string {
+	for _, info := range d.infos() {
+		if info == nil {
+			continue
+		}
+		bit := fs.FileMode(0o004)
+		if owner, group := vfs.Owner(info); owner == user {
+			bit = 0o400
+		} else if slices.Contains(groups, group) {
+			bit = 0o040
+		}
+		if info.Mode()&bit == 0 {
+			return info.Name()
+		}
+	}
+	return ""
+}
+
+// infos looks at the files of a dataset of blobs. Of one that is not there it is nil.
+func (d *Dataset) infos() []fs.FileInfo {
+	if d.s.form != nil {
+		return nil
+	}
+	files := d.s.r.Files()
+	infos := make([]fs.FileInfo, len(files))
+	par.Do(lookAtOnce, len(files), func(i int) {
+		if info, err := d.t.root.Stat(files[i].Name); err == nil {
+			infos[i] = info
+		}
+	})
+	return infos
 }

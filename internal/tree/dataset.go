@@ -184,7 +184,7 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 	if s.form != nil {
 		return t.loadForm(ctx, s)
 	}
-	r, err := t.open(ctx, s.name, t.fs, s.memory, s.files)
+	r, err := t.open(ctx, s, t.fs, s.files)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (t *Tree) loadForm(ctx context.Context, s *shared) error {
 	if err != nil {
 		return err
 	}
-	r, err := t.open(ctx, s.name, &formFS{t.fs, s.name, src, formInfo{filepath.Base(s.name), src.Size(), s.mod}}, s.memory, 1)
+	r, err := t.open(ctx, s, &formFS{t.fs, s.name, src, formInfo{filepath.Base(s.name), src.Size(), s.mod}}, 1)
 	if err != nil {
 		return errors.Join(err, src.Close())
 	}

@@ -23,6 +23,7 @@ type shared struct {
 	err    error
 	memory int64
 	files  int
+	header int64 // what its header takes, if that is counted
 
 	// with Tree.mu held:
 	uses  int
@@ -33,14 +34,15 @@ type shared struct {
 
 // readers are all that are open.
 type readers struct {
-	opt    Options
-	by     map[string]*shared // by base name: the newest state
-	held   int                // that have uses
-	free   *list.List         // of *shared that have none, the oldest first
-	memory budget
-	files  budget
-	timer  *time.Timer
-	freed  chan struct{} // closed when fewer are held; nil: nobody waits for that
+	opt     Options
+	by      map[string]*shared // by base name: the newest state
+	held    int                // that have uses
+	free    *list.List         // of *shared that have none, the oldest first
+	memory  budget
+	headers headers
+	files   budget
+	timer   *time.Timer
+	freed   chan struct{} // closed when fewer are held; nil: nobody waits for that
 }
 
 // budget is what readers share: each gets half of what is left, but at least what it needs.
@@ -53,7 +55,7 @@ func (b *budget) take() int64 {
 }
 
 func (r *readers) init(o Options) {
-	*r = readers{opt: o, by: map[string]*shared{}, free: list.New(), memory: budget{o.Memory, 4 << 20}, files: budget{int64(o.Files), 16}}
+	*r = readers{opt: o, by: map[string]*shared{}, free: list.New(), memory: budget{o.Memory, 4 << 20}, files: budget{int64(o.Files), 16}, headers: newHeaders(o.Memory)}
 }
 
 // claim returns the reader of a state, with one use more; mine says that it is new and has to be loaded by the caller.
@@ -118,7 +120,8 @@ func (r *readers) drop(s *shared) *shared {
 	if r.by[s.name] == s {
 		delete(r.by, s.name)
 	}
-	r.memory.left += s.memory
+	r.memory.left += s.memory + s.header
+	r.headers.used -= s.header
 	r.files.left += int64(s.files)
 	return s
 }

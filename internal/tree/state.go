@@ -190,12 +190,14 @@ func (t *Tree) foreign(base, key string) (state, error) {
 			return state{}, err // it may be readable the next time
 		}
 		if blobs {
-			r, err := blob.Open(context.Background(), base, &blob.OpenOptions{FS: t.fs, AllowMissing: true, Memory: 1 << 20, Workers: 1})
+			r, err := t.openAny(context.Background(), nil, base, &blob.OpenOptions{FS: t.fs, AllowMissing: true, Memory: 1 << 20, Workers: 1})
 			switch {
 			case err == nil:
 				k.is = r.Layout() != blob.Canonical
 				k.subfiles, _ = r.Subfiles()
 				err = r.Close()
+			case errors.Is(err, blob.ErrTooLarge): // whoever opens it is told
+				k.is, err = true, nil
 			case errors.As(err, new(*blob.FormatError)), errors.Is(err, blob.ErrNotCommitted):
 				k.is, err = key != "", nil
 			}

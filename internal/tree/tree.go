@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -28,7 +27,7 @@ type Options struct {
 	Wait    time.Duration // for how long Dataset waits where MaxOpen are held, until one is given back; default not at all
 	MaxIdle int           // readers that are kept though nobody holds them; default 16; negative: none
 	Idle    time.Duration // for how long; default 1 minute
-	Memory  int64         // cap of what readers keep and read ahead, maps included, in bytes, at least 16 MiB; default 256 MiB. Half of it is for what was decoded, of all together; of the rest the first ones get more, each 4 MiB at least
+	Memory  int64         // cap of what readers keep and read ahead, maps included, in bytes, at least 16 MiB; default 256 MiB. Half of it is for what was decoded, of all together; of the rest the first ones get more, each 4 MiB at least. Long headers may take a quarter as much again
 	Files   int           // open files of all readers, at least 64; default 4096. Each may have 16 at least
 }
 
@@ -166,10 +165,4 @@ func (t *Tree) File(path string) (vfs.File, error) {
 		return nil, err
 	}
 	return t.root.Open(name)
-}
-
-// open opens a dataset with its share of what all may use.
-func (t *Tree) open(ctx context.Context, name string, fsys vfs.FS, memory int64, files int) (*blob.Reader, error) {
-	return blob.Open(ctx, name, &blob.OpenOptions{FS: fsys, MissingLater: true, Verify: t.opt.Verify, Workers: t.opt.Workers,
-		Memory: max(memory/4, 1<<20), Maps: max(memory/4, 1<<20), MaxOpen: files})
 }

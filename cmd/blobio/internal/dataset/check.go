@@ -71,12 +71,11 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 		}
 		return nil, err
 	}
-	path = set.Base
 	p := e.NewProgress()
 	defer p.End()
-	c := &checked{Path: path}
+	c := &checked{Path: set.Base}
 	for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: f.Quick, Workers: f.Workers,
-		Progress: func(done, total int64) { p.At("check "+path, done, total) }}) {
+		Progress: func(done, total int64) { p.At("check "+set.Base, done, total) }}) {
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, fs.ErrNotExist) {
 			return nil, x.Err
 		}

@@ -56,6 +56,9 @@ func TestConvertZarr(t *testing.T) {
 	if res.Layout != "zarr" || res.Bytes == 0 || res.Records != 3 {
 		t.Errorf("convert --json says %+v", res)
 	}
+	for _, args := range [][]string{{"ls", out}, {"dump", out}, {"check", out}, {"diff", variable, out}, {"convert", out, filepath.Join(dir, "back.nc")}, {"ls", filepath.Join(out, "T")}} {
+		clitest.Bad(t, cli.Failed, "a Zarr 3 directory, which blobio can write but not read; zarr-python, xarray.open_zarr and dask read it", args...)
+	}
 	mine := filepath.Join(dir, "mine")
 	clitest.Check(t, os.Mkdir(mine, 0o777))
 	clitest.Check(t, os.WriteFile(filepath.Join(mine, "thesis"), nil, 0o666))

@@ -48,7 +48,9 @@ dimensions, variables named by CF attributes, latitudes and longitudes).
 ` + dimHelp + `
 
 --xml prints the header as NcML. --stored prints the header of the subfile that PATH names
-(or of the first) as it is stored, with maps, dimensions of blobs and all that the layout adds.
+(or of the first) as it is stored, with maps, dimensions of blobs and all that the layout adds,
+and the values of the maps (Dk.nreqs, ...), as ncdump does for the variable-centric layout; -h
+leaves them out. --raw prints the blobs of a variable.
 --layout prints where everything lies instead: file, offset and length of the
 headers, the maps and each blob of each variable.
 --raw prints the blobs of one variable as they are, in map order.
@@ -88,7 +90,7 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	fl.BoolVarP(&f.dates, "times", "t", false, "print times as dates, such as 2000-01-31 06:30")
 	fl.BoolVarP(&f.iso, "iso", "i", false, "print times as dates with a T, such as 2000-01-31T06:30")
 	fl.BoolVarP(&f.xml, "xml", "x", false, "print the header as NcML")
-	fl.BoolVar(&f.stored, "stored", false, "print the header of a subfile as it is stored")
+	fl.BoolVar(&f.stored, "stored", false, "print the header of a subfile and its maps as they are stored")
 	f.binaryFlags.add(cmd)
 	fl.StringVarP(&f.precision, "precision", "p", "7,15", "significant digits of float and double values")
 	fl.BoolVar(&f.layout, "layout", false, "print where everything lies")
@@ -125,7 +127,7 @@ func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	case f.layout: // there the maps have names, too
 		return f.dumpLayout(ctx, e, r)
 	case f.stored:
-		return f.dumpStored(w, r, path)
+		return f.dumpStored(ctx, w, r, path)
 	}
 	part, err := f.part(ctx, r)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
-	"blobio/cdf5"
 	"blobio/internal/cli"
 	"blobio/internal/elem"
 )
@@ -121,65 +120,4 @@ func (f *dumpFlags) writeValues(ctx context.Context, e *cli.Env, r *blob.View, s
 		}
 	}
 	return written, nil
-}
-
-// dumpStored prints the header of a file of the dataset as it is stored.
-func (f *dumpFlags) dumpStored(w *cdlWriter, r *blob.Reader, path string) error {
-	file, err := storedFile(r, path)
-	if err != nil {
-		return err
-	}
-	h, err := r.StoredHeader(file)
-	if err != nil {
-		return err
-	}
-	if f.asJSON {
-		return w.e.PrintJSON(describeHeader(file.Name, h))
-	}
-	w.header(cdlTitle(file.Name), h, nil)
-	_, err = fmt.Fprintln(w.e.Out, "}")
-	return err
-}
-
-// storedFile is the file of the dataset that has the path, or the first that is there.
-func storedFile(r *blob.Reader, path string) (blob.File, error) {
-	files := r.Files()
-	for _, f := range files {
-		if f.Name == path {
-			return f, nil
-		}
-	}
-	for _, f := range files {
-		if !f.Missing {
-			return f, nil
-		}
-	}
-	return blob.File{}, fmt.Errorf("%s has no subfile that is there: %w", r.Base(), blob.ErrMissing)
-}
-
-// describeHeader is a header as JSON has it.
-func describeHeader(path string, h *cdf5.Header) any {
-	type variable struct {
-		Name  string   `json:"name"`
-		Type  string   `json:"type"`
-		Dims  []string `json:"dims"`
-		Shape []int64  `json:"shape"`
-		Atts  jsonAtts `json:"attributes"`
-	}
-	dims, vars := []dimDesc{}, []variable{}
-	for _, d := range h.Dims {
-		x := dimDesc{d.Name, d.Len, d.Len == blob.Unlimited}
-		if x.Unlimited {
-			x.Length = h.NumRecs
-		}
-		dims = append(dims, x)
-	}
-	for _, v := range h.Vars {
-		x := variable{Name: v.Name, Type: v.Type.String(), Dims: []string{}, Shape: []int64{}, Atts: v.Atts}
-		for _, d := range v.Dims {
-			x.Dims, x.Shape = append(x.Dims, dims[d].Name), append(x.Shape, dims[d].Length)
-		}
-		vars = append(vars, x)
-	}
-	return map[string]any{"name": path, "records": h.NumRecs, "dims": dims, "variables": vars, "attributes": jsonAtts(h.Atts)}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -204,6 +205,11 @@ func lsOne(ctx context.Context, path string) (*dataset, error) {
 		return nil, err
 	}
 	defer r.Close()
+	for _, m := range r.Missing() {
+		if filepath.Clean(m) == filepath.Clean(path) { // the path is of nothing
+			return nil, fmt.Errorf("%s: this subfile of %s is %w", path, r.Base(), blob.ErrMissing)
+		}
+	}
 	return describe(r), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,8 +188,12 @@ func TestDumpBinary(t *testing.T) {
 func TestDumpStored(t *testing.T) {
 	paths := globes(t)
 	v, p := clitest.Good(t, "dump", "--stored", paths[1]), clitest.Good(t, "dump", "--stored", paths[2])
-	if v != p || !strings.Contains(v, "D1.nreqs(nblobs)") || !strings.Contains(v, ":decomposition_ID = 1 ;") || !strings.Contains(v, ":num_subfiles = 2 ;") {
+	if v != p || !strings.Contains(v, "\n D1.nreqs = ") || !strings.Contains(v, "\n D1.lengths =\n ") || !strings.Contains(v, "D1.nreqs(nblobs)") || !strings.Contains(v, ":decomposition_ID = 1 ;") || !strings.Contains(v, ":num_subfiles = 2 ;") {
 		t.Errorf("variable-centric\n%s\nprocess-centric\n%s", v, p)
+	}
+	head := clitest.Good(t, "dump", "--stored", "-h", paths[2])
+	if want, _, _ := strings.Cut(p, "data:"); head != want+"}\n" {
+		t.Errorf("with -h\n%s\nwithout\n%s", head, p)
 	}
 	second := clitest.Good(t, "dump", "--stored", paths[2]+".0001")
 	if second == p || !strings.HasPrefix(second, "netcdf globe.nc {") {
@@ -202,9 +207,13 @@ func TestDumpStored(t *testing.T) {
 		Variables []struct {
 			Name       string
 			Attributes map[string]any
+			Data       []int64
 		}
 	}
 	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "dump", "--stored", "--json", paths[2])), &said))
+	if len(said.Variables[0].Data) != 2 || len(said.Variables[len(said.Variables)-1].Data) != 0 {
+		t.Errorf("%s has the values %v", said.Variables[0].Name, said.Variables[0].Data)
+	}
 	for _, v := range said.Variables {
 		if v.Name == "T" && (v.Attributes["decomposition_ID"] == nil || v.Attributes["global_dimids"] == nil) {
 			t.Errorf("T has %v", v.Attributes)
@@ -253,7 +262,23 @@ func TestJudgeNcdumpForms(t *testing.T) {
 	}
 	toy := filepath.Base(clitest.Toy(t, "."))
 	same("dump -x", clitest.Good(t, "dump", "-x", toy), tool(t, "ncdump", "-x", toy))
-	same("dump --stored", clitest.Good(t, "dump", "--stored", paths[1]+".0000"), tool(t, "ncdump", "-h", paths[1]+".0000"))
+	same("dump --stored -h", clitest.Good(t, "dump", "--stored", "-h", paths[1]+".0000"), tool(t, "ncdump", "-h", paths[1]+".0000"))
+	for k, file := range []string{paths[1] + ".0000", paths[1] + ".0001"} {
+		var maps []string
+		for _, line := range strings.Split(tool(t, "ncdump", "-h", file), "\n") {
+			if name, _, ok := strings.Cut(strings.TrimSpace(line), "(nblobs"); ok {
+				maps = append(maps, name[strings.LastIndex(name, " ")+1:])
+			}
+		}
+		if len(maps) < 5 || len(maps)%5 != 0 {
+			t.Errorf("%s has the maps %v", file, maps)
+		}
+		want := tool(t, "ncdump", "-v", strings.Join(maps, ","), file)
+		same("dump --stored", clitest.Good(t, "dump", "--stored", file), want)
+		_, got, _ := strings.Cut(clitest.Good(t, "dump", "--stored", fmt.Sprintf("%s.%04d", paths[2], k)), "{") // the other layout
+		_, want, _ = strings.Cut(want, "{")
+		same("dump --stored", got, want)
+	}
 }
 
 // TestJudgeNcks: ncks takes what convert takes for the same words.
@@ -267,6 +292,8 @@ func TestJudgeNcks(t *testing.T) {
 		"-v lon -d lon,225.,90.,3|-v lev -d lev,900.,150.|-v lev -d lev,150.,900.|-v lev -d lev,600.|-v U -d lat,0,3 -d lat,2,6,2|-v U -d lat,,3|-v U -d lat,3,|-v U -d lat,,,2|-v U -d lat,-3,-1|" +
 		"-v U -d lat,-1,1|-v U -d lat,30.,|-v U -d lat,,30.|-v U -d lat,9|-v U -d lat,30,60.|-v U -d lat,30.,30.|-v U -d lat,31.,31.|-v U -d lat,1e1,4e1|-v U -d lat,0,6,0|-v U -d lat,1000.|" +
 		"-v U -d lat,100.,200.|-v U -d lat,200.,100.|-v U -d lat,0,6,100|-v U -d lat,6 -d lat,0|-v n -d lat,0|-v time -d time,5,1|-v time -d time,2000-02-28,2000-03-01|-v T|-v lev|-C -v T -d lev,1,3,2|" +
+		"-v T -d lon,350.,10.|-v lon -d lon,316.,359.|-v area -d lon,270.,90.|-v T -d lon,270.,90.,2|-v T -d lon,5,2,2 -d lat,,,3|-v lon -d lon,-45.,45.|-v lon -d lon,315.,315.|-v lon -d lon,300.,0.|" +
+		"-v lon -d lon,314.,46.,3|-v lon -d lon,45.,0.|-d lon,225.,45. -d time,6|-v lon -d lon,270.,0. -d lon,90.,135.|-v lon -d lon,400.,10.|-v lon -d lon,350.,-10.|" +
 		"-v T -d time,1,,2 -d lat,0.,60. -d lon,300.,50. -d lev,850.|-d time,0,6,3 -d ncol,3,9,2|-v Q -d ncol,-4,-2 -d time,2|-v area|-v U -d lat,1,2,3,4|-v U -d lat,x|-v U -d nolat,1"
 	for c := range strings.SplitSeq(words, "|") {
 		k, o := filepath.Join(dir, "k.nc"), filepath.Join(dir, "o.nc")

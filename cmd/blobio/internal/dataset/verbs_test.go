@@ -69,6 +69,13 @@ count         int64   D1   144 B  (time=3, ncol=6)         -              -
 	if out := clitest.Good(t, "ls", variable); !strings.Contains(out, "state: 1 subfile missing\nmissing: "+variable+".0001\n") {
 		t.Errorf("ls with a missing subfile:\n%s", out)
 	}
+	clitest.Bad(t, cli.Failed, "blobio: "+variable+".0001: this subfile of "+variable+" is missing", "ls", variable+".0001")
+	if r := clitest.Blobio(t, "check", variable+".0001"); r.Code != cli.Findings || !strings.Contains(r.Out, variable+".0001: subfile: not there (missing)") {
+		t.Errorf("check of a missing subfile: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	for _, verb := range [][]string{{"ls"}, {"ls", "--stats"}, {"dump", "-h", "--allow-missing"}, {"check"}, {"diff", process}} {
+		clitest.Bad(t, cli.Failed, process+".0009: "+process+" has no subfile of this name", append(verb, process+".0009")...)
+	}
 }
 
 const toyCDL = `netcdf toy {
