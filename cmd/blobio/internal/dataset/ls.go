@@ -48,7 +48,7 @@ The bytes of a variable are those of all its records in canonical form. With --s
 records: [{record, values, fill, nan, min, max, mean}]}]}]}; min, max and mean are null
 where there are no values; infinities are strings.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
-  blobio ls F_h0.nc.0003     # the same dataset
+  blobio ls F_h0.nc.0000     # the same dataset, by one of its subfiles
   blobio ls -l run/F_h1.nc   # with long names and units
   blobio ls run              # a directory
   blobio ls --stats -v T,PS -d lev,71 F_h0.nc    # the lowest level
