@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -207,7 +208,7 @@ func lsOne(ctx context.Context, path string) (*dataset, error) {
 	defer r.Close()
 	for _, m := range r.Missing() {
 		if filepath.Clean(m) == filepath.Clean(path) { // the path is of nothing
-			return nil, fmt.Errorf("%s: this subfile of %s is %w", path, r.Base(), blob.ErrMissing)
+			return nil, fmt.Errorf("%s: this subfile of %s is missing (blobio check says what is there): %w", path, r.Base(), fs.ErrNotExist)
 		}
 	}
 	return describe(r), nil
