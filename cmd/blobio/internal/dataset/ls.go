@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,7 +49,7 @@ The bytes of a variable are those of all its records in canonical form. With --s
 records: [{record, values, fill, nan, min, max, mean}]}]}]}; min, max and mean are null
 where there are no values; infinities are strings.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
-  blobio ls F_h0.nc.0003     # the same dataset
+  blobio ls F_h0.nc.0000     # the same dataset, by one of its subfiles
   blobio ls -l run/F_h1.nc   # with long names and units
   blobio ls run              # a directory
   blobio ls --stats -v T,PS -d lev,71 F_h0.nc    # the lowest level
@@ -207,7 +208,7 @@ func lsOne(ctx context.Context, path string) (*dataset, error) {
 	defer r.Close()
 	for _, m := range r.Missing() {
 		if filepath.Clean(m) == filepath.Clean(path) { // the path is of nothing
-			return nil, fmt.Errorf("%s: this subfile of %s is %w", path, r.Base(), blob.ErrMissing)
+			return nil, fmt.Errorf("%s: this subfile of %s is missing (blobio check says what is there): %w", path, r.Base(), fs.ErrNotExist)
 		}
 	}
 	return describe(r), nil
