@@ -14,7 +14,7 @@ import (
 // use each other.
 var groups = []struct{ name, files string }{
 	{"base", "bytes compare compress decode doc errors finding header layout options prints schema schemaatt share strays"},
-	{"read", "canonical canonicalblocks canonicalcache canonicalcost canonicalpool exact extent extents inspect maps open part plausible rankblob selection read reader requests runs set spans subset table target verify viewed watched where window"},
+	{"read", "canonical canonicalblocks canonicalcache canonicalcost canonicalpool exact extent extents inspect maps open part plausible rankblob selection read reader requests runs set spans stored subset table target verify viewed watched where window"},
 	{"write", "addset ahead assemble async commit create describe done engine exchange flush grow idle packchoice packjob packseal packwrite plan process put queue seal sealed session setup team teamkeys tenure way worker writer"},
 	{"top", "adopt append assign bulk check checkfile checkmaps checkspare convert convertblobs convertfile convertmerge convertnc4 convertunit diff diffnumbers packcheck recover"},
 }

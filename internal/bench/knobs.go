@@ -126,6 +126,8 @@ func Knobs() []Knob {
 			func(s *Settings, n int64, _ string) error { s.Read.MaxOpen = int(n); return nil }},
 		{"read-maps", "Open.Maps", "cap of the maps that one process keeps while it reads, at least 1M; 0: all", SizeKnob, nil, "0",
 			func(s *Settings, n int64, _ string) error { s.Read.Maps = n; return nil }},
+		{"read-max-header", "Open.MaxHeader", "longest header that is read; 0: 256M", SizeKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error { s.Read.MaxHeader = n; return nil }},
 		{"checksums", "Open.Verify", "checksums that reading compares: whole (of pieces that are read whole), once, always, or never", WordKnob, []string{"whole", "once", "always", "never"}, "whole",
 			func(s *Settings, n int64, _ string) error { s.Read.Verify = blob.Verification(n); return nil }},
 		{"allow-missing", "Open.AllowMissing", "open a dataset of which subfiles are missing", SwitchKnob, nil, "no",
