@@ -165,6 +165,24 @@ func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) 
 	return n, err
 }
 
+// Borrow returns the n bytes from off on without a copy, if they are in one block that is decoded, or being decoded, as with reads in sequence;
+// they must not be changed, and back must be called when they are no longer used. Otherwise both are nil: ReadAtContext reads them.
+func (c *CanonicalFile) Borrow(ctx context.Context, off int64, n int) (p []byte, back func()) {
+	if n <= 0 || off < int64(len(c.head)) || off > c.size-int64(n) {
+		return nil, nil
+	}
+	from, to := c.cache.blocks.at(off)
+	if off+int64(n) > to {
+		return nil, nil
+	}
+	b, err := c.cache.hold(ctx, from, to, false)
+	if b == nil || err != nil {
+		return nil, nil
+	}
+	c.cache.took(b, n)
+	return b.data[off-from:][:n:n], func() { c.cache.release(b) }
+}
+
 // some reads the first bytes of p, at least one, in the way that costs least. byHeader: who reads began in the header, so a kernel or a library
 // may have read on into data that nobody wants. Those are looked up, whatever that costs, unless it is not the first read of their block.
 func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader bool) (int, error) {

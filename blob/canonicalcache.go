@@ -102,47 +102,77 @@ func (k *blockCache) has(from int64) bool {
 
 // copy copies what a block has from off on.
 func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (int, error) {
+	b, err := k.hold(ctx, from, to, true)
+	if err != nil {
+		return 0, err
+	}
+	defer k.release(b)
+	n := copy(p, b.data[off-from:])
+	k.took(b, n)
+	return n, nil
+}
+
+// hold returns a block that is decoded, with one use more. One that is not held is decoded if decode is set, else hold returns nil.
+func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*block, error) {
 	k.mu.Lock()
 	b := k.held[from]
-	if b == nil {
+	switch {
+	case b != nil:
+		k.use(b)
+	case !decode:
+		k.mu.Unlock()
+		return nil, nil
+	default:
 		b = &block{of: k, from: from, to: to, ready: make(chan struct{}), uses: 2} // this one's, and of what decodes it
 		k.held[from] = b
 		if !k.c.r.behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
 			delete(k.held, from)
 			k.mu.Unlock()
-			return 0, pkg.Errorf("canonical file of %s: the Reader is closed: %w", k.c.r.base, ErrUsage)
+			return nil, pkg.Errorf("canonical file of %s: the Reader is closed: %w", k.c.r.base, ErrUsage)
 		}
-	} else {
-		k.use(b)
 	}
 	k.mu.Unlock()
-	defer k.release(b)
+	err := error(nil)
 	select {
 	case <-b.ready:
+		err = b.err
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		err = ctx.Err()
 	}
-	if b.err != nil {
-		return 0, b.err
+	if err != nil {
+		k.release(b)
+		return nil, err
 	}
-	n := copy(p, b.data[off-from:])
-	k.mu.Lock()
-	b.taken += int64(n)
-	if b.taken >= (to-from)/4 && to < k.c.size {
-		k.ahead(to)
-	}
-	k.mu.Unlock()
-	return n, nil
+	return b, nil
 }
 
-// ahead begins to decode the blocks from byte from on, as many as there is room for: together, since what a rank has of them is read at once.
+// took notes that n bytes of a block were read. From a quarter of it on, what follows is decoded ahead.
+func (k *blockCache) took(b *block, n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	b.taken += int64(n)
+	if b.taken < (b.to-b.from)/4 {
+		return
+	}
+	from, sum := b.to, int64(0)
+	for from < k.c.size && k.held[from] != nil && sum < k.limit/8*3 {
+		sum += k.held[from].to - from
+		from = k.held[from].to
+	}
+	if from < k.c.size && sum < k.limit/8*3 {
+		k.ahead(from)
+	}
+}
+
+// ahead begins to decode the blocks from byte from on, as many as there is room for: together, since what a rank has of them is read at once. While
+// they are read the next ones are decoded, so they get half of the room.
 // The lock is held.
 func (k *blockCache) ahead(from int64) {
 	var list []*block
 	for sum := int64(0); from < k.c.size; {
 		_, to := k.blocks.at(from)
 		_, bad := k.bad[from]
-		if sum += to - from; bad || sum > k.limit/4*3 || k.held[from] != nil || !k.room(to-from) {
+		if sum += to - from; bad || sum > k.limit/8*3 || k.held[from] != nil || !k.room(to-from) {
 			break
 		}
 		b := &block{of: k, from: from, to: to, ready: make(chan struct{}), uses: 1, data: k.buffer(to - from)}

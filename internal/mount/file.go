@@ -83,6 +83,11 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 		return fuse.ReadResultData(nil), 0
 	}
 	b = b[:min(int64(len(b)), o.d.entry.Size-off)]
+	if l, ok := o.bytes.(lender); ok {
+		if p, back := l.Borrow(context.Background(), off, len(b)); p != nil {
+			return &lent{fuse.ReadResultData(p), back}, 0
+		}
+	}
 	if n, err := o.bytes.ReadAtContext(context.Background(), b, off); n < len(b) {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
@@ -92,6 +97,19 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 	}
 	return fuse.ReadResultData(b), 0
 }
+
+// lender is a blob.CanonicalFile.
+type lender interface {
+	Borrow(ctx context.Context, off int64, n int) (p []byte, back func())
+}
+
+// lent are bytes that are given back when the kernel has them.
+type lent struct {
+	fuse.ReadResult
+	back func()
+}
+
+func (l *lent) Done() { l.back() }
 
 // Release gives the dataset back.
 func (o *opened) Release(context.Context) syscall.Errno {
