@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"blobio/comm"
 	"blobio/internal/crashtest"
@@ -17,94 +16,6 @@ import (
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
-
-// crashCase is one way to write a dataset.
-type crashCase struct {
-	name  string
-	o     settings
-	apart bool // ranks share no heap
-	far   bool // other machines may write there, so that the commit copies its record
-}
-
-func crashCases() (l []crashCase) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
-			for _, n := range []int{1, 3} {
-				o := settings{Options: Options{Layout: layout, CommitMode: mode, Subfiles: n, Workers: 1}}
-				name := fmt.Sprintf("%v-%s-%d", layout, []string{"", "rename", "manifest"}[mode], n)
-				l = append(l, crashCase{name: name, o: o})
-			}
-		}
-	}
-	for _, o := range []settings{
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 1}},
-		{Options: Options{OwnMin: 16, Aggregators: 2, Subfiles: 1}},
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 1, Subfiles: 3}, knobs: knobs{messages: true}},
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 2, Layout: ProcessCentric}},
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 3, Layout: ProcessCentric, Stripe: Stripe{Size: 4096}}},
-		{Options: Options{OwnMin: 1, Layout: ProcessCentric, CommitMode: CommitManifestOnly, Subfiles: 1}},
-		{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: ShuffleZstd}}, knobs: knobs{chunk: 8}},
-	} {
-		o.Workers = 1
-		if o.Compress.on() {
-			l = append(l, crashCase{name: fmt.Sprintf("compressed-%d", o.Subfiles), o: o})
-			o.CommitMode, o.Compress, o.chunk = CommitManifestOnly, Compress{Method: AutoCompression}, 0
-			l = append(l, crashCase{name: "apart-compressed", o: o, apart: true})
-			continue
-		}
-		l = append(l, crashCase{name: fmt.Sprintf("apart-%v-%d-%d", o.Layout, o.Aggregators, o.Subfiles), o: o, apart: true})
-	}
-	for k, o := range []settings{ // in the background; see flushOf
-		{Options: Options{Subfiles: 1}},
-		{Options: Options{Layout: ProcessCentric, Subfiles: 3, CommitMode: CommitManifestOnly}},
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 1}, knobs: knobs{messages: true}},
-		{Options: Options{OwnMin: 16, Aggregators: 2, Subfiles: 1, Memory: 64, Retain: LendUntilFlush}},
-	} {
-		o.Workers, o.syncMin = 1, 1
-		l = append(l, crashCase{name: fmt.Sprintf("async-%v-%d", o.Layout, k), o: o, apart: k > 1})
-	}
-	return l
-}
-
-// withFar are crashCases, and some where other machines may write.
-func withFar() []crashCase {
-	l := crashCases()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		o := settings{Options: Options{Layout: layout, Subfiles: 2, Workers: 1}}
-		o.lease = durable.LeaseOptions{Beat: time.Hour, Patience: time.Millisecond}
-		l = append(l, crashCase{name: fmt.Sprintf("far-%v", layout), o: o, far: true})
-	}
-	return l
-}
-
-// leaseOn is that of a machine in places: a dead writer is found out soon. Locks reach from one client to the other there, so none that lives loses its lease.
-func leaseOn(client int) durable.LeaseOptions {
-	if crashtest.Places() == nil {
-		return durable.LeaseOptions{}
-	}
-	return durable.LeaseOptions{Boot: fmt.Sprintf("machine %d", client), Patience: time.Second}
-}
-
-// farFS is a file system that other machines may write to.
-type farFS struct{ vfs.FS }
-
-func (farFS) Local(string) bool { return false }
-
-func (cc crashCase) comm(c comm.Comm) comm.Comm {
-	if cc.apart {
-		return comm.Isolate(c)
-	}
-	return c
-}
-
-func (cc crashCase) with(fsys vfs.FS, force bool) *settings {
-	o := cc.o
-	o.fs, o.Force = fsys, force
-	if cc.far {
-		o.fs = farFS{fsys}
-	}
-	return &o
-}
 
 // crashes runs work on a copy of start and gives what a power loss before each
 // changing operation, and after the last, would leave: strictly, and by chance.
