@@ -2,6 +2,7 @@ package tree
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"iter"
 	"slices"
@@ -29,7 +30,8 @@ func (t *Tree) Check(ctx context.Context, path string, o blob.CheckOptions) (ite
 // manifest. It costs a look at each file, and nothing is read.
 func (d *Dataset) Stamp() string {
 	ids := []string{d.s.key}
-	for _, info := range d.infos() {
+	infos, _ := d.infos() // what cannot be looked at is like what is not there
+	for _, info := range infos {
 		if info == nil {
 			ids = append(ids, "")
 		} else {
@@ -39,9 +41,13 @@ func (d *Dataset) Stamp() string {
 	return hash(ids...)
 }
 
-// Denied names a subfile that a user may not read by its permissions, or is "". The user is none with the rights of root, and is in groups.
+// Denied names a subfile that a user may not read by its permissions, or of which that cannot be seen, or is "". The user is none with the rights of root, and is in groups.
 func (d *Dataset) Denied(user uint32, groups []uint32) string {
-	for _, info := range d.infos() {
+	infos, bad := d.infos()
+	if bad != "" {
+		return bad
+	}
+	for _, info := range infos {
 		if info == nil {
 			continue
 		}
@@ -58,17 +64,23 @@ func (d *Dataset) Denied(user uint32, groups []uint32) string {
 	return ""
 }
 
-// infos looks at the files of a dataset of blobs. Of one that is not there it is nil.
-func (d *Dataset) infos() []fs.FileInfo {
+// infos looks at the files of a dataset of blobs. Of one that is not there it is nil, and of one that cannot be looked at, which bad names.
+func (d *Dataset) infos() (infos []fs.FileInfo, bad string) {
 	if d.s.form != nil {
-		return nil
+		return nil, ""
 	}
 	files := d.s.r.Files()
-	infos := make([]fs.FileInfo, len(files))
+	infos = make([]fs.FileInfo, len(files))
+	errs := make([]error, len(files))
 	par.Do(lookAtOnce, len(files), func(i int) {
 		if info, err := d.t.root.Stat(files[i].Name); err == nil {
 			infos[i] = info
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			errs[i] = err
 		}
 	})
-	return infos
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		bad = files[i].Name
+	}
+	return infos, bad
 }

@@ -79,3 +79,23 @@ func TestNoManifests(t *testing.T) {
 		}
 	}
 }
+
+// TestDeniedUnseen: a subfile that cannot be looked at for the moment is denied; one that everybody may read is not.
+func TestDeniedUnseen(t *testing.T) {
+	root := t.TempDir()
+	ok(t, os.Mkdir(filepath.Join(root, "sub"), 0o777))
+	write(t, filepath.Join(root, "sub", "b.nc"), 1, 1, blob.Options{})
+	ok(t, os.Chmod(filepath.Join(root, "sub", "b.nc.0000"), 0o644))
+	d, err := open(t, root, nil).Dataset(t.Context(), "sub/b.nc")
+	ok(t, err)
+	defer d.Release()
+	more := few(t, 0)
+	denied := d.Denied(54321, nil)
+	more()
+	if denied == "" {
+		t.Error("what could not be looked at is not denied")
+	}
+	if denied = d.Denied(54321, nil); denied != "" {
+		t.Errorf("%s is denied", denied)
+	}
+}
