@@ -28,6 +28,9 @@ func (f *dumpFlags) dumpStored(ctx context.Context, w *cdlWriter, r *blob.Reader
 	if f.asJSON {
 		data := map[string]any{}
 		for v := range vars {
+			if n := m.s.Elems(blob.VarID(v)); n > maxStoredJSON {
+				return tooLong(file.Name, vars[v].Name, n)
+			}
 			values := cdf5.NewSlice(vars[v].Type, int(m.s.Elems(blob.VarID(v))))
 			if err := m.ReadRuns(ctx, vars[v].Name, 0, []decomp.Req{{Length: m.s.Elems(blob.VarID(v))}}, values); err != nil {
 				return err
@@ -47,6 +50,14 @@ func (f *dumpFlags) dumpStored(ctx context.Context, w *cdlWriter, r *blob.Reader
 	}
 	_, err = fmt.Fprintln(w.e.Out, "}")
 	return err
+}
+
+// maxStoredJSON is how many elements of a map variable are made into JSON. A file that holds few requests may say that its rows are long.
+const maxStoredJSON = 1 << 26
+
+func tooLong(file, name string, n int64) error {
+	return fmt.Errorf("%s: %s: %d elements, want at most %d in JSON; without --json they are printed as they are read, with -h they are left out: %w",
+		file, name, n, maxStoredJSON, blob.ErrTooLarge)
 }
 
 // storedMaps are the map variables of a file of blobs, as a source to print. The lists of one map are in memory at a time.

@@ -229,6 +229,22 @@ func TestDumpStored(t *testing.T) {
 	}
 }
 
+// TestDumpStoredLong: a process-centric file may say that its rows are longer than anything that it holds.
+func TestDumpStoredLong(t *testing.T) {
+	path := globes(t)[2]
+	clitest.Check(t, os.Remove(path+".manifest"))
+	b, err := os.ReadFile(path + ".0000")
+	clitest.Check(t, err)
+	i := bytes.Index(b, []byte("D1.max_nreqs"))
+	if i < 0 {
+		t.Fatal("no D1.max_nreqs")
+	}
+	binary.NativeEndian.PutUint64(b[i+12:], 1<<30)
+	clitest.Check(t, os.WriteFile(path+".0000", b, 0o666))
+	clitest.Good(t, "dump", "--stored", "-h", path)
+	clitest.Bad(t, cli.Failed, "D1.offsets: 2147483648 elements, want at most 67108864 in JSON", "dump", "--stored", "--json", path)
+}
+
 func TestDumpTimes(t *testing.T) {
 	for _, path := range globes(t) {
 		got := cdlData(clitest.Good(t, "dump", "-t", "-v", "time,time_b,lat", path))
