@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"blobio/internal/manpage"
+)
+
+// family is a part of a header with a title of its own.
+type family struct {
+	header string
+	title  string // as in the header, "" at the top
+	blocks []block
+}
+
+// block is a comment, with the declarations that follow it.
+type block struct{ comment, code string }
+
+// api stands before each function.
+const api = "BLOBIO_API "
+
+// pageOf has name and line of NAME of each family, by header and title.
+var pageOf = map[string][2]string{
+	"blobio.h/":        {"blobio", "parallel I/O in blob layouts, for C and C++"},
+	"blobio.h/errors":  {"blobio_errors", "codes and texts of errors, and versions"},
+	"blobio.h/words":   {"blobio_types", "types, layouts and special numbers"},
+	"blobio.h/writing": {"blobio_writing", "make datasets and add records to them"},
+	"blobio.h/reading": {"blobio_reading", "read datasets in canonical order"},
+	"blobio.h/whole datasets, files to files": {"blobio_files", "convert and check whole datasets"},
+	"blobio_mpi.h/": {"blobio_mpi", "datasets of ranks that are MPI processes"},
+}
+
+var (
+	heading  = regexp.MustCompile(`^/\* -{5,} (.*) \*/$`)
+	function = regexp.MustCompile(`(?m)^[a-z]\w* (?:[a-z]\w* )*\*?(blobio_\w+)\(`)
+	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#include|#if|#else|#ifdef|extern "C"|}$)`)
+)
+
+// parse cuts a header into its families.
+func parse(header, text string) ([]*family, error) {
+	at := &family{header: header}
+	all := []*family{at}
+	lines := strings.Split(text, "\n")
+	ended := false // by an empty line
+	for i := 0; i < len(lines); i++ {
+		l := strings.TrimRight(lines[i], " ")
+		if m := heading.FindStringSubmatch(l); m != nil {
+			at = &family{header: header, title: m[1]}
+			all = append(all, at)
+			continue
+		}
+		if strings.HasPrefix(l, "/*") {
+			var c []string
+			for ; ; i++ {
+				if i == len(lines) {
+					return nil, fmt.Errorf("a comment has no end")
+				}
+				c = append(c, lines[i])
+				if strings.HasSuffix(strings.TrimRight(lines[i], " "), "*/") {
+					break
+				}
+			}
+			at.blocks, ended = append(at.blocks, block{comment: strings.TrimPrefix(uncomment(c), header+": ")}), false
+			continue
+		}
+		if l == "" {
+			ended = true
+			continue
+		}
+		if notCode.MatchString(l) {
+			continue
+		}
+		if len(at.blocks) == 0 || ended && at.blocks[len(at.blocks)-1].code != "" && !strings.HasPrefix(l, "\t") {
+			at.blocks = append(at.blocks, block{})
+		}
+		ended = false
+		b := &at.blocks[len(at.blocks)-1]
+		b.code += strings.TrimPrefix(strings.TrimPrefix(l, api), strings.Repeat(" ", len(api))) + "\n"
+	}
+	for _, f := range all {
+		if _, ok := pageOf[f.key()]; !ok {
+			return nil, fmt.Errorf("no page for the part %q", f.title)
+		}
+	}
+	return all, nil
+}
+
+// uncomment is the text of a comment. Lines that are indented in it stay so.
+func uncomment(lines []string) string {
+	for i, l := range lines {
+		l = strings.TrimSuffix(strings.TrimRight(l, " "), "*/")
+		for _, mark := range []string{"/* ", " * ", " *", "/*"} {
+			if rest, ok := strings.CutPrefix(l, mark); ok {
+				l = rest
+				break
+			}
+		}
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (f *family) key() string { return f.header + "/" + f.title }
+
+// functions are those that it declares.
+func (f *family) functions() (names []string) {
+	for _, b := range f.blocks {
+		for _, m := range function.FindAllStringSubmatch(b.code, -1) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// page is the manual page of a family; all are those of its header.
+func (f *family) page(all []*family) *manpage.Page {
+	name := pageOf[f.key()]
+	p := manpage.New(name[0], 3, name[1], append([]string{name[0]}, f.functions()...)...)
+	p.Head("SYNOPSIS")
+	p.Lines(true, "#include <"+f.header+">", "", "cc ... $(pkg-config --cflags --libs "+strings.TrimSuffix(f.header, ".h")+")")
+	p.Head("DESCRIPTION")
+	for i, b := range f.blocks {
+		if i > 0 {
+			p.Paragraph()
+		}
+		if b.code == "" {
+			p.Text(b.comment)
+			continue
+		}
+		p.Lines(true, strings.Split(strings.TrimSuffix(b.code, "\n"), "\n")...)
+		if b.comment != "" {
+			p.Indented(b.comment)
+		}
+	}
+	also := []string{}
+	if f.header != "blobio.h" {
+		also = append(also, pageOf["blobio.h/"][0])
+	}
+	for _, g := range all {
+		if g != f {
+			also = append(also, pageOf[g.key()][0])
+		}
+	}
+	p.SeeAlso(also...)
+	return p
+}

@@ -1,0 +1,56 @@
+// Command man writes manual pages of section 3 from blobio.h and blobio_mpi.h: one for each family of functions, and a
+// link to it for each function.
+//
+//	go run ./internal/man DIR      (in capi)
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "man: want one directory")
+		os.Exit(2)
+	}
+	if err := write(os.Args[1], "blobio.h", "blobio_mpi.h"); err != nil {
+		fmt.Fprintln(os.Stderr, "man:", err)
+		os.Exit(2)
+	}
+}
+
+// write writes the pages of headers into a directory.
+func write(dir string, headers ...string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, h := range headers {
+		text, err := os.ReadFile(h)
+		if err != nil {
+			return err
+		}
+		all, err := parse(filepath.Base(h), string(text))
+		if err != nil {
+			return fmt.Errorf("%s: %w", h, err)
+		}
+		for _, f := range all {
+			p := f.page(all)
+			var b bytes.Buffer
+			p.WriteTo(&b)
+			if err := os.WriteFile(filepath.Join(dir, p.File()), b.Bytes(), 0o666); err != nil {
+				return err
+			}
+			for _, name := range f.functions() {
+				link := filepath.Join(dir, p.Link(name))
+				os.Remove(link)
+				if err := os.Symlink(p.File(), link); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

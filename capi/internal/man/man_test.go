@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestEveryFunctionHasAPage: what the headers declare is on a page that its name leads to, with its declaration.
+func TestEveryFunctionHasAPage(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // pages that are there are replaced
+		if err := write(dir, "../../blobio.h", "../../blobio_mpi.h"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for _, h := range []string{"blobio.h", "blobio_mpi.h"} {
+		b, err := os.ReadFile(filepath.Join("../..", h))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^BLOBIO_API .*?\b(blobio_\w+)\(`).FindAllStringSubmatch(string(b), -1) {
+			n++
+			page, err := os.ReadFile(filepath.Join(dir, m[1]+".3"))
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if !strings.Contains(string(page), m[1]+"(") || strings.Contains(string(page), "BLOBIO_API") {
+				t.Errorf("the page of %s does not declare it", m[1])
+			}
+		}
+	}
+	if n < 60 {
+		t.Errorf("%d functions", n)
+	}
+}
+
+func TestPartsWithoutAPage(t *testing.T) {
+	for _, text := range []string{"/* ------- news */\nint x;\n", "/* no end\n"} {
+		if _, err := parse("blobio.h", text); err == nil {
+			t.Errorf("%q passes", text)
+		}
+	}
+}
