@@ -201,6 +201,10 @@ int blobio_wait(blobio_file *file) { CALL(blobioGoWait, P(file)); }
 int blobio_commit(blobio_file *file) { CALL(blobioGoCommit, P(file)); }
 int blobio_commit_async(blobio_file *file) { CALL(blobioGoCommitAsync, P(file)); }
 int blobio_inq_committed(blobio_file *file, int64_t *records) { CALL(blobioGoCommitted, P(file), P(records)); }
+int blobio_refresh(blobio_file *file, int64_t *records) { CALL(blobioGoRefresh, P(file), P(records)); }
+int blobio_inq_status(const char *path, int wait, int *status, int64_t *records) {
+	CALL(blobioGoStatus, P(path), wait, P(status), P(records));
+}
 int blobio_close(blobio_file *file) { CALL(blobioGoClose, P(file)); }
 int blobio_abort(blobio_file *file) { CALL(blobioGoAbort, P(file)); }
 
@@ -291,6 +295,16 @@ int blobio_get_darray(blobio_file *file, int varid, int64_t record, int64_t nrun
 int blobio_get_darray_pio(blobio_file *file, int varid, int64_t record, int64_t maplen, const int64_t *compdof,
                           blobio_type type, void *data) {
 	CALL(blobioGoGetDarrayPIO, P(file), varid, record, maplen, P(compdof), type, P(data));
+}
+
+int blobio_get_darray_all(blobio_file *file, int varid, int64_t record, int64_t nruns, const int64_t *offsets,
+                          const int64_t *lengths, blobio_type type, void *data, int64_t n) {
+	CALL(blobioGoGetDarrayAll, P(file), varid, record, nruns, P(offsets), P(lengths), type, P(data), n);
+}
+
+int blobio_get_darray_pio_all(blobio_file *file, int varid, int64_t record, int64_t maplen, const int64_t *compdof,
+                              blobio_type type, void *data) {
+	CALL(blobioGoGetDarrayPIOAll, P(file), varid, record, maplen, P(compdof), type, P(data));
 }
 
 int blobio_get_blob(blobio_file *file, int varid, int64_t record, int rank, blobio_type type, void *data, int64_t n) {

@@ -4,7 +4,7 @@
  * comes back in canonical order, to any number of ranks. docs/guide-c.md is the guide.
  *
  *   writing   create -> def_dim, def_decomp, def_var, put_att -> enddef -> put, flush ... -> close
- *   adding    append -> def_decomp -> enddef -> put, flush ... -> close
+ *   adding    append -> def_decomp, def_dim, def_var -> enddef -> put, flush ... -> close
  *   reading   open -> inq_..., get_... -> close
  *
  * Return values. Every function that returns int returns BLOBIO_OK (0) or a negative code.
@@ -73,7 +73,7 @@ enum {
 	BLOBIO_ENOTFORMAT = -16,   /* not a dataset at all */
 	BLOBIO_ENOTCOMMITTED = -17,/* the dataset was never finished */
 	BLOBIO_EMISSING = -18,     /* a subfile is not there */
-	BLOBIO_EMAPS = -19,        /* append: the decompositions are not those of the dataset */
+	BLOBIO_EMAPS = -19,        /* decompositions that do not belong together */
 	BLOBIO_EBROKEN = -20,      /* an earlier call, or another rank, failed; the text names the first cause */
 	BLOBIO_EINUSE = -21,       /* somebody else is writing to it */
 	BLOBIO_EMISMATCH = -22,    /* the ranks are in different collective calls */
@@ -126,6 +126,9 @@ enum {
 /* Layouts, as blobio_inq tells them. */
 enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL = 2 };
 
+/* What blobio_inq_status tells: another program wrote it, or a writer is at work, has finished, has died, or is on another machine and nothing tells yet. */
+enum { BLOBIO_UNMARKED = 0, BLOBIO_WRITING = 1, BLOBIO_FINISHED = 2, BLOBIO_DIED = 3, BLOBIO_WRITING_OR_DIED = 4 };
+
 #define BLOBIO_UNLIMITED ((int64_t)0) /* length of the record dimension */
 #define BLOBIO_GLOBAL (-1)            /* varid of the attributes of the dataset */
 #define BLOBIO_NO_DECOMP 0            /* decomposition of a variable that has none */
@@ -145,6 +148,7 @@ enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL
  *   durability=commit|data|none what close waits for; default commit: all survives a power loss
  *   commit=auto|rename|manifest how subfiles get their names
  *   incomplete=hold|fill        records of which a rank has not put every variable: commit holds them back (default), or fills them
+ *   heartbeat=SECONDS           within which the writer gives a sign of life, so that readers elsewhere learn of its death; default 15 where machines share the file system
  *   force=yes                   replace a dataset of this name; it stays readable until the new one is whole
  *   wide_maps=yes               decompositions of more than 2^31-1 elements (only blobio reads such files)
  *   compress=off|auto|zstd|shuffle+zstd  process layout, lossless; also with a level, as zstd:1 to zstd:4 (only blobio reads such files)
@@ -155,7 +159,7 @@ enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL
  *   stripe_size=SIZE stripe_count=N  of the file system (Lustre's stripes, GPFS's blocks): nodes then never write one unit
  *   workers=N  max_open=N       threads that write, open files; defaults: cores, 256
  *
- * append wants the ranks, subfiles and grouping with which the dataset was created (else BLOBIO_EMAPS), and takes the layout
+ * append goes on with as many ranks, and what runs, subfiles and grouping, as are given, whoever wrote the dataset before, and takes the layout
  * from the files. The handle is stored in *file only on success. Here one rank; see blobio_mpi.h for communicators.
  *
  * A library without MPI returns BLOBIO_ENOMPI from these two in a process that mpirun or srun started as one of several: each
@@ -171,15 +175,16 @@ BLOBIO_API int blobio_append_fcomm(int fcomm, const char *path, const char *opti
  * differs between ranks is found by enddef; if one failed on any rank, enddef fails on all. Ids count up
  * from 0, those of decompositions from 1. */
 
-/* A dimension of len elements, or BLOBIO_UNLIMITED (one at most). */
+/* A dimension of len elements, or BLOBIO_UNLIMITED (one at most, and none after blobio_append). If no new variable has one that was defined after
+ * blobio_append, blobio_enddef is BLOBIO_EINVAL. */
 BLOBIO_API int blobio_def_dim(blobio_file *file, const char *name, int64_t len, int *dimid);
 
 /* What this rank owns of an array over these dimensions (slowest first, without the record dimension): nruns runs of
  * lengths[i] elements from offsets[i] on, in the flattened array, in the order in which puts will have them. The runs
  * are the rank's own; 0 of them own nothing. Each element should have one owner, and a run should not go on
  * from one row of the fastest dimension to the next (other readers of the format expect that); check
- * tells of others. After blobio_append: the same runs as when the dataset was created, decomposition by
- * decomposition; ndims and dimids are not looked at and may be 0 and NULL. (Inquiries work at once.) */
+ * tells of others. After blobio_append: decomposition by decomposition of the
+ * dataset; ndims and dimids are not looked at and may be 0 and NULL. (Inquiries work at once.) */
 BLOBIO_API int blobio_def_decomp(blobio_file *file, int ndims, const int *dimids, int64_t nruns, const int64_t *offsets,
                                  const int64_t *lengths, int *decompid);
 
@@ -190,12 +195,16 @@ BLOBIO_API int blobio_def_decomp_pio(blobio_file *file, int ndims, const int *di
                                      const int64_t *compdof, int *decompid);
 
 /* A variable of a type in the file. dimids lists its dimensions, the unlimited one first if it has it. decompid is
- * BLOBIO_NO_DECOMP, or a decomposition over dimensions of the lengths of the others. */
+ * BLOBIO_NO_DECOMP, or a decomposition over dimensions of the lengths of the others. After blobio_append (since 1.5) it must have the unlimited dimension;
+ * in the records that are there it reads as fill values. */
 BLOBIO_API int blobio_def_var(blobio_file *file, const char *name, blobio_type type, int ndims, const int *dimids,
                               int decompid, int *varid);
 
 /* Attributes of a variable, or with BLOBIO_GLOBAL of the dataset. One of the same name is replaced. len counts bytes of
- * text without a NUL; -1 means strlen. The type of n numbers is that in memory and in the file. */
+ * text without a NUL; -1 means strlen. The type of n numbers is that in memory and in the file.
+ * After enddef (since 1.5): the next commit that has records, or close, commits it, to the manifest: other programs see it after convert. _FillValue cannot be
+ * put then; more than 256 MiB in all is BLOBIO_EMEMORY. Collective then, with the same values;
+ * inquiries tell what the files have. Before enddef of an append only for new variables. */
 BLOBIO_API int blobio_put_att_text(blobio_file *file, int varid, const char *name, int64_t len, const char *text);
 BLOBIO_API int blobio_put_att(blobio_file *file, int varid, const char *name, blobio_type type, int64_t n,
                               const void *values);
@@ -252,7 +261,7 @@ BLOBIO_API int blobio_wait(blobio_file *file);
 /* Makes what was put so far the committed state, durable and whole as close would make it, and the writer goes on: readers find it from then on,
  * whatever becomes of this program. It flushes first. Records are committed whole (incomplete=), fixed variables by the first
  * commit, which fills those that nobody has put; nothing of it can be put again. In the process layout without records=, and compressed, each commit with new
- * records makes further subfiles; compressed with records= is BLOBIO_EINVAL. After an error what was committed before is in force. Collective. Since 1.5. */
+ * records makes further subfiles. After an error what was committed before is in force. Collective. Since 1.5. */
 BLOBIO_API int blobio_commit(blobio_file *file);
 
 /* Begins a commit, as blobio_flush_async begins a flush. The next collective call completes it, and returns its error: what it commits is durable when
@@ -263,7 +272,7 @@ BLOBIO_API int blobio_commit_async(blobio_file *file);
 BLOBIO_API int blobio_inq_committed(blobio_file *file, int64_t *records);
 
 /* Of a dataset that is written: writes what is left, fills what was never put with fill values, and commits; if it fails,
- * nothing but earlier commits appears under a final name. Calls enddef if that was not done. Collective if the dataset is written. The handle is gone whatever
+ * nothing but earlier commits appears under a final name. Calls enddef if that was not done. Collective if the dataset is written, or was opened with collective=yes. The handle is gone whatever
  * is returned. */
 BLOBIO_API int blobio_close(blobio_file *file);
 
@@ -283,7 +292,8 @@ BLOBIO_API int blobio_abort(blobio_file *file);
  *   verify=never       of nothing, to save what is left of damaged data
  *   memory=SIZE        cap of buffers, at least 1M, default 256M
  *   workers=N  max_open=N
- * Reading is local, whatever opened it. */
+ *   collective=yes     ranks read together, by blobio_get_darray_all; then blobio_close is collective, too. Since 1.5
+ * Other reading is local, whatever opened it. */
 BLOBIO_API int blobio_open(const char *path, const char *options, blobio_file **file);
 BLOBIO_API int blobio_open_fcomm(int fcomm, const char *path, const char *options, blobio_file **file); /* Collective */
 
@@ -293,6 +303,16 @@ BLOBIO_API int blobio_open_fcomm(int fcomm, const char *path, const char *option
  * committed records (written: those this rank knows of). */
 BLOBIO_API int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars, int *natts, int *ndecomps,
                           int *unlimdimid, int64_t *records);
+
+/* Brings a dataset that is read to the state that is committed now; *records, unless it is NULL, is set to its number of records. Takes no lock. A dataset that was
+ * replaced is BLOBIO_EBROKEN: open it again. Local. With collective=yes each rank calls it before ranks read together again; a commit may come between the
+ * calls of two ranks: reading together then fails, saying that they have different states, and each rank calls it again. Dimensions and variables may have
+ * been added behind those that were there. Since 1.5. */
+BLOBIO_API int blobio_refresh(blobio_file *file, int64_t *records);
+
+/* Whether a dataset is being written, and how many records are committed. Certain on the writer's machine and where its locks reach; elsewhere
+ * BLOBIO_WRITING_OR_DIED until it is known, for which wait=1 waits, twice the heartbeat at most. Either result may be NULL. Since 1.5. */
+BLOBIO_API int blobio_inq_status(const char *path, int wait, int *status, int64_t *records);
 
 /* Subfiles, and ranks that wrote the dataset. Of datasets that are read. */
 BLOBIO_API int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks);
@@ -345,6 +365,16 @@ BLOBIO_API int blobio_get_darray(blobio_file *file, int varid, int64_t record, i
 /* The same in PIO's form. data has maplen elements; those with compdof 0 stay as they are. */
 BLOBIO_API int blobio_get_darray_pio(blobio_file *file, int varid, int64_t record, int64_t maplen,
                                      const int64_t *compdof, blobio_type type, void *data);
+
+/* Both for all ranks that opened the dataset with a communicator and the option collective=yes: each part of maps and data is read by one of
+ * them, in long pieces, and sent to those who want it. Who has what is found at the first call with a decomposition, and kept for later calls
+ * with the same one. A rank may want nothing. Collective: the same dataset, varid and record on all ranks, and an error on one is an error on all;
+ * after a handle that is none (BLOBIO_EHANDLE), nothing that was opened with collective=yes can be read together any more (BLOBIO_EBROKEN).
+ * Since 1.5. */
+BLOBIO_API int blobio_get_darray_all(blobio_file *file, int varid, int64_t record, int64_t nruns, const int64_t *offsets,
+                                     const int64_t *lengths, blobio_type type, void *data, int64_t n);
+BLOBIO_API int blobio_get_darray_pio_all(blobio_file *file, int varid, int64_t record, int64_t maplen,
+                                         const int64_t *compdof, blobio_type type, void *data);
 
 /* Reads the blob of one rank: what it put, in its order; n is its number of elements (blobio_inq_decomp_rank). */
 BLOBIO_API int blobio_get_blob(blobio_file *file, int varid, int64_t record, int rank, blobio_type type, void *data,

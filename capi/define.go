@@ -19,29 +19,24 @@ import (
 
 // define runs f on the definitions of a file, and remembers that it failed.
 func define(h uintptr, f func(*file, *definitions) error) error {
-	return locked(h, func(x *file) error {
-		switch {
-		case x.defs == nil && x.r == nil && x.w == nil:
-			return x.broken()
-		case x.defs == nil:
-			return fmt.Errorf("%s: definitions are made between blobio_create and blobio_enddef: %w", x.path, edge.ErrState)
-		}
-		err := safely(func() error { return f(x, x.defs) })
-		if err == nil {
-			err = x.defs.schema.Err()
-		}
-		if err != nil && x.defs.err == nil {
-			x.defs.err = fmt.Errorf("%s: a definition failed: %w", x.path, err)
-		}
-		return err
-	})
+	return locked(h, func(x *file) error { return x.define(f) })
 }
 
-func (d *definitions) fresh() error {
-	if d.add {
-		return fmt.Errorf("the definitions of a dataset that is appended to are in its files: %w", edge.ErrState)
+func (x *file) define(f func(*file, *definitions) error) error {
+	switch {
+	case x.defs == nil && x.r == nil && x.w == nil:
+		return x.broken()
+	case x.defs == nil:
+		return fmt.Errorf("%s: definitions are made between blobio_create and blobio_enddef: %w", x.path, edge.ErrState)
 	}
-	return nil
+	err := safely(func() error { return f(x, x.defs) })
+	if err == nil {
+		err = x.defs.schema.Err()
+	}
+	if err != nil && x.defs.err == nil {
+		x.defs.err = fmt.Errorf("%s: a definition failed: %w", x.path, err)
+	}
+	return err
 }
 
 func newName(what string, p uintptr, have map[string]bool) (string, error) {
@@ -63,8 +58,8 @@ func newName(what string, p uintptr, have map[string]bool) (string, error) {
 func blobioGoDefDim(h, namep uintptr, n int64, out uintptr, e *C.blobio_failure) int32 {
 	return guarded(e, func() error {
 		return define(h, func(x *file, d *definitions) error {
-			if err := d.fresh(); err != nil {
-				return err
+			if n == blob.Unlimited && d.add {
+				return edge.Usage("a dataset that is appended to cannot be given an unlimited dimension")
 			}
 			if n < 0 || n == blob.Unlimited && d.record {
 				return edge.Usage("length %d, want > 0, or BLOBIO_UNLIMITED once", n)
@@ -189,9 +184,6 @@ func blobioGoDefDecompPIO(h uintptr, ndims int32, dimp uintptr, n int64, dofp, o
 func blobioGoDefVar(h, namep uintptr, t, ndims int32, dimp uintptr, dec int32, out uintptr, e *C.blobio_failure) int32 {
 	return guarded(e, func() error {
 		return define(h, func(x *file, d *definitions) error {
-			if err := d.fresh(); err != nil {
-				return err
-			}
 			ids, err := dimIDs(d.schema, ndims, dimp)
 			if err != nil {
 				return err
@@ -206,30 +198,56 @@ func blobioGoDefVar(h, namep uintptr, t, ndims int32, dimp uintptr, dec int32, o
 			if dec < 0 || int(dec) > d.schema.NumDecomps() {
 				return edge.Usage("variable %q: decomposition %d, want 0..%d", name, dec, d.schema.NumDecomps())
 			}
+			if d.add && (len(ids) == 0 || d.schema.Dims()[ids[0]].Len != blob.Unlimited) {
+				return edge.Usage("variable %q: an append adds variables with the unlimited dimension only", name)
+			}
 			v := d.schema.Var(name, cdf5.Type(t), ids, blob.Decomposed(blob.DecompID(dec)))
 			return edge.Store(out, int32(v))
 		})
 	})
 }
 
+// setAtt gives an attribute: before enddef to what is defined, after it to the dataset that is written, which is collective.
 func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, value func() (any, error)) error {
-	return define(h, func(x *file, d *definitions) error {
-		if err := d.fresh(); err != nil {
-			return err
+	arguments := func() (name string, v any, err error) {
+		if name, err = newName("attribute", namep, map[string]bool{}); err != nil {
+			return name, nil, err
 		}
-		if varid < -1 || int(varid) >= len(d.schema.Vars()) {
-			return edge.Usage("variable id %d, want -1..%d", varid, len(d.schema.Vars())-1)
+		if v, err = value(); err != nil {
+			err = fmt.Errorf("attribute %q: %w", name, err)
 		}
-		name, err := newName("attribute", namep, map[string]bool{})
-		if err != nil {
-			return err
+		return name, v, err
+	}
+	return locked(h, func(x *file) error {
+		if x.w == nil {
+			return x.define(func(_ *file, d *definitions) error {
+				if varid < -1 || int(varid) >= len(d.schema.Vars()) {
+					return edge.Usage("variable id %d, want -1..%d", varid, len(d.schema.Vars())-1)
+				}
+				if d.add && int(varid) < d.vars0 {
+					return fmt.Errorf("attributes of what a dataset has are put after blobio_enddef: %w", edge.ErrState)
+				}
+				name, v, err := arguments()
+				if err == nil {
+					d.schema.SetAtt(blob.VarID(varid), cdf5.Att{Name: name, Type: t, Value: v})
+				}
+				return err
+			})
 		}
-		v, err := value()
-		if err != nil {
-			return fmt.Errorf("attribute %q: %w", name, err)
-		}
-		d.schema.SetAtt(blob.VarID(varid), cdf5.Att{Name: name, Type: t, Value: v})
-		return nil
+		return x.team.together(func() error {
+			var name string
+			var v any
+			err := safely(func() (err error) {
+				name, v, err = arguments()
+				return err
+			})
+			inject("put_att", x.team.c)
+			ctx := context.Background()
+			if err := comm.Agree(ctx, x.team.c, err); err != nil {
+				return err
+			}
+			return x.w.SetAtt(ctx, blob.VarID(varid), name, v)
+		})
 	})
 }
 
@@ -279,6 +297,8 @@ func (x *file) enddef(ctx context.Context) error {
 	inject("enddef", x.team.c)
 	switch {
 	case err != nil:
+	case d.add && (len(d.schema.Vars()) > d.vars0 || len(d.schema.Dims()) > d.dims0):
+		x.w, err = blob.AppendSchema(ctx, x.team.c, x.path, d.schema, d.parts, d.opts)
 	case d.add:
 		x.w, err = blob.Append(ctx, x.team.c, x.path, d.parts, d.opts)
 	default:

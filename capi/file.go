@@ -31,7 +31,8 @@ type file struct {
 	dofs   []*edge.Dof // by decomposition from 1: those with holes, else nil
 	failed error       // of enddef
 
-	r *blob.Reader
+	r     *blob.Reader
+	joint *joint // with option collective=yes
 }
 
 // team is the ranks that write a file together.
@@ -54,23 +55,31 @@ func (t *team) leave(ctx context.Context) error {
 // together runs a collective. A panic on this rank is an error on the others.
 func (t *team) together(f func() error) error {
 	err := safely(f)
-	if (errors.Is(err, edge.ErrInternal) || errors.Is(err, edge.ErrFault)) && t.fail != nil {
-		t.fail(fmt.Errorf("%v: %w", err, blob.ErrBroken))
+	if errors.Is(err, edge.ErrInternal) || errors.Is(err, edge.ErrFault) {
+		t.giveUp(err)
 	}
 	return err
 }
 
+// giveUp tells the other ranks that this one takes no part any more.
+func (t *team) giveUp(err error) {
+	if t.fail != nil {
+		t.fail(fmt.Errorf("%v: %w", err, blob.ErrBroken))
+	}
+}
+
 // definitions of a file before enddef.
 type definitions struct {
-	opts   *blob.Options
-	add    bool  // append: the schema is that of the files
-	have   int64 // records that are there
-	schema *blob.Schema
-	parts  []blob.Part
-	err    error // the first that failed
-	dims   map[string]bool
-	vars   map[string]bool
-	record bool // the unlimited dimension is there
+	opts         *blob.Options
+	add          bool  // append: the schema is that of the files, and what is defined since
+	have         int64 // records that are there
+	dims0, vars0 int   // dimensions and variables that are there
+	schema       *blob.Schema
+	parts        []blob.Part
+	err          error // the first that failed
+	dims         map[string]bool
+	vars         map[string]bool
+	record       bool // the unlimited dimension is there
 }
 
 // locked runs f on the file of a handle that no other call uses.

@@ -16,3 +16,15 @@ func TestRanksOfFortran(t *testing.T) {
 		"-L"+lib, "-lblobio_fortran", "-lblobio", "-Wl,-rpath,"+lib)
 	run(t, program, t.TempDir())
 }
+
+// A wrong size on one rank is an error on all that read together.
+func TestFortranReadsTogether(t *testing.T) {
+	all(t)
+	need(t, "mpif90.openmpi", "mpirun.openmpi", "pkg-config", "timeout")
+	lib := library(t, "MPI=ompi")
+	run(t, "make", "fortran", "FC=gfortran", "BUILD="+lib)
+	program := filepath.Join(t.TempDir(), "joint")
+	run(t, "mpif90.openmpi", "-std=f2008", "-Wall", "-I"+lib, "-J"+t.TempDir(), "testdata/joint.f90", "-o", program,
+		"-L"+lib, "-lblobio_fortran", "-lblobio_mpi", "-Wl,-rpath,"+lib)
+	run(t, "timeout", "300", "mpirun.openmpi", "-n", "2", program, t.TempDir())
+}

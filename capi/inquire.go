@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -51,6 +52,44 @@ func blobioGoInqRanks(h, subfilesp, ranksp uintptr, e *C.blobio_failure) int32 {
 			n, ranks := r.Subfiles()
 			return errors.Join(edge.Store(subfilesp, int32(n)), edge.Store(ranksp, int32(ranks)))
 		})
+	})
+}
+
+//export blobioGoRefresh
+func blobioGoRefresh(h, recordsp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return locked(h, func(x *file) error {
+			r, err := x.reader()
+			if err != nil {
+				return err
+			}
+			n, err := r.Refresh(context.Background())
+			if err == nil && x.joint != nil {
+				x.joint = newJoint(r.Collective(x.team.c)) // of the new state
+			}
+			if err != nil || recordsp == 0 {
+				return err
+			}
+			return edge.Store(recordsp, n)
+		})
+	})
+}
+
+//export blobioGoStatus
+func blobioGoStatus(pathp uintptr, wait int32, statusp, recordsp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		path, err := edge.String("path", pathp)
+		if err != nil {
+			return err
+		}
+		s, err := blob.StatusOf(context.Background(), path, wait != 0)
+		if err == nil && statusp != 0 {
+			err = edge.Store(statusp, int32(s.State))
+		}
+		if err == nil && recordsp != 0 {
+			err = edge.Store(recordsp, s.Records)
+		}
+		return err
 	})
 }
 

@@ -18,26 +18,39 @@ import (
 	"blobio/decomp"
 )
 
-// open opens a dataset for a team, which is not needed any more after it.
+// open opens a dataset for a team, which is not needed any more after it unless ranks are to read together.
 func open(t team, pathp, optp, out uintptr) error {
 	ctx := context.Background()
 	var x *file
+	var stay bool
 	err := t.together(func() error {
-		var o *blob.OpenOptions
-		name, err := arguments(pathp, optp, out, func(s string) (err error) {
-			o, err = edge.ReadOptions(s)
+		o := new(edge.Reading)
+		name, err := arguments(pathp, optp, out, func(s string) error {
+			got, err := edge.ReadOptions(s)
+			if err == nil {
+				o, stay = got, got.Collective
+			}
 			return err
 		})
+		if both, e := comm.AllreduceOne(ctx, t.c, bit(stay), comm.Max); err == nil && (e != nil || both != bit(stay)) {
+			err = cmp.Or(e, edge.Usage("%s: option collective=yes on some ranks only", name))
+		}
 		inject("open", t.c)
 		if err := comm.Agree(ctx, t.c, err); err != nil {
 			return err
 		}
-		r, err := blob.OpenComm(ctx, t.c, name, o)
+		r, err := blob.OpenComm(ctx, t.c, name, &o.OpenOptions)
 		if err == nil {
 			x = &file{path: name, r: r, layout: r.Layout()}
+			if stay {
+				x.team, x.joint = t, newJoint(r.Collective(t.c))
+			}
 		}
 		return err
 	})
+	if err == nil && stay {
+		return edge.Store(out, files.Add(x))
+	}
 	left := t.leave(ctx)
 	if err == nil && left != nil {
 		err = cmp.Or(left, x.r.Close())
@@ -132,38 +145,53 @@ func blobioGoGetDarray(h uintptr, varid int32, rec, nruns int64, offp, lenp uint
 func blobioGoGetDarrayPIO(h uintptr, varid int32, rec, n int64, dofp uintptr, t int32, p uintptr, e *C.blobio_failure) int32 {
 	return guarded(e, func() error {
 		return reading(h, varid, func(r *blob.Reader, s *blob.Schema, v *blob.Variable) error {
-			list, err := edge.Slice[int64](dofp, n)
-			if err != nil {
-				return fmt.Errorf("compdof: %w", err)
-			}
-			elems := int64(1)
-			for i, d := range v.Dims {
-				if i > 0 || !v.Record {
-					elems *= s.Dims()[d].Len
-				}
-			}
-			dof, err := edge.NewDof(list, elems, 0)
-			if err != nil {
-				return fmt.Errorf("read of %q: %w", v.Name, err)
-			}
-			dst, err := view(v, t, p, n)
-			if err != nil {
-				return fmt.Errorf("read of %q: %w", v.Name, err)
-			}
-			if !dof.Holes() {
-				return r.ReadRuns(context.Background(), v.Name, rec, dof.Runs, dst)
-			}
-			packed, err := edge.Make(cdf5.Type(t), dof.Kept)
+			w, err := wantedBy(s, v, t, n, dofp, p)
 			if err != nil {
 				return err
 			}
-			if err := r.ReadRuns(context.Background(), v.Name, rec, dof.Runs, packed); err != nil {
+			if err := r.ReadRuns(context.Background(), v.Name, rec, w.runs, w.into); err != nil {
 				return err
 			}
-			dof.Unpack(edge.Bytes(dst), edge.Bytes(packed), cdf5.Type(t).Size())
+			w.unpack()
 			return nil
 		})
 	})
+}
+
+// wanted is what is read by compdof: elements of runs, into memory without the holes.
+type wanted struct {
+	runs   []decomp.Req
+	into   any
+	unpack func() // brings them to the caller's memory
+}
+
+func wantedBy(s *blob.Schema, v *blob.Variable, t int32, n int64, dofp, p uintptr) (*wanted, error) {
+	list, err := edge.Slice[int64](dofp, n)
+	if err != nil {
+		return nil, fmt.Errorf("compdof: %w", err)
+	}
+	elems := int64(1)
+	for i, d := range v.Dims {
+		if i > 0 || !v.Record {
+			elems *= s.Dims()[d].Len
+		}
+	}
+	dof, err := edge.NewDof(list, elems, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read of %q: %w", v.Name, err)
+	}
+	dst, err := view(v, t, p, n)
+	if err != nil {
+		return nil, fmt.Errorf("read of %q: %w", v.Name, err)
+	}
+	if !dof.Holes() {
+		return &wanted{dof.Runs, dst, func() {}}, nil
+	}
+	packed, err := edge.Make(cdf5.Type(t), dof.Kept)
+	if err != nil {
+		return nil, err
+	}
+	return &wanted{dof.Runs, packed, func() { dof.Unpack(edge.Bytes(dst), edge.Bytes(packed), cdf5.Type(t).Size()) }}, nil
 }
 
 //export blobioGoGetBlob

@@ -25,19 +25,26 @@ func TestVersionsAgree(t *testing.T) {
 		t.Errorf("BLOBIO_ABI is %s, want %s of version %s", got, major, version.Number)
 	}
 
-	newest := ""
+	newest, since, listed := "", symbols(t), map[string]bool{}
 	for _, n := range regexp.MustCompile(`(?ms)^(\S+) \{(.*?)^\} ?(\S*);`).FindAllStringSubmatch(text(t, "blobio.map"), -1) {
+		if n[1] == "BLOBIO_PRIVATE" {
+			continue
+		}
 		if n[3] != newest {
 			t.Errorf("blobio.map: %s follows %q, want %q", n[1], n[3], newest)
 		}
 		newest = n[1]
 		number, added := strings.CutPrefix(newest, "BLOBIO_"+major+".")
 		for _, f := range regexp.MustCompile(`(?m)^\t\t(blobio_\w+);`).FindAllStringSubmatch(n[2], -1) {
-			if since[f[1]] != newest && (added || since[f[1]] != "") {
-				t.Errorf("blobio.map: %s is in %s, want %q", f[1], newest, since[f[1]])
+			listed[f[1]] = true
+			if since[f[1]] != newest {
+				t.Errorf("blobio.map: %s is in %s, testdata/symbols.txt has it in %q", f[1], newest, since[f[1]])
 			}
 			if !added {
 				continue
+			}
+			if news := text(t, "../CHANGES.md"); number == minor && !strings.Contains(news, "`"+f[1]+"`") {
+				t.Errorf("CHANGES.md does not tell of %s", f[1])
 			}
 			// the comment and the declaration
 			about := match(t, header, `(?s)/\*((?:[^*]|\*[^/])*)\*/\n(?:BLOBIO_API [^;]*;\n)*?BLOBIO_API \w+ `+f[1]+`\(`)
@@ -45,6 +52,11 @@ func TestVersionsAgree(t *testing.T) {
 			if want := "Since " + major + "." + number + "."; !strings.Contains(about, want) {
 				t.Errorf("blobio.h does not say %q of %s", want, f[1])
 			}
+		}
+	}
+	for name, node := range since {
+		if !listed[name] {
+			t.Errorf("blobio.map lacks %s of %s: programs need it", name, node)
 		}
 	}
 	want := "BLOBIO_" + major

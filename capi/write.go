@@ -86,7 +86,14 @@ func begin(t team, add bool, pathp, optp, out uintptr) error {
 		if err != nil {
 			return err
 		}
-		d.schema, d.have, x.layout = r.Schema(), r.Records(), r.Layout()
+		d.schema, d.have, x.layout = r.Extend(), r.Records(), r.Layout()
+		d.dims0, d.vars0 = len(d.schema.Dims()), len(d.schema.Vars())
+		for _, dim := range d.schema.Dims() {
+			d.dims[dim.Name] = true
+		}
+		for i := range d.schema.Vars() {
+			d.vars[d.schema.Vars()[i].Name] = true
+		}
 		inject("append", t.c)
 		return comm.Agree(ctx, t.c, r.Close())
 	})
@@ -291,10 +298,13 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.closed = true
+		ctx := context.Background()
+		if x.joint != nil {
+			return cmp.Or(x.r.Close(), x.team.leave(ctx))
+		}
 		if x.r != nil {
 			return x.r.Close()
 		}
-		ctx := context.Background()
 		err = x.team.together(func() error {
 			if x.defs != nil {
 				if err := x.enddef(ctx); err != nil {

@@ -62,11 +62,14 @@ module blobio
     blobio_int64 = 10, blobio_uint64 = 11
 
   integer, parameter, public :: blobio_variable_centric = 0, blobio_process_centric = 1, blobio_canonical = 2
+  integer, parameter, public :: blobio_unmarked = 0, blobio_writing = 1, blobio_finished = 2, blobio_died = 3, &
+    blobio_writing_or_died = 4
   integer, parameter, public :: blobio_unlimited = 0, blobio_global = -1, blobio_no_decomp = 0
   integer, parameter, public :: blobio_max_dims = 64
 
   public :: blobio_create, blobio_append, blobio_open, blobio_enddef, blobio_flush, blobio_close, blobio_abort
   public :: blobio_flush_async, blobio_wait, blobio_commit, blobio_commit_async, blobio_inq_committed
+  public :: blobio_refresh, blobio_inq_status
   public :: blobio_def_dim, blobio_def_decomp, blobio_def_decomp_runs, blobio_def_var, blobio_put_att
   public :: blobio_put, blobio_put_part, blobio_put_count, blobio_inq_copies
   public :: blobio_inq, blobio_inq_ranks, blobio_inq_dimid, blobio_inq_dim, blobio_inq_varid, blobio_inq_var
@@ -114,7 +117,8 @@ module blobio
       get_var_i8_1, get_var_i8_2, get_var_i8_3, get_var_i8_4, get_var_i8_5
   end interface blobio_get_var
 
-  ! One record by decomposition: any, whoever wrote the dataset.
+  ! One record by decomposition: any, whoever wrote the dataset. With collective=.true. all ranks that opened it with the option
+  ! collective=yes read together.
   interface blobio_get_darray
     module procedure get_darray_r4_1, get_darray_r4_2, get_darray_r4_3, get_darray_r4_4, get_darray_r4_5, &
       get_darray_r8_1, get_darray_r8_2, get_darray_r8_3, get_darray_r8_4, get_darray_r8_5, get_darray_i4_1, &
@@ -204,6 +208,20 @@ module blobio
       integer(c_int64_t), intent(out) :: records
       integer(c_int) :: rc
     end function c_inq_committed
+    function c_refresh(h, records) result(rc) bind(c, name="blobio_refresh")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int64_t), intent(out) :: records
+      integer(c_int) :: rc
+    end function c_refresh
+    function c_inq_status(path, wait, status, records) result(rc) bind(c, name="blobio_inq_status")
+      import :: c_char, c_int, c_int64_t
+      character(kind=c_char), dimension(*), intent(in) :: path
+      integer(c_int), value :: wait
+      integer(c_int), intent(out) :: status
+      integer(c_int64_t), intent(out) :: records
+      integer(c_int) :: rc
+    end function c_inq_status
     function c_wait(h) result(rc) bind(c, name="blobio_wait")
       import :: c_int, c_ptr
       type(c_ptr), value :: h
@@ -445,6 +463,18 @@ module blobio
       type(c_ptr), value :: values
       integer(c_int) :: rc
     end function c_get_darray_pio
+    function c_get_darray_pio_all(h, varid, record, n, compdof, t, values) result(rc) bind(c, &
+      name="blobio_get_darray_pio_all")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      integer(c_int64_t), value :: record
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), dimension(*), intent(in) :: compdof
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int) :: rc
+    end function c_get_darray_pio_all
     function c_get_blob(h, varid, record, rank, t, values, n) result(rc) bind(c, name="blobio_get_blob")
       import :: c_int, c_int64_t, c_ptr
       type(c_ptr), value :: h
@@ -693,6 +723,29 @@ contains
     rc = c_inq_committed(file%h, records)
   end function blobio_inq_committed
 
+  ! Brings a dataset that is read to the state that is committed now.
+  function blobio_refresh(file, records) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer(c_int64_t), intent(out) :: records
+    integer :: rc
+    records = 0
+    rc = c_refresh(file%h, records)
+  end function blobio_refresh
+
+  ! Whether a dataset is being written, and how many records are committed; wait: until it is certain.
+  function blobio_inq_status(path, wait, status, records) result(rc)
+    character(len=*), intent(in) :: path
+    logical, intent(in) :: wait
+    integer, intent(out) :: status
+    integer(c_int64_t), intent(out) :: records
+    integer :: rc
+    integer(c_int) :: s
+    s = 0
+    records = 0
+    rc = c_inq_status(c_string(path), int(merge(1, 0, wait), c_int), s, records)
+    status = s
+  end function blobio_inq_status
+
   ! Collective if the dataset is written.
   function blobio_close(file) result(rc)
     type(blobio_file), intent(inout) :: file
@@ -772,6 +825,7 @@ contains
     rc = c_def_var(file%h, c_string(name), xtype, size(dimids), dimids(size(dimids):1:-1), d, varid)
   end function blobio_def_var
 
+  ! Attributes; after blobio_enddef collective, and committed by the next commit or close.
   function put_att_text(file, varid, name, text) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1512,19 +1566,43 @@ contains
     rc = get_slab(file, varid, blobio_float, p, n, start, count)
   end function get_var_r4
 
-  function get_darray_r4(file, varid, compdof, n, values, record) result(rc)
+  function get_by_dof(h, varid, record, n, compdof, t, p, collective) result(rc)
+    type(c_ptr), intent(in) :: h
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: record, n, compdof(:)
+    integer(c_int), intent(in) :: t
+    type(c_ptr), intent(in) :: p
+    logical, intent(in), optional :: collective
+    integer :: rc
+    logical :: all_ranks
+    all_ranks = .false.
+    if (present(collective)) all_ranks = collective
+    rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
+    if (all_ranks) then
+      if (rc == blobio_ok) then
+        rc = c_get_darray_pio_all(h, varid, record, n, compdof, t, p)
+      else ! the others do not wait: a negative number is an error on all; this rank says what is wrong
+        if (c_get_darray_pio_all(h, varid, record, -1_c_int64_t, compdof, t, p) /= blobio_ok) &
+          rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
+      end if
+      return
+    end if
+    if (rc /= blobio_ok) return
+    rc = c_get_darray_pio(h, varid, record, n, compdof, t, p)
+  end function get_by_dof
+
+  function get_darray_r4(file, varid, compdof, n, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:), n
     real(c_float), intent(inout), target :: values(n)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
     type(c_ptr) :: p
-    rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
-    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
-    rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_float, p)
+    rc = get_by_dof(file%h, varid, from1(record), n, compdof, blobio_float, p, collective)
   end function get_darray_r4
 
   function get_blob_r4(file, varid, rank, n, values, record) result(rc)
@@ -1558,14 +1636,15 @@ contains
     rc = get_var_r4(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_r4_1
 
-  function get_darray_r4_1(file, varid, compdof, values, record) result(rc)
+  function get_darray_r4_1(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_float), intent(inout) :: values(:)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r4_1
 
   function get_var_r4_2(file, varid, values, start, count) result(rc)
@@ -1577,14 +1656,15 @@ contains
     rc = get_var_r4(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_r4_2
 
-  function get_darray_r4_2(file, varid, compdof, values, record) result(rc)
+  function get_darray_r4_2(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_float), intent(inout) :: values(:, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r4_2
 
   function get_var_r4_3(file, varid, values, start, count) result(rc)
@@ -1614,34 +1694,37 @@ contains
     rc = get_var_r4(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_r4_5
 
-  function get_darray_r4_3(file, varid, compdof, values, record) result(rc)
+  function get_darray_r4_3(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_float), intent(inout) :: values(:, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r4_3
 
-  function get_darray_r4_4(file, varid, compdof, values, record) result(rc)
+  function get_darray_r4_4(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_float), intent(inout) :: values(:, :, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r4_4
 
-  function get_darray_r4_5(file, varid, compdof, values, record) result(rc)
+  function get_darray_r4_5(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_float), intent(inout) :: values(:, :, :, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r4_5
 
   function get_blob_r4_1(file, varid, rank, values, record) result(rc)
@@ -1690,19 +1773,18 @@ contains
     rc = get_slab(file, varid, blobio_double, p, n, start, count)
   end function get_var_r8
 
-  function get_darray_r8(file, varid, compdof, n, values, record) result(rc)
+  function get_darray_r8(file, varid, compdof, n, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:), n
     real(c_double), intent(inout), target :: values(n)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
     type(c_ptr) :: p
-    rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
-    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
-    rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_double, p)
+    rc = get_by_dof(file%h, varid, from1(record), n, compdof, blobio_double, p, collective)
   end function get_darray_r8
 
   function get_blob_r8(file, varid, rank, n, values, record) result(rc)
@@ -1736,14 +1818,15 @@ contains
     rc = get_var_r8(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_r8_1
 
-  function get_darray_r8_1(file, varid, compdof, values, record) result(rc)
+  function get_darray_r8_1(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_double), intent(inout) :: values(:)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r8_1
 
   function get_var_r8_2(file, varid, values, start, count) result(rc)
@@ -1755,14 +1838,15 @@ contains
     rc = get_var_r8(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_r8_2
 
-  function get_darray_r8_2(file, varid, compdof, values, record) result(rc)
+  function get_darray_r8_2(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_double), intent(inout) :: values(:, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r8_2
 
   function get_var_r8_3(file, varid, values, start, count) result(rc)
@@ -1792,34 +1876,37 @@ contains
     rc = get_var_r8(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_r8_5
 
-  function get_darray_r8_3(file, varid, compdof, values, record) result(rc)
+  function get_darray_r8_3(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_double), intent(inout) :: values(:, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r8_3
 
-  function get_darray_r8_4(file, varid, compdof, values, record) result(rc)
+  function get_darray_r8_4(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_double), intent(inout) :: values(:, :, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r8_4
 
-  function get_darray_r8_5(file, varid, compdof, values, record) result(rc)
+  function get_darray_r8_5(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     real(c_double), intent(inout) :: values(:, :, :, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_r8_5
 
   function get_blob_r8_1(file, varid, rank, values, record) result(rc)
@@ -1868,19 +1955,18 @@ contains
     rc = get_slab(file, varid, blobio_int, p, n, start, count)
   end function get_var_i4
 
-  function get_darray_i4(file, varid, compdof, n, values, record) result(rc)
+  function get_darray_i4(file, varid, compdof, n, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:), n
     integer(c_int32_t), intent(inout), target :: values(n)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
     type(c_ptr) :: p
-    rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
-    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
-    rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_int, p)
+    rc = get_by_dof(file%h, varid, from1(record), n, compdof, blobio_int, p, collective)
   end function get_darray_i4
 
   function get_blob_i4(file, varid, rank, n, values, record) result(rc)
@@ -1914,14 +2000,15 @@ contains
     rc = get_var_i4(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_i4_1
 
-  function get_darray_i4_1(file, varid, compdof, values, record) result(rc)
+  function get_darray_i4_1(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int32_t), intent(inout) :: values(:)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i4_1
 
   function get_var_i4_2(file, varid, values, start, count) result(rc)
@@ -1933,14 +2020,15 @@ contains
     rc = get_var_i4(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_i4_2
 
-  function get_darray_i4_2(file, varid, compdof, values, record) result(rc)
+  function get_darray_i4_2(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int32_t), intent(inout) :: values(:, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i4_2
 
   function get_var_i4_3(file, varid, values, start, count) result(rc)
@@ -1970,34 +2058,37 @@ contains
     rc = get_var_i4(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_i4_5
 
-  function get_darray_i4_3(file, varid, compdof, values, record) result(rc)
+  function get_darray_i4_3(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int32_t), intent(inout) :: values(:, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i4_3
 
-  function get_darray_i4_4(file, varid, compdof, values, record) result(rc)
+  function get_darray_i4_4(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int32_t), intent(inout) :: values(:, :, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i4_4
 
-  function get_darray_i4_5(file, varid, compdof, values, record) result(rc)
+  function get_darray_i4_5(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int32_t), intent(inout) :: values(:, :, :, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i4_5
 
   function get_blob_i4_1(file, varid, rank, values, record) result(rc)
@@ -2046,19 +2137,18 @@ contains
     rc = get_slab(file, varid, blobio_int64, p, n, start, count)
   end function get_var_i8
 
-  function get_darray_i8(file, varid, compdof, n, values, record) result(rc)
+  function get_darray_i8(file, varid, compdof, n, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:), n
     integer(c_int64_t), intent(inout), target :: values(n)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
     type(c_ptr) :: p
-    rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
-    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
-    rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_int64, p)
+    rc = get_by_dof(file%h, varid, from1(record), n, compdof, blobio_int64, p, collective)
   end function get_darray_i8
 
   function get_blob_i8(file, varid, rank, n, values, record) result(rc)
@@ -2092,14 +2182,15 @@ contains
     rc = get_var_i8(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_i8_1
 
-  function get_darray_i8_1(file, varid, compdof, values, record) result(rc)
+  function get_darray_i8_1(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int64_t), intent(inout) :: values(:)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i8_1
 
   function get_var_i8_2(file, varid, values, start, count) result(rc)
@@ -2111,14 +2202,15 @@ contains
     rc = get_var_i8(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_i8_2
 
-  function get_darray_i8_2(file, varid, compdof, values, record) result(rc)
+  function get_darray_i8_2(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int64_t), intent(inout) :: values(:, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i8_2
 
   function get_var_i8_3(file, varid, values, start, count) result(rc)
@@ -2148,34 +2240,37 @@ contains
     rc = get_var_i8(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_i8_5
 
-  function get_darray_i8_3(file, varid, compdof, values, record) result(rc)
+  function get_darray_i8_3(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int64_t), intent(inout) :: values(:, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i8_3
 
-  function get_darray_i8_4(file, varid, compdof, values, record) result(rc)
+  function get_darray_i8_4(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int64_t), intent(inout) :: values(:, :, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i8_4
 
-  function get_darray_i8_5(file, varid, compdof, values, record) result(rc)
+  function get_darray_i8_5(file, varid, compdof, values, record, collective) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
     integer(c_int64_t), intent(in) :: compdof(:)
     integer(c_int64_t), intent(inout) :: values(:, :, :, :, :)
     integer, intent(in), optional :: record
+    logical, intent(in), optional :: collective
     integer :: rc
-    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record, collective)
   end function get_darray_i8_5
 
   function get_blob_i8_1(file, varid, rank, values, record) result(rc)

@@ -36,6 +36,11 @@ static void all(const char *path) {
 		return;
 	}
 	OK(blobio_put_double(f, v, 0, two, 2));
+	if (!here("put_att", blobio_put_att(f, v, "two", BLOBIO_DOUBLE, 2, two))) {
+		if (blobio_close(f) == BLOBIO_OK)
+			FAIL("close after a put_att that failed");
+		return;
+	}
 	if (!here("flush", blobio_flush(f))) {
 		if (blobio_close(f) == BLOBIO_OK)
 			FAIL("close after a flush that failed");

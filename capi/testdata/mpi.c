@@ -46,6 +46,53 @@ static void put(blobio_file *f, int v, int64_t rec) {
 	OK(blobio_put_int32(f, v, rec, data, n));
 }
 
+/* All ranks read together, each another part; the first one nothing, if there are others. */
+static void together(const char *path, int64_t records) {
+	blobio_file *f;
+	int v;
+	OK(blobio_open_mpi(MPI_COMM_WORLD, path, "collective=yes", &f));
+	OK(blobio_inq_varid(f, "v", &v));
+	int parts = ranks > 1 ? ranks - 1 : 1, part = ranks > 1 ? rank - 1 : 0;
+	int64_t off = part < 0 ? 0 : (int64_t)N * part / parts, len = part < 0 ? 0 : (int64_t)N * (part + 1) / parts - off;
+	int64_t dof[N + 1];
+	for (int64_t k = 0; k < len; k++)
+		dof[k] = off + len - k; /* backwards */
+	dof[len] = 0;
+	for (int64_t r = 0; r < records; r++) {
+		int32_t data[N];
+		double back[N + 1];
+		OK(blobio_get_darray_all(f, v, r, len > 0, &off, &len, BLOBIO_INT, data, len));
+		for (int64_t k = 0; k < len; k++)
+			EQ(data[k], 100 * r + off + k);
+		back[len] = -5;
+		OK(blobio_get_darray_pio_all(f, v, r, len + 1, dof, BLOBIO_DOUBLE, back));
+		for (int64_t k = 0; k < len; k++)
+			EQ(back[k], 100 * r + off + len - 1 - k);
+		EQ(back[len], -5);
+		/* What one passes wrong is an error on all. */
+		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, rank == ranks - 1 ? v + 1 : v, r, len > 0, &off, &len, BLOBIO_INT, data, len));
+		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, v, rank == 0 ? records : r, len > 0, &off, &len, BLOBIO_INT, data, len));
+		int odd = rank == ranks - 1;
+		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, v, r, len > 0, &off, &len, BLOBIO_INT, odd ? NULL : data, len));
+		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, v, r, odd ? -1 : len > 0, &off, &len, BLOBIO_INT, data, len));
+		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, v, r, len > 0, odd ? NULL : &off, &len, BLOBIO_INT, data, len));
+		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, v, r, len > 0, &off, &len, odd ? 77 : BLOBIO_INT, data, len));
+		NOT(BLOBIO_EINVAL, blobio_get_darray_pio_all(f, v, r, len + 1, odd ? NULL : dof, BLOBIO_DOUBLE, back));
+		if (ranks > 1)
+			NOT(BLOBIO_EINVAL, blobio_open_mpi(MPI_COMM_WORLD, path, rank == 0 ? "collective=yes" : NULL, &(blobio_file *){0}));
+	}
+	if (ranks > 1 && records > 0) { /* one that refreshes alone reads of another state */
+		int32_t data[N];
+		if (rank == 0)
+			OK(blobio_refresh(f, NULL));
+		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, v, 0, len > 0, &off, &len, BLOBIO_INT, data, len));
+		if (rank != 0)
+			OK(blobio_refresh(f, NULL));
+		OK(blobio_get_darray_all(f, v, 0, len > 0, &off, &len, BLOBIO_INT, data, len));
+	}
+	OK(blobio_close(f));
+}
+
 static void expect(const char *path, int64_t records) {
 	blobio_file *f;
 	int v, wrote, subfiles;
@@ -62,7 +109,9 @@ static void expect(const char *path, int64_t records) {
 		for (int64_t k = 0; k < len; k++)
 			EQ(data[k], 100 * r + off + k);
 	}
+	NOT(BLOBIO_ESTATE, blobio_get_darray_all(f, v, 0, 0, NULL, NULL, BLOBIO_INT, NULL, 0));
 	OK(blobio_close(f)); /* not collective */
+	together(path, recs);
 	int64_t counts[3];
 	if (rank == 0) {
 		OK(blobio_check(path, NULL, NULL, NULL, counts));
@@ -99,6 +148,30 @@ static void layouts(void) {
 }
 
 static int last(void) { return rank == ranks - 1; }
+
+/* Ranks read together, and the last one passes a handle that is none: the others do not wait for it. */
+static void bad_handle(const char *path, int pio) {
+	blobio_file *f, *closed;
+	int v;
+	int32_t data[N];
+	int64_t off = 0, len = N, dof[N];
+	for (int k = 0; k < N; k++)
+		dof[k] = k + 1;
+	OK(blobio_open(path, NULL, &closed));
+	OK(blobio_close(closed));
+	OK(blobio_open_mpi(MPI_COMM_WORLD, path, "collective=yes", &f));
+	OK(blobio_inq_varid(f, "v", &v));
+	for (int k = 0; k < 2; k++) { /* the second time all find it broken */
+		blobio_file *h = !last() || k > 0 ? f : pio ? NULL : closed;
+		NOT(h == f ? BLOBIO_EBROKEN : BLOBIO_EHANDLE, pio ? blobio_get_darray_pio_all(h, v, 0, N, dof, BLOBIO_INT, data)
+		                                                  : blobio_get_darray_all(h, v, 0, 1, &off, &len, BLOBIO_INT, data, N));
+		if (h == f && ranks > 1)
+			SAYS("handle ");
+	}
+	OK(blobio_get_darray(f, v, 0, 1, &off, &len, BLOBIO_INT, data, N)); /* each alone */
+	EQ(data[N - 1], N - 1);
+	blobio_close(f);
+}
 
 /* What one rank does wrong is an error on all, and nobody waits for ever. */
 static void failures_of_one(void) {
@@ -139,6 +212,8 @@ static void failures_of_one(void) {
 		NOT(BLOBIO_EINVAL, blobio_put_int32(f, v, 0, NULL, 3));
 	OK(blobio_close(f));
 	expect(in_dir("f3"), 1);
+	bad_handle(in_dir("f3"), 0);
+	bad_handle(in_dir("f3"), 1);
 
 	/* one rank gives up */
 	f = define(in_dir("f4"), NULL, &v);

@@ -9,6 +9,7 @@ program ranks
   call get_command_argument(1, dir)
   call whole()
   call decomposed()
+  call appended()
   if (failures > 0) stop 1
 
 contains
@@ -206,7 +207,66 @@ contains
     call yes(all(i4 == reshape([(n, n = 1, 48)], [2, 3, 2, 2, 2])), 'what is read by decomposition')
     call ok(blobio_get_darray(f, v, dof, r8), 'get of rank 4')
     call yes(all(r8 == reshape([(n, n = 1, 48)], [4, 3, 2, 2])), 'what is read by decomposition')
+    call yes(blobio_get_darray(f, v, dof, r8, collective=.true.) == blobio_estate, 'a read of all ranks without collective=yes')
+    call ok(blobio_close(f), 'close')
+    call ok(blobio_open(trim(dir) // '/decomposed', f, 'collective=yes'), 'open')
+    r8 = 0
+    call ok(blobio_get_darray(f, v, dof, r8, collective=.true.), 'get of all ranks')
+    call yes(all(r8 == reshape([(n, n = 1, 48)], [4, 3, 2, 2])), 'what all ranks read')
+    dof(5) = 0
+    r8(1, 2, 1, 1) = -1
+    call ok(blobio_get_darray(f, v, dof, r8, collective=.true.), 'get with a hole')
+    call yes(r8(1, 2, 1, 1) == -1 .and. r8(2, 2, 1, 1) == 6, 'what is read beside a hole')
+    call wrong(blobio_get_darray(f, v, dof(:3), r8, collective=.true.), 'want as many as compdof, 3')
     call ok(blobio_close(f), 'close')
   end subroutine decomposed
+
+  ! Records are appended, with a new dimension and variable; attributes are put while they are written.
+  subroutine appended()
+    type(blobio_file) :: f
+    integer :: t, d, k, m, v, p, n
+    integer(c_int64_t) :: dof(6)
+    integer(4) :: pair(2), both(6, 2)
+    real(8) :: range(2)
+    character(len=8) :: text
+    dof = [(7 - n, n = 1, 6)]
+    call ok(blobio_create(trim(dir) // '/appended', f, 'layout=process'), 'create')
+    call ok(blobio_def_dim(f, 'time', blobio_unlimited, t), 'dim')
+    call ok(blobio_def_dim(f, 'n', 6, d), 'dim')
+    call ok(blobio_def_decomp(f, [d], dof, m), 'decomposition')
+    call ok(blobio_def_var(f, 'v', blobio_int, [d, t], v, m), 'var')
+    call ok(blobio_put_att(f, blobio_global, 'title', 'first'), 'att')
+    call ok(blobio_enddef(f), 'enddef')
+    call ok(blobio_put(f, v, int(dof), 1), 'put')
+    call ok(blobio_close(f), 'close')
+
+    call ok(blobio_append(trim(dir) // '/appended', f), 'append')
+    call wrong(blobio_def_var(f, 'fixed', blobio_int, [d], p), 'the unlimited dimension only')
+    call ok(blobio_abort(f), 'abort')
+    call ok(blobio_append(trim(dir) // '/appended', f), 'append')
+    call ok(blobio_def_decomp(f, [integer ::], dof(6:1:-1), m), 'decomposition of before')
+    call ok(blobio_def_dim(f, 'two', 2, k), 'new dim')
+    call ok(blobio_def_var(f, 'pair', blobio_int, [k, t], p), 'new var')
+    call ok(blobio_put_att(f, p, '_FillValue', [-3]), 'att of a new var')
+    call ok(blobio_enddef(f), 'enddef')
+    call ok(blobio_put_att(f, blobio_global, 'title', 'second'), 'att after enddef')
+    call ok(blobio_put_att(f, v, 'range', [0.5d0, 6d0]), 'att after enddef')
+    call wrong(blobio_put_att(f, v, '_FillValue', 1), 'cannot be changed')
+    call ok(blobio_put(f, v, 10 * int(dof(6:1:-1)), 2), 'put')
+    call ok(blobio_put(f, p, [8, 9], 2), 'put')
+    call ok(blobio_close(f), 'close')
+
+    call ok(blobio_open(trim(dir) // '/appended', f), 'open')
+    call ok(blobio_get_att(f, blobio_global, 'title', text), 'get_att')
+    call ok(blobio_get_att(f, v, 'range', range), 'get_att')
+    call yes(text == 'second' .and. range(2) == 6, 'attributes')
+    call ok(blobio_get_var(f, v, both, [1, 1], [6, 2]), 'get_var')
+    call yes(all(both(:, 1) == [(n, n = 1, 6)]) .and. all(both(:, 2) == [(10 * n, n = 1, 6)]), 'two records')
+    call ok(blobio_get_var(f, p, pair, [1, 1], [2, 1]), 'get_var')
+    call yes(all(pair == -3), 'the record before')
+    call ok(blobio_get_var(f, p, pair, [1, 2], [2, 1]), 'get_var')
+    call yes(all(pair == [8, 9]), 'the record with the new variable')
+    call ok(blobio_close(f), 'close')
+  end subroutine appended
 
 end program ranks

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,6 +108,9 @@ func TestTableNeverGivesAWordTwice(t *testing.T) {
 	wg.Wait()
 	if table.Len() != 0 {
 		t.Errorf("%d words are left", table.Len())
+	}
+	if table.Add(7); !slices.Equal(table.All(), []int{7}) {
+		t.Errorf("values %v", table.All())
 	}
 }
 

@@ -2,6 +2,8 @@ package edge
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -58,6 +60,13 @@ func (t *Table[T]) Take(h uintptr) (T, error) {
 	}
 	delete(t.vals, h)
 	return v, nil
+}
+
+// All returns the values whose words are in use.
+func (t *Table[T]) All() []T {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return slices.Collect(maps.Values(t.vals))
 }
 
 // Len returns how many words are in use.

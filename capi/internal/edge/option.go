@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"blobio/blob"
 	"blobio/cdf5"
@@ -161,6 +162,9 @@ func WriteOptions(s string) (*blob.Options, error) {
 	f.durability(&o.Durability)
 	one(f, "commit", &o.CommitMode, "auto rename manifest", blob.CommitAuto, blob.CommitRename, blob.CommitManifestOnly)
 	one(f, "incomplete", &o.Incomplete, "hold fill", blob.HoldBack, blob.FillIncomplete)
+	seconds := int64(0)
+	f.int64("heartbeat", &seconds)
+	o.Heartbeat = time.Duration(min(max(seconds, -1), 1<<20)) * time.Second
 	f.yes("force", &o.Force)
 	f.yes("wide_maps", &o.WideMaps)
 	f.compress(&o.Compress)
@@ -183,16 +187,23 @@ func WriteOptions(s string) (*blob.Options, error) {
 	return o, o.Validate()
 }
 
+// Reading is the options of open.
+type Reading struct {
+	blob.OpenOptions
+	Collective bool // ranks read together
+}
+
 // ReadOptions reads the options of open.
-func ReadOptions(s string) (*blob.OpenOptions, error) {
+func ReadOptions(s string) (*Reading, error) {
 	f := parse(s)
-	o := new(blob.OpenOptions)
+	o := new(Reading)
 	f.yes("allow_missing", &o.AllowMissing)
 	f.yes("missing_later", &o.MissingLater)
 	one(f, "verify", &o.Verify, "whole once always never", blob.VerifyWhole, blob.VerifyOnce, blob.VerifyAlways, blob.VerifyNever)
 	f.size("memory", &o.Memory)
 	f.int("workers", &o.Workers)
 	f.int("max_open", &o.MaxOpen)
+	f.yes("collective", &o.Collective)
 	if err := f.end(); err != nil {
 		return nil, err
 	}

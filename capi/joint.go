@@ -1,0 +1,118 @@
+//go:build cgo && unix
+
+package main
+
+// #include "edge.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"blobio/blob"
+	"blobio/capi/internal/edge"
+	"blobio/comm"
+	"blobio/decomp"
+)
+
+// joint is what ranks read a file together with: plans of the decompositions that were used last, which need not be the same on all ranks.
+type joint struct {
+	k     *blob.Collective
+	plans []planned // the latest first
+}
+
+type planned struct {
+	runs []decomp.Req
+	plan *blob.ReadPlan
+}
+
+// maxPlans is how many decompositions are kept.
+const maxPlans = 16
+
+func newJoint(k *blob.Collective) *joint { return &joint{k: k} }
+
+func (j *joint) plan(runs []decomp.Req) *blob.ReadPlan {
+	i := slices.IndexFunc(j.plans, func(p planned) bool { return slices.Equal(p.runs, runs) })
+	p := planned{runs: runs}
+	if i >= 0 {
+		p = j.plans[i]
+		j.plans = slices.Delete(j.plans, i, i+1)
+	} else {
+		p.plan = j.k.Plan(runs)
+	}
+	j.plans = slices.Insert(j.plans, 0, p)
+	j.plans = j.plans[:min(len(j.plans), maxPlans)]
+	return p.plan
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// jointly reads a record of a variable together with the other ranks; of tells what this one wants. What one rank passes wrong is an error on all. Of a
+// handle that is none it is not known with which dataset the others wait: it breaks all that ranks read together.
+func jointly(h uintptr, varid int32, rec int64, of func(*blob.Schema, *blob.Variable) (*wanted, error)) error {
+	err := locked(h, func(x *file) error {
+		if _, err := x.reader(); err != nil {
+			return err
+		}
+		if x.joint == nil {
+			return fmt.Errorf("%s: opened without the option collective=yes: %w", x.path, edge.ErrState)
+		}
+		return x.team.together(func() error {
+			ctx := context.Background()
+			var w *wanted
+			s, v, err := x.variable(varid)
+			if err == nil {
+				w, err = of(s, v)
+			}
+			if err := comm.Agree(ctx, x.team.c, err); err != nil {
+				return err
+			}
+			if err := x.joint.plan(w.runs).Read(ctx, blob.Get{Name: v.Name, Record: rec, Into: w.into}); err != nil {
+				return err
+			}
+			w.unpack()
+			return nil
+		})
+	})
+	if errors.Is(err, edge.ErrHandle) {
+		for _, x := range files.All() {
+			if x.joint != nil {
+				x.team.giveUp(err)
+			}
+		}
+	}
+	return err
+}
+
+//export blobioGoGetDarrayAll
+func blobioGoGetDarrayAll(h uintptr, varid int32, rec, nruns int64, offp, lenp uintptr, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return jointly(h, varid, rec, func(_ *blob.Schema, v *blob.Variable) (*wanted, error) {
+			runs, err := requests(nruns, offp, lenp)
+			if err != nil {
+				return nil, err
+			}
+			dst, err := view(v, t, p, n)
+			if err != nil {
+				return nil, fmt.Errorf("read of %q: %w", v.Name, err)
+			}
+			return &wanted{runs, dst, func() {}}, nil
+		})
+	})
+}
+
+//export blobioGoGetDarrayPIOAll
+func blobioGoGetDarrayPIOAll(h uintptr, varid int32, rec, n int64, dofp uintptr, t int32, p uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return jointly(h, varid, rec, func(s *blob.Schema, v *blob.Variable) (*wanted, error) {
+			return wantedBy(s, v, t, n, dofp, p)
+		})
+	})
+}

@@ -1,0 +1,300 @@
+// What the Fortran modules call beside the functions of pio.h: numbers of variables count from 1, dimensions are fastest first, and text is
+// strings of one length, filled with blanks.
+
+#include "pio.h"
+
+#include "edge.h"
+
+enum { MAX_RANK = 64 };
+
+// What a variable is made of, fastest dimension first.
+typedef struct shape {
+	int ndims;
+	PIO_Offset n[MAX_RANK]; // of the record dimension at least 1 where it is written
+	PIO_Offset all;
+} shape;
+
+// A wrong argument of a call on a file, whose I/O system says what is done about it.
+static int refused(int nc, int code, const char *text) { return blobio_pio_wrong(PIOc_get_iosystem(nc), code, text); }
+static int wrong(int nc, const char *text) { return refused(nc, PIO_EINVAL, text); }
+
+static int shape_of(int nc, int v, int put, shape *s) {
+	int dims[PIO_MAX_VAR_DIMS], unlimited, rc = PIOc_inq_varndims(nc, v, &s->ndims);
+	if (!rc && s->ndims > MAX_RANK)
+		return wrong(nc, "a variable of more than 64 dimensions");
+	if (!rc)
+		rc = PIOc_inq_vardimid(nc, v, dims);
+	if (!rc)
+		rc = PIOc_inq_unlimdim(nc, &unlimited);
+	s->all = 1;
+	for (int i = 0; !rc && i < s->ndims; i++) {
+		PIO_Offset *n = &s->n[s->ndims - 1 - i];
+		rc = PIOc_inq_dimlen(nc, dims[i], n);
+		if (put && dims[i] == unlimited && *n == 0)
+			*n = 1;
+		s->all *= *n;
+	}
+	return rc;
+}
+
+// Start and count as C has them, of those that Fortran gives; without a count it is 1.
+static int part_of(int nc, const shape *s, int nstart, const int *start, int ncount, const int *count, PIO_Offset *cstart, PIO_Offset *ccount, PIO_Offset *all) {
+	if (nstart < s->ndims || (ncount && ncount < s->ndims))
+		return wrong(nc, "start and count: want as many as the variable has dimensions");
+	*all = 1;
+	for (int i = 0; i < s->ndims; i++) {
+		int k = s->ndims - 1 - i;
+		cstart[k] = start[i] - 1;
+		ccount[k] = ncount ? count[i] : 1;
+		if (cstart[k] < 0 || ccount[k] < 0)
+			return wrong(nc, "start and count: want 1 or more, and 0 or more");
+		*all *= ccount[k];
+	}
+	return PIO_NOERR;
+}
+
+#define TYPED_PART(verb, constness)                                                                                    \
+	static int verb##_typed(int nc, int v, int type, const PIO_Offset *start, const PIO_Offset *count, constness void *p) { \
+		switch (type) {                                                                                                \
+		case PIO_CHAR: return start ? PIOc_##verb##_vara_text(nc, v, start, count, p) : PIOc_##verb##_var_text(nc, v, p); \
+		case PIO_SHORT: return start ? PIOc_##verb##_vara_short(nc, v, start, count, p) : PIOc_##verb##_var_short(nc, v, p); \
+		case PIO_INT: return start ? PIOc_##verb##_vara_int(nc, v, start, count, p) : PIOc_##verb##_var_int(nc, v, p); \
+		case PIO_INT64: return start ? PIOc_##verb##_vara_longlong(nc, v, start, count, p) : PIOc_##verb##_var_longlong(nc, v, p); \
+		case PIO_FLOAT: return start ? PIOc_##verb##_vara_float(nc, v, start, count, p) : PIOc_##verb##_var_float(nc, v, p); \
+		case PIO_DOUBLE: return start ? PIOc_##verb##_vara_double(nc, v, start, count, p) : PIOc_##verb##_var_double(nc, v, p); \
+		}                                                                                                              \
+		return wrong(nc, "not a type of Fortran");                                                                         \
+	}
+TYPED_PART(put, const)
+TYPED_PART(get, )
+
+static size_t size_of(int type) { return type == PIO_CHAR ? 1 : type == PIO_SHORT ? 2 : type == PIO_INT || type == PIO_FLOAT ? 4 : 8; }
+
+// The first elements of a variable, which has more: some of its slowest dimension, then some of the next one, and so on.
+static int put_less(int nc, int v, int type, const shape *s, PIO_Offset have, const void *p) {
+	PIO_Offset start[MAX_RANK] = {0}, count[MAX_RANK], slab = s->all;
+	const char *at = p;
+	int rc = PIO_NOERR;
+	for (int i = 0; !rc && have && i < s->ndims; i++) {
+		slab /= s->n[s->ndims - 1 - i];
+		PIO_Offset some = have / slab;
+		for (int k = 0; k < s->ndims; k++)
+			count[k] = k < i ? 1 : k > i ? s->n[s->ndims - 1 - k] : some;
+		if (some)
+			rc = put_typed(nc, v, type, start, count, at);
+		at += (size_t)(some * slab) * size_of(type);
+		have -= some * slab;
+		start[i] = some;
+	}
+	return rc;
+}
+
+PIO_API int blobio_pio_put(int nc, int varid, int type, int nstart, const int *start, int ncount, const int *count, PIO_Offset have, const void *p) {
+	shape s;
+	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], all;
+	int v = varid - 1, rc = shape_of(nc, v, 1, &s);
+	if (rc)
+		return rc;
+	if (!nstart) {
+		if (s.ndims && (rc = blobio_pio_least(nc, (word)&have))) // all ranks do the same
+			return rc;
+		return have < s.all ? put_less(nc, v, type, &s, have, p) : put_typed(nc, v, type, NULL, NULL, p);
+	}
+	rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
+	if (rc)
+		return rc;
+	return have < all ? wrong(nc, "put_var: the values are less than count wants") : put_typed(nc, v, type, cstart, ccount, p);
+}
+
+PIO_API int blobio_pio_get(int nc, int varid, int type, int nstart, const int *start, int ncount, const int *count, PIO_Offset have, void *p) {
+	shape s;
+	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], all;
+	int v = varid - 1, rc = shape_of(nc, v, 0, &s);
+	if (rc)
+		return rc;
+	all = s.all;
+	if (nstart && (rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all)))
+		return rc;
+	if (have < all)
+		return wrong(nc, "get_var: the array is smaller than what is read");
+	return get_typed(nc, v, type, nstart ? cstart : NULL, ccount, p);
+}
+
+// What of a text variable is meant: how many strings of how many characters.
+static int text_part(int nc, int v, int put, int nstart, const int *start, int ncount, const int *count, PIO_Offset len, PIO_Offset *cstart, PIO_Offset *ccount,
+                     PIO_Offset *chars, PIO_Offset *strings) {
+	shape s;
+	int rc = shape_of(nc, v, put, &s);
+	if (rc)
+		return rc;
+	*chars = s.ndims ? s.n[0] : 1;
+	PIO_Offset all = s.all;
+	if (nstart) {
+		rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
+		if (rc)
+			return rc;
+		if (!ncount && s.ndims) { // from there on, as much as there is
+			PIO_Offset rest = *chars - cstart[s.ndims - 1];
+			all = ccount[s.ndims - 1] = rest < len ? rest > 0 ? rest : 0 : len;
+		}
+		*chars = s.ndims ? ccount[s.ndims - 1] : 1;
+	}
+	*strings = *chars ? all / *chars : 0;
+	return PIO_NOERR;
+}
+
+static PIO_Offset less(PIO_Offset a, PIO_Offset b) { return a < b ? a : b; }
+
+PIO_API int blobio_pio_put_text(int nc, int varid, int nstart, const int *start, int ncount, const int *count, PIO_Offset len, PIO_Offset have, const char *p) {
+	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], chars, strings;
+	int rc = text_part(nc, varid - 1, 1, nstart, start, ncount, count, len, cstart, ccount, &chars, &strings);
+	if (rc)
+		return rc;
+	char *text = calloc((size_t)(chars * strings) + 1, 1);
+	if (!text)
+		return refused(nc, PIO_ENOMEM, "no memory for text");
+	if (ncount && len < chars && len * have >= chars * strings) { // shorter strings, as single characters, follow each other
+		have = strings;
+		len = chars;
+	}
+	for (PIO_Offset i = 0; i < less(strings, have); i++) {
+		PIO_Offset n = len;
+		while (n > 0 && p[i * len + n - 1] == ' ')
+			n--;
+		memcpy(text + i * chars, p + i * len, (size_t)less(n, chars));
+	}
+	rc = put_typed(nc, varid - 1, PIO_CHAR, nstart ? cstart : NULL, ccount, text);
+	free(text);
+	return rc;
+}
+
+// A string of C in one of Fortran.
+static void blank(char *to, PIO_Offset len, const char *from, PIO_Offset n) {
+	PIO_Offset k = 0;
+	for (; k < less(n, len) && from[k]; k++)
+		to[k] = from[k];
+	memset(to + k, ' ', (size_t)(len - k));
+}
+
+PIO_API int blobio_pio_get_text(int nc, int varid, int nstart, const int *start, int ncount, const int *count, PIO_Offset len, PIO_Offset have, char *p) {
+	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], chars, strings;
+	int rc = text_part(nc, varid - 1, 0, nstart, start, ncount, count, len, cstart, ccount, &chars, &strings);
+	if (rc)
+		return rc;
+	char *text = calloc((size_t)(chars * strings) + 1, 1);
+	if (!text)
+		return refused(nc, PIO_ENOMEM, "no memory for text");
+	rc = get_typed(nc, varid - 1, PIO_CHAR, nstart ? cstart : NULL, ccount, text);
+	for (PIO_Offset i = 0; !rc && i < have; i++)
+		blank(p + i * len, len, text + i * chars, i < strings ? chars : 0);
+	free(text);
+	return rc;
+}
+
+PIO_API int blobio_pio_put_att(int nc, int varid, const char *name, int type, PIO_Offset n, const void *p) {
+	return PIOc_put_att(nc, varid - 1, name, type, n, p);
+}
+
+// Numbers of an attribute, of which there may not be more than have.
+PIO_API int blobio_pio_get_att(int nc, int varid, const char *name, int type, PIO_Offset have, void *p) {
+	PIO_Offset n;
+	int v = varid - 1, rc = PIOc_inq_attlen(nc, v, name, &n);
+	if (rc)
+		return rc;
+	if (n > have)
+		return refused(nc, PIO_EINSUFFBUF, "get_att: the attribute has more values than the array");
+	switch (type) {
+	case PIO_SHORT: return PIOc_get_att_short(nc, v, name, p);
+	case PIO_INT: return PIOc_get_att_int(nc, v, name, p);
+	case PIO_INT64: return PIOc_get_att_longlong(nc, v, name, p);
+	case PIO_FLOAT: return PIOc_get_att_float(nc, v, name, p);
+	case PIO_DOUBLE: return PIOc_get_att_double(nc, v, name, p);
+	}
+	return wrong(nc, "not a type of Fortran");
+}
+
+// Text of an attribute, one string after the other.
+PIO_API int blobio_pio_get_att_text(int nc, int varid, const char *name, PIO_Offset len, PIO_Offset have, char *p) {
+	PIO_Offset n;
+	int v = varid - 1, rc = PIOc_inq_attlen(nc, v, name, &n);
+	if (rc)
+		return rc;
+	char *text = calloc((size_t)n + 1, 1);
+	if (!text)
+		return refused(nc, PIO_ENOMEM, "no memory for text");
+	rc = PIOc_get_att_text(nc, v, name, text);
+	for (PIO_Offset i = 0; !rc && i < have; i++)
+		blank(p + i * len, len, text + less(i * len, n), less(len, n - less(i * len, n)));
+	free(text);
+	return rc;
+}
+
+// PIOc_inq_var in the terms of Fortran; of dims no more than maxdims, or none of them with 0.
+PIO_API int blobio_pio_inq_var(int nc, int varid, char *name, int len, int *type, int *ndims, int *dims, int maxdims, int *natts) {
+	int ids[PIO_MAX_VAR_DIMS], rc;
+	char text[PIO_MAX_NAME + 1];
+	rc = PIOc_inq_var(nc, varid - 1, text, sizeof text, type, ndims, ids, natts);
+	if (rc)
+		return rc;
+	blank(name, len, text, (PIO_Offset)strlen(text));
+	if (maxdims && maxdims < *ndims)
+		return wrong(nc, "inq_vardimid: the array is smaller than the variable has dimensions");
+	for (int i = 0; maxdims && i < *ndims; i++)
+		dims[i] = ids[*ndims - 1 - i] + 1;
+	return rc;
+}
+
+PIO_API int blobio_pio_def_var(int nc, const char *name, int type, int ndims, const int *dims, int *varid) {
+	int ids[PIO_MAX_VAR_DIMS], v = -1;
+	if (ndims > PIO_MAX_VAR_DIMS)
+		return wrong(nc, "def_var: too many dimensions");
+	for (int i = 0; i < ndims; i++)
+		ids[i] = dims[ndims - 1 - i] - 1;
+	int rc = PIOc_def_var(nc, name, type, ndims, ids, &v);
+	*varid = v + 1;
+	return rc;
+}
+
+// The name of dimension id, or of attribute id of a variable.
+PIO_API int blobio_pio_name(int nc, int dimension, int varid, int id, char *name, int len) {
+	char text[PIO_MAX_NAME + 1];
+	int rc = dimension ? PIOc_inq_dimname(nc, id - 1, text) : PIOc_inq_attname(nc, varid - 1, id - 1, text);
+	if (!rc)
+		blank(name, len, text, (PIO_Offset)strlen(text));
+	return rc;
+}
+
+// Text of a code; of anything else that C gives as a string: 1 the version, 2 its hash.
+PIO_API void blobio_pio_text(int what, int code, char *text, int len) {
+	char s[PIO_MAX_NAME + 1] = "";
+	if (what == 0)
+		PIOc_strerror(code, s, sizeof s);
+	else if (what == 1)
+		PIOc_get_version_string(s, sizeof s);
+	else
+		PIOc_get_version_hash(s, sizeof s);
+	blank(text, len, s, (PIO_Offset)strlen(s));
+}
+
+PIO_API int blobio_pio_initdecomp(int sys, int type, int ndims, const int *dims, PIO_Offset n, const PIO_Offset *map, int readonly, int *id) {
+	int gdims[MAX_RANK];
+	if (ndims > MAX_RANK || n > 2147483647)
+		return blobio_pio_wrong(sys, PIO_EINVAL, "initdecomp: want at most 64 dimensions and 2147483647 elements of a rank");
+	for (int i = 0; i < ndims; i++)
+		gdims[i] = dims[ndims - 1 - i];
+	return (readonly ? PIOc_InitDecomp_ReadOnly : PIOc_InitDecomp)(sys, type, ndims, gdims, (int)n, map, id, NULL, NULL, NULL);
+}
+
+PIO_API int blobio_pio_initdecomp_bc(int sys, int type, int ndims, const int *dims, const PIO_Offset *start, const PIO_Offset *count, int *id) {
+	int gdims[MAX_RANK];
+	long cstart[MAX_RANK], ccount[MAX_RANK];
+	if (ndims > MAX_RANK)
+		return blobio_pio_wrong(sys, PIO_EINVAL, "initdecomp: want at most 64 dimensions");
+	for (int i = 0; i < ndims; i++) {
+		int k = ndims - 1 - i;
+		gdims[k] = dims[i];
+		cstart[k] = start[i] - 1;
+		ccount[k] = count[i];
+	}
+	return PIOc_InitDecomp_bc(sys, type, ndims, gdims, cstart, ccount, id);
+}

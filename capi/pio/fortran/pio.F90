@@ -1,0 +1,548 @@
+#include "pio_names.inc"
+! I/O systems, decompositions and files; and the modules that programs use, of which pio has everything.
+module pio_systems
+  use, intrinsic :: iso_c_binding
+  use pio_kinds
+  use pio_types
+  use pio_c
+  implicit none
+  private
+  public :: pio_init, pio_finalize, pio_iosystem_is_active, pio_iotask_rank, pio_iam_iotask, pio_getnumiotasks, pio_get_numiotasks
+  public :: pio_set_hint, pio_set_rearr_opts, pio_set_blocksize, pio_set_buffer_size_limit, pio_iotype_available
+  public :: pio_seterrorhandling, pio_strerror, pio_set_log_level, pio_setdebuglevel
+  public :: pio_initdecomp, pio_initdecomp_readonly, pio_freedecomp, pio_get_local_array_size
+  public :: pio_createfile, pio_openfile, pio_closefile, pio_deletefile, pio_syncfile, pio_file_is_open
+  public :: pio_setframe, pio_advanceframe
+  public :: pio_writedof, pio_readdof, pio_copy_att, pio_set_chunk_cache, pio_get_chunk_cache
+  public :: pio_get_version_major, pio_get_version_minor, pio_get_version_patch, pio_get_version_string, pio_get_version_hash
+  public :: pio_get_version
+
+  interface pio_init
+    module procedure init_intracomm, init_intercomm, init_intercomm_of_comms
+  end interface
+  interface pio_getnumiotasks
+    module procedure pio_get_numiotasks
+  end interface
+  interface pio_seterrorhandling
+    module procedure handle_id, handle_system, handle_file
+  end interface
+  interface pio_initdecomp
+    module procedure initdecomp, initdecomp_int, initdecomp_block
+  end interface
+  interface pio_initdecomp_readonly
+    module procedure initdecomp_readonly, initdecomp_readonly_int
+  end interface
+  interface pio_freedecomp
+    module procedure freedecomp_of_system, freedecomp_of_file
+  end interface
+  interface pio_writedof
+    module procedure writedof, writedof_int
+  end interface
+  interface pio_readdof
+    module procedure readdof, readdof_int
+  end interface
+  interface pio_setframe
+    module procedure setframe, setframe_int
+  end interface
+
+contains
+
+  subroutine init_intracomm(comp_rank, comp_comm, num_iotasks, num_aggregator, stride, rearr, iosystem, base, rearr_opts, ierr)
+    integer, intent(in) :: comp_rank, comp_comm, num_iotasks, num_aggregator, stride, rearr
+    type(iosystem_desc_t), intent(out) :: iosystem
+    integer, optional, intent(in) :: base
+    type(pio_rearr_opt_t), optional, target, intent(in) :: rearr_opts
+    integer, optional, intent(out) :: ierr
+    type(c_ptr) :: opts
+    integer :: first
+    opts = c_null_ptr
+    if (present(rearr_opts)) opts = c_loc(rearr_opts)
+    first = 0
+    if (present(base)) first = base
+    call tell(PIOc_Init_Intracomm_from_F90(comp_comm, num_iotasks, stride, first, rearr, opts, iosystem%iosysid), ierr)
+  end subroutine init_intracomm
+
+  ! Ranks that do nothing but I/O: an error that says so.
+  subroutine init_intercomm(component_count, peer_comm, comp_comms, io_comm, iosystem, rearr, ierr)
+    integer, intent(in) :: component_count, peer_comm, comp_comms(:), io_comm
+    type(iosystem_desc_t), intent(out) :: iosystem(:)
+    integer, optional, intent(in) :: rearr
+    integer, optional, intent(out) :: ierr
+    integer(c_int) :: ids(max(1, component_count)), way
+    way = pio_rearr_box
+    if (present(rearr)) way = rearr
+    ids = -1
+    call tell(PIOc_Init_Intercomm_from_F90(component_count, peer_comm, comp_comms, io_comm, way, ids), ierr)
+  end subroutine init_intercomm
+
+  subroutine init_intercomm_of_comms(iosystem, peer_comm, comp_comms, io_comm, rearr, ierr)
+    type(iosystem_desc_t), intent(out) :: iosystem(:)
+    integer, intent(in) :: peer_comm, comp_comms(:), io_comm
+    integer, optional, intent(in) :: rearr
+    integer, optional, intent(out) :: ierr
+    call init_intercomm(size(comp_comms), peer_comm, comp_comms, io_comm, iosystem, rearr, ierr)
+  end subroutine init_intercomm_of_comms
+
+  subroutine pio_finalize(iosystem, ierr)
+    type(iosystem_desc_t), intent(inout) :: iosystem
+    integer, intent(out) :: ierr
+    ierr = PIOc_finalize(iosystem%iosysid)
+    if (ierr == PIO_noerr) iosystem%iosysid = -1
+  end subroutine pio_finalize
+
+  subroutine pio_iosystem_is_active(iosystem, active, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    logical, intent(out) :: active
+    integer, optional, intent(out) :: ierr
+    logical(c_bool) :: yes
+    yes = .false.
+    call tell(PIOc_iosystem_is_active(iosystem%iosysid, yes), ierr)
+    active = yes
+  end subroutine pio_iosystem_is_active
+
+  logical function pio_iam_iotask(iosystem, ierr) result(yes)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, optional, intent(out) :: ierr
+    logical(c_bool) :: member
+    member = .false.
+    call tell(PIOc_iam_iotask(iosystem%iosysid, member), ierr)
+    yes = member
+  end function pio_iam_iotask
+
+  integer function pio_iotask_rank(iosystem, ierr) result(rank)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, optional, intent(out) :: ierr
+    integer(c_int) :: r
+    r = -1
+    call tell(PIOc_iotask_rank(iosystem%iosysid, r), ierr)
+    rank = r
+  end function pio_iotask_rank
+
+  subroutine pio_get_numiotasks(iosystem, numiotasks, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(out) :: numiotasks
+    integer, optional, intent(out) :: ierr
+    integer(c_int) :: n
+    n = 0
+    call tell(PIOc_get_numiotasks(iosystem%iosysid, n), ierr)
+    numiotasks = n
+  end subroutine pio_get_numiotasks
+
+  subroutine pio_set_hint(iosystem, hint, hintval, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    character(len=*), intent(in) :: hint, hintval
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_set_hint(iosystem%iosysid, text_of_c(hint), text_of_c(hintval)), ierr)
+  end subroutine pio_set_hint
+
+  integer function pio_set_rearr_opts(iosystem, comm_type, fcd, enable_hs_c2i, enable_isend_c2i, max_pend_req_c2i, &
+      enable_hs_i2c, enable_isend_i2c, max_pend_req_i2c) result(ierr)
+    type(iosystem_desc_t), intent(inout) :: iosystem
+    integer, intent(in) :: comm_type, fcd, max_pend_req_c2i, max_pend_req_i2c
+    logical, intent(in) :: enable_hs_c2i, enable_isend_c2i, enable_hs_i2c, enable_isend_i2c
+    ierr = PIOc_set_rearr_opts(iosystem%iosysid, comm_type, fcd, logical(enable_hs_c2i, c_bool), &
+      logical(enable_isend_c2i, c_bool), &
+      max_pend_req_c2i, logical(enable_hs_i2c, c_bool), logical(enable_isend_i2c, c_bool), max_pend_req_i2c)
+  end function pio_set_rearr_opts
+
+  subroutine pio_set_blocksize(blocksize, ierr)
+    integer, intent(in) :: blocksize
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_set_blocksize(blocksize), ierr)
+  end subroutine pio_set_blocksize
+
+  subroutine pio_set_buffer_size_limit(limit, prev_limit)
+    integer(PIO_OFFSET_KIND), intent(in) :: limit
+    integer(PIO_OFFSET_KIND), optional, intent(out) :: prev_limit
+    integer(PIO_OFFSET_KIND) :: old
+    old = PIOc_set_buffer_size_limit(limit)
+    if (present(prev_limit)) prev_limit = old
+  end subroutine pio_set_buffer_size_limit
+
+  logical function pio_iotype_available(iotype) result(yes)
+    integer, intent(in) :: iotype
+    yes = PIOc_iotype_available(iotype) /= 0
+  end function pio_iotype_available
+
+  subroutine handle_id(iosysid, method, oldmethod, ierr)
+    integer, intent(in) :: iosysid, method
+    integer, optional, intent(out) :: oldmethod, ierr
+    integer(c_int) :: old
+    old = 0
+    call tell(PIOc_set_iosystem_error_handling(iosysid, method, old), ierr)
+    if (present(oldmethod)) oldmethod = old
+  end subroutine handle_id
+
+  subroutine handle_system(iosystem, method, oldmethod, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: method
+    integer, optional, intent(out) :: oldmethod, ierr
+    call handle_id(iosystem%iosysid, method, oldmethod, ierr)
+  end subroutine handle_system
+
+  subroutine handle_file(file, method, oldmethod, ierr)
+    type(file_desc_t), intent(in) :: file
+    integer, intent(in) :: method
+    integer, optional, intent(out) :: oldmethod, ierr
+    integer(c_int) :: old
+    old = PIOc_Set_File_Error_Handling(file%fh, method)
+    if (present(oldmethod)) oldmethod = old
+    call tell(merge(0_c_int, old, old <= PIO_INTERNAL_ERROR .and. old >= PIO_RETURN_ERROR), ierr)
+  end subroutine handle_file
+
+  integer function pio_strerror(errcode, errmsg) result(ierr)
+    integer, intent(in) :: errcode
+    character(len=*), intent(out) :: errmsg
+    call blobio_pio_text(0, errcode, errmsg, len(errmsg))
+    ierr = PIO_noerr
+  end function pio_strerror
+
+  integer function pio_set_log_level(log_level) result(ierr)
+    integer, intent(in) :: log_level
+    ierr = PIOc_set_log_level(log_level)
+  end function pio_set_log_level
+
+  subroutine pio_setdebuglevel(level, ierr)
+    integer, intent(in) :: level
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_set_log_level(level), ierr)
+  end subroutine pio_setdebuglevel
+
+  ! --- decompositions; the rearranger and the parts of I/O tasks are blobio's to choose
+
+  subroutine initdecomp(iosystem, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: basepiotype, dims(:)
+    integer(PIO_OFFSET_KIND), contiguous, intent(in) :: compdof(:)
+    type(io_desc_t), intent(inout) :: iodesc
+    integer, optional, intent(in) :: rearr
+    integer(PIO_OFFSET_KIND), optional, intent(in) :: iostart(:), iocount(:)
+    integer, optional, intent(out) :: ierr
+    call tell(blobio_pio_initdecomp(iosystem%iosysid, basepiotype, size(dims), dims, size(compdof, kind=PIO_OFFSET_KIND), compdof, &
+      0, iodesc%ioid), ierr)
+  end subroutine initdecomp
+
+  subroutine initdecomp_int(iosystem, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: basepiotype, dims(:), compdof(:)
+    type(io_desc_t), intent(inout) :: iodesc
+    integer, optional, intent(in) :: rearr
+    integer(PIO_OFFSET_KIND), optional, intent(in) :: iostart(:), iocount(:)
+    integer, optional, intent(out) :: ierr
+    integer(PIO_OFFSET_KIND), allocatable :: wide(:)
+    allocate(wide(size(compdof)))
+    wide = compdof
+    call initdecomp(iosystem, basepiotype, dims, wide, iodesc, rearr, iostart, iocount, ierr)
+  end subroutine initdecomp_int
+
+  subroutine initdecomp_block(iosystem, basepiotype, dims, start, count, iodesc, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: basepiotype, dims(:)
+    integer(PIO_OFFSET_KIND), intent(in) :: start(:), count(:)
+    type(io_desc_t), intent(inout) :: iodesc
+    integer, optional, intent(out) :: ierr
+    if (size(start) /= size(dims) .or. size(count) /= size(dims)) then ! of as many dimensions, or none
+      call tell(blobio_pio_initdecomp_bc(iosystem%iosysid, basepiotype, 0, dims, start, count, iodesc%ioid), ierr)
+    else
+      call tell(blobio_pio_initdecomp_bc(iosystem%iosysid, basepiotype, size(dims), dims, start, count, iodesc%ioid), ierr)
+    end if
+  end subroutine initdecomp_block
+
+  subroutine initdecomp_readonly(iosystem, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: basepiotype, dims(:)
+    integer(PIO_OFFSET_KIND), contiguous, intent(in) :: compdof(:)
+    type(io_desc_t), intent(inout) :: iodesc
+    integer, optional, intent(in) :: rearr
+    integer(PIO_OFFSET_KIND), optional, intent(in) :: iostart(:), iocount(:)
+    integer, optional, intent(out) :: ierr
+    call tell(blobio_pio_initdecomp(iosystem%iosysid, basepiotype, size(dims), dims, size(compdof, kind=PIO_OFFSET_KIND), compdof, &
+      1, iodesc%ioid), ierr)
+  end subroutine initdecomp_readonly
+
+  subroutine initdecomp_readonly_int(iosystem, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: basepiotype, dims(:), compdof(:)
+    type(io_desc_t), intent(inout) :: iodesc
+    integer, optional, intent(in) :: rearr
+    integer(PIO_OFFSET_KIND), optional, intent(in) :: iostart(:), iocount(:)
+    integer, optional, intent(out) :: ierr
+    integer(PIO_OFFSET_KIND), allocatable :: wide(:)
+    allocate(wide(size(compdof)))
+    wide = compdof
+    call initdecomp_readonly(iosystem, basepiotype, dims, wide, iodesc, rearr, iostart, iocount, ierr)
+  end subroutine initdecomp_readonly_int
+
+  subroutine freedecomp_of_system(iosystem, iodesc, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    type(io_desc_t), intent(inout) :: iodesc
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_freedecomp(iosystem%iosysid, iodesc%ioid), ierr)
+    iodesc%ioid = -1
+  end subroutine freedecomp_of_system
+
+  subroutine freedecomp_of_file(file, iodesc, ierr)
+    type(file_desc_t), intent(in) :: file
+    type(io_desc_t), intent(inout) :: iodesc
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_freedecomp(PIOc_get_iosystem(file%fh), iodesc%ioid), ierr)
+    iodesc%ioid = -1
+  end subroutine freedecomp_of_file
+
+  integer function pio_get_local_array_size(iodesc, ierr) result(n)
+    type(io_desc_t), intent(in) :: iodesc
+    integer, optional, intent(out) :: ierr
+    n = PIOc_get_local_array_size(iodesc%ioid)
+    call tell(int(min(n, 0), c_int), ierr)
+  end function pio_get_local_array_size
+
+  subroutine writedof(file, gdims, dof, comm, ioid, ierr)
+    character(len=*), intent(in) :: file
+    integer, intent(in) :: gdims(:)
+    integer(PIO_OFFSET_KIND), contiguous, intent(in) :: dof(:)
+    integer, intent(in) :: comm
+    integer, optional, intent(in) :: ioid
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_writemap_from_f90(text_of_c(file), 0, size(gdims), gdims, size(dof, kind=PIO_OFFSET_KIND), dof, comm), ierr)
+  end subroutine writedof
+
+  subroutine writedof_int(file, gdims, dof, comm, ioid, ierr)
+    character(len=*), intent(in) :: file
+    integer, intent(in) :: gdims(:), dof(:), comm
+    integer, optional, intent(in) :: ioid
+    integer, optional, intent(out) :: ierr
+    integer(PIO_OFFSET_KIND), allocatable :: wide(:)
+    allocate(wide(size(dof)))
+    wide = dof
+    call writedof(file, gdims, wide, comm, ioid, ierr)
+  end subroutine writedof_int
+
+  subroutine readdof(file, ndims, gdims, dof, comm, ierr)
+    character(len=*), intent(in) :: file
+    integer, intent(out) :: ndims
+    integer, pointer, intent(out) :: gdims(:)
+    integer(PIO_OFFSET_KIND), pointer, intent(out) :: dof(:)
+    integer, intent(in) :: comm
+    integer, optional, intent(out) :: ierr
+    type(c_ptr) :: d, m
+    integer(c_int) :: rc, nd
+    integer(PIO_OFFSET_KIND) :: n
+    integer(c_int), pointer :: dims(:)
+    integer(PIO_OFFSET_KIND), pointer :: map(:)
+    nullify(gdims, dof)
+    nd = 0
+    n = 0
+    d = c_null_ptr
+    m = c_null_ptr
+    rc = PIOc_readmap_from_f90(text_of_c(file), nd, d, n, m, comm)
+    ndims = nd
+    if (rc == PIO_noerr) then
+      call c_f_pointer(d, dims, [nd])
+      call c_f_pointer(m, map, [n])
+      allocate(gdims(nd), dof(n))
+      gdims = dims
+      dof = map
+      call c_free(d)
+      call c_free(m)
+    end if
+    call tell(rc, ierr)
+  end subroutine readdof
+
+  subroutine readdof_int(file, ndims, gdims, dof, comm, ierr)
+    character(len=*), intent(in) :: file
+    integer, intent(out) :: ndims
+    integer, pointer, intent(out) :: gdims(:), dof(:)
+    integer, intent(in) :: comm
+    integer, optional, intent(out) :: ierr
+    integer(PIO_OFFSET_KIND), pointer :: wide(:)
+    call readdof(file, ndims, gdims, wide, comm, ierr)
+    nullify(dof)
+    if (.not. associated(wide)) return
+    allocate(dof(size(wide)))
+    dof = int(wide)
+    deallocate(wide)
+  end subroutine readdof_int
+
+  ! --- files
+
+  integer function pio_createfile(iosystem, file, iotype, fname, MODE_ARG) result(ierr)
+    type(iosystem_desc_t), target, intent(in) :: iosystem
+    type(file_desc_t), intent(out) :: file
+    integer, intent(in) :: iotype
+    character(len=*), intent(in) :: fname
+    integer, optional, intent(in) :: MODE_ARG
+    integer :: m
+    m = 0
+    if (present(MODE_ARG)) m = MODE_ARG
+    ierr = PIOc_createfile(iosystem%iosysid, file%fh, iotype, text_of_c(fname), m)
+    file%iosystem => iosystem
+  end function pio_createfile
+
+  integer function pio_openfile(iosystem, file, iotype, fname, mode) result(ierr)
+    type(iosystem_desc_t), target, intent(in) :: iosystem
+    type(file_desc_t), intent(out) :: file
+    integer, intent(in) :: iotype
+    character(len=*), intent(in) :: fname
+    integer, optional, intent(in) :: mode
+    integer(c_int) :: m, t
+    m = 0
+    t = iotype
+    if (present(mode)) m = mode
+    ierr = PIOc_openfile(iosystem%iosysid, file%fh, t, text_of_c(fname), m)
+    file%iosystem => iosystem
+  end function pio_openfile
+
+  subroutine pio_closefile(file, ierr)
+    type(file_desc_t), intent(inout) :: file
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_closefile(file%fh), ierr)
+    nullify(file%iosystem)
+  end subroutine pio_closefile
+
+  subroutine pio_deletefile(iosystem, fname, ierr)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    character(len=*), intent(in) :: fname
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_deletefile(iosystem%iosysid, text_of_c(fname)), ierr)
+  end subroutine pio_deletefile
+
+  subroutine pio_syncfile(file, ierr)
+    type(file_desc_t), intent(in) :: file
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_sync(file%fh), ierr)
+  end subroutine pio_syncfile
+
+  logical function pio_file_is_open(file) result(yes)
+    type(file_desc_t), intent(in) :: file
+    yes = PIOc_File_is_Open(file%fh) == 1
+  end function pio_file_is_open
+
+  subroutine setframe(file, vdesc, frame, ierr)
+    type(file_desc_t), intent(in) :: file
+    type(var_desc_t), intent(in) :: vdesc
+    integer(PIO_OFFSET_KIND), intent(in) :: frame
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_setframe(file%fh, vdesc%varid - 1, int(frame) - 1), ierr)
+  end subroutine setframe
+
+  subroutine setframe_int(file, vdesc, frame, ierr)
+    type(file_desc_t), intent(in) :: file
+    type(var_desc_t), intent(in) :: vdesc
+    integer, intent(in) :: frame
+    integer, optional, intent(out) :: ierr
+    call setframe(file, vdesc, int(frame, PIO_OFFSET_KIND), ierr)
+  end subroutine setframe_int
+
+  subroutine pio_advanceframe(file, vdesc, ierr)
+    type(file_desc_t), intent(in) :: file
+    type(var_desc_t), intent(in) :: vdesc
+    integer, optional, intent(out) :: ierr
+    call tell(PIOc_advanceframe(file%fh, vdesc%varid - 1), ierr)
+  end subroutine pio_advanceframe
+
+  integer function pio_copy_att(infile, invarid, name, outfile, outvarid) result(ierr)
+    type(file_desc_t), intent(in) :: infile, outfile
+    integer, intent(in) :: invarid, outvarid
+    character(len=*), intent(in) :: name
+    ierr = PIOc_copy_att(infile%fh, invarid - 1, text_of_c(name), outfile%fh, outvarid - 1)
+  end function pio_copy_att
+
+  ! Of netCDF-4 alone: an error.
+  integer function pio_set_chunk_cache(iosysid, iotype, chunk_cache_size, chunk_cache_nelems, chunk_cache_preemption) result(ierr)
+    integer, intent(in) :: iosysid, iotype
+    integer(PIO_OFFSET_KIND), intent(in) :: chunk_cache_size, chunk_cache_nelems
+    real, intent(in) :: chunk_cache_preemption
+    ierr = PIOc_set_chunk_cache(iosysid, iotype, chunk_cache_size, chunk_cache_nelems, chunk_cache_preemption)
+  end function pio_set_chunk_cache
+
+  integer function pio_get_chunk_cache(iosysid, iotype, chunk_cache_size, chunk_cache_nelems, chunk_cache_preemption) result(ierr)
+    integer, intent(in) :: iosysid, iotype
+    integer(PIO_OFFSET_KIND), intent(out) :: chunk_cache_size, chunk_cache_nelems
+    real, intent(out) :: chunk_cache_preemption
+    chunk_cache_size = 0
+    chunk_cache_nelems = 0
+    chunk_cache_preemption = 0
+    ierr = PIOc_set_chunk_cache(iosysid, iotype, chunk_cache_size, chunk_cache_nelems, chunk_cache_preemption)
+  end function pio_get_chunk_cache
+
+  integer function pio_get_version_major() result(n)
+    n = part_of_version(1)
+  end function pio_get_version_major
+
+  integer function pio_get_version_minor() result(n)
+    n = part_of_version(2)
+  end function pio_get_version_minor
+
+  integer function pio_get_version_patch() result(n)
+    n = part_of_version(3)
+  end function pio_get_version_patch
+
+  ! Number k of "2.0.1 (...)".
+  integer function part_of_version(k) result(n)
+    integer, intent(in) :: k
+    character(len=64) :: text
+    integer :: parts(3), i
+    call blobio_pio_text(1, 0, text, len(text))
+    do i = 1, len(text)
+      if (text(i:i) == '.') text(i:i) = ' '
+    end do
+    read (text, *) parts
+    n = parts(k)
+  end function part_of_version
+
+  integer function pio_get_version_string(vstr) result(ierr)
+    character(len=*), intent(out) :: vstr
+    call blobio_pio_text(1, 0, vstr, len(vstr))
+    ierr = PIO_noerr
+  end function pio_get_version_string
+
+  integer function pio_get_version_hash(vstr) result(ierr)
+    character(len=*), intent(out) :: vstr
+    call blobio_pio_text(2, 0, vstr, len(vstr))
+    ierr = PIO_noerr
+  end function pio_get_version_hash
+
+  integer function pio_get_version(major, minor, patch, vstr) result(ierr)
+    integer, optional, intent(out) :: major, minor, patch
+    character(len=*), optional, intent(out) :: vstr
+    ierr = PIO_noerr
+    if (present(major)) major = part_of_version(1)
+    if (present(minor)) minor = part_of_version(2)
+    if (present(patch)) patch = part_of_version(3)
+    if (present(vstr)) ierr = pio_get_version_string(vstr)
+  end function pio_get_version
+end module pio_systems
+
+! What has to do with the definitions of files.
+module pio_nf
+  use pio_of_file
+  use pio_of_ncid
+  use pio_of_vdesc
+  use pio_of_varid
+  use pio_of_fh
+  use pio_of_text
+  use pio_of_short
+  use pio_of_int
+  use pio_of_int64
+  use pio_of_real
+  use pio_of_double
+  use pio_systems, only: pio_strerror, pio_set_log_level, pio_set_chunk_cache, pio_get_chunk_cache, pio_copy_att
+  implicit none
+  public
+end module pio_nf
+
+module pio_support
+  use pio_systems, only: pio_writedof, pio_readdof
+  implicit none
+  public
+end module pio_support
+
+module pio
+  use, intrinsic :: iso_c_binding
+  use pio_kinds, only: pio_offset_kind
+  use pio_types
+  use pio_systems
+  use pio_nf
+  implicit none
+  public
+end module pio

@@ -1,0 +1,38 @@
+! Numbers of each kind, by the same text.
+#include "pio_names.inc"
+#define MODULE_OF_KIND pio_of_short
+#define KIND integer(i2)
+#define MEM PIO_short
+#include "pio_numbers.inc"
+#undef MODULE_OF_KIND
+#undef KIND
+#undef MEM
+
+#define MODULE_OF_KIND pio_of_int
+#define KIND integer(i4)
+#define MEM PIO_int
+#include "pio_numbers.inc"
+#undef MODULE_OF_KIND
+#undef KIND
+#undef MEM
+
+#define MODULE_OF_KIND pio_of_int64
+#define KIND integer(i8)
+#define MEM PIO_int64
+#include "pio_numbers.inc"
+#undef MODULE_OF_KIND
+#undef KIND
+#undef MEM
+
+#define MODULE_OF_KIND pio_of_real
+#define KIND real(r4)
+#define MEM PIO_real
+#include "pio_numbers.inc"
+#undef MODULE_OF_KIND
+#undef KIND
+#undef MEM
+
+#define MODULE_OF_KIND pio_of_double
+#define KIND real(r8)
+#define MEM PIO_double
+#include "pio_numbers.inc"

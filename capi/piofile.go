@@ -1,0 +1,188 @@
+//go:build cgo && unix && mpi
+
+package main
+
+// #include "pio/edge.h"
+import "C"
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"blobio/capi/internal/edge"
+	"blobio/cdf5"
+	"blobio/pio"
+)
+
+// Bits of the mode of a file.
+const (
+	modeWrite     = 1
+	modeNoClobber = 4
+	mode64Data    = 0x20
+	mode64Offset  = 0x200
+)
+
+// formVariable is the environment's word for what files are written, where no hint says it.
+const formVariable = "BLOBIO_PIO"
+
+// fileOptions are those of an I/O type and a mode.
+func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
+	if iotype < 1 || iotype > 9 {
+		return nil, fmt.Errorf("I/O type %d, want PIO_IOTYPE_PNETCDF to PIO_IOTYPE_HDF5C: %w", iotype, eBadIOType)
+	}
+	o := &pio.FileOptions{NoClobber: mode&modeNoClobber != 0, Write: mode&modeWrite != 0, Auto: iotype > 2, Buffer: bufferLimit.Load()}
+	if o.Buffer == 0 {
+		o.Buffer = -1
+	}
+	switch {
+	case mode&mode64Data != 0:
+		o.Version = cdf5.CDF5
+	case mode&mode64Offset != 0:
+		o.Version = cdf5.CDF2
+	}
+	if s := cmp.Or(s.form, os.Getenv(formVariable)); s != "" {
+		f, err := pio.ParseForm(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s or the hint %s: %w", formVariable, formHint, err)
+		}
+		o.Form = f
+	}
+	return o, nil
+}
+
+// begin opens a file by f, which tells the format that is asked for, and stores its handle. Collective.
+func (s *pioSystem) begin(id int32, namep uintptr, iotype, mode int32, out uintptr, format *int32, f func(string, *pio.FileOptions) (*pio.File, error)) error {
+	var name string
+	o, err := s.fileOptions(iotype, mode)
+	if err == nil {
+		err = safely(func() (err error) {
+			if name, err = path(namep); err == nil && out == 0 {
+				err = edge.Usage("%s: NULL for the id of the file", name)
+			}
+			return err
+		})
+	}
+	if err := s.agreed(err); err != nil {
+		return err
+	}
+	x := &pioFile{id: id, sys: s}
+	if x.f, err = f(name, o); err != nil {
+		return err
+	}
+	x.format = *format
+	return edge.Store(out, opened.add(x))
+}
+
+//export blobioGoPioCreate
+func blobioGoPioCreate(id int32, namep uintptr, iotype, mode int32, out uintptr, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		var format int32
+		return sys.begin(id, namep, iotype, mode, out, &format, func(name string, o *pio.FileOptions) (*pio.File, error) {
+			o.Write = true
+			switch {
+			case o.Version != 0:
+				format = int32(o.Version)
+			case iotype <= 2:
+				format = int32(cdf5.CDF1)
+			}
+			f, err := sys.s.Create(context.Background(), name, o)
+			if err != nil {
+				return nil, err
+			}
+			_, err = f.SetFill(true) // as PIO begins
+			return f, err
+		})
+	})
+}
+
+//export blobioGoPioOpen
+func blobioGoPioOpen(id int32, namep uintptr, iotype, mode int32, out uintptr, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		return sys.begin(id, namep, iotype, mode, out, new(int32), func(name string, o *pio.FileOptions) (*pio.File, error) {
+			return sys.s.Open(context.Background(), name, o)
+		})
+	})
+}
+
+//export blobioGoPioClose
+func blobioGoPioClose(nc int32, e *C.blobio_pio_failure) int32 {
+	return onFile(nc, e, func(x *pioFile) error {
+		opened.drop(nc)
+		return x.f.Close(context.Background())
+	})
+}
+
+//export blobioGoPioDelete
+func blobioGoPioDelete(id int32, namep uintptr, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		var name string
+		err := safely(func() (err error) {
+			name, err = path(namep)
+			return err
+		})
+		if err := sys.agreed(err); err != nil {
+			return err
+		}
+		return sys.s.Delete(context.Background(), name)
+	})
+}
+
+//export blobioGoPioIsOpen
+func blobioGoPioIsOpen(nc int32, out uintptr, e *C.blobio_pio_failure) int32 {
+	return anyhow(e, func() error {
+		if _, err := opened.get("an open file", nc); err != nil {
+			return edge.Store(out, int32(0))
+		}
+		return edge.Store(out, int32(1))
+	})
+}
+
+//export blobioGoPioSync
+func blobioGoPioSync(nc int32, e *C.blobio_pio_failure) int32 {
+	return onFile(nc, e, func(x *pioFile) error { return x.f.Sync(context.Background()) })
+}
+
+//export blobioGoPioRedef
+func blobioGoPioRedef(nc int32, e *C.blobio_pio_failure) int32 {
+	return onFile(nc, e, func(x *pioFile) error { return x.f.Redef() })
+}
+
+//export blobioGoPioEnddef
+func blobioGoPioEnddef(nc int32, e *C.blobio_pio_failure) int32 {
+	return onFile(nc, e, func(x *pioFile) error { return x.f.EndDef() })
+}
+
+//export blobioGoPioInq
+func blobioGoPioInq(nc int32, dimsp, varsp, attsp, unlimp, formatp uintptr, e *C.blobio_pio_failure) int32 {
+	return onFile(nc, e, func(x *pioFile) error {
+		dims, vars, atts, unlim, err := x.f.Counts()
+		if err != nil {
+			return err
+		}
+		format, err := x.f.Format()
+		if err != nil {
+			return err
+		}
+		return errors.Join(edge.Store(dimsp, int32(dims)), edge.Store(varsp, int32(vars)), edge.Store(attsp, int32(atts)),
+			edge.Store(unlimp, int32(unlim)), edge.Store(formatp, cmp.Or(x.format, int32(format))))
+	})
+}
+
+// What only files of netCDF-4 have: the ids are looked at all the same. With system nonzero they are those of an I/O system and an I/O type.
+//
+//export blobioGoPioNotNC4
+func blobioGoPioNotNC4(id, v, system int32, e *C.blobio_pio_failure) int32 {
+	if system != 0 {
+		return onSystem(id, e, func(sys *pioSystem) error {
+			_, err := sys.fileOptions(v, 0)
+			return cmp.Or(err, error(eNotNC4))
+		})
+	}
+	return onFile(id, e, func(x *pioFile) error {
+		_, err := x.f.Var(int(v))
+		return cmp.Or(err, fmt.Errorf("%s: %w", x.f.Path(), eNotNC4))
+	})
+}

@@ -1,0 +1,190 @@
+//go:build cgo && unix && mpi
+
+package main
+
+// #include "pio/edge.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"blobio/capi/internal/edge"
+	"blobio/comm"
+	"blobio/pio"
+)
+
+// What PIO calls error handling.
+const (
+	handleInternal int32 = -51 // an error ends the job
+	handleReturn   int32 = -54 // the last of those that return the code
+)
+
+// defaultHandler is that of what comes later, and of what has no handle.
+var defaultHandler atomic.Int32
+
+func init() { defaultHandler.Store(handleInternal) }
+
+// Codes that package pio does not need.
+const (
+	eNotNC4    pio.Code = -111
+	eBadIOType pio.Code = -500
+)
+
+// ids are handles: small numbers, none given out twice before all were.
+type ids[T any] struct {
+	mu   sync.Mutex
+	last int32
+	vals map[int32]T
+}
+
+// newIDs returns handles that begin with first.
+func newIDs[T any](first int32) *ids[T] { return &ids[T]{last: first - 1, vals: map[int32]T{}} }
+
+func (t *ids[T]) add(v T) int32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.last++; ; t.last++ {
+		if _, used := t.vals[t.last]; !used && t.last > 0 {
+			t.vals[t.last] = v
+			return t.last
+		}
+	}
+}
+
+func (t *ids[T]) get(what string, id int32) (T, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v, ok := t.vals[id]
+	if !ok {
+		return v, fmt.Errorf("%d is not the id of %s: %w", id, what, pio.EBADID)
+	}
+	return v, nil
+}
+
+func (t *ids[T]) drop(id int32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.vals, id)
+}
+
+// in returns the handles of what f is true of, in the order of making, which is the same on all ranks.
+func (t *ids[T]) in(f func(T) bool) (list []int32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, v := range t.vals {
+		if f(v) {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Handles of one kind are none of another.
+var (
+	systems = newIDs[*pioSystem](2048)
+	decomps = newIDs[*pioDecomp](512)
+	opened  = newIDs[*pioFile](16)
+)
+
+// pioSystem is ranks that call PIO together, one call at a time.
+type pioSystem struct {
+	mu      sync.Mutex
+	s       *pio.System
+	team    team
+	handler int32
+	form    string // of a hint; "": of the environment
+
+	iotasks, stride, base int // what the program calls its I/O tasks
+}
+
+type pioDecomp struct {
+	sys *pioSystem
+	d   *pio.Decomp
+}
+
+type pioFile struct {
+	id      int32 // of sys
+	sys     *pioSystem
+	f       *pio.File
+	handler int32 // 0: that of sys
+	format  int32 // netCDF's number of the format that was asked for; 0: that of the file
+}
+
+// answer is what C gets: the code of an error, its text, and what is to be done about it.
+func answer(e *C.blobio_pio_failure, handler int32, err error) int32 {
+	if err == nil {
+		return 0
+	}
+	if e.handler = C.int32_t(handler); handler == 0 {
+		e.handler = C.int32_t(defaultHandler.Load())
+	}
+	put(e.text[:], edge.Words(err.Error()))
+	return int32(codeOf(err))
+}
+
+// codeOf is pio.CodeOf with the errors of the edge.
+func codeOf(err error) pio.Code {
+	var c pio.Code
+	switch {
+	case errors.As(err, &c):
+		return c
+	case errors.Is(err, edge.ErrHandle):
+		return pio.EBADID
+	case errors.Is(err, edge.ErrFault), errors.Is(err, edge.ErrSmall):
+		return pio.EINVAL
+	}
+	return pio.CodeOf(err)
+}
+
+// anyhow runs what has no handle.
+func anyhow(e *C.blobio_pio_failure, f func() error) int32 { return answer(e, 0, safely(f)) }
+
+// onSystem runs f on an I/O system that no other call uses.
+func onSystem(id int32, e *C.blobio_pio_failure, f func(*pioSystem) error) int32 {
+	sys, err := systems.get("an I/O system", id)
+	if err != nil {
+		return answer(e, 0, err)
+	}
+	sys.mu.Lock()
+	defer sys.mu.Unlock()
+	return answer(e, sys.handler, sys.team.together(func() error { return f(sys) }))
+}
+
+// onFile runs f on an open file whose I/O system no other call uses.
+func onFile(nc int32, e *C.blobio_pio_failure, f func(*pioFile) error) int32 {
+	x, err := opened.get("an open file", nc)
+	if err != nil {
+		return answer(e, 0, err)
+	}
+	x.sys.mu.Lock()
+	defer x.sys.mu.Unlock()
+	handler := x.handler
+	if handler == 0 {
+		handler = x.sys.handler
+	}
+	return answer(e, handler, x.sys.team.together(func() error { return f(x) }))
+}
+
+// agreed makes what one rank was passed wrong an error on all, of the same code.
+func (s *pioSystem) agreed(err error) error { return agreed(context.Background(), s.team.c, err) }
+
+func agreed(ctx context.Context, c comm.Comm, err error) error {
+	if err != nil {
+		err = &numbered{err, codeOf(err)}
+	}
+	return pio.Agree(ctx, c, err)
+}
+
+// numbered is an error with its code, which package pio does not find in errors of the edge.
+type numbered struct {
+	error
+	code pio.Code
+}
+
+func (e *numbered) Unwrap() []error { return []error{e.error, e.code} }

@@ -1,0 +1,151 @@
+//go:build cgo && unix && mpi
+
+package main
+
+// #include <stdlib.h>
+// #include "pio/edge.h"
+import "C"
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"blobio/capi/internal/edge"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/pio"
+)
+
+// among runs f with the ranks of a communicator, of which only this call makes use. Collective.
+func among(world uintptr, f func(context.Context, comm.Comm) error) error {
+	t, err := adopt(world)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	err = t.together(func() error { return f(ctx, t.c) })
+	return cmp.Or(err, t.leave(ctx))
+}
+
+//export blobioGoPioWriteMap
+func blobioGoPioWriteMap(world, pathp uintptr, ndims int32, dimsp uintptr, n int64, mapp uintptr, e *C.blobio_pio_failure) int32 {
+	return anyhow(e, func() error {
+		return among(world, func(ctx context.Context, c comm.Comm) error {
+			var dims, places []int64
+			name, err := path(pathp)
+			if err == nil {
+				dims, err = wide("lengths of dimensions", dimsp, ndims)
+			}
+			if err == nil {
+				places, err = words("map", mapp, n)
+			}
+			if err := agreed(ctx, c, err); err != nil {
+				return err
+			}
+			return pio.WriteMap(ctx, c, name, dims, places)
+		})
+	})
+}
+
+// copied returns memory of C with values, which who gets it frees; one byte at least.
+func copied[T any](v []T) (uintptr, error) {
+	n := uintptr(len(v)) * unsafe.Sizeof(*new(T))
+	p := C.malloc(C.size_t(n + 1))
+	if p == nil {
+		return 0, fmt.Errorf("%d bytes: %w", n, pio.ENOMEM)
+	}
+	copy(unsafe.Slice((*T)(p), len(v)), v)
+	return uintptr(p), nil
+}
+
+//export blobioGoPioReadMap
+func blobioGoPioReadMap(world, pathp, ndimsp, dimsp, np, mapp uintptr, e *C.blobio_pio_failure) int32 {
+	return anyhow(e, func() error {
+		return among(world, func(ctx context.Context, c comm.Comm) error {
+			name, err := path(pathp)
+			if dimsp == 0 || mapp == 0 {
+				err = cmp.Or(err, edge.Usage("NULL for the dimensions or the map"))
+			}
+			if err := agreed(ctx, c, err); err != nil {
+				return err
+			}
+			dims, places, err := pio.ReadMap(ctx, c, name)
+			if err != nil {
+				return err
+			}
+			small := make([]int32, len(dims))
+			for i, n := range dims {
+				if small[i] = int32(n); int64(small[i]) != n {
+					return fmt.Errorf("%s: dimension %d has length %d, want 32 bits: %w", name, i, n, pio.ERANGE)
+				}
+			}
+			dp, err := copied(small)
+			if err != nil {
+				return err
+			}
+			mp, err := copied(places)
+			return errors.Join(err, edge.Store(ndimsp, int32(len(dims))), edge.Store(dimsp, dp), edge.Store(np, int64(len(places))), edge.Store(mapp, mp))
+		})
+	})
+}
+
+//export blobioGoPioWriteText
+func blobioGoPioWriteText(id int32, pathp uintptr, d int32, world uintptr, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(*pioSystem) error {
+		x, err := decomps.get("a decomposition", d)
+		if err != nil {
+			return err
+		}
+		return among(world, func(ctx context.Context, c comm.Comm) error {
+			name, err := path(pathp)
+			if err := agreed(ctx, c, err); err != nil {
+				return err
+			}
+			return pio.WriteMap(ctx, c, name, x.d.Dims(), x.d.Map())
+		})
+	})
+}
+
+//export blobioGoPioWriteDecomp
+func blobioGoPioWriteDecomp(id int32, pathp uintptr, mode, d int32, titlep, historyp uintptr, fortran int32, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		x, err := decomps.get("a decomposition", d)
+		if err != nil {
+			return err
+		}
+		info := pio.DecompInfo{Fortran: fortran != 0}
+		name, err := path(pathp)
+		if err == nil {
+			info.Title, err = optional("title", titlep)
+		}
+		if err == nil {
+			info.History, err = optional("history", historyp)
+		}
+		if err := sys.agreed(err); err != nil {
+			return err
+		}
+		return sys.s.WriteDecomp(context.Background(), name, x.d, info, mode&modeNoClobber != 0)
+	})
+}
+
+//export blobioGoPioReadDecomp
+func blobioGoPioReadDecomp(id int32, pathp uintptr, t int32, out, titlep, historyp uintptr, size int64, fortranp uintptr, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		name, err := path(pathp)
+		if out == 0 {
+			err = cmp.Or(err, edge.Usage("NULL for the id of the decomposition"))
+		}
+		if err := sys.agreed(err); err != nil {
+			return err
+		}
+		d, info, err := sys.s.ReadDecomp(context.Background(), name, cdf5.Type(t))
+		if err != nil {
+			return err
+		}
+		return errors.Join(nameInto(titlep, size, info.Title), nameInto(historyp, size, info.History), edge.Store(fortranp, int32(bit(info.Fortran))),
+			edge.Store(out, decomps.add(&pioDecomp{sys, d})))
+	})
+}

@@ -1,0 +1,268 @@
+//go:build cgo && unix && mpi
+
+package main
+
+// #include "pio/edge.h"
+import "C"
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"blobio/capi/internal/edge"
+	"blobio/cdf5"
+	"blobio/pio"
+)
+
+// bufferLimit is PIO's: bytes that a rank keeps before they are written.
+var bufferLimit atomic.Int64
+
+func init() { bufferLimit.Store(128 << 20) }
+
+//export blobioGoPioInit
+func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uintptr, e *C.blobio_pio_failure) int32 {
+	return anyhow(e, func() error {
+		t, err := adopt(world)
+		if err != nil {
+			return err
+		}
+		sys := &pioSystem{team: t, handler: defaultHandler.Load(), iotasks: int(iotasks), stride: int(stride), base: int(base)}
+		err = t.together(func() error {
+			var err error
+			switch n := int64(t.c.Size()); {
+			case out == 0:
+				err = edge.Usage("NULL for the id of the I/O system")
+			case iotasks < 1 || stride < 1 || int64(iotasks)*int64(stride) > n:
+				err = edge.Usage("%d I/O tasks with stride %d, want 1 or more of %d ranks", iotasks, stride, n)
+			case base < 0 || int64(base) >= n:
+				err = edge.Usage("base %d, want 0..%d", base, n-1)
+			}
+			if err := sys.agreed(err); err != nil {
+				return err
+			}
+			if rearr == 3 || rearr == 4 { // SCORPIO's: any, and contiguous
+				rearr = int32(pio.Box)
+			}
+			// Package pio does without I/O tasks, but for the first one.
+			sys.s, err = pio.NewSystem(context.Background(), t.c, &pio.SystemOptions{IOTasks: 1, Base: int(base), Rearranger: pio.Rearranger(rearr)})
+			return err
+		})
+		if err != nil {
+			return cmp.Or(err, t.leave(context.Background()))
+		}
+		return edge.Store(out, systems.add(sys))
+	})
+}
+
+//export blobioGoPioFinalize
+func blobioGoPioFinalize(id int32, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		ctx := context.Background()
+		var errs []error
+		for _, nc := range opened.in(func(x *pioFile) bool { return x.sys == sys }) { // what the program has left open is not lost
+			if x, err := opened.get("", nc); err == nil {
+				errs = append(errs, x.f.Close(ctx))
+				opened.drop(nc)
+			}
+		}
+		for _, d := range decomps.in(func(d *pioDecomp) bool { return d.sys == sys }) {
+			decomps.drop(d)
+		}
+		systems.drop(id)
+		return errors.Join(append(errs, sys.team.leave(ctx))...)
+	})
+}
+
+//export blobioGoPioSystem
+func blobioGoPioSystem(id int32, tasksp, memberp, rankp uintptr, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		task, member := int32(-1), int32(0)
+		n := sys.team.c.Size()
+		if k := (sys.team.c.Rank() - sys.base + n) % n; k%sys.stride == 0 && k/sys.stride < sys.iotasks { // they go on from the last rank to the first
+			task, member = int32(k/sys.stride), 1
+		}
+		return errors.Join(edge.Store(tasksp, int32(sys.iotasks)), edge.Store(memberp, member), edge.Store(rankp, task))
+	})
+}
+
+//export blobioGoPioSystemOf
+func blobioGoPioSystemOf(nc int32, out uintptr, e *C.blobio_pio_failure) int32 {
+	return onFile(nc, e, func(x *pioFile) error { return edge.Store(out, x.id) })
+}
+
+// handle sets a way to handle errors, and stores what it was.
+func handle(method int32, old int32, oldp uintptr, set func(int32)) error {
+	if method > handleInternal || method < handleReturn {
+		return edge.Usage("error handling %d, want %d to %d", method, handleReturn, handleInternal)
+	}
+	set(method)
+	return edge.Store(oldp, old)
+}
+
+//export blobioGoPioSystemHandler
+func blobioGoPioSystemHandler(id, method int32, oldp uintptr, e *C.blobio_pio_failure) int32 {
+	if id == -1 {
+		return anyhow(e, func() error { return handle(method, defaultHandler.Load(), oldp, defaultHandler.Store) })
+	}
+	return onSystem(id, e, func(sys *pioSystem) error {
+		return handle(method, sys.handler, oldp, func(m int32) { sys.handler = m })
+	})
+}
+
+//export blobioGoPioFileHandler
+func blobioGoPioFileHandler(nc, method int32, oldp uintptr, e *C.blobio_pio_failure) int32 {
+	return onFile(nc, e, func(x *pioFile) error {
+		return handle(method, cmp.Or(x.handler, x.sys.handler), oldp, func(m int32) { x.handler = m })
+	})
+}
+
+// The hint that says what files are written; all others are MPI's, and of no use here.
+const formHint = "blobio_pio"
+
+//export blobioGoPioHint
+func blobioGoPioHint(id int32, namep, valuep uintptr, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		name, err := edge.String("hint", namep)
+		if err != nil {
+			return err
+		}
+		value, err := edge.String("value of the hint", valuep)
+		if err != nil || name != formHint {
+			return err
+		}
+		if _, err := pio.ParseForm(value); err != nil {
+			return err
+		}
+		sys.form = value
+		return nil
+	})
+}
+
+// Not collective: what is under 0 asks only, and 0 keeps nothing.
+//
+//export blobioGoPioBufferLimit
+func blobioGoPioBufferLimit(limit int64, oldp uintptr, e *C.blobio_pio_failure) int32 {
+	return anyhow(e, func() error {
+		old := bufferLimit.Load()
+		if limit >= 0 {
+			bufferLimit.Store(limit)
+		}
+		return edge.Store(oldp, old)
+	})
+}
+
+//export blobioGoPioRefuse
+func blobioGoPioRefuse(id, code int32, textp uintptr, e *C.blobio_pio_failure) int32 {
+	refuse := func() error {
+		text, err := edge.String("text", textp)
+		return cmp.Or(err, fmt.Errorf("%s: %w", text, pio.Code(code)))
+	}
+	if id == -1 {
+		return anyhow(e, refuse)
+	}
+	return onSystem(id, e, func(*pioSystem) error { return refuse() })
+}
+
+// wide makes numbers of C's int those of Go.
+func wide(what string, p uintptr, n int32) ([]int64, error) {
+	v, err := edge.Slice[int32](p, int64(n))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	out := make([]int64, len(v))
+	for i := range v {
+		out[i] = int64(v[i])
+	}
+	return out, nil
+}
+
+// words is n numbers of 64 bits.
+func words(what string, p uintptr, n int64) ([]int64, error) {
+	v, err := edge.Slice[int64](p, n)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return v, nil
+}
+
+// newDecomp makes a decomposition of an array and stores its handle. Collective.
+func newDecomp(id int32, ndims int32, dimsp, out uintptr, e *C.blobio_pio_failure, more func() error, make func(*pioSystem, []int64) (*pio.Decomp, error)) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		dims, err := wide("lengths of dimensions", dimsp, ndims)
+		if out == 0 {
+			err = cmp.Or(err, edge.Usage("NULL for the id of the decomposition"))
+		}
+		if err == nil {
+			err = more()
+		}
+		if err := sys.agreed(err); err != nil {
+			return err
+		}
+		d, err := make(sys, dims)
+		if err != nil {
+			return err
+		}
+		return edge.Store(out, decomps.add(&pioDecomp{sys, d}))
+	})
+}
+
+//export blobioGoPioInitDecomp
+func blobioGoPioInitDecomp(id, t, ndims int32, dimsp uintptr, n int64, mapp uintptr, readonly int32, out uintptr, e *C.blobio_pio_failure) int32 {
+	var places []int64
+	return newDecomp(id, ndims, dimsp, out, e, func() error {
+		v, err := words("compmap", mapp, n)
+		places = slices.Clone(v)
+		return err
+	}, func(sys *pioSystem, dims []int64) (*pio.Decomp, error) {
+		return sys.s.InitDecomp(context.Background(), cdf5.Type(t), dims, places, &pio.DecompOptions{ReadOnly: readonly != 0})
+	})
+}
+
+//export blobioGoPioInitDecompBlock
+func blobioGoPioInitDecompBlock(id, t, ndims int32, dimsp, startp, countp, out uintptr, e *C.blobio_pio_failure) int32 {
+	var start, count []int64
+	return newDecomp(id, ndims, dimsp, out, e, func() error {
+		s, err := edge.Slice[C.long](startp, int64(ndims))
+		if err != nil {
+			return fmt.Errorf("start: %w", err)
+		}
+		c, err := edge.Slice[C.long](countp, int64(ndims))
+		if err != nil {
+			return fmt.Errorf("count: %w", err)
+		}
+		for i := range s {
+			start, count = append(start, int64(s[i])), append(count, int64(c[i]))
+		}
+		return nil
+	}, func(sys *pioSystem, dims []int64) (*pio.Decomp, error) {
+		return sys.s.InitDecompBlock(context.Background(), cdf5.Type(t), dims, start, count)
+	})
+}
+
+// A file that was written with it keeps what it needs of it.
+//
+//export blobioGoPioFreeDecomp
+func blobioGoPioFreeDecomp(id, d int32, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(*pioSystem) error {
+		_, err := decomps.get("a decomposition", d)
+		if err == nil {
+			decomps.drop(d)
+		}
+		return err
+	})
+}
+
+//export blobioGoPioLocalSize
+func blobioGoPioLocalSize(d int32, out uintptr, e *C.blobio_pio_failure) int32 {
+	return anyhow(e, func() error {
+		x, err := decomps.get("a decomposition", d)
+		if err != nil {
+			return err
+		}
+		return edge.Store(out, int32(x.d.Len()))
+	})
+}

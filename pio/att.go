@@ -1,0 +1,196 @@
+package pio
+
+import (
+	"errors"
+	"slices"
+
+	"blobio/cdf5"
+	"blobio/internal/elem"
+)
+
+// Text is characters of memory, for variables and attributes of cdf5.Char; a []byte is unsigned numbers.
+type Text []byte
+
+// attsOf are the attributes of a variable, or with Global those of the file, whose owner holds the list.
+func (f *File) attsOf(v int) (*[]cdf5.Att, string, error) {
+	if v == Global {
+		return &f.atts, f.path, nil
+	}
+	x, err := f.variable(v)
+	if err != nil {
+		return nil, "", err
+	}
+	return &x.atts, f.path + ": variable " + x.name, nil
+}
+
+// PutAtt gives a variable (Global: the file) an attribute of type t, whose values are converted: a slice of numbers, or Text for Char. An attribute
+// that is there is replaced.
+func (f *File) PutAtt(v int, name string, t cdf5.Type, value any) error {
+	if err := errors.Join(f.writable(), checkName(name)); err != nil {
+		return err
+	}
+	list, what, err := f.attsOf(v)
+	if err != nil {
+		return err
+	}
+	a, err := attOf(name, t, value)
+	if err != nil {
+		return pkg.Errorf("%s: attribute %q: %w", what, name, err)
+	}
+	if v != Global && name == "_FillValue" && (t != f.vars[v].t || a.Len() != 1) {
+		return failed(EBADTYPE, "%s: _FillValue: %d of type %v, want 1 of %v", what, a.Len(), t, f.vars[v].t)
+	}
+	f.changed = true
+	if old := cdf5.FindAtt(*list, name); old != nil {
+		*old = a
+	} else {
+		*list = append(*list, a)
+	}
+	return nil
+}
+
+// attOf makes an attribute of memory.
+func attOf(name string, t cdf5.Type, value any) (cdf5.Att, error) {
+	if !t.Valid() {
+		return cdf5.Att{}, failed(EBADTYPE, "type %d, want 1..11", t)
+	}
+	text, isText := value.(Text)
+	if isText != (t == cdf5.Char) {
+		return cdf5.Att{}, failed(ECHAR, "a %T for type %v", value, t)
+	}
+	if isText {
+		return cdf5.Att{Name: name, Type: t, Value: string(text)}, nil
+	}
+	n, _, ok := cdf5.SliceLen(value)
+	if !ok {
+		return cdf5.Att{}, failed(EINVAL, "values are a %T, want numbers", value)
+	}
+	out := cdf5.NewSlice(t, n)
+	b, _ := cdf5.Bytes(out)
+	if err := cdf5.ToFile(b, elem.HostBig, t, value); err != nil {
+		return cdf5.Att{}, err
+	}
+	return cdf5.Att{Name: name, Type: t, Value: out}, nil
+}
+
+// Att returns an attribute of a variable (Global: of the file), with values of its type. It must not be changed.
+func (f *File) Att(v int, name string) (cdf5.Att, error) {
+	if err := f.usable(); err != nil {
+		return cdf5.Att{}, err
+	}
+	list, what, err := f.attsOf(v)
+	if err != nil {
+		return cdf5.Att{}, err
+	}
+	a := cdf5.FindAtt(*list, name)
+	if a == nil {
+		return cdf5.Att{}, failed(ENOTATT, "%s: attribute %q", what, name)
+	}
+	return *a, nil
+}
+
+// GetAtt reads an attribute into a slice of numbers, or Text of one of Char, of at least its length; values are converted.
+func (f *File) GetAtt(v int, name string, into any) error {
+	a, err := f.Att(v, name)
+	if err != nil {
+		return err
+	}
+	text, isText := into.(Text)
+	if isText != (a.Type == cdf5.Char) {
+		return failed(ECHAR, "%s: attribute %q of type %v into a %T", f.path, name, a.Type, into)
+	}
+	if isText {
+		if s := a.Value.(string); copy(text, s) < len(s) {
+			return failed(EINVAL, "%s: attribute %q: into %d bytes, want %d", f.path, name, len(text), len(s))
+		}
+		return nil
+	}
+	n, _, ok := cdf5.SliceLen(into)
+	if !ok || int64(n) < a.Len() {
+		return failed(EINVAL, "%s: attribute %q: into %d elements of a %T, want %d numbers", f.path, name, n, into, a.Len())
+	}
+	b, _ := cdf5.Bytes(a.Value)
+	if err := cdf5.FromFile(elem.Sub(into, 0, int(a.Len())), b, elem.HostBig, a.Type); err != nil {
+		return pkg.Errorf("%s: attribute %q: %w", f.path, name, err)
+	}
+	return nil
+}
+
+// AttName returns the name of attribute i of a variable (Global: of the file).
+func (f *File) AttName(v, i int) (string, error) {
+	if err := f.usable(); err != nil {
+		return "", err
+	}
+	list, what, err := f.attsOf(v)
+	if err != nil {
+		return "", err
+	}
+	if i < 0 || i >= len(*list) {
+		return "", failed(ENOTATT, "%s: attribute %d, want 0..%d", what, i, len(*list)-1)
+	}
+	return (*list)[i].Name, nil
+}
+
+// AttID returns the number of an attribute.
+func (f *File) AttID(v int, name string) (int, error) {
+	if _, err := f.Att(v, name); err != nil {
+		return -1, err
+	}
+	list, _, _ := f.attsOf(v)
+	return slices.IndexFunc(*list, func(a cdf5.Att) bool { return a.Name == name }), nil
+}
+
+// NumAtts returns how many attributes a variable (Global: the file) has.
+func (f *File) NumAtts(v int) (int, error) {
+	if err := f.usable(); err != nil {
+		return 0, err
+	}
+	list, _, err := f.attsOf(v)
+	if err != nil {
+		return 0, err
+	}
+	return len(*list), nil
+}
+
+// DeleteAtt removes an attribute.
+func (f *File) DeleteAtt(v int, name string) error {
+	if err := f.definable(); err != nil {
+		return err
+	}
+	i, err := f.AttID(v, name)
+	if err != nil {
+		return err
+	}
+	list, _, _ := f.attsOf(v)
+	*list, f.changed = slices.Delete(*list, i, i+1), true
+	return nil
+}
+
+// RenameAtt gives an attribute another name.
+func (f *File) RenameAtt(v int, name, to string) error {
+	if err := errors.Join(f.definable(), checkName(to)); err != nil {
+		return err
+	}
+	i, err := f.AttID(v, name)
+	if err != nil {
+		return err
+	}
+	list, what, _ := f.attsOf(v)
+	if to != name && cdf5.FindAtt(*list, to) != nil {
+		return failed(ENAMEINUSE, "%s: attribute %q", what, to)
+	}
+	(*list)[i].Name, f.changed = to, true
+	return nil
+}
+
+// CopyAtt gives a variable (Global: the file) an attribute of another one, perhaps of another file.
+func (f *File) CopyAtt(v int, name string, from *File, fromVar int) error {
+	a, err := from.Att(fromVar, name)
+	if err != nil {
+		return err
+	}
+	if a.Type == cdf5.Char {
+		return f.PutAtt(v, name, a.Type, Text(a.Value.(string)))
+	}
+	return f.PutAtt(v, name, a.Type, a.Value)
+}

@@ -1,0 +1,106 @@
+package pio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"blobio/cdf5"
+)
+
+// TestClobber: a new file takes the place of one of any form; without clobber it does not.
+func TestClobber(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.nc")
+	together(t, 2, func(ctx context.Context, s *System) error {
+		for i, form := range []Form{Variable, Process, Canonical, Canonical, Variable, Canonical, Process} {
+			n := int64(4 + i)
+			o := with(func(o *FileOptions) { o.Form = form })
+			f, err := begun(ctx, s, path, n, o)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(f.PutVars(ctx, 0, nil, nil, nil, nil, slices.Repeat([]int32{int32(i)}, int(n))), f.Close(ctx)); err != nil {
+				return err
+			}
+			o.NoClobber = true
+			if _, err := s.Create(ctx, path, o); CodeOf(err) != EEXIST {
+				return fmt.Errorf("no clobber: %v", err)
+			}
+			g, err := s.Open(ctx, path, nil)
+			if err != nil {
+				return err
+			}
+			got := make([]int32, n)
+			if err := g.GetVars(ctx, 0, nil, nil, nil, nil, got); err != nil || got[0] != int32(i) || g.Form() != form {
+				return fmt.Errorf("%d: %v as %v: %w", i, got, g.Form(), err)
+			}
+			if err := g.Close(ctx); err != nil {
+				return err
+			}
+		}
+		return s.Delete(ctx, path)
+	})
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestKept: what was there is there after a file that took its place has failed, and what is no ordinary file is never replaced.
+func TestKept(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	together(t, 2, func(ctx context.Context, s *System) error {
+		for _, form := range []Form{Variable, Process, Canonical} {
+			if _, err := s.Create(ctx, fifo, with(func(o *FileOptions) { o.Form = form })); CodeOf(err) != EEXIST {
+				return fmt.Errorf("a pipe: %v", err)
+			}
+		}
+		for _, form := range []Form{Variable, Process, Canonical} {
+			path := filepath.Join(dir, form.String())
+			f, err := begun(ctx, s, path, 4, with(func(o *FileOptions) { o.Form = form }))
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(f.PutVars(ctx, 0, nil, nil, nil, nil, []int32{7, 7, 7, 7}), f.Close(ctx)); err != nil {
+				return err
+			}
+			o := with(func(o *FileOptions) { o.Form, o.Version, o.Auto, o.Buffer = Canonical, cdf5.CDF1, true, -1 })
+			if form == Canonical {
+				o.Form = Variable
+			}
+			if f, err = begun(ctx, s, path, 4, o); err != nil {
+				return err
+			}
+			err = f.PutVars(ctx, 1, nil, nil, nil, nil, []int32{8, 8, 8, 8})
+			if form != Canonical { // what CDF-1 has not
+				_, derr := f.DefVar("long", cdf5.Int64, []int{0})
+				err = errors.Join(err, derr)
+			} else if f.w == nil || f.PutAtt(Global, "a", cdf5.Int, []int32{int32(s.c.Rank())}) != nil { // ranks differ
+				return errors.New("nothing was written ahead")
+			}
+			if err != nil || f.Close(ctx) == nil {
+				return fmt.Errorf("%v: a close of what is wrong: %v", form, err)
+			}
+			got := make([]int32, 4)
+			if f, err = s.Open(ctx, path, nil); err != nil {
+				return err
+			}
+			if err := errors.Join(f.GetVars(ctx, 0, nil, nil, nil, nil, got), f.Close(ctx)); err != nil || got[3] != 7 {
+				return fmt.Errorf("%v: %v: %v", form, got, err)
+			}
+		}
+		return nil
+	})
+	if info, err := os.Lstat(fifo); err != nil || info.Mode().IsRegular() {
+		t.Error("the pipe is gone")
+	}
+}

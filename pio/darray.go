@@ -1,0 +1,214 @@
+package pio
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"blobio/blob"
+	"blobio/cdf5"
+)
+
+// spot is what a decomposition means of a variable: a record, and elements of it.
+type spot struct{ rec, off int64 }
+
+// stripped are lengths without those of 1.
+func stripped(n []int64) []int64 {
+	return slices.DeleteFunc(slices.Clone(n), func(x int64) bool { return x == 1 })
+}
+
+// spot finds what a decomposition means of a variable. Dimensions of length 1 make no difference.
+func (f *File) spot(v *variable, d *Decomp) (spot, error) {
+	shape, want := f.shape(v), stripped(d.dims)
+	frame := max(v.frame, 0)
+	switch {
+	case f.isRecord(v) && slices.Equal(stripped(shape), want):
+		return spot{rec: frame}, nil
+	case f.isRecord(v):
+	case slices.Equal(stripped(shape), want):
+		return spot{}, nil
+	case len(shape) > 0 && slices.Equal(stripped(shape[1:]), want):
+		if frame >= shape[0] {
+			return spot{}, failed(EINVALCOORDS, "%s: frame %d of %q, want 0..%d", f.path, frame, v.name, shape[0]-1)
+		}
+		return spot{off: frame * d.elems}, nil
+	}
+	return spot{}, failed(EVARDIMMISMATCH, "%s: variable %q has %v elements, the decomposition %v", f.path, v.name, shape, d.dims)
+}
+
+// darray checks what writing and reading by a decomposition have in common. The variable comes with an error, too, if it and the decomposition are known.
+func (f *File) darray(v int, d *Decomp, write bool) (*variable, spot, error) {
+	if err := f.dataMode(write); err != nil {
+		return nil, spot{}, err
+	}
+	x, err := f.variable(v)
+	if err != nil {
+		return nil, spot{}, err
+	}
+	if d == nil || d.s != f.s {
+		return nil, spot{}, failed(EBADID, "%s: variable %q: a decomposition of other ranks, or none", f.path, x.name)
+	}
+	if write && d.readonly {
+		return x, spot{}, failed(EINVAL, "%s: write of %q by a decomposition that is for reading only", f.path, x.name)
+	}
+	if !mixable(d.t, x.t) {
+		return x, spot{}, failed(ECHAR, "%s: variable %q is %v, the decomposition %v", f.path, x.name, x.t, d.t)
+	}
+	at, err := f.spot(x, d)
+	return x, at, err
+}
+
+// memory checks a caller's slice against a decomposition, and returns it as a slice of its type.
+func (d *Decomp) memory(data any, least int64) (any, error) {
+	m, n, t, err := memoryOf(data)
+	if err != nil {
+		return nil, err
+	}
+	if t.Size() != d.t.Size() || t != d.t && !(t == cdf5.UByte && d.t == cdf5.Char) {
+		return nil, failed(EBADTYPE, "data are a %T, want %v", data, d.t)
+	}
+	if n < least {
+		return nil, failed(EINVAL, "%d elements, want %d", n, least)
+	}
+	return m, nil
+}
+
+func (f *File) writeDarray(ctx context.Context, v int, d *Decomp, data, fill any) error {
+	x, at, err := f.darray(v, d, true)
+	if err == nil && at.rec > f.records+maxRecordGap {
+		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the %d that are there", f.path, at.rec, x.name, maxRecordGap, f.records)
+	}
+	if err != nil {
+		if x != nil && d.t != x.t { // where the others agree below
+			return agree(ctx, f.s.c, err)
+		}
+		return err
+	}
+	if err := f.gap(at.rec - f.records); err != nil {
+		return pkg.Errorf("%s: frame %d of %q: %w", f.path, at.rec, x.name, err)
+	}
+	w := &write{off: at.off, n: d.elems, d: d, size: d.most * int64(x.t.Size())}
+	stop := f.stats.spend(copying)
+	err = func() error {
+		m, err := d.memory(data, d.Len())
+		if err != nil {
+			return err
+		}
+		packed := d.pack(bytesOf(m), int64(d.t.Size()))
+		if w.data, err = converted(x.t, d.t, cdf5.View(d.t, packed)); err != nil || fill == nil {
+			return err
+		}
+		one, err := d.memory(fill, 1)
+		if err != nil {
+			return pkg.Errorf("fill value: %w", err)
+		}
+		b, err := converted(x.t, d.t, cdf5.View(d.t, bytesOf(one)[:d.t.Size()]))
+		w.fill = slices.Clone(b) // the caller's memory may change
+		return err
+	}()
+	stop()
+	if err != nil {
+		err = pkg.Errorf("%s: write of %q: %w", f.path, x.name, err)
+	}
+	if d.t != x.t { // values of any rank may not fit
+		if err := agree(ctx, f.s.c, err); err != nil {
+			return err
+		}
+	}
+	return f.logged(ctx, x, err, []int64{at.rec}, []*write{w})
+}
+
+// logged adds writes of records of a variable to the log. An error of this rank is told to the others when the log is committed.
+func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64, writes []*write) error {
+	var more int64
+	for _, w := range writes {
+		more += w.size
+	}
+	elems, most := product(f.shape(v)), more
+	if w := writes[0]; !w.whole() || w.n != elems { // will be put together with the rest of the record
+		most = max(more, elems/int64(f.s.c.Size())*int64(v.t.Size()))
+	}
+	if most > f.opt.Memory {
+		return failed(ENOMEM, "%s: write of %q: %d bytes of a rank, want at most %d: FileOptions.Memory", f.path, v.name, most, f.opt.Memory)
+	}
+	if f.log.bytes+more > f.opt.Memory {
+		if err := f.commit(ctx); err != nil {
+			return err
+		}
+	}
+	for i, w := range writes {
+		w.failed = err
+		f.stats.wrote += int64(len(w.data))
+		f.log.add(v, recs[i], w)
+		if f.isRecord(v) {
+			f.records = max(f.records, recs[i]+1)
+		}
+	}
+	if f.log.bytes > f.opt.Buffer { // on all ranks, whatever is wrong on this one
+		return cmp.Or(err, f.spill(ctx))
+	}
+	return err
+}
+
+func (f *File) readDarray(ctx context.Context, v int, d *Decomp, into any) error {
+	if err := f.usable(); err != nil {
+		return err
+	}
+	x, at, err := f.darray(v, d, false)
+	if err == nil && f.isRecord(x) && at.rec >= f.records {
+		err = failed(EINVALCOORDS, "%s: frame %d of %q, want 0..%d", f.path, at.rec, x.name, f.records-1)
+	}
+	var m any
+	if err == nil {
+		if m, err = d.memory(into, d.Len()); err != nil {
+			err = pkg.Errorf("%s: read of %q: %w", f.path, x.name, err)
+		}
+	}
+	if err := agree(ctx, f.s.c, err); err != nil {
+		return err
+	}
+	if err := f.commit(ctx); err != nil {
+		return err
+	}
+	defer f.stats.spend(reading)()
+	plan, err := f.plan(ctx, d, at.off)
+	if err != nil {
+		return err
+	}
+	raw, size := bytesOf(m), int64(d.t.Size())
+	f.stats.read += d.kept * int64(x.t.Size())
+	out := raw[:d.kept*size]
+	if !d.direct() {
+		out = make([]byte, d.kept*size)
+	}
+	if err := plan.Read(ctx, blob.Get{Name: x.stored, Record: at.rec, Into: cdf5.View(d.t, out)}); err != nil {
+		return err
+	}
+	if !d.direct() {
+		d.unpack(raw, out, size)
+	}
+	return nil
+}
+
+// plan returns what the rank reads by a decomposition, from element off of a record on.
+func (f *File) plan(ctx context.Context, d *Decomp, off int64) (*blob.ReadPlan, error) {
+	k, err := f.base.collective(ctx, f.s.c)
+	if err != nil {
+		return nil, err
+	}
+	if off > 0 {
+		return k.Plan(shifted(d.runs, off)), nil
+	}
+	b := f.base
+	if p := b.plans[d]; p != nil {
+		return p, nil
+	}
+	if len(b.plans) >= maxPlans {
+		clear(b.plans)
+	}
+	b.plans[d] = k.Plan(d.runs)
+	return b.plans[d], nil
+}
+
+// maxPlans is how many plans of decompositions a file keeps.
+const maxPlans = 16

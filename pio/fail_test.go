@@ -1,0 +1,325 @@
+package pio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/comm"
+)
+
+// TestCommitFails: where nothing can be written, each rank is told, and so it is again; what was committed before stays.
+func TestCommitFails(t *testing.T) {
+	for _, form := range []Form{Variable, Process, Canonical} {
+		for _, buffer := range []int64{0, -1} {
+			dir := filepath.Join(t.TempDir(), "d")
+			if err := os.Mkdir(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			away := dir + ".away"
+			path := filepath.Join(dir, "a.nc")
+			together(t, 3, func(ctx context.Context, s *System) error {
+				f, err := begun(ctx, s, path, 9, with(func(o *FileOptions) { o.Form, o.Buffer = form, buffer }))
+				if err != nil {
+					return err
+				}
+				d, err := blocks(ctx, s, cdf5.Int, 9)
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(f.WriteDarray(ctx, 0, d, []int32{1, 2, 3}, nil), f.WriteDarray(ctx, 1, d, []int32{1, 2, 3}, nil), f.Sync(ctx)); err != nil {
+					return err
+				}
+				move := func(from, to string) error {
+					if err := s.c.Barrier(ctx); err != nil {
+						return err
+					}
+					if s.c.Rank() == 0 {
+						if err := os.Rename(from, to); err != nil {
+							return err
+						}
+					}
+					return s.c.Barrier(ctx)
+				}
+				// At least a part is in the files already when the directory goes, if that is possible.
+				if err := errors.Join(f.SetFrame(1, 1), f.WriteDarray(ctx, 1, d, []int32{4, 5, 6}, nil), move(dir, away)); err != nil {
+					return err
+				}
+				if (f.w != nil) != (buffer < 0 && form != Process) {
+					return fmt.Errorf("%v, buffer %d: written ahead: %v", form, buffer, f.w != nil)
+				}
+				ahead := f.w != nil
+				if f.Sync(ctx) == nil {
+					return errors.New("a sync without a directory")
+				}
+				if err := f.WriteDarray(ctx, 1, d, []int32{4, 5, 6}, nil); ahead && (err == nil || f.broken == nil) {
+					return fmt.Errorf("a write after data were lost: %v", err)
+				}
+				if f.Close(ctx) == nil {
+					return errors.New("a close without a directory")
+				}
+				return move(away, dir)
+			})
+			if form == Canonical { // nothing is there before Close
+				continue
+			}
+			r, err := blob.Open(t.Context(), path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Records() != 1 {
+				t.Errorf("%v: %d records", form, r.Records())
+			}
+			r.Close()
+		}
+	}
+}
+
+// TestRanksDiffer: definitions and writes that differ between ranks are an error on all, which names the rank and both.
+func TestRanksDiffer(t *testing.T) {
+	for want, do := range map[string]func(ctx context.Context, f *File, rank int) error{
+		`on rank 2 dimension 2 is "z" of length 6, on rank 0 dimension 2 is "z" of length 5`: func(_ context.Context, f *File, rank int) error {
+			_, err := f.DefDim("z", int64(5+rank/2))
+			return err
+		},
+		`on rank 2 variable 2 is int "w" of dimensions [0], on rank 0 variable 2 is int "v" of dimensions [0]`: func(_ context.Context, f *File, rank int) error {
+			_, err := f.DefVar(string(rune('v'+rank/2)), cdf5.Int, []int{0})
+			return errors.Join(err, f.PutAtt(Global, "history", cdf5.Char, Text("made\nand changed\n")))
+		},
+		`on rank 2 attribute "a" of the file is char "a\nc", on rank 0 attribute "a" of the file is char "a\nb"`: func(_ context.Context, f *File, rank int) error {
+			return f.PutAtt(Global, "a", cdf5.Char, Text([]string{"a\nb", "a\nc"}[rank/2]))
+		},
+		`on rank 2 attribute "a" of the file is int [1], on rank 0 attribute "a" of the file is int [0]`: func(_ context.Context, f *File, rank int) error {
+			return f.PutAtt(Global, "a", cdf5.Int, []int32{int32(rank / 2)})
+		},
+		`on rank 2 variable 2 is double "more" of dimensions [0], on rank 0 nothing more`: func(_ context.Context, f *File, rank int) error {
+			if rank < 2 {
+				return nil
+			}
+			_, err := f.DefVar("more", cdf5.Double, []int{0})
+			return err
+		},
+		`on rank 2 variable 2 is int "long" of dimensions [0], on rank 0 nothing more`: func(ctx context.Context, f *File, rank int) error {
+			d, err := blocks(ctx, f.s, cdf5.Int, 8)
+			if err != nil || rank < 2 {
+				return err
+			}
+			v, err := f.DefVar("long", cdf5.Int, []int{0})
+			return errors.Join(err, wants("short", f.WriteDarray(ctx, v, d, []int32{}, nil), EINVAL))
+		},
+		`on rank 2 variable "rec" record 0: a part of 8 elements, on rank 0 variable "fixed" record 0: a part of 8 elements`: func(ctx context.Context, f *File, rank int) error {
+			return f.PutVars(ctx, rank/2, nil, nil, nil, nil, make([]int32, 8))
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "a.nc")
+		together(t, 3, func(ctx context.Context, s *System) error {
+			f, err := begun(ctx, s, path, 8, with(func(o *FileOptions) { o.Auto = true }))
+			if err != nil {
+				return err
+			}
+			if err := do(ctx, f, s.c.Rank()); err != nil {
+				return err
+			}
+			if err := wants("close", f.Close(ctx), EINVAL); err != nil {
+				return err
+			} else if got := f.same(ctx); got == nil || !strings.Contains(got.Error(), want) {
+				return fmt.Errorf("%v, want %s", got, want)
+			}
+			return nil
+		})
+	}
+}
+
+// TestOptionsDiffer: options that ranks do not share are an error on all; of Buffer that of the root counts, so that all write at once.
+func TestOptionsDiffer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	for i, set := range []func(o *FileOptions, rank int){
+		func(o *FileOptions, rank int) { o.Form = Form(rank / 2) },
+		func(o *FileOptions, rank int) { o.Version = cdf5.Version(rank) },
+		func(o *FileOptions, rank int) { o.Memory = int64(rank) },
+		func(o *FileOptions, rank int) { o.NoClobber = rank == 1 },
+		func(o *FileOptions, rank int) { o.Auto = rank == 1 },
+		func(o *FileOptions, rank int) { o.Write = rank == 1 },
+	} {
+		together(t, 3, func(ctx context.Context, s *System) error {
+			_, err := s.Create(ctx, path, with(func(o *FileOptions) { set(o, s.c.Rank()) }))
+			return wants(fmt.Sprint("create ", i), err, EINVAL)
+		})
+	}
+	together(t, 3, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 9, with(func(o *FileOptions) { o.Buffer = int64(s.c.Rank() - 1) }))
+		if err != nil {
+			return err
+		}
+		d, err := blocks(ctx, s, cdf5.Int, 9)
+		if err := errors.Join(err, f.WriteDarray(ctx, 1, d, []int32{1, 2, 3}, nil)); err != nil || f.w == nil {
+			return fmt.Errorf("a writer %v: %w", f.w, err)
+		}
+		if err := f.Close(ctx); err != nil {
+			return err
+		}
+		f, err = s.Open(ctx, path, &FileOptions{Form: Form(s.c.Rank())})
+		if err != nil {
+			return err
+		}
+		return f.Close(ctx)
+	})
+}
+
+// TestOneRankWrong: what one rank alone passes wrong is an error on all, of the same call or, of WriteDarray, of the next commit. A write that converts
+// waits for all ranks.
+func TestOneRankWrong(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 3, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 9, &quick)
+		if err != nil {
+			return err
+		}
+		d, err := blocks(ctx, s, cdf5.Int, 9)
+		if err != nil {
+			return err
+		}
+		bad, v := s.c.Rank()/2, 0 // rank 2 is wrong
+		if bad > 0 {
+			v = 7
+		}
+		wide, err := blocks(ctx, s, cdf5.Double, 9)
+		if err != nil {
+			return err
+		}
+		if err := f.SetFrame(1, int64(bad)<<40); err != nil {
+			return err
+		}
+		data := make([]int32, 9)
+		all := []error{
+			wants("convert", f.WriteDarray(ctx, 1, wide, make([]float64, 9), nil), EINVALCOORDS),
+			f.SetFrame(1, 0),
+			f.WriteDarray(ctx, 1, d, data, nil),
+			wants("start", f.PutVars(ctx, 0, []int64{int64(20 * bad)}, []int64{1}, nil, nil, data), EINVALCOORDS),
+			wants("put", f.PutVars(ctx, v, nil, nil, nil, nil, data), ENOTVAR),
+			wants("get", f.GetVars(ctx, v, nil, nil, nil, nil, data), ENOTVAR),
+			wants("read", f.ReadDarray(ctx, v, d, data), ENOTVAR),
+		}
+		if err := f.Sync(ctx); err != nil {
+			return err
+		}
+		err = f.WriteDarray(ctx, v, d, data, nil)
+		if bad > 0 {
+			err = wants("write", err, ENOTVAR)
+		}
+		return errors.Join(append(all, err, wants("sync", f.Sync(ctx), EINVAL), wants("read", f.ReadDarray(ctx, 1, d, data), EINVAL), wants("close", f.Close(ctx), EINVAL))...)
+	})
+}
+
+// TestOneRankFailsAhead: where each write goes to the files at once, what is wrong on one rank alone is an error of the call on all.
+func TestOneRankFailsAhead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 3, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 9, with(func(o *FileOptions) { o.Buffer = -1 }))
+		if err != nil {
+			return err
+		}
+		d, err := blocks(ctx, s, cdf5.Int, 9)
+		if err != nil {
+			return err
+		}
+		data := []int32{1, 2, 3}
+		return errors.Join(
+			f.WriteDarray(ctx, 1, d, data, nil),
+			wants("short on one", f.WriteDarray(ctx, 0, d, data[s.c.Rank()/2:], nil), EINVAL),
+			f.WriteDarray(ctx, 0, d, data, nil),
+			func() error {
+				got := make([]int32, 9)
+				if err := f.GetVars(ctx, 0, nil, nil, nil, nil, got); err != nil || got[8] != 3 {
+					return fmt.Errorf("%v, %w", got, err)
+				}
+				return f.Close(ctx)
+			}())
+	})
+}
+
+// TestZero: values that nobody made are an error, not a panic.
+func TestZero(t *testing.T) {
+	ctx := t.Context()
+	var s System
+	var f File
+	_, e1 := s.Create(ctx, "a", nil)
+	_, e2 := s.Open(ctx, "a", nil)
+	_, e3 := s.InitDecomp(ctx, cdf5.Int, []int64{1}, nil, nil)
+	_, e4 := s.InitDecompBlock(ctx, cdf5.Int, []int64{1}, []int64{0}, []int64{1})
+	_, e5 := f.Var(0)
+	_, e6 := f.DefDim("x", 1)
+	_, _, e7 := s.ReadDecomp(ctx, "a", cdf5.Int)
+	for i, err := range []error{e1, e2, e3, e4, e5, e6, e7, s.Delete(ctx, "a"), s.WriteDecomp(ctx, "a", nil, DecompInfo{}, false), f.Sync(ctx), f.Close(ctx), f.Redef(), f.EndDef(),
+		f.WriteDarray(ctx, 0, nil, nil, nil), f.ReadDarray(ctx, 0, nil, nil), f.PutVars(ctx, 0, nil, nil, nil, nil, nil), f.GetVars(ctx, 0, nil, nil, nil, nil, nil),
+		f.PutAtt(0, "a", cdf5.Int, []int32{1}), f.GetAtt(0, "a", nil), f.SetFrame(0, 0), f.AdvanceFrame(0), (*File)(nil).Close(ctx)} {
+		if err := wants(fmt.Sprint(i), err, EBADID); err != nil {
+			t.Error(err)
+		}
+	}
+	d := new(Decomp)
+	if d.Len() != 0 || d.Type() != 0 || d.Map() != nil || d.Dims() != nil || s.IOTask() != -1 {
+		t.Error("a decomposition of nothing has something")
+	}
+}
+
+// TestRankDies: a rank that is gone is an error of the others, wherever they are.
+func TestRankDies(t *testing.T) {
+	gone := errors.New("gone")
+	for at := range 6 {
+		path := filepath.Join(t.TempDir(), "a.nc")
+		err := comm.Run(t.Context(), 4, nil, func(ctx context.Context, c comm.Comm) error {
+			n := 0
+			die := func() error {
+				if n++; n == at+1 && c.Rank() == 2 {
+					return gone
+				}
+				return nil
+			}
+			s, err := NewSystem(ctx, comm.Isolate(c), nil)
+			if err := errors.Join(err, die()); err != nil {
+				return err
+			}
+			f, err := begun(ctx, s, path, 8, &quick)
+			if err := errors.Join(err, die()); err != nil {
+				return err
+			}
+			d, err := blocks(ctx, s, cdf5.Int, 8)
+			if err := errors.Join(err, die()); err != nil {
+				return err
+			}
+			if err := errors.Join(f.WriteDarray(ctx, 0, d, []int32{1, 2}, nil), f.Sync(ctx), die()); err != nil {
+				return err
+			}
+			err = f.PutVars(ctx, 0, []int64{1}, []int64{3}, nil, nil, []int32{1, 2, 3})
+			if err := errors.Join(err, die()); err != nil {
+				return err
+			}
+			err = f.ReadDarray(ctx, 0, d, make([]int32, 2))
+			if err := errors.Join(err, die()); err != nil {
+				return err
+			}
+			return f.Close(ctx)
+		})
+		if !errors.Is(err, gone) {
+			t.Errorf("at %d: %v", at, err)
+		}
+		r, err := blob.Open(t.Context(), path, nil)
+		if at < 3 {
+			if err == nil {
+				t.Errorf("at %d: there is a dataset", at)
+			}
+		} else if err != nil {
+			t.Errorf("at %d: %v", at, err)
+		}
+		if err == nil {
+			r.Close()
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package pio
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/blob"
+	"blobio/cdf5"
+)
+
+// addition is an append to the base.
+type addition struct {
+	*schemaOf
+	routes []*route
+	more   bool       // there are new variables
+	atts   []attOfVar // that are new, or have another value
+}
+
+type attOfVar struct {
+	name string // of the variable, "" of the file
+	att  cdf5.Att
+}
+
+// further plans an append to the base; nil if what was written and defined since is more than records, variables with records, and attributes. With ahead more
+// will be written than is in the log.
+func (f *File) further(ctx context.Context, ahead bool) (*addition, error) {
+	if f.base == nil || f.base.layout == blob.Canonical || !f.appendable() {
+		return nil, nil
+	}
+	if _, err := f.base.collective(ctx, f.s.c); err != nil {
+		return nil, err
+	}
+	a := &addition{schemaOf: &schemaOf{f: f, s: f.base.r.Extend(), known: map[string]blob.DecompID{}}}
+	if !a.attributes() {
+		return nil, nil
+	}
+	if ok, err := a.variables(ctx, ahead); err != nil || !ok {
+		return nil, err
+	}
+	return a, a.s.Err()
+}
+
+// appendable says whether dimensions, variables and what was written allow an append.
+func (f *File) appendable() bool {
+	b := f.base
+	for i, d := range b.dims {
+		if f.dims[i] != d {
+			return false
+		}
+	}
+	used := make([]bool, len(f.dims))
+	for i, v := range f.vars {
+		if i >= len(b.vars) {
+			for _, d := range v.dims {
+				used[d] = true
+			}
+			if !f.isRecord(v) || f.records == b.records {
+				return false
+			}
+			for rec := range f.log.of[v] {
+				if rec < b.records {
+					return false
+				}
+			}
+			continue
+		}
+		if v.name != b.vars[i].Name {
+			return false
+		}
+		for rec := range f.log.of[v] {
+			if !f.isRecord(v) || rec < b.records {
+				return false
+			}
+		}
+	}
+	return !slices.Contains(used[len(b.dims):], false)
+}
+
+// attributes finds what has changed, and says whether an append can change it.
+func (a *addition) attributes() bool {
+	f, b := a.f, a.f.base
+	for i := range b.atts {
+		is, name := f.atts, ""
+		if i < len(b.vars) {
+			is, name = f.vars[i].atts, b.vars[i].Name
+		}
+		list, ok := attChanges(b.atts[i], is)
+		if !ok {
+			return false
+		}
+		if _, there := a.s.VarID(name); len(list) > 0 && name != "" && !there {
+			return false // a fixed variable of a layout whose appends have records only
+		}
+		for _, x := range list {
+			a.atts = append(a.atts, attOfVar{name, x})
+		}
+	}
+	return true
+}
+
+// variables finds the way of each variable that was written.
+func (a *addition) variables(ctx context.Context, ahead bool) (bool, error) {
+	f, b := a.f, a.f.base
+	byShape := map[string]blob.DecompID{}
+	for d := a.s.NumDecomps(); d > 0; d-- {
+		byShape[fmt.Sprint(a.s.DecompDims(blob.DecompID(d)))] = blob.DecompID(d)
+	}
+	users := map[blob.DecompID][]*route{}
+	for i, v := range f.vars {
+		if !f.isRecord(v) {
+			continue
+		}
+		shape := f.shape(v)
+		r := &route{v: v, name: v.name, elems: product(shape), record: true}
+		if i < len(b.vars) {
+			id, ok := a.s.VarID(v.name)
+			if !ok {
+				return false, nil
+			}
+			r.id, r.dec = id, a.s.Vars()[id].Decomp
+		} else if size := r.elems * int64(v.t.Size()); size > f.limits.whole {
+			if r.dec = byShape[fmt.Sprint(shape)]; r.dec == 0 && size > f.limits.fresh {
+				return false, nil
+			}
+		}
+		a.routes = append(a.routes, r)
+		if r.dec != 0 && (len(f.log.of[v]) > 0 || ahead) {
+			users[r.dec] = append(users[r.dec], r)
+		}
+	}
+	for d := blob.DecompID(1); int(d) <= a.s.NumDecomps(); d++ {
+		if err := a.choose(ctx, d, users[d]); err != nil {
+			return false, err
+		}
+	}
+	return true, a.define()
+}
+
+// choose finds the map of a decomposition: that of the variables which were written, if it is one, or shares.
+func (a *addition) choose(ctx context.Context, d blob.DecompID, users []*route) error {
+	if len(users) == 0 {
+		return nil
+	}
+	var by *Decomp
+	for _, r := range users {
+		if len(a.f.log.of[r.v]) == 0 { // likely to be written as the others
+			continue
+		}
+		x, err := a.f.straightBy(ctx, r.v)
+		if err != nil {
+			return err
+		}
+		if x == nil || by != nil && by.key != x.key {
+			by = nil
+			break
+		}
+		by = x
+	}
+	for _, r := range a.routes {
+		if r.dec != d {
+			continue
+		}
+		if r.way = share; by != nil {
+			r.way, r.d = straight, by
+		}
+	}
+	r := users[0]
+	a.wide = a.wide || r.elems > 1<<31-1
+	a.parts = append(a.parts, blob.Part{Decomp: d, Runs: a.f.runsOf(r, a.s.DecompDims(d))})
+	return nil
+}
+
+// define gives the schema what is new.
+func (a *addition) define() error {
+	f, b := a.f, a.f.base
+	for _, d := range f.dims[len(b.dims):] {
+		a.s.Dim(d.name, d.n)
+	}
+	for _, r := range a.routes {
+		if r.v.stored != "" {
+			continue
+		}
+		a.more = true
+		dims := make([]blob.DimID, len(r.v.dims))
+		for i, d := range r.v.dims {
+			dims[i] = blob.DimID(d)
+		}
+		opts := []blob.VarOption{blob.Atts(r.v.atts...)}
+		if r.dec != 0 {
+			opts = append(opts, blob.Decomposed(r.dec))
+		}
+		r.id = a.s.Var(r.name, r.v.t, dims, opts...)
+	}
+	return a.s.Err()
+}

@@ -1,0 +1,84 @@
+package pio
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/decomp/mapfile"
+)
+
+// TestDecompFiles: decompositions are written and read back as netCDF and as text, with holes and ranks without elements; package mapfile reads the text, too.
+func TestDecompFiles(t *testing.T) {
+	dir := t.TempDir()
+	nc, dat := filepath.Join(dir, "d.nc"), filepath.Join(dir, "d.dat")
+	maps := [][]int64{{5, 0, 1}, {}, {2, 6, 3, 4}}
+	together(t, 3, func(ctx context.Context, s *System) error {
+		mine := maps[s.c.Rank()]
+		d, err := s.InitDecomp(ctx, cdf5.Int, []int64{2, 3}, mine, nil)
+		if err != nil {
+			return err
+		}
+		info := DecompInfo{Title: "a title", History: "a history", Fortran: true}
+		if err := errors.Join(s.WriteDecomp(ctx, nc, d, info, true), wants("no clobber", s.WriteDecomp(ctx, nc, d, info, true), EEXIST)); err != nil {
+			return err
+		}
+		e, got, err := s.ReadDecomp(ctx, nc, cdf5.Double)
+		if err != nil {
+			return err
+		}
+		if got != info || e.key != d.key || !slices.Equal(e.Map(), mine) || !slices.Equal(e.Dims(), d.Dims()) || e.Type() != cdf5.Double {
+			return fmt.Errorf("%+v: %v, want %v", got, e.Map(), mine)
+		}
+		if err := WriteMap(ctx, s.c, dat, d.Dims(), mine); err != nil {
+			return err
+		}
+		dims, compdof, err := ReadMap(ctx, s.c, dat)
+		if err != nil || !slices.Equal(dims, d.Dims()) || !slices.Equal(compdof, mine) {
+			return fmt.Errorf("%v of %v, want %v: %w", compdof, dims, mine, err)
+		}
+		_, _, err = ReadMap(ctx, s.c, nc)
+		return errors.Join(wants("netCDF as text", err, EINVAL), s.c.Barrier(ctx))
+	})
+	r, err := mapfile.Open(dat)
+	if err != nil || r.Procs != 3 || r.Maps[0].Reqs.Count(2) != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	text, err := os.ReadFile(dat)
+	if err != nil || string(text) != "version 2001 npes 3 ndims 2 \n2 3 \n0 3\n5 0 1 \n1 0\n\n2 4\n2 6 3 4 \n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	together(t, 2, func(ctx context.Context, s *System) error {
+		_, _, err := s.ReadDecomp(ctx, nc, cdf5.Int)
+		_, _, terr := ReadMap(ctx, s.c, dat)
+		return errors.Join(wants("other ranks", err, EINVAL), wants("fewer ranks", terr, EINVAL))
+	})
+	// A file with holes promises any number of elements.
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "dims", Len: 1}, {Name: "task", Len: 1}, {Name: "map_element", Len: 1 << 40}},
+		Vars: []cdf5.Var{{Name: varSizes, Type: cdf5.Int64, Dims: []int{0}}, {Name: varLens, Type: cdf5.Int64, Dims: []int{1}}, {Name: varMap, Type: cdf5.Byte, Dims: []int{1, 2}}}}
+	err = h.Layout(nil)
+	head, herr := h.AppendTo(nil, binary.BigEndian, false)
+	head = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(head, 4), 1<<40)
+	if err := errors.Join(err, herr, os.WriteFile(nc, head, 0o666), os.Truncate(nc, h.FileSize(0))); err != nil {
+		t.Fatal(err)
+	}
+	together(t, 1, func(ctx context.Context, s *System) error {
+		_, _, err := s.ReadDecomp(ctx, nc, cdf5.Int)
+		return wants("long map", err, ENOMEM)
+	})
+	for i, bad := range []string{"", "version 2000 npes 1 ndims 1\n3\n0 0\n", "version 2001 npes 1 ndims 1 \n3\n1 0\n", "version 2001 npes 1 ndims 1 \n3\n0 9223372036854775807\n1 ", "version 2001 npes 2 ndims 1 \n3\n0 1\n1\n"} {
+		if err := os.WriteFile(dat, []byte(bad), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		together(t, 3, func(ctx context.Context, s *System) error {
+			_, _, err := ReadMap(ctx, s.c, dat)
+			return wants(fmt.Sprint("bad text ", i), err, EINVAL)
+		})
+	}
+}

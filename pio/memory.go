@@ -1,0 +1,89 @@
+package pio
+
+import (
+	"blobio/cdf5"
+	"blobio/internal/elem"
+)
+
+// memoryOf returns a caller's slice as one that cdf5 knows, its elements and their type: Char of Text.
+func memoryOf(data any) (any, int64, cdf5.Type, error) {
+	if text, ok := data.(Text); ok {
+		return []byte(text), int64(len(text)), cdf5.Char, nil
+	}
+	data = elem.Fixed(data)
+	n, t, ok := cdf5.SliceLen(data)
+	if _, text := data.(string); !ok || text {
+		return nil, 0, 0, failed(EBADTYPE, "data are a %T, want a slice of numbers, or Text", data)
+	}
+	return data, int64(n), t, nil
+}
+
+// bytesOf is the memory of a slice that memoryOf returned.
+func bytesOf(v any) []byte {
+	b, _ := cdf5.Bytes(v)
+	return b
+}
+
+// converted makes elements of type t of a slice, in the byte order of the machine; what is of that type already is returned as it is.
+func converted(t, have cdf5.Type, data any) ([]byte, error) {
+	if t == have {
+		return bytesOf(data), nil
+	}
+	n, _, _ := cdf5.SliceLen(data)
+	b := make([]byte, n*t.Size())
+	if err := cdf5.ToFile(b, elem.HostBig, t, data); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// mixable says whether a type of memory and one of a file convert into each other.
+func mixable(memory, file cdf5.Type) bool { return (memory == cdf5.Char) == (file == cdf5.Char) }
+
+// pack copies what a decomposition keeps of memory, elements of size bytes, in the order of its runs.
+func (d *Decomp) pack(memory []byte, size int64) []byte {
+	out := make([]byte, d.kept*size)
+	if d.place == nil {
+		rest := out
+		for _, s := range d.spans {
+			rest = rest[copy(rest, memory[s.at*size:(s.at+s.n)*size]):]
+		}
+		return out
+	}
+	for i, p := range d.place {
+		if p >= 0 {
+			move(out[p*size:], memory[int64(i)*size:], size)
+		}
+	}
+	return out
+}
+
+// unpack is the reverse of pack: what is in no file stays as it is in memory.
+func (d *Decomp) unpack(memory, packed []byte, size int64) {
+	if d.place == nil {
+		for _, s := range d.spans {
+			packed = packed[copy(memory[s.at*size:(s.at+s.n)*size], packed):]
+		}
+		return
+	}
+	for i, p := range d.place {
+		if p >= 0 {
+			move(memory[int64(i)*size:], packed[p*size:], size)
+		}
+	}
+}
+
+// move copies one element.
+func move(dst, src []byte, size int64) {
+	switch size {
+	case 4:
+		*(*[4]byte)(dst) = *(*[4]byte)(src)
+	case 8:
+		*(*[8]byte)(dst) = *(*[8]byte)(src)
+	default:
+		copy(dst[:size], src[:size])
+	}
+}
+
+// direct says that packed elements lie in memory as they are.
+func (d *Decomp) direct() bool { return d.place == nil && d.kept == d.Len() }

@@ -1,0 +1,118 @@
+package pio
+
+import (
+	"encoding/binary"
+
+	"blobio/cdf5"
+	"blobio/internal/elem"
+)
+
+// A message has, for each job and each of its writes, the pieces of the sender that the receiver owns: their number, then of each the elements since the end
+// of the one before, and its length; behind all that, the elements. It begins with the length of the numbers.
+
+// parcel is a message that is being made.
+type parcel struct{ numbers, data []byte }
+
+// piece is a run of elements of a write, and where they begin in its data.
+type piece struct{ off, n, at int64 }
+
+// send makes the messages to all ranks.
+func send(jobs []*job, out [][]byte, root, ranks int) {
+	to := make([]parcel, ranks)
+	pieces := make([][]piece, ranks)
+	for _, j := range jobs {
+		size := j.size()
+		for _, w := range j.writes {
+			for p := range pieces {
+				pieces[p] = pieces[p][:0]
+			}
+			if w.d != nil || w.data != nil {
+				at := int64(0)
+				for off, n := range w.runs {
+					for n > 0 {
+						p, end := j.r.owner(off, root, ranks)
+						k := min(n, end-off)
+						pieces[p] = append(pieces[p], piece{off, k, at})
+						off, n, at = off+k, n-k, at+k
+					}
+				}
+			}
+			for p, list := range pieces {
+				b, last := &to[p], int64(0)
+				b.numbers = binary.AppendUvarint(b.numbers, uint64(len(list)))
+				for _, x := range list {
+					b.numbers = binary.AppendVarint(b.numbers, x.off-last)
+					b.numbers = binary.AppendUvarint(b.numbers, uint64(x.n))
+					b.data = append(b.data, w.data[x.at*size:(x.at+x.n)*size]...)
+					last = x.off + x.n
+				}
+			}
+		}
+	}
+	for p := range to {
+		out[p] = binary.LittleEndian.AppendUint64(make([]byte, 0, 8+len(to[p].numbers)+len(to[p].data)), uint64(len(to[p].numbers)))
+		out[p] = append(append(out[p], to[p].numbers...), to[p].data...)
+	}
+}
+
+// receive lays what has come over the buffers of jobs: write by write, and of each the ranks in order.
+func receive(jobs []*job, in [][]byte) error {
+	from := make([]parcel, len(in))
+	for p, b := range in {
+		if len(b) < 8 || uint64(len(b)-8) < binary.LittleEndian.Uint64(b) {
+			return pkg.Errorf("a message of %d bytes of rank %d", len(b), p)
+		}
+		n := binary.LittleEndian.Uint64(b)
+		from[p] = parcel{b[8 : 8+n], b[8+n:]}
+	}
+	for _, j := range jobs {
+		for _, w := range j.writes {
+			if w.d != nil && w.d.holes() {
+				if lo, hi := max(w.off, j.lo), min(w.off+w.n, j.hi); lo < hi {
+					fillWith(j.buf[(lo-j.lo)*j.size():(hi-j.lo)*j.size()], w.fill, j.r.v)
+				}
+			}
+			for p := range from {
+				if err := from[p].lay(j); err != nil {
+					return pkg.Errorf("a message of rank %d: %w", p, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// lay lays the pieces of one write over a job's buffer.
+func (b *parcel) lay(j *job) error {
+	n, k := binary.Uvarint(b.numbers)
+	bad := k <= 0
+	last := int64(0)
+	for b.numbers = b.numbers[max(k, 0):]; n > 0 && !bad; n-- {
+		d, k := binary.Varint(b.numbers)
+		b.numbers = b.numbers[max(k, 0):]
+		l, m := binary.Uvarint(b.numbers)
+		b.numbers = b.numbers[max(m, 0):]
+		off, length := last+d, int64(l)
+		if bad = k <= 0 || m <= 0 || off < j.lo || length < 0 || length > j.hi-off || length*j.size() > int64(len(b.data)); bad {
+			break
+		}
+		copy(j.buf[(off-j.lo)*j.size():], b.data[:length*j.size()])
+		b.data = b.data[length*j.size():]
+		last = off + length
+	}
+	if bad {
+		return pkg.Errorf("variable %q record %d: a piece that is none of this rank", j.r.name, j.rec)
+	}
+	return nil
+}
+
+// fillWith fills elements of a variable.
+func fillWith(b, one []byte, v *variable) {
+	if one == nil {
+		cdf5.FillBytes(b, v.t, elem.HostOrder(), fillAtt(v))
+		return
+	}
+	for len(b) > 0 {
+		b = b[copy(b, one):]
+	}
+}

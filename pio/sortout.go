@@ -1,0 +1,105 @@
+package pio
+
+import (
+	"context"
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// failure is a write that has failed on some ranks: a variable, a record, and the number of the call.
+type failure struct{ v, rec, call int64 }
+
+// failures are those of this rank, in order, and the error of the first.
+func (f *File) failures() (list []failure, err error) {
+	for i, v := range f.vars {
+		for _, rec := range f.log.records(v) {
+			for _, w := range f.log.of[v][rec] {
+				if w.failed == nil {
+					continue
+				}
+				if err == nil {
+					err = w.failed
+				}
+				list = append(list, failure{int64(i), rec, w.call})
+			}
+		}
+	}
+	return list, err
+}
+
+// sortOut takes writes out of the log that have failed, so that all ranks have the same ones. What has failed on all of them was told to all. What has failed on
+// some is told to all now; the others have forgotten what they had written there before, so that this is gone, too. dirty says whether there is something to
+// commit on some rank. Collective.
+func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
+	list, err := f.failures()
+	clean := int64(1)
+	if f.dirty() {
+		clean = 0
+	}
+	got, err := agreeMin(ctx, f.s.c, err, clean)
+	if dirty = got != nil && got[0] == 0; err == nil || got == nil {
+		return dirty, err
+	}
+	var mine []byte
+	for _, x := range list {
+		for _, n := range []int64{x.v, x.rec, x.call} {
+			mine = binary.LittleEndian.AppendUint64(mine, uint64(n))
+		}
+	}
+	all, gerr := f.s.c.Allgather(ctx, mine)
+	if gerr != nil {
+		return false, gerr
+	}
+	ranks := map[failure]int{}
+	for _, b := range all {
+		for ; len(b) >= 24; b = b[24:] {
+			n := func(i int) int64 { return int64(binary.LittleEndian.Uint64(b[8*i:])) }
+			ranks[failure{n(0), n(1), n(2)}]++
+		}
+	}
+	told := true
+	for _, x := range slices.SortedFunc(maps.Keys(ranks), func(a, b failure) int { return int(a.call - b.call) }) {
+		everywhere := ranks[x] == f.s.c.Size()
+		told = told && everywhere
+		if x.v >= int64(len(f.vars)) { // the rank has defined more: same tells
+			continue
+		}
+		v := f.vars[x.v]
+		var bad *write
+		for _, w := range f.log.of[v][x.rec] {
+			if w.call == x.call {
+				bad = w
+			}
+		}
+		if bad == nil { // written over
+			continue
+		}
+		f.log.drop(v, x.rec, func(w *write) bool {
+			return w == bad || !everywhere && bad.whole() && w.call < bad.call && w.off >= bad.off && w.off+w.n <= bad.off+bad.n
+		})
+	}
+	f.recount()
+	if told {
+		err = nil
+	}
+	return dirty, err
+}
+
+// recount finds the number of records anew.
+func (f *File) recount() {
+	f.records = 0
+	if f.base != nil {
+		f.records = f.base.records
+	}
+	if f.w != nil {
+		f.records = max(f.records, f.w.next.records)
+	}
+	for v, recs := range f.log.of {
+		for rec := range recs {
+			if f.isRecord(v) {
+				f.records = max(f.records, rec+1)
+			}
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package pio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/dyn"
+)
+
+// stream is a writer that is not committed yet.
+type stream struct {
+	w      *blob.Writer
+	next   *base // what there is once it is committed
+	routes []*route
+	of     map[*variable]*route
+	put    map[*variable]map[int64]bool
+	from   int64 // of an append: the first record that it may have; 0: a new dataset
+	adds   bool  // an append
+	wrote  bool  // something was put that the log has no more
+}
+
+// dirty says whether there is something to commit.
+func (f *File) dirty() bool { return f.base == nil || f.changed || f.w != nil || !f.log.empty() }
+
+// commit brings the dataset to what was written and defined. Collective.
+func (f *File) commit(ctx context.Context) error {
+	if !f.opt.Write {
+		return nil
+	}
+	if f.broken != nil { // on all ranks
+		return f.broken
+	}
+	dirty, bad := f.sortOut(ctx)
+	for ; dirty; dirty = f.dirty() {
+		err := f.advance(ctx, false)
+		if err == nil {
+			err = f.finish(ctx)
+		}
+		if err != nil {
+			return errors.Join(err, bad)
+		}
+	}
+	return bad
+}
+
+// advance puts what is in the log, if a writer takes it; if one is under way that does not, nothing. With ahead the writer is given more later.
+func (f *File) advance(ctx context.Context, ahead bool) error {
+	if err := f.same(ctx); err != nil {
+		return err
+	}
+	if f.w == nil {
+		if err := f.begin(ctx, ahead); err != nil {
+			return err
+		}
+	} else if f.changed || !f.accepts() {
+		return nil
+	}
+	return f.putAll(ctx)
+}
+
+// begin begins a writer for what is in the log. Collective.
+func (f *File) begin(ctx context.Context, ahead bool) error {
+	a, err := f.further(ctx, ahead)
+	if err != nil {
+		return err
+	}
+	o := f.opt.blob()
+	st := &stream{put: map[*variable]map[int64]bool{}, of: map[*variable]*route{}}
+	path := f.blobPath()
+	if a != nil {
+		st.routes, st.adds, st.from = a.routes, true, f.base.records
+		o.WideMaps = a.wide
+		if a.more {
+			st.w, err = blob.AppendSchema(ctx, f.s.c, path, a.s, a.parts, o)
+		} else {
+			st.w, err = blob.Append(ctx, f.s.c, path, a.parts, o)
+		}
+		if err == nil {
+			if err = a.set(ctx, st.w); err != nil {
+				st.w.Abort()
+			}
+		}
+	} else {
+		var b *schemaOf
+		if b, st.routes, err = f.fresh(ctx); err != nil {
+			return err
+		}
+		if err := f.clear(ctx); err != nil {
+			return err
+		}
+		o.Records = f.records // all of them follow: process-centric files are written without copies then
+		o.Force, o.WideMaps = f.base != nil || !f.opt.NoClobber || path != f.path, b.wide
+		st.w, err = blob.Create(ctx, f.s.c, path, b.s, b.parts, o)
+	}
+	if err != nil {
+		return err
+	}
+	if f.base != nil { // the writer holds the name now
+		if err := f.unchanged(ctx, f.base, st.adds); err != nil {
+			st.w.Abort()
+			return err
+		}
+	}
+	for _, r := range st.routes {
+		st.of[r.v] = r
+	}
+	st.next = f.snapshot(path, o.Layout)
+	f.w, f.changed = st, false
+	return nil
+}
+
+// set sets the attributes that are new, or have another value.
+func (a *addition) set(ctx context.Context, w *blob.Writer) error {
+	for _, x := range a.atts {
+		id := blob.VarID(-1)
+		if x.name != "" {
+			id, _ = w.Schema().VarID(x.name)
+		}
+		if err := w.SetAtt(ctx, id, x.att.Name, x.att.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accepts says whether the writer takes all that is in the log.
+func (f *File) accepts() bool {
+	for v, recs := range f.log.of {
+		r := f.w.of[v]
+		if r == nil {
+			return false
+		}
+		for rec, list := range recs {
+			w := list[0]
+			switch {
+			case f.w.put[v][rec], f.w.adds && (!r.record || rec < f.w.from):
+				return false
+			case r.way != straight:
+			case len(list) > 1 || w.d == nil || w.off != 0 || w.n != r.elems || w.d.key != r.d.key:
+				return false
+			case w.d.total < r.elems && w.fill != nil && !bytes.Equal(w.fill, v.fill()):
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// putAll puts what is in the log, and of a new dataset what the base has, and writes it. Collective.
+func (f *File) putAll(ctx context.Context) error {
+	st := f.w
+	var jobs []*job
+	var err error
+	for _, r := range st.routes {
+		for _, rec := range f.recordsOf(r) {
+			list := f.log.of[r.v][rec]
+			if r.way != straight {
+				jobs = append(jobs, &job{r: r, rec: rec, writes: list})
+			} else if e := dyn.Put(st.w, r.id, rec, cdf5.View(r.v.t, list[0].data)); err == nil {
+				err = e
+			}
+			if st.put[r.v] == nil {
+				st.put[r.v] = map[int64]bool{}
+			}
+			st.put[r.v][rec] = true
+			if r.record {
+				st.next.records = max(st.next.records, rec+1)
+			}
+		}
+	}
+	if err = agree(ctx, f.s.c, err); err == nil {
+		err = f.assemble(ctx, jobs)
+	}
+	if err == nil {
+		defer f.stats.spend(writing)()
+		err = st.w.Flush(ctx)
+	}
+	if err != nil {
+		return f.failedWriter(err)
+	}
+	st.wrote = true
+	for _, r := range st.routes {
+		for _, rec := range f.log.records(r.v) {
+			f.log.done(r.v, rec)
+		}
+		r.old = 0
+	}
+	return nil
+}
+
+// recordsOf are the records that a writer is given next: those in the log, and those of the base.
+func (f *File) recordsOf(r *route) []int64 {
+	recs := f.log.records(r.v)
+	if r.old == 0 || r.way == straight {
+		return recs
+	}
+	var all []int64
+	for rec := range r.old {
+		all = append(all, rec)
+	}
+	for _, rec := range recs {
+		if rec >= r.old {
+			all = append(all, rec)
+		}
+	}
+	return all
+}
+
+// failedWriter ends a writer that has failed. What it had is lost if the log has it no more.
+func (f *File) failedWriter(err error) error {
+	f.w.w.Abort()
+	if f.w.wrote {
+		f.broken = pkg.Errorf("%s: an earlier write has failed: %w", f.path, err)
+	}
+	f.w, f.changed = nil, true
+	return err
+}
+
+// finish commits what the writer has. Collective.
+func (f *File) finish(ctx context.Context) error {
+	defer f.stats.spend(writing)()
+	st := f.w
+	err := st.w.Close(ctx)
+	var unfinished *blob.UnfinishedError
+	if err != nil && !errors.As(err, &unfinished) {
+		f.w.wrote = true // the log is empty
+		return f.failedWriter(err)
+	}
+	f.w = nil
+	f.stats.commits++
+	if !st.adds && f.base != nil {
+		f.stats.anew++
+	}
+	st.next.records = max(st.next.records, st.from)
+	var unread error
+	if f.s.c.Rank() == f.s.root() {
+		st.next.stamp, unread = st.next.read()
+	}
+	err = errors.Join(err, agree(ctx, f.s.c, unread), f.settle(st.next))
+	if f.log.empty() {
+		f.records = f.base.records
+	}
+	return err
+}
+
+// aheadFactor is how many times FileOptions.Buffer the log may grow while there are large variables that nobody has written yet.
+const aheadFactor = 4
+
+// spill writes what is in the log without a commit, where that is possible. Collective.
+func (f *File) spill(ctx context.Context) error {
+	if f.broken != nil {
+		return f.broken
+	}
+	if _, err := f.sortOut(ctx); err != nil || f.log.empty() {
+		return err
+	}
+	if f.w == nil && (f.opt.Form == Process || f.log.bytes < aheadFactor*f.opt.Buffer && !f.decided()) {
+		return nil // process-centric data would be kept until Close all the same
+	}
+	if f.w == nil && f.base != nil {
+		if a, err := f.further(ctx, true); err != nil || a == nil {
+			return err
+		}
+	}
+	if f.w != nil && (f.changed || !f.accepts()) {
+		return f.commit(ctx)
+	}
+	return f.advance(ctx, true)
+}
+
+// decided says whether the log tells how all large variables are written that a writer would get.
+func (f *File) decided() bool {
+	for _, v := range f.vars {
+		later := f.base != nil && !f.isRecord(v)
+		if !later && len(f.log.of[v]) == 0 && product(f.shape(v))*int64(v.t.Size()) > f.limits.whole {
+			return false
+		}
+	}
+	return true
+}

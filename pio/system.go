@@ -1,0 +1,93 @@
+package pio
+
+import (
+	"context"
+
+	"blobio/comm"
+)
+
+// Rearranger is which of PIO's two rearrangers a program has asked for.
+type Rearranger int32
+
+// The rearrangers, in PIO's numbers. Neither is needed here: the choice is kept for who asks.
+const (
+	Box    Rearranger = 1
+	Subset Rearranger = 2
+)
+
+// SystemOptions of NewSystem: which ranks a program calls its I/O tasks. The zero value, or nil, means all of them. blob writes with all ranks and
+// gathers by node; the root of what is put whole is rank Base.
+type SystemOptions struct {
+	IOTasks    int        // number of I/O tasks, 0: as many as fit
+	Stride     int        // from one to the next, 0: 1
+	Base       int        // the first one; behind the last rank they go on at the first
+	Rearranger Rearranger // 0: Box
+}
+
+// A System is one rank's handle on ranks that write and read files together.
+type System struct {
+	c   comm.Comm
+	opt SystemOptions
+}
+
+// NewSystem makes a System of the ranks of c, which they share no other use of while a call is under way. Collective.
+func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, error) {
+	s := &System{c: c}
+	if o != nil {
+		s.opt = *o
+	}
+	if s.opt.Stride == 0 {
+		s.opt.Stride = 1
+	}
+	if s.opt.Rearranger == 0 {
+		s.opt.Rearranger = Box
+	}
+	fit := (c.Size() - 1) / max(s.opt.Stride, 1)
+	if s.opt.IOTasks == 0 {
+		s.opt.IOTasks = fit + 1
+	}
+	var err error
+	switch o := &s.opt; {
+	case o.Base < 0 || o.Base >= c.Size():
+		err = failed(EINVAL, "base %d, want 0..%d", o.Base, c.Size()-1)
+	case o.Stride < 1:
+		err = failed(EINVAL, "stride %d, want 1 or more", o.Stride)
+	case o.IOTasks < 1 || o.IOTasks > fit+1:
+		err = failed(EINVAL, "%d I/O tasks with stride %d from rank %d on, want 1..%d of %d ranks", o.IOTasks, o.Stride, o.Base, fit+1, c.Size())
+	case o.Rearranger != Box && o.Rearranger != Subset:
+		err = failed(EINVAL, "rearranger %d, want %d or %d", o.Rearranger, Box, Subset)
+	}
+	if err := agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// usable says whether s was made by NewSystem.
+func (s *System) usable() error {
+	if s == nil || s.c == nil {
+		return failed(EBADID, "a System without ranks")
+	}
+	return nil
+}
+
+// Comm returns the ranks.
+func (s *System) Comm() comm.Comm { return s.c }
+
+// Options returns what NewSystem was given, with numbers for its defaults.
+func (s *System) Options() SystemOptions { return s.opt }
+
+// IOTask returns the number of this rank among the I/O tasks, -1 if it is none.
+func (s *System) IOTask() int {
+	if s.usable() != nil {
+		return -1
+	}
+	n := (s.c.Rank() - s.opt.Base + s.c.Size()) % s.c.Size()
+	if n%s.opt.Stride != 0 || n/s.opt.Stride >= s.opt.IOTasks {
+		return -1
+	}
+	return n / s.opt.Stride
+}
+
+// root is the rank whose arguments count where PIO has one rank write for all.
+func (s *System) root() int { return s.opt.Base }

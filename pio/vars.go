@@ -1,0 +1,157 @@
+package pio
+
+import (
+	"context"
+	"math"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/internal/elem"
+)
+
+// part checks what putVars and getVars have in common.
+func (f *File) part(v int, start, count, stride, imap []int64, write bool) (*variable, *region, error) {
+	if err := f.dataMode(write); err != nil {
+		return nil, nil, err
+	}
+	x, err := f.variable(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := f.region(x, start, count, stride, imap, write)
+	return x, g, err
+}
+
+// memory checks a caller's slice against a region, and returns it as one that cdf5 knows. What imap means is copied, and may be far more than the slice
+// has: limit bytes at most.
+func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, error) {
+	m, n, t, err := memoryOf(data)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !mixable(t, v.t) {
+		return nil, 0, failed(ECHAR, "a %T for type %v", data, v.t)
+	}
+	if n < g.need {
+		return nil, 0, failed(EINVAL, "%d elements, want %d", n, g.need)
+	}
+	if elems := product(g.count); g.imap != nil && elems > limit/int64(max(t.Size(), v.t.Size())) {
+		return nil, 0, failed(ENOMEM, "%d elements by imap %v, want at most %d bytes: FileOptions.Memory", elems, g.imap, limit)
+	}
+	return m, t, nil
+}
+
+func (f *File) putVars(ctx context.Context, v int, start, count, stride, imap []int64, data any) error {
+	if err := f.usable(); err != nil {
+		return err
+	}
+	x, g, err := f.part(v, start, count, stride, imap, true)
+	var raw []byte
+	if err == nil {
+		stop := f.stats.spend(copying)
+		m, t, merr := g.memory(x, data, f.opt.Memory)
+		if err = merr; err == nil && f.s.c.Rank() == f.s.root() {
+			raw, err = g.gather(x.t, t, m)
+		}
+		stop()
+		if err != nil {
+			err = pkg.Errorf("%s: put of %q: %w", f.path, x.name, err)
+		}
+	}
+	if err := agree(ctx, f.s.c, err); err != nil || g.recs == 0 {
+		return err
+	}
+	size := g.elems * int64(x.t.Size())
+	n := product(f.shape(x))
+	recs, writes := make([]int64, g.recs), make([]*write, g.recs)
+	for k := range recs {
+		recs[k] = g.first + int64(k)*g.step
+		writes[k] = &write{n: n, part: g.part, size: size}
+		if raw != nil {
+			writes[k].data = raw[int64(k)*size : (int64(k)+1)*size]
+		}
+	}
+	return f.logged(ctx, x, nil, recs, writes)
+}
+
+// gather copies what a region means of memory, in C order, as elements of type t.
+func (g *region) gather(t, have cdf5.Type, m any) ([]byte, error) {
+	n := product(g.count)
+	size := int64(have.Size())
+	raw := make([]byte, n*size)
+	if b := bytesOf(m); g.imap == nil || n == 0 {
+		copy(raw, b)
+	} else {
+		g.walk(func(at, from int64) { copy(raw[at*size:(at+1)*size], b[from*size:]) })
+	}
+	return converted(t, have, cdf5.View(have, raw))
+}
+
+func (f *File) getVars(ctx context.Context, v int, start, count, stride, imap []int64, into any) error {
+	if err := f.usable(); err != nil {
+		return err
+	}
+	x, g, err := f.part(v, start, count, stride, imap, false)
+	var m any
+	var t cdf5.Type
+	if err == nil {
+		if m, t, err = g.memory(x, into, f.opt.Memory); err != nil {
+			err = pkg.Errorf("%s: get of %q: %w", f.path, x.name, err)
+		}
+	}
+	first, last, step := int64(math.MaxInt64), int64(-1), int64(1)
+	if err == nil && g.recs > 0 {
+		first, last, step = g.first, g.last(), g.step
+	}
+	all, err := agreeMin(ctx, f.s.c, err, first, ^first, ^last, last, step, ^step)
+	if err != nil {
+		return err
+	}
+	if err := f.commit(ctx); err != nil {
+		return err
+	}
+	defer f.stats.spend(reading)()
+	k, err := f.base.collective(ctx, f.s.c)
+	if err != nil {
+		return err
+	}
+	var runs []decomp.Req
+	if g.recs > 0 {
+		for off, n := range g.part.Runs(0, g.elems) {
+			runs = append(runs, decomp.Req{Offset: off, Length: n})
+		}
+	}
+	m, size := elem.Fixed(m), int64(t.Size())
+	raw, n := bytesOf(m), g.elems*g.recs
+	f.stats.read += n * int64(x.t.Size())
+	out := raw[:n*size]
+	if imap != nil {
+		out = make([]byte, n*size)
+	}
+	into1 := func(r int64) any { return cdf5.View(t, out[r*g.elems*size:(r+1)*g.elems*size]) }
+	if all[0] == ^all[1] && ^all[2] == all[3] && all[4] == ^all[5] { // all want the same records
+		var gets []blob.Get
+		for r := range g.recs {
+			gets = append(gets, blob.Get{Name: x.stored, Record: g.first + r*g.step, Into: into1(r)})
+		}
+		err = k.Plan(runs).Read(ctx, gets...)
+	} else {
+		none := cdf5.View(t, nil)
+		for rec := all[0]; rec <= ^all[2] && err == nil; rec++ {
+			r := (rec - first) / g.step
+			if g.recs > 0 && rec >= first && rec <= last && first+r*g.step == rec {
+				err = k.Plan(runs).Read(ctx, blob.Get{Name: x.stored, Record: rec, Into: into1(r)})
+			} else {
+				err = k.Plan(nil).Read(ctx, blob.Get{Name: x.stored, Record: rec, Into: none})
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if imap != nil && n > 0 {
+		g.walk(func(at, from int64) { copy(raw[from*size:(from+1)*size], out[at*size:]) })
+	}
+	return nil
+}
