@@ -45,7 +45,7 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 				return err
 			}
 			s := w.newSet(records, subs)
-			return w.addEntry(&subfile.Entry{Records: records, Sets: []subfile.SetInfo{s}})
+			return w.addEntry(&subfile.Entry{Records: records, Sets: []subfile.SetInfo{s}, Atts: w.atts})
 		}
 	}
 	outcome, err := verdict.Commit(ctx, w.c, part)
@@ -57,7 +57,7 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 		w.fail(err)
 		return err
 	}
-	w.committed = false
+	w.committed, w.atts = false, nil
 	w.commits++
 	w.sets++
 	return w.unfinished(w.nextSet(ctx, records))
@@ -84,15 +84,7 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	s := w.schema.recordsOnly()
 	var was []int32 // by variable in the set before: its number in this one
 	if w.ids == nil {
-		w.ids = make([]int32, len(w.schema.vars))
-		n := int32(0)
-		for v := range w.schema.vars {
-			if w.ids[v] = n; w.schema.vars[v].Record {
-				n++
-			} else {
-				w.ids[v] = noVariable
-			}
-		}
+		w.ids = w.schema.recordIDs()
 		was = w.ids
 		for _, list := range [][]pend{w.pending, w.seen} { // put since CommitAsync
 			for k := range list {
@@ -112,16 +104,18 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	return err
 }
 
-// recordsOnly returns the schema without its fixed variables.
-func (s *Schema) recordsOnly() *Schema {
-	t := *s
-	t.vars = nil
-	for i := range s.vars {
-		if s.vars[i].Record {
-			t.vars = append(t.vars, s.vars[i])
+// recordIDs are the numbers that the variables have in recordsOnly.
+func (s *Schema) recordIDs() []int32 {
+	ids := make([]int32, len(s.vars))
+	n := int32(0)
+	for v := range s.vars {
+		if ids[v] = n; s.vars[v].Record {
+			n++
+		} else {
+			ids[v] = noVariable
 		}
 	}
-	return &t
+	return ids
 }
 
 // noVariable is the number of a fixed variable where there are none any more: nothing can be put to it.
@@ -145,7 +139,7 @@ func (e *engine) renew(s *Schema, was []int32, first int64) error {
 	}
 	e.place = newPlace(e.opt.Layout, e.pack != nil, 0)
 	e.place.setHeader(hdr, hdr.EncodedLen(), s, &sh)
-	e.name, e.final, e.made, e.first = "", "", false, first
+	e.name, e.final, e.made, e.base, e.first = "", "", false, first, first
 	e.mapsOut, e.end, e.meta, e.whole, e.again = false, 0, nil, nil, nil
 	e.wrote.Store(false)
 	e.unsynced.Store(0)

@@ -13,9 +13,9 @@ import (
 // groups of the files of this package, the lowest first. A file uses files of its own group and of lower ones; reading and writing do not
 // use each other.
 var groups = []struct{ name, files string }{
-	{"base", "bytes compare compress decode doc errors finding header layout options prints schema schemaatt share strays"},
-	{"read", "canonical canonicalblocks canonicalcache canonicalcost canonicalpool exact extent extents inspect maps open part plausible rankblob selection read reader requests runs set spans stored subset table target verify viewed watched where window"},
-	{"write", "addset ahead assemble async commit create describe done engine exchange flush grow idle packchoice packjob packseal packwrite plan process put queue seal sealed session setup team teamkeys tenure way worker writer"},
+	{"base", "attsof bytes compare compress decode doc errors finding header layout options prints schema schemaatt schemamore share strays"},
+	{"read", "canonical canonicalblocks canonicalcache canonicalcost canonicalpool exact extent extents inspect joint jointcode jointmap jointopen jointowners jointread jointset jointview lead maps open part plausible rankblob read reader refresh requests runs selection set spans status stored subset table target verify viewed watched where window"},
+	{"write", "addset ahead assemble async attset commit create describe done engine exchange flush grow idle packchoice packjob packseal packwrite plan process put queue roomless seal sealed session setup team teamkeys tenure way worker writer"},
 	{"top", "adopt append assign bulk check checkfile checkmaps checkspare convert convertblobs convertfile convertmerge convertnc4 convertunit diff diffnumbers packcheck recover"},
 }
 

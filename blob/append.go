@@ -2,34 +2,55 @@ package blob
 
 import (
 	"context"
-	"slices"
 
 	"blobio/comm"
 	"blobio/subfile"
 )
 
-// Append opens a committed dataset to add records, with the ranks, maps and
-// grouping that wrote it (ErrMapMismatch otherwise). The schema is the one in the files: Writer.Schema
+// Append opens a committed dataset to add records, by as many ranks, and with what maps and
+// grouping, as are given, whoever wrote it before. The schema is the one in the files: Writer.Schema
 // and Schema.VarID give the variables' ids, and a process-centric dataset's
 // has record variables only. The first record to put is Writer.Records. What
 // was committed stays readable, and is what is read, until Close. Collective.
 //
-// A variable-centric dataset grows in place; a process-centric one gets one
-// more set of subfiles (ErrExist if another file has the name of one). A dataset that another program wrote is taken over:
-// it gets a manifest first.
+// A variable-centric dataset grows in place if its last records were written by the same ranks with the same maps and grouping. Otherwise, and
+// in the process-centric layout always, the records go to one
+// more set of subfiles (ErrExist if another file has the name of one). Readers find all sets as one dataset, and Convert makes one of them. A dataset
+// that another program wrote is taken over: it gets a manifest first.
 func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Options) (*Writer, error) {
 	return appendWith(ctx, c, name, parts, o.plain())
 }
 
-func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *settings) (_ *Writer, err error) {
+// AppendSchema is Append with variables that are new: s is what Reader.Extend has returned of this dataset, with dimensions and variables defined since.
+// The records go to a further set of subfiles; in those before, the new variables read as fill values. A dimension that no new variable has is ErrUsage,
+// before anything is touched; of a session without records nothing is there of what it adds.
+// The same on all ranks. Collective.
+func AppendSchema(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *Options) (*Writer, error) {
+	if s == nil {
+		s = &Schema{} // of no dataset: told on all ranks
+	}
+	return appendSchema(ctx, c, name, s, parts, o.plain())
+}
+
+func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *settings) (*Writer, error) {
+	return appendSchema(ctx, c, name, nil, parts, o)
+}
+
+func appendSchema(ctx context.Context, c comm.Comm, name string, more *Schema, parts []Part, o *settings) (_ *Writer, err error) {
 	opt := o.withDefaults()
-	opts := opt.hash(name)
-	alike, err := comm.AgreeMin(ctx, c, o.Validate(), opts, ^opts)
+	opts, sum := opt.hash(name), int64(0)
+	if err = o.Validate(); more != nil && err == nil {
+		err, sum = more.checkExtension(), more.digest()
+	}
+	alike, err := comm.AgreeMin(ctx, c, err, opts, ^opts, sum, ^sum)
 	if err != nil {
 		return nil, err
 	}
 	if alike[0] != ^alike[1] {
 		return nil, pkg.Usage("the ranks pass different names or options")
+	}
+	if alike[2] != ^alike[3] {
+		return nil, pkg.Usage("the ranks pass different schemas")
 	}
 	w := &Writer{c: c, opt: opt}
 	if c.Rank() == 0 {
@@ -55,7 +76,7 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 	w.schema, w.base, w.first, w.sealed, w.known = r.schema, r.base, r.records, r.records, r.records
 	w.serve(words)
 	w.opt.Layout, w.opt.Force = r.layout, false
-	w.opt.WideMaps = slices.Contains(r.sets[0].parts[0].place.Shape.Wide, true) // as in the files, whatever is asked for
+	w.opt.WideMaps = r.wideMaps() // as in the files, whatever is asked for
 	if w.opt.Layout.traits().Grows {
 		w.opt.Records = 0
 	} else {
@@ -64,25 +85,32 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 			w.limit = w.first + w.opt.Records
 		}
 	}
+	if more != nil {
+		s, added, xerr := w.schema.extended(more)
+		if xerr == nil {
+			_, xerr = r.schema.withAdded(added, s) // as whoever opens it will
+		}
+		if err = comm.Agree(ctx, c, xerr); err != nil { // ranks can have extended different states
+			return nil, err
+		}
+		w.schema, w.info.added = s, added
+	}
 	w.info.old, w.sets = r.manifest, len(r.manifest.Sets)
-	if w.opt.Layout.traits().Grows {
-		w.sets = 0 // the same one
+	for i := range r.manifest.Atts {
+		w.attBytes += int64(len(r.manifest.Atts[i].Data) + len(r.manifest.Atts[i].Name))
 	}
 	if r.manifest.Piece != 0 {
 		w.opt.piece = r.manifest.Piece
 	}
 	if w.opt.Subfiles == 0 && w.opt.Grouping != subfile.ByNode {
-		w.opt.Subfiles = len(r.sets[0].parts)
+		w.opt.Subfiles = min(len(r.sets[w.sets-1].parts), c.Size())
 	}
 	runs, err := checkParts(r.schema, parts, true)
 	if err == nil {
 		err = w.opt.Compress.fits(r.layout)
 	}
 	if err == nil && r.layout.traits().ByRank {
-		err = r.schema.canSum(w.opt.Records)
-	}
-	if err == nil && r.manifest.Ranks != c.Size() {
-		err = pkg.Errorf("%s was written by %d ranks, not by %d: %w", r.base, r.manifest.Ranks, c.Size(), ErrMapMismatch)
+		err = w.schema.canSum(w.opt.Records)
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
@@ -99,13 +127,7 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 		return nil, err
 	}
 	w.info.prints = printTexts(prints)
-	switch {
-	case w.info.subfiles != len(r.sets[0].parts):
-		err = pkg.Errorf("%s has %d subfiles, this grouping makes %d: %w", r.base, len(r.sets[0].parts), w.info.subfiles, ErrMapMismatch)
-	case !slices.Equal(w.info.prints, r.manifest.Maps):
-		err = pkg.Errorf("%s: fingerprints of the maps are %v, those in the manifest %v: %w", r.base, w.info.prints, r.manifest.Maps, ErrMapMismatch)
-	}
-	if err = comm.Agree(ctx, c, err); err != nil {
+	if err = comm.Agree(ctx, c, w.choose(r, parts)); err != nil {
 		return nil, err
 	}
 	if err = w.reopen(ctx, r); err != nil {
@@ -159,19 +181,49 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 	return err
 }
 
+// choose says whether the last set of files grows, and prepares the engine for that, or for another set.
+func (w *Writer) choose(r *Reader, parts []Part) (err error) {
+	last := r.sets[w.sets-1]
+	grows, alike := w.opt.Layout.traits().Grows, r.manifest.SameMaps(&r.manifest.Sets[w.sets-1], w.info.ranks, w.info.subfiles, w.info.prints)
+	if w.inPlace = grows && alike && len(w.info.added) == 0; w.inPlace {
+		w.sets--
+	} else if _, err := checkParts(r.schema, parts, w.opt.WideMaps); err != nil { // they were for maps that are there
+		return err
+	}
+	if w.lead {
+		w.eng.base, w.eng.first, w.eng.from = w.first, w.first, w.first
+	}
+	if !grows || w.inPlace && w.sets == 0 {
+		if w.lead && w.inPlace {
+			w.eng.base = 0
+		}
+		return nil
+	}
+	w.ids = w.schema.recordIDs()
+	if !w.lead {
+		return nil
+	}
+	if err = w.eng.renew(w.schema.recordsOnly(), nil, w.first); err == nil && w.inPlace {
+		w.eng.base = last.first
+	}
+	return err
+}
+
 // reopen gets the subfiles ready for the new records. Collective.
 func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 	e := w.eng
 	if w.lead {
-		e.first, e.from = w.first, w.first
 		e.proc.tenure.Store(w.ten)
 	}
-	if !w.opt.Layout.traits().Grows {
+	if !w.inPlace {
 		w.info.rename = w.opt.CommitMode != CommitManifestOnly && w.info.subfiles <= maxAutoRenames || w.opt.CommitMode == CommitRename
 		set := subfile.SetBase(w.base, w.sets)
 		var err error
 		if w.c.Rank() == 0 {
-			if err = w.vacant(set); err == nil {
+			if err = w.vacant(set); err == nil && layoutGrows(w.info.old.Layout) { // a commit to the files of the last set was cut short
+				err = settle(w.opt.fs, w.base, w.info.old, w.ten)
+			}
+			if err == nil {
 				err = w.announce()
 			}
 		}
@@ -183,7 +235,7 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 	var err error
 	if w.lead {
 		// The file's own header decides where records lie: another program may align them.
-		p := r.sets[0].parts[e.index]
+		p := r.sets[w.sets].parts[e.index]
 		if err = p.load(); err == nil {
 			pl, sh := *p.place, *p.place.Shape
 			// In the file a map that is empty there has one element, which nobody writes.
@@ -193,10 +245,10 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 			e.name, e.final = p.name, p.name
 			e.appended, e.mapsOut = true, true
 			e.end = p.info.Size
-			was := &w.info.old.Sets[0].Subfiles[e.index]
-			e.coarse = int64(len(was.Pieces)) != e.place.Pieces(e.table, e.sums.Piece).Total(w.first) // an older program left them out
+			was := &w.info.old.Sets[w.sets].Subfiles[e.index]
+			e.coarse = int64(len(was.Pieces)) != e.place.Pieces(e.table, e.sums.Piece).Total(w.first-e.base) // an older program left them out
 			e.recount()
-			if e.table.ID[0] == 0 && p.records != w.first { // a commit was cut short before it moved the count
+			if e.table.ID[0] == 0 && p.records != w.first-e.base { // a commit was cut short before it moved the count
 				err = e.moveRecords(w.first, w.opt.Durability != DurableNone)
 			}
 		}

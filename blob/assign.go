@@ -118,13 +118,23 @@ func (c *conversion) assignMaps(s *Schema, ranks int) error {
 // keepsAll checks that the maps of the output own every element that the
 // source has: what no rank owns is in no blob.
 func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
-	if c.o.DropUncovered || len(c.o.Maps) == 0 {
+	if c.o.DropUncovered || len(c.o.Maps) == 0 && len(c.r.families) == 1 {
 		return nil
 	}
+	for _, f := range c.r.families {
+		if err := c.keepsAllOf(ctx, f.home, maps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepsAllOf is keepsAll for the elements that a set has.
+func (c *conversion) keepsAllOf(ctx context.Context, s *set, maps []*decomp.Map) error {
 	checked := map[[2]DecompID]bool{}
 	for i := range c.schema.vars {
 		v, src := &c.schema.vars[i], c.r.schema.vars[c.src[i]].Decomp
-		if key := [2]DecompID{v.Decomp, src}; v.Decomp == 0 || checked[key] {
+		if key := [2]DecompID{v.Decomp, src}; v.Decomp == 0 || checked[key] || !v.Record && s != c.r.sets[0] {
 			continue
 		} else {
 			checked[key] = true
@@ -135,7 +145,7 @@ func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
 		}
 		var from *decomp.Index // nil: the source has every element
 		if src != 0 {
-			if from, err = c.r.mapIndex(ctx, src); err != nil {
+			if from, err = c.r.mapIndex(ctx, s, src); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,8 @@ package blob
 import (
 	"context"
 	"io"
+	"slices"
+	"weak"
 
 	"blobio/cdf5"
 	"blobio/internal/virtual"
@@ -58,6 +60,7 @@ type CanonicalFile struct {
 // Canonical returns the ordinary netCDF file that Convert would write with the same options. It makes the header only; data are computed
 // when they are read.
 func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
+	r = r.now()
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -81,9 +84,10 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	}
 	f.cache = newBlockCache(f, opt.Memory, opt.Pool)
 	if opt.Pool != nil {
-		r.mu.Lock()
-		r.caches = append(r.caches, f.cache)
-		r.mu.Unlock()
+		top := r.opened()
+		top.mu.Lock()
+		top.caches = append(slices.DeleteFunc(top.caches, func(k weak.Pointer[blockCache]) bool { return k.Value() == nil }), weak.Make(f.cache))
+		top.mu.Unlock()
 	}
 	return f, nil
 }

@@ -60,7 +60,7 @@ func liesOf(t *testing.T, f *CanonicalFile) (out []lies) {
 				}
 				continue
 			}
-			ix, err := r.mapIndex(t.Context(), sv.Decomp)
+			ix, err := r.mapIndex(t.Context(), r.sets[0], sv.Decomp)
 			must(err)
 			for o := range ix.Range(0, r.schema.Elems(VarID(v))) {
 				p, j := s.owner(o.Rank)

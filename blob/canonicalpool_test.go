@@ -3,6 +3,7 @@ package blob
 import (
 	"bytes"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 )
@@ -63,5 +64,22 @@ func TestCanonicalPool(t *testing.T) {
 	}
 	if pool.bytes != 0 || pool.idle.Len() != 0 {
 		t.Errorf("%d bytes and %d blocks are kept of closed Readers", pool.bytes, pool.idle.Len())
+	}
+}
+
+// A reader that makes a file for each commit of a dataset does not keep those that nobody holds any more.
+func TestCanonicalForgotten(t *testing.T) {
+	files, _ := canonicalSets(t)
+	r, pool := files[0].r, NewCanonicalPool(1<<20)
+	kept := 0
+	for range 20 {
+		if _, err := r.Canonical(&CanonicalOptions{Pool: pool}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		kept = max(kept, len(r.caches))
+	}
+	if kept > 10 {
+		t.Errorf("%d caches are kept", kept)
 	}
 }

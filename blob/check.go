@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"blobio/blob/internal/layout"
@@ -107,6 +108,11 @@ func (c *checker) say(sev Severity, file string, off int64, field string, class 
 	c.add(fault.Of(sev, file, pkg.At(file, off, field, class, format, args...)))
 }
 
+// listed says whether a manifest tells all subfiles, also those that are missing.
+func listed(sets [][]*checkPart) bool {
+	return !slices.ContainsFunc(sets, func(parts []*checkPart) bool { return len(parts) == 0 || parts[0].set == nil })
+}
+
 func (c *checker) run(path string) {
 	set, err := subfile.Find(c.fs, path)
 	if err != nil {
@@ -132,7 +138,10 @@ func (c *checker) run(path string) {
 		}
 		c.coverage(parts, maps)
 	}
-	if !c.state.lost.Load() { // else the path may be of what is missing
+	if len(sets) > 0 && len(sets[0]) > 0 && sets[0][0].set != nil {
+		c.added(sets)
+	}
+	if !c.state.lost.Load() || listed(sets) { // else the path may be of what is missing
 		if err := knowsName(c.fs, path, set, wantedOf(sets)); err != nil {
 			c.add(fault.Of(Error, path, err))
 			return
@@ -150,6 +159,26 @@ func (c *checker) run(path string) {
 	}
 	for _, parts := range sets {
 		c.each(parts, (*checker).data)
+	}
+}
+
+// added checks that what appends have added, and the attributes of the manifest, make a schema.
+func (c *checker) added(sets [][]*checkPart) {
+	at := func(k int) (*filePart, error) {
+		for _, parts := range sets[k:] {
+			for _, p := range parts {
+				if p.place != nil {
+					return p.filePart, nil
+				}
+			}
+		}
+		return nil, nil
+	}
+	r := sets[0][0].r
+	if p, _ := at(0); p != nil && slices.ContainsFunc(sets[0], func(q *checkPart) bool { return q.filePart == p }) {
+		if _, _, err := p.place.schema.withManifest(r.manifest, subfile.ManifestName(r.base), at); err != nil {
+			c.add(fault.Of(Error, subfile.ManifestName(r.base), err))
+		}
 	}
 }
 

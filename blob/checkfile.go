@@ -126,8 +126,8 @@ func (c *checker) manifest(p *checkPart) {
 	}
 	if m := p.r.manifest; p.place.layout.String() != m.Layout {
 		c.say(Error, p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", p.place.layout, m.Layout)
-	} else if p.place.Shape.Ranks != m.Ranks {
-		c.say(Error, p.name, p.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, the manifest says %d", p.place.Shape.Ranks, m.Ranks)
+	} else if ranks, _ := m.MapsOf(p.set); p.place.Shape.Ranks != ranks {
+		c.say(Error, p.name, p.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, the manifest says %d", p.place.Shape.Ranks, ranks)
 	}
 	if p.size < p.info.Size {
 		c.say(Error, p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)

@@ -92,7 +92,8 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	}
 	r := parts[0].r
 	name := subfile.ManifestName(r.base)
-	if n := len(r.manifest.Maps); n != len(maps) {
+	_, prints := r.manifest.MapsOf(parts[0].set)
+	if n := len(prints); n != len(maps) {
 		c.say(Error, name, -1, "maps", ErrCorrupt, "%d fingerprints, but the files have %d maps", n, len(maps))
 		return
 	}
@@ -101,7 +102,7 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 		for _, p := range parts {
 			sum += mapPrint(m.Sub(p.first, p.place.Shape.Blobs), p.table, p.index)
 		}
-		if got, want := fmt.Sprintf("%016x", uint64(sum)), r.manifest.Maps[d]; got != want {
+		if got, want := fmt.Sprintf("%016x", uint64(sum)), prints[d]; got != want {
 			c.say(Error, name, -1, fmt.Sprintf("maps[%d]", d), ErrMapMismatch, "fingerprint %q, but that of D%d of %s is %s", want, d+1, parts[0].base, got)
 		}
 	}

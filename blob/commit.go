@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"blobio/comm"
 	"blobio/internal/crccat"
@@ -18,23 +19,35 @@ import (
 // manifest, which world rank 0 gets. See the package subfile for the states on the way. Collective.
 func (w *Writer) commit(ctx context.Context, records int64) (*subfile.Manifest, error) {
 	all, broken, err := w.seal(ctx, records)
-	err = w.ten.explain(err)
+	if w.committed = broken != nil && w.going && w.c.Rank() != 0; w.committed { // rank 0 may have heard everybody
+		broken = &InDoubtError{w.base, broken}
+	}
 	if broken != nil {
 		w.fail(broken)
 		return nil, broken
 	}
-	if err := w.lastCall(ctx, err); err != nil {
-		return nil, err
+	if !w.going { // else rank 0 learns of errors with what it is told, and all ranks with the verdict
+		if err := w.lastCall(ctx, err); err != nil {
+			return nil, err
+		}
 	}
+	return w.putInForce(ctx, all, records)
+}
+
+// putInForce writes the manifest and finishes the commit. Collective.
+func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*subfile.Manifest, error) {
 	sync := w.opt.Durability == DurableCommit
-	m, err := w.record(ctx, all, records, sync)
+	m, finished, err := w.record(ctx, all, records, sync)
 	if err != nil {
 		w.fail(err)
 		return nil, err
 	}
+	w.atts = nil
 	// From here on the new dataset is the one that is read, whatever fails.
-	err = nil
-	if w.info.old != nil && w.opt.Layout.traits().Grows {
+	if finished {
+		return m, nil
+	}
+	if w.inPlace {
 		if w.lead && w.eng.table.ID[0] == 0 {
 			err = w.eng.moveRecords(records, w.opt.Durability != DurableNone)
 			if cerr := w.eng.proc.pool.CloseFile(w.eng.name); err == nil {
@@ -48,15 +61,25 @@ func (w *Writer) commit(ctx context.Context, records int64) (*subfile.Manifest, 
 	if !w.going {
 		err = w.ten.leave() // this rank touches no file any more
 	}
-	if w.c.Rank() == 0 && err == nil {
-		if err = subfile.Finish(w.opt.fs, w.base, m, sync, w.ten.by()); err == nil && w.info.replace {
-			err = subfile.RemoveStale(w.opt.fs, w.base, m, w.ten.by(), w.info.replaced)
-		}
-		if err == nil {
-			err = w.ten.lease.Settle() // a former writer's files are gone
-		}
+	switch {
+	case w.late != nil: // tried already
+		err = w.late
+	case w.c.Rank() == 0 && err == nil:
+		err = w.finish(m, sync)
 	}
 	return m, w.unfinished(comm.Agree(ctx, w.c, w.unfinished(err)))
+}
+
+// finish gives everything that is in force its final name, on world rank 0.
+func (w *Writer) finish(m *subfile.Manifest, sync bool) error {
+	err := subfile.Finish(w.opt.fs, w.base, m, sync, w.ten.by())
+	if err == nil && w.info.replace {
+		err = subfile.RemoveStale(w.opt.fs, w.base, m, w.ten.by(), w.info.replaced)
+	}
+	if err == nil {
+		err = w.ten.lease.Settle() // a former writer's files are gone
+	}
+	return err
 }
 
 // unfinished says of an error behind the commit what it means, before ranks agree on it, and again for those that only get its text.
@@ -92,9 +115,11 @@ func (w *Writer) lastCall(ctx context.Context, err error) error {
 
 // record writes the prepared manifest; the error is agreed. If that fails the record is taken back;
 // where even this fails it may be on disk or not, so no rank removes anything,
-// and the next writer finds out.
-func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync bool) (m *subfile.Manifest, err error) {
+// and the next writer finds out. Of a writer that goes on it is finished in the same step: the number of
+// records in files that grow is set behind it, as by later commits.
+func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync bool) (m *subfile.Manifest, finished bool, err error) {
 	var part func() error
+	atOnce, done := w.going, int64(1)
 	if w.c.Rank() == 0 {
 		part = func() error {
 			var err error
@@ -102,24 +127,30 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 			if err == nil && w.going {
 				err = w.goOn()
 			}
-			if err == nil {
-				err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
+			if err != nil { // of any rank: no seal was written
+				return w.ten.explain(err)
 			}
+			err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
 			never := errors.Is(err, ErrInUse) // the check said so, so it has not got its name, and what is there may be the commit of who has taken over
 			if err = w.ten.explain(err); err != nil && !never {
 				if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
 					err = &InDoubtError{w.base, errors.Join(err, rerr)}
 				}
 			}
+			if err == nil && atOnce {
+				if w.late = w.finish(m, sync); w.late != nil {
+					done = 0
+				}
+			}
 			return err
 		}
 	}
-	outcome, err := verdict.Commit(ctx, w.c, part)
+	outcome, v, err := verdict.CommitMin(ctx, w.c, part, func() []int64 { return []int64{done} })
 	w.committed = outcome != verdict.NotDone
 	if outcome == verdict.InDoubt {
 		err = w.inDoubt(err)
 	}
-	return m, err
+	return m, err == nil && atOnce && v[0] == 1, err
 }
 
 // mayCommit compares who holds the dataset, and what is in force, with what was when the writer began.
@@ -146,6 +177,9 @@ func (w *Writer) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 		if err := json.Unmarshal(b, &d); err != nil || len(d.Prints) > len(prints) {
 			return nil, pkg.Errorf("description of the subfile of rank %d: %w", r, err)
 		}
+		if d.Err != nil {
+			return nil, comm.MetBy(w.c, d.Rank, comm.DecodeError(d.Err))
+		}
 		for k, v := range d.Prints {
 			prints[k] += v
 		}
@@ -166,11 +200,16 @@ func (w *Writer) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 
 // manifest describes the dataset, on world rank 0.
 func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {
+	if all == nil { // attributes only
+		m := w.head(records)
+		m.Sets, m.Piece = w.info.old.Sets, w.info.old.Piece
+		return m, nil
+	}
 	subs, err := w.subfiles(all)
 	if err != nil {
 		return nil, err
 	}
-	if w.info.old != nil && w.opt.Layout.traits().Grows {
+	if w.inPlace {
 		return w.grownManifest(records, subs)
 	}
 	return w.newManifest(records, subs), nil
@@ -187,8 +226,10 @@ func (w *Writer) head(records int64) *subfile.Manifest {
 		if old.Codec != "" {
 			m.Codec = old.Codec
 		}
-		m.ID, m.Unverified = old.ID, old.Unverified
+		m.ID, m.Unverified, m.Ranks, m.Maps = old.ID, old.Unverified, old.Ranks, old.Maps
+		m.Atts = slices.Clone(old.Atts)
 	}
+	m.AddAtts(w.atts)
 	if w.going {
 		m.Log, m.Commits = w.ten.tag(), 1
 	}
@@ -232,7 +273,11 @@ func (w *Writer) newSet(records int64, subs []subfile.Subfile) subfile.SetInfo {
 		s.Base = filepath.Base(subfile.SetBase(w.base, w.sets))
 		s.First, s.Records = w.sealed, records-w.sealed
 	}
-	if w.going && w.limit > records && w.opt.Layout.traits().ByRank {
+	if old := w.info.old; old != nil && !(old.Ranks == w.info.ranks && slices.Equal(old.Maps, w.info.prints)) {
+		s.Ranks, s.Maps = w.info.ranks, w.info.prints
+	}
+	s.Added = w.info.added
+	if w.going && w.limit > records && w.opt.Records > 0 {
 		s.Room = w.limit - s.First
 	}
 	return s

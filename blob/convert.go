@@ -136,6 +136,7 @@ func ConvertComm(ctx context.Context, c comm.Comm, r *Reader, out string, o *Con
 }
 
 func convertWith(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions, k knobs) error {
+	r = r.now()
 	if k.fs == nil {
 		k.fs = r.fs
 	}

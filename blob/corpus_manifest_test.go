@@ -102,12 +102,12 @@ func TestCorpusManifest(t *testing.T) {
 				}
 			}
 		}
-		b := []byte(strings.Replace(string(file), `"blobio_manifest":1`, `"blobio_manifest":3`, 1))
+		b := []byte(strings.Replace(string(file), `"blobio_manifest":1`, `"blobio_manifest":5`, 1))
 		line := slices.Index(b, '\n') + 1
 		b = append(b[:line:line], fmt.Sprintf("{\"crc32\":\"%08x\"}\n", crc32.ChecksumIEEE(b[:line]))...)
-		o := s.run(t, faulty{name: "version 3", files: s.with(name, b), at: -1})
+		o := s.run(t, faulty{name: "version 5", files: s.with(name, b), at: -1})
 		if len(o.errs) != 1 || !errors.Is(o.errs[0], ErrVersion) {
-			t.Errorf("version 3: %v", o.errs)
+			t.Errorf("version 5: %v", o.errs)
 		}
 		// An old manifest beside a torn next one is in force; nothing is lost.
 		o = s.run(t, faulty{name: "torn next", files: addFile(s, subfile.NextName(sampleBase), file[:100]), at: -1})

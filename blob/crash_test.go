@@ -233,28 +233,33 @@ func TestCrashReplace(t *testing.T) {
 	}
 }
 
-// TestCrashAppend: records are added in two sessions; each adds all or nothing.
+// TestCrashAppend: records are added in two sessions, by the first or second of them variables and dimensions, too; each adds all or nothing.
 func TestCrashAppend(t *testing.T) {
-	for _, cc := range withFar() {
-		t.Run(cc.name, func(t *testing.T) {
-			t.Parallel()
-			m := tinyModel(1, 1)
-			fsys := vfs.NewMem()
-			m.writeTo(t, fsys, cc.with(fsys, false))
-			for range 2 {
-				next := m.upTo(m.records + 2)
-				work := func(fsys vfs.FS) error {
-					return run(next.ranks, func(ctx context.Context, c comm.Comm) error {
-						return next.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
-					})
+	for i, cc := range withFar() {
+		for _, since := range []int64{0, int64(1 + i%2)} {
+			t.Run(fmt.Sprintf("%s-since=%d", cc.name, since), func(t *testing.T) {
+				t.Parallel()
+				m := tinyModel(1, 1)
+				if since > 0 {
+					m = m.extended(2*since-1, extendTiny)
 				}
-				crashTest(t, fsys, cc, m, next, work)
-				if err := work(fsys); err != nil {
-					t.Fatal(err)
+				fsys := vfs.NewMem()
+				m.writeTo(t, fsys, cc.with(fsys, false))
+				for range 2 {
+					next := m.upTo(m.records + 2)
+					work := func(fsys vfs.FS) error {
+						return run(next.ranks, func(ctx context.Context, c comm.Comm) error {
+							return next.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
+						})
+					}
+					crashTest(t, fsys, cc, m, next, work)
+					if err := work(fsys); err != nil {
+						t.Fatal(err)
+					}
+					m = next
 				}
-				m = next
-			}
-		})
+			})
+		}
 	}
 }
 

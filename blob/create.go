@@ -88,7 +88,7 @@ func (w *Writer) makeFiles(ctx context.Context, base string, err error) error {
 		return err
 	}
 	w.files = filesAll
-	if w.limit == 0 || !w.unplaced() {
+	if w.opt.Records == 0 || !w.unplaced() {
 		return nil
 	}
 	return comm.Agree(ctx, w.c, w.place(w.limit))
@@ -254,5 +254,5 @@ func (w *Writer) place(records int64) error {
 	if !w.lead {
 		return nil
 	}
-	return w.eng.settle(records - w.eng.first)
+	return w.eng.settle(records - w.eng.base)
 }

@@ -5,13 +5,16 @@ import (
 	"hash/crc32"
 
 	"blobio/blob/internal/layout"
+	"blobio/comm"
 	"blobio/internal/crccat"
 	"blobio/subfile"
 )
 
 // described is what the first rank of a subfile tells world rank 0.
 type described struct {
-	Prints  []int64          `json:"prints"` // sums over its ranks
+	Err     []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
+	Rank    int              `json:"rank"`          // with Err: the world rank that met it
+	Prints  []int64          `json:"prints"`        // sums over its ranks
 	Subfile *subfile.Subfile `json:"subfile"`
 }
 
@@ -27,7 +30,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 			return nil, pkg.Errorf("%s: checksums of sub rank %d: %w", e.name, r, err)
 		}
 		if o.err != nil {
-			return nil, pkg.Errorf("%s: sub rank %d: %w", e.name, r, o.err)
+			return nil, comm.MetBy(w.c, o.rank, o.err)
 		}
 		for k := range min(len(o.prints), len(d.Prints)) {
 			d.Prints[k] += o.prints[k]
@@ -42,7 +45,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 		}
 	}
 	if !e.team.one() && e.pack != nil {
-		if err := e.sealTeam(rows, records-e.recBase(), w.opt.Durability != DurableNone); err != nil {
+		if err := e.sealTeam(rows, records-e.base, w.opt.Durability != DurableNone); err != nil {
 			return nil, err
 		}
 	}
@@ -61,7 +64,7 @@ func (e *engine) describe(records int64) (*subfile.Subfile, error) {
 	if err := e.resum(records); err != nil {
 		return nil, err
 	}
-	sf := &subfile.Subfile{Size: e.place.FileSize(records), HeaderOff: e.place.HeaderOff, HeaderLen: e.place.HeaderLen}
+	sf := &subfile.Subfile{Size: e.fileSize(records), HeaderOff: e.place.HeaderOff, HeaderLen: e.place.HeaderLen}
 	crc, err := e.place.headerCRC()
 	if err != nil {
 		return nil, err

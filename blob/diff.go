@@ -29,6 +29,7 @@ type DiffOptions struct {
 // per variable with different values, which counts them and names the first.
 // NaN equals NaN. Finding.Numbers has the numbers of a finding's message. All values are compared with their checksums first (see Verification). An error that ends it is a finding with Err set.
 func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
+	a, b = a.now(), b.now()
 	return func(yield func(Finding) bool) {
 		var opt DiffOptions
 		if o != nil {

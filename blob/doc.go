@@ -40,8 +40,8 @@ package blob
 //	rounds    one window of each aggregator: all ranks fill in their bytes in file order, meet,
 //	          and the aggregators write, while all fill the windows of the next round
 //	own       where the ranks' pieces of a variable (process-centric: all that they put) have
-//	          a mean size of 4 KiB, each rank writes its own; with stripes only units that are
-//	          whole in what is the rank's alone
+//	          a mean size of 128 KiB (way.go), each rank writes its own; with stripes only
+//	          units that are whole in what is the rank's alone
 //
 // Windows are in memory that the ranks have in common (comm.SharedMemory), so
 // that data are moved once by the rank that has them and once by the kernel.

@@ -31,6 +31,7 @@ type engine struct {
 	mu      sync.Mutex // held while the leader reads what the ranks have lent
 	stopped bool
 
+	base     int64 // first record of the file
 	first    int64 // first record that this session, or this set of it, may write
 	from     int64 // records below are committed
 	known    int64 // one more than the highest that any rank has put, as far as it was agreed
@@ -116,17 +117,19 @@ func (e *engine) spot(i int, p *pend) (off, n, at int64) {
 
 // spotOf is spot for entry i of any table.
 func (e *engine) spotOf(t *layout.Ranks, i int, v int32, rec int64) (off, n, at int64) {
-	return e.place.Spot(t, i, v, rec-e.recBase())
+	return e.place.Spot(t, i, v, e.recIn(v, rec))
 }
 
-// recBase is subtracted from a record number to get the record in the file: a
-// variable-centric file holds all records, an appended process-centric set only its own.
-func (e *engine) recBase() int64 {
-	if e.place.Grows {
-		return 0
+// recIn is the number that a record of a variable has in the file.
+func (e *engine) recIn(v int32, rec int64) int64 {
+	if v >= 0 && e.schema.vars[v].Record {
+		return rec - e.base
 	}
-	return e.first
+	return 0
 }
+
+// fileSize is how long the file is with the records of the dataset below that number.
+func (e *engine) fileSize(records int64) int64 { return e.place.FileSize(records - e.base) }
 
 // settle gives every blob its place, without communication: how much each rank has is known from setup.
 func (e *engine) settle(records int64) (err error) {

@@ -267,3 +267,40 @@ func ExampleReader_ReadRuns() {
 	}
 	// Output: rank 1: [0 1 2 0 1 2]
 }
+
+// The same with ranks that share among themselves what there is to read.
+func ExampleReader_Collective() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "F_h0.nc")
+	if err := writeTemp(name, 1, nil); err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	err = comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
+		r, err := blob.OpenComm(ctx, c, name, nil)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		half := int64(ncol / c.Size())
+		first := int64(c.Rank()) * half
+		runs := []decomp.Req{{Offset: first, Length: half}, {Offset: ncol + first, Length: half}}
+		data := make([]float64, 2*half)       // converted from float
+		restart := r.Collective(c).Plan(runs) // for any number of variables and records
+		if err := restart.Read(ctx, blob.Get{Name: "T", Into: data}); err != nil {
+			return err
+		}
+		if c.Rank() == 1 {
+			fmt.Println("rank 1:", data)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: rank 1: [0 1 2 0 1 2]
+}

@@ -159,19 +159,25 @@ func TestFaultReplace(t *testing.T) {
 	}
 }
 
+// TestFaultAppend: the same over appends, with variables and dimensions that are new, and without.
 func TestFaultAppend(t *testing.T) {
 	leavesNone(t)
 	for _, cc := range withFar() {
-		t.Run(cc.name, func(t *testing.T) {
-			t.Parallel()
-			was := tinyModel(1, 1)
-			start := vfs.NewMem()
-			was.writeTo(t, start, cc.with(start, false))
-			now := was.upTo(2)
-			faultTest(t, start, cc, was, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
-				return now.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
+		for _, more := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s-more=%v", cc.name, more), func(t *testing.T) {
+				t.Parallel()
+				was := tinyModel(1, 1)
+				if more {
+					was = was.extended(1, extendTiny)
+				}
+				start := vfs.NewMem()
+				was.writeTo(t, start, cc.with(start, false))
+				now := was.upTo(2)
+				faultTest(t, start, cc, was, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
+					return now.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
+				})
 			})
-		})
+		}
 	}
 }
 

@@ -337,7 +337,7 @@ func (e *engine) extentEnd(k varRec) int64 {
 	if k.v >= 0 {
 		v = e.place.fileVar(VarID(k.v))
 	}
-	if off, ok := e.place.Whole(v, k.rec); ok {
+	if off, ok := e.place.Whole(v, e.recIn(k.v, k.rec)); ok {
 		return off + e.place.ExtentBytes(v, nil)
 	}
 	return e.place.FileSize(0)

@@ -131,7 +131,7 @@ func convertAndCompare(m *vfs.Mem) error {
 func TestCorpusManyFaults(t *testing.T) {
 	rounds := 250
 	if long {
-		rounds = 20000
+		rounds = 4000
 	}
 	eachSample(t, 7, func(t *testing.T, s *sample, rnd *rand.Rand) {
 		name := s.subfile(0)

@@ -13,6 +13,7 @@ import (
 // grown is what the first rank of a subfile tells world rank 0 at a commit of files that grow in place.
 type grown struct {
 	Err   []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
+	Rank  int              `json:"rank"`          // with Err: the world rank that met it
 	Whole int64            `json:"whole"`         // records below were put by all its ranks
 	Steps []subfile.Growth `json:"steps"`         // of each record that is not committed yet, in order: the size that the file has with it, and its checksums
 }
@@ -57,6 +58,7 @@ func (w *Writer) grow(ctx context.Context, limit int64, err error, fill bool) er
 		w.fail(err)
 		return err
 	}
+	w.atts = nil
 	if records = v[0]; records > w.sealed {
 		w.sealed = records
 		w.commits++
@@ -71,7 +73,7 @@ func (w *Writer) grow(ctx context.Context, limit int64, err error, fill bool) er
 func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error) (all [][]byte, broken error) {
 	e, first := w.eng, w.sub.Rank() == 0
 	sync := w.opt.Durability != DurableNone
-	var o sealed
+	o := sealed{rank: w.c.Rank()}
 	if w.lead {
 		e.known = w.known // reach must not cut off what other ranks have written behind
 		if derr := e.drain(); err == nil {
@@ -95,7 +97,7 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error) (all 
 			if r > 0 {
 				p := new(sealed)
 				if err := p.parse(b); err != nil && p.err == nil {
-					p.err = pkg.Errorf("%s: checksums of sub rank %d: %w", e.name, r, err)
+					p.rank, p.err = o.rank, pkg.Errorf("%s: checksums of sub rank %d: %w", e.name, r, err)
 				}
 				told = append(told, p)
 			}
@@ -117,13 +119,10 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error) (all 
 // growth is what the first rank of a subfile makes of what its processes have told.
 func (e *engine) growth(told []*sealed, sync bool) *grown {
 	g := &grown{Whole: math.MaxInt64}
-	fail := func(err error) *grown { return &grown{Err: comm.EncodeError(err)} }
+	fail := func(rank int, err error) *grown { return &grown{Rank: rank, Err: comm.EncodeError(err)} }
 	for r, o := range told {
 		if o.err != nil {
-			if r > 0 {
-				return fail(pkg.Errorf("%s: sub rank %d: %w", e.name, r, o.err))
-			}
-			return fail(o.err)
+			return fail(o.rank, o.err)
 		}
 		g.Whole = min(g.Whole, o.whole)
 		if r > 0 {
@@ -135,12 +134,12 @@ func (e *engine) growth(told []*sealed, sync bool) *grown {
 		err = e.reach(g.Whole, sync)
 	}
 	for rec := e.from; rec < g.Whole && err == nil; rec++ {
-		s := subfile.Growth{Size: e.place.FileSize(rec + 1)}
+		s := subfile.Growth{Size: e.fileSize(rec + 1)}
 		s.Extents, s.Pieces, err = e.sumsOf(false, rec, rec+1)
 		g.Steps = append(g.Steps, s)
 	}
 	if err != nil {
-		return fail(err)
+		return fail(told[0].rank, err)
 	}
 	return g
 }
@@ -158,7 +157,7 @@ func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 			return w.sealed, pkg.Errorf("growth of the subfile of rank %d: %w", r, err)
 		}
 		if g.Err != nil {
-			return w.sealed, comm.DecodeError(g.Err)
+			return w.sealed, comm.MetBy(w.c, g.Rank, comm.DecodeError(g.Err))
 		}
 		records = min(records, g.Whole)
 		list = append(list, g)
@@ -167,10 +166,13 @@ func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 		return w.sealed, pkg.Errorf("growth of %d subfiles, want %d", len(list), w.info.subfiles)
 	}
 	if records <= w.sealed {
-		return w.sealed, nil
+		if len(w.atts) == 0 {
+			return w.sealed, nil
+		}
+		return w.sealed, w.addEntry(&subfile.Entry{Records: w.sealed, Atts: w.atts})
 	}
 	n := int(records - w.sealed)
-	e := &subfile.Entry{Records: records, Subfiles: make([]subfile.Growth, len(list))}
+	e := &subfile.Entry{Records: records, Atts: w.atts, Subfiles: make([]subfile.Growth, len(list))}
 	for k := range list {
 		if len(list[k].Steps) < n {
 			return w.sealed, pkg.Errorf("growth of subfile %d: %d records, want %d", k, len(list[k].Steps), n)
@@ -200,7 +202,7 @@ func (e *engine) reach(records int64, sync bool) error {
 	}
 	defer done()
 	was, err := f.Size()
-	if err != nil || was >= e.place.FileSize(records) {
+	if err != nil || was >= e.fileSize(records) {
 		return err
 	}
 	if err := e.setSize(f, records, false); err != nil || !sync {
@@ -220,8 +222,8 @@ func (e *engine) finish(first bool, records int64, sync bool) error {
 	}
 	defer done()
 	size, err := f.Size()
-	if err == nil && size != e.place.FileSize(records) {
-		err = f.Truncate(e.place.FileSize(records))
+	if err == nil && size != e.fileSize(records) {
+		err = f.Truncate(e.fileSize(records))
 	} else if err == nil && !e.place.Grows {
 		return nil
 	}

@@ -22,6 +22,7 @@ type File struct {
 
 // Files lists the files of the dataset, without opening them.
 func (r *Reader) Files() []File {
+	r = r.now()
 	var out []File
 	for k, s := range r.sets {
 		for _, p := range s.parts {
@@ -36,10 +37,11 @@ func (r *Reader) Files() []File {
 }
 
 // NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
-func (r *Reader) NetCDF4() bool { return r.sets[0].parts[0].view != nil }
+func (r *Reader) NetCDF4() bool { return r.now().sets[0].parts[0].view != nil }
 
 // Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
 func (r *Reader) Version() cdf5.Version {
+	r = r.now()
 	for _, s := range r.sets {
 		for _, p := range s.parts {
 			if pl := p.header(); pl != nil {
@@ -70,6 +72,7 @@ type Extent struct {
 // no extent, has Dk.nreqs, Dk.blob_start and Dk.blob_count. A variable that is not
 // decomposed is one extent of each subfile, with rank -1. Of a netCDF-4 file it is the chunks, or all of the data, by variable.
 func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
+	r = r.now()
 	return func(yield func(Extent, error) bool) {
 		for k, s := range r.sets {
 			if err := r.loadSet(ctx, s); err != nil {

@@ -29,26 +29,53 @@ type gotMap struct {
 }
 
 // Map returns decomposition d of all ranks: blob j of subfile k is rank
-// j + the blobs of all subfiles before. It is kept, see OpenOptions.Maps.
+// j + the blobs of all subfiles before. It is kept, see OpenOptions.Maps. Of a dataset that was continued with other maps
+// it is the one of the beginning; MapOf has those of all records.
 func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) {
-	g, err := r.wholeMap(ctx, d)
+	r = r.now()
+	return r.mapIn(ctx, r.sets[0], d)
+}
+
+// MapOf is Map as it was when a record was written.
+func (r *Reader) MapOf(ctx context.Context, d DecompID, rec int64) (*decomp.Map, error) {
+	r = r.now()
+	if rec < 0 || rec >= r.records {
+		return nil, pkg.Usage("%s: map of record %d, want 0..%d", r.base, rec, r.records-1)
+	}
+	s, _ := r.setAt(rec)
+	return r.mapIn(ctx, s, d)
+}
+
+func (r *Reader) mapIn(ctx context.Context, s *set, d DecompID) (*decomp.Map, error) {
+	g, err := r.wholeMap(ctx, s, d)
 	if err != nil {
 		return nil, err
 	}
 	return g.m, nil
 }
 
-// Coverage says how many elements of decomposition d no rank owns, or several do.
-func (r *Reader) Coverage(ctx context.Context, d DecompID) (decomp.Coverage, error) {
-	g, err := r.wholeMap(ctx, d)
-	if err != nil {
-		return decomp.Coverage{}, err
+// Coverage says how many elements of decomposition d no rank owns, or several do. Of a dataset that was continued with other maps it is that of the map with
+// the most of them.
+func (r *Reader) Coverage(ctx context.Context, d DecompID) (worst decomp.Coverage, err error) {
+	r = r.now()
+	for k, f := range r.families {
+		g, err := r.wholeMap(ctx, f.home, d)
+		if err != nil {
+			return decomp.Coverage{}, err
+		}
+		c, err := g.cover()
+		if err != nil {
+			return decomp.Coverage{}, err
+		}
+		if k == 0 || c.Uncovered+c.Overlapped > worst.Uncovered+worst.Overlapped {
+			worst = c
+		}
 	}
-	return g.cover()
+	return worst, nil
 }
 
-func (r *Reader) mapIndex(ctx context.Context, d DecompID) (*decomp.Index, error) {
-	g, err := r.wholeMap(ctx, d)
+func (r *Reader) mapIndex(ctx context.Context, s *set, d DecompID) (*decomp.Index, error) {
+	g, err := r.wholeMap(ctx, s, d)
 	if err != nil {
 		return nil, err
 	}
@@ -56,20 +83,20 @@ func (r *Reader) mapIndex(ctx context.Context, d DecompID) (*decomp.Index, error
 }
 
 // wholeMap is mapOf where no rank may lack.
-func (r *Reader) wholeMap(ctx context.Context, d DecompID) (*gotMap, error) {
-	g, err := r.mapOf(ctx, d)
+func (r *Reader) wholeMap(ctx context.Context, s *set, d DecompID) (*gotMap, error) {
+	g, err := r.mapOf(ctx, s, d)
 	if err == nil {
 		err = g.lost
 	}
 	return g, err
 }
 
-// mapOf returns map d; what could not be read of a subfile is not in it, see gotMap.lost.
-func (r *Reader) mapOf(ctx context.Context, d DecompID) (*gotMap, error) {
-	if d < 1 || int(d) > len(r.maps) {
-		return nil, pkg.Usage("decomposition D%d, want D1..D%d", d, len(r.maps))
+// mapOf returns map d of a set; what could not be read of a subfile is not in it, see gotMap.lost.
+func (r *Reader) mapOf(ctx context.Context, s *set, d DecompID) (*gotMap, error) {
+	if n := len(s.family.maps); d < 1 || int(d) > n {
+		return nil, pkg.Usage("decomposition D%d, want D1..D%d", d, n)
 	}
-	l := &r.maps[d-1]
+	l := &s.family.maps[d-1]
 	l.used.Store(r.uses.Add(1))
 	if g := l.got.Load(); g != nil {
 		return g, nil
@@ -82,7 +109,7 @@ func (r *Reader) mapOf(ctx context.Context, d DecompID) (*gotMap, error) {
 	if l.read && l.err != nil {
 		return nil, l.err
 	}
-	g, err := r.loadMap(ctx, int(d)-1, func([]decomp.Req) bool { return true })
+	g, err := r.loadMap(ctx, s.family.home, int(d)-1, func([]decomp.Req) bool { return true })
 	if err != nil && ctx.Err() != nil {
 		return nil, err // of this caller only: the next one reads it
 	}
@@ -102,11 +129,14 @@ func (r *Reader) dropMaps(last *lazyMap) {
 	}
 	sum := int64(0)
 	var kept []*lazyMap
-	for i := range r.maps {
-		if g := r.maps[i].got.Load(); g != nil {
-			// An index has a segment for each request, as a map that does not repeat itself.
-			if sum += 2 * g.m.MemSize(); &r.maps[i] != last {
-				kept = append(kept, &r.maps[i])
+	for _, f := range r.families {
+		for i := range f.maps {
+			l := &f.maps[i]
+			if g := l.got.Load(); g != nil {
+				// An index has a segment for each request, as a map that does not repeat itself.
+				if sum += 2 * g.m.MemSize(); l != last {
+					kept = append(kept, l)
+				}
 			}
 		}
 	}
@@ -127,29 +157,28 @@ const partFrom = 1 << 14
 // partOf is mapOf for a read of elements [lo, hi) alone. The first time that so few of a long map are wanted, which may have been read ahead by
 // somebody who wants the header only, it has the ranks that have some of them, and is not kept: all lists are read and compared with
 // their checksums, but neither compacted nor inverted, which takes most of the time.
-func (r *Reader) partOf(ctx context.Context, d DecompID, lo, hi int64) (*gotMap, error) {
-	l := &r.maps[d-1]
+func (r *Reader) partOf(ctx context.Context, s *set, d DecompID, lo, hi int64) (*gotMap, error) {
+	l := &s.family.maps[d-1]
 	if l.got.Load() != nil || l.once.Load() || hi-lo > product(r.schema.DecompDims(d))/8 {
-		return r.mapOf(ctx, d)
+		return r.mapOf(ctx, s, d)
 	}
 	reqs := int64(0)
-	for _, p := range r.sets[0].parts {
+	for _, p := range s.family.home.parts {
 		if p.place != nil && p.table != nil && len(p.table.ID) > 0 {
 			k := (len(p.table.ID)-1)*p.place.NumMaps() + int(d) - 1
 			reqs += p.table.Reqs[k] + p.table.Nreqs[k]
 		}
 	}
 	if reqs < partFrom || l.once.Swap(true) {
-		return r.mapOf(ctx, d)
+		return r.mapOf(ctx, s, d)
 	}
-	return r.loadMap(ctx, int(d)-1, func(list []decomp.Req) bool {
+	return r.loadMap(ctx, s.family.home, int(d)-1, func(list []decomp.Req) bool {
 		return slices.ContainsFunc(list, func(q decomp.Req) bool { return q.Offset < hi && q.Offset+q.Length > lo })
 	})
 }
 
-// loadMap reads map d, from 0, of the ranks whose lists are wanted.
-func (r *Reader) loadMap(ctx context.Context, d int, wanted func([]decomp.Req) bool) (*gotMap, error) {
-	s := r.sets[0]
+// loadMap reads map d, from 0, in the files of a set, of the ranks whose lists are wanted.
+func (r *Reader) loadMap(ctx context.Context, s *set, d int, wanted func([]decomp.Req) bool) (*gotMap, error) {
 	if err := r.loadParts(ctx, s); err != nil {
 		return nil, err
 	}
@@ -162,7 +191,7 @@ func (r *Reader) loadMap(ctx context.Context, d int, wanted func([]decomp.Req) b
 	without := map[*filePart]bool{}
 	for {
 		b := decomp.NewBuilder(r.schema.DecompDims(DecompID(d+1)), s.blobs)
-		p, err := r.buildMap(ctx, b, d, without, wanted)
+		p, err := r.buildMap(ctx, b, s, d, without, wanted)
 		if err == nil {
 			if g.m, err = b.Map(); err != nil {
 				return nil, err
@@ -189,8 +218,8 @@ func (r *Reader) loadMap(ctx context.Context, d int, wanted func([]decomp.Req) b
 }
 
 // buildMap reads map d of all subfiles that are there but for some, and keeps the lists that are wanted; if it fails it says at which one.
-func (r *Reader) buildMap(ctx context.Context, b *decomp.Builder, d int, without map[*filePart]bool, wanted func([]decomp.Req) bool) (*filePart, error) {
-	for _, p := range r.sets[0].parts {
+func (r *Reader) buildMap(ctx context.Context, b *decomp.Builder, s *set, d int, without map[*filePart]bool, wanted func([]decomp.Req) bool) (*filePart, error) {
+	for _, p := range s.parts {
 		if p.place == nil || without[p] {
 			continue
 		}

@@ -65,13 +65,13 @@ func TestMapsDropped(t *testing.T) {
 				}
 			}
 			sum, kept := int64(0), 0
-			for i := range r.maps {
-				if g := r.maps[i].got.Load(); g != nil {
+			for i := range r.families[0].maps {
+				if g := r.families[0].maps[i].got.Load(); g != nil {
 					sum, kept = sum+2*g.m.MemSize(), kept+1
 					one = max(one, 2*g.m.MemSize())
 				}
 			}
-			if r.maps[k].got.Load() == nil || sum > 1<<20 && kept > 1 {
+			if r.families[0].maps[k].got.Load() == nil || sum > 1<<20 && kept > 1 {
 				t.Fatalf("after v%d: %d maps of %d bytes are kept", k, kept, sum)
 			}
 		}

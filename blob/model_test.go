@@ -24,6 +24,19 @@ type model struct {
 	seed    int64
 	absent  map[rankRec]bool // never put by that rank: reads as fill
 	seeds   map[int64]int64  // by record: its seed, if another one
+
+	since        int64         // with more: records from here on have the variables that an append has added
+	first, later *Schema       // with more: that of the records before, and that of all
+	more         func(*Schema) // what the append defines; nil: there is one schema
+}
+
+// extended has more variables from a record on. As long as there are no such records, it has them not.
+func (m *model) extended(since int64, more func(*Schema)) *model {
+	c, s := *m, *m.s
+	s.dims, s.vars = slices.Clip(s.dims), slices.Clip(s.vars)
+	more(&s)
+	c.since, c.first, c.later, c.more = since, m.s, &s, more
+	return c.upTo(m.records)
 }
 
 // rankRec names one put; rank -1 stands for all ranks.
@@ -34,7 +47,8 @@ type rankRec struct {
 }
 
 func (m *model) isAbsent(v VarID, rec int64, rank int) bool {
-	return m.absent[rankRec{v, rec, rank}] || m.absent[rankRec{v, rec, -1}]
+	early := m.more != nil && int(v) >= len(m.first.vars) && rec < m.since
+	return early || m.absent[rankRec{v, rec, rank}] || m.absent[rankRec{v, rec, -1}]
 }
 
 // x is the value of an element: small enough to be exact in the type, and for
@@ -241,12 +255,24 @@ func (m *model) canonicalOf(data func(v VarID, rec int64) []byte) []byte {
 func (m *model) upTo(records int64) *model {
 	c := *m
 	c.records = records
+	if m.more != nil && records > m.since {
+		c.s = m.later
+	} else if m.more != nil {
+		c.s = m.first
+	}
 	return &c
 }
 
 // tinyModel is the dataset of the crash and fault tests: both kinds of
 // variables, decomposed and not, a hole in the map, a rank without elements.
 func tinyModel(seed, records int64) *model { return tinyModelOf(seed, records, 4) }
+
+// extendTiny adds both kinds of variables to tinyModel, and a dimension.
+func extendTiny(s *Schema) {
+	k := s.Dim("bnds", 2)
+	s.Var("Q", cdf5.Float, []DimID{0, 1}, Decomposed(1), Att("_FillValue", float32(-7)))
+	s.Var("time_bnds", cdf5.Double, []DimID{0, k})
+}
 
 // tinyModelOf deals what the four ranks of tinyModel have to fewer.
 func tinyModelOf(seed, records int64, ranks int) *model {

@@ -160,9 +160,28 @@ func flushOf(w *Writer, o *settings) func(context.Context) error {
 	return w.Flush
 }
 
+// append opens a dataset to add records, and the variables that it lacks.
+func (m *model) append(ctx context.Context, c comm.Comm, base string, o *settings) (*Writer, error) {
+	var s *Schema
+	if m.more != nil {
+		r, err := openCommWith(ctx, c, base, &OpenOptions{Workers: 1}, knobs{fs: o.fs})
+		if err != nil {
+			return nil, err
+		}
+		if len(r.Schema().vars) < len(m.s.vars) {
+			s = r.Extend()
+			m.more(s)
+		}
+		if err := comm.Agree(ctx, c, r.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return appendSchema(ctx, c, base, s, m.parts(c.Rank()), o)
+}
+
 // add is one rank's work of a session that appends up to m.records.
 func (m *model) add(ctx context.Context, c comm.Comm, base string, o *settings) error {
-	w, err := appendWith(ctx, c, base, m.parts(c.Rank()), o)
+	w, err := m.append(ctx, c, base, o)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 
 // OpenOptions of Open. The zero value, or nil, means the defaults.
 type OpenOptions struct {
-	AllowMissing bool  // open a dataset of which subfiles are missing (Reader.Missing), or a canonical file that ends early: what is not there reads as fill values. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
+	AllowMissing bool  // open a dataset of which subfiles are missing (Reader.Missing), or a canonical file that ends early: what is not there reads as fill values, and variables that only missing subfiles have are left out. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
 	MissingLater bool  // of a dataset with a manifest, subfiles that are missing or whose header is damaged are an error of what reads their elements, and not of Open, as long as one is left; of missing ones AllowMissing wins
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
@@ -75,6 +75,11 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 }
 
 func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reader, error) {
+	return openAfter(ctx, path, o, k, nil)
+}
+
+// openAfter is openWith where an earlier state of the dataset may be open.
+func openAfter(ctx context.Context, path string, o *OpenOptions, k knobs, before *Reader) (*Reader, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -84,7 +89,7 @@ func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reade
 	opt, fsys := o.withDefaults(), vfs.OrOS(k.fs)
 	begun := time.Now()
 	for try := 1; ; try++ {
-		r, was, err := openOnce(fsys, path, opt)
+		r, was, err := openOnce(fsys, path, opt, before)
 		if err == nil {
 			return r, nil
 		}
@@ -129,7 +134,7 @@ func isState(err error) bool {
 // maxOpens bounds how often Open looks again at a dataset that is replaced all the time.
 const maxOpens = 1000
 
-func openOnce(fsys vfs.FS, path string, opt OpenOptions) (*Reader, standing, error) {
+func openOnce(fsys vfs.FS, path string, opt OpenOptions, was *Reader) (*Reader, standing, error) {
 	r := &Reader{opt: opt, fs: fsys, refs: 1, known: newKnown()}
 	found, st := look(fsys, path)
 	if st.err != nil {
@@ -137,7 +142,7 @@ func openOnce(fsys vfs.FS, path string, opt OpenOptions) (*Reader, standing, err
 	}
 	r.base = found.Base
 	r.pool = subfile.NewPool(watched{fsys, r}, opt.MaxOpen)
-	err := r.open(found, st)
+	err := r.open(found, st, was)
 	if err == nil {
 		err = knowsName(fsys, path, found, r.wanted())
 	}
@@ -212,7 +217,8 @@ func look(fsys vfs.FS, path string) (*subfile.Set, standing) {
 }
 
 // OpenComm is Open for the ranks of c: one rank of each process opens the
-// dataset, and the others share its Reader. Every rank must Close. Collective.
+// dataset, and the others of the process share its Reader. What it needs of the
+// files one process reads for all. Every rank must Close. Collective.
 func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
 	if o != nil {
 		return openCommWith(ctx, c, path, o, knobs{fs: o.FS})
@@ -232,13 +238,19 @@ func openCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 		}
 	}
 	var r *Reader
-	if lead == c.Rank() {
-		if r, err = openWith(ctx, path, o, k); err == nil {
-			r.refs = local
-		}
+	if local < c.Size() {
+		r, err = openTogether(ctx, c, path, o, k, lead == c.Rank())
+	} else if lead == c.Rank() {
+		r, err = openWith(ctx, path, o, k)
+	}
+	if err == nil && r != nil {
+		r.refs = local
 	}
 	all, serr := c.Share(ctx, r)
-	if err := comm.Agree(ctx, c, errors.Join(err, serr)); err != nil {
+	if err == nil {
+		err = serr
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
 		if r != nil {
 			r.pool.Close()
 		}
@@ -247,7 +259,7 @@ func openCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 	return all[lead].(*Reader), nil
 }
 
-func (r *Reader) open(found *subfile.Set, st standing) error {
+func (r *Reader) open(found *subfile.Set, st standing, was *Reader) error {
 	if !found.Single {
 		if st.Manifest == nil && len(found.Members) == 0 {
 			return pkg.Errorf("%s: only partial subfiles are here: %w", found.Base, ErrNotCommitted)
@@ -270,6 +282,7 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 			}
 			r.sets = append(r.sets, s)
 		}
+		r.relate()
 	default:
 		s := &set{}
 		if !found.Single {
@@ -285,8 +298,28 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: found.Members[i]})
 		}
 		r.sets = []*set{s}
+		s.family = &family{home: s}
+		r.families = []*family{s.family}
 	}
-	return r.openFirst(found)
+	return r.openFirst(found, was)
+}
+
+// relate finds the sets that have the same maps, by the manifest.
+func (r *Reader) relate() {
+	for k, s := range r.sets {
+		si := &r.manifest.Sets[k]
+		ranks, prints := r.manifest.MapsOf(si)
+		for _, f := range r.families {
+			if r.manifest.SameMaps(&r.manifest.Sets[f.at], ranks, len(si.Subfiles), prints) {
+				s.family = f
+				break
+			}
+		}
+		if s.family == nil {
+			s.family = &family{home: s, at: k}
+			r.families = append(r.families, s.family)
+		}
+	}
 }
 
 // maxMissing is how many subfiles may be missing. It bounds what a number in
@@ -310,97 +343,6 @@ func (r *Reader) finalOrPartial(name string) (string, error) {
 		return name, nil
 	}
 	return name, pkg.Errorf("%s: %w", partial, err)
-}
-
-// lead returns the first subfile that is there, whose header is read; with MissingLater the first one whose header can be read.
-func (r *Reader) lead() (*filePart, error) {
-	var first error
-	for _, p := range r.sets[0].parts {
-		if p.gone() {
-			continue
-		}
-		err := p.load()
-		if err == nil {
-			return p, nil
-		}
-		if r.manifest == nil || !r.opt.MissingLater || errors.Is(err, ErrBroken) || !errors.As(err, new(*FormatError)) || errors.As(err, new(*fs.PathError)) {
-			return nil, err // another dataset by now, or an error of the file system, which may pass
-		}
-		if err := r.replacedLate(p.name); err != nil {
-			return nil, err
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	if first == nil {
-		first = pkg.Errorf("%s: no subfile is here: %w", r.base, ErrMissing)
-	}
-	return nil, first
-}
-
-// openFirst reads the header of the first subfile that is there, which tells
-// the schema and how many subfiles there must be.
-func (r *Reader) openFirst(found *subfile.Set) error {
-	s := r.sets[0]
-	lead, err := r.lead()
-	if err != nil {
-		return err
-	}
-	r.layout, r.schema = lead.place.layout, lead.place.schema
-	if lead.place.Plain && !found.Single {
-		return pkg.At(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
-	}
-	if r.manifest != nil && r.layout.String() != r.manifest.Layout {
-		return pkg.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
-	}
-	if n := lead.place.Shape.Subfiles; r.manifest == nil && !lead.place.Plain {
-		if found.Single && n != 1 {
-			return pkg.Errorf("%s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
-		}
-		if n < len(s.parts) {
-			return pkg.At(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
-		}
-		if n > len(s.parts)+maxMissing || n > len(s.parts) && !r.opt.AllowMissing {
-			return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
-		}
-		for i := len(s.parts); i < n; i++ {
-			s.parts = append(s.parts, &filePart{r: r, index: i, name: subfile.Name(r.base, i)})
-		}
-	}
-	if r.manifest != nil {
-		r.records = r.manifest.Records
-	} else {
-		r.records = lead.records
-		if r.opt.AllowMissing && lead.place.Grows {
-			r.parallel(len(s.parts), func(i int) {
-				if p := s.parts[i]; !p.gone() {
-					_ = p.load() // kept, and told when the part is read
-				}
-			})
-			for _, p := range s.parts {
-				if p.place != nil { // the records that all have
-					r.records = min(r.records, p.records)
-				}
-			}
-		}
-		s.records = r.records
-		if err := lead.place.roomForRecords(lead.name, r.records); err != nil && !r.opt.AllowMissing {
-			return err
-		}
-	}
-	for _, s := range r.sets {
-		s.vars = make([]VarID, len(r.schema.vars))
-	}
-	for v := range r.schema.vars {
-		s.vars[v] = VarID(v)
-	}
-	s.schema = r.schema
-	r.maps = make([]lazyMap, len(r.schema.decomps))
-	if missing := r.Missing(); len(missing) > 0 && !r.opt.AllowMissing && (!r.opt.MissingLater || r.manifest == nil) {
-		return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, len(missing), r.numParts(), missing[0], ErrMissing)
-	}
-	return nil
 }
 
 func firstMissing(found *subfile.Set, base string) string {

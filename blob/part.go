@@ -38,6 +38,7 @@ type filePart struct {
 	table *layout.Ranks       // of all blobs
 	un    *unpack.Unpacker    // of a compressed file; set with table
 	view  *nc4.View           // of a netCDF-4 file; set with place
+	tape  *tape               // not nil: takes what is read
 }
 
 func (p *filePart) wanted() string {
@@ -192,19 +193,6 @@ func (p *filePart) sameRecords(lead *filePart) error {
 		return nil
 	}
 	return fmt.Errorf("%d records, %s has %d: written by a run that did not end, or not of one dataset", p.records, lead.name, lead.records)
-}
-
-// sameMaps says whether two schemas have the same decompositions.
-func sameMaps(a, b *Schema) error {
-	if len(a.decomps) != len(b.decomps) {
-		return fmt.Errorf("%d decompositions, there %d", len(b.decomps), len(a.decomps))
-	}
-	for d := range a.decomps {
-		if x, y := a.DecompDims(DecompID(d+1)), b.DecompDims(DecompID(d+1)); !slices.Equal(x, y) {
-			return fmt.Errorf("decomposition D%d is over %v, there %v", d+1, y, x)
-		}
-	}
-	return nil
 }
 
 // canFollow says whether a set of subfiles can hold further records of a

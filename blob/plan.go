@@ -162,10 +162,10 @@ func (e *engine) follows(a, b varRec) bool {
 	}
 	last, first := int64(0), int64(0) // records that end a's variable and begin b's
 	if a.v >= 0 && e.schema.vars[a.v].Record {
-		last = e.first + e.place.Records - 1
+		last = e.base + e.place.Records - 1
 	}
 	if e.schema.vars[b.v].Record {
-		first = e.first
+		first = e.base
 	}
 	switch {
 	case a.v < 0:

@@ -7,6 +7,7 @@ import (
 // RankBlob reads what one rank wrote of one record of a decomposed variable: the
 // blob that Blobs would give as number rank, without reading the others.
 func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
+	r = r.now()
 	v, ok := r.schema.VarID(name)
 	if !ok || r.schema.vars[v].Decomp == 0 {
 		return Blob{}, pkg.Usage("%s: no decomposed variable %q", r.base, name)
@@ -18,11 +19,11 @@ func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int)
 	if err := ctx.Err(); err != nil {
 		return Blob{}, err
 	}
-	m, err := r.Map(ctx, sv.Decomp)
+	s, srec := r.setOf(v, rec)
+	m, err := r.mapIn(ctx, s, sv.Decomp)
 	if err != nil {
 		return Blob{}, err
 	}
-	s, srec := r.setOf(v, rec)
 	if err := r.loadSet(ctx, s); err != nil {
 		return Blob{}, err
 	}

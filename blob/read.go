@@ -17,12 +17,14 @@ import (
 // not fit is an error that names its index. Elements that no rank wrote are
 // the variable's _FillValue, or netCDF's default; Coverage tells how many.
 func (r *Reader) Read(ctx context.Context, name string, start, count []int64, dst any) error {
+	r = r.now()
 	return r.all().read(ctx, name, start, count, hostForm, func(file cdf5.Type, n int64) (*target, error) { return newTarget(dst, file, n) })
 }
 
 // ReadBytes is Read of elements as they are, of the variable's type and high byte first if big, into bytes of exactly that
 // length.
 func (r *Reader) ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error {
+	r = r.now()
 	return r.all().read(ctx, name, start, count, form{big: big}, func(file cdf5.Type, n int64) (*target, error) { return rawTarget(dst, file, n) })
 }
 
@@ -31,6 +33,7 @@ func (r *Reader) ReadBytes(ctx context.Context, name string, start, count []int6
 // other. rec is 0 for a fixed variable. Any number of readers may do so with
 // any decomposition, whoever wrote the dataset.
 func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
+	r = r.now()
 	return r.all().readRuns(ctx, name, rec, runs, dst)
 }
 
@@ -53,7 +56,7 @@ func (r *Reader) gather(ctx context.Context, v VarID, rec int64, runs iter.Seq2[
 // A Blob is what one rank wrote of one record of a variable.
 type Blob struct {
 	Subfile int          // of the set
-	Rank    int          // blob number in the whole dataset: by subfile, then by sub rank
+	Rank    int          // blob number in the whole set: by subfile, then by sub rank
 	Runs    []decomp.Req // where its elements belong
 	Data    any          // a slice of the type in the file, in map order, host byte order
 }
@@ -61,6 +64,7 @@ type Blob struct {
 // Blobs walks over the raw blobs of one record of a decomposed variable in the
 // order of the files. The slices are the caller's to keep.
 func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
+	r = r.now()
 	return func(yield func(Blob, error) bool) {
 		v, ok := r.schema.VarID(name)
 		if !ok || r.schema.vars[v].Decomp == 0 {
@@ -72,12 +76,12 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 			yield(Blob{}, pkg.Usage("%s: blobs of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0)))
 			return
 		}
-		m, err := r.Map(ctx, sv.Decomp)
+		s, srec := r.setOf(v, rec)
+		m, err := r.mapIn(ctx, s, sv.Decomp)
 		if err != nil {
 			yield(Blob{}, err)
 			return
 		}
-		s, srec := r.setOf(v, rec)
 		if err := r.loadSet(ctx, s); err != nil {
 			yield(Blob{}, err)
 			return
@@ -106,6 +110,11 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 }
 
 func (p *filePart) blob(ctx context.Context, s *set, m *decomp.Map, id VarID, sv *Variable, rec int64, j int, fm form) (Blob, error) {
+	if rank := p.first + j; id < 0 {
+		data, raw := newSlice(sv.Type, m.Count(rank))
+		hostForm.fill(raw, sv)
+		return Blob{Subfile: p.index, Rank: rank, Runs: m.AppendReqs(nil, rank), Data: data}, nil
+	}
 	f, done, err := p.file()
 	if err != nil {
 		return Blob{}, err

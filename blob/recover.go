@@ -241,8 +241,8 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 		return steps, err
 	}
 	return steps, eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
-		if records != m.Records {
-			add(name, fmt.Sprintf("set the number of records to %d: the header says %d", m.Records, records))
+		if n := m.Last().Records; records != n {
+			add(name, fmt.Sprintf("set the number of records to %d: the header says %d", n, records))
 		}
 		if size > want {
 			add(name, fmt.Sprintf("cut to %d bytes: %d follow of records that were not committed", want, size-want))
@@ -251,11 +251,12 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	})
 }
 
-// eachGrown calls f for the subfiles of a variable-centric dataset, which grow in place: their number of records, their size, and
+// eachGrown calls f for the subfiles of a variable-centric dataset that grow in place, those of its last set: their number of records, their size, and
 // that of the manifest.
 func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string, records, size, want int64) error) error {
-	for i := range m.Sets[0].Subfiles {
-		name := subfile.Name(base, i)
+	last := m.Last()
+	for i := range last.Subfiles {
+		name := subfile.Name(filepath.Join(subfile.Dir(base), last.Base), i)
 		file, err := fsys.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it is lost, or has its partial name; Check says so
@@ -271,7 +272,7 @@ func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string
 		if err = errors.Join(err, file.Close()); err != nil {
 			return err
 		}
-		if err := f(name, int64(binary.BigEndian.Uint64(b[:])), size, m.Sets[0].Subfiles[i].Size); err != nil {
+		if err := f(name, int64(binary.BigEndian.Uint64(b[:])), size, last.Subfiles[i].Size); err != nil {
 			return err
 		}
 	}
@@ -280,8 +281,9 @@ func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string
 
 // settle ends what an append left in the subfiles of a variable-centric dataset.
 func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
+	have := m.Last().Records
 	return eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
-		if records == m.Records && size <= want {
+		if records == have && size <= want {
 			return nil
 		}
 		f, err := fsys.OpenRW(name)
@@ -289,8 +291,8 @@ func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
 			return err
 		}
 		err = ten.check()
-		if err == nil && records != m.Records {
-			err = setRecords(f, m.Records)
+		if err == nil && records != have {
+			err = setRecords(f, have)
 		}
 		if err == nil && size > want {
 			err = f.Truncate(want)
@@ -347,15 +349,15 @@ type WriterState struct {
 func WriterOf(name string) (*WriterState, error) { return writerOf(vfs.OS, name) }
 
 func writerOf(fsys vfs.FS, name string) (*WriterState, error) {
-	h, state, err := durable.Inspect(fsys, name)
-	if err != nil || state == durable.NoHolder {
+	h, life, err := durable.NewPulse(fsys, name, nil).Look()
+	if err != nil || life == durable.NoLife {
 		return nil, err
 	}
 	s := &WriterState{Holder: h.String(), State: "writing or dead"}
-	switch state {
-	case durable.HolderHere:
+	switch life {
+	case durable.Alive:
 		s.State = "writing"
-	case durable.HolderDead:
+	case durable.Dead:
 		s.State = "dead"
 	}
 	return s, nil

@@ -17,7 +17,7 @@ func badRequest(pl *place, t *layout.Ranks, name string, d, j int, reqs []decomp
 	elems := product(pl.schema.DecompDims(DecompID(d + 1)))
 	entry := func(m, k int, size int64) (int64, string) {
 		at, _ := pl.MapPiece(d, m, t, j)
-		return pl.Shown(at + int64(k)*size), fmt.Sprintf("D%d.%s[%d][%d]", d+1, layout.MapVarDefs[m].Name, j, k)
+		return pl.Shown(at + int64(k)*size), fmt.Sprintf("D%d.%s[%d][%d]", d+1, layout.MapVarDefs[m].Name, t.ID[j], k)
 	}
 	for k, q := range reqs {
 		switch {
@@ -31,7 +31,7 @@ func badRequest(pl *place, t *layout.Ranks, name string, d, j int, reqs []decomp
 	}
 	if want := t.Count[j*pl.NumMaps()+d]; sum != want {
 		at, _ := pl.MapPiece(d, layout.MapLengths, t, j)
-		return pkg.At(name, pl.Shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+		return pkg.At(name, pl.Shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, t.ID[j]), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
 	}
 	return nil
 }
@@ -66,14 +66,14 @@ const rowBatch = 4 << 20
 // listBatch is how many blobs one worker takes in turn where each blob's lists are read alone.
 const listBatch = 256
 
-// readRequests does the work. report, if it is not nil, is called with every fault, from
+// readRequests does the work for the blobs of a table, which may be some of the file's, one after the other. report, if it is not nil, is called with every fault, from
 // several goroutines, and the other blobs are still read; otherwise the first
 // fault is returned. sums gets what was read of the two lists, as extents mapOffsets and mapLengths; it may be nil.
 func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error), sums *checksum.Set) error {
 	if err := pl.RoomForLists(t, d, name); err != nil {
 		return err
 	}
-	nb, nd := pl.Shape.Blobs, pl.NumMaps()
+	nb, nd := len(t.ID), pl.NumMaps()
 	width := max(pl.Shape.MaxReqs[d], 1)
 	group := int(max(1, rowBatch/(width*pl.OffsetSize(d))))
 	if !pl.Rows() {
@@ -96,7 +96,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 		}
 		read := func(m, j int, n int64) ([]byte, error) {
 			at, _ := pl.MapPiece(d, m, t, j)
-			field := fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j)
+			field := fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, t.ID[j])
 			if err := pl.backs(f, at, n, name, field); err != nil {
 				return nil, err
 			}
@@ -118,7 +118,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 				}
 				both := room[:(osz+4)*q]
 				if err := layout.ReadFullOf(f, both, at, name, func() string {
-					return fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[layout.MapOffsets].Name, j)
+					return fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[layout.MapOffsets].Name, t.ID[j])
 				}); err != nil {
 					return nil, nil, err
 				}
@@ -185,7 +185,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 			if bad == nil {
 				if err := set(j, reqs); err != nil {
 					at, _ := pl.MapPiece(d, layout.MapOffsets, t, j)
-					bad = pkg.At(name, pl.Shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
+					bad = pkg.At(name, pl.Shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, t.ID[j]), ErrCorrupt, "%v", err)
 				}
 			}
 			if bad != nil && report == nil {

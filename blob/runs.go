@@ -20,6 +20,14 @@ type fetch struct {
 	off, to int64
 	n       int64
 	at      int64 // of the piece in its extent
+	v       *fetched
+}
+
+// fetched is the record of a variable that pieces are of.
+type fetched struct {
+	size int    // of an element
+	name string // in errors
+	pf   *proof
 }
 
 // fetchChunk is how many pieces are looked up before they are read.
@@ -39,10 +47,16 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	if err != nil {
 		return err
 	}
+	if id < 0 {
+		fm.fill(dst, sv)
+		return nil
+	}
 	pf := r.proof(s, id, srec, int64(len(dst)), fm)
 	to := int64(0)
 	if sv.Decomp == 0 {
-		if err := r.flatRuns(ctx, s, id, sv, rec, srec, runs, dst, fm, pf); err != nil {
+		if p := s.firstPart(); p == nil { // every subfile has a copy
+			fm.fill(dst, sv)
+		} else if err := r.flatRuns(ctx, p, id, sv, rec, srec, runs, dst, fm, pf); err != nil {
 			return err
 		}
 		return pf.judge(ctx)
@@ -51,7 +65,7 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	for off, n := range runs {
 		lo, hi = min(lo, off), max(hi, off+n)
 	}
-	g, err := r.partOf(ctx, sv.Decomp, lo, hi)
+	g, err := r.partOf(ctx, s, sv.Decomp, lo, hi)
 	if err != nil {
 		return err
 	}
@@ -66,7 +80,7 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	if cov.Uncovered > 0 || s.incomplete() {
 		fm.fill(dst, sv)
 	}
-	list := make([]fetch, 0, 1024)
+	list, of := make([]fetch, 0, 1024), &fetched{sv.Type.Size(), fmt.Sprintf("variable %q", sv.Name), pf}
 	for off, n := range runs {
 		if err := g.lostIn(s, off, off+n); err != nil {
 			return err
@@ -77,26 +91,26 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 				continue
 			}
 			a, _, at := p.place.Spot(p.table, j, int32(id), srec)
-			list = append(list, fetch{p, a + o.Pos*size, to + (o.Off-off)*size, o.Len * size, at + o.Pos*size})
+			list = append(list, fetch{p, a + o.Pos*size, to + (o.Off-off)*size, o.Len * size, at + o.Pos*size, of})
 		}
 		to += n * size
 		if len(list) >= fetchChunk {
-			if err := r.fetchAll(ctx, list, dst, fm, sv, pf); err != nil {
+			if err := r.fetchAll(ctx, list, dst, fm); err != nil {
 				return err
 			}
 			list = list[:0]
 		}
 	}
-	if err := r.fetchAll(ctx, list, dst, fm, sv, pf); err != nil {
+	if err := r.fetchAll(ctx, list, dst, fm); err != nil {
 		return err
 	}
 	return pf.judge(ctx)
 }
 
-// flatRuns reads runs of a variable that is not decomposed: those that are near each other, as they ascend, at once.
-func (r *Reader) flatRuns(ctx context.Context, s *set, id VarID, sv *Variable, rec, srec int64, runs iter.Seq2[int64, int64], dst []byte, fm form, pf *proof) error {
+// flatRuns reads runs of a variable that is not decomposed from a part: those that are near each other, as they ascend, at once.
+func (r *Reader) flatRuns(ctx context.Context, p *filePart, id VarID, sv *Variable, rec, srec int64, runs iter.Seq2[int64, int64], dst []byte, fm form, pf *proof) error {
 	size, gap := int64(sv.Type.Size()), int64(0)
-	if p := s.firstPart(); p != nil && !fm.exact {
+	if !fm.exact {
 		gap = p.place.Gap()
 	}
 	var near []decomp.Req
@@ -108,14 +122,14 @@ func (r *Reader) flatRuns(ctx context.Context, s *set, id VarID, sv *Variable, r
 		first, last := near[0], near[len(near)-1]
 		lo, n := first.Offset, (last.Offset+last.Length-first.Offset)*size
 		if len(near) == 1 {
-			err := r.flat(ctx, s, id, sv, rec, srec, lo, dst[:n], fm, pf)
+			err := r.flat(ctx, p, id, sv, rec, srec, lo, dst[:n], fm, pf)
 			dst, near = dst[n:], near[:0]
 			return err
 		}
 		if int64(cap(buf)) < n {
 			buf = make([]byte, n)
 		}
-		if err := r.flat(ctx, s, id, sv, rec, srec, lo, buf[:n], fm, pf); err != nil {
+		if err := r.flat(ctx, p, id, sv, rec, srec, lo, buf[:n], fm, pf); err != nil {
 			return err
 		}
 		for _, q := range near {
@@ -146,7 +160,7 @@ func (s *set) owner(rank int) (*filePart, int) {
 }
 
 // fetchAll reads the pieces in the order of the files, near ones together.
-func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form, sv *Variable, pf *proof) error {
+func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form) error {
 	slices.SortFunc(list, func(a, b fetch) int {
 		return cmp.Or(cmp.Compare(a.p.index, b.p.index), cmp.Compare(a.off, b.off))
 	})
@@ -157,7 +171,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 			cuts = append(cuts, k)
 		}
 	}
-	errs, field := make([]error, len(cuts)), fmt.Sprintf("variable %q", sv.Name)
+	errs := make([]error, len(cuts))
 	r.parallel(len(cuts), func(c int) {
 		if errs[c] = ctx.Err(); errs[c] != nil {
 			return
@@ -166,7 +180,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 		if c+1 < len(cuts) {
 			end = cuts[c+1]
 		}
-		errs[c] = fetchRun(list[cuts[c]:end], dst, fm, sv, field, pf)
+		errs[c] = fetchRun(list[cuts[c]:end], dst, fm)
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -184,7 +198,7 @@ func gap(p *filePart, fm form) int64 {
 	return p.place.Gap()
 }
 
-func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, field string, pf *proof) error {
+func fetchRun(list []fetch, dst []byte, fm form) error {
 	p := list[0].p
 	f, done, err := p.file()
 	if err != nil {
@@ -193,12 +207,12 @@ func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, field string, pf 
 	defer done()
 	if len(list) == 1 {
 		b := dst[list[0].to : list[0].to+list[0].n]
-		if err := layout.ReadFull(f, b, list[0].off, p.name, field); err != nil {
+		if err := layout.ReadFull(f, b, list[0].off, p.name, list[0].v.name); err != nil {
 			return err
 		}
-		pf.take(p, list[0].at, b)
+		list[0].v.pf.take(p, list[0].at, b)
 		if p.place.Big != fm.big {
-			cdf5.Swap(b, b, sv.Type.Size())
+			cdf5.Swap(b, b, list[0].v.size)
 		}
 		return nil
 	}
@@ -208,23 +222,21 @@ func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, field string, pf 
 		end = max(end, x.off+x.n)
 	}
 	buf := make([]byte, end-start)
-	if err := layout.ReadFull(f, buf, start, p.name, field); err != nil {
+	if err := layout.ReadFull(f, buf, start, p.name, list[0].v.name); err != nil {
 		return err
 	}
-	if pf != nil { // what lies in the extent as it does in the file is summed at once
-		for i := 0; i < len(list); {
-			x, last := list[i], list[i].off+list[i].n
-			for i++; i < len(list) && list[i].off-x.off == list[i].at-x.at; i++ {
-				last = max(last, list[i].off+list[i].n)
-			}
-			pf.take(p, x.at, buf[x.off-start:last-start])
+	for i := 0; i < len(list); { // what lies in the extent as it does in the file is summed at once
+		x, last := list[i], list[i].off+list[i].n
+		for i++; i < len(list) && list[i].v == x.v && list[i].off-x.off == list[i].at-x.at; i++ {
+			last = max(last, list[i].off+list[i].n)
 		}
+		x.v.pf.take(p, x.at, buf[x.off-start:last-start])
 	}
 	for _, x := range list {
 		b := dst[x.to : x.to+x.n]
 		copy(b, buf[x.off-start:])
 		if p.place.Big != fm.big {
-			cdf5.Swap(b, b, sv.Type.Size())
+			cdf5.Swap(b, b, x.v.size)
 		}
 	}
 	return nil

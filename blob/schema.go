@@ -31,6 +31,8 @@ type Schema struct {
 	vars    []Variable
 	decomps [][]DimID
 	err     error
+	files   *Schema  // not nil: what the files of a dataset have, of which this is an extension
+	fixed   []string // with files: variables of the dataset that are not in it
 }
 
 // A Variable of a Schema.
@@ -60,6 +62,9 @@ func (s *Schema) Dim(name string, n int64) DimID {
 	if n < 0 {
 		s.fail("dimension %q: length %d, want >= 0", name, n)
 	}
+	if s.files != nil {
+		s.checkNewDim(name, n)
+	}
 	s.dims = append(s.dims, cdf5.Dim{Name: name, Len: n})
 	return DimID(len(s.dims) - 1)
 }
@@ -67,6 +72,10 @@ func (s *Schema) Dim(name string, n int64) DimID {
 // Decomp defines a decomposition over the given dimensions, slowest first,
 // without the record dimension.
 func (s *Schema) Decomp(dims ...DimID) DecompID {
+	if s.files != nil {
+		s.fail("decomposition D%d: an append has those of the dataset", len(s.decomps)+1)
+		return 0
+	}
 	if len(dims) == 0 {
 		s.fail("decomposition D%d: no dimensions", len(s.decomps)+1)
 	}
@@ -138,6 +147,12 @@ func (s *Schema) Var(name string, t cdf5.Type, dims []DimID, opts ...VarOption) 
 			s.fail("variable %q: shape %v, but decomposition D%d is %v", name, s.shape(v.Dims, v.Record), v.Decomp, s.DecompDims(v.Decomp))
 		}
 	}
+	for i := range v.Atts {
+		s.checkLayoutAtt(v.Atts[i].Name)
+	}
+	if s.files != nil {
+		s.checkNewVar(&v)
+	}
 	s.vars = append(s.vars, v)
 	return VarID(len(s.vars) - 1)
 }
@@ -148,11 +163,17 @@ func (s *Schema) GlobalAtt(name string, value any) {
 	if err != nil {
 		s.fail("global attribute: %v", err)
 	}
+	s.checkNewAtt(-1, name)
 	s.atts = append(s.atts, a)
 }
 
 // GlobalAtts adds global attributes that are made already.
-func (s *Schema) GlobalAtts(atts ...cdf5.Att) { s.atts = append(s.atts, atts...) }
+func (s *Schema) GlobalAtts(atts ...cdf5.Att) {
+	for i := range atts {
+		s.checkNewAtt(-1, atts[i].Name)
+	}
+	s.atts = append(s.atts, atts...)
+}
 
 // Dims returns the dimensions. The result must not be changed.
 func (s *Schema) Dims() []cdf5.Dim { return s.dims }

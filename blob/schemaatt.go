@@ -7,6 +7,7 @@ import "blobio/cdf5"
 // after the schema was given to Create.
 func (s *Schema) SetAtt(v VarID, a cdf5.Att) {
 	list := &s.atts
+	s.checkNewAtt(v, a.Name)
 	switch {
 	case v == -1:
 	case v < 0 || int(v) >= len(s.vars):

@@ -3,9 +3,11 @@ package blob
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 
 	"blobio/blob/internal/layout"
+	"blobio/comm"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -16,7 +18,7 @@ import (
 // is of this rank alone.
 func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken, err error) {
 	first := w.sub.Rank() == 0
-	var o sealed
+	o := sealed{rank: w.c.Rank()}
 	if w.lead {
 		if o.err = w.eng.drain(); o.err == nil {
 			o.err = w.eng.sealLocal(records, first, w.opt.Durability != DurableNone, !w.going)
@@ -24,18 +26,29 @@ func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken,
 		if cerr := w.eng.proc.pool.CloseFile(w.eng.name); o.err == nil {
 			o.err = cerr // some file systems tell only now that data are lost
 		}
+		o.err = w.ten.explain(o.err)
 		o.of(w.eng, first)
 		o.prints = w.prints()
 	}
 	err = o.err
 	// Processes that share this subfile bring what they know to its first rank.
-	told, broken := w.sub.Gather(ctx, 0, o.bytes())
-	if broken != nil {
-		return nil, broken, nil
+	told := [][]byte{o.bytes()}
+	if w.sub.Size() > 1 {
+		if told, broken = w.sub.Gather(ctx, 0, told[0]); broken != nil {
+			return nil, broken, nil
+		}
 	}
 	var mine []byte
 	if first && err == nil {
 		mine, err = w.describe(told, records)
+		err = w.ten.explain(err)
+	}
+	if first && err != nil {
+		d := described{Rank: w.c.Rank(), Err: comm.EncodeError(err)}
+		if re, ok := err.(*comm.RankError); ok { // another one has told it
+			d = described{Rank: re.Rank, Err: comm.EncodeError(re.Err)}
+		}
+		mine, _ = json.Marshal(d)
 	}
 	if w.info.subfiles == 1 {
 		return [][]byte{mine}, nil, err
@@ -56,15 +69,15 @@ func (e *engine) sealLocal(records int64, first, sync, exact bool) error {
 	defer done()
 	if e.pack != nil {
 		if e.team.one() {
-			if err := e.sealPacked(f, e.pack.x, records-e.recBase()); err != nil {
+			if err := e.sealPacked(f, e.pack.x, records-e.base); err != nil {
 				return err
 			}
 		}
 	} else if first && !e.appended {
 		if e.place.ByRank {
-			records = e.first + e.place.Records // of which it has places
+			records = e.base + e.place.Records // of which it has places
 		}
-		if err := e.writeContainer(f, e.meta, records-e.recBase(), exact); err != nil {
+		if err := e.writeContainer(f, e.meta, records-e.base, exact); err != nil {
 			return err
 		}
 	} else if first {
@@ -81,13 +94,13 @@ func (e *engine) sealLocal(records int64, first, sync, exact bool) error {
 // setSize gives the file the size that it has with these records, or if that is not to be exact at least that: then nothing is cut off that ranks
 // have written behind, though a client of a network file system may not see it yet.
 func (e *engine) setSize(f vfs.File, records int64, exact bool) error {
-	want := e.place.FileSize(records)
+	want := e.fileSize(records)
 	if !exact {
 		size, err := f.Size()
 		if err != nil || size >= want {
 			return err
 		}
-		want = e.place.FileSize(max(records, e.known))
+		want = e.fileSize(max(records, e.known))
 	}
 	return f.Truncate(want)
 }
@@ -159,7 +172,7 @@ func (e *engine) moveRecords(records int64, sync bool) error {
 		return err
 	}
 	defer done()
-	err = setRecords(f, records)
+	err = setRecords(f, records-e.base)
 	if err == nil && sync {
 		err = f.Sync()
 	}
@@ -174,7 +187,7 @@ func setRecords(f vfs.File, records int64) error {
 	return err
 }
 
-// writeContainer writes everything but the ranks' data: the header, and
+// writeContainer writes everything but the ranks' data: the header, which says that there are so many records in the file, and
 // the HDF5 metadata. The file gets its size; see setSize.
 func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64, exact bool) error {
 	hb, err := e.place.HeaderBytes(records)
@@ -196,7 +209,7 @@ func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64, exac
 			return err
 		}
 	}
-	return e.setSize(f, records, exact)
+	return e.setSize(f, e.base+records, exact)
 }
 
 // prints are this process's part of the fingerprints of the maps, by which an append can tell

@@ -11,6 +11,7 @@ import (
 // sealed is what a process tells the first rank of its subfile about its part.
 type sealed struct {
 	err   error
+	rank  int     // with err: the world rank that met it
 	redo  []int64 // extents that were put again
 	segs  []extSeg
 	ids   []int64 // process-centric: sub ranks
@@ -70,10 +71,10 @@ func (o *sealed) giveSums(e *engine) {
 }
 
 // bytes is the message: 0, then counted lists of unsigned varints and, of each seg, the
-// checksum as 4 bytes, at the end counted bytes; or 1 and an error as comm.EncodeError makes it. Nothing to tell is no bytes.
+// checksum as 4 bytes, at the end counted bytes; or 1, the rank and an error as comm.EncodeError makes it. Nothing to tell is no bytes.
 func (o *sealed) bytes() []byte {
 	if o.err != nil {
-		return append([]byte{1}, comm.EncodeError(o.err)...)
+		return append(binary.AppendUvarint([]byte{1}, uint64(o.rank)), comm.EncodeError(o.err)...)
 	}
 	if len(o.redo)+len(o.segs)+len(o.ids)+len(o.prints)+len(o.rows) == 0 && o.whole == 0 {
 		return nil
@@ -108,7 +109,11 @@ func (o *sealed) parse(b []byte) error {
 		return nil
 	}
 	if b[0] != 0 {
-		o.err = comm.DecodeError(b[1:])
+		rank, n := binary.Uvarint(b[1:])
+		if n <= 0 {
+			return errSealed
+		}
+		o.rank, o.err = int(rank), comm.DecodeError(b[1+n:])
 		return nil
 	}
 	b = b[1:]

@@ -16,9 +16,9 @@ import (
 // Options.Incomplete. Committed says how many. Fixed variables are committed by the first Commit, which fills those that nobody has put. What is
 // committed cannot be put again.
 //
-// Variable-centric subfiles grow in place, and so do process-centric ones with Options.Records. Otherwise each Commit with new records
-// writes a further set of subfiles, as an append does; Convert makes one of them. Compressed files with Options.Records cannot
-// be committed before Close. Until Close the dataset has a log beside the manifest, docs/format-manifest.md.
+// Variable-centric subfiles grow in place, and so do process-centric ones with Options.Records that are not compressed. Otherwise each Commit with new records
+// writes a further set of subfiles, as an append does; Convert makes one of them. Until Close the dataset has a log beside the manifest,
+// docs/format-manifest.md.
 //
 // After an error the writer has failed, and what was committed before is in force; after an InDoubtError, perhaps this commit, and after
 // an UnfinishedError this one. Collective.
@@ -50,11 +50,8 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 func (w *Writer) Committed() int64 { return w.sealed }
 
 func (w *Writer) mayGoOn() error {
-	switch {
-	case w.closed:
+	if w.closed {
 		return pkg.Usage("commit after Close")
-	case w.opt.Compress.on() && w.opt.Records > 0:
-		return pkg.Usage("commit of compressed files with Options.Records: their place for records that come is not known: leave it 0")
 	}
 	return nil
 }
@@ -115,45 +112,56 @@ func deletePends(list []pend, gone func(p *pend) bool) []pend {
 // commit, they do not stop half way because a context is done.
 func (w *Writer) commitNow(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
-	if w.commits > 0 && w.known <= w.sealed && !w.flying {
+	if w.commits > 0 && w.known <= w.sealed && !w.flying && len(w.atts) == 0 {
 		return nil // nobody has put anything since
 	}
 	if w.commits > 0 && !w.opt.keeps() {
 		return w.grow(ctx, w.known, err, w.opt.Incomplete == FillIncomplete)
 	}
-	records, err := w.agreeRecords(ctx, err)
+	records, whole, err := w.agreeRecords(ctx, err)
 	if err != nil {
 		w.fail(err)
 		return err
 	}
 	if records == w.sealed && (w.commits > 0 || w.info.old != nil) {
-		return nil
+		return w.commitAtts(ctx)
 	}
 	if w.commits > 0 {
 		return w.addSet(ctx, records)
 	}
-	return w.firstCommit(ctx, records)
+	if w.opt.Compress.on() && !w.opt.keeps() {
+		if err := w.giveRoomUp(ctx, records); err != nil {
+			return err
+		}
+	}
+	return w.firstCommit(ctx, records, whole)
 }
 
-// agreeRecords returns how many records are to be committed.
-func (w *Writer) agreeRecords(ctx context.Context, err error) (int64, error) {
-	n := w.known
+// agreeRecords returns how many records are to be committed, and whether nothing of them is left to be written, as far as that is known.
+func (w *Writer) agreeRecords(ctx context.Context, err error) (records int64, whole bool, _ error) {
+	n, idle := w.known, int64(0)
 	if err == nil && w.lead {
+		w.eng.known = w.known // where nothing is left to complete, that does not say it
 		if err = w.eng.drain(); err == nil && w.opt.Incomplete == HoldBack {
 			n = w.eng.wholeTo(w.known)
 		}
 	}
-	v, err := comm.AgreeMin(ctx, w.c, err, n)
-	if err != nil {
-		return 0, err
+	if err == nil && w.commits == 0 && w.apart() && !w.opt.keeps() && w.eng.mapsOut && len(w.eng.missing(n)[0]) == 0 {
+		idle = 1
 	}
-	return v[0], nil
+	v, err := comm.AgreeMin(ctx, w.c, err, n, ^n, idle)
+	if err != nil {
+		return 0, false, err
+	}
+	return v[0], v[2] == 1 && v[0] == ^v[1], nil
 }
 
 // firstCommit makes the dataset whole as Close does, with a manifest that says that the writer goes on. Collective.
-func (w *Writer) firstCommit(ctx context.Context, records int64) error {
-	if err := w.complete(ctx, records); err != nil {
-		return err
+func (w *Writer) firstCommit(ctx context.Context, records int64, whole bool) error {
+	if w.last, w.lastAlike = nil, notAlike; !whole {
+		if err := w.complete(ctx, records); err != nil {
+			return err
+		}
 	}
 	w.going = true
 	m, err := w.commit(ctx, records)
@@ -167,7 +175,7 @@ func (w *Writer) firstCommit(ctx context.Context, records int64) error {
 		w.info.old, w.info.was = m.Clone(), m.ID
 	}
 	w.commits, w.committed = 1, false
-	w.info.replace = false
+	w.info.replace, w.info.added = false, nil
 	w.sets++
 	if w.opt.keeps() {
 		return w.unfinished(w.nextSet(ctx, records))
@@ -224,6 +232,7 @@ func (w *Writer) end(ctx context.Context, records int64) (err error) {
 	err = w.ten.leave() // this rank touches no file any more
 	if w.c.Rank() == 0 && err == nil {
 		err = w.log.Close()
+		w.info.old.AddAtts(w.atts)
 		if err == nil {
 			_, err = subfile.Fold(w.opt.fs, w.base, w.info.old, w.opt.Durability == DurableCommit, w.ten.byIf(w.mayCommit))
 		}

@@ -55,7 +55,7 @@ func TestSessionAny(t *testing.T) {
 				continue
 			}
 			o := p.o
-			if o.fs = mem; p.fixed[k] && !o.Compress.on() && s.to > have {
+			if o.fs = mem; p.fixed[k] && s.to > have {
 				o.Records = s.to - max(have, 0)
 			}
 			have = s.write(t, m, p, &o, have)

@@ -33,7 +33,8 @@ func mpiSessions() (l []sessionCase) {
 	return l
 }
 
-// TestSessionsUnderMPI: a rank of a job that commits is killed in one of its operations, while two readers open the dataset again and again. They
+// TestSessionsUnderMPI: a rank of a job that commits is killed in one of its operations, while one reader opens the dataset again and again, and another one
+// refreshes it until it is told that the writer has finished or died. They
 // see whole commits only, never fewer than before; what the job was told is committed is there afterwards; and the next writer goes on.
 func TestSessionsUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
@@ -48,7 +49,9 @@ func TestSessionsUnderMPI(t *testing.T) {
 					most := [2]int64{-1, -1}
 					for k := range told {
 						told[k] = make(chan error, 1)
-						go func() { told[k] <- follow(dir+"/d.nc", m, stop, &most[k]) }()
+						go func() {
+							told[k] <- []func(string, *model, chan struct{}, *int64) error{follow, followOn}[k](dir+"/d.nc", m, stop, &most[k])
+						}()
 					}
 					out, err := runJob(t, 2*time.Minute, "TestInJobSession", envJobDir+"="+dir, envJobDo+"="+strconv.Itoa(i), fmt.Sprintf("%s=%d,%d", envKill, who, n))
 					close(stop)
@@ -115,6 +118,40 @@ func follow(base string, m *model, stop chan struct{}, most *int64) error {
 			return fmt.Errorf("%d records, %d before: %v", n, last, err)
 		}
 		last, *most = n, n
+	}
+}
+
+// followOn waits for one record after the other, through one reader, until there will be no more: the job ends, so that must be told at some time.
+func followOn(base string, m *model, stop chan struct{}, most *int64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	defer cancel()
+	for {
+		r, err := Open(ctx, base, nil)
+		if err == nil {
+			defer r.Close()
+			for _, err := range r.NewRecords(ctx, 0) {
+				if died := new(WriterDiedError); errors.As(err, &died) {
+					return nil
+				} else if err != nil {
+					return err
+				}
+				n := r.Records()
+				got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1, Records: &Range{End: n}})
+				if err != nil || n < *most || !bytes.Equal(got, m.upTo(n).canonical(false)) {
+					return fmt.Errorf("refreshed: %d records, %d before: %w", n, *most, err)
+				}
+				*most = n
+			}
+			return nil
+		}
+		if !errors.Is(err, ErrNotCommitted) && !isGone(err) {
+			return err
+		}
+		select {
+		case <-stop: // the job has ended without a commit
+			return nil
+		case <-time.After(time.Millisecond):
+		}
 	}
 }
 

@@ -40,11 +40,13 @@ func sessionCases() (l []sessionCase) {
 	add("final names", false, 0, settings{Options: Options{CommitMode: CommitManifestOnly, Subfiles: 2}})
 	add("final names of sets", false, 0, settings{Options: Options{Layout: ProcessCentric, CommitMode: CommitManifestOnly, Subfiles: 2}})
 	add("compressed", false, 0, settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: ShuffleZstd}}, knobs: knobs{chunk: 8}})
+	add("compressed room", false, 0, settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Records: 4, Compress: Compress{Method: Zstd}}, knobs: knobs{chunk: 8}})
 	for n := 1; n <= 4; n++ {
 		add(fmt.Sprintf("variable by %d", n), true, n, settings{Options: Options{OwnMin: 1 << 20, Aggregators: 1, Subfiles: min(n, 2)}})
-		add(fmt.Sprintf("room by %d", n), true, n, settings{Options: Options{OwnMin: 16, Layout: ProcessCentric, Records: 4, Subfiles: 1}})
+		add(fmt.Sprintf("room by %d", n), true, n, settings{Options: Options{OwnMin: 8, Layout: ProcessCentric, Records: 4, Subfiles: 1}})
 		add(fmt.Sprintf("sets by %d", n), true, n, settings{Options: Options{OwnMin: 1 << 20, Layout: ProcessCentric, Subfiles: min(n, 2)}})
 	}
+	add("compressed room by 3", true, 3, settings{Options: Options{Layout: ProcessCentric, Records: 4, Compress: Compress{Method: AutoCompression}}})
 	add("compressed by 3", true, 3, settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}})
 	for _, sc := range slices.Clone(l) {
 		switch sc.name {
@@ -69,7 +71,7 @@ func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o
 	var w *Writer
 	var err error
 	if add {
-		w, err = appendWith(ctx, sc.comm(c), "d.nc", m.parts(c.Rank()), o)
+		w, err = m.append(ctx, sc.comm(c), "d.nc", o)
 	} else {
 		w, err = createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
 	}
@@ -178,7 +180,7 @@ func TestSessionCrash(t *testing.T) {
 					must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return was.create(ctx, sc.comm(c), "d.nc", o) }))
 					told.n.Store(1)
 				}
-				cs := crashtest.Scenario{Start: disk(start), Seed: 3, Torn: times(1, 4), Every: times(3, 1) * raced(5), Mark: func() int64 { return 1 + told.n.Load() },
+				cs := crashtest.Scenario{Start: disk(start), Seed: 3, Torn: times(1, 4), Every: times(3, 2) * raced(5), Mark: func() int64 { return 1 + told.n.Load() },
 					Run: crashtest.One(func(fsys vfs.FS) error {
 						return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 							o := sc.with(fsys, false)
@@ -217,7 +219,7 @@ func TestSessionFault(t *testing.T) {
 			m := sc.model(3)
 			var told most
 			var errs []error
-			s := crashtest.Scenario{Every: times(7, 1) * raced(5), Run: func(d *crashtest.Disks) (err error) {
+			s := crashtest.Scenario{Every: times(7, 2) * raced(5), Run: func(d *crashtest.Disks) (err error) {
 				told.n.Store(-1)
 				o := sc.with(d.FS[0], false)
 				if o.Records > 0 {

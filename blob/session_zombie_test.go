@@ -98,7 +98,7 @@ func (z *sessionZombie) run(t *testing.T) {
 	n, done := count(z.start, func(fsys vfs.FS) error { return z.first(fsys, func(int64) {}) })
 	k, _ := count(done, func(fsys vfs.FS) error { return z.second(fsys, func(int64) {}) })
 	lost := 0
-	for at := int64(1); at <= n; at += int64(times(7, 1) * raced(3)) {
+	for at := int64(1); at <= n; at += int64(times(7, 2) * raced(3)) {
 		for _, wake := range []int64{k + 1000, 1 + (at*7919)%k, 1 + (at*104729)%k} {
 			if z.once(t, at, wake) {
 				lost++

@@ -186,15 +186,15 @@ func (s *set) blobsOfMissing() map[*filePart]int {
 	return known
 }
 
-// sameBlobs checks that an appended set has the blobs of the first one, for
+// sameBlobs checks that a set has the blobs of the first one of its family, for
 // its maps are those that are used. errs tells of the subfiles that have not.
 func (r *Reader) sameBlobs(ctx context.Context, s *set, errs []error) error {
-	first := r.sets[0]
+	first := s.family.home
+	if s == first {
+		return nil
+	}
 	if err := r.loadParts(ctx, first); err != nil {
 		return err
-	}
-	if len(s.parts) != len(first.parts) {
-		return pkg.At(s.parts[0].wanted(), -1, "subfiles", ErrCorrupt, "%d, but %d in the first set", len(s.parts), len(first.parts))
 	}
 	for i, p := range s.parts {
 		q := first.parts[i]
@@ -208,11 +208,11 @@ func (r *Reader) sameBlobs(ctx context.Context, s *set, errs []error) error {
 	return nil
 }
 
-// alignSet numbers the blobs of an appended set as those of the first set,
+// alignSet numbers the blobs of a set as those of the first set of its family,
 // whose maps hold for all. If subfiles may be missing, one that is missing in
-// the first set has no maps, so its part of an appended set is of no use either.
+// the first set has no maps, so its part of another set is of no use either.
 func (r *Reader) alignSet(ctx context.Context, s *set) error {
-	first := r.sets[0]
+	first := s.family.home
 	if s == first {
 		return nil
 	}
@@ -220,9 +220,6 @@ func (r *Reader) alignSet(ctx context.Context, s *set) error {
 		return err
 	}
 	for i, p := range s.parts {
-		if i >= len(first.parts) {
-			return pkg.At(p.wanted(), -1, "subfile", ErrCorrupt, "number %d, but the first set has %d", i, len(first.parts))
-		}
 		q := first.parts[i]
 		p.first = q.first
 		switch {

@@ -18,17 +18,21 @@ type span struct {
 	j        int
 	from, to int64
 	off      int64 // in the file
+	at       int64 // in the buffer
+	apart    bool  // it does not lie with the span before it
 }
 
 func (s *span) end() int64 { return s.off + (s.to-s.from)*s.w.size }
 
 // scatter fills the wants of one set from the blobs that touch them: the blobs are read in
-// the order of the file, several at a time where they lie together, and each
-// one's runs are copied to their places.
+// the order of the file, several with one call where they lie together, and their runs are copied to their places. Each worker takes as many
+// blobs at a time as it is to read, if there is memory for them, since they have neighbouring elements.
 func (r *Reader) scatter(ctx context.Context, s *set, wants []*want) error {
 	workers := int(max(1, min(int64(r.opt.Workers), r.opt.Memory/readBatch)))
+	sum := int64(0)
 	for _, w := range wants {
-		g, err := r.mapOf(ctx, w.sv.Decomp)
+		sum += int64(len(w.dst))
+		g, err := r.mapOf(ctx, s, w.sv.Decomp)
 		if err != nil {
 			return err
 		}
@@ -50,7 +54,8 @@ func (r *Reader) scatter(ctx context.Context, s *set, wants []*want) error {
 	slices.SortStableFunc(wants, func(a, b *want) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.srec, b.srec), cmp.Compare(a.lo, b.lo))
 	})
-	c := &spanCursor{s: s, wants: wants}
+	most := max(readBatch, min(sum/int64(workers)+readBatch/4, r.opt.Memory/int64(workers), maxBatch)) // some are read with gaps
+	c := &spanCursor{s: s, wants: wants, most: most}
 	par.Do(workers, workers, func(int) {
 		var list []span
 		buf := r.buffer()
@@ -79,6 +84,7 @@ func (r *Reader) scatter(ctx context.Context, s *set, wants []*want) error {
 type spanCursor struct {
 	s     *set
 	wants []*want // by variable and record
+	most  int64   // bytes that are read at a time
 
 	mu    sync.Mutex
 	part  int
@@ -95,23 +101,33 @@ type spanCursor struct {
 // maxSpans is how many blobs, or parts of them, are read at once.
 const maxSpans = 1 << 13
 
-// next appends the spans of the next read to list, none if there are no more, and returns its number.
+// next appends the spans that are read next to list, none if there are no more, and returns how many times there were some.
 func (c *spanCursor) next(list []span) (int, []span) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
 		return 0, list[:0]
 	}
+	used, begin := int64(0), int64(0) // begin: of what lies together
 	for len(list) < maxSpans {
 		sp, ok := c.peek()
 		if !ok {
 			break
 		}
+		sp.at, sp.apart = used, true
 		if len(list) > 0 {
-			first, end := &list[0], list[len(list)-1].end()
-			if first.p != sp.p || sp.off < end || sp.off-end > sp.p.place.Gap() || sp.end()-first.off > readBatch {
-				break
+			last := &list[len(list)-1]
+			gap := sp.off - last.end()
+			if last.p == sp.p && gap >= 0 && gap <= sp.p.place.Gap() && sp.end()-begin <= readBatch {
+				sp.at, sp.apart = used+gap, false
 			}
+		}
+		n := sp.end() - sp.off
+		if len(list) > 0 && sp.at+n > c.most {
+			break
+		}
+		if used = sp.at + n; sp.apart {
+			begin = sp.off
 		}
 		list = append(list, sp)
 		if c.at = sp.to; c.at >= c.to {
@@ -150,7 +166,7 @@ func (c *spanCursor) peek() (span, bool) {
 			continue
 		}
 		off, _ := p.place.piece(w.id, w.srec, p.table, c.j)
-		return span{w, p, c.j, c.at, min(c.to, c.at+readBatch/w.size), off + c.at*w.size}, true
+		return span{w: w, p: p, j: c.j, from: c.at, to: min(c.to, c.at+readBatch/w.size), off: off + c.at*w.size}, true
 	}
 	return span{}, false
 }
@@ -186,23 +202,54 @@ func (c *spanCursor) step() {
 	c.part++
 }
 
-// scatterBatch reads what lies together in one file, and copies it to its places.
+// scatterBatch reads spans of some files, and copies them to their places.
 func (r *Reader) scatterBatch(spans []span, buf *[]byte) error {
-	p := spans[0].p
-	start, end := spans[0].off, spans[len(spans)-1].end()
-	if int64(cap(*buf)) < end-start {
-		*buf = make([]byte, max(min(readBatch, 2*int64(cap(*buf))), end-start)) // small reads take little
+	last := &spans[len(spans)-1]
+	if need := last.at + last.end() - last.off; int64(cap(*buf)) < need {
+		*buf = make([]byte, max(min(readBatch, 2*int64(cap(*buf))), need)) // small reads take little
 	}
-	b := (*buf)[:end-start]
+	b := (*buf)[:cap(*buf)]
+	for rest := spans; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && !rest[n].apart {
+			n++
+		}
+		if err := r.readSpans(rest[:n], b); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	byWant := func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.w.id, b.w.id), cmp.Compare(a.w.srec, b.w.srec), cmp.Compare(a.w.lo, b.w.lo))
+	}
+	if !slices.IsSortedFunc(spans, byWant) {
+		slices.SortStableFunc(spans, byWant)
+	}
+	for len(spans) > 0 {
+		n := 1
+		for n < len(spans) && spans[n].w == spans[0].w {
+			n++
+		}
+		spread(spans[:n], b)
+		spans = spans[n:]
+	}
+	return nil
+}
+
+// readSpans reads what lies together in one file into its place of the buffer, sums it, and changes its byte order to the one that is wanted.
+func (r *Reader) readSpans(spans []span, b []byte) error {
+	p := spans[0].p
 	f, done, err := p.file()
 	if err != nil {
 		return err
 	}
 	defer done()
+	start, end := spans[0].off, spans[len(spans)-1].end()
+	b = b[spans[0].at:][:end-start]
 	if err := layout.ReadFull(f, b, start, p.name, spans[0].w.name); err != nil {
 		return err
 	}
-	for len(spans) > 0 { // what lies in the extent as it does in the file, in the cache from summing to scattering
+	for len(spans) > 0 { // what lies in the extent as it does in the file, in the cache from summing to swapping
 		first, n, pos := &spans[0], 1, int64(0)
 		pf := first.w.pf
 		if pf != nil {
@@ -223,15 +270,44 @@ func (r *Reader) scatterBatch(spans []span, buf *[]byte) error {
 		pf.take(p, pos, b[first.off-start:stop-start])
 		for i := range spans[:n] {
 			sp := &spans[i]
-			src := b[sp.off-start : sp.end()-start]
 			if p.place.Big != sp.w.fm.big {
+				src := b[sp.off-start : sp.end()-start]
 				cdf5.Swap(src, src, int(sp.w.size))
 			}
-			sp.w.m.Scatter(sp.w.dst, sp.w.lo, src, sp.from, p.first+sp.j, int(sp.w.size))
 		}
 		spans = spans[n:]
 	}
 	return nil
+}
+
+const (
+	maxBatch = 16 << 20 // bytes that a worker reads at a time, at most
+	tileSize = 1 << 20  // bytes of a part of an array that stays in the cache of a core
+	tilePart = 16       // elements of a blob, on average, for which it pays to look for those within a tile
+)
+
+// spread copies spans of one want to their places: in parts of the array where several blobs have elements that are neighbours.
+func spread(spans []span, b []byte) {
+	w := spans[0].w
+	step := w.hi - w.lo
+	elems := int64(0)
+	for i := range spans {
+		elems += spans[i].to - spans[i].from
+	}
+	row := w.m.Row()
+	tile := max(tileSize/w.size/row, 1) * row
+	if tiles := (step + tile - 1) / tile; elems/tiles/int64(len(spans)) >= tilePart {
+		step = tile
+	}
+	for lo := w.lo; lo < w.hi; {
+		hi := min(lo/step*step+step, w.hi)
+		dst := w.dst[(lo-w.lo)*w.size : (hi-w.lo)*w.size]
+		for i := range spans {
+			sp := &spans[i]
+			w.m.Scatter(dst, lo, b[sp.at:sp.at+sp.end()-sp.off], sp.from, sp.p.first+sp.j, int(w.size))
+		}
+		lo = hi
+	}
 }
 
 // posOf is where the bytes of a span begin in the extent of the variable's record.

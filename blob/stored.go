@@ -11,6 +11,7 @@ import (
 // StoredHeader returns the header of a file of the dataset (see Files) as it is stored: in blob layouts with the map variables, the dimensions of blobs
 // and what the layout adds to attributes. It must not be changed.
 func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) {
+	r = r.now()
 	p, err := r.storedPart(f)
 	if err != nil {
 		return nil, err
@@ -28,6 +29,7 @@ func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) {
 // StoredMap returns what a file of the dataset (see Files) holds of decomposition d, by blob: Dk.blob_start, Dk.blob_count and the requests, which are
 // Dk.offsets and Dk.lengths and as many as Dk.nreqs says. Datasets that are not of blobs have no decompositions.
 func (r *Reader) StoredMap(ctx context.Context, f File, d DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
+	r = r.now()
 	p, err := r.storedPart(f)
 	if err != nil {
 		return nil, nil, nil, err

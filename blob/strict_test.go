@@ -14,52 +14,6 @@ import (
 	"blobio/internal/vfs"
 )
 
-// TestAppendOtherMaps: an append with other maps than those of the files is refused, and changes nothing.
-func TestAppendOtherMaps(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		m, toy := vfs.NewMem(), newToy(3)
-		o := &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{fs: m}}
-		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			return toy.write(ctx, c, sampleBase, 2, o)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		before := memFiles(t, m)
-		for what, change := range map[string]func(rank int, parts []Part) []Part{
-			"ranks 0 and 1 exchanged": func(rank int, _ []Part) []Part { return toy.parts([]int{1, 0, 2}[rank]) },
-			"another order":           func(rank int, p []Part) []Part { slices.Reverse(p[1].Runs); return p },
-			"one element less": func(rank int, p []Part) []Part {
-				if rank == 1 {
-					p[0].Runs = p[0].Runs[1:]
-				}
-				return p
-			},
-		} {
-			errs := make([]error, 3)
-			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-				w, err := appendWith(ctx, c, sampleBase, change(c.Rank(), toy.parts(c.Rank())), o)
-				if errs[c.Rank()] = err; err == nil {
-					w.Abort()
-				}
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-			for rank, err := range errs {
-				if !errors.Is(err, ErrMapMismatch) {
-					t.Errorf("%v, %s: rank %d: %v, want ErrMapMismatch", layout, what, rank, err)
-				}
-			}
-			after := memFiles(t, m)
-			for name, b := range before {
-				if !slices.Equal(b, after[name]) {
-					t.Errorf("%v, %s: %s is changed", layout, what, name)
-				}
-			}
-		}
-	}
-}
-
 // lateFS lets the first large read of a file end only after two more have begun, or, if they wait for it, after a while.
 type lateFS struct {
 	vfs.FS
@@ -178,51 +132,6 @@ func TestRunBounds(t *testing.T) {
 			t.Errorf("%v: runs up to the end: %v", layout, err)
 		}
 		r.Close()
-	}
-}
-
-// TestAppendOtherShape: an append by another number of ranks, or to another number of subfiles, is refused, though there are no maps that tell.
-func TestAppendOtherShape(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		m := vfs.NewMem()
-		s := NewSchema()
-		id := s.Var("x", cdf5.Int, []DimID{s.Dim("time", Unlimited)})
-		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := createWith(ctx, c, sampleBase, s, nil, &settings{Options: Options{Layout: layout, Subfiles: 2, Durability: DurableNone}, knobs: knobs{fs: m}})
-			if err != nil {
-				return err
-			}
-			if err := Put(w, id, 0, []int32{7}); err != nil {
-				return err
-			}
-			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		before := memFiles(t, m)
-		for _, x := range []struct{ ranks, subfiles int }{{2, 2}, {4, 2}, {2, 0}, {3, 1}, {3, 3}} {
-			errs := make([]error, x.ranks)
-			if err := comm.Run(t.Context(), x.ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				w, err := appendWith(ctx, c, sampleBase, nil, &settings{Options: Options{Subfiles: x.subfiles, Durability: DurableNone}, knobs: knobs{fs: m}})
-				if errs[c.Rank()] = err; err == nil {
-					w.Abort()
-				}
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-			for rank, err := range errs {
-				if !errors.Is(err, ErrMapMismatch) {
-					t.Errorf("%v, %d ranks and %d subfiles: rank %d: %v, want ErrMapMismatch", layout, x.ranks, x.subfiles, rank, err)
-				}
-			}
-			after := memFiles(t, m)
-			for name, b := range before {
-				if !slices.Equal(b, after[name]) {
-					t.Errorf("%v, %d ranks and %d subfiles: %s is changed", layout, x.ranks, x.subfiles, name)
-				}
-			}
-		}
 	}
 }
 

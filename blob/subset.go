@@ -128,6 +128,7 @@ type View struct{ selection }
 
 // View returns a part of the dataset. Nil stands for all variables, and for all of each dimension.
 func (r *Reader) View(vars []string, sub Subset) (*View, error) {
+	r = r.now()
 	c, err := r.choose("part of "+r.base, vars, nil)
 	if err == nil {
 		err = c.restrict("part of "+r.base, sub)

@@ -28,13 +28,18 @@ type tenure struct {
 	apart bool // this process is not rank 0's
 
 	mu     sync.Mutex
+	over   bool // given back by this process itself
 	member *durable.Member
 	seen   fs.FileInfo // of the lease's file, when it was read last by glance; by rank 0 only
 }
 
 // hold takes the lease of a dataset, or of another output of that name.
 func hold(ctx context.Context, o *settings, name string) (*tenure, error) {
-	l, err := durable.Acquire(ctx, o.fs, name, o.lease)
+	lo := o.lease
+	if o.Heartbeat > 0 {
+		lo.Period = o.Heartbeat
+	}
+	l, err := durable.Acquire(ctx, o.fs, name, lo)
 	if err != nil {
 		return nil, pkg.Errorf("%w", err)
 	}
@@ -91,7 +96,7 @@ func (t *tenure) byIf(check func() error) subfile.By {
 
 // explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's.
 func (t *tenure) explain(err error) error {
-	if err == nil || t == nil || errors.Is(err, ErrInUse) {
+	if err == nil || t == nil || errors.Is(err, ErrInUse) || t.ended() {
 		return err
 	}
 	if lost := t.check(); errors.Is(lost, ErrInUse) {
@@ -194,11 +199,21 @@ func (t *tenure) leave() error {
 	return m.Leave()
 }
 
+// ended says that this process itself has given the dataset back.
+func (t *tenure) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
 // release ends the tenure.
 func (t *tenure) release() error {
 	if t == nil {
 		return nil
 	}
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
 	return errors.Join(t.leave(), t.lease.Release())
 }
 

@@ -43,6 +43,9 @@ type lent struct {
 
 func (f lent) ReadAt(b []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(b, off)
+	if f.p.tape != nil {
+		f.p.tape.record(off, b[:n])
+	}
 	if errors.Is(err, vfs.ErrStale) {
 		replaced := f.p.r.replacedLate
 		if !f.p.decoded.Load() { // Open looks again

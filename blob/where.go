@@ -14,7 +14,7 @@ type Spot struct {
 	Set, Subfile int
 	File         string     // path
 	Record       int64      // of the dataset; -1 if the variable has no records
-	Rank         int        // blob number in the whole dataset; -1 if the variable is not decomposed
+	Rank         int        // blob number in the whole set; -1 if the variable is not decomposed
 	Also         []int      // other ranks that wrote the element; Rank's is the one that is read
 	Request      int64      // number of Rank's request that has it, from 0 on; -1 if the variable is not decomposed
 	Run          decomp.Req // that request
@@ -32,6 +32,7 @@ type Spot struct {
 // Where finds one element by its indices, slowest dimension first, the record included. It returns nil if nobody wrote
 // the element; a subfile that is not there is ErrMissing.
 func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
+	r = r.now()
 	v, ok := r.schema.VarID(name)
 	if !ok {
 		return nil, pkg.Usage("%s: no variable %q", r.base, name)
@@ -61,13 +62,13 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 		return nil, err
 	}
 	id, err := s.variable(v, sv)
-	if err != nil {
+	if err != nil || id < 0 {
 		return nil, err
 	}
 	x := &Spot{Record: rec, Rank: -1, Request: -1, Pos: at}
 	p, j := s.firstPart(), 0
 	if sv.Decomp != 0 {
-		if found, err := x.owner(ctx, r, sv.Decomp, at); err != nil || !found {
+		if found, err := x.owner(ctx, r, s, sv.Decomp, at); err != nil || !found {
 			return nil, err
 		}
 		p, j = s.owner(x.Rank)
@@ -87,12 +88,12 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 }
 
 // owner finds whose the element is.
-func (x *Spot) owner(ctx context.Context, r *Reader, d DecompID, at int64) (bool, error) {
-	ix, err := r.mapIndex(ctx, d)
+func (x *Spot) owner(ctx context.Context, r *Reader, s *set, d DecompID, at int64) (bool, error) {
+	ix, err := r.mapIndex(ctx, s, d)
 	if err != nil {
 		return false, err
 	}
-	m, err := r.Map(ctx, d)
+	m, err := r.mapIn(ctx, s, d)
 	if err != nil {
 		return false, err
 	}

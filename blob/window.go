@@ -43,6 +43,11 @@ func (r *Reader) setOf(v VarID, rec int64) (*set, int64) {
 	if !r.schema.vars[v].Record {
 		return r.sets[0], 0
 	}
+	return r.setAt(rec)
+}
+
+// setAt returns the set that holds a record, and the record's number in it.
+func (r *Reader) setAt(rec int64) (*set, int64) {
 	i := sort.Search(len(r.sets), func(i int) bool { return r.sets[i].first+r.sets[i].records > rec })
 	return r.sets[i], rec - r.sets[i].first
 }
@@ -158,13 +163,22 @@ func (r *Reader) readWhole(ctx context.Context, wants []want) error {
 		if w.id, err = w.s.variable(w.v, w.sv); err != nil {
 			return err
 		}
+		if w.id < 0 {
+			w.fm.fill(w.dst, w.sv)
+			continue
+		}
 		w.pf = r.proof(w.s, w.id, w.srec, int64(len(w.dst)), w.fm)
 		if w.sv.Decomp != 0 {
 			w.name = fmt.Sprintf("variable %q", w.sv.Name)
 			groups[w.s] = append(groups[w.s], w)
 			continue
 		}
-		if err := r.flat(ctx, w.s, w.id, w.sv, w.rec, w.srec, w.lo, w.dst, w.fm, w.pf); err != nil {
+		p := w.s.firstPart() // every subfile has a copy
+		if p == nil {
+			w.fm.fill(w.dst, w.sv)
+			continue
+		}
+		if err := r.flat(ctx, p, w.id, w.sv, w.rec, w.srec, w.lo, w.dst, w.fm, w.pf); err != nil {
 			return err
 		}
 	}
@@ -183,14 +197,9 @@ func (r *Reader) readWhole(ctx context.Context, wants []want) error {
 	return nil
 }
 
-// flat is raw for a variable that is not decomposed; srec is the record of the set.
-func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, srec, lo int64, dst []byte, fm form, pf *proof) error {
+// flat is raw for a variable that is not decomposed, read from a part; srec is the record of the set.
+func (r *Reader) flat(ctx context.Context, p *filePart, id VarID, sv *Variable, rec, srec, lo int64, dst []byte, fm form, pf *proof) error {
 	size := int64(sv.Type.Size())
-	p := s.firstPart() // every subfile has a copy
-	if p == nil {
-		fm.fill(dst, sv)
-		return nil
-	}
 	off, _ := p.place.piece(id, srec, p.table, 0)
 	f, done, err := p.file()
 	if err != nil {
@@ -225,17 +234,24 @@ func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, 
 	return nil
 }
 
-// variable returns the id that variable v of the dataset has in this set.
+// variable returns the id that variable v of the dataset has in this set; -1: it was added later, and everything of it is fill values.
 func (s *set) variable(v VarID, sv *Variable) (VarID, error) {
 	id := s.vars[v]
-	if id < 0 {
+	if id < 0 && !s.isBefore(v) {
 		return id, pkg.At(s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", sv.Name), ErrMissing, "not in this set of subfiles")
 	}
 	return id, nil
 }
 
+// isBefore says whether variable v was added behind this set.
+func (s *set) isBefore(v VarID) bool {
+	r := s.parts[0].r
+	k := int(v) - (len(r.schema.vars) - len(r.since))
+	return k >= 0 && s.first < r.since[k]
+}
+
 // incomplete says whether a subfile of this set is missing. The map, which is
-// that of the first set, does not tell if it is one of an appended set.
+// that of the first set of its family, does not tell if it is one of another set.
 func (s *set) incomplete() bool {
 	for _, p := range s.parts {
 		if p.place == nil {

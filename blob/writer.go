@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"blobio/comm"
@@ -49,18 +50,22 @@ type Writer struct {
 	closed    bool
 	err       error // of an earlier collective: the writer is broken
 
-	going   bool         // Commit was called: what is committed is not the end
-	commits int64        // of this session
-	due     bool         // CommitAsync has been called, and no collective since
-	log     *subfile.Log // world rank 0: of the commits after the first
-	sets    int          // of the dataset, without the one that is being written
-	ids     []int32      // by variable: its id in the files that are being written, where they have record variables only
+	inPlace  bool              // an append to the last set of files, which grow
+	going    bool              // Commit was called: what is committed is not the end
+	commits  int64             // of this session
+	due      bool              // CommitAsync has been called, and no collective since
+	log      *subfile.Log      // world rank 0: of the commits after the first
+	atts     []subfile.AttInfo // to be committed; the same on all ranks
+	attBytes int64             // of all attributes that were set
+	sets     int               // of the dataset, without the one that is being written
+	ids      []int32           // by variable: its id in the files that are being written, where they have record variables only
 
 	ten       *tenure
 	claimed   bool // world rank 0: the .manifest.next is ours
 	files     filesState
 	set       string // base name of the files of this session
 	placed    bool   // process-centric: every blob has its place
+	late      error  // world rank 0: of what is done behind the first commit, in the same step
 	committed bool   // the prepared manifest may be on disk: nothing may be removed any more
 }
 
@@ -78,6 +83,7 @@ type datasetInfo struct {
 	ranks, subfiles int
 	prints          []string          // fingerprints of the maps
 	old             *subfile.Manifest // of the dataset that is appended to
+	added           []string          // variables that it has not
 	replace         bool
 	replaced        *subfile.Manifest // of what is replaced, on world rank 0; nil if it has none
 	foreign         bool              // what is replaced has no manifest
@@ -242,7 +248,14 @@ func (w *Writer) fail(err error) {
 	}
 	w.pending, w.parts = nil, nil
 	w.flying, w.away = false, nil
-	w.err = pkg.Errorf("%s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
+	earlier := func(err error) error {
+		return pkg.Errorf("%s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
+	}
+	if re, ok := err.(*comm.RankError); ok { // all ranks have it, so it stays that one's when the next call agrees on it
+		w.err = comm.MetBy(w.c, re.Rank, earlier(re.Err))
+	} else {
+		w.err = earlier(err)
+	}
 	w.abandon()
 }
 
@@ -287,6 +300,12 @@ func (w *Writer) Close(ctx context.Context) error {
 		return w.end(ctx, records)
 	}
 	w.going = false
+	if records == w.first { // added variables come with their first record
+		w.atts = slices.DeleteFunc(w.atts, func(a subfile.AttInfo) bool { return slices.Contains(w.info.added, a.Var) })
+	}
+	if w.info.old != nil && records == w.first && len(w.atts) > 0 {
+		return w.closeWithAtts(ctx, records)
+	}
 	if w.info.old != nil && records == w.first {
 		w.abandon() // nothing to add: the dataset stays as it is
 		return w.c.Barrier(ctx)

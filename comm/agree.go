@@ -78,6 +78,9 @@ func tellError(ctx context.Context, c Comm, root int, err error) error {
 	return with(err, re)
 }
 
+// MetBy is an error of which a rank of c has told this one, as by Gather: if the ranks of c agree upon it, it is that rank's.
+func MetBy(c Comm, rank int, err error) *RankError { return &RankError{rank, err, c} }
+
 // sameComm says whether two Comms are the same one.
 func sameComm(a, b Comm) bool {
 	return a != nil && reflect.TypeOf(a).Comparable() && a == b

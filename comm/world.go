@@ -88,6 +88,9 @@ func (w *world) fail(f *failure) {
 	}
 	clear(w.open)
 	w.mu.Unlock()
+	if w.cancel != nil { // before anybody is woken: who hears of the failure finds the context ended
+		w.cancel(f.err)
+	}
 
 	// From here on nobody starts to wait: both places where that happens look at
 	// failure under the lock that is taken here.
@@ -102,9 +105,6 @@ func (w *world) fail(f *failure) {
 	}
 	for i := range w.peers {
 		w.peers[i].failAll()
-	}
-	if w.cancel != nil {
-		w.cancel(f.err)
 	}
 }
 

@@ -60,7 +60,7 @@ func (t *tile) scatterRuns(canon, blob []byte, width int) {
 		prev := 0
 		for i, d := range t.rel {
 			o, e := c+int(d)*width, int(t.end[i])*width
-			copy(canon[o:o+e-prev], blob[b+prev:b+e])
+			moveRun(canon[o:o+e-prev], blob[b+prev:b+e])
 			prev = e
 		}
 	}
@@ -76,9 +76,37 @@ func (t *tile) gatherRuns(canon, blob []byte, width int) {
 		prev := 0
 		for i, d := range t.rel {
 			o, e := c+int(d)*width, int(t.end[i])*width
-			copy(blob[b+prev:b+e], canon[o:o+e-prev])
+			moveRun(blob[b+prev:b+e], canon[o:o+e-prev])
 			prev = e
 		}
+	}
+}
+
+// longRun is from how many bytes on copy moves a run no slower.
+const longRun = 256
+
+// moveRun copies src to dst, which are of one length and do not overlap: a copy of a few elements spends most of its time on finding out how many.
+func moveRun(dst, src []byte) {
+	n := len(src)
+	if n >= longRun || n != len(dst) {
+		copy(dst, src)
+		return
+	}
+	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
+	switch {
+	case n >= 16:
+		for k := 0; k < n-16; k += 16 {
+			*(*[16]byte)(unsafe.Add(d, k)) = *(*[16]byte)(unsafe.Add(s, k))
+		}
+		*(*[16]byte)(unsafe.Add(d, n-16)) = *(*[16]byte)(unsafe.Add(s, n-16)) // over some of what is there
+	case n >= 8:
+		*(*[8]byte)(d) = *(*[8]byte)(s)
+		*(*[8]byte)(unsafe.Add(d, n-8)) = *(*[8]byte)(unsafe.Add(s, n-8))
+	case n >= 4:
+		*(*[4]byte)(d) = *(*[4]byte)(s)
+		*(*[4]byte)(unsafe.Add(d, n-4)) = *(*[4]byte)(unsafe.Add(s, n-4))
+	default:
+		copy(dst, src)
 	}
 }
 

@@ -31,6 +31,14 @@ const rankSize = 56 // bytes, on 64-bit hosts
 // Dims returns a copy of the lengths of the decomposed dimensions, slowest first.
 func (m *Map) Dims() []int64 { return slices.Clone(m.dims) }
 
+// Row returns the length of the fastest dimension; 1 if there is none.
+func (m *Map) Row() int64 {
+	if len(m.dims) == 0 {
+		return 1
+	}
+	return max(m.dims[len(m.dims)-1], 1)
+}
+
 // Elems returns the number of elements of the array: the product of Dims.
 func (m *Map) Elems() int64 { return m.elems }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"blobio/blob"
 	"blobio/internal/cli"
 	"blobio/internal/fault"
 	"blobio/internal/par"
@@ -32,17 +33,18 @@ type listing struct {
 
 // entry is what a listing says of a name.
 type entry struct {
-	Name     string     `json:"name"`
-	Kind     string     `json:"kind"`
-	Size     int64      `json:"size"` // of the netCDF file, in bytes
-	Records  *int64     `json:"records,omitempty"`
-	Modified *time.Time `json:"modified,omitempty"`
-	ID       string     `json:"id,omitempty"`
-	Error    string     `json:"error,omitempty"`
-	URL      string     `json:"url,omitempty"` // of the netCDF file, or of the directory's list
-	Page     string     `json:"page,omitempty"`
-	DAP      string     `json:"dap,omitempty"`
-	Zarr     string     `json:"zarr,omitempty"` // version 2
+	Name     string       `json:"name"`
+	Kind     string       `json:"kind"`
+	Size     int64        `json:"size"` // of the netCDF file, in bytes
+	Records  *int64       `json:"records,omitempty"`
+	Modified *time.Time   `json:"modified,omitempty"`
+	ID       string       `json:"id,omitempty"`
+	Status   *blob.Status `json:"status,omitempty"` // of a dataset whose writer goes on, or died
+	Error    string       `json:"error,omitempty"`
+	URL      string       `json:"url,omitempty"` // of the netCDF file, or of the directory's list
+	Page     string       `json:"page,omitempty"`
+	DAP      string       `json:"dap,omitempty"`
+	Zarr     string       `json:"zarr,omitempty"` // version 2
 }
 
 // list answers with the entries of a directory. Files that are no datasets are not shown, but for those that are netCDF by their name; nor are directories of files
@@ -105,6 +107,11 @@ func (s *Server) entries(dir string, names []tree.Entry) []entry {
 		}
 		if e.Kind == tree.KindDataset {
 			x.Records = &e.Records
+			if e.Growing {
+				if w, err := s.tree.Watch(p); err == nil {
+					x.Status, _ = w.Look() // what is wrong, whoever opens it is told
+				}
+			}
 		}
 		if t := e.ModTime.UTC(); !t.IsZero() {
 			x.Modified = &t

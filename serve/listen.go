@@ -27,6 +27,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog: log.New(s.opt.Log, "", log.LstdFlags|log.LUTC)}
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
+		s.stopStreams()
 		left, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opt.Grace)
 		defer cancel()
 		err := h.Shutdown(left)

@@ -107,6 +107,9 @@ type page struct {
 	Query             map[string]string
 	Wrong             string // why there is no picture
 	Log               bool
+	Events            string // where changes are told; "": nothing changes
+	ID                string
+	State             string // with Events: who writes
 }
 
 type fact struct{ Name, Text string }
@@ -139,6 +142,18 @@ func (s *Server) page(ctx context.Context, name string, set *tree.Dataset, q url
 	}
 	p.PlotURL, p.ValueURL, p.SightURL = link("plot", name), link("value", name), link(pageWord, name)
 	p.Facts = facts(set)
+	if set.Growing() {
+		p.ID, p.Events = set.ID(), link("events", name)
+		w, err := s.tree.Watch(name)
+		if err != nil {
+			return nil, err
+		}
+		st, err := w.Look()
+		if err != nil {
+			return nil, err
+		}
+		p.State = fault.Printable(st.String())
+	}
 	for _, d := range sch.Dims() {
 		n := d.Len
 		if n == blob.Unlimited {

@@ -18,6 +18,7 @@ var parts = map[string]part{
 	"static": (*Server).static,
 	"plot":   (*Server).plot,
 	"value":  (*Server).value,
+	"events": (*Server).events,
 	pageWord: (*Server).view,
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"blobio/internal/fault"
@@ -28,6 +29,10 @@ type Server struct {
 	stores zarrStores
 	chunks sync.Pool // of *[]byte: values of Zarr that were sent
 	logMu  sync.Mutex
+
+	streams atomic.Int64  // of events
+	ending  chan struct{} // closed when the server is to end
+	end     sync.Once
 }
 
 // New returns a server of the datasets below a directory. Close must be called.
@@ -43,7 +48,7 @@ func New(dir string, o *Options) (*Server, error) {
 		return nil, err
 	}
 	// Reads wait as long as it takes: there is one for each answer under way, whose connection would break.
-	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
+	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(), ending: make(chan struct{}),
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 
@@ -51,7 +56,13 @@ func New(dir string, o *Options) (*Server, error) {
 const heldMemory = 2 << 20
 
 // Close closes the files. No request may be under way, or come.
-func (s *Server) Close() error { return s.tree.Close() }
+func (s *Server) Close() error {
+	s.stopStreams()
+	return s.tree.Close()
+}
+
+// stopStreams ends the answers that go on until somebody goes.
+func (s *Server) stopStreams() { s.end.Do(func() { close(s.ending) }) }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

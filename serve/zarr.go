@@ -174,7 +174,7 @@ func (z *zarrStores) of(d *tree.Dataset, version zarr.Version, chunk int64) (*za
 		z.used.MoveToFront(e)
 		return e.Value.(*zarrKept).store.Of(d.Reader()), nil
 	}
-	s, err := zarr.New(d.Reader(), &zarr.Options{Version: version, ChunkBytes: chunk})
+	s, err := zarr.New(d.Reader(), &zarr.Options{Version: version, ChunkBytes: chunk, Grows: d.Line() != d.ID()})
 	if err != nil || s.MetaBytes() > maxStores/4 {
 		return s, err
 	}

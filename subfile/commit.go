@@ -275,12 +275,12 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	return st.Manifest, by.discard(fsys, NextName(base))
 }
 
-// Rehome gives the subfiles of a variable-centric dataset, which grow in place, new files with the same bytes: a writer that may
+// Rehome gives the subfiles of a variable-centric dataset that grow in place, those of its last set, new files with the same bytes: a writer that may
 // still have the old ones open then writes to what has no name any more.
 func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 	fsys = vfs.OrOS(fsys)
 	dir := dirOf(base)
-	for _, s := range m.Sets {
+	for _, s := range m.Sets[max(len(m.Sets)-1, 0):] {
 		for i := range s.Subfiles {
 			name := filepath.Join(dir, Name(s.Base, i))
 			t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: PartialBy(name, by.Tag), Check: by.check, Sync: sync})

@@ -13,14 +13,15 @@ import (
 )
 
 // An Entry is one further commit of a writer that goes on: what it adds to the state before. In the log it is an object and a line feed, then
-// a second object with the checksum of the first, as a manifest is. Exactly one of Subfiles and Sets is there.
+// a second object with the checksum of the first, as a manifest is. At most one of Subfiles and Sets is there, and neither only with Atts.
 type Entry struct {
-	Version  int       `json:"blobio_commit"` // 1
+	Version  int       `json:"blobio_commit"` // 1, with Atts 2
 	ID       string    `json:"id"`            // of the dataset
 	Commit   int64     `json:"commit"`        // one more than that before
 	Records  int64     `json:"records"`       // of the dataset, with this commit
 	Subfiles []Growth  `json:"subfiles,omitempty"`
 	Sets     []SetInfo `json:"sets,omitempty"` // added
+	Atts     []AttInfo `json:"atts,omitempty"` // given or changed
 }
 
 // Growth is what a commit adds to a subfile of the last set.
@@ -30,20 +31,26 @@ type Growth struct {
 	Pieces  CRCs  `json:"pieces,omitempty"` // of these extents
 }
 
-var entries = durable.Manifest{Pkg: "subfile", Field: "blobio_commit", Version: 1}
+var entries = durable.Manifest{Pkg: "subfile", Field: "blobio_commit", Version: attsVersion, Oldest: 1}
+
+// attsVersion is that of an entry with attributes: who knows only the first would leave them out.
+const attsVersion = 2
 
 // entryStart is what each entry begins with.
 var entryStart = []byte(`{"blobio_commit":`)
 
 // Encode returns the bytes of the entry in the log.
 func (e *Entry) Encode() ([]byte, error) {
-	e.Version = 1
+	if e.Version = 1; len(e.Atts) > 0 {
+		e.Version = attsVersion
+	}
 	return entries.Encode(e)
 }
 
 // Clone returns a manifest to which entries can be applied without a change of this one.
 func (m *Manifest) Clone() *Manifest {
 	c := *m
+	c.Atts, c.atts = slices.Clone(m.Atts), nil
 	c.Sets, c.bases, c.pieces = slices.Clone(m.Sets), map[string]bool{}, 0
 	for i := range c.Sets {
 		s := &c.Sets[i]
@@ -114,13 +121,26 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 		return corrupt("commit", "%d, want %d", e.Commit, m.Commits+1)
 	case e.Records < m.Records || e.Records > maxRecords:
 		return corrupt("records", "%d, want %d..%d", e.Records, m.Records, int64(maxRecords))
+	case len(e.Subfiles)+len(e.Sets) == 0 && len(e.Atts) > 0 && e.Records == m.Records:
 	case (len(e.Subfiles) > 0) == (len(e.Sets) > 0):
 		return corrupt("subfiles", "%d and %d sets, want one of the two", len(e.Subfiles), len(e.Sets))
 	}
+	for k := range e.Atts {
+		if e.Atts[k].Name == "" {
+			return corrupt(fmt.Sprintf("atts[%d].name", k), "none")
+		}
+	}
 	m.Commits = e.Commit
+	m.AddAtts(e.Atts)
+	if len(e.Subfiles)+len(e.Sets) == 0 {
+		return nil
+	}
 	if len(e.Sets) > 0 {
 		recs := m.Records
 		for i := range e.Sets {
+			if n := len(e.Sets[i].Added); n > 0 { // the version of the manifest tells of them
+				return corrupt(fmt.Sprintf("sets[%d].added", i), "%d variables, want none in a log", n)
+			}
 			m.Sets = append(m.Sets, e.Sets[i])
 			if err := m.validateSet(name, len(m.Sets)-1, recs); err != nil {
 				return err

@@ -124,7 +124,9 @@ func TestLogDamage(t *testing.T) {
 		"shorter":          {ID: m.ID, Commit: 5, Records: 3, Subfiles: []Growth{{Size: 11}}},
 		"nothing":          {ID: m.ID, Commit: 5, Records: 3},
 		"pieces":           {ID: m.ID, Commit: 5, Records: 3, Subfiles: []Growth{{Size: 12, Pieces: CRCs{1}}}},
-		"a second set":     {ID: m.ID, Commit: 5, Records: 3, Sets: []SetInfo{{Base: "d.nc+1", First: 3, Subfiles: make([]Subfile, 1)}}},
+		"a set twice":      {ID: m.ID, Commit: 5, Records: 3, Sets: []SetInfo{{Base: "d.nc", First: 3, Subfiles: make([]Subfile, 1)}}},
+		"maps, no ranks":   {ID: m.ID, Commit: 5, Records: 3, Sets: []SetInfo{{Base: "d.nc+1", First: 3, Maps: []string{"0123456789abcdef"}, Subfiles: make([]Subfile, 1)}}},
+		"too few ranks":    {ID: m.ID, Commit: 5, Records: 3, Sets: []SetInfo{{Base: "d.nc+1", First: 3, Ranks: 1, Subfiles: make([]Subfile, 2)}}},
 	} {
 		b, err := e.Encode()
 		must(t, err)
@@ -415,5 +417,34 @@ func TestLogHostile(t *testing.T) {
 		if n, err := m.Clone().applyLog(append([]byte(s), good...), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%s, and a whole entry: %d bytes, %v", what, n, err)
 		}
+	}
+}
+
+// TestAddAtts: attributes of many entries come behind each other, or in the place of those of their name, and no state changes another.
+func TestAddAtts(t *testing.T) {
+	att := func(of, name, v string) AttInfo { return AttInfo{Var: of, Name: name, Type: "char", Data: []byte(v)} }
+	text := func(m *Manifest) (s string) {
+		for _, a := range m.Atts {
+			s += a.Var + ":" + a.Name + "=" + string(a.Data) + " "
+		}
+		return s
+	}
+	m := &Manifest{Atts: []AttInfo{att("", "a", "1"), att("T", "a", "2")}}
+	m.AddAtts([]AttInfo{att("T", "a", "3"), att("T", "b", "4"), att("T", "b", "5")})
+	c := m.Clone()
+	c.AddAtts([]AttInfo{att("", "a", "6"), att("", "c", "7")})
+	m.AddAtts([]AttInfo{att("T", "b", "8")})
+	if got, want := text(m), ":a=1 T:a=3 T:b=8 "; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := text(c), ":a=6 T:a=3 T:b=5 :c=7 "; got != want {
+		t.Errorf("of a clone %q, want %q", got, want)
+	}
+	const n = 200_000 // each of which looked for among all would be 2e10 comparisons
+	for k := range n {
+		c.AddAtts([]AttInfo{att("", fmt.Sprint(k%(n/2)), "x")})
+	}
+	if len(c.Atts) != 4+n/2 {
+		t.Errorf("%d attributes", len(c.Atts))
 	}
 }

@@ -105,6 +105,7 @@ func Fold(fsys vfs.FS, base string, m *Manifest, sync bool, by By) (*Manifest, e
 // finished is the manifest that the writer with this tag makes of a state.
 func (m *Manifest) finished(tag string) *Manifest {
 	done := m.Clone()
+	done.Session, done.Died = m.Log, m.Log != tag
 	done.Log, done.Commits, done.Writer, done.settled = "", 0, tag, true
 	for i := range done.Sets {
 		if s := &done.Sets[i]; s.Room == s.Records {

@@ -14,10 +14,13 @@ import (
 )
 
 // Versions of the manifest. One that names a log, or room for records, has the second: who knows only the first must neither take the commits of
-// the log for unwritten space, nor expect the records.
+// the log for unwritten space, nor expect the records. One with a set of other maps than those of the first set, with several sets of files that grow, or with attributes, has the third:
+// who knows less would put elements where they do not belong.
 const (
 	plainVersion = 1
 	logVersion   = 2
+	setsVersion  = 3
+	addedVersion = 4 // variables are added: who knows less would leave them out
 )
 
 // maxManifest bounds what is read of a manifest, in bytes.
@@ -27,40 +30,97 @@ const maxManifest = 1 << 30
 // object and a line feed, then a second object with the CRC-32 (IEEE) of all
 // bytes of the first, and a line feed; a file cut short anywhere fails.
 type Manifest struct {
-	Version    int       `json:"blobio_manifest"`      // plainVersion or logVersion
+	Version    int       `json:"blobio_manifest"`      // plainVersion to addedVersion
 	Prepared   bool      `json:"prepared"`             // every byte that it describes is durable
 	ID         string    `json:"id"`                   // random, one per Create: 32 hex digits
 	Writer     string    `json:"writer,omitempty"`     // tag of the writer that committed this record: it is in the names of partial subfiles; empty: they have none
 	Log        string    `json:"log,omitempty"`        // tag of a writer that goes on after this commit: LogName has its further ones; empty: the dataset is finished
 	Commits    int64     `json:"commits,omitempty"`    // of that writer so far; 0 without Log
+	Session    string    `json:"session,omitempty"`    // tag of the writer whose log was made a part of this record; empty: there was none
+	Died       bool      `json:"died,omitempty"`       // that writer did not come to its end, another program did this
 	Layout     string    `json:"layout"`               // "variable-centric" or "process-centric"
 	Base       string    `json:"base"`                 // base name without directory
 	Records    int64     `json:"records"`              // committed records, of all sets together
-	Ranks      int       `json:"ranks"`                // ranks that wrote it
-	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map, D1 first: docs/format-manifest.md
+	Ranks      int       `json:"ranks"`                // ranks that wrote it, its first set
+	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map of the first set, D1 first: docs/format-manifest.md
 	Codec      string    `json:"codec,omitempty"`      // compression; empty: none
 	Piece      int64     `json:"piece,omitempty"`      // bytes of a piece of Subfile.Pieces; 0: there are none
+	Atts       []AttInfo `json:"atts,omitempty"`       // given, or changed, behind the headers
 	Finals     bool      `json:"finals,omitempty"`     // of an announcement: subfiles are written under their final names
 	Unverified bool      `json:"unverified,omitempty"` // made from data that were not compared with their checksums
-	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append of a process-centric dataset, or for each of its commits
+	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append, or commit, that cannot add to the files before
 
 	settled bool            // every subfile has its final name
 	coarse  bool            // Grow has left out checksums of pieces
 	pieces  int             // how many of them there are; of a clone
 	bases   map[string]bool // of all sets, while one is added
+	atts    map[attKey]int  // where each is in Atts, which then nobody else has; nil: not known
 }
 
 // SetInfo describes the subfiles of one set.
 type SetInfo struct {
-	Base     string    `json:"base"`           // without directory
-	First    int64     `json:"first"`          // first record of the dataset that is in this set
-	Records  int64     `json:"records"`        // how many
-	Room     int64     `json:"room,omitempty"` // for how many there are places in the files, if for more than there are
+	Base     string    `json:"base"`            // without directory
+	First    int64     `json:"first"`           // first record of the dataset that is in this set
+	Records  int64     `json:"records"`         // how many
+	Room     int64     `json:"room,omitempty"`  // for how many there are places in the files, if for more than there are
+	Ranks    int       `json:"ranks,omitempty"` // that wrote it, if it has other maps than the first set; 0: the manifest's ranks and maps hold
+	Maps     []string  `json:"maps,omitempty"`
+	Added    []string  `json:"added,omitempty"` // variables that the sets before do not have
 	Subfiles []Subfile `json:"subfiles"`
+}
+
+// AttInfo is an attribute that the headers of the files do not have, or have with another value.
+type AttInfo struct {
+	Var  string `json:"var,omitempty"` // empty: of the dataset
+	Name string `json:"name"`
+	Type string `json:"type"` // of CDF-5: "char", "double", ...
+	Data []byte `json:"data"` // the values one after the other, high byte first
+}
+
+// attKey is what an attribute is found by.
+type attKey struct{ of, name string }
+
+// AddAtts puts attributes to those of a manifest, in the place of those of the same name.
+func (m *Manifest) AddAtts(list []AttInfo) {
+	if len(list) == 0 {
+		return
+	}
+	if m.atts == nil {
+		m.Atts, m.atts = slices.Clone(m.Atts), map[attKey]int{}
+		for k := len(m.Atts) - 1; k >= 0; k-- {
+			m.atts[attKey{m.Atts[k].Var, m.Atts[k].Name}] = k
+		}
+	}
+	for _, a := range list {
+		key := attKey{a.Var, a.Name}
+		if k, ok := m.atts[key]; ok {
+			m.Atts[k] = a
+			continue
+		}
+		m.atts[key] = len(m.Atts)
+		m.Atts = append(m.Atts, a)
+	}
 }
 
 // Places returns for how many records the files of the set have places.
 func (s *SetInfo) Places() int64 { return max(s.Room, s.Records) }
+
+// MapsOf returns how many ranks wrote a set, and the fingerprints of its maps.
+func (m *Manifest) MapsOf(s *SetInfo) (ranks int, prints []string) {
+	if s.Ranks != 0 {
+		return s.Ranks, s.Maps
+	}
+	return m.Ranks, m.Maps
+}
+
+// SameMaps says whether a set is of these maps, of so many ranks in so many subfiles. Then what holds the maps of the one holds those of the other.
+func (m *Manifest) SameMaps(s *SetInfo, ranks, subfiles int, prints []string) bool {
+	n, p := m.MapsOf(s)
+	return n == ranks && len(s.Subfiles) == subfiles && slices.Equal(p, prints)
+}
+
+// Last returns the last set: the only one whose files may grow.
+func (m *Manifest) Last() *SetInfo { return &m.Sets[len(m.Sets)-1] }
 
 // Subfile describes one file.
 type Subfile struct {
@@ -134,13 +194,19 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 }
 
 // manifests are told from other files by this.
-var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: logVersion, Oldest: plainVersion}
+var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: addedVersion, Oldest: plainVersion}
 
 // Encode returns the bytes of the manifest's file.
 func (m *Manifest) Encode() ([]byte, error) {
 	m.Version = plainVersion
 	if m.Log != "" || slices.ContainsFunc(m.Sets, func(s SetInfo) bool { return s.Room != 0 }) {
 		m.Version = logVersion
+	}
+	if m.Layout == "variable-centric" && len(m.Sets) > 1 || len(m.Atts) > 0 || slices.ContainsFunc(m.Sets, func(s SetInfo) bool { return s.Ranks != 0 }) {
+		m.Version = setsVersion
+	}
+	if slices.ContainsFunc(m.Sets, func(s SetInfo) bool { return len(s.Added) > 0 }) {
+		m.Version = addedVersion
 	}
 	return manifests.Encode(m)
 }
@@ -187,8 +253,15 @@ func (m *Manifest) validate(name string) error {
 	switch {
 	case m.Log != "" && !durable.IsTag(m.Log):
 		return corrupt("log", "%q, want a w and 8 hexadecimal digits", m.Log)
+	case m.Session != "" && !durable.IsTag(m.Session):
+		return corrupt("session", "%q, want a w and 8 hexadecimal digits", m.Session)
 	case m.Commits < 0 || (m.Commits > 0) != (m.Log != ""):
 		return corrupt("commits", "%d, want at least 1 with a log, 0 without", m.Commits)
+	}
+	for k := range m.Atts {
+		if m.Atts[k].Name == "" {
+			return corrupt(fmt.Sprintf("atts[%d].name", k), "none")
+		}
 	}
 	m.bases = map[string]bool{}
 	defer func() { m.bases = nil }()
@@ -223,14 +296,19 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 		return corrupt(set+"first", "%d, want %d, the records before", s.First, recs)
 	case m.bases[s.Base]:
 		return corrupt(set+"base", "%q, as of a set before", s.Base)
-	case i > 0 && m.Layout == "variable-centric":
-		return corrupt("sets", "%d, want one for a variable-centric dataset", len(m.Sets))
+	case s.Ranks < 0 || s.Ranks > 0 && i == 0:
+		return corrupt(set+"ranks", "%d, want none in the first set, else at least 0", s.Ranks)
+	case s.Ranks == 0 && len(s.Maps) > 0 || s.Ranks > 0 && len(s.Maps) != len(m.Maps):
+		return corrupt(set+"maps", "%d fingerprints of %d ranks, the manifest has %d", len(s.Maps), s.Ranks, len(m.Maps))
+	case len(s.Added) > 0 && i == 0:
+		return corrupt(set+"added", "%d variables, want none in the first set", len(s.Added))
 	case len(s.Subfiles) == 0:
 		return corrupt(set+"subfiles", "none, want at least one")
-	case len(s.Subfiles) > m.Ranks:
-		return corrupt(set+"subfiles", "%d for %d ranks, want at most one for each", len(s.Subfiles), m.Ranks)
 	}
 	m.bases[s.Base] = true
+	if ranks, _ := m.MapsOf(s); len(s.Subfiles) > ranks {
+		return corrupt(set+"subfiles", "%d for %d ranks, want at most one for each", len(s.Subfiles), ranks)
+	}
 	for k := range s.Subfiles {
 		f := &s.Subfiles[k]
 		if f.Size < 0 || f.HeaderOff < 0 || f.HeaderLen < 0 || f.HeaderOff > f.Size || f.HeaderLen > f.Size-f.HeaderOff {

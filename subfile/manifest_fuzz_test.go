@@ -96,6 +96,7 @@ func TestManifestRefuses(t *testing.T) {
 		`subfile: m: sets[0].subfiles[0]: header of 800 bytes at 8201 in a file of 9000 (corrupt)`:            func(m *Manifest) { m.Sets[0].Subfiles[0].HeaderOff = 8201 },
 		`subfile: m: sets[0].subfiles[0].blobs[1]: 4095, want ascending offsets up to 9000 (corrupt)`:         func(m *Manifest) { m.Sets[0].Subfiles[0].Blobs[1] = 4095 },
 		`subfile: m: sets[0].subfiles[0].blobs[2]: 9001, want ascending offsets up to 9000 (corrupt)`:         func(m *Manifest) { m.Sets[0].Subfiles[0].Blobs[2] = 9001 },
+		`subfile: m: sets[0].added: 1 variables, want none in the first set (corrupt)`:                        func(m *Manifest) { m.Sets[0].Added = []string{"T"} },
 		`subfile: m: sets[0].subfiles[0].blobs: 3 offsets, want none in a variable-centric dataset (corrupt)`: func(m *Manifest) { m.Layout = "variable-centric" },
 	} {
 		m := goodManifest()
@@ -113,7 +114,7 @@ func TestManifestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := string(good[:bytes.IndexByte(good, '\n')])
-	for _, v := range []int{plainVersion - 1, logVersion + 1} {
+	for _, v := range []int{plainVersion - 1, addedVersion + 1} {
 		other := strings.Replace(line, fmt.Sprintf(`"blobio_manifest":%d`, plainVersion), fmt.Sprintf(`"blobio_manifest":%d`, v), 1)
 		if _, err := Decode(sealed(other), "m"); other == line || !errors.Is(err, fault.ErrVersion) {
 			t.Errorf("version %d: %v", v, err)

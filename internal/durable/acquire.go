@@ -36,7 +36,7 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (_ *
 			return nil, err
 		}
 		if !again {
-			if l.shared {
+			if l.me.Period > 0 {
 				l.beat(o.Beat)
 			}
 			return l, nil
@@ -101,6 +101,7 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	}
 	local := l.fsys.Local(l.name)
 	l.shared = !local
+	l.me.Period = o.promised(l.shared)
 	held, locked := l.exclude(f)
 	if !made && gone(held) {
 		return stale()
@@ -128,7 +129,11 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	alive := was != nil && was.Unsure // somebody may be: who held it before, or of whom that one was not sure
 	if !fresh && !(locked && was.ended(&l.me, local)) {
 		alive = true
-		if again, err := l.watch(ctx, raw, o.Patience); again || err != nil {
+		patience := o.Patience
+		if patience == defaultPatience {
+			patience = max(patience, 2*was.period())
+		}
+		if again, err := l.watch(ctx, raw, patience); again || err != nil {
 			return again, err
 		}
 	}

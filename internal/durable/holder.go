@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/launcher"
 	"blobio/internal/vfs"
 )
 
@@ -26,18 +28,30 @@ type Holder struct {
 	Host  string    `json:"host"` // name of the machine
 	Boot  string    `json:"boot,omitempty"`
 	PID   int       `json:"pid"`
-	Since time.Time `json:"since"` // by the clock of Host
-	Beat  int64     `json:"beat"`  // counts heartbeats
+	Proc  string    `json:"proc,omitempty"` // namespace of PID, and when the process began: tells it from a later one of its number
+	User  string    `json:"user,omitempty"`
+	Job   string    `json:"job,omitempty"` // number in the batch system
+	Since time.Time `json:"since"`         // by the clock of Host
+	Beat  int64     `json:"beat"`          // counts heartbeats
+	// Period in milliseconds, of which none goes by without a heartbeat; 0: the holder has promised none.
+	Period int64 `json:"period_ms,omitempty"`
 	// Unsure says that the one before may be alive, and that Settle has not been called since.
 	Unsure bool `json:"unsure,omitempty"`
 }
 
-// String is "HOST, process PID, since TIME".
+// String is "HOST, process PID, since TIME, user USER, job JOB"; user and job where they are known.
 func (h *Holder) String() string {
 	if h == nil || h.ID == "" {
 		return "a writer that has not said who it is"
 	}
-	return fmt.Sprintf("%s, process %d, since %s", plain(h.Host), h.PID, h.Since.Local().Format(time.DateTime))
+	who := fmt.Sprintf("%s, process %d, since %s", plain(h.Host), h.PID, h.Since.Local().Format(time.DateTime))
+	if h.User != "" {
+		who += ", user " + plain(h.User)
+	}
+	if h.Job != "" {
+		who += ", job " + plain(h.Job)
+	}
+	return who
 }
 
 // plain keeps what another program wrote from doing more than being printed.
@@ -97,6 +111,9 @@ func (h *Holder) ended(me *Holder, local bool) bool {
 	if h == nil || h.Boot == "" || h.Boot != me.Boot || h.Host != me.Host {
 		return false
 	}
+	if space, _, ok := strings.Cut(h.Proc, "."); ok && !strings.HasPrefix(me.Proc, space+".") { // PID is a number in another namespace
+		return false
+	}
 	if h.PID == me.PID { // of this process, or of a former one of its number
 		_, lives := living.Load(h.ID)
 		return !lives
@@ -139,7 +156,8 @@ func NewID() string {
 // me returns a new holder on this machine, in this process.
 func me() Holder {
 	host, boot := thisMachine()
-	return Holder{ID: NewID(), Host: host, Boot: boot, PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second)}
+	return Holder{ID: NewID(), Host: host, Boot: boot, PID: os.Getpid(), Proc: procOf(os.Getpid()), User: thisUser(), Job: launcher.Job(),
+		Since: time.Now().UTC().Truncate(time.Second)}
 }
 
 // thisMachine names this machine, and the start of its kernel: locks of file systems end with it.
@@ -150,6 +168,21 @@ var thisMachine = sync.OnceValues(func() (host, boot string) {
 	}
 	return host, vfs.BootID()
 })
+
+// thisUser is the name of who runs this process, or his number.
+var thisUser = sync.OnceValue(func() string {
+	u, err := user.Current()
+	switch {
+	case err != nil:
+		return ""
+	case u.Username != "":
+		return u.Username[:min(len(u.Username), maxName)]
+	}
+	return u.Uid
+})
+
+// maxName bounds what is written of a name in the file of a lease.
+const maxName = 256
 
 func (h *Holder) encode() []byte {
 	b, err := json.Marshal(h)
@@ -209,7 +242,7 @@ const (
 
 // Inspect looks who holds the lease of name, and changes nothing.
 func Inspect(fsys vfs.FS, name string) (*Holder, HolderState, error) {
-	f, err := fsys.Open(LockName(name))
+	f, err := vfs.OpenOwn(fsys, LockName(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, NoHolder, nil
 	}

@@ -75,7 +75,7 @@ func TestTwoMounts(t *testing.T) {
 
 // TestHolderGone: a lock that is to be had proves nothing where the number of the process, or the machine, may be another's.
 func TestHolderGone(t *testing.T) {
-	here := Holder{ID: "me", Host: "h", Boot: "b", PID: os.Getpid()}
+	here := Holder{ID: "me", Host: "h", Boot: "b", PID: os.Getpid(), Proc: "5.70"}
 	living.Store("lives", true)
 	defer living.Delete("lives")
 	for _, c := range []struct {
@@ -87,6 +87,9 @@ func TestHolderGone(t *testing.T) {
 		{&Holder{Host: "h", Boot: "b", PID: os.Getppid()}, true, false},
 		{&Holder{ID: "lives", Host: "h", Boot: "b", PID: os.Getpid()}, true, false},
 		{&Holder{ID: "of a former process", Host: "h", Boot: "b", PID: os.Getpid()}, true, true},
+		{&Holder{Host: "h", Boot: "b", PID: 1 << 30, Proc: "5.60"}, true, true},
+		{&Holder{Host: "h", Boot: "b", PID: 1 << 30, Proc: "55.60"}, true, false}, // in another container
+		{&Holder{ID: "of another container", Host: "h", Boot: "b", PID: os.Getpid(), Proc: "6.60"}, true, false},
 		{&Holder{Host: "h", Boot: "b"}, true, false},
 		{&Holder{Host: "h", Boot: "b", PID: -1}, true, false},
 		{&Holder{Host: "container", Boot: "b", PID: 1 << 30}, true, false},

@@ -11,19 +11,40 @@ import (
 
 // LeaseOptions of Acquire. The zero value means the defaults.
 type LeaseOptions struct {
-	Beat     time.Duration // between heartbeats, on file systems that machines share; default 5 s
-	Patience time.Duration // how long a holder on another machine must be silent to count as dead; default 30 s
+	Period   time.Duration // no such time goes by without a heartbeat, of which it has three, on any file system; 0: on those that machines share 15 s, on others there are none
+	Beat     time.Duration // between heartbeats; default a third of Period
+	Patience time.Duration // how long a holder on another machine must be silent to count as dead; default 30 s, and twice its own Period
 	Boot     string        // what tells this machine from others; default the start of its kernel
 }
 
 func (o LeaseOptions) withDefaults() LeaseOptions {
-	if o.Beat <= 0 {
-		o.Beat = 5 * time.Second
+	switch {
+	case o.Beat <= 0 && o.Period <= 0:
+		o.Beat = defaultPeriod / beats
+	case o.Beat <= 0:
+		o.Beat = o.Period / beats
 	}
 	if o.Patience <= 0 {
-		o.Patience = 30 * time.Second
+		o.Patience = defaultPatience
 	}
 	return o
+}
+
+const (
+	defaultPeriod   = 15 * time.Second
+	defaultPatience = 2 * defaultPeriod
+	beats           = 3 // in a period: two may be late
+
+	// MaxPeriod bounds LeaseOptions.Period, and what is believed of one that is read.
+	MaxPeriod = 10 * time.Minute
+)
+
+// promised is Holder.Period.
+func (o *LeaseOptions) promised(shared bool) int64 {
+	if !shared && o.Period <= 0 {
+		return 0
+	}
+	return max(int64((beats*o.Beat)/time.Millisecond), 1)
 }
 
 // A Lease is the right to write to what has a name. Its methods may be called by any goroutine.
@@ -95,8 +116,8 @@ func (l *Lease) beat(every time.Duration) {
 			l.mu.Lock()
 			l.me.Beat++
 			recent, now := l.recent(), time.Now()
-			if put(l.file, l.me.encode(), true) == nil {
-				l.sent = true
+			if put(l.file, l.me.encode(), l.shared) == nil {
+				l.sent = l.shared
 				if recent { // a beat that comes late may go to a file that has been replaced
 					l.seen = now
 				}

@@ -350,6 +350,16 @@ func TestPlanted(t *testing.T) {
 	if _, err := Acquire(context.Background(), vfs.OS, name, quick); err == nil {
 		t.Error("a link was followed")
 	}
+	other := take(t, vfs.OS, filepath.Join(dir, "other"))
+	must(t, os.Remove(LockName(name)))
+	must(t, os.Symlink(LockName(filepath.Join(dir, "other")), LockName(name)))
+	if h, life, err := NewPulse(nil, name, nil).Look(); err == nil || h != nil || life == Alive {
+		t.Errorf("who looks whether the holder is alive followed a link: %v %v", h, life)
+	}
+	if h, state, err := Inspect(vfs.OS, name); err == nil || h != nil {
+		t.Errorf("who looks for the holder followed a link: %v %v", h, state)
+	}
+	must(t, other.Release())
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "keep" {
 		t.Errorf("%q, %v", b, err)
 	}

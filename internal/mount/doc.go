@@ -5,7 +5,7 @@
 //	Mount.Wait        until somebody unmounts
 //	Mount.Unmount     ends it
 //
-// An open file keeps its content while the dataset is replaced or removed, or reading it is an error (EIO); bytes of two states never mix.
+// An open file grows with the commits of its writer. While the dataset is replaced or removed it keeps its content, or reading it is an error (EIO); bytes of two states never mix.
 // A dataset that is committed or removed appears or disappears within a second.
 //
 // Needed are 64-bit Linux with /dev/fuse, and fusermount3 for users other than root.

@@ -3,10 +3,12 @@
 package mount
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -14,16 +16,38 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"blobio/blob"
+	"blobio/cdf5"
 	"blobio/internal/tree"
 	"blobio/internal/vfs"
 )
 
-// dataset is one state of a dataset: a file that never changes.
+// dataset is a file of one line of states: a dataset that is finished, which never changes, or one that grows while it is written.
+//
+// The kernel must never know a size that is not there, nor miss one that a header tells. So what it was told last, entry, changes only here where it asks for
+// attributes, and from then on reads are answered from that state. While the dataset grows it asks before each read, since attributes hold
+// for no time, and drops the pages that it keeps when they have changed.
 type dataset struct {
 	fs.Inode
-	m     *Mount
-	path  string
-	entry tree.Entry
+	m    *Mount
+	path string
+	line string
+
+	mu    sync.Mutex
+	entry tree.Entry // as it was told last
+	held  *holding   // that state, while handles are open
+	opens int        // of them
+
+	looking sync.Mutex
+	watch   *blob.Watch // by looking: of who writes it; nil: nobody has asked
+
+	shown sync.Once // header
+}
+
+// holding is a state that is held: by the node, and by each read that is under way.
+type holding struct {
+	set  *tree.Dataset
+	uses int // under dataset.mu
 }
 
 var _ interface {
@@ -31,17 +55,57 @@ var _ interface {
 	fs.NodeOpener
 } = (*dataset)(nil)
 
-// Getattr tells the attributes of this state: as long as it is in force with the permissions that its files have now.
-func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+// update looks what the dataset is now, and returns what the kernel is to be told: another state of the same line, or the one before with the
+// permissions that its files have now.
+func (d *dataset) update() tree.Entry {
 	e, err := d.m.tree.Lookup(d.path)
-	if err != nil || e.Kind != tree.KindDataset || e.ID != d.entry.ID {
-		e = d.entry
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err != nil || e.Kind != tree.KindDataset || e.Line != d.line || e.Size < d.entry.Size:
+	case e.ID == d.entry.ID || d.opens == 0:
+		d.entry = e
+	default:
+		h, err := d.m.tree.Dataset(context.Background(), d.path)
+		if err != nil {
+			break
+		}
+		if h.Line() != d.line || h.Canonical().Size() < d.entry.Size {
+			h.Release()
+			break
+		}
+		d.hold(h, e)
 	}
+	return d.entry
+}
+
+// hold goes over to a state. mu is held.
+func (d *dataset) hold(h *tree.Dataset, e tree.Entry) {
+	d.drop(d.held)
+	d.held = &holding{set: h, uses: 1}
+	d.entry = e
+	d.entry.ID, d.entry.Size, d.entry.ModTime, d.entry.Growing = h.ID(), h.Canonical().Size(), h.ModTime(), h.Growing()
+}
+
+// drop ends one use of a state. mu is held.
+func (d *dataset) drop(x *holding) {
+	if x == nil {
+		return
+	}
+	if x.uses--; x.uses == 0 {
+		x.set.Release()
+	}
+}
+
+// Getattr tells the attributes of the newest state.
+func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	e := d.update()
 	attributes(&e, &out.Attr)
+	out.SetTimeout(valid(&e))
 	return 0
 }
 
-// Open holds the state. If there is another one by now, or none, ESTALE has the kernel look the name up again.
+// Open holds the state. If there is one of another line by now, or none, ESTALE has the kernel look the name up again.
 func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	h, err := d.m.tree.Dataset(context.Background(), d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -50,7 +114,7 @@ func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, sy
 	if err != nil {
 		return nil, 0, d.m.errno("open", d.path, err)
 	}
-	if h.ID() != d.entry.ID {
+	if h.Line() != d.line {
 		h.Release()
 		return nil, 0, unix.ESTALE
 	}
@@ -58,17 +122,45 @@ func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, sy
 		h.Release()
 		return nil, 0, d.m.errno("open", d.path, err)
 	}
-	return &opened{d: d, held: h, bytes: h.Canonical()}, fuse.FOPEN_KEEP_CACHE, 0
+	if !h.Growing() { // the header of one that grows changes
+		d.shown.Do(func() { d.header(h.Canonical()) })
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opens++
+	if d.held == nil || h.ID() != d.held.set.ID() && h.Canonical().Size() > d.entry.Size {
+		d.hold(h, d.entry)
+	} else {
+		h.Release()
+	}
+	return &opened{d: d}, fuse.FOPEN_KEEP_CACHE, 0
+}
+
+// maxHeader is the length of headers that are put into the cache, in bytes.
+const maxHeader = 16 << 20
+
+// header puts the pages of the header into the cache of the kernel, which would read on from its end, into variables of which every rank may have
+// a piece. Of data there is only what shares the header's last page. This state has no other bytes, so they stay right; whatever fails here, and what
+// the cache loses, the kernel asks for.
+func (d *dataset) header(f tree.Bytes) {
+	end := f.Size()
+	if h := f.Header(); len(h.Vars) > 0 {
+		end = min(end, slices.MinFunc(h.Vars, func(a, b cdf5.Var) int { return cmp.Compare(a.Begin, b.Begin) }).Begin)
+	}
+	if end > maxHeader {
+		return
+	}
+	page := int64(os.Getpagesize())
+	b := make([]byte, min((end+page-1)/page*page, f.Size()))
+	n, _ := f.ReadAtContext(context.Background(), b, 0)
+	if n < len(b) {
+		n -= n % int(page)
+	}
+	d.WriteCache(0, b[:n])
 }
 
 // opened is an open dataset.
-type opened struct {
-	d     *dataset
-	held  *tree.Dataset
-	bytes interface {
-		ReadAtContext(ctx context.Context, b []byte, off int64) (int, error)
-	}
-}
+type opened struct{ d *dataset }
 
 var _ interface {
 	fs.FileReader
@@ -79,20 +171,33 @@ var _ interface {
 // ahead and did not get it asks for again, page by page, so that a program meets the error only where it is. Signals do not end a read,
 // since programs do not expect that of files; it ends by itself.
 func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	if off >= o.d.entry.Size {
+	d := o.d
+	d.mu.Lock()
+	x, size := d.held, d.entry.Size
+	x.uses++
+	d.mu.Unlock()
+	done := func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.drop(x)
+	}
+	if off >= size {
+		done()
 		return fuse.ReadResultData(nil), 0
 	}
-	b = b[:min(int64(len(b)), o.d.entry.Size-off)]
-	if l, ok := o.bytes.(lender); ok {
+	b = b[:min(int64(len(b)), size-off)]
+	bytes := x.set.Canonical()
+	if l, ok := bytes.(lender); ok {
 		if p, back := l.Borrow(context.Background(), off, len(b)); p != nil {
-			return &lent{fuse.ReadResultData(p), back}, 0
+			return &lent{fuse.ReadResultData(p), func() { back(); done() }}, 0
 		}
 	}
-	if n, err := o.bytes.ReadAtContext(context.Background(), b, off); n < len(b) {
+	defer done()
+	if n, err := bytes.ReadAtContext(context.Background(), b, off); n < len(b) {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		o.d.m.log.say("read %s from byte %d on: %v: %v", o.d.path, off+int64(n), unix.EIO, err)
+		d.m.log.say("read %s from byte %d on: %v: %v", d.path, off+int64(n), unix.EIO, err)
 		return nil, unix.EIO
 	}
 	return fuse.ReadResultData(b), 0
@@ -111,9 +216,15 @@ type lent struct {
 
 func (l *lent) Done() { l.back() }
 
-// Release gives the dataset back.
+// Release gives the dataset back with the last handle.
 func (o *opened) Release(context.Context) syscall.Errno {
-	o.held.Release()
+	d := o.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.opens--; d.opens == 0 {
+		d.drop(d.held)
+		d.held = nil
+	}
 	return 0
 }
 
@@ -153,6 +264,7 @@ func (p *plain) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) s
 		return p.m.errno("look up", p.path, err)
 	}
 	attributes(&e, &out.Attr)
+	out.SetTimeout(fresh)
 	return 0
 }
 

@@ -23,7 +23,9 @@ func Loopback(ctx context.Context, dir, at string, ready func()) error {
 	if err != nil {
 		return pkg.Errorf("%s: %w", dir, err)
 	}
-	s, err := mountAt(at, root, options(dir, false, func(any) {}))
+	o := options(dir, false, func(any) {})
+	o.AttrTimeout, o.DisableXAttrs = o.EntryTimeout, true
+	s, err := mountAt(at, root, o)
 	if err != nil {
 		return pkg.Errorf("%s at %s: %w", dir, at, err)
 	}

@@ -179,13 +179,13 @@ func (m *Mount) serve() (*fuse.Server, error) {
 // options of every mount here. The kernel names source as what is mounted; panicked takes what a call that does not return said.
 func options(source string, allowOther bool, panicked func(v any)) *fs.Options {
 	quiet := log.New(io.Discard, "", 0)
-	short, none := fresh, time.Duration(0)
+	short, none := fresh, time.Duration(0) // of attributes none: whoever answers says how long they hold
 	o := &fs.Options{
-		EntryTimeout: &short, AttrTimeout: &short, NegativeTimeout: &none, NullPermissions: true, Logger: quiet,
+		EntryTimeout: &short, AttrTimeout: &none, NegativeTimeout: &none, NullPermissions: true, Logger: quiet,
 		MountOptions: fuse.MountOptions{
 			AllowOther: allowOther, FsName: source, Name: fsType, Options: []string{"default_permissions"},
 			MaxWrite: maxRead, MaxReadAhead: maxRead, MaxBackground: maxTasks,
-			DisableXAttrs: true, DisableReadDirPlus: true, DisableSplice: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: quiet,
+			DisableReadDirPlus: true, DisableSplice: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: quiet,
 			PanicHandler: func(v any) fuse.Status {
 				panicked(v)
 				return fuse.EIO

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -47,8 +48,8 @@ func (m *Mount) hidden(e *tree.Entry) bool {
 	return m.opt.OnlyDatasets && (e.Kind == tree.KindPlain || e.Parts)
 }
 
-// Lookup finds an entry. Another state of a dataset is another node, so that who has the one open, and what the kernel keeps of it, does
-// not mix with the other.
+// Lookup finds an entry. A dataset that was replaced is another node, so that who has the one open, and what the kernel keeps of it, does
+// not mix with the other. One that grows stays the same.
 func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	p := path.Join(f.path, name)
 	e, err := f.m.tree.Lookup(p)
@@ -58,19 +59,24 @@ func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	if err != nil {
 		return nil, f.m.errno("look up", p, err)
 	}
-	attributes(&e, &out.Attr)
 	var node fs.InodeEmbedder
 	at := fs.StableAttr{Mode: fuse.S_IFREG}
 	switch e.Kind {
 	case tree.KindDir:
 		at.Mode, at.Ino, node = fuse.S_IFDIR, number(p), &folder{m: f.m, path: p}
 	case tree.KindDataset:
-		at.Ino, node = number(p, "dataset", e.ID), &dataset{m: f.m, path: p, entry: e}
+		at.Ino, node = number(p, "dataset", e.Line), &dataset{m: f.m, path: p, line: e.Line, entry: e}
 	default:
 		at.Ino, node = number(p, "file", e.File), &plain{m: f.m, path: p, entry: e}
 	}
+	n := f.NewInode(ctx, node, at)
+	if d, ok := n.Operations().(*dataset); ok && d != node { // the kernel knows it already: what is open goes with what it is told
+		e = d.update()
+	}
+	attributes(&e, &out.Attr)
 	out.Attr.Ino = at.Ino
-	return f.NewInode(ctx, node, at), 0
+	out.SetAttrTimeout(valid(&e))
+	return n, 0
 }
 
 // Readdir lists what is here, without looking at it.
@@ -100,6 +106,7 @@ func (f *folder) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) 
 		return f.m.errno("look up", f.path, err)
 	}
 	attributes(&e, &out.Attr)
+	out.SetTimeout(fresh)
 	return 0
 }
 
@@ -112,6 +119,14 @@ func (f *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	out.Blocks, out.Bfree, out.Bavail, out.Files, out.Ffree = st.Blocks, st.Bfree, st.Bavail, st.Files, st.Ffree
 	out.Bsize, out.Frsize, out.NameLen = uint32(st.Bsize), uint32(st.Frsize), uint32(st.Namelen)
 	return 0
+}
+
+// valid is how long the kernel takes attributes for what they were: those of a dataset that grows for no time, so that it asks before each read.
+func valid(e *tree.Entry) time.Duration {
+	if e.Growing {
+		return 0
+	}
+	return fresh
 }
 
 // attributes are what stat shows of an entry. Nobody may write.

@@ -13,6 +13,7 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
+	"blobio/subfile"
 )
 
 // ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held, and still are after Options.Wait.
@@ -73,6 +74,12 @@ const plainKey = "p|"
 
 // ID is that of the Entry.
 func (d *Dataset) ID() string { return d.s.fact.id }
+
+// Line and Growing are those of the Entry.
+func (d *Dataset) Line() string { return d.s.fact.line }
+
+// Growing: see Line.
+func (d *Dataset) Growing() bool { return d.s.fact.growing }
 
 // ModTime is when the dataset was committed.
 func (d *Dataset) ModTime() time.Time { return d.s.mod }
@@ -199,7 +206,33 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 			return errors.Join(err, r.Close())
 		}
 		s.fact.id = hash("v"+string('0'+byte(t.opt.Version)), string(b))
+		if err := s.fact.lineOf(ctx, m, c); err != nil {
+			return errors.Join(err, r.Close())
+		}
+	}
+	if s.fact.line == "" {
+		s.fact.line = s.fact.id
 	}
 	s.r, s.c = r, c
+	return nil
+}
+
+// lineOf tells of which line of states one is. A writer that commits only adds to what it has committed, and its Close, or who recovers the dataset after
+// its death, leaves its tag. As a netCDF file a state begins with the bytes of the one before, but for the number of records in the header, unless the
+// header is another one for other reasons.
+func (f *fact) lineOf(ctx context.Context, m *subfile.Manifest, c Bytes) error {
+	session := m.Log
+	if session == "" {
+		session = m.Session
+	}
+	if session == "" {
+		return nil
+	}
+	head := make([]byte, c.Header().EncodedLen())
+	if _, err := c.ReadAtContext(ctx, head, 0); err != nil {
+		return err
+	}
+	const numrecs, end = 4, 12 // of CDF-1 and -2 up to 8, with the tag of the list of dimensions behind it
+	f.line, f.growing = hash("line", m.ID, session, string(head[:numrecs]), string(head[end:])), m.Log != ""
 	return nil
 }

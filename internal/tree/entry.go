@@ -46,6 +46,8 @@ type Entry struct {
 	Size    int64     // bytes of the netCDF file, or of the plain file; 0 of a directory
 	ModTime time.Time // of a dataset: when it was committed
 	ID      string    // changes when the content does: of a dataset with its manifest's checksums, of other files with size and time; "" of a directory
+	Line    string    // of a dataset: the same for states of which a later one only has more records, as long as one writer commits; else as ID
+	Growing bool      // of a dataset: its writer goes on, or died
 	File    string    // tells a plain file from others, whatever is written to it, where the system can
 	Records int64     // of a dataset
 	Err     error     // why it cannot be read; Size is 0 then
@@ -207,7 +209,7 @@ func (t *Tree) Lookup(p string) (Entry, error) {
 	if err != nil {
 		return Entry{}, hide("stat", p, err)
 	}
-	e.Size, e.ID, e.Records, e.Err = f.size, f.id, f.records, f.err
+	e.Size, e.ID, e.Line, e.Growing, e.Records, e.Err = f.size, f.id, f.line, f.growing, f.records, f.err
 	return e, nil
 }
 

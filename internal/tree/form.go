@@ -128,7 +128,8 @@ func (t *Tree) loadForm(ctx context.Context, s *shared) error {
 			return errors.Join(err, r.Close(), src.Close())
 		}
 	}
-	s.fact = fact{key: s.key, id: hash("v"+string('0'+byte(t.opt.Version)), s.key), size: s.c.Size(), records: r.Records()}
+	id := hash("v"+string('0'+byte(t.opt.Version)), s.key)
+	s.fact = fact{key: s.key, id: id, line: id, size: s.c.Size(), records: r.Records()}
 	s.r, s.src = r, src
 	return nil
 }

@@ -75,6 +75,8 @@ type known struct {
 type fact struct {
 	key     string
 	id      string
+	line    string
+	growing bool
 	size    int64
 	records int64
 	err     error // never kept: what is wrong may be mended

@@ -151,6 +151,15 @@ func (t *Tree) real(op, path string) (string, error) {
 // gone is the answer where there is nothing, or nothing that is shown.
 func gone(op, path string) error { return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist} }
 
+// Watch watches the writer of the dataset of a path.
+func (t *Tree) Watch(path string) (*blob.Watch, error) {
+	name, err := t.real("open", path)
+	if err != nil {
+		return nil, err
+	}
+	return blob.NewWatch(t.root, name), nil
+}
+
 // File opens a plain file for reading.
 func (t *Tree) File(path string) (vfs.File, error) {
 	e, err := t.Lookup(path)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand"
 	"slices"
+	"time"
 )
 
 // CrashOptions says what of the unsynced state a power loss leaves.
@@ -44,7 +45,7 @@ func (c *cloner) clone(n *node) *node {
 		return k
 	}
 	k := &node{dir: n.dir}
-	k.mtime.Store(n.mtime.Load())
+	k.mtime.Store(n.mtime.Load() - int64(time.Minute)) // it takes a while until the machine is there again
 	c.done[n] = k
 	if !n.dir {
 		n.file.mu.RLock()

@@ -164,6 +164,9 @@ func (f rootFile) Close() error {
 	return err
 }
 
+// Lock implements Locker: who only reads tells by it whether somebody else has a lock.
+func (f rootFile) Lock(exclusive bool) error { return lockFile(f.File, exclusive) }
+
 func (f rootFile) Size() (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

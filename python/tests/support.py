@@ -31,7 +31,7 @@ def _writing():
         "create": [ctypes.c_char_p, ctypes.c_char_p, p], "append": [ctypes.c_char_p, ctypes.c_char_p, p], "def_dim": [p, ctypes.c_char_p, i64, p],
         "def_decomp": [p, c, p, i64, p, p, p], "def_var": [p, ctypes.c_char_p, c, c, p, c, p], "enddef": [p],
         "put_att_text": [p, c, ctypes.c_char_p, i64, ctypes.c_char_p], "put_att": [p, c, ctypes.c_char_p, c, i64, p],
-        "put": [p, c, i64, c, p, i64], "flush": [p], "close": [p], "inq_varid": [p, ctypes.c_char_p, p],
+        "put": [p, c, i64, c, p, i64], "flush": [p], "commit": [p], "close": [p], "inq_varid": [p, ctypes.c_char_p, p],
     }.items():
         getattr(dll, "blobio_" + name).argtypes = args
 
@@ -42,8 +42,9 @@ def _writing():
     return call
 
 
-def write(path, variables, attrs=None, options=""):
-    """Writes a dataset of one rank. variables: {name: (dims, array, attrs)}; the dimension "time" is unlimited, and what has others is decomposed."""
+def write(path, variables, attrs=None, options="", meanwhile=None):
+    """Writes a dataset of one rank. variables: {name: (dims, array, attrs)}; the dimension "time" is unlimited, and what has others is decomposed.
+    meanwhile is called between a commit of all and the end."""
     call = _writing()
     f, out = ctypes.c_void_p(), ctypes.c_int()
     call("create", os.fsencode(path), ("durability=none,%s" % options).rstrip(",").encode(), ctypes.byref(f))
@@ -84,6 +85,9 @@ def write(path, variables, attrs=None, options=""):
         attributes(out.value, given)
     call("enddef", f)
     _put(call, f, ids, variables, 0)
+    if meanwhile:
+        call("commit", f)
+        meanwhile()
     call("close", f)
 
 

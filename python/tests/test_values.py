@@ -1,5 +1,6 @@
 """Every variable of F, G and I, in both layouts, compressed too, equals the converted file as netCDF4 reads it."""
 
+import multiprocessing
 import os
 import unittest
 
@@ -8,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import blobio
-from support import Case, replayed, write
+from support import Case, field, replayed, write
 
 
 class Values(Case):
@@ -71,6 +72,22 @@ class Values(Case):
                 self.assertEqual(list(ds["u8"].attrs["limits"]), [0, 2**64 - 1])
                 self.assertTrue(np.isnan(ds["f4"].attrs["nan"]))
                 self.assertEqual(ds.unlimited, "time")
+
+    def test_status(self):
+        path = self.path("d.nc")
+
+        def meanwhile():
+            self.assertEqual(blobio.status(path), {"state": "writing", "records": 3})
+            child = multiprocessing.get_context("fork").Pool(1)
+            with child:
+                self.assertEqual(child.apply(blobio.status, (path, True)), {"state": "writing", "records": 3})
+            with xr.open_dataset(path) as ds:
+                self.assertEqual(ds.sizes["time"], 3)
+
+        write(path, field(3), meanwhile=meanwhile)
+        self.assertEqual(blobio.status(path), {"state": "finished", "records": 3})
+        with self.assertRaises(FileNotFoundError):
+            blobio.status(self.path("none.nc"))
 
     def test_text_of_objects(self):
         write(self.path(), {"a": (("x",), np.arange(3.0), {})})

@@ -86,6 +86,7 @@
 			if (!row) {
 				row = document.createElement("label");
 				row.dataset.dim = c.dim;
+				row.record = c.record;
 				const name = document.createElement("span"), input = document.createElement("input"), out = document.createElement("output");
 				name.textContent = c.record ? "Record (" + c.dim + ")" : c.dim;
 				input.type = "range";
@@ -104,7 +105,7 @@
 			row.len = c.length;
 			const input = row.querySelector("input");
 			input.max = String(c.length - 1);
-			if (document.activeElement !== input) input.value = String(c.index);
+			if (document.activeElement !== input || live) input.value = String(c.index);
 			label(row, Number(input.value));
 		}
 		for (const row of [...sliders.children]) if (!seen.has(row.dataset.dim)) row.remove();
@@ -242,6 +243,27 @@
 		const want = e.target.value.trim().toLowerCase();
 		for (const row of document.querySelectorAll("#vars tbody tr")) row.hidden = !row.textContent.toLowerCase().includes(want);
 	});
+
+	// follow keeps the page up to date while the dataset is written. The newest record stays chosen if it was.
+	const live = document.getElementById("live");
+	if (live) {
+		const events = new EventSource(live.dataset.events);
+		events.addEventListener("state", async (e) => {
+			const s = JSON.parse(e.data);
+			live.textContent = s.text;
+			if (s.id === live.dataset.id) return;
+			const page = await fetch(location.href, { headers: { Accept: "text/html" } });
+			if (!page.ok) return; // the next event tries again
+			live.dataset.id = s.id;
+			const now = new DOMParser().parseFromString(await page.text(), "text/html");
+			for (const part of [".facts", ".dims"]) document.querySelector(part).replaceWith(now.querySelector(part));
+			for (const row of sliders.children) {
+				if (row.record && Number(at.get(row.dataset.dim)) === row.len - 1) at.set(row.dataset.dim, s.records - 1);
+			}
+			if (field("var").value) draw();
+		});
+		events.addEventListener("end", () => events.close());
+	}
 
 	// what the link asks for
 	for (const d of new URLSearchParams(location.search).getAll("d")) {

@@ -10,7 +10,7 @@ from .errors import UsageError
 from .header import Header
 from .library import TYPES
 from .selection import Reading, axes
-from .sources import Source
+from .sources import Source, status_of
 
 MOST_READ = 256 << 20  # bytes of one call for record variables; ctrl-C is noticed between calls
 
@@ -30,6 +30,20 @@ def open(path, *, allow_missing=False, verify="once", memory=None, workers=None)
     Raises subclasses of blobio.Error.
     """
     return Dataset(Source(absolute(path), options(allow_missing, verify, memory, workers)))
+
+
+def status(path, wait=False):
+    """Whether a dataset is being written, and how many records are committed, as a dict of "state" and "records".
+
+    state is "writing", "finished", "died", "unmarked" (another program wrote it), or "writing or died": its writer is on another machine, and
+    nothing tells yet. With wait it is waited for until that is certain, for twice the period of the writer's heartbeat at most.
+
+    A Dataset keeps the records that it was opened with; open it again to see those that were committed since.
+    """
+    path = absolute(path)
+    if "\0" in path:
+        raise UsageError("%r: a NUL in the name of a file" % path)
+    return status_of(path, wait)
 
 
 def absolute(path):

@@ -55,6 +55,8 @@ class Server:
         if op == "close":
             self.lib.close(q["h"])
             return {}
+        if op == "status":
+            return {"status": self.lib.status(q["path"], q["wait"])}
         if op == "header":
             header = self.lib.header(q["h"])
             os.ftruncate(fd, len(header))

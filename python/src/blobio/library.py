@@ -21,6 +21,7 @@ _signatures = {
     "blobio_inq": (c_int, c_void_p) + (POINTER(c_int),) * 6 + (POINTER(c_int64),),
     "blobio_inq_ranks": (c_int, c_void_p, POINTER(c_int), POINTER(c_int)),
     "blobio_inq_state": (c_int, c_void_p, c_char_p, c_size_t),
+    "blobio_inq_status": (c_int, c_char_p, c_int, POINTER(c_int), POINTER(c_int64)),
     "blobio_get_header": (c_int, c_void_p, c_void_p, c_size_t, POINTER(c_int64)),
     "blobio_get_vara": (c_int, c_void_p, c_int, POINTER(c_int64), POINTER(c_int64), c_int, c_void_p, c_int64),
     "blobio_get_darray": (c_int, c_void_p, c_int, c_int64, c_int64, c_void_p, c_void_p, c_int, c_void_p, c_int64),
@@ -34,6 +35,8 @@ _signatures = {
 # Types by their numbers in files and in blobio.h, as numpy names them; bytes of an element.
 TYPES = {1: "i1", 2: "S1", 3: "i2", 4: "i4", 5: "f4", 6: "f8", 7: "u1", 8: "u2", 9: "u4", 10: "i8", 11: "u8"}
 SIZES = {kind: int(name[1]) for kind, name in TYPES.items()}
+
+STATES = ("unmarked", "writing", "finished", "died", "writing or died")
 
 LAYOUTS = ("variable-centric", "process-centric", "canonical")
 
@@ -64,7 +67,7 @@ def load():
             continue
         return Library(dll)
     raise LibraryError("libblobio %s or later cannot be loaded: set BLOBIO_LIBRARY to the path of %s, or build it by "
-                       "make -C capi; tried %s" % ("1.4", NAME, "; ".join(tried)))
+                       "make -C capi; tried %s" % ("1.5", NAME, "; ".join(tried)))
 
 
 def _text(b):
@@ -115,6 +118,11 @@ class Library:
 
     def close(self, h):
         self._call("blobio_close", h)
+
+    def status(self, path, wait):
+        state, records = c_int(), c_int64()
+        self._call("blobio_inq_status", os.fsencode(path), int(wait), byref(state), byref(records))
+        return {"state": STATES[state.value], "records": records.value}
 
     def header(self, h):
         """The header of the dataset as an ordinary netCDF file, in CDF-5."""

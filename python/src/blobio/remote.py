@@ -93,6 +93,9 @@ class Remote:
     def close(self, h):
         self._ask(op="close", h=h)
 
+    def status(self, path, wait):
+        return self._ask(op="status", path=path, wait=wait)["status"]
+
     def header(self, h):
         fd = memory.file(0)
         try:

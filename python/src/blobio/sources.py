@@ -128,6 +128,17 @@ def _close(via, number, pid):
             pass  # nothing is lost: it is read only
 
 
+def status_of(path, wait):
+    """Library.status in this process."""
+    process = _here()
+    try:
+        return process.reader().status(path, wait)
+    except Error as e:
+        if e.code != FORKED or not process.was_forked():
+            raise
+        return process.reader().status(path, wait)
+
+
 class Source:
     """A dataset as it was when it was first opened, readable in any process."""
 

@@ -32,8 +32,9 @@ not be checked.
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
-JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}],
-"failed": [{path, error}]}; failed has the paths that could not be checked. A finding,
+JSON: {"version": 1, "checked": [{path, status, errors, warnings, notes, findings: [...]}],
+"failed": [{path, error}]}; failed has the paths that could not be checked, and status is
+what "blobio ls" tells of the writer. A finding,
 and such an error, has severity and message and, if known, file, offset, rank, node,
 dataset, var, block, field, found, wanted, class and effect.`,
 		Example: `  blobio check F_h0.nc
@@ -55,7 +56,8 @@ dataset, var, block, field, found, wanted, class and effect.`,
 
 // checked is what was found in one dataset.
 type checked struct {
-	Path string `json:"path"`
+	Path   string       `json:"path"`
+	Status *blob.Status `json:"status,omitempty"`
 	cli.Found
 }
 
@@ -63,7 +65,7 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 	set, err := subfile.Find(vfs.OS, path)
 	if err != nil {
 		if left := leftOf(ctx, path); errors.Is(err, fs.ErrNotExist) && len(left) > 0 {
-			c := &checked{Path: path}
+			c := &checked{Path: path, Status: statusOf(path)}
 			for _, x := range left {
 				c.Add(x)
 			}
@@ -74,6 +76,9 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 	p := e.NewProgress()
 	defer p.End()
 	c := &checked{Path: set.Base}
+	if !set.Single {
+		c.Status = statusOf(set.Base)
+	}
 	for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: f.Quick, Workers: f.Workers,
 		Progress: func(done, total int64) { p.At("check "+set.Base, done, total) }}) {
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, fs.ErrNotExist) {
@@ -82,6 +87,15 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 		c.Add(x)
 	}
 	return c, ctx.Err()
+}
+
+// statusOf is what is known of the writer; nil if it cannot be read, which is a finding of its own.
+func statusOf(base string) *blob.Status {
+	s, err := blob.NewWatch(nil, base).Look()
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 // leftOf finds what an unfinished writer or conversion left of an output that is not there.

@@ -98,7 +98,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	f.netcdf4.add(cmd)
 	f.partFlags.add(cmd, "these variables only, such as T,PS, and their coordinates")
 	f.addAlone(cmd)
-	fl.StringVar(&f.records, "records", "", "these records only: FIRST:END (END is not included; either may be left out), or one number")
+	recordsFlag(cmd, &f.records, "these records only: FIRST:END (END is not included; either may be left out), or one number")
 	fl.IntVar(&f.ranks, "ranks", 0, "number of blobs of each variable")
 	fl.IntVar(&f.subfiles, "subfiles", 1, "number of subfiles")
 	cli.ChoiceFlag(cmd, &f.grouping, "grouping", "block", "how ranks are dealt to subfiles", "block", "roundrobin")

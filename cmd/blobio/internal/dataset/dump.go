@@ -95,7 +95,7 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	fl.StringVarP(&f.precision, "precision", "p", "7,15", "significant digits of float and double values")
 	fl.BoolVar(&f.layout, "layout", false, "print where everything lies")
 	fl.BoolVar(&f.raw, "raw", false, "print the blobs of the variable of -v, in map order")
-	fl.StringVar(&f.recs, "records", "", "with --layout and --raw: these records only: FIRST:END (END not included; either may be left out), or one number (--raw: default 0)")
+	recordsFlag(cmd, &f.recs, "with --layout and --raw: these records only: FIRST:END (END not included; either may be left out), or one number (--raw: default 0)")
 	fl.IntVar(&f.blob, "blob", -1, "with --layout and --raw: this rank's blob only (counted through all subfiles)")
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)

@@ -1,6 +1,34 @@
 package dataset
 
+import (
+	"bufio"
+	"context"
+	"io"
+	"strings"
+
+	"blobio/blob"
+	"blobio/internal/cli"
+)
+
 // What the tests see beside the face.
 type Checked = checked
 type Extent = extent
 type Recovered = recovered
+
+// Waited follows a dataset without commits of whose writer nothing tells whether it is alive; patience says whether that is waited for no longer.
+func Waited(ctx context.Context, path string, patience func() bool) (int, string, error) {
+	var out strings.Builder
+	f := follower{e: &cli.Env{Out: bufio.NewWriter(&out)}, from: -1, hopeless: func(_ *blob.Watch, s *blob.Status) bool {
+		return s.State == blob.WritingOrDied && patience()
+	}}
+	err := f.run(ctx, path)
+	f.e.Out.Flush()
+	return f.e.Code, out.String(), err
+}
+
+// Followed is the exit code of follow when the writer that it has followed has finished, and the dataset has that state by now.
+func Followed(now blob.WritingState) (int, error) {
+	f := follower{e: &cli.Env{Out: bufio.NewWriter(io.Discard)}}
+	err := f.end("d.nc", &blob.Status{State: now}, false)
+	return f.e.Code, err
+}

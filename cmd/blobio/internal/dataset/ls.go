@@ -41,9 +41,13 @@ is bounded. --vars and -d choose a part, as in "blobio dump".
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
-JSON: {"datasets": [{path, layout, format, compressed, state, records, ranks, subfiles,
-bytes, missing, dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
+JSON: {"datasets": [{path, layout, format, compressed, state, status: {state: "writing",
+"finished", "died", "writing or died" or "unmarked", committed, records, commit,
+last_commit, writer: {host, pid, user, job, since, heartbeat, last_sign}}, records, ranks, subfiles,
+bytes, missing, sets: [{first, records, ranks, subfiles, count}], dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
 variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
+Ranks and subfiles are those of the first set; sets is there if appends or commits
+have added some, and one entry stands for count sets of the same numbers.
 The bytes of a variable are those of all its records in canonical form. With --stats:
 {"datasets": [{path, variables: [{name, type, values, fill, nan, min, max, mean,
 records: [{record, values, fill, nan, min, max, mean}]}]}]}; min, max and mean are null
@@ -74,19 +78,28 @@ where there are no values; infinities are strings.`,
 // Descriptions of a dataset, as JSON has them.
 type (
 	dataset struct {
-		Path     string    `json:"path"`
-		Layout   string    `json:"layout,omitempty"`
-		Format   string    `json:"format,omitempty"`
-		Packed   bool      `json:"compressed,omitempty"`
-		State    string    `json:"state"`
-		Records  int64     `json:"records"`
-		Ranks    int       `json:"ranks"`
-		Subfiles int       `json:"subfiles"`
-		Bytes    int64     `json:"bytes"`
-		Missing  []string  `json:"missing,omitempty"`
-		Dims     []dimDesc `json:"dims"`
-		Maps     []mapDesc `json:"maps"`
-		Vars     []varDesc `json:"variables"`
+		Path     string       `json:"path"`
+		Layout   string       `json:"layout,omitempty"`
+		Format   string       `json:"format,omitempty"`
+		Packed   bool         `json:"compressed,omitempty"`
+		State    string       `json:"state"`
+		Status   *blob.Status `json:"status,omitempty"`
+		Records  int64        `json:"records"`
+		Ranks    int          `json:"ranks"`
+		Subfiles int          `json:"subfiles"`
+		Bytes    int64        `json:"bytes"`
+		Sets     []setDesc    `json:"sets,omitempty"`
+		Missing  []string     `json:"missing,omitempty"`
+		Dims     []dimDesc    `json:"dims"`
+		Maps     []mapDesc    `json:"maps"`
+		Vars     []varDesc    `json:"variables"`
+	}
+	setDesc struct {
+		First    int64 `json:"first"` // record
+		Records  int64 `json:"records"`
+		Ranks    int   `json:"ranks"`
+		Subfiles int   `json:"subfiles"` // of each
+		Count    int   `json:"count"`    // how many such sets there are one behind the other
 	}
 	dimDesc struct {
 		Name      string `json:"name"`
@@ -227,6 +240,12 @@ func describe(r *blob.Reader) *dataset {
 	for _, f := range r.Files() {
 		d.Bytes += f.Size
 	}
+	if r.Layout() != blob.Canonical {
+		d.Status = statusOf(r.Base())
+	}
+	if m := r.Manifest(); m != nil && len(m.Sets) > 1 {
+		d.Sets = setsOf(m)
+	}
 	return d
 }
 
@@ -267,6 +286,36 @@ func describeVars(r cf.Source) *dataset {
 	return d
 }
 
+// setsOf lists what appends and commits have added, by whom; sets of the same numbers, one behind the other, as one.
+func setsOf(m *subfile.Manifest) (out []setDesc) {
+	for k := range m.Sets {
+		s := &m.Sets[k]
+		ranks, _ := m.MapsOf(s)
+		if n := len(out) - 1; n >= 0 && out[n].Ranks == ranks && out[n].Subfiles == len(s.Subfiles) {
+			out[n].Records += s.Records
+			out[n].Count++
+			continue
+		}
+		out = append(out, setDesc{s.First, s.Records, ranks, len(s.Subfiles), 1})
+	}
+	return out
+}
+
+// writers are the ranks that wrote the dataset, and the subfiles that they made, of all sets.
+func (d *dataset) writers() (ranks string, subfiles int) {
+	least, most, subfiles := d.Ranks, d.Ranks, d.Subfiles
+	for k, s := range d.Sets {
+		least, most = min(least, s.Ranks), max(most, s.Ranks)
+		if subfiles += s.Subfiles * s.Count; k == 0 {
+			subfiles -= d.Subfiles
+		}
+	}
+	if least == most {
+		return fmt.Sprint(most), subfiles
+	}
+	return fmt.Sprintf("%d to %d", least, most), subfiles
+}
+
 func (d *dataset) summary() string {
 	var parts []string
 	if d.Layout != "canonical" {
@@ -274,7 +323,11 @@ func (d *dataset) summary() string {
 		if d.Packed {
 			what += ", compressed (for blobio only)"
 		}
-		parts = append(parts, what, cli.Plural(d.Ranks, "rank"), cli.Plural(d.Subfiles, "subfile"))
+		ranks, subfiles := d.writers()
+		if ranks += " ranks"; ranks == "1 ranks" {
+			ranks = "1 rank"
+		}
+		parts = append(parts, what, ranks, cli.Plural(subfiles, "subfile"))
 	} else {
 		parts = append(parts, "ordinary netCDF, "+d.Format)
 	}
@@ -291,7 +344,8 @@ func printDir(e *cli.Env, dir string, sets []*dataset, head bool) {
 			t.Row(d.Path, "-", "-", "-", "-", "-", "-", d.State)
 			continue
 		}
-		t.Row(d.Path, d.Layout, d.Ranks, d.Subfiles, d.Records, len(d.Vars), cli.HumanBytes(d.Bytes), d.State)
+		ranks, subfiles := d.writers()
+		t.Row(d.Path, d.Layout, ranks, subfiles, d.Records, len(d.Vars), cli.HumanBytes(d.Bytes), d.State)
 	}
 	t.Flush()
 }
@@ -299,6 +353,17 @@ func printDir(e *cli.Env, dir string, sets []*dataset, head bool) {
 func printDataset(e *cli.Env, d *dataset, long bool) {
 	fmt.Fprintf(e.Out, "%s: %s\n", cli.Plain(d.Path), d.summary())
 	fmt.Fprintf(e.Out, "state: %s\n", cli.Plain(d.State))
+	if len(d.Sets) > 1 {
+		var sets []string
+		for _, s := range d.Sets {
+			what := "no records"
+			if s.Records > 0 {
+				what = fmt.Sprintf("records %d to %d", s.First, s.First+s.Records-1)
+			}
+			sets = append(sets, fmt.Sprintf("%s by %s in %s", what, cli.Plural(s.Ranks, "rank"), cli.Plural(s.Subfiles*s.Count, "subfile")))
+		}
+		fmt.Fprintf(e.Out, "sets: %s\n", strings.Join(sets, "; "))
+	}
 	for _, m := range d.Missing {
 		fmt.Fprintf(e.Out, "missing: %s\n", cli.Plain(m))
 	}

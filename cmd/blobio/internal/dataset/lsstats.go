@@ -122,22 +122,7 @@ func (o *statsOut) text(rows func(func(stats.Row, error) bool)) error {
 			continue
 		}
 		v := &o.vars[row.Var]
-		number := func(x any) string {
-			if x == nil {
-				return "-"
-			}
-			if y, ok := x.(float64); ok {
-				bits, digits := 64, 15
-				if v.Type == cdf5.Float {
-					bits, digits = 32, 7
-				}
-				if y == math.Trunc(y) && math.Abs(y) < 1e15 || bits == 32 {
-					return string(cli.AppendFloat(nil, y, digits))
-				}
-				return string(cli.AppendFloat(nil, y, 10))
-			}
-			return fmt.Sprint(x)
-		}
+		number := func(x any) string { return numberText(v, x) }
 		mean := "-"
 		if row.Values > 0 {
 			mean = string(cli.AppendFloat(nil, row.Mean(), 10))
@@ -157,6 +142,24 @@ func (o *statsOut) text(rows func(func(stats.Row, error) bool)) error {
 	}
 	t.Flush()
 	return nil
+}
+
+// numberText is a number of a variable.
+func numberText(v *blob.Variable, x any) string {
+	if x == nil {
+		return "-"
+	}
+	if y, ok := x.(float64); ok {
+		bits, digits := 64, 15
+		if v.Type == cdf5.Float {
+			bits, digits = 32, 7
+		}
+		if y == math.Trunc(y) && math.Abs(y) < 1e15 || bits == 32 {
+			return string(cli.AppendFloat(nil, y, digits))
+		}
+		return string(cli.AppendFloat(nil, y, 10))
+	}
+	return fmt.Sprint(x)
 }
 
 // numbers are those of a summary, as JSON has them.

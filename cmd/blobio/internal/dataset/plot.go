@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +66,7 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 	fl := cmd.Flags()
 	f.Add(cmd, cli.DefaultPictureWidth, "what the variable is")
 	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "draw at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
-	fl.StringVar(&f.record, "records", "", "record to draw, one number (default: the first)")
+	recordsFlag(cmd, &f.record, "record to draw, one number (default: the first)")
 	fl.StringVar(&f.level, "level", "", "level to draw: an index, or with a point a value of its coordinate, such as 850. (default: the first)")
 	var kinds, ramps []string
 	for _, k := range fieldplot.Kinds {
@@ -117,7 +115,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) erro
 		defer m.Close()
 		o.Coords = &fieldplot.Data{Reader: m, ID: f.coords}
 	}
-	if o.Min, o.Max, err = f.ends(); err != nil {
+	if o.Min, o.Max, err = cli.Between(f.between); err != nil {
 		return err
 	}
 	args, err := f.selections(data, name)
@@ -160,21 +158,6 @@ func standable(ctx context.Context, data *fieldplot.Data, o *fieldplot.Options) 
 		}
 	}
 	return nil
-}
-
-// ends reads --between.
-func (f *plotFlags) ends() (lo, hi float64, err error) {
-	if f.between == "" {
-		return 0, 0, nil
-	}
-	a, b, ok := strings.Cut(f.between, ",")
-	if lo, err = strconv.ParseFloat(a, 64); err == nil && ok {
-		hi, err = strconv.ParseFloat(b, 64)
-	}
-	if err != nil || !ok || !(lo < hi) {
-		return 0, 0, cli.Usagef("--between %q, want two numbers, the smaller one first, such as 250,300", f.between)
-	}
-	return lo, hi, nil
 }
 
 // selections are where the picture stands: --dim, --records and --level.

@@ -206,7 +206,7 @@ func TestCommitted(t *testing.T) {
 	})
 	clitest.Check(t, err)
 	left := filepath.Join(dead, "d.nc")
-	if out := clitest.Good(t, "ls", left); !strings.Contains(out, "its writer died behind commit 3, 3 records") {
+	if out := clitest.Good(t, "ls", left); !strings.Contains(out, "its writer died after commit 3, 3 records") {
 		t.Errorf("ls of the dead:\n%s", out)
 	}
 	if r := clitest.Blobio(t, "check", left); !strings.Contains(r.Out, "commit 3 is in force, with 3 records") {

@@ -1,9 +1,11 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -110,23 +112,20 @@ func state(r *blob.Reader) string {
 		return "committed, manifest unreadable"
 	case st.Pending:
 		return "committed, renames outstanding"
-	case st.Manifest != nil && st.Manifest.Log != "":
-		at := fmt.Sprintf("commit %d, %s", st.Manifest.Commits, cli.Plural(st.Manifest.Records, "record"))
-		switch w, err := blob.WriterOf(r.Base()); {
-		case err == nil && w != nil && w.State == "writing":
-			return fmt.Sprintf("being written by %s, at %s", w.Holder, at)
-		case err == nil && (w == nil || w.State == "dead"):
-			return fmt.Sprintf("its writer died behind %s (blobio recover)", at)
-		}
-		return fmt.Sprintf("its writer is at work or died, at %s", at)
-	case st.Writing:
-		switch w, err := blob.WriterOf(r.Base()); {
-		case err == nil && w != nil && w.State == "writing":
-			return "committed, being written by " + w.Holder
-		case err == nil && w != nil && w.State == "dead":
-			return "committed, its next writer died"
-		}
-		return "committed, a writer is at work or died"
+	}
+	switch now, err := blob.NewWatch(nil, r.Base()).Look(); {
+	case err != nil:
+		return "committed"
+	case now.State == blob.Died && now.Commit == 0 && st.Manifest.Died:
+		return fmt.Sprintf("committed, recovered at %s: its writer did not finish", cli.Plural(now.Records, "record"))
+	case now.State == blob.Died && now.Commit == 0:
+		return "committed, its next writer died (blobio recover)"
+	case now.State == blob.Died:
+		return now.String() + " (blobio recover)"
+	case now.State == blob.Writing && now.Commit == 0:
+		return "committed, " + now.String()
+	case now.State != blob.Finished:
+		return now.String()
 	}
 	return "committed"
 }
@@ -172,6 +171,44 @@ func completeVars(at int) cobra.CompletionFunc {
 		}
 		return out, none | cobra.ShellCompDirectiveNoSpace
 	}
+}
+
+// completeRecords completes numbers of records of the first argument that is a dataset, ends of ranges too.
+func completeRecords(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	const none, most = cobra.ShellCompDirectiveNoFileComp, 1000 // of a list that somebody reads
+	var r *blob.Reader
+	for _, path := range args {
+		var err error
+		if r, err = blob.Open(cmd.Context(), path, &blob.OpenOptions{AllowMissing: true}); err == nil {
+			break
+		}
+	}
+	if r == nil {
+		return nil, none
+	}
+	defer r.Close()
+	before, first, n := "", int64(0), r.Records()
+	if from, _, ok := strings.Cut(typed, ":"); ok {
+		before = from + ":"
+		k, err := strconv.ParseInt(cmp.Or(from, "0"), 10, 64)
+		if err != nil || k < 0 || k >= n {
+			return nil, none
+		}
+		first, n = k+1, n+1 // an end is not included
+	}
+	var out []string
+	for k := first; k < n && len(out) < most; k++ {
+		if name := before + strconv.FormatInt(k, 10); strings.HasPrefix(name, typed) {
+			out = append(out, name)
+		}
+	}
+	return out, none | cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
+}
+
+// recordsFlag adds --records with completion.
+func recordsFlag(cmd *cobra.Command, p *string, usage string) {
+	cmd.Flags().StringVar(p, "records", "", usage)
+	_ = cmd.RegisterFlagCompletionFunc("records", completeRecords)
 }
 
 // varsFlag adds a list of variables with completion.

@@ -73,6 +73,9 @@ count         int64   D1   144 B  (time=3, ncol=6)         -              -
 	if r := clitest.Blobio(t, "check", variable+".0001"); r.Code != cli.Findings || !strings.Contains(r.Out, variable+".0001: subfile: not there (missing)") {
 		t.Errorf("check of a missing subfile: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
+	if r := clitest.Blobio(t, "check", variable+".0009"); r.Code == cli.Good || !strings.Contains(r.Out+r.Err, variable+" has no subfile of this name") {
+		t.Errorf("check of a subfile that never was, while another one is missing: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
 	for _, verb := range [][]string{{"ls"}, {"ls", "--stats"}, {"dump", "-h", "--allow-missing"}, {"check"}, {"diff", process}} {
 		clitest.Bad(t, cli.Failed, process+".0009: "+process+" has no subfile of this name", append(verb, process+".0009")...)
 	}

@@ -1,0 +1,198 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/internal/crashtest"
+	"blobio/internal/vfs"
+)
+
+// TestSetAtt: attributes that are given, or changed, while a dataset is written are committed with its records, or alone, by commits, Close and appends of all kinds.
+func TestSetAtt(t *testing.T) {
+	for _, sc := range sessionCases() {
+		if sc.async {
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			mem, m, want := vfs.NewMem(), sc.model(4), sc.model(0)
+			give := func(ctx context.Context, w *Writer, of string, name string, value any) error {
+				v := VarID(-1)
+				if of != "" {
+					v, _ = w.Schema().VarID(of)
+				}
+				return w.SetAtt(ctx, v, name, value)
+			}
+			expected := func(of string, name string, value any) {
+				v := VarID(-1)
+				if of != "" {
+					v, _ = want.s.VarID(of)
+				}
+				a, err := attOf(name, value)
+				must(err)
+				want.s.SetAtt(v, a)
+			}
+			look := func(when string, records int64) {
+				want.records = records
+				got, err := canonicalOf(mem, "d.nc")
+				if exp := want.canonical(false); err != nil || !bytes.Equal(got, exp) {
+					t.Errorf("%s: %v, %s", when, err, firstDiff(got, exp))
+				}
+				if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
+					t.Errorf("%s: %v", when, bad)
+				}
+			}
+			session := func(o *settings, begin func(ctx context.Context, c comm.Comm) (*Writer, error), steps ...func(ctx context.Context, w *Writer, rank int) error) {
+				t.Helper()
+				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+					c = sc.comm(c)
+					w, err := begin(ctx, c)
+					if err != nil {
+						return err
+					}
+					defer w.Abort()
+					for k, s := range steps {
+						if err := s(ctx, w, c.Rank()); err != nil {
+							return fmt.Errorf("step %d: %w", k, err)
+						}
+						if err := c.Barrier(ctx); err != nil {
+							return err
+						}
+					}
+					return w.Close(ctx)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			one := func(f func()) func(ctx context.Context, w *Writer, rank int) error {
+				return func(_ context.Context, _ *Writer, rank int) error {
+					if rank == 0 {
+						f()
+					}
+					return nil
+				}
+			}
+			put := func(rec int64) func(ctx context.Context, w *Writer, rank int) error {
+				return func(ctx context.Context, w *Writer, rank int) error {
+					return errors.Join(m.putRecord(w, rec, rank, rec == 0), give(ctx, w, "", "history", fmt.Sprint("record ", rec)), w.Commit(ctx))
+				}
+			}
+			o := sc.with(mem, false)
+			session(o, func(ctx context.Context, c comm.Comm) (*Writer, error) {
+				return createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			},
+				put(0), one(func() { expected("", "history", "record 0"); look("first commit", 1) }),
+				func(ctx context.Context, w *Writer, _ int) error {
+					return errors.Join(give(ctx, w, "T", "range", []float64{1.5, -2}), give(ctx, w, "", "title", "tiny, changed"), w.Commit(ctx))
+				},
+				one(func() {
+					expected("T", "range", []float64{1.5, -2})
+					expected("", "title", "tiny, changed")
+					look("commit without records", 1)
+				}),
+				put(1), put(2), put(3), one(func() { expected("", "history", "record 3"); look("commits", 4) }),
+				func(ctx context.Context, w *Writer, rank int) error {
+					for _, err := range []error{w.SetAtt(ctx, 1, "_FillValue", float32(3)), w.SetAtt(ctx, 99, "a", "b"), w.SetAtt(ctx, -1, "a", struct{}{}), w.SetAtt(ctx, -1, "rank", rank)} {
+						if !errors.Is(err, ErrUsage) && (m.ranks > 1 || err != nil) {
+							return fmt.Errorf("a wrong attribute: %v", err)
+						}
+					}
+					was := w.attBytes
+					w.attBytes = maxSetAtts - 5 // as if so much had been set
+					if err := give(ctx, w, "", "long", "12"); !errors.Is(err, ErrTooLarge) {
+						return fmt.Errorf("an attribute too many: %v", err)
+					}
+					w.attBytes = was
+					return give(ctx, w, "", "end", int32(7))
+				})
+			if expected("", "end", int32(7)); m.ranks == 1 {
+				return // it has the one of its rank, too
+			}
+			look("close", 4)
+			o = sc.with(mem, false)
+			o.Records = 0
+			again := func(ctx context.Context, c comm.Comm) (*Writer, error) {
+				return appendWith(ctx, c, "d.nc", m.parts(c.Rank()), o)
+			}
+			session(o, again, func(ctx context.Context, w *Writer, _ int) error { return give(ctx, w, "flag", "note", "added later") })
+			expected("flag", "note", "added later")
+			look("append without records", 4)
+			m.records = 5
+			session(o, again, put(4))
+			expected("", "history", "record 4")
+			look("append", 5)
+			for f := range checkWith(t.Context(), "d.nc", &CheckOptions{AcrossRows: true}, knobs{fs: mem}) {
+				if f.Severity != Note {
+					t.Error(f)
+				}
+			}
+		})
+	}
+}
+
+// TestSetAttCrash: records and the attributes that are committed with them come together, whenever the power is cut.
+func TestSetAttCrash(t *testing.T) {
+	for name, o := range continuedCases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o.Workers = 1
+			if o.Records > 0 {
+				o.Records = 3
+			}
+			m := dealtModel(3, 2, 0)
+			write := func(fsys vfs.FS, to int64, ranks int) error {
+				m := dealtModel(to, ranks, 0)
+				return run(ranks, func(ctx context.Context, c comm.Comm) error {
+					o := o
+					o.fs = fsys
+					var w *Writer
+					var err error
+					if to == 3 {
+						w, err = createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
+					} else {
+						o.Records = 0
+						w, err = appendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o)
+					}
+					if err != nil {
+						return err
+					}
+					for rec := w.Records(); rec < to; rec++ {
+						if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.SetAtt(ctx, -1, "records", int32(rec+1)), w.Commit(ctx)); err != nil {
+							return errors.Join(err, w.Close(ctx))
+						}
+					}
+					return w.Close(ctx)
+				})
+			}
+			cs := crashtest.Scenario{Seed: 7, Torn: times(1, 4), Every: times(3, 1) * raced(5), Run: crashtest.One(func(fsys vfs.FS) error {
+				return errors.Join(write(fsys, 3, 2), write(fsys, 5, 3))
+			})}
+			seen := map[int64]bool{}
+			for _, cut := range cs.Cuts(t) {
+				r, err := openWith(t.Context(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: cut.Mem[0]})
+				if err != nil {
+					if !errors.Is(err, ErrNotCommitted) && !isGone(err) {
+						t.Fatalf("%s: %v", cut.When, err)
+					}
+					continue
+				}
+				a := cdf5.FindAtt(r.Schema().Attributes(), "records")
+				if a == nil || a.Value.([]int32)[0] != int32(r.Records()) {
+					t.Fatalf("%s: attribute %v with %d records", cut.When, a, r.Records())
+				}
+				seen[r.Records()] = true
+				r.Close()
+			}
+			if len(seen) < int(m.records) && !raceEnabled {
+				t.Errorf("seen: %v", seen)
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+//go:build mpi && cgo && linux
+
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/comm/mpi"
+	"blobio/internal/mpitest"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// TestContinuedKilledUnderMPI: a job continues, with commits and new variables, what another number of ranks has written, and one of its ranks is killed. What it was
+// told is committed is there, whole, and yet another number of ranks goes on from there.
+func TestContinuedKilledUnderMPI(t *testing.T) {
+	mpitest.Launcher(t)
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		for since := int64(times(1, 0)); since < 2; since++ {
+			t.Run(fmt.Sprintf("%v-since=%d", l, since), func(t *testing.T) {
+				all := leg{to: 4, ranks: 1, since: since}.model()
+				run := func(who, n int) (*vfs.Mem, string, int) {
+					t.Helper()
+					dir := t.TempDir()
+					t.Chdir(dir)
+					must(leg{to: 1, ranks: 3, subfiles: 2}.sail(vfs.OS, settings{Options: Options{Layout: l}}, false, false))
+					out, err := runJob(t, 2*time.Minute, "TestInJobContinuing", envJobDir+"="+dir, fmt.Sprintf("%s=%d,%d,%d", envKill, who, n, since))
+					ops := 0
+					for l := range strings.Lines(out) {
+						fmt.Sscanf(l, "operations %d", &ops)
+					}
+					if errors.Is(err, mpitest.ErrHung) || (err == nil) != (ops > 0) || n == 0 && err != nil {
+						t.Fatalf("rank %d killed at operation %d: %v\n%s", who, n, err, out)
+					}
+					return loaded(t, dir), out, ops
+				}
+				for _, who := range [][]int{{2}, {0}, {0, 2}}[times(int(l), 2)] { // the first of each subfile
+					whole, _, ops := run(who, 0)
+					if n := recordsSeen(t, whole, "nobody killed", all); n != 3 {
+						t.Fatalf("%d records, want 3", n)
+					}
+					for n := max(ops/3, 1); n <= ops; n += times(max(ops/3, 1), 3) {
+						left, out, _ := run(who, n)
+						when, told := fmt.Sprintf("rank %d killed at operation %d", who, n), int64(1)
+						for l := range strings.Lines(out) {
+							var k int64
+							if c, _ := fmt.Sscanf(l, "committed %d", &k); c == 1 {
+								told = max(told, k)
+							}
+						}
+						have := recordsSeen(t, left, when, all)
+						if have < told {
+							t.Fatalf("%s: %d records, %d were committed: %v", when, have, told, names(left, "."))
+						}
+						if err := (leg{to: have + 1, ranks: 2, way: 1, subfiles: 1, since: since}).sail(left, settings{}, false, true); err != nil {
+							t.Fatalf("%s: append after it: %v\nfiles: %v", when, err, names(left, "."))
+						}
+						if n := recordsSeen(t, left, when+", and append", all); n != have+1 {
+							t.Errorf("%s: %d records after an append, want %d", when, n, have+1)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestInJobContinuing(t *testing.T) {
+	if os.Getenv(envJobDir) == "" || os.Getenv(envKill) == "" {
+		t.Skip("runs under mpirun, see TestContinuedKilledUnderMPI")
+	}
+	must(os.Chdir(os.Getenv(envJobDir)))
+	var who, n int
+	l := leg{to: 3, way: 1}
+	_, err := fmt.Sscanf(os.Getenv(envKill), "%d,%d,%d", &who, &n, &l.since)
+	must(err)
+	must(mpi.Run(t.Context(), nil, func(ctx context.Context, c comm.Comm) error {
+		fsys := vfs.OS
+		var ops atomic.Int64
+		if c.Rank() == who {
+			fsys = vfs.NewFault(fsys, func(vfs.Op) error {
+				if ops.Add(1) == int64(n) {
+					syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				}
+				return nil
+			})
+		}
+		l.ranks = c.Size()
+		m := l.model()
+		w, err := m.append(ctx, c, "d.nc", &settings{Options: Options{Subfiles: 2, Grouping: subfile.Blocks, Workers: 1}, knobs: knobs{fs: fsys}})
+		if err != nil {
+			return err
+		}
+		for rec := w.Records(); rec < m.records; rec++ {
+			if err := errors.Join(m.putRecord(w, rec, c.Rank(), false), w.Commit(ctx)); err != nil {
+				return err
+			}
+			fmt.Printf("committed %d\n", w.Committed())
+		}
+		if err = w.Close(ctx); err == nil && c.Rank() == who {
+			fmt.Printf("operations %d\n", ops.Load())
+		}
+		return err
+	}))
+}

@@ -1,0 +1,140 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+
+	"pgregory.net/rapid"
+)
+
+// jointWant is what one rank reads in one call.
+type jointWant struct {
+	runs []decomp.Req
+	keep bool
+}
+
+// drawJoint draws which elements ranks want of an array of so many: of any order, some twice, of some ranks nothing.
+func drawJoint(t *rapid.T, ranks int, elems int64) []jointWant {
+	l := make([]jointWant, ranks)
+	for i := range l {
+		l[i].keep = rapid.Bool().Draw(t, "keep")
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+		case 1: // an equal part
+			l[i].runs = decomp.Regular([]int64{elems}, ranks).AppendReqs(nil, i)
+		default:
+			for range rapid.IntRange(0, 6).Draw(t, "runs") {
+				off := rapid.Int64Range(0, elems).Draw(t, "off")
+				l[i].runs = append(l[i].runs, decomp.Req{Offset: off, Length: rapid.Int64Range(0, elems-off).Draw(t, "n")})
+			}
+		}
+	}
+	return l
+}
+
+// TestJointMetamorphic: whatever ranks read together of whatever ranks wrote is what each reads alone.
+func TestJointMetamorphic(t *testing.T) {
+	checks(t, 150)
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawModel(t, 0)
+		fsys := vfs.NewMem()
+		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
+		ranks := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(1, 20)).Draw(t, "readers")
+		apart := rapid.Bool().Draw(t, "apart")
+		share, span := rapid.Int64Range(1, 100).Draw(t, "share"), rapid.Int64Range(1, 20).Draw(t, "span")
+		o := &OpenOptions{Workers: 1 + m.ranks%3, Memory: 1 << 20, Verify: rapid.SampledFrom([]Verification{VerifyWhole, VerifyOnce, VerifyAlways, VerifyNever}).Draw(t, "verify")}
+		type call struct {
+			want []jointWant
+			gets []Get
+		}
+		var calls []call
+		for v := range m.s.vars {
+			sv := &m.s.vars[v]
+			if sv.Record && m.records == 0 {
+				continue
+			}
+			c := call{want: drawJoint(t, ranks, m.s.Elems(VarID(v)))}
+			for w := range m.s.vars { // all that have the shape
+				x := &m.s.vars[w]
+				if m.s.Elems(VarID(w)) != m.s.Elems(VarID(v)) || x.Record && m.records == 0 || w != v && rapid.Bool().Draw(t, "without") {
+					continue
+				}
+				for range rapid.IntRange(1, 3).Draw(t, "records") {
+					rec := int64(0)
+					if x.Record {
+						rec = rapid.Int64Range(0, m.records-1).Draw(t, "rec")
+					}
+					c.gets = append(c.gets, Get{Name: x.Name, Record: rec})
+				}
+			}
+			calls = append(calls, c)
+		}
+		if err := run(ranks, func(ctx context.Context, c comm.Comm) error {
+			if apart {
+				c = comm.Isolate(c)
+			}
+			r, err := openCommWith(ctx, c, "d.nc", o, knobs{fs: fsys})
+			if err != nil {
+				return err
+			}
+			k := r.Collective(c)
+			k.share, k.span = share, span
+			for _, x := range calls {
+				w := x.want[c.Rank()]
+				p := k.Plan(w.runs)
+				for again := range 2 {
+					gets := slices.Clone(x.gets[:len(x.gets)*(again+1)/2])
+					for i := range gets {
+						v, _ := m.s.VarID(gets[i].Name)
+						gets[i].Into, gets[i].Keep = cdf5.NewSlice(m.s.vars[v].Type, int(p.total)), w.keep
+						if b, ok := cdf5.Bytes(gets[i].Into); ok {
+							for j := range b {
+								b[j] = 0x5a
+							}
+						}
+					}
+					if err := p.Read(ctx, gets...); err != nil {
+						return err
+					}
+					for i := range gets {
+						if err := jointRight(m, &gets[i], w.runs); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			return r.Close()
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// jointRight holds what was read against the model.
+func jointRight(m *model, g *Get, runs []decomp.Req) error {
+	v, _ := m.s.VarID(g.Name)
+	size := int64(m.s.vars[v].Type.Size())
+	whole, owners := m.bytes(v, g.Record, false), m.owners(v)
+	var want []byte
+	for _, q := range runs {
+		for at := q.Offset; at < q.End(); at++ {
+			if g.Keep && m.s.vars[v].Decomp != 0 && owners[at] < 0 {
+				want = append(want, bytes.Repeat([]byte{0x5a}, int(size))...)
+			} else {
+				want = append(want, whole[at*size:(at+1)*size]...)
+			}
+		}
+	}
+	if got := native(m.s.vars[v].Type, g.Into); !bytes.Equal(got, want) {
+		return fmt.Errorf("runs %v of %s record %d, keep %v: %s", runs, g.Name, g.Record, g.Keep, firstDiff(got, want))
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+// jointFS is a file system that counts what is read of its files, and all other calls.
+type jointFS struct {
+	vfs.FS
+	calls, bytes, others atomic.Int64
+}
+
+func (c *jointFS) Open(name string) (vfs.File, error) {
+	c.others.Add(1)
+	f, err := c.FS.Open(name)
+	return jointFile{f, c}, err
+}
+
+func (c *jointFS) Stat(name string) (fs.FileInfo, error) { c.others.Add(1); return c.FS.Stat(name) }
+
+func (c *jointFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	c.others.Add(1)
+	return c.FS.ReadDir(name)
+}
+
+type jointFile struct {
+	vfs.File
+	c *jointFS
+}
+
+func (f jointFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(b, off)
+	f.c.calls.Add(1)
+	f.c.bytes.Add(int64(n))
+	return n, err
+}
+
+// scattered is a map in which each rank has so many pairs of elements, far from each other.
+func scattered(ranks, pairs int) *decomp.Map {
+	b := decomp.NewBuilder([]int64{int64(ranks), 2 * int64(pairs)}, ranks)
+	for r := range ranks {
+		reqs := make([]decomp.Req, pairs)
+		for i := range reqs {
+			reqs[i] = decomp.Req{Offset: 2 * int64(i*ranks+r), Length: 2}
+		}
+		must(b.Set(r, reqs))
+	}
+	m, err := b.Map()
+	must(err)
+	return m
+}
+
+// scatteredDataset is a variable with the map, of two records.
+func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
+	s := NewSchema()
+	tm := s.Dim("time", Unlimited)
+	y, x := s.Dim("y", m.Dims()[0]), s.Dim("x", m.Dims()[1])
+	d := s.Decomp(y, x)
+	s.Var("T", cdf5.Float, []DimID{tm, y, x}, Decomposed(d))
+	mem := vfs.NewMem()
+	must(run(m.Ranks(), func(ctx context.Context, c comm.Comm) error {
+		w, err := createWith(ctx, c, "d", s, []Part{{d, m.AppendReqs(nil, c.Rank())}}, &settings{Options: Options{Layout: layout, Subfiles: subfiles, Records: 2, Durability: DurableNone}, knobs: knobs{fs: mem}})
+		if err != nil {
+			return err
+		}
+		for rec := range int64(2) {
+			var x []float32
+			for q := range m.Reqs(c.Rank()) {
+				for k := range q.Length {
+					x = append(x, float32(q.Offset+k+3*rec))
+				}
+			}
+			if err := Put(w, 0, rec, x); err != nil {
+				return err
+			}
+		}
+		return w.Close(ctx)
+	}))
+	return mem
+}
+
+// readScattered reads both records of it and compares them.
+func readScattered(ctx context.Context, k *Collective, mine []decomp.Req) error {
+	p := k.Plan(mine)
+	got := [2][]float32{make([]float32, p.total), make([]float32, p.total)}
+	if err := p.Read(ctx, Get{Name: "T", Into: got[0]}); err != nil {
+		return err
+	}
+	if err := p.Read(ctx, Get{Name: "T", Record: 1, Into: got[1]}); err != nil {
+		return err
+	}
+	for rec := range got {
+		i := 0
+		for _, q := range mine {
+			for n := range q.Length {
+				if want := float32(q.Offset + n + 3*int64(rec)); got[rec][i] != want {
+					return fmt.Errorf("rank %d record %d element %d is %v, want %v", k.c.Rank(), rec, q.Offset+n, got[rec][i], want)
+				}
+				i++
+			}
+		}
+	}
+	return nil
+}
+
+// jointCost reads such a dataset on other ranks, each an equal part, and returns what was read of its files.
+func jointCost(m *decomp.Map, layout Layout, subfiles, readers int) (c *jointFS, maps, data int64) {
+	c = &jointFS{FS: scatteredDataset(m, layout, subfiles)}
+	must(run(readers, func(ctx context.Context, co comm.Comm) error {
+		co = comm.Isolate(co)
+		r, err := openCommWith(ctx, co, "d", nil, knobs{fs: c})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return readScattered(ctx, r.Collective(co), decomp.Regular([]int64{m.Elems()}, readers).AppendReqs(nil, co.Rank()))
+	}))
+	for r := range m.Ranks() {
+		maps += 8 * m.NumReqs(r)
+	}
+	return c, maps, 2 * 4 * m.Elems()
+}
+
+// TestJointCost: ranks that read together read each part of maps and data once, in long pieces.
+func TestJointCost(t *testing.T) {
+	type shape struct {
+		writers, subfiles, readers, pairs int
+		layouts                           []Layout
+	}
+	both := []Layout{VariableCentric, ProcessCentric}
+	shapes := []shape{{300, 7, 100, 1500, both}, {100, 10, 7, 4000, both}, {64, 1, 300, 4000, both}}
+	if os.Getenv("BLOBIO_READERS") != "" { // by hand, since it takes minutes
+		shapes = append(shapes, shape{4096, 64, 4096, 1708, both[:1]}, shape{21600, 96, 4096, 300, both[:1]}, shape{4096, 64, 256, 1708, both[1:]})
+	}
+	for _, x := range shapes {
+		for _, layout := range x.layouts {
+			t.Run(fmt.Sprintf("%v-%d-of-%d", layout, x.readers, x.writers), func(t *testing.T) {
+				c, maps, data := jointCost(scattered(x.writers, x.pairs), layout, x.subfiles, x.readers)
+				bytes, calls := c.bytes.Load(), c.calls.Load()
+				t.Logf("%d calls read %.1f MB, %d others; maps %.1f MB, data %.1f MB: %.3f", calls, float64(bytes)/1e6, c.others.Load(), float64(maps)/1e6, float64(data)/1e6, float64(bytes)/float64(maps+data))
+				if float64(bytes) > 1.2*float64(maps+data) {
+					t.Errorf("%d bytes of %d of maps and %d of data", bytes, maps, data)
+				}
+				most := 40*int64(x.subfiles) + 10*(maps+data)>>20 + 100
+				if layout == ProcessCentric { // each blob has its own lists, and its own part of a record
+					most += 6 * int64(x.writers)
+				}
+				if calls > most {
+					t.Errorf("%d calls, want at most %d", calls, most)
+				}
+			})
+		}
+	}
+}

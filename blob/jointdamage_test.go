@@ -1,0 +1,379 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+const jointCols, jointRanks = 60, 6
+
+// jointDataset is of six ranks in three subfiles; rank r has columns r, r+6 ... but for the last ten, which nobody has.
+func jointDataset(t *testing.T, layout Layout, piece int64) *vfs.Mem {
+	t.Helper()
+	s := NewSchema()
+	tm, col := s.Dim("time", Unlimited), s.Dim("ncol", jointCols)
+	d := s.Decomp(col)
+	s.Var("T", cdf5.Int, []DimID{tm, col}, Decomposed(d), Att("_FillValue", int32(-7)))
+	s.Var("area", cdf5.Double, []DimID{col})
+	mem := vfs.NewMem()
+	for session := range 2 {
+		must(run(jointRanks, func(ctx context.Context, c comm.Comm) error {
+			var runs []decomp.Req
+			var x []int32
+			for k := int64(c.Rank()); k < jointCols-10; k += jointRanks {
+				runs, x = append(runs, decomp.Req{Offset: k, Length: 1}), append(x, int32(k+1000*int64(session)))
+			}
+			o := &settings{Options: Options{Layout: layout, Subfiles: 3, Durability: DurableNone}, knobs: knobs{fs: mem, piece: piece}}
+			open := appendWith
+			if session == 0 {
+				open = func(ctx context.Context, c comm.Comm, name string, p []Part, o *settings) (*Writer, error) {
+					return createWith(ctx, c, name, s, p, o)
+				}
+			}
+			w, err := open(ctx, c, "d", []Part{{d, runs}}, o)
+			if err != nil {
+				return err
+			}
+			if err := Put(w, 0, int64(session), x); err != nil {
+				return err
+			}
+			if session == 0 && c.Rank() == 0 {
+				if err := Put(w, 1, 0, make([]float64, jointCols)); err != nil {
+					return err
+				}
+			}
+			return w.Close(ctx)
+		}))
+	}
+	return mem
+}
+
+// jointly reads columns of a record on three ranks, which want one third each of those in cols, and all columns one by one as each reads alone.
+func jointly(fsys vfs.FS, o *OpenOptions, rec int64, cols []int64) (got []int32, err error) {
+	got = make([]int32, len(cols))
+	err = run(3, func(ctx context.Context, c comm.Comm) error {
+		co := comm.Isolate(c)
+		r, err := openCommWith(ctx, co, "d", o, knobs{fs: fsys})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		k := r.Collective(co)
+		k.share, k.span = 16, 7
+		lo, hi := len(cols)*c.Rank()/3, len(cols)*(c.Rank()+1)/3
+		var runs []decomp.Req
+		for _, x := range cols[lo:hi] {
+			runs = append(runs, decomp.Req{Offset: x, Length: 1})
+		}
+		err = k.Plan(runs).Read(ctx, Get{Name: "T", Record: rec, Into: got[lo:hi]})
+		if e := co.Barrier(ctx); e != nil { // nobody is left behind
+			return errors.Join(err, e)
+		}
+		all := comm.Agree(ctx, co, err)
+		if (all == nil) != (err == nil) {
+			return fmt.Errorf("rank %d has no error, another has: %w", c.Rank(), all)
+		}
+		return err
+	})
+	return got, err
+}
+
+// TestJointDamage: what one rank can read alone of a damaged dataset all ranks can read together, and nothing else.
+func TestJointDamage(t *testing.T) {
+	ctx := context.Background()
+	step := int64(times(7, 1))
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, piece := range []int64{0, 16} {
+			whole := jointDataset(t, layout, piece)
+			r, err := openWith(ctx, "d", nil, knobs{fs: whole})
+			must(err)
+			files := slices.Collect(r.wanted())
+			var places []int64
+			p := r.sets[0].parts[1]
+			must(r.loadParts(ctx, r.sets[0]))
+			lists, _ := p.place.MapPiece(0, 3, p.table, 0)
+			data, _ := p.place.piece(0, 0, p.table, 1)
+			places = append(places, lists, data)
+			must(r.Close())
+			for name, hurt := range map[string]func(m *vfs.Mem){
+				"list": func(m *vfs.Mem) { flipAt(m, files[1], places[0]+3) },
+				"data": func(m *vfs.Mem) { flipAt(m, files[1], places[1]) },
+				"gone": func(m *vfs.Mem) { must(m.Remove(files[1])) },
+				"last": func(m *vfs.Mem) { must(m.Remove(files[len(files)-1])) },
+				"none": func(m *vfs.Mem) {},
+			} {
+				for _, o := range []OpenOptions{{MissingLater: true, Verify: VerifyOnce}, {AllowMissing: true, Verify: VerifyOnce}} {
+					mem := copyMem(t, whole)
+					hurt(mem)
+					good, bad := 0, 0
+					for rec := range int64(2) {
+						alone, err := openWith(ctx, "d", &o, knobs{fs: mem})
+						must(err)
+						var fine []int64
+						for c := int64(0); c < jointCols; c += step {
+							x := make([]int32, 1)
+							want := alone.ReadRuns(ctx, "T", rec, []decomp.Req{{Offset: c, Length: 1}}, x)
+							got, err := jointly(mem, &o, rec, []int64{c})
+							switch {
+							case (want == nil) != (err == nil):
+								t.Errorf("%v piece %d %s %+v record %d column %d: %v, alone: %v", layout, piece, name, o, rec, c, err, want)
+							case err == nil && got[0] != x[0]:
+								t.Errorf("%v piece %d %s %+v record %d column %d: %d, alone %d", layout, piece, name, o, rec, c, got[0], x[0])
+							case err == nil:
+								fine, good = append(fine, c), good+1
+							default:
+								bad++
+								for _, class := range []error{ErrChecksum, ErrMissing, ErrCorrupt} {
+									if errors.Is(want, class) != errors.Is(err, class) {
+										t.Errorf("%v piece %d %s record %d column %d: %v, alone: %v", layout, piece, name, rec, c, err, want)
+									}
+								}
+							}
+						}
+						must(alone.Close())
+						got, err := jointly(mem, &o, rec, fine)
+						if err != nil {
+							t.Errorf("%v piece %d %s %+v record %d: columns that can be read: %v", layout, piece, name, o, rec, err)
+						}
+						for i, c := range fine {
+							if want := int32(c + 1000*rec); got[i] != want && got[i] != -7 {
+								t.Errorf("%v %s record %d column %d: %d, want %d", layout, name, rec, c, got[i], want)
+							}
+						}
+					}
+					if good == 0 || name == "none" && bad > 0 || name != "none" && bad == 0 && !o.AllowMissing {
+						t.Errorf("%v piece %d %s %+v: %d columns good, %d bad", layout, piece, name, o, good, bad)
+					}
+				}
+			}
+		}
+	}
+}
+
+func flipAt(m *vfs.Mem, name string, at int64) {
+	f, err := m.OpenRW(name)
+	must(err)
+	b := make([]byte, 1)
+	_, err = f.ReadAt(b, at)
+	must(err)
+	b[0] ^= 1
+	_, err = f.WriteAt(b, at)
+	must(errors.Join(err, f.Close()))
+}
+
+func copyMem(t *testing.T, of *vfs.Mem) *vfs.Mem {
+	m := vfs.NewMem()
+	for name, b := range memFiles(t, of) {
+		f, err := m.Create(name)
+		must(err)
+		_, err = f.WriteAt(b, 0)
+		must(errors.Join(err, f.Close()))
+	}
+	return m
+}
+
+// TestJointAgrees: what one rank does wrong, or meets, is an error on all, and the next read is right.
+func TestJointAgrees(t *testing.T) {
+	mem := jointDataset(t, ProcessCentric, 0)
+	all := []decomp.Req{{Length: jointCols}}
+	must(run(4, func(ctx context.Context, c comm.Comm) error {
+		c = comm.Isolate(c)
+		r, err := openCommWith(ctx, c, "d", nil, knobs{fs: mem})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		k := r.Collective(c)
+		k.share, k.span = 16, 7
+		odd := c.Rank() == 2
+		for _, try := range []struct {
+			what string
+			read func() error
+		}{
+			{"want 0..1", func() error {
+				rec := int64(1)
+				if odd {
+					rec = 2
+				}
+				return k.Plan(nil).Read(ctx, Get{Name: "T", Record: rec, Into: []int32{}})
+			}},
+			{"no variable", func() error {
+				name := "T"
+				if odd {
+					name = "U"
+				}
+				return k.Plan(nil).Read(ctx, Get{Name: name, Into: []int32{}})
+			}},
+			{"want within 60", func() error {
+				var runs []decomp.Req
+				if odd {
+					runs = []decomp.Req{{Offset: 55, Length: 6}}
+				}
+				return k.Plan(runs).Read(ctx, Get{Name: "T", Into: make([]int32, len(runs)*6)})
+			}},
+			{"other variables", func() error {
+				if odd {
+					return k.Plan(nil).Read(ctx, Get{Name: "T", Into: []int32{}})
+				}
+				return k.Plan(nil).Read(ctx, Get{Name: "T", Into: []int32{}}, Get{Name: "area", Into: []int32{}})
+			}},
+			{"into 59", func() error {
+				n := jointCols
+				if odd {
+					n--
+				}
+				return k.Plan(all).Read(ctx, Get{Name: "T", Into: make([]int32, n)})
+			}},
+			{"int8", func() error { // column 200 and more do not fit
+				if odd {
+					return k.Plan(all).Read(ctx, Get{Name: "T", Record: 1, Into: make([]int8, jointCols)})
+				}
+				return k.Plan(all).Read(ctx, Get{Name: "T", Record: 1, Into: make([]int32, jointCols)})
+			}},
+		} {
+			if err := try.read(); err == nil || try.what != "int8" && !strings.Contains(err.Error(), try.what) {
+				return fmt.Errorf("rank %d, %s: %v", c.Rank(), try.what, err)
+			}
+			x := make([]int32, jointCols)
+			if err := k.Plan(all).Read(ctx, Get{Name: "T", Record: 1, Into: x}); err != nil || x[1] != 1001 {
+				return fmt.Errorf("rank %d after %s: %d, %v", c.Rank(), try.what, x[1], err)
+			}
+		}
+		return nil
+	}))
+}
+
+// TestJointAlike: ranks with other options, or of which one reads anew after a Refresh, have an error, and none waits for another.
+func TestJointAlike(t *testing.T) {
+	mem := jointDataset(t, VariableCentric, 0)
+	for name, odd := range map[string]OpenOptions{"nothing": {}, "memory": {Memory: 1 << 20}, "verify": {Verify: VerifyNever}, "missing": {AllowMissing: true}, "anew": {}} {
+		must(run(3, func(ctx context.Context, c comm.Comm) error {
+			c = comm.Isolate(c)
+			o := &OpenOptions{}
+			if c.Rank() == 1 {
+				o = &odd
+			}
+			r, err := openCommWith(ctx, c, "d", o, knobs{fs: mem})
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			x := make([]int32, jointCols)
+			read := func(k *Collective) error {
+				return k.Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, Get{Name: "T", Record: 1, Into: x})
+			}
+			k := r.Collective(c)
+			if name == "anew" {
+				if err := read(k); err != nil {
+					return err
+				}
+				if c.Rank() == 1 {
+					k = r.Collective(c)
+				}
+			}
+			if err := read(k); name == "nothing" && err != nil || name != "nothing" && !errors.Is(err, ErrUsage) {
+				return fmt.Errorf("rank %d, other %s: %v", c.Rank(), name, err)
+			}
+			return nil
+		}))
+	}
+}
+
+// TestJointAnother: one rank reads another dataset of the same name and shape: an error of all ranks, not a mixture.
+func TestJointAnother(t *testing.T) {
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		of := []vfs.FS{jointDataset(t, l, 0), jointDataset(t, l, 0)}
+		for odd := range 2 {
+			must(run(3, func(ctx context.Context, c comm.Comm) error {
+				mem := of[0]
+				if c.Rank() == 1 {
+					mem = of[odd]
+				}
+				r, err := openWith(ctx, "d", nil, knobs{fs: mem})
+				if err != nil {
+					return err
+				}
+				defer r.Close()
+				x := make([]int32, jointCols)
+				err = r.Collective(comm.Isolate(c)).Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, Get{Name: "T", Record: 1, Into: x})
+				if odd == 0 && err != nil || odd == 1 && !errors.Is(err, ErrUsage) {
+					return fmt.Errorf("%v, %d others, rank %d: %v", l, odd, c.Rank(), err)
+				}
+				return nil
+			}))
+		}
+	}
+}
+
+// manyRanks is a Comm of which only the size is asked for.
+type manyRanks struct {
+	comm.Comm
+	n int
+}
+
+func (m manyRanks) Size() int { return m.n }
+
+// TestJointKeeper: of a large job, too, each subfile has a keeper; ints of 32 bits do not hold the product of both numbers.
+func TestJointKeeper(t *testing.T) {
+	k := &Collective{c: manyRanks{n: 100_000}}
+	s := &set{parts: make([]*filePart, 65_536)}
+	for i, want := range map[int]int{0: 0, 32_768: 50_000, 65_535: 99_998} {
+		if got := k.keeper(s, i); got != want {
+			t.Errorf("subfile %d: rank %d, want %d", i, got, want)
+		}
+	}
+}
+
+// TestJointFaults: a file system that fails at one call on one rank is an error on all ranks or on none.
+func TestJointFaults(t *testing.T) {
+	mem := jointDataset(t, VariableCentric, 16)
+	for n := int64(1); ; n++ {
+		failing := vfs.FailNth(mem, n, fmt.Errorf("call %d failed", n))
+		failed := [3]bool{}
+		err := run(3, func(ctx context.Context, c comm.Comm) error {
+			co := comm.Isolate(c)
+			fsys := vfs.FS(mem)
+			if c.Rank() == 1 {
+				fsys = failing
+			}
+			err := func() error {
+				r, err := openCommWith(ctx, co, "d", nil, knobs{fs: fsys})
+				if err != nil {
+					return err
+				}
+				defer r.Close()
+				k := r.Collective(co)
+				k.share, k.span = 16, 7
+				x := make([]int32, jointCols)
+				err = k.Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, Get{Name: "T", Record: 1, Into: x})
+				if err == nil && (x[7] != 1007 || x[55] != -7) {
+					err = fmt.Errorf("wrong: %v", x)
+				}
+				return err
+			}()
+			failed[c.Rank()] = err != nil
+			if err != nil && !strings.Contains(err.Error(), "failed") {
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("call %d: %v", n, err)
+		}
+		if failed != [3]bool{} && failed != [3]bool{true, true, true} {
+			t.Errorf("call %d: failed on ranks %v", n, failed)
+		}
+		if failed == [3]bool{} && n > 100 {
+			break
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package blob
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"sort"
+	"sync"
+
+	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+	"blobio/decomp"
+)
+
+// directory tells whose the elements of a range of a decomposed array are.
+type directory struct {
+	shares       // of the array
+	lo     int64 // where the range of this rank begins
+	ix     *decomp.Index
+	pos    []int64 // elements of the range's only blob from pos[i] on are
+	at     []int64 // those from at[i] on of all that is stored
+	lost   error   // why somebody else may have elements that nobody has here
+}
+
+// extentSums are checksums of parts of the extents of a subfile, for its keeper.
+type extentSums struct {
+	Part, Ext int
+	At, N     []int64
+	CRC       []uint32
+}
+
+func sumsOf(part, ext int, l []checksum.Seg) extentSums {
+	x := extentSums{Part: part, Ext: ext}
+	for _, g := range l {
+		x.At, x.N, x.CRC = append(x.At, g.At), append(x.N, g.N), append(x.CRC, g.CRC)
+	}
+	return x
+}
+
+func (x *extentSums) addTo(s *checksum.Set, ext int64) {
+	for i := range x.At {
+		s.Add(ext, checksum.Seg{At: x.At[i], N: x.N[i], CRC: x.CRC[i]})
+	}
+}
+
+// partError is an error of reading lists of a subfile. One of a checksum may follow from one of reading.
+type partError struct {
+	Part int
+	Sum  bool
+	Err  []byte
+}
+
+// directory reads a map, once, and makes the directory of it. Collective.
+func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, error) {
+	if d := k.dirs[key]; d != nil {
+		return d, nil
+	}
+	js, err := k.join(ctx, key.home)
+	if err != nil {
+		return nil, err
+	}
+	v, err := k.view(ctx, js, key.d)
+	if err != nil {
+		return nil, err
+	}
+	ranks := k.c.Size()
+	dir := &directory{shares: sharesOf(product(k.r.schema.DecompDims(key.d)), k.span, ranks)}
+	msgs, sums, bad := k.lists(ctx, js, v, key.d, dir)
+	got, err := k.c.Alltoallv(ctx, msgs)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([][]byte, len(got))
+	for i, b := range got {
+		n, w := binary.Uvarint(b)
+		if w <= 0 || n > uint64(len(b)-w) {
+			continue
+		}
+		runs[i] = b[w : w+int(n)]
+		var told []extentSums
+		if b = b[w+int(n):]; len(b) > 0 && err == nil {
+			err = decode(b, &told)
+		}
+		for j := range told {
+			x := &told[j]
+			x.addTo(sums[x.Part], int64(x.Ext))
+		}
+	}
+	for part, s := range sums {
+		if p := js.kept[part]; p != nil {
+			for m := layout.MapOffsets; m <= layout.MapLengths; m++ {
+				crc, _, n := s.Joined(int64(m))
+				if e := (extent{p, (int(key.d)-1)*layout.MapVars + m, 0}).compareWhole(n, crc); e != nil {
+					bad = append(bad, partError{part, true, comm.EncodeError(e)})
+				}
+			}
+		}
+	}
+	var b []byte
+	if len(bad) > 0 {
+		b = encode(bad)
+	}
+	said, e := k.c.Allgather(ctx, b)
+	if e != nil {
+		return nil, e
+	}
+	var all []partError
+	for _, b := range said {
+		var l []partError
+		if len(b) > 0 && err == nil {
+			err = decode(b, &l)
+		}
+		all = append(all, l...)
+	}
+	wrong := slices.Clone(js.bad)
+	for _, sum := range []bool{false, true} {
+		for _, x := range all {
+			if x.Sum == sum && wrong[x.Part] == nil {
+				wrong[x.Part] = comm.DecodeError(x.Err)
+			}
+		}
+	}
+	for _, e := range wrong {
+		if e != nil && dir.lost == nil {
+			dir.lost = e
+		}
+	}
+	if i := dir.part(k.c.Rank(), ranks); i >= 0 && err == nil {
+		dir.lo = dir.from(i)
+		err = dir.build(runs, dir.from(i+1)-dir.lo, func(at int64) bool {
+			base := js.base[key.d-1]
+			return wrong[sort.Search(len(base), func(i int) bool { return base[i] > at })-1] == nil
+		})
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err := comm.Agree(ctx, k.c, err); err != nil {
+		return nil, err
+	}
+	k.dirs[key] = dir
+	return dir, nil
+}
+
+// lists reads the lists of this rank's share of a map, and makes messages of them: to whoever has the directory of their elements, and the checksums
+// of what was read to the keepers. What is for this rank as a keeper is in sums, by subfile.
+func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d DecompID, dir *directory) (msgs [][]byte, sums map[int]*checksum.Set, bad []partError) {
+	ranks, nd := k.c.Size(), k.r.schema.NumDecomps()
+	base := js.base[d-1]
+	runs := make([]coder, dir.parts)
+	told := make([][]extentSums, ranks)
+	sums = map[int]*checksum.Set{}
+	for part, p := range js.kept {
+		if p.table != nil && p.proven() && base[part] < base[part+1] {
+			sums[part] = checksum.New(0)
+		}
+	}
+	var mu sync.Mutex
+	for part, p := range v.files {
+		t := p.table.Some(p.from, p.to, nd)
+		var s *checksum.Set
+		if p.proven() {
+			s = checksum.New(0)
+		}
+		f, done, err := p.file()
+		if err == nil {
+			err = readRequests(ctx, f, p.place, t, p.name, int(d)-1, k.r.opt.Workers, func(j int, reqs []decomp.Req) error {
+				mu.Lock()
+				defer mu.Unlock()
+				at := base[part] + t.Start[j*nd+int(d)-1]
+				for _, q := range reqs {
+					for off := q.Offset; off < q.End(); {
+						i := dir.of(off)
+						n := min(q.End(), dir.from(i+1)) - off
+						runs[i].add(stored{off, n, at})
+						off, at = off+n, at+n
+					}
+				}
+				return nil
+			}, nil, s)
+			done()
+		}
+		if err != nil {
+			bad = append(bad, partError{part, false, comm.EncodeError(err)})
+			continue
+		}
+		if s == nil {
+			continue
+		}
+		for m := layout.MapOffsets; m <= layout.MapLengths; m++ {
+			if l := s.Ext[int64(m)]; sums[part] != nil {
+				x := sumsOf(part, m, l)
+				x.addTo(sums[part], int64(m))
+			} else {
+				to := k.keeper(js.s, part)
+				told[to] = append(told[to], sumsOf(part, m, l))
+			}
+		}
+	}
+	any := false
+	msgs = make([][]byte, ranks)
+	for i := range runs {
+		if b := runs[i].b; len(b) > 0 {
+			any = true
+			msgs[dir.rank(int64(i), ranks)] = append(binary.AppendUvarint(nil, uint64(len(b))), b...)
+		}
+	}
+	for i, l := range told {
+		if len(l) == 0 {
+			continue
+		}
+		any = true
+		if msgs[i] == nil {
+			msgs[i] = binary.AppendUvarint(nil, 0)
+		}
+		msgs[i] = append(msgs[i], encode(l)...)
+	}
+	if !any {
+		msgs = nil
+	}
+	return msgs, sums, bad
+}
+
+// build makes the directory of a range of n elements of what all ranks have read of it; those are left out that are in subfiles that are not good.
+func (d *directory) build(msgs [][]byte, n int64, good func(at int64) bool) error {
+	var list []stored
+	for _, b := range msgs {
+		decodeStored(b, func(s stored) {
+			if good(s.at) {
+				list = append(list, s)
+			}
+		})
+	}
+	// In this order the one with the highest at is the last of one blob, which is the one that an index finds.
+	slices.SortFunc(list, func(a, b stored) int { return cmp.Compare(a.at, b.at) })
+	reqs, pos, next := make([]decomp.Req, 0, len(list)), int64(0), int64(-1)
+	for _, s := range list {
+		if s.at != next {
+			d.pos, d.at = append(d.pos, pos), append(d.at, s.at)
+		}
+		reqs = append(reqs, decomp.Req{Offset: s.off - d.lo, Length: s.n})
+		pos, next = pos+s.n, s.at+s.n
+	}
+	b := decomp.NewBuilder([]int64{n}, 1)
+	if err := b.Set(0, reqs); err != nil {
+		return err
+	}
+	m, err := b.Map()
+	if err == nil {
+		d.ix, err = m.Index()
+	}
+	return err
+}
+
+// find appends who has elements [off, off+n), which are in the range of this rank.
+func (d *directory) find(c *coder, off, n int64) {
+	for o := range d.ix.Range(off-d.lo, off+n-d.lo) {
+		i := sort.Search(len(d.pos), func(i int) bool { return d.pos[i] > o.Pos }) - 1
+		for o.Len > 0 {
+			k := o.Len
+			if i+1 < len(d.pos) {
+				k = min(k, d.pos[i+1]-o.Pos)
+			}
+			c.add(stored{d.lo + o.Off, k, d.at[i] + o.Pos - d.pos[i]})
+			o.Off, o.Pos, o.Len = o.Off+k, o.Pos+k, o.Len-k
+			i++
+		}
+	}
+}

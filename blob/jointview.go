@@ -1,0 +1,210 @@
+package blob
+
+import (
+	"context"
+	"sort"
+
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+)
+
+// jointView is what one rank reads of the blobs of a set with one map: the elements of a share of all that is stored, and the lists of the
+// blobs that begin in it.
+type jointView struct {
+	shares
+	me    int64             // the share of this rank, -1: none
+	files map[int]*viewPart // by subfile
+}
+
+// viewPart is a subfile of which some blobs are known: its table holds them. This rank reads the lists of blobs [from, to) of the table.
+type viewPart struct {
+	*filePart
+	from, to int
+}
+
+// lentPart is what a keeper tells of a subfile.
+type lentPart struct {
+	Part     int
+	Tape     *tape
+	First    int // blob
+	From, To int // of the table
+	Nreqs    []int64
+	Start    []int64
+	Count    []int64
+	Reqs     []int64
+	Blob     []int64
+	Piece    int64 // bytes of an extent that have a checksum of their own
+}
+
+// lend makes what to tell of blobs [lo, hi) of a subfile that this rank keeps, all of one that is compressed: its index is of all.
+func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
+	p := js.kept[part]
+	if p.place.Packed != nil {
+		lo, hi = 0, len(p.table.ID)
+	}
+	t, nd := p.table, p.place.NumMaps()
+	l := lentPart{Part: part, Tape: js.tapes[part], First: lo, From: from - lo, To: to - lo}
+	l.Nreqs, l.Start, l.Count, l.Reqs = t.Nreqs[lo*nd:hi*nd], t.Start[lo*nd:hi*nd], t.Count[lo*nd:hi*nd], t.Reqs[lo*nd:hi*nd]
+	l.Blob = t.Blob[lo:hi]
+	if p.fine != nil {
+		l.Piece = p.fine.Size
+	}
+	return l
+}
+
+// borrow makes a part of what its keeper told.
+func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
+	p, err := k.adopt(js.s.parts[l.Part], l.Tape)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.Blob) == 0 { // an ordinary file
+		return &viewPart{p, 0, 0}, nil
+	}
+	t := layout.NewRanks(len(l.Blob), p.place.NumMaps())
+	for i := range t.ID {
+		t.ID[i] = l.First + i
+	}
+	copy(t.Nreqs, l.Nreqs)
+	copy(t.Start, l.Start)
+	copy(t.Count, l.Count)
+	copy(t.Reqs, l.Reqs)
+	copy(t.Blob, l.Blob)
+	if p.table = t; p.place.Packed != nil {
+		x, err := layout.NewIndex(&p.place.Place, t, p.place.Packed.Chunk)
+		if err != nil {
+			return nil, pkg.At(p.name, -1, layout.IndexPacked, ErrCorrupt, "%v", err)
+		}
+		last := len(t.ID) - 1
+		p.place.DataLen = t.Blob[last] + p.place.BlobSize(t, last) - p.place.DataOff
+		p.place.Packed.Index = x
+	}
+	p.unpack()
+	if l.Piece > 0 {
+		p.fine = &layout.PieceIndex{Size: l.Piece}
+	}
+	return &viewPart{p, l.From, l.To}, nil
+}
+
+// view finds out what each rank reads of a set with map d, once. Collective.
+func (k *Collective) view(ctx context.Context, js *jointSet, d DecompID) (*jointView, error) {
+	if v := js.views[d]; v != nil {
+		return v, nil
+	}
+	ranks, me := k.c.Size(), k.c.Rank()
+	base := js.home.base[d-1]
+	total := base[len(base)-1]
+	// A share has so much of maps or data that reads are long.
+	n := max(total*4, js.home.maps[d-1])/k.share + 1
+	v := &jointView{shares: sharesOf(total, (total+n-1)/n, ranks), files: map[int]*viewPart{}}
+	v.me = v.part(me, ranks)
+	tell := map[int][]lentPart{}
+	for part, p := range js.kept {
+		if p.table == nil {
+			continue
+		}
+		lo, hi := base[part], base[part+1]
+		if lo == hi {
+			continue // nothing of the map is in it
+		}
+		for i := v.of(lo); i < v.parts && v.from(i) < hi; i++ {
+			x0, x1 := max(v.from(i), lo)-lo, min(v.from(i+1), hi)-lo
+			first, from, to := blobsIn(p.table, p.place.NumMaps(), int(d)-1, x0, x1)
+			if x1 == hi-lo {
+				to = len(p.table.ID) // and those behind that have nothing
+			}
+			if dst := v.rank(i, ranks); dst == me {
+				v.files[part] = &viewPart{p, from, to}
+			} else {
+				tell[dst] = append(tell[dst], k.lend(js, part, min(first, from), to, from, to))
+			}
+		}
+	}
+	var msgs [][]byte
+	if len(tell) > 0 {
+		msgs = make([][]byte, ranks)
+		for i, l := range tell {
+			msgs[i] = encode(l)
+		}
+	}
+	got, err := k.c.Alltoallv(ctx, msgs)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range got {
+		var l []lentPart
+		if len(b) == 0 || err != nil {
+			continue
+		}
+		if err = decode(b, &l); err != nil {
+			break
+		}
+		for i := range l {
+			var p *viewPart
+			if p, err = k.borrow(js, &l[i]); err != nil {
+				break
+			}
+			v.files[l[i].Part] = p
+		}
+	}
+	if err := comm.Agree(ctx, k.c, err); err != nil {
+		return nil, err
+	}
+	js.views[d] = v
+	return v, nil
+}
+
+// blobsIn says which blobs have elements [x0, x1) of map d: from first to the end; and which of them begin there: from from to the end.
+func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
+	n := len(t.ID)
+	first = sort.Search(n, func(j int) bool { return t.Start[j*nd+d]+t.Count[j*nd+d] > x0 })
+	from = sort.Search(n, func(j int) bool { return t.Start[j*nd+d] >= x0 })
+	end = sort.Search(n, func(j int) bool { return t.Start[j*nd+d] >= x1 })
+	return first, from, end
+}
+
+// flatView is view for variables without a map: all ranks know one subfile, of which the first blob has them; of compressed files its keeper
+// only. Collective.
+func (k *Collective) flatView(ctx context.Context, js *jointSet) (*jointView, error) {
+	if v := js.views[0]; v != nil {
+		return v, nil
+	}
+	v := &jointView{files: map[int]*viewPart{}}
+	root := k.keeper(js.s, js.first)
+	var b []byte
+	if js.packed() {
+		if p := js.kept[js.first]; p != nil {
+			v.files[js.first] = &viewPart{p, 0, 0}
+		}
+		js.views[0] = v
+		return v, nil
+	}
+	if root == k.c.Rank() {
+		p := js.kept[js.first]
+		l := lentPart{Part: js.first, Tape: js.tapes[js.first]}
+		if p.table != nil {
+			l = k.lend(js, js.first, 0, 1, 0, 0)
+		}
+		b = encode(l)
+	}
+	b, err := k.c.Bcast(ctx, root, b)
+	if err != nil {
+		return nil, err
+	}
+	p := js.kept[js.first]
+	if p != nil {
+		v.files[js.first] = &viewPart{p, 0, 0}
+	} else {
+		var l lentPart
+		if err = decode(b, &l); err == nil {
+			v.files[js.first], err = k.borrow(js, &l)
+		}
+	}
+	if err := comm.Agree(ctx, k.c, err); err != nil {
+		return nil, err
+	}
+	js.views[0] = v
+	return v, nil
+}
+
+func (js *jointSet) packed() bool { return js.lead != nil && js.lead.place.Packed != nil }

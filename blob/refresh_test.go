@@ -1,0 +1,397 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// TestFollow: a reader that is opened at the first commit and refreshed sees each record whole as it comes, in both layouts, while another
+// goroutine reads through it; at the end it knows that there will be no more.
+func TestFollow(t *testing.T) {
+	for _, sc := range sessionCases() {
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			m := sc.model(4)
+			base := filepath.Join(t.TempDir(), "d.nc")
+			first, told := make(chan struct{}), make(chan error, 1)
+			var once sync.Once
+			go func() { <-first; told <- followAll(base, m) }()
+			o := sc.o
+			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				defer once.Do(func() { close(first) })
+				w, err := createWith(ctx, sc.comm(c), base, m.s, m.parts(c.Rank()), &o)
+				if err != nil {
+					return err
+				}
+				for rec := range m.records {
+					if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
+						return err
+					}
+					once.Do(func() { close(first) })
+				}
+				return w.Close(ctx)
+			})
+			if rerr := <-told; err != nil || rerr != nil {
+				t.Errorf("writer: %v; reader: %v", err, rerr)
+			}
+		})
+	}
+}
+
+// followAll follows a dataset to its end.
+func followAll(base string, m *model) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	r, err := Open(ctx, base, &OpenOptions{Verify: VerifyAlways})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	stop, beside := make(chan struct{}), make(chan error, 1)
+	go func() { // a call is of one state, whichever
+		for {
+			select {
+			case <-stop:
+				beside <- nil
+				return
+			default:
+			}
+			n := r.Records()
+			got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1, Records: &Range{End: n}})
+			if err != nil || !bytes.Equal(got, m.upTo(n).canonical(false)) {
+				beside <- fmt.Errorf("%d records beside a refresh: %w", n, err)
+				return
+			}
+		}
+	}()
+	next := int64(0)
+	for rec, err := range r.NewRecords(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if rec != next || r.Records() <= rec {
+			return fmt.Errorf("record %d of %d, want %d", rec, r.Records(), next)
+		}
+		next++
+		got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1, Records: &Range{End: next}})
+		if err != nil || !bytes.Equal(got, m.upTo(next).canonical(false)) {
+			return fmt.Errorf("%d records: %w", next, err)
+		}
+	}
+	close(stop)
+	if err := <-beside; err != nil {
+		return err
+	}
+	if next != m.records {
+		return fmt.Errorf("%d records, want %d", next, m.records)
+	}
+	n, err := r.WaitRecords(ctx, m.records+1)
+	if err != nil || n != m.records {
+		return fmt.Errorf("behind the end: %d, %w", n, err)
+	}
+	s, err := StatusOf(ctx, base, true)
+	if err != nil || s.State != Finished || s.Records != m.records || !s.Committed {
+		return fmt.Errorf("at the end: %+v, %w", s, err)
+	}
+	return nil
+}
+
+// beating looks at a writer of another machine by the real clock: its heartbeat tells that it is alive, and then that it is not.
+func beating(t *testing.T) {
+	t.Helper()
+	mem := vfs.NewMem()
+	until := func(fsys vfs.FS, want WritingState) {
+		t.Helper()
+		w := NewWatch(fsys, "d.nc")
+		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(w.Next()) {
+			s, err := w.Look()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.State == want {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%+v, want %v", s, want)
+			}
+		}
+	}
+	lo := durable.LeaseOptions{Period: time.Second / 2, Boot: "another"}
+	l, err := durable.Acquire(context.Background(), far{mem}, "d.nc", lo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	if err := vfs.WriteFile(mem, subfile.NextName("d.nc"), nil); err != nil { // an announcement that is torn
+		t.Fatal(err)
+	}
+	until(far{mem}, Writing)
+	until(far{syncedClone(mem)}, Died)
+}
+
+// far is a file system that machines share.
+type far struct{ vfs.FS }
+
+func (far) Local(string) bool { return false }
+
+// changeHolder changes what the lease of d.nc says.
+func changeHolder(t *testing.T, fsys vfs.FS, f func(h *durable.Holder)) {
+	t.Helper()
+	name := durable.LockName("d.nc")
+	b, err := vfs.ReadFile(fsys, name, 4096)
+	h := new(durable.Holder)
+	if err == nil {
+		err = json.Unmarshal(b, h)
+	}
+	if err == nil {
+		f(h)
+		if b, err = json.Marshal(h); err == nil {
+			err = rewrite(fsys, name, append(b, '\n'))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rewrite gives a file other content.
+func rewrite(fsys vfs.FS, name string, b []byte) error {
+	f, err := fsys.OpenRW(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(b, 0)
+	return errors.Join(err, f.Truncate(int64(len(b))), f.Close())
+}
+
+// TestRefreshReplaced: a reader of a dataset that another one has replaced says so, and can be closed.
+func TestRefreshReplaced(t *testing.T) {
+	mem := vfs.NewMem()
+	sc := sessionCases()[0]
+	m := sc.model(2)
+	write := func(force bool) {
+		t.Helper()
+		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			o := sc.with(mem, false)
+			o.Force = force
+			w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			for rec := range m.records {
+				if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
+					return err
+				}
+			}
+			return w.Close(ctx)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(false)
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if n, err := r.Refresh(context.Background()); n != 2 || err != nil {
+		t.Errorf("unchanged: %d, %v", n, err)
+	}
+	write(true)
+	if _, err := r.Refresh(context.Background()); !errors.Is(err, ErrBroken) {
+		t.Errorf("replaced: %v", err)
+	}
+}
+
+// TestHopeless: a lease that cannot be read on a file system that machines share leaves open whether its holder is alive; after a while that is told.
+func TestHopeless(t *testing.T) {
+	mem := vfs.NewMem()
+	must(vfs.WriteFile(mem, "d.nc.0000.w0123abcd.partial", nil))
+	must(vfs.WriteFile(mem, durable.LockName("d.nc"), nil))
+	closed := vfs.NewFault(far{mem}, func(op vfs.Op) error {
+		if op.Name == durable.LockName("d.nc") {
+			return &fs.PathError{Op: "open", Path: op.Name, Err: fs.ErrPermission}
+		}
+		return nil
+	})
+	clock := time.Unix(1e9, 0)
+	w := newWatch(closed, "d.nc", func() time.Time { return clock })
+	for range 31 {
+		s, err := w.Look()
+		if err != nil || s.State != WritingOrDied || s.Committed || s.Writer != nil {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if late := clock.Sub(time.Unix(1e9, 0)) >= unsurePatience; w.Hopeless(s) != late {
+			t.Fatalf("%v: hopeless: %v", clock.Sub(time.Unix(1e9, 0)), !late)
+		}
+		clock = clock.Add(time.Second)
+	}
+}
+
+// TestStatus: what is told at each moment of a writer's life, to who is on its machine and to who is on another one, whose clock the test controls.
+// What is left of it after its death stays readable, is told as dead within twice the period, and by no old dataset without a heartbeat.
+func TestStatus(t *testing.T) {
+	m := sessionCases()[0].model(3)
+	sc := sessionCases()[0]
+	mem := vfs.NewMem()
+	period := 30 * time.Second
+	look := func(when string, fsys vfs.FS, want WritingState, records int64) *Status {
+		t.Helper()
+		s, err := NewWatch(fsys, "d.nc").Look()
+		if err != nil || s.State != want || s.Records != records {
+			t.Fatalf("%s: %+v, %v; want %v with %d records", when, s, err, want, records)
+		}
+		return s
+	}
+	var dead, early *vfs.Mem
+	var follower *Reader
+	err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+		o := sc.with(mem, false)
+		o.Heartbeat = period
+		w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
+		if err != nil {
+			return err
+		}
+		here := func(f func()) error {
+			err := c.Barrier(ctx)
+			if err == nil && c.Rank() == 0 {
+				f()
+			}
+			return errors.Join(err, c.Barrier(ctx))
+		}
+		err = here(func() {
+			s := look("before a commit", mem, Writing, 0)
+			if s.Committed || s.Writer == nil || s.Writer.Period != period.Seconds() {
+				t.Errorf("before a commit: %+v", s)
+			}
+			early = syncedClone(mem)
+		})
+		if err != nil {
+			return err
+		}
+		for rec := range m.records {
+			if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
+				return err
+			}
+			if err := here(func() {
+				if s := look("behind a commit", mem, Writing, rec+1); s.Commit != rec+1 || !s.Committed || s.LastCommit.IsZero() {
+					t.Errorf("behind commit %d: %+v", rec+1, s)
+				}
+				var err error
+				if follower == nil {
+					follower, err = openWith(ctx, "d.nc", nil, knobs{fs: mem})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n, err := follower.Refresh(ctx); n != rec+1 || err != nil { // at once, not only behind Close
+					t.Errorf("refreshed behind commit %d: %d records, %v", rec+1, n, err)
+				}
+			}); err != nil {
+				return err
+			}
+			if rec == 1 {
+				if err := here(func() { dead = syncedClone(mem) }); err != nil {
+					return err
+				}
+			}
+		}
+		return w.Close(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer follower.Close()
+	if s := look("behind Close", mem, Finished, 3); s.Writer != nil {
+		t.Errorf("behind Close: %+v", s)
+	}
+	for _, mem := range []*vfs.Mem{dead, early} {
+		changeHolder(t, mem, func(h *durable.Holder) { h.Host, h.Boot = "elsewhere", "another" })
+	}
+	for _, x := range []struct {
+		fs      *vfs.Mem
+		records int64
+	}{{dead, 2}, {early, 0}} {
+		clock := time.Unix(1e9, 0)
+		w := newWatch(far{x.fs}, "d.nc", func() time.Time { return clock })
+		for step := range 100 {
+			s, err := w.Look()
+			if err != nil {
+				t.Fatal(err)
+			}
+			silent := time.Duration(step) * period / 10
+			switch {
+			case silent < period && s.State != WritingOrDied:
+				t.Fatalf("%v silent: %+v", silent, s)
+			case silent >= 2*period && (s.State != Died || s.Records != x.records):
+				t.Fatalf("%v silent: %+v", silent, s)
+			}
+			if step == 5 { // one that beats is alive, whatever the clocks say
+				changeHolder(t, x.fs, func(h *durable.Holder) { h.Beat++ })
+				if s, err = w.Look(); err != nil || s.State != Writing {
+					t.Fatalf("a beat: %+v, %v", s, err)
+				}
+				break
+			}
+			clock = clock.Add(period / 10)
+		}
+		last := clock
+		for {
+			s, err := w.Look()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.State == Died {
+				break
+			}
+			if clock = clock.Add(w.pulse.Next()); clock.Sub(last) > 2*period {
+				t.Fatalf("not told within twice the period: %+v", s)
+			}
+		}
+		if silent := clock.Sub(last); silent < period {
+			t.Errorf("told as dead after %v of a period of %v", silent, period)
+		}
+	}
+	beating(t)
+	cut := syncedClone(dead)
+	if err := rewrite(cut, durable.LockName("d.nc"), nil); err != nil {
+		t.Fatal(err)
+	}
+	look("a power cut that has left an empty lease", cut, Died, 2)
+	if w, err := writerOf(cut, "d.nc"); err != nil || w == nil || w.State != "dead" {
+		t.Errorf("an empty lease: %+v, %v", w, err)
+	}
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: dead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	here, _ := os.Hostname()
+	changeHolder(t, dead, func(h *durable.Holder) { h.Host, h.Boot, h.Proc = here, vfs.BootID(), h.Proc+"1" }) // a process of this machine, whose number is another's by now
+	var died *WriterDiedError
+	if n, err := r.WaitRecords(context.Background(), 3); n != 2 || !errors.As(err, &died) || died.Status.Records != 2 {
+		t.Errorf("waiting for a dead writer: %d, %v", n, err)
+	}
+	if _, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: dead}); err != nil {
+		t.Fatal(err)
+	}
+	look("recovered", dead, Died, 2)
+	if n, err := r.Refresh(context.Background()); n != 2 || err != nil {
+		t.Errorf("recovered: %d, %v", n, err)
+	}
+}

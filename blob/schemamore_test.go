@@ -1,0 +1,476 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// extend gives a schema of dealtModel what the second leg of a history adds.
+func extend(s *Schema) {
+	k := s.Dim("bnds", 2)
+	s.Var("time_bnds", cdf5.Double, []DimID{0, k})
+	s.Var("Q", cdf5.Float, []DimID{0, 1, 2}, Decomposed(2), Att("_FillValue", float32(-7)), Att("units", "kg"))
+	s.Var("count", cdf5.Int, []DimID{0, 2}, Decomposed(1))
+}
+
+// TestAppendSchema: variables and dimensions that appends add are there for all who read, in all ways; before, they are fill values. The same as a dataset that had
+// them from the beginning, of which nobody has put them.
+func TestAppendSchema(t *testing.T) {
+	ctx := t.Context()
+	for name, o := range continuedCases() {
+		for _, isolate := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s-apart=%v", name, isolate), func(t *testing.T) {
+				t.Parallel()
+				mem := vfs.NewMem()
+				must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, o, isolate, true))
+				o := o
+				o.fs, o.Records = mem, 0
+				follower, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
+				must(err)
+				defer follower.Close()
+				// The same ranks and maps as before: without the new variables the files would grow.
+				session := func(from int, commits bool, define func(s *Schema)) {
+					t.Helper()
+					m := dealtModel(int64(from)+2, 4, 0)
+					o := o
+					o.Subfiles = 2
+					err := run(4, func(ctx context.Context, c comm.Comm) error {
+						if isolate {
+							c = comm.Isolate(c)
+						}
+						r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+						if err != nil {
+							return err
+						}
+						var s *Schema
+						if define != nil {
+							s = r.Extend()
+							define(s)
+						}
+						if err := errors.Join(r.Close(), c.Barrier(ctx)); err != nil {
+							return err
+						}
+						w, err := appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &o)
+						if err != nil {
+							return err
+						}
+						defer w.Abort()
+						for rec := int64(from); rec < m.records; rec++ {
+							if err := errors.Join(m.putRecord(w, rec, c.Rank(), false), putMore(w, m, rec, c.Rank())); err != nil {
+								return err
+							}
+							if commits {
+								if err := w.Commit(ctx); err != nil {
+									return err
+								}
+							}
+						}
+						return w.Close(ctx)
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				session(2, true, extend)
+				lookExtended(t, mem, "added", 4, 2)
+				if n, err := follower.Refresh(ctx); err != nil || n != 4 || len(follower.Schema().Vars()) != 7 {
+					t.Errorf("refresh: %d records, %v", n, err)
+				}
+				session(4, false, nil)
+				lookExtended(t, mem, "appended", 6, 2)
+				r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+				must(err)
+				if n := len(r.Manifest().Sets); o.Layout == VariableCentric && n != 2 {
+					t.Errorf("%d sets, want 2: the files that have the new variables grow", n)
+				}
+				must(r.Close())
+				session(6, true, func(s *Schema) { s.Var("late", cdf5.Short, []DimID{0}) })
+				lookExtended(t, mem, "added again", 8, 2)
+				if _, err := follower.Refresh(ctx); err != nil || len(follower.Schema().Vars()) != 8 {
+					t.Error(err)
+				}
+				_ = crossSets(t, mem)
+			})
+		}
+	}
+}
+
+// putMore puts what extend has added.
+func putMore(w *Writer, m *model, rec int64, rank int) error {
+	s := w.Schema()
+	for v := range s.Vars() {
+		sv := &s.Vars()[v]
+		var err error
+		switch sv.Name {
+		case "time_bnds":
+			err = Put(w, VarID(v), rec, []float64{float64(rec), float64(rec) + 1})
+		case "Q", "count":
+			x := make([]float32, 0, 24)
+			for q := range m.maps[sv.Decomp-1].Reqs(rank) {
+				x = append(x, float32(100*rec+q.Offset))
+			}
+			err = Put(w, VarID(v), rec, x)
+		case "late":
+			err = Put(w, VarID(v), rec, []int16{int16(rec)})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookExtended holds a dataset to which extend was added behind some records against what was put.
+func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
+	t.Helper()
+	ctx := t.Context()
+	for _, verify := range []Verification{VerifyWhole, VerifyAlways} {
+		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1, Verify: verify}, knobs{fs: mem})
+		must(err)
+		defer r.Close()
+		if r.Records() != records {
+			t.Fatalf("%s: %d records, want %d", when, r.Records(), records)
+		}
+		for rec := range records {
+			want, flat := make([]float32, 24), []float64{cdf5FillDouble, cdf5FillDouble}
+			for at := range want {
+				if want[at] = -7; rec >= since {
+					want[at] = float32(100*rec + int64(at))
+				}
+			}
+			if rec >= since {
+				flat = []float64{float64(rec), float64(rec) + 1}
+			}
+			got, b := make([]float32, 24), make([]float64, 2)
+			must(r.Read(ctx, "Q", []int64{rec, 0, 0}, []int64{1, 3, 8}, got))
+			must(r.Read(ctx, "time_bnds", []int64{rec, 0}, []int64{1, 2}, b))
+			if !slices.Equal(got, want) || !slices.Equal(b, flat) {
+				t.Fatalf("%s: record %d: %v %v", when, rec, got, b)
+			}
+			some := make([]float32, 2)
+			must(r.ReadRuns(ctx, "Q", rec, []decomp.Req{{Offset: 3, Length: 1}, {Offset: 20, Length: 1}}, some))
+			if some[0] != want[3] || some[1] != want[20] {
+				t.Errorf("%s: runs of record %d: %v", when, rec, some)
+			}
+			n := 0
+			for b, err := range r.Blobs(ctx, "Q", rec) {
+				must(err)
+				one, err := r.RankBlob(ctx, "Q", rec, b.Rank)
+				if err != nil || fmt.Sprint(one) != fmt.Sprint(b) {
+					t.Fatalf("blob %d: %v", b.Rank, err)
+				}
+				for _, q := range b.Runs {
+					if x := b.Data.([]float32)[0]; q.Length == 1 && n == 0 && x != want[q.Offset] {
+						t.Errorf("%s: blob %d of record %d begins with %v", when, b.Rank, rec, x)
+					}
+					n += int(q.Length)
+				}
+			}
+			at, err := r.Where(ctx, "Q", []int64{rec, 1, 1})
+			if err != nil || n != 24 || (at == nil) != (rec < since) {
+				t.Errorf("%s: record %d: %d elements in blobs, at %v, %v", when, rec, n, at, err)
+			}
+			must(run(2, func(ctx context.Context, c comm.Comm) error { // the 24 elements, each read by one of them
+				k := r.Collective(comm.Isolate(c))
+				p := k.Plan([]decomp.Req{{Offset: 12 * int64(c.Rank()), Length: 12}})
+				x, kept := make([]float32, 12), slices.Repeat([]float32{5}, 12)
+				t0 := make([]float32, 12)
+				if err := p.Read(ctx, Get{Name: "Q", Record: rec, Into: x}, Get{Name: "T", Record: rec, Into: t0}, Get{Name: "Q", Record: rec, Into: kept, Keep: true}); err != nil {
+					return err
+				}
+				mine := want[12*c.Rank() : 12*c.Rank()+12]
+				if rec < since && kept[11] != 5 || rec >= since && kept[11] != mine[11] || !slices.Equal(x, mine) || t0[11] != float32(dealtModel(1, 1, 0).x(1, rec, 12*int64(c.Rank())+11)) {
+					return fmt.Errorf("record %d: read together %v, kept %v, T %v", rec, x, kept, t0)
+				}
+				return nil
+			}))
+		}
+	}
+	if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
+		t.Errorf("%s: check: %v", when, bad)
+	}
+}
+
+const cdf5FillDouble = 9.9692099683868690e+36
+
+// crossSets converts to blobs and back: the bytes of the one are those of the other.
+func crossSets(t *testing.T, mem vfs.FS) []byte {
+	t.Helper()
+	ctx := t.Context()
+	r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+	must(err)
+	defer r.Close()
+	want, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+	must(err)
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		out := "out." + l.String()
+		if err := convertWith(ctx, comm.Self(), r, out, &ConvertOptions{Blobs: true, Layout: l}, knobs{fs: mem}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := canonicalOf(mem, out)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("through %v: %v, %s", l, err, firstDiff(got, want))
+		}
+	}
+	return want
+}
+
+// TestAppendSchemaRefused: what a dataset cannot be given is an error where it is defined, and of all ranks; nothing is left of it.
+func TestAppendSchemaRefused(t *testing.T) {
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		mem := vfs.NewMem()
+		must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{Options: Options{Layout: l}}, false, false))
+		before := fmt.Sprint(names(mem, "."))
+		r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
+		must(err)
+		defer r.Close()
+		m := dealtModel(2, 3, 0)
+		for what, define := range map[string]func(s *Schema){
+			"a fixed variable":       func(s *Schema) { s.Var("f", cdf5.Int, []DimID{1}) },
+			"a scalar":               func(s *Schema) { s.Var("f", cdf5.Int, nil) },
+			"a variable of the name": func(s *Schema) { s.Var("T", cdf5.Int, []DimID{0}) },
+			"one of a fixed one":     func(s *Schema) { s.Var("area", cdf5.Int, []DimID{0}) },
+			"what the layout writes": func(s *Schema) { s.Var("f", cdf5.Int, []DimID{0}, Att("decomposition_ID", int32(1))) },
+			"the same, set": func(s *Schema) {
+				s.SetAtt(s.Var("f", cdf5.Int, []DimID{0}), cdf5.Att{Name: "global_dimids", Type: cdf5.Char, Value: "b"})
+			},
+			"a dimension twice":     func(s *Schema) { s.Dim("ncol", 9); s.Var("f", cdf5.Int, []DimID{0}) },
+			"another record length": func(s *Schema) { s.Dim("when", Unlimited) },
+			"a decomposition":       func(s *Schema) { s.Decomp(1) },
+			"a global attribute":    func(s *Schema) { s.GlobalAtt("a", "b") },
+			"global attributes":     func(s *Schema) { s.GlobalAtts(cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
+			"an attribute":          func(s *Schema) { s.SetAtt(0, cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
+			"only a dimension":      func(s *Schema) { s.Dim("k", 9) },
+			"only a dimension too many": func(s *Schema) {
+				extend(s)
+				s.Dim("k", 9)
+			},
+		} {
+			s := r.Extend()
+			define(s)
+			whole := strings.HasPrefix(what, "only") // what is wrong is what comes no more
+			if !whole && !errors.Is(s.Err(), ErrUsage) {
+				t.Errorf("%v, %s: %v where it is defined", l, what, s.Err())
+			}
+			count := vfs.Count(mem)
+			o := &settings{knobs: knobs{fs: count}}
+			errs, _ := eachRank(3, func(ctx context.Context, c comm.Comm) error {
+				mine := s
+				if c.Rank() == 1 && !whole { // it has done nothing wrong
+					mine = r.Extend()
+				}
+				_, err := appendSchema(ctx, c, "d.nc", mine, m.parts(c.Rank()), o)
+				return err
+			})
+			for rank, err := range errs {
+				if !errors.Is(err, ErrUsage) || whole && !strings.Contains(err.Error(), `dimension "k"`) {
+					t.Errorf("%v, %s: rank %d: %v", l, what, rank, err)
+				}
+			}
+			if n := count.Ops(); n > 0 {
+				t.Errorf("%v, %s: told after %d operations", l, what, n)
+			}
+		}
+		for what, of := range map[string]func(rank int) *Schema{
+			"another schema": func(int) *Schema { return m.s },
+			"one of another rank": func(rank int) *Schema {
+				s := r.Extend()
+				s.Var(fmt.Sprint("f", rank), cdf5.Int, []DimID{0})
+				return s
+			},
+			"on one rank only": func(rank int) *Schema {
+				if rank > 0 {
+					return nil
+				}
+				s := r.Extend()
+				extend(s)
+				return s
+			},
+		} {
+			errs, _ := eachRank(3, func(ctx context.Context, c comm.Comm) error {
+				_, err := appendSchema(ctx, c, "d.nc", of(c.Rank()), m.parts(c.Rank()), &settings{knobs: knobs{fs: mem}})
+				return err
+			})
+			for rank, err := range errs {
+				if !errors.Is(err, ErrUsage) {
+					t.Errorf("%v, %s: rank %d: %v", l, what, rank, err)
+				}
+			}
+		}
+		if after := fmt.Sprint(names(mem, ".")); after != before {
+			t.Errorf("%v: %s, there were %s", l, after, before)
+		}
+	}
+}
+
+// TestAddedDamaged: a manifest that says something else of added variables than the headers is an error.
+func TestAddedDamaged(t *testing.T) {
+	mem := vfs.NewMem()
+	must(leg{to: 1, ranks: 2, subfiles: 1}.sail(mem, settings{}, false, false))
+	must(leg{to: 2, ranks: 3, subfiles: 1}.sail(mem, settings{}, false, false))
+	st, err := subfile.ReadState(mem, "d.nc")
+	must(err)
+	for _, added := range [][]string{{"nobody"}, {"T"}, {"area"}} {
+		st.Manifest.Sets[1].Added = added
+		b, err := st.Manifest.Encode()
+		must(err)
+		f, err := mem.OpenRW(subfile.ManifestName("d.nc"))
+		must(err)
+		must(f.Truncate(0))
+		_, err = f.WriteAt(b, 0)
+		must(errors.Join(err, f.Close()))
+		_, err = openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
+		if f := (*fault.FormatError)(nil); !errors.As(err, &f) || !errors.Is(err, ErrCorrupt) || f.File != "d.nc+1.0000" {
+			t.Errorf("added %v: %v", added, err)
+		}
+		if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
+			t.Errorf("added %v: check finds nothing", added)
+		}
+	}
+}
+
+// withExtended makes a dataset of two records, and adds what extend does with a third one.
+func withExtended(l Layout) *vfs.Mem {
+	mem := vfs.NewMem()
+	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{Options: Options{Layout: l}}, false, false))
+	must(extending(mem, 3, func(ctx context.Context, w *Writer, m *model, rank int) error {
+		return errors.Join(m.putRecord(w, 2, rank, false), putMore(w, m, 2, rank))
+	}))
+	return mem
+}
+
+// extending appends on some ranks, with what extend adds.
+func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *Writer, m *model, rank int) error) error {
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	s := r.Extend()
+	extend(s)
+	m := dealtModel(records, 3, 0)
+	return run(3, func(ctx context.Context, c comm.Comm) error {
+		w, err := appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &settings{knobs: knobs{fs: mem}})
+		if err != nil {
+			return err
+		}
+		if err := put(ctx, w, m, c.Rank()); err != nil {
+			return err
+		}
+		return w.Close(ctx)
+	})
+}
+
+// TestAddedNothing: variables come with their first record. Of a session without records they, and their attributes, are not there; other attributes are.
+func TestAddedNothing(t *testing.T) {
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		for _, also := range []bool{false, true} {
+			mem := vfs.NewMem()
+			must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{Options: Options{Layout: l}}, false, false))
+			must(extending(mem, 2, func(ctx context.Context, w *Writer, _ *model, _ int) error {
+				q, _ := w.Schema().VarID("Q")
+				err := w.SetAtt(ctx, q, "units", "g")
+				if also && err == nil {
+					err = w.SetAtt(ctx, -1, "history", "looked at")
+				}
+				return err
+			}))
+			r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
+			if err != nil {
+				t.Fatalf("%v: %v", l, err)
+			}
+			if _, ok := r.Schema().VarID("Q"); ok || r.Records() != 2 || (cdf5.FindAtt(r.Schema().Attributes(), "history") != nil) != also {
+				t.Errorf("%v: %d records, attributes %v", l, r.Records(), r.Schema().Attributes())
+			}
+			must(r.Close())
+			if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
+				t.Errorf("%v: %v", l, bad)
+			}
+		}
+	}
+}
+
+// TestAddedLost: without the files that have the added variables the rest can be read where files may be missing.
+func TestAddedLost(t *testing.T) {
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		mem := withExtended(l)
+		lookExtended(t, mem, l.String(), 3, 2)
+		for i, name := range []string{"d.nc+1.0000", "d.nc+1.0001"} {
+			if err := mem.Remove(name); i == 0 && err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrMissing) {
+			t.Errorf("%v: %v", l, err)
+		}
+		for _, o := range []OpenOptions{{AllowMissing: true}, {MissingLater: true}} {
+			r, err := openWith(t.Context(), "d.nc", &o, knobs{fs: mem})
+			if err != nil {
+				t.Fatalf("%v, %+v: %v", l, o, err)
+			}
+			defer r.Close()
+			x := make([]float32, 24)
+			err = r.ReadRuns(t.Context(), "T", 1, []decomp.Req{{Length: 24}}, x)
+			if _, ok := r.Schema().VarID("Q"); ok || err != nil || float64(x[7]) != dealtModel(2, 1, 0).x(1, 1, 7) {
+				t.Errorf("%v, %+v: Q is there: %v, %v, %v", l, o, ok, x[7], err)
+			}
+			if err := r.ReadRuns(t.Context(), "T", 2, []decomp.Req{{Length: 24}}, x); o.AllowMissing != (err == nil) {
+				t.Errorf("%v, %+v: the record that is lost: %v", l, o, err)
+			}
+		}
+	}
+}
+
+// TestExtendedApart: ranks that extend different states all hear of it.
+func TestExtendedApart(t *testing.T) {
+	mem := vfs.NewMem()
+	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{}, false, false))
+	old, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
+	must(err)
+	defer old.Close()
+	must(extending(mem, 3, func(ctx context.Context, w *Writer, m *model, rank int) error {
+		return errors.Join(m.putRecord(w, 2, rank, false), putMore(w, m, 2, rank))
+	}))
+	now, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
+	must(err)
+	defer now.Close()
+	m := dealtModel(4, 3, 0)
+	errs, _ := eachRank(3, func(ctx context.Context, c comm.Comm) error {
+		s := now.Extend()
+		if c.Rank() == 0 {
+			s = old.Extend()
+			extend(s)
+		}
+		_, err := appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &settings{knobs: knobs{fs: mem}})
+		return err
+	})
+	for rank, err := range errs {
+		if !errors.Is(err, ErrUsage) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}
+
+// TestLayoutAtts: what the layout writes to variables is refused where it is defined, since nobody could read the dataset.
+func TestLayoutAtts(t *testing.T) {
+	for _, name := range []string{attDecompID, attDimIDs} {
+		a, b := NewSchema(), NewSchema()
+		a.Var("v", cdf5.Int, []DimID{a.Dim("x", 3)}, Att(name, int32(1)))
+		b.SetAtt(b.Var("v", cdf5.Int, []DimID{b.Dim("x", 3)}), cdf5.Att{Name: name, Type: cdf5.Char, Value: "1"})
+		if !errors.Is(a.Err(), ErrUsage) || !errors.Is(b.Err(), ErrUsage) {
+			t.Errorf("%s: %v, %v", name, a.Err(), b.Err())
+		}
+	}
+}

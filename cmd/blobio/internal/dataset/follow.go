@@ -1,0 +1,259 @@
+package dataset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/cli"
+	"blobio/internal/slab"
+	"blobio/internal/stats"
+)
+
+func NewFollow(e *cli.Env) *cobra.Command {
+	f := follower{e: e, hopeless: (*blob.Watch).Hopeless}
+	cmd := &cobra.Command{
+		Use:   "follow DATASET",
+		Short: "Print each record of a dataset as it is committed, until its writer ends",
+		Long: `Follow a dataset while a model writes it, as "tail -f" follows a file. For each record
+that is committed, print minimum, maximum and mean of each variable, and count values,
+fill values and NaN. Records are seen whole or not at all. The writer is not disturbed,
+and may run on another machine.
+
+Following begins with the next record, or with that of --from. It waits for the first
+record of a dataset that has a writer, and with --wait for a dataset that is not there.
+
+--exec runs a shell command for each record, one after the other, with BLOBIO_RECORD
+(from 0), BLOBIO_RECORDS (how many are committed) and BLOBIO_DATASET in its
+environment. If a command fails, that is reported, and following goes on.
+
+The writer counts as dead if its process is gone, or, on another machine, if its
+heartbeat (15 seconds by default) has not come for twice its period. Where nothing
+tells, as of a lease that cannot be read, it is waited for 30 seconds.
+
+Exit codes: 0 the writer has finished, 1 it died, or may have, or a command failed, 2 the dataset
+cannot be read.
+
+JSON: {"record", "committed", "variables": [{name, values, fill, nan, min, max, mean}]},
+a line for each record, and at last {"status": {...}} as in "blobio ls".`,
+		Example: `  blobio follow run/F_h0.nc                    # what comes
+  blobio follow -v T,PS --from 0 run/F_h0.nc   # all of it, two variables
+  blobio follow --exec 'blobio plot -v T --rec "$BLOBIO_RECORD" "$BLOBIO_DATASET" -o "t$BLOBIO_RECORD.png"' run/F_h0.nc
+  blobio follow --quiet run/F_h0.nc && sbatch postprocess.sh`,
+		Args: cli.ExactArgs(1, "a dataset"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args[0]) },
+	}
+	fl := cmd.Flags()
+	varsFlag(cmd, &f.vars, "v", "only these variables, such as T,PS")
+	fl.Int64Var(&f.from, "from", -1, "begin with this `RECORD`, from 0 (default: the first that comes)")
+	fl.StringVar(&f.exec, "exec", "", "shell `COMMAND` to run for each record")
+	fl.BoolVar(&f.wait, "wait", false, "wait for a dataset that is not there yet")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "read no data and print no records")
+	cli.JSONFlag(cmd, &f.json)
+	return cmd
+}
+
+// follower is one run of the verb.
+type follower struct {
+	e                 *cli.Env
+	vars              []string
+	from              int64
+	exec              string
+	wait, quiet, json bool
+	hopeless          func(*blob.Watch, *blob.Status) bool
+	head              bool // the names of the columns are printed
+}
+
+func (f *follower) run(ctx context.Context, path string) error {
+	if f.from < -1 {
+		return cli.Usagef("--from %d, want 0 or more", f.from)
+	}
+	watch := blob.NewWatch(nil, path)
+	r, err := f.open(ctx, path, watch)
+	if err != nil || r == nil {
+		return err
+	}
+	defer r.Close()
+	if err := checkVars(r, f.vars); err != nil {
+		return err
+	}
+	if f.from < 0 {
+		f.from = r.Records()
+	}
+	for rec, err := range r.NewRecords(ctx, f.from) {
+		var died *blob.WriterDiedError
+		if errors.As(err, &died) {
+			return f.end(r.Base(), &died.Status, true)
+		}
+		if err == nil {
+			err = f.record(ctx, r, rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s, err := watch.Look()
+	if err != nil {
+		return err
+	}
+	return f.end(r.Base(), s, false) // of the next writer, if one has begun
+}
+
+// open opens the dataset as soon as there is something to read; nil if its writer died before.
+func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*blob.Reader, error) {
+	for {
+		r, err := blob.Open(ctx, path, &blob.OpenOptions{Verify: blob.VerifyOnce})
+		if err == nil {
+			return r, nil
+		}
+		none := errors.Is(err, fs.ErrNotExist)
+		if !none && !errors.Is(err, blob.ErrNotCommitted) {
+			return nil, err
+		}
+		s, serr := watch.Look()
+		switch {
+		case serr != nil && !(errors.Is(serr, fs.ErrNotExist) && f.wait):
+			return nil, err // the first tells more
+		case serr == nil && !f.wait && (s.State == blob.Died || f.hopeless(watch, s)):
+			return nil, f.end(path, s, true)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(watch.Next()):
+		}
+	}
+}
+
+// end tells how the writer ended.
+func (f *follower) end(path string, s *blob.Status, died bool) error {
+	if died {
+		f.e.Code = cli.Findings
+	}
+	if f.json {
+		b, err := json.Marshal(map[string]any{"status": s})
+		if err == nil {
+			_, err = fmt.Fprintf(f.e.Out, "%s\n", b)
+		}
+		return err
+	}
+	_, err := fmt.Fprintf(f.e.Out, "%s: %s\n", cli.Plain(path), cli.Plain(s.String()))
+	return err
+}
+
+// record prints one record, and runs the command.
+func (f *follower) record(ctx context.Context, r *blob.Reader, rec int64) error {
+	if !f.quiet {
+		if err := f.print(ctx, r, rec); err != nil {
+			return err
+		}
+		if err := f.e.Out.Flush(); err != nil {
+			return err
+		}
+	}
+	if f.exec == "" {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", f.exec) // there also where PATH leads nowhere
+	cmd.Env = append(os.Environ(), "BLOBIO_RECORD="+strconv.FormatInt(rec, 10), "BLOBIO_RECORDS="+strconv.FormatInt(r.Records(), 10), "BLOBIO_DATASET="+r.Base())
+	cmd.Stdout, cmd.Stderr = f.e.Stdout, f.e.Stderr
+	err := cmd.Run()
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(f.e.Stderr, "blobio: record %d: the command failed: %v\n", rec, err)
+		f.e.Code = cli.Findings
+	}
+	return ctx.Err()
+}
+
+// recordVars are the variables that are printed: those asked for, or all that have records and numbers.
+func (f *follower) recordVars(s *blob.Schema) (names []string) {
+	for _, v := range s.Vars() {
+		asked := len(f.vars) == 0
+		for _, n := range f.vars {
+			asked = asked || n == v.Name
+		}
+		if asked && v.Record && v.Type != cdf5.Char {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// print prints the statistics of one record.
+func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
+	names := f.recordVars(r.Schema())
+	if len(names) == 0 {
+		return nil
+	}
+	sub := blob.Subset{}
+	for _, d := range r.Schema().Dims() {
+		if d.Len == blob.Unlimited {
+			sub[d.Name] = blob.Index{slab.Span{First: rec, Count: 1, Stride: 1}}
+		}
+	}
+	part, err := r.View(names, sub)
+	if err != nil {
+		return err
+	}
+	vars := part.Schema().Vars()
+	line := struct {
+		Record    int64       `json:"record"`
+		Committed int64       `json:"committed"`
+		Vars      []namedSums `json:"variables"`
+	}{Record: rec, Committed: r.Records()}
+	for row, err := range stats.Of(ctx, part, &stats.Options{Fill: func(v int) any { return fillOf(&vars[v]) }}) {
+		if err != nil {
+			return err
+		}
+		if row.Record >= 0 {
+			continue // of the one record that the part has
+		}
+		if f.json {
+			line.Vars = append(line.Vars, namedSums{vars[row.Var].Name, numbersOf(&row)})
+			continue
+		}
+		if err := f.row(rec, &vars[row.Var], &row); err != nil {
+			return err
+		}
+	}
+	if !f.json {
+		return nil
+	}
+	b, err := json.Marshal(line)
+	if err == nil {
+		_, err = fmt.Fprintf(f.e.Out, "%s\n", b)
+	}
+	return err
+}
+
+// namedSums are the statistics of a variable.
+type namedSums struct {
+	Name string `json:"name"`
+	numbers
+}
+
+// row prints a line of fixed columns: what comes next is not known.
+func (f *follower) row(rec int64, v *blob.Variable, row *stats.Row) error {
+	const format = "%8v  %-16s %14s %14s %14s %10v %8v %8v\n"
+	if !f.head {
+		f.head = true
+		fmt.Fprintf(f.e.Out, format, "RECORD", "VARIABLE", "MIN", "MAX", "MEAN", "VALUES", "FILL", "NAN")
+	}
+	low, high, mean := "-", "-", "-"
+	if row.Values > 0 {
+		low, high, mean = numberText(v, row.Min), numberText(v, row.Max), strings.TrimSpace(string(cli.AppendFloat(nil, row.Mean(), 7)))
+	}
+	_, err := fmt.Fprintf(f.e.Out, format, rec, cli.Plain(v.Name), low, high, mean, row.Values, row.Fill, row.NaN)
+	return err
+}

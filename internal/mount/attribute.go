@@ -1,0 +1,61 @@
+//go:build linux && !386 && !arm
+
+package mount
+
+import (
+	"context"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"golang.org/x/sys/unix"
+)
+
+// Extended attributes of a dataset, as getfattr shows them.
+const (
+	attState  = "user.blobio.state"  // in a word: blob.WritingState
+	attStatus = "user.blobio.status" // in a line, with who writes
+)
+
+var _ interface {
+	fs.NodeGetxattrer
+	fs.NodeListxattrer
+} = (*dataset)(nil)
+
+// Getxattr tells whether the dataset is being written. What a look cannot tell at once, a later one of the same mount can.
+func (d *dataset) Getxattr(_ context.Context, name string, dest []byte) (uint32, syscall.Errno) {
+	if name != attState && name != attStatus {
+		return 0, unix.ENODATA
+	}
+	d.looking.Lock()
+	defer d.looking.Unlock()
+	if d.watch == nil {
+		w, err := d.m.tree.Watch(d.path)
+		if err != nil {
+			return 0, d.m.errno("look up the status of", d.path, err)
+		}
+		d.watch = w
+	}
+	s, err := d.watch.Look()
+	if err != nil {
+		return 0, d.m.errno("look up the status of", d.path, err)
+	}
+	text := s.State.String()
+	if name == attStatus {
+		text = s.String()
+	}
+	return fill(dest, text)
+}
+
+// Listxattr lists them.
+func (d *dataset) Listxattr(_ context.Context, dest []byte) (uint32, syscall.Errno) {
+	return fill(dest, attState+"\x00"+attStatus+"\x00")
+}
+
+// fill puts a text where it is wanted, and tells how long it is: without room, that is all.
+func fill(dest []byte, text string) (uint32, syscall.Errno) {
+	if len(dest) > 0 && len(dest) < len(text) {
+		return uint32(len(text)), unix.ERANGE
+	}
+	copy(dest, text)
+	return uint32(len(text)), 0
+}

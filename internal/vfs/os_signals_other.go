@@ -1,0 +1,5 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package vfs
+
+func uninterrupted(call func()) { call() }
