@@ -1,5 +1,7 @@
 package amr
 
+import "math"
+
 // FieldSpec names a field and says what its elements are.
 type FieldSpec struct {
 	Name     string
@@ -63,12 +65,18 @@ type Meta struct {
 	Attrs     map[string]any // further attributes of the whole, kept
 	// Unverified: somebody has read the data without comparing them with their checksums. Copies keep the mark.
 	Unverified bool
+	// Files is the number of files that the blocks lie in, or lay in before they were converted; 0: not known. What is written in several files has as
+	// many, unless another number is asked for.
+	Files int
 }
 
 // Validate checks geometry and specifications. The error is of class ErrUsage.
 func (m *Meta) Validate() error {
 	if err := m.Geometry.Validate(); err != nil {
 		return err
+	}
+	if m.Files < 0 || m.Files > math.MaxInt32 {
+		return pkg.Errorf("%d files: %w", m.Files, ErrUsage)
 	}
 	seen := map[string]bool{}
 	for _, f := range m.Fields {

@@ -14,9 +14,13 @@ type Model struct {
 	Step     []float64 // by level: computing one step
 	Reconfig float64   // fetching and reconfiguring for a rollback of levels; the paper charges it once, however many levels return
 
-	// Latency is how long after it happened an error is found, in fine steps of mean cost: that much more
-	// work is lost. That versions made meanwhile hold the error, so that older ones are wanted, is not in it. 0 in the paper.
+	// Latency is how many fine steps after it happened an error is found: then versions made meanwhile are tainted, and the run goes
+	// back as Planner.Late says. Between whole numbers the cost is interpolated. 0 in the paper.
 	Latency float64
+
+	// Commit is what it takes to commit a snapshot beside the versions, once for a coarse step whose level 0 is saved: the
+	// waiting for the disk, if there is one. 0 in the paper.
+	Commit float64
 
 	// Anywhere lets errors strike the steps of all levels, each with a probability in proportion to its
 	// time. Default false: fine steps only, all alike, as in the paper's example.
@@ -45,7 +49,7 @@ func (m *Model) Validate() error {
 	if len(m.Put) != len(m.Step) {
 		return pkg.Errorf("%w: model with %d times of puts, %d of steps", ErrUsage, len(m.Put), len(m.Step))
 	}
-	for _, x := range append(append([]float64{m.Alloc, m.Box, m.Reconfig, m.Latency}, m.Put...), m.Step...) {
+	for _, x := range append(append([]float64{m.Alloc, m.Box, m.Reconfig, m.Latency, m.Commit}, m.Put...), m.Step...) {
 		if !(x >= 0) || math.IsInf(x, 0) {
 			return pkg.Errorf("%w: model with a time of %v s", ErrUsage, x)
 		}
@@ -74,6 +78,9 @@ func (m *Model) SaveTime(c Cadence) (float64, error) {
 			t += m.Put[at.Level]
 		}
 	}
+	if c[0] > 0 {
+		t += m.Commit
+	}
 	return t, nil
 }
 
@@ -87,6 +94,9 @@ func (m *Model) saves(c Cadence, at Step) float64 {
 	t := 0.0
 	for _, put := range m.Put[at.Level:] {
 		t += put
+	}
+	if at.Level == 0 {
+		t += m.Commit
 	}
 	return t
 }
@@ -110,30 +120,61 @@ func (m *Model) Cost(p *Planner, at Step) (Cost, error) {
 	if err := m.fits(p); err != nil {
 		return Cost{}, err
 	}
-	pl, err := p.Corruption(Moment{Step: at})
-	if err != nil {
-		return Cost{}, err
-	}
 	c := Cost{Alloc: m.Alloc, Save: save}
-	for _, s := range pl.Redo {
-		c.Lost += m.Step[s.Level]
-		if !p.Begins(pl.From.Level, s) { // what it has returned to is there
-			c.Lost += m.saves(p.Cadence, s)
+	for _, x := range m.late() {
+		pl, more, err := m.after(p, at, x.steps)
+		if err != nil {
+			return Cost{}, err
 		}
-	}
-	c.Lost += m.latency(p)
-	if pl.Scope == Box {
-		c.Reconfig = m.Box
-	} else {
-		c.Reconfig = m.Reconfig
+		lost := more * (m.StepTime() + save)
+		first := true // it is still the moment that it has returned to, whose versions are there
+		for i, s := range pl.Redo {
+			lost += m.Step[s.Level]
+			if first = first && (i == 0 || s.Level > 0 && p.start(s) == p.start(pl.From)); !first && pl.Scope != Box {
+				lost += m.saves(p.Cadence, s)
+			}
+		}
+		c.Lost += x.weight * lost
+		c.Reconfig += x.weight * m.reconfig(pl.Scope)
 	}
 	return c, nil
 }
 
-// latency is the work between the error and its detection. The run goes on at the mean rate of a fine step,
-// and what it computes meanwhile is lost too.
-func (m *Model) latency(p *Planner) float64 {
-	return m.Latency * m.StepTime() / float64(p.Steps(p.Levels-1))
+func (m *Model) reconfig(s Scope) float64 {
+	if s == Box {
+		return m.Box
+	}
+	return m.Reconfig
+}
+
+// weighed is a latency in whole fine steps, of two that are weighed.
+type weighed struct {
+	steps  int64
+	weight float64
+}
+
+func (m *Model) late() []weighed {
+	whole := math.Floor(min(m.Latency, 1<<52))
+	if part := m.Latency - whole; part > 0 && part < 1 {
+		return []weighed{{int64(whole), 1 - part}, {int64(whole) + 1, part}}
+	}
+	return []weighed{{int64(whole), 1}}
+}
+
+// after is the plan for an error of a step that is found so many fine steps later, and how many whole coarse steps more than in the plan are lost: each
+// one adds the same from the second on.
+func (m *Model) after(p *Planner, at Step, late int64) (pl LatePlan, more float64, err error) {
+	found := Moment{Step: at}
+	if late > 0 {
+		n := int64(p.Steps(p.Levels - 1))
+		fine := int64(p.start(at)) + late
+		found.Coarse, found.Step = fine/n, Step{p.Levels - 1, int(fine % n)}
+		if found.Coarse > 2 {
+			more, found.Coarse = float64(found.Coarse-2), 2
+		}
+	}
+	pl, err = p.Late(found, Moment{Step: at})
+	return pl, more, err
 }
 
 // Expected is the mean cost of a coarse step without the allocation, when an error
@@ -154,46 +195,66 @@ func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 	return Cost{Save: save, Lost: one.Lost * perr, Reconfig: one.Reconfig * perr}, nil
 }
 
-// mean is what one error costs at a random step. It goes over the coarse step once: what is lost by an error is the
-// time since the step to which it goes back began, and what was saved since.
+// mean is what one error costs at a random step. It goes over the coarse step twice: what is lost by an error is the
+// time from the beginning of the step to which it goes back to the end of that in which it is found, and what is saved in between.
 func (m *Model) mean(p *Planner) (sum Cost, err error) {
 	if err := m.fits(p); err != nil {
 		return sum, err
 	}
-	all, late := m.StepTime(), m.latency(p)
-	began := make([]float64, p.Levels) // when the step that each level is in began
-	saved := make([]float64, p.Levels) // what was saved since
-	now := 0.0
+	fine := p.Levels - 1
+	n := int64(p.Steps(fine))
+	ends := make([][2]float64, 0, n) // by fine step: time and saves from the beginning of the coarse step to its end
+	now, saves := 0.0, 0.0
 	for at := range p.Order() {
-		began[at.Level], saved[at.Level] = now, 0
-		if t := m.saves(p.Cadence, at); t > 0 {
-			for l := range at.Level {
-				if !p.Begins(l, at) {
-					saved[l] += t
-				}
+		saves += m.saves(p.Cadence, at)
+		if now += m.Step[at.Level]; at.Level == fine {
+			ends = append(ends, [2]float64{now, saves})
+		}
+	}
+	all, allSaves := now, saves
+	began := make([][2]float64, p.Levels) // when the step that each level is in began, and what was saved until then
+	now, saves = 0, 0
+	for at := range p.Order() {
+		saves += m.saves(p.Cadence, at)
+		for l := range at.Level { // what is saved when a level begins its step is no loss
+			if p.Begins(l, at) {
+				began[l][1] = saves
 			}
 		}
+		began[at.Level] = [2]float64{now, saves}
 		now += m.Step[at.Level]
 		w := 0.0
 		switch {
 		case m.Anywhere && all > 0:
 			w = m.Step[at.Level] / all
-		case at.Level == p.Levels-1:
-			w = 1 / float64(p.Steps(at.Level))
+		case at.Level == fine:
+			w = 1 / float64(n)
 		default:
 			continue
 		}
-		lost, reconfig := m.Step[at.Level], m.Box
-		base := p.base(at.Level, Moment{Step: at})
-		if base < 0 {
-			_, err := p.older(Moment{Step: at})
-			return Cost{}, err
+		since := Moment{Step: at}
+		for _, x := range m.late() {
+			found := since
+			end := [2]float64{now, saves}
+			if x.steps > 0 {
+				k := int64(p.start(at)) + x.steps
+				found = Moment{k / n, Step{fine, int(k % n)}}
+				end = ends[k%n]
+				end[0] += float64(k/n) * all
+				end[1] += float64(k/n) * allSaves
+			}
+			base := p.base(p.coarsest(found, since), since)
+			if base < 0 {
+				_, err := p.older(since)
+				return Cost{}, err
+			}
+			lost, scope := end[0]-began[base][0]+end[1]-began[base][1], Levels
+			if base == at.Level && found == since {
+				lost, scope = m.Step[at.Level], Box
+			}
+			sum.Lost += lost * w * x.weight
+			sum.Reconfig += m.reconfig(scope) * w * x.weight
 		}
-		if base < at.Level {
-			lost, reconfig = now-began[base]+saved[base], m.Reconfig
-		}
-		sum.Lost += (lost + late) * w
-		sum.Reconfig += reconfig * w
 	}
 	return sum, nil
 }

@@ -114,7 +114,15 @@ func TestLatency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "two fine steps later", b.Lost-a.Lost, 2*44.94/8, 1e-9)
+	// The whole coarse step, with its versions but those of the beginning, and the next one to the end of its second fine step.
+	near(t, "two fine steps later", b.Lost, 44.94+15.07+(1.82+2.86+3.03+2*3.16)+(5.48+1.37), 1e-9)
+	near(t, "at once", a.Lost, 3.16, 1e-9)
+	m.Latency = 8*5 + 2
+	c, err := m.Cost(planner(1, 1, 1, 1), lastFine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "five coarse steps more", c.Lost-b.Lost, 5*(44.94+20.55), 1e-9)
 }
 
 func TestModelRefuses(t *testing.T) {

@@ -26,6 +26,7 @@ type Array struct {
 	direct bool   // all ranks are of one process and the store is its memory, without copies: versions are kept as they are, see direct.go
 	free   []byte // likewise, room for those of the next version
 
+	later  later   // what waits for a snapshot to be durable
 	pins   []int64 // versions that stay, whatever the retention says: those of snapshots, ascending
 	broken error
 }
@@ -49,9 +50,17 @@ func (a *Array) cleaner(number int64, stay []int64) *cleaner {
 
 // writeRecord replaces the record by the next one, on all nodes. It is collective.
 func (a *Array) writeRecord(ctx context.Context, rec *record) error {
-	broken, err := a.nodes.writeRecords(ctx, rec, true)
+	if a.later.on {
+		if err := comm.Agree(ctx, a.c, a.later.syncFiles(a.nodes, rec)); err != nil {
+			return err
+		}
+	}
+	broken, err := a.nodes.writeRecords(ctx, rec, a.later.since(rec))
 	if broken {
 		a.broken = err
+	}
+	if err == nil {
+		a.later.done()
 	}
 	return err
 }
@@ -61,6 +70,9 @@ func (a *Array) install(ctx context.Context, rec *record) error {
 	gone := a.cat.install(rec)
 	if err := a.windows.conceal(ctx, rec); err != nil {
 		return err
+	}
+	if a.later.pending {
+		return nil // the record on disk names files that may be gone from this one
 	}
 	if !a.nodes.memory {
 		a.nodes.sweep(rec)

@@ -40,6 +40,9 @@ func (d *changes) reset(chunks int) {
 	d.spare, d.packed = nil, nil
 }
 
+// forget makes the next version write all chunks that any version had: the newest one is no longer there.
+func (d *changes) forget() { clear(d.sums) }
+
 // find finds the chunks that the newest version does not have. Chunks of zeros that never were
 // anything else are not kept at all.
 func (d *changes) find(rank int, local []byte) *changeSet {

@@ -28,8 +28,8 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 		bad = pkg.Usage("array %s: step %d, label of %d bytes; want >= 1 and at most 1024 of UTF-8", a.spec.Name, step, len(label))
 	}
 	number := step
-	if v := a.cat.record().Versions; bad == nil && len(v) > 0 {
-		newest := v[len(v)-1].Number
+	if bad == nil {
+		newest := a.cat.record().top()
 		if newest > math.MaxInt64-step {
 			bad = pkg.Usage("array %s: version %d + %d: there is no such number", a.spec.Name, newest, step)
 		}
@@ -80,7 +80,9 @@ func (a *Array) commit(ctx context.Context, number int64, label string, bad erro
 		x.discard()
 		return 0, err
 	}
-	if err := a.writeRecord(ctx, x.rec); err != nil {
+	if a.later.on {
+		a.later.pending = true
+	} else if err := a.writeRecord(ctx, x.rec); err != nil {
 		if a.broken == nil {
 			x.discard()
 			err = errors.Join(err, a.windows.conceal(ctx, x.old))
@@ -184,7 +186,10 @@ func (x *commit) writeFile(ctx context.Context) error {
 		}
 	}
 	info := fileInfo{Name: dataName(x.v.Gen, x.v.Number, a.c.Rank()), Node: a.nodes.own, Gen: x.v.Gen, Born: x.v.Number}
-	x.written, err = (&dataWriter{a.nodes, a.cat, a.opt.Clock}).write(ctx, info, sets, said)
+	x.written, err = (&dataWriter{a.nodes, a.cat, a.opt.Clock, a.nodes.sync && !a.later.on}).write(ctx, info, sets, said)
+	if err == nil {
+		a.later.wrote(info.Name)
+	}
 	return err
 }
 

@@ -25,7 +25,7 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), sums: make([]uint32, s.Subcycling.Levels), saved: make([]mark, s.Subcycling.Levels), snaps: map[int64][]int64{}}
+	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), sums: make([]uint32, s.Subcycling.Levels), saved: make([]mark, s.Subcycling.Levels), snaps: map[int64][]int64{}, times: map[int64]float64{}}
 	g := h.arraySpec(s.Name+".global", 0, 0)
 	if s.Snapshots != (Retention{}) {
 		g.Keep = s.Snapshots
@@ -57,6 +57,7 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 		}
 		h.levels = append(h.levels, a)
 	}
+	h.waitForSnapshots()
 	return h, nil
 }
 
@@ -107,14 +108,25 @@ func (h *Hierarchy) takeOver(ctx context.Context, st *Store, level int, name str
 		copy(b[levelHeader:], l.table())
 		err = a.PutBytes(ctx, []int64{0}, []int64{l.used()}, b)
 	}
-	h.saved[level] = mark{a.Newest(), -1} // no version is like this
+	h.saved[level] = mark{a.cat.record().top(), -1} // no version is like this
 	return a, comm.Agree(ctx, h.c, err)
 }
 
-// OpenHierarchy opens a hierarchy at its last snapshot, on any number of ranks. ErrNoVersion: there is none. Older snapshots that are
+// OpenHierarchy opens a hierarchy at its last snapshot that is not tainted, on any number of ranks. ErrNoVersion: there is none; ErrTainted: all are. Older snapshots that are
 // damaged are passed over: they stay in the list, but do not keep the versions that they named.
 func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Hierarchy, error) {
-	return openHierarchy(ctx, c, name, newest, func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) })
+	return openHierarchy(ctx, c, name, newest, stored(ctx, c, st, o))
+}
+
+// arrays are where those of a hierarchy come from.
+type arrays struct {
+	open func(name string, version int64) (*Array, error)
+	look func(name string) (*record, error) // nil: there is none
+}
+
+func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) arrays {
+	return arrays{func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) },
+		func(n string) (*record, error) { return recordOf(ctx, c, st, n, o) }}
 }
 
 // OpenHierarchyAt is OpenHierarchy at an older snapshot. Newer ones, which may be damaged, stay.
@@ -122,43 +134,84 @@ func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, s
 	if snapshot < 1 { // on all ranks
 		return nil, comm.Agree(ctx, c, pkg.Errorf("hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
 	}
-	return openHierarchy(ctx, c, name, snapshot, func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) })
+	return openHierarchy(ctx, c, name, snapshot, stored(ctx, c, st, o))
 }
 
-func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64, open func(name string, version int64) (*Array, error)) (*Hierarchy, error) {
-	g, err := open(name+".global", snapshot)
+func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64, from arrays) (*Hierarchy, error) {
+	g, err := from.open(name+".global", snapshot)
 	if err != nil {
 		return nil, err
 	}
-	h := &Hierarchy{c: c, global: g, snaps: map[int64][]int64{}}
-	if snapshot == newest {
+	h := &Hierarchy{c: c, global: g, snaps: map[int64][]int64{}, times: map[int64]float64{}}
+	last := snapshot == newest
+	if last {
 		snapshot = g.Newest()
+	}
+	if top := g.cat.record().top(); snapshot == 0 && top > 0 { // on all ranks
+		return nil, comm.Agree(ctx, c, pkg.Errorf("hierarchy %s: all snapshots, the last one is %d: %w", name, top, ErrTainted))
 	}
 	rec, err := h.readGlobals(ctx, snapshot)
 	if err != nil {
 		return nil, err
 	}
+	if last {
+		if snapshot, rec, err = h.lastClean(ctx, name, snapshot, rec, from); err != nil {
+			return nil, err
+		}
+	}
 	h.spec = rec.Spec
 	h.now, h.sums, h.saved = make([]LevelInfo, h.spec.Subcycling.Levels), make([]uint32, h.spec.Subcycling.Levels), make([]mark, h.spec.Subcycling.Levels)
 	for l := range h.now { // versions after the snapshot need not be whole
-		a, err := open(fmt.Sprintf("%s.level%d", name, l), rec.Versions[l])
+		a, err := from.open(fmt.Sprintf("%s.level%d", name, l), rec.Versions[l])
 		if err != nil {
 			return nil, err
 		}
 		h.levels = append(h.levels, a)
 	}
 	h.pin()
+	h.waitForSnapshots()
 	return h, h.RestoreSnapshot(ctx, snapshot)
 }
 
 // HierarchyOf makes a hierarchy of its arrays, as Parts gave them, in any order, and stands at the newest snapshot. It is collective.
-func HierarchyOf(ctx context.Context, c comm.Comm, name string, arrays []*Array) (*Hierarchy, error) {
+func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (*Hierarchy, error) {
 	find := func(n string, _ int64) (*Array, error) {
-		i := slices.IndexFunc(arrays, func(a *Array) bool { return a.spec.Name == n })
+		i := slices.IndexFunc(list, func(a *Array) bool { return a.spec.Name == n })
 		if i < 0 {
 			return nil, pkg.Errorf("hierarchy %s: no array %s: %w", name, n, ErrMissing)
 		}
-		return arrays[i], nil
+		return list[i], nil
 	}
-	return openHierarchy(ctx, c, name, newest, find)
+	look := func(n string) (*record, error) {
+		a, err := find(n, newest)
+		if err != nil {
+			return nil, err
+		}
+		return a.cat.record(), nil
+	}
+	return openHierarchy(ctx, c, name, newest, arrays{find, look})
+}
+
+// lastClean is the last snapshot that is not tainted, nor made of tainted versions; rec is that of last, which is not marked itself.
+func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *globalRecord, from arrays) (int64, *globalRecord, error) {
+	marks := make([]*record, len(rec.Versions))
+	for l := range marks {
+		var err error
+		if marks[l], err = from.look(fmt.Sprintf("%s.level%d", name, l)); err != nil {
+			return 0, nil, err
+		}
+	}
+	list := h.global.Versions()
+	for i := len(list) - 1; i >= 0; i-- {
+		n := list[i].Number
+		if h.snaps[n] == nil || !h.clean(n, marks) {
+			continue
+		}
+		if n == last {
+			return n, rec, nil
+		}
+		g, err := h.readGlobal(ctx, n)
+		return n, g, comm.Agree(ctx, h.c, err)
+	}
+	return 0, nil, comm.Agree(ctx, h.c, pkg.Errorf("hierarchy %s: the versions of all snapshots: %w", name, ErrTainted)) // on all ranks
 }

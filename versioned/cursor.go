@@ -7,10 +7,12 @@ import (
 // Versions lists the committed versions, oldest first.
 func (a *Array) Versions() []VersionInfo { return a.cat.record().versions() }
 
-// Newest is the number of the newest committed version.
+// Newest is the number of the newest committed version that is not tainted, -1 if all are.
 func (a *Array) Newest() int64 {
-	v := a.cat.record().Versions
-	return v[len(v)-1].Number
+	if v := a.cat.record().newest(); v != nil {
+		return v.Number
+	}
+	return -1
 }
 
 // Cursor stands at a committed version, for reading it. A copy of a Cursor moves by itself.

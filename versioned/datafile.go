@@ -15,6 +15,7 @@ type dataWriter struct {
 	nodes *nodes
 	cat   *catalog
 	clock func() time.Time
+	sync  bool
 }
 
 // written is a file that was written.
@@ -89,7 +90,7 @@ func (d *dataWriter) write(ctx context.Context, info fileInfo, sets []*changeSet
 	if w.info.Size, err = f.Size(); err != nil {
 		return w, err
 	}
-	if !d.nodes.sync {
+	if !d.sync {
 		return w, nil
 	}
 	if err := f.Sync(); err != nil {

@@ -7,18 +7,14 @@ import (
 	"blobio/comm"
 )
 
-// Drop forgets a committed version that is not the newest one. The others stay as they are. It is collective.
+// Drop forgets a committed version, but not the newest one that is not tainted. The others stay as they are. It is collective.
 func (a *Array) Drop(ctx context.Context, version int64) error {
 	bad := a.broken
 	old := a.cat.record()
 	rec := old.clone()
 	if bad == nil {
-		n := len(rec.Versions)
-		if _, ok := rec.version(version); !ok {
-			bad = pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
-		} else if rec.Versions[n-1].Number == version {
-			bad = pkg.Usage("array %s: version %d is the newest one", a.spec.Name, version)
-		} else if _, pinned := slices.BinarySearch(a.pins, version); pinned {
+		bad = rec.goes(a.spec.Name, version)
+		if _, pinned := slices.BinarySearch(a.pins, version); bad == nil && pinned {
 			bad = pkg.Usage("array %s: version %d belongs to a snapshot; drop that", a.spec.Name, version)
 		}
 	}
@@ -26,7 +22,8 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 		return err
 	}
 	rec.Seq++
-	rec.Versions = slices.DeleteFunc(rec.Versions, func(v verInfo) bool { return v.Number == version })
+	last := version == rec.Versions[len(rec.Versions)-1].Number
+	rec.drop(version)
 	var keep []int64
 	for _, v := range rec.Versions {
 		keep = append(keep, v.Number)
@@ -69,6 +66,9 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	rec.prune(names)
 	if err := a.writeRecord(ctx, rec); err != nil {
 		return err
+	}
+	if last {
+		a.changes.forget()
 	}
 	return a.install(ctx, rec)
 }

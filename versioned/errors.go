@@ -29,6 +29,8 @@ var (
 	ErrRemote = errors.New("store of another node cannot be read here")
 	// ErrConflict: another program has changed the store since it was opened.
 	ErrConflict = fault.ErrInUse
+	// ErrTainted: the versions are marked as tainted. OpenAt opens one all the same.
+	ErrTainted = errors.New("tainted")
 	// ErrKey: the store is encrypted, and the key is missing or another one.
 	ErrKey = errors.New("wrong key")
 )

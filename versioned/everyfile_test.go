@@ -12,7 +12,6 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/durable"
-	"blobio/internal/elem"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
@@ -31,10 +30,7 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 	for l := range h.Levels() {
 		lo, hi := h.now[l].dataRange(0)
 		err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
-		if elem.HostBig { // a level is an array of bytes, which hold its elements little-endian
-			elem.Swap(Bytes(got), Bytes(got), 8)
-		}
-		if err != nil || !slices.Equal(got, levelState(l, step)) {
+		if err != nil || !slices.Equal(native(got), levelState(l, step)) {
 			return 0, fmt.Errorf("WRONG: level %d at step %d: %v, %v", l, step, got, err)
 		}
 		if err := c.Barrier(ctx); err != nil { // all have looked

@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"errors"
 	"hash/crc32"
 	"slices"
 	"strconv"
@@ -40,6 +39,7 @@ type Hierarchy struct {
 	sums   []uint32          // of its tables
 	saved  []mark            // by level: the version that the current state was saved as, or restored to
 	snaps  map[int64][]int64 // versions of the levels that each snapshot names
+	times  map[int64]float64 // of snapshots
 }
 
 // mark is a version of a level, and the regrid that made its boxes.
@@ -69,6 +69,25 @@ func (h *Hierarchy) Array(level int) *Array { return h.levels[level] }
 
 // Info is the table of a level's current state. It is read-only.
 func (h *Hierarchy) Info(level int) LevelInfo { return h.now[level] }
+
+// Version of a level that its current state was last saved as, or restored to.
+func (h *Hierarchy) Version(level int) int64 { return h.saved[level].version }
+
+// SnapshotTime is the time of a snapshot; false: there is none, or it is damaged.
+func (h *Hierarchy) SnapshotTime(snapshot int64) (time float64, ok bool) {
+	time, ok = h.times[snapshot]
+	return time, ok
+}
+
+// Current reads a box of the current state of a level, whoever owns it. It is not collective.
+func (h *Hierarchy) Current(ctx context.Context, level, box int, dst []float64) error {
+	if err := h.has(level); err != nil {
+		return err
+	}
+	return h.read(level, &h.now[level], box, dst, func(lo, hi int64, b []byte) error {
+		return h.levels[level].GetBytes(ctx, []int64{lo}, []int64{hi}, b)
+	})
+}
 
 // Regrid gives a level other boxes; put their data next. Its array is allocated again if they do not fit. All ranks pass the same.
 func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (again bool, err error) {
@@ -211,6 +230,13 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 	if err := h.has(level); err != nil {
 		return err
 	}
+	return h.read(level, table, box, dst, func(lo, hi int64, b []byte) error {
+		return h.levels[level].GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, b)
+	})
+}
+
+// read reads a box by get, which reads bytes of the array.
+func (h *Hierarchy) read(level int, table *LevelInfo, box int, dst []float64, get func(lo, hi int64, b []byte) error) error {
 	if box < 0 || box >= len(table.Boxes) {
 		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
@@ -218,7 +244,7 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 	if int64(len(dst))*8 != hi-lo {
 		return pkg.Usage("box %d of level %d: %d numbers, want %d", box, level, len(dst), (hi-lo)/8)
 	}
-	if err := h.levels[level].GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, Bytes(dst)); err != nil {
+	if err := get(lo, hi, Bytes(dst)); err != nil {
 		return err
 	}
 	if elem.HostBig {
@@ -253,13 +279,4 @@ func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) 
 	h.lay(level)
 	h.saved[level] = mark{version, t.Epoch}
 	return nil
-}
-
-// Close ends the use of all arrays.
-func (h *Hierarchy) Close(ctx context.Context) error {
-	var errs []error
-	for _, a := range h.levels {
-		errs = append(errs, a.Close(ctx))
-	}
-	return errors.Join(append(errs, h.global.Close(ctx))...)
 }

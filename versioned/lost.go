@@ -133,7 +133,7 @@ func (h *hierarchyView) check(ctx context.Context) {
 			for l, n := range snap.Versions {
 				named[l] = append(named[l], s.Number)
 				if v := h.levels[l]; v != nil {
-					if _, ok := v.rec.version(n); !ok {
+					if _, ok := v.rec.version(n); !ok && !s.Tainted {
 						gone = append(gone, MemberFinding{Hierarchy: h.name, Level: l, Array: v.spec.Name, Finding: Finding{Severity: fault.Error, Offset: -1, Msg: fmt.Sprintf("version %d, which snapshot %d names, is not there", n, s.Number)}})
 					}
 				}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 
 	"blobio/comm"
 	"blobio/internal/verdict"
@@ -114,36 +115,50 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	if err := comm.Agree(ctx, n.c, err); err != nil {
 		return nil, err
 	}
-	_, err = n.writeRecords(ctx, rec, false)
+	_, err = n.writeRecords(ctx, rec, anySeq)
 	return rec, err
 }
 
-// writeRecords replaces the record on every node that keeps one. It is collective. Where the record is the next one after that which was read, one that
-// another program has written in between is noticed. broken: nothing more can be done with the array.
-func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broken bool, err error) {
+// anySeq takes whatever record is there.
+const anySeq = math.MaxInt64
+
+// writeRecords replaces the record on every node that keeps one. It is collective. last is the commit of the newest record that this program has
+// read or tried to write: one that another program has written since is noticed. broken: nothing more can be done with the array.
+func (n *nodes) writeRecords(ctx context.Context, rec *record, last int64) (broken bool, err error) {
 	if n.memory {
 		return false, nil
 	}
-	b, err := rec.encode()
 	conflict := false
 	var commit func() error
 	if n.keepsRecord() {
 		commit = func() error {
-			if err != nil {
-				return err
-			}
-			if next {
-				if seq, err := lastSeq(n.store.fs, n.store.dir); err != nil {
-					return err
-				} else if seq >= rec.Seq {
-					conflict = true
-					return pkg.Errorf("array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
-				}
-			}
-			return writeRecord(n.store.fs, n.store.dir, b, n.sync)
+			err := n.putRecord(rec, last)
+			conflict = errors.Is(err, ErrConflict)
+			return err
 		}
 	}
 	outcome, err := verdict.Commit(ctx, n.c, commit)
+	return n.verdict(ctx, outcome, conflict, err)
+}
+
+// putRecord replaces the record of this node.
+func (n *nodes) putRecord(rec *record, last int64) error {
+	b, err := rec.encode()
+	if err != nil {
+		return err
+	}
+	if last != anySeq {
+		if seq, err := lastSeq(n.store.fs, n.store.dir); err != nil {
+			return err
+		} else if seq > last {
+			return pkg.Errorf("array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
+		}
+	}
+	return writeRecord(n.store.fs, n.store.dir, b, n.sync)
+}
+
+// verdict is what the outcome of a commit means for an array. It is collective.
+func (n *nodes) verdict(ctx context.Context, outcome verdict.Outcome, conflict bool, err error) (broken bool, _ error) {
 	switch outcome {
 	case verdict.InDoubt: // which one counts is known when it is read again
 		return true, pkg.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)

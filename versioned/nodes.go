@@ -38,7 +38,7 @@ func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durabi
 		st = &Store{}
 	}
 	n := &nodes{c: c, array: array, copies: st.Copies, memory: st.Dir == "" && st.FS == nil}
-	n.sync = d == DurableCommit && !n.memory
+	n.sync = d != DurableNone && !n.memory
 	node, err := c.SplitNode(ctx)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options, aga
 const newest = -1
 
 // Open opens an array whose ranks have ended, by any number of ranks. Its current state is that of the newest
-// version. The first version after it is written whole. It is collective.
+// version that is not tainted, Newest; ErrTainted: all are. The first version after it is written whole. It is collective.
 func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Array, error) {
 	return open(ctx, c, st, name, newest, o)
 }
@@ -116,7 +116,11 @@ func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 		return nil, err
 	}
 	if version == newest {
-		version = rec.Versions[len(rec.Versions)-1].Number
+		v := rec.newest()
+		if v == nil {
+			return nil, pkg.Errorf("array %s: all %d versions: %w", a.spec.Name, len(rec.Versions), ErrTainted)
+		}
+		version = v.Number
 	}
 	v, ok := rec.version(version)
 	if !ok {

@@ -9,7 +9,6 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/elem"
 	"blobio/internal/vfs"
 	"blobio/scr/redset"
 )
@@ -148,10 +147,7 @@ func TestHierarchyOfProcesses(t *testing.T) {
 					got := make([]float64, 128)
 					lo, hi := info.dataRange(b)
 					err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
-					if elem.HostBig { // levels are little-endian everywhere
-						elem.Swap(Bytes(got), Bytes(got), 8)
-					}
-					if err != nil || !slices.Equal(got, boxData(&info, b, save)) {
+					if err != nil || !slices.Equal(native(got), boxData(&info, b, save)) {
 						return fmt.Errorf("%s: level %d, box %d: %v", kind, l, b, err)
 					}
 				}

@@ -45,7 +45,7 @@ func (r *redundancy) rebuild(ctx context.Context, rec *record) error {
 		}
 		rec.Sets = renewed(rec, int(n))
 	}
-	_, err = r.nodes.writeRecords(ctx, rec, false)
+	_, err = r.nodes.writeRecords(ctx, rec, anySeq)
 	return err
 }
 

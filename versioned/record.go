@@ -24,7 +24,8 @@ type record struct {
 
 	Sets []protection `json:"protected,omitempty"` // redundancy over the files
 
-	Twice bool `json:"twice,omitempty"` // it was written to both files
+	Twice bool  `json:"twice,omitempty"` // it was written to both files
+	Top   int64 `json:"top,omitempty"`   // the highest number that a version had which was dropped as the newest one; no other gets it
 }
 
 type spec struct {
@@ -80,6 +81,7 @@ type verInfo struct {
 	Changed int64   `json:"changed"`       // bytes of chunks that were new
 	Written int64   `json:"written"`       // bytes of its files
 	Sum     string  `json:"sum,omitempty"` // of the digests of all chunks, hex; see about
+	Tainted bool    `json:"tainted,omitempty"`
 }
 
 // VersionInfo describes a committed version.
@@ -91,10 +93,11 @@ type VersionInfo struct {
 	Shape      []int64 `json:"shape"`
 	Changed    int64   `json:"changed"` // bytes of the chunks that were new in it
 	Written    int64   `json:"written"` // bytes of the files that it wrote
+	Tainted    bool    `json:"tainted,omitempty"`
 }
 
 func (v *verInfo) info() VersionInfo {
-	return VersionInfo{v.Number, v.Label, v.Time, v.Gen, slices.Clone(v.Shape), v.Changed, v.Written}
+	return VersionInfo{v.Number, v.Label, v.Time, v.Gen, slices.Clone(v.Shape), v.Changed, v.Written, v.Tainted}
 }
 
 func (r *record) versions() []VersionInfo {
@@ -134,6 +137,37 @@ func (r *record) version(n int64) (*verInfo, bool) {
 		return nil, false
 	}
 	return &r.Versions[i], true
+}
+
+// newest is the newest version that is not tainted, nil if all are.
+func (r *record) newest() *verInfo {
+	for i := len(r.Versions) - 1; i >= 0; i-- {
+		if !r.Versions[i].Tainted {
+			return &r.Versions[i]
+		}
+	}
+	return nil
+}
+
+// top is the highest number that any version has or had.
+func (r *record) top() int64 { return max(r.Top, r.Versions[len(r.Versions)-1].Number) }
+
+// drop takes a version away. Newest one or not, its number is not given again.
+func (r *record) drop(version int64) {
+	r.Top = max(r.Top, version*btoi(version == r.top()))
+	r.Versions = slices.DeleteFunc(r.Versions, func(v verInfo) bool { return v.Number == version })
+}
+
+// goes says that a version may be dropped: there is another one, and it is not the newest of those that are not tainted.
+func (r *record) goes(array string, version int64) error {
+	v, ok := r.version(version)
+	if !ok {
+		return pkg.Errorf("array %s: version %d: %w", array, version, ErrNoVersion)
+	}
+	if len(r.Versions) == 1 || r.newest() == v {
+		return pkg.Usage("array %s: version %d is the newest one", array, version)
+	}
+	return nil
 }
 
 // empty says that nothing was committed but version 0.
@@ -211,7 +245,7 @@ func (r *record) check(name string) error {
 	}
 	for i, v := range r.Versions {
 		g, ok := r.generation(v.Gen)
-		if !ok || i > 0 && v.Number <= r.Versions[i-1].Number || v.Number < 0 || len(v.Shape) != len(r.Spec.Shape) || elems(v.Shape) < 0 || elems(v.Shape) > g.Capacity {
+		if !ok || r.Top < 0 || i > 0 && v.Number <= r.Versions[i-1].Number || v.Number < 0 || len(v.Shape) != len(r.Spec.Shape) || elems(v.Shape) < 0 || elems(v.Shape) > g.Capacity {
 			return bad("versions", "%+v", v)
 		}
 	}

@@ -8,11 +8,13 @@ import (
 )
 
 // retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. Those of
-// pins, ascending, stay in any case.
+// pins, ascending, stay in any case. Tainted ones go with the first version that is made after them, and do not count.
 func retained(versions []verInfo, number int64, keep Retention, pins []int64) []int64 {
 	var all []int64
 	for _, v := range versions {
-		all = append(all, v.Number)
+		if !v.Tainted || keep.Last == 0 {
+			all = append(all, v.Number)
+		}
 	}
 	if number >= 0 {
 		all = append(all, number)
@@ -24,7 +26,7 @@ func retained(versions []verInfo, number int64, keep Retention, pins []int64) []
 	var out []int64
 	for i, n := range all {
 		_, pinned := slices.BinarySearch(pins, n)
-		if i >= from || keep.Every > 0 && n%keep.Every == 0 || pinned {
+		if i >= from || keep.Every > 0 && n%keep.Every == 0 && (keep.Span == 0 || all[len(all)-1]-n < keep.Span) || pinned {
 			out = append(out, n)
 		}
 	}

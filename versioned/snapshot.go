@@ -31,7 +31,7 @@ type globalRecord = Snapshot
 func (h *Hierarchy) readGlobals(ctx context.Context, want int64) (*globalRecord, error) {
 	var found *globalRecord
 	for _, v := range h.global.Versions() {
-		if v.Number == 0 && v.Number != want { // empty
+		if (v.Number == 0 || v.Tainted) && v.Number != want { // empty, or not to be opened
 			continue
 		}
 		g, err := h.readGlobal(ctx, v.Number)
@@ -44,7 +44,7 @@ func (h *Hierarchy) readGlobals(ctx context.Context, want int64) (*globalRecord,
 			return nil, err
 		}
 		if err == nil {
-			h.snaps[v.Number] = g.Versions
+			h.snaps[v.Number], h.times[v.Number] = g.Versions, g.Time
 		}
 		if v.Number == want {
 			found = g
@@ -56,20 +56,45 @@ func (h *Hierarchy) readGlobals(ctx context.Context, want int64) (*globalRecord,
 	return found, nil
 }
 
-// pin makes the versions stay that snapshots name, and no others.
+// pin makes the versions stay that snapshots name, but for tainted ones, and no others.
 func (h *Hierarchy) pin() {
 	for n := range h.snaps {
 		if _, ok := h.global.cat.record().version(n); !ok {
 			delete(h.snaps, n)
+			delete(h.times, n)
 		}
+	}
+	var marks []*record
+	for _, a := range h.levels {
+		marks = append(marks, a.cat.record())
 	}
 	for l, a := range h.levels {
 		a.pins = nil
-		for _, v := range h.snaps {
+		for n, v := range h.snaps {
+			if !h.clean(n, marks) {
+				continue
+			}
 			a.pins = append(a.pins, v[l])
 		}
 		slices.Sort(a.pins)
 	}
+}
+
+// clean says whether a snapshot is marked neither itself nor in a version that it names. marks are the records of the levels.
+func (h *Hierarchy) clean(snapshot int64, marks []*record) bool {
+	g, ok := h.global.cat.record().version(snapshot)
+	if !ok || g.Tainted {
+		return false
+	}
+	for l, n := range h.snaps[snapshot] {
+		if l >= len(marks) || marks[l] == nil {
+			continue // absent: that is said when it is opened
+		}
+		if v, ok := marks[l].version(n); ok && v.Tainted {
+			return false
+		}
+	}
+	return true
 }
 
 // DropSnapshot forgets a snapshot that is not the newest one, and the versions of the levels that it names, but those that another snapshot names
@@ -86,9 +111,8 @@ func (h *Hierarchy) DropSnapshot(ctx context.Context, snapshot int64) error {
 			break
 		}
 		rec := a.cat.record()
-		_, there := rec.version(named[l])
 		_, pinned := slices.BinarySearch(a.pins, named[l])
-		if !there || pinned || named[l] == a.Newest() || a.spec.Keep.Last > 0 && slices.Contains(retained(rec.Versions, -1, a.spec.Keep, nil), named[l]) {
+		if pinned || rec.goes(a.spec.Name, named[l]) != nil || a.spec.Keep.Last > 0 && slices.Contains(retained(rec.Versions, -1, a.spec.Keep, nil), named[l]) {
 			continue
 		}
 		if err := a.Drop(ctx, named[l]); err != nil {
@@ -145,7 +169,7 @@ func (l *LevelInfo) together(time float64) bool {
 // time, which is the end of a coarse step, and be saved with the boxes that they have (else ErrNotSynchronised). A level that has lost its
 // boxes is saved with the snapshot.
 func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
-	g := globalRecord{Spec: h.spec, Time: h.now[0].Time, Snapshot: h.global.Newest() + 1}
+	g := globalRecord{Spec: h.spec, Time: h.now[0].Time, Snapshot: h.global.cat.record().top() + 1}
 	var bad error
 	for l := range h.now {
 		x, at := &h.now[l], h.saved[l]
@@ -165,6 +189,11 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 		}
 		g.Versions = append(g.Versions, h.saved[l].version)
 	}
+	if bad == nil { // on all ranks
+		if err := h.flush(ctx); err != nil {
+			return 0, err
+		}
+	}
 	b, err := json.Marshal(&g)
 	if bad == nil {
 		bad = err
@@ -179,7 +208,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	h.snaps[n] = g.Versions
+	h.snaps[n], h.times[n] = g.Versions, g.Time
 	h.pin()
 	return n, nil
 }

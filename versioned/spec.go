@@ -38,10 +38,11 @@ type Spec struct {
 	Keep Retention
 }
 
-// Retention says which versions stay. Dropped ones vanish when a newer one is committed.
+// Retention says which versions stay. Dropped ones vanish when a newer one is committed. Tainted versions do not count, and vanish with the others.
 type Retention struct {
 	Last  int   // the newest so many; 0: all
 	Every int64 // and those whose number is a multiple of this; 0: none
+	Span  int64 `json:",omitempty"` // of these, those that are less than so many numbers behind the newest; 0: all
 }
 
 var nameRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
@@ -59,7 +60,7 @@ func (s *Spec) Validate() error {
 		return pkg.Usage("Chunk %d, want a multiple of 8 from %d to %d", s.Chunk, minChunk, maxChunk)
 	case !(s.Extra >= 0 && s.Extra <= 1000):
 		return pkg.Usage("Extra %v, want 0 to 1000", s.Extra)
-	case s.Keep.Last < 0 || s.Keep.Every < 0:
+	case s.Keep.Last < 0 || s.Keep.Every < 0 || s.Keep.Span < 0:
 		return pkg.Usage("Keep %+v, want no negative number", s.Keep)
 	}
 	if elems(s.Shape) < 0 {
@@ -127,6 +128,9 @@ type Durability uint8
 const (
 	DurableCommit Durability = iota // survives a power loss
 	DurableNone                     // survives the end of the program
+	// DurableSnapshot is for hierarchies whose store has no copies or redundancy: versions of the levels are for going back in the same job until a snapshot
+	// names them, and one commit makes those of all levels durable then, and with Close. What a kill leaves is the last snapshot. Other arrays take it for DurableCommit.
+	DurableSnapshot
 )
 
 // Store is where versions are kept. nil, or the zero value, is memory: then they live as long as
@@ -165,7 +169,7 @@ func (o *Options) Validate() error {
 	switch {
 	case o == nil:
 		return nil
-	case o.Form > Flat || o.Codec > Zstd || o.Durability > DurableNone:
+	case o.Form > Flat || o.Codec > Zstd || o.Durability > DurableSnapshot:
 		return pkg.Usage("Form %d, Codec %d, Durability %d", o.Form, o.Codec, o.Durability)
 	case o.Level < 0 || o.Level > 4:
 		return pkg.Usage("Level %d, want 1 to 4", o.Level)

@@ -12,13 +12,10 @@ import (
 func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
 	rec := v.rec.clone()
 	for _, n := range versions {
-		if _, ok := rec.version(n); !ok {
-			return nil, pkg.Errorf("array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
+		if err := rec.goes(v.spec.Name, n); err != nil {
+			return nil, err
 		}
-		if rec.Versions[len(rec.Versions)-1].Number == n {
-			return nil, pkg.Usage("array %s: version %d is the newest one", v.spec.Name, n)
-		}
-		rec.Versions = slices.DeleteFunc(rec.Versions, func(x verInfo) bool { return x.Number == n })
+		rec.drop(n)
 	}
 	var keep []int64
 	for _, x := range rec.Versions {
@@ -52,12 +49,12 @@ func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
 	return rec, nil
 }
 
-// Expired lists the versions that do not stay with a retention, ascending. The newest one stays.
+// Expired lists the versions that do not stay with a retention, ascending. The newest one that is not tainted stays.
 func (v *View) Expired(keep Retention) []int64 {
 	stay := retained(v.rec.Versions, -1, keep, nil)
 	var out []int64
-	for i, x := range v.rec.Versions {
-		if i < len(v.rec.Versions)-1 && !slices.Contains(stay, x.Number) {
+	for _, x := range v.rec.Versions {
+		if v.rec.goes(v.spec.Name, x.Number) == nil && !slices.Contains(stay, x.Number) {
 			out = append(out, x.Number)
 		}
 	}
@@ -86,7 +83,7 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	defer g.Close()
 	var out []int64
 	for _, x := range g.rec.Versions {
-		if x.Number == 0 { // before the first snapshot
+		if x.Number == 0 || x.Tainted { // before the first snapshot, or not to be opened
 			continue
 		}
 		s, err := g.Snapshot(ctx, x.Number)
@@ -133,6 +130,11 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 	if err != nil {
 		return err
 	}
+	return v.replace(rec)
+}
+
+// replace makes a record the one of all directories, and removes the files that it does not name.
+func (v *View) replace(rec *record) error {
 	b, err := rec.encode()
 	if err != nil {
 		return err

@@ -120,7 +120,7 @@ func ToCello(ctx context.Context, src Source, dir string, o *CelloOptions) error
 		f.Cello.Ordering = order
 	}
 	if f.Cello.Files == 0 {
-		f.Cello.Files = 1
+		f.Cello.Files = max(src.Meta().Files, 1) // as many as the blocks were in
 	}
 	workers := min(f.Workers, src.Len())
 	var done atomic.Int64

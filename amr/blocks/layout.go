@@ -240,6 +240,9 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 		types = append(types, p.Name)
 	}
 	atts = append(atts, att("particle_types", strings.Join(types, " ")))
+	if m.Files > 0 {
+		atts = append(atts, att(filesAtt, int32(m.Files)))
+	}
 	if m.Unverified {
 		atts = append(atts, att(unverifiedAtt, int32(1)))
 	}

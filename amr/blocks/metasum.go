@@ -16,12 +16,13 @@ const (
 	metaCRC       = "blobio_amr_crc" // global
 	unverifiedAtt = "unverified"     // global
 	scrambledAtt  = "scrambled"      // of a field
+	filesAtt      = "files"          // global
 )
 
 // What a program that works on the file adds to it, such as the attribute history, is none of these.
 var (
 	globalAtts = []string{"blobio_amr", "rank", "root_blocks", "block_cells", "ghost_cells", "periodic", "domain_lower", "domain_upper",
-		"min_level", "max_level", "cycle", "time", "dt", "redshift", "particle_types", unverifiedAtt}
+		"min_level", "max_level", "cycle", "time", "dt", "redshift", "particle_types", unverifiedAtt, filesAtt}
 	metaPrefixes = []string{"meta_", "metascalar_", "metastrings_"}
 	varAtts      = []string{"face_centered", "ghosts", scrambledAtt, "particle_type", "particle_attribute", "attribute", "kind"}
 )

@@ -145,6 +145,11 @@ func (d *Dataset) loadMeta() error {
 		return d.bad("geometry", "%v", err)
 	}
 	m.Unverified = number(atts, unverifiedAtt) != 0
+	if cdf5.FindAtt(atts, filesAtt) != nil {
+		if m.Files = ints(filesAtt, 1)[0]; err != nil || m.Files < 1 {
+			return d.bad(filesAtt, "want the number of files that the blocks were in, 1 or more")
+		}
+	}
 	if a := cdf5.FindAtt(atts, "particle_types"); a != nil {
 		text, _ := a.Value.(string)
 		for _, name := range strings.Fields(text) {

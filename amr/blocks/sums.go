@@ -13,6 +13,7 @@ import (
 	"blobio/blob"
 	"blobio/internal/elem"
 	"blobio/internal/fault"
+	"blobio/internal/par"
 )
 
 const (
@@ -67,7 +68,7 @@ func sumRow(crc uint32, row []byte, width int, big []byte) uint32 {
 // a finding, and the blocks beside it are checked all the same.
 func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) {
 	c := &dataCheck{d: d, sums: d.hasSums, survey: amr.NewSurvey(&d.meta), found: func(sev blob.Severity, field string, class error, format string, args ...any) bool {
-		return yield(blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: class})
+		return yield(d.finding(sev, field, class, format, args...))
 	}}
 	if !d.hasSums && !c.found(blob.Note, crcName, nil, "not there: data cannot be verified") {
 		return
@@ -79,17 +80,42 @@ func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) 
 			}
 		}
 	}
-	const hold = 8 << 20
+	const hold = 4 << 20
+	var spans [][2]int
 	for lo := 0; lo < d.Len(); {
 		hi, size := lo, int64(0)
 		for hi < d.Len() && (hi == lo || size < hold) {
 			size += d.Bytes(hi) + 1024
 			hi++
 		}
-		if !c.blocks(ctx, lo, hi) {
+		spans = append(spans, [2]int{lo, hi})
+		lo = hi
+	}
+	type part struct {
+		findings []blob.Finding
+		survey   *amr.Survey
+		more     bool
+	}
+	for _, p := range par.Ordered(ctx, par.Workers(0), len(spans), func(ctx context.Context, i int) (p part) {
+		own := &dataCheck{d: d, sums: c.sums, survey: amr.NewSurvey(&d.meta), found: func(sev blob.Severity, field string, class error, format string, args ...any) bool {
+			p.findings = append(p.findings, d.finding(sev, field, class, format, args...))
+			return true
+		}}
+		p.more, p.survey = own.blocks(ctx, spans[i][0], spans[i][1]), own.survey
+		return p
+	}) {
+		for _, f := range p.findings {
+			if !yield(f) {
+				return
+			}
+		}
+		if !p.more {
 			return
 		}
-		lo = hi
+		c.survey.Merge(p.survey)
+	}
+	if ctx.Err() != nil {
+		return
 	}
 	for _, o := range c.survey.Oddities() {
 		field := o.What
@@ -100,6 +126,10 @@ func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) 
 			return
 		}
 	}
+}
+
+func (d *Dataset) finding(sev blob.Severity, field string, class error, format string, args ...any) blob.Finding {
+	return blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
 }
 
 // dataCheck is what checkData knows.

@@ -205,6 +205,10 @@ func (c *testCase) holds(ctx context.Context, dir string, o *OpenOptions) error 
 	}
 	defer k.Close()
 	m := *k.Meta()
+	if m.Files != len(k.Files()) {
+		return fmt.Errorf("meta says %d files, there are %d", m.Files, len(k.Files()))
+	}
+	m.Files = c.meta.Files
 	if !reflect.DeepEqual(&m, c.meta) {
 		return fmt.Errorf("meta is %+v, want %+v", m, *c.meta)
 	}

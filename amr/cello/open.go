@@ -155,6 +155,7 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 
 // mark says in Meta what is known of the data.
 func (k *Checkpoint) mark() {
+	k.meta.Files = len(k.Files())
 	k.meta.Unverified = k.man != nil && (k.man.Unverified || k.opt.NoVerify)
 	for f := range k.meta.Fields {
 		k.meta.Fields[f].Scrambled = k.Scrambled(f)

@@ -48,6 +48,7 @@ func story(args []string, out io.Writer) error {
 	levels := f.Int("levels", 4, "levels, 1 to 6")
 	steps := f.Int64("steps", 8, "coarse steps")
 	regrid := f.Int64("regrid", 2, "coarse steps between regrids")
+	side := f.Int("side", usual, "cells of a box and dimension")
 	cadence := f.String("cadence", "", "every how many of its steps a level is saved, 0 never: a number for each level (default: 1 for all)")
 	mode := f.String("mode", "", strings.Join(allModes, ", ")+" (default: one after the other)")
 	coarse := f.Int64("coarse", -1, "coarse step of the failure (default: the middle)")
@@ -62,9 +63,9 @@ func story(args []string, out io.Writer) error {
 	if *plot != "" && !chart.Known(*plot) {
 		return fmt.Errorf("-plot %s: want a name that ends in .png or .svg", *plot)
 	}
-	o := settings{sub: recovery.Subcycling{Levels: *levels, Ratio: ratio}, steps: *steps, regrid: *regrid}
-	if f.NArg() > 0 || *levels < 1 || *levels > 6 || *steps < 1 || *regrid < 1 || *ranks < 1 {
-		return errors.New("want -levels 1 to 6, -steps, -regrid and -ranks of 1 or more, and no arguments")
+	o := settings{sub: recovery.Subcycling{Levels: *levels, Ratio: ratio}, steps: *steps, regrid: *regrid, side: int32(*side), durable: versioned.DurableSnapshot}
+	if f.NArg() > 0 || *levels < 1 || *levels > 6 || *steps < 1 || *regrid < 1 || *ranks < 1 || *side < 4 || *side > 512 {
+		return errors.New("want -levels 1 to 6, -steps, -regrid and -ranks of 1 or more, -side 4 to 512, and no arguments")
 	}
 	for l := range *levels {
 		n := 1
@@ -109,7 +110,7 @@ func story(args []string, out io.Writer) error {
 			w = io.Discard
 		}
 		if *plot != "" {
-			return measure(ctx, c, o, *plot, w)
+			return measure(ctx, c, o, *plot, *dir, w)
 		}
 		if *store != "" {
 			return tellLost(ctx, c, o, fail, &home{*store, *dir}, w)
@@ -135,7 +136,7 @@ func tell(ctx context.Context, c comm.Comm, o settings, fail failure, modes []st
 	for _, v := range clean.levels {
 		fmt.Fprintf(out, " %d", len(v.tiles))
 	}
-	fmt.Fprintf(out, "\nundisturbed: %.1f ms in steps, %.1f ms in saves\n", ms(clean.took.step), ms(clean.took.save))
+	fmt.Fprintf(out, "\nundisturbed: %.1f ms in steps, %.1f ms in saves\n", ms(clean.r.Stats.Took.Step), ms(clean.r.Stats.Took.Save))
 	for _, m := range modes {
 		d := o
 		d.fail = fail
@@ -152,10 +153,10 @@ func tell(ctx context.Context, c comm.Comm, o settings, fail failure, modes []st
 			return fmt.Errorf("%s: another result than that of the undisturbed run", m)
 		}
 		what := "nothing was planned"
-		if s.plan != nil {
-			what = fmt.Sprintf("scope %v, back to %v of coarse step %d, %d steps taken again", s.plan.Scope, s.plan.From, s.plan.Coarse, len(s.redo))
+		if p := s.plan(); p != nil {
+			what = fmt.Sprintf("scope %v, back to %v of coarse step %d, %d steps taken again", p.Scope, p.From, p.Coarse, len(p.Redo))
 		}
-		fmt.Fprintf(out, "%-9s in %v of coarse step %d: %s; %.2f ms to reconfigure; %s\n", m, fail.Step, fail.Coarse, what, ms(s.took.reconfig), verdict)
+		fmt.Fprintf(out, "%-9s in %v of coarse step %d: %s; %.2f ms to reconfigure; %s\n", m, fail.Step, fail.Coarse, what, ms(s.r.Stats.Took.Back), verdict)
 	}
 	return nil
 }

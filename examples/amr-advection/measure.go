@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/chart"
 	"blobio/recovery"
+	"blobio/versioned"
 )
 
 const repeats = 5
@@ -28,7 +30,7 @@ type bar struct {
 
 // measure lets data go bad in the last fine step of the middle coarse step, and compares what saving, lost work
 // and reconfiguring cost with the model, whose times are measured by themselves.
-func measure(ctx context.Context, c comm.Comm, o settings, file string, out io.Writer) error {
+func measure(ctx context.Context, c comm.Comm, o settings, file, dir string, out io.Writer) error {
 	fine := o.sub.Levels - 1
 	o.fail = failure{Mode: "data", Coarse: o.steps / 2, Step: recovery.Step{Level: fine, Index: o.sub.Steps(fine) - 1}}
 	every := make(recovery.Cadence, o.sub.Levels)
@@ -38,11 +40,19 @@ func measure(ctx context.Context, c comm.Comm, o settings, file string, out io.W
 		every[l], half[l] = 1, max(o.sub.Steps(l)/2, 1)
 	}
 	global[0] = 1
+	n := 0
+	stores := func() *versioned.Store { // a new one for each run
+		if n++; dir == "" {
+			return nil
+		}
+		return &versioned.Store{Dir: filepath.Join(dir, fmt.Sprint("run", n))}
+	}
+	o.store = stores()
 	m, err := parts(ctx, c, o, every)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "measured alone, ms: put of a level %s, step %s, one box %.3f, all levels again %.3f\n", list(m.Put), list(m.Step), 1e3*m.Box, 1e3*m.Reconfig)
+	fmt.Fprintf(out, "measured alone, ms: put of a level %s, step %s, a snapshot %.3f, one box %.3f, all levels again %.3f\n", list(m.Put), list(m.Step), 1e3*m.Commit, 1e3*m.Box, 1e3*m.Reconfig)
 	fmt.Fprintf(out, "%-12s %-7s %28s   %28s   sum (min ... max)\n", "cadence", "scope", "measured save+lost+reconfig", "model save+lost+reconfig")
 	var bars []bar
 	for _, cadence := range []recovery.Cadence{global, half, every} {
@@ -50,6 +60,7 @@ func measure(ctx context.Context, c comm.Comm, o settings, file string, out io.W
 		var runs []recovery.Cost
 		var scope recovery.Scope
 		for range repeats {
+			o.store = stores()
 			s, err := newSolver(ctx, c, o)
 			if err != nil {
 				return err
@@ -57,8 +68,9 @@ func measure(ctx context.Context, c comm.Comm, o settings, file string, out io.W
 			if err := s.run(ctx); err != nil {
 				return err
 			}
-			scope = s.plan.Scope
-			runs = append(runs, recovery.Cost{Save: s.took.save.Seconds() / float64(o.steps), Lost: s.took.lost.Seconds(), Reconfig: s.took.reconfig.Seconds()})
+			scope = s.plan().Scope
+			took := &s.r.Stats.Took
+			runs = append(runs, recovery.Cost{Save: took.Save.Seconds() / float64(o.steps), Lost: took.Lost.Seconds(), Reconfig: took.Back.Seconds()})
 		}
 		slices.SortFunc(runs, func(a, b recovery.Cost) int {
 			if a.Total() < b.Total() {
@@ -104,24 +116,35 @@ func parts(ctx context.Context, c comm.Comm, o settings, every recovery.Cadence)
 	if err != nil {
 		return nil, err
 	}
-	m := &recovery.Model{Ratio: o.sub.Ratio}
-	var box, all []float64
 	s.keep = true
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
+	h := s.r.Hierarchy()
+	m := s.r.Stats.Model(o.sub)
+	var box, all []float64
 	for range repeats {
 		start := time.Now()
 		for l := range s.levels {
-			if err := s.reload(ctx, l, s.h.Array(l).Newest(), true); err != nil {
+			if err := h.RestoreLevel(ctx, l, h.Array(l).Newest()); err != nil {
+				return nil, err
+			}
+			data := map[int][]float64{}
+			for i := range s.levels[l].data {
+				data[i] = make([]float64, 2*s.levels[l].cells())
+				if err := h.Current(ctx, l, i, data[i]); err != nil {
+					return nil, err
+				}
+			}
+			if err := s.Set(ctx, l, h.Info(l).Boxes, data); err != nil {
 				return nil, err
 			}
 		}
 		all = append(all, time.Since(start).Seconds())
-		table := s.h.Info(0)
+		table := h.Info(0)
 		d := make([]float64, 2*s.levels[0].cells())
 		start = time.Now()
-		if err := s.h.Box(ctx, 0, s.h.Array(0).Newest(), &table, 0, d); err != nil {
+		if err := h.Box(ctx, 0, h.Array(0).Newest(), &table, 0, d); err != nil {
 			return nil, err
 		}
 		box = append(box, time.Since(start).Seconds())
@@ -129,11 +152,7 @@ func parts(ctx context.Context, c comm.Comm, o settings, every recovery.Cadence)
 	slices.Sort(box)
 	slices.Sort(all)
 	m.Box, m.Reconfig = box[repeats/2], all[repeats/2]
-	for l := range s.levels {
-		m.Put = append(m.Put, s.took.saves[l].median())
-		m.Step = append(m.Step, s.took.steps[l].median())
-	}
-	return m, s.h.Close(ctx)
+	return m, s.r.Close(ctx)
 }
 
 // picture draws for each cadence two bars, measured and by the model, made of what is saved, lost and reconfigured.

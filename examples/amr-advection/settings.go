@@ -22,8 +22,10 @@ type settings struct {
 	regrid  int64 // coarse steps between regrids
 	fail    failure
 	store   *versioned.Store
-	deep    *levels.Store // where snapshots go, nil: nowhere else
-	copies  bool          // no versions: each save is a copy of the same numbers, to measure what more than that a version costs
+	durable versioned.Durability // of the versions; DurableSnapshot but to measure
+	deep    *levels.Store        // where snapshots go, nil: nowhere else
+	keep    bool                 // run leaves the arrays open
+	copies  bool                 // no versions: each save is a copy of the same numbers, to measure what more than that a version costs
 }
 
 func (o *settings) boxSide() int32 {
@@ -31,20 +33,4 @@ func (o *settings) boxSide() int32 {
 		return usual
 	}
 	return o.side
-}
-
-func program(s recovery.Subcycling) []op {
-	var out []op
-	var walk func(at recovery.Step)
-	walk = func(at recovery.Step) {
-		out = append(out, op{Step: at})
-		if at.Level+1 < s.Levels {
-			for k := range s.Ratio {
-				walk(recovery.Step{Level: at.Level + 1, Index: at.Index*s.Ratio + k})
-			}
-			out = append(out, op{Step: at, average: true})
-		}
-	}
-	walk(recovery.Step{})
-	return out
 }

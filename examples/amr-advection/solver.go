@@ -5,109 +5,89 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"blobio/comm"
 	"blobio/recovery"
 	"blobio/scr"
 	"blobio/versioned"
+	"blobio/versioned/rerun"
 )
 
+// solver computes; package rerun does all else. See grid.go for what it computes.
 type solver struct {
 	settings
-	c       comm.Comm
-	alive   []int
-	levels  []*level
-	h       *versioned.Hierarchy
-	reg     *recovery.Registry
-	planner recovery.Planner
-	ops     []op
-	errs    recovery.BoxErrors
-
-	coarse int64
-	pc     int
-	begun  int64             // coarse step whose regrid is behind
+	c      comm.Comm
+	levels []*level
+	r      *rerun.Run
 	next   map[int][]float64 // of the step that is being taken: new data of the own boxes
-	event  recovery.Event
-	keep   bool            // run leaves the arrays open
-	boxed  bool            // only a box was computed again
-	again  bool            // a handler has taken the state back
-	begin  map[stamp]int64 // version at the beginning of a step
-	at     []int64         // by level: the version that it was saved as, or returned to
-	dirty  []bool          // by level: changed since then
-	done   bool            // the injector has struck
-	redo   []recovery.Step // steps that were taken again
-	until  *recovery.Moment
-	plan   *recovery.Plan
-	took   times
+	done   bool              // the injector has struck
 	copied [maxLevels][]float64
-	meta   []byte // this rank's replica of the box tables
 }
 
-type stamp struct {
-	coarse int64
-	step   recovery.Step
-}
+const maxLevels = 6
 
 // newSolver starts at time 0, or where the last snapshot of the store is.
 func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
-	s := &solver{settings: o, c: c, reg: recovery.NewRegistry(), ops: program(o.sub), begin: map[stamp]int64{},
-		planner: recovery.Planner{Subcycling: o.sub, Cadence: o.cadence}, at: make([]int64, o.sub.Levels), dirty: make([]bool, o.sub.Levels)}
-	for r := range c.Size() {
-		s.alive = append(s.alive, r)
-	}
+	s := &solver{settings: o, c: c}
 	for l := range o.sub.Levels {
 		s.levels = append(s.levels, newLevel(l, o.boxSide()))
 	}
-	s.handlers()
-	opened := error(versioned.ErrMissing)
-	if o.store != nil || o.deep != nil {
-		var h *versioned.Hierarchy
-		var err error
-		if o.deep != nil {
-			h, err = restart(ctx, c, o.deep)
-		} else {
-			h, err = versioned.OpenHierarchy(ctx, c, o.store, "phi", nil)
+	cadence := o.cadence
+	if o.copies {
+		cadence = make(recovery.Cadence, o.sub.Levels)
+	}
+	options := &rerun.Options{Versions: &versioned.Options{Durability: o.durable}}
+	if o.deep != nil {
+		options.Snapshot = func(ctx context.Context, h *versioned.Hierarchy, n int64) error {
+			parts, err := h.Parts(n)
+			if err != nil {
+				return err
+			}
+			return o.deep.Commit(ctx, fmt.Sprint("snapshot", n), scr.Checkpoint, parts...)
 		}
+		h, err := restart(ctx, c, o.deep)
 		if err == nil {
-			s.h = h
-			return s, s.resume(ctx)
+			if s.r, err = rerun.Of(ctx, c, h, s, options); err == nil {
+				s.handlers()
+			}
+			return s, err
 		}
-		if !errors.Is(err, versioned.ErrMissing) && !errors.Is(err, versioned.ErrNoVersion) {
+		if !errors.Is(err, versioned.ErrMissing) {
 			return nil, err
 		}
-		opened = err
 	}
 	var err error
-	// A run that was stopped before its first snapshot is begun again.
-	s.h, err = versioned.CreateHierarchy(ctx, c, o.store, versioned.HierarchySpec{Name: "phi", Dim: 2, Comps: []string{"phi", "phi_old"},
-		Subcycling: o.sub, Dx: 1 / float64(wide*o.boxSide()), Config: recovery.Config{Cadence: o.cadence, Extra: 0.5}, Chunk: 4096,
+	s.r, err = rerun.Open(ctx, c, o.store, versioned.HierarchySpec{Name: "phi", Dim: 2, Comps: []string{"phi", "phi_old"},
+		Subcycling: o.sub, Dx: 1 / float64(wide*o.boxSide()), Config: recovery.Config{Cadence: cadence, Extra: 0.5}, Chunk: 4096,
 		// What a rollback may need: the versions since the last coarse step that was saved, and those of the snapshots.
-		Keep: versioned.Retention{Last: 4 * o.sub.Steps(o.sub.Levels-1)}, Snapshots: versioned.Retention{Last: 4}}, nil)
-	if errors.Is(err, versioned.ErrExist) { // it is not new, something of it is lost
-		return nil, fmt.Errorf("cannot go on: %w, nor begin anew: %w", opened, err)
-	}
+		Keep: versioned.Retention{Last: 4 * o.sub.Steps(o.sub.Levels-1)}, Snapshots: versioned.Retention{Last: 4}}, s, options)
 	if err != nil {
 		return nil, err
 	}
-	var tiles []tile
-	for j := range int32(wide) {
-		for i := range int32(wide) {
-			tiles = append(tiles, tile{i, j})
-		}
+	s.handlers()
+	return s, nil
+}
+
+// handlers registers what this program does besides: the job ends where the injector says so.
+func (s *solver) handlers() {
+	s.r.Registry.On("", recovery.Pred{recovery.Is("kind", "abort")}, 0, func(context.Context, recovery.Event) error { return errAborted })
+}
+
+// run takes all steps.
+func (s *solver) run(ctx context.Context) error {
+	if err := s.r.Go(ctx, s.steps); err != nil || s.keep {
+		return err
 	}
-	for l := range s.levels {
-		if l > 0 {
-			tiles = s.levels[l-1].flagged(limit / float64(int(1)<<l))
-		}
-		if err := s.place(ctx, l, tiles, func(t tile, k int) float64 {
-			n, side := float64(s.levels[l].n), int(s.levels[l].side)
-			return bump((float64(int(t[0])*side+k%side)+0.5)/n, (float64(int(t[1])*side+k/side)+0.5)/n)
-		}); err != nil {
-			return nil, err
-		}
+	return s.r.Close(ctx)
+}
+
+// plan is that of the last recovery, nil if there was none.
+func (s *solver) plan() *recovery.Plan {
+	all := s.r.Stats.Recoveries
+	if len(all) == 0 {
+		return nil
 	}
-	return s, s.replicate()
+	return &all[len(all)-1].Plan
 }
 
 const limit = 0.03
@@ -116,9 +96,10 @@ const limit = 0.03
 func (s *solver) place(ctx context.Context, l int, tiles []tile, value func(t tile, k int) float64) error {
 	v := s.levels[l]
 	cells := v.cells()
+	alive := s.alive()
 	owner := make([]int, len(tiles))
 	for i := range owner {
-		owner[i] = s.alive[(i+l)%len(s.alive)]
+		owner[i] = alive[(i+l)%len(alive)]
 	}
 	data := map[int][]float64{}
 	for i, t := range tiles {
@@ -133,15 +114,46 @@ func (s *solver) place(ctx context.Context, l int, tiles []tile, value func(t ti
 	}
 	v.set(tiles, owner)
 	v.data = data
-	s.dirty[l] = true
-	if _, err := s.h.Regrid(ctx, l, v.boxes()); err != nil {
-		return err
-	}
 	return v.exchange(ctx, s.c)
 }
 
-// regridAll follows the bump with the fine levels.
-func (s *solver) regridAll(ctx context.Context) error {
+func (s *solver) alive() (out []int) {
+	if s.r != nil {
+		return s.r.Alive()
+	}
+	for r := range s.c.Size() {
+		out = append(out, r)
+	}
+	return out
+}
+
+// Start implements rerun.Solver.
+func (s *solver) Start(ctx context.Context) error {
+	var tiles []tile
+	for j := range int32(wide) {
+		for i := range int32(wide) {
+			tiles = append(tiles, tile{i, j})
+		}
+	}
+	for l := range s.levels {
+		if l > 0 {
+			tiles = s.levels[l-1].flagged(limit / float64(int(1)<<l))
+		}
+		if err := s.place(ctx, l, tiles, func(t tile, k int) float64 {
+			n, side := float64(s.levels[l].n), int(s.levels[l].side)
+			return bump((float64(int(t[0])*side+k%side)+0.5)/n, (float64(int(t[1])*side+k/side)+0.5)/n)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Regrid implements rerun.Solver: it follows the bump with the fine levels.
+func (s *solver) Regrid(ctx context.Context, coarse int64) (changed []int, err error) {
+	if coarse%s.regrid != 0 {
+		return nil, nil
+	}
 	for l := 1; l < len(s.levels); l++ {
 		old, up := *s.levels[l], s.levels[l-1]
 		err := s.place(ctx, l, up.flagged(limit/float64(int(1)<<l)), func(t tile, k int) float64 {
@@ -154,10 +166,11 @@ func (s *solver) regridAll(ctx context.Context) error {
 			return x
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
+		changed = append(changed, l)
 	}
-	return s.replicate()
+	return changed, nil
 }
 
 // ghost is a cell of level l at the beginning of its step k: from its own boxes, or from coarser ones, between the
@@ -182,108 +195,51 @@ func (s *solver) box(at recovery.Step, i int, old []float64) []float64 {
 	return advance(side, old, func(x, y int32) float64 { return s.ghost(at.Level, at.Index, t[0]*side+x, t[1]*side+y) })
 }
 
-// run takes all steps.
-func (s *solver) run(ctx context.Context) error {
-	for s.coarse < s.steps {
-		if s.pc == 0 && s.coarse > 0 && s.coarse%s.regrid == 0 {
-			if s.coarse > s.begun { // not when it is begun again
-				if err := s.regridAll(ctx); err != nil {
-					return err
-				}
-			}
-		}
-		s.begun = s.coarse
-		for c := s.coarse; c == s.coarse && s.pc < len(s.ops); {
-			o := s.ops[s.pc]
-			if o.average {
-				if err := s.average(ctx, o.Step); err != nil {
-					return err
-				}
-				s.pc++
-				continue
-			}
-			if err := s.take(ctx, o.Step); err != nil {
-				return err
-			}
-		}
-		if s.pc == len(s.ops) {
-			s.coarse, s.pc = s.coarse+1, 0
-		}
-	}
-	if s.keep {
-		return nil
-	}
-	return s.h.Close(ctx)
-}
-
-// take takes one step, or recovers from what happened in it; s.pc says what comes next.
-func (s *solver) take(ctx context.Context, at recovery.Step) error {
-	now := recovery.Moment{Coarse: s.coarse, Step: at}
-	if err := s.save(ctx, at); err != nil {
-		return err
-	}
-	start := time.Now()
+// Step implements rerun.Solver.
+func (s *solver) Step(_ context.Context, now recovery.Moment) (event *recovery.Event, err error) {
+	at := now.Step
 	v := s.levels[at.Level]
-	s.next, s.again = map[int][]float64{}, false
-	var event *recovery.Event
+	if s.copies { // what Save would put, into memory that is used again
+		b := s.copied[at.Level][:0]
+		for _, d := range v.data {
+			b = append(b, d...)
+		}
+		s.copied[at.Level] = b
+	}
+	s.next = map[int][]float64{}
 	for i := range v.tiles {
 		if v.owner[i] != s.c.Rank() {
 			continue
 		}
 		s.next[i] = s.box(at, i, v.data[i])
-		if !s.done && s.strikes(now, "data", "point") {
-			s.corrupt(s.next[i])
-			s.done = true
-		}
-		if e := s.inspect(at, i, v.data[i], s.next[i]); e != nil {
+		s.corrupt(now, i)
+		n := v.cells()
+		if e := s.r.Inspect(now, i, s.next[i][:n], v.data[i][:n], nil, eps, func(k int) float64 { return s.box(at, i, v.data[i])[k] }); e != nil {
 			event = e
 		}
 	}
-	if s.fail.Mode == "abort" && now.Coarse == s.fail.Coarse && now.Step == s.fail.Step {
-		return errAborted // on all ranks
+	if e, err := s.strike(now); e != nil || err != nil {
+		return e, err
 	}
-	if !s.done && s.strikes(now, "temporary", "permanent", "metadata") {
-		s.done = true
-		event = s.lose()
-	}
-	s.errs.StepDone(at.Level)
-	s.pc++
-	if _, err := s.reg.RaiseGlobal(ctx, s.c, event); err != nil {
-		return err
-	}
-	if s.again { // the handlers have taken the state back
-		return nil
-	}
-	v.data = s.next
-	s.dirty[at.Level] = true
-	if err := v.exchange(ctx, s.c); err != nil {
-		return err
-	}
-	d := time.Since(start)
-	s.took.step += d
-	s.took.steps[at.Level].add(d)
-	if s.until != nil && !s.boxed {
-		s.took.lost += d
-	}
-	s.boxed = false
-	s.count(now)
+	return event, nil
+}
+
+// StepBox implements rerun.BoxSolver.
+func (s *solver) StepBox(_ context.Context, now recovery.Moment, box int, data []float64) error {
+	s.next[box] = s.box(now.Step, box, data)
 	return nil
 }
 
-// count notes steps that are taken again, up to the one with the error.
-func (s *solver) count(now recovery.Moment) {
-	if s.until == nil {
-		return
-	}
-	s.redo = append(s.redo, now.Step)
-	if now == *s.until {
-		s.until = nil
-	}
+// Accept implements rerun.Solver.
+func (s *solver) Accept(ctx context.Context, now recovery.Moment) error {
+	v := s.levels[now.Step.Level]
+	v.data = s.next
+	return v.exchange(ctx, s.c)
 }
 
-// average brings the values of level l+1 down to l.
-func (s *solver) average(ctx context.Context, at recovery.Step) error {
-	l := at.Level
+// Average implements rerun.Solver: it brings the values of level l+1 down to l.
+func (s *solver) Average(ctx context.Context, at recovery.Moment) error {
+	l := at.Step.Level
 	v, f := s.levels[l], s.levels[l+1]
 	side := v.side
 	for i, t := range v.tiles {
@@ -304,79 +260,21 @@ func (s *solver) average(ctx context.Context, at recovery.Step) error {
 		}
 		v.data[i] = d
 	}
-	s.dirty[l] = true
 	return v.exchange(ctx, s.c)
 }
 
-// save makes the versions that are due at the beginning of a step: of the level, and of all finer ones, which stand at
-// the same time. Nothing is saved at any other time, and not again what a rollback has just brought back.
-func (s *solver) save(ctx context.Context, at recovery.Step) error {
-	if !s.cadence.Saved(at, s.coarse) {
-		return nil
-	}
-	changed := false
-	for l := at.Level; l < len(s.levels); l++ {
-		k := at.Index
-		for range l - at.Level {
-			k *= s.sub.Ratio
-		}
-		changed = changed || s.dirty[l]
-		if err := s.saveLevel(ctx, l, k); err != nil {
-			return err
-		}
-		s.begin[stamp{s.coarse, recovery.Step{Level: l, Index: k}}] = s.at[l]
-	}
-	if at.Level == 0 && changed {
-		if s.copies {
-			return nil
-		}
-		n, err := s.h.Snapshot(ctx)
-		if err != nil || s.deep == nil {
-			return err
-		}
-		parts, err := s.h.Parts(n)
-		if err != nil {
-			return err
-		}
-		return s.deep.Commit(ctx, fmt.Sprint("snapshot", n), scr.Checkpoint, parts...)
-	}
-	return nil
-}
+// Boxes implements rerun.Solver.
+func (s *solver) Boxes(level int) []versioned.BoxInfo { return s.levels[level].boxes() }
 
-// saveLevel makes a version, unless the level is as one that there is.
-func (s *solver) saveLevel(ctx context.Context, l, k int) error {
-	if !s.dirty[l] {
-		return nil
-	}
-	dt := 0.4 / float64(s.levels[l].n)
-	start := time.Now()
-	if s.copies {
-		s.copyLevel(l)
-		s.took.save += time.Since(start)
-		s.dirty[l] = false
-		return nil
-	}
-	n, err := s.h.Save(ctx, l, s.time(l, k), dt, s.coarse, s.levels[l].data)
-	s.at[l] = n
-	s.took.saves[l].add(time.Since(start))
-	s.took.save += time.Since(start)
-	s.dirty[l] = err != nil
-	return err
-}
+// Data implements rerun.Solver.
+func (s *solver) Data(level int) map[int][]float64 { return s.levels[level].data }
 
-// copyLevel copies what Save would put, into memory that is used again.
-func (s *solver) copyLevel(l int) {
-	b := s.copied[l][:0]
-	for _, d := range s.levels[l].data {
-		b = append(b, d...)
-	}
-	s.copied[l] = b
-}
-
-// time at the beginning of step k of a level, in coarse steps; exact, so that levels that
-// stand at one time have one number.
-func (s *solver) time(l, k int) float64 {
-	return float64(s.coarse) + float64(k)/float64(s.sub.Steps(l))
+// Set implements rerun.Solver.
+func (s *solver) Set(ctx context.Context, level int, boxes []versioned.BoxInfo, data map[int][]float64) error {
+	v := s.levels[level]
+	v.from(boxes)
+	v.data = data
+	return v.exchange(ctx, s.c)
 }
 
 // result is the final state: all boxes of all levels, from the views.

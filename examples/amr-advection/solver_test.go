@@ -87,35 +87,28 @@ func TestEveryError(t *testing.T) {
 				}
 				n++
 				if mode == "point" || mode == "metadata" {
-					if len(s.redo) > 0 {
-						t.Fatalf("%s: %v were taken again", name, s.redo)
+					if s.r.Stats.Again > 0 {
+						t.Fatalf("%s: %d steps were taken again", name, s.r.Stats.Again)
 					}
 					continue
 				}
-				if s.plan == nil {
+				p := s.plan()
+				if p == nil {
 					t.Fatalf("%s: nothing happened", name)
 				}
-				if !slices.Equal(s.redo, s.plan.Redo) {
-					t.Fatalf("%s: %v were taken again, the plan is %v", name, s.redo, s.plan.Redo)
+				if n := s.r.Stats.Again; p.Scope != recovery.Box && n != len(p.Redo) {
+					t.Fatalf("%s: %d steps were taken again, the plan is %v", name, n, p.Redo)
 				}
 				if mode == "permanent" {
 					continue // boxes have other owners, and are saved once more
 				}
-				if n, want := s.saves(), savesOf(&o, s.plan); n != want {
+				if n, want := s.r.Stats.Versions, savesOf(&o, p); n != want {
 					t.Fatalf("%s: %d versions, want %d", name, n, want)
 				}
 			}
 		}
 	}
 	t.Logf("%d runs", n)
-}
-
-// saves is how many versions of levels this rank has taken part in.
-func (s *solver) saves() (n int) {
-	for _, v := range s.took.saves {
-		n += len(v)
-	}
-	return n
 }
 
 // savesOf is how many versions the cadence asks for: one of a level at the beginning of each step that is due, and once more of those that
@@ -160,12 +153,12 @@ func TestSaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, want := s.saves(), savesOf(&o, nil); n != want {
+		if n, want := s.r.Stats.Versions, savesOf(&o, nil); n != want {
 			t.Errorf("cadence %v: %d versions, want %d", cadence, n, want)
 		}
 		m := recovery.Model{Ratio: ratio, Put: []float64{1, 1, 1, 1}, Step: []float64{1, 1, 1, 1}}
-		if due, err := m.SaveTime(cadence); err != nil || cadence[0] == 1 && s.saves() != int(o.steps)*int(due) {
-			t.Errorf("cadence %v: %d versions in %d coarse steps, the model counts %v in one, %v", cadence, s.saves(), o.steps, due, err)
+		if due, err := m.SaveTime(cadence); err != nil || cadence[0] == 1 && s.r.Stats.Versions != int(o.steps)*int(due) {
+			t.Errorf("cadence %v: %d versions in %d coarse steps, the model counts %v in one, %v", cadence, s.r.Stats.Versions, o.steps, due, err)
 		}
 	}
 }

@@ -110,10 +110,10 @@ func lostNode(ctx context.Context, c comm.Comm, o settings, fail failure, h *hom
 		if err != nil {
 			return nil, 0, err
 		}
-		from := s.coarse
+		from := s.r.Coarse()
 		err = s.run(ctx)
 		if errors.Is(err, errAborted) { // the job is killed: nothing is closed in order but the memory is given back
-			return s, from, errors.Join(err, s.h.Close(ctx))
+			return s, from, errors.Join(err, s.r.Close(ctx))
 		}
 		if err != nil {
 			return nil, 0, err

@@ -131,9 +131,9 @@ contains
     character(len=8) :: units
 
 #ifdef WITH_MPI
-    call must(blobio_open(trim(base), f, comm=MPI_COMM_WORLD), 'open')
+    call must(blobio_open(trim(base), f, 'collective=yes', comm=MPI_COMM_WORLD), 'open')
 #else
-    call must(blobio_open(trim(base), f), 'open')
+    call must(blobio_open(trim(base), f, 'collective=yes'), 'open')
 #endif
     wrong = 0
     call must(blobio_inq(f, records=n), 'inq')
@@ -152,7 +152,7 @@ contains
     allocate(t(mine, nlev), area(mine), dof(mine * nlev))
     dof = [((int(l - 1, c_int64_t) * ncol + first + c, c = 1, mine), l = 1, nlev)]
     do r = 1, records
-      call must(blobio_get_darray(f, vtemp, dof, t, r), 'read T')
+      call must(blobio_get_darray(f, vtemp, dof, t, r, collective=.true.), 'read T')
       do l = 1, nlev
         wrong = wrong + count(t(:, l) /= temp(r, l, [(first + c, c = 1, mine)]))
       end do

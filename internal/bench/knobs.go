@@ -3,6 +3,7 @@ package bench
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"blobio/blob"
 	"blobio/subfile"
@@ -95,6 +96,11 @@ func Knobs() []Knob {
 			func(s *Settings, n int64, _ string) error { s.Write.CommitMode = blob.CommitMode(n); return nil }},
 		{"incomplete", "Incomplete", "what a commit does with records that are not whole: hold, or fill", WordKnob, []string{"hold", "fill"}, "hold",
 			func(s *Settings, n int64, _ string) error { s.Write.Incomplete = blob.Incomplete(n); return nil }},
+		{"heartbeat", "Heartbeat", "seconds within which the writer gives a sign of life; 0: 15 where machines share the file system, else none", NumberKnob, nil, "0",
+			func(s *Settings, n int64, _ string) error {
+				s.Write.Heartbeat = time.Duration(min(n, 1<<20)) * time.Second
+				return nil
+			}},
 		{"wide-maps", "WideMaps", "64-bit offsets in maps; only blobio reads such files", SwitchKnob, nil, "no",
 			func(s *Settings, n int64, _ string) error { s.Write.WideMaps = n == 1; return nil }},
 		{"compress", "Compress", "process-centric: off, auto, zstd or shuffle+zstd, with :1 to :4 a level", WordKnob, []string{"off", "auto", "zstd", "shuffle+zstd"}, "off",

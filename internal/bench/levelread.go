@@ -112,7 +112,13 @@ func get(ctx context.Context, url string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	var b []byte
+	if n := resp.ContentLength; n >= 0 && n <= limit { // a buffer that grows would be copied again and again
+		b = make([]byte, n)
+		_, err = io.ReadFull(resp.Body, b)
+	} else {
+		b, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	}
 	switch {
 	case err != nil:
 	case resp.StatusCode != http.StatusOK:
@@ -213,8 +219,8 @@ func levelByZarr(ctx context.Context, url string, level int64) (values []float32
 		if want := 4 * a.Chunks[0] * a.Chunks[1] * a.Chunks[2]; int64(len(b)) != want {
 			return nil, opened, pkg.Errorf("%s: a chunk of %s has %d bytes, want %d", url, levelVar, len(b), want)
 		}
-		row := floats(b, binary.LittleEndian)[level%a.Chunks[1]*a.Chunks[2]:][:a.Chunks[2]]
-		values = append(values, row[:min(a.Chunks[2], a.Shape[2]-c*a.Chunks[2])]...)
+		row := b[4*(level%a.Chunks[1])*a.Chunks[2]:][:4*min(a.Chunks[2], a.Shape[2]-c*a.Chunks[2])]
+		values = append(values, floats(row, binary.LittleEndian)...)
 	}
 	return values, opened, nil
 }

@@ -103,7 +103,7 @@ func (t table) marks() (out []Mark) {
 		}
 		out = append(out, m)
 	}
-	return append(append(out, t.asyncMarks()...), t.inplaceMarks()...)
+	return append(append(append(out, t.asyncMarks()...), t.commitMarks()...), t.inplaceMarks()...)
 }
 
 // peerData lists the data of a workload, in order.

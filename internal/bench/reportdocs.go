@@ -46,11 +46,7 @@ func (p *page) docs() string {
 			fmt.Fprintf(&b, "Canonical files, as users write them today, on %s, milliseconds:\n\n%s\n", place, t.canonicalTable())
 		}
 	}
-	for _, place := range p.systems() {
-		if t, r := p.rows(inplaceName, place); len(t) > 0 {
-			b.WriteString(t.inplaceDocs(place, r))
-		}
-	}
+	b.WriteString(p.inplaceDocs(p.systems()))
 	head := "Within one process:\n\n| job | on | compared with | ratio of rates |\n|---|---|---|---|\n"
 	for _, place := range p.systems() {
 		jobs := []docsJob{

@@ -29,29 +29,53 @@ func (t table) inplaceTable(data string) string {
 	return "| by | " + vcName + " | convert, open, read | " + pcName + " | convert, open, read | load |\n|---|---|---|---|---|---|\n" + b.String()
 }
 
-// inplaceRates has a line for each pair of rates that are compared, and for each open.
-func (t table) inplaceRates() string {
-	var b strings.Builder
-	for _, m := range t.inplaceMarks() {
-		if m.Measured != "" && !strings.Contains(m.What, "first level") {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", m.What, m.Want, m.Measured)
+// inplaceDocs is what another page quotes: the first levels at the first of the places, and opens and rates at all of them, by layout.
+func (p *page) inplaceDocs(places []string) string {
+	var levels, head, line string
+	at := map[string]map[string]string{} // what is measured: what was, by column
+	var order []Mark
+	var columns []string
+	for _, place := range places {
+		t, r := p.rows(inplaceName, place)
+		if len(t) == 0 {
+			continue
+		}
+		if s := t.inplaceTable(ne30Data); s != "" && levels == "" {
+			levels = fmt.Sprintf("Read in place, on %s (%s), %d runs: one level of a variable of %s, nothing open and nothing in memory before, milliseconds:\n\n%s\n", place, r.Host, r.Runs, ne30Data, s)
+		}
+		for _, who := range []string{vcName, pcName} {
+			columns = append(columns, place+", "+who)
+			head, line = head+" "+place+", "+who+" |", line+"---|"
+		}
+		for _, m := range t.inplaceMarks() {
+			if m.Measured == "" || strings.Contains(m.What, "first level") {
+				continue
+			}
+			who, what, ok := strings.Cut(m.What, ": ")
+			if !ok || who != vcName && who != pcName {
+				who, what = vcName, m.What // of no layout: the first column
+			}
+			m.What = what
+			if at[what] == nil {
+				at[what] = map[string]string{}
+				order = append(order, m)
+			}
+			at[what][place+", "+who] = m.Measured
 		}
 	}
-	if b.Len() == 0 {
-		return ""
+	if len(order) == 0 {
+		return levels
 	}
-	return "| what | aim | measured |\n|---|---|---|\n" + b.String()
-}
-
-// inplaceDocs is what another page quotes of one place.
-func (t table) inplaceDocs(place string, r *Results) string {
 	var b strings.Builder
-	if levels := t.inplaceTable(ne30Data); levels != "" {
-		fmt.Fprintf(&b, "Read in place, on %s (%s), %d runs: one level of a variable of %s, nothing open and nothing in memory before, milliseconds:\n\n%s\n", place, r.Host, r.Runs, ne30Data, levels)
+	fmt.Fprintf(&b, "%sOpens, whole files, means and memory:\n\n| what | aim |%s\n|---|---|%s\n", levels, head, line)
+	for _, m := range order {
+		fmt.Fprintf(&b, "| %s | %s |", m.What, m.Want)
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %s |", at[m.What][c])
+		}
+		b.WriteString("\n")
 	}
-	if rates := t.inplaceRates(); rates != "" {
-		fmt.Fprintf(&b, "Opens, whole files, means and memory, on %s:\n\n%s\n", place, rates)
-	}
+	b.WriteString("\n")
 	return b.String()
 }
 

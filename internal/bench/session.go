@@ -53,6 +53,7 @@ func Workloads() []Workload {
 		{"ne30", "write F h0 at ne=30: 64 and 512 ranks, 1 and 4 subfiles", (*session).ne30},
 		{"records", "write F h1 at ne=30 with 10 records: flush each, flush once, append; F h0 with 1 and 10", (*session).records},
 		{"async", "compute between flushes as long as they take: Flush against FlushAsync", (*session).async},
+		{"commits", "commit while one writes: 1 GiB committed once, 10 and 20 times, and 10,000 small commits", (*session).commits},
 		{"read", "read a whole variable, one level, one record, one column over time", (*session).read},
 		{"convert", "convert in each direction, and on one core", (*session).convert},
 		{"check", "check a dataset", (*session).check},

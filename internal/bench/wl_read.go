@@ -73,6 +73,9 @@ func (s *session) read(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.restarts(ctx, t, names, data, deep, 16); err != nil {
+		return err
+	}
 	if err := s.sweep(); err != nil {
 		return err
 	}

@@ -17,12 +17,28 @@ const few = 8
 // Cut chooses chunks of at most target bytes (of one element, if that is more) of an array of elements of size bytes. records: the
 // first dimension is that of records. Chunks of a dimension that is divided are about equal.
 func Cut(full []int64, records bool, size int, target int64) Grid {
+	return cut(full, records, false, size, target)
+}
+
+// CutGrowing is Cut of an array whose number of records, its first dimension, will change: the chunks do not depend on it.
+func CutGrowing(full []int64, size int, target int64) Grid {
+	return cut(full, true, true, size, target)
+}
+
+// mostGrowing is how many records a chunk has at most that are not all there yet.
+const mostGrowing = 1024
+
+func cut(full []int64, records, grows bool, size int, target int64) Grid {
 	g := Grid{Full: full, Chunk: make([]int64, len(full))}
 	inner := int64(size) // bytes of what is behind the dimension
 	for i := len(full) - 1; i >= 0; i-- {
 		room := target
 		if records && i == 0 {
 			room /= few
+		}
+		if grows && i == 0 {
+			g.Chunk[i] = min(max(room/inner, 1), mostGrowing)
+			break
 		}
 		g.Chunk[i] = even(full[i], max(room/inner, 1))
 		if inner *= g.Chunk[i]; g.Chunk[i] < full[i] {

@@ -85,3 +85,13 @@ func Rank() (rank, size int64, several bool) {
 	}
 	return 0, 1, false
 }
+
+// Job is the number of the job that this process belongs to in the batch system, "" if there is none.
+func Job() string {
+	for _, name := range []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "FLUX_JOB_ID", "PJM_JOBID", "COBALT_JOBID"} {
+		if v := os.Getenv(name); v != "" {
+			return v[:min(len(v), 256)]
+		}
+	}
+	return ""
+}

@@ -60,7 +60,7 @@ func inPlaces(t *testing.T, s *system, pattern string, env ...string) {
 func TestFaults(t *testing.T) {
 	all := systems(t)
 	t.Parallel()
-	cases := crashtest.Times("/(variable-centric-rename-1|process-centric-manifest-3|apart-variable-centric-2-1|compressed-2|async-variable-centric-0)(-foreign=false)?$", "")
+	cases := crashtest.Times("/(variable-centric-rename-1|process-centric-manifest-3|apart-variable-centric-2-1|compressed-2|async-variable-centric-0)(-foreign=false|-more=true)?$", "")
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -80,7 +80,7 @@ func lacking() string {
 }
 
 // deadline is when all is ended, whatever hangs: a call to a file system whose servers are stuck cannot be interrupted.
-var deadline = crashtest.Times(5*time.Minute, 30*time.Minute)
+var deadline = crashtest.Times(8*time.Minute, 30*time.Minute)
 
 // first is the first process of the namespaces: it starts the tests and touches none of the file systems, so that it can always end, and all other
 // processes, mounts and servers with it.
@@ -94,6 +94,8 @@ func first() int {
 	}
 	time.AfterFunc(deadline, func() {
 		fmt.Fprintln(os.Stderr, "parfs: not done after", deadline)
+		_ = cmd.Process.Signal(unix.SIGQUIT) // it says where it hangs, if it can
+		time.Sleep(5 * time.Second)
 		os.Exit(1)
 	})
 	for { // daemons are its children too

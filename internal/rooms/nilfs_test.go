@@ -44,6 +44,7 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	"blob.OpenOptions": func(ctx context.Context, name string) error {
 		return second(blob.Open(ctx, name, &blob.OpenOptions{}))
 	},
+	"blob.NewWatch": func(_ context.Context, name string) error { return second(blob.NewWatch(nil, name).Look()) },
 	"blob.CheckOptions": func(ctx context.Context, name string) error {
 		return finding(blob.Check(ctx, name, &blob.CheckOptions{}))
 	},

@@ -15,6 +15,9 @@ import (
 
 const root = "../.."
 
+// made are directories of what is built.
+var made = []string{filepath.Join(root, "capi", "build"), filepath.Join(root, "build"), filepath.Join(root, "dist")}
+
 // texts calls f with every file of the project whose name ends in one of ext; names are relative to the top, with slashes.
 func texts(t *testing.T, f func(name, text string), ext ...string) {
 	t.Helper()
@@ -22,7 +25,7 @@ func texts(t *testing.T, f func(name, text string), ext ...string) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata"), d.IsDir() && p == filepath.Join(root, "capi", "build"):
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata"), d.IsDir() && slices.Contains(made, p):
 			return fs.SkipDir
 		case !d.Type().IsRegular() || !slices.ContainsFunc(ext, func(e string) bool { return strings.HasSuffix(p, e) }):
 			return nil

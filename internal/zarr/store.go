@@ -40,6 +40,7 @@ type Options struct {
 	ChunkBytes int64       // chunks have at most so many bytes, before compression; default DefaultChunk
 	Vars       []string    // these variables only, in the order of the source; nil: all
 	Records    *blob.Range // these records only; nil: all
+	Grows      bool        // records will be added: chunks do not depend on their number, so that who has the metadata of one state can read chunks of a later one
 	Codecs     Codecs      // V3 only; default none
 }
 
@@ -112,7 +113,7 @@ func New(src Source, o *Options) (*Store, error) {
 	}
 	for i := range schema.Vars() {
 		if v := &schema.Vars()[i]; len(o.Vars) == 0 || slices.Contains(o.Vars, v.Name) {
-			a := newArray(schema, blob.VarID(i), records, target)
+			a := newArray(schema, blob.VarID(i), records, target, o.Grows)
 			if _, twice := s.byName[a.name]; twice || !canName(a.name) {
 				return nil, pkg.In(src.Base(), "variable", blob.ErrUnsupported, "%q cannot be the name of a Zarr array", v.Name)
 			}
@@ -131,13 +132,16 @@ func New(src Source, o *Options) (*Store, error) {
 	return s, nil
 }
 
-func newArray(schema *blob.Schema, id blob.VarID, records, target int64) array {
+func newArray(schema *blob.Schema, id blob.VarID, records, target int64, grows bool) array {
 	v := &schema.Vars()[id]
 	full := schema.Shape(id)
 	if v.Record {
 		full = append([]int64{records}, full...)
 	}
 	a := array{name: text(v.Name), v: v, typ: typeOf(v.Type), record: v.Record, grid: chunks.Cut(full, v.Record, v.Type.Size(), target), dims: []string{}}
+	if grows && v.Record {
+		a.grid = chunks.CutGrowing(full, v.Type.Size(), target)
+	}
 	for _, d := range v.Dims {
 		a.dims = append(a.dims, text(schema.Dims()[d].Name))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"blobio/comm"
 	"blobio/ffformat"
@@ -48,11 +49,16 @@ func (st *Store) file(dataset string, rank int) string {
 }
 
 // Commit writes versions as one dataset; it is collective, and all ranks pass the same. name is unique in the prefix directory, a file name. When it
-// returns an error there is no such dataset on any rank, unless it is that of a flush: see scr.Session.Complete.
+// returns an error there is no such dataset on any rank, unless it is that of a flush: see scr.Session.Complete. ErrTainted: a version is.
 func (st *Store) Commit(ctx context.Context, name string, flags scr.Flags, parts ...versioned.Part) error {
 	var bad error
 	if name == "" || name != filepath.Base(name) || len(parts) == 0 {
 		bad = pkg.Errorf("%w: name %q, %d versions; want a file name, and at least one", fault.ErrUsage, name, len(parts))
+	}
+	for _, p := range parts {
+		if bad == nil && slices.ContainsFunc(p.Array.Versions(), func(v versioned.VersionInfo) bool { return v.Number == p.Version && v.Tainted }) {
+			bad = pkg.Errorf("dataset %s: version %d of array %s: %w", name, p.Version, p.Array.Spec().Name, versioned.ErrTainted)
+		}
 	}
 	if err := comm.Agree(ctx, st.c, bad); err != nil {
 		return err
@@ -66,6 +72,9 @@ func (st *Store) Commit(ctx context.Context, name string, flags scr.Flags, parts
 	}
 	return err
 }
+
+// Drop deletes a dataset from all levels: its versions are tainted, and no Restart is to take it. It is collective.
+func (st *Store) Drop(ctx context.Context, name string) error { return st.s.Delete(ctx, name) }
 
 func (st *Store) write(ctx context.Context, name string, parts []versioned.Part) (err error) {
 	var vars []ffformat.VarBuf

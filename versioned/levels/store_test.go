@@ -313,3 +313,54 @@ func TestCommitFails(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A dataset whose versions are tainted is not committed, and one that was is dropped: the next job takes the one before, with or without caches.
+func TestTaintedDataset(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		cl := newCluster(t, 1)
+		commit := func(ctx context.Context, c comm.Comm, st *Store, a *versioned.Array, n int64) error {
+			lo := int64(c.Rank()) * 2
+			if err := versioned.Put(ctx, a, []int64{lo}, []int64{lo + 2}, []int64{n, n}); err != nil {
+				return err
+			}
+			v, err := a.Inc(ctx, 1, "")
+			if err != nil {
+				return err
+			}
+			return st.Commit(ctx, fmt.Sprint("step", n), scr.Checkpoint, versioned.Part{Array: a, Version: v})
+		}
+		err := cl.run(func(ctx context.Context, c comm.Comm, st *Store) error {
+			a, err := versioned.Create(ctx, c, nil, versioned.Spec{Name: "a", Type: versioned.Int64, Shape: []int64{8}}, nil)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(commit(ctx, c, st, a, 1), commit(ctx, c, st, a, 2), a.Taint(ctx, 2), st.Drop(ctx, "step2")); err != nil {
+				return err
+			}
+			if err := st.Commit(ctx, "again", scr.Checkpoint, versioned.Part{Array: a, Version: 2}); !errors.Is(err, versioned.ErrTainted) {
+				return fmt.Errorf("a tainted version is committed: %w", err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lost {
+			cl.lose(t, cl.nodes...)
+		}
+		err = cl.run(func(ctx context.Context, c comm.Comm, st *Store) error {
+			arrays, ok, err := st.Restart(ctx, nil, nil)
+			if err != nil || !ok {
+				return fmt.Errorf("%v, %w", ok, err)
+			}
+			got := make([]int64, 8)
+			if err := versioned.Get(ctx, arrays[0], []int64{0}, []int64{8}, got); err != nil || slices.Max(got) != 1 || slices.Min(got) != 1 {
+				return fmt.Errorf("%v, %w", got, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("nodes lost %v: %v", lost, err)
+		}
+	}
+}

@@ -114,7 +114,7 @@ func (p *plan) valueAxis(st *stats) chart.Axis {
 		a.Min, a.Max = p.o.Min, p.o.Max
 	case p.o.Log || st.finite() == 0: // follows from the data
 	case st.lo == st.hi:
-		a.Min, a.Max = widened(st.lo, false)
+		a.Min, a.Max = chart.Widened(st.lo, false)
 	default:
 		room := 0.04 * (st.hi/2 - st.lo/2) * 2
 		a.Min, a.Max = st.lo-room, st.hi+room

@@ -3,6 +3,7 @@ package cost
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,18 +42,24 @@ The defaults are the numbers of the paper on recovery of Chombo with GVR: 4 leve
 cores. --model reads others from a file; flags change single ones:
 
   {"levels": 4, "ratio": 2, "put": [1.37, 1.37, 1.37, 1.37], "step": [1.82, 2.86, 3.03, 3.16],
-   "box": 0.0081, "reconfig": 1.58, "alloc": 0.61, "latency": 0, "anywhere": false}
+   "box": 0.0081, "reconfig": 1.58, "alloc": 0.61, "commit": 0, "latency": 0, "anywhere": false}
 
 Times are in seconds, or like 90ms, 5m. One number for --put or --step is used for all
 levels. Errors strike in fine steps, equally likely in each, or (--anywhere) in all steps
-in proportion to their time.
+in proportion to their time. Commit is the time to commit a snapshot beside its versions.
+
+With --latency errors are found so many fine steps later: versions made meanwhile hold
+them, and the run goes back to one before. The output then says how many versions and
+snapshots must stay, and what fewer snapshots, further apart, would cost.
 
 JSON: {model, paper, cadences: [{cadence, scope, alloc, save, lost, reconfig, total, expected: [{errors, lost, reconfig,
-total}]}], best: [{errors, cadence, total}], break_even: [{from, to, last, random}]}. lost, reconfig and total
+total}]}], best: [{errors, cadence, total}], break_even: [{from, to, last,
+random}], keep: [{cadence, levels, snapshots}], spacing: [{coarse_steps, snapshots, save, lost}]}. lost, reconfig and total
 of a cadence are for one error in the last fine step; null: no break-even.`,
 		Example: `  blobio cost                                       # the numbers of the paper
   blobio cost --cadence 1,0,0,0 --cadence 1,1,2,4 --cadence 1,1,1,1
   blobio cost --levels 3 --put 0.2 --step 4,3,2 --box 1ms --reconfig 0.5 --alloc 0
+  blobio cost --latency 12                          # errors are found 12 fine steps later
   blobio cost --model mine.json --errors 0.01,0.1,1
   blobio cost -o cost.png --force                   # or cost.svg
   blobio cost --json | jq '.break_even[0].random'`,
@@ -72,6 +79,7 @@ of a cadence are for one error in the last fine step; null: no break-even.`,
 	fl.Var(secondsValue{&f.given.Reconfig}, "reconfig", "fetching and reconfiguring levels for a rollback")
 	fl.Var(secondsValue{&f.given.Alloc}, "alloc", "allocating the arrays")
 	fl.Float64Var(&f.given.Latency, "latency", 0, "fine steps until an error is found")
+	fl.Var(secondsValue{&f.given.Commit}, "commit", "committing a snapshot, beside its versions")
 	fl.BoolVar(&f.given.Anywhere, "anywhere", false, "errors strike in the steps of all levels")
 	fl.StringArrayVarP(&f.cadences, "cadence", "c", nil, "cadence, as in 1,1,2,4; repeat it (default: only level 0, and all at every step)")
 	fl.StringVar(&f.errors, "errors", "0.01,0.1,0.5,1,2", "errors per coarse step to look at")
@@ -115,6 +123,17 @@ type (
 		Last   *float64 `json:"last"`
 		Random *float64 `json:"random"`
 	}
+	costKeep struct { // what must stay for errors that are found late
+		Cadence   []int `json:"cadence"`
+		Levels    []int `json:"levels"`
+		Snapshots int   `json:"snapshots"`
+	}
+	costSpacing struct { // global snapshots only, further apart
+		Steps     int     `json:"coarse_steps"`
+		Snapshots int     `json:"snapshots"`
+		Save      float64 `json:"save"`
+		Lost      float64 `json:"lost"`
+	}
 )
 
 func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
@@ -148,6 +167,10 @@ func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
 			best = append(best, costBest{r, c, cost.Total()})
 		}
 	}
+	keeps, spacing, err := retentions(m, rows)
+	if err != nil {
+		return err
+	}
 	var drawn int64
 	if f.Name != "" { // before anything is printed: it may fail
 		if drawn, err = f.draw(cmd.Context(), m, rows, evens, paper); err != nil {
@@ -155,9 +178,11 @@ func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
 		}
 	}
 	if f.asJSON {
-		return e.PrintJSON(map[string]any{"model": cm, "paper": paper, "cadences": rows, "best": append([]costBest{}, best...), "break_even": append([]costEven{}, evens...)})
+		return e.PrintJSON(map[string]any{"model": cm, "paper": paper, "cadences": rows, "best": append([]costBest{}, best...), "break_even": append([]costEven{}, evens...),
+			"keep": append([]costKeep{}, keeps...), "spacing": append([]costSpacing{}, spacing...)})
 	}
 	f.print(e, &cm, m, paper, rates, rows, best, evens)
+	printRetentions(e, m, keeps, spacing)
 	if f.Name != "" {
 		fmt.Fprintf(e.Out, "\n%s: cost over the rate of errors, %s\n", f.Name, cli.HumanBytes(drawn))
 	}
@@ -196,7 +221,9 @@ func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error)
 	var rows []*costRow
 	for _, c := range list {
 		p := &recovery.Planner{Subcycling: sub, Cadence: c}
-		plan, err := p.Corruption(recovery.Moment{Step: last})
+		n := int64(sub.Steps(last.Level))
+		found := n - 1 + int64(math.Ceil(min(m.Latency, float64(n)))) // later than that is as late
+		plan, err := p.Late(recovery.Moment{Coarse: found / n, Step: recovery.Step{Level: last.Level, Index: int(found % n)}}, recovery.Moment{Step: last})
 		if err != nil {
 			return nil, err
 		}

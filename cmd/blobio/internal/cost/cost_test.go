@@ -95,3 +95,21 @@ func TestCostRefuses(t *testing.T) {
 		clitest.Bad(t, cli.Failed, c.words, append([]string{"cost"}, strings.Fields(c.args)...)...)
 	}
 }
+
+// Errors that are found late need versions from before, and cost more.
+func TestCostOfLateErrors(t *testing.T) {
+	out := clitest.Good(t, "cost", "--latency", "12", "--commit", "10ms")
+	for _, want := range []string{"found up to 12 fine steps later", "9  2,3,5,9\n", "1          3   5.49"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	var d struct {
+		Keep    []struct{ Snapshots int }
+		Spacing []struct{ Save, Lost float64 }
+	}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "cost", "--latency", "40", "--json")), &d))
+	if len(d.Keep) != 2 || d.Keep[0].Snapshots != 6 || len(d.Spacing) != 4 || d.Spacing[3].Save >= d.Spacing[0].Save || d.Spacing[3].Lost <= d.Spacing[0].Lost {
+		t.Errorf("%+v", d)
+	}
+}

@@ -30,11 +30,12 @@ type costModel struct {
 	Box      float64   `json:"box"`
 	Reconfig float64   `json:"reconfig"`
 	Latency  float64   `json:"latency"` // fine steps
+	Commit   float64   `json:"commit"`
 	Anywhere bool      `json:"anywhere"`
 }
 
 func (m *costModel) model() *recovery.Model {
-	return &recovery.Model{Ratio: m.Ratio, Alloc: m.Alloc, Put: m.Put, Box: m.Box, Step: m.Step, Reconfig: m.Reconfig, Latency: m.Latency, Anywhere: m.Anywhere}
+	return &recovery.Model{Ratio: m.Ratio, Alloc: m.Alloc, Put: m.Put, Box: m.Box, Step: m.Step, Reconfig: m.Reconfig, Latency: m.Latency, Commit: m.Commit, Anywhere: m.Anywhere}
 }
 
 func listOf(x []float64) string {
@@ -115,6 +116,7 @@ func (f *costFlags) model(cmd *cobra.Command) (m costModel, paper bool, err erro
 		{"reconfig", func() error { m.Reconfig = f.given.Reconfig; return nil }},
 		{"alloc", func() error { m.Alloc = f.given.Alloc; return nil }},
 		{"latency", func() error { m.Latency = f.given.Latency; return nil }},
+		{"commit", func() error { m.Commit = f.given.Commit; return nil }},
 		{"anywhere", func() error { m.Anywhere = f.given.Anywhere; return nil }},
 	} {
 		if given(x.name) {

@@ -14,6 +14,7 @@ import (
 	"blobio/amr"
 	"blobio/amr/blocks"
 	"blobio/amr/cello"
+	"blobio/amr/plotfile"
 	"blobio/blob"
 	"blobio/internal/cli"
 )
@@ -23,25 +24,28 @@ func New(e *cli.Env) *cobra.Command {
 		Use:   "amr",
 		Short: "Look at, check, convert, draw and make checkpoints of adaptive meshes",
 		Long: `A checkpoint of an adaptive mesh holds blocks: the leaves of a forest of quadtrees or
-octrees, and the blocks above them. Two forms are read and written:
+octrees, and the blocks above them. Three forms are read and written:
 
   Cello   the checkpoint directories of Enzo-E and Cello: check.file_list, and
           HDF5 files with a group for each block (also without the real program)
   native  a dataset with a row for each block: one CDF-5 file that all netCDF tools
           read, or blobs of many ranks; smaller and faster
+  plotfile  directories of AMReX: Header, and for each level Cell_H and Cell_D files
 
-PATH is a checkpoint directory (or its check.file_list), or the name of a native
-dataset. The content tells which.`,
+PATH is a checkpoint directory (or its check.file_list), a plotfile, or the name of a
+native dataset. The content tells which.`,
 		Example: `  blobio amr gen shock Check-00                  # a checkpoint to try things with
   blobio amr ls Check-00                         # levels, blocks, files, balance
   blobio amr check Check-00                      # can Enzo-E restart from it?
   blobio amr dump Check-00 B00_01                # a block
   blobio amr plot Check-00 -o blocks.png         # the blocks and the curve
+  blobio amr plot Check-00 --field density -o density.png
+  blobio amr stats Check-00                      # totals and extrema
   blobio amr convert Check-00 mesh.nc            # to the native form, and back:
   blobio amr convert --to cello --files 16 mesh.nc Check-16`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newAmrLs(e), newAmrDump(e), newAmrCheck(e), cli.AsWriter(newAmrConvert(e)), cli.AsWriter(newAmrPlot(e)), cli.AsWriter(newAmrGen(e)))
+	cmd.AddCommand(newAmrLs(e), newAmrDump(e), newAmrCheck(e), newAmrStats(e), newAmrDiff(e), cli.AsWriter(newAmrExtract(e)), cli.AsWriter(newAmrConvert(e)), cli.AsWriter(newAmrPlot(e)), cli.AsWriter(newAmrGen(e)))
 	return cmd
 }
 
@@ -74,6 +78,7 @@ type amrMesh struct {
 	src    blocks.Source
 	cello  *cello.Checkpoint // or
 	native *blocks.Dataset
+	plot   *plotfile.Plotfile
 }
 
 // amrBlock is a block as the tables say.
@@ -96,6 +101,9 @@ func (m *amrMesh) close() {
 	}
 	if m.native != nil {
 		m.native.Close()
+	}
+	if m.plot != nil {
+		m.plot.Close()
 	}
 }
 
@@ -172,6 +180,9 @@ func openAmr(ctx context.Context, path string) (*amrMesh, error) {
 
 // openAmrAs is openAmr with some trust.
 func openAmrAs(ctx context.Context, path string, t amrTrust) (*amrMesh, error) {
+	if KnowsPlotfile(path) {
+		return openPlotTree(ctx, path, t)
+	}
 	name, isCello, err := amrPath(ctx, path)
 	if err != nil {
 		return nil, err

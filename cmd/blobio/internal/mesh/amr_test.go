@@ -125,7 +125,9 @@ func TestAmrConvert(t *testing.T) {
 		t.Errorf("amr ls:\n%s", out)
 	}
 	again := filepath.Join(dir, "again.nc")
-	clitest.Good(t, "amr", "convert", "--no-sync", "--order", "morton", back, again)
+	few := filepath.Join(dir, "few")
+	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", "--files", "3", back, few)
+	clitest.Good(t, "amr", "convert", "--no-sync", "--order", "morton", few, again)
 	a, err := os.ReadFile(native)
 	clitest.Check(t, err)
 	b, err := os.ReadFile(again)

@@ -172,9 +172,6 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, o
 			}
 		}
 	}
-	if c.Files == 0 && m.cello != nil {
-		c.Files = len(m.files)
-	}
 	if c.EnzoFloat == 0 && m.cello != nil {
 		c.EnzoFloat = m.cello.EnzoFloat()
 	}

@@ -44,7 +44,8 @@ system.
 Values are a function of seed, field and position, so no two cells agree. The output is
 a Cello checkpoint directory, or with --to a native dataset. Enzo-E restarts from it if
 its parameter file has the same mesh, fields and boundaries. If the parameter file has
-periodic boundaries and the mesh has not (--periodic), Enzo-E hangs.
+periodic boundaries and the mesh has not (--periodic), Enzo-E hangs. There are blocks above
+the root blocks only if --roots is a power of two: else they have no names of their own.
 
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr gen shock Check-00                          # 2-D, 4 x 4 root blocks, levels -2 to 2
@@ -130,6 +131,9 @@ func (f *amrGenFlags) run(cmd *cobra.Command, e *cli.Env, kind, out string) erro
 // set makes the mesh.
 func (f *amrGenFlags) set(kind string) (*gen.Set, error) {
 	g := gen.Geometry(f.rank, f.roots, f.cells, f.ghost, f.levels)
+	if f.roots&(f.roots-1) != 0 {
+		g.MinLevel = 0 // the format has no names for blocks above these
+	}
 	for a := range f.rank {
 		g.Periodic[a] = f.periodic == "all" || strings.Contains(f.periodic, "xyz"[a:a+1])
 	}

@@ -29,13 +29,14 @@ type amrPlotFlags struct {
 	noNums  bool
 	asJSON  bool
 	trust   amrTrust
+	fields  amrFieldFlags
 }
 
 func newAmrPlot(e *cli.Env) *cobra.Command {
 	var f amrPlotFlags
 	cmd := &cobra.Command{
 		Use:   "plot PATH -o OUT",
-		Short: "Draw the blocks of a slice and the curve, as PNG or SVG",
+		Short: "Draw a field, or the blocks of a slice and the curve, as PNG or SVG",
 		Long: `Draw the leaf blocks of a mesh, coloured by level, by file, or by the rank that would
 own them after a restart (--ranks), with the curve through their centres. Of a
 three-dimensional mesh, the blocks cut by a plane are drawn; --axis and --at choose it,
@@ -44,14 +45,36 @@ the plane.
 
 --order draws a curve other than that of the checkpoint.
 
-JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
+--field draws a field instead (of a plotfile its first one is the default), in a slice
+normal to --axis at --at, or with --project along the axis: the integral, the mean or the
+greatest value. Each place has the value of the finest level that has it; --edges draws the
+borders of the blocks of all levels. --particles draws particles as points. A mesh of one
+dimension is drawn as a line.
+
+JSON: {path, bytes, by, drawn, leaves, axis, at}, of a field {path, bytes, field, kind,
+pixels, boxes, particles, min, max, axis, at}.`,
 		Example: `  blobio amr plot Check-10 -o blocks.png
   blobio amr plot Check-10 --by owner --ranks 16 -o owners.svg
   blobio amr plot Check-05 --axis x --at 0.25 -o slice.png
-  blobio amr plot mesh.nc --order hilbert -o hilbert.png`,
+  blobio amr plot mesh.nc --order hilbert -o hilbert.png
+  blobio amr plot Check-10 --field density --log --edges -o density.png
+  blobio amr plot plt00100 --field phi --project integral --axis y -o column.svg`,
 		Args: cli.ExactArgs(1, "a checkpoint directory or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasAt = cmd.Flags().Changed("at")
+			if f.fields.field != "" || KnowsPlotfile(args[0]) {
+				for _, name := range blocksOnly {
+					if cmd.Flags().Changed(name) {
+						return cli.Usagef("--%s is for a picture of blocks, not of a field", name)
+					}
+				}
+				return f.runField(cmd.Context(), e, args[0])
+			}
+			for _, name := range fieldOnly {
+				if cmd.Flags().Changed(name) {
+					return cli.Usagef("--%s goes with --field", name)
+				}
+			}
 			return f.run(cmd.Context(), e, args[0])
 		},
 	}
@@ -65,7 +88,9 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 	cli.ChoiceFlag(cmd, &f.order, "order", "given", "curve: that of the checkpoint, or another", "given", "morton", "hilbert", "roots")
 	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")
 	fl.BoolVar(&f.noNums, "no-numbers", false, "omit the numbers of the blocks")
+	f.fields.add(cmd)
 	f.trust.add(cmd)
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "--field: accept a field whose cells Enzo-E put in the wrong places")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

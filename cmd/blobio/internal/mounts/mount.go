@@ -51,8 +51,9 @@ A Cello checkpoint and an array of a store of versions are directories. The netC
 is DIR.nc beside them, as "blobio amr convert" and "blobio versions convert" write it.
 
 A dataset that is committed, replaced or removed while it is mounted appears, changes or
-disappears. An open file keeps its content, or reading it fails. Reading damaged data is
-an input/output error, and a line on stderr or in --log names file, offset and cause.
+disappears. An open file grows with the commits of its writer; otherwise it keeps its
+content, or reading it fails. Reading damaged data is an input/output error, and a line
+on stderr or in --log names file, offset and cause.
 
 The mount ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9 programs
 get an error; the next mount at the same place clears it. Linux with /dev/fuse is needed,

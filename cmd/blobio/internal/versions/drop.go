@@ -28,7 +28,8 @@ func newVersionsDrop(e *cli.Env) *cobra.Command {
 		Use:   "drop ARRAY... --versions LIST | --keep N",
 		Short: "Drop versions, and remove the files that no other version needs",
 		Long: `Drop versions of an array that no program has open, and remove the files that no other
-version needs. There is no confirmation. The newest version cannot be dropped. A file that
+version needs. There is no confirmation. The newest version that is not tainted
+cannot be dropped. --keep does not count tainted versions, and drops them. A file that
 another version needs stays whole, so little may be freed at first.
 
 Versions of a level that belong to a snapshot of the hierarchy are kept, unless --force is
@@ -116,10 +117,16 @@ func (f *versionsDropFlags) choose(v *versioned.View) ([]int64, error) {
 	if f.versions == "" {
 		return v.Expired(versioned.Retention{Last: f.keep, Every: f.every}), nil
 	}
-	all := v.Versions()
-	newest := all[len(all)-1].Number
-	var out []int64
-	for _, part := range strings.Split(f.versions, ",") {
+	out, err := numbersOf(v, f.versions)
+	if newest, _ := findVersion(v, -1); err == nil && slices.Contains(out, newest.Number) {
+		return nil, cli.Usagef("version %d is the newest one of array %s: it stays", newest.Number, v.Spec().Name)
+	}
+	return out, err
+}
+
+// numbersOf reads a list of versions of an array, as the flag --versions has it.
+func numbersOf(v *versioned.View, list string) (out []int64, err error) {
+	for _, part := range strings.Split(list, ",") {
 		a, b, isRange := strings.Cut(part, "-")
 		lo, err := strconv.ParseInt(a, 10, 64)
 		hi := lo
@@ -127,17 +134,13 @@ func (f *versionsDropFlags) choose(v *versioned.View) ([]int64, error) {
 			hi, err = strconv.ParseInt(b, 10, 64)
 		}
 		if err != nil || lo < 0 || hi < lo {
-			return nil, cli.Usagef("--versions %q, want numbers and ranges as in 1,3-7", f.versions)
+			return nil, cli.Usagef("--versions %q, want numbers and ranges as in 1,3-7", list)
 		}
 		found := false
-		for _, x := range all {
-			if x.Number < lo || x.Number > hi {
-				continue
+		for _, x := range v.Versions() {
+			if x.Number >= lo && x.Number <= hi {
+				found, out = true, append(out, x.Number)
 			}
-			if found = true; x.Number == newest {
-				return nil, cli.Usagef("version %d is the newest one of array %s: it stays", newest, v.Spec().Name)
-			}
-			out = append(out, x.Number)
 		}
 		if !found {
 			return nil, fmt.Errorf("array %s: version %s: %w", v.Spec().Name, part, versioned.ErrNoVersion)

@@ -25,14 +25,15 @@ func newVersionsLs(e *cli.Env) *cobra.Command {
 		Short: "Show the arrays of a store, or the versions of an array",
 		Long: `Show the arrays of a store with their newest versions and their hierarchies, or the
 versions of one array. CHANGED is the size of the chunks that differ from the version
-before, WRITTEN that of the version's files. For the array of a level the boxes, time and
+before, WRITTEN that of the version's files. NEWEST is the version that the array is opened
+at: those marked as tainted are passed over. For the array of a level the boxes, time and
 step of each version are shown; for the array of snapshots, the versions of the levels that
 belong together. Only metadata are read. An encrypted store can be listed without its key,
 except for the boxes of levels. Lost parts of a hierarchy and lost seals of arrays are
 reported; then the exit code is 2.
 
 JSON: {"arrays": [{array, directories, type, shape, chunk, encrypted, bytes, files,
-versions: [{number, label, time_ns, generation, shape, changed, written, level: {level,
+versions: [{number, label, time_ns, generation, shape, changed, written, tainted, level: {level,
 boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hierarchies": [{name, dim, components, levels, ratio, snapshots, lost_levels}]}
 (null: not a number).`,
 		Example: `  blobio versions ls store
@@ -180,7 +181,16 @@ func (f *versionsLsFlags) json(e *cli.Env, all []*arrayDesc, hs []hierarchyDesc)
 	return e.PrintJSON(map[string]any{"arrays": all, "hierarchies": hs})
 }
 
-func (d *arrayDesc) newest() *versionDesc { return &d.Versions[len(d.Versions)-1] }
+// newest is the newest version that is not tainted, or the newest one if all are.
+func (d *arrayDesc) newest() *versionDesc {
+	i := len(d.Versions) - 1
+	for k := i; k >= 0; k-- {
+		if !d.Versions[k].Tainted {
+			return &d.Versions[k]
+		}
+	}
+	return &d.Versions[i]
+}
 
 // describeArray reads the seal of an array, and the tables of all its versions or of the newest one.
 func describeArray(ctx context.Context, dirs []string, key []byte, allTables bool) (*arrayDesc, error) {
@@ -193,10 +203,12 @@ func describeArray(ctx context.Context, dirs []string, key []byte, allTables boo
 	d := &arrayDesc{Array: s.Name, Dirs: dirs, Type: s.Type.String(), Chunk: s.Chunk, Encrypted: v.Encrypted()}
 	d.Bytes, d.Files = v.Bytes()
 	list := v.Versions()
-	for i, x := range list {
+	for _, x := range list {
 		d.Versions = append(d.Versions, versionDesc{VersionInfo: x})
-		if allTables || i == len(list)-1 {
-			if err := d.describe(ctx, v, &d.Versions[i]); err != nil && d.damage == nil {
+	}
+	for i := range list {
+		if x := &d.Versions[i]; allTables || x == d.newest() {
+			if err := d.describe(ctx, v, x); err != nil && d.damage == nil {
 				d.damage = err
 			}
 		}
@@ -249,8 +261,9 @@ func (d *arrayDesc) print(e *cli.Env) {
 	}
 	fmt.Fprintf(e.Out, "%s: %s %s, chunks of %s, %s in %s, %s%s\n\n", d.Array, d.Type, extentText(x.Shape), cli.HumanBytes(int64(d.Chunk)),
 		cli.Plural(len(d.Versions), "version"), cli.Plural(d.Files, "file"), cli.HumanBytes(d.Bytes), crypt)
-	isLevel, isGlobal := false, false
+	isLevel, isGlobal, tainted := false, false, false
 	for i := range d.Versions {
+		tainted = tainted || d.Versions[i].Tainted
 		isLevel, isGlobal = isLevel || d.Versions[i].Level != nil, isGlobal || d.Versions[i].Snapshot != nil
 	}
 	heads := []string{">VERSION", "LABEL", "COMMITTED", ">GENERATION", "SHAPE", ">CHANGED", ">WRITTEN"}
@@ -258,6 +271,9 @@ func (d *arrayDesc) print(e *cli.Env) {
 		heads = append(heads, ">BOXES", ">CELLS", ">TIME", ">STEP", ">REGRID")
 	} else if isGlobal {
 		heads = append(heads, ">TIME", "VERSIONS OF THE LEVELS")
+	}
+	if tainted {
+		heads = append(heads, "TAINTED")
 	}
 	t := e.NewTable("", heads...)
 	for i := range d.Versions {
@@ -273,6 +289,11 @@ func (d *arrayDesc) print(e *cli.Env) {
 			row = append(row, cli.NumberText(x.Snapshot.Time), strings.Trim(fmt.Sprint(x.Snapshot.Versions), "[]"))
 		case isGlobal:
 			row = append(row, "-", "-")
+		}
+		if tainted && x.Tainted {
+			row = append(row, "yes")
+		} else if tainted {
+			row = append(row, "-")
 		}
 		t.Row(row...)
 	}

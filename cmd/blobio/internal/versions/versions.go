@@ -21,7 +21,7 @@ import (
 func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "versions",
-		Short: "List, dump, convert, compare, check, rebuild, drop and plot the versions of arrays",
+		Short: "List, dump, convert, compare, check, rebuild, drop, taint and plot the versions of arrays",
 		Long: `Stores of package versioned hold arrays whose states were committed as versions; any
 range of any version can be read. The arrays NAME.level0, NAME.level1, ... and
 NAME.global are the levels and the snapshots of an AMR hierarchy.
@@ -30,7 +30,7 @@ ARRAY is the directory of an array: STORE/NAME. If nodes do not share the store,
 directories of all nodes in order; for a lost one give a name that does not exist, or omit
 it at the end.
 
-Only drop and rebuild change a store. Do not use them while a program has it open.`,
+Only drop, rebuild and taint change a store. Do not use them while a program has it open.`,
 		Example: `  blobio versions ls store                              # the arrays
   blobio versions ls store/rho                          # the versions of one
   blobio versions dump store/rho --version 3 --elements 0:10
@@ -39,10 +39,11 @@ Only drop and rebuild change a store. Do not use them while a program has it ope
   blobio versions check node0/store node1/store         # private stores of two nodes
   blobio versions rebuild -n store                      # seals that are lost
   blobio versions drop store/rho --keep 3 --dry-run
+  blobio versions taint store/rho --versions 5-7         # what they hold is wrong
   blobio versions plot store/rho -o rho.png`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), cli.AsWriter(newVersionsConvert(e)), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsPlot(e))
+	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), cli.AsWriter(newVersionsConvert(e)), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsTaint(e), newVersionsPlot(e))
 	return cmd
 }
 
@@ -182,10 +183,15 @@ func below(dirs []string, name string) []string {
 	return out
 }
 
-// findVersion is the one with the number; of -1 the newest.
+// findVersion is the one with the number; of -1 the newest that is not tainted.
 func findVersion(v *versioned.View, number int64) (versioned.VersionInfo, error) {
 	all := v.Versions()
 	if number < 0 {
+		for i := len(all) - 1; i >= 0; i-- {
+			if !all[i].Tainted {
+				return all[i], nil
+			}
+		}
 		return all[len(all)-1], nil
 	}
 	for _, x := range all {

@@ -1,0 +1,349 @@
+package mesh
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/cdf5"
+	"blobio/internal/amr/boxes"
+	"blobio/internal/amr/grids"
+	"blobio/internal/cli"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+type amrExtractFlags struct {
+	level     int
+	hasLevel  bool
+	region    string
+	fields    []string
+	particles string
+	force     bool
+	asJSON    bool
+	trust     amrTrust
+}
+
+func newAmrExtract(e *cli.Env) *cobra.Command {
+	var f amrExtractFlags
+	cmd := &cobra.Command{
+		Use:   "extract PATH OUT",
+		Short: "Write a level or a region as a uniform netCDF array, or particles as a table",
+		Long: `Write fields of a mesh as arrays with one cell size, into a CDF-5 file: FIELD(z, y, x), the
+centres of the cells x, y and z, and level, the refinement level that each value comes from
+(-1 where there is none). --level is the level whose cells the arrays have (default: the
+finest). A cell has the value of the finest level that has it: a coarser one is repeated, the
+mean of finer ones is taken, weighted by volume. --region is LO:HI for each axis; cells that it
+touches are written.
+
+--particles TYPE writes the particles of the whole mesh, or of the region, as a table: a
+variable for each attribute, or with OUT.csv text.
+
+JSON: {path, bytes, level, shape, lower, upper, fields}, or {path, bytes, particles, count}.`,
+		Example: `  blobio amr extract --field density --level 2 Check-10 density.nc
+  blobio amr extract --region 0.2:0.4,:0.5,: plt00100 part.nc
+  blobio amr extract --particles dark Check-05 dark.csv`,
+		Args: cli.ExactArgs(2, "a checkpoint, dataset or plotfile, and the name of the output"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.hasLevel = cmd.Flags().Changed("level")
+			for _, name := range []string{"level", "field"} {
+				if f.particles != "" && cmd.Flags().Changed(name) {
+					return cli.Usagef("--%s and --particles exclude each other", name)
+				}
+			}
+			return f.run(cmd.Context(), e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	fl.IntVar(&f.level, "level", 0, "level whose cells the arrays have (default: the finest)")
+	fl.StringVar(&f.region, "region", "", "this part only: LO:HI for each axis, such as 0.2:0.4,:0.5,:")
+	varsFlagAs(cmd, &f.fields, "field", "these fields only, such as density,pressure")
+	fl.StringVarP(&f.particles, "particles", "p", "", "write the particles of this type instead")
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	f.trust.add(cmd)
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
+	cli.JSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *amrExtractFlags) run(ctx context.Context, e *cli.Env, path, out string) error {
+	if err := durable.Free(vfs.OS, out, f.force); err != nil {
+		return err
+	}
+	m, err := openFields(ctx, e, path, "the output", f.trust)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	lo, hi, err := m.region(f.region)
+	if err != nil {
+		return err
+	}
+	if f.particles != "" {
+		return f.table(ctx, e, m, out, lo, hi)
+	}
+	list, err := m.fields(f.fields)
+	if err != nil {
+		return err
+	}
+	if !f.hasLevel {
+		f.level = m.Finest()
+	}
+	if f.level < 0 || f.level >= len(m.Levels) {
+		return cli.Usagef("--level %d: there are levels 0 to %d", f.level, m.Finest())
+	}
+	region := m.Region(f.level, lo, hi)
+	x := &uniform{m: m, level: f.level, region: region, fields: list}
+	if err := x.layout(); err != nil {
+		return err
+	}
+	p := e.NewProgress()
+	defer p.End()
+	err = cli.WriteOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.force}, func(dst vfs.File) (bool, error) {
+		return true, x.write(ctx, dst, func(done, total int64) { p.At("extract", done, total) })
+	})
+	p.End()
+	if err != nil {
+		return err
+	}
+	a, b := m.Edges(f.level, &grids.Box{Box: region})
+	var shape []int
+	n := region.Len()
+	for k := m.Rank - 1; k >= 0; k-- {
+		shape = append(shape, n[k])
+	}
+	if f.asJSON {
+		names := []string{}
+		for _, i := range list {
+			names = append(names, m.Fields[i].Name)
+		}
+		return e.PrintJSON(map[string]any{"path": out, "bytes": x.size, "level": f.level, "shape": shape, "lower": a[:m.Rank], "upper": b[:m.Rank], "fields": names})
+	}
+	fmt.Fprintf(e.Out, "%s: %s of %s cells of level %d, %s\n", out, cli.Plural(len(list), "field"), times(shape), f.level, cli.HumanBytes(x.size))
+	return nil
+}
+
+// uniform is a file of arrays of one cell size.
+type uniform struct {
+	m      *fieldMesh
+	level  int
+	region boxes.Box
+	fields []int
+	h      *cdf5.Header
+	size   int64
+}
+
+// layout makes the header: the dimensions, the centres of the cells, level, and the fields.
+func (x *uniform) layout() error {
+	m := x.m
+	lo, hi := m.Edges(x.level, &grids.Box{Box: x.region})
+	text := func(name, v string) cdf5.Att { return cdf5.Att{Name: name, Type: cdf5.Char, Value: v} }
+	h := &cdf5.Header{Version: cdf5.CDF5, Atts: []cdf5.Att{text("title", "cells of level "+strconv.Itoa(x.level)+" of "+filepath.Base(m.path)),
+		{Name: "time", Type: cdf5.Double, Value: []float64{m.Time}}, {Name: "refinement_level", Type: cdf5.Int, Value: []int32{int32(x.level)}},
+		{Name: "lower", Type: cdf5.Double, Value: append([]float64{}, lo[:m.Rank]...)}, {Name: "upper", Type: cdf5.Double, Value: append([]float64{}, hi[:m.Rank]...)}}}
+	n := x.region.Len()
+	var dims []int
+	for k := m.Rank - 1; k >= 0; k-- {
+		dims = append(dims, len(h.Dims))
+		h.Dims = append(h.Dims, cdf5.Dim{Name: "xyz"[k : k+1], Len: int64(n[k])})
+	}
+	for k := m.Rank - 1; k >= 0; k-- {
+		h.Vars = append(h.Vars, cdf5.Var{Name: "xyz"[k : k+1], Type: cdf5.Double, Dims: dims[m.Rank-1-k : m.Rank-k], Atts: []cdf5.Att{text("long_name", "centres of the cells along "+m.axisName(k))}})
+	}
+	h.Vars = append(h.Vars, cdf5.Var{Name: "level", Type: cdf5.Byte, Dims: dims, Atts: []cdf5.Att{text("long_name", "refinement level that the values come from, of means the finest; -1: none")}})
+	for _, i := range x.fields {
+		f := &m.Fields[i]
+		v := cdf5.Var{Name: f.Name, Type: cdf5.Double, Dims: dims, Atts: []cdf5.Att{text("units", unit(f, ""))}}
+		if f.Type == "float32" {
+			v.Type = cdf5.Float
+		}
+		if h.VarIndex(f.Name) >= 0 {
+			v.Name = "field_" + f.Name
+		}
+		h.Vars = append(h.Vars, v)
+	}
+	x.h = h
+	if err := h.Layout(nil); err != nil {
+		return err
+	}
+	x.size = h.FileSize(0)
+	return nil
+}
+
+// slabBytes is about how much of an array is made at once.
+const slabBytes = 128 << 20
+
+func (x *uniform) write(ctx context.Context, dst vfs.File, progress func(done, total int64)) error {
+	if err := dst.Allocate(0, x.size); err != nil {
+		return err
+	}
+	if err := dst.Truncate(x.size); err != nil {
+		return err
+	}
+	head, err := x.h.AppendTo(nil, nil, false)
+	if err != nil {
+		return err
+	}
+	if _, err := dst.WriteAt(head, 0); err != nil {
+		return err
+	}
+	m := x.m
+	for k := range m.Rank {
+		var at []float64
+		for i := x.region.Lo[k]; i < x.region.Hi[k]; i++ {
+			at = append(at, m.Centre(x.level, [3]int{i, i, i})[k])
+		}
+		if err := x.put(dst, x.h.VarIndex("xyz"[k:k+1]), 0, at); err != nil {
+			return err
+		}
+	}
+	slow, n := m.Rank-1, x.region.Len()
+	plane := x.region.Cells() / int64(n[slow])
+	step := int(max(slabBytes/8/plane, 1))
+	first := m.Rank + 1
+	for lo := x.region.Lo[slow]; lo < x.region.Hi[slow]; lo += step {
+		part := x.region
+		part.Lo[slow], part.Hi[slow] = lo, min(lo+step, x.region.Hi[slow])
+		at := int64(lo-x.region.Lo[slow]) * plane
+		for k, i := range x.fields {
+			f, err := m.Fill(ctx, i, x.level, part)
+			if err != nil {
+				return err
+			}
+			if k == 0 {
+				if err := x.put(dst, m.Rank, at, f.From); err != nil {
+					return err
+				}
+			}
+			if err := x.put(dst, first+k, at, f.Values); err != nil {
+				return err
+			}
+			progress((at+part.Cells())*8*int64(k+1), plane*int64(n[slow])*8*int64(len(x.fields)))
+		}
+	}
+	return nil
+}
+
+// put writes elements of a variable, from one on.
+func (x *uniform) put(dst vfs.File, v int, at int64, values any) error {
+	t := x.h.Vars[v].Type
+	n, _, _ := cdf5.SliceLen(values)
+	b := make([]byte, n*t.Size())
+	if f, ok := values.([]float64); ok && t == cdf5.Float { // what does not fit is an infinity, as in the field itself
+		small := make([]float32, n)
+		for i, v := range f {
+			small[i] = float32(v)
+		}
+		values = small
+	}
+	if err := cdf5.ToFile(b, true, t, values); err != nil {
+		return err
+	}
+	off, _ := x.h.Extent(v, 0)
+	_, err := dst.WriteAt(b, off+at*int64(t.Size()))
+	return err
+}
+
+// table writes particles.
+func (f *amrExtractFlags) table(ctx context.Context, e *cli.Env, m *fieldMesh, out string, lo, hi [3]float64) error {
+	kind, err := m.kind(f.particles)
+	if err != nil {
+		return err
+	}
+	if f.region == "" {
+		lo, hi = grids.Everywhere()
+	}
+	k := &m.Kinds[kind]
+	each := func(do func(columns [][]float64) error) (count int64, err error) {
+		err = m.EachParticles(ctx, kind, func(c [][]float64) error {
+			if f.region != "" {
+				c = k.Within(c, lo, hi)
+			}
+			if len(c) == 0 || len(c[0]) == 0 {
+				return nil
+			}
+			count += int64(len(c[0]))
+			return do(c)
+		})
+		return count, err
+	}
+	var n, size int64
+	if strings.HasSuffix(out, ".csv") {
+		size, err = cli.WriteFile(ctx, out, f.force, func(w io.Writer) error {
+			b := bufio.NewWriter(w)
+			fmt.Fprintln(b, strings.Join(names2(k.Columns, cli.Plain), ","))
+			n, err = each(func(c [][]float64) error {
+				for i := range c[0] {
+					for j := range c {
+						if j > 0 {
+							b.WriteByte(',')
+						}
+						b.WriteString(strconv.FormatFloat(c[j][i], 'g', -1, 64))
+					}
+					b.WriteByte('\n')
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return b.Flush()
+		})
+	} else {
+		if n, err = each(func([][]float64) error { return nil }); err != nil {
+			return err
+		}
+		x := &uniform{m: m, h: particleHeader(m, k, n)}
+		if err := x.h.Layout(nil); err != nil {
+			return err
+		}
+		size = x.h.FileSize(0)
+		err = cli.WriteOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.force}, func(dst vfs.File) (bool, error) {
+			head, err := x.h.AppendTo(nil, nil, false)
+			if err != nil {
+				return false, err
+			}
+			if _, err := dst.WriteAt(head, 0); err != nil {
+				return false, err
+			}
+			at := int64(0)
+			_, err = each(func(c [][]float64) error {
+				if at+int64(len(c[0])) > n {
+					return fmt.Errorf("%s: the particles have changed meanwhile", m.path)
+				}
+				for j := range c {
+					if err := x.put(dst, j, at, c[j]); err != nil {
+						return err
+					}
+				}
+				at += int64(len(c[0]))
+				return nil
+			})
+			return true, err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"path": out, "bytes": size, "particles": k.Name, "count": n})
+	}
+	fmt.Fprintf(e.Out, "%s: %d %s, %s\n", out, n, cli.Plain(k.Name), cli.HumanBytes(size))
+	return nil
+}
+
+// particleHeader is that of a table: a variable of doubles for each column.
+func particleHeader(m *fieldMesh, k *grids.Kind, n int64) *cdf5.Header {
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "particle", Len: max(n, 1)}},
+		Atts: []cdf5.Att{{Name: "title", Type: cdf5.Char, Value: "particles " + k.Name + " of " + filepath.Base(m.path)}, {Name: "count", Type: cdf5.Int64, Value: []int64{n}}, {Name: "time", Type: cdf5.Double, Value: []float64{m.Time}}}}
+	for _, c := range k.Columns {
+		h.Vars = append(h.Vars, cdf5.Var{Name: c, Type: cdf5.Double, Dims: []int{0}})
+	}
+	return h
+}

@@ -1,0 +1,178 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/amr/grids"
+	"blobio/internal/cli"
+)
+
+type amrStatsFlags struct {
+	fields []string
+	levels bool
+	asJSON bool
+	trust  amrTrust
+}
+
+func newAmrStats(e *cli.Env) *cobra.Command {
+	var f amrStatsFlags
+	cmd := &cobra.Command{
+		Use:   "stats PATH...",
+		Short: "Show totals, means and extrema of fields, and where they are",
+		Long: `Show statistics of fields over the whole domain: each place counts once, with the value
+of the finest level that has it. Totals and means are weighted by volume, in cylindrical
+and spherical coordinates by theirs; the width is 1 along an axis that the mesh does not
+have. Extrema come with the centre of the cell and the block or grid. NaN and infinite
+values are counted and otherwise left out. Fields on faces are averaged to cells.
+
+--by-level adds a line for each level, for its cells that no finer level covers.
+
+JSON: {"meshes": [{path, form, time, fields: [{name, type, unit, cells, volume, total, mean,
+std, min, max, min_at, max_at, nan, inf, levels: [the same, with level]}]}]}; min_at and max_at
+are {position, level, block}.`,
+		Example: `  blobio amr stats Check-10
+  blobio amr stats --field density,pressure --by-level plt00100
+  blobio amr stats --json mesh.nc | jq '.meshes[].fields[] | [.name, .total]'`,
+		Args: cli.MinArgs(1, "a checkpoint, a dataset or a plotfile"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
+	}
+	varsFlagAs(cmd, &f.fields, "field", "these fields only, such as density,pressure")
+	cmd.Flags().BoolVar(&f.levels, "by-level", false, "show the figures of each level, too")
+	f.trust.add(cmd)
+	cmd.Flags().BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
+	cli.JSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// Figures, as JSON has them.
+type (
+	amrFigures struct {
+		Level  *int          `json:"level,omitempty"`
+		Cells  int64         `json:"cells"`
+		Volume cli.JSONFloat `json:"volume"`
+		Total  cli.JSONFloat `json:"total"`
+		Mean   cli.JSONFloat `json:"mean"`
+		Std    cli.JSONFloat `json:"std"`
+		Min    cli.JSONFloat `json:"min"`
+		Max    cli.JSONFloat `json:"max"`
+		MinAt  *amrPlace     `json:"min_at"`
+		MaxAt  *amrPlace     `json:"max_at"`
+		NaN    int64         `json:"nan"`
+		Inf    int64         `json:"inf"`
+	}
+	amrPlace struct {
+		Position []float64 `json:"position"`
+		Level    int       `json:"level"`
+		Block    string    `json:"block"`
+	}
+	amrFieldFigures struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+		Unit string `json:"unit"`
+		amrFigures
+		Levels []amrFigures `json:"levels"`
+	}
+	amrMeshFigures struct {
+		Path   string            `json:"path"`
+		Form   string            `json:"form"`
+		Time   cli.JSONFloat     `json:"time"`
+		Fields []amrFieldFigures `json:"fields"`
+	}
+)
+
+func placeOf(m *grids.Mesh, p grids.Place) *amrPlace {
+	if p.Box == "" {
+		return nil
+	}
+	return &amrPlace{append([]float64{}, p.At[:m.Rank]...), p.Level, p.Box}
+}
+
+func figuresOf(m *grids.Mesh, x *grids.Figures) amrFigures {
+	return amrFigures{Cells: x.Cells, Volume: cli.JSONFloat(x.Volume), Total: cli.JSONFloat(x.Total), Mean: cli.JSONFloat(x.Mean), Std: cli.JSONFloat(x.Std),
+		Min: cli.JSONFloat(x.Min), Max: cli.JSONFloat(x.Max), MinAt: placeOf(m, x.MinAt), MaxAt: placeOf(m, x.MaxAt), NaN: x.NaN, Inf: x.Inf}
+}
+
+func (f *amrStatsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
+	ctx := cmd.Context()
+	out := []*amrMeshFigures{}
+	err := e.Each(cmd, paths, func(path string) (func() error, error) {
+		d, err := f.one(ctx, e, path)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, d); f.asJSON {
+			return nil, nil
+		}
+		return func() error { f.print(e, d); return nil }, nil
+	})
+	if err == nil && f.asJSON {
+		return e.PrintJSON(map[string]any{"meshes": out})
+	}
+	return err
+}
+
+func (f *amrStatsFlags) one(ctx context.Context, e *cli.Env, path string) (*amrMeshFigures, error) {
+	m, err := openFields(ctx, e, path, "the figures", f.trust)
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	list, err := m.fields(f.fields)
+	if err != nil {
+		return nil, err
+	}
+	p := e.NewCount()
+	defer p.End()
+	stats, err := m.Stats(ctx, list, func(done, total int64) { p.At("stats", done, total) })
+	if err != nil {
+		return nil, err
+	}
+	d := &amrMeshFigures{Path: m.path, Form: m.form, Time: cli.JSONFloat(m.Time), Fields: []amrFieldFigures{}}
+	for i := range stats {
+		s := &stats[i]
+		x := amrFieldFigures{Name: s.Name, Type: s.Type, Unit: unit(&s.Field, ""), amrFigures: figuresOf(m.Mesh, &s.Figures), Levels: []amrFigures{}}
+		for l := range s.Levels {
+			y := figuresOf(m.Mesh, &s.Levels[l])
+			y.Level = &l
+			x.Levels = append(x.Levels, y)
+		}
+		d.Fields = append(d.Fields, x)
+	}
+	return d, nil
+}
+
+func (f *amrStatsFlags) print(e *cli.Env, d *amrMeshFigures) {
+	fmt.Fprintf(e.Out, "%s: %s, time %.6g\n\n", d.Path, map[bool]string{true: "plotfile of AMReX", false: d.Form}[d.Form == formPlotfile], float64(d.Time))
+	t := e.NewTable("", "FIELD", ">LEVEL", ">CELLS", ">TOTAL", ">MEAN", ">STD", ">MIN", "AT", ">MAX", "AT", ">NAN", ">INF")
+	for i := range d.Fields {
+		x := &d.Fields[i]
+		row := func(name string, level any, y *amrFigures) {
+			t.Row(name, level, y.Cells, figure(y.Total), figure(y.Mean), figure(y.Std), figure(y.Min), y.MinAt.text(), figure(y.Max), y.MaxAt.text(), y.NaN, y.Inf)
+		}
+		row(cli.Plain(x.Name), "all", &x.amrFigures)
+		for k := range x.Levels {
+			if f.levels && x.Levels[k].Cells > 0 {
+				row("", *x.Levels[k].Level, &x.Levels[k])
+			}
+		}
+	}
+	t.Flush()
+}
+
+// text is a place on a line.
+func (p *amrPlace) text() string {
+	if p == nil {
+		return "-"
+	}
+	s := ""
+	for i, x := range p.Position {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%.5g", x)
+	}
+	return fmt.Sprintf("%s (%s)", s, cli.Plain(p.Block))
+}

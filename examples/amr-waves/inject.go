@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"blobio/recovery"
+	"blobio/versioned"
+	"blobio/versioned/rerun"
+)
+
+// modes of failure.
+var modes = []string{"point", "data", "failed", "panic", "permanent", "metadata", "late", "latent"}
+
+// injector breaks the run once: at a step, on a rank.
+type injector struct {
+	mode  string
+	at    recovery.Moment // where it happens
+	found recovery.Moment // where late errors are noticed
+	rank  int
+	times int // how often a stuck value is computed
+	done  bool
+	told  bool
+
+	before func(w *water) // tests: called when the rank is struck
+	clock  *atomic.Int64  // tests: the coarse step
+}
+
+func (x *injector) is(at recovery.Moment, modes ...string) bool {
+	return !x.done && x.at == at && slices.Contains(modes, x.mode)
+}
+
+// blind says that nobody looks for values that cannot be.
+func (x *injector) blind() bool { return x.mode == "latent" }
+
+// spoil makes values that were computed wrong: one, which is mended by itself, or more.
+func (x *injector) spoil(w *water, at recovery.Moment, box int) {
+	if x.is(at, "stuck") && x.times > 0 && box == 0 {
+		x.times--
+		w.levels[at.Step.Level].next[box][5] = 100
+	}
+	if !x.is(at, "point", "data") || box != len(w.levels[at.Step.Level].boxes)/2 {
+		return
+	}
+	x.done = true
+	d := w.levels[at.Step.Level].next[box]
+	if d[5] = 100; x.mode == "data" {
+		d[9], d[20] = math.NaN(), math.Inf(-1)
+	}
+}
+
+// again is a value that is computed once more.
+func (x *injector) again(at recovery.Moment, k int, v float64) float64 {
+	if x.is(at, "stuck") && k == 5 {
+		return 100
+	}
+	return v
+}
+
+// strike is what happens to a rank in a step.
+func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error) {
+	if x.clock != nil {
+		x.clock.Store(at.Coarse)
+	}
+	if !x.told && x.found == at && (x.mode == "late" || x.mode == "latent") { // it may have happened in a job before this one
+		x.told, x.done = true, true
+		if w.c.Rank() != x.rank {
+			return nil, nil
+		}
+		if x.mode == "late" {
+			return rerun.LateEvent(x.at), nil
+		}
+		return &recovery.Event{Kind: "late", Scope: recovery.Global}, nil // nobody knows since when
+	}
+	if !x.is(at, "failed", "panic", "permanent", "metadata") || w.c.Rank() != x.rank {
+		return nil, nil
+	}
+	x.done = true
+	if x.before != nil {
+		x.before(w)
+	}
+	switch x.mode {
+	case "metadata":
+		f := w.levels[0]
+		f.boxes = slices.Clone(f.boxes)
+		f.boxes[0].Hi[0] ^= 1
+		return &recovery.Event{Kind: "metadata"}, nil
+	}
+	for _, f := range w.levels { // all that the rank knows
+		for c := range f.now {
+			for k := range f.now[c] {
+				f.now[c][k], f.old[c][k] = math.NaN(), math.NaN()
+			}
+		}
+		clear(f.next)
+	}
+	switch x.mode {
+	case "panic":
+		panic("the memory of the rank is gone")
+	case "permanent":
+		return &recovery.Event{Kind: "permanent", Ranks: []int{x.rank}}, nil
+	}
+	return nil, errors.New("the memory of the rank cannot be trusted")
+}
+
+// flip spoils a value of the state, which nobody notices yet: on all ranks, as after an exchange.
+func (x *injector) flip(w *water, at recovery.Moment) {
+	f := w.levels[at.Step.Level]
+	if !x.is(at, "late", "latent") || len(f.boxes) == 0 {
+		return
+	}
+	x.done = true
+	v := 3.0
+	if x.mode == "latent" {
+		v = math.NaN()
+	}
+	f.cells(&f.boxes[len(f.boxes)/2], func(k, cell, _, _ int) {
+		if k == 3 {
+			f.now[0][cell] = v
+		}
+	})
+}
+
+// clean says whether a snapshot has nothing that is no number.
+func clean(ctx context.Context, h *versioned.Hierarchy, s *versioned.Snapshot) (bool, error) {
+	for l, v := range s.Versions {
+		t, err := h.Table(ctx, l, v)
+		if err != nil {
+			return false, err
+		}
+		for i := range t.Boxes {
+			d := make([]float64, t.Offsets[i+1]-t.Offsets[i])
+			if err := h.Box(ctx, l, v, t, i, d); err != nil || slices.ContainsFunc(d, math.IsNaN) {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}

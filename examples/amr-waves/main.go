@@ -1,0 +1,142 @@
+// Command amr-waves runs a subcycled AMR solver of shallow water, whose boxes move and have different sizes, by package rerun: levels are saved
+// as versions, and what happens to the run is recovered from without a line of the solver. It is broken where it is told to be, and ends with the very
+// bytes of a run that nobody disturbed.
+//
+//	go run ./examples/amr-waves                                             # each failure mode once
+//	go run ./examples/amr-waves -mode late -at 1:2:1 -found 3:1:0           # COARSE:LEVEL:STEP
+//	go run ./examples/amr-waves -mode failed -cadence 1,0,2 -dir /tmp/waves # killed, the same command goes on
+//
+// Ranks are goroutines, or processes: built with -tags mpi and started by mpirun.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"blobio/comm"
+	"blobio/recovery"
+	"blobio/versioned"
+	"blobio/versioned/rerun"
+)
+
+func main() {
+	if err := story(os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "amr-waves:", err)
+		os.Exit(2)
+	}
+}
+
+const levels = 3
+
+var sub = recovery.Subcycling{Levels: levels, Ratio: ratio}
+
+type settings struct {
+	steps   int64
+	cadence recovery.Cadence
+	store   *versioned.Store
+	fail    injector
+	options rerun.Options
+
+	systemic recovery.OnSystemic
+	handled  bool          // the run goes on where nothing can be saved
+	told     *atomic.Int64 // tests: ranks that heard of the loss of another one
+}
+
+// solve runs the solver to its end.
+func solve(ctx context.Context, c comm.Comm, s settings) (*water, *rerun.Run, error) {
+	fail := s.fail
+	w := newWater(c, sub, &fail)
+	spec := versioned.HierarchySpec{Name: "water", Dim: 2, Comps: []string{"h", "hu", "hv"}, Subcycling: sub, Dx: 1.0 / base, Chunk: 4096,
+		Config: recovery.Config{Cadence: s.cadence, Extra: 0.5, Systemic: s.systemic}, Keep: versioned.Retention{Last: 2 * sub.Steps(levels-1)}, Snapshots: versioned.Retention{Last: 6}}
+	s.options.Clean = clean
+	r, err := rerun.Open(ctx, c, s.store, spec, w, &s.options)
+	if err != nil {
+		return nil, nil, err
+	}
+	w.run = r
+	if s.handled {
+		r.Registry.On("", recovery.Pred{recovery.Is("kind", "store")}, 0, func(context.Context, recovery.Event) error { return nil })
+	}
+	if s.told != nil {
+		r.Registry.On("", recovery.Pred{recovery.Is("kind", "comm")}, 0, func(context.Context, recovery.Event) error { s.told.Add(1); return nil })
+	}
+	if err := r.Go(ctx, s.steps); err != nil {
+		return nil, r, err
+	}
+	return w, r, r.Close(ctx)
+}
+
+func story(args []string, out io.Writer) error {
+	f := flag.NewFlagSet("amr-waves", flag.ContinueOnError)
+	ranks := f.Int("ranks", 4, "ranks (under mpirun: as many as it starts)")
+	steps := f.Int64("steps", 6, "coarse steps")
+	cadence := f.String("cadence", "1,1,1", "every how many of its steps a level is saved, 0 never")
+	mode := f.String("mode", "", strings.Join(modes, ", ")+" (default: one after the other)")
+	at := f.String("at", "2:2:1", "COARSE:LEVEL:STEP in which it happens")
+	found := f.String("found", "4:1:0", "COARSE:LEVEL:STEP in which late errors are noticed")
+	rank := f.Int("rank", 1, "rank that is struck")
+	dir := f.String("dir", "", "directory of the versions, a store for each mode (default: memory)")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	s := settings{steps: *steps, fail: injector{rank: *rank}, cadence: make(recovery.Cadence, levels)}
+	if n, err := fmt.Sscanf(*cadence, "%d,%d,%d", &s.cadence[0], &s.cadence[1], &s.cadence[2]); n != levels || err != nil || s.cadence.Validate(sub) != nil {
+		return fmt.Errorf("-cadence %s: want %d numbers", *cadence, levels)
+	}
+	for _, v := range []struct {
+		text string
+		to   *recovery.Moment
+	}{{*at, &s.fail.at}, {*found, &s.fail.found}} {
+		if n, err := fmt.Sscanf(v.text, "%d:%d:%d", &v.to.Coarse, &v.to.Step.Level, &v.to.Step.Index); n != 3 || err != nil {
+			return fmt.Errorf("%q: want COARSE:LEVEL:STEP", v.text)
+		}
+	}
+	list := modes
+	if *mode != "" {
+		list = []string{*mode}
+	}
+	return launch(*ranks, func(ctx context.Context, c comm.Comm) error {
+		if c.Rank() != 0 {
+			return tell(ctx, c, s, list, *dir, io.Discard)
+		}
+		return tell(ctx, c, s, list, *dir, out)
+	})
+}
+
+// tell runs the solver undisturbed, then with each failure, and compares.
+func tell(ctx context.Context, c comm.Comm, s settings, list []string, dir string, out io.Writer) error {
+	plain := s
+	plain.fail = injector{}
+	want, _, err := solve(ctx, c, plain)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		d := s
+		d.fail.mode = m
+		if dir != "" {
+			d.store = &versioned.Store{Dir: filepath.Join(dir, m)}
+		}
+		got, r, err := solve(ctx, c, d)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m, err)
+		}
+		if !bytes.Equal(got.result(), want.result()) {
+			return fmt.Errorf("%s: another result than that of the undisturbed run", m)
+		}
+		what := fmt.Sprintf("%d values mended", r.Stats.Mended)
+		for _, x := range r.Stats.Recoveries {
+			what = fmt.Sprintf("%s event: scope %v, back to %v of coarse step %d, %d steps taken again", x.Event.Kind, x.Plan.Scope, x.Plan.From, x.Plan.Coarse, len(x.Plan.Redo))
+		}
+		fmt.Fprintf(out, "%-9s %d steps, %d versions, %d snapshots; %s; the result is that of the undisturbed run\n", m, r.Stats.Steps, r.Stats.Versions, r.Stats.Snapshots, what)
+	}
+	return nil
+}

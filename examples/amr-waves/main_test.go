@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/crashtest"
+	"blobio/internal/vfs"
+	"blobio/recovery"
+	"blobio/versioned"
+	"blobio/versioned/rerun"
+)
+
+var cadences = []recovery.Cadence{{1, 1, 1}, {1, 0, 0}, {1, 2, 4}, {1, 1, 0}, {2, 0, 1}, {1, 0, 2}, {0, 1, 1}}
+
+// on runs the solver on ranks of this process.
+func on(ranks int, s settings) (res []byte, run *rerun.Run, err error) {
+	all := make([][]byte, ranks)
+	err = comm.Run(context.Background(), ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+		w, r, err := solve(ctx, c, s)
+		if c.Rank() == 0 {
+			run = r
+		}
+		if err == nil {
+			all[c.Rank()] = w.result()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, run, err
+	}
+	for r := range all {
+		if !bytes.Equal(all[r], all[0]) {
+			return nil, run, fmt.Errorf("rank %d has another state than rank 0", r)
+		}
+	}
+	return all[0], run, nil
+}
+
+// solved is on, with the numbers of the end.
+func solved(ranks int, s settings) (out []float64, run *rerun.Run, err error) {
+	err = comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		w, r, err := solve(ctx, c, s)
+		if err == nil && c.Rank() == 0 {
+			run = r
+			for _, f := range w.levels {
+				for i := range f.boxes {
+					out = append(out, f.data(&f.boxes[i], f.now)...)
+				}
+			}
+		}
+		return err
+	})
+	return out, run, err
+}
+
+func undisturbed(t testing.TB, steps int64) []byte {
+	t.Helper()
+	res, _, err := on(1, settings{steps: steps, cadence: cadences[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func moments(coarse int64) (out []recovery.Moment) {
+	for at := range sub.Order() {
+		out = append(out, recovery.Moment{Coarse: coarse, Step: at})
+	}
+	return out
+}
+
+// F1 to F4 and late errors: for every mode, place, cadence, number of ranks, and time until it is noticed the end is that of the undisturbed run, or there is nothing
+// to go back to and that is said. What the plan says is what is done.
+func TestEveryError(t *testing.T) {
+	const steps = 5
+	want := undisturbed(t, steps)
+	n, refused, scopes := 0, 0, map[string]int{}
+	for ci, cadence := range cadences {
+		for mi, mode := range modes {
+			for i, at := range append(moments(1), moments(2)...) {
+				later := []int{0}
+				if mode == "late" || mode == "latent" {
+					later = []int{1, 2, 5, 9, 13}
+				}
+				for _, d := range later {
+					if !crashtest.Long() && (i+3*ci+5*mi+d)%23 != 0 {
+						continue
+					}
+					seq := slices.Concat(moments(1), moments(2), moments(3), moments(4))
+					s := settings{steps: steps, cadence: cadence, fail: injector{mode: mode, at: at, found: seq[min(i+d, len(seq)-1)], rank: 1 + i%2}}
+					got, run, err := on(3, s)
+					name := fmt.Sprintf("cadence %v, %s in %v of coarse step %d, found in %v of %d", cadence, mode, at.Step, at.Coarse, s.fail.found.Step, s.fail.found.Coarse)
+					if errors.Is(err, recovery.ErrNoRecovery) && cadence[0] != 1 {
+						refused++
+						continue
+					}
+					if err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					if !bytes.Equal(got, want) {
+						t.Fatalf("%s: another result", name)
+					}
+					n++
+					if rec := run.Stats.Recoveries; mode == "point" && run.Stats.Mended+len(rec) < 0 || mode != "point" && len(rec) != 1 {
+						t.Fatalf("%s: %+v", name, rec)
+					} else if mode != "point" {
+						scopes[mode+" "+rec[0].Plan.Scope.String()]++
+						if r := rec[0]; r.Plan.Scope != recovery.Box && r.Event.Kind != "metadata" && len(r.Plan.Redo) != run.Stats.Again {
+							t.Fatalf("%s: %d steps again, the plan has %v", name, run.Stats.Again, r.Plan.Redo)
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d runs, %d refused; %v", n, refused, scopes)
+	if n < 40 || scopes["data box"] == 0 || scopes["data levels"]+scopes["late levels"] == 0 || scopes["late global"] == 0 {
+		t.Errorf("%d runs, %v", n, scopes)
+	}
+}
+
+// Forward recovery takes nothing back: a box is made from coarser data, and the end differs from that of the undisturbed run by what was estimated, not more.
+func TestForward(t *testing.T) {
+	want, _, err := solved(2, settings{steps: 2, cadence: cadences[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, index := range []int{0, 3} {
+		s := settings{steps: 2, cadence: recovery.Cadence{1, 0, 0}, options: rerun.Options{Forward: true}}
+		s.fail = injector{mode: "data", at: recovery.Moment{Coarse: 1, Step: recovery.Step{Level: 2, Index: index}}}
+		got, run, err := solved(2, s)
+		if err != nil || run.Stats.Forward != 1 || run.Stats.Again > 0 || len(got) != len(want) {
+			t.Fatalf("%v; %+v", err, run.Stats)
+		}
+		worst := 0.0
+		a, b := got, want
+		for i := range a {
+			worst = max(worst, math.Abs(a[i]-b[i]))
+		}
+		if !(worst > 0 && worst <= run.Stats.Estimate) {
+			t.Errorf("step %d: the end differs by %v, estimated was %v", index, worst, run.Stats.Estimate)
+		}
+		t.Logf("step %d: differs by %.4f, estimated %.4f", index, worst, run.Stats.Estimate)
+	}
+}
+
+// Knobs: the same point is wrong each time it is computed (Confirm), errors in a box (BoxLimit), and what follows where computing again does not help (Systemic).
+func TestSystemic(t *testing.T) {
+	want := undisturbed(t, 3)
+	s := settings{steps: 3, cadence: cadences[0], fail: injector{mode: "stuck", at: recovery.Moment{Coarse: 1, Step: recovery.Step{Level: 2, Index: 1}}}}
+	for _, c := range []struct {
+		knob     recovery.OnSystemic
+		times    int // that it happens
+		diagnose error
+		want     error
+		scope    recovery.Scope // of the last recovery
+	}{
+		{recovery.AbortRun, 1, nil, recovery.ErrAborted, 0},
+		{recovery.RunDiagnostics, 1, nil, nil, recovery.Box},
+		{recovery.RunDiagnostics, 3, nil, nil, recovery.Global},
+		{recovery.RunDiagnostics, 1000, nil, recovery.ErrAborted, recovery.Global},
+		{recovery.RunDiagnostics, 1, errors.New("the disk burns"), recovery.ErrAborted, 0},
+	} {
+		x := s
+		x.systemic, x.fail.times = c.knob, c.times
+		x.options.Diagnose = func(context.Context, recovery.Event) error { return c.diagnose }
+		got, run, err := on(2, x)
+		if !errors.Is(err, c.want) || c.want == nil && (err != nil || !bytes.Equal(got, want)) {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		if rec := run.Stats.Recoveries; c.want == nil && (len(rec) != c.times || rec[len(rec)-1].Plan.Scope != c.scope) {
+			t.Errorf("%+v: %+v", c, rec)
+		}
+	}
+}
+
+// A version that is damaged where it is wanted is an event, is marked, and an older snapshot is taken; all damaged is an error, never other bytes.
+func TestDamagedVersion(t *testing.T) {
+	want := undisturbed(t, 5)
+	at := recovery.Moment{Coarse: 3, Step: recovery.Step{Level: 1, Index: 1}}
+	for _, from := range []int64{0, 2, 3} { // versions of coarse steps from this one on are damaged
+		mem := vfs.NewMem()
+		if err := mem.MkdirAll("d"); err != nil {
+			t.Fatal(err)
+		}
+		s := settings{steps: 5, cadence: recovery.Cadence{1, 0, 0}, store: &versioned.Store{Dir: "d", FS: mem}}
+		s.fail = injector{mode: "panic", at: at, rank: 1}
+		s.fail.before = func(w *water) { // at the moment of the failure
+			damage(t, mem, "d/water.level0", from)
+		}
+		got, run, err := on(2, s)
+		if from == 0 {
+			if !errors.Is(err, recovery.ErrNoRecovery) {
+				t.Fatalf("all versions are damaged: %v", err)
+			}
+			continue
+		}
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("damaged from %d on: another result, or %v", from, err)
+		}
+		if run.Stats.Again <= 7 {
+			t.Errorf("%d steps again", run.Stats.Again)
+		}
+	}
+}
+
+// damage flips a byte of each data file of versions made from a coarse step on.
+func damage(t *testing.T, mem *vfs.Mem, dir string, from int64) {
+	list, err := mem.ReadDir(dir)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, e := range list {
+		var g, v, r int64
+		if n, _ := fmt.Sscanf(e.Name(), "g%d-v%d-r%d.fti", &g, &v, &r); n != 3 || v < from+1 {
+			continue
+		}
+		f, err := mem.OpenRW(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		size, _ := f.Size()
+		b := []byte{0}
+		_, rerr := f.ReadAt(b, size/2)
+		b[0] ^= 8
+		_, werr := f.WriteAt(b, size/2)
+		if err := errors.Join(rerr, werr, f.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A rank that is gone is an event on all others, and the end of the run; the next one, on fewer ranks, ends with the same bytes.
+func TestRankDies(t *testing.T) {
+	want := undisturbed(t, 5)
+	mem := vfs.NewMem()
+	if err := mem.MkdirAll("d"); err != nil {
+		t.Fatal(err)
+	}
+	var told atomic.Int64
+	s := settings{steps: 5, cadence: recovery.Cadence{1, 0, 2}, store: &versioned.Store{Dir: "d", FS: mem}, told: &told}
+	s.fail = injector{mode: "dies", at: recovery.Moment{Coarse: 3, Step: recovery.Step{Level: 2, Index: 2}}, rank: 1}
+	if _, _, err := on(4, s); err == nil || told.Load() != 3 {
+		t.Fatalf("%v; %d ranks were told", err, told.Load())
+	}
+	s.fail = injector{}
+	got, run, err := on(3, s)
+	if err != nil || !bytes.Equal(got, want) || run.Stats.Steps != 2*7 {
+		t.Errorf("%v; %d steps", err, run.Stats.Steps)
+	}
+}
+
+// A store that cannot be written ends the run on all ranks, unless the program has a handler; then it goes on, and back over what was not saved.
+func TestFullStore(t *testing.T) {
+	want := undisturbed(t, 5)
+	for _, handled := range []bool{false, true} {
+		mem := vfs.NewMem()
+		if err := mem.MkdirAll("d"); err != nil {
+			t.Fatal(err)
+		}
+		full := errors.New("no space left")
+		var clock atomic.Int64
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			if op.Kind == vfs.OpCreate && clock.Load() == 2 {
+				return full
+			}
+			return nil
+		})
+		s := settings{steps: 5, cadence: cadences[0], store: &versioned.Store{Dir: "d", FS: fsys}, handled: handled}
+		s.fail = injector{mode: "data", at: recovery.Moment{Coarse: 2, Step: recovery.Step{Level: 2, Index: 2}}, clock: &clock}
+		got, run, err := on(2, s)
+		switch {
+		case !handled && (err == nil || !strings.Contains(err.Error(), full.Error())):
+			t.Errorf("not told: %v", err)
+		case handled && (err != nil || !bytes.Equal(got, want) || run.Stats.Unsaved == 0 || run.Stats.Again < 6):
+			t.Errorf("%v; %+v", err, run.Stats)
+		}
+	}
+}
+
+func TestStory(t *testing.T) {
+	var out strings.Builder
+	if err := story([]string{"-dir", t.TempDir(), "-cadence", "1,0,2", "-steps", "5"}, &out); err != nil || strings.Count(out.String(), "that of the undisturbed run") != len(modes) {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, args := range [][]string{{"-cadence", "1"}, {"-at", "x"}} {
+		if err := story(args, &out); err == nil {
+			t.Errorf("%v is accepted", args)
+		}
+	}
+}

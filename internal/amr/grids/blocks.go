@@ -1,0 +1,209 @@
+package grids
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"blobio/amr"
+	"blobio/amr/blocks"
+	"blobio/amr/plotfile"
+	"blobio/internal/amr/boxes"
+	"blobio/internal/elem"
+)
+
+// OfBlocks is the mesh of the blocks of a source, from level 0 on. index are those of the blocks, in the order of the source, leaf says which are leaves:
+// their particles count.
+func OfBlocks(src blocks.Source, index []amr.Index, leaf []bool) (*Mesh, error) {
+	g := &src.Meta().Geometry
+	s := &blockSource{src: src, index: index, leaf: leaf}
+	m := &Mesh{Rank: g.Rank, Time: src.Meta().Time, src: s}
+	m.Upper = [3]float64{1, 1, 1}
+	copy(m.Lower[:g.Rank], g.Lower[:g.Rank])
+	copy(m.Upper[:g.Rank], g.Upper[:g.Rank])
+	for i := range src.Meta().Fields {
+		f := &src.Meta().Fields[i]
+		m.Fields = append(m.Fields, Field{Name: f.Name, Type: f.Type.String()})
+	}
+	for i := range src.Meta().Particles {
+		p := &src.Meta().Particles[i]
+		k := Kind{Name: p.Name}
+		for _, a := range p.Attrs {
+			k.Columns = append(k.Columns, a.Name)
+		}
+		for a := range g.Rank {
+			k.Positions = append(k.Positions, slices.Index(k.Columns, "xyz"[a:a+1]))
+		}
+		m.Kinds = append(m.Kinds, k)
+	}
+	if v, ok := src.Meta().Attrs[plotfile.AttrCoord].(int32); ok && v >= 0 && v <= int32(Spherical) {
+		m.Coord = Coord(v)
+	}
+	finest := 0
+	for _, x := range index {
+		finest = max(finest, x.Level())
+	}
+	for l := range finest + 1 {
+		x := Level{Cells: [3]int{1, 1, 1}, Ratio: [3]int{1, 1, 1}, Width: [3]float64{1, 1, 1}}
+		w := g.CellWidth(l)
+		for a := range g.Rank {
+			n := int64(g.Roots[a]) * int64(g.Block[a]) << l
+			if int64(int(n)) != n {
+				return nil, pkg.Class(amr.ErrRange, "%d cells on an axis, want at most %d", n, math.MaxInt)
+			}
+			x.Cells[a], x.Ratio[a], x.Width[a] = int(n), 2, w[a]
+		}
+		m.Levels = append(m.Levels, x)
+	}
+	for i, x := range index {
+		if l := x.Level(); l >= 0 {
+			b, c := Box{Box: boxes.Box{Hi: [3]int{1, 1, 1}}, Row: i}, x.Coord()
+			for a := range g.Rank {
+				b.Lo[a] = c[a] * g.Block[a]
+				b.Hi[a] = b.Lo[a] + g.Block[a]
+			}
+			m.Levels[l].Boxes = append(m.Levels[l].Boxes, b)
+		}
+	}
+	return m.finish()
+}
+
+type blockSource struct {
+	src   blocks.Source
+	index []amr.Index
+	leaf  []bool
+}
+
+func (s *blockSource) name(m *Mesh, r ref) string {
+	g := &s.src.Meta().Geometry
+	return s.index[m.Levels[r.level].Boxes[r.box].Row].Name(g.Rank, g.Roots)
+}
+
+// read implements source: runs of rows are read at once.
+func (s *blockSource) read(ctx context.Context, m *Mesh, list []ref, fields []int, each func(k int, values [][]float64) error) error {
+	row := func(k int) int { return m.Levels[list[k].level].Boxes[list[k].box].Row }
+	g := &s.src.Meta().Geometry
+	out := make([][]float64, len(fields))
+	for k := 0; k < len(list); {
+		end := k + 1
+		for end < len(list) && row(end) == row(end-1)+1 {
+			end++
+		}
+		got, err := s.src.Range(ctx, row(k), row(end-1)+1)
+		if err != nil {
+			return err
+		}
+		for i, b := range got {
+			if b.Index != s.index[row(k+i)] {
+				return pkg.Usage("block %d of the source has changed", row(k+i))
+			}
+			for j, f := range fields {
+				x := b.Field(m.Fields[f].Name)
+				if x == nil {
+					return pkg.Errorf("block %s has no field %s: %w", s.name(m, list[k+i]), m.Fields[f].Name, amr.ErrMissing)
+				}
+				out[j] = cells(g, x)
+			}
+			if err := each(k+i, out); err != nil {
+				return err
+			}
+		}
+		k = end
+	}
+	return nil
+}
+
+// floats are elements in the order of the host.
+func floats(t amr.Type, b []byte) []float64 {
+	et := elem.Parse(t.String())
+	out := make([]float64, len(b)/max(et.Size(), 1))
+	switch x := et.View(b).(type) {
+	case []float32:
+		for i, v := range x {
+			out[i] = float64(v)
+		}
+	case []float64:
+		copy(out, x)
+	default:
+		elem.Load(out, b, elem.HostBig, et)
+	}
+	return out
+}
+
+// cells are the values of the cells of a block, without ghosts. A field on faces has the mean of both.
+func cells(g *amr.Geometry, f *amr.Field) []float64 {
+	v := floats(f.Spec.Type, f.Data)
+	have, ghost := g.Shape(f.Spec, f.Ghosts), [3]int{}
+	if f.Ghosts {
+		ghost = g.Ghost
+	}
+	if have == g.Block {
+		return v
+	}
+	n := g.Block
+	out := make([]float64, 0, n[0]*n[1]*n[2])
+	var steps []int // to the values that a cell is the mean of
+	for k := range 8 {
+		at, stride, ok := 0, 1, true
+		for a := range 3 {
+			if k>>a&1 == 1 {
+				at += stride
+				ok = ok && f.Spec.Centered[a] && a < g.Rank
+			}
+			stride *= have[a]
+		}
+		if ok {
+			steps = append(steps, at)
+		}
+	}
+	for z := range n[2] {
+		for y := range n[1] {
+			at := ((z+ghost[2])*have[1]+y+ghost[1])*have[0] + ghost[0]
+			if len(steps) == 1 {
+				out = append(out, v[at:at+n[0]]...)
+				continue
+			}
+			for x := range n[0] {
+				sum := 0.0
+				for _, s := range steps {
+					sum += v[at+x+s]
+				}
+				out = append(out, sum/float64(len(steps)))
+			}
+		}
+	}
+	return out
+}
+
+// particles implements source: those of leaves; what refined blocks have are copies or leftovers.
+func (s *blockSource) particles(ctx context.Context, m *Mesh, kind int, each func(columns [][]float64) error) error {
+	name := m.Kinds[kind].Name
+	const chunk = 64
+	for lo := 0; lo < len(s.index); lo += chunk {
+		list, err := s.src.Range(ctx, lo, min(lo+chunk, len(s.index)))
+		if err != nil {
+			return err
+		}
+		columns := make([][]float64, len(m.Kinds[kind].Columns))
+		for i, b := range list {
+			if !s.leaf[lo+i] {
+				continue
+			}
+			for k := range b.Particles {
+				p := &b.Particles[k]
+				if p.Spec.Name != name {
+					continue
+				}
+				for c := range columns {
+					columns[c] = append(columns[c], floats(p.Spec.Attrs[c].Type, p.Data[c])...)
+				}
+			}
+		}
+		if len(columns) > 0 && len(columns[0]) > 0 {
+			if err := each(columns); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}

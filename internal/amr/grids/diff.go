@@ -1,0 +1,256 @@
+package grids
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+	"slices"
+
+	"blobio/internal/amr/boxes"
+)
+
+// Difference is what two meshes have of one field.
+type Difference struct {
+	Name    string
+	Cells   int64   // that both have of the same level
+	Differ  int64   // of them, beyond the tolerance
+	Most    float64 // the greatest difference
+	Where   Place
+	A, B    float64 // the values there
+	Other   int64   // cells that one has finer than the other
+	OtherBy float64 // the greatest difference of means there
+}
+
+// Compared is what Diff found.
+type Compared struct {
+	Fields       []Difference
+	OnlyA, OnlyB []string // fields and kinds of particles
+	Levels       []Refinement
+	Particles    []Rows
+}
+
+// Refinement are the boxes of a level that count, by the cells that they have.
+type Refinement struct{ Level, Both, OnlyA, OnlyB int }
+
+// Rows are particles, compared as rows whatever their order.
+type Rows struct {
+	Name         string
+	A, B         int64
+	OnlyA, OnlyB int64
+}
+
+// Equal says whether nothing differs. Cells that one mesh has finer are a difference.
+func (c *Compared) Equal() bool {
+	same := len(c.OnlyA) == 0 && len(c.OnlyB) == 0
+	for _, f := range c.Fields {
+		same = same && f.Differ == 0 && f.Other == 0
+	}
+	for _, p := range c.Particles {
+		same = same && p.OnlyA == 0 && p.OnlyB == 0
+	}
+	return same
+}
+
+// Tolerance says how much values may differ: by Abs, or by Rel times the larger magnitude.
+type Tolerance struct{ Abs, Rel float64 }
+
+func (t Tolerance) same(a, b float64) bool {
+	if a == b || a != a && b != b {
+		return true
+	}
+	d := math.Abs(a - b)
+	return d <= t.Abs || d <= t.Rel*max(math.Abs(a), math.Abs(b))
+}
+
+// Diff compares two meshes of one domain: cell by cell where both have the same level, elsewhere the values of A with those that B has of that level (Fill).
+// Names of fields are those to compare, nil: all.
+func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress func(done, total int64)) (*Compared, error) {
+	if a.Rank != b.Rank || a.Lower != b.Lower || a.Upper != b.Upper || a.Levels[0].Cells != b.Levels[0].Cells {
+		return nil, pkg.Usage("the meshes are of different domains: %v to %v with %v cells on the coarsest level, and %v to %v with %v", a.Lower, a.Upper, a.Levels[0].Cells, b.Lower, b.Upper, b.Levels[0].Cells)
+	}
+	for l := range min(len(a.Levels), len(b.Levels)) - 1 {
+		if a.Levels[l].Ratio != b.Levels[l].Ratio {
+			return nil, pkg.Usage("level %d is refined by %v in one mesh and by %v in the other", l, a.Levels[l].Ratio, b.Levels[l].Ratio)
+		}
+	}
+	c := &Compared{}
+	pick := func(name string) bool { return names == nil || slices.Contains(names, name) }
+	for _, f := range a.Fields {
+		switch {
+		case !pick(f.Name):
+		case b.Field(f.Name) < 0:
+			c.OnlyA = append(c.OnlyA, "field "+f.Name)
+		default:
+			c.Fields = append(c.Fields, Difference{Name: f.Name})
+		}
+	}
+	for _, f := range b.Fields {
+		if pick(f.Name) && a.Field(f.Name) < 0 {
+			c.OnlyB = append(c.OnlyB, "field "+f.Name)
+		}
+	}
+	c.refinement(a, b)
+	list := a.boxes(nil)
+	done := int64(0)
+	for i := range c.Fields {
+		d := &c.Fields[i]
+		fa, fb := a.Field(d.Name), b.Field(d.Name)
+		err := each(ctx, a, list, []int{fa}, func(r ref, values [][]float64) (one Difference, err error) {
+			box := &a.Levels[r.level].Boxes[r.box]
+			mask := a.mask(r.level, box)
+			other, err := b.fillAt(ctx, fb, r.level, box.Box, a)
+			if err != nil {
+				return one, err
+			}
+			for i, x := range values[0] {
+				if mask != nil && mask[i] {
+					continue
+				}
+				y := other.Values[i]
+				by := math.Abs(x - y)
+				if int(other.From[i]) != r.level {
+					if one.Other++; by > one.OtherBy || one.Other == 1 {
+						one.OtherBy = by
+					}
+					continue
+				}
+				if one.Cells++; !t.same(x, y) {
+					if one.Differ++; one.Differ == 1 || by > one.Most || by != by && one.Most == one.Most {
+						one.Most, one.Where, one.A, one.B = by, a.place(r, box, i), x, y
+					}
+				}
+			}
+			return one, nil
+		}, func(_ ref, one Difference) error {
+			d.Cells += one.Cells
+			d.Other += one.Other
+			d.OtherBy = max(d.OtherBy, one.OtherBy)
+			if one.Differ > 0 && (d.Differ == 0 || one.Most > d.Most) {
+				d.Most, d.Where, d.A, d.B = one.Most, one.Where, one.A, one.B
+			}
+			d.Differ += one.Differ
+			if done++; progress != nil {
+				progress(done, int64(len(list)*len(c.Fields)))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, c.particles(ctx, a, b, names)
+}
+
+// fillAt is Fill of a level that another mesh has and this one may not have.
+func (m *Mesh) fillAt(ctx context.Context, field, level int, b boxes.Box, other *Mesh) (*Filled, error) {
+	if level < len(m.Levels) {
+		return m.Fill(ctx, field, level, b)
+	}
+	last := len(m.Levels) - 1
+	s := other.scale(last, level)
+	coarse, _ := b.Coarsen(s)
+	f, err := m.Fill(ctx, field, last, coarse)
+	if err != nil {
+		return nil, err
+	}
+	out, n, from := &Filled{Box: b, Level: level}, b.Len(), coarse.Len()
+	for z := range n[2] {
+		for y := range n[1] {
+			for x := range n[0] {
+				i := (((z+b.Lo[2])/s[2]-coarse.Lo[2])*from[1]+(y+b.Lo[1])/s[1]-coarse.Lo[1])*from[0] + (x+b.Lo[0])/s[0] - coarse.Lo[0]
+				out.Values, out.From = append(out.Values, f.Values[i]), append(out.From, f.From[i])
+			}
+		}
+	}
+	return out, nil
+}
+
+// refinement counts the boxes of both by level.
+func (c *Compared) refinement(a, b *Mesh) {
+	for l := range max(len(a.Levels), len(b.Levels)) {
+		r, have := Refinement{Level: l}, map[boxes.Box]bool{}
+		for _, x := range a.boxes(nil) {
+			if x.level == l {
+				have[a.Levels[l].Boxes[x.box].Box] = true
+			}
+		}
+		r.OnlyA = len(have)
+		for _, x := range b.boxes(nil) {
+			if x.level != l {
+				continue
+			}
+			if have[b.Levels[l].Boxes[x.box].Box] {
+				r.Both++
+				r.OnlyA--
+			} else {
+				r.OnlyB++
+			}
+		}
+		c.Levels = append(c.Levels, r)
+	}
+}
+
+// particles compares rows, whatever their order, by hashes of their values.
+func (c *Compared) particles(ctx context.Context, a, b *Mesh, names []string) error {
+	seed := maphash.MakeSeed()
+	for i, k := range a.Kinds {
+		if names != nil {
+			break
+		}
+		j := b.Kind(k.Name)
+		if j < 0 {
+			c.OnlyA = append(c.OnlyA, "particles "+k.Name)
+			continue
+		}
+		var columns []int // of b, in the order of a
+		for _, name := range k.Columns {
+			if at := slices.Index(b.Kinds[j].Columns, name); at >= 0 {
+				columns = append(columns, at)
+			} else {
+				c.OnlyA = append(c.OnlyA, "particles "+k.Name+": "+name)
+			}
+		}
+		if len(columns) < len(k.Columns) {
+			continue
+		}
+		rows, r := map[uint64]int64{}, Rows{Name: k.Name}
+		count := func(m *Mesh, kind int, order []int, sign int64, n *int64) error {
+			return m.EachParticles(ctx, kind, func(x [][]float64) error {
+				buf := make([]byte, 0, 8*len(x))
+				for i := range x[0] {
+					buf = buf[:0]
+					for c := range order {
+						at := c
+						if sign < 0 {
+							at = order[c]
+						}
+						buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(x[at][i]))
+					}
+					h := maphash.Bytes(seed, buf)
+					if rows[h] += sign; rows[h] == 0 {
+						delete(rows, h)
+					}
+				}
+				*n += int64(len(x[0]))
+				return nil
+			})
+		}
+		if err := count(a, i, columns, 1, &r.A); err != nil {
+			return err
+		}
+		if err := count(b, j, columns, -1, &r.B); err != nil {
+			return err
+		}
+		for _, n := range rows {
+			r.OnlyA, r.OnlyB = r.OnlyA+max(n, 0), r.OnlyB+max(-n, 0)
+		}
+		c.Particles = append(c.Particles, r)
+	}
+	for _, k := range b.Kinds {
+		if names == nil && a.Kind(k.Name) < 0 {
+			c.OnlyB = append(c.OnlyB, "particles "+k.Name)
+		}
+	}
+	return nil
+}

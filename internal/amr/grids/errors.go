@@ -1,0 +1,7 @@
+package grids
+
+import "blobio/internal/fault"
+
+var errCorrupt = fault.ErrCorrupt
+
+const pkg fault.Pkg = "grids"

@@ -1,0 +1,124 @@
+package grids
+
+import (
+	"context"
+	"math"
+
+	"blobio/internal/amr/boxes"
+)
+
+// Filled is a uniform array of a region, x fastest.
+type Filled struct {
+	boxes.Box
+	Level  int       // whose cells they are
+	Values []float64 // NaN where no level has a cell
+	From   []int8    // the level that a value comes from; of a mean the finest one; -1: none
+}
+
+// Fill computes the values of some cells of a level: those of its own cells, of coarser ones where no finer ones are, and where there are finer ones their
+// mean, weighted by volume.
+func (m *Mesh) Fill(ctx context.Context, field, level int, region boxes.Box) (*Filled, error) {
+	out := &Filled{Box: region, Level: level, Values: make([]float64, region.Cells()), From: make([]int8, region.Cells())}
+	for i := range out.Values {
+		out.Values[i], out.From[i] = math.NaN(), -1
+	}
+	list := m.boxes(func(l int, b *Box) bool {
+		_, some := m.at(l, b.Box, level).Cut(region)
+		return some
+	})
+	err := each(ctx, m, list, []int{field}, func(r ref, values [][]float64) ([]float64, error) { return values[0], nil }, func(r ref, values []float64) error {
+		b := &m.Levels[r.level].Boxes[r.box]
+		if r.level <= level {
+			m.spread(out, r.level, b, values, m.mask(r.level, b))
+		} else {
+			m.gather(out, r.level, b, values, m.mask(r.level, b))
+		}
+		return nil
+	})
+	return out, err
+}
+
+// scale is how many cells of the finer level a cell of the coarser one has.
+func (m *Mesh) scale(coarse, fine int) [3]int {
+	s := [3]int{1, 1, 1}
+	for l := coarse; l < fine; l++ {
+		for a := range s {
+			s[a] *= m.Levels[l].Ratio[a]
+		}
+	}
+	return s
+}
+
+// at are the cells of another level that hold those of a box.
+func (m *Mesh) at(level int, b boxes.Box, other int) boxes.Box {
+	if other >= level {
+		return b.Refine(m.scale(level, other))
+	}
+	b, _ = b.Coarsen(m.scale(other, level))
+	return b
+}
+
+// spread puts the cells of a box of the same level or a coarser one into an array.
+func (m *Mesh) spread(f *Filled, level int, b *Box, values []float64, mask []bool) {
+	s, n, to := m.scale(level, f.Level), b.Len(), f.Len()
+	part, some := m.at(level, b.Box, f.Level).Cut(f.Box)
+	if !some {
+		return
+	}
+	for z := part.Lo[2]; z < part.Hi[2]; z++ {
+		for y := part.Lo[1]; y < part.Hi[1]; y++ {
+			row := ((z/s[2]-b.Lo[2])*n[1]+y/s[1]-b.Lo[1])*n[0] - b.Lo[0]
+			at := ((z-f.Lo[2])*to[1]+y-f.Lo[1])*to[0] - f.Lo[0]
+			for x := part.Lo[0]; x < part.Hi[0]; x++ {
+				if i := row + x/s[0]; mask == nil || !mask[i] {
+					f.Values[at+x], f.From[at+x] = values[i], int8(level)
+				}
+			}
+		}
+	}
+}
+
+// gather adds the cells of a box of a finer level to an array.
+func (m *Mesh) gather(f *Filled, level int, b *Box, values []float64, mask []bool) {
+	s, n, to := m.scale(f.Level, level), b.Len(), f.Len()
+	even := 1 / float64(s[0]*s[1]*s[2])
+	volumes := m.volumes(level, b.Box)
+	i := 0
+	for z := b.Lo[2]; z < b.Hi[2]; z++ {
+		for y := b.Lo[1]; y < b.Hi[1]; y++ {
+			for x := b.Lo[0]; x < b.Hi[0]; x, i = x+1, i+1 {
+				c := [3]int{x / s[0], y / s[1], z / s[2]}
+				if mask != nil && mask[i] || c[0] < f.Lo[0] || c[1] < f.Lo[1] || c[2] < f.Lo[2] || c[0] >= f.Hi[0] || c[1] >= f.Hi[1] || c[2] >= f.Hi[2] {
+					continue
+				}
+				w := even
+				if len(volumes) > 1 {
+					cell := boxes.Box{Lo: c, Hi: [3]int{c[0] + 1, c[1] + 1, c[2] + 1}}
+					w = volumes[((y-b.Lo[1])*n[0]+x-b.Lo[0])%len(volumes)] / m.volumes(f.Level, cell)[0]
+				}
+				at := ((c[2]-f.Lo[2])*to[1]+c[1]-f.Lo[1])*to[0] + c[0] - f.Lo[0]
+				if f.From[at] < 0 {
+					f.Values[at] = 0
+				}
+				f.Values[at] += values[i] * w
+				f.From[at] = max(f.From[at], int8(level))
+			}
+		}
+	}
+}
+
+// Region are the cells of a level that a part of the domain from lo to hi touches.
+func (m *Mesh) Region(level int, lo, hi [3]float64) (b boxes.Box) {
+	l := &m.Levels[level]
+	for a := range 3 {
+		b.Hi[a] = 1
+		if a >= m.Rank {
+			continue
+		}
+		first := math.Floor((lo[a]-m.Lower[a])/l.Width[a] + 1e-9)
+		last := math.Ceil((hi[a]-m.Lower[a])/l.Width[a] - 1e-9)
+		b.Lo[a] = int(min(max(first, 0), float64(l.Cells[a]-1)))
+		b.Hi[a] = int(min(max(last, float64(b.Lo[a]+1)), float64(l.Cells[a])))
+	}
+	return b
+}

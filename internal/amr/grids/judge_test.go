@@ -1,0 +1,159 @@
+package grids
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"blobio/amr/plotfile"
+	"blobio/internal/testfiles"
+)
+
+const realFile = "../../../testdata/plotfile/plt00002"
+
+func plotMesh(t *testing.T, dir string) *Mesh {
+	t.Helper()
+	p, err := plotfile.Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	m, err := OfPlotfile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// The script prints what yt makes of a plotfile: total, extrema and their places, a slice and a projection as pixels, and a covering grid.
+const script = `
+import json, sys, numpy as np, yt
+yt.set_log_level(50)
+ds = yt.load(sys.argv[1])
+f = ("boxlib", ds.field_list[0][1])
+ad = ds.all_data()
+v, w = ad[f], ad["index", "cell_volume"]
+out = {"cells": int(v.size), "total": float((v * w).sum()), "mean": float((v * w).sum() / w.sum()), "min": float(v.min()), "max": float(v.max())}
+rank, n = ds.dimensionality, 64
+axis = int(sys.argv[2])
+i = int(v.argmax())
+out["max_at"] = [float(ad["index", a][i]) for a in "xyz"]
+at = float(ds.domain_left_edge[axis] + (ds.domain_right_edge[axis] - ds.domain_left_edge[axis]) * 0.4)
+lo, hi = ds.domain_left_edge.d, ds.domain_right_edge.d
+xa, ya = [a for a in range(3) if a != axis]
+# Pixels are parts of cells here: smooth gives each the value of its cell. Without it yt lets the last cell that touches a pixel win.
+def pixels(src, smooth):
+    b = yt.FixedResolutionBuffer(src, (lo[xa], hi[xa], lo[ya], hi[ya]), (n, n), antialias=smooth)
+    if axis == 1:
+        b = yt.FixedResolutionBuffer(src, (lo[ya], hi[ya], lo[xa], hi[xa]), (n, n), antialias=smooth)
+        return np.asarray(b[f].d).T
+    return np.asarray(b[f].d)
+out["slice"] = pixels(ds.slice(axis, at), True).ravel().tolist()
+out["at"] = at
+if rank == 3:
+    out["project"] = pixels(ds.proj(f, axis), True).ravel().tolist()
+l = ds.index.max_level
+dims = ds.domain_dimensions * np.where(np.arange(3) < rank, 2 ** l, 1)
+g = ds.covering_grid(l, ds.domain_left_edge, dims)
+out["grid"] = np.asarray(g[f].d).transpose(2, 1, 0).ravel().tolist()
+kinds = [k for k in ds.particle_types_raw or () if k != "io"]
+out["particles"] = sum(int(ad[k, "particle_position_x"].size) for k in kinds) if kinds else -1
+print(json.dumps(out))
+`
+
+// TestYT: yt's figures, slices, projections and covering grids of plotfiles are ours: of one that AMReX wrote, and of a mesh of three dimensions that we did.
+func TestYT(t *testing.T) {
+	py := testfiles.Python("yt")
+	if py == "" {
+		if v := os.Getenv("BLOBIO_JUDGES"); v != "" && v != "0" {
+			t.Fatal("BLOBIO_JUDGES is set, but no python3 has the module yt")
+		}
+		t.Skip("SKIPPED: no python3 has the module yt")
+	}
+	three := filepath.Join(t.TempDir(), "plt3")
+	src, index, leaf := generated(t, 3)
+	if err := WritePlotfile(t.Context(), src, index, leaf, three, &plotfile.WriteOptions{Files: 3, NoSync: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dir, axis string
+		a         int
+	}{{realFile, "2", 2}, {three, "2", 2}, {three, "1", 1}} {
+		cmd := exec.Command(py, "-c", script, c.dir, c.axis)
+		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1", "HOME="+t.TempDir())
+		cmd.Stderr = os.Stderr
+		b, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("yt on %s: %v\n%s", c.dir, err, b)
+		}
+		var yt struct {
+			Cells, Particles          int64
+			Total, Mean, Min, Max, At float64
+			MaxAt                     []float64 `json:"max_at"`
+			Slice, Project, Grid      []float64
+		}
+		if err := json.Unmarshal(b, &yt); err != nil {
+			t.Fatal(err)
+		}
+		m := plotMesh(t, c.dir)
+		s, err := m.Stats(t.Context(), []int{0}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := &s[0]; x.Cells != yt.Cells || x.Min != yt.Min || x.Max != yt.Max || !near(x.Total, yt.Total) || !near(x.Mean, yt.Mean) || !near(x.MaxAt.At[0], yt.MaxAt[0]) || !near(x.MaxAt.At[1], yt.MaxAt[1]) {
+			t.Errorf("%s: ours %+v, yt %+v", c.dir, *x, yt)
+		}
+		v := m.NewView(c.a, 64, 64)
+		v.W, v.H, v.At = 64, 64, yt.At
+		shown, err := m.Slice(t.Context(), 0, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, c.dir+": slice along "+c.axis, shown.Values, yt.Slice, 1e-9)
+		if m.Rank == 3 {
+			if shown, err = m.Project(t.Context(), 0, v, Integral); err != nil {
+				t.Fatal(err)
+			}
+			same(t, c.dir+": projection along "+c.axis, shown.Values, yt.Project, 1e-9)
+		}
+		lo, hi := m.Lower, m.Upper
+		f, err := m.Fill(t.Context(), 0, m.Finest(), m.Region(m.Finest(), lo, hi))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, c.dir+": covering grid", f.Values, yt.Grid, 0)
+		n := int64(0)
+		for k := range m.Kinds {
+			if err := m.EachParticles(t.Context(), k, func(x [][]float64) error { n += int64(len(x[0])); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if yt.Particles >= 0 && n != yt.Particles { // yt finds particles only beside files that some programs write
+			t.Errorf("%s: %d particles, yt has %d", c.dir, n, yt.Particles)
+		}
+	}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(math.Abs(a), math.Abs(b)) }
+
+func same(t *testing.T, what string, got, want []float64, rel float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d values, want %d", what, len(got), len(want))
+		return
+	}
+	bad := 0
+	for i := range got {
+		if math.Abs(got[i]-want[i]) > rel*math.Abs(want[i]) {
+			if bad++; bad == 1 {
+				t.Errorf("%s: value %d is %v, yt has %v", what, i, got[i], want[i])
+			}
+		}
+	}
+	if bad > 1 {
+		t.Errorf("%s: %d of %d values differ", what, bad, len(got))
+	}
+}

@@ -1,0 +1,213 @@
+package grids
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/internal/amr/boxes"
+)
+
+// Coord says what the axes are.
+type Coord uint8
+
+// Kinds of coordinates, as AMReX numbers them.
+const (
+	Cartesian   Coord = iota
+	Cylindrical       // r and z
+	Spherical         // r, or r and theta
+)
+
+// A Mesh is cells in boxes of levels. It is safe for concurrent use.
+type Mesh struct {
+	Rank         int
+	Lower, Upper [3]float64 // the domain; 0 to 1 on axes beyond Rank
+	Time         float64
+	Coord        Coord
+	Fields       []Field
+	Kinds        []Kind
+	Levels       []Level // coarsest first; a level may have no boxes
+	src          source
+}
+
+// Field is one field.
+type Field struct{ Name, Type, Unit string }
+
+// Kind is a type of particles: a column for each name, of which the first Positions are their place, x first.
+type Kind struct {
+	Name      string
+	Columns   []string
+	Positions []int // columns of x, y, z; -1: there is none
+}
+
+// Level is the cells of one size.
+type Level struct {
+	Cells [3]int     // of the whole domain; 1 on axes beyond the rank
+	Width [3]float64 // of a cell
+	Ratio [3]int     // cells of the next finer level in a cell, on each axis
+	Boxes []Box
+	index *boxes.Index
+}
+
+// Box is cells, counted from the lower corner of the domain. No two boxes of a level have a cell in common.
+type Box struct {
+	boxes.Box
+	Row int // the number of the block or grid where the mesh comes from
+}
+
+// ref is a box of a level.
+type ref struct{ level, box int }
+
+// source is where values come from.
+type source interface {
+	// read calls each with the values of fields in each box, x fastest, in any order; k is its number in list.
+	read(ctx context.Context, m *Mesh, list []ref, fields []int, each func(k int, values [][]float64) error) error
+	// particles calls each with the particles of a kind, some at a time, in the order of the source.
+	particles(ctx context.Context, m *Mesh, kind int, each func(columns [][]float64) error) error
+	name(m *Mesh, r ref) string
+}
+
+// Field finds a field by its name, -1 if there is none.
+func (m *Mesh) Field(name string) int {
+	return slices.IndexFunc(m.Fields, func(f Field) bool { return f.Name == name })
+}
+
+// Kind finds a kind of particles by its name, -1 if there is none.
+func (m *Mesh) Kind(name string) int {
+	return slices.IndexFunc(m.Kinds, func(k Kind) bool { return k.Name == name })
+}
+
+// Finest is the finest level that has boxes.
+func (m *Mesh) Finest() int {
+	for l := len(m.Levels) - 1; l > 0; l-- {
+		if len(m.Levels[l].Boxes) > 0 {
+			return l
+		}
+	}
+	return 0
+}
+
+// BoxName names a box as where the mesh comes from does.
+func (m *Mesh) BoxName(level, box int) string { return m.src.name(m, ref{level, box}) }
+
+// Centre is where the centre of a cell is.
+func (m *Mesh) Centre(level int, cell [3]int) (x [3]float64) {
+	for a := range x {
+		x[a] = m.Lower[a] + (float64(cell[a])+0.5)*m.Levels[level].Width[a]
+	}
+	return x
+}
+
+// edge is where a cell begins on an axis; that of the last one ends where the domain does.
+func (m *Mesh) edge(level, axis, i int) float64 {
+	l := &m.Levels[level]
+	if i == l.Cells[axis] {
+		return m.Upper[axis]
+	}
+	return m.Lower[axis] + float64(i)*l.Width[axis]
+}
+
+// Edges are the sides of a box.
+func (m *Mesh) Edges(level int, b *Box) (lo, hi [3]float64) {
+	for a := range 3 {
+		lo[a], hi[a] = m.edge(level, a, b.Lo[a]), m.edge(level, a, b.Hi[a])
+	}
+	return lo, hi
+}
+
+// finish makes what is derived, and looks at what the other functions rely on.
+func (m *Mesh) finish() (*Mesh, error) {
+	for l := range m.Levels {
+		x := &m.Levels[l]
+		list := make([]boxes.Box, len(x.Boxes))
+		for i := range list {
+			list[i] = x.Boxes[i].Box
+		}
+		x.index = boxes.NewIndex(list)
+		for i := range x.Boxes {
+			b := &x.Boxes[i]
+			for a := range 3 {
+				if b.Lo[a] < 0 || b.Lo[a] >= b.Hi[a] || b.Hi[a] > x.Cells[a] {
+					return nil, pkg.Class(errCorrupt, "level %d: %s has cells %v to %v, the domain has %v", l, m.BoxName(l, i), b.Lo, b.Hi, x.Cells)
+				}
+				if l > 0 {
+					if r := m.Levels[l-1].Ratio[a]; b.Lo[a]%r != 0 || b.Hi[a]%r != 0 {
+						return nil, pkg.Class(errCorrupt, "level %d: %s has cells %v to %v, which divide cells of the coarser level", l, m.BoxName(l, i), b.Lo, b.Hi)
+					}
+				}
+			}
+			var other error
+			x.index.Each(b.Box, func(k int, _ boxes.Box) bool {
+				if k != i {
+					other = pkg.Class(errCorrupt, "level %d: %s and %s have cells in common", l, m.BoxName(l, i), m.BoxName(l, k))
+				}
+				return other == nil
+			})
+			if other != nil {
+				return nil, other
+			}
+		}
+	}
+	return m, nil
+}
+
+// boxes are those that are not covered whole, coarsest level first, and that keep keeps (nil: all).
+func (m *Mesh) boxes(keep func(level int, b *Box) bool) (out []ref) {
+	for l := range m.Levels {
+		for i := range m.Levels[l].Boxes {
+			b := &m.Levels[l].Boxes[i]
+			if (keep == nil || keep(l, b)) && m.covered(l, b) < b.Cells() {
+				out = append(out, ref{l, i})
+			}
+		}
+	}
+	return out
+}
+
+// finer calls each with what boxes of the next finer level cover of a box, in its own cells.
+func (m *Mesh) finer(level int, b *Box, each func(part boxes.Box)) {
+	if level+1 >= len(m.Levels) {
+		return
+	}
+	r := m.Levels[level].Ratio
+	m.Levels[level+1].index.Each(b.Refine(r), func(_ int, part boxes.Box) bool {
+		part, _ = part.Coarsen(r)
+		each(part)
+		return true
+	})
+}
+
+// covered is how many cells of a box the next finer level covers.
+func (m *Mesh) covered(level int, b *Box) (n int64) {
+	m.finer(level, b, func(part boxes.Box) { n += part.Cells() })
+	return n
+}
+
+// mask says which cells of a box the next finer level covers; nil: none.
+func (m *Mesh) mask(level int, b *Box) (out []bool) {
+	n := b.Len()
+	m.finer(level, b, func(part boxes.Box) {
+		if out == nil {
+			out = make([]bool, b.Cells())
+		}
+		for z := part.Lo[2]; z < part.Hi[2]; z++ {
+			for y := part.Lo[1]; y < part.Hi[1]; y++ {
+				at := ((z-b.Lo[2])*n[1]+y-b.Lo[1])*n[0] - b.Lo[0]
+				for x := part.Lo[0]; x < part.Hi[0]; x++ {
+					out[at+x] = true
+				}
+			}
+		}
+	})
+	return out
+}
+
+// Place is a cell.
+type Place struct {
+	Level int
+	Box   string // the block or grid
+	At    [3]float64
+}
+
+// String is the place in words.
+func (p Place) String() string { return fmt.Sprintf("%v in %s, level %d", p.At, p.Box, p.Level) }

@@ -1,0 +1,205 @@
+package grids
+
+import (
+	"context"
+	"math"
+
+	"blobio/internal/amr/boxes"
+)
+
+// Figures are those of a field over cells that count. Values that are no number or infinite are counted, and nothing else.
+type Figures struct {
+	Cells    int64   // that count
+	NaN, Inf int64   // of them
+	Volume   float64 // of those with finite values; on axes beyond the rank 1
+	Total    float64 // values times volumes
+	Mean     float64 // Total over Volume
+	Std      float64 // the standard deviation, weighted by volume
+	Min, Max float64 // NaN if there is no finite value
+	MinAt    Place
+	MaxAt    Place
+	squares  float64 // deviations from Mean, squared and weighted
+}
+
+// FieldStats are the figures of a field.
+type FieldStats struct {
+	Field
+	Figures
+	Levels []Figures // by level, coarsest first
+}
+
+// part are the figures of one box, with cells instead of places.
+type part struct {
+	Figures
+	min, max int
+}
+
+// Stats computes figures of fields. progress may be nil.
+func (m *Mesh) Stats(ctx context.Context, fields []int, progress func(done, total int64)) ([]FieldStats, error) {
+	out := make([]FieldStats, len(fields))
+	for i, f := range fields {
+		out[i] = FieldStats{Field: m.Fields[f], Figures: noFigures(), Levels: make([]Figures, len(m.Levels))}
+		for l := range out[i].Levels {
+			out[i].Levels[l] = noFigures()
+		}
+	}
+	list := m.boxes(nil)
+	done := int64(0)
+	err := each(ctx, m, list, fields, func(r ref, values [][]float64) ([]part, error) {
+		b := &m.Levels[r.level].Boxes[r.box]
+		mask, parts := m.mask(r.level, b), make([]part, len(fields))
+		volumes := m.volumes(r.level, b.Box)
+		for i := range parts {
+			parts[i] = figuresOf(b, values[i], mask, volumes)
+		}
+		return parts, nil
+	}, func(r ref, parts []part) error {
+		b := &m.Levels[r.level].Boxes[r.box]
+		for i := range parts {
+			p := &parts[i]
+			if !math.IsNaN(p.Min) {
+				p.MinAt, p.MaxAt = m.place(r, b, p.min), m.place(r, b, p.max)
+			}
+			out[i].Levels[r.level].add(&p.Figures)
+		}
+		if done++; progress != nil {
+			progress(done, int64(len(list)))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		for l := range out[i].Levels {
+			out[i].Figures.add(&out[i].Levels[l])
+			out[i].Levels[l].finish()
+		}
+		out[i].Figures.finish()
+	}
+	return out, nil
+}
+
+func noFigures() Figures { return Figures{Min: math.NaN(), Max: math.NaN()} }
+
+// place is that of a cell of a box, by its number.
+func (m *Mesh) place(r ref, b *Box, i int) Place {
+	n := b.Len()
+	return Place{r.level, m.BoxName(r.level, r.box), m.Centre(r.level, [3]int{b.Lo[0] + i%n[0], b.Lo[1] + i/n[0]%n[1], b.Lo[2] + i/n[0]/n[1]})}
+}
+
+// volumes are those of the cells of a box: one, or one for each cell along x, of spherical coordinates of two axes for each cell of a plane.
+func (m *Mesh) volumes(level int, b boxes.Box) []float64 {
+	w, n := m.Levels[level].Width, b.Len()
+	switch {
+	case m.Coord == Cylindrical:
+		out := make([]float64, n[0])
+		for i := range out {
+			r0, r1 := m.edge(level, 0, b.Lo[0]+i), m.edge(level, 0, b.Lo[0]+i+1)
+			out[i] = math.Pi * (r1*r1 - r0*r0)
+			for a := 1; a < m.Rank; a++ {
+				out[i] *= w[a]
+			}
+		}
+		return out
+	case m.Coord == Spherical:
+		out := make([]float64, n[0]*n[1])
+		for k := range out {
+			i, j := k%n[0], k/n[0]
+			r0, r1 := m.edge(level, 0, b.Lo[0]+i), m.edge(level, 0, b.Lo[0]+i+1)
+			out[k] = 4 * math.Pi / 3 * (r1*r1*r1 - r0*r0*r0)
+			if m.Rank > 1 {
+				out[k] *= (math.Cos(m.edge(level, 1, b.Lo[1]+j)) - math.Cos(m.edge(level, 1, b.Lo[1]+j+1))) / 2
+			}
+		}
+		return out
+	}
+	v := 1.0
+	for a := range m.Rank {
+		v *= w[a]
+	}
+	return []float64{v}
+}
+
+// figuresOf are those of the cells of a box that are not covered.
+func figuresOf(b *Box, values []float64, mask []bool, volumes []float64) part {
+	p := part{Figures: noFigures()}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	p.min, p.max = -1, -1
+	var sum, lost float64 // of what the sum has lost by rounding
+	one := volumes[0]
+	for i, v := range values {
+		if mask != nil && mask[i] {
+			continue
+		}
+		p.Cells++
+		if d := v - v; d != 0 { // NaN or infinite
+			if v != v {
+				p.NaN++
+			} else {
+				p.Inf++
+			}
+			continue
+		}
+		if v < lo {
+			lo, p.min = v, i
+		}
+		if v > hi {
+			hi, p.max = v, i
+		}
+		vol := one
+		if len(volumes) > 1 {
+			vol = volumes[i%len(volumes)]
+		}
+		p.Volume += vol
+		x := v*vol - lost
+		t := sum + x
+		lost = (t - sum) - x
+		sum = t
+	}
+	if p.min < 0 {
+		return p
+	}
+	p.Min, p.Max, p.Total = lo, hi, sum
+	p.Mean = sum / p.Volume
+	for i, v := range values {
+		if mask != nil && mask[i] || v-v != 0 {
+			continue
+		}
+		vol := one
+		if len(volumes) > 1 {
+			vol = volumes[i%len(volumes)]
+		}
+		p.squares += vol * (v - p.Mean) * (v - p.Mean)
+	}
+	return p
+}
+
+// add adds the figures of other cells.
+func (f *Figures) add(g *Figures) {
+	f.Cells += g.Cells
+	f.NaN += g.NaN
+	f.Inf += g.Inf
+	if g.Volume > 0 {
+		all := f.Volume + g.Volume
+		d := g.Mean - f.Mean
+		f.squares += g.squares + d*d*(f.Volume/all)*g.Volume
+		f.Mean += d * (g.Volume / all)
+		f.Total += g.Total
+		f.Volume = all
+	}
+	if !(f.Min <= g.Min) && !math.IsNaN(g.Min) {
+		f.Min, f.MinAt = g.Min, g.MinAt
+	}
+	if !(f.Max >= g.Max) && !math.IsNaN(g.Max) {
+		f.Max, f.MaxAt = g.Max, g.MaxAt
+	}
+}
+
+func (f *Figures) finish() {
+	if f.Volume > 0 {
+		f.Mean, f.Std = f.Total/f.Volume, math.Sqrt(f.squares/f.Volume)
+		return
+	}
+	f.Mean, f.Std = math.NaN(), math.NaN()
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/subfile"
+)
+
+// CompletePaths completes paths as a shell does, but for one thing: all files of a dataset are one path, the name of the dataset, which
+// is often that of no file.
+func CompletePaths(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	directive := cobra.ShellCompDirectiveNoFileComp
+	dir, begun := filepath.Split(typed)
+	at := dir
+	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			at = filepath.Join(home, rest)
+		}
+	}
+	if at == "" {
+		at = "."
+	}
+	entries, err := os.ReadDir(at)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var list []string
+	for _, e := range entries {
+		name := e.Name()
+		info, err := os.Stat(filepath.Join(at, name)) // what a link leads to
+		isDir := err == nil && info.IsDir()
+		// a subfile by its own name, once more is typed than the name of its dataset
+		if base := subfile.Base(name); !isDir && !strings.HasPrefix(begun, base+".") {
+			name = base
+		}
+		if !strings.HasPrefix(name, begun) || begun == "" && strings.HasPrefix(name, ".") {
+			continue
+		}
+		if isDir {
+			name += string(filepath.Separator)
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		list = append(list, dir+name)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), directive
+}
+
+// CompleteArguments gives each verb below cmd that takes paths their completion, and to those without arguments none, unless it has its own.
+func CompleteArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		CompleteArguments(sub)
+	}
+	if cmd.HasSubCommands() || len(cmd.ValidArgs) > 0 || cmd.ValidArgsFunction != nil {
+		return
+	}
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		for _, kind := range []string{"PATH", "FILE", "DATASET", "ARRAY", "STORE", "PREFIX", "CONTROL", "DIR", "IN", "A"} {
+			if strings.TrimSuffix(strings.Trim(word, "[]"), "...") == kind {
+				cmd.ValidArgsFunction = CompletePaths
+			}
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package recovery
+
+import "slices"
+
+// LatePlan is a Plan for an error that was noticed after it had spread. Versions of levels From.Level ... Lmax made since the
+// step that From begins are tainted, as are snapshots.
+type LatePlan struct {
+	Plan
+	Coarsest int // level that the error has reached by now; those that are finer it has or may have
+}
+
+// start is where in a coarse step, counted in fine steps, a step begins.
+func (s Subcycling) start(at Step) int { return at.Index * s.span(at.Level, s.Levels-1) }
+
+// before says whether a is taken before b.
+func (s Subcycling) before(a, b Moment) bool {
+	if a.Coarse != b.Coarse {
+		return a.Coarse < b.Coarse
+	}
+	sa, sb := s.start(a.Step), s.start(b.Step)
+	return sa < sb || sa == sb && a.Step.Level < b.Step.Level
+}
+
+// coarsest is the coarsest level that holds an error of step since when step at has been taken: finer levels take their
+// boundaries from it, and a level gets the values of the next finer one at the end of its own step.
+func (s Subcycling) coarsest(at, since Moment) int {
+	if at.Coarse > since.Coarse {
+		return 0
+	}
+	m := since.Step.Level
+	for l := m - 1; l >= 0; l-- {
+		if s.start(at.Step) < (s.At(l, since.Step)+1)*s.span(l, s.Levels-1) {
+			break
+		}
+		m = l
+	}
+	return m
+}
+
+// Late plans for an error that happened in step since and was found when step at had been taken. All that it can have reached by then is taken
+// back: the levels from the coarsest that holds it, by rule R for the step that this level was in, which was saved before the error. Found at once it is
+// Corruption. Where since is not known it is the step after the newest clean version.
+func (p *Planner) Late(at, since Moment) (LatePlan, error) {
+	if err := p.check(at); err != nil {
+		return LatePlan{}, err
+	}
+	if err := p.check(since); err != nil {
+		return LatePlan{}, err
+	}
+	if p.before(at, since) {
+		return LatePlan{}, pkg.Errorf("%w: the error of step %v of coarse step %d is found before, in %v of %d", ErrUsage, since.Step, since.Coarse, at.Step, at.Coarse)
+	}
+	if at == since {
+		pl, err := p.Corruption(at)
+		return LatePlan{pl, at.Step.Level}, err
+	}
+	lp := LatePlan{Coarsest: p.coarsest(at, since)}
+	m := p.base(lp.Coarsest, since)
+	if m < 0 {
+		var err error
+		if lp.Plan, err = p.older(since); err != nil {
+			return lp, err
+		}
+	} else {
+		lp.Plan = Plan{Scope: Levels, Coarse: since.Coarse, From: Step{m, p.At(m, since.Step)}}
+		if m == 0 {
+			lp.Scope = Global
+		}
+	}
+	lp.Redo = nil
+	for c := lp.Coarse; c <= at.Coarse; c++ {
+		for x := range p.Order() {
+			now := Moment{c, x}
+			if !p.before(now, Moment{lp.Coarse, lp.From}) {
+				lp.Redo = append(lp.Redo, x)
+			}
+			if now == at {
+				break
+			}
+		}
+	}
+	return lp, nil
+}
+
+// Region is a box of cells, Lo to Hi, both of them in it.
+type Region struct{ Lo, Hi [3]int }
+
+// Spread is what tells how far a wrong value travels.
+type Spread struct {
+	Stencil  int        // cells of a level that it travels in one of its steps
+	Boxes    [][]Region // by level, in cells of the level
+	Domain   Region     // of level 0
+	Periodic [3]bool
+}
+
+// Reach lists by level the boxes that an error can have reached which happened in a box of the level of step since, when step at has been
+// taken. The others are as they would be without it. It is for boxes that no regrid has changed meanwhile; after one, or where the error is older, all are.
+func (p *Planner) Reach(at, since Moment, box int, s *Spread) ([][]int, error) {
+	if _, err := p.Late(at, since); err != nil {
+		return nil, err
+	}
+	level := since.Step.Level
+	if len(s.Boxes) != p.Levels || box < 0 || box >= len(s.Boxes[level]) || s.Stencil < 0 {
+		return nil, pkg.Errorf("%w: box %d of level %d, boxes of %d levels, stencil of %d cells", ErrUsage, box, level, len(s.Boxes), s.Stencil)
+	}
+	first := p.coarsest(at, since)
+	r := s.fine(p.Subcycling, level, s.Boxes[level][box])
+	for c := since.Coarse; c <= at.Coarse; c++ {
+		for x := range p.Order() {
+			now := Moment{c, x}
+			if x.Level >= first && p.before(since, now) && !p.before(at, now) {
+				r = r.grow(s.Stencil*p.span(x.Level, p.Levels-1), p.span(first, p.Levels-1))
+			}
+		}
+		if r.holds(s.fine(p.Subcycling, 0, s.Domain)) {
+			break
+		}
+	}
+	out := make([][]int, p.Levels)
+	for l := first; l < p.Levels; l++ {
+		for i, b := range s.Boxes[l] {
+			if s.meet(p.Subcycling, r, s.fine(p.Subcycling, l, b)) {
+				out[l] = append(out[l], i)
+			}
+		}
+	}
+	if at == since {
+		out = make([][]int, p.Levels)
+		out[level] = []int{box}
+	}
+	return out, nil
+}
+
+// fine is a region of a level in cells of the finest one.
+func (s *Spread) fine(sub Subcycling, level int, r Region) Region {
+	n := sub.span(level, sub.Levels-1)
+	for d := range r.Lo {
+		r.Lo[d], r.Hi[d] = r.Lo[d]*n, r.Hi[d]*n+n-1
+	}
+	return r
+}
+
+// grow adds n cells on all sides, and those of which a value goes to the same coarse cell, of unit cells.
+func (r Region) grow(n, unit int) Region {
+	down := func(i int) int { return i - ((i%unit)+unit)%unit }
+	for d := range r.Lo {
+		r.Lo[d], r.Hi[d] = down(r.Lo[d]-n), down(r.Hi[d]+n)+unit-1
+	}
+	return r
+}
+
+func (r Region) holds(b Region) bool {
+	for d := range r.Lo {
+		if b.Lo[d] < r.Lo[d] || b.Hi[d] > r.Hi[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// meet says whether two regions of finest cells have one in common, as it is or a period away.
+func (s *Spread) meet(sub Subcycling, a, b Region) bool {
+	whole := s.fine(sub, 0, s.Domain)
+	for d := range a.Lo {
+		n := whole.Hi[d] - whole.Lo[d] + 1
+		near := func(k int) bool { return a.Lo[d] <= b.Hi[d]+k && b.Lo[d]+k <= a.Hi[d] }
+		if !near(0) && !(s.Periodic[d] && (a.Hi[d]-a.Lo[d] >= n || slices.ContainsFunc([]int{-n, n}, near))) {
+			return false
+		}
+	}
+	return true
+}
+
+// Keep is how many versions must stay so that Late finds its own for errors that are found up to so many fine steps
+// later: of each level, and snapshots, of which each holds a version of every level besides.
+func (p *Planner) Keep(latency int) (levels []int, snapshots int, err error) {
+	if err := p.Validate(); err != nil {
+		return nil, 0, err
+	}
+	if latency < 0 {
+		return nil, 0, pkg.Errorf("%w: an error is found %d fine steps later", ErrUsage, latency)
+	}
+	levels = make([]int, p.Levels)
+	for x := range p.Order() {
+		if p.Cadence.Written(p.Subcycling, x, 0) {
+			levels[x.Level]++
+		}
+	}
+	for l := range levels {
+		levels[l]++
+	}
+	if c := p.Cadence[0]; c > 0 {
+		late := ceil(latency, p.Steps(p.Levels-1))
+		snapshots = ceil(late, c) + 1
+	}
+	return levels, snapshots, nil
+}
+
+func ceil(a, b int) int { return a/b + int(b2i(a%b > 0)) }

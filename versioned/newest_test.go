@@ -1,0 +1,157 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// flipMiddle flips a byte in the middle of a file.
+func flipMiddle(t *testing.T, mem *vfs.Mem, name string) {
+	t.Helper()
+	f, err := mem.OpenRW(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := []byte{0}
+	_, err = f.ReadAt(b, size/2)
+	b[0] ^= 4
+	if _, werr := f.WriteAt(b, size/2); err != nil || werr != nil {
+		t.Fatal(err, werr)
+	}
+}
+
+// The newest clean version is found by few looks where errors stay, by a scan where they come and go; what is damaged is passed over, on whichever rank that shows.
+func TestNewestClean(t *testing.T) {
+	const versions = 24
+	mem, st := memStore(t)
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, taintSpec, &Options{Form: Flat})
+		if err != nil {
+			return err
+		}
+		for n := int64(1); n <= versions; n++ {
+			s := make([]float64, 640)
+			for i := range s {
+				s[i] = float64(n)
+			}
+			if err := advanceTo(ctx, c, a, n, s); err != nil {
+				return err
+			}
+		}
+		return errors.Join(a.Taint(ctx, 23), a.Close(ctx))
+	})
+	list, err := mem.ReadDir("d/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{11, 12, 20} { // each in what one rank has
+		for _, e := range list {
+			if strings.HasPrefix(e.Name(), fmt.Sprintf("g1-v%d-", n)) {
+				flipMiddle(t, mem, "d/a/"+e.Name())
+			}
+		}
+	}
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		a, err := Open(ctx, c, st, "a", nil)
+		if err != nil {
+			return err
+		}
+		find := func(how Search, bad func(n int64) bool) (n int64, looks int, err error) {
+			n, err = a.NewestClean(ctx, how, func(ctx context.Context, v Cursor) (bool, error) {
+				looks++
+				lo, hi := int64(c.Rank())*640/int64(c.Size()), int64(c.Rank()+1)*640/int64(c.Size())
+				got := make([]float64, hi-lo)
+				if err := v.GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil {
+					return false, err
+				}
+				return got[0] == float64(v.Number()) && (c.Rank() != 1 || !bad(v.Number())), nil // one rank sees it
+			})
+			return n, looks, err
+		}
+		for first := int64(1); first <= versions+1; first++ {
+			want := first - 1
+			if want == 23 {
+				want = 22 // tainted
+			}
+			for want == 20 || want == 12 || want == 11 {
+				want--
+			}
+			n, looks, err := find(Bisect, func(n int64) bool { return n >= first })
+			if err != nil || n != want || looks > 8 {
+				return fmt.Errorf("bad from %d on: version %d, want %d, by %d looks: %w", first, n, want, looks, err)
+			}
+		}
+		if n, looks, err := find(Scan, func(n int64) bool { return n != 24 && n != 7 && n != 0 }); n != 24 || looks != 1 || err != nil {
+			return fmt.Errorf("scan: %d, %d looks, %w", n, looks, err)
+		}
+		if n, _, err := find(Scan, func(n int64) bool { return n != 7 && n != 0 }); n != 7 || err != nil {
+			return fmt.Errorf("scan: %d, %w", n, err)
+		}
+		if _, _, err := find(Bisect, func(n int64) bool { return true }); !errors.Is(err, ErrNoVersion) {
+			return fmt.Errorf("none is clean: %w", err)
+		}
+		_, err = a.NewestClean(ctx, Scan, func(ctx context.Context, v Cursor) (bool, error) {
+			if c.Rank() == 2 {
+				return false, fs.ErrPermission
+			}
+			return true, nil
+		})
+		if !errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("an error of one rank: %w", err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+func TestNewestCleanSnapshot(t *testing.T) {
+	_, st := memStore(t)
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1), nil)
+		if err != nil {
+			return err
+		}
+		if _, err := h.Regrid(ctx, 0, []BoxInfo{{Hi: [3]int32{3, 3, 0}}}); err != nil {
+			return err
+		}
+		for n := int64(1); n <= 6; n++ {
+			for range 2 { // another version than snapshot
+				if _, err := h.Save(ctx, 0, float64(n), 1, n, own(h, 0, n)); err != nil {
+					return err
+				}
+			}
+			if _, err := h.Snapshot(ctx); err != nil {
+				return err
+			}
+		}
+		if err := h.Taint(ctx, -1, 5); err != nil {
+			return err
+		}
+		n, err := h.NewestClean(ctx, Bisect, func(ctx context.Context, s *Snapshot) (bool, error) {
+			table, err := h.Table(ctx, 0, s.Versions[0])
+			if err != nil {
+				return false, err
+			}
+			d := make([]float64, table.Offsets[1])
+			if err := h.Box(ctx, 0, s.Versions[0], table, 0, d); err != nil {
+				return false, err
+			}
+			return d[0] == value(0, 0, 0, s.Snapshot) && s.Snapshot < 6, nil
+		})
+		if err != nil || n != 4 {
+			return fmt.Errorf("snapshot %d, %w", n, err)
+		}
+		return errors.Join(h.RestoreSnapshot(ctx, n), h.Close(ctx))
+	})
+}
