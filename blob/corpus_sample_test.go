@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -25,7 +25,7 @@ import (
 const sampleBase = "d.nc"
 
 // long says that the whole corpus is wanted, not a part of it.
-var long = os.Getenv("BLOBIO_LONG") == "1"
+var long = crashtest.Long()
 
 // A sample is a good dataset, its files in memory.
 type sample struct {
@@ -122,13 +122,10 @@ func samples(t testing.TB) (out []*sample) {
 	return out
 }
 
-// someSamples are those that the large tests take: all of them only in the long run.
+// someSamples are those that the large tests take: one of each layout, in the long run all.
 func someSamples(t testing.TB) []*sample {
-	if long {
-		return samples(t)
-	}
-	return []*sample{newSample(t, VariableCentric, 1, true), newSample(t, VariableCentric, 2, false),
-		newSample(t, ProcessCentric, 2, true), newSample(t, ProcessCentric, 1, false)}
+	all := samples(t)
+	return append(crashtest.Some(t, 1, all[:4]), crashtest.Some(t, 1, all[4:])...)
 }
 
 // eachSample runs f with each of someSamples, several at once, each with draws of its own.

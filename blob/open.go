@@ -87,7 +87,7 @@ func openAfter(ctx context.Context, path string, o *OpenOptions, k knobs, before
 		return nil, err
 	}
 	opt, fsys := o.withDefaults(), vfs.OrOS(k.fs)
-	begun := time.Now()
+	looks := 0
 	for try := 1; ; try++ {
 		r, was, err := openOnce(fsys, path, opt, before)
 		if err == nil {
@@ -98,13 +98,14 @@ func openAfter(ctx context.Context, path string, o *OpenOptions, k knobs, before
 			return nil, err
 		}
 		_, now := look(fsys, path)
-		late := time.Since(begun) < lateNames && !fsys.Local(path) &&
+		late := looks < maxLooks && !fsys.Local(path) &&
 			(was.record() != nil && !errors.Is(err, ErrNotCommitted) || between(fsys, path, err))
 		switch same := now.same(was); {
 		case try == maxOpens || same && !late:
 			return nil, err
 		case same: // perhaps a record that is no more, and files that are newer
-			time.Sleep(lateNames / 20)
+			looks++
+			time.Sleep(lookAgain)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err

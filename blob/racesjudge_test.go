@@ -184,7 +184,7 @@ func (r *race) judge(ctx context.Context, saw [][]byte) error {
 	}
 	got, err := r.look()
 	for from := time.Now(); crashtest.Places() != nil && !final[string(got)] && time.Since(from) < time.Minute; { // a client may know names for a moment that another one has replaced
-		time.Sleep(lateNames / 20)
+		time.Sleep(lookAgain)
 		got, err = r.look()
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotCommitted) {

@@ -12,6 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/crashtest"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -29,7 +30,7 @@ func extend(s *Schema) {
 // them from the beginning, of which nobody has put them.
 func TestAppendSchema(t *testing.T) {
 	ctx := t.Context()
-	for name, o := range continuedCases() {
+	for name, o := range crashtest.SomeOf(t, 3, continuedCases()) {
 		for _, isolate := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-apart=%v", name, isolate), func(t *testing.T) {
 				t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -15,7 +16,7 @@ import (
 // TestSessionAgain: records that are held back are put again, in part and in any order, between commits that do not have them yet: what is committed
 // at last is what was put last, and so are its checksums.
 func TestSessionAgain(t *testing.T) {
-	for _, sc := range sessionCases() {
+	for _, sc := range crashtest.Some(t, 6, sessionCases()) {
 		for seed := range int64(times(4, 100)) {
 			t.Run(fmt.Sprintf("%s-%d", sc.name, seed), func(t *testing.T) {
 				t.Parallel()

@@ -12,13 +12,14 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
 // TestSaving: what is damaged can be had all the same, and is not called good.
 func TestSaving(t *testing.T) {
-	for _, h := range histories() {
+	for _, h := range crashtest.Some(t, 4, histories()) {
 		files := h.write(t)
 		var e Extent
 		for _, x := range whereIs(t, files) {
@@ -90,7 +91,7 @@ func TestSaving(t *testing.T) {
 
 // TestAppendToDamaged: an append gives nothing that was committed a new checksum.
 func TestAppendToDamaged(t *testing.T) {
-	for _, h := range histories() {
+	for _, h := range crashtest.Some(t, 4, histories()) {
 		if h.first == 3 {
 			continue
 		}
@@ -131,7 +132,7 @@ func TestAppendToDamaged(t *testing.T) {
 
 // TestOldManifest: a manifest without checksums of pieces is compared by whole extents, and an append leaves it so.
 func TestOldManifest(t *testing.T) {
-	for _, h := range histories() {
+	for _, h := range crashtest.Some(t, 4, histories()) {
 		if h.o.piece == 0 || h.first == 3 {
 			continue
 		}
@@ -274,6 +275,7 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 
 // TestOpenSeenLate: a dataset whose record is seen later than its files is opened as it is now; what is missing stays missing.
 func TestOpenSeenLate(t *testing.T) {
+	t.Parallel()
 	then, now := newSample(t, VariableCentric, 1, true), newSample(t, ProcessCentric, 1, true)
 	manifest := subfile.ManifestName(sampleBase)
 	late := &staleFS{FS: memOf(t, now.files), old: memOf(t, then.files), name: manifest, looks: 6}

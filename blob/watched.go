@@ -86,8 +86,8 @@ func (r *Reader) replacedLate(name string) error {
 		return err
 	}
 	r.seen.Do(func() {
-		for end := time.Now().Add(lateNames); time.Now().Before(end) && r.replaced(name) == nil; {
-			time.Sleep(lateNames / 20)
+		for look := 0; look < maxLooks && r.replaced(name) == nil; look++ {
+			time.Sleep(lookAgain)
 		}
 	})
 	return r.replaced(name)
@@ -106,9 +106,12 @@ func (p *filePart) measure(f vfs.File) (err error) {
 			return err
 		}
 		p.r.looks++
-		time.Sleep(lateNames / maxLooks)
+		time.Sleep(lookAgain)
 	}
 }
 
-// maxLooks is how often a file that looks too short is looked at again within lateNames.
+// maxLooks is how often what may be late is looked at again within lateNames.
 const maxLooks = 20
+
+// lookAgain is the time between two looks. Tests in memory shorten it.
+var lookAgain = lateNames / maxLooks

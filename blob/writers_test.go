@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -196,7 +197,7 @@ func (x *replacedTest) run(t *testing.T) {
 // TestRecover: what a dead writer left at any operation is listed, finished, and gone.
 func TestRecover(t *testing.T) {
 	ctx := context.Background()
-	for _, cc := range zombieCases() {
+	for _, cc := range crashtest.Some(t, 2, zombieCases()) {
 		t.Run(cc.name, func(t *testing.T) {
 			was := tinyModel(1, 1)
 			start := vfs.NewMem()

@@ -13,38 +13,21 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/testfiles"
 	"blobio/internal/version"
 )
 
-// absent skips the test because a tool is not here; where the judges are wanted
-// (BLOBIO_JUDGES=1), or everything of this package (BLOBIO_CAPI=1), it fails.
-func absent(t *testing.T, format string, args ...any) {
-	t.Helper()
-	for _, name := range []string{"BLOBIO_JUDGES", "BLOBIO_CAPI"} {
-		if v := os.Getenv(name); v != "" && v != "0" {
-			t.Fatalf(name+" is set, but "+format, args...)
-		}
-	}
-	t.Skipf("SKIPPED: "+format, args...)
-}
-
+// need skips the test unless BLOBIO_CAPI asks for the tests of the C library. Then each tool must be installed.
 func need(t *testing.T, tools ...string) {
 	t.Helper()
+	testfiles.Ask(t, "CAPI")
 	if runtime.GOOS != "linux" {
 		t.Skip("the Makefile is for Linux")
 	}
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil {
-			absent(t, "%s is not installed", tool)
+			t.Fatalf("BLOBIO_CAPI is set, but %s is not installed", tool)
 		}
-	}
-}
-
-// all skips what takes long or needs much, unless all of this package is wanted.
-func all(t *testing.T) {
-	t.Helper()
-	if v := os.Getenv("BLOBIO_CAPI"); v == "" || v == "0" {
-		t.Skip("set BLOBIO_CAPI=1 to run it")
 	}
 }
 
@@ -110,9 +93,6 @@ func compile(t *testing.T, cc, src, dir, lib string, flags ...string) string {
 }
 
 func TestTheWholeAPIFromC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the library")
-	}
 	lib := library(t)
 	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio"), t.TempDir())
 	exported(t, lib+"/libblobio.so.1")
@@ -126,9 +106,6 @@ func TestTheWholeAPIFromC(t *testing.T) {
 
 // A library without MPI writes nothing in a process that is one of several, and says so; BLOBIO_MPI=0 lets it.
 func TestOneOfSeveral(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the library")
-	}
 	program := compile(t, "gcc", "testdata/several.c", library(t), "blobio")
 	for _, c := range []struct{ env, code, words string }{
 		{"OMPI_COMM_WORLD_SIZE=4", "-23", "/x.nc: this is one of 4 processes (OMPI_COMM_WORLD_SIZE=4), and this library was built without MPI, so each would write the whole dataset: use libblobio_mpi"},
@@ -229,7 +206,7 @@ func TestVersionScriptIsTheHeaders(t *testing.T) {
 
 // The address sanitizer looks at the C side, and at what the library does with the caller's memory.
 func TestWithTheAddressSanitizer(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	lib := library(t)
 	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"), t.TempDir())
 	lib = library(t, "GOBUILDFLAGS=-asan")
@@ -237,7 +214,7 @@ func TestWithTheAddressSanitizer(t *testing.T) {
 }
 
 func TestUnderValgrind(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	need(t, "valgrind")
 	// With the assembly of zstd valgrind sees uninitialised values in what was decoded; with its Go code, which gives the same bytes, it does not.
 	lib := library(t, "TAGS=noasm")
@@ -307,17 +284,15 @@ func TestValgrindErrors(t *testing.T) {
 
 // Every pointer that Go stores is looked at: none may end up in memory of C.
 func TestWithStrictPointerChecks(t *testing.T) {
-	all(t)
-	if v := os.Getenv("BLOBIO_LONG"); v == "" || v == "0" {
-		t.Skip("set BLOBIO_LONG=1 too: all of the standard library is compiled anew")
-	}
+	testfiles.Ask(t, "CAPI")
+	testfiles.Ask(t, "LONG") // all of the standard library is compiled anew
 	lib := library(t, "GO=env GOEXPERIMENT=cgocheck2 go")
 	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio"), t.TempDir())
 }
 
 // Installed, found by pkg-config, shared and static, from C and Fortran, with and without MPI: the examples.
 func TestInstalledExamples(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	need(t, "gcc", "make", "go", "gfortran", "pkg-config", "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "ncdump", "h5dump")
 	prefix := t.TempDir()
 	for _, v := range []string{"", "ompi"} {
@@ -385,7 +360,7 @@ func TestInstalledExamples(t *testing.T) {
 
 // A panic on one rank, in whatever collective call, is an error on all.
 func TestPanicsUnderMPI(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct{ mpi, mpicc, mpirun string }{{"ompi", "mpicc.openmpi", "mpirun.openmpi"}, {"mpich", "mpicc.mpich", "mpirun.mpich"}} {
 		t.Run(c.mpi, func(t *testing.T) {
 			need(t, c.mpicc, c.mpirun, "pkg-config", "timeout")
@@ -399,7 +374,7 @@ func TestPanicsUnderMPI(t *testing.T) {
 }
 
 func TestUnderMPI(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct {
 		mpi, mpicc, mpirun string
 		ranks              []string

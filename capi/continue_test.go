@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"blobio/blob"
+	"blobio/internal/testfiles"
 )
 
 // TestContinuedUnderMPI: what 4 processes have written, 7 continue, then 3; these die behind a commit, and 2 go on. Readers see one dataset, and Convert makes
 // one of it that is, byte for byte, what one process writes at once.
 func TestContinuedUnderMPI(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	need(t, "mpicc.openmpi", "mpirun.openmpi", "pkg-config")
 	program := compile(t, "mpicc.openmpi", "testdata/continue.c", library(t, "MPI=ompi"), "blobio_mpi")
 	for _, options := range []string{"layout=variable", "layout=variable subfiles=2", "layout=process", "layout=process compress=zstd"} {

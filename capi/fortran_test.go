@@ -1,13 +1,14 @@
 package main
 
 import (
+	"blobio/internal/testfiles"
 	"path/filepath"
 	"testing"
 )
 
 // Scalars and arrays of each rank and kind go through the generic names of the module.
 func TestRanksOfFortran(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran")
 	lib := library(t)
 	run(t, "make", "fortran", "FC=gfortran", "FFLAGS=-O2 -std=f2003 -Wall -Wextra -Werror", "BUILD="+lib)
@@ -19,7 +20,7 @@ func TestRanksOfFortran(t *testing.T) {
 
 // A wrong size on one rank is an error on all that read together.
 func TestFortranReadsTogether(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	need(t, "mpif90.openmpi", "mpirun.openmpi", "pkg-config", "timeout")
 	lib := library(t, "MPI=ompi")
 	run(t, "make", "fortran", "FC=gfortran", "BUILD="+lib)

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"blobio/internal/calls/callstest"
+	"blobio/internal/testfiles"
 )
 
 // TestSeenByInterposers: all that the libraries write goes through the C library, where tools that stand in front of it see it.
 func TestSeenByInterposers(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	see := func(t *testing.T, dir string, command ...string) {
 		t.Helper()
 		i, err := callstest.New(t, dir)

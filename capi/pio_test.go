@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blobio/internal/testfiles"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,7 +33,7 @@ func prototypes(t *testing.T, mpicc string) (names []string) {
 
 // The library exports what the header declares, in both forms, and the header is C and C++.
 func TestHeaderOfPIO(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	const mpicc = "mpicc.openmpi"
 	need(t, mpicc, "mpicxx.openmpi", "nm")
 	for _, form := range []string{"-UPIO_NCAR", "-DPIO_NCAR"} {
@@ -57,7 +58,7 @@ func TestHeaderOfPIO(t *testing.T) {
 }
 
 func TestPIOUnderMPI(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct {
 		mpi, mpicc, mpirun string
 		ranks              []string
@@ -81,7 +82,7 @@ func TestPIOUnderMPI(t *testing.T) {
 
 // The modules of Fortran, with either names of arguments, under the strictest warnings that the names of PIO allow; and a program that uses them.
 func TestPIOFromFortran(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran", "mpif90.openmpi", "mpirun.openmpi", "timeout")
 	lib := pioLibrary(t, "ompi")
 	for _, names := range []string{"-DPIO_NCAR", ""} {

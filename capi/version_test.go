@@ -3,13 +3,12 @@ package main
 import (
 	"debug/elf"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
+	"blobio/internal/testfiles"
 	"blobio/internal/version"
 )
 
@@ -67,7 +66,7 @@ func TestVersionsAgree(t *testing.T) {
 		t.Errorf("blobio.map: the newest version is %s, want %s of version %s", newest, want, version.Number)
 	}
 
-	if _, err := exec.LookPath("make"); err != nil || runtime.GOOS != "linux" {
+	if !testfiles.Asked("CAPI") {
 		return
 	}
 	dir := t.TempDir()
@@ -81,9 +80,6 @@ func TestVersionsAgree(t *testing.T) {
 
 // TestNameOfTheLibrary: the name by which programs find the shared library has the major version.
 func TestNameOfTheLibrary(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the library")
-	}
 	major, _, _ := strings.Cut(version.Number, ".")
 	want := "libblobio.so." + major
 	f, err := elf.Open(filepath.Join(library(t), want))

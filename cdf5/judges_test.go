@@ -14,21 +14,16 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/cdftest"
+	"blobio/internal/testfiles"
 )
 
-// judge runs a tool of the netCDF or PnetCDF installation; the test is skipped
-// where it is not installed.
+// judge runs a tool of the netCDF or PnetCDF installation, where judges are asked for.
 func judge(t *testing.T, tool string, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(tool); err != nil {
-		t.Skipf("SKIPPED: %s is not installed", tool)
-	}
+	testfiles.Judge(t, tool)
 	cmd := exec.Command(tool, args...)
 	cmd.Env = append(os.Environ(), "OMPI_MCA_ess_singleton_isolated=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	out, err := cmd.CombinedOutput()
-	if err != nil && strings.Contains(string(out), "MPI_Init") {
-		t.Skipf("SKIPPED: %s is installed, but its MPI does not start", tool)
-	}
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", tool, strings.Join(args, " "), err, out)
 	}

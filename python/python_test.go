@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -25,24 +24,13 @@ import (
 	"blobio/internal/version"
 )
 
-// all skips what takes long or needs much, unless all of this package is wanted.
-func all(t *testing.T) {
-	t.Helper()
-	if v := os.Getenv("BLOBIO_PYTHON"); v == "" || v == "0" {
-		t.Skip("set BLOBIO_PYTHON=1 to run it")
-	}
-}
-
 // modules that the tests import, and those that install the package.
 var modules = []string{"numpy", "xarray", "dask.array", "netCDF4", "scipy", "cftime", "setuptools", "wheel", "pip", "venv"}
 
-// python returns a Python with what the tests import, and skips the test if something that they need is absent; where everything of this package is
-// wanted, it fails.
+// python returns a Python with all modules that the tests import.
 func python(t *testing.T) string {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("libblobio's Makefile is for Linux")
-	}
+	testfiles.Ask(t, "PYTHON")
 	py, lack := testfiles.Python(modules...), ""
 	if py == "" {
 		lack = "no Python has all of " + strings.Join(modules, ", ")
@@ -53,10 +41,7 @@ func python(t *testing.T) string {
 		}
 	}
 	if lack != "" {
-		if v := os.Getenv("BLOBIO_PYTHON"); v != "" && v != "0" {
-			t.Fatalf("BLOBIO_PYTHON is set, but %s", lack)
-		}
-		t.Skipf("SKIPPED: %s", lack)
+		t.Fatalf("BLOBIO_PYTHON is set, but %s", lack)
 	}
 	return py
 }
@@ -110,7 +95,7 @@ func wheel(t *testing.T, py string) string {
 
 // TestPackage: the tests in Python, of the wheel.
 func TestPackage(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "PYTHON")
 	py := python(t)
 	path := wheel(t, py)
 	if want := regexp.MustCompile(`^blobio-` + regexp.QuoteMeta(version.Number) + `-py3-none-manylinux_2_\d+_\w+\.whl$`); !want.MatchString(filepath.Base(path)) {
@@ -270,7 +255,7 @@ func save(t *testing.T, path string, v any) {
 
 // TestInstalledFromTheCheckout: pip install ./python builds the library that it needs, or takes one, and leaves nothing behind.
 func TestInstalledFromTheCheckout(t *testing.T) {
-	all(t)
+	testfiles.Ask(t, "PYTHON")
 	py := python(t)
 	before := tree(t)
 	own := environment(t, py, "--no-build-isolation", ".")

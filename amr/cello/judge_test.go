@@ -17,26 +17,9 @@ import (
 	"blobio/internal/testfiles"
 )
 
-// absent skips the test because a judge is not installed; with BLOBIO_JUDGES=1 it fails.
-func absent(t *testing.T, what string) {
-	t.Helper()
-	if thorough() {
-		t.Fatalf("BLOBIO_JUDGES is set, but %s", what)
-	}
-	t.Skipf("SKIPPED: %s", what)
-}
-
-// thorough says whether the judges are wanted: the slow ones, and all cases.
-func thorough() bool {
-	v := os.Getenv("BLOBIO_JUDGES")
-	return v != "" && v != "0"
-}
-
 func judge(t *testing.T, tool string, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(tool); err != nil {
-		absent(t, tool+" is not installed")
-	}
+	testfiles.Judge(t, tool)
 	cmd := exec.Command(tool, args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1")
 	var out, diag bytes.Buffer
@@ -49,11 +32,7 @@ func judge(t *testing.T, tool string, args ...string) string {
 
 func python(t *testing.T, module string) string {
 	t.Helper()
-	if p := testfiles.Python(module); p != "" {
-		return p
-	}
-	absent(t, "no python3 has the module "+module)
-	return ""
+	return testfiles.JudgePython(t, module)
 }
 
 // onDisk writes a case to a directory of the test.
@@ -92,7 +71,7 @@ func TestJudgeH5(t *testing.T) {
 	s.ghosts = true
 	c := s.build(t)
 	for _, files := range []int{5, 1, len(c.blocks) + 4} {
-		if files != 5 && !thorough() {
+		if files != 5 && !testfiles.Asked("JUDGES") {
 			continue
 		}
 		dir := onDisk(t, c, 3, &Options{Files: files, Ghosts: true})
@@ -102,7 +81,7 @@ func TestJudgeH5(t *testing.T) {
 		}
 		defer k.Close()
 		for i, f := range k.Files() {
-			if i%8 == 0 || files < 8 && (thorough() || i == 2) {
+			if i%8 == 0 || files < 8 && (testfiles.Asked("JUDGES") || i == 2) {
 				judge(t, "h5dump", "-H", filepath.Join(dir, f+dataSuffix))
 				judge(t, "h5dump", "-o", filepath.Join(t.TempDir(), "x"), filepath.Join(dir, f+dataSuffix))
 			}
@@ -142,9 +121,6 @@ var blockAndRootAttrs = func() string {
 
 // TestJudgeYT: yt loads the export, and every cell of every block is equal.
 func TestJudgeYT(t *testing.T) {
-	if !thorough() {
-		t.Skip("SKIPPED: yt takes a minute; set BLOBIO_JUDGES=1")
-	}
 	py := python(t, "yt")
 	ctx := context.Background()
 	specs := map[string]caseSpec{

@@ -13,10 +13,7 @@ import (
 
 // TestJudgeCftime: python's cftime has the same dates.
 func TestJudgeCftime(t *testing.T) {
-	py := testfiles.Python("cftime")
-	if py == "" {
-		t.Skip("SKIPPED: no python3 has cftime")
-	}
+	py := testfiles.JudgePython(t, "cftime")
 	rng := rand.New(rand.NewPCG(3, 4))
 	type question struct {
 		Units, Calendar string

@@ -58,14 +58,10 @@ func openPath(t testing.TB, path string) *File {
 	return f
 }
 
-// tool returns a program's path, or skips the test.
+// tool returns a program's path, or skips the test unless judges are asked for.
 func tool(t testing.TB, name string) string {
 	t.Helper()
-	p, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("SKIPPED: %s is not installed", name)
-	}
-	return p
+	return testfiles.Judge(t, name)
 }
 
 // run runs a program and returns its output; a failure fails the test.
@@ -78,12 +74,8 @@ func run(t testing.TB, name string, args ...string) string {
 	return string(out)
 }
 
-// h5py returns a python with h5py and numpy, or skips the test.
+// h5py returns a python with h5py and numpy, or skips the test unless judges are asked for.
 func h5py(t testing.TB) string {
 	t.Helper()
-	if p := testfiles.Python("h5py", "numpy"); p != "" {
-		return p
-	}
-	t.Skip("SKIPPED: no python3 with h5py")
-	return ""
+	return testfiles.JudgePython(t, "h5py", "numpy")
 }

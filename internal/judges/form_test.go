@@ -169,9 +169,6 @@ func TestMountedFormsXarray(t *testing.T) {
 
 // TestMountedFormsYT: yt reads its directory through a mount as it does without one.
 func TestMountedFormsYT(t *testing.T) {
-	if v := os.Getenv("BLOBIO_JUDGES"); v == "" || v == "0" {
-		t.Skip("SKIPPED: yt takes a minute; set BLOBIO_JUDGES=1")
-	}
 	py := python(t, "yt")
 	f := newFormed(t)
 	at := mountedFrom(t, f.dir, nil)

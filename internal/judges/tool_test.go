@@ -12,25 +12,16 @@ import (
 	"blobio/internal/testfiles"
 )
 
-// absent skips the test because a tool is not here; where the judges are
-// wanted (BLOBIO_JUDGES=1) it fails.
+// absent fails the test because something that it needs is not here.
 func absent(t *testing.T, format string, args ...any) {
 	t.Helper()
-	what := fmt.Sprintf(format, args...)
-	if v := os.Getenv("BLOBIO_JUDGES"); v != "" && v != "0" {
-		t.Fatalf("BLOBIO_JUDGES is set, but %s", what)
-	}
-	t.Skipf("SKIPPED: %s", what)
+	t.Fatalf("BLOBIO_JUDGES is set, but %s", fmt.Sprintf(format, args...))
 }
 
-// need skips the test unless all tools are installed.
+// need fails the test unless all tools are installed.
 func need(t *testing.T, tools ...string) {
 	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			absent(t, "%s is not installed", tool)
-		}
-	}
+	testfiles.Judge(t, tools...)
 }
 
 // command is a tool with the environment that the MPI programs among them
@@ -69,11 +60,7 @@ func tail(s string) string {
 // python returns a Python that has the modules.
 func python(t *testing.T, modules ...string) string {
 	t.Helper()
-	if p := testfiles.Python(modules...); p != "" {
-		return p
-	}
-	absent(t, "no python3 has the modules %s", strings.Join(modules, ", "))
-	return ""
+	return testfiles.JudgePython(t, modules...)
 }
 
 // script runs a script of testdata.

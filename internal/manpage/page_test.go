@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blobio/internal/manpage"
+	"blobio/internal/testfiles"
 	"blobio/internal/version"
 )
 
@@ -66,9 +67,7 @@ and more
 
 // TestPageShown: what a reader sees is what was written.
 func TestPageShown(t *testing.T) {
-	if _, err := exec.LookPath("mandoc"); err != nil {
-		t.Skipf("needs mandoc: %v", err)
-	}
+	testfiles.Judge(t, "mandoc")
 	var b strings.Builder
 	if _, err := sample().WriteTo(&b); err != nil {
 		t.Fatal(err)

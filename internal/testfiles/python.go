@@ -9,7 +9,7 @@ import (
 var pythons sync.Map // by modules: func() string
 
 // Python returns a Python that has the modules, or nothing. The first on the path is often not the one for which
-// Debian installs modules; but where the path has none, tests find nothing but Go.
+// Debian installs modules.
 func Python(modules ...string) string {
 	names := strings.Join(modules, ", ")
 	find, _ := pythons.LoadOrStore(names, sync.OnceValue(func() string {

@@ -11,6 +11,7 @@ import (
 	"blobio/cdf5"
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cdftest"
+	"blobio/internal/testfiles"
 )
 
 // zoo writes a file with every type, rank and kind of attribute that CDL treats in its own way.
@@ -80,9 +81,7 @@ func zoo(t *testing.T, path string) {
 
 func tool(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("SKIPPED: %s is not installed", name)
-	}
+	testfiles.Judge(t, name)
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %q: %v\n%s", name, args, err, out)

@@ -89,16 +89,14 @@ func TestLsStats(t *testing.T) {
 
 // TestJudgeStats: numpy and cdo find the same numbers in the converted file.
 func TestJudgeStats(t *testing.T) {
+	testfiles.Ask(t, "JUDGES")
 	dir := t.TempDir()
 	clitest.Good(t, "replay", "--case", "I", "--history", "h0", "--layout", "process", "--pattern", "smooth", "--num-records", "2", "--lat", "24", "--lon", "36", "--ranks", "4", "--no-sync", "--out", dir)
 	blobs, canon := filepath.Join(dir, "I_h0.h5"), filepath.Join(dir, "canon.nc")
 	clitest.Good(t, "convert", "--no-sync", blobs, canon)
 	got := statsOf(t, blobs)
 	t.Run("numpy", func(t *testing.T) {
-		py := testfiles.Python("netCDF4", "numpy")
-		if py == "" {
-			t.Skip("SKIPPED: no python3 has netCDF4 and numpy")
-		}
+		py := testfiles.JudgePython(t, "netCDF4", "numpy")
 		out, err := exec.Command(py, "-c", `
 import sys, json, netCDF4, numpy as np
 d = netCDF4.Dataset(sys.argv[1]); d.set_auto_mask(False); out = {}
@@ -127,9 +125,7 @@ print(json.dumps(out))`, canon).Output()
 		}
 	})
 	t.Run("cdo", func(t *testing.T) {
-		if _, err := exec.LookPath("cdo"); err != nil {
-			t.Skip("SKIPPED: cdo is not installed")
-		}
+		testfiles.Judge(t, "cdo")
 		x := got["TSA"]
 		for op, of := range map[string]func(numbers) float64{"-fldmin": func(n numbers) float64 { return *n.Min }, "-fldmax": func(n numbers) float64 { return *n.Max }} {
 			out, err := exec.Command("cdo", "-s", "outputf,%.17g,1", op, "-selname,TSA", canon).Output()

@@ -16,6 +16,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cdftest"
 	"blobio/internal/cli"
+	"blobio/internal/testfiles"
 )
 
 // globe writes an ordinary file with coordinates of each kind: ascending, descending, longitudes, times, columns without order.
@@ -299,9 +300,7 @@ func TestJudgeNcdumpForms(t *testing.T) {
 
 // TestJudgeNcks: ncks takes what convert takes for the same words.
 func TestJudgeNcks(t *testing.T) {
-	if _, err := exec.LookPath("ncks"); err != nil {
-		t.Skip("SKIPPED: ncks is not installed")
-	}
+	testfiles.Judge(t, "ncks")
 	paths := globes(t)
 	dir := t.TempDir()
 	words := "-v U -d lat,30.,60.|-v U -d lat,31.|-v U -d lat,15.|-v U -d lat,-75.|-v U -d lat,31.,59.|-v U -d lat,60.,30.|-v U -d lat,5,1|-v lon -d lon,260.,90.|-v lon -d lon,5,1,2|" +

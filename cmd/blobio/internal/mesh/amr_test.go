@@ -178,10 +178,7 @@ func TestAmrConvert(t *testing.T) {
 
 // TestAmrReal: files of the real program, to the native form and back: h5diff finds nothing.
 func TestAmrReal(t *testing.T) {
-	h5diff, err := exec.LookPath("h5diff")
-	if err != nil {
-		t.Skip("SKIPPED: h5diff is not installed")
-	}
+	h5diff := testfiles.Judge(t, "h5diff")
 	for _, name := range []string{"CheckA-10", "CheckE-05", "CheckP2-05"} {
 		dir := testfiles.Dir(t, "cello", name)
 		clitest.Good(t, "amr", "check", dir)

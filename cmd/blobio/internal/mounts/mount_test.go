@@ -256,9 +256,7 @@ func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("wants root, to be another user; as any other, all tests here are this one")
 	}
-	if _, err := exec.LookPath("fusermount3"); err != nil {
-		t.Skipf("SKIPPED: %v", err)
-	}
+	testfiles.Judge(t, "fusermount3")
 	const user = 65534
 	top, err := os.MkdirTemp("", "blobio-mount-") // not below t.TempDir, which is closed to others
 	clitest.Check(t, err)
@@ -307,13 +305,7 @@ func TestOtherUser(t *testing.T) {
 
 // TestYT: what else lies beside datasets can be used where it is, too: yt reads an exported mesh through a mount as it does without.
 func TestYT(t *testing.T) {
-	if v := os.Getenv("BLOBIO_JUDGES"); v == "" || v == "0" {
-		t.Skip("SKIPPED: yt takes a minute; set BLOBIO_JUDGES=1")
-	}
-	py := testfiles.Python("yt")
-	if py == "" {
-		t.Fatal("BLOBIO_JUDGES is set, but no python3 has yt")
-	}
+	py := testfiles.JudgePython(t, "yt")
 	toys(t) // or there is no FUSE
 	dir, _, native := clitest.Mesh(t)
 	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "yt", native, filepath.Join(dir, "yt"))

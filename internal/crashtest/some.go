@@ -1,0 +1,41 @@
+package crashtest
+
+import (
+	"hash/fnv"
+	"maps"
+	"math/rand"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// EnvSeed is a number that draws other samples.
+const EnvSeed = "BLOBIO_SEED"
+
+// Some returns n of the cases, or all if long histories are wanted or the test runs in Places. Which ones depends on the
+// name of the test, so that tests that share a table look at different cases, and on BLOBIO_SEED.
+func Some[T any](t testing.TB, n int, all []T) []T {
+	if Long() || Places() != nil || n >= len(all) {
+		return all
+	}
+	h := fnv.New64a()
+	h.Write([]byte(t.Name()))
+	seed, _ := strconv.ParseInt(os.Getenv(EnvSeed), 10, 64)
+	drawn := rand.New(rand.NewSource(int64(h.Sum64()) + seed)).Perm(len(all))[:n]
+	slices.Sort(drawn)
+	some := make([]T, n)
+	for i, k := range drawn {
+		some[i] = all[k]
+	}
+	return some
+}
+
+// SomeOf is Some of named cases.
+func SomeOf[T any](t testing.TB, n int, all map[string]T) map[string]T {
+	some := map[string]T{}
+	for _, name := range Some(t, n, slices.Sorted(maps.Keys(all))) {
+		some[name] = all[name]
+	}
+	return some
+}

@@ -1,0 +1,59 @@
+package testfiles
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Asked reports whether the environment asks for a kind of tests that needs more than Go, or takes long:
+//
+//	JUDGES  programs of others that read the files: ncdump, h5dump, cdo, Python, browsers ...
+//	CAPI    a C or Fortran compiler, and MPI
+//	PYTHON  the Python package
+//	PARFS   parallel file systems
+//	LONG    all samples instead of a few
+//
+// Without the variable BLOBIO_<kind> such tests are skipped, even where all that they need is installed, so that
+// go test ./... does the same everywhere.
+func Asked(kind string) bool {
+	v := os.Getenv("BLOBIO_" + kind)
+	return v != "" && v != "0"
+}
+
+// Ask skips the test unless the environment asks for its kind.
+func Ask(t testing.TB, kind string) {
+	t.Helper()
+	if !Asked(kind) {
+		t.Skipf("set BLOBIO_%s=1 to run it", kind)
+	}
+}
+
+// Judge skips the test unless judges are asked for. Then each tool must be installed. It returns the path of the first.
+func Judge(t testing.TB, tools ...string) string {
+	t.Helper()
+	Ask(t, "JUDGES")
+	first := ""
+	for _, tool := range tools {
+		path, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatalf("BLOBIO_JUDGES is set, but %s is not installed", tool)
+		}
+		if first == "" {
+			first = path
+		}
+	}
+	return first
+}
+
+// JudgePython skips the test unless judges are asked for, and returns a Python that has the modules.
+func JudgePython(t testing.TB, modules ...string) string {
+	t.Helper()
+	Ask(t, "JUDGES")
+	py := Python(modules...)
+	if py == "" {
+		t.Fatalf("BLOBIO_JUDGES is set, but no python3 has the modules %s", strings.Join(modules, ", "))
+	}
+	return py
+}
