@@ -4,6 +4,8 @@ import glob
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 import unittest
 
 import dask
@@ -58,6 +60,27 @@ class Damage(Case):
         e = getattr(e, "exception", e)  # dask wraps that of another process where tblib is not installed
         again = pickle.loads(pickle.dumps(e))
         self.assertEqual((type(again), str(again), again.file, again.offset, again.code), (type(e), str(e), e.file, e.offset, e.code))
+
+    def test_dask_with_and_without_tblib(self):
+        script = """
+import pickle, sys
+if sys.argv[2] == "without":
+    sys.modules["tblib"] = None
+import dask, xarray, blobio
+try:
+    with dask.config.set(scheduler="processes", num_workers=2, **{"multiprocessing.context": "fork"}):
+        xarray.open_dataset(sys.argv[1], chunks={})["T"].mean().compute()
+except blobio.ChecksumError as e:
+    again = pickle.loads(pickle.dumps(e))
+    assert type(again) is blobio.ChecksumError and again.offset == e.offset and again.code == e.code, again
+    assert again.file in str(e) and again.file in str(again), str(e)
+    print(again.file)
+"""
+        base, file = self.made(LAYOUTS[0])
+        flip(file, find(file, self.fields["T"][1][1, 0, 0]))
+        for tblib in "with", "without":
+            got = subprocess.run([sys.executable, "-c", script, base, tblib], stdout=subprocess.PIPE, text=True, check=True)
+            self.assertEqual(got.stdout.strip(), file, tblib)
 
     def test_by_every_way_of_access(self):
         for layout in LAYOUTS:

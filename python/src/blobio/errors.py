@@ -17,11 +17,15 @@ class Error(OSError):
         super().__init__(text)
         self.code, self.file, self.offset = code, file, offset
 
+    # Without tblib, dask raises an error of another process again as a subclass of its own, which never calls __init__
+    # and finds the attributes in the error that it wraps.
+
     def __str__(self):
-        return self.args[0]
+        return str(self.args[0]) if self.args else super().__str__()
 
     def __reduce__(self):  # from process to process
-        return type(self), (self.args[0], self.code, self.file, self.offset)
+        cls = next(c for c in type(self).__mro__ if c.__module__ == __name__)
+        return cls, (str(self), self.code, self.file, self.offset)
 
 
 class LibraryError(Error):
