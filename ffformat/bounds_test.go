@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/crashtest"
 	"bytes"
 	"errors"
 	"math"
@@ -35,6 +36,9 @@ func TestBoundsEveryBit(t *testing.T) {
 			for _, p := range pieces {
 				for at := p.Off; at < p.Off+int64(len(p.Data)); at++ {
 					for bit := range 8 {
+						if (at*8+int64(bit))%crashtest.Times[int64](13, 1) != 0 {
+							continue
+						}
 						b[at] ^= 1 << bit
 						r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", nil)
 						if err == nil {

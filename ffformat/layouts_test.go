@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/crashtest"
 	"bytes"
 	"context"
 	"errors"
@@ -72,7 +73,7 @@ func sound(t rapid.TB, want *File, b []byte) {
 
 func TestLayouts(t *testing.T) {
 	many := make([][]spec, 3)
-	for i := range int32(700) {
+	for i := range int32(crashtest.Times(100, 700)) {
 		many[0] = append(many[0], spec{i, int64(i % 37), int64(i % 37)})
 		many[1] = append(many[1], spec{-1 - i, 8, 5})
 		many[2] = append(many[2], spec{i, 3, 2})

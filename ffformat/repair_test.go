@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -301,7 +302,7 @@ func TestRepairEveryBit(t *testing.T) {
 		}
 		whole, n := 0, 0
 		for _, p := range pieces {
-			for at := p.Off + int64(i%3); at < p.Off+int64(len(p.Data)); at += 3 {
+			for at := p.Off + int64(i%3); at < p.Off+int64(len(p.Data)); at += crashtest.Times[int64](21, 3) {
 				bit := (at*5 + int64(i)) % 8
 				old[at] ^= 1 << bit
 				rep, b, err := repaired(t, old, "", nil)
