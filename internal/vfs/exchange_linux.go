@@ -4,16 +4,12 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
-
-	"blobio/internal/trace"
 )
 
 func exchange(a, b string) error {
-	m := trace.Now()
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	if err != nil {
 		err = &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
 	}
-	trace.Name(trace.Rename, a, b, m, err)
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"blobio/internal/calls"
-	"blobio/internal/trace"
 )
 
 // OS is the file system of the operating system.
@@ -28,31 +27,18 @@ func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(nam
 func (osFS) SyncDir(name string) error                  { return syncDir(name) }
 
 // Rename implements FS.
-func (osFS) Rename(oldname, newname string) error {
-	m := trace.Now()
-	err := calls.Rename(oldname, newname)
-	trace.Name(trace.Rename, oldname, newname, m, err)
-	return err
-}
+func (osFS) Rename(oldname, newname string) error { return calls.Rename(oldname, newname) }
 
 // RenameFile is fsys.Rename of a file that the caller has made. Of the operating system's it takes one call.
 func RenameFile(fsys FS, oldname, newname string) error {
 	if _, ok := OrOS(fsys).(osFS); !ok {
 		return fsys.Rename(oldname, newname)
 	}
-	m := trace.Now()
-	err := calls.RenameFile(oldname, newname)
-	trace.Name(trace.Rename, oldname, newname, m, err)
-	return err
+	return calls.RenameFile(oldname, newname)
 }
 
 // Remove implements FS.
-func (osFS) Remove(name string) error {
-	m := trace.Now()
-	err := calls.Remove(name)
-	trace.Name(trace.Remove, name, "", m, err)
-	return err
-}
+func (osFS) Remove(name string) error { return calls.Remove(name) }
 
 // named opens what has a name now. A client of a network file system may find the file that had the name a moment ago, which its server says is gone:
 // it looks again, as long as Again does.
@@ -114,12 +100,10 @@ func ReadStream(name string, most int64) ([]byte, error) {
 // call and keeps a concurrent Close from recycling it meanwhile.
 type osFile struct {
 	*calls.File
-	raw   syscall.RawConn
-	trace *trace.File // nil: not wanted
+	raw syscall.RawConn
 }
 
 func openFile(name string, flag int, perm fs.FileMode) (File, error) {
-	m := trace.Now()
 	f, err := calls.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
@@ -129,45 +113,12 @@ func openFile(name string, flag int, perm fs.FileMode) (File, error) {
 		f.Close()
 		return nil, err
 	}
-	return &osFile{File: f, raw: raw, trace: trace.NewFile(name, m)}, nil
+	return &osFile{File: f, raw: raw}, nil
 }
 
 func (f *osFile) Size() (int64, error) { return calls.Size(f.File) }
 
-func (f *osFile) ReadAt(b []byte, off int64) (int, error) {
-	m := f.trace.Now()
-	n, err := f.File.ReadAt(b, off)
-	f.trace.Moved(trace.Read, off, int64(n), m)
-	return n, err
-}
-
-func (f *osFile) WriteAt(b []byte, off int64) (int, error) {
-	m := f.trace.Now()
-	n, err := f.File.WriteAt(b, off)
-	f.trace.Moved(trace.Write, off, int64(n), m)
-	return n, err
-}
-
-func (f *osFile) Truncate(size int64) error {
-	m := f.trace.Now()
-	err := f.File.Truncate(size)
-	f.trace.Did(trace.Truncate, size, -1, m, err)
-	return err
-}
-
-func (f *osFile) Sync() error {
-	m := f.trace.Now()
-	err := f.sync()
-	f.trace.Did(trace.Sync, -1, -1, m, err)
-	return err
-}
-
-func (f *osFile) Close() error {
-	m := f.trace.Now()
-	err := f.File.Close()
-	f.trace.Did(trace.Close, -1, -1, m, err)
-	return err
-}
+func (f *osFile) Sync() error { return f.sync() }
 
 func (f *osFile) WritevAt(bufs [][]byte, off int64) (int64, error) {
 	if off < 0 {
@@ -183,10 +134,7 @@ func (f *osFile) Allocate(off, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	m := f.trace.Now()
-	err := f.allocate(off, n)
-	f.trace.Did(trace.Allocate, off, n, m, err)
-	return err
+	return f.allocate(off, n)
 }
 
 // pathError names the file, as the errors of package os do.

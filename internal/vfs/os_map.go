@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"blobio/internal/calls"
-	"blobio/internal/trace"
 )
 
 // maxMap32 is how much is mapped at once where addresses are short, in bytes.
@@ -38,12 +37,10 @@ func (f *osFile) Map(off, n int64) (*Mapping, error) {
 		return nil, errors.ErrUnsupported
 	}
 	var b []byte
-	m := f.trace.Now()
 	err = f.system("mmap", func(fd int) error {
 		b, err = calls.Mmap(fd, off-lead, int(lead+n))
 		return err
 	})
-	f.trace.Did(trace.Map, off, n, m, err)
 	switch {
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return nil, errors.ErrUnsupported // file systems without, no addresses left, or forbidden: reading may do

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"blobio/internal/calls"
-	"blobio/internal/trace"
 )
 
 const vectoredWrites = true
@@ -65,12 +64,10 @@ func (f *osFile) writeBatch(batch [][]byte, off int64) (int64, error) {
 	var total int64
 	for len(batch) > 0 {
 		var n int
-		m := f.trace.Now()
 		err := f.system("writev", func(fd int) (err error) {
 			n, err = calls.Pwritev(fd, batch, off+total)
 			return err
 		})
-		f.trace.Moved(trace.Write, off+total, int64(max(n, 0)), m)
 		if n > 0 {
 			total += int64(n)
 		}

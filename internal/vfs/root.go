@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"blobio/internal/trace"
 )
 
 // Root is a directory of the operating system's file system as one that can only be read and never be left: names are those of the
@@ -80,7 +78,6 @@ func under[T any](r *Root, op, name string, call func(rel string) (T, error)) (v
 
 // Open implements FS. What has no positions is refused without waiting for anybody at its other end.
 func (r *Root) Open(name string) (File, error) {
-	m := trace.Now()
 	f, err := under(r, "open", name, func(rel string) (*os.File, error) {
 		f, err := r.root.OpenFile(rel, os.O_RDONLY|nonBlock, 0)
 		if errors.Is(err, syscall.EAGAIN) { // lent to a client of the network, of which the server has to get it back first
@@ -99,7 +96,7 @@ func (r *Root) Open(name string) (File, error) {
 		f.Close()
 		return nil, err
 	}
-	return rootFile{f, trace.NewFile(name, m)}, nil
+	return rootFile{f}, nil
 }
 
 // Stat implements FS.
@@ -147,21 +144,6 @@ func (r *Root) SyncDir(name string) error                  { return readOnly("sy
 // rootFile is a file that is open for reading.
 type rootFile struct {
 	*os.File
-	trace *trace.File
-}
-
-func (f rootFile) ReadAt(b []byte, off int64) (int, error) {
-	m := f.trace.Now()
-	n, err := f.File.ReadAt(b, off)
-	f.trace.Moved(trace.Read, off, int64(n), m)
-	return n, err
-}
-
-func (f rootFile) Close() error {
-	m := f.trace.Now()
-	err := f.File.Close()
-	f.trace.Did(trace.Close, -1, -1, m, err)
-	return err
 }
 
 // Lock implements Locker: who only reads tells by it whether somebody else has a lock.

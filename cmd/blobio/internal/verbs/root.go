@@ -43,9 +43,6 @@ with its own flags: see "blobio ff", "scr", "amr", "versions" and "decomp".
 Name a dataset by its base name (F_h0.nc), by any of its subfiles
 (F_h0.nc.0000), or by a directory that holds no other dataset.
 
-BLOBIO_TRACE=FILE in the environment writes each call on files as a line of text, as
-darshan-dxt-parser does (%r in FILE is the rank, %p the process; FILE must be new).
-
 Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 		Example: `  blobio replay --case F --ranks 16 -o run        # write the F case in both layouts
   blobio ls run                                   # what is there

@@ -1,6 +1,0 @@
-//go:build mpi && mpich
-
-package main
-
-// #cgo pkg-config: mpich
-import "C"
