@@ -108,7 +108,7 @@ func TestRun(t *testing.T) {
 	entry := func(name, old, new string) string {
 		return "= " + name + "\nwhy: w\ntest: ./p Nothing\nfile: p/p.go\n-" + old + "\n+" + new + "\n"
 	}
-	write(".ci/mutate/room.txt", entry("seen", "return 2", "return 1")+entry("unseen", "return 3", "return 4")+
+	write("extra/mutate/room.txt", entry("seen", "return 2", "return 1")+entry("unseen", "return 3", "return 4")+
 		entry("gone", "return 5", "return 6")+entry("wrong", "return 2", "return x"))
 	results := filepath.Join(root, "results")
 	want := map[string]verdict{"seen": noticed, "unseen": survived, "gone": stale, "wrong": broken}

@@ -86,7 +86,7 @@ func (o *options) selected() ([]*mutation, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := load(filepath.Join(o.root, ".ci", "mutate"))
+	all, err := load(filepath.Join(o.root, "extra", "mutate"))
 	if err != nil {
 		return nil, err
 	}
