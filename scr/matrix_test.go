@@ -163,8 +163,6 @@ func TestFailureMatrix(t *testing.T) {
 					runs++
 					ok := t.Run(strings.ReplaceAll(fmt.Sprintf("%s/%s %d/%s/%s", scheme, at.step, at.n, sc.name, pw.name), " ", "_"), func(t *testing.T) {
 						cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", fmt.Sprint(matrixFlush))
-						packed := i%2 == 0
-						cl.opts = func(c *Config) { c.Packed = packed }
 						k := &killer{step: at.step, n: at.n}
 						cl.hook = k.hook
 						var p progress
@@ -220,8 +218,6 @@ func TestKilledRestart(t *testing.T) {
 					}
 					t.Run(strings.ReplaceAll(fmt.Sprintf("%s/%s/%d_lost/%s", scheme, step, len(c.lost), pw.name), " ", "_"), func(t *testing.T) {
 						cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", fmt.Sprint(matrixFlush))
-						packed := i%2 == 0
-						cl.opts = func(c *Config) { c.Packed = packed }
 						must(t, cl.checkpoints(1, matrixLast))
 						cl.lose(c.lost...)
 						next := cl.on(c.nodes...)
