@@ -98,7 +98,7 @@ func (c *lossCase) survives() bool {
 // is offered has its own bytes. (Where little was written, sets bear more than their scheme says: zeros beyond the end of files
 // cannot be lost.)
 func TestRandomLosses(t *testing.T) {
-	runs := int64(40)
+	runs := int64(20)
 	if os.Getenv("BLOBIO_LONG") != "" {
 		runs = 1000
 	}

@@ -84,7 +84,7 @@ func TestLocalExit(t *testing.T) {
 		{`test $BLOBIO_RANK = 2 && kill -9 $$; sleep 1000; echo late`, 137, "[rank 2 on c: signal: killed]"}, // with a child of its own
 		{`test $BLOBIO_RANK = 0 && exit 4; trap '' TERM; while :; do sleep 1; done`, 4, "[rank 0 on a: exit code 4]"},
 	} {
-		l := &Local{Grace: 50 * time.Millisecond}
+		l := &Local{Grace: time.Minute, Clock: newClock()} // which is over at once
 		j, err := l.Start(t.Context(), Launch{Run: 1, Nodes: []string{"a", "b", "c"}, Args: []string{"sh", "-c", c.script}})
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ if test -e step.$BLOBIO_RANK; then echo again from $(cat step.$BLOBIO_RANK) >> o
 echo 7 > step.$BLOBIO_RANK
 test $BLOBIO_RANK = 2 && { while test $(ls step.* | wc -l) -lt 4; do sleep 0.01; done; kill -9 $$; }
 exec sleep 1000`
-	local := &Local{Root: filepath.Join(dir, "nodes"), Grace: 100 * time.Millisecond}
+	local := &Local{Root: filepath.Join(dir, "nodes"), Grace: time.Minute, Clock: newClock()}
 	if err := local.Prepare(five); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestLoopLocalSignal(t *testing.T) {
 	w := &watchingLauncher{Launcher: local, started: func() { cancel() }}
 	salvaged := false
 	rep, err := Run(ctx, Options{Launcher: w, Launch: Launch{Args: []string{"sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"}}, Nodes: []string{"a", "b"}, Runs: 3,
-		Dir: prefixdir.Open(vfs.OS, dir), Grace: 50 * time.Millisecond, Salvage: func(ctx context.Context, _ []string) error { salvaged = true; return ctx.Err() }})
+		Dir: prefixdir.Open(vfs.OS, dir), Grace: time.Minute, Clock: newClock(), Salvage: func(ctx context.Context, _ []string) error { salvaged = true; return ctx.Err() }})
 	if err != nil || rep.Stop != Interrupted || len(rep.Runs) != 1 || !salvaged || rep.Salvage != "done" {
 		t.Fatal(rep, err)
 	}
@@ -308,9 +308,18 @@ func TestRunCommand(t *testing.T) {
 	if _, err := RunCommand(t.Context(), []string{"no-such-command-here"}); !errors.Is(err, exec.ErrNotFound) {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := RunCommand(ctx, []string{"sh", "-c", "sleep 1000; echo"}); !errors.Is(err, context.DeadlineExceeded) {
+	begun := filepath.Join(t.TempDir(), "begun")
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(begun); err == nil {
+				cancel()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if _, err := RunCommand(ctx, []string{"sh", "-c", ": > " + begun + "; sleep 1000; echo"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
