@@ -16,7 +16,7 @@ import (
 // whole is brought to the prefix directory, as after a crash, from where it is restarted like any other; unless there is one
 // that is newer, there or in the caches. The old caches are left as they are.
 func (sv *salvager) adopt(ctx context.Context) error {
-	node := salvage.Node{Name: sv.node.name, FS: sv.bind, Catalog: sv.catalog.file()}
+	node := salvage.Node{Name: sv.node.name, FS: sv.fs, Catalog: sv.catalog.file()}
 	var mine []byte
 	var err error
 	if sv.node.c.Rank() == 0 && !sv.p.cachePurge && sv.p.distribute {

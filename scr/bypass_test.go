@@ -15,17 +15,14 @@ import (
 // TestBypassFlippedByte: with bypass the files are in the prefix directory alone, and the caches know what should be in them: a byte
 // that is another one is found, whether or not the caches are still there.
 func TestBypassFlippedByte(t *testing.T) {
-	for _, packed := range []bool{false, true} {
-		for _, flush := range []string{"1", "0"} {
-			cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", flush)
-			cl.opts = func(c *Config) { c.Packed = packed }
-			must(t, cl.checkpoints(1, 3))
-			cl.mustRestart(3)
-			flip(t, cl.fs, testPrefix+"/"+fileName(3, 2, 0), 100)
-			cl.mustRestart(2)
-			cl.lose("node1")
-			cl.mustRestart(2)
-		}
+	for _, flush := range []string{"1", "0"} {
+		cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", flush)
+		must(t, cl.checkpoints(1, 3))
+		cl.mustRestart(3)
+		flip(t, cl.fs, testPrefix+"/"+fileName(3, 2, 0), 100)
+		cl.mustRestart(2)
+		cl.lose("node1")
+		cl.mustRestart(2)
 	}
 }
 

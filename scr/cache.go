@@ -29,12 +29,11 @@ func (n *counters) atLeast(set, ckpt int) {
 // cachedSet is a dataset in the caches, as all ranks know it.
 type cachedSet struct {
 	cachedir.Cached
-	level  *level                    // nil: it is in no store of this configuration
-	maps   *cachedir.Filemap         // of this rank
-	held   []holding                 // what the devices had before the ranks were given theirs
-	copies map[int]*cachedir.Filemap // that this device keeps of maps of other ranks, as it was found [packed]
-	usable bool                      // rebuilt, or made, in this run: all its files are there
-	summed bool                      // bypass: the checksums in the map were made just now
+	level  *level            // nil: it is in no store of this configuration
+	maps   *cachedir.Filemap // of this rank
+	held   []holding         // what the devices had before the ranks were given theirs
+	usable bool              // rebuilt, or made, in this run: all its files are there
+	summed bool              // bypass: the checksums in the map were made just now
 }
 
 // cache is the datasets in the caches of this run. All ranks know the same.
@@ -185,11 +184,10 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 
 // removeDir deletes the folder of a dataset; the first rank of the device does.
 func (ca *cache) removeDir(l *level, dir string) error {
-	ca.fs.Forget(dir)
 	if l.dc.Rank() != 0 {
 		return nil
 	}
-	return cachedir.Delete(ca.bind, dir)
+	return cachedir.Delete(ca.fs, dir)
 }
 
 // makeDir makes the folder of a cached dataset. The first rank of the device calls it.

@@ -101,7 +101,7 @@ func (cat *catalog) setAside(dir string) (string, error) {
 	for n := 1; ; n++ {
 		to := path.Join(path.Dir(dir), fmt.Sprintf("unlisted.%d.%s", n, path.Base(dir)))
 		if _, err := cat.fs.Stat(to); errors.Is(err, fs.ErrNotExist) {
-			return to, durable.Rename(cat.bind, dir, to)
+			return to, durable.Rename(cat.fs, dir, to)
 		} else if err != nil {
 			return "", err
 		}

@@ -49,10 +49,6 @@ type Config struct {
 	NoCacheSync bool
 	// NoSync leaves out the syncs of user files in the prefix directory.
 	NoSync bool
-	// Packed keeps the metadata of a cached dataset in one file per node instead of nine per rank; only redundancy with
-	// payload has a file per rank then. The reference cannot restart from such a cache; in the prefix directory there
-	// is no difference.
-	Packed bool
 	// Daemon leaves background flushes to the transfer process of each node (package transfer, blobio scr transfer),
 	// which somebody must have started: it goes on copying when the run has died. The run loop (blobio scr run --transfer)
 	// does, and says so in the environment: BLOBIO_TRANSFER=1 has the same effect.
@@ -63,8 +59,6 @@ type Config struct {
 	// Shared lets the group of the prefix directory write to it, and others if it is sticky. By default Open refuses one that
 	// anybody but its owner may write to: see docs/security.md. BLOBIO_SHARED=1 in the environment has the same effect.
 	Shared bool
-	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.
-	Zstd bool
 }
 
 // knobs are what no user sets.

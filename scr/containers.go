@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strings"
 
 	"blobio/comm"
 	"blobio/internal/fault"
-	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
 	"blobio/internal/vfs"
 )
@@ -17,9 +15,6 @@ import (
 func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.Job) error {
 	var mine int64
 	for i := range jobs {
-		if jobs[i].Compress {
-			jobs[i].Compress, jobs[i].Dst = false, strings.TrimSuffix(jobs[i].Dst, prefixdir.ZstdSuffix)
-		}
 		mine += jobs[i].Size
 	}
 	// Order: nodes by their first rank, then ranks.

@@ -30,9 +30,6 @@ func (cp *copier) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error
 		if _, err := cp.relative(j.Dst); err != nil && outside == nil {
 			outside = err
 		}
-		if cp.cfg.Zstd {
-			j.Compress, j.Dst = true, j.Dst+prefixdir.ZstdSuffix
-		}
 		jobs = append(jobs, j)
 	}
 	if err := cp.agree(ctx, outside); err != nil {
@@ -64,9 +61,6 @@ func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 			return nil, err
 		}
 		pf := prefixdir.File{Path: rel, Size: res[i].Size, HasSize: true, CRC: res[i].CRC, HasCRC: true}
-		if !d.Bypass && jobs[i].Compress {
-			pf.Zstd = res[i].Stored
-		}
 		if !d.Bypass && jobs[i].Out != nil {
 			for _, seg := range jobs[i].Out {
 				at, err := cp.relative(seg.File)
@@ -105,7 +99,7 @@ func (cp *copier) compareBypassed(d *cachedSet) ([]transfer.Result, error) {
 	var res []transfer.Result
 	for _, f := range d.maps.Files() {
 		if d.summed {
-			res = append(res, transfer.Result{Size: f.Meta.Size, CRC: f.Meta.CRC, Stored: f.Meta.Size})
+			res = append(res, transfer.Result{Size: f.Meta.Size, CRC: f.Meta.CRC})
 			continue
 		}
 		crc, size, err := syncFile(cp.cfg.FS, f.Name)
@@ -118,7 +112,7 @@ func (cp *copier) compareBypassed(d *cachedSet) ([]transfer.Result, error) {
 		if f.Meta.HasCRC && crc != f.Meta.CRC {
 			return nil, fmt.Errorf("%s: %w: CRC-32 %#x, at Complete it had %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
 		}
-		res = append(res, transfer.Result{Size: size, CRC: crc, Stored: size})
+		res = append(res, transfer.Result{Size: size, CRC: crc})
 	}
 	d.summed = false
 	return res, nil

@@ -25,7 +25,7 @@ func (co *courier) file() (name string, lock kvtree.LockKind) {
 	if co.cfg.FS != vfs.OS {
 		lock = kvtree.NoLock
 	}
-	return co.bind.Real(path.Join(co.p.control, transfer.FileName)), lock
+	return co.fs.Real(path.Join(co.p.control, transfer.FileName)), lock
 }
 
 // copy has the transfer process of the node copy files, and waits. Several ranks of a node put theirs into the same
@@ -41,9 +41,9 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 	}()
 	err = transfer.UpdateFile(ctx, co.cfg.FS, name, lock, func(f *transfer.File) error {
 		for i, j := range jobs {
-			src := co.bind.Real(j.Src)
+			src := co.fs.Real(j.Src)
 			mine[src] = i
-			it := transfer.Item{Src: src, Dst: j.Dst, Size: j.Size, CRC: j.CRC, HasCRC: j.HasCRC, Zstd: j.Compress, Meta: j.Meta, Out: j.Out}
+			it := transfer.Item{Src: src, Dst: j.Dst, Size: j.Size, CRC: j.CRC, HasCRC: j.HasCRC, Meta: j.Meta, Out: j.Out}
 			if j.Out != nil {
 				it.Dst = j.Out[0].File
 			}
@@ -91,17 +91,13 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 			if jobs[i].HasCRC && it.CRC != jobs[i].CRC {
 				return nil, pkg.Errorf("%s: %w: CRC-32 %#x, want %#x", it.Src, ErrChecksum, it.CRC, jobs[i].CRC)
 			}
-			st, err := co.cfg.FS.Stat(it.Dst)
-			if err != nil {
+			if _, err := co.cfg.FS.Stat(it.Dst); err != nil {
 				if errors.Is(err, fs.ErrNotExist) {
 					continue
 				}
 				return nil, err
 			}
-			res[i] = transfer.Result{Size: it.Size, CRC: it.CRC, Stored: st.Size()}
-			if it.Out != nil {
-				res[i].Stored = it.Size
-			}
+			res[i] = transfer.Result{Size: it.Size, CRC: it.CRC}
 			left--
 		}
 		if found < len(mine) {

@@ -9,17 +9,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
 	"blobio/internal/vfs"
-	"blobio/scr/kvtree"
 )
 
 // TestDaemon: a transfer process on each node does the background flushes. It outlives the run: what a run that died
 // asked for is copied all the same, and the next run needs not copy it again.
-func TestDaemon(t *testing.T) {
+func TestDaemon(t *testing.T) { synctest.Test(t, daemonOutlives) }
+
+func daemonOutlives(t *testing.T) {
 	cl, dir := diskCluster(t, "node0", "node0", "node1", "node1")
 	cl.set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
 	under := cl.opts
@@ -111,7 +113,9 @@ func TestDaemon(t *testing.T) {
 
 // TestDaemonContainers: transfer processes fill containers, those of several nodes the same one, and what is in them is
 // fetched back.
-func TestDaemonContainers(t *testing.T) {
+func TestDaemonContainers(t *testing.T) { synctest.Test(t, daemonContainers) }
+
+func daemonContainers(t *testing.T) {
 	cl, dir := diskCluster(t, "node0", "node0", "node1", "node1")
 	cl.set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "3000")
 	under := cl.opts
@@ -163,8 +167,10 @@ func TestDaemonContainers(t *testing.T) {
 }
 
 // TestDaemonMissing: a flush that is left to transfer processes ends with an error when there are none, or when they die in the
-// midst of it; the next one, when they are there again, is made. Where they are there nobody loses patience.
-func TestDaemonMissing(t *testing.T) {
+// midst of it; the next one, when they are there again, is made. Where they are there nobody loses patience. The time is not the real one.
+func TestDaemonMissing(t *testing.T) { synctest.Test(t, daemonMissing) }
+
+func daemonMissing(t *testing.T) {
 	cl, dir := diskCluster(t, "node0", "node0", "node1", "node1")
 	cl.set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0", "SCR_CACHE_SIZE", "4")
 	under := cl.opts
@@ -181,13 +187,7 @@ func TestDaemonMissing(t *testing.T) {
 				}
 			})
 		}
-		for _, node := range nodes { // on a busy machine that may take longer than anybody waits
-			for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Millisecond) {
-				if there, err := transfer.Served(vfs.OS, filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), kvtree.Flock); there || err != nil {
-					break
-				}
-			}
-		}
+		synctest.Wait()
 		return &wg
 	}
 	flush := func(ctx context.Context, s *Session, rank, n int) error {

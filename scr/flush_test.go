@@ -15,29 +15,26 @@ import (
 	"blobio/internal/vfs"
 )
 
-// TestStored: containers and compression change how the files lie, not what is read, with the same ranks and others.
+// TestStored: containers change how the files lie, not what is read, with the same ranks and others.
 func TestStored(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		kv    []string
-		zstd  bool
 		apart bool
 	}{
-		{"containers", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "2500"}, false, false},
-		{"zstd", nil, true, false},
-		{"bypass", []string{"SCR_CACHE_BYPASS", "1"}, false, false},
-		{"fetch in place", []string{"SCR_FETCH_BYPASS", "1"}, false, false},
-		{"containers, fetch in place", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1k", "SCR_FETCH_BYPASS", "1"}, false, false},
-		{"global", []string{"SCR_GLOBAL_RESTART", "1"}, false, false},
-		{"narrow", []string{"SCR_FLUSH_WIDTH", "1", "SCR_FETCH_WIDTH", "2"}, false, false},
-		{"async", []string{"SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0"}, false, false},
-		{"async, ranks apart", []string{"SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0"}, false, true},
-		{"narrow, ranks apart", []string{"SCR_FLUSH_WIDTH", "2", "SCR_FETCH_WIDTH", "1"}, false, true},
+		{"containers", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "2500"}, false},
+		{"bypass", []string{"SCR_CACHE_BYPASS", "1"}, false},
+		{"fetch in place", []string{"SCR_FETCH_BYPASS", "1"}, false},
+		{"containers, fetch in place", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1k", "SCR_FETCH_BYPASS", "1"}, false},
+		{"global", []string{"SCR_GLOBAL_RESTART", "1"}, false},
+		{"narrow", []string{"SCR_FLUSH_WIDTH", "1", "SCR_FETCH_WIDTH", "2"}, false},
+		{"async", []string{"SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0"}, false},
+		{"async, ranks apart", []string{"SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0"}, true},
+		{"narrow, ranks apart", []string{"SCR_FLUSH_WIDTH", "2", "SCR_FETCH_WIDTH", "1"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cl := fourNodes(t).set("SCR_FLUSH", "1").set(c.kv...)
 			cl.apart = c.apart
-			cl.opts = func(cfg *Config) { cfg.Zstd = c.zstd }
 			cl.log = &bytes.Buffer{}
 			t.Cleanup(func() {
 				if t.Failed() {

@@ -30,13 +30,6 @@ func (mv *mover) held(ctx context.Context, d *cachedSet, l *level) ([]holding, e
 	if l.dc.Rank() == 0 {
 		var names map[int][]string
 		if names, err = ranksIn(mv.fs, d.Path); err == nil {
-			for r := range names {
-				// Redundancy without the map: a restart died before it wrote the packed metadata of what it had moved here.
-				// Where the ranks were before, all is still there.
-				if _, serr := mv.fs.Stat(cachedir.FilemapName(d.Path, r)); d.Packed && serr != nil {
-					delete(names, r)
-				}
-			}
 			mine = binary.BigEndian.AppendUint32(mine, uint32(mv.worldOf(d.Path, names)))
 			for _, r := range slices.Sorted(maps.Keys(names)) {
 				files := mv.userFiles(d.Path, r)

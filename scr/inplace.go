@@ -18,7 +18,7 @@ type inPlace struct {
 	dir prefixdir.Place
 }
 
-// routeInPlace returns where a file is, or a copy of it if it lies compressed or in containers. Its bytes were checked
+// routeInPlace returns where a file is, or a copy of it if it lies in containers. Its bytes were checked
 // when the checkpoint was offered.
 func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
 	p := r.inPlace
@@ -30,7 +30,7 @@ func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
 	if !ok {
 		return "", pkg.Errorf("checkpoint %s has no file %s: %w", r.Name, abs, ErrMissing)
 	}
-	if f.Zstd == 0 && f.Segments == nil {
+	if f.Segments == nil {
 		at := path.Join(p.dir.Data, f.Path)
 		if _, err := fe.cfg.FS.Stat(at); err != nil {
 			return "", pkg.Errorf("checkpoint %s: %w", r.Name, err)
@@ -45,12 +45,12 @@ func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
 	if _, err := e.Copy(context.Background(), fetchJob(p.dir, f, at)); err != nil {
 		return "", pkg.Errorf("checkpoint %s: %w", r.Name, err)
 	}
-	return fe.bind.Real(at), nil
+	return fe.fs.Real(at), nil
 }
 
 // fetchJob is the copy of a file of the prefix directory to a name.
 func fetchJob(at prefixdir.Place, f prefixdir.File, to string) transfer.Job {
-	j := transfer.Job{Src: path.Join(at.Data, filepath.FromSlash(f.StoredPath())), Dst: to, Size: -1, CRC: f.CRC, HasCRC: f.HasCRC, Expand: f.Zstd > 0}
+	j := transfer.Job{Src: path.Join(at.Data, filepath.FromSlash(f.Path)), Dst: to, Size: -1, CRC: f.CRC, HasCRC: f.HasCRC}
 	if f.HasSize {
 		j.Size = f.Size
 	}
@@ -80,7 +80,7 @@ func (fe *fetcher) verifyInPlace(ctx context.Context, p *inPlace) error {
 				bad = err
 				continue
 			}
-			if f.Zstd > 0 || f.Segments != nil {
+			if f.Segments != nil {
 				tmp := path.Join(fe.scratch.dir(), "verify")
 				_, bad = e.Copy(ctx, fetchJob(p.dir, f, tmp))
 				_ = fe.fs.Remove(tmp)

@@ -11,7 +11,6 @@ import (
 	"blobio/internal/scr/runlog"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
-	"blobio/scr/internal/packfs"
 )
 
 // job is what all parts of a session know: the ranks, where they are, their disks, the parameters, the log. Open fills it in, and
@@ -23,8 +22,7 @@ type job struct {
 	set    *config.Set
 	p      *params
 	node   nodes
-	bind   *vfs.BindFS // the disks of this rank
-	fs     *packfs.FS  // the same, with packed metadata as files
+	fs     *vfs.BindFS // the disks of this rank
 	log    *slog.Logger
 	runs   *runlog.Logger // rank 0; nil: off
 	opened time.Time      // by the clock of the system, as the times of files are
@@ -116,7 +114,7 @@ func (j *job) remark(format string, args ...any) {
 // ownDir makes a folder of this node for the user alone, if it is not there, and checks that nobody else can change what is in it.
 // The folders above one that all nodes share are the site's.
 func (j *job) ownDir(dir string, shared bool) error {
-	real := j.bind.Real(dir)
+	real := j.fs.Real(dir)
 	err := vfs.MkdirOwn(j.cfg.FS, real)
 	if err == nil && !shared {
 		err = vfs.CheckWay(j.cfg.FS, real)
@@ -137,7 +135,7 @@ func (j *job) real(d *cachedSet, name string) string {
 	if d.Bypass {
 		return name
 	}
-	return j.bind.Real(name)
+	return j.fs.Real(name)
 }
 
 // join finds the ranks of the same node.
@@ -179,8 +177,7 @@ func (j *job) join(ctx context.Context) error {
 	if j.cfg.NoCacheSync {
 		under = vfs.NoSync(under)
 	}
-	j.bind = vfs.NewBind(under, binds)
-	j.fs = packfs.New(j.bind)
+	j.fs = vfs.NewBind(under, binds)
 	return nil
 }
 

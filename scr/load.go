@@ -130,7 +130,7 @@ func (lo *loader) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed
 		if lo.onDevice(d, listed) {
 			continue
 		}
-		if err := cachedir.Delete(lo.bind, d.Path); err != nil {
+		if err := cachedir.Delete(lo.fs, d.Path); err != nil {
 			return err
 		}
 	}

@@ -14,16 +14,16 @@ import (
 
 // lossCase is a run with several ranks on a node, in sets of odd sizes, and what becomes of its nodes.
 type lossCase struct {
-	scheme        redset.Scheme
-	nodes, now    []string // of each rank
-	lost          []string
-	set, k        int
-	files         [][]int // sizes, by rank
-	packed, apart bool
+	scheme     redset.Scheme
+	nodes, now []string // of each rank
+	lost       []string
+	set, k     int
+	files      [][]int // sizes, by rank
+	apart      bool
 }
 
 func drawLosses(r *rand.Rand) lossCase {
-	c := lossCase{scheme: []redset.Scheme{redset.Single, redset.Partner, redset.XOR, redset.RS}[r.Intn(4)], set: 2 + r.Intn(4), packed: r.Intn(2) == 0, apart: r.Intn(3) == 0}
+	c := lossCase{scheme: []redset.Scheme{redset.Single, redset.Partner, redset.XOR, redset.RS}[r.Intn(4)], set: 2 + r.Intn(4), apart: r.Intn(3) == 0}
 	c.k = 1 + r.Intn(c.set-1)
 	n := 2 + r.Intn(6)
 	for i := range n {
@@ -98,7 +98,7 @@ func (c *lossCase) survives() bool {
 // is offered has its own bytes. (Where little was written, sets bear more than their scheme says: zeros beyond the end of files
 // cannot be lost.)
 func TestRandomLosses(t *testing.T) {
-	runs := int64(40)
+	runs := int64(20)
 	if os.Getenv("BLOBIO_LONG") != "" {
 		runs = 1000
 	}
@@ -107,7 +107,6 @@ func TestRandomLosses(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			cl := newCluster(t, c.nodes...).set("SCR_COPY_TYPE", c.scheme.String(), "SCR_SET_SIZE", fmt.Sprint(c.set), "SCR_SET_FAILURES", fmt.Sprint(c.k), "SCR_FLUSH", "0")
 			cl.apart = c.apart
-			cl.opts = func(cfg *Config) { cfg.Packed = c.packed }
 			cl.log = &bytes.Buffer{}
 			name := func(rank, i int) string { return fmt.Sprintf("d%d/rank%d.%d", i%2, rank, i) }
 			data := func(rank, i int) []byte {

@@ -157,14 +157,12 @@ func TestFailureMatrix(t *testing.T) {
 			for _, sc := range scenes {
 				for _, pw := range powers {
 					i++
-					if !long && i%41 != 0 {
+					if !long && i%151 != 0 {
 						continue
 					}
 					runs++
 					ok := t.Run(strings.ReplaceAll(fmt.Sprintf("%s/%s %d/%s/%s", scheme, at.step, at.n, sc.name, pw.name), " ", "_"), func(t *testing.T) {
 						cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", fmt.Sprint(matrixFlush))
-						packed := i%2 == 0
-						cl.opts = func(c *Config) { c.Packed = packed }
 						k := &killer{step: at.step, n: at.n}
 						cl.hook = k.hook
 						var p progress
@@ -215,13 +213,11 @@ func TestKilledRestart(t *testing.T) {
 		} {
 			for _, step := range c.steps {
 				for _, pw := range powers {
-					if i++; !long && i%7 != 0 {
+					if i++; !long && i%13 != 0 {
 						continue
 					}
 					t.Run(strings.ReplaceAll(fmt.Sprintf("%s/%s/%d_lost/%s", scheme, step, len(c.lost), pw.name), " ", "_"), func(t *testing.T) {
 						cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", fmt.Sprint(matrixFlush))
-						packed := i%2 == 0
-						cl.opts = func(c *Config) { c.Packed = packed }
 						must(t, cl.checkpoints(1, matrixLast))
 						cl.lose(c.lost...)
 						next := cl.on(c.nodes...)

@@ -8,14 +8,13 @@ import (
 	"blobio/internal/durable"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/vfs"
-	"blobio/scr/internal/packfs"
 )
 
 // TestNameOutlivesPower: when a file of the cache has its new name, and the map of the rank the old one no more, a power cut does not bring the old
 // name back.
 func TestNameOutlivesPower(t *testing.T) {
 	mem := vfs.NewMem()
-	wr := &writer{job: &job{c: comm.Self(), fs: packfs.New(vfs.NewBind(mem, nil))}}
+	wr := &writer{job: &job{c: comm.Self(), fs: vfs.NewBind(mem, nil)}}
 	w := &writing{cachedSet: &cachedSet{Cached: cachedir.Cached{Path: "/cache/set"}, maps: cachedir.NewFilemap()}}
 	f := cachedir.MapFile{Name: "/cache/set/x"}
 	w.maps.Put(f)

@@ -80,16 +80,12 @@ func TestParseNames(t *testing.T) {
 	if _, err := parseNames([][]byte{[]byte("garbage")}); err == nil {
 		t.Error("no error")
 	}
-	if _, err := parseMaps(nil); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestCloseRestoring: what a restart has unpacked goes with the session, and with the next one if it was killed.
 func TestCloseRestoring(t *testing.T) {
 	for _, how := range []string{"complete", "close", "killed"} {
-		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", "1")
-		cl.opts = func(c *Config) { c.Zstd = true }
+		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", "1", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "2500")
 		must(t, cl.checkpoints(1, 1))
 		scratch := func() (n int) {
 			for _, node := range cl.nodes {
@@ -179,48 +175,45 @@ func TestAnnounceFailed(t *testing.T) {
 }
 
 // TestCatalogLost: a catalogue that is missing, damaged, or cannot be read costs nothing that is in the caches: it is made
-// again from them, on one node or on all, with or without the packed layout, and no folder is deleted.
+// again from them, on one node or on all, and no folder is deleted.
 func TestCatalogLost(t *testing.T) {
 	for _, scheme := range []string{"SINGLE", "XOR"} {
-		for _, packed := range []bool{false, true} {
-			for _, how := range []string{"missing", "damaged", "unreadable", "missing everywhere"} {
-				t.Run(scheme+"/"+how, func(t *testing.T) {
-					cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
-					cl.opts = func(c *Config) { c.Packed = packed }
-					must(t, cl.checkpoints(1, 3))
-					name := func(node string) string { return "/nodes/" + node + "/local/user1/scr.77/cindex.scrinfo" }
-					mem := cl.fs
-					before := tree(t, mem, "/nodes/node1/local/user1/scr.77/scr.dataset.3")
-					switch how {
-					case "missing":
-						must(t, mem.Remove(name("node1")))
-					case "damaged":
-						flip(t, mem, name("node1"), 30)
-					case "unreadable":
-						dead := true
-						cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
-							if op.Name == name("node1") && op.Kind == vfs.OpRead && dead {
-								return syscall.EIO
-							}
-							if op.Kind == vfs.OpRename && op.New == name("node1") {
-								dead = false // another file
-							}
-							return nil
-						})
-						cl.conf = mem
-					default:
-						for _, n := range cl.nodes {
-							must(t, mem.Remove(name(n)))
+		for _, how := range []string{"missing", "damaged", "unreadable", "missing everywhere"} {
+			t.Run(scheme+"/"+how, func(t *testing.T) {
+				cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
+				must(t, cl.checkpoints(1, 3))
+				name := func(node string) string { return "/nodes/" + node + "/local/user1/scr.77/cindex.scrinfo" }
+				mem := cl.fs
+				before := tree(t, mem, "/nodes/node1/local/user1/scr.77/scr.dataset.3")
+				switch how {
+				case "missing":
+					must(t, mem.Remove(name("node1")))
+				case "damaged":
+					flip(t, mem, name("node1"), 30)
+				case "unreadable":
+					dead := true
+					cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
+						if op.Name == name("node1") && op.Kind == vfs.OpRead && dead {
+							return syscall.EIO
 						}
+						if op.Kind == vfs.OpRename && op.New == name("node1") {
+							dead = false // another file
+						}
+						return nil
+					})
+					cl.conf = mem
+				default:
+					for _, n := range cl.nodes {
+						must(t, mem.Remove(name(n)))
 					}
-					cl.mustRestart(3)
-					if after := tree(t, mem, "/nodes/node1/local/user1/scr.77/scr.dataset.3"); len(after) < len(before) {
-						t.Errorf("%d files of %d are left", len(after), len(before))
-					}
-					must(t, cl.checkpoints(4, 5))
-					cl.mustRestart(5)
-				})
-			}
+				}
+				cl.mustRestart(3)
+				if after := tree(t, mem, "/nodes/node1/local/user1/scr.77/scr.dataset.3"); len(after) < len(before) {
+					t.Errorf("%d files of %d are left", len(after), len(before))
+				}
+				must(t, cl.checkpoints(4, 5))
+				cl.mustRestart(5)
+			})
 		}
 	}
 }

@@ -78,11 +78,6 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 	if err := lo.agree(ctx, err); err != nil {
 		return err
 	}
-	if d.Packed {
-		if err := lo.redundancy.packer.unpack(ctx, d); err != nil {
-			return err
-		}
-	}
 	if err := lo.mover.distribute(ctx, d); err != nil {
 		return err
 	}

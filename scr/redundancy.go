@@ -17,10 +17,7 @@ import (
 )
 
 // redundancy protects the datasets of the cache against losses, and makes up for them.
-type redundancy struct {
-	*job
-	packer *packer
-}
+type redundancy struct{ *job }
 
 // protect makes the redundancy of a dataset: first of the files, of which that also tells the checksums, then of the
 // file maps that hold these. With bypass the files are in the prefix directory and only the maps are protected.
@@ -53,12 +50,6 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 	var mine error
 	if err := d.maps.Write(rd.fs, name); err != nil {
 		mine = pkg.Errorf("file map: %w", err)
-	}
-	if d.Packed {
-		if err := rd.agree(ctx, mine); err != nil {
-			return err
-		}
-		return rd.packer.pack(ctx, d, entry)
 	}
 	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name}, mine)
 }
@@ -129,9 +120,6 @@ func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached
 
 // recoverMaps rebuilds the file maps of a dataset that are lost or damaged; a collective.
 func (rd *redundancy) recoverMaps(ctx context.Context, d *cachedSet) error {
-	if d.Packed {
-		return rd.packer.lostMaps(ctx, d)
-	}
 	_, err := redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.MapGroup), &redset.RecoverOptions{Sure: true, Lost: rd.damagedMap})
 	if err != nil {
 		return pkg.Errorf("file maps: %w", err)
@@ -161,9 +149,6 @@ func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 		if err := rd.sealGroup(ctx, d.level, d.Cached, cachedir.DataGroup, names); err != nil {
 			return err
 		}
-	}
-	if d.Packed {
-		return rd.packer.pack(ctx, d, d.Cached)
 	}
 	return rd.sealGroup(ctx, d.level, d.Cached, cachedir.MapGroup, []string{cachedir.FilemapName(d.Path, rd.c.Rank())})
 }

@@ -6,7 +6,6 @@ import (
 
 	"blobio/internal/durable"
 	"blobio/internal/scr/cachedir"
-	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 )
@@ -191,9 +190,6 @@ func (wr *writer) claim(w *writing, abs string, take bool) error {
 func (wr *writer) foresee(w *writing, abs string) error {
 	if !w.ds.Output || wr.p.containers {
 		return nil
-	}
-	if wr.cfg.Zstd {
-		abs += prefixdir.ZstdSuffix
 	}
 	if _, err := vfs.Lstat(wr.cfg.FS, abs); err != nil {
 		return nil // not there, or told by the flush

@@ -28,7 +28,7 @@ func (sv *salvager) salvage(ctx context.Context, d *cachedSet, ranks int) (bool,
 	}
 	sv.warn("scr: a cached dataset was written by another number of ranks; bringing it into the prefix directory",
 		"dataset", d.Dataset.Name, "ranks", ranks, "now", sv.c.Size())
-	return sv.save(ctx, salvage.Node{Name: sv.node.name, FS: sv.bind, Catalog: sv.catalog.file()}, d.Dataset)
+	return sv.save(ctx, salvage.Node{Name: sv.node.name, FS: sv.fs, Catalog: sv.catalog.file()}, d.Dataset)
 }
 
 // save brings a dataset from the caches of all nodes to the prefix directory; a collective. node is that of this rank. An error

@@ -7,11 +7,10 @@ import (
 
 // TestStory: checkpoints, the loss of a node, a restart that rebuilds, more checkpoints, an end and a fetch.
 func TestStory(t *testing.T) {
-	for i, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS", "SINGLE", "PARTNER", "XOR", "RS", "SINGLE", "PARTNER", "XOR", "RS"} {
+	for i, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS", "SINGLE", "PARTNER", "XOR", "RS"} {
 		t.Run(scheme, func(t *testing.T) {
 			cl := fourNodes(t).set("SCR_COPY_TYPE", scheme)
 			cl.apart = i >= 4
-			cl.opts = func(c *Config) { c.Packed = i >= 8 }
 			must(t, cl.checkpoints(1, 4))
 			cl.mustRestart(4)
 			cl.lose("node2")

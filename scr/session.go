@@ -106,7 +106,7 @@ func (s *Session) assemble(ctx context.Context, levels levels) *loader {
 	s.halts = &halts{job: s.job, dir: dir}
 	s.scratch = &scratch{s.job}
 	cat := &catalog{job: s.job, levels: levels}
-	red := &redundancy{job: s.job, packer: &packer{s.job}}
+	red := &redundancy{s.job}
 	s.cache = &cache{job: s.job, levels: levels, catalog: cat, flushFile: s.flushFile}
 	back := newBackground(ctx, s.job)
 	s.flush = &flusher{job: s.job, background: back, index: s.index, flushFile: s.flushFile, cache: s.cache, redundancy: red,
@@ -150,7 +150,7 @@ func (s *Session) prepare(ctx context.Context) error {
 				return err
 			}
 			for _, name := range []string{s.cache.catalog.file(), path.Join(s.p.control, transfer.FileName)} {
-				if err := vfs.CheckOwner(s.cfg.FS, s.bind.Real(name), vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				if err := vfs.CheckOwner(s.cfg.FS, s.fs.Real(name), vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return err
 				}
 			}

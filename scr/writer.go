@@ -109,7 +109,7 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 		return nil, err
 	}
 	d := &cachedSet{
-		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass, Packed: wr.cfg.Packed},
+		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass},
 		level:  l, maps: cachedir.NewFilemap(),
 	}
 	// A crashed run may have left a folder of this number.
@@ -124,9 +124,6 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 	err = wr.cache.makeDir(l, d.Path)
 	if err := wr.agree(ctx, err); err != nil {
 		return nil, err
-	}
-	if d.Packed {
-		wr.fs.Add(d.Path)
 	}
 	wr.cache.sets = append(wr.cache.sets, d)
 	return &writing{cachedSet: d, ds: ds, began: wr.cfg.Clock(), byOrig: map[string]string{}, older: map[string]bool{}}, nil

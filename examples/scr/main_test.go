@@ -77,11 +77,10 @@ func TestInterrupted(t *testing.T) {
 	for _, c := range []struct {
 		name, steps string
 		words       []string
-		after       time.Duration
 	}{
-		{"before", "60", nil, 0},
-		{"undisturbed", "1000000000", []string{"undisturbed run"}, 30 * time.Millisecond}, // ends by nothing else
-		{"disturbed", "60", []string{"run 1 on", "at step"}, 0},
+		{"before", "60", nil},
+		{"undisturbed", "1000000000", []string{"undisturbed run"}}, // ends by nothing else
+		{"disturbed", "60", []string{"run 1 on", "at step"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -90,11 +89,20 @@ func TestInterrupted(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			out := &interrupter{words: c.words, stop: stop}
-			switch {
-			case len(c.words) == 0:
+			switch c.name {
+			case "before":
 				stop()
-			case c.after > 0:
-				out.stop = func() { time.AfterFunc(c.after, stop) }
+			case "undisturbed": // as soon as it has saved something
+				out.stop = func() {
+					go func() {
+						for ctx.Err() == nil {
+							if saved, _ := filepath.Glob(filepath.Join(dir, "*", "undisturbed", "*")); len(saved) > 0 {
+								stop()
+							}
+							time.Sleep(time.Millisecond)
+						}
+					}()
+				}
 			}
 			err := story(ctx, []string{"-steps", c.steps, "-kills", "1000", "-every", "20", "-cells", "500"}, out)
 			if !errors.Is(err, context.Canceled) {

@@ -60,9 +60,6 @@ func CreateTemp(fsys vfs.FS, name string, o TempOptions) (*Temp, error) {
 		if temp == "" {
 			temp = TempName(name, o.Owner)
 		}
-		if p, ok := fsys.(vfs.TempFS); ok {
-			p.WillBe(temp, name)
-		}
 		f, err := vfs.CreateMode(fsys, temp, o.Perm)
 		switch {
 		case err == nil:

@@ -31,7 +31,7 @@ var face = map[string]int{
 	"scr/check":        11,
 	"scr/config":       34,
 	"scr/kvtree":       40,
-	"scr/redset":       40,
+	"scr/redset":       38,
 	"serve":            3,
 	"sfc":              13,
 	"subfile":          52,

@@ -59,7 +59,7 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 		return second(redset.Offline(ctx, nil, name, nil))
 	},
 	"redset.ReadPayload": func(_ context.Context, name string) error {
-		return second(redset.ReadPayload(nil, name, name, nil))
+		return second(redset.ReadPayload(nil, name, name))
 	},
 	"redset.Recover": func(ctx context.Context, name string) error {
 		return comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {

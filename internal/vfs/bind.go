@@ -60,9 +60,6 @@ func (b *BindFS) Real(name string) string {
 	return name
 }
 
-// Under implements ViewFS.
-func (b *BindFS) Under(name string) (FS, string) { return b.under, b.Real(name) }
-
 func (b *BindFS) file(name string, open func(string) (File, error)) (File, error) {
 	real := b.Real(name)
 	f, err := open(real)

@@ -35,12 +35,6 @@ type MetaFS interface {
 	SetFileMeta(name string, m Meta) error // permissions, times, and the owner where the process may
 }
 
-// TempFS is what a FS may implement that keeps files in places that go by their names: it is told which name a temporary file is to get before
-// that is made.
-type TempFS interface {
-	WillBe(temp, name string)
-}
-
 // MetaOf returns the metadata of a regular file. Of a FS that is no MetaFS it is what Stat
 // tells; owners are 0 and all times the same then.
 func MetaOf(fsys FS, name string) (Meta, error) {

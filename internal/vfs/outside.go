@@ -13,11 +13,6 @@ type Outside struct {
 	NoSync   bool // syncs do nothing in the file system that it was asked of
 }
 
-// ViewFS is what an FS can do in addition that keeps some files elsewhere: say where, and under which name.
-type ViewFS interface {
-	Under(name string) (FS, string)
-}
-
 // OutsideOf returns it for a file that is there, not a link. ok is false where the operations have to go through fsys, as it is not
 // that of the operating system, or where the system does not tell files apart.
 func OutsideOf(fsys FS, name string) (o Outside, ok bool) {
@@ -26,8 +21,8 @@ func OutsideOf(fsys FS, name string) (o Outside, ok bool) {
 		case *noSyncFS:
 			fsys, o.NoSync = f.FS, true
 			continue
-		case ViewFS:
-			fsys, name = f.Under(name)
+		case *BindFS:
+			fsys, name = f.under, f.Real(name)
 			continue
 		case osFS:
 		default:

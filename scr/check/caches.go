@@ -9,7 +9,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"blobio/internal/fault"
@@ -85,7 +84,7 @@ func (c *checked) survey(n salvage.Node) error {
 		if h.Err != nil {
 			c.add(findingOf(Error, h.ID, h.Path, h.Err))
 		}
-		if !h.Old && !h.Packed {
+		if !h.Old {
 			for _, g := range []string{cachedir.MapGroup, cachedir.DataGroup} {
 				c.state(n, h, g)
 			}
@@ -93,10 +92,7 @@ func (c *checked) survey(n salvage.Node) error {
 		for _, r := range h.Ranks {
 			c.rank(n, h, r)
 		}
-		switch {
-		case h.Packed:
-			c.packed(n, h)
-		case !h.Old:
+		if !h.Old {
 			for _, g := range []string{cachedir.MapGroup, cachedir.DataGroup} {
 				c.group(n, h, g)
 			}
@@ -141,45 +137,6 @@ func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 	}
 }
 
-// packed looks at what the packed metadata say of the redundancy files, of which those with a payload are beside them.
-func (c *checked) packed(n salvage.Node, h cachedir.Holding) {
-	p, err := cachedir.ReadPacked(n.FS, h.Path)
-	if err != nil {
-		return // h.Err tells
-	}
-	name := cachedir.PackedName(h.Path)
-	if p.State != cachedir.StateEncoded && !h.Bypass {
-		c.say(Warning, h.ID, name, "STATE", fmt.Sprint(p.State), fmt.Sprintf("%d (encoded)", cachedir.StateEncoded))
-	}
-	damaged := func(file string, err error) { // an offset is in the packed file
-		bad := findingOf(Error, h.ID, name, err)
-		bad.Offset, bad.Field = -1, "FILE/"+fault.Quoted(file)+": "+where(bad)
-		c.add(bad)
-	}
-	payload := map[int]bool{}
-	for _, r := range h.Ranks {
-		payload[r.Rank] = slices.ContainsFunc(r.Redundancy, func(s string) bool { return redset.HasPayload(groupOf(s), s) })
-	}
-	for _, file := range slices.Sorted(maps.Keys(p.Files)) {
-		if _, _, err := kvtree.DecodeRecord(p.Files[file], &kvtree.Options{File: name}); err != nil {
-			damaged(file, err)
-			continue
-		}
-		rank, ok := cachedir.RankOf(file)
-		if file != cachedir.DataGroup+strconv.Itoa(rank)+".redset" || !ok || payload[rank] {
-			continue
-		}
-		schemes, err := redset.Schemes(name, p.Files[file])
-		if err != nil {
-			damaged(file, err)
-			continue
-		}
-		if scheme, ok := schemes[rank]; ok && scheme != redset.Single {
-			c.say(Error, h.ID, path.Join(path.Dir(name), cachedir.DataGroup+strconv.Itoa(rank)), "", "absent", fmt.Sprintf("a redundancy file (%v) of rank %d", scheme, rank))
-		}
-	}
-}
-
 // state looks at what is said of a group of redundancy files.
 func (c *checked) state(n salvage.Node, h cachedir.Holding, group string) {
 	name := cachedir.GroupFile(h.Path, group, "er")
@@ -201,12 +158,9 @@ func (c *checked) rank(n salvage.Node, h cachedir.Holding, r cachedir.RankHoldin
 		c.add(findingOf(Error, h.ID, cachedir.FilemapName(h.Path, r.Rank), r.Err))
 	} else if r.Map == nil && !h.Old {
 		name := cachedir.FilemapName(h.Path, r.Rank)
-		if h.Packed {
-			name = cachedir.PackedName(h.Path)
-		}
 		c.say(Error, h.ID, name, "", "absent", fmt.Sprintf("the file map of rank %d, of which there are redundancy files", r.Rank))
 	}
-	if r.Map != nil && !r.Copy {
+	if r.Map != nil {
 		for _, name := range r.Missing {
 			x, _ := r.Map.File(name)
 			info, err := n.FS.Stat(name)
@@ -230,20 +184,14 @@ func (c *checked) rank(n salvage.Node, h cachedir.Holding, r cachedir.RankHoldin
 			}
 		}
 	}
-	var kept map[string][]byte // checksums of redundancy that are packed
-	if h.Packed && len(r.Redundancy) > 0 {
-		if p, err := cachedir.ReadPacked(n.FS, h.Path); err == nil { // h.Err tells
-			kept = p.Files
-		}
-	}
 	for _, name := range r.Redundancy {
-		c.redundancy(n.FS, h.ID, name, kept)
+		c.redundancy(n.FS, h.ID, name)
 	}
 }
 
 // redundancy looks at a redundancy file: its header, the size of its payload, and where there are sums (of package redset,
 // in a file beside it) the payload itself. The reference looks at the header only.
-func (c *checked) redundancy(fsys vfs.FS, id int, name string, kept map[string][]byte) {
+func (c *checked) redundancy(fsys vfs.FS, id int, name string) {
 	info, err := fsys.Stat(name)
 	if err != nil {
 		c.add(findingOf(Error, id, name, err))
@@ -259,7 +207,7 @@ func (c *checked) redundancy(fsys vfs.FS, id int, name string, kept map[string][
 	if rec.HasCRC {
 		c.seen.Verified += rec.Size
 	}
-	pay, err := redset.ReadPayload(fsys, groupOf(name), name, kept)
+	pay, err := redset.ReadPayload(fsys, groupOf(name), name)
 	if err != nil {
 		c.add(findingOf(Error, id, name, err))
 		return

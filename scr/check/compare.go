@@ -27,7 +27,7 @@ func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 			continue // survey tells
 		}
 		for _, h := range held {
-			if h.Old || h.Packed || h.Gone || h.Bypass || r.skips(h.ID) {
+			if h.Old || h.Gone || h.Bypass || r.skips(h.ID) {
 				continue
 			}
 			if state, err := cachedir.ReadState(n.FS, h.Path, cachedir.DataGroup); err != nil || state != cachedir.StateEncoded {

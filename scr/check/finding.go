@@ -73,11 +73,3 @@ func number(id int) fault.Number {
 	}
 	return fault.Num(id)
 }
-
-// where is the offset and the field of a finding.
-func where(f Finding) string {
-	if f.Offset >= 0 {
-		return fmt.Sprintf("%#x: %s", f.Offset, f.Field)
-	}
-	return f.Field
-}

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
-
 	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
@@ -148,7 +146,7 @@ func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry,
 	bad := func(name, field string, found, wanted any) {
 		c.add(differs(en.ID, name, -1, field, found, wanted, nil))
 	}
-	name := filepath.Join(at.Data, filepath.FromSlash(x.StoredPath()))
+	name := filepath.Join(at.Data, filepath.FromSlash(x.Path))
 	var parts []prefixdir.Segment
 	if x.Segments == nil {
 		info, err := d.FS.Stat(name)
@@ -163,11 +161,7 @@ func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry,
 			return 0, false
 		}
 		size = info.Size()
-		if x.Zstd > 0 && size != x.Zstd {
-			bad(name, "size", size, fmt.Sprintf("%d, compressed", x.Zstd))
-			return 0, false
-		}
-		parts = []prefixdir.Segment{{File: x.StoredPath(), Length: size}}
+		parts = []prefixdir.Segment{{File: x.Path, Length: size}}
 	} else {
 		for i, s := range x.Segments {
 			part := filepath.Join(at.Data, filepath.FromSlash(s.File))
@@ -184,9 +178,7 @@ func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry,
 		}
 		parts = x.Segments
 	}
-	if x.Zstd > 0 {
-		size = x.Size
-	} else if x.HasSize && size != x.Size {
+	if x.HasSize && size != x.Size {
 		bad(name, "size", size, x.Size)
 		return size, false
 	}
@@ -200,7 +192,7 @@ func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry,
 	return size, true
 }
 
-// readStored reads a file of a dataset, from containers or expanded if need be, and compares size and CRC-32.
+// readStored reads a file of a dataset, from containers if need be, and compares size and CRC-32.
 func readStored(ctx context.Context, read func(int), fsys vfs.FS, at prefixdir.Place, id int, name string, parts []prefixdir.Segment, x prefixdir.File) []Finding {
 	bad := func(class error, field string, found, wanted any) []Finding {
 		return []Finding{differs(id, name, -1, field, found, wanted, class)}
@@ -214,21 +206,10 @@ func readStored(ctx context.Context, read func(int), fsys vfs.FS, at prefixdir.P
 		defer f.Close()
 		readers = append(readers, &section{ctx, f, p.Offset, p.Offset + p.Length, read})
 	}
-	r := io.MultiReader(readers...)
-	if x.Zstd > 0 {
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
-		if err != nil {
-			return bad(kvtree.ErrCorrupt, "zstd", err, "")
-		}
-		defer z.Close()
-		r = io.LimitReader(z, x.Size+1)
-	}
-	crc, n, err := crcOf(r)
+	crc, n, err := crcOf(io.MultiReader(readers...))
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case err != nil && x.Zstd > 0:
-		return bad(kvtree.ErrCorrupt, "zstd", err, "")
 	case err != nil:
 		return []Finding{findingOf(Error, id, name, err)}
 	case x.HasSize && n != x.Size:

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"blobio/internal/crashtest"
@@ -166,21 +167,25 @@ func TestUpdate(t *testing.T) {
 			}
 
 			// While it is locked, others wait, and ctx ends that.
-			err = kvtree.Update(ctx, nil, name, o, func(*kvtree.Tree) error {
-				short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-				defer cancel()
-				if _, err := kvtree.ReadLocked(short, nil, name, o); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("read of a locked file: %v", err)
+			synctest.Test(t, func(t *testing.T) {
+				err := kvtree.Update(ctx, nil, name, o, func(*kvtree.Tree) error {
+					short, cancel := context.WithTimeout(ctx, time.Minute)
+					defer cancel()
+					if _, err := kvtree.ReadLocked(short, nil, name, o); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("read of a locked file: %v", err)
+					}
+					short, cancel = context.WithTimeout(ctx, time.Minute)
+					defer cancel()
+					err := kvtree.Update(short, nil, name, o, func(*kvtree.Tree) error { t.Error("two at once"); return nil })
+					if !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("update of a locked file: %v", err)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
 				}
-				err := kvtree.Update(short, nil, name, o, func(*kvtree.Tree) error { t.Error("two at once"); return nil })
-				if !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("update of a locked file: %v", err)
-				}
-				return nil
 			})
-			if err != nil {
-				t.Error(err)
-			}
 
 			// Damage is an error, the file stays, unless it may be replaced.
 			torn := []byte("\x95\x1f\xc3\xf5torn")

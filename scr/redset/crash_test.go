@@ -90,7 +90,7 @@ func TestCrashInEncode(t *testing.T) {
 	crashRuns(t, func(t *testing.T, o Options, way crashWay) {
 		base := newCluster(t, o, way.sizes)
 		whole := fromMem(t, base.fs, ".")
-		s := way.scenario(t, base, 2, func(d *crashtest.Disks) error { return base.encode("shared", all(d.FS[0])) })
+		s := way.scenario(t, base, 5, func(d *crashtest.Disks) error { return base.encode("shared", all(d.FS[0])) })
 		for f := range s.Faults(t, crashtest.Dies(errDied)) {
 			if f.Err == nil && f.N < f.Of-8 {
 				t.Fatalf("%s (of %d): nobody noticed", f.When, f.Of)
@@ -119,7 +119,7 @@ func TestCrashInRecover(t *testing.T) {
 		}
 		whole := fromMem(t, base.fs, ".")
 		base.lose(t, 2)
-		s := way.scenario(t, base, 3, func(d *crashtest.Disks) error {
+		s := way.scenario(t, base, 7, func(d *crashtest.Disks) error {
 			_, err := base.recover("shared", all(d.FS[0]))
 			return err
 		})
@@ -190,7 +190,7 @@ func TestFaultInRecover(t *testing.T) {
 			}
 			whole := fromMem(t, base.fs, ".")
 			base.lose(t, 1)
-			s := way.scenario(t, base, 3, func(d *crashtest.Disks) error {
+			s := way.scenario(t, base, 7, func(d *crashtest.Disks) error {
 				_, err := base.recover(mode, all(d.FS[0]))
 				return err
 			})

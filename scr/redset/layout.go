@@ -128,14 +128,6 @@ func (l *layout) elems(c int) []elem {
 // those of members m-1 ... m-j+1.
 func (l *layout) copyOffset(m, j int) int64 { return l.sum[m+l.n] - l.sum[m+l.n-j+1] }
 
-// payload is the number of bytes after the header of member m.
-func (l *layout) payload(m int) int64 {
-	if l.chunked() {
-		return int64(l.k) * l.chunk
-	}
-	return l.copyOffset(m, l.k+1)
-}
-
 // left returns the neighbours of member m whose file lists its header repeats.
 func (l *layout) left(m int) []int {
 	var v []int

@@ -1,10 +1,7 @@
 package redset
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -33,20 +30,11 @@ type Part struct {
 // nameDesc is the end of the name of a file of descriptors.
 var nameDesc = regexp.MustCompile(`^\d+\.redset$`)
 
-// HasPayload says whether name, with directory, is that of a redundancy file of a prefix: one with a header and a payload.
-func HasPayload(prefix, name string) bool {
-	rest, ok := strings.CutPrefix(name, prefix)
-	if ok {
-		_, ok = parseName(rest)
-	}
-	return ok
-}
-
 // ReadPayload says what the file of this name, with directory, has to hold after its header; the bytes there are not looked at.
 // Of files of descriptors and of checksums, which are one record, the payload is empty. Checksums are those in the file beside it, if
-// they are of this very header; kept has the bytes of small files that are kept elsewhere, by base name. A header that cannot be used, or a
+// they are of this very header. A header that cannot be used, or a
 // name that is none of this package's, is a *FormatError.
-func ReadPayload(fsys vfs.FS, prefix, name string, kept map[string][]byte) (*Payload, error) {
+func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	fsys = vfs.OrOS(fsys)
 	rest := strings.TrimPrefix(name, prefix)
 	b, _, err := readRecord(fsys, name)
@@ -66,7 +54,7 @@ func ReadPayload(fsys vfs.FS, prefix, name string, kept map[string][]byte) (*Pay
 		return nil, err
 	}
 	pay := &Payload{Offset: h.length}
-	sums := h.sumsBeside(fsys, prefix, kept)
+	sums := h.sumsBeside(fsys, prefix)
 	add := func(name string, length int64, member int, path ...string) {
 		part := Part{Name: name, Offset: pay.Offset + pay.Length, Length: length}
 		r := reader{t: sums[member].At(path[:len(path)-1]...)}
@@ -96,11 +84,11 @@ func ReadPayload(fsys vfs.FS, prefix, name string, kept map[string][]byte) (*Pay
 }
 
 // sumsBeside returns the checksums that are known with a header, by member; none if they cannot be read, or are of another header.
-func (h *header) sumsBeside(fsys vfs.FS, prefix string, kept map[string][]byte) map[int]*kvtree.Tree {
+func (h *header) sumsBeside(fsys vfs.FS, prefix string) map[int]*kvtree.Tree {
 	name := h.sumName(prefix)
 	b, err := vfs.ReadFile(fsys, name, maxHeader)
-	if errors.Is(err, fs.ErrNotExist) {
-		b = kept[path.Base(filepath.ToSlash(name))]
+	if err != nil {
+		return nil
 	}
 	sums, err := parseSums(name, b)
 	if err != nil {
@@ -111,17 +99,4 @@ func (h *header) sumsBeside(fsys vfs.FS, prefix string, kept map[string][]byte) 
 		return nil
 	}
 	return sums
-}
-
-// Schemes returns the schemes, by world rank, that b, the bytes of a file of descriptors, tells. name is for errors.
-func Schemes(name string, b []byte) (map[int]Scheme, error) {
-	places, err := parsePlaces(name, b)
-	if err != nil {
-		return nil, err
-	}
-	v := map[int]Scheme{}
-	for w, p := range places {
-		v[w] = p.scheme
-	}
-	return v, nil
 }

@@ -212,7 +212,7 @@ func testLosses(t *testing.T, sizes [][]int, strict bool) {
 				encoded := cl.fs
 				rnd := rand.New(rand.NewSource(1))
 				for mask := 1; mask < 1<<n; mask++ {
-					if n > 5 && rnd.Intn(crashtest.Times(80, 40)) > 0 {
+					if n > 5 && rnd.Intn(crashtest.Times(160, 40)) > 0 || n == 5 && rnd.Intn(crashtest.Times(3, 1)) > 0 {
 						continue
 					}
 					lost := map[int]bool{}

@@ -19,7 +19,6 @@ const (
 	keyDsetDesc = "DSETDESC"
 	keyPath     = "PATH"
 	keyBypass   = "BYPASS"
-	keyPacked   = "PACKED" // ours
 )
 
 // Cached is a dataset in a catalogue.
@@ -28,7 +27,6 @@ type Cached struct {
 	Dataset record.Dataset
 	Path    string // absolute name of its folder in the cache
 	Bypass  bool   // the files of the application are in the prefix directory; the folder has the metadata only
-	Packed  bool   // ours: the metadata of all ranks of a node are in one file
 }
 
 // Catalog says which datasets a node has in its caches: the file cindex.scrinfo in its control folder. What is not
@@ -66,7 +64,7 @@ func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
 		}
 		where := keyDset + "/" + key
 		f := record.Fields{Tree: sub, Pkg: pkg, File: file, Path: where}
-		e := Cached{ID: id, Path: f.Str(keyPath), Bypass: f.Bool(keyBypass), Packed: f.Bool(keyPacked)}
+		e := Cached{ID: id, Path: f.Str(keyPath), Bypass: f.Bool(keyBypass)}
 		if err := f.Err(); err != nil {
 			return nil, err
 		}
@@ -116,10 +114,6 @@ func (c *Catalog) Put(e Cached) {
 	sub := c.tree.SetKVInt(keyDset, e.ID)
 	sub.SetStr(keyPath, e.Path)
 	sub.SetInt(keyBypass, bit(e.Bypass))
-	sub.Unset(keyPacked)
-	if e.Packed {
-		sub.SetInt(keyPacked, 1)
-	}
 	sub.Set(keyDsetDesc, e.Dataset.Tree())
 	c.list[e.ID] = e
 }
@@ -160,20 +154,17 @@ func Rebuild(fsys vfs.FS, dirs ...string) (c *Catalog, unknown []string, err err
 
 // entryIn finds the entry of a dataset in its folder.
 func entryIn(fsys vfs.FS, dir string, id int) (Cached, bool) {
-	for _, name := range []string{GroupFile(dir, MapGroup, stateName), PackedName(dir)} {
-		t, err := kvtree.ReadFile(fsys, name, nil)
-		if err != nil || t.Has(keyState) && t.GetKV(keyState, strconv.Itoa(StateEncoded)) == nil {
-			continue
-		}
-		c, err := ParseCatalog(t, name)
-		if err != nil {
-			continue
-		}
-		if e, ok := c.Entry(id); ok && path.Clean(e.Path) == dir && e.Dataset.Complete {
-			return e, true
-		}
+	name := GroupFile(dir, MapGroup, stateName)
+	t, err := kvtree.ReadFile(fsys, name, nil)
+	if err != nil || t.Has(keyState) && t.GetKV(keyState, strconv.Itoa(StateEncoded)) == nil {
+		return Cached{}, false
 	}
-	return Cached{}, false
+	c, err := ParseCatalog(t, name)
+	if err != nil {
+		return Cached{}, false
+	}
+	e, ok := c.Entry(id)
+	return e, ok && path.Clean(e.Path) == dir && e.Dataset.Complete
 }
 
 // Remove takes a dataset out.

@@ -108,7 +108,6 @@ func FuzzSurvey(f *testing.F) {
 	seed("DSET", "1", "PATH", "/c/scr.dataset.1")
 	seed("RANK", "1", "DSET", "1", "FILE", "/a", "META", "SIZE", "3")
 	seed("FILE", "/a", "META", "SIZE", "3")
-	seed("VERSION", "1")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tree, err := kvtree.Unpack(b, nil)
 		if err != nil {
@@ -117,7 +116,7 @@ func FuzzSurvey(f *testing.F) {
 		m := vfs.NewMem()
 		dir := "/c/scr.dataset.1"
 		must(t, m.MkdirAll(MetaDir(dir)))
-		for _, n := range []string{"/cat", FilemapName(dir, 0), PackedName(dir), GroupFile(dir, MapGroup, "er"), GroupFile(dir, MapGroup, "shuffile")} {
+		for _, n := range []string{"/cat", FilemapName(dir, 0), GroupFile(dir, MapGroup, "er"), GroupFile(dir, MapGroup, "shuffile")} {
 			must(t, kvtree.WriteFile(m, n, tree))
 		}
 		all, err := Survey(m, "/cat", "/c")

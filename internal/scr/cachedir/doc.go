@@ -11,7 +11,6 @@
 //	    reddesc.er.<rank>.*             redundancy of the rank's files       package redset
 //	    <group>er                       can the group be trusted             ReadState
 //	    <group>shuffile                 whose files are on this device       ReadShuffile
-//	    node.scrinfo                    ours: all of these in one            Packed
 //
 // All are key/value trees (package kvtree), replaced whole. A group is MapGroup or
 // DataGroup. Survey finds what of all this is there, Delete removes a dataset.

@@ -19,14 +19,13 @@ type Holding struct {
 	Listed bool          // in the catalogue
 	Gone   bool          // the catalogue names a folder that is not there
 	Old    bool          // of generation A or B; Path is where the first file is
-	Err    error         // the folder, or the packed metadata in it, cannot be read
+	Err    error         // the folder cannot be read
 }
 
 // RankHolding is what a node has of the part of a rank in a dataset.
 type RankHolding struct {
 	Rank       int
 	Map        *Filemap // nil: there is none, or it is damaged
-	Copy       bool     // Map is the copy that a neighbour of the rank keeps [packed]: its files are not expected here
 	Files      []string // of the application, in the order of registration: they are there, with the size of their record
 	Missing    []string // listed in Map, but not there, of another size, or never completed
 	Redundancy []string // redundancy files of the rank of both groups, and of generations A and B; sorted
@@ -35,7 +34,7 @@ type RankHolding struct {
 
 // Whole says whether the map and all files that it lists are there.
 func (r RankHolding) Whole() bool {
-	return r.Map != nil && r.Err == nil && !r.Copy && len(r.Missing) == 0
+	return r.Map != nil && r.Err == nil && len(r.Missing) == 0
 }
 
 // Survey looks at all that a node has in its caches, by number of the dataset. catalogName is the catalogue (or of
@@ -122,9 +121,6 @@ func (h *Holding) fill(fsys vfs.FS) {
 		name := path.Join(MetaDir(h.Path), e.Name())
 		rank, ok := RankOf(e.Name())
 		switch {
-		case e.Name() == packedName:
-			h.Packed = true
-			h.Err = h.lookPacked(fsys, of)
 		case !ok:
 		case name == FilemapName(h.Path, rank):
 			r := of(rank)
@@ -143,26 +139,9 @@ func (h *Holding) fill(fsys vfs.FS) {
 	}
 }
 
-// lookPacked takes the maps from the packed metadata.
-func (h *Holding) lookPacked(fsys vfs.FS, of func(rank int) *RankHolding) error {
-	p, err := ReadPacked(fsys, h.Path)
-	if err != nil {
-		return err
-	}
-	for rank, m := range p.Maps {
-		of(rank).Map = m
-	}
-	for rank, m := range p.Copies {
-		if r := of(rank); r.Map == nil {
-			r.Map, r.Copy = m, true
-		}
-	}
-	return nil
-}
-
 // fill finds out which files of the map are there.
 func (r *RankHolding) fill(fsys vfs.FS) {
-	if r.Map == nil || r.Copy {
+	if r.Map == nil {
 		return
 	}
 	for _, f := range r.Map.Files() {
@@ -177,17 +156,4 @@ func (r *RankHolding) fill(fsys vfs.FS) {
 			r.Missing = append(r.Missing, f.Name)
 		}
 	}
-}
-
-// Check returns an error that wraps ErrMissing if the node does not have all files of a rank.
-func (r RankHolding) Check() error {
-	switch {
-	case r.Err != nil:
-		return r.Err
-	case r.Map == nil || r.Copy:
-		return pkg.Errorf("rank %d has no file map: %w", r.Rank, ErrMissing)
-	case len(r.Missing) > 0:
-		return pkg.Errorf("rank %d lacks %d of %d files, %s the first: %w", r.Rank, len(r.Missing), r.Map.Len(), r.Missing[0], ErrMissing)
-	}
-	return nil
 }

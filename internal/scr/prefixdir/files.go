@@ -21,7 +21,6 @@ const (
 	keySeg     = "SEG"
 	keyOffset  = "OFFSET"
 	keyLength  = "LENGTH"
-	keyZstd    = "ZSTD" // ours: bytes of the compressed file
 )
 
 // Segment is a part of a file that lies in a container.
@@ -41,23 +40,10 @@ type File struct {
 	Failed   bool      // the file could not be written
 	NoFetch  bool      // a redundancy file: not for the application
 	Segments []Segment // where the bytes are; none: in the file Path
-	Zstd     int64     // ours: the bytes are compressed and are this many, in the file Path + ".zst"; 0: not compressed
 	Extra    *kvtree.Tree
 }
 
-// ZstdSuffix ends the names of compressed files.
-const ZstdSuffix = ".zst"
-
-// StoredPath is the name of the file that holds the bytes. The reference, which does not know of compression, looks
-// for Path and finds nothing, which is better than taking compressed bytes for data.
-func (f File) StoredPath() string {
-	if f.Zstd > 0 {
-		return f.Path + ZstdSuffix
-	}
-	return f.Path
-}
-
-var fileKeys = map[string]bool{keySize: true, keyCRC: true, keyNoFetch: true, keySeg: true, keyZstd: true, keyComplete: true}
+var fileKeys = map[string]bool{keySize: true, keyCRC: true, keyNoFetch: true, keySeg: true, keyComplete: true}
 
 // maxSegments of one file.
 const maxSegments = 1 << 20
@@ -79,7 +65,7 @@ func ParseFiles(t *kvtree.Tree, where string) ([]File, error) {
 			return nil, badField(where, keyFile, ErrCorrupt, "%v", err)
 		}
 		f := record.Fields{Tree: sub, Pkg: pkg, File: where, Path: name}
-		file := File{Path: name, HasSize: sub.Has(keySize), Size: f.Int64(keySize, 0), Zstd: f.Int64(keyZstd, 0)}
+		file := File{Path: name, HasSize: sub.Has(keySize), Size: f.Int64(keySize, 0)}
 		file.CRC, file.HasCRC = f.CRC(keyCRC)
 		file.Failed = sub.Has(keyComplete) && !f.Bool(keyComplete)
 		if sub.Has(keyNoFetch) {
@@ -172,9 +158,6 @@ func FilesTree(files []File) (*kvtree.Tree, error) {
 		}
 		if f.NoFetch {
 			sub.SetInt(keyNoFetch, 1)
-		}
-		if f.Zstd > 0 {
-			sub.SetInt64(keyZstd, f.Zstd)
 		}
 		if f.Failed {
 			sub.SetInt(keyComplete, 0)

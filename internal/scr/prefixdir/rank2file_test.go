@@ -91,7 +91,7 @@ func TestMapRoundTrip(t *testing.T) {
 		for r := range ranks {
 			for i := range rapid.IntRange(0, 3).Draw(t, "files") {
 				f := File{Path: fmt.Sprintf("d/%d.%d", r, i), HasSize: rapid.Bool().Draw(t, "size"), HasCRC: rapid.Bool().Draw(t, "crc"),
-					Failed: rapid.Bool().Draw(t, "failed"), NoFetch: rapid.Bool().Draw(t, "nofetch"), Zstd: rapid.Int64Range(0, 9).Draw(t, "zstd")}
+					Failed: rapid.Bool().Draw(t, "failed"), NoFetch: rapid.Bool().Draw(t, "nofetch")}
 				if f.HasCRC {
 					f.CRC = rapid.Uint32().Draw(t, "crc")
 				}
@@ -190,7 +190,7 @@ func TestMapDamaged(t *testing.T) {
 }
 
 func FuzzFiles(f *testing.F) {
-	for _, list := range [][]File{nil, {{Path: "a", HasSize: true, Size: 3, Segments: []Segment{{"c", 0, 1}, {"d", 5, 2}}}}, {{Path: "a", NoFetch: true, Zstd: 4}}} {
+	for _, list := range [][]File{nil, {{Path: "a", HasSize: true, Size: 3, Segments: []Segment{{"c", 0, 1}, {"d", 5, 2}}}}, {{Path: "a", NoFetch: true}}} {
 		t, err := FilesTree(list)
 		if err != nil {
 			f.Fatal(err)

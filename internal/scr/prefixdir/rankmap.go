@@ -26,7 +26,7 @@ func (m *Map) Paths() []string {
 	for _, files := range m.Files {
 		for _, f := range files {
 			if len(f.Segments) == 0 {
-				set[f.StoredPath()] = true
+				set[f.Path] = true
 			}
 			for _, s := range f.Segments {
 				set[s.File] = true

@@ -7,7 +7,6 @@
 //	Here, Shell          how to do something on a node: Remote
 //	Watchdog             ends runs that make no progress
 //	FindNodes, Place     nodes of the allocation; those of a run
-//	Selftest             whether restarts in place work on a system
 //
 // Run launches the program, without bad nodes; when it ended with an error, tests
 // the nodes, pauses, and starts it again with spare nodes in the places of those

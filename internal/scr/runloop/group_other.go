@@ -15,6 +15,3 @@ func endGroup(p *os.Process, _ bool) { p.Kill() }
 func signalOf(*os.ProcessState) int { return 0 }
 
 func stillOurs(*os.Process) error { return nil }
-
-// alive would tell whether there is a process of this id.
-func alive(int) bool { return false }

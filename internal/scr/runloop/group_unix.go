@@ -28,6 +28,3 @@ func signalOf(s *os.ProcessState) int {
 
 // stillOurs tells with an error that p was reaped, so that its id may be another process's.
 func stillOurs(p *os.Process) error { return p.Signal(syscall.Signal(0)) }
-
-// alive tells whether there is a process of this id.
-func alive(id int) bool { return syscall.Kill(id, 0) != syscall.ESRCH }

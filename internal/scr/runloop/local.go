@@ -21,9 +21,6 @@ type Local struct {
 	Grace time.Duration
 	// Clock measures Grace; nil: SystemClock.
 	Clock Clock
-
-	mu  sync.Mutex
-	job *LocalJob
 }
 
 // Name implements Launcher.
@@ -108,45 +105,8 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 		}
 		j.procs = append(j.procs, p)
 	}
-	l.mu.Lock()
-	l.job = j
-	l.mu.Unlock()
 	go j.await()
 	return j, nil
-}
-
-// KillNode is what the loss of a node does to the run that was started last: its
-// processes end at once. It returns their number.
-func (l *Local) KillNode(node string) int {
-	l.mu.Lock()
-	j := l.job
-	l.mu.Unlock()
-	n := 0
-	if j != nil {
-		for _, p := range j.procs {
-			if p.node == node {
-				p.end(true)
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// LoseNode is the loss of a node with all that it has: its private directory is
-// gone, and then its processes end.
-func (l *Local) LoseNode(node string) error {
-	dir := l.NodeDir(node)
-	if dir == "" {
-		l.KillNode(node)
-		return nil
-	}
-	lost := dir + ".lost"
-	if err := os.Rename(dir, lost); err != nil { // at once: whoever looks sees all of it, or nothing. Not durable: it plays a loss
-		return err
-	}
-	l.KillNode(node)
-	return os.RemoveAll(lost)
 }
 
 // LocalJob is a run of Local.
@@ -213,12 +173,4 @@ func (j *LocalJob) End(hard bool) {
 	for _, p := range j.procs {
 		p.end(hard)
 	}
-}
-
-// Pids are the process ids of the ranks.
-func (j *LocalJob) Pids() (ids []int) {
-	for _, p := range j.procs {
-		ids = append(ids, p.cmd.Process.Pid)
-	}
-	return ids
 }

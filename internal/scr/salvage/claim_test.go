@@ -18,7 +18,7 @@ import (
 func TestSameNames(t *testing.T) {
 	state := func(step, rank int) []byte { return bytes.Repeat([]byte{byte(step), byte(rank)}, 700) }
 	for _, flags := range []scr.Flags{scr.Checkpoint, scr.Checkpoint | scr.Output} { // of the second checkpoint, which is flushed
-		j := newJob(t, false, "SCR_COPY_TYPE=SINGLE", "SCR_FLUSH=2", "SCR_CACHE_SIZE=4")
+		j := newJob(t, "SCR_COPY_TYPE=SINGLE", "SCR_FLUSH=2", "SCR_CACHE_SIZE=4")
 		nodes := []string{"a", "b"}
 		err := j.run(t, nodes, func(ctx context.Context, s *scr.Session, rank int) error {
 			for step := 1; step <= 3; step++ {

@@ -109,11 +109,6 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	return size, crc, out.Rename()
 }
 
-// putFile makes a file of some bytes, as copyFile.
-func putFile(fsys vfs.FS, name string, b []byte) error {
-	return durable.Replace(fsys, name, b, durable.ReplaceOptions{Sync: true})
-}
-
 // isLeft says whether a name is one of a file that a crash left.
 func isLeft(name string) bool {
 	return strings.HasSuffix(name, damagedSuffix) || durable.IsTemp(name)

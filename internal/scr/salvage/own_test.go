@@ -24,7 +24,6 @@ type ours struct {
 	nodes   int
 	perNode int
 	bypass  bool
-	packed  bool
 	sparse  bool // every third rank has no files
 }
 
@@ -58,7 +57,6 @@ func (o ours) make(t testing.TB) *vfs.Mem {
 			ds.Size += int64(len(ownContent(r)))
 		}
 	}
-	all := make([]*cachedir.Filemap, o.ranks())
 	must(t, comm.Run(context.Background(), o.ranks(), nil, func(ctx context.Context, c comm.Comm) error {
 		r := c.Rank()
 		n := o.node(m, r/o.perNode)
@@ -92,10 +90,6 @@ func (o ours) make(t testing.TB) *vfs.Mem {
 		if o.has(r) {
 			fm.Put(cachedir.MapFile{Name: at, Meta: meta})
 		}
-		all[r] = fm
-		if o.packed {
-			return nil
-		}
 		name := cachedir.FilemapName(dir, r)
 		if err := fm.Write(n.FS, name); err != nil {
 			return err
@@ -105,30 +99,8 @@ func (o ours) make(t testing.TB) *vfs.Mem {
 	for i := range o.nodes {
 		n := o.node(m, i)
 		c := cachedir.NewCatalog()
-		c.Put(cachedir.Cached{ID: 2, Dataset: ds, Path: dir, Bypass: o.bypass, Packed: o.packed})
+		c.Put(cachedir.Cached{ID: 2, Dataset: ds, Path: dir, Bypass: o.bypass})
 		must(t, c.Write(n.FS, n.Catalog))
-		if o.packed {
-			p := &cachedir.Packed{Maps: map[int]*cachedir.Filemap{}, Copies: map[int]*cachedir.Filemap{}, State: cachedir.StateEncoded, Files: map[string][]byte{}}
-			list, err := n.FS.ReadDir(cachedir.MetaDir(dir)) // descriptors and checksums
-			must(t, err)
-			for _, e := range list {
-				if name := path.Join(cachedir.MetaDir(dir), e.Name()); !strings.Contains(name, ".grp_") {
-					b, err := vfs.ReadFile(n.FS, name, 1<<20)
-					must(t, err)
-					p.Files[e.Name()] = b
-					must(t, n.FS.Remove(name))
-				}
-			}
-			for r := range all {
-				switch r / o.perNode {
-				case i:
-					p.Maps[r] = all[r]
-				case (i + o.nodes - 1) % o.nodes:
-					p.Copies[r] = all[r]
-				}
-			}
-			must(t, p.Write(n.FS, dir))
-		}
 	}
 	syncAll(t, m, "/")
 	return m
@@ -181,7 +153,6 @@ func TestOwnLosses(t *testing.T) {
 		{ours{scheme: redset.Single, nodes: 3, perNode: 2}, func(l []int) bool { return len(l) == 0 }},
 		{ours{scheme: redset.XOR, nodes: 3, perNode: 2, bypass: true}, func(l []int) bool { return len(l) <= 1 }},
 		{ours{scheme: redset.XOR, nodes: 3, perNode: 2, sparse: true}, func(l []int) bool { return len(l) <= 1 }},
-		{ours{scheme: redset.XOR, nodes: 4, perNode: 3, packed: true}, func(l []int) bool { return len(l) <= 1 }},
 	} {
 		start := c.make(t)
 		for set := range 1 << c.nodes {
@@ -219,7 +190,7 @@ func TestOwnLosses(t *testing.T) {
 
 // A flipped byte in the cache of a node that is left, in any file: mended, or the dataset is refused.
 func TestOwnFlips(t *testing.T) {
-	for _, o := range []ours{{scheme: redset.XOR, nodes: 3, perNode: 2}, {scheme: redset.Partner, nodes: 3, perNode: 1}, {scheme: redset.XOR, nodes: 3, perNode: 2, packed: true}} {
+	for _, o := range []ours{{scheme: redset.XOR, nodes: 3, perNode: 2}, {scheme: redset.Partner, nodes: 3, perNode: 1}} {
 		start := o.make(t)
 		for _, lost := range [][]int{nil, {2}} {
 			for i, name := range filesOf(t, start, "/n1") {

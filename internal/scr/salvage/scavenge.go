@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -39,12 +37,11 @@ type ScavengeOptions struct {
 
 // RankCopy is what was copied of a rank.
 type RankCopy struct {
-	Rank    int
-	Mapped  bool              // the file map of the rank is in the prefix directory
-	Files   []prefixdir.File  // copied, or found to be there already (bypass)
-	Lost    map[string]string // by name in the cache: files that could not be copied, and why
-	Bytes   int64             // of all that was copied
-	Foreign bool              // only a copy of the file map was here [packed]
+	Rank   int
+	Mapped bool              // the file map of the rank is in the prefix directory
+	Files  []prefixdir.File  // copied, or found to be there already (bypass)
+	Lost   map[string]string // by name in the cache: files that could not be copied, and why
+	Bytes  int64             // of all that was copied
 }
 
 // Copied is what Scavenge did on a node.
@@ -53,7 +50,6 @@ type Copied struct {
 	Dataset record.Dataset // ID 0: not known here
 	Ranks   []RankCopy     // ascending; none: the node has nothing of the dataset
 	Safe    bool           // the dataset is complete in the prefix directory, so nothing was copied
-	Damage  error          // the packed metadata of the node cannot be used: only redundancy files were copied
 	Stale   bool           // the node has another dataset of this number, so nothing was copied
 }
 
@@ -94,10 +90,9 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 		return c, nil
 	}
 	h := all[i]
-	if h.Err != nil && !isDamage(h.Err) {
+	if h.Err != nil {
 		return nil, h.Err
 	}
-	c.Damage = h.Err
 	if !sameDataset(h.Dataset, o.Dataset) {
 		c.Stale = true
 		return c, nil
@@ -172,27 +167,9 @@ func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hol
 		workers = 4
 	}
 	c.Ranks = make([]RankCopy, len(h.Ranks))
-	small := map[int]map[string][]byte{} // of each rank: files in the packed metadata
-	if h.Packed && h.Err == nil {
-		packed, err := cachedir.ReadPacked(o.FS, h.Path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			packed = &cachedir.Packed{} // the node has the folder, and nothing in it
-		case err != nil:
-			return err
-		}
-		for name, b := range packed.Files {
-			if rank, ok := cachedir.RankOf(name); ok {
-				if small[rank] == nil {
-					small[rank] = map[string][]byte{}
-				}
-				small[rank][name] = b
-			}
-		}
-	}
 	return par.Each(ctx, workers, len(h.Ranks), func(ctx context.Context, i int) (err error) {
 		r := h.Ranks[i]
-		if c.Ranks[i], err = p.copyRank(ctx, o.FS, h, r, small[r.Rank], c.Dataset); err != nil {
+		if c.Ranks[i], err = p.copyRank(ctx, o.FS, h, r, c.Dataset); err != nil {
 			return pkg.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
 		}
 		return nil
@@ -200,10 +177,10 @@ func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hol
 }
 
 // copyRank copies what is there of a rank.
-func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, small map[string][]byte, ds record.Dataset) (RankCopy, error) {
-	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}, Foreign: r.Copy}
+func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, ds record.Dataset) (RankCopy, error) {
+	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}}
 	s := sums{dataset: ds, files: map[string]expect{}, meta: map[string]expect{}}
-	if r.Map != nil && !r.Copy {
+	if r.Map != nil {
 		for _, f := range r.Map.Files() {
 			if err := p.copyUser(ctx, from, f, &s, &rc); err != nil {
 				return rc, err
@@ -221,26 +198,6 @@ func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r
 		if err := p.copyMeta(ctx, from, name, base, &s, &rc); err != nil {
 			return rc, err
 		}
-	}
-	for _, base := range slices.Sorted(maps.Keys(small)) {
-		if _, ok := s.meta[base]; ok {
-			continue
-		}
-		if err := putFile(p.fs, p.metaFile(base), small[base]); err != nil {
-			return rc, err
-		}
-		rc.Bytes += int64(len(small[base]))
-		s.meta[base] = expect{int64(len(small[base])), crc32.ChecksumIEEE(small[base]), true}
-	}
-	if r.Copy {
-		if _, err := p.fs.Stat(p.filemap(r.Rank)); err == nil {
-			return rc, nil // the rank's own node was here
-		}
-		if err := r.Map.Write(p.fs, p.filemap(r.Rank)); err != nil {
-			return rc, err
-		}
-		rc.Mapped = true
-		return rc, nil
 	}
 	return rc, p.copyMap(ctx, from, h, r, &s, &rc)
 }
@@ -332,11 +289,13 @@ func (p target) copyMap(ctx context.Context, from vfs.FS, h cachedir.Holding, r 
 	if r.Map == nil {
 		return nil
 	}
-	rc.Mapped = true
-	_, _, err := copyFile(ctx, from, cachedir.FilemapName(h.Path, r.Rank), p.fs, p.filemap(r.Rank), expect{size: -1})
+	name := cachedir.FilemapName(h.Path, r.Rank)
+	_, _, err := copyFile(ctx, from, name, p.fs, p.filemap(r.Rank), expect{size: -1})
 	var lost *sourceError
-	if errors.As(err, &lost) { // packed
-		return r.Map.Write(p.fs, p.filemap(r.Rank))
+	if errors.As(err, &lost) {
+		rc.Lost[name] = lost.Error()
+		return nil
 	}
+	rc.Mapped = err == nil
 	return errors.Join(err, p.fs.SyncDir(p.meta))
 }

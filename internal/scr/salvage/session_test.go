@@ -26,19 +26,18 @@ var errCrash = errors.New("the job dies")
 
 // job runs sessions of ranks on nodes with disks of their own.
 type job struct {
-	fs     *vfs.Mem
-	env    []string
-	packed bool
+	fs  *vfs.Mem
+	env []string
 }
 
-func newJob(t *testing.T, packed bool, env ...string) *job {
+func newJob(t *testing.T, env ...string) *job {
 	t.Helper()
 	m := vfs.NewMem()
 	if err := m.MkdirAll(simPrefix); err != nil {
 		t.Fatal(err)
 	}
 	return &job{m, append([]string{"SCR_PREFIX=" + simPrefix, "SCR_CACHE_BASE=/local", "SCR_CNTL_BASE=/local", "SCR_USER_NAME=user1", "SCR_JOB_ID=77",
-		"SCR_CACHE_BYPASS=0", "SCR_CACHE_SIZE=2", "SCR_SET_SIZE=4", "SCR_FLUSH=3"}, env...), packed}
+		"SCR_CACHE_BYPASS=0", "SCR_CACHE_SIZE=2", "SCR_SET_SIZE=4", "SCR_FLUSH=3"}, env...)}
 }
 
 // run runs two ranks on each node.
@@ -55,7 +54,7 @@ func (j *job) run(t *testing.T, nodes []string, f func(ctx context.Context, s *s
 	}
 	return comm.Run(context.Background(), 2*len(nodes), nil, func(ctx context.Context, c comm.Comm) error {
 		n := nodes[c.Rank()/2]
-		s, err := scr.Open(ctx, c, &scr.Config{Params: set, FS: j.fs, Node: n, NodeRoot: "/nodes/" + n, Dir: simPrefix, Packed: j.packed,
+		s, err := scr.Open(ctx, c, &scr.Config{Params: set, FS: j.fs, Node: n, NodeRoot: "/nodes/" + n, Dir: simPrefix,
 			Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		if err != nil {
 			return err
@@ -95,22 +94,18 @@ func (j *job) checkpoint(ctx context.Context, s *scr.Session, step, rank int) er
 func TestSessionSalvage(t *testing.T) {
 	nodes := []string{"a", "b", "c", "d"}
 	for _, c := range []struct {
-		name   string
-		env    []string
-		packed bool
-		lost   []string
+		name string
+		env  []string
+		lost []string
 	}{
-		{"xor", []string{"SCR_COPY_TYPE=XOR"}, false, []string{"b"}},
-		{"xor packed", []string{"SCR_COPY_TYPE=XOR"}, true, []string{"c"}},
-		{"partner", []string{"SCR_COPY_TYPE=PARTNER"}, false, []string{"a", "c"}},
-		{"partner packed", []string{"SCR_COPY_TYPE=PARTNER"}, true, []string{"b", "d"}},
-		{"rs", []string{"SCR_COPY_TYPE=RS"}, false, []string{"a", "b"}},
-		{"rs packed", []string{"SCR_COPY_TYPE=RS"}, true, []string{"a", "d"}},
-		{"single", []string{"SCR_COPY_TYPE=SINGLE"}, false, nil},
-		{"bypass", []string{"SCR_COPY_TYPE=XOR", "SCR_CACHE_BYPASS=1", "SCR_FLUSH=0"}, false, []string{"d"}},
+		{"xor", []string{"SCR_COPY_TYPE=XOR"}, []string{"b"}},
+		{"partner", []string{"SCR_COPY_TYPE=PARTNER"}, []string{"a", "c"}},
+		{"rs", []string{"SCR_COPY_TYPE=RS"}, []string{"a", "b"}},
+		{"single", []string{"SCR_COPY_TYPE=SINGLE"}, nil},
+		{"bypass", []string{"SCR_COPY_TYPE=XOR", "SCR_CACHE_BYPASS=1", "SCR_FLUSH=0"}, []string{"d"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j := newJob(t, c.packed, c.env...)
+			j := newJob(t, c.env...)
 			err := j.run(t, nodes, func(ctx context.Context, s *scr.Session, rank int) error {
 				for step := 1; step <= 4; step++ {
 					if err := j.checkpoint(ctx, s, step, rank); err != nil {

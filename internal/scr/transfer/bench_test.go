@@ -151,30 +151,3 @@ func BenchmarkCopyAll(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkZstd(b *testing.B) {
-	const size = 64 << 20
-	dir := benchDir(b)
-	src, zst, back := filepath.Join(dir, "src"), filepath.Join(dir, "src.zst"), filepath.Join(dir, "back")
-	data := noise(1, size)
-	for i := range data {
-		data[i] &= 15
-	}
-	if err := os.WriteFile(src, data, 0o666); err != nil {
-		b.Fatal(err)
-	}
-	e := engine(b, Options{})
-	for _, x := range []struct {
-		name string
-		job  Job
-	}{{"compress", Job{Src: src, Dst: zst, Size: size, Compress: true}}, {"expand", Job{Src: zst, Dst: back, Size: size, Expand: true}}} {
-		b.Run(x.name, func(b *testing.B) {
-			b.SetBytes(size)
-			for b.Loop() {
-				if _, err := e.Copy(context.Background(), x.job); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -32,9 +32,9 @@ func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 }
 
 // Check reads the source of a job and compares it with Size and CRC, as Copy does. Nothing is written: a job for Check
-// needs no destination. The Stored of the result is 0.
+// needs no destination.
 func (e *Engine) Check(ctx context.Context, j Job) (Result, error) {
-	j.Dst, j.Out, j.Compress = "-", nil, false
+	j.Dst, j.Out = "-", nil
 	err := j.Validate()
 	var r Result
 	if err == nil {
@@ -74,7 +74,7 @@ func (b *batch) copy(ctx context.Context, j *Job, report func(int64)) (r Result,
 		dst.abort()
 		return Result{}, err
 	}
-	if r.Stored, err = dst.commit(); err != nil {
+	if err = dst.commit(); err != nil {
 		return Result{}, err
 	}
 	r.Done = true
@@ -106,7 +106,7 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 			break
 		}
 		r.Size += int64(n)
-		if src.size >= 0 && r.Size > src.size {
+		if r.Size > src.size {
 			return r, bad(j.sourceName(), "", ErrCorrupt, "more than the %d bytes that are wanted", src.size)
 		}
 		// The bytes are in the cache of the processor now.
@@ -125,7 +125,7 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 		return r, err
 	}
 	switch {
-	case src.size >= 0 && r.Size != src.size:
+	case r.Size != src.size:
 		return r, bad(j.sourceName(), "", ErrTruncated, "%d bytes, want %d", r.Size, src.size)
 	case j.HasCRC && r.CRC != j.CRC:
 		return r, bad(j.sourceName(), "", ErrChecksum, "CRC-32 %#x, want %#x", r.CRC, j.CRC)

@@ -1,6 +1,6 @@
 // Package transfer copies files between caches and the prefix directory: checked,
 // durable, in the foreground, in the background or by a process of its own, under
-// caps of bandwidth and processor time, into containers and compressed.
+// caps of bandwidth and processor time, and into containers.
 //
 //	New                 an Engine
 //	Engine.Copy, Start  one file now; many in the background: a Task to wait for

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"github.com/klauspost/compress/zstd"
 )
 
 // Options of an Engine.
@@ -51,8 +50,6 @@ type Engine struct {
 	rate    bucket // bytes
 	cpu     bucket // seconds
 	bufs    sync.Pool
-	enc     sync.Pool
-	dec     sync.Pool
 	durable names // folders whose names are durable, and those above them
 }
 
@@ -108,19 +105,4 @@ func (e *Engine) pace(ctx context.Context, n int, began time.Time) error {
 		d = max(d, e.cpu.take(e.o.Clock.Now().Sub(began).Seconds()))
 	}
 	return sleep(ctx, e.o.Clock, d)
-}
-
-func (e *Engine) encoder() (*zstd.Encoder, error) {
-	if z, ok := e.enc.Get().(*zstd.Encoder); ok {
-		return z, nil
-	}
-	// One goroutine, the caller's: what a job costs is then seen by the limits.
-	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
-}
-
-func (e *Engine) decoder() (*zstd.Decoder, error) {
-	if z, ok := e.dec.Get().(*zstd.Decoder); ok {
-		return z, nil
-	}
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
 }

@@ -13,7 +13,7 @@ type FormatError = fault.FormatError
 var (
 	ErrTruncated = fault.ErrTruncated // a source is shorter than expected
 	ErrChecksum  = fault.ErrChecksum  // the bytes that were read are not those that are expected
-	ErrCorrupt   = fault.ErrCorrupt   // a source is longer than expected, or is no zstd; a field of a transfer file that cannot be
+	ErrCorrupt   = fault.ErrCorrupt   // a source is longer than expected; a field of a transfer file that cannot be
 	ErrTooLarge  = fault.ErrTooLarge  // more segments than is sensible
 	ErrInUse     = fault.ErrInUse     // another process serves the transfer file
 	ErrUsage     = fault.ErrUsage     // a job or an option that makes no sense

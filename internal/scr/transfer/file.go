@@ -41,13 +41,12 @@ const (
 // Item is a file in a transfer file.
 type Item struct {
 	Src     string // absolute
-	Dst     string // absolute; with Zstd it ends in .zst
+	Dst     string // absolute
 	Size    int64  // bytes of the source
 	Written int64  // bytes that were copied; Size when the copy is durable under its name
 	// Ours, which others pass over:
 	CRC    uint32 // CRC-32 of the data: expected, and what was found once the copy is done
 	HasCRC bool
-	Zstd   bool // compress
 	// Out, unless nil, are the places in containers that get the bytes, as in Job; Dst is then the first of the containers. A
 	// process of the reference does not know of them.
 	Out   []Segment
@@ -89,7 +88,6 @@ const (
 	keySize    = "SIZE"
 	keyWritten = "WRITTEN"
 	keyCRC     = "CRC"
-	keyZstd    = "ZSTD"
 	keyMeta    = "META"
 	keySeg     = "SEG"
 	keyFile    = "FILE"
@@ -232,7 +230,6 @@ func parseItem(src string, t *kvtree.Tree) (i Item, field string, err error) {
 	if i.Out, field, err = parseSegments(t.Get(keySeg), i.Size); err != nil {
 		return i, field, err
 	}
-	i.Zstd = t.GetKV(keyZstd, "1") != nil
 	i.Meta = t.GetKV(keyMeta, "1") != nil
 	i.Error, _ = t.Str(keyError)
 	return i, "", nil
@@ -311,7 +308,7 @@ func (f *File) fill(t *kvtree.Tree) error {
 		if !filepath.IsAbs(i.Src) || !filepath.IsAbs(i.Dst) || i.Size < 0 || i.Written < 0 || i.Written > i.Size {
 			return pkg.Usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
 		}
-		if i.Out != nil && (i.Zstd || lengths(i.Out) != i.Size) {
+		if i.Out != nil && lengths(i.Out) != i.Size {
 			return pkg.Usage("%q: places for %d bytes of %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
 		}
 		if known[i.Src] {
@@ -352,7 +349,6 @@ func (i Item) fill(t *kvtree.Tree) {
 		t.Unset(keyCRC)
 	}
 	fillSegments(t, i.Out)
-	flag(t, keyZstd, "1", i.Zstd)
 	flag(t, keyMeta, "1", i.Meta)
 	if i.Error == "" {
 		t.Unset(keyError)

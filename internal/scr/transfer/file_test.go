@@ -124,7 +124,7 @@ func TestUpdateFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), FileName)
 	want := []Item{
 		{Src: "/a/0", Dst: "/b/0", Size: 10, Written: 3, CRC: 0, HasCRC: true},
-		{Src: "/a/1", Dst: "/b/1.zst", Size: 0, Zstd: true, Meta: true, Error: "it failed"},
+		{Src: "/a/1", Dst: "/b/1", Size: 0, Meta: true, Error: "it failed"},
 		{Src: "/a/2", Dst: "/b/2", Size: math.MaxInt64, CRC: 0xfedcba98, HasCRC: true},
 	}
 	err := UpdateFile(ctx, nil, name, kvtree.Flock, func(f *File) error {
@@ -144,7 +144,7 @@ func TestUpdateFile(t *testing.T) {
 	// Items and marks go away again.
 	err = UpdateFile(ctx, nil, name, kvtree.Flock, func(f *File) error {
 		f.Items = f.Items[1:2]
-		f.Items[0].Error, f.Items[0].Zstd, f.Items[0].Meta = "", false, false
+		f.Items[0].Error, f.Items[0].Meta = "", false
 		f.State, f.Done, f.Failed = StateRunning, true, true
 		return nil
 	})
@@ -154,7 +154,7 @@ func TestUpdateFile(t *testing.T) {
 	if f, err = ReadFile(ctx, nil, name, kvtree.Flock); err != nil || !f.Done || !f.Failed || f.State != StateRunning {
 		t.Fatal(f, err)
 	}
-	if d := cmp.Diff([]Item{{Src: "/a/1", Dst: "/b/1.zst"}}, f.Items); d != "" {
+	if d := cmp.Diff([]Item{{Src: "/a/1", Dst: "/b/1"}}, f.Items); d != "" {
 		t.Error(d)
 	}
 	boom := errors.New("boom")
@@ -179,7 +179,7 @@ func TestFileRoundTrip(t *testing.T) {
 		seen := map[string]bool{}
 		for range rapid.IntRange(0, 5).Draw(t, "n") {
 			i := Item{Src: name.Draw(t, "src"), Dst: name.Draw(t, "dst"), Size: rapid.Int64Range(0, math.MaxInt64).Draw(t, "size"),
-				HasCRC: rapid.Bool().Draw(t, "has"), Zstd: rapid.Bool().Draw(t, "zstd"), Meta: rapid.Bool().Draw(t, "meta"),
+				HasCRC: rapid.Bool().Draw(t, "has"), Meta: rapid.Bool().Draw(t, "meta"),
 				Error: rapid.SampledFrom([]string{"", "no"}).Draw(t, "error")}
 			i.Written = rapid.Int64Range(0, i.Size).Draw(t, "written")
 			if i.HasCRC {
@@ -221,7 +221,7 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	full := &File{Items: []Item{{Src: "/a", Dst: "/b", Size: 7, Written: 3, CRC: 5, HasCRC: true, Zstd: true, Meta: true, Error: "x"}}, Failed: true}
+	full := &File{Items: []Item{{Src: "/a", Dst: "/b", Size: 7, Written: 3, CRC: 5, HasCRC: true, Meta: true, Error: "x"}}, Failed: true}
 	tree := kvtree.New()
 	if err := full.fill(tree); err != nil {
 		f.Fatal(err)

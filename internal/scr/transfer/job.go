@@ -22,9 +22,6 @@ type Job struct {
 	Out []Segment
 	// In, unless nil, are the ranges of files from which the bytes come, one after the other, instead of Src.
 	In []Segment
-	// Compress makes Dst a zstd stream of the data; not with Out. Expand takes what is read for one. Size and CRC are
-	// those of the data in both cases. Names are taken as they are.
-	Compress, Expand bool
 	// Meta gives Dst the permissions and times of Src, and the owner where the process may. Nothing is done with In or
 	// Out.
 	Meta bool
@@ -41,7 +38,6 @@ type Segment struct {
 type Result struct {
 	Size    int64  // of the data, in bytes
 	CRC     uint32 // CRC-32 (IEEE) of the data
-	Stored  int64  // bytes that the destination has: other than Size if they are compressed there
 	Done    bool   // false in the results of CopyAll and Wait: the job was not finished
 	Skipped bool   // the destination was there already, whole; see Start
 }
@@ -73,10 +69,6 @@ func (j Job) Validate() error {
 		return pkg.Usage("a job without destination")
 	case j.Size < -1:
 		return pkg.Usage("size %d", j.Size)
-	case j.Compress && j.Expand:
-		return pkg.Usage("both compress and expand")
-	case j.Compress && j.Out != nil:
-		return pkg.Usage("compressed bytes into segments: their size is not known before")
 	}
 	in, err := sum(j.In)
 	if err != nil {
@@ -86,7 +78,7 @@ func (j Job) Validate() error {
 	switch {
 	case err != nil:
 		return err
-	case j.In != nil && !j.Expand && j.Size >= 0 && in != j.Size:
+	case j.In != nil && j.Size >= 0 && in != j.Size:
 		return pkg.Usage("segments of the source have %d bytes, the data %d", in, j.Size)
 	case j.Out != nil && j.Size >= 0 && out != j.Size:
 		return pkg.Usage("segments of the destination have %d bytes, the data %d", out, j.Size)

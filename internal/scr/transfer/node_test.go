@@ -38,7 +38,7 @@ func (n *node) fill(count, size int, command Command) []Item {
 	var items []Item
 	for i := range count {
 		b := noise(uint64(i), size+i)
-		it := Item{Src: filepath.Join(n.root, "cache", fmt.Sprint(i)), Dst: filepath.Join(n.root, "prefix", fmt.Sprintf("d%d", i%3), fmt.Sprint(i)), Size: int64(len(b)), Zstd: i%4 == 3}
+		it := Item{Src: filepath.Join(n.root, "cache", fmt.Sprint(i)), Dst: filepath.Join(n.root, "prefix", fmt.Sprintf("d%d", i%3), fmt.Sprint(i)), Size: int64(len(b))}
 		if i%2 == 0 {
 			j := job("", "", b)
 			it.CRC, it.HasCRC = j.CRC, true
@@ -88,7 +88,7 @@ func (n *node) until(what string, ok func(f *File) bool) *File {
 func (n *node) whole(f *File) {
 	n.t.Helper()
 	for _, i := range f.Items {
-		j := Job{Dst: i.Dst, Compress: i.Zstd}
+		j := Job{Dst: i.Dst}
 		b, ok := content(n.t, n.fs, j)
 		if ok && !bytes.Equal(b, n.data[i.Dst]) {
 			n.t.Errorf("%s is not what it should be", i.Dst)

@@ -25,11 +25,11 @@ func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
 	e := b.e
 	if j.Out == nil {
 		st, err := vfs.Lstat(e.o.DstFS, j.Dst) // a link is replaced
-		if err != nil || !st.Mode().IsRegular() || !j.Compress && j.Size >= 0 && st.Size() != j.Size {
+		if err != nil || !st.Mode().IsRegular() || j.Size >= 0 && st.Size() != j.Size {
 			return Result{}, false
 		}
 	}
-	back := Job{Src: j.Dst, In: j.Out, Size: j.Size, CRC: j.CRC, HasCRC: j.HasCRC, Expand: j.Compress}
+	back := Job{Src: j.Dst, In: j.Out, Size: j.Size, CRC: j.CRC, HasCRC: j.HasCRC}
 	if !j.HasCRC {
 		r, err := e.check(ctx, e.o.FS, j)
 		if err != nil {
@@ -39,31 +39,30 @@ func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
 	}
 	r, err := e.check(ctx, e.o.DstFS, &back)
 	if err == nil {
-		r.Stored, err = b.settle(j, r.Size)
+		err = b.settle(j)
 	}
 	r.Done, r.Skipped = true, true
 	return r, err == nil
 }
 
-// settle makes a destination that was found whole durable, and returns how many bytes it has.
-func (b *batch) settle(j *Job, size int64) (int64, error) {
+// settle makes a destination that was found whole durable.
+func (b *batch) settle(j *Job) error {
 	if j.Out != nil {
 		for name := range containersOf(j) {
 			if _, err := b.file(name); err != nil { // synced when it is released
-				return 0, err
+				return err
 			}
 			b.named(name)
 		}
-		return size, nil
+		return nil
+	}
+	if !b.e.o.Sync {
+		return nil
 	}
 	f, err := b.e.o.DstFS.Open(j.Dst)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	size, err = f.Size()
-	if err == nil && b.e.o.Sync {
-		err = f.Sync()
-		b.named(j.Dst)
-	}
-	return size, errors.Join(err, f.Close())
+	b.named(j.Dst)
+	return errors.Join(f.Sync(), f.Close())
 }

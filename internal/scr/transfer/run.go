@@ -41,7 +41,7 @@ func (s *server) start(ctx context.Context, items []Item) *run {
 
 // copy copies one file, durably, unless it is there.
 func (s *server) copy(ctx context.Context, i Item, written *atomic.Int64) (crc uint32, err error) {
-	j := Job{Src: i.Src, Dst: i.Dst, Size: i.Size, CRC: i.CRC, HasCRC: i.HasCRC, Compress: i.Zstd, Meta: i.Meta, Out: i.Out}
+	j := Job{Src: i.Src, Dst: i.Dst, Size: i.Size, CRC: i.CRC, HasCRC: i.HasCRC, Meta: i.Meta, Out: i.Out}
 	if err := j.Validate(); err != nil {
 		return 0, err
 	}

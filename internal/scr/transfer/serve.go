@@ -319,7 +319,7 @@ func (s *server) there(i Item) bool {
 		return true
 	}
 	st, err := s.e.o.DstFS.Stat(i.Dst)
-	return err == nil && st.Mode().IsRegular() && (i.Zstd || st.Size() == i.Size)
+	return err == nil && st.Mode().IsRegular() && st.Size() == i.Size
 }
 
 // write brings the file up to date. command is what it was when it was read; if it is another one by now, only what

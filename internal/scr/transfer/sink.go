@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -173,8 +172,8 @@ func (n *names) remove(name string) {
 // sink takes the data of a job.
 type sink interface {
 	io.Writer
-	// commit is called after all data. How many bytes are stored is returned; from then on they are under their name.
-	commit() (int64, error)
+	// commit is called after all data; from then on they are under their name.
+	commit() error
 	// abort is called instead of it.
 	abort()
 }
@@ -188,18 +187,7 @@ func (b *batch) openSink(j *Job) (sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tempFile{b: b, j: j, f: f}
-	if !j.Compress {
-		return t, nil
-	}
-	z, err := b.e.encoder()
-	if err != nil {
-		t.abort()
-		return nil, err
-	}
-	w := bufio.NewWriterSize(t, 256<<10)
-	z.Reset(w)
-	return &packed{tempFile: t, w: w, z: z}, nil
+	return &tempFile{b: b, j: j, f: f}, nil
 }
 
 // tempFile is a file that gets its name when it is whole.
@@ -217,16 +205,16 @@ func (t *tempFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (t *tempFile) commit() (int64, error) {
+func (t *tempFile) commit() error {
 	if err := t.meta(t.f.Name()); err != nil {
 		t.f.Discard()
-		return 0, err
+		return err
 	}
 	if err := t.f.Commit(); err != nil {
-		return 0, err
+		return err
 	}
 	t.b.named(t.j.Dst)
-	return t.size, nil
+	return nil
 }
 
 // meta gives the file what the source has besides its bytes, but no rights that a file that is made here does not get.
@@ -239,54 +227,11 @@ func (t *tempFile) meta(name string) error {
 
 func (t *tempFile) abort() { t.f.Discard() }
 
-// packed is a tempFile of a zstd stream.
-type packed struct {
-	*tempFile
-	w *bufio.Writer
-	z encoder
-}
-
-type encoder interface {
-	io.WriteCloser
-	Reset(w io.Writer)
-}
-
-// Write implements io.Writer.
-func (p *packed) Write(b []byte) (int, error) { return p.z.Write(b) }
-
-func (p *packed) commit() (int64, error) {
-	err := p.z.Close()
-	if err == nil {
-		err = p.w.Flush()
-	}
-	p.free()
-	if err != nil {
-		p.tempFile.abort()
-		return 0, err
-	}
-	return p.tempFile.commit()
-}
-
-func (p *packed) abort() {
-	p.free()
-	p.tempFile.abort()
-}
-
-// free gives the encoder back, for the next file.
-func (p *packed) free() {
-	if p.z != nil {
-		p.z.Reset(nil)
-		p.b.e.enc.Put(p.z)
-		p.z = nil
-	}
-}
-
 // segments are places in containers, written as they come.
 type segments struct {
 	b    *batch
 	rest []Segment
 	done int64 // bytes of rest[0]
-	size int64
 }
 
 // Write implements io.Writer.
@@ -306,7 +251,6 @@ func (s *segments) Write(p []byte) (int, error) {
 		}
 		n, err := f.WriteAt(p[:min(int64(len(p)), seg.Length-s.done)], seg.Offset+s.done)
 		total += n
-		s.size += int64(n)
 		s.done += int64(n)
 		p = p[n:]
 		if err != nil {
@@ -316,5 +260,5 @@ func (s *segments) Write(p []byte) (int, error) {
 	return total, nil
 }
 
-func (s *segments) commit() (int64, error) { return s.size, nil }
-func (s *segments) abort()                 {}
+func (s *segments) commit() error { return nil }
+func (s *segments) abort()        {}

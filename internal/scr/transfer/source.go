@@ -1,12 +1,10 @@
 package transfer
 
 import (
-	"bufio"
 	"errors"
 	"io"
 
 	"blobio/internal/vfs"
-	"github.com/klauspost/compress/zstd"
 )
 
 // ranges reads segments of files, one after the other. At most one file is open.
@@ -82,67 +80,38 @@ func (r *ranges) Close() error {
 type source struct {
 	io.Reader
 	in    ranges
-	size  int64 // of the data; -1: not known before they are read
+	size  int64 // of the data
 	whole bool  // a file, not segments
-	free  func()
 }
 
 // open opens the source of a job and checks its size.
 func (e *Engine) open(fsys vfs.FS, j *Job) (*source, error) {
-	s := &source{in: ranges{fs: fsys, rest: j.In}, free: func() {}}
+	s := &source{in: ranges{fs: fsys, rest: j.In}}
 	s.Reader = &s.in
-	var stored int64
 	if j.In == nil {
 		f, err := fsys.Open(j.Src)
 		if err != nil {
 			return nil, err
 		}
-		if stored, err = f.Size(); err != nil {
+		if s.size, err = f.Size(); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		s.in.f, s.in.left, s.whole = f, stored, true
+		s.in.f, s.in.left, s.whole = f, s.size, true
 	} else {
-		stored, _ = sum(j.In)
+		s.size, _ = sum(j.In)
 	}
 	want := j.Size
 	if j.Out != nil {
 		want, _ = sum(j.Out)
 	}
-	if j.Expand {
-		s.size = want
-		return s, e.expand(j, s)
-	}
-	s.size = stored
-	if want >= 0 && stored != want {
+	if want >= 0 && s.size != want {
 		class := ErrTruncated
-		if stored > want {
+		if s.size > want {
 			class = ErrCorrupt
 		}
-		return nil, errors.Join(bad(j.sourceName(), "", class, "%d bytes, want %d", stored, want), s.Close())
+		return nil, errors.Join(bad(j.sourceName(), "", class, "%d bytes, want %d", s.size, want), s.Close())
 	}
 	return s, nil
-}
-
-// expand puts a decoder before the source; it is closed if that fails.
-func (e *Engine) expand(j *Job, s *source) error {
-	z, err := e.decoder()
-	if err == nil {
-		err = z.Reset(bufio.NewReaderSize(&s.in, 128<<10))
-	}
-	if err != nil {
-		err = errors.Join(err, s.in.Close())
-		if s.in.err == nil {
-			return bad(j.sourceName(), "zstd", ErrCorrupt, "%v", err)
-		}
-		return err
-	}
-	s.Reader = expander{z, &s.in, j.sourceName()}
-	s.free = func() {
-		if z.Reset(nil) == nil {
-			e.dec.Put(z)
-		}
-	}
-	return nil
 }
 
 // stable is an error if a source that was read whole is longer now: somebody writes to it.
@@ -160,7 +129,6 @@ func (s *source) stable() error {
 
 // Close releases what the source holds.
 func (s *source) Close() error {
-	s.free()
 	return s.in.Close()
 }
 
@@ -170,25 +138,4 @@ func (j *Job) sourceName() string {
 		return j.In[0].File
 	}
 	return j.Src
-}
-
-// expander tells errors of the decoder, which are about the bytes, from those of reading.
-type expander struct {
-	z    *zstd.Decoder
-	in   *ranges
-	name string
-}
-
-// Read implements io.Reader.
-func (x expander) Read(p []byte) (int, error) {
-	n, err := x.z.Read(p)
-	switch {
-	case err == nil || err == io.EOF:
-		return n, err
-	case x.in.err != nil:
-		return n, x.in.err
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return n, bad(x.name, "zstd", ErrTruncated, "the stream ends too early")
-	}
-	return n, bad(x.name, "zstd", ErrCorrupt, "%v", err)
 }

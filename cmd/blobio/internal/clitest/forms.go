@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"blobio/comm"
 	"blobio/ffformat/ffstore"
 	"blobio/internal/scr/prefixdir"
@@ -75,12 +73,9 @@ func ScrSets(t *testing.T, n int) string {
 		}
 		data := func(seed int) []byte { return []byte(strings.Repeat(fmt.Sprintf("%d.%d ", id, seed), 50)) }
 		a, b, c := data(0), data(1), data(2)
-		z, err := zstd.NewWriter(nil)
-		Check(t, err)
-		packed := z.EncodeAll(b, nil)
 		Check(t, d.CreateDataset(id))
 		put(name+"/a", a)
-		put(name+"/b.zst", packed)
+		put(name+"/b", b)
 		put(name+"/c", c)
 		put(name+"/ctr.0", append([]byte("head"), c[:100]...))
 		put(name+"/ctr.1", c[100:])
@@ -88,7 +83,6 @@ func ScrSets(t *testing.T, n int) string {
 			return prefixdir.File{Path: name + "/" + path, Size: int64(len(b)), HasSize: true, CRC: crc32.ChecksumIEEE(b), HasCRC: true}
 		}
 		fa, fb, fc, fs := file("a", a), file("b", b), file("c", c), file("s", c)
-		fb.Zstd = int64(len(packed))
 		fs.Segments = []prefixdir.Segment{{File: name + "/ctr.0", Offset: 4, Length: 100}, {File: name + "/ctr.1", Length: int64(len(c)) - 100}}
 		ds := prefixdir.Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Files: 4, Size: int64(len(a) + len(b) + 2*len(c)), Complete: true, User: "u", JobID: "77", Created: ScrMade}
 		Check(t, d.WriteMap(id, 2, func(rank int) ([]prefixdir.File, error) {

@@ -78,9 +78,7 @@ func TestScrCheckFindsEachByte(t *testing.T) {
 		{"partner", nil, []string{"SCR_COPY_TYPE=PARTNER"}},
 		{"xor", nil, []string{"SCR_COPY_TYPE=XOR"}},
 		{"rs", nil, []string{"SCR_COPY_TYPE=RS", "SCR_SET_FAILURES=2"}},
-		{"xor packed", func(c *scr.Config) { c.Packed = true }, []string{"SCR_COPY_TYPE=XOR"}},
 		{"xor bypass", nil, []string{"SCR_COPY_TYPE=XOR", "SCR_CACHE_BYPASS=1"}},
-		{"zstd", func(c *scr.Config) { c.Zstd = true }, []string{"SCR_COPY_TYPE=XOR"}},
 		{"containers", nil, []string{"SCR_COPY_TYPE=XOR", "SCR_USE_CONTAINERS=1", "SCR_CONTAINER_SIZE=3000"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,7 +116,7 @@ func TestScrCheckFindsEachByte(t *testing.T) {
 						t.Errorf("%s: byte %d of %d: exit code %d\n%s%s", name, at, len(b), r.Code, r.Out, r.Err)
 					}
 					clitest.FlipByte(t, name, at)
-					if c.name != "xor" && c.name != "xor packed" {
+					if c.name != "xor" {
 						return nil
 					}
 					clitest.Check(t, os.Rename(name, name+".away"))

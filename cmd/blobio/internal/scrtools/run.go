@@ -87,7 +87,7 @@ hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
 	f.scrAlloc.flags(cmd)
 	fl := cmd.Flags()
 	fl.SetInterspersed(false) // what follows the program is its own
-	fl.StringVarP(&f.launcher, "launcher", "l", "", "local, mpirun (Open MPI), mpiexec (MPICH), or srun (default: srun in a job of Slurm, else local)")
+	f.launcherFlag(cmd)
 	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun, as often as needed")
 	fl.IntVarP(&f.use, "use", "u", 0, "nodes of a run; the others are spares (default: as many as it needs)")
 	fl.IntVarP(&f.per, "per-node", "p", 1, "processes on each node")
@@ -103,6 +103,21 @@ hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
 	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, start nothing")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
+}
+
+func (f *scrRunFlags) launcherFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.launcher, "launcher", "l", "", "local, mpirun (Open MPI), mpiexec (MPICH), or srun (default: srun in a job of Slurm, else local)")
+}
+
+// loadLauncher chooses the launcher and loads the allocation.
+func (f *scrRunFlags) loadLauncher() error {
+	if f.launcher == "" {
+		f.launcher = "local"
+		if runloop.InSlurm() && f.NodeRoot == "" {
+			f.launcher = "srun"
+		}
+	}
+	return f.load(f.launcher == "local")
 }
 
 // pick makes the launcher.
@@ -127,12 +142,6 @@ func (f *scrRunFlags) pick() (runloop.Launcher, error) {
 }
 
 func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error {
-	if f.launcher == "" {
-		f.launcher = "local"
-		if runloop.InSlurm() && f.NodeRoot == "" {
-			f.launcher = "srun"
-		}
-	}
 	switch {
 	case f.use < 0 || f.per < 1 || f.runs < 0 || f.minNodes < 0:
 		return cli.Usagef("--use, --runs and --min-nodes must not be negative, --per-node must be at least 1")
@@ -141,7 +150,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	case f.watchPFS > 0 && f.watch == 0:
 		return cli.Usagef("--watchdog-pfs goes with --watchdog")
 	}
-	if err := f.load(f.launcher == "local"); err != nil {
+	if err := f.loadLauncher(); err != nil {
 		return err
 	}
 	launcher, err := f.pick()

@@ -1,7 +1,6 @@
 package scrtools_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,7 +18,7 @@ import (
 	"blobio/internal/scr/runloop"
 )
 
-// TestMain lets the test program be blobio, as the program of a selftest or under mpirun.
+// TestMain lets the test program be blobio under mpirun.
 func TestMain(m *testing.M) {
 	if os.Getenv("BLOBIO_TEST_TRANSFER") != "" && len(os.Args) == 1 {
 		if err := transferProgram(); err != nil {
@@ -37,9 +36,6 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv("BLOBIO_TEST_MAIN") != "" {
 		verbs.Main()
-	}
-	if os.Getenv("BLOBIO_SELFTEST_DIR") != "" {
-		os.Exit(verbs.Run(context.Background(), &cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args[1:]}))
 	}
 	crashtest.Main(m)
 }
@@ -178,13 +174,15 @@ func TestScrPrePostrun(t *testing.T) {
 
 func TestScrSelftest(t *testing.T) {
 	allocation(t)
-	out := clitest.Good(t, "scr", "selftest")
-	if strings.Count(out, "ok    ") != 10 {
+	if out := clitest.Good(t, "scr", "selftest", "--nodes", "n[1-3]", "--tests", "echo"); out != "ok    nodes: 3 of 3 are up\n" {
 		t.Error(out)
 	}
-	r := clitest.Blobio(t, "scr", "selftest", "--json", "--down", "node2")
-	if r.Code != cli.Findings || !strings.Contains(r.Out, "node2: named: by --down") {
-		t.Error(r)
+	t.Setenv("PATH", t.TempDir())
+	r := clitest.Blobio(t, "scr", "selftest", "--launcher", "mpirun", "--remote", "ssh", "--nodes", "n[1-3]", "--down", "n2", "--tests", "echo")
+	for _, want := range []string{"FAIL  launcher: mpirun is missing\n", "FAIL  remote command: ssh is missing\n", "FAIL  node test echo: ", "FAIL  node n2: named: by --down\n", "FAIL  nodes: 2 of 3 are up\n"} {
+		if r.Code != cli.Findings || !strings.Contains(r.Out, want) {
+			t.Errorf("%+v, want %s", r, want)
+		}
 	}
 }
 

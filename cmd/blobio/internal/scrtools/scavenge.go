@@ -42,7 +42,7 @@ the catalogue is lost, or if their paths differ as well.
 
 Exit codes: 0 saved, or nothing to save; 1 something could not be saved; 2 could not run.
 
-With --id, JSON: {"nodes": [{control, safe, stale, damage, ranks: [{rank, map, files, bytes,
+With --id, JSON: {"nodes": [{control, safe, stale, ranks: [{rank, map, files, bytes,
 lost: {...}}]}]}; without: {"datasets": [as of scr rebuild], current, checkpoint,
 "failed": [{control, id, error}]}; failed has the nodes with copies that failed.`,
 		Example: `  blobio scr scavenge --id 4 --control /dev/shm/$USER/scr.$JOB /p/sim     # on each node
@@ -119,7 +119,6 @@ type scrCopied struct {
 	Control string          `json:"control"`
 	Safe    bool            `json:"safe"`
 	Stale   bool            `json:"stale"`
-	Damage  string          `json:"damage,omitempty"`
 	Ranks   []scrCopiedRank `json:"ranks"`
 }
 
@@ -143,10 +142,6 @@ func scrCopy(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 			return err
 		}
 		row := scrCopied{Control: n.Name, Safe: c.Safe, Stale: c.Stale, Ranks: []scrCopiedRank{}}
-		if c.Damage != nil {
-			e.Code = cli.Findings
-			row.Damage = salvageText(c.Damage)
-		}
 		for _, r := range c.Ranks {
 			row.Ranks = append(row.Ranks, scrCopiedRank{r.Rank, r.Mapped, len(r.Files), r.Bytes, r.Lost})
 			if len(r.Lost) > 0 {
@@ -169,9 +164,6 @@ func scrCopy(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 			fmt.Fprintf(e.Out, "%s: another dataset %d\n", c.Control, f.id)
 		case len(c.Ranks) == 0:
 			fmt.Fprintf(e.Out, "%s: nothing of dataset %d (%s)\n", c.Control, f.id, scrOtherName)
-		}
-		if c.Damage != "" {
-			fmt.Fprintf(e.Out, "%s: %s\n", c.Control, c.Damage)
 		}
 		for _, r := range c.Ranks {
 			fmt.Fprintf(e.Out, "%s: rank %d: %s, %s\n", c.Control, r.Rank, cli.Plural(r.Files, "file"), cli.HumanBytes(r.Bytes))

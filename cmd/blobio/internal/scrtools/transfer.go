@@ -28,7 +28,6 @@ type scrTransfer struct {
 	status  bool
 	command string
 	add     []string
-	zstd    bool
 	once    bool
 	verbose bool
 	asJSON  bool
@@ -62,7 +61,7 @@ they list a copy, and set the process's command.
 Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not run.
 
 With --status, JSON: {file, command, state, done, failed, bw, percent, files: [{source,
-destination, size, written, whole, crc, zstd, error}]}.`,
+destination, size, written, whole, crc, error}]}.`,
 		Example: `  blobio scr transfer --prefix /p/sim /dev/shm/user1/scr.1145655 &   # the process of a node
   blobio scr transfer --prefix /p/sim --bw 200M --cpu 5 /dev/shm/user1/scr.1145655 &
   blobio scr transfer --status /dev/shm/user1/scr.1145655
@@ -89,7 +88,6 @@ destination, size, written, whole, crc, zstd, error}]}.`,
 	fl.BoolVar(&f.status, "status", false, "report how far the copies are")
 	cli.ChoiceFlag(cmd, &f.command, "command", "", "set the command of the process", "run", "stop", "exit")
 	fl.StringArrayVar(&f.add, "add", nil, "list the copy of a file, `FROM=TO`; may be repeated")
-	fl.BoolVar(&f.zstd, "zstd", false, "with --add: compress, to TO.zst")
 	fl.StringVar(&f.prefix, "prefix", "", "write only below this `DIR` (default: SCR_PREFIX, or the working directory)")
 	fl.BoolVar(&f.shared, "shared", false, "the prefix directory may be writable by its group, and by others if it is sticky (also: BLOBIO_SHARED=1)")
 	fl.BoolVar(&f.once, "once", false, "end when there is nothing to do now")
@@ -108,8 +106,6 @@ func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
 	switch {
 	case f.status && changes:
 		return cli.Usagef("--status does not go with --add and --command")
-	case f.zstd && len(f.add) == 0:
-		return cli.Usagef("--zstd is for --add")
 	case f.asJSON && !f.status:
 		return cli.Usagef("--json is for --status")
 	case f.files < 1 || f.files > 1024:
@@ -172,10 +168,7 @@ func (f *scrTransfer) change(ctx context.Context) error {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is no file", from)
 		}
-		if f.zstd {
-			to += ".zst"
-		}
-		items = append(items, transfer.Item{Src: from, Dst: to, Size: info.Size(), Zstd: f.zstd, Meta: true})
+		items = append(items, transfer.Item{Src: from, Dst: to, Size: info.Size(), Meta: true})
 	}
 	if err := transfer.MakeControl(nil, f.file); err != nil { // a run may come later
 		return err
@@ -224,7 +217,6 @@ type scrTransferItem struct {
 	Written     int64  `json:"written"`
 	Whole       bool   `json:"whole"`
 	CRC         string `json:"crc,omitempty"`
-	Zstd        bool   `json:"zstd"`
 	Error       string `json:"error,omitempty"`
 }
 
@@ -242,7 +234,7 @@ func scrTransferStatus(e *cli.Env, ctx context.Context, f *scrTransfer) error {
 	items := []scrTransferItem{}
 	var written, size int64
 	for _, i := range t.Items {
-		x := scrTransferItem{Source: i.Src, Destination: i.Dst, Size: i.Size, Written: i.Written, Whole: i.Whole() && (i.Size > 0 || t.Done), Zstd: i.Zstd, Error: i.Error}
+		x := scrTransferItem{Source: i.Src, Destination: i.Dst, Size: i.Size, Written: i.Written, Whole: i.Whole() && (i.Size > 0 || t.Done), Error: i.Error}
 		if i.HasCRC {
 			x.CRC = fmt.Sprintf("%08x", i.CRC)
 		}
