@@ -14,7 +14,6 @@ var face = map[string]int{
 	"amr":              59,
 	"amr/blocks":       27,
 	"amr/cello":        54,
-	"amr/plotfile":     36,
 	"bench":            3,
 	"blob":             124,
 	"cdf5":             49,

@@ -7,7 +7,6 @@ import (
 
 	"blobio/amr"
 	"blobio/amr/blocks"
-	"blobio/amr/plotfile"
 	"blobio/internal/amr/boxes"
 	"blobio/internal/elem"
 )
@@ -18,7 +17,7 @@ func OfBlocks(src blocks.Source, index []amr.Index, leaf []bool) (*Mesh, error) 
 	g := &src.Meta().Geometry
 	s := &blockSource{src: src, index: index, leaf: leaf}
 	m := &Mesh{Rank: g.Rank, Time: src.Meta().Time, src: s}
-	m.Upper = [3]float64{1, 1, 1}
+	m.Upper, m.ratio = [3]float64{1, 1, 1}, [3]int{1, 1, 1}
 	copy(m.Lower[:g.Rank], g.Lower[:g.Rank])
 	copy(m.Upper[:g.Rank], g.Upper[:g.Rank])
 	for i := range src.Meta().Fields {
@@ -36,22 +35,22 @@ func OfBlocks(src blocks.Source, index []amr.Index, leaf []bool) (*Mesh, error) 
 		}
 		m.Kinds = append(m.Kinds, k)
 	}
-	if v, ok := src.Meta().Attrs[plotfile.AttrCoord].(int32); ok && v >= 0 && v <= int32(Spherical) {
-		m.Coord = Coord(v)
+	for a := range g.Rank {
+		m.ratio[a] = 2
 	}
 	finest := 0
 	for _, x := range index {
 		finest = max(finest, x.Level())
 	}
 	for l := range finest + 1 {
-		x := Level{Cells: [3]int{1, 1, 1}, Ratio: [3]int{1, 1, 1}, Width: [3]float64{1, 1, 1}}
+		x := Level{Cells: [3]int{1, 1, 1}, Width: [3]float64{1, 1, 1}}
 		w := g.CellWidth(l)
 		for a := range g.Rank {
 			n := int64(g.Roots[a]) * int64(g.Block[a]) << l
 			if int64(int(n)) != n {
 				return nil, pkg.Class(amr.ErrRange, "%d cells on an axis, want at most %d", n, math.MaxInt)
 			}
-			x.Cells[a], x.Ratio[a], x.Width[a] = int(n), 2, w[a]
+			x.Cells[a], x.Width[a] = int(n), w[a]
 		}
 		m.Levels = append(m.Levels, x)
 	}
@@ -79,7 +78,7 @@ func (s *blockSource) name(m *Mesh, r ref) string {
 	return s.index[m.Levels[r.level].Boxes[r.box].Row].Name(g.Rank, g.Roots)
 }
 
-// read implements source: runs of rows are read at once.
+// read calls each with the values of fields in each box, x fastest, in any order; k is its number in list. Runs of rows are read at once.
 func (s *blockSource) read(ctx context.Context, m *Mesh, list []ref, fields []int, each func(k int, values [][]float64) error) error {
 	row := func(k int) int { return m.Levels[list[k].level].Boxes[list[k].box].Row }
 	g := &s.src.Meta().Geometry
@@ -175,7 +174,8 @@ func cells(g *amr.Geometry, f *amr.Field) []float64 {
 	return out
 }
 
-// particles implements source: those of leaves; what refined blocks have are copies or leftovers.
+// particles calls each with the particles of a kind, some at a time, in the order of the source: those of leaves; what refined blocks have are copies or
+// leftovers.
 func (s *blockSource) particles(ctx context.Context, m *Mesh, kind int, each func(columns [][]float64) error) error {
 	name := m.Kinds[kind].Name
 	const chunk = 64

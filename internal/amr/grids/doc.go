@@ -1,8 +1,8 @@
-// Package grids is about the values of adaptive meshes, whatever form they are stored in: cells in boxes of several levels, of
+// Package grids is about the values of adaptive meshes: cells in boxes of several levels, of
 // which a cell counts only where no finer level covers it.
 //
 //	Mesh                  what there is: levels, boxes, fields, particles
-//	OfBlocks, OfPlotfile  from blocks of a tree, from a plotfile of AMReX
+//	OfBlocks              from blocks of a tree
 //	Mesh.Stats            totals weighted by volume, extrema with their place, by level
 //	Mesh.Slice, Project   values of the pixels of a plane
 //	Mesh.Fill             a region as a uniform array

@@ -14,7 +14,6 @@ import (
 	"blobio/amr"
 	"blobio/amr/blocks"
 	"blobio/amr/cello"
-	"blobio/amr/plotfile"
 	"blobio/blob"
 	"blobio/internal/cli"
 )
@@ -24,16 +23,15 @@ func New(e *cli.Env) *cobra.Command {
 		Use:   "amr",
 		Short: "Look at, check, convert, draw and make checkpoints of adaptive meshes",
 		Long: `A checkpoint of an adaptive mesh holds blocks: the leaves of a forest of quadtrees or
-octrees, and the blocks above them. Three forms are read and written:
+octrees, and the blocks above them. Two forms are read and written:
 
   Cello   the checkpoint directories of Enzo-E and Cello: check.file_list, and
           HDF5 files with a group for each block (also without the real program)
   native  a dataset with a row for each block: one CDF-5 file that all netCDF tools
           read, or blobs of many ranks; smaller and faster
-  plotfile  directories of AMReX: Header, and for each level Cell_H and Cell_D files
 
-PATH is a checkpoint directory (or its check.file_list), a plotfile, or the name of a
-native dataset. The content tells which.`,
+PATH is a checkpoint directory (or its check.file_list), or the name of a native
+dataset. The content tells which.`,
 		Example: `  blobio amr gen shock Check-00                  # a checkpoint to try things with
   blobio amr ls Check-00                         # levels, blocks, files, balance
   blobio amr check Check-00                      # can Enzo-E restart from it?
@@ -78,7 +76,6 @@ type amrMesh struct {
 	src    blocks.Source
 	cello  *cello.Checkpoint // or
 	native *blocks.Dataset
-	plot   *plotfile.Plotfile
 }
 
 // amrBlock is a block as the tables say.
@@ -101,9 +98,6 @@ func (m *amrMesh) close() {
 	}
 	if m.native != nil {
 		m.native.Close()
-	}
-	if m.plot != nil {
-		m.plot.Close()
 	}
 }
 
@@ -180,9 +174,6 @@ func openAmr(ctx context.Context, path string) (*amrMesh, error) {
 
 // openAmrAs is openAmr with some trust.
 func openAmrAs(ctx context.Context, path string, t amrTrust) (*amrMesh, error) {
-	if KnowsPlotfile(path) {
-		return openPlotTree(ctx, path, t)
-	}
 	name, isCello, err := amrPath(ctx, path)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,6 @@ import (
 	"blobio/amr"
 	"blobio/amr/blocks"
 	"blobio/amr/cello"
-	"blobio/amr/plotfile"
 	"blobio/blob"
 	"blobio/internal/cli"
 	"blobio/internal/fault"
@@ -41,10 +40,6 @@ An error: data are lost or a restart goes wrong. A warning: something is wrong. 
 (with --notes): something worth knowing. At most 20 findings of a kind are printed, and
 the number of the rest. Unlikely values in leaves are warnings: NaN, infinity, negative
 densities and energies, particles far from their block, a block with another time step.
-
-Of a plotfile: headers against each other and against the data, sizes and places of FABs,
-boxes that overlap or divide coarser cells, extrema in Cell_H, NaN, particles, and checksums
-if blobio wrote it.
 
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could
 not be checked.
@@ -124,9 +119,6 @@ func (f *amrCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) erro
 }
 
 func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrChecked, error) {
-	if KnowsPlotfile(path) {
-		return f.plotfile(ctx, e, plotDir(path))
-	}
 	name, isCello, err := amrPath(ctx, path)
 	if err != nil {
 		return nil, err
@@ -158,18 +150,6 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 	p := e.NewProgress()
 	defer p.End()
 	for x := range blocks.Check(ctx, name, &blob.CheckOptions{Quick: f.Quick, Progress: func(done, total int64) { p.At("check "+name, done, total) }}) {
-		c.add(x)
-	}
-	c.rest()
-	return c, ctx.Err()
-}
-
-// plotfile checks a plotfile.
-func (f *amrCheckFlags) plotfile(ctx context.Context, e *cli.Env, dir string) (*amrChecked, error) {
-	c := &amrChecked{Path: dir, Form: formPlotfile, Sums: exists(filepath.Join(dir, plotfile.ManifestName))}
-	p := e.NewProgress()
-	defer p.End()
-	for x := range plotfile.Check(ctx, dir, &plotfile.CheckOptions{Quick: f.Quick, Progress: func(done, total int64) { p.At("check "+dir, done, total) }}) {
 		c.add(x)
 	}
 	c.rest()

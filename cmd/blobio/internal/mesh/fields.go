@@ -6,32 +6,19 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/amr/plotfile"
 	"blobio/internal/amr/grids"
 	"blobio/internal/cli"
 )
 
-// fieldMesh is a mesh of any form, for verbs that are about its values.
+// fieldMesh is a mesh of either form, for verbs that are about its values.
 type fieldMesh struct {
 	*grids.Mesh
 	path, form string
 	close      func()
 }
 
-// openFields opens a checkpoint, dataset or plotfile.
+// openFields opens a checkpoint or dataset.
 func openFields(ctx context.Context, e *cli.Env, path, what string, t amrTrust) (*fieldMesh, error) {
-	if KnowsPlotfile(path) {
-		p, err := plotfile.Open(ctx, plotDir(path), &plotfile.OpenOptions{NoVerify: t.noVerify})
-		if err != nil {
-			return nil, err
-		}
-		m, err := grids.OfPlotfile(p)
-		if err != nil {
-			p.Close()
-			return nil, err
-		}
-		return &fieldMesh{m, p.Dir, formPlotfile, func() { p.Close() }}, nil
-	}
 	a, err := openAmrAs(ctx, path, t)
 	if err != nil {
 		return nil, err
@@ -106,14 +93,6 @@ func unit(f *grids.Field, given string) string {
 	return "code units"
 }
 
-// axisName is the name of an axis.
-func (m *fieldMesh) axisName(a int) string {
-	if m.Coord == grids.Cartesian {
-		return "xyz"[a : a+1]
-	}
-	return [...][3]string{{}, {"r", "z", "phi"}, {"r", "theta", "phi"}}[m.Coord][a]
-}
-
 // region reads LO:HI,LO:HI,..., of each axis; "" is the whole domain.
 func (m *fieldMesh) region(s string) (lo, hi [3]float64, err error) {
 	lo, hi = m.Lower, m.Upper
@@ -144,7 +123,7 @@ func (m *fieldMesh) region(s string) (lo, hi [3]float64, err error) {
 			*end.to = v
 		}
 		if lo[a] >= hi[a] || hi[a] <= m.Lower[a] || lo[a] >= m.Upper[a] {
-			return lo, hi, cli.Usagef("--region: %g to %g on axis %s, the domain is from %g to %g", lo[a], hi[a], m.axisName(a), m.Lower[a], m.Upper[a])
+			return lo, hi, cli.Usagef("--region: %g to %g on axis %s, the domain is from %g to %g", lo[a], hi[a], "xyz"[a:a+1], m.Lower[a], m.Upper[a])
 		}
 		lo[a], hi[a] = max(lo[a], m.Lower[a]), min(hi[a], m.Upper[a])
 	}

@@ -38,15 +38,12 @@ fields: [{name, type, shape, ghosts, scrambled}], particles: [{name, count, attr
 levels: [{level, blocks, leaves, cells, share, bytes}], files: [{name, bytes,
 blocks, leaves, data, cost}], balance: {most, mean, efficiency}, plans: [{ranks, by,
 most, mean, efficiency, surface}], blocks: [{block, name, level, file, leaf,
-bytes, cost}]}]}. shape is slowest first; blocks only with --blocks. Of a plotfile: {path,
-form, rank, time, coordinates, lower, upper, bytes, checksums, fields, particles, levels:
-[{level, grids, cells, share, ratio, domain_cells, step}], files: [{name, bytes, level,
-grids}]}.`,
+bytes, cost}]}]}. shape is slowest first; blocks only with --blocks.`,
 		Example: `  blobio amr ls Check-10
   blobio amr ls --ranks 8,64 Check-10     # how even a restart would be
   blobio amr ls --blocks Check-10         # every block
   blobio amr ls --json mesh.nc | jq '.meshes[].levels[]'`,
-		Args: cli.MinArgs(1, "a checkpoint directory, a plotfile or a dataset"),
+		Args: cli.MinArgs(1, "a checkpoint directory or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
 		},
@@ -130,21 +127,8 @@ func (f *amrLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 		}
 	}
 	ctx := cmd.Context()
-	out := []any{}
+	out := []*amrDesc{}
 	err := e.Each(cmd, paths, func(path string) (func() error, error) {
-		if KnowsPlotfile(path) {
-			d, err := describePlot(ctx, path, f.trust)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, d)
-			return func() error {
-				if !f.asJSON {
-					d.print(e)
-				}
-				return nil
-			}, nil
-		}
 		d, err := f.one(ctx, path)
 		if err != nil {
 			return nil, err

@@ -12,11 +12,9 @@ import (
 	"blobio/amr"
 	"blobio/amr/blocks"
 	"blobio/amr/cello"
-	"blobio/amr/plotfile"
 	"blobio/blob"
 	"blobio/cmd/blobio/internal/dataset"
 	"blobio/cmd/blobio/internal/decomps"
-	"blobio/internal/amr/grids"
 	"blobio/internal/cli"
 )
 
@@ -40,12 +38,12 @@ var amrForms = map[string]blocks.Form{"canonical": blocks.Canonical, "variable-c
 
 func (o *amrOutput) add(cmd *cobra.Command, def string) {
 	fl := cmd.Flags()
-	forms := []string{formCello, "canonical", "variable-centric", "process-centric", formPlotfile}
+	forms := []string{formCello, "canonical", "variable-centric", "process-centric"}
 	if def != formCello {
 		forms = append(forms, formYT)
 	}
 	cli.ChoiceFlag(cmd, &o.to, "to", def, "form of the output", forms...)
-	fl.IntVar(&o.files, "files", 0, "cello, plotfile: number of files (of a plotfile: for each level)")
+	fl.IntVar(&o.files, "files", 0, "cello: number of files")
 	cli.ChoiceFlag(cmd, &o.cut, "cut", "blocks", "cello: what is divided evenly among the files", "blocks", "bytes", "cost")
 	cli.ChoiceFlag(cmd, &o.enzoFloat, "enzo-float", "auto", "cello: type of the attributes enzo_*, as in the program that will restart", "auto", "f32", "f64")
 	fl.IntVar(&o.ranks, "ranks", 0, "blobs: number of ranks (default 1)")
@@ -67,7 +65,7 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 		if o.to == "variable-centric" || o.to == "process-centric" {
 			is = "blobs"
 		}
-		if cmd.Flags().Changed(name) && of[name] != is && !(name == "files" && is == formPlotfile) {
+		if cmd.Flags().Changed(name) && of[name] != is {
 			return cli.Usagef("--%s does not belong to --to %s", name, o.to)
 		}
 	}
@@ -100,7 +98,7 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 
 // isDir says that the output is a directory.
 func (o *amrOutput) isDir() bool {
-	return o.to == formCello || o.to == formYT || o.to == formPlotfile
+	return o.to == formCello || o.to == formYT
 }
 
 // celloOptions are those of a checkpoint directory.
@@ -126,9 +124,7 @@ func (o *amrOutput) writeAs(ctx context.Context, e *cli.Env, verb string, src bl
 	size := blockBytes(ctx, src)
 	progress := func(done, total int64) { p.At(verb, done*size, total*size) }
 	var err error
-	if o.to == formPlotfile {
-		err = o.toPlotfile(ctx, src, out, progress)
-	} else if o.to == formCello {
+	if o.to == formCello {
 		if c.Ordering == nil {
 			c.Ordering = order
 		}
@@ -148,41 +144,6 @@ func (o *amrOutput) writeAs(ctx context.Context, e *cli.Env, verb string, src bl
 		err = fmt.Errorf("the output %s %w", out, blob.ErrExist)
 	}
 	return err
-}
-
-// toPlotfile writes a plotfile, of as many files as the blocks were in.
-func (o *amrOutput) toPlotfile(ctx context.Context, src blocks.Source, out string, progress func(done, total int64)) error {
-	var index []amr.Index
-	var leaf []bool
-	const chunk = 1024
-	for lo := 0; lo < src.Len(); lo += chunk {
-		list, err := src.Heads(ctx, lo, min(lo+chunk, src.Len()))
-		if err != nil {
-			return err
-		}
-		for _, b := range list {
-			index, leaf = append(index, b.Index), append(leaf, b.Leaf)
-		}
-	}
-	p := &plotfile.WriteOptions{Files: o.files, Workers: o.workers, NoSync: o.noSync, Unverified: src.Meta().Unverified, Progress: progress}
-	if p.Files == 0 {
-		p.Files = src.Meta().Files
-	}
-	return grids.WritePlotfile(ctx, src, index, leaf, out, p)
-}
-
-// reportPlotfile tells what was written.
-func (o *amrOutput) reportPlotfile(ctx context.Context, e *cli.Env, out string, took time.Duration) error {
-	d, err := describePlot(ctx, out, amrTrust{})
-	if err != nil {
-		return err
-	}
-	rate := float64(d.Bytes) / (1 << 20) / max(took.Seconds(), 1e-9)
-	if o.asJSON {
-		return e.PrintJSON(map[string]any{"path": out, "form": d.Form, "blocks": d.grids, "files": len(d.Files), "bytes": d.Bytes, "seconds": took.Seconds(), "mib_per_second": rate})
-	}
-	fmt.Fprintf(e.Out, "%s: plotfile of AMReX, %s, %s, %s in %.2f s, %.0f MiB/s\n", out, cli.Plural(d.grids, "grid"), cli.Plural(len(d.Files), "file"), cli.HumanBytes(d.Bytes), took.Seconds(), rate)
-	return nil
 }
 
 // blockBytes is about what a block has, for the progress bar.
@@ -208,9 +169,6 @@ func (o *amrOutput) warnUnfit(e *cli.Env, m *amrMesh) {
 
 // report tells what was written.
 func (o *amrOutput) report(ctx context.Context, e *cli.Env, out string, took time.Duration) error {
-	if o.to == formPlotfile {
-		return o.reportPlotfile(ctx, e, out, took)
-	}
 	m, err := openAmr(ctx, out)
 	if err != nil {
 		return err

@@ -45,9 +45,8 @@ the plane.
 
 --order draws a curve other than that of the checkpoint.
 
---field draws a field instead (of a plotfile its first one is the default), in a slice
-normal to --axis at --at, or with --project along the axis: the integral, the mean or the
-greatest value. Each place has the value of the finest level that has it; --edges draws the
+--field draws a field instead, in a slice normal to --axis at --at, or with --project
+along the axis: the integral, the mean or the greatest value. Each place has the value of the finest level that has it; --edges draws the
 borders of the blocks of all levels. --particles draws particles as points. A mesh of one
 dimension is drawn as a line.
 
@@ -58,11 +57,11 @@ pixels, boxes, particles, min, max, axis, at}.`,
   blobio amr plot Check-05 --axis x --at 0.25 -o slice.png
   blobio amr plot mesh.nc --order hilbert -o hilbert.png
   blobio amr plot Check-10 --field density --log --edges -o density.png
-  blobio amr plot plt00100 --field phi --project integral --axis y -o column.svg`,
+  blobio amr plot Check-05 --field density --project integral --axis y -o column.svg`,
 		Args: cli.ExactArgs(1, "a checkpoint directory or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasAt = cmd.Flags().Changed("at")
-			if f.fields.field != "" || KnowsPlotfile(args[0]) {
+			if f.fields.field != "" {
 				for _, name := range blocksOnly {
 					if cmd.Flags().Changed(name) {
 						return cli.Usagef("--%s is for a picture of blocks, not of a field", name)

@@ -31,7 +31,6 @@ type family struct {
 // families are asked in this order: an array with versions lies in files of FTI. What none of them knows is a dataset, or nothing that blobio knows.
 var families = []family{
 	{"checkpoint of Cello", mesh.Knows, map[string]string{"ls": "amr ls", "check": "amr check", "dump": "amr dump", "diff": "amr diff", "plot": "amr plot"}},
-	{"plotfile of AMReX", mesh.KnowsPlotfile, map[string]string{"ls": "amr ls", "check": "amr check", "dump": "amr dump", "diff": "amr diff", "plot": "amr plot"}},
 	{"store of versions", versions.Knows, map[string]string{"ls": "versions ls", "check": "versions check", "dump": "versions dump", "diff": "versions diff", "plot": "versions plot"}},
 	{"checkpoint of FTI", fti.Knows, map[string]string{"ls": "ff ls", "check": "ff check", "dump": "ff dump", "diff": "ff diff", "plot": "ff plot"}},
 	{"cache of SCR", scrtools.KnowsControl, map[string]string{"ls": "scr check --quick --control=", "check": "scr check --control="}},

@@ -38,7 +38,6 @@ func TestFamilies(t *testing.T) {
 		{cello, "root blocks of 4", "good", "block 0: B_", "are equal", "blocks"},
 		{native, "ordinary netCDF", ": good", "netcdf mesh", "are equal", "blocks"},
 		{testfiles.Dir(t, "cello", "CheckA-10"), "root blocks of", "good", "density", "are equal", "blocks"},
-		{testfiles.Dir(t, "plotfile", "plt00002"), "plotfile of AMReX", "good", "!", "are equal", "slice of phi"},
 		{fti, "store of checkpoints", "good", "ckptId     5", "equal", "!is a directory"},
 		{fti + "@5/1", "checkpoint 5", "good", "ckptId     5", "equal", "map of"},
 		{filepath.Join(store, "rho"), "VERSION", "good", "[0,2,0] 4 4.5", "", "rho"},
