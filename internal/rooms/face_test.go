@@ -14,6 +14,7 @@ var face = map[string]int{
 	"amr":              59,
 	"amr/blocks":       27,
 	"amr/cello":        54,
+	"amr/cello/netcdf": 3,
 	"bench":            3,
 	"blob":             124,
 	"cdf5":             49,
