@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"blobio/amr/blocks"
 	"blobio/amr/cello"
 	"blobio/comm"
 	"blobio/internal/testfiles"
@@ -66,7 +65,7 @@ func TestYT(t *testing.T) {
 		src, index, leaf := generated(t, c.rank)
 		m := meshOf(t, src, index, leaf)
 		check, out := filepath.Join(t.TempDir(), "Check"), filepath.Join(t.TempDir(), "yt")
-		if err := cello.Write(t.Context(), comm.Self(), check, src.Meta(), src.(*blocks.Memory).List, &cello.Options{Durability: cello.DurableNone}); err != nil {
+		if err := cello.Write(t.Context(), comm.Self(), check, src.meta, src.list, &cello.Options{Durability: cello.DurableNone}); err != nil {
 			t.Fatal(err)
 		}
 		k, err := cello.Open(t.Context(), check, nil)

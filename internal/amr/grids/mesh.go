@@ -20,7 +20,7 @@ type Mesh struct {
 }
 
 // Field is one field.
-type Field struct{ Name, Type, Unit string }
+type Field struct{ Name, Type string }
 
 // Kind is a type of particles: a column for each name, of which the first Positions are their place, x first.
 type Kind struct {

@@ -1,18 +1,18 @@
 package grids
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"slices"
 	"testing"
 
 	"blobio/amr"
-	"blobio/amr/blocks"
 	"blobio/internal/amr/gen"
 )
 
 // generated is a mesh with particles, refined in a shell.
-func generated(t *testing.T, rank int) (blocks.Source, []amr.Index, []bool) {
+func generated(t *testing.T, rank int) (*memory, []amr.Index, []bool) {
 	t.Helper()
 	g := gen.Geometry(rank, 2, 4, 2, 2)
 	g.MinLevel = 0
@@ -22,19 +22,25 @@ func generated(t *testing.T, rank int) (blocks.Source, []amr.Index, []bool) {
 	}
 	s := gen.NewSet(tree, 1, gen.Fields(2, amr.Float32), gen.Tracers(rank))
 	s.Particles = 3
-	m := &blocks.Memory{M: s.Meta}
+	m := &memory{meta: s.Meta}
 	var leaf []bool
 	order := amr.Morton{}.Order(tree)
 	for _, x := range order {
-		m.List = append(m.List, s.Block(x))
+		m.list = append(m.list, s.Block(x))
 		leaf = append(leaf, tree.Leaf(x))
 	}
 	return m, order, leaf
 }
 
-func meshOf(t *testing.T, src blocks.Source, index []amr.Index, leaf []bool) *Mesh {
+// memory is blocks in memory.
+type memory struct {
+	meta *amr.Meta
+	list []*amr.Block
+}
+
+func meshOf(t *testing.T, src *memory, index []amr.Index, leaf []bool) *Mesh {
 	t.Helper()
-	m, err := OfBlocks(src, index, leaf)
+	m, err := OfBlocks(src.meta, index, leaf, func(_ context.Context, i int) (*amr.Block, error) { return src.list[i], nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +51,7 @@ func meshOf(t *testing.T, src blocks.Source, index []amr.Index, leaf []bool) *Me
 func TestStats(t *testing.T) {
 	src, index, leaf := generated(t, 2)
 	m := meshOf(t, src, index, leaf)
-	list := src.(*blocks.Memory).List
+	list := src.list
 	v := list[0].Field(m.Fields[0].Name)
 	nan := v
 	for i, b := range list { // a NaN and an infinity in a leaf
@@ -61,7 +67,7 @@ func TestStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &src.Meta().Geometry
+	g := &src.meta.Geometry
 	var cells int64
 	sum, volume, lo := 0.0, 0.0, math.Inf(1)
 	for i, b := range list {
@@ -85,7 +91,7 @@ func TestCopies(t *testing.T) {
 	for rank := 1; rank <= 3; rank++ {
 		src, index, leaf := generated(t, rank)
 		m := meshOf(t, src, index, leaf)
-		list := src.(*blocks.Memory).List
+		list := src.list
 		part := func(keep func(i int) bool) *Mesh { // from the last block to the first
 			var of []*amr.Block
 			var oi []amr.Index
@@ -95,7 +101,7 @@ func TestCopies(t *testing.T) {
 					of, oi, ol = append(of, clone(b)), append(oi, index[i]), append(ol, leaf[i])
 				}
 			}
-			return meshOf(t, &blocks.Memory{M: src.Meta(), List: of}, oi, ol)
+			return meshOf(t, &memory{src.meta, of}, oi, ol)
 		}
 		p := part(func(int) bool { return true })
 		c, err := Diff(t.Context(), m, p, nil, Tolerance{}, nil)

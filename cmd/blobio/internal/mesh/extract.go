@@ -49,7 +49,7 @@ JSON: {path, bytes, level, shape, lower, upper, fields}, or {path, bytes, partic
 		Example: `  blobio amr extract --field density --level 2 Check-10 density.nc
   blobio amr extract --region 0.2:0.4,:0.5,: Check-05 part.nc
   blobio amr extract --particles dark Check-05 dark.csv`,
-		Args: cli.ExactArgs(2, "a checkpoint or dataset, and the name of the output"),
+		Args: cli.ExactArgs(2, "a checkpoint, and the name of the output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasLevel = cmd.Flags().Changed("level")
 			for _, name := range []string{"level", "field"} {
@@ -159,7 +159,7 @@ func (x *uniform) layout() error {
 	h.Vars = append(h.Vars, cdf5.Var{Name: "level", Type: cdf5.Byte, Dims: dims, Atts: []cdf5.Att{text("long_name", "refinement level that the values come from, of means the finest; -1: none")}})
 	for _, i := range x.fields {
 		f := &m.Fields[i]
-		v := cdf5.Var{Name: f.Name, Type: cdf5.Double, Dims: dims, Atts: []cdf5.Att{text("units", unit(f, ""))}}
+		v := cdf5.Var{Name: f.Name, Type: cdf5.Double, Dims: dims, Atts: []cdf5.Att{text("units", codeUnits)}}
 		if f.Type == "float32" {
 			v.Type = cdf5.Float
 		}

@@ -55,10 +55,10 @@ pixels, boxes, particles, min, max, axis, at}.`,
 		Example: `  blobio amr plot Check-10 -o blocks.png
   blobio amr plot Check-10 --by owner --ranks 16 -o owners.svg
   blobio amr plot Check-05 --axis x --at 0.25 -o slice.png
-  blobio amr plot mesh.nc --order hilbert -o hilbert.png
+  blobio amr plot Check-10 --order hilbert -o hilbert.png
   blobio amr plot Check-10 --field density --log --edges -o density.png
   blobio amr plot Check-05 --field density --project integral --axis y -o column.svg`,
-		Args: cli.ExactArgs(1, "a checkpoint directory or a dataset"),
+		Args: cli.ExactArgs(1, "a checkpoint directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasAt = cmd.Flags().Changed("at")
 			if f.fields.field != "" {
@@ -159,9 +159,8 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 
 // compareHeads reads what is not data of all blocks, which compares it with its checksums.
 func (m *amrMesh) compareHeads(ctx context.Context) error {
-	const chunk = 1024
-	for lo := 0; lo < m.src.Len(); lo += chunk {
-		if _, err := m.src.Heads(ctx, lo, min(lo+chunk, m.src.Len())); err != nil {
+	for i := range m.blocks {
+		if _, err := m.cello.Head(ctx, i); err != nil {
 			return err
 		}
 	}

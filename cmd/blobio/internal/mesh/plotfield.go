@@ -83,8 +83,11 @@ func (f *amrPlotFlags) runField(ctx context.Context, e *cli.Env, path string) er
 	if o.Title == "" {
 		o.Title = fmt.Sprintf("%s: %s", filepath.Base(m.path), name)
 	}
-	field := &m.Fields[list[0]]
-	o.Label = fmt.Sprintf("%s (%s)", name, unit(field, f.fields.unit))
+	unit := codeUnits
+	if f.fields.unit != "" {
+		unit = f.fields.unit
+	}
+	o.Label = fmt.Sprintf("%s (%s)", name, unit)
 	if m.Rank == 1 {
 		return f.lineOf(ctx, e, m, list[0], o, lo, hi)
 	}
@@ -117,7 +120,7 @@ func (f *amrPlotFlags) runField(ctx context.Context, e *cli.Env, path string) er
 		s, err = m.Project(ctx, list[0], v, how)
 		o.Label = map[grids.How]string{grids.Mean: "mean of ", grids.Max: "greatest "}[how] + o.Label
 		if how == grids.Integral {
-			o.Label = fmt.Sprintf("integral of %s along %s (%s × length)", name, f.axis, unit(field, f.fields.unit))
+			o.Label = fmt.Sprintf("integral of %s along %s (%s × length)", name, f.axis, unit)
 		}
 	}
 	if err != nil {

@@ -35,8 +35,8 @@ std, min, max, min_at, max_at, nan, inf, levels: [the same, with level]}]}]}; mi
 are {position, level, block}.`,
 		Example: `  blobio amr stats Check-10
   blobio amr stats --field density,pressure --by-level Check-10
-  blobio amr stats --json mesh.nc | jq '.meshes[].fields[] | [.name, .total]'`,
-		Args: cli.MinArgs(1, "a checkpoint or a dataset"),
+  blobio amr stats --json Check-10 | jq '.meshes[].fields[] | [.name, .total]'`,
+		Args: cli.MinArgs(1, "a checkpoint"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
 	}
 	varsFlagAs(cmd, &f.fields, "field", "these fields only, such as density,pressure")
@@ -130,10 +130,10 @@ func (f *amrStatsFlags) one(ctx context.Context, e *cli.Env, path string) (*amrM
 	if err != nil {
 		return nil, err
 	}
-	d := &amrMeshFigures{Path: m.path, Form: m.form, Time: cli.JSONFloat(m.Time), Fields: []amrFieldFigures{}}
+	d := &amrMeshFigures{Path: m.path, Form: formCello, Time: cli.JSONFloat(m.Time), Fields: []amrFieldFigures{}}
 	for i := range stats {
 		s := &stats[i]
-		x := amrFieldFigures{Name: s.Name, Type: s.Type, Unit: unit(&s.Field, ""), amrFigures: figuresOf(m.Mesh, &s.Figures), Levels: []amrFigures{}}
+		x := amrFieldFigures{Name: s.Name, Type: s.Type, Unit: codeUnits, amrFigures: figuresOf(m.Mesh, &s.Figures), Levels: []amrFigures{}}
 		for l := range s.Levels {
 			y := figuresOf(m.Mesh, &s.Levels[l])
 			y.Level = &l

@@ -38,7 +38,6 @@ var families = []family{
 	{"key/value file", scrtools.KnowsTree, map[string]string{"ls": "scr print", "check": "scr print --quiet", "dump": "scr print"}},
 	{"map file", decomps.Knows, map[string]string{"ls": "decomp info", "check": "decomp info", "dump": "decomp info", "plot": "decomp plot"}},
 	{"map file", decomps.KnowsCDF, map[string]string{"ls": "decomp info", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},
-	{"dataset of blocks", mesh.KnowsNative, map[string]string{"ls": "ls", "check": "check", "dump": "dump", "diff": "diff", "plot": "amr plot"}},
 	{"dataset", nil, map[string]string{"ls": "ls", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},
 }
 

@@ -36,7 +36,7 @@ func TestFamilies(t *testing.T) {
 		{variable, "variable-centric blobs", ": good", "netcdf toy", "are equal", "D1"},
 		{process, "process-centric blobs", ": good", "netcdf toy", "are equal", "D1"},
 		{cello, "root blocks of 4", "good", "block 0: B_", "are equal", "blocks"},
-		{native, "ordinary netCDF", ": good", "netcdf mesh", "are equal", "blocks"},
+		{native, "ordinary netCDF", ": good", "netcdf mesh", "are equal", "!neither a map file nor a dataset of blobs"},
 		{testfiles.Dir(t, "cello", "CheckA-10"), "root blocks of", "good", "density", "are equal", "blocks"},
 		{fti, "store of checkpoints", "good", "ckptId     5", "equal", "!is a directory"},
 		{fti + "@5/1", "checkpoint 5", "good", "ckptId     5", "equal", "map of"},
