@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/amr/blocks"
+	"blobio/amr"
 	"blobio/amr/cello"
-	"blobio/blob"
+	"blobio/amr/cello/netcdf"
 	"blobio/comm"
 	"blobio/internal/amr/gen"
 	"blobio/versioned"
@@ -28,19 +28,18 @@ func forms(t *testing.T, dir string) (mesh, rho []byte) {
 	t.Helper()
 	cases, err := gen.Cases(1)
 	ok(t, err)
-	src := &blocks.Memory{M: cases[1].Set.Meta}
+	var list []*amr.Block
 	for _, b := range cases[1].Set.All(nil) {
-		src.List = append(src.List, b)
+		list = append(list, b)
 	}
-	ghosts := len(src.List[0].Fields) > 0 && src.List[0].Fields[0].Ghosts
 	check := filepath.Join(dir, "Check-10")
-	ok(t, blocks.ToCello(t.Context(), src, check, &blocks.CelloOptions{Cello: cello.Options{Files: 2, Ghosts: ghosts, Durability: cello.DurableNone}}))
+	ok(t, cello.Write(t.Context(), comm.Self(), check, cases[1].Set.Meta, list, &cello.Options{Files: 2, Ghosts: cases[1].Set.Ghosts, Durability: cello.DurableNone}))
 	k, err := cello.Open(t.Context(), check, nil)
 	ok(t, err)
 	defer k.Close()
-	out := filepath.Join(t.TempDir(), "out.nc")
-	ok(t, blocks.Convert(t.Context(), blocks.FromCello(k), out, &blocks.Options{Durability: blob.DurableNone}))
-	mesh, err = os.ReadFile(out)
+	form, err := netcdf.New(t.Context(), k, nil, 0)
+	ok(t, err)
+	mesh, err = io.ReadAll(io.NewSectionReader(form, 0, form.Size()))
 	ok(t, err)
 
 	store := filepath.Join(dir, "store")

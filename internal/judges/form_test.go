@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"blobio/amr/blocks"
 	"blobio/amr/cello"
-	"blobio/blob"
+	"blobio/amr/cello/netcdf"
 	"blobio/comm"
 	"blobio/internal/mount"
 	"blobio/internal/testfiles"
@@ -47,7 +46,12 @@ func newFormed(t *testing.T) *formed {
 	k, err := cello.Open(t.Context(), f.check, nil)
 	check(err)
 	defer k.Close()
-	check(blocks.Convert(t.Context(), blocks.FromCello(k), f.mesh, &blocks.Options{Durability: blob.DurableNone}))
+	form, err := netcdf.New(t.Context(), k, nil, 0)
+	check(err)
+	mesh, err := os.Create(f.mesh)
+	check(err)
+	defer mesh.Close()
+	check(form.WriteTo(t.Context(), mesh, 0, nil))
 	check(cello.WriteYT(t.Context(), k, filepath.Join(dir, "yt"), &cello.YTOptions{Fields: []string{"density"}, Durability: cello.DurableNone}))
 	check(os.Mkdir(f.store, 0o777))
 	for n := range 3 {

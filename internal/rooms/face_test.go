@@ -12,9 +12,8 @@ import (
 // fields. It grows on purpose only: whatever only other packages of this module call belongs under internal.
 var face = map[string]int{
 	"amr":              59,
-	"amr/blocks":       27,
 	"amr/cello":        54,
-	"amr/plotfile":     36,
+	"amr/cello/netcdf": 3,
 	"bench":            3,
 	"blob":             124,
 	"cdf5":             49,

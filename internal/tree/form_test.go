@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"blobio/amr/blocks"
+	"blobio/amr"
 	"blobio/amr/cello"
+	"blobio/amr/cello/netcdf"
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
@@ -24,15 +26,15 @@ func checkpoint(t testing.TB, to string) {
 	ok(t, os.CopyFS(to, os.DirFS(testfiles.Dir(t, "cello", "CheckA-10"))))
 }
 
-// native is what Convert makes of a checkpoint.
+// native is the netCDF form of a checkpoint.
 func native(t testing.TB, dir string) []byte {
 	t.Helper()
 	k, err := cello.Open(t.Context(), dir, nil)
 	ok(t, err)
 	defer k.Close()
-	out := filepath.Join(t.TempDir(), "out.nc")
-	ok(t, blocks.Convert(t.Context(), blocks.FromCello(k), out, &blocks.Options{Durability: blob.DurableNone}))
-	b, err := os.ReadFile(out)
+	f, err := netcdf.New(t.Context(), k, nil, 0)
+	ok(t, err)
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
 	ok(t, err)
 	return b
 }
@@ -43,7 +45,7 @@ func rewrite(t testing.TB, from, to string) {
 	k, err := cello.Open(t.Context(), from, nil)
 	ok(t, err)
 	defer k.Close()
-	ok(t, blocks.ToCello(t.Context(), blocks.FromCello(k), to, &blocks.CelloOptions{Cello: cello.Options{Files: 2, EnzoFloat: k.EnzoFloat(), Ghosts: k.Ghosts(0), Durability: cello.DurableNone}}))
+	ok(t, cello.WriteFrom(t.Context(), comm.Self(), to, k.Meta(), k.All(), &cello.Options{Files: 2, EnzoFloat: k.EnzoFloat(), Ghosts: k.Ghosts(0), Durability: cello.DurableNone}))
 }
 
 // commit adds a version to an array of 100 numbers, all of them x. It makes the array if it is not there.
@@ -272,12 +274,11 @@ func TestFormGenerated(t *testing.T) {
 	ok(t, err)
 	root := t.TempDir()
 	for _, c := range cases {
-		src := &blocks.Memory{M: c.Set.Meta}
+		var list []*amr.Block
 		for _, b := range c.Set.All(nil) {
-			src.List = append(src.List, b)
+			list = append(list, b)
 		}
-		ghosts := len(src.List[0].Fields) > 0 && src.List[0].Fields[0].Ghosts
-		ok(t, blocks.ToCello(t.Context(), src, filepath.Join(root, c.Name), &blocks.CelloOptions{Cello: cello.Options{Files: 3, Ghosts: ghosts, Durability: cello.DurableNone}}))
+		ok(t, cello.Write(t.Context(), comm.Self(), filepath.Join(root, c.Name), c.Set.Meta, list, &cello.Options{Files: 3, Ghosts: c.Set.Ghosts, Durability: cello.DurableNone}))
 	}
 	tr := open(t, root, nil)
 	for _, c := range cases {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"blobio/amr/blocks"
 	"blobio/amr/cello"
+	"blobio/amr/cello/netcdf"
 	"blobio/internal/vfs"
 	"blobio/versioned"
 )
@@ -14,7 +14,7 @@ import (
 var celloForm = form{name: "checkpoint of Cello", stamp: cello.Stamp, open: openCello}
 
 type celloSource struct {
-	*blocks.File
+	*netcdf.File
 	k *cello.Checkpoint
 }
 
@@ -25,7 +25,7 @@ func openCello(ctx context.Context, o *formOptions) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := blocks.NewFile(ctx, o.dir, blocks.FromCello(k), o.memory)
+	f, err := netcdf.New(ctx, k, nil, o.memory)
 	if err != nil {
 		return nil, errors.Join(err, k.Close())
 	}

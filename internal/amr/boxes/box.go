@@ -35,15 +35,6 @@ func (b Box) Cut(c Box) (out Box, some bool) {
 	return out, some
 }
 
-// Grow adds cells on both sides.
-func (b Box) Grow(by [3]int) Box {
-	for a := range 3 {
-		b.Lo[a] -= by[a]
-		b.Hi[a] += by[a]
-	}
-	return b
-}
-
 // Refine are the cells of a box, each divided into r.
 func (b Box) Refine(r [3]int) Box {
 	for a := range 3 {
@@ -57,14 +48,14 @@ func (b Box) Refine(r [3]int) Box {
 func (b Box) Coarsen(r [3]int) (out Box, whole bool) {
 	whole = true
 	for a := range 3 {
-		out.Lo[a], out.Hi[a] = Floor(b.Lo[a], r[a]), Floor(b.Hi[a]-1, r[a])+1
+		out.Lo[a], out.Hi[a] = floor(b.Lo[a], r[a]), floor(b.Hi[a]-1, r[a])+1
 		whole = whole && out.Lo[a]*r[a] == b.Lo[a] && out.Hi[a]*r[a] == b.Hi[a]
 	}
 	return out, whole
 }
 
-// Floor is a division by a positive number that goes down.
-func Floor(x, by int) int {
+// floor is a division by a positive number that goes down.
+func floor(x, by int) int {
 	if x < 0 {
 		return -((-x + by - 1) / by)
 	}
@@ -131,7 +122,7 @@ func (x *Index) Each(b Box, f func(i int, part Box) bool) {
 				continue
 			}
 			for a := range 3 { // only in the bucket where what they have in common begins
-				if Floor(part.Lo[a], x.size[a]) != at[a] {
+				if floor(part.Lo[a], x.size[a]) != at[a] {
 					continue next
 				}
 			}

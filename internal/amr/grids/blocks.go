@@ -6,27 +6,24 @@ import (
 	"slices"
 
 	"blobio/amr"
-	"blobio/amr/blocks"
-	"blobio/amr/plotfile"
 	"blobio/internal/amr/boxes"
 	"blobio/internal/elem"
 )
 
-// OfBlocks is the mesh of the blocks of a source, from level 0 on. index are those of the blocks, in the order of the source, leaf says which are leaves:
-// their particles count.
-func OfBlocks(src blocks.Source, index []amr.Index, leaf []bool) (*Mesh, error) {
-	g := &src.Meta().Geometry
-	s := &blockSource{src: src, index: index, leaf: leaf}
-	m := &Mesh{Rank: g.Rank, Time: src.Meta().Time, src: s}
-	m.Upper = [3]float64{1, 1, 1}
+// OfBlocks is the mesh of the blocks of a tree, from level 0 on. index are those of the blocks, leaf says which are leaves: their particles count. block
+// reads the one of a number.
+func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx context.Context, i int) (*amr.Block, error)) (*Mesh, error) {
+	g := &meta.Geometry
+	m := &Mesh{Rank: g.Rank, Time: meta.Time, src: &blockSource{meta, index, leaf, block}}
+	m.Upper, m.ratio = [3]float64{1, 1, 1}, [3]int{1, 1, 1}
 	copy(m.Lower[:g.Rank], g.Lower[:g.Rank])
 	copy(m.Upper[:g.Rank], g.Upper[:g.Rank])
-	for i := range src.Meta().Fields {
-		f := &src.Meta().Fields[i]
+	for i := range meta.Fields {
+		f := &meta.Fields[i]
 		m.Fields = append(m.Fields, Field{Name: f.Name, Type: f.Type.String()})
 	}
-	for i := range src.Meta().Particles {
-		p := &src.Meta().Particles[i]
+	for i := range meta.Particles {
+		p := &meta.Particles[i]
 		k := Kind{Name: p.Name}
 		for _, a := range p.Attrs {
 			k.Columns = append(k.Columns, a.Name)
@@ -36,22 +33,22 @@ func OfBlocks(src blocks.Source, index []amr.Index, leaf []bool) (*Mesh, error) 
 		}
 		m.Kinds = append(m.Kinds, k)
 	}
-	if v, ok := src.Meta().Attrs[plotfile.AttrCoord].(int32); ok && v >= 0 && v <= int32(Spherical) {
-		m.Coord = Coord(v)
+	for a := range g.Rank {
+		m.ratio[a] = 2
 	}
 	finest := 0
 	for _, x := range index {
 		finest = max(finest, x.Level())
 	}
 	for l := range finest + 1 {
-		x := Level{Cells: [3]int{1, 1, 1}, Ratio: [3]int{1, 1, 1}, Width: [3]float64{1, 1, 1}}
+		x := Level{Cells: [3]int{1, 1, 1}, Width: [3]float64{1, 1, 1}}
 		w := g.CellWidth(l)
 		for a := range g.Rank {
 			n := int64(g.Roots[a]) * int64(g.Block[a]) << l
 			if int64(int(n)) != n {
 				return nil, pkg.Class(amr.ErrRange, "%d cells on an axis, want at most %d", n, math.MaxInt)
 			}
-			x.Cells[a], x.Ratio[a], x.Width[a] = int(n), 2, w[a]
+			x.Cells[a], x.Width[a] = int(n), w[a]
 		}
 		m.Levels = append(m.Levels, x)
 	}
@@ -69,46 +66,39 @@ func OfBlocks(src blocks.Source, index []amr.Index, leaf []bool) (*Mesh, error) 
 }
 
 type blockSource struct {
-	src   blocks.Source
+	meta  *amr.Meta
 	index []amr.Index
 	leaf  []bool
+	block func(ctx context.Context, i int) (*amr.Block, error)
 }
 
 func (s *blockSource) name(m *Mesh, r ref) string {
-	g := &s.src.Meta().Geometry
+	g := &s.meta.Geometry
 	return s.index[m.Levels[r.level].Boxes[r.box].Row].Name(g.Rank, g.Roots)
 }
 
-// read implements source: runs of rows are read at once.
+// read calls each with the values of fields in each box, x fastest; k is its number in list.
 func (s *blockSource) read(ctx context.Context, m *Mesh, list []ref, fields []int, each func(k int, values [][]float64) error) error {
-	row := func(k int) int { return m.Levels[list[k].level].Boxes[list[k].box].Row }
-	g := &s.src.Meta().Geometry
 	out := make([][]float64, len(fields))
-	for k := 0; k < len(list); {
-		end := k + 1
-		for end < len(list) && row(end) == row(end-1)+1 {
-			end++
-		}
-		got, err := s.src.Range(ctx, row(k), row(end-1)+1)
+	for k, r := range list {
+		i := m.Levels[r.level].Boxes[r.box].Row
+		b, err := s.block(ctx, i)
 		if err != nil {
 			return err
 		}
-		for i, b := range got {
-			if b.Index != s.index[row(k+i)] {
-				return pkg.Usage("block %d of the source has changed", row(k+i))
-			}
-			for j, f := range fields {
-				x := b.Field(m.Fields[f].Name)
-				if x == nil {
-					return pkg.Errorf("block %s has no field %s: %w", s.name(m, list[k+i]), m.Fields[f].Name, amr.ErrMissing)
-				}
-				out[j] = cells(g, x)
-			}
-			if err := each(k+i, out); err != nil {
-				return err
-			}
+		if b.Index != s.index[i] {
+			return pkg.Usage("block %d has changed", i)
 		}
-		k = end
+		for j, f := range fields {
+			x := b.Field(m.Fields[f].Name)
+			if x == nil {
+				return pkg.Errorf("block %s has no field %s: %w", s.name(m, r), m.Fields[f].Name, amr.ErrMissing)
+			}
+			out[j] = cells(&s.meta.Geometry, x)
+		}
+		if err := each(k, out); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -175,28 +165,24 @@ func cells(g *amr.Geometry, f *amr.Field) []float64 {
 	return out
 }
 
-// particles implements source: those of leaves; what refined blocks have are copies or leftovers.
+// particles calls each with the particles of a kind, block by block: those of leaves; what refined blocks have are copies or leftovers.
 func (s *blockSource) particles(ctx context.Context, m *Mesh, kind int, each func(columns [][]float64) error) error {
-	name := m.Kinds[kind].Name
-	const chunk = 64
-	for lo := 0; lo < len(s.index); lo += chunk {
-		list, err := s.src.Range(ctx, lo, min(lo+chunk, len(s.index)))
+	for i := range s.index {
+		if !s.leaf[i] {
+			continue
+		}
+		b, err := s.block(ctx, i)
 		if err != nil {
 			return err
 		}
 		columns := make([][]float64, len(m.Kinds[kind].Columns))
-		for i, b := range list {
-			if !s.leaf[lo+i] {
+		for k := range b.Particles {
+			p := &b.Particles[k]
+			if p.Spec.Name != m.Kinds[kind].Name {
 				continue
 			}
-			for k := range b.Particles {
-				p := &b.Particles[k]
-				if p.Spec.Name != name {
-					continue
-				}
-				for c := range columns {
-					columns[c] = append(columns[c], floats(p.Spec.Attrs[c].Type, p.Data[c])...)
-				}
+			for c := range columns {
+				columns[c] = append(columns[c], floats(p.Spec.Attrs[c].Type, p.Data[c])...)
 			}
 		}
 		if len(columns) > 0 && len(columns[0]) > 0 {

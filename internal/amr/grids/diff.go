@@ -69,11 +69,6 @@ func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress
 	if a.Rank != b.Rank || a.Lower != b.Lower || a.Upper != b.Upper || a.Levels[0].Cells != b.Levels[0].Cells {
 		return nil, pkg.Usage("the meshes are of different domains: %v to %v with %v cells on the coarsest level, and %v to %v with %v", a.Lower, a.Upper, a.Levels[0].Cells, b.Lower, b.Upper, b.Levels[0].Cells)
 	}
-	for l := range min(len(a.Levels), len(b.Levels)) - 1 {
-		if a.Levels[l].Ratio != b.Levels[l].Ratio {
-			return nil, pkg.Usage("level %d is refined by %v in one mesh and by %v in the other", l, a.Levels[l].Ratio, b.Levels[l].Ratio)
-		}
-	}
 	c := &Compared{}
 	pick := func(name string) bool { return names == nil || slices.Contains(names, name) }
 	for _, f := range a.Fields {

@@ -1,13 +1,13 @@
-// Package grids is about the values of adaptive meshes, whatever form they are stored in: cells in boxes of several levels, of
+// Package grids is about the values of adaptive meshes: cells in boxes of several levels, of
 // which a cell counts only where no finer level covers it.
 //
 //	Mesh                  what there is: levels, boxes, fields, particles
-//	OfBlocks, OfPlotfile  from blocks of a tree, from a plotfile of AMReX
+//	OfBlocks              from blocks of a tree
 //	Mesh.Stats            totals weighted by volume, extrema with their place, by level
 //	Mesh.Slice, Project   values of the pixels of a plane
 //	Mesh.Fill             a region as a uniform array
 //	Mesh.EachParticles    particles as tables
-//	Diff                  two meshes, whatever their order, files or refinement
+//	Diff                  two meshes, whatever their order or refinement
 //
 // Values are float64, which all types but 64-bit integers beyond 2^53 fit. A field on faces has in a cell the mean of its two faces.
 package grids

@@ -16,7 +16,7 @@ type Filled struct {
 }
 
 // Fill computes the values of some cells of a level: those of its own cells, of coarser ones where no finer ones are, and where there are finer ones their
-// mean, weighted by volume.
+// mean.
 func (m *Mesh) Fill(ctx context.Context, field, level int, region boxes.Box) (*Filled, error) {
 	out := &Filled{Box: region, Level: level, Values: make([]float64, region.Cells()), From: make([]int8, region.Cells())}
 	for i := range out.Values {
@@ -43,7 +43,7 @@ func (m *Mesh) scale(coarse, fine int) [3]int {
 	s := [3]int{1, 1, 1}
 	for l := coarse; l < fine; l++ {
 		for a := range s {
-			s[a] *= m.Levels[l].Ratio[a]
+			s[a] *= m.ratio[a]
 		}
 	}
 	return s
@@ -80,9 +80,8 @@ func (m *Mesh) spread(f *Filled, level int, b *Box, values []float64, mask []boo
 
 // gather adds the cells of a box of a finer level to an array.
 func (m *Mesh) gather(f *Filled, level int, b *Box, values []float64, mask []bool) {
-	s, n, to := m.scale(f.Level, level), b.Len(), f.Len()
-	even := 1 / float64(s[0]*s[1]*s[2])
-	volumes := m.volumes(level, b.Box)
+	s, to := m.scale(f.Level, level), f.Len()
+	w := 1 / float64(s[0]*s[1]*s[2])
 	i := 0
 	for z := b.Lo[2]; z < b.Hi[2]; z++ {
 		for y := b.Lo[1]; y < b.Hi[1]; y++ {
@@ -90,11 +89,6 @@ func (m *Mesh) gather(f *Filled, level int, b *Box, values []float64, mask []boo
 				c := [3]int{x / s[0], y / s[1], z / s[2]}
 				if mask != nil && mask[i] || c[0] < f.Lo[0] || c[1] < f.Lo[1] || c[2] < f.Lo[2] || c[0] >= f.Hi[0] || c[1] >= f.Hi[1] || c[2] >= f.Hi[2] {
 					continue
-				}
-				w := even
-				if len(volumes) > 1 {
-					cell := boxes.Box{Lo: c, Hi: [3]int{c[0] + 1, c[1] + 1, c[2] + 1}}
-					w = volumes[((y-b.Lo[1])*n[0]+x-b.Lo[0])%len(volumes)] / m.volumes(f.Level, cell)[0]
 				}
 				at := ((c[2]-f.Lo[2])*to[1]+c[1]-f.Lo[1])*to[0] + c[0] - f.Lo[0]
 				if f.From[at] < 0 {

@@ -2,38 +2,24 @@ package grids
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
-	"blobio/amr/plotfile"
+	"blobio/amr/cello"
+	"blobio/comm"
 	"blobio/internal/testfiles"
 )
 
-const realFile = "../../../testdata/plotfile/plt00002"
-
-func plotMesh(t *testing.T, dir string) *Mesh {
-	t.Helper()
-	p, err := plotfile.Open(t.Context(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	m, err := OfPlotfile(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// The script prints what yt makes of a plotfile: total, extrema and their places, a slice and a projection as pixels, and a covering grid.
+// The script prints what yt makes of a mesh: total, extrema and their places, a slice and a projection as pixels, and a covering grid.
 const script = `
 import json, sys, numpy as np, yt
 yt.set_log_level(50)
 ds = yt.load(sys.argv[1])
-f = ("boxlib", ds.field_list[0][1])
+f = ("enzoe", sys.argv[3])
 ad = ds.all_data()
 v, w = ad[f], ad["index", "cell_volume"]
 out = {"cells": int(v.size), "total": float((v * w).sum()), "mean": float((v * w).sum() / w.sum()), "min": float(v.min()), "max": float(v.max())}
@@ -59,12 +45,10 @@ l = ds.index.max_level
 dims = ds.domain_dimensions * np.where(np.arange(3) < rank, 2 ** l, 1)
 g = ds.covering_grid(l, ds.domain_left_edge, dims)
 out["grid"] = np.asarray(g[f].d).transpose(2, 1, 0).ravel().tolist()
-kinds = [k for k in ds.particle_types_raw or () if k != "io"]
-out["particles"] = sum(int(ad[k, "particle_position_x"].size) for k in kinds) if kinds else -1
 print(json.dumps(out))
 `
 
-// TestYT: yt's figures, slices, projections and covering grids of plotfiles are ours: of one that AMReX wrote, and of a mesh of three dimensions that we did.
+// TestYT: yt's figures, slices, projections and covering grids of a checkpoint, as WriteYT gives it to yt, are ours.
 func TestYT(t *testing.T) {
 	py := testfiles.Python("yt")
 	if py == "" {
@@ -73,24 +57,35 @@ func TestYT(t *testing.T) {
 		}
 		t.Skip("SKIPPED: no python3 has the module yt")
 	}
-	three := filepath.Join(t.TempDir(), "plt3")
-	src, index, leaf := generated(t, 3)
-	if err := WritePlotfile(t.Context(), src, index, leaf, three, &plotfile.WriteOptions{Files: 3, NoSync: true}); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
-		dir, axis string
-		a         int
-	}{{realFile, "2", 2}, {three, "2", 2}, {three, "1", 1}} {
-		cmd := exec.Command(py, "-c", script, c.dir, c.axis)
+		rank int
+		axis string
+		a    int
+	}{{2, "2", 2}, {3, "2", 2}, {3, "1", 1}} {
+		src, index, leaf := generated(t, c.rank)
+		m := meshOf(t, src, index, leaf)
+		check, out := filepath.Join(t.TempDir(), "Check"), filepath.Join(t.TempDir(), "yt")
+		if err := cello.Write(t.Context(), comm.Self(), check, src.meta, src.list, &cello.Options{Durability: cello.DurableNone}); err != nil {
+			t.Fatal(err)
+		}
+		k, err := cello.Open(t.Context(), check, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer k.Close()
+		if err := cello.WriteYT(t.Context(), k, out, &cello.YTOptions{Durability: cello.DurableNone}); err != nil {
+			t.Fatal(err)
+		}
+		what := fmt.Sprintf("%d-D", c.rank)
+		cmd := exec.Command(py, "-c", script, filepath.Join(out, "yt.block_list"), c.axis, m.Fields[0].Name)
 		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1", "HOME="+t.TempDir())
 		cmd.Stderr = os.Stderr
 		b, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("yt on %s: %v\n%s", c.dir, err, b)
+			t.Fatalf("yt on %s: %v\n%s", what, err, b)
 		}
 		var yt struct {
-			Cells, Particles          int64
+			Cells                     int64
 			Total, Mean, Min, Max, At float64
 			MaxAt                     []float64 `json:"max_at"`
 			Slice, Project, Grid      []float64
@@ -98,13 +93,12 @@ func TestYT(t *testing.T) {
 		if err := json.Unmarshal(b, &yt); err != nil {
 			t.Fatal(err)
 		}
-		m := plotMesh(t, c.dir)
 		s, err := m.Stats(t.Context(), []int{0}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if x := &s[0]; x.Cells != yt.Cells || x.Min != yt.Min || x.Max != yt.Max || !near(x.Total, yt.Total) || !near(x.Mean, yt.Mean) || !near(x.MaxAt.At[0], yt.MaxAt[0]) || !near(x.MaxAt.At[1], yt.MaxAt[1]) {
-			t.Errorf("%s: ours %+v, yt %+v", c.dir, *x, yt)
+			t.Errorf("%s: ours %+v, yt %+v", what, *x, yt)
 		}
 		v := m.NewView(c.a, 64, 64)
 		v.W, v.H, v.At = 64, 64, yt.At
@@ -112,28 +106,19 @@ func TestYT(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, c.dir+": slice along "+c.axis, shown.Values, yt.Slice, 1e-9)
+		same(t, what+": slice along "+c.axis, shown.Values, yt.Slice, 1e-9)
 		if m.Rank == 3 {
 			if shown, err = m.Project(t.Context(), 0, v, Integral); err != nil {
 				t.Fatal(err)
 			}
-			same(t, c.dir+": projection along "+c.axis, shown.Values, yt.Project, 1e-9)
+			same(t, what+": projection along "+c.axis, shown.Values, yt.Project, 1e-9)
 		}
 		lo, hi := m.Lower, m.Upper
 		f, err := m.Fill(t.Context(), 0, m.Finest(), m.Region(m.Finest(), lo, hi))
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, c.dir+": covering grid", f.Values, yt.Grid, 0)
-		n := int64(0)
-		for k := range m.Kinds {
-			if err := m.EachParticles(t.Context(), k, func(x [][]float64) error { n += int64(len(x[0])); return nil }); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if yt.Particles >= 0 && n != yt.Particles { // yt finds particles only beside files that some programs write
-			t.Errorf("%s: %d particles, yt has %d", c.dir, n, yt.Particles)
-		}
+		same(t, what+": covering grid", f.Values, yt.Grid, 0)
 	}
 }
 

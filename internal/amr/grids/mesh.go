@@ -1,21 +1,10 @@
 package grids
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
 	"blobio/internal/amr/boxes"
-)
-
-// Coord says what the axes are.
-type Coord uint8
-
-// Kinds of coordinates, as AMReX numbers them.
-const (
-	Cartesian   Coord = iota
-	Cylindrical       // r and z
-	Spherical         // r, or r and theta
 )
 
 // A Mesh is cells in boxes of levels. It is safe for concurrent use.
@@ -23,15 +12,15 @@ type Mesh struct {
 	Rank         int
 	Lower, Upper [3]float64 // the domain; 0 to 1 on axes beyond Rank
 	Time         float64
-	Coord        Coord
 	Fields       []Field
 	Kinds        []Kind
 	Levels       []Level // coarsest first; a level may have no boxes
-	src          source
+	ratio        [3]int  // cells of the next finer level in a cell, on each axis
+	src          *blockSource
 }
 
 // Field is one field.
-type Field struct{ Name, Type, Unit string }
+type Field struct{ Name, Type string }
 
 // Kind is a type of particles: a column for each name, of which the first Positions are their place, x first.
 type Kind struct {
@@ -44,7 +33,6 @@ type Kind struct {
 type Level struct {
 	Cells [3]int     // of the whole domain; 1 on axes beyond the rank
 	Width [3]float64 // of a cell
-	Ratio [3]int     // cells of the next finer level in a cell, on each axis
 	Boxes []Box
 	index *boxes.Index
 }
@@ -52,20 +40,11 @@ type Level struct {
 // Box is cells, counted from the lower corner of the domain. No two boxes of a level have a cell in common.
 type Box struct {
 	boxes.Box
-	Row int // the number of the block or grid where the mesh comes from
+	Row int // the number of the block where the mesh comes from
 }
 
 // ref is a box of a level.
 type ref struct{ level, box int }
-
-// source is where values come from.
-type source interface {
-	// read calls each with the values of fields in each box, x fastest, in any order; k is its number in list.
-	read(ctx context.Context, m *Mesh, list []ref, fields []int, each func(k int, values [][]float64) error) error
-	// particles calls each with the particles of a kind, some at a time, in the order of the source.
-	particles(ctx context.Context, m *Mesh, kind int, each func(columns [][]float64) error) error
-	name(m *Mesh, r ref) string
-}
 
 // Field finds a field by its name, -1 if there is none.
 func (m *Mesh) Field(name string) int {
@@ -87,7 +66,7 @@ func (m *Mesh) Finest() int {
 	return 0
 }
 
-// BoxName names a box as where the mesh comes from does.
+// BoxName is the name of the block that a box is of.
 func (m *Mesh) BoxName(level, box int) string { return m.src.name(m, ref{level, box}) }
 
 // Centre is where the centre of a cell is.
@@ -131,7 +110,7 @@ func (m *Mesh) finish() (*Mesh, error) {
 					return nil, pkg.Class(errCorrupt, "level %d: %s has cells %v to %v, the domain has %v", l, m.BoxName(l, i), b.Lo, b.Hi, x.Cells)
 				}
 				if l > 0 {
-					if r := m.Levels[l-1].Ratio[a]; b.Lo[a]%r != 0 || b.Hi[a]%r != 0 {
+					if r := m.ratio[a]; b.Lo[a]%r != 0 || b.Hi[a]%r != 0 {
 						return nil, pkg.Class(errCorrupt, "level %d: %s has cells %v to %v, which divide cells of the coarser level", l, m.BoxName(l, i), b.Lo, b.Hi)
 					}
 				}
@@ -169,9 +148,8 @@ func (m *Mesh) finer(level int, b *Box, each func(part boxes.Box)) {
 	if level+1 >= len(m.Levels) {
 		return
 	}
-	r := m.Levels[level].Ratio
-	m.Levels[level+1].index.Each(b.Refine(r), func(_ int, part boxes.Box) bool {
-		part, _ = part.Coarsen(r)
+	m.Levels[level+1].index.Each(b.Refine(m.ratio), func(_ int, part boxes.Box) bool {
+		part, _ = part.Coarsen(m.ratio)
 		each(part)
 		return true
 	})
@@ -205,7 +183,7 @@ func (m *Mesh) mask(level int, b *Box) (out []bool) {
 // Place is a cell.
 type Place struct {
 	Level int
-	Box   string // the block or grid
+	Box   string // the block
 	At    [3]float64
 }
 

@@ -3,8 +3,6 @@ package grids
 import (
 	"context"
 	"math"
-
-	"blobio/internal/amr/boxes"
 )
 
 // Figures are those of a field over cells that count. Values that are no number or infinite are counted, and nothing else.
@@ -48,9 +46,9 @@ func (m *Mesh) Stats(ctx context.Context, fields []int, progress func(done, tota
 	err := each(ctx, m, list, fields, func(r ref, values [][]float64) ([]part, error) {
 		b := &m.Levels[r.level].Boxes[r.box]
 		mask, parts := m.mask(r.level, b), make([]part, len(fields))
-		volumes := m.volumes(r.level, b.Box)
+		volume := m.volume(r.level)
 		for i := range parts {
-			parts[i] = figuresOf(b, values[i], mask, volumes)
+			parts[i] = figuresOf(values[i], mask, volume)
 		}
 		return parts, nil
 	}, func(r ref, parts []part) error {
@@ -88,46 +86,21 @@ func (m *Mesh) place(r ref, b *Box, i int) Place {
 	return Place{r.level, m.BoxName(r.level, r.box), m.Centre(r.level, [3]int{b.Lo[0] + i%n[0], b.Lo[1] + i/n[0]%n[1], b.Lo[2] + i/n[0]/n[1]})}
 }
 
-// volumes are those of the cells of a box: one, or one for each cell along x, of spherical coordinates of two axes for each cell of a plane.
-func (m *Mesh) volumes(level int, b boxes.Box) []float64 {
-	w, n := m.Levels[level].Width, b.Len()
-	switch {
-	case m.Coord == Cylindrical:
-		out := make([]float64, n[0])
-		for i := range out {
-			r0, r1 := m.edge(level, 0, b.Lo[0]+i), m.edge(level, 0, b.Lo[0]+i+1)
-			out[i] = math.Pi * (r1*r1 - r0*r0)
-			for a := 1; a < m.Rank; a++ {
-				out[i] *= w[a]
-			}
-		}
-		return out
-	case m.Coord == Spherical:
-		out := make([]float64, n[0]*n[1])
-		for k := range out {
-			i, j := k%n[0], k/n[0]
-			r0, r1 := m.edge(level, 0, b.Lo[0]+i), m.edge(level, 0, b.Lo[0]+i+1)
-			out[k] = 4 * math.Pi / 3 * (r1*r1*r1 - r0*r0*r0)
-			if m.Rank > 1 {
-				out[k] *= (math.Cos(m.edge(level, 1, b.Lo[1]+j)) - math.Cos(m.edge(level, 1, b.Lo[1]+j+1))) / 2
-			}
-		}
-		return out
-	}
+// volume is that of a cell of a level.
+func (m *Mesh) volume(level int) float64 {
 	v := 1.0
 	for a := range m.Rank {
-		v *= w[a]
+		v *= m.Levels[level].Width[a]
 	}
-	return []float64{v}
+	return v
 }
 
 // figuresOf are those of the cells of a box that are not covered.
-func figuresOf(b *Box, values []float64, mask []bool, volumes []float64) part {
+func figuresOf(values []float64, mask []bool, volume float64) part {
 	p := part{Figures: noFigures()}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	p.min, p.max = -1, -1
 	var sum, lost float64 // of what the sum has lost by rounding
-	one := volumes[0]
 	for i, v := range values {
 		if mask != nil && mask[i] {
 			continue
@@ -147,12 +120,8 @@ func figuresOf(b *Box, values []float64, mask []bool, volumes []float64) part {
 		if v > hi {
 			hi, p.max = v, i
 		}
-		vol := one
-		if len(volumes) > 1 {
-			vol = volumes[i%len(volumes)]
-		}
-		p.Volume += vol
-		x := v*vol - lost
+		p.Volume += volume
+		x := v*volume - lost
 		t := sum + x
 		lost = (t - sum) - x
 		sum = t
@@ -166,11 +135,7 @@ func figuresOf(b *Box, values []float64, mask []bool, volumes []float64) part {
 		if mask != nil && mask[i] || v-v != 0 {
 			continue
 		}
-		vol := one
-		if len(volumes) > 1 {
-			vol = volumes[i%len(volumes)]
-		}
-		p.squares += vol * (v - p.Mean) * (v - p.Mean)
+		p.squares += volume * (v - p.Mean) * (v - p.Mean)
 	}
 	return p
 }

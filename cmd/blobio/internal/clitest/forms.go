@@ -19,7 +19,7 @@ import (
 	"blobio/versioned"
 )
 
-// Mesh makes a checkpoint directory and a native dataset of the same blocks.
+// Mesh makes a checkpoint directory, and the netCDF file of it.
 func Mesh(t *testing.T, args ...string) (dir, check, native string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -12,9 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/amr"
-	"blobio/amr/blocks"
 	"blobio/amr/cello"
-	"blobio/amr/plotfile"
 	"blobio/blob"
 	"blobio/internal/cli"
 )
@@ -24,16 +22,11 @@ func New(e *cli.Env) *cobra.Command {
 		Use:   "amr",
 		Short: "Look at, check, convert, draw and make checkpoints of adaptive meshes",
 		Long: `A checkpoint of an adaptive mesh holds blocks: the leaves of a forest of quadtrees or
-octrees, and the blocks above them. Three forms are read and written:
+octrees, and the blocks above them. Those of Enzo-E and Cello are directories with
+check.file_list, and HDF5 files with a group for each block. PATH is such a directory, or
+its check.file_list.
 
-  Cello   the checkpoint directories of Enzo-E and Cello: check.file_list, and
-          HDF5 files with a group for each block (also without the real program)
-  native  a dataset with a row for each block: one CDF-5 file that all netCDF tools
-          read, or blobs of many ranks; smaller and faster
-  plotfile  directories of AMReX: Header, and for each level Cell_H and Cell_D files
-
-PATH is a checkpoint directory (or its check.file_list), a plotfile, or the name of a
-native dataset. The content tells which.`,
+convert writes other files, or a netCDF file, which blobio ls, dump and all netCDF tools read.`,
 		Example: `  blobio amr gen shock Check-00                  # a checkpoint to try things with
   blobio amr ls Check-00                         # levels, blocks, files, balance
   blobio amr check Check-00                      # can Enzo-E restart from it?
@@ -41,8 +34,8 @@ native dataset. The content tells which.`,
   blobio amr plot Check-00 -o blocks.png         # the blocks and the curve
   blobio amr plot Check-00 --field density -o density.png
   blobio amr stats Check-00                      # totals and extrema
-  blobio amr convert Check-00 mesh.nc            # to the native form, and back:
-  blobio amr convert --to cello --files 16 mesh.nc Check-16`,
+  blobio amr convert Check-00 mesh.nc            # for netCDF tools
+  blobio amr convert --to cello --files 16 Check-00 Check-16`,
 	}
 	cli.AsGroup(cmd)
 	cmd.AddCommand(newAmrLs(e), newAmrDump(e), newAmrCheck(e), newAmrStats(e), newAmrDiff(e), cli.AsWriter(newAmrExtract(e)), cli.AsWriter(newAmrConvert(e)), cli.AsWriter(newAmrPlot(e)), cli.AsWriter(newAmrGen(e)))
@@ -68,17 +61,13 @@ func Hint(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// amrMesh is an open checkpoint or dataset.
+// amrMesh is an open checkpoint.
 type amrMesh struct {
 	path   string
-	form   string // "cello", or the layout of the dataset
 	meta   *amr.Meta
 	blocks []amrBlock // in order
 	files  []amrFile
-	src    blocks.Source
-	cello  *cello.Checkpoint // or
-	native *blocks.Dataset
-	plot   *plotfile.Plotfile
+	cello  *cello.Checkpoint
 }
 
 // amrBlock is a block as the tables say.
@@ -95,33 +84,13 @@ type amrFile struct {
 	bytes int64 // of the file
 }
 
-func (m *amrMesh) close() {
-	if m.cello != nil {
-		m.cello.Close()
-	}
-	if m.native != nil {
-		m.native.Close()
-	}
-	if m.plot != nil {
-		m.plot.Close()
-	}
-}
+func (m *amrMesh) close() { m.cello.Close() }
 
 // warn says what is known of the data that somebody may rely on.
 func (m *amrMesh) warn(e *cli.Env, what string, t amrTrust) {
 	if t.noVerify && m.meta.Unverified {
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s: not compared with its checksums: %s may hold damaged data\n", m.path, what)
 	}
-}
-
-// refuseScrambled is the error of fields of a dataset that are marked, unless they are taken as they are.
-func (m *amrMesh) refuseScrambled(t amrTrust) error {
-	for i := range m.meta.Fields {
-		if f := &m.meta.Fields[i]; f.Scrambled && m.native != nil && !t.scrambled {
-			return fmt.Errorf("%s: field %s: %w", m.path, f.Name, cello.ErrScrambled)
-		}
-	}
-	return nil
 }
 
 func (m *amrMesh) name(i int) string { return m.blocks[i].index.Name(m.meta.Rank, m.meta.Roots) }
@@ -153,9 +122,11 @@ func (m *amrMesh) tree() (*amr.Tree, error) {
 	return t, nil
 }
 
+// Forms of checkpoints.
 const (
-	formCello = "cello" // amrMesh.form of a checkpoint directory
-	formYT    = "yt"    // an output only
+	formCello  = "cello"
+	formNetCDF = "canonical" // an output only
+	formYT     = "yt"        // an output only
 )
 
 func exists(name string) bool {
@@ -173,68 +144,33 @@ func (t *amrTrust) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&t.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 }
 
-// openAmr opens a checkpoint or dataset: lists, headers and tables only.
+// openAmr opens a checkpoint: lists and headers only.
 func openAmr(ctx context.Context, path string) (*amrMesh, error) {
 	return openAmrAs(ctx, path, amrTrust{})
 }
 
 // openAmrAs is openAmr with some trust.
 func openAmrAs(ctx context.Context, path string, t amrTrust) (*amrMesh, error) {
-	if KnowsPlotfile(path) {
-		return openPlotTree(ctx, path, t)
-	}
-	name, isCello, err := amrPath(ctx, path)
+	dir, err := amrPath(path)
 	if err != nil {
 		return nil, err
 	}
-	if isCello {
-		return openCello(ctx, name, t)
-	}
-	d, err := blocks.Open(ctx, name, &blocks.OpenOptions{NoVerify: t.noVerify})
-	if errors.Is(err, blob.ErrNotFormat) {
-		var fe *blocks.FormatError
-		if errors.As(err, &fe) && fe.Pkg == "blocks" {
-			return nil, cli.WithHint(fmt.Errorf("%s is a dataset, but not one of AMR blocks", name), "blobio ls shows it")
-		}
-		return nil, cli.WithHint(err, "want a checkpoint directory of Enzo-E, or a dataset of blocks as blobio amr convert makes it")
-	}
+	k, err := cello.Open(ctx, dir, &cello.OpenOptions{AcceptScrambled: t.scrambled, NoVerify: t.noVerify})
 	if err != nil {
 		return nil, err
 	}
-	m := &amrMesh{path: name, meta: d.Meta(), src: d, native: d, form: d.Reader().Layout().String()}
-	for _, f := range d.Reader().Files() {
-		m.files = append(m.files, amrFile{filepath.Base(f.Name), f.Size})
-	}
-	files := 1
-	if n, _ := d.Reader().Subfiles(); n > 1 {
-		files = n
-	}
-	for i, x := range d.Blocks() {
-		m.blocks = append(m.blocks, amrBlock{x.Index, -1, x.Leaf, d.Bytes(i), x.Cost})
-		if files == 1 {
-			m.blocks[i].file = 0
+	m := &amrMesh{path: dir, meta: k.Meta(), cello: k}
+	for _, name := range k.Files() {
+		f := amrFile{name: name + ".h5"}
+		if info, err := os.Stat(filepath.Join(dir, f.name)); err == nil {
+			f.bytes = info.Size()
 		}
+		m.files = append(m.files, f)
 	}
-	if files > 1 {
-		return m, m.findFiles(ctx)
+	for _, b := range k.Blocks() {
+		m.blocks = append(m.blocks, amrBlock{b.Index, b.File, b.Leaf, b.Bytes, b.Cost})
 	}
 	return m, nil
-}
-
-// findFiles finds the subfile of each block: that of the rank which has its row.
-func (m *amrMesh) findFiles(ctx context.Context) error {
-	r := m.native.Reader()
-	for b, err := range r.Blobs(ctx, "block_level", 0) {
-		if err != nil {
-			return err
-		}
-		for _, q := range b.Runs {
-			for i := q.Offset; i < q.Offset+q.Length && i < int64(len(m.blocks)); i++ {
-				m.blocks[i].file = b.Subfile
-			}
-		}
-	}
-	return nil
 }
 
 // findBlock is the number of a block that is named by its number or by its name; a name that

@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -11,10 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/amr"
-	"blobio/amr/blocks"
 	"blobio/amr/cello"
-	"blobio/amr/plotfile"
-	"blobio/blob"
 	"blobio/internal/cli"
 	"blobio/internal/fault"
 )
@@ -33,18 +29,13 @@ func newAmrCheck(e *cli.Env) *cobra.Command {
 		Short: "Look for everything that is wrong with a checkpoint",
 		Long: `Check checkpoints: missing, extra and duplicate blocks, lists against groups, index
 against name and level, sets of children, balance of the tree, order numbers, types
-and shapes, and checksums where there are any. For faults of a Cello checkpoint that
-Enzo-E does not notice, the finding says what Enzo-E does: hang, crash, or run on
+and shapes, and checksums where there are any. For faults that Enzo-E does not notice, the finding says what Enzo-E does: hang, crash, or run on
 with wrong data. Nothing is changed.
 
 An error: data are lost or a restart goes wrong. A warning: something is wrong. A note
 (with --notes): something worth knowing. At most 20 findings of a kind are printed, and
 the number of the rest. Unlikely values in leaves are warnings: NaN, infinity, negative
 densities and energies, particles far from their block, a block with another time step.
-
-Of a plotfile: headers against each other and against the data, sizes and places of FABs,
-boxes that overlap or divide coarser cells, extrema in Cell_H, NaN, particles, and checksums
-if blobio wrote it.
 
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could
 not be checked.
@@ -54,8 +45,8 @@ findings: [...]}]}; findings are those of blobio check.`,
 		Example: `  blobio amr check Check-10
   blobio amr check --quick Check-*       # without reading the data
   blobio amr check --enzo-float f64 --max-level 4 Check-10   # for a restart with these
-  blobio amr check --json mesh.nc | jq '.checked[].findings[]'`,
-		Args: cli.MinArgs(1, "a checkpoint directory or a dataset"),
+  blobio amr check --json Check-10 | jq '.checked[].findings[]'`,
+		Args: cli.MinArgs(1, "a checkpoint directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.levelSet = cmd.Flags().Changed("max-level"); f.levelSet && (f.maxLevel < 0 || f.maxLevel > amr.MaxDepth) {
 				return cli.Usagef("--max-level %d, want 0 to %d", f.maxLevel, amr.MaxDepth)
@@ -64,9 +55,9 @@ findings: [...]}]}; findings are those of blobio check.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, "lists, headers and tables only: do not read the data", "")
-	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "Cello: floating-point type of the program that will restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
-	fl.IntVar(&f.maxLevel, "max-level", 0, "Cello: finest level of the run that will restart (default: that of the checkpoint)")
+	f.Add(cmd, "lists and headers only: do not read the data", "")
+	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "floating-point type of the program that will restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
+	fl.IntVar(&f.maxLevel, "max-level", 0, "finest level of the run that will restart (default: that of the checkpoint)")
 	return cmd
 }
 
@@ -124,75 +115,27 @@ func (f *amrCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) erro
 }
 
 func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrChecked, error) {
-	if KnowsPlotfile(path) {
-		return f.plotfile(ctx, e, plotDir(path))
-	}
-	name, isCello, err := amrPath(ctx, path)
+	dir, err := amrPath(path)
 	if err != nil {
 		return nil, err
 	}
-	c := &amrChecked{Path: name}
-	if isCello {
-		c.Form = formCello
-		c.Sums = exists(filepath.Join(name, cello.ManifestName))
-		o := &cello.VerifyOptions{StructureOnly: f.Quick, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
-		if f.levelSet {
-			o.MaxLevel = &f.maxLevel
-		}
-		p := e.NewProgress()
-		defer p.End()
-		o.Progress = func(done, total int64) { p.At("check "+name, done, total) }
-		for x := range cello.Verify(ctx, name, o) {
-			c.add(x)
-		}
-		c.rest()
-		return c, ctx.Err()
-	}
-	m, err := openAmrAs(ctx, name, amrTrust{noVerify: true})
-	if err == nil {
-		c.Form, c.Sums = m.form, m.native.HasSums()
-		m.close()
-	} else if !cli.IsFormatError(err) && !errors.Is(err, blob.ErrMissing) || !blobDataset(ctx, name) {
-		return nil, err
+	c := &amrChecked{Path: dir, Form: formCello, Sums: exists(filepath.Join(dir, cello.ManifestName))}
+	o := &cello.VerifyOptions{StructureOnly: f.Quick, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
+	if f.levelSet {
+		o.MaxLevel = &f.maxLevel
 	}
 	p := e.NewProgress()
 	defer p.End()
-	for x := range blocks.Check(ctx, name, &blob.CheckOptions{Quick: f.Quick, Progress: func(done, total int64) { p.At("check "+name, done, total) }}) {
+	o.Progress = func(done, total int64) { p.At("check "+dir, done, total) }
+	for x := range cello.Verify(ctx, dir, o) {
 		c.add(x)
 	}
 	c.rest()
 	return c, ctx.Err()
-}
-
-// plotfile checks a plotfile.
-func (f *amrCheckFlags) plotfile(ctx context.Context, e *cli.Env, dir string) (*amrChecked, error) {
-	c := &amrChecked{Path: dir, Form: formPlotfile, Sums: exists(filepath.Join(dir, plotfile.ManifestName))}
-	p := e.NewProgress()
-	defer p.End()
-	for x := range plotfile.Check(ctx, dir, &plotfile.CheckOptions{Quick: f.Quick, Progress: func(done, total int64) { p.At("check "+dir, done, total) }}) {
-		c.add(x)
-	}
-	c.rest()
-	return c, ctx.Err()
-}
-
-// blobDataset tells whether a dataset is of blocks, though it cannot be opened as such. One that has lost all its subfiles may be.
-func blobDataset(ctx context.Context, name string) bool {
-	r, err := blob.Open(ctx, name, &blob.OpenOptions{AllowMissing: true})
-	if err != nil {
-		return errors.Is(err, blob.ErrMissing)
-	}
-	defer r.Close()
-	for _, a := range r.Schema().Attributes() {
-		if a.Name == "blobio_amr" {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *amrCheckFlags) print(e *cli.Env, c *amrChecked) {
-	if c.Sums || c.Form == "" { // or nothing is known of checksums
+	if c.Sums {
 		f.Print(e, c.Path, &c.Found)
 		return
 	}

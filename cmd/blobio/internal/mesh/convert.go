@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,8 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/amr"
-	"blobio/amr/blocks"
 	"blobio/amr/cello"
+	"blobio/amr/cello/netcdf"
+	"blobio/blob"
 	"blobio/internal/cli"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
@@ -35,16 +37,17 @@ func newAmrConvert(e *cli.Env) *cobra.Command {
 	var f amrConvertFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
-		Short: "Write a checkpoint in another form, or with other files or order",
-		Long: `Write the blocks of a checkpoint in another form: native (the default), Cello, or the
-same form with other files, order, blocks or fields. State and data of all blocks stay
+		Short: "Write a checkpoint with other files or order, or as a netCDF file",
+		Long: `Write the blocks of a checkpoint as one netCDF file (the default), or with --to cello as
+a checkpoint with other files, order, blocks or fields. State and data of all blocks stay
 the same, bit for bit. Memory is bounded; the output appears under its name when it is
 whole. Data are compared with their checksums, if there are any. Output made with
 --no-verify, or from scrambled cells, is marked as such.
 
 Enzo-E restarts from a checkpoint that has all blocks and fields, in any number and cut
-of files. --leaves, --levels and --fields make a dump, which is for analysis only. netCDF
-tools read the native form: field_density(block, z, y, x), and tables such as
+of files. --leaves, --levels and --fields make a dump, which is for analysis only.
+
+The netCDF file is for analysis, too: field_density(block, z, y, x), and tables such as
 block_level. "blobio mount" and "blobio serve" show it without writing it.
 
 --to yt makes a directory for yt: yt.load("OUT/OUT.block_list"). yt expects ghost zones;
@@ -52,25 +55,26 @@ where there are none, the nearest cells fill them.
 
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr convert Check-10 mesh.nc                        # one CDF-5 file
-  blobio amr convert --to cello --files 16 mesh.nc Check-16  # and back
+  blobio amr convert --to cello --files 16 Check-10 Check-16
   blobio amr convert --to cello --order hilbert Check-10 Check-H
   blobio amr convert --leaves --fields density,pressure Check-10 leaves.nc
-  blobio amr convert --to yt Check-10 forYT
-  blobio amr convert --to variable-centric --ranks 64 --subfiles 4 Check-10 mesh`,
-		Args: cli.ExactArgs(2, "a checkpoint or dataset, and the name of the output"),
+  blobio amr convert --to yt Check-10 forYT`,
+		Args: cli.ExactArgs(2, "a checkpoint, and the name of the output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args[0], args[1])
 		},
 	}
 	fl := cmd.Flags()
-	cli.ChoiceFlag(cmd, &f.order, "order", "given", "order of the blocks: that of the input, or another", "given", "morton", "hilbert", "roots")
+	cli.ChoiceFlag(cmd, &f.order, "order", "given", "cello: order of the blocks, that of the input or another", "given", "morton", "hilbert", "roots")
 	fl.BoolVar(&f.leaves, "leaves", false, "leaf blocks only")
 	fl.StringVar(&f.levels, "levels", "", "these levels only: FIRST:LAST (either may be left out), or one number")
 	varsFlagAs(cmd, &f.fields, "fields", "these fields only, such as density,pressure")
 	fl.BoolVar(&f.bare, "no-ghosts", false, "omit ghost zones")
 	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
 	f.trust.add(cmd)
-	f.out.add(cmd, "canonical")
+	cli.ChoiceFlag(cmd, &f.out.to, "to", formNetCDF, "form of the output: a checkpoint, one netCDF file, or a directory for yt", formCello, formNetCDF, formYT)
+	fl.BoolVar(&f.out.force, "force", false, "replace the netCDF file if it is there")
+	f.out.add(cmd)
 	return cmd
 }
 
@@ -117,9 +121,6 @@ func (f *amrConvertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) er
 	if err := m.hasFields(f.fields); err != nil {
 		return err
 	}
-	if err := m.refuseScrambled(f.trust); err != nil {
-		return err
-	}
 	m.warn(e, "the output", f.trust)
 	lo, hi := 0, 0
 	for i := range m.blocks {
@@ -140,22 +141,17 @@ func (f *amrConvertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) er
 		return f.toYT(cmd, e, m, out)
 	}
 	start := time.Now()
-	if f.out.to == formCello {
-		err = f.toCello(ctx, e, m, out, order, levels)
-	} else {
-		err = f.toNative(ctx, e, m, out, order, levels)
+	if f.out.to == formNetCDF {
+		return f.toNetCDF(ctx, e, m, out, levels, start)
 	}
-	if err != nil {
+	if err := f.toCello(ctx, e, m, out, order, levels); err != nil {
 		return err
 	}
 	return f.out.report(ctx, e, out, time.Since(start))
 }
 
 func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, out string, order amr.Ordering, levels *[2]int) error {
-	with, without, err := m.ghosts(ctx, f.fields)
-	if err != nil {
-		return err
-	}
+	with, without := m.ghosts(f.fields)
 	if with > 0 && without > 0 && !f.bare {
 		return cli.WithHint(fmt.Errorf("%s: some fields have ghost zones, others have none: a checkpoint has them for all or none", m.path), "--no-ghosts leaves them out")
 	}
@@ -166,21 +162,24 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, o
 		if err := m.whole(); err != nil {
 			return err
 		}
-		if m.cello != nil && m.cello.Dump() { // what is made of a dump is one
+		if m.cello.Dump() { // what is made of a dump is one
 			for i := range m.meta.Fields {
 				c.Fields = append(c.Fields, m.meta.Fields[i].Name)
 			}
 		}
 	}
-	if c.EnzoFloat == 0 && m.cello != nil {
+	if c.EnzoFloat == 0 {
 		c.EnzoFloat = m.cello.EnzoFloat()
 	}
-	return f.out.writeAs(ctx, e, "convert", m.src, out, c, order)
+	if c.Ordering = order; order == nil {
+		c.Ordering = given(m.indexes())
+	}
+	return f.out.write(ctx, e, "convert", m.meta, len(m.blocks), m.cello.Share, out, c)
 }
 
 // whole says which blocks a checkpoint lacks that a program could restart from; nil if none.
 func (m *amrMesh) whole() error {
-	if m.cello != nil && m.cello.Dump() {
+	if m.cello.Dump() {
 		return nil
 	}
 	t, err := m.tree()
@@ -207,86 +206,61 @@ func (m *amrMesh) whole() error {
 }
 
 // ghosts counts the fields with and without ghost zones.
-func (m *amrMesh) ghosts(ctx context.Context, fields []string) (with, without int, err error) {
-	list, err := m.src.Heads(ctx, 0, 1)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, x := range list[0].Fields {
+func (m *amrMesh) ghosts(fields []string) (with, without int) {
+	for i := range m.meta.Fields {
 		switch {
-		case fields != nil && !slices.Contains(fields, x.Spec.Name):
-		case x.Ghosts:
+		case fields != nil && !slices.Contains(fields, m.meta.Fields[i].Name):
+		case m.cello.Ghosts(i):
 			with++
 		default:
 			without++
 		}
 	}
-	return with, without, nil
+	return with, without
 }
 
-func (f *amrConvertFlags) toNative(ctx context.Context, e *cli.Env, m *amrMesh, out string, order amr.Ordering, levels *[2]int) error {
-	src := m.src
-	if f.leaves || levels != nil || f.fields != nil || f.bare {
-		s := blocks.Selection{Fields: f.fields, Bare: f.bare}
-		if f.leaves || levels != nil {
-			s.Keep = func(x amr.Index, leaf bool) bool {
-				l := x.Level()
-				return (leaf || !f.leaves) && (levels == nil || l >= levels[0] && l <= levels[1])
+func (f *amrConvertFlags) toNetCDF(ctx context.Context, e *cli.Env, m *amrMesh, out string, levels *[2]int, start time.Time) error {
+	blocks, leaves := 0, 0
+	keep := func(x amr.Index, leaf bool) bool {
+		l := x.Level()
+		return (leaf || !f.leaves) && (levels == nil || l >= levels[0] && l <= levels[1])
+	}
+	for i := range m.blocks {
+		if b := &m.blocks[i]; keep(b.index, b.leaf) {
+			if blocks++; b.leaf {
+				leaves++
 			}
 		}
-		var err error
-		if src, err = blocks.Select(ctx, src, s); err != nil {
-			return err
-		}
 	}
-	return f.out.writeAs(ctx, e, "convert", src, out, f.out.celloOptions(), order)
+	form, err := netcdf.New(ctx, m.cello, &netcdf.Part{Keep: keep, Fields: f.fields, Bare: f.bare}, 0)
+	if err != nil {
+		return err
+	}
+	p := e.NewProgress()
+	defer p.End()
+	err = cli.WriteOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.out.force, NoSync: f.out.noSync}, func(dst vfs.File) (bool, error) {
+		return true, form.WriteTo(ctx, dst, f.out.workers, func(done, total int64) { p.At("convert", done, total) })
+	})
+	p.End()
+	if errors.Is(err, blob.ErrExist) {
+		return fmt.Errorf("the output %s %w", out, blob.ErrExist)
+	}
+	if err != nil {
+		return err
+	}
+	return f.out.tell(e, out, formNetCDF, "netCDF file", blocks, leaves, 1, form.Size(), time.Since(start))
 }
 
-// toYT makes a directory that yt reads, from a native dataset by way of a checkpoint beside it.
+// toYT makes a directory that yt reads.
 func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *cli.Env, m *amrMesh, out string) error {
 	ctx := cmd.Context()
-	for _, name := range []string{"order", "leaves", "levels"} {
+	for _, name := range []string{"leaves", "levels"} {
 		if cmd.Flags().Changed(name) {
 			return cli.Usagef("--%s is not for yt", name)
 		}
 	}
 	start := time.Now()
-	durability := f.out.celloOptions().Durability
-	l, err := durable.Acquire(ctx, vfs.OS, out, durable.LeaseOptions{})
-	if err != nil {
-		return err
-	}
-	defer l.Release()
-	if err := durable.SweepHidden(vfs.OS, out); err != nil {
-		return err
-	}
-	k := m.cello
-	if k == nil {
-		with, without, err := m.ghosts(ctx, f.fields)
-		if err != nil {
-			return err
-		}
-		dir := durable.HiddenName(out, l.ID())
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		between := filepath.Join(dir, "mesh")
-		o := cello.Options{Files: 1, Ghosts: with > 0 && without == 0, Durability: cello.DurableNone}
-		w := f.out
-		w.to = formCello
-		if err := w.writeAs(ctx, e, "convert", m.src, between, o, nil); err != nil {
-			return err
-		}
-		if k, err = cello.Open(ctx, between, nil); err != nil {
-			return err
-		}
-		defer k.Close()
-	}
-	if err := l.Release(); err != nil { // what writes the directory takes it
-		return err
-	}
-	if err := cello.WriteYT(ctx, k, out, &cello.YTOptions{NoGhosts: f.bare, Fields: f.fields, Durability: durability}); err != nil {
+	if err := cello.WriteYT(ctx, m.cello, out, &cello.YTOptions{NoGhosts: f.bare, Fields: f.fields, Durability: f.out.celloOptions().Durability}); err != nil {
 		return err
 	}
 	base := filepath.Base(out)

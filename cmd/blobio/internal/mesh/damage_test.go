@@ -49,13 +49,11 @@ func TestAmrDamage(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	out := at("out")
 	clitest.Good(t, "amr", "gen", "sphere", "--no-sync", "--roots", "2", "--cells", "4", "--levels", "1", "--fields", "2", "--particles", "3", "--files", "2", at("Check"))
-	clitest.Good(t, "amr", "convert", "--no-sync", at("Check"), at("mesh.nc"))
-	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "variable-centric", "--ranks", "3", "--subfiles", "2", at("Check"), at("blobs"))
 	flips := 6
 	if os.Getenv("BLOBIO_LONG") != "" {
 		flips = 60
 	}
-	for _, form := range []string{"Check", "mesh.nc", "blobs"} {
+	for _, form := range []string{"Check"} {
 		t.Run(form, func(t *testing.T) {
 			files, err := filepath.Glob(at(form) + "*")
 			clitest.Check(t, err)
@@ -116,7 +114,7 @@ func TestAmrDamage(t *testing.T) {
 			if refused == 0 {
 				t.Error("nothing was refused")
 			}
-			if left := clitest.Names(t, dir); left != "Check blobs.0000 blobs.0001 blobs.manifest mesh.nc" {
+			if left := clitest.Names(t, dir); left != "Check" {
 				t.Errorf("left: %s", left)
 			}
 		})

@@ -22,9 +22,9 @@ func newAmrDiff(e *cli.Env) *cobra.Command {
 	var f amrDiffFlags
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare the values of two meshes, whatever their form, order or files",
-		Long: `Compare two meshes of one domain cell by cell, whatever the order of their blocks, their
-files, and their form: Cello, native or plotfile. A place counts with the value of the finest
+		Short: "Compare the values of two meshes, whatever their order or files",
+		Long: `Compare two meshes of one domain cell by cell, whatever the order of their blocks and
+their files. A place counts with the value of the finest
 level that has it. Where one mesh is finer than the other, the mean of the finer cells (or
 the value of the coarser one) is compared and reported apart: such a place is a difference.
 Particles are compared as rows, whatever their order. NaN equals NaN.
@@ -34,8 +34,7 @@ Exit codes: 0 equal, 1 different, 2 could not compare.
 JSON: {version, a, b, equal, fields: [{name, cells, different, largest, at, a, b,
 refined_otherwise, largest_there}], levels: [{level, both, only_a, only_b}], particles:
 [{name, a, b, only_a, only_b}], only_a: [], only_b: []}.`,
-		Example: `  blobio amr diff Check-10 mesh.nc            # is the copy the same?
-  blobio amr diff plt00100 plt00200
+		Example: `  blobio amr diff Check-10 Check-16           # is the copy the same?
   blobio amr diff --field density --rel 1e-6 run1/Check-10 run2/Check-10`,
 		Args: cli.ExactArgs(2, "two meshes"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args[0], args[1]) },
@@ -132,11 +131,9 @@ func (f *amrDiffFlags) print(e *cli.Env, a, b *fieldMesh, c *grids.Compared) {
 			fmt.Fprintf(e.Out, "particles %s: %d in one and %d in the other; %d are only in the first, %d only in the second\n", cli.Plain(p.Name), p.A, p.B, p.OnlyA, p.OnlyB)
 		}
 	}
-	if a.form != formPlotfile && b.form != formPlotfile {
-		for _, l := range c.Levels {
-			if l.OnlyA+l.OnlyB > 0 {
-				fmt.Fprintf(e.Out, "level %d: %s in both, %d only in the first, %d only in the second\n", l.Level, cli.Plural(l.Both, "leaf block"), l.OnlyA, l.OnlyB)
-			}
+	for _, l := range c.Levels {
+		if l.OnlyA+l.OnlyB > 0 {
+			fmt.Fprintf(e.Out, "level %d: %s in both, %d only in the first, %d only in the second\n", l.Level, cli.Plural(l.Both, "leaf block"), l.OnlyA, l.OnlyB)
 		}
 	}
 	if c.Equal() {

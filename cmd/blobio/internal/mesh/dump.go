@@ -43,9 +43,9 @@ nan, values}]}]}; values only if asked for.`,
 		Example: `  blobio amr dump Check-10 0
   blobio amr dump Check-10 B01:1_10:0
   blobio amr dump Check-10 B__@-2
-  blobio amr dump --field density mesh.nc 17
+  blobio amr dump --field density Check-10 17
   blobio amr dump --particles dark Check-05 3`,
-		Args: cli.ExactArgs(2, "a checkpoint or dataset, and a block"),
+		Args: cli.ExactArgs(2, "a checkpoint, and a block"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), e, args[0], args[1])
 		},
@@ -120,21 +120,18 @@ func (f *amrDumpFlags) run(ctx context.Context, e *cli.Env, path, word string) e
 	if err != nil {
 		return err
 	}
-	if err := m.refuseScrambled(f.trust); err != nil {
-		return err
-	}
-	list, err := m.src.Range(ctx, i, i+1)
+	b, err := m.cello.Block(ctx, i)
 	if err != nil {
 		return err
 	}
 	m.warn(e, "what is printed", f.trust)
-	d := f.describe(m, i, list[0])
+	d := f.describe(m, i, b)
 	if f.asJSON {
 		return e.PrintJSON(d)
 	}
 	switch {
 	case f.field != "":
-		printField(e, m, list[0].Field(f.field))
+		printField(e, m, b.Field(f.field))
 	case f.particles != "":
 		for k := range d.Particles {
 			if d.Particles[k].Name == f.particles {

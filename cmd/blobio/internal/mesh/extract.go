@@ -39,7 +39,7 @@ func newAmrExtract(e *cli.Env) *cobra.Command {
 centres of the cells x, y and z, and level, the refinement level that each value comes from
 (-1 where there is none). --level is the level whose cells the arrays have (default: the
 finest). A cell has the value of the finest level that has it: a coarser one is repeated, the
-mean of finer ones is taken, weighted by volume. --region is LO:HI for each axis; cells that it
+mean of finer ones is taken. --region is LO:HI for each axis; cells that it
 touches are written.
 
 --particles TYPE writes the particles of the whole mesh, or of the region, as a table: a
@@ -47,9 +47,9 @@ variable for each attribute, or with OUT.csv text.
 
 JSON: {path, bytes, level, shape, lower, upper, fields}, or {path, bytes, particles, count}.`,
 		Example: `  blobio amr extract --field density --level 2 Check-10 density.nc
-  blobio amr extract --region 0.2:0.4,:0.5,: plt00100 part.nc
+  blobio amr extract --region 0.2:0.4,:0.5,: Check-05 part.nc
   blobio amr extract --particles dark Check-05 dark.csv`,
-		Args: cli.ExactArgs(2, "a checkpoint, dataset or plotfile, and the name of the output"),
+		Args: cli.ExactArgs(2, "a checkpoint, and the name of the output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasLevel = cmd.Flags().Changed("level")
 			for _, name := range []string{"level", "field"} {
@@ -154,12 +154,12 @@ func (x *uniform) layout() error {
 		h.Dims = append(h.Dims, cdf5.Dim{Name: "xyz"[k : k+1], Len: int64(n[k])})
 	}
 	for k := m.Rank - 1; k >= 0; k-- {
-		h.Vars = append(h.Vars, cdf5.Var{Name: "xyz"[k : k+1], Type: cdf5.Double, Dims: dims[m.Rank-1-k : m.Rank-k], Atts: []cdf5.Att{text("long_name", "centres of the cells along "+m.axisName(k))}})
+		h.Vars = append(h.Vars, cdf5.Var{Name: "xyz"[k : k+1], Type: cdf5.Double, Dims: dims[m.Rank-1-k : m.Rank-k], Atts: []cdf5.Att{text("long_name", "centres of the cells along "+"xyz"[k:k+1])}})
 	}
 	h.Vars = append(h.Vars, cdf5.Var{Name: "level", Type: cdf5.Byte, Dims: dims, Atts: []cdf5.Att{text("long_name", "refinement level that the values come from, of means the finest; -1: none")}})
 	for _, i := range x.fields {
 		f := &m.Fields[i]
-		v := cdf5.Var{Name: f.Name, Type: cdf5.Double, Dims: dims, Atts: []cdf5.Att{text("units", unit(f, ""))}}
+		v := cdf5.Var{Name: f.Name, Type: cdf5.Double, Dims: dims, Atts: []cdf5.Att{text("units", codeUnits)}}
 		if f.Type == "float32" {
 			v.Type = cdf5.Float
 		}

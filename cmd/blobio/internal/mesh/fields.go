@@ -6,67 +6,34 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/amr/plotfile"
 	"blobio/internal/amr/grids"
 	"blobio/internal/cli"
 )
 
-// fieldMesh is a mesh of any form, for verbs that are about its values.
+// fieldMesh is a mesh for verbs that are about its values.
 type fieldMesh struct {
 	*grids.Mesh
-	path, form string
-	close      func()
+	path  string
+	close func()
 }
 
-// openFields opens a checkpoint, dataset or plotfile.
+// openFields opens a checkpoint.
 func openFields(ctx context.Context, e *cli.Env, path, what string, t amrTrust) (*fieldMesh, error) {
-	if KnowsPlotfile(path) {
-		p, err := plotfile.Open(ctx, plotDir(path), &plotfile.OpenOptions{NoVerify: t.noVerify})
-		if err != nil {
-			return nil, err
-		}
-		m, err := grids.OfPlotfile(p)
-		if err != nil {
-			p.Close()
-			return nil, err
-		}
-		return &fieldMesh{m, p.Dir, formPlotfile, func() { p.Close() }}, nil
-	}
 	a, err := openAmrAs(ctx, path, t)
 	if err != nil {
 		return nil, err
 	}
-	if err = a.refuseScrambled(t); err == nil {
-		var m *grids.Mesh
-		if m, err = a.grids(); err == nil {
-			a.warn(e, what, t)
-			return &fieldMesh{m, a.path, a.form, a.close}, nil
-		}
-	}
-	a.close()
-	return nil, err
-}
-
-// grids are the values of the blocks.
-func (m *amrMesh) grids() (*grids.Mesh, error) {
-	leaf := make([]bool, len(m.blocks))
+	leaf := make([]bool, len(a.blocks))
 	for i := range leaf {
-		leaf[i] = m.blocks[i].leaf
+		leaf[i] = a.blocks[i].leaf
 	}
-	g, err := grids.OfBlocks(m.src, m.indexes(), leaf)
-	if err == nil && m.native != nil {
-		s := m.native.Reader().Schema()
-		for i := range g.Fields {
-			if id, ok := s.VarID("field_" + g.Fields[i].Name); ok {
-				for _, a := range s.Vars()[id].Atts {
-					if text, is := a.Value.(string); is && a.Name == "units" {
-						g.Fields[i].Unit = cli.Plain(text)
-					}
-				}
-			}
-		}
+	m, err := grids.OfBlocks(a.meta, a.indexes(), leaf, a.cello.Block)
+	if err != nil {
+		a.close()
+		return nil, err
 	}
-	return g, err
+	a.warn(e, what, t)
+	return &fieldMesh{m, a.path, a.close}, nil
 }
 
 // fields are the numbers of fields of these names; none: all.
@@ -95,24 +62,8 @@ func (m *fieldMesh) kind(name string) (int, error) {
 	return 0, cli.Usagef("%s has no particles %q, but %s", m.path, name, orNone(names2(m.Kinds, func(k grids.Kind) string { return cli.Plain(k.Name) })))
 }
 
-// unit is that of a field; values of meshes are in the units of the program, unless something says more.
-func unit(f *grids.Field, given string) string {
-	switch {
-	case given != "":
-		return given
-	case f.Unit != "":
-		return f.Unit
-	}
-	return "code units"
-}
-
-// axisName is the name of an axis.
-func (m *fieldMesh) axisName(a int) string {
-	if m.Coord == grids.Cartesian {
-		return "xyz"[a : a+1]
-	}
-	return [...][3]string{{}, {"r", "z", "phi"}, {"r", "theta", "phi"}}[m.Coord][a]
-}
+// codeUnits is the unit of fields: that of the program.
+const codeUnits = "code units"
 
 // region reads LO:HI,LO:HI,..., of each axis; "" is the whole domain.
 func (m *fieldMesh) region(s string) (lo, hi [3]float64, err error) {
@@ -144,7 +95,7 @@ func (m *fieldMesh) region(s string) (lo, hi [3]float64, err error) {
 			*end.to = v
 		}
 		if lo[a] >= hi[a] || hi[a] <= m.Lower[a] || lo[a] >= m.Upper[a] {
-			return lo, hi, cli.Usagef("--region: %g to %g on axis %s, the domain is from %g to %g", lo[a], hi[a], m.axisName(a), m.Lower[a], m.Upper[a])
+			return lo, hi, cli.Usagef("--region: %g to %g on axis %s, the domain is from %g to %g", lo[a], hi[a], "xyz"[a:a+1], m.Lower[a], m.Upper[a])
 		}
 		lo[a], hi[a] = max(lo[a], m.Lower[a]), min(hi[a], m.Upper[a])
 	}

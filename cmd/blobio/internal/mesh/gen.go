@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -10,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/amr"
-	"blobio/amr/blocks"
+	"blobio/amr/cello"
 	"blobio/internal/amr/gen"
 	"blobio/internal/cli"
 )
@@ -25,6 +24,7 @@ type amrGenFlags struct {
 	blocks                            int
 	order                             string
 	periodic                          string
+	ghosts                            bool
 	out                               amrOutput
 }
 
@@ -42,8 +42,7 @@ system.
   random    leaves refined at random, until there are --blocks
 
 Values are a function of seed, field and position, so no two cells agree. The output is
-a Cello checkpoint directory, or with --to a native dataset. Enzo-E restarts from it if
-its parameter file has the same mesh, fields and boundaries. If the parameter file has
+a Cello checkpoint directory. Enzo-E restarts from it if its parameter file has the same mesh, fields and boundaries. If the parameter file has
 periodic boundaries and the mesh has not (--periodic), Enzo-E hangs. There are blocks above
 the root blocks only if --roots is a power of two: else they have no names of their own.
 
@@ -51,7 +50,7 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr gen shock Check-00                          # 2-D, 4 x 4 root blocks, levels -2 to 2
   blobio amr gen sphere --rank 3 --periodic all --files 4 Check-3d
   blobio amr gen uniform --rank 3 --roots 16 --levels 0 --files 16 big
-  blobio amr gen random --blocks 100000 --levels 8 --cells 4 --to canonical mesh.nc`,
+  blobio amr gen random --blocks 100000 --levels 8 --cells 4 many`,
 		Args:      cli.ExactArgs(2, "a kind of mesh (uniform, sphere, shock, random) and the name of the output"),
 		ValidArgs: []string{"uniform", "sphere", "shock", "random"},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,7 +71,9 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 	fl.IntVar(&f.blocks, "blocks", 200, "random: number of blocks")
 	cli.ChoiceFlag(cmd, &f.order, "order", "morton", "order of the blocks", "morton", "hilbert", "roots")
 	fl.StringVar(&f.periodic, "periodic", "", "periodic axes: all, or letters such as xy (as Boundary in the parameter file)")
-	f.out.add(cmd, formCello)
+	fl.BoolVar(&f.ghosts, "ghosts", false, "fields with their ghost zones")
+	f.out.to = formCello
+	f.out.add(cmd)
 	return cmd
 }
 
@@ -120,9 +121,14 @@ func (f *amrGenFlags) run(cmd *cobra.Command, e *cli.Env, kind, out string) erro
 	if err != nil {
 		return err
 	}
-	src := &setSource{set: set, order: o.Order(set.Tree)}
+	order := o.Order(set.Tree)
+	c := f.out.celloOptions()
+	c.Ghosts, c.Ordering = f.ghosts, given(order)
+	share := func(rank, ranks int) cello.Source {
+		return &setSource{set, order[len(order)*rank/ranks : len(order)*(rank+1)/ranks]}
+	}
 	start := time.Now()
-	if err := f.out.write(cmd.Context(), e, "gen", src, out); err != nil {
+	if err := f.out.write(cmd.Context(), e, "gen", set.Meta, len(order), share, out, c); err != nil {
 		return err
 	}
 	return f.out.report(cmd.Context(), e, out, time.Since(start))
@@ -164,45 +170,29 @@ func (f *amrGenFlags) set(kind string) (*gen.Set, error) {
 		particles = gen.Tracers(f.rank)
 	}
 	set := gen.NewSet(tree, f.seed, gen.Fields(f.fields, t), particles)
-	set.Particles, set.Ghosts = f.particles, f.out.ghosts
+	set.Particles, set.Ghosts = f.particles, f.ghosts
 	return set, nil
 }
 
-// setSource is a generated mesh as a source of blocks, in an order.
+// setSource is blocks of a generated mesh.
 type setSource struct {
 	set   *gen.Set
 	order []amr.Index
 }
 
-func (s *setSource) Meta() *amr.Meta { return s.set.Meta }
-func (s *setSource) Len() int        { return len(s.order) }
+func (s *setSource) Len() int { return len(s.order) }
 
-func (s *setSource) Heads(_ context.Context, lo, hi int) ([]*amr.Block, error) {
-	return s.each(lo, hi, func(x amr.Index) *amr.Block {
-		if len(s.set.Meta.Particles) > 0 { // their number is part of the data
-			return s.set.Block(x)
-		}
-		b := s.set.Head(x)
-		for i := range s.set.Meta.Fields {
-			b.Fields = append(b.Fields, amr.Field{Spec: &s.set.Meta.Fields[i], Ghosts: s.set.Ghosts})
-		}
-		return b
-	})
-}
-
-func (s *setSource) Range(_ context.Context, lo, hi int) ([]*amr.Block, error) {
-	return s.each(lo, hi, s.set.Block)
-}
-
-func (s *setSource) each(lo, hi int, get func(x amr.Index) *amr.Block) ([]*amr.Block, error) {
-	if lo < 0 || hi > len(s.order) || lo >= hi {
-		return nil, fmt.Errorf("blocks %d to %d of %d", lo, hi, len(s.order))
+func (s *setSource) Head(ctx context.Context, i int) (*amr.Block, error) {
+	if len(s.set.Meta.Particles) > 0 { // their number is part of the data
+		return s.Block(ctx, i)
 	}
-	out := make([]*amr.Block, 0, hi-lo)
-	for _, x := range s.order[lo:hi] {
-		out = append(out, get(x))
+	b := s.set.Head(s.order[i])
+	for i := range s.set.Meta.Fields {
+		b.Fields = append(b.Fields, amr.Field{Spec: &s.set.Meta.Fields[i], Ghosts: s.set.Ghosts})
 	}
-	return out, nil
+	return b, nil
 }
 
-var _ blocks.Source = (*setSource)(nil)
+func (s *setSource) Block(_ context.Context, i int) (*amr.Block, error) {
+	return s.set.Block(s.order[i]), nil
+}

@@ -26,7 +26,7 @@ func newAmrLs(e *cli.Env) *cobra.Command {
 		Use:   "ls PATH...",
 		Short: "Show levels, blocks, files and balance of a checkpoint",
 		Long: `Show what a checkpoint holds: geometry, fields, particles, a line for each level and
-each file, and the balance of the files. Only lists, headers and tables are read.
+each file, and the balance of the files. Only lists and headers are read.
 
 --ranks N shows the balance of a restart on N ranks, with the blocks dealt along the
 curve by number, by bytes, and by stored cost. Efficiency is mean over maximum, 1 is
@@ -38,15 +38,12 @@ fields: [{name, type, shape, ghosts, scrambled}], particles: [{name, count, attr
 levels: [{level, blocks, leaves, cells, share, bytes}], files: [{name, bytes,
 blocks, leaves, data, cost}], balance: {most, mean, efficiency}, plans: [{ranks, by,
 most, mean, efficiency, surface}], blocks: [{block, name, level, file, leaf,
-bytes, cost}]}]}. shape is slowest first; blocks only with --blocks. Of a plotfile: {path,
-form, rank, time, coordinates, lower, upper, bytes, checksums, fields, particles, levels:
-[{level, grids, cells, share, ratio, domain_cells, step}], files: [{name, bytes, level,
-grids}]}.`,
+bytes, cost}]}]}. shape is slowest first; blocks only with --blocks.`,
 		Example: `  blobio amr ls Check-10
   blobio amr ls --ranks 8,64 Check-10     # how even a restart would be
   blobio amr ls --blocks Check-10         # every block
-  blobio amr ls --json mesh.nc | jq '.meshes[].levels[]'`,
-		Args: cli.MinArgs(1, "a checkpoint directory, a plotfile or a dataset"),
+  blobio amr ls --json Check-10 | jq '.meshes[].levels[]'`,
+		Args: cli.MinArgs(1, "a checkpoint directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
 		},
@@ -130,21 +127,8 @@ func (f *amrLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 		}
 	}
 	ctx := cmd.Context()
-	out := []any{}
+	out := []*amrDesc{}
 	err := e.Each(cmd, paths, func(path string) (func() error, error) {
-		if KnowsPlotfile(path) {
-			d, err := describePlot(ctx, path, f.trust)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, d)
-			return func() error {
-				if !f.asJSON {
-					d.print(e)
-				}
-				return nil
-			}, nil
-		}
 		d, err := f.one(ctx, path)
 		if err != nil {
 			return nil, err
@@ -197,7 +181,7 @@ func (m *amrMesh) fileName(i int) string {
 // describeMesh collects what the tables tell.
 func describeMesh(ctx context.Context, m *amrMesh, tree *amr.Tree) (*amrDesc, error) {
 	g := &m.meta.Geometry
-	d := &amrDesc{Path: m.path, Form: m.form, Rank: g.Rank, Roots: g.Roots[:g.Rank], Cells: g.Block[:g.Rank], Ghost: g.Ghost[:g.Rank],
+	d := &amrDesc{Path: m.path, Form: formCello, Rank: g.Rank, Roots: g.Roots[:g.Rank], Cells: g.Block[:g.Rank], Ghost: g.Ghost[:g.Rank],
 		Periodic: g.Periodic[:g.Rank], Lower: g.Lower[:g.Rank], Upper: g.Upper[:g.Rank], MinLevel: g.MinLevel, MaxLevel: g.MaxLevel,
 		Cycle: m.meta.Cycle, Time: m.meta.Time, Dt: m.meta.Dt, Order: amr.OrderOf(tree, m.indexes()), Fields: []amrField{}, Particles: []amrParticles{}, count: len(m.blocks)}
 	for _, f := range m.files {
@@ -237,39 +221,26 @@ func describeMesh(ctx context.Context, m *amrMesh, tree *amr.Tree) (*amrDesc, er
 // describeData tells of fields and particles. Particles are counted in leaf blocks: those of
 // refined ones are copies or leftovers.
 func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
-	ghosts := map[string]bool{}
 	counts := make([]int64, len(m.meta.Particles))
-	const chunk = 4096
-	for lo := 0; lo < len(m.blocks); lo += chunk {
-		if lo > 0 && len(counts) == 0 {
+	for i := range m.blocks {
+		if len(counts) == 0 {
 			break
 		}
-		hi := min(lo+chunk, len(m.blocks))
-		if len(counts) == 0 {
-			hi = min(1, len(m.blocks))
-		}
-		list, err := m.src.Heads(ctx, lo, hi)
+		b, err := m.cello.Head(ctx, i)
 		if err != nil {
 			return err
 		}
-		for i, b := range list {
-			if lo+i == 0 {
-				for k := range b.Fields {
-					ghosts[b.Fields[k].Spec.Name] = b.Fields[k].Ghosts
-				}
-			}
-			if !m.blocks[lo+i].leaf {
-				continue
-			}
-			for k := range b.Particles {
-				p := slices.IndexFunc(m.meta.Particles, func(s amr.ParticleSpec) bool { return s.Name == b.Particles[k].Spec.Name })
-				counts[p] += int64(b.Particles[k].N)
-			}
+		if !m.blocks[i].leaf {
+			continue
+		}
+		for k := range b.Particles {
+			p := slices.IndexFunc(m.meta.Particles, func(s amr.ParticleSpec) bool { return s.Name == b.Particles[k].Spec.Name })
+			counts[p] += int64(b.Particles[k].N)
 		}
 	}
 	for i := range m.meta.Fields {
 		f := &m.meta.Fields[i]
-		x := amrField{f.Name, f.Type.String(), []int{}, ghosts[f.Name], f.Scrambled}
+		x := amrField{f.Name, f.Type.String(), []int{}, m.cello.Ghosts(i), f.Scrambled}
 		shape := m.meta.Shape(f, x.Ghosts)
 		for a := m.meta.Rank - 1; a >= 0; a-- {
 			x.Shape = append(x.Shape, shape[a])
@@ -296,11 +267,7 @@ func times(n []int) string {
 }
 
 func printMesh(e *cli.Env, d *amrDesc) {
-	form := "Cello checkpoint"
-	if d.Form != formCello {
-		form = "blocks, " + d.Form
-	}
-	fmt.Fprintf(e.Out, "%s: %s, %d-D, %s (%d leaves), %s, %s\n", d.Path, form, d.Rank, cli.Plural(d.count, "block"), d.leaves, cli.Plural(len(d.Files), "file"), cli.HumanBytes(d.Bytes))
+	fmt.Fprintf(e.Out, "%s: Cello checkpoint, %d-D, %s (%d leaves), %s, %s\n", d.Path, d.Rank, cli.Plural(d.count, "block"), d.leaves, cli.Plural(len(d.Files), "file"), cli.HumanBytes(d.Bytes))
 	fmt.Fprintf(e.Out, "cycle %d, time %.6g, dt %.6g\n", d.Cycle, d.Time, d.Dt)
 	ghosts := ""
 	for _, g := range d.Ghost {

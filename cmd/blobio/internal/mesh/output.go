@@ -5,19 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"blobio/amr"
-	"blobio/amr/blocks"
 	"blobio/amr/cello"
-	"blobio/amr/plotfile"
 	"blobio/blob"
 	"blobio/cmd/blobio/internal/dataset"
-	"blobio/cmd/blobio/internal/decomps"
-	"blobio/internal/amr/grids"
+	"blobio/comm"
 	"blobio/internal/cli"
+	"blobio/internal/par"
 )
 
 // amrOutput is where convert and gen write to, and how.
@@ -26,64 +25,36 @@ type amrOutput struct {
 	files     int
 	cut       string
 	enzoFloat string
-	ghosts    bool // gen: make them; convert: see amrConvertFlags
-	ranks     int
-	subfiles  int
 	force     bool
 	noSync    bool
 	workers   int
 	asJSON    bool
 }
 
-// Forms of outputs.
-var amrForms = map[string]blocks.Form{"canonical": blocks.Canonical, "variable-centric": blocks.VariableCentric, "process-centric": blocks.ProcessCentric}
-
-func (o *amrOutput) add(cmd *cobra.Command, def string) {
+func (o *amrOutput) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	forms := []string{formCello, "canonical", "variable-centric", "process-centric", formPlotfile}
-	if def != formCello {
-		forms = append(forms, formYT)
-	}
-	cli.ChoiceFlag(cmd, &o.to, "to", def, "form of the output", forms...)
-	fl.IntVar(&o.files, "files", 0, "cello, plotfile: number of files (of a plotfile: for each level)")
+	fl.IntVar(&o.files, "files", 0, "cello: number of files")
 	cli.ChoiceFlag(cmd, &o.cut, "cut", "blocks", "cello: what is divided evenly among the files", "blocks", "bytes", "cost")
 	cli.ChoiceFlag(cmd, &o.enzoFloat, "enzo-float", "auto", "cello: type of the attributes enzo_*, as in the program that will restart", "auto", "f32", "f64")
-	fl.IntVar(&o.ranks, "ranks", 0, "blobs: number of ranks (default 1)")
-	fl.IntVar(&o.subfiles, "subfiles", 0, "blobs: number of subfiles (default 1)")
-	fl.BoolVar(&o.force, "force", false, "replace the output if it is there (not a checkpoint directory)")
 	fl.BoolVar(&o.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	cli.WorkersFlag(cmd, &o.workers, "concurrent readers and writers (default: number of CPUs)")
-	if def == formCello {
-		fl.BoolVar(&o.ghosts, "ghosts", false, "fields with their ghost zones")
-	}
 	cli.JSONFlag(cmd, &o.asJSON)
 }
 
 // check refuses flags that do not belong to the form, and outputs that are there.
 func (o *amrOutput) check(cmd *cobra.Command, out string) error {
-	of := map[string]string{"files": formCello, "cut": formCello, "enzo-float": formCello, "ranks": "blobs", "subfiles": "blobs"}
-	for _, name := range []string{"files", "cut", "enzo-float", "ranks", "subfiles"} {
-		is := o.to
-		if o.to == "variable-centric" || o.to == "process-centric" {
-			is = "blobs"
-		}
-		if cmd.Flags().Changed(name) && of[name] != is && !(name == "files" && is == formPlotfile) {
+	for _, name := range []string{"files", "cut", "enzo-float", "order"} {
+		if cmd.Flags().Changed(name) && o.to != formCello {
 			return cli.Usagef("--%s does not belong to --to %s", name, o.to)
 		}
 	}
 	switch {
 	case o.files < 0 || cmd.Flags().Changed("files") && o.files == 0:
 		return cli.Usagef("--files %d, want a positive number", o.files)
-	case o.ranks < 0 || o.subfiles < 0:
-		return cli.Usagef("--ranks %d --subfiles %d, want positive numbers", o.ranks, o.subfiles)
-	case decomps.CheckRanks(o.ranks) != nil:
-		return decomps.CheckRanks(o.ranks)
-	case o.subfiles > max(o.ranks, 1):
-		return cli.Usagef("--subfiles %d for %s", o.subfiles, cli.Plural(max(o.ranks, 1), "rank"))
-	case o.force && o.isDir():
+	case o.force && o.to != formNetCDF:
 		return cli.Usagef("--force is not for directories: remove it, or take another name")
 	}
-	if o.isDir() {
+	if o.to != formNetCDF {
 		if exists(out) {
 			return fmt.Errorf("the output %s %w", out, blob.ErrExist)
 		}
@@ -95,17 +66,12 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 		}
 		return nil
 	}
-	return dataset.IsFree(out, o.to != "canonical")
-}
-
-// isDir says that the output is a directory.
-func (o *amrOutput) isDir() bool {
-	return o.to == formCello || o.to == formYT || o.to == formPlotfile
+	return dataset.IsFree(out, false)
 }
 
 // celloOptions are those of a checkpoint directory.
 func (o *amrOutput) celloOptions() cello.Options {
-	c := cello.Options{Files: o.files, Ghosts: o.ghosts,
+	c := cello.Options{Files: o.files,
 		Cut:       map[string]cello.Cut{"blocks": cello.CutCount, "bytes": cello.CutBytes, "cost": cello.CutCost}[o.cut],
 		EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[o.enzoFloat]}
 	if o.noSync {
@@ -114,91 +80,57 @@ func (o *amrOutput) celloOptions() cello.Options {
 	return c
 }
 
-// write writes the blocks of a source.
-func (o *amrOutput) write(ctx context.Context, e *cli.Env, verb string, src blocks.Source, out string) error {
-	return o.writeAs(ctx, e, verb, src, out, o.celloOptions(), nil)
+// given is an order that is given as a list.
+type given []amr.Index
+
+// Name implements amr.Ordering.
+func (given) Name() string { return "order_given" }
+
+// Order implements amr.Ordering.
+func (g given) Order(*amr.Tree) []amr.Index { return g }
+
+// told is a source that tells of each block that is read.
+type told struct {
+	cello.Source
+	tell func()
 }
 
-// writeAs is write with options of a checkpoint, and another order of a dataset.
-func (o *amrOutput) writeAs(ctx context.Context, e *cli.Env, verb string, src blocks.Source, out string, c cello.Options, order amr.Ordering) error {
+func (s told) Block(ctx context.Context, i int) (*amr.Block, error) {
+	s.tell()
+	return s.Source.Block(ctx, i)
+}
+
+// write writes n blocks as a checkpoint, of which share gives each worker its part.
+func (o *amrOutput) write(ctx context.Context, e *cli.Env, verb string, m *amr.Meta, n int, share func(rank, ranks int) cello.Source, out string, c cello.Options) error {
 	p := e.NewProgress()
 	defer p.End()
-	size := blockBytes(ctx, src)
-	progress := func(done, total int64) { p.At(verb, done*size, total*size) }
-	var err error
-	if o.to == formPlotfile {
-		err = o.toPlotfile(ctx, src, out, progress)
-	} else if o.to == formCello {
-		if c.Ordering == nil {
-			c.Ordering = order
-		}
-		err = blocks.ToCello(ctx, src, out, &blocks.CelloOptions{Cello: c, Workers: o.workers, Progress: progress})
-	} else {
-		b := &blocks.Options{Form: amrForms[o.to], Ordering: order, Force: o.force, Workers: o.workers, Progress: progress, Ranks: o.ranks, Subfiles: o.subfiles}
-		if o.noSync {
-			b.Durability = blob.DurableNone
-		}
-		err = blocks.Convert(ctx, src, out, b)
+	size, done := int64(1), atomic.Int64{} // about what a block has, for the progress bar
+	for i := range m.Fields {
+		size += m.FieldBytes(&m.Fields[i], c.Ghosts)
+	}
+	if c.Files == 0 {
+		c.Files = max(m.Files, 1) // as many as the blocks were in
+	}
+	err := comm.Run(ctx, min(par.Workers(o.workers), n), nil, func(ctx context.Context, w comm.Comm) error {
+		src := told{share(w.Rank(), w.Size()), func() { p.At(verb, done.Add(1)*size, int64(n)*size) }}
+		return cello.WriteFrom(ctx, w, out, m, src, &c)
+	})
+	if r := (*comm.RankError)(nil); errors.As(err, &r) && r.Err != nil {
+		err = r.Err // which worker it was means nothing
 	}
 	if err == nil {
 		err = ctx.Err()
 	}
-	// A directory may not be there: then it is out.partial, with files of others in it.
-	if errors.Is(err, blob.ErrExist) && (!o.isDir() || exists(out)) {
+	// It may be not there: then it is out.partial, with files of others in it.
+	if errors.Is(err, blob.ErrExist) && exists(out) {
 		err = fmt.Errorf("the output %s %w", out, blob.ErrExist)
 	}
 	return err
 }
 
-// toPlotfile writes a plotfile, of as many files as the blocks were in.
-func (o *amrOutput) toPlotfile(ctx context.Context, src blocks.Source, out string, progress func(done, total int64)) error {
-	var index []amr.Index
-	var leaf []bool
-	const chunk = 1024
-	for lo := 0; lo < src.Len(); lo += chunk {
-		list, err := src.Heads(ctx, lo, min(lo+chunk, src.Len()))
-		if err != nil {
-			return err
-		}
-		for _, b := range list {
-			index, leaf = append(index, b.Index), append(leaf, b.Leaf)
-		}
-	}
-	p := &plotfile.WriteOptions{Files: o.files, Workers: o.workers, NoSync: o.noSync, Unverified: src.Meta().Unverified, Progress: progress}
-	if p.Files == 0 {
-		p.Files = src.Meta().Files
-	}
-	return grids.WritePlotfile(ctx, src, index, leaf, out, p)
-}
-
-// reportPlotfile tells what was written.
-func (o *amrOutput) reportPlotfile(ctx context.Context, e *cli.Env, out string, took time.Duration) error {
-	d, err := describePlot(ctx, out, amrTrust{})
-	if err != nil {
-		return err
-	}
-	rate := float64(d.Bytes) / (1 << 20) / max(took.Seconds(), 1e-9)
-	if o.asJSON {
-		return e.PrintJSON(map[string]any{"path": out, "form": d.Form, "blocks": d.grids, "files": len(d.Files), "bytes": d.Bytes, "seconds": took.Seconds(), "mib_per_second": rate})
-	}
-	fmt.Fprintf(e.Out, "%s: plotfile of AMReX, %s, %s, %s in %.2f s, %.0f MiB/s\n", out, cli.Plural(d.grids, "grid"), cli.Plural(len(d.Files), "file"), cli.HumanBytes(d.Bytes), took.Seconds(), rate)
-	return nil
-}
-
-// blockBytes is about what a block has, for the progress bar.
-func blockBytes(ctx context.Context, src blocks.Source) int64 {
-	n := int64(1)
-	if list, err := src.Heads(ctx, 0, 1); err == nil {
-		for _, f := range list[0].Fields {
-			n += src.Meta().FieldBytes(f.Spec, f.Ghosts)
-		}
-	}
-	return n
-}
-
 // warnUnfit says that Enzo-E cannot restart from what was written.
 func (o *amrOutput) warnUnfit(e *cli.Env, m *amrMesh) {
-	if m.cello == nil || m.cello.Dump() {
+	if m.cello.Dump() {
 		return
 	}
 	for _, d := range m.cello.Unfit() {
@@ -206,11 +138,8 @@ func (o *amrOutput) warnUnfit(e *cli.Env, m *amrMesh) {
 	}
 }
 
-// report tells what was written.
+// report tells of a checkpoint that was written.
 func (o *amrOutput) report(ctx context.Context, e *cli.Env, out string, took time.Duration) error {
-	if o.to == formPlotfile {
-		return o.reportPlotfile(ctx, e, out, took)
-	}
 	m, err := openAmr(ctx, out)
 	if err != nil {
 		return err
@@ -226,20 +155,21 @@ func (o *amrOutput) report(ctx context.Context, e *cli.Env, out string, took tim
 			leaves++
 		}
 	}
-	rate := float64(size) / (1 << 20) / max(took.Seconds(), 1e-9)
-	if o.asJSON {
-		o.warnUnfit(e, m)
-		return e.PrintJSON(map[string]any{"path": out, "form": m.form, "blocks": len(m.blocks), "leaves": leaves, "files": len(m.files), "bytes": size,
-			"seconds": took.Seconds(), "mib_per_second": rate})
-	}
 	form := "Cello checkpoint"
-	if m.cello != nil && m.cello.Dump() {
+	if m.cello.Dump() {
 		form = "Cello dump"
 	}
-	if m.form != formCello {
-		form = "blocks, " + m.form
-	}
 	o.warnUnfit(e, m)
-	fmt.Fprintf(e.Out, "%s: %s, %s (%d leaves), %s, %s in %.2f s, %.0f MiB/s\n", out, form, cli.Plural(len(m.blocks), "block"), leaves, cli.Plural(len(m.files), "file"), cli.HumanBytes(size), took.Seconds(), rate)
+	return o.tell(e, out, formCello, form, len(m.blocks), leaves, len(m.files), size, took)
+}
+
+// tell prints what was written.
+func (o *amrOutput) tell(e *cli.Env, out, form, kind string, blocks, leaves, files int, size int64, took time.Duration) error {
+	rate := float64(size) / (1 << 20) / max(took.Seconds(), 1e-9)
+	if o.asJSON {
+		return e.PrintJSON(map[string]any{"path": out, "form": form, "blocks": blocks, "leaves": leaves, "files": files, "bytes": size,
+			"seconds": took.Seconds(), "mib_per_second": rate})
+	}
+	fmt.Fprintf(e.Out, "%s: %s, %s (%d leaves), %s, %s in %.2f s, %.0f MiB/s\n", out, kind, cli.Plural(blocks, "block"), leaves, cli.Plural(files, "file"), cli.HumanBytes(size), took.Seconds(), rate)
 	return nil
 }

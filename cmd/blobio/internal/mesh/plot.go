@@ -45,9 +45,8 @@ the plane.
 
 --order draws a curve other than that of the checkpoint.
 
---field draws a field instead (of a plotfile its first one is the default), in a slice
-normal to --axis at --at, or with --project along the axis: the integral, the mean or the
-greatest value. Each place has the value of the finest level that has it; --edges draws the
+--field draws a field instead, in a slice normal to --axis at --at, or with --project
+along the axis: the integral, the mean or the greatest value. Each place has the value of the finest level that has it; --edges draws the
 borders of the blocks of all levels. --particles draws particles as points. A mesh of one
 dimension is drawn as a line.
 
@@ -56,13 +55,13 @@ pixels, boxes, particles, min, max, axis, at}.`,
 		Example: `  blobio amr plot Check-10 -o blocks.png
   blobio amr plot Check-10 --by owner --ranks 16 -o owners.svg
   blobio amr plot Check-05 --axis x --at 0.25 -o slice.png
-  blobio amr plot mesh.nc --order hilbert -o hilbert.png
+  blobio amr plot Check-10 --order hilbert -o hilbert.png
   blobio amr plot Check-10 --field density --log --edges -o density.png
-  blobio amr plot plt00100 --field phi --project integral --axis y -o column.svg`,
-		Args: cli.ExactArgs(1, "a checkpoint directory or a dataset"),
+  blobio amr plot Check-05 --field density --project integral --axis y -o column.svg`,
+		Args: cli.ExactArgs(1, "a checkpoint directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasAt = cmd.Flags().Changed("at")
-			if f.fields.field != "" || KnowsPlotfile(args[0]) {
+			if f.fields.field != "" {
 				for _, name := range blocksOnly {
 					if cmd.Flags().Changed(name) {
 						return cli.Usagef("--%s is for a picture of blocks, not of a field", name)
@@ -160,9 +159,8 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 
 // compareHeads reads what is not data of all blocks, which compares it with its checksums.
 func (m *amrMesh) compareHeads(ctx context.Context) error {
-	const chunk = 1024
-	for lo := 0; lo < m.src.Len(); lo += chunk {
-		if _, err := m.src.Heads(ctx, lo, min(lo+chunk, m.src.Len())); err != nil {
+	for i := range m.blocks {
+		if _, err := m.cello.Head(ctx, i); err != nil {
 			return err
 		}
 	}

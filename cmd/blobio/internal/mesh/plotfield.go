@@ -61,12 +61,6 @@ func (f *amrPlotFlags) runField(ctx context.Context, e *cli.Env, path string) er
 		return err
 	}
 	defer m.close()
-	if f.fields.field == "" {
-		if len(m.Fields) == 0 {
-			return fmt.Errorf("%s has no fields", m.path)
-		}
-		f.fields.field = m.Fields[0].Name
-	}
 	list, err := m.fields([]string{f.fields.field})
 	if err != nil {
 		return err
@@ -89,8 +83,11 @@ func (f *amrPlotFlags) runField(ctx context.Context, e *cli.Env, path string) er
 	if o.Title == "" {
 		o.Title = fmt.Sprintf("%s: %s", filepath.Base(m.path), name)
 	}
-	field := &m.Fields[list[0]]
-	o.Label = fmt.Sprintf("%s (%s)", name, unit(field, f.fields.unit))
+	unit := codeUnits
+	if f.fields.unit != "" {
+		unit = f.fields.unit
+	}
+	o.Label = fmt.Sprintf("%s (%s)", name, unit)
 	if m.Rank == 1 {
 		return f.lineOf(ctx, e, m, list[0], o, lo, hi)
 	}
@@ -104,7 +101,7 @@ func (f *amrPlotFlags) runField(ctx context.Context, e *cli.Env, path string) er
 	v := m.NewView(axis, across, most)
 	for k, a := range v.Across {
 		v.Lo[k], v.Hi[k] = lo[a], hi[a]
-		o.Axes[k] = m.axisName(a)
+		o.Axes[k] = "xyz"[a : a+1]
 	}
 	v.Fit(across, most)
 	if f.hasAt {
@@ -123,7 +120,7 @@ func (f *amrPlotFlags) runField(ctx context.Context, e *cli.Env, path string) er
 		s, err = m.Project(ctx, list[0], v, how)
 		o.Label = map[grids.How]string{grids.Mean: "mean of ", grids.Max: "greatest "}[how] + o.Label
 		if how == grids.Integral {
-			o.Label = fmt.Sprintf("integral of %s along %s (%s × length)", name, m.axisName(axis), unit(field, f.fields.unit))
+			o.Label = fmt.Sprintf("integral of %s along %s (%s × length)", name, f.axis, unit)
 		}
 	}
 	if err != nil {
@@ -132,9 +129,9 @@ func (f *amrPlotFlags) runField(ctx context.Context, e *cli.Env, path string) er
 	where := ""
 	switch {
 	case m.Rank == 3 && what == "slice":
-		where = fmt.Sprintf(", %s = %.6g", m.axisName(axis), v.At)
+		where = fmt.Sprintf(", %s = %.6g", f.axis, v.At)
 	case m.Rank == 3:
-		where = fmt.Sprintf(", along %s", m.axisName(axis))
+		where = fmt.Sprintf(", along %s", f.axis)
 	}
 	o.Lines = []string{fmt.Sprintf("%d-D, %s, time %.6g%s", m.Rank, cli.Plural(m.Finest()+1, "level"), m.Time, where),
 		fmt.Sprintf("%s to %s in the picture", chart.Text(s.Min, 6), chart.Text(s.Max, 6))}
@@ -231,7 +228,7 @@ func (f *amrPlotFlags) lineOf(ctx context.Context, e *cli.Env, m *fieldMesh, fie
 		line.Points = append(line.Points, [2]float64{a[0], v}, [2]float64{b[0], v})
 	}
 	fig := &chart.Figure{Title: o.Title, Width: float64(f.Width), Lines: []string{fmt.Sprintf("1-D, %s, time %.6g", cli.Plural(level+1, "level"), m.Time)},
-		Panels: []chart.Panel{&chart.Plot{Title: o.Label, Height: float64(f.Width) * 0.5, X: chart.Axis{Label: m.axisName(0), Min: lo[0], Max: hi[0]}, Y: chart.Axis{Log: o.Log, Min: o.Min, Max: o.Max},
+		Panels: []chart.Panel{&chart.Plot{Title: o.Label, Height: float64(f.Width) * 0.5, X: chart.Axis{Label: "x", Min: lo[0], Max: hi[0]}, Y: chart.Axis{Log: o.Log, Min: o.Min, Max: o.Max},
 			Lines: []chart.Line{line}, Empty: "no values"}}}
 	n, err := f.Write(ctx, fig)
 	if err != nil {

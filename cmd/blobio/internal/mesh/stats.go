@@ -23,10 +23,10 @@ func newAmrStats(e *cli.Env) *cobra.Command {
 		Use:   "stats PATH...",
 		Short: "Show totals, means and extrema of fields, and where they are",
 		Long: `Show statistics of fields over the whole domain: each place counts once, with the value
-of the finest level that has it. Totals and means are weighted by volume, in cylindrical
-and spherical coordinates by theirs; the width is 1 along an axis that the mesh does not
-have. Extrema come with the centre of the cell and the block or grid. NaN and infinite
-values are counted and otherwise left out. Fields on faces are averaged to cells.
+of the finest level that has it. Totals and means are weighted by volume; the width
+is 1 along an axis that the mesh does not have. Extrema come with the centre of the cell
+and the block. NaN and infinite values are counted and otherwise left out. Fields on faces
+are averaged to cells.
 
 --by-level adds a line for each level, for its cells that no finer level covers.
 
@@ -34,9 +34,9 @@ JSON: {"meshes": [{path, form, time, fields: [{name, type, unit, cells, volume, 
 std, min, max, min_at, max_at, nan, inf, levels: [the same, with level]}]}]}; min_at and max_at
 are {position, level, block}.`,
 		Example: `  blobio amr stats Check-10
-  blobio amr stats --field density,pressure --by-level plt00100
-  blobio amr stats --json mesh.nc | jq '.meshes[].fields[] | [.name, .total]'`,
-		Args: cli.MinArgs(1, "a checkpoint, a dataset or a plotfile"),
+  blobio amr stats --field density,pressure --by-level Check-10
+  blobio amr stats --json Check-10 | jq '.meshes[].fields[] | [.name, .total]'`,
+		Args: cli.MinArgs(1, "a checkpoint"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
 	}
 	varsFlagAs(cmd, &f.fields, "field", "these fields only, such as density,pressure")
@@ -130,10 +130,10 @@ func (f *amrStatsFlags) one(ctx context.Context, e *cli.Env, path string) (*amrM
 	if err != nil {
 		return nil, err
 	}
-	d := &amrMeshFigures{Path: m.path, Form: m.form, Time: cli.JSONFloat(m.Time), Fields: []amrFieldFigures{}}
+	d := &amrMeshFigures{Path: m.path, Form: formCello, Time: cli.JSONFloat(m.Time), Fields: []amrFieldFigures{}}
 	for i := range stats {
 		s := &stats[i]
-		x := amrFieldFigures{Name: s.Name, Type: s.Type, Unit: unit(&s.Field, ""), amrFigures: figuresOf(m.Mesh, &s.Figures), Levels: []amrFigures{}}
+		x := amrFieldFigures{Name: s.Name, Type: s.Type, Unit: codeUnits, amrFigures: figuresOf(m.Mesh, &s.Figures), Levels: []amrFigures{}}
 		for l := range s.Levels {
 			y := figuresOf(m.Mesh, &s.Levels[l])
 			y.Level = &l
@@ -145,7 +145,7 @@ func (f *amrStatsFlags) one(ctx context.Context, e *cli.Env, path string) (*amrM
 }
 
 func (f *amrStatsFlags) print(e *cli.Env, d *amrMeshFigures) {
-	fmt.Fprintf(e.Out, "%s: %s, time %.6g\n\n", d.Path, map[bool]string{true: "plotfile of AMReX", false: d.Form}[d.Form == formPlotfile], float64(d.Time))
+	fmt.Fprintf(e.Out, "%s: %s, time %.6g\n\n", d.Path, d.Form, float64(d.Time))
 	t := e.NewTable("", "FIELD", ">LEVEL", ">CELLS", ">TOTAL", ">MEAN", ">STD", ">MIN", "AT", ">MAX", "AT", ">NAN", ">INF")
 	for i := range d.Fields {
 		x := &d.Fields[i]

@@ -307,8 +307,8 @@ func TestOtherUser(t *testing.T) {
 func TestYT(t *testing.T) {
 	py := testfiles.JudgePython(t, "yt")
 	toys(t) // or there is no FUSE
-	dir, _, native := clitest.Mesh(t)
-	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "yt", native, filepath.Join(dir, "yt"))
+	dir, check1, _ := clitest.Mesh(t)
+	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "yt", check1, filepath.Join(dir, "yt"))
 	at := t.TempDir()
 	started(t, dir, at)
 	sums := func(root string) string {

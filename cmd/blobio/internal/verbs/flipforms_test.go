@@ -119,10 +119,6 @@ func flipForms(t *testing.T, dir string) (forms []flipForm) {
 	}
 	clitest.Good(t, "amr", "gen", "sphere", "--no-sync", "--roots", "2", "--cells", "4", "--levels", "1", "--fields", "2", "--particles", "3", "--files", "2", at("Check"))
 	add("Check", append(amrVerbs("Check"), flipVerb{name: "restart", do: func(t *testing.T) clitest.Result { return celloRestart(t.Context(), "Check") }}))
-	clitest.Good(t, "amr", "convert", "--no-sync", at("Check"), at("mesh.nc"))
-	add("mesh.nc", amrVerbs("mesh.nc"))
-	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "variable-centric", "--ranks", "3", "--subfiles", "2", at("Check"), at("blocks"))
-	add("blocks", amrVerbs("blocks"))
 
 	clitest.Check(t, os.CopyFS(at("prefix"), os.DirFS(clitest.ScrSets(t, 2))))
 	add("prefix", cmdVerbs("scr check prefix", "scr print prefix/.scr/index.scr", "scr print prefix/.scr/scr.dataset.1/summary.scr", "scr index --json prefix"))

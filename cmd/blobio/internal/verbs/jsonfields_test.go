@@ -60,7 +60,7 @@ func TestJSONFields(t *testing.T) {
 	clitest.Continue(t, continued, 3, 1, nil)
 	other := clitest.Toy(t, t.TempDir())
 	clitest.FlipByte(t, other, -1)
-	_, mesh, native := clitest.Mesh(t)
+	_, mesh, _ := clitest.Mesh(t)
 	ffs, sets := clitest.FFStore(t), clitest.ScrSets(t, 2)
 	versions, key := clitest.VersionStore(t)
 	fti := "../../../../testdata/fti/tiny/v1.4/l1"
@@ -76,7 +76,7 @@ func TestJSONFields(t *testing.T) {
 		{"decomp", "info", variable},
 		{"ff", "ls", files[0]}, {"ff", "ls", ffs}, {"ff", "check", files[0]}, {"ff", "diff", files[0], files[0]},
 		{"scr", "index", sets}, {"scr", "check", sets}, {"scr", "interval", "--cost", "45s", "--mtbf", "6h"},
-		{"amr", "ls", "--blocks", mesh}, {"amr", "ls", native}, {"amr", "check", mesh},
+		{"amr", "ls", "--blocks", mesh}, {"amr", "check", mesh},
 		{"versions", "ls", versions}, {"versions", "check", filepath.Join(versions)},
 		{"cost"}, {"replay", "--case", "F_h1", "--ne", "2", "--ranks", "2", "--no-sync", "-o", filepath.Join(out, "run")},
 	} {

@@ -20,9 +20,7 @@ import (
 func outputs(t *testing.T) (dir string, lines map[string][]string) {
 	dir, canon, _, _ := clitest.Toys(t)
 	ck := filepath.Join(dir, "Ck")
-	mesh := filepath.Join(dir, "mesh.nc")
 	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--cells", "4", ck)
-	clitest.Good(t, "amr", "convert", "--no-sync", ck, mesh)
 	maps := filepath.Join(dir, "maps.nc")
 	clitest.Good(t, "decomp", "gen", "I", maps, "--lat", "8", "--lon", "12", "--ranks", "3")
 	dat := filepath.Join(dir, "m.D1.dat")
@@ -32,14 +30,12 @@ func outputs(t *testing.T) (dir string, lines map[string][]string) {
 		"out.nc":    {"decomp", "gen", "I", "--lat", "8", "--lon", "12", "--ranks", "3"},
 		"out.dat":   {"decomp", "convert", dat},
 		"out.svg":   {"decomp", "plot", maps, "-o"},
-		"mesh.svg":  {"amr", "plot", mesh, "-o"},
+		"mesh.svg":  {"amr", "plot", ck, "-o"},
 		"canon.nc":  {"convert", "--no-sync", canon},
 		"blobs.nc":  {"convert", "--no-sync", "--to", "variable-centric", "--ranks", "2", canon},
 		"amr.nc":    {"amr", "convert", "--no-sync", ck},
-		"amr.h5":    {"amr", "convert", "--no-sync", "--to", "process-centric", ck},
-		"Check":     {"amr", "convert", "--no-sync", "--to", "cello", mesh},
-		"Yt":        {"amr", "convert", "--no-sync", "--to", "yt", mesh},
-		"YtOfCello": {"amr", "convert", "--no-sync", "--to", "yt", ck},
+		"Check":     {"amr", "convert", "--no-sync", "--to", "cello", ck},
+		"Yt":        {"amr", "convert", "--no-sync", "--to", "yt", ck},
 		"ff.fti":    {"ff", "convert", "--layout", "A", ff},
 		"small.fti": {"ff", "compact", ff},
 	}

@@ -86,7 +86,6 @@ func TestWrongNumbers(t *testing.T) {
 		{"--ranks 1000000000, want at most", []string{"decomp", "convert", at("f.nc"), at("x.nc"), "--ranks", "1000000000"}},
 		{"--ranks 1000000000, want at most", []string{"decomp", "plot", at("f.nc"), "-o", at("x.png"), "--ranks", "1000000000"}},
 		{"--ranks 99999999, want at most", []string{"convert", "--to", "process-centric", "--ranks", "99999999", canon, at("x.h5")}},
-		{"--ranks 99999999, want at most", []string{"amr", "gen", "shock", at("x"), "--to", "process-centric", "--ranks", "99999999"}},
 		{"--ranks 99999999, want at most", []string{"amr", "plot", at("x"), "-o", at("x.png"), "--by", "owner", "--ranks", "99999999"}},
 		{`"-1" for "--workers" flag: want a positive number`, []string{"convert", "--workers", "-1", canon, at("x.nc")}},
 		{`"-1" for "--workers" flag: want a positive number`, []string{"check", "--workers", "-1", canon}},

@@ -1,9 +1,0 @@
-package blocks
-
-import (
-	"testing"
-
-	"blobio/internal/crashtest"
-)
-
-func TestMain(m *testing.M) { crashtest.Main(m) }

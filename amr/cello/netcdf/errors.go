@@ -1,0 +1,6 @@
+package netcdf
+
+import "blobio/internal/fault"
+
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "netcdf"
