@@ -96,10 +96,10 @@ func TestHeaderRead(t *testing.T) {
 		if r.families[0].maps[0].got.Load() != nil || len(c.cache.held) > 0 {
 			t.Errorf("%v: a map is kept, or a block decoded", l)
 		}
-		// A table in columns, a list in rows and a variable, at most; or a head and lists of each blob, and what lies between elements, at most once.
+		// A table in columns, a list in rows and a variable, at most; or a head and lists of each blob, the rest of its piece, and what lies between elements, at most once.
 		calls, size := int64(20), int64(ranks*(2*20+2*each*8))
 		if l == ProcessCentric {
-			calls, size = 2*ranks+20, ranks*(512+each*8)+int64(len(files[subfile.Name(sampleBase, 0)]))
+			calls, size = 3*ranks+20, ranks*(512+each*8)+int64(len(files[subfile.Name(sampleBase, 0)]))
 		}
 		if n.calls.Load() > calls || n.bytes.Load() > size {
 			t.Errorf("%v: %d bytes are read in %d calls, want at most %d in %d", l, n.bytes.Load(), n.calls.Load(), size, calls)

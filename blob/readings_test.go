@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,12 +86,12 @@ var readings = []struct {
 	read func(ctx context.Context, r *Reader, s cutout) ([]float64, error)
 }{
 	{"whole", OpenOptions{}, readWhole},
-	{"hyperslab", OpenOptions{Verify: VerifyAlways}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
+	{"hyperslab", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
 		start, count := s.corner(r)
 		out := make([]float64, product(count))
 		return out, r.Read(ctx, s.name, start, count, out)
 	}},
-	{"runs", OpenOptions{Verify: VerifyOnce}, func(ctx context.Context, r *Reader, s cutout) (out []float64, err error) {
+	{"runs", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) (out []float64, err error) {
 		n := r.schema.Elems(s.v)
 		var runs []decomp.Req
 		for at := int64(0); at < n; at += 11 {
@@ -103,6 +104,25 @@ var readings = []struct {
 			}
 		}
 		return out, nil
+	}},
+	{"all but one element", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
+		n := r.schema.Elems(s.v)
+		out := make([]float64, n-1)
+		return out, r.ReadRuns(ctx, s.name, s.rec, []decomp.Req{{Offset: 0, Length: n / 2}, {Offset: n/2 + 1, Length: n - n/2 - 1}}, out)
+	}},
+	{"5 processes", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) { // a restart on other ranks: none reads an extent whole
+		n := r.schema.Elems(s.v)
+		out := make([]float64, n)
+		var errs []error
+		for k := range int64(5) {
+			lo, hi := k*n/5, (k+1)*n/5
+			own, err := openWith(ctx, r.base, nil, knobs{fs: r.fs})
+			if err == nil {
+				err = errors.Join(own.ReadRuns(ctx, s.name, s.rec, []decomp.Req{{Offset: lo, Length: hi - lo}}, out[lo:hi]), own.Close())
+			}
+			errs = append(errs, err)
+		}
+		return out, errors.Join(errs...)
 	}},
 	{"blobs", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) (out []float64, err error) {
 		if r.schema.vars[s.v].Decomp == 0 {
@@ -122,7 +142,7 @@ var readings = []struct {
 		}
 		return out, nil
 	}},
-	{"rank's blob", OpenOptions{Verify: VerifyAlways}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
+	{"rank's blob", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
 		if r.schema.vars[s.v].Decomp == 0 {
 			return nil, nil
 		}

@@ -19,14 +19,13 @@ import (
 type Verification uint8
 
 const (
-	// VerifyWhole compares the checksum of each piece that is read as a whole: of each extent (what a
-	// subfile holds of a variable, of one record) or, where the manifest has them, of each 1 MiB of it. A read
-	// that takes less of a piece does not read the rest of it, and does not see damage.
-	VerifyWhole Verification = iota
-	// VerifyOnce compares every piece that a read takes bytes of, and reads the rest of it for that; once for
-	// the time that the dataset is open. Convert and Diff always verify like this, unless VerifyNever is
-	// chosen.
-	VerifyOnce
+	// VerifyOnce, the default, compares every piece that a read takes bytes of, and reads the rest of it for that, once
+	// while the dataset is open. A piece is an extent (what a subfile holds of a variable, of one record) or, where the
+	// manifest has them, 1 MiB of it. Convert and Diff always verify like this, unless VerifyNever is chosen.
+	VerifyOnce Verification = iota
+	// VerifyWhole compares only pieces that one read takes as a whole. A read that takes less of a piece does not read
+	// the rest of it, and does not see damage: ranks that each read a part of an extent may compare nothing.
+	VerifyWhole
 	// VerifyAlways is VerifyOnce at each read.
 	VerifyAlways
 	// VerifyNever compares nothing, for saving what is left of damaged data. Convert marks the dataset that it makes:

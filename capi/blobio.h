@@ -286,9 +286,10 @@ BLOBIO_API int blobio_abort(blobio_file *file);
  * directory with one dataset. The content decides what it is. options is NULL or
  *   allow_missing=yes  although subfiles are missing: their elements read as fill values
  *   missing_later=yes  although subfiles are missing, or their header is damaged: what reads their elements is an error, if there is a manifest
- *   verify=whole       compares the checksums of what is read as a whole (the default); BLOBIO_ECHECKSUM if one differs
- *   verify=once        of every piece that a read takes bytes of, and reads the rest of it for that, once while the file is open
- *   verify=always      the same at each read
+ *   verify=once        compares the checksum of every piece that a read takes bytes of, and reads the rest of it for that, once
+ *                      while the file is open (the default); BLOBIO_ECHECKSUM if one differs
+ *   verify=whole       of pieces that one read takes as a whole: damage to others is not seen
+ *   verify=always      as once, at each read
  *   verify=never       of nothing, to save what is left of damaged data
  *   memory=SIZE        cap of buffers, at least 1M, default 256M
  *   workers=N  max_open=N

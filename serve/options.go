@@ -25,7 +25,7 @@ type Options struct {
 	Log    io.Writer // a line for each request; nil: none
 
 	Version cdf5.Version      // of the netCDF files; default CDF5
-	Verify  blob.Verification // which checksums reading compares; the zero value, VerifyWhole, means VerifyOnce here
+	Verify  blob.Verification // which checksums reading compares; default VerifyOnce
 
 	ZarrChunk int64 // most bytes of a Zarr chunk, 4 KiB to 64 MiB; default 8 MiB. Never more than a twelfth of Memory
 
@@ -95,9 +95,6 @@ func (o *Options) withDefaults() Options {
 		if *d.p == 0 {
 			*d.p = d.d
 		}
-	}
-	if v.Verify == blob.VerifyWhole {
-		v.Verify = blob.VerifyOnce // a part of damaged data is damaged, too
 	}
 	if v.Log == nil {
 		v.Log = io.Discard

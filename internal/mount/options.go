@@ -22,7 +22,7 @@ type Options struct {
 	Version      cdf5.Version      // of the netCDF files; default CDF5
 	OnlyDatasets bool              // hide other files; without it they are passed through
 	AllowOther   bool              // let other users in, within the permissions of the files
-	Verify       blob.Verification // which checksums reading compares; default VerifyWhole
+	Verify       blob.Verification // which checksums reading compares; default VerifyOnce
 	Memory       int64             // cap of cached data and of data read ahead, in bytes, at least 16 MiB; default 256 MiB
 	Workers      int               // concurrent reads of each dataset; default GOMAXPROCS
 	Log          io.Writer         // takes a line for each EIO that a program got; nil: none

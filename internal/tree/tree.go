@@ -20,7 +20,7 @@ const pkg fault.Pkg = "tree"
 // Options of Open. The zero value, or nil, means the defaults.
 type Options struct {
 	Version cdf5.Version      // of the netCDF files; default CDF5
-	Verify  blob.Verification // which checksums reading compares; default VerifyWhole
+	Verify  blob.Verification // which checksums reading compares; default VerifyOnce
 	Workers int               // concurrent reads of each dataset; default GOMAXPROCS
 
 	MaxOpen int           // datasets that are held at once; default 1024

@@ -149,7 +149,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("ReadOptions(%q): %v, want ErrUsage", s, err)
 		}
 	}
-	for s, want := range map[string]blob.Verification{"": blob.VerifyWhole, "verify=whole": blob.VerifyWhole, "verify=once": blob.VerifyOnce, "verify=always": blob.VerifyAlways, "verify=never workers=1": blob.VerifyNever} {
+	for s, want := range map[string]blob.Verification{"": blob.VerifyOnce, "verify=whole": blob.VerifyWhole, "verify=once": blob.VerifyOnce, "verify=always": blob.VerifyAlways, "verify=never workers=1": blob.VerifyNever} {
 		if o, err := ReadOptions(s); err != nil || o.Verify != want {
 			t.Errorf("ReadOptions(%q): %+v %v", s, o, err)
 		}

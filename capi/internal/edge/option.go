@@ -199,7 +199,7 @@ func ReadOptions(s string) (*Reading, error) {
 	o := new(Reading)
 	f.yes("allow_missing", &o.AllowMissing)
 	f.yes("missing_later", &o.MissingLater)
-	one(f, "verify", &o.Verify, "whole once always never", blob.VerifyWhole, blob.VerifyOnce, blob.VerifyAlways, blob.VerifyNever)
+	one(f, "verify", &o.Verify, "once whole always never", blob.VerifyOnce, blob.VerifyWhole, blob.VerifyAlways, blob.VerifyNever)
 	f.size("memory", &o.Memory)
 	f.int("workers", &o.Workers)
 	f.int("max_open", &o.MaxOpen)

@@ -113,7 +113,7 @@ func (f *follower) run(ctx context.Context, path string) error {
 // open opens the dataset as soon as there is something to read; nil if its writer died before.
 func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*blob.Reader, error) {
 	for {
-		r, err := blob.Open(ctx, path, &blob.OpenOptions{Verify: blob.VerifyOnce})
+		r, err := blob.Open(ctx, path, nil)
 		if err == nil {
 			return r, nil
 		}

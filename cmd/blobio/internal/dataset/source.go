@@ -44,7 +44,7 @@ func (s *sourceFlags) open(ctx context.Context, e *cli.Env, path string) (*blob.
 	if s.memory != 0 && s.memory < leastMemory {
 		return nil, cli.Usagef("--memory %d, want at least %s", s.memory, cli.HumanBytes(leastMemory))
 	}
-	o := &blob.OpenOptions{AllowMissing: s.missing, Memory: s.memory, Workers: s.workers, Verify: blob.VerifyOnce}
+	o := &blob.OpenOptions{AllowMissing: s.missing, Memory: s.memory, Workers: s.workers}
 	if s.rescue {
 		o.Verify = blob.VerifyNever
 	}

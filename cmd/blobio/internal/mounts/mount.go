@@ -106,7 +106,7 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 		out = log
 	}
 	o := &mount.Options{Version: formats[f.format], OnlyDatasets: f.onlyDatasets, AllowOther: f.allowOther, Memory: f.memory, Workers: f.workers,
-		Verify: blob.VerifyOnce, Log: &stamped{w: out}}
+		Log: &stamped{w: out}}
 	if f.noVerify {
 		o.Verify = blob.VerifyNever
 	}
