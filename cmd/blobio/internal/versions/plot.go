@@ -21,7 +21,7 @@ type versionsPlotFlags struct {
 func newVersionsPlot(e *cli.Env) *cobra.Command {
 	var f versionsPlotFlags
 	cmd := &cobra.Command{
-		Use:   "plot ARRAY... -o OUT",
+		Use:   "plot ARRAY -o OUT",
 		Short: "Draw what each version changed and wrote, as PNG or SVG",
 		Long: `Draw for each version of an array the bytes of its changed chunks and of its files, and the
 size of the whole state for comparison. The first version of a generation (the array was
@@ -29,11 +29,10 @@ opened again, or grew) is written whole.
 
 JSON: {path, bytes, versions}.`,
 		Example: `  blobio versions plot store/rho -o rho.png
-  blobio versions plot store/rho --log -o rho.svg       # small versions beside whole ones
-  blobio versions plot node0/store/rho node1/store/rho -o rho.png`,
-		Args: cli.MinArgs(1, "the directory of an array"),
+  blobio versions plot store/rho --log -o rho.svg       # small versions beside whole ones`,
+		Args: cli.ExactArgs(1, "the directory of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), e, args)
+			return f.run(cmd.Context(), e, args[0])
 		},
 	}
 	f.Add(cmd, cli.DefaultPictureWidth, "the name of the array")
@@ -42,11 +41,11 @@ JSON: {path, bytes, versions}.`,
 	return cmd
 }
 
-func (f *versionsPlotFlags) run(ctx context.Context, e *cli.Env, dirs []string) error {
+func (f *versionsPlotFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	if err := f.CheckWidth(); err != nil {
 		return err
 	}
-	v, err := (&versionsKey{}).one(dirs)
+	v, err := (&versionsKey{}).one(dir)
 	if err != nil {
 		return err
 	}
