@@ -60,7 +60,7 @@ func everything() *Figure {
 		Panels: []Panel{
 			&Plot{Title: "one", X: Axis{Label: "x", Names: []string{"a", "b", "c"}}, Y: Axis{Suffix: " s"}, Lines: []Line{line},
 				Columns: []Columns{{Name: "columns", Color: Series[1], Values: []float64{2, 1, 0.5}}}, Marks: []Mark{{X: 1, Y: 2, Head: "mark", Text: "of it", Color: Series[3]}}},
-			&Plot{Title: "two", X: Axis{Log: true}, Y: Axis{Log: true, Unit: Binary, Suffix: "B"}, Lines: []Line{{Name: "line", Color: Series[0], Steps: true, Dash: []float64{3, 2}, Points: [][2]float64{{1, 1}, {10, 500}}}}},
+			&Plot{Title: "two", X: Axis{Log: true}, Y: Axis{Log: true, Unit: Binary, Suffix: "B"}, Lines: []Line{{Name: "line", Color: Series[0], Dash: []float64{3, 2}, Points: [][2]float64{{1, 1}, {10, 500}}}}},
 			&Bars{X: Axis{Label: "MiB/s"}, Spread: "spread", Limit: "limit", Groups: []BarGroup{{Title: "group", Bars: []Bar{{Name: "bar", Parts: []Part{{3, Series[0]}, {1, Series[1]}}, Low: 3.5, High: 5, Limit: 6, Text: "4"}}}}},
 		}}
 }

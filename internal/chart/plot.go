@@ -25,7 +25,6 @@ type Line struct {
 	Width  float64   // points. 0: 2
 	Dash   []float64 // lengths of dashes and gaps
 	Dots   bool      // at the points
-	Steps  bool      // each point is a level, half a unit to both sides
 	Guide  bool      // it is no data: the axes do not reach for it
 	End    string    // stands at the right of the plot, beside the last point
 }
@@ -225,16 +224,6 @@ func (l *Line) draw(d *Pen, x, y *scale, area Rect) [][][2]float64 {
 			continue
 		}
 		at := [2]float64{x.at(v[0]), y.at(v[1])}
-		if l.Steps {
-			half := math.Abs(x.at(v[0]+0.5)-x.at(v[0]-0.5)) / 2
-			from, to := [2]float64{at[0] - half, at[1]}, [2]float64{at[0] + half, at[1]}
-			if joined {
-				join(last, from)
-			}
-			join(from, to)
-			last, joined = to, true
-			continue
-		}
 		if joined {
 			join(last, at)
 		}

@@ -1,7 +1,6 @@
 package scrtools
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,7 +18,6 @@ type scrIntervalFlags struct {
 	log                 string
 	cost, mtbf, restart time.Duration
 	asJSON              bool
-	cli.PictureFlags
 }
 
 func newScrInterval(e *cli.Env) *cobra.Command {
@@ -47,7 +45,6 @@ overheads as fractions, absent where they cannot be computed.`,
 		Example: `  blobio scr interval /p/sim
   blobio scr interval --mtbf 12h /p/sim                 # the log holds no failure yet
   blobio scr interval --cost 45s --mtbf 6h              # without a log
-  blobio scr interval -o cost.png /p/sim                # or cost.svg
   blobio scr interval --json /p/sim | jq '.intervals[] | select(.method == "Daly").seconds'`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,7 +56,6 @@ overheads as fractions, absent where they cannot be computed.`,
 	fl.Var(spanValue{&f.cost}, "cost", "cost of a checkpoint (default: from the log)")
 	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
 	fl.Var(spanValue{&f.restart}, "restart", "time from a failure until the program computes again (default: from the log, else 0)")
-	f.AddOptional(cmd, "the overhead over the interval", "How often to checkpoint")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -213,19 +209,10 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	if l != nil && l.stats.Computed > 0 {
 		rows = append(rows, newPaceRow(p, "so far", l.stats.Computed))
 	}
-	var drawn int64
-	if f.Name != "" { // before anything is printed: it may fail
-		if drawn, err = f.draw(cmd.Context(), p, rows); err != nil {
-			return err
-		}
-	}
 	if f.asJSON {
 		return e.PrintJSON(f.json(l, rows))
 	}
 	f.print(e, l, p, rows)
-	if f.Name != "" {
-		fmt.Fprintf(e.Out, "\n%s: overhead over the interval, %s\n", f.Name, cli.HumanBytes(drawn))
-	}
 	return nil
 }
 
@@ -287,11 +274,4 @@ func (f *scrIntervalFlags) print(e *cli.Env, l *paceLog, p runlog.Pace, rows []p
 	if p.Cost >= p.MTBF {
 		fmt.Fprintln(e.Out, "a checkpoint takes longer than the time between failures: such a run hardly gets on; cheaper checkpoints are wanted first")
 	}
-}
-
-func (f *scrIntervalFlags) draw(ctx context.Context, p runlog.Pace, rows []paceRow) (int64, error) {
-	fig := paceFigure(p, rows, float64(f.Width))
-	fig.Title = f.Title
-	fig.Lines = []string{fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", cli.SpanText(f.cost), cli.SpanText(f.mtbf), cli.SpanText(f.restart))}
-	return f.Write(ctx, fig)
 }

@@ -1,12 +1,8 @@
 package scrtools_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
-	"image/png"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,7 +11,6 @@ import (
 	"time"
 
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/internal/cli"
 	"blobio/internal/scr/runlog"
 )
@@ -127,53 +122,9 @@ func TestScrIntervalUnknown(t *testing.T) {
 	clitest.Check(t, os.WriteFile(text, []byte("no log\nat all\n"), 0o666))
 	clitest.Bad(t, cli.Failed, "is no log of SCR", "scr", "interval", "--log", text)
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "interval", "--log", text+"x")
-	for _, c := range [][]string{{"do not go together", "--log", text, empty}, {".png or .svg", "-o", "x.pdf"}, {"--force goes with --output", "--force"}, {"want 90s", "--cost", "5q"},
-		{"more than 0", "--cost", "0"}, {"want 90s", "--mtbf", "-5"}, {"want 90s", "--mtbf", "NaN"}, {"one too many", "a", "b"}, {"--width 10", "-o", "x.png", "--width", "10"}} {
+	for _, c := range [][]string{{"do not go together", "--log", text, empty}, {"want 90s", "--cost", "5q"},
+		{"more than 0", "--cost", "0"}, {"want 90s", "--mtbf", "-5"}, {"want 90s", "--mtbf", "NaN"}, {"one too many", "a", "b"}} {
 		clitest.Bad(t, cli.Failed, c[0], append([]string{"scr", "interval"}, c[1:]...)...)
-	}
-}
-
-func TestScrIntervalPlot(t *testing.T) {
-	dir := t.TempDir()
-	for i, args := range [][]string{
-		{"--cost", "45s", "--mtbf", "6h"}, {"--cost", "3h", "--mtbf", "1h"}, {"--cost", "1us", "--mtbf", "365d"}, {"--cost", "100d", "--mtbf", "1s"},
-		{"--cost", "45s", "--mtbf", "6h", "--restart", "365d"}, {"--width", "400", "--cost", "45s", "--mtbf", "6h"}, {scrLog(t, 4, 6, 5)},
-	} {
-		name := filepath.Join(dir, fmt.Sprintf("%d.png", i))
-		out := clitest.Good(t, append([]string{"scr", "interval", "-o", name}, args...)...)
-		b, err := os.ReadFile(name)
-		clitest.Check(t, err)
-		img, err := png.Decode(bytes.NewReader(b))
-		if err != nil || !strings.Contains(out, name) {
-			t.Fatalf("%v: %v, %s", args, err, out)
-		}
-		colors := map[[3]uint32]int{}
-		for y := range img.Bounds().Dy() {
-			for x := range img.Bounds().Dx() {
-				r, g, b, _ := img.At(x, y).RGBA()
-				colors[[3]uint32{r >> 8, g >> 8, b >> 8}]++
-			}
-		}
-		for _, m := range []string{"Young", "Daly"} {
-			if c := scrtools.PaceMarks[m]; colors[[3]uint32{uint32(c.R), uint32(c.G), uint32(c.B)}] < 50 {
-				t.Errorf("%v: %s is not to be seen", args, m)
-			}
-		}
-	}
-	clitest.Bad(t, cli.Failed, "--force replaces it", "scr", "interval", "--cost", "1", "--mtbf", "9", "-o", filepath.Join(dir, "0.png"))
-	clitest.Good(t, "scr", "interval", "--cost", "1", "--mtbf", "9", "--force", "-o", filepath.Join(dir, "0.png"))
-
-	name := filepath.Join(dir, "x.svg")
-	clitest.Good(t, "scr", "interval", "--cost", "1", "--mtbf", "9", "--title", "a <b> & c", "-o", name)
-	f, err := os.Open(name)
-	clitest.Check(t, err)
-	defer f.Close()
-	for d := xml.NewDecoder(f); ; {
-		_, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		clitest.Check(t, err)
 	}
 }
 

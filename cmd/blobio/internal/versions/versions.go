@@ -21,7 +21,7 @@ import (
 func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "versions",
-		Short: "List, dump, convert, compare, check, rebuild, drop, taint and plot the versions of arrays",
+		Short: "List, dump, convert, compare, check, rebuild, drop and taint the versions of arrays",
 		Long: `Stores of package versioned hold arrays whose states were committed as versions; any
 range of any version can be read. The arrays NAME.level0, NAME.level1, ... and
 NAME.global are the levels and the snapshots of an AMR hierarchy.
@@ -37,11 +37,10 @@ Only drop, rebuild and taint change a store. Do not use them while a program has
   blobio versions check store
   blobio versions rebuild -n store                      # seals that are lost
   blobio versions drop store/rho --keep 3 --dry-run
-  blobio versions taint store/rho --versions 5-7         # what they hold is wrong
-  blobio versions plot store/rho -o rho.png`,
+  blobio versions taint store/rho --versions 5-7         # what they hold is wrong`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), cli.AsWriter(newVersionsConvert(e)), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsTaint(e), newVersionsPlot(e))
+	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), cli.AsWriter(newVersionsConvert(e)), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsTaint(e))
 	return cmd
 }
 

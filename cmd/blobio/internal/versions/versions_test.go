@@ -209,21 +209,6 @@ func TestVersionsDrop(t *testing.T) {
 	}
 }
 
-func TestVersionsPlot(t *testing.T) {
-	dir, _ := clitest.VersionStore(t)
-	for _, name := range []string{"p.png", "p.svg"} {
-		out := filepath.Join(filepath.Dir(dir), name)
-		clitest.Good(t, "versions", "plot", filepath.Join(dir, "rho"), "-o", out)
-		clitest.Good(t, "versions", "plot", filepath.Join(dir, "rho"), "-o", out, "--log", "--force", "--title", "other")
-		b, err := os.ReadFile(out)
-		if err != nil || len(b) < 1000 || name == "p.svg" && !bytes.Contains(b, []byte("whole state")) {
-			t.Errorf("%s: %d bytes, %v", name, len(b), err)
-		}
-		clitest.Bad(t, cli.Failed, "--force replaces it", "versions", "plot", filepath.Join(dir, "rho"), "-o", out)
-	}
-	clitest.Bad(t, cli.Failed, "ends in .png or .svg", "versions", "plot", filepath.Join(dir, "rho"))
-}
-
 func TestVersionsRefuses(t *testing.T) {
 	dir, key := clitest.VersionStore(t)
 	rho := filepath.Join(dir, "rho")
@@ -250,7 +235,7 @@ func TestVersionsRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, args := range [][]string{{"ls", dir}, {"dump", rho}, {"diff", rho}, {"check", dir}, {"drop", rho, "--keep", "1"}, {"plot", rho, "-o", short + ".png"}} {
+	for _, args := range [][]string{{"ls", dir}, {"dump", rho}, {"diff", rho}, {"check", dir}, {"drop", rho, "--keep", "1"}} {
 		if r := clitest.BlobioCtx(ctx, append([]string{"versions"}, args...)...); r.Code != cli.Failed || !strings.Contains(r.Err, "interrupted") {
 			t.Errorf("versions %s, cancelled: %d %s", args[0], r.Code, r.Err)
 		}
