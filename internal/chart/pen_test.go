@@ -212,7 +212,4 @@ func TestShades(t *testing.T) {
 	if Darker(color.RGBA{200, 100, 50, 255}, 0.5) != (color.RGBA{100, 50, 25, 255}) {
 		t.Error("Darker")
 	}
-	if InkOn(Paper) != Ink || InkOn(Ink) != Paper {
-		t.Error("InkOn")
-	}
 }
