@@ -63,7 +63,7 @@ func forms(t *testing.T, dir string) (mesh, rho []byte) {
 		}
 		return errors.Join(err, a.Close(ctx))
 	}))
-	v, err := versioned.OpenView([]string{filepath.Join(store, "rho")}, nil)
+	v, err := versioned.OpenView(filepath.Join(store, "rho"), nil)
 	ok(t, err)
 	defer v.Close()
 	f, err := v.NetCDF(0)

@@ -15,16 +15,12 @@ type Array struct {
 	spec Spec
 	opt  Options
 
-	nodes   *nodes      // who is where, and the stores
-	red     *redundancy // over the files of a version; nil: none
-	cat     *catalog    // where the chunks of versions are; shared by the ranks of the process
-	first   bool        // the lowest rank of the process: it closes cat
-	windows *windows    // on versions that others cannot reach; nil: none
-	state   *state      // the current state, of one generation
-	changes changes     // of the state since the newest version
-
-	direct bool   // all ranks are of one process and the store is its memory, without copies: versions are kept as they are, see direct.go
-	free   []byte // likewise, room for those of the next version
+	nodes   *nodes   // who is where, and the stores
+	cat     *catalog // where the chunks of versions are; shared by the ranks of the process
+	first   bool     // the lowest rank of the process: it closes cat
+	windows *windows // on versions in the memory of other processes; nil: there are none
+	state   *state   // the current state, of one generation
+	changes changes  // of the state since the newest version
 
 	later  later   // what waits for a snapshot to be durable
 	pins   []int64 // versions that stay, whatever the retention says: those of snapshots, ascending
@@ -35,20 +31,15 @@ type Array struct {
 func (a *Array) use(next *state) (was *state) {
 	was, a.state = a.state, next
 	a.changes.reset(next.chunks())
-	a.free = nil
 	return was
 }
 
 // cleaner is that of a version that is to be written; number -1: none is.
 func (a *Array) cleaner(number int64, stay []int64) *cleaner {
-	x := &cleaner{cat: a.cat, geo: &a.state.geo, keep: a.spec.Keep, number: number, stay: stay}
-	if a.red != nil {
-		x.lead = a.red.lead
-	}
-	return x
+	return &cleaner{cat: a.cat, geo: &a.state.geo, keep: a.spec.Keep, number: number, stay: stay}
 }
 
-// writeRecord replaces the record by the next one, on all nodes. It is collective.
+// writeRecord replaces the record by the next one. It is collective.
 func (a *Array) writeRecord(ctx context.Context, rec *record) error {
 	if a.later.on {
 		if err := comm.Agree(ctx, a.c, a.later.syncFiles(a.nodes, rec)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,74 +160,64 @@ func accumulate[T comm.Number](ctx context.Context, c comm.Comm) error {
 	return a.Close(ctx)
 }
 
-// V11: what a node had is read from the copy on the next one.
+// V11: what a node has lost from its memory, all or a file of two, or what is damaged there, is read from the copy in that of the next one, and restored;
+// where that is gone too it is an error on all ranks.
 func TestCopies(t *testing.T) {
-	disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
-	ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-		fsys := disks[c.Rank()/2]
-		if err := fsys.MkdirAll("d"); err != nil {
-			return err
-		}
-		st := &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{6000}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		if c.Rank() == 3 {
-			if err := Put(ctx, a, []int64{0}, []int64{6000}, seq(0, 6000, 1)); err != nil {
-				return err
-			}
-		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
-		if c.Rank() == 2 { // node 1 loses its files in the middle of the run
-			list, err := fsys.ReadDir("d/a")
+	const n = 768 // two chunks of each rank
+	state := make([]float64, n)
+	for i := range state {
+		state[i] = float64(1 + btoi(i%128 < 64)) // the first chunk is of version 2, the second one of version 1
+	}
+	for what, ok := range map[string]bool{"nothing": true, "a node": true, "a file": true, "a byte": true, "a file of each": false, "a byte of each": false} {
+		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, &Store{Copies: 1}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, &Options{MaxOpen: 1})
 			if err != nil {
 				return err
 			}
-			for _, e := range list {
-				if isData(e.Name()) {
-					if err := fsys.Remove("d/a/" + e.Name()); err != nil {
-						return err
-					}
+			for v := range int64(2) {
+				lo := int64(c.Rank()) * 128
+				if err := Put(ctx, a, []int64{lo}, []int64{lo + 128 - 64*v}, slices.Repeat([]float64{float64(v + 1)}, int(128-64*v))); err != nil {
+					return err
+				}
+				if _, err := a.Inc(ctx, 1, ""); err != nil {
+					return err
 				}
 			}
-		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
-		got := make([]float64, 6000)
-		if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
-			return fmt.Errorf("version 1 without the files of node 1: %v", err)
-		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
-		return a.Close(ctx)
-	})
-	disks[1] = vfs.NewMem() // node 1 is lost, with all that it had
-	ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-		fsys := disks[c.Rank()/2]
-		if err := fsys.MkdirAll("d"); err != nil {
-			return err
-		}
-		a, err := Open(ctx, c, &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}, "a", nil)
-		if err != nil {
-			return err
-		}
-		got := make([]float64, 6000)
-		if err := Get(ctx, a, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
-			return fmt.Errorf("current state: %v", err)
-		}
-		if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
-			return fmt.Errorf("version 1: %v", err)
-		}
-		if n, err := a.Inc(ctx, 1, ""); err != nil || n != 2 {
-			return fmt.Errorf("%d, %v", n, err)
-		}
-		return a.Close(ctx)
-	})
+			name := a.nodes.file(dataName(1, 1, 2)) // of node 1, with a copy on node 2
+			mem := a.nodes.store.fs.(*vfs.Mem)
+			if own := c.Rank() == 2; own || c.Rank() == 4 && strings.HasSuffix(what, "of each") {
+				switch what {
+				case "a node":
+					err = errors.Join(mem.Remove(name), mem.Remove(a.nodes.file(dataName(1, 2, 2))))
+				case "a file", "a file of each":
+					err = mem.Remove(name)
+				case "a byte", "a byte of each":
+					spoil(t, mem, name)
+				}
+			}
+			if err := comm.Agree(ctx, c, err); err != nil {
+				return err
+			}
+			got := make([]float64, n)
+			err = GetAt(ctx, a, 2, []int64{0}, []int64{n}, got)
+			if (err == nil) != ok || ok && !slices.Equal(got, state) {
+				return fmt.Errorf("%s lost: version 2: %v, %v", what, got, err)
+			}
+			if err := a.Restore(ctx, 2); (err == nil) != ok {
+				return fmt.Errorf("%s lost: restored: %v", what, err)
+			}
+			if err := Get(ctx, a, []int64{0}, []int64{n}, got); ok && (err != nil || !slices.Equal(got, state)) {
+				return fmt.Errorf("%s lost: %v, %v", what, got, err)
+			}
+			if n, err := a.Inc(ctx, 1, ""); err != nil || n != 3 {
+				return fmt.Errorf("%s lost: %d, %w", what, n, err)
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			return a.Close(ctx)
+		})
+	}
 }
 
 // A6, A7: reserve, and old generations.

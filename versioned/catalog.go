@@ -172,9 +172,6 @@ func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, e
 
 // table reads the table of a segment in a file, verified.
 func (c *catalog) table(ctx context.Context, f *fileInfo, seg int, chunks int64) (es []entry, err error) {
-	if f.block != nil {
-		return f.block.table, nil
-	}
 	err = c.withFile(f, func(x *reader) error {
 		n, err := x.VarSize(int32(2 * seg)) // not more than the file has; a chunk may be there for many versions
 		if err != nil {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-
-	"blobio/comm"
 )
 
 // usage is how much of a file is needed.
@@ -51,10 +49,9 @@ type cleaner struct {
 	cat    *catalog
 	geo    *geometry // of the current generation
 	keep   Retention
-	lead   comm.Comm // if files are protected together: those who decide on them
-	number int64     // the version that is written then; -1: none is, by a Drop
-	stay   []int64   // ascending
-	dead   []string  // what was found
+	number int64    // the version that is written then; -1: none is, by a Drop
+	stay   []int64  // ascending
+	dead   []string // what was found
 }
 
 // current looks at the files of the current generation. Where files
@@ -63,22 +60,20 @@ type cleaner struct {
 // more than the versions that are kept could take.
 func (w *cleaner) current(ctx context.Context, sets []*changeSet) error {
 	c := w.cat
-	if w.keep.Last == 0 && w.number >= 0 && w.lead == nil {
+	if w.keep.Last == 0 && w.number >= 0 {
 		return nil // nothing goes
 	}
 	stay := inGen(c.record(), w.stay, w.geo.ID)
 	uses := &usages{}
 	idx := make([]*segIndex, len(sets))
 	total, full := int64(0), int64(0)
-	var bad error
 	for i, p := range sets {
 		x, err := c.index(ctx, w.geo, p.rank)
 		if err == nil {
 			err = x.err
 		}
 		if err != nil {
-			bad = err
-			break
+			return err
 		}
 		idx[i] = x
 		total += int64(len(p.dirty)) * c.chunk
@@ -93,22 +88,6 @@ func (w *cleaner) current(ctx context.Context, sets []*changeSet) error {
 		c.mu.RUnlock()
 	}
 	limit := int64(len(stay)+1) * full
-	if w.lead != nil {
-		own := func(f *fileInfo) bool {
-			return f != nil && f.Gen == w.geo.ID && slices.ContainsFunc(sets, func(p *changeSet) bool { return slices.Contains(f.Segs, p.rank) })
-		}
-		c.mu.RLock()
-		for id, f := range c.files { // those that stay for the sake of others
-			if own(f) {
-				uses.add(int32(id), f)
-			}
-		}
-		c.mu.RUnlock()
-		return w.together(ctx, stay, sets, idx, uses, total, limit, bad)
-	}
-	if bad != nil {
-		return bad
-	}
 	var order []int32
 	for i, id := range uses.ids {
 		u := &uses.all[i]
@@ -222,76 +201,6 @@ func (w *cleaner) older(ctx context.Context, mine func(f *fileInfo) bool) error 
 				w.dead = append(w.dead, n)
 			}
 		}
-	}
-	return nil
-}
-
-// together is the end of current where files are protected together: all processes take the same decision on the files of one version, over the
-// sums of all, and none goes before the others can.
-func (w *cleaner) together(ctx context.Context, stay []int64, sets []*changeSet, idx []*segIndex, uses *usages, total, limit int64, bad error) error {
-	if err := comm.Agree(ctx, w.lead, bad); err != nil {
-		return err
-	}
-	mine := map[int64][2]int64{} // live and stored bytes by version
-	for _, u := range uses.all {
-		if u.info != nil {
-			m := mine[u.info.Born]
-			mine[u.info.Born] = [2]int64{m[0] + u.live, m[1] + u.info.Size}
-		}
-	}
-	v := []int64{total, limit}
-	for born, m := range mine {
-		v = append(v, born, m[0], m[1])
-	}
-	all, err := w.lead.Allgather(ctx, Bytes(v))
-	if err != nil {
-		return err
-	}
-	sums := map[int64][2]int64{}
-	total, limit = 0, 0
-	for _, b := range all {
-		v := make([]int64, len(b)/8)
-		copy(Bytes(v), b)
-		total, limit = total+v[0], limit+v[1]
-		for i := 2; i < len(v); i += 3 {
-			m := sums[v[i]]
-			sums[v[i]] = [2]int64{m[0] + v[i+1], m[1] + v[i+2]}
-		}
-	}
-	var order []int64
-	gone, move := map[int64]bool{}, map[int64]bool{}
-	for born, m := range sums {
-		if m[0] == 0 {
-			gone[born] = true
-			continue
-		}
-		total += m[1]
-		order = append(order, born)
-	}
-	slices.SortFunc(order, func(x, y int64) int {
-		return cmp.Or(cmp.Compare(float64(sums[x][0])/float64(sums[x][1]), float64(sums[y][0])/float64(sums[y][1])), cmp.Compare(x, y))
-	})
-	for _, born := range order {
-		m := sums[born]
-		if w.keep.Last == 0 || w.number < 0 || total <= limit || m[0] > m[1]*9/10 {
-			break
-		}
-		gone[born], move[born] = true, true
-		total += m[0] - m[1]
-	}
-	for _, u := range uses.all {
-		if u.info != nil && gone[u.info.Born] {
-			w.dead = append(w.dead, u.info.Name)
-		}
-	}
-	w.cat.mu.RLock()
-	defer w.cat.mu.RUnlock()
-	for i, p := range sets {
-		idx[i].live(stay, p.dirty, w.number, func(e fileEntry) {
-			if move[uses.file(e.file).info.Born] {
-				p.moved = append(p.moved, e)
-			}
-		})
 	}
 	return nil
 }

@@ -38,16 +38,13 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 	if err := a.state.win.Fence(ctx); err != nil {
 		return 0, err
 	}
-	if a.direct {
-		return a.commitDirect(ctx, number, label, bad)
-	}
 	return a.commit(ctx, number, label, bad)
 }
 
 // commit is the rest of Inc after its fence: the whole order of a commit.
 func (a *Array) commit(ctx context.Context, number int64, label string, bad error) (int64, error) {
-	together := a.red != nil || a.nodes.copied() // there are collectives between the writing and the gathering
-	if together {
+	copied := a.nodes.copied() // there are collectives between the writing and the gathering
+	if copied {
 		if err := comm.Agree(ctx, a.c, bad); err != nil {
 			return 0, err
 		}
@@ -60,12 +57,9 @@ func (a *Array) commit(ctx context.Context, number int64, label string, bad erro
 	if bad == nil {
 		bad = err
 	}
-	if together {
+	if copied {
 		if bad = comm.Agree(ctx, a.c, bad); bad == nil {
 			bad = a.nodes.copyFile(ctx, x.file())
-		}
-		if bad == nil {
-			x.redundancy, bad = a.red.encode(ctx, x.rec, a.state.geo.ID, number, x.file())
 		}
 		if bad != nil {
 			x.discard()
@@ -95,13 +89,12 @@ func (a *Array) commit(ctx context.Context, number int64, label string, bad erro
 
 // commit is a version on its way, as one rank sees it.
 type commit struct {
-	a          *Array
-	old, rec   *record // before, and with the version
-	v          verInfo
-	own        *changeSet
-	written    *written // by this rank, nil if it has written no file
-	dead       []string // files of this process that no version needs any more, once this one is committed
-	redundancy string   // prefix of that of the version, if any was begun
+	a        *Array
+	old, rec *record // before, and with the version
+	v        verInfo
+	own      *changeSet
+	written  *written // by this rank, nil if it has written no file
+	dead     []string // files of this process that no version needs any more, once this one is committed
 }
 
 // newCommit finds out what this rank has for a version.
@@ -253,7 +246,6 @@ func (x *commit) gather(ctx context.Context, bad error) error {
 // discard removes what is not to be committed. What cannot be removed is when the array is opened next.
 func (x *commit) discard() {
 	n := x.a.nodes
-	x.a.red.drop(x.redundancy)
 	f := x.file()
 	if f == nil {
 		return

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"blobio/comm"
@@ -74,7 +73,7 @@ func TestConflict(t *testing.T) {
 			}
 			var view *View
 			if c.Rank() == 0 {
-				if view, err = OpenView([]string{"d/a"}, &ViewOptions{FS: mem}); err != nil {
+				if view, err = OpenView("d/a", &ViewOptions{FS: mem}); err != nil {
 					return err
 				}
 				if second == "a drop behind" {
@@ -133,49 +132,6 @@ func TestConflict(t *testing.T) {
 			t.Errorf("%s: %v", second, err)
 		}
 	}
-}
-
-// Where one node cannot write its record and another finds that of another program, the array is broken on all ranks.
-func TestConflictAndFault(t *testing.T) {
-	disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem()}
-	var full atomic.Bool
-	faulty := vfs.NewFault(disks[0], func(op vfs.Op) error {
-		if full.Load() && op.Kind == vfs.OpCreate && durable.IsTemp(op.Name) {
-			return errors.New("no space left")
-		}
-		return nil
-	})
-	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-		st := &Store{Dir: "d", FS: []vfs.FS{faulty, disks[1]}[c.Rank()/2], Private: true}
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		if c.Rank() == 2 {
-			rec, err := readRecord(disks[1], "d/a")
-			if err != nil {
-				return err
-			}
-			rec.Seq += 3
-			b, err := rec.encode()
-			if err == nil {
-				err = writeRecord(disks[1], "d/a", b, false)
-			}
-			if err != nil {
-				return err
-			}
-			full.Store(true)
-		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
-		for range 2 {
-			if _, err := a.Inc(ctx, 1, ""); !errors.Is(err, ErrBroken) {
-				return fmt.Errorf("rank %d: %w, want ErrBroken", c.Rank(), err)
-			}
-		}
-		return nil
-	})
 }
 
 // A record that certainly was not replaced, since there is no room for it, leaves the array as it was, on any number of ranks.

@@ -8,12 +8,9 @@ import (
 	"blobio/internal/vfs"
 )
 
-// copyFile brings a copy of each new file, nil if this rank has none, to the next nodes. It is collective. Pieces go in step, so that
-// no more than a few of them are on the way.
+// copyFile brings a copy of each new file, nil if this rank has none, to the memory of the next nodes. It is collective. Pieces go in step,
+// so that no more than a few of them are on the way.
 func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
-	if !n.copied() {
-		return nil
-	}
 	const piece = 1 << 20
 	var mine [3]int64 // size, node, whether this rank keeps its node's store
 	name := ""
@@ -121,12 +118,6 @@ func (s *fileSink) write(b []byte, off int64, failed error) error {
 func (s *fileSink) close(n *nodes, failed error) error {
 	if s.f == nil {
 		return failed
-	}
-	if failed == nil && n.sync {
-		failed = s.f.Sync()
-		if failed == nil {
-			failed = n.store.fs.SyncDir(n.store.dir)
-		}
 	}
 	if err := s.f.Close(); failed == nil {
 		failed = err

@@ -33,7 +33,7 @@ func TestDiff(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	v, err := versioned.OpenView([]string{dir + "/a"}, nil)
+	v, err := versioned.OpenView(dir+"/a", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@
 //	OpenView, Rebuild       reading, checking, pruning and mending without ranks
 //
 // The current state is in the memory of the ranks; committed versions are in a
-// Store: memory (nil), a directory that all nodes see, or one on each node, with
-// copies or redundancy. Package levels keeps them in an scr.Session.
+// Store: memory (nil), with copies in that of other nodes, or a directory that all
+// nodes see. Package levels keeps them in an scr.Session, which bears the loss of nodes.
 //
 // When Inc returns nil the version is committed on all ranks; what fails before the
 // commit leaves no trace, and a kill at any instant leaves the newest version or
@@ -35,22 +35,17 @@ package versioned
 //     version does not have; the sum over all digests is that of the version
 //  3. the ranks of a process on a node write one file with them; it is synced,
 //     and its name
-//  4. copies go to the next nodes, if Store.Copies says so
+//  4. copies go to the memory of the next nodes, if Store.Copies says so
 //  5. all ranks agree that all went well
 //  6. the record is replaced, both files of it: written, synced, renamed, the
 //     directory synced
 //  7. files that no version needs any more are removed
 //
-// Where all ranks are of one process and the store is its memory, without copies,
-// each rank keeps its chunks in a block instead (direct.go): of the list above
-// remain 1, 2, and 5 as one collective that carries the blocks and the errors of
-// all.
+// In memory there is no record to replace: 6 falls away. Processes read the versions
+// that others hold in memory through windows (window.go).
 //
 // With Form Log a version writes what changed. Files in which versions that were
 // dropped have left holes are emptied: what is needed of them is written again with
 // a new version, so that k kept versions of an array that changes everywhere never
 // take more than k+1 times its size (and the tables). Form Flat writes every chunk
 // every time.
-//
-// Restore and Open need no window: those that can read a segment put it where it
-// belongs.

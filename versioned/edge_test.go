@@ -43,7 +43,7 @@ func TestManyMovedChunks(t *testing.T) {
 		}
 		return a.Close(ctx)
 	})
-	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	v, err := OpenView("d/a", &ViewOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestVersionNumbers(t *testing.T) {
 		}
 		return a.Close(ctx)
 	})
-	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	v, err := OpenView("d/a", &ViewOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestLabels(t *testing.T) {
 		}
 		return a.Close(ctx)
 	})
-	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	v, err := OpenView("d/a", &ViewOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestCheckAfterDrop(t *testing.T) {
 	if err := vfs.WriteFile(mem, "d/a/notes", []byte("mine")); err != nil {
 		t.Fatal(err)
 	}
-	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	v, err := OpenView("d/a", &ViewOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,6 @@ var (
 	ErrNoVersion = errors.New("no such version")
 	// ErrReadOnly: committed versions do not change.
 	ErrReadOnly = errors.New("version is read-only")
-	// ErrRemote: the store that has the bytes is private to another process.
-	ErrRemote = errors.New("store of another node cannot be read here")
 	// ErrConflict: another program has changed the store since it was opened.
 	ErrConflict = fault.ErrInUse
 	// ErrTainted: the versions are marked as tainted. OpenAt opens one all the same.

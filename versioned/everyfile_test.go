@@ -124,7 +124,7 @@ func arraysIn(t *testing.T, m vfs.FS) map[string]bool {
 
 func openOne(t *testing.T, m vfs.FS, name string) *View {
 	t.Helper()
-	v, err := OpenView([]string{"d/" + name}, &ViewOptions{FS: m})
+	v, err := OpenView("d/"+name, &ViewOptions{FS: m})
 	if err != nil {
 		t.Fatal(err)
 	}

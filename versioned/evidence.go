@@ -47,7 +47,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 		}
 	}
 	slices.SortFunc(rec.Versions, func(x, y verInfo) int { return cmp.Compare(x.Number, y.Number) })
-	name := filepath.Join(s.dirs[0], recordName)
+	name := filepath.Join(s.dir, recordName)
 	if len(rec.Versions) > 0 {
 		rec.Spec.Shape = rec.Versions[len(rec.Versions)-1].Shape
 	}
@@ -58,7 +58,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 		return nil, err
 	}
 	if len(rec.Versions) == 0 {
-		return nil, pkg.Errorf("%s: no version is complete: %w", s.dirs[0], ErrMissing)
+		return nil, pkg.Errorf("%s: no version is complete: %w", s.dir, ErrMissing)
 	}
 	rec.Spec.Shape = slices.Clone(rec.Versions[len(rec.Versions)-1].Shape)
 	return rec, rec.check(name)
@@ -70,12 +70,8 @@ func (s *salvage) whole(ctx context.Context, rec *record) error {
 	if err != nil {
 		return err
 	}
-	stores := make([]*nodeStore, len(s.dirs))
-	for i, d := range s.dirs {
-		stores[i] = &nodeStore{s.fsys, d}
-	}
 	opt := (&Options{}).withDefaults()
-	cat, err := newCatalog(rec, t, stores, len(s.dirs)-1, &opt)
+	cat, err := newCatalog(rec, t, []*nodeStore{{s.fsys, s.dir}}, 0, &opt)
 	if err != nil {
 		return err
 	}

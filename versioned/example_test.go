@@ -53,7 +53,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	v, err := versioned.OpenView([]string{filepath.Join(tmp, "heat")}, nil) // without ranks
+	v, err := versioned.OpenView(filepath.Join(tmp, "heat"), nil) // without ranks
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/vfs"
 )
 
-// exposure is a window on files of committed versions, for processes that cannot read the store they are in.
+// exposure is a window on the files of a version that are in the memory of other processes.
 type exposure struct {
 	win   comm.Window
 	files map[string]extent

@@ -9,10 +9,10 @@ import (
 	"blobio/internal/verdict"
 )
 
-// waitForSnapshots lets the levels wait for snapshots, if their stores are such that they can.
+// waitForSnapshots lets the levels wait for snapshots, if they are kept in a directory.
 func (h *Hierarchy) waitForSnapshots() {
 	for _, a := range h.levels {
-		if a.opt.Durability == DurableSnapshot && !a.nodes.memory && a.red == nil && !a.nodes.copied() {
+		if a.opt.Durability == DurableSnapshot && !a.nodes.memory {
 			a.later = later{on: true, last: a.cat.record().Seq}
 		}
 	}

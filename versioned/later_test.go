@@ -93,7 +93,7 @@ func laterHolds(mem *vfs.Mem, mark int64) error {
 // Levels that wait for snapshots: the power is cut at every operation, and every operation fails once. What is opened is the last snapshot, whole.
 func TestCrashLater(t *testing.T) {
 	var mark atomic.Int64
-	sc := &crashtest.Scenario{Start: nodesOf(t, 1), Mark: mark.Load, Run: func(d *crashtest.Disks) error {
+	sc := &crashtest.Scenario{Start: emptyDisk(t), Mark: mark.Load, Run: func(d *crashtest.Disks) error {
 		mark.Store(0)
 		return comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error {
 			return laterStory(ctx, c, &Store{Dir: "d", FS: d.FS[0]}, &mark)

@@ -39,7 +39,7 @@ func TestViewOfHierarchy(t *testing.T) {
 		return h.Close(ctx)
 	})
 	open := func(name string) *View {
-		v, err := OpenView([]string{"d/" + name}, &ViewOptions{FS: mem})
+		v, err := OpenView("d/"+name, &ViewOptions{FS: mem})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestViewWithoutKey(t *testing.T) {
 		}
 		return a.Close(ctx)
 	})
-	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	v, err := OpenView("d/a", &ViewOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,10 +131,10 @@ func TestViewWithoutKey(t *testing.T) {
 	if now, have := v.Bytes(); before-now != bytes || had-have != files {
 		t.Errorf("freed %d bytes, %d files; said %d, %d", before-now, had-have, bytes, files)
 	}
-	if _, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem, Key: []byte("another one 1234")}); !errors.Is(err, ErrKey) {
+	if _, err := OpenView("d/a", &ViewOptions{FS: mem, Key: []byte("another one 1234")}); !errors.Is(err, ErrKey) {
 		t.Error(err)
 	}
-	w, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem, Key: key})
+	w, err := OpenView("d/a", &ViewOptions{FS: mem, Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestPinned(t *testing.T) {
 			return h.Close(ctx)
 		})
 		open := func(name string, key []byte) *View {
-			v, err := OpenView([]string{st.Dir + "/" + name}, &ViewOptions{FS: mem, Key: key})
+			v, err := OpenView(st.Dir+"/"+name, &ViewOptions{FS: mem, Key: key})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +206,7 @@ func TestPinned(t *testing.T) {
 	if err := mem.Rename("d0/amr.global", "d0/other"); err != nil { // lost, or never there
 		t.Fatal(err)
 	}
-	v, err := OpenView([]string{"d0/amr.level0"}, &ViewOptions{FS: mem})
+	v, err := OpenView("d0/amr.level0", &ViewOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,45 +49,39 @@ type hierarchyView struct {
 
 // CheckHierarchies looks for what the arrays of a store, each by itself, cannot tell: levels that are absent, snapshots
 // that are, and versions that snapshots name and levels do not have. Only metadata are read; arrays that cannot be read
-// are left to View.Check. dirs are those of the store, of all nodes. Findings come by hierarchy and level. Of an
-// encrypted store without its key only what the names of the arrays tell is known.
-func CheckHierarchies(ctx context.Context, dirs []string, o *ViewOptions) ([]MemberFinding, error) {
+// are left to View.Check. Findings come by hierarchy and level. Of an encrypted store without its key only what the
+// names of the arrays tell is known.
+func CheckHierarchies(ctx context.Context, dir string, o *ViewOptions) ([]MemberFinding, error) {
 	var fsys vfs.FS
 	if o != nil {
 		fsys = o.FS
 	}
 	all := map[string]*hierarchyView{}
 	var names []string
-	for _, d := range dirs {
-		list, _ := List(d, fsys) // of a node that is lost
-		for _, n := range list {
-			name, level := MemberOf(n)
-			if name == "" {
-				continue
-			}
-			h := all[name]
-			if h == nil {
-				h = &hierarchyView{name: name, levels: map[int]*View{}}
-				all[name], names = h, append(names, name)
-			}
-			if _, ok := h.levels[level]; ok || level < 0 && h.there {
-				continue
-			}
-			var of []string
-			for _, d := range dirs {
-				of = append(of, filepath.Join(d, n))
-			}
-			v, err := OpenView(of, o)
-			if err != nil {
-				v = nil
-			} else {
-				defer v.Close()
-			}
-			if level < 0 {
-				h.global, h.there = v, true
-			} else {
-				h.levels[level] = v
-			}
+	list, err := List(dir, fsys)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range list {
+		name, level := MemberOf(n)
+		if name == "" {
+			continue
+		}
+		h := all[name]
+		if h == nil {
+			h = &hierarchyView{name: name, levels: map[int]*View{}}
+			all[name], names = h, append(names, name)
+		}
+		v, err := OpenView(filepath.Join(dir, n), o)
+		if err != nil {
+			v = nil
+		} else {
+			defer v.Close()
+		}
+		if level < 0 {
+			h.global, h.there = v, true
+		} else {
+			h.levels[level] = v
 		}
 	}
 	slices.Sort(names)

@@ -168,7 +168,7 @@ func TestHistories(t *testing.T) {
 				t.Fatal(err)
 			}
 			created = true
-			v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem, Key: o.Key})
+			v, err := OpenView("d/a", &ViewOptions{FS: mem, Key: o.Key})
 			if err != nil {
 				t.Fatal(err)
 			}

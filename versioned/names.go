@@ -10,7 +10,6 @@ import (
 const (
 	recordName = "versions"        // the record is in two files, so that the loss of one is not that of the array
 	secondName = "versions.second" //
-	rebuildDir = "rebuild"         // a directory of files from which others are rebuilt
 	leftPrefix = "left-"           // before the names of files that Rebuild had no use for
 	dataExt    = ".fti"
 )
@@ -25,11 +24,3 @@ func dataName(gen int, version int64, rank int) string {
 var dataRE = regexp.MustCompile(`^g\d+-v\d+-r\d+\.fti$`)
 
 func isData(name string) bool { return strings.HasSuffix(name, dataExt) && name[0] == 'g' }
-
-func protectionPrefix(gen int, born, seq int64) string {
-	return fmt.Sprintf("g%d-v%d.p%d.", gen, born, seq)
-}
-
-func isRedundancy(name string) bool {
-	return name[0] == 'g' && (strings.HasSuffix(name, ".redset") || strings.HasSuffix(name, ".redsum"))
-}

@@ -40,7 +40,7 @@ func (v *View) NetCDF(memory int64) (*File, error) {
 	if err := m.describe(); err != nil {
 		return nil, err
 	}
-	f, err := virtual.New(v.dirs[0], m.h, m, memory)
+	f, err := virtual.New(v.dir, m.h, m, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (m *netcdfMaker) describe() error {
 		x := &list[i]
 		if !slices.Equal(x.Shape, shape) {
 			if varies = true; len(shape) > 1 {
-				return pkg.At(m.v.dirs[0], 0, "versions", ErrCorrupt, "version %d has shape %v, others have %v: only the length of one dimension changes", x.Number, x.Shape, shape)
+				return pkg.At(m.v.dir, 0, "versions", ErrCorrupt, "version %d has shape %v, others have %v: only the length of one dimension changes", x.Number, x.Shape, shape)
 			}
 			shape[0] = max(shape[0], x.Shape[0])
 		}

@@ -43,7 +43,7 @@ func netcdfStore(t *testing.T, o *Options, spec Spec, change func(ctx context.Co
 
 func openNetCDF(t *testing.T, fsys vfs.FS, dir string, key []byte) *File {
 	t.Helper()
-	v, err := OpenView([]string{dir}, &ViewOptions{FS: fsys, Key: key})
+	v, err := OpenView(dir, &ViewOptions{FS: fsys, Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestNetCDF(t *testing.T) {
 			})
 			f := openNetCDF(t, mem, dir, o.Key)
 			file := all(t, f)
-			v, err := OpenView([]string{dir}, &ViewOptions{FS: mem, Key: o.Key})
+			v, err := OpenView(dir, &ViewOptions{FS: mem, Key: o.Key})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -314,7 +314,7 @@ func TestNetCDFDamage(t *testing.T) {
 func TestNetCDFNone(t *testing.T) {
 	for name, o := range map[string]*Options{"amr.level0": nil, "amr.global": nil, "secret": {Key: make([]byte, 16)}} {
 		mem, dir := netcdfStore(t, o, Spec{Name: name, Type: Uint8, Shape: []int64{100}, Chunk: 512}, func(context.Context, *Array) error { return nil })
-		v, err := OpenView([]string{dir}, &ViewOptions{FS: mem})
+		v, err := OpenView(dir, &ViewOptions{FS: mem})
 		if err != nil {
 			t.Fatal(err)
 		}

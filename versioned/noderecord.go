@@ -13,53 +13,29 @@ import (
 	"blobio/internal/verdict"
 )
 
-// findRecord reads the newest record of all nodes. It is collective.
+// findRecord reads the record, and gives it to all ranks. It is collective.
 func (n *nodes) findRecord(ctx context.Context) (*record, error) {
+	if n.memory {
+		return nil, pkg.Errorf("%s: no array of this name: %w", n.array, ErrMissing)
+	}
 	var mine []byte
-	var err, lost error
+	var err error
 	if n.keepsRecord() {
 		var rec *record
-		rec, err = readRecord(n.store.fs, n.store.dir)
-		switch {
-		case err == nil:
+		if rec, err = readRecord(n.store.fs, n.store.dir); err == nil {
 			mine, err = rec.encode()
-		case n.shared:
-		case errors.Is(err, ErrMissing):
-			err = nil // another node may have it
-		case !errors.Is(err, fs.ErrNotExist) && damaged(err):
-			err, lost = nil, err // likewise
 		}
 	}
 	if err := comm.Agree(ctx, n.c, err); err != nil {
 		return nil, err
 	}
-	all, err := n.c.Allgather(ctx, mine)
-	if err != nil {
+	if mine, err = n.c.Bcast(ctx, 0, mine); err != nil {
 		return nil, err
 	}
-	var best *record
-	for _, b := range all {
-		if len(b) == 0 {
-			continue
-		}
-		r, err := decodeRecord(b, n.file(recordName))
-		if err != nil {
-			return nil, err // the same on all ranks
-		}
-		if best == nil || r.Seq > best.Seq {
-			best = r
-		}
-	}
-	if best != nil {
-		return best, nil
-	}
-	if err := comm.Agree(ctx, n.c, lost); err != nil {
-		return nil, err
-	}
-	return nil, pkg.Errorf("%s: no array of this name: %w", n.store.dir, ErrMissing)
+	return decodeRecord(mine, n.file(recordName)) // the same on all ranks
 }
 
-// newRecord makes the directories and the record with version 0: zeros. again says that an array may be there that holds nothing but
+// newRecord makes the directory and the record with version 0: zeros. again says that an array may be there that holds nothing but
 // version 0. It is collective.
 func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) (*record, error) {
 	before := int64(0) // commit of an empty array that makes way
@@ -122,7 +98,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 // anySeq takes whatever record is there.
 const anySeq = math.MaxInt64
 
-// writeRecords replaces the record on every node that keeps one. It is collective. last is the commit of the newest record that this program has
+// writeRecords replaces the record. It is collective. last is the commit of the newest record that this program has
 // read or tried to write: one that another program has written since is noticed. broken: nothing more can be done with the array.
 func (n *nodes) writeRecords(ctx context.Context, rec *record, last int64) (broken bool, err error) {
 	if n.memory {
@@ -141,7 +117,7 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, last int64) (brok
 	return n.verdict(ctx, outcome, conflict, err)
 }
 
-// putRecord replaces the record of this node.
+// putRecord replaces the record.
 func (n *nodes) putRecord(rec *record, last int64) error {
 	b, err := rec.encode()
 	if err != nil {
@@ -180,15 +156,8 @@ func (n *nodes) removeStray(ctx context.Context, rec *record) error {
 		here, bad := readRecords(n.store.fs, n.store.dir)
 		sure := here == nil || here.Seq == rec.Seq && errors.Join(bad...) == nil
 		list, err = n.store.fs.ReadDir(n.store.dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = n.makeDir() // a node that is new, or has lost its store
-		}
 		for _, e := range list {
-			if e.Name() == rebuildDir && e.IsDir() {
-				if rerr := clearDir(n.store.fs, n.file(e.Name())); rerr != nil && err == nil {
-					err = rerr
-				}
-			} else if sure && rec.stray(e.Name()) {
+			if sure && rec.stray(e.Name()) {
 				if rerr := n.store.fs.Remove(n.file(e.Name())); rerr != nil && err == nil {
 					err = rerr
 				}
@@ -198,7 +167,7 @@ func (n *nodes) removeStray(ctx context.Context, rec *record) error {
 	return comm.Agree(ctx, n.c, err)
 }
 
-// sweep removes data files of this node that the record does not name. An error leaves them to the next sweep.
+// sweep removes data files that the record does not name. An error leaves them to the next sweep.
 func (n *nodes) sweep(rec *record) {
 	if !n.keepsRecord() {
 		return

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"blobio/comm"
 	"blobio/internal/durable"
@@ -22,11 +21,10 @@ type nodes struct {
 
 	count  int          // of nodes
 	own    int          // number of this rank's node
-	keeper bool         // lowest rank of its node: it writes the record of a private store, and takes copies
+	keeper bool         // lowest rank of its node: it takes copies
 	store  *nodeStore   // of this rank's node
-	stores []*nodeStore // by node; nil: out of reach of this process
+	stores []*nodeStore // by node; nil: in the memory of another process
 	copies int          // on so many next nodes
-	shared bool         // all nodes see one directory
 	memory bool         // the store is memory: no record outlives the processes, so none is written
 	remote bool         // some rank cannot read the stores of all nodes
 	sync   bool         // what is committed survives a power loss
@@ -89,33 +87,27 @@ func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durabi
 
 // openStore names the directory of the array on this node.
 func (n *nodes) openStore(st *Store) error {
+	n.store = &nodeStore{fs: vfs.OrOS(st.FS), dir: filepath.Join(st.Dir, n.array)}
 	switch {
+	case st.Copies < 0 || st.Copies > maxCopies:
+		return pkg.Usage("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
 	case n.memory:
-		n.store = &nodeStore{fs: vfs.NewMem(), dir: n.array}
+		n.store.fs = vfs.NewMem()
+		return n.store.fs.MkdirAll(n.store.dir)
 	case st.Dir == "":
 		return pkg.Usage("Store.FS without Dir")
-	default:
-		fsys := st.FS
-		if fsys == nil {
-			fsys = vfs.OS
-		}
-		n.store, n.shared = &nodeStore{fs: fsys, dir: filepath.Join(st.Dir, n.array)}, !st.Private
+	case st.Copies > 0:
+		return pkg.Usage("Store.Copies with Dir")
 	}
-	if st.Copies < 0 || st.Copies > maxCopies {
-		return pkg.Usage("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
-	}
-	if st.Redundancy == nil {
-		return nil
-	}
-	err := st.Redundancy.Validate()
-	if err == nil && (!st.Private || n.memory || st.Copies > 0) {
-		err = pkg.Usage("Store.Redundancy without Private and Dir, or with Copies")
-	}
-	return err
+	return nil
 }
 
 // shareStores tells this process of the stores that it can reach. It is collective.
 func (n *nodes) shareStores(ctx context.Context) error {
+	if !n.memory {
+		n.stores = slices.Repeat([]*nodeStore{n.store}, n.count)
+		return nil
+	}
 	type own struct {
 		node int
 		st   *nodeStore
@@ -131,11 +123,6 @@ func (n *nodes) shareStores(ctx context.Context) error {
 			n.stores[o.node] = o.st
 		}
 	}
-	if n.shared {
-		for i := range n.stores {
-			n.stores[i] = n.store
-		}
-	}
 	far, err := comm.AllreduceOne(ctx, n.c, btoi(slices.Contains(n.stores, nil)), comm.Max)
 	n.remote = far != 0
 	return err
@@ -145,21 +132,21 @@ func (n *nodes) shareStores(ctx context.Context) error {
 func (n *nodes) file(name string) string { return n.store.path(name) }
 
 // copied says whether other nodes keep copies.
-func (n *nodes) copied() bool { return n.copies > 0 && !n.shared && n.count > 1 }
+func (n *nodes) copied() bool { return n.copies > 0 && n.count > 1 }
 
-// keepsRecord says whether this rank writes a record.
-func (n *nodes) keepsRecord() bool { return n.keeper && (!n.shared || n.c.Rank() == 0) }
+// keepsRecord says whether this rank reads and writes the record.
+func (n *nodes) keepsRecord() bool { return !n.memory && n.c.Rank() == 0 }
 
 // decides says whether this process decides of a file of an older generation: that of the node that has it, or of the nodes in turn.
 func (n *nodes) decides(f *fileInfo) bool {
 	node := f.Node
-	if n.shared && len(f.Segs) > 0 {
+	if !n.memory && len(f.Segs) > 0 {
 		node = f.Segs[0] % n.count
 	}
 	return n.keeper && node == n.own
 }
 
-// makeDir makes the directory of this node.
+// makeDir makes the directory of the array.
 func (n *nodes) makeDir() error {
 	err := durable.MkdirAll(n.store.fs, n.store.dir, n.sync)
 	if err == nil && n.sync {
@@ -187,99 +174,4 @@ func (n *nodes) create(base string) (vfs.File, error) {
 		f, err = fsys.Create(name)
 	}
 	return f, err
-}
-
-// listing is what each rank of c has in its directory: sizes by name. Where several share a directory all of them
-// have its files.
-func (n *nodes) listing(ctx context.Context, c comm.Comm, sizes bool) ([]map[string]int64, error) {
-	var b []byte
-	list, err := n.store.fs.ReadDir(n.store.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	for _, e := range list {
-		if e.IsDir() || !isData(e.Name()) && !isRedundancy(e.Name()) {
-			continue
-		}
-		size := int64(0)
-		if sizes {
-			info, ierr := e.Info()
-			if ierr != nil {
-				continue // it is gone
-			}
-			size = info.Size()
-		}
-		b = fmt.Appendf(b, "%d %s\n", size, e.Name())
-	}
-	if err := comm.Agree(ctx, c, err); err != nil {
-		return nil, err
-	}
-	all, err := c.Allgather(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]map[string]int64, len(all))
-	for r, b := range all {
-		out[r] = map[string]int64{}
-		for line := range strings.Lines(string(b)) {
-			var size int64
-			var name string
-			if _, err := fmt.Sscanf(line, "%d %s", &size, &name); err == nil {
-				out[r][name] = size
-			}
-		}
-	}
-	return out, nil
-}
-
-// locate notes in the record on which node each file of a private store is now: the nodes may have other numbers than when it was written. It
-// is collective.
-func (n *nodes) locate(ctx context.Context, rec *record) error {
-	if n.shared {
-		return nil
-	}
-	have, err := n.listing(ctx, n.c, false)
-	if err != nil {
-		return err
-	}
-	ids, err := n.c.Allgather(ctx, fmt.Append(nil, n.own))
-	if err != nil {
-		return err
-	}
-	on := make([]map[string]int64, n.count)
-	for r := range have {
-		var node int
-		if _, err := fmt.Sscan(string(ids[r]), &node); err == nil && node >= 0 && node < len(on) {
-			on[node] = have[r]
-		}
-	}
-	for i := range rec.Files {
-		f := &rec.Files[i]
-		if f.Node < len(on) {
-			if _, ok := on[f.Node][f.Name]; ok {
-				continue
-			}
-		}
-		if node := slices.IndexFunc(on, func(l map[string]int64) bool { _, ok := l[f.Name]; return ok }); node >= 0 {
-			f.Node = node
-		}
-	}
-	return nil
-}
-
-// clearDir removes a directory of files.
-func clearDir(fsys vfs.FS, dir string) error {
-	list, err := fsys.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil {
-			return err
-		}
-	}
-	return fsys.Remove(dir)
 }

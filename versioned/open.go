@@ -23,14 +23,14 @@ func create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options, aga
 		return nil, err
 	}
 	a := &Array{c: c, spec: s.withDefaults(), opt: o.withDefaults()}
-	if err := a.connect(ctx, st); err != nil {
+	if a.nodes, err = connect(ctx, c, st, a.spec.Name, a.opt.Durability); err != nil {
 		return nil, err
 	}
 	rec, err := a.nodes.newRecord(ctx, &a.spec, &a.opt, again)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.attach(ctx, st, rec, nil); err != nil {
+	if err := a.attach(ctx, rec, nil); err != nil {
 		return nil, err
 	}
 	next, err := newState(ctx, c, &a.spec, rec.Generations[0], a.spec.Shape)
@@ -68,24 +68,15 @@ func open(ctx context.Context, c comm.Comm, st *Store, name string, version int6
 		return nil, err
 	}
 	a := &Array{c: c, spec: Spec{Name: name}, opt: o.withDefaults()}
-	if err := a.connect(ctx, st); err != nil {
+	if a.nodes, err = connect(ctx, c, st, name, a.opt.Durability); err != nil {
 		return nil, err
 	}
 	rec, err := a.nodes.findRecord(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.red.rebuild(ctx, rec); err != nil {
-		return nil, err
-	}
-	if err := a.nodes.locate(ctx, rec); err != nil {
-		return nil, err
-	}
 	v, err := a.describe(rec, version)
-	if err := a.attach(ctx, st, rec, err); err != nil {
-		return nil, err
-	}
-	if err := a.windows.exposeAll(ctx, rec); err != nil {
+	if err := a.attach(ctx, rec, err); err != nil {
 		return nil, err
 	}
 	if err := a.nodes.removeStray(ctx, rec); err != nil {
@@ -99,15 +90,6 @@ func open(ctx context.Context, c comm.Comm, st *Store, name string, version int6
 	}
 	a.use(next)
 	return a, a.Restore(ctx, v.Number)
-}
-
-// connect finds nodes and stores. It is collective.
-func (a *Array) connect(ctx context.Context, st *Store) (err error) {
-	if a.nodes, err = connect(ctx, a.c, st, a.spec.Name, a.opt.Durability); err != nil {
-		return err
-	}
-	a.red, err = newRedundancy(ctx, a.nodes, st)
-	return err
 }
 
 // describe takes over what the record says of the array, and finds the version to open it at.
@@ -130,7 +112,7 @@ func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 }
 
 // attach gives the ranks of each process one catalog, with the stores that it can reach. bad says that this rank has failed already. It is collective.
-func (a *Array) attach(ctx context.Context, st *Store, rec *record, bad error) error {
+func (a *Array) attach(ctx context.Context, rec *record, bad error) error {
 	if err := a.nodes.shareStores(ctx); err != nil {
 		return err
 	}
@@ -160,8 +142,9 @@ func (a *Array) attach(ctx context.Context, st *Store, rec *record, bad error) e
 	if err := comm.Agree(ctx, a.c, bad); err != nil {
 		return err
 	}
-	a.windows = newWindows(a.nodes, st, &a.cat.exposed)
-	a.direct = a.nodes.memory && !a.nodes.remote && !a.nodes.copied()
+	if a.nodes.remote {
+		a.windows = &windows{a.nodes, &a.cat.exposed}
+	}
 	a.changes = changes{chunk: a.spec.Chunk, flat: a.opt.Form == Flat, ranks: a.nodes.process.Size()}
 	return nil
 }

@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,7 @@ import (
 type View struct {
 	cat    *catalog
 	rec    *record
-	dirs   []string
+	dir    string
 	spec   Spec
 	fsys   vfs.FS
 	sealed bool // encrypted, and no key was given
@@ -56,28 +55,15 @@ func IsArray(dir string, fsys vfs.FS) bool {
 	})
 }
 
-// OpenView opens the directory of an array (the store's directory and the array's name below it). For a private store
-// give those of all nodes, in the order of the nodes; a node that is lost may be
-// any directory that is not there.
-func OpenView(dirs []string, o *ViewOptions) (*View, error) {
+// OpenView opens the directory of an array: the store's directory and the array's name below it.
+func OpenView(dir string, o *ViewOptions) (*View, error) {
 	if o == nil {
 		o = &ViewOptions{}
 	}
-	if len(dirs) == 0 {
-		return nil, pkg.Usage("no directory")
-	}
-	v := &View{dirs: slices.Clone(dirs), fsys: vfs.OrOS(o.FS), key: o.Key}
-	var errs []error
-	for _, d := range dirs {
-		r, err := readRecord(v.fsys, d)
-		if err != nil {
-			errs = append(errs, err)
-		} else if v.rec == nil || r.Seq > v.rec.Seq {
-			v.rec = r
-		}
-	}
-	if v.rec == nil {
-		return nil, errors.Join(errs...)
+	v := &View{dir: dir, fsys: vfs.OrOS(o.FS), key: o.Key}
+	var err error
+	if v.rec, err = readRecord(v.fsys, dir); err != nil {
+		return nil, err
 	}
 	opt := (&Options{Key: o.Key, MaxOpen: o.MaxOpen}).withDefaults()
 	if v.sealed = v.rec.Key != "" && len(o.Key) == 0; !v.sealed {
@@ -88,12 +74,7 @@ func OpenView(dirs []string, o *ViewOptions) (*View, error) {
 	t, _ := parseType(v.rec.Spec.Type) // checked by readRecord
 	s := v.rec.Spec
 	v.spec = Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}
-	stores := make([]*nodeStore, len(dirs))
-	for i, d := range dirs {
-		stores[i] = &nodeStore{v.fsys, d}
-	}
-	var err error
-	v.cat, err = newCatalog(v.rec, t, stores, len(dirs)-1, &opt)
+	v.cat, err = newCatalog(v.rec, t, []*nodeStore{{v.fsys, dir}}, 0, &opt)
 	return v, err
 }
 
@@ -112,7 +93,7 @@ func (v *View) Versions() []VersionInfo { return v.rec.versions() }
 // Encrypted says whether the chunks are.
 func (v *View) Encrypted() bool { return v.rec.Key != "" }
 
-// Bytes is what the files of the store hold, without copies.
+// Bytes is what the files of the store hold.
 func (v *View) Bytes() (n int64, files int) {
 	for _, f := range v.rec.Files {
 		n += f.Size

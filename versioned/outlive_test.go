@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
 )
 
 // A file that is lost takes the versions with it that need it, not older ones; unless cleaning had
@@ -35,7 +34,7 @@ func TestOlderVersionsOutlive(t *testing.T) {
 		if err := mem.Remove("d/a/" + dataName(1, incs, 0)); err != nil {
 			t.Fatal(err)
 		}
-		v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+		v, err := OpenView("d/a", &ViewOptions{FS: mem})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +116,7 @@ func TestNewerVersionsOutlive(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[int64]bool{0: true, 2: form == Flat, 3: true, 4: true}
-		v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+		v, err := OpenView("d/a", &ViewOptions{FS: mem})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,77 +156,5 @@ func TestNewerVersionsOutlive(t *testing.T) {
 			}
 			return a.Close(ctx)
 		})
-	}
-}
-
-// The same where processes cannot read what others have: a private store opened by ranks without a common heap.
-func TestNewerVersionsOutliveRemote(t *testing.T) {
-	const n = 768                               // two chunks of each rank
-	for _, whole := range []bool{true, false} { // whether version 2 has all chunks
-		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
-		store := func(c comm.Comm) *Store { return &Store{Dir: "d", FS: disks[c.Rank()/2], Private: true} }
-		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-			c = comm.Isolate(c)
-			if err := store(c).FS.MkdirAll("d"); err != nil {
-				return err
-			}
-			a, err := Create(ctx, c, store(c), Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
-			if err != nil {
-				return err
-			}
-			for v := range 2 {
-				if c.Rank() == 0 {
-					now := seq(v+1, n, 1)
-					if v == 1 && !whole {
-						now = append(now[:n-64], seq(1, n, 1)[n-64:]...) // the last chunk as it was
-					}
-					if err := Put(ctx, a, []int64{0}, []int64{n}, now); err != nil {
-						return err
-					}
-				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
-			}
-			return a.Close(ctx)
-		})
-		if err := disks[2].Remove("d/a/" + dataName(1, 1, 5)); err != nil {
-			t.Fatal(err)
-		}
-		list, err := disks[2].ReadDir("d/a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range list { // what is left goes to the first node too, for an Open by fewer
-			if isData(e.Name()) {
-				b, err := vfs.ReadFile(disks[2], "d/a/"+e.Name(), 1<<20)
-				if err == nil {
-					err = vfs.WriteFile(disks[0], "d/a/"+e.Name(), b)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		for _, size := range []int{6, 4} {
-			ranks(t, size, func(ctx context.Context, c comm.Comm) error {
-				c = comm.Isolate(c)
-				a, err := Open(ctx, c, store(c), "a", nil)
-				if !whole {
-					if err == nil {
-						return fmt.Errorf("%d ranks: opened, though version 2 needs what is lost", size)
-					}
-					return nil
-				}
-				if err != nil {
-					return fmt.Errorf("%d ranks: %w", size, err)
-				}
-				got := make([]float64, n)
-				if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, seq(2, n, 1)) {
-					return fmt.Errorf("%d ranks, the state: %w", size, err)
-				}
-				return a.Close(ctx)
-			})
-		}
 	}
 }

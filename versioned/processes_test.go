@@ -10,7 +10,6 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/vfs"
-	"blobio/scr/redset"
 )
 
 // spoil changes the last byte of the chunks of a file.
@@ -46,96 +45,10 @@ func spoil(t *testing.T, mem *vfs.Mem, name string) {
 	}
 }
 
-// V11 where processes cannot read what others keep: whatever a node has lost, all or a file of two, or what is damaged there, comes from the copies of
-// others; where those are gone too it is an error on all ranks.
-func TestCopiesOfProcesses(t *testing.T) {
-	const n = 768 // two chunks of each rank
-	state := make([]float64, n)
-	for i := range state {
-		state[i] = float64(1 + btoi(i%128 < 64)) // the first chunk is of version 2, the second one of version 1
-	}
-	for what, ok := range map[string]bool{"nothing": true, "a node": true, "a file": true, "a byte": true, "a file of each": false, "a byte of each": false} {
-		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
-		store := func(c comm.Comm) *Store { return &Store{Dir: "d", FS: disks[c.Rank()/2], Private: true, Copies: 1} }
-		for _, d := range disks {
-			if err := d.MkdirAll("d"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-			c = comm.Isolate(c)
-			a, err := Create(ctx, c, store(c), Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
-			if err != nil {
-				return err
-			}
-			for v := range int64(2) {
-				lo := int64(c.Rank()) * 128
-				if err := Put(ctx, a, []int64{lo}, []int64{lo + 128 - 64*v}, slices.Repeat([]float64{float64(v + 1)}, int(128-64*v))); err != nil {
-					return err
-				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
-			}
-			return a.Close(ctx)
-		})
-		name := "d/a/" + dataName(1, 1, 2) // of node 1, with a copy on node 2
-		var err error
-		switch what {
-		case "a node":
-			disks[1] = vfs.NewMem()
-			err = disks[1].MkdirAll("d")
-		case "a file":
-			err = disks[1].Remove(name)
-		case "a file of each":
-			err = errors.Join(disks[1].Remove(name), disks[2].Remove(name))
-		case "a byte":
-			spoil(t, disks[1], name)
-		case "a byte of each":
-			spoil(t, disks[1], name)
-			spoil(t, disks[2], name)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-			c = comm.Isolate(c)
-			a, err := Open(ctx, c, store(c), "a", nil)
-			if !ok {
-				if err == nil {
-					return fmt.Errorf("%s lost: opened", what)
-				}
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("%s lost: %w", what, err)
-			}
-			got := make([]float64, n)
-			if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, state) {
-				return fmt.Errorf("%s lost: %v, %v", what, got, err)
-			}
-			return a.Close(ctx)
-		})
-	}
-}
-
-// A2, V11: a hierarchy in directories that nodes do not share, of processes without a common heap: levels and snapshots are restored, and it is
-// opened again, also after a node was lost.
+// A2, V11: a hierarchy of processes without a common heap: levels and snapshots are restored, and it is opened again where it is in a directory.
 func TestHierarchyOfProcesses(t *testing.T) {
-	for _, kind := range []string{"private", "copies", "redundancy", "windows"} {
-		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem()}
-		store := func(c comm.Comm) *Store {
-			st := &Store{Dir: "d", FS: disks[c.Rank()/2], Private: true, Windows: kind == "windows", Copies: int(btoi(kind == "copies"))}
-			if kind == "redundancy" {
-				st.Redundancy = &redset.Options{Scheme: redset.Partner}
-			}
-			return st
-		}
-		for _, d := range disks {
-			if err := d.MkdirAll("d"); err != nil {
-				t.Fatal(err)
-			}
-		}
+	_, shared := memStore(t)
+	for kind, st := range map[string]*Store{"memory": nil, "copies": {Copies: 1}, "directory": shared} {
 		box := []BoxInfo{{Hi: [3]int32{7, 7, 0}}, {Lo: [3]int32{8}, Hi: [3]int32{15, 7, 0}, Owner: 3}}
 		holds := func(ctx context.Context, h *Hierarchy, save int64) error {
 			for l := range 2 {
@@ -157,7 +70,7 @@ func TestHierarchyOfProcesses(t *testing.T) {
 		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
 			c = comm.Isolate(c)
 			s := hierarchySpec(1, 1)
-			h, err := CreateHierarchy(ctx, c, store(c), s, nil)
+			h, err := CreateHierarchy(ctx, c, st, s, nil)
 			if err != nil {
 				return err
 			}
@@ -192,20 +105,13 @@ func TestHierarchyOfProcesses(t *testing.T) {
 			}
 			return h.Close(ctx)
 		})
-		if kind == "copies" || kind == "redundancy" {
-			disks[0] = vfs.NewMem()
-			if err := disks[0].MkdirAll("d"); err != nil {
-				t.Fatal(err)
-			}
+		if st != shared {
+			continue
 		}
-		sizes := []int{4, 3}
-		if kind == "redundancy" {
-			sizes = []int{4, 4} // it wants as many processes on each node
-		}
-		for _, size := range sizes {
+		for _, size := range []int{4, 3} {
 			ranks(t, size, func(ctx context.Context, c comm.Comm) error {
 				c = comm.Isolate(c)
-				h, err := OpenHierarchy(ctx, c, store(c), "amr", nil)
+				h, err := OpenHierarchy(ctx, c, st, "amr", nil)
 				if err != nil {
 					return fmt.Errorf("%s: %w", kind, err)
 				}

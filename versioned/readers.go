@@ -10,7 +10,15 @@ import (
 	"blobio/internal/vfs"
 )
 
-// nodeStore is the directory of an array on one node, as this process sees it.
+// reader reads the chunks of one data file.
+type reader struct {
+	*ffformat.Reader
+	f    vfs.File
+	used int64
+	refs int
+}
+
+// nodeStore is the directory of an array, or the memory of a node that keeps it.
 type nodeStore struct {
 	fs  vfs.FS
 	dir string

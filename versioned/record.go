@@ -3,7 +3,6 @@ package versioned
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"blobio/internal/durable"
 )
@@ -21,8 +20,6 @@ type record struct {
 	Generations []geometry `json:"generations"` // the last one is the current one
 	Files       []fileInfo `json:"files"`       // ascending by born, then node
 	Versions    []verInfo  `json:"versions"`    // ascending by number
-
-	Sets []protection `json:"protected,omitempty"` // redundancy over the files
 
 	Twice bool  `json:"twice,omitempty"` // it was written to both files
 	Top   int64 `json:"top,omitempty"`   // the highest number that a version had which was dropped as the newest one; no other gets it
@@ -48,27 +45,16 @@ func (s *spec) public() (Spec, error) {
 	return Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}, err
 }
 
-// protection is the redundancy over the files of one version: what the processes wrote together is lost and rebuilt together, so that none of
-// the files goes before all do.
-type protection struct {
-	Prefix  string `json:"prefix"` // of the names of the redundancy files
-	Gen     int    `json:"generation"`
-	Born    int64  `json:"born"`
-	Members int    `json:"members"` // processes that made it
-}
-
 // fileInfo is one file: chunks of some segments, written by one process for one version.
 type fileInfo struct {
 	Name string `json:"name"`
-	Node int    `json:"node"` // whose store has it; copies are on the next nodes
+	Node int    `json:"node"` // that wrote it; in memory, whose it is: copies are on the next nodes
 	Gen  int    `json:"generation"`
 	Born int64  `json:"born"` // the version it was written for
 	From int64  `json:"from"` // the oldest version that any of its entries may be of; less than Born where cleaning moved some
 	Size int64  `json:"size"`
 	Sum  string `json:"sum"` // of its metadata, hex
 	Segs []int  `json:"segments"`
-
-	block *block // what is in it, if it is no file: see direct.go
 }
 
 // verInfo is one committed version.
@@ -119,7 +105,6 @@ func (r *record) order(g *geometry) string {
 func (r *record) clone() *record {
 	c := *r
 	c.Generations, c.Files, c.Versions = slices.Clone(r.Generations), slices.Clone(r.Files), slices.Clone(r.Versions)
-	c.Sets = slices.Clone(r.Sets)
 	c.Spec.Shape = slices.Clone(r.Spec.Shape)
 	return &c
 }
@@ -233,11 +218,6 @@ func (r *record) check(name string) error {
 			if s < 0 || s >= g.Segs {
 				return bad("files", "%s has segment %d, there are %d", f.Name, s, g.Segs)
 			}
-		}
-	}
-	for _, p := range r.Sets {
-		if p.Prefix != filepath.Base(p.Prefix) || !strings.HasPrefix(p.Prefix, "g") || !strings.HasSuffix(p.Prefix, ".") || !nameRE.MatchString(p.Prefix) || p.Members < 1 || p.Members > 1<<24 {
-			return bad("protected", "%+v", p)
 		}
 	}
 	if len(r.Versions) == 0 {

@@ -52,8 +52,6 @@ func TestRecordRefused(t *testing.T) {
 		"version: generation":    func(r *record, _ *fileInfo) { r.Versions[1].Gen = 2 },
 		"version: dimensions":    func(r *record, _ *fileInfo) { r.Versions[1].Shape = []int64{10, 9} },
 		"version: too long":      func(r *record, _ *fileInfo) { r.Versions[1].Shape = []int64{101} },
-		"redundancy: a path":     func(r *record, _ *fileInfo) { r.Sets = []protection{{Prefix: "g1/../x.", Members: 2}} },
-		"redundancy: nobody":     func(r *record, _ *fileInfo) { r.Sets = []protection{{Prefix: "g1-v1.", Members: 0}} },
 	} {
 		r := soundRecord()
 		spoil(r, &r.Files[0])
@@ -185,7 +183,7 @@ func TestRecordOfNewerProgram(t *testing.T) {
 		}
 		var view *View
 		if c.Rank() == 0 {
-			if view, err = OpenView([]string{"d/a"}, &ViewOptions{FS: mem}); err != nil {
+			if view, err = OpenView("d/a", &ViewOptions{FS: mem}); err != nil {
 				return err
 			}
 			rec := a.cat.record().clone()

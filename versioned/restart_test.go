@@ -76,19 +76,11 @@ func restart(ctx context.Context, c comm.Comm, st *Store) error {
 }
 
 // committed is what of a hierarchy is committed: versions of its arrays, with their labels.
-func committed(fsys vfs.FS, dirs ...string) []string {
-	var list, out []string
-	for _, d := range dirs {
-		names, _ := List(d, fsys)
-		list = append(list, names...)
-	}
-	slices.Sort(list)
-	for _, n := range slices.Compact(list) {
-		var of []string
-		for _, d := range dirs {
-			of = append(of, d+"/"+n)
-		}
-		v, err := OpenView(of, &ViewOptions{FS: fsys})
+func committed(fsys vfs.FS) []string {
+	var out []string
+	list, _ := List("d", fsys)
+	for _, n := range list {
+		v, err := OpenView("d/"+n, &ViewOptions{FS: fsys})
 		if err != nil {
 			out = append(out, fmt.Sprint(n, err))
 			continue
@@ -107,18 +99,18 @@ func committed(fsys vfs.FS, dirs ...string) []string {
 // another number of ranks; nothing that was committed is lost by that.
 func TestRestart(t *testing.T) {
 	n := 0
-	sc := crashtest.Scenario{Start: nodesOf(t, 1), Torn: 1, Seed: 1, Every: crashtest.Times(5, 1),
+	sc := crashtest.Scenario{Start: emptyDisk(t), Torn: 1, Seed: 1, Every: crashtest.Times(5, 1),
 		Always: func(vfs.Op) bool { n++; return n <= 60 }, // most are before the first snapshot
 		Run: crashtest.One(func(fsys vfs.FS) error {
 			return comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
 		})}
 	for _, c := range sc.Cuts(t) {
 		m := c.Mem[0]
-		before := committed(m, "d")
+		before := committed(m)
 		if err := comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: m}) }); err != nil {
 			t.Fatalf("%s: started again: %v", c.When, err)
 		}
-		after := committed(m, "d")
+		after := committed(m)
 		for _, v := range before {
 			if !slices.Contains(after, v) {
 				t.Fatalf("%s: %s is gone; there were %v, there are %v", c.When, v, before, after)
@@ -127,46 +119,23 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Every operation fails once, or it and all after it, which is what a kill leaves; the program that is started again goes on. Directories are one for
-// all, or one for each node.
+// Every operation fails once, or it and all after it, which is what a kill leaves; the program that is started again goes on.
 func TestRestartFaults(t *testing.T) {
-	for _, private := range []bool{false, true} {
-		store := func(c comm.Comm, fsys vfs.FS) *Store {
-			if !private {
-				return &Store{Dir: "d", FS: fsys}
-			}
-			return &Store{Dir: fmt.Sprint("d", c.Rank()), FS: fsys, Private: true, Copies: 1}
+	o := &comm.Options{RanksPerNode: 1}
+	sc := crashtest.Scenario{Start: emptyDisk(t), Every: crashtest.Times(4, 1), Run: crashtest.One(func(fsys vfs.FS) error {
+		return comm.Run(bg, 2, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
+	})}
+	injected := errors.New("injected")
+	for f := range sc.Faults(t, crashtest.Fails(injected), crashtest.Dies(injected)) {
+		mem := f.Mem[0]
+		before := committed(mem)
+		if err := comm.Run(bg, 3, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: mem}) }); err != nil {
+			t.Fatalf("%s: %v; started again: %v", f.When, f.Err, err)
 		}
-		dirs, again := []string{"d"}, 3
-		if private {
-			dirs, again = []string{"d0", "d1"}, 2
-		}
-		start := vfs.NewMem()
-		for _, d := range dirs {
-			if err := errors.Join(start.MkdirAll(d), start.SyncDir(".")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		every := 4
-		if private {
-			every = 9
-		}
-		o := &comm.Options{RanksPerNode: 1}
-		sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(every, 1), Run: crashtest.One(func(fsys vfs.FS) error {
-			return comm.Run(bg, 2, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, fsys)) })
-		})}
-		injected := errors.New("injected")
-		for f := range sc.Faults(t, crashtest.Fails(injected), crashtest.Dies(injected)) {
-			mem := f.Mem[0]
-			before := committed(mem, dirs...)
-			if err := comm.Run(bg, again, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, mem)) }); err != nil {
-				t.Fatalf("private %v: %s: %v; started again: %v", private, f.When, f.Err, err)
-			}
-			after := committed(mem, dirs...)
-			for _, v := range before {
-				if !slices.Contains(after, v) {
-					t.Fatalf("private %v: %s: %s is gone", private, f.When, v)
-				}
+		after := committed(mem)
+		for _, v := range before {
+			if !slices.Contains(after, v) {
+				t.Fatalf("%s: %s is gone", f.When, v)
 			}
 		}
 	}
@@ -181,15 +150,15 @@ func TestLostIsNotNew(t *testing.T) {
 			remove(t, mem, "d/"+gone+"/"+n)
 		}
 		remove(t, mem, "d/"+gone)
-		before := committed(mem, "d")
+		before := committed(mem)
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			if err := restart(ctx, c, st); !errors.Is(err, ErrMissing) || !errors.Is(err, ErrExist) {
 				return fmt.Errorf("without %s: %v", gone, err)
 			}
 			return nil
 		})
-		if !slices.Equal(committed(mem, "d"), before) {
-			t.Errorf("without %s: %v, there were %v", gone, committed(mem, "d"), before)
+		if !slices.Equal(committed(mem), before) {
+			t.Errorf("without %s: %v, there were %v", gone, committed(mem), before)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"slices"
-	"strings"
 
 	"blobio/internal/durable"
 )
@@ -67,31 +66,13 @@ func (r *record) prune(dead map[string]bool) {
 	for _, g := range r.Generations {
 		gens[g.ID] = true
 	}
-	for _, p := range r.Sets { // what is protected together goes together
-		if slices.ContainsFunc(r.Files, func(f fileInfo) bool { return p.covers(&f) && !dead[f.Name] }) {
-			for i := range r.Files {
-				if p.covers(&r.Files[i]) {
-					delete(dead, r.Files[i].Name)
-				}
-			}
-		}
-	}
 	r.Files = slices.DeleteFunc(r.Files, func(f fileInfo) bool { return dead[f.Name] || !gens[f.Gen] })
-	r.Sets = slices.DeleteFunc(r.Sets, func(p protection) bool {
-		return !slices.ContainsFunc(r.Files, func(f fileInfo) bool { return p.covers(&f) })
-	})
 }
-
-// covers says whether a file is of it.
-func (p *protection) covers(f *fileInfo) bool { return f.Gen == p.Gen && f.Born == p.Born }
 
 // stray says whether a file is one of an array, but not one that the record names: one that was not finished is neither.
 func (r *record) stray(name string) bool {
-	switch {
-	case isData(name):
+	if isData(name) {
 		return !slices.ContainsFunc(r.Files, func(f fileInfo) bool { return f.Name == name })
-	case isRedundancy(name):
-		return !slices.ContainsFunc(r.Sets, func(p protection) bool { return strings.HasPrefix(name, p.Prefix) })
 	}
 	return durable.IsTemp(name)
 }

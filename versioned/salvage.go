@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -15,13 +13,12 @@ import (
 	"blobio/internal/vfs"
 )
 
-// salvage is what is found in the directories of an array.
+// salvage is what is found in the directory of an array.
 type salvage struct {
 	fsys  vfs.FS
-	dirs  []string
+	dir   string
 	files []salvaged
 	left  []Finding
-	paths map[string][]string // of a data file's name, in all directories
 }
 
 type salvaged struct {
@@ -30,48 +27,24 @@ type salvaged struct {
 }
 
 func (s *salvage) leave(name, format string, args ...any) {
-	for _, p := range s.paths[name] {
-		s.left = append(s.left, Finding{Severity: fault.Error, File: p, Offset: -1, Msg: fault.Text(fmt.Errorf(format, args...))})
-	}
+	s.left = append(s.left, Finding{Severity: fault.Error, File: filepath.Join(s.dir, name), Offset: -1, Msg: fault.Text(fmt.Errorf(format, args...))})
 }
 
 // scan reads all data files of the array.
 func (s *salvage) scan(ctx context.Context, array string) error {
-	s.paths = map[string][]string{}
-	var names []string
-	for _, d := range s.dirs {
-		list, err := s.fsys.ReadDir(d)
-		if errors.Is(err, fs.ErrNotExist) && len(s.dirs) > 1 {
+	list, err := s.fsys.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		n := e.Name()
+		if !dataRE.MatchString(n) || !e.Type().IsRegular() {
 			continue
 		}
-		if err != nil {
-			return err
-		}
-		for _, e := range list {
-			if n := e.Name(); dataRE.MatchString(n) && e.Type().IsRegular() {
-				if s.paths[n] == nil {
-					names = append(names, n)
-				}
-				s.paths[n] = append(s.paths[n], filepath.Join(d, n))
-			}
-		}
-	}
-	for _, n := range names {
-		var f *salvaged
-		var err error
-		for _, p := range s.paths[n] { // the first copy that is whole
-			if f, err = s.read(ctx, p); err == nil {
-				f.info.Node = slices.Index(s.dirs, filepath.Dir(p))
-				if f.about != nil && f.about.Node >= 0 && f.about.Node < len(s.dirs) && slices.Contains(s.paths[n], filepath.Join(s.dirs[f.about.Node], n)) {
-					f.info.Node = f.about.Node // the others are copies
-				}
-				break
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-		}
+		f, err := s.read(ctx, filepath.Join(s.dir, n))
 		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case err != nil:
 			s.leave(n, "%v", err)
 		case f.about == nil:
@@ -86,7 +59,7 @@ func (s *salvage) scan(ctx context.Context, array string) error {
 		return cmp.Or(cmp.Compare(x.info.Gen, y.info.Gen), cmp.Compare(x.info.Born, y.info.Born), cmp.Compare(x.info.Node, y.info.Node), cmp.Compare(x.info.Name, y.info.Name))
 	})
 	if len(s.files) == 0 {
-		return pkg.Errorf("%s: no seal, and no data file that says which array it belongs to: %w", s.dirs[0], ErrMissing)
+		return pkg.Errorf("%s: no seal, and no data file that says which array it belongs to: %w", s.dir, ErrMissing)
 	}
 	return nil
 }
@@ -115,7 +88,7 @@ func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 		return x, err
 	}
 	v := x.about.Versions[len(x.about.Versions)-1]
-	x.info.Gen, x.info.Born, x.info.From = v.Gen, v.Number, 0 // until the tables are read
+	x.info.Node, x.info.Gen, x.info.Born, x.info.From = max(x.about.Node, 0), v.Gen, v.Number, 0 // until the tables are read
 	for _, id := range r.File().Vars() {
 		if id.ID != aboutID && id.ID%2 == 0 {
 			x.info.Segs = append(x.info.Segs, int(id.ID/2))

@@ -98,13 +98,13 @@ func salvageStores(t *testing.T) map[string]history {
 func contents(t *testing.T, mem vfs.FS) map[int64]string {
 	t.Helper()
 	out := map[int64]string{}
-	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	v, err := OpenView("d/a", &ViewOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v.sealed {
 		v.Close()
-		if v, err = OpenView([]string{"d/a"}, &ViewOptions{FS: mem, Key: []byte("0123456789abcdef")}); err != nil {
+		if v, err = OpenView("d/a", &ViewOptions{FS: mem, Key: []byte("0123456789abcdef")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestRebuildRecord(t *testing.T) {
 	for name, mem := range salvageStores(t) {
 		want := contents(t, mem)
 		remove(t, mem, "d/a/"+recordName, "d/a/"+secondName)
-		if _, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem}); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "versions rebuild") {
+		if _, err := OpenView("d/a", &ViewOptions{FS: mem}); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "versions rebuild") {
 			t.Errorf("%s: without a record: %v", name, err)
 		}
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error { // what is there is not taken for nothing
@@ -190,11 +190,11 @@ func TestRebuildRecord(t *testing.T) {
 			return nil
 		})
 		before := names(t, mem, "d/a")
-		look, err := Rebuild(bg, []string{"d/a/"}, &RebuildOptions{FS: mem, DryRun: true})
+		look, err := Rebuild(bg, "d/a/", &RebuildOptions{FS: mem, DryRun: true})
 		if err != nil || !slices.Equal(names(t, mem, "d/a"), before) {
 			t.Fatalf("%s: a dry run: %+v, %v", name, look, err)
 		}
-		got, err := Rebuild(bg, []string{"d/a"}, &RebuildOptions{FS: mem})
+		got, err := Rebuild(bg, "d/a", &RebuildOptions{FS: mem})
 		if err != nil || got.Whole || got.FromTwin || !slices.EqualFunc(got.Versions, look.Versions, func(a, b VersionInfo) bool { return a.Number == b.Number }) {
 			t.Fatalf("%s: %+v, %v", name, got, err)
 		}
@@ -209,7 +209,7 @@ func TestRebuildRecord(t *testing.T) {
 				t.Errorf("%s: version %d is another than it was", name, v)
 			}
 		}
-		view, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+		view, err := OpenView("d/a", &ViewOptions{FS: mem})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +219,7 @@ func TestRebuildRecord(t *testing.T) {
 			}
 		}
 		view.Close()
-		if again, err := Rebuild(bg, []string{"d/a"}, &RebuildOptions{FS: mem}); err != nil || !again.Whole {
+		if again, err := Rebuild(bg, "d/a", &RebuildOptions{FS: mem}); err != nil || !again.Whole {
 			t.Errorf("%s: a whole one: %+v, %v", name, again, err)
 		}
 	}
@@ -251,7 +251,7 @@ func TestRebuildDamaged(t *testing.T) {
 				n++
 				m := mem.CrashClone(vfs.CrashOptions{})
 				harm(t, m, "d/a/"+file, how, int64(97*i+13))
-				got, err := Rebuild(bg, []string{"d/a"}, &RebuildOptions{FS: m})
+				got, err := Rebuild(bg, "d/a", &RebuildOptions{FS: m})
 				if errors.Is(err, ErrMissing) {
 					continue
 				}
@@ -310,7 +310,7 @@ func TestRebuildSetsAside(t *testing.T) {
 		}
 		return nil
 	})
-	if got, err := Rebuild(bg, []string{"d/a"}, &RebuildOptions{FS: fsys}); err != nil || len(got.Left) == 0 || !looked {
+	if got, err := Rebuild(bg, "d/a", &RebuildOptions{FS: fsys}); err != nil || len(got.Left) == 0 || !looked {
 		t.Fatalf("%+v, %v, looked %v", got, err, looked)
 	}
 }
@@ -330,7 +330,7 @@ func TestSumOfVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	v, err := OpenView("d/a", &ViewOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}

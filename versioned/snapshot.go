@@ -122,8 +122,7 @@ func (h *Hierarchy) DropSnapshot(ctx context.Context, snapshot int64) error {
 	return nil
 }
 
-// readGlobal decodes a version of the global array, every byte of which is verified. It is collective: where ranks cannot reach what others keep,
-// the array is restored to it.
+// readGlobal decodes a version of the global array, every byte of which is verified.
 func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecord, error) {
 	v, ok := h.global.cat.record().version(version)
 	if !ok {
@@ -137,13 +136,8 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 		return nil, pkg.At(h.global.spec.Name, 0, "global", fault.ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
-	var err error
-	if a := h.global; !a.nodes.remote {
-		err = a.cat.get(ctx, a.cat.record(), version, []int64{0}, []int64{n}, b, true)
-	} else if err = a.Restore(ctx, version); err == nil {
-		err = a.GetBytes(ctx, []int64{0}, []int64{n}, b)
-	}
-	if err != nil {
+	cat := h.global.cat
+	if err := cat.get(ctx, cat.record(), version, []int64{0}, []int64{n}, b, true); err != nil {
 		return nil, err
 	}
 	return decodeGlobal(b, h.global.spec.Name)

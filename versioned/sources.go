@@ -2,14 +2,11 @@ package versioned
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
-	"slices"
 )
 
 // sources are where one process reads the files of versions.
 type sources struct {
-	stores  []*nodeStore // by node; nil: out of reach
+	stores  []*nodeStore // by node; nil: in the memory of another process
 	copies  int          // on so many next nodes
 	exposed exposures
 	open    *readers
@@ -20,9 +17,6 @@ type sources struct {
 func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 	if info == nil {
 		return pkg.Errorf("it was dropped while it was read: %w", ErrNoVersion)
-	}
-	if info.block != nil {
-		return info.block.use(f)
 	}
 	var errs []error
 	for k := range s.copies + 1 {
@@ -37,7 +31,7 @@ func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 			}
 		}
 		if st == nil {
-			errs = append(errs, pkg.Errorf("%s of node %d: %w", info.Name, node, ErrRemote))
+			errs = append(errs, pkg.Errorf("%s of node %d is gone: %w", info.Name, node, ErrMissing))
 			continue
 		}
 		x, err := s.open.get(st, node, info)
@@ -49,9 +43,6 @@ func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 			return nil
 		}
 		errs = append(errs, err)
-	}
-	if n := len(errs); n > 1 && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, fs.ErrNotExist) }) {
-		return fmt.Errorf("%w, nor in the other %d directories", errs[0], n-1)
 	}
 	return errors.Join(errs...)
 }

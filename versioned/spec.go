@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"blobio/scr/redset"
 )
 
 const (
@@ -128,7 +127,7 @@ type Durability uint8
 const (
 	DurableCommit Durability = iota // survives a power loss
 	DurableNone                     // survives the end of the program
-	// DurableSnapshot is for hierarchies whose store has no copies or redundancy: versions of the levels are for going back in the same job until a snapshot
+	// DurableSnapshot is for hierarchies in a directory: versions of the levels are for going back in the same job until a snapshot
 	// names them, and one commit makes those of all levels durable then, and with Close. What a kill leaves is the last snapshot. Other arrays take it for DurableCommit.
 	DurableSnapshot
 )
@@ -136,21 +135,12 @@ const (
 // Store is where versions are kept. nil, or the zero value, is memory: then they live as long as
 // the array; ranks that share no heap read each other's through windows.
 type Store struct {
-	// Dir is a directory; each array has one of its own below. With Private it is
-	// the same name for different directories, one on each node. "" is memory.
+	// Dir is a directory that all nodes see; each array has one of its own below. "" is memory.
 	Dir string
-	// FS is the file system, default the operating system's. With Private each rank passes its node's.
+	// FS is the file system, default the operating system's.
 	FS vfs.FS
-	// Private says that a node cannot see the directories of others.
-	Private bool
-	// Copies is how many other nodes keep a copy of what a node writes (Private or memory), 0 to 8.
+	// Copies is how many other nodes keep a copy, in their memory, of what a node keeps: 0 to 8. Memory only.
 	Copies int
-	// Windows, with Private, lets processes read the versions that are in directories which they cannot see: what is committed is kept in
-	// memory besides, in windows of the Comm. Versions in memory are always read so, by processes that do not share a heap.
-	Windows bool
-	// Redundancy, with Private, protects the files of each version by a scheme of package redset before the version is
-	// committed; Open rebuilds what nodes have lost. Group is the node unless it is set, Root is not used. Not with Copies.
-	Redundancy *redset.Options
 }
 
 // Options of Create and Open. nil, or a zero field, means the default.

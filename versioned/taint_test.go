@@ -43,15 +43,7 @@ func advanceTo(ctx context.Context, c comm.Comm, a *Array, n int64, s []float64)
 
 // What is marked is passed over by Newest, Open and the retention, in stores of all kinds, and its number is not given again.
 func TestTaint(t *testing.T) {
-	disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem()}
-	for name, st := range map[string]func(rank int) *Store{
-		"memory": func(int) *Store { return nil },
-		"copies": func(int) *Store { return &Store{Copies: 1} },
-		"shared": func(int) *Store { return &Store{Dir: "d", FS: disks[0]} },
-		"private": func(r int) *Store {
-			return &Store{Dir: "p", FS: disks[r/2%2], Private: true, Copies: 1}
-		},
-	} {
+	for name, st := range map[string]*Store{"memory": nil, "copies": {Copies: 1}, "directory": {Dir: "d", FS: vfs.NewMem()}} {
 		t.Run(name, func(t *testing.T) {
 			run := func(n int, f func(ctx context.Context, c comm.Comm) error) {
 				t.Helper()
@@ -62,7 +54,7 @@ func TestTaint(t *testing.T) {
 			run(4, func(ctx context.Context, c comm.Comm) error {
 				spec := taintSpec
 				spec.Keep = Retention{Last: 3}
-				a, err := Create(ctx, c, st(c.Rank()), spec, nil)
+				a, err := Create(ctx, c, st, spec, nil)
 				if err != nil {
 					return err
 				}
@@ -99,11 +91,11 @@ func TestTaint(t *testing.T) {
 				}
 				return errors.Join(stands(ctx, a, 3, storyState(3)), a.Close(ctx))
 			})
-			if name == "memory" || name == "copies" {
+			if name != "directory" {
 				return
 			}
 			run(3, func(ctx context.Context, c comm.Comm) error {
-				a, err := Open(ctx, c, st(c.Rank()), "a", nil)
+				a, err := Open(ctx, c, st, "a", nil)
 				if err != nil {
 					return err
 				}
@@ -113,10 +105,10 @@ func TestTaint(t *testing.T) {
 				if err := errors.Join(a.Taint(ctx, 3), a.Close(ctx)); err != nil {
 					return err
 				}
-				if _, err := Open(ctx, c, st(c.Rank()), "a", nil); !errors.Is(err, ErrTainted) {
+				if _, err := Open(ctx, c, st, "a", nil); !errors.Is(err, ErrTainted) {
 					return fmt.Errorf("all are tainted: %w", err)
 				}
-				if a, err = OpenAt(ctx, c, st(c.Rank()), "a", 6, nil); err != nil {
+				if a, err = OpenAt(ctx, c, st, "a", 6, nil); err != nil {
 					return err
 				}
 				if err := advanceTo(ctx, c, a, 7, storyState(5)); err != nil {
@@ -131,79 +123,72 @@ func TestTaint(t *testing.T) {
 // The power is cut before every operation of a program that marks: once Taint has returned nobody opens what is tainted, before that the old or the new
 // marks are there, and what is opened is always a whole version.
 func TestCrashTaint(t *testing.T) {
-	for _, nodes := range []int{1, 2} {
-		t.Run(fmt.Sprintf("%d stores", nodes), func(t *testing.T) {
-			var mark atomic.Int64
-			store := func(fsys []vfs.FS, rank int) *Store {
-				return &Store{Dir: "d", FS: fsys[rank/2%nodes], Private: nodes > 1, Copies: nodes - 1}
+	var mark atomic.Int64
+	state := map[int64][]float64{1: storyState(1), 2: storyState(2), 3: storyState(3), 4: storyState(4), 5: storyState(5)}
+	sc := &crashtest.Scenario{Start: emptyDisk(t), Mark: mark.Load, Run: crashtest.One(func(fsys vfs.FS) error {
+		mark.Store(0)
+		return comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, taintSpec, nil)
+			if err != nil {
+				return err
 			}
-			state := map[int64][]float64{1: storyState(1), 2: storyState(2), 3: storyState(3), 4: storyState(4), 5: storyState(5)}
-			sc := &crashtest.Scenario{Start: nodesOf(t, nodes), Mark: mark.Load, Run: func(d *crashtest.Disks) error {
-				mark.Store(0)
-				return comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
-					a, err := Create(ctx, c, store(d.FS, c.Rank()), taintSpec, nil)
-					if err != nil {
-						return err
-					}
-					for n := int64(1); n <= 4; n++ {
-						if err := advanceTo(ctx, c, a, n, state[n]); err != nil {
-							return err
-						}
-					}
-					step := func(n int64, err error) error {
-						if err = errors.Join(err, c.Barrier(ctx)); err == nil {
-							mark.Store(n)
-						}
-						return errors.Join(err, c.Barrier(ctx))
-					}
-					if err := step(1, nil); err != nil { // 4, or 2 while it is marked
-						return err
-					}
-					if err := step(2, a.Taint(ctx, 3, 4)); err != nil { // 2
-						return err
-					}
-					if err := a.Restore(ctx, 2); err != nil {
-						return err
-					}
-					if err := step(3, a.Drop(ctx, 4)); err != nil { // 2, or 5
-						return err
-					}
-					return errors.Join(step(4, advanceTo(ctx, c, a, 5, state[5])), a.Close(ctx)) // 5
-				})
-			}}
-			sc.Torn, sc.Every, sc.Seed = 1, crashtest.Times(5, 1), int64(nodes)
-			sc.Always = func(op vfs.Op) bool { return op.Kind == vfs.OpSyncDir }
-			cuts, seen := sc.Cuts(t), map[int64]int{}
-			for _, cut := range cuts {
-				want := map[int64][]int64{0: {0, 1, 2, 3, 4}, 1: {4, 2}, 2: {2}, 3: {2, 5}, 4: {5}}[cut.Mark]
-				err := comm.Run(bg, 3, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
-					a, err := Open(ctx, c, store(filesystems(cut.Mem), c.Rank()), "a", nil)
-					if errors.Is(err, ErrMissing) && cut.Mark == 0 {
-						return nil
-					}
-					if err != nil {
-						return err
-					}
-					n := a.Newest()
-					if !slices.Contains(want, n) {
-						return fmt.Errorf("stands at %d, want one of %v", n, want)
-					}
-					if n > 0 {
-						if err := stands(ctx, a, n, state[n]); err != nil {
-							return err
-						}
-					}
-					return a.Close(ctx)
-				})
-				if err != nil {
-					t.Fatalf("%s, mark %d: %v", cut.When, cut.Mark, err)
+			for n := int64(1); n <= 4; n++ {
+				if err := advanceTo(ctx, c, a, n, state[n]); err != nil {
+					return err
 				}
-				seen[cut.Mark]++
 			}
-			if seen[1] == 0 || seen[2] == 0 {
-				t.Errorf("no cut while the marks were made: %v", seen)
+			step := func(n int64, err error) error {
+				if err = errors.Join(err, c.Barrier(ctx)); err == nil {
+					mark.Store(n)
+				}
+				return errors.Join(err, c.Barrier(ctx))
 			}
+			if err := step(1, nil); err != nil { // 4, or 2 while it is marked
+				return err
+			}
+			if err := step(2, a.Taint(ctx, 3, 4)); err != nil { // 2
+				return err
+			}
+			if err := a.Restore(ctx, 2); err != nil {
+				return err
+			}
+			if err := step(3, a.Drop(ctx, 4)); err != nil { // 2, or 5
+				return err
+			}
+			return errors.Join(step(4, advanceTo(ctx, c, a, 5, state[5])), a.Close(ctx)) // 5
 		})
+	})}
+	sc.Torn, sc.Every, sc.Seed = 1, crashtest.Times(5, 1), 1
+	sc.Always = func(op vfs.Op) bool { return op.Kind == vfs.OpSyncDir }
+	cuts, seen := sc.Cuts(t), map[int64]int{}
+	for _, cut := range cuts {
+		want := map[int64][]int64{0: {0, 1, 2, 3, 4}, 1: {4, 2}, 2: {2}, 3: {2, 5}, 4: {5}}[cut.Mark]
+		err := comm.Run(bg, 3, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+			a, err := Open(ctx, c, &Store{Dir: "d", FS: cut.Mem[0]}, "a", nil)
+			if errors.Is(err, ErrMissing) && cut.Mark == 0 {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			n := a.Newest()
+			if !slices.Contains(want, n) {
+				return fmt.Errorf("stands at %d, want one of %v", n, want)
+			}
+			if n > 0 {
+				if err := stands(ctx, a, n, state[n]); err != nil {
+					return err
+				}
+			}
+			return a.Close(ctx)
+		})
+		if err != nil {
+			t.Fatalf("%s, mark %d: %v", cut.When, cut.Mark, err)
+		}
+		seen[cut.Mark]++
+	}
+	if seen[1] == 0 || seen[2] == 0 {
+		t.Errorf("no cut while the marks were made: %v", seen)
 	}
 }
 
@@ -272,7 +257,7 @@ func TestTaintedSnapshots(t *testing.T) {
 		return errors.Join(h.Taint(ctx, 1, 3), h.Close(ctx))
 	})
 	// One that the level alone is told of, by a program without ranks.
-	v, err := OpenView([]string{"d/amr.level0"}, &ViewOptions{FS: mem})
+	v, err := OpenView("d/amr.level0", &ViewOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +291,7 @@ func TestTaintedSnapshots(t *testing.T) {
 		}
 		return errors.Join(at(ctx, h, 9), h.Close(ctx))
 	})
-	found, err := CheckHierarchies(bg, []string{"d"}, &ViewOptions{FS: mem})
+	found, err := CheckHierarchies(bg, "d", &ViewOptions{FS: mem})
 	if err != nil || len(found) > 0 {
 		t.Errorf("%v, %v", found, err)
 	}

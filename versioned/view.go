@@ -14,8 +14,7 @@ import (
 )
 
 // Check looks for all that is wrong with the store: files that are absent or not those that were committed, every
-// byte of them, chunks that no longer have their digests, redundancy files that are absent or damaged; and notes what is there besides. progress, if
-// not nil, gets bytes done and in all.
+// byte of them, chunks that no longer have their digests; and notes what is there besides. progress, if not nil, gets bytes done and in all.
 func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		total, done := int64(0), int64(0)
@@ -24,19 +23,12 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 		}
 		for i := range v.rec.Files {
 			f := &v.rec.Files[i]
-			for k := range v.cat.copies + 1 {
-				node := (f.Node + k) % len(v.dirs)
-				name := filepath.Join(v.dirs[node], f.Name)
-				err := v.checkFile(ctx, node, f)
-				if ctx.Err() != nil {
-					return
-				}
-				if k > 0 && errors.Is(err, fs.ErrNotExist) {
-					continue // not all nodes keep copies
-				}
-				if err != nil && !yield(findingOf(name, err)) {
-					return
-				}
+			err := v.checkFile(ctx, f)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil && !yield(findingOf(filepath.Join(v.dir, f.Name), err)) {
+				return
 			}
 			if done += f.Size; progress != nil {
 				progress(done, total)
@@ -49,69 +41,57 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 		} else if !v.checkChunks(ctx, yield) {
 			return
 		}
-		if !v.checkSets(ctx, yield) || !v.checkRecords(yield) {
+		if !v.checkRecords(yield) {
 			return
 		}
 		known := map[string]bool{recordName: true, secondName: true}
 		for _, f := range v.rec.Files {
 			known[f.Name] = true
 		}
-		for _, d := range v.dirs {
-			list, _ := v.fsys.ReadDir(d)
-			for _, e := range list {
-				text := "belongs to no committed version; the next Open removes it"
-				if isRedundancy(e.Name()) && !v.rec.stray(e.Name()) {
-					continue
-				}
-				switch {
-				case durable.IsTemp(e.Name()):
-					text = "a file that was not finished; the next Open removes it"
-				case !isData(e.Name()) && !isRedundancy(e.Name()):
-					text = "is not of this array"
-				}
-				if !known[e.Name()] && !yield(noteOf(filepath.Join(d, e.Name()), text)) {
-					return
-				}
+		list, _ := v.fsys.ReadDir(v.dir)
+		for _, e := range list {
+			text := "belongs to no committed version; the next Open removes it"
+			switch {
+			case durable.IsTemp(e.Name()):
+				text = "a file that was not finished; the next Open removes it"
+			case !isData(e.Name()):
+				text = "is not of this array"
+			}
+			if !known[e.Name()] && !yield(noteOf(filepath.Join(v.dir, e.Name()), text)) {
+				return
 			}
 		}
 	}
 }
 
-// checkRecords looks at the records of all directories. One that is older than another is what a commit leaves that was cut.
+// checkRecords looks at both records. One that is older than the other is what a commit leaves that was cut.
 func (v *View) checkRecords(yield func(Finding) bool) bool {
-	for _, d := range v.dirs {
-		best, bad := readRecords(v.fsys, d)
-		if best == nil && len(v.dirs) > 1 {
-			if _, err := v.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) {
-				continue // a node that is lost
-			}
+	best, bad := readRecords(v.fsys, v.dir)
+	for i, err := range bad {
+		f := Finding{Severity: fault.Error, File: filepath.Join(v.dir, recordNames[i]), Offset: -1, Err: err}
+		var fe *FormatError
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &fe) && fe.Field == "seq":
+			f.Severity, f.Msg = fault.Note, "an older seal, of a commit that was cut short; the next commit replaces it"
+		case errors.Is(err, fs.ErrNotExist) && i > 0 && best != nil && !best.Twice:
+			f.Severity, f.Msg = fault.Note, "absent: the store was written without a second seal; the next commit adds it"
+		case errors.Is(err, fs.ErrNotExist):
+			f.Msg = "the seal is absent; the next commit makes it anew from the other one"
+		default:
+			f.Msg = fault.Text(err) + "; the next commit makes it anew from the other one"
 		}
-		for i, err := range bad {
-			f := Finding{Severity: fault.Error, File: filepath.Join(d, recordNames[i]), Offset: -1, Err: err}
-			var fe *FormatError
-			switch {
-			case err == nil && best.Seq == v.rec.Seq:
-				continue
-			case err == nil || errors.As(err, &fe) && fe.Field == "seq":
-				f.Severity, f.Msg = fault.Note, "an older seal, of a commit that was cut short; the next commit replaces it"
-			case errors.Is(err, fs.ErrNotExist) && i > 0 && best != nil && !best.Twice:
-				f.Severity, f.Msg = fault.Note, "absent: the store was written without a second seal; the next commit adds it"
-			case errors.Is(err, fs.ErrNotExist):
-				f.Msg = "the seal is absent; the next commit makes it anew from the other one"
-			default:
-				f.Msg = fault.Text(err) + "; the next commit makes it anew from the other one"
-			}
-			if !yield(f) {
-				return false
-			}
+		if !yield(f) {
+			return false
 		}
 	}
 	return true
 }
 
 // checkFile verifies one file against the record and its own hashes.
-func (v *View) checkFile(ctx context.Context, node int, f *fileInfo) error {
-	x, err := v.cat.open.get(v.cat.stores[node], node, f)
+func (v *View) checkFile(ctx context.Context, f *fileInfo) error {
+	x, err := v.cat.open.get(v.cat.stores[0], 0, f)
 	if err != nil {
 		return err
 	}

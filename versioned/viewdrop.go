@@ -69,11 +69,7 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	if name == "" || level < 0 {
 		return nil, nil
 	}
-	var global []string
-	for _, d := range v.dirs {
-		global = append(global, filepath.Join(filepath.Dir(filepath.Clean(d)), name+".global"))
-	}
-	g, err := OpenView(global, &ViewOptions{FS: v.fsys, Key: v.key})
+	g, err := OpenView(filepath.Join(filepath.Dir(filepath.Clean(v.dir)), name+".global"), &ViewOptions{FS: v.fsys, Key: v.key})
 	if errors.Is(err, ErrMissing) {
 		return nil, nil
 	}
@@ -98,7 +94,7 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	return slices.Compact(out), nil
 }
 
-// Freed is what Drop of the versions would remove: files and their bytes, of all directories. What a file holds that is
+// Freed is what Drop of the versions would remove: files and their bytes. What a file holds that is
 // needed stays, and so does the whole file; a commit of an array with Retention writes such chunks again when that pays.
 func (v *View) Freed(ctx context.Context, versions ...int64) (bytes int64, files int, err error) {
 	rec, err := v.dropped(ctx, versions)
@@ -113,18 +109,16 @@ func (v *View) Freed(ctx context.Context, versions ...int64) (bytes int64, files
 		if stays[f.Name] {
 			continue
 		}
-		for _, d := range v.dirs {
-			if info, err := v.fsys.Stat(filepath.Join(d, f.Name)); err == nil {
-				bytes += info.Size()
-				files++
-			}
+		if info, err := v.fsys.Stat(filepath.Join(v.dir, f.Name)); err == nil {
+			bytes += info.Size()
+			files++
 		}
 	}
 	return bytes, files, nil
 }
 
 // Drop forgets versions in a store that no array has open, and removes the files that no other version needs. The newest
-// one cannot be dropped. For a store that nodes do not share each node's record is replaced.
+// one cannot be dropped.
 func (v *View) Drop(ctx context.Context, versions ...int64) error {
 	rec, err := v.dropped(ctx, versions)
 	if err != nil {
@@ -133,28 +127,21 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 	return v.replace(rec)
 }
 
-// replace makes a record the one of all directories, and removes the files that it does not name.
+// replace replaces the record, and removes the files that the new one does not name.
 func (v *View) replace(rec *record) error {
 	b, err := rec.encode()
 	if err != nil {
 		return err
 	}
-	for _, d := range v.dirs {
-		seq, err := lastSeq(v.fsys, d)
-		if err != nil {
-			return err
-		}
-		if seq >= rec.Seq {
-			return pkg.Errorf("%s: commit %d of another program is there: %w", d, seq, ErrConflict)
-		}
+	seq, err := lastSeq(v.fsys, v.dir)
+	if err != nil {
+		return err
 	}
-	for _, d := range v.dirs {
-		if _, err := v.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) && len(v.dirs) > 1 {
-			continue
-		}
-		if err := writeRecord(v.fsys, d, b, true); err != nil {
-			return err
-		}
+	if seq >= rec.Seq {
+		return pkg.Errorf("%s: commit %d of another program is there: %w", v.dir, seq, ErrConflict)
+	}
+	if err := writeRecord(v.fsys, v.dir, b, true); err != nil {
+		return err
 	}
 	v.rec = rec
 	v.cat.mu.Lock()
@@ -162,23 +149,8 @@ func (v *View) replace(rec *record) error {
 	v.cat.mu.Unlock()
 	for _, f := range gone {
 		v.cat.open.forget(f.Name)
-		for _, d := range v.dirs {
-			if err := v.fsys.Remove(filepath.Join(d, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	for _, d := range v.dirs { // the redundancy of what is gone
-		list, err := v.fsys.ReadDir(d)
-		if err != nil {
-			continue
-		}
-		for _, e := range list {
-			if isRedundancy(e.Name()) && rec.stray(e.Name()) {
-				if err := v.fsys.Remove(filepath.Join(d, e.Name())); err != nil {
-					return err
-				}
-			}
+		if err := v.fsys.Remove(filepath.Join(v.dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	return nil

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"testing"
 
 	"blobio/comm"
@@ -14,82 +12,47 @@ import (
 	"blobio/internal/vfs"
 )
 
-// joined is several disks as one file system: the first element of a path is the disk.
-type joined struct {
-	vfs.FS
-	disks []vfs.FS
-}
-
-func (j joined) of(name string) (vfs.FS, string) {
-	var k int
-	fmt.Sscanf(filepath.ToSlash(name), "n%d/", &k)
-	return j.disks[k], name[len(fmt.Sprintf("n%d/", k)):]
-}
-
-func (j joined) Create(name string) (vfs.File, error) { d, n := j.of(name); return d.Create(n) }
-func (j joined) Open(name string) (vfs.File, error)   { d, n := j.of(name); return d.Open(n) }
-func (j joined) Remove(name string) error             { d, n := j.of(name); return d.Remove(n) }
-func (j joined) SyncDir(name string) error            { d, n := j.of(name); return d.SyncDir(n) }
-func (j joined) Rename(a, b string) error {
-	d, a := j.of(a)
-	_, b = j.of(b)
-	return d.Rename(a, b)
-}
-func (j joined) Stat(name string) (fs.FileInfo, error)      { d, n := j.of(name); return d.Stat(n) }
-func (j joined) ReadDir(name string) ([]fs.DirEntry, error) { d, n := j.of(name); return d.ReadDir(n) }
-
 // V12 of View.Drop: the power is cut before every operation of it, and every one fails once. The versions that stay are whole, and the one that goes is
 // there, whole, or is not.
 func TestViewDropCrash(t *testing.T) {
-	for _, nodes := range []int{1, 2} {
-		base := nodesOf(t, nodes)
-		if err := comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
-			st := &Store{Dir: "d", FS: base[c.Rank()/2%nodes], Private: nodes > 1, Copies: nodes - 1}
-			return story(ctx, c, st, nil, func(int64) {})
-		}); err != nil {
-			t.Fatal(err)
+	base := emptyDisk(t)
+	if err := comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+		return story(ctx, c, &Store{Dir: "d", FS: base[0]}, nil, func(int64) {})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	drop := func(fsys vfs.FS) error {
+		v, err := OpenView("d/a", &ViewOptions{FS: fsys})
+		if err != nil {
+			return err
 		}
-		var dirs []string
-		for k := range nodes {
-			dirs = append(dirs, fmt.Sprintf("n%d/d/a", k))
+		return errors.Join(v.Drop(bg, storySteps-1), v.Close())
+	}
+	sound := func(disks []*vfs.Mem, what string) {
+		t.Helper()
+		v, err := OpenView("d/a", &ViewOptions{FS: disks[0]})
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
 		}
-		drop := func(disks []vfs.FS) error {
-			v, err := OpenView(dirs, &ViewOptions{FS: joined{disks: disks}})
-			if err != nil {
-				return err
-			}
-			return errors.Join(v.Drop(bg, storySteps-1), v.Close())
-		}
-		sound := func(disks []*vfs.Mem, what string) {
-			t.Helper()
-			var fss []vfs.FS
-			for _, m := range disks {
-				fss = append(fss, m)
-			}
-			v, err := OpenView(dirs, &ViewOptions{FS: joined{disks: fss}})
-			if err != nil {
-				t.Fatalf("%d nodes, %s: %v", nodes, what, err)
-			}
-			for f := range v.Check(bg, nil) {
-				if f.Severity == fault.Error {
-					t.Errorf("%d nodes, %s: %v", nodes, what, f)
-				}
-			}
-			if err := errors.Join(v.Close(), holds(fss, storySteps, nodes-1)); err != nil {
-				t.Fatalf("%d nodes, %s: %v", nodes, what, err)
+		for f := range v.Check(bg, nil) {
+			if f.Severity == fault.Error {
+				t.Errorf("%s: %v", what, f)
 			}
 		}
-		sc := crashtest.Scenario{Start: base, Torn: 1, Seed: int64(nodes), Run: func(d *crashtest.Disks) error { return drop(d.FS) }}
-		cuts := sc.Cuts(t)
-		if len(cuts) < 8 {
-			t.Fatalf("%d cuts", len(cuts))
+		if err := errors.Join(v.Close(), holds(disks[0], storySteps)); err != nil {
+			t.Fatalf("%s: %v", what, err)
 		}
-		for _, c := range cuts {
-			sound(c.Mem, c.When)
-		}
-		sc.Every = crashtest.Times(3, 1)
-		for f := range sc.Faults(t, crashtest.Fails(errors.New("injected"))) {
-			sound(f.Mem, fmt.Sprintf("%s: %v", f.When, f.Err))
-		}
+	}
+	sc := crashtest.Scenario{Start: base, Torn: 1, Seed: 1, Run: crashtest.One(drop)}
+	cuts := sc.Cuts(t)
+	if len(cuts) < 8 {
+		t.Fatalf("%d cuts", len(cuts))
+	}
+	for _, c := range cuts {
+		sound(c.Mem, c.When)
+	}
+	sc.Every = crashtest.Times(3, 1)
+	for f := range sc.Faults(t, crashtest.Fails(errors.New("injected"))) {
+		sound(f.Mem, fmt.Sprintf("%s: %v", f.When, f.Err))
 	}
 }

@@ -6,7 +6,7 @@
 //	go run ./examples/amr-advection -mode data -at 3:5 -cadence 1,1,2,4
 //	go run ./examples/amr-advection -mode permanent -rank 2 -steps 20 -dir /tmp/amr
 //	go run ./examples/amr-advection -steps 20 -plot cost.svg              # times beside the cost model
-//	go run ./examples/amr-advection -store redset -dir /tmp/lost          # a node is lost with its directory; or scr
+//	go run ./examples/amr-advection -lost -dir /tmp/lost                  # a node is lost with its directory
 //	blobio versions ls /tmp/amr/permanent                                 # what is in the store
 //
 // Ranks are goroutines, or processes: built with -tags mpi and started by mpirun. Two of them
@@ -22,7 +22,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +55,7 @@ func story(args []string, out io.Writer) error {
 	rank := f.Int("rank", 1, "rank that is struck; for data, the box")
 	plot := f.String("plot", "", "measure saves, lost work and reconfiguration beside the cost model, and draw them into this file, .png or .svg")
 	dir := f.String("dir", "", "directory of the versions, a store for each mode (default: memory)")
-	store := f.String("store", "", strings.Join(homes, ", ")+": the job dies in the failure's step and a node's directory below -dir is gone; then it goes on")
+	lost := f.Bool("lost", false, "the job dies in the failure's step and a node's directory below -dir is gone; then it goes on from an scr.Session")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -94,8 +93,8 @@ func story(args []string, out io.Writer) error {
 			return fmt.Errorf("-at %s: want LEVEL:STEP, a step of the coarse step", *at)
 		}
 	}
-	if *store != "" && (!slices.Contains(homes, *store) || *dir == "" || o.cadence[0] == 0) {
-		return fmt.Errorf("-store %s: want %s, with -dir, and level 0 saved", *store, strings.Join(homes, " or "))
+	if *lost && (*dir == "" || o.cadence[0] == 0) {
+		return errors.New("-lost: want -dir, and level 0 saved")
 	}
 	modes := allModes
 	if *mode != "" {
@@ -112,8 +111,8 @@ func story(args []string, out io.Writer) error {
 		if *plot != "" {
 			return measure(ctx, c, o, *plot, *dir, w)
 		}
-		if *store != "" {
-			return tellLost(ctx, c, o, fail, &home{*store, *dir}, w)
+		if *lost {
+			return tellLost(ctx, c, o, fail, home(*dir), w)
 		}
 		return tell(ctx, c, o, fail, modes, *dir, w)
 	})
@@ -162,7 +161,7 @@ func tell(ctx context.Context, c comm.Comm, o settings, fail failure, modes []st
 }
 
 // tellLost is tell for the loss of a node with what it kept.
-func tellLost(ctx context.Context, c comm.Comm, o settings, fail failure, h *home, out io.Writer) error {
+func tellLost(ctx context.Context, c comm.Comm, o settings, fail failure, h home, out io.Writer) error {
 	clean, err := newSolver(ctx, c, o)
 	if err != nil {
 		return err
@@ -175,10 +174,10 @@ func tellLost(ctx context.Context, c comm.Comm, o settings, fail failure, h *hom
 		return err
 	}
 	if !bytes.Equal(s.result(), clean.result()) {
-		return fmt.Errorf("%s: another result than that of the undisturbed run", h.kind)
+		return errors.New("another result than that of the undisturbed run")
 	}
-	fmt.Fprintf(out, "%d ranks: the job died in %v of coarse step %d and a node lost its directory; %s: gone on from coarse step %d; the result is that of the undisturbed run\n",
-		c.Size(), fail.Step, fail.Coarse, h.kind, from)
+	fmt.Fprintf(out, "%d ranks: the job died in %v of coarse step %d and a node lost its directory; gone on from coarse step %d; the result is that of the undisturbed run\n",
+		c.Size(), fail.Step, fail.Coarse, from)
 	return nil
 }
 

@@ -186,7 +186,7 @@ func TestRelaunch(t *testing.T) {
 	}
 }
 
-// The master test for stores that survive the loss of nodes: the job dies in each step, a node's directory is gone, and the run that goes on ends with
+// The master test for the loss of nodes: the job dies in each step, a node's directory is gone, and the run that goes on ends with
 // the bytes of the undisturbed one.
 func TestLostNode(t *testing.T) {
 	const ranks = 4
@@ -196,32 +196,30 @@ func TestLostNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range homes {
-		for ci, cadence := range cadences {
-			for i, at := range slices.Collect(four.Order()) {
-				if os.Getenv("BLOBIO_LONG") == "" && (ci > 2 || i != (3*ci+5)%15) {
-					continue
-				}
-				o := base
-				o.cadence = cadence
-				fail := failure{Coarse: 1 + int64(i+ci)%3, Step: at}
-				dir := t.TempDir()
-				err := comm.Run(context.Background(), ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
-					s, from, err := lostNode(ctx, c, o, fail, &home{kind, dir})
-					if err != nil {
-						return err
-					}
-					if last := fail.Coarse / int64(cadence[0]) * int64(cadence[0]); from != last {
-						return fmt.Errorf("gone on from coarse step %d, want %d", from, last)
-					}
-					if !bytes.Equal(s.result(), want) {
-						return errors.New("another result")
-					}
-					return nil
-				})
+	for ci, cadence := range cadences {
+		for i, at := range slices.Collect(four.Order()) {
+			if os.Getenv("BLOBIO_LONG") == "" && (ci > 2 || i != (3*ci+5)%15) {
+				continue
+			}
+			o := base
+			o.cadence = cadence
+			fail := failure{Coarse: 1 + int64(i+ci)%3, Step: at}
+			dir := t.TempDir()
+			err := comm.Run(context.Background(), ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+				s, from, err := lostNode(ctx, c, o, fail, home(dir))
 				if err != nil {
-					t.Fatalf("%s, cadence %v, died in %v of coarse step %d: %v", kind, cadence, at, fail.Coarse, err)
+					return err
 				}
+				if last := fail.Coarse / int64(cadence[0]) * int64(cadence[0]); from != last {
+					return fmt.Errorf("gone on from coarse step %d, want %d", from, last)
+				}
+				if !bytes.Equal(s.result(), want) {
+					return errors.New("another result")
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatalf("cadence %v, died in %v of coarse step %d: %v", cadence, at, fail.Coarse, err)
 			}
 		}
 	}

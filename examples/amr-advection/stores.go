@@ -14,22 +14,15 @@ import (
 	"blobio/comm"
 	"blobio/scr"
 	"blobio/scr/config"
-	"blobio/scr/redset"
 	"blobio/versioned"
 	"blobio/versioned/levels"
 )
 
-// home is a store that survives the loss of nodes: directories of the nodes, protected by a redundancy scheme, or an
-// scr.Session, to which the snapshots go. Nodes have the directories dir/node0, dir/node1 and so on.
-type home struct {
-	kind string // redset, scr
-	dir  string
-}
-
-var homes = []string{"redset", "scr"}
+// home is the directory of an scr.Session, to which the snapshots go: it survives the loss of nodes. These have the directories node0, node1 and so on in it.
+type home string
 
 // node is the directory of this rank's node.
-func (h *home) node(ctx context.Context, c comm.Comm) (string, error) {
+func (h home) node(ctx context.Context, c comm.Comm) (string, error) {
 	node, err := c.SplitNode(ctx)
 	if err != nil {
 		return "", err
@@ -51,38 +44,34 @@ func (h *home) node(ctx context.Context, c comm.Comm) (string, error) {
 			break
 		}
 	}
-	return filepath.Join(h.dir, fmt.Sprint("node", n)), nil
+	return filepath.Join(string(h), fmt.Sprint("node", n)), nil
 }
 
-// open returns the store for versions, and, of kind scr, the one for snapshots. close ends it.
-func (h *home) open(ctx context.Context, c comm.Comm) (st *versioned.Store, deep *levels.Store, closeAll func(ctx context.Context) error, err error) {
-	none := func(context.Context) error { return nil }
+// open returns the store for snapshots; end ends it.
+func (h home) open(ctx context.Context, c comm.Comm) (deep *levels.Store, end func(ctx context.Context) error, err error) {
 	node, err := h.node(ctx, c)
 	if err == nil {
 		err = os.MkdirAll(filepath.Join(node, "cache"), 0o777)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
-		return nil, nil, none, err
+		return nil, nil, err
 	}
-	if h.kind == "redset" {
-		return &versioned.Store{Dir: filepath.Join(node, "versions"), Private: true, Windows: true, Redundancy: &redset.Options{Scheme: redset.XOR}}, nil, none, nil
-	}
-	prefix := filepath.Join(h.dir, "prefix")
+	prefix := filepath.Join(string(h), "prefix")
 	var params *config.Set
 	if err = os.MkdirAll(prefix, 0o777); err == nil {
 		params, err = config.Load(config.Sources{Dir: prefix, Environ: []string{"SCR_PREFIX=" + prefix, "SCR_CACHE_BASE=/cache", "SCR_CNTL_BASE=/cache", "SCR_USER_NAME=amr",
 			"SCR_JOB_ID=1", "SCR_CACHE_BYPASS=0", "SCR_CACHE_SIZE=2", "SCR_COPY_TYPE=XOR", "SCR_FLUSH=4", "SCR_LOG_ENABLE=0"}})
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
-		return nil, nil, none, err
+		return nil, nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	s, err := scr.Open(ctx, c, &scr.Config{Params: params, Node: filepath.Base(node), NodeRoot: node, Dir: prefix, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		stop()
-		return nil, nil, none, err
+		return nil, nil, err
 	}
-	return nil, levels.New(c, s, nil), func(ctx context.Context) error { defer stop(); return s.Close(ctx) }, nil
+	return levels.New(c, s, nil), func(ctx context.Context) error { defer stop(); return s.Close(ctx) }, nil
 }
 
 // restart is OpenHierarchy from an scr.Session; ErrMissing: it has nothing.
@@ -99,13 +88,13 @@ func restart(ctx context.Context, c comm.Comm, deep *levels.Store) (*versioned.H
 
 // lostNode runs the solver until the job dies in the step of the failure, takes the directory of the last node away, and goes on. It returns the
 // solver at its end, and the coarse step that it went on from.
-func lostNode(ctx context.Context, c comm.Comm, o settings, fail failure, h *home) (*solver, int64, error) {
+func lostNode(ctx context.Context, c comm.Comm, o settings, fail failure, h home) (*solver, int64, error) {
 	one := func(o settings) (*solver, int64, error) {
-		st, deep, closeStore, err := h.open(ctx, c)
+		deep, closeStore, err := h.open(ctx, c)
 		if err != nil {
 			return nil, 0, err
 		}
-		o.store, o.deep = st, deep
+		o.deep = deep
 		s, err := newSolver(ctx, c, o)
 		if err != nil {
 			return nil, 0, err

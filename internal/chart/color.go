@@ -94,11 +94,3 @@ func Darker(c color.RGBA, share float64) color.RGBA {
 	f := func(v uint8) uint8 { return uint8(float64(v) * share) }
 	return color.RGBA{f(c.R), f(c.G), f(c.B), 255}
 }
-
-// InkOn returns the colour of text on c.
-func InkOn(c color.RGBA) color.RGBA {
-	if 0.299*float64(c.R)+0.587*float64(c.G)+0.114*float64(c.B) < 130 {
-		return Paper
-	}
-	return Ink
-}

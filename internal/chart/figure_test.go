@@ -59,8 +59,8 @@ func everything() *Figure {
 	return &Figure{Title: "A title", Lines: []string{"about it"}, Across: 2, Keys: []Key{Spot("spot", Ink), {Text: "words"}},
 		Panels: []Panel{
 			&Plot{Title: "one", X: Axis{Label: "x", Names: []string{"a", "b", "c"}}, Y: Axis{Suffix: " s"}, Lines: []Line{line},
-				Columns: []Columns{{Name: "columns", Color: Series[1], Values: []float64{2, 1, 0.5}}}, Marks: []Mark{{X: 1, Y: 2, Head: "mark", Text: "of it", Color: Series[3]}}},
-			&Plot{Title: "two", X: Axis{Log: true}, Y: Axis{Log: true, Unit: Binary, Suffix: "B"}, Lines: []Line{{Name: "line", Color: Series[0], Steps: true, Dash: []float64{3, 2}, Points: [][2]float64{{1, 1}, {10, 500}}}}},
+				Columns: []Columns{{Name: "columns", Color: Series[1], Values: []float64{2, 1, 0.5}}}},
+			&Plot{Title: "two", X: Axis{Log: true}, Y: Axis{Log: true, Unit: Binary, Suffix: "B"}, Lines: []Line{{Name: "line", Color: Series[0], Dash: []float64{3, 2}, Points: [][2]float64{{1, 1}, {10, 500}}}}},
 			&Bars{X: Axis{Label: "MiB/s"}, Spread: "spread", Limit: "limit", Groups: []BarGroup{{Title: "group", Bars: []Bar{{Name: "bar", Parts: []Part{{3, Series[0]}, {1, Series[1]}}, Low: 3.5, High: 5, Limit: 6, Text: "4"}}}}},
 		}}
 }
@@ -68,7 +68,7 @@ func everything() *Figure {
 // Each text of a description is in the picture; a name that several panels have is once in the legend.
 func TestFigure(t *testing.T) {
 	_, texts := drawn(t, everything())
-	for _, s := range []string{"A title", "about it", "spot", "words", "one", "two", "x", "a", "b", "c", "line", "columns", "mark", "of it", "end",
+	for _, s := range []string{"A title", "about it", "spot", "words", "one", "two", "x", "a", "b", "c", "line", "columns", "end",
 		"MiB/s", "spread", "limit", "group", "bar", "4", "0 s", "1 B", "256 B"} {
 		if n := has(texts, s); n != 1 && s != "4" {
 			t.Errorf("%q is there %d times in %q", s, n, texts)
@@ -132,7 +132,6 @@ func TestNoNumbers(t *testing.T) {
 			"nothing":    {Panels: []Panel{&Plot{X: Axis{Log: log}, Y: Axis{Log: log}}}},
 			"odd":        {Panels: []Panel{&Plot{X: Axis{Log: log}, Y: Axis{Log: log}, Lines: []Line{{Points: odd, Color: red, End: "end"}}}}},
 			"an empty":   {Panels: []Panel{&Plot{X: Axis{Log: log}, Y: Axis{Log: log}, Lines: []Line{{Color: red}}, Columns: []Columns{{Color: red}}}}},
-			"odd marks":  {Panels: []Panel{&Plot{X: Axis{Log: log}, Y: Axis{Log: log}, Marks: []Mark{{X: nan, Y: 1, Head: "h", Color: red}}}}},
 			"no bars":    {Panels: []Panel{&Bars{Groups: []BarGroup{{Title: "none"}}}}},
 			"odd limits": {Panels: []Panel{&Bars{X: Axis{Log: true}, Groups: []BarGroup{{Bars: []Bar{{Parts: []Part{{nan, red}, {inf, red}, {-1, red}}, Low: nan, High: inf}}}}}}},
 		} {

@@ -23,7 +23,7 @@ func Area(text string, c color.RGBA) Key {
 // Stroke is the key of lines. No dash: the line is whole.
 func Stroke(text string, c color.Color, width float64, dash ...float64) Key {
 	return Key{Text: text, Wide: 22, Sample: func(d *Pen, r Rect) {
-		d.Dashed(0, dash, func() { d.Line(c, width, r.X, r.Y+r.H/2, r.X+r.W, r.Y+r.H/2) })
+		d.Dashed(dash, func() { d.Line(c, width, r.X, r.Y+r.H/2, r.X+r.W, r.Y+r.H/2) })
 	}}
 }
 

@@ -7,35 +7,6 @@ import (
 	"testing"
 )
 
-// Texts of marks are in the plot, and in the way of no other one nor of a line, while there is room.
-func TestMarks(t *testing.T) {
-	area := Box(50, 20, 500, 300)
-	r := &rooms{area: area, marks: []float64{300, 303, 306}, lines: [][][2]float64{{{50, 40}, {550, 40}}, {{50, 300}, {550, 120}}}}
-	var all []Rect
-	for _, x := range r.marks {
-		b := r.find(x, 80, 30)
-		if b.X < area.X || b.Y < area.Y || b.X+b.W > area.X+area.W || b.Y+b.H > area.Y+area.H {
-			t.Errorf("%+v is outside", b)
-		}
-		for _, o := range all {
-			if b.X < o.X+o.W && o.X < b.X+b.W && b.Y < o.Y+o.H && o.Y < b.Y+b.H {
-				t.Errorf("%+v and %+v are in one place", b, o)
-			}
-		}
-		for _, l := range r.lines {
-			if _, _, ok := clip(l[0], l[1], b); ok {
-				t.Errorf("a line goes through %+v", b)
-			}
-		}
-		all = append(all, b)
-	}
-	many := &Plot{Height: 120, X: Axis{Max: 10}, Y: Axis{Max: 10}}
-	for i := range 40 { // more than there is room for
-		many.Marks = append(many.Marks, Mark{X: float64(i) / 4, Y: 5, Head: strings.Repeat("wide ", 30), Text: "text", Color: red})
-	}
-	drawn(t, &Figure{Width: 240, Panels: []Panel{many}})
-}
-
 // Long names leave room for the data, and stay on the page.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("long name ", 60)

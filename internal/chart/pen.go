@@ -132,9 +132,8 @@ func (d *Pen) Dot(c color.Color, x, y, radius float64) {
 	d.fill(c, q)
 }
 
-// Dashed runs f; the lines that it draws have dashes and gaps of these lengths. A
-// dash has begun as long as from ago.
-func (d *Pen) Dashed(from float64, lengths []float64, f func()) {
+// Dashed runs f; the lines that it draws have dashes and gaps of these lengths.
+func (d *Pen) Dashed(lengths []float64, f func()) {
 	if d.c == nil {
 		f()
 		return
@@ -145,7 +144,7 @@ func (d *Pen) Dashed(from float64, lengths []float64, f func()) {
 	}
 	d.c.Push()
 	defer d.c.Pop()
-	d.c.SetLineDash(dash, vg.Length(from))
+	d.c.SetLineDash(dash, 0)
 	f()
 }
 

@@ -12,7 +12,6 @@ type Plot struct {
 	X, Y    Axis
 	Lines   []Line
 	Columns []Columns
-	Marks   []Mark
 	Empty   string // stands where there is nothing to draw. "": "no data"
 }
 
@@ -25,7 +24,6 @@ type Line struct {
 	Width  float64   // points. 0: 2
 	Dash   []float64 // lengths of dashes and gaps
 	Dots   bool      // at the points
-	Steps  bool      // each point is a level, half a unit to both sides
 	Guide  bool      // it is no data: the axes do not reach for it
 	End    string    // stands at the right of the plot, beside the last point
 }
@@ -35,14 +33,6 @@ type Columns struct {
 	Name   string // for the legend
 	Color  color.RGBA
 	Values []float64
-}
-
-// A Mark is a place on the X axis that has a name, with a dot at Y if the plot goes
-// that far. Heads and texts are put where they are not in the way of lines.
-type Mark struct {
-	X, Y       float64
-	Head, Text string
-	Color      color.RGBA
 }
 
 func (p *Plot) height() float64 {
@@ -71,9 +61,6 @@ func (p *Plot) scales() (x, y scale, ok bool) {
 		for k, v := range p.Columns[i].Values {
 			see(float64(k), v)
 		}
-	}
-	for _, m := range p.Marks {
-		see(m.X, m.Y)
 	}
 	x.axis, y.axis = &p.X, &p.Y
 	var okX, okY bool
@@ -167,11 +154,9 @@ func (p *Plot) draw(d *Pen, r Rect, left, right float64) {
 	x.below(d, area, true)
 	p.drawColumns(d, &x, &y)
 	d.Line(Ink, 0.9, area.X, bottom, area.X+area.W, bottom)
-	rooms := &rooms{area: area}
 	for i := range p.Lines {
-		rooms.lines = append(rooms.lines, p.Lines[i].draw(d, &x, &y, area)...)
+		p.Lines[i].draw(d, &x, &y, area)
 	}
-	p.drawMarks(d, &x, &y, rooms)
 	p.drawEnds(d, &y, area, right-7)
 }
 
@@ -201,8 +186,8 @@ func (l *Line) width() float64 {
 	return 2
 }
 
-// draw draws the line and returns where it is on paper.
-func (l *Line) draw(d *Pen, x, y *scale, area Rect) [][][2]float64 {
+// draw draws the line.
+func (l *Line) draw(d *Pen, x, y *scale, area Rect) {
 	var pieces [][][2]float64
 	joined := false
 	join := func(a, b [2]float64) {
@@ -225,16 +210,6 @@ func (l *Line) draw(d *Pen, x, y *scale, area Rect) [][][2]float64 {
 			continue
 		}
 		at := [2]float64{x.at(v[0]), y.at(v[1])}
-		if l.Steps {
-			half := math.Abs(x.at(v[0]+0.5)-x.at(v[0]-0.5)) / 2
-			from, to := [2]float64{at[0] - half, at[1]}, [2]float64{at[0] + half, at[1]}
-			if joined {
-				join(last, from)
-			}
-			join(from, to)
-			last, joined = to, true
-			continue
-		}
 		if joined {
 			join(last, at)
 		}
@@ -245,8 +220,7 @@ func (l *Line) draw(d *Pen, x, y *scale, area Rect) [][][2]float64 {
 		}
 		last, joined = at, true
 	}
-	d.Dashed(0, l.Dash, func() { d.Lines(l.Color, l.width(), pieces...) })
-	return pieces
+	d.Dashed(l.Dash, func() { d.Lines(l.Color, l.width(), pieces...) })
 }
 
 // clip returns the part of a line that is in an area.

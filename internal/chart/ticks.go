@@ -2,7 +2,6 @@ package chart
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,8 +16,6 @@ const (
 	Metric
 	// Binary: 512, 64 Ki, 1 Mi, with the suffix of the axis; powers of two on a logarithmic axis.
 	Binary
-	// Clock: seconds; minutes, hours and days divide a logarithmic axis.
-	Clock
 )
 
 // ticks returns round values from lo to hi in ascending order, some n of them or fewer.
@@ -26,8 +23,6 @@ const (
 func ticks(u Unit, log bool, lo, hi float64, n int) []float64 {
 	n = min(max(n, 2), 100)
 	switch {
-	case log && u == Clock:
-		return clock(lo, hi)
 	case log && u == Binary:
 		return powers(2, lo, hi, n)
 	case log:
@@ -104,20 +99,6 @@ func powers(base, lo, hi float64, n int) (out []float64) {
 		out = append(out, math.Pow(base, e))
 	}
 	return out
-}
-
-// clock are times in seconds that clocks show, and 1, 2 and 5 of the powers of ten of seconds and days.
-func clock(lo, hi float64) (out []float64) {
-	const day = 86400
-	var all []float64
-	for e := -300.0; e < 0; e++ {
-		all = append(all, math.Pow(10, e), 2*math.Pow(10, e), 5*math.Pow(10, e))
-	}
-	all = append(all, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, day/6, day/3, day/2, day, 2*day, 4*day)
-	for e := 1.0; e < 300; e++ {
-		all = append(all, day*math.Pow(10, e), 2*day*math.Pow(10, e), 5*day*math.Pow(10, e))
-	}
-	return slices.DeleteFunc(all, func(t float64) bool { return t < lo || t > hi })
 }
 
 // texts writes the values of an axis.

@@ -92,7 +92,7 @@ func (f *formed) commit(t *testing.T, x float64) {
 // convert writes the array as it is now.
 func (f *formed) convert(t *testing.T) {
 	t.Helper()
-	v, err := versioned.OpenView([]string{filepath.Join(f.store, "rho")}, nil)
+	v, err := versioned.OpenView(filepath.Join(f.store, "rho"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

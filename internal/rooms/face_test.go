@@ -34,7 +34,7 @@ var face = map[string]int{
 	"serve":            3,
 	"sfc":              13,
 	"subfile":          52,
-	"versioned":        92,
+	"versioned":        91,
 	"versioned/levels": 3,
 	"versioned/rerun":  12,
 	"vfs":              12,

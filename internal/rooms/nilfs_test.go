@@ -126,7 +126,7 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	"versioned.IsArray":        func(_ context.Context, name string) error { versioned.IsArray(name, nil); return nil },
 	"versioned.List":           func(_ context.Context, name string) error { return second(versioned.List(name, nil)) },
 	"versioned.Stamp":          func(_ context.Context, name string) error { _, _, err := versioned.Stamp(name, nil); return err },
-	"versioned.ViewOptions":    func(_ context.Context, name string) error { return second(versioned.OpenView([]string{name}, nil)) },
+	"versioned.ViewOptions":    func(_ context.Context, name string) error { return second(versioned.OpenView(name, nil)) },
 	"versioned.RebuildOptions": nil, // its own tests
 	"versioned.Store":          nil, // its own tests
 	"levels.Options":           nil, // its own tests

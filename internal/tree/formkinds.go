@@ -58,7 +58,7 @@ type versionsSource struct {
 func (s versionsSource) Close() error { return s.v.Close() }
 
 func openVersions(_ context.Context, o *formOptions) (source, error) {
-	v, err := versioned.OpenView([]string{o.dir}, &versioned.ViewOptions{FS: o.fs, MaxOpen: o.files})
+	v, err := versioned.OpenView(o.dir, &versioned.ViewOptions{FS: o.fs, MaxOpen: o.files})
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func newRun(ctx context.Context, c comm.Comm, spec versioned.HierarchySpec, solv
 // older goes on from an older snapshot, where the last one is damaged.
 func (r *Run) older(ctx context.Context, st *versioned.Store, name string, why error) (bool, error) {
 	n := int64(0)
-	if unreadable(why) && st.Dir != "" && !st.Private {
+	if unreadable(why) && st.Dir != "" {
 		n = 1
 	}
 	n, err := comm.AllreduceOne(ctx, r.c, n, comm.Max)
@@ -133,7 +133,7 @@ func (r *Run) older(ctx context.Context, st *versioned.Store, name string, why e
 		return false, err
 	}
 	var list []versioned.VersionInfo
-	if v, err := versioned.OpenView([]string{filepath.Join(st.Dir, name+".global")}, &versioned.ViewOptions{FS: st.FS}); err == nil {
+	if v, err := versioned.OpenView(filepath.Join(st.Dir, name+".global"), &versioned.ViewOptions{FS: st.FS}); err == nil {
 		list = v.Versions()
 		if err := v.Close(); err != nil {
 			return false, err

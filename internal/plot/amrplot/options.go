@@ -52,9 +52,6 @@ type Options struct {
 	Position *float64
 	// NoCurve leaves out the curve.
 	NoCurve bool
-	// NoNumbers leaves out the numbers of blocks along the curve, which are
-	// otherwise drawn where there is room for all of them.
-	NoNumbers bool
 }
 
 const (

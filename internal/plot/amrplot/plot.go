@@ -2,7 +2,6 @@ package amrplot
 
 import (
 	"cmp"
-	"fmt"
 	"image"
 	"image/color"
 	"io"
@@ -26,7 +25,7 @@ type Plot struct {
 	colors            []color.RGBA
 	counts            []int // cells of each group
 	none              int   // cells of no group
-	curve, numbers    bool
+	curve             bool
 }
 
 // Places, in points.
@@ -52,7 +51,7 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 		return nil, pkg.Usage("no blocks")
 	}
 	own := *g
-	p := &Plot{title: o.Title, width: float64(o.Width), kind: o.Color, geometry: &own, curve: !o.NoCurve, numbers: !o.NoNumbers}
+	p := &Plot{title: o.Title, width: float64(o.Width), kind: o.Color, geometry: &own, curve: !o.NoCurve}
 	if o.Width == 0 {
 		p.width = defaultWidth
 	}
@@ -152,7 +151,6 @@ func (p *Plot) drawCells(d *chart.Pen) {
 		d.Fill(c, of[g]...)
 		d.Frame(chart.Darker(c, 0.72), line, of[g]...)
 	}
-	p.drawNumbers(d)
 }
 
 // dot draws a small octagon.
@@ -162,30 +160,6 @@ func dot(d *chart.Pen, x, y, r float64, c color.Color) {
 		p[i] = [2]float64{x + r*k[0], y + r*k[1]}
 	}
 	d.Polygon(c, p[:]...)
-}
-
-// drawNumbers writes the number of each block along the curve, if all that are drawn have
-// room for it.
-func (p *Plot) drawNumbers(d *chart.Pen) {
-	if !p.numbers || p.plane.leaves > 2000 {
-		return
-	}
-	st := chart.Style{Size: 6.5}
-	most := d.Width(fmt.Sprint(p.plane.leaves), st)
-	for i := range p.plane.cells {
-		if r := p.onPage(&p.plane.cells[i]); r.W < 2*most+8 || r.H < 24 {
-			return
-		}
-	}
-	for i := range p.plane.cells {
-		c := &p.plane.cells[i]
-		r := p.onPage(c)
-		st.Color = chart.Ink
-		if c.group >= 0 {
-			st.Color = chart.InkOn(p.colors[c.group])
-		}
-		d.Write(fmt.Sprint(c.nth), r.X+2.5, r.Y+r.H-2.5, 0, st)
-	}
 }
 
 // drawCurve draws the way through the centres, and where it begins and ends.

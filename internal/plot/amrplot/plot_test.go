@@ -101,7 +101,7 @@ func TestColors(t *testing.T) {
 			}
 			o := &Options{Color: by, Groups: groups, Title: "Blocks by " + by.String()}
 			mustDraw(t, g, blocks, o)
-			o.NoCurve, o.NoNumbers = true, true
+			o.NoCurve = true
 			p, err := Draw(g, blocks, o)
 			if err != nil {
 				t.Fatal(err)
@@ -187,7 +187,7 @@ func TestOneDimension(t *testing.T) {
 		}
 	}
 	mustDraw(t, g, blocks, &Options{Title: "One dimension"})
-	p, err := Draw(g, blocks, &Options{NoCurve: true, NoNumbers: true})
+	p, err := Draw(g, blocks, &Options{NoCurve: true})
 	if err != nil {
 		t.Fatal(err)
 	}

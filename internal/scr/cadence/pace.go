@@ -109,6 +109,3 @@ func (p *Pacer) Mean() time.Duration {
 	}
 	return p.cost / time.Duration(p.taken)
 }
-
-// Calls is how often Need was called.
-func (p *Pacer) Calls() int64 { return p.calls }

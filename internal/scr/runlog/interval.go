@@ -15,10 +15,8 @@ type Stats struct {
 	Runs        int64         // START entries
 	Failures    int64         // runs that are over and did not end with HALT
 	Lasted      time.Duration // time of all runs together
-	Restarts    int64         // RESTART_SUCCESS entries
 	NodeFails   int64         // NODE_FAIL entries
-	Restart     time.Duration // mean time of a restart, of those with a time; 0 if there is none
-	Computed    time.Duration // mean time of computing between two checkpoints, likewise
+	Computed    time.Duration // mean time of computing between two checkpoints, of those with a time; 0 if there is none
 }
 
 var (
@@ -42,7 +40,7 @@ const endedWell = ", exit code 0"
 func Analyze(entries []Entry) Stats {
 	var s Stats
 	var cost, flush time.Duration
-	var restarts, computed mean
+	var computed mean
 	var run struct {
 		on, halted  bool
 		first, last time.Time
@@ -88,16 +86,13 @@ func Analyze(entries []Entry) Stats {
 			if e.Took != nil {
 				flush += *e.Took
 			}
-		case RestartSuccess:
-			s.Restarts++
-			restarts.add(e.Took)
 		case ComputeEnd:
 			computed.add(e.Took)
 		}
 		run.last = e.Time
 	}
 	end(false)
-	s.Restart, s.Computed = restarts.mean(), computed.mean()
+	s.Computed = computed.mean()
 	if s.Checkpoints > 0 {
 		s.Cost = cost / time.Duration(s.Checkpoints)
 		s.FlushCost = flush / time.Duration(s.Checkpoints)
@@ -157,21 +152,6 @@ func Daly(c, m time.Duration) time.Duration {
 		return m
 	}
 	return seconds(math.Sqrt(2*C*M)*(1+math.Sqrt(C/(2*M))/3+C/(18*M)) - C)
-}
-
-// Pace is what the overhead of checkpoints depends on.
-type Pace struct {
-	Cost    float64 // of a checkpoint, in seconds
-	MTBF    float64 // mean time between failures, in seconds
-	Restart float64 // from a failure until the program computes again, in seconds
-}
-
-// Overhead is what is expected on top of the time that the computing takes, as a fraction
-// of it, with checkpoints every t seconds of it; and the part that writing them takes.
-// Failures come at random, during checkpoints and restarts, too: J. T. Daly, "A higher
-// order estimate of the optimum checkpoint interval for restart dumps", 2006. A run that gets nowhere has +Inf.
-func (p Pace) Overhead(t float64) (all, checkpoints float64) {
-	return p.MTBF*math.Exp(p.Restart/p.MTBF)*math.Expm1((t+p.Cost)/p.MTBF)/t - 1, p.Cost / t
 }
 
 func seconds(s float64) time.Duration {

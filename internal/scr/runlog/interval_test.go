@@ -81,7 +81,7 @@ func TestAnalyze(t *testing.T) {
 	}
 	s := Analyze(log)
 	want := Stats{Checkpoints: 4, Cost: 6 * time.Second, FlushCost: 1500 * time.Millisecond,
-		Runs: 4, Failures: 2, Lasted: (1000 + 2000 + 601 + 400) * time.Second, Restarts: 1, NodeFails: 1, Restart: 3 * time.Second, Computed: 200 * time.Second}
+		Runs: 4, Failures: 2, Lasted: (1000 + 2000 + 601 + 400) * time.Second, NodeFails: 1, Computed: 200 * time.Second}
 	if s != want {
 		t.Errorf("\n%+v, want\n%+v", s, want)
 	}
@@ -95,23 +95,6 @@ func TestAnalyze(t *testing.T) {
 	}
 	if got := Young(c, m).Seconds(); math.Abs(got-math.Sqrt(2*7.5*2000.5)) > 1e-6 {
 		t.Errorf("Young %f", got)
-	}
-}
-
-func TestOverhead(t *testing.T) {
-	for _, c := range []struct {
-		p                Pace
-		t                float64
-		all, checkpoints float64 // worked out by hand
-	}{
-		{Pace{10, 100, 0}, 90, 100*(math.E-1)/90 - 1, 1. / 9},          // (90+10)/100 = 1
-		{Pace{10, 100, 100}, 90, 100*math.E*(math.E-1)/90 - 1, 1. / 9}, // each failure costs a restart of one MTBF, which fails, too
-		{Pace{1, 1e12, 0}, 100, 0.01, 0.01},                            // no failures
-		{Pace{1, 1e-3, 0}, 100, math.Inf(1), 0.01},
-	} {
-		if all, part := c.p.Overhead(c.t); all != c.all && !(math.Abs(all-c.all) < 1e-3*c.all) || math.Abs(part-c.checkpoints) > 1e-12 {
-			t.Errorf("%+v: %v, %v, want %v, %v", c, all, part, c.all, c.checkpoints)
-		}
 	}
 }
 
@@ -135,7 +118,7 @@ func TestAnalyzeVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := Analyze(l.Entries)
-	if s.Checkpoints != 6 || s.Runs != 2 || s.Failures != 1 || s.Restarts != 1 {
+	if s.Checkpoints != 6 || s.Runs != 2 || s.Failures != 1 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -20,10 +19,7 @@ type costFlags struct {
 	file      string
 	cadences  []string
 	errors    string
-	last      bool
-	most      float64
 	asJSON    bool
-	cli.PictureFlags
 }
 
 func New(e *cli.Env) *cobra.Command {
@@ -61,7 +57,6 @@ of a cadence are for one error in the last fine step; null: no break-even.`,
   blobio cost --levels 3 --put 0.2 --step 4,3,2 --box 1ms --reconfig 0.5 --alloc 0
   blobio cost --latency 12                          # errors are found 12 fine steps later
   blobio cost --model mine.json --errors 0.01,0.1,1
-  blobio cost -o cost.png --force                   # or cost.svg
   blobio cost --json | jq '.break_even[0].random'`,
 		Args: cli.MaxArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,9 +78,6 @@ of a cadence are for one error in the last fine step; null: no break-even.`,
 	fl.BoolVar(&f.given.Anywhere, "anywhere", false, "errors strike in the steps of all levels")
 	fl.StringArrayVarP(&f.cadences, "cadence", "c", nil, "cadence, as in 1,1,2,4; repeat it (default: only level 0, and all at every step)")
 	fl.StringVar(&f.errors, "errors", "0.01,0.1,0.5,1,2", "errors per coarse step to look at")
-	f.AddOptional(cmd, "the cost over the rate of errors", "What saving and errors cost", "last", "most")
-	fl.BoolVar(&f.last, "last", false, "--output: errors in the last fine step, as in the paper (default: in a random one)")
-	fl.Float64Var(&f.most, "most", 0, "--output: end of the axis of errors (default: so that the break-even is in the middle)")
 	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagFilename("model", "json")
 	return cmd
@@ -137,9 +129,6 @@ type (
 )
 
 func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
-	if cmd.Flags().Changed("most") && !(f.most > 0 && f.most < 1e9) {
-		return cli.Usagef("--most %v, want more than 0", f.most)
-	}
 	cm, paper, err := f.model(cmd)
 	if err != nil {
 		return err
@@ -171,21 +160,12 @@ func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	var drawn int64
-	if f.Name != "" { // before anything is printed: it may fail
-		if drawn, err = f.draw(cmd.Context(), m, rows, evens, paper); err != nil {
-			return err
-		}
-	}
 	if f.asJSON {
 		return e.PrintJSON(map[string]any{"model": cm, "paper": paper, "cadences": rows, "best": append([]costBest{}, best...), "break_even": append([]costEven{}, evens...),
 			"keep": append([]costKeep{}, keeps...), "spacing": append([]costSpacing{}, spacing...)})
 	}
 	f.print(e, &cm, m, paper, rates, rows, best, evens)
 	printRetentions(e, m, keeps, spacing)
-	if f.Name != "" {
-		fmt.Fprintf(e.Out, "\n%s: cost over the rate of errors, %s\n", f.Name, cli.HumanBytes(drawn))
-	}
 	return nil
 }
 
@@ -366,16 +346,4 @@ func (f *costFlags) print(e *cli.Env, cm *costModel, m *recovery.Model, paper bo
 		fmt.Fprintln(e.Out, say(x.Last, true))
 		fmt.Fprintln(e.Out, say(x.Random, false))
 	}
-}
-
-func (f *costFlags) draw(ctx context.Context, m *recovery.Model, rows []*costRow, evens []costEven, paper bool) (int64, error) {
-	fig, err := costFigure(m, rows, evens, f.last, f.most, float64(f.Width))
-	if err != nil {
-		return 0, err
-	}
-	fig.Title = f.Title
-	if paper {
-		fig.Lines[0] = "numbers of the paper, 512 cores; " + fig.Lines[0]
-	}
-	return f.Write(ctx, fig)
 }

@@ -55,15 +55,6 @@ func TestCost(t *testing.T) {
 	if out := clitest.Good(t, "cost", "--levels", "1", "--put", "1", "--step", "1"); !strings.Contains(out, "1 level of ratio") {
 		t.Error(out)
 	}
-	for _, pic := range []string{"c.png", "c.svg"} {
-		pic = filepath.Join(filepath.Dir(name), pic)
-		clitest.Good(t, "cost", "-o", pic)
-		clitest.Good(t, "cost", "-o", pic, "--force", "--last", "-c", "1,0,0,0", "-c", "1,1,2,4", "-c", "1,1,1,1")
-		if b, err := os.ReadFile(pic); err != nil || len(b) < 2000 || strings.HasSuffix(pic, "svg") && !strings.Contains(string(b), "break-even 0.3476") {
-			t.Errorf("%s: %d bytes, %v", pic, len(b), err)
-		}
-		clitest.Bad(t, cli.Failed, "--force replaces it", "cost", "-o", pic)
-	}
 }
 
 func TestCostRefuses(t *testing.T) {
@@ -85,9 +76,6 @@ func TestCostRefuses(t *testing.T) {
 		{"want a number for each level", "--cadence 1,0,0,x"},
 		{"level 0 is saved at its beginning", "--cadence 0,0,0,1"},
 		{"want numbers of errors", "--errors 1,-1"},
-		{"ends in .png or .svg", "--output x.pdf"},
-		{"--last goes with --output", "--last"},
-		{"--width 3", "--output x.png --width 3"},
 		{"there are -1 levels", "--levels -1 --put 1 --step 1"},
 		{"there are 4000000000000000 levels", "--levels 4000000000000000 --put 1 --step 1"},
 		{"4000000000000000 levels: want as many times", "--model " + huge},

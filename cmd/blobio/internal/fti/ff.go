@@ -35,7 +35,6 @@ store@7/3 its rank 3. ff ls and ff check take the whole store.
 Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses them.
 "ff convert --hash md5" makes a file that FTI reads.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti                   # variables, containers, map
-  blobio ff plot Ckpt7-Rank0.fti -o map.png
   blobio ff check --notes l1/*.fti               # can FTI restart from them?
   blobio ff dump --var 2 --type f8 Ckpt7-Rank0.fti
   blobio ff diff Ckpt6-Rank0.fti Ckpt7-Rank0.fti
@@ -43,7 +42,7 @@ Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses t
   blobio ff repair torn.fti whole.fti`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newFFLs(e), cli.AsWriter(newFFPlot(e)), newFFDump(e), newFFCheck(e), newFFExtract(e), newFFDiff(e), newFFConvert(e), newFFCompact(e), newFFRepair(e), newFFRebuild(e))
+	cmd.AddCommand(newFFLs(e), newFFDump(e), newFFCheck(e), newFFExtract(e), newFFDiff(e), newFFConvert(e), newFFCompact(e), newFFRepair(e), newFFRebuild(e))
 	return cmd
 }
 

@@ -1,9 +1,7 @@
 package fti_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,41 +62,6 @@ map: a character is 4 B, # metadata, . reserved, not in use
 	if len(d.Files) != 2 || !d.Files[0].FTICanRead || d.Files[1].FTICanRead || d.Files[1].Checkpoint != 2 || d.Files[1].Empty != 350 ||
 		d.Files[1].Variables[1].Bytes != 90 || d.Files[1].Blocks[1].Containers[0].Dptr != 200 || len(d.Files[1].Extents) == 0 || d.Files[1].Warnings != 1 {
 		t.Errorf("ff ls --json: %+v", d)
-	}
-}
-
-func TestFFPlot(t *testing.T) {
-	dir, one, two := ffToys(t)
-	pic := filepath.Join(dir, "map.png")
-	clitest.Good(t, "ff", "plot", "-o", pic, "--width", "400", two)
-	f, err := os.Open(pic)
-	clitest.Check(t, err)
-	defer f.Close()
-	if img, err := png.Decode(f); err != nil || img.Bounds().Dx() != 800 {
-		t.Errorf("picture: %v", err)
-	}
-	clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "plot", "-o", pic, two)
-	for _, args := range [][]string{{"-o", pic}, {"-o", pic, "--json"}, {"-o", filepath.Join(dir, "nix", "map.png")}, {"-o", pic, "--force", "--width", "5"}} {
-		if r := clitest.Blobio(t, append([]string{"ff", "plot", two}, args...)...); r.Code != cli.Failed || r.Out != "" {
-			t.Errorf("%v: code %d, printed before it failed:\n%s", args, r.Code, r.Out)
-		}
-	}
-	odd := filepath.Join(dir, "odd.png")
-	clitest.Check(t, os.Link(two, odd))
-	clitest.Bad(t, cli.Failed, "the checkpoint file itself", "ff", "plot", "--force", "-o", odd, two)
-	clitest.Check(t, os.Remove(odd))
-	clitest.Good(t, "ff", "plot", "-o", pic, "--force", one)
-	svg := filepath.Join(dir, "map.svg")
-	clitest.Good(t, "ff", "plot", "-o", svg, "--title", "A title", two)
-	if b, err := os.ReadFile(svg); err != nil || !bytes.Contains(b, []byte("A title")) {
-		t.Errorf("SVG: %v", err)
-	}
-	clitest.Bad(t, cli.Failed, ".png or .svg", "ff", "plot", "-o", filepath.Join(dir, "map.jpg"), two)
-	clitest.Bad(t, cli.Failed, "needs a checkpoint file, ", "ff", "plot", "-o", pic, one, two)
-	clitest.Bad(t, cli.Failed, "is a directory", "ff", "plot", "-o", pic, dir)
-	clitest.Bad(t, cli.Failed, "width 5", "ff", "plot", "--force", "-o", pic, "--width", "5", two)
-	if list := clitest.Names(t, dir); list != "Ckpt1-Rank0.fti Ckpt2-Rank0.fti map.png map.svg" {
-		t.Errorf("left behind: %s", list)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"blobio/ffformat"
 	"blobio/internal/cli"
 	"blobio/internal/fault"
-	"blobio/internal/plot/ffplot"
 )
 
 type ffLsFlags struct {
@@ -35,7 +34,7 @@ their variable, or . for reserved space that is not in use. Only metadata are re
 the state says nothing about the data (ff check reads them). Damaged files are shown as
 far as their records can be read.
 
-"blobio ff plot" draws the map. A directory gets a line for each file that ends in .fti,
+A directory gets a line for each file that ends in .fti,
 a store one for each checkpoint, and store@7 one for each rank of checkpoint 7.
 
 JSON: {"files": [{path, layout, fti, hash, block_size, fti_can_read, checkpoint,
@@ -342,7 +341,7 @@ func (f *ffLsFlags) print(e *cli.Env, d *ffDesc) error {
 	if d.Lost > 0 {
 		fmt.Fprintf(e.Out, "behind the end of the file: %s\n", cli.HumanBytes(d.Lost))
 	}
-	symbols := ffplot.Symbols(d.file)
+	symbols := mapSymbols(d.file)
 	if len(d.Vars) > 0 {
 		fmt.Fprintf(e.Out, "blocks: %d, containers: %d\n\n", len(d.file.Blocks), d.nContainers)
 		t := e.NewTable("", ">VARIABLE", "MAP", ">SIZE", ">RESERVED", ">CONTAINERS")
@@ -369,5 +368,5 @@ func (f *ffLsFlags) print(e *cli.Env, d *ffDesc) error {
 		return nil
 	}
 	fmt.Fprintln(e.Out)
-	return ffplot.Text(e.Out, d.file, f.columns)
+	return writeMap(e.Out, d.file, f.columns, mapLines)
 }

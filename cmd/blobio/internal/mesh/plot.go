@@ -26,7 +26,6 @@ type amrPlotFlags struct {
 	hasAt   bool
 	order   string
 	noCurve bool
-	noNums  bool
 	asJSON  bool
 	trust   amrTrust
 	fields  amrFieldFlags
@@ -86,7 +85,6 @@ pixels, boxes, particles, min, max, axis, at}.`,
 	fl.Float64Var(&f.at, "at", 0, "three dimensions: position of the plane (default: the middle)")
 	cli.ChoiceFlag(cmd, &f.order, "order", "given", "curve: that of the checkpoint, or another", "given", "morton", "hilbert", "roots")
 	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")
-	fl.BoolVar(&f.noNums, "no-numbers", false, "omit the numbers of the blocks")
 	f.fields.add(cmd)
 	f.trust.add(cmd)
 	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "--field: accept a field whose cells Enzo-E put in the wrong places")
@@ -116,7 +114,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	if err := f.sort(m); err != nil {
 		return err
 	}
-	o := &amrplot.Options{Title: f.Title, Width: f.Width, NoCurve: f.noCurve, NoNumbers: f.noNums,
+	o := &amrplot.Options{Title: f.Title, Width: f.Width, NoCurve: f.noCurve,
 		Color: map[string]amrplot.Color{"level": amrplot.ByLevel, "file": amrplot.ByFile, "owner": amrplot.ByOwner}[f.by]}
 	if o.Groups, err = f.groups(m); err != nil {
 		return err

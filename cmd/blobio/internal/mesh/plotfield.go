@@ -34,7 +34,7 @@ type amrFieldFlags struct {
 var fieldOnly = []string{"project", "log", "between", "colors", "value-unit", "edges", "dark", "region", "particles"}
 
 // blocksOnly go with a picture of blocks alone.
-var blocksOnly = []string{"by", "ranks", "cut", "order", "no-curve", "no-numbers"}
+var blocksOnly = []string{"by", "ranks", "cut", "order", "no-curve"}
 
 func (f *amrFieldFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()

@@ -11,5 +11,4 @@ type ScrPlan = scrPlan
 type ScrRebuilt = scrRebuilt
 type ScrScanned = scrScanned
 
-var PaceMarks = paceMarks
 var ScrTime = scrTime

@@ -1,7 +1,6 @@
 package scrtools
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,10 +15,9 @@ import (
 )
 
 type scrIntervalFlags struct {
-	log                 string
-	cost, mtbf, restart time.Duration
-	asJSON              bool
-	cli.PictureFlags
+	log        string
+	cost, mtbf time.Duration
+	asJSON     bool
 }
 
 func newScrInterval(e *cli.Env) *cobra.Command {
@@ -33,21 +31,17 @@ synchronous flushes) and the mean time between failures (MTBF). Both come from t
 the runs, PREFIX/.scr/log, which runs write with SCR_LOG_ENABLE=1, or from --cost and
 --mtbf.
 
-The overhead is the expected time beyond the computation itself (Daly's model):
-CHECKPOINTS for writing checkpoints, FAILURES for repeated computation and restarts.
 "so far" is the time that the logged runs computed between two checkpoints.
 
 A time is 90s, 5m, 6h30m, 2d, or a number of seconds.
 
 Exit codes: 0 good, 2 could not run, or the log does not say enough.
 
-JSON: {"log", "cost", "mtbf", "restart", "runs", "failures", "checkpoints", "lasted",
-"intervals": [{method, seconds, overhead, checkpoints, failures}]}; times in seconds,
-overheads as fractions, absent where they cannot be computed.`,
+JSON: {"log", "cost", "mtbf", "runs", "failures", "checkpoints", "lasted", "intervals":
+[{method, seconds}]}; times in seconds.`,
 		Example: `  blobio scr interval /p/sim
   blobio scr interval --mtbf 12h /p/sim                 # the log holds no failure yet
   blobio scr interval --cost 45s --mtbf 6h              # without a log
-  blobio scr interval -o cost.png /p/sim                # or cost.svg
   blobio scr interval --json /p/sim | jq '.intervals[] | select(.method == "Daly").seconds'`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,8 +52,6 @@ overheads as fractions, absent where they cannot be computed.`,
 	fl.StringVar(&f.log, "log", "", "read this log `FILE` instead of that of a prefix directory")
 	fl.Var(spanValue{&f.cost}, "cost", "cost of a checkpoint (default: from the log)")
 	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
-	fl.Var(spanValue{&f.restart}, "restart", "time from a failure until the program computes again (default: from the log, else 0)")
-	f.AddOptional(cmd, "the overhead over the interval", "How often to checkpoint")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -79,36 +71,10 @@ func (v spanValue) Set(s string) (err error) {
 	return err
 }
 
-// beyond is from where on an overhead is not told: such a run never ends.
-const beyond = 1e4
-
-func overheadText(x float64) string {
-	switch {
-	case !(x < beyond):
-		return "never ends"
-	case x >= 0.9995:
-		return fmt.Sprintf("%.0f %%", 100*x)
-	case x >= 0.09995:
-		return fmt.Sprintf("%.1f %%", 100*x)
-	case x >= 0.009995:
-		return fmt.Sprintf("%.2f %%", 100*x)
-	}
-	return fmt.Sprintf("%.3g %%", 100*x)
-}
-
 // paceRow is an interval, as JSON has it.
 type paceRow struct {
-	Method      string   `json:"method"`
-	Seconds     float64  `json:"seconds"`
-	Overhead    *float64 `json:"overhead,omitempty"`
-	Checkpoints *float64 `json:"checkpoints,omitempty"`
-	Failures    *float64 `json:"failures,omitempty"`
-
-	all, writing float64
-}
-
-func (r *paceRow) text(p runlog.Pace) []any {
-	return []any{r.Method, cli.SpanText(span(r.Seconds)), overheadText(r.all), overheadText(r.writing), overheadText(r.all - r.writing)}
+	Method  string  `json:"method"`
+	Seconds float64 `json:"seconds"`
 }
 
 func span(s float64) time.Duration {
@@ -116,16 +82,6 @@ func span(s float64) time.Duration {
 		return math.MaxInt64
 	}
 	return time.Duration(s * 1e9)
-}
-
-func newPaceRow(p runlog.Pace, method string, d time.Duration) paceRow {
-	r := paceRow{Method: method, Seconds: d.Seconds()}
-	r.all, r.writing = p.Overhead(r.Seconds)
-	if r.all < beyond && r.writing < beyond {
-		failures := r.all - r.writing
-		r.Overhead, r.Checkpoints, r.Failures = &r.all, &r.writing, &failures
-	}
-	return r
 }
 
 // paceLog is what a log says.
@@ -201,31 +157,18 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 				return err
 			}
 		}
-		if !given("restart") {
-			f.restart = l.stats.Restart
-		}
 	}
-	p := runlog.Pace{Cost: f.cost.Seconds(), MTBF: f.mtbf.Seconds(), Restart: f.restart.Seconds()}
-	rows := []paceRow{newPaceRow(p, "Young", runlog.Young(f.cost, f.mtbf)), newPaceRow(p, "Daly", runlog.Daly(f.cost, f.mtbf))}
+	rows := []paceRow{{"Young", runlog.Young(f.cost, f.mtbf).Seconds()}, {"Daly", runlog.Daly(f.cost, f.mtbf).Seconds()}}
 	if rows[0].Seconds <= 0 || rows[1].Seconds <= 0 {
 		return fmt.Errorf("a cost of %v and an MTBF of %v are too short for an interval", f.cost, f.mtbf)
 	}
 	if l != nil && l.stats.Computed > 0 {
-		rows = append(rows, newPaceRow(p, "so far", l.stats.Computed))
-	}
-	var drawn int64
-	if f.Name != "" { // before anything is printed: it may fail
-		if drawn, err = f.draw(cmd.Context(), p, rows); err != nil {
-			return err
-		}
+		rows = append(rows, paceRow{"so far", l.stats.Computed.Seconds()})
 	}
 	if f.asJSON {
 		return e.PrintJSON(f.json(l, rows))
 	}
-	f.print(e, l, p, rows)
-	if f.Name != "" {
-		fmt.Fprintf(e.Out, "\n%s: overhead over the interval, %s\n", f.Name, cli.HumanBytes(drawn))
-	}
+	f.print(e, l, rows)
 	return nil
 }
 
@@ -252,14 +195,14 @@ func (l *paceLog) noFailure() (time.Duration, error) {
 }
 
 func (f *scrIntervalFlags) json(l *paceLog, rows []paceRow) map[string]any {
-	out := map[string]any{"log": "", "cost": f.cost.Seconds(), "mtbf": f.mtbf.Seconds(), "restart": f.restart.Seconds(), "intervals": rows}
+	out := map[string]any{"log": "", "cost": f.cost.Seconds(), "mtbf": f.mtbf.Seconds(), "intervals": rows}
 	if l != nil {
 		out["log"], out["runs"], out["failures"], out["checkpoints"], out["lasted"] = l.name, l.stats.Runs, l.stats.Failures, l.stats.Checkpoints, l.stats.Lasted.Seconds()
 	}
 	return out
 }
 
-func (f *scrIntervalFlags) print(e *cli.Env, l *paceLog, p runlog.Pace, rows []paceRow) {
+func (f *scrIntervalFlags) print(e *cli.Env, l *paceLog, rows []paceRow) {
 	if l != nil {
 		s := l.stats
 		fmt.Fprintf(e.Out, "%s: %s, %s long, %s, %s", l.name, cli.Plural(s.Runs, "run"), cli.SpanText(s.Lasted), cli.Plural(s.Failures, "failure"), cli.Plural(s.Checkpoints, "checkpoint"))
@@ -272,26 +215,19 @@ func (f *scrIntervalFlags) print(e *cli.Env, l *paceLog, p runlog.Pace, rows []p
 	if l != nil && f.cost == l.cost && l.stats.FlushCost > 0 {
 		fmt.Fprintf(e.Out, " (%s and %s of flushes)", cli.SpanText(l.stats.Cost), cli.SpanText(l.stats.FlushCost))
 	}
-	fmt.Fprintf(e.Out, ", mean time between failures %s, restart %s\n\n", cli.SpanText(f.mtbf), cli.SpanText(f.restart))
+	fmt.Fprintf(e.Out, ", mean time between failures %s\n\n", cli.SpanText(f.mtbf))
 
-	t := e.NewTable("", "METHOD", ">INTERVAL", ">OVERHEAD", ">CHECKPOINTS", ">FAILURES")
-	for i := range rows {
-		t.Row(rows[i].text(p)...)
+	t := e.NewTable("", "METHOD", ">INTERVAL")
+	for _, r := range rows {
+		t.Row(r.Method, cli.SpanText(span(r.Seconds)))
 	}
 	t.Flush()
 	if daly := rows[1].Seconds; daly >= 1 {
 		fmt.Fprintf(e.Out, "\nSCR_CHECKPOINT_SECONDS=%.0f asks for Daly's\n", math.Round(daly))
 	} else {
-		fmt.Fprintf(e.Out, "\nSCR_CHECKPOINT_OVERHEAD=%.3g asks for Daly's\n", 100*p.Cost/(daly+p.Cost))
+		fmt.Fprintf(e.Out, "\nSCR_CHECKPOINT_OVERHEAD=%.3g asks for Daly's\n", 100*f.cost.Seconds()/(daly+f.cost.Seconds()))
 	}
-	if p.Cost >= p.MTBF {
+	if f.cost >= f.mtbf {
 		fmt.Fprintln(e.Out, "a checkpoint takes longer than the time between failures: such a run hardly gets on; cheaper checkpoints are wanted first")
 	}
-}
-
-func (f *scrIntervalFlags) draw(ctx context.Context, p runlog.Pace, rows []paceRow) (int64, error) {
-	fig := paceFigure(p, rows, float64(f.Width))
-	fig.Title = f.Title
-	fig.Lines = []string{fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", cli.SpanText(f.cost), cli.SpanText(f.mtbf), cli.SpanText(f.restart))}
-	return f.Write(ctx, fig)
 }

@@ -25,7 +25,7 @@ the directory that holds .scr; the default is $SCR_PREFIX, else the working dire
   blobio scr check /p/sim                        # is all of it whole?
   blobio scr print /p/sim/.scr/index.scr         # any key/value tree
   blobio scr halt --checkpoints 2 /p/sim         # end the run after two more
-  blobio scr interval -o cost.png /p/sim         # how often to checkpoint
+  blobio scr interval /p/sim                     # how often to checkpoint
   blobio scr hostlist --count 'atlas[3,5-7]'
   blobio scr params --changed                    # what is configured, and where`,
 	}

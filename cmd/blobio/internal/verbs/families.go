@@ -31,10 +31,10 @@ type family struct {
 // families are asked in this order: an array with versions lies in files of FTI. What none of them knows is a dataset, or nothing that blobio knows.
 var families = []family{
 	{"checkpoint of Cello", mesh.Knows, map[string]string{"ls": "amr ls", "check": "amr check", "dump": "amr dump", "diff": "amr diff", "plot": "amr plot"}},
-	{"store of versions", versions.Knows, map[string]string{"ls": "versions ls", "check": "versions check", "dump": "versions dump", "diff": "versions diff", "plot": "versions plot"}},
-	{"checkpoint of FTI", fti.Knows, map[string]string{"ls": "ff ls", "check": "ff check", "dump": "ff dump", "diff": "ff diff", "plot": "ff plot"}},
+	{"store of versions", versions.Knows, map[string]string{"ls": "versions ls", "check": "versions check", "dump": "versions dump", "diff": "versions diff"}},
+	{"checkpoint of FTI", fti.Knows, map[string]string{"ls": "ff ls", "check": "ff check", "dump": "ff dump", "diff": "ff diff"}},
 	{"cache of SCR", scrtools.KnowsControl, map[string]string{"ls": "scr check --quick --control=", "check": "scr check --control="}},
-	{"prefix directory of SCR", scrtools.KnowsPrefix, map[string]string{"ls": "scr index", "check": "scr check", "plot": "scr interval"}},
+	{"prefix directory of SCR", scrtools.KnowsPrefix, map[string]string{"ls": "scr index", "check": "scr check"}},
 	{"key/value file", scrtools.KnowsTree, map[string]string{"ls": "scr print", "check": "scr print --quiet", "dump": "scr print"}},
 	{"map file", decomps.Knows, map[string]string{"ls": "decomp info", "check": "decomp info", "dump": "decomp info", "plot": "decomp plot"}},
 	{"map file", decomps.KnowsCDF, map[string]string{"ls": "decomp info", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},

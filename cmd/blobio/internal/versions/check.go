@@ -21,26 +21,22 @@ type versionsCheckFlags struct {
 func newVersionsCheck(e *cli.Env) *cobra.Command {
 	var f versionsCheckFlags
 	cmd := &cobra.Command{
-		Use:   "check STORE... | check ARRAY...",
+		Use:   "check STORE|ARRAY...",
 		Short: "Look for everything that is wrong with versions",
-		Long: `Check an array, or all arrays of a store: files that are absent or not the committed ones,
+		Long: `Check arrays, or all arrays of a store: files that are absent or not the committed ones,
 every byte of them, every chunk of every version against its digest, the table of each
 version of a level, and both files of the seal; in a store also lost parts of
 hierarchies: levels, snapshots, versions that snapshots name. Nothing is changed.
 
-In an encrypted store without its key, files are checked but not their content. If a
-node's file is bad and a copy on another node is good, the file is reported, the versions
-that need it are not. In a store with redundancy, the redundancy files are checked too, and
-findings say whether lost files can be rebuilt (as a note) or not.
+In an encrypted store without its key, files are checked but not their content.
 
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 an array could
 not be checked.
 
-JSON: {"version": 1, "checked": [{path, array, directories, versions, errors, warnings,
-notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blobio check.`,
+JSON: {"version": 1, "checked": [{path, array, versions, errors, warnings, notes,
+findings: [...]}], "failed": [{path, error}]}; findings are those of blobio check.`,
 		Example: `  blobio versions check store
   blobio versions check store/rho
-  blobio versions check node0/store node1/store      # private stores of two nodes
   blobio versions check --key-file key --notes store
   blobio versions check --json store | jq '.checked[].findings[]'`,
 		Args: cli.MinArgs(1, "the directory of a store or of an array"),
@@ -55,63 +51,59 @@ notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blob
 
 // versionsChecked is what was found in an array.
 type versionsChecked struct {
-	Path     string   `json:"path"`
-	Array    string   `json:"array"`
-	Dirs     []string `json:"directories"`
-	Versions int      `json:"versions"`
+	Path     string `json:"path"`
+	Array    string `json:"array"`
+	Versions int    `json:"versions"`
 	cli.Found
 }
 
-func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) error {
+func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	ctx := cmd.Context()
 	key, err := f.key.read()
 	if err != nil {
 		return err
 	}
-	arrays, err := arraysOf(dirs)
+	arrays, err := arraysOf(paths)
 	if err != nil {
 		return err
 	}
-	var members []versioned.MemberFinding
-	if !isArrayDir(dirs) {
-		if members, err = versioned.CheckHierarchies(ctx, dirs, &versioned.ViewOptions{Key: key}); err != nil {
+	members := map[string][]versioned.MemberFinding{} // by the directory of the array
+	for _, p := range paths {
+		if versioned.IsArray(p, nil) {
+			continue
+		}
+		found, err := versioned.CheckHierarchies(ctx, p, &versioned.ViewOptions{Key: key})
+		if err != nil {
 			return err
 		}
-		for _, m := range members { // arrays that are not there
+		for _, m := range found {
+			dir := filepath.Join(p, m.Array)
+			members[dir] = append(members[dir], m)
 			if m.Absent {
-				arrays = append(arrays, below(dirs, m.Array))
+				arrays = append(arrays, dir)
 			}
 		}
 	}
-	of := map[string][]string{}
-	var names []string
-	for _, a := range arrays {
-		name := filepath.Clean(a[0])
-		names = append(names, name)
-		of[name] = a
-	}
-	k := cli.Checking[*versionsChecked]{Flags: &f.CheckFlags, Count: len(names),
-		One:   func(name string) (*versionsChecked, error) { return f.one(ctx, e, of[name], key, members) },
+	k := cli.Checking[*versionsChecked]{Flags: &f.CheckFlags, Count: len(arrays),
+		One:   func(dir string) (*versionsChecked, error) { return f.one(ctx, e, dir, key, members[dir]) },
 		Print: func(c *versionsChecked) { f.Print(e, c.Path, &c.Found, cli.Plural(c.Versions, "version")) }}
-	return k.Run(cmd, e, names)
+	return k.Run(cmd, e, arrays)
 }
 
-// one checks an array. members are findings of hierarchies.
-func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string, key []byte, members []versioned.MemberFinding) (*versionsChecked, error) {
-	c := &versionsChecked{Path: filepath.Clean(dirs[0]), Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs}
+// one checks an array. members are its findings of the hierarchy.
+func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dir string, key []byte, members []versioned.MemberFinding) (*versionsChecked, error) {
+	c := &versionsChecked{Path: dir, Array: filepath.Base(dir)}
 	add := func(x versioned.Finding) {
 		x.Msg = cli.ErrorText(errors.New(x.Msg)) // one line
 		c.Add(x)
 	}
 	for _, m := range members {
-		if m.Array == c.Array {
-			add(m.Finding)
-			if m.Absent {
-				return c, nil
-			}
+		add(m.Finding)
+		if m.Absent {
+			return c, nil
 		}
 	}
-	v, err := openVersions(dirs, key)
+	v, err := openVersions(dir, key)
 	if cli.IsFormatError(err) { // the seal is lost
 		add(fault.Of(fault.Error, "", err))
 		return c, nil

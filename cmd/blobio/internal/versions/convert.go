@@ -25,7 +25,7 @@ type versionsConvertFlags struct {
 func newVersionsConvert(e *cli.Env) *cobra.Command {
 	var f versionsConvertFlags
 	cmd := &cobra.Command{
-		Use:   "convert ARRAY... OUT",
+		Use:   "convert ARRAY OUT",
 		Short: "Write all versions of an array as one netCDF file",
 		Long: `Write all versions of an array as one CDF-5 file, with a record for each: its number, the
 time of the commit, generation and label, and the elements. Where the length of the array
@@ -38,11 +38,10 @@ and "blobio serve" show the same bytes without writing them, as ARRAY.nc.
 JSON: {path, array, versions, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio versions convert store/rho rho.nc
   ncks -d version,-1 rho.nc                            # the newest
-  blobio versions convert node0/store/rho node1/store/rho rho.nc
   blobio versions convert --key-file key store/secret secret.nc`,
-		Args: cli.MinArgs(2, "the directory of an array, and the name of the output"),
+		Args: cli.ExactArgs(2, "the directory of an array, and the name of the output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), e, args[:len(args)-1], args[len(args)-1])
+			return f.run(cmd.Context(), e, args[0], args[1])
 		},
 	}
 	fl := cmd.Flags()
@@ -54,8 +53,8 @@ JSON: {path, array, versions, bytes, seconds, mib_per_second}.`,
 	return cmd
 }
 
-func (f *versionsConvertFlags) run(ctx context.Context, e *cli.Env, dirs []string, name string) error {
-	v, err := f.key.one(dirs)
+func (f *versionsConvertFlags) run(ctx context.Context, e *cli.Env, dir, name string) error {
+	v, err := f.key.one(dir)
 	if err != nil {
 		return err
 	}

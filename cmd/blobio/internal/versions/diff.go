@@ -20,7 +20,7 @@ type versionsDiffFlags struct {
 func newVersionsDiff(e *cli.Env) *cobra.Command {
 	f := versionsDiffFlags{from: -1, to: -1}
 	cmd := &cobra.Command{
-		Use:   "diff ARRAY...",
+		Use:   "diff ARRAY",
 		Short: "List the ranges in which two versions differ",
 		Long: `List the ranges in which two versions of an array differ, in row-major order, with the
 largest difference in each. Elements are compared by their bits. For the array of a level,
@@ -38,9 +38,9 @@ are of the flattened array and exclude hi; more is how many were omitted (--all:
   blobio versions diff store/rho --from 3 --to 5
   blobio versions diff store/amr.level2 --from 3 --to 5
   blobio versions diff -q store/rho --from 1 --to 2 && echo the same`,
-		Args: cli.MinArgs(1, "the directory of an array"),
+		Args: cli.ExactArgs(1, "the directory of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), e, args)
+			return f.run(cmd.Context(), e, args[0])
 		},
 	}
 	fl := cmd.Flags()
@@ -52,8 +52,8 @@ are of the flattened array and exclude hi; more is how many were omitted (--all:
 	return cmd
 }
 
-func (f *versionsDiffFlags) run(ctx context.Context, e *cli.Env, dirs []string) error {
-	v, err := f.key.one(dirs)
+func (f *versionsDiffFlags) run(ctx context.Context, e *cli.Env, dir string) error {
+	v, err := f.key.one(dir)
 	if err != nil {
 		return err
 	}

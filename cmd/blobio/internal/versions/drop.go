@@ -25,7 +25,7 @@ type versionsDropFlags struct {
 func newVersionsDrop(e *cli.Env) *cobra.Command {
 	var f versionsDropFlags
 	cmd := &cobra.Command{
-		Use:   "drop ARRAY... --versions LIST | --keep N",
+		Use:   "drop ARRAY --versions LIST | --keep N",
 		Short: "Drop versions, and remove the files that no other version needs",
 		Long: `Drop versions of an array that no program has open, and remove the files that no other
 version needs. There is no confirmation. The newest version that is not tainted
@@ -40,11 +40,10 @@ Encrypted stores need no key for this.
 JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
 		Example: `  blobio versions drop store/rho --versions 1,3-7
   blobio versions drop store/rho --keep 3 --every 10    # the newest 3, and 0, 10, 20, ...
-  blobio versions drop store/rho --keep 1 --dry-run     # only tells what would be freed
-  blobio versions drop node0/store/rho node1/store/rho --keep 1`,
-		Args: cli.MinArgs(1, "the directory of an array"),
+  blobio versions drop store/rho --keep 1 --dry-run     # only tells what would be freed`,
+		Args: cli.ExactArgs(1, "the directory of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, e, args)
+			return f.run(cmd, e, args[0])
 		},
 	}
 	fl := cmd.Flags()
@@ -57,7 +56,7 @@ JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
 	return cmd
 }
 
-func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) error {
+func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dir string) error {
 	ctx := cmd.Context()
 	given := cmd.Flags().Changed
 	switch {
@@ -68,7 +67,7 @@ func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 	case given("every") && (!given("keep") || f.every < 1):
 		return cli.Usagef("--every goes with --keep, and must be 1 or more")
 	}
-	v, err := (&versionsKey{}).one(dirs)
+	v, err := (&versionsKey{}).one(dir)
 	if err != nil {
 		return err
 	}

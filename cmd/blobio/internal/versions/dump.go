@@ -31,7 +31,7 @@ type versionsDumpFlags struct {
 func newVersionsDump(e *cli.Env) *cobra.Command {
 	f := versionsDumpFlags{version: -1}
 	cmd := &cobra.Command{
-		Use:   "dump ARRAY...",
+		Use:   "dump ARRAY",
 		Short: "Print the elements of a version, or write them to a file",
 		Long: `Print the elements of a range of a version: rows of the last dimension, each line with the
 index of its first element. For the array of a level the table of its boxes is printed, or
@@ -53,9 +53,9 @@ of snapshots what the array holds; with -o {path, bytes}.`,
   blobio versions dump store/amr.level2                  # its boxes
   blobio versions dump store/amr.level2 --box 7
   blobio versions dump --key-file key store/secret`,
-		Args: cli.MinArgs(1, "the directory of an array"),
+		Args: cli.ExactArgs(1, "the directory of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, e, args)
+			return f.run(cmd, e, args[0])
 		},
 	}
 	fl := cmd.Flags()
@@ -70,7 +70,7 @@ of snapshots what the array holds; with -o {path, bytes}.`,
 	return cmd
 }
 
-func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) error {
+func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dir string) error {
 	ctx := cmd.Context()
 	given := cmd.Flags().Changed
 	switch {
@@ -81,7 +81,7 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 	case f.force && f.out == "":
 		return cli.Usagef("--force goes with --output")
 	}
-	v, err := f.key.one(dirs)
+	v, err := f.key.one(dir)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ type versionsLsFlags struct {
 func newVersionsLs(e *cli.Env) *cobra.Command {
 	var f versionsLsFlags
 	cmd := &cobra.Command{
-		Use:   "ls STORE... | ls ARRAY...",
+		Use:   "ls STORE|ARRAY...",
 		Short: "Show the arrays of a store, or the versions of an array",
 		Long: `Show the arrays of a store with their newest versions and their hierarchies, or the
 versions of one array. CHANGED is the size of the chunks that differ from the version
@@ -32,14 +33,13 @@ belong together. Only metadata are read. An encrypted store can be listed withou
 except for the boxes of levels. Lost parts of a hierarchy and lost seals of arrays are
 reported; then the exit code is 2.
 
-JSON: {"arrays": [{array, directories, type, shape, chunk, encrypted, bytes, files,
+JSON: {"arrays": [{array, path, type, shape, chunk, encrypted, bytes, files,
 versions: [{number, label, time_ns, generation, shape, changed, written, tainted, level: {level,
 boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hierarchies": [{name, dim, components, levels, ratio, snapshots, lost_levels}]}
 (null: not a number).`,
 		Example: `  blobio versions ls store
   blobio versions ls store/rho
   blobio versions ls store/amr.level2
-  blobio versions ls node0/store node1/store node2/store
   blobio versions ls --json store/rho | jq '.arrays[0].versions[-1].written'`,
 		Args: cli.MinArgs(1, "the directory of a store or of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hiera
 type (
 	arrayDesc struct {
 		Array     string        `json:"array"`
-		Dirs      []string      `json:"directories"`
+		Path      string        `json:"path"`
 		Type      string        `json:"type"`
 		Shape     []int64       `json:"shape"`
 		Chunk     int           `json:"chunk"`
@@ -101,30 +101,49 @@ type (
 	}
 )
 
-func (f *versionsLsFlags) run(ctx context.Context, e *cli.Env, dirs []string) error {
+func (f *versionsLsFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 	key, err := f.key.read()
 	if err != nil {
 		return err
 	}
-	if isArrayDir(dirs) {
-		d, err := describeArray(ctx, dirs, key, true)
-		if err != nil {
+	all, hs := []*arrayDesc{}, []hierarchyDesc{}
+	var damage error
+	for i, p := range paths {
+		if i > 0 && !f.asJSON {
+			fmt.Fprintln(e.Out)
+		}
+		a, h, err := f.list(ctx, e, p, key)
+		if damage == nil {
+			damage = err
+		}
+		all, hs = append(all, a...), append(hs, h...)
+	}
+	if f.asJSON && len(all) > 0 {
+		if err := e.PrintJSON(map[string]any{"arrays": all, "hierarchies": hs}); err != nil {
 			return err
 		}
-		if f.asJSON {
-			return f.json(e, []*arrayDesc{d}, nil)
+	}
+	return damage
+}
+
+// list describes an array, or the arrays of a store and their hierarchies, and prints that unless it is to be JSON.
+func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key []byte) (all []*arrayDesc, hs []hierarchyDesc, damage error) {
+	if versioned.IsArray(dir, nil) {
+		d, err := describeArray(ctx, dir, key, true)
+		if err != nil {
+			return nil, nil, err
 		}
-		d.print(e)
-		return d.damage
+		if !f.asJSON {
+			d.print(e)
+		}
+		return []*arrayDesc{d}, nil, d.damage
 	}
-	names, err := storeArrays(dirs)
+	names, err := storeArrays(dir)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	var all []*arrayDesc
-	var damage error
 	for _, name := range names {
-		d, err := describeArray(ctx, below(dirs, name), key, f.asJSON)
+		d, err := describeArray(ctx, filepath.Join(dir, name), key, f.asJSON)
 		if cli.IsFormatError(err) { // the others can be listed
 			if damage == nil {
 				damage = err
@@ -132,31 +151,25 @@ func (f *versionsLsFlags) run(ctx context.Context, e *cli.Env, dirs []string) er
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if damage == nil {
 			damage = d.damage
 		}
 		all = append(all, d)
 	}
-	members, err := versioned.CheckHierarchies(ctx, dirs, &versioned.ViewOptions{Key: key})
+	members, err := versioned.CheckHierarchies(ctx, dir, &versioned.ViewOptions{Key: key})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	hs := hierarchies(all, members)
+	hs = hierarchies(all, members)
 	for _, m := range members {
 		if damage == nil && m.Severity == fault.Error {
 			damage = fmt.Errorf("%s: %s: %w", m.Array, m.Msg, versioned.ErrMissing)
 		}
 	}
-	if len(all) == 0 {
-		return damage
-	}
-	if f.asJSON {
-		if err := f.json(e, all, hs); err != nil {
-			return err
-		}
-		return damage
+	if f.asJSON || len(all) == 0 {
+		return all, hs, damage
 	}
 	t := e.NewTable("", "ARRAY", "TYPE", "SHAPE", ">VERSIONS", ">NEWEST", "LABEL", "COMMITTED", ">FILES", ">SIZE")
 	for _, d := range all {
@@ -171,14 +184,7 @@ func (f *versionsLsFlags) run(ctx context.Context, e *cli.Env, dirs []string) er
 	for _, h := range hs {
 		h.print(e, all)
 	}
-	return damage
-}
-
-func (f *versionsLsFlags) json(e *cli.Env, all []*arrayDesc, hs []hierarchyDesc) error {
-	if hs == nil {
-		hs = []hierarchyDesc{}
-	}
-	return e.PrintJSON(map[string]any{"arrays": all, "hierarchies": hs})
+	return all, hs, damage
 }
 
 // newest is the newest version that is not tainted, or the newest one if all are.
@@ -193,14 +199,14 @@ func (d *arrayDesc) newest() *versionDesc {
 }
 
 // describeArray reads the seal of an array, and the tables of all its versions or of the newest one.
-func describeArray(ctx context.Context, dirs []string, key []byte, allTables bool) (*arrayDesc, error) {
-	v, err := openVersions(dirs, key)
+func describeArray(ctx context.Context, dir string, key []byte, allTables bool) (*arrayDesc, error) {
+	v, err := openVersions(dir, key)
 	if err != nil {
 		return nil, err
 	}
 	defer v.Close()
 	s := v.Spec()
-	d := &arrayDesc{Array: s.Name, Dirs: dirs, Type: s.Type.String(), Chunk: s.Chunk, Encrypted: v.Encrypted()}
+	d := &arrayDesc{Array: s.Name, Path: dir, Type: s.Type.String(), Chunk: s.Chunk, Encrypted: v.Encrypted()}
 	d.Bytes, d.Files = v.Bytes()
 	list := v.Versions()
 	for _, x := range list {

@@ -3,7 +3,6 @@ package versions
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -16,9 +15,9 @@ type versionsRebuildFlags struct{ dry, asJSON bool }
 func newVersionsRebuild(e *cli.Env) *cobra.Command {
 	var f versionsRebuildFlags
 	cmd := &cobra.Command{
-		Use:   "rebuild STORE... | rebuild ARRAY...",
+		Use:   "rebuild STORE|ARRAY...",
 		Short: "Rebuild the seals of arrays",
-		Long: `Rebuild the seal of an array, or of all arrays of a store. The seal lists the versions and
+		Long: `Rebuild the seals of arrays, or of all arrays of a store. The seal lists the versions and
 is kept in two files. If one is absent, damaged or older than the other, it is remade from
 the other; if both are lost, from the data files. No program may have the store open.
 Whole seals are not touched.
@@ -34,8 +33,7 @@ rebuilt.
 JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}], "written"}.`,
 		Example: `  blobio versions rebuild -n store          # what would be done
   blobio versions rebuild store
-  blobio versions rebuild store/rho
-  blobio versions rebuild node0/store node1/store`,
+  blobio versions rebuild store/rho`,
 		Args: cli.MinArgs(1, "the directory of a store or of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
@@ -46,9 +44,9 @@ JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}],
 	return cmd
 }
 
-func (f *versionsRebuildFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) error {
+func (f *versionsRebuildFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	ctx := cmd.Context()
-	arrays, err := arraysOf(dirs)
+	arrays, err := arraysOf(paths)
 	if err != nil {
 		return err
 	}
@@ -66,7 +64,7 @@ func (f *versionsRebuildFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string
 			e.Code = cli.Findings
 		}
 		if !f.asJSON {
-			f.print(e, a[0], r)
+			f.print(e, a, r)
 		}
 	}
 	if f.asJSON {
@@ -90,5 +88,5 @@ func (f *versionsRebuildFlags) print(e *cli.Env, dir string, r *versioned.Rebuil
 	if !r.Whole && f.dry {
 		what += "; nothing was written (--dry-run)"
 	}
-	fmt.Fprintf(e.Out, "%s: %s, %s\n", filepath.Clean(dir), cli.Plural(len(r.Versions), "version"), what)
+	fmt.Fprintf(e.Out, "%s: %s, %s\n", dir, cli.Plural(len(r.Versions), "version"), what)
 }

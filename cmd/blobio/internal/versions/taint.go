@@ -17,7 +17,7 @@ type versionsTaintFlags struct {
 func newVersionsTaint(e *cli.Env) *cobra.Command {
 	var f versionsTaintFlags
 	cmd := &cobra.Command{
-		Use:   "taint ARRAY... --versions LIST",
+		Use:   "taint ARRAY --versions LIST",
 		Short: "Mark versions that hold an error",
 		Long: `Mark versions of an array that no program has open as tainted: they hold an error that was
 noticed too late. Programs then open the array at the newest version without a mark, and
@@ -29,12 +29,12 @@ JSON: {array, versions, tainted}.`,
 		Example: `  blobio versions taint store/rho --versions 5-7
   blobio versions taint store/amr.global --versions 12   # a snapshot
   blobio versions taint store/rho --versions 5 --clear   # it was sound after all`,
-		Args: cli.MinArgs(1, "the directory of an array"),
+		Args: cli.ExactArgs(1, "the directory of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.versions == "" {
 				return cli.Usagef("want --versions")
 			}
-			v, err := (&versionsKey{}).one(args)
+			v, err := (&versionsKey{}).one(args[0])
 			if err != nil {
 				return err
 			}

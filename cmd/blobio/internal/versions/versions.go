@@ -21,14 +21,12 @@ import (
 func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "versions",
-		Short: "List, dump, convert, compare, check, rebuild, drop, taint and plot the versions of arrays",
+		Short: "List, dump, convert, compare, check, rebuild, drop and taint the versions of arrays",
 		Long: `Stores of package versioned hold arrays whose states were committed as versions; any
 range of any version can be read. The arrays NAME.level0, NAME.level1, ... and
 NAME.global are the levels and the snapshots of an AMR hierarchy.
 
-ARRAY is the directory of an array: STORE/NAME. If nodes do not share the store, name the
-directories of all nodes in order; for a lost one give a name that does not exist, or omit
-it at the end.
+ARRAY is the directory of an array: STORE/NAME.
 
 Only drop, rebuild and taint change a store. Do not use them while a program has it open.`,
 		Example: `  blobio versions ls store                              # the arrays
@@ -36,14 +34,13 @@ Only drop, rebuild and taint change a store. Do not use them while a program has
   blobio versions dump store/rho --version 3 --elements 0:10
   blobio versions convert store/rho rho.nc              # all versions, for netCDF tools
   blobio versions diff store/rho --from 3 --to 5
-  blobio versions check node0/store node1/store         # private stores of two nodes
+  blobio versions check store
   blobio versions rebuild -n store                      # seals that are lost
   blobio versions drop store/rho --keep 3 --dry-run
-  blobio versions taint store/rho --versions 5-7         # what they hold is wrong
-  blobio versions plot store/rho -o rho.png`,
+  blobio versions taint store/rho --versions 5-7         # what they hold is wrong`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), cli.AsWriter(newVersionsConvert(e)), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsTaint(e), newVersionsPlot(e))
+	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), cli.AsWriter(newVersionsConvert(e)), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsTaint(e))
 	return cmd
 }
 
@@ -104,43 +101,32 @@ func (k *versionsKey) read() ([]byte, error) {
 
 func keyLen(n int) bool { return n == 16 || n == 24 || n == 32 }
 
-// isArrayDir says that one of the directories is that of an array.
-func isArrayDir(dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(d string) bool { return versioned.IsArray(d, nil) })
-}
-
-// arraysOf are the directories of the array that the arguments name, or those of each array of the store.
-func arraysOf(dirs []string) ([][]string, error) {
-	if isArrayDir(dirs) {
-		return [][]string{dirs}, nil
-	}
-	names, err := storeArrays(dirs)
-	var out [][]string
-	for _, n := range names {
-		out = append(out, below(dirs, n))
-	}
-	return out, err
-}
-
-// storeArrays lists the arrays below the directories of a store.
-func storeArrays(dirs []string) ([]string, error) {
-	var out []string
-	var last error
-	for _, d := range dirs {
-		list, err := versioned.List(d, nil)
-		if err != nil {
-			last = err
+// arraysOf are the directories of the arrays that the arguments are or, as stores, have.
+func arraysOf(paths []string) (out []string, err error) {
+	for _, p := range paths {
+		if versioned.IsArray(p, nil) {
+			out = append(out, filepath.Clean(p))
 			continue
 		}
-		out = append(out, list...)
-	}
-	slices.Sort(out)
-	out = slices.Compact(out)
-	if len(out) == 0 {
-		if last != nil {
-			return nil, last
+		names, err := storeArrays(p)
+		if err != nil {
+			return nil, err
 		}
-		return nil, cli.WithHint(fmt.Errorf("%s: no array there", strings.Join(dirs, ", ")), "want the directory of a store (versioned.Store.Dir), or that of an array in it")
+		for _, n := range names {
+			out = append(out, filepath.Join(p, n))
+		}
+	}
+	return out, nil
+}
+
+// storeArrays lists the arrays of a store.
+func storeArrays(dir string) ([]string, error) {
+	out, err := versioned.List(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, cli.WithHint(fmt.Errorf("%s: no array there", dir), "want the directory of a store (versioned.Store.Dir), or that of an array in it")
 	}
 	slices.SortFunc(out, func(a, b string) int { // level10 after level9
 		na, la := levelOf(a)
@@ -156,31 +142,22 @@ func storeArrays(dirs []string) ([]string, error) {
 // levelOf takes the name of an array of a hierarchy apart: its name, and the level, or -1 for the snapshots.
 func levelOf(array string) (hierarchy string, level int) { return versioned.MemberOf(array) }
 
-func openVersions(dirs []string, key []byte) (*versioned.View, error) {
-	return versioned.OpenView(dirs, &versioned.ViewOptions{Key: key})
+func openVersions(dir string, key []byte) (*versioned.View, error) {
+	return versioned.OpenView(dir, &versioned.ViewOptions{Key: key})
 }
 
-// one opens the array that the arguments name.
-func (k *versionsKey) one(dirs []string) (*versioned.View, error) {
+// one opens an array.
+func (k *versionsKey) one(dir string) (*versioned.View, error) {
 	key, err := k.read()
 	if err != nil {
 		return nil, err
 	}
-	if !isArrayDir(dirs) {
-		if list, err := storeArrays(dirs); err == nil {
-			return nil, cli.WithHint(fmt.Errorf("%s is a store of %s, want one of them", dirs[0], cli.Plural(len(list), "array")), "for instance "+filepath.Join(dirs[0], list[0]))
+	if !versioned.IsArray(dir, nil) {
+		if list, err := storeArrays(dir); err == nil {
+			return nil, cli.WithHint(fmt.Errorf("%s is a store of %s, want one of them", dir, cli.Plural(len(list), "array")), "for instance "+filepath.Join(dir, list[0]))
 		}
 	}
-	return openVersions(dirs, key)
-}
-
-// below joins a name to all directories.
-func below(dirs []string, name string) []string {
-	out := make([]string, len(dirs))
-	for i, d := range dirs {
-		out[i] = filepath.Join(d, name)
-	}
-	return out
+	return openVersions(dir, key)
 }
 
 // findVersion is the one with the number; of -1 the newest that is not tainted.

@@ -10,9 +10,7 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/comm"
 	"blobio/internal/cli"
-	"blobio/versioned"
 )
 
 func TestVersionsLs(t *testing.T) {
@@ -211,64 +209,6 @@ func TestVersionsDrop(t *testing.T) {
 	}
 }
 
-func TestVersionsPlot(t *testing.T) {
-	dir, _ := clitest.VersionStore(t)
-	for _, name := range []string{"p.png", "p.svg"} {
-		out := filepath.Join(filepath.Dir(dir), name)
-		clitest.Good(t, "versions", "plot", filepath.Join(dir, "rho"), "-o", out)
-		clitest.Good(t, "versions", "plot", filepath.Join(dir, "rho"), "-o", out, "--log", "--force", "--title", "other")
-		b, err := os.ReadFile(out)
-		if err != nil || len(b) < 1000 || name == "p.svg" && !bytes.Contains(b, []byte("whole state")) {
-			t.Errorf("%s: %d bytes, %v", name, len(b), err)
-		}
-		clitest.Bad(t, cli.Failed, "--force replaces it", "versions", "plot", filepath.Join(dir, "rho"), "-o", out)
-	}
-	clitest.Bad(t, cli.Failed, "ends in .png or .svg", "versions", "plot", filepath.Join(dir, "rho"))
-}
-
-// The store of two nodes that do not share a disk: both directories, and what one that was lost leaves.
-func TestVersionsOfNodes(t *testing.T) {
-	base := t.TempDir()
-	clitest.Check(t, comm.Run(t.Context(), 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
-		dir := filepath.Join(base, "node"+string(rune('0'+c.Rank()/2)))
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
-		}
-		a, err := versioned.Create(ctx, c, &versioned.Store{Dir: dir, Private: true, Copies: 1}, versioned.Spec{Name: "a", Type: versioned.Int32, Shape: []int64{1024}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		lo := int64(c.Rank()) * 256
-		x := make([]int32, 256)
-		for i := range x {
-			x[i] = int32(lo) + int32(i)
-		}
-		if err := versioned.Put(ctx, a, []int64{lo}, []int64{lo + 256}, x); err != nil {
-			return err
-		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
-		return a.Close(ctx)
-	}))
-	n0, n1 := filepath.Join(base, "node0"), filepath.Join(base, "node1")
-	a0, a1 := filepath.Join(n0, "a"), filepath.Join(n1, "a")
-	if out := clitest.Good(t, "versions", "check", n0, n1); !strings.HasSuffix(out, "good; 2 versions\n") {
-		t.Error(out)
-	}
-	want := clitest.Good(t, "versions", "dump", a0, a1)
-	if !strings.HasSuffix(want, "[1016] 1016 1017 1018 1019 1020 1021 1022 1023\n") {
-		t.Error(want)
-	}
-	clitest.Check(t, os.RemoveAll(a1))
-	if got := clitest.Good(t, "versions", "dump", a0, a1); got != want {
-		t.Error("what is left of a lost node differs")
-	}
-	if r := clitest.Blobio(t, "versions", "check", a0, a1); r.Code != cli.Findings || strings.Contains(r.Out, "elements") {
-		t.Errorf("%d\n%s", r.Code, r.Out)
-	}
-}
-
 func TestVersionsRefuses(t *testing.T) {
 	dir, key := clitest.VersionStore(t)
 	rho := filepath.Join(dir, "rho")
@@ -295,7 +235,7 @@ func TestVersionsRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, args := range [][]string{{"ls", dir}, {"dump", rho}, {"diff", rho}, {"check", dir}, {"drop", rho, "--keep", "1"}, {"plot", rho, "-o", short + ".png"}} {
+	for _, args := range [][]string{{"ls", dir}, {"dump", rho}, {"diff", rho}, {"check", dir}, {"drop", rho, "--keep", "1"}} {
 		if r := clitest.BlobioCtx(ctx, append([]string{"versions"}, args...)...); r.Code != cli.Failed || !strings.Contains(r.Err, "interrupted") {
 			t.Errorf("versions %s, cancelled: %d %s", args[0], r.Code, r.Err)
 		}

@@ -1,4 +1,4 @@
-package ffplot
+package fti
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"blobio/ffformat"
+	"blobio/internal/cli"
 )
 
 // Characters of what is not a variable.
@@ -23,9 +24,9 @@ const (
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Symbols returns the character of each variable: its id, where all ids are 0 to
+// mapSymbols returns the character of each variable: its id, where all ids are 0 to
 // 9, else letters in order of first appearance, and * for those that are left.
-func Symbols(f *ffformat.File) map[int32]rune {
+func mapSymbols(f *ffformat.File) map[int32]rune {
 	vars := f.Vars()
 	digits := true
 	for _, v := range vars {
@@ -45,42 +46,33 @@ func Symbols(f *ffformat.File) map[int32]rune {
 	return out
 }
 
-// textLines is how many lines a map in characters has at most.
-const textLines = 16
+// mapLines is how many lines a map has at most.
+const mapLines = 16
 
-// Text writes a file's map as characters, columns (8 to 1000) of them in a line, each for as many bytes as the first line
+// writeMap writes a file's map as characters, columns of them in a line, each for as many bytes as the first line
 // says. A character shows what most of its bytes are, with one exception:
 // metadata are shown where they begin, if the characters around are of one kind.
-func Text(w io.Writer, f *ffformat.File, columns int) error {
-	if columns < 8 || columns > 1000 {
-		return pkg.Usage("%d columns, want 8 to 1000", columns)
-	}
-	return writeText(w, f, columns, textLines)
-}
-
-func writeText(w io.Writer, f *ffformat.File, columns, lines int) error {
+func writeMap(w io.Writer, f *ffformat.File, columns, lines int) error {
 	extents := f.Extents()
 	total := int64(0)
 	if n := len(extents); n > 0 {
 		total = extents[n-1].End()
 	}
 	cell := cellSize(total, int64(columns*lines))
-	cells := drawCells(extents, total, cell, Symbols(f))
+	cells := mapCells(extents, total, cell, mapSymbols(f))
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "map: %s\n", strings.Join(key(ffformat.Usage(extents), cell), ", "))
+	fmt.Fprintf(&b, "map: %s\n", strings.Join(mapKey(ffformat.Usage(extents), cell), ", "))
 	digits := len(fmt.Sprintf("%x", max(total-1, 0)))
 	for i := 0; i < len(cells); i += columns {
 		fmt.Fprintf(&b, "  0x%0*x  %s\n", digits, int64(i)*cell, string(cells[i:min(i+columns, len(cells))]))
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return pkg.Errorf("%w", err)
-	}
-	return nil
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
-// key explains the characters that are not variables.
-func key(usage map[ffformat.ExtentKind]int64, cell int64) []string {
-	out := []string{"a character is " + bytesText(cell)}
+// mapKey explains the characters that are not variables.
+func mapKey(usage map[ffformat.ExtentKind]int64, cell int64) []string {
+	out := []string{"a character is " + cli.HumanBytes(cell)}
 	for _, k := range []struct {
 		kind   ffformat.ExtentKind
 		symbol rune
@@ -109,7 +101,7 @@ func cellSize(total, n int64) int64 {
 	return size
 }
 
-func drawCells(extents []ffformat.Extent, total, cell int64, symbols map[int32]rune) []rune {
+func mapCells(extents []ffformat.Extent, total, cell int64, symbols map[int32]rune) []rune {
 	var out []rune
 	i := 0
 	for off := int64(0); off < total; off += cell {

@@ -1,4 +1,0 @@
-package versions
-
-// What the tests see beside the face.
-var Below = below
