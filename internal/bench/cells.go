@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"blobio/internal/durable"
@@ -77,4 +78,11 @@ func (s *session) wanted(data string, ranks int) bool {
 		return false
 	}
 	return len(s.Ranks) == 0 || slices.Contains(s.Ranks, ranks)
+}
+
+// shortData drops how the maps are called, and the records.
+func shortData(d string) string {
+	f := strings.Split(strings.NewReplacer(" captured", "", " as captured", "", " quick", "").Replace(d), ", ")
+	f = slices.DeleteFunc(f, func(s string) bool { return strings.HasSuffix(s, "records") })
+	return strings.Join(f, ", ")
 }

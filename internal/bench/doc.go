@@ -1,12 +1,12 @@
 // Package bench measures what writing, reading, converting and checkpoints take, beside what the machine bears and beside
-// other libraries. Workloads are the named measurements of blobio bench; Run runs some, Report makes a page of them.
+// other libraries. Workloads are the named measurements of blobio bench; Run runs some.
 //
 // # How Run measures
 //
 // A Row is what one way to do a job took, in each of several runs. Rows that are
 // compared take turns: A B A B. After each turn the bounds of the row are
-// measured: plain writes of the same bytes by as many writers, plain reads, a copy in
-// memory, a gather of the same runs. A share of a bound is a ratio of medians.
+// measured: plain writes of the same bytes by as many writers, or plain reads. A
+// share of a bound is a ratio of medians.
 //
 // The clock runs from Create (or open) to the end of Close, on the slowest rank, after a
 // barrier. Data and maps are made before, checksums and the manifest are

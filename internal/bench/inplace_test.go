@@ -7,77 +7,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"blobio/blob"
 	"blobio/serve"
 )
-
-// inplaceRow is a row of a time and, if there are some, bytes.
-func inplaceRow(data, what, who string, seconds float64, mib int64) Row {
-	return Row{Workload: inplaceName, Data: data, What: what, Who: who, Ranks: 64, Bytes: mib << 20, Seconds: []float64{seconds, seconds, seconds}}
-}
-
-// TestInplaceMarks: each aim is compared with what it is about, of the same layout.
-func TestInplaceMarks(t *testing.T) {
-	w := &ways[3]
-	rows := table{
-		inplaceRow(ne30Data, firstLevel+w.name, vcName, 0.05, 0),
-		inplaceRow(ne30Data, afterConvert+w.beside, vcName, 1, 0),
-		inplaceRow(ne30Data, afterConvert+w.beside, pcName, 0.1, 0), // of the other layout
-		inplaceRow("F h0 captured", firstLevel+w.name, pcName, 0.001, 0),
-		inplaceRow("F h0 ne30, 21600 ranks", coldOpen+library.name, vcName, 0.049, 0),
-		inplaceRow("F h0 ne30, 21600 ranks", coldOpen+library.name, pcName, 0.051, 0),
-		inplaceRow(ne30Data, wholeMount, vcName, 1, 690),
-		inplaceRow(ne30Data, wholePass, convertedName, 1, 1000),
-		inplaceRow(ne30Data, wholeReadAt, pcName, 1, 900),
-		inplaceRow(ne30Data, wholeConvert, pcName, 1, 1000),
-		inplaceRow(meanDataOf(30, 64, meanRecords), meanZarr, pcName, 2, 100),
-		inplaceRow(meanDataOf(30, 64, meanRecords), meanFile, convertedName, 1, 100),
-		inplaceRow("many", serverLoad, serverWho, 1, 1),
-	}
-	rows[len(rows)-1].Memory = []int64{100 << 20, 513 << 20, 200 << 20}
-	rows[0].Load = []float64{1, 1, 1}
-	want := map[string]string{
-		"variable-centric: first level by mount, netCDF4":      "1/20.0 (50.00 ms of 1.000 s), load 1.0: true",
-		"variable-centric: open by library, 21,600 ranks":      "49.00 ms: true",
-		"process-centric: open by library, 21,600 ranks":       "51.00 ms: false",
-		"variable-centric: whole file by dd through the mount": "0.69 (690 of 1000 MiB/s): false",
-		"process-centric: whole file by ReadAt of 4 MiB":       "0.90 (900 of 1000 MiB/s): true",
-		"process-centric: mean by dask over Zarr":              "0.50 (50 of 100 MiB/s): true",
-		"blobio serve: memory under greedy requests":           "513 MiB, the most of 3 runs: false",
-	}
-	for _, m := range rows.marks() {
-		if text, ok := want[m.What]; ok && fmt.Sprintf("%s: %v", m.Measured, m.Good) != text {
-			t.Errorf("%s: %s: %v, want %s", m.What, m.Measured, m.Good, text)
-		} else if !ok && m.Measured != "" {
-			t.Errorf("%s was not measured, but is %s", m.What, m.Measured)
-		}
-		delete(want, m.What)
-	}
-	if len(want) > 0 {
-		t.Errorf("no marks %v", want)
-	}
-	both := append(rows, inplaceRow(ne30Data, firstLevel+w.name, pcName, 0.02, 0))
-	slow := slices.DeleteFunc(slices.Clone(both), func(r Row) bool { return r.Who == pcName })
-	p := &page{newest: map[pageKey]*Results{{inplaceName, "tmpfs"}: {Runs: 3, Rows: both}, {inplaceName, "ext4"}: {Runs: 3, Rows: slow}}}
-	docs := p.inplaceDocs(p.systems())
-	for _, line := range []string{"| mount, netCDF4 | 50 ±0 % | 1000 ±0 % (1/20.0) | 20 ±0 % | 100 ±0 % (1/5.0) | 1.0 |\n", "| what | aim | tmpfs, variable-centric | tmpfs, process-centric | ext4, variable-centric | ext4, process-centric |\n",
-		"| open by library, 21,600 ranks | under 50 ms | 49.00 ms | 51.00 ms | 49.00 ms |  |\n"} {
-		if !strings.Contains(docs, line) {
-			t.Errorf("no %q in\n%s", line, docs)
-		}
-	}
-	b := both.inplaceBars()
-	if len(b.Groups) != 3 || b.Groups[0].Bars[0].Limit != 100 || len(b.Groups[0].Bars) != 2 {
-		t.Errorf("%+v", b)
-	}
-	if p.inplaceDocs(nil) != "" || table(nil).inplaceBars() != nil {
-		t.Error("something of nothing")
-	}
-}
 
 // TestLevelClients: all read the level that was written, and say so if it is another one, or none.
 func TestLevelClients(t *testing.T) {

@@ -3,10 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
-	"runtime/pprof"
 	"time"
 	"unsafe"
 
@@ -20,17 +18,6 @@ import (
 
 // produce does one phase of Production in this process.
 func (k *Work) produce(ctx context.Context) (t Took, err error) {
-	if k.Profile != "" {
-		f, err := os.Create(k.Profile)
-		if err != nil {
-			return t, err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return t, err
-		}
-		defer pprof.StopCPUProfile()
-	}
 	if k.Memory > 0 {
 		// What is resident and not Go's: the program, and what its allocator has not given back yet.
 		old := debug.SetMemoryLimit(k.Memory - k.Memory/8)
@@ -41,13 +28,13 @@ func (k *Work) produce(ctx context.Context) (t Took, err error) {
 	case "write":
 		t, err = k.produceData(ctx)
 	case "open", "list":
-		clocked(ctx, func() { t, err = k.openList() })
+		t, err = k.openList()
 	case "check":
-		clocked(ctx, func() { t, err = k.checkAll(ctx) })
+		t, err = k.checkAll(ctx)
 	case "level":
-		clocked(ctx, func() { t, err = k.levels(ctx) })
+		t, err = k.levels(ctx)
 	case "convert":
-		clocked(ctx, func() { t, err = k.convertSome(ctx) })
+		t, err = k.convertSome(ctx)
 		if err == nil {
 			err = sameLevels(ctx, k.To)
 		}
@@ -59,13 +46,6 @@ func (k *Work) produce(ctx context.Context) (t Took, err error) {
 	}
 	t.Memory = peakMemory()
 	return t, err
-}
-
-// clockLabel marks in profiles what is on the clock.
-const clockLabel = "clock"
-
-func clocked(ctx context.Context, f func()) {
-	pprof.Do(ctx, pprof.Labels(clockLabel, "on"), func(context.Context) { f() })
 }
 
 func (k *Work) tell(done, total int64) {
@@ -119,7 +99,7 @@ func (k *Work) produceData(ctx context.Context) (took Took, err error) {
 			if what == "data" {
 				err = f()
 			} else {
-				clocked(ctx, func() { err = f() })
+				err = f()
 			}
 			if rank == 0 {
 				clock[what] += time.Since(start).Seconds()

@@ -30,7 +30,6 @@ type ProductionOptions struct {
 	Buffer   int64         // bytes of the ranks' data that are there at a time, default 1 GiB
 	Convert  int           // variables that are converted, default 10
 	Keep     bool          // leave the datasets
-	Profile  bool          // tell where the processor time of each phase goes; wants Go
 	Self     []string      // command of a worker, as in Options; without it everything is done in this process
 	Log      func(string)
 	At       func(stage string, done, total int64)
@@ -236,13 +235,7 @@ func (p *producer) phase(ctx context.Context, w Work, name string) (t Took, err 
 	p.At(stage, 0, 1)
 	w.Phase = name
 	start := time.Now()
-	goTool := ""
-	if p.Profile {
-		goTool = either("go")
-		w.Profile = p.s.path("cpu.pprof")
-	}
 	if len(p.Self) == 0 {
-		w.Profile = ""
 		w.At = func(done, total int64) { p.At(stage, done, total) }
 		t, err = w.Do(ctx, Goroutines(w.Job.Ranks))
 	} else {
@@ -250,17 +243,6 @@ func (p *producer) phase(ctx context.Context, w Work, name string) (t Took, err 
 	}
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", name, err)
-	}
-	if w.Profile != "" && goTool != "" {
-		// What the kernel and the runtime do counts for the function of ours that asked for it.
-		lines, err := profileLines(ctx, goTool, w.Profile, "-relative_percentages", "-tagfocus="+clockLabel+"=on", "-show=blobio/|crc32|json|gcBgMarkWorker")
-		if err != nil {
-			return t, err
-		}
-		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), "0%") })
-		if len(lines) > 0 { // the shortest phases have none
-			p.s.res.Profiles = append(p.s.res.Profiles, Profile{What: stage, Lines: lines})
-		}
 	}
 	p.Log(fmt.Sprintf("%s: %s on the clock, %s in all, at most %d MiB resident", stage, Seconds(t.Seconds), Seconds(time.Since(start).Seconds()), t.Memory>>20))
 	return t, nil

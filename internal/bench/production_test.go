@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,15 +39,6 @@ func TestProduction(t *testing.T) {
 	}
 	if _, err := LoadResults(name); err != nil {
 		t.Error(err)
-	}
-	// The page has it.
-	made, err := Report(ReportOptions{Results: dir, Out: filepath.Join(dir, "page.md")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(made[len(made)-1])
-	if err != nil || !bytes.Contains(b, []byte("## production")) {
-		t.Errorf("the page: %v\n%s", err, b)
 	}
 }
 
@@ -129,26 +119,6 @@ func TestPortions(t *testing.T) {
 					t.Errorf("%v: %v", l, f)
 				}
 			}
-		}
-	}
-}
-
-func TestGrowth(t *testing.T) {
-	x := []int{10, 100, 1000}
-	g, ok := newGrowth("c", "w", x, []float64{3, 30, 300})
-	if !ok || math.Abs(g.Exponent-1) > 1e-9 || math.Abs(g.Last-1) > 1e-9 || !g.Linear() {
-		t.Errorf("%+v", g)
-	}
-	if g, _ := newGrowth("c", "w", x, []float64{1, 100, 10000}); math.Abs(g.Exponent-2) > 1e-9 || g.Linear() {
-		t.Errorf("%+v", g)
-	}
-	// A quadratic part that shows only at the end is not linear, whatever the mean is.
-	if g, _ := newGrowth("c", "w", x, []float64{5, 5, 100}); g.Linear() {
-		t.Errorf("%+v", g)
-	}
-	for _, y := range [][]float64{{1, 2}, {1, 0, 2}, {1, math.NaN(), 2}} {
-		if g, ok := newGrowth("c", "w", x, y); ok {
-			t.Errorf("%v: %+v", y, g)
 		}
 	}
 }

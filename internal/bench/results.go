@@ -45,19 +45,11 @@ type Results struct {
 	Runs       int               `json:"runs"`                // of each row
 	Quick      bool              `json:"quick"`               // a smoke run: the figures mean nothing
 	Rows       []Row             `json:"rows"`
-	Growth     []Growth          `json:"growth,omitempty"`
-	Profiles   []Profile         `json:"profiles,omitempty"`
 	Skipped    []string          `json:"skipped,omitempty"` // what could not be measured, and why
 	Tunings    []Tuned           `json:"tunings,omitempty"` // of the peers, the best that were found
 	Done       []string          `json:"done,omitempty"`    // cells of a run in pieces
 
 	file string // that was loaded
-}
-
-// Profile says where processor time went.
-type Profile struct {
-	What  string   `json:"what"`
-	Lines []string `json:"lines"` // share and function, most first
 }
 
 const resultsVersion = 1

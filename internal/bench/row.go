@@ -9,7 +9,7 @@ import (
 // A Bound is what the bytes of a row take without what is measured: it is
 // measured in the same run, in turn with it.
 type Bound struct {
-	What    string    `json:"what"`  // "raw write", "raw read", "memcpy", "gather"
+	What    string    `json:"what"`  // "raw write", "raw read"
 	Bytes   int64     `json:"bytes"` // as many as the row's, but for a share of a file or a part of the memory
 	Seconds []float64 `json:"seconds"`
 }
@@ -112,14 +112,6 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-func medianInt(v []int64) int64 {
-	if len(v) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(v))
-	return s[len(s)/2]
-}
-
 // Range is the least and the greatest time, in seconds.
 func (r *Row) Range() (least, most float64) { return slices.Min(r.Seconds), slices.Max(r.Seconds) }
 
@@ -131,20 +123,6 @@ func (r *Row) OfRaw() (share float64, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// unsteady is how many times the fastest run of a bound its slowest may take.
-const unsteady = 3
-
-// Doubtful says that the plain writes or reads beside a row were disturbed: their times differ much, or the row,
-// which has to do what they do, is faster by more than the variation of one run to the next.
-func (r *Row) Doubtful() bool {
-	for _, what := range []string{"raw write", "raw read"} {
-		if b := r.Bound(what); b != nil {
-			return slices.Max(b.Seconds) > unsteady*slices.Min(b.Seconds) || what == "raw write" && r.Share(what) > 1.25
-		}
-	}
-	return false
 }
 
 // Seconds formats a time in a unit that suits it.

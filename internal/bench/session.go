@@ -48,7 +48,6 @@ type Workload struct {
 func Workloads() []Workload {
 	return []Workload{
 		{"ceilings", "what the machine gives: memcpy, plain writes and reads, buffered and direct, with and without fsync", (*session).ceilings},
-		{"captured", "write F, G and I at the captured size, 16 ranks, with and without fsync", (*session).captured},
 		{"shared", "on a parallel file system (--dir): write F and G without syncs and as durable as the default, beside one plain file of the same bytes and syncs", (*session).shared},
 		{"ne30", "write F h0 at ne=30: 64 and 512 ranks, 1 and 4 subfiles", (*session).ne30},
 		{"records", "write F h1 at ne=30 with 10 records: flush each, flush once, append; F h0 with 1 and 10", (*session).records},
@@ -60,10 +59,6 @@ func Workloads() []Workload {
 		{"compress", "process-centric files with and without compression: smooth fields, noise, fields with fill values", (*session).compress},
 		{"fti", "checkpoints of FTI-FF: full, differential, recovered; 1 GiB of one rank, with and without fsync", (*session).fti},
 		{"scr", "files of four ranks protected by redset and rebuilt; a checkpoint without and with a flush", (*session).scr},
-		{"open", "open and list datasets of 16, 512 and 21,600 ranks", (*session).open},
-		{"curve", "what ranks cost: the same few data from 16 to 100,000 ranks, and how each cost grows", (*session).curve},
-		{"memory", "peak memory of a write, and allocations for each put", (*session).memory},
-		{"profile", "where the processor time goes, for each layout", (*session).profile},
 		{"peers", "goroutines against the PnetCDF and HDF5 blob peers at 1, 2, 4 and 16 processes, captured maps", (*session).peers},
 		{"canonical", "what users have today: 4 and 16 processes that write one canonical file by PnetCDF or netCDF-4, against blobs, and blobs that are then converted", (*session).canonical},
 		{"inplace", "read datasets where they are: a level by mount, DAP2, Zarr and Python beside convert, open and read; whole files, means by dask, memory of the server", (*session).inplace},
@@ -316,6 +311,19 @@ func (s *session) keep(r *Row) {
 		line += fmt.Sprintf(", %.0f MiB/s", r.Rate()/(1<<20))
 	}
 	s.Log(line)
+}
+
+// The layouts as rows name them.
+const (
+	vcName = "variable-centric"
+	pcName = "process-centric"
+)
+
+func ranksText(n int, as string) string {
+	if n == 1 {
+		as = map[string]string{"goroutines": "goroutine", "processes": "process"}[as]
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d %s", n, as))
 }
 
 // layouts of blobio, in the order of tables.

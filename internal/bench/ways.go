@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"blobio/blob"
 )
@@ -96,7 +97,7 @@ func (s *session) show(ctx context.Context, shown string) (*service, error) {
 // forget takes files out of the page cache, and says what of them stayed there; nothing of a file system in memory.
 func (s *session) forget(names ...string) (note string, err error) {
 	settle(s.dir)
-	if inMemory(s.res.FileSystem) {
+	if strings.HasPrefix(s.res.FileSystem, "tmpfs") {
 		return "", nil
 	}
 	stayed := int64(0)
@@ -120,7 +121,7 @@ func (s *session) forget(names ...string) (note string, err error) {
 		}
 	}
 	if stayed > 0 {
-		note = fmt.Sprintf("%s MiB stayed in the page cache", mebi(stayed))
+		note = fmt.Sprintf("%d MiB stayed in the page cache", stayed>>20)
 	}
 	return note, nil
 }

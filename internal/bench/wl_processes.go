@@ -104,11 +104,13 @@ func (s *session) likeForLike(ctx context.Context, a against, n int, reals []rea
 
 // besideRaw gives the rows of a race the plain writes of the same race as their bound.
 func (s *session) besideRaw(data string, ranks int) {
-	t := table(s.res.Rows)
-	raw := t.find("processes", data, "write", rawProcesses.Name, ranks)
-	if raw == nil {
+	i := slices.IndexFunc(s.res.Rows, func(r Row) bool {
+		return r.Workload == "processes" && r.Data == data && r.Who == rawProcesses.Name && r.Ranks == ranks
+	})
+	if i < 0 {
 		return
 	}
+	raw := s.res.Rows[i]
 	for i := range s.res.Rows {
 		r := &s.res.Rows[i]
 		if r.Workload == "processes" && r.Data == data && r.Ranks == ranks && r.Who != raw.Who {

@@ -173,7 +173,6 @@ type Work struct {
 	Phase   string `json:"phase,omitempty"`
 	Buffer  int64  `json:"buffer,omitempty"`
 	Convert int    `json:"convert,omitempty"`
-	Profile string `json:"profile,omitempty"` // file for a profile of the processor
 
 	// Op level: one level of T by Phase, a client of this package, from Path; -1: nothing, only open. Op readat: all of a
 	// canonical file. Op loopback: Path is shown at To until the process is ended.

@@ -31,11 +31,10 @@ built if mpicc, make, pkg-config and the libraries are installed.`,
 		Example: `  blobio bench list
   blobio bench run ne30 read convert --dir /dev/shm
   blobio bench run peers --dir /dev/shm --maps maps --runs 7 -o bench/results
-  blobio bench sweep --ranks 4,16 --subfiles 1,4 --repeats 3 -o sweep
-  blobio bench report --results bench/results -o bench/results/performance.md`,
+  blobio bench sweep --ranks 4,16 --subfiles 1,4 --repeats 3 -o sweep`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), newBenchReport(e), cli.AsTogether(cli.AsService(newBenchWorker(e))))
+	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), cli.AsTogether(cli.AsService(newBenchWorker(e))))
 	return cmd
 }
 
@@ -106,8 +105,7 @@ says so and exits with 1; repeat it until it exits with 0.
 --json prints the kept results instead of the table, one value for each workload.
 JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick,
 rows: [{workload, data, what, who, ranks, as, sync, bytes, seconds: [], cpu_seconds: [],
-phases, bounds: [{what, bytes, seconds: []}], lent, memory, tuning, library, note}], growth,
-profiles, skipped}`,
+phases, bounds: [{what, bytes, seconds: []}], lent, memory, tuning, library, note}], skipped}`,
 		Example: `  blobio bench run --quick                                # does it run?
   blobio bench run ceilings ne30 read convert --dir /dev/shm
   blobio bench run peers processes --dir /dev/shm --maps maps --peer-bin e3sm_io
@@ -248,7 +246,7 @@ func watch(e *cli.Env, verbose bool) (*cli.Progress, func(string)) {
 }
 
 // tell prints results, keeps them in a directory unless dir is "", and returns the error of their run. What was cut short is shown, but
-// not kept: a report would take it for all.
+// not kept.
 func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON bool, dir string, show func(*cli.Env, *bench.Results)) error {
 	if ctx.Err() != nil {
 		err = ctx.Err()
@@ -270,7 +268,7 @@ func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON
 		}
 		return err
 	}
-	if dir == "" || len(res.Rows)+len(res.Profiles) == 0 {
+	if dir == "" || len(res.Rows) == 0 {
 		return nil
 	}
 	name, err := res.Save(dir)

@@ -24,10 +24,10 @@ func TestBenchList(t *testing.T) {
 	}
 }
 
-// TestBenchRun goes from a run to the page.
+// TestBenchRun goes from a run to the tables.
 func TestBenchRun(t *testing.T) {
 	dir := t.TempDir()
-	results, page := filepath.Join(dir, "results"), filepath.Join(dir, "performance.md")
+	results := filepath.Join(dir, "results")
 	out := clitest.Good(t, "bench", "run", "--quick", "ceilings", "check", "--dir", dir, "--out", results)
 	if !strings.Contains(out, "memcpy") || strings.Count(out, "results are in") != 2 {
 		t.Errorf("output\n%s", out)
@@ -43,13 +43,6 @@ func TestBenchRun(t *testing.T) {
 	}
 	if out := clitest.Good(t, "bench", "show", files[1]); !strings.Contains(out, "variable-centric") {
 		t.Errorf("show\n%s", out)
-	}
-	clitest.Bad(t, cli.Failed, "no results", "bench", "report", "--results", results, "--out", page)
-	clitest.Good(t, "bench", "report", "--quick", "--results", results, "--out", page)
-	b, err := os.ReadFile(page)
-	clitest.Check(t, err)
-	if !strings.Contains(string(b), "the figures mean nothing") {
-		t.Errorf("page\n%s", b)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +42,7 @@ writes (with fsync) of as many bytes and plain reads of the files.
 JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick, rows: [{workload,
 data, what, who, ranks, seconds, bytes, bounds, ...}]}, as in the files that "bench run" keeps.`,
 		Example: `  blobio bench production --dir /scratch -o bench/results
-  blobio bench production --layout process-centric --subfiles 338 --dir /scratch --profile
+  blobio bench production --layout process-centric --subfiles 338 --dir /scratch
   blobio bench production --ne 4 --ranks 96 --subfiles 6,1        # does it run?`,
 		Args: cli.ExactArgs(0, "no arguments, only options"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e) },
@@ -59,7 +58,6 @@ data, what, who, ranks, seconds, bytes, bounds, ...}]}, as in the files that "be
 	fl.StringVar(&f.buffer, "buffer", "1G", "data of the ranks that exist at a time")
 	fl.StringVar(&f.o.Dir, "dir", "", "directory on the file system to measure (default: that of temporary files)")
 	fl.BoolVar(&f.o.Keep, "keep", false, "leave the datasets")
-	fl.BoolVar(&f.o.Profile, "profile", false, "profile the processor time (needs Go)")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the file of results (default: results are not kept)")
 	cli.OldName(cmd, "out", "output")
 	fl.BoolVar(&f.verbose, "verbose", false, "report progress on standard error")
@@ -146,35 +144,4 @@ func printProduction(e *cli.Env, r *bench.Results) {
 			fmt.Fprintf(e.Out, "  %s\n", first.Note)
 		}
 	}
-	for _, p := range r.Profiles {
-		fmt.Fprintf(e.Out, "\n%s\n", p.What)
-		for _, l := range p.Lines {
-			fmt.Fprintf(e.Out, "  %s\n", l)
-		}
-	}
-}
-
-// printGrowth prints how costs grow with the number of ranks.
-func printGrowth(e *cli.Env, list []bench.Growth) {
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintln(e.Out)
-	t := e.NewTable("", "COST", "WHO", ">RANKS", ">AT FIRST", ">AT LAST", ">EXPONENT", ">AT THE END", "AT MOST LINEAR")
-	value := func(g *bench.Growth, v float64) string {
-		if strings.HasSuffix(g.What, "bytes") {
-			return cli.HumanBytes(int64(v))
-		}
-		return bench.Seconds(v)
-	}
-	for i := range list {
-		g := &list[i]
-		verdict := "yes"
-		if !g.Linear() {
-			verdict = "no"
-		}
-		t.Row(g.What, g.Who, fmt.Sprintf("%d to %d", g.From, g.To), value(g, g.First), value(g, g.End),
-			fmt.Sprintf("%.2f", g.Exponent), fmt.Sprintf("%.2f", g.Last), verdict)
-	}
-	t.Flush()
 }
