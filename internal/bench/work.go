@@ -169,17 +169,12 @@ type Work struct {
 	Scheme string `json:"scheme,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
 
-	// Op production: a phase of Production. Memory is the cap of the process.
-	Phase   string `json:"phase,omitempty"`
-	Buffer  int64  `json:"buffer,omitempty"`
-	Convert int    `json:"convert,omitempty"`
-
 	// Op level: one level of T by Phase, a client of this package, from Path; -1: nothing, only open. Op readat: all of a
 	// canonical file. Op loopback: Path is shown at To until the process is ended.
+	Phase string       `json:"phase,omitempty"`
 	Level int64        `json:"level,omitempty"`
 	Ready func(string) `json:"-"` // takes the line that says so
 
-	At func(done, total int64) `json:"-"` // progress
 }
 
 // Engine runs one function for each rank; processes says that the ranks are processes.
@@ -204,8 +199,6 @@ func (k *Work) Do(ctx context.Context, e Engine) (Took, error) {
 	switch k.Op {
 	case "convert":
 		return k.convert(ctx)
-	case productionName:
-		return k.produce(ctx)
 	case opEncode, opRebuild, opFloor, opFloorRebuild:
 		return k.protect(ctx, e)
 	case opComplete:

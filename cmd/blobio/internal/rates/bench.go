@@ -34,7 +34,7 @@ built if mpicc, make, pkg-config and the libraries are installed.`,
   blobio bench sweep --ranks 4,16 --subfiles 1,4 --repeats 3 -o sweep`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), cli.AsTogether(cli.AsService(newBenchWorker(e))))
+	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), cli.AsTogether(cli.AsService(newBenchWorker(e))))
 	return cmd
 }
 
@@ -280,7 +280,6 @@ func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON
 
 // newBenchWorker is what bench starts: a process of its own, or several under mpirun.
 func newBenchWorker(e *cli.Env) *cobra.Command {
-	tell := false
 	cmd := &cobra.Command{
 		Use:   "worker WORK",
 		Short: "Do one piece of work for bench run",
@@ -293,9 +292,6 @@ func newBenchWorker(e *cli.Env) *cobra.Command {
 			w, err := bench.LoadWork(args[0])
 			if err != nil {
 				return err
-			}
-			if tell {
-				w.At = tellProgress(e)
 			}
 			w.Ready = func(line string) {
 				fmt.Fprintln(e.Out, line)
@@ -312,6 +308,5 @@ func newBenchWorker(e *cli.Env) *cobra.Command {
 			return e.PrintJSON(took)
 		},
 	}
-	cmd.Flags().BoolVar(&tell, "tell", false, "tell the progress on standard error, in lines \"@done total\"")
 	return cmd
 }

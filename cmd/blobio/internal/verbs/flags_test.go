@@ -21,13 +21,10 @@ var kinds = map[string]struct {
 	verbs int
 }{
 	"output": {"string", 10}, "vars": {"strings", 5}, "quiet": {"", 3}, "dry-run": {"", 6}, "set": {"stringArray", 5},
-	"json": {"", 40}, "force": {"", 15}, "quick": {"", 6}, "strict": {"", 4}, "notes": {"", 5}, "verbose": {"", 4}, "workers": {"int", 10},
+	"json": {"", 40}, "force": {"", 15}, "quick": {"", 6}, "strict": {"", 4}, "notes": {"", 5}, "verbose": {"", 3}, "workers": {"int", 10},
 	"records": {"string", 2}, "elements": {"string", 2}, "title": {"string", 6}, "width": {"int", 6}, "memory": {"size", 3},
 	"no-sync": {"", 6}, "no-verify": {"", 6},
 }
-
-// otherwise are flags that have a name of kinds, but not its meaning: that of a bench.
-var otherwise = []string{"bench production --memory"}
 
 var flagLine = regexp.MustCompile("^ +(?:-(.), )?--([a-z0-9-]+)(?: ([A-Za-z0-9:=]+))?(?:   |$)")
 
@@ -50,9 +47,6 @@ func TestFlags(t *testing.T) {
 			t.Logf("%-20s -%1s --%s %s", path, short, name, kind)
 			if is := shorthands[short]; is != "" && is != name {
 				t.Errorf("%s: -%s is --%s, elsewhere --%s", path, short, name, is)
-			}
-			if slices.Contains(otherwise, path+" --"+name) {
-				continue
 			}
 			if k, ok := kinds[name]; ok {
 				count[name]++
