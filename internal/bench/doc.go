@@ -23,10 +23,4 @@
 //
 // Rows of processes are run by mpirun: Work is what each process does
 // (blobio bench worker), with blobio built with the tag mpi.
-//
-// # In place
-//
-// Datasets that are read where they are (workload inplace) are shown by processes of blobio that begin anew for each run: blobio
-// mount, blobio serve, and a pass-through mounted in the same way. Tools read through them, by tools/inplace.py where they are of
-// Python, and clients of this package, which make the same requests. All values are compared with what was written.
 package bench

@@ -41,9 +41,6 @@ func forgetPeak() int64 {
 // peakMemory is the most bytes that were resident since forgetPeak.
 func peakMemory() int64 { return statusField("self", "VmHWM") }
 
-// peakOf is the most bytes that were resident of another process; 0 if that cannot be told.
-func peakOf(pid int) int64 { return statusField(strconv.Itoa(pid), "VmHWM") }
-
 // cpuTime is the processor time of this process, user and system, in seconds.
 func cpuTime() float64 {
 	var u unix.Rusage
@@ -209,18 +206,4 @@ func forgetFile(name string) error {
 	defer f.Close()
 	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // advice
 	return nil
-}
-
-// kept is how many bytes of a file the page cache has; -1 if that cannot be told.
-func kept(name string) (int64, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	var st unix.Cachestat_t
-	if unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{}, &st, 0) != nil { // before Linux 6.5
-		return -1, nil
-	}
-	return int64(st.Cache) * int64(os.Getpagesize()), nil
 }

@@ -20,5 +20,3 @@ func loadAverage() string                         { return "" }
 func fileSystem(string) (name string, free int64) { return "", 0 }
 func openDirect(string, bool) (*os.File, error)   { return nil, errSkip }
 func forgetFile(string) error                     { return nil }
-func peakOf(int) int64                            { return 0 }
-func kept(string) (int64, error)                  { return -1, nil }

@@ -33,7 +33,6 @@ type Options struct {
 
 	Self   []string // command of a worker, whose only further argument is a file with a Work; default: this process does the work
 	MPI    []string // the same, to be started by mpirun; default: rows of processes are skipped
-	Python []string // added to the environment of Python, so that it finds the package blobio; see FindPackage
 	Log    func(string)
 	At     func(stage string, done, total int64)
 }
@@ -61,7 +60,6 @@ func Workloads() []Workload {
 		{"scr", "files of four ranks protected by redset and rebuilt; a checkpoint without and with a flush", (*session).scr},
 		{"peers", "goroutines against the PnetCDF and HDF5 blob peers at 1, 2, 4 and 16 processes, captured maps", (*session).peers},
 		{"canonical", "what users have today: 4 and 16 processes that write one canonical file by PnetCDF or netCDF-4, against blobs, and blobs that are then converted", (*session).canonical},
-		{"inplace", "read datasets where they are: a level by mount, DAP2, Zarr and Python beside convert, open and read; whole files, means by dask, memory of the server", (*session).inplace},
 		{"redset", "files of processes protected by redset and rebuilt, and checkpoints completed, against redset and SCR themselves (REDSET=DIR) and a loop that only moves the bytes", (*session).redset},
 		{"processes", "processes under mpirun against the peers at the same number: 1, 2, 4 and 16", (*session).processes},
 	}
@@ -361,7 +359,7 @@ func (s *session) worker(ctx context.Context, w Work, processes bool) (t Took, e
 			return t, err
 		}
 	}
-	if w.Scheme != "" || w.Op == opLevel || w.Op == opReadAt {
+	if w.Scheme != "" {
 		return t, nil
 	}
 	if w.Op == "" || w.Op == "write" {

@@ -168,13 +168,6 @@ type Work struct {
 	// Op encode, rebuild, complete, floors: of files of so many bytes of each rank, below Path.
 	Scheme string `json:"scheme,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
-
-	// Op level: one level of T by Phase, a client of this package, from Path; -1: nothing, only open. Op readat: all of a
-	// canonical file. Op loopback: Path is shown at To until the process is ended.
-	Phase string       `json:"phase,omitempty"`
-	Level int64        `json:"level,omitempty"`
-	Ready func(string) `json:"-"` // takes the line that says so
-
 }
 
 // Engine runs one function for each rank; processes says that the ranks are processes.
@@ -203,12 +196,6 @@ func (k *Work) Do(ctx context.Context, e Engine) (Took, error) {
 		return k.protect(ctx, e)
 	case opComplete:
 		return k.complete(ctx, e)
-	case opLevel:
-		return k.level(ctx)
-	case opReadAt:
-		return k.readAt(ctx)
-	case opLoopback:
-		return Took{}, k.loopback(ctx)
 	case "", "write":
 		return k.write(ctx, e)
 	}

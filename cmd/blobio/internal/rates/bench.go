@@ -92,10 +92,6 @@ Rows with processes need a blobio built with -tags mpi: this one, a blobio-mpi b
 or in the PATH, or that of --mpi-bin. In a checkout with Go it is built. The peers first
 try several settings of MPI-IO; the best one counts.
 
-The workload inplace starts mounts and servers of this program, and reads by tools of
-Python: Debian's python3-netcdf4, python3-zarr, python3-dask, python3-aiohttp, and the
-package blobio, which is built in a checkout with Go, make and a C compiler.
-
 --peer-bin also times builds of E3SM-IO itself; they need captured maps (--maps).
 
 A long run can be done in pieces: --for is how long this one may take, --resume names the
@@ -155,11 +151,6 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	o.At, o.Log = bar.At, log
 	if slices.Contains(names, "processes") || slices.Contains(names, "canonical") || slices.Contains(names, "redset") {
 		if o.MPI, err = bench.FindMPI(ctx, f.mpiBin, tools); err != nil {
-			return err
-		}
-	}
-	if slices.Contains(names, "inplace") {
-		if o.Python, err = bench.FindPackage(ctx, filepath.Join(o.Peers, "libblobio")); err != nil {
 			return err
 		}
 	}
@@ -292,10 +283,6 @@ func newBenchWorker(e *cli.Env) *cobra.Command {
 			w, err := bench.LoadWork(args[0])
 			if err != nil {
 				return err
-			}
-			w.Ready = func(line string) {
-				fmt.Fprintln(e.Out, line)
-				_ = e.Out.Flush() // to a process that has gone
 			}
 			engine := bench.Goroutines(max(w.Job.Ranks, 1))
 			if e.Procs != nil {
