@@ -8,14 +8,11 @@ import (
 	"time"
 )
 
-func forgetPeak() int64                           { return 0 }
-func peakMemory() int64                           { return 0 }
 func cpuTime() float64                            { return 0 }
 func settle(string)                               {}
 func cpuModel() string                            { return "" }
 func memoryTotal() int64                          { return 0 }
 func kernel() string                              { return runtime.GOOS }
-func busyCores(time.Duration) float64             { return -1 }
 func loadAverage() string                         { return "" }
 func fileSystem(string) (name string, free int64) { return "", 0 }
 func openDirect(string, bool) (*os.File, error)   { return nil, errSkip }

@@ -19,10 +19,9 @@ type Row struct {
 	Workload string `json:"workload"`
 	Data     string `json:"data"` // "F h0 ne30, 64 ranks"
 	What     string `json:"what"` // "write", "read of T", "convert to canonical"
-	Who      string `json:"who"`  // "variable-centric", "process-centric", or a peer
+	Who      string `json:"who"`  // "variable-centric", "process-centric"
 	Ranks    int    `json:"ranks,omitempty"`
-	As       string `json:"as,omitempty"` // "goroutines" or "processes": what the ranks are
-	Sync     bool   `json:"sync"`         // whether the device has been waited for
+	Sync     bool   `json:"sync"` // whether the device has been waited for
 
 	Bytes   int64                `json:"bytes"` // of the files written, or of the elements read
 	Seconds []float64            `json:"seconds"`
@@ -30,17 +29,7 @@ type Row struct {
 	Phases  map[string][]float64 `json:"phases,omitempty"`
 	Bounds  []Bound              `json:"bounds,omitempty"`
 
-	Lent     int64   `json:"lent,omitempty"`     // bytes of data that the ranks hold
-	Memory   []int64 `json:"memory,omitempty"`   // most bytes resident beyond those, of all processes
-	Metadata int64   `json:"metadata,omitempty"` // bytes of the files that are not data
-	Tuning   string  `json:"tuning,omitempty"`   // of a peer
-	Library  string  `json:"library,omitempty"`
-	Note     string  `json:"note,omitempty"`
-
-	Load  []float64 `json:"load,omitempty"`  // cores that others kept busy just before each run
-	Turns int       `json:"turns,omitempty"` // runs that were taken, of which Seconds holds the steadiest in a row; 0: all
-
-	Allocs *float64 `json:"allocs_per_put,omitempty"`
+	Note string `json:"note,omitempty"`
 }
 
 // Median time in seconds.
@@ -76,15 +65,6 @@ func (r *Row) add(t Took) {
 	}
 	if t.Bytes > 0 {
 		r.Bytes = t.Bytes
-	}
-	if t.Data > 0 {
-		r.Lent = t.Data
-	}
-	if t.Memory > 0 {
-		r.Memory = append(r.Memory, t.Memory)
-	}
-	if t.Library != "" {
-		r.Library = t.Library
 	}
 	for name, s := range t.Phases {
 		if r.Phases == nil {

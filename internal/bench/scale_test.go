@@ -45,11 +45,19 @@ func TestCountScale(t *testing.T) {
 func TestManifestModel(t *testing.T) {
 	for _, l := range layouts {
 		j := Job{Case: "F_h0", Ranks: 64, Float: true, FileMem: true, Subfiles: 8, Maps: MapSource{Ne: 2, Levels: 2}}
-		w := Work{Job: j, Layout: l.String(), Path: filepath.Join(t.TempDir(), "x")}
-		if _, err := w.Do(t.Context(), Goroutines(j.Ranks)); err != nil {
+		k, err := j.load()
+		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := os.Stat(w.Path + ".manifest")
+		data, err := k.fillAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "x")
+		if _, err := k.once(t.Context(), data, path, k.options(l)); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path + ".manifest")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,17 +10,11 @@ import (
 	"testing"
 )
 
-// TestQuick runs every workload that needs nothing but Go at the smallest size, for its code.
+// TestQuick runs every workload at the smallest size, for its code.
 func TestQuick(t *testing.T) {
 	dir := t.TempDir()
 	for _, w := range Workloads() {
-		if slices.Contains([]string{"peers", "processes", "canonical"}, w.Name) {
-			continue
-		}
 		t.Run(w.Name, func(t *testing.T) {
-			if !full() && slices.Contains([]string{"async", "compress"}, w.Name) {
-				t.Skip("takes long: set BLOBIO_JUDGES or BLOBIO_LONG")
-			}
 			r, err := Run(t.Context(), Options{Dir: dir, Quick: true, Log: func(s string) { t.Log(s) }}, w.Name)
 			if err != nil {
 				t.Fatal(err)

@@ -160,7 +160,7 @@ func (s *session) overlap(ctx context.Context, ranks int, sync bool) error {
 		var turn *Row
 		for _, what := range v.ways() {
 			r := runner{
-				row:   &Row{Data: data, What: what + end, Who: l.String(), Ranks: ranks, As: "goroutines", Sync: sync},
+				row:   &Row{Data: data, What: what + end, Who: l.String(), Ranks: ranks, Sync: sync},
 				clear: func() error { return removeDataset(name) },
 				run: func(ctx context.Context) (Took, error) {
 					k, err := v.run(ctx, what, name, v.t.options(l))

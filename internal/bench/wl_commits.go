@@ -70,7 +70,7 @@ func (s *session) committed(h history, l blob.Layout, commits int64) runner {
 		}
 	}
 	return runner{
-		row:   &Row{Data: h.data, What: what, Who: l.String(), Ranks: 1, As: "goroutines", Sync: h.durable},
+		row:   &Row{Data: h.data, What: what, Who: l.String(), Ranks: 1, Sync: h.durable},
 		clear: clear,
 		run: func(ctx context.Context) (took Took, err error) {
 			err = comm.Run(ctx, 1, nil, func(ctx context.Context, c comm.Comm) (err error) {
@@ -129,7 +129,7 @@ func (h history) write(ctx context.Context, c comm.Comm, name string, l blob.Lay
 	if err := w.Close(ctx); err != nil {
 		return took, err
 	}
-	took = Took{Seconds: time.Since(start).Seconds(), Data: 4 * h.elems}
+	took = Took{Seconds: time.Since(start).Seconds()}
 	if n := len(each) / 20; n > 0 {
 		took.Phases = map[string]float64{firstCommits: median(each[:n]), lastCommits: median(each[len(each)-n:])}
 	}

@@ -156,48 +156,76 @@ func (s *session) convert(ctx context.Context) error {
 	if err := s.room(5 << 30); err != nil && !s.Quick {
 		return err
 	}
-	_, names, err := s.datasets(ctx, j, 0)
+	t, names, err := s.datasets(ctx, j, 0)
 	if err != nil {
 		return err
 	}
 	canonical := s.path("canonical.nc")
-	if _, err := (&Work{Op: "convert", Path: names[blob.VariableCentric], To: canonical}).convert(ctx); err != nil {
+	if _, err := (conversion{from: names[blob.VariableCentric]}).run(ctx, canonical); err != nil {
 		return err
 	}
 	out := s.path("out")
-	direction := func(who, what string, w Work) runner {
-		w.Op, w.To = "convert", out
+	direction := func(who, what string, k conversion) runner {
+		n := writers()
+		if k.cores > 0 {
+			n = k.cores
+		}
 		return runner{row: &Row{Data: data, What: what, Who: who, Ranks: j.Ranks},
 			clear: func() error { return removeDataset(out) },
-			run: func(ctx context.Context) (Took, error) {
-				return s.worker(ctx, w, false)
-			},
-			bound: func(ctx context.Context, r *Row) error {
-				if err := removeDataset(out); err != nil {
-					return err
-				}
-				n := writers()
-				if w.Cores > 0 {
-					n = w.Cores
-				}
-				return s.rawWrites(n, false)(ctx, r)
-			}}
+			run:   func(ctx context.Context) (Took, error) { return k.run(ctx, out) },
+			bound: s.rawWritesInstead(out, n, false)}
 	}
 	vc, pc := blob.VariableCentric, blob.ProcessCentric
 	list := []runner{
-		direction(vc.String(), "convert to canonical", Work{Path: names[vc]}),
-		direction(pc.String(), "convert to canonical", Work{Path: names[pc]}),
-		direction(vc.String(), "convert to process-centric", Work{Path: names[vc], Blobs: true, Layout: pc.String()}),
-		direction(pc.String(), "convert to variable-centric", Work{Path: names[pc], Blobs: true, Layout: vc.String()}),
-		direction("canonical", "convert to variable-centric", Work{Path: canonical, Job: j, Blobs: true, Layout: vc.String()}),
-		direction("canonical", "convert to process-centric", Work{Path: canonical, Job: j, Blobs: true, Layout: pc.String()}),
-	}
-	if len(s.Self) > 0 {
-		list = append(list,
-			direction(vc.String(), "convert to canonical, 1 core", Work{Path: names[vc], Cores: 1}),
-			direction(pc.String(), "convert to canonical, 1 core", Work{Path: names[pc], Cores: 1}))
+		direction(vc.String(), "convert to canonical", conversion{from: names[vc]}),
+		direction(pc.String(), "convert to canonical", conversion{from: names[pc]}),
+		direction(vc.String(), "convert to process-centric", conversion{from: names[vc], blobs: true, layout: pc}),
+		direction(pc.String(), "convert to variable-centric", conversion{from: names[pc], blobs: true, layout: vc}),
+		direction("canonical", "convert to variable-centric", conversion{from: canonical, t: t, blobs: true, layout: vc}),
+		direction("canonical", "convert to process-centric", conversion{from: canonical, t: t, blobs: true, layout: pc}),
+		direction(vc.String(), "convert to canonical, 1 core", conversion{from: names[vc], cores: 1}),
+		direction(pc.String(), "convert to canonical, 1 core", conversion{from: names[pc], cores: 1}),
 	}
 	return s.race(ctx, true, list...)
+}
+
+// conversion is one direction, into blobs of a layout or to a canonical file.
+type conversion struct {
+	from   string
+	t      *task // of a source that has no maps
+	blobs  bool
+	layout blob.Layout
+	cores  int // 0: all
+}
+
+func (k conversion) run(ctx context.Context, to string) (took Took, err error) {
+	o := &blob.ConvertOptions{Force: true, Durability: blob.DurableNone, Workers: k.cores, Blobs: k.blobs, Layout: k.layout}
+	if k.t != nil {
+		o.Maps, o.Ranks = k.t.maps, k.t.Ranks
+		o.MapOf = func(v *blob.Variable) int { // two maps of F have the same shape
+			if i := k.t.c.VarIndex(v.Name); i >= 0 {
+				return k.t.c.Vars[i].Map
+			}
+			return 0
+		}
+	}
+	if k.cores > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(k.cores))
+	}
+	took, err = timed(func() error {
+		r, err := blob.Open(ctx, k.from, nil)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return blob.Convert(ctx, r, to, o)
+	})
+	if err == nil && k.blobs {
+		took.Bytes, err = datasetBytes(ctx, to)
+	} else if err == nil {
+		took.Bytes, err = fileBytes(to)
+	}
+	return took, err
 }
 
 func (s *session) check(ctx context.Context) error {

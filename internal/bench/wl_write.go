@@ -98,7 +98,7 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 	for _, l := range layouts {
 		name := s.path("w." + l.String())
 		list = append(list, runner{
-			row: &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, As: "goroutines", Sync: j.Sync},
+			row: &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, Sync: j.Sync},
 			clear: func() (err error) {
 				for _, l := range layouts { // that of a warm turn
 					err = errors.Join(err, removeDataset(s.path("w."+l.String())))
@@ -210,7 +210,7 @@ func (s *session) appends(ctx context.Context, records int64) error {
 			return err
 		}
 		list = append(list, runner{
-			row: &Row{Data: data, What: "append a record", Who: l.String(), Ranks: j.Ranks, As: "goroutines"},
+			row: &Row{Data: data, What: "append a record", Who: l.String(), Ranks: j.Ranks},
 			run: func(ctx context.Context) (Took, error) {
 				o := t.options(l)
 				o.Force, o.Records = false, 0

@@ -62,7 +62,6 @@ func TestBenchUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, `no workload "nothing"`, "bench", "run", "nothing")
 	clitest.Bad(t, cli.Failed, "--runs 0", "bench", "run", "--runs", "0")
 	clitest.Bad(t, cli.Failed, "", "bench", "run", "check", "--quick", "--dir", filepath.Join(t.TempDir(), "nowhere"))
-	clitest.Bad(t, cli.Failed, "", "bench", "run", "check", "--quick", "--peer-bin", filepath.Join(t.TempDir(), "nothing"))
 	clitest.Bad(t, cli.Failed, "nowhere", "bench", "run", "check", "--quick", "--maps", filepath.Join(t.TempDir(), "nowhere"))
 	file := filepath.Join(t.TempDir(), "file")
 	clitest.Check(t, os.WriteFile(file, nil, 0o666))
@@ -72,24 +71,6 @@ func TestBenchUsage(t *testing.T) {
 		t.Errorf("%v: prints\n%s", args, r.Out)
 	}
 	clitest.Bad(t, cli.Failed, "", "bench", "show", filepath.Join(t.TempDir(), "nothing"))
-}
-
-// TestBenchWorker is what a run starts, and reads.
-func TestBenchWorker(t *testing.T) {
-	dir := t.TempDir()
-	w := bench.Work{Layout: "process-centric", Path: filepath.Join(dir, "out"),
-		Job: bench.Job{Case: "F_h1", Ranks: 3, Records: 2, Maps: bench.MapSource{Ne: 2, Levels: 2}}}
-	b, err := json.Marshal(w)
-	clitest.Check(t, err)
-	spec := filepath.Join(dir, "work")
-	clitest.Check(t, os.WriteFile(spec, b, 0o666))
-	var took bench.Took
-	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "bench", "worker", spec)), &took))
-	if took.Seconds <= 0 || took.Data <= 0 || took.Phases["close"] <= 0 {
-		t.Errorf("%+v", took)
-	}
-	clitest.Good(t, "check", w.Path)
-	clitest.Bad(t, cli.Failed, "", "bench", "worker", filepath.Join(dir, "nothing"))
 }
 
 func TestBenchScale(t *testing.T) {

@@ -16,7 +16,7 @@ func printBench(e *cli.Env, r *bench.Results) {
 	if r.Quick {
 		fmt.Fprintln(e.Out, "quick: the figures mean nothing")
 	}
-	t := e.NewTable("", "DATA", "WHAT", "WHO", ">RANKS", "AS", ">SIZE", ">MEDIAN", ">MIN", ">MAX", ">RATE", ">OF RAW")
+	t := e.NewTable("", "DATA", "WHAT", "WHO", ">RANKS", ">SIZE", ">MEDIAN", ">MIN", ">MAX", ">RATE", ">OF RAW")
 	for i := range r.Rows {
 		t.Row(benchCells(&r.Rows[i])...)
 	}
@@ -40,7 +40,7 @@ func benchCells(r *bench.Row) []any {
 	if r.Ranks > 0 {
 		ranks = fmt.Sprint(r.Ranks)
 	}
-	return []any{r.Data, r.What, r.Who, ranks, r.As, size, bench.Seconds(r.Median()), bench.Seconds(least), bench.Seconds(most), mib, share}
+	return []any{r.Data, r.What, r.Who, ranks, size, bench.Seconds(r.Median()), bench.Seconds(least), bench.Seconds(most), mib, share}
 }
 
 func newBenchShow(e *cli.Env) *cobra.Command {

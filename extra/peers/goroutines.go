@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -57,7 +57,6 @@ func (s *session) peerRunner(ctx context.Context, p Peer, a against, ranks int, 
 		return runner{}, err
 	}
 	v := &verifier{t: t, box: s.box, dir: s.dir}
-	s.At(fmt.Sprintf("%s: %s, comparing files of %s with %d ranks", s.name, a.name, p.Name, ranks), 0, 0)
 	note := "files equal ours"
 	if p == adios2Blob || p.plain() {
 		note = ""
@@ -146,7 +145,7 @@ func (s *session) peers(ctx context.Context) error {
 		return err
 	}
 	for _, a := range jobs {
-		if err := s.cell(ctx, a.name, func(ctx context.Context) error { return s.goroutinesAgainst(ctx, a) }); err != nil {
+		if err := s.goroutinesAgainst(ctx, a); err != nil {
 			return err
 		}
 	}

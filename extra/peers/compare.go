@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func (t *task) compareVariableCentric(ours, theirs string) error {
 	defer a.Close()
 	defer b.Close()
 	if other != size {
-		return pkg.Errorf("%s has %d bytes, want %d as %s: %w", theirs, other, size, ours, errDiffer)
+		return fmt.Errorf("%s has %d bytes, want %d as %s: %w", theirs, other, size, ours, errDiffer)
 	}
 	h, _, err := cdf5.DecodeHeader(a, size, nil)
 	if err != nil {
@@ -40,7 +40,7 @@ func (t *task) compareVariableCentric(ours, theirs string) error {
 		for _, name := range []string{"offsets", "lengths"} {
 			v := h.VarIndex(fmt.Sprintf("D%d.%s", k+1, name))
 			if v < 0 {
-				return pkg.Errorf("%s: no D%d.%s", ours, k+1, name)
+				return fmt.Errorf("%s: no D%d.%s", ours, k+1, name)
 			}
 			off, _ := h.Extent(v, 0)
 			size, row := int64(h.Vars[v].Type.Size()), max(m.MaxReqs(), 1)
@@ -111,7 +111,7 @@ func compareProcessCentric(ours, theirs string) error {
 		}
 		na, nb := a.Bytes(), b.Bytes()
 		if na != nb {
-			return pkg.Errorf("%s: %s has %d bytes, want %d as in %s: %w", theirs, name, nb, na, ours, errDiffer)
+			return fmt.Errorf("%s: %s has %d bytes, want %d as in %s: %w", theirs, name, nb, na, ours, errDiffer)
 		}
 		x, y := make([]byte, 1<<20), make([]byte, 1<<20)
 		for at := int64(0); at < na; at += int64(len(x)) {
@@ -154,7 +154,7 @@ func compareCanonical(ctx context.Context, ours, theirs string) error {
 	defer b.Close()
 	for f := range blob.Diff(ctx, a, b, nil) {
 		if f.Severity > blob.Note {
-			return pkg.Errorf("%s and %s: %v: %w", ours, theirs, f, errDiffer)
+			return fmt.Errorf("%s and %s: %v: %w", ours, theirs, f, errDiffer)
 		}
 	}
 	return ctx.Err()
@@ -190,10 +190,10 @@ func openBoth(ours, theirs string) (a, b *os.File, sizeA, sizeB int64, err error
 
 func readBoth(a, b io.ReaderAt, x, y []byte, at int64) error {
 	if n, err := a.ReadAt(x, at); n < len(x) {
-		return pkg.Errorf("read at %d: %w", at, err)
+		return fmt.Errorf("read at %d: %w", at, err)
 	}
 	if n, err := b.ReadAt(y, at); n < len(y) {
-		return pkg.Errorf("read at %d: %w", at, err)
+		return fmt.Errorf("read at %d: %w", at, err)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func sameBytes(x, y []byte, at int64, theirs, ours string) error {
 	}
 	for i := range x {
 		if x[i] != y[i] {
-			return pkg.Errorf("%s: byte %d is %#x, want %#x as in %s: %w", theirs, at+int64(i), y[i], x[i], ours, errDiffer)
+			return fmt.Errorf("%s: byte %d is %#x, want %#x as in %s: %w", theirs, at+int64(i), y[i], x[i], ours, errDiffer)
 		}
 	}
 	return nil

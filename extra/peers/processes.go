@@ -1,9 +1,8 @@
-package bench
+package main
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -22,8 +21,8 @@ func (s *session) processes(ctx context.Context) error {
 	if _, err := s.tools(ctx); err != nil {
 		return err
 	}
-	if len(s.MPI) == 0 {
-		return fmt.Errorf("no blobio built with -tags mpi: %w", errSkip)
+	if !mpiBuilt {
+		return errNoMPI
 	}
 	jobs, err := s.peerJobs()
 	if err != nil {
@@ -43,10 +42,7 @@ func (s *session) processes(ctx context.Context) error {
 	}
 	for _, a := range jobs {
 		for _, n := range s.processCounts() {
-			if !s.wanted(a.name, n) {
-				continue
-			}
-			if err := s.cell(ctx, fmt.Sprintf("%s, %s", a.name, ranksText(n, "processes")), func(ctx context.Context) error { return s.likeForLike(ctx, a, n, reals) }); err != nil {
+			if err := s.likeForLike(ctx, a, n, reals); err != nil {
 				return err
 			}
 		}
@@ -91,9 +87,6 @@ func (s *session) likeForLike(ctx context.Context, a against, n int, reals []rea
 	}
 	for i := range list {
 		list[i].bound = nil // the raw writes are a row
-	}
-	if err := s.timeFor(0.5); err != nil { // a race takes longer than a search
-		return err
 	}
 	if err := s.raceSteadily(ctx, sized(list)...); err != nil {
 		return err

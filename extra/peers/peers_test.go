@@ -1,11 +1,13 @@
-package bench
+package main
 
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,23 +45,10 @@ func relative(t *testing.T, path string) string {
 	return path
 }
 
-// full says that tests may take their time: those of the judges, and long ones.
-func full() bool { return os.Getenv("BLOBIO_JUDGES") != "" || os.Getenv("BLOBIO_LONG") != "" }
-
 // TestPeers needs MPI and the libraries. Starting processes takes most of its time.
 func TestPeers(t *testing.T) {
 	b := toolboxFor(t)
-	t.Run("files", func(t *testing.T) { peersWriteTheSame(t, b) })
-	t.Run("quick", func(t *testing.T) {
-		if !full() {
-			t.Skip("takes half a minute: set BLOBIO_JUDGES or BLOBIO_LONG")
-		}
-		r, err := Run(t.Context(), Options{Dir: t.TempDir(), Quick: true, Peers: b.dir, Log: func(s string) { t.Log(s) }}, "peers", "canonical")
-		if err != nil {
-			t.Fatal(err)
-		}
-		sound(t, r)
-	})
+	peersWriteTheSame(t, b)
 }
 
 // peersWriteTheSame is a second test of interoperability beside the
@@ -77,9 +66,6 @@ func peersWriteTheSame(t *testing.T, b *toolbox) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			if !full() && j.Case != "F_h1" {
-				t.Skip("one is enough: set BLOBIO_JUDGES or BLOBIO_LONG for all")
-			}
 			v := &verifier{t: task, box: b, dir: dir}
 			for _, p := range allPeers {
 				if !b.Has(p) {
@@ -183,8 +169,8 @@ func TestRealIsTried(t *testing.T) {
 		if err := os.WriteFile(mpirun, []byte("#!/bin/sh\n"+c.says+"\n"), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		o := Options{Dir: dir, PeerBins: []string{"e3sm_io"}, Log: func(string) {}, At: func(string, int64, int64) {}}
-		s := &session{Options: o, dir: dir, res: newResults(&o), box: &toolbox{mpirun: mpirun}}
+		s := newSession(Options{PeerBins: []string{"e3sm_io"}, Log: func(string) {}}, dir)
+		s.box = &toolbox{mpirun: mpirun}
 		works, err := s.tryReal(t.Context(), a, pnetCDFBlob, hdf5Blob)
 		if len(works) != c.works || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v, %v", c.says, works, err)
@@ -220,5 +206,55 @@ func TestRealProgram(t *testing.T) {
 	}
 	if _, err := parseReal([]byte("Error: no file\n")); err == nil {
 		t.Error("no error where no time is printed")
+	}
+}
+
+// TestSteadiest: the turns that are kept are chosen by their spread, whoever was fast in them.
+func TestSteadiest(t *testing.T) {
+	a := &Row{Seconds: []float64{1, 9, 1, 5, 5, 5.1, 2}, Load: []float64{0, 1, 2, 3, 4, 5, 6}}
+	b := &Row{Seconds: []float64{1, 1, 1, 2, 2, 2, 2}, Phases: map[string][]float64{"put": {0, 1, 2, 3, 4, 5, 6}}}
+	from, least := steadiest([]runner{{row: a}, {row: b}}, 3)
+	if from != 3 || math.Abs(least-0.01) > 1e-12 {
+		t.Errorf("from %d with a spread of %v", from, least)
+	}
+	a.window(from, 3)
+	b.window(from, 3)
+	if !slices.Equal(a.Seconds, []float64{5, 5, 5.1}) || !slices.Equal(a.Load, []float64{3, 4, 5}) || a.Turns != 7 {
+		t.Errorf("%+v", a)
+	}
+	if !slices.Equal(b.Phases["put"], []float64{3, 4, 5}) {
+		t.Errorf("%+v", b)
+	}
+	if s := spread([]float64{4, 1, 3, 2, 5}); math.Abs(s-2.0/3) > 1e-12 {
+		t.Errorf("spread %v", s)
+	}
+}
+
+// TestHintsReachPrograms: E3SM-IO takes no hints but by the environment.
+func TestHintsReachPrograms(t *testing.T) {
+	dir := t.TempDir()
+	env, err := Tuning{IO: "romio321", Hints: []string{"a=1", "b=two"}}.environ(dir)
+	name := filepath.Join(dir, "romio.hints")
+	if err != nil || !slices.Equal(env, []string{"PNETCDF_HINTS=a=1;b=two", "ROMIO_HINTS=" + name}) {
+		t.Fatalf("%q, %v", env, err)
+	}
+	if b, err := os.ReadFile(name); err != nil || string(b) != "a 1\nb two\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if env, err := (Tuning{IO: "ompio"}).environ(dir); env != nil || err != nil {
+		t.Errorf("%q, %v", env, err)
+	}
+}
+
+// TestQuick runs what can be run here at the smallest size, and leaves nothing.
+func TestQuick(t *testing.T) {
+	b := toolboxFor(t)
+	dir := t.TempDir()
+	r, err := run(t.Context(), Options{Dir: dir, Runs: 2, Quick: true, Peers: b.dir, Log: func(s string) { t.Log(s) }}, []string{"peers"})
+	if err != nil || len(r.Rows) == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

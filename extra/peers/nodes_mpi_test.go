@@ -1,6 +1,6 @@
 //go:build mpi && cgo && linux
 
-package bench
+package main
 
 import (
 	"cmp"

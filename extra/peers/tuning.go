@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -75,16 +75,12 @@ func (s *session) tune(ctx context.Context, p Peer, who, data string, ranks int,
 	if i >= 0 {
 		return s.res.Tunings[i].Tuning, nil
 	}
-	if err := s.timeFor(0); err != nil {
-		return list[0], err
-	}
 	best, least := list[0], -1.0
-	for i, t := range list {
+	for _, t := range list {
 		for range 2 {
 			if err := ctx.Err(); err != nil {
 				return best, err
 			}
-			s.At(fmt.Sprintf("%s: %s, tuning %s with %d ranks", s.name, data, who, ranks), int64(i), int64(len(list)))
 			k, err := once(ctx, t)
 			if ctx.Err() != nil {
 				return best, ctx.Err()
@@ -102,10 +98,10 @@ func (s *session) tune(ctx context.Context, p Peer, who, data string, ranks int,
 		}
 	}
 	if least < 0 {
-		return best, pkg.Errorf("%s runs with no setting", who)
+		return best, fmt.Errorf("%s runs with no setting", who)
 	}
 	s.res.Tunings = append(s.res.Tunings, Tuned{Who: who, Data: data, Ranks: ranks, Tuning: best, Seconds: least})
-	return best, s.save()
+	return best, nil
 }
 
 // Tuned is the best tuning of a peer that was found.

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -37,12 +37,12 @@ func (b *toolbox) RunReal(ctx context.Context, prog string, p Peer, j *Job, tune
 
 func realArgs(p Peer, j *Job, path string) ([]string, error) {
 	if len(j.Maps.Files) != 1 || strings.HasSuffix(j.Maps.Files[0], ".dat") {
-		return nil, pkg.Errorf("the real program wants one captured map file: %w", errSkip)
+		return nil, fmt.Errorf("the real program wants one captured map file: %w", errSkip)
 	}
 	api, strategy, _ := strings.Cut(p.prog, "_")
 	if p == adios2Blob {
 		if api = "adios"; j.Maps.Factor > 1 || j.Case[0] == 'I' {
-			return nil, pkg.Errorf("its ADIOS2 driver ignores -e, and of I it writes other bytes: %w", errSkip)
+			return nil, fmt.Errorf("its ADIOS2 driver ignores -e, and of I it writes other bytes: %w", errSkip)
 		}
 	}
 	args := []string{"-a", api, "-x", strategy, "-r", strconv.FormatInt(j.Records, 10), "-y", strconv.FormatInt(j.Flush, 10), "-o", path}
@@ -69,14 +69,14 @@ func parseReal(out []byte) (Took, error) {
 		return Took{}, err
 	}
 	if total <= 0 {
-		return Took{}, pkg.Errorf("the real program prints an end-to-end time of %g s: %s", total, lastLine(out))
+		return Took{}, fmt.Errorf("the real program prints an end-to-end time of %g s: %s", total, lastLine(out))
 	}
 	making, err := sumOf(preparing, out)
 	if err != nil {
 		return Took{}, err
 	}
 	if making >= total {
-		return Took{}, pkg.Errorf("the real program prints an end-to-end time of %g s, of which %g s are to prepare", total, making)
+		return Took{}, fmt.Errorf("the real program prints an end-to-end time of %g s, of which %g s are to prepare", total, making)
 	}
 	t := Took{Library: "E3SM-IO", Seconds: total - making}
 	if m := itsLibrary.FindSubmatch(out); m != nil {
@@ -88,7 +88,7 @@ func parseReal(out []byte) (Took, error) {
 func sumOf(what *regexp.Regexp, out []byte) (sum float64, err error) {
 	m := what.FindAllSubmatch(out, -1)
 	if len(m) == 0 {
-		return 0, pkg.Errorf("the real program prints no line like %q: %s", what, lastLine(out))
+		return 0, fmt.Errorf("the real program prints no line like %q: %s", what, lastLine(out))
 	}
 	for _, k := range m {
 		s, err := strconv.ParseFloat(string(k[1]), 64)
@@ -167,7 +167,6 @@ func (s *session) tryReal(ctx context.Context, a against, peers ...Peer) (list [
 			if _, err := realArgs(p, &j, ""); err != nil {
 				return nil, err
 			}
-			s.At(fmt.Sprintf("%s: trying %s of %s", s.name, r.name, bin), 0, 0)
 			t, err := s.realOnce(r, &j)(ctx, Tuning{})
 			if ctx.Err() != nil {
 				return nil, ctx.Err()

@@ -1,7 +1,8 @@
-package bench
+package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +54,7 @@ func (v *verifier) verify(ctx context.Context, p Peer, tune Tuning) error {
 	}
 	if p.plain() || p == adios2Blob { // files of other kinds, which hold all the data at least
 		if want := v.t.bytes(); took.Bytes < want {
-			return pkg.Errorf("%s wrote %d bytes of %d: %w", p.Name, took.Bytes, want, errDiffer)
+			return fmt.Errorf("%s wrote %d bytes of %d: %w", p.Name, took.Bytes, want, errDiffer)
 		}
 		return nil
 	}

@@ -1,10 +1,11 @@
-package bench
+package main
 
 import (
 	"context"
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,8 +35,8 @@ func (s *session) redset(ctx context.Context) error {
 	if _, err := s.tools(ctx); err != nil {
 		return err
 	}
-	if len(s.MPI) == 0 {
-		return fmt.Errorf("no blobio built with -tags mpi: %w", errSkip)
+	if !mpiBuilt {
+		return errNoMPI
 	}
 	if !s.box.Has(realRedset) {
 		s.skip(realRedset.Name, errors.New("REDSET in the environment is not the directory of an installed one"))
@@ -56,7 +57,7 @@ func (s *session) redset(ctx context.Context) error {
 				}
 				list = append(list, s.protects(n, scheme, op, size)...)
 			}
-			if err := s.cell(ctx, fmt.Sprintf("%v, %d ranks", scheme, n), func(ctx context.Context) error { return s.race(ctx, true, list...) }); err != nil {
+			if err := s.race(ctx, true, list...); err != nil {
 				return err
 			}
 		}
@@ -70,7 +71,7 @@ func (s *session) redset(ctx context.Context) error {
 				continue // there is nobody to keep anything
 			}
 			list := s.completes(n, scheme, min(size, 1<<30/int64(n)))
-			if err := s.cell(ctx, fmt.Sprintf("complete, %v, %d ranks", scheme, n), func(ctx context.Context) error { return s.race(ctx, true, list...) }); err != nil {
+			if err := s.race(ctx, true, list...); err != nil {
 				return err
 			}
 		}
@@ -208,4 +209,65 @@ func (j *scrJob) combine(c comm.Comm, o redset.Options, op string, size int64) e
 		}
 	}
 	return nil
+}
+
+// scrJob is one file for each rank, written from memory.
+type scrJob struct {
+	dir  string
+	data [][]byte // by rank
+	sync bool
+}
+
+func (j *scrJob) folder(c comm.Comm) string { return filepath.Join(j.dir, fmt.Sprint(c.Rank())) }
+
+func (j *scrJob) file(c comm.Comm) string { return filepath.Join(j.folder(c), "data") }
+
+func (j *scrJob) prefix(c comm.Comm) string { return filepath.Join(j.folder(c), "rs.") }
+
+func (j *scrJob) lose(c comm.Comm) error {
+	if err := os.RemoveAll(j.folder(c)); err != nil {
+		return err
+	}
+	return os.Mkdir(j.folder(c), 0o777)
+}
+
+// write writes the file of a rank, as a solver does.
+func (j *scrJob) write(_ context.Context, c comm.Comm, clock func() error) error {
+	if err := os.MkdirAll(j.folder(c), 0o777); err != nil {
+		return err
+	}
+	if err := clock(); err != nil {
+		return err
+	}
+	return writeBlocks(j.file(c), j.data[c.Rank()], j.sync)
+}
+
+func writeBlocks(name string, data []byte, sync bool) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for len(data) > 0 {
+		n, err := f.Write(data[:min(len(data), 1<<20)])
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	if sync {
+		return f.Sync()
+	}
+	return nil
+}
+
+// randomParts returns n parts of random bytes, size in all.
+func randomParts(size int64, n int) [][]byte {
+	rng := rand.NewChaCha8([32]byte{3})
+	parts := make([][]byte, n)
+	for i := range parts {
+		parts[i] = make([]byte, size/int64(n))
+		_, _ = rng.Read(parts[i])
+	}
+	return parts
 }

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 
 // peerSource is what the peers are built from, wherever the binary is.
 //
-//go:embed peers/*.c peers/*.h peers/Makefile
+//go:embed src/*.c src/*.h src/Makefile
 var peerSource embed.FS
 
 // A Peer is a program that writes a job through another library.
@@ -55,7 +55,7 @@ type toolbox struct {
 }
 
 // errNoPeers says that the peers cannot be built or started here.
-var errNoPeers = errors.New("no peers here; internal/bench/peers/install-debian installs what they need")
+var errNoPeers = errors.New("no peers here; src/install-debian installs what they need")
 
 // either returns the first of the programs that is there.
 func either(names ...string) string {
@@ -103,7 +103,7 @@ func (b *toolbox) BuildPeers(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	src, err := fs.Sub(peerSource, "peers")
+	src, err := fs.Sub(peerSource, "src")
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, pkg.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, lastLine(append(errs.Bytes(), out.Bytes()...)))
+		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, lastLine(append(errs.Bytes(), out.Bytes()...)))
 	}
 	return out.Bytes(), nil
 }
@@ -175,7 +175,7 @@ func lastLine(out []byte) string {
 		}
 	}
 	for _, l := range lines {
-		if strings.Contains(l, "rror") || strings.HasPrefix(l, "blobio:") {
+		if strings.Contains(l, "rror") || strings.HasPrefix(l, "peers:") {
 			return strings.TrimSpace(l)
 		}
 	}
@@ -187,10 +187,10 @@ func decodeTook(out []byte) (Took, error) {
 	var t Took
 	i := bytes.IndexByte(out, '{')
 	if i < 0 {
-		return t, pkg.Errorf("no result in %q", lastLine(out))
+		return t, fmt.Errorf("no result in %q", lastLine(out))
 	}
 	if err := json.NewDecoder(bytes.NewReader(out[i:])).Decode(&t); err != nil {
-		return t, pkg.Errorf("result of a worker: %w", err)
+		return t, fmt.Errorf("result of a worker: %w", err)
 	}
 	return t, nil
 }
