@@ -5,7 +5,6 @@ package bench
 import (
 	"os"
 	"runtime"
-	"time"
 )
 
 func cpuTime() float64                            { return 0 }
