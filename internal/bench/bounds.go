@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxRaw caps the bytes that are copied in memory for a bound, and those with which ways to write are tried. What
-// stands beside a write has as many bytes as that: the rate of more is not the same where memory becomes scarce.
+// maxRaw caps the bytes with which ways to write are tried. What stands beside a write has as many bytes as that: the rate
+// of more is not the same where memory becomes scarce.
 const maxRaw = 2 << 30
 
 // rawKey is a bound of writes, rawWay how it is reached best.
@@ -87,7 +87,7 @@ func (s *session) rawWrite(k rawKey) (time.Duration, error) {
 	return least, nil
 }
 
-// rawReads is the bound of a read: plain reads of a file, and a copy of as many bytes in memory.
+// rawReads is the bound of a read: plain reads of a file.
 func (s *session) rawReads(file string) func(context.Context, *Row) error {
 	return func(ctx context.Context, r *Row) error {
 		if err := ctx.Err(); err != nil {
@@ -102,8 +102,6 @@ func (s *session) rawReads(file string) func(context.Context, *Row) error {
 			return err
 		}
 		r.bound("raw read", size, d.Seconds())
-		n := min(max(r.Bytes, 1), maxRaw)
-		r.bound("memcpy", n, memcpy(n, 1).Seconds())
 		return nil
 	}
 }

@@ -86,29 +86,6 @@ func readCeiling(name string, readers int) (time.Duration, error) {
 	return best, nil
 }
 
-// plainRead reads a file once, and returns its size.
-func plainRead(name string, block, readers int) (int64, error) {
-	f, err := vfs.OS.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return 0, err
-	}
-	bufs := make([][]byte, readers)
-	for i := range bufs {
-		bufs[i] = make([]byte, min(int64(block), size))
-	}
-	return size, striped(size, block, readers, func(w int, off int64, n int) error {
-		if k, err := f.ReadAt(bufs[w][:n], off); k < n {
-			return pkg.Errorf("read of %s at %d: %w", name, off, err)
-		}
-		return nil
-	})
-}
-
 // striped gives blocks to workers in turn and waits for all.
 func striped(size int64, block, workers int, f func(w int, off int64, n int) error) error {
 	return par.Each(context.Background(), workers, workers, func(_ context.Context, w int) error {

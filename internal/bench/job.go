@@ -74,7 +74,7 @@ func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 	return maps, nil
 }
 
-// Job is one history file to be written, by blobio or by a peer.
+// Job is one history file to be written.
 type Job struct {
 	Case     string    `json:"case"` // F_h0, F_h1, G, I_h0, I_h1
 	Maps     MapSource `json:"maps"`
@@ -191,23 +191,6 @@ func (t *task) fillAll() ([]rankData, error) {
 		return nil, err
 	}
 	return out, nil
-}
-
-// bytes of all records of all ranks, as they are in memory.
-func (t *task) bytes() (n int64) {
-	for v := range t.c.Vars {
-		cv := &t.c.Vars[v]
-		count := t.c.Elems(v)
-		if cv.Map != 0 {
-			count = 0
-			for r := range t.Ranks {
-				count += t.maps[cv.Map-1].Count(r)
-			}
-		}
-		_, mem := t.types(cv)
-		n += t.records(v) * count * int64(mem.Size())
-	}
-	return n
 }
 
 // bytes of the data in memory.

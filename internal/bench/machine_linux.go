@@ -1,48 +1,14 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// statusField reads a field of the status of a process ("self", or its number) that is in kB; 0 if it is not there.
-func statusField(process, name string) int64 {
-	b, err := os.ReadFile("/proc/" + process + "/status")
-	if err != nil {
-		return 0
-	}
-	s := bufio.NewScanner(bytes.NewReader(b))
-	for s.Scan() {
-		if rest, ok := strings.CutPrefix(s.Text(), name+":"); ok {
-			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return kb << 10
-		}
-	}
-	return 0
-}
-
-// forgetPeak makes peakMemory begin again, and returns what is resident now, in bytes; 0 if
-// that cannot be told.
-func forgetPeak() int64 {
-	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
-		return 0
-	}
-	return statusField("self", "VmRSS")
-}
-
-// peakMemory is the most bytes that were resident since forgetPeak.
-func peakMemory() int64 { return statusField("self", "VmHWM") }
-
-// peakOf is the most bytes that were resident of another process; 0 if that cannot be told.
-func peakOf(pid int) int64 { return statusField(strconv.Itoa(pid), "VmHWM") }
 
 // cpuTime is the processor time of this process, user and system, in seconds.
 func cpuTime() float64 {
@@ -100,42 +66,6 @@ func kernel() string {
 		return ""
 	}
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
-}
-
-// busyCores is how many cores were busy for a while in which this process does nothing; -1 if that cannot be told.
-func busyCores(d time.Duration) float64 {
-	before, ok := busyTicks()
-	start := time.Now()
-	time.Sleep(d)
-	after, ok2 := busyTicks()
-	if !ok || !ok2 {
-		return -1
-	}
-	const ticks = 100 // a second, on every architecture
-	return min(float64(after-before)/ticks/time.Since(start).Seconds(), float64(cores()))
-}
-
-// busyTicks counts what all cores have worked, also for others on the same host (steal).
-func busyTicks() (sum int64, ok bool) {
-	b, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, false
-	}
-	line, _, _ := strings.Cut(string(b), "\n")
-	f := strings.Fields(line)
-	if len(f) < 9 || f[0] != "cpu" {
-		return 0, false
-	}
-	for i, v := range f[1:9] {
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil {
-			return 0, false
-		}
-		if i != 3 && i != 4 { // idle, iowait
-			sum += n
-		}
-	}
-	return sum, true
 }
 
 func loadAverage() string {
@@ -209,18 +139,4 @@ func forgetFile(name string) error {
 	defer f.Close()
 	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // advice
 	return nil
-}
-
-// kept is how many bytes of a file the page cache has; -1 if that cannot be told.
-func kept(name string) (int64, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	var st unix.Cachestat_t
-	if unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{}, &st, 0) != nil { // before Linux 6.5
-		return -1, nil
-	}
-	return int64(st.Cache) * int64(os.Getpagesize()), nil
 }

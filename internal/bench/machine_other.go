@@ -5,20 +5,14 @@ package bench
 import (
 	"os"
 	"runtime"
-	"time"
 )
 
-func forgetPeak() int64                           { return 0 }
-func peakMemory() int64                           { return 0 }
 func cpuTime() float64                            { return 0 }
 func settle(string)                               {}
 func cpuModel() string                            { return "" }
 func memoryTotal() int64                          { return 0 }
 func kernel() string                              { return runtime.GOOS }
-func busyCores(time.Duration) float64             { return -1 }
 func loadAverage() string                         { return "" }
 func fileSystem(string) (name string, free int64) { return "", 0 }
 func openDirect(string, bool) (*os.File, error)   { return nil, errSkip }
 func forgetFile(string) error                     { return nil }
-func peakOf(int) int64                            { return 0 }
-func kept(string) (int64, error)                  { return -1, nil }

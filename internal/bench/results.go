@@ -34,30 +34,17 @@ func (h Host) String() string {
 
 // Results are what one run of the bench found: a file.
 type Results struct {
-	Version    int               `json:"version"` // 1
-	Date       string            `json:"date"`    // RFC 3339
-	Workloads  []string          `json:"workloads"`
-	Host       Host              `json:"host"`
-	FileSystem string            `json:"file_system"`
-	Go         string            `json:"go"`
-	Blobio     string            `json:"blobio"`
-	Libraries  map[string]string `json:"libraries,omitempty"` // of the peers
-	Runs       int               `json:"runs"`                // of each row
-	Quick      bool              `json:"quick"`               // a smoke run: the figures mean nothing
-	Rows       []Row             `json:"rows"`
-	Growth     []Growth          `json:"growth,omitempty"`
-	Profiles   []Profile         `json:"profiles,omitempty"`
-	Skipped    []string          `json:"skipped,omitempty"` // what could not be measured, and why
-	Tunings    []Tuned           `json:"tunings,omitempty"` // of the peers, the best that were found
-	Done       []string          `json:"done,omitempty"`    // cells of a run in pieces
-
-	file string // that was loaded
-}
-
-// Profile says where processor time went.
-type Profile struct {
-	What  string   `json:"what"`
-	Lines []string `json:"lines"` // share and function, most first
+	Version    int      `json:"version"` // 1
+	Date       string   `json:"date"`    // RFC 3339
+	Workloads  []string `json:"workloads"`
+	Host       Host     `json:"host"`
+	FileSystem string   `json:"file_system"`
+	Go         string   `json:"go"`
+	Blobio     string   `json:"blobio"`
+	Runs       int      `json:"runs"`  // of each row
+	Quick      bool     `json:"quick"` // a smoke run: the figures mean nothing
+	Rows       []Row    `json:"rows"`
+	Skipped    []string `json:"skipped,omitempty"` // what could not be measured, and why
 }
 
 const resultsVersion = 1
@@ -142,7 +129,7 @@ func LoadResults(name string) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Results{file: filepath.ToSlash(name)}
+	r := new(Results)
 	if err := json.Unmarshal(b, r); err != nil {
 		return nil, pkg.Errorf("%s: %w", name, err)
 	}
@@ -165,7 +152,7 @@ func (r *Row) measured() bool {
 	times := func(s []float64) bool {
 		return len(s) > 0 && slices.Min(s) > 1e-12 && slices.Max(s) < 1e9
 	}
-	if !times(r.Seconds) || r.Bytes < 0 || r.Bytes > 1<<60 || r.Ranks < 0 || r.Lent < 0 {
+	if !times(r.Seconds) || r.Bytes < 0 || r.Bytes > 1<<60 || r.Ranks < 0 {
 		return false
 	}
 	for i := range r.Bounds {

@@ -9,7 +9,7 @@ import (
 // A Bound is what the bytes of a row take without what is measured: it is
 // measured in the same run, in turn with it.
 type Bound struct {
-	What    string    `json:"what"`  // "raw write", "raw read", "memcpy", "gather"
+	What    string    `json:"what"`  // "raw write", "raw read"
 	Bytes   int64     `json:"bytes"` // as many as the row's, but for a share of a file or a part of the memory
 	Seconds []float64 `json:"seconds"`
 }
@@ -19,10 +19,9 @@ type Row struct {
 	Workload string `json:"workload"`
 	Data     string `json:"data"` // "F h0 ne30, 64 ranks"
 	What     string `json:"what"` // "write", "read of T", "convert to canonical"
-	Who      string `json:"who"`  // "variable-centric", "process-centric", or a peer
+	Who      string `json:"who"`  // "variable-centric", "process-centric"
 	Ranks    int    `json:"ranks,omitempty"`
-	As       string `json:"as,omitempty"` // "goroutines" or "processes": what the ranks are
-	Sync     bool   `json:"sync"`         // whether the device has been waited for
+	Sync     bool   `json:"sync"` // whether the device has been waited for
 
 	Bytes   int64                `json:"bytes"` // of the files written, or of the elements read
 	Seconds []float64            `json:"seconds"`
@@ -30,17 +29,7 @@ type Row struct {
 	Phases  map[string][]float64 `json:"phases,omitempty"`
 	Bounds  []Bound              `json:"bounds,omitempty"`
 
-	Lent     int64   `json:"lent,omitempty"`     // bytes of data that the ranks hold
-	Memory   []int64 `json:"memory,omitempty"`   // most bytes resident beyond those, of all processes
-	Metadata int64   `json:"metadata,omitempty"` // bytes of the files that are not data
-	Tuning   string  `json:"tuning,omitempty"`   // of a peer
-	Library  string  `json:"library,omitempty"`
-	Note     string  `json:"note,omitempty"`
-
-	Load  []float64 `json:"load,omitempty"`  // cores that others kept busy just before each run
-	Turns int       `json:"turns,omitempty"` // runs that were taken, of which Seconds holds the steadiest in a row; 0: all
-
-	Allocs *float64 `json:"allocs_per_put,omitempty"`
+	Note string `json:"note,omitempty"`
 }
 
 // Median time in seconds.
@@ -77,15 +66,6 @@ func (r *Row) add(t Took) {
 	if t.Bytes > 0 {
 		r.Bytes = t.Bytes
 	}
-	if t.Data > 0 {
-		r.Lent = t.Data
-	}
-	if t.Memory > 0 {
-		r.Memory = append(r.Memory, t.Memory)
-	}
-	if t.Library != "" {
-		r.Library = t.Library
-	}
 	for name, s := range t.Phases {
 		if r.Phases == nil {
 			r.Phases = map[string][]float64{}
@@ -112,14 +92,6 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-func medianInt(v []int64) int64 {
-	if len(v) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(v))
-	return s[len(s)/2]
-}
-
 // Range is the least and the greatest time, in seconds.
 func (r *Row) Range() (least, most float64) { return slices.Min(r.Seconds), slices.Max(r.Seconds) }
 
@@ -131,20 +103,6 @@ func (r *Row) OfRaw() (share float64, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// unsteady is how many times the fastest run of a bound its slowest may take.
-const unsteady = 3
-
-// Doubtful says that the plain writes or reads beside a row were disturbed: their times differ much, or the row,
-// which has to do what they do, is faster by more than the variation of one run to the next.
-func (r *Row) Doubtful() bool {
-	for _, what := range []string{"raw write", "raw read"} {
-		if b := r.Bound(what); b != nil {
-			return slices.Max(b.Seconds) > unsteady*slices.Min(b.Seconds) || what == "raw write" && r.Share(what) > 1.25
-		}
-	}
-	return false
 }
 
 // Seconds formats a time in a unit that suits it.

@@ -2,15 +2,12 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"blobio/blob"
 	"blobio/internal/fault"
@@ -18,24 +15,12 @@ import (
 
 // Options of Run. The zero value of a field means its default.
 type Options struct {
-	Dir    string // where the files go, in a directory of their own that is removed; required
-	Runs   int    // of each row, default 5
-	Quick  bool   // smallest sizes, two runs: a test of the bench, not a measurement
-	Maps   string // directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size
-	Peers  string // directory where the peers are built; default: in that of the files
-	NoTune bool   // take the first setting of MPI-IO, without trying others
-
-	PeerBins []string      // builds of the real E3SM-IO, which are timed beside our peers
-	Only     []string      // data of the workloads processes and canonical by their short names (F h0; F h0, runs x10; G; I h0); default: all
-	Ranks    []int         // numbers of processes of those workloads; default: 1, 2, 4, 16, canonical 4 and 16
-	Resume   string        // file that keeps the results of a run in pieces: what it has is not measured again
-	For      time.Duration // after that no further piece is begun, and Run returns ErrTime; 0: no limit
-
-	Self   []string // command of a worker, whose only further argument is a file with a Work; default: this process does the work
-	MPI    []string // the same, to be started by mpirun; default: rows of processes are skipped
-	Python []string // added to the environment of Python, so that it finds the package blobio; see FindPackage
-	Log    func(string)
-	At     func(stage string, done, total int64)
+	Dir   string // where the files go, in a directory of their own that is removed; required
+	Runs  int    // of each row, default 5
+	Quick bool   // smallest sizes, two runs: a test of the bench, not a measurement
+	Maps  string // directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size
+	Log   func(string)
+	At    func(stage string, done, total int64)
 }
 
 // A Workload is a named set of rows.
@@ -48,7 +33,6 @@ type Workload struct {
 func Workloads() []Workload {
 	return []Workload{
 		{"ceilings", "what the machine gives: memcpy, plain writes and reads, buffered and direct, with and without fsync", (*session).ceilings},
-		{"captured", "write F, G and I at the captured size, 16 ranks, with and without fsync", (*session).captured},
 		{"shared", "on a parallel file system (--dir): write F and G without syncs and as durable as the default, beside one plain file of the same bytes and syncs", (*session).shared},
 		{"ne30", "write F h0 at ne=30: 64 and 512 ranks, 1 and 4 subfiles", (*session).ne30},
 		{"records", "write F h1 at ne=30 with 10 records: flush each, flush once, append; F h0 with 1 and 10", (*session).records},
@@ -60,15 +44,6 @@ func Workloads() []Workload {
 		{"compress", "process-centric files with and without compression: smooth fields, noise, fields with fill values", (*session).compress},
 		{"fti", "checkpoints of FTI-FF: full, differential, recovered; 1 GiB of one rank, with and without fsync", (*session).fti},
 		{"scr", "files of four ranks protected by redset and rebuilt; a checkpoint without and with a flush", (*session).scr},
-		{"open", "open and list datasets of 16, 512 and 21,600 ranks", (*session).open},
-		{"curve", "what ranks cost: the same few data from 16 to 100,000 ranks, and how each cost grows", (*session).curve},
-		{"memory", "peak memory of a write, and allocations for each put", (*session).memory},
-		{"profile", "where the processor time goes, for each layout", (*session).profile},
-		{"peers", "goroutines against the PnetCDF and HDF5 blob peers at 1, 2, 4 and 16 processes, captured maps", (*session).peers},
-		{"canonical", "what users have today: 4 and 16 processes that write one canonical file by PnetCDF or netCDF-4, against blobs, and blobs that are then converted", (*session).canonical},
-		{"inplace", "read datasets where they are: a level by mount, DAP2, Zarr and Python beside convert, open and read; whole files, means by dask, memory of the server", (*session).inplace},
-		{"redset", "files of processes protected by redset and rebuilt, and checkpoints completed, against redset and SCR themselves (REDSET=DIR) and a loop that only moves the bytes", (*session).redset},
-		{"processes", "processes under mpirun against the peers at the same number: 1, 2, 4 and 16", (*session).processes},
 	}
 }
 
@@ -108,18 +83,13 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 			err = rerr
 		}
 	}()
-	s := &session{Options: o, dir: dir, res: newResults(&o), began: time.Now()}
-	if err := s.resume(); err != nil {
-		return nil, err
-	}
+	s := &session{Options: o, dir: dir, res: newResults(&o)}
 	for i, w := range list {
 		s.name, s.nth, s.of = w.Name, i, len(list)
-		if !slices.Contains(s.res.Workloads, w.Name) {
-			s.res.Workloads = append(s.res.Workloads, w.Name)
-		}
+		s.res.Workloads = append(s.res.Workloads, w.Name)
 		s.Log(fmt.Sprintf("%s: %s", w.Name, w.About))
 		if err := w.run(s, ctx); err != nil {
-			if !errors.Is(err, errSkip) && !errors.Is(err, errNoPeers) {
+			if !errors.Is(err, errSkip) {
 				return s.res, fmt.Errorf("%s: %w", w.Name, err)
 			}
 			s.skip(w.Name, err)
@@ -139,10 +109,6 @@ type session struct {
 	res     *Results
 	name    string // of the workload
 	nth, of int    // workload
-	box     *toolbox
-	boxErr  error
-	boxed   bool
-	began   time.Time
 	best    map[rawKey]rawWay
 	maxRaw  int64 // 0 means the default, tests set others
 }
@@ -154,9 +120,6 @@ func (s *session) sweep() error {
 		return err
 	}
 	for _, e := range names {
-		if e.Name() == "peers" {
-			continue
-		}
 		if err := os.RemoveAll(s.path(e.Name())); err != nil {
 			return err
 		}
@@ -168,9 +131,7 @@ func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
 // skip tells what is not in the results, and why.
 func (s *session) skip(what string, err error) {
-	if why := fmt.Sprintf("%s: %s", what, fault.Text(err)); !slices.Contains(s.res.Skipped, why) { // a run in pieces says it once
-		s.res.Skipped = append(s.res.Skipped, why)
-	}
+	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %s", what, fault.Text(err)))
 	s.Log(fmt.Sprintf("%s: skipped: %v", what, err))
 }
 
@@ -190,28 +151,6 @@ func (s *session) room(bytes int64) error {
 	return nil
 }
 
-// tools finds MPI and builds the peers, once.
-func (s *session) tools(ctx context.Context) (*toolbox, error) {
-	if !s.boxed {
-		s.boxed = true
-		if s.box, s.boxErr = findMPI(ctx); s.boxErr == nil {
-			dir := s.Peers
-			if dir == "" {
-				dir = s.path("peers")
-			}
-			s.Log("building the peers")
-			s.boxErr = s.box.BuildPeers(ctx, dir)
-		}
-		if s.boxErr == nil {
-			s.res.Libraries = map[string]string{"MPI": s.box.MPI}
-		}
-	}
-	return s.box, s.boxErr
-}
-
-// loadWindow is how long is looked what others do before each run.
-const loadWindow = 100 * time.Millisecond
-
 // A runner is one of several things that take turns.
 type runner struct {
 	row *Row
@@ -223,38 +162,11 @@ type runner struct {
 
 	// bound measures what belongs beside the row, once in each run; nil: nothing.
 	bound func(ctx context.Context, r *Row) error
-
-	tuning Tuning // of a peer
 }
 
 // race runs all in turn, as often as the session says, and keeps the rows. The first turn
 // of each is not kept if warm is set: it makes pages and caches.
 func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
-	return s.raceUntil(ctx, warm, func(run int) bool { return run < s.Runs }, list...)
-}
-
-// raceSteadily goes on until the spread of all rows is small in as many successive turns as the session says, which are then those that are
-// kept; at most twice as many are taken.
-func (s *session) raceSteadily(ctx context.Context, list ...runner) error {
-	if s.Quick {
-		return s.race(ctx, false, list...)
-	}
-	return s.raceUntil(ctx, false, func(run int) bool {
-		if run < s.Runs {
-			return true
-		}
-		from, least := steadiest(list, s.Runs)
-		if least > steadySpread && run < 2*s.Runs && s.timeFor(0) == nil {
-			return true
-		}
-		for _, r := range list {
-			r.row.window(from, s.Runs)
-		}
-		return false
-	}, list...)
-}
-
-func (s *session) raceUntil(ctx context.Context, warm bool, more func(run int) bool, list ...runner) error {
 	first := 0
 	if warm {
 		first = -1
@@ -268,7 +180,7 @@ func (s *session) raceUntil(ctx context.Context, warm bool, more func(run int) b
 	}()
 	total := int64((s.Runs - first) * len(list))
 	done := int64(0)
-	for run := first; more(run); run++ {
+	for run := first; run < s.Runs; run++ {
 		for i, r := range list {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -280,7 +192,6 @@ func (s *session) raceUntil(ctx context.Context, warm bool, more func(run int) b
 				}
 			}
 			settle(s.dir)
-			load := busyCores(loadWindow)
 			t, err := r.run(ctx)
 			if err != nil {
 				return fmt.Errorf("%s, %s, %s: %w", r.row.Data, r.row.What, r.row.Who, err)
@@ -290,13 +201,6 @@ func (s *session) raceUntil(ctx context.Context, warm bool, more func(run int) b
 				continue
 			}
 			r.row.add(t)
-			if load >= 0 {
-				r.row.Load = append(r.row.Load, load)
-			}
-			if t.Library != "" && !strings.HasPrefix(t.Library, "E3SM") && s.res.Libraries != nil {
-				name, _, _ := strings.Cut(r.row.Who, " ")
-				s.res.Libraries[name] = t.Library
-			}
 			if list[i].bound != nil {
 				settle(s.dir)
 				if err := list[i].bound(ctx, r.row); err != nil {
@@ -311,58 +215,21 @@ func (s *session) raceUntil(ctx context.Context, warm bool, more func(run int) b
 func (s *session) keep(r *Row) {
 	r.Workload = s.name
 	s.res.Rows = append(s.res.Rows, *r)
-	line := fmt.Sprintf("%s, %s, %s, %s: %s", r.Data, r.What, r.Who, ranksText(r.Ranks, r.As), Seconds(r.Median()))
+	line := fmt.Sprintf("%s, %s, %s, %d ranks: %s", r.Data, r.What, r.Who, r.Ranks, Seconds(r.Median()))
 	if r.Bytes > 0 {
 		line += fmt.Sprintf(", %.0f MiB/s", r.Rate()/(1<<20))
 	}
 	s.Log(line)
 }
 
+// The layouts as rows name them.
+const (
+	vcName = "variable-centric"
+	pcName = "process-centric"
+)
+
 // layouts of blobio, in the order of tables.
 var layouts = []blob.Layout{blob.VariableCentric, blob.ProcessCentric}
-
-// worker does a Work in a process of its own, or in several; without the command of one in this process.
-func (s *session) worker(ctx context.Context, w Work, processes bool) (t Took, err error) {
-	if !processes && len(s.Self) == 0 {
-		if w.Cores > 0 {
-			return t, fmt.Errorf("needs a process of its own: %w", errSkip)
-		}
-		if t, err = w.Do(ctx, Goroutines(max(w.Job.Ranks, 1))); err != nil {
-			return t, err
-		}
-	} else {
-		spec := s.path("work.json")
-		b, err := json.Marshal(w)
-		if err != nil {
-			return t, err
-		}
-		if err := os.WriteFile(spec, b, 0o666); err != nil {
-			return t, err
-		}
-		var out []byte
-		if processes {
-			out, err = s.box.run(ctx, w.Job.Ranks, "", nil, append(slices.Clone(s.MPI), spec)...)
-		} else {
-			cmd := exec.CommandContext(ctx, s.Self[0], append(slices.Clone(s.Self[1:]), spec)...)
-			out, err = output(ctx, cmd)
-		}
-		if err != nil {
-			return t, err
-		}
-		if t, err = decodeTook(out); err != nil {
-			return t, err
-		}
-	}
-	if w.Scheme != "" || w.Op == opLevel || w.Op == opReadAt {
-		return t, nil
-	}
-	if w.Op == "" || w.Op == "write" {
-		t.Bytes, err = datasetBytes(ctx, w.Path)
-	} else if t.Bytes, err = fileBytes(w.To); err != nil {
-		t.Bytes, err = datasetBytes(ctx, w.To)
-	}
-	return t, err
-}
 
 func fileBytes(name string) (int64, error) {
 	info, err := os.Stat(name)

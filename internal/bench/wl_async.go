@@ -160,7 +160,7 @@ func (s *session) overlap(ctx context.Context, ranks int, sync bool) error {
 		var turn *Row
 		for _, what := range v.ways() {
 			r := runner{
-				row:   &Row{Data: data, What: what + end, Who: l.String(), Ranks: ranks, As: "goroutines", Sync: sync},
+				row:   &Row{Data: data, What: what + end, Who: l.String(), Ranks: ranks, Sync: sync},
 				clear: func() error { return removeDataset(name) },
 				run: func(ctx context.Context) (Took, error) {
 					k, err := v.run(ctx, what, name, v.t.options(l))
@@ -186,39 +186,4 @@ func (s *session) overlap(ctx context.Context, ranks int, sync bool) error {
 		}
 	}
 	return s.race(ctx, true, list...)
-}
-
-// overlapped is what a row that computes and writes in turn would take with all the I/O hidden that can be. What is created before cannot, nor the
-// flush of the last record, which comes after all computation and has all cores. The others have those that were idle, as alone had.
-func overlapped(alone, turn *Row, records int64) float64 {
-	compute, first := median(turn.Phases["compute"]), median(turn.Phases["create"])
-	return first + max(compute, alone.Median()-first) + (turn.Median()-compute-first)/float64(records)
-}
-
-// asyncSlack is how much more than the ideal rate one may measure when both parts take as long on another day.
-const asyncSlack = 1.1
-
-// asyncMarks are of flushes in the background where a core is idle: with computation on every core there is nothing to gain.
-func (t table) asyncMarks() (out []Mark) {
-	for _, sync := range []bool{false, true} {
-		end := ""
-		if sync {
-			end = ", fsync"
-		}
-		for _, who := range []string{vcName, pcName} {
-			_, data := asyncJob(false, 1, sync)
-			m := Mark{What: fmt.Sprintf("%s: FlushAsync, %s as long as the I/O takes on the other cores%s", who, computing(1), end), Want: "at least 0.9 of the ideal rate"}
-			alone, turn, both := t.find("async", data, asyncIdle+end, who, 1), t.find("async", data, asyncSync+end, who, 1), t.find("async", data, asyncBoth+end, who, 1)
-			if alone != nil && turn != nil && both != nil && len(turn.Phases["compute"]) > 0 {
-				ideal := overlapped(alone, turn, asyncRecords)
-				x := ideal / both.Median()
-				m.Measured, m.Good = fmt.Sprintf("%.2f (%s; ideal %s, in turn %s)", x, Seconds(both.Median()), Seconds(ideal), Seconds(turn.Median())), x >= 0.9
-				if x > asyncSlack { // computation hides as much I/O as there is, and no more
-					m.Measured, m.Good = m.Measured+"; more than 1 cannot be, the rows were disturbed", false
-				}
-			}
-			out = append(out, m)
-		}
-	}
-	return out
 }

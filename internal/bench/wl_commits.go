@@ -70,7 +70,7 @@ func (s *session) committed(h history, l blob.Layout, commits int64) runner {
 		}
 	}
 	return runner{
-		row:   &Row{Data: h.data, What: what, Who: l.String(), Ranks: 1, As: "goroutines", Sync: h.durable},
+		row:   &Row{Data: h.data, What: what, Who: l.String(), Ranks: 1, Sync: h.durable},
 		clear: clear,
 		run: func(ctx context.Context) (took Took, err error) {
 			err = comm.Run(ctx, 1, nil, func(ctx context.Context, c comm.Comm) (err error) {
@@ -129,30 +129,9 @@ func (h history) write(ctx context.Context, c comm.Comm, name string, l blob.Lay
 	if err := w.Close(ctx); err != nil {
 		return took, err
 	}
-	took = Took{Seconds: time.Since(start).Seconds(), Data: 4 * h.elems}
+	took = Took{Seconds: time.Since(start).Seconds()}
 	if n := len(each) / 20; n > 0 {
 		took.Phases = map[string]float64{firstCommits: median(each[:n]), lastCommits: median(each[len(each)-n:])}
 	}
 	return took, nil
-}
-
-// commitMarks are of commits.
-func (t table) commitMarks() (out []Mark) {
-	large, long := histories(false)
-	for _, who := range []string{vcName, pcName} {
-		m := Mark{What: who + ": 1 GiB committed 10 times", Want: "at most 1.10 of once"}
-		once, ten := t.find("commits", large.data, commitOnce, who, 1), t.find("commits", large.data, fmt.Sprintf(commitTimes, 10), who, 1)
-		if once != nil && ten != nil {
-			x := ten.Median() / once.Median()
-			m.Measured, m.Good = fmt.Sprintf("%.2f (%s, once %s)", x, Seconds(ten.Median()), Seconds(once.Median())), x <= 1.10
-		}
-		out = append(out, m)
-		m = Mark{What: who + ": the last of 10,000 commits", Want: "at most 1.5 of the first"}
-		if r := t.find("commits", long.data, commitEach, who, 1); r != nil && len(r.Phases[firstCommits]) > 0 {
-			first, last := median(r.Phases[firstCommits]), median(r.Phases[lastCommits])
-			m.Measured, m.Good = fmt.Sprintf("%.2f (%s, first %s)", last/first, Seconds(last), Seconds(first)), last/first <= 1.5
-		}
-		out = append(out, m)
-	}
-	return out
 }

@@ -134,7 +134,7 @@ func (s *session) compressed(ctx context.Context, t *task, all []rankData, data 
 	name := func(k int) string { return s.path(fmt.Sprintf("z%d", k)) }
 	var list []runner
 	for k, way := range compressWays {
-		row := &Row{Data: data, What: "write", Who: compressName(way), Ranks: t.Ranks, As: "goroutines", Bytes: lent}
+		row := &Row{Data: data, What: "write", Who: compressName(way), Ranks: t.Ranks, Bytes: lent}
 		list = append(list, runner{row: row,
 			clear: func() error { return removeDataset(name(k)) },
 			run: func(ctx context.Context) (Took, error) {

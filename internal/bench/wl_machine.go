@@ -5,13 +5,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime/pprof"
 	"strings"
 	"time"
 	"unsafe"
-
-	"blobio/blob"
 )
 
 // ceilings are rows of the machine alone.
@@ -141,104 +137,4 @@ func direct(name string, size int64, workers int, write bool) (time.Duration, er
 		return err
 	})
 	return time.Since(start), err
-}
-
-// profile says where processor time goes. The table is made by the tool of Go, so it needs one.
-func (s *session) profile(ctx context.Context) error {
-	goTool := either("go")
-	if goTool == "" {
-		return fmt.Errorf("no go to print profiles with: %w", errSkip)
-	}
-	j, data := s.fCase("h0", 64)
-	t, names, err := s.datasets(ctx, j, 0)
-	if err != nil {
-		return err
-	}
-	all, err := t.fillAll()
-	if err != nil {
-		return err
-	}
-	deep := t.find(3)
-	dst := make([]float32, t.c.Elems(deep))
-	for _, l := range layouts {
-		r, err := blob.Open(ctx, names[l], nil)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		name := s.path("profiled")
-		for _, what := range []struct {
-			name string
-			f    func() error
-		}{
-			{"write", func() error {
-				if err := removeDataset(name); err != nil {
-					return err
-				}
-				_, err := t.once(ctx, all, name, t.options(l))
-				return err
-			}},
-			{"read a variable", func() error { return r.Read(ctx, t.c.Vars[deep].Name, nil, nil, dst) }},
-			{"convert to canonical", func() error {
-				return blob.Convert(ctx, r, name, &blob.ConvertOptions{Force: true, Durability: blob.DurableNone})
-			}},
-		} {
-			if err := what.f(); err != nil { // loads maps, makes pages
-				return err
-			}
-			p, err := s.profileOf(ctx, goTool, what.f)
-			if err != nil {
-				return err
-			}
-			p.What = fmt.Sprintf("%s, %s, %s", data, what.name, l)
-			s.res.Profiles = append(s.res.Profiles, *p)
-			if err := removeDataset(name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// profileOf runs f for some seconds.
-func (s *session) profileOf(ctx context.Context, goTool string, f func() error) (*Profile, error) {
-	file, long := s.path("cpu.pprof"), 3*time.Second
-	if s.Quick {
-		long = 100 * time.Millisecond
-	}
-	out, err := os.Create(file)
-	if err != nil {
-		return nil, err
-	}
-	defer out.Close()
-	if err := pprof.StartCPUProfile(out); err != nil {
-		return nil, fmt.Errorf("%w: %w", errSkip, err) // somebody else profiles
-	}
-	for start := time.Now(); err == nil && ctx.Err() == nil && time.Since(start) < long; {
-		err = f()
-	}
-	pprof.StopCPUProfile()
-	if err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	lines, err := profileLines(ctx, goTool, file)
-	return &Profile{Lines: lines}, err
-}
-
-// profileLines are the functions that a profile of the processor has most of; flags are pprof's.
-func profileLines(ctx context.Context, goTool, file string, flags ...string) (lines []string, err error) {
-	text, err := output(ctx, exec.CommandContext(ctx, goTool, append(append([]string{"tool", "pprof", "-top", "-nodecount", "12"}, flags...), file)...))
-	if err != nil {
-		return nil, err
-	}
-	_, table, _ := strings.Cut(string(text), "flat%")
-	for line := range strings.Lines(table) {
-		if w := strings.Fields(line); len(w) >= 6 && strings.HasSuffix(w[1], "%") {
-			lines = append(lines, fmt.Sprintf("%6s  %s", w[1], strings.Join(w[5:], " ")))
-		}
-	}
-	return lines, nil
 }

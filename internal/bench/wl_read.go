@@ -3,14 +3,11 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"runtime"
 	"time"
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/par"
 )
 
 // datasets writes the job once, by goroutines, and returns the base name of each layout.
@@ -145,17 +142,7 @@ func (s *session) readings(ctx context.Context, t *task, names map[blob.Layout]s
 						}
 					}
 				},
-				bound: func(ctx context.Context, r *Row) error {
-					if err := s.rawReads(names[l]+".0000")(ctx, r); err != nil {
-						return err
-					}
-					if q.count != nil || q.cold {
-						return nil
-					}
-					d, err := t.gather(ctx, readers[l], names[l]+".0000", q.v)
-					r.bound("gather", r.Bytes, d.Seconds())
-					return err
-				}})
+				bound: s.rawReads(names[l] + ".0000")})
 		}
 		if err := s.race(ctx, true, runners...); err != nil {
 			return err
@@ -164,134 +151,81 @@ func (s *session) readings(ctx context.Context, t *task, names map[blob.Layout]s
 	return nil
 }
 
-// gather is the time of the simplest program for one record of a variable: read the bytes
-// of the blobs, then copy each request to its place, both on all cores. Values are
-// left in the order of the file, so that nothing is swapped. Its memory was touched before, and it is repeated, as what it
-// stands beside is.
-func (t *task) gather(ctx context.Context, r *blob.Reader, file string, v int) (time.Duration, error) {
-	cv := &t.c.Vars[v]
-	typ, _ := cv.FileType(t.Float)
-	size := int64(typ.Size())
-	m := t.maps[cv.Map-1]
-	type place struct{ off, n int64 }
-	var places []place
-	for x, err := range r.Extents(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		if x.Name == cv.Name && x.Record <= 0 {
-			places = append(places, place{x.Offset, x.Bytes})
-		}
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	src := make([]byte, m.Total()*size)
-	dst := make([]byte, t.c.Elems(v)*size)
-	reqs := make([][][2]int64, t.Ranks) // offsets and lengths as a program would hold them
-	at := make([]int64, t.Ranks)
-	for r := range reqs {
-		if r > 0 {
-			at[r] = at[r-1] + m.Count(r-1)*size
-		}
-		for q := range m.Reqs(r) {
-			reqs[r] = append(reqs[r], [2]int64{q.Offset * size, q.Length * size})
-		}
-	}
-	for _, b := range [][]byte{src, dst} {
-		for i := range b {
-			b[i] = 1
-		}
-	}
-	once := func() error {
-		to := int64(0)
-		for _, p := range places {
-			n := min(p.n, int64(len(src))-to)
-			b := src[to : to+n]
-			if err := striped(n, gatherBlock, cores(), func(_ int, off int64, n int) error {
-				if k, err := f.ReadAt(b[off:off+int64(n)], p.off+off); k < n {
-					return pkg.Errorf("read of %s at %d: %w", file, p.off+off, err)
-				}
-				return nil
-			}); err != nil {
-				return err
-			}
-			to += n
-		}
-		par.Do(cores(), cores(), func(w int) {
-			for r := w; r < len(reqs); r += cores() {
-				from := src[at[r]:]
-				for _, q := range reqs[r] {
-					copy(dst[q[0]:q[0]+q[1]], from[:q[1]])
-					from = from[q[1]:]
-				}
-			}
-		})
-		return nil
-	}
-	start := time.Now()
-	for n := time.Duration(1); ; n++ {
-		if err := once(); err != nil {
-			return 0, err
-		}
-		if d := time.Since(start); d >= readAgain {
-			return d / n, nil
-		}
-	}
-}
-
-// gatherBlock is how much of a blob one core reads at a time.
-const gatherBlock = 1 << 20
-
 func (s *session) convert(ctx context.Context) error {
 	j, data := s.fCase("h0", 64)
 	if err := s.room(5 << 30); err != nil && !s.Quick {
 		return err
 	}
-	_, names, err := s.datasets(ctx, j, 0)
+	t, names, err := s.datasets(ctx, j, 0)
 	if err != nil {
 		return err
 	}
 	canonical := s.path("canonical.nc")
-	if _, err := (&Work{Op: "convert", Path: names[blob.VariableCentric], To: canonical}).convert(ctx); err != nil {
+	if _, err := (conversion{from: names[blob.VariableCentric]}).run(ctx, canonical); err != nil {
 		return err
 	}
 	out := s.path("out")
-	direction := func(who, what string, w Work) runner {
-		w.Op, w.To = "convert", out
+	direction := func(who, what string, k conversion) runner {
+		n := writers()
+		if k.cores > 0 {
+			n = k.cores
+		}
 		return runner{row: &Row{Data: data, What: what, Who: who, Ranks: j.Ranks},
 			clear: func() error { return removeDataset(out) },
-			run: func(ctx context.Context) (Took, error) {
-				return s.worker(ctx, w, false)
-			},
-			bound: func(ctx context.Context, r *Row) error {
-				if err := removeDataset(out); err != nil {
-					return err
-				}
-				n := writers()
-				if w.Cores > 0 {
-					n = w.Cores
-				}
-				return s.rawWrites(n, false)(ctx, r)
-			}}
+			run:   func(ctx context.Context) (Took, error) { return k.run(ctx, out) },
+			bound: s.rawWritesInstead(out, n, false)}
 	}
 	vc, pc := blob.VariableCentric, blob.ProcessCentric
 	list := []runner{
-		direction(vc.String(), "convert to canonical", Work{Path: names[vc]}),
-		direction(pc.String(), "convert to canonical", Work{Path: names[pc]}),
-		direction(vc.String(), "convert to process-centric", Work{Path: names[vc], Blobs: true, Layout: pc.String()}),
-		direction(pc.String(), "convert to variable-centric", Work{Path: names[pc], Blobs: true, Layout: vc.String()}),
-		direction("canonical", "convert to variable-centric", Work{Path: canonical, Job: j, Blobs: true, Layout: vc.String()}),
-		direction("canonical", "convert to process-centric", Work{Path: canonical, Job: j, Blobs: true, Layout: pc.String()}),
-	}
-	if len(s.Self) > 0 {
-		list = append(list,
-			direction(vc.String(), "convert to canonical, 1 core", Work{Path: names[vc], Cores: 1}),
-			direction(pc.String(), "convert to canonical, 1 core", Work{Path: names[pc], Cores: 1}))
+		direction(vc.String(), "convert to canonical", conversion{from: names[vc]}),
+		direction(pc.String(), "convert to canonical", conversion{from: names[pc]}),
+		direction(vc.String(), "convert to process-centric", conversion{from: names[vc], blobs: true, layout: pc}),
+		direction(pc.String(), "convert to variable-centric", conversion{from: names[pc], blobs: true, layout: vc}),
+		direction("canonical", "convert to variable-centric", conversion{from: canonical, t: t, blobs: true, layout: vc}),
+		direction("canonical", "convert to process-centric", conversion{from: canonical, t: t, blobs: true, layout: pc}),
+		direction(vc.String(), "convert to canonical, 1 core", conversion{from: names[vc], cores: 1}),
+		direction(pc.String(), "convert to canonical, 1 core", conversion{from: names[pc], cores: 1}),
 	}
 	return s.race(ctx, true, list...)
+}
+
+// conversion is one direction, into blobs of a layout or to a canonical file.
+type conversion struct {
+	from   string
+	t      *task // of a source that has no maps
+	blobs  bool
+	layout blob.Layout
+	cores  int // 0: all
+}
+
+func (k conversion) run(ctx context.Context, to string) (took Took, err error) {
+	o := &blob.ConvertOptions{Force: true, Durability: blob.DurableNone, Workers: k.cores, Blobs: k.blobs, Layout: k.layout}
+	if k.t != nil {
+		o.Maps, o.Ranks = k.t.maps, k.t.Ranks
+		o.MapOf = func(v *blob.Variable) int { // two maps of F have the same shape
+			if i := k.t.c.VarIndex(v.Name); i >= 0 {
+				return k.t.c.Vars[i].Map
+			}
+			return 0
+		}
+	}
+	if k.cores > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(k.cores))
+	}
+	took, err = timed(func() error {
+		r, err := blob.Open(ctx, k.from, nil)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return blob.Convert(ctx, r, to, o)
+	})
+	if err == nil && k.blobs {
+		took.Bytes, err = datasetBytes(ctx, to)
+	} else if err == nil {
+		took.Bytes, err = fileBytes(to)
+	}
+	return took, err
 }
 
 func (s *session) check(ctx context.Context) error {
@@ -319,63 +253,4 @@ func (s *session) check(ctx context.Context) error {
 			bound: s.rawReads(names[l] + ".0000")})
 	}
 	return s.race(ctx, true, list...)
-}
-
-// open measures datasets whose data are small: what counts is the number of ranks.
-func (s *session) open(ctx context.Context) error {
-	sizes := []int{16, 512, 21600}
-	if s.Quick {
-		sizes = []int{2, 16, 40}
-	}
-	for _, ranks := range sizes {
-		j, _ := s.fCase("h0", 64)
-		j.Ranks, j.Maps.Levels = ranks, 2
-		_, names, err := s.datasets(ctx, j, 0)
-		if err != nil {
-			return err
-		}
-		var list []runner
-		for _, l := range layouts {
-			size, err := datasetBytes(ctx, names[l])
-			if err != nil {
-				return err
-			}
-			note := fmt.Sprintf("a dataset of %d MiB", size>>20)
-			list = append(list, runner{row: &Row{Data: fmt.Sprintf("F h0, %d ranks", ranks), What: "open and list", Who: l.String(), Ranks: ranks, Note: note},
-				run: func(ctx context.Context) (Took, error) {
-					start := time.Now()
-					r, err := blob.Open(ctx, names[l], nil)
-					if err != nil {
-						return Took{}, err
-					}
-					defer r.Close()
-					n := 0
-					for _, f := range r.Files() {
-						n += len(f.Name)
-					}
-					for _, v := range r.Schema().Vars() {
-						n += len(v.Name)
-					}
-					if n == 0 {
-						return Took{}, pkg.Errorf("%s is empty", names[l])
-					}
-					return Took{Seconds: time.Since(start).Seconds()}, nil
-				}})
-			if len(s.Self) > 0 {
-				list = append(list, runner{row: &Row{Data: fmt.Sprintf("F h0, %d ranks", ranks), What: "blobio ls, a process", Who: l.String(), Ranks: ranks, Note: note},
-					run: func(ctx context.Context) (Took, error) {
-						start := time.Now()
-						_, err := output(ctx, exec.CommandContext(ctx, s.Self[0], "ls", names[l]))
-						return Took{Seconds: time.Since(start).Seconds()}, err
-					}})
-			}
-		}
-		if err := s.race(ctx, true, list...); err != nil {
-			return err
-		}
-		if err := s.sweep(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -59,7 +59,7 @@ func (j *scrJob) row(what, who string) *Row {
 	if j.sync {
 		what += " and fsync"
 	}
-	return &Row{Data: fmt.Sprintf("%d MiB of each rank", size>>20), What: what, Who: who, Ranks: scrRanks, As: "goroutines", Sync: j.sync, Bytes: size * scrRanks}
+	return &Row{Data: fmt.Sprintf("%d MiB of each rank", size>>20), What: what, Who: who, Ranks: scrRanks, Sync: j.sync, Bytes: size * scrRanks}
 }
 
 // redundancy are the rows of one scheme. A run of a rebuild finds what the run before it has left, a whole set.

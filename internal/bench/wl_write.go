@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -99,7 +98,7 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 	for _, l := range layouts {
 		name := s.path("w." + l.String())
 		list = append(list, runner{
-			row: &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, As: "goroutines", Sync: j.Sync},
+			row: &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, Sync: j.Sync},
 			clear: func() (err error) {
 				for _, l := range layouts { // that of a warm turn
 					err = errors.Join(err, removeDataset(s.path("w."+l.String())))
@@ -118,34 +117,6 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 		})
 	}
 	return list, nil
-}
-
-func (s *session) captured(ctx context.Context) error {
-	for _, name := range []string{"F_h0", "F_h1", "G", "I_h0"} {
-		letter, _, _ := strings.Cut(name, "_")
-		maps, err := s.mapsOf(letter)
-		if err != nil {
-			return err
-		}
-		for _, sync := range []bool{false, true} {
-			j := Job{Case: name, Ranks: 16, Maps: maps, Sync: sync}
-			if s.Quick {
-				j.Ranks = 4
-			}
-			what := "write"
-			if sync {
-				what = "write and fsync"
-			}
-			list, err := s.inProcess(j, strings.Replace(name, "_", " ", 1)+" "+s.capturedSize(), what, 0)
-			if err != nil {
-				return err
-			}
-			if err := s.race(ctx, true, list...); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (s *session) ne30(ctx context.Context) error {
@@ -239,7 +210,7 @@ func (s *session) appends(ctx context.Context, records int64) error {
 			return err
 		}
 		list = append(list, runner{
-			row: &Row{Data: data, What: "append a record", Who: l.String(), Ranks: j.Ranks, As: "goroutines"},
+			row: &Row{Data: data, What: "append a record", Who: l.String(), Ranks: j.Ranks},
 			run: func(ctx context.Context) (Took, error) {
 				o := t.options(l)
 				o.Force, o.Records = false, 0
@@ -293,85 +264,4 @@ func (t *task) appendOne(ctx context.Context, c comm.Comm, data rankData, name s
 		return 0, err
 	}
 	return time.Since(start), nil
-}
-
-// memory runs writers in processes of their own.
-func (s *session) memory(ctx context.Context) error {
-	for _, records := range []int64{1, 4} {
-		j, data := s.fCase("h0", 64)
-		if records > 1 {
-			j, data = s.fCase("h1", 64)
-			j.Records = records
-		}
-		var list []runner
-		for _, l := range layouts {
-			name := s.path("m." + l.String())
-			list = append(list, runner{
-				row:   &Row{Data: data, What: fmt.Sprintf("write %d records, memory", records), Who: l.String(), Ranks: j.Ranks, As: "goroutines"},
-				clear: func() error { return removeDataset(name) },
-				run: func(ctx context.Context) (Took, error) {
-					return s.worker(ctx, Work{Job: j, Layout: l.String(), Path: name}, false)
-				},
-				bound: s.rawWritesInstead(name, writers(), false),
-			})
-		}
-		if err := s.race(ctx, false, list...); err != nil {
-			return err
-		}
-	}
-	return s.allocations(ctx)
-}
-
-// allocations counts those of the puts of one rank.
-func (s *session) allocations(ctx context.Context) error {
-	j, data := s.fCase("h0", 64)
-	j.Ranks = 1
-	if !s.Quick {
-		j.Maps.Ne = 8
-	}
-	t, err := j.load()
-	if err != nil {
-		return err
-	}
-	mine, err := t.fill(0)
-	if err != nil {
-		return err
-	}
-	_, rest, _ := strings.Cut(data, ",")
-	data = strings.Replace(strings.Replace(data, rest, " 1 rank", 1), "ne30", "ne8", 1)
-	for _, l := range layouts {
-		row := &Row{Data: data, What: "put", Who: l.String(), Ranks: 1, As: "goroutines"}
-		least := -1.0
-		for range s.Runs {
-			name := s.path("p." + l.String())
-			w, err := blob.Create(ctx, comm.Self(), name, t.s, t.parts(comm.Self()), t.options(l))
-			if err != nil {
-				return err
-			}
-			puts := 0
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			start := time.Now()
-			for v, recs := range mine {
-				if err := dyn.Put(w, blob.VarID(v), 0, recs[0]); err != nil {
-					w.Abort()
-					return err
-				}
-				puts++
-			}
-			took := time.Since(start)
-			runtime.ReadMemStats(&after)
-			if err := w.Close(ctx); err != nil {
-				return err
-			}
-			row.Seconds = append(row.Seconds, took.Seconds()/float64(puts))
-			if n := float64(after.Mallocs-before.Mallocs) / float64(puts); least < 0 || n < least {
-				least = n
-			}
-		}
-		row.Allocs = &least
-		row.Note = fmt.Sprintf("%.2f allocations for each put", least)
-		s.keep(row)
-	}
-	return nil
 }

@@ -2,33 +2,25 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"runtime"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	"blobio/blob"
 	"blobio/comm"
 	"blobio/internal/dyn"
 	"blobio/internal/verdict"
-	"blobio/internal/vfs"
 )
 
 // cores is how many goroutines run at the same time.
 func cores() int { return runtime.GOMAXPROCS(0) }
 
-// Took is what one run of a job took. Peers print the same as JSON.
+// Took is what one run of a job took.
 type Took struct {
-	Library string             `json:"library,omitempty"`
-	Seconds float64            `json:"seconds"`     // of the slowest rank, open to close
-	CPU     float64            `json:"cpu_seconds"` // of all processes
-	Data    int64              `json:"data"`        // bytes that the ranks hold
-	Memory  int64              `json:"memory"`      // most bytes resident while writing beyond what was before, of all processes; 0: not known
-	Phases  map[string]float64 `json:"phases,omitempty"`
-	Bytes   int64              `json:"bytes,omitempty"` // of the files
-	Note    string             `json:"note,omitempty"`
+	Seconds float64 // of the slowest rank, open to close
+	CPU     float64
+	Phases  map[string]float64
+	Bytes   int64 // of the files
 }
 
 // phases of a write, in order.
@@ -118,11 +110,8 @@ func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path strin
 	return took, nil
 }
 
-// schema defines what is written, on the clock as it is for peers: each process for itself, ranks of one process once.
+// schema defines what is written, on the clock.
 func (t *task) schema(ctx context.Context, c comm.Comm) (s *blob.Schema, err error) {
-	if comm.Apart(c) {
-		return t.c.Schema(t.Float)
-	}
 	if c.Rank() == 0 {
 		s, err = t.c.Schema(t.Float)
 	}
@@ -152,206 +141,5 @@ func (t *task) once(ctx context.Context, data []rankData, path string, o *blob.O
 	return took, verdict.FirstCause(err)
 }
 
-// Work is what a worker does: a process of its own, or one of several.
-type Work struct {
-	Op     string `json:"op"` // "write" (default) or "convert"
-	Job    Job    `json:"job"`
-	Layout string `json:"layout"`
-	Path   string `json:"path"`
-	Cores  int    `json:"cores,omitempty"` // 0: as many as there are
-
-	// Op convert: from Path; with the maps of Job, if it has a case.
-	To     string `json:"to,omitempty"`
-	Blobs  bool   `json:"blobs,omitempty"` // into Layout, else canonical
-	Memory int64  `json:"memory,omitempty"`
-
-	// Op encode, rebuild, complete, floors: of files of so many bytes of each rank, below Path.
-	Scheme string `json:"scheme,omitempty"`
-	Bytes  int64  `json:"bytes,omitempty"`
-
-	// Op production: a phase of Production. Memory is the cap of the process.
-	Phase   string `json:"phase,omitempty"`
-	Buffer  int64  `json:"buffer,omitempty"`
-	Convert int    `json:"convert,omitempty"`
-	Profile string `json:"profile,omitempty"` // file for a profile of the processor
-
-	// Op level: one level of T by Phase, a client of this package, from Path; -1: nothing, only open. Op readat: all of a
-	// canonical file. Op loopback: Path is shown at To until the process is ended.
-	Level int64        `json:"level,omitempty"`
-	Ready func(string) `json:"-"` // takes the line that says so
-
-	At func(done, total int64) `json:"-"` // progress
-}
-
-// Engine runs one function for each rank; processes says that the ranks are processes.
-type Engine struct {
-	Ranks     int
-	Processes bool
-	Run       func(ctx context.Context, f func(context.Context, comm.Comm) error) error
-}
-
-// Goroutines is the engine of ranks that share this process.
-func Goroutines(n int) Engine {
-	return Engine{Ranks: n, Run: func(ctx context.Context, f func(context.Context, comm.Comm) error) error {
-		return comm.Run(ctx, n, nil, f)
-	}}
-}
-
-// Do does the work and returns what it took; under MPI only rank 0's answer counts.
-func (k *Work) Do(ctx context.Context, e Engine) (Took, error) {
-	if k.Cores > 0 {
-		runtime.GOMAXPROCS(k.Cores)
-	}
-	switch k.Op {
-	case "convert":
-		return k.convert(ctx)
-	case productionName:
-		return k.produce(ctx)
-	case opEncode, opRebuild, opFloor, opFloorRebuild:
-		return k.protect(ctx, e)
-	case opComplete:
-		return k.complete(ctx, e)
-	case opLevel:
-		return k.level(ctx)
-	case opReadAt:
-		return k.readAt(ctx)
-	case opLoopback:
-		return Took{}, k.loopback(ctx)
-	case "", "write":
-		return k.write(ctx, e)
-	}
-	return Took{}, pkg.Errorf("no work %q", k.Op)
-}
-
-func (k *Work) write(ctx context.Context, e Engine) (took Took, err error) {
-	l, err := blob.ParseLayout(k.Layout)
-	if err != nil {
-		return took, err
-	}
-	k.Job.Ranks = e.Ranks
-	t, err := k.Job.load()
-	if err != nil {
-		return took, err
-	}
-	var once sync.Once
-	var gauge gauge
-	err = e.Run(ctx, func(ctx context.Context, c comm.Comm) error {
-		data, err := t.fill(c.Rank())
-		if err != nil {
-			return err
-		}
-		lent, err := comm.AllreduceOne(ctx, c, data.bytes(), comm.Sum)
-		if err != nil {
-			return err
-		}
-		once.Do(func() { gauge.start() }) // one for a process
-		mine, err := t.write(ctx, c, data, k.Path, t.options(l))
-		if err != nil {
-			return err
-		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
-		if !e.Processes {
-			if c.Rank() == 0 {
-				took = mine
-				took.Data = lent
-				took.CPU, took.Memory = gauge.stop()
-			}
-			runtime.KeepAlive(data)
-			return nil
-		}
-		cpu, memory := gauge.stop()
-		runtime.KeepAlive(data)
-		if cpu, err = comm.AllreduceOne(ctx, c, cpu, comm.Sum); err != nil {
-			return err
-		}
-		if memory, err = comm.AllreduceOne(ctx, c, memory, comm.Sum); err != nil {
-			return err
-		}
-		if c.Rank() == 0 {
-			took = mine
-			took.Data, took.CPU, took.Memory = lent, cpu, memory
-		}
-		return nil
-	})
-	return took, verdict.FirstCause(err)
-}
-
-func (k *Work) convert(ctx context.Context) (took Took, err error) {
-	o := &blob.ConvertOptions{Force: true, Durability: blob.DurableNone, Memory: k.Memory, Workers: k.Cores, Blobs: k.Blobs}
-	if k.Layout != "" {
-		if o.Layout, err = blob.ParseLayout(k.Layout); err != nil {
-			return took, err
-		}
-	}
-	if k.Job.Case != "" { // the source has no maps
-		t, err := k.Job.load()
-		if err != nil {
-			return took, err
-		}
-		o.Maps, o.Ranks = t.maps, t.Ranks
-		o.MapOf = func(v *blob.Variable) int { // two maps of F have the same shape
-			if i := t.c.VarIndex(v.Name); i >= 0 {
-				return t.c.Vars[i].Map
-			}
-			return 0
-		}
-	}
-	var g gauge
-	g.start()
-	start := time.Now()
-	r, err := blob.Open(ctx, k.Path, nil)
-	if err != nil {
-		return took, err
-	}
-	defer r.Close()
-	if err := blob.Convert(ctx, r, k.To, o); err != nil {
-		return took, err
-	}
-	took.Seconds = time.Since(start).Seconds()
-	took.CPU, took.Memory = g.stop()
-	return took, nil
-}
-
-// gauge measures processor time and the most memory of this process.
-type gauge struct {
-	cpu      float64
-	resident int64
-}
-
-func (g *gauge) start() {
-	runtime.GC()
-	debug.FreeOSMemory()
-	g.resident = forgetPeak()
-	g.cpu = cpuTime()
-}
-
-func (g *gauge) stop() (cpu float64, memory int64) {
-	cpu = cpuTime() - g.cpu
-	if peak := peakMemory(); peak > 0 && g.resident > 0 {
-		memory = peak - g.resident
-	}
-	return cpu, memory
-}
-
 // errSkip is wrapped by what cannot be measured here.
 var errSkip = errors.New("not measured")
-
-// LoadWork reads what a worker has to do.
-func LoadWork(name string) (*Work, error) {
-	b, err := vfs.ReadStream(name, maxJSON)
-	if err != nil {
-		return nil, err
-	}
-	w := new(Work)
-	if err := json.Unmarshal(b, w); err != nil {
-		return nil, pkg.Errorf("%s: %w", name, err)
-	}
-	return w, nil
-}
-
-// Processes is the engine of ranks that are processes: this is one of them.
-func Processes(c comm.Comm) Engine {
-	return Engine{Ranks: c.Size(), Processes: true, Run: func(ctx context.Context, f func(context.Context, comm.Comm) error) error { return f(ctx, c) }}
-}

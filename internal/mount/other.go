@@ -15,12 +15,6 @@ func New(dir, at string, o *Options) (*Mount, error) {
 	return nil, pkg.Errorf("%s/%s: want 64-bit Linux with FUSE: %w", runtime.GOOS, runtime.GOARCH, ErrUnavailable)
 }
 
-// Loopback shows nothing on this system: ErrUnavailable.
-func Loopback(_ context.Context, dir, at string, ready func()) error {
-	_, err := New(dir, at, nil)
-	return err
-}
-
 // Wait returns at once.
 func (m *Mount) Wait() {}
 

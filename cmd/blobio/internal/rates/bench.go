@@ -5,11 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,22 +17,18 @@ import (
 func NewBench(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure writing, reading and converting, beside the machine's own limits and other libraries",
+		Short: "Measure writing, reading and converting, beside the machine's own limits",
 		Long: `Run repeatable measurements of blobio. A workload is a named set of measurements. Each
 row is the median of at least five runs, with minimum and maximum. Rows that are compared
-take turns. Each row is set beside plain writes, reads or copies of the same bytes in the
-same run.
-
-Small C programs that come with blobio measure PnetCDF, HDF5 and netCDF-4. They are
-built if mpicc, make, pkg-config and the libraries are installed.`,
+take turns. Each row is set beside plain writes or reads of the same bytes in the same
+run. Ranks are goroutines of one process; "bench sweep" also runs under mpirun.`,
 		Example: `  blobio bench list
   blobio bench run ne30 read convert --dir /dev/shm
-  blobio bench run peers --dir /dev/shm --maps maps --runs 7 -o bench/results
-  blobio bench sweep --ranks 4,16 --subfiles 1,4 --repeats 3 -o sweep
-  blobio bench report --results bench/results -o bench/results/performance.md`,
+  blobio bench run shared --dir /mnt/scratch --runs 7 -o results
+  blobio bench sweep --ranks 4,16 --subfiles 1,4 --repeats 3 -o sweep`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e), newBenchReport(e), cli.AsTogether(cli.AsService(newBenchWorker(e))))
+	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e))
 	return cmd
 }
 
@@ -72,12 +65,9 @@ func newBenchList(e *cli.Env) *cobra.Command {
 }
 
 type benchFlags struct {
-	dir, maps, peers, mpiBin, out, resume string
-	peerBins, only                        []string
-	ranks                                 []int
-	runs                                  int
-	limit                                 time.Duration
-	quick, verbose, noTune, asJSON        bool
+	dir, maps, out         string
+	runs                   int
+	quick, verbose, asJSON bool
 }
 
 func newBenchRun(e *cli.Env) *cobra.Command {
@@ -89,29 +79,13 @@ func newBenchRun(e *cli.Env) *cobra.Command {
 file in the directory --output. Temporary files go to a directory of their own below
 --dir and are removed, also after an interrupt.
 
-Rows with processes need a blobio built with -tags mpi: this one, a blobio-mpi beside it
-or in the PATH, or that of --mpi-bin. In a checkout with Go it is built. The peers first
-try several settings of MPI-IO; the best one counts.
-
-The workload inplace starts mounts and servers of this program, and reads by tools of
-Python: Debian's python3-netcdf4, python3-zarr, python3-dask, python3-aiohttp, and the
-package blobio, which is built in a checkout with Go, make and a C compiler.
-
---peer-bin also times builds of E3SM-IO itself; they need captured maps (--maps).
-
-A long run can be done in pieces: --for is how long this one may take, --resume names the
-file of results that keeps what is measured and goes on with it. A run that leaves something
-says so and exits with 1; repeat it until it exits with 0.
-
 --json prints the kept results instead of the table, one value for each workload.
-JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick,
-rows: [{workload, data, what, who, ranks, as, sync, bytes, seconds: [], cpu_seconds: [],
-phases, bounds: [{what, bytes, seconds: []}], lent, memory, tuning, library, note}], growth,
-profiles, skipped}`,
+JSON: {version, date, workloads, host, file_system, go, blobio, runs, quick,
+rows: [{workload, data, what, who, ranks, sync, bytes, seconds: [], cpu_seconds: [], phases,
+bounds: [{what, bytes, seconds: []}], note}], skipped}`,
 		Example: `  blobio bench run --quick                                # does it run?
   blobio bench run ceilings ne30 read convert --dir /dev/shm
-  blobio bench run peers processes --dir /dev/shm --maps maps --peer-bin e3sm_io
-  until blobio bench run processes --dir /dev/shm --maps maps --runs 7 --resume r.json --for 2m; do :; done`,
+  blobio bench run shared --dir /mnt/scratch --runs 7 -o results`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args) },
 	}
 	fl := cmd.Flags()
@@ -119,14 +93,6 @@ profiles, skipped}`,
 	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
 	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
 	fl.StringVar(&f.maps, "maps", "", "directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size")
-	fl.StringVar(&f.peers, "peers", "", "directory in which the peers are built and kept (default: a temporary one)")
-	fl.StringSliceVar(&f.peerBins, "peer-bin", nil, "builds of E3SM-IO's e3sm_io to time as well, with other versions of PnetCDF")
-	fl.StringArrayVar(&f.only, "only", nil, "data of the workloads processes and canonical: \"F h0\", \"F h0, runs x10\", G, \"I h0\" (default: all)")
-	fl.IntSliceVar(&f.ranks, "ranks", nil, "numbers of processes of those workloads (default: 1, 2, 4, 16; canonical 4, 16)")
-	fl.StringVar(&f.resume, "resume", "", "file of results to go on with; made if it is not there")
-	fl.DurationVar(&f.limit, "for", 0, "begin nothing new after this time; needs --resume")
-	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, do not search for the best")
-	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio built with -tags mpi")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
 	cli.OldName(cmd, "out", "output")
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -139,46 +105,16 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	if err != nil {
 		return err
 	}
-	tools, err := os.MkdirTemp("", "blobio-tools-") // not where the files go: that may be slow, or forbid programs
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if rerr := os.RemoveAll(tools); err == nil {
-			err = rerr
-		}
-	}()
-	if o.Peers == "" {
-		o.Peers = filepath.Join(tools, "peers")
-	}
-	o.Self = self()
 	bar, log := watch(e, f.verbose)
 	defer bar.End()
 	o.At, o.Log = bar.At, log
-	if slices.Contains(names, "processes") || slices.Contains(names, "canonical") || slices.Contains(names, "redset") {
-		if o.MPI, err = bench.FindMPI(ctx, f.mpiBin, tools); err != nil {
-			return err
-		}
-	}
-	if slices.Contains(names, "inplace") {
-		if o.Python, err = bench.FindPackage(ctx, filepath.Join(o.Peers, "libblobio")); err != nil {
-			return err
-		}
-	}
 	for i, n := range names {
 		res, err := bench.Run(ctx, o, n)
 		bar.Clear()
 		if i > 0 && !f.asJSON && res != nil && len(res.Rows) > 0 {
 			fmt.Fprintln(e.Out)
 		}
-		if f.resume != "" {
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(e.Out, "results are in %s\n", f.resume)
-			continue
-		}
-		if err := tell(ctx, e, res, err, f.asJSON, f.out, printBench); err != nil {
+		if err := tell(ctx, e, res, err, f.asJSON, f.out); err != nil {
 			return err
 		}
 	}
@@ -190,10 +126,8 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	switch {
 	case f.runs < 1:
 		return nil, o, cli.Usagef("--runs %d, want a positive number", f.runs)
-	case f.limit != 0 && f.resume == "":
-		return nil, o, cli.Usagef("--for needs --resume, the file that keeps what is measured")
 	case e.Procs != nil:
-		return nil, o, cli.Usagef("bench starts its processes itself, and is not run by mpirun")
+		return nil, o, cli.Usagef("bench run has its ranks in one process, and is not run by mpirun")
 	}
 	var all []string
 	for _, w := range bench.Workloads() {
@@ -207,15 +141,10 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	if len(names) == 0 {
 		names = all
 	}
-	if f.out == "" && !f.quick && f.resume == "" {
+	if f.out == "" && !f.quick {
 		f.out = "bench-results"
 	}
-	o = bench.Options{Dir: cmp.Or(f.dir, os.TempDir()), Runs: f.runs, Quick: f.quick, Maps: f.maps, Peers: f.peers, PeerBins: f.peerBins, NoTune: f.noTune, Only: f.only, Ranks: f.ranks, Resume: f.resume, For: f.limit}
-	for i, name := range o.PeerBins {
-		if o.PeerBins[i], err = exec.LookPath(name); err != nil {
-			return nil, o, err
-		}
-	}
+	o = bench.Options{Dir: cmp.Or(f.dir, os.TempDir()), Runs: f.runs, Quick: f.quick, Maps: f.maps}
 	if f.maps != "" {
 		if _, err := os.Stat(f.maps); err != nil {
 			return nil, o, err
@@ -225,14 +154,6 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 		err = bench.CanSave(f.out)
 	}
 	return names, o, err
-}
-
-// self is how a worker of this program is started; nil if it is a test.
-func self() []string {
-	if exe, err := os.Executable(); err == nil && !strings.HasSuffix(exe, ".test") {
-		return []string{exe, "bench", "worker"}
-	}
-	return nil
 }
 
 // watch is a bar, and what takes lines of text between its reports; nil if nobody wants them.
@@ -248,8 +169,8 @@ func watch(e *cli.Env, verbose bool) (*cli.Progress, func(string)) {
 }
 
 // tell prints results, keeps them in a directory unless dir is "", and returns the error of their run. What was cut short is shown, but
-// not kept: a report would take it for all.
-func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON bool, dir string, show func(*cli.Env, *bench.Results)) error {
+// not kept.
+func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON bool, dir string) error {
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
@@ -262,7 +183,7 @@ func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON
 			return err
 		}
 	} else {
-		show(e, res)
+		printBench(e, res)
 	}
 	if err != nil {
 		if !asJSON {
@@ -270,7 +191,7 @@ func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON
 		}
 		return err
 	}
-	if dir == "" || len(res.Rows)+len(res.Profiles) == 0 {
+	if dir == "" || len(res.Rows) == 0 {
 		return nil
 	}
 	name, err := res.Save(dir)
@@ -278,42 +199,4 @@ func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON
 		fmt.Fprintf(e.Out, "results are in %s\n", name)
 	}
 	return err
-}
-
-// newBenchWorker is what bench starts: a process of its own, or several under mpirun.
-func newBenchWorker(e *cli.Env) *cobra.Command {
-	tell := false
-	cmd := &cobra.Command{
-		Use:   "worker WORK",
-		Short: "Do one piece of work for bench run",
-		Long:  "Do one piece of work for bench run, which writes the file WORK. Under mpirun each process is a rank.",
-		Example: `  blobio bench worker work.json
-  mpirun -n 4 blobio-mpi bench worker work.json`,
-		Hidden: true,
-		Args:   cli.ExactArgs(1, "a file with the work"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := bench.LoadWork(args[0])
-			if err != nil {
-				return err
-			}
-			if tell {
-				w.At = tellProgress(e)
-			}
-			w.Ready = func(line string) {
-				fmt.Fprintln(e.Out, line)
-				_ = e.Out.Flush() // to a process that has gone
-			}
-			engine := bench.Goroutines(max(w.Job.Ranks, 1))
-			if e.Procs != nil {
-				engine = bench.Processes(e.Comm())
-			}
-			took, err := w.Do(cmd.Context(), engine)
-			if err != nil || !e.Root() {
-				return err
-			}
-			return e.PrintJSON(took)
-		},
-	}
-	cmd.Flags().BoolVar(&tell, "tell", false, "tell the progress on standard error, in lines \"@done total\"")
-	return cmd
 }

@@ -16,19 +16,12 @@ func printBench(e *cli.Env, r *bench.Results) {
 	if r.Quick {
 		fmt.Fprintln(e.Out, "quick: the figures mean nothing")
 	}
-	t := e.NewTable("", "DATA", "WHAT", "WHO", ">RANKS", "AS", ">SIZE", ">MEDIAN", ">MIN", ">MAX", ">RATE", ">OF RAW")
+	t := e.NewTable("", "DATA", "WHAT", "WHO", ">RANKS", ">SIZE", ">MEDIAN", ">MIN", ">MAX", ">RATE", ">OF RAW")
 	for i := range r.Rows {
 		t.Row(benchCells(&r.Rows[i])...)
 	}
 	if len(r.Rows) > 0 {
 		t.Flush()
-	}
-	printGrowth(e, r.Growth)
-	for _, p := range r.Profiles {
-		fmt.Fprintf(e.Out, "\n%s\n", p.What)
-		for _, l := range p.Lines {
-			fmt.Fprintf(e.Out, "  %s\n", l)
-		}
 	}
 	for _, s := range r.Skipped {
 		fmt.Fprintf(e.Out, "not measured: %s\n", s)
@@ -47,7 +40,7 @@ func benchCells(r *bench.Row) []any {
 	if r.Ranks > 0 {
 		ranks = fmt.Sprint(r.Ranks)
 	}
-	return []any{r.Data, r.What, r.Who, ranks, r.As, size, bench.Seconds(r.Median()), bench.Seconds(least), bench.Seconds(most), mib, share}
+	return []any{r.Data, r.What, r.Who, ranks, size, bench.Seconds(r.Median()), bench.Seconds(least), bench.Seconds(most), mib, share}
 }
 
 func newBenchShow(e *cli.Env) *cobra.Command {
@@ -81,45 +74,6 @@ JSON: {"results": [...]}, each as "bench run --json" prints it.`,
 			return nil
 		},
 	}
-	cli.JSONFlag(cmd, &asJSON)
-	return cmd
-}
-
-func newBenchReport(e *cli.Env) *cobra.Command {
-	var o bench.ReportOptions
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "report",
-		Short: "Make the page of results, with plots",
-		Long: `Make a Markdown page of the newest results of each workload and file system: what was
-measured, the targets, where the time goes. Plots (PNG and SVG) go beside the results.
-With --docs the part of another page that quotes figures is made as well.
-Results of quick runs are omitted.
-
-JSON: {"files": [...]}, the files written.`,
-		Example: `  blobio bench report --results bench/results -o bench/results/performance.md
-  blobio bench report --docs docs/performance.md`,
-		Args: cli.ExactArgs(0, "no arguments, only options"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			made, err := bench.Report(o)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return e.PrintJSON(map[string]any{"files": append([]string{}, made...)})
-			}
-			for _, m := range made {
-				fmt.Fprintln(e.Out, m)
-			}
-			return nil
-		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&o.Results, "results", "bench/results", "directory with files of results")
-	fl.StringVarP(&o.Out, "output", "o", "bench/results/performance.md", "the page")
-	cli.OldName(cmd, "out", "output")
-	fl.StringVar(&o.Docs, "docs", "", "a page with a part between two lines \"made by blobio bench report\", which is made anew (docs/performance.md)")
-	fl.BoolVar(&o.Quick, "quick", false, "include results of quick runs (to try the report)")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

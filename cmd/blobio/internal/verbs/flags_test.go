@@ -26,9 +26,6 @@ var kinds = map[string]struct {
 	"no-sync": {"", 6}, "no-verify": {"", 6},
 }
 
-// otherwise are flags that have a name of kinds, but not its meaning: that of a bench.
-var otherwise = []string{"bench production --memory"}
-
 var flagLine = regexp.MustCompile("^ +(?:-(.), )?--([a-z0-9-]+)(?: ([A-Za-z0-9:=]+))?(?:   |$)")
 
 // TestFlags: flags of one name, and of one letter, mean one thing; negations are --no-x; no flag is on unless it is said.
@@ -50,9 +47,6 @@ func TestFlags(t *testing.T) {
 			t.Logf("%-20s -%1s --%s %s", path, short, name, kind)
 			if is := shorthands[short]; is != "" && is != name {
 				t.Errorf("%s: -%s is --%s, elsewhere --%s", path, short, name, is)
-			}
-			if slices.Contains(otherwise, path+" --"+name) {
-				continue
 			}
 			if k, ok := kinds[name]; ok {
 				count[name]++

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Bound is what the bytes of a row take without what is measured: it is
+// measured in the same run, in turn with it.
+type Bound struct {
+	What    string    `json:"what"`  // "raw write", "raw read"
+	Bytes   int64     `json:"bytes"` // as many as the row's, but for a share of a file or a part of the memory
+	Seconds []float64 `json:"seconds"`
+}
+
+// Rows are told apart by what they are about: Workload, Data, What, Who, Ranks.
+type Row struct {
+	Workload string `json:"workload"`
+	Data     string `json:"data"` // "F h0 ne30, 64 ranks"
+	What     string `json:"what"` // "write", "read of T", "convert to canonical"
+	Who      string `json:"who"`  // "variable-centric", "process-centric", or a peer
+	Ranks    int    `json:"ranks,omitempty"`
+	As       string `json:"as,omitempty"` // "goroutines" or "processes": what the ranks are
+	Sync     bool   `json:"sync"`         // whether the device has been waited for
+
+	Bytes   int64                `json:"bytes"` // of the files written, or of the elements read
+	Seconds []float64            `json:"seconds"`
+	CPU     []float64            `json:"cpu_seconds,omitempty"`
+	Phases  map[string][]float64 `json:"phases,omitempty"`
+	Bounds  []Bound              `json:"bounds,omitempty"`
+
+	Lent     int64   `json:"lent,omitempty"`     // bytes of data that the ranks hold
+	Memory   []int64 `json:"memory,omitempty"`   // most bytes resident beyond those, of all processes
+	Metadata int64   `json:"metadata,omitempty"` // bytes of the files that are not data
+	Tuning   string  `json:"tuning,omitempty"`   // of a peer
+	Library  string  `json:"library,omitempty"`
+	Note     string  `json:"note,omitempty"`
+
+	Load  []float64 `json:"load,omitempty"`  // cores that others kept busy just before each run
+	Turns int       `json:"turns,omitempty"` // runs that were taken, of which Seconds holds the steadiest in a row; 0: all
+
+	Allocs *float64 `json:"allocs_per_put,omitempty"`
+}
+
+// Median time in seconds.
+func (r *Row) Median() float64 { return median(r.Seconds) }
+
+// Rate is bytes per second at the median time.
+func (r *Row) Rate() float64 { return float64(r.Bytes) / r.Median() }
+
+// Bound returns the named bound, or nil.
+func (r *Row) Bound(what string) *Bound {
+	for i := range r.Bounds {
+		if r.Bounds[i].What == what {
+			return &r.Bounds[i]
+		}
+	}
+	return nil
+}
+
+// Share is the rate over that of the bound: 1 is as fast. NaN without the bound.
+func (r *Row) Share(what string) float64 {
+	b := r.Bound(what)
+	if b == nil {
+		return math.NaN()
+	}
+	return r.Rate() * median(b.Seconds) / float64(b.Bytes)
+}
+
+// add keeps what one run took.
+func (r *Row) add(t Took) {
+	r.Seconds = append(r.Seconds, t.Seconds)
+	if t.CPU > 0 {
+		r.CPU = append(r.CPU, t.CPU)
+	}
+	if t.Bytes > 0 {
+		r.Bytes = t.Bytes
+	}
+	if t.Data > 0 {
+		r.Lent = t.Data
+	}
+	if t.Memory > 0 {
+		r.Memory = append(r.Memory, t.Memory)
+	}
+	if t.Library != "" {
+		r.Library = t.Library
+	}
+	for name, s := range t.Phases {
+		if r.Phases == nil {
+			r.Phases = map[string][]float64{}
+		}
+		r.Phases[name] = append(r.Phases[name], s)
+	}
+}
+
+// bound adds one measurement of a bound.
+func (r *Row) bound(what string, bytes int64, seconds float64) {
+	b := r.Bound(what)
+	if b == nil {
+		r.Bounds = append(r.Bounds, Bound{What: what, Bytes: bytes})
+		b = &r.Bounds[len(r.Bounds)-1]
+	}
+	b.Seconds = append(b.Seconds, seconds)
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	s := slices.Sorted(slices.Values(v))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// Range is the least and the greatest time, in seconds.
+func (r *Row) Range() (least, most float64) { return slices.Min(r.Seconds), slices.Max(r.Seconds) }
+
+// OfRaw is the share of the plain writes or reads beside the row, if there are some.
+func (r *Row) OfRaw() (share float64, ok bool) {
+	for _, what := range []string{"raw write", "raw read"} {
+		if r.Bound(what) != nil {
+			return r.Share(what), true
+		}
+	}
+	return 0, false
+}
+
+// Seconds formats a time in a unit that suits it.
+func Seconds(s float64) string {
+	switch {
+	case s < 1e-3:
+		return fmt.Sprintf("%.1f µs", s*1e6)
+	case s < 1:
+		return fmt.Sprintf("%.2f ms", s*1e3)
+	}
+	return fmt.Sprintf("%.3f s", s)
+}
