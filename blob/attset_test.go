@@ -15,7 +15,7 @@ import (
 
 // TestSetAtt: attributes that are given, or changed, while a dataset is written are committed with its records, or alone, by commits, Close and appends of all kinds.
 func TestSetAtt(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 6, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
 		if sc.async {
 			continue
 		}

@@ -198,7 +198,7 @@ func rankFaults(m *model) []rankFault {
 // error, nothing is left under a final name, no goroutine stays.
 func TestOneRankFails(t *testing.T) {
 	m := tinyModel(1, 2)
-	for _, cc := range crashtest.Some(t, 6, crashCases()) {
+	for _, cc := range crashtest.Some(t, 4, crashCases()) {
 		for _, isolate := range []bool{false, true} {
 			for _, tc := range rankFaults(m) {
 				t.Run(fmt.Sprintf("%s-isolate=%v/%s", cc.name, isolate, tc.name), func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestOneRankFails(t *testing.T) {
 // is the old or the new one.
 func TestCancelAnywhere(t *testing.T) {
 	leavesNone(t)
-	for _, cc := range crashtest.Some(t, 6, crashCases()) {
+	for _, cc := range crashtest.Some(t, 4, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			was, now := tinyModel(2, 1), tinyModel(1, 2)

@@ -123,7 +123,7 @@ func tells(err, want error) bool {
 func TestFaultCreate(t *testing.T) {
 	leavesNone(t)
 	fixed := crashCase{name: "apart-process-centric-records", o: settings{Options: Options{OwnMin: 1 << 20, Layout: ProcessCentric, Workers: 1, Stripe: Stripe{Size: 4096}}}, apart: true}
-	for _, cc := range append(crashtest.Some(t, 6, withFar()), fixed) {
+	for _, cc := range append(crashtest.Some(t, 4, withFar()), fixed) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			now := tinyModel(1, 2)
@@ -140,7 +140,7 @@ func TestFaultCreate(t *testing.T) {
 
 func TestFaultReplace(t *testing.T) {
 	leavesNone(t)
-	for k, cc := range crashtest.Some(t, 6, withFar()) {
+	for k, cc := range crashtest.Some(t, 4, withFar()) {
 		for _, foreign := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
 				t.Parallel()
@@ -162,7 +162,7 @@ func TestFaultReplace(t *testing.T) {
 // TestFaultAppend: the same over appends, with variables and dimensions that are new, and without.
 func TestFaultAppend(t *testing.T) {
 	leavesNone(t)
-	for _, cc := range crashtest.Some(t, 6, withFar()) {
+	for _, cc := range crashtest.Some(t, 4, withFar()) {
 		for _, more := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-more=%v", cc.name, more), func(t *testing.T) {
 				t.Parallel()
@@ -185,7 +185,7 @@ func TestFaultAppend(t *testing.T) {
 // disk fails in turn: what was committed stays so.
 func TestFaultRecover(t *testing.T) {
 	leavesNone(t)
-	for _, cc := range crashtest.Some(t, 6, withFar()) {
+	for _, cc := range crashtest.Some(t, 4, withFar()) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
@@ -200,7 +200,7 @@ func TestFaultRecover(t *testing.T) {
 
 // TestFaultFullDisk: the disk is full at any size.
 func TestFaultFullDisk(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 6, withFar()) {
+	for _, cc := range crashtest.Some(t, 4, withFar()) {
 		t.Run(cc.name, func(t *testing.T) {
 			was, now := tinyModel(2, 1), tinyModel(1, 2)
 			for size := int64(4096); ; size += 4096 {

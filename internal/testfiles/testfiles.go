@@ -44,7 +44,7 @@ func Captured(t testing.TB, elem ...string) string {
 	return path
 }
 
-// root returns the folder of the module that holds the working directory.
+// root returns the top of the project, whose module blobio is; modules below it, as in extra, are passed over.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -52,7 +52,7 @@ func root(t testing.TB) string {
 		t.Fatal(err)
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if b, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && bytes.HasPrefix(b, []byte("module blobio\n")) {
 			return dir
 		}
 		up := filepath.Dir(dir)

@@ -10,6 +10,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/bench"
 	"blobio/internal/cli"
+	"blobio/internal/testfiles"
 )
 
 func TestBenchList(t *testing.T) {
@@ -74,6 +75,7 @@ func TestBenchUsage(t *testing.T) {
 }
 
 func TestBenchScale(t *testing.T) {
+	testfiles.Ask(t, "LONG")
 	out := clitest.Good(t, "bench", "scale", "--dir", t.TempDir())
 	for _, want := range []string{"variable-centric: one write", "process-centric: one write", "1000000"} {
 		if !strings.Contains(out, want) {
