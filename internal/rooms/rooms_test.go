@@ -57,8 +57,6 @@ var layers = map[string]int{
 	"blobio/serve":                 4,
 	"blobio/cmd":                   5,
 	"blobio/examples":              5,
-	"blobio/internal/judges":       5, // tests only: they drive everything
-	"blobio/internal/parfs":        5, // tests only
 	"blobio/python":                5, // tests only
 
 	"blobio/internal/plot/fieldplot": 4,

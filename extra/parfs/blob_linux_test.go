@@ -15,7 +15,7 @@ import (
 // program is the tests of package blob. The place is where they find their data.
 var program = sync.OnceValues(func() (string, error) {
 	name := filepath.Join(os.Getenv(envInside), "blob.test")
-	return name, command("go", "test", "-c", "-o", name, "../../blob")
+	return name, command("go", "test", "-C", "../..", "-c", "-o", name, "./blob")
 })
 
 // inPlaces runs tests of package blob on a file system, seen as its two clients do. They wait more than they work.
