@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
@@ -21,8 +20,7 @@ func TestFlushAsyncError(t *testing.T) {
 	}
 	for name, cc := range asyncCases() {
 		for call, f := range next {
-			t.Run(name+"/"+call, func(t *testing.T) {
-				before := runtime.NumGoroutine()
+			inBubble(t, name+"/"+call, func(t *testing.T) {
 				s, v, parts := asyncModel(ranks)
 				mem := vfs.NewMem()
 				g := newGate(mem)
@@ -66,7 +64,6 @@ func TestFlushAsyncError(t *testing.T) {
 						t.Errorf("rank %d: %v", r, e)
 					}
 				}
-				noGoroutines(t, before)
 				if state := seen(t, crash{fs: mem, when: "afterwards"}, "d.nc", nil, nil); state != "none" {
 					t.Errorf("a dataset is there: %v", names(mem, "."))
 				}
@@ -85,8 +82,7 @@ func TestFlushAsyncStopped(t *testing.T) {
 		}
 		for who := range ranks {
 			for _, how := range []string{"abort", "cancel", "return"} {
-				t.Run(fmt.Sprintf("%s/%s %d", name, how, who), func(t *testing.T) {
-					before := runtime.NumGoroutine()
+				inBubble(t, fmt.Sprintf("%s/%s %d", name, how, who), func(t *testing.T) {
 					s, v, parts := asyncModel(ranks)
 					mem := vfs.NewMem()
 					g := newGate(mem)
@@ -108,7 +104,7 @@ func TestFlushAsyncStopped(t *testing.T) {
 						}
 						switch how {
 						case "abort":
-							time.AfterFunc(5*time.Millisecond, func() { g.release(nil) }) // Abort waits for the write that is under way
+							time.AfterFunc(time.Millisecond, func() { g.release(nil) }) // when all wait, Abort for the write that is under way
 							w.Abort()
 							return errMine
 						case "cancel":
@@ -125,7 +121,6 @@ func TestFlushAsyncStopped(t *testing.T) {
 					if err == nil || how != "cancel" && !errors.Is(err, errMine) || how == "cancel" && !errors.Is(err, context.Canceled) {
 						t.Fatalf("%v", err)
 					}
-					noGoroutines(t, before)
 					if state := seen(t, crash{fs: mem, when: how}, "d.nc", nil, nil); state != "none" {
 						t.Fatalf("a dataset is there: %v", names(mem, "."))
 					}

@@ -16,7 +16,7 @@ import (
 func TestFlushAsyncMemory(t *testing.T) {
 	const ranks, size = 4, 8 << 10
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		t.Run(layout.String(), func(t *testing.T) {
+		inBubble(t, layout.String(), func(t *testing.T) {
 			s, v, parts := asyncModel(ranks)
 			g := newGate(vfs.NewMem())
 			var through atomic.Int64
@@ -34,7 +34,7 @@ func TestFlushAsyncMemory(t *testing.T) {
 				}
 				if c.Rank() == 0 {
 					go func() {
-						time.Sleep(20 * time.Millisecond)
+						time.Sleep(time.Millisecond) // until all others wait
 						if n := through.Load(); n > 1 {
 							t.Errorf("%d puts went through, there is room for one", n)
 						}
@@ -81,14 +81,12 @@ func TestFlushAsyncWindows(t *testing.T) {
 		"some own": {Options: Options{OwnMin: 16 << 10}},
 		"process":  {Options: Options{OwnMin: 1 << 30, Layout: ProcessCentric, Records: records}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			cc := crashCase{o: o, apart: true}
 			cc.o.Buffer, cc.o.Memory, cc.o.Retain = 64<<10, 100<<10, LendUntilFlush // one window and a half
 			s, v, parts := asyncModel(ranks)
 			mem := vfs.NewMem()
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+			err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 				w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false))
 				if err != nil {
 					return err
@@ -111,13 +109,13 @@ func TestFlushAsyncWindows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+			r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
 			got := make([]float64, records*ranks<<10)
-			if err := r.Read(ctx, "T", []int64{0, 0}, []int64{records, ranks << 10}, got); err != nil {
+			if err := r.Read(t.Context(), "T", []int64{0, 0}, []int64{records, ranks << 10}, got); err != nil {
 				t.Fatal(err)
 			}
 			for i, x := range got {

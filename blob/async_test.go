@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -89,7 +88,7 @@ func asyncCases() map[string]crashCase {
 	return cases
 }
 
-// until waits for what happens in the background. Only what never happens takes its minute.
+// until waits, in a bubble, for what happens in the background. What never happens takes its minute.
 func until(what string, f func() bool) error {
 	for range 60_000 {
 		if f() {
@@ -108,8 +107,7 @@ func TestFlushAsync(t *testing.T) {
 		if name == "apart and small" || cc.o.Compress.on() { // no room for what waits; fewer bytes
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			before := runtime.NumGoroutine()
+		inBubble(t, name, func(t *testing.T) {
 			s, v, parts := asyncModel(ranks)
 			mem := vfs.NewMem()
 			g := newGate(mem)
@@ -180,7 +178,6 @@ func TestFlushAsync(t *testing.T) {
 			if second.Load()-first.Load() < ranks*8<<10 {
 				t.Fatalf("%d bytes written at the second Wait, %d at the first", second.Load(), first.Load())
 			}
-			noGoroutines(t, before)
 			r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 			if err != nil {
 				t.Fatal(err)
@@ -242,44 +239,46 @@ func TestFlushAsyncBytes(t *testing.T) {
 // TestFlushAsyncSyncs: large amounts are synced before Close, unless nothing is to be synced.
 func TestFlushAsyncSyncs(t *testing.T) {
 	for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
-		m := tinyModel(1, 3)
-		mem := vfs.NewMem()
-		var syncs, atClose atomic.Int64
-		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-			if op.Kind == vfs.OpSync && !strings.Contains(op.Name, "manifest") {
-				syncs.Add(1)
-			}
-			return nil
-		})
-		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Durability: d}, knobs: knobs{fs: fsys, syncMin: 1}})
-			if err != nil {
-				return err
-			}
-			if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
-				return err
-			}
-			if err := w.FlushAsync(ctx); err != nil {
-				return err
-			}
-			if err := w.Wait(ctx); err != nil {
-				return err
-			}
-			if d != DurableNone {
-				if err := until("it is synced", func() bool { return syncs.Load() > 0 }); err != nil {
+		bubble(t, func(t *testing.T) {
+			m := tinyModel(1, 3)
+			mem := vfs.NewMem()
+			var syncs, atClose atomic.Int64
+			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+				if op.Kind == vfs.OpSync && !strings.Contains(op.Name, "manifest") {
+					syncs.Add(1)
+				}
+				return nil
+			})
+			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Durability: d}, knobs: knobs{fs: fsys, syncMin: 1}})
+				if err != nil {
 					return err
 				}
+				if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
+					return err
+				}
+				if err := w.FlushAsync(ctx); err != nil {
+					return err
+				}
+				if err := w.Wait(ctx); err != nil {
+					return err
+				}
+				if d != DurableNone {
+					if err := until("it is synced", func() bool { return syncs.Load() > 0 }); err != nil {
+						return err
+					}
+				}
+				atClose.Store(syncs.Load())
+				if err := c.Barrier(ctx); err != nil { // or another rank's Close is in it
+					return err
+				}
+				return w.Close(ctx)
+			}); err != nil {
+				t.Fatal(err)
 			}
-			atClose.Store(syncs.Load())
-			if err := c.Barrier(ctx); err != nil { // or another rank's Close is in it
-				return err
+			if want := map[Durability]int64{DurableCommit: 1, DurableData: 1}[d]; atClose.Load() != want {
+				t.Errorf("durability %d: %d syncs before Close, want %d", d, atClose.Load(), want)
 			}
-			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if want := map[Durability]int64{DurableCommit: 1, DurableData: 1}[d]; atClose.Load() != want {
-			t.Errorf("durability %d: %d syncs before Close, want %d", d, atClose.Load(), want)
-		}
+		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -201,9 +200,8 @@ func TestOneRankFails(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 4, crashCases()) {
 		for _, isolate := range []bool{false, true} {
 			for _, tc := range rankFaults(m) {
-				t.Run(fmt.Sprintf("%s-isolate=%v/%s", cc.name, isolate, tc.name), func(t *testing.T) {
+				inBubble(t, fmt.Sprintf("%s-isolate=%v/%s", cc.name, isolate, tc.name), func(t *testing.T) {
 					mem := vfs.NewMem()
-					before := runtime.NumGoroutine()
 					var mu sync.Mutex
 					without := map[int]bool{}
 					err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
@@ -225,7 +223,6 @@ func TestOneRankFails(t *testing.T) {
 					if delete(without, 1); tc.name != "abort and nil" && len(without) > 0 && tc.name != "panic" || len(without) > 1 {
 						t.Fatalf("ranks without an error: %v", without)
 					}
-					noGoroutines(t, before)
 					c := crash{fs: mem, when: tc.name}
 					if state := seen(t, c, "d.nc", nil, nil); state != "none" {
 						t.Fatalf("a dataset is there: %v", names(mem, "."))
@@ -240,10 +237,8 @@ func TestOneRankFails(t *testing.T) {
 // TestCancelAnywhere: the context of the run ends at any operation; the dataset
 // is the old or the new one.
 func TestCancelAnywhere(t *testing.T) {
-	leavesNone(t)
 	for _, cc := range crashtest.Some(t, 4, crashCases()) {
-		t.Run(cc.name, func(t *testing.T) {
-			t.Parallel()
+		inParallel(t, cc.name, func(t *testing.T) {
 			was, now := tinyModel(2, 1), tinyModel(1, 2)
 			start := vfs.NewMem()
 			was.writeTo(t, start, cc.with(start, false))

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"blobio/comm"
 	"blobio/internal/crashtest"
@@ -38,23 +37,27 @@ func mayIgnoreIn(op vfs.Op, shared bool) bool {
 	return op.Kind == vfs.OpClose && (aside || !strings.HasSuffix(op.Name, ".partial")) || op.Kind == vfs.OpStat || op.Kind == vfs.OpRead && op.N == 0
 }
 
-// noGoroutines fails the test if goroutines are left over.
-func noGoroutines(t *testing.T, before int) {
+// bubble runs f in a bubble of testing/synctest: the test fails if a goroutine that f started does not end, and a sleep ends when all others wait.
+// In places f runs outside of one: what other machines do takes real time.
+func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	for range 12_000 { // a minute: only what never ends takes it
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
+	if crashtest.Places() != nil {
+		f(t)
+		return
 	}
-	buf := make([]byte, 1<<20)
-	t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
+	synctest.Test(t, f)
 }
 
-// leavesNone is noGoroutines when the test and its parallel subtests have ended.
-func leavesNone(t *testing.T) {
-	before := runtime.NumGoroutine()
-	t.Cleanup(func() { noGoroutines(t, before) })
+func inBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { bubble(t, f) })
+}
+
+// inParallel is inBubble for what runs in parallel with other subtests.
+func inParallel(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		bubble(t, f)
+	})
 }
 
 // eachRank runs f and gives what each rank got, in case of an error on every one.
@@ -121,11 +124,9 @@ func tells(err, want error) bool {
 }
 
 func TestFaultCreate(t *testing.T) {
-	leavesNone(t)
 	fixed := crashCase{name: "apart-process-centric-records", o: settings{Options: Options{OwnMin: 1 << 20, Layout: ProcessCentric, Workers: 1, Stripe: Stripe{Size: 4096}}}, apart: true}
 	for _, cc := range append(crashtest.Some(t, 4, withFar()), fixed) {
-		t.Run(cc.name, func(t *testing.T) {
-			t.Parallel()
+		inParallel(t, cc.name, func(t *testing.T) {
 			now := tinyModel(1, 2)
 			faultTest(t, vfs.NewMem(), cc, nil, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
 				o := cc.with(fsys, false)
@@ -139,11 +140,9 @@ func TestFaultCreate(t *testing.T) {
 }
 
 func TestFaultReplace(t *testing.T) {
-	leavesNone(t)
 	for k, cc := range crashtest.Some(t, 4, withFar()) {
 		for _, foreign := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
-				t.Parallel()
+			inParallel(t, fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
 				was, now := tinyModel(2, 1), tinyModel(1, 2)
 				start := vfs.NewMem()
 				was.writeTo(t, start, &settings{Options: Options{Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2}, knobs: knobs{fs: start}})
@@ -161,11 +160,9 @@ func TestFaultReplace(t *testing.T) {
 
 // TestFaultAppend: the same over appends, with variables and dimensions that are new, and without.
 func TestFaultAppend(t *testing.T) {
-	leavesNone(t)
 	for _, cc := range crashtest.Some(t, 4, withFar()) {
 		for _, more := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s-more=%v", cc.name, more), func(t *testing.T) {
-				t.Parallel()
+			inParallel(t, fmt.Sprintf("%s-more=%v", cc.name, more), func(t *testing.T) {
 				was := tinyModel(1, 1)
 				if more {
 					was = was.extended(1, extendTiny)
@@ -184,10 +181,8 @@ func TestFaultAppend(t *testing.T) {
 // TestFaultRecover: a commit that was cut short is finished by a writer whose
 // disk fails in turn: what was committed stays so.
 func TestFaultRecover(t *testing.T) {
-	leavesNone(t)
 	for _, cc := range crashtest.Some(t, 4, withFar()) {
-		t.Run(cc.name, func(t *testing.T) {
-			t.Parallel()
+		inParallel(t, cc.name, func(t *testing.T) {
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
 			start := vfs.NewMem()
 			was.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
@@ -241,7 +236,6 @@ func TestFaultFullDisk(t *testing.T) {
 // TestFaultConvert: the same over conversions, whose source and output are on
 // the failing disk.
 func TestFaultConvert(t *testing.T) {
-	leavesNone(t)
 	src, other := tinyModel(1, 2), tinyModel(2, 1)
 	start := vfs.NewMem()
 	must(start.Mkdir("in"))
@@ -256,8 +250,7 @@ func TestFaultConvert(t *testing.T) {
 	for _, in := range []Layout{VariableCentric, ProcessCentric} {
 		for _, replace := range []bool{false, true} {
 			for _, co := range []ConvertOptions{{}, {NetCDF4: &NetCDF4Options{Zstd: 3, ChunkBytes: 8}}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric, Ranks: 3}} {
-				t.Run(fmt.Sprintf("%v-replace=%v-blobs=%v-%v-nc4=%v", in, replace, co.Blobs, co.Layout, co.NetCDF4 != nil), func(t *testing.T) {
-					t.Parallel()
+				inParallel(t, fmt.Sprintf("%v-replace=%v-blobs=%v-%v-nc4=%v", in, replace, co.Blobs, co.Layout, co.NetCDF4 != nil), func(t *testing.T) {
 					from := start.CrashClone(vfs.CrashOptions{})
 					var was []byte
 					if replace {

@@ -111,7 +111,7 @@ func followAll(base string, m *model) error {
 	return nil
 }
 
-// beating looks at a writer of another machine by the real clock: its heartbeat tells that it is alive, and then that it is not.
+// beating looks at a writer of another machine by the clock of a bubble: its heartbeat tells that it is alive, and then that it is not.
 func beating(t *testing.T) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -368,7 +368,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("told as dead after %v of a period of %v", silent, period)
 		}
 	}
-	beating(t)
+	bubble(t, beating)
 	cut := syncedClone(dead)
 	if err := rewrite(cut, durable.LockName("d.nc"), nil); err != nil {
 		t.Fatal(err)

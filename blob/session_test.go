@@ -212,10 +212,8 @@ func TestSessionCrash(t *testing.T) {
 
 // TestSessionFault: each operation fails once. All ranks are told, what was committed before stays, and the next writer goes on.
 func TestSessionFault(t *testing.T) {
-	leavesNone(t)
 	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
-		t.Run(sc.name, func(t *testing.T) {
-			t.Parallel()
+		inParallel(t, sc.name, func(t *testing.T) {
 			m := sc.model(3)
 			var told most
 			var errs []error

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/vfs"
 )
 
-// lateFS lets the first large read of a file end only after two more have begun, or, if they wait for it, after a while.
+// lateFS lets the first large read of a file end only after two more have begun, or, in a bubble, when all others wait.
 type lateFS struct {
 	vfs.FS
 	least int64 // of a large read
@@ -46,7 +46,7 @@ func (f lateFile) ReadAt(b []byte, off int64) (int, error) {
 		if k == 1 {
 			select {
 			case <-f.fs.third:
-			case <-time.After(50 * time.Millisecond): // one reader alone: nobody else will come
+			case <-time.After(time.Millisecond): // one reader alone: nobody else will come
 			}
 		}
 	}
@@ -56,43 +56,45 @@ func (f lateFile) ReadAt(b []byte, off int64) (int, error) {
 // TestOverlapOrder: of several owners of an element the highest rank's value is read, however many workers there are: here
 // the blob of rank 0 arrives after that of rank 1 if they are read at the same time.
 func TestOverlapOrder(t *testing.T) {
-	const n = readBatch / 4 // elements: a read for each blob
-	m := vfs.NewMem()
-	s := NewSchema()
-	x := s.Dim("x", 2*n)
-	d := s.Decomp(x)
-	id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
-	if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-		lo := []int64{0, 0, n}[c.Rank()]
-		w, err := createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}})
+	bubble(t, func(t *testing.T) {
+		const n = readBatch / 4 // elements: a read for each blob
+		m := vfs.NewMem()
+		s := NewSchema()
+		x := s.Dim("x", 2*n)
+		d := s.Decomp(x)
+		id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
+		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+			lo := []int64{0, 0, n}[c.Rank()]
+			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}})
+			if err != nil {
+				return err
+			}
+			data := make([]int32, n)
+			for i := range data {
+				data[i] = int32(c.Rank())
+			}
+			if err := Put(w, id, 0, data); err != nil {
+				return err
+			}
+			return w.Close(ctx)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: &lateFS{FS: m, least: readBatch, third: make(chan struct{})}})
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		data := make([]int32, n)
-		for i := range data {
-			data[i] = int32(c.Rank())
+		defer r.Close()
+		got := make([]int32, 2*n)
+		if err := r.Read(t.Context(), "A", nil, nil, got); err != nil {
+			t.Fatal(err)
 		}
-		if err := Put(w, id, 0, data); err != nil {
-			return err
+		for i, v := range got {
+			if want := int32(1 + i/n); v != want {
+				t.Fatalf("element %d is that of rank %d, want %d", i, v, want)
+			}
 		}
-		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: &lateFS{FS: m, least: readBatch, third: make(chan struct{})}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	got := make([]int32, 2*n)
-	if err := r.Read(t.Context(), "A", nil, nil, got); err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range got {
-		if want := int32(1 + i/n); v != want {
-			t.Fatalf("element %d is that of rank %d, want %d", i, v, want)
-		}
-	}
+	})
 }
 
 // TestRunBounds: a run that goes beyond the end of the array is refused, in each way to read.

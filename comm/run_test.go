@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"blobio/comm"
 )
@@ -63,63 +62,51 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// noMoreGoroutines waits until there are no more than before. Only what never ends takes its minute.
-func noMoreGoroutines(t *testing.T, before int) {
-	t.Helper()
-	for i := 0; runtime.NumGoroutine() > before; i++ {
-		if i == 60_000 {
-			t.Errorf("%d goroutines left behind", runtime.NumGoroutine()-before)
-			return
-		}
-		time.Sleep(time.Millisecond)
+// TestCancel: the context of the run ends while ranks wait, compute, and look at it.
+func TestCancel(t *testing.T) {
+	for _, withCause := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) { testCancel(t, withCause) })
 	}
 }
 
-// TestCancel: the context of the run ends while ranks wait, compute, and look at it.
-func TestCancel(t *testing.T) {
+func testCancel(t *testing.T, withCause bool) {
 	cause := errors.New("ctrl-C")
-	for _, withCause := range []bool{false, true} {
-		before := runtime.NumGoroutine()
-		ctx, cancel := context.WithCancelCause(t.Context())
-		var bare, broken atomic.Int64
-		err := comm.Run(ctx, 6, nil, func(ctx context.Context, c comm.Comm) error {
-			switch c.Rank() {
-			case 5:
-				for comm.Active(c) > 1 { // until the others wait
-					time.Sleep(100 * time.Microsecond)
-				}
-				if withCause {
-					cancel(cause)
-				} else {
-					cancel(nil)
-				}
-				<-ctx.Done()
-				return ctx.Err()
-			case 4:
-				_, err := c.Recv(ctx, 5, 0)
-				if err == context.Canceled {
-					bare.Add(1)
-				}
-				return err
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var bare, broken atomic.Int64
+	err := comm.Run(ctx, 6, nil, func(ctx context.Context, c comm.Comm) error {
+		switch c.Rank() {
+		case 5:
+			synctest.Wait() // until the others wait
+			if withCause {
+				cancel(cause)
+			} else {
+				cancel(nil)
 			}
-			err := c.Barrier(ctx)
+			<-ctx.Done()
+			return ctx.Err()
+		case 4:
+			_, err := c.Recv(ctx, 5, 0)
 			if err == context.Canceled {
 				bare.Add(1)
 			}
-			if err := c.Barrier(context.Background()); errors.Is(err, comm.ErrBroken) && errors.Is(err, context.Canceled) {
-				broken.Add(1)
-			}
 			return err
-		})
-		if bare.Load() != 5 || broken.Load() != 4 {
-			t.Errorf("%d of 5 ranks got context.Canceled, %d of 4 ErrBroken after it", bare.Load(), broken.Load())
 		}
-		if !errors.Is(err, context.Canceled) || errors.Is(err, cause) != withCause || strings.Count(err.Error(), "canceled") != 1 {
-			t.Errorf("run returned %v", err)
+		err := c.Barrier(ctx)
+		if err == context.Canceled {
+			bare.Add(1)
 		}
-		noMoreGoroutines(t, before)
-		cancel(nil)
+		if err := c.Barrier(context.Background()); errors.Is(err, comm.ErrBroken) && errors.Is(err, context.Canceled) {
+			broken.Add(1)
+		}
+		return err
+	})
+	if bare.Load() != 5 || broken.Load() != 4 {
+		t.Errorf("%d of 5 ranks got context.Canceled, %d of 4 ErrBroken after it", bare.Load(), broken.Load())
 	}
+	if !errors.Is(err, context.Canceled) || errors.Is(err, cause) != withCause || strings.Count(err.Error(), "canceled") != 1 {
+		t.Errorf("run returned %v", err)
+	}
+	cancel(nil)
 }
 
 // TestCancelledWhenDone: a context that ends when all the work is done takes nothing back.
@@ -230,13 +217,13 @@ func TestShared(t *testing.T) {
 	}
 }
 
-func TestSelf(t *testing.T) {
-	before := runtime.NumGoroutine()
+func TestSelf(t *testing.T) { synctest.Test(t, testSelf) }
+
+func testSelf(t *testing.T) {
 	c := comm.Self()
 	if err := c.Barrier(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	noMoreGoroutines(t, before)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Barrier(ctx); err != context.Canceled {
@@ -262,67 +249,69 @@ func TestStress(t *testing.T) {
 		rounds = 30
 	}
 	for seed := range int64(rounds) {
-		rng := rand.New(rand.NewSource(seed))
-		n, steps := 2+rng.Intn(12), 1+rng.Intn(20)
-		kinds := make([]int, steps)
-		for i := range kinds {
-			kinds[i] = rng.Intn(6)
-		}
-		bad, at, how := rng.Intn(n), rng.Intn(steps), rng.Intn(5)
-		completed := make([]int, n)
-		err := comm.Run(t.Context(), n, &comm.Options{DeadlockAfter: 50 * time.Millisecond}, func(ctx context.Context, c comm.Comm) error {
-			half, err := c.Split(ctx, c.Rank()%2, 0)
-			if err != nil {
-				return err
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewSource(seed))
+			n, steps := 2+rng.Intn(12), 1+rng.Intn(20)
+			kinds := make([]int, steps)
+			for i := range kinds {
+				kinds[i] = rng.Intn(6)
 			}
-			for i, k := range kinds {
-				callCtx := ctx
-				if c.Rank() == bad && i == at {
-					switch how {
-					case 0:
-						return errors.New("stop")
-					case 1:
-						panic("stop")
-					case 2:
-						return nil
-					case 3:
-						cancelled, cancel := context.WithCancel(ctx)
-						cancel()
-						callCtx = cancelled
-					case 4:
-						k = (k + 1) % 6
-					}
-				}
-				switch k {
-				case 0:
-					err = c.Barrier(callCtx)
-				case 1:
-					_, err = c.Allgather(callCtx, []byte{byte(i)})
-				case 2:
-					_, err = comm.AllreduceOne(callCtx, c, i, comm.Sum)
-				case 3:
-					_, err = c.Share(callCtx, i)
-				case 4:
-					_, err = c.ExscanInt64(callCtx, []int64{1}, comm.Sum)
-				case 5:
-					if err = half.Barrier(callCtx); err == nil {
-						err = c.Barrier(callCtx)
-					}
-				}
+			bad, at, how := rng.Intn(n), rng.Intn(steps), rng.Intn(5)
+			completed := make([]int, n)
+			err := comm.Run(t.Context(), n, nil, func(ctx context.Context, c comm.Comm) error {
+				half, err := c.Split(ctx, c.Rank()%2, 0)
 				if err != nil {
 					return err
 				}
-				completed[c.Rank()]++
+				for i, k := range kinds {
+					callCtx := ctx
+					if c.Rank() == bad && i == at {
+						switch how {
+						case 0:
+							return errors.New("stop")
+						case 1:
+							panic("stop")
+						case 2:
+							return nil
+						case 3:
+							cancelled, cancel := context.WithCancel(ctx)
+							cancel()
+							callCtx = cancelled
+						case 4:
+							k = (k + 1) % 6
+						}
+					}
+					switch k {
+					case 0:
+						err = c.Barrier(callCtx)
+					case 1:
+						_, err = c.Allgather(callCtx, []byte{byte(i)})
+					case 2:
+						_, err = comm.AllreduceOne(callCtx, c, i, comm.Sum)
+					case 3:
+						_, err = c.Share(callCtx, i)
+					case 4:
+						_, err = c.ExscanInt64(callCtx, []int64{1}, comm.Sum)
+					case 5:
+						if err = half.Barrier(callCtx); err == nil {
+							err = c.Barrier(callCtx)
+						}
+					}
+					if err != nil {
+						return err
+					}
+					completed[c.Rank()]++
+				}
+				return nil
+			})
+			if err == nil {
+				t.Fatalf("seed %d: no error", seed)
 			}
-			return nil
+			for r, k := range completed {
+				if k != at {
+					t.Fatalf("seed %d: rank %d completed %d steps, want %d as of all (%v)", seed, r, k, at, err)
+				}
+			}
 		})
-		if err == nil {
-			t.Fatalf("seed %d: no error", seed)
-		}
-		for r, k := range completed {
-			if k != at {
-				t.Fatalf("seed %d: rank %d completed %d steps, want %d as of all (%v)", seed, r, k, at, err)
-			}
-		}
 	}
 }

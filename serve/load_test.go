@@ -10,10 +10,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"runtime/metrics"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func TestManyClients(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
 	want := converted(t, filepath.Join(dir, "x.nc"))
-	x := start(t, dir, &Options{Memory: minMemory, Work: 2})
+	x := start(t, dir, &Options{Memory: minMemory, Work: 2, Wait: time.Hour, Stall: time.Hour})
 	values := x.get(t, http.StatusOK, "/dap/x.nc.dods?T")
 	many(200, func(i int) {
 		path, want := "/files/x.nc", want
@@ -50,28 +51,39 @@ func TestManyClients(t *testing.T) {
 	})
 }
 
-// TestMemory: what answers take stays within the budget, however many want much.
+// nowhere takes an answer and keeps nothing of it.
+type nowhere struct {
+	head http.Header
+	n    int64
+}
+
+func (w *nowhere) Header() http.Header { return w.head }
+func (w *nowhere) WriteHeader(int)     {}
+func (w *nowhere) Write(p []byte) (int, error) {
+	w.n += int64(len(p))
+	return len(p), nil
+}
+
+// TestMemory: an answer of 16 MiB allocates a small part of the least budget; and however many want much, all get it.
 func TestMemory(t *testing.T) {
 	dir := t.TempDir()
-	large(t, filepath.Join(dir, "x.nc"), 1<<20)
-	const clients = 64
-	x := start(t, dir, &Options{Memory: minMemory, Queue: clients, Wait: time.Minute})
-	inUse := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	most, stop, stopped := uint64(0), make(chan bool), make(chan bool)
-	go func() {
-		defer close(stopped)
-		for {
-			metrics.Read(inUse)
-			most = max(most, inUse[0].Value.Uint64())
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Millisecond):
-			}
+	large(t, filepath.Join(dir, "x.nc"), 2<<20)
+	large(t, filepath.Join(dir, "y.nc"), 1<<20)
+	const clients = 24
+	x := start(t, dir, &Options{Memory: minMemory, Queue: clients, Wait: time.Hour, Stall: time.Hour})
+	for path, least := range map[string]int64{"/dap/x.nc.dods?x": 16 << 20, "/zarr/x.nc/x/0": 2 << 20, "/zarr3/x.nc/x/c.0": 2 << 20, "/files/x.nc": 16 << 20} {
+		var before, after runtime.MemStats
+		w := &nowhere{head: http.Header{}}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
+		runtime.ReadMemStats(&before)
+		x.s.ServeHTTP(w, r)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; w.n < least || n > minMemory/3 { // all that was ever allocated meanwhile
+			t.Errorf("%s: %d bytes, for which %d are allocated", path, w.n, n)
 		}
-	}()
+	}
 	many(clients, func(i int) {
-		resp, err := x.Client().Get(x.URL + []string{"/dap/x.nc.dods?x", "/zarr/x.nc/x/0", "/zarr3/x.nc/x/c.0"}[i%3])
+		resp, err := x.Client().Get(x.URL + []string{"/dap/y.nc.dods?x", "/zarr/y.nc/x/0", "/zarr3/y.nc/x/c.0"}[i%3])
 		if err != nil {
 			t.Error(err)
 			return
@@ -81,12 +93,6 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %d bytes (%v)", resp.Status, n, err)
 		}
 	})
-	close(stop)
-	<-stopped
-	t.Logf("%d clients of 8 MiB each: heap of at most %d KiB", clients, most>>10)
-	if limit := uint64(96 << 20); most > limit { // the budget, the readers' 16 MiB, connections, and garbage of as much again
-		t.Errorf("%d bytes in use, want at most %d", most, limit)
-	}
 }
 
 // TestBusy: who finds the queue full, or waits too long, is told so, and when to come again.
@@ -107,25 +113,16 @@ func TestBusy(t *testing.T) {
 }
 
 // TestBudget: first come, first served; who goes away leaves its place to those behind; nothing gets lost.
-func TestBudget(t *testing.T) {
+func TestBudget(t *testing.T) { synctest.Test(t, testBudget) }
+
+func testBudget(t *testing.T) {
 	b := newBudget(10, 2, time.Minute)
 	first, err := b.take(t.Context(), 8)
 	ok(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	waits := func(n int) {
-		for {
-			b.mu.Lock()
-			k := len(b.queue)
-			b.mu.Unlock()
-			if k == n {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}
 	gone, got := make(chan error), make(chan func())
 	go func() { _, err := b.take(ctx, 9); gone <- err }()
-	waits(1)
+	synctest.Wait() // it waits
 	go func() {
 		give, err := b.take(t.Context(), 2)
 		if err != nil {
@@ -133,7 +130,7 @@ func TestBudget(t *testing.T) {
 		}
 		got <- give
 	}()
-	waits(2)
+	synctest.Wait()
 	if _, err := b.take(t.Context(), 1); !errors.Is(err, errBusy) {
 		t.Errorf("a third one waits: %v", err)
 	}
@@ -153,16 +150,56 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// slow connects, asks, and never reads.
-func slow(t *testing.T, x *site, path string) net.Conn {
+// piped is a listener of connections in memory, for bubbles of testing/synctest: who takes nothing is cut off in no real time.
+type piped struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPiped() *piped { return &piped{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *piped) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *piped) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *piped) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "pipe"} }
+
+func (p *piped) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p.conns <- there:
+		return here, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *piped) client() *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: p.dial, DisableKeepAlives: true}}
+}
+
+// serving runs a server in memory. end tells it to end, and waits until it has.
+func serving(t *testing.T, dir string, o *Options) (s *Server, l *piped, end func()) {
 	t.Helper()
-	c, err := net.Dial("tcp", x.Listener.Addr().String())
-	ok(t, err)
-	t.Cleanup(func() { c.Close() })
-	ok(t, c.(*net.TCPConn).SetReadBuffer(4<<10))
-	_, err = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
-	ok(t, err)
-	return c
+	s, l = newServer(t, dir, o), newPiped()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	return s, l, func() {
+		cancel()
+		ok(t, <-ended)
+	}
 }
 
 // TestSlowClients: those who take nothing are cut off, and meanwhile hold no slot of those who read.
@@ -170,20 +207,36 @@ func TestSlowClients(t *testing.T) {
 	dir := t.TempDir()
 	large(t, filepath.Join(dir, "x.nc"), 8<<20)
 	write(t, filepath.Join(dir, "y.nc"))
-	x := start(t, dir, &Options{Work: 1, Stall: 300 * time.Millisecond})
-	const n = 10
-	for i := range n {
-		slow(t, x, []string{"/files/x.nc", "/dap/x.nc.dods?x"}[i%2])
-	}
-	x.get(t, http.StatusOK, "/files/y.nc")
-	for end := time.Now().Add(30 * time.Second); strings.Count(x.log.String(), " 200* ") < n; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("they are not cut off:\n%s", x.log)
+	synctest.Test(t, func(t *testing.T) {
+		log := &lines{}
+		s, l, end := serving(t, dir, &Options{Work: 1, Wait: time.Minute, Log: log})
+		const n = 10
+		for i := range n {
+			c, err := l.dial(t.Context(), "", "")
+			ok(t, err)
+			defer c.Close()
+			_, err = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", []string{"/files/x.nc", "/dap/x.nc.dods?x"}[i%2])
+			ok(t, err)
 		}
-	}
-	if all := x.s.memory; all.free != all.all || x.s.work.free != 1 {
-		t.Errorf("%d of %d bytes are free", all.free, all.all)
-	}
+		synctest.Wait() // they take nothing
+		if s.work.free != 1 {
+			t.Error("they hold the slot")
+		}
+		resp, err := l.client().Get("http://localhost/files/y.nc") // may wait for memory that they hold
+		ok(t, err)
+		if b, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d bytes, %v", resp.Status, len(b), err)
+		}
+		ok(t, resp.Body.Close())
+		time.Sleep(2 * s.opt.Stall)
+		if got := strings.Count(log.String(), " 200* "); got != n {
+			t.Errorf("%d of %d are cut off:\n%s", got, n, log)
+		}
+		if all := s.memory; all.free != all.all || s.work.free != 1 {
+			t.Errorf("%d of %d bytes are free", all.free, all.all)
+		}
+		end()
+	})
 }
 
 // watched is a client that looks at the server while it takes an answer.
@@ -202,7 +255,7 @@ func TestSentWithoutSlot(t *testing.T) {
 	dir := t.TempDir()
 	writePlaces(t, filepath.Join(dir, "x.nc"))
 	s := newServer(t, dir, &Options{Work: 3})
-	for _, path := range []string{"/plot/x.nc?var=T", "/plot/x.nc?var=T&format=svg", "/value/x.nc?var=T&px=100&py=100", "/view/x.nc?var=T"} {
+	for _, path := range []string{"/plot/x.nc?var=T&width=300", "/plot/x.nc?var=T&format=svg&width=300", "/value/x.nc?var=T&px=100&py=100", "/view/x.nc?var=T"} {
 		seen, page := 0, strings.HasPrefix(path, "/view") // which as JSON is a picture, too
 		for _, accept := range []string{"text/html", "application/json"} {
 			w := watched{httptest.NewRecorder(), func(n int) {
@@ -234,29 +287,20 @@ func TestSentWithoutSlot(t *testing.T) {
 func TestEnd(t *testing.T) {
 	dir := t.TempDir()
 	large(t, filepath.Join(dir, "x.nc"), 8<<20)
-	s := newServer(t, dir, &Options{Grace: 200 * time.Millisecond})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ok(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
-	resp, err := http.Get("http://" + l.Addr().String() + "/files/x.nc")
-	ok(t, err)
-	defer resp.Body.Close()
-	if _, err := resp.Body.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	select {
-	case err := <-ended:
+	synctest.Test(t, func(t *testing.T) {
+		_, l, end := serving(t, dir, nil)
+		resp, err := l.client().Get("http://localhost/files/x.nc")
 		ok(t, err)
-	case <-time.After(30 * time.Second):
-		t.Fatal("it does not end")
-	}
-	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
-		t.Error("an answer that was cut off looks whole")
-	}
-	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
-		t.Error("somebody still listens")
-	}
+		defer resp.Body.Close()
+		if _, err := resp.Body.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		end()
+		if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+			t.Error("an answer that was cut off looks whole")
+		}
+		if _, err := l.dial(t.Context(), "", ""); err == nil {
+			t.Error("somebody still listens")
+		}
+	})
 }

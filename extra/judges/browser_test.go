@@ -61,7 +61,7 @@ func newBrowser(t *testing.T) *browser {
 	b := &browser{t: t, in: in[1], waiting: map[int]chan reply{}}
 	t.Cleanup(func() {
 		in[1].Close() // it ends then
-		end := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+		end := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 		_ = cmd.Wait()
 		end.Stop()
 		out[0].Close()
@@ -197,7 +197,7 @@ func (b *browser) eval(expr string) string {
 // until waits until an expression is true.
 func (b *browser) until(what, expr string) {
 	b.t.Helper()
-	for end := time.Now().Add(90 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		got := b.eval("Boolean(" + expr + ")")
 		if got == "true" {
 			return

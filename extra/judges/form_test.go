@@ -205,7 +205,7 @@ func TestMountedFormsOnly(t *testing.T) {
 	f.commit(t, 7)
 	f.convert(t)
 	want := contents(t, f.rho)
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if got := contents(t, path); slices.Equal(got, want) {
 			break
 		} else if time.Now().After(end) {

@@ -37,7 +37,7 @@ func mountedFrom(t *testing.T, dir string, o *mount.Options) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := m.Unmount(ctx); err != nil {
 			t.Error(err)
@@ -168,7 +168,7 @@ func TestMountedNcview(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- view.Wait() }()
 		var tree []byte
-		for until := time.Now().Add(60 * time.Second); !bytes.Contains(tree, []byte("Ncview")); time.Sleep(50 * time.Millisecond) {
+		for until := time.Now().Add(2 * time.Minute); !bytes.Contains(tree, []byte("Ncview")); time.Sleep(50 * time.Millisecond) {
 			select {
 			case err := <-ended:
 				t.Fatalf("ncview %s: %v\n%s", path, err, tail(said.String()))

@@ -34,7 +34,7 @@ func TestMountAndServe(t *testing.T) {
 		m, err := mount.New(dir[1], at, nil)
 		must(t, err)
 		defer func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			must(t, m.Unmount(ctx))
 		}()

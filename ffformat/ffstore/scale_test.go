@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"blobio/comm"
 	"blobio/ffformat"
@@ -49,12 +49,13 @@ func (f *countedFile) Close() error {
 
 // TestManyRanks: a thousand ranks, full, differential, incremental and recovery, with few open files
 // and no goroutines left.
-func TestManyRanks(t *testing.T) {
+func TestManyRanks(t *testing.T) { synctest.Test(t, testManyRanks) }
+
+func testManyRanks(t *testing.T) {
 	ranks := 1000
 	if raceEnabled {
 		ranks = 200
 	}
-	before := runtime.NumGoroutine()
 	c := &openCount{FS: vfs.NewMem()}
 	m := mode{ranks: ranks, diff: true}
 	err := comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: 100}, func(ctx context.Context, cm comm.Comm) error {
@@ -102,12 +103,6 @@ func TestManyRanks(t *testing.T) {
 	}
 	if n := c.most.Load(); n > int64(2*runtime.GOMAXPROCS(0)+16+12) {
 		t.Errorf("%d files were open at once", n)
-	}
-	for i := 0; runtime.NumGoroutine() > before+3 && i < 60_000; i++ {
-		time.Sleep(time.Millisecond) // they may be on their way out
-	}
-	if n := runtime.NumGoroutine(); n > before+3 {
-		t.Errorf("%d goroutines, %d before", n, before)
 	}
 	checkClean(t, c)
 	if n := len(mustNames(t, c, "d")); n != 1+ranks/100+2 { // the record, side files, two slots

@@ -8,13 +8,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"blobio/comm"
 )
-
-// hangAfter is when a run is given up: far more than any of these takes.
-const hangAfter = 2 * time.Minute
 
 // call is one way to wait for others.
 type call struct {
@@ -49,31 +47,15 @@ var calls = []call{
 	{"Recv", func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, 1, 0); return err }},
 }
 
-// bounded runs and fails the test if that hangs or leaves a goroutine behind.
-func bounded(t *testing.T, run Runner, n, perNode int, f func(ctx context.Context, c comm.Comm) error) error {
+// bounded runs in a bubble of testing/synctest: the test fails if that hangs or leaves a goroutine behind, and a sleep ends when all others wait.
+func bounded(t *testing.T, run Runner, n, perNode int, f func(ctx context.Context, c comm.Comm) error) (err error) {
 	t.Helper()
-	before := runtime.NumGoroutine()
-	done := make(chan error, 1)
-	go func() { done <- run(t, n, perNode, f) }()
-	select {
-	case err := <-done:
-		for i := 0; runtime.NumGoroutine() > before; i++ { // the one above takes a moment to end
-			if i == 60_000 {
-				t.Errorf("%d goroutines left behind", runtime.NumGoroutine()-before)
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		return err
-	case <-time.After(hangAfter):
-		buf := make([]byte, 1<<20)
-		t.Fatalf("hangs:\n%s", buf[:runtime.Stack(buf, true)])
-		return nil
-	}
+	synctest.Test(t, func(t *testing.T) { err = run(t, n, perNode, f) })
+	return err
 }
 
 // Failures tests what becomes of a run in which ranks fail or do not fit together: every
-// rank gets an error that says why, nobody hangs, no goroutine is left behind.
+// rank gets an error that says why, nobody hangs, no goroutine is left behind. Ranks are goroutines that run starts.
 func Failures(t *testing.T, run Runner) {
 	for _, c := range []struct {
 		name string

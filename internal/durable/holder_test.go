@@ -107,24 +107,23 @@ func TestHolderGone(t *testing.T) {
 }
 
 // TestHeartbeat: on a file system that machines share the file of a lease keeps changing.
-func TestHeartbeat(t *testing.T) {
+func TestHeartbeat(t *testing.T) { synctest.Test(t, testHeartbeat) }
+
+func testHeartbeat(t *testing.T) {
 	m := crashtest.NewMachines(vfs.NewMem()).Machine(true)
 	a := take(t, m, "d.nc")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for beat := int64(0); beat < 3; {
-		h, _, err := holderOf(m, LockName("d.nc"))
-		must(t, err)
-		if h != nil { // it may be read while it is written
-			beat = h.Beat
-		}
-		must(t, ctx.Err())
+	time.Sleep(defaultPeriod + time.Second)
+	h, _, err := holderOf(m, LockName("d.nc"))
+	if err != nil || h == nil || h.Beat != beats {
+		t.Errorf("%+v, %v", h, err)
 	}
 	must(t, a.Release())
 }
 
 // TestDeadHere: where locks do not reach other machines, they still tell at once that a holder on this one is dead.
-func TestDeadHere(t *testing.T) {
+func TestDeadHere(t *testing.T) { synctest.Test(t, testDeadHere) }
+
+func testDeadHere(t *testing.T) {
 	m := crashtest.NewMachines(vfs.NewMem()).Machine(true)
 	a := takeStill(t, m, "here")
 	vanish(t, a)
@@ -146,7 +145,9 @@ func TestDeadHere(t *testing.T) {
 }
 
 // TestInspectOtherMachine: of a holder on a machine that locks do not reach nobody says that it is dead.
-func TestInspectOtherMachine(t *testing.T) {
+func TestInspectOtherMachine(t *testing.T) { synctest.Test(t, testInspectOtherMachine) }
+
+func testInspectOtherMachine(t *testing.T) {
 	for _, locks := range []bool{true, false} {
 		all := crashtest.NewMachines(vfs.NewMem())
 		two := all.Machine(locks)
@@ -164,7 +165,9 @@ func TestInspectOtherMachine(t *testing.T) {
 
 // TestHeartbeatOfFormer: what a former holder, stopped in the middle of a heartbeat, then writes is not the lease of the
 // new one.
-func TestHeartbeatOfFormer(t *testing.T) {
+func TestHeartbeatOfFormer(t *testing.T) { synctest.Test(t, testHeartbeatOfFormer) }
+
+func testHeartbeatOfFormer(t *testing.T) {
 	for _, locks := range []bool{true, false} {
 		all := crashtest.NewMachines(vfs.NewMem())
 		a := takeStill(t, all.Machine(locks), "one")
@@ -178,9 +181,11 @@ func TestHeartbeatOfFormer(t *testing.T) {
 }
 
 // TestHeirs: of two that take over from a dead holder the first one keeps the lease.
-func TestHeirs(t *testing.T) {
+func TestHeirs(t *testing.T) { synctest.Test(t, testHeirs) }
+
+func testHeirs(t *testing.T) {
 	all := crashtest.NewMachines(vfs.NewMem())
-	takeStill(t, all.Machine(false), "one")
+	die(t, takeStill(t, all.Machine(false), "one"))
 	two, three := all.Machine(false), all.Machine(false)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -217,7 +222,7 @@ func TestRemovedLease(t *testing.T) {
 	})
 	b := take(t, fsys, "d.nc")
 	must(t, b.Check())
-	if _, err := Acquire(context.Background(), mem, "d.nc", quick); !errors.Is(err, fault.ErrInUse) {
+	if _, err := Acquire(context.Background(), mem, "d.nc", LeaseOptions{}); !errors.Is(err, fault.ErrInUse) {
 		t.Errorf("a third: %v", err)
 	}
 	must(t, mem.Remove(LockName("d.nc")))
@@ -239,7 +244,7 @@ func (d denied) OpenRW(name string) (vfs.File, error) {
 func TestLeasePermission(t *testing.T) {
 	mem := vfs.NewMem()
 	a := take(t, mem, "d.nc")
-	_, err := Acquire(context.Background(), denied{mem}, "d.nc", quick)
+	_, err := Acquire(context.Background(), denied{mem}, "d.nc", LeaseOptions{})
 	var in *InUseError
 	if !errors.As(err, &in) || in.Holder == nil || in.Holder.ID != a.ID() || in.Lost {
 		t.Error(err)

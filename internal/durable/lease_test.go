@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"blobio/internal/crashtest"
@@ -19,11 +20,14 @@ import (
 	"blobio/internal/vfs"
 )
 
-var quick = LeaseOptions{Beat: time.Millisecond, Patience: 20 * time.Millisecond}
+// inBubble is a subtest in a bubble of testing/synctest: heartbeats come in time, and who waits for one that does not come waits for no real time.
+func inBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
 
 func take(t *testing.T, fsys vfs.FS, name string) *Lease {
 	t.Helper()
-	l, err := Acquire(context.Background(), fsys, name, quick)
+	l, err := Acquire(context.Background(), fsys, name, LeaseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +37,7 @@ func take(t *testing.T, fsys vfs.FS, name string) *Lease {
 // takeOn takes the lease of d.nc on a machine of that name.
 func takeOn(t *testing.T, m *crashtest.Machine, boot string) *Lease {
 	t.Helper()
-	o := quick
-	o.Boot = boot
-	l, err := Acquire(context.Background(), m, "d.nc", o)
+	l, err := Acquire(context.Background(), m, "d.nc", LeaseOptions{Boot: boot})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func TestOneHolder(t *testing.T) {
 	for where, p := range places(t) {
 		t.Run(where, func(t *testing.T) {
 			a := take(t, p.fs, p.name)
-			_, err := Acquire(context.Background(), p.fs, p.name, quick)
+			_, err := Acquire(context.Background(), p.fs, p.name, LeaseOptions{})
 			var in *InUseError
 			if !errors.As(err, &in) || !errors.Is(err, fault.ErrInUse) || in.Lost || in.Holder == nil || in.Holder.ID != a.ID() || in.Holder.PID != os.Getpid() {
 				t.Fatalf("second: %v", err)
@@ -120,7 +122,7 @@ func TestDeadHolder(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	const env = "BLOBIO_TEST_LEASE"
 	if name := os.Getenv(env); name != "" {
-		l, err := Acquire(context.Background(), vfs.OS, name, quick)
+		l, err := Acquire(context.Background(), vfs.OS, name, LeaseOptions{})
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -147,7 +149,7 @@ func TestProcesses(t *testing.T) {
 	if !vfs.OS.Local(name) {
 		t.Skip("the directory for temporary files is not known to be this machine's alone")
 	}
-	_, err = Acquire(context.Background(), vfs.OS, name, quick)
+	_, err = Acquire(context.Background(), vfs.OS, name, LeaseOptions{})
 	var in *InUseError
 	if !errors.As(err, &in) || in.Holder == nil || in.Holder.PID != child.Process.Pid {
 		t.Fatalf("beside a living process: %v", err)
@@ -165,7 +167,7 @@ func TestProcesses(t *testing.T) {
 // finds that out.
 func TestOtherMachine(t *testing.T) {
 	for _, locks := range []bool{true, false} {
-		t.Run(fmt.Sprintf("locks=%v", locks), func(t *testing.T) {
+		inBubble(t, fmt.Sprintf("locks=%v", locks), func(t *testing.T) {
 			all := crashtest.NewMachines(vfs.NewMem())
 			one, two := all.Machine(locks), all.Machine(locks)
 			a := takeOn(t, one, "one")
@@ -192,7 +194,9 @@ func TestOtherMachine(t *testing.T) {
 }
 
 // TestUnsureStays: that a former holder may be alive is known to all who follow, until one has settled it.
-func TestUnsureStays(t *testing.T) {
+func TestUnsureStays(t *testing.T) { synctest.Test(t, testUnsureStays) }
+
+func testUnsureStays(t *testing.T) {
 	all := crashtest.NewMachines(vfs.NewMem())
 	one, two := all.Machine(false), all.Machine(true)
 	a := takeOn(t, one, "one")
@@ -224,7 +228,9 @@ func TestUnsureStays(t *testing.T) {
 }
 
 // TestWaitEnds: who waits for a silent holder gives up with ctx.
-func TestWaitEnds(t *testing.T) {
+func TestWaitEnds(t *testing.T) { synctest.Test(t, testWaitEnds) }
+
+func testWaitEnds(t *testing.T) {
 	all := crashtest.NewMachines(vfs.NewMem())
 	one := all.Machine(false)
 	a := takeOn(t, one, "one")
@@ -246,7 +252,7 @@ func TestMembers(t *testing.T) {
 	m, err := Join(mem, "d.nc", a.ID())
 	must(t, err)
 	must(t, a.Release()) // rank 0 was killed, say
-	if _, err := Acquire(context.Background(), mem, "d.nc", quick); !errors.Is(err, fault.ErrInUse) {
+	if _, err := Acquire(context.Background(), mem, "d.nc", LeaseOptions{}); !errors.Is(err, fault.ErrInUse) {
 		t.Fatalf("while a process of the holder lives: %v", err)
 	}
 	must(t, m.Check())
@@ -269,15 +275,16 @@ func TestMembers(t *testing.T) {
 // TestManyAtOnce: of writers that begin together one gets the lease at a time.
 func TestManyAtOnce(t *testing.T) {
 	for where, p := range places(t) {
-		t.Run(where, func(t *testing.T) {
+		inBubble(t, where, func(t *testing.T) {
 			const n = 8
 			holds := make(chan string, 1)
 			done := make(chan error, n)
 			for range n {
 				go func() {
 					for {
-						l, err := Acquire(context.Background(), p.fs, p.name, quick)
+						l, err := Acquire(context.Background(), p.fs, p.name, LeaseOptions{})
 						if errors.Is(err, fault.ErrInUse) {
+							time.Sleep(time.Second)
 							continue
 						}
 						if err != nil {
@@ -304,7 +311,9 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // TestStaleName: a client of a network may know the name of a lease that another one has given back, and hear only later that the file is gone.
-func TestStaleName(t *testing.T) {
+func TestStaleName(t *testing.T) { synctest.Test(t, testStaleName) }
+
+func testStaleName(t *testing.T) {
 	for _, kind := range []vfs.OpKind{vfs.OpLock, vfs.OpRead} {
 		for _, class := range []error{fs.ErrNotExist, vfs.ErrStale} {
 			m := vfs.NewMem()
@@ -318,7 +327,7 @@ func TestStaleName(t *testing.T) {
 				must(t, m.Remove(op.Name))
 				return &fs.PathError{Op: kind.String(), Path: op.Name, Err: class}
 			})
-			l, err := Acquire(context.Background(), fsys, "d", quick)
+			l, err := Acquire(context.Background(), fsys, "d", LeaseOptions{})
 			if err != nil || !l.Fresh() {
 				t.Fatalf("%v, %v: %v", kind, class, err)
 			}
@@ -347,7 +356,7 @@ func TestPlanted(t *testing.T) {
 	if err := os.Symlink(victim, LockName(name)); err != nil {
 		t.Skip(err)
 	}
-	if _, err := Acquire(context.Background(), vfs.OS, name, quick); err == nil {
+	if _, err := Acquire(context.Background(), vfs.OS, name, LeaseOptions{}); err == nil {
 		t.Error("a link was followed")
 	}
 	other := take(t, vfs.OS, filepath.Join(dir, "other"))
@@ -372,13 +381,15 @@ func TestPlanted(t *testing.T) {
 
 // TestAcquireFaults: at each operation that fails there is an error or a lease, and no lock that holds others off. So it is where the holder
 // before has died.
-func TestAcquireFaults(t *testing.T) {
+func TestAcquireFaults(t *testing.T) { synctest.Test(t, testAcquireFaults) }
+
+func testAcquireFaults(t *testing.T) {
 	boom := errors.New("boom")
 	died := vfs.NewMem()
 	dead := take(t, shared{died}, "d.nc")
 	dead.me.Host, dead.me.Boot = "elsewhere", "elsewhere"
 	must(t, put(dead.file, dead.me.encode(), true))
-	must(t, dead.file.Close())
+	die(t, dead)
 	must(t, died.SyncDir("."))
 	for _, start := range []*vfs.Mem{vfs.NewMem(), died} {
 		far := func(fsys vfs.FS) vfs.FS {
@@ -388,7 +399,7 @@ func TestAcquireFaults(t *testing.T) {
 			return fsys
 		}
 		sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error {
-			l, err := Acquire(context.Background(), far(fsys), "d.nc", quick)
+			l, err := Acquire(context.Background(), far(fsys), "d.nc", LeaseOptions{})
 			if err == nil {
 				err = l.Release()
 			}
@@ -398,7 +409,7 @@ func TestAcquireFaults(t *testing.T) {
 			if f.Err != nil && !errors.Is(f.Err, boom) {
 				t.Errorf("%s: %v", f.When, f.Err)
 			}
-			l, err := Acquire(context.Background(), f.Mem[0], "d.nc", quick)
+			l, err := Acquire(context.Background(), f.Mem[0], "d.nc", LeaseOptions{})
 			if err != nil {
 				t.Errorf("%s, then: %v", f.When, err)
 				continue

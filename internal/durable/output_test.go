@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/synctest"
 
 	"blobio/internal/crashtest"
 	"blobio/internal/fault"
@@ -20,7 +21,7 @@ import (
 
 func begin(t *testing.T, fsys vfs.FS, name string, force bool) *Output {
 	t.Helper()
-	o, err := NewOutput(context.Background(), fsys, name, OutputOptions{Force: force, Lease: quick})
+	o, err := NewOutput(context.Background(), fsys, name, OutputOptions{Force: force})
 	must(t, err)
 	return o
 }
@@ -62,7 +63,7 @@ func TestOutput(t *testing.T) {
 			fill(t, a, "one")
 			was := listing(t, p.fs, p.name)
 			for _, force := range []bool{false, true} {
-				_, err := NewOutput(ctx, p.fs, p.name, OutputOptions{Force: force, Lease: quick})
+				_, err := NewOutput(ctx, p.fs, p.name, OutputOptions{Force: force})
 				var in *InUseError
 				if !errors.As(err, &in) || in.Lost || in.Holder == nil || in.Holder.PID != os.Getpid() {
 					t.Fatalf("second writer, force %v: %v", force, err)
@@ -77,7 +78,7 @@ func TestOutput(t *testing.T) {
 			if got := content(t, p.fs, p.name); got != "one" || listing(t, p.fs, p.name) != "[d.nc]" {
 				t.Fatalf("%q, %s", got, listing(t, p.fs, p.name))
 			}
-			if _, err := NewOutput(ctx, p.fs, p.name, OutputOptions{Lease: quick}); !errors.Is(err, fault.ErrExist) {
+			if _, err := NewOutput(ctx, p.fs, p.name, OutputOptions{}); !errors.Is(err, fault.ErrExist) {
 				t.Errorf("without force: %v", err)
 			}
 			b := begin(t, p.fs, p.name, true)
@@ -188,7 +189,9 @@ func TestOutputCrash(t *testing.T) {
 }
 
 // TestOutputFaults: each operation fails once. An error that is no UnsureError has left the old content, and nothing else.
-func TestOutputFaults(t *testing.T) {
+func TestOutputFaults(t *testing.T) { synctest.Test(t, testOutputFaults) }
+
+func testOutputFaults(t *testing.T) {
 	write := func(fsys vfs.FS) error {
 		o, err := NewOutput(context.Background(), fsys, "d.nc", OutputOptions{Force: true})
 		if err != nil {
@@ -275,12 +278,13 @@ func TestOutputNoSync(t *testing.T) {
 }
 
 // TestOutputZombie: a writer that is stopped at any operation, taken over, and woken up, changes nothing.
-func TestOutputZombie(t *testing.T) {
+func TestOutputZombie(t *testing.T) { synctest.Test(t, testOutputZombie) }
+
+func testOutputZombie(t *testing.T) {
 	for n := int64(1); ; n++ {
 		all := crashtest.NewMachines(vfs.NewMem())
 		one, two := all.Machine(false), all.Machine(false)
-		o := quick
-		o.Boot, o.Beat = "one", 1<<40 // what stops is counted: no heartbeat comes between
+		o := LeaseOptions{Boot: "one", Beat: 1 << 40} // what stops is counted: no heartbeat comes between
 		a, err := NewOutput(context.Background(), one, "d.nc", OutputOptions{Force: true, Lease: o})
 		must(t, err)
 		fill(t, a, "zombie")

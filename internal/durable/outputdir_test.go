@@ -14,7 +14,7 @@ import (
 
 // writeDir writes d.zarr with two files of that content.
 func writeDir(fsys vfs.FS, text string, replace bool) error {
-	o := DirOptions{Lease: quick}
+	o := DirOptions{}
 	if replace {
 		o.Replace = func(string) error { return nil }
 	}
@@ -57,9 +57,9 @@ func TestOutputDir(t *testing.T) {
 	if _, err := NewOutputDir(context.Background(), mem, "f.zarr", DirOptions{Replace: func(string) error { return nil }}); !errors.Is(err, ErrKept) {
 		t.Errorf("a file: %v", err)
 	}
-	a, err := NewOutputDir(context.Background(), mem, "e.zarr", DirOptions{Lease: quick})
+	a, err := NewOutputDir(context.Background(), mem, "e.zarr", DirOptions{})
 	must(t, err)
-	if _, err := NewOutputDir(context.Background(), mem, "e.zarr", DirOptions{Lease: quick}); !errors.Is(err, fault.ErrInUse) {
+	if _, err := NewOutputDir(context.Background(), mem, "e.zarr", DirOptions{}); !errors.Is(err, fault.ErrInUse) {
 		t.Errorf("a second writer: %v", err)
 	}
 	a.Discard()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"blobio/internal/crashtest"
@@ -40,7 +41,7 @@ func TestOtherUser(t *testing.T) {
 	me := stranger{mem, map[string]bool{}}
 	a := take(t, mem, "d.nc")
 	var in *InUseError
-	if _, err := Acquire(context.Background(), me, "d.nc", quick); !errors.As(err, &in) || in.Holder.ID != a.ID() {
+	if _, err := Acquire(context.Background(), me, "d.nc", LeaseOptions{}); !errors.As(err, &in) || in.Holder.ID != a.ID() {
 		t.Fatalf("a living one: %v", err)
 	}
 	must(t, a.file.Close()) // as if it were killed
@@ -48,7 +49,7 @@ func TestOtherUser(t *testing.T) {
 	if b.Dead() == nil || b.Dead().ID != a.ID() || b.Unsure() {
 		t.Errorf("dead %v, unsure %v", b.Dead(), b.Unsure())
 	}
-	if _, err := Acquire(context.Background(), mem, "d.nc", quick); !errors.Is(err, fault.ErrInUse) {
+	if _, err := Acquire(context.Background(), mem, "d.nc", LeaseOptions{}); !errors.Is(err, fault.ErrInUse) {
 		t.Errorf("a third: %v", err)
 	}
 	must(t, b.Release())
@@ -58,7 +59,9 @@ func TestOtherUser(t *testing.T) {
 }
 
 // TestEmptyLock: where locks do not reach, an empty file may be about to be filled by another, so it is not written to.
-func TestEmptyLock(t *testing.T) {
+func TestEmptyLock(t *testing.T) { synctest.Test(t, testEmptyLock) }
+
+func testEmptyLock(t *testing.T) {
 	sh := shared{vfs.NewMem()}
 	f, err := sh.Create(LockName("d.nc"))
 	must(t, err)
@@ -130,7 +133,9 @@ func TestReleaseOfOpen(t *testing.T) {
 
 // TestTakeoverOfOpen: a dead holder's lease is taken over where a file that is open cannot be replaced; if somebody has it open for
 // good, the error says what to do, and nothing is left.
-func TestTakeoverOfOpen(t *testing.T) {
+func TestTakeoverOfOpen(t *testing.T) { synctest.Test(t, testTakeoverOfOpen) }
+
+func testTakeoverOfOpen(t *testing.T) {
 	fsys := busy{shared{vfs.NewMem()}, map[string]int{}}
 	h := Holder{ID: NewID(), Host: "here", PID: 1}
 	must(t, vfs.WriteFile(fsys, LockName("d.nc"), h.encode()))
@@ -153,7 +158,9 @@ func TestTakeoverOfOpen(t *testing.T) {
 }
 
 // TestTakeoverKilled: what is left of a writer that died while it took over goes with the next holder, and nothing else does.
-func TestTakeoverKilled(t *testing.T) {
+func TestTakeoverKilled(t *testing.T) { synctest.Test(t, testTakeoverKilled) }
+
+func testTakeoverKilled(t *testing.T) {
 	for _, locks := range []bool{true, false} {
 		killed := 0
 		for n := int64(1); takeoverKilled(t, locks, n, &killed); n++ {
@@ -173,21 +180,25 @@ func takeoverKilled(t *testing.T, locks bool, n int64, killed *int) bool {
 	for _, name := range append(others, LockName("d.nc")) {
 		must(t, vfs.WriteFile(mem, name, h.encode()))
 	}
-	dead := false
-	_, err := Acquire(context.Background(), vfs.NewFault(all.Machine(locks), func(op vfs.Op) error {
-		if dead = dead || op.Seq == n; dead {
+	dead, over := false, false
+	first, err := Acquire(context.Background(), vfs.NewFault(all.Machine(locks), func(op vfs.Op) error {
+		if dead = dead || !over && op.Seq == n; dead && !over {
 			return errors.New("killed")
 		}
 		return nil
 	}), "d.nc", LeaseOptions{Beat: time.Hour, Patience: 1, Boot: "one"})
+	over = true
 	left, lerr := Leftovers(mem, "d.nc")
 	must(t, lerr)
 	if len(left) > 0 {
 		*killed++
 	}
 	if !dead {
-		must(t, err)
+		must(t, errors.Join(err, first.Release()))
 		return false
+	}
+	if err == nil {
+		die(t, first)
 	}
 	l := takeStill(t, all.Machine(locks), "two")
 	must(t, errors.Join(l.Settle(), l.Release()))
@@ -198,7 +209,9 @@ func takeoverKilled(t *testing.T, locks bool, n int64, killed *int) bool {
 }
 
 // TestReleaseTwice: any number of goroutines may give a lease back.
-func TestReleaseTwice(t *testing.T) {
+func TestReleaseTwice(t *testing.T) { synctest.Test(t, testReleaseTwice) }
+
+func testReleaseTwice(t *testing.T) {
 	fsys := shared{vfs.NewMem()}
 	for range 50 {
 		l := take(t, fsys, "d.nc") // with a heartbeat
@@ -216,7 +229,9 @@ func TestReleaseTwice(t *testing.T) {
 }
 
 // TestExported: a holder that calls itself another machine may have mounted what is local here, so a free lock says nothing.
-func TestExported(t *testing.T) {
+func TestExported(t *testing.T) { synctest.Test(t, testExported) }
+
+func testExported(t *testing.T) {
 	mem := vfs.NewMem()
 	h := Holder{ID: NewID(), Host: "another.machine", Boot: "another", PID: 1}
 	f, err := mem.Create(LockName("d.nc"))

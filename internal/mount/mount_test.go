@@ -65,7 +65,7 @@ func mountedAt(t testing.TB, dir string, o *Options) (at string, m *Mount, log *
 	}
 	ok(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := m.Unmount(ctx); err != nil {
 			t.Error(err)
@@ -278,7 +278,7 @@ func TestOthersAllowed(t *testing.T) {
 // eventually says of what a mount shows that it must be so soon: the kernel takes what it knows for true for a second.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never came: %s", what)
 		}

@@ -61,7 +61,7 @@ func TestOtherUsers(t *testing.T) {
 	}
 	ok(t, err)
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		ok(t, m.Unmount(ctx))
 	}()

@@ -16,7 +16,7 @@ import (
 func TestPlotVariable(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	clitest.Good(t, "replay", "--pattern", "smooth", "--history", "h1", "--num-records", "3", "--no-convert", "--no-verify", "--no-sync", "-o", at("run"))
+	clitest.Good(t, "replay", "--ne", "2", "--lev", "6", "--pattern", "smooth", "--history", "h1", "--num-records", "3", "--no-convert", "--no-verify", "--no-sync", "-o", at("run"))
 	data := at("run/F_h1.nc")
 	for name, args := range map[string][]string{
 		"map of T850":       {"T850", data},
@@ -30,7 +30,7 @@ func TestPlotVariable(t *testing.T) {
 		"owners of D1, on ": {data},
 	} {
 		out := at("x.png")
-		if text := clitest.Good(t, append([]string{"plot", "-o", out, "--force", "--width", "400"}, args...)...); !strings.Contains(text, name) {
+		if text := clitest.Good(t, append([]string{"plot", "-o", out, "--force", "--width", "300"}, args...)...); !strings.Contains(text, name) {
 			t.Errorf("%v: %s", args, text)
 		}
 		f, err := os.Open(out)
@@ -38,7 +38,7 @@ func TestPlotVariable(t *testing.T) {
 		img, err := png.Decode(f)
 		clitest.Check(t, err)
 		f.Close()
-		if img.Bounds().Dx() != 800 {
+		if img.Bounds().Dx() != 600 {
 			t.Errorf("%v: %v", args, img.Bounds())
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func TestPlotPlaces(t *testing.T) {
 	for _, c := range []struct{ pattern, where, want string }{{"smooth", "auto", "dataset"}, {"smooth", "F", "F"}, {"hash", "auto", "F"}} {
 		dir := t.TempDir()
-		args := []string{"replay", "--case", "F", "--history", "h1", "--ranks", "4", "--num-records", "1", "--layout", "process", "--no-sync", "--out", dir}
+		args := []string{"replay", "--case", "F", "--history", "h1", "--ne", "2", "--lev", "3", "--ranks", "4", "--num-records", "1", "--layout", "process", "--no-sync", "--out", dir}
 		if c.pattern == "smooth" {
 			args = append(args, "--pattern", "smooth")
 		}
@@ -21,7 +21,7 @@ func TestPlotPlaces(t *testing.T) {
 		path, out := filepath.Join(dir, "F_h1.h5"), filepath.Join(dir, "d.png")
 		for _, m := range []string{"D2", "D3"} {
 			var said struct{ Positions string }
-			clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "decomp", "plot", path, "--map", m, "--where", c.where, "-o", out, "--force", "--json")), &said))
+			clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "decomp", "plot", path, "--map", m, "--where", c.where, "--width", "300", "-o", out, "--force", "--json")), &said))
 			if said.Positions != c.want {
 				t.Errorf("%s, %s of %s values: positions by %s, want %s", c.where, m, c.pattern, said.Positions, c.want)
 			}

