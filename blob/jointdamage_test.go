@@ -90,7 +90,7 @@ func jointly(fsys vfs.FS, o *OpenOptions, rec int64, cols []int64) (got []int32,
 // TestJointDamage: what one rank can read alone of a damaged dataset all ranks can read together, and nothing else.
 func TestJointDamage(t *testing.T) {
 	ctx := context.Background()
-	step := int64(times(23, 1))
+	step := int64(times(7, 1))
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, piece := range []int64{0, 16} {
 			whole := jointDataset(t, layout, piece)
