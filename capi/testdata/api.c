@@ -826,7 +826,7 @@ static void verified(void) {
 		const char *options;
 		int part, whole;
 	} all[] = {
-		{NULL, BLOBIO_OK, BLOBIO_ECHECKSUM},
+		{NULL, BLOBIO_ECHECKSUM, BLOBIO_ECHECKSUM},
 		{"verify=whole", BLOBIO_OK, BLOBIO_ECHECKSUM},
 		{"verify=once", BLOBIO_ECHECKSUM, BLOBIO_ECHECKSUM},
 		{"verify=always", BLOBIO_ECHECKSUM, BLOBIO_ECHECKSUM},
