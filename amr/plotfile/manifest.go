@@ -24,7 +24,8 @@ var manifests = durable.Manifest{Pkg: string(pkg), Field: "blobio_plotfile", Ver
 
 func decodeManifest(b []byte) (*manifest, error) {
 	m := new(manifest)
-	return m, manifests.Decode(b, ManifestName, m, &m.Version)
+	_, err := manifests.Decode(b, ManifestName, m, &m.Version)
+	return m, err
 }
 
 // compare holds a text file against its checksum.
