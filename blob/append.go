@@ -155,7 +155,7 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 	if err := w.share(); err != nil {
 		return err
 	}
-	st, err := subfile.ReadState(o.fs, found.Base)
+	st, err := stateOf(o.fs, found.Base, false)
 	if err == nil && st.Manifest == nil && len(found.Members) == 0 {
 		err = ErrNotCommitted
 	}

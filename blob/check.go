@@ -67,6 +67,7 @@ type checker struct {
 	state *checkState
 
 	alive      bool // somebody writes the dataset, or may
+	known      bool // the state of the commit can be read
 	unfinished bool // its writer goes on after a commit, or died then
 }
 
@@ -239,6 +240,10 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 	} else if st.Writing {
 		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
 	}
+	for _, err := range st.Flaws {
+		c.add(fault.Of(Error, "", err))
+	}
+	c.known = err == nil
 	c.log(found.Base, st)
 	if st.Manifest != nil && st.Manifest.Unverified {
 		c.say(Warning, subfile.ManifestName(found.Base), -1, "unverified", nil, "made from unverified data: the checksums cover the copy, not its source")
@@ -256,6 +261,9 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 			c.say(Error, "", -1, "commit", ErrNotCommitted, "only partial subfiles are here; what follows is about them")
 		} else if err == nil {
 			c.say(Note, "", -1, "manifest", nil, "none: written by another program; data have no checksums")
+			if lost := orphaned(c.fs, found.Base); lost != nil {
+				c.add(fault.Of(Error, subfile.ManifestName(found.Base), lost))
+			}
 		}
 		var parts []*checkPart
 		set, err := withoutStrays(c.fs, found)
@@ -331,7 +339,7 @@ func (c *checker) log(base string, st *subfile.State) {
 		c.add(fault.Of(Warning, subfile.Dir(base), err))
 	}
 	for _, name := range logs {
-		if name != named && !c.alive {
+		if name != named && !c.alive && c.known {
 			c.say(Warning, name, -1, "commit", nil, "a log that the manifest does not name")
 		}
 	}

@@ -88,7 +88,9 @@ func (c *checker) sizes(p *checkPart) {
 	}
 	if p.info != nil && pl.Grows {
 		records = p.set.Records
-		if p.records != records {
+		if err := p.lostCommits(records); err != nil && !c.alive {
+			c.add(fault.Of(Error, p.name, err))
+		} else if p.records != records {
 			c.say(c.growing(), p.name, layout.NumrecsAt, "numrecs", nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.records, records)
 		}
 	}

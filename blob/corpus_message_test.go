@@ -100,6 +100,8 @@ func TestMessages(t *testing.T) {
 		{"torn manifest", sealed, sealed.with("d.nc.manifest", manifest[:200]),
 			`subfile: d.nc.manifest: 0xc8: crc32: no closing checksum: the manifest was not written to its end (checksum mismatch)`},
 		{"manifest bit", sealed, sealed.with("d.nc.manifest", flipped(wrong(func(m *subfile.Manifest) { m.ID, m.Writer = "0", "" })["d.nc.manifest"], 100, 0)),
+			`error: d.nc.manifest: 0x64: manifest: damaged from here on, but what it says is there whole, with its checksum (checksum mismatch)`},
+		{"manifest bit, no copy", sealed, sealed.with("d.nc.manifest", flipped(onceOnly(t, wrong(func(m *subfile.Manifest) { m.ID, m.Writer = "0", "" })["d.nc.manifest"]), 100, 0)),
 			`subfile: d.nc.manifest: 0x2f2: crc32: bytes sum to 2ca4dec7, the file says 4cbea7c0 (checksum mismatch)`},
 		{"manifest size", sealed, wrong(func(m *subfile.Manifest) { m.Sets[0].Subfiles[1].Size += 8 }),
 			`blob: d.nc.0001: 0xdc4: file: 3524 bytes, the manifest says 3532 (truncated)`},

@@ -106,6 +106,9 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 	for _, f := range r.families {
 		f.maps = make([]lazyMap, len(r.schema.decomps))
 	}
+	if err := r.lostCommits(); err != nil {
+		return err
+	}
 	missing := r.missing(r.sets[r.seenBy(was):])
 	if r.complete = len(missing) == 0; !r.complete && !r.opt.AllowMissing && (!r.opt.MissingLater || r.manifest == nil) {
 		return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, len(missing), r.numParts(), missing[0], ErrMissing)

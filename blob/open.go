@@ -291,6 +291,11 @@ func (r *Reader) open(found *subfile.Set, st standing, was *Reader) error {
 			if found, err = withoutStrays(r.fs, found); err != nil {
 				return err
 			}
+			if !r.opt.AllowMissing {
+				if err := orphaned(r.fs, r.base); err != nil {
+					return err
+				}
+			}
 		}
 		if n := found.Len(); n > len(found.Members)+maxMissing {
 			return pkg.At(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))

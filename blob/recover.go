@@ -12,6 +12,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -19,6 +20,10 @@ import (
 // RecoverOptions of Recover. The zero value, or nil, means the defaults.
 type RecoverOptions struct {
 	DryRun bool // say what is to be done, and change nothing
+	// Force makes the manifest anew from the headers and data of all sets where damage has made commits unreadable, in both copies or all that there is of
+	// manifest and log; otherwise that is an error, and nothing is changed. What manifest and log still say is kept: checksums, attributes, the number of
+	// records. Other data have been compared with no checksum (Manifest.Unverified). What neither headers nor log count is given up.
+	Force bool
 }
 
 // A Step is one thing that Recover does, or would do.
@@ -59,7 +64,7 @@ func recoverWith(ctx context.Context, base string, o *RecoverOptions, k knobs) (
 		return nil, err
 	}
 	if v.DryRun {
-		steps, err := toRecover(k.fs, base)
+		steps, err := toRecover(k.fs, base, v.Force)
 		steps = append(steps, takingSteps(taking)...)
 		h, state, herr := durable.Inspect(k.fs, base)
 		if state != durable.NoHolder && !(store && h != nil && h.Unsure) {
@@ -76,9 +81,16 @@ func recoverWith(ctx context.Context, base string, o *RecoverOptions, k knobs) (
 			err = k.fs.SyncDir(subfile.Dir(base))
 		}
 	}()
-	if steps, err = toRecover(k.fs, base); err != nil {
+	var rebuilt []Step
+	if lost, old := lostState(k.fs, base, v.Force); lost != nil && v.Force {
+		if rebuilt, err = rebuild(ctx, &settings{knobs: k}, base, ten, old); err != nil {
+			return nil, errors.Join(lost, err)
+		}
+	}
+	if steps, err = toRecover(k.fs, base, v.Force); err != nil {
 		return nil, err
 	}
+	steps = append(rebuilt, steps...)
 	steps = append(steps, takingSteps(taking)...)
 	for _, t := range taking { // a new lease leaves them
 		if err := k.fs.Remove(t); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +101,9 @@ func recoverWith(ctx context.Context, base string, o *RecoverOptions, k knobs) (
 	if d := ten.lease.Dead(); d != nil && !stays {
 		steps = append(steps, leaseStep(base, d))
 	}
-	m, err := subfile.Recover(k.fs, base, ten.by())
+	by := ten.by()
+	by.Force = v.Force
+	m, err := subfile.Recover(k.fs, base, by)
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +182,13 @@ func leaseStep(base string, h *durable.Holder) Step {
 }
 
 // toRecover lists what there is to do for a dataset.
-func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
+func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	add := func(file, what string) { steps = append(steps, Step{file, what}) }
+	if lost, _ := lostState(fsys, base, force); lost != nil && force { // what else there is to do, it will say
+		return []Step{rebuildStep(base)}, nil
+	} else if lost != nil {
+		return nil, forcible(lost)
+	}
 	temps, err := durable.HiddenFiles(fsys, base)
 	if err != nil {
 		return nil, err
@@ -177,12 +196,18 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	for _, t := range temps {
 		add(t, "remove: of an output that did not come to its end")
 	}
-	st, err := subfile.ReadState(fsys, base)
+	st, err := stateOf(fsys, base, force)
 	never := errors.Is(err, ErrNotCommitted)
+	if errors.As(err, new(*FormatError)) {
+		return nil, forcible(err)
+	}
 	if err != nil && !never {
 		return nil, err
 	}
 	m := st.Manifest
+	for _, err := range st.Flaws {
+		add(fault.Of(Error, "", err).File, "write anew from its other copy: "+fault.Text(err))
+	}
 	own := func(string) bool { return false }
 	if st.Pending {
 		add(subfile.NextName(base), "finish: committed, but not all of its files have got their final names")

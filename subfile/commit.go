@@ -21,6 +21,8 @@ type By struct {
 	Shared bool
 	// Holds says of a file with the name of subfile i whether it is one, by what is in it; nil: none is.
 	Holds func(name string, i int) (bool, error)
+	// Force gives up the commits that damage has made unreadable, see ReadForced. Else Recover changes nothing where there may be some.
+	Force bool
 }
 
 func (b By) check() error {
@@ -230,10 +232,10 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	if err := removeRecords(fsys, base, by); err != nil {
 		return nil, err
 	}
-	st, err := ReadState(fsys, base)
+	st, err := readState(fsys, base, by.Force)
 	if err == nil && st.Manifest != nil && st.Manifest.Log != "" {
 		if err = takeLog(fsys, base, st, by); err == nil {
-			st, err = ReadState(fsys, base)
+			st, err = readState(fsys, base, by.Force)
 		}
 	}
 	never := errors.Is(err, fault.ErrNotCommitted)
@@ -251,6 +253,16 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	}
 	if m := st.Manifest; m != nil && m.Log != "" {
 		if st.Manifest, err = Fold(fsys, base, m, true, by); err != nil {
+			return nil, err
+		}
+	} else if m != nil && m.flaw != nil { // both copies are to be good again
+		whole := m.Clone()
+		whole.settled, whole.flaw = true, nil
+		err := WriteNext(fsys, base, whole, true, by)
+		if err == nil {
+			err = Finish(fsys, base, whole, true, by)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -126,6 +126,46 @@ func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int)
 	return stale, nil
 }
 
+// Orphans returns the files of sets that appends or commits have added to the dataset base, which has no manifest: only one lists them, so it is lost. holds is
+// that of Stale.
+func Orphans(fsys vfs.FS, base string, holds func(name string, i int) (bool, error)) (list []string, err error) {
+	all, err := Stale(fsys, base, nil, func(name string, i int) (bool, error) {
+		if set, _, _ := Split(name); set == base {
+			return false, nil
+		}
+		return holds(name, i)
+	})
+	return all, err
+}
+
+// LogRecords returns the number of records that the logs of base commit, as far as they can be read; -1 if no log has an entry.
+func LogRecords(fsys vfs.FS, base string) (records int64, name string, err error) {
+	logs, err := Logs(fsys, base)
+	if err != nil {
+		return -1, "", err
+	}
+	records = -1
+	for _, l := range logs {
+		b, err := readAll(fsys, l)
+		if err != nil {
+			return -1, "", err
+		}
+		for len(b) > 0 {
+			e := new(Entry)
+			n, _, err := entries.DecodeFirst(b, l, 0, e, &e.Version)
+			if err != nil {
+				if n = laterEntry(b, l); n == 0 {
+					break
+				}
+				b = b[n:]
+				continue
+			}
+			b, records, name = b[n:], max(records, e.Records), l
+		}
+	}
+	return records, name, nil
+}
+
 // othersIn returns the names of datasets in a directory that have records, or a writer, of their own: "F.nc+1" may be one, and is then
 // no appended set of "F.nc".
 func othersIn(entries []fs.DirEntry, name string) map[string]bool {

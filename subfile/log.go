@@ -13,7 +13,7 @@ import (
 )
 
 // An Entry is one further commit of a writer that goes on: what it adds to the state before. In the log it is an object and a line feed, then
-// a second object with the checksum of the first, as a manifest is. At most one of Subfiles and Sets is there, and neither only with Atts.
+// a second object with the checksum of the first and a copy of it, as a manifest is. At most one of Subfiles and Sets is there, and neither only with Atts.
 type Entry struct {
 	Version  int       `json:"blobio_commit"` // 1, with Atts 2
 	ID       string    `json:"id"`            // of the dataset
@@ -31,7 +31,7 @@ type Growth struct {
 	Pieces  CRCs  `json:"pieces,omitempty"` // of these extents
 }
 
-var entries = durable.Manifest{Pkg: "subfile", Field: "blobio_commit", Version: attsVersion, Oldest: 1}
+var entries = durable.Manifest{Pkg: "subfile", Field: "blobio_commit", Version: attsVersion, Oldest: 1, Twice: true}
 
 // attsVersion is that of an entry with attributes: who knows only the first would leave them out.
 const attsVersion = 2
@@ -173,27 +173,34 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	return nil
 }
 
-// applyLog applies the entries in b, the bytes of the log from off on, and returns how many bytes they have. What follows was cut short as it was
-// written; a bad entry with a good one behind it was not, and is an error.
-func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, err error) {
+// applyLog applies the entries in b, the bytes of the log from off on, and returns how many bytes they have, and which of them are damaged in one
+// copy. What follows was cut short as it was written. What was not, but is no entry, is an error: a commit that somebody was told of may be lost.
+func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []error, err error) {
 	for len(b) > 0 {
 		e := new(Entry)
-		k, err := decodeEntry(b, name, off+n, e)
-		if err != nil {
+		k, flaw, err := entries.DecodeFirst(b, name, off+n, e, &e.Version)
+		switch {
+		case err == nil:
+			if flaw != nil {
+				flaws = append(flaws, flaw)
+			}
+		case !errors.Is(err, fault.ErrChecksum): // it was written to its end
+			return n, flaws, err
+		default:
 			if at := laterEntry(b, name); at > 0 {
-				return n, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but one that is follows at %d: %v", off+n+int64(at), err)
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but one that is follows at %d: %v", off+n+int64(at), err)
 			}
-			if !errors.Is(err, fault.ErrTruncated) && !errors.Is(err, fault.ErrChecksum) { // it was written to its end
-				return n, err
+			if !entries.Torn(b, off+n) {
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "written to its end, and damaged since, so commits may be lost: %v", err)
 			}
-			return n, nil
+			return n, flaws, nil
 		}
 		if err := m.apply(e, name, off+n); err != nil {
-			return n, err
+			return n, flaws, err
 		}
 		n, b = n+int64(k), b[k:]
 	}
-	return n, nil
+	return n, flaws, nil
 }
 
 // laterEntry returns where a whole entry stands in b, behind its beginning; 0: nowhere. The end of the line before it may be what is damaged, so it may
@@ -206,7 +213,8 @@ func laterEntry(b []byte, name string) int {
 			return 0
 		}
 		if k := bytes.LastIndex(b[at:at+end], entryStart); k > 0 || k == 0 && at > 0 {
-			if _, err := decodeEntry(b[at+k:], name, 0, new(Entry)); err == nil {
+			e := new(Entry)
+			if _, _, err := entries.DecodeFirst(b[at+k:], name, 0, e, &e.Version); err == nil {
 				return at + k
 			}
 		}
@@ -214,29 +222,22 @@ func laterEntry(b []byte, name string) int {
 	}
 }
 
-// decodeEntry reads the entry at the beginning of b, and returns how many bytes it has.
-func decodeEntry(b []byte, name string, off int64, e *Entry) (n int, err error) {
-	for range 2 {
-		k := bytes.IndexByte(b[n:], '\n') + 1
-		if k == 0 {
-			return 0, bad(name, off, "commit", fault.ErrTruncated, "no end of line")
-		}
-		n += k
-	}
-	return n, entries.Decode(b[:n], name, e, &e.Version)
-}
-
-// readLog applies the log that the record names.
-func (s *State) readLog(fsys vfs.FS, base string) error {
+// readLog applies the log that the record names. Of a damaged one, force takes what is before the damage.
+func (s *State) readLog(fsys vfs.FS, base string, force bool) error {
 	name := LogName(base, s.Record.Log)
 	b, err := readAll(fsys, name)
 	if err != nil {
 		return err
 	}
 	m := s.Record.Clone()
-	if s.LogEnd, err = m.applyLog(b, name, 0); err != nil {
-		return err
+	var flaws []error
+	if s.LogEnd, flaws, err = m.applyLog(b, name, 0); err != nil {
+		if !force {
+			return err
+		}
+		s.Lost = err
 	}
+	s.Flaws = append(s.Flaws, flaws...)
 	s.Manifest, s.LogTorn = m, int64(len(b))-s.LogEnd
 	return nil
 }

@@ -71,8 +71,8 @@ func TestLogState(t *testing.T) {
 	}
 }
 
-// TestLogDamage: a log that is cut anywhere has the commits before the cut; one with a flipped bit has them too if it is in the last, and is an error
-// otherwise: no commit between others is passed over.
+// TestLogDamage: a log that is cut anywhere, or ends in zeros, has the commits before the cut; a flipped bit takes no commit, and is told. In a log of an older
+// version, which has each entry once, it is an error.
 func TestLogDamage(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, m := session(t, mem, by, 4)
@@ -103,15 +103,37 @@ func TestLogDamage(t *testing.T) {
 			t.Fatalf("cut to %d: %v, want %d records", n, err, want)
 		}
 	}
-	for k := range good {
-		b := []byte(good)
-		b[k] ^= 4
-		st, err := at(string(b))
-		switch last := k >= ends[1]; {
-		case last && (err != nil || st.Manifest.Records != 2):
-			t.Fatalf("byte %d of the last entry: %v", k, err)
-		case !last && !errors.Is(err, fault.ErrCorrupt):
-			t.Fatalf("byte %d, with whole entries behind it: %v", k, err)
+	once := ""
+	for k, line := range strings.SplitAfter(good, "\n") {
+		if k%2 == 0 && line != "" {
+			once += string(sealed(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	if st, err := at(once); err != nil || st.Manifest.Records != 3 || len(st.Flaws) > 0 {
+		t.Fatalf("of an older version: %v", err)
+	}
+	for _, log := range []string{good, once} {
+		for k := range log {
+			for bit := range 8 {
+				b := []byte(log)
+				b[k] ^= 1 << bit
+				st, err := at(string(b))
+				if err == nil && (st.Manifest.Records != 3 || st.LogTorn != 0 || len(st.Flaws) != 1) || err != nil && (log == good || !errors.Is(err, fault.ErrCorrupt)) {
+					t.Fatalf("bit %d of byte %d of %d: %v", bit, k, len(log), err)
+				}
+				if err == nil {
+					continue
+				}
+				st, err = ReadForced(mem, "d.nc")
+				if err != nil || st.Lost == nil || st.Manifest.Records > 2 {
+					t.Fatalf("bit %d of byte %d of %d, forced: %v", bit, k, len(log), err)
+				}
+			}
+		}
+	}
+	for n := ends[1]; n < len(good); n++ {
+		if st, err := at(good[:n] + strings.Repeat("\x00", len(good)-n)); err != nil || st.Manifest.Records != 2 && len(st.Flaws) == 0 {
+			t.Fatalf("zeros from %d on: %v", n, err)
 		}
 	}
 	for what, e := range map[string]*Entry{
@@ -134,8 +156,8 @@ func TestLogDamage(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := at(good + "{\"blobio_commit\":2}\n{\"crc32\":\"00000000\"}\n"); err != nil {
-		t.Errorf("cut short: %v", err)
+	if _, err := at(good + "{\"blobio_commit\":2}\n{\"crc32\":\"00000000\"}\n"); !errors.Is(err, fault.ErrCorrupt) {
+		t.Errorf("written to its end: %v", err)
 	}
 	must(t, mem.Remove(LogName("d.nc", mine)))
 	if _, err := ReadState(mem, "d.nc"); !errors.Is(err, fault.ErrMissing) {
@@ -303,7 +325,7 @@ func FuzzLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, in := range [][]byte{b, sealed(string(b))} {
 			st := m.Clone()
-			n, err := st.applyLog(in, "l", 0)
+			n, _, err := st.applyLog(in, "l", 0)
 			if err != nil {
 				var fe *fault.FormatError
 				if !errors.As(err, &fe) || fe.File != "l" || fe.Offset > int64(len(in)) {
@@ -411,10 +433,10 @@ func TestLogHostile(t *testing.T) {
 	good, err := entry(m, 7).Encode()
 	must(t, err)
 	for what, s := range map[string]string{"no end": many, "one line": many + "\n{\"crc32\":\"00000000\"}\n", "lines": strings.ReplaceAll(many, ":", "\n")} {
-		if n, err := m.Clone().applyLog([]byte(s), "l", 0); n != 0 || err != nil {
+		if n, _, err := m.Clone().applyLog([]byte(s), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%s: %d bytes, %v", what, n, err)
 		}
-		if n, err := m.Clone().applyLog(append([]byte(s), good...), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
+		if n, _, err := m.Clone().applyLog(append([]byte(s), good...), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%s, and a whole entry: %d bytes, %v", what, n, err)
 		}
 	}
@@ -446,5 +468,46 @@ func TestAddAtts(t *testing.T) {
 	}
 	if len(c.Atts) != 4+n/2 {
 		t.Errorf("%d attributes", len(c.Atts))
+	}
+}
+
+// TestNextFlips: a flipped bit of a prepared record that waits for its renames neither brings the state before it back, nor takes it; of one that an older version
+// wrote it may be an error.
+func TestNextFlips(t *testing.T) {
+	was, now := record("d.nc", true), record("d.nc", true)
+	was.Records, was.Sets[0].Records = 1, 1
+	now.Records, now.Sets[0].Records = 2, 2
+	twice, err := now.Encode()
+	must(t, err)
+	old, err := was.Encode()
+	must(t, err)
+	line, _, _ := strings.Cut(string(twice), "\n")
+	for _, b := range [][]byte{twice, sealed(line)} {
+		for k := range b {
+			for bit := range 8 {
+				mem := vfs.NewMem()
+				bad := append([]byte(nil), b...)
+				bad[k] ^= 1 << bit
+				must(t, vfs.WriteFile(mem, ManifestName("d.nc"), old))
+				must(t, vfs.WriteFile(mem, NextName("d.nc"), bad))
+				st, err := ReadState(mem, "d.nc")
+				if err == nil && (st.Manifest.Records != 2 || !st.Pending || len(st.Flaws) != 1) || err != nil && (len(b) == len(twice) || !errors.Is(err, fault.ErrChecksum)) {
+					t.Fatalf("bit %d of byte %d of %d: %v", bit, k, len(b), err)
+				}
+				got, err := Recover(mem, "d.nc", By{Tag: mine, Force: true})
+				must(t, err)
+				if st := state(t, mem); len(st.Flaws) > 0 || st.Manifest.Records != got.Records || got.Records != 2 && len(b) == len(twice) {
+					t.Fatalf("bit %d of byte %d of %d, recovered: %+v", bit, k, len(b), st)
+				}
+			}
+		}
+		for n := range b { // a crash of a writer that wanted no durability
+			mem := vfs.NewMem()
+			must(t, vfs.WriteFile(mem, ManifestName("d.nc"), old))
+			must(t, vfs.WriteFile(mem, NextName("d.nc"), b[:n]))
+			if st := state(t, mem); st.Manifest.Records != 1 || !st.Writing {
+				t.Fatalf("cut at %d: %+v", n, st)
+			}
+		}
 	}
 }

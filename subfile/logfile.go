@@ -124,6 +124,9 @@ func (m *Manifest) finished(tag string) *Manifest {
 func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	name := LogName(base, st.Manifest.Log)
 	old, err := fsys.Open(name)
+	if by.Force && errors.Is(err, fs.ErrNotExist) { // it is lost
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -133,7 +136,10 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 		if err != nil {
 			return nil, err
 		}
-		n, err := st.Record.Clone().applyLog(b, name, 0)
+		n, _, err := st.Record.Clone().applyLog(b, name, 0)
+		if by.Force && errors.As(err, new(*fault.FormatError)) {
+			err = nil
+		}
 		return b[:n], err
 	}
 	b, err := whole()

@@ -28,7 +28,7 @@ const maxManifest = 1 << 30
 
 // A Manifest says what a whole dataset consists of. On disk it is one JSON
 // object and a line feed, then a second object with the CRC-32 (IEEE) of all
-// bytes of the first, and a line feed; a file cut short anywhere fails.
+// bytes of the first, a copy of the first, and a line feed; a file cut short anywhere fails.
 type Manifest struct {
 	Version    int       `json:"blobio_manifest"`      // plainVersion to addedVersion
 	Prepared   bool      `json:"prepared"`             // every byte that it describes is durable
@@ -50,6 +50,7 @@ type Manifest struct {
 	Unverified bool      `json:"unverified,omitempty"` // made from data that were not compared with their checksums
 	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append, or commit, that cannot add to the files before
 
+	flaw    error           // one of its two copies in the file is damaged
 	settled bool            // every subfile has its final name
 	coarse  bool            // Grow has left out checksums of pieces
 	pieces  int             // how many of them there are; of a clone
@@ -194,7 +195,7 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 }
 
 // manifests are told from other files by this.
-var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: addedVersion, Oldest: plainVersion}
+var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: addedVersion, Oldest: plainVersion, Twice: true}
 
 // Encode returns the bytes of the manifest's file.
 func (m *Manifest) Encode() ([]byte, error) {
@@ -214,9 +215,11 @@ func (m *Manifest) Encode() ([]byte, error) {
 // Decode is the reverse of Encode. name is used in errors.
 func Decode(b []byte, name string) (*Manifest, error) {
 	m := new(Manifest)
-	if err := manifests.Decode(b, name, m, &m.Version); err != nil {
+	flaw, err := manifests.Decode(b, name, m, &m.Version)
+	if err != nil {
 		return nil, err
 	}
+	m.flaw = flaw
 	if err := m.validate(name); err != nil {
 		return nil, err
 	}
@@ -340,11 +343,20 @@ func plainName(s string) bool {
 
 // readManifest reads and checks one manifest file.
 func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
+	m, _, err := readSeal(fsys, name)
+	return m, err
+}
+
+// readSeal is readManifest, and says of one that is not whole whether a crash can have left it, or another program.
+func readSeal(fsys vfs.FS, name string) (m *Manifest, torn bool, err error) {
 	b, err := readAll(fsys, name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return Decode(b, name)
+	if m, err = Decode(b, name); err != nil {
+		torn = manifests.Torn(b, 0) || !manifests.In(b)
+	}
+	return m, torn, err
 }
 
 // readAll returns the bytes of a manifest or a log.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -20,14 +21,18 @@ const peekBytes = 512
 func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 	fsys = vfs.OrOS(fsys)
 	for _, name := range []string{NextName(base), ManifestName(base)} { // in this order: the one becomes the other
-		b, n := make([]byte, peekBytes), 0
+		var first, again []byte
 		err := vfs.Again(func() (read, err error) {
 			f, err := fsys.Open(name)
 			if err != nil {
 				return nil, err
 			}
-			if n, read = f.ReadAt(b, 0); errors.Is(read, io.EOF) {
-				read = nil
+			if first, read = peekAt(f, 0); read == nil {
+				if size, err := f.Size(); err == nil {
+					again, read = peekAt(f, manifests.CopyAt(size))
+				} else {
+					read = err
+				}
 			}
 			return errors.Join(read, f.Close()), nil
 		})
@@ -37,11 +42,33 @@ func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		if id, log, prepared := peek(b[:n]); prepared {
+		id, log, prepared := peek(first)
+		if id2, log2, prepared2 := peek(again); manifests.In(again) && (id != id2 || log != log2 || prepared != prepared2) { // one of the two is damaged
+			m, err := readManifest(fsys, name)
+			switch {
+			case err == nil:
+				id, log, prepared = m.ID, m.Log, m.Prepared
+			case errors.Is(err, fs.ErrNotExist):
+				continue
+			case !errors.As(err, new(*fault.FormatError)):
+				return "", "", err
+			}
+		}
+		if prepared {
 			return id, log, nil
 		}
 	}
 	return "", "", nil
+}
+
+// peekAt reads the bytes in which peek looks.
+func peekAt(f vfs.File, off int64) ([]byte, error) {
+	b := make([]byte, peekBytes)
+	n, err := f.ReadAt(b, off)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return b[:n], err
 }
 
 // peek reads fields of a JSON object that may be cut off.

@@ -35,6 +35,15 @@ func TestPeek(t *testing.T) {
 	next.Prepared = true
 	check(WriteNext(fsys, "d", &next, false, By{}))
 	id("ff")
+	whole, err := next.Encode()
+	check(err)
+	for k := range whole {
+		bad := append([]byte(nil), whole...)
+		bad[k] ^= 1
+		check(fsys.Remove(NextName("d")))
+		check(vfs.WriteFile(fsys, NextName("d"), bad))
+		id("ff")
+	}
 	for tag, want := range map[string]string{"": "", mine: mine, "../w1a2b3c4": ""} {
 		m.Writer, m.Log = mine, tag
 		b, err := m.Encode()

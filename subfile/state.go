@@ -47,44 +47,60 @@ type State struct {
 	NextErr  error     // what is wrong with the .manifest.next that is ignored; nil if there is none
 	Writing  bool      // an unprepared or torn .manifest.next is there: a writer is at work, or died
 	Intent   *Manifest // that record, if it is not torn
+	Flaws    []error   // of records and entries of the log that are damaged in one of their two copies
+	Lost     error     // to ReadForced: damage, behind which commits may be lost
 }
 
 // ReadState reads the manifests of the dataset base. A dataset without any
 // is foreign: no error, Manifest nil. One that was never finished gives
 // blob.ErrNotCommitted and a State. A record that cannot be read is an error, and no State:
 // only one that was read can be called unprepared or torn.
-func ReadState(fsys vfs.FS, base string) (*State, error) {
+func ReadState(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, false) }
+
+// ReadForced is ReadState for who gives up the commits that damage has made unreadable: an announcement that may have been a commit, and a log from the damage
+// on.
+func ReadForced(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, true) }
+
+func readState(fsys vfs.FS, base string, force bool) (*State, error) {
 	fsys = vfs.OrOS(fsys)
 	for {
-		st, err := readRecords(fsys, base)
+		st, err := readRecords(fsys, base, force)
 		if st == nil || st.Manifest == nil {
 			return st, err
 		}
 		st.Record = st.Manifest
+		if st.Record.flaw != nil {
+			st.Flaws = append(st.Flaws, st.Record.flaw)
+		}
 		if st.Record.Log == "" {
 			return st, err
 		}
-		if err = st.readLog(fsys, base); err == nil {
+		if err = st.readLog(fsys, base, force); err == nil {
 			return st, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		// It goes with the record that names it.
-		again, err := readRecords(fsys, base)
+		again, err := readRecords(fsys, base, force)
 		if err != nil {
 			return nil, err
 		}
 		if m := again.Manifest; m != nil && m.ID == st.Record.ID && m.Log == st.Record.Log && again.Pending == st.Pending {
-			return nil, bad(LogName(base, m.Log), -1, "log", fault.ErrMissing, "not there, but the manifest names it: commits may be lost")
+			lost := bad(LogName(base, m.Log), -1, "log", fault.ErrMissing, "not there, but the manifest names it: commits may be lost")
+			if !force {
+				return nil, lost
+			}
+			st.Lost = lost
+			return st, nil
 		}
 	}
 }
 
 // readRecords is ReadState without the log.
-func readRecords(fsys vfs.FS, base string) (*State, error) {
+func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 	st := new(State)
-	next, nerr := readManifest(fsys, NextName(base))
+	next, torn, nerr := readSeal(fsys, NextName(base))
 	switch {
 	case nerr == nil && next.Prepared:
 		st.Manifest, st.Pending = next, true
@@ -92,7 +108,12 @@ func readRecords(fsys vfs.FS, base string) (*State, error) {
 	case errors.Is(nerr, fs.ErrNotExist):
 	case nerr != nil && !errors.As(nerr, new(*fault.FormatError)):
 		return nil, nerr // it may be a commit; taking it for none would undo it
+	case errors.Is(nerr, fault.ErrChecksum) && !torn && !force: // likewise: it was written to its end, and is damaged
+		return nil, nerr
 	default:
+		if errors.Is(nerr, fault.ErrChecksum) && !torn {
+			st.Lost = nerr
+		}
 		st.Writing, st.NextErr, st.Intent = true, nerr, next
 	}
 	m, err := readManifest(fsys, ManifestName(base))
@@ -104,7 +125,7 @@ func readRecords(fsys vfs.FS, base string) (*State, error) {
 		return nil, err
 	case st.Writing:
 		if again, rerr := readManifest(fsys, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
-			return readRecords(fsys, base) // its writer has committed meanwhile
+			return readRecords(fsys, base, force) // its writer has committed meanwhile
 		}
 		return st, pkg.Errorf("%s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)
 	}

@@ -59,7 +59,7 @@ func (m *manifest) encode() ([]byte, error) {
 
 func decodeManifest(b []byte, file string) (*manifest, error) {
 	m := new(manifest)
-	if err := manifests.Decode(b, file, m, &m.Version); err != nil {
+	if _, err := manifests.Decode(b, file, m, &m.Version); err != nil {
 		return nil, err
 	}
 	for i := range m.Files {

@@ -226,8 +226,8 @@ func TestDamage(t *testing.T) {
 		do   func(b []byte) []byte
 		want error
 	}{
-		{".manifest", func(b []byte) []byte { b[len(b)/2] ^= 1; return b }, blob.ErrChecksum},
-		{".manifest", func(b []byte) []byte { b[0] = 'x'; return b }, nil},
+		{".manifest", func(b []byte) []byte { b[len(b)/4] ^= 1; b[3*len(b)/4] ^= 1; return b }, blob.ErrChecksum}, // both copies,
+		{".manifest", func(b []byte) []byte { b[0], b[3*len(b)/4] = 'x', 'x'; return b }, nil},
 		{".000?", func(b []byte) []byte { b[100] ^= 1; return b }, nil}, // one header would be enough
 	} {
 		files, err := filepath.Glob(name + c.file)

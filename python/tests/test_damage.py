@@ -177,6 +177,10 @@ except blobio.ChecksumError as e:
         with open(base + ".manifest", "r+b") as f:
             f.seek(30)
             f.write(b"#")
+        blobio.open(base).close()  # there is a copy
+        with open(base + ".manifest", "r+b") as f:
+            f.seek(os.path.getsize(base + ".manifest") * 3 // 4)
+            f.write(b"#")
         with self.assertRaises(blobio.Error) as e:
             blobio.open(base)
         self.assertIn(".manifest", str(e.exception))

@@ -21,7 +21,7 @@ import (
 )
 
 func NewRecover(e *cli.Env) *cobra.Command {
-	var dry, asJSON bool
+	var dry, force, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "recover PATH...",
 		Short: "Finish what a dead writer left",
@@ -30,12 +30,18 @@ files that belong to no committed state, unfinished directories of "amr convert"
 included. Committed data stay as they are. A directory stands for all names in it,
 and for its own.
 
+A manifest or log of which one of two copies is damaged is written anew from the other.
+Where commits cannot be read any more, the dataset is left alone, and the error says
+what is damaged. --force gives up what is lost: of a damaged log, what is before the
+damage stays; a manifest that is damaged in both copies, or gone, is made anew from
+the headers and data of all subfiles, without the old checksums.
+
 A dataset that is being written is left alone. On a file system that several
 machines share, a writer on another machine counts as dead after 30 seconds without
 a heartbeat, so recover may wait that long.
 
 Exit codes: 0 nothing is left to do, 1 with --dry-run: there is something to do,
-2 a dataset is in use, cannot be changed, or does not exist.
+2 a dataset is in use or damaged, cannot be changed, or does not exist.
 
 JSON: {"datasets": [{path, writer: {holder, state}, steps: [{file, what}],
 error}]}.`,
@@ -43,10 +49,11 @@ error}]}.`,
   blobio recover run/F_h0.nc`,
 		Args: cli.MinArgs(1, "a dataset or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return recoverPaths(cmd, e, args, dry, asJSON)
+			return recoverPaths(cmd, e, args, blob.RecoverOptions{DryRun: dry, Force: force}, asJSON)
 		},
 	}
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print what would be done, change nothing")
+	cmd.Flags().BoolVar(&force, "force", false, "give up commits that damage has made unreadable")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -59,7 +66,7 @@ type recovered struct {
 	Error  string            `json:"error,omitempty"`
 }
 
-func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, dry, asJSON bool) error {
+func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverOptions, asJSON bool) error {
 	ctx := cmd.Context()
 	out := []recovered{}
 	for _, a := range args {
@@ -83,7 +90,7 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, dry, asJSON boo
 	for i := range out {
 		r := &out[i]
 		if r.Error == "" {
-			r.recover(ctx, dry)
+			r.recover(ctx, o)
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -94,7 +101,7 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, dry, asJSON boo
 			fmt.Fprintf(e.Stderr, "blobio: %s\n", cli.Plain(r.Error))
 		}
 		if !asJSON {
-			printRecovered(e, r, dry)
+			printRecovered(e, r, o.DryRun)
 		}
 	}
 	if asJSON {
@@ -105,7 +112,7 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, dry, asJSON boo
 	switch {
 	case failed > 0:
 		e.Code = cli.Failed
-	case dry && steps > 0:
+	case o.DryRun && steps > 0:
 		e.Code = cli.Findings
 	}
 	return nil
@@ -157,16 +164,16 @@ func nothingAt(ctx context.Context, name string) error {
 	return fmt.Errorf("%s: no file, dataset or unfinished output of this name: %w", name, fs.ErrNotExist)
 }
 
-func (r *recovered) recover(ctx context.Context, dry bool) {
+func (r *recovered) recover(ctx context.Context, o blob.RecoverOptions) {
 	var err error
 	if r.Writer, err = blob.WriterOf(r.Path); err == nil {
 		var steps []blob.Step
-		steps, err = blob.Recover(ctx, r.Path, &blob.RecoverOptions{DryRun: dry})
+		steps, err = blob.Recover(ctx, r.Path, &o)
 		r.Steps = append(r.Steps, steps...)
 	}
 	if err == nil {
 		var left string
-		if left, err = cello.Recover(ctx, r.Path, dry); left != "" {
+		if left, err = cello.Recover(ctx, r.Path, o.DryRun); left != "" {
 			r.Steps = append(r.Steps, blob.Step{File: left, What: "remove: of a checkpoint that did not come to its end"})
 		}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // manifestIDs are what differs in the manifests of two equal datasets.
-var manifestIDs = regexp.MustCompile(`"(id|writer|crc32)": ?"[^"]*"`)
+var manifestIDs = regexp.MustCompile(`"(id|writer|(copy_)?crc32)": ?"[^"]*"`)
 
 // flipped is what a verb printed and wrote.
 type flipped struct {

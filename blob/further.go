@@ -1,0 +1,69 @@
+package blob
+
+import (
+	"blobio/blob/internal/layout"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// The number of records in a header that grows is set behind the commit, and the data are there before it. So a header that counts more than the manifest and
+// its log, in a file that is long enough for that, says that commits were lost.
+
+// lostCommits is an error if p counts more records than are committed, and holds them. Where the file is too short, it is the number that is damaged, and
+// nothing is lost.
+func (p *filePart) lostCommits(records int64) error {
+	return lostCommits(p.place, p.name, p.size, p.records, records)
+}
+
+func lostCommits(pl *place, name string, size, have, records int64) error {
+	if !pl.Grows || have <= records || !reaches(pl, size, have) {
+		return nil
+	}
+	return pkg.At(name, layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost", have, records)
+}
+
+// reaches says whether a file of so many bytes holds so many records, at least one.
+func reaches(pl *place, size, records int64) bool {
+	any := false
+	for v := range pl.Header.Vars {
+		if !pl.Header.IsRecord(v) {
+			continue
+		}
+		off, n := pl.At.Extent(v, 0)
+		next, _ := pl.At.Extent(v, 1)
+		if stride := next - off; stride <= 0 || size-off-n < 0 || records-1 > (size-off-n)/stride {
+			return false
+		}
+		any = true
+	}
+	return any
+}
+
+// lostCommits is that of the last set, when the reader is opened. Headers that cannot be read are an error of who reads them.
+func (r *Reader) lostCommits() error {
+	if r.manifest == nil || !r.layout.traits().Grows {
+		return nil
+	}
+	last := r.sets[len(r.sets)-1]
+	p, err := r.lead(last)
+	if err != nil {
+		return nil
+	}
+	return p.lostCommits(last.records)
+}
+
+// orphaned says of a dataset without manifest if it had one.
+func orphaned(fsys vfs.FS, base string) error {
+	sets, err := subfile.Orphans(fsys, base, holdsSubfile(fsys))
+	if err != nil {
+		return err
+	}
+	if len(sets) > 0 {
+		return pkg.At(subfile.ManifestName(base), -1, "manifest", ErrMissing, "not there, but %s is, the first of %d files of sets that only a manifest can have listed", sets[0], len(sets))
+	}
+	_, log, err := subfile.LogRecords(fsys, base)
+	if err == nil && log != "" {
+		err = pkg.At(subfile.ManifestName(base), -1, "manifest", ErrMissing, "not there, but %s is, which has commits behind it", log)
+	}
+	return err
+}

@@ -1,0 +1,264 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+	"blobio/internal/crashtest"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// onceOnly is a manifest or a log as older versions wrote it: each content once.
+func onceOnly(t testing.TB, b []byte) (out []byte) {
+	t.Helper()
+	for k, line := range bytes.SplitAfter(b, []byte("\n")) {
+		if k%2 == 0 && len(line) > 0 {
+			if !json.Valid(line) {
+				t.Fatalf("%q", line)
+			}
+			out = fmt.Appendf(append(out, line...), "{\"crc32\":\"%08x\"}\n", crc32.ChecksumIEEE(line))
+		}
+	}
+	return out
+}
+
+// diedIn returns the files of a writer that was killed behind its third commit of one record, or has come to its end, and how many records they have.
+func (sc sessionCase) diedIn(t *testing.T, m *model, end bool) (files map[string][]byte, have int64) {
+	t.Helper()
+	mem := vfs.NewMem()
+	var mu sync.Mutex
+	err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+		return sc.writeCommits(ctx, c, m, sc.with(mem, false), false, func(n int64) {
+			if end || n < 3 {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if files == nil {
+				files = memFiles(t, mem)
+			}
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files == nil {
+		files = memFiles(t, mem)
+	}
+	delete(files, filepath.Base(durable.LockName("d.nc")))
+	if have = recordsSeen(t, memOf(t, files), "before", m); have < 3 {
+		t.Fatalf("%d records", have)
+	}
+	return files, have
+}
+
+// TestSealFlips: no flipped bit of a manifest or a log shows an older state without an error, goes unseen by Check, or leaves a dataset that nobody can recover; and
+// as each content is there twice, none costs anything. In those of older versions, which have it once, it is an error, and Force gets what can be had.
+func TestSealFlips(t *testing.T) {
+	ctx := context.Background()
+	for k, sc := range crashtest.Some(t, 4, sessionCases()) {
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			m := sc.model(4)
+			for _, end := range []bool{false, true} {
+				sound, have := sc.diedIn(t, m, end)
+				for _, once := range []bool{false, true} {
+					base := maps.Clone(sound)
+					var seals []string
+					for name := range base {
+						if strings.HasSuffix(name, ".manifest") || strings.HasSuffix(name, ".log") {
+							seals = append(seals, name)
+							if once {
+								base[name] = onceOnly(t, base[name])
+							}
+						}
+					}
+					slices.Sort(seals)
+					if got := recordsSeen(t, memOf(t, base), "before", m); got != have {
+						t.Fatalf("%d records", got)
+					}
+					for _, name := range seals {
+						for at := k % times(67, 1); at < len(base[name]); at += times(67, 1) {
+							files := maps.Clone(base)
+							files[name] = flipped(base[name], int64(at), uint(at%8))
+							what := fmt.Sprintf("end %v, once %v: byte %d of %s", end, once, at, name)
+							sc.flippedSeal(t, ctx, what, files, m, have, once, strings.HasSuffix(name, ".log"), at%5 == 0)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func (sc sessionCase) flippedSeal(t *testing.T, ctx context.Context, what string, files map[string][]byte, m *model, have int64, once, log, goOn bool) {
+	t.Helper()
+	mem := memOf(t, files)
+	if r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem}); err == nil {
+		got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+		if n := r.Records(); n != have || err != nil || !bytes.Equal(got, m.upTo(have).canonical(false)) {
+			t.Fatalf("%s: %d records without an error, want %d (%v)", what, n, have, err)
+		}
+		must(r.Close())
+	} else if !once {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
+		t.Fatalf("%s: Check finds nothing", what)
+	}
+	if goOn {
+		c := crash{fs: memOf(t, files), when: what}
+		err := run(m.ranks, func(ctx context.Context, co comm.Comm) error {
+			o := sc.with(c.fs, false)
+			o.Records = 0
+			w, err := m.append(ctx, sc.comm(co), "d.nc", o)
+			if err != nil {
+				return err
+			}
+			return w.Close(ctx)
+		})
+		if err == nil {
+			if got := recordsSeen(t, c.fs, what+", after an append", m); got != have {
+				t.Fatalf("%s: an append finds %d records, want %d", what, got, have)
+			}
+		} else if !once {
+			t.Fatalf("%s: append: %v", what, err)
+		}
+	}
+	steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: mem})
+	if (err == nil) != (len(steps) > 0) {
+		t.Fatalf("%s: nothing to do", what)
+	}
+	_, err = recoverWith(ctx, "d.nc", nil, knobs{fs: mem})
+	if err == nil {
+		if got := recordsSeen(t, mem, what+", recovered", m); got != have {
+			t.Fatalf("%s: recovered to %d records, want %d", what, got, have)
+		}
+		return
+	}
+	if !once || !errors.As(err, new(*FormatError)) || !strings.Contains(err.Error(), "--force") {
+		t.Fatalf("%s: recover: %v", what, err)
+	}
+	if now := memFiles(t, mem); len(now) != len(files) {
+		t.Fatalf("%s: recover changed something: %v, %v", what, err, names(mem, "."))
+	}
+	if steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true, Force: true}, knobs{fs: mem}); err != nil || len(steps) == 0 {
+		t.Fatalf("%s: forced, as a test: %v", what, err)
+	}
+	if _, err := recoverWith(ctx, "d.nc", &RecoverOptions{Force: true}, knobs{fs: mem}); err != nil {
+		t.Fatalf("%s: forced: %v", what, err)
+	}
+	if got := recordsSeen(t, mem, what+", forced", m); got != have && !(log && (sc.o.Records > 0 || got == have-1)) { // places for more, of which only the log has the number; a header that was to be set
+		t.Fatalf("%s: forced: %d records, want %d", what, got, have)
+	}
+	if steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: mem}); err != nil || len(steps) > 0 {
+		t.Fatalf("%s: then there is still to do: %v %v", what, steps, err)
+	}
+}
+
+// TestLostManifest: without its manifest a dataset of several sets, or with a log, is none of another program.
+func TestLostManifest(t *testing.T) {
+	ctx := context.Background()
+	for _, sc := range sessionCases() {
+		if sc.name != "sets-3" && sc.name != "room-3" && sc.name != "variable-3" && sc.name != "compressed" {
+			continue
+		}
+		m := sc.model(4)
+		files, have := sc.diedIn(t, m, strings.HasPrefix(sc.name, "sets"))
+		delete(files, subfile.ManifestName("d.nc"))
+		mem := memOf(t, files)
+		if r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrMissing) {
+			t.Errorf("%s: %v, %v", sc.name, r, err)
+		}
+		if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
+			t.Errorf("%s: Check finds nothing", sc.name)
+		}
+		if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrMissing) {
+			t.Errorf("%s: recover: %v", sc.name, err)
+		}
+		if _, err := recoverWith(ctx, "d.nc", &RecoverOptions{Force: true}, knobs{fs: mem}); err != nil {
+			t.Fatalf("%s: forced: %v", sc.name, err)
+		}
+		if got := recordsSeen(t, mem, sc.name, m); got != have {
+			t.Errorf("%s: %d records, want %d", sc.name, got, have)
+		}
+		if m := manifestOf(mem, "d.nc"); !m.Unverified {
+			t.Errorf("%s: the data count as compared", sc.name)
+		}
+	}
+}
+
+// TestLostCommits: a header is ahead of manifest and log only where a commit was lost, which is an error, or where its number is damaged, which costs nothing.
+func TestLostCommits(t *testing.T) {
+	ctx := context.Background()
+	for _, sc := range sessionCases() {
+		if sc.name != "variable-1" && sc.name != "final names" {
+			continue
+		}
+		m := sc.model(4)
+		for _, end := range []bool{false, true} {
+			sound, have := sc.diedIn(t, m, end)
+			for name, log := range sound {
+				if !strings.HasSuffix(name, ".log") || end {
+					continue
+				}
+				for what, rest := range map[string][]byte{"cut": nil, "zeros": make([]byte, 100)} { // as a crash leaves an entry that nobody was told of
+					files := maps.Clone(sound)
+					files[name] = append(log[:len(log)-100:len(log)-100], rest...)
+					for i := range 2 { // behind the commit
+						if b := files[subfile.Name("d.nc", i)]; b != nil {
+							files[subfile.Name("d.nc", i)] = patched(b, layout.NumrecsAt+7, []byte{byte(have)})
+						}
+					}
+					sc.flippedSeal(t, ctx, "log: "+what, files, m, have, true, true, true)
+				}
+			}
+			if !end {
+				continue
+			}
+			files := maps.Clone(sound)
+			files["d.nc.0000"] = patched(files["d.nc.0000"], layout.NumrecsAt+7, []byte{byte(have) ^ 8})
+			if got := recordsSeen(t, memOf(t, files), "numrecs", m); got != have {
+				t.Errorf("%s: %d records, want %d", sc.name, got, have)
+			}
+		}
+	}
+}
+
+// TestRebuildSchema: a manifest that is made anew has the variables that an append has added, and the sets of other ranks.
+func TestRebuildSchema(t *testing.T) {
+	ctx := context.Background()
+	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
+		mem := vfs.NewMem()
+		o := &settings{Options: Options{Layout: lay, Subfiles: 2, Workers: 1}, knobs: knobs{fs: mem}}
+		tinyModel(1, 2).writeTo(t, mem, o)
+		m := tinyModel(1, 4).extended(2, extendTiny)
+		must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.add(ctx, c, "d.nc", o) }))
+		was := manifestOf(mem, "d.nc")
+		must(mem.Remove(subfile.ManifestName("d.nc")))
+		_, err := recoverWith(ctx, "d.nc", &RecoverOptions{Force: true}, knobs{fs: mem})
+		must(err)
+		if got := recordsSeen(t, mem, lay.String(), m); got != 4 {
+			t.Errorf("%v: %d records", lay, got)
+		}
+		now := manifestOf(mem, "d.nc")
+		now.ID, now.Writer, now.Unverified, now.Version = was.ID, was.Writer, false, was.Version
+		if got, want := fmt.Sprintf("%+v", now), fmt.Sprintf("%+v", was); got != want {
+			t.Errorf("%v:\n%s, it was\n%s", lay, got, want)
+		}
+	}
+}
