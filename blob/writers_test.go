@@ -27,7 +27,7 @@ func TestSecondWriter(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, how := range []string{"create", "replace", "append", "convert to blobs", "convert"} {
-			t.Run(fmt.Sprintf("%v-%s", layout, how), func(t *testing.T) {
+			inBubble(t, fmt.Sprintf("%v-%s", layout, how), func(t *testing.T) {
 				was, other := tinyModel(1, 1), tinyModel(2, 1)
 				mem := vfs.NewMem()
 				other.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
