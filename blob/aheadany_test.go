@@ -27,7 +27,7 @@ type anyOp struct {
 // TestAheadAny: flushes that mostly repeat each other, and now and then differ in something on some ranks; what was lent is used again at once. The files are
 // those of ranks that share a heap.
 func TestAheadAny(t *testing.T) {
-	checks(t, 100)
+	checks(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
 		const cols, maxRec = 40, 12
 		ranks := rapid.IntRange(1, 5).Draw(t, "ranks")

@@ -198,7 +198,7 @@ func TestFlushAsync(t *testing.T) {
 
 // TestFlushAsyncBytes: the files are those of the synchronous flush.
 func TestFlushAsyncBytes(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, crashCases()) {
+	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		if strings.HasPrefix(cc.name, "async") {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 
 // TestSetAtt: attributes that are given, or changed, while a dataset is written are committed with its records, or alone, by commits, Close and appends of all kinds.
 func TestSetAtt(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		if sc.async {
 			continue
 		}
@@ -139,7 +139,7 @@ func TestSetAtt(t *testing.T) {
 
 // TestSetAttCrash: records and the attributes that are committed with them come together, whenever the power is cut.
 func TestSetAttCrash(t *testing.T) {
-	for name, o := range crashtest.SomeOf(t, 3, continuedCases()) {
+	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o.Workers = 1

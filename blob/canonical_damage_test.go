@@ -356,7 +356,7 @@ func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how dem
 // TestCanonicalDamage: one byte of any file is flipped: exactly the reads fail that touch what is compared with the same checksum; if it is none
 // of data, only reads fail of what needs its file. All else is read as it is.
 func TestCanonicalDamage(t *testing.T) {
-	for k, h := range crashtest.Some(t, 5, damagedOnes()) {
+	for k, h := range crashtest.Some(t, 2, damagedOnes()) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			d := h.toDamage(t)
@@ -404,7 +404,7 @@ func TestCanonicalDamage(t *testing.T) {
 
 // TestCanonicalGone: a subfile goes before the dataset is opened, while it is open, or is cut short: reads fail that need it, and no others.
 func TestCanonicalGone(t *testing.T) {
-	for k, h := range crashtest.Some(t, 5, damagedOnes()) {
+	for k, h := range crashtest.Some(t, 2, damagedOnes()) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			d := h.toDamage(t)
@@ -450,7 +450,7 @@ func TestCanonicalGone(t *testing.T) {
 
 // TestCanonicalMissing: with AllowMissing what a missing subfile held is fill values, as Read and Convert have them.
 func TestCanonicalMissing(t *testing.T) {
-	for _, h := range crashtest.Some(t, 4, histories()) {
+	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.o.Subfiles < 2 {
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 
 // TestCanonicalBytes: at any offset and length the canonical file has the bytes that Convert writes.
 func TestCanonicalBytes(t *testing.T) {
-	checks(t, 150)
+	checks(t, 1500)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		m := drawModel(t, 0)
@@ -107,7 +107,7 @@ type failer interface{ Fatalf(string, ...any) }
 
 // canonicalSets are datasets of all layouts, plain and compressed, of one and two subfiles, written at once and appended.
 func canonicalSets(t testing.TB) (out []*CanonicalFile, want [][]byte) {
-	list := crashtest.Some(t, 4, histories())
+	list := crashtest.Some(t, 2, histories())
 	for _, first := range []int64{1, 3} {
 		list = append(list, history{name: "compressed", first: first, o: settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: Zstd}}, knobs: knobs{chunk: 64}}})
 	}
@@ -199,7 +199,7 @@ func (c countFile) ReadAt(b []byte, off int64) (int, error) {
 
 // TestCanonicalOnce: of a block that many want at once the subfiles are read once.
 func TestCanonicalOnce(t *testing.T) {
-	for _, h := range crashtest.Some(t, 4, histories()) {
+	for _, h := range crashtest.Some(t, 2, histories()) {
 		mem := memOf(t, h.write(t))
 		read := func(readers int) int64 {
 			var n atomic.Int64

@@ -19,7 +19,7 @@ import (
 // TestRecordInDoubt: the record is written, its name does not become durable, and it cannot be taken back. Then it may be
 // in force, so no rank removes what it names, and all say so.
 func TestRecordInDoubt(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, crashCases()) {
+	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
 			was, now := tinyModel(2, 1), tinyModel(1, 2)
 			mem := vfs.NewMem()

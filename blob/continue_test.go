@@ -120,7 +120,7 @@ func continuedCases() map[string]settings {
 // one that was written at once; at the end of each leg, with commits between and without, and each record reads as it should.
 func TestContinued(t *testing.T) {
 	legs := []leg{{2, 4, 0, 2, 1, 0}, {4, 7, 0, 3, 2, 0}, {6, 7, 0, 3, 2, 0}, {8, 3, 0, 1, 3, 0}, {10, 3, 1, 1, 4, 0}, {12, 3, 1, 2, 5, 0}, {14, 4, 0, 2, 6, 0}}
-	for name, o := range crashtest.SomeOf(t, 3, continuedCases()) {
+	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		for _, isolate := range []bool{false, true} {
 			for _, commits := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s-apart=%v-commits=%v", name, isolate, commits), func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestContinuedNarrower(t *testing.T) {
 // TestContinuedCrash: the power is cut between any two operations of a writer that continues what others have written, with new variables too, and commits, in the
 // background too. A reader finds what was committed last, or the commit that was being made; and again other ranks go on from there.
 func TestContinuedCrash(t *testing.T) {
-	for name, o := range crashtest.SomeOf(t, 3, continuedCases()) {
+	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		for ranks := 1; ranks <= 4; ranks++ {
 			for _, since := range []int64{0, 2} {
 				if raceEnabled && ranks != 3 {
@@ -252,7 +252,7 @@ func TestContinuedCrash(t *testing.T) {
 					var told most
 					told.n.Store(2)
 					m, all := leg{to: 5, ranks: ranks, way: 1, since: since}.model(), leg{to: 6, ranks: 1, since: since}.model()
-					cs := crashtest.Scenario{Start: disk(start), Seed: 5, Torn: times(1, 4), Every: times(3, 1) * raced(5), Mark: told.n.Load,
+					cs := crashtest.Scenario{Start: disk(start), Seed: 5, Torn: times(1, 4), Every: times(9, 1) * raced(3), Mark: told.n.Load,
 						Run: crashtest.One(func(fsys vfs.FS) error {
 							told.n.Store(2)
 							sc := sessionCase{crashCase: crashCase{o: o, apart: ranks%2 == 0}, async: ranks == 2}
@@ -282,7 +282,7 @@ func TestContinuedCrash(t *testing.T) {
 
 // TestContinuedFault: each operation of such a writer fails once. All ranks are told, what was committed stays, and others go on.
 func TestContinuedFault(t *testing.T) {
-	for name, o := range crashtest.SomeOf(t, 3, continuedCases()) {
+	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		for _, since := range []int64{0, 2} {
 			t.Run(fmt.Sprintf("%s-since=%d", name, since), func(t *testing.T) {
 				t.Parallel()
@@ -299,7 +299,7 @@ func TestContinuedFault(t *testing.T) {
 				m, all := leg{to: 4, ranks: 3, way: 1, since: since}.model(), leg{to: 5, ranks: 1, since: since}.model()
 				var told most
 				var errs []error
-				s := crashtest.Scenario{Start: disk(start), Every: times(7, 1) * raced(5), Run: func(d *crashtest.Disks) (err error) {
+				s := crashtest.Scenario{Start: disk(start), Every: times(15, 1) * raced(3), Run: func(d *crashtest.Disks) (err error) {
 					told.n.Store(2)
 					sc := sessionCase{crashCase: crashCase{o: o}}
 					errs, err = eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {

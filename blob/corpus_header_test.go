@@ -115,6 +115,9 @@ func TestCorpusHeaderBits(t *testing.T) {
 			}
 			base, fields := s.header(t, name)
 			for _, f := range fields {
+				if !long && rnd.Intn(3) > 0 {
+					continue
+				}
 				one := int64(-1)
 				if !long && (f.n > 8 || f.kind == "name" || f.kind == "pad" || f.kind == "attribute value") {
 					one = rnd.Int63n(int64(f.n))
@@ -158,7 +161,7 @@ func TestCorpusHeaderAbsurd(t *testing.T) {
 			if !long {
 				values = slices.Clone(absurd)
 				rnd.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
-				values = values[:3]
+				values = values[:1]
 			}
 			switch f.kind {
 			case "magic", "version", "name", "pad":

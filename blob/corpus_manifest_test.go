@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/subfile"
 )
 
@@ -20,7 +21,7 @@ func TestCorpusManifest(t *testing.T) {
 		name := subfile.ManifestName(sampleBase)
 		file := s.files[name]
 		// Damage of the file is found by its own checksum, whatever it hits.
-		for n := range len(file) {
+		for n := 0; n < len(file); n += times(5, 1) {
 			o := s.run(t, faulty{name: fmt.Sprintf("manifest of %d bytes", n), files: s.with(name, file[:n]), at: -1})
 			if len(o.errs) == 0 || len(o.faults) == 0 || o.faults[0].File != name {
 				t.Errorf("%s: manifest cut at %d: %v, %v", s.name, n, o.errs, o.faults)
@@ -36,7 +37,7 @@ func TestCorpusManifest(t *testing.T) {
 			}
 		}
 		// One that sums up right, but does not tell the truth.
-		for what, change := range map[string]func(m *subfile.Manifest){
+		for what, change := range crashtest.SomeOf(t, 16, map[string]func(m *subfile.Manifest){
 			"layout":           func(m *subfile.Manifest) { m.Layout = (1 - lay).String() },
 			"unknown layout":   func(m *subfile.Manifest) { m.Layout = "round" },
 			"codec":            func(m *subfile.Manifest) { m.Codec = "zstd" },
@@ -83,7 +84,7 @@ func TestCorpusManifest(t *testing.T) {
 			"a later blob":      func(m *subfile.Manifest) { b := firstBlob(m); *b++ },
 			"map prints absent": func(m *subfile.Manifest) { m.Maps = nil },
 			"map prints":        func(m *subfile.Manifest) { m.Maps[1] = "0" },
-		} {
+		}) {
 			m, err := subfile.Decode(file, name)
 			if err != nil {
 				t.Fatal(err)

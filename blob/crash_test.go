@@ -36,7 +36,7 @@ func (c crash) after() vfs.FS {
 
 func crashes(t *testing.T, start *vfs.Mem, seed int64, random int, work func(fsys vfs.FS) error) []crash {
 	t.Helper()
-	return crashesOf(t, start, seed, random, times(2, 1)*raced(8), work)
+	return crashesOf(t, start, seed, random, times(5, 1)*raced(4), work)
 }
 
 // crashesOf cuts the power at one of so many operations.
@@ -195,7 +195,7 @@ func sum(m map[string]int) (n int) {
 // TestCrashCreate: a power loss at any operation of a first session leaves no
 // dataset, or the whole.
 func TestCrashCreate(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, withFar()) {
+	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			now := tinyModel(1, 2)
@@ -211,7 +211,7 @@ func TestCrashCreate(t *testing.T) {
 // TestCrashReplace: over a dataset of another width, layout and values, which
 // stays until the new one is whole.
 func TestCrashReplace(t *testing.T) {
-	for k, cc := range crashtest.Some(t, 4, withFar()) {
+	for k, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, foreign := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
 				t.Parallel()
@@ -235,7 +235,7 @@ func TestCrashReplace(t *testing.T) {
 
 // TestCrashAppend: records are added in two sessions, by the first or second of them variables and dimensions, too; each adds all or nothing.
 func TestCrashAppend(t *testing.T) {
-	for i, cc := range crashtest.Some(t, 4, withFar()) {
+	for i, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, since := range []int64{0, int64(1 + i%2)} {
 			t.Run(fmt.Sprintf("%s-since=%d", cc.name, since), func(t *testing.T) {
 				t.Parallel()
@@ -265,7 +265,7 @@ func TestCrashAppend(t *testing.T) {
 
 // TestCrashAdopt: the dataset of another program is appended to.
 func TestCrashAdopt(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, crashCases()) {
+	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			m := tinyModel(1, 1)
@@ -285,7 +285,7 @@ func TestCrashAdopt(t *testing.T) {
 
 // TestCrashTwice: the recovery from a crash is itself cut short.
 func TestCrashTwice(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, crashCases()) {
+	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
@@ -321,7 +321,7 @@ func TestCrashTwice(t *testing.T) {
 // TestCrashUnfinishedTwice: a dataset that was never finished is written anew,
 // and that is cut short too: what is left of the first must not read as a dataset.
 func TestCrashUnfinishedTwice(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, crashCases()) {
+	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			now, third := tinyModel(1, 2), tinyModel(3, 1)

@@ -21,7 +21,7 @@ var rankInText = regexp.MustCompile(`\brank (\d+)`)
 // is of the kind that it met.
 func TestFailedRank(t *testing.T) {
 	kinds := []error{vfs.ErrNoSpace, fs.ErrPermission, io.ErrUnexpectedEOF, ErrTooLarge, errDisk}
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		if !sc.apart || sc.ranks < 3 { // in a common heap one rank works for others
 			continue
 		}

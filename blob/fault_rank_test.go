@@ -197,7 +197,7 @@ func rankFaults(m *model) []rankFault {
 // error, nothing is left under a final name, no goroutine stays.
 func TestOneRankFails(t *testing.T) {
 	m := tinyModel(1, 2)
-	for _, cc := range crashtest.Some(t, 4, crashCases()) {
+	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		for _, isolate := range []bool{false, true} {
 			for _, tc := range rankFaults(m) {
 				inBubble(t, fmt.Sprintf("%s-isolate=%v/%s", cc.name, isolate, tc.name), func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestOneRankFails(t *testing.T) {
 // TestCancelAnywhere: the context of the run ends at any operation; the dataset
 // is the old or the new one.
 func TestCancelAnywhere(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, crashCases()) {
+	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		inParallel(t, cc.name, func(t *testing.T) {
 			was, now := tinyModel(2, 1), tinyModel(1, 2)
 			start := vfs.NewMem()

@@ -125,7 +125,7 @@ func tells(err, want error) bool {
 
 func TestFaultCreate(t *testing.T) {
 	fixed := crashCase{name: "apart-process-centric-records", o: settings{Options: Options{OwnMin: 1 << 20, Layout: ProcessCentric, Workers: 1, Stripe: Stripe{Size: 4096}}}, apart: true}
-	for _, cc := range append(crashtest.Some(t, 4, withFar()), fixed) {
+	for _, cc := range append(crashtest.Some(t, 2, withFar()), fixed) {
 		inParallel(t, cc.name, func(t *testing.T) {
 			now := tinyModel(1, 2)
 			faultTest(t, vfs.NewMem(), cc, nil, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
@@ -140,7 +140,7 @@ func TestFaultCreate(t *testing.T) {
 }
 
 func TestFaultReplace(t *testing.T) {
-	for k, cc := range crashtest.Some(t, 4, withFar()) {
+	for k, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, foreign := range []bool{false, true} {
 			inParallel(t, fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
 				was, now := tinyModel(2, 1), tinyModel(1, 2)
@@ -160,7 +160,7 @@ func TestFaultReplace(t *testing.T) {
 
 // TestFaultAppend: the same over appends, with variables and dimensions that are new, and without.
 func TestFaultAppend(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, withFar()) {
+	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, more := range []bool{false, true} {
 			inParallel(t, fmt.Sprintf("%s-more=%v", cc.name, more), func(t *testing.T) {
 				was := tinyModel(1, 1)
@@ -181,7 +181,7 @@ func TestFaultAppend(t *testing.T) {
 // TestFaultRecover: a commit that was cut short is finished by a writer whose
 // disk fails in turn: what was committed stays so.
 func TestFaultRecover(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, withFar()) {
+	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		inParallel(t, cc.name, func(t *testing.T) {
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
 			start := vfs.NewMem()
@@ -195,7 +195,7 @@ func TestFaultRecover(t *testing.T) {
 
 // TestFaultFullDisk: the disk is full at any size.
 func TestFaultFullDisk(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 4, withFar()) {
+	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		t.Run(cc.name, func(t *testing.T) {
 			was, now := tinyModel(2, 1), tinyModel(1, 2)
 			for size := int64(4096); ; size += 4096 {
@@ -249,7 +249,7 @@ func TestFaultConvert(t *testing.T) {
 	must(start.SyncDir("."))
 	for _, in := range []Layout{VariableCentric, ProcessCentric} {
 		for _, replace := range []bool{false, true} {
-			for _, co := range []ConvertOptions{{}, {NetCDF4: &NetCDF4Options{Zstd: 3, ChunkBytes: 8}}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric, Ranks: 3}} {
+			for _, co := range crashtest.Some(t, 2, []ConvertOptions{{}, {NetCDF4: &NetCDF4Options{Zstd: 3, ChunkBytes: 8}}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric, Ranks: 3}}) {
 				inParallel(t, fmt.Sprintf("%v-replace=%v-blobs=%v-%v-nc4=%v", in, replace, co.Blobs, co.Layout, co.NetCDF4 != nil), func(t *testing.T) {
 					from := start.CrashClone(vfs.CrashOptions{})
 					var was []byte

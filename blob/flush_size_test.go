@@ -12,6 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/crashtest"
 )
 
 // TestFlushSizes: however a flush is cut, the file is the same. One session has flushes of many sizes, so that
@@ -65,7 +66,8 @@ func TestFlushSizes(t *testing.T) {
 	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		dir := t.TempDir()
 		want := []byte(nil)
-		for k, o := range []blob.Options{{Buffer: 1 << 30, Workers: 1}, {Workers: 1}, {Workers: 2}, {Workers: 7}, {Buffer: 64 << 10, Workers: 2}, {Buffer: 100_001, Workers: 3}} {
+		more := []blob.Options{{Workers: 1}, {Workers: 2}, {Workers: 7}, {Buffer: 64 << 10, Workers: 2}, {Buffer: 100_001, Workers: 3}}
+		for k, o := range append([]blob.Options{{Buffer: 1 << 30, Workers: 1}}, crashtest.Some(t, 2, more)...) {
 			o.Layout, o.Records = l, 1
 			name := filepath.Join(dir, fmt.Sprintf("f%d", k))
 			write(name, o)

@@ -42,7 +42,7 @@ func drawJoint(t *rapid.T, ranks int, elems int64) []jointWant {
 
 // TestJointMetamorphic: whatever ranks read together of whatever ranks wrote is what each reads alone.
 func TestJointMetamorphic(t *testing.T) {
-	checks(t, 150)
+	checks(t, 1500)
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, 0)
 		fsys := vfs.NewMem()

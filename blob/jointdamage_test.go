@@ -11,6 +11,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -104,13 +105,13 @@ func TestJointDamage(t *testing.T) {
 			data, _ := p.place.piece(0, 0, p.table, 1)
 			places = append(places, lists, data)
 			must(r.Close())
-			for name, hurt := range map[string]func(m *vfs.Mem){
+			for name, hurt := range crashtest.SomeOf(t, 2, map[string]func(m *vfs.Mem){
 				"list": func(m *vfs.Mem) { flipAt(m, files[1], places[0]+3) },
 				"data": func(m *vfs.Mem) { flipAt(m, files[1], places[1]) },
 				"gone": func(m *vfs.Mem) { must(m.Remove(files[1])) },
 				"last": func(m *vfs.Mem) { must(m.Remove(files[len(files)-1])) },
 				"none": func(m *vfs.Mem) {},
-			} {
+			}) {
 				for _, o := range []OpenOptions{{MissingLater: true, Verify: VerifyOnce}, {AllowMissing: true, Verify: VerifyOnce}} {
 					mem := copyMem(t, whole)
 					hurt(mem)

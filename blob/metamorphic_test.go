@@ -59,10 +59,11 @@ func sameFiles(a, b vfs.FS, base string) error {
 	return nil
 }
 
-func checks(t *testing.T, quick int) {
-	n := times(quick, 10*quick)
+// checks says how many cases rapid draws: so many in the long run.
+func checks(t *testing.T, all int) {
+	n := times(all/40, all)
 	if testing.Short() {
-		n = quick / 10
+		n = all / 100
 	}
 	if raceEnabled {
 		n = max(n/10, 3)
@@ -75,7 +76,7 @@ func checks(t *testing.T, quick int) {
 // TestMetamorphic: however a dataset is written, read and converted, it is the
 // same canonical file, byte for byte.
 func TestMetamorphic(t *testing.T) {
-	checks(t, 150)
+	checks(t, 1500)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		m := drawModel(t, 0)

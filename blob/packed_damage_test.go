@@ -29,7 +29,7 @@ func TestCompressedFlipped(t *testing.T) {
 			if at == pl.HeaderOff+pl.HeaderLen {
 				at = pl.DataOff // zeros up to a page
 			}
-			if !long && rnd.Intn(30) > 0 {
+			if !long && rnd.Intn(32) > 0 {
 				continue
 			}
 			o := s.run(t, faulty{name: fmt.Sprintf("byte %#x", at), files: s.with(name, flipped(file, at, uint(rnd.Intn(8)))), at: -1})

@@ -23,7 +23,7 @@ import (
 // TestFollow: a reader that is opened at the first commit and refreshed sees each record whole as it comes, in both layouts, while another
 // goroutine reads through it; at the end it knows that there will be no more.
 func TestFollow(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
 			m := sc.model(4)

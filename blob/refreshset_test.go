@@ -52,7 +52,7 @@ func TestRefreshLooks(t *testing.T) {
 // TestRefreshContinued: a reader that has read data and maps goes over to sets of other ranks, and to attributes. What it gave before stays what it was.
 func TestRefreshContinued(t *testing.T) {
 	ctx := t.Context()
-	for name, o := range crashtest.SomeOf(t, 3, continuedCases()) {
+	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mem := vfs.NewMem()

@@ -30,7 +30,7 @@ func extend(s *Schema) {
 // them from the beginning, of which nobody has put them.
 func TestAppendSchema(t *testing.T) {
 	ctx := t.Context()
-	for name, o := range crashtest.SomeOf(t, 3, continuedCases()) {
+	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		for _, isolate := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-apart=%v", name, isolate), func(t *testing.T) {
 				t.Parallel()

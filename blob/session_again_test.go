@@ -16,7 +16,7 @@ import (
 // TestSessionAgain: records that are held back are put again, in part and in any order, between commits that do not have them yet: what is committed
 // at last is what was put last, and so are its checksums.
 func TestSessionAgain(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		for seed := range int64(times(4, 100)) {
 			t.Run(fmt.Sprintf("%s-%d", sc.name, seed), func(t *testing.T) {
 				t.Parallel()

@@ -97,15 +97,16 @@ func (s *spent) take() (was [4]int64) {
 // TestSessionNotQuadratic: the last of 10,000 commits asks the file system for what the hundredth has, but for digits of numbers: the same operations, one
 // sync of the data and one of the log.
 func TestSessionNotQuadratic(t *testing.T) {
+	grown := int64(times(1600, 10_000))
 	for _, tc := range []struct {
 		name    string
 		o       Options
 		commits int64
 		syncs   int64
 	}{
-		{"grow", Options{}, 10_000, 2},
-		{"room", Options{Layout: ProcessCentric, Records: 3000}, 3000, 2},
-		{"sets", Options{Layout: ProcessCentric}, 1000, 2},
+		{"grow", Options{}, grown, 2},
+		{"room", Options{Layout: ProcessCentric, Records: grown}, grown, 2},
+		{"sets", Options{Layout: ProcessCentric}, grown / 4, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -17,7 +17,7 @@ import (
 
 // TestSessionReaders: who opens the dataset again and again while it is written sees whole commits only, and never fewer records than before.
 func TestSessionReaders(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
 			m := sc.model(4)
@@ -89,7 +89,7 @@ func TestSessionReaders(t *testing.T) {
 // TestSessionDied: what a writer that died behind its second commit leaves is told by Check and Recover, in words and as it is; Recover makes a
 // finished dataset of it.
 func TestSessionDied(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
 			m, mem := sc.model(3), vfs.NewMem()
@@ -154,7 +154,7 @@ func TestSessionDied(t *testing.T) {
 // TestSessionAlive: while a writer goes on Check has notes only, and nobody else can write.
 func TestSessionAlive(t *testing.T) {
 	t.Parallel()
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		m, mem := sc.model(3), vfs.NewMem()
 		sc.o.Records = min(sc.o.Records, m.records)
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {

@@ -165,7 +165,7 @@ func expectSets(t *testing.T, c crash, what string, m *model) { t.Helper(); expe
 // TestSessionCrash: the power is cut between any two operations of a writer that commits. A reader finds what was committed last, or the commit
 // that was being made; never a mixture; and the next writer goes on from there.
 func TestSessionCrash(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		for _, add := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-append=%v", sc.name, add), func(t *testing.T) {
 				t.Parallel()
@@ -212,7 +212,7 @@ func TestSessionCrash(t *testing.T) {
 
 // TestSessionFault: each operation fails once. All ranks are told, what was committed before stays, and the next writer goes on.
 func TestSessionFault(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		inParallel(t, sc.name, func(t *testing.T) {
 			m := sc.model(3)
 			var told most
@@ -258,7 +258,7 @@ func TestSessionFault(t *testing.T) {
 // TestSessionHeaders: at each commit the subfiles alone, without manifest and log, are what another program may read: as many records as the header
 // says, all of which are committed.
 func TestSessionHeaders(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		if sc.o.Layout != VariableCentric {
 			continue
 		}
@@ -309,7 +309,7 @@ func TestSessionHeaders(t *testing.T) {
 
 // TestSessionRules: what is committed cannot be put again, records that are not whole are held back or filled, and an aborted session keeps its commits.
 func TestSessionRules(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		if sc.async {
 			continue
 		}

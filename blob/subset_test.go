@@ -75,7 +75,7 @@ func pick(r *Reader, v VarID, all []byte, lists map[string][]int64) (out []byte)
 // TestSubset: each element of a part is the one of the dataset that its indices say: in the converted file, in the canonical file, in a View,
 // and in blobs for other ranks.
 func TestSubset(t *testing.T) {
-	checks(t, 100)
+	checks(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		m := drawModel(t, 0)
@@ -189,7 +189,7 @@ func TestSubsetRefuses(t *testing.T) {
 // TestSubsetDamaged: a part of a damaged variable is not converted, not even one that leaves the damaged bytes out of a piece that has
 // one checksum; the other variables are.
 func TestSubsetDamaged(t *testing.T) {
-	for _, h := range crashtest.Some(t, 4, histories()) {
+	for _, h := range crashtest.Some(t, 2, histories()) {
 		files := h.write(t)
 		var e Extent
 		for _, x := range whereIs(t, files) {

@@ -19,7 +19,7 @@ import (
 
 // TestSaving: what is damaged can be had all the same, and is not called good.
 func TestSaving(t *testing.T) {
-	for _, h := range crashtest.Some(t, 4, histories()) {
+	for _, h := range crashtest.Some(t, 2, histories()) {
 		files := h.write(t)
 		var e Extent
 		for _, x := range whereIs(t, files) {
@@ -91,7 +91,7 @@ func TestSaving(t *testing.T) {
 
 // TestAppendToDamaged: an append gives nothing that was committed a new checksum.
 func TestAppendToDamaged(t *testing.T) {
-	for _, h := range crashtest.Some(t, 4, histories()) {
+	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.first == 3 {
 			continue
 		}
@@ -132,7 +132,7 @@ func TestAppendToDamaged(t *testing.T) {
 
 // TestOldManifest: a manifest without checksums of pieces is compared by whole extents, and an append leaves it so.
 func TestOldManifest(t *testing.T) {
-	for _, h := range crashtest.Some(t, 4, histories()) {
+	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.o.piece == 0 || h.first == 3 {
 			continue
 		}

@@ -45,7 +45,7 @@ func element(fsys vfs.FS, x *Spot, size int) ([]byte, error) {
 
 // TestWhere: the bytes of an element are where Where says, in any layout, and the request says so, too.
 func TestWhere(t *testing.T) {
-	checks(t, 100)
+	checks(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		m := drawModel(t, 0)
@@ -106,7 +106,7 @@ func TestWhere(t *testing.T) {
 
 // TestWhereAppended: records that an append added lie in its own files.
 func TestWhereAppended(t *testing.T) {
-	for _, h := range crashtest.Some(t, 4, histories()) {
+	for _, h := range crashtest.Some(t, 2, histories()) {
 		fsys := memOf(t, h.write(t))
 		r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: fsys})
 		must(err)

@@ -27,7 +27,7 @@ func TestSecondWriter(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, how := range []string{"create", "replace", "append", "convert to blobs", "convert"} {
-			t.Run(fmt.Sprintf("%v-%s", layout, how), func(t *testing.T) {
+			inBubble(t, fmt.Sprintf("%v-%s", layout, how), func(t *testing.T) {
 				was, other := tinyModel(1, 1), tinyModel(2, 1)
 				mem := vfs.NewMem()
 				other.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
@@ -120,11 +120,11 @@ func TestOpenWhileReplaced(t *testing.T) {
 	atLeast, _ := strconv.ParseInt(os.Getenv("BLOBIO_OPENS"), 10, 64)
 	for _, missing := range []bool{false, true} {
 		t.Run(fmt.Sprintf("AllowMissing=%v", missing), func(t *testing.T) {
-			x := replacedTest{fs: vfs.NewMem(), base: "d.nc", missing: missing, replacements: times(80, 600), opens: atLeast}
+			x := replacedTest{fs: vfs.NewMem(), base: "d.nc", missing: missing, replacements: times(25, 600), opens: atLeast}
 			x.run(t)
 		})
 		t.Run(fmt.Sprintf("AllowMissing=%v-system", missing), func(t *testing.T) {
-			x := replacedTest{fs: vfs.OS, base: filepath.Join(t.TempDir(), "d.nc"), missing: missing, replacements: times(30, 200), opens: atLeast}
+			x := replacedTest{fs: vfs.OS, base: filepath.Join(t.TempDir(), "d.nc"), missing: missing, replacements: times(10, 200), opens: atLeast}
 			x.run(t)
 		})
 	}

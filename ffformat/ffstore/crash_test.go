@@ -62,7 +62,7 @@ func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 // variables.
 func TestCrash(t *testing.T) {
 	const steps = 8
-	for _, m := range crashtest.Some(t, 4, slices.Concat(modes, catchModes)) {
+	for _, m := range crashtest.Some(t, 2, slices.Concat(modes, catchModes)) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			every := 4 + 5*(m.ranks-1)
@@ -112,7 +112,7 @@ func TestCrash(t *testing.T) {
 // TestKill: what is written is there, synced or not, up to the operation at which the
 // program dies; also with nothing synced at all (DurableNone, DurableData).
 func TestKill(t *testing.T) {
-	for _, m := range crashtest.Some(t, 4, slices.Concat(modes, catchModes)) {
+	for _, m := range crashtest.Some(t, 2, slices.Concat(modes, catchModes)) {
 		for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
 			if d != DurableCommit && !long && m.name != "diff" && m.name != "ranks" {
 				continue

@@ -430,7 +430,7 @@ var only = os.Getenv("BLOBIO_HISTORY")
 
 // TestHistories runs random histories against the model.
 func TestHistories(t *testing.T) {
-	n := 400
+	n := 150
 	if long {
 		n = 20000
 	}
