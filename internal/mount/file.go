@@ -3,12 +3,10 @@
 package mount
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"syscall"
 
@@ -17,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"blobio/blob"
-	"blobio/cdf5"
 	"blobio/internal/tree"
 	"blobio/internal/vfs"
 )
@@ -25,8 +22,7 @@ import (
 // dataset is a file of one line of states: a dataset that is finished, which never changes, or one that grows while it is written.
 //
 // The kernel must never know a size that is not there, nor miss one that a header tells. So what it was told last, entry, changes only here where it asks for
-// attributes, and from then on reads are answered from that state. While the dataset grows it asks before each read, since attributes hold
-// for no time, and drops the pages that it keeps when they have changed.
+// attributes or reads, and from then on reads are answered from that state. While the dataset grows attributes hold for no time.
 type dataset struct {
 	fs.Inode
 	m    *Mount
@@ -40,8 +36,6 @@ type dataset struct {
 
 	looking sync.Mutex
 	watch   *blob.Watch // by looking: of who writes it; nil: nobody has asked
-
-	shown sync.Once // header
 }
 
 // holding is a state that is held: by the node, and by each read that is under way.
@@ -106,6 +100,9 @@ func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut)
 }
 
 // Open holds the state. If there is one of another line by now, or none, ESTALE has the kernel look the name up again.
+//
+// Reads go past the cache of the kernel, which would read page by page: of a program's block that touches damage it would return the pages before,
+// and programs like those of netCDF-C take a short block for the last one and the rest of it for zeros.
 func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	h, err := d.m.tree.Dataset(context.Background(), d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -122,9 +119,6 @@ func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, sy
 		h.Release()
 		return nil, 0, d.m.errno("open", d.path, err)
 	}
-	if !h.Growing() { // the header of one that grows changes
-		d.shown.Do(func() { d.header(h.Canonical()) })
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.opens++
@@ -133,30 +127,7 @@ func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, sy
 	} else {
 		h.Release()
 	}
-	return &opened{d: d}, fuse.FOPEN_KEEP_CACHE, 0
-}
-
-// maxHeader is the length of headers that are put into the cache, in bytes.
-const maxHeader = 16 << 20
-
-// header puts the pages of the header into the cache of the kernel, which would read on from its end, into variables of which every rank may have
-// a piece. Of data there is only what shares the header's last page. This state has no other bytes, so they stay right; whatever fails here, and what
-// the cache loses, the kernel asks for.
-func (d *dataset) header(f tree.Bytes) {
-	end := f.Size()
-	if h := f.Header(); len(h.Vars) > 0 {
-		end = min(end, slices.MinFunc(h.Vars, func(a, b cdf5.Var) int { return cmp.Compare(a.Begin, b.Begin) }).Begin)
-	}
-	if end > maxHeader {
-		return
-	}
-	page := int64(os.Getpagesize())
-	b := make([]byte, min((end+page-1)/page*page, f.Size()))
-	n, _ := f.ReadAtContext(context.Background(), b, 0)
-	if n < len(b) {
-		n -= n % int(page)
-	}
-	d.WriteCache(0, b[:n])
+	return &opened{d: d}, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // opened is an open dataset.
@@ -167,12 +138,18 @@ var _ interface {
 	fs.FileReleaser
 } = (*opened)(nil)
 
-// Read answers whole or not at all: the kernel would take a short answer for the end of the file, or fill up with zeros. What it has read
-// ahead and did not get it asks for again, page by page, so that a program meets the error only where it is. Signals do not end a read,
-// since programs do not expect that of files; it ends by itself.
+// Read answers whole or not at all: a short answer means the end of the file to the kernel and to many programs. What it is asked for is what a
+// program asked for (see Open), so a program whose read touches damage gets an error, and neither the bytes before the damage nor zeros. For a file
+// that is mapped the kernel asks for pages, some ahead, and again for single ones. Signals do not end a read, since programs do not expect that of
+// files; it ends by itself.
 func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	d := o.d
 	d.mu.Lock()
+	if d.entry.Growing {
+		d.mu.Unlock()
+		d.update()
+		d.mu.Lock()
+	}
 	x, size := d.held, d.entry.Size
 	x.uses++
 	d.mu.Unlock()

@@ -23,8 +23,6 @@ import (
 	"blobio/internal/tree"
 )
 
-// The kernel reads 128 KiB ahead, as it does anyway. More, which root could set, made whole files hardly faster, and the first small read of a variable
-// slower.
 const (
 	device   = "/dev/fuse"
 	fsType   = "blobio" // the kernel calls it fuse.blobio
@@ -185,7 +183,9 @@ func options(source string, allowOther bool, panicked func(v any)) *fs.Options {
 		MountOptions: fuse.MountOptions{
 			AllowOther: allowOther, FsName: source, Name: fsType, Options: []string{"default_permissions"},
 			MaxWrite: maxRead, MaxReadAhead: maxRead, MaxBackground: maxTasks,
-			DisableReadDirPlus: true, DisableSplice: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH, Logger: quiet,
+			DisableReadDirPlus: true, DisableSplice: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH,
+			ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP, // shared mappings, of Linux 6.6 on
+			Logger:            quiet,
 			PanicHandler: func(v any) fuse.Status {
 				panicked(v)
 				return fuse.EIO

@@ -175,7 +175,7 @@ func TestMount(t *testing.T) {
 				t.Errorf("%s at %d: %d bytes, %v", name, off, n, err)
 			}
 		}
-		mapped, err := unix.Mmap(int(f.Fd()), 0, len(want), unix.PROT_READ, unix.MAP_SHARED)
+		mapped, err := unix.Mmap(int(f.Fd()), 0, len(want), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE) // a page fault would hold up the scheduler of the process that is to answer it
 		ok(t, err)
 		if !bytes.Equal(mapped, want) {
 			t.Errorf("%s: mapped, it differs", name)
