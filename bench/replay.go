@@ -37,7 +37,7 @@ type ReplayOptions struct {
 	Verify    bool   // read back and compare every element
 	Convert   bool   // convert to ordinary netCDF as well
 	Force     bool
-	Options   blob.Options     // of the writers; Layout, Grouping, Subfiles, Records, Retain and Force are set by Replay
+	Options   blob.Options     // of the writers; Layout, Grouping, Subfiles, Records, Retain, Repeats and Force are set by Replay
 	Retain    *blob.Retain     // default LendUntilFlush: what is put is made anew each time
 	Open      blob.OpenOptions // of the readers
 	OpenEnded bool             // process-centric: Create does not know the number of records, so that puts are kept until Close
@@ -203,6 +203,7 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 		Ranks: p.o.Maps[0].Ranks(), Vars: len(p.c.Vars), Records: p.records}
 	opt := p.o.Options
 	opt.Layout, opt.Grouping, opt.Subfiles, opt.Force = l, p.o.Grouping, p.o.Subfiles, p.o.Force
+	opt.Repeats = true // as E3SM-IO
 	opt.Retain = blob.LendUntilFlush
 	if p.o.Retain != nil {
 		opt.Retain = *p.o.Retain

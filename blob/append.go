@@ -105,7 +105,7 @@ func appendSchema(ctx context.Context, c comm.Comm, name string, more *Schema, p
 	if w.opt.Subfiles == 0 && w.opt.Grouping != subfile.ByNode {
 		w.opt.Subfiles = min(len(r.sets[w.sets-1].parts), c.Size())
 	}
-	runs, err := checkParts(r.schema, parts, true)
+	runs, err := checkOwn(r.schema, parts, true, w.opt.Repeats)
 	if err == nil {
 		err = w.opt.Compress.fits(r.layout)
 	}

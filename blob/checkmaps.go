@@ -151,8 +151,12 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			continue
 		}
 		name := fmt.Sprintf("D%d", d+1)
-		if cov.Overlapped > 0 {
-			c.say(Error, "", -1, name, ErrCorrupt, "%d elements are owned by several ranks%s", cov.Overlapped, overlapExample(parts, cov))
+		again := m.Repeats()
+		if again.Again > 0 {
+			c.say(Warning, "", -1, name, nil, "%s: the first is element %d, of %s", again, again.Off, blobName(parts, again.Rank))
+		}
+		if n := min(cov.Overlapped, m.Total()-again.Again-cov.Covered); n > 0 {
+			c.say(Error, "", -1, name, ErrCorrupt, "%d elements are owned by several ranks%s", n, overlapExample(parts, cov))
 		}
 		switch {
 		case cov.Uncovered > 0 && lost: // holes of the map cannot be told from what the missing files had
@@ -177,17 +181,20 @@ func implausible(parts []*checkPart, d int) error {
 
 // overlapExample names the first overlap by subfile and blob.
 func overlapExample(parts []*checkPart, cov decomp.Coverage) string {
-	if len(cov.Overlaps) == 0 {
+	i := slices.IndexFunc(cov.Overlaps, func(o decomp.Overlap) bool { return o.Rank != o.Other })
+	if i < 0 {
 		return ""
 	}
-	who := func(rank int) string {
-		for _, p := range slices.Backward(parts) {
-			if p.table != nil && p.first <= rank {
-				return fmt.Sprintf("blob %d of %s", rank-p.first, p.name)
-			}
+	o := cov.Overlaps[i]
+	return fmt.Sprintf(": the first are %d from %d on, of %s and %s", o.Len, o.Off, blobName(parts, o.Rank), blobName(parts, o.Other))
+}
+
+// blobName names a blob by its subfile.
+func blobName(parts []*checkPart, rank int) string {
+	for _, p := range slices.Backward(parts) {
+		if p.table != nil && p.first <= rank {
+			return fmt.Sprintf("blob %d of %s", rank-p.first, p.name)
 		}
-		return fmt.Sprintf("blob %d", rank)
 	}
-	o := cov.Overlaps[0]
-	return fmt.Sprintf(": the first are %d from %d on, of %s and %s", o.Len, o.Off, who(o.Rank), who(o.Other))
+	return fmt.Sprintf("blob %d", rank)
 }

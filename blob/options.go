@@ -101,6 +101,7 @@ type Options struct {
 	CommitMode CommitMode // default CommitAuto
 	Incomplete Incomplete // records that Commit commits; default HoldBack
 	Force      bool       // replace a dataset of the same name; it stays readable until the new one is whole
+	Repeats    bool       // a rank may hold an element more than once, of which the later value counts; default: that is ErrUsage
 	WideMaps   bool       // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
 	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
 

@@ -15,22 +15,22 @@ import (
 
 // lostState says so if a dataset had a manifest, and it is damaged or gone. With force, damage of a log, or of an announcement that may have been a commit,
 // counts as well; old is then what can be read.
-func lostState(fsys vfs.FS, base string, force bool) (lost error, old *subfile.Manifest) {
+func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, lost error) {
 	st, err := subfile.ReadForced(fsys, base)
 	switch {
 	case errors.As(err, new(*FormatError)):
-		return err, nil
+		return nil, err
 	case err != nil:
 		return nil, nil // that error comes again
 	case st.Manifest == nil:
-		return orphaned(fsys, base), nil
+		return nil, orphaned(fsys, base)
 	case !force:
 		return nil, nil
 	}
 	if lost = st.Lost; lost == nil {
 		lost = lostIn(fsys, base, st)
 	}
-	return lost, st.Manifest
+	return st.Manifest, lost
 }
 
 // forcible adds to an error of Recover what helps.

@@ -82,7 +82,7 @@ func recoverWith(ctx context.Context, base string, o *RecoverOptions, k knobs) (
 		}
 	}()
 	var rebuilt []Step
-	if lost, old := lostState(k.fs, base, v.Force); lost != nil && v.Force {
+	if old, lost := lostState(k.fs, base, v.Force); lost != nil && v.Force {
 		if rebuilt, err = rebuild(ctx, &settings{knobs: k}, base, ten, old); err != nil {
 			return nil, errors.Join(lost, err)
 		}
@@ -184,7 +184,7 @@ func leaseStep(base string, h *durable.Holder) Step {
 // toRecover lists what there is to do for a dataset.
 func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	add := func(file, what string) { steps = append(steps, Step{file, what}) }
-	if lost, _ := lostState(fsys, base, force); lost != nil && force { // what else there is to do, it will say
+	if _, lost := lostState(fsys, base, force); lost != nil && force { // what else there is to do, it will say
 		return []Step{rebuildStep(base)}, nil
 	} else if lost != nil {
 		return nil, forcible(lost)

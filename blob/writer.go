@@ -16,7 +16,8 @@ import (
 )
 
 // A Part is what one rank owns of one decomposition: its requests, in the
-// order in which it will put the elements.
+// order in which it will put the elements. That an element is in it twice is ErrUsage, since two values for it are no data; with
+// Options.Repeats the later one counts.
 type Part struct {
 	Decomp DecompID
 	Runs   []decomp.Req // elements of the flattened decomposed dimensions
@@ -144,7 +145,25 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 			return nil, err
 		}
 	}
-	return checkParts(s, parts, o.WideMaps)
+	return checkOwn(s, parts, o.WideMaps, o.Repeats)
+}
+
+// checkOwn is checkParts for parts of a rank that puts: what it would put of an element twice is, unless asked for, a mistake.
+func checkOwn(s *Schema, parts []Part, wide, repeats bool) ([][]decomp.Req, error) {
+	runs, err := checkParts(s, parts, wide)
+	if err != nil || repeats {
+		return runs, err
+	}
+	for d, own := range runs {
+		if len(own) < 2 {
+			continue
+		}
+		dims := s.DecompDims(DecompID(d + 1))
+		if r := decomp.RepeatsOf(own, dims[len(dims)-1]); r.Again > 0 {
+			return nil, pkg.Usage("decomposition D%d: this rank holds %d elements again that it has already, the first is element %d; want each once, or Options.Repeats", d+1, r.Again, r.Off)
+		}
+	}
+	return runs, nil
 }
 
 // checkName refuses names that the manifest, which is JSON, could not hold.

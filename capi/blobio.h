@@ -150,6 +150,7 @@ enum { BLOBIO_UNMARKED = 0, BLOBIO_WRITING = 1, BLOBIO_FINISHED = 2, BLOBIO_DIED
  *   incomplete=hold|fill        records of which a rank has not put every variable: commit holds them back (default), or fills them
  *   heartbeat=SECONDS           within which the writer gives a sign of life, so that readers elsewhere learn of its death; default 15 where machines share the file system
  *   force=yes                   replace a dataset of this name; it stays readable until the new one is whole
+ *   repeats=yes                 a rank may name an element of a decomposition twice, the later value counts; default: an error of enddef
  *   wide_maps=yes               decompositions of more than 2^31-1 elements (only blobio reads such files)
  *   compress=off|auto|zstd|shuffle+zstd  process layout, lossless; also with a level, as zstd:1 to zstd:4 (only blobio reads such files)
  *   memory=SIZE                 cap of copies of one process, default 2G (K, M, G, T are powers of 1024)

@@ -11,11 +11,18 @@ import "math/bits"
 // the end of a row. With last <= 0 there are no rows.
 func SortCoalesce(reqs []Req, last int64) []Req {
 	sortByOffset(reqs)
-	return coalesce(reqs, last)
+	return coalesce(reqs, last, true)
 }
 
-// coalesce merges a sorted list in place.
-func coalesce(reqs []Req, last int64) []Req {
+// SortMerge is SortCoalesce for lists that may hold an element more than once: requests that overlap stay apart, so that the result holds what
+// reqs held and nothing else. Of other lists both make the same.
+func SortMerge(reqs []Req, last int64) []Req {
+	sortByOffset(reqs)
+	return coalesce(reqs, last, false)
+}
+
+// coalesce merges a sorted list in place; add: also requests that overlap.
+func coalesce(reqs []Req, last int64, add bool) []Req {
 	if len(reqs) < 2 {
 		return reqs
 	}
@@ -31,7 +38,7 @@ func coalesce(reqs []Req, last int64) []Req {
 		} else if r.Offset == cur.Offset {
 			isRow = last > 0 && r.Offset%last == 0
 		}
-		if !isRow && r.Offset <= end {
+		if !isRow && (r.Offset == end || r.Offset < end && (add || r.Length == 0)) {
 			cur.Length += r.Length
 			end += r.Length
 			continue

@@ -126,7 +126,7 @@ func BenchmarkSortCoalesce(b *testing.B) {
 			for b.Loop() {
 				copy(buf, c.reqs)
 				slices.SortStableFunc(buf, func(a, b Req) int { return cmp.Compare(a.Offset, b.Offset) })
-				coalesce(buf, 777602)
+				coalesce(buf, 777602, true)
 			}
 		})
 	}

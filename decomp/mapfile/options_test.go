@@ -2,6 +2,7 @@ package mapfile
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"blobio/decomp"
@@ -44,6 +45,30 @@ func TestFactorAndUnsorted(t *testing.T) {
 		}
 		if reqs := fmt.Sprint(got.AppendReqs(nil, 0)); reqs != c.want || fmt.Sprint(got.Dims()) != c.dims {
 			t.Errorf("%+v: %v %s, want %s %s", c.o, got.Dims(), reqs, c.dims, c.want)
+		}
+	}
+}
+
+// TestRepeatedIndex: a rank that names an element twice gets no further one, unless E3SM-IO's merge is asked for.
+func TestRepeatedIndex(t *testing.T) {
+	f, err := readText("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		o    Options
+		want []decomp.Req
+	}{
+		{Options{}, []decomp.Req{{Offset: 0, Length: 2}, {Offset: 1, Length: 1}, {Offset: 3, Length: 2}}},
+		{Options{Unsorted: true}, []decomp.Req{{Offset: 0, Length: 2}, {Offset: 1, Length: 1}, {Offset: 3, Length: 2}}},
+		{Options{Coalesce: true}, []decomp.Req{{Offset: 0, Length: 5}}},
+	} {
+		m, err := f.Maps[0].Map(1, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.AppendReqs(nil, 0); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, want %v", c.o, got, c.want)
 		}
 	}
 }

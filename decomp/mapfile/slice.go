@@ -54,6 +54,9 @@ type Options struct {
 	// Unsorted leaves the requests as they are in the file (-q of E3SM-IO);
 	// else they are sorted and merged, per rank.
 	Unsorted bool
+	// Coalesce merges requests of a rank that overlap as E3SM-IO does: their lengths are added, so that the rank claims
+	// elements that it does not hold. Else they stay apart.
+	Coalesce bool
 	// Factor multiplies the fastest dimension, offsets and lengths (-e of
 	// E3SM-IO). 0 and 1 change nothing. For the G case E3SM-IO does that for
 	// maps of two dimensions only: that is the caller's choice.
@@ -118,8 +121,12 @@ func (r *Raw) Map(ranks int, o Options) (*decomp.Map, error) {
 			}
 		}
 		reqs := buf
-		if !o.Unsorted {
+		switch {
+		case o.Unsorted:
+		case o.Coalesce:
 			reqs = decomp.SortCoalesce(buf, last)
+		default:
+			reqs = decomp.SortMerge(buf, last)
 		}
 		if err := b.Set(rank, reqs); err != nil {
 			return nil, err

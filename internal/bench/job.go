@@ -54,7 +54,7 @@ func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := mapfile.Options{}
+	o := mapfile.Options{Coalesce: true} // as E3SM-IO
 	if m.Slice != "" {
 		if o.Slice, err = mapfile.ParseSlice(m.Slice); err != nil {
 			return nil, err

@@ -8,8 +8,6 @@ import (
 	"blobio/internal/calls"
 )
 
-const vectoredWrites = true
-
 const (
 	iovMax   = 1024    // IOV_MAX of linux and darwin
 	batchMax = 1 << 30 // bytes per call: the kernel caps one write below 2 GiB, and int is 32 bits on some hosts

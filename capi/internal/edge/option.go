@@ -166,6 +166,7 @@ func WriteOptions(s string) (*blob.Options, error) {
 	f.int64("heartbeat", &seconds)
 	o.Heartbeat = time.Duration(min(max(seconds, -1), 1<<20)) * time.Second
 	f.yes("force", &o.Force)
+	f.yes("repeats", &o.Repeats)
 	f.yes("wide_maps", &o.WideMaps)
 	f.compress(&o.Compress)
 	f.size("memory", &o.Memory)

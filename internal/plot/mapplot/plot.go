@@ -61,7 +61,7 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 	}
 	p.img = r.image(p.colors, !o.NoBorders && r.calm())
 	p.picture = image.Rect(margin, top, margin+w, top+r.h/chart.Scale)
-	p.addKeys(&cover, r)
+	p.addKeys(m, &cover, r)
 	p.height = int(math.Ceil(p.decorate(chart.Measure()))) + margin/2
 	return p, nil
 }
@@ -159,7 +159,8 @@ func (p *Plot) drawIndexSpace(m *decomp.Map, ix *decomp.Index, o *Options, w int
 // heightOf returns the height of a raster that is w points wide, in pixels.
 func heightOf(w int, wide float64) int { return chart.Scale * max(1, int(math.Round(float64(w)/wide))) }
 
-func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
+func (p *Plot) addKeys(m *decomp.Map, c *decomp.Coverage, r *raster) {
+	again := m.Repeats()
 	if c.Uncovered > 0 {
 		p.keys = append(p.keys, chart.Area(fmt.Sprintf("no owner: %s of %s elements (%s)", chart.Count(c.Uncovered), chart.Count(c.Elems), percent(c.Uncovered, c.Elems)), colorUncovered))
 	}
@@ -169,8 +170,11 @@ func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 			break
 		}
 	}
-	if c.Overlapped > 0 {
-		p.keys = append(p.keys, chart.Key{Text: fmt.Sprintf("%s elements have several owners; the highest rank is shown", chart.Count(c.Overlapped))})
+	if n := min(c.Overlapped, m.Total()-again.Again-c.Covered); n > 0 {
+		p.keys = append(p.keys, chart.Key{Text: fmt.Sprintf("%s elements have several owners; the highest rank is shown", chart.Count(n))})
+	}
+	if again.Again > 0 {
+		p.keys = append(p.keys, chart.Key{Text: again.String()})
 	}
 }
 

@@ -47,6 +47,30 @@ func TestDecompFiles(t *testing.T) {
 	}
 }
 
+// TestDecompRepeats: a map that names an index twice says so in each verb, and an element that nobody owns is not counted.
+func TestDecompRepeats(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "dup.dat")
+	clitest.Check(t, os.WriteFile(file, []byte("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n"), 0o666))
+	const says = "D1: 1 index twice; merged as E3SM-IO does, claims 1 more"
+	for _, verb := range [][]string{{"decomp", "info", file}, {"check", file}, {"decomp", "plot", file, "-o", file + ".png"}} {
+		if out := clitest.Good(t, verb...); !strings.Contains(out, says) {
+			t.Errorf("%v prints\n%s", verb, out)
+		}
+	}
+	if out := clitest.Good(t, "decomp", "info", file); !strings.Contains(out, "50.00 %            1\n") {
+		t.Errorf("info prints\n%s", out)
+	}
+	var d struct {
+		Files []struct{ Maps []map[string]any }
+	}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "decomp", "info", "--json", file)), &d))
+	for name, want := range map[string]float64{"covered": 4, "uncovered": 4, "overlapped": 1, "repeated": 1, "repeated_adds": 1} {
+		if got := d.Files[0].Maps[0][name]; got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+}
+
 // strip leaves the maps of info's JSON.
 func strip(t *testing.T, text string) string {
 	t.Helper()

@@ -29,7 +29,8 @@ of --ranks.
 JSON: {"files": [{path, format, processes, maps: [{name, dims, ranks, active_ranks,
 requests, elements, requests_per_rank: {min, mean, max}, elements_per_rank:
 {min, mean, max}, imbalance, run_length: {min, mean, max}, run_lengths: [{from,
-to, requests}], covered, uncovered, overlapped}]}]}.`,
+to, requests}], covered, uncovered, overlapped, repeated, repeated_adds}]}]}. repeated is how often a rank
+holds an index again; merged as E3SM-IO does, it then claims repeated_adds elements more.`,
 		Example: `  blobio decomp info map_f_case_16p.nc
   blobio decomp info --ranks 5 map_f_case_16p.nc   # dealt to 5 ranks
   blobio decomp info run/F_h0.nc                   # the maps of a dataset`,
@@ -67,6 +68,10 @@ type (
 		Covered    int64      `json:"covered"`
 		Uncovered  int64      `json:"uncovered"`
 		Overlapped int64      `json:"overlapped"`
+		Repeated   int64      `json:"repeated"`
+		Adds       int64      `json:"repeated_adds"`
+
+		again decomp.Repeats
 	}
 	spread struct {
 		Min  int64   `json:"min"`
@@ -147,10 +152,12 @@ func newMapInfo(k int, m *decomp.Map) (mapInfo, error) {
 	if err != nil {
 		return mapInfo{}, err
 	}
+	again := m.Repeats()
 	mi := mapInfo{Name: fmt.Sprintf("D%d", k+1), Dims: m.Dims(), Ranks: s.Ranks, Active: s.Active, Reqs: s.Reqs, Elems: s.Elems,
 		RankReqs: spread{s.MinReqs, s.MeanReqs, s.MaxReqs}, RankElems: spread{s.MinElems, s.MeanElems, s.MaxElems},
 		Imbalance: s.Imbalance(), Run: spread{s.MinRun, s.MeanRun, s.MaxRun}, Runs: []runCount{},
-		Covered: cov.Covered, Uncovered: cov.Uncovered, Overlapped: cov.Overlapped}
+		Covered: cov.Covered, Uncovered: cov.Uncovered, Overlapped: cov.Overlapped,
+		Repeated: again.Again, Adds: again.Added, again: again}
 	for i, n := range s.RunLengths {
 		if n == 0 {
 			continue
@@ -176,6 +183,11 @@ func printMaps(e *cli.Env, info *mapsInfo) {
 			percent(m.Covered, m.Covered+m.Uncovered), m.Overlapped)
 	}
 	t.Flush()
+	for _, m := range info.Maps {
+		if m.Repeated > 0 {
+			fmt.Fprintf(e.Out, "%s: %v; the first is index %d, of rank %d\n", m.Name, m.again, m.again.Off, m.again.Rank)
+		}
+	}
 	fmt.Fprintln(e.Out, "\nnumber of requests by their length in elements (a/b/c above: least, mean, most):")
 	printRuns(e, info.Maps)
 }

@@ -16,6 +16,7 @@ type MapFlags struct {
 	Files    []string
 	slice    string
 	unsorted bool
+	Coalesce bool // see mapfile.Options
 }
 
 func (f *MapFlags) Add(cmd *cobra.Command) {
@@ -29,7 +30,7 @@ func (f *MapFlags) addHow(cmd *cobra.Command) {
 }
 
 func (f *MapFlags) options() mapfile.Options {
-	o := mapfile.Options{Unsorted: f.unsorted}
+	o := mapfile.Options{Unsorted: f.unsorted, Coalesce: f.Coalesce}
 	switch f.slice {
 	case "reference":
 		o.Slice = mapfile.Reference

@@ -44,7 +44,7 @@ latitudes and longitudes of the dataset, if it has them; else columns of the F c
 Otherwise it is a picture of the array. --where chooses: auto, dataset, F, G, I, or index
 for the array.
 
-JSON: {path, bytes, map, dims, ranks, positions}.`,
+JSON: {path, bytes, map, dims, ranks, positions, repeated}.`,
 		Example: `  blobio decomp plot map_f_case_16p.nc -o d1.png
   blobio decomp plot map_f_case_16p.nc --map D3 --where index -o d3.svg
   blobio decomp plot map_i_case_16p.nc --plate -o land.png
@@ -109,10 +109,13 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 		return err
 	}
 	if f.asJSON {
-		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": n, "map": fmt.Sprintf("D%d", k), "dims": m.Dims(), "ranks": m.Ranks(), "positions": where})
+		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": n, "map": fmt.Sprintf("D%d", k), "dims": m.Dims(), "ranks": m.Ranks(), "positions": where, "repeated": m.Repeats().Again})
 	}
 	fmt.Fprintf(e.Out, "%s: owners of D%d, %s, %s\n", f.Name, k, map[string]string{"dataset": "on the globe (coordinates of the dataset)", "F": "on the globe (F columns)", "G": "on the globe (G mesh)",
 		"I": "on the globe (I grid)", "index": "as an array"}[where], cli.HumanBytes(n))
+	if again := m.Repeats(); again.Again > 0 {
+		fmt.Fprintf(e.Out, "D%d: %v\n", k, again)
+	}
 	return nil
 }
 

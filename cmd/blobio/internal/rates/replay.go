@@ -242,6 +242,7 @@ func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map
 			return nil, cli.Usagef("--ranks %d, want a positive number", ranks)
 		}
 	}
+	f.maps.Coalesce = true // E3SM-IO's bytes
 	return f.maps.Load(ranks)
 }
 

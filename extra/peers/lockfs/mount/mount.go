@@ -10,8 +10,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"blobio/internal/fault"
 	"blobio/extra/peers/lockfs"
+	"blobio/internal/fault"
 )
 
 const pkg fault.Pkg = "mount"
