@@ -17,6 +17,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/internal/mount"
+	"blobio/internal/testfiles"
 )
 
 // mounted shows the datasets of the tests at another place, until the test ends.
@@ -247,5 +248,99 @@ func TestMountedNcdumpMeetsDamage(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), file) {
 		t.Errorf("the log: %s", log.String())
+	}
+}
+
+// TestMountedNeighbours: a byte of one variable after the other is damaged. Of it, of those beside it and of two further away every program has the right values, or it
+// fails.
+func TestMountedNeighbours(t *testing.T) {
+	need(t, "ncdump", "ncks", "cdo")
+	py := python(t, "netCDF4", "scipy")
+	src := one(t, configs[0], "F_h1")
+	dir := t.TempDir()
+	for _, name := range append(src.files(src.variable), src.variable+".manifest") {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), contents(t, name), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base := filepath.Join(dir, filepath.Base(src.variable))
+	r := open(t, base)
+	sound := mountedFrom(t, dir, &mount.Options{Version: cdf5.CDF2})
+	var names []string
+	where := map[string]blob.Extent{}
+	for x, err := range r.Extents(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := where[x.Name]; !ok && !x.Map && x.Bytes > 0 {
+			where[x.Name] = x
+		}
+	}
+	for _, v := range r.Schema().Vars() {
+		if _, ok := where[v.Name]; ok && v.Record && v.Decomp != 0 {
+			names = append(names, v.Name)
+		}
+	}
+	if len(names) < 20 {
+		t.Fatalf("%d variables", len(names))
+	}
+	programs := [][]string{{"ncdump", "-n", "x", "-v", "NAME", "FILE"}, {"ncks", "--trd", "-H", "-C", "-v", "NAME", "FILE"},
+		{"cdo", "-s", "outputf,%.9g,1", "-selname,NAME", "FILE"}, {py, "testdata/print_values.py", "netCDF4", "FILE", "NAME"}, {py, "testdata/print_values.py", "scipy", "FILE", "NAME"}}
+	says := func(program []string, at, name string) ([]byte, error) {
+		args := strings.Fields(strings.NewReplacer("NAME", name, "FILE", filepath.Join(at, filepath.Base(base))).Replace(strings.Join(program, " ")))
+		return command(args[0], args[1:]...).Output()
+	}
+	want := map[string][]byte{}
+	step, failed, right := 6, 0, 0
+	if testfiles.Asked("LONG") {
+		step = 1
+	}
+	const far = 6
+	for i := far; i < len(names)-far; i += step {
+		beside := []string{names[i], names[i-1], names[i+1], names[i-far], names[i+far]}
+		x := where[names[i]]
+		b := contents(t, x.File)
+		b[x.Offset+x.Bytes/2] ^= 1
+		for p, program := range programs {
+			for _, name := range beside {
+				key := fmt.Sprint(p, name)
+				if want[key] == nil {
+					out, err := says(program, sound, name)
+					if err != nil || len(out) == 0 {
+						t.Fatalf("%v %s: %v", program, name, err)
+					}
+					want[key] = out
+				}
+			}
+		}
+		bad := t.TempDir()
+		for _, name := range append(src.files(src.variable), src.variable+".manifest") {
+			to := filepath.Join(bad, filepath.Base(name))
+			from := contents(t, filepath.Join(dir, filepath.Base(name)))
+			if filepath.Base(name) == filepath.Base(x.File) {
+				from = b
+			}
+			if err := os.WriteFile(to, from, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := mountedFrom(t, bad, &mount.Options{Version: cdf5.CDF2})
+		for p, program := range programs {
+			for k, name := range beside {
+				switch out, err := says(program, at, name); {
+				case err != nil:
+					failed++
+				case k == 0:
+					t.Errorf("%v: %s is damaged, and no error", program, name)
+				case !bytes.Equal(out, want[fmt.Sprint(p, name)]):
+					t.Errorf("%v: %s has other values beside %s, which is damaged", program, name, names[i])
+				default:
+					right++
+				}
+			}
+		}
+	}
+	if t.Logf("%d reads failed, %d were right", failed, right); right == 0 {
+		t.Error("nothing can be read")
 	}
 }
