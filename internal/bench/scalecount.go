@@ -257,6 +257,7 @@ func (n *scaleCounts) Extrapolate(ranks, perNode int, rankBytes, writes int64, m
 		r.Manifest += int64(ranks) * 10 // places of blobs
 		r.FileOps++                     // the end of the HDF5 file
 	}
+	r.Manifest *= 2 // its copy lies in the same file
 	r.WorldOps = int64(files) + 2
 	if files <= 64 {
 		r.WorldOps += int64(files) // renamed
