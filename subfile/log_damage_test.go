@@ -1,0 +1,162 @@
+package subfile
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+// TestLogDamage: a log that is cut anywhere, or ends in zeros, has the commits before the cut; a flipped bit takes no commit, and is told. In a log of an older
+// version, which has each entry once, it is an error.
+func TestLogDamage(t *testing.T) {
+	mem, by := vfs.NewMem(), By{Tag: mine}
+	l, m := session(t, mem, by, 4)
+	must(t, l.Close())
+	good := content(t, mem, LogName("d.nc", mine))
+	at := func(b string) (*State, error) {
+		must(t, mem.Remove(LogName("d.nc", mine)))
+		must(t, vfs.WriteFile(mem, LogName("d.nc", mine), []byte(b)))
+		return ReadState(mem, "d.nc")
+	}
+	var ends []int
+	for n := int64(2); n <= 4; n++ {
+		b, err := entry(m, n).Encode()
+		must(t, err)
+		ends = append(ends, len(b))
+		if n > 2 {
+			ends[n-2] += ends[n-3]
+		}
+	}
+	for n := range len(good) + 1 {
+		want := int64(0)
+		for _, end := range ends {
+			if n >= end {
+				want++
+			}
+		}
+		if st, err := at(good[:n]); err != nil || st.Manifest.Records != want || st.LogEnd+st.LogTorn != int64(n) {
+			t.Fatalf("cut to %d: %v, want %d records", n, err, want)
+		}
+	}
+	once := ""
+	for k, line := range strings.SplitAfter(good, "\n") {
+		if k%2 == 0 && line != "" {
+			once += string(sealed(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	if st, err := at(once); err != nil || st.Manifest.Records != 3 || len(st.Flaws) > 0 {
+		t.Fatalf("of an older version: %v", err)
+	}
+	for _, log := range []string{good, once} {
+		for k := range log {
+			for bit := range 8 {
+				b := []byte(log)
+				b[k] ^= 1 << bit
+				st, err := at(string(b))
+				if err == nil && (st.Manifest.Records != 3 || st.LogTorn != 0 || len(st.Flaws) != 1) || err != nil && (log == good || !errors.Is(err, fault.ErrCorrupt)) {
+					t.Fatalf("bit %d of byte %d of %d: %v", bit, k, len(log), err)
+				}
+				if err == nil {
+					continue
+				}
+				st, err = ReadForced(mem, "d.nc")
+				if err != nil || st.Lost == nil || st.Manifest.Records > 2 {
+					t.Fatalf("bit %d of byte %d of %d, forced: %v", bit, k, len(log), err)
+				}
+			}
+		}
+	}
+	for n := ends[1]; n < len(good); n++ {
+		if st, err := at(good[:n] + strings.Repeat("\x00", len(good)-n)); err != nil || st.Manifest.Records != 2 && len(st.Flaws) == 0 {
+			t.Fatalf("zeros from %d on: %v", n, err)
+		}
+	}
+	for what, e := range map[string]*Entry{
+		"another dataset":  {ID: m.ID[1:] + "0", Commit: 5, Records: 3, Subfiles: []Growth{{Size: 12}}},
+		"commit twice":     {ID: m.ID, Commit: 4, Records: 3, Subfiles: []Growth{{Size: 12}}},
+		"commit left out":  {ID: m.ID, Commit: 6, Records: 3, Subfiles: []Growth{{Size: 12}}},
+		"fewer records":    {ID: m.ID, Commit: 5, Records: 2, Subfiles: []Growth{{Size: 12}}},
+		"too many records": {ID: m.ID, Commit: 5, Records: maxRecords + 1, Subfiles: []Growth{{Size: 12}}},
+		"other subfiles":   {ID: m.ID, Commit: 5, Records: 3, Subfiles: []Growth{{Size: 12}, {Size: 12}}},
+		"shorter":          {ID: m.ID, Commit: 5, Records: 3, Subfiles: []Growth{{Size: 11}}},
+		"nothing":          {ID: m.ID, Commit: 5, Records: 3},
+		"pieces":           {ID: m.ID, Commit: 5, Records: 3, Subfiles: []Growth{{Size: 12, Pieces: CRCs{1}}}},
+		"a set twice":      {ID: m.ID, Commit: 5, Records: 3, Sets: []SetInfo{{Base: "d.nc", First: 3, Subfiles: make([]Subfile, 1)}}},
+		"maps, no ranks":   {ID: m.ID, Commit: 5, Records: 3, Sets: []SetInfo{{Base: "d.nc+1", First: 3, Maps: []string{"0123456789abcdef"}, Subfiles: make([]Subfile, 1)}}},
+		"too few ranks":    {ID: m.ID, Commit: 5, Records: 3, Sets: []SetInfo{{Base: "d.nc+1", First: 3, Ranks: 1, Subfiles: make([]Subfile, 2)}}},
+	} {
+		b, err := e.Encode()
+		must(t, err)
+		if _, err := at(good + string(b)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), LogName("d.nc", mine)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := at(good + "{\"blobio_commit\":2}\n{\"crc32\":\"00000000\"}\n"); !errors.Is(err, fault.ErrCorrupt) {
+		t.Errorf("written to its end: %v", err)
+	}
+	must(t, mem.Remove(LogName("d.nc", mine)))
+	if _, err := ReadState(mem, "d.nc"); !errors.Is(err, fault.ErrMissing) {
+		t.Errorf("without the log: %v", err)
+	}
+}
+
+// TestNextFlips: a flipped bit of a prepared record that waits for its renames neither brings the state before it back, nor takes it; of one that an older version
+// wrote it may be an error.
+func TestNextFlips(t *testing.T) {
+	was, now := record("d.nc", true), record("d.nc", true)
+	was.Records, was.Sets[0].Records = 1, 1
+	now.Records, now.Sets[0].Records = 2, 2
+	twice, err := now.Encode()
+	must(t, err)
+	old, err := was.Encode()
+	must(t, err)
+	line, _, _ := strings.Cut(string(twice), "\n")
+	for _, b := range [][]byte{twice, sealed(line)} {
+		for k := range b {
+			for bit := range 8 {
+				mem := vfs.NewMem()
+				bad := append([]byte(nil), b...)
+				bad[k] ^= 1 << bit
+				must(t, vfs.WriteFile(mem, ManifestName("d.nc"), old))
+				must(t, vfs.WriteFile(mem, NextName("d.nc"), bad))
+				st, err := ReadState(mem, "d.nc")
+				if err == nil && (st.Manifest.Records != 2 || !st.Pending || len(st.Flaws) != 1) || err != nil && (len(b) == len(twice) || !errors.Is(err, fault.ErrChecksum)) {
+					t.Fatalf("bit %d of byte %d of %d: %v", bit, k, len(b), err)
+				}
+				got, err := Recover(mem, "d.nc", By{Tag: mine, Force: true})
+				must(t, err)
+				if st := state(t, mem); len(st.Flaws) > 0 || st.Manifest.Records != got.Records || got.Records != 2 && len(b) == len(twice) {
+					t.Fatalf("bit %d of byte %d of %d, recovered: %+v", bit, k, len(b), st)
+				}
+			}
+		}
+		for n := range b { // a crash of a writer that wanted no durability
+			mem := vfs.NewMem()
+			must(t, vfs.WriteFile(mem, ManifestName("d.nc"), old))
+			must(t, vfs.WriteFile(mem, NextName("d.nc"), b[:n]))
+			if st := state(t, mem); st.Manifest.Records != 1 || !st.Writing {
+				t.Fatalf("cut at %d: %+v", n, st)
+			}
+		}
+	}
+}
+
+// TestLogHostile: a log is read in one pass, whatever looks like a beginning in it: 16 MB of beginnings would be summed for half an hour otherwise.
+func TestLogHostile(t *testing.T) {
+	m := record("d.nc", true)
+	m.Log, m.Commits = mine, 1
+	many := strings.Repeat(string(entryStart), 1<<20)
+	good, err := entry(m, 7).Encode()
+	must(t, err)
+	for what, s := range map[string]string{"no end": many, "one line": many + "\n{\"crc32\":\"00000000\"}\n", "lines": strings.ReplaceAll(many, ":", "\n")} {
+		if n, _, err := m.Clone().applyLog([]byte(s), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
+			t.Errorf("%s: %d bytes, %v", what, n, err)
+		}
+		if n, _, err := m.Clone().applyLog(append([]byte(s), good...), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
+			t.Errorf("%s, and a whole entry: %d bytes, %v", what, n, err)
+		}
+	}
+}
