@@ -245,3 +245,55 @@ func TestSameNamesOlder(t *testing.T) {
 		t.Error(all, err)
 	}
 }
+
+// TestOverwrittenListed: SCR lists all checkpoints of a program that writes the same files each time as complete, and knows no checksums: of
+// those that a newer one has overwritten none is offered.
+func TestOverwrittenListed(t *testing.T) {
+	for _, how := range []string{"SCR_FETCH", "SCR_FETCH_BYPASS", "SCR_GLOBAL_RESTART"} {
+		cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_CURRENT", "ckpt.2", how, "1")
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			for n := 1; n <= 3; n++ {
+				if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		d := prefixdir.Open(cl.fs, testPrefix)
+		must(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error {
+			for _, e := range x.Entries() {
+				m, err := d.ReadMap(d.Place(e.ID))
+				if err != nil {
+					return err
+				}
+				err = d.WriteMap(e.ID, m.Ranks, func(rank int) (files []prefixdir.File, _ error) {
+					for _, f := range m.Files[rank] {
+						files = append(files, prefixdir.File{Path: f.Path})
+					}
+					return files, nil
+				})
+				if err := errors.Join(err, d.WriteSummary(e.Dataset, true), x.Add(e.Dataset, true)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		cl.lose("node0", "node1")
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if err := s.Current(ctx, "ckpt.1"); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "overwritten") {
+				t.Errorf("%s: Current: %v", how, err)
+			}
+			if r, ok, err := s.HaveRestart(ctx); err != nil || ok {
+				t.Errorf("%s: %+v is offered, %v", how, r, err)
+			}
+			return nil
+		})
+		delete(cl.env, "SCR_CURRENT")
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if r, ok, err := s.HaveRestart(ctx); err != nil || !ok || r.Name != "ckpt.3" {
+				t.Errorf("%s: %+v %v %v", how, r, ok, err)
+			}
+			return nil
+		})
+	}
+}

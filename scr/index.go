@@ -168,9 +168,18 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 			ix.log.Warn("scr: SCR_CURRENT is not in the index", "name", ix.p.current)
 		}
 	}
+	over := ix.dir.Overwritten(x)
 	for _, e := range x.Candidates() {
 		if tried[e.Name] || below > 0 && e.ID >= below {
 			continue // what is newer than the current one, which failed, somebody has given up
+		}
+		taken, err := over.Of(e)
+		if err != nil {
+			return prefixdir.Entry{}, false, err
+		}
+		if taken != nil {
+			ix.log.Warn("scr: a checkpoint that the index calls complete is "+taken.String(), "name", e.Name, "id", e.ID)
+			continue
 		}
 		if d != nil && e.ID < d.ID {
 			return e, false, nil

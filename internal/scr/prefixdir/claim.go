@@ -2,8 +2,6 @@ package prefixdir
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -35,30 +33,12 @@ func (d *Dir) Claims(ds Dataset) (*Claims, error) {
 		if e.ID == ds.ID || !e.Complete {
 			continue
 		}
-		p, err := d.Locate(e)
-		var m *Map
-		var s *Summary
-		if err == nil {
-			s, err = d.ReadSummary(p)
-		}
-		if err == nil {
-			m, err = d.ReadMap(p)
-		}
-		switch {
-		case errors.Is(err, ErrMissing) || errors.Is(err, fs.ErrNotExist) || isDamage(err):
-			continue // of no use any more
-		case err != nil:
+		files, err := d.filesOf(e)
+		if err != nil {
 			return nil, err
-		case !s.Complete:
-			continue
 		}
-		for _, name := range m.Paths() {
-			rel, err := filepath.Rel(d.Path, filepath.Join(p.Data, filepath.FromSlash(name)))
-			if err != nil {
-				return nil, err
-			}
-			rel = filepath.ToSlash(rel)
-			c.owners[rel] = append(c.owners[rel], e)
+		for _, name := range files {
+			c.owners[name] = append(c.owners[name], e)
 		}
 	}
 	return c, nil

@@ -129,6 +129,9 @@ func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]boo
 		if e, ok = x.Entry(name); !ok {
 			return missing(name)
 		}
+		if err := d.demoteOverwritten(x); err != nil {
+			return err
+		}
 		others = others[:0]
 		for _, o := range x.Entries() {
 			if o.Name != name && o.Complete {

@@ -32,6 +32,9 @@ func (d *Dir) Drop(ctx context.Context, name string) error {
 		if !ok {
 			return missing(name)
 		}
+		if err := d.demoteOverwritten(x); err != nil {
+			return err
+		}
 		return d.drop(x, e)
 	})
 }
@@ -41,6 +44,9 @@ func (d *Dir) Drop(ctx context.Context, name string) error {
 func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err error) {
 	err = d.UpdateIndex(ctx, func(x *Index) error {
 		if of, err = x.Find(word); err != nil {
+			return err
+		}
+		if err = d.demoteOverwritten(x); err != nil {
 			return err
 		}
 		n = 0
@@ -109,7 +115,7 @@ func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 			}
 		}
 		n = x.Len()
-		return nil
+		return d.demoteOverwritten(x)
 	})
 	return n, err
 }
