@@ -15,7 +15,7 @@ import (
 // The files of a complete dataset are not overwritten in silence. Those of output, and of datasets with a higher number,
 // are not overwritten at all (ErrExist). A checkpoint gives its files to a later dataset that has the same names, as
 // programs want it that write the same files each time: but before the first byte changes, its summary says durably that
-// it is not complete, and so does the index. An older dataset of the name of the new one is replaced, whatever it is.
+// it is not complete, and so does the index. With bypass that is when all of the new one is there (see Hidden). An older dataset of the name of the new one is replaced, whatever it is.
 type Claims struct {
 	dir    *Dir
 	ds     Dataset

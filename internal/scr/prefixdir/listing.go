@@ -76,6 +76,9 @@ func (d *Dir) drop(x *Index, e Entry) error {
 // Add puts a dataset into the index again, by its summary: by the number or the name that is there. That it was dropped
 // is forgotten. One without a summary is ErrMissing, and of one that was not finished, or is damaged, Err is set in what was found.
 func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
+	if err := d.FinishInstalls(ctx); err != nil {
+		return f, err
+	}
 	err = d.UpdateIndex(ctx, func(x *Index) error {
 		all, err := d.Survey()
 		if err != nil {
@@ -104,6 +107,9 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 
 // Relist puts all datasets that the index has lost into it again, and returns how many it lists then.
 func (d *Dir) Relist(ctx context.Context) (n int, err error) {
+	if err := d.FinishInstalls(ctx); err != nil {
+		return 0, err
+	}
 	err = d.UpdateIndex(ctx, func(x *Index) error {
 		found, err := d.Survey()
 		if err != nil {
