@@ -43,7 +43,7 @@ var params = [...]Param{
 	{Name: "SCR_FLUSH_POSTSTAGE", Default: "0", Kind: kindFlag, Gen: "C", Help: "finish flushes in a script after the job; without effect here, see blobio scr postrun"},
 	{Name: "SCR_FLUSH_ASYNC", Default: "0", Kind: kindFlag, Gen: "ABC", Help: "flush in the background"},
 	{Name: "SCR_FLUSH_ASYNC_BW", Default: "200m", Kind: kindSize, Gen: "AB", Help: "limit of all background flushes together, in bytes per second; 0: none"},
-	{Name: "SCR_FLUSH_ASYNC_PERCENT", Default: "0", Kind: kindNumber, Gen: "AB", Help: "limit of CPU time of a background flush, in percent; 0: none"},
+	{Name: "SCR_FLUSH_ASYNC_PERCENT", Default: "0", Kind: kindNumber, Negative: true, Gen: "AB", Help: "limit of CPU time of a background flush, in percent; 0: none"},
 	{Name: "SCR_FLUSH_ASYNC_USLEEP", Default: "1000", Kind: kindInteger, Gen: "C", Help: "microseconds between two polls of a background flush; without effect here"},
 	{Name: "SCR_CRC_ON_FLUSH", Default: "1", Kind: kindFlag, Gen: "AB", Help: "CRC-32 of each flushed file, checked when it is fetched (C: without effect; here: always)"},
 	{Name: "SCR_CRC_ON_COPY", Default: "0", Kind: kindFlag, Gen: "AB", Help: "CRC-32 of redundancy and rebuilt files (C: without effect; here: always)"},
