@@ -189,7 +189,9 @@ func (h *wander) fresh() string {
 	return filepath.Join(h.dirs[h.rnd.Intn(len(h.dirs))], name)
 }
 
-func (h *wander) say(format string, args ...any) { h.told = append(h.told, fmt.Sprintf(format, args...)) }
+func (h *wander) say(format string, args ...any) {
+	h.told = append(h.told, fmt.Sprintf(format, args...))
+}
 
 // carry brings a dataset to a new name.
 func (h *wander) carry(k *kept, lock bool) error {
@@ -368,3 +370,115 @@ func wanderAll(t *testing.T, ways []carrier, orders int) {
 	}
 }
 
+// TestRenamedUnderWriter: a dataset is renamed while its writer is at work. The writer commits nothing more and says so; what it has committed is under the
+// new name, which nobody else writes to as long as the writer lives.
+func TestRenamedUnderWriter(t *testing.T) {
+	type moment struct {
+		name      string
+		before    int64 // records that were there, of a writer that is closed
+		committed int64 // records that this one has committed by then
+	}
+	for name, o := range map[string]settings{
+		"variable":      {Options: Options{Subfiles: 2}},
+		"final names":   {Options: Options{Subfiles: 2, CommitMode: CommitManifestOnly}},
+		"process":       {Options: Options{Layout: ProcessCentric, Subfiles: 2}},
+		"process, room": {Options: Options{Layout: ProcessCentric, Subfiles: 2, Records: 5}},
+	} {
+		for _, at := range []moment{{"new", 0, 0}, {"committed", 0, 2}, {"appended", 2, 0}, {"appended, committed", 2, 2}} {
+			for _, back := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/back %v", name, at.name, back), func(t *testing.T) {
+					dir := t.TempDir()
+					was, now := filepath.Join(dir, "was.nc"), filepath.Join(dir, "now.nc")
+					o := o
+					o.Durability = DurableNone
+					have := at.before + at.committed
+					k := &kept{base: now, seed: 1, records: have, o: o}
+					all := *k
+					all.records = have + 1
+					m := all.model(2, 0)
+					room := o
+					o.Records = 0
+					if at.before > 0 {
+						must(run(2, func(ctx context.Context, c comm.Comm) error { return m.upTo(at.before).create(ctx, c, was, &o) }))
+					}
+					told := false
+					err := run(2, func(ctx context.Context, c comm.Comm) error {
+						var w *Writer
+						var err error
+						if at.before > 0 {
+							w, err = m.append(ctx, c, was, &room)
+						} else {
+							w, err = createWith(ctx, c, was, m.s, m.parts(c.Rank()), &room)
+						}
+						if err != nil {
+							return err
+						}
+						defer w.Abort()
+						for rec := at.before; rec <= have; rec++ {
+							err = m.putRecord(w, rec, c.Rank(), rec == 0)
+							if err == nil {
+								err = w.Flush(ctx)
+							}
+							if err == nil && rec < have {
+								err = w.Commit(ctx)
+							}
+							if err != nil {
+								return err
+							}
+						}
+						if c.Rank() == 0 {
+							must(carriers[0].carry(filesOf(was, false), was, now))
+							if have > 0 {
+								if _, err := Recover(ctx, now, nil); !errors.Is(err, ErrInUse) && !back {
+									t.Errorf("recover under the new name: %v", err)
+								}
+							}
+							if back {
+								must(carriers[1].carry(filesOf(now, false), now, was))
+							}
+						}
+						if err = c.Barrier(ctx); err != nil {
+							return err
+						}
+						err = w.Commit(ctx)
+						if err == nil && c.Rank() == 0 {
+							told = true
+						}
+						if cerr := w.Close(ctx); (cerr == nil) != (err == nil) {
+							t.Errorf("commit %v, close %v", err, cerr)
+						}
+						return nil
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if told { // the files that were copied back are its own as well as the others
+						if !back || at.committed > 0 {
+							t.Error("a commit to what was renamed")
+						}
+						all.base = was
+						all.expect(t, nil)
+						all.base = now
+					}
+					if have == 0 {
+						if _, err := canonicalOf(vfs.OS, now); !errors.Is(err, ErrNotCommitted) {
+							t.Errorf("nothing was committed: %v", err)
+						}
+						_, err := Recover(t.Context(), now, nil)
+						must(err)
+						if left := filesOf(now, true); len(left) > 0 {
+							t.Errorf("left: %v", left)
+						}
+						return
+					}
+					k.expect(t, nil)
+					_, err = Recover(t.Context(), now, nil)
+					must(err)
+					k.expect(t, nil)
+					must(run(2, func(ctx context.Context, c comm.Comm) error { return m.add(ctx, c, now, &o) }))
+					all.expect(t, nil)
+				})
+			}
+		}
+	}
+}

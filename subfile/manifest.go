@@ -52,6 +52,7 @@ type Manifest struct {
 	Unverified bool      `json:"unverified,omitempty"` // made from data that were not compared with their checksums
 	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append, or commit, that cannot add to the files before
 
+	was     string         // Base as it is in the file
 	flaw    error          // one of its two copies in the file is damaged
 	settled bool           // every subfile has its final name
 	coarse  bool           // Grow has left out checksums of pieces
@@ -345,8 +346,11 @@ func (m *Manifest) own(base string) {
 	for k := range m.Sets {
 		m.Sets[k].Base = SetBase(filepath.Base(base), m.number(k))
 	}
-	m.Base = filepath.Base(base)
+	m.was, m.Base = m.Base, filepath.Base(base)
 }
+
+// Was returns the base name, without directory, that the dataset had when the manifest was written.
+func (m *Manifest) Was() string { return m.was }
 
 // number returns which set of the dataset the k-th of the manifest is: of an announcement, which has one, its name tells. Otherwise it is the k-th; of a
 // copy to which an older version has appended, sets before have the name of the original.
