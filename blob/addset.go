@@ -39,6 +39,9 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 		part = func() error {
 			subs, err := w.subfiles(all)
 			if err == nil {
+				err = w.log.Check()
+			}
+			if err == nil {
 				err = w.nameSet(set)
 			}
 			if err != nil {

@@ -81,6 +81,11 @@ func recoverWith(ctx context.Context, base string, o *RecoverOptions, k knobs) (
 			err = k.fs.SyncDir(subfile.Dir(base))
 		}
 	}()
+	if st, _ := subfile.ReadForced(k.fs, base); st != nil {
+		if err := leftBy(k.fs, base, st); err != nil {
+			return nil, err
+		}
+	}
 	var rebuilt []Step
 	if old, lost := lostState(k.fs, base, v.Force); lost != nil && v.Force {
 		if rebuilt, err = rebuild(ctx, &settings{knobs: k}, base, ten, old); err != nil {

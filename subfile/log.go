@@ -51,10 +51,9 @@ func (e *Entry) Encode() ([]byte, error) {
 func (m *Manifest) Clone() *Manifest {
 	c := *m
 	c.Atts, c.atts = slices.Clone(m.Atts), nil
-	c.Sets, c.bases, c.pieces = slices.Clone(m.Sets), map[string]bool{}, 0
+	c.Sets, c.pieces = slices.Clone(m.Sets), 0
 	for i := range c.Sets {
 		s := &c.Sets[i]
-		c.bases[s.Base] = true
 		s.Subfiles = slices.Clone(s.Subfiles)
 		for k := range s.Subfiles {
 			f := &s.Subfiles[k]
@@ -145,6 +144,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 			if err := m.validateSet(name, len(m.Sets)-1, recs); err != nil {
 				return err
 			}
+			m.Last().Base = SetBase(m.Base, len(m.Sets)-1) // the dataset may have another name by now
 			recs += e.Sets[i].Records
 			m.limit(&m.Sets[len(m.Sets)-1])
 		}

@@ -119,6 +119,16 @@ func TestLogFails(t *testing.T) {
 	}
 }
 
+// late adds an entry as a writer does that has checked lease and name before.
+func late(t *testing.T, l *Log, e *Entry) {
+	t.Helper()
+	b, err := e.Encode()
+	must(t, err)
+	_, err = l.file.WriteAt(b, l.end)
+	must(t, errors.Join(err, l.file.Sync()))
+	l.end += int64(len(b))
+}
+
 // TestLogTaken: who takes over gets the entries that are there, and none that comes later; and a writer that has lost its lease says so.
 func TestLogTaken(t *testing.T) {
 	mem, lost := vfs.NewMem(), error(nil)
@@ -130,7 +140,7 @@ func TestLogTaken(t *testing.T) {
 	if got.Records != 2 || got.Log != "" {
 		t.Fatalf("%+v", got)
 	}
-	must(t, l.Add(entry(m, 4), true, old)) // as if it had been checked before
+	late(t, l, entry(m, 4))
 	lost = fault.ErrInUse
 	if err := l.Add(entry(m, 5), true, old); !errors.Is(err, fault.ErrInUse) || errors.Is(err, durable.ErrUnsure) {
 		t.Errorf("lost: %v", err)
@@ -271,7 +281,7 @@ func TestLogLate(t *testing.T) {
 				return nil
 			}
 			added = true
-			must(t, l.Add(entry(m, 3), true, by))
+			late(t, l, entry(m, 3))
 			seen = state(t, mem).Manifest.Records
 			return nil
 		})
