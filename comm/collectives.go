@@ -119,7 +119,7 @@ func (m *member) Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
 }
 
 func (m *member) checkOp(op Op) error {
-	if op >= Replace {
+	if !op.Valid() {
 		return m.usage("%v in a reduction", op)
 	}
 	return nil

@@ -59,8 +59,7 @@ type Comm interface {
 //
 // Fence separates epochs: what was done before it is seen by all, the owner
 // included, after it. Within an epoch an element that is changed by more than one
-// rank other than by Accumulate holds one of the values, whole (elements do
-// not tear); the owner may touch its local bytes in an epoch in which no
+// rank holds one of the values, whole (elements do not tear); the owner may touch its local bytes in an epoch in which no
 // other rank does. Each access is complete when it returns: its buffer may be
 // reused.
 //
@@ -73,16 +72,6 @@ type Window interface {
 	Put(ctx context.Context, rank int, off int64, b []byte) error
 	// Get fills b from the part of a rank, from byte off on.
 	Get(ctx context.Context, rank int, off int64, b []byte) error
-	// AccumulateInt64 combines each element at off (8 bytes each, in the byte order of
-	// the host) with v by op, atomically for each element; Replace stores v.
-	AccumulateInt64(ctx context.Context, rank int, off int64, v []int64, op Op) error
-	// AccumulateFloat64 is the same for IEEE doubles; ops Sum, Prod, Max, Min,
-	// Replace. The order among ranks is not fixed, so sums may differ in rounding.
-	AccumulateFloat64(ctx context.Context, rank int, off int64, v []float64, op Op) error
-	// FetchInt64 is AccumulateInt64 of one element that returns the value before it.
-	FetchInt64(ctx context.Context, rank int, off, v int64, op Op) (int64, error)
-	// CompareAndSwapInt64 stores v if the element is old, and returns the value before it.
-	CompareAndSwapInt64(ctx context.Context, rank int, off, old, v int64) (int64, error)
 	// Fence is collective: it ends an epoch and begins the next.
 	Fence(ctx context.Context) error
 	// Free is collective and ends the use of the window; local is the caller's alone again.

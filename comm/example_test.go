@@ -13,10 +13,11 @@ import (
 func Example() {
 	err := comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
 		n := int64(10 * (c.Rank() + 1)) // elements of this rank
-		first, err := comm.ExscanOne(ctx, c, n, comm.Sum)
+		below, err := c.ExscanInt64(ctx, []int64{n}, comm.Sum)
 		if err != nil {
 			return err
 		}
+		first := below[0]
 		total, err := comm.AllreduceOne(ctx, c, n, comm.Sum)
 		if err != nil {
 			return err
@@ -60,34 +61,34 @@ func ExampleAgree() {
 	// run: <nil>
 }
 
-// Each rank adds to a counter in the memory of rank 0, which takes no part in it.
+// Each rank puts its number into the memory of rank 0, which takes no part in it.
 func ExampleWindow() {
 	err := comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
 		var local []byte
 		if c.Rank() == 0 {
-			local = make([]byte, 8)
+			local = make([]byte, c.Size())
 		}
 		w, err := c.NewWindow(ctx, local)
 		if err != nil {
 			return err
 		}
-		if _, err := w.FetchInt64(ctx, 0, 0, int64(c.Rank()), comm.Sum); err != nil {
+		if err := w.Put(ctx, 0, int64(c.Rank()), []byte{byte(10 * c.Rank())}); err != nil {
 			return err
 		}
 		if err := w.Fence(ctx); err != nil {
 			return err
 		}
 		if c.Rank() == 3 {
-			sum, err := w.FetchInt64(ctx, 0, 0, 0, comm.Sum)
-			if err != nil {
+			all := make([]byte, c.Size())
+			if err := w.Get(ctx, 0, 0, all); err != nil {
 				return err
 			}
-			fmt.Println("sum of the ranks:", sum)
+			fmt.Println("of the ranks:", all)
 		}
 		return w.Free(ctx)
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Output: sum of the ranks: 6
+	// Output: of the ranks: [0 10 20 30]
 }

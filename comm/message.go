@@ -192,17 +192,6 @@ func (m *member) checkMessage(ctx context.Context, peer, tag int) error {
 	return nil
 }
 
-// RecvInto is c.Recv that may put the message into buf, which has any content and is the caller's no more: what is returned may be of the same
-// memory. A program that receives much saves by it what new memory costs.
-func RecvInto(ctx context.Context, c Comm, from, tag int, buf []byte) ([]byte, error) {
-	if r, ok := c.(interface {
-		RecvInto(ctx context.Context, from, tag int, buf []byte) ([]byte, error)
-	}); ok {
-		return r.RecvInto(ctx, from, tag, buf)
-	}
-	return c.Recv(ctx, from, tag)
-}
-
 // Recycle gives c back slices that its methods have returned to this rank and that nobody uses any more: what later calls return may be of the same
 // memory. A program that receives much saves by it what new memory costs. Comms of ranks that share a heap keep nothing.
 func Recycle(c Comm, b ...[]byte) {

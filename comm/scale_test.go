@@ -52,7 +52,7 @@ func TestProduction(t *testing.T) {
 			}
 		}
 		lap(1)
-		off, err := comm.Exscan(ctx, c, []int64{int64(rank), 1}, comm.Sum)
+		off, err := c.ExscanInt64(ctx, []int64{int64(rank), 1}, comm.Sum)
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func BenchmarkCollectives(b *testing.B) {
 			return err
 		}},
 		{"Exscan1", func(ctx context.Context, c comm.Comm) error {
-			_, err := comm.ExscanOne(ctx, c, 1, comm.Sum)
+			_, err := c.ExscanInt64(ctx, []int64{1}, comm.Sum)
 			return err
 		}},
 		{"Split64", func(ctx context.Context, c comm.Comm) error { _, err := c.Split(ctx, c.Rank()/64, 0); return err }},

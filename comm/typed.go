@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"unsafe"
 
 	"blobio/internal/elem"
@@ -16,10 +17,10 @@ type Number interface {
 
 // Allreduce is Comm.AllreduceInt64 for any number. Integers wrap around as T does.
 // Floating-point elements are combined in double precision in the order of the ranks, so
-// that the result does not change from run to run; ops Sum, Prod, Max, Min.
+// that the result does not change from run to run.
 func Allreduce[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
 	if elem.IsFloat[T]() {
-		return reduceFloat(ctx, c, v, op, false)
+		return reduceFloat(ctx, c, v, op)
 	}
 	r, err := c.AllreduceInt64(ctx, toInt64(v, op), op)
 	if err != nil {
@@ -28,38 +29,9 @@ func Allreduce[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error)
 	return fromInt64[T](r, op), nil
 }
 
-// Exscan is Comm.ExscanInt64 for any number, as Allreduce is; rank 0 gets the
-// identity of op in T (Max: the smallest T).
-func Exscan[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
-	if elem.IsFloat[T]() {
-		return reduceFloat(ctx, c, v, op, true)
-	}
-	r, err := c.ExscanInt64(ctx, toInt64(v, op), op)
-	if err != nil {
-		return nil, err
-	}
-	if c.Rank() == 0 {
-		out := make([]T, len(v))
-		for i := range out {
-			out[i] = identity[T](op)
-		}
-		return out, nil
-	}
-	return fromInt64[T](r, op), nil
-}
-
 // AllreduceOne is Allreduce of one element.
 func AllreduceOne[T Number](ctx context.Context, c Comm, v T, op Op) (T, error) {
 	r, err := Allreduce(ctx, c, []T{v}, op)
-	if err != nil {
-		return 0, err
-	}
-	return r[0], nil
-}
-
-// ExscanOne is Exscan of one element.
-func ExscanOne[T Number](ctx context.Context, c Comm, v T, op Op) (T, error) {
-	r, err := Exscan(ctx, c, []T{v}, op)
 	if err != nil {
 		return 0, err
 	}
@@ -92,31 +64,10 @@ func fromInt64[T Number](v []int64, op Op) []T {
 	return r
 }
 
-// identity is the identity of op in the integer type T.
-func identity[T Number](op Op) T {
-	bits := 8 * unsafe.Sizeof(T(0))
-	switch {
-	case op == Max && elem.IsSigned[T]():
-		return T(int64(-1) << (bits - 1))
-	case op == Max:
-		return 0
-	case op == Min && elem.IsSigned[T]():
-		return T(int64(math.MaxInt64) >> (64 - bits))
-	case op == Min:
-		return T(uint64(math.MaxUint64) >> (64 - bits))
-	}
-	return T(op.IdentityInt64())
-}
-
-// floatHeader is what precedes the elements that a rank gives: the op and whether it is a
-// scan, so that ranks that differ are found out.
-const floatHeader = 2
-
-// reduceFloat combines on rank 0 and tells all: one result, or with prefix one for each rank.
-func reduceFloat[T Number](ctx context.Context, c Comm, v []T, op Op, prefix bool) ([]T, error) {
-	n := len(v)
-	b := make([]byte, 0, floatHeader+8*n)
-	b = append(b, byte(op), byte(truth(prefix)))
+// reduceFloat combines on rank 0, in the order of the ranks, and gives all the result. Each rank sends its op before its elements, so that ranks that
+// differ are found out.
+func reduceFloat[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
+	b := []byte{byte(op)}
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(x)))
 	}
@@ -127,7 +78,7 @@ func reduceFloat[T Number](ctx context.Context, c Comm, v []T, op Op, prefix boo
 	var res []byte
 	var bad error
 	if c.Rank() == 0 {
-		res, bad = combineRanks(all, n, op, prefix)
+		res, bad = combineRanks(all, len(v), op)
 	}
 	if err := Agree(ctx, c, bad); err != nil {
 		return nil, err
@@ -135,48 +86,34 @@ func reduceFloat[T Number](ctx context.Context, c Comm, v []T, op Op, prefix boo
 	if res, err = c.Bcast(ctx, 0, res); err != nil {
 		return nil, err
 	}
-	if prefix {
-		res = res[8*n*c.Rank():]
-	}
-	out := make([]T, n)
+	out := make([]T, len(v))
 	for i := range out {
 		out[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(res[8*i:])))
 	}
 	return out, nil
 }
 
-func combineRanks(all [][]byte, n int, op Op, prefix bool) ([]byte, error) {
-	if !op.float() || op == Replace {
+func combineRanks(all [][]byte, n int, op Op) ([]byte, error) {
+	if !op.Valid() {
 		return nil, pkg.Errorf("%w: %v on floating-point elements", ErrUsage, op)
 	}
-	acc, one := make([]float64, n), make([]float64, n)
-	for i := range acc {
-		acc[i] = op.identityFloat64()
-	}
-	var res []byte
-	tell := func() {
-		for _, x := range acc {
-			res = binary.LittleEndian.AppendUint64(res, math.Float64bits(x))
-		}
-	}
+	acc, one := slices.Repeat([]float64{op.identityFloat64()}, n), make([]float64, n)
 	for rank, b := range all {
-		if string(b[:floatHeader]) != string(all[0][:floatHeader]) {
+		if b[0] != all[0][0] {
 			return nil, pkg.Errorf("%w: rank %d does another reduction than rank 0", ErrMismatch, rank)
 		}
-		b = b[floatHeader:]
+		b = b[1:]
 		if len(b) != 8*n {
 			return nil, pkg.Errorf("%w: rank 0 has %d elements, rank %d has %d", ErrMismatch, n, rank, len(b)/8)
-		}
-		if prefix {
-			tell()
 		}
 		for i := range one {
 			one[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 		}
-		op.combineFloat64(acc, one)
+		combine(op, acc, one)
 	}
-	if !prefix {
-		tell()
+	var res []byte
+	for _, x := range acc {
+		res = binary.LittleEndian.AppendUint64(res, math.Float64bits(x))
 	}
 	return res, nil
 }

@@ -53,43 +53,6 @@ func TestAlltoallvSlices(t *testing.T) {
 	}
 }
 
-// TestLogicalOps: any number but 0 is true.
-func TestLogicalOps(t *testing.T) {
-	acc := []int64{1, 2, 0, 4, 0}
-	comm.LAnd.CombineInt64(acc, []int64{2, 4, 1, 0, 0})
-	if want := []int64{1, 1, 0, 0, 0}; !slices.Equal(acc, want) {
-		t.Errorf("LAnd %v, want %v", acc, want)
-	}
-	acc = []int64{1, 2, 0, 4, 0}
-	comm.LOr.CombineInt64(acc, []int64{2, 4, 8, 0, 0})
-	if want := []int64{1, 1, 1, 1, 0}; !slices.Equal(acc, want) {
-		t.Errorf("LOr %v, want %v", acc, want)
-	}
-}
-
-// TestCompareAndSwapOfZero: nothing is swapped where the window does not have what is expected, which may be 0.
-func TestCompareAndSwapOfZero(t *testing.T) {
-	err := inProcess(t, 2, 2, func(ctx context.Context, c comm.Comm) error {
-		w, err := c.NewWindow(ctx, make([]byte, 8))
-		if err != nil {
-			return err
-		}
-		me := c.Rank()
-		if was, err := w.CompareAndSwapInt64(ctx, me, 0, 0, 7); err != nil || was != 0 {
-			return fmt.Errorf("was %d: %v", was, err)
-		}
-		for range 2 {
-			if was, err := w.CompareAndSwapInt64(ctx, me, 0, 0, 8); err != nil || was != 7 {
-				return fmt.Errorf("was %d, want 7: %v", was, err)
-			}
-		}
-		return w.Free(ctx)
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // TestFloatLengths: ranks that reduce different numbers of floating-point elements are told, whoever has more.
 func TestFloatLengths(t *testing.T) {
 	for more := range 2 {

@@ -2,8 +2,6 @@ package comm
 
 import (
 	"context"
-	"encoding/binary"
-	"math"
 	"sync"
 )
 
@@ -75,57 +73,6 @@ func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 
 func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
 	return w.access(ctx, rank, off, int64(len(b)), func(p []byte) { copy(b, p) })
-}
-
-func (w *window) AccumulateInt64(ctx context.Context, rank int, off int64, v []int64, op Op) error {
-	if op >= numOps {
-		return pkg.Errorf("%w: %v", ErrUsage, op)
-	}
-	return w.access(ctx, rank, off, 8*int64(len(v)), func(p []byte) {
-		for i := range v {
-			e := p[8*i : 8*i+8]
-			acc := [1]int64{int64(binary.NativeEndian.Uint64(e))}
-			op.CombineInt64(acc[:], v[i:i+1])
-			binary.NativeEndian.PutUint64(e, uint64(acc[0]))
-		}
-	})
-}
-
-func (w *window) AccumulateFloat64(ctx context.Context, rank int, off int64, v []float64, op Op) error {
-	if !op.float() {
-		return pkg.Errorf("%w: %v on floating-point elements", ErrUsage, op)
-	}
-	return w.access(ctx, rank, off, 8*int64(len(v)), func(p []byte) {
-		for i := range v {
-			e := p[8*i : 8*i+8]
-			acc := [1]float64{math.Float64frombits(binary.NativeEndian.Uint64(e))}
-			op.combineFloat64(acc[:], v[i:i+1])
-			binary.NativeEndian.PutUint64(e, math.Float64bits(acc[0]))
-		}
-	})
-}
-
-func (w *window) FetchInt64(ctx context.Context, rank int, off, v int64, op Op) (old int64, err error) {
-	if op >= numOps {
-		return 0, pkg.Errorf("%w: %v", ErrUsage, op)
-	}
-	err = w.access(ctx, rank, off, 8, func(p []byte) {
-		old = int64(binary.NativeEndian.Uint64(p))
-		acc := [1]int64{old}
-		op.CombineInt64(acc[:], []int64{v})
-		binary.NativeEndian.PutUint64(p, uint64(acc[0]))
-	})
-	return old, err
-}
-
-func (w *window) CompareAndSwapInt64(ctx context.Context, rank int, off, old, v int64) (was int64, err error) {
-	err = w.access(ctx, rank, off, 8, func(p []byte) {
-		was = int64(binary.NativeEndian.Uint64(p))
-		if was == old {
-			binary.NativeEndian.PutUint64(p, uint64(v))
-		}
-	})
-	return was, err
 }
 
 func (w *window) Fence(ctx context.Context) error {

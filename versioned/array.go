@@ -82,6 +82,17 @@ func (a *Array) Spec() Spec {
 	return s
 }
 
+// Versions lists the committed versions, oldest first.
+func (a *Array) Versions() []VersionInfo { return a.cat.record().versions() }
+
+// Newest is the number of the newest committed version that is not tainted, -1 if all are.
+func (a *Array) Newest() int64 {
+	if v := a.cat.record().newest(); v != nil {
+		return v.Number
+	}
+	return -1
+}
+
 // Shape of the current state, slowest dimension first.
 func (a *Array) Shape() []int64 { return slices.Clone(a.state.shape) }
 

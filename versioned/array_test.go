@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
@@ -82,82 +81,6 @@ func TestPutGet(t *testing.T) {
 		}
 		return errors.Join(a.Close(ctx), b.Close(ctx))
 	})
-}
-
-// V5: accumulate, of every type that needs its own way.
-func TestAccumulate(t *testing.T) {
-	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-		return errors.Join(accumulate[float64](ctx, c), accumulate[float32](ctx, c), accumulate[int64](ctx, c),
-			accumulate[int32](ctx, c), accumulate[int16](ctx, c), accumulate[uint64](ctx, c))
-	})
-}
-
-// contended is a window in which others always come between the reading and the swapping of a word.
-type contended struct{ comm.Window }
-
-func (w contended) Get(ctx context.Context, rank int, off int64, b []byte) error {
-	err := w.Window.Get(ctx, rank, off, b)
-	time.Sleep(200 * time.Microsecond)
-	return err
-}
-
-func accumulate[T comm.Number](ctx context.Context, c comm.Comm) error {
-	four := c.Size()
-	a, err := Create(ctx, c, nil, Spec{Name: "a", Type: typeOf[T](), Shape: []int64{33}, Chunk: 512}, nil)
-	if err != nil {
-		return err
-	}
-	for range 100 {
-		if err := Accumulate(ctx, a, []int64{7}, []int64{9}, []T{1, 2}, comm.Sum); err != nil {
-			return err
-		}
-	}
-	win := a.state.win
-	a.state.win = contended{win}
-	for range 5 {
-		if err := Accumulate(ctx, a, []int64{12}, []int64{13}, []T{1}, comm.Sum); err != nil {
-			return err
-		}
-		if _, err := GetAccumulate(ctx, a, []int64{13}, T(1), comm.Sum); err != nil {
-			return err
-		}
-	}
-	a.state.win = win
-	if err := a.Fence(ctx); err != nil {
-		return err
-	}
-	got := make([]T, 4)
-	if err := Get(ctx, a, []int64{6}, []int64{10}, got); err != nil || !slices.Equal(got, []T{0, T(four * 100), T(four * 200), 0}) {
-		return fmt.Errorf("%v: %v, %v", a.spec.Type, got, err)
-	}
-	if err := Get(ctx, a, []int64{11}, []int64{15}, got); err != nil || !slices.Equal(got, []T{0, T(four * 5), T(four * 5), 0}) {
-		return fmt.Errorf("%v: %v, %v, where all accumulate at once", a.spec.Type, got, err)
-	}
-	if err := a.Fence(ctx); err != nil {
-		return err
-	}
-	// Each rank gets another number.
-	old, err := GetAccumulate(ctx, a, []int64{0}, T(1), comm.Sum)
-	if err != nil {
-		return err
-	}
-	all, err := comm.Allreduce(ctx, c, []int64{1 << int64(old)}, comm.BOr)
-	if err != nil || all[0] != 15 {
-		return fmt.Errorf("%v: tickets %b, %v", a.spec.Type, all, err)
-	}
-	// One of them wins.
-	was, err := CompareAndSwap(ctx, a, []int64{1}, 0, T(c.Rank()+1))
-	if err != nil {
-		return err
-	}
-	won, err := comm.AllreduceOne(ctx, c, btoi(was == 0), comm.Sum)
-	if err != nil || won != 1 {
-		return fmt.Errorf("%v: %d won, %v", a.spec.Type, won, err)
-	}
-	if err := Accumulate(ctx, a, []int64{0}, []int64{1}, []T{1}, comm.LAnd); !errors.Is(err, ErrUsage) {
-		return fmt.Errorf("LAnd: %w", err)
-	}
-	return a.Close(ctx)
 }
 
 // V11: what a node has lost from its memory, all or a file of two, or what is damaged there, is read from the copy in that of the next one, and restored;

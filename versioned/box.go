@@ -1,9 +1,5 @@
 package versioned
 
-import (
-	"slices"
-)
-
 // runs calls f for each run of consecutive elements of the box [lo, hi) in row-major order: its first element in the
 // flattened array, its length, and its first element in the flattened box. It stops at the first error.
 func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
@@ -53,16 +49,6 @@ func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
 			return nil
 		}
 	}
-}
-
-// Inclusive turns a range whose last elements belong to it, which is how callers of GVR give ranges, into one of this package,
-// [lo, hi). Neither slice is changed.
-func Inclusive(lo, last []int64) (from, hi []int64) {
-	hi = make([]int64, len(last))
-	for d := range last {
-		hi[d] = last[d] + 1
-	}
-	return slices.Clone(lo), hi
 }
 
 // checkBox checks [lo, hi) against a shape and the number of elements of the buffer.

@@ -2,9 +2,9 @@
 // versions, read in any range afterwards, and returned to.
 //
 //	Create, Open            an Array over the ranks of a Comm
-//	Put, Get, Accumulate    any range, by any rank, without the owner taking part
+//	Put, Get                any range, by any rank, without the owner taking part
 //	Array.Inc               commits the current state as a version; collective
-//	GetAt, Cursor           any range of any version
+//	GetAt                   any range of any version
 //	Array.Restore           the current state becomes that of a version
 //	Array.Reserve           another length, as a regrid needs it; old versions stay
 //	Hierarchy               the levels of an AMR run, each with its box table

@@ -23,8 +23,6 @@ var (
 var (
 	// ErrNoVersion: there is no such version, or no longer.
 	ErrNoVersion = errors.New("no such version")
-	// ErrReadOnly: committed versions do not change.
-	ErrReadOnly = errors.New("version is read-only")
 	// ErrConflict: another program has changed the store since it was opened.
 	ErrConflict = fault.ErrInUse
 	// ErrTainted: the versions are marked as tainted. OpenAt opens one all the same.

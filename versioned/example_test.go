@@ -81,11 +81,11 @@ func ExampleOpen() {
 	defer os.RemoveAll(tmp)
 	st := &versioned.Store{Dir: tmp}
 	err = comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "hits", Type: versioned.Int64, Shape: []int64{1}}, nil)
+		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "hits", Type: versioned.Int64, Shape: []int64{3}}, nil)
 		if err != nil {
 			return err
 		}
-		if err := versioned.Accumulate(ctx, a, []int64{0}, []int64{1}, []int64{int64(c.Rank())}, comm.Sum); err != nil {
+		if err := versioned.Put(ctx, a, []int64{int64(c.Rank())}, []int64{int64(c.Rank()) + 1}, []int64{int64(10 * c.Rank())}); err != nil {
 			return err
 		}
 		if _, err := a.Inc(ctx, 1, ""); err != nil {
@@ -101,13 +101,13 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	hits := make([]int64, 1)
-	if err := versioned.Get(ctx, a, []int64{0}, []int64{1}, hits); err != nil {
+	hits := make([]int64, 3)
+	if err := versioned.Get(ctx, a, []int64{0}, []int64{3}, hits); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("version", a.Newest(), "has", hits)
 	if err := a.Close(ctx); err != nil {
 		log.Fatal(err)
 	}
-	// Output: version 1 has [3]
+	// Output: version 1 has [0 10 20]
 }

@@ -23,14 +23,14 @@ const (
 // version does not have it yet. clean is called on all ranks for the same versions and may be collective; a version is clean if all ranks find it so. One that
 // cannot be read because it is damaged (clean returns that error) is not clean, and passed over. An error of another kind ends the search on all ranks.
 // ErrNoVersion: none is clean. It is collective; nothing is marked.
-func (a *Array) NewestClean(ctx context.Context, how Search, clean func(ctx context.Context, v Cursor) (bool, error)) (int64, error) {
+func (a *Array) NewestClean(ctx context.Context, how Search, clean func(ctx context.Context, version int64) (bool, error)) (int64, error) {
 	var list []int64
 	for _, v := range a.cat.record().Versions {
 		if !v.Tainted {
 			list = append(list, v.Number)
 		}
 	}
-	i, err := newestClean(ctx, a.c, how, len(list), func(i int) (bool, error) { return clean(ctx, Cursor{a, list[i]}) })
+	i, err := newestClean(ctx, a.c, how, len(list), func(i int) (bool, error) { return clean(ctx, list[i]) })
 	if err != nil {
 		return 0, err
 	}

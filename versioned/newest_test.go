@@ -69,14 +69,14 @@ func TestNewestClean(t *testing.T) {
 			return err
 		}
 		find := func(how Search, bad func(n int64) bool) (n int64, looks int, err error) {
-			n, err = a.NewestClean(ctx, how, func(ctx context.Context, v Cursor) (bool, error) {
+			n, err = a.NewestClean(ctx, how, func(ctx context.Context, v int64) (bool, error) {
 				looks++
 				lo, hi := int64(c.Rank())*640/int64(c.Size()), int64(c.Rank()+1)*640/int64(c.Size())
 				got := make([]float64, hi-lo)
-				if err := v.GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil {
+				if err := GetAt(ctx, a, v, []int64{lo}, []int64{hi}, got); err != nil {
 					return false, err
 				}
-				return got[0] == float64(v.Number()) && (c.Rank() != 1 || !bad(v.Number())), nil // one rank sees it
+				return got[0] == float64(v) && (c.Rank() != 1 || !bad(v)), nil // one rank sees it
 			})
 			return n, looks, err
 		}
@@ -102,7 +102,7 @@ func TestNewestClean(t *testing.T) {
 		if _, _, err := find(Bisect, func(n int64) bool { return true }); !errors.Is(err, ErrNoVersion) {
 			return fmt.Errorf("none is clean: %w", err)
 		}
-		_, err = a.NewestClean(ctx, Scan, func(ctx context.Context, v Cursor) (bool, error) {
+		_, err = a.NewestClean(ctx, Scan, func(ctx context.Context, v int64) (bool, error) {
 			if c.Rank() == 2 {
 				return false, fs.ErrPermission
 			}

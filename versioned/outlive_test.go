@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -57,36 +56,6 @@ func TestOlderVersionsOutlive(t *testing.T) {
 		}
 		v.Close()
 	}
-}
-
-// V9: a cursor at a version that was dropped goes on to those beside it.
-func TestCursorOfDropped(t *testing.T) {
-	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
-		if err != nil {
-			return err
-		}
-		for range 3 {
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
-		}
-		next := a.Cursor()
-		if err := next.Dec(2); err != nil {
-			return err
-		}
-		prev := next
-		if err := a.Drop(ctx, 1); err != nil {
-			return err
-		}
-		if _, err := next.Info(); !errors.Is(err, ErrNoVersion) {
-			return fmt.Errorf("of a version that was dropped: %w", err)
-		}
-		if err := errors.Join(next.Next(), prev.Prev()); err != nil || next.Number() != 2 || prev.Number() != 0 {
-			return fmt.Errorf("from 1 to %d and %d, %v", next.Number(), prev.Number(), err)
-		}
-		return a.Close(ctx)
-	})
 }
 
 // A file that is lost takes the versions that need it, and those that nobody can tell of. Where newer ones have all chunks, as each

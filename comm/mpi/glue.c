@@ -7,20 +7,12 @@
 
 static MPI_Op op_of(int op) {
 	switch (op) {
-	case 0: return MPI_SUM;
-	case 1: return MPI_PROD;
-	case 2: return MPI_MAX;
-	case 3: return MPI_MIN;
-	case 4: return MPI_BAND;
-	case 5: return MPI_BOR;
-	case 6: return MPI_BXOR;
-	case 7: return MPI_LAND;
-	case 8: return MPI_LOR;
+	case OP_SUM: return MPI_SUM;
+	case OP_MAX: return MPI_MAX;
+	case OP_MIN: return MPI_MIN;
 	}
-	return MPI_REPLACE;
+	return MPI_BAND;
 }
-
-static MPI_Datatype type_of(int t) { return t == 0 ? MPI_BYTE : t == 1 ? MPI_INT64_T : MPI_DOUBLE; }
 
 static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
 
@@ -248,16 +240,8 @@ int win_get(void *b, int n, int rank, int64_t off, MPI_Win w) {
 	TRY(MPI_Get(b, n, MPI_BYTE, rank, (MPI_Aint)off, n, MPI_BYTE, w));
 	return MPI_Win_flush(rank, w);
 }
-int win_acc(void *v, int n, int type, int op, int rank, int64_t off, MPI_Win w) {
-	TRY(MPI_Accumulate(v, n, type_of(type), rank, (MPI_Aint)off, n, type_of(type), op_of(op), w));
-	return MPI_Win_flush(rank, w);
-}
-int win_fetch(int64_t *v, int64_t *old, int op, int rank, int64_t off, MPI_Win w) {
-	TRY(MPI_Get_accumulate(v, 1, MPI_INT64_T, old, 1, MPI_INT64_T, rank, (MPI_Aint)off, 1, MPI_INT64_T, op_of(op), w));
-	return MPI_Win_flush(rank, w);
-}
-int win_cas(int64_t *v, int64_t *old, int64_t *was, int rank, int64_t off, MPI_Win w) {
-	TRY(MPI_Compare_and_swap(v, old, was, MPI_INT64_T, rank, (MPI_Aint)off, w));
+int win_put_element(int64_t *v, int rank, int64_t off, MPI_Win w) {
+	TRY(MPI_Accumulate(v, 1, MPI_INT64_T, rank, (MPI_Aint)off, 1, MPI_INT64_T, MPI_REPLACE, w));
 	return MPI_Win_flush(rank, w);
 }
 

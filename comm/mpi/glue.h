@@ -41,7 +41,7 @@ int comm_split_node(MPI_Comm c, MPI_Comm *out);
 int comm_places(MPI_Comm c, MPI_Comm world, int n, int *ranks);
 int comm_first(MPI_Comm parent, MPI_Comm child, int *rank); // of the first rank of child in parent
 
-// The datatypes: 0 bytes, 1 int64, 2 double. The ops: as comm.Op.
+enum { OP_SUM, OP_MAX, OP_MIN, OP_AND }; // as comm.Op, and one more
 int coll_allreduce(int64_t *in, int64_t *out, int n, int op, MPI_Comm c, MPI_Request *r);
 int coll_exscan(int64_t *in, int64_t *out, int n, int op, MPI_Comm c, MPI_Request *r);
 int coll_bcast(void *b, int n, int root, MPI_Comm c, MPI_Request *r);
@@ -69,9 +69,7 @@ int win_free(MPI_Win *w);
 int win_sync(MPI_Win w);
 int win_put(void *b, int n, int rank, int64_t off, MPI_Win w);
 int win_get(void *b, int n, int rank, int64_t off, MPI_Win w);
-int win_acc(void *v, int n, int type, int op, int rank, int64_t off, MPI_Win w);
-int win_fetch(int64_t *v, int64_t *old, int op, int rank, int64_t off, MPI_Win w);
-int win_cas(int64_t *v, int64_t *old, int64_t *was, int rank, int64_t off, MPI_Win w);
+int win_put_element(int64_t *v, int rank, int64_t off, MPI_Win w); // whole, whoever else puts it
 
 // See node.go. A bell is a word that one process sleeps on, and beside it whether it does.
 void bell_wake(void *bell);

@@ -177,7 +177,7 @@ func (r *rank) common(ctx context.Context, bits uint64, stay bool) (uint64, erro
 		return all, nil
 	}
 	var req C.MPI_Request
-	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(in, out, 1, C.int(comm.BAnd), r.c, &req)); err != nil {
+	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(in, out, 1, C.OP_AND, r.c, &req)); err != nil {
 		return 0, err
 	}
 	err := r.complete(ctx, &req, noHeader, stay)

@@ -166,31 +166,26 @@ func (r *rank) send(p unsafe.Pointer, n, to, tag int) error {
 }
 
 func (r *rank) Recv(ctx context.Context, from, tag int) ([]byte, error) {
-	return r.RecvInto(ctx, from, tag, nil)
-}
-
-// RecvInto is for comm.RecvInto.
-func (r *rank) RecvInto(ctx context.Context, from, tag int, buf []byte) ([]byte, error) {
 	if h := r.e.home; h.here() {
 		defer h.mu.Unlock()
 		if err := r.e.enter(ctx); err != nil {
 			return nil, err
 		}
-		return r.receive(ctx, from, tag, buf)
+		return r.receive(ctx, from, tag)
 	}
-	return r.receiveAway(ctx, from, tag, buf)
+	return r.receiveAway(ctx, from, tag)
 }
 
-func (r *rank) receiveAway(ctx context.Context, from, tag int, buf []byte) (b []byte, err error) {
+func (r *rank) receiveAway(ctx context.Context, from, tag int) (b []byte, err error) {
 	err = r.call(ctx, func() error {
-		b, err = r.receive(ctx, from, tag, buf)
+		b, err = r.receive(ctx, from, tag)
 		return err
 	})
 	return b, err
 }
 
-// receive is RecvInto where MPI may be called.
-func (r *rank) receive(ctx context.Context, from, tag int, buf []byte) ([]byte, error) {
+// receive is Recv where MPI may be called.
+func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
 	if err := r.checkMessage(from, tag); err != nil {
 		return nil, err
 	}
@@ -205,7 +200,7 @@ func (r *rank) receive(ctx context.Context, from, tag int, buf []byte) ([]byte, 
 			}
 		}
 		// It may be for another Comm or tag, then the next is looked at.
-		at, got, err := r.next(ctx, want, buf)
+		at, got, err := r.next(ctx, want)
 		if err != nil {
 			return nil, err
 		}
@@ -216,9 +211,8 @@ func (r *rank) receive(ctx context.Context, from, tag int, buf []byte) ([]byte, 
 	}
 }
 
-// next receives the next message of a rank of the link, to any of its Comms, and if it comes through a ring to any link and tag. One that is
-// wanted may be put into buf.
-func (r *rank) next(ctx context.Context, want address, buf []byte) (at address, b []byte, err error) {
+// next receives the next message of a rank of the link, to any of its Comms, and if it comes through a ring to any link and tag.
+func (r *rank) next(ctx context.Context, want address) (at address, b []byte, err error) {
 	near := r.near(want.from)
 	if at = want; near < 0 || want.from == r.rank {
 		at.serial, b, err = r.message(ctx, want.from, want.tag)
@@ -235,19 +229,14 @@ func (r *rank) next(ctx context.Context, want address, buf []byte) (at address, 
 			return at, nil, err
 		}
 	}
-	if at = (address{v.link, v.serial, int(v.from), int(v.tag)}); at != want {
-		buf = nil
-	}
-	b, err = r.open(ctx, near, ring, &v, buf)
-	return at, b, err
+	b, err = r.open(ctx, near, ring, &v)
+	return address{v.link, v.serial, int(v.from), int(v.tag)}, b, err
 }
 
-// open takes a message out of a ring, into buf if that has room.
-func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope, buf []byte) (b []byte, err error) {
+// open takes a message out of a ring.
+func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope) (b []byte, err error) {
 	n := r.e.node
-	if int64(cap(buf)) >= v.size {
-		b = buf[:v.size]
-	} else if v.how != byMPI {
+	if v.how != byMPI {
 		b = r.e.room(int(v.size))
 	}
 	switch v.how {

@@ -5,19 +5,12 @@ package mpi
 import (
 	"context"
 	"encoding/binary"
-	"math"
 	"sync/atomic"
 	"unsafe"
-
-	"blobio/comm"
 )
 
-// In a window that all share, ranks read and write in place, and combine elements by compare-and-swap of their words. MPI would do that
-// under a lock and undo what is stored without it, so it has no part in this. Only elements that are not at multiples of 8 bytes are combined
-// by MPI: it touches no byte beside them.
-
-// isNear says whether elements at off are combined in place.
-func (w *window) isNear(off int64) bool { return w.parts != nil && off%8 == 0 }
+// In a window that all share, ranks read and write in place. MPI would do that under a lock and undo what is stored without it, so it has no part in
+// this.
 
 // word is that at a multiple of 8 bytes. It may reach over the end of its part: there is room behind it.
 func (w *window) word(rank int, off int64) *uint64 {
@@ -105,48 +98,4 @@ func (w *window) load(rank int, off int64, b []byte) {
 		return
 	}
 	copy(b, w.parts[rank][off:])
-}
-
-// changeNear changes n elements at off, each as if alone, to what f makes of the number of an element and its bits.
-func (w *window) changeNear(ctx context.Context, rank int, off int64, n int, f func(i int, was uint64) uint64) error {
-	return w.reach(ctx, rank, off, 8*int64(n), func() error {
-		for i := range n {
-			e := w.word(rank, off+8*int64(i))
-			for {
-				if was := atomic.LoadUint64(e); atomic.CompareAndSwapUint64(e, was, f(i, was)) {
-					break
-				}
-			}
-		}
-		if n > 0 {
-			w.marks[rank].Store(1)
-		}
-		return nil
-	})
-}
-
-func combined(op comm.Op, was uint64, v int64) uint64 {
-	if op == comm.Sum {
-		return was + uint64(v)
-	}
-	acc := [1]int64{int64(was)}
-	op.CombineInt64(acc[:], []int64{v})
-	return uint64(acc[0])
-}
-
-func combinedFloat(op comm.Op, was uint64, v float64) uint64 {
-	x := math.Float64frombits(was)
-	switch op {
-	case comm.Sum:
-		x += v
-	case comm.Prod:
-		x *= v
-	case comm.Max:
-		x = max(x, v)
-	case comm.Min:
-		x = min(x, v)
-	default:
-		x = v
-	}
-	return math.Float64bits(x)
 }

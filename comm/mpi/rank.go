@@ -82,7 +82,7 @@ func (r *rank) checkRank(name string, n int) error {
 }
 
 func (r *rank) checkOp(op comm.Op) error {
-	if op >= comm.Replace {
+	if !op.Valid() {
 		return r.usage("%v in a reduction", op)
 	}
 	return nil

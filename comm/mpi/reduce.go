@@ -8,7 +8,6 @@ import "C"
 import (
 	"context"
 	"runtime"
-	"slices"
 	"unsafe"
 
 	"blobio/comm"
@@ -23,19 +22,11 @@ func (r *rank) ExscanInt64(ctx context.Context, v []int64, op comm.Op) ([]int64,
 }
 
 func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res []int64, err error) {
-	if op >= comm.Replace {
+	if !op.Valid() {
 		return nil, r.call(ctx, func() error { return r.checkOp(op) })
 	}
 	if r.board == nil && k == kAllreduce && (op == comm.Max || op == comm.Min) && len(v) <= freeWords {
 		return r.short(ctx, v, op)
-	}
-	if op == comm.LAnd || op == comm.LOr { // of one rank MPI returns the value itself
-		v = slices.Clone(v)
-		for i, x := range v {
-			if x != 0 {
-				v[i] = 1
-			}
-		}
 	}
 	var data []byte
 	if r.board != nil {

@@ -234,7 +234,7 @@ func (e *Engine) tidyUp() bool {
 	}
 	in, out := alloc(8), alloc(8)
 	in.int64s(1)[0] = int64(vote)
-	if C.coll_allreduce(in.int64p(), out.int64p(), 1, C.int(comm.BAnd), e.k.comm, &req) != C.MPI_SUCCESS {
+	if C.coll_allreduce(in.int64p(), out.int64p(), 1, C.OP_AND, e.k.comm, &req) != C.MPI_SUCCESS {
 		return false
 	}
 	if !ok {

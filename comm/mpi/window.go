@@ -163,7 +163,7 @@ func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
 		if len(b) == 8 && off%8 == 0 { // an element, which must not tear
 			copy(p.bytes(8), b)
-			return w.r.e.mpi("MPI_Accumulate", C.win_acc(p.p, 1, 1, C.int(comm.Replace), C.int(rank), C.int64_t(off), w.w))
+			return w.r.e.mpi("MPI_Accumulate", C.win_put_element(p.int64p(), C.int(rank), C.int64_t(off), w.w))
 		}
 		return w.pieces(len(b), func(from, to int) error {
 			copy(p.bytes(to-from), b[from:to])
@@ -185,84 +185,6 @@ func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
 			return err
 		})
 	})
-}
-
-// accumulate is for 8-byte elements of a type of glue.h, whose bytes are b.
-func (w *window) accumulate(ctx context.Context, rank int, off int64, b []byte, typ C.int, op comm.Op) error {
-	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
-		return w.pieces(len(b), func(from, to int) error {
-			copy(p.bytes(to-from), b[from:to])
-			return w.r.e.mpi("MPI_Accumulate",
-				C.win_acc(p.p, C.int((to-from)/8), typ, C.int(op), C.int(rank), C.int64_t(off)+C.int64_t(from), w.w))
-		})
-	})
-}
-
-func (w *window) AccumulateInt64(ctx context.Context, rank int, off int64, v []int64, op comm.Op) error {
-	if op > comm.Replace {
-		return pkg.Errorf("%w: %v", comm.ErrUsage, op)
-	}
-	if w.isNear(off) {
-		return w.changeNear(ctx, rank, off, len(v), func(i int, was uint64) uint64 { return combined(op, was, v[i]) })
-	}
-	return w.accumulate(ctx, rank, off, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v)), 1, op)
-}
-
-func (w *window) AccumulateFloat64(ctx context.Context, rank int, off int64, v []float64, op comm.Op) error {
-	if op > comm.Min && op != comm.Replace {
-		return pkg.Errorf("%w: %v on floating-point elements", comm.ErrUsage, op)
-	}
-	if w.isNear(off) {
-		return w.changeNear(ctx, rank, off, len(v), func(i int, was uint64) uint64 { return combinedFloat(op, was, v[i]) })
-	}
-	return w.accumulate(ctx, rank, off, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v)), 2, op)
-}
-
-func (w *window) FetchInt64(ctx context.Context, rank int, off, v int64, op comm.Op) (old int64, err error) {
-	if op > comm.Replace {
-		return 0, pkg.Errorf("%w: %v", comm.ErrUsage, op)
-	}
-	if w.isNear(off) {
-		err = w.changeNear(ctx, rank, off, 1, func(_ int, was uint64) uint64 {
-			old = int64(was)
-			return combined(op, was, v)
-		})
-		return old, err
-	}
-	err = w.access(ctx, rank, off, 8, func(buffer) error {
-		p := alloc(16)
-		defer free(p)
-		x := p.int64s(2)
-		x[0] = v
-		err := w.r.e.mpi("MPI_Get_accumulate",
-			C.win_fetch(p.int64p(), (*C.int64_t)(unsafe.Pointer(&x[1])), C.int(op), C.int(rank), C.int64_t(off), w.w))
-		old = x[1]
-		return err
-	})
-	return old, err
-}
-
-func (w *window) CompareAndSwapInt64(ctx context.Context, rank int, off, old, v int64) (was int64, err error) {
-	if w.isNear(off) {
-		err = w.changeNear(ctx, rank, off, 1, func(_ int, x uint64) uint64 {
-			if was = int64(x); was == old {
-				return uint64(v)
-			}
-			return x
-		})
-		return was, err
-	}
-	err = w.access(ctx, rank, off, 8, func(buffer) error {
-		p := alloc(24)
-		defer free(p)
-		x := p.int64s(3)
-		x[0], x[1] = v, old
-		err := w.r.e.mpi("MPI_Compare_and_swap",
-			C.win_cas(p.int64p(), (*C.int64_t)(unsafe.Pointer(&x[1])), (*C.int64_t)(unsafe.Pointer(&x[2])), C.int(rank), C.int64_t(off), w.w))
-		was = x[2]
-		return err
-	})
-	return was, err
 }
 
 // push gives what the owner changed to all. Others do not touch that in this epoch.

@@ -21,15 +21,16 @@ func testLongMessages(t *testing.T, run Runner) {
 		content := func(rank, k int) []byte {
 			return bytes.Repeat([]byte{byte(rank), byte(k), 7}, lengths[k%len(lengths)]/3+1)[:lengths[k%len(lengths)]]
 		}
-		out, in := make([]byte, 1_000_003), []byte(nil)
+		out := make([]byte, 1_000_003)
 		send := func(k int) error {
 			n := copy(out, content(c.Rank(), k))
 			err := c.Send(ctx, next, k%2, out[:n])
 			clear(out[:n]) // it may be reused
 			return err
 		}
-		recv := func(k int) (err error) {
-			if in, err = comm.RecvInto(ctx, c, prev, k%2, in); err != nil {
+		recv := func(k int) error {
+			in, err := c.Recv(ctx, prev, k%2)
+			if err != nil {
 				return err
 			}
 			return equal(fmt.Sprintf("message %d", k), in, content(prev, k))

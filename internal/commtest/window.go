@@ -15,40 +15,27 @@ import (
 func testWindow(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		n, me := c.Size(), c.Rank()
-		// The part of rank r: n slots to be put to, 2 accumulators, a counter, a lock, and r more bytes.
-		local := make([]byte, 8*(n+4)+me)
+		// The part of rank r: n elements to be put to by one rank each, one by all, and r more bytes.
+		local := make([]byte, 8*(n+1)+me)
 		w, err := c.NewWindow(ctx, local)
 		if err != nil {
 			return err
 		}
 		for r := range n {
-			if want := int64(8*(n+4) + r); w.Len(r) != want {
+			if want := int64(8*(n+1) + r); w.Len(r) != want {
 				return fmt.Errorf("Len(%d) = %d, want %d", r, w.Len(r), want)
 			}
 		}
-		won := 0
 		for r := range n {
 			var b [8]byte
 			binary.NativeEndian.PutUint64(b[:], uint64(100*me+r+1))
 			if err := w.Put(ctx, r, int64(8*me), b[:]); err != nil {
 				return err
 			}
-			clear(b[:]) // may be reused at once
-			for range 10 {
-				if err := w.AccumulateFloat64(ctx, r, int64(8*n), []float64{0.5}, comm.Sum); err != nil {
-					return err
-				}
-				if err := w.AccumulateInt64(ctx, r, int64(8*n+8), []int64{1, 2}, comm.Sum); err != nil {
-					return err
-				}
-			}
-			was, err := w.CompareAndSwapInt64(ctx, r, int64(8*n+24), 0, int64(me+1))
-			if err != nil {
+			if err := w.Put(ctx, r, int64(8*n), bytes.Repeat([]byte{byte(me + 1)}, 8)); err != nil {
 				return err
 			}
-			if was == 0 {
-				won++
-			}
+			clear(b[:]) // may be reused at once
 		}
 		if err := w.Fence(ctx); err != nil {
 			return err
@@ -60,21 +47,8 @@ func testWindow(t *testing.T, run Runner) {
 				return fmt.Errorf("rank %d put %d, want %d", r, num(r), 100*r+me+1)
 			}
 		}
-		if f := math.Float64frombits(num(n)); f != 5*float64(n) {
-			return fmt.Errorf("accumulated %v, want %v", f, 5*float64(n))
-		}
-		if num(n+1) != uint64(10*n) || num(n+2) != uint64(20*n) {
-			return fmt.Errorf("accumulated %d, %d, want %d, %d", num(n+1), num(n+2), 10*n, 20*n)
-		}
-		if k := num(n + 3); k < 1 || k > uint64(n) {
-			return fmt.Errorf("lock is held by %d", k)
-		}
-		wins, err := comm.AllreduceOne(ctx, c, won, comm.Sum)
-		if err != nil {
-			return err
-		}
-		if wins != n {
-			return fmt.Errorf("%d ranks won %d locks", wins, n)
+		if b := local[8*n : 8*n+8]; b[0] < 1 || int(b[0]) > n || !bytes.Equal(b, bytes.Repeat(b[:1], 8)) {
+			return fmt.Errorf("the element that all put is % x", b)
 		}
 		// ... and so does everybody else, in pieces too.
 		other := (me + 1) % n
@@ -108,18 +82,13 @@ func testWindowRange(t *testing.T, run Runner) {
 			off  int64
 		}{{0, -1}, {0, 9}, {0, 16}, {0, math.MaxInt64}, {0, math.MinInt64}, {-1, 0}, {c.Size(), 0}} {
 			for name, err := range map[string]error{
-				"Put":               w.Put(ctx, k.rank, k.off, b),
-				"Get":               w.Get(ctx, k.rank, k.off, make([]byte, 8)),
-				"AccumulateInt64":   w.AccumulateInt64(ctx, k.rank, k.off, []int64{1}, comm.Sum),
-				"AccumulateFloat64": w.AccumulateFloat64(ctx, k.rank, k.off, []float64{1}, comm.Replace),
+				"Put": w.Put(ctx, k.rank, k.off, b),
+				"Get": w.Get(ctx, k.rank, k.off, make([]byte, 8)),
 			} {
 				if !errors.Is(err, comm.ErrRange) {
 					return fmt.Errorf("%s at %d of rank %d: %w, want ErrRange", name, k.off, k.rank, err)
 				}
 			}
-		}
-		if err := w.AccumulateFloat64(ctx, 0, 0, []float64{1}, comm.BXor); !errors.Is(err, comm.ErrUsage) {
-			return fmt.Errorf("BXor of doubles: %w, want ErrUsage", err)
 		}
 		if err := w.Put(ctx, 0, 16, nil); err != nil {
 			return fmt.Errorf("nothing at the end: %w", err)
@@ -162,12 +131,12 @@ func testWindowEpochs(t *testing.T, run Runner) {
 				copy(want[at:], []byte{byte(epoch), byte((me + n - 1) % n)})
 			case 2: // nobody
 			case 3: // another one, and the owner elsewhere
-				if err := w.AccumulateInt64(ctx, (me+1)%n, int64(at), []int64{int64(me + 1)}, comm.Replace); err != nil {
+				if err := w.Put(ctx, (me+1)%n, int64(at), bytes.Repeat([]byte{byte(me + 1)}, 8)); err != nil {
 					return err
 				}
 				local[64+at] = byte(epoch)
 				want[64+at] = byte(epoch)
-				binary.NativeEndian.PutUint64(want[at:], uint64((me+n-1)%n+1))
+				copy(want[at:], bytes.Repeat([]byte{byte((me+n-1)%n + 1)}, 8))
 			}
 			if err := w.Fence(ctx); err != nil {
 				return err
@@ -183,63 +152,6 @@ func testWindowEpochs(t *testing.T, run Runner) {
 				return err
 			}
 			if err := c.Barrier(ctx); err != nil { // the next epoch changes what was just read
-				return err
-			}
-		}
-		return w.Free(ctx)
-	})
-}
-
-// testWindowOps: each op, on elements that lie at any byte.
-func testWindowOps(t *testing.T, run Runner) {
-	each(t, run, func(ctx context.Context, c comm.Comm) error {
-		const ops = int(comm.Replace) + 1
-		n, me := c.Size(), c.Rank()
-		local := make([]byte, 16*ops*n+8)
-		w, err := c.NewWindow(ctx, local)
-		if err != nil {
-			return err
-		}
-		for _, shift := range []int{0, 3} {
-			for i := range ops {
-				op, off := comm.Op(i), int64(16*(me*ops+i)+shift)
-				acc := [1]int64{7}
-				op.CombineInt64(acc[:], []int64{5})
-				if err := w.AccumulateInt64(ctx, 0, off, []int64{7}, comm.Replace); err != nil {
-					return err
-				}
-				was, err := w.FetchInt64(ctx, 0, off, 5, op)
-				if err != nil {
-					return err
-				}
-				now, err := w.CompareAndSwapInt64(ctx, 0, off, acc[0], 1)
-				if err != nil {
-					return err
-				}
-				if was != 7 || now != acc[0] {
-					return fmt.Errorf("7 %v 5 at byte %d: found %d, made %d, want %d", op, off, was, now, acc[0])
-				}
-				if op > comm.Min && op != comm.Replace {
-					continue
-				}
-				x := map[comm.Op]float64{comm.Sum: 3.5, comm.Prod: -15, comm.Max: 6, comm.Min: -2.5, comm.Replace: -2.5}[op]
-				var b [8]byte
-				for _, k := range []struct {
-					v  float64
-					op comm.Op
-				}{{6, comm.Replace}, {-2.5, op}} {
-					if err := w.AccumulateFloat64(ctx, 0, off, []float64{k.v}, k.op); err != nil {
-						return err
-					}
-				}
-				if err := w.Get(ctx, 0, off, b[:]); err != nil {
-					return err
-				}
-				if got := math.Float64frombits(binary.NativeEndian.Uint64(b[:])); got != x {
-					return fmt.Errorf("6 %v -2.5 at byte %d: %v, want %v", op, off, got, x)
-				}
-			}
-			if err := w.Fence(ctx); err != nil {
 				return err
 			}
 		}
