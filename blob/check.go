@@ -84,6 +84,7 @@ type checkPart struct {
 	set    *subfile.SetInfo // of the manifest, or nil
 	base   string
 	noData bool // its data cannot be compared with the manifest's checksums
+	own    bool // it has the header that the manifest says
 }
 
 func (c *checker) add(f Finding) {
@@ -351,6 +352,9 @@ const maxListed = 100
 // together checks that the subfiles belong to one dataset and are all of it.
 func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 	var lead *checkPart
+	if k := slices.IndexFunc(parts, func(p *checkPart) bool { return p.own && p.place != nil }); k >= 0 {
+		lead = parts[k]
+	}
 	blobs, missing := 0, false
 	for _, p := range parts {
 		if p.place == nil {
@@ -358,6 +362,10 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 			continue
 		}
 		blobs += p.place.Shape.Blobs
+		missing = missing || p.info != nil && !p.own // its blobs count for another dataset
+		if p == lead {
+			continue
+		}
 		if lead == nil {
 			lead = p
 		} else if err := sameDataset(lead.place, p.place, p.info != nil); err != nil {
