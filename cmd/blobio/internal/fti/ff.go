@@ -32,6 +32,10 @@ A store is a directory in which blobio keeps checkpoints of many ranks. As a fil
 store means rank 0 of its newest checkpoint, store@7 rank 0 of checkpoint 7, and
 store@7/3 its rank 3. ff ls and ff check take the whole store.
 
+Files of FTI's POSIX mode (ckpt_io = 1, its default) have no metadata of their own. ff ls,
+check and extract read them by META/<id>/l<level>/sector*-group*.fti, if META is near
+their directory or these files lie beside them.
+
 Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses them.
 "ff convert --hash md5" makes a file that FTI reads.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti                   # variables, containers, map
@@ -118,7 +122,7 @@ func openFFReader(path string, lenient bool) (*ffFile, *ffformat.Reader, error) 
 	r, err := f.reader(lenient)
 	if err != nil {
 		f.Close()
-		return nil, nil, err
+		return nil, nil, asPosix(f.path, err)
 	}
 	return f, r, nil
 }
@@ -138,7 +142,7 @@ func ffPaths(path string) (files []string, isDir bool, err error) {
 		return nil, true, err
 	}
 	for _, x := range list {
-		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") {
+		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") && !ffformat.IsMetaName(x.Name()) {
 			files = append(files, filepath.Join(path, x.Name()))
 		}
 	}
@@ -155,6 +159,15 @@ func ffFindings(ctx context.Context, f *ffFile, o *ffformat.CheckOptions) (list 
 			return nil, x.Err
 		}
 		list = append(list, x)
+	}
+	if len(list) == 1 && errors.Is(list[0].Err, ffformat.ErrNotFormat) {
+		p, err := ffformat.FindPosix(f.path)
+		if err != nil {
+			return append(list, ffformat.FindingOf(ffformat.Error, err)), ctx.Err()
+		}
+		if p != nil {
+			return p.Check(ctx, f, f.size, f.path, o.Quick)
+		}
 	}
 	return list, ctx.Err()
 }
