@@ -141,15 +141,53 @@ func ffPaths(path string) (files []string, isDir bool, err error) {
 	if err != nil {
 		return nil, true, err
 	}
+	if files = ffIn(path, list); len(files) == 0 {
+		left := ffMostEntries
+		files = ffBelow(path, list, 4, &left)
+	}
+	if len(files) == 0 {
+		return nil, true, fmt.Errorf("%s: no file that ends in .fti in this directory, or in FTI's below it (Local/node*/<id>/l*, Global/<id>/l4)", path)
+	}
+	return files, true, nil
+}
+
+// ffIn lists the checkpoint files among the entries of a directory.
+func ffIn(path string, list []fs.DirEntry) (files []string) {
 	for _, x := range list {
 		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") && !ffformat.IsMetaName(x.Name()) {
 			files = append(files, filepath.Join(path, x.Name()))
 		}
 	}
-	if len(files) == 0 {
-		return nil, true, fmt.Errorf("%s: no file that ends in .fti in this directory", path)
+	return files
+}
+
+// ffLevels are the directories of a run of FTI that hold checkpoints.
+var ffLevels = []string{"l1", "l2", "l3", "l4", "l4_archive", "dCP"}
+
+// ffMostEntries is how many entries of directories are looked at for those of FTI.
+const ffMostEntries = 100_000
+
+// ffBelow lists the checkpoint files in the directories that FTI has below one, as many levels down as depth. Links are not followed.
+func ffBelow(path string, list []fs.DirEntry, depth int, left *int) (files []string) {
+	for _, x := range list {
+		if *left--; *left < 0 {
+			return files
+		}
+		if !x.IsDir() || strings.HasPrefix(x.Name(), ".") {
+			continue
+		}
+		dir := filepath.Join(path, x.Name())
+		in, err := os.ReadDir(dir)
+		if err != nil {
+			continue // not ours to read
+		}
+		if slices.Contains(ffLevels, x.Name()) {
+			files = append(files, ffIn(dir, in)...)
+		} else if depth > 1 {
+			files = append(files, ffBelow(dir, in, depth-1, left)...)
+		}
 	}
-	return files, true, nil
+	return files
 }
 
 // ffFindings are the findings of a file. An error is about reading it at all.

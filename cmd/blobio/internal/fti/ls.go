@@ -316,7 +316,10 @@ func printFFDir(e *cli.Env, dir string, list []*ffDesc, head bool) {
 	}
 	t := e.NewTable("", "FILE", "LAYOUT", "HASH", ">CHECKPOINT", ">VARIABLES", ">CONTAINERS", ">SIZE", ">DEAD", "STATE")
 	for _, d := range list {
-		name := filepath.Base(d.Path)
+		name, err := filepath.Rel(dir, d.Path)
+		if err != nil || !filepath.IsLocal(name) { // a place in a store
+			name = filepath.Base(d.Path)
+		}
 		if d.Layout == "" {
 			t.Row(name, "-", "-", "-", "-", "-", cli.HumanBytes(d.Bytes), "-", d.state())
 			continue

@@ -56,6 +56,15 @@ func TestPosix(t *testing.T) {
 		clitest.Good(t, "ff", "check", file)
 		clitest.Good(t, "ff", "check", filepath.Dir(file))
 		clitest.Good(t, "check", file)
+		run := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file))))
+		if out := clitest.Good(t, "ff", "ls", run); !strings.Contains(out, filepath.Join("Global", "run-1", "l4", "Ckpt2-Rank1.fti")+"  POSIX") || strings.Contains(out, "sector") {
+			t.Error(out)
+		}
+		for _, verb := range [][]string{{"ff", "check"}, {"check"}} {
+			if out := clitest.Good(t, append(verb, run)...); !strings.Contains(out, "Ckpt2-Rank0.fti") {
+				t.Error(out)
+			}
+		}
 		out := filepath.Join(t.TempDir(), "out")
 		clitest.Good(t, "ff", "extract", file, "-o", out, "--vars", "12,10")
 		for name, want := range map[string][]byte{"var10.raw": data[:100], "var12.raw": data[150:]} {
