@@ -41,7 +41,7 @@ type engine struct {
 	appended bool  // fixed variables and maps are in the file already
 	sums     *checksum.Set
 	done     *doneSet
-	ever     []int64     // a bit for each record variable of which ranks of this process have put values in this session
+	ever     []int64     // 1 for each record variable that ranks of this process have put in this session
 	kept     [][]pend    // process-centric, records unknown: puts by local rank
 	mapsOut  bool        // the map variables are written
 	fixedN   int         // fixed variables in the header, map variables included
