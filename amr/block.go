@@ -1,6 +1,9 @@
 package amr
 
-import "math"
+import (
+	"blobio/internal/fault"
+	"math"
+)
 
 // FieldSpec names a field and says what its elements are.
 type FieldSpec struct {
@@ -76,33 +79,33 @@ func (m *Meta) Validate() error {
 		return err
 	}
 	if m.Files < 0 || m.Files > math.MaxInt32 {
-		return pkg.Errorf("%d files: %w", m.Files, ErrUsage)
+		return fault.Usage("%d files", m.Files)
 	}
 	seen := map[string]bool{}
 	for _, f := range m.Fields {
 		if f.Name == "" || seen[f.Name] {
-			return pkg.Errorf("field %q: no name, or named twice: %w", f.Name, ErrUsage)
+			return fault.Usage("field %q: no name, or named twice", f.Name)
 		}
 		seen[f.Name] = true
 		if !f.Type.Valid() {
-			return pkg.Errorf("field %q: %v: %w", f.Name, f.Type, ErrUsage)
+			return fault.Usage("field %q: %v", f.Name, f.Type)
 		}
 		for i := m.Rank; i < 3; i++ {
 			if f.Centered[i] {
-				return pkg.Errorf("field %q: face-centred on axis %d of %d: %w", f.Name, i, m.Rank, ErrUsage)
+				return fault.Usage("field %q: face-centred on axis %d of %d", f.Name, i, m.Rank)
 			}
 		}
 	}
 	clear(seen)
 	for _, p := range m.Particles {
 		if p.Name == "" || seen[p.Name] {
-			return pkg.Errorf("particles %q: no name, or named twice: %w", p.Name, ErrUsage)
+			return fault.Usage("particles %q: no name, or named twice", p.Name)
 		}
 		seen[p.Name] = true
 		attrs := map[string]bool{}
 		for _, a := range p.Attrs {
 			if a.Name == "" || attrs[a.Name] || !a.Type.Valid() {
-				return pkg.Errorf("particles %q, attribute %q: no name, named twice or %v: %w", p.Name, a.Name, a.Type, ErrUsage)
+				return fault.Usage("particles %q, attribute %q: no name, named twice or %v", p.Name, a.Name, a.Type)
 			}
 			attrs[a.Name] = true
 		}
@@ -143,20 +146,20 @@ func (b *Block) Validate(m *Meta) error {
 	for i := range b.Fields {
 		f := &b.Fields[i]
 		if f.Spec == nil {
-			return pkg.Errorf("block %s: field %d has no specification: %w", b.Index.Name(m.Rank, m.Roots), i, ErrUsage)
+			return fault.Usage("block %s: field %d has no specification", b.Index.Name(m.Rank, m.Roots), i)
 		}
 		if want := m.FieldBytes(f.Spec, f.Ghosts); int64(len(f.Data)) != want {
-			return pkg.Errorf("block %s: field %q has %d bytes, want %d: %w", b.Index.Name(m.Rank, m.Roots), f.Spec.Name, len(f.Data), want, ErrUsage)
+			return fault.Usage("block %s: field %q has %d bytes, want %d", b.Index.Name(m.Rank, m.Roots), f.Spec.Name, len(f.Data), want)
 		}
 	}
 	for i := range b.Particles {
 		p := &b.Particles[i]
 		if p.Spec == nil || len(p.Data) != len(p.Spec.Attrs) {
-			return pkg.Errorf("block %s: particles %d: %d columns, or no specification: %w", b.Index.Name(m.Rank, m.Roots), i, len(p.Data), ErrUsage)
+			return fault.Usage("block %s: particles %d: %d columns, or no specification", b.Index.Name(m.Rank, m.Roots), i, len(p.Data))
 		}
 		for j, a := range p.Spec.Attrs {
 			if want := int64(p.N) * int64(a.Type.Size()); int64(len(p.Data[j])) != want {
-				return pkg.Errorf("block %s: particles %q, attribute %q: %d bytes, want %d: %w", b.Index.Name(m.Rank, m.Roots), p.Spec.Name, a.Name, len(p.Data[j]), want, ErrUsage)
+				return fault.Usage("block %s: particles %q, attribute %q: %d bytes, want %d", b.Index.Name(m.Rank, m.Roots), p.Spec.Name, a.Name, len(p.Data[j]), want)
 			}
 		}
 	}

@@ -6,9 +6,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "amr"
-
 // FormatError says what is wrong with an index, a name or a file.
 type FormatError = fault.FormatError
 

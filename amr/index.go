@@ -177,7 +177,7 @@ func (x Index) ChildNumber() int {
 // *FormatError of class ErrCorrupt without an offset, which the caller adds.
 func (x Index) Valid(rank int) error {
 	bad := func(format string, a ...any) error {
-		return &FormatError{Pkg: "amr", Offset: -1, Field: "index", Msg: fmt.Sprintf("%d: ", x) + fmt.Sprintf(format, a...), Err: ErrCorrupt}
+		return &FormatError{Offset: -1, Field: "index", Msg: fmt.Sprintf("%d: ", x) + fmt.Sprintf(format, a...), Err: ErrCorrupt}
 	}
 	if rank < 1 || rank > 3 {
 		return bad("rank %d, want 1 to 3", rank)

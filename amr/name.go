@@ -59,7 +59,7 @@ func (x Index) Name(rank int, roots [3]int) string {
 // has more blocks than its names can tell apart.
 func ParseName(name string, roots [3]int, level int) (Index, int, error) {
 	bad := func(format string, a ...any) (Index, int, error) {
-		return Index{}, 0, &FormatError{Pkg: "amr", Offset: -1, Field: fmt.Sprintf("block name %.96q", name), Msg: fmt.Sprintf(format, a...), Err: ErrCorrupt}
+		return Index{}, 0, &FormatError{Offset: -1, Field: fmt.Sprintf("block name %.96q", name), Msg: fmt.Sprintf(format, a...), Err: ErrCorrupt}
 	}
 	if level < MinLevel || level > MaxDepth {
 		return bad("level %d, want %d to %d", level, MinLevel, MaxDepth)
@@ -102,7 +102,7 @@ func ParseName(name string, roots [3]int, level int) (Index, int, error) {
 			n = (n-1)>>uint(-level) + 1
 		}
 		if n > 1<<uint(len(array)) {
-			return Index{}, 0, &FormatError{Pkg: "amr", Offset: -1, Field: fmt.Sprintf("block name %q", name), Msg: fmt.Sprintf("%d blocks along %s at level %d share %d digits (%d root blocks): use the index", n, axis, level, len(array), roots[i]), Err: ErrAmbiguous}
+			return Index{}, 0, &FormatError{Offset: -1, Field: fmt.Sprintf("block name %q", name), Msg: fmt.Sprintf("%d blocks along %s at level %d share %d digits (%d root blocks): use the index", n, axis, level, len(array), roots[i]), Err: ErrAmbiguous}
 		}
 		if coord[i]>>uint(depth) >= n {
 			return bad("block %d along %s, want < %d", coord[i]>>uint(depth), axis, n)

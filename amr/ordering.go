@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"blobio/internal/fault"
 	"blobio/sfc"
 )
 
@@ -77,7 +78,7 @@ func OrderingByName(name string) (Ordering, error) {
 			return o, nil
 		}
 	}
-	return nil, pkg.Errorf("ordering %q, want morton, hilbert or roots: %w", name, ErrUsage)
+	return nil, fault.Usage("ordering %q, want morton, hilbert or roots", name)
 }
 
 // coordBits is how many bits of an index the curves walk over.

@@ -1,6 +1,7 @@
 package amr
 
 import (
+	"fmt"
 	"iter"
 	"math/bits"
 	"slices"
@@ -114,7 +115,7 @@ func (t *Tree) Add(x Index) error {
 	}
 	v := t.nodes[x]
 	if v&present != 0 {
-		return pkg.Errorf("block %s: %w", t.Name(x), ErrExist)
+		return fmt.Errorf("block %s: %w", t.Name(x), ErrExist)
 	}
 	t.nodes[x] = v | present
 	if x.Level() > t.g.MinLevel {
@@ -130,7 +131,7 @@ func (t *Tree) Add(x Index) error {
 func (t *Tree) Remove(x Index) error {
 	v := t.nodes[x]
 	if v&present == 0 {
-		return pkg.Errorf("block %s: %w", t.Name(x), ErrMissing)
+		return fmt.Errorf("block %s: %w", t.Name(x), ErrMissing)
 	}
 	if v &^= present; v == 0 {
 		delete(t.nodes, x)
@@ -176,11 +177,11 @@ func (t *Tree) Refined(x Index) bool {
 func (t *Tree) Refine(x Index) error {
 	switch {
 	case !t.Has(x):
-		return pkg.Errorf("refine %s: %w", t.Name(x), ErrMissing)
+		return fmt.Errorf("refine %s: %w", t.Name(x), ErrMissing)
 	case !t.Leaf(x):
-		return pkg.Errorf("refine %s: children: %w", t.Name(x), ErrExist)
+		return fmt.Errorf("refine %s: children: %w", t.Name(x), ErrExist)
 	case x.Level() < 0 || x.Level() >= t.g.MaxLevel:
-		return pkg.Errorf("refine %s: level %d, want 0 to %d: %w", t.Name(x), x.Level(), t.g.MaxLevel-1, ErrRange)
+		return fmt.Errorf("refine %s: level %d, want 0 to %d: %w", t.Name(x), x.Level(), t.g.MaxLevel-1, ErrRange)
 	}
 	for k := range t.g.Children() {
 		if err := t.Add(x.Child(childBits(k))); err != nil {
@@ -195,14 +196,14 @@ func (t *Tree) Refine(x Index) error {
 // (a level below 0: root blocks stay).
 func (t *Tree) Coarsen(x Index) error {
 	if !t.Refined(x) {
-		return pkg.Errorf("coarsen %s: block with children: %w", t.Name(x), ErrMissing)
+		return fmt.Errorf("coarsen %s: block with children: %w", t.Name(x), ErrMissing)
 	}
 	if x.Level() < 0 {
-		return pkg.Errorf("coarsen %s: level %d, want >= 0: %w", t.Name(x), x.Level(), ErrRange)
+		return fmt.Errorf("coarsen %s: level %d, want >= 0: %w", t.Name(x), x.Level(), ErrRange)
 	}
 	for c := range t.Children(x) {
 		if !t.Leaf(c) {
-			return pkg.Errorf("coarsen %s: children of child %s: %w", t.Name(x), t.Name(c), ErrExist)
+			return fmt.Errorf("coarsen %s: children of child %s: %w", t.Name(x), t.Name(c), ErrExist)
 		}
 	}
 	mask := t.nodes[x] & children

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"time"
 
 	"blobio/blob"
@@ -20,7 +21,7 @@ const verifyWindow = 1 << 20
 // pattern; elements that no rank owns must be the fill value.
 func (p *replay) verify(ctx context.Context, r *blob.Reader, res *Result) error {
 	if got := r.Records(); got != p.records {
-		return pkg.Errorf("%s: %d records, want %d", res.Path, got, p.records)
+		return fmt.Errorf("%s: %d records, want %d", res.Path, got, p.records)
 	}
 	type owners struct {
 		ix  *decomp.Index
@@ -136,7 +137,7 @@ func mismatch(path, name string, rec, lo int64, got, want []byte, t cdf5.Type) e
 	size := t.Size()
 	for i := 0; i < len(got); i += size {
 		if !bytes.Equal(got[i:i+size], want[i:i+size]) {
-			return pkg.Errorf("%s: variable %q record %d element %d: bytes %x, want %x", path, name, rec, lo+int64(i/size), got[i:i+size], want[i:i+size])
+			return fmt.Errorf("%s: variable %q record %d element %d: bytes %x, want %x", path, name, rec, lo+int64(i/size), got[i:i+size], want[i:i+size])
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -38,7 +39,7 @@ func describe(ctx context.Context, base string, o *settings, ten *tenure, lost b
 	}()
 	s := r.sets[0]
 	if missing := r.missing(r.sets); len(missing) > 0 {
-		return nil, nil, nil, pkg.At(missing[0], -1, "subfile", ErrMissing, "not there, nor are %d others", len(missing)-1)
+		return nil, nil, nil, fault.At(missing[0], -1, "subfile", ErrMissing, "not there, nor are %d others", len(missing)-1)
 	}
 	n := r.records
 	if cap != nil {
@@ -60,10 +61,10 @@ func describe(ctx context.Context, base string, o *settings, ten *tenure, lost b
 		*sf = subfile.Subfile{Size: p.place.FileSize(n), HeaderOff: p.place.HeaderOff, HeaderLen: p.place.HeaderLen}
 		if p.size < sf.Size {
 			if !p.place.Grows {
-				return nil, nil, nil, pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+				return nil, nil, nil, fault.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if _, end := p.place.LastPiece(n); p.size < end {
-				return nil, nil, nil, pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+				return nil, nil, nil, fault.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if err := addPad(o, p.name, sf.Size); err != nil {
 				return nil, nil, nil, err

@@ -2,8 +2,10 @@ package blob
 
 import (
 	"context"
+	"fmt"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -47,10 +49,10 @@ func appendSchema(ctx context.Context, c comm.Comm, name string, more *Schema, p
 		return nil, err
 	}
 	if alike[0] != ^alike[1] {
-		return nil, pkg.Usage("the ranks pass different names or options")
+		return nil, fault.Usage("the ranks pass different names or options")
 	}
 	if alike[2] != ^alike[3] {
-		return nil, pkg.Usage("the ranks pass different schemas")
+		return nil, fault.Usage("the ranks pass different schemas")
 	}
 	w := &Writer{c: c, opt: opt}
 	if c.Rank() == 0 {
@@ -144,7 +146,7 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 		return err
 	}
 	if found.Single {
-		return pkg.Usage("append to %s: an ordinary file, want a dataset of subfiles", name)
+		return fault.Usage("append to %s: an ordinary file, want a dataset of subfiles", name)
 	}
 	if err := checkName(found.Base); err != nil {
 		return err
@@ -163,7 +165,7 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 		err = leftBy(o.fs, found.Base, st)
 	}
 	if err != nil {
-		return pkg.Errorf("append to %s: %w", name, err)
+		return fmt.Errorf("append to %s: %w", name, err)
 	}
 	m, err := subfile.Recover(o.fs, found.Base, w.ten.by())
 	if err != nil {
@@ -176,7 +178,7 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 		return err
 	}
 	if m == nil && len(found.Members) == 0 {
-		return pkg.Errorf("append to %s: %w", name, ErrNotCommitted)
+		return fmt.Errorf("append to %s: %w", name, ErrNotCommitted)
 	}
 	if m == nil {
 		w.info.was, err = adopt(ctx, found.Base, o, w.ten)

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"fmt"
 	"slices"
 
 	"blobio/blob/internal/unpack"
@@ -102,7 +103,7 @@ func (e *engine) image(list []pend, p *part) ([]byte, error) {
 	sv := &e.schema.vars[p.v]
 	n := e.schema.Elems(VarID(p.v)) * int64(sv.Type.Size())
 	if n > e.opt.Memory { // the image lives until the flush is over, and is not counted with what was put
-		return nil, pkg.Errorf("flush of %q: a record that is put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n, e.opt.Memory, ErrTooLarge)
+		return nil, fmt.Errorf("flush of %q: a record that is put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n, e.opt.Memory, ErrTooLarge)
 	}
 	img := make([]byte, n)
 	find := func(l []pend) (bool, error) {

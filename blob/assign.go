@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // assign chooses the maps of the output and gives its variables their
@@ -38,7 +39,7 @@ func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 		return c.o.Maps, ranks, c.assignMaps(s, ranks)
 	}
 	if ranks == 0 {
-		return nil, 0, pkg.Usage("convert to blobs: %s has no maps of its own: want maps, or a number of ranks", c.r.base)
+		return nil, 0, fault.Usage("convert to blobs: %s has no maps of its own: want maps, or a number of ranks", c.r.base)
 	}
 	// Equal parts of canonical order, for every shape that has something for each rank.
 	var maps []*decomp.Map
@@ -82,7 +83,7 @@ func (c *conversion) assignMaps(s *Schema, ranks int) error {
 	}
 	for k, m := range c.o.Maps {
 		if m.Ranks() != ranks {
-			return pkg.Usage("convert: map %d is for %d ranks, map 1 for %d", k+1, m.Ranks(), ranks)
+			return fault.Usage("convert: map %d is for %d ranks, map 1 for %d", k+1, m.Ranks(), ranks)
 		}
 		at := -1
 		for i, n := range choice {
@@ -92,7 +93,7 @@ func (c *conversion) assignMaps(s *Schema, ranks int) error {
 			}
 		}
 		if at < 0 {
-			return pkg.Usage("convert: no variable has the shape %v of map %d", m.Dims(), k+1)
+			return fault.Usage("convert: no variable has the shape %v of map %d", m.Dims(), k+1)
 		}
 		dims := s.vars[at].Dims
 		if s.vars[at].Record {
@@ -104,10 +105,10 @@ func (c *conversion) assignMaps(s *Schema, ranks int) error {
 		v := &s.vars[i]
 		if k := choice[i]; k != 0 {
 			if k < 0 || k > len(c.o.Maps) {
-				return pkg.Usage("convert: variable %q is given map %d, want 1..%d", v.Name, k, len(c.o.Maps))
+				return fault.Usage("convert: variable %q is given map %d, want 1..%d", v.Name, k, len(c.o.Maps))
 			}
 			if got, want := s.shape(v.Dims, v.Record), c.o.Maps[k-1].Dims(); fmt.Sprint(got) != fmt.Sprint(want) {
-				return pkg.Usage("convert: variable %q has shape %v, map %d has %v", v.Name, got, k, want)
+				return fault.Usage("convert: variable %q has shape %v, map %d has %v", v.Name, got, k, want)
 			}
 			v.Decomp = DecompID(k)
 		}
@@ -176,7 +177,7 @@ func (c *conversion) keepsAllOf(ctx context.Context, s *set, maps []*decomp.Map)
 			gap(at, n)
 		}
 		if lost > 0 {
-			return pkg.Usage("convert: map %d owns none of %d elements that variable %q has, the first is %d (ConvertOptions.DropUncovered drops them)", v.Decomp, lost, v.Name, first)
+			return fault.Usage("convert: map %d owns none of %d elements that variable %q has, the first is %d (ConvertOptions.DropUncovered drops them)", v.Decomp, lost, v.Name, first)
 		}
 	}
 	return nil

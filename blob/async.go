@@ -3,10 +3,12 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // syncMin is how many bytes a process writes to a subfile in the background before it syncs
@@ -36,7 +38,7 @@ const syncMin = 32 << 20
 // that does not hold it, the call waits until there is room again. Collective.
 func (w *Writer) FlushAsync(ctx context.Context) error {
 	if w.closed {
-		return pkg.Usage("flush after Close")
+		return fault.Usage("flush after Close")
 	}
 	if _, err := w.post(ctx, true); err != nil {
 		return err
@@ -48,7 +50,7 @@ func (w *Writer) FlushAsync(ctx context.Context) error {
 // Collective.
 func (w *Writer) Wait(ctx context.Context) error {
 	if w.closed {
-		return pkg.Usage("wait after Close")
+		return fault.Usage("wait after Close")
 	}
 	if err := w.settleDue(ctx); err != nil {
 		return err
@@ -107,7 +109,7 @@ type flight struct {
 }
 
 // errStopped is why a flight ends early.
-var errStopped = pkg.Errorf("the flush in the background was stopped: %w", ErrBroken)
+var errStopped = fmt.Errorf("the flush in the background was stopped: %w", ErrBroken)
 
 // launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
 // released when it has ended. e.mu is held, and the flight before has landed.

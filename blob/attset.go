@@ -2,10 +2,12 @@ package blob
 
 import (
 	"context"
+	"fmt"
 	"hash/crc32"
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/verdict"
 	"blobio/subfile"
 )
@@ -21,13 +23,13 @@ func (w *Writer) SetAtt(ctx context.Context, v VarID, name string, value any) er
 	case w.err != nil:
 		return w.err
 	case w.closed:
-		err = pkg.Usage("attribute %q after Close", name)
+		err = fault.Usage("attribute %q after Close", name)
 	case err != nil:
-		err = pkg.Usage("%v", err)
+		err = fault.Usage("%v", err)
 	case v < -1 || int(v) >= len(w.schema.vars):
-		err = pkg.Usage("attribute %q of variable id %d, want -1..%d", name, v, len(w.schema.vars)-1)
+		err = fault.Usage("attribute %q of variable id %d, want -1..%d", name, v, len(w.schema.vars)-1)
 	case slices.Contains(fixedAtts, name):
-		err = pkg.Usage("attribute %q: it cannot be changed once there are files", name)
+		err = fault.Usage("attribute %q: it cannot be changed once there are files", name)
 	case v >= 0:
 		of = w.schema.vars[v].Name
 	}
@@ -37,7 +39,7 @@ func (w *Writer) SetAtt(ctx context.Context, v VarID, name string, value any) er
 	}
 	n := int64(len(info.Data) + len(info.Name))
 	if err == nil && w.attBytes+n > maxSetAtts {
-		err = pkg.Errorf("attribute %q of %d bytes: the manifest has %d of attributes, want at most %d: %w", name, len(info.Data), w.attBytes, maxSetAtts, ErrTooLarge)
+		err = fmt.Errorf("attribute %q of %d bytes: the manifest has %d of attributes, want at most %d: %w", name, len(info.Data), w.attBytes, maxSetAtts, ErrTooLarge)
 	}
 	h := int64(crc32.ChecksumIEEE([]byte(info.Var + "\x00" + info.Name + "\x00" + info.Type + "\x00" + string(info.Data))))
 	alike, err := comm.AgreeMin(ctx, w.c, err, h, ^h)
@@ -45,7 +47,7 @@ func (w *Writer) SetAtt(ctx context.Context, v VarID, name string, value any) er
 		return err
 	}
 	if alike[0] != ^alike[1] {
-		return pkg.Usage("the ranks give different attributes %q", name)
+		return fault.Usage("the ranks give different attributes %q", name)
 	}
 	w.atts, w.attBytes = append(w.atts, info), w.attBytes+n
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -22,7 +23,7 @@ func encodeAtt(of string, a *cdf5.Att) (subfile.AttInfo, error) {
 	}
 	h := cdf5.Header{Version: cdf5.CDF5, Atts: []cdf5.Att{*a}} // for what a header accepts
 	if err := h.Layout(nil); err != nil {
-		return x, pkg.Usage("attribute %q: %v", a.Name, err)
+		return x, fault.Usage("attribute %q: %v", a.Name, err)
 	}
 	return x, nil
 }
@@ -60,11 +61,11 @@ func (s *Schema) withAtts(list []subfile.AttInfo, name string) (*Schema, error) 
 		x := &list[k]
 		v, ok := vars[x.Var]
 		if !ok {
-			return nil, pkg.At(name, -1, "atts", ErrCorrupt, "attribute %q of a variable %q that is not there", x.Name, x.Var)
+			return nil, fault.At(name, -1, "atts", ErrCorrupt, "attribute %q of a variable %q that is not there", x.Name, x.Var)
 		}
 		typ, err := cdf5.ParseType(x.Type)
 		if err != nil || len(x.Data)%typ.Size() != 0 || slices.Contains(fixedAtts, x.Name) {
-			return nil, pkg.At(name, -1, "atts", ErrCorrupt, "attribute %q: %d bytes of type %q", x.Name, len(x.Data), x.Type)
+			return nil, fault.At(name, -1, "atts", ErrCorrupt, "attribute %q: %d bytes of type %q", x.Name, len(x.Data), x.Type)
 		}
 		a := cdf5.Att{Name: x.Name, Type: typ, Value: string(x.Data)}
 		if typ != cdf5.Char {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"blobio/decomp"
+	"blobio/internal/fault"
 	"blobio/internal/par"
 	"blobio/subfile"
 )
@@ -32,7 +33,7 @@ func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *settings)
 	}
 	n := b.opt.Subfiles
 	if n < 1 || n > ranks {
-		return nil, pkg.Usage("%d subfiles for %d ranks", n, ranks)
+		return nil, fault.Usage("%d subfiles for %d ranks", n, ranks)
 	}
 	b.world = make([][]int, n)
 	for r := range ranks {

@@ -2,11 +2,13 @@ package blob
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"weak"
 
 	"blobio/cdf5"
+	"blobio/internal/fault"
 	"blobio/internal/virtual"
 )
 
@@ -29,11 +31,11 @@ func (o *CanonicalOptions) Validate() error {
 	case o == nil:
 		return nil
 	case o.Version != 0 && !o.Version.Valid():
-		return pkg.Usage("CanonicalOptions.Version %d, want 1, 2 or 5", o.Version)
+		return fault.Usage("CanonicalOptions.Version %d, want 1, 2 or 5", o.Version)
 	case o.Memory != 0 && o.Memory < 1<<20:
-		return pkg.Usage("CanonicalOptions.Memory %d, want at least 1 MiB", o.Memory)
+		return fault.Usage("CanonicalOptions.Memory %d, want at least 1 MiB", o.Memory)
 	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
-		return pkg.Usage("CanonicalOptions.Records %d to %d", o.Records.First, o.Records.End)
+		return fault.Usage("CanonicalOptions.Records %d to %d", o.Records.First, o.Records.End)
 	}
 	return nil
 }
@@ -80,7 +82,7 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	}
 	f, err := sel.canonical(opt)
 	if err != nil {
-		return nil, pkg.Errorf("canonical file of %s: %w", r.base, err)
+		return nil, fmt.Errorf("canonical file of %s: %w", r.base, err)
 	}
 	f.cache = newBlockCache(f, opt.Memory, opt.Pool)
 	if opt.Pool != nil {
@@ -149,7 +151,7 @@ func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
 // fail; n is then the number of correct bytes before them.
 func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, pkg.Usage("canonical file of %s: read at %d", c.r.base, off)
+		return 0, fault.Usage("canonical file of %s: read at %d", c.r.base, off)
 	}
 	if len(p) == 0 {
 		return 0, nil

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"blobio/internal/fault"
 	"container/list"
 	"context"
 )
@@ -128,7 +129,7 @@ func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*bl
 		if !k.c.r.behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
 			delete(k.held, from)
 			k.mu.Unlock()
-			return nil, pkg.Errorf("canonical file of %s: the Reader is closed: %w", k.c.r.base, ErrUsage)
+			return nil, fault.Usage("canonical file of %s: the Reader is closed", k.c.r.base)
 		}
 	}
 	k.mu.Unlock()
@@ -189,7 +190,7 @@ func (k *blockCache) ahead(from int64) {
 	}) {
 		for _, b := range list {
 			k.bytes -= b.to - b.from
-			b.err = pkg.Errorf("canonical file of %s: the Reader is closed: %w", k.c.r.base, ErrUsage)
+			b.err = fault.Usage("canonical file of %s: the Reader is closed", k.c.r.base)
 			k.forget(b)
 		}
 	}

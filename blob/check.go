@@ -107,7 +107,7 @@ func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) 
 }
 
 func (c *checker) say(sev Severity, file string, off int64, field string, class error, format string, args ...any) {
-	c.add(fault.Of(sev, file, pkg.At(file, off, field, class, format, args...)))
+	c.add(fault.Of(sev, file, fault.At(file, off, field, class, format, args...)))
 }
 
 // listed says whether a manifest tells all subfiles, also those that are missing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -161,7 +162,7 @@ func (w *Writer) mayCommit() error {
 	if id, _, err := subfile.Peek(w.opt.fs, w.base); err != nil || id == w.info.was {
 		return err
 	}
-	return pkg.Errorf("%s: another program has replaced the dataset, or renamed it, while it was being written: %w", w.base, ErrInUse)
+	return fmt.Errorf("%s: another program has replaced the dataset, or renamed it, while it was being written: %w", w.base, ErrInUse)
 }
 
 // subfiles puts the subfiles' descriptions together, on world rank 0.
@@ -175,7 +176,7 @@ func (w *Writer) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 		}
 		var d described
 		if err := json.Unmarshal(b, &d); err != nil || len(d.Prints) > len(prints) {
-			return nil, pkg.Errorf("description of the subfile of rank %d: %w", r, err)
+			return nil, fmt.Errorf("description of the subfile of rank %d: %w", r, err)
 		}
 		if d.Err != nil {
 			return nil, comm.MetBy(w.c, d.Rank, comm.DecodeError(d.Err))
@@ -190,7 +191,7 @@ func (w *Writer) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 		seen++
 	}
 	if seen != w.info.subfiles {
-		return nil, pkg.Errorf("%d subfiles described, want %d", seen, w.info.subfiles)
+		return nil, fmt.Errorf("%d subfiles described, want %d", seen, w.info.subfiles)
 	}
 	if w.info.old == nil {
 		w.info.prints = printTexts(prints)

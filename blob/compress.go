@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"blobio/internal/codec"
+	"blobio/internal/fault"
 )
 
 // Method says how the data of process-centric files are compressed.
@@ -64,7 +65,7 @@ func ParseCompress(s string) (Compress, error) {
 	}
 	name, level, err := codec.Choose(s, words...)
 	if err != nil {
-		return Compress{}, pkg.Errorf("%w", err)
+		return Compress{}, fmt.Errorf("%w", err)
 	}
 	return Compress{Method: Method(slices.Index(methodNames[:], name)), Level: level}, nil
 }
@@ -74,11 +75,11 @@ func (c Compress) on() bool { return c.Method != NoCompression }
 func (c Compress) validate() error {
 	switch {
 	case c.Method > ShuffleZstd:
-		return pkg.Usage("Compress.Method %d is unknown", c.Method)
+		return fault.Usage("Compress.Method %d is unknown", c.Method)
 	case c.Level < 0 || c.Level > codec.MaxLevel:
-		return pkg.Usage("Compress.Level %d, want 0 to %d", c.Level, codec.MaxLevel)
+		return fault.Usage("Compress.Level %d, want 0 to %d", c.Level, codec.MaxLevel)
 	case c.Level != 0 && !c.on():
-		return pkg.Usage("Compress.Level %d without a method", c.Level)
+		return fault.Usage("Compress.Level %d without a method", c.Level)
 	}
 	return nil
 }
@@ -86,7 +87,7 @@ func (c Compress) validate() error {
 // fits says whether a layout can be compressed.
 func (c Compress) fits(l Layout) error {
 	if c.on() && l.scheme(true) == nil {
-		return pkg.Usage("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)
+		return fault.Usage("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -54,11 +56,11 @@ func (o *ConvertOptions) Validate() error {
 	case o == nil:
 		return nil
 	case o.Blobs && o.Layout > ProcessCentric:
-		return pkg.Usage("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
+		return fault.Usage("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
 	case o.Version > cdf5.CDF5 || o.Version != 0 && o.Version != cdf5.CDF1 && o.Version != cdf5.CDF2 && o.Version != cdf5.CDF5:
-		return pkg.Usage("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
+		return fault.Usage("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
 	case o.NetCDF4 != nil && (o.Blobs || o.Version != 0):
-		return pkg.Usage("ConvertOptions.NetCDF4 with Blobs or Version %d, want it alone", o.Version)
+		return fault.Usage("ConvertOptions.NetCDF4 with Blobs or Version %d, want it alone", o.Version)
 	case o.NetCDF4.validate(o.Memory) != nil:
 		return o.NetCDF4.validate(o.Memory)
 	case o.Compress.validate() != nil:
@@ -68,13 +70,13 @@ func (o *ConvertOptions) Validate() error {
 	case o.Compress.fits(o.Layout) != nil:
 		return o.Compress.fits(o.Layout)
 	case o.Ranks < 0 || o.Ranks > maxRanks || o.Subfiles < 0 || o.Workers < 0 || o.Workers > maxWorkers:
-		return pkg.Usage("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, maxWorkers)
+		return fault.Usage("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, maxWorkers)
 	case o.Memory != 0 && o.Memory < 8<<20:
-		return pkg.Usage("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
+		return fault.Usage("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
 	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
-		return pkg.Usage("ConvertOptions.Records %d to %d", o.Records.First, o.Records.End)
+		return fault.Usage("ConvertOptions.Records %d to %d", o.Records.First, o.Records.End)
 	case o.Durability > DurableNone:
-		return pkg.Usage("ConvertOptions.Durability %d is unknown", o.Durability)
+		return fault.Usage("ConvertOptions.Durability %d is unknown", o.Durability)
 	}
 	return nil
 }
@@ -158,10 +160,10 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		return err
 	}
 	if c.out == "" {
-		return pkg.Usage("convert: empty name of the output")
+		return fault.Usage("convert: empty name of the output")
 	}
 	if b := subfile.Base(c.out); b != c.out && (o == nil || !o.Blobs) {
-		return pkg.Usage("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
+		return fault.Usage("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
 	}
 	if o != nil && o.Blobs {
 		if err := checkNew(c.out); err != nil {
@@ -173,7 +175,7 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		if err := c.r.replaced(missing[0]); err != nil {
 			return err
 		}
-		return pkg.Errorf("convert: %d of %d subfiles of %s missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements): %w",
+		return fmt.Errorf("convert: %d of %d subfiles of %s missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements): %w",
 			len(missing), c.r.numParts(), c.r.base, missing[0], ErrMissing)
 	}
 	if c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records); err != nil {

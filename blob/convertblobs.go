@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"blobio/internal/fault"
 	"blobio/internal/par"
 )
 
@@ -61,7 +62,7 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 		b.unverified = c.r.opt.Verify == VerifyNever || c.r.manifest.Unverified
 	}
 	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.r.base) {
-		err = pkg.Usage("convert: the output %s is the source", c.out)
+		err = fault.Usage("convert: the output %s is the source", c.out)
 	}
 	return b, err
 }
@@ -175,7 +176,7 @@ func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64) error {
 	sv := &c.schema.vars[u.v]
 	if sv.Decomp == 0 {
-		return pkg.Errorf("convert: record %d of %q has %d bytes and no decomposition, ConvertOptions.Memory is %d: %w",
+		return fmt.Errorf("convert: record %d of %q has %d bytes and no decomposition, ConvertOptions.Memory is %d: %w",
 			u.rec, sv.Name, (u.hi-u.lo)*int64(sv.Type.Size()), c.o.Memory, ErrTooLarge)
 	}
 	m, size := b.maps[sv.Decomp-1], int64(sv.Type.Size())
@@ -188,7 +189,7 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 			to++
 		}
 		if sum > 4*limit {
-			return pkg.Errorf("convert: the blob of rank %d of %q has %d bytes, ConvertOptions.Memory is %d: %w", from, sv.Name, sum, c.o.Memory, ErrTooLarge)
+			return fmt.Errorf("convert: the blob of rank %d of %q has %d bytes, ConvertOptions.Memory is %d: %w", from, sv.Name, sum, c.o.Memory, ErrTooLarge)
 		}
 		data := make([][]byte, to-from)
 		for k := range data {

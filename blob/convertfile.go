@@ -16,7 +16,7 @@ import (
 func (c *conversion) toCanonical(ctx context.Context) (err error) {
 	file, err := c.canonical(CanonicalOptions{Version: c.o.Version, ZeroFill: c.o.ZeroFill})
 	if err != nil {
-		err = pkg.Errorf("convert to %s: %w", c.out, err)
+		err = fmt.Errorf("convert to %s: %w", c.out, err)
 	}
 	var out *durable.Output // of root
 	var temp string
@@ -33,7 +33,7 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 	err = c.fill(ctx, out, string(b), file)
 	if err = c.agree(ctx, err); err == nil && c.root() {
 		if err = out.Commit(); err != nil {
-			err = pkg.Errorf("convert: %w", err)
+			err = fmt.Errorf("convert: %w", err)
 		}
 	}
 	return c.agree(ctx, err)
@@ -63,7 +63,7 @@ func (c *conversion) output(ctx context.Context) (*durable.Output, error) {
 	out, err := durable.NewOutput(ctx, c.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
 		NoSync: c.o.Durability == DurableNone, NoSyncDir: c.o.Durability != DurableCommit})
 	if err != nil {
-		return nil, pkg.Errorf("convert: %w", err)
+		return nil, fmt.Errorf("convert: %w", err)
 	}
 	return out, nil
 }

@@ -17,7 +17,7 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	var id string
 	var rename bool
 	if _, err := fmt.Sscan(string(told), &id, &rename); err != nil {
-		return pkg.Errorf("convert: rank 0 tells %q: %w", told, err)
+		return fmt.Errorf("convert: rank 0 tells %q: %w", told, err)
 	}
 	b.w.ten = serve(b.opt.fs, b.base, id, comm.Apart(c.c))
 	b.engines[0].proc.tenure.Store(b.w.ten)
@@ -55,7 +55,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 	}
 	for r, t := range all {
 		if err := b.addSums(t); err != nil {
-			return pkg.Errorf("convert: checksums of rank %d: %w", r, err)
+			return fmt.Errorf("convert: checksums of rank %d: %w", r, err)
 		}
 	}
 	// What others wrote must not be filled.
@@ -119,12 +119,12 @@ func (b *bulk) addSums(src []byte) error {
 			n[i] = int64(binary.LittleEndian.Uint64(src[8*i:]))
 		}
 		if n[0] < 0 || n[0] >= int64(len(b.engines)) {
-			return pkg.Errorf("subfile %d of %d", n[0], len(b.engines))
+			return fmt.Errorf("subfile %d of %d", n[0], len(b.engines))
 		}
 		b.engines[n[0]].sums.Add(n[1], checksum.Seg{At: n[2], N: n[3], CRC: uint32(n[4])})
 	}
 	if len(src) != 0 {
-		return pkg.Errorf("%d bytes left over", len(src))
+		return fmt.Errorf("%d bytes left over", len(src))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 	"blobio/internal/nc4"
 	"blobio/internal/par"
@@ -36,11 +37,11 @@ func (o *NetCDF4Options) validate(memory int64) error {
 		return nil
 	}
 	if err := o.pipeline().Validate(); err != nil {
-		return pkg.Usage("ConvertOptions.NetCDF4: %v", err)
+		return fault.Usage("ConvertOptions.NetCDF4: %v", err)
 	}
 	most := (&ConvertOptions{Memory: memory}).withDefaults().Memory / leastShare
 	if o.ChunkBytes < 0 || o.ChunkBytes > min(most, 1<<30) {
-		return pkg.Usage("ConvertOptions.NetCDF4.ChunkBytes %d, want 0 to %d: an eighth of Memory and at most 1 GiB", o.ChunkBytes, min(most, 1<<30))
+		return fault.Usage("ConvertOptions.NetCDF4.ChunkBytes %d, want 0 to %d: an eighth of Memory and at most 1 GiB", o.ChunkBytes, min(most, 1<<30))
 	}
 	return nil
 }
@@ -62,7 +63,7 @@ func (c *conversion) writeNetCDF4(ctx context.Context) error {
 	}
 	file, err := nc4.New(hdr, &nc4.Options{Filters: c.o.NetCDF4.pipeline(), ChunkBytes: chunk, Program: "blobio=" + version.Number})
 	if err != nil {
-		return pkg.Errorf("convert to %s: %w", c.out, err)
+		return fmt.Errorf("convert to %s: %w", c.out, err)
 	}
 	defer file.Close()
 	out, err := c.output(ctx)
@@ -76,7 +77,7 @@ func (c *conversion) writeNetCDF4(ctx context.Context) error {
 		return err
 	}
 	if err := out.Commit(); err != nil {
-		return pkg.Errorf("convert: %w", err)
+		return fmt.Errorf("convert: %w", err)
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (w *nc4Writer) write(ctx context.Context) error {
 	}
 	meta, err := w.file.Encode(at)
 	if err != nil {
-		return pkg.Errorf("convert to %s: %w", w.c.out, err)
+		return fmt.Errorf("convert to %s: %w", w.c.out, err)
 	}
 	_, err = f.WriteAt(meta, 0)
 	return err

@@ -165,7 +165,7 @@ func readSome(ctx context.Context, r *Reader, v VarID) error {
 func hasClass(err error) bool {
 	var fe *FormatError
 	if errors.As(err, &fe) {
-		return fe.Field != "" && fe.Err != nil && (fe.File != "" || fe.Pkg == "")
+		return fe.Field != "" && fe.Err != nil
 	}
 	for _, class := range []error{ErrMissing, ErrNotCommitted, ErrRange, fs.ErrNotExist} {
 		if errors.Is(err, class) {

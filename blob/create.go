@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -73,7 +74,7 @@ func (w *Writer) makeFiles(ctx context.Context, base string, err error) error {
 				e.made = true
 				err = e.proc.pool.Keep(e.name, f)
 			} else if errors.Is(err, fs.ErrExist) {
-				err = pkg.Errorf("%w: %w", err, ErrExist)
+				err = fmt.Errorf("%w: %w", err, ErrExist)
 			}
 		}
 	}
@@ -138,7 +139,7 @@ func (w *Writer) claim() error {
 			what = "a directory"
 		}
 		// Not even with Force: subfiles beside a file of their base name would be two datasets under one name.
-		return pkg.Errorf("%s: %s of this name is there, which subfiles cannot replace: %w", w.base, what, ErrExist)
+		return fmt.Errorf("%s: %s of this name is there, which subfiles cannot replace: %w", w.base, what, ErrExist)
 	}
 	set, err := subfile.Find(fsys, w.base)
 	free := errors.Is(err, fs.ErrNotExist)
@@ -159,7 +160,7 @@ func (w *Writer) claim() error {
 		if !set.Manifest && len(set.Members) == 0 {
 			what = "an unfinished dataset"
 		}
-		return pkg.Errorf("%s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)
+		return fmt.Errorf("%s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)
 	}
 	m, err := subfile.Recover(fsys, w.base, w.ten.by())
 	if m != nil {
@@ -205,7 +206,7 @@ func (w *Writer) vacant(set string) error {
 	for i := range w.info.subfiles {
 		name := subfile.Name(set, i)
 		if _, err := w.opt.fs.Stat(name); err == nil {
-			return pkg.Errorf("%s: %s exists and is not of this dataset: %w", w.base, name, ErrExist)
+			return fmt.Errorf("%s: %s exists and is not of this dataset: %w", w.base, name, ErrExist)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -19,11 +19,11 @@ import (
 func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
 	hd, herr = hf.Dataset("/" + layout.HeaderBlob)
 	dd, derr = hf.Dataset("/" + layout.DataBlob)
-	if !errors.Is(herr, h5.ErrMissing) || !errors.Is(derr, h5.ErrMissing) {
+	if !errors.Is(herr, fault.ErrMissing) || !errors.Is(derr, fault.ErrMissing) {
 		return hd, dd, nil, herr, derr
 	}
 	h, herr2 := hf.Dataset("/" + layout.HeaderPacked)
-	if errors.Is(herr2, h5.ErrMissing) {
+	if errors.Is(herr2, fault.ErrMissing) {
 		return hd, dd, nil, herr, derr
 	}
 	if herr2 != nil {
@@ -49,15 +49,15 @@ func decodePlace(f io.ReaderAt, size int64, name string, most int64) (*place, in
 	case h5.IsHDF5(probe, size):
 		p, records, err := decodeH5(probe, size, name, most)
 		if err != nil && probe.err != nil && !errors.Is(err, probe.err) {
-			err = pkg.Errorf("%s: %w", name, probe.err)
+			err = fmt.Errorf("%s: %w", name, probe.err)
 		}
 		return p, records, err
 	case probe.err != nil:
-		return nil, 0, pkg.Errorf("%s: looking for the HDF5 signature: %w", name, probe.err)
+		return nil, 0, fmt.Errorf("%s: looking for the HDF5 signature: %w", name, probe.err)
 	case len(magic) == 0:
-		return nil, 0, pkg.At(name, 0, "magic", ErrTruncated, "the file is empty")
+		return nil, 0, fault.At(name, 0, "magic", ErrTruncated, "the file is empty")
 	}
-	return nil, 0, pkg.At(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic)
+	return nil, 0, fault.At(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic)
 }
 
 // errReader keeps the error of a read that another package takes for "not there".
@@ -81,7 +81,7 @@ func decodeCDF(f io.ReaderAt, size int64, name string, most int64) (*place, int6
 	}
 	if isBlobHeader(h) {
 		if h.Version != cdf5.CDF5 {
-			return nil, 0, pkg.At(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
+			return nil, 0, fault.At(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
 		}
 		s, sh, err := parseBlobHeader(h, name, 0)
 		if err != nil {
@@ -109,9 +109,9 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*place, int64
 	if herr != nil || derr != nil {
 		for _, err := range []error{herr, derr} {
 			switch {
-			case err == nil || errors.Is(err, h5.ErrMissing):
+			case err == nil || errors.Is(err, fault.ErrMissing):
 			case errors.Is(err, ErrUsage): // it is there, but something else
-				return nil, 0, pkg.At(name, -1, "root group", ErrCorrupt, "%s", strings.TrimPrefix(fault.Text(err), name+": "))
+				return nil, 0, fault.At(name, -1, "root group", ErrCorrupt, "%s", strings.TrimPrefix(err.Error(), name+": "))
 			default:
 				return nil, 0, err
 			}
@@ -122,22 +122,22 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*place, int64
 		} else if derr != nil {
 			lacks += " and no " + layout.DataBlob
 		}
-		return nil, 0, pkg.At(name, -1, "root group", ErrNotFormat, "no %s: an HDF5 file, but not a process-centric blob file", lacks)
+		return nil, 0, fault.At(name, -1, "root group", ErrNotFormat, "no %s: an HDF5 file, but not a process-centric blob file", lacks)
 	}
 	extent := func(d *h5.Dataset, what string) (off, n int64, err error) {
 		dims := d.Dims()
 		if len(dims) != 1 || d.Type().Size() != 1 {
-			return 0, 0, pkg.At(name, -1, "dataset "+what, ErrCorrupt, "%v of type %v, want one dimension of bytes", dims, d.Type())
+			return 0, 0, fault.At(name, -1, "dataset "+what, ErrCorrupt, "%v of type %v, want one dimension of bytes", dims, d.Type())
 		}
 		off, ok := d.Offset()
 		if !ok && dims[0] > 0 {
-			return 0, 0, pkg.At(name, -1, "dataset "+what, ErrUnsupported, "its storage is not one contiguous piece")
+			return 0, 0, fault.At(name, -1, "dataset "+what, ErrUnsupported, "its storage is not one contiguous piece")
 		}
 		if !ok {
 			off = size // HDF5 gives no address to what is empty
 		}
 		if off < 0 || dims[0] > size-off {
-			return 0, 0, pkg.At(name, off, "dataset "+what, ErrTruncated, "%d bytes, but the file ends at %d", dims[0], size)
+			return 0, 0, fault.At(name, off, "dataset "+what, ErrTruncated, "%d bytes, but the file ends at %d", dims[0], size)
 		}
 		return off, dims[0], nil
 	}
@@ -161,7 +161,7 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*place, int64
 		return nil, 0, err
 	}
 	if n != hlen {
-		return nil, 0, pkg.At(name, p.HeaderOff+n, layout.HeaderBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
+		return nil, 0, fault.At(name, p.HeaderOff+n, layout.HeaderBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
 	}
 	if p.Big, err = headerIsBig(f, p.HeaderOff, name); err != nil {
 		return nil, 0, err
@@ -187,7 +187,7 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*place, int64
 		}
 	}
 	if h.NumRecs < 0 {
-		return nil, 0, pkg.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
+		return nil, 0, fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
 	}
 	// The size of a blob is at most the sum of the header's variables. If that
 	// stays within a half of the numbers, no offset in a blob can wrap.
@@ -196,12 +196,12 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*place, int64
 		n := h.Bytes(v)
 		if h.IsRecord(v) && h.NumRecs > 0 {
 			if n > left/h.NumRecs {
-				return nil, 0, pkg.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
+				return nil, 0, fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
 			}
 			n *= h.NumRecs
 		}
 		if left -= n; left < 0 {
-			return nil, 0, pkg.At(name, layout.NewLocator(h, p.HeaderOff).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
+			return nil, 0, fault.At(name, layout.NewLocator(h, p.HeaderOff).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
 		}
 	}
 	p.SetRecords(h.NumRecs)
@@ -228,7 +228,7 @@ func emptyMapDims(h *cdf5.Header) (ids []int) {
 func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 	var b [4]byte
 	if _, err := f.ReadAt(b[:], off+layout.NumrecsAt+layout.NumrecsLen); err != nil {
-		return false, pkg.At(name, off+layout.NumrecsAt+layout.NumrecsLen, "first tag", ErrTruncated, "%v", err)
+		return false, fault.At(name, off+layout.NumrecsAt+layout.NumrecsLen, "first tag", ErrTruncated, "%v", err)
 	}
 	return b[3] != 0, nil
 }

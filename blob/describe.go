@@ -2,6 +2,7 @@ package blob
 
 import (
 	"encoding/json"
+	"fmt"
 	"hash/crc32"
 
 	"blobio/blob/internal/layout"
@@ -27,7 +28,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 	for r, b := range told {
 		var o sealed
 		if err := o.parse(b); err != nil {
-			return nil, pkg.Errorf("%s: checksums of sub rank %d: %w", e.name, r, err)
+			return nil, fmt.Errorf("%s: checksums of sub rank %d: %w", e.name, r, err)
 		}
 		if o.err != nil {
 			return nil, comm.MetBy(w.c, o.rank, o.err)
@@ -80,7 +81,7 @@ func (e *engine) sumsOf(fixed bool, from, to int64) (extents, pieces subfile.CRC
 		if e.pack != nil {
 			crc, err := e.place.Packed.Index.Sum(v, rec)
 			if err != nil {
-				return pkg.Errorf("%s: variable %q: %w", e.name, e.place.Header.Vars[v].Name, err)
+				return fmt.Errorf("%s: variable %q: %w", e.name, e.place.Header.Vars[v].Name, err)
 			}
 			extents = append(extents, crc)
 			return nil
@@ -89,7 +90,7 @@ func (e *engine) sumsOf(fixed bool, from, to int64) (extents, pieces subfile.CRC
 		crc, fine, ok := e.sums.Whole(ext, n)
 		if !ok {
 			if crc, fine, ok = e.loose(ext, v, n); !ok {
-				return pkg.Errorf("%s: variable %q: its bytes were not all written", e.name, e.place.Header.Vars[v].Name)
+				return fmt.Errorf("%s: variable %q: its bytes were not all written", e.name, e.place.Header.Vars[v].Name)
 			}
 		}
 		extents = append(extents, crc)

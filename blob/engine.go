@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -73,7 +74,7 @@ func (e *engine) alone(f func() error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.stopped {
-		return pkg.Errorf("%s: another rank has failed: %w", e.name, ErrBroken)
+		return fmt.Errorf("%s: another rank has failed: %w", e.name, ErrBroken)
 	}
 	return f()
 }
@@ -162,7 +163,7 @@ func (e *engine) keep(lists [][]pend, copied int64) error {
 				kept += int64(len(p.raw))
 			} else if e.opt.Retain == LendUntilFlush {
 				if err := e.proc.reserve(int64(len(p.raw))); err != nil {
-					return pkg.Errorf("flush of %q: %w", e.schema.vars[p.v].Name, err)
+					return fmt.Errorf("flush of %q: %w", e.schema.vars[p.v].Name, err)
 				}
 				p.raw = append(make([]byte, 0, len(p.raw)), p.raw...)
 			}
@@ -175,7 +176,7 @@ func (e *engine) keep(lists [][]pend, copied int64) error {
 	}
 	if kept > copied { // records that were put in parts are kept whole
 		if err := e.proc.reserve(kept - copied); err != nil {
-			return pkg.Errorf("flush: %w", err)
+			return fmt.Errorf("flush: %w", err)
 		}
 	} else {
 		e.proc.release(copied - kept)

@@ -5,9 +5,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "blob"
-
 // FormatError says what is wrong with a file, and where.
 type FormatError = fault.FormatError
 
@@ -48,7 +45,6 @@ func (e *UnfinishedError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *UnfinishedError) Package() string { return string(pkg) }
 
 // Unwrap returns what was met.
 func (e *UnfinishedError) Unwrap() error { return e.Err }
@@ -66,7 +62,6 @@ func (e *InDoubtError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *InDoubtError) Package() string { return string(pkg) }
 
 // Unwrap returns what was met.
 func (e *InDoubtError) Unwrap() error { return e.Err }

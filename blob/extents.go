@@ -8,6 +8,7 @@ import (
 
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -79,7 +80,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, na
 		records = 0 // whatever the header says
 	}
 	if records > maxExtents/int64(max(len(recs), 1)) {
-		return pkg.At(name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
+		return fault.At(name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
 	}
 	short := make([]uint32, int64(len(fixed))+records*int64(len(recs)))
 	long := checksum.New(piece) // of extents of several pieces
@@ -183,7 +184,7 @@ func (s *blobStream) next(n int64, field string) ([]byte, error) {
 	if s.off == s.end {
 		k := min(int64(len(s.buf)), s.stop-s.off)
 		if k <= 0 {
-			return nil, pkg.At(s.name, s.off, field, ErrTruncated, "beyond the end of %s", layout.DataBlob)
+			return nil, fault.At(s.name, s.off, field, ErrTruncated, "beyond the end of %s", layout.DataBlob)
 		}
 		// The tail of the buffer holds the bytes, so that end-off is what is left.
 		if err := layout.ReadFull(s.f, s.buf[int64(len(s.buf))-k:], s.off, s.name, field); err != nil {

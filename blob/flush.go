@@ -7,6 +7,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Flush writes everything that was put, after what FlushAsync has under way; when it returns, data lent until
@@ -15,7 +16,7 @@ import (
 // It may be called at any time, by all ranks. A HeldBackError is that of a CommitAsync before. Collective.
 func (w *Writer) Flush(ctx context.Context) error {
 	if w.closed {
-		return pkg.Usage("flush after Close")
+		return fault.Usage("flush after Close")
 	}
 	if _, err := w.post(ctx, false); err != nil {
 		return err

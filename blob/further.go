@@ -2,6 +2,7 @@ package blob
 
 import (
 	"blobio/blob/internal/layout"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -19,7 +20,7 @@ func lostCommits(pl *place, name string, size, have, records int64) error {
 	if !pl.Grows || have <= records || !reaches(pl, size, have) {
 		return nil
 	}
-	return pkg.At(name, layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost, or the file is another dataset's", have, records)
+	return fault.At(name, layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost, or the file is another dataset's", have, records)
 }
 
 // reaches says whether a file of so many bytes holds so many records, at least one.
@@ -59,11 +60,11 @@ func orphaned(fsys vfs.FS, base string) error {
 		return err
 	}
 	if len(sets) > 0 {
-		return pkg.At(subfile.ManifestName(base), -1, "manifest", ErrMissing, "not there, but %s is, the first of %d files of sets that only a manifest can have listed", sets[0], len(sets))
+		return fault.At(subfile.ManifestName(base), -1, "manifest", ErrMissing, "not there, but %s is, the first of %d files of sets that only a manifest can have listed", sets[0], len(sets))
 	}
 	_, log, err := subfile.LogRecords(fsys, base)
 	if err == nil && log != "" {
-		err = pkg.At(subfile.ManifestName(base), -1, "manifest", ErrMissing, "not there, but %s is, which has commits behind it", log)
+		err = fault.At(subfile.ManifestName(base), -1, "manifest", ErrMissing, "not there, but %s is, which has commits behind it", log)
 	}
 	return err
 }

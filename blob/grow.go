@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"blobio/comm"
@@ -139,7 +140,7 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error, mode 
 			if r > 0 {
 				p := new(sealed)
 				if err := p.parse(b); err != nil && p.err == nil {
-					p.rank, p.err = o.rank, pkg.Errorf("%s: checksums of sub rank %d: %w", e.name, r, err)
+					p.rank, p.err = o.rank, fmt.Errorf("%s: checksums of sub rank %d: %w", e.name, r, err)
 				}
 				told = append(told, p)
 			}
@@ -196,7 +197,7 @@ func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 		}
 		var g grown
 		if err := json.Unmarshal(b, &g); err != nil {
-			return w.sealed, pkg.Errorf("growth of the subfile of rank %d: %w", r, err)
+			return w.sealed, fmt.Errorf("growth of the subfile of rank %d: %w", r, err)
 		}
 		if g.Err != nil {
 			return w.sealed, comm.MetBy(w.c, g.Rank, comm.DecodeError(g.Err))
@@ -205,7 +206,7 @@ func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 		list = append(list, g)
 	}
 	if len(list) != w.info.subfiles {
-		return w.sealed, pkg.Errorf("growth of %d subfiles, want %d", len(list), w.info.subfiles)
+		return w.sealed, fmt.Errorf("growth of %d subfiles, want %d", len(list), w.info.subfiles)
 	}
 	if records < limit {
 		return w.sealed, nil
@@ -220,7 +221,7 @@ func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 	e := &subfile.Entry{Records: records, Atts: w.atts, Held: w.held.info(), Subfiles: make([]subfile.Growth, len(list))}
 	for k := range list {
 		if len(list[k].Steps) < n {
-			return w.sealed, pkg.Errorf("growth of subfile %d: %d records, want %d", k, len(list[k].Steps), n)
+			return w.sealed, fmt.Errorf("growth of subfile %d: %d records, want %d", k, len(list[k].Steps), n)
 		}
 		f := &e.Subfiles[k]
 		for _, s := range list[k].Steps[:n] {

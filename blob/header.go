@@ -171,7 +171,7 @@ func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 		s.Var(v.Name, v.Type, dims, Atts(v.Atts...))
 	}
 	if s.err != nil {
-		return nil, pkg.At(file, -1, "header", ErrCorrupt, "%s", fault.Text(s.err))
+		return nil, fault.At(file, -1, "header", ErrCorrupt, "%s", s.err.Error())
 	}
 	return s, nil
 }
@@ -183,7 +183,7 @@ func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.Shape, error) {
 	at := layout.NewLocator(h, base)
 	bad := func(off int64, field, format string, args ...any) (*Schema, *layout.Shape, error) {
-		return nil, nil, pkg.At(file, off, field, ErrCorrupt, format, args...)
+		return nil, nil, fault.At(file, off, field, ErrCorrupt, format, args...)
 	}
 	s, sh := NewSchema(), new(layout.Shape)
 	ints := map[string]int{}
@@ -269,7 +269,7 @@ func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.
 		}
 		s.Decomp(dims...)
 		if s.err != nil {
-			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "%s", fault.Text(s.err))
+			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "%s", s.err.Error())
 		}
 		if !s.canonicalFits(&Variable{Type: cdf5.Double, Dims: dims}) {
 			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "dimensions of %v elements, which is over the limit", s.shape(dims, false))
@@ -317,7 +317,7 @@ func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.
 			}
 		}
 		if s.err != nil {
-			return bad(at.DimIDs(i), field, "%s", fault.Text(s.err))
+			return bad(at.DimIDs(i), field, "%s", s.err.Error())
 		}
 		if !s.canonicalFits(&s.vars[len(s.vars)-1]) {
 			return bad(at.DimIDs(i), field, "its canonical dimensions %v make more than 2^63 bytes", s.Shape(VarID(len(s.vars)-1)))

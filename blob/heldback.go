@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"blobio/comm"
@@ -22,7 +23,6 @@ type HeldBackError struct {
 func (e *HeldBackError) Error() string { return "blob: " + e.Base + ": " + e.info().String() }
 
 // Package names the package that the text begins with.
-func (e *HeldBackError) Package() string { return string(pkg) }
 
 // info is what the files tell of it.
 func (e *HeldBackError) info() *subfile.HeldBack {
@@ -97,7 +97,7 @@ func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, e
 	}
 	v, rank := int(who[0]&math.MaxUint32), int(who[0]>>32)
 	if who[0] == math.MaxInt64 {
-		return 0, false, pkg.Errorf("%s: record %d is not whole, but no rank lacks anything of it: %w", w.base, records, ErrBroken)
+		return 0, false, fmt.Errorf("%s: record %d is not whole, but no rank lacks anything of it: %w", w.base, records, ErrBroken)
 	}
 	if e.schema.vars[v].Decomp == 0 {
 		rank = -1

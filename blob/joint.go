@@ -14,6 +14,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // A Collective reads a dataset together with the other ranks of a Comm. Ranks share the maps and data among themselves: each part of them is
@@ -143,7 +144,7 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	case err != nil:
 		return err
 	case all[0] != ^all[1]:
-		return pkg.Usage("%s: ranks read other variables or records, in another order, of another dataset or state of it, or with other options", k.r.base)
+		return fault.Usage("%s: ranks read other variables or records, in another order, of another dataset or state of it, or with other options", k.r.base)
 	}
 	if all[2] == 0 { // some rank does not know: all find them together
 		clear(p.own)
@@ -186,18 +187,18 @@ func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 		g := &gets[i]
 		v, ok := r.schema.VarID(g.Name)
 		if !ok {
-			return nil, sum, pkg.Usage("%s: no variable %q", r.base, g.Name)
+			return nil, sum, fault.Usage("%s: no variable %q", r.base, g.Name)
 		}
 		j := job{v: v, rec: g.Record, sv: &r.schema.vars[v], keep: g.Keep}
 		if g.Record < 0 || j.sv.Record && g.Record >= r.records || !j.sv.Record && g.Record != 0 {
-			return nil, sum, pkg.Usage("%s: read of %q: record %d, want 0..%d", r.base, g.Name, g.Record, max(r.records-1, 0))
+			return nil, sum, fault.Usage("%s: read of %q: record %d, want 0..%d", r.base, g.Name, g.Record, max(r.records-1, 0))
 		}
 		elems := r.schema.Elems(v)
 		if n := len(p.uniq); p.bad >= 0 || n > 0 && p.uniq[n-1].End() > elems {
-			return nil, sum, pkg.Usage("%s: read of %q: %s, want within %d", r.base, g.Name, p.beyond(elems), elems)
+			return nil, sum, fault.Usage("%s: read of %q: %s, want within %d", r.base, g.Name, p.beyond(elems), elems)
 		}
 		if j.out, err = newTarget(g.Into, j.sv.Type, p.total); err != nil {
-			return nil, sum, pkg.Errorf("%s: read of %q: %w", r.base, g.Name, err)
+			return nil, sum, fmt.Errorf("%s: read of %q: %w", r.base, g.Name, err)
 		}
 		j.size = int64(j.sv.Type.Size())
 		j.s, j.srec = r.setOf(v, g.Record)
@@ -241,7 +242,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 		j := &jobs[i]
 		if js.lead != nil {
 			if j.id = js.vars[j.v]; j.id < 0 && !js.s.isBefore(j.v) {
-				err = pkg.At(js.s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", j.sv.Name), ErrMissing, "not in this set of subfiles")
+				err = fault.At(js.s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", j.sv.Name), ErrMissing, "not in this set of subfiles")
 			}
 		}
 		if j.holes = lacks; j.id < 0 && p.wanted() > 0 {
@@ -271,7 +272,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 	}
 	for i := range jobs {
 		if e := p.deliver(js, &jobs[i]); e != nil && err == nil {
-			err = pkg.Errorf("%s: read of %q record %d: %w", k.r.base, jobs[i].sv.Name, jobs[i].rec, e)
+			err = fmt.Errorf("%s: read of %q record %d: %w", k.r.base, jobs[i].sv.Name, jobs[i].rec, e)
 		}
 	}
 	return comm.Agree(ctx, k.c, err)

@@ -3,6 +3,7 @@ package blob
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -163,7 +164,7 @@ func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
 				i++
 			}
 			if i == len(p.uniq) || s.off < p.uniq[i].Offset {
-				return pkg.Errorf("%s: element %d was found, which was not asked for: %w", p.k.r.base, s.off, ErrBroken)
+				return fmt.Errorf("%s: element %d was found, which was not asked for: %w", p.k.r.base, s.off, ErrBroken)
 			}
 			n := min(s.n, p.uniq[i].End()-s.off)
 			to := p.at[i] + s.off - p.uniq[i].Offset

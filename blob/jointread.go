@@ -162,7 +162,7 @@ func (k *Collective) readFlat(ctx context.Context, js *jointSet, v *jointView, o
 		return nil
 	}
 	if p == nil {
-		return pkg.Errorf("%s: a rank is asked for what another has: %w", k.r.base, ErrBroken)
+		return fmt.Errorf("%s: a rank is asked for what another has: %w", k.r.base, ErrBroken)
 	}
 	for i := range jobs {
 		j := &jobs[i]

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/par"
 )
 
@@ -68,7 +70,7 @@ func (k *Collective) join(ctx context.Context, s *set) (*jointSet, error) {
 			return nil, err
 		}
 		if len(s.parts) != len(home.parts) { // all ranks see it
-			return nil, pkg.At(s.parts[0].wanted(), -1, "subfiles", ErrCorrupt, "%d, but %d in the first set", len(s.parts), len(home.parts))
+			return nil, fault.At(s.parts[0].wanted(), -1, "subfiles", ErrCorrupt, "%d, but %d in the first set", len(s.parts), len(home.parts))
 		}
 	}
 	errs := make([]error, len(s.parts))
@@ -118,7 +120,7 @@ func (k *Collective) header(of *filePart) (*filePart, *tape, error) {
 	if p.gone() {
 		err := k.r.replaced(p.wanted())
 		if err == nil && !k.r.opt.AllowMissing {
-			err = pkg.Errorf("%s: %w", p.wanted(), ErrMissing)
+			err = fmt.Errorf("%s: %w", p.wanted(), ErrMissing)
 		}
 		return p, nil, err
 	}
@@ -156,7 +158,7 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 		js.lead, err = k.adopt(js.s.parts[lead], &t)
 	}
 	if err == nil && js.lead.place.layout != k.r.layout {
-		err = pkg.At(js.lead.name, js.lead.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", js.lead.place.layout, k.r.layout)
+		err = fault.At(js.lead.name, js.lead.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", js.lead.place.layout, k.r.layout)
 	}
 	if err == nil {
 		js.vars, err = k.r.varsIn(js.s, js.lead)
@@ -167,7 +169,7 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 // varsIn says which variable of a set each variable of the dataset is; lead is a part of the set.
 func (r *Reader) varsIn(s *set, lead *filePart) ([]VarID, error) {
 	if err := r.schema.canFollow(lead.place.schema); err != nil {
-		return nil, pkg.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+		return nil, fault.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
 	}
 	vars := make([]VarID, len(r.schema.vars))
 	for v := range r.schema.vars {
@@ -183,10 +185,10 @@ func (r *Reader) varsIn(s *set, lead *filePart) ([]VarID, error) {
 func (k *Collective) table(js *jointSet, i int) error {
 	p, lead := js.kept[i], js.lead
 	if err := sameDataset(lead.place, p.place, k.r.manifest != nil); err != nil {
-		return pkg.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
+		return fault.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
 	}
 	if err := p.sameRecords(lead); err != nil && k.r.manifest == nil && !k.r.opt.AllowMissing {
-		return pkg.At(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
+		return fault.At(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
 	}
 	if err := p.place.Holds(p.name, p.records, max(js.s.places, js.s.records)); err != nil {
 		return err
@@ -199,7 +201,7 @@ func (k *Collective) table(js *jointSet, i int) error {
 	}
 	if q := js.home.kept[i]; q != p && q.table != nil &&
 		(!slices.Equal(p.table.Count, q.table.Count) || !slices.Equal(p.table.Nreqs, q.table.Nreqs)) {
-		return pkg.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+		return fault.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
 	}
 	return nil
 }
@@ -295,7 +297,7 @@ func (k *Collective) count(js *jointSet, heard []news) error {
 		return nil
 	}
 	if first == nil && !missing && blobs != ranks && !k.r.opt.AllowMissing {
-		return pkg.At(pl.name, pl.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", ranks, blobs)
+		return fault.At(pl.name, pl.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", ranks, blobs)
 	}
 	for d := range nd {
 		if k.r.manifest == nil {

@@ -6,6 +6,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // jointView is what one rank reads of the blobs of a set with one map: the elements of a share of all that is stored, and the lists of the
@@ -73,7 +74,7 @@ func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 	if p.table = t; p.place.Packed != nil {
 		x, err := layout.NewIndex(&p.place.Place, t, p.place.Packed.Chunk)
 		if err != nil {
-			return nil, pkg.At(p.name, -1, layout.IndexPacked, ErrCorrupt, "%v", err)
+			return nil, fault.At(p.name, -1, layout.IndexPacked, ErrCorrupt, "%v", err)
 		}
 		last := len(t.ID) - 1
 		p.place.DataLen = t.Blob[last] + p.place.BlobSize(t, last) - p.place.DataOff

@@ -6,6 +6,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 )
 
 // Layout says how the elements of a dataset lie in its files.
@@ -43,7 +44,7 @@ func ParseLayout(s string) (Layout, error) {
 	case "canonical":
 		return Canonical, nil
 	}
-	return 0, pkg.Usage("layout %q, want variable-centric, process-centric or canonical", s)
+	return 0, fault.Usage("layout %q, want variable-centric, process-centric or canonical", s)
 }
 
 // schemes of the layouts, not compressed and compressed.

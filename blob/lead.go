@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -33,7 +34,7 @@ func (r *Reader) lead(s *set) (*filePart, error) {
 		}
 	}
 	if first == nil {
-		first = pkg.Errorf("%s: no subfile is here%s: %w", r.base, r.leftBehind(s.parts[0].wanted()), ErrMissing)
+		first = fmt.Errorf("%s: no subfile is here%s: %w", r.base, r.leftBehind(s.parts[0].wanted()), ErrMissing)
 	}
 	return nil, first
 }
@@ -70,20 +71,20 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 		}
 	}
 	if lead.place.Plain && !found.Single {
-		return pkg.At(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+		return fault.At(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 	}
 	if r.manifest != nil && r.layout.String() != r.manifest.Layout {
-		return pkg.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
+		return fault.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
 	}
 	if n := lead.place.Shape.Subfiles; r.manifest == nil && !lead.place.Plain {
 		if found.Single && n != 1 {
-			return pkg.Errorf("%s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
+			return fmt.Errorf("%s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
 		}
 		if n < len(s.parts) {
-			return pkg.At(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
+			return fault.At(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
 		}
 		if n > len(s.parts)+maxMissing || n > len(s.parts) && !r.opt.AllowMissing {
-			return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
+			return fmt.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
 		}
 		for i := len(s.parts); i < n; i++ {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: subfile.Name(r.base, i)})
@@ -126,7 +127,7 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 	}
 	missing := r.missing(r.sets[r.seenBy(was):])
 	if r.complete = len(missing) == 0; !r.complete && !r.opt.AllowMissing && (!r.opt.MissingLater || r.manifest == nil) {
-		return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s%s: %w", r.base, len(missing), r.numParts(), missing[0], r.leftBehind(missing[0]), ErrMissing)
+		return fmt.Errorf("%s: %d of %d subfiles missing, the first is %s%s: %w", r.base, len(missing), r.numParts(), missing[0], r.leftBehind(missing[0]), ErrMissing)
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func (s *Schema) withManifest(m *subfile.Manifest, name string, at func(k int) (
 			continue
 		}
 		if s, err = s.withAdded(added, p.place.schema); err != nil {
-			return nil, nil, pkg.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v", err)
+			return nil, nil, fault.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v", err)
 		}
 		since = append(since, slices.Repeat([]int{k}, len(added))...)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Variables without a decomposition are lone: each subfile has them whole, and its first rank writes them. Any rank may put them. What the
@@ -39,13 +40,13 @@ func (w *Writer) keepLone(v VarID, sv *Variable, rec int64, start, count []int64
 	if !sameType(mem, sv.Type) {
 		p.raw = make([]byte, len(raw)/mem.Size()*sv.Type.Size())
 		if err := toFile(p.raw, hostBig, sv.Type, mem, raw); err != nil {
-			return pkg.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
 	}
 	if w.opt.Retain == CopyOnPut {
 		c, err := w.eng.proc.copyOf(p.raw)
 		if err != nil {
-			return pkg.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
 		p.raw, p.same = c.raw, c
 	} else if p.raw == nil {
@@ -234,7 +235,7 @@ func (e *engine) newImage(v int32) (*image, error) {
 	sv := &e.schema.vars[v]
 	n, size := e.schema.Elems(VarID(v)), int64(sv.Type.Size())
 	if n*size > e.opt.Memory {
-		return nil, pkg.Errorf("flush of %q: a record that ranks put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n*size, e.opt.Memory, ErrTooLarge)
+		return nil, fmt.Errorf("flush of %q: a record that ranks put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n*size, e.opt.Memory, ErrTooLarge)
 	}
 	return &image{size, make([]byte, n*size), make([]bool, n)}, nil
 }
@@ -433,7 +434,7 @@ func (e *engine) twoValues(a, b *loneItem, at int64) error {
 	if sv.Record {
 		rec = fmt.Sprintf(" record %d", a.Rec)
 	}
-	return pkg.Usage("put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", sv.Name, rec, a.Rank, b.Rank, at)
+	return fault.Usage("put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", sv.Name, rec, a.Rank, b.Rank, at)
 }
 
 // tellLones tells all ranks what each has, without what others have alike. err is of this rank. Collective.
@@ -478,7 +479,7 @@ func (w *Writer) tellLones(ctx context.Context, own []loneItem, err error) ([]lo
 	}
 	told = loneTold{}
 	if err = json.Unmarshal(msg, &told); err != nil {
-		return nil, pkg.Errorf("what ranks have put: %w", err)
+		return nil, fmt.Errorf("what ranks have put: %w", err)
 	}
 	if told.Err != nil {
 		return nil, comm.MetBy(w.c, told.Rank, comm.DecodeError(told.Err))
@@ -495,7 +496,7 @@ func gatherLones(all [][]byte) *loneTold {
 		}
 		var t loneTold
 		if err := json.Unmarshal(b, &t); err != nil {
-			return &loneTold{Rank: r, Err: comm.EncodeError(pkg.Errorf("what rank %d has put: %w", r, err))}
+			return &loneTold{Rank: r, Err: comm.EncodeError(fmt.Errorf("what rank %d has put: %w", r, err))}
 		}
 		if t.Err != nil {
 			return &t

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // lazyMap is one decomposition map of the dataset, all blobs of all subfiles. It may be dropped and read again.
@@ -40,7 +41,7 @@ func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) {
 func (r *Reader) MapOf(ctx context.Context, d DecompID, rec int64) (*decomp.Map, error) {
 	r = r.now()
 	if rec < 0 || rec >= r.records {
-		return nil, pkg.Usage("%s: map of record %d, want 0..%d", r.base, rec, r.records-1)
+		return nil, fault.Usage("%s: map of record %d, want 0..%d", r.base, rec, r.records-1)
 	}
 	s, _ := r.setAt(rec)
 	return r.mapIn(ctx, s, d)
@@ -94,7 +95,7 @@ func (r *Reader) wholeMap(ctx context.Context, s *set, d DecompID) (*gotMap, err
 // mapOf returns map d of a set; what could not be read of a subfile is not in it, see gotMap.lost.
 func (r *Reader) mapOf(ctx context.Context, s *set, d DecompID) (*gotMap, error) {
 	if n := len(s.family.maps); d < 1 || int(d) > n {
-		return nil, pkg.Usage("decomposition D%d, want D1..D%d", d, n)
+		return nil, fault.Usage("decomposition D%d, want D1..D%d", d, n)
 	}
 	l := &s.family.maps[d-1]
 	l.used.Store(r.uses.Add(1))

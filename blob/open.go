@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -35,15 +37,15 @@ func (o *OpenOptions) Validate() error {
 	case o == nil:
 		return nil
 	case o.Memory != 0 && o.Memory < 1<<20:
-		return pkg.Usage("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
+		return fault.Usage("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
 	case o.Maps != 0 && o.Maps < 1<<20:
-		return pkg.Usage("OpenOptions.Maps %d, want at least 1 MiB", o.Maps)
+		return fault.Usage("OpenOptions.Maps %d, want at least 1 MiB", o.Maps)
 	case o.MaxHeader < 0:
-		return pkg.Usage("OpenOptions.MaxHeader %d, want >= 0", o.MaxHeader)
+		return fault.Usage("OpenOptions.MaxHeader %d, want >= 0", o.MaxHeader)
 	case o.Verify > VerifyNever:
-		return pkg.Usage("OpenOptions.Verify %d is unknown", o.Verify)
+		return fault.Usage("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
-		return pkg.Usage("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
+		return fault.Usage("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
 	}
 	return nil
 }
@@ -169,7 +171,7 @@ func knowsName(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[str
 			return nil
 		}
 	}
-	return pkg.Errorf("%s: %s has no subfile of this name: %w", path, found.Base, fs.ErrNotExist)
+	return fmt.Errorf("%s: %s has no subfile of this name: %w", path, found.Base, fs.ErrNotExist)
 }
 
 // wanted are the names of all subfiles, missing ones included.
@@ -263,14 +265,14 @@ func openCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 func (r *Reader) open(found *subfile.Set, st standing, was *Reader) error {
 	if !found.Single {
 		if st.Manifest == nil && len(found.Members) == 0 {
-			return pkg.Errorf("%s: only partial subfiles are here: %w", found.Base, ErrNotCommitted)
+			return fmt.Errorf("%s: only partial subfiles are here: %w", found.Base, ErrNotCommitted)
 		}
 		r.manifest, r.pending, r.foreign = st.Manifest, st.Pending, st.Manifest == nil
 	}
 	switch {
 	case r.manifest != nil:
 		if c := r.manifest.Codec; c != "" && c != manifestCodec {
-			return pkg.At(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none or %q", c, manifestCodec)
+			return fault.At(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none or %q", c, manifestCodec)
 		}
 		for _, si := range r.manifest.Sets {
 			s := &set{first: si.First, records: si.Records, places: si.Places()}
@@ -298,7 +300,7 @@ func (r *Reader) open(found *subfile.Set, st standing, was *Reader) error {
 			}
 		}
 		if n := found.Len(); n > len(found.Members)+maxMissing {
-			return pkg.At(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
+			return fault.At(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
 		}
 		for i := range found.Len() {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: found.Members[i]})
@@ -348,7 +350,7 @@ func (r *Reader) finalOrPartial(name string) (string, error) {
 	case isGone(err):
 		return name, nil
 	}
-	return name, pkg.Errorf("%s: %w", partial, err)
+	return name, fmt.Errorf("%s: %w", partial, err)
 }
 
 func firstMissing(found *subfile.Set, base string) string {

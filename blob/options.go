@@ -7,6 +7,7 @@ import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -132,37 +133,37 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Layout > ProcessCentric:
-		return pkg.Usage("Options.Layout %v, want variable-centric or process-centric", o.Layout)
+		return fault.Usage("Options.Layout %v, want variable-centric or process-centric", o.Layout)
 	case o.Subfiles < 0:
-		return pkg.Usage("Options.Subfiles %d, want >= 0", o.Subfiles)
+		return fault.Usage("Options.Subfiles %d, want >= 0", o.Subfiles)
 	case o.Records < 0:
-		return pkg.Usage("Options.Records %d, want >= 0", o.Records)
+		return fault.Usage("Options.Records %d, want >= 0", o.Records)
 	case o.Retain > LendUntilClose:
-		return pkg.Usage("Options.Retain %d is unknown", o.Retain)
+		return fault.Usage("Options.Retain %d is unknown", o.Retain)
 	case o.Durability > DurableNone:
-		return pkg.Usage("Options.Durability %d is unknown", o.Durability)
+		return fault.Usage("Options.Durability %d is unknown", o.Durability)
 	case o.CommitMode > CommitManifestOnly:
-		return pkg.Usage("Options.CommitMode %d is unknown", o.CommitMode)
+		return fault.Usage("Options.CommitMode %d is unknown", o.CommitMode)
 	case o.Incomplete > FillIncomplete:
-		return pkg.Usage("Options.Incomplete %d is unknown", o.Incomplete)
+		return fault.Usage("Options.Incomplete %d is unknown", o.Incomplete)
 	case o.Memory < 0:
-		return pkg.Usage("Options.Memory %d, want >= 0", o.Memory)
+		return fault.Usage("Options.Memory %d, want >= 0", o.Memory)
 	case o.Buffer != 0 && (o.Buffer < 64<<10 || o.Buffer > 1<<30):
-		return pkg.Usage("Options.Buffer %d, want 64 KiB to 1 GiB", o.Buffer)
+		return fault.Usage("Options.Buffer %d, want 64 KiB to 1 GiB", o.Buffer)
 	case o.Aggregators < 0:
-		return pkg.Usage("Options.Aggregators %d, want >= 0", o.Aggregators)
+		return fault.Usage("Options.Aggregators %d, want >= 0", o.Aggregators)
 	case o.Heartbeat != 0 && (o.Heartbeat < 30*time.Millisecond || o.Heartbeat > durable.MaxPeriod):
-		return pkg.Usage("Options.Heartbeat %v, want 30 ms to %v", o.Heartbeat, durable.MaxPeriod)
+		return fault.Usage("Options.Heartbeat %v, want 30 ms to %v", o.Heartbeat, durable.MaxPeriod)
 	case o.OwnMin < 0:
-		return pkg.Usage("Options.OwnMin %d, want >= 0", o.OwnMin)
+		return fault.Usage("Options.OwnMin %d, want >= 0", o.OwnMin)
 	case o.Stripe.Size != 0 && (o.Stripe.Size < 4<<10 || o.Stripe.Size > 1<<30 || o.Stripe.Size%8 != 0):
-		return pkg.Usage("Options.Stripe.Size %d, want a multiple of 8 from 4 KiB to 1 GiB", o.Stripe.Size)
+		return fault.Usage("Options.Stripe.Size %d, want a multiple of 8 from 4 KiB to 1 GiB", o.Stripe.Size)
 	case o.Stripe.Count < 0 || o.Stripe.Count > 0 && o.Stripe.Size == 0:
-		return pkg.Usage("Options.Stripe.Count %d, want >= 0, and 0 without Size", o.Stripe.Count)
+		return fault.Usage("Options.Stripe.Count %d, want >= 0, and 0 without Size", o.Stripe.Count)
 	case o.Compress.validate() != nil:
 		return o.Compress.validate()
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
-		return pkg.Usage("Options.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
+		return fault.Usage("Options.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
 	}
 	return nil
 }

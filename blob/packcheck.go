@@ -54,7 +54,7 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 			e, err := u.Entry(f, k)
 			if err == nil {
 				if msg := e.Fault(m, pk.Stored); msg != "" {
-					err = pkg.At(p.name, u.EntryAt(k), fmt.Sprintf("entry %d of %s: %s", k, layout.IndexPacked, u.Index.Name(v, rec, i)), ErrCorrupt, "%s", msg)
+					err = fault.At(p.name, u.EntryAt(k), fmt.Sprintf("entry %d of %s: %s", k, layout.IndexPacked, u.Index.Name(v, rec, i)), ErrCorrupt, "%s", msg)
 				}
 			}
 			if err != nil {
@@ -95,7 +95,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		records = 0 // whatever the header says
 	}
 	if records > maxExtents/int64(max(len(recs), 1)) {
-		return pkg.At(p.name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
+		return fault.At(p.name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
 	}
 	type result struct {
 		crc  uint32

@@ -15,6 +15,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -83,7 +84,7 @@ func TestCompressedIsAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{layout.HeaderBlob, layout.DataBlob} {
-		if _, err := hf.Dataset("/" + name); !errors.Is(err, h5.ErrMissing) {
+		if _, err := hf.Dataset("/" + name); !errors.Is(err, fault.ErrMissing) {
 			t.Errorf("%s: %v, want ErrMissing", name, err)
 		}
 	}

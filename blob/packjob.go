@@ -9,6 +9,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/internal/codec"
+	"blobio/internal/fault"
 	"blobio/internal/par"
 	"blobio/internal/vfs"
 )
@@ -106,7 +107,7 @@ func (j *packJob) one(w *packWorker, f vfs.File, k int, buf []byte, done func(f 
 	}
 	n := int64(len(b))
 	if j.sizes[k] != 0 && j.sizes[k] != n {
-		return pkg.Errorf("%s: data that are lent were changed while they were written: %w", w.e.name, ErrUsage)
+		return fault.Usage("%s: data that are lent were changed while they were written", w.e.name)
 	}
 	j.sizes[k] = n
 	return done(f, k, b)

@@ -2,6 +2,7 @@ package blob
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"blobio/blob/internal/layout"
 	"blobio/internal/vfs"
@@ -77,7 +78,7 @@ func (e *engine) gatherPacked(rows [][]byte) (*layout.Index, error) {
 func (e *engine) sealTeam(rows [][]byte, records int64, sync bool) error {
 	x, err := e.gatherPacked(rows)
 	if err != nil {
-		return pkg.Errorf("%s: %w", e.name, err)
+		return fmt.Errorf("%s: %w", e.name, err)
 	}
 	f, done, err := e.file()
 	if err != nil {

@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"blobio/blob/internal/layout"
@@ -29,7 +30,7 @@ func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 	if e.pack.x == nil {
 		x, err := layout.NewIndex(&e.place.Place, e.table, e.pack.chunk)
 		if err != nil {
-			return nil, pkg.Errorf("%s: %w", e.name, err)
+			return nil, fmt.Errorf("%s: %w", e.name, err)
 		}
 		x.Entries = make([]layout.Entry, x.Total)
 		e.pack.x = x
@@ -43,7 +44,7 @@ func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 // writePacked is write for compressed files, of which all ranks are one team.
 func (e *engine) writePacked(ctx context.Context, lists [][]pend, l *later, err error) (n int64, _ error) {
 	if e.team.one() && len(e.table.ID) != e.place.Shape.Blobs {
-		return 0, pkg.Errorf("%s: compression by ranks of which some share a heap: %w", e.name, ErrUnsupported)
+		return 0, fmt.Errorf("%s: compression by ranks of which some share a heap: %w", e.name, ErrUnsupported)
 	}
 	var q *queue
 	var sizes []int64

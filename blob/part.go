@@ -10,6 +10,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
 	"blobio/internal/codec"
+	"blobio/internal/fault"
 	"blobio/internal/nc4"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -125,20 +126,20 @@ func (p *filePart) decode() error {
 	p.records = records
 	if p.info != nil {
 		if pl.Plain {
-			return pkg.At(p.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+			return fault.At(p.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 		}
 		if p.size < p.info.Size {
-			return pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
+			return fault.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
 		}
 		if pl.HeaderLen != p.info.HeaderLen {
-			return pkg.At(p.name, pl.HeaderOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.info.HeaderLen)
+			return fault.At(p.name, pl.HeaderOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.info.HeaderLen)
 		}
 		crc, err := headerCRC(f, pl, p.name) // lengths of dimensions and types are believed only if they are those that were written
 		if err != nil {
 			return err
 		}
 		if crc != p.info.HeaderCRC {
-			return pkg.At(p.name, pl.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
+			return fault.At(p.name, pl.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
 		}
 	}
 	p.place = pl
@@ -149,7 +150,7 @@ func (p *filePart) decode() error {
 // whatIsIt says so if a file cannot be opened or read because it is a directory.
 func (p *filePart) whatIsIt(err error) error {
 	if info, serr := p.r.fs.Stat(p.name); serr == nil && info.IsDir() {
-		return pkg.At(p.name, -1, "file", ErrNotFormat, "a directory, want a CDF or HDF5 file")
+		return fault.At(p.name, -1, "file", ErrNotFormat, "a directory, want a CDF or HDF5 file")
 	}
 	return err
 }

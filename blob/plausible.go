@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"blobio/blob/internal/layout"
+	"blobio/internal/fault"
 )
 
 // What a header without a checksum promises is held against what the file holds: a bit of a length must not make
@@ -46,7 +47,7 @@ func (p *place) dense(name string, d int, owned int64) error {
 		}
 	}
 	dim := &p.schema.dims[longest]
-	return pkg.At(name, p.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), ErrCorrupt,
+	return fault.At(name, p.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), ErrCorrupt,
 		"%d: D%d has %d elements then, want at most %d times the %d that the blobs hold", dim.Len, d+1, elems, sparse, owned)
 }
 
@@ -54,7 +55,7 @@ func (p *place) dense(name string, d int, owned int64) error {
 func (p *place) roomForRecords(name string, records int64) error {
 	size := p.RecordBytes()
 	if size > 0 && records-1 > p.FileLen/size {
-		return pkg.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
+		return fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
 	}
 	return nil
 }

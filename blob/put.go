@@ -6,6 +6,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // pend is one put that is not in the file yet. It holds the bytes of the
@@ -50,7 +51,7 @@ func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
 	sv := &w.schema.vars[v]
 	want := w.putLen(v)
 	if int64(len(data)) != want {
-		return pkg.Errorf("put of %q record %d: %d elements, want %d: %w", sv.Name, rec, len(data), want, ErrUsage)
+		return fault.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
 	}
 	if err := convertible(sv, rec, data); err != nil {
 		return err
@@ -81,13 +82,13 @@ func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data [
 	}
 	sv := &w.schema.vars[v]
 	if sv.Decomp != 0 {
-		return pkg.Usage("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
+		return fault.Usage("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
 	}
 	if err := checkSlab(w.schema.Shape(v), start, count); err != nil {
-		return pkg.Usage("put of %q record %d: %v", sv.Name, rec, err)
+		return fault.Usage("put of %q record %d: %v", sv.Name, rec, err)
 	}
 	if want := product(count); int64(len(data)) != want {
-		return pkg.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
+		return fault.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
 	}
 	if err := convertible(sv, rec, data); err != nil {
 		return err
@@ -113,27 +114,27 @@ func (w *Writer) checkPut(v VarID, rec int64) error {
 	case w.err != nil:
 		return w.err
 	case w.closed:
-		return pkg.Usage("put after Close")
+		return fault.Usage("put after Close")
 	case v < 0 || int(v) >= len(w.schema.vars):
-		return pkg.Usage("put of variable id %d, want 0..%d", v, len(w.schema.vars)-1)
+		return fault.Usage("put of variable id %d, want 0..%d", v, len(w.schema.vars)-1)
 	}
 	sv := &w.schema.vars[v]
 	switch {
 	case !sv.Record && rec != 0:
-		return pkg.Usage("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
+		return fault.Usage("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
 	case !sv.Record && w.commits > 0:
-		return pkg.Usage("put of %q: it is fixed, and was committed with the first Commit", sv.Name)
+		return fault.Usage("put of %q: it is fixed, and was committed with the first Commit", sv.Name)
 	case !sv.Record && w.info.old != nil:
-		return pkg.Usage("put of %q: it is fixed, and an append adds records only", sv.Name)
+		return fault.Usage("put of %q: it is fixed, and an append adds records only", sv.Name)
 	case sv.Record && rec-w.Records() > maxRecordGap:
-		return pkg.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Records(), maxRecordGap)
+		return fault.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Records(), maxRecordGap)
 	case rec < 0 || sv.Record && rec < w.sealed:
 		if rec >= w.first {
-			return pkg.Usage("put of %q: record %d, but it is committed: want >= %d", sv.Name, rec, w.sealed)
+			return fault.Usage("put of %q: record %d, but it is committed: want >= %d", sv.Name, rec, w.sealed)
 		}
-		return pkg.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.sealed)
+		return fault.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.sealed)
 	case sv.Record && w.limit > 0 && rec >= w.limit:
-		return pkg.Usage("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.limit)
+		return fault.Usage("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.limit)
 	}
 	return nil
 }
@@ -168,12 +169,12 @@ func convertible[T Number](sv *Variable, rec int64, data []T) error {
 	}
 	var err error
 	if sv.Type == cdf5.Char {
-		err = fmt.Errorf("%v put to a char variable, want bytes: %w", mem, ErrUsage)
+		err = fault.Usage("%v put to a char variable, want bytes", mem)
 	} else {
 		err = cdf5.CheckRange(sv.Type, data)
 	}
 	if err != nil {
-		return pkg.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+		return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 	}
 	return nil
 }
@@ -185,7 +186,7 @@ func (w *Writer) hold(sv *Variable, rec int64, mem cdf5.Type, raw []byte) (pend,
 	}
 	if w.eng.opt.Retain == CopyOnPut {
 		if err := w.eng.proc.await(int64(len(raw))); err != nil {
-			return pend{}, pkg.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+			return pend{}, fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
 		w.copied += int64(len(raw))
 		raw = append([]byte(nil), raw...)

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"blobio/internal/fault"
 	"context"
 )
 
@@ -10,11 +11,11 @@ func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int)
 	r = r.now()
 	v, ok := r.schema.VarID(name)
 	if !ok || r.schema.vars[v].Decomp == 0 {
-		return Blob{}, pkg.Usage("%s: no decomposed variable %q", r.base, name)
+		return Blob{}, fault.Usage("%s: no decomposed variable %q", r.base, name)
 	}
 	sv := &r.schema.vars[v]
 	if rec < 0 || sv.Record && rec >= r.records || !sv.Record && rec != 0 {
-		return Blob{}, pkg.Usage("%s: blob of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0))
+		return Blob{}, fault.Usage("%s: blob of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0))
 	}
 	if err := ctx.Err(); err != nil {
 		return Blob{}, err
@@ -37,7 +38,7 @@ func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int)
 		}
 	}
 	if rank >= 0 && rank < m.Ranks() {
-		return Blob{}, pkg.At(r.base, -1, "", ErrMissing, "the subfile of rank %d is not here", rank)
+		return Blob{}, fault.At(r.base, -1, "", ErrMissing, "the subfile of rank %d is not here", rank)
 	}
-	return Blob{}, pkg.Usage("%s: blob of rank %d, want 0..%d", r.base, rank, m.Ranks()-1)
+	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.base, rank, m.Ranks()-1)
 }

@@ -8,6 +8,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // Read reads a hyperslab of a variable in canonical order: count[i] elements
@@ -68,12 +69,12 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 	return func(yield func(Blob, error) bool) {
 		v, ok := r.schema.VarID(name)
 		if !ok || r.schema.vars[v].Decomp == 0 {
-			yield(Blob{}, pkg.Usage("%s: no decomposed variable %q", r.base, name))
+			yield(Blob{}, fault.Usage("%s: no decomposed variable %q", r.base, name))
 			return
 		}
 		sv := &r.schema.vars[v]
 		if rec < 0 || sv.Record && rec >= r.records || !sv.Record && rec != 0 {
-			yield(Blob{}, pkg.Usage("%s: blobs of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0)))
+			yield(Blob{}, fault.Usage("%s: blobs of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0)))
 			return
 		}
 		s, srec := r.setOf(v, rec)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"blobio/blob/internal/checksum"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -147,7 +148,7 @@ func rebuild(ctx context.Context, o *settings, base string, ten *tenure, old *su
 	for k := range sets {
 		set := subfile.SetBase(base, k)
 		if !slices.Contains(sets, set) {
-			return nil, pkg.At(subfile.Name(set, 0), -1, "subfile", ErrMissing, "not there, but sets behind it are: %v", sets)
+			return nil, fault.At(subfile.Name(set, 0), -1, "subfile", ErrMissing, "not there, but sets behind it are: %v", sets)
 		}
 		if err := func() error {
 			first, have, places := int64(0), int64(0), int64(0)

@@ -211,7 +211,7 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	}
 	m := st.Manifest
 	for _, err := range st.Flaws {
-		add(fault.Of(Error, "", err).File, "write anew from its other copy: "+fault.Text(err))
+		add(fault.Of(Error, "", err).File, "write anew from its other copy: "+err.Error())
 	}
 	own := func(string) bool { return false }
 	if st.Pending {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -44,7 +45,7 @@ func (r *Reader) Refresh(ctx context.Context) (records int64, err error) {
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
-		return 0, errors.Join(pkg.Usage("%s: refresh of a reader that is closed", r.base), n.pool.Close())
+		return 0, errors.Join(fault.Usage("%s: refresh of a reader that is closed", r.base), n.pool.Close())
 	}
 	n.root = r
 	r.newest.Store(n)
@@ -76,11 +77,11 @@ func (r *Reader) opened() *Reader {
 func (r *Reader) goesOn(n *Reader) error {
 	switch {
 	case (r.manifest == nil) != (n.manifest == nil), r.layout != n.layout, r.manifest != nil && r.manifest.ID != n.manifest.ID:
-		return pkg.At(r.base, -1, "dataset", ErrBroken, "replaced by another one since it was opened")
+		return fault.At(r.base, -1, "dataset", ErrBroken, "replaced by another one since it was opened")
 	case n.records < r.records:
-		return pkg.At(r.base, -1, "records", ErrBroken, "%d, there were %d", n.records, r.records)
+		return fault.At(r.base, -1, "records", ErrBroken, "%d, there were %d", n.records, r.records)
 	case r.manifest == nil && len(r.schema.differ(n.schema, true, false)) > 0:
-		return pkg.At(r.base, -1, "header", ErrBroken, "of another dataset than when it was opened")
+		return fault.At(r.base, -1, "header", ErrBroken, "of another dataset than when it was opened")
 	}
 	return nil
 }

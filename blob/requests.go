@@ -8,6 +8,7 @@ import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
+	"blobio/internal/fault"
 	"blobio/internal/par"
 )
 
@@ -23,15 +24,15 @@ func badRequest(pl *place, t *layout.Ranks, name string, d, j int, reqs []decomp
 		switch {
 		case q.Length < 0 || q.Length > elems:
 			at, field := entry(layout.MapLengths, k, 4)
-			return pkg.At(name, at, field, ErrCorrupt, "%d, want 0..%d", q.Length, elems)
+			return fault.At(name, at, field, ErrCorrupt, "%d, want 0..%d", q.Length, elems)
 		case q.Offset < 0 || q.Offset > elems-q.Length:
 			at, field := entry(layout.MapOffsets, k, pl.OffsetSize(d))
-			return pkg.At(name, at, field, ErrCorrupt, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
+			return fault.At(name, at, field, ErrCorrupt, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
 		}
 	}
 	if want := t.Count[j*pl.NumMaps()+d]; sum != want {
 		at, _ := pl.MapPiece(d, layout.MapLengths, t, j)
-		return pkg.At(name, pl.Shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, t.ID[j]), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+		return fault.At(name, pl.Shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, t.ID[j]), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
 	}
 	return nil
 }
@@ -185,7 +186,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 			if bad == nil {
 				if err := set(j, reqs); err != nil {
 					at, _ := pl.MapPiece(d, layout.MapOffsets, t, j)
-					bad = pkg.At(name, pl.Shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, t.ID[j]), ErrCorrupt, "%v", err)
+					bad = fault.At(name, pl.Shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, t.ID[j]), ErrCorrupt, "%v", err)
 				}
 			}
 			if bad != nil && report == nil {

@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"fmt"
 
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
@@ -35,7 +36,7 @@ func (e *engine) giveRoomUp(records int64) error {
 	}
 	y, err := layout.NewIndex(&e.place.Place, e.table, e.pack.chunk)
 	if err != nil {
-		return pkg.Errorf("%s: %w", e.name, err)
+		return fmt.Errorf("%s: %w", e.name, err)
 	}
 	y.Entries = make([]layout.Entry, y.Total)
 	move := func(to, from, n int64) {
@@ -88,7 +89,7 @@ func (e *engine) takeBack(x *layout.Index, records int64) error {
 				off, n, _ := e.spot(i, &p)
 				if e.opt.Retain != LendUntilClose {
 					if err := e.proc.reserve(n); err != nil {
-						return pkg.Errorf("commit: %q record %d, which is not whole: %w", sv.Name, rec, err)
+						return fmt.Errorf("commit: %q record %d, which is not whole: %w", sv.Name, rec, err)
 					}
 				}
 				p.raw = make([]byte, n)

@@ -6,6 +6,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // Unlimited is the length of the record dimension.
@@ -53,7 +54,7 @@ func (s *Schema) Err() error { return s.err }
 
 func (s *Schema) fail(format string, args ...any) {
 	if s.err == nil {
-		s.err = pkg.Usage(format, args...)
+		s.err = fault.Usage(format, args...)
 	}
 }
 
@@ -271,7 +272,7 @@ func (s *Schema) canSum(records int64) error {
 		}
 	}
 	if records > maxExtents/max(n, 1) {
-		return pkg.Errorf("%d records of %d variables, want at most %d checksums: %w", records, n, maxExtents, ErrTooLarge)
+		return fmt.Errorf("%d records of %d variables, want at most %d checksums: %w", records, n, maxExtents, ErrTooLarge)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"slices"
 )
@@ -55,12 +56,12 @@ func (s *Schema) checkExtension() error {
 	case s.err != nil:
 		return s.err
 	case s.files == nil:
-		return pkg.Usage("append: the schema is none of Reader.Extend")
+		return fault.Usage("append: the schema is none of Reader.Extend")
 	}
 	vars := s.vars[len(s.files.vars):]
 	for d := len(s.files.dims); d < len(s.dims); d++ {
 		if !slices.ContainsFunc(vars, func(v Variable) bool { return slices.Contains(v.Dims, DimID(d)) }) {
-			return pkg.Usage("append: dimension %q is new, but no new variable has it", s.dims[d].Name)
+			return fault.Usage("append: dimension %q is new, but no new variable has it", s.dims[d].Name)
 		}
 	}
 	return nil
@@ -69,7 +70,7 @@ func (s *Schema) checkExtension() error {
 // extended is the schema of a dataset with what an extension adds that checkExtension finds right, and the names of the new variables.
 func (s *Schema) extended(by *Schema) (*Schema, []string, error) {
 	if d := s.differ(by.files, true, false); len(d) > 0 || sameMaps(s, by.files) != nil {
-		return nil, nil, pkg.Errorf("append: the schema is an extension of another one than the dataset has now: %w", ErrUsage)
+		return nil, nil, fault.Usage("append: the schema is an extension of another one than the dataset has now")
 	}
 	vars := by.vars[len(by.files.vars):]
 	t := *s
@@ -91,7 +92,7 @@ func (s *Schema) withAdded(names []string, set *Schema) (*Schema, error) {
 	for i, d := range set.dims {
 		switch {
 		case i < len(s.dims) && s.dims[i] != d:
-			return nil, pkg.Errorf("dimension %d is %q of length %d, want %q of %d", i, d.Name, d.Len, s.dims[i].Name, s.dims[i].Len)
+			return nil, fmt.Errorf("dimension %d is %q of length %d, want %q of %d", i, d.Name, d.Len, s.dims[i].Name, s.dims[i].Len)
 		case i >= len(s.dims):
 			t.dims = append(t.dims, d)
 		}
@@ -106,10 +107,10 @@ func (s *Schema) withAdded(names []string, set *Schema) (*Schema, error) {
 	for _, name := range names {
 		v := there[name]
 		if v == nil || !v.Record {
-			return nil, pkg.Errorf("no variable %q with records, which the manifest says is new", name)
+			return nil, fmt.Errorf("no variable %q with records, which the manifest says is new", name)
 		}
 		if before[name] {
-			return nil, pkg.Errorf("variable %q, which the manifest says is new, is there before", name)
+			return nil, fmt.Errorf("variable %q, which the manifest says is new, is there before", name)
 		}
 		before[name] = true
 		t.vars = append(t.vars, *v)

@@ -8,6 +8,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -100,7 +101,7 @@ func (e *engine) sealLocal(records int64, first, sync, exact bool) error {
 func (e *engine) named(f vfs.File) error {
 	is, err := vfs.Named(e.proc.pool.FS(), f, e.name)
 	if err == nil && !is {
-		err = pkg.At(e.name, -1, "subfile", ErrMissing, "renamed, removed or replaced while its writer is at work")
+		err = fault.At(e.name, -1, "subfile", ErrMissing, "renamed, removed or replaced while its writer is at work")
 	}
 	return err
 }

@@ -1,8 +1,10 @@
 package blob
 
 import (
+	"fmt"
 	"math"
 
+	"blobio/internal/fault"
 	"blobio/internal/slab"
 )
 
@@ -26,14 +28,14 @@ func (r *Reader) choose(what string, vars []string, q *Range) (selection, error)
 	c := selection{r: r, records: r.records}
 	if q != nil {
 		if q.First < 0 || q.End < q.First || q.End > r.records {
-			return c, pkg.Usage("%s: records %d to %d, but %s has %d", what, q.First, q.End, r.base, r.records)
+			return c, fault.Usage("%s: records %d to %d, but %s has %d", what, q.First, q.End, r.base, r.records)
 		}
 		c.first, c.records = q.First, q.End-q.First
 	}
 	want := map[string]bool{}
 	for _, name := range vars {
 		if _, ok := r.schema.VarID(name); !ok {
-			return c, pkg.Usage("%s: no variable %q in %s", what, name, r.base)
+			return c, fault.Usage("%s: no variable %q in %s", what, name, r.base)
 		}
 		want[name] = true
 	}
@@ -54,7 +56,7 @@ func (r *Reader) choose(what string, vars []string, q *Range) (selection, error)
 			recs = c.records
 		}
 		if n > 0 && recs > left/n {
-			return c, pkg.Errorf("%s: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", what, recs, sv.Name, ErrTooLarge)
+			return c, fmt.Errorf("%s: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", what, recs, sv.Name, ErrTooLarge)
 		}
 		left -= n * recs
 	}

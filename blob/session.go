@@ -6,6 +6,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -55,7 +56,7 @@ func (w *Writer) Committed() int64 { return w.sealed }
 
 func (w *Writer) mayGoOn() error {
 	if w.closed {
-		return pkg.Usage("commit after Close")
+		return fault.Usage("commit after Close")
 	}
 	return nil
 }
@@ -81,14 +82,14 @@ func (w *Writer) dropCommitted() (err error) {
 	}
 	past := func(p *pend) bool {
 		if p.v == noVariable {
-			err = pkg.Usage("put of a fixed variable: CommitAsync has committed those of the time before; nothing of this put is kept")
+			err = fault.Usage("put of a fixed variable: CommitAsync has committed those of the time before; nothing of this put is kept")
 			return true
 		}
 		sv := &w.eng.schema.vars[p.v]
 		if sv.Record && p.rec >= w.sealed {
 			return false
 		}
-		err = pkg.Usage("put of %q record %d: CommitAsync has committed it, with what was put before; nothing of this put is kept", sv.Name, p.rec)
+		err = fault.Usage("put of %q record %d: CommitAsync has committed it, with what was put before; nothing of this put is kept", sv.Name, p.rec)
 		return true
 	}
 	w.pending = deletePends(w.pending, past)

@@ -3,9 +3,11 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"blobio/blob/internal/layout"
+	"blobio/internal/fault"
 )
 
 // loadSet reads the headers and tables of all subfiles of a set, once. All of them must be right.
@@ -36,7 +38,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		p := s.parts[i]
 		if p.gone() {
 			if errs[i] = r.replaced(p.wanted()); errs[i] == nil && !r.opt.AllowMissing {
-				errs[i] = pkg.Errorf("%s: %w", p.wanted(), ErrMissing)
+				errs[i] = fmt.Errorf("%s: %w", p.wanted(), ErrMissing)
 			}
 			return
 		}
@@ -57,13 +59,13 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		if lead == nil {
 			lead = p
 		} else if err := sameDataset(lead.place, p.place, r.manifest != nil); err != nil {
-			return pkg.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
+			return fault.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
 		}
 		if err := p.sameRecords(lead); err != nil && r.manifest == nil && !r.opt.AllowMissing {
-			return pkg.At(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
+			return fault.At(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
 		}
 		if p.place.layout != r.layout {
-			return pkg.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
+			return fault.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
 		}
 		if errs[i] = p.place.Holds(p.name, p.records, max(s.places, s.records)); errs[i] != nil && r.manifest == nil {
 			return errs[i]
@@ -99,11 +101,11 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		return err
 	}
 	if pl != nil && !pl.Plain && s.blobs != pl.Shape.Ranks && !r.opt.AllowMissing {
-		return pkg.At(lead.name, pl.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
+		return fault.At(lead.name, pl.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
 	}
 	if s.schema == nil && pl != nil {
 		if err := r.schema.canFollow(pl.schema); err != nil {
-			return pkg.At(lead.name, pl.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+			return fault.At(lead.name, pl.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
 		}
 		if err := r.sameBlobs(ctx, s, errs); err != nil {
 			return err
@@ -202,7 +204,7 @@ func (r *Reader) sameBlobs(ctx context.Context, s *set, errs []error) error {
 			continue
 		}
 		if !slices.Equal(p.table.Count, q.table.Count) || !slices.Equal(p.table.Nreqs, q.table.Nreqs) {
-			errs[i] = pkg.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+			errs[i] = fault.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
 		}
 	}
 	return nil
@@ -230,7 +232,7 @@ func (r *Reader) alignSet(ctx context.Context, s *set) error {
 			p.place = nil
 			p.mu.Unlock()
 		case p.place.Shape.Blobs != q.place.Shape.Blobs:
-			return pkg.At(p.name, p.place.HeaderOff, "dimension "+layout.DimBlobs, ErrCorrupt, "%d, but %s has %d", p.place.Shape.Blobs, q.name, q.place.Shape.Blobs)
+			return fault.At(p.name, p.place.HeaderOff, "dimension "+layout.DimBlobs, ErrCorrupt, "%d, but %s has %d", p.place.Shape.Blobs, q.name, q.place.Shape.Blobs)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"blobio/blob/internal/layout"
@@ -186,12 +187,12 @@ func newEngine(o *settings, proc *process, s *Schema, sh *layout.Shape, t *team,
 		b := decomp.NewBuilder(s.DecompDims(DecompID(d+1)), len(rows))
 		for i, r := range rows {
 			if err := b.Set(i, r.runs[d]); err != nil {
-				return nil, pkg.Errorf("decomposition D%d of sub rank %d: %w", d+1, r.sub, err)
+				return nil, fmt.Errorf("decomposition D%d of sub rank %d: %w", d+1, r.sub, err)
 			}
 		}
 		m, err := b.Map()
 		if err != nil {
-			return nil, pkg.Errorf("decomposition D%d: %w", d+1, err)
+			return nil, fmt.Errorf("decomposition D%d: %w", d+1, err)
 		}
 		e.maps = append(e.maps, m)
 	}

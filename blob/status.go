@@ -112,7 +112,6 @@ func (e *WriterDiedError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *WriterDiedError) Package() string { return string(pkg) }
 
 // A Watch looks at the status of one dataset again and again. It is not safe for concurrent use.
 //

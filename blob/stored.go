@@ -2,10 +2,12 @@ package blob
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // StoredHeader returns the header of a file of the dataset (see Files) as it is stored: in blob layouts with the map variables, the dimensions of blobs
@@ -35,7 +37,7 @@ func (r *Reader) StoredMap(ctx context.Context, f File, d DecompID) (start, coun
 		return nil, nil, nil, err
 	}
 	if d < 1 || int(d) > r.schema.NumDecomps() {
-		return nil, nil, nil, pkg.Usage("decomposition D%d, want D1..D%d", d, r.schema.NumDecomps())
+		return nil, nil, nil, fault.Usage("decomposition D%d, want D1..D%d", d, r.schema.NumDecomps())
 	}
 	if err := r.loadParts(ctx, r.sets[f.Set]); err != nil {
 		return nil, nil, nil, err
@@ -63,10 +65,10 @@ func (r *Reader) storedPart(f File) (*filePart, error) {
 				continue
 			}
 			if p.gone() {
-				return nil, pkg.Errorf("%s: %w", p.wanted(), ErrMissing)
+				return nil, fmt.Errorf("%s: %w", p.wanted(), ErrMissing)
 			}
 			return p, nil
 		}
 	}
-	return nil, pkg.Usage("%s has no subfile %d in set %d", r.base, f.Index, f.Set)
+	return nil, fault.Usage("%s has no subfile %d in set %d", r.base, f.Index, f.Set)
 }

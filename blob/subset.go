@@ -8,6 +8,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/fault"
 	"blobio/internal/slab"
 )
 
@@ -32,7 +33,7 @@ func (c *selection) restrict(what string, sub Subset) error {
 	for name, x := range sub {
 		d := slices.IndexFunc(s.dims, func(d cdf5.Dim) bool { return d.Name == name })
 		if d < 0 {
-			return pkg.Usage("%s: no dimension %q in %s", what, name, c.r.base)
+			return fault.Usage("%s: no dimension %q in %s", what, name, c.r.base)
 		}
 		n := s.dims[d].Len
 		record := n == Unlimited
@@ -40,13 +41,13 @@ func (c *selection) restrict(what string, sub Subset) error {
 			n = c.r.records
 		}
 		if err := x.Check(n); err != nil {
-			return pkg.Usage("%s: dimension %q: %v", what, name, err)
+			return fault.Usage("%s: dimension %q: %v", what, name, err)
 		}
 		switch {
 		case !record:
 			take[d], s.dims[d].Len, cut = x, x.Len(), true
 		case c.first != 0 || c.records != c.r.records:
-			return pkg.Usage("%s: records are chosen, and along dimension %q, too", what, name)
+			return fault.Usage("%s: records are chosen, and along dimension %q, too", what, name)
 		default:
 			c.recs, c.records = x, x.Len()
 		}
@@ -175,7 +176,7 @@ func (r *Reader) all() *selection { return &selection{r: r, schema: r.schema, re
 func (c *selection) read(ctx context.Context, name string, start, count []int64, fm form, into func(file cdf5.Type, n int64) (*target, error)) error {
 	v, ok := c.schema.VarID(name)
 	if !ok {
-		return pkg.Usage("%s: no variable %q", c.r.base, name)
+		return fault.Usage("%s: no variable %q", c.r.base, name)
 	}
 	sv := &c.schema.vars[v]
 	shape := c.schema.Shape(v)
@@ -188,7 +189,7 @@ func (c *selection) read(ctx context.Context, name string, start, count []int64,
 		start, count = make([]int64, len(full)), full
 	}
 	if err := checkSlab(full, start, count); err != nil {
-		return pkg.Usage("%s: read of %q: %v", c.r.base, name, err)
+		return fault.Usage("%s: read of %q: %v", c.r.base, name, err)
 	}
 	if sv.Record {
 		rec0, recs = start[0], count[0]
@@ -197,7 +198,7 @@ func (c *selection) read(ctx context.Context, name string, start, count []int64,
 	n := product(count)
 	out, err := into(sv.Type, recs*n)
 	if err != nil {
-		return pkg.Errorf("%s: read of %q: %w", c.r.base, name, err)
+		return fmt.Errorf("%s: read of %q: %w", c.r.base, name, err)
 	}
 	if n == 0 {
 		return nil
@@ -209,7 +210,7 @@ func (c *selection) read(ctx context.Context, name string, start, count []int64,
 			return err
 		}
 		if err := out.convert(k*n, n); err != nil {
-			return pkg.Errorf("%s: read of %q record %d: %w", c.r.base, name, rec0+k, err)
+			return fmt.Errorf("%s: read of %q record %d: %w", c.r.base, name, rec0+k, err)
 		}
 	}
 	return nil
@@ -219,23 +220,23 @@ func (c *selection) read(ctx context.Context, name string, start, count []int64,
 func (c *selection) readRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
 	v, ok := c.schema.VarID(name)
 	if !ok {
-		return pkg.Usage("%s: no variable %q", c.r.base, name)
+		return fault.Usage("%s: no variable %q", c.r.base, name)
 	}
 	sv := &c.schema.vars[v]
 	if rec < 0 || sv.Record && rec >= c.records || !sv.Record && rec != 0 {
-		return pkg.Usage("%s: read of %q: record %d, want 0..%d", c.r.base, name, rec, max(c.records-1, 0))
+		return fault.Usage("%s: read of %q: record %d, want 0..%d", c.r.base, name, rec, max(c.records-1, 0))
 	}
 	elems := c.schema.Elems(v)
 	total := int64(0)
 	for k, q := range runs {
 		if q.Length < 0 || q.Offset < 0 || q.Offset > elems || q.Length > elems-q.Offset {
-			return pkg.Usage("%s: read of %q: run %d is %d elements from %d on, want within %d", c.r.base, name, k, q.Length, q.Offset, elems)
+			return fault.Usage("%s: read of %q: run %d is %d elements from %d on, want within %d", c.r.base, name, k, q.Length, q.Offset, elems)
 		}
 		total += q.Length
 	}
 	out, err := newTarget(dst, sv.Type, total)
 	if err != nil {
-		return pkg.Errorf("%s: read of %q: %w", c.r.base, name, err)
+		return fmt.Errorf("%s: read of %q: %w", c.r.base, name, err)
 	}
 	if total == 0 {
 		return nil
@@ -257,7 +258,7 @@ func (c *selection) readRuns(ctx context.Context, name string, rec int64, runs [
 func rawTarget(dst []byte, file cdf5.Type, n int64) (*target, error) {
 	size := int64(file.Size())
 	if int64(len(dst)) != n*size {
-		return nil, fmt.Errorf("into %d bytes, want %d: %w", len(dst), n*size, ErrUsage)
+		return nil, fault.Usage("into %d bytes, want %d", len(dst), n*size)
 	}
 	return &target{raw: dst, size: size, file: file}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"hash/crc32"
 
 	"blobio/blob/internal/layout"
+	"blobio/internal/fault"
 )
 
 // loadTable reads what the file says of each of its blobs: number of requests,
@@ -55,7 +56,7 @@ func (p *filePart) indexPieces(records int64) error {
 	}
 	x := p.place.Pieces(p.table, p.r.manifest.Piece)
 	if n := x.Total(records); n != int64(len(p.info.Pieces)) {
-		return pkg.At(p.name, -1, "pieces", ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.info.Pieces), x.Size, n)
+		return fault.At(p.name, -1, "pieces", ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.info.Pieces), x.Size, n)
 	}
 	p.fine = x
 	return nil

@@ -1,10 +1,9 @@
 package blob
 
 import (
-	"fmt"
-
 	"blobio/cdf5"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // target is the caller's slice of a read: elements of the file's type go into
@@ -20,19 +19,19 @@ type target struct {
 func newTarget(dst any, file cdf5.Type, n int64) (*target, error) {
 	have, mem, ok := cdf5.SliceLen(dst)
 	if !ok {
-		return nil, fmt.Errorf("into a %T, want a slice of numbers: %w", dst, ErrUsage)
+		return nil, fault.Usage("into a %T, want a slice of numbers", dst)
 	}
 	if int64(have) != n {
-		return nil, fmt.Errorf("into %d elements, want %d: %w", have, n, ErrUsage)
+		return nil, fault.Usage("into %d elements, want %d", have, n)
 	}
 	t := &target{dst: dst, size: int64(file.Size()), file: file}
 	if _, text := dst.(string); text {
-		return nil, fmt.Errorf("into a string, want []byte: %w", ErrUsage)
+		return nil, fault.Usage("into a string, want []byte")
 	}
 	if raw, _ := cdf5.Bytes(dst); sameType(mem, file) && int64(len(raw)) == n*t.size { // an []int may be narrower
 		t.raw = raw
 	} else if file == cdf5.Char {
-		return nil, fmt.Errorf("char into %T, want []byte: %w", dst, ErrUsage)
+		return nil, fault.Usage("char into %T, want []byte", dst)
 	}
 	return t, nil
 }

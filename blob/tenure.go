@@ -41,7 +41,7 @@ func hold(ctx context.Context, o *settings, name string) (*tenure, error) {
 	}
 	l, err := durable.Acquire(ctx, o.fs, name, lo)
 	if err != nil {
-		return nil, pkg.Errorf("%w", err)
+		return nil, fmt.Errorf("%w", err)
 	}
 	return &tenure{fsys: o.fs, name: name, id: l.ID(), lease: l}, nil
 }
@@ -58,7 +58,7 @@ func (t *tenure) check() error {
 		err = durable.CheckHolder(t.fsys, t.name, t.id)
 	}
 	if err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (t *tenure) join() (err error) {
 	defer t.mu.Unlock()
 	if t.member == nil {
 		if t.member, err = durable.Join(t.fsys, t.name, t.id); err != nil {
-			return pkg.Errorf("%w", err)
+			return fmt.Errorf("%w", err)
 		}
 	}
 	return nil
@@ -155,7 +155,7 @@ func (w *Writer) acquire(ctx context.Context, base string) (err error) {
 	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
 		// It is not looked up, which takes a message on a network file system.
 	} else if _, err := w.opt.fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return pkg.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
+		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
 	w.ten, err = hold(ctx, &w.opt, base)
 	return err
@@ -199,7 +199,7 @@ func leftBy(fsys vfs.FS, base string, st *subfile.State) error {
 	if _, err := subfile.Find(fsys, was); durable.TagOf(h.ID) != tag && !errors.Is(err, fs.ErrNotExist) { // it makes another dataset
 		return err
 	}
-	return pkg.Errorf("%s: it was renamed from %s while %s was writing it: %w", base, was, h, ErrInUse)
+	return fmt.Errorf("%s: it was renamed from %s while %s was writing it: %w", base, was, h, ErrInUse)
 }
 
 // secure makes what a former holder of the lease may still have open no part of the dataset any more, if there was one that may be alive. m is

@@ -268,7 +268,7 @@ func TestLostBesideCommit(t *testing.T) {
 func TestRecoverBesideSeal(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
-	store := durable.Seal{Pkg: "store", Format: "blobio store", Version: 1}
+	store := durable.Seal{Format: "blobio store", Version: 1}
 	b, err := store.Encode(&struct{ durable.SealHead }{store.Head(1)})
 	must(errors.Join(err, vfs.WriteFile(mem, "seal", b)))
 	all := crashtest.NewMachines(mem)

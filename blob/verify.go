@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"blobio/blob/internal/checksum"
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -268,7 +269,7 @@ func (e extent) compareWhole(n int64, crc uint32) error {
 	o := e.p.order
 	ext := subfile.ExtentIndex(o.Fixed, o.Recs, o.Pos[e.v], e.p.place.Header.IsRecord(e.v), e.rec)
 	if ext >= int64(len(e.p.info.Extents)) {
-		return pkg.At(e.p.name, e.offset(0), e.field(), ErrChecksum, "the manifest has no checksum of it")
+		return fault.At(e.p.name, e.offset(0), e.field(), ErrChecksum, "the manifest has no checksum of it")
 	}
 	return e.equal(0, n, crc, e.p.info.Extents[ext])
 }
@@ -284,7 +285,7 @@ func (e extent) equal(at, n int64, crc, want uint32) error {
 	if n < e.bytes() {
 		what = fmt.Sprintf("bytes %d to %d of it sum", at, at+n-1)
 	}
-	return pkg.At(e.p.name, e.offset(at), e.field(), ErrChecksum, "%s to %08x, the manifest says %08x", what, crc, want)
+	return fault.At(e.p.name, e.offset(at), e.field(), ErrChecksum, "%s to %08x, the manifest says %08x", what, crc, want)
 }
 
 // complete sums what is not yet summed of bytes [lo, hi) of extent 0, which are within a piece, from the file.

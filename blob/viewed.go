@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 	"blobio/internal/nc4"
 	"blobio/internal/vfs"
@@ -47,7 +48,7 @@ func (p *filePart) decodeFile(f vfs.File) (*place, int64, error) {
 	}
 	pl, records, err = decodePlace(io.NewSectionReader(v, 0, v.Size()), v.Size(), p.name, p.r.opt.MaxHeader)
 	if err == nil && !pl.Plain {
-		err = pkg.At(p.name, -1, "header", ErrUnsupported, "a subfile of blobs that was stored as netCDF-4")
+		err = fault.At(p.name, -1, "header", ErrUnsupported, "a subfile of blobs that was stored as netCDF-4")
 	}
 	if err != nil {
 		return nil, 0, err

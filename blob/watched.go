@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -70,7 +71,7 @@ func (r *Reader) replaced(name string) error {
 	}
 	id, _, err := subfile.Peek(r.fs, r.base)
 	if err == nil && id != "" && id != was {
-		err = pkg.At(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
+		err = fault.At(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"blobio/blob/internal/unpack"
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // A Spot says where one element of a variable lies.
@@ -35,7 +36,7 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 	r = r.now()
 	v, ok := r.schema.VarID(name)
 	if !ok {
-		return nil, pkg.Usage("%s: no variable %q", r.base, name)
+		return nil, fault.Usage("%s: no variable %q", r.base, name)
 	}
 	sv := &r.schema.vars[v]
 	shape := r.schema.Shape(v)
@@ -43,13 +44,13 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 		shape = append([]int64{r.records}, shape...)
 	}
 	if len(index) != len(shape) {
-		return nil, pkg.Usage("%s: %d indices of %q, want %d", r.base, len(index), name, len(shape))
+		return nil, fault.Usage("%s: %d indices of %q, want %d", r.base, len(index), name, len(shape))
 	}
 	at := int64(0)
 	rec := int64(-1)
 	for i, n := range shape {
 		if index[i] < 0 || index[i] >= n {
-			return nil, pkg.Usage("%s: index %d of dimension %q of %q, want 0 to %d", r.base, index[i], r.schema.dims[sv.Dims[i]].Name, name, n-1)
+			return nil, fault.Usage("%s: index %d of dimension %q of %q, want 0 to %d", r.base, index[i], r.schema.dims[sv.Dims[i]].Name, name, n-1)
 		}
 		if i == 0 && sv.Record {
 			rec = index[0]
@@ -78,7 +79,7 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 		if p != nil {
 			gone = p.wanted()
 		}
-		return nil, pkg.Errorf("%s, which has the element: %w", gone, ErrMissing)
+		return nil, fmt.Errorf("%s, which has the element: %w", gone, ErrMissing)
 	}
 	x.Set, x.Subfile, x.File = slices.Index(r.sets, s), p.index, p.name
 	if p.view != nil {
@@ -130,7 +131,7 @@ func (x *Spot) place(p *filePart, j int, id VarID, sv *Variable, rec int64) erro
 	off, n := p.place.piece(id, rec, p.table, j)
 	x.Offset, x.Bytes, x.Big = off+x.Pos*size, size, p.place.Big
 	if (x.Pos+1)*size > n {
-		return pkg.At(p.name, off, fmt.Sprintf("variable %q of blob %d", sv.Name, j), ErrCorrupt, "%d bytes, but the map gives it an element %d", n, x.Pos)
+		return fault.At(p.name, off, fmt.Sprintf("variable %q of blob %d", sv.Name, j), ErrCorrupt, "%d bytes, but the map gives it an element %d", n, x.Pos)
 	}
 	f, done, err := p.file()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 const (
@@ -238,7 +239,7 @@ func (r *Reader) flat(ctx context.Context, p *filePart, id VarID, sv *Variable, 
 func (s *set) variable(v VarID, sv *Variable) (VarID, error) {
 	id := s.vars[v]
 	if id < 0 && !s.isBefore(v) {
-		return id, pkg.At(s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", sv.Name), ErrMissing, "not in this set of subfiles")
+		return id, fault.At(s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", sv.Name), ErrMissing, "not in this set of subfiles")
 	}
 	return id, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/fault"
 	"blobio/internal/reference"
 	"blobio/subfile"
 )
@@ -135,13 +136,13 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 		return nil, err
 	}
 	if name == "" {
-		return nil, pkg.Usage("empty name")
+		return nil, fault.Usage("empty name")
 	}
 	if err := checkNew(name); err != nil {
 		return nil, err
 	}
 	if s == nil {
-		return nil, pkg.Usage("no schema")
+		return nil, fault.Usage("no schema")
 	}
 	if s.err != nil {
 		return nil, s.err
@@ -166,7 +167,7 @@ func checkOwn(s *Schema, parts []Part, wide, repeats bool) ([][]decomp.Req, erro
 		}
 		dims := s.DecompDims(DecompID(d + 1))
 		if r := decomp.RepeatsOf(own, dims[len(dims)-1]); r.Again > 0 {
-			return nil, pkg.Usage("decomposition D%d: this rank holds %d elements again that it has already, the first is element %d; want each once, or Options.Repeats", d+1, r.Again, r.Off)
+			return nil, fault.Usage("decomposition D%d: this rank holds %d elements again that it has already, the first is element %d; want each once, or Options.Repeats", d+1, r.Again, r.Off)
 		}
 	}
 	return runs, nil
@@ -175,7 +176,7 @@ func checkOwn(s *Schema, parts []Part, wide, repeats bool) ([][]decomp.Req, erro
 // checkName refuses names that the manifest, which is JSON, could not hold.
 func checkName(base string) error {
 	if n := filepath.Base(base); !utf8.ValidString(n) {
-		return pkg.Usage("name %q: it is no valid UTF-8, as which the manifest has it", n)
+		return fault.Usage("name %q: it is no valid UTF-8, as which the manifest has it", n)
 	}
 	return nil
 }
@@ -183,7 +184,7 @@ func checkName(base string) error {
 // checkNew refuses names that a new dataset must not have: its subfiles would be those of an appended set of another.
 func checkNew(base string) error {
 	if of := filepath.Base(subfile.Base(subfile.Name(base, 0))); of != filepath.Base(base) {
-		return pkg.Usage("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)
+		return fault.Usage("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)
 	}
 	return checkName(base)
 }
@@ -196,21 +197,21 @@ func checkParts(s *Schema, parts []Part, wide bool) ([][]decomp.Req, error) {
 	for _, p := range parts {
 		d := int(p.Decomp) - 1
 		if d < 0 || d >= len(runs) {
-			return nil, pkg.Usage("part of decomposition D%d, want D1..D%d", p.Decomp, len(runs))
+			return nil, fault.Usage("part of decomposition D%d, want D1..D%d", p.Decomp, len(runs))
 		}
 		if seen[d] {
-			return nil, pkg.Usage("two parts of decomposition D%d", p.Decomp)
+			return nil, fault.Usage("two parts of decomposition D%d", p.Decomp)
 		}
 		seen[d], runs[d] = true, p.Runs
 		if len(p.Runs) > math.MaxInt32 {
-			return nil, pkg.Usage("decomposition D%d: %d requests of one rank, want at most 2^31-1", p.Decomp, len(p.Runs))
+			return nil, fault.Usage("decomposition D%d: %d requests of one rank, want at most 2^31-1", p.Decomp, len(p.Runs))
 		}
 		for k, r := range p.Runs {
 			if r.Length > math.MaxInt32 {
-				return nil, pkg.Errorf("decomposition D%d: request %d has length %d, want at most 2^31-1: %w", p.Decomp, k, r.Length, ErrRange)
+				return nil, fmt.Errorf("decomposition D%d: request %d has length %d, want at most 2^31-1: %w", p.Decomp, k, r.Length, ErrRange)
 			}
 			if r.Offset > math.MaxInt32 && !wide {
-				return nil, pkg.Errorf("decomposition D%d: request %d begins at element %d, but offsets are int in this format: want at most 2^31-1, or Options.WideMaps: %w", p.Decomp, k, r.Offset, ErrRange)
+				return nil, fmt.Errorf("decomposition D%d: request %d begins at element %d, but offsets are int in this format: want at most 2^31-1, or Options.WideMaps: %w", p.Decomp, k, r.Offset, ErrRange)
 			}
 		}
 	}
@@ -241,9 +242,9 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 	case err != nil:
 		return err
 	case mins[0] != ^mins[1] && mins[0] != math.MaxInt64:
-		return pkg.Usage("the ranks pass different schemas")
+		return fault.Usage("the ranks pass different schemas")
 	case mins[2] != ^mins[3]:
-		return pkg.Usage("the ranks pass different names or options")
+		return fault.Usage("the ranks pass different names or options")
 	}
 	return nil
 }
@@ -274,7 +275,7 @@ func (w *Writer) fail(err error) {
 	w.pending, w.parts, w.seen = nil, nil, nil
 	w.flying, w.away = false, nil
 	earlier := func(err error) error {
-		return pkg.Errorf("%s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
+		return fmt.Errorf("%s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
 	}
 	if re, ok := err.(*comm.RankError); ok { // all ranks have it, so it stays that one's when the next call agrees on it
 		w.err = comm.MetBy(w.c, re.Rank, earlier(re.Err))
@@ -312,7 +313,7 @@ func (w *Writer) Copies() (bytes, limit int64) {
 // name. Collective.
 func (w *Writer) Close(ctx context.Context) error {
 	if w.closed {
-		return pkg.Usage("close after Close")
+		return fault.Usage("close after Close")
 	}
 	records, err := w.post(ctx, false)
 	w.closed = true

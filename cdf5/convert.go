@@ -1,6 +1,9 @@
 package cdf5
 
-import "blobio/internal/elem"
+import (
+	"blobio/internal/elem"
+	"blobio/internal/fault"
+)
 
 // ToFile stores the elements of the memory slice src as file bytes of type t,
 // high byte first when big. dst has at least n*t.Size() bytes, n elements of
@@ -24,7 +27,7 @@ func ToFile(dst []byte, big bool, t Type, src any) error {
 	}
 	width := t.Size()
 	if len(dst)/width < n {
-		return pkg.Usage("%d bytes for %d elements of %v", len(dst), n, t)
+		return fault.Usage("%d bytes for %d elements of %v", len(dst), n, t)
 	}
 	dst = dst[:n*width]
 	if s, ok := src.(string); ok {
@@ -43,7 +46,7 @@ func ToFile(dst []byte, big bool, t Type, src any) error {
 // rules are those of ToFile, with the type of dst as the target.
 func FromFile(dst any, src []byte, big bool, t Type) error {
 	if _, ok := dst.(string); ok {
-		return pkg.Usage("a string cannot be read into")
+		return fault.Usage("a string cannot be read into")
 	}
 	n, mem, err := checkTypes(t, dst)
 	if err != nil {
@@ -51,7 +54,7 @@ func FromFile(dst any, src []byte, big bool, t Type) error {
 	}
 	width := t.Size()
 	if len(src)/width < n {
-		return pkg.Usage("%d bytes for %d elements of %v", len(src), n, t)
+		return fault.Usage("%d bytes for %d elements of %v", len(src), n, t)
 	}
 	src = src[:n*width]
 	if bad, v := elem.Load(elem.Fixed(dst), src, big, t.elem()); bad >= 0 {
@@ -78,11 +81,11 @@ func checkTypes(t Type, v any) (n int, mem Type, err error) {
 	n, mem, ok := SliceLen(v)
 	switch {
 	case !ok:
-		return 0, 0, pkg.Usage("cannot convert %T", v)
+		return 0, 0, fault.Usage("cannot convert %T", v)
 	case !t.Valid():
-		return 0, 0, pkg.Usage("%v does not exist", t)
+		return 0, 0, fault.Usage("%v does not exist", t)
 	case t == Char && mem != Char && mem != UByte, t != Char && mem == Char:
-		return 0, 0, pkg.Usage("no conversion between %T and %v", v, t)
+		return 0, 0, fault.Usage("no conversion between %T and %v", v, t)
 	}
 	return n, mem, nil
 }

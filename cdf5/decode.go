@@ -37,12 +37,12 @@ type DecodeOptions struct {
 }
 
 func (o *DecodeOptions) fault(at int64, field string, class error, msg string) error {
-	return &FormatError{Pkg: "cdf5", File: o.File, Offset: o.Base + at, Field: field, Msg: msg, Err: class}
+	return &FormatError{File: o.File, Offset: o.Base + at, Field: field, Msg: msg, Err: class}
 }
 
 func (o *DecodeOptions) note(at int64, field, msg string) {
 	if o.Note != nil {
-		o.Note(&FormatError{Pkg: "cdf5", File: o.File, Offset: o.Base + at, Field: field, Msg: msg})
+		o.Note(&FormatError{File: o.File, Offset: o.Base + at, Field: field, Msg: msg})
 	}
 }
 

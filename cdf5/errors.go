@@ -6,9 +6,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "cdf5"
-
 // FormatError tells what is wrong in a file, in which field and at which byte.
 type FormatError = fault.FormatError
 
@@ -38,7 +35,6 @@ func (e *RangeError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *RangeError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrRange.
 func (e *RangeError) Unwrap() error { return ErrRange }

@@ -1,6 +1,7 @@
 package cdf5
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"math"
 )
@@ -30,7 +31,7 @@ func (o *LayoutOptions) Validate() error {
 		v    int64
 	}{{"HeaderAlign", o.HeaderAlign}, {"HeaderReserve", o.HeaderReserve}, {"VarAlign", o.VarAlign}, {"RecordAlign", o.RecordAlign}} {
 		if a.v < 0 || a.v > 1<<30 {
-			return pkg.Usage("%s %d, want 0 to 2^30", a.name, a.v)
+			return fault.Usage("%s %d, want 0 to 2^30", a.name, a.v)
 		}
 	}
 	return nil
@@ -84,11 +85,11 @@ func (h *Header) Layout(o *LayoutOptions) error {
 	}
 	place := func(i int) error {
 		if h.Version == CDF1 && end > math.MaxInt32 {
-			return pkg.Class(ErrTooLarge, "var %q: begin %d, want <= %d in CDF-1", h.Vars[i].Name, end, math.MaxInt32)
+			return fault.Class(ErrTooLarge, "var %q: begin %d, want <= %d in CDF-1", h.Vars[i].Name, end, math.MaxInt32)
 		}
 		begin[i] = end
 		if end > math.MaxInt64-4-vsize[i] {
-			return pkg.Class(ErrTooLarge, "var %q: ends past 2^63", h.Vars[i].Name)
+			return fault.Class(ErrTooLarge, "var %q: ends past 2^63", h.Vars[i].Name)
 		}
 		end += vsize[i]
 		return nil
@@ -117,7 +118,7 @@ func (h *Header) Layout(o *LayoutOptions) error {
 			}
 		}
 		if n, ok := mulFits(max(h.NumRecs, 0), h.RecSize()); !ok || n > math.MaxInt64-4-first {
-			return pkg.Class(ErrTooLarge, "numrecs %d: the records end past 2^63", h.NumRecs)
+			return fault.Class(ErrTooLarge, "numrecs %d: the records end past 2^63", h.NumRecs)
 		}
 	}
 	for i := range h.Vars {
@@ -132,7 +133,7 @@ func alignUp(n, align int64) (int64, error) {
 		align = 1
 	}
 	if n > math.MaxInt64-2*align-8 {
-		return 0, pkg.Class(ErrTooLarge, "offset %d cannot be aligned", n)
+		return 0, fault.Class(ErrTooLarge, "offset %d cannot be aligned", n)
 	}
 	n = (n + align - 1) / align * align
 	return pad4(n), nil
@@ -143,10 +144,10 @@ func alignUp(n, align int64) (int64, error) {
 // their sizes. Names must be such as netCDF libraries accept in new files.
 func (h *Header) Validate() error {
 	if !h.Version.Valid() {
-		return pkg.Usage("version %d, want 1, 2 or 5", h.Version)
+		return fault.Usage("version %d, want 1, 2 or 5", h.Version)
 	}
 	if h.NumRecs < Streaming || (h.Version != CDF5 && h.NumRecs >= 1<<32-1) {
-		return pkg.Class(ErrTooLarge, "numrecs %d in %v", h.NumRecs, h.Version)
+		return fault.Class(ErrTooLarge, "numrecs %d in %v", h.NumRecs, h.Version)
 	}
 	seen := newNames(int64(len(h.Dims)))
 	unlimited := -1
@@ -157,13 +158,13 @@ func (h *Header) Validate() error {
 		}
 		switch {
 		case d.Len < 0:
-			return pkg.Usage("dim %q: length %d", d.Name, d.Len)
+			return fault.Usage("dim %q: length %d", d.Name, d.Len)
 		case d.Len == 0 && unlimited >= 0:
-			return pkg.Usage("dim %q: a second unlimited dimension (length 0), the first is %q", d.Name, h.Dims[unlimited].Name)
+			return fault.Usage("dim %q: a second unlimited dimension (length 0), the first is %q", d.Name, h.Dims[unlimited].Name)
 		case d.Len == 0:
 			unlimited = i
 		case d.Len > h.Version.maxDim():
-			return pkg.Class(ErrTooLarge, "dim %q: length %d, want <= %d in %v", d.Name, d.Len, h.Version.maxDim(), h.Version)
+			return fault.Class(ErrTooLarge, "dim %q: length %d, want <= %d in %v", d.Name, d.Len, h.Version.maxDim(), h.Version)
 		}
 	}
 	if err := h.validateAtts("the file", h.Atts); err != nil {
@@ -176,21 +177,21 @@ func (h *Header) Validate() error {
 			return err
 		}
 		if !v.Type.ValidIn(h.Version) {
-			return pkg.Usage("var %q: type %v is not in %v", v.Name, v.Type, h.Version)
+			return fault.Usage("var %q: type %v is not in %v", v.Name, v.Type, h.Version)
 		}
 		for k, d := range v.Dims {
 			if d < 0 || d >= len(h.Dims) {
-				return pkg.Usage("var %q: dimid[%d]: %d, want < %d", v.Name, k, d, len(h.Dims))
+				return fault.Usage("var %q: dimid[%d]: %d, want < %d", v.Name, k, d, len(h.Dims))
 			}
 			if k > 0 && h.Dims[d].Len == 0 {
-				return pkg.Usage("var %q: dimid[%d]: the unlimited dimension %q must come first", v.Name, k, h.Dims[d].Name)
+				return fault.Usage("var %q: dimid[%d]: the unlimited dimension %q must come first", v.Name, k, h.Dims[d].Name)
 			}
 		}
 		if err := h.validateAtts(v.Name, v.Atts); err != nil {
 			return err
 		}
 		if _, ok := h.sizeWithin(i, math.MaxInt64-3); !ok {
-			return pkg.Class(ErrTooLarge, "var %q: size over 2^63-4 bytes", v.Name)
+			return fault.Class(ErrTooLarge, "var %q: size over 2^63-4 bytes", v.Name)
 		}
 	}
 	return h.validateSizes()
@@ -204,12 +205,12 @@ func (h *Header) validateAtts(of string, atts []Att) error {
 			return fmt.Errorf("%w of %s", err, of)
 		}
 		if !a.Type.ValidIn(h.Version) {
-			return pkg.Usage("%s: attribute %q: type %v is not in %v", of, a.Name, a.Type, h.Version)
+			return fault.Usage("%s: attribute %q: type %v is not in %v", of, a.Name, a.Type, h.Version)
 		}
 		if n := a.Len(); n < 0 {
-			return pkg.Usage("%s: attribute %q: value of Go type %T does not match %v", of, a.Name, a.Value, a.Type)
+			return fault.Usage("%s: attribute %q: value of Go type %T does not match %v", of, a.Name, a.Value, a.Type)
 		} else if n > math.MaxInt32 && h.Version != CDF5 {
-			return pkg.Class(ErrTooLarge, "%s: attribute %q: %d elements in %v", of, a.Name, n, h.Version)
+			return fault.Class(ErrTooLarge, "%s: attribute %q: %d elements in %v", of, a.Name, n, h.Version)
 		}
 	}
 	return nil
@@ -233,7 +234,7 @@ func (h *Header) validateSizes() error {
 			lastRecord = i
 			if !ok {
 				if bigRecord >= 0 {
-					return pkg.Class(ErrTooLarge, "var %q: a second record over %d bytes in %v, the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[bigRecord].Name)
+					return fault.Class(ErrTooLarge, "var %q: a second record over %d bytes in %v, the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[bigRecord].Name)
 				}
 				bigRecord = i
 			}
@@ -242,16 +243,16 @@ func (h *Header) validateSizes() error {
 		lastFixed = i
 		if !ok {
 			if big >= 0 {
-				return pkg.Class(ErrTooLarge, "var %q: a second variable over %d bytes in %v, the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[big].Name)
+				return fault.Class(ErrTooLarge, "var %q: a second variable over %d bytes in %v, the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[big].Name)
 			}
 			big = i
 		}
 	}
 	if big >= 0 && (big != lastFixed || records > 0) {
-		return pkg.Class(ErrTooLarge, "var %q: over %d bytes, in %v only the last variable of a file without record variables may be", h.Vars[big].Name, limit, h.Version)
+		return fault.Class(ErrTooLarge, "var %q: over %d bytes, in %v only the last variable of a file without record variables may be", h.Vars[big].Name, limit, h.Version)
 	}
 	if bigRecord >= 0 && bigRecord != lastRecord {
-		return pkg.Class(ErrTooLarge, "var %q: a record over %d bytes, in %v only the last record variable may have it", h.Vars[bigRecord].Name, limit, h.Version)
+		return fault.Class(ErrTooLarge, "var %q: a record over %d bytes, in %v only the last record variable may have it", h.Vars[bigRecord].Name, limit, h.Version)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cdf5
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"unicode/utf8"
 )
@@ -84,13 +85,13 @@ func (h *Header) OddName() string {
 // notes it in seen.
 func checkNew(seen *names, kind, name string) error {
 	if why := badName(name); why != "" {
-		return pkg.Usage("%s: %s", kind, why)
+		return fault.Usage("%s: %s", kind, why)
 	}
 	if why := oddName(name); why != "" {
-		return pkg.Usage("%s: %s", kind, why)
+		return fault.Usage("%s: %s", kind, why)
 	}
 	if seen.again(name) {
-		return pkg.Usage("%s: %q is there twice", kind, name)
+		return fault.Usage("%s: %q is there twice", kind, name)
 	}
 	return nil
 }

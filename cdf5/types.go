@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // Type is an external (file) type. The numbers are those of the format.
@@ -86,7 +87,7 @@ func ParseType(name string) (Type, error) {
 			return t, nil
 		}
 	}
-	return 0, pkg.Errorf("%w: no type is named %q", ErrUsage, name)
+	return 0, fault.Usage("no type is named %q", name)
 }
 
 // Version is the fourth byte of a file.

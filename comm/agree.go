@@ -117,12 +117,9 @@ var sentinels = [...]error{
 
 const maxErrorText = 16 << 10 // bytes; room for a panic with its stack
 
-// pkgShift is where the length of the package's name is among the classes.
-const pkgShift = 56
-
 // EncodeError makes bytes of an error that DecodeError turns into one with the same text,
-// for engines whose ranks have no common heap: 8 bytes of classes, little-endian, of which
-// the last is the length of the package's name that the text begins with, and the text, at most some 16 KiB of it.
+// for engines whose ranks have no common heap: 8 bytes of classes, little-endian, and the
+// text, at most some 16 KiB of it.
 func EncodeError(err error) []byte {
 	var classes uint64
 	for i, s := range sentinels {
@@ -134,9 +131,6 @@ func EncodeError(err error) []byte {
 	if len(text) > maxErrorText {
 		text = text[:maxErrorText] + " ..."
 	}
-	if p, ok := err.(interface{ Package() string }); ok && len(p.Package()) < 256 && strings.HasPrefix(text, p.Package()+": ") {
-		classes |= uint64(len(p.Package())) << pkgShift
-	}
 	return append(binary.LittleEndian.AppendUint64(nil, classes), text...)
 }
 
@@ -146,21 +140,16 @@ func DecodeError(b []byte) error {
 	if len(b) < 8 {
 		return &remoteError{text: "an error that could not be told"}
 	}
-	classes, text := binary.LittleEndian.Uint64(b), string(b[8:])
-	return &remoteError{classes, text[:min(classes>>pkgShift, uint64(len(text)))], text}
+	return &remoteError{binary.LittleEndian.Uint64(b), string(b[8:])}
 }
 
 // remoteError is an error of a rank in another heap.
 type remoteError struct {
 	classes uint64
-	pkg     string
 	text    string
 }
 
 func (e *remoteError) Error() string { return e.text }
-
-// Package names the package that the text begins with.
-func (e *remoteError) Package() string { return e.pkg }
 
 // Is implements what errors.Is asks for.
 func (e *remoteError) Is(target error) bool {

@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"context"
 	"fmt"
@@ -19,7 +20,7 @@ func (m *member) usage(format string, args ...any) error {
 	if err := m.g.w.broken(); err != nil {
 		return err
 	}
-	err := &RankError{Rank: m.world, Err: pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))}
+	err := &RankError{Rank: m.world, Err: fault.Usage("%s", fmt.Sprintf(format, args...))}
 	return m.g.w.failErr(err)
 }
 

@@ -7,9 +7,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "comm"
-
 // Classes of errors, re-exported.
 var (
 	ErrBroken = fault.ErrBroken // a call after the communication broke; the cause is in the chain too
@@ -65,6 +62,5 @@ type brokenError struct{ cause error }
 func (e *brokenError) Error() string { return fmt.Sprintf("comm: %v: %v", ErrBroken, e.cause) }
 
 // Package names the package that the text begins with.
-func (e *brokenError) Package() string { return string(pkg) }
 
 func (e *brokenError) Unwrap() []error { return []error{ErrBroken, e.cause} }

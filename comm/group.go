@@ -192,7 +192,7 @@ func (g *group) begin(r *round) error {
 		return err
 	}
 	if gone := g.gone(); gone >= 0 {
-		return pkg.Errorf("%w: rank %d is missing in %v", ErrExited, gone, r.sig)
+		return fmt.Errorf("%w: rank %d is missing in %v", ErrExited, gone, r.sig)
 	}
 	w.open[g] = struct{}{}
 	g.cur = r
@@ -228,5 +228,5 @@ func mismatch(rank1 int, s1 signature, rank2 int, s2 signature) error {
 	if one == two { // the same call on different windows
 		one, two = one+" of one window", two+" of another"
 	}
-	return pkg.Errorf("%w: rank %d is in %s, rank %d in %s", ErrMismatch, rank1, one, rank2, two)
+	return fmt.Errorf("%w: rank %d is in %s, rank %d in %s", ErrMismatch, rank1, one, rank2, two)
 }

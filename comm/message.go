@@ -104,7 +104,7 @@ func (m *member) Send(ctx context.Context, to, tag int, b []byte) error {
 	}
 	dest := m.g.worldRank(to)
 	if w.peers[dest].gone.Load() {
-		return w.failErr(pkg.Errorf("%w: rank %d sends to rank %d", ErrExited, m.world, dest))
+		return w.failErr(fmt.Errorf("%w: rank %d sends to rank %d", ErrExited, m.world, dest))
 	}
 	msg := append([]byte{}, b...)
 	a := address{m.g, dest, tag}
@@ -146,7 +146,7 @@ func (m *member) Recv(ctx context.Context, from, tag int) ([]byte, error) {
 	}
 	var err error
 	if err = w.broken(); err == nil && p.gone.Load() {
-		err = pkg.Errorf("%w: rank %d waits for a message of rank %d", ErrExited, m.world, src)
+		err = fmt.Errorf("%w: rank %d waits for a message of rank %d", ErrExited, m.world, src)
 	}
 	if err != nil {
 		p.tidy(a, q)

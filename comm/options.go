@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"blobio/internal/fault"
 	"time"
 )
 
@@ -33,9 +34,9 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.RanksPerNode < 0:
-		return pkg.Errorf("%w: RanksPerNode %d, want >= 0", ErrUsage, o.RanksPerNode)
+		return fault.Usage("RanksPerNode %d, want >= 0", o.RanksPerNode)
 	case o.Placement > RoundRobin:
-		return pkg.Errorf("%w: Placement %d, want Block or RoundRobin", ErrUsage, o.Placement)
+		return fault.Usage("Placement %d, want Block or RoundRobin", o.Placement)
 	}
 	return nil
 }

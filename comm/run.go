@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"blobio/internal/fault"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ const maxDistinct = 16
 // n must be in 1 ... 1<<24.
 func Run(ctx context.Context, n int, o *Options, f func(ctx context.Context, c Comm) error) error {
 	if n < 1 || n > 1<<24 {
-		return pkg.Errorf("%w: %d ranks, want 1 ... %d", ErrUsage, n, 1<<24)
+		return fault.Usage("%d ranks, want 1 ... %d", n, 1<<24)
 	}
 	if err := o.Validate(); err != nil {
 		return err

@@ -1,7 +1,9 @@
 package comm
 
 import (
+	"blobio/internal/fault"
 	"context"
+	"fmt"
 	"sync"
 )
 
@@ -52,14 +54,14 @@ func (w *window) access(ctx context.Context, rank int, off, n int64, f func(b []
 		return err // one-sided: nobody waits for it
 	}
 	if w.freed {
-		return pkg.Errorf("%w: window is freed", ErrUsage)
+		return fault.Usage("window is freed")
 	}
 	if rank < 0 || rank >= len(w.s.parts) {
-		return pkg.Errorf("%w: window of rank %d, want 0 ... %d", ErrRange, rank, len(w.s.parts)-1)
+		return fmt.Errorf("%w: window of rank %d, want 0 ... %d", ErrRange, rank, len(w.s.parts)-1)
 	}
 	p := &w.s.parts[rank]
 	if size := int64(len(p.b)); off < 0 || n < 0 || n > size || off > size-n {
-		return pkg.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", ErrRange, n, off, rank, size)
+		return fmt.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", ErrRange, n, off, rank, size)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

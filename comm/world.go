@@ -165,7 +165,7 @@ func (w *world) suspect() {
 	w.timer = time.AfterFunc(after, func() {
 		defer w.timers.Done()
 		if w.active.Load() <= 0 && w.wakes.Load() == wakes {
-			w.failErr(pkg.Errorf("%w: %s", ErrDeadlock, w.waiting()))
+			w.failErr(fmt.Errorf("%w: %s", ErrDeadlock, w.waiting()))
 		}
 	})
 }
@@ -251,9 +251,9 @@ func (w *world) exit(rank int) {
 			what = stuck.cur.sig.String()
 		}
 		stuck.mu.Unlock()
-		w.failErr(pkg.Errorf("%w: rank %d is missing in %s", ErrExited, rank, what))
+		w.failErr(fmt.Errorf("%w: rank %d is missing in %s", ErrExited, rank, what))
 	case waiter >= 0:
-		w.failErr(pkg.Errorf("%w: rank %d waits for a message of rank %d", ErrExited, waiter, rank))
+		w.failErr(fmt.Errorf("%w: rank %d waits for a message of rank %d", ErrExited, waiter, rank))
 	}
 	w.sleep()
 }

@@ -1,6 +1,7 @@
 package decomp
 
 import (
+	"blobio/internal/fault"
 	"math"
 	"math/bits"
 	"slices"
@@ -32,11 +33,11 @@ func NewBuilder(dims []int64, ranks int) *Builder {
 	b := &Builder{dims: slices.Clone(dims), elems: product(dims)}
 	switch {
 	case b.elems < 0:
-		b.err = pkg.Usage("dimensions %v: want lengths >= 0 with a product < 2^63", dims)
+		b.err = fault.Usage("dimensions %v: want lengths >= 0 with a product < 2^63", dims)
 	case ranks < 0:
-		b.err = pkg.Usage("%d ranks", ranks)
+		b.err = fault.Usage("%d ranks", ranks)
 	case ranks > MaxRanks:
-		b.err = pkg.Usage("%d ranks, want at most %d", ranks, MaxRanks)
+		b.err = fault.Usage("%d ranks, want at most %d", ranks, MaxRanks)
 	default:
 		b.ranks = make([]rank, ranks)
 		b.isSet = make([]bool, ranks)
@@ -52,7 +53,7 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 		return b.err
 	}
 	if rank < 0 || rank >= len(b.ranks) {
-		return pkg.Usage("rank %d, want 0 to %d", rank, len(b.ranks)-1)
+		return fault.Usage("rank %d, want 0 to %d", rank, len(b.ranks)-1)
 	}
 	k, err := b.inspect(rank, reqs)
 	if err != nil {
@@ -66,10 +67,10 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.done {
-		return pkg.Usage("Set after Map")
+		return fault.Usage("Set after Map")
 	}
 	if b.isSet[rank] {
-		return pkg.Usage("rank %d is set twice", rank)
+		return fault.Usage("rank %d is set twice", rank)
 	}
 	b.isSet[rank] = true
 	b.add(rank, &c.store, k)
@@ -89,7 +90,7 @@ func (b *Builder) inspect(r int, reqs []Req) (rank, error) {
 			return k, &RequestError{Rank: r, Index: int64(i), Req: q, Dims: slices.Clone(b.dims)}
 		}
 		if k.count += q.Length; k.count < 0 {
-			return k, pkg.Usage("rank %d has over 2^63-1 elements", r)
+			return k, fault.Usage("rank %d has over 2^63-1 elements", r)
 		}
 		if q.Offset < prev {
 			k.sorted = false
@@ -148,7 +149,7 @@ func (b *Builder) Map() (*Map, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.done {
-		return nil, pkg.Usage("Map called twice")
+		return nil, fault.Usage("Map called twice")
 	}
 	b.done = true
 	m := &Map{dims: b.dims, elems: b.elems, ranks: b.ranks, store: &store{
@@ -171,7 +172,7 @@ func (m *Map) sum() error {
 	for i := range m.ranks {
 		k := &m.ranks[i]
 		if m.total > math.MaxInt64-k.count {
-			return pkg.Usage("the ranks own over 2^63-1 elements")
+			return fault.Usage("the ranks own over 2^63-1 elements")
 		}
 		m.total += k.count
 		m.maxReqs = max(m.maxReqs, k.nreqs)

@@ -6,9 +6,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "decomp"
-
 // Classes of errors of this package, for errors.Is.
 var (
 	// ErrRange: a request does not lie within the array.
@@ -35,7 +32,6 @@ func (e *RequestError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *RequestError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrRange.
 func (e *RequestError) Unwrap() error { return ErrRange }

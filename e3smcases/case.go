@@ -105,14 +105,14 @@ func (c *Case) Extents(k int) []int64 {
 // two maps disagree about one dimension.
 func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	if len(maps) != len(c.MapDims) {
-		return nil, pkg.Errorf("case %s: %d maps given, want %d", c.Name, len(maps), len(c.MapDims))
+		return nil, fmt.Errorf("case %s: %d maps given, want %d", c.Name, len(maps), len(c.MapDims))
 	}
 	n := *c
 	n.Dims = slices.Clone(c.Dims)
 	from := make([]string, len(n.Dims)) // what set the length, for error texts
 	set := func(dim int, l int64, by string) error {
 		if from[dim] != "" && n.Dims[dim].Len != l {
-			return pkg.Errorf("case %s: dimension %s is %d by %s but %d by %s",
+			return fmt.Errorf("case %s: dimension %s is %d by %s but %d by %s",
 				c.Name, n.Dims[dim].Name, n.Dims[dim].Len, from[dim], l, by)
 		}
 		n.Dims[dim].Len, from[dim] = l, by
@@ -121,11 +121,11 @@ func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	for k, m := range maps {
 		ids, ext := c.MapDims[k], m.Dims()
 		if len(ids) != len(ext) {
-			return nil, pkg.Errorf("case %s: map D%d has %d dimensions, want %d", c.Name, k+1, len(ext), len(ids))
+			return nil, fmt.Errorf("case %s: map D%d has %d dimensions, want %d", c.Name, k+1, len(ext), len(ids))
 		}
 		for i, d := range ids {
 			if ext[i] < 1 {
-				return nil, pkg.Errorf("case %s: map D%d dimension %d has length %d", c.Name, k+1, i, ext[i])
+				return nil, fmt.Errorf("case %s: map D%d dimension %d has length %d", c.Name, k+1, i, ext[i])
 			}
 			if err := set(d, ext[i], fmt.Sprintf("map D%d", k+1)); err != nil {
 				return nil, err
@@ -158,7 +158,7 @@ func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 // not there, or of a length that they cannot have, is ErrMapMismatch. Dimensions that they do not want are passed over.
 func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
 	bad := func(format string, args ...any) error {
-		return pkg.Class(fault.ErrMapMismatch, "case %s: %s", c.Name, fmt.Sprintf(format, args...))
+		return fault.Class(fault.ErrMapMismatch, "case %s: %s", c.Name, fmt.Sprintf(format, args...))
 	}
 	sizes := func(k int) (n []int, err error) { // of map Dk
 		for _, d := range c.MapDims[k-1] {

@@ -1,6 +1,7 @@
 package e3smcases
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 )
@@ -122,7 +123,7 @@ func (w *walker) walk(level int, main, join heading) {
 // of the nearest cells of a Hilbert curve over the next power of two, as in HOMME.
 func faceCurve(n int) ([]int32, error) {
 	if n < 1 {
-		return nil, pkg.Errorf("a face of %d elements a side", n)
+		return nil, fmt.Errorf("a face of %d elements a side", n)
 	}
 	w := walker{n: n, order: make([]int32, n*n)}
 	rest := n
@@ -170,7 +171,7 @@ func nearestCurve(n int) ([]int32, error) {
 		}
 	}
 	if int(next) != n*n {
-		return nil, pkg.Errorf("ne=%d has no curve: %d of %d elements are reached", n, next, n*n)
+		return nil, fmt.Errorf("ne=%d has no curve: %d of %d elements are reached", n, next, n*n)
 	}
 	return order, nil
 }

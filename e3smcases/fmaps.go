@@ -1,6 +1,7 @@
 package e3smcases
 
 import (
+	"fmt"
 	"slices"
 
 	"blobio/decomp"
@@ -30,13 +31,13 @@ func GenF(ne, nlev, ranks int) ([]*decomp.Map, error) {
 func (f F) check() error {
 	switch {
 	case f.Ne < 1 || f.Ne > 6000:
-		return pkg.Errorf("F: ne is %d, want 1 to 6000", f.Ne) // 54 ne^2 + 2 fits int32
+		return fmt.Errorf("F: ne is %d, want 1 to 6000", f.Ne) // 54 ne^2 + 2 fits int32
 	case f.Levels < 1:
-		return pkg.Errorf("F: %d levels, want 1 or more", f.Levels)
+		return fmt.Errorf("F: %d levels, want 1 or more", f.Levels)
 	case f.Ranks < 1 || f.Ranks > decomp.MaxRanks:
-		return pkg.Errorf("F: %d ranks, want 1 to %d", f.Ranks, decomp.MaxRanks)
+		return fmt.Errorf("F: %d ranks, want 1 to %d", f.Ranks, decomp.MaxRanks)
 	case f.PCols < 0:
-		return pkg.Errorf("F: PCols is %d, want 0 or more", f.PCols)
+		return fmt.Errorf("F: PCols is %d, want 0 or more", f.PCols)
 	}
 	return nil
 }

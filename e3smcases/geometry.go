@@ -1,6 +1,7 @@
 package e3smcases
 
 import (
+	"fmt"
 	"math"
 	"sync"
 )
@@ -98,7 +99,7 @@ func NewGeometry(c *Case, seed int64) (*Geometry, error) {
 			g.places = append(g.places, place{p, l, false})
 		}
 	default:
-		return nil, pkg.Errorf("case %s has no geometry", c.Name)
+		return nil, fmt.Errorf("case %s has no geometry", c.Name)
 	}
 	return g, nil
 }
@@ -106,7 +107,7 @@ func NewGeometry(c *Case, seed int64) (*Geometry, error) {
 // check returns an error unless g is a geometry of case c.
 func (g *Geometry) check(c *Case) error {
 	if len(g.places) != len(c.MapDims) {
-		return pkg.Errorf("case %s has %d maps, the geometry %d", c.Name, len(c.MapDims), len(g.places))
+		return fmt.Errorf("case %s has %d maps, the geometry %d", c.Name, len(c.MapDims), len(g.places))
 	}
 	for k, p := range g.places {
 		n := int64(1)
@@ -114,7 +115,7 @@ func (g *Geometry) check(c *Case) error {
 			n *= l
 		}
 		if n != p.n*p.levels {
-			return pkg.Errorf("case %s: map D%d has %d elements, the geometry %d", c.Name, k+1, n, p.n*p.levels)
+			return fmt.Errorf("case %s: map D%d has %d elements, the geometry %d", c.Name, k+1, n, p.n*p.levels)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package e3smcases
 
 import (
+	"fmt"
 	"math"
 
 	"blobio/decomp"
@@ -23,10 +24,10 @@ func GenG(ncells, nlev, ranks int, seed int64) ([]*decomp.Map, error) {
 // Maps returns D1 to D6.
 func (g G) Maps() ([]*decomp.Map, error) {
 	if g.Levels < 1 {
-		return nil, pkg.Errorf("G: %d levels, want 1 or more", g.Levels)
+		return nil, fmt.Errorf("G: %d levels, want 1 or more", g.Levels)
 	}
 	if g.Ranks < 1 || g.Ranks > decomp.MaxRanks {
-		return nil, pkg.Errorf("G: %d ranks, want 1 to %d", g.Ranks, decomp.MaxRanks)
+		return nil, fmt.Errorf("G: %d ranks, want 1 to %d", g.Ranks, decomp.MaxRanks)
 	}
 	o, err := newOcean(g.Cells, g.Seed)
 	if err != nil {

@@ -1,6 +1,7 @@
 package e3smcases
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -34,7 +35,7 @@ type ocean struct {
 
 func newOcean(cells int, seed int64) (*ocean, error) {
 	if cells < 1 || cells > maxCells {
-		return nil, pkg.Errorf("G: %d cells, want 1 to %d", cells, maxCells)
+		return nil, fmt.Errorf("G: %d cells, want 1 to %d", cells, maxCells)
 	}
 	land, err := newTerrain(seed)
 	if err != nil {

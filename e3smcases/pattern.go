@@ -40,7 +40,7 @@ func ParsePattern(name string) (Pattern, error) {
 			return Pattern(i), nil
 		}
 	}
-	return 0, pkg.Errorf("no pattern %q, want one of %s", name, strings.Join(patternNames[:], ", "))
+	return 0, fmt.Errorf("no pattern %q, want one of %s", name, strings.Join(patternNames[:], ", "))
 }
 
 // Values makes the values of a case. It is safe for concurrent use.
@@ -70,7 +70,7 @@ func NewValues(c *Case, p Pattern, float bool, g *Geometry) (*Values, error) {
 		}
 		x.fields = newFields(c, g)
 	default:
-		return nil, pkg.Errorf("%v is unknown", p)
+		return nil, fmt.Errorf("%v is unknown", p)
 	}
 	return x, nil
 }
@@ -88,7 +88,7 @@ func (x *Values) Pattern() Pattern { return x.pattern }
 // values are the same whatever it is.
 func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank int) error {
 	if v < 0 || v >= len(x.c.Vars) {
-		return pkg.Errorf("variable %d, want 0 to %d", v, len(x.c.Vars)-1)
+		return fmt.Errorf("variable %d, want 0 to %d", v, len(x.c.Vars)-1)
 	}
 	name := x.c.Vars[v].Name
 	t, _ := x.c.Vars[v].FileType(x.float)
@@ -96,7 +96,7 @@ func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank
 		return FillUnique(dst, t, name, rec, runs)
 	}
 	if err := fits(dst, t); err != nil {
-		return pkg.Errorf("variable %s: %w", name, err)
+		return fmt.Errorf("variable %s: %w", name, err)
 	}
 	if x.pattern == Smooth {
 		n, err := x.fields.fill(dst, v, rec, runs, t)
@@ -128,7 +128,7 @@ func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank
 	case []int64:
 		constant(d, int64(rank))
 	default:
-		return pkg.Errorf("variable %s: memory %T", name, dst)
+		return fmt.Errorf("variable %s: memory %T", name, dst)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func constant[T any](dst []T, v T) {
 func (x *Values) FillRange(dst any, v int, rec, off int64, rank int) error {
 	n, _, ok := cdf5.SliceLen(dst)
 	if !ok {
-		return pkg.Errorf("memory %T", dst)
+		return fmt.Errorf("memory %T", dst)
 	}
 	return x.Fill(dst, v, rec, Range(off, int64(n)), rank)
 }
@@ -173,7 +173,7 @@ func (x *Values) Check(got any, v int, rec int64, runs iter.Seq[decomp.Req], ran
 	case []float64:
 		return check(x, g, v, rec, runs, rank)
 	}
-	return 0, pkg.Errorf("memory %T", got)
+	return 0, fmt.Errorf("memory %T", got)
 }
 
 func check[T byte | int32 | int64 | float32 | float64](x *Values, got []T, v int, rec int64, runs iter.Seq[decomp.Req], rank int) (int64, error) {
@@ -183,14 +183,14 @@ func check[T byte | int32 | int64 | float32 | float64](x *Values, got []T, v int
 		for done := int64(0); done < q.Length; {
 			n := min(q.Length-done, int64(len(want)))
 			if pos+n > int64(len(got)) || n == 0 {
-				return int64(len(got)), pkg.Errorf("variable %s: %d elements, fewer than were asked for", x.c.Vars[v].Name, len(got))
+				return int64(len(got)), fmt.Errorf("variable %s: %d elements, fewer than were asked for", x.c.Vars[v].Name, len(got))
 			}
 			if err := x.FillRange(want[:n], v, rec, q.Offset+done, rank); err != nil {
 				return 0, err
 			}
 			for i, w := range want[:n] {
 				if g := got[pos+int64(i)]; g != w {
-					return pos + int64(i), pkg.Errorf("variable %s record %d: element %d is %v, want %v",
+					return pos + int64(i), fmt.Errorf("variable %s record %d: element %d is %v, want %v",
 						x.c.Vars[v].Name, rec, q.Offset+done+int64(i), g, w)
 				}
 			}
@@ -199,7 +199,7 @@ func check[T byte | int32 | int64 | float32 | float64](x *Values, got []T, v int
 		}
 	}
 	if pos != int64(len(got)) {
-		return pos, pkg.Errorf("variable %s: %d elements, want %d", x.c.Vars[v].Name, len(got), pos)
+		return pos, fmt.Errorf("variable %s: %d elements, want %d", x.c.Vars[v].Name, len(got), pos)
 	}
 	return -1, nil
 }

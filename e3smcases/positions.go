@@ -23,7 +23,7 @@ func (f F) Positions(maps []*decomp.Map, k int) (lon, lat []float32, err error) 
 		return nil, nil, tooMany(n, maxPositions)
 	}
 	if ne, ok := sideOf(n); !ok || f.Ne != 0 && f.Ne != ne || len(dims) > 2 {
-		return nil, nil, pkg.Class(fault.ErrMapMismatch, "F: map D%d of %d is not of 54 ne^2 + 2 columns", k, dims)
+		return nil, nil, fault.Class(fault.ErrMapMismatch, "F: map D%d of %d is not of 54 ne^2 + 2 columns", k, dims)
 	}
 	lon, lat = columns(n)
 	return lon, lat, nil
@@ -36,7 +36,7 @@ func (i I) Positions(maps []*decomp.Map, k int) (lon, lat []float32, err error) 
 		return nil, nil, err
 	}
 	if len(maps) != len(landLevels)+1 || len(dims) < 2 {
-		return nil, nil, pkg.Class(fault.ErrMapMismatch, "I: map D%d of %d, of %d maps, is not the grid of an I case", k, dims, len(maps))
+		return nil, nil, fault.Class(fault.ErrMapMismatch, "I: map D%d of %d, of %d maps, is not the grid of an I case", k, dims, len(maps))
 	}
 	nlat, nlon := dims[len(dims)-2], dims[len(dims)-1]
 	if nlon > 0 && nlat > maxPositions/nlon {
@@ -54,7 +54,7 @@ func (g G) Positions(maps []*decomp.Map, k int) (lon, lat []float32, err error) 
 		return nil, nil, err
 	}
 	if len(maps) != 6 || len(maps[0].Dims()) != 1 || len(maps[1].Dims()) != 1 || len(maps[4].Dims()) != 2 {
-		return nil, nil, pkg.Class(fault.ErrMapMismatch, "G: these are not the six maps of a G case")
+		return nil, nil, fault.Class(fault.ErrMapMismatch, "G: these are not the six maps of a G case")
 	}
 	n, edges, vertices := maps[0].Dims()[0], maps[1].Dims()[0], maps[4].Dims()[0]
 	if n > maxCells {
@@ -65,7 +65,7 @@ func (g G) Positions(maps []*decomp.Map, k int) (lon, lat []float32, err error) 
 		return nil, nil, err
 	}
 	if int64(len(m.EdgeLon)) != edges || int64(len(m.VertexLon)) != vertices {
-		return nil, nil, pkg.Class(fault.ErrMapMismatch, "G: %d edges and %d vertices, the mesh of %d cells that is made here has %d and %d", edges, vertices, n, len(m.EdgeLon), len(m.VertexLon))
+		return nil, nil, fault.Class(fault.ErrMapMismatch, "G: %d edges and %d vertices, the mesh of %d cells that is made here has %d and %d", edges, vertices, n, len(m.EdgeLon), len(m.VertexLon))
 	}
 	switch dims[0] {
 	case n:
@@ -75,20 +75,20 @@ func (g G) Positions(maps []*decomp.Map, k int) (lon, lat []float32, err error) 
 	case vertices:
 		return m.VertexLon, m.VertexLat, nil
 	default:
-		return nil, nil, pkg.Class(fault.ErrMapMismatch, "G: map D%d is of %d items, the mesh has %d cells, %d edges and %d vertices", k, dims[0], n, edges, vertices)
+		return nil, nil, fault.Class(fault.ErrMapMismatch, "G: map D%d is of %d items, the mesh has %d cells, %d edges and %d vertices", k, dims[0], n, edges, vertices)
 	}
 }
 
 // dimsOf returns the dimensions of map Dk.
 func dimsOf(maps []*decomp.Map, k int) ([]int64, error) {
 	if k < 1 || k > len(maps) {
-		return nil, pkg.Usage("map D%d of %d", k, len(maps))
+		return nil, fault.Usage("map D%d of %d", k, len(maps))
 	}
 	return maps[k-1].Dims(), nil
 }
 
 func tooMany(n, most int64) error {
-	return pkg.Class(fault.ErrTooLarge, "positions of %d elements, want at most %d", n, most)
+	return fault.Class(fault.ErrTooLarge, "positions of %d elements, want at most %d", n, most)
 }
 
 // sideOf returns the elements along a side of a cube face of the F case with n columns, if there is one.

@@ -64,7 +64,7 @@ func Names() []string {
 func Load(name string) (*Case, error) {
 	l, ok := loaders[name]
 	if !ok {
-		return nil, pkg.Errorf("no case %q, want one of %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("no case %q, want one of %s", name, strings.Join(Names(), ", "))
 	}
 	return l()
 }
@@ -86,7 +86,7 @@ func parse(t table, text string) (*Case, error) {
 			continue
 		}
 		if err := p.line(strings.Split(l, "\t")); err != nil {
-			return nil, pkg.Errorf("tables/%s.tab:%d: %w", t.file, line, err)
+			return nil, fmt.Errorf("tables/%s.tab:%d: %w", t.file, line, err)
 		}
 	}
 	return p.c, nil

@@ -49,7 +49,7 @@ var uniqueShift = [...]uint{
 // anything else, or a length that is not that of runs, is an error.
 func FillUnique(dst any, t cdf5.Type, name string, rec int64, runs iter.Seq[decomp.Req]) error {
 	if err := fits(dst, t); err != nil {
-		return pkg.Errorf("variable %s: %w", name, err)
+		return fmt.Errorf("variable %s: %w", name, err)
 	}
 	s, shift := newStream(name, rec), uniqueShift[t]
 	n := 0
@@ -144,7 +144,7 @@ func lengthErr(name string, dst any, n int) error {
 		return nil
 	}
 	if n < 0 {
-		return pkg.Errorf("variable %s: the requests have more than the %d elements of memory", name, l)
+		return fmt.Errorf("variable %s: the requests have more than the %d elements of memory", name, l)
 	}
-	return pkg.Errorf("variable %s: the requests have %d elements, memory %d", name, n, l)
+	return fmt.Errorf("variable %s: the requests have %d elements, memory %d", name, n, l)
 }

@@ -380,7 +380,7 @@ func (c *checker) sum(ctx context.Context, from, to int64) (string, error) {
 		b := buf[:min(pieceSize, to-off)]
 		if n, err := c.rd.r.ReadAt(b, off); n < len(b) {
 			if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = pkg.At(c.name, off+int64(n), "", ErrTruncated, "the file ends here, its size was given as %d", c.f.Size)
+				err = fault.At(c.name, off+int64(n), "", ErrTruncated, "the file ends here, its size was given as %d", c.f.Size)
 			}
 			return "", err
 		}

@@ -3,6 +3,7 @@ package ffformat
 import (
 	"context"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -27,17 +28,17 @@ func (o *ConvertOptions) Validate() error {
 	switch {
 	case o == nil:
 	case o.Layout != 0 && !o.Layout.valid():
-		return pkg.Usage("layout %v", o.Layout)
+		return fault.Usage("layout %v", o.Layout)
 	case o.Hash > Fast:
-		return pkg.Usage("hash %d", o.Hash)
+		return fault.Usage("hash %d", o.Hash)
 	case o.Hash == Fast && o.Layout != 0 && o.Layout != LayoutF:
-		return pkg.Usage("layout %v with fast hashes, which only layout F can have", o.Layout)
+		return fault.Usage("layout %v with fast hashes, which only layout F can have", o.Layout)
 	case o.BlockSize != 0 && (o.BlockSize < minBlockSize || o.BlockSize > maxBlockSize):
-		return pkg.Usage("block size %d, want %d to %d", o.BlockSize, minBlockSize, maxBlockSize)
+		return fault.Usage("block size %d, want %d to %d", o.BlockSize, minBlockSize, maxBlockSize)
 	case o.BlockSize != 0 && o.Hash != Fast:
-		return pkg.Usage("a block size is for fast hashes")
+		return fault.Usage("a block size is for fast hashes")
 	case o.Workers < 0:
-		return pkg.Usage("%d workers", o.Workers)
+		return fault.Usage("%d workers", o.Workers)
 	}
 	return nil
 }
@@ -95,11 +96,11 @@ func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, error
 		return nil, err
 	}
 	if dst == nil {
-		return nil, pkg.Usage("no file to write to")
+		return nil, fault.Usage("no file to write to")
 	}
 	old := r.File()
 	if old.Parity {
-		return nil, pkg.At(old.Name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")
+		return nil, fault.At(old.Name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")
 	}
 	if old.Damaged != nil {
 		return nil, old.Damaged

@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"io"
 	"math"
@@ -44,7 +45,7 @@ func Decode(r io.ReaderAt, size int64, name string, o *DecodeOptions) (*File, er
 		d.MaxMeta = defaultMaxMeta
 	}
 	if size < 0 || d.MaxMeta < 0 || d.Layout != 0 && !d.Layout.valid() {
-		return nil, pkg.Usage("size %d, cap %d, layout %v", size, d.MaxMeta, d.Layout)
+		return nil, fault.Usage("size %d, cap %d, layout %v", size, d.MaxMeta, d.Layout)
 	}
 	f, err := d.byHash()
 	if f != nil && err == nil {
@@ -86,7 +87,7 @@ type decoder struct {
 }
 
 func (d *decoder) err(off int64, field string, class error, format string, args ...any) error {
-	return pkg.At(d.name, off, field, class, format, args...)
+	return fault.At(d.name, off, field, class, format, args...)
 }
 
 // tryOrder has the newest first. F comes before C0, whose file block is as long.

@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"context"
 	"iter"
@@ -29,7 +30,7 @@ const (
 // Validate reports what is wrong with o.
 func (o *DiffOptions) Validate() error {
 	if o != nil && (o.Gap < 0 || o.Gap > maxGap || o.MaxRanges < 0) {
-		return pkg.Usage("gap %d, at most %d ranges: want 0 to %d, and >= 0", o.Gap, o.MaxRanges, maxGap)
+		return fault.Usage("gap %d, at most %d ranges: want 0 to %d, and >= 0", o.Gap, o.MaxRanges, maxGap)
 	}
 	return nil
 }

@@ -130,20 +130,20 @@ func (d *Digests) Match(f *File) error {
 		return err
 	}
 	if sum != d.MetaSum {
-		return pkg.At(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, those of the file are %x", d.MetaSum, sum)
+		return fault.At(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, those of the file are %x", d.MetaSum, sum)
 	}
 	if d.Hash != f.Hash {
-		return pkg.At(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, those of the file are %d", d.Hash, f.Hash)
+		return fault.At(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, those of the file are %d", d.Hash, f.Hash)
 	}
 	n := 0
 	for p := range f.all() {
 		if n >= len(d.chunks) || p.HasContent && (d.chunks[n].size != p.ChunkSize || d.chunks[n].id != p.ID || d.chunks[n].n != p.ContainerID) {
-			return pkg.At(f.Name, p.offset, p.field()+": digests", ErrCorrupt, "not of this chunk")
+			return fault.At(f.Name, p.offset, p.field()+": digests", ErrCorrupt, "not of this chunk")
 		}
 		n++
 	}
 	if n != len(d.chunks) {
-		return pkg.At(f.Name, -1, "digests", ErrCorrupt, "of %d containers, the file has %d", len(d.chunks), n)
+		return fault.At(f.Name, -1, "digests", ErrCorrupt, "of %d containers, the file has %d", len(d.chunks), n)
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func (d *Digests) AppendBinary(b []byte) ([]byte, error) {
 // for errors, which are a FormatError. The digests share memory with b.
 func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	bad := func(off int64, field string, class error, format string, args ...any) error {
-		return pkg.At(name, off, "digests: "+field, class, format, args...)
+		return fault.At(name, off, "digests: "+field, class, format, args...)
 	}
 	le := binary.LittleEndian
 	if len(b) < digestsHeader+4 {

@@ -1,6 +1,9 @@
 package ffformat
 
-import "math"
+import (
+	"blobio/internal/fault"
+	"math"
+)
 
 // Piece is a run of bytes of a file.
 type Piece struct {
@@ -17,7 +20,7 @@ type Piece struct {
 func (f *File) Encode() ([]Piece, error) {
 	l := f.Layout
 	if !l.valid() {
-		return nil, pkg.Usage("layout %v", l)
+		return nil, fault.Usage("layout %v", l)
 	}
 	if l.atEnd() && !f.Parity {
 		meta, err := f.encodeMeta()
@@ -55,7 +58,7 @@ func (f *File) metaOffset() int64 {
 }
 
 func (f *File) rangeErr(where, field string) error {
-	return pkg.At(f.Name, -1, where+"."+field, ErrRange, "does not fit layout %v", f.Layout)
+	return fault.At(f.Name, -1, where+"."+field, ErrRange, "does not fit layout %v", f.Layout)
 }
 
 // metaBytes is the size of all metadata.
@@ -71,7 +74,7 @@ func (f *File) metaBytes() int64 {
 func (f *File) encodeMeta() ([]byte, error) {
 	n := f.metaBytes()
 	if n > math.MaxInt32 {
-		return nil, pkg.At(f.Name, -1, "metadata", ErrTooLarge, "%d bytes", n)
+		return nil, fault.At(f.Name, -1, "metadata", ErrTooLarge, "%d bytes", n)
 	}
 	meta := make([]byte, n)
 	at := meta

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"blobio/internal/fault"
 	"blobio/internal/par"
 )
 
@@ -212,7 +213,7 @@ func (h *hashing) blocks(ctx context.Context, s segment, buf []byte) {
 		case j.want != nil:
 			if at, ok := equalBlocks(p, j.want[off/j.bs*16:], int(j.bs)); !ok {
 				at += off
-				h.fail(s.job, at, pkg.At(h.r.f.Name, j.c.Fptr+at, j.c.field(), ErrChecksum,
+				h.fail(s.job, at, fault.At(h.r.f.Name, j.c.Fptr+at, j.c.field(), ErrChecksum,
 					"the %d bytes from %d of the chunk do not have the digest that was kept", min(j.bs, j.c.ChunkSize-at), at))
 			}
 		case st.digests != nil:

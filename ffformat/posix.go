@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -59,7 +60,7 @@ func ParsePosix(b []byte, name string) ([]PosixFile, error) {
 		off  int64
 	}
 	bad := func(off int64, field, format string, args ...any) error {
-		return pkg.At(name, off, field, ErrCorrupt, format, args...)
+		return fault.At(name, off, field, ErrCorrupt, format, args...)
 	}
 	sections := map[string]map[string]value{}
 	var order []string
@@ -107,7 +108,7 @@ func ParsePosix(b []byte, name string) ([]PosixFile, error) {
 				return none, nil
 			}
 			if !ok {
-				return 0, pkg.At(name, -1, "["+section+"] "+key, ErrMissing, "absent")
+				return 0, fault.At(name, -1, "["+section+"] "+key, ErrMissing, "absent")
 			}
 			n, err := strconv.ParseInt(v.text, 10, bits)
 			if err != nil || n < 0 {
@@ -215,7 +216,7 @@ func FindPosix(file string) (*PosixFile, error) {
 // Check compares a file with its metadata; with quick the size alone. name is for findings. An error is one of ctx.
 func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name string, quick bool) (list []Finding, err error) {
 	if size != p.Size {
-		list = append(list, findingOf(Error, name, pkg.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))
+		list = append(list, findingOf(Error, name, fault.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))
 		return list, nil
 	}
 	vars := slices.Clone(p.Vars)
@@ -223,7 +224,7 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 	next := int64(0)
 	for _, v := range vars {
 		if v.Pos < next && v.Size > 0 {
-			list = append(list, findingOf(Error, p.Meta, &VarError{v.ID, pkg.At(p.Meta, -1, "["+p.Section+"] position", ErrCorrupt, "%d, another variable ends at %d", v.Pos, next)}))
+			list = append(list, findingOf(Error, p.Meta, &VarError{v.ID, fault.At(p.Meta, -1, "["+p.Section+"] position", ErrCorrupt, "%d, another variable ends at %d", v.Pos, next)}))
 		}
 		next = max(next, v.Pos+v.Size)
 	}
@@ -247,7 +248,7 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 		}
 	}
 	if sum := hex.EncodeToString(h.Sum(nil)); sum != p.Sum {
-		list = append(list, findingOf(Error, name, pkg.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
+		list = append(list, findingOf(Error, name, fault.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
 	}
 	return list, nil
 }

@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/fault"
 	"context"
 	"errors"
 	"fmt"
@@ -81,13 +82,13 @@ func (r *Reader) File() *File { return r.f }
 func (r *Reader) variable(id int32) (*variable, error) {
 	v := r.vars[id]
 	if v == nil {
-		return nil, &VarError{id, pkg.Errorf("%s: no such variable: %w", r.f.Name, ErrMissing)}
+		return nil, &VarError{id, fmt.Errorf("%s: no such variable: %w", r.f.Name, ErrMissing)}
 	}
 	if why, ok := r.recs.lost[id]; ok {
 		return nil, &VarError{id, why.err(r.f)}
 	}
 	if p := v.gap; p != nil {
-		return nil, &VarError{id, pkg.At(r.f.Name, p.offset, p.field()+": dptr", ErrCorrupt, "%d: not behind the chunk before it", p.Dptr)}
+		return nil, &VarError{id, fault.At(r.f.Name, p.offset, p.field()+": dptr", ErrCorrupt, "%d: not behind the chunk before it", p.Dptr)}
 	}
 	return v, nil
 }
@@ -101,7 +102,7 @@ func (r *Reader) ReadAt(id int32, p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	if off < 0 {
-		return 0, pkg.Usage("offset %d", off)
+		return 0, fault.Usage("offset %d", off)
 	}
 	n := 0
 	i := sort.Search(len(v.chunks), func(i int) bool { return v.chunks[i].Dptr+v.chunks[i].ChunkSize > off })
@@ -131,7 +132,7 @@ func (r *Reader) read(c place, p []byte, off int64) (int, error) {
 	case n == len(p):
 		return n, nil
 	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return n, pkg.At(r.f.Name, c.Fptr+off+int64(n), c.field(), ErrTruncated,
+		return n, fault.At(r.f.Name, c.Fptr+off+int64(n), c.field(), ErrTruncated,
 			"the file ends %d bytes before the chunk does", c.ChunkSize-off-int64(n))
 	}
 	return n, err
@@ -157,7 +158,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) er
 		o = &ReadOptions{}
 	}
 	if o.Workers < 0 {
-		return pkg.Usage("%d workers", o.Workers)
+		return fault.Usage("%d workers", o.Workers)
 	}
 	if o.Digests == nil {
 		return r.readVars(ctx, vars, o.Workers, nil)
@@ -180,7 +181,7 @@ func (r *Reader) readVars(ctx context.Context, vars []VarBuf, workers int, sums 
 			continue
 		}
 		if int64(len(b.Data)) != v.size {
-			errs[i] = &VarError{b.ID, pkg.Usage("a buffer of %d bytes for %d", len(b.Data), v.size)}
+			errs[i] = &VarError{b.ID, fault.Usage("a buffer of %d bytes for %d", len(b.Data), v.size)}
 			continue
 		}
 		for _, c := range v.chunks {
@@ -207,7 +208,7 @@ func (r *Reader) verdict(c place, res chunkResult) error {
 	if res.err != nil || res.hash == c.Hash || c.ChunkSize == 0 {
 		return res.err
 	}
-	return pkg.At(r.f.Name, c.Fptr, c.field(), ErrChecksum, "%s of the %d bytes is %x, the header has %x", r.f.hashName(), c.ChunkSize, res.hash, c.Hash)
+	return fault.At(r.f.Name, c.Fptr, c.field(), ErrChecksum, "%s of the %d bytes is %x, the header has %x", r.f.hashName(), c.ChunkSize, res.hash, c.Hash)
 }
 
 func (f *File) hashName() string {
@@ -226,7 +227,7 @@ func (r *Reader) VarSize(id int32) (int64, error) {
 		return 0, err
 	}
 	if v.size > r.f.Size {
-		return 0, &VarError{id, pkg.At(r.f.Name, -1, "", ErrTooLarge, "%d bytes in a file of %d", v.size, r.f.Size)}
+		return 0, &VarError{id, fault.At(r.f.Name, -1, "", ErrTooLarge, "%d bytes in a file of %d", v.size, r.f.Size)}
 	}
 	return v.size, nil
 }

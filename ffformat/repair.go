@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -45,7 +46,7 @@ type RepairOptions struct {
 // Validate reports what is wrong with o.
 func (o *RepairOptions) Validate() error {
 	if o != nil && (o.Bad > KeepBad || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
-		return pkg.Usage("bad chunks %d, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
+		return fault.Usage("bad chunks %d, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 		o = new(RepairOptions)
 	}
 	if dst == nil && !o.DryRun {
-		return nil, pkg.Usage("no file to write to")
+		return nil, fault.Usage("no file to write to")
 	}
 	f, err := Decode(r, size, name, &DecodeOptions{Layout: o.Layout, Lenient: true})
 	if isIO(err) {
@@ -120,7 +121,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 		return nil, err
 	}
 	if f.Parity {
-		return nil, pkg.At(name, -1, "", ErrUnsupported, "a parity file of level 3: the group's other files can rebuild it, nothing in it can")
+		return nil, fault.At(name, -1, "", ErrUnsupported, "a parity file of level 3: the group's other files can rebuild it, nothing in it can")
 	}
 	if err := w.diagnose(ctx); err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 		return w.rep, nil
 	}
 	if len(w.rep.Good) == 0 && o.Bad == DropBad && len(w.f.Vars()) > 0 {
-		return w.rep, pkg.At(name, -1, "", ErrMissing, "no variable is whole")
+		return w.rep, fault.At(name, -1, "", ErrMissing, "no variable is whole")
 	}
 	if o.DryRun {
 		return w.rep, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/md5"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"iter"
@@ -50,7 +51,7 @@ func (f *File) layOut() error {
 	}
 	grow := func(n int64) error {
 		if n < 0 || at > maxOffset-n {
-			return pkg.At(f.Name, -1, "containers", ErrTooLarge, "%d bytes at %d", n, at)
+			return fault.At(f.Name, -1, "containers", ErrTooLarge, "%d bytes at %d", n, at)
 		}
 		at += n
 		return nil
@@ -88,7 +89,7 @@ func (f *File) layOut() error {
 	fb.CkptSize, fb.FileSize = at, at
 	f.Size = at
 	if !l.wide() && at > math.MaxInt32 {
-		return pkg.At(f.Name, -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", at, l, math.MaxInt32)
+		return fault.At(f.Name, -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", at, l, math.MaxInt32)
 	}
 	return nil
 }
@@ -99,10 +100,10 @@ func (w *rewriting) run(ctx context.Context) error {
 	if n, err := w.dst.Size(); err != nil {
 		return err
 	} else if n != 0 {
-		return pkg.Usage("%s has %d bytes, want an empty file", w.dst.Name(), n)
+		return fault.Usage("%s has %d bytes, want an empty file", w.dst.Name(), n)
 	}
 	if w.workers < 0 {
-		return pkg.Usage("%d workers", w.workers)
+		return fault.Usage("%d workers", w.workers)
 	}
 	f := w.to
 	if err := f.layOut(); err != nil {
@@ -130,7 +131,7 @@ func (w *rewriting) copy(ctx context.Context) error {
 		}
 	}
 	if len(list) != len(w.from) {
-		return pkg.Errorf("%d chunks for %d containers: %w", len(w.from), len(list), fault.ErrBroken)
+		return fmt.Errorf("%d chunks for %d containers: %w", len(w.from), len(list), fault.ErrBroken)
 	}
 	errs := make([]error, len(list))
 	_ = par.Crew(ctx, par.Workers(w.workers), len(list), func(ctx context.Context, chunks iter.Seq[int]) error {

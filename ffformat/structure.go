@@ -54,7 +54,7 @@ func (r reason) err(f *File) error {
 	if msg == "" {
 		msg = "contradicts the other headers, as many here do"
 	}
-	return pkg.At(f.Name, p.offset+int64(r.off), p.field()+": "+r.field, ErrCorrupt, "%s", msg)
+	return fault.At(f.Name, p.offset+int64(r.off), p.field()+": "+r.field, ErrCorrupt, "%s", msg)
 }
 
 // structureOf examines the records of f.
@@ -87,7 +87,7 @@ func (s *structure) worst() error {
 		return r.err(s.f)
 	}
 	if n := s.more[Error]; n > 0 {
-		return pkg.At(s.f.Name, -1, "records", ErrCorrupt, "%d errors", n)
+		return fault.At(s.f.Name, -1, "records", ErrCorrupt, "%d errors", n)
 	}
 	return nil
 }

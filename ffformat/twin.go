@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -17,11 +18,11 @@ func (w *Writer) Twin(ctx context.Context, dst vfs.File, src *Reader, have, want
 	f := src.File()
 	switch {
 	case w.open != nil:
-		return Stats{}, pkg.Usage("Twin during an update")
+		return Stats{}, fault.Usage("Twin during an update")
 	case want == nil:
-		return Stats{}, pkg.Usage("Twin of a file without digests")
+		return Stats{}, fault.Usage("Twin of a file without digests")
 	case !w.Holds(f):
-		return Stats{}, pkg.Usage("%s has other containers than the Writer", f.Name)
+		return Stats{}, fault.Usage("%s has other containers than the Writer", f.Name)
 	}
 	if err := want.Match(f); err != nil {
 		return Stats{}, err
@@ -92,7 +93,7 @@ func (u *Update) twin(ctx context.Context, src *Reader, p place, have, want chun
 			k := at / bs * width
 			block := b[at-off : min(at+bs, end)-off]
 			if d.Dirty.put(sum, block); !bytes.Equal(sum, want.blocks[k:k+width]) {
-				return pkg.At(src.f.Name, p.Fptr+at, p.field(), ErrChecksum, "%v of the block of %d bytes is %x, the digests have %x", d.Dirty, len(block), sum, want.blocks[k:k+width])
+				return fault.At(src.f.Name, p.Fptr+at, p.field(), ErrChecksum, "%v of the block of %d bytes is %x, the digests have %x", d.Dirty, len(block), sum, want.blocks[k:k+width])
 			}
 		}
 		if u.dst != nil {

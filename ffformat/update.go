@@ -3,6 +3,7 @@ package ffformat
 import (
 	"context"
 	"crypto/md5"
+	"fmt"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -72,23 +73,23 @@ type Update struct {
 // Begin starts an update of dst. Only one at a time may be under way.
 func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	if w.open != nil {
-		return nil, pkg.Usage("Begin during another update")
+		return nil, fault.Usage("Begin during another update")
 	}
 	if dst == nil {
-		return nil, pkg.Usage("no file to write to")
+		return nil, fault.Usage("no file to write to")
 	}
 	u := &Update{w: w, o: o, dst: dst, g: w.g.clone(), sizes: map[int32]int64{}, added: map[int32]bool{}}
 	u.o.Prev, u.o.Recent = w.usable(o.Prev), w.usable(o.Recent)
 	for _, v := range o.Vars {
 		if _, seen := u.sizes[v.ID]; v.Size < 0 || seen {
-			return nil, pkg.Usage("variable %d: size %d, or protected twice", v.ID, v.Size)
+			return nil, fault.Usage("variable %d: size %d, or protected twice", v.ID, v.Size)
 		}
 		u.sizes[v.ID] = v.Size
 		u.g.variable(v.ID)
 	}
 	if !w.o.Layout.atEnd() {
 		if len(o.Vars) == 0 {
-			return nil, pkg.Usage("layout %v needs the sizes of all variables before the first is written", w.o.Layout)
+			return nil, fault.Usage("layout %v needs the sizes of all variables before the first is written", w.o.Layout)
 		}
 		if err := u.g.grow(o.Vars); err != nil {
 			return nil, err
@@ -125,7 +126,7 @@ func (u *Update) Add(ctx context.Context, id int32, data []byte) error {
 // parallel. After an error the update can only be aborted.
 func (u *Update) AddAll(ctx context.Context, vars []VarBuf) error {
 	if u.err != nil {
-		return pkg.Errorf("update failed before: %w: %w", fault.ErrBroken, u.err)
+		return fmt.Errorf("update failed before: %w: %w", fault.ErrBroken, u.err)
 	}
 	if err := u.addAll(ctx, vars); err != nil {
 		u.err = err
@@ -137,11 +138,11 @@ func (u *Update) AddAll(ctx context.Context, vars []VarBuf) error {
 func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
 	for _, v := range vars {
 		if u.added[v.ID] {
-			return pkg.Usage("variable %d is added twice", v.ID)
+			return fault.Usage("variable %d is added twice", v.ID)
 		}
 		size := int64(len(v.Data))
 		if want, ok := u.sizes[v.ID]; len(u.o.Vars) > 0 && (!ok || want != size) {
-			return pkg.Usage("variable %d of %d bytes is not among those passed to Begin", v.ID, size)
+			return fault.Usage("variable %d of %d bytes is not among those passed to Begin", v.ID, size)
 		}
 		u.added[v.ID] = true
 		u.data.Add(size)
@@ -154,7 +155,7 @@ func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
 		}
 	}
 	if n := u.g.size(); !u.w.o.Layout.wide() && n > math.MaxInt32 {
-		return pkg.At(u.dst.Name(), -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", n, u.w.o.Layout, math.MaxInt32)
+		return fault.At(u.dst.Name(), -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", n, u.w.o.Layout, math.MaxInt32)
 	}
 	for len(u.chunks) < u.g.n {
 		u.chunks = append(u.chunks, chunkDigests{})
@@ -191,15 +192,15 @@ func (u *Update) Abort() {
 // Finish writes the metadata. It ends the update, also with an error.
 func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	if u.w.open != u {
-		return nil, pkg.Usage("the update has ended")
+		return nil, fault.Usage("the update has ended")
 	}
 	defer u.Abort()
 	if u.err != nil {
-		return nil, pkg.Errorf("update failed before: %w: %w", fault.ErrBroken, u.err)
+		return nil, fmt.Errorf("update failed before: %w: %w", fault.ErrBroken, u.err)
 	}
 	for _, v := range u.o.Vars {
 		if !u.added[v.ID] {
-			return nil, pkg.Usage("variable %d is protected and was not added: the checkpoint would be incomplete", v.ID)
+			return nil, fault.Usage("variable %d is protected and was not added: the checkpoint would be incomplete", v.ID)
 		}
 	}
 	f, err := u.file()

@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/fault"
 	"slices"
 )
 
@@ -41,25 +42,25 @@ func (o *WriterOptions) Validate() error {
 	v := o.withDefaults()
 	switch {
 	case !v.Layout.valid():
-		return pkg.Usage("layout %v", v.Layout)
+		return fault.Usage("layout %v", v.Layout)
 	case v.Hash > Fast:
-		return pkg.Usage("hash %d", v.Hash)
+		return fault.Usage("hash %d", v.Hash)
 	case v.Hash == Fast && v.Layout != LayoutF:
-		return pkg.Usage("Fast hashes in layout %v, want layout F", v.Layout)
+		return fault.Usage("Fast hashes in layout %v, want layout F", v.Layout)
 	case v.Hash == Fast && v.Dirty != DirtyFast:
-		return pkg.Usage("Fast hashes with %v of blocks, want XXH3-128", v.Dirty)
+		return fault.Usage("Fast hashes with %v of blocks, want XXH3-128", v.Dirty)
 	case v.Dirty > DirtyCRC32:
-		return pkg.Usage("hash of blocks %v", v.Dirty)
+		return fault.Usage("hash of blocks %v", v.Dirty)
 	case v.Dirty == DirtyCRC32 && !v.AllowCRC32:
-		return pkg.Usage("CRC-32 of blocks: a change that keeps the CRC (1 in 2^32) would be lost without notice; AllowCRC32 accepts that")
+		return fault.Usage("CRC-32 of blocks: a change that keeps the CRC (1 in 2^32) would be lost without notice; AllowCRC32 accepts that")
 	case v.BlockSize < minBlockSize || v.BlockSize > maxBlockSize:
-		return pkg.Usage("blocks of %d bytes, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
+		return fault.Usage("blocks of %d bytes, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
 	case v.Hash == Fast && v.NoDigests:
-		return pkg.Usage("Fast hashes are made of digests of blocks: NoDigests cannot be")
+		return fault.Usage("Fast hashes are made of digests of blocks: NoDigests cannot be")
 	case v.Workers < 0:
-		return pkg.Usage("%d workers", v.Workers)
+		return fault.Usage("%d workers", v.Workers)
 	case v.MaxFs < -1 || v.PtFs < -1:
-		return pkg.Usage("MaxFs %d and PtFs %d, want a size or -1", v.MaxFs, v.PtFs)
+		return fault.Usage("MaxFs %d and PtFs %d, want a size or -1", v.MaxFs, v.PtFs)
 	}
 	return nil
 }
@@ -113,11 +114,11 @@ func NewWriter(o *WriterOptions) (*Writer, error) {
 func (w *Writer) Resume(f *File) error {
 	switch {
 	case w.open != nil:
-		return pkg.Usage("Resume during an update")
+		return fault.Usage("Resume during an update")
 	case f.Parity || f.Damaged != nil:
-		return pkg.Usage("%s cannot be gone on from: a parity file, or damaged", f.Name)
+		return fault.Usage("%s cannot be gone on from: a parity file, or damaged", f.Name)
 	case f.Layout != w.o.Layout:
-		return pkg.Usage("%s has layout %v, the Writer %v", f.Name, f.Layout, w.o.Layout)
+		return fault.Usage("%s has layout %v, the Writer %v", f.Name, f.Layout, w.o.Layout)
 	}
 	if err := structureOf(f).worst(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package pio
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"blobio/cdf5"
@@ -35,7 +36,7 @@ func (f *File) PutAtt(v int, name string, t cdf5.Type, value any) error {
 	}
 	a, err := attOf(name, t, value)
 	if err != nil {
-		return pkg.Errorf("%s: attribute %q: %w", what, name, err)
+		return fmt.Errorf("%s: attribute %q: %w", what, name, err)
 	}
 	if v != Global && name == "_FillValue" && (t != f.vars[v].t || a.Len() != 1) {
 		return failed(EBADTYPE, "%s: _FillValue: %d of type %v, want 1 of %v", what, a.Len(), t, f.vars[v].t)
@@ -111,7 +112,7 @@ func (f *File) GetAtt(v int, name string, into any) error {
 	}
 	b, _ := cdf5.Bytes(a.Value)
 	if err := cdf5.FromFile(elem.Sub(into, 0, int(a.Len())), b, elem.HostBig, a.Type); err != nil {
-		return pkg.Errorf("%s: attribute %q: %w", f.path, name, err)
+		return fmt.Errorf("%s: attribute %q: %w", f.path, name, err)
 	}
 	return nil
 }

@@ -12,9 +12,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "pio"
-
 // A Code is an error in the numbers of PIO and netCDF; errors.Is and errors.As find it in the errors of this package, and CodeOf in any. Numbers above 0 are
 // those of the operating system.
 type Code int32
@@ -73,7 +70,7 @@ func (c Code) Error() string {
 }
 
 // failed is an error with a code.
-func failed(c Code, format string, args ...any) error { return pkg.Class(c, format, args...) }
+func failed(c Code, format string, args ...any) error { return fault.Class(c, format, args...) }
 
 // CodeOf is the code of any error, 0 of nil.
 func CodeOf(err error) Code {

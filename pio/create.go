@@ -46,12 +46,12 @@ func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open 
 func (s *System) create(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	f, err := s.newFile(ctx, path, o, false, func() error {
 		if info, err := os.Stat(subfile.Dir(path)); err != nil {
-			return pkg.Errorf("create: %w", err)
+			return fmt.Errorf("create: %w", err)
 		} else if !info.IsDir() {
 			return failed(EINVAL, "create: %s is no directory", subfile.Dir(path))
 		}
 		if err := durable.Free(vfs.OS, path, true); err != nil {
-			return pkg.Errorf("create: %w", err)
+			return fmt.Errorf("create: %w", err)
 		}
 		if _, err := subfile.Find(nil, path); o != nil && o.NoClobber && !errors.Is(err, fs.ErrNotExist) {
 			return failed(EEXIST, "%s", path)
@@ -82,7 +82,7 @@ func (s *System) open(ctx context.Context, path string, o *FileOptions) (*File, 
 	}
 	for _, v := range r.Schema().Vars() {
 		if err := checkRank(v.Name, len(v.Dims)); err != nil {
-			return nil, errors.Join(pkg.Errorf("%s: %w", path, err), r.Close())
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), r.Close())
 		}
 	}
 	f.adopt(r)
@@ -189,7 +189,7 @@ func (f *File) close(ctx context.Context) error {
 			err = errors.Join(err, stay)
 		}
 		if stay != nil {
-			err = pkg.Errorf("%w (what was synced is in the blobs %s)", err, b.path)
+			err = fmt.Errorf("%w (what was synced is in the blobs %s)", err, b.path)
 		}
 	}
 	return agree(ctx, f.s.c, errors.Join(err, f.base.close(), f.replaced(), f.report(ctx)))
@@ -232,7 +232,7 @@ func (f *File) convert(ctx context.Context) error {
 			err = f.rename(out, f.path)
 		}
 		if err != nil {
-			err = pkg.Errorf("%s: the whole file is %s: %w", f.path, out, err)
+			err = fmt.Errorf("%s: the whole file is %s: %w", f.path, out, err)
 		}
 	}
 	if root && err == nil {
@@ -256,21 +256,21 @@ func (s *System) remove(ctx context.Context, path string) error {
 func removeAll(path string) error {
 	set, err := subfile.Find(nil, path)
 	if err != nil {
-		return pkg.Errorf("delete: %w", err)
+		return fmt.Errorf("delete: %w", err)
 	}
 	if set.Single {
 		return os.Remove(path)
 	}
 	if w, err := blob.WriterOf(set.Base); err == nil && w != nil && w.State == "writing" {
-		return pkg.Errorf("delete: %s: %s is writing it: %w", set.Base, w.Holder, blob.ErrInUse)
+		return fmt.Errorf("delete: %s: %s is writing it: %w", set.Base, w.Holder, blob.ErrInUse)
 	}
 	names, err := filesOf(set)
 	if err != nil {
-		return pkg.Errorf("delete: %w", err)
+		return fmt.Errorf("delete: %w", err)
 	}
 	for _, n := range names {
 		if err := os.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return pkg.Errorf("delete: %w", err)
+			return fmt.Errorf("delete: %w", err)
 		}
 	}
 	return nil

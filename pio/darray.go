@@ -3,6 +3,7 @@ package pio
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"blobio/blob"
@@ -85,7 +86,7 @@ func (f *File) writeDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		return err
 	}
 	if err := f.gap(at.rec - f.records); err != nil {
-		return pkg.Errorf("%s: frame %d of %q: %w", f.path, at.rec, x.name, err)
+		return fmt.Errorf("%s: frame %d of %q: %w", f.path, at.rec, x.name, err)
 	}
 	w := &write{off: at.off, n: d.elems, d: d, size: d.most * int64(x.t.Size())}
 	stop := f.stats.spend(copying)
@@ -100,7 +101,7 @@ func (f *File) writeDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		}
 		one, err := d.memory(fill, 1)
 		if err != nil {
-			return pkg.Errorf("fill value: %w", err)
+			return fmt.Errorf("fill value: %w", err)
 		}
 		b, err := converted(x.t, d.t, cdf5.View(d.t, bytesOf(one)[:d.t.Size()]))
 		w.fill = slices.Clone(b) // the caller's memory may change
@@ -108,7 +109,7 @@ func (f *File) writeDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	}()
 	stop()
 	if err != nil {
-		err = pkg.Errorf("%s: write of %q: %w", f.path, x.name, err)
+		err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err)
 	}
 	if d.t != x.t { // values of any rank may not fit
 		if err := agree(ctx, f.s.c, err); err != nil {
@@ -161,7 +162,7 @@ func (f *File) readDarray(ctx context.Context, v int, d *Decomp, into any) error
 	var m any
 	if err == nil {
 		if m, err = d.memory(into, d.Len()); err != nil {
-			err = pkg.Errorf("%s: read of %q: %w", f.path, x.name, err)
+			err = fmt.Errorf("%s: read of %q: %w", f.path, x.name, err)
 		}
 	}
 	if err := agree(ctx, f.s.c, err); err != nil {

@@ -2,6 +2,7 @@ package pio
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"blobio/cdf5"
 	"blobio/internal/elem"
@@ -60,7 +61,7 @@ func receive(jobs []*job, in [][]byte) error {
 	from := make([]parcel, len(in))
 	for p, b := range in {
 		if len(b) < 8 || uint64(len(b)-8) < binary.LittleEndian.Uint64(b) {
-			return pkg.Errorf("a message of %d bytes of rank %d", len(b), p)
+			return fmt.Errorf("a message of %d bytes of rank %d", len(b), p)
 		}
 		n := binary.LittleEndian.Uint64(b)
 		from[p] = parcel{b[8 : 8+n], b[8+n:]}
@@ -74,7 +75,7 @@ func receive(jobs []*job, in [][]byte) error {
 			}
 			for p := range from {
 				if err := from[p].lay(j); err != nil {
-					return pkg.Errorf("a message of rank %d: %w", p, err)
+					return fmt.Errorf("a message of rank %d: %w", p, err)
 				}
 			}
 		}
@@ -101,7 +102,7 @@ func (b *parcel) lay(j *job) error {
 		last = off + length
 	}
 	if bad {
-		return pkg.Errorf("variable %q record %d: a piece that is none of this rank", j.r.name, j.rec)
+		return fmt.Errorf("variable %q record %d: a piece that is none of this rank", j.r.name, j.rec)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package pio
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -21,7 +22,7 @@ type region struct {
 func (f *File) region(v *variable, start, count, stride, imap []int64, write bool) (*region, error) {
 	n, record := len(v.dims), f.isRecord(v)
 	fault := func(c Code, format string, args ...any) error {
-		return pkg.Errorf("%s: variable %q: %w", f.path, v.name, failed(c, format, args...))
+		return fmt.Errorf("%s: variable %q: %w", f.path, v.name, failed(c, format, args...))
 	}
 	full := f.shape(v)
 	if record {
@@ -93,7 +94,7 @@ func (f *File) region(v *variable, start, count, stride, imap []int64, write boo
 		}
 		if write && g.recs > 0 && g.last() > f.records {
 			if err := f.gap(g.last() - f.records - (g.recs - 1)); err != nil {
-				return nil, pkg.Errorf("%s: variable %q: record %d: %w", f.path, v.name, g.last(), err)
+				return nil, fmt.Errorf("%s: variable %q: record %d: %w", f.path, v.name, g.last(), err)
 			}
 		}
 		take, full = take[1:], full[1:]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"blobio/blob"
 	"blobio/cdf5"
@@ -213,7 +214,7 @@ func (f *File) recordsOf(r *route) []int64 {
 func (f *File) failedWriter(err error) error {
 	f.w.w.Abort()
 	if f.w.wrote {
-		f.broken = pkg.Errorf("%s: an earlier write has failed: %w", f.path, err)
+		f.broken = fmt.Errorf("%s: an earlier write has failed: %w", f.path, err)
 	}
 	f.w, f.changed = nil, true
 	return err

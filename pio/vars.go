@@ -2,6 +2,7 @@ package pio
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"blobio/blob"
@@ -56,7 +57,7 @@ func (f *File) putVars(ctx context.Context, v int, start, count, stride, imap []
 		}
 		stop()
 		if err != nil {
-			err = pkg.Errorf("%s: put of %q: %w", f.path, x.name, err)
+			err = fmt.Errorf("%s: put of %q: %w", f.path, x.name, err)
 		}
 	}
 	if err := agree(ctx, f.s.c, err); err != nil || g.recs == 0 {
@@ -97,7 +98,7 @@ func (f *File) getVars(ctx context.Context, v int, start, count, stride, imap []
 	var t cdf5.Type
 	if err == nil {
 		if m, t, err = g.memory(x, into, f.opt.Memory); err != nil {
-			err = pkg.Errorf("%s: get of %q: %w", f.path, x.name, err)
+			err = fmt.Errorf("%s: get of %q: %w", f.path, x.name, err)
 		}
 	}
 	first, last, step := int64(math.MaxInt64), int64(-1), int64(1)

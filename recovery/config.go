@@ -51,13 +51,13 @@ func (c *Config) Validate(s Subcycling) error {
 	}
 	switch {
 	case !(c.Extra >= 0) || math.IsInf(c.Extra, 0):
-		return pkg.Errorf("%w: Extra %v, want >= 0", ErrUsage, c.Extra)
+		return fmt.Errorf("%w: Extra %v, want >= 0", ErrUsage, c.Extra)
 	case c.Realloc > EveryRegrid || c.Put > PerBox || c.Systemic > AbortRun:
-		return pkg.Errorf("%w: Realloc %d, Put %d, Systemic %d", ErrUsage, c.Realloc, c.Put, c.Systemic)
+		return fmt.Errorf("%w: Realloc %d, Put %d, Systemic %d", ErrUsage, c.Realloc, c.Put, c.Systemic)
 	case c.Put == PerBox && !c.Cadence.EveryStep():
-		return pkg.Errorf("%w: cadence %v", ErrCadence, []int(c.Cadence))
+		return fmt.Errorf("%w: cadence %v", ErrCadence, []int(c.Cadence))
 	case c.Confirm < 0 || c.Confirm > 2 || c.BoxLimit < 0:
-		return pkg.Errorf("%w: Confirm %d, want 1 or 2; BoxLimit %d, want > 0", ErrUsage, c.Confirm, c.BoxLimit)
+		return fmt.Errorf("%w: Confirm %d, want 1 or 2; BoxLimit %d, want > 0", ErrUsage, c.Confirm, c.BoxLimit)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"math"
 )
@@ -15,7 +16,7 @@ func Plausible(now, before, eps float64) bool { return math.Abs(now-before) < ep
 // refined cells) and are skipped.
 func Suspects(now, before []float64, known []bool, eps float64) ([]int, error) {
 	if len(now) != len(before) || known != nil && len(known) != len(now) {
-		return nil, pkg.Errorf("%w: %d values, %d before, %d known", ErrUsage, len(now), len(before), len(known))
+		return nil, fault.Usage("%d values, %d before, %d known", len(now), len(before), len(known))
 	}
 	var out []int
 	for i, x := range now {
@@ -55,7 +56,7 @@ func (v Verdict) String() string {
 // Values are compared by their bits, so that NaN equals itself. It returns the accepted value.
 func Classify(now, before, eps float64, recompute func() float64, confirm int) (Verdict, float64, error) {
 	if confirm < 1 || confirm > 2 || recompute == nil {
-		return Systemic, now, pkg.Errorf("%w: confirm %d, want 1 or 2, and a function", ErrUsage, confirm)
+		return Systemic, now, fault.Usage("confirm %d, want 1 or 2, and a function", confirm)
 	}
 	if Plausible(now, before, eps) {
 		return Fine, now, nil

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
 	"math"
 )
 
@@ -47,14 +48,14 @@ func (m *Model) Validate() error {
 		return err
 	}
 	if len(m.Put) != len(m.Step) {
-		return pkg.Errorf("%w: model with %d times of puts, %d of steps", ErrUsage, len(m.Put), len(m.Step))
+		return fault.Usage("model with %d times of puts, %d of steps", len(m.Put), len(m.Step))
 	}
 	for _, x := range append(append([]float64{m.Alloc, m.Box, m.Reconfig, m.Latency, m.Commit}, m.Put...), m.Step...) {
 		if !(x >= 0) || math.IsInf(x, 0) {
-			return pkg.Errorf("%w: model with a time of %v s", ErrUsage, x)
+			return fault.Usage("model with a time of %v s", x)
 		}
 		if x > maxTime {
-			return pkg.Errorf("%w: model with a time of %v s, want at most %g s", ErrUsage, x, maxTime)
+			return fault.Usage("model with a time of %v s, want at most %g s", x, maxTime)
 		}
 	}
 	return nil
@@ -182,7 +183,7 @@ func (m *Model) after(p *Planner, at Step, late int64) (pl LatePlan, more float6
 // of errors, each recovered by itself.
 func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 	if !(perr >= 0) {
-		return Cost{}, pkg.Errorf("%w: %v errors per coarse step", ErrUsage, perr)
+		return Cost{}, fault.Usage("%v errors per coarse step", perr)
 	}
 	save, err := m.SaveTime(p.Cadence)
 	if err != nil {
@@ -262,7 +263,7 @@ func (m *Model) mean(p *Planner) (sum Cost, err error) {
 // fits checks that a planner is of the hierarchy of the model.
 func (m *Model) fits(p *Planner) error {
 	if p.Subcycling != m.Subcycling() {
-		return pkg.Errorf("%w: planner of %d levels of ratio %d, model of %d of ratio %d", ErrUsage, p.Levels, p.Ratio, len(m.Step), m.Ratio)
+		return fault.Usage("planner of %d levels of ratio %d, model of %d of ratio %d", p.Levels, p.Ratio, len(m.Step), m.Ratio)
 	}
 	return nil
 }
@@ -320,7 +321,7 @@ func (m *Model) BestCadence(perr float64) (Cadence, Cost, error) {
 		return nil, Cost{}, err
 	}
 	if !m.CanTry() {
-		return nil, Cost{}, pkg.Errorf("%w: %d levels of ratio %d are too many to try all cadences", ErrUsage, s.Levels, s.Ratio)
+		return nil, Cost{}, fault.Usage("%d levels of ratio %d are too many to try all cadences", s.Levels, s.Ratio)
 	}
 	cad := make(Cadence, s.Levels)
 	cad[0] = 1

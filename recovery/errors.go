@@ -6,9 +6,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "recovery"
-
 var (
 	ErrUsage = fault.ErrUsage // an argument that no call may have
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Event is an error as handlers see it: what happened, where, and any further
@@ -59,13 +60,13 @@ func (e *Event) clone() Event {
 
 func (e *Event) validate() error {
 	if e.Kind == "" || e.Scope > Abort {
-		return pkg.Errorf("%w: event of kind %q, scope %v", ErrUsage, e.Kind, e.Scope)
+		return fault.Usage("event of kind %q, scope %v", e.Kind, e.Scope)
 	}
 	for k, v := range e.Attr {
 		switch plain(v).(type) {
 		case string, bool, int64, float64:
 		default:
-			return pkg.Errorf("%w: attribute %q is a %T, want string, bool, int64 or float64", ErrUsage, k, v)
+			return fault.Usage("attribute %q is a %T, want string, bool, int64 or float64", k, v)
 		}
 	}
 	return nil
@@ -98,7 +99,7 @@ func encodeEvent(e *Event) ([]byte, error) {
 func decodeEvent(b []byte) (Event, error) {
 	var w wireEvent
 	if err := json.Unmarshal(b, &w); err != nil {
-		return Event{}, pkg.Errorf("event of another rank: %w", err)
+		return Event{}, fmt.Errorf("event of another rank: %w", err)
 	}
 	e := w.Event
 	e.Attr = nil
@@ -120,7 +121,7 @@ func decodeEvent(b []byte) (Event, error) {
 			err = fmt.Errorf("type %q", v[0])
 		}
 		if err != nil {
-			return Event{}, pkg.Errorf("event of another rank: attribute %q: %w", k, err)
+			return Event{}, fmt.Errorf("event of another rank: attribute %q: %w", k, err)
 		}
 		if e.Attr == nil {
 			e.Attr = map[string]any{}
@@ -176,7 +177,7 @@ func (p Pred) match(e *Event) bool {
 func (p Pred) try(e *Event) (ok bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = pkg.Errorf("predicate: %w", &comm.PanicError{Value: v, Stack: debug.Stack()})
+			err = fmt.Errorf("predicate: %w", &comm.PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
 	return p.match(e), nil

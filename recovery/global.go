@@ -61,7 +61,7 @@ func (r *Registry) raiseTogether(ctx context.Context, c comm.Comm, e Event) (Out
 			return true, errNoHandler
 		}
 		if !has {
-			err = pkg.Errorf("rank %d has no handler, others have", c.Rank())
+			err = fmt.Errorf("rank %d has no handler, others have", c.Rank())
 		}
 		err = comm.Agree(ctx, c, err)
 		if errors.Is(err, comm.ErrBroken) {

@@ -1,6 +1,9 @@
 package recovery
 
-import "slices"
+import (
+	"blobio/internal/fault"
+	"slices"
+)
 
 // LatePlan is a Plan for an error that was noticed after it had spread. Versions of levels From.Level ... Lmax made since the
 // step that From begins are tainted, as are snapshots.
@@ -48,7 +51,7 @@ func (p *Planner) Late(at, since Moment) (LatePlan, error) {
 		return LatePlan{}, err
 	}
 	if p.before(at, since) {
-		return LatePlan{}, pkg.Errorf("%w: the error of step %v of coarse step %d is found before, in %v of %d", ErrUsage, since.Step, since.Coarse, at.Step, at.Coarse)
+		return LatePlan{}, fault.Usage("the error of step %v of coarse step %d is found before, in %v of %d", since.Step, since.Coarse, at.Step, at.Coarse)
 	}
 	if at == since {
 		pl, err := p.Corruption(at)
@@ -101,7 +104,7 @@ func (p *Planner) Reach(at, since Moment, box int, s *Spread) ([][]int, error) {
 	}
 	level := since.Step.Level
 	if len(s.Boxes) != p.Levels || box < 0 || box >= len(s.Boxes[level]) || s.Stencil < 0 {
-		return nil, pkg.Errorf("%w: box %d of level %d, boxes of %d levels, stencil of %d cells", ErrUsage, box, level, len(s.Boxes), s.Stencil)
+		return nil, fault.Usage("box %d of level %d, boxes of %d levels, stencil of %d cells", box, level, len(s.Boxes), s.Stencil)
 	}
 	first := p.coarsest(at, since)
 	r := s.fine(p.Subcycling, level, s.Boxes[level][box])
@@ -178,7 +181,7 @@ func (p *Planner) Keep(latency int) (levels []int, snapshots int, err error) {
 		return nil, 0, err
 	}
 	if latency < 0 {
-		return nil, 0, pkg.Errorf("%w: an error is found %d fine steps later", ErrUsage, latency)
+		return nil, 0, fault.Usage("an error is found %d fine steps later", latency)
 	}
 	levels = make([]int, p.Levels)
 	for x := range p.Order() {

@@ -1,6 +1,8 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
+	"fmt"
 	"slices"
 )
 
@@ -38,7 +40,7 @@ func (p *Planner) PermanentLoss(at Moment, owners Owners, ranks int, lost []int)
 	}
 	alive := survivors(ranks, lost)
 	if len(alive) == 0 {
-		return LossPlan{Plan: Plan{Scope: Abort}}, pkg.Errorf("all %d ranks are lost: %w", ranks, ErrNoRecovery)
+		return LossPlan{Plan: Plan{Scope: Abort}}, fmt.Errorf("all %d ranks are lost: %w", ranks, ErrNoRecovery)
 	}
 	lp.Owners = redistribute(owners, ranks, alive, lost)
 	return lp, p.fetch(&lp, at)
@@ -73,18 +75,18 @@ func (p *Planner) loss(at Moment, owners Owners, ranks int, lost []int) (LossPla
 		return LossPlan{}, err
 	}
 	if len(owners) != p.Levels {
-		return LossPlan{}, pkg.Errorf("%w: owners of %d levels, there are %d", ErrUsage, len(owners), p.Levels)
+		return LossPlan{}, fault.Usage("owners of %d levels, there are %d", len(owners), p.Levels)
 	}
 	for l, boxes := range owners {
 		for b, r := range boxes {
 			if r < 0 || r >= ranks {
-				return LossPlan{}, pkg.Errorf("%w: level %d box %d is rank %d's, there are %d", ErrUsage, l, b, r, ranks)
+				return LossPlan{}, fault.Usage("level %d box %d is rank %d's, there are %d", l, b, r, ranks)
 			}
 		}
 	}
 	for _, r := range lost {
 		if r < 0 || r >= ranks {
-			return LossPlan{}, pkg.Errorf("%w: lost rank %d of %d", ErrUsage, r, ranks)
+			return LossPlan{}, fault.Usage("lost rank %d of %d", r, ranks)
 		}
 	}
 	return LossPlan{Affected: owners.on(lost)}, nil

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"slices"
 )
@@ -113,7 +114,7 @@ func (p *Planner) rollback(m int, at Moment, box bool) (Plan, error) {
 func (p *Planner) older(at Moment) (Plan, error) {
 	c := p.snapshot(at.Coarse)
 	if c < 0 {
-		return Plan{Scope: Abort}, pkg.Errorf("error in %v of coarse step %d: no level was saved at the beginning of its step, and there is no global snapshot: %w", at.Step, at.Coarse, ErrNoRecovery)
+		return Plan{Scope: Abort}, fmt.Errorf("error in %v of coarse step %d: no level was saved at the beginning of its step, and there is no global snapshot: %w", at.Step, at.Coarse, ErrNoRecovery)
 	}
 	pl := Plan{Scope: Global, Coarse: c}
 	for k := c; k < at.Coarse; k++ {
@@ -128,7 +129,7 @@ func (p *Planner) check(at Moment) error {
 		return err
 	}
 	if at.Coarse < 0 {
-		return pkg.Errorf("%w: coarse step %d", ErrUsage, at.Coarse)
+		return fault.Usage("coarse step %d", at.Coarse)
 	}
 	return p.valid(at.Step)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -153,9 +154,9 @@ func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, e
 	}
 	out.Scope = Abort
 	if !handled {
-		return out, pkg.Errorf("%s event of array %q: %w", e.Kind, e.Array, ErrUnhandled)
+		return out, fmt.Errorf("%s event of array %q: %w", e.Kind, e.Array, ErrUnhandled)
 	}
-	return out, pkg.Errorf("%s event of array %q: %w: %w", e.Kind, e.Array, ErrAborted, errors.Join(out.Tried...))
+	return out, fmt.Errorf("%s event of array %q: %w: %w", e.Kind, e.Array, ErrAborted, errors.Join(out.Tried...))
 }
 
 var errNoHandler = errors.New("no handler in this scope")
@@ -181,7 +182,7 @@ func (r *Registry) inside(ctx context.Context, e *Event) (context.Context, error
 	}
 	all, _ := ctx.Value(insideKey{r}).([]string)
 	if slices.Contains(all, string(b)) || len(all) >= maxNested {
-		return nil, pkg.Errorf("%s event of array %q, scope %v, raised by its own handler, or %d deep: %w", e.Kind, e.Array, e.Scope, len(all), ErrRecovering)
+		return nil, fmt.Errorf("%s event of array %q, scope %v, raised by its own handler, or %d deep: %w", e.Kind, e.Array, e.Scope, len(all), ErrRecovering)
 	}
 	return context.WithValue(ctx, insideKey{r}, append(slices.Clip(all), string(b))), nil
 }
@@ -222,7 +223,7 @@ func (r *Registry) CheckAll(ctx context.Context) (out Outcome, found bool, err e
 func look(ctx context.Context, c check) (e *Event, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = pkg.Errorf("check %q: %w", c.name, &comm.PanicError{Value: v, Stack: debug.Stack()})
+			err = fmt.Errorf("check %q: %w", c.name, &comm.PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
 	return c.run(ctx), nil
@@ -256,7 +257,7 @@ func (r *Registry) Enter(ctx context.Context, array string) error {
 
 func (r *Registry) enter(ctx context.Context, array string) error {
 	if ctx.Value(insideKey{r}) == nil && (r.busy[array] > 0 || r.busy[""] > 0) {
-		return pkg.Errorf("array %q: %w", array, ErrRecovering)
+		return fmt.Errorf("array %q: %w", array, ErrRecovering)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 
 	"blobio/comm"
@@ -122,14 +123,14 @@ func RepairReplicas(ctx context.Context, c comm.Comm, mine []byte, version func(
 
 func saved(version func() ([]byte, error)) ([]byte, error) {
 	if version == nil {
-		return nil, pkg.Errorf("no sound majority of replicas, and no saved version: %w", ErrMetadataLost)
+		return nil, fmt.Errorf("no sound majority of replicas, and no saved version: %w", ErrMetadataLost)
 	}
 	b, err := version()
 	if err != nil {
-		return nil, pkg.Errorf("no sound majority of replicas, and the saved version cannot be read: %w: %w", err, ErrMetadataLost)
+		return nil, fmt.Errorf("no sound majority of replicas, and the saved version cannot be read: %w: %w", err, ErrMetadataLost)
 	}
 	if _, ok := Unseal(b); !ok {
-		return nil, pkg.Errorf("no sound majority of replicas, and the saved version has a wrong checksum: %w", ErrMetadataLost)
+		return nil, fmt.Errorf("no sound majority of replicas, and the saved version has a wrong checksum: %w", ErrMetadataLost)
 	}
 	return b, nil
 }

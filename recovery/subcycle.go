@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"iter"
 	"slices"
@@ -26,12 +27,12 @@ type Subcycling struct {
 // Validate returns an error that wraps ErrUsage if a field is out of range.
 func (s Subcycling) Validate() error {
 	if s.Levels < 1 || s.Levels > maxLevels || s.Ratio < 1 {
-		return pkg.Errorf("%w: %d levels of ratio %d, want 1 ... %d and >= 1", ErrUsage, s.Levels, s.Ratio, maxLevels)
+		return fault.Usage("%d levels of ratio %d, want 1 ... %d and >= 1", s.Levels, s.Ratio, maxLevels)
 	}
 	n := 1
 	for range s.Levels - 1 {
 		if n > maxSteps/s.Ratio {
-			return pkg.Errorf("%w: %d levels of ratio %d: more than %d fine steps in a coarse one", ErrUsage, s.Levels, s.Ratio, maxSteps)
+			return fault.Usage("%d levels of ratio %d: more than %d fine steps in a coarse one", s.Levels, s.Ratio, maxSteps)
 		}
 		n *= s.Ratio
 	}
@@ -91,7 +92,7 @@ func (s Subcycling) Between(from, to Step) []Step {
 // valid checks that the step exists.
 func (s Subcycling) valid(at Step) error {
 	if at.Level < 0 || at.Level >= s.Levels || at.Index < 0 || at.Index >= s.Steps(at.Level) {
-		return pkg.Errorf("%w: step %v of %d levels of ratio %d", ErrUsage, at, s.Levels, s.Ratio)
+		return fault.Usage("step %v of %d levels of ratio %d", at, s.Levels, s.Ratio)
 	}
 	return nil
 }
@@ -105,10 +106,10 @@ func (c Cadence) Validate(s Subcycling) error {
 		return err
 	}
 	if len(c) != s.Levels {
-		return pkg.Errorf("%w: cadence of %d levels, there are %d", ErrUsage, len(c), s.Levels)
+		return fault.Usage("cadence of %d levels, there are %d", len(c), s.Levels)
 	}
 	if slices.Min(c) < 0 {
-		return pkg.Errorf("%w: cadence %v, want no negative number", ErrUsage, []int(c))
+		return fault.Usage("cadence %v, want no negative number", []int(c))
 	}
 	return nil
 }

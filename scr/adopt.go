@@ -70,7 +70,7 @@ func (sv *salvager) adopt(ctx context.Context) error {
 			newer, err = sv.index.hasFrom(id)
 		}
 		if err := sv.agree(ctx, err); err != nil {
-			return pkg.Errorf("index: %w", err)
+			return fmt.Errorf("index: %w", err)
 		}
 		if newer, err = sv.rootSays(ctx, newer); err != nil || newer {
 			return err

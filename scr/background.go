@@ -3,6 +3,7 @@ package scr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -75,7 +76,7 @@ func (b *background) wait(ctx context.Context, id int) error {
 			return b.agree(ctx, err) // the others wait for this rank
 		}
 		if err := b.agree(ctx, f.task.Err()); err != nil {
-			errs = append(errs, pkg.Errorf("flush of %s: %w", f.d.Dataset.Name, err))
+			errs = append(errs, fmt.Errorf("flush of %s: %w", f.d.Dataset.Name, err))
 		}
 		b.remove(f)
 	}

@@ -2,6 +2,7 @@ package scr
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"blobio/internal/scr/prefixdir"
@@ -26,12 +27,12 @@ func (s *Session) Current(ctx context.Context, name string) error {
 				if id != 0 {
 					return nil
 				}
-				return pkg.Errorf("dataset %q: %w", name, ErrMissing)
+				return fmt.Errorf("dataset %q: %w", name, ErrMissing)
 			}
 			if taken, err := s.index.dir.Overwritten(x).Of(e); err != nil {
 				return err
 			} else if taken != nil {
-				return pkg.Errorf("dataset %q is %v: %w", name, taken, ErrMissing)
+				return fmt.Errorf("dataset %q is %v: %w", name, taken, ErrMissing)
 			}
 			id = e.ID
 			if !e.Failed.IsZero() {
@@ -97,7 +98,7 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 			if _, ok := x.Entry(name); ok {
 				err = s.index.dir.Delete(ctx, name)
 			} else if d == nil {
-				err = pkg.Errorf("dataset %q: %w", name, ErrMissing)
+				err = fmt.Errorf("dataset %q: %w", name, ErrMissing)
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func (s *Session) Flush(ctx context.Context, name string) error {
 	d := s.cache.find(name)
 	var err error
 	if d == nil || !d.usable {
-		err = pkg.Errorf("dataset %q is not in the cache: %w", name, ErrMissing)
+		err = fmt.Errorf("dataset %q is not in the cache: %w", name, ErrMissing)
 	}
 	if err := s.agree(ctx, err); err != nil {
 		return err

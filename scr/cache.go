@@ -2,6 +2,7 @@ package scr
 
 import (
 	"context"
+	"fmt"
 	"path"
 
 	"blobio/internal/durable"
@@ -111,7 +112,7 @@ func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 		if victim.usable && victim.Dataset.Output {
 			// Its flush failed, or the run died before it. It is wanted, and here is the only copy.
 			if err := ca.flushes.now(ctx, victim); err != nil {
-				return pkg.Errorf("no room in %s: output is in the caches alone: %w", l.dir, err)
+				return fmt.Errorf("no room in %s: output is in the caches alone: %w", l.dir, err)
 			}
 		}
 		if err := ca.drop(ctx, victim); err != nil {
@@ -164,7 +165,7 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 	d.usable = false // also if it can be deleted in part only
 	err := ca.removeDir(d.level, d.Path)
 	if err := ca.agree(ctx, err); err != nil {
-		return pkg.Errorf("delete %s: %w", d.Path, err)
+		return fmt.Errorf("delete %s: %w", d.Path, err)
 	}
 	err = ca.catalog.change(func(c *cachedir.Catalog) { c.Remove(d.ID) })
 	if err == nil {
@@ -196,7 +197,7 @@ func (ca *cache) makeDir(l *level, dir string) error {
 		return nil
 	}
 	if err := durable.MkdirAll(ca.fs, cachedir.MetaDir(dir), true); err != nil {
-		return pkg.Errorf("cache: %w", err)
+		return fmt.Errorf("cache: %w", err)
 	}
 	return vfs.SyncParent(ca.fs, cachedir.MetaDir(dir))
 }

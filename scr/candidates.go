@@ -2,6 +2,7 @@ package scr
 
 import (
 	"context"
+	"fmt"
 
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -50,7 +51,7 @@ func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string
 		e, found, err = fe.index.choose(ctx, d, tried, below)
 	}
 	if err := fe.agree(ctx, err); err != nil {
-		return e, false, pkg.Errorf("index: %w", err)
+		return e, false, fmt.Errorf("index: %w", err)
 	}
 	if found, err = fe.rootSays(ctx, found); err != nil || !found {
 		return e, false, err

@@ -82,14 +82,14 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 			}
 			found++
 			if it.Error != "" {
-				return nil, pkg.Errorf("transfer process: %s: %s", it.Src, it.Error)
+				return nil, fmt.Errorf("transfer process: %s: %s", it.Src, it.Error)
 			}
 			// The checksum is there once the copy is; of a file without bytes nothing else tells.
 			if !it.HasCRC || it.Written < it.Size || it.Size == 0 && !f.Done {
 				continue
 			}
 			if jobs[i].HasCRC && it.CRC != jobs[i].CRC {
-				return nil, pkg.Errorf("%s: %w: CRC-32 %#x, want %#x", it.Src, ErrChecksum, it.CRC, jobs[i].CRC)
+				return nil, fmt.Errorf("%s: %w: CRC-32 %#x, want %#x", it.Src, ErrChecksum, it.CRC, jobs[i].CRC)
 			}
 			if _, err := co.cfg.FS.Stat(it.Dst); err != nil {
 				if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 			left--
 		}
 		if found < len(mine) {
-			return nil, pkg.Errorf("%s: %w: files of this flush were removed from it", name, ErrMissing)
+			return nil, fmt.Errorf("%s: %w: files of this flush were removed from it", name, ErrMissing)
 		}
 	}
 	return res, nil
@@ -134,7 +134,7 @@ func (co *courier) pulse(name string, lock kvtree.LockKind) func(f *transfer.Fil
 		case held:
 			alive = now
 		case now.Sub(alive) >= co.cfg.DaemonWait:
-			return pkg.Errorf("%s: %w: none has served it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, co.cfg.DaemonWait, path.Dir(name), co.cfg.Node)
+			return fmt.Errorf("%s: %w: none has served it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, co.cfg.DaemonWait, path.Dir(name), co.cfg.Node)
 		}
 		return nil
 	}

@@ -18,7 +18,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	}
 	var err error
 	if flags == 0 || flags&^(Checkpoint|Output) != 0 {
-		err = pkg.Errorf("%w: flags %d", fault.ErrUsage, flags)
+		err = fault.Usage("flags %d", flags)
 	}
 	if err = s.agree(ctx, err); err != nil {
 		return err

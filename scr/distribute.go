@@ -37,7 +37,7 @@ func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
 		ranks = max(ranks, h.world)
 	}
 	if ranks == 0 {
-		return pkg.Errorf("dataset %s: %w: no node has a file of it", d.Dataset.Name, ErrMissing)
+		return fmt.Errorf("dataset %s: %w: no node has a file of it", d.Dataset.Name, ErrMissing)
 	}
 	if ranks != mv.c.Size() {
 		return &ranksError{ranks, mv.c.Size()}
@@ -47,7 +47,7 @@ func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
 	}
 	moves := plan(held, l.devices)
 	if err := collide(held, moves, l.devices); err != nil {
-		return pkg.Errorf("dataset %s: %w", d.Dataset.Name, err)
+		return fmt.Errorf("dataset %s: %w", d.Dataset.Name, err)
 	}
 	for _, round := range moves {
 		err := mv.moveRound(ctx, d, round)
@@ -175,6 +175,5 @@ func (e *ranksError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *ranksError) Package() string { return string(pkg) }
 
 func (e *ranksError) Unwrap() error { return ErrMissing }

@@ -8,9 +8,6 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "scr"
-
 // Classes of errors, re-exported.
 var (
 	ErrMissing  = fault.ErrMissing  // a file or dataset that should be there is not
@@ -49,7 +46,6 @@ func (e *StateError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *StateError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrState.
 func (e *StateError) Unwrap() error { return ErrState }
@@ -92,7 +88,7 @@ func (s State) String() string {
 // need is an error unless the session is in the wanted state.
 func (s *Session) need(call string, want State) error {
 	if s.off {
-		return pkg.Errorf("%s: %w", call, ErrDisabled)
+		return fmt.Errorf("%s: %w", call, ErrDisabled)
 	}
 	if s.state == want {
 		return nil

@@ -2,6 +2,7 @@ package scr
 
 import (
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
@@ -69,13 +70,13 @@ func (j *job) checkFiles(d *cachedSet, sums bool) error {
 		st, err := fsys.Stat(f.Name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return pkg.Errorf("%s: %w", f.Name, ErrMissing)
+			return fmt.Errorf("%s: %w", f.Name, ErrMissing)
 		case err != nil:
 			return err
 		case st.Size() != f.Meta.Size:
-			return pkg.Errorf("%s: %w: %d bytes, the file map says %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+			return fmt.Errorf("%s: %w: %d bytes, the file map says %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		case !f.Meta.Complete:
-			return pkg.Errorf("%s: %w: not complete", f.Name, ErrMissing)
+			return fmt.Errorf("%s: %w: not complete", f.Name, ErrMissing)
 		}
 		if !sums || !f.Meta.HasCRC {
 			continue
@@ -85,7 +86,7 @@ func (j *job) checkFiles(d *cachedSet, sums bool) error {
 			return err
 		}
 		if crc != f.Meta.CRC {
-			return pkg.Errorf("%s: %w: CRC-32 %#x, the file map says %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
+			return fmt.Errorf("%s: %w: CRC-32 %#x, the file map says %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package scr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"blobio/internal/scr/prefixdir"
@@ -28,7 +29,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 		jobs, err = fl.begin(ctx, d, prefixdir.Flushing, nil)
 	}
 	if err != nil {
-		return pkg.Errorf("flush of %s: %w", d.Dataset.Name, err)
+		return fmt.Errorf("flush of %s: %w", d.Dataset.Name, err)
 	}
 	fl.event(runlog.Entry{Event: runlog.AsyncFlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
 	fl.add(d, jobs, func(ctx context.Context, f, before *flight, same []int) error {

@@ -3,6 +3,7 @@ package scr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -69,7 +70,7 @@ func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
 	err = fl.run(ctx, d)
 	fl.logEnd(d.Dataset, d.Path, err == nil, false, began)
 	if err != nil {
-		return pkg.Errorf("flush of %s: %w", d.Dataset.Name, err)
+		return fmt.Errorf("flush of %s: %w", d.Dataset.Name, err)
 	}
 	delete(fl.failed, d.Dataset.Name)
 	return fl.step("flushed")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -42,7 +43,7 @@ func (mv *mover) held(ctx context.Context, d *cachedSet, l *level) ([]holding, e
 		}
 	}
 	if err := mv.agree(ctx, err); err != nil {
-		return nil, pkg.Errorf("cache: %w", err)
+		return nil, fmt.Errorf("cache: %w", err)
 	}
 	parts, err := mv.c.Allgather(ctx, mine)
 	if err != nil {

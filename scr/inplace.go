@@ -3,6 +3,7 @@ package scr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -28,12 +29,12 @@ func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
 	}
 	_, f, ok := p.m.Owner(rel)
 	if !ok {
-		return "", pkg.Errorf("checkpoint %s has no file %s: %w", r.Name, abs, ErrMissing)
+		return "", fmt.Errorf("checkpoint %s has no file %s: %w", r.Name, abs, ErrMissing)
 	}
 	if f.Segments == nil {
 		at := path.Join(p.dir.Data, f.Path)
 		if _, err := fe.cfg.FS.Stat(at); err != nil {
-			return "", pkg.Errorf("checkpoint %s: %w", r.Name, err)
+			return "", fmt.Errorf("checkpoint %s: %w", r.Name, err)
 		}
 		return at, nil
 	}
@@ -43,7 +44,7 @@ func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
 		return "", err
 	}
 	if _, err := e.Copy(context.Background(), fetchJob(p.dir, f, at)); err != nil {
-		return "", pkg.Errorf("checkpoint %s: %w", r.Name, err)
+		return "", fmt.Errorf("checkpoint %s: %w", r.Name, err)
 	}
 	return fe.fs.Real(at), nil
 }
@@ -89,13 +90,13 @@ func (fe *fetcher) verifyInPlace(ctx context.Context, p *inPlace) error {
 			crc, size, err := sumFile(fe.cfg.FS, path.Join(p.dir.Data, f.Path))
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				bad = pkg.Errorf("%s: %w", f.Path, ErrMissing)
+				bad = fmt.Errorf("%s: %w", f.Path, ErrMissing)
 			case err != nil:
 				bad = err
 			case f.HasSize && size != f.Size:
-				bad = pkg.Errorf("%s: %w: %d bytes, the map says %d", f.Path, ErrCorrupt, size, f.Size)
+				bad = fmt.Errorf("%s: %w: %d bytes, the map says %d", f.Path, ErrCorrupt, size, f.Size)
 			case f.HasCRC && crc != f.CRC:
-				bad = pkg.Errorf("%s: %w: CRC-32 %#x, the map says %#x", f.Path, ErrChecksum, crc, f.CRC)
+				bad = fmt.Errorf("%s: %w: CRC-32 %#x, the map says %#x", f.Path, ErrChecksum, crc, f.CRC)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package scr
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // checksums; a collective. What a crash leaves, and what becomes of it, stands at prefixdir.Hidden.
 func (wr *writer) install(ctx context.Context, w *writing) error {
 	if err := wr.redundancy.sumBypassed(ctx, w.cachedSet); err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	var files []prefixdir.File
 	var err error
@@ -108,15 +109,15 @@ func (wr *writer) renameAll(w *writing) error {
 		}
 	})
 	if err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	for _, f := range files {
 		old := f.Name
 		f.Name = path.Join(f.Meta.Path, f.Meta.Name)
 		if st, err := wr.cfg.FS.Stat(f.Name); err != nil {
-			return pkg.Errorf("%w", err)
+			return fmt.Errorf("%w", err)
 		} else if st.Size() != f.Meta.Size {
-			return pkg.Errorf("%s: %w: %d bytes, before it had %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+			return fmt.Errorf("%s: %w: %d bytes, before it had %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		}
 		w.maps.Put(f)
 		w.maps.Remove(old)

@@ -57,7 +57,7 @@ func (j *job) unanimous(ctx context.Context, valid bool, what string) (verdict, 
 	if err != nil || v[0] == int64(j.c.Size()) {
 		return nil, err
 	}
-	return pkg.Errorf("%s: %w: rank %d", what, ErrInvalid, v[0]), nil
+	return fmt.Errorf("%s: %w: rank %d", what, ErrInvalid, v[0]), nil
 }
 
 // anyRank is a collective: whether some rank says so. What the ranks do after an error they decide by it, and not by the

@@ -61,7 +61,7 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 				continue
 			}
 			if st, ok := stores[path.Clean(d.Store)]; !ok || !st.Enabled {
-				return fmt.Errorf("%w: %v: no store %s", fault.ErrUsage, d.Origin, d.Store)
+				return fault.Usage("%v: no store %s", d.Origin, d.Store)
 			}
 		}
 		if _, err = cadence.Select(cadenceOf(desc), 1); err != nil {
@@ -70,14 +70,14 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 		return nil
 	}()
 	if err := j.agree(ctx, err); err != nil {
-		return nil, pkg.Errorf("descriptors: %w", err)
+		return nil, fmt.Errorf("descriptors: %w", err)
 	}
 	var out levels
 	for _, d := range desc {
 		l := &level{Descriptor: d}
 		if d.Enabled {
 			if err := l.form(ctx, j, stores[path.Clean(d.Store)], groups); err != nil {
-				return nil, pkg.Errorf("descriptor %d: %w", d.Index, err)
+				return nil, fmt.Errorf("descriptor %d: %w", d.Index, err)
 			}
 		}
 		out = append(out, l)
@@ -115,7 +115,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	}
 	host, ok := groups.Value(j.node.name, l.Group)
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: node %s is in no group %s", fault.ErrUsage, j.node.name, l.Group)
+		err = fault.Usage("node %s is in no group %s", j.node.name, l.Group)
 	}
 	if err := j.agree(ctx, err); err != nil {
 		return err

@@ -2,6 +2,7 @@ package scr
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sort"
 
@@ -68,7 +69,7 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 		}
 	}
 	if err := lo.agree(ctx, err); err != nil {
-		return nil, pkg.Errorf("catalogue: %w", err)
+		return nil, fmt.Errorf("catalogue: %w", err)
 	}
 	all, err := lo.c.Allgather(ctx, mine)
 	if err != nil {
@@ -82,11 +83,11 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 		}
 		t, err := kvtree.Unpack(b, nil)
 		if err != nil {
-			return nil, pkg.Errorf("catalogue: %w", err)
+			return nil, fmt.Errorf("catalogue: %w", err)
 		}
 		c, err := cachedir.ParseCatalog(t, lo.catalog.file())
 		if err != nil {
-			return nil, pkg.Errorf("catalogue: %w", err)
+			return nil, fmt.Errorf("catalogue: %w", err)
 		}
 		listed[r] = c
 		for _, e := range c.Entries() {
@@ -170,7 +171,7 @@ func (lo *loader) loadIDs(ctx context.Context) error {
 		lo.cache.ids.atLeast(d.ID, d.Dataset.Ckpt)
 	}
 	if err := lo.agree(ctx, err); err != nil {
-		return pkg.Errorf("index: %w", err)
+		return fmt.Errorf("index: %w", err)
 	}
 	out, err := lo.c.AllreduceInt64(ctx, []int64{int64(lo.cache.ids.set), int64(lo.cache.ids.ckpt)}, comm.Max)
 	if err != nil {

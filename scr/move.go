@@ -162,7 +162,7 @@ func (mv *mover) recvFiles(ctx context.Context, d *cachedSet, from int) error {
 // parseList reads which files come, all of them in the folder of a dataset.
 func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 	if len(b) == 0 {
-		return nil, pkg.Errorf("cache: %w: the other side could not tell which files it has", ErrCorrupt)
+		return nil, fmt.Errorf("cache: %w: the other side could not tell which files it has", ErrCorrupt)
 	}
 	t, err := kvtree.Unpack(b, nil)
 	if err != nil {
@@ -177,7 +177,7 @@ func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 		}
 		name = path.Clean(name)
 		if !inFolder(dir, name) && path.Dir(name) != cachedir.MetaDir(dir) {
-			return nil, pkg.Errorf("%w: file %.200q is not in %s", ErrCorrupt, name, dir)
+			return nil, fmt.Errorf("%w: file %.200q is not in %s", ErrCorrupt, name, dir)
 		}
 		list = append(list, cachedir.MapFile{Name: name, Meta: m})
 	}
@@ -190,7 +190,7 @@ func (mv *mover) recvFile(ctx context.Context, from int, name string, m record.M
 	var f *durable.Temp
 	fail := func(err error) {
 		if err != nil && *failed == nil {
-			*failed = pkg.Errorf("cache: %w", err)
+			*failed = fmt.Errorf("cache: %w", err)
 		}
 	}
 	if *failed == nil {

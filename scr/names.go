@@ -23,7 +23,7 @@ import (
 // absolute is the absolute, clean form of a name of the application, below the prefix directory.
 func (j *job) absolute(name string) (string, error) {
 	if name == "" || len(name) > 4095 {
-		return "", pkg.Errorf("%w: file name of %d bytes", fault.ErrUsage, len(name))
+		return "", fault.Usage("file name of %d bytes", len(name))
 	}
 	abs := filepath.ToSlash(name)
 	if !path.IsAbs(abs) && !filepath.IsAbs(name) {
@@ -35,17 +35,17 @@ func (j *job) absolute(name string) (string, error) {
 		// The way there may lead through links.
 		ok, err := spath.Inside(j.p.prefix, abs)
 		if err != nil {
-			return "", pkg.Errorf("%w", err)
+			return "", fmt.Errorf("%w", err)
 		}
 		if ok {
-			return "", pkg.Errorf("%s: %w %s by that name: links lead there", name, ErrOutside, j.p.prefix)
+			return "", fmt.Errorf("%s: %w %s by that name: links lead there", name, ErrOutside, j.p.prefix)
 		}
 	}
 	if in && spath.IsChild(filepath.Join(j.p.prefix, prefixdir.MetaDir), abs) {
 		in = false
 	}
 	if !in {
-		return "", pkg.Errorf("%s: %w %s", name, ErrOutside, j.p.prefix)
+		return "", fmt.Errorf("%s: %w %s", name, ErrOutside, j.p.prefix)
 	}
 	return abs, nil
 }
@@ -53,7 +53,7 @@ func (j *job) absolute(name string) (string, error) {
 // relative is the name of a file as the map has it.
 func (j *job) relative(name string) (string, error) {
 	if !spath.IsChild(j.p.prefix, name) {
-		return "", pkg.Errorf("%s: %w %s", name, ErrOutside, j.p.prefix)
+		return "", fmt.Errorf("%s: %w %s", name, ErrOutside, j.p.prefix)
 	}
 	return spath.Relative(j.p.prefix, name)
 }
@@ -65,7 +65,7 @@ func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 	l := w.level
 	base := path.Base(abs)
 	if len(base) > maxBase {
-		return "", pkg.Errorf("cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", fault.ErrUsage, len(base), maxBase, base)
+		return "", fmt.Errorf("cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", fault.ErrUsage, len(base), maxBase, base)
 	}
 	at := path.Join(w.Path, base)
 	_, taken := w.maps.File(at)
@@ -82,17 +82,17 @@ func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 		case errors.Is(err, fs.ErrExist):
 			free = false
 		default:
-			return "", pkg.Errorf("cache: %w", err)
+			return "", fmt.Errorf("cache: %w", err)
 		}
 	}
 	if free {
 		return at, nil
 	}
 	if at = wr.ownName(w, base); at == "" {
-		return "", pkg.Errorf("cache: %w: too many files %s", fault.ErrUsage, base)
+		return "", fmt.Errorf("cache: %w: too many files %s", fault.ErrUsage, base)
 	}
 	if err := durable.MkdirAll(wr.fs, path.Dir(at), true); err != nil {
-		return "", pkg.Errorf("cache: %w", err)
+		return "", fmt.Errorf("cache: %w", err)
 	}
 	return at, nil
 }
@@ -157,18 +157,18 @@ func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) err
 func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
 	old := f.Name
 	if f.Name = wr.ownName(w, path.Base(old)); f.Name == "" {
-		return pkg.Errorf("cache: %w: too many files %s", fault.ErrUsage, path.Base(old))
+		return fmt.Errorf("cache: %w: too many files %s", fault.ErrUsage, path.Base(old))
 	}
 	if err := durable.MkdirAll(wr.fs, path.Dir(f.Name), true); err != nil {
-		return pkg.Errorf("cache: %w", err)
+		return fmt.Errorf("cache: %w", err)
 	}
 	w.maps.Put(f)
 	if moved {
 		if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
-			return pkg.Errorf("file map: %w", err)
+			return fmt.Errorf("file map: %w", err)
 		}
 		if err := durable.Rename(wr.fs, old, f.Name); err != nil { // else the map on disk would lose the old name first
-			return pkg.Errorf("cache: %w", err)
+			return fmt.Errorf("cache: %w", err)
 		}
 	}
 	w.maps.Remove(old)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 
@@ -108,7 +109,7 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 		}
 		rep, err := lo.redundancy.recoverFiles(ctx, d)
 		if err != nil {
-			return pkg.Errorf("files: %w", err)
+			return fmt.Errorf("files: %w", err)
 		}
 		if n := len(rep.Rebuilt); n > 0 {
 			lo.log.Info("scr: rebuilt", "dataset", d.Dataset.Name, "rank", lo.c.Rank(), "files", n, "corrupt", len(rep.Corrupt))
@@ -141,7 +142,7 @@ func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
 		for ; len(b) >= 8; b = b[8:] {
 			n := binary.BigEndian.Uint64(b)
 			if seen[n] {
-				err = pkg.Errorf("dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
+				err = fmt.Errorf("dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
 			}
 			seen[n] = true
 		}

@@ -48,7 +48,7 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 	name := cachedir.FilemapName(d.Path, rd.c.Rank())
 	var mine error
 	if err := d.maps.Write(rd.fs, name); err != nil {
-		mine = pkg.Errorf("file map: %w", err)
+		mine = fmt.Errorf("file map: %w", err)
 	}
 	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name}, mine)
 }
@@ -77,14 +77,14 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, mine error) error {
 	if l.dc.Rank() == 0 && mine == nil {
 		if err := cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt); err != nil {
-			mine = pkg.Errorf("redundancy: %w", err)
+			mine = fmt.Errorf("redundancy: %w", err)
 		}
 	}
 	if err := rd.agree(ctx, mine); err != nil {
 		return err
 	}
 	if err := l.set.Encode(ctx, rd.fs, names, groupPrefix(e.Path, group)); err != nil {
-		return pkg.Errorf("redundancy: %w", err)
+		return fmt.Errorf("redundancy: %w", err)
 	}
 	return rd.sealGroup(ctx, l, e, group, names)
 }
@@ -121,7 +121,7 @@ func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached
 func (rd *redundancy) recoverMaps(ctx context.Context, d *cachedSet) error {
 	_, err := redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.MapGroup), &redset.RecoverOptions{Sure: true, Lost: rd.damagedMap})
 	if err != nil {
-		return pkg.Errorf("file maps: %w", err)
+		return fmt.Errorf("file maps: %w", err)
 	}
 	return nil
 }

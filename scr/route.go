@@ -1,6 +1,7 @@
 package scr
 
 import (
+	"fmt"
 	"path"
 
 	"blobio/internal/durable"
@@ -27,7 +28,7 @@ import (
 func (s *Session) Route(name string) (string, error) {
 	switch {
 	case s.off:
-		return "", pkg.Errorf("Route: %w", ErrDisabled)
+		return "", fmt.Errorf("Route: %w", ErrDisabled)
 	case s.state == Writing:
 		return s.writer.route(s.cur, name)
 	case s.state == Restoring:
@@ -51,10 +52,10 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	at := abs
 	if w.Bypass {
 		if prefixdir.IsHidden(abs) {
-			return "", pkg.Errorf("%w: %s has a name that files have until their dataset is whole", fault.ErrUsage, name)
+			return "", fault.Usage("%s has a name that files have until their dataset is whole", name)
 		}
 		if err := durable.MkdirAll(wr.cfg.FS, path.Dir(abs), true); err != nil {
-			return "", pkg.Errorf("%w", err)
+			return "", fmt.Errorf("%w", err)
 		}
 		if err := wr.checkPlace(w, abs); err != nil {
 			return "", err
@@ -69,7 +70,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	// On disk before the file is: what is in the map may exist, and what is not in it does not.
 	if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 		w.maps.Remove(at)
-		return "", pkg.Errorf("file map: %w", err)
+		return "", fmt.Errorf("file map: %w", err)
 	}
 	w.byOrig[abs] = at
 	return wr.real(w.cachedSet, at), nil
@@ -104,10 +105,10 @@ func (fe *fetcher) route(r *offer, name string) (string, error) {
 		found = base
 	}
 	if found == "" {
-		return "", pkg.Errorf("checkpoint %s has no file %s of rank %d: %w", r.Name, name, fe.c.Rank(), ErrMissing)
+		return "", fmt.Errorf("checkpoint %s has no file %s of rank %d: %w", r.Name, name, fe.c.Rank(), ErrMissing)
 	}
 	if _, err := fe.fileFS(r.set).Stat(found); err != nil {
-		return "", pkg.Errorf("checkpoint %s: %w", r.Name, err)
+		return "", fmt.Errorf("checkpoint %s: %w", r.Name, err)
 	}
 	return fe.real(r.set, found), nil
 }
@@ -172,7 +173,7 @@ func (wr *writer) checkPlace(w *writing, abs string) error {
 	case err != nil:
 		return nil // not there, or told by whoever writes it
 	case st.IsDir():
-		return pkg.Errorf("%s: %w: a folder, want a file", abs, ErrExist)
+		return fmt.Errorf("%s: %w: a folder, want a file", abs, ErrExist)
 	}
 	rel, err := wr.relative(abs)
 	if err != nil {
@@ -180,11 +181,11 @@ func (wr *writer) checkPlace(w *writing, abs string) error {
 	}
 	if w.claims == nil {
 		if w.claims, err = wr.index.dir.Claims(w.ds); err != nil {
-			return pkg.Errorf("%w", err)
+			return fmt.Errorf("%w", err)
 		}
 	}
 	if err := w.claims.Check(rel); err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package scr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"time"
@@ -63,7 +64,7 @@ func openWith(ctx context.Context, c comm.Comm, cfg *Config, k knobs) (*Session,
 
 func (s *Session) open(ctx context.Context) (err error) {
 	if s.set, s.p, err = loadParams(ctx, s.c, &s.cfg); err != nil {
-		return pkg.Errorf("parameters: %w", err)
+		return fmt.Errorf("parameters: %w", err)
 	}
 	if !s.p.enable {
 		s.off = true
@@ -169,7 +170,7 @@ func (s *Session) prepare(ctx context.Context) error {
 		return s.flush.copier.courier.stop(ctx)
 	}()
 	if err := s.agree(ctx, err); err != nil {
-		return pkg.Errorf("open: %w", err)
+		return fmt.Errorf("open: %w", err)
 	}
 	unlocked, err := s.rootSays(ctx, s.index.dir.Lock == kvtree.NoLock)
 	if err != nil {

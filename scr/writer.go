@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
@@ -86,11 +87,11 @@ func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error 
 	}
 	switch {
 	case len(b) == 0 || string(b[1:]) != name || b[0] != byte(flags):
-		err = pkg.Errorf("%w: dataset %q here, %q on rank 0", fault.ErrUsage, name, b[1:])
+		err = fault.Usage("dataset %q here, %q on rank 0", name, b[1:])
 	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
-		err = pkg.Errorf("%w: %q is no name of a dataset", fault.ErrUsage, name)
+		err = fault.Usage("%q is no name of a dataset", name)
 	case wr.cache.find(name) != nil && wr.cache.find(name).usable:
-		err = pkg.Errorf("%w: dataset %q is in the cache", fault.ErrUsage, name)
+		err = fault.Usage("dataset %q is in the cache", name)
 	}
 	return wr.agree(ctx, err)
 }
@@ -120,7 +121,7 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 	}
 	err = wr.cache.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
 	if err := wr.agree(ctx, err); err != nil {
-		return nil, pkg.Errorf("catalogue: %w", err)
+		return nil, fmt.Errorf("catalogue: %w", err)
 	}
 	err = wr.cache.makeDir(l, d.Path)
 	if err := wr.agree(ctx, err); err != nil {
@@ -145,7 +146,7 @@ func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 		m, err := vfs.MetaOf(wr.fileFS(w.cachedSet), f.Name)
 		if err != nil {
 			if mine == nil {
-				mine = pkg.Errorf("dataset %s: %s: %w", w.ds.Name, f.Meta.Orig, err)
+				mine = fmt.Errorf("dataset %s: %s: %w", w.ds.Name, f.Meta.Orig, err)
 			}
 			continue
 		}
@@ -226,7 +227,7 @@ func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 	for _, f := range w.maps.Files() {
 		h := xxh3.HashString(path.Join(f.Meta.Path, f.Meta.Name))
 		if r, ok := other[h]; ok && err == nil {
-			err = pkg.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, fault.ErrUsage, first[h].rank, r)
+			err = fmt.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, fault.ErrUsage, first[h].rank, r)
 		}
 	}
 	if len(other) == 0 { // as all ranks see

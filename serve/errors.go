@@ -44,7 +44,7 @@ func (s *Server) textOf(err error) string {
 	if statusOf(err) == http.StatusNotFound {
 		return "there is no such dataset or file"
 	}
-	return s.relative(fault.Printable(fault.Text(err)))
+	return s.relative(fault.Printable(err.Error()))
 }
 
 // refuse sends an error as a line of text.

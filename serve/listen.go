@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"blobio/internal/fault"
 	"context"
 	"errors"
 	"log"
@@ -49,7 +50,7 @@ func (s *Server) CheckAddr(a net.Addr) error {
 		return nil
 	}
 	if t, ok := a.(*net.TCPAddr); ok && !t.IP.IsLoopback() {
-		return pkg.Usage("listen on %v: other machines can reach it, want a token, or Public if anyone may read", a)
+		return fault.Usage("listen on %v: other machines can reach it, want a token, or Public if anyone may read", a)
 	}
 	return nil
 }

@@ -13,9 +13,6 @@ import (
 	"blobio/internal/zarr"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "serve"
-
 // Options of New. The zero value, or nil, means the defaults.
 type Options struct {
 	Token  string    // what clients must send, as a bearer token or as the password of any user; "": none
@@ -50,18 +47,18 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Memory != 0 && o.Memory < minMemory:
-		return pkg.Usage("Options.Memory %d, want at least %d", o.Memory, minMemory)
+		return fault.Usage("Options.Memory %d, want at least %d", o.Memory, minMemory)
 	case o.ZarrChunk != 0 && (o.ZarrChunk < zarr.MinChunk || o.ZarrChunk > maxZarrChunk):
-		return pkg.Usage("Options.ZarrChunk %d, want %d to %d", o.ZarrChunk, zarr.MinChunk, maxZarrChunk)
+		return fault.Usage("Options.ZarrChunk %d, want %d to %d", o.ZarrChunk, zarr.MinChunk, maxZarrChunk)
 	case o.Work < 0 || o.Queue < 0 || o.Wait < 0 || o.Stall < 0 || o.Grace < 0:
-		return pkg.Usage("Options.Work %d, Queue %d, Wait %v, Stall %v and Grace %v, want >= 0", o.Work, o.Queue, o.Wait, o.Stall, o.Grace)
+		return fault.Usage("Options.Work %d, Queue %d, Wait %v, Stall %v and Grace %v, want >= 0", o.Work, o.Queue, o.Wait, o.Stall, o.Grace)
 	case o.Token != "" && len(o.Token) < minToken:
-		return pkg.Usage("Options.Token of %d characters, want at least %d", len(o.Token), minToken)
+		return fault.Usage("Options.Token of %d characters, want at least %d", len(o.Token), minToken)
 	}
 	if o.CORS != "" && o.CORS != "*" {
 		u, err := url.Parse(o.CORS)
 		if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o.CORS {
-			return pkg.Usage("Options.CORS %q, want * or an origin such as https://example.org", o.CORS)
+			return fault.Usage("Options.CORS %q, want * or an origin such as https://example.org", o.CORS)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/internal/plot/fieldplot"
 	"blobio/internal/tree"
 )
@@ -95,7 +96,7 @@ func (s *Server) plot(a *answer, r *http.Request, path string) error {
 		kind = "image/svg+xml"
 		err = pic.SVG(&b)
 	default:
-		err = pkg.Usage("format %q, want png or svg", q.Get("format"))
+		err = fault.Usage("format %q, want png or svg", q.Get("format"))
 	}
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (s *Server) value(a *answer, r *http.Request, path string) error {
 	for i, key := range []string{"px", "py"} {
 		var err error
 		if at[i], err = strconv.ParseFloat(q.Get(key), 64); err != nil || math.IsNaN(at[i]) {
-			return pkg.Usage("%s=%q, want a number of points", key, q.Get(key))
+			return fault.Usage("%s=%q, want a number of points", key, q.Get(key))
 		}
 	}
 	d, err := s.open(r.Context(), path, q, drawMemory)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"blobio/internal/fault"
 	"blobio/internal/plot/fieldplot"
 	"blobio/internal/slab"
 )
@@ -23,7 +24,7 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 			continue
 		}
 		if key != "d" && len(list) > 1 {
-			return nil, pkg.Usage("%q is given %d times", key, len(list))
+			return nil, fault.Usage("%q is given %d times", key, len(list))
 		}
 		var err error
 		switch key {
@@ -40,7 +41,7 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 			o.Colors = v
 		case "width":
 			if o.Width, err = strconv.Atoi(v); err != nil || o.Width > maxPlotWidth || o.Width < 1 {
-				return nil, pkg.Usage("width %q, want a number up to %d", v, maxPlotWidth)
+				return nil, fault.Usage("width %q, want a number up to %d", v, maxPlotWidth)
 			}
 		case "min":
 			o.Min, err = strconv.ParseFloat(v, 64)
@@ -53,14 +54,14 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 		case "dark":
 			o.Dark, err = flag(v)
 		default:
-			return nil, pkg.Usage("parameter %q is not known", key)
+			return nil, fault.Usage("parameter %q is not known", key)
 		}
 		if err != nil {
-			return nil, pkg.Usage("%s=%q, want a number", key, v)
+			return nil, fault.Usage("%s=%q, want a number", key, v)
 		}
 	}
 	if (q.Get("min") == "") != (q.Get("max") == "") || q.Get("min") != "" && !(o.Min < o.Max) {
-		return nil, pkg.Usage("min and max go together, and min must be the smaller")
+		return nil, fault.Usage("min and max go together, and min must be the smaller")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -69,14 +70,14 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 	for _, x := range []struct{ key, dim string }{{"rec", fieldplot.RecordDim(data.Reader, o.Var)}, {"lev", fieldplot.LevelDim(data, o.Var)}} {
 		if v := q.Get(x.key); v != "" {
 			if x.dim == "" {
-				return nil, pkg.Usage("%s=%q, but %s has no such dimension", x.key, v, o.Var)
+				return nil, fault.Usage("%s=%q, but %s has no such dimension", x.key, v, o.Var)
 			}
 			chosen = append(chosen, x.dim+","+v)
 		}
 	}
 	const most = 32
 	if len(chosen) > most {
-		return nil, pkg.Usage("%d selections, want at most %d", len(chosen), most)
+		return nil, fault.Usage("%d selections, want at most %d", len(chosen), most)
 	}
 	var args []slab.Arg
 	for _, text := range chosen {

@@ -132,7 +132,7 @@ func (s *Server) log(r *http.Request, a *answer, took time.Duration, err error) 
 	}
 	switch {
 	case err != nil:
-		line += " " + fault.Printable(shorten(fault.Text(err)))
+		line += " " + fault.Printable(shorten(err.Error()))
 	case a.failed != nil:
 		line += " " + fault.Printable(a.failed.Error())
 	}

@@ -59,7 +59,7 @@ func (s *Server) zarrStatus(where string, version zarr.Version, err error) error
 	if statusOf(err)/100 == 5 {
 		return err
 	}
-	return &statusError{http.StatusInternalServerError, s.relative(fault.Printable(fault.Text(err)))}
+	return &statusError{http.StatusInternalServerError, s.relative(fault.Printable(err.Error()))}
 }
 
 // errNoKey: the path leads to no dataset, or to no key of one.

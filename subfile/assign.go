@@ -39,7 +39,7 @@ func ParseGrouping(s string) (Grouping, error) {
 			return Grouping(i), nil
 		}
 	}
-	return 0, pkg.Errorf("grouping %q: want node, block or roundrobin: %w", s, fault.ErrUsage)
+	return 0, fault.Usage("grouping %q: want node, block or roundrobin", s)
 }
 
 // A Group is what one rank knows of its subfile.
@@ -63,11 +63,11 @@ func Assign(ctx context.Context, c comm.Comm, g Grouping, n int) (Group, error) 
 	var err error
 	switch {
 	case g > RoundRobin:
-		err = pkg.Errorf("unknown grouping %v: %w", g, fault.ErrUsage)
+		err = fault.Usage("unknown grouping %v", g)
 	case n < 0 || n > c.Size():
-		err = pkg.Errorf("%d subfiles for %d ranks, want 1..%d: %w", n, c.Size(), c.Size(), fault.ErrUsage)
+		err = fault.Usage("%d subfiles for %d ranks, want 1..%d", n, c.Size(), c.Size())
 	case g != ByNode && n == 0:
-		err = pkg.Errorf("grouping %v needs the number of subfiles: %w", g, fault.ErrUsage)
+		err = fault.Usage("grouping %v needs the number of subfiles", g)
 	}
 	if err != nil {
 		return Group{}, err // the same on every rank: the arguments are
@@ -104,7 +104,7 @@ func Assign(ctx context.Context, c comm.Comm, g Grouping, n int) (Group, error) 
 		return Group{}, err
 	}
 	if n != 0 && int64(n) != total[0] {
-		return Group{}, pkg.Errorf("%d subfiles asked, but the ranks lie on %d nodes: %w", n, total[0], fault.ErrUsage)
+		return Group{}, fault.Usage("%d subfiles asked, but the ranks lie on %d nodes", n, total[0])
 	}
 	return Group{Index: int(idx[0]), N: int(total[0]), Comm: node}, nil
 }

@@ -61,7 +61,7 @@ type Growth struct {
 	Pieces  CRCs  `json:"pieces,omitempty"` // of these extents
 }
 
-var entries = durable.Manifest{Pkg: "subfile", Field: "blobio_commit", Version: heldVersion, Oldest: 1, Twice: true}
+var entries = durable.Manifest{Field: "blobio_commit", Version: heldVersion, Oldest: 1, Twice: true}
 
 // attsVersion is that of an entry with attributes: who knows only the first would leave them out.
 const attsVersion = 2

@@ -80,7 +80,7 @@ func (l *Log) Add(e *Entry, sync bool, by By) error {
 // readable refuses to make a manifest or a log that would be too large for whoever reads it.
 func readable(name string, size int64) error {
 	if size > maxManifest {
-		return pkg.Class(fault.ErrTooLarge, "%s: %d bytes, want at most %d", name, size, int64(maxManifest))
+		return fault.Class(fault.ErrTooLarge, "%s: %d bytes, want at most %d", name, size, int64(maxManifest))
 	}
 	return nil
 }

@@ -198,7 +198,7 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 }
 
 // manifests are told from other files by this.
-var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: addedVersion, Oldest: plainVersion, Twice: true}
+var manifests = durable.Manifest{Field: "blobio_manifest", Version: addedVersion, Oldest: plainVersion, Twice: true}
 
 // Encode returns the bytes of the manifest's file.
 func (m *Manifest) Encode() ([]byte, error) {
@@ -415,7 +415,7 @@ func manifestBytes(f vfs.File, name string) ([]byte, error) {
 		if err == nil || errors.Is(err, io.EOF) {
 			return nil, bad(name, int64(n), "size", fault.ErrTruncated, "%d of %d bytes could be read", n, size)
 		}
-		return nil, pkg.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return b, nil
 }

@@ -2,6 +2,7 @@ package subfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 		}
 		switch len(sets) {
 		case 0:
-			return nil, pkg.Errorf("%s: no dataset in this directory: %w", path, fs.ErrNotExist)
+			return nil, fmt.Errorf("%s: no dataset in this directory: %w", path, fs.ErrNotExist)
 		case 1:
 			return sets[0], nil
 		}
@@ -53,9 +54,9 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 		for _, s := range sets {
 			names = append(names, filepath.Base(s.Base))
 		}
-		return nil, pkg.Errorf("%s: %d datasets in this directory, name one of them: %s: %w", path, len(sets), strings.Join(names, ", "), fault.ErrUsage)
+		return nil, fault.Usage("%s: %d datasets in this directory, name one of them: %s", path, len(sets), strings.Join(names, ", "))
 	case err == nil && !info.Mode().IsRegular(): // to open a pipe would wait for a writer
-		return nil, pkg.Errorf("%s: not a regular file: %w", path, fault.ErrUsage)
+		return nil, fault.Usage("%s: not a regular file", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	if err == nil {
 		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
 	}
-	return nil, pkg.Errorf("%s: no file of this name, and no subfile %s: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
+	return nil, fmt.Errorf("%s: no file of this name, and no subfile %s: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
 }
 
 // members returns what there is of the dataset with this base name, nil if that is nothing.
@@ -211,7 +212,7 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 		}
 	}
 	if v := zarrVersion(entries); v != 0 && len(bases) == 0 {
-		return nil, nil, pkg.Errorf("%s: a Zarr %d directory, which blobio can write but not read; zarr-python, xarray.open_zarr and dask read it: %w", dir, v, fault.ErrUnsupported)
+		return nil, nil, fmt.Errorf("%s: a Zarr %d directory, which blobio can write but not read; zarr-python, xarray.open_zarr and dask read it: %w", dir, v, fault.ErrUnsupported)
 	}
 	for b, s := range bases {
 		for _, e := range entries {

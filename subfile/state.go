@@ -2,6 +2,7 @@ package subfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"blobio/internal/fault"
@@ -127,7 +128,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 		if again, rerr := readManifest(fsys, base, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
 			return readRecords(fsys, base, force) // its writer has committed meanwhile
 		}
-		return st, pkg.Errorf("%s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)
+		return st, fmt.Errorf("%s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)
 	}
 	return st, nil
 }

@@ -57,7 +57,7 @@ func readAbout(ctx context.Context, r *ffformat.Reader, name string) (*about, er
 		return nil, err
 	}
 	if n > min(maxAbout, r.File().Size) {
-		return nil, pkg.At(name, -1, "about", fault.ErrTooLarge, "%d bytes", n)
+		return nil, fault.At(name, -1, "about", fault.ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
 	if err := r.ReadVar(ctx, aboutID, b); err != nil {
@@ -65,7 +65,7 @@ func readAbout(ctx context.Context, r *ffformat.Reader, name string) (*about, er
 	}
 	x := &about{}
 	if err := json.Unmarshal(b, x); err != nil || len(x.Versions) == 0 {
-		return nil, pkg.At(name, -1, "about", ErrCorrupt, "%d versions: %v", len(x.Versions), err)
+		return nil, fault.At(name, -1, "about", ErrCorrupt, "%d versions: %v", len(x.Versions), err)
 	}
 	return x, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Put stores src in the box [lo, hi) of the current state, row-major, whoever owns it. T must be the type of the array.
@@ -11,7 +12,7 @@ import (
 // element between two fences, one of the values remains, whole.
 func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) error {
 	if t := typeOf[T](); t != a.spec.Type {
-		return pkg.Usage("array %s: Put of %v, it is %v", a.spec.Name, t, a.spec.Type)
+		return fault.Usage("array %s: Put of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	return a.PutBytes(ctx, lo, hi, Bytes(src))
 }
@@ -19,7 +20,7 @@ func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) 
 // Get reads the box [lo, hi) of the current state into dst, row-major.
 func Get[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, dst []T) error {
 	if t := typeOf[T](); t != a.spec.Type {
-		return pkg.Usage("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
+		return fault.Usage("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	return a.GetBytes(ctx, lo, hi, Bytes(dst))
 }
@@ -27,7 +28,7 @@ func Get[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, dst []T) 
 // GetAt reads the box [lo, hi) of a committed version into dst.
 func GetAt[T comm.Number](ctx context.Context, a *Array, version int64, lo, hi []int64, dst []T) error {
 	if t := typeOf[T](); t != a.spec.Type {
-		return pkg.Usage("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
+		return fault.Usage("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	return a.GetBytesAt(ctx, version, lo, hi, Bytes(dst))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Array is one rank's view of a distributed array. The current state lies in the memory of the ranks;
@@ -112,6 +113,6 @@ func (a *Array) Close(ctx context.Context) error {
 	if a.first {
 		a.cat.close()
 	}
-	a.broken = pkg.Errorf("array %s is closed: %w", a.spec.Name, ErrUsage)
+	a.broken = fault.Usage("array %s is closed", a.spec.Name)
 	return err
 }

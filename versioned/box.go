@@ -1,5 +1,10 @@
 package versioned
 
+import (
+	"blobio/internal/fault"
+	"fmt"
+)
+
 // runs calls f for each run of consecutive elements of the box [lo, hi) in row-major order: its first element in the
 // flattened array, its length, and its first element in the flattened box. It stops at the first error.
 func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
@@ -54,17 +59,17 @@ func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
 // checkBox checks [lo, hi) against a shape and the number of elements of the buffer.
 func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	if len(lo) != len(shape) || len(hi) != len(shape) {
-		return pkg.Usage("array %s: range of %d and %d dimensions, it has %d", name, len(lo), len(hi), len(shape))
+		return fault.Usage("array %s: range of %d and %d dimensions, it has %d", name, len(lo), len(hi), len(shape))
 	}
 	n := int64(1)
 	for d := range shape {
 		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
-			return pkg.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], ErrRange)
+			return fmt.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], ErrRange)
 		}
 		n *= hi[d] - lo[d]
 	}
 	if n != have {
-		return pkg.Usage("array %s: buffer of %d elements for a range of %d", name, have, n)
+		return fault.Usage("array %s: buffer of %d elements for a range of %d", name, have, n)
 	}
 	return nil
 }

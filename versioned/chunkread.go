@@ -2,8 +2,10 @@ package versioned
 
 import (
 	"context"
+	"fmt"
 
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // get reads a box of a version. A commit meanwhile may take files away and have what the version needs of them elsewhere: then it is
@@ -11,7 +13,7 @@ import (
 func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []int64, dst []byte, verify bool) error {
 	v, ok := rec.version(version)
 	if !ok {
-		return pkg.Errorf("array %s: version %d: %w", rec.Spec.Name, version, ErrNoVersion)
+		return fmt.Errorf("array %s: version %d: %w", rec.Spec.Name, version, ErrNoVersion)
 	}
 	if err := checkBox(rec.Spec.Name, v.Shape, lo, hi, int64(len(dst))/c.size); err != nil {
 		return err
@@ -22,7 +24,7 @@ func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []
 		})
 		now := c.record()
 		if _, ok = now.version(version); !ok { // then what was read may be of its remains
-			return pkg.Errorf("array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
+			return fmt.Errorf("array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
 		}
 		if err == nil || now.Seq == rec.Seq || ctx.Err() != nil {
 			return err
@@ -133,7 +135,7 @@ func (c *catalog) readSpan(seg int, s *span) error {
 		for i, sum := range s.whole {
 			lo := s.skip + int64(i)*c.chunk
 			if hashChunk(s.dst[lo:lo+c.chunk]) != sum {
-				return pkg.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, stored byte %d", seg, s.off+lo)
+				return fault.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, stored byte %d", seg, s.off+lo)
 			}
 		}
 		return nil
@@ -152,7 +154,7 @@ func (c *catalog) readChunk(seg int, p fileEntry, dst []byte) error {
 			return err
 		}
 		if hashChunk(dst) != p.sum {
-			return pkg.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", seg, p.chunk)
+			return fault.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", seg, p.chunk)
 		}
 		return nil
 	})

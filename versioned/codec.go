@@ -4,8 +4,10 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 
 	"blobio/internal/codec"
+	"blobio/internal/fault"
 )
 
 // coder turns chunks into what is stored, and back. It is safe for concurrent use.
@@ -57,11 +59,11 @@ func (c *coder) encode(dst, chunk []byte) []byte {
 func (c *coder) decode(dst, stored []byte, name string) error {
 	if c.seal != nil {
 		if len(stored) < nonceLen+tagLen {
-			return pkg.At(name, -1, "chunk", ErrCorrupt, "%d bytes, too few for an encrypted one", len(stored))
+			return fault.At(name, -1, "chunk", ErrCorrupt, "%d bytes, too few for an encrypted one", len(stored))
 		}
 		b, err := c.seal.Open(nil, stored[:nonceLen], stored[nonceLen:], nil)
 		if err != nil {
-			return pkg.At(name, -1, "chunk", ErrChecksum, "cannot be decrypted: %v", err)
+			return fault.At(name, -1, "chunk", ErrChecksum, "cannot be decrypted: %v", err)
 		}
 		stored = b
 	}
@@ -70,10 +72,10 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 		return nil
 	}
 	if len(stored) > len(dst) {
-		return pkg.At(name, -1, "chunk", ErrCorrupt, "%d bytes stored of a chunk of %d", len(stored), len(dst))
+		return fault.At(name, -1, "chunk", ErrCorrupt, "%d bytes stored of a chunk of %d", len(stored), len(dst))
 	}
 	if err := c.zstd.Decode(dst, stored); err != nil {
-		return pkg.At(name, -1, "chunk", ErrCorrupt, "%d bytes cannot be decompressed to %d: %v", len(stored), len(dst), err)
+		return fault.At(name, -1, "chunk", ErrCorrupt, "%d bytes cannot be decompressed to %d: %v", len(stored), len(dst), err)
 	}
 	return nil
 }
@@ -97,10 +99,10 @@ func keyFits(rec *record, o *Options) error {
 	}
 	b, err := hex.DecodeString(rec.Key)
 	if c == nil || err != nil || len(b) < nonceLen {
-		return pkg.Errorf("array %s: %w", rec.Spec.Name, ErrKey)
+		return fmt.Errorf("array %s: %w", rec.Spec.Name, ErrKey)
 	}
 	if _, err := c.Open(nil, b[:nonceLen], b[nonceLen:], nil); err != nil {
-		return pkg.Errorf("array %s: %w", rec.Spec.Name, ErrKey)
+		return fmt.Errorf("array %s: %w", rec.Spec.Name, ErrKey)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Inc commits the current state as a version, step (>= 1) above the newest one. All puts before it are in
@@ -25,13 +26,13 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 		return 0, comm.Agree(ctx, a.c, a.broken)
 	}
 	if bad == nil && (step < 1 || len(label) > 1<<10 || !utf8.ValidString(label)) {
-		bad = pkg.Usage("array %s: step %d, label of %d bytes; want >= 1 and at most 1024 of UTF-8", a.spec.Name, step, len(label))
+		bad = fault.Usage("array %s: step %d, label of %d bytes; want >= 1 and at most 1024 of UTF-8", a.spec.Name, step, len(label))
 	}
 	number := step
 	if bad == nil {
 		newest := a.cat.record().top()
 		if newest > math.MaxInt64-step {
-			bad = pkg.Usage("array %s: version %d + %d: there is no such number", a.spec.Name, newest, step)
+			bad = fault.Usage("array %s: version %d + %d: there is no such number", a.spec.Name, newest, step)
 		}
 		number += newest
 	}
@@ -133,7 +134,7 @@ func (x *commit) weigh(ctx context.Context) error {
 	segs := make([][]byte, len(all)) // what others see is not changed
 	for r, b := range all {
 		if len(b) < 8 {
-			return pkg.At("", int64(len(b)), "message", ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
+			return fault.At("", int64(len(b)), "message", ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
 		}
 		segs[r] = b[8:]
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // CreateHierarchy makes the arrays, without boxes: first that of the snapshots, then the levels. A program that was stopped before the first snapshot leaves a
@@ -18,9 +19,9 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	switch {
 	case err != nil:
 	case s.Dim < 1 || s.Dim > 3 || len(s.Comps) == 0:
-		err = pkg.Usage("%d dimensions, %d components; want 1 to 3, and at least one", s.Dim, len(s.Comps))
+		err = fault.Usage("%d dimensions, %d components; want 1 to 3, and at least one", s.Dim, len(s.Comps))
 	case !nameRE.MatchString(s.Name):
-		err = pkg.Usage("name %q", s.Name)
+		err = fault.Usage("name %q", s.Name)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []
 		return nil, err
 	}
 	exist := func(format string, args ...any) error { // on all ranks
-		return comm.Agree(ctx, h.c, pkg.Errorf("hierarchy %s: %s: %w", h.spec.Name, fmt.Sprintf(format, args...), ErrExist))
+		return comm.Agree(ctx, h.c, fmt.Errorf("hierarchy %s: %s: %w", h.spec.Name, fmt.Sprintf(format, args...), ErrExist))
 	}
 	if g != nil && !g.empty() {
 		return nil, exist("it has snapshots")
@@ -132,7 +133,7 @@ func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) arrays {
 // OpenHierarchyAt is OpenHierarchy at an older snapshot. Newer ones, which may be damaged, stay.
 func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, snapshot int64, o *Options) (*Hierarchy, error) {
 	if snapshot < 1 { // on all ranks
-		return nil, comm.Agree(ctx, c, pkg.Errorf("hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
+		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
 	}
 	return openHierarchy(ctx, c, name, snapshot, stored(ctx, c, st, o))
 }
@@ -148,7 +149,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 		snapshot = g.Newest()
 	}
 	if top := g.cat.record().top(); snapshot == 0 && top > 0 { // on all ranks
-		return nil, comm.Agree(ctx, c, pkg.Errorf("hierarchy %s: all snapshots, the last one is %d: %w", name, top, ErrTainted))
+		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: all snapshots, the last one is %d: %w", name, top, ErrTainted))
 	}
 	rec, err := h.readGlobals(ctx, snapshot)
 	if err != nil {
@@ -178,7 +179,7 @@ func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (
 	find := func(n string, _ int64) (*Array, error) {
 		i := slices.IndexFunc(list, func(a *Array) bool { return a.spec.Name == n })
 		if i < 0 {
-			return nil, pkg.Errorf("hierarchy %s: no array %s: %w", name, n, ErrMissing)
+			return nil, fmt.Errorf("hierarchy %s: no array %s: %w", name, n, ErrMissing)
 		}
 		return list[i], nil
 	}
@@ -213,5 +214,5 @@ func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec 
 		g, err := h.readGlobal(ctx, n)
 		return n, g, comm.Agree(ctx, h.c, err)
 	}
-	return 0, nil, comm.Agree(ctx, h.c, pkg.Errorf("hierarchy %s: the versions of all snapshots: %w", name, ErrTainted)) // on all ranks
+	return 0, nil, comm.Agree(ctx, h.c, fmt.Errorf("hierarchy %s: the versions of all snapshots: %w", name, ErrTainted)) // on all ranks
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"blobio/ffformat"
+	"blobio/internal/fault"
 )
 
 // dataWriter writes the files of versions to the store of this node.
@@ -148,7 +149,7 @@ func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err
 				return err
 			}
 			if hashChunk(tmp) != m.sum {
-				return pkg.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", p.rank, m.chunk)
+				return fault.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", p.rank, m.chunk)
 			}
 			return nil
 		})

@@ -101,7 +101,7 @@ func (v *View) shape(version int64) ([]int64, error) {
 			return x.Shape, nil
 		}
 	}
-	return nil, pkg.Errorf("array %s: version %d: %w", v.spec.Name, version, ErrNoVersion)
+	return nil, fmt.Errorf("array %s: version %d: %w", v.spec.Name, version, ErrNoVersion)
 }
 
 // comparer collects the runs in which two streams of elements differ.

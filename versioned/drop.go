@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Drop forgets a committed version, but not the newest one that is not tainted. The others stay as they are. It is collective.
@@ -15,7 +16,7 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	if bad == nil {
 		bad = rec.goes(a.spec.Name, version)
 		if _, pinned := slices.BinarySearch(a.pins, version); bad == nil && pinned {
-			bad = pkg.Usage("array %s: version %d belongs to a snapshot; drop that", a.spec.Name, version)
+			bad = fault.Usage("array %s: version %d belongs to a snapshot; drop that", a.spec.Name, version)
 		}
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil {

@@ -31,8 +31,5 @@ var (
 	ErrKey = errors.New("wrong key")
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "versioned"
-
 // FormatError says what is wrong with a file of a store, and where.
 type FormatError = fault.FormatError

@@ -3,6 +3,7 @@ package versioned
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 )
@@ -58,7 +59,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 		return nil, err
 	}
 	if len(rec.Versions) == 0 {
-		return nil, pkg.Errorf("%s: no version is complete: %w", s.dir, ErrMissing)
+		return nil, fmt.Errorf("%s: no version is complete: %w", s.dir, ErrMissing)
 	}
 	rec.Spec.Shape = slices.Clone(rec.Versions[len(rec.Versions)-1].Shape)
 	return rec, rec.check(name)

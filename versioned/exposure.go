@@ -2,6 +2,7 @@ package versioned
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -91,7 +92,7 @@ func (f *windowFile) ReadAt(b []byte, off int64) (int, error) {
 	f.e.mu.RLock()
 	defer f.e.mu.RUnlock()
 	if f.e.ended {
-		return 0, pkg.Errorf("%s was dropped while it was read: %w", f.name, ErrNoVersion)
+		return 0, fmt.Errorf("%s was dropped while it was read: %w", f.name, ErrNoVersion)
 	}
 	if err := f.e.win.Get(context.Background(), f.where.rank, f.where.off+off, b[:n]); err != nil {
 		return 0, err

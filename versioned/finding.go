@@ -10,7 +10,7 @@ func findingOf(file string, err error) Finding { return fault.Of(fault.Error, fi
 
 // wordsOf is an error as a finding with all of its words.
 func wordsOf(err error) Finding {
-	return Finding{Severity: fault.Error, Offset: -1, Msg: fault.Text(err), Err: err}
+	return Finding{Severity: fault.Error, Offset: -1, Msg: err.Error(), Err: err}
 }
 
 // noteOf is a finding of which nothing is lost.

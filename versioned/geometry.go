@@ -1,6 +1,9 @@
 package versioned
 
-import "blobio/internal/elem"
+import (
+	"blobio/internal/elem"
+	"blobio/internal/fault"
+)
 
 // geometry of one generation of an array: its capacity, cut into equal segments of whole chunks, one for each
 // rank. Arrays that are made anew, and those that are opened again, start a new one.
@@ -32,7 +35,7 @@ func newGeometry(id int, capacity int64, segs int, chunkElems int64) geometry {
 // check refuses what no reader takes.
 func (g *geometry) check(s *Spec) error {
 	if g.Seg/s.chunkElems() > maxSegChunks {
-		return pkg.Usage("array %s: %d elements on %d ranks are more than %d chunks of %d bytes on each: take larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
+		return fault.Usage("array %s: %d elements on %d ranks are more than %d chunks of %d bytes on each: take larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
 	}
 	return nil
 }

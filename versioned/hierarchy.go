@@ -2,12 +2,14 @@ package versioned
 
 import (
 	"context"
+	"fmt"
 	"hash/crc32"
 	"slices"
 	"strconv"
 
 	"blobio/comm"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 	"blobio/recovery"
 )
 
@@ -93,17 +95,17 @@ func (h *Hierarchy) Current(ctx context.Context, level, box int, dst []float64) 
 func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (again bool, err error) {
 	var bad error
 	if level < 0 || level >= len(h.levels) || len(boxes) > maxBoxes {
-		bad = pkg.Usage("level %d of %d, %d boxes", level, len(h.levels), len(boxes))
+		bad = fault.Usage("level %d of %d, %d boxes", level, len(h.levels), len(boxes))
 	}
 	for i := range boxes {
 		if bad == nil && (boxes[i].Cells() <= 0 || boxes[i].Owner < 0 || int(boxes[i].Owner) >= h.c.Size()) {
-			bad = pkg.Usage("level %d: box %d: %+v of %d ranks", level, i, boxes[i], h.c.Size())
+			bad = fault.Usage("level %d: box %d: %+v of %d ranks", level, i, boxes[i], h.c.Size())
 		}
 	}
 	if bad == nil {
 		next := LevelInfo{Comps: len(h.spec.Comps), Boxes: boxes}
 		if i := next.overfull(maxElems / 16); i >= 0 {
-			bad = pkg.Usage("level %d: box %d: %+v: too large", level, i, boxes[i])
+			bad = fault.Usage("level %d: box %d: %+v: too large", level, i, boxes[i])
 		}
 	}
 	if err := comm.Agree(ctx, h.c, bad); err != nil {
@@ -129,18 +131,18 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 // step it is only for PutLevel, and an error (recovery.ErrCadence) otherwise.
 func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
 	if !h.spec.Config.Cadence.EveryStep() || h.spec.Config.Put != recovery.PerBox {
-		return pkg.Errorf("hierarchy %s: %w", h.spec.Name, recovery.ErrCadence)
+		return fmt.Errorf("hierarchy %s: %w", h.spec.Name, recovery.ErrCadence)
 	}
 	return h.put(ctx, level, box, data)
 }
 
 func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) error {
 	if level < 0 || level >= len(h.levels) || box < 0 || box >= len(h.now[level].Boxes) {
-		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
+		return fmt.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
 	lo, hi := h.now[level].dataRange(box)
 	if int64(len(data))*8 != hi-lo {
-		return pkg.Usage("box %d of level %d: %d numbers, want %d", box, level, len(data), (hi-lo)/8)
+		return fault.Usage("box %d of level %d: %d numbers, want %d", box, level, len(data), (hi-lo)/8)
 	}
 	return h.levels[level].PutBytes(ctx, []int64{lo}, []int64{hi}, littleEndian(data))
 }
@@ -160,7 +162,7 @@ func littleEndian(data []float64) []byte {
 // where all boxes were put one by one.
 func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step int64, own map[int][]float64) (int64, error) {
 	if level < 0 || level >= len(h.levels) { // on all ranks
-		return 0, comm.Agree(ctx, h.c, pkg.Usage("level %d of %d", level, len(h.levels)))
+		return 0, comm.Agree(ctx, h.c, fault.Usage("level %d of %d", level, len(h.levels)))
 	}
 	var bad error
 	for box, data := range own {
@@ -186,7 +188,7 @@ func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step 
 // has returns an error if there is no such level.
 func (h *Hierarchy) has(level int) error {
 	if level < 0 || level >= len(h.levels) {
-		return pkg.Usage("hierarchy %s: level %d of %d", h.spec.Name, level, len(h.levels))
+		return fault.Usage("hierarchy %s: level %d of %d", h.spec.Name, level, len(h.levels))
 	}
 	return nil
 }
@@ -199,7 +201,7 @@ func (h *Hierarchy) Table(ctx context.Context, level int, version int64) (*Level
 	a := h.levels[level]
 	v, ok := a.cat.record().version(version)
 	if !ok {
-		return nil, pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		return nil, fmt.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 	}
 	return readTable(a.spec.Name, v.Shape[0], func(lo, hi int64, dst []byte) error {
 		return a.GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, dst)
@@ -208,7 +210,7 @@ func (h *Hierarchy) Table(ctx context.Context, level int, version int64) (*Level
 
 func readTable(name string, have int64, get func(lo, hi int64, dst []byte) error) (*LevelInfo, error) {
 	if have < levelHeader {
-		return nil, pkg.At(name, have, "header", ErrTruncated, "%d bytes, want %d", have, levelHeader)
+		return nil, fault.At(name, have, "header", ErrTruncated, "%d bytes, want %d", have, levelHeader)
 	}
 	b := make([]byte, levelHeader)
 	if err := get(0, levelHeader, b); err != nil {
@@ -238,11 +240,11 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 // read reads a box by get, which reads bytes of the array.
 func (h *Hierarchy) read(level int, table *LevelInfo, box int, dst []float64, get func(lo, hi int64, b []byte) error) error {
 	if box < 0 || box >= len(table.Boxes) {
-		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
+		return fmt.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
 	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {
-		return pkg.Usage("box %d of level %d: %d numbers, want %d", box, level, len(dst), (hi-lo)/8)
+		return fault.Usage("box %d of level %d: %d numbers, want %d", box, level, len(dst), (hi-lo)/8)
 	}
 	if err := get(lo, hi, Bytes(dst)); err != nil {
 		return err

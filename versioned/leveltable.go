@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"blobio/internal/fault"
 	"encoding/binary"
 	"hash/crc32"
 	"math"
@@ -146,7 +147,7 @@ func (l *LevelInfo) header(sum uint32) []byte {
 func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes int, sum uint32, err error) {
 	le := binary.LittleEndian
 	bad := func(off int64, field string, class error, format string, args ...any) (*LevelInfo, int, uint32, error) {
-		return nil, 0, 0, pkg.At(name, off, field, class, format, args...)
+		return nil, 0, 0, fault.At(name, off, field, class, format, args...)
 	}
 	if len(b) < levelHeader {
 		return bad(int64(len(b)), "header", ErrTruncated, "%d bytes, want %d", len(b), levelHeader)
@@ -170,7 +171,7 @@ func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes i
 // decodeTable fills in boxes and offsets.
 func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, have int64) error {
 	if got := crc32.Checksum(b, castagnoli); got != sum {
-		return pkg.At(name, levelHeader, "boxes", ErrChecksum, "crc32c %08x, want %08x", got, sum)
+		return fault.At(name, levelHeader, "boxes", ErrChecksum, "crc32c %08x, want %08x", got, sum)
 	}
 	le := binary.LittleEndian
 	i32 := func(at int) int32 { return int32(le.Uint32(b[at:])) }
@@ -183,21 +184,21 @@ func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, ha
 		}
 		x.Owner = i32(at + 24)
 		if x.Cells() == 0 { // no level has any: Regrid refuses them
-			return pkg.At(name, int64(levelHeader+at), "boxes", ErrCorrupt, "box %d: %+v has no cells", i, *x)
+			return fault.At(name, int64(levelHeader+at), "boxes", ErrCorrupt, "box %d: %+v has no cells", i, *x)
 		}
 	}
 	if i := l.overfull(have / 8); i >= 0 {
-		return pkg.At(name, int64(levelHeader+i*boxLen), "boxes", ErrCorrupt, "box %d: %+v, %d components: more numbers than in %d bytes", i, l.Boxes[i], l.Comps, have)
+		return fault.At(name, int64(levelHeader+i*boxLen), "boxes", ErrCorrupt, "box %d: %+v, %d components: more numbers than in %d bytes", i, l.Boxes[i], l.Comps, have)
 	}
 	l.layout()
 	for i, o := range l.Offsets {
 		at := boxes*boxLen + 8*i
 		if got := int64(le.Uint64(b[at:])); got != o {
-			return pkg.At(name, int64(levelHeader+at), "offsets", ErrCorrupt, "box %d at %d, want %d", i, got, o)
+			return fault.At(name, int64(levelHeader+at), "offsets", ErrCorrupt, "box %d at %d, want %d", i, got, o)
 		}
 	}
 	if l.used() > have {
-		return pkg.At(name, 56, "used", ErrCorrupt, "%d bytes, the array has %d", l.used(), have)
+		return fault.At(name, 56, "used", ErrCorrupt, "%d bytes, the array has %d", l.used(), have)
 	}
 	return nil
 }

@@ -2,19 +2,21 @@ package versioned
 
 import (
 	"context"
+	"fmt"
 
 	"blobio/internal/durable"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // bytesOf is the length of a version of an array of bytes, of which level and global arrays are.
 func (v *View) bytesOf(version int64) (int64, error) {
 	x, ok := v.rec.version(version)
 	if !ok {
-		return 0, pkg.Errorf("array %s: version %d: %w", v.spec.Name, version, ErrNoVersion)
+		return 0, fmt.Errorf("array %s: version %d: %w", v.spec.Name, version, ErrNoVersion)
 	}
 	if v.spec.Type != Uint8 || len(x.Shape) != 1 {
-		return 0, pkg.At(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
+		return 0, fault.At(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
 	}
 	return x.Shape[0], nil
 }
@@ -34,11 +36,11 @@ func (v *View) Table(ctx context.Context, version int64) (*LevelInfo, error) {
 // Box reads a box of a version of the array of a level; table is that of Table. dst has its cells times components.
 func (v *View) Box(ctx context.Context, version int64, table *LevelInfo, box int, dst []float64) error {
 	if box < 0 || box >= len(table.Boxes) {
-		return pkg.Errorf("array %s: box %d of %d: %w", v.spec.Name, box, len(table.Boxes), ErrRange)
+		return fmt.Errorf("array %s: box %d of %d: %w", v.spec.Name, box, len(table.Boxes), ErrRange)
 	}
 	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {
-		return pkg.Usage("box %d: %d numbers, want %d", box, len(dst), (hi-lo)/8)
+		return fault.Usage("box %d: %d numbers, want %d", box, len(dst), (hi-lo)/8)
 	}
 	if err := v.Get(ctx, version, []int64{lo}, []int64{hi}, Bytes(dst)); err != nil {
 		return err
@@ -57,7 +59,7 @@ func (v *View) Snapshot(ctx context.Context, version int64) (*Snapshot, error) {
 		return nil, err
 	}
 	if n == 0 || n > durable.MaxSeal {
-		return nil, pkg.At(v.spec.Name, -1, "global", ErrNotFormat, "%d bytes", n)
+		return nil, fault.At(v.spec.Name, -1, "global", ErrNotFormat, "%d bytes", n)
 	}
 	b := make([]byte, n)
 	if err := v.Get(ctx, version, []int64{0}, []int64{n}, b); err != nil {

@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"blobio/internal/fault"
 	"encoding/binary"
 	"slices"
 )
@@ -46,7 +47,7 @@ func (m *message) decode(b []byte) error {
 	*m = message{}
 	ok := len(b) >= 18
 	if !ok {
-		return pkg.At("", int64(len(b)), "message", ErrTruncated, "%d bytes, want 18", len(b))
+		return fault.At("", int64(len(b)), "message", ErrTruncated, "%d bytes, want 18", len(b))
 	}
 	m.failed = b[0] != 0
 	file := b[1] != 0
@@ -94,14 +95,14 @@ func (m *message) decode(b []byte) error {
 		m.file = f
 	}
 	if !ok || len(b) > 0 {
-		return pkg.At("", int64(all-len(b)), "message", ErrCorrupt, "%d bytes", all)
+		return fault.At("", int64(all-len(b)), "message", ErrCorrupt, "%d bytes", all)
 	}
 	return nil
 }
 
 // differ is the error of ranks that want different versions.
 func differ(name string, rank int, number int64, label string, number0 int64, label0 string) error {
-	return pkg.Usage("array %s: rank %d commits version %d %q, rank 0 %d %q", name, rank, number, label, number0, label0)
+	return fault.Usage("array %s: rank %d commits version %d %q, rank 0 %d %q", name, rank, number, label, number0, label0)
 }
 
 // splitZero splits names that are ended by zeros.

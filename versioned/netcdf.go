@@ -10,6 +10,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 	"blobio/internal/virtual"
 )
 
@@ -31,10 +32,10 @@ var netcdfTypes = [...]cdf5.Type{0, Int8: cdf5.Byte, Int16: cdf5.Short, Int32: c
 // an encrypted one without its key ErrKey.
 func (v *View) NetCDF(memory int64) (*File, error) {
 	if name, _ := MemberOf(v.spec.Name); name != "" && v.spec.Type == Uint8 && len(v.spec.Shape) == 1 {
-		return nil, pkg.Errorf("array %s: boxes of a hierarchy: %w", v.spec.Name, ErrNoForm)
+		return nil, fmt.Errorf("array %s: boxes of a hierarchy: %w", v.spec.Name, ErrNoForm)
 	}
 	if v.sealed {
-		return nil, pkg.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
+		return nil, fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
 	}
 	m := &netcdfMaker{v: v, h: &cdf5.Header{Version: cdf5.CDF5, NumRecs: int64(len(v.rec.Versions))}}
 	if err := m.describe(); err != nil {
@@ -97,7 +98,7 @@ func (m *netcdfMaker) describe() error {
 		x := &list[i]
 		if !slices.Equal(x.Shape, shape) {
 			if varies = true; len(shape) > 1 {
-				return pkg.At(m.v.dir, 0, "versions", ErrCorrupt, "version %d has shape %v, others have %v: only the length of one dimension changes", x.Number, x.Shape, shape)
+				return fault.At(m.v.dir, 0, "versions", ErrCorrupt, "version %d has shape %v, others have %v: only the length of one dimension changes", x.Number, x.Shape, shape)
 			}
 			shape[0] = max(shape[0], x.Shape[0])
 		}

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Search says how NewestClean looks for the newest clean version.
@@ -35,7 +37,7 @@ func (a *Array) NewestClean(ctx context.Context, how Search, clean func(ctx cont
 		return 0, err
 	}
 	if i < 0 {
-		return 0, pkg.Errorf("array %s: none of %d versions is clean: %w", a.spec.Name, len(list), ErrNoVersion)
+		return 0, fmt.Errorf("array %s: none of %d versions is clean: %w", a.spec.Name, len(list), ErrNoVersion)
 	}
 	return list[i], nil
 }
@@ -68,7 +70,7 @@ func (h *Hierarchy) NewestClean(ctx context.Context, how Search, clean func(ctx 
 		return 0, err
 	}
 	if i < 0 {
-		return 0, pkg.Errorf("hierarchy %s: none of %d snapshots is clean: %w", h.spec.Name, len(list), ErrNoVersion)
+		return 0, fmt.Errorf("hierarchy %s: none of %d snapshots is clean: %w", h.spec.Name, len(list), ErrNoVersion)
 	}
 	return list[i], nil
 }
@@ -82,7 +84,7 @@ func unreadable(err error) bool { return damaged(err) || errors.Is(err, fs.ErrNo
 // newestClean is the last of n, ascending, that all ranks find clean, -1 if none is. It is collective.
 func newestClean(ctx context.Context, c comm.Comm, how Search, n int, clean func(i int) (bool, error)) (int, error) {
 	if how > Scan || clean == nil { // on all ranks
-		return 0, comm.Agree(ctx, c, pkg.Usage("search %d", how))
+		return 0, comm.Agree(ctx, c, fault.Usage("search %d", how))
 	}
 	const bad, lost, good = 0, 1, 2
 	judge := func(i int) (int64, error) {

@@ -10,13 +10,14 @@ import (
 	"math"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/verdict"
 )
 
 // findRecord reads the record, and gives it to all ranks. It is collective.
 func (n *nodes) findRecord(ctx context.Context) (*record, error) {
 	if n.memory {
-		return nil, pkg.Errorf("%s: no array of this name: %w", n.array, ErrMissing)
+		return nil, fmt.Errorf("%s: no array of this name: %w", n.array, ErrMissing)
 	}
 	var mine []byte
 	var err error
@@ -47,7 +48,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 		case err == nil && again && rec.empty():
 			before = rec.Seq
 		case err == nil:
-			err = pkg.Errorf("%s: an array of this name is there: %w", n.store.dir, ErrExist)
+			err = fmt.Errorf("%s: an array of this name is there: %w", n.store.dir, ErrExist)
 		case errors.Is(err, ErrMissing):
 			err = nil
 		}
@@ -79,7 +80,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	line, first, _ := bytes.Cut(now, []byte("\n"))
 	fmt.Sscan(string(line), &v.Time, &rec.Key)
 	if err = keyFits(rec, o); err == nil && !bytes.Equal(first, mine) {
-		err = pkg.Usage("array %s: rank %d wants %s, rank 0 %s", n.array, n.c.Rank(), mine, first)
+		err = fault.Usage("array %s: rank %d wants %s, rank 0 %s", n.array, n.c.Rank(), mine, first)
 	}
 	if err := comm.Agree(ctx, n.c, err); err != nil { // before anything is there
 		return nil, err
@@ -127,7 +128,7 @@ func (n *nodes) putRecord(rec *record, last int64) error {
 		if seq, err := lastSeq(n.store.fs, n.store.dir); err != nil {
 			return err
 		} else if seq > last {
-			return pkg.Errorf("array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
+			return fmt.Errorf("array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
 		}
 	}
 	return writeRecord(n.store.fs, n.store.dir, b, n.sync)
@@ -137,11 +138,11 @@ func (n *nodes) putRecord(rec *record, last int64) error {
 func (n *nodes) verdict(ctx context.Context, outcome verdict.Outcome, conflict bool, err error) (broken bool, _ error) {
 	switch outcome {
 	case verdict.InDoubt: // which one counts is known when it is read again
-		return true, pkg.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
+		return true, fmt.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
 	case verdict.NotDone: // err may be of another node than the conflict
 		some, aerr := comm.AllreduceOne(ctx, n.c, btoi(conflict), comm.Max)
 		if aerr != nil || some != 0 { // what this one has written is left alone: it may have the name of a file of the other
-			return true, pkg.Errorf("array %s: open it again: %w: %w", n.array, errors.Join(err, aerr), ErrBroken)
+			return true, fmt.Errorf("array %s: open it again: %w: %w", n.array, errors.Join(err, aerr), ErrBroken)
 		}
 	}
 	return false, err

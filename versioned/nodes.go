@@ -10,6 +10,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -90,14 +91,14 @@ func (n *nodes) openStore(st *Store) error {
 	n.store = &nodeStore{fs: vfs.OrOS(st.FS), dir: filepath.Join(st.Dir, n.array)}
 	switch {
 	case st.Copies < 0 || st.Copies > maxCopies:
-		return pkg.Usage("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
+		return fault.Usage("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
 	case n.memory:
 		n.store.fs = vfs.NewMem()
 		return n.store.fs.MkdirAll(n.store.dir)
 	case st.Dir == "":
-		return pkg.Usage("Store.FS without Dir")
+		return fault.Usage("Store.FS without Dir")
 	case st.Copies > 0:
-		return pkg.Usage("Store.Copies with Dir")
+		return fault.Usage("Store.Copies with Dir")
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func (n *nodes) create(base string) (vfs.File, error) {
 	}
 	rec, rerr := readRecord(fsys, n.store.dir)
 	if rerr == nil && slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Name == base }) {
-		return nil, pkg.Errorf("array %s: another program has committed %s: %w", n.array, name, ErrConflict)
+		return nil, fmt.Errorf("array %s: another program has committed %s: %w", n.array, name, ErrConflict)
 	}
 	if rerr != nil && !errors.Is(rerr, ErrMissing) && !n.memory {
 		return nil, errors.Join(err, rerr)

@@ -3,8 +3,10 @@ package versioned
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Create makes an array of zeros, and its version 0. It is collective; all ranks pass the same Spec. The store
@@ -54,7 +56,7 @@ func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) 
 // theirs. It is collective.
 func OpenAt(ctx context.Context, c comm.Comm, st *Store, name string, version int64, o *Options) (*Array, error) {
 	if version < 0 { // on all ranks
-		return nil, comm.Agree(ctx, c, pkg.Errorf("array %s: version %d: %w", name, version, ErrNoVersion))
+		return nil, comm.Agree(ctx, c, fmt.Errorf("array %s: version %d: %w", name, version, ErrNoVersion))
 	}
 	return open(ctx, c, st, name, version, o)
 }
@@ -62,7 +64,7 @@ func OpenAt(ctx context.Context, c comm.Comm, st *Store, name string, version in
 func open(ctx context.Context, c comm.Comm, st *Store, name string, version int64, o *Options) (*Array, error) {
 	err := o.Validate()
 	if err == nil && !nameRE.MatchString(name) {
-		err = pkg.Usage("name %q", name)
+		err = fault.Usage("name %q", name)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
@@ -100,13 +102,13 @@ func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 	if version == newest {
 		v := rec.newest()
 		if v == nil {
-			return nil, pkg.Errorf("array %s: all %d versions: %w", a.spec.Name, len(rec.Versions), ErrTainted)
+			return nil, fmt.Errorf("array %s: all %d versions: %w", a.spec.Name, len(rec.Versions), ErrTainted)
 		}
 		version = v.Number
 	}
 	v, ok := rec.version(version)
 	if !ok {
-		return nil, pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		return nil, fmt.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 	}
 	return v, nil
 }

@@ -2,6 +2,7 @@ package versioned
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -105,7 +106,7 @@ func (v *View) Bytes() (n int64, files int) {
 // read whole and verified.
 func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
 	if v.sealed {
-		return pkg.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
+		return fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
 	}
 	return v.cat.get(ctx, v.rec, version, lo, hi, dst, true)
 }

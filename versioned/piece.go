@@ -3,10 +3,12 @@ package versioned
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"blobio/comm"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // Piece is what one rank holds of a version, for stores of other kinds: package levels keeps versions in an scr.Session by them.
@@ -33,7 +35,7 @@ func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
 	rec := a.cat.record()
 	v, ok := rec.version(version)
 	if !ok {
-		return nil, pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		return nil, fmt.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 	}
 	s := rec.Spec
 	p := &Piece{Name: s.Name, Type: s.Type, Shape: slices.Clone(v.Shape), Chunk: s.Chunk, Extra: s.Extra, Every: s.Every, Keep: s.Keep,
@@ -120,14 +122,14 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 		}
 		var v []*Piece
 		if err := json.Unmarshal(b[8+8*n:], &v); err != nil || int64(len(v)) != n {
-			return nil, Spec{}, pkg.At("", -1, "piece", ErrCorrupt, "%d pieces: %v", n, err)
+			return nil, Spec{}, fault.At("", -1, "piece", ErrCorrupt, "%d pieces: %v", n, err)
 		}
 		l := make([]int64, n)
 		copy(Bytes(l), b[8:8+8*n])
 		ps, lens = append(ps, v...), append(lens, l...)
 	}
 	if len(ps) == 0 {
-		return nil, Spec{}, pkg.Errorf("no pieces: %w", ErrMissing)
+		return nil, Spec{}, fmt.Errorf("no pieces: %w", ErrMissing)
 	}
 	p := ps[0]
 	t, err := parseType(p.Type)
@@ -156,18 +158,18 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 		q := ps[i]
 		n := lens[i] / int64(t.Size())
 		if q.Name != p.Name || q.Type != p.Type || q.Version != p.Version || q.Label != p.Label || !slices.Equal(q.Shape, p.Shape) || lens[i]%int64(t.Size()) != 0 {
-			return nil, Spec{}, pkg.At(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among those of version %d", q.Version, q.Name, p.Version)
+			return nil, Spec{}, fault.At(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among those of version %d", q.Version, q.Name, p.Version)
 		}
 		if n == 0 {
 			continue
 		}
 		if q.First != at {
-			return nil, Spec{}, pkg.Errorf("array %s: version %d: a piece begins at element %d, want %d: %w", p.Name, p.Version, q.First, at, ErrMissing)
+			return nil, Spec{}, fmt.Errorf("array %s: version %d: a piece begins at element %d, want %d: %w", p.Name, p.Version, q.First, at, ErrMissing)
 		}
 		at += n
 	}
 	if at != elems(p.Shape) {
-		return nil, Spec{}, pkg.Errorf("array %s: version %d: pieces of %d elements, it has %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
+		return nil, Spec{}, fmt.Errorf("array %s: version %d: pieces of %d elements, it has %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
 	}
 	return p, s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"blobio/ffformat"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -73,7 +74,7 @@ func (x *reader) load(name string, info *fileInfo) error {
 		return err
 	}
 	if size != info.Size {
-		return pkg.At(name, min(size, info.Size), "file", ErrTruncated, "%d bytes, the seal says %d", size, info.Size)
+		return fault.At(name, min(size, info.Size), "file", ErrTruncated, "%d bytes, the seal says %d", size, info.Size)
 	}
 	if x.Reader, err = ffformat.NewReader(x.f, size, name, &ffformat.DecodeOptions{Layout: ffformat.LayoutF}); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (x *reader) load(name string, info *fileInfo) error {
 		return err
 	}
 	if got := hex.EncodeToString(sum[:]); got != info.Sum {
-		return pkg.At(name, x.File().FileBlockOffset(), "metadata", ErrChecksum, "%s, the seal says %s", got, info.Sum)
+		return fault.At(name, x.File().FileBlockOffset(), "metadata", ErrChecksum, "%s, the seal says %s", got, info.Sum)
 	}
 	return nil
 }

@@ -1,14 +1,16 @@
 package versioned
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 )
 
 // records are told from other files by this.
-var records = durable.Seal{Pkg: "versioned", Format: "blobio versions", Version: 1}
+var records = durable.Seal{Format: "blobio versions", Version: 1}
 
 // record is all that is known of an array beside the chunks.
 type record struct {
@@ -147,10 +149,10 @@ func (r *record) drop(version int64) {
 func (r *record) goes(array string, version int64) error {
 	v, ok := r.version(version)
 	if !ok {
-		return pkg.Errorf("array %s: version %d: %w", array, version, ErrNoVersion)
+		return fmt.Errorf("array %s: version %d: %w", array, version, ErrNoVersion)
 	}
 	if len(r.Versions) == 1 || r.newest() == v {
-		return pkg.Usage("array %s: version %d is the newest one", array, version)
+		return fault.Usage("array %s: version %d is the newest one", array, version)
 	}
 	return nil
 }
@@ -185,7 +187,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 // check holds every field against what it can be.
 func (r *record) check(name string) error {
 	bad := func(field, format string, args ...any) error {
-		return pkg.At(name, 0, field, ErrCorrupt, format, args...)
+		return fault.At(name, 0, field, ErrCorrupt, format, args...)
 	}
 	s, err := r.Spec.public()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -32,10 +33,10 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	}
 	for _, e := range list {
 		if dataRE.MatchString(e.Name()) { // written after the first record
-			return nil, pkg.At(filepath.Join(dir, recordName), -1, "seal", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
+			return nil, fault.At(filepath.Join(dir, recordName), -1, "seal", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
 		}
 	}
-	return nil, pkg.Errorf("%s: no array of this name: %w", dir, ErrMissing)
+	return nil, fmt.Errorf("%s: no array of this name: %w", dir, ErrMissing)
 }
 
 // readRecords reads both files: the newest sound record, nil if there is none, and by file what is wrong with it; of one that is sound but
@@ -59,7 +60,7 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	}
 	for i, r := range recs {
 		if r != nil && r.Seq < best.Seq {
-			bad[i] = pkg.At(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other seal is %d", r.Seq, best.Seq)
+			bad[i] = fault.At(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other seal is %d", r.Seq, best.Seq)
 		}
 	}
 	return best, bad

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Reserve gives a one-dimensional array another length, as a regrid does. Within its capacity nothing moves. Beyond it, or at every
@@ -20,11 +21,11 @@ func (a *Array) reserve(ctx context.Context, length int64, bad error) (again boo
 		bad = a.broken
 	}
 	if bad == nil && (len(a.state.shape) != 1 || length < 0 || length > maxElems) {
-		bad = pkg.Usage("array %s: Reserve of %d elements, %d dimensions; want a length of one dimension", a.spec.Name, length, len(a.state.shape))
+		bad = fault.Usage("array %s: Reserve of %d elements, %d dimensions; want a length of one dimension", a.spec.Name, length, len(a.state.shape))
 	}
 	ends, err := comm.AgreeMin(ctx, a.c, bad, length, ^length)
 	if err == nil && ends[0] != ^ends[1] { // on all ranks
-		err = pkg.Usage("array %s: Reserve of %d elements on one rank, of %d on another", a.spec.Name, ends[0], ^ends[1])
+		err = fault.Usage("array %s: Reserve of %d elements on one rank, of %d on another", a.spec.Name, ends[0], ^ends[1])
 	}
 	if err != nil {
 		return false, err

@@ -2,6 +2,7 @@ package versioned
 
 import (
 	"context"
+	"fmt"
 
 	"blobio/comm"
 )
@@ -13,7 +14,7 @@ func (a *Array) Restore(ctx context.Context, version int64) error {
 	v, ok := rec.version(version)
 	bad := a.broken
 	if bad == nil && !ok {
-		bad = pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		bad = fmt.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil {
 		return err

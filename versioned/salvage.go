@@ -27,7 +27,7 @@ type salvaged struct {
 }
 
 func (s *salvage) leave(name, format string, args ...any) {
-	s.left = append(s.left, Finding{Severity: fault.Error, File: filepath.Join(s.dir, name), Offset: -1, Msg: fault.Text(fmt.Errorf(format, args...))})
+	s.left = append(s.left, Finding{Severity: fault.Error, File: filepath.Join(s.dir, name), Offset: -1, Msg: fmt.Sprintf(format, args...)})
 }
 
 // scan reads all data files of the array.
@@ -59,7 +59,7 @@ func (s *salvage) scan(ctx context.Context, array string) error {
 		return cmp.Or(cmp.Compare(x.info.Gen, y.info.Gen), cmp.Compare(x.info.Born, y.info.Born), cmp.Compare(x.info.Node, y.info.Node), cmp.Compare(x.info.Name, y.info.Name))
 	})
 	if len(s.files) == 0 {
-		return pkg.Errorf("%s: no seal, and no data file that says which array it belongs to: %w", s.dir, ErrMissing)
+		return fmt.Errorf("%s: no seal, and no data file that says which array it belongs to: %w", s.dir, ErrMissing)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 	}
 	var gen, born int64
 	if fmt.Sscanf(x.info.Name, "g%d-v%d-", &gen, &born); int64(v.Gen) != gen || v.Number != born {
-		return nil, pkg.At(name, -1, "about", ErrCorrupt, "version %d of generation %d", v.Number, v.Gen)
+		return nil, fault.At(name, -1, "about", ErrCorrupt, "version %d of generation %d", v.Number, v.Gen)
 	}
 	return x, nil
 }

@@ -51,7 +51,7 @@ func (h *Hierarchy) readGlobals(ctx context.Context, want int64) (*globalRecord,
 		}
 	}
 	if found == nil { // on all ranks
-		return nil, comm.Agree(ctx, h.c, pkg.Errorf("array %s: snapshot %d: %w", h.global.spec.Name, want, ErrNoVersion))
+		return nil, comm.Agree(ctx, h.c, fmt.Errorf("array %s: snapshot %d: %w", h.global.spec.Name, want, ErrNoVersion))
 	}
 	return found, nil
 }
@@ -126,14 +126,14 @@ func (h *Hierarchy) DropSnapshot(ctx context.Context, snapshot int64) error {
 func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecord, error) {
 	v, ok := h.global.cat.record().version(version)
 	if !ok {
-		return nil, pkg.Errorf("array %s: version %d: %w", h.global.spec.Name, version, ErrNoVersion)
+		return nil, fmt.Errorf("array %s: version %d: %w", h.global.spec.Name, version, ErrNoVersion)
 	}
 	n := v.Shape[0]
 	if n == 0 {
-		return nil, pkg.Errorf("array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
+		return nil, fmt.Errorf("array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
 	}
 	if n > durable.MaxSeal {
-		return nil, pkg.At(h.global.spec.Name, 0, "global", fault.ErrTooLarge, "%d bytes", n)
+		return nil, fault.At(h.global.spec.Name, 0, "global", fault.ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
 	cat := h.global.cat
@@ -146,10 +146,10 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 func decodeGlobal(b []byte, name string) (*globalRecord, error) {
 	var g globalRecord
 	if err := json.Unmarshal(b, &g); err != nil {
-		return nil, pkg.At(name, 0, "global", ErrCorrupt, "%v", err)
+		return nil, fault.At(name, 0, "global", ErrCorrupt, "%v", err)
 	}
 	if err := g.Spec.Subcycling.Validate(); err != nil || len(g.Versions) != g.Spec.Subcycling.Levels {
-		return nil, pkg.At(name, 0, "global", ErrCorrupt, "%d versions, %+v", len(g.Versions), g.Spec.Subcycling)
+		return nil, fault.At(name, 0, "global", ErrCorrupt, "%d versions, %+v", len(g.Versions), g.Spec.Subcycling)
 	}
 	return &g, nil
 }
@@ -168,11 +168,11 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	for l := range h.now {
 		x, at := &h.now[l], h.saved[l]
 		if _, there := h.levels[l].cat.record().version(at.version); !there {
-			bad = pkg.Errorf("hierarchy %s: level %d is in the state of version %d, which was dropped: %w", h.spec.Name, l, at.version, ErrNoVersion)
+			bad = fmt.Errorf("hierarchy %s: level %d is in the state of version %d, which was dropped: %w", h.spec.Name, l, at.version, ErrNoVersion)
 		} else if len(x.Boxes) > 0 && at.epoch != x.Epoch {
-			bad = pkg.Errorf("hierarchy %s: level %d was not saved since it has other boxes: %w", h.spec.Name, l, ErrNotSynchronised)
+			bad = fmt.Errorf("hierarchy %s: level %d was not saved since it has other boxes: %w", h.spec.Name, l, ErrNotSynchronised)
 		} else if len(x.Boxes) > 0 && !x.together(g.Time) {
-			bad = pkg.Errorf("hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
+			bad = fmt.Errorf("hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
 		}
 	}
 	for l := range h.now { // what it says is the same on all ranks
@@ -236,7 +236,7 @@ type Part struct {
 func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
 	named, ok := h.snaps[snapshot]
 	if !ok {
-		return nil, pkg.Errorf("hierarchy %s: snapshot %d: %w", h.spec.Name, snapshot, ErrNoVersion)
+		return nil, fmt.Errorf("hierarchy %s: snapshot %d: %w", h.spec.Name, snapshot, ErrNoVersion)
 	}
 	var out []Part
 	for l, a := range h.levels {

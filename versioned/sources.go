@@ -2,6 +2,7 @@ package versioned
 
 import (
 	"errors"
+	"fmt"
 )
 
 // sources are where one process reads the files of versions.
@@ -16,7 +17,7 @@ type sources struct {
 // error of f that is no damage of the file ends it.
 func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 	if info == nil {
-		return pkg.Errorf("it was dropped while it was read: %w", ErrNoVersion)
+		return fmt.Errorf("it was dropped while it was read: %w", ErrNoVersion)
 	}
 	var errs []error
 	for k := range s.copies + 1 {
@@ -31,7 +32,7 @@ func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 			}
 		}
 		if st == nil {
-			errs = append(errs, pkg.Errorf("%s of node %d is gone: %w", info.Name, node, ErrMissing))
+			errs = append(errs, fmt.Errorf("%s of node %d is gone: %w", info.Name, node, ErrMissing))
 			continue
 		}
 		x, err := s.open.get(st, node, info)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -50,20 +51,20 @@ var nameRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 func (s *Spec) Validate() error {
 	switch {
 	case !nameRE.MatchString(s.Name):
-		return pkg.Usage("name %q, want letters, digits, '_', '-' and '.'", s.Name)
+		return fault.Usage("name %q, want letters, digits, '_', '-' and '.'", s.Name)
 	case !s.Type.valid():
-		return pkg.Usage("%v", s.Type)
+		return fault.Usage("%v", s.Type)
 	case len(s.Shape) < 1 || len(s.Shape) > maxDims:
-		return pkg.Usage("%d dimensions, want 1 to %d", len(s.Shape), maxDims)
+		return fault.Usage("%d dimensions, want 1 to %d", len(s.Shape), maxDims)
 	case s.Chunk != 0 && (s.Chunk < minChunk || s.Chunk > maxChunk || s.Chunk%8 != 0):
-		return pkg.Usage("Chunk %d, want a multiple of 8 from %d to %d", s.Chunk, minChunk, maxChunk)
+		return fault.Usage("Chunk %d, want a multiple of 8 from %d to %d", s.Chunk, minChunk, maxChunk)
 	case !(s.Extra >= 0 && s.Extra <= 1000):
-		return pkg.Usage("Extra %v, want 0 to 1000", s.Extra)
+		return fault.Usage("Extra %v, want 0 to 1000", s.Extra)
 	case s.Keep.Last < 0 || s.Keep.Every < 0 || s.Keep.Span < 0:
-		return pkg.Usage("Keep %+v, want no negative number", s.Keep)
+		return fault.Usage("Keep %+v, want no negative number", s.Keep)
 	}
 	if elems(s.Shape) < 0 {
-		return pkg.Usage("shape %v, want positive lengths and at most 2^56 elements", s.Shape)
+		return fault.Usage("shape %v, want positive lengths and at most 2^56 elements", s.Shape)
 	}
 	return nil
 }
@@ -160,15 +161,15 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Form > Flat || o.Codec > Zstd || o.Durability > DurableSnapshot:
-		return pkg.Usage("Form %d, Codec %d, Durability %d", o.Form, o.Codec, o.Durability)
+		return fault.Usage("Form %d, Codec %d, Durability %d", o.Form, o.Codec, o.Durability)
 	case o.Level < 0 || o.Level > 4:
-		return pkg.Usage("Level %d, want 1 to 4", o.Level)
+		return fault.Usage("Level %d, want 1 to 4", o.Level)
 	case o.MaxOpen < 0:
-		return pkg.Usage("MaxOpen %d", o.MaxOpen)
+		return fault.Usage("MaxOpen %d", o.MaxOpen)
 	}
 	if len(o.Key) > 0 {
 		if _, err := aes.NewCipher(o.Key); err != nil {
-			return pkg.Usage("Key of %d bytes, want 16, 24 or 32", len(o.Key))
+			return fault.Usage("Key of %d bytes, want 16, 24 or 32", len(o.Key))
 		}
 	}
 	return nil
@@ -197,7 +198,7 @@ func aead(key []byte) (cipher.AEAD, error) {
 	}
 	b, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, pkg.Usage("Key of %d bytes, want 16, 24 or 32", len(key))
+		return nil, fault.Usage("Key of %d bytes, want 16, 24 or 32", len(key))
 	}
 	return cipher.NewGCM(b)
 }

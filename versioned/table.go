@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"blobio/internal/fault"
 	"cmp"
 	"encoding/binary"
 	"math"
@@ -42,7 +43,7 @@ func appendEntry(b []byte, e entry) []byte {
 // decodeTable checks a table against the segment and the size of the stored chunks.
 func decodeTable(b []byte, name string, seg int, chunks, data, born int64) ([]entry, error) {
 	if len(b)%entryLen != 0 {
-		return nil, pkg.At(name, -1, "table", ErrCorrupt, "%d bytes of segment %d, want a multiple of %d", len(b), seg, entryLen)
+		return nil, fault.At(name, -1, "table", ErrCorrupt, "%d bytes of segment %d, want a multiple of %d", len(b), seg, entryLen)
 	}
 	out := make([]entry, len(b)/entryLen)
 	for i := range out {
@@ -51,7 +52,7 @@ func decodeTable(b []byte, name string, seg int, chunks, data, born int64) ([]en
 		e := entry{chunk: u(0), since: u(8), off: u(16), stored: u(24),
 			sum: digest{Hi: binary.BigEndian.Uint64(p[32:]), Lo: binary.BigEndian.Uint64(p[40:])}}
 		if e.chunk < 0 || e.chunk >= chunks || e.since < 0 || e.since > born || e.stored < 0 || e.off < 0 || e.off > data || e.stored > data-e.off {
-			return nil, pkg.At(name, -1, "table", ErrCorrupt, "entry %d of segment %d: chunk %d of %d since version %d (file of %d), bytes %d+%d of %d",
+			return nil, fault.At(name, -1, "table", ErrCorrupt, "entry %d of segment %d: chunk %d of %d since version %d (file of %d), bytes %d+%d of %d",
 				i, seg, e.chunk, chunks, e.since, born, e.off, e.stored, data)
 		}
 		out[i] = e

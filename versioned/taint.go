@@ -2,9 +2,11 @@ package versioned
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Taint marks versions as tainted: they hold an error that was noticed too late. Open, Newest and the retention pass over them, in this program and
@@ -27,7 +29,7 @@ func (a *Array) mark(ctx context.Context, tainted bool, versions []int64) error 
 	}
 	for _, n := range versions {
 		if _, pinned := slices.BinarySearch(a.pins, n); pinned && tainted && bad == nil {
-			bad = pkg.Usage("array %s: version %d belongs to a snapshot; mark it by the hierarchy", a.spec.Name, n)
+			bad = fault.Usage("array %s: version %d belongs to a snapshot; mark it by the hierarchy", a.spec.Name, n)
 		}
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil || !changed {
@@ -46,7 +48,7 @@ func (r *record) marked(tainted bool, versions []int64) (rec *record, changed bo
 	for _, n := range versions {
 		v, ok := rec.version(n)
 		if !ok {
-			return nil, false, pkg.Errorf("array %s: version %d: %w", r.Spec.Name, n, ErrNoVersion)
+			return nil, false, fmt.Errorf("array %s: version %d: %w", r.Spec.Name, n, ErrNoVersion)
 		}
 		changed = changed || v.Tainted != tainted
 		v.Tainted = tainted

@@ -5,6 +5,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // Type of the elements of an array.
@@ -51,7 +52,7 @@ func parseType(s string) (Type, error) {
 	if t := elem.Code(codes[:], elem.Parse(s)); t != 0 {
 		return Type(t), nil
 	}
-	return 0, pkg.Usage("type %q, want int8 ... uint64, float32 or float64", s)
+	return 0, fault.Usage("type %q, want int8 ... uint64, float32 or float64", s)
 }
 
 // typeOf is the Type of a Go number.

@@ -80,7 +80,7 @@ func (v *View) checkRecords(yield func(Finding) bool) bool {
 		case errors.Is(err, fs.ErrNotExist):
 			f.Msg = "the seal is absent; the next commit makes it anew from the other one"
 		default:
-			f.Msg = fault.Text(err) + "; the next commit makes it anew from the other one"
+			f.Msg = err.Error() + "; the next commit makes it anew from the other one"
 		}
 		if !yield(f) {
 			return false
@@ -146,7 +146,7 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 			continue
 		}
 		if _, same, err := v.cat.stateOf(ctx, g, ver); err == nil && !same {
-			err := pkg.At(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
+			err := fault.At(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
 			if !yield(wordsOf(err)) {
 				return false
 			}

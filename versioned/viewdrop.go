@@ -3,6 +3,7 @@ package versioned
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,7 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 		}
 		s, err := g.Snapshot(ctx, x.Number)
 		if err != nil {
-			return nil, pkg.Errorf("the versions that snapshots need are unknown: %w", err)
+			return nil, fmt.Errorf("the versions that snapshots need are unknown: %w", err)
 		}
 		if level < len(s.Versions) {
 			out = append(out, s.Versions[level])
@@ -138,7 +139,7 @@ func (v *View) replace(rec *record) error {
 		return err
 	}
 	if seq >= rec.Seq {
-		return pkg.Errorf("%s: commit %d of another program is there: %w", v.dir, seq, ErrConflict)
+		return fmt.Errorf("%s: commit %d of another program is there: %w", v.dir, seq, ErrConflict)
 	}
 	if err := writeRecord(v.fsys, v.dir, b, true); err != nil {
 		return err

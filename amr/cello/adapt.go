@@ -1,7 +1,9 @@
 package cello
 
 import (
+	"blobio/internal/fault"
 	"encoding/binary"
+	"fmt"
 )
 
 // adaptBytes is the size of adapt_buffer: 1000 integers of 32 bits.
@@ -53,7 +55,7 @@ type Adapt struct {
 // in the file. Errors wrap ErrCorrupt and name the field.
 func DecodeAdapt(b []byte) (*Adapt, error) {
 	fail := func(off int, field, format string, args ...any) (*Adapt, error) {
-		return nil, pkg.At("", int64(off), "adapt_buffer "+field, ErrCorrupt, format, args...)
+		return nil, fault.At("", int64(off), "adapt_buffer "+field, ErrCorrupt, format, args...)
 	}
 	if len(b) != adaptBytes {
 		return fail(0, "size", "%d bytes, want %d", len(b), adaptBytes)
@@ -130,7 +132,7 @@ func (a *Adapt) encode(b []byte) error {
 // encodeBlock fills in what differs between the blocks of a tree.
 func (a *Adapt) encodeBlock(b []byte) error {
 	if len(a.Neighbours) > maxNeighbours {
-		return pkg.Errorf("adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), maxNeighbours, ErrTooLarge)
+		return fmt.Errorf("adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), maxNeighbours, ErrTooLarge)
 	}
 	putLevels(b, adaptCurr, a.Curr[:])
 	putLevels(b, adaptNext, a.Next[:])

@@ -11,6 +11,7 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 )
 
@@ -213,7 +214,7 @@ func extras(attrs map[string]any) ([]extra, error) {
 		if e.typ, e.n, ok = h5.SliceType(e.val); !ok {
 			v, ok := e.val.([]string)
 			if !ok {
-				return nil, pkg.Usage("attribute %q is a %T, want a slice of numbers or strings", name, e.val)
+				return nil, fault.Usage("attribute %q is a %T, want a slice of numbers or strings", name, e.val)
 			}
 			most := 0
 			for _, s := range v {

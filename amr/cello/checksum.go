@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 )
 
@@ -15,7 +16,7 @@ import (
 
 // differs is the error of bytes that are not those that were written.
 func differs(file string, off int64, field string, got, want uint32) error {
-	return pkg.At(file, off, field, ErrChecksum, "bytes sum to %08x, the manifest says %08x", got, want)
+	return fault.At(file, off, field, ErrChecksum, "bytes sum to %08x, the manifest says %08x", got, want)
 }
 
 // compares says whether what is read is compared with checksums.
@@ -39,7 +40,7 @@ func (k *Checkpoint) compareData(i, c int, p []byte) error {
 func (k *Checkpoint) compareGroup(i int, b []byte) error {
 	if rec := &k.recs[i]; rec.damaged { // NoVerify or not
 		info := &k.blocks[i]
-		return pkg.At(k.path(info.File), rec.addr, info.Name, ErrChecksum, "the group is not what was written, and cannot be read")
+		return fault.At(k.path(info.File), rec.addr, info.Name, ErrChecksum, "the group is not what was written, and cannot be read")
 	}
 	if !k.compares() {
 		return nil
@@ -133,12 +134,12 @@ func (k *Checkpoint) matchDatasets(file string) error {
 	for c := range k.cols {
 		at := slices.Index(k.man.Datasets, k.cols[c].name)
 		if at < 0 {
-			return pkg.At(file, -1, "datasets", ErrCorrupt, "%s, which blocks have, is not among the %d", k.cols[c].name, len(k.man.Datasets))
+			return fault.At(file, -1, "datasets", ErrCorrupt, "%s, which blocks have, is not among the %d", k.cols[c].name, len(k.man.Datasets))
 		}
 		k.sumAt = append(k.sumAt, at)
 	}
 	if len(k.cols) != len(k.man.Datasets) {
-		return pkg.At(file, -1, "datasets", ErrCorrupt, "%d, but blocks have %d", len(k.man.Datasets), len(k.cols))
+		return fault.At(file, -1, "datasets", ErrCorrupt, "%d, but blocks have %d", len(k.man.Datasets), len(k.cols))
 	}
 	k.heads = make([]headSum, len(k.files))
 	k.sums = true
@@ -179,7 +180,7 @@ func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) e
 		return err
 	}
 	if from < 0 || to < from || to > e.Meta {
-		return pkg.At(r.name, from, name, ErrCorrupt, "the group lies from %d to %d, the metadata have %d bytes", from, to, e.Meta)
+		return fault.At(r.name, from, name, ErrCorrupt, "the group lies from %d to %d, the metadata have %d bytes", from, to, e.Meta)
 	}
 	return compareBytes(r, from, to-from, name, want)
 }

@@ -3,11 +3,13 @@ package cello
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 
 	"blobio/amr"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // data reads the datasets of a block.
@@ -16,7 +18,7 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 	m := &k.meta
 	for f := range m.Fields {
 		if k.Scrambled(f) && !k.opt.AcceptScrambled {
-			return pkg.At(k.path(info.File), -1, info.Name+" "+k.cols[f].name, ErrScrambled, "blocks of %v cells were written without ghosts", m.Block)
+			return fault.At(k.path(info.File), -1, info.Name+" "+k.cols[f].name, ErrScrambled, "blocks of %v cells were written without ghosts", m.Block)
 		}
 	}
 	// Datasets that lie close together are read at once.
@@ -36,7 +38,7 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 	var all []byte
 	if together && sum > 0 && hi-lo <= sum+int64(16*len(k.cols)) && hi-lo < math.MaxInt {
 		if hi > k.files[info.File].size {
-			return pkg.At(k.path(info.File), lo, info.Name, ErrTruncated, "data up to %d, the file has %d bytes", hi, k.files[info.File].size)
+			return fault.At(k.path(info.File), lo, info.Name, ErrTruncated, "data up to %d, the file has %d bytes", hi, k.files[info.File].size)
 		}
 		all = make([]byte, hi-lo)
 		if err := k.readAt(info.File, all, lo, info.Name); err != nil {
@@ -93,14 +95,14 @@ func (k *Checkpoint) column(i, c int) ([]byte, error) {
 	}
 	if e.off >= 0 {
 		if n > k.files[info.File].size-e.off || n > math.MaxInt {
-			return nil, pkg.At(k.path(info.File), e.off, info.Name+" "+k.cols[c].name, ErrTruncated, "%d bytes, the file has %d", n, k.files[info.File].size)
+			return nil, fault.At(k.path(info.File), e.off, info.Name+" "+k.cols[c].name, ErrTruncated, "%d bytes, the file has %d", n, k.files[info.File].size)
 		}
 		p := make([]byte, n)
 		return p, k.readAt(info.File, p, e.off, info.Name+" "+k.cols[c].name)
 	}
 	// Chunked, compressed, compact or never written.
 	if n > maxSlow {
-		return nil, pkg.At(k.path(info.File), -1, info.Name+" "+k.cols[c].name, ErrTooLarge, "%d bytes in storage that is not contiguous", n)
+		return nil, fault.At(k.path(info.File), -1, info.Name+" "+k.cols[c].name, ErrTooLarge, "%d bytes in storage that is not contiguous", n)
 	}
 	h, err := k.file(info.File)
 	if err != nil {
@@ -133,9 +135,9 @@ func (k *Checkpoint) readAt(file int, p []byte, off int64, what string) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		return pkg.At(path, off+int64(n), what, ErrTruncated, "%d of %d bytes", n, len(p))
+		return fault.At(path, off+int64(n), what, ErrTruncated, "%d of %d bytes", n, len(p))
 	}
-	return pkg.Errorf("%s: %s: %w", path, what, err)
+	return fmt.Errorf("%s: %s: %w", path, what, err)
 }
 
 // Field reads one field of block i: elements in the byte order of the host, x fastest,
@@ -146,7 +148,7 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 			return k.values(ctx, i, c, dst)
 		}
 	}
-	return nil, pkg.Usage("there is no field %q", name)
+	return nil, fault.Usage("there is no field %q", name)
 }
 
 // Particles reads one attribute of the particles of a type in block i: an element for each, in the byte order of the host. dst is used if it
@@ -161,7 +163,7 @@ func (k *Checkpoint) Particles(ctx context.Context, i int, name, attribute strin
 			return k.values(ctx, i, c, dst)
 		}
 	}
-	return nil, pkg.Usage("there are no particles %q with an attribute %q", name, attribute)
+	return nil, fault.Usage("there are no particles %q with an attribute %q", name, attribute)
 }
 
 // values reads a column of block i, compared with its checksum.
@@ -177,7 +179,7 @@ func (k *Checkpoint) values(ctx context.Context, i, c int, dst []byte) ([]byte, 
 		return nil, k.compareGroup(i, nil)
 	}
 	if col.field != nil && k.Scrambled(col.place) && !k.opt.AcceptScrambled {
-		return nil, pkg.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
+		return nil, fault.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
 	}
 	e, n := k.extent(rec, c)
 	var err error

@@ -6,12 +6,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -23,11 +25,11 @@ func (j *job) path(name string) string { return filepath.Join(j.tmp, name) }
 // left. It runs on rank 0; if it fails it leaves nothing behind but the lease.
 func (j *job) begin(ctx context.Context) (err error) {
 	if j.lease, err = durable.Acquire(ctx, j.fs, j.dir, durable.LeaseOptions{}); err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	switch _, err := j.fs.Stat(j.dir); {
 	case err == nil:
-		return pkg.Errorf("%s: %w", j.dir, ErrExist)
+		return fmt.Errorf("%s: %w", j.dir, ErrExist)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -62,7 +64,7 @@ func Recover(ctx context.Context, dir string, dry bool) (left string, err error)
 	}
 	l, err := durable.Acquire(ctx, vfs.OS, filepath.Clean(dir), durable.LeaseOptions{})
 	if err != nil {
-		return "", pkg.Errorf("%w", err)
+		return "", fmt.Errorf("%w", err)
 	}
 	if Writing(tmp) { // still
 		if err = removePartial(vfs.OS, tmp); err == nil {
@@ -87,7 +89,7 @@ func removePartial(fsys vfs.FS, dir string) error {
 		n := e.Name()
 		own := n == lockName || n == ManifestName || n == fileListName || strings.HasSuffix(n, listSuffix) || strings.HasSuffix(n, dataSuffix)
 		if e.IsDir() || !own {
-			return pkg.Errorf("%s: %s in it is not of a writer: %w", dir, n, ErrExist)
+			return fmt.Errorf("%s: %s in it is not of a writer: %w", dir, n, ErrExist)
 		}
 	}
 	for _, e := range l {
@@ -117,14 +119,14 @@ func (j *job) release() {
 // owned finds out whether name and temporary directory are still this writer's.
 func (j *job) owned() error {
 	if err := j.lease.Check(); err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	b, err := vfs.ReadFile(j.fs, j.path(lockName), 1024)
 	if err == nil && strings.TrimSpace(string(b)) == j.id {
 		return nil
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return pkg.Errorf("%s: another program writes it: %w", j.tmp, ErrInUse)
+		return fmt.Errorf("%s: another program writes it: %w", j.tmp, ErrInUse)
 	}
 	return err
 }
@@ -146,7 +148,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 		m.Files = append(m.Files, l...)
 	}
 	if len(m.Files) != len(j.names) {
-		return pkg.Usage("%d of %d files were written", len(m.Files), len(j.names))
+		return fault.Usage("%d of %d files were written", len(m.Files), len(j.names))
 	}
 	if j.yt != "" {
 		if err := j.ytLists(); err != nil {

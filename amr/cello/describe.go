@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"blobio/amr"
-	"blobio/internal/h5"
+	"blobio/internal/fault"
 )
 
 // describe finds geometry, fields and particles.
@@ -20,10 +20,10 @@ func (s *scanner) describe(k *Checkpoint) error {
 		total += len(f.list)
 	}
 	if total == 0 {
-		return pkg.At(s.path(fileListName), -1, "", ErrMissing, "none of the %d files has a block", len(s.files))
+		return fault.At(s.path(fileListName), -1, "", ErrMissing, "none of the %d files has a block", len(s.files))
 	}
 	if s.first == nil || !root.ok {
-		return pkg.At(s.path(fileListName), -1, "", ErrCorrupt, "no block can be read with its attributes")
+		return fault.At(s.path(fileListName), -1, "", ErrCorrupt, "no block can be read with its attributes")
 	}
 	m := &k.meta
 	m.Rank = int(root.rank)
@@ -46,7 +46,7 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 	for i := range 3 {
 		n, g := b.to[i]-b.start[i]+1, b.start[i]
 		if n < 1 || n > 1<<24 || g < 0 || g > 1<<16 || b.dim[i] != n+2*g {
-			return pkg.At(file, -1, "block "+b.name, ErrCorrupt, "enzo_GridDimension %v, StartIndex %v, EndIndex %v do not fit each other", b.dim, b.start, b.to)
+			return fault.At(file, -1, "block "+b.name, ErrCorrupt, "enzo_GridDimension %v, StartIndex %v, EndIndex %v do not fit each other", b.dim, b.start, b.to)
 		}
 		m.Block[i], m.Ghost[i] = int(n), int(g)
 		m.Roots[i] = 1
@@ -99,7 +99,7 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 	}
 	m.MinLevel, m.MaxLevel = lo, min(hi, amr.MaxDepth)
 	if err := m.Geometry.Validate(); err != nil {
-		return pkg.At(file, -1, "geometry", ErrCorrupt, "%v", err)
+		return fault.At(file, -1, "geometry", ErrCorrupt, "%v", err)
 	}
 	return nil
 }
@@ -125,13 +125,13 @@ func (s *scanner) columns(k *Checkpoint) error {
 		d := &s.schema[c]
 		typ := amrType(d.typ)
 		if typ == 0 {
-			return pkg.At(s.path(fileListName), -1, d.name, h5.ErrUnsupported, "type %v", d.typ)
+			return fault.At(s.path(fileListName), -1, d.name, fault.ErrUnsupported, "type %v", d.typ)
 		}
 		if name, ok := strings.CutPrefix(d.name, fieldPrefix); ok {
 			spec := amr.FieldSpec{Name: name, Type: typ}
 			ghosts, err := fieldShape(&m.Geometry, &spec, d.dims)
 			if err != nil {
-				return pkg.At(s.path(fileListName), -1, d.name, ErrCorrupt, "%v", err)
+				return fault.At(s.path(fileListName), -1, d.name, ErrCorrupt, "%v", err)
 			}
 			m.Fields = append(m.Fields, spec)
 			k.ghosts = append(k.ghosts, ghosts)
@@ -156,7 +156,7 @@ func (s *scanner) columns(k *Checkpoint) error {
 		k.colAt = append(k.colAt, p.col)
 	}
 	if err := m.Validate(); err != nil {
-		return pkg.At(s.path(fileListName), -1, "datasets", ErrCorrupt, "%v", err)
+		return fault.At(s.path(fileListName), -1, "datasets", ErrCorrupt, "%v", err)
 	}
 	for i := range m.Fields {
 		f := &m.Fields[i]

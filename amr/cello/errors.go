@@ -6,9 +6,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "cello"
-
 // FormatError says what is wrong with a file of a checkpoint, and where.
 type FormatError = fault.FormatError
 

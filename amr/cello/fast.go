@@ -8,6 +8,7 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 )
 
@@ -150,7 +151,7 @@ func (w *window) group(addr int64, ahead int) ([]byte, bool, error) {
 		if k, err := w.r.ReadAt(w.b, addr); int64(k) < size {
 			w.b = w.b[:0]
 			if err == nil || errors.Is(err, io.EOF) {
-				err = pkg.At(w.r.name, addr+int64(k), "", ErrTruncated, "%d of %d bytes", k, size)
+				err = fault.At(w.r.name, addr+int64(k), "", ErrTruncated, "%d of %d bytes", k, size)
 			}
 			return nil, false, err
 		}

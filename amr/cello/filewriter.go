@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blobio/amr"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -215,7 +216,7 @@ func (w *fileWriter) addImage(msg []byte) ([]byte, error) {
 		need += w.j.cols[i].size(w.np)
 	}
 	if int64(len(msg)) < need {
-		return nil, pkg.Usage("a message ends within a block")
+		return nil, fault.Usage("a message ends within a block")
 	}
 	for k := range t.attrs {
 		msg = msg[copy(t.Attr(dst, k), msg):]
@@ -286,7 +287,7 @@ func (w *fileWriter) writeData() error {
 // finish ends the file, and writes the block list.
 func (w *fileWriter) finish() error {
 	if w.next != w.count {
-		return pkg.Usage("%d of %d blocks of file %s were given", w.next, w.count, w.name)
+		return fault.Usage("%d of %d blocks of file %s were given", w.next, w.count, w.name)
 	}
 	if err := w.flush(); err != nil {
 		return err

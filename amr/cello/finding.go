@@ -19,12 +19,10 @@ type Finding = fault.Finding
 
 // asError makes an error of a finding.
 func asError(f *Finding) error {
-	if fe, ok := f.Err.(*FormatError); ok && f.Msg == fault.Text(fe) {
+	if fe, ok := f.Err.(*FormatError); ok && f.Msg == fe.Error() {
 		return fe
 	}
-	e := f.AsError().(*FormatError)
-	e.Pkg = string(pkg)
-	return e
+	return f.AsError()
 }
 
 // What the real program does with bad input, as was seen when it ran on it.

@@ -6,6 +6,7 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 )
 
@@ -27,7 +28,7 @@ func columnsOf(m *amr.Meta, fields []string, ghosts, particles bool) ([]column, 
 	var l []column
 	for _, f := range fields {
 		if !slices.ContainsFunc(m.Fields, func(s amr.FieldSpec) bool { return s.Name == f }) {
-			return nil, pkg.Usage("there is no field %q", f)
+			return nil, fault.Usage("there is no field %q", f)
 		}
 	}
 	for i := range m.Fields {
@@ -49,7 +50,7 @@ func columnsOf(m *amr.Meta, fields []string, ghosts, particles bool) ([]column, 
 	seen := map[string]bool{}
 	for i := range l {
 		if seen[l[i].name] {
-			return nil, pkg.Usage("two datasets are called %s", l[i].name)
+			return nil, fault.Usage("two datasets are called %s", l[i].name)
 		}
 		seen[l[i].name] = true
 	}
@@ -98,7 +99,7 @@ func counts(m *amr.Meta, b *amr.Block, np []int64) error {
 		p := &b.Particles[i]
 		k := slices.IndexFunc(m.Particles, func(s amr.ParticleSpec) bool { return p.Spec != nil && s.Name == p.Spec.Name })
 		if k < 0 {
-			return pkg.Usage("block %s: particles %d are of no type of the run", b.Index.Name(m.Rank, m.Roots), i)
+			return fault.Usage("block %s: particles %d are of no type of the run", b.Index.Name(m.Rank, m.Roots), i)
 		}
 		np[k] = int64(p.N)
 	}
@@ -164,7 +165,7 @@ func fieldOf(b *amr.Block, place int, name string) *amr.Field {
 }
 
 func (j *job) blockErr(b *amr.Block, format string, args ...any) error {
-	return pkg.Usage("block %s (level %d): %s", b.Index.Name(j.m.Rank, j.m.Roots), b.Index.Level(), fmt.Sprintf(format, args...))
+	return fault.Usage("block %s (level %d): %s", b.Index.Name(j.m.Rank, j.m.Roots), b.Index.Level(), fmt.Sprintf(format, args...))
 }
 
 // strip copies the inside of a field with ghosts. m and n are its shapes with
@@ -222,7 +223,7 @@ func (j *job) template(sig int32) (*shapeTemplate, error) {
 		}
 	})
 	if err != nil {
-		return nil, pkg.Errorf("attributes of a block: %w", err)
+		return nil, fmt.Errorf("attributes of a block: %w", err)
 	}
 	j.templates[sig] = t
 	return t, nil

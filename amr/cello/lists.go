@@ -1,6 +1,7 @@
 package cello
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"fmt"
 	"strconv"
@@ -51,22 +52,22 @@ func decodeFileList(b []byte, file string) (names []string, err error) {
 		case count < 0:
 			n, e := strconv.ParseInt(string(w), 10, 32)
 			if e != nil || n < 1 {
-				err = pkg.At(file, off, "number of files", ErrCorrupt, "%.40q, want a number from 1 on", w)
+				err = fault.At(file, off, "number of files", ErrCorrupt, "%.40q, want a number from 1 on", w)
 				return false
 			}
 			if count = n; count > int64(len(b))/2+1 { // a name and a separator each
-				err = pkg.At(file, off, "number of files", ErrTruncated, "%d, but the file has %d bytes", n, len(b))
+				err = fault.At(file, off, "number of files", ErrTruncated, "%d, but the file has %d bytes", n, len(b))
 				return false
 			}
 			names = make([]string, 0, count)
 		case int64(len(names)) == count:
-			err = pkg.At(file, off, "file name", ErrCorrupt, "%.40q after the %d names that the list announces", w, count)
+			err = fault.At(file, off, "file name", ErrCorrupt, "%.40q after the %d names that the list announces", w, count)
 			return false
 		case !plainName(string(w)):
-			err = pkg.At(file, off, "file name", ErrCorrupt, "%.80q, want a name without directory", w)
+			err = fault.At(file, off, "file name", ErrCorrupt, "%.80q, want a name without directory", w)
 			return false
 		case seen[string(w)]:
-			err = pkg.At(file, off, "file name", ErrCorrupt, "%.80q is listed twice", w)
+			err = fault.At(file, off, "file name", ErrCorrupt, "%.80q is listed twice", w)
 			return false
 		default:
 			seen[string(w)] = true
@@ -78,9 +79,9 @@ func decodeFileList(b []byte, file string) (names []string, err error) {
 	case err != nil:
 		return nil, err
 	case count < 0:
-		return nil, pkg.At(file, int64(len(b)), "number of files", ErrTruncated, "the list is empty")
+		return nil, fault.At(file, int64(len(b)), "number of files", ErrTruncated, "the list is empty")
 	case int64(len(names)) < count:
-		return nil, pkg.At(file, int64(len(b)), "file name", ErrTruncated, "%d names, the list announces %d", len(names), count)
+		return nil, fault.At(file, int64(len(b)), "file name", ErrTruncated, "%d names, the list announces %d", len(names), count)
 	}
 	return names, nil
 }
@@ -120,7 +121,7 @@ func decodeBlockList(b []byte, file string) ([]listEntry, error) {
 	words(b, func(off int64, w []byte) bool {
 		if name < 0 {
 			if w[0] != 'B' || len(w) > maxBlockName || len(bytes.TrimLeft(w[1:], "01:_")) > 0 {
-				err = pkg.At(file, off, "block name", ErrCorrupt, "%.100q, want B and binary digits", w)
+				err = fault.At(file, off, "block name", ErrCorrupt, "%.100q, want B and binary digits", w)
 				return false
 			}
 			name, end = off, off+int64(len(w))
@@ -128,7 +129,7 @@ func decodeBlockList(b []byte, file string) ([]listEntry, error) {
 		}
 		n, e := strconv.Atoi(string(w))
 		if e != nil || n < -31 || n > 31 {
-			err = pkg.At(file, off, "level", ErrCorrupt, "%.40q of block %s, want -31 to 31", w, text[name:end])
+			err = fault.At(file, off, "level", ErrCorrupt, "%.40q of block %s, want -31 to 31", w, text[name:end])
 			return false
 		}
 		l = append(l, listEntry{name: text[name:end], level: n, off: name})
@@ -136,7 +137,7 @@ func decodeBlockList(b []byte, file string) ([]listEntry, error) {
 		return true
 	})
 	if err == nil && name >= 0 {
-		err = pkg.At(file, int64(len(b)), "level", ErrTruncated, "the list ends after the name %s", text[name:end])
+		err = fault.At(file, int64(len(b)), "level", ErrTruncated, "the list ends after the name %s", text[name:end])
 	}
 	if err != nil {
 		return nil, err

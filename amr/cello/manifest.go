@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -50,7 +51,7 @@ type manifestFile struct {
 }
 
 // manifests are told from other files by this.
-var manifests = durable.Manifest{Pkg: "cello", Field: "blobio_cello", Version: manifestVersion}
+var manifests = durable.Manifest{Field: "blobio_cello", Version: manifestVersion}
 
 func (m *manifest) encode() ([]byte, error) {
 	m.Version = manifestVersion
@@ -66,15 +67,15 @@ func decodeManifest(b []byte, file string) (*manifest, error) {
 		f := &m.Files[i]
 		switch {
 		case !plainName(f.Name):
-			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%q, want a name without directory", f.Name)
+			return nil, fault.At(file, -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%q, want a name without directory", f.Name)
 		case f.Blocks < 0 || f.Size < 0 || f.Meta < 0 || f.Meta > f.Size:
-			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
+			return nil, fault.At(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
 		case int64(len(f.Data)) != int64(f.Blocks)*int64(len(m.Datasets)):
-			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].data", i), ErrCorrupt, "%d checksums for %d blocks of %d datasets", len(f.Data), f.Blocks, len(m.Datasets))
+			return nil, fault.At(file, -1, fmt.Sprintf("files[%d].data", i), ErrCorrupt, "%d checksums for %d blocks of %d datasets", len(f.Data), f.Blocks, len(m.Datasets))
 		case len(f.Groups) != 0 && len(f.Groups) != f.Blocks:
-			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].groups", i), ErrCorrupt, "%d checksums for %d blocks", len(f.Groups), f.Blocks)
+			return nil, fault.At(file, -1, fmt.Sprintf("files[%d].groups", i), ErrCorrupt, "%d checksums for %d blocks", len(f.Groups), f.Blocks)
 		case m.Costs && len(f.Costs) != f.Blocks:
-			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].costs", i), ErrCorrupt, "%d costs for %d blocks", len(f.Costs), f.Blocks)
+			return nil, fault.At(file, -1, fmt.Sprintf("files[%d].costs", i), ErrCorrupt, "%d costs for %d blocks", len(f.Costs), f.Blocks)
 		}
 	}
 	return m, nil

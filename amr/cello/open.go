@@ -71,7 +71,7 @@ func (r regularFS) Open(name string) (vfs.File, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, pkg.At(name, -1, "", ErrNotFormat, "not a regular file")
+		return nil, fault.At(name, -1, "", ErrNotFormat, "not a regular file")
 	}
 	return r.FS.Open(name)
 }
@@ -182,22 +182,22 @@ func (s *scanner) manifest() (*manifest, error) {
 		return nil, s.manErr
 	}
 	if got := checksum(s.listB); got != uint32(m.List) {
-		return nil, pkg.At(s.path(fileListName), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", got, uint32(m.List))
+		return nil, fault.At(s.path(fileListName), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", got, uint32(m.List))
 	}
 	if len(m.Files) != len(s.files) {
-		return nil, pkg.At(s.path(ManifestName), -1, "files", ErrCorrupt, "%d, check.file_list has %d", len(m.Files), len(s.files))
+		return nil, fault.At(s.path(ManifestName), -1, "files", ErrCorrupt, "%d, check.file_list has %d", len(m.Files), len(s.files))
 	}
 	for i, f := range s.files {
 		e := &m.Files[i]
 		switch {
 		case e.Name != f.name:
-			return nil, pkg.At(s.path(ManifestName), -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%s, check.file_list has %s", e.Name, f.name)
+			return nil, fault.At(s.path(ManifestName), -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%s, check.file_list has %s", e.Name, f.name)
 		case uint32(e.List) != f.listSum:
-			return nil, pkg.At(s.path(f.name+listSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.listSum, uint32(e.List))
+			return nil, fault.At(s.path(f.name+listSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.listSum, uint32(e.List))
 		case f.size != 0 && e.Size != f.size:
-			return nil, pkg.At(s.path(f.name+dataSuffix), -1, "size", ErrTruncated, "%d bytes, the manifest says %d", f.size, e.Size)
+			return nil, fault.At(s.path(f.name+dataSuffix), -1, "size", ErrTruncated, "%d bytes, the manifest says %d", f.size, e.Size)
 		case e.Blocks != len(f.list):
-			return nil, pkg.At(s.path(ManifestName), -1, fmt.Sprintf("files[%d].blocks", i), ErrCorrupt, "%d, the list has %d", e.Blocks, len(f.list))
+			return nil, fault.At(s.path(ManifestName), -1, fmt.Sprintf("files[%d].blocks", i), ErrCorrupt, "%d, the list has %d", e.Blocks, len(f.list))
 		}
 	}
 	return m, nil
@@ -221,13 +221,13 @@ func (k *Checkpoint) arrange(s *scanner) error {
 			b := &f.blocks[i]
 			d := checkIndex(m, b)
 			if err := k.particleCounts(b, np); err != nil && d == nil {
-				d = &Finding{Offset: -1, Block: b.name, Msg: fault.Text(err), Err: ErrCorrupt}
+				d = &Finding{Offset: -1, Block: b.name, Msg: err.Error(), Err: ErrCorrupt}
 			}
 			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
 				// Its name is right, or the list would not be what was written.
 				x, _, err := amr.ParseName(b.name, m.Roots, b.level)
 				if err != nil {
-					return s.located(&Finding{Offset: -1, File: f.name + listSuffix, Block: b.name, Msg: fault.Text(err), Err: errors.Join(ErrCorrupt, err)})
+					return s.located(&Finding{Offset: -1, File: f.name + listSuffix, Block: b.name, Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)})
 				}
 				b.index = x
 				d = checkIndex(m, b)
@@ -237,7 +237,7 @@ func (k *Checkpoint) arrange(s *scanner) error {
 				return s.located(d)
 			}
 			if err := k.tree.Add(b.index); err != nil {
-				return s.located(&Finding{Offset: -1, File: f.name + listSuffix, Block: b.name, Msg: fault.Text(err), Err: errors.Join(ErrCorrupt, err)})
+				return s.located(&Finding{Offset: -1, File: f.name + listSuffix, Block: b.name, Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)})
 			}
 			k.recs = append(k.recs, *b)
 			k.listAt = append(k.listAt, int32(i))
@@ -276,7 +276,7 @@ func (k *Checkpoint) arrange(s *scanner) error {
 func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	x := b.index
 	if err := m.Contains(x); err != nil {
-		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: fault.Text(err), Err: errors.Join(ErrCorrupt, err)}
+		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)}
 	}
 	if l := x.Level(); l != b.level {
 		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: fmt.Sprintf("%v is of level %d, the block list says %d", x, l, b.level), Effect: hangs, Err: ErrCorrupt}

@@ -2,6 +2,7 @@ package cello
 
 import (
 	"blobio/amr"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -74,17 +75,17 @@ func (o *Options) dump() bool {
 func (o *Options) Validate() error {
 	switch {
 	case o.Files < 0 || o.Files > maxFiles:
-		return pkg.Usage("Options.Files %d, want 0 to %d", o.Files, maxFiles)
+		return fault.Usage("Options.Files %d, want 0 to %d", o.Files, maxFiles)
 	case o.Cut > CutCost:
-		return pkg.Usage("Options.Cut %d is unknown", o.Cut)
+		return fault.Usage("Options.Cut %d is unknown", o.Cut)
 	case o.EnzoFloat != 0 && !o.EnzoFloat.Float():
-		return pkg.Usage("Options.EnzoFloat %v, want float32 or float64", o.EnzoFloat)
+		return fault.Usage("Options.EnzoFloat %v, want float32 or float64", o.EnzoFloat)
 	case o.Levels != nil && o.Levels[0] > o.Levels[1]:
-		return pkg.Usage("Options.Levels %d to %d", o.Levels[0], o.Levels[1])
+		return fault.Usage("Options.Levels %d to %d", o.Levels[0], o.Levels[1])
 	case o.Memory != 0 && (o.Memory < minMemory || o.Memory > maxMemory):
-		return pkg.Usage("Options.Memory %d, want %d to %d", o.Memory, minMemory, maxMemory)
+		return fault.Usage("Options.Memory %d, want %d to %d", o.Memory, minMemory, maxMemory)
 	case o.Durability > DurableNone:
-		return pkg.Usage("Options.Durability %d is unknown", o.Durability)
+		return fault.Usage("Options.Durability %d is unknown", o.Durability)
 	}
 	return nil
 }

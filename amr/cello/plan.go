@@ -3,9 +3,11 @@ package cello
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"blobio/amr"
+	"blobio/internal/fault"
 	"blobio/sfc"
 )
 
@@ -96,7 +98,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 		for local := int32(0); len(b) > 0; local++ {
 			b = r.decode(b)
 			if err := p.tree.Add(r.index); err != nil {
-				return nil, pkg.Errorf("block %d of rank %d: %w", local, rank, err)
+				return nil, fmt.Errorf("block %d of rank %d: %w", local, rank, err)
 			}
 			sig, ok := sigs[r.sig]
 			if !ok {
@@ -110,7 +112,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	}
 	order := o.Ordering.Order(p.tree)
 	if len(order) != p.tree.Len() {
-		return nil, pkg.Usage("ordering %s gives %d of %d blocks", o.Ordering.Name(), len(order), p.tree.Len())
+		return nil, fault.Usage("ordering %s gives %d of %d blocks", o.Ordering.Name(), len(order), p.tree.Len())
 	}
 	p.index = p.tree.Sorted()
 	if !o.dump() {
@@ -123,7 +125,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	for _, x := range order {
 		e, ok := from[x]
 		if !ok {
-			return nil, pkg.Usage("ordering %s gives block %v, which is not there or comes twice", o.Ordering.Name(), x)
+			return nil, fault.Usage("ordering %s gives block %v, which is not there or comes twice", o.Ordering.Name(), x)
 		}
 		delete(from, x)
 		if l := x.Level(); o.LeavesOnly && !p.tree.Leaf(x) || o.Levels != nil && (l < o.Levels[0] || l > o.Levels[1]) {
@@ -133,7 +135,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 		p.np = append(p.np, np[e.np:e.np+types]...)
 	}
 	if len(p.blocks) == 0 {
-		return nil, pkg.Usage("there are no blocks to write")
+		return nil, fault.Usage("there are no blocks to write")
 	}
 	if err := p.distinct(m); err != nil {
 		return nil, err
@@ -156,7 +158,7 @@ func (p *plan) distinct(m *amr.Meta) error {
 		}
 		name := x.Name(m.Rank, m.Roots)
 		if other, ok := seen[name]; ok {
-			return pkg.Usage("blocks %v (level %d) and %v (level %d) are both called %s: the format cannot tell them apart with %v root blocks; leave out the levels below 0",
+			return fault.Usage("blocks %v (level %d) and %v (level %d) are both called %s: the format cannot tell them apart with %v root blocks; leave out the levels below 0",
 				other, other.Level(), x, x.Level(), name, m.Roots)
 		}
 		seen[name] = x
@@ -212,7 +214,7 @@ func knownCosts(w []float64) {
 func complete(t *amr.Tree) error {
 	g := t.Geometry()
 	miss := func(x amr.Index, why string) error {
-		return pkg.Errorf("block %s (level %d) is missing: %s: %w", t.Name(x), x.Level(), why, ErrMissing)
+		return fmt.Errorf("block %s (level %d) is missing: %s: %w", t.Name(x), x.Level(), why, ErrMissing)
 	}
 	if want := g.Roots[0] * g.Roots[1] * g.Roots[2]; t.LevelLen(0) != want {
 		for x := range g.Level(0) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"blobio/amr"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 )
 
@@ -49,7 +50,7 @@ func (k *Checkpoint) window(file int) *window {
 
 func (k *Checkpoint) checkBlock(i int) error {
 	if i < 0 || i >= len(k.blocks) {
-		return pkg.Usage("block %d, want 0 to %d", i, len(k.blocks)-1)
+		return fault.Usage("block %d, want 0 to %d", i, len(k.blocks)-1)
 	}
 	return nil
 }
@@ -103,11 +104,11 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 	}
 	np := make([]int64, len(k.meta.Particles))
 	if err := k.particleCounts(rec, np); err != nil {
-		return nil, pkg.At(k.path(info.File), -1, info.Name, ErrCorrupt, "%v", err)
+		return nil, fault.At(k.path(info.File), -1, info.Name, ErrCorrupt, "%v", err)
 	}
 	for t := range np {
 		if np[t] > math.MaxInt/8 {
-			return nil, pkg.At(k.path(info.File), -1, info.Name, ErrTooLarge, "%d particles", np[t])
+			return nil, fault.At(k.path(info.File), -1, info.Name, ErrTooLarge, "%d particles", np[t])
 		}
 		b.Particles = append(b.Particles, amr.Particles{Spec: &k.meta.Particles[t], N: int(np[t])})
 	}
@@ -168,7 +169,7 @@ func (k *Checkpoint) attrs(b *amr.Block, o *h5.Object, i int) error {
 		}
 		v, err := at[n].Float64s()
 		if err != nil || len(v) == 0 {
-			fail = errors.Join(fail, pkg.At(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" "+blockAttrs[n].name, ErrCorrupt, "of type %v, %d elements", at[n].Type, at[n].Elems()))
+			fail = errors.Join(fail, fault.At(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" "+blockAttrs[n].name, ErrCorrupt, "of type %v, %d elements", at[n].Type, at[n].Elems()))
 			return 0, false
 		}
 		return v[0], true

@@ -8,6 +8,7 @@ import (
 
 	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/sfc"
 )
 
@@ -121,11 +122,11 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 		}
 	}
 	if err == nil && len(s.owner) != len(k.blocks) {
-		err = pkg.Usage("RestartOptions.Owner gives %d ranks for %d blocks", len(s.owner), len(k.blocks))
+		err = fault.Usage("RestartOptions.Owner gives %d ranks for %d blocks", len(s.owner), len(k.blocks))
 	}
 	for i := 0; err == nil && i < len(s.owner); i++ {
 		if p := s.owner[i]; p < 0 || p >= c.Size() {
-			err = pkg.Usage("block %s is placed on rank %d of %d", k.blocks[i].Name, p, c.Size())
+			err = fault.Usage("block %s is placed on rank %d of %d", k.blocks[i].Name, p, c.Size())
 		}
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
@@ -150,14 +151,14 @@ func (k *Checkpoint) restartable() error {
 
 func (k *Checkpoint) findRestartable() error {
 	if k.Dump() {
-		return pkg.Errorf("%s: %w", k.dir, ErrDump)
+		return fmt.Errorf("%s: %w", k.dir, ErrDump)
 	}
 	if err := complete(k.tree); err != nil {
 		return err
 	}
 	for i := range k.recs {
 		if n := k.recs[i].count; n >= 0 && n != int64(len(k.blocks)) {
-			return pkg.At(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" count_order", ErrCorrupt, "%d, the lists have %d blocks", n, len(k.blocks))
+			return fault.At(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" count_order", ErrCorrupt, "%d, the lists have %d blocks", n, len(k.blocks))
 		}
 	}
 	return nil
@@ -270,7 +271,7 @@ func (s *restart) acknowledge(ctx context.Context, phase string, level int, done
 		if n == s.files[level][f] {
 			full++
 		} else if err == nil {
-			err = pkg.Errorf("%s: file %s has %d answers, want %d: %w", phase, s.k.files[f].name, n, s.files[level][f], ErrProtocol)
+			err = fmt.Errorf("%s: file %s has %d answers, want %d: %w", phase, s.k.files[f].name, n, s.files[level][f], ErrProtocol)
 		}
 	}
 	if err := s.count(ctx, phase, full, int64(len(done)), err); err != nil {
@@ -287,7 +288,7 @@ func (s *restart) count(ctx context.Context, phase string, have, want int64, err
 		return cerr
 	}
 	if err == nil && sum != want {
-		err = pkg.Errorf("%s: %d of %d files are done: %w", phase, sum, want, ErrProtocol)
+		err = fmt.Errorf("%s: %d of %d files are done: %w", phase, sum, want, ErrProtocol)
 	}
 	return comm.Agree(ctx, s.c, err)
 }

@@ -84,7 +84,7 @@ type scanner struct {
 func (f *scannedFile) find(s Severity, block, field string, err error, effect, format string, args ...any) {
 	d := Finding{Offset: -1, Severity: s, File: f.name + dataSuffix, Block: block, Field: field, Effect: effect, Err: err}
 	if format == "" {
-		d.Msg = fault.Text(err)
+		d.Msg = err.Error()
 	} else {
 		d.Msg = fmt.Sprintf(format, args...)
 	}
@@ -134,14 +134,14 @@ func (s *scanner) openH5(name string) (*h5.File, int64, error) {
 // fileList reads check.file_list.
 func (s *scanner) fileList() error {
 	if _, err := s.fs.Stat(s.path(lockName)); err == nil {
-		return pkg.At(s.path(lockName), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
+		return fault.At(s.path(lockName), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
 	}
 	b, err := vfs.ReadFile(s.fs, s.path(fileListName), maxFileList)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, derr := s.fs.Stat(s.dir); derr != nil {
 			return derr
 		}
-		return pkg.At(s.path(fileListName), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
+		return fault.At(s.path(fileListName), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
 	}
 	s.listB = b
 	return err
@@ -163,7 +163,7 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 		}
 		var err error
 		if f.list, f.listSum, err = s.blockList(f.name); err != nil {
-			f.finds = append(f.finds, Finding{Offset: -1, Severity: Error, File: f.name + listSuffix, Msg: fault.Text(err), Err: missing(err), Effect: aborts})
+			f.finds = append(f.finds, Finding{Offset: -1, Severity: Error, File: f.name + listSuffix, Msg: err.Error(), Err: missing(err), Effect: aborts})
 		}
 	})
 }

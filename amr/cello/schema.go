@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"blobio/amr"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 )
 
@@ -48,7 +49,7 @@ func (s *scanner) findSchema() error {
 
 // ofFormat says whether an error is about what is in a file, not about reading it.
 func ofFormat(err error) bool {
-	for _, c := range []error{ErrMissing, ErrTruncated, ErrCorrupt, ErrChecksum, ErrNotFormat, ErrTooLarge, ErrUsage, ErrExist, h5.ErrUnsupported, h5.ErrRange, fs.ErrNotExist} {
+	for _, c := range []error{ErrMissing, ErrTruncated, ErrCorrupt, ErrChecksum, ErrNotFormat, ErrTooLarge, ErrUsage, ErrExist, fault.ErrUnsupported, fault.ErrRange, fs.ErrNotExist} {
 		if errors.Is(err, c) {
 			return true
 		}
@@ -163,7 +164,7 @@ func (s *scanner) takeSchema(o *h5.Object, name string) error {
 	b.dim, b.start, b.to = ints(attrGridDimension), ints(attrGridStart), ints(attrGridEnd)
 	b.lower, b.upper = floats(attrLower, 3), floats(attrUpper, 3)
 	if x == nil || b.dim == nil || b.start == nil || b.to == nil || b.lower == nil || b.upper == nil {
-		return pkg.At(name, -1, "attributes", ErrCorrupt, "index, bounds or grid cannot be read")
+		return fault.At(name, -1, "attributes", ErrCorrupt, "index, bounds or grid cannot be read")
 	}
 	b.index = amr.Index{int32(x[0]), int32(x[1]), int32(x[2])}
 	if a := at0[attrEnzoDt]; a != nil && a.Type.Little() == h5.Float32 {

@@ -8,6 +8,7 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // heads compares the checksums of the metadata of each file.
@@ -85,7 +86,7 @@ func sumOf(r poolReader, off, n int64, each func(p []byte) error) (uint32, error
 		p := buf[:min(n, int64(len(buf)))]
 		if k, err := r.ReadAt(p, off); k < len(p) {
 			if err == nil || errors.Is(err, io.EOF) {
-				err = pkg.At(r.name, off+int64(k), "", ErrTruncated, "%d of %d bytes", k, len(p))
+				err = fault.At(r.name, off+int64(k), "", ErrTruncated, "%d of %d bytes", k, len(p))
 			}
 			return 0, err
 		}

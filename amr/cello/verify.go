@@ -41,7 +41,7 @@ func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding]
 		v.s.deep = true
 		v.run(ctx)
 		if err := v.s.pool.Close(); err != nil {
-			v.tell(Finding{Offset: -1, Severity: Warning, Msg: fault.Text(err), Err: err})
+			v.tell(Finding{Offset: -1, Severity: Warning, Msg: err.Error(), Err: err})
 		}
 	}
 }
@@ -78,7 +78,12 @@ func (v *verifier) later(s Severity, file, block, field string, err error, effec
 func (v *verifier) run(ctx context.Context) {
 	s := v.s
 	fatal := func(file string, err error, effect string) {
-		v.tell(Finding{Offset: -1, Severity: Error, File: file, Msg: fault.Text(err), Effect: effect, Err: err})
+		f := fault.Of(Error, file, err)
+		f.Effect = effect
+		if file != "" {
+			f.File = file // below the directory
+		}
+		v.tell(f)
 	}
 	err := s.fileList()
 	if err == nil {
@@ -154,7 +159,7 @@ func (v *verifier) strays() {
 	}
 	l, err := v.s.fs.ReadDir(v.s.dir)
 	if err != nil {
-		v.tell(Finding{Offset: -1, Severity: Warning, Msg: fault.Text(err), Err: err})
+		v.tell(Finding{Offset: -1, Severity: Warning, Msg: err.Error(), Err: err})
 		return
 	}
 	var other []string

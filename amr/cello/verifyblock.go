@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"blobio/amr"
-	"blobio/internal/fault"
 	"blobio/internal/par"
 )
 
@@ -198,7 +197,7 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	t := v.k.tree
 	a, err := DecodeAdapt(raw)
 	if err != nil {
-		msg := fault.Text(err)
+		msg := err.Error()
 		if fe := new(FormatError); errors.As(err, &fe) {
 			msg = fmt.Sprintf("%s: %s (byte %d)", strings.TrimPrefix(fe.Field, field+" "), fe.Msg, fe.Offset)
 		}

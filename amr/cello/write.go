@@ -9,6 +9,7 @@ import (
 	"blobio/amr"
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -76,7 +77,7 @@ func writeFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src So
 // prepare checks the arguments.
 func (j *job) prepare(_ context.Context, o *Options) (err error) {
 	if j.m == nil {
-		return pkg.Usage("no Meta")
+		return fault.Usage("no Meta")
 	}
 	if j.o, err = o.withDefaults(); err != nil {
 		return err
@@ -86,7 +87,7 @@ func (j *job) prepare(_ context.Context, o *Options) (err error) {
 		return err
 	}
 	if j.dir == "" {
-		return pkg.Usage("no directory")
+		return fault.Usage("no directory")
 	}
 	if j.enzo = j.o.EnzoFloat; j.enzo == 0 {
 		j.enzo = amr.Float64
@@ -112,7 +113,7 @@ func (j *job) report(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 		if b == nil {
-			return nil, pkg.Usage("block %d of rank %d is nil", i, j.c.Rank())
+			return nil, fault.Usage("block %d of rank %d is nil", i, j.c.Rank())
 		}
 		if err := counts(j.m, b, r.np); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -33,7 +34,7 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error
 	}
 	base := filepath.Base(dir)
 	if !plainName(base) || strings.ContainsFunc(base, func(r rune) bool { return r == ' ' }) {
-		return pkg.Usage("directory %q, want a name without spaces", dir)
+		return fault.Usage("directory %q, want a name without spaces", dir)
 	}
 	fields := []string{}
 	for i := range k.meta.Fields {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Options of Init, Adopt and Run. nil means all defaults.
@@ -38,9 +39,9 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Piece != 0 && (o.Piece < 64 || o.Piece > maxPiece):
-		return pkg.Errorf("%w: Piece %d, want 64 ... %d or 0", comm.ErrUsage, o.Piece, maxPiece)
+		return fault.Usage("Piece %d, want 64 ... %d or 0", o.Piece, maxPiece)
 	case o.RanksPerNode < 0:
-		return pkg.Errorf("%w: RanksPerNode %d, want >= 0", comm.ErrUsage, o.RanksPerNode)
+		return fault.Usage("RanksPerNode %d, want >= 0", o.RanksPerNode)
 	}
 	return nil
 }
@@ -91,7 +92,7 @@ func Init(o *Options) (*Engine, error) {
 		return nil, err
 	}
 	if C.glue_running() != 0 {
-		return nil, pkg.Errorf("%w: MPI runs already; use Adopt", comm.ErrUsage)
+		return nil, fault.Usage("MPI runs already; use Adopt")
 	}
 	want := levelSerialized
 	if o != nil && o.Multiple {
@@ -136,7 +137,7 @@ func Adopt(c Handle, o *Options) (*Engine, error) {
 		return nil, err
 	}
 	if C.glue_running() == 0 {
-		return nil, pkg.Errorf("%w: MPI does not run; use Init", comm.ErrUsage)
+		return nil, fault.Usage("MPI does not run; use Init")
 	}
 	var level, isMain C.int
 	if err := check("MPI_Query_thread", C.glue_level(&level, &isMain)); err != nil {
@@ -165,7 +166,7 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 	err := h.do(func() error {
 		from := C.comm_of_word(C.uintptr_t(handle))
 		if C.comm_is_null(from) != 0 {
-			return pkg.Errorf("%w: MPI_COMM_NULL", comm.ErrUsage)
+			return fault.Usage("MPI_COMM_NULL")
 		}
 		var own C.MPI_Comm
 		if err := check("MPI_Comm_dup", C.comm_dup(from, &own)); err != nil {
@@ -212,7 +213,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 	defer e.home.closeIf(e.owner)
 	return e.home.do(func() error {
 		if e.closed {
-			return pkg.Errorf("%w: Finalize called again", comm.ErrUsage)
+			return fault.Usage("Finalize called again")
 		}
 		err := e.enter(ctx)
 		if err == nil {

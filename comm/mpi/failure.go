@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // failure is why the communication broke; the first one stays.
@@ -29,7 +30,6 @@ type failure struct {
 type brokenError struct{ cause error }
 
 func (e *brokenError) Error() string   { return fmt.Sprintf("mpi: %v: %v", comm.ErrBroken, e.cause) }
-func (e *brokenError) Package() string { return string(pkg) }
 func (e *brokenError) Unwrap() []error { return []error{comm.ErrBroken, e.cause} }
 
 // check makes an error of a return code of MPI.
@@ -40,7 +40,7 @@ func check(what string, code C.int) error {
 	buf := (*C.char)(C.calloc(1, C.ERROR_TEXT+1))
 	defer C.free(unsafe.Pointer(buf))
 	C.error_text(code, buf)
-	return pkg.Errorf("%s: %s", what, C.GoString(buf))
+	return fmt.Errorf("%s: %s", what, C.GoString(buf))
 }
 
 // Fail breaks the communication of all ranks with an error of this one, from any
@@ -122,7 +122,7 @@ func (e *Engine) noticed() *failure {
 	b := C.GoBytes(unsafe.Pointer(&e.k.buf), e.k.len)
 	var cause error
 	if len(b) < 8 {
-		cause = pkg.Errorf("a rank failed, and its notice cannot be read")
+		cause = fmt.Errorf("a rank failed, and its notice cannot be read")
 	} else {
 		cause = comm.DecodeError(b[8:])
 		if who := int64(binary.LittleEndian.Uint64(b)); who >= 0 {
@@ -144,7 +144,7 @@ func (e *Engine) enter(ctx context.Context) error {
 // begun is the beginning of each call.
 func (e *Engine) begun() error {
 	if e.closed {
-		return pkg.Errorf("%w: a call after Finalize", comm.ErrUsage)
+		return fault.Usage("a call after Finalize")
 	}
 	f := e.failure.Load()
 	if e.calls++; f == nil && (e.calls%64 == 0 || !e.node.whole || len(e.sends) > 0 || e.node.broken.Load() != 0) {

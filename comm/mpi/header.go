@@ -119,7 +119,7 @@ func differ(low, high mark) error {
 	if kind(high.sig>>40) == kLeave {
 		class = comm.ErrExited
 	}
-	return pkg.Errorf("%w: %s and %s", class, sigString(low.sig, low.elems), sigString(high.sig, high.elems))
+	return fmt.Errorf("%w: %s and %s", class, sigString(low.sig, low.elems), sigString(high.sig, high.elems))
 }
 
 // begin is a header from the goroutine of the caller. On a board each rank also leaves data, or where they are.

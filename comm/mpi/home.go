@@ -6,10 +6,9 @@ package mpi
 import "C"
 
 import (
+	"blobio/internal/fault"
 	"runtime"
 	"sync"
-
-	"blobio/comm"
 )
 
 // Levels of threads, as glue.h counts them.
@@ -89,7 +88,7 @@ func (h *home) do(f func() error) (err error) {
 			return err
 		}
 		if isMain == 0 {
-			return pkg.Errorf("%w: a call beside the main thread of MPI, which was initialized for one thread", comm.ErrUsage)
+			return fault.Usage("a call beside the main thread of MPI, which was initialized for one thread")
 		}
 	}
 	return f()

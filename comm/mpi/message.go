@@ -8,6 +8,7 @@ import "C"
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"unsafe"
 )
 
@@ -258,7 +259,7 @@ func (r *rank) open(ctx context.Context, near int, ring ring, v *envelope) (b []
 	if v.how == byMPI {
 		l := r.e.linkOf(v.link)
 		if l == nil {
-			return nil, r.e.failRank(pkg.Errorf("a message to an unknown communicator"))
+			return nil, r.e.failRank(fmt.Errorf("a message to an unknown communicator"))
 		}
 		_, b, err = (&rank{l, v.serial}).message(ctx, int(v.from), int(v.tag))
 	}

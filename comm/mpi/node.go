@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -132,7 +133,7 @@ func (n *node) read(of *bell, at uint64, b []byte) error {
 		return nil
 	}
 	if code := C.node_pull(C.int(of.pid), C.uint64_t(at), unsafe.Pointer(&b[0]), C.int64_t(len(b))); code != 0 {
-		return pkg.Errorf("%d bytes of process %d: %w", len(b), of.pid, syscall.Errno(code))
+		return fmt.Errorf("%d bytes of process %d: %w", len(b), of.pid, syscall.Errno(code))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // rank is one process's view of a Comm.
@@ -71,7 +72,7 @@ func (r *rank) call(ctx context.Context, f func() error) error {
 
 // usage breaks the communication because of a bad argument: the other ranks would wait in vain.
 func (r *rank) usage(format string, args ...any) error {
-	return r.e.failRank(pkg.Errorf("%w: %s", comm.ErrUsage, fmt.Sprintf(format, args...)))
+	return r.e.failRank(fault.Usage("%s", fmt.Sprintf(format, args...)))
 }
 
 func (r *rank) checkRank(name string, n int) error {

@@ -8,11 +8,13 @@ import "C"
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"unsafe"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // window is memory of MPI (mem) that follows the caller's slice (local).
@@ -134,13 +136,13 @@ func (w *window) valid(ctx context.Context, rank int, off, n int64) error {
 		return err
 	}
 	if w.freed {
-		return pkg.Errorf("%w: window is freed", comm.ErrUsage)
+		return fault.Usage("window is freed")
 	}
 	if rank < 0 || rank >= len(w.lens) {
-		return pkg.Errorf("%w: window of rank %d, want 0 ... %d", comm.ErrRange, rank, len(w.lens)-1)
+		return fmt.Errorf("%w: window of rank %d, want 0 ... %d", comm.ErrRange, rank, len(w.lens)-1)
 	}
 	if size := w.lens[rank]; off < 0 || n < 0 || n > size || off > size-n {
-		return pkg.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", comm.ErrRange, n, off, rank, size)
+		return fmt.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", comm.ErrRange, n, off, rank, size)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package mapfile
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	"blobio/cdf5"
@@ -28,11 +29,11 @@ func WriteCDF(w io.Writer, f *File, o *WriteOptions) error {
 		h.Vars = append(h.Vars, cdf5.Var{Name: v.name, Type: typ, Dims: []int{v.dim}, Atts: c.cdfAtts(v.atts)})
 	}
 	if err := h.Layout(&cdf5.LayoutOptions{HeaderAlign: cdfHeaderAlign}); err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	head, err := h.AppendTo(nil, binary.BigEndian, false)
 	if err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	n := &numWriter{w: w, order: binary.BigEndian, width: c.width}
 	n.bytes(head)
@@ -42,7 +43,7 @@ func WriteCDF(w io.Writer, f *File, o *WriteOptions) error {
 	}
 	n.flush()
 	if n.err != nil {
-		return pkg.Errorf("%w", n.err)
+		return fmt.Errorf("%w", n.err)
 	}
 	return nil
 }

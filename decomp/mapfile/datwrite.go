@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // WriteDat writes one map as PIO text. The offsets are those before merging if
@@ -14,7 +15,7 @@ import (
 // are not kept.
 func WriteDat(w io.Writer, r *Raw) error {
 	if r.Reqs == nil || r.Procs() < 1 {
-		return pkg.Usage("a map without processes")
+		return fault.Usage("a map without processes")
 	}
 	b := bufio.NewWriterSize(w, 1<<16)
 	dims := r.Dims()
@@ -44,11 +45,11 @@ func WriteDat(w io.Writer, r *Raw) error {
 			}
 		}
 		if err := b.WriteByte('\n'); err != nil { // a bufio.Writer keeps its first error
-			return pkg.Errorf("%w", err)
+			return fmt.Errorf("%w", err)
 		}
 	}
 	if err := b.Flush(); err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	return nil
 }

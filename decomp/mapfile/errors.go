@@ -4,9 +4,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "mapfile"
-
 // FormatError says what is wrong with a file, and where.
 type FormatError = fault.FormatError
 

@@ -2,10 +2,12 @@ package mapfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
 	"blobio/decomp"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -44,12 +46,12 @@ type Raw struct {
 // must have the same number of ranks.
 func FromMaps(maps ...*decomp.Map) (*File, error) {
 	if len(maps) == 0 {
-		return nil, pkg.Usage("no maps")
+		return nil, fault.Usage("no maps")
 	}
 	f := &File{Procs: maps[0].Ranks()}
 	for i, m := range maps {
 		if m.Ranks() != f.Procs {
-			return nil, pkg.Usage("map D%d has %d ranks, D1 has %d", i+1, m.Ranks(), f.Procs)
+			return nil, fault.Usage("map D%d has %d ranks, D1 has %d", i+1, m.Ranks(), f.Procs)
 		}
 		f.Maps = append(f.Maps, Raw{Reqs: m})
 	}
@@ -79,7 +81,7 @@ func (r *Raw) FillStart(proc int) int64 {
 // have the same number of processes.
 func Open(paths ...string) (*File, error) {
 	if len(paths) == 0 {
-		return nil, pkg.Usage("no map file")
+		return nil, fault.Usage("no map file")
 	}
 	var all *File
 	for _, p := range paths {
@@ -92,7 +94,7 @@ func Open(paths ...string) (*File, error) {
 			continue
 		}
 		if f.Procs != all.Procs {
-			return nil, pkg.Errorf("%w: %s has %d processes, %s has %d", ErrUsage, p, f.Procs, paths[0], all.Procs)
+			return nil, fault.Usage("%s has %d processes, %s has %d", p, f.Procs, paths[0], all.Procs)
 		}
 		all.Maps = append(all.Maps, f.Maps...)
 		if f.Format != all.Format {
@@ -104,18 +106,18 @@ func Open(paths ...string) (*File, error) {
 
 func open(path string) (f *File, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, pkg.At(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))
+		return nil, fault.At(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))
 	} else if err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for a writer
-		return nil, pkg.Usage("%s: not a regular file", path)
+		return nil, fault.Usage("%s: not a regular file", path)
 	}
 	r, err := vfs.OS.Open(path)
 	if err != nil {
-		return nil, pkg.Errorf("%w", err)
+		return nil, fmt.Errorf("%w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	size, err := r.Size()
 	if err != nil {
-		return nil, pkg.Errorf("%w", err)
+		return nil, fmt.Errorf("%w", err)
 	}
 	return Read(r, size, path)
 }

@@ -2,8 +2,10 @@ package mapfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 )
 
@@ -47,7 +49,7 @@ func (c *h5File) format() string {
 
 // has tells an attribute that is missing from one that cannot be read.
 func (c *h5File) has(_ *h5.Attr, err error) (bool, error) {
-	if errors.Is(err, h5.ErrMissing) {
+	if errors.Is(err, fault.ErrMissing) {
 		return false, nil
 	}
 	return err == nil, err
@@ -98,7 +100,7 @@ func (c *h5File) dim(name string) (int64, bool, error) {
 // dataset returns nil if there is none of that name.
 func (c *h5File) dataset(name string) (*h5.Dataset, error) {
 	d, err := c.f.Dataset(name)
-	if errors.Is(err, h5.ErrMissing) {
+	if errors.Is(err, fault.ErrMissing) {
 		return nil, nil
 	}
 	return d, err
@@ -126,7 +128,7 @@ func (c *h5File) list(name string) (*list, error) {
 		}
 	}
 	if dims[0] > most/t.Size() {
-		return nil, pkg.At(c.file, -1, name, ErrTruncated, "%d values of %d bytes in a file of %d bytes", dims[0], t.Size(), c.size)
+		return nil, fault.At(c.file, -1, name, ErrTruncated, "%d values of %d bytes in a file of %d bytes", dims[0], t.Size(), c.size)
 	}
 	l := &list{c: c, name: name, n: dims[0], at: func(i int64) int64 {
 		if off, ok := d.Offset(); ok {
@@ -139,7 +141,7 @@ func (c *h5File) list(name string) (*list, error) {
 			return nil
 		}
 		if err := d.Read([]int64{first}, []int64{int64(len(dst))}, dst); err != nil {
-			return pkg.Errorf("%s[%d]: %w", name, first, err)
+			return fmt.Errorf("%s[%d]: %w", name, first, err)
 		}
 		return nil
 	}

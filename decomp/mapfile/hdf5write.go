@@ -2,6 +2,7 @@ package mapfile
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	"blobio/internal/h5"
@@ -42,7 +43,7 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	}
 	l, err := b.Layout()
 	if err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	n := &numWriter{w: w, order: binary.LittleEndian, width: c.width}
 	for _, p := range l.Pieces { // all metadata come before the data, which are in the order of creation
@@ -51,7 +52,7 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	}
 	for i, v := range c.vars {
 		if n.err == nil && sets[i].Offset() < n.n {
-			return pkg.Errorf("the data of %s are not behind the metadata", v.name)
+			return fmt.Errorf("the data of %s are not behind the metadata", v.name)
 		}
 		n.pad(sets[i].Offset())
 		v.write(n)
@@ -59,7 +60,7 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	n.pad(l.Size)
 	n.flush()
 	if n.err != nil {
-		return pkg.Errorf("%w", n.err)
+		return fmt.Errorf("%w", n.err)
 	}
 	return nil
 }

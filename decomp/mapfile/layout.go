@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // WriteOptions for WriteCDF and WriteHDF5. nil means the defaults.
@@ -68,7 +69,7 @@ func newContents(f *File, o *WriteOptions) (*contents, error) {
 		c.width, most = 8, math.MaxInt64
 	}
 	if len(f.Maps) == 0 || f.Procs < 1 {
-		return nil, pkg.Usage("a file of %d maps and %d processes, want at least 1", len(f.Maps), f.Procs)
+		return nil, fault.Usage("a file of %d maps and %d processes, want at least 1", len(f.Maps), f.Procs)
 	}
 	c.dims = []dim{{"num_decomp", int64(len(f.Maps))}, {"decomp_nprocs", int64(f.Procs)}}
 	if f.CommandLine != "" {
@@ -86,18 +87,18 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 	r, p := &f.Maps[k], fmt.Sprintf("D%d.", k+1)
 	switch {
 	case r.Reqs == nil || r.Procs() != f.Procs:
-		return pkg.Usage("map D%d: not of %d processes", k+1, f.Procs)
+		return fault.Usage("map D%d: not of %d processes", k+1, f.Procs)
 	case r.FillStarts != nil && len(r.FillStarts) != f.Procs:
-		return pkg.Usage("map D%d: %d fill starts, want %d", k+1, len(r.FillStarts), f.Procs)
+		return fault.Usage("map D%d: %d fill starts, want %d", k+1, len(r.FillStarts), f.Procs)
 	case r.Elems != nil && (r.Elems.Ranks() != f.Procs || r.Elems.Elems() != r.Reqs.Elems()):
-		return pkg.Usage("map D%d: the raw offsets are of another map", k+1)
+		return fault.Usage("map D%d: the raw offsets are of another map", k+1)
 	}
 	s := r.Reqs.Stats()
 	if s.Reqs == 0 {
-		return pkg.Usage("map D%d has no requests", k+1)
+		return fault.Usage("map D%d has no requests", k+1)
 	}
 	if r.Reqs.Elems() > most || s.Reqs > most {
-		return pkg.Errorf("map D%d has %d elements and %d requests, want at most %d without Wide: %w",
+		return fmt.Errorf("map D%d has %d elements and %d requests, want at most %d without Wide: %w",
 			k+1, r.Reqs.Elems(), s.Reqs, most, ErrTooLarge)
 	}
 	owned, err := r.owned()
@@ -143,7 +144,7 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 		return nil
 	}
 	if r.Elems.Total() > most {
-		return pkg.Errorf("map D%d has %d raw offsets, want at most %d without Wide: %w", k+1, r.Elems.Total(), most, ErrTooLarge)
+		return fmt.Errorf("map D%d has %d raw offsets, want at most %d without Wide: %w", k+1, r.Elems.Total(), most, ErrTooLarge)
 	}
 	c.dims = append(c.dims, dim{p + "total_raw_nreqs", r.Elems.Total()})
 	perProc("raw_nreqs", descRawNReqs, r.Elems.Count)

@@ -1,6 +1,7 @@
 package mapfile
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"io"
 )
@@ -26,7 +27,7 @@ const (
 func (s *scanner) pos() int64 { return s.at + int64(s.p) }
 
 func (s *scanner) errAt(off int64, field string, class error, format string, args ...any) error {
-	return pkg.At(s.name, off, field, class, format, args...)
+	return fault.At(s.name, off, field, class, format, args...)
 }
 
 // fill gets more bytes behind those from p on; false at the end of the file.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // A container is a file of the CDF schema: CDF, HDF5 or netCDF-4.
@@ -58,11 +59,11 @@ func (l *list) errAt(i int64, class error, format string, args ...any) error {
 	if i >= 0 {
 		field = fmt.Sprintf("%s[%d]", l.name, i)
 	}
-	return pkg.At(l.c.name(), l.at(max(i, 0)), field, class, format, args...)
+	return fault.At(l.c.name(), l.at(max(i, 0)), field, class, format, args...)
 }
 
 func corrupt(c container, field, format string, args ...any) error {
-	return pkg.At(c.name(), -1, field, ErrCorrupt, format, args...)
+	return fault.At(c.name(), -1, field, ErrCorrupt, format, args...)
 }
 
 // readSchema reads the maps of a container.
@@ -112,7 +113,7 @@ func countMaps(c container) (int64, error) {
 		}
 		return k - 1, nil
 	}
-	return 0, pkg.At(c.name(), -1, "attribute D1.dims", ErrTooLarge, "maps with dims go on beyond D%d", maxMaps)
+	return 0, fault.At(c.name(), -1, "attribute D1.dims", ErrTooLarge, "maps with dims go on beyond D%d", maxMaps)
 }
 
 func wantDim(c container, name string, most int64) (int64, error) {
@@ -121,9 +122,9 @@ func wantDim(c container, name string, most int64) (int64, error) {
 	case err != nil:
 		return 0, err
 	case !ok:
-		return 0, pkg.At(c.name(), -1, "", ErrNotFormat, "a %s file without the dimension %s: not a decomposition map", c.format(), name)
+		return 0, fault.At(c.name(), -1, "", ErrNotFormat, "a %s file without the dimension %s: not a decomposition map", c.format(), name)
 	case n < 1 || n > most:
-		return 0, pkg.At(c.name(), -1, "dimension "+name, limitClass(n), "%d, want 1 to %d", n, most)
+		return 0, fault.At(c.name(), -1, "dimension "+name, limitClass(n), "%d, want 1 to %d", n, most)
 	}
 	return n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"blobio/decomp"
+	"blobio/internal/fault"
 )
 
 // A Slice says which of the requests of the map processes a rank takes. It
@@ -44,7 +45,7 @@ func ParseSlice(s string) (Slice, error) {
 			return k, nil
 		}
 	}
-	return 0, pkg.Usage("slice %q, want correct, reference or with-fillers", s)
+	return 0, fault.Usage("slice %q, want correct, reference or with-fillers", s)
 }
 
 // Options for Raw.Map. The zero value is the default.
@@ -66,10 +67,10 @@ type Options struct {
 // Validate reports what is wrong with o.
 func (o *Options) Validate() error {
 	if o.Slice > WithFillers {
-		return pkg.Usage("slice %d", o.Slice)
+		return fault.Usage("slice %d", o.Slice)
 	}
 	if o.Factor < 0 {
-		return pkg.Usage("factor %d, want >= 0", o.Factor)
+		return fault.Usage("factor %d, want >= 0", o.Factor)
 	}
 	return nil
 }
@@ -81,21 +82,21 @@ func (r *Raw) Map(ranks int, o Options) (*decomp.Map, error) {
 		return nil, err
 	}
 	if ranks < 0 || ranks > decomp.MaxRanks {
-		return nil, pkg.Usage("%d ranks, want 0 to %d", ranks, decomp.MaxRanks)
+		return nil, fault.Usage("%d ranks, want 0 to %d", ranks, decomp.MaxRanks)
 	}
 	dims := r.Reqs.Dims()
 	factor := max(o.Factor, 1)
 	last := int64(0)
 	if n := len(dims); n > 0 {
 		if dims[n-1] > math.MaxInt64/factor {
-			return nil, pkg.Usage("factor %d for dimensions %v", factor, dims)
+			return nil, fault.Usage("factor %d for dimensions %v", factor, dims)
 		}
 		dims[n-1] *= factor
 		last = dims[n-1]
 	}
 	b := decomp.NewBuilder(dims, ranks)
 	if r.Reqs.Elems() > math.MaxInt64/factor {
-		return nil, pkg.Usage("factor %d for dimensions %v", factor, dims)
+		return nil, fault.Usage("factor %d for dimensions %v", factor, dims)
 	}
 	flat := flatReqs{r: r}
 	var buf []decomp.Req

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -33,11 +34,11 @@ const bpFooter = 28
 // sniff tells what a file is from its content.
 func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if size <= 0 {
-		return 0, pkg.At(name, 0, "", ErrTruncated, "an empty file")
+		return 0, fault.At(name, 0, "", ErrTruncated, "an empty file")
 	}
 	head, err := readPart(r, 0, min(size, 64))
 	if err != nil {
-		return 0, pkg.At(name, 0, "", err, "reading the first bytes")
+		return 0, fault.At(name, 0, "", err, "reading the first bytes")
 	}
 	if bytes.HasPrefix(head, cdfMagic) {
 		return kindCDF, nil
@@ -45,7 +46,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	for off := int64(0); off+8 <= size; off = max(512, 2*off) {
 		b, err := readPart(r, off, 8)
 		if err != nil {
-			return 0, pkg.At(name, off, "", err, "looking for an HDF5 signature")
+			return 0, fault.At(name, off, "", err, "looking for an HDF5 signature")
 		}
 		if bytes.Equal(b, hdf5Magic) {
 			return kindHDF5, nil
@@ -56,15 +57,15 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	}
 	tail, err := readPart(r, max(0, size-64), min(size, 64))
 	if err != nil {
-		return 0, pkg.At(name, max(0, size-64), "", err, "reading the last bytes")
+		return 0, fault.At(name, max(0, size-64), "", err, "reading the last bytes")
 	}
 	if isBP(tail, size) {
-		return 0, pkg.At(name, size-int64(len(tail)), "footer", ErrUnsupported, "an ADIOS BP3 file; want PIO text, CDF, HDF5 or netCDF-4")
+		return 0, fault.At(name, size-int64(len(tail)), "footer", ErrUnsupported, "an ADIOS BP3 file; want PIO text, CDF, HDF5 or netCDF-4")
 	}
 	if bytes.HasPrefix(head, bpTag) {
-		return 0, pkg.At(name, 0, "", ErrUnsupported, "an ADIOS BP index; want PIO text, CDF, HDF5 or netCDF-4")
+		return 0, fault.At(name, 0, "", ErrUnsupported, "an ADIOS BP index; want PIO text, CDF, HDF5 or netCDF-4")
 	}
-	return 0, pkg.At(name, 0, "", ErrNotFormat, "%s; want PIO text, CDF, HDF5 or netCDF-4", describe(head))
+	return 0, fault.At(name, 0, "", ErrNotFormat, "%s; want PIO text, CDF, HDF5 or netCDF-4", describe(head))
 }
 
 // isBP reports whether the last bytes of a file of that size are those of BP3.

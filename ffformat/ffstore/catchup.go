@@ -6,6 +6,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/fault"
 )
 
 // CatchUp brings the free slot up to date: it copies to it what the newest checkpoint has and the
@@ -25,7 +26,7 @@ import (
 func (s *Store) CatchUp(ctx context.Context) (Stats, error) {
 	err := s.ledger.broken
 	if err == nil && s.busy {
-		err = pkg.Usage("CatchUp during an incremental checkpoint")
+		err = fault.Usage("CatchUp during an incremental checkpoint")
 	}
 	behind := int64(0)
 	if s.behind() {

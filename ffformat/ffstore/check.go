@@ -75,7 +75,7 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 				}
 			}
 			if bytes != e.Files {
-				if !say(ffformat.Warning, e, -1, pkg.At(filepath.Join(dir, recordName), 0, "bytes", ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
+				if !say(ffformat.Warning, e, -1, fault.At(filepath.Join(dir, recordName), 0, "bytes", ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
 					return
 				}
 			}
@@ -129,7 +129,7 @@ func (v *View) checkSpares(ctx context.Context, o *ffformat.CheckOptions, say fu
 		if ctx.Err() != nil {
 			return say(ffformat.Error, nil, -1, ctx.Err())
 		}
-		is := pkg.At(slotDir(v.dir, e.Slot), -1, "", nil, "holds checkpoint %d whole: Recover falls back to it", e.ID)
+		is := fault.At(slotDir(v.dir, e.Slot), -1, "", nil, "holds checkpoint %d whole: Recover falls back to it", e.ID)
 		if bad != nil {
 			is.Msg = fmt.Sprintf("checkpoint %d was here and is not whole any more: %v", e.ID, bad)
 		}
@@ -147,7 +147,7 @@ func (v *View) checkRest(say func(ffformat.Severity, error) bool) bool {
 		return say(ffformat.Warning, err)
 	}
 	for _, e := range entries {
-		if of, ok := durable.HiddenOf(e.Name()); (ok && of == recordName || durable.IsTemp(e.Name())) && !say(ffformat.Note, pkg.At(filepath.Join(v.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
+		if of, ok := durable.HiddenOf(e.Name()); (ok && of == recordName || durable.IsTemp(e.Name())) && !say(ffformat.Note, fault.At(filepath.Join(v.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
 			return false
 		}
 	}
@@ -156,7 +156,7 @@ func (v *View) checkRest(say func(ffformat.Severity, error) bool) bool {
 		return say(ffformat.Warning, err)
 	}
 	for _, k := range slots {
-		if k >= v.rec.Slots && !say(ffformat.Note, pkg.At(slotDir(v.dir, k), -1, "", nil, "not used any more: the next commit removes it")) {
+		if k >= v.rec.Slots && !say(ffformat.Note, fault.At(slotDir(v.dir, k), -1, "", nil, "not used any more: the next commit removes it")) {
 			return false
 		}
 	}
@@ -172,7 +172,7 @@ func (v *View) checkLogs(say func(error) bool) {
 		return
 	}
 	if len(logs) == 0 {
-		say(pkg.At(v.dir, -1, "", ErrMissing, "no side files with digests: the next differential checkpoint will be full"))
+		say(fault.At(v.dir, -1, "", ErrMissing, "no side files with digests: the next differential checkpoint will be full"))
 		return
 	}
 	for _, name := range logs {
@@ -190,7 +190,7 @@ func (v *View) checkLogs(say func(error) bool) {
 			return
 		}
 		if err == nil && s.end < size {
-			if !say(pkg.At(name, s.end, "record", ErrTruncated, "the last %d bytes are no record: writing them was cut short, or they are damaged", size-s.end)) {
+			if !say(fault.At(name, s.end, "record", ErrTruncated, "the last %d bytes are no record: writing them was cut short, or they are damaged", size-s.end)) {
 				return
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/fault"
 )
 
 // Stats is what one checkpoint did, summed over all ranks.
@@ -69,11 +70,11 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	switch {
 	case err != nil:
 	case s.busy:
-		err = pkg.Usage("checkpoint %d during an incremental one", id)
+		err = fault.Usage("checkpoint %d during an incremental one", id)
 	case id < 1:
-		err = pkg.Usage("checkpoint id %d, want at least 1", id)
+		err = fault.Usage("checkpoint id %d, want at least 1", id)
 	case id <= s.ledger.last:
-		err = pkg.Usage("checkpoint id %d, want more than %d, the last one", id, s.ledger.last)
+		err = fault.Usage("checkpoint id %d, want more than %d, the last one", id, s.ledger.last)
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 		return nil, err
 	}
 	if agreed[0] != -agreed[1] {
-		return nil, pkg.Usage("ranks ask for checkpoints %d to %d, want the same", -agreed[1], agreed[0])
+		return nil, fault.Usage("ranks ask for checkpoints %d to %d, want the same", -agreed[1], agreed[0])
 	}
 	inc.time = agreed[2]
 	return inc, inc.takeSlot(ctx)

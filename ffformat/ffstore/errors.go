@@ -6,9 +6,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "ffstore"
-
 // FormatError says what is wrong with a file, and where.
 type FormatError = fault.FormatError
 
@@ -62,7 +59,6 @@ func (e *SizeError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *SizeError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrUsage.
 func (e *SizeError) Unwrap() error { return ErrUsage }

@@ -11,6 +11,7 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -53,11 +54,11 @@ func exportName(dir string, id int32, rank int) string {
 func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int, to string) (err error) {
 	switch info, err := fsys.Stat(to); {
 	case errors.Is(err, fs.ErrNotExist):
-		return pkg.Errorf("%s: the directory to export to is not there: %w", to, err)
+		return fmt.Errorf("%s: the directory to export to is not there: %w", to, err)
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return pkg.Usage("export: %s is not a directory", to)
+		return fault.Usage("export: %s is not a directory", to)
 	}
 	r, err := openRank(fsys, dir, e, rank)
 	if err != nil {
@@ -71,7 +72,7 @@ func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int
 	}
 	out, err := durable.NewOutput(ctx, fsys, exportName(to, e.ID, rank), durable.OutputOptions{NoSyncDir: true}) // all are synced at once
 	if err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	defer out.Discard()
 	buf := make([]byte, 1<<20)

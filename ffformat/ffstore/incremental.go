@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // Begin starts an incremental checkpoint. Add is not collective; Commit and Abort
@@ -34,9 +35,9 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 	data, ok := inc.s.data[id]
 	switch {
 	case inc.done:
-		return pkg.Usage("Add of %d after the end of checkpoint %d", id, inc.id)
+		return fault.Usage("Add of %d after the end of checkpoint %d", id, inc.id)
 	case !ok:
-		return pkg.Usage("variable %d is not protected", id)
+		return fault.Usage("variable %d is not protected", id)
 	}
 	return inc.s.files.within(ctx, func() error {
 		if err := inc.unpark(); err != nil {
@@ -77,7 +78,7 @@ func (inc *Incremental) unpark() (err error) {
 // else it fails on all, and nothing has changed for a reader.
 func (inc *Incremental) Commit(ctx context.Context) (Stats, error) {
 	if inc.done {
-		return Stats{}, pkg.Usage("Commit after the end of checkpoint %d", inc.id)
+		return Stats{}, fault.Usage("Commit after the end of checkpoint %d", inc.id)
 	}
 	return inc.commit(ctx, inc.s.files.within(ctx, func() error {
 		if err := inc.unpark(); err != nil {

@@ -3,6 +3,7 @@ package ffstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"blobio/internal/durable"
@@ -22,7 +23,7 @@ func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.
 	name := filepath.Join(dir, recordName)
 	l, err := durable.Acquire(ctx, fsys, name, o)
 	if err != nil {
-		return nil, pkg.Errorf("%w", err)
+		return nil, fmt.Errorf("%w", err)
 	}
 	if err = durable.SweepHidden(fsys, name); err == nil {
 		err = durable.Remove(fsys, durable.TempName(name, writer)) // of older versions
@@ -42,11 +43,11 @@ func (l *lease) check() error {
 	case err == nil:
 		return nil
 	case !errors.As(err, &lost):
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	case lost.Holder == nil:
-		return pkg.Errorf("%s: another program has taken over; what this Store has committed before stays: %w: %w", l.dir, ErrBroken, ErrInUse)
+		return fmt.Errorf("%s: another program has taken over; what this Store has committed before stays: %w: %w", l.dir, ErrBroken, ErrInUse)
 	}
-	return pkg.Errorf("%s: taken over by %v; what this Store has committed before stays: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
+	return fmt.Errorf("%s: taken over by %v; what this Store has committed before stays: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
 }
 
 // replace commits a record, if check finds nothing against it when it is whole. After an UnsureError the new one may be

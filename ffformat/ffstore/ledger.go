@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/verdict"
 	"blobio/internal/vfs"
 )
@@ -122,7 +124,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 			return nil, 0, err
 		}
 		if len(files) > 0 {
-			return nil, 0, pkg.At(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the seal is gone, but slot %d has files: Rebuild makes one from them", k)
+			return nil, 0, fault.At(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the seal is gone, but slot %d has files: Rebuild makes one from them", k)
 		}
 	}
 	if rec != nil {
@@ -208,7 +210,7 @@ func (l *ledger) unchanged() error {
 		b = l.rec.Seq
 	}
 	if a != b {
-		return pkg.Errorf("%s: it has commit %d, this Store knows %d: another program writes to it; open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
+		return fmt.Errorf("%s: it has commit %d, this Store knows %d: another program writes to it; open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
 	}
 	return nil
 }
@@ -244,7 +246,7 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 	case outcome == verdict.Done:
 		l.rec = rec
 	case outcome == verdict.InDoubt:
-		l.broken = pkg.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
+		l.broken = fmt.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
 		return l.broken
 	case errors.Is(err, ErrBroken): // somebody else has written
 		l.broken = err
@@ -255,7 +257,7 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 // close lets others write to the directory.
 func (l *ledger) close() (err error) {
 	if l.broken == nil {
-		l.broken = pkg.Errorf("closed: %w", ErrBroken)
+		l.broken = fmt.Errorf("closed: %w", ErrBroken)
 	}
 	if l.lease != nil {
 		err = l.lease.Release()

@@ -6,6 +6,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/fault"
 )
 
 // Open opens the store in a directory that all ranks see, or begins a new one; the parent
@@ -67,11 +68,11 @@ func (s *Store) fitRecord() error {
 	}
 	switch {
 	case s.ledger.rec.Ranks != s.c.Size():
-		return pkg.Usage("%s was written by %d ranks and is opened by %d (View reads it)", s.dir, s.ledger.rec.Ranks, s.c.Size())
+		return fault.Usage("%s was written by %d ranks and is opened by %d (View reads it)", s.dir, s.ledger.rec.Ranks, s.c.Size())
 	case s.o.Layout != l:
-		return pkg.Usage("%s has layout %v, Options.Layout is %v", s.dir, l, s.o.Layout)
+		return fault.Usage("%s has layout %v, Options.Layout is %v", s.dir, l, s.o.Layout)
 	case hashName(s.o.Hash) != s.ledger.rec.Hash:
-		return pkg.Usage("%s has hash %s, Options.Hash is %s", s.dir, s.ledger.rec.Hash, hashName(s.o.Hash))
+		return fault.Usage("%s has hash %s, Options.Hash is %s", s.dir, s.ledger.rec.Hash, hashName(s.o.Hash))
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ func (s *Store) agreeOptions(ctx context.Context, err error) error {
 	}
 	for i, name := range []string{"Layout", "Hash", "Dirty", "BlockSize", "Keep", "Durability"} {
 		if m[i] != -m[n+i] && err == nil {
-			err = pkg.Usage("Options.%s is %d to %d, want the same on all ranks", name, -m[n+i], m[i])
+			err = fault.Usage("Options.%s is %d to %d, want the same on all ranks", name, -m[n+i], m[i])
 		}
 	}
 	return comm.Agree(ctx, s.c, err)

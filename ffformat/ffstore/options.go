@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"blobio/ffformat"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -59,11 +60,11 @@ func (o *Options) Validate() error {
 	v := o.withDefaults()
 	switch {
 	case v.Keep < 1 || v.Keep > maxKeep:
-		return pkg.Usage("Options.Keep %d, want 1 to %d", v.Keep, maxKeep)
+		return fault.Usage("Options.Keep %d, want 1 to %d", v.Keep, maxKeep)
 	case v.Durability > DurableNone:
-		return pkg.Usage("Options.Durability %d is unknown", v.Durability)
+		return fault.Usage("Options.Durability %d is unknown", v.Durability)
 	case v.Workers < 0 || v.MaxWriters < 0 || v.MaxOpen < 0:
-		return pkg.Usage("Options.Workers %d, MaxWriters %d and MaxOpen %d, want >= 0", v.Workers, v.MaxWriters, v.MaxOpen)
+		return fault.Usage("Options.Workers %d, MaxWriters %d and MaxOpen %d, want >= 0", v.Workers, v.MaxWriters, v.MaxOpen)
 	}
 	w := v.writer(0)
 	return w.Validate()

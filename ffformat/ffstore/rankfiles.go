@@ -174,7 +174,7 @@ func (x *rankFiles) openFile(slot int) (f *handle, size int64, prev *ffformat.Di
 		f.File, err = x.fsys.Create(f.name)
 		fresh, k.named = true, false // also if it was there once
 		if errors.Is(err, fs.ErrNotExist) {
-			err = pkg.Errorf("rank %d does not see the directory that rank 0 has made, %s: all ranks must see the directory of a store: %w", x.rank, slotDir(x.dir, slot), err)
+			err = fmt.Errorf("rank %d does not see the directory that rank 0 has made, %s: all ranks must see the directory of a store: %w", x.rank, slotDir(x.dir, slot), err)
 		}
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"blobio/ffformat"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -22,7 +23,7 @@ func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*RankReader, error) 
 	name := FileName(dir, e.Slot, rank)
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, pkg.At(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is not there", rank, e.ID)
+		return nil, fault.At(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is not there", rank, e.ID)
 	}
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -55,7 +56,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 		return nil, nil, err
 	}
 	if old != nil && !b.Force {
-		return nil, nil, pkg.Errorf("%s: the seal is sound: %w", dir, ErrExist)
+		return nil, nil, fmt.Errorf("%s: the seal is sound: %w", dir, ErrExist)
 	}
 	if err := b.logged(); err != nil {
 		return nil, nil, err
@@ -65,15 +66,15 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 		return nil, nil, err
 	}
 	if len(slots) == 0 {
-		return nil, nil, pkg.Errorf("%s: there are no slots in it, this is no store of checkpoints: %w", dir, ErrMissing)
+		return nil, nil, fmt.Errorf("%s: there are no slots in it, this is no store of checkpoints: %w", dir, ErrMissing)
 	}
 	for _, k := range slots {
 		if e, err := b.slot(ctx, k); err != nil {
 			// What cannot be read just now may be whole: without it the next checkpoint would overwrite it.
 			if !damage(err) {
-				return nil, left, pkg.Errorf("slot %d: %w", k, err)
+				return nil, left, fmt.Errorf("slot %d: %w", k, err)
 			}
-			left = append(left, pkg.Errorf("slot %d: %w", k, err))
+			left = append(left, fmt.Errorf("slot %d: %w", k, err))
 		} else {
 			b.found = append(b.found, *e)
 		}
@@ -81,7 +82,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	rec, more := b.record()
 	left = append(left, more...)
 	if rec == nil {
-		return nil, left, pkg.Errorf("%s: no slot holds a whole checkpoint: %w", dir, ErrMissing)
+		return nil, left, fmt.Errorf("%s: no slot holds a whole checkpoint: %w", dir, ErrMissing)
 	}
 	if old != nil {
 		rec.Seq = max(rec.Seq, old.Seq+1)
@@ -92,7 +93,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	// Of those that take no lease, this is what tells.
 	now, err := readRecord(b.FS, dir)
 	if damaged != errors.As(err, new(*FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
-		return nil, left, pkg.Errorf("%s: the seal has changed since it was read: %w", dir, ErrInUse)
+		return nil, left, fmt.Errorf("%s: the seal has changed since it was read: %w", dir, ErrInUse)
 	}
 	if err != nil && !damaged {
 		return nil, left, err
@@ -201,7 +202,7 @@ func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 			}
 		}
 		if f.Layout != first.Layout || f.Hash != first.Hash || f.FB.CkptID != first.FB.CkptID || f.FB.Timestamp != first.FB.Timestamp {
-			return nil, pkg.At(f.Name, -1, "FB", ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
+			return nil, fault.At(f.Name, -1, "FB", ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
 				f.FB.CkptID, f.FB.Timestamp, f.Layout, first.FB.CkptID, first.FB.Timestamp, first.Layout)
 		}
 		sum, err := f.MetaSum()
@@ -223,7 +224,7 @@ func (b *rebuild) file(ctx context.Context, k, rank int) (*ffformat.File, error)
 	name := FileName(b.dir, k, rank)
 	f, err := b.FS.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, pkg.At(name, -1, "", ErrMissing, "not there")
+		return nil, fault.At(name, -1, "", ErrMissing, "not there")
 	}
 	if err != nil {
 		return nil, err
@@ -263,7 +264,7 @@ func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 		x.Time = now - int64(uint32(now)-uint32(x.Time))
 	}
 	if x.ID < 1 && hasID(f.Layout) {
-		return pkg.At(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, want at least 1", x.ID)
+		return fault.At(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, want at least 1", x.ID)
 	}
 	return nil
 }
@@ -293,7 +294,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	}
 	for _, x := range b.found {
 		if x.ranks != last.ranks || x.layout != last.layout || x.hash != last.hash {
-			left = append(left, pkg.Errorf("slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, ErrCorrupt))
+			left = append(left, fmt.Errorf("slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, ErrCorrupt))
 			continue
 		}
 		// What was written later with a lower id went on from an older one.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -19,7 +21,7 @@ import (
 const recordName = "checkpoints"
 
 // records are told from other files by this.
-var records = durable.Seal{Pkg: "ffstore", Format: "blobio ff checkpoints", Version: 1}
+var records = durable.Seal{Format: "blobio ff checkpoints", Version: 1}
 
 const (
 	maxRanks = 1 << 24
@@ -116,7 +118,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 		return nil, err
 	}
 	bad := func(field, format string, args ...any) (*record, error) {
-		return nil, pkg.At(name, 0, field, ErrCorrupt, format, args...)
+		return nil, fault.At(name, 0, field, ErrCorrupt, format, args...)
 	}
 	switch {
 	case r.Seq < 1:
@@ -188,7 +190,7 @@ func (r *record) entry(dir string, id int32) (*entry, error) {
 			}
 		}
 	}
-	return nil, pkg.Errorf("%s: checkpoint %d: %w", dir, id, ErrMissing)
+	return nil, fmt.Errorf("%s: checkpoint %d: %w", dir, id, ErrMissing)
 }
 
 // slotsWith is how many slots a store needs that keeps so many checkpoints, and has these.
@@ -210,17 +212,17 @@ func replacing(d Durability) durable.ReplaceOptions {
 // match says whether a file is the one of this checkpoint and rank.
 func (e *entry) match(f *ffformat.File) error {
 	if hasID(f.Layout) && f.FB.CkptID != e.ID {
-		return pkg.At(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, the seal has checkpoint %d in this slot", f.FB.CkptID, e.ID)
+		return fault.At(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, the seal has checkpoint %d in this slot", f.FB.CkptID, e.ID)
 	}
 	if t := storedTime(f.Layout, e.Time); f.FB.Timestamp != t {
-		return pkg.At(f.Name, -1, "FB.timestamp", ErrCorrupt, "%d, the seal has %d for checkpoint %d", f.FB.Timestamp, t, e.ID)
+		return fault.At(f.Name, -1, "FB.timestamp", ErrCorrupt, "%d, the seal has %d for checkpoint %d", f.FB.Timestamp, t, e.ID)
 	}
 	sum, err := f.MetaSum()
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(sum[:sumLen], e.own) {
-		return pkg.At(f.Name, -1, "metadata", ErrChecksum, "sum %x, the seal has %x: changed since, or the file of another rank", sum[:sumLen], e.own)
+		return fault.At(f.Name, -1, "metadata", ErrChecksum, "sum %x, the seal has %x: changed since, or the file of another rank", sum[:sumLen], e.own)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/fault"
 )
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is
@@ -35,12 +36,12 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 			}
 			return 0, skipped, err
 		}
-		skipped = append(skipped, pkg.Errorf("checkpoint %d in slot %d: %w", e.ID, e.Slot, err))
+		skipped = append(skipped, fmt.Errorf("checkpoint %d in slot %d: %w", e.ID, e.Slot, err))
 	}
 	if len(list) == 0 {
-		return 0, nil, pkg.Errorf("%s: no checkpoint: %w", s.dir, ErrMissing)
+		return 0, nil, fmt.Errorf("%s: no checkpoint: %w", s.dir, ErrMissing)
 	}
-	return 0, skipped, pkg.Errorf("%s: no checkpoint can be recovered: %w; \"blobio ff check %[1]s\" lists all damage, "+
+	return 0, skipped, fmt.Errorf("%s: no checkpoint can be recovered: %w; \"blobio ff check %[1]s\" lists all damage, "+
 		"\"blobio ff rebuild -n --force %[1]s\" looks for whole checkpoints that the seal does not list, RecoverVar reads single variables",
 		s.dir, errors.Join(skipped...))
 }
@@ -110,7 +111,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 	switch {
 	case err != nil:
 	case s.busy:
-		err = pkg.Usage("Recover during an incremental checkpoint")
+		err = fault.Usage("Recover during an incremental checkpoint")
 	default:
 		err = s.files.within(ctx, func() (err error) {
 			if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {

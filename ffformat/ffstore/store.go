@@ -6,6 +6,7 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // Store is one rank's part of a store of checkpoints. All methods that take a context are
@@ -28,7 +29,7 @@ type Store struct {
 // caller's. It is not collective; ranks may have different variables.
 func (s *Store) Protect(id int32, data []byte) error {
 	if s.busy {
-		return pkg.Usage("Protect of %d during an incremental checkpoint", id)
+		return fault.Usage("Protect of %d during an incremental checkpoint", id)
 	}
 	if _, ok := s.data[id]; !ok {
 		s.order = append(s.order, id)

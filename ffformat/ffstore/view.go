@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"blobio/ffformat"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -27,12 +28,12 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 			return nil, err
 		}
 		if slots, err := slotDirs(fsys, dir); err == nil && len(slots) > 0 {
-			return nil, pkg.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "there are slots, but no seal: it is lost (Rebuild makes one), or nothing was ever committed")
+			return nil, fault.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "there are slots, but no seal: it is lost (Rebuild makes one), or nothing was ever committed")
 		}
-		return nil, pkg.At(dir, -1, "", ErrNotFormat, "no store of checkpoints: there is no file %q", recordName)
+		return nil, fault.At(dir, -1, "", ErrNotFormat, "no store of checkpoints: there is no file %q", recordName)
 	}
 	if len(rec.Checkpoints) == 0 {
-		return nil, pkg.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "no checkpoint was ever committed")
+		return nil, fault.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "no checkpoint was ever committed")
 	}
 	return &View{fsys, dir, rec}, nil
 }
@@ -78,7 +79,7 @@ func (v *View) Reader(id int32, rank int) (*RankReader, error) {
 		return nil, err
 	}
 	if rank < 0 || rank >= v.rec.Ranks {
-		return nil, pkg.Usage("rank %d of %d", rank, v.rec.Ranks)
+		return nil, fault.Usage("rank %d of %d", rank, v.rec.Ranks)
 	}
 	return openRank(v.fsys, v.dir, e.forRank(rank), rank)
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"time"
 
@@ -73,7 +74,7 @@ func readCeiling(name string, readers int) (time.Duration, error) {
 		start := time.Now()
 		if err := striped(size, block, readers, func(w int, off int64, n int) error {
 			if k, err := f.ReadAt(bufs[w][:n], off); k < n {
-				return pkg.Errorf("read of %s at %d: %w", name, off, err)
+				return fmt.Errorf("read of %s at %d: %w", name, off, err)
 			}
 			return nil
 		}); err != nil {

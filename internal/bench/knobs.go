@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -38,7 +39,7 @@ type Knob struct {
 
 // Set sets the knob. Numbers and sizes are decimal digits, switches "yes" or "no".
 func (k *Knob) Set(s *Settings, value string) error {
-	bad := func() error { return pkg.Errorf("%s %q, want %s", k.Name, value, k.wants()) }
+	bad := func() error { return fmt.Errorf("%s %q, want %s", k.Name, value, k.wants()) }
 	switch k.Kind {
 	case NumberKnob, SizeKnob:
 		n, err := strconv.ParseInt(value, 10, 64)

@@ -131,17 +131,17 @@ func LoadResults(name string) (*Results, error) {
 	}
 	r := new(Results)
 	if err := json.Unmarshal(b, r); err != nil {
-		return nil, pkg.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if r.Version != resultsVersion {
-		return nil, pkg.Errorf("%s: version %d, want %d", name, r.Version, resultsVersion)
+		return nil, fmt.Errorf("%s: version %d, want %d", name, r.Version, resultsVersion)
 	}
 	if _, err := time.Parse(time.RFC3339, r.Date); err != nil {
-		return nil, pkg.Errorf("%s: date: %w", name, err)
+		return nil, fmt.Errorf("%s: date: %w", name, err)
 	}
 	for i := range r.Rows {
 		if row := &r.Rows[i]; !row.measured() {
-			return nil, pkg.Errorf("%s: row %d (%s, %s) has times or sizes that no measurement gives", name, i, row.Data, row.Who)
+			return nil, fmt.Errorf("%s: row %d (%s, %s) has times or sizes that no measurement gives", name, i, row.Data, row.Who)
 		}
 	}
 	return r, nil

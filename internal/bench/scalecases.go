@@ -3,6 +3,7 @@ package bench
 import (
 	"blobio/blob"
 	"blobio/e3smcases"
+	"fmt"
 )
 
 // rankShare is what one rank has of a history file of one record.
@@ -49,7 +50,7 @@ func atProduction() (*rankShare, error) {
 		return nil, err
 	}
 	if len(c.MapDims) != len(maps) {
-		return nil, pkg.Errorf("case F_h0 has %d maps, want %d", len(c.MapDims), len(maps))
+		return nil, fmt.Errorf("case F_h0 has %d maps, want %d", len(c.MapDims), len(maps))
 	}
 	x, all := new(rankShare), int64(0)
 	for v := range c.Vars {

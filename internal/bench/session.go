@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"blobio/blob"
-	"blobio/internal/fault"
 )
 
 // Options of Run. The zero value of a field means its default.
@@ -71,7 +70,7 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 	}
 	for _, n := range names {
 		if !slices.ContainsFunc(all, func(w Workload) bool { return w.Name == n }) {
-			return nil, pkg.Errorf("no workload %q", n)
+			return nil, fmt.Errorf("no workload %q", n)
 		}
 	}
 	dir, err := os.MkdirTemp(o.Dir, "blobio-bench-")
@@ -131,7 +130,7 @@ func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
 // skip tells what is not in the results, and why.
 func (s *session) skip(what string, err error) {
-	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %s", what, fault.Text(err)))
+	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %s", what, err.Error()))
 	s.Log(fmt.Sprintf("%s: skipped: %v", what, err))
 }
 

@@ -124,7 +124,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 	}
 	if old != nil && !s.Anew {
 		if what := s.Plan.differs(&old.Plan); what != "" {
-			return pkg.Errorf("%s holds a sweep with another plan: here %s", s.State, what)
+			return fmt.Errorf("%s holds a sweep with another plan: here %s", s.State, what)
 		}
 		s.res = old
 		targets = old.Targets
@@ -140,7 +140,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 		}
 	}
 	if !ownWork(s.res.Work, dir) {
-		return pkg.Errorf("%s: work %q is no directory of a sweep in %s", s.State, s.res.Work, dir)
+		return fmt.Errorf("%s: work %q is no directory of a sweep in %s", s.State, s.res.Work, dir)
 	}
 	processes := 0
 	if s.World != nil {
@@ -154,7 +154,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 	}
 	s.lay()
 	if len(s.points) == 0 {
-		return pkg.Errorf("no point is possible: %s", s.res.Left[0].Why)
+		return fmt.Errorf("no point is possible: %s", s.res.Left[0].Why)
 	}
 	s.res.All = len(s.order)
 	if err := os.RemoveAll(s.res.Work); err != nil { // what a session that was cut off has left
@@ -252,7 +252,7 @@ func (s *sweeper) choose(ctx context.Context) (int, error) {
 		if s.res.Begun.Times++; s.res.Begun.Times <= mostBegun {
 			return n, s.res.save(s.State, s.lease.Check)
 		}
-		if err := s.keep(s.run(n), pkg.Errorf("the session ended in this run %d times", mostBegun)); err != nil {
+		if err := s.keep(s.run(n), fmt.Errorf("the session ended in this run %d times", mostBegun)); err != nil {
 			return -1, err
 		}
 	}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func SweepAxes() []SweepAxis {
 	word := func(name, usage, def string, words ...string) SweepAxis {
 		return SweepAxis{name, usage, WordKnob, words, def, func(s string) error {
 			if !slices.Contains(words, s) {
-				return pkg.Errorf("%s %q, want one of %s", name, s, strings.Join(words, ", "))
+				return fmt.Errorf("%s %q, want one of %s", name, s, strings.Join(words, ", "))
 			}
 			return nil
 		}}
@@ -36,7 +37,7 @@ func SweepAxes() []SweepAxis {
 	number := func(name, usage, def string, least int64) SweepAxis {
 		return SweepAxis{name, usage, NumberKnob, nil, def, func(s string) error {
 			if n, err := strconv.ParseInt(s, 10, 32); err != nil || n < least {
-				return pkg.Errorf("%s %q, want a number from %d on", name, s, least)
+				return fmt.Errorf("%s %q, want a number from %d on", name, s, least)
 			}
 			return nil
 		}}
@@ -54,7 +55,7 @@ func SweepAxes() []SweepAxis {
 		word("async", "flushes in the background: no or yes", "no", "no", "yes"),
 		{"compute", "seconds that each rank works before each record", WordKnob, nil, "0", func(s string) error {
 			if x, err := strconv.ParseFloat(s, 64); err != nil || !(x >= 0 && x <= 1e6) {
-				return pkg.Errorf("compute %q, want seconds", s)
+				return fmt.Errorf("compute %q, want seconds", s)
 			}
 			return nil
 		}},
@@ -75,7 +76,7 @@ func parseSubfiles(s string) (n int, of string, err error) {
 	count, of, _ := strings.Cut(s, "/")
 	n, err = strconv.Atoi(count)
 	if err != nil || n < 1 || of != "" && of != "node" && of != "target" || strings.HasSuffix(s, "/") {
-		return 0, "", pkg.Errorf("subfiles %q, want a number, as 8, or 1/node, or 2/target", s)
+		return 0, "", fmt.Errorf("subfiles %q, want a number, as 8, or 1/node, or 2/target", s)
 	}
 	return n, of, nil
 }
@@ -107,12 +108,12 @@ func (p SweepPoint) subfiles(nodes, targets int) (int, error) {
 	case of == "node":
 		n *= nodes
 	case of == "target" && targets == 0:
-		return 0, pkg.Errorf("subfiles %s, but the number of targets is not known", p["subfiles"])
+		return 0, fmt.Errorf("subfiles %s, but the number of targets is not known", p["subfiles"])
 	case of == "target":
 		n *= targets
 	}
 	if ranks := p.int("ranks"); n > ranks {
-		return 0, pkg.Errorf("%d subfiles of %d ranks", n, ranks)
+		return 0, fmt.Errorf("%d subfiles of %d ranks", n, ranks)
 	}
 	return n, nil
 }
@@ -137,7 +138,7 @@ func (p SweepPoint) possible(targets int) error {
 		return err
 	}
 	if s.Write.Layout == blob.VariableCentric && s.Write.Compress.Method != blob.NoCompression {
-		return pkg.Errorf("the variable-centric layout has no compression")
+		return fmt.Errorf("the variable-centric layout has no compression")
 	}
 	nodes, per := 1, p.int("ranks-per-node")
 	if per > 0 {
@@ -145,7 +146,7 @@ func (p SweepPoint) possible(targets int) error {
 	}
 	n, err := p.subfiles(nodes, targets)
 	if err == nil && n == 0 && s.Write.Grouping != subfile.ByNode {
-		err = pkg.Errorf("grouping %s needs a number of subfiles", p["grouping"])
+		err = fmt.Errorf("grouping %s needs a number of subfiles", p["grouping"])
 	}
 	return err
 }

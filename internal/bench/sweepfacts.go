@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,7 +113,7 @@ func (t *tools) setStripe(ctx context.Context, dir string, size, count int) erro
 		args = append(args, "-c", strconv.Itoa(count))
 	}
 	if _, err := t.run(ctx, "lfs", append(args, dir)...); err != nil {
-		return pkg.Errorf("lfs setstripe: %w", err)
+		return fmt.Errorf("lfs setstripe: %w", err)
 	}
 	return nil
 }

@@ -52,13 +52,13 @@ const mostRuns = 1_000_000
 func (p *SweepPlan) fill() error {
 	switch {
 	case p.Records < 1 || p.Repeats < 1:
-		return pkg.Errorf("%d records and %d repeats, want positive numbers", p.Records, p.Repeats)
+		return fmt.Errorf("%d records and %d repeats, want positive numbers", p.Records, p.Repeats)
 	case p.Even.Vars < 1 || p.Even.Elements < 1 || p.Even.Pieces < 1 || p.Even.Vars > 1<<16:
-		return pkg.Errorf("%d variables of %d elements in %d pieces, want positive numbers", p.Even.Vars, p.Even.Elements, p.Even.Pieces)
+		return fmt.Errorf("%d variables of %d elements in %d pieces, want positive numbers", p.Even.Vars, p.Even.Elements, p.Even.Pieces)
 	case p.Memory < 1 || p.Space < 0 || p.Targets < 0 || p.Shift < 0:
-		return pkg.Errorf("memory %d, space %d, targets %d, shift %d: want positive numbers", p.Memory, p.Space, p.Targets, p.Shift)
+		return fmt.Errorf("memory %d, space %d, targets %d, shift %d: want positive numbers", p.Memory, p.Space, p.Targets, p.Shift)
 	case !slices.Contains([]string{"rounds", "random", "points"}, p.Order):
-		return pkg.Errorf("order %q, want rounds, random or points", p.Order)
+		return fmt.Errorf("order %q, want rounds, random or points", p.Order)
 	}
 	all := map[string][]string{}
 	runs := p.Repeats
@@ -72,17 +72,17 @@ func (p *SweepPlan) fill() error {
 				return err
 			}
 			if slices.Contains(values[:i], v) {
-				return pkg.Errorf("axis %s has %s twice", a.Name, v)
+				return fmt.Errorf("axis %s has %s twice", a.Name, v)
 			}
 		}
 		all[a.Name] = values
 		if runs *= len(values); runs > mostRuns {
-			return pkg.Errorf("more than %d runs", mostRuns)
+			return fmt.Errorf("more than %d runs", mostRuns)
 		}
 	}
 	for name := range p.Axes {
 		if all[name] == nil {
-			return pkg.Errorf("no axis %q", name)
+			return fmt.Errorf("no axis %q", name)
 		}
 	}
 	p.Axes = all
@@ -233,7 +233,7 @@ func (p *SweepPlan) evenTask(j Job, owners int64, dealt int) (*task, error) {
 	t := &task{Job: j}
 	total := owners * p.Even.Elements
 	if total/owners != p.Even.Elements || total > 1<<50 {
-		return nil, pkg.Errorf("%d elements of %d ranks are too many", p.Even.Elements, owners)
+		return nil, fmt.Errorf("%d elements of %d ranks are too many", p.Even.Elements, owners)
 	}
 	pieces := min(int64(dealt)*int64(p.Even.Pieces), total)
 	b := decomp.NewBuilder([]int64{total}, j.Ranks)

@@ -19,7 +19,7 @@ func (s *Sweep) Figure(over string) (*chart.Figure, error) {
 	varied := s.Plan.Varied()
 	switch {
 	case over != "" && !slices.ContainsFunc(SweepAxes(), func(a SweepAxis) bool { return a.Name == over }):
-		return nil, pkg.Errorf("no axis %q", over)
+		return nil, fmt.Errorf("no axis %q", over)
 	case over != "":
 	case slices.Contains(varied, "ranks") || len(varied) == 0:
 		over = "ranks"
@@ -130,7 +130,7 @@ func (s *Sweep) Figure(over string) (*chart.Figure, error) {
 		panel(ph+", slowest rank", seconds, func(m *SweepMean) float64 { return m.Phases[ph] })
 	}
 	if len(f.Panels) == 0 {
-		return nil, pkg.Errorf("no run has figures")
+		return nil, fmt.Errorf("no run has figures")
 	}
 	return f, nil
 }

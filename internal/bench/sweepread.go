@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +61,7 @@ func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, owner int, r
 			n = k.maps[cv.Map-1].Count(owner)
 		}
 		if int64(int(n)) != n {
-			failed = pkg.Errorf("%d elements of %s in one rank are too many for this machine", n, cv.Name)
+			failed = fmt.Errorf("%d elements of %s in one rank are too many for this machine", n, cv.Name)
 			continue
 		}
 		file, _ := k.types(cv)
@@ -131,7 +132,7 @@ func (k *sweepRank) compare(v int, rec int64, owner int, got any) error {
 		for i := range gb {
 			if gb[i] != wb[i] {
 				i /= file.Size()
-				return pkg.Errorf("%s: variable %q record %d, element %d of rank %d: bytes %x, want %x", k.path, cv.Name, rec, i, owner, gb[i*file.Size():(i+1)*file.Size()], wb[i*file.Size():(i+1)*file.Size()])
+				return fmt.Errorf("%s: variable %q record %d, element %d of rank %d: bytes %x, want %x", k.path, cv.Name, rec, i, owner, gb[i*file.Size():(i+1)*file.Size()], wb[i*file.Size():(i+1)*file.Size()])
 			}
 		}
 	}
@@ -155,7 +156,7 @@ func (k *sweepRank) forget(ctx context.Context) error {
 	}
 	out, cerr := exec.CommandContext(ctx, "sh", "-c", k.plan.Drop).CombinedOutput()
 	if cerr != nil && err == nil {
-		err = pkg.Errorf("%s: %w: %s", k.plan.Drop, cerr, strings.TrimSpace(string(out)))
+		err = fmt.Errorf("%s: %w: %s", k.plan.Drop, cerr, strings.TrimSpace(string(out)))
 	}
 	return err
 }

@@ -245,7 +245,7 @@ func (s *session) check(ctx context.Context) error {
 				start := time.Now()
 				for f := range blob.Check(ctx, names[l], nil) {
 					if f.Severity > blob.Note {
-						return Took{}, pkg.Errorf("a dataset that was just written: %v", f)
+						return Took{}, fmt.Errorf("a dataset that was just written: %v", f)
 					}
 				}
 				return Took{Seconds: time.Since(start).Seconds()}, ctx.Err()

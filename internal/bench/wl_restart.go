@@ -59,7 +59,7 @@ func (s *session) restarts(ctx context.Context, t *task, names map[blob.Layout]s
 					for i := range got {
 						b, _ := cdf5.Bytes(got[i])
 						if err == nil && !bytes.Equal(b, want[at:at+len(b)]) {
-							err = pkg.Errorf("%s: rank %d of %d has read wrong bytes of %s", names[l], i, ranks, cv.Name)
+							err = fmt.Errorf("%s: rank %d of %d has read wrong bytes of %s", names[l], i, ranks, cv.Name)
 						}
 						at += len(b)
 					}

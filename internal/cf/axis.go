@@ -2,6 +2,7 @@ package cf
 
 import (
 	"context"
+	"fmt"
 
 	"blobio/blob"
 	"blobio/cdf5"
@@ -60,7 +61,7 @@ func Axis(ctx context.Context, r Source, name string) (*slab.Axis, error) {
 		n = r.Records()
 	}
 	if n > maxAxis {
-		return nil, pkg.Errorf("%s: coordinate %q has %d values, want at most %d to search: %w", r.Base(), name, n, maxAxis, fault.ErrTooLarge)
+		return nil, fmt.Errorf("%s: coordinate %q has %d values, want at most %d to search: %w", r.Base(), name, n, maxAxis, fault.ErrTooLarge)
 	}
 	a := &slab.Axis{Dim: s.Dims()[v.Dims[0]].Name, Values: make([]float64, n)}
 	if err := r.Read(ctx, name, []int64{0}, []int64{n}, a.Values); err != nil {

@@ -1,6 +1,9 @@
 package cftime
 
-import "strings"
+import (
+	"blobio/internal/fault"
+	"strings"
+)
 
 // Calendar says which days there are.
 type Calendar uint8
@@ -22,7 +25,7 @@ var calendarNames = map[string]Calendar{"": Standard, "standard": Standard, "gre
 func ParseCalendar(s string) (Calendar, error) {
 	c, ok := calendarNames[strings.ToLower(strings.TrimSpace(s))]
 	if !ok {
-		return 0, pkg.Usage("calendar %q, want standard, proleptic_gregorian, julian, noleap, all_leap or 360_day", s)
+		return 0, fault.Usage("calendar %q, want standard, proleptic_gregorian, julian, noleap, all_leap or 360_day", s)
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package cftime
 
 import (
+	"blobio/internal/fault"
 	"math"
 	"strings"
 )
@@ -33,7 +34,7 @@ func Parse(units, calendar string) (*Units, error) {
 	}
 	f := strings.Fields(units)
 	if len(f) < 3 || !strings.EqualFold(f[1], "since") {
-		return nil, pkg.Usage("units %q, want units such as \"days since 2000-01-01\"", units)
+		return nil, fault.Usage("units %q, want units such as \"days since 2000-01-01\"", units)
 	}
 	u := &Units{Calendar: c}
 	name := strings.ToLower(f[0])
@@ -52,7 +53,7 @@ func Parse(units, calendar string) (*Units, error) {
 	case year == "year" && c == Day360:
 		step = 360 * day
 	default:
-		return nil, pkg.Usage("units %q: the unit %q is not known in this calendar, want days, hours, minutes, seconds or less", units, f[0])
+		return nil, fault.Usage("units %q: the unit %q is not known in this calendar, want days, hours, minutes, seconds or less", units, f[0])
 	}
 	d, err := c.ParseDate(strings.Join(f[2:], " "))
 	if err != nil {

@@ -73,7 +73,7 @@ func Printable(r rune) bool { return strconv.IsPrint(r) && r != utf8.RuneError }
 func ErrorText(err error) string {
 	var lines []string
 	more := 0
-	for _, l := range strings.Split(fault.Text(err), "\n") {
+	for _, l := range strings.Split(err.Error(), "\n") {
 		l = strings.TrimSpace(l)
 		switch {
 		case l == "", slices.Contains(lines, l): // several workers, or ranks, may have met the same

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"fmt"
 	"sync"
 
 	"github.com/klauspost/compress/zlib"
@@ -23,7 +24,7 @@ type Deflate struct {
 // NewDeflate makes one of a level.
 func NewDeflate(level int) (*Deflate, error) {
 	if level < MinDeflate || level > MaxDeflate {
-		return nil, pkg.Errorf("deflate level %d, want %d to %d", level, MinDeflate, MaxDeflate)
+		return nil, fmt.Errorf("deflate level %d, want %d to %d", level, MinDeflate, MaxDeflate)
 	}
 	return &Deflate{level: level}, nil
 }
@@ -37,15 +38,15 @@ func (d *Deflate) Encode(dst, src []byte) ([]byte, error) {
 	} else {
 		var err error
 		if z, err = zlib.NewWriterLevel(buf, d.level); err != nil {
-			return dst, pkg.Errorf("%w", err)
+			return dst, fmt.Errorf("%w", err)
 		}
 	}
 	defer d.writers.Put(z)
 	if _, err := z.Write(src); err != nil {
-		return dst, pkg.Errorf("%w", err)
+		return dst, fmt.Errorf("%w", err)
 	}
 	if err := z.Close(); err != nil {
-		return dst, pkg.Errorf("%w", err)
+		return dst, fmt.Errorf("%w", err)
 	}
 	return buf.Bytes(), nil
 }

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,5 +35,5 @@ func Choose(s string, words ...Word) (name string, level int, err error) {
 		list = append(list, w.Name)
 	}
 	last := len(list) - 1
-	return "", 0, pkg.Usage("compression %q, want %s or %s", s, strings.Join(list[:last], ", "), list[last])
+	return "", 0, fault.Usage("compression %q, want %s or %s", s, strings.Join(list[:last], ", "), list[last])
 }

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -41,7 +42,7 @@ func NewZstd(o Options) *Zstd { return &Zstd{o: o} }
 
 func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
 	if level < MinLevel || level > MaxLevel {
-		return nil, pkg.Errorf("level %d, want %d to %d", level, MinLevel, MaxLevel)
+		return nil, fmt.Errorf("level %d, want %d to %d", level, MinLevel, MaxLevel)
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -60,7 +61,7 @@ func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
 	}
 	e, err := zstd.NewWriter(nil, o...)
 	if err != nil {
-		return nil, pkg.Errorf("%w", err)
+		return nil, fmt.Errorf("%w", err)
 	}
 	z.enc[level] = e
 	return e, nil
@@ -75,7 +76,7 @@ func (z *Zstd) decoder() (*zstd.Decoder, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(z.o.Concurrency), zstd.WithDecodeAllCapLimit(true),
 		zstd.WithDecoderMaxMemory(uint64(max(z.o.MaxContent, 1<<20))*2))
 	if err != nil {
-		return nil, pkg.Errorf("%w", err)
+		return nil, fmt.Errorf("%w", err)
 	}
 	z.dec = d
 	return d, nil
@@ -99,10 +100,10 @@ func (z *Zstd) Decode(dst, src []byte) error {
 	}
 	b, err := d.DecodeAll(src, dst[:0:len(dst)])
 	if err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	if len(b) != len(dst) {
-		return pkg.Errorf("%d bytes after decompression, want %d", len(b), len(dst))
+		return fmt.Errorf("%d bytes after decompression, want %d", len(b), len(dst))
 	}
 	if len(b) > 0 && &b[0] != &dst[0] {
 		copy(dst, b)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // testMemory: what ranks of a node store in common memory others see after a Fence, also when
@@ -97,7 +98,7 @@ func testAgreeMin(t *testing.T, run Runner) {
 		}
 		var bad error
 		if me == n-1 {
-			bad = fmt.Errorf("%w: by this rank", comm.ErrUsage)
+			bad = fault.Usage("by this rank")
 		}
 		v, err = comm.AgreeMin(ctx, c, bad, 5-me)
 		if err == nil || len(v) != 1 || v[0] != 6-n {

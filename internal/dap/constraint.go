@@ -26,7 +26,7 @@ type slice struct{ start, stride, count int64 }
 func parseConstraint(s string) ([]projection, error) {
 	s, sel, has := strings.Cut(s, "&")
 	if has && strings.Trim(sel, "&") != "" {
-		return nil, pkg.Class(fault.ErrUnsupported, "constraint %s: selections are for sequences, which no dataset here has", fault.Quoted("&"+sel))
+		return nil, fault.Class(fault.ErrUnsupported, "constraint %s: selections are for sequences, which no dataset here has", fault.Quoted("&"+sel))
 	}
 	if s == "" {
 		return nil, nil
@@ -48,16 +48,16 @@ func parseProjection(s string) (projection, error) {
 		path, rest = s[:i], s[i:]
 	}
 	if strings.ContainsAny(path, "()") {
-		return projection{}, pkg.Class(fault.ErrUnsupported, "constraint %s: there are no functions", fault.Quoted(s))
+		return projection{}, fault.Class(fault.ErrUnsupported, "constraint %s: there are no functions", fault.Quoted(s))
 	}
 	if path == "" || strings.ContainsAny(path, "]") {
-		return projection{}, pkg.Usage("constraint: %q, want a name in front of '['", s)
+		return projection{}, fault.Usage("constraint: %q, want a name in front of '['", s)
 	}
 	p := projection{path: path}
 	for rest != "" {
 		end := strings.IndexByte(rest, ']')
 		if rest[0] != '[' || end < 0 {
-			return projection{}, pkg.Usage("constraint %s: %q, want [start:stride:stop]", fault.Quoted(s), rest)
+			return projection{}, fault.Usage("constraint %s: %q, want [start:stride:stop]", fault.Quoted(s), rest)
 		}
 		x, err := parseSlice(rest[1:end])
 		if err != nil {
@@ -73,13 +73,13 @@ func parseSlice(s string) (slice, error) {
 	var n [3]int64
 	words := strings.Split(s, ":")
 	if len(words) > 3 {
-		return slice{}, pkg.Usage("constraint: [%s], want [start:stride:stop]", s)
+		return slice{}, fault.Usage("constraint: [%s], want [start:stride:stop]", s)
 	}
 	for i, w := range words {
 		// Digits alone: no sign, no space.
 		x, err := strconv.ParseUint(w, 10, 62)
 		if err != nil {
-			return slice{}, pkg.Usage("constraint: [%s], want numbers from 0 on", s)
+			return slice{}, fault.Usage("constraint: [%s], want numbers from 0 on", s)
 		}
 		n[i] = int64(x)
 	}
@@ -92,7 +92,7 @@ func parseSlice(s string) (slice, error) {
 		out.stride, stop = n[1], n[2]
 	}
 	if out.stride == 0 || stop < out.start {
-		return slice{}, pkg.Usage("constraint: [%s], want a stride from 1 on and a stop that is not before the start", s)
+		return slice{}, fault.Usage("constraint: [%s], want a stride from 1 on and a stop that is not before the start", s)
 	}
 	out.count = (stop-out.start)/out.stride + 1
 	return out, nil

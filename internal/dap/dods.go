@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	"blobio/internal/fault"
@@ -91,7 +92,7 @@ func (d *Dataset) send(ctx context.Context, w io.Writer, p *part, buf, out *[]by
 		}
 		*out = b
 		if bad >= 0 {
-			return pkg.Errorf("%s: element %d of what is asked for is %s, which no type of DAP2 holds: want less than 2^53, or another way to read it",
+			return fmt.Errorf("%s: element %d of what is asked for is %s, which no type of DAP2 holds: want less than 2^53, or another way to read it",
 				p.v.name, sent+int64(bad), elems[p.v.Type].AppendText(nil, src[bad*8:], binary.BigEndian))
 		}
 		sent += int64(len(src) / p.v.Type.Size())
@@ -134,7 +135,7 @@ func (d *Dataset) sendTexts(ctx context.Context, w io.Writer, p *part, n int64, 
 // sendLong writes texts that are read in several pieces.
 func (d *Dataset) sendLong(ctx context.Context, w io.Writer, p *part, buf *[]byte) error {
 	if p.v.row > maxElems {
-		return pkg.Class(fault.ErrTooLarge, "%s: texts of %d bytes", p.v.name, p.v.row)
+		return fault.Class(fault.ErrTooLarge, "%s: texts of %d bytes", p.v.name, p.v.row)
 	}
 	left := int64(0) // of the text
 	return d.each(ctx, p, buf, func(src []byte) error {

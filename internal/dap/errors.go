@@ -7,9 +7,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "dap"
-
 // Codes of Error objects, as the OPeNDAP library numbers them.
 const (
 	CodeUnknown      = 1001

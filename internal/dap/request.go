@@ -45,7 +45,7 @@ const maxElems = math.MaxInt32
 func (d *Dataset) Request(query string) (*Request, error) {
 	constraint, err := url.PathUnescape(query)
 	if err != nil {
-		return nil, pkg.Usage("constraint %s: %v", fault.Quoted(query), err)
+		return nil, fault.Usage("constraint %s: %v", fault.Quoted(query), err)
 	}
 	q, err := d.request(constraint)
 	if err != nil && constraint != query {
@@ -99,7 +99,7 @@ func (d *Dataset) find(path string) (v, member *variable, err error) {
 			return v, m, nil
 		}
 	}
-	return nil, nil, pkg.Class(ErrNoVariable, "constraint: %s: %w", fault.Quoted(path), fault.ErrUsage)
+	return nil, nil, fault.Class(ErrNoVariable, "constraint: %s: %w", fault.Quoted(path), fault.ErrUsage)
 }
 
 func (d *Dataset) lookup(name string) *variable {
@@ -128,7 +128,7 @@ func (q *Request) project(at map[*variable]*item, v, member *variable, s []slice
 	}
 	now := one.items[0]
 	if now.form != was.form {
-		return pkg.Usage("constraint: %s is asked for in two forms", v.name)
+		return fault.Usage("constraint: %s is asked for in two forms", v.name)
 	}
 	for _, p := range now.parts {
 		i := slices.IndexFunc(was.parts, func(o part) bool { return o.v == p.v })
@@ -136,7 +136,7 @@ func (q *Request) project(at map[*variable]*item, v, member *variable, s []slice
 		case i < 0:
 			was.parts = append(was.parts, p)
 		case !slices.Equal(was.parts[i].at, p.at):
-			return pkg.Usage("constraint: two parts of %s are asked for", p.v.name)
+			return fault.Usage("constraint: two parts of %s are asked for", p.v.name)
 		}
 	}
 	return nil
@@ -176,11 +176,11 @@ func (v *variable) slices(s []slice) ([]slice, error) {
 		return out, nil
 	}
 	if len(s) != len(v.dims) {
-		return nil, pkg.Usage("constraint: %s with %d slices, want %d", v.name, len(s), len(v.dims))
+		return nil, fault.Usage("constraint: %s with %d slices, want %d", v.name, len(s), len(v.dims))
 	}
 	for i, d := range v.dims {
 		if s[i].last() >= d.n {
-			return nil, pkg.Usage("constraint: %s dimension %d: index %d, want less than %d", v.name, i, s[i].last(), d.n)
+			return nil, fault.Usage("constraint: %s dimension %d: index %d, want less than %d", v.name, i, s[i].last(), d.n)
 		}
 	}
 	copy(out, s)
@@ -197,7 +197,7 @@ func (p *part) elems() (int64, error) {
 	}
 	for _, s := range p.at {
 		if s.count > maxElems/n {
-			return 0, pkg.Class(fault.ErrTooLarge, "%s: more than %d elements, want a slice of it", p.v.name, maxElems)
+			return 0, fault.Class(fault.ErrTooLarge, "%s: more than %d elements, want a slice of it", p.v.name, maxElems)
 		}
 		n *= s.count
 	}

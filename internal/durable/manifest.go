@@ -227,7 +227,7 @@ func (k Manifest) DecodeFirst(b []byte, name string, off int64, content any, ver
 }
 
 func (k Manifest) bad(name string, off int64, field string, class error, format string, args ...any) error {
-	return fault.Pkg(k.Pkg).At(name, off, field, class, format, args...)
+	return fault.At(name, off, field, class, format, args...)
 }
 
 // broken says what is wrong with bytes in which no copy is whole.

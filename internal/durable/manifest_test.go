@@ -15,7 +15,7 @@ type listed struct {
 	Names   []string `json:"names"`
 }
 
-var manifests = Manifest{Pkg: "pkg", Field: "v", Version: 3}
+var manifests = Manifest{Field: "v", Version: 3}
 
 func decodeManifest(b []byte) (*listed, error) {
 	var c listed
@@ -36,7 +36,7 @@ func TestManifest(t *testing.T) {
 	refused := func(what string, b []byte) {
 		t.Helper()
 		var fe *fault.FormatError
-		if _, err := decodeManifest(b); !errors.As(err, &fe) || !errors.Is(err, fault.ErrChecksum) || fe.Pkg != "pkg" || fe.File != "f" || fe.Offset < 0 || fe.Offset > int64(len(b)) {
+		if _, err := decodeManifest(b); !errors.As(err, &fe) || !errors.Is(err, fault.ErrChecksum) || fe.File != "f" || fe.Offset < 0 || fe.Offset > int64(len(b)) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -39,7 +39,7 @@ type Output struct {
 // writers of this output left is removed.
 func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (out *Output, err error) {
 	if _, base := filepath.Split(name); base == "" || base == "." || base == ".." {
-		return nil, fmt.Errorf("the output %q: want the name of a file: %w", name, fault.ErrUsage)
+		return nil, fault.Usage("the output %q: want the name of a file", name)
 	}
 	l, err := Acquire(ctx, fsys, name, o.Lease)
 	if err != nil {

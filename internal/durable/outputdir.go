@@ -84,7 +84,7 @@ func (f *Files) syncDirs() error {
 func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (*OutputDir, error) {
 	name = filepath.Clean(name)
 	if base := filepath.Base(name); base == "." || base == ".." || base == string(filepath.Separator) {
-		return nil, fmt.Errorf("the output %q: want the name of a directory: %w", name, fault.ErrUsage)
+		return nil, fault.Usage("the output %q: want the name of a directory", name)
 	}
 	l, err := Acquire(ctx, fsys, name, o.Lease)
 	if err != nil {

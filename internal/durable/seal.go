@@ -31,7 +31,6 @@ type SealHead struct {
 //
 // Such a file is replaced as a whole: see Replace.
 type Seal struct {
-	Pkg     string // stands before errors
 	Format  string
 	Version int
 }
@@ -48,7 +47,7 @@ func (k Seal) Encode(content any) ([]byte, error) {
 	b = append(b, '\n')
 	b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b))
 	if len(b) > MaxSeal {
-		return nil, fault.Pkg(k.Pkg).Errorf("seal of %d bytes, want at most %d: keep fewer: %w", len(b), MaxSeal, fault.ErrTooLarge)
+		return nil, fmt.Errorf("seal of %d bytes, want at most %d: keep fewer: %w", len(b), MaxSeal, fault.ErrTooLarge)
 	}
 	return b, nil
 }
@@ -58,7 +57,7 @@ func (k Seal) Encode(content any) ([]byte, error) {
 // ErrChecksum and ErrVersion.
 func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 	bad := func(off int, field string, class error, format string, args ...any) error {
-		return fault.Pkg(k.Pkg).At(name, int64(off), field, class, format, args...)
+		return fault.At(name, int64(off), field, class, format, args...)
 	}
 	n := bytes.IndexByte(b, '\n') + 1
 	if n == 0 {

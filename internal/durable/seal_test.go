@@ -11,7 +11,7 @@ import (
 	"blobio/internal/vfs"
 )
 
-var kind = Seal{Pkg: "pkg", Format: "some format", Version: 2}
+var kind = Seal{Format: "some format", Version: 2}
 
 type sample struct {
 	SealHead
@@ -52,7 +52,7 @@ func TestDamage(t *testing.T) {
 		c := bytes.Clone(b)
 		c[i] ^= 0x10
 		var fe *fault.FormatError
-		if _, err := decode(c); !errors.As(err, &fe) || fe.Pkg != "pkg" || fe.File != "f" || fe.Offset < 0 || fe.Offset > int64(len(b)) {
+		if _, err := decode(c); !errors.As(err, &fe) || fe.File != "f" || fe.Offset < 0 || fe.Offset > int64(len(b)) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 		want := fault.ErrTruncated
@@ -66,7 +66,7 @@ func TestDamage(t *testing.T) {
 	if _, err := decode(append(bytes.Clone(b), 'x')); !errors.Is(err, fault.ErrChecksum) {
 		t.Errorf("a byte more: %v", err)
 	}
-	other, err := Seal{"pkg", "some format", 3}.Encode(&sample{Seal{"pkg", "some format", 3}.Head(1), nil})
+	other, err := Seal{"some format", 3}.Encode(&sample{Seal{"some format", 3}.Head(1), nil})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestDamage(t *testing.T) {
 	if _, err := decode([]byte("[1]\ncrc32 0\n")); !errors.Is(err, fault.ErrNotFormat) {
 		t.Errorf("other JSON: %v", err)
 	}
-	another := Seal{"pkg", "another format", kind.Version}
+	another := Seal{"another format", kind.Version}
 	if b, err = another.Encode(&sample{another.Head(1), nil}); err != nil {
 		t.Fatal(err)
 	}

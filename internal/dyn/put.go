@@ -6,8 +6,6 @@ import (
 	"blobio/internal/fault"
 )
 
-const pkg fault.Pkg = "dyn"
-
 // Put is blob.Put for a slice of any type of number; another value is ErrUsage.
 func Put(w *blob.Writer, v blob.VarID, rec int64, data any) error {
 	return call{w: w, v: v, rec: rec, whole: true}.put(data)
@@ -57,5 +55,5 @@ func (c call) put(data any) error {
 	case []float64:
 		return putNumbers(c, x)
 	}
-	return pkg.Usage("put of a %T", data)
+	return fault.Usage("put of a %T", data)
 }

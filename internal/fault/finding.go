@@ -62,13 +62,13 @@ func Of(sev Severity, file string, err error) Finding {
 		if fe.File != "" {
 			f.File = fe.File
 		}
-		if fe.Err != nil && ClassOf(fe.Err) == nil && !strings.Contains(f.Msg, Text(fe.Err)) {
-			f.Msg += " (" + Text(fe.Err) + ")"
+		if fe.Err != nil && ClassOf(fe.Err) == nil && !strings.Contains(f.Msg, fe.Err.Error()) {
+			f.Msg += " (" + fe.Err.Error() + ")"
 		}
 	case errors.As(err, &pe) && f.File == "":
-		f.File, f.Msg, f.Err = pe.Path, Text(err), err
+		f.File, f.Msg, f.Err = pe.Path, err.Error(), err
 	default:
-		f.Msg, f.Err = Text(err), err
+		f.Msg, f.Err = err.Error(), err
 	}
 	return f
 }
@@ -90,7 +90,7 @@ func (f *Finding) class() string {
 		return ""
 	}
 	if c := ClassOf(f.Err); c != nil {
-		return Text(c)
+		return c.Error()
 	}
 	if errors.Is(f.Err, fs.ErrNotExist) {
 		return ErrMissing.Error()
@@ -100,9 +100,9 @@ func (f *Finding) class() string {
 
 // String is the finding on a line, fit for a terminal: severity, file, offset, block, field, message, and the effect, or if none is known the class.
 func (f Finding) String() string {
-	e := FormatError{Pkg: f.Severity.String(), File: f.File, Offset: f.Offset, Field: joined(f.Block, f.Field)}
+	e := FormatError{File: f.File, Offset: f.Offset, Field: joined(f.Block, f.Field)}
 	msg := f.message()
-	s := joined(e.where(), msg)
+	s := joined(f.Severity.String(), e.where(), msg)
 	if c := f.class(); c != "" && f.Effect == "" && !strings.HasSuffix(msg, c) && !strings.HasSuffix(msg, "("+c+")") {
 		s += " (" + c + ")"
 	}

@@ -12,7 +12,7 @@ func TestFinding(t *testing.T) {
 		f          Finding
 		line, json string
 	}{
-		{Of(Error, "f", Pkg("cdf5").At("", 16, "magic", ErrCorrupt, "%d, want %d", 3, 5)),
+		{Of(Error, "f", At("", 16, "magic", ErrCorrupt, "%d, want %d", 3, 5)),
 			"error: f: 0x10: magic: 3, want 5 (corrupt)",
 			`{"severity":"error","file":"f","offset":16,"field":"magic","message":"3, want 5","found":"3","wanted":"5","class":"corrupt"}`},
 		{Finding{Severity: Note, Offset: -1, Msg: "bad\x1b"}, `note: bad\x1b`, `{"severity":"note","message":"bad\u001b"}`},
@@ -24,10 +24,10 @@ func TestFinding(t *testing.T) {
 			`{"severity":"error","file":"d","block":"B0","field":"index","message":"gone","class":"missing","effect":"hangs"}`},
 		{Of(Error, "", &fs.PathError{Op: "open", Path: "f", Err: fs.ErrNotExist}), "error: f: open f: file does not exist (missing)",
 			`{"severity":"error","file":"f","message":"open f: file does not exist","class":"missing"}`},
-		{Of(Error, "f", &FormatError{Pkg: "h5", Offset: 8, Field: "data", Msg: "read", Err: &fs.PathError{Op: "read", Path: "f", Err: syscall.EIO}}),
+		{Of(Error, "f", &FormatError{Offset: 8, Field: "data", Msg: "read", Err: &fs.PathError{Op: "read", Path: "f", Err: syscall.EIO}}),
 			"error: f: 0x8: data: read (read f: input/output error)",
 			`{"severity":"error","file":"f","offset":8,"field":"data","message":"read (read f: input/output error)"}`},
-		{Of(Error, "f", Pkg("blob").Usage("no rank")), "error: f: no rank (wrong argument)",
+		{Of(Error, "f", Usage("no rank")), "error: f: no rank (wrong argument)",
 			`{"severity":"error","file":"f","message":"no rank","class":"wrong argument"}`},
 	} {
 		if got := c.f.String(); got != c.line {

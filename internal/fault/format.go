@@ -8,11 +8,10 @@ import (
 
 // FormatError says what is wrong with a file, and where. It prints as
 //
-//	cdf5: f.nc: 0x30f8: var "T" dimid[0]: 102, want < 13
+//	f.nc: 0x30f8: var "T" dimid[0]: 102, want < 13
 //
-// Parts that are unknown are left out. Pkg.At makes one.
+// Parts that are unknown are left out. At makes one.
 type FormatError struct {
-	Pkg    string // package that found it: "cdf5", "h5", "blob", ...
 	File   string // file name, or "" when the reader was given no name
 	Offset int64  // byte offset in the file of the field at fault; -1 unknown
 	Field  string // the field, in the words of the format
@@ -25,19 +24,19 @@ type FormatError struct {
 // Error implements error.
 func (e *FormatError) Error() string {
 	s := joined(e.where(), e.Msg)
-	if e.Err != nil && !strings.HasSuffix(e.Msg, e.Err.Error()) { // what was said is not said again
+	if e.Err != nil && e.Err != ErrUsage && !strings.HasSuffix(e.Msg, e.Err.Error()) { // what was said is not said again
 		s += " (" + e.Err.Error() + ")"
 	}
 	return s
 }
 
-// where is the package, and the place.
+// where is the place.
 func (e *FormatError) where() string {
 	off := ""
 	if e.Offset >= 0 {
 		off = fmt.Sprintf("%#x", e.Offset)
 	}
-	return joined(e.Pkg, e.File, off, e.Field)
+	return joined(e.File, off, e.Field)
 }
 
 // joined are the parts that are there.
@@ -47,6 +46,3 @@ func joined(parts ...string) string {
 
 // Unwrap returns the class of the error.
 func (e *FormatError) Unwrap() error { return e.Err }
-
-// Package is Pkg.
-func (e *FormatError) Package() string { return e.Pkg }

@@ -1,6 +1,9 @@
 package h5
 
-import "iter"
+import (
+	"blobio/internal/fault"
+	"iter"
+)
 
 // Attr is an attribute: a small named array that belongs to an object.
 type Attr struct {
@@ -59,13 +62,13 @@ func (o *Object) Attr(name string) (*Attr, error) {
 			return a, err
 		}
 	}
-	return nil, pkg.Class(ErrMissing, "%s: %s has no attribute %q", o.f.name, o.path, name)
+	return nil, fault.Class(fault.ErrMissing, "%s: %s has no attribute %q", o.f.name, o.path, name)
 }
 
 // attr decodes an attribute message of an object header.
 func (f *File) attr(m *message) (*Attr, error) {
 	if m.flags&msgShared != 0 {
-		return nil, f.errAt(m.off, "attribute", ErrUnsupported, "attribute in the shared message heap")
+		return nil, f.errAt(m.off, "attribute", fault.ErrUnsupported, "attribute in the shared message heap")
 	}
 	c := f.over(m.data, m.off)
 	a := c.decodeAttr()
@@ -91,7 +94,7 @@ func (c *cursor) decodeAttr() *Attr {
 	case 3:
 		c.u8("attribute name character set")
 	default:
-		c.fail(at, "attribute version", ErrUnsupported, "%d, want 1 to 3", version)
+		c.fail(at, "attribute version", fault.ErrUnsupported, "%d, want 1 to 3", version)
 	}
 	a := &Attr{f: f, Name: string(untilNul(c.take(pad(nameLen), "attribute name")))}
 	tc := f.over(nil, c.pos())
@@ -111,7 +114,7 @@ func (c *cursor) decodeAttr() *Attr {
 		tc = f.over(m.data, m.off)
 	}
 	if flags&2 != 0 {
-		a.fail = f.errAt(sc.off, "attribute dataspace", ErrUnsupported, "shared dataspace")
+		a.fail = f.errAt(sc.off, "attribute dataspace", fault.ErrUnsupported, "shared dataspace")
 		return a
 	}
 	a.Type = tc.decodeType()
@@ -124,7 +127,7 @@ func (c *cursor) decodeAttr() *Attr {
 	case sc.err != nil:
 		a.fail = sc.err
 	case size > 0 && n > int64(len(a.raw))/size:
-		a.fail = f.errAt(a.off, "attribute value", ErrCorrupt, "%q has %d bytes, want %d elements of %d", a.Name, len(a.raw), n, size)
+		a.fail = f.errAt(a.off, "attribute value", fault.ErrCorrupt, "%q has %d bytes, want %d elements of %d", a.Name, len(a.raw), n, size)
 	default:
 		a.raw = a.raw[:n*size]
 	}
@@ -160,7 +163,7 @@ func (a *Attr) Value() (any, error) {
 		return decodeStrings(a.raw, a.Type, n), nil
 	}
 	if !a.Type.Numeric() {
-		return nil, a.f.errAt(a.off, "attribute "+a.Name, ErrUnsupported, "value of type %s", a.Type)
+		return nil, a.f.errAt(a.off, "attribute "+a.Name, fault.ErrUnsupported, "value of type %s", a.Type)
 	}
 	dst := makeSlice(a.Type, n)
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
@@ -173,7 +176,7 @@ func (a *Attr) Int64s() ([]int64, error) {
 		return nil, a.fail
 	}
 	if !a.Type.Numeric() || a.Type.Class() == ClassFloat {
-		return nil, pkg.Class(ErrUsage, "%s: attribute %q is of type %s, not an integer", a.f.name, a.Name, a.Type)
+		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not an integer", a.f.name, a.Name, a.Type)
 	}
 	dst := make([]int64, a.Elems())
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
@@ -185,7 +188,7 @@ func (a *Attr) Float64s() ([]float64, error) {
 		return nil, a.fail
 	}
 	if !a.Type.Numeric() {
-		return nil, pkg.Class(ErrUsage, "%s: attribute %q is of type %s, not numeric", a.f.name, a.Name, a.Type)
+		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not numeric", a.f.name, a.Name, a.Type)
 	}
 	dst := make([]float64, a.Elems())
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
@@ -199,7 +202,7 @@ func (a *Attr) Text() (string, error) {
 	}
 	s, ok := v.([]string)
 	if !ok || len(s) != 1 {
-		return "", pkg.Class(ErrUsage, "%s: attribute %q is of type %s with %d elements, not one string", a.f.name, a.Name, a.Type, a.Elems())
+		return "", fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s with %d elements, not one string", a.f.name, a.Name, a.Type, a.Elems())
 	}
 	return s[0], nil
 }

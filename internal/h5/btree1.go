@@ -1,6 +1,9 @@
 package h5
 
-import "encoding/binary"
+import (
+	"blobio/internal/fault"
+	"encoding/binary"
+)
 
 // node1 is a node of a version 1 B-tree: used children, and a key before each
 // and after the last.
@@ -30,9 +33,9 @@ func (f *File) node1(addr int64, typ uint8, want int, key func(*cursor)) (*node1
 	case c.err != nil:
 		return nil, c.err
 	case got != typ:
-		return nil, f.errAt(at, "B-tree node type", ErrCorrupt, "%d, want %d", got, typ)
+		return nil, f.errAt(at, "B-tree node type", fault.ErrCorrupt, "%d, want %d", got, typ)
 	case want >= 0 && n.level != want:
-		return nil, f.errAt(at+1, "B-tree node level", ErrCorrupt, "%d, want %d", n.level, want)
+		return nil, f.errAt(at+1, "B-tree node level", fault.ErrCorrupt, "%d, want %d", n.level, want)
 	}
 	var zero [8 + 8*(maxRank+1)]byte
 	probe := f.over(zero[:], 0)
@@ -55,7 +58,7 @@ func (n *node1) child(i int) (int64, error) {
 	c := n.f.over(n.b[p:p+n.f.offSize], n.at+int64(p))
 	a := c.addr("B-tree child address")
 	if c.err == nil && a == undef {
-		c.fail(c.off, "B-tree child address", ErrCorrupt, "undefined")
+		c.fail(c.off, "B-tree child address", fault.ErrCorrupt, "undefined")
 	}
 	return a, c.err
 }
@@ -96,7 +99,7 @@ func (w *walk1) node(addr int64, level int, visit func(child1) (bool, error)) (b
 			return false, err
 		}
 		if w.seen[a] {
-			return false, w.f.errAt(n.off, "B-tree child address", ErrCorrupt, "%#x is reached twice", a)
+			return false, w.f.errAt(n.off, "B-tree child address", fault.ErrCorrupt, "%#x is reached twice", a)
 		}
 		w.seen[a] = true
 		var more bool

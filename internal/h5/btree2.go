@@ -1,5 +1,7 @@
 package h5
 
+import "blobio/internal/fault"
+
 // tree2 is a version 2 B-tree: records of a fixed size in the inner nodes and
 // in the leaves.
 type tree2 struct {
@@ -26,7 +28,7 @@ func (f *File) tree2(addr int64, typ uint8) (*tree2, error) {
 	c.version(0, "v2 B-tree version")
 	at := c.pos()
 	if got := c.u8("v2 B-tree type"); c.err == nil && got != typ {
-		c.fail(at, "v2 B-tree type", ErrCorrupt, "%d, want %d", got, typ)
+		c.fail(at, "v2 B-tree type", fault.ErrCorrupt, "%d, want %d", got, typ)
 	}
 	at = c.pos()
 	t := &tree2{f: f, off: c.off, nodeLen: int64(c.u32("v2 B-tree node size"))}
@@ -40,7 +42,7 @@ func (f *File) tree2(addr int64, typ uint8) (*tree2, error) {
 		return nil, c.err
 	}
 	if t.rec == 0 || t.depth > maxDepth || t.nodeLen > maxMeta {
-		return nil, f.errAt(at, "v2 B-tree header", ErrCorrupt, "nodes of %d bytes, records of %d, depth %d", t.nodeLen, t.rec, t.depth)
+		return nil, f.errAt(at, "v2 B-tree header", fault.ErrCorrupt, "nodes of %d bytes, records of %d, depth %d", t.nodeLen, t.rec, t.depth)
 	}
 	return t, t.limits(at)
 }
@@ -57,7 +59,7 @@ func (t *tree2) limits(at int64) error {
 		ptr := int64(t.f.offSize + t.numLen + t.sumLen[d-1])
 		most := (t.nodeLen - overhead - ptr) / (int64(t.rec) + ptr)
 		if most < 1 || sum > 1<<62/uint64(most+1) {
-			return t.f.errAt(at, "v2 B-tree node size", ErrCorrupt, "%d, too small or too large for records of %d at depth %d", t.nodeLen, t.rec, t.depth)
+			return t.f.errAt(at, "v2 B-tree node size", fault.ErrCorrupt, "%d, too small or too large for records of %d at depth %d", t.nodeLen, t.rec, t.depth)
 		}
 		sum = uint64(most+1)*sum + uint64(most)
 		t.most = append(t.most, most)
@@ -97,10 +99,10 @@ func (w *walk2) node(addr int64, n, depth int) (bool, error) {
 	t := w.t
 	f := t.f
 	if int64(n) > t.most[depth] {
-		return false, f.errAt(t.off, "v2 B-tree node", ErrCorrupt, "%d records at %#x, want at most %d", n, addr, t.most[depth])
+		return false, f.errAt(t.off, "v2 B-tree node", fault.ErrCorrupt, "%d records at %#x, want at most %d", n, addr, t.most[depth])
 	}
 	if w.seen[addr] {
-		return false, f.errAt(t.off, "v2 B-tree child address", ErrCorrupt, "%#x is reached twice", addr)
+		return false, f.errAt(t.off, "v2 B-tree child address", fault.ErrCorrupt, "%#x is reached twice", addr)
 	}
 	w.seen[addr] = true
 	size, magic := int64(6+n*t.rec+4), "BTLF"

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"slices"
 	"strings"
 )
@@ -58,7 +59,7 @@ type attrSpec struct {
 func (n *node) Attr(name string, t Type, dims []int64, value any) {
 	body, err := encodeAttr(name, t, dims, value)
 	if err != nil {
-		n.b.fail(pkg.Class(err, "attribute %q of %q", name, n.name))
+		n.b.fail(fault.Class(err, "attribute %q of %q", name, n.name))
 		return
 	}
 	n.attrs = append(n.attrs, attrSpec{name, body})
@@ -104,10 +105,10 @@ func (g *GroupBuilder) Dataset(name string, t Type, dims []int64, o *DatasetOpti
 	}
 	d.align = max(d.align, 1)
 	if o != nil && (o.Align < 0 || o.Align > 1<<40) {
-		g.b.fail(pkg.Class(ErrUsage, "dataset %q: alignment %d, want 1 to 2^40", name, o.Align))
+		g.b.fail(fault.Class(fault.ErrUsage, "dataset %q: alignment %d, want 1 to 2^40", name, o.Align))
 	}
 	if err := checkShape(t, dims); err != nil {
-		g.b.fail(pkg.Class(err, "dataset %q", name))
+		g.b.fail(fault.Class(err, "dataset %q", name))
 	}
 	g.datasets = append(g.datasets, d)
 	return d
@@ -115,7 +116,7 @@ func (g *GroupBuilder) Dataset(name string, t Type, dims []int64, o *DatasetOpti
 
 func (g *GroupBuilder) checkName(name string) {
 	if name == "" || name == "." || len(name) >= maxName || strings.ContainsAny(name, "/\x00") {
-		g.b.fail(pkg.Class(ErrUsage, "member %q of %q: want 1 to %d bytes without '/' and zeros", name, g.name, maxName-1))
+		g.b.fail(fault.Class(fault.ErrUsage, "member %q of %q: want 1 to %d bytes without '/' and zeros", name, g.name, maxName-1))
 	}
 }
 
@@ -138,14 +139,14 @@ func (d *DatasetBuilder) Bytes() int64 { return d.size }
 // checkShape returns the class of error of a type and shape, nil if good.
 func checkShape(t Type, dims []int64) error {
 	if !t.Numeric() && t.Class() != ClassString || t.BigEndian() || t.Class() == ClassEnum || t.Size() == 0 {
-		return pkg.Class(ErrUnsupported, "writing type %s", t)
+		return fault.Class(fault.ErrUnsupported, "writing type %s", t)
 	}
 	if len(dims) > maxRank {
-		return pkg.Class(ErrUsage, "rank %d, want at most %d", len(dims), maxRank)
+		return fault.Class(fault.ErrUsage, "rank %d, want at most %d", len(dims), maxRank)
 	}
 	n, ok := elems(dims)
 	if !ok || n > (1<<62)/t.Size() {
-		return pkg.Class(ErrUsage, "shape %v of %s, want sizes of at least 0 and less than 2^62 bytes", dims, t)
+		return fault.Class(fault.ErrUsage, "shape %v of %s, want sizes of at least 0 and less than 2^62 bytes", dims, t)
 	}
 	return nil
 }

@@ -1,5 +1,7 @@
 package h5
 
+import "blobio/internal/fault"
+
 // chunkIndex finds chunks by their place in the grid of chunks.
 type chunkIndex interface {
 	// find returns where the chunk at the given grid place is stored; ok is
@@ -126,14 +128,14 @@ func eachRow(shape []int64, visit func(idx []int64)) {
 func (d *Dataset) chunkAt(ref chunkRef) (int64, error) {
 	f := d.f
 	if want := d.lay.chunkBytes(); len(d.filters) == 0 && ref.size != want {
-		return 0, f.errAt(ref.off, "chunk size", ErrCorrupt, "%d, want %d", ref.size, want)
+		return 0, f.errAt(ref.off, "chunk size", fault.ErrCorrupt, "%d, want %d", ref.size, want)
 	}
 	at := f.base + ref.addr
 	if ref.addr > f.src.size-f.base || ref.size > f.src.size-at {
-		return 0, f.errAt(at, "chunk", ErrTruncated, "%d bytes, the file has %d in all", ref.size, f.src.size)
+		return 0, f.errAt(at, "chunk", fault.ErrTruncated, "%d bytes, the file has %d in all", ref.size, f.src.size)
 	}
 	if limit := int64(maxChunk + maxChunk/8); ref.size > limit { // filters may add a little
-		return 0, f.errAt(ref.off, "chunk size", ErrTooLarge, "%d, want at most %d", ref.size, limit)
+		return 0, f.errAt(ref.off, "chunk size", fault.ErrTooLarge, "%d, want at most %d", ref.size, limit)
 	}
 	return at, nil
 }
@@ -155,7 +157,7 @@ func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
 	}
 	b := make([]byte, ref.size)
 	if err := f.src.readFull(b, at); err != nil {
-		return nil, &FormatError{Pkg: "h5", File: f.name, Offset: at, Field: "chunk", Msg: "read", Err: err}
+		return nil, &fault.FormatError{File: f.name, Offset: at, Field: "chunk", Msg: "read", Err: err}
 	}
 	if len(d.filters) == 0 {
 		return b, nil
@@ -178,7 +180,7 @@ func (x singleIndex) find(grid []int64) (chunkRef, bool, error) {
 	}
 	for _, g := range grid {
 		if g != 0 {
-			return ref, false, x.d.f.errAt(l.off, "chunk shape", ErrCorrupt, "%v for one chunk, want the shape %v", l.chunk, x.d.space.dims)
+			return ref, false, x.d.f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v for one chunk, want the shape %v", l.chunk, x.d.space.dims)
 		}
 	}
 	return ref, true, nil
@@ -192,7 +194,7 @@ func (x implicitIndex) find(grid []int64) (chunkRef, bool, error) {
 	n, err := x.d.linear(grid, -1)
 	size := l.chunkBytes()
 	if err == nil && n > (1<<62)/size {
-		err = x.d.f.errAt(l.off, "chunk index", ErrCorrupt, "chunk %d lies past any file", n)
+		err = x.d.f.errAt(l.off, "chunk index", fault.ErrCorrupt, "chunk %d lies past any file", n)
 	}
 	if err != nil {
 		return chunkRef{}, false, err
@@ -217,11 +219,11 @@ func (d *Dataset) linear(grid []int64, first int) (int64, error) {
 			most = d.space.max[i]
 		}
 		if most == Unlimited {
-			return 0, d.f.errAt(d.lay.off, "chunk index", ErrCorrupt, "dimension %d has no bound", i)
+			return 0, d.f.errAt(d.lay.off, "chunk index", fault.ErrCorrupt, "dimension %d has no bound", i)
 		}
 		chunks := (most-1)/d.lay.chunk[i] + 1
 		if n > (1<<62)/max(chunks, 1) {
-			return 0, d.f.errAt(d.lay.off, "chunk index", ErrCorrupt, "more than 2^62 chunks")
+			return 0, d.f.errAt(d.lay.off, "chunk index", fault.ErrCorrupt, "more than 2^62 chunks")
 		}
 		n = n*chunks + g
 	}

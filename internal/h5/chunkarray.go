@@ -1,6 +1,9 @@
 package h5
 
-import "math/bits"
+import (
+	"blobio/internal/fault"
+	"math/bits"
+)
 
 // The chunk indexes of layout version 4 that are arrays of chunk entries, and
 // the v2 B-tree. Entries have the address of the chunk and, with filters, its
@@ -45,14 +48,14 @@ func (d *Dataset) arrayHeader(c *cursor, magic string, owner bool) {
 		want = 1
 	}
 	if got := c.u8(magic + " client"); c.err == nil && got != want {
-		c.fail(at, magic+" client", ErrCorrupt, "%d, want %d", got, want)
+		c.fail(at, magic+" client", fault.ErrCorrupt, "%d, want %d", got, want)
 	}
 	if !owner {
 		return
 	}
 	at = c.pos()
 	if a := c.addr(magic + " header address"); c.err == nil && a != d.lay.addr {
-		c.fail(at, magic+" header address", ErrCorrupt, "%#x, want %#x", a, d.lay.addr)
+		c.fail(at, magic+" header address", fault.ErrCorrupt, "%#x, want %#x", a, d.lay.addr)
 	}
 }
 
@@ -71,13 +74,13 @@ func (x *fixedIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
 	d.arrayHeader(c, "FAHD", false)
 	at := c.pos()
 	if n := int(c.u8("fixed array entry size")); c.err == nil && n != entry {
-		c.fail(at, "fixed array entry size", ErrCorrupt, "%d, want %d", n, entry)
+		c.fail(at, "fixed array entry size", fault.ErrCorrupt, "%d, want %d", n, entry)
 	}
 	pageBits := c.u8("fixed array page bits")
 	n := c.length("fixed array entries")
 	data := c.addr("fixed array data address")
 	if c.err == nil && pageBits > 30 {
-		c.fail(at+1, "fixed array page bits", ErrCorrupt, "%d, want at most 30", pageBits)
+		c.fail(at+1, "fixed array page bits", fault.ErrCorrupt, "%d, want at most 30", pageBits)
 	}
 	if c.err != nil {
 		return none, false, c.err
@@ -88,11 +91,11 @@ func (x *fixedIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
 	}
 	switch {
 	case i >= n:
-		return none, false, f.errAt(at+2, "fixed array entries", ErrCorrupt, "%d, want more than %d", n, i)
+		return none, false, f.errAt(at+2, "fixed array entries", fault.ErrCorrupt, "%d, want more than %d", n, i)
 	case data == undef:
 		return none, false, nil
 	case n > f.src.size: // a bitmap alone is an eighth of a byte each
-		return none, false, f.errAt(at+2, "fixed array entries", ErrCorrupt, "%d in a file of %d bytes", n, f.src.size)
+		return none, false, f.errAt(at+2, "fixed array entries", fault.ErrCorrupt, "%d in a file of %d bytes", n, f.src.size)
 	}
 	pre, page := int64(6+f.offSize), int64(1)<<pageBits
 	if n <= page {
@@ -134,7 +137,7 @@ func (x *extIndex) header() (a extArray, err error) {
 	d.arrayHeader(c, "EAHD", false)
 	at := c.pos()
 	if n := int(c.u8("extensible array entry size")); c.err == nil && n != entry {
-		c.fail(at, "extensible array entry size", ErrCorrupt, "%d, want %d", n, entry)
+		c.fail(at, "extensible array entry size", fault.ErrCorrupt, "%d, want %d", n, entry)
 	}
 	at = c.pos()
 	a.bits = int64(c.u8("extensible array bits"))
@@ -147,7 +150,7 @@ func (x *extIndex) header() (a extArray, err error) {
 	power := func(n int64) bool { return n > 0 && n&(n-1) == 0 }
 	if c.err == nil && (a.bits < 1 || a.bits > 62 || !power(a.minData) || !power(a.minPtrs) || a.pageBits > 30 ||
 		a.superBlocks() < a.direct()) {
-		c.fail(at, "extensible array header", ErrCorrupt, "%d bits, %d entries, %d and %d least, %d page bits", a.bits, a.inIndex, a.minData, a.minPtrs, a.pageBits)
+		c.fail(at, "extensible array header", fault.ErrCorrupt, "%d bits, %d entries, %d and %d least, %d page bits", a.bits, a.inIndex, a.minData, a.minPtrs, a.pageBits)
 	}
 	return a, c.err
 }
@@ -192,7 +195,7 @@ func (x *extIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
 		return none, false, err
 	}
 	if i >= 1<<a.bits {
-		return none, false, f.errAt(d.lay.off, "chunk index", ErrCorrupt, "chunk %d, want below 2^%d", i, a.bits)
+		return none, false, f.errAt(d.lay.off, "chunk index", fault.ErrCorrupt, "chunk %d, want below 2^%d", i, a.bits)
 	}
 	entry, _ := d.entryLens()
 	ptrs := 2 * (a.minPtrs - 1)
@@ -280,7 +283,7 @@ func (x *tree2Index) find(grid []int64) (ref chunkRef, ok bool, err error) {
 	}
 	entry, _ := d.entryLens()
 	if t.rec != entry+8*len(grid) {
-		return ref, false, f.errAt(t.off, "v2 B-tree record size", ErrCorrupt, "%d, want %d", t.rec, entry+8*len(grid))
+		return ref, false, f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want %d", t.rec, entry+8*len(grid))
 	}
 	cmp := func(r record) int {
 		for i, g := range grid {

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"encoding/binary"
 	"math/bits"
 )
@@ -20,19 +21,19 @@ type cursor struct {
 func (f *File) at(addr, n int64, field string) *cursor {
 	c := &cursor{f: f}
 	if addr == undef {
-		c.err = f.errAt(-1, field, ErrCorrupt, "address is undefined")
+		c.err = f.errAt(-1, field, fault.ErrCorrupt, "address is undefined")
 		return c
 	}
 	c.off = f.base + addr
 	switch {
 	case n < 0 || n > maxMeta:
-		c.err = f.errAt(c.off, field, ErrTooLarge, "%d bytes, want at most %d", n, int64(maxMeta))
+		c.err = f.errAt(c.off, field, fault.ErrTooLarge, "%d bytes, want at most %d", n, int64(maxMeta))
 	case addr > f.src.size-f.base || n > f.src.size-f.base-addr:
-		c.err = f.errAt(c.off, field, ErrTruncated, "%d bytes wanted, the file has %d in all", n, f.src.size)
+		c.err = f.errAt(c.off, field, fault.ErrTruncated, "%d bytes wanted, the file has %d in all", n, f.src.size)
 	default:
 		var err error
 		if c.b, err = f.src.view(c.off, n); err != nil {
-			c.err = &FormatError{Pkg: "h5", File: f.name, Offset: c.off, Field: field, Msg: "read", Err: err}
+			c.err = &fault.FormatError{File: f.name, Offset: c.off, Field: field, Msg: "read", Err: err}
 		}
 	}
 	return c
@@ -58,7 +59,7 @@ func (c *cursor) take(n int64, field string) []byte {
 		return nil
 	}
 	if n < 0 || n > int64(c.left()) {
-		c.fail(c.pos(), field, ErrCorrupt, "block has %d bytes left, want %d", c.left(), n)
+		c.fail(c.pos(), field, fault.ErrCorrupt, "block has %d bytes left, want %d", c.left(), n)
 		return nil
 	}
 	b := c.b[c.p : c.p+int(n)]
@@ -103,7 +104,7 @@ func (c *cursor) num(n int, field string) int64 {
 	at := c.pos()
 	v := c.uvar(n, field)
 	if v > 1<<63-1 {
-		c.fail(at, field, ErrCorrupt, "%d, want less than 2^63", v)
+		c.fail(at, field, fault.ErrCorrupt, "%d, want less than 2^63", v)
 		return 0
 	}
 	return int64(v)
@@ -118,7 +119,7 @@ func (c *cursor) addr(field string) int64 {
 	case v == 1<<(8*n)-1: // n == 8: the shift gives 0, less 1 is all ones
 		return undef
 	case v > 1<<62:
-		c.fail(at, field, ErrCorrupt, "address %#x, want below 2^62", v)
+		c.fail(at, field, fault.ErrCorrupt, "address %#x, want below 2^62", v)
 		return undef
 	}
 	return int64(v)
@@ -131,7 +132,7 @@ func (c *cursor) length(field string) int64 { return c.num(c.f.lenSize, field) }
 func (c *cursor) magic(want string) {
 	at := c.pos()
 	if b := c.take(4, "signature"); b != nil && string(b) != want {
-		c.fail(at, want+" signature", ErrCorrupt, "%q, want %q", b, want)
+		c.fail(at, want+" signature", fault.ErrCorrupt, "%q, want %q", b, want)
 	}
 }
 
@@ -139,7 +140,7 @@ func (c *cursor) magic(want string) {
 func (c *cursor) version(want uint8, field string) {
 	at := c.pos()
 	if v := c.u8(field); c.err == nil && v != want {
-		c.fail(at, field, ErrUnsupported, "%d, want %d", v, want)
+		c.fail(at, field, fault.ErrUnsupported, "%d, want %d", v, want)
 	}
 }
 
@@ -152,7 +153,7 @@ func (c *cursor) checksum(block string) {
 	end, at := c.p, c.pos()
 	if want := c.u32(block + " checksum"); c.err == nil && !c.f.noSums {
 		if got := lookup3(c.b[:end]); got != want {
-			c.fail(at, block+" checksum", ErrChecksum, "%#08x stored, %#08x computed", want, got)
+			c.fail(at, block+" checksum", fault.ErrChecksum, "%#08x stored, %#08x computed", want, got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"io"
 	"slices"
 )
@@ -22,12 +23,12 @@ type Dataset struct {
 func (o *Object) Dataset() (*Dataset, error) {
 	f := o.f
 	if o.Kind() != KindDataset {
-		return nil, pkg.Class(ErrUsage, "%s: %s is a %s, not a dataset", f.name, o.path, o.Kind())
+		return nil, fault.Class(fault.ErrUsage, "%s: %s is a %s, not a dataset", f.name, o.path, o.Kind())
 	}
 	d := &Dataset{Object: o}
 	tm, sm := o.h.find(msgDatatype), o.h.find(msgDataspace)
 	if tm == nil || sm == nil {
-		return nil, f.errAt(f.base+o.h.addr, "dataset", ErrCorrupt, "%s has no datatype or dataspace message", o.path)
+		return nil, f.errAt(f.base+o.h.addr, "dataset", fault.ErrCorrupt, "%s has no datatype or dataspace message", o.path)
 	}
 	tm, err := f.resolve(tm)
 	if err != nil {
@@ -45,7 +46,7 @@ func (o *Object) Dataset() (*Dataset, error) {
 		return nil, c.err
 	}
 	if size := d.typ.Size(); size > 0 && d.space.count() > (1<<63-1)/size {
-		return nil, f.errAt(sm.off, "dataspace", ErrCorrupt, "%v elements of %d bytes, want fewer than 2^63 bytes", d.space.dims, size)
+		return nil, f.errAt(sm.off, "dataspace", fault.ErrCorrupt, "%v elements of %d bytes, want fewer than 2^63 bytes", d.space.dims, size)
 	}
 	if d.lay, err = f.decodeLayout(o.h.find(msgLayout)); err != nil {
 		return nil, err
@@ -72,26 +73,26 @@ func (d *Dataset) prepare() error {
 	switch l.storage {
 	case Compact:
 		if int64(len(l.data)) < need {
-			return f.errAt(l.off, "compact data", ErrCorrupt, "%d bytes, want %d", len(l.data), need)
+			return f.errAt(l.off, "compact data", fault.ErrCorrupt, "%d bytes, want %d", len(l.data), need)
 		}
 	case Contiguous:
 		if l.addr != undef && l.size >= 0 && l.size < need {
-			return f.errAt(l.off, "contiguous data", ErrCorrupt, "%d bytes, want %d", l.size, need)
+			return f.errAt(l.off, "contiguous data", fault.ErrCorrupt, "%d bytes, want %d", l.size, need)
 		}
 		if m := d.h.find(msgExternal); m != nil {
-			d.noRead = f.errAt(m.off, "layout", ErrUnsupported, "data in external files")
+			d.noRead = f.errAt(m.off, "layout", fault.ErrUnsupported, "data in external files")
 		}
 	case Chunked:
 		if len(l.chunk) != len(d.space.dims) || l.elem != d.typ.Size() {
-			return f.errAt(l.off, "chunk shape", ErrCorrupt, "%v of %d bytes, want rank %d and %d bytes", l.chunk, l.elem, len(d.space.dims), d.typ.Size())
+			return f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v of %d bytes, want rank %d and %d bytes", l.chunk, l.elem, len(d.space.dims), d.typ.Size())
 		}
 		if name, bad := unknownFilter(d.filters); bad {
-			d.noRead = f.errAt(d.h.find(msgFilters).off, "filter pipeline", ErrUnsupported, "filter %s", name)
+			d.noRead = f.errAt(d.h.find(msgFilters).off, "filter pipeline", fault.ErrUnsupported, "filter %s", name)
 			return nil
 		}
 		d.index = d.chunks()
 	default:
-		d.noRead = f.errAt(l.off, "layout class", ErrUnsupported, "%s storage", l.storage)
+		d.noRead = f.errAt(l.off, "layout class", fault.ErrUnsupported, "%s storage", l.storage)
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func (d *Dataset) decodeFill() error {
 		case 3:
 			has = c.u8("fill value flags")&0x20 != 0
 		default:
-			c.fail(m.off, "fill value version", ErrUnsupported, "%d, want 1 to 3", version)
+			c.fail(m.off, "fill value version", fault.ErrUnsupported, "%d, want 1 to 3", version)
 		}
 	}
 	if has && c.err == nil && c.left() >= 4 {
@@ -198,10 +199,10 @@ func (d *Dataset) ReadAt(p []byte, off int64) (int, error) {
 		return 0, d.noRead
 	}
 	if d.lay.storage == Chunked {
-		return 0, d.f.errAt(d.lay.off, "layout", ErrUnsupported, "ReadAt of chunked data")
+		return 0, d.f.errAt(d.lay.off, "layout", fault.ErrUnsupported, "ReadAt of chunked data")
 	}
 	if off < 0 {
-		return 0, pkg.Class(ErrUsage, "offset %d", off)
+		return 0, fault.Class(fault.ErrUsage, "offset %d", off)
 	}
 	n := max(0, min(int64(len(p)), d.Bytes()-off))
 	if err := d.readExtent(p[:n], off); err != nil {
@@ -227,10 +228,10 @@ func (d *Dataset) readExtent(p []byte, off int64) error {
 		at := f.base + l.addr
 		// Sums of values below 2^63 each: compare without adding.
 		if l.addr > f.src.size-f.base || off > f.src.size-at || n > f.src.size-at-off {
-			return f.errAt(at, "data of "+d.path, ErrTruncated, "bytes %d to %d of the array lie past the end of the file of %d", off, off+n, f.src.size)
+			return f.errAt(at, "data of "+d.path, fault.ErrTruncated, "bytes %d to %d of the array lie past the end of the file of %d", off, off+n, f.src.size)
 		}
 		if err := f.src.readFull(p, at+off); err != nil {
-			return &FormatError{Pkg: "h5", File: f.name, Offset: at + off, Field: "data of " + d.path, Msg: "read", Err: err}
+			return &fault.FormatError{File: f.name, Offset: at + off, Field: "data of " + d.path, Msg: "read", Err: err}
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package h5
 
-import "encoding/binary"
+import (
+	"blobio/internal/fault"
+	"encoding/binary"
+)
 
 // dense storage: objects in a fractal heap, indexed by version 2 B-trees by
 // the hash of the name and, if the file keeps it, by order of creation.
@@ -30,7 +33,7 @@ func (f *File) decodeDense(m *message, orderLen int64, what string) (*denseInfo,
 		d.order = c.addr(what + " creation index address")
 	}
 	if c.err == nil && d.heapAt != undef && d.names == undef {
-		c.fail(at, what+" name index address", ErrCorrupt, "undefined, though there is a heap")
+		c.fail(at, what+" name index address", fault.ErrCorrupt, "undefined, though there is a heap")
 	}
 	if c.err != nil || d.heapAt == undef {
 		return nil, c.err
@@ -70,7 +73,7 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 		return err
 	}
 	if t.rec < k.need {
-		return d.f.errAt(t.off, "v2 B-tree record size", ErrCorrupt, "%d, want at least %d", t.rec, k.need)
+		return d.f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want at least %d", t.rec, k.need)
 	}
 	used := int64(0) // objects are stored once each, so they fit the file
 	return t.walk(cmp, func(r record) (bool, error) {
@@ -80,7 +83,7 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 			return false, err
 		}
 		if used += int64(len(c.b)); used > d.f.src.size {
-			return false, d.f.errAt(r.off, "heap ID", ErrCorrupt, "objects of %d bytes and more in a file of %d", used, d.f.src.size)
+			return false, d.f.errAt(r.off, "heap ID", fault.ErrCorrupt, "objects of %d bytes and more in a file of %d", used, d.f.src.size)
 		}
 		return visit(c, r)
 	})
@@ -156,7 +159,7 @@ func (o *Object) denseAttrs() (*denseAttributes, error) {
 // of the message.
 func (k *denseAttributes) attr(c *cursor, r record) (*Attr, error) {
 	if r.b[8]&msgShared != 0 {
-		return nil, k.d.f.errAt(r.off, "attribute", ErrUnsupported, "attribute in the shared message heap")
+		return nil, k.d.f.errAt(r.off, "attribute", fault.ErrUnsupported, "attribute in the shared message heap")
 	}
 	a := c.decodeAttr()
 	return a, c.err

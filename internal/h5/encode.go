@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // Encoders of header messages, as libhdf5 writes them by default. All are
@@ -74,11 +75,11 @@ func encodeAttr(name string, t Type, dims []int64, value any) ([]byte, error) {
 		return nil, err
 	}
 	if name == "" || len(name) > 1<<15 {
-		return nil, pkg.Class(ErrUsage, "name of %d bytes, want 1 to %d", len(name), 1<<15)
+		return nil, fault.Class(fault.ErrUsage, "name of %d bytes, want 1 to %d", len(name), 1<<15)
 	}
 	for i := range len(name) {
 		if name[i] == 0 {
-			return nil, pkg.Class(ErrUsage, "zero byte in the name")
+			return nil, fault.Class(fault.ErrUsage, "zero byte in the name")
 		}
 	}
 	typ, space := encodeType(nil, t), encodeSpace(nil, dims)
@@ -91,14 +92,14 @@ func encodeAttr(name string, t Type, dims []int64, value any) ([]byte, error) {
 	b = append(append(b, typ...), space...)
 	n, _ := elems(dims)
 	if n*t.Size() > 1<<16 {
-		return nil, pkg.Class(ErrUsage, "value of %d bytes, want at most 65,528 with name and shape", n*t.Size())
+		return nil, fault.Class(fault.ErrUsage, "value of %d bytes, want at most 65,528 with name and shape", n*t.Size())
 	}
 	b, err := encodeValue(b, t, n, value)
 	if err != nil {
 		return nil, err
 	}
 	if b = pad8(b); len(b) > 65528 {
-		return nil, pkg.Class(ErrUsage, "message of %d bytes, want at most 65,528", len(b))
+		return nil, fault.Class(fault.ErrUsage, "message of %d bytes, want at most 65,528", len(b))
 	}
 	return b, nil
 }
@@ -113,14 +114,14 @@ func encodeValue(b []byte, t Type, n int64, value any) ([]byte, error) {
 		case []string:
 			s = v
 		default:
-			return nil, pkg.Class(ErrUsage, "value is a %T, want string or []string", value)
+			return nil, fault.Class(fault.ErrUsage, "value is a %T, want string or []string", value)
 		}
 		if int64(len(s)) != n {
-			return nil, pkg.Class(ErrUsage, "%d strings, want %d", len(s), n)
+			return nil, fault.Class(fault.ErrUsage, "%d strings, want %d", len(s), n)
 		}
 		for i, e := range s {
 			if int64(len(e)) >= t.Size() {
-				return nil, pkg.Class(ErrRange, "string %d has %d bytes, want at most %d and a terminator", i, len(e), t.Size()-1)
+				return nil, fault.Class(fault.ErrRange, "string %d has %d bytes, want at most %d and a terminator", i, len(e), t.Size()-1)
 			}
 			b = append(b, e...)
 			b = append(b, make([]byte, t.Size()-int64(len(e)))...)
@@ -130,9 +131,9 @@ func encodeValue(b []byte, t Type, n int64, value any) ([]byte, error) {
 	m, have, mem, ok := natural(listed(value))
 	switch {
 	case !ok:
-		return nil, pkg.Class(ErrUsage, "value is a %T, want a number or a slice of numbers", value)
+		return nil, fault.Class(fault.ErrUsage, "value is a %T, want a number or a slice of numbers", value)
 	case have != n:
-		return nil, pkg.Class(ErrUsage, "%d elements, want %d", have, n)
+		return nil, fault.Class(fault.ErrUsage, "%d elements, want %d", have, n)
 	}
 	// Bytes in host order, taken for a file type of that order, convert
 	// through the slice of the natural type.
@@ -178,7 +179,7 @@ func appendHalves(b, mem []byte, m Type, n int64) ([]byte, error) {
 	for i, x := range v {
 		h, ok := toHalf(x)
 		if !ok {
-			return nil, pkg.Class(ErrRange, "element %d: %v is not exact in float16", i, x)
+			return nil, fault.Class(fault.ErrRange, "element %d: %v is not exact in float16", i, x)
 		}
 		b = le.AppendUint16(b, h)
 	}

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"crypto/sha256"
 	"errors"
@@ -99,14 +100,14 @@ func typed(t *testing.T, err error, what string) {
 	if err == nil {
 		return
 	}
-	var fe *FormatError
+	var fe *fault.FormatError
 	if errors.As(err, &fe) {
 		if fe.Offset < 0 || fe.Field == "" || fe.Err == nil {
 			t.Errorf("%s: %#v", what, fe)
 		}
 		return
 	}
-	for _, class := range []error{ErrMissing, ErrUnsupported, ErrUsage} {
+	for _, class := range []error{fault.ErrMissing, fault.ErrUnsupported, fault.ErrUsage} {
 		if errors.Is(err, class) {
 			return // a name or type that is another now
 		}
@@ -128,7 +129,7 @@ func TestTruncated(t *testing.T) {
 		for n := 0; n < len(file); n += 1 + len(file)/400 {
 			cut := file[:n]
 			_, err := inventory(cut, nil, true)
-			if want := map[bool]error{true: ErrNotFormat, false: ErrTruncated}[n < 8]; !errors.Is(err, want) {
+			if want := map[bool]error{true: fault.ErrNotFormat, false: fault.ErrTruncated}[n < 8]; !errors.Is(err, want) {
 				t.Fatalf("%s cut to %d: %v, want %v", name, n, err, want)
 			}
 			typed(t, err, fmt.Sprintf("%s cut to %d", name, n))
@@ -193,32 +194,32 @@ func TestFaults(t *testing.T) {
 		class error
 		off   int64
 	}{
-		{"signature", 0, []byte{0}, ErrNotFormat, 0},
-		{"superblock version", 8, []byte{9}, ErrUnsupported, 8},
-		{"size of offsets", 13, []byte{7}, ErrUnsupported, 13},
-		{"end of file", 40, le64(1 << 40), ErrTruncated, int64(len(file))},
-		{"driver", 48, le64(4096), ErrUnsupported, 48},
-		{"root address", 64, le64(1 << 30), ErrTruncated, 1 << 30},
-		{"header version", header, []byte{3}, ErrUnsupported, header},
-		{"header size", header + 8, []byte{255, 255, 255, 3}, ErrTruncated, header + 16},
-		{"message size", header + 18, []byte{255, 0}, ErrCorrupt, header + 24},
-		{"tree address", header + 24, le64(undef), ErrCorrupt, header + 24},
-		{"heap signature", heap, []byte{'h'}, ErrCorrupt, heap},
-		{"heap version", heap + 4, []byte{5}, ErrUnsupported, heap + 4},
-		{"heap size", heap + 8, le64(1 << 50), ErrTruncated, heap + 8},
-		{"tree signature", tree, []byte{'t'}, ErrCorrupt, tree},
-		{"tree type", tree + 4, []byte{1}, ErrCorrupt, tree + 4},
-		{"tree level", tree + 5, []byte{2}, ErrCorrupt, snod},
-		{"tree child", tree + 32, le64(tree), ErrCorrupt, tree},
-		{"symbol node version", snod + 4, []byte{2}, ErrUnsupported, snod + 4},
-		{"symbols", snod + 6, []byte{255, 255}, ErrTruncated, snod + 8},
-		{"name offset", snod + 8, le64(1 << 20), ErrCorrupt, snod + 8},
-		{"member address", snod + 16, le64(undef), ErrCorrupt, snod + 16},
+		{"signature", 0, []byte{0}, fault.ErrNotFormat, 0},
+		{"superblock version", 8, []byte{9}, fault.ErrUnsupported, 8},
+		{"size of offsets", 13, []byte{7}, fault.ErrUnsupported, 13},
+		{"end of file", 40, le64(1 << 40), fault.ErrTruncated, int64(len(file))},
+		{"driver", 48, le64(4096), fault.ErrUnsupported, 48},
+		{"root address", 64, le64(1 << 30), fault.ErrTruncated, 1 << 30},
+		{"header version", header, []byte{3}, fault.ErrUnsupported, header},
+		{"header size", header + 8, []byte{255, 255, 255, 3}, fault.ErrTruncated, header + 16},
+		{"message size", header + 18, []byte{255, 0}, fault.ErrCorrupt, header + 24},
+		{"tree address", header + 24, le64(undef), fault.ErrCorrupt, header + 24},
+		{"heap signature", heap, []byte{'h'}, fault.ErrCorrupt, heap},
+		{"heap version", heap + 4, []byte{5}, fault.ErrUnsupported, heap + 4},
+		{"heap size", heap + 8, le64(1 << 50), fault.ErrTruncated, heap + 8},
+		{"tree signature", tree, []byte{'t'}, fault.ErrCorrupt, tree},
+		{"tree type", tree + 4, []byte{1}, fault.ErrCorrupt, tree + 4},
+		{"tree level", tree + 5, []byte{2}, fault.ErrCorrupt, snod},
+		{"tree child", tree + 32, le64(tree), fault.ErrCorrupt, tree},
+		{"symbol node version", snod + 4, []byte{2}, fault.ErrUnsupported, snod + 4},
+		{"symbols", snod + 6, []byte{255, 255}, fault.ErrTruncated, snod + 8},
+		{"name offset", snod + 8, le64(1 << 20), fault.ErrCorrupt, snod + 8},
+		{"member address", snod + 16, le64(undef), fault.ErrCorrupt, snod + 16},
 	} {
 		bad := bytes.Clone(file)
 		copy(bad[x.at:], x.put)
 		_, err := inventory(bad, nil, true)
-		var fe *FormatError
+		var fe *fault.FormatError
 		if !errors.As(err, &fe) || !errors.Is(err, x.class) || fe.Offset != x.off {
 			t.Errorf("%s: %v, want %v at %#x", x.name, err, x.class, x.off)
 		}
@@ -240,7 +241,7 @@ func TestCycles(t *testing.T) {
 	le.PutUint64(file[first-16:], superblock0Len+headerPrefixLen) // to the first block itself
 	le.PutUint64(file[first-8:], uint64(first-superblock0Len-headerPrefixLen))
 	_, err := inventory(file, nil, true)
-	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
+	if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("continuation to itself: %v", err)
 	}
 
@@ -249,7 +250,7 @@ func TestCycles(t *testing.T) {
 	child := le.Uint64(file[root+32:])
 	le.PutUint64(file[root+48:], child) // the same child twice
 	_, err = inventory(file, nil, true)
-	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
+	if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("child twice: %v", err)
 	}
 }

@@ -1,6 +1,9 @@
 package h5
 
-import "math/bits"
+import (
+	"blobio/internal/fault"
+	"math/bits"
+)
 
 // fractalHeap holds the links or attributes of a dense object. Objects are
 // found by a heap ID; managed ones lie in blocks that double in size.
@@ -29,7 +32,7 @@ func (f *File) fractalHeap(addr int64) (*fractalHeap, error) {
 	h.idLen = int(c.u16("heap ID length"))
 	at := c.pos()
 	if n := c.u16("heap filter length"); c.err == nil && n > 0 {
-		return nil, f.errAt(at, "fractal heap", ErrUnsupported, "filters on a fractal heap")
+		return nil, f.errAt(at, "fractal heap", fault.ErrUnsupported, "filters on a fractal heap")
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -57,7 +60,7 @@ func (f *File) fractalHeap(addr int64) (*fractalHeap, error) {
 	power := func(n int64) bool { return n > 0 && n&(n-1) == 0 }
 	if !power(h.width) || !power(h.start) || !power(h.maxDir) || h.maxDir < h.start || h.maxDir > maxMeta ||
 		h.maxSize < 1 || h.maxSize > 62 || h.rows > 64 || h.idLen < 1 {
-		return nil, f.errAt(at, "doubling table", ErrCorrupt, "width %d, blocks of %d to %d bytes, %d bits, %d rows",
+		return nil, f.errAt(at, "doubling table", fault.ErrCorrupt, "width %d, blocks of %d to %d bytes, %d bits, %d rows",
 			h.width, h.start, h.maxDir, h.maxSize, h.rows)
 	}
 	h.offLen = (h.maxSize + 7) / 8
@@ -72,7 +75,7 @@ func (h *fractalHeap) object(id []byte, off int64) (*cursor, error) {
 	c := f.over(id, off)
 	kind := c.u8("heap ID")
 	if c.err == nil && kind>>6 != 0 {
-		c.fail(off, "heap ID version", ErrUnsupported, "%d, want 0", kind>>6)
+		c.fail(off, "heap ID version", fault.ErrUnsupported, "%d, want 0", kind>>6)
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -96,7 +99,7 @@ func (h *fractalHeap) object(id []byte, off int64) (*cursor, error) {
 		o := f.over(c.take(n, "tiny object"), at)
 		return o, c.err
 	}
-	return nil, f.errAt(off, "heap ID type", ErrCorrupt, "3, want 0 to 2")
+	return nil, f.errAt(off, "heap ID type", fault.ErrCorrupt, "3, want 0 to 2")
 }
 
 // row returns the row of the doubling table that holds offset at, the offset
@@ -113,7 +116,7 @@ func (h *fractalHeap) row(at int64) (row int, begin, size int64) {
 // managed finds the direct block that holds offset at of the heap.
 func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 	if h.root == undef {
-		return nil, h.f.errAt(off, "heap ID", ErrCorrupt, "a managed object in a heap without blocks")
+		return nil, h.f.errAt(off, "heap ID", fault.ErrCorrupt, "a managed object in a heap without blocks")
 	}
 	if h.rows == 0 {
 		return h.direct(h.root, 0, h.start, at, n, off)
@@ -123,7 +126,7 @@ func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 	for range maxDepth {
 		row, begin, size := h.row(at - base)
 		if row >= rows || size > 1<<62/h.width {
-			return nil, f.errAt(off, "heap ID offset", ErrCorrupt, "%d lies in row %d, want below %d", at, row, rows)
+			return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies in row %d, want below %d", at, row, rows)
 		}
 		col := (at - base - begin) / size
 		child, err := h.indirect(addr, base, rows, row, col)
@@ -132,7 +135,7 @@ func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 		}
 		base += begin + col*size
 		if child == undef {
-			return nil, f.errAt(off, "heap ID offset", ErrCorrupt, "%d lies in a block that was never made", at)
+			return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies in a block that was never made", at)
 		}
 		if size <= h.maxDir {
 			return h.direct(child, base, size, at, n, off)
@@ -143,7 +146,7 @@ func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 			break
 		}
 	}
-	return nil, f.errAt(off, "heap ID offset", ErrCorrupt, "%d lies too deep", at)
+	return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies too deep", at)
 }
 
 // indirect returns the address in an entry of an indirect block.
@@ -163,11 +166,11 @@ func (h *fractalHeap) blockHeader(c *cursor, base int64) {
 	c.version(0, "heap block version")
 	at := c.pos()
 	if a := c.addr("heap header address"); c.err == nil && a != h.addr {
-		c.fail(at, "heap header address", ErrCorrupt, "%#x, want %#x", a, h.addr)
+		c.fail(at, "heap header address", fault.ErrCorrupt, "%#x, want %#x", a, h.addr)
 	}
 	at = c.pos()
 	if b := c.num(h.offLen, "heap block offset"); c.err == nil && b != base {
-		c.fail(at, "heap block offset", ErrCorrupt, "%d, want %d", b, base)
+		c.fail(at, "heap block offset", fault.ErrCorrupt, "%d, want %d", b, base)
 	}
 }
 
@@ -181,7 +184,7 @@ func (h *fractalHeap) direct(addr, base, size, at, n, off int64) (*cursor, error
 		pre += 4
 	}
 	if at-base < pre || n > size || at-base > size-n {
-		return nil, f.errAt(off, "heap ID", ErrCorrupt, "%d bytes at %d of a block of %d", n, at-base, size)
+		return nil, f.errAt(off, "heap ID", fault.ErrCorrupt, "%d bytes at %d of a block of %d", n, at-base, size)
 	}
 	if !f.seals.has(addr, size) {
 		c := f.at(addr, size, "fractal heap direct block")
@@ -195,7 +198,7 @@ func (h *fractalHeap) direct(addr, base, size, at, n, off int64) (*cursor, error
 			b := append([]byte(nil), c.b...)
 			clear(b[sum : sum+4]) // hashed as zeros
 			if got := lookup3(b); got != want && !f.noSums {
-				c.fail(c.off+sum, "direct block checksum", ErrChecksum, "%#08x stored, %#08x computed", want, got)
+				c.fail(c.off+sum, "direct block checksum", fault.ErrChecksum, "%#08x stored, %#08x computed", want, got)
 			}
 		}
 		if c.err != nil {
@@ -223,7 +226,7 @@ func (h *fractalHeap) hugeObject(c *cursor) (*cursor, error) {
 		return nil, c.err
 	}
 	if h.huge == undef {
-		return nil, f.errAt(c.off, "heap ID", ErrCorrupt, "a huge object in a heap without a B-tree of them")
+		return nil, f.errAt(c.off, "heap ID", fault.ErrCorrupt, "a huge object in a heap without a B-tree of them")
 	}
 	t, err := f.tree2(h.huge, 1)
 	if err != nil {
@@ -253,7 +256,7 @@ func (h *fractalHeap) hugeObject(c *cursor) (*cursor, error) {
 		return false, err
 	})
 	if err == nil && out == nil {
-		err = f.errAt(c.off, "huge object key", ErrCorrupt, "%d is not in the B-tree", key)
+		err = f.errAt(c.off, "huge object key", fault.ErrCorrupt, "%d is not in the B-tree", key)
 	}
 	return out, err
 }
@@ -261,14 +264,14 @@ func (h *fractalHeap) hugeObject(c *cursor) (*cursor, error) {
 func (h *fractalHeap) hugeAt(at, n, off int64) (*cursor, error) {
 	f := h.f
 	if at == undef || n > maxAttr {
-		return nil, f.errAt(off, "huge object length", ErrTooLarge, "%d, want at most %d", n, maxAttr)
+		return nil, f.errAt(off, "huge object length", fault.ErrTooLarge, "%d, want at most %d", n, maxAttr)
 	}
 	if !f.src.inFile(f.base, at) || !f.src.inFile(f.base+at, n) {
-		return nil, f.errAt(off, "huge object", ErrTruncated, "%d bytes at %#x, the file has %d in all", n, at, f.src.size)
+		return nil, f.errAt(off, "huge object", fault.ErrTruncated, "%d bytes at %#x, the file has %d in all", n, at, f.src.size)
 	}
 	b, err := f.src.view(f.base+at, n)
 	if err != nil {
-		return nil, &FormatError{Pkg: "h5", File: f.name, Offset: f.base + at, Field: "huge object", Msg: "read", Err: err}
+		return nil, &fault.FormatError{File: f.name, Offset: f.base + at, Field: "huge object", Msg: "read", Err: err}
 	}
 	return f.over(b, f.base+at), nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"blobio/internal/codec"
+	"blobio/internal/fault"
 )
 
 // filter is one step of a filter pipeline, in order of writing.
@@ -38,11 +39,11 @@ func (f *File) decodeFilters(m *message) ([]filter, error) {
 	case c.err != nil:
 		return nil, c.err
 	case n > 32:
-		return nil, f.errAt(m.off+1, "number of filters", ErrCorrupt, "%d, want at most 32", n)
+		return nil, f.errAt(m.off+1, "number of filters", fault.ErrCorrupt, "%d, want at most 32", n)
 	case version == 1:
 		c.skip(6, "filter pipeline")
 	case version != 2:
-		return nil, f.errAt(m.off, "filter pipeline version", ErrUnsupported, "%d, want 1 or 2", version)
+		return nil, f.errAt(m.off, "filter pipeline version", fault.ErrUnsupported, "%d, want 1 or 2", version)
 	}
 	out := make([]filter, n)
 	for i := range out {
@@ -99,13 +100,13 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 			// A checksum may still be in front of it in the pipeline.
 			limit := want + int64(4*i)
 			if limit > 64+int64(len(b))*1040 { // deflate gains a factor of 1032 at most
-				return nil, f.errAt(off, "chunk", ErrCorrupt, "%d deflated bytes, want %d bytes of them", len(b), want)
+				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d deflated bytes, want %d bytes of them", len(b), want)
 			}
 			out, err := f.inflate(b, limit)
 			if err != nil {
-				class := ErrCorrupt
+				class := fault.ErrCorrupt
 				if errors.Is(err, zlib.ErrChecksum) {
-					class = ErrChecksum
+					class = fault.ErrChecksum
 				}
 				return nil, f.errAt(off, "chunk", class, "deflate: %v", err)
 			}
@@ -113,11 +114,11 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 		case filterZstd:
 			n := want + d.sums(i, mask)
 			if n/codec.MaxExpansion > int64(len(b)) {
-				return nil, f.errAt(off, "chunk", ErrCorrupt, "%d bytes of zstd, want %d bytes of them", len(b), n)
+				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d bytes of zstd, want %d bytes of them", len(b), n)
 			}
 			out := make([]byte, n)
 			if err := zstds.Decode(out, b); err != nil {
-				return nil, f.errAt(off, "chunk", ErrCorrupt, "zstd: %v", err)
+				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "zstd: %v", err)
 			}
 			b = out
 		case filterShuffle:
@@ -130,20 +131,20 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 			b = out
 		case filterFletcher:
 			if len(b) < 4 {
-				return nil, f.errAt(off, "chunk", ErrCorrupt, "%d bytes, want a fletcher32 checksum", len(b))
+				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d bytes, want a fletcher32 checksum", len(b))
 			}
 			n := len(b) - 4
 			stored, got := binary.LittleEndian.Uint32(b[n:]), fletcher32(b[:n])
 			// Libraries before 1.6.3 stored both halves with their bytes swapped.
 			old := got<<8&0xff00ff00 | got>>8&0x00ff00ff
 			if stored != got && stored != old {
-				return nil, f.errAt(off, "chunk", ErrChecksum, "fletcher32 %#08x stored, %#08x computed", stored, got)
+				return nil, f.errAt(off, "chunk", fault.ErrChecksum, "fletcher32 %#08x stored, %#08x computed", stored, got)
 			}
 			b = b[:n]
 		}
 	}
 	if int64(len(b)) != want {
-		return nil, f.errAt(off, "chunk", ErrCorrupt, "%d bytes after filters, want %d", len(b), want)
+		return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d bytes after filters, want %d", len(b), want)
 	}
 	return b, nil
 }

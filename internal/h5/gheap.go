@@ -1,12 +1,14 @@
 package h5
 
+import "blobio/internal/fault"
+
 // vlenStrings reads n strings of variable length from the global heap: each
 // element is a length, and the address and index of an object there.
 func (a *Attr) vlenStrings(n int64) ([]string, error) {
 	f := a.f
 	c := f.over(a.raw, a.off)
 	if n*int64(8+f.offSize) != int64(len(a.raw)) {
-		return nil, f.errAt(a.off, "variable-length string", ErrCorrupt, "%d bytes for %d elements, want %d each", len(a.raw), n, 8+f.offSize)
+		return nil, f.errAt(a.off, "variable-length string", fault.ErrCorrupt, "%d bytes for %d elements, want %d each", len(a.raw), n, 8+f.offSize)
 	}
 	out := make([]string, 0, n)
 	for range n {
@@ -26,7 +28,7 @@ func (a *Attr) vlenStrings(n int64) ([]string, error) {
 			return nil, err
 		}
 		if size > int64(len(b)) {
-			return nil, f.errAt(at, "string length", ErrCorrupt, "%d, want at most the object's %d", size, len(b))
+			return nil, f.errAt(at, "string length", fault.ErrCorrupt, "%d, want at most the object's %d", size, len(b))
 		}
 		out = append(out, string(untilNul(b[:size])))
 	}
@@ -62,7 +64,7 @@ func (f *File) globalObject(addr int64, index uint32, off int64) ([]byte, error)
 	if c.err != nil {
 		return nil, c.err
 	}
-	return nil, f.errAt(off, "global heap index", ErrCorrupt, "object %d is not in the collection at %#x", index, addr)
+	return nil, f.errAt(off, "global heap index", fault.ErrCorrupt, "object %d is not in the collection at %#x", index, addr)
 }
 
 // References returns the object references that each element of a value of variable length holds: addresses, as
@@ -73,7 +75,7 @@ func (a *Attr) References() ([][]int64, error) {
 	}
 	f, n := a.f, a.Elems()
 	if a.Type.Class() != ClassVlen || a.Type&typeVlenStr != 0 || n*int64(8+f.offSize) != int64(len(a.raw)) {
-		return nil, pkg.Class(ErrUsage, "%s: attribute %q is of type %s, not lists of references", f.name, a.Name, a.Type)
+		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not lists of references", f.name, a.Name, a.Type)
 	}
 	c := f.over(a.raw, a.off)
 	out := make([][]int64, n)
@@ -92,7 +94,7 @@ func (a *Attr) References() ([][]int64, error) {
 			return nil, err
 		}
 		if k*int64(f.offSize) > int64(len(b)) {
-			return nil, f.errAt(at, "number of references", ErrCorrupt, "%d, the object has %d bytes", k, len(b))
+			return nil, f.errAt(at, "number of references", fault.ErrCorrupt, "%d, the object has %d bytes", k, len(b))
 		}
 		r := f.over(b, at)
 		for range k {

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"cmp"
 	"iter"
 	"slices"
@@ -27,7 +28,7 @@ func (o *Object) Group() (*Group, error) {
 		c := f.over(m.data, m.off)
 		st := symbolTable{f: f, tree: c.addr("group B-tree address"), heapAt: c.addr("local heap address")}
 		if c.err == nil && (st.tree == undef || st.heapAt == undef) {
-			c.fail(m.off, "symbol table message", ErrCorrupt, "B-tree at %d, local heap at %d, want addresses", st.tree, st.heapAt)
+			c.fail(m.off, "symbol table message", fault.ErrCorrupt, "B-tree at %d, local heap at %d, want addresses", st.tree, st.heapAt)
 		}
 		if c.err != nil {
 			return nil, c.err
@@ -36,7 +37,7 @@ func (o *Object) Group() (*Group, error) {
 		return g, nil
 	}
 	if o.Kind() != KindGroup {
-		return nil, pkg.Class(ErrUsage, "%s: %s is a %s, not a group", f.name, o.path, o.Kind())
+		return nil, fault.Class(fault.ErrUsage, "%s: %s is a %s, not a group", f.name, o.path, o.Kind())
 	}
 	if m := o.h.find(msgLinkInfo); m != nil {
 		d, err := f.decodeLinkInfo(m)
@@ -64,7 +65,7 @@ func (g *Group) Link(name string) (Link, error) {
 		return l, err
 	}
 	if !ok {
-		return l, pkg.Class(ErrMissing, "%s: %s has no member %q", g.f.name, g.path, name)
+		return l, fault.Class(fault.ErrMissing, "%s: %s has no member %q", g.f.name, g.path, name)
 	}
 	return l, nil
 }
@@ -73,7 +74,7 @@ func (g *Group) Link(name string) (Link, error) {
 // kinds are not followed: ErrUnsupported.
 func (g *Group) Open(l Link) (*Object, error) {
 	if l.Kind != LinkHard {
-		return nil, g.f.errAt(g.f.base+g.h.addr, join(g.path, l.Name), ErrUnsupported, "%s link to %q is not followed", l.Kind, l.Target)
+		return nil, g.f.errAt(g.f.base+g.h.addr, join(g.path, l.Name), fault.ErrUnsupported, "%s link to %q is not followed", l.Kind, l.Target)
 	}
 	return g.f.open(l.addr, join(g.path, l.Name))
 }

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -114,7 +115,7 @@ func TestPlainTypes(t *testing.T) {
 
 // TestMessagesThatMustBeKnown: an unknown message is passed over unless it says that it may not be.
 func TestMessagesThatMustBeKnown(t *testing.T) {
-	for flags, want := range map[uint8]error{0: nil, msgFailUnknown: ErrUnsupported} {
+	for flags, want := range map[uint8]error{0: nil, msgFailUnknown: fault.ErrUnsupported} {
 		f := bare(nil)
 		p := &headerParser{f: f, h: &header{}}
 		err := p.add(f.over(make([]byte, 8), 0), message{typ: msgMax + 1, flags: flags}, 8)
@@ -131,7 +132,7 @@ func TestOtherDriver(t *testing.T) {
 	b = append(b, 0, 0, 0, 0)
 	b = append(b, msgDriver, 0, 8, 0, 0, 0, 0, 0)
 	b = append(b, make([]byte, 8)...)
-	if err := bare(b).extension(0); !errors.Is(err, ErrUnsupported) {
+	if err := bare(b).extension(0); !errors.Is(err, fault.ErrUnsupported) {
 		t.Errorf("%v", err)
 	}
 	b[16] = msgNil
@@ -147,11 +148,11 @@ func TestPlacesOfData(t *testing.T) {
 	if err := d.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.ReadRaw(nil, nil, make([]byte, 16)); !errors.Is(err, ErrUnsupported) {
+	if err := d.ReadRaw(nil, nil, make([]byte, 16)); !errors.Is(err, fault.ErrUnsupported) {
 		t.Errorf("data in other files: %v", err)
 	}
 	d.lay.size = 15
-	if err := d.prepare(); !errors.Is(err, ErrCorrupt) {
+	if err := d.prepare(); !errors.Is(err, fault.ErrCorrupt) {
 		t.Errorf("16 bytes in an extent of 15: %v", err)
 	}
 
@@ -166,7 +167,7 @@ func TestPlacesOfData(t *testing.T) {
 		binary.LittleEndian.PutUint64(file[at+8+16*i:], 1<<30)
 		binary.LittleEndian.PutUint64(file[at+16+16*i:], 1<<31)
 	}
-	if _, err := openBytes(t, file).Dataset("/x"); !errors.Is(err, ErrCorrupt) {
+	if _, err := openBytes(t, file).Dataset("/x"); !errors.Is(err, fault.ErrCorrupt) {
 		t.Errorf("2^64 bytes: %v", err)
 	}
 }
@@ -213,7 +214,7 @@ func TestNamesOfOnePlace(t *testing.T) {
 	for i := range n {
 		binary.LittleEndian.PutUint64(file[at+8+40*i:], place)
 	}
-	if names, err := members(file); !errors.Is(err, ErrCorrupt) {
+	if names, err := members(file); !errors.Is(err, fault.ErrCorrupt) {
 		t.Errorf("%d names: %v", len(names), err)
 	}
 }
@@ -298,7 +299,7 @@ func TestAttrLongerThanItsMessage(t *testing.T) {
 		if c.err != nil {
 			t.Fatal(c.err)
 		}
-		if v, err := a.Int64s(); (err == nil) != good || good && !slices.Equal(v, []int64{1, 2, 3}) || !good && !errors.Is(err, ErrCorrupt) {
+		if v, err := a.Int64s(); (err == nil) != good || good && !slices.Equal(v, []int64{1, 2, 3}) || !good && !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("cut by %d bytes: %v %v", cut, v, err)
 		}
 	}

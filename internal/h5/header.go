@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"cmp"
 	"slices"
 )
@@ -145,7 +146,7 @@ func (p *headerParser) version2(addr int64) error {
 	}
 	pre += int64(width)
 	if n > maxMeta {
-		return f.errAt(c.pos()-int64(width), "object header size", ErrTooLarge, "%d, want at most %d", n, maxMeta)
+		return f.errAt(c.pos()-int64(width), "object header size", fault.ErrTooLarge, "%d, want at most %d", n, maxMeta)
 	}
 	c = f.at(addr, pre+n+4, "object header")
 	if err := p.messages2(c, int(pre), flags&4 != 0); err != nil {
@@ -162,7 +163,7 @@ func (p *headerParser) version2(addr int64) error {
 // messages from offset pre on.
 func (p *headerParser) messages2(c *cursor, pre int, order bool) error {
 	if c.err == nil && len(c.b) < pre+4 {
-		c.fail(c.off, "object header block", ErrCorrupt, "%d bytes, want at least %d", len(c.b), pre+4)
+		c.fail(c.off, "object header block", fault.ErrCorrupt, "%d bytes, want at least %d", len(c.b), pre+4)
 	}
 	if c.err != nil {
 		return c.err
@@ -206,9 +207,9 @@ func (p *headerParser) add(c *cursor, m message, n int64) error {
 		}
 		p.todo = append(p.todo, b)
 	case m.typ > msgMax && m.flags&msgFailUnknown != 0:
-		return p.f.errAt(m.off, "object header message", ErrUnsupported, "message type %#x, marked as one that a reader must know", m.typ)
+		return p.f.errAt(m.off, "object header message", fault.ErrUnsupported, "message type %#x, marked as one that a reader must know", m.typ)
 	case len(p.h.msgs) >= maxMessages:
-		return p.f.errAt(m.off, "object header message", ErrTooLarge, "more than %d messages", maxMessages)
+		return p.f.errAt(m.off, "object header message", fault.ErrTooLarge, "more than %d messages", maxMessages)
 	default:
 		p.h.msgs = append(p.h.msgs, m)
 	}
@@ -226,11 +227,11 @@ func (p *headerParser) continuations(read func(block) error) error {
 		p.total += k.n
 		switch {
 		case k.at == undef || k.n == 0:
-			return p.f.errAt(k.off, "continuation", ErrCorrupt, "%d bytes at %#x", k.n, k.at)
+			return p.f.errAt(k.off, "continuation", fault.ErrCorrupt, "%d bytes at %#x", k.n, k.at)
 		case p.seen[k.at]:
-			return p.f.errAt(k.off, "continuation", ErrCorrupt, "block at %#x is continued to twice", k.at)
+			return p.f.errAt(k.off, "continuation", fault.ErrCorrupt, "block at %#x is continued to twice", k.at)
 		case p.total > min(maxHeaderLen, p.f.src.size):
-			return p.f.errAt(k.off, "continuation", ErrTooLarge, "object header of %d bytes, want at most %d", p.total, min(maxHeaderLen, p.f.src.size))
+			return p.f.errAt(k.off, "continuation", fault.ErrTooLarge, "object header of %d bytes, want at most %d", p.total, min(maxHeaderLen, p.f.src.size))
 		}
 		p.seen[k.at] = true
 		if err := read(k); err != nil {
@@ -263,13 +264,13 @@ func (f *File) shared(c *cursor, typ uint16) (*message, error) {
 	case version == 2:
 	case version == 3 && kind == 2:
 	case version == 3:
-		return nil, f.errAt(at, "shared message", ErrUnsupported, "message in the shared message heap (type %d)", kind)
+		return nil, f.errAt(at, "shared message", fault.ErrUnsupported, "message in the shared message heap (type %d)", kind)
 	default:
-		return nil, f.errAt(at, "shared message version", ErrUnsupported, "%d, want 1 to 3", version)
+		return nil, f.errAt(at, "shared message version", fault.ErrUnsupported, "%d, want 1 to 3", version)
 	}
 	addr := c.addr("shared message address")
 	if c.err == nil && addr == undef {
-		c.fail(at, "shared message address", ErrCorrupt, "undefined")
+		c.fail(at, "shared message address", fault.ErrCorrupt, "undefined")
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -280,7 +281,7 @@ func (f *File) shared(c *cursor, typ uint16) (*message, error) {
 	}
 	m := h.find(typ)
 	if m == nil || m.flags&msgShared != 0 {
-		return nil, f.errAt(at, "shared message", ErrCorrupt, "object at %#x has no message of type %#x", addr, typ)
+		return nil, f.errAt(at, "shared message", fault.ErrCorrupt, "object at %#x has no message of type %#x", addr, typ)
 	}
 	return m, nil
 }

@@ -1,6 +1,9 @@
 package h5
 
-import "blobio/internal/elem"
+import (
+	"blobio/internal/elem"
+	"blobio/internal/fault"
+)
 
 // convertPiece bounds the buffer for reads that convert.
 const convertPiece = 1 << 20
@@ -17,11 +20,11 @@ func (d *Dataset) Read(start, count []int64, dst any) error {
 	m, have, mem, ok := natural(dst)
 	switch {
 	case !ok:
-		return pkg.Class(ErrUsage, "destination is a %T, want a slice of numbers", dst)
+		return fault.Class(fault.ErrUsage, "destination is a %T, want a slice of numbers", dst)
 	case have != n:
-		return pkg.Class(ErrUsage, "destination has %d elements, want %d", have, n)
+		return fault.Class(fault.ErrUsage, "destination has %d elements, want %d", have, n)
 	case !d.typ.Numeric():
-		return d.f.errAt(d.f.base+d.h.addr, "dataset "+d.path, ErrUnsupported, "conversion of elements of type %s", d.typ)
+		return d.f.errAt(d.f.base+d.h.addr, "dataset "+d.path, fault.ErrUnsupported, "conversion of elements of type %s", d.typ)
 	case sameBits(d.typ, m):
 		if err := d.readBox(start, count, mem); err != nil {
 			return err
@@ -50,7 +53,7 @@ func (d *Dataset) ReadRaw(start, count []int64, dst []byte) error {
 		return err
 	}
 	if int64(len(dst)) != n*d.typ.Size() {
-		return pkg.Class(ErrUsage, "destination has %d bytes, want %d", len(dst), n*d.typ.Size())
+		return fault.Class(fault.ErrUsage, "destination has %d bytes, want %d", len(dst), n*d.typ.Size())
 	}
 	return d.readBox(start, count, dst)
 }
@@ -60,9 +63,9 @@ func (d *Dataset) Strings() ([]string, error) {
 	n := d.Bytes()
 	switch {
 	case d.typ.Class() != ClassString:
-		return nil, pkg.Class(ErrUsage, "%s: %s is of type %s, not of fixed strings", d.f.name, d.path, d.typ)
+		return nil, fault.Class(fault.ErrUsage, "%s: %s is of type %s, not of fixed strings", d.f.name, d.path, d.typ)
 	case n > maxAttr || d.Elems() > maxAttr/16:
-		return nil, d.f.errAt(d.f.base+d.h.addr, "dataset "+d.path, ErrTooLarge, "%d strings in %d bytes, want at most %d", d.Elems(), n, maxAttr)
+		return nil, d.f.errAt(d.f.base+d.h.addr, "dataset "+d.path, fault.ErrTooLarge, "%d strings in %d bytes, want at most %d", d.Elems(), n, maxAttr)
 	}
 	b := make([]byte, n)
 	if err := d.ReadRaw(nil, nil, b); err != nil {
@@ -81,7 +84,7 @@ func (d *Dataset) box(start, count []int64) (s, c []int64, n int64, err error) {
 		start = make([]int64, len(dims))
 	}
 	if len(start) != len(dims) || count != nil && len(count) != len(dims) {
-		return nil, nil, 0, pkg.Class(ErrUsage, "start and count of rank %d and %d, want %d", len(start), len(count), len(dims))
+		return nil, nil, 0, fault.Class(fault.ErrUsage, "start and count of rank %d and %d, want %d", len(start), len(count), len(dims))
 	}
 	all := count == nil
 	if all {
@@ -92,7 +95,7 @@ func (d *Dataset) box(start, count []int64) (s, c []int64, n int64, err error) {
 			count[i] = size - start[i]
 		}
 		if start[i] < 0 || count[i] < 0 || start[i] > size || count[i] > size-start[i] {
-			return nil, nil, 0, pkg.Class(ErrUsage, "start %v, count %v, want inside %v", start, count, dims)
+			return nil, nil, 0, fault.Class(fault.ErrUsage, "start %v, count %v, want inside %v", start, count, dims)
 		}
 	}
 	n, _ = elems(count)

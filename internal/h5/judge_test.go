@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // foreign makes the files of testdata/cases.py and returns their paths.
@@ -182,7 +183,7 @@ func foreignStrange(t *testing.T, f *File) {
 			continue
 		}
 		err = d.Read(nil, nil, make([]int64, d.Elems()))
-		if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want unsupported %s", name, err, want)
 		}
 	}
@@ -232,7 +233,7 @@ func foreignMembers(t *testing.T, f *File) {
 		t.Error(d)
 	}
 	for _, p := range []string{"links/soft", "links/external", "links/loop/loop/soft"} {
-		if _, err := f.Lookup(p); !errors.Is(err, ErrUnsupported) {
+		if _, err := f.Lookup(p); !errors.Is(err, fault.ErrUnsupported) {
 			t.Errorf("%s: %v, want unsupported", p, err)
 		}
 	}
@@ -269,7 +270,7 @@ func foreignMembers(t *testing.T, f *File) {
 					t.Errorf("%s: %s is not walked", g.Path(), name(i))
 				}
 			}
-			if _, err := g.Lookup("m"); !errors.Is(err, ErrMissing) {
+			if _, err := g.Lookup("m"); !errors.Is(err, fault.ErrMissing) {
 				t.Errorf("%s: %v, want missing", g.Path(), err)
 			}
 		}
@@ -311,7 +312,7 @@ func foreignAttributes(t *testing.T, f *File) {
 					}
 				}
 			}
-			if _, err := o.Attr("a"); !errors.Is(err, ErrMissing) {
+			if _, err := o.Attr("a"); !errors.Is(err, fault.ErrMissing) {
 				t.Errorf("%v, want missing", err)
 			}
 		}
@@ -330,7 +331,7 @@ func foreignAttributes(t *testing.T, f *File) {
 		}
 		v, err := a.Value()
 		if want == nil {
-			if !errors.Is(err, ErrUnsupported) {
+			if !errors.Is(err, fault.ErrUnsupported) {
 				t.Errorf("%s: %v, want unsupported", name, err)
 			}
 			continue

@@ -1,5 +1,7 @@
 package h5
 
+import "blobio/internal/fault"
+
 // Storage says how the data of a dataset are laid out in the file.
 type Storage uint8
 
@@ -75,10 +77,10 @@ func (f *File) decodeLayout(m *message) (layout, error) {
 			}
 		case Virtual: // told when it is read
 		default:
-			c.fail(at, "layout class", ErrUnsupported, "%d, want 0 to 3", l.storage)
+			c.fail(at, "layout class", fault.ErrUnsupported, "%d, want 0 to 3", l.storage)
 		}
 	default:
-		c.fail(m.off, "layout version", ErrUnsupported, "%d, want 1 to 4", version)
+		c.fail(m.off, "layout version", fault.ErrUnsupported, "%d, want 1 to 4", version)
 	}
 	if c.err == nil && l.storage == Chunked {
 		l.check(c)
@@ -93,7 +95,7 @@ func (l *layout) old(c *cursor) {
 	l.storage = Storage(c.u8("layout class"))
 	c.skip(5, "layout reserved")
 	if c.err == nil && (rank > maxRank+1 || l.storage > Chunked) {
-		c.fail(at, "layout", ErrCorrupt, "rank %d, class %d", rank, l.storage)
+		c.fail(at, "layout", fault.ErrCorrupt, "rank %d, class %d", rank, l.storage)
 	}
 	if l.storage != Compact {
 		l.addr = c.addr("data address")
@@ -105,7 +107,7 @@ func (l *layout) old(c *cursor) {
 	switch l.storage {
 	case Chunked:
 		if rank < 2 && c.err == nil {
-			c.fail(at, "layout dimensionality", ErrCorrupt, "%d of a chunked layout, want at least 2", rank)
+			c.fail(at, "layout dimensionality", fault.ErrCorrupt, "%d of a chunked layout, want at least 2", rank)
 			return
 		}
 		// The element counts as one more dimension, of its size.
@@ -123,7 +125,7 @@ func (l *layout) chunked3(c *cursor) {
 	at := c.pos()
 	rank := int(c.u8("chunk dimensionality"))
 	if c.err == nil && (rank < 2 || rank > maxRank+1) {
-		c.fail(at, "chunk dimensionality", ErrCorrupt, "%d, want 2 to %d", rank, maxRank+1)
+		c.fail(at, "chunk dimensionality", fault.ErrCorrupt, "%d, want 2 to %d", rank, maxRank+1)
 		return
 	}
 	l.addr = c.addr("chunk index address")
@@ -139,7 +141,7 @@ func (l *layout) chunked4(c *cursor) {
 	rank := int(c.u8("chunk dimensionality"))
 	width := int(c.u8("chunk dimension width"))
 	if c.err == nil && (rank < 2 || rank > maxRank+1 || width < 1 || width > 8) {
-		c.fail(at, "chunk dimensionality", ErrCorrupt, "%d of %d bytes, want 2 to %d of 1 to 8", rank, width, maxRank+1)
+		c.fail(at, "chunk dimensionality", fault.ErrCorrupt, "%d of %d bytes, want 2 to %d of 1 to 8", rank, width, maxRank+1)
 		return
 	}
 	for range rank - 1 {
@@ -162,7 +164,7 @@ func (l *layout) chunked4(c *cursor) {
 	case indexTree2:
 		c.skip(6, "B-tree parameters")
 	default:
-		c.fail(at, "chunk index type", ErrUnsupported, "%d, want 1 to 5", l.index)
+		c.fail(at, "chunk index type", fault.ErrUnsupported, "%d, want 1 to 5", l.index)
 	}
 	l.addr = c.addr("chunk index address")
 }
@@ -171,13 +173,13 @@ func (l *layout) chunked4(c *cursor) {
 func (l *layout) check(c *cursor) {
 	for _, d := range l.chunk {
 		if d == 0 {
-			c.fail(l.off, "chunk dimension", ErrCorrupt, "0, want at least 1")
+			c.fail(l.off, "chunk dimension", fault.ErrCorrupt, "0, want at least 1")
 			return
 		}
 	}
 	n, ok := elems(l.chunk)
 	if !ok || l.elem == 0 || n > maxChunk/l.elem {
-		c.fail(l.off, "chunk", ErrTooLarge, "%v elements of %d bytes, want at most %d bytes", l.chunk, l.elem, maxChunk)
+		c.fail(l.off, "chunk", fault.ErrTooLarge, "%v elements of %d bytes, want at most %d bytes", l.chunk, l.elem, maxChunk)
 	}
 }
 

@@ -1,5 +1,7 @@
 package h5
 
+import "blobio/internal/fault"
+
 // LinkKind is the kind of a link.
 type LinkKind uint8
 
@@ -43,7 +45,7 @@ func (c *cursor) decodeLink() Link {
 	at := c.pos()
 	flags := c.u8("link flags")
 	if c.err == nil && flags&0xe0 != 0 {
-		c.fail(at, "link flags", ErrCorrupt, "%#x, want the upper three bits clear", flags)
+		c.fail(at, "link flags", fault.ErrCorrupt, "%#x, want the upper three bits clear", flags)
 	}
 	if flags&8 != 0 {
 		l.Kind = LinkKind(c.u8("link type"))
@@ -57,7 +59,7 @@ func (c *cursor) decodeLink() Link {
 	at = c.pos()
 	n := c.num(1<<(flags&3), "link name length")
 	if c.err == nil && n == 0 {
-		c.fail(at, "link name length", ErrCorrupt, "0, want at least 1")
+		c.fail(at, "link name length", fault.ErrCorrupt, "0, want at least 1")
 	}
 	l.Name = string(c.take(n, "link name"))
 	switch l.Kind {
@@ -65,7 +67,7 @@ func (c *cursor) decodeLink() Link {
 		at = c.pos()
 		l.addr = c.addr("link address")
 		if c.err == nil && l.addr == undef {
-			c.fail(at, "link address", ErrCorrupt, "undefined")
+			c.fail(at, "link address", fault.ErrCorrupt, "undefined")
 		}
 	case LinkSoft:
 		l.Target = string(c.take(int64(c.u16("soft link length")), "soft link value"))

@@ -1,5 +1,7 @@
 package h5
 
+import "blobio/internal/fault"
+
 // Piece is a part of the file with its contents.
 type Piece struct {
 	Off  int64 // bytes from the start of the file
@@ -34,7 +36,7 @@ const (
 // of earlier calls are returned here. Layout is called once, last.
 func (b *Builder) Layout() (*Layout, error) {
 	if b.done {
-		b.fail(pkg.Class(ErrUsage, "Layout was called before"))
+		b.fail(fault.Class(fault.ErrUsage, "Layout was called before"))
 	}
 	b.done = true
 	if b.err != nil {
@@ -45,7 +47,7 @@ func (b *Builder) Layout() (*Layout, error) {
 		return nil, err
 	}
 	if at > maxMetaFile {
-		return nil, pkg.Class(ErrTooLarge, "%d bytes of metadata, want at most %d", at, maxMetaFile)
+		return nil, fault.Class(fault.ErrTooLarge, "%d bytes of metadata, want at most %d", at, maxMetaFile)
 	}
 	meta := b.root.placeStamps(at)
 	end := max(meta, dataStart)
@@ -137,7 +139,7 @@ func (g *GroupBuilder) placeData(at int64) (int64, error) {
 		}
 		d.off = at
 		if at += d.size; at > 1<<62 {
-			return 0, pkg.Class(ErrTooLarge, "dataset %q ends past 2^62 bytes", d.name)
+			return 0, fault.Class(fault.ErrTooLarge, "dataset %q ends past 2^62 bytes", d.name)
 		}
 	}
 	for _, c := range g.groups {
@@ -154,12 +156,12 @@ func (g *GroupBuilder) placeData(at int64) (int64, error) {
 // ends with a continuation message.
 func (n *node) placeHeader(at int64, own int) (int64, error) {
 	if len(n.attrs) > maxAttrs {
-		return 0, pkg.Class(ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxAttrs)
+		return 0, fault.Class(fault.ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxAttrs)
 	}
 	seen := make(map[string]bool, len(n.attrs))
 	for _, a := range n.attrs {
 		if seen[a.name] {
-			return 0, pkg.Class(ErrExist, "%q has two attributes %q", n.name, a.name)
+			return 0, fault.Class(fault.ErrExist, "%q has two attributes %q", n.name, a.name)
 		}
 		seen[a.name] = true
 	}

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"slices"
 	"strings"
 )
@@ -67,14 +68,14 @@ func (b *Ordered) Dataset(name string, t Type, dims []int64, o *OrderedOptions) 
 		d.o = *o
 	}
 	if name == "" || name == "." || len(name) >= maxName || strings.ContainsAny(name, "/\x00") {
-		b.fail(pkg.Class(ErrUsage, "dataset %q: want 1 to %d bytes without '/' and zeros", name, maxName-1))
+		b.fail(fault.Class(fault.ErrUsage, "dataset %q: want 1 to %d bytes without '/' and zeros", name, maxName-1))
 	}
 	if b.names[name] {
-		b.fail(pkg.Class(ErrExist, "two datasets %q", name))
+		b.fail(fault.Class(fault.ErrExist, "two datasets %q", name))
 	}
 	b.names[name] = true
 	if err := d.check(); err != nil {
-		b.fail(pkg.Class(err, "dataset %q", name))
+		b.fail(fault.Class(err, "dataset %q", name))
 	}
 	b.sets = append(b.sets, d)
 	return d
@@ -85,16 +86,16 @@ func (d *OrderedDataset) check() error {
 		return err
 	}
 	if n := len(d.o.Fill); n != 0 && int64(n) != d.typ.Size() {
-		return pkg.Class(ErrUsage, "fill value of %d bytes, want %d", n, d.typ.Size())
+		return fault.Class(fault.ErrUsage, "fill value of %d bytes, want %d", n, d.typ.Size())
 	}
 	if d.o.Chunk == nil {
 		if d.o.Grow || d.o.Filters.On() {
-			return pkg.Class(ErrUsage, "it grows or has filters: want chunks")
+			return fault.Class(fault.ErrUsage, "it grows or has filters: want chunks")
 		}
 		return nil
 	}
 	if len(d.o.Chunk) != len(d.dims) || len(d.dims) == 0 {
-		return pkg.Class(ErrUsage, "chunks %v of shape %v", d.o.Chunk, d.dims)
+		return fault.Class(fault.ErrUsage, "chunks %v of shape %v", d.o.Chunk, d.dims)
 	}
 	if err := d.o.Filters.Validate(); err != nil {
 		return err
@@ -103,12 +104,12 @@ func (d *OrderedDataset) check() error {
 	bytes, count := d.typ.Size(), int64(1)
 	for i, c := range d.o.Chunk {
 		if c < 1 || c > maxChunk/bytes {
-			return pkg.Class(ErrUsage, "chunks %v of %s, want at least 1 and at most %d bytes", d.o.Chunk, d.typ, maxChunk)
+			return fault.Class(fault.ErrUsage, "chunks %v of %s, want at least 1 and at most %d bytes", d.o.Chunk, d.typ, maxChunk)
 		}
 		bytes *= c
 		n := ceilDiv(d.dims[i], c)
 		if n > 0 && count > maxChunks/n {
-			return pkg.Class(ErrTooLarge, "chunks %v of shape %v: more than %d of them", d.o.Chunk, d.dims, maxChunks)
+			return fault.Class(fault.ErrTooLarge, "chunks %v of shape %v: more than %d of them", d.o.Chunk, d.dims, maxChunks)
 		}
 		count *= n
 	}
@@ -116,7 +117,7 @@ func (d *OrderedDataset) check() error {
 		return nil
 	}
 	if d.b.chunks += count; d.b.chunks > maxChunks {
-		return pkg.Class(ErrTooLarge, "more than %d chunks in all", maxChunks)
+		return fault.Class(fault.ErrTooLarge, "more than %d chunks in all", maxChunks)
 	}
 	d.refs = make([]chunkRef, count)
 	return nil
@@ -144,7 +145,7 @@ func (d *OrderedDataset) Bytes() int64 {
 // behind both, from which on chunks may lie.
 func (b *Ordered) Layout() (end int64, err error) {
 	if b.meta != 0 {
-		b.fail(pkg.Class(ErrUsage, "Layout was called before"))
+		b.fail(fault.Class(fault.ErrUsage, "Layout was called before"))
 	}
 	if b.err != nil {
 		return 0, b.err
@@ -174,7 +175,7 @@ func (b *Ordered) Layout() (end int64, err error) {
 			n.dense.place(place)
 		}
 		if at > maxMetaFile {
-			return 0, pkg.Class(ErrTooLarge, "more than %d bytes of metadata", maxMetaFile)
+			return 0, fault.Class(fault.ErrTooLarge, "more than %d bytes of metadata", maxMetaFile)
 		}
 	}
 	for _, d := range b.sets {
@@ -184,13 +185,13 @@ func (b *Ordered) Layout() (end int64, err error) {
 	}
 	b.heap.place(place)
 	if at > maxMetaFile {
-		return 0, pkg.Class(ErrTooLarge, "%d bytes of metadata, want at most %d", at, maxMetaFile)
+		return 0, fault.Class(fault.ErrTooLarge, "%d bytes of metadata, want at most %d", at, maxMetaFile)
 	}
 	b.meta = at
 	for _, d := range b.sets {
 		if n := d.Bytes(); d.o.Chunk == nil && !d.o.Empty && n > 0 {
 			if n > 1<<62-at {
-				return 0, pkg.Class(ErrTooLarge, "dataset %q ends past 2^62 bytes", d.name)
+				return 0, fault.Class(fault.ErrTooLarge, "dataset %q ends past 2^62 bytes", d.name)
 			}
 			d.off = place(n)
 		}
@@ -202,7 +203,7 @@ func (b *Ordered) Layout() (end int64, err error) {
 // Encode returns the metadata, to be written at offset 0. The file has size bytes; all chunks were set.
 func (b *Ordered) Encode(size int64) ([]byte, error) {
 	if b.meta == 0 || size < b.data {
-		return nil, pkg.Class(ErrUsage, "Encode of a file of %d bytes, want Layout before, and at least %d", size, b.data)
+		return nil, fault.Class(fault.ErrUsage, "Encode of a file of %d bytes, want Layout before, and at least %d", size, b.data)
 	}
 	buf := make([]byte, b.meta)
 	copy(buf, signature)
@@ -216,7 +217,7 @@ func (b *Ordered) Encode(size int64) ([]byte, error) {
 		d.encodeHeader(buf, d.messages())
 		for i := range d.refs {
 			if r := &d.refs[i]; r.addr < b.data || r.size <= 0 || r.size > size-r.addr || r.size > 1<<32-1 {
-				return nil, pkg.Class(ErrUsage, "chunk %d of %q: %d bytes at %d, want it between %d and %d", i, d.name, r.size, r.addr, b.data, size)
+				return nil, fault.Class(fault.ErrUsage, "chunk %d of %q: %d bytes at %d, want it between %d and %d", i, d.name, r.size, r.addr, b.data, size)
 			}
 		}
 		if len(d.refs) > 0 {

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -148,7 +149,7 @@ func TestFilterer(t *testing.T) {
 		f.Close()
 	}
 	for _, p := range []Pipeline{{Deflate: 10}, {Deflate: -1}, {Zstd: 23}, {Zstd: -1}, {Deflate: 1, Zstd: 1}} {
-		if _, err := NewFilterer(p); !errors.Is(err, ErrUsage) {
+		if _, err := NewFilterer(p); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
@@ -167,12 +168,12 @@ func TestZstdDamage(t *testing.T) {
 	}
 	d := &Dataset{filters: Pipeline{Zstd: 1}.steps(4), Object: &Object{f: &File{}}, lay: layout{elem: 4}}
 	for _, want := range []int64{0, 4095, 4097, 1 << 40} {
-		if _, err := d.unfilter(z, 0, want, 0); !errors.Is(err, ErrCorrupt) {
+		if _, err := d.unfilter(z, 0, want, 0); !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%d bytes of 4096: %v", want, err)
 		}
 	}
 	for n := range z {
-		if _, err := d.unfilter(z[:n], 0, 4096, 0); !errors.Is(err, ErrCorrupt) {
+		if _, err := d.unfilter(z[:n], 0, 4096, 0); !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%d of %d bytes: %v", n, len(z), err)
 		}
 	}
@@ -288,7 +289,7 @@ func TestOrderedRefs(t *testing.T) {
 	if err != nil || len(raw) != 32 || int64(le.Uint64(raw)) != addr["d5"] || le.Uint32(raw[24:]) != 8 {
 		t.Errorf("list % x, %v", raw, err)
 	}
-	if _, err := a.References(); !errors.Is(err, ErrUsage) {
+	if _, err := a.References(); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("a list of pairs as references: %v", err)
 	}
 }
@@ -299,21 +300,21 @@ func TestOrderedUsage(t *testing.T) {
 		make  func(b *Ordered)
 		class error
 	}{
-		"an empty name":      {func(b *Ordered) { b.Dataset("", Int8, nil, nil) }, ErrUsage},
-		"a slash":            {func(b *Ordered) { b.Dataset("a/b", Int8, nil, nil) }, ErrUsage},
-		"two of a name":      {func(b *Ordered) { b.Dataset("a", Int8, nil, nil); b.Dataset("a", Int8, nil, nil) }, ErrExist},
-		"big endian":         {func(b *Ordered) { b.Dataset("a", Int16|typeBig, nil, nil) }, ErrUnsupported},
-		"growth without":     {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Grow: true}) }, ErrUsage},
-		"chunks of a scalar": {func(b *Ordered) { b.Dataset("a", Int8, nil, &OrderedOptions{Chunk: []int64{}}) }, ErrUsage},
-		"a chunk of 0":       {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Chunk: []int64{0}}) }, ErrUsage},
-		"too many chunks":    {func(b *Ordered) { b.Dataset("a", Int8, []int64{1 << 40}, &OrderedOptions{Chunk: []int64{1}}) }, ErrTooLarge},
-		"a fill value of 2":  {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Fill: []byte{1, 2}}) }, ErrUsage},
+		"an empty name":      {func(b *Ordered) { b.Dataset("", Int8, nil, nil) }, fault.ErrUsage},
+		"a slash":            {func(b *Ordered) { b.Dataset("a/b", Int8, nil, nil) }, fault.ErrUsage},
+		"two of a name":      {func(b *Ordered) { b.Dataset("a", Int8, nil, nil); b.Dataset("a", Int8, nil, nil) }, fault.ErrExist},
+		"big endian":         {func(b *Ordered) { b.Dataset("a", Int16|typeBig, nil, nil) }, fault.ErrUnsupported},
+		"growth without":     {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Grow: true}) }, fault.ErrUsage},
+		"chunks of a scalar": {func(b *Ordered) { b.Dataset("a", Int8, nil, &OrderedOptions{Chunk: []int64{}}) }, fault.ErrUsage},
+		"a chunk of 0":       {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Chunk: []int64{0}}) }, fault.ErrUsage},
+		"too many chunks":    {func(b *Ordered) { b.Dataset("a", Int8, []int64{1 << 40}, &OrderedOptions{Chunk: []int64{1}}) }, fault.ErrTooLarge},
+		"a fill value of 2":  {func(b *Ordered) { b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Fill: []byte{1, 2}}) }, fault.ErrUsage},
 		"levels": {func(b *Ordered) {
 			b.Dataset("a", Int8, []int64{1}, &OrderedOptions{Chunk: []int64{1}, Filters: Pipeline{Deflate: 11}})
-		}, ErrUsage},
-		"an attribute's size": {func(b *Ordered) { b.Attr("a", Int16, []int64{2}, []byte{1}) }, ErrUsage},
-		"two attributes":      {func(b *Ordered) { b.NullAttr("a", Int8); b.NullAttr("a", Int8) }, ErrExist},
-		"an attribute's name": {func(b *Ordered) { b.NullAttr("a\xff", Int8) }, ErrUsage},
+		}, fault.ErrUsage},
+		"an attribute's size": {func(b *Ordered) { b.Attr("a", Int16, []int64{2}, []byte{1}) }, fault.ErrUsage},
+		"two attributes":      {func(b *Ordered) { b.NullAttr("a", Int8); b.NullAttr("a", Int8) }, fault.ErrExist},
+		"an attribute's name": {func(b *Ordered) { b.NullAttr("a\xff", Int8) }, fault.ErrUsage},
 	} {
 		b := NewOrdered()
 		c.make(b)
@@ -328,11 +329,11 @@ func TestOrderedUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.SetChunk(0, at, 2, 0)
-	if _, err := b.Encode(at + 4); !errors.Is(err, ErrUsage) {
+	if _, err := b.Encode(at + 4); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("a chunk that was not set: %v", err)
 	}
 	d.SetChunk(1, at+3, 2, 0)
-	if _, err := b.Encode(at + 4); !errors.Is(err, ErrUsage) {
+	if _, err := b.Encode(at + 4); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("a chunk over the end: %v", err)
 	}
 }

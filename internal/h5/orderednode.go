@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"unicode/utf8"
 )
 
@@ -34,11 +35,11 @@ type orderedAttr struct {
 // Strings of fixed length need no terminator. A value without elements is NullAttr.
 func (n *orderedNode) Attr(name string, t Type, dims []int64, raw []byte) {
 	if err := checkShape(t, dims); err != nil {
-		n.b.fail(pkg.Class(err, "attribute %q of %q", name, n.name))
+		n.b.fail(fault.Class(err, "attribute %q of %q", name, n.name))
 		return
 	}
 	if k, _ := elems(dims); k*t.Size() != int64(len(raw)) || k == 0 {
-		n.b.fail(pkg.Class(ErrUsage, "attribute %q of %q: %d bytes, want %d of %s", name, n.name, len(raw), k, t))
+		n.b.fail(fault.Class(fault.ErrUsage, "attribute %q of %q: %d bytes, want %d of %s", name, n.name, len(raw), k, t))
 		return
 	}
 	n.add(orderedAttr{name, trimType(t), encodeSpace(nil, dims), int64(len(raw)), func(dst []byte) { copy(dst, raw) }})
@@ -47,7 +48,7 @@ func (n *orderedNode) Attr(name string, t Type, dims []int64, raw []byte) {
 // NullAttr adds an attribute that has a type and no elements.
 func (n *orderedNode) NullAttr(name string, t Type) {
 	if err := checkShape(t, nil); err != nil {
-		n.b.fail(pkg.Class(err, "attribute %q of %q", name, n.name))
+		n.b.fail(fault.Class(err, "attribute %q of %q", name, n.name))
 		return
 	}
 	n.add(orderedAttr{name, trimType(t), []byte{2, 0, 0, 2}, 0, func([]byte) {}})
@@ -58,12 +59,12 @@ func trimType(t Type) []byte { return encodeType(nil, t)[:typeLen(t)] }
 
 func (n *orderedNode) add(a orderedAttr) {
 	if a.name == "" || len(a.name) > 1<<15 || !utf8.ValidString(a.name) {
-		n.b.fail(pkg.Class(ErrUsage, "attribute %q of %q: want a name of 1 to %d bytes of UTF-8", a.name, n.name, 1<<15))
+		n.b.fail(fault.Class(fault.ErrUsage, "attribute %q of %q: want a name of 1 to %d bytes of UTF-8", a.name, n.name, 1<<15))
 		return
 	}
 	for i := range len(a.name) {
 		if a.name[i] == 0 {
-			n.b.fail(pkg.Class(ErrUsage, "attribute %q of %q: zero byte in the name", a.name, n.name))
+			n.b.fail(fault.Class(fault.ErrUsage, "attribute %q of %q: zero byte in the name", a.name, n.name))
 			return
 		}
 	}
@@ -101,18 +102,18 @@ func (a *orderedAttr) encode(b []byte) {
 // settle decides how attributes are stored: in the header if each of them fits a message, else all apart.
 func (n *orderedNode) settle() error {
 	if len(n.attrs) > maxCreated {
-		return pkg.Class(ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxCreated)
+		return fault.Class(fault.ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxCreated)
 	}
 	seen := make(map[string]bool, len(n.attrs))
 	apart := false
 	for i := range n.attrs {
 		a := &n.attrs[i]
 		if seen[a.name] {
-			return pkg.Class(ErrExist, "%q has two attributes %q", n.name, a.name)
+			return fault.Class(fault.ErrExist, "%q has two attributes %q", n.name, a.name)
 		}
 		seen[a.name] = true
 		if a.len() > maxAttr {
-			return pkg.Class(ErrTooLarge, "attribute %q of %q: %d bytes, want at most %d", a.name, n.name, a.len(), maxAttr)
+			return fault.Class(fault.ErrTooLarge, "attribute %q of %q: %d bytes, want at most %d", a.name, n.name, a.len(), maxAttr)
 		}
 		apart = apart || a.len() > largestMessage
 	}

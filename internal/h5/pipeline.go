@@ -2,6 +2,7 @@ package h5
 
 import (
 	"blobio/internal/codec"
+	"blobio/internal/fault"
 )
 
 // Pipeline says what is done to the chunks of a dataset that is written: the bytes of its elements are shuffled,
@@ -22,11 +23,11 @@ func (p Pipeline) On() bool { return p.Shuffle || p.Deflate != 0 || p.Zstd != 0 
 func (p Pipeline) Validate() error {
 	switch {
 	case p.Deflate < 0 || p.Deflate > codec.MaxDeflate:
-		return pkg.Class(ErrUsage, "deflate level %d, want 0 to %d", p.Deflate, codec.MaxDeflate)
+		return fault.Class(fault.ErrUsage, "deflate level %d, want 0 to %d", p.Deflate, codec.MaxDeflate)
 	case p.Zstd < 0 || p.Zstd > MaxZstd:
-		return pkg.Class(ErrUsage, "zstd level %d, want 0 to %d", p.Zstd, MaxZstd)
+		return fault.Class(fault.ErrUsage, "zstd level %d, want 0 to %d", p.Zstd, MaxZstd)
 	case p.Deflate != 0 && p.Zstd != 0:
-		return pkg.Class(ErrUsage, "deflate and zstd, want one of them")
+		return fault.Class(fault.ErrUsage, "deflate and zstd, want one of them")
 	}
 	return nil
 }

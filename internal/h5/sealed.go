@@ -1,6 +1,9 @@
 package h5
 
-import "sync"
+import (
+	"blobio/internal/fault"
+	"sync"
+)
 
 // sealSet remembers which checksummed blocks were found good, so that a block
 // that is read in parts, many times, is hashed once. Safe for concurrent use.
@@ -33,7 +36,7 @@ func (s *sealSet) add(addr, n int64) {
 func (f *File) sealed(addr, n int64, name string) *cursor {
 	c := f.at(addr, n, name)
 	if c.err == nil && n < 4 {
-		c.fail(c.off, name, ErrCorrupt, "%d bytes, want at least 4", n)
+		c.fail(c.off, name, fault.ErrCorrupt, "%d bytes, want at least 4", n)
 	}
 	if c.err != nil {
 		return c

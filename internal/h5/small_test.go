@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
@@ -73,7 +74,7 @@ func TestSmall(t *testing.T) {
 				t.Errorf("%s: soft%02d: %+v %v", name, i, l, err)
 			}
 		}
-		if _, err := g.Link("soft99"); !errors.Is(err, ErrMissing) {
+		if _, err := g.Link("soft99"); !errors.Is(err, fault.ErrMissing) {
 			t.Errorf("%s: a link that is not there: %v", name, err)
 		}
 	}
@@ -216,18 +217,18 @@ func TestChunkFilters(t *testing.T) {
 	if got, err := only(filterFletcher).unfilter(binary.LittleEndian.AppendUint32(bytes.Clone(plain), old), 0, 48, 0); err != nil || !bytes.Equal(got, plain) {
 		t.Errorf("a checksum of HDF5 before 1.6.3: %v", err)
 	}
-	refused("a wrong checksum", only(filterFletcher), binary.LittleEndian.AppendUint32(bytes.Clone(plain), sum^1), ErrChecksum)
+	refused("a wrong checksum", only(filterFletcher), binary.LittleEndian.AppendUint32(bytes.Clone(plain), sum^1), fault.ErrChecksum)
 	z := pack(t, plain, 4, filterDeflate)
-	refused("a cut stream", only(filterDeflate), z[:len(z)-5], ErrCorrupt)
-	refused("a stream without its checksum", only(filterDeflate), z[:len(z)-4], ErrCorrupt)
+	refused("a cut stream", only(filterDeflate), z[:len(z)-5], fault.ErrCorrupt)
+	refused("a stream without its checksum", only(filterDeflate), z[:len(z)-4], fault.ErrCorrupt)
 	bad := bytes.Clone(z)
 	bad[len(bad)-1] ^= 1
-	refused("a stream with a wrong checksum", only(filterDeflate), bad, ErrChecksum)
+	refused("a stream with a wrong checksum", only(filterDeflate), bad, fault.ErrChecksum)
 	for _, n := range []int{47, 49} {
-		refused(fmt.Sprintf("%d of 48 bytes", n), only(filterDeflate), pack(t, append(bytes.Clone(plain), 0)[:n], 4, filterDeflate), ErrCorrupt)
-		refused(fmt.Sprintf("%d of 48 bytes", n), only(filterShuffle), append(bytes.Clone(plain), 0)[:n], ErrCorrupt)
+		refused(fmt.Sprintf("%d of 48 bytes", n), only(filterDeflate), pack(t, append(bytes.Clone(plain), 0)[:n], 4, filterDeflate), fault.ErrCorrupt)
+		refused(fmt.Sprintf("%d of 48 bytes", n), only(filterShuffle), append(bytes.Clone(plain), 0)[:n], fault.ErrCorrupt)
 	}
-	if _, err := only(filterDeflate).unfilter(z, 0, 1<<40, 0); !errors.Is(err, ErrCorrupt) { // nothing of that size is allocated
+	if _, err := only(filterDeflate).unfilter(z, 0, 1<<40, 0); !errors.Is(err, fault.ErrCorrupt) { // nothing of that size is allocated
 		t.Errorf("2^40 bytes of %d: %v", len(z), err)
 	}
 	if got, err := only(filterShuffle).unfilter(pack(t, plain[:47], 4, filterShuffle), 0, 47, 0); err != nil || !bytes.Equal(got, plain[:47]) {
@@ -243,11 +244,11 @@ func TestChunkPlaces(t *testing.T) {
 		ref   chunkRef
 		class error
 	}{
-		{"past the end", chunkRef{addr: int64(len(file)), size: 48}, ErrTruncated},
-		{"over the end", chunkRef{addr: int64(len(file)) - 47, size: 48}, ErrTruncated},
-		{"at 2^62", chunkRef{addr: 1 << 62, size: 48}, ErrTruncated},
-		{"too short", chunkRef{addr: 0, size: 47}, ErrCorrupt},
-		{"too long", chunkRef{addr: 0, size: 49}, ErrCorrupt},
+		{"past the end", chunkRef{addr: int64(len(file)), size: 48}, fault.ErrTruncated},
+		{"over the end", chunkRef{addr: int64(len(file)) - 47, size: 48}, fault.ErrTruncated},
+		{"at 2^62", chunkRef{addr: 1 << 62, size: 48}, fault.ErrTruncated},
+		{"too short", chunkRef{addr: 0, size: 47}, fault.ErrCorrupt},
+		{"too long", chunkRef{addr: 0, size: 49}, fault.ErrCorrupt},
 	} {
 		l := list{{0, 0}: tc.ref, {0, 1}: index[[2]int64{0, 1}]}
 		if err := chunked(file, l).Read([]int64{0, 0}, []int64{1, 1}, make([]int32, 1)); !errors.Is(err, tc.class) {
@@ -260,7 +261,7 @@ func TestChunkPlaces(t *testing.T) {
 		{chunk: []int64{maxChunk}, elem: 2}, {chunk: []int64{1 << 32, 1 << 32}, elem: 1},
 	} {
 		c := f.over(nil, 0)
-		if l.check(c); !errors.Is(c.err, ErrCorrupt) && !errors.Is(c.err, ErrTooLarge) {
+		if l.check(c); !errors.Is(c.err, fault.ErrCorrupt) && !errors.Is(c.err, fault.ErrTooLarge) {
 			t.Errorf("chunk %v of %d bytes: %v", l.chunk, l.elem, c.err)
 		}
 	}

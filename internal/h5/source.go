@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"fmt"
 	"io"
@@ -91,7 +92,7 @@ func (s *source) readFull(b []byte, off int64) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("read %d of %d bytes: %w", n, len(b), ErrTruncated)
+		return fmt.Errorf("read %d of %d bytes: %w", n, len(b), fault.ErrTruncated)
 	}
 	return err
 }

@@ -1,5 +1,7 @@
 package h5
 
+import "blobio/internal/fault"
+
 // Unlimited is the maximum of a dimension that can grow without bound.
 const Unlimited int64 = -1
 
@@ -21,23 +23,23 @@ func (c *cursor) decodeSpace() space {
 	case c.err != nil:
 		return s
 	case rank > maxRank:
-		c.fail(at+1, "dataspace rank", ErrCorrupt, "%d, want at most %d", rank, maxRank)
+		c.fail(at+1, "dataspace rank", fault.ErrCorrupt, "%d, want at most %d", rank, maxRank)
 	case version == 1:
 		c.skip(5, "dataspace reserved")
 		if flags&2 != 0 {
-			c.fail(at+2, "dataspace flags", ErrUnsupported, "permutation indices")
+			c.fail(at+2, "dataspace flags", fault.ErrUnsupported, "permutation indices")
 		}
 	case version == 2:
 		switch kind := c.u8("dataspace type"); {
 		case kind == 2:
 			s.null = true
 		case kind > 2:
-			c.fail(at+3, "dataspace type", ErrCorrupt, "%d, want 0 to 2", kind)
+			c.fail(at+3, "dataspace type", fault.ErrCorrupt, "%d, want 0 to 2", kind)
 		case kind == 0 && rank != 0:
-			c.fail(at+1, "dataspace rank", ErrCorrupt, "%d in a scalar dataspace, want 0", rank)
+			c.fail(at+1, "dataspace rank", fault.ErrCorrupt, "%d in a scalar dataspace, want 0", rank)
 		}
 	default:
-		c.fail(at, "dataspace version", ErrUnsupported, "%d, want 1 or 2", version)
+		c.fail(at, "dataspace version", fault.ErrUnsupported, "%d, want 1 or 2", version)
 	}
 	if c.err != nil || rank == 0 {
 		return s
@@ -55,14 +57,14 @@ func (c *cursor) decodeSpace() space {
 			case v == 1<<(8*c.f.lenSize)-1:
 				s.max[i] = Unlimited
 			case v > 1<<63-1 || int64(v) < s.dims[i]:
-				c.fail(p, "maximum dimension size", ErrCorrupt, "%d, want at least %d", v, s.dims[i])
+				c.fail(p, "maximum dimension size", fault.ErrCorrupt, "%d, want at least %d", v, s.dims[i])
 			default:
 				s.max[i] = int64(v)
 			}
 		}
 	}
 	if _, ok := elems(s.dims); !ok {
-		c.fail(at, "dataspace", ErrCorrupt, "%v elements, want fewer than 2^63", s.dims)
+		c.fail(at, "dataspace", fault.ErrCorrupt, "%v elements, want fewer than 2^63", s.dims)
 	}
 	return s
 }

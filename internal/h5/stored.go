@@ -1,6 +1,9 @@
 package h5
 
-import "strings"
+import (
+	"blobio/internal/fault"
+	"strings"
+)
 
 // An Extent is a chunk, or all data of a dataset without chunks, as the file has it.
 type Extent struct {
@@ -15,11 +18,11 @@ type Extent struct {
 func (d *Dataset) Stored(index []int64) (p Extent, within int64, ok bool, err error) {
 	l, dims := &d.lay, d.space.dims
 	if len(index) != len(dims) {
-		return p, 0, false, pkg.Class(ErrUsage, "%d indices, want %d", len(index), len(dims))
+		return p, 0, false, fault.Class(fault.ErrUsage, "%d indices, want %d", len(index), len(dims))
 	}
 	for i, x := range index {
 		if x < 0 || x >= dims[i] {
-			return p, 0, false, pkg.Class(ErrUsage, "index %d of dimension %d, want 0 to %d", x, i, dims[i]-1)
+			return p, 0, false, fault.Class(fault.ErrUsage, "index %d of dimension %d, want 0 to %d", x, i, dims[i]-1)
 		}
 	}
 	if d.noRead != nil {
@@ -38,7 +41,7 @@ func (d *Dataset) Stored(index []int64) (p Extent, within int64, ok bool, err er
 		}
 		p.Offset = d.f.base + l.addr
 		if l.addr > d.f.src.size-d.f.base || p.Bytes > d.f.src.size-p.Offset {
-			return Extent{}, 0, false, d.f.errAt(p.Offset, "data of "+d.path, ErrTruncated, "%d bytes, the file has %d in all", p.Bytes, d.f.src.size)
+			return Extent{}, 0, false, d.f.errAt(p.Offset, "data of "+d.path, fault.ErrTruncated, "%d bytes, the file has %d in all", p.Bytes, d.f.src.size)
 		}
 	}
 	return p, within * d.typ.Size(), true, nil

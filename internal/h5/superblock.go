@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"io"
 	"math/bits"
@@ -76,7 +77,7 @@ func NewFileOptions(r io.ReaderAt, size int64, name string, o *Options) (*File, 
 		return nil, f.errAt(0, "signature", err, "read")
 	}
 	if !ok {
-		return nil, f.errAt(0, "signature", ErrNotFormat, "no HDF5 signature at 0, 512, 1024, ...")
+		return nil, f.errAt(0, "signature", fault.ErrNotFormat, "no HDF5 signature at 0, 512, 1024, ...")
 	}
 	// Libraries take the place of the superblock as the base address, too:
 	// a user block may have been put before the file or cut off.
@@ -86,7 +87,7 @@ func NewFileOptions(r io.ReaderAt, size int64, name string, o *Options) (*File, 
 		return nil, err
 	}
 	if f.eof > size && !o.AllowTruncated {
-		return nil, f.errAt(size, "end of file", ErrTruncated, "file has %d bytes, its superblock says %d", size, f.eof)
+		return nil, f.errAt(size, "end of file", fault.ErrTruncated, "file has %d bytes, its superblock says %d", size, f.eof)
 	}
 	return f, nil
 }
@@ -116,7 +117,7 @@ func (f *File) superblock() error {
 		eof = c.addr("end-of-file address")
 		p := c.pos()
 		if driver := c.addr("driver information address"); c.err == nil && driver != undef {
-			return f.errAt(p, "driver information", ErrUnsupported, "file of another driver than a single file")
+			return f.errAt(p, "driver information", fault.ErrUnsupported, "file of another driver than a single file")
 		}
 		c.addr("root link name offset")
 		f.root = c.addr("root object header address")
@@ -139,15 +140,15 @@ func (f *File) superblock() error {
 			}
 		}
 	default:
-		return f.errAt(f.base+8, "superblock version", ErrUnsupported, "%d, want 0 to 3", f.version)
+		return f.errAt(f.base+8, "superblock version", fault.ErrUnsupported, "%d, want 0 to 3", f.version)
 	}
 	switch {
 	case c.err != nil:
 		return c.err
 	case stored == undef || eof == undef || eof < stored:
-		return f.errAt(f.base, "end-of-file address", ErrCorrupt, "end %#x, base %#x", eof, stored)
+		return f.errAt(f.base, "end-of-file address", fault.ErrCorrupt, "end %#x, base %#x", eof, stored)
 	case f.root == undef:
-		return f.errAt(f.base, "root object header address", ErrCorrupt, "undefined")
+		return f.errAt(f.base, "root object header address", fault.ErrCorrupt, "undefined")
 	}
 	f.eof = eof - stored + f.base
 	return nil
@@ -159,7 +160,7 @@ func (f *File) sizes(c *cursor) {
 		at := c.pos()
 		n := int(c.u8("size of offsets or lengths"))
 		if c.err == nil && (n < 2 || n > 8 || bits.OnesCount(uint(n)) != 1) {
-			c.fail(at, "size of offsets or lengths", ErrUnsupported, "%d, want 2, 4 or 8", n)
+			c.fail(at, "size of offsets or lengths", fault.ErrUnsupported, "%d, want 2, 4 or 8", n)
 		}
 		*p = n
 	}
@@ -174,7 +175,7 @@ func (f *File) extension(addr int64) error {
 		return err
 	}
 	if m := h.find(msgDriver); m != nil {
-		return f.errAt(m.off, "driver information", ErrUnsupported, "file of another driver than a single file")
+		return f.errAt(m.off, "driver information", fault.ErrUnsupported, "file of another driver than a single file")
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package h5
 
-import "bytes"
+import (
+	"blobio/internal/fault"
+	"bytes"
+)
 
 // symbolTable is a group of the old form: a version 1 B-tree of symbol nodes,
 // with the names in a local heap.
@@ -37,7 +40,7 @@ func (t *symbolTable) all(yield func(Link, error) bool) {
 				return false, err
 			}
 			if used += int64(len(l.Name)) + 1; used > heap.size {
-				return false, t.f.errAt(s.off, "link name", ErrCorrupt, "names of %d bytes and more in a heap of %d", used, heap.size)
+				return false, t.f.errAt(s.off, "link name", fault.ErrCorrupt, "names of %d bytes and more in a heap of %d", used, heap.size)
 			}
 			if !yield(l, nil) {
 				return false, nil
@@ -114,7 +117,7 @@ func (t *symbolTable) link(heap *localHeap, s symbol) (Link, error) {
 		return Link{}, err
 	}
 	if len(name) == 0 {
-		return Link{}, t.f.errAt(s.off, "link name", ErrCorrupt, "empty")
+		return Link{}, t.f.errAt(s.off, "link name", fault.ErrCorrupt, "empty")
 	}
 	l := Link{Name: string(name), addr: s.addr}
 	if s.cache == 2 {
@@ -124,7 +127,7 @@ func (t *symbolTable) link(heap *localHeap, s symbol) (Link, error) {
 		}
 		l.Kind, l.Target = LinkSoft, string(target)
 	} else if s.addr == undef {
-		return Link{}, t.f.errAt(s.off+int64(t.f.offSize), "object header address", ErrCorrupt, "undefined")
+		return Link{}, t.f.errAt(s.off+int64(t.f.offSize), "object header address", fault.ErrCorrupt, "undefined")
 	}
 	return l, nil
 }
@@ -178,7 +181,7 @@ func (f *File) localHeap(addr int64) (*localHeap, error) {
 		return nil, c.err
 	}
 	if h.at == undef || !f.src.inFile(f.base+h.at, h.size) {
-		return nil, f.errAt(at, "local heap size", ErrTruncated, "%d bytes at %#x, the file has %d", h.size, h.at, f.src.size)
+		return nil, f.errAt(at, "local heap size", fault.ErrTruncated, "%d bytes at %#x, the file has %d", h.size, h.at, f.src.size)
 	}
 	return h, nil
 }
@@ -187,7 +190,7 @@ func (f *File) localHeap(addr int64) (*localHeap, error) {
 // where p was found.
 func (h *localHeap) name(p, off int64) ([]byte, error) {
 	if p < 0 || p >= h.size {
-		return nil, h.f.errAt(off, "local heap offset", ErrCorrupt, "%d, want below %d", p, h.size)
+		return nil, h.f.errAt(off, "local heap offset", fault.ErrCorrupt, "%d, want below %d", p, h.size)
 	}
 	for n := int64(64); ; n *= 8 {
 		n = min(n, h.size-p)
@@ -199,7 +202,7 @@ func (h *localHeap) name(p, off int64) ([]byte, error) {
 			return c.b[:i], nil
 		}
 		if n == h.size-p || n >= maxName {
-			return nil, h.f.errAt(h.f.base+h.at+p, "link name", ErrCorrupt, "no end within %d bytes", n)
+			return nil, h.f.errAt(h.f.base+h.at+p, "link name", fault.ErrCorrupt, "no end within %d bytes", n)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"slices"
 	"strings"
 )
@@ -40,7 +41,7 @@ func (g *GroupBuilder) sortMembers() error {
 	t.isGroup = make([]*table, len(all))
 	for i, m := range all {
 		if i > 0 && all[i-1].n.name == m.n.name {
-			return pkg.Class(ErrExist, "group %q has two members %q", g.name, m.n.name)
+			return fault.Class(fault.ErrExist, "group %q has two members %q", g.name, m.n.name)
 		}
 		t.members[i], t.isGroup[i] = m.n, m.t
 	}

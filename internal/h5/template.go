@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"slices"
 )
@@ -45,7 +46,7 @@ func NewTemplate(build func(g *GroupBuilder)) (*Template, error) {
 		return nil, b.err
 	}
 	if len(g.groups) > 0 || len(g.stamps) > 0 {
-		return nil, pkg.Class(ErrUsage, "a template with groups")
+		return nil, fault.Class(fault.ErrUsage, "a template with groups")
 	}
 	encode := func(base int64) ([]byte, error) {
 		end, err := g.place(base)
@@ -53,7 +54,7 @@ func NewTemplate(build func(g *GroupBuilder)) (*Template, error) {
 			return nil, err
 		}
 		if end-base > maxTemplate {
-			return nil, pkg.Class(ErrTooLarge, "template of %d bytes, want at most %d", end-base, maxTemplate)
+			return nil, fault.Class(fault.ErrTooLarge, "template of %d bytes, want at most %d", end-base, maxTemplate)
 		}
 		buf := make([]byte, end)
 		g.encode(buf)
@@ -124,7 +125,7 @@ type Stamp struct {
 func (g *GroupBuilder) Stamp(name string, t *Template) *Stamp {
 	g.checkName(name)
 	if g != g.b.root {
-		g.b.fail(pkg.Class(ErrUsage, "stamp %q below %q, want in the root group", name, g.name))
+		g.b.fail(fault.Class(fault.ErrUsage, "stamp %q below %q, want in the root group", name, g.name))
 	}
 	s := &Stamp{node: node{b: g.b, name: name}, t: t}
 	g.stamps = append(g.stamps, s)
@@ -135,7 +136,7 @@ func (g *GroupBuilder) Stamp(name string, t *Template) *Stamp {
 // multiple of align: Layout.Reserved. It is called at most once.
 func (b *Builder) Reserve(bytes, align int64) {
 	if b.reserve != 0 || bytes < 0 || bytes > 1<<61 || align < 1 || align > 1<<40 {
-		b.fail(pkg.Class(ErrUsage, "Reserve(%d, %d)", bytes, align))
+		b.fail(fault.Class(fault.ErrUsage, "Reserve(%d, %d)", bytes, align))
 		return
 	}
 	b.reserve, b.reserveAlign = bytes, align

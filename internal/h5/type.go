@@ -1,6 +1,9 @@
 package h5
 
-import "fmt"
+import (
+	"blobio/internal/fault"
+	"fmt"
+)
 
 // Type is the type of the elements of a dataset or attribute: class, size in
 // bytes, and what else is needed to decode one. Types compare with ==.
@@ -143,12 +146,12 @@ func (c *cursor) decodeType() Type {
 		return 0
 	}
 	if v := cv >> 4; v < 1 || v > 5 {
-		c.fail(at, "datatype version", ErrUnsupported, "%d, want 1 to 5", v)
+		c.fail(at, "datatype version", fault.ErrUnsupported, "%d, want 1 to 5", v)
 		return 0
 	}
 	class := Class(cv & 15)
 	if size == 0 {
-		c.fail(at+4, "datatype size", ErrCorrupt, "0 bytes, want at least 1")
+		c.fail(at+4, "datatype size", fault.ErrCorrupt, "0 bytes, want at least 1")
 		return 0
 	}
 	t := Type(size) | Type(class)<<32

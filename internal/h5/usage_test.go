@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"errors"
 	"io"
@@ -17,36 +18,36 @@ func TestBuilderErrors(t *testing.T) {
 		class error
 		build func(g *GroupBuilder)
 	}{
-		"empty name":      {ErrUsage, func(g *GroupBuilder) { g.Group("") }},
-		"slash":           {ErrUsage, func(g *GroupBuilder) { g.Group("a/b") }},
-		"dot":             {ErrUsage, func(g *GroupBuilder) { g.Dataset(".", Int8, nil, nil) }},
-		"zero byte":       {ErrUsage, func(g *GroupBuilder) { g.Group("a\x00") }},
-		"long name":       {ErrUsage, func(g *GroupBuilder) { g.Group(long) }},
-		"same name":       {ErrExist, func(g *GroupBuilder) { g.Group("a"); g.Dataset("a", Int8, nil, nil) }},
-		"same attribute":  {ErrExist, func(g *GroupBuilder) { g.Attr("a", Int8, nil, 1); g.Attr("a", Int8, nil, 1) }},
-		"nested":          {ErrExist, func(g *GroupBuilder) { g = g.Group("x"); g.Group("a"); g.Group("a") }},
-		"rank":            {ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, make([]int64, 33), nil) }},
-		"negative":        {ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, []int64{-1}, nil) }},
-		"too many":        {ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int64, []int64{1 << 40, 1 << 40}, nil) }},
-		"type":            {ErrUnsupported, func(g *GroupBuilder) { g.Dataset("a", Int16|typeBig, nil, nil) }},
-		"no type":         {ErrUnsupported, func(g *GroupBuilder) { g.Dataset("a", 0, nil, nil) }},
-		"alignment":       {ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, nil, &DatasetOptions{Align: -4}) }},
-		"attribute range": {ErrRange, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{2}, []int32{1, 128}) }},
-		"attribute sign":  {ErrRange, func(g *GroupBuilder) { g.Attr("a", Uint64, nil, -1) }},
-		"float into int":  {ErrRange, func(g *GroupBuilder) { g.Attr("a", Int32, nil, 1.0) }},
-		"attribute count": {ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{3}, []int8{1}) }},
-		"attribute value": {ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, nil, "x") }},
-		"string value":    {ErrUsage, func(g *GroupBuilder) { g.Attr("a", FixedString(3), nil, 4) }},
-		"string too long": {ErrRange, func(g *GroupBuilder) { g.Attr("a", FixedString(3), nil, "abc") }},
-		"attribute size":  {ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{65530}, make([]int8, 65530)) }},
-		"attribute name":  {ErrUsage, func(g *GroupBuilder) { g.Attr("", Int8, nil, 1) }},
-		"past the end": {ErrTooLarge, func(g *GroupBuilder) {
+		"empty name":      {fault.ErrUsage, func(g *GroupBuilder) { g.Group("") }},
+		"slash":           {fault.ErrUsage, func(g *GroupBuilder) { g.Group("a/b") }},
+		"dot":             {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset(".", Int8, nil, nil) }},
+		"zero byte":       {fault.ErrUsage, func(g *GroupBuilder) { g.Group("a\x00") }},
+		"long name":       {fault.ErrUsage, func(g *GroupBuilder) { g.Group(long) }},
+		"same name":       {fault.ErrExist, func(g *GroupBuilder) { g.Group("a"); g.Dataset("a", Int8, nil, nil) }},
+		"same attribute":  {fault.ErrExist, func(g *GroupBuilder) { g.Attr("a", Int8, nil, 1); g.Attr("a", Int8, nil, 1) }},
+		"nested":          {fault.ErrExist, func(g *GroupBuilder) { g = g.Group("x"); g.Group("a"); g.Group("a") }},
+		"rank":            {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, make([]int64, 33), nil) }},
+		"negative":        {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, []int64{-1}, nil) }},
+		"too many":        {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int64, []int64{1 << 40, 1 << 40}, nil) }},
+		"type":            {fault.ErrUnsupported, func(g *GroupBuilder) { g.Dataset("a", Int16|typeBig, nil, nil) }},
+		"no type":         {fault.ErrUnsupported, func(g *GroupBuilder) { g.Dataset("a", 0, nil, nil) }},
+		"alignment":       {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, nil, &DatasetOptions{Align: -4}) }},
+		"attribute range": {fault.ErrRange, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{2}, []int32{1, 128}) }},
+		"attribute sign":  {fault.ErrRange, func(g *GroupBuilder) { g.Attr("a", Uint64, nil, -1) }},
+		"float into int":  {fault.ErrRange, func(g *GroupBuilder) { g.Attr("a", Int32, nil, 1.0) }},
+		"attribute count": {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{3}, []int8{1}) }},
+		"attribute value": {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, nil, "x") }},
+		"string value":    {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("a", FixedString(3), nil, 4) }},
+		"string too long": {fault.ErrRange, func(g *GroupBuilder) { g.Attr("a", FixedString(3), nil, "abc") }},
+		"attribute size":  {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{65530}, make([]int8, 65530)) }},
+		"attribute name":  {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("", Int8, nil, 1) }},
+		"past the end": {fault.ErrTooLarge, func(g *GroupBuilder) {
 			for _, n := range []string{"a", "b", "c"} {
 				g.Dataset(n, Int8, []int64{1 << 61}, nil)
 			}
 		}},
-		"called twice": {ErrUsage, func(g *GroupBuilder) { g.b.Layout() }},
-		"many attributes": {ErrUsage, func(g *GroupBuilder) {
+		"called twice": {fault.ErrUsage, func(g *GroupBuilder) { g.b.Layout() }},
+		"many attributes": {fault.ErrUsage, func(g *GroupBuilder) {
 			for i := range maxAttrs + 1 {
 				g.Attr(strings.Repeat("x", i%7)+string(rune(i+1)), Int8, nil, 1)
 			}
@@ -99,17 +100,17 @@ func TestReadErrors(t *testing.T) {
 	for name, x := range map[string]struct {
 		err, class error
 	}{
-		"rank":        {ds.Read([]int64{0, 0}, nil, make([]int32, 4)), ErrUsage},
-		"outside":     {ds.Read([]int64{2}, []int64{3}, make([]int32, 3)), ErrUsage},
-		"negative":    {ds.Read([]int64{-1}, []int64{1}, make([]int32, 1)), ErrUsage},
-		"length":      {ds.Read(nil, nil, make([]int32, 3)), ErrUsage},
-		"destination": {ds.Read(nil, nil, make([]string, 4)), ErrUsage},
-		"narrow":      {ds.Read(nil, nil, make([]int16, 4)), ErrRange},
-		"sign":        {ds.Read(nil, nil, make([]uint64, 4)), ErrRange},
-		"raw length":  {ds.ReadRaw(nil, nil, make([]byte, 15)), ErrUsage},
-		"missing":     {second(f.Lookup("x")), ErrMissing},
-		"not a group": {second(f.Lookup("d/x")), ErrUsage},
-		"no dataset":  {second(f.Dataset("/")), ErrUsage},
+		"rank":        {ds.Read([]int64{0, 0}, nil, make([]int32, 4)), fault.ErrUsage},
+		"outside":     {ds.Read([]int64{2}, []int64{3}, make([]int32, 3)), fault.ErrUsage},
+		"negative":    {ds.Read([]int64{-1}, []int64{1}, make([]int32, 1)), fault.ErrUsage},
+		"length":      {ds.Read(nil, nil, make([]int32, 3)), fault.ErrUsage},
+		"destination": {ds.Read(nil, nil, make([]string, 4)), fault.ErrUsage},
+		"narrow":      {ds.Read(nil, nil, make([]int16, 4)), fault.ErrRange},
+		"sign":        {ds.Read(nil, nil, make([]uint64, 4)), fault.ErrRange},
+		"raw length":  {ds.ReadRaw(nil, nil, make([]byte, 15)), fault.ErrUsage},
+		"missing":     {second(f.Lookup("x")), fault.ErrMissing},
+		"not a group": {second(f.Lookup("d/x")), fault.ErrUsage},
+		"no dataset":  {second(f.Dataset("/")), fault.ErrUsage},
 	} {
 		if !errors.Is(x.err, x.class) {
 			t.Errorf("%s: %v, want %v", name, x.err, x.class)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // plain are the types of elements in memory.
@@ -63,13 +64,13 @@ func toHost(b []byte, t Type) { elem.Reorder(b, b, int(t.Size()), t.BigEndian())
 func decodeSlice(dst any, src []byte, t Type, first int64) error {
 	m, n, mem, ok := natural(dst)
 	if !ok {
-		return pkg.Class(ErrUsage, "destination is a %T, want a slice of numbers", dst)
+		return fault.Class(fault.ErrUsage, "destination is a %T, want a slice of numbers", dst)
 	}
 	if !t.Numeric() {
-		return pkg.Class(ErrUnsupported, "conversion of elements of type %s", t)
+		return fault.Class(fault.ErrUnsupported, "conversion of elements of type %s", t)
 	}
 	if int64(len(src)) != n*t.Size() {
-		return pkg.Class(ErrUsage, "destination of %d elements, want %d", n, int64(len(src))/t.Size())
+		return fault.Class(fault.ErrUsage, "destination of %d elements, want %d", n, int64(len(src))/t.Size())
 	}
 	if sameBits(t, m) {
 		copy(mem, src)
@@ -84,13 +85,13 @@ func decodeSlice(dst any, src []byte, t Type, first int64) error {
 			loadFloats(d, src, t)
 		default:
 			if n > 0 {
-				return pkg.Class(ErrRange, "element %d: %s into an integer", first, t)
+				return fault.Class(fault.ErrRange, "element %d: %s into an integer", first, t)
 			}
 		}
 		return nil
 	}
 	if bad, v := elem.Load(dst, src, t.BigEndian(), t.elem()); bad >= 0 {
-		return pkg.Class(ErrRange, "element %d: %d does not fit %s", first+int64(bad), v, m)
+		return fault.Class(fault.ErrRange, "element %d: %d does not fit %s", first+int64(bad), v, m)
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package h5
 
-import "iter"
+import (
+	"blobio/internal/fault"
+	"iter"
+)
 
 // Walk visits the root and every object below it that hard links lead to,
 // groups before their members. An object with several links is visited by the
@@ -30,7 +33,7 @@ type walker struct {
 // group visits the members; false ends the walk.
 func (w *walker) group(g *Group, depth int) bool {
 	if depth > maxNesting {
-		return w.yield(nil, w.f.errAt(w.f.base+g.h.addr, "group "+g.path, ErrTooLarge, "nested deeper than %d", maxNesting))
+		return w.yield(nil, w.f.errAt(w.f.base+g.h.addr, "group "+g.path, fault.ErrTooLarge, "nested deeper than %d", maxNesting))
 	}
 	for l, err := range g.Members() {
 		if err != nil {

@@ -54,7 +54,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 		return nil, err
 	}
 	if m.opt.AllowOther && os.Geteuid() != 0 && !othersAllowed("/etc/fuse.conf") {
-		return nil, pkg.Errorf("only root can let other users in, unless /etc/fuse.conf has the line user_allow_other: %w", fault.ErrUsage)
+		return nil, fault.Usage("only root can let other users in, unless /etc/fuse.conf has the line user_allow_other")
 	}
 	var err error
 	if m.at, err = place(dir, at); err != nil {
@@ -65,7 +65,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 		return nil, err
 	}
 	if m.fuse, err = m.serve(); err != nil {
-		return nil, errors.Join(pkg.Errorf("%s at %s: %w", dir, at, err), m.tree.Close())
+		return nil, errors.Join(fmt.Errorf("%s at %s: %w", dir, at, err), m.tree.Close())
 	}
 	go func() {
 		m.fuse.Wait()
@@ -152,7 +152,7 @@ func place(dir, at string) (string, error) {
 		return "", err
 	}
 	if !info.IsDir() {
-		return "", pkg.Errorf("%s is not a directory: %w", at, fault.ErrUsage)
+		return "", fault.Usage("%s is not a directory", at)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
@@ -163,7 +163,7 @@ func place(dir, at string) (string, error) {
 	}
 	for _, p := range [][2]string{{from, to}, {to, from}} {
 		if rel, err := filepath.Rel(p[0], p[1]); err == nil && filepath.IsLocal(rel) {
-			return "", pkg.Errorf("%s and %s: one lies in the other, want a mount point apart from the directory: %w", dir, at, fault.ErrUsage)
+			return "", fault.Usage("%s and %s: one lies in the other, want a mount point apart from the directory", dir, at)
 		}
 	}
 	return to, nil
@@ -233,14 +233,14 @@ func (m *Mount) Unmount(ctx context.Context) error {
 	default:
 	}
 	if err := detach(m.at); err != nil {
-		return pkg.Errorf("unmounting %s: %w", m.at, err)
+		return fmt.Errorf("unmounting %s: %w", m.at, err)
 	}
 	m.log.say("%s: files are open; it ends when they are closed", m.at)
 	select {
 	case <-m.done:
 		return nil
 	case <-ctx.Done():
-		return pkg.Errorf("%s: unmounted while files were open: %w", m.at, syscall.EBUSY)
+		return fmt.Errorf("%s: unmounted while files were open: %w", m.at, syscall.EBUSY)
 	}
 }
 

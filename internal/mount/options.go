@@ -12,8 +12,6 @@ import (
 	"blobio/internal/fault"
 )
 
-const pkg fault.Pkg = "mount"
-
 // ErrUnavailable is in the chain of the error of New if this machine, or this user, cannot mount anything.
 var ErrUnavailable = errors.New("mounting is not possible here")
 

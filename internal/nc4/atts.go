@@ -2,6 +2,7 @@ package nc4
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"blobio/cdf5"
 	"blobio/internal/h5"
@@ -43,7 +44,7 @@ func atts(to attributed, l []cdf5.Att) error {
 		a := &l[i]
 		n := a.Len()
 		if n < 0 {
-			return pkg.Errorf("attribute %q: a %T for the type %s", a.Name, a.Value, a.Type)
+			return fmt.Errorf("attribute %q: a %T for the type %s", a.Name, a.Value, a.Type)
 		}
 		s, isText := a.Value.(string)
 		switch {
@@ -54,7 +55,7 @@ func atts(to attributed, l []cdf5.Att) error {
 		default:
 			b := make([]byte, n*int64(a.Type.Size()))
 			if err := cdf5.ToFile(b, false, a.Type, a.Value); err != nil {
-				return pkg.Errorf("attribute %q: %w", a.Name, err)
+				return fmt.Errorf("attribute %q: %w", a.Name, err)
 			}
 			to.Attr(a.Name, types[a.Type], []int64{n}, b)
 		}

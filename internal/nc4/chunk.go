@@ -1,5 +1,7 @@
 package nc4
 
+import "fmt"
+
 // A Span is a run of the elements of one record of a variable, or of all of a fixed one.
 type Span struct {
 	Rec    int64
@@ -89,7 +91,7 @@ func (v *Var) Pack(dst, data, room []byte, first, end int64) (out []byte, l []Pa
 		from := len(dst)
 		var mask uint32
 		if dst, mask, err = v.file.filter.Encode(dst, chunk, room[n:2*n], v.size); err != nil {
-			return dst, l, pkg.Errorf("chunk %d: %w", i, err)
+			return dst, l, fmt.Errorf("chunk %d: %w", i, err)
 		}
 		l = append(l, Packed{int64(len(dst) - from), mask})
 	}

@@ -53,7 +53,7 @@ func New(hdr *cdf5.Header, o *Options) (*File, error) {
 		target = DefaultChunkBytes
 	}
 	if target < 1 || target > 1<<30 {
-		return nil, pkg.Class(fault.ErrUsage, "chunks of %d bytes, want 1 to 1 GiB", target)
+		return nil, fault.Class(fault.ErrUsage, "chunks of %d bytes, want 1 to 1 GiB", target)
 	}
 	if err := checkNames(hdr); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func New(hdr *cdf5.Header, o *Options) (*File, error) {
 		return nil, err
 	}
 	if f.start, err = f.b.Layout(); err != nil {
-		return nil, pkg.Errorf("netCDF-4: %w", err)
+		return nil, fmt.Errorf("netCDF-4: %w", err)
 	}
 	return f, nil
 }
@@ -167,7 +167,7 @@ func (f *File) add(v int, target int64, filters h5.Pipeline) error {
 	bytes := size
 	for _, k := range shape {
 		if k > 0 && bytes > 1<<62/k {
-			return pkg.Class(fault.ErrTooLarge, "variable %q: %v elements of %d bytes", x.Name, shape, size)
+			return fault.Class(fault.ErrTooLarge, "variable %q: %v elements of %d bytes", x.Name, shape, size)
 		}
 		bytes *= k
 	}

@@ -84,14 +84,14 @@ type opener struct {
 // use counts what will be in the header, before more is read.
 func (o *opener) use(n int) error {
 	if o.used += int64(n); o.most > 0 && o.used > o.most {
-		return pkg.At(o.name, -1, "header", fault.ErrTooLarge, "names and attributes of %d bytes or more, cap is %d", o.used, o.most)
+		return fault.At(o.name, -1, "header", fault.ErrTooLarge, "names and attributes of %d bytes or more, cap is %d", o.used, o.most)
 	}
 	return nil
 }
 
 // unsupported is the error for what netCDF-4 has and CDF-5 has not.
 func (o *opener) unsupported(field, format string, args ...any) error {
-	return pkg.At(o.name, -1, field, fault.ErrUnsupported, format, args...)
+	return fault.At(o.name, -1, field, fault.ErrUnsupported, format, args...)
 }
 
 // members opens all datasets.
@@ -146,7 +146,7 @@ func (o *opener) dimensions() error {
 		order = make([]*member, len(scales))
 		for _, m := range scales {
 			if m.dimID >= int64(len(order)) || order[m.dimID] != nil {
-				return pkg.At(o.name, -1, "attribute "+attDimID+" of "+m.name, fault.ErrCorrupt, "%d, want each of 0 to %d once", m.dimID, len(order)-1)
+				return fault.At(o.name, -1, "attribute "+attDimID+" of "+m.name, fault.ErrCorrupt, "%d, want each of 0 to %d once", m.dimID, len(order)-1)
 			}
 			order[m.dimID] = m
 		}
@@ -192,7 +192,7 @@ func (o *opener) variable(m *member) error {
 		case d.Len == 0:
 			o.h.NumRecs = max(o.h.NumRecs, n)
 		case n != d.Len:
-			return pkg.At(o.name, -1, "variable "+v.Name, fault.ErrUnsupported, "%d elements along %s, which has %d", n, d.Name, d.Len)
+			return fault.At(o.name, -1, "variable "+v.Name, fault.ErrUnsupported, "%d elements along %s, which has %d", n, d.Name, d.Len)
 		}
 	}
 	if v.Atts, err = o.atts(m.Object, "variable "+v.Name); err != nil {
@@ -218,11 +218,11 @@ func (o *opener) dimsOf(m *member) ([]int, error) {
 			return nil, err
 		}
 		if len(ids) != rank {
-			return nil, pkg.At(o.name, -1, field, fault.ErrCorrupt, "%d ids, want %d", len(ids), rank)
+			return nil, fault.At(o.name, -1, field, fault.ErrCorrupt, "%d ids, want %d", len(ids), rank)
 		}
 		for i, id := range ids {
 			if id < 0 || id >= int64(len(o.h.Dims)) {
-				return nil, pkg.At(o.name, -1, field, fault.ErrCorrupt, "id %d, want 0 to %d", id, len(o.h.Dims)-1)
+				return nil, fault.At(o.name, -1, field, fault.ErrCorrupt, "id %d, want 0 to %d", id, len(o.h.Dims)-1)
 			}
 			out[i] = int(id)
 		}
@@ -244,7 +244,7 @@ func (o *opener) dimsOf(m *member) ([]int, error) {
 		return nil, err
 	}
 	if len(refs) != rank {
-		return nil, pkg.At(o.name, -1, field, fault.ErrCorrupt, "%d lists of references, want %d", len(refs), rank)
+		return nil, fault.At(o.name, -1, field, fault.ErrCorrupt, "%d lists of references, want %d", len(refs), rank)
 	}
 	for i, l := range refs {
 		d, ok := -1, false

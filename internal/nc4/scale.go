@@ -58,5 +58,5 @@ func (o *opener) notScale(m *member, a *h5.Attr, want string, err error) error {
 	if err != nil && !errors.Is(err, fault.ErrUsage) {
 		return err
 	}
-	return pkg.At(o.name, -1, "attribute "+a.Name+" of "+m.name, fault.ErrCorrupt, "%d elements of type %s, want %s", a.Elems(), a.Type, want)
+	return fault.At(o.name, -1, "attribute "+a.Name+" of "+m.name, fault.ErrCorrupt, "%d elements of type %s, want %s", a.Elems(), a.Type, want)
 }

@@ -3,6 +3,7 @@ package nc4
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"sort"
 	"sync"
@@ -34,11 +35,11 @@ const maxViewChunk = 256 << 20
 func newView(o *opener) (*View, error) {
 	v := &View{hdr: o.h, data: o.data}
 	if err := o.h.Layout(nil); err != nil {
-		return nil, pkg.Errorf("%s: as CDF-5: %w", o.name, err)
+		return nil, fmt.Errorf("%s: as CDF-5: %w", o.name, err)
 	}
 	var err error
 	if v.head, err = o.h.AppendTo(nil, binary.BigEndian, false); err != nil {
-		return nil, pkg.Errorf("%s: as CDF-5: %w", o.name, err)
+		return nil, fmt.Errorf("%s: as CDF-5: %w", o.name, err)
 	}
 	v.size, v.places, v.first = o.h.FileSize(o.h.NumRecs), o.h.Places(), o.h.FirstRecord()
 	for i := range o.h.Vars {
@@ -49,7 +50,7 @@ func newView(o *opener) (*View, error) {
 		}
 		g := newGeometry(v.data[i], o.h.IsRecord(i))
 		if g.chunkBytes > maxViewChunk {
-			return nil, pkg.At(o.name, -1, "variable "+o.h.Vars[i].Name, fault.ErrTooLarge, "chunks of %d bytes, want at most %d", g.chunkBytes, maxViewChunk)
+			return nil, fault.At(o.name, -1, "variable "+o.h.Vars[i].Name, fault.ErrTooLarge, "chunks of %d bytes, want at most %d", g.chunkBytes, maxViewChunk)
 		}
 		v.geo = append(v.geo, g)
 	}
@@ -69,7 +70,7 @@ func (v *View) Size() int64 { return v.size }
 // ReadAt reads bytes of the CDF-5 file.
 func (v *View) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, pkg.Class(fault.ErrUsage, "offset %d", off)
+		return 0, fault.Class(fault.ErrUsage, "offset %d", off)
 	}
 	for n < len(p) && off < v.size {
 		k, err := v.some(p[n:], off)
@@ -290,7 +291,7 @@ func (v *View) Verify(ctx context.Context, report func(error), did func(n int64)
 				buf = make([]byte, m)
 			}
 			if err := read(k, buf[:m]); err != nil {
-				report(pkg.Errorf("variable %q: %w", v.hdr.Vars[i].Name, err))
+				report(fmt.Errorf("variable %q: %w", v.hdr.Vars[i].Name, err))
 			}
 			did(m)
 			n -= m

@@ -1,6 +1,7 @@
 package slab
 
 import (
+	"blobio/internal/fault"
 	"strconv"
 	"strings"
 )
@@ -75,7 +76,7 @@ func Parse(text string) (Arg, error) {
 
 // wrong is an error about the selection.
 func (a Arg) wrong(format string, args ...any) error {
-	return pkg.Usage("selection %q: "+format, append([]any{a.text}, args...)...)
+	return fault.Usage("selection %q: "+format, append([]any{a.text}, args...)...)
 }
 
 func (a Arg) limit(s string) (l limit, err error) {

@@ -1,6 +1,7 @@
 package slab
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"math"
 	"strings"
@@ -54,7 +55,7 @@ func Resolve(args []Arg, dims []Dim, coord Coord) (map[string]Index, error) {
 				return nil, err
 			}
 			if len(x) == 0 {
-				return nil, pkg.Usage("no element of dimension %q is in all selections", dim)
+				return nil, fault.Usage("no element of dimension %q is in all selections", dim)
 			}
 		}
 		out[dim] = x

@@ -96,7 +96,7 @@ func (t *Tree) Dataset(ctx context.Context, path string) (*Dataset, error) {
 	s, err := t.acquire(ctx, name, t.opt.MaxOpen, func() (state, error) {
 		_, e, st, err := t.look("open", path)
 		if e.Kind == KindDir {
-			err = pkg.Errorf("%s: a directory, want a dataset: %w", path, fault.ErrUsage)
+			err = fault.Usage("%s: a directory, want a dataset", path)
 		}
 		return st, err
 	})

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -113,7 +114,7 @@ func (t *Tree) loadForm(ctx context.Context, s *shared) error {
 	dir := strings.TrimSuffix(s.name, suffix)
 	src, err := s.form.open(ctx, &formOptions{fs: t.fs, dir: dir, verify: t.opt.Verify != blob.VerifyNever, memory: s.memory / 4, files: max(s.files-1, 1)})
 	if errors.Is(err, fs.ErrNotExist) { // one of its files: it is there itself, which is looked at again
-		return pkg.Errorf("%s: %v: %w", dir, err, fault.ErrMissing)
+		return fmt.Errorf("%s: %v: %w", dir, err, fault.ErrMissing)
 	}
 	if err != nil {
 		return err

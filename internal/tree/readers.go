@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blobio/blob"
+	"blobio/internal/fault"
 )
 
 // shared is one state of a dataset that is open.
@@ -66,12 +67,12 @@ func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err
 	defer t.mu.Unlock()
 	r := &t.readers
 	if t.closed {
-		return nil, false, pkg.Usage("%s: the tree is closed", name)
+		return nil, false, fault.Usage("%s: the tree is closed", name)
 	}
 	s = r.by[name]
 	if s == nil || s.key != st.key {
 		if r.held >= most {
-			return nil, false, pkg.Errorf("%s: %d are held: %w", name, r.held, ErrTooMany)
+			return nil, false, fmt.Errorf("%s: %d are held: %w", name, r.held, ErrTooMany)
 		}
 		if s != nil {
 			s.old = true

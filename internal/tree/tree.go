@@ -15,8 +15,6 @@ import (
 	"blobio/internal/vfs"
 )
 
-const pkg fault.Pkg = "tree"
-
 // Options of Open. The zero value, or nil, means the defaults.
 type Options struct {
 	Version cdf5.Version      // of the netCDF files; default CDF5
@@ -47,13 +45,13 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Version != 0 && !o.Version.Valid():
-		return pkg.Usage("Options.Version %d, want 1, 2 or 5", o.Version)
+		return fault.Usage("Options.Version %d, want 1, 2 or 5", o.Version)
 	case o.MaxOpen < 0 || o.Wait < 0 || o.Idle < 0 || o.Workers < 0:
-		return pkg.Usage("Options.MaxOpen %d, Wait %v, Idle %v and Workers %d, want >= 0", o.MaxOpen, o.Wait, o.Idle, o.Workers)
+		return fault.Usage("Options.MaxOpen %d, Wait %v, Idle %v and Workers %d, want >= 0", o.MaxOpen, o.Wait, o.Idle, o.Workers)
 	case o.Memory != 0 && o.Memory < minMemory:
-		return pkg.Usage("Options.Memory %d, want at least %d", o.Memory, minMemory)
+		return fault.Usage("Options.Memory %d, want at least %d", o.Memory, minMemory)
 	case o.Files != 0 && o.Files < minFiles:
-		return pkg.Usage("Options.Files %d, want at least %d", o.Files, minFiles)
+		return fault.Usage("Options.Files %d, want at least %d", o.Files, minFiles)
 	}
 	return nil
 }
@@ -108,7 +106,7 @@ func Open(root string, o *Options) (*Tree, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, pkg.Errorf("%s is not a directory: %w", root, fault.ErrUsage)
+		return nil, fault.Usage("%s is not a directory", root)
 	}
 	r, err := vfs.NewRoot(root)
 	if err != nil {
@@ -167,7 +165,7 @@ func (t *Tree) File(path string) (vfs.File, error) {
 		return nil, err
 	}
 	if e.Kind != KindPlain {
-		return nil, pkg.Errorf("%s: a %v, want a plain file: %w", path, e.Kind, fault.ErrUsage)
+		return nil, fault.Usage("%s: a %v, want a plain file", path, e.Kind)
 	}
 	name, err := t.real("open", path)
 	if err != nil {

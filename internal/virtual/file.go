@@ -3,14 +3,13 @@ package virtual
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	"blobio/cdf5"
 	"blobio/internal/fault"
 	"blobio/internal/par"
 )
-
-const pkg fault.Pkg = "virtual"
 
 // Maker makes elements. Its methods are safe for concurrent use.
 type Maker interface {
@@ -45,7 +44,7 @@ func New(name string, h *cdf5.Header, maker Maker, memory int64) (*File, error) 
 		head, err = h.AppendTo(nil, binary.BigEndian, false)
 	}
 	if err != nil {
-		return nil, pkg.Errorf("netCDF form of %s: %w", name, err)
+		return nil, fmt.Errorf("netCDF form of %s: %w", name, err)
 	}
 	if memory == 0 {
 		memory = defaultMemory
@@ -68,7 +67,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 func (f *File) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	switch {
 	case off < 0:
-		return 0, pkg.Usage("netCDF form of %s: read at %d", f.name, off)
+		return 0, fault.Usage("netCDF form of %s: read at %d", f.name, off)
 	case len(p) == 0:
 		return 0, nil
 	case off >= f.Size():
@@ -148,7 +147,7 @@ func (f *File) cut(ctx context.Context, s Stretch, lo, hi int64, p []byte, from 
 	size := int64(f.h.Vars[s.Var].Type.Size())
 	p = p[:min(int64(len(p)), hi-from)]
 	if hi-lo > maxUnit {
-		return 0, pkg.Errorf("netCDF form of %s: %s: %d bytes can only be read together, more than %d: %w", f.name, f.h.Vars[s.Var].Name, hi-lo, maxUnit, fault.ErrTooLarge)
+		return 0, fmt.Errorf("netCDF form of %s: %s: %d bytes can only be read together, more than %d: %w", f.name, f.h.Vars[s.Var].Name, hi-lo, maxUnit, fault.ErrTooLarge)
 	}
 	return f.units.get(ctx, unitKey{s.Var, s.Record, lo}, p, from-lo, func() ([]byte, error) {
 		b := make([]byte, hi-lo)

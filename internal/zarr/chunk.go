@@ -3,6 +3,7 @@ package zarr
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"blobio/cdf5"
@@ -19,7 +20,7 @@ func (s *Store) GetIn(ctx context.Context, key string, buf []byte) ([]byte, erro
 	}
 	a, index, ok := s.chunkOf(key)
 	if !ok {
-		return nil, pkg.Errorf("%s: %q: %w", s.src.Base(), key, ErrNoKey)
+		return nil, fmt.Errorf("%s: %q: %w", s.src.Base(), key, ErrNoKey)
 	}
 	start, count := a.grid.Region(index)
 	b := buf[:0]
@@ -35,7 +36,7 @@ func (s *Store) GetIn(ctx context.Context, key string, buf []byte) ([]byte, erro
 		b, err = s.codecs.encode(b)
 	}
 	if err != nil {
-		return nil, pkg.Errorf("%s: %q: %w", s.src.Base(), key, err)
+		return nil, fmt.Errorf("%s: %q: %w", s.src.Base(), key, err)
 	}
 	return b, nil
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
 
 	"blobio/internal/codec"
+	"blobio/internal/fault"
 )
 
 // Codecs are what the chunks of version 3 go through. The zero value leaves them as they are.
@@ -33,7 +35,7 @@ func ParseCodecs(s string) (c Codecs, err error) {
 		c.Gzip = cmp.Or(level, 5)
 	}
 	if err != nil {
-		err = pkg.Errorf("%w", err)
+		err = fmt.Errorf("%w", err)
 	}
 	return c, err
 }
@@ -41,11 +43,11 @@ func ParseCodecs(s string) (c Codecs, err error) {
 func (c Codecs) validate() error {
 	switch {
 	case c.Zstd < 0 || c.Zstd > maxZstd:
-		return pkg.Usage("Codecs.Zstd %d, want 0 to %d", c.Zstd, maxZstd)
+		return fault.Usage("Codecs.Zstd %d, want 0 to %d", c.Zstd, maxZstd)
 	case c.Gzip < 0 || c.Gzip > gzip.BestCompression:
-		return pkg.Usage("Codecs.Gzip %d, want 0 to %d", c.Gzip, gzip.BestCompression)
+		return fault.Usage("Codecs.Gzip %d, want 0 to %d", c.Gzip, gzip.BestCompression)
 	case c.Zstd > 0 && c.Gzip > 0:
-		return pkg.Usage("Codecs.Zstd and Gzip: one of them")
+		return fault.Usage("Codecs.Zstd and Gzip: one of them")
 	}
 	return nil
 }

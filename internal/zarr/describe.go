@@ -1,6 +1,9 @@
 package zarr
 
-import "blobio/cdf5"
+import (
+	"blobio/cdf5"
+	"fmt"
+)
 
 const (
 	dimsName = "_ARRAY_DIMENSIONS"
@@ -18,7 +21,7 @@ func (s *Store) describe(global []cdf5.Att) error {
 func (s *Store) put(key string, v any) error {
 	b, err := ascii(v)
 	if err != nil {
-		return pkg.Errorf("%s: %s: %w", s.src.Base(), key, err)
+		return fmt.Errorf("%s: %s: %w", s.src.Base(), key, err)
 	}
 	s.meta[key] = b
 	s.keys = append(s.keys, key)

@@ -2,12 +2,7 @@ package zarr
 
 import (
 	"errors"
-
-	"blobio/internal/fault"
 )
-
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "zarr"
 
 // ErrNoKey: the store has no such key. Readers of Zarr take a chunk without a key for fill values, so no other error may
 // be told as this one, whatever its cause.

@@ -8,6 +8,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/internal/chunks"
+	"blobio/internal/fault"
 )
 
 // Version is that of the specification.
@@ -50,13 +51,13 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Version > V2:
-		return pkg.Usage("Options.Version %d is unknown", o.Version)
+		return fault.Usage("Options.Version %d is unknown", o.Version)
 	case o.ChunkBytes != 0 && (o.ChunkBytes < MinChunk || o.ChunkBytes > MaxChunk):
-		return pkg.Usage("Options.ChunkBytes %d, want %d to %d", o.ChunkBytes, MinChunk, MaxChunk)
+		return fault.Usage("Options.ChunkBytes %d, want %d to %d", o.ChunkBytes, MinChunk, MaxChunk)
 	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
-		return pkg.Usage("Options.Records %d to %d", o.Records.First, o.Records.End)
+		return fault.Usage("Options.Records %d to %d", o.Records.First, o.Records.End)
 	case o.Version == V2 && o.Codecs.on():
-		return pkg.Usage("Options.Codecs are for version 3")
+		return fault.Usage("Options.Codecs are for version 3")
 	}
 	return o.Codecs.validate()
 }
@@ -97,14 +98,14 @@ func New(src Source, o *Options) (*Store, error) {
 	records := src.Records()
 	if q := o.Records; q != nil {
 		if q.End > records {
-			return nil, pkg.Usage("records %d to %d, but %s has %d", q.First, q.End, src.Base(), records)
+			return nil, fault.Usage("records %d to %d, but %s has %d", q.First, q.End, src.Base(), records)
 		}
 		s.first, records = q.First, q.End-q.First
 	}
 	schema := src.Schema()
 	for _, name := range o.Vars {
 		if _, ok := schema.VarID(name); !ok {
-			return nil, pkg.Usage("no variable %q in %s", name, src.Base())
+			return nil, fault.Usage("no variable %q in %s", name, src.Base())
 		}
 	}
 	target := o.ChunkBytes
@@ -115,11 +116,11 @@ func New(src Source, o *Options) (*Store, error) {
 		if v := &schema.Vars()[i]; len(o.Vars) == 0 || slices.Contains(o.Vars, v.Name) {
 			a := newArray(schema, blob.VarID(i), records, target, o.Grows)
 			if _, twice := s.byName[a.name]; twice || !canName(a.name) {
-				return nil, pkg.In(src.Base(), "variable", blob.ErrUnsupported, "%q cannot be the name of a Zarr array", v.Name)
+				return nil, fault.In(src.Base(), "variable", blob.ErrUnsupported, "%q cannot be the name of a Zarr array", v.Name)
 			}
 			n, ok := a.bytes()
 			if !ok || n > maxBytes-s.bytes {
-				return nil, pkg.In(src.Base(), "variable", blob.ErrTooLarge, "%q has more than 2^62 bytes, with those before it", v.Name)
+				return nil, fault.In(src.Base(), "variable", blob.ErrTooLarge, "%q has more than 2^62 bytes, with those before it", v.Name)
 			}
 			s.bytes += n
 			s.byName[a.name] = len(s.arrays)

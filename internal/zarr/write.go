@@ -3,6 +3,7 @@ package zarr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"blobio/blob"
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/par"
 	"blobio/internal/vfs"
 )
@@ -64,7 +66,7 @@ func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOpt
 	}
 	if w.root() {
 		if err = w.out.Commit(); err != nil {
-			err = pkg.Errorf("%w", err)
+			err = fmt.Errorf("%w", err)
 		}
 	}
 	return w.agree(ctx, err)
@@ -94,12 +96,12 @@ func (w *writing) agree(ctx context.Context, err error) error {
 func (w *writing) prepare(src Source) (err error) {
 	switch o := &w.o; {
 	case o.Version != V3:
-		return pkg.Usage("WriteOptions.Version %d: directories are of version 3", o.Version)
+		return fault.Usage("WriteOptions.Version %d: directories are of version 3", o.Version)
 	case o.Memory < 0 || o.Workers < 0:
-		return pkg.Usage("WriteOptions.Memory %d and Workers %d, want >= 0", o.Memory, o.Workers)
+		return fault.Usage("WriteOptions.Memory %d and Workers %d, want >= 0", o.Memory, o.Workers)
 	}
 	if r, ok := src.(*blob.Reader); ok && r.Verify() == blob.VerifyWhole {
-		return pkg.Usage("the Reader of %s compares whole pieces only, want VerifyOnce: what is written must be right", r.Base())
+		return fault.Usage("the Reader of %s compares whole pieces only, want VerifyOnce: what is written must be right", r.Base())
 	}
 	w.o.FS = vfs.OrOS(w.o.FS)
 	if w.o.Memory == 0 {
@@ -117,17 +119,17 @@ func (w *writing) begin(ctx context.Context) (err error) {
 		o.Replace = func(dir string) error { return isGroup(w.o.FS, dir) }
 	}
 	if w.out, err = durable.NewOutputDir(ctx, w.o.FS, w.dir, o); err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	w.files = w.out.Files
 	for i := range w.s.arrays {
 		if err := w.files.Mkdir(w.s.arrays[i].name); err != nil {
-			return pkg.Errorf("%w", err)
+			return fmt.Errorf("%w", err)
 		}
 	}
 	for _, key := range w.s.keys {
 		if err := w.files.Write(filepath.FromSlash(key), w.s.meta[key]); err != nil {
-			return pkg.Errorf("%w", err)
+			return fmt.Errorf("%w", err)
 		}
 	}
 	return nil
@@ -144,7 +146,7 @@ func isGroup(fsys vfs.FS, dir string) error {
 			return err
 		}
 	}
-	return pkg.Class(blob.ErrExist, "the output %s is a directory, and no Zarr group", dir)
+	return fault.Class(blob.ErrExist, "the output %s is a directory, and no Zarr group", dir)
 }
 
 // bands are the parts of an array that are read at once: several chunks that follow each other.
@@ -196,7 +198,7 @@ func (w *writing) fill(ctx context.Context) error {
 	workers := int(max(min(int64(w.o.Workers), w.o.Memory/(2*largest)), 1)) // a band, and a chunk of it that is compressed
 	from, to := share(total, w.c)
 	if to-from > math.MaxInt32 {
-		return pkg.Class(blob.ErrTooLarge, "%s: chunks of more than %d reads: larger chunks are wanted", w.dir, math.MaxInt32)
+		return fault.Class(blob.ErrTooLarge, "%s: chunks of more than %d reads: larger chunks are wanted", w.dir, math.MaxInt32)
 	}
 	return par.Crew(ctx, workers, int(to-from), func(ctx context.Context, items iter.Seq[int]) error {
 		var buf []byte
@@ -246,7 +248,7 @@ func (w *writing) band(ctx context.Context, b *bands, k int64, buf *[]byte) erro
 			err = w.files.Write(filepath.FromSlash(path.Join(a.name, w.s.chunkKey(index))), c)
 		}
 		if err != nil {
-			return pkg.Errorf("%w", err)
+			return fmt.Errorf("%w", err)
 		}
 		if b.split >= 0 {
 			index[b.split]++

@@ -56,7 +56,7 @@ func findingOf(sev Severity, id int, file string, err error) Finding {
 		}
 		f.Found, f.Wanted, f.Err = "absent", "a file", fault.ErrMissing
 	default:
-		f.Found = fault.Text(err)
+		f.Found = err.Error()
 	}
 	return f
 }

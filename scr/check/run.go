@@ -46,7 +46,7 @@ func check(ctx context.Context, what string, o *Options, look func(*run) error) 
 			r.o.Workers = min(runtime.NumCPU(), 16)
 		}
 		if err := look(r); err != nil {
-			col.Add(Finding{Severity: Error, File: what, Offset: -1, Found: fault.Text(err), Err: &LookError{err}})
+			col.Add(Finding{Severity: Error, File: what, Offset: -1, Found: err.Error(), Err: &LookError{err}})
 		}
 	})
 }

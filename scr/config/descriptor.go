@@ -15,7 +15,7 @@ import (
 const maxDescriptors = 1000
 
 func tooMany(key string, at Origin) error {
-	return pkg.Errorf("%s: more than %d %s lines: %w", at.File, maxDescriptors, key, fault.ErrTooLarge)
+	return fmt.Errorf("%s: more than %d %s lines: %w", at.File, maxDescriptors, key, fault.ErrTooLarge)
 }
 
 // Groups of failure, beside NODE and WORLD: GROUPS=<host> <NAME>=<value> ...

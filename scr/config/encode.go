@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/gob"
+	"fmt"
 	"maps"
 )
 
@@ -44,7 +45,7 @@ func (s *Set) Encode() ([]byte, error) {
 func Decode(b []byte) (*Set, error) {
 	var w wire
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
-		return nil, pkg.Errorf("settings of another rank: %w", err)
+		return nil, fmt.Errorf("settings of another rank: %w", err)
 	}
 	unpack := func(f *wireFile) *file {
 		if f == nil {

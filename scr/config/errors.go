@@ -7,9 +7,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "config"
-
 // Classes of errors.
 var (
 	ErrUsage    = fault.ErrUsage                                    // a value, a line or a name that makes no sense
@@ -32,7 +29,6 @@ func (e *SyntaxError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *SyntaxError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrUsage.
 func (e *SyntaxError) Unwrap() error { return ErrUsage }
@@ -52,7 +48,6 @@ func (e *ValueError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *ValueError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrUsage.
 func (e *ValueError) Unwrap() error { return ErrUsage }

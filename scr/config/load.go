@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -60,7 +61,7 @@ func Load(o Sources) (*Set, error) {
 	}
 	for k, v := range o.Defaults {
 		if find(k) == nil {
-			return nil, pkg.Errorf("a default for %s, which is no parameter: %w", k, ErrUsage)
+			return nil, fault.Usage("a default for %s, which is no parameter", k)
 		}
 		s.defaults[k] = v
 	}

@@ -1,5 +1,7 @@
 package config
 
+import "fmt"
+
 // Config is SCR_Config of the original: it sets, unsets or asks for a
 // parameter, or for a child of a descriptor.
 //
@@ -30,7 +32,7 @@ func (s *Set) Config(text string) (value string, ok bool, err error) {
 		return s.ask(pairs)
 	}
 	if s.locked {
-		return "", false, pkg.Errorf("%s: %w", text, ErrLocked)
+		return "", false, fmt.Errorf("%s: %w", text, ErrLocked)
 	}
 	if end == endsUnset {
 		if err := mayProgram(pairs); err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"fmt"
 	"path"
@@ -61,7 +62,7 @@ func (s *Set) Descriptors() ([]Descriptor, error) {
 	base.Type = "XOR"
 	lines, at := s.Lines("CKPT")
 	if len(lines) == 0 {
-		return nil, pkg.Errorf("SCR_COPY_TYPE is FILE, but there is no CKPT line: %w", ErrUsage)
+		return nil, fault.Usage("SCR_COPY_TYPE is FILE, but there is no CKPT line")
 	}
 	if len(lines) > maxDescriptors {
 		return nil, tooMany("CKPT", at)

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"blobio/internal/fault"
+	"fmt"
 	"iter"
 	"strings"
 )
@@ -50,9 +52,9 @@ func (s *Set) AddPath(path ...string) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.locked:
-		return pkg.Errorf("%s: %w", strings.Join(path, " "), ErrLocked)
+		return fmt.Errorf("%s: %w", strings.Join(path, " "), ErrLocked)
 	case len(path) != 2 && len(path) != 4 || path[0] == "" || path[1] == "":
-		return pkg.Errorf("%q is no setting: %w", path, ErrUsage)
+		return fault.Usage("%q is no setting", path)
 	}
 	pairs := []Pair{{strings.ToUpper(path[0]), path[1]}}
 	if len(path) == 4 {
@@ -71,7 +73,7 @@ func (s *Set) setProgram(pairs []Pair) error {
 		s.program.remove(func(e *Entry) bool { return e.Key == key }) // a parameter has one value
 	}
 	if !s.program.add(pairs, 0) {
-		return pkg.Errorf("more than %d keys behind %s=%s: %w", maxChildren, key, pairs[0].Value, ErrUsage)
+		return fault.Usage("more than %d keys behind %s=%s", maxChildren, key, pairs[0].Value)
 	}
 	return nil
 }
@@ -81,10 +83,10 @@ func mayProgram(pairs []Pair) error {
 	key := pairs[0].Key
 	_, tree := descriptorKeys[key]
 	if p := find(key); p != nil && p.NoProgram || descriptorKeys[key] {
-		return pkg.Errorf("%s: %w", key, ErrNotYours)
+		return fmt.Errorf("%s: %w", key, ErrNotYours)
 	}
 	if !tree && len(pairs) > 1 {
-		return pkg.Errorf("%s is no descriptor and has no children: %w", key, ErrUsage)
+		return fault.Usage("%s is no descriptor and has no children", key)
 	}
 	return nil
 }

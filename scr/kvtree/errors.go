@@ -7,9 +7,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "kvtree"
-
 // FormatError says what is wrong with a tree file, and where.
 type FormatError = fault.FormatError
 
@@ -50,7 +47,6 @@ func (e *ValueError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *ValueError) Package() string { return string(pkg) }
 
 // Unwrap returns the class.
 func (e *ValueError) Unwrap() error { return e.Err }

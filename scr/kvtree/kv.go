@@ -1,6 +1,7 @@
 package kvtree
 
 import (
+	"blobio/internal/fault"
 	"reflect"
 	"strconv"
 	"strings"
@@ -87,13 +88,13 @@ func (t *Tree) Getf(format string, args ...any) (*Tree, error) {
 func keysf(format string, args []any) ([]string, error) {
 	verbs := strings.FieldsFunc(format, func(r rune) bool { return r == ' ' })
 	if len(verbs) != len(args) || len(verbs) == 0 {
-		return nil, pkg.Errorf("format %q is for %d keys, not for %d: %w", format, len(verbs), len(args), ErrUsage)
+		return nil, fault.Usage("format %q is for %d keys, not for %d", format, len(verbs), len(args))
 	}
 	keys := make([]string, len(args))
 	for i, verb := range verbs {
 		key, ok := keyf(verb, args[i])
 		if !ok {
-			return nil, pkg.Errorf("format %q: no key from %s and %T: %w", format, verb, args[i], ErrUsage)
+			return nil, fault.Usage("format %q: no key from %s and %T", format, verb, args[i])
 		}
 		keys[i] = key
 	}

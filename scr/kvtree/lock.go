@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -47,7 +49,7 @@ func (o *UpdateOptions) Validate() error {
 		return nil
 	}
 	if o.Lock > NoLock {
-		return pkg.Errorf("UpdateOptions.Lock is %d, want 0 to %d: %w", o.Lock, NoLock, ErrUsage)
+		return fault.Usage("UpdateOptions.Lock is %d, want 0 to %d", o.Lock, NoLock)
 	}
 	return o.Read.Validate()
 }
@@ -95,7 +97,7 @@ func update(fsys vfs.FS, f vfs.File, name string, o *UpdateOptions, change func(
 	if size, err := f.Size(); err != nil {
 		return err
 	} else if r.Size > 0 && size > r.Size && !o.Replace {
-		return pkg.Errorf("%s: %d bytes follow the tree and would be cut off: %w", name, size-r.Size, ErrUsage)
+		return fault.Usage("%s: %d bytes follow the tree and would be cut off", name, size-r.Size)
 	}
 	before, err := Encode(r.Tree)
 	if err != nil {
@@ -222,7 +224,7 @@ func waitLock(ctx context.Context, f vfs.File, name string, kind LockKind, exclu
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return pkg.Errorf("%s: waiting for its lock: %w", name, ctx.Err())
+			return fmt.Errorf("%s: waiting for its lock: %w", name, ctx.Err())
 		}
 	}
 }
@@ -231,7 +233,7 @@ func waitLock(ctx context.Context, f vfs.File, name string, kind LockKind, exclu
 func tryLock(f vfs.File, name string, kind LockKind, exclusive bool) error {
 	c, ok := f.(syscall.Conn)
 	if !ok {
-		return pkg.Errorf("%s: not a file of the operating system: %w", name, ErrNoLocks)
+		return fmt.Errorf("%s: not a file of the operating system: %w", name, ErrNoLocks)
 	}
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -241,7 +243,7 @@ func tryLock(f vfs.File, name string, kind LockKind, exclusive bool) error {
 		return e
 	}
 	if err != nil {
-		return pkg.Errorf("%s: lock: %w", name, err)
+		return fmt.Errorf("%s: lock: %w", name, err)
 	}
 	return nil
 }
@@ -261,7 +263,7 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string, kind LockKind) error {
 	}
 	switch err := tryLock(second, name, kind, true); {
 	case err == nil:
-		return pkg.Errorf("%s: two descriptors got the same exclusive lock: %w", name, ErrNoLocks)
+		return fmt.Errorf("%s: two descriptors got the same exclusive lock: %w", name, ErrNoLocks)
 	case errors.Is(err, errHeld):
 		return nil
 	default:
@@ -275,7 +277,7 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string, kind LockKind) error {
 func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
 	fsys = vfs.OrOS(fsys)
 	if kind == NoLock {
-		return false, pkg.Errorf("%s: no kind of lock: %w", name, ErrNoLocks)
+		return false, fmt.Errorf("%s: no kind of lock: %w", name, ErrNoLocks)
 	}
 	f, err := orOS(fsys).Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

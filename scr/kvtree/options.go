@@ -1,5 +1,9 @@
 package kvtree
 
+import (
+	"blobio/internal/fault"
+)
+
 // Options of reading. nil means all defaults. 0 in a field means its default.
 type Options struct {
 	// MaxBytes is the longest record, in bytes, that is read: 24 ... 2^32-1, default 256 MiB. What follows a
@@ -32,7 +36,7 @@ func (o *Options) Validate() error {
 		if v == 0 || lo <= v && v <= hi {
 			return nil
 		}
-		return pkg.Errorf("Options.%s is %d, want %d to %d: %w", field, v, lo, hi, ErrUsage)
+		return fault.Usage("Options.%s is %d, want %d to %d", field, v, lo, hi)
 	}
 	if o == nil {
 		return nil
@@ -69,5 +73,5 @@ func (o *Options) fill() (Options, error) {
 
 // fault makes a FormatError.
 func (o *Options) fault(off int64, field string, class error, format string, args ...any) error {
-	return pkg.At(o.File, off, field, class, format, args...)
+	return fault.At(o.File, off, field, class, format, args...)
 }

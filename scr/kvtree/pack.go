@@ -1,7 +1,9 @@
 package kvtree
 
 import (
+	"blobio/internal/fault"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strings"
 )
@@ -11,7 +13,7 @@ func (t *Tree) PackedSize() (int64, error) { return t.packedSize(1) }
 
 func (t *Tree) packedSize(depth int) (int64, error) {
 	if depth > topDepth {
-		return 0, pkg.Errorf("more than %d levels: %w", topDepth, ErrTooLarge)
+		return 0, fmt.Errorf("more than %d levels: %w", topDepth, ErrTooLarge)
 	}
 	size := int64(countLen)
 	if t == nil {
@@ -22,7 +24,7 @@ func (t *Tree) packedSize(depth int) (int64, error) {
 			continue
 		}
 		if strings.IndexByte(e.key, 0) >= 0 {
-			return 0, pkg.Errorf("key %.80q holds a NUL byte: %w", e.key, ErrUsage)
+			return 0, fault.Usage("key %.80q holds a NUL byte", e.key)
 		}
 		n := int64(countLen)
 		if len(e.sub.elems) > 0 {
@@ -47,7 +49,7 @@ func (t *Tree) AppendPacked(b []byte) ([]byte, error) {
 		return b, err
 	}
 	if size > math.MaxInt-int64(len(b)) {
-		return b, pkg.Errorf("a tree of %d bytes: %w", size, ErrTooLarge)
+		return b, fmt.Errorf("a tree of %d bytes: %w", size, ErrTooLarge)
 	}
 	if int64(cap(b)-len(b)) < size {
 		b = append(make([]byte, 0, int64(len(b))+size), b...)

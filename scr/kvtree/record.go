@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
@@ -34,7 +35,7 @@ func AppendRecord(b []byte, t *Tree) ([]byte, error) {
 	}
 	size += headerLen + crcLen
 	if size > maxFileSize || size > math.MaxInt-int64(len(b)) {
-		return b, pkg.Errorf("a record of %d bytes: %w", size, ErrTooLarge)
+		return b, fmt.Errorf("a record of %d bytes: %w", size, ErrTooLarge)
 	}
 	start := len(b)
 	if int64(cap(b)-start) < size {
@@ -79,7 +80,7 @@ func ReadRecord(r io.ReaderAt, off, size int64, o *Options) (*Record, error) {
 		return nil, err
 	}
 	if off < 0 || size < off {
-		return nil, pkg.Errorf("offset %d in a file of %d bytes: %w", off, size, ErrUsage)
+		return nil, fault.Usage("offset %d in a file of %d bytes", off, size)
 	}
 	size -= off
 	head := make([]byte, min(size, headerLen))

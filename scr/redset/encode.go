@@ -3,12 +3,14 @@ package redset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -105,7 +107,7 @@ func (e *encoding) prepare(files []string) error {
 	seen := map[string]bool{}
 	for _, name := range files {
 		if name == "" || strings.ContainsRune(name, 0) || seen[name] {
-			return pkg.Usage("name of a file %.80q: empty, with a zero byte, or given twice", name)
+			return fault.Usage("name of a file %.80q: empty, with a zero byte, or given twice", name)
 		}
 		seen[name] = true
 		path := resolve(e.s.o.Root, name)
@@ -147,7 +149,7 @@ func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error
 		}
 		sizes[m] = e.descs[m].sizes()
 		if total += e.descs[m].size(); total > maxBytes {
-			return false, pkg.Usage("the files of a set have more than %d bytes", int64(maxBytes))
+			return false, fault.Usage("the files of a set have more than %d bytes", int64(maxBytes))
 		}
 	}
 	e.lay = newLayout(s.p.scheme, s.p.k, sizes)
@@ -227,7 +229,7 @@ func (e *encoding) unchanged() error {
 	for _, j := range e.eng.in {
 		for _, o := range j {
 			if o.bad {
-				return errors.Join(pkg.Errorf("a file could not be read, or became shorter (%w)", ErrChanged), o.err)
+				return errors.Join(fmt.Errorf("a file could not be read, or became shorter (%w)", ErrChanged), o.err)
 			}
 		}
 	}
@@ -237,7 +239,7 @@ func (e *encoding) unchanged() error {
 			return err
 		}
 		if m.Size != f.meta.Size || !m.Mtime.Equal(f.meta.Mtime) {
-			return pkg.Errorf("%s: %w", e.paths[i], ErrChanged)
+			return fmt.Errorf("%s: %w", e.paths[i], ErrChanged)
 		}
 	}
 	return nil

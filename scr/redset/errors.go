@@ -8,9 +8,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "redset"
-
 // FormatError says what is wrong with a redundancy file, and where.
 type FormatError = fault.FormatError
 
@@ -42,7 +39,6 @@ func (e *LoneError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *LoneError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrUsage.
 func (e *LoneError) Unwrap() error { return ErrUsage }
@@ -74,7 +70,6 @@ func (e *LostError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *LostError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrMissing.
 func (e *LostError) Unwrap() error { return ErrMissing }
@@ -94,11 +89,10 @@ func (e *DoubtError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *DoubtError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrCorrupt.
 func (e *DoubtError) Unwrap() error { return ErrCorrupt }
 
 func formatErr(file string, off int64, field, msg string, class error) error {
-	return pkg.At(file, off, field, class, "%s", msg)
+	return fault.At(file, off, field, class, "%s", msg)
 }

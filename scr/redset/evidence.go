@@ -73,7 +73,7 @@ func parsePlaces(name string, b []byte) (map[int]position, error) {
 	for key, pt := range t.All() {
 		p, err := parsePlace(pt)
 		if err != nil {
-			return nil, formatErr(name, -1, key, fault.Text(err), ErrCorrupt)
+			return nil, formatErr(name, -1, key, err.Error(), ErrCorrupt)
 		}
 		if key != strconv.Itoa(p.world) {
 			return nil, formatErr(name, -1, key, "is of rank "+strconv.Itoa(p.world), ErrCorrupt)

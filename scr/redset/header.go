@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -255,7 +254,7 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 	h := &header{descs: map[int]*desc{}}
 	h.identify(b[:n])
 	bad := func(field string, err error) error {
-		return formatErr(name, 0, field, fault.Text(err), ErrCorrupt)
+		return formatErr(name, 0, field, err.Error(), ErrCorrupt)
 	}
 	if named.gen == GenC {
 		err = h.parseC(t, named)

@@ -1,6 +1,7 @@
 package redset
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"sort"
@@ -115,7 +116,7 @@ func readFull(f vfs.File, b []byte, off int64) error {
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return pkg.Errorf("read of %s at byte %d: %w", f.Name(), off+int64(n), err)
+	return fmt.Errorf("read of %s at byte %d: %w", f.Name(), off+int64(n), err)
 }
 
 // view returns the view of the file that all of [off, off+n) is in, and where in it they begin; nil if they

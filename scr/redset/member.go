@@ -2,6 +2,7 @@ package redset
 
 import (
 	"bytes"
+	"fmt"
 	"hash/crc32"
 
 	"blobio/internal/durable"
@@ -136,7 +137,7 @@ func (m *member) extentSum(x int, to func(b []byte, off int64) error) error {
 		}
 	}
 	if s := m.r.sums[m.rank]; s != nil && s.data[x] != crc {
-		return pkg.Errorf("%s: checksum %#x, want %#x (%w)", m.paths[e.part], crc, s.data[x], ErrCorrupt)
+		return fmt.Errorf("%s: checksum %#x, want %#x (%w)", m.paths[e.part], crc, s.data[x], ErrCorrupt)
 	}
 	return nil
 }

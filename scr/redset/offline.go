@@ -34,7 +34,7 @@ func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions)
 		v[h.rank] = h.position
 	}
 	if len(sets) == 0 {
-		return nil, pkg.Errorf("%s: %w", prefix, ErrNone)
+		return nil, fmt.Errorf("%s: %w", prefix, ErrNone)
 	}
 	var ids []int
 	for id := range sets {

@@ -3,8 +3,10 @@ package redset
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -17,7 +19,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 		known, own = places(fsys, prefix, all, c.Rank())
 		for _, p := range known {
 			if p.worlds != c.Size() {
-				err = pkg.Usage("the files are of %d ranks, this is a Comm of %d", p.worlds, c.Size())
+				err = fault.Usage("the files are of %d ranks, this is a Comm of %d", p.worlds, c.Size())
 			}
 		}
 	}
@@ -49,7 +51,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 	}
 	switch {
 	case flags[0] == 0:
-		return p, nil, pkg.Errorf("%s: %w", prefix, ErrNone)
+		return p, nil, fmt.Errorf("%s: %w", prefix, ErrNone)
 	case flags[1] >= 0:
 		return p, nil, &LostError{Set: -1, Ranks: []int{int(flags[1])}, Detail: "neither this rank nor any member of its set has a redundancy file"}
 	}

@@ -1,6 +1,9 @@
 package redset
 
-import "fmt"
+import (
+	"blobio/internal/fault"
+	"fmt"
+)
 
 // Scheme is a way to protect the files of a set of ranks.
 type Scheme uint8
@@ -32,7 +35,7 @@ func ParseScheme(name string) (Scheme, error) {
 			return Scheme(s), nil
 		}
 	}
-	return 0, pkg.Usage("scheme %q, want one of %v", name, schemeNames)
+	return 0, fault.Usage("scheme %q, want one of %v", name, schemeNames)
 }
 
 // Generation is one of the three ways in which the redundancy files of SCR were named and

@@ -2,6 +2,7 @@ package redset
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"blobio/comm"
@@ -37,17 +38,17 @@ type Options struct {
 func (o *Options) Validate() error {
 	switch {
 	case o.Scheme >= numSchemes:
-		return pkg.Usage("Scheme is %d", o.Scheme)
+		return fault.Usage("Scheme is %d", o.Scheme)
 	case o.Generation >= numGenerations:
-		return pkg.Usage("Generation is %d", o.Generation)
+		return fault.Usage("Generation is %d", o.Generation)
 	case o.SetSize < 0 || o.SetSize > maxMembers/2:
-		return pkg.Usage("SetSize is %d", o.SetSize)
+		return fault.Usage("SetSize is %d", o.SetSize)
 	case o.Replicas < 0 || o.Replicas > maxMembers:
-		return pkg.Usage("Replicas is %d", o.Replicas)
+		return fault.Usage("Replicas is %d", o.Replicas)
 	case o.K < 0 || o.K > 254:
-		return pkg.Usage("K is %d, want at most 254", o.K)
+		return fault.Usage("K is %d, want at most 254", o.K)
 	case o.Generation != GenC && o.Scheme != XOR:
-		return pkg.Errorf("redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, fault.ErrUnsupported)
+		return fmt.Errorf("redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, fault.ErrUnsupported)
 	}
 	return nil
 }
@@ -96,10 +97,10 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 		}
 		n := len(p.Ranks)
 		if o.Scheme == RS && n+k > 256 {
-			return nil, pkg.Usage("RS sets of %d members and K=%d: want a sum of at most 256", n, k)
+			return nil, fault.Usage("RS sets of %d members and K=%d: want a sum of at most 256", n, k)
 		}
 		if n > maxMembers {
-			return nil, pkg.Usage("a set of %d members, want at most %d", n, maxMembers)
+			return nil, fault.Usage("a set of %d members, want at most %d", n, maxMembers)
 		}
 		if n > k {
 			continue

@@ -1,6 +1,7 @@
 package redset
 
 import (
+	"fmt"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -108,5 +109,5 @@ func touch(b []byte) (sum byte) {
 
 // errVanished is that a mapped byte of a file was there, and was not when it was used again.
 func errVanished(name string) error {
-	return pkg.Errorf("%s: changed while it was read", name)
+	return fmt.Errorf("%s: changed while it was read", name)
 }

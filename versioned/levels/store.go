@@ -53,11 +53,11 @@ func (st *Store) file(dataset string, rank int) string {
 func (st *Store) Commit(ctx context.Context, name string, flags scr.Flags, parts ...versioned.Part) error {
 	var bad error
 	if name == "" || name != filepath.Base(name) || len(parts) == 0 {
-		bad = pkg.Errorf("%w: name %q, %d versions; want a file name, and at least one", fault.ErrUsage, name, len(parts))
+		bad = fault.Usage("name %q, %d versions; want a file name, and at least one", name, len(parts))
 	}
 	for _, p := range parts {
 		if bad == nil && slices.ContainsFunc(p.Array.Versions(), func(v versioned.VersionInfo) bool { return v.Number == p.Version && v.Tainted }) {
-			bad = pkg.Errorf("dataset %s: version %d of array %s: %w", name, p.Version, p.Array.Spec().Name, versioned.ErrTainted)
+			bad = fmt.Errorf("dataset %s: version %d of array %s: %w", name, p.Version, p.Array.Spec().Name, versioned.ErrTainted)
 		}
 	}
 	if err := comm.Agree(ctx, st.c, bad); err != nil {
@@ -196,7 +196,7 @@ func (st *Store) read(ctx context.Context, dataset string, rank int, parts [][]*
 			return nil, err
 		}
 		if n > min(size, most) {
-			return nil, fault.Pkg("levels").In(name, "variable", fault.ErrCorrupt, "%d: %d bytes in a file of %d", id, n, size)
+			return nil, fault.In(name, "variable", fault.ErrCorrupt, "%d: %d bytes in a file of %d", id, n, size)
 		}
 		b := make([]byte, n)
 		return b, r.ReadVar(ctx, id, b)
@@ -208,7 +208,7 @@ func (st *Store) read(ctx context.Context, dataset string, rank int, parts [][]*
 		}
 		p := &versioned.Piece{}
 		if err := json.Unmarshal(head, p); err != nil {
-			return parts, fault.Pkg("levels").In(name, "piece", fault.ErrCorrupt, "%v", err)
+			return parts, fault.In(name, "piece", fault.ErrCorrupt, "%v", err)
 		}
 		if p.Data, err = bytes(int32(2*i+1), size); err != nil {
 			return parts, err

@@ -3,10 +3,12 @@ package rerun
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/recovery"
 	"blobio/versioned"
 )
@@ -38,7 +40,7 @@ func (r *Run) handlers() {
 			return p, err
 		}
 		if r.config.Systemic == recovery.AbortRun || e.Scope == recovery.Abort {
-			return recovery.Plan{}, pkg.Errorf("box %d of level %d: computing again does not help: %w", e.Box, e.Level, recovery.ErrAborted)
+			return recovery.Plan{}, fmt.Errorf("box %d of level %d: computing again does not help: %w", e.Box, e.Level, recovery.ErrAborted)
 		}
 		if r.opt.Diagnose != nil {
 			if err := comm.Agree(ctx, r.c, r.opt.Diagnose(ctx, e)); err != nil {
@@ -94,7 +96,7 @@ func (r *Run) handlers() {
 func (r *Run) try(e *recovery.Event, most int) error {
 	k := key(e, r.raised)
 	if r.tries[k]++; e.Scope == recovery.Abort || r.tries[k] > most {
-		return pkg.Errorf("%s event in %v of coarse step %d, %d times: %w", e.Kind, r.raised.Step, r.raised.Coarse, r.tries[k], recovery.ErrAborted)
+		return fmt.Errorf("%s event in %v of coarse step %d, %d times: %w", e.Kind, r.raised.Step, r.raised.Coarse, r.tries[k], recovery.ErrAborted)
 	}
 	return nil
 }
@@ -130,7 +132,7 @@ func (r *Run) forward(ctx context.Context, f ForwardSolver, e recovery.Event) er
 	boxes := r.solver.Boxes(e.Level)
 	estimate, err := 0.0, error(nil)
 	if e.Box < 0 || e.Box >= len(boxes) {
-		err = pkg.Errorf("box %d of level %d, there are %d: %w", e.Box, e.Level, len(boxes), recovery.ErrUsage)
+		err = fault.Usage("box %d of level %d, there are %d", e.Box, e.Level, len(boxes))
 	} else if int(boxes[e.Box].Owner) == r.c.Rank() {
 		estimate, err = f.Forward(ctx, r.raised, e.Box)
 	}
@@ -154,7 +156,7 @@ func (r *Run) late(ctx context.Context, e recovery.Event) (recovery.Plan, error)
 		since = recovery.Moment{Coarse: coarse, Step: recovery.Step{Level: int(level), Index: int(index)}}
 	} else {
 		if r.opt.Clean == nil {
-			return recovery.Plan{}, pkg.Errorf("late event without the step in which it happened, and no Options.Clean: %w", recovery.ErrNoRecovery)
+			return recovery.Plan{}, fmt.Errorf("late event without the step in which it happened, and no Options.Clean: %w", recovery.ErrNoRecovery)
 		}
 		n, err := r.h.NewestClean(ctx, r.opt.Search, func(ctx context.Context, s *versioned.Snapshot) (bool, error) { return r.opt.Clean(ctx, r.h, s) })
 		if err != nil {

@@ -23,7 +23,7 @@ func (r *Run) Recover(ctx context.Context, p recovery.Plan, e recovery.Event) er
 		return nil // for another event of the same step the state was taken back as far
 	}
 	if p.Scope == recovery.Abort {
-		return pkg.Errorf("plan of scope abort: %w", recovery.ErrNoRecovery)
+		return fmt.Errorf("plan of scope abort: %w", recovery.ErrNoRecovery)
 	}
 	start, lost := time.Now(), r.Stats.Took.Lost
 	r.Stats.Recoveries = append(r.Stats.Recoveries, Recovery{Event: e, At: was, Plan: p})
@@ -190,7 +190,7 @@ func (r *Run) snapshot(ctx context.Context, coarse int64, why error) error {
 		}
 		return nil
 	}
-	return errors.Join(pkg.Errorf("no snapshot up to coarse step %d is whole: %w", coarse, recovery.ErrNoRecovery), why)
+	return errors.Join(fmt.Errorf("no snapshot up to coarse step %d is whole: %w", coarse, recovery.ErrNoRecovery), why)
 }
 
 // resume goes on from the snapshot that the hierarchy stands at.
@@ -214,7 +214,7 @@ func (r *Run) box(ctx context.Context, bs BoxSolver, p recovery.Plan, e recovery
 	version, ok := r.begin[stamp{p.Coarse, p.From}]
 	var err error
 	if !ok || e.Box < 0 || e.Box >= len(boxes) {
-		err = pkg.Errorf("box %d of level %d has no version of the beginning of step %v: %w", e.Box, l, p.From, recovery.ErrNoRecovery)
+		err = fmt.Errorf("box %d of level %d has no version of the beginning of step %v: %w", e.Box, l, p.From, recovery.ErrNoRecovery)
 	} else if int(boxes[e.Box].Owner) == r.c.Rank() {
 		info := r.h.Info(l)
 		d := make([]float64, info.Offsets[e.Box+1]-info.Offsets[e.Box])

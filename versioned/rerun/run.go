@@ -10,13 +10,9 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/fault"
 	"blobio/recovery"
 	"blobio/versioned"
 )
-
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "rerun"
 
 // Run is a run of a Solver. All methods but Inspect are collective.
 type Run struct {

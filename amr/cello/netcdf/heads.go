@@ -7,6 +7,7 @@ import (
 
 	"blobio/amr"
 	"blobio/amr/cello"
+	"blobio/internal/fault"
 )
 
 // Part is some of the blocks and fields of a checkpoint. The zero value is the whole.
@@ -39,7 +40,7 @@ func newSource(k *cello.Checkpoint, p *Part) (*source, error) {
 	}
 	for _, name := range p.Fields {
 		if !slices.ContainsFunc(m.Fields, func(f amr.FieldSpec) bool { return f.Name == name }) {
-			return nil, pkg.Usage("no field %q", name)
+			return nil, fault.Usage("no field %q", name)
 		}
 	}
 	for i, b := range k.Blocks() {
@@ -48,7 +49,7 @@ func newSource(k *cello.Checkpoint, p *Part) (*source, error) {
 		}
 	}
 	if len(s.rows) == 0 {
-		return nil, pkg.Usage("no blocks are left of %d", len(k.Blocks()))
+		return nil, fault.Usage("no blocks are left of %d", len(k.Blocks()))
 	}
 	return s, nil
 }

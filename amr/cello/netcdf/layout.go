@@ -9,6 +9,7 @@ import (
 
 	"blobio/amr"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 )
 
 // version is that of the form, the global attribute blobio_amr.
@@ -119,7 +120,7 @@ func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed) (*lay
 	for i := range l.vars {
 		v := &l.vars[i]
 		if seen[v.name] {
-			return nil, pkg.Usage("two variables would be called %q", v.name)
+			return nil, fault.Usage("two variables would be called %q", v.name)
 		}
 		seen[v.name] = true
 		elems := float64(1)
@@ -127,7 +128,7 @@ func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed) (*lay
 			elems *= float64(l.dims[d].Len)
 		}
 		if elems*float64(v.typ.Size()) > math.MaxInt64/2 {
-			return nil, pkg.Usage("variable %q of %g elements", v.name, elems)
+			return nil, fault.Usage("variable %q of %g elements", v.name, elems)
 		}
 	}
 	l.atts = append(l.atts, att(metaCRC, l.metaSum()))
@@ -220,7 +221,7 @@ func rowOf(l *layout, v *variable, scratch []byte, p *placed) ([]byte, error) {
 		return nil, err
 	}
 	if _, n := p.rows(l, v); int64(len(b)) != n*l.rowBytes(v) {
-		return nil, pkg.Usage("block %s: %d bytes of %s, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), len(b), v.name, n*l.rowBytes(v))
+		return nil, fault.Usage("block %s: %d bytes of %s, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), len(b), v.name, n*l.rowBytes(v))
 	}
 	return b, nil
 }
@@ -247,7 +248,7 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	var types []string
 	for _, p := range m.Particles {
 		if strings.ContainsAny(p.Name, " \t\n") {
-			return nil, pkg.Usage("particles %q: a name with white space", p.Name)
+			return nil, fault.Usage("particles %q: a name with white space", p.Name)
 		}
 		types = append(types, p.Name)
 	}
@@ -261,7 +262,7 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	for _, name := range slices.Sorted(maps.Keys(m.Attrs)) {
 		x, t, k, ok := toSlice(m.Attrs[name])
 		if !ok {
-			return nil, pkg.Usage("attribute %q of the tree is %T, want numbers or texts", name, m.Attrs[name])
+			return nil, fault.Usage("attribute %q of the tree is %T, want numbers or texts", name, m.Attrs[name])
 		}
 		prefix := "meta_"
 		if k == isStrings {

@@ -3,6 +3,7 @@ package netcdf
 import (
 	"blobio/amr"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 )
 
 // summary is what all blocks have in common.
@@ -25,7 +26,7 @@ func (a *attrsOf) fixed(n int64) bool { return a.Blocks == n && a.Len > 0 && a.T
 
 func (a *attrsOf) add(b *attrsOf, name string) error {
 	if a.Type != b.Type {
-		return pkg.Usage("attribute %q is %v in one block and %v in another", name, a.Type, b.Type)
+		return fault.Usage("attribute %q is %v in one block and %v in another", name, a.Type, b.Type)
 	}
 	if a.Len != b.Len {
 		a.Len = -1
@@ -39,7 +40,7 @@ func (s *summary) add(m *amr.Meta, b *amr.Block) error {
 	for k, v := range b.Attrs {
 		x, t, kind, ok := toSlice(v)
 		if !ok {
-			return pkg.Usage("block %s: attribute %q is %T, want numbers or texts", b.Index.Name(m.Rank, m.Roots), k, v)
+			return fault.Usage("block %s: attribute %q is %T, want numbers or texts", b.Index.Name(m.Rank, m.Roots), k, v)
 		}
 		n, _, _ := cdf5.SliceLen(x)
 		a := &attrsOf{Type: t, Kind: kind, Len: int64(n), Blocks: 1}

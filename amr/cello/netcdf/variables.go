@@ -6,6 +6,7 @@ import (
 
 	"blobio/amr"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 )
 
 // addTables adds what every block has, and where its rows are in the lists.
@@ -92,7 +93,7 @@ func (l *layout) addField(block, i int, f *amr.Field) {
 			if d := p.Fields[i].Data; int64(len(d)) == want {
 				return d, nil
 			}
-			return nil, pkg.Usage("block %s: field %q has %d bytes, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), f.Spec.Name, len(p.Fields[i].Data), want)
+			return nil, fault.Usage("block %s: field %q has %d bytes, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), f.Spec.Name, len(p.Fields[i].Data), want)
 		}})
 }
 
@@ -114,7 +115,7 @@ func (l *layout) addParticles() {
 							if k < len(q.Data) && len(q.Data[k]) == q.N*a.Type.Size() {
 								return q.Data[k], nil
 							}
-							return nil, pkg.Usage("block %s: %d particles %q, but not as many of attribute %q", p.Index.Name(l.meta.Rank, l.meta.Roots), q.N, spec.Name, a.Name)
+							return nil, fault.Usage("block %s: %d particles %q, but not as many of attribute %q", p.Index.Name(l.meta.Rank, l.meta.Roots), q.N, spec.Name, a.Name)
 						}
 					}
 					return nil, nil

@@ -17,27 +17,27 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	at := p.Locate()
 	a := cdf5.FindAtt(p.Header.Atts, AttPacked)
 	if a == nil {
-		return pkg.At(name, at.Atts(), "attribute "+AttPacked, fault.ErrCorrupt, "not there, but the data are in %s", DataPacked)
+		return fault.At(name, at.Atts(), "attribute "+AttPacked, fault.ErrCorrupt, "not there, but the data are in %s", DataPacked)
 	}
 	v, ok := a.Value.([]int32)
 	if !ok || len(v) < 2 {
-		return pkg.At(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrCorrupt, "%v of type %v, want version and bytes of a chunk", a.Value, a.Type)
+		return fault.At(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrCorrupt, "%v of type %v, want version and bytes of a chunk", a.Value, a.Type)
 	}
 	if v[0] != PackedVersion {
-		return pkg.At(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrVersion, "version %d, want %d", v[0], PackedVersion)
+		return fault.At(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrVersion, "version %d, want %d", v[0], PackedVersion)
 	}
 	if len(v) != 2 || v[1] < 8 || v[1] > MaxChunk || v[1]%8 != 0 {
-		return pkg.At(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrCorrupt, "chunks of %v bytes, want a multiple of 8 up to %d", v[1:], MaxChunk)
+		return fault.At(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrCorrupt, "chunks of %v bytes, want a multiple of 8 up to %d", v[1:], MaxChunk)
 	}
 	pk.Chunk = int64(v[1])
 	if p.Big {
-		return pkg.At(name, p.HeaderOff, "header", fault.ErrUnsupported, "big endian, with compression")
+		return fault.At(name, p.HeaderOff, "header", fault.ErrUnsupported, "big endian, with compression")
 	}
 	bad := func(at int64, field, format string, args ...any) error {
-		return pkg.At(name, pk.IndexOff+at, field+" of "+IndexPacked, fault.ErrCorrupt, format, args...)
+		return fault.At(name, pk.IndexOff+at, field+" of "+IndexPacked, fault.ErrCorrupt, format, args...)
 	}
 	if pk.IndexLen < IndexHead {
-		return pkg.At(name, pk.IndexOff, IndexPacked, fault.ErrTruncated, "%d bytes, want at least %d", pk.IndexLen, IndexHead)
+		return fault.At(name, pk.IndexOff, IndexPacked, fault.ErrTruncated, "%d bytes, want at least %d", pk.IndexLen, IndexHead)
 	}
 	var h [IndexHead]byte
 	if err := ReadFull(f, h[:], pk.IndexOff, name, IndexPacked); err != nil {
@@ -47,10 +47,10 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	if sum := crc32.ChecksumIEEE(h[:28]); string(h[:8]) != IndexMagic {
 		return bad(0, "magic", "%q, want %q", h[:8], IndexMagic)
 	} else if want := le.Uint32(h[28:]); sum != want {
-		return pkg.At(name, pk.IndexOff, "head of "+IndexPacked, fault.ErrChecksum, "sums to %08x, it says %08x", sum, want)
+		return fault.At(name, pk.IndexOff, "head of "+IndexPacked, fault.ErrChecksum, "sums to %08x, it says %08x", sum, want)
 	}
 	if n := le.Uint32(h[8:]); n != PackedVersion {
-		return pkg.At(name, pk.IndexOff+8, "version of "+IndexPacked, fault.ErrVersion, "%d, want %d", n, PackedVersion)
+		return fault.At(name, pk.IndexOff+8, "version of "+IndexPacked, fault.ErrVersion, "%d, want %d", n, PackedVersion)
 	}
 	if n := int64(le.Uint32(h[12:])); n != pk.Chunk {
 		return bad(12, "chunk", "%d bytes, the header says %d", n, pk.Chunk)
@@ -82,16 +82,16 @@ func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 				b = b[indexRow:]
 				// Places and sizes depend on these, so a wrong one ends it.
 				if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
-					return pkg.At(name, pl.TableAt(d, MapNreqs, j), fmt.Sprintf("D%d.nreqs[%d]", d+1, j), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
+					return fault.At(name, pl.TableAt(d, MapNreqs, j), fmt.Sprintf("D%d.nreqs[%d]", d+1, j), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
 				}
 				if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
-					return pkg.At(name, pl.TableAt(d, MapCount, j), fmt.Sprintf("D%d.blob_count[%d]", d+1, j), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
+					return fault.At(name, pl.TableAt(d, MapCount, j), fmt.Sprintf("D%d.blob_count[%d]", d+1, j), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
 				}
 			}
 			t.Blob[j] = off
 			size := pl.BlobSize(t, j)
 			if size < 0 || size > 1<<62-off {
-				return pkg.At(name, pl.TableAt(0, MapCount, j), fmt.Sprintf("blob %d", j), fault.ErrCorrupt, "the blobs up to it are over the limit of 2^62 bytes")
+				return fault.At(name, pl.TableAt(0, MapCount, j), fmt.Sprintf("blob %d", j), fault.ErrCorrupt, "the blobs up to it are over the limit of 2^62 bytes")
 			}
 			off += size
 		}
@@ -99,10 +99,10 @@ func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 	pl.DataLen = off - pl.DataOff
 	x, err := NewIndex(pl, t, pk.Chunk)
 	if err != nil {
-		return pkg.At(name, pl.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%v", err)
+		return fault.At(name, pl.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%v", err)
 	}
 	if n := (pk.IndexLen - IndexHead - pl.TableLen()) / IndexEntryLen; n != x.Total {
-		return pkg.At(name, pk.IndexOff+16, "entries of "+IndexPacked, fault.ErrCorrupt, "%d, want %d for what the blobs hold", n, x.Total)
+		return fault.At(name, pk.IndexOff+16, "entries of "+IndexPacked, fault.ErrCorrupt, "%d, want %d for what the blobs hold", n, x.Total)
 	}
 	pk.Index = x
 	return nil

@@ -219,7 +219,7 @@ func (p *Place) Shown(off int64) int64 { return p.how.shown(off) }
 // within says so if a file ends before n bytes from off on.
 func (p *Place) within(off, n int64, name, field string) error {
 	if off < 0 || n > p.FileLen-off {
-		return pkg.At(name, off, field, fault.ErrTruncated, "%d bytes, but the file ends at %d", n, p.FileLen)
+		return fault.At(name, off, field, fault.ErrTruncated, "%d bytes, but the file ends at %d", n, p.FileLen)
 	}
 	return nil
 }

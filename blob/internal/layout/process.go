@@ -122,7 +122,7 @@ func (p *Place) SetRecords(n int64) {
 
 func (Process) holds(p *Place, name string, have, want int64) error {
 	if have != want {
-		return pkg.At(name, p.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%d, want %d", have, want)
+		return fault.At(name, p.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%d, want %d", have, want)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func ReadFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
 // ReadFullOf is ReadFull where the field has a name only if something is wrong.
 func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() string) error {
 	if off < 0 || off > math.MaxInt64-int64(len(b)) {
-		return pkg.At(name, -1, field(), fault.ErrCorrupt, "its place, %d, cannot be in a file", off)
+		return fault.At(name, -1, field(), fault.ErrCorrupt, "its place, %d, cannot be in a file", off)
 	}
 	n, err := f.ReadAt(b, off)
 	var bad *fault.FormatError
@@ -27,9 +27,9 @@ func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() st
 	case errors.As(err, &bad): // of a compressed file
 		return err
 	case err == nil || err == io.EOF:
-		return pkg.At(name, off+int64(n), field(), fault.ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
+		return fault.At(name, off+int64(n), field(), fault.ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
 	}
-	return pkg.Errorf("%s: %#x: %s: %w", name, off, field(), err)
+	return fmt.Errorf("%s: %#x: %s: %w", name, off, field(), err)
 }
 
 // maxBarren is the most blobs of a subfile without maps, of which only the
@@ -48,7 +48,7 @@ type Listed struct {
 func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(error)) (*Ranks, error) {
 	var first error
 	wrong := func(off int64, field string, class error, format string, args ...any) bool {
-		err := pkg.At(name, off, field, class, format, args...)
+		err := fault.At(name, off, field, class, format, args...)
 		if report != nil {
 			report(err)
 			return false
@@ -66,7 +66,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 		most /= int64(nd)
 	}
 	if int64(nb) > most {
-		return nil, pkg.At(name, pl.blobsAt(), "dimension "+DimBlobs, fault.ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.FileLen, most)
+		return nil, fault.At(name, pl.blobsAt(), "dimension "+DimBlobs, fault.ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.FileLen, most)
 	}
 	t := NewRanks(nb, nd)
 	for j := range nb {

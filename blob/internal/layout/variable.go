@@ -122,7 +122,7 @@ func (Variable) settle(*Place, *Ranks, int64) (*h5.Layout, error) { return nil, 
 // holds lets the header's number differ: while a commit is under way the manifest is right.
 func (Variable) holds(p *Place, name string, have, want int64) error {
 	if size := p.At.RecSize(); have != want && size > 0 && want > (p.FileLen+3)/size {
-		return pkg.At(name, NumrecsAt, "numrecs", fault.ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.FileLen)
+		return fault.At(name, NumrecsAt, "numrecs", fault.ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.FileLen)
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func (u *Unpacker) plausible(f io.ReaderAt, k, n int64) error {
 	e, err := u.Entry(f, k)
 	if err == nil {
 		if msg := e.Fault(n, u.pl.Packed.Stored); msg != "" {
-			err = pkg.At(u.name, u.EntryAt(k), fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), fault.ErrCorrupt, "%s", msg)
+			err = fault.At(u.name, u.EntryAt(k), fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), fault.ErrCorrupt, "%s", msg)
 		}
 	}
 	return err
@@ -184,7 +184,7 @@ func (u *Unpacker) EntryAt(k int64) int64 {
 // Entry returns entry k.
 func (u *Unpacker) Entry(f io.ReaderAt, k int64) (layout.Entry, error) {
 	if k < 0 || k >= u.Index.Total {
-		return layout.Entry{}, pkg.At(u.name, -1, layout.IndexPacked, fault.ErrCorrupt, "entry %d of %d", k, u.Index.Total)
+		return layout.Entry{}, fault.At(u.name, -1, layout.IndexPacked, fault.ErrCorrupt, "entry %d of %d", k, u.Index.Total)
 	}
 	if u.Index.Entries != nil {
 		return u.Index.Entries[k], nil
@@ -210,7 +210,7 @@ func (u *Unpacker) Entry(f io.ReaderAt, k int64) (layout.Entry, error) {
 	}
 	e, zeros := layout.ParseEntry(b[k%entryPage*layout.IndexEntryLen:])
 	if !zeros {
-		return e, pkg.At(u.name, u.EntryAt(k)+13, fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), fault.ErrCorrupt, "its last three bytes of form are not zeros")
+		return e, fault.At(u.name, u.EntryAt(k)+13, fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), fault.ErrCorrupt, "its last three bytes of form are not zeros")
 	}
 	return e, nil
 }
@@ -231,7 +231,7 @@ func (u *Unpacker) chunk(f io.ReaderAt, k, size int64, dst []byte) error {
 			return err
 		}
 		if sum := crc32.ChecksumIEEE(dst); sum != e.Sum {
-			return pkg.At(u.name, at, field, fault.ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
+			return fault.At(u.name, at, field, fault.ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
 		}
 	} else {
 		in, flat := u.buffer(), dst
@@ -241,7 +241,7 @@ func (u *Unpacker) chunk(f io.ReaderAt, k, size int64, dst []byte) error {
 			return err
 		}
 		if sum := crc32.ChecksumIEEE(src); sum != e.Sum {
-			return pkg.At(u.name, at, field, fault.ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
+			return fault.At(u.name, at, field, fault.ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
 		}
 		if e.Form == layout.FormPlane {
 			out := u.buffer()
@@ -249,14 +249,14 @@ func (u *Unpacker) chunk(f io.ReaderAt, k, size int64, dst []byte) error {
 			flat = (*out)[:len(dst)]
 		}
 		if err := u.zstd.Decode(flat, src); err != nil {
-			return pkg.At(u.name, at, field, fault.ErrCorrupt, "%d bytes cannot be decompressed: %v", e.Stored, err)
+			return fault.At(u.name, at, field, fault.ErrCorrupt, "%d bytes cannot be decompressed: %v", e.Stored, err)
 		}
 		if e.Form == layout.FormPlane {
 			codec.Unshuffle(dst, flat, int(size))
 		}
 	}
 	if sum := crc32.ChecksumIEEE(dst); sum != e.Content {
-		return pkg.At(u.name, at, field, fault.ErrChecksum, "its content sums to %08x, the index says %08x", sum, e.Content)
+		return fault.At(u.name, at, field, fault.ErrChecksum, "its content sums to %08x, the index says %08x", sum, e.Content)
 	}
 	return nil
 }
@@ -353,7 +353,7 @@ func (u *Unpacker) File(f vfs.File) File { return File{f, u} }
 func (u *Unpacker) Chunk(f io.ReaderAt, v int, rec int64, j int, at int64) (off, n, content, within int64, form string, err error) {
 	first, all, _ := u.Index.Piece(v-u.pl.NumMaps()*layout.MapVars, rec, j)
 	if at < 0 || at >= all {
-		return 0, 0, 0, 0, "", pkg.Usage("byte %d of a piece of %d", at, all)
+		return 0, 0, 0, 0, "", fault.Usage("byte %d of a piece of %d", at, all)
 	}
 	e, err := u.Entry(f, first+at/u.Index.Chunk)
 	if err != nil {

@@ -157,7 +157,7 @@ func Where(err error) (file string, offset int64) {
 
 // Usage returns an error of class ErrUsage.
 func Usage(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), fault.ErrUsage)
+	return fault.Usage("%s", fmt.Sprintf(format, args...))
 }
 
 // Recovered turns what recover returned into an error.

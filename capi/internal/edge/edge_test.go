@@ -24,7 +24,7 @@ import (
 
 func TestCodeOfAnError(t *testing.T) {
 	disk := &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC}
-	damage := &fault.FormatError{Pkg: "cdf5", File: "f.0000", Offset: 12, Field: "magic", Msg: "bad", Err: fault.ErrChecksum}
+	damage := &fault.FormatError{File: "f.0000", Offset: 12, Field: "magic", Msg: "bad", Err: fault.ErrChecksum}
 	for _, c := range []struct {
 		err  error
 		want Code

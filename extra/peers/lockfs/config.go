@@ -1,14 +1,11 @@
 package lockfs
 
 import (
+	"fmt"
 	"path"
 	"strings"
 	"time"
-
-	"blobio/internal/fault"
 )
-
-const pkg fault.Pkg = "lockfs"
 
 // pageSize is the unit of locks and of a client's cache.
 const pageSize = 4 << 10
@@ -52,16 +49,16 @@ var DefaultCosts = Costs{
 
 func (c *Config) validate() error {
 	if c.Clients < 1 || c.Clients > maxClients || c.Servers < 1 {
-		return pkg.Errorf("%d clients and %d servers, want 1 to %d and at least 1", c.Clients, c.Servers, maxClients)
+		return fmt.Errorf("%d clients and %d servers, want 1 to %d and at least 1", c.Clients, c.Servers, maxClients)
 	}
 	check := func(l Layout) error {
 		if l.Size < pageSize || l.Size%pageSize != 0 || l.Count < 1 || l.Count > c.Servers {
-			return pkg.Errorf("stripe of %d bytes on %d servers, want a multiple of %d and 1 to %d", l.Size, l.Count, pageSize, c.Servers)
+			return fmt.Errorf("stripe of %d bytes on %d servers, want a multiple of %d and 1 to %d", l.Size, l.Count, pageSize, c.Servers)
 		}
 		return nil
 	}
 	if c.Costs.BytesPerCall < 0 || c.Costs.BytesPerSec < 0 {
-		return pkg.Errorf("negative costs")
+		return fmt.Errorf("negative costs")
 	}
 	for _, l := range c.Dirs {
 		if err := check(l); err != nil {

@@ -65,7 +65,7 @@ func Cases(seed uint64) ([]Case, error) {
 	var failed error
 	add := func(name string, t *amr.Tree, err error, fields []amr.FieldSpec, particles []amr.ParticleSpec, ghosts bool) {
 		if err != nil && failed == nil {
-			failed = pkg.Errorf("case %s: %w", name, err)
+			failed = fmt.Errorf("case %s: %w", name, err)
 		}
 		if err != nil {
 			return
@@ -73,7 +73,7 @@ func Cases(seed uint64) ([]Case, error) {
 		s := NewSet(t, seed, fields, particles)
 		s.Ghosts = ghosts
 		if err := s.Meta.Validate(); err != nil && failed == nil {
-			failed = pkg.Errorf("case %s: %w", name, err)
+			failed = fmt.Errorf("case %s: %w", name, err)
 		}
 		out = append(out, Case{name, s})
 	}

@@ -3,6 +3,7 @@ package gen
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"iter"
 	"math"
 
@@ -182,11 +183,11 @@ func (s *Set) particles(x amr.Index, kind int) amr.Particles {
 func (s *Set) Check(b *amr.Block, some bool) error {
 	name := s.Tree.Name(b.Index)
 	if !s.Tree.Has(b.Index) {
-		return pkg.Errorf("block %s is not in the tree", name)
+		return fmt.Errorf("block %s is not in the tree", name)
 	}
 	want := s.Block(b.Index)
 	if b.Leaf != want.Leaf || b.Cycle != want.Cycle || b.Time != want.Time || b.Dt != want.Dt {
-		return pkg.Errorf("block %s: leaf %v, cycle %d, time %g, dt %g, want %v, %d, %g, %g", name, b.Leaf, b.Cycle, b.Time, b.Dt, want.Leaf, want.Cycle, want.Time, want.Dt)
+		return fmt.Errorf("block %s: leaf %v, cycle %d, time %g, dt %g, want %v, %d, %g, %g", name, b.Leaf, b.Cycle, b.Time, b.Dt, want.Leaf, want.Cycle, want.Time, want.Dt)
 	}
 	for i := range want.Fields {
 		w := &want.Fields[i]
@@ -195,14 +196,14 @@ func (s *Set) Check(b *amr.Block, some bool) error {
 			if some {
 				continue
 			}
-			return pkg.Errorf("block %s: no field %q", name, w.Spec.Name)
+			return fmt.Errorf("block %s: no field %q", name, w.Spec.Name)
 		}
 		if at := differ(f.Data, w.Data); at >= 0 {
-			return pkg.Errorf("block %s, field %q: %d bytes, want %d; first difference in element %d", name, w.Spec.Name, len(f.Data), len(w.Data), at/w.Spec.Type.Size())
+			return fmt.Errorf("block %s, field %q: %d bytes, want %d; first difference in element %d", name, w.Spec.Name, len(f.Data), len(w.Data), at/w.Spec.Type.Size())
 		}
 	}
 	if !some && len(b.Particles) != len(want.Particles) {
-		return pkg.Errorf("block %s: %d types of particles, want %d", name, len(b.Particles), len(want.Particles))
+		return fmt.Errorf("block %s: %d types of particles, want %d", name, len(b.Particles), len(want.Particles))
 	}
 	for i := range b.Particles {
 		p := &b.Particles[i]
@@ -213,11 +214,11 @@ func (s *Set) Check(b *amr.Block, some bool) error {
 			}
 		}
 		if w == nil || p.N != w.N || len(p.Data) != len(w.Data) {
-			return pkg.Errorf("block %s: %d particles %q of %d attributes are not what was made", name, p.N, p.Spec.Name, len(p.Data))
+			return fmt.Errorf("block %s: %d particles %q of %d attributes are not what was made", name, p.N, p.Spec.Name, len(p.Data))
 		}
 		for j := range p.Data {
 			if at := differ(p.Data[j], w.Data[j]); at >= 0 {
-				return pkg.Errorf("block %s, particles %q, attribute %q: first difference at byte %d", name, p.Spec.Name, w.Spec.Attrs[j].Name, at)
+				return fmt.Errorf("block %s, particles %q, attribute %q: first difference at byte %d", name, p.Spec.Name, w.Spec.Attrs[j].Name, at)
 			}
 		}
 	}

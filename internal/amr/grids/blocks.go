@@ -2,12 +2,14 @@ package grids
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
 	"blobio/amr"
 	"blobio/internal/amr/boxes"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // OfBlocks is the mesh of the blocks of a tree, from level 0 on. index are those of the blocks, leaf says which are leaves: their particles count. block
@@ -46,7 +48,7 @@ func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx con
 		for a := range g.Rank {
 			n := int64(g.Roots[a]) * int64(g.Block[a]) << l
 			if int64(int(n)) != n {
-				return nil, pkg.Class(amr.ErrRange, "%d cells on an axis, want at most %d", n, math.MaxInt)
+				return nil, fault.Class(amr.ErrRange, "%d cells on an axis, want at most %d", n, math.MaxInt)
 			}
 			x.Cells[a], x.Width[a] = int(n), w[a]
 		}
@@ -87,12 +89,12 @@ func (s *blockSource) read(ctx context.Context, m *Mesh, list []ref, fields []in
 			return err
 		}
 		if b.Index != s.index[i] {
-			return pkg.Usage("block %d has changed", i)
+			return fault.Usage("block %d has changed", i)
 		}
 		for j, f := range fields {
 			x := b.Field(m.Fields[f].Name)
 			if x == nil {
-				return pkg.Errorf("block %s has no field %s: %w", s.name(m, r), m.Fields[f].Name, amr.ErrMissing)
+				return fmt.Errorf("block %s has no field %s: %w", s.name(m, r), m.Fields[f].Name, amr.ErrMissing)
 			}
 			out[j] = cells(&s.meta.Geometry, x)
 		}

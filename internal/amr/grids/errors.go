@@ -3,5 +3,3 @@ package grids
 import "blobio/internal/fault"
 
 var errCorrupt = fault.ErrCorrupt
-
-const pkg fault.Pkg = "grids"

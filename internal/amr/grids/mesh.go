@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"blobio/internal/amr/boxes"
+	"blobio/internal/fault"
 )
 
 // A Mesh is cells in boxes of levels. It is safe for concurrent use.
@@ -107,18 +108,18 @@ func (m *Mesh) finish() (*Mesh, error) {
 			b := &x.Boxes[i]
 			for a := range 3 {
 				if b.Lo[a] < 0 || b.Lo[a] >= b.Hi[a] || b.Hi[a] > x.Cells[a] {
-					return nil, pkg.Class(errCorrupt, "level %d: %s has cells %v to %v, the domain has %v", l, m.BoxName(l, i), b.Lo, b.Hi, x.Cells)
+					return nil, fault.Class(errCorrupt, "level %d: %s has cells %v to %v, the domain has %v", l, m.BoxName(l, i), b.Lo, b.Hi, x.Cells)
 				}
 				if l > 0 {
 					if r := m.ratio[a]; b.Lo[a]%r != 0 || b.Hi[a]%r != 0 {
-						return nil, pkg.Class(errCorrupt, "level %d: %s has cells %v to %v, which divide cells of the coarser level", l, m.BoxName(l, i), b.Lo, b.Hi)
+						return nil, fault.Class(errCorrupt, "level %d: %s has cells %v to %v, which divide cells of the coarser level", l, m.BoxName(l, i), b.Lo, b.Hi)
 					}
 				}
 			}
 			var other error
 			x.index.Each(b.Box, func(k int, _ boxes.Box) bool {
 				if k != i {
-					other = pkg.Class(errCorrupt, "level %d: %s and %s have cells in common", l, m.BoxName(l, i), m.BoxName(l, k))
+					other = fault.Class(errCorrupt, "level %d: %s and %s have cells in common", l, m.BoxName(l, i), m.BoxName(l, k))
 				}
 				return other == nil
 			})

@@ -7,9 +7,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// ErrUsage: an argument is wrong.
-var ErrUsage = fault.ErrUsage
-
 // Color says what the colours of blocks mean.
 type Color uint8
 
@@ -66,19 +63,19 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
-		return pkg.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
+		return fault.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
 	case int(o.Color) >= len(colorNames):
-		return pkg.Usage("color %d", o.Color)
+		return fault.Usage("color %d", o.Color)
 	case o.Color != ByLevel && o.Groups == nil:
-		return pkg.Usage("colours by %v want Groups", o.Color)
+		return fault.Usage("colours by %v want Groups", o.Color)
 	case o.Axis != nil && (*o.Axis < 0 || *o.Axis > 2):
-		return pkg.Usage("axis %d, want 0 to 2", *o.Axis)
+		return fault.Usage("axis %d, want 0 to 2", *o.Axis)
 	case o.Position != nil && (math.IsNaN(*o.Position) || math.IsInf(*o.Position, 0)):
-		return pkg.Usage("position %v", *o.Position)
+		return fault.Usage("position %v", *o.Position)
 	}
 	for i, g := range o.Groups {
 		if g > maxGroup {
-			return pkg.Usage("group %d of block %d, want at most %d", g, i, maxGroup)
+			return fault.Usage("group %d of block %d, want at most %d", g, i, maxGroup)
 		}
 	}
 	return nil

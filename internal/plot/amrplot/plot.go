@@ -11,6 +11,7 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/chart"
+	"blobio/internal/fault"
 )
 
 // A Plot is a picture of the blocks of a plane, ready to be written. It is immutable.
@@ -45,10 +46,10 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 		o = new(Options)
 	}
 	if o.Groups != nil && len(o.Groups) != len(blocks) {
-		return nil, pkg.Usage("%d groups for %d blocks", len(o.Groups), len(blocks))
+		return nil, fault.Usage("%d groups for %d blocks", len(o.Groups), len(blocks))
 	}
 	if len(blocks) == 0 {
-		return nil, pkg.Usage("no blocks")
+		return nil, fault.Usage("no blocks")
 	}
 	own := *g
 	p := &Plot{title: o.Title, width: float64(o.Width), kind: o.Color, geometry: &own, curve: !o.NoCurve}

@@ -15,6 +15,7 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/chart"
+	"blobio/internal/fault"
 )
 
 // mesh is a tree refined around a sphere, in Morton order, parents first.
@@ -272,7 +273,7 @@ func TestRefused(t *testing.T) {
 		"no rank":            {&amr.Geometry{}, b2, nil},
 		"domain of no width": {&amr.Geometry{Rank: 1}, b2, nil},
 	} {
-		if _, err := Draw(c.g, c.blocks, c.o); !errors.Is(err, ErrUsage) {
+		if _, err := Draw(c.g, c.blocks, c.o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/chart"
+	"blobio/internal/fault"
 )
 
 // cell is a leaf block that the plane cuts.
@@ -31,16 +32,16 @@ type plane struct {
 func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 	p := &plane{axes: [2]int{0, 1}, normal: -1, wide: 1}
 	if g.Rank < 1 || g.Rank > 3 {
-		return nil, pkg.Usage("rank %d, want 1 to 3", g.Rank)
+		return nil, fault.Usage("rank %d, want 1 to 3", g.Rank)
 	}
 	for a := range g.Rank {
 		if !(g.Upper[a] > g.Lower[a]) {
-			return nil, pkg.Usage("domain from %v to %v on axis %d", g.Lower[a], g.Upper[a], a)
+			return nil, fault.Usage("domain from %v to %v on axis %d", g.Lower[a], g.Upper[a], a)
 		}
 	}
 	switch {
 	case g.Rank < 3 && (o.Axis != nil || o.Position != nil):
-		return nil, pkg.Usage("a mesh of rank %d is drawn whole, it takes no axis or position", g.Rank)
+		return nil, fault.Usage("a mesh of rank %d is drawn whole, it takes no axis or position", g.Rank)
 	case g.Rank == 1:
 		p.axes[1] = -1
 	case g.Rank == 3:
@@ -55,7 +56,7 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 			p.at = *o.Position
 		}
 		if p.at < lo || p.at > hi {
-			return nil, pkg.Usage("position %v on axis %c, want %v to %v", p.at, 'x'+rune(p.normal), lo, hi)
+			return nil, fault.Usage("position %v on axis %c, want %v to %v", p.at, 'x'+rune(p.normal), lo, hi)
 		}
 	}
 	refined := make(map[amr.Index]bool, len(blocks))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"blobio/internal/chart"
+	"blobio/internal/fault"
 )
 
 // An Atlas draws pictures, and keeps them and the grids of their maps. It is safe for concurrent use.
@@ -58,7 +59,7 @@ func (a *Atlas) draw(ctx context.Context, data *Data, o *Options) (*Picture, err
 				return p.drawMap(ctx, g)
 			}
 			if !errors.Is(err, errNowhere) || o.Kind == Map {
-				return nil, pkg.Class(ErrUsage, "%s cannot be drawn as a map: %w", o.Var, err)
+				return nil, fault.Class(fault.ErrUsage, "%s cannot be drawn as a map: %w", o.Var, err)
 			}
 			if p, err = newPlan(data, o, false); err != nil {
 				return nil, err
@@ -83,7 +84,7 @@ func (a *Atlas) elsewhere(was *plan) (*plan, error) {
 		return &p, nil
 	}
 	if was.o.Kind == Map {
-		return nil, pkg.Usage("%s cannot be drawn as a map: %s and %s of %s are not positions on the globe", was.o.Var, was.site.lat, was.site.lon, was.site.data.Reader.Base())
+		return nil, fault.Usage("%s cannot be drawn as a map: %s and %s of %s are not positions on the globe", was.o.Var, was.site.lat, was.site.lon, was.site.data.Reader.Base())
 	}
 	p, err := newPlan(was.data, was.o, false)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 	"blobio/internal/slab"
 )
 
@@ -40,7 +41,7 @@ func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[
 	}
 	for name, take := range x {
 		if take.Len() != 1 {
-			return nil, pkg.Usage("a picture shows one element of %s, not %d", name, take.Len())
+			return nil, fault.Usage("a picture shows one element of %s, not %d", name, take.Len())
 		}
 		out[name] = take[0].First
 	}

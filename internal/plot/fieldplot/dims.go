@@ -12,6 +12,7 @@ import (
 	"blobio/internal/cf"
 	"blobio/internal/cftime"
 	"blobio/internal/chart"
+	"blobio/internal/fault"
 )
 
 // dim is a dimension of a variable.
@@ -32,17 +33,17 @@ func dimsOf(r *blob.Reader, v *blob.Variable, o *Options) ([]dim, error) {
 			d.record, d.n = true, r.Records()
 		}
 		if d.n == 0 {
-			return nil, pkg.Usage("%s has no data: dimension %s has no elements", v.Name, d.name)
+			return nil, fault.Usage("%s has no data: dimension %s has no elements", v.Name, d.name)
 		}
 		out = append(out, d)
 	}
 	for name, k := range o.At {
 		i := slices.IndexFunc(out, func(d dim) bool { return d.name == name })
 		if i < 0 {
-			return nil, pkg.Usage("%s has no dimension %q", v.Name, name)
+			return nil, fault.Usage("%s has no dimension %q", v.Name, name)
 		}
 		if k < 0 || k >= out[i].n {
-			return nil, pkg.Usage("%s %d, want 0 to %d", name, k, out[i].n-1)
+			return nil, fault.Usage("%s %d, want 0 to %d", name, k, out[i].n-1)
 		}
 		out[i].index = k
 	}

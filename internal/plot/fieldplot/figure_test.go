@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/cdf5"
+	"blobio/internal/fault"
 	"blobio/internal/slab"
 )
 
@@ -230,7 +231,7 @@ func TestRefuses(t *testing.T) {
 		"needs two dimensions":    {Var: "lev", Kind: Section},
 		"lev has no coordinates:": {Var: "lev", Kind: Map},
 	} {
-		if _, err := NewAtlas(0).Draw(t.Context(), d, &o); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), want) {
+		if _, err := NewAtlas(0).Draw(t.Context(), d, &o); !errors.Is(err, fault.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

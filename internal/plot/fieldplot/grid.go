@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"blobio/internal/fault"
 	"blobio/internal/plot/globe"
 )
 
@@ -31,7 +32,7 @@ func (g *grid) bytes() int64 { return int64(4*len(g.raster.Pix) + 4*len(g.order)
 func newGrid(ctx context.Context, s *site, plate bool, wide, scale int) (*grid, error) {
 	g := &grid{places: s.size()}
 	if g.places > math.MaxInt32 {
-		return nil, pkg.Usage("%d places, want at most %d", g.places, math.MaxInt32)
+		return nil, fault.Usage("%d places, want at most %d", g.places, math.MaxInt32)
 	}
 	var err error
 	if s.axes {
@@ -71,7 +72,7 @@ func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int)
 	for i, name := range []string{s.lat, s.lon} {
 		n := s.data.axisLen(name)
 		if n > maxAxis {
-			return pkg.Usage("coordinate %s has %d elements, want at most %d", name, n, maxAxis)
+			return fault.Usage("coordinate %s has %d elements, want at most %d", name, n, maxAxis)
 		}
 		values[i] = make([]float64, n)
 		if err := s.data.Reader.Read(ctx, name, nil, nil, values[i]); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/crashtest"
+	"blobio/internal/fault"
 )
 
 func scan(where string, lat *float64, ns *string, lon *float64, ew *string) (int, error) {
@@ -292,7 +293,7 @@ func TestNowhere(t *testing.T) {
 		if p.Kind != Histogram || !strings.Contains(strings.Join(p.Notes, " "), want) {
 			t.Errorf("%s: %s %q", want, p.Kind, p.Notes)
 		}
-		if _, err := NewAtlas(0).Draw(t.Context(), d, &Options{Var: "v", Kind: Map}); !errors.Is(err, ErrUsage) {
+		if _, err := NewAtlas(0).Draw(t.Context(), d, &Options{Var: "v", Kind: Map}); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

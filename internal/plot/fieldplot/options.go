@@ -5,6 +5,7 @@ import (
 
 	"blobio/blob"
 	"blobio/internal/chart"
+	"blobio/internal/fault"
 )
 
 // A Kind of picture.
@@ -65,20 +66,20 @@ const (
 func (o *Options) Validate() error {
 	switch {
 	case o.Var == "":
-		return pkg.Usage("no variable is named")
+		return fault.Usage("no variable is named")
 	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
-		return pkg.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
+		return fault.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
 	case o.Colors != "" && chart.RampOf(o.Colors) == nil:
-		return pkg.Usage("colours %q are not known", o.Colors)
+		return fault.Usage("colours %q are not known", o.Colors)
 	case math.IsInf(o.Min, 0) || math.IsInf(o.Max, 0) || math.IsNaN(o.Min) || math.IsNaN(o.Max):
-		return pkg.Usage("values from %v to %v", o.Min, o.Max)
+		return fault.Usage("values from %v to %v", o.Min, o.Max)
 	case o.ranged() && o.Log && o.Min <= 0:
-		return pkg.Usage("a logarithmic scale cannot begin at %v", o.Min)
+		return fault.Usage("a logarithmic scale cannot begin at %v", o.Min)
 	}
 	switch o.Kind {
 	case Auto, Map, Section, Line, Histogram:
 	default:
-		return pkg.Usage("%q is no kind of picture", string(o.Kind))
+		return fault.Usage("%q is no kind of picture", string(o.Kind))
 	}
 	return nil
 }

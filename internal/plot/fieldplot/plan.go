@@ -8,6 +8,7 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/cf"
 	"blobio/internal/cftime"
+	"blobio/internal/fault"
 )
 
 // A plan says what is drawn: which dimensions the picture goes along, and where it stands in the others.
@@ -33,19 +34,19 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	s := data.Reader.Schema()
 	id, ok := s.VarID(o.Var)
 	if !ok {
-		return nil, pkg.Usage("%s has no variable %q", data.Reader.Base(), o.Var)
+		return nil, fault.Usage("%s has no variable %q", data.Reader.Base(), o.Var)
 	}
 	p := &plan{o: o, data: data, v: &s.Vars()[id], kind: o.Kind}
 	p.times = cf.TimeOf(s, p.v)
 	if p.v.Type == cdf5.Char {
-		return nil, pkg.Usage("%s holds text, not numbers", o.Var)
+		return nil, fault.Usage("%s holds text, not numbers", o.Var)
 	}
 	var err error
 	if p.dims, err = dimsOf(data.Reader, p.v, o); err != nil {
 		return nil, err
 	}
 	if len(p.long()) == 0 {
-		return nil, pkg.Usage("%s is one number: there is nothing to draw", o.Var)
+		return nil, fault.Usage("%s is one number: there is nothing to draw", o.Var)
 	}
 	if places {
 		if o.Coords != nil {
@@ -60,11 +61,11 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	}
 	for _, name := range []string{o.X, o.Y} {
 		if name != "" && p.dim(name) == nil {
-			return nil, pkg.Usage("%s has no dimension %q", o.Var, name)
+			return nil, fault.Usage("%s has no dimension %q", o.Var, name)
 		}
 	}
 	if o.X != "" && o.X == o.Y {
-		return nil, pkg.Usage("both axes along %s", o.X)
+		return nil, fault.Usage("both axes along %s", o.X)
 	}
 	if p.kind == Auto {
 		p.kind = p.suits()
@@ -72,7 +73,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	switch p.kind {
 	case Map:
 		if p.site == nil {
-			return nil, pkg.Usage("%s has no coordinates: no latitudes and longitudes along its dimensions", o.Var)
+			return nil, fault.Usage("%s has no coordinates: no latitudes and longitudes along its dimensions", o.Var)
 		}
 	case Section:
 		err = p.section()
@@ -170,7 +171,7 @@ func (p *plan) told(d dim) bool {
 func (p *plan) section() error {
 	long := p.long()
 	if len(long) < 2 {
-		return pkg.Usage("a section of %s needs two dimensions of several elements", p.o.Var)
+		return fault.Usage("a section of %s needs two dimensions of several elements", p.o.Var)
 	}
 	p.x, p.y = p.o.X, p.o.Y
 	if p.y == "" { // levels, or else what is no place, or else the slower one
@@ -194,7 +195,7 @@ func (p *plan) section() error {
 		}
 	}
 	if p.dim(p.x).n < 2 || p.dim(p.y).n < 2 {
-		return pkg.Usage("a section along %s and %s, of which one has one element only", p.x, p.y)
+		return fault.Usage("a section along %s and %s, of which one has one element only", p.x, p.y)
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package mapplot
 
-import "math"
+import (
+	"blobio/internal/fault"
+	"math"
+)
 
 // grid is how a plane of the index space is laid out: rows of columns.
 type grid struct {
@@ -29,10 +32,10 @@ func newGrid(dims []int64, plane int64, wide float64) (grid, error) {
 		g.n = 1
 	}
 	if g.n == 0 {
-		return g, pkg.Usage("a map of no elements (dimensions %v)", dims)
+		return g, fault.Usage("a map of no elements (dimensions %v)", dims)
 	}
 	if plane >= g.planes {
-		return g, pkg.Usage("plane %d of %d", plane, g.planes)
+		return g, fault.Usage("plane %d of %d", plane, g.planes)
 	}
 	g.base = plane * g.n
 	return g, nil

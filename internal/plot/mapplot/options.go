@@ -5,9 +5,6 @@ import (
 	"blobio/internal/plot/globe"
 )
 
-// ErrUsage: an argument is wrong.
-var ErrUsage = fault.ErrUsage
-
 // A Projection says how longitudes and latitudes are drawn.
 type Projection = globe.Projection
 
@@ -48,13 +45,13 @@ func (o *Options) Validate() error {
 	switch {
 	case o == nil:
 	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
-		return pkg.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
+		return fault.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
 	case o.Plane < 0:
-		return pkg.Usage("plane %d, want >= 0", o.Plane)
+		return fault.Usage("plane %d, want >= 0", o.Plane)
 	case len(o.Lon) != len(o.Lat):
-		return pkg.Usage("%d longitudes, but %d latitudes", len(o.Lon), len(o.Lat))
+		return fault.Usage("%d longitudes, but %d latitudes", len(o.Lon), len(o.Lat))
 	case o.Projection > Plate:
-		return pkg.Usage("projection %d", o.Projection)
+		return fault.Usage("projection %d", o.Projection)
 	}
 	return nil
 }

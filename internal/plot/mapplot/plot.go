@@ -10,6 +10,7 @@ import (
 
 	"blobio/decomp"
 	"blobio/internal/chart"
+	"blobio/internal/fault"
 	"blobio/internal/plot/globe"
 )
 
@@ -36,7 +37,7 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 		o = new(Options)
 	}
 	if int64(m.Ranks()) > math.MaxInt32 {
-		return nil, pkg.Usage("%d ranks", m.Ranks())
+		return nil, fault.Usage("%d ranks", m.Ranks())
 	}
 	ix, err := m.Index()
 	if err != nil {
@@ -70,7 +71,7 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 	n := int64(len(o.Lon))
 	for i := range o.Lon {
 		if !finite(o.Lon[i]) || !finite(o.Lat[i]) || math.Abs(float64(o.Lat[i])) > 90.001 {
-			return nil, pkg.Usage("element %d at longitude %v, latitude %v", i, o.Lon[i], o.Lat[i])
+			return nil, fault.Usage("element %d at longitude %v, latitude %v", i, o.Lon[i], o.Lat[i])
 		}
 	}
 	own, planes, err := locate(m, ix, n, o.Plane)
@@ -110,11 +111,11 @@ func finite(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(floa
 // they are the slowest dimensions (the levels of each are together) or the fastest ones.
 func locate(m *decomp.Map, ix *decomp.Index, n, plane int64) (*owners, int64, error) {
 	if n == 0 || m.Elems() == 0 || m.Elems()%n != 0 {
-		return nil, 0, pkg.Usage("%d positions for %d elements %v", n, m.Elems(), m.Dims())
+		return nil, 0, fault.Usage("%d positions for %d elements %v", n, m.Elems(), m.Dims())
 	}
 	planes := m.Elems() / n
 	if plane >= planes {
-		return nil, 0, pkg.Usage("plane %d of %d", plane, planes)
+		return nil, 0, fault.Usage("plane %d of %d", plane, planes)
 	}
 	lead, trail := int64(1), m.Elems()
 	for _, d := range m.Dims() {
@@ -133,7 +134,7 @@ func locate(m *decomp.Map, ix *decomp.Index, n, plane int64) (*owners, int64, er
 			return own, planes, nil
 		}
 	}
-	return nil, 0, pkg.Usage("%d positions do not match dimensions %v", n, m.Dims())
+	return nil, 0, fault.Usage("%d positions do not match dimensions %v", n, m.Dims())
 }
 
 func (p *Plot) drawIndexSpace(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*raster, error) {

@@ -15,6 +15,7 @@ import (
 
 	"blobio/decomp"
 	"blobio/internal/chart"
+	"blobio/internal/fault"
 )
 
 func mapOf(t testing.TB, dims []int64, reqs ...[]decomp.Req) *decomp.Map {
@@ -152,11 +153,11 @@ func TestDrawRefuses(t *testing.T) {
 		"globe plane":  {Lon: make([]float32, 6), Lat: make([]float32, 6), Plane: 1},
 		"projection":   {Projection: 9},
 	} {
-		if _, err := Draw(m, o); !errors.Is(err, ErrUsage) {
+		if _, err := Draw(m, o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Draw(decomp.Regular([]int64{0}, 1), nil); !errors.Is(err, ErrUsage) {
+	if _, err := Draw(decomp.Regular([]int64{0}, 1), nil); !errors.Is(err, fault.ErrUsage) {
 		t.Error("a map without elements is drawn")
 	}
 	// a narrow region

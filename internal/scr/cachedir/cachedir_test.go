@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
@@ -147,7 +148,7 @@ func TestSurvey(t *testing.T) {
 	must(t, err)
 	_, err = f.WriteAt([]byte{0xff}, 30)
 	must(t, errors.Join(err, f.Close()))
-	if r := look()[0].Ranks[0]; r.Map != nil || !errors.Is(r.Err, ErrChecksum) {
+	if r := look()[0].Ranks[0]; r.Map != nil || !errors.Is(r.Err, fault.ErrChecksum) {
 		t.Fatalf("a damaged map: %+v", r)
 	}
 	write(t, m, "/cindex2", "damage")

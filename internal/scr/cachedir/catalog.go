@@ -63,7 +63,7 @@ func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
 			return nil, badField(file, keyDset, "%.40q, want the number of a dataset", key)
 		}
 		where := keyDset + "/" + key
-		f := record.Fields{Tree: sub, Pkg: pkg, File: file, Path: where}
+		f := record.Fields{Tree: sub, File: file, Path: where}
 		e := Cached{ID: id, Path: f.Str(keyPath), Bypass: f.Bool(keyBypass)}
 		if err := f.Err(); err != nil {
 			return nil, err

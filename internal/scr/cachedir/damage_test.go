@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/internal/crashtest"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -29,7 +30,7 @@ func TestRefused(t *testing.T) {
 	for _, id := range []string{"1", "3"} {
 		other := tree("DSET", "2", "PATH", "/a")
 		other.SetAt(nil, "DSET", "2", "DSETDESC", "ID", id)
-		if _, err := ParseCatalog(other, "f"); !errors.Is(err, ErrCorrupt) {
+		if _, err := ParseCatalog(other, "f"); !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("the record of dataset %s for 2: %v", id, err)
 		}
 	}
@@ -49,11 +50,11 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v: %v, %v", x.Keys(), err, err2)
 		}
 	}
-	if err := WriteState(m, "/d", "g", 3); !errors.Is(err, ErrUsage) {
+	if err := WriteState(m, "/d", "g", 3); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("state 3: %v", err)
 	}
 	for _, dir := range []string{"/", "", "/d", "/d/scr.dataset.", "/d/scr.dataset.0", "/d/scr.dataset.1x", "/scr.dataset.1/.."} {
-		if err := Delete(m, dir); !errors.Is(err, ErrUsage) {
+		if err := Delete(m, dir); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("Delete(%q): %v", dir, err)
 		}
 	}

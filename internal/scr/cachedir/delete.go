@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -14,7 +15,7 @@ import (
 // folder must be scr.dataset.<id>, so that nothing else is ever removed.
 func Delete(fsys vfs.FS, dir string) error {
 	if _, ok := datasetID(path.Base(dir)); !ok {
-		return pkg.Errorf("delete %.200q: want a folder %s<id>: %w", dir, datasetPrefix, ErrUsage)
+		return fault.Usage("delete %.200q: want a folder %s<id>", dir, datasetPrefix)
 	}
 	list, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

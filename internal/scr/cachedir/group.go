@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
@@ -26,7 +27,7 @@ const (
 // WriteState says in <dir>/.scr/<group>er what can be expected of the redundancy files of a group.
 func WriteState(fsys vfs.FS, dir, group string, state int) error {
 	if state != StateCorrupt && state != StateEncoded {
-		return pkg.Errorf("state %d: %w", state, ErrUsage)
+		return fault.Usage("state %d", state)
 	}
 	return writeState(fsys, dir, group, state, kvtree.New())
 }
@@ -50,7 +51,7 @@ func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	f := record.Fields{Tree: t, Pkg: pkg, File: name}
+	f := record.Fields{Tree: t, File: name}
 	state := f.Int(keyState, 0)
 	if err := f.Err(); err != nil {
 		return 0, err
@@ -68,7 +69,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 	list := t.Touch(keyRank)
 	for _, rank := range slices.Backward(slices.Sorted(maps.Keys(files))) {
 		if rank < 0 {
-			return pkg.Errorf("rank %d: %w", rank, ErrUsage)
+			return fault.Usage("rank %d", rank)
 		}
 		sub := list.Touch(strconv.Itoa(rank))
 		names := sub.Touch(keyFile)
@@ -94,7 +95,7 @@ func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
 		if !ok {
 			return nil, badField(name, keyRank, "%.40q, want a rank", key)
 		}
-		f := record.Fields{Tree: sub, Pkg: pkg, File: name, Path: keyRank + "/" + key}
+		f := record.Fields{Tree: sub, File: name, Path: keyRank + "/" + key}
 		n, names := f.Int(keyFiles, 0), sub.Get(keyFile).Keys()
 		if err := f.Err(); err != nil {
 			return nil, err

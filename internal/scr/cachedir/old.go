@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
@@ -129,9 +130,9 @@ func (o *oldMaps) addRank(id, rank int, t *kvtree.Tree, file string) error {
 			h.Path = dir
 		}
 	}
-	f := record.Fields{Tree: t, Pkg: pkg, File: file, Path: fmt.Sprintf("%s/%d/%s/%d", keyRank, rank, keyDset, id)}
+	f := record.Fields{Tree: t, File: file, Path: fmt.Sprintf("%s/%d/%s/%d", keyRank, rank, keyDset, id)}
 	if want := f.Int(keyFiles, 0); f.Err() == nil && t.Has(keyFiles) && want != m.Len() && want != users {
-		r.Err = pkg.Errorf("%s: rank %d of dataset %d has %d files, want %d: %w", file, rank, id, m.Len(), want, ErrMissing)
+		r.Err = fmt.Errorf("%s: rank %d of dataset %d has %d files, want %d: %w", file, rank, id, m.Len(), want, fault.ErrMissing)
 	}
 	return f.Err()
 }

@@ -1,6 +1,7 @@
 package cadence
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"math"
 	"testing"
@@ -185,7 +186,7 @@ func TestSelect(t *testing.T) {
 			t.Errorf("checkpoint %d: level %d, %v; want %d", id, got, err, w)
 		}
 	}
-	if _, err := Select(levels[1:], 3); !errors.Is(err, ErrUsage) {
+	if _, err := Select(levels[1:], 3); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("no level: %v", err)
 	}
 	if got, err := SelectOutput(levels); err != nil || got != 0 {

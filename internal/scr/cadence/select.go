@@ -4,9 +4,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// ErrUsage: no descriptor fits.
-var ErrUsage = fault.ErrUsage
-
 // Level is what selection needs to know of a redundancy descriptor.
 type Level struct {
 	Enabled  bool
@@ -26,7 +23,7 @@ func Select(levels []Level, id int64) (int, error) {
 		}
 	}
 	if best < 0 {
-		return 0, pkg.Errorf("no enabled descriptor has an interval that divides checkpoint %d: %w", id, ErrUsage)
+		return 0, fault.Usage("no enabled descriptor has an interval that divides checkpoint %d", id)
 	}
 	return best, nil
 }

@@ -1,6 +1,7 @@
 package hostlist
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,12 +36,12 @@ func Expand(s string) ([]string, error) {
 		n := int64(1)
 		for _, part := range g {
 			if n *= part.count(); n > MaxHosts-int64(len(out)) {
-				return nil, p.fail(start, ErrTooLarge, "more than %d hosts", MaxHosts)
+				return nil, p.fail(start, fault.ErrTooLarge, "more than %d hosts", MaxHosts)
 			}
 		}
 		for name := range g.all() {
 			if bytes += len(name); bytes > maxBytes {
-				return nil, p.fail(start, ErrTooLarge, "the names are of more than %d bytes", maxBytes)
+				return nil, p.fail(start, fault.ErrTooLarge, "the names are of more than %d bytes", maxBytes)
 			}
 			out = append(out, name)
 		}
@@ -135,10 +136,10 @@ func (p *parser) group() (group, error) {
 		case ',', ' ', '\t', '\r', '\n':
 			return g, nil
 		case ']':
-			return nil, p.fail(start, ErrUsage, "']' without '['")
+			return nil, p.fail(start, fault.ErrUsage, "']' without '['")
 		case '[':
 			if brackets++; brackets > maxBrackets {
-				return nil, p.fail(start, ErrUsage, "more than %d brackets in one name", maxBrackets)
+				return nil, p.fail(start, fault.ErrUsage, "more than %d brackets in one name", maxBrackets)
 			}
 			rs, err := p.brackets()
 			if err != nil {
@@ -169,7 +170,7 @@ func (p *parser) brackets() ([]numbers, error) {
 		}
 		out = append(out, r)
 		if p.done() {
-			return nil, p.fail(open, ErrUsage, "'[' is not closed")
+			return nil, p.fail(open, fault.ErrUsage, "'[' is not closed")
 		}
 		c := p.text[p.pos]
 		p.pos++
@@ -178,7 +179,7 @@ func (p *parser) brackets() ([]numbers, error) {
 			return out, nil
 		case ',':
 		default:
-			return nil, p.fail(p.pos-1, ErrUsage, "%q in brackets, want ',' '-' ']' or a digit", c)
+			return nil, p.fail(p.pos-1, fault.ErrUsage, "%q in brackets, want ',' '-' ']' or a digit", c)
 		}
 	}
 }
@@ -197,10 +198,10 @@ func (p *parser) numbers() (numbers, error) {
 			return numbers{}, err
 		}
 		if hi < lo {
-			return numbers{}, p.fail(start, ErrUsage, "range %d-%d runs backwards", lo, hi)
+			return numbers{}, p.fail(start, fault.ErrUsage, "range %d-%d runs backwards", lo, hi)
 		}
 		if hi-lo >= MaxHosts {
-			return numbers{}, p.fail(start, ErrTooLarge, "range of more than %d hosts", MaxHosts)
+			return numbers{}, p.fail(start, fault.ErrTooLarge, "range of more than %d hosts", MaxHosts)
 		}
 		r.hi = hi
 	}
@@ -214,10 +215,10 @@ func (p *parser) number() (n int64, width int, err error) {
 	}
 	d := p.text[start:p.pos]
 	if d == "" {
-		return 0, 0, p.fail(start, ErrUsage, "want a number")
+		return 0, 0, p.fail(start, fault.ErrUsage, "want a number")
 	}
 	if len(d) > maxDigits {
-		return 0, 0, p.fail(start, ErrUsage, "number of more than %d digits", maxDigits)
+		return 0, 0, p.fail(start, fault.ErrUsage, "number of more than %d digits", maxDigits)
 	}
 	n, err = strconv.ParseInt(d, 10, 64)
 	return n, len(d), err

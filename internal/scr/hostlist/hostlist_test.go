@@ -1,6 +1,7 @@
 package hostlist
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,22 +40,22 @@ func TestExpandErrors(t *testing.T) {
 		pos   int
 		class error
 	}{
-		{"a[", 2, ErrUsage},
-		{"a[1", 1, ErrUsage},
-		{"a[1-", 4, ErrUsage},
-		{"a[]", 2, ErrUsage},
-		{"a[1,]", 4, ErrUsage},
-		{"a[x]", 2, ErrUsage},
-		{"a[1 2]", 3, ErrUsage},
-		{"a[1-2-3]", 5, ErrUsage},
-		{"b,a1]", 4, ErrUsage},
-		{"a[7-5]", 2, ErrUsage},
-		{"a[1234567890123456789]", 2, ErrUsage},
-		{"a[0-99999999]", 2, ErrTooLarge},
-		{"b1,a[0-999999][0-999999]", 3, ErrTooLarge},
-		{"a[0-999999],a[0-999999]", 12, ErrTooLarge},
-		{"a" + strings.Repeat("[1]", 9), 25, ErrUsage},
-		{"a" + strings.Repeat("[1-999999]", 8), 0, ErrTooLarge}, // the product would overflow
+		{"a[", 2, fault.ErrUsage},
+		{"a[1", 1, fault.ErrUsage},
+		{"a[1-", 4, fault.ErrUsage},
+		{"a[]", 2, fault.ErrUsage},
+		{"a[1,]", 4, fault.ErrUsage},
+		{"a[x]", 2, fault.ErrUsage},
+		{"a[1 2]", 3, fault.ErrUsage},
+		{"a[1-2-3]", 5, fault.ErrUsage},
+		{"b,a1]", 4, fault.ErrUsage},
+		{"a[7-5]", 2, fault.ErrUsage},
+		{"a[1234567890123456789]", 2, fault.ErrUsage},
+		{"a[0-99999999]", 2, fault.ErrTooLarge},
+		{"b1,a[0-999999][0-999999]", 3, fault.ErrTooLarge},
+		{"a[0-999999],a[0-999999]", 12, fault.ErrTooLarge},
+		{"a" + strings.Repeat("[1]", 9), 25, fault.ErrUsage},
+		{"a" + strings.Repeat("[1-999999]", 8), 0, fault.ErrTooLarge}, // the product would overflow
 	} {
 		got, err := Expand(c.in)
 		var se *SyntaxError
@@ -66,7 +67,7 @@ func TestExpandErrors(t *testing.T) {
 
 func TestExpandLongNames(t *testing.T) {
 	_, err := Expand(strings.Repeat("x", 1<<12) + "[0-999999]")
-	if !errors.Is(err, ErrTooLarge) {
+	if !errors.Is(err, fault.ErrTooLarge) {
 		t.Errorf("a list of 4 GB of names: %v", err)
 	}
 }

@@ -3,9 +3,11 @@ package kvcomm
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -52,7 +54,7 @@ func pack(c comm.Comm, send *kvtree.Tree) ([]parcel, error) {
 	for key, t := range send.All() {
 		to, err := strconv.Atoi(key)
 		if err != nil || to < 0 || to >= c.Size() || strconv.Itoa(to) != key {
-			return nil, pkg.Errorf("exchange with %.40q, want a rank below %d: %w", key, c.Size(), kvtree.ErrUsage)
+			return nil, fault.Usage("exchange with %.40q, want a rank below %d", key, c.Size())
 		}
 		b, err := t.Pack()
 		if err != nil {
@@ -79,7 +81,7 @@ func unpack(c comm.Comm, parcels []parcel, opts *kvtree.Options) (*kvtree.Tree, 
 		}
 		t, err := kvtree.Unpack(b, opts)
 		if err != nil {
-			return nil, pkg.Errorf("tree of rank %d: %w", from, err)
+			return nil, fmt.Errorf("tree of rank %d: %w", from, err)
 		}
 		recv.Set(strconv.Itoa(from), t)
 	}
@@ -155,11 +157,11 @@ func parse(b []byte, n int) ([]parcel, error) {
 	var parcels []parcel
 	for len(b) > 0 {
 		if len(b) < parcelHead || binary.BigEndian.Uint64(b[8:]) > uint64(len(b)-parcelHead) {
-			return nil, pkg.Errorf("message of an exchange: %w", kvtree.ErrCorrupt)
+			return nil, fmt.Errorf("message of an exchange: %w", kvtree.ErrCorrupt)
 		}
 		p := parcel{int(binary.BigEndian.Uint32(b)), int(binary.BigEndian.Uint32(b[4:])), nil}
 		if p.from < 0 || p.from >= n || p.to < 0 || p.to >= n {
-			return nil, pkg.Errorf("message from rank %d to %d of %d: %w", p.from, p.to, n, kvtree.ErrCorrupt)
+			return nil, fmt.Errorf("message from rank %d to %d of %d: %w", p.from, p.to, n, kvtree.ErrCorrupt)
 		}
 		end := parcelHead + int(binary.BigEndian.Uint64(b[8:]))
 		p.b, b = b[parcelHead:end], b[end:]

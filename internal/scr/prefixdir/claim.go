@@ -2,10 +2,12 @@ package prefixdir
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
 
+	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -51,11 +53,11 @@ func (c *Claims) Check(files ...string) error {
 			switch {
 			case e.Name == c.ds.Name && e.ID < c.ds.ID:
 			case e.Dataset.Output:
-				return pkg.Errorf("%s belongs to dataset %d %.80q, which is output, and is not overwritten: %w", name, e.ID, e.Name, ErrExist)
+				return fmt.Errorf("%s belongs to dataset %d %.80q, which is output, and is not overwritten: %w", name, e.ID, e.Name, fault.ErrExist)
 			case e.ID > c.ds.ID:
-				return pkg.Errorf("%s belongs to dataset %d %.80q, which is newer, and is not overwritten: %w", name, e.ID, e.Name, ErrExist)
+				return fmt.Errorf("%s belongs to dataset %d %.80q, which is newer, and is not overwritten: %w", name, e.ID, e.Name, fault.ErrExist)
 			case e.Copy:
-				return pkg.Errorf("%s belongs to %.80q, a copy of dataset %d, and is not overwritten: %w", name, e.Name, e.ID, ErrExist)
+				return fmt.Errorf("%s belongs to %.80q, a copy of dataset %d, and is not overwritten: %w", name, e.Name, e.ID, fault.ErrExist)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package prefixdir
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestClaims(t *testing.T) {
 			t.Errorf("%s: a file of nobody: %v", x.what, err)
 		}
 		lost, err := c.Claim(ctx, true, "x", "./"+file)
-		if (err == nil) != x.ok || err != nil && (!errors.Is(err, ErrExist) || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), `dataset 5 "ckpt.5"`)) {
+		if (err == nil) != x.ok || err != nil && (!errors.Is(err, fault.ErrExist) || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), `dataset 5 "ckpt.5"`)) {
 			t.Errorf("%s: %v", x.what, err)
 		}
 		taken := x.ok && x.ds.ID != 5

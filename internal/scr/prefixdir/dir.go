@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
@@ -117,7 +118,7 @@ func (d *Dir) CheckOwner() error {
 	}
 	for _, dir := range []string{root, filepath.Join(root, MetaDir)} {
 		if err := vfs.CheckOwner(d.fs(), dir, access); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return pkg.Errorf("%w", err)
+			return fmt.Errorf("%w", err)
 		}
 	}
 	return nil
@@ -169,7 +170,7 @@ func datasetID(name string) (int, bool) {
 
 func checkID(id int) error {
 	if id < 1 || int64(id) > 1<<31-1 {
-		return pkg.Errorf("dataset %d: %w", id, ErrUsage)
+		return fault.Usage("dataset %d", id)
 	}
 	return nil
 }
@@ -177,7 +178,7 @@ func checkID(id int) error {
 // checkName returns an error if a name cannot be that of a dataset: it is a path below the prefix directory.
 func checkName(name string) error {
 	if name == "" || strings.Contains(name, "\x00") || path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
-		return pkg.Errorf("name of a dataset %.80q: want a path below the prefix directory: %w", name, ErrUsage)
+		return fault.Usage("name of a dataset %.80q: want a path below the prefix directory", name)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )
@@ -62,9 +63,9 @@ func ParseFiles(t *kvtree.Tree, where string) ([]File, error) {
 	var all []File
 	for name, sub := range t.Get(keyFile).All() {
 		if err := checkPath(name); err != nil {
-			return nil, badField(where, keyFile, ErrCorrupt, "%v", err)
+			return nil, badField(where, keyFile, fault.ErrCorrupt, "%v", err)
 		}
-		f := record.Fields{Tree: sub, Pkg: pkg, File: where, Path: name}
+		f := record.Fields{Tree: sub, File: where, Path: name}
 		file := File{Path: name, HasSize: sub.Has(keySize), Size: f.Int64(keySize, 0)}
 		file.CRC, file.HasCRC = f.CRC(keyCRC)
 		file.Failed = sub.Has(keyComplete) && !f.Bool(keyComplete)
@@ -98,31 +99,31 @@ func parseSegments(t *kvtree.Tree, file File, where string) ([]Segment, error) {
 	}
 	field := file.Path + "/" + keySeg
 	if n > maxSegments {
-		return nil, badField(where, field, ErrCorrupt, "%d segments, want at most %d", n, maxSegments)
+		return nil, badField(where, field, fault.ErrCorrupt, "%d segments, want at most %d", n, maxSegments)
 	}
 	all := make([]Segment, n)
 	var total int64
 	for i := range all {
 		sub := t.Get(strconv.Itoa(i))
 		if sub == nil {
-			return nil, badField(where, field, ErrCorrupt, "%d segments, but none with number %d", n, i)
+			return nil, badField(where, field, fault.ErrCorrupt, "%d segments, but none with number %d", n, i)
 		}
-		f := record.Fields{Tree: sub, Pkg: pkg, File: where, Path: field + "/" + strconv.Itoa(i)}
+		f := record.Fields{Tree: sub, File: where, Path: field + "/" + strconv.Itoa(i)}
 		s := Segment{File: f.Str(keyFile), Offset: f.Int64(keyOffset, 0), Length: f.Int64(keyLength, 0)}
 		if err := f.Err(); err != nil {
 			return nil, err
 		}
 		if err := checkPath(s.File); err != nil {
-			return nil, badField(where, f.Path+"/"+keyFile, ErrCorrupt, "%v", err)
+			return nil, badField(where, f.Path+"/"+keyFile, fault.ErrCorrupt, "%v", err)
 		}
 		if s.Length > math.MaxInt64-s.Offset || s.Length > math.MaxInt64-total {
-			return nil, badField(where, f.Path, ErrCorrupt, "offset %d and length %d are too large", s.Offset, s.Length)
+			return nil, badField(where, f.Path, fault.ErrCorrupt, "offset %d and length %d are too large", s.Offset, s.Length)
 		}
 		total += s.Length
 		all[i] = s
 	}
 	if file.HasSize && total != file.Size {
-		return nil, badField(where, field, ErrCorrupt, "segments of %d bytes, want %d", total, file.Size)
+		return nil, badField(where, field, fault.ErrCorrupt, "segments of %d bytes, want %d", total, file.Size)
 	}
 	return all, nil
 }
@@ -134,10 +135,10 @@ func FilesTree(files []File) (*kvtree.Tree, error) {
 	for i := len(files) - 1; i >= 0; i-- { // the order of the list is that of files
 		f := files[i]
 		if err := checkPath(f.Path); err != nil {
-			return nil, pkg.Errorf("file: %w: %w", err, ErrUsage)
+			return nil, fault.Usage("file: %w", err)
 		}
 		if list.Has(f.Path) {
-			return nil, pkg.Errorf("file %.80q is there twice: %w", f.Path, ErrUsage)
+			return nil, fault.Usage("file %.80q is there twice", f.Path)
 		}
 		sub := list.Touch(f.Path)
 		if f.Extra != nil {
@@ -148,7 +149,7 @@ func FilesTree(files []File) (*kvtree.Tree, error) {
 			for n := len(f.Segments) - 1; n >= 0; n-- {
 				s := f.Segments[n]
 				if err := checkPath(s.File); err != nil {
-					return nil, pkg.Errorf("container: %w: %w", err, ErrUsage)
+					return nil, fault.Usage("container: %w", err)
 				}
 				one := seg.Touch(strconv.Itoa(n))
 				one.SetInt64(keyLength, s.Length)

@@ -2,9 +2,11 @@ package prefixdir
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )
@@ -99,9 +101,9 @@ func (f *Flush) entries() ([]FlushEntry, error) {
 	for key, t := range f.Tree.Get(f.key).All() {
 		id, err := strconv.Atoi(key)
 		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
-			return nil, badField(f.file, f.key, ErrCorrupt, "%.40q, want the number of a dataset", key)
+			return nil, badField(f.file, f.key, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
-		r := record.Fields{Tree: t, Pkg: pkg, File: f.file, Path: f.key + "/" + key}
+		r := record.Fields{Tree: t, File: f.file, Path: f.key + "/" + key}
 		e := FlushEntry{ID: id, Name: r.Str(keyName), Checkpoint: r.Bool(keyFlagCkpt), Output: r.Bool(keyOutput)}
 		if e.Name == "" {
 			e.Name = r.Str(keyDir)
@@ -165,7 +167,7 @@ func (f *Flush) Clear(id int, at Location) error {
 func (f *Flush) move(id int, change func(Location) Location) error {
 	e, ok := f.Entry(id)
 	if !ok {
-		return pkg.Errorf("dataset %d is not in the flush file: %w", id, ErrMissing)
+		return fmt.Errorf("dataset %d is not in the flush file: %w", id, fault.ErrMissing)
 	}
 	to := change(e.Location)
 	if to == 0 {

@@ -44,9 +44,11 @@ func (d *Dir) UpdateHalt(ctx context.Context, change func(h *cadence.Halt) error
 	}
 	name := d.File(haltName)
 	opts := &kvtree.UpdateOptions{Lock: d.Lock}
+	var refused error // of values that cannot be, in a file that is whole
 	edit := func(t *kvtree.Tree) error {
 		h, err := parseHalt(t, name)
 		if err != nil {
+			refused = err
 			return err
 		}
 		was := h
@@ -58,7 +60,7 @@ func (d *Dir) UpdateHalt(ctx context.Context, change func(h *cadence.Halt) error
 	}
 	err := kvtree.Update(ctx, d.fs(), name, opts, edit)
 	var damage *kvtree.FormatError
-	if !errors.As(err, &damage) || damage.Pkg == string(pkg) {
+	if refused != nil || !errors.As(err, &damage) {
 		return err
 	}
 	d.warn("halt file is damaged, its conditions are lost", "file", name, "err", err)
@@ -68,7 +70,7 @@ func (d *Dir) UpdateHalt(ctx context.Context, change func(h *cadence.Halt) error
 }
 
 func parseHalt(t *kvtree.Tree, file string) (cadence.Halt, error) {
-	f := record.Fields{Tree: t, Pkg: pkg, File: file}
+	f := record.Fields{Tree: t, File: file}
 	number := func(key string) cadence.Field {
 		if !t.Has(key) {
 			return cadence.Field{}

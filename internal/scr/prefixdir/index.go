@@ -1,9 +1,11 @@
 package prefixdir
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )
@@ -53,24 +55,24 @@ func (d *Dir) NewIndex() *Index {
 // parseIndex takes a tree and turns it into generation C. Each entry is checked.
 func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error) {
 	x := &Index{Tree: t, From: GenC, file: file, loc: loc}
-	f := record.Fields{Tree: t, Pkg: pkg, File: file}
+	f := record.Fields{Tree: t, File: file}
 	version := f.Int(keyVersion, 1)
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	switch {
 	case t.Len() == 0: // a file of no bytes
-		return nil, badField(file, keyVersion, ErrTruncated, "the file is empty")
+		return nil, badField(file, keyVersion, fault.ErrTruncated, "the file is empty")
 	case version == indexVersionC:
 	case version <= indexVersionAB: // 0: absent
 		if err := x.fromAB(); err != nil {
 			return nil, err
 		}
 	default:
-		return nil, badField(file, keyVersion, ErrVersion, "%d, want %d or %d", version, indexVersionAB, indexVersionC)
+		return nil, badField(file, keyVersion, fault.ErrVersion, "%d, want %d or %d", version, indexVersionAB, indexVersionC)
 	}
 	if n := t.Get(keyDset).Len(); n > maxIndexEntries {
-		return nil, badField(file, keyDset, ErrCorrupt, "%d datasets, want at most %d", n, maxIndexEntries)
+		return nil, badField(file, keyDset, fault.ErrCorrupt, "%d datasets, want at most %d", n, maxIndexEntries)
 	}
 	entries, err := x.entries()
 	if err != nil {
@@ -135,12 +137,12 @@ func (x *Index) Add(ds Dataset, complete bool) error {
 		return err
 	}
 	if id, ok := x.ID(ds.Name); ok && id != ds.ID {
-		return pkg.Errorf("%q is the name of dataset %d, not of %d: %w", ds.Name, id, ds.ID, ErrExist)
+		return fmt.Errorf("%q is the name of dataset %d, not of %d: %w", ds.Name, id, ds.ID, fault.ErrExist)
 	}
 	t := x.entryTree(ds.ID)
 	if t != nil {
 		if old, err := x.entry(ds.ID, t, false); err != nil || old.Name != ds.Name {
-			return pkg.Errorf("dataset %d is in the index as %q, not %q (%v): %w", ds.ID, old.Name, ds.Name, err, ErrExist)
+			return fmt.Errorf("dataset %d is in the index as %q, not %q (%v): %w", ds.ID, old.Name, ds.Name, err, fault.ErrExist)
 		}
 	} else {
 		t = x.Tree.SetKVInt(keyDset, ds.ID)
@@ -171,7 +173,7 @@ func (x *Index) Remove(name string) error {
 }
 
 func missing(name string) error {
-	return pkg.Errorf("no dataset %.80q in the index: %w", name, ErrMissing)
+	return fmt.Errorf("no dataset %.80q in the index: %w", name, fault.ErrMissing)
 }
 
 // SetComplete says whether all files of a dataset are there.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -95,20 +96,20 @@ func TestIndexMisuse(t *testing.T) {
 	other := ckpt(2)
 	other.Name = "ckpt.1"
 	for what, err := range map[string]error{"name of another": x.Add(other, true), "number of another": x.Add(Dataset{ID: 1, Name: "x"}, true)} {
-		if !errors.Is(err, ErrExist) {
+		if !errors.Is(err, fault.ErrExist) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for _, name := range []string{"", "/abs", "../up", "a/../../b", ".."} {
-		if err := x.Add(Dataset{ID: 9, Name: name}, true); !errors.Is(err, ErrUsage) {
+		if err := x.Add(Dataset{ID: 9, Name: name}, true); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if err := x.Add(Dataset{Name: "zero"}, true); !errors.Is(err, ErrUsage) {
+	if err := x.Add(Dataset{Name: "zero"}, true); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("dataset 0: %v", err)
 	}
 	for what, err := range map[string]error{"remove": x.Remove("no"), "current": x.SetCurrent("no"), "failed": x.MarkFailed("no", day)} {
-		if !errors.Is(err, ErrMissing) {
+		if !errors.Is(err, fault.ErrMissing) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -207,7 +208,7 @@ func TestIndexDamaged(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		_, rebuilt, _, err := d.LoadIndex()
-		if later := what == "version"; errors.Is(err, ErrVersion) != later || rebuilt == later {
+		if later := what == "version"; errors.Is(err, fault.ErrVersion) != later || rebuilt == later {
 			t.Errorf("%s: rebuilt %v, %v", what, rebuilt, err)
 		}
 	}
@@ -245,7 +246,7 @@ func TestDropAndDelete(t *testing.T) {
 		t.Errorf("%s, current %s", names(x.Entries()), x.Current())
 	}
 	must(t, whole(d, x.Entries()[0]))
-	if err := d.Delete(ctx, "ckpt.2"); !errors.Is(err, ErrMissing) {
+	if err := d.Delete(ctx, "ckpt.2"); !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("delete again: %v", err)
 	}
 }
@@ -265,7 +266,7 @@ func TestLost(t *testing.T) {
 	must(t, err)
 	found, err := d.Survey()
 	must(t, err)
-	if len(found) != 4 || !errors.Is(found[3].Err, ErrMissing) {
+	if len(found) != 4 || !errors.Is(found[3].Err, fault.ErrMissing) {
 		t.Fatalf("%+v", found)
 	}
 	var ids []int
@@ -276,7 +277,7 @@ func TestLost(t *testing.T) {
 	if !slices.Equal(ids, []int{1, 2}) || len(x.Lost(found)) != 0 || names(x.Candidates()) != "ckpt.3 ckpt.2 ckpt.1" {
 		t.Errorf("lost %v, then %s", ids, names(x.Candidates()))
 	}
-	if err := x.Adopt(found[3]); !errors.Is(err, ErrUsage) {
+	if err := x.Adopt(found[3]); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("adopted: %v", err)
 	}
 }

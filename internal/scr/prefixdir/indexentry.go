@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )
@@ -57,7 +58,7 @@ func (x *Index) entries() ([]Entry, error) {
 	for key, t := range x.Tree.Get(keyDset).All() {
 		id, err := strconv.Atoi(key)
 		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
-			return nil, badField(x.file, keyDset, ErrCorrupt, "%.40q, want the number of a dataset", key)
+			return nil, badField(x.file, keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
 		e, err := x.entry(id, t, false)
 		if err != nil {
@@ -91,7 +92,7 @@ func (x *Index) entries() ([]Entry, error) {
 
 func (x *Index) entry(id int, t *kvtree.Tree, isCopy bool) (Entry, error) {
 	path := keyDset + "/" + strconv.Itoa(id)
-	f := record.Fields{Tree: t, Pkg: pkg, File: x.file, Path: path}
+	f := record.Fields{Tree: t, File: x.file, Path: path}
 	e := Entry{ID: id, Complete: f.Bool(keyComplete), Copy: isCopy}
 	var err error
 	if e.Dataset, err = record.ParseDataset(t.Get(keyDset), x.file); err != nil {
@@ -99,7 +100,7 @@ func (x *Index) entry(id int, t *kvtree.Tree, isCopy bool) (Entry, error) {
 	}
 	e.Name = e.Dataset.Name
 	if e.Dataset.ID != 0 && e.Dataset.ID != id {
-		return e, badField(x.file, path+"/DSET/ID", ErrCorrupt, "%d, want %d", e.Dataset.ID, id)
+		return e, badField(x.file, path+"/DSET/ID", fault.ErrCorrupt, "%d, want %d", e.Dataset.ID, id)
 	}
 	e.Dataset.ID = id
 	if e.Name == "" { // generation A without a record
@@ -115,7 +116,7 @@ func (x *Index) entry(id int, t *kvtree.Tree, isCopy bool) (Entry, error) {
 			at, perr := time.ParseInLocation(timeLayout, text, x.loc)
 			if perr != nil {
 				if err == nil {
-					err = badField(x.file, path+"/"+key, ErrCorrupt, "%.40q, want YYYY-MM-DDThh:mm:ss", text)
+					err = badField(x.file, path+"/"+key, fault.ErrCorrupt, "%.40q, want YYYY-MM-DDThh:mm:ss", text)
 				}
 				continue
 			}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -38,11 +40,11 @@ func (d *Dir) LoadIndex() (x *Index, rebuilt bool, found []Found, err error) {
 	if cause == nil {
 		return x, false, nil, nil
 	}
-	var damage *FormatError
+	var damage *fault.FormatError
 	if !errors.Is(cause, fs.ErrNotExist) && !errors.As(cause, &damage) {
 		return nil, false, nil, cause
 	}
-	if errors.Is(cause, ErrVersion) {
+	if errors.Is(cause, fault.ErrVersion) {
 		return nil, false, nil, cause // of a later program: it is not ours to replace
 	}
 	if x, found, err = d.Rebuild(); err != nil {
@@ -145,11 +147,11 @@ func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]boo
 	}
 	if p, err := d.Locate(e); err == nil {
 		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
-			return pkg.Errorf("deleting dataset %d: %w", e.ID, err)
+			return fmt.Errorf("deleting dataset %d: %w", e.ID, err)
 		}
-	} else if p := d.Place(e.ID); errors.Is(err, ErrMissing) { // not finished, or deleted in part
+	} else if p := d.Place(e.ID); errors.Is(err, fault.ErrMissing) { // not finished, or deleted in part
 		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
-			return pkg.Errorf("deleting dataset %d: %w", e.ID, err)
+			return fmt.Errorf("deleting dataset %d: %w", e.ID, err)
 		}
 	} else {
 		return err
@@ -185,9 +187,9 @@ func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]
 		if err == nil {
 			m, err = d.ReadMap(p)
 		}
-		var damage *FormatError
+		var damage *fault.FormatError
 		switch {
-		case errors.Is(err, ErrMissing) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &damage):
+		case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &damage):
 			continue // of no use any more
 		case err != nil:
 			return nil, err
@@ -203,7 +205,7 @@ func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]
 func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map[string]bool) error {
 	m, err := d.ReadMap(p)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		var damage *FormatError
+		var damage *fault.FormatError
 		if !errors.As(err, &damage) {
 			return err
 		}

@@ -3,6 +3,7 @@ package prefixdir
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -81,7 +83,7 @@ func (d *Dir) FinishInstalls(ctx context.Context) error {
 			continue
 		}
 		if err := d.finishInstall(ctx, f); err != nil {
-			return pkg.Errorf("dataset %d: %w", f.ID, err)
+			return fmt.Errorf("dataset %d: %w", f.ID, err)
 		}
 	}
 	return nil
@@ -157,11 +159,11 @@ func (d *Dir) arrived(p Place, m *Map) (bad, err error) {
 			}
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				return pkg.Errorf("%s of rank %d: %w", at, rank, ErrMissing), nil
+				return fmt.Errorf("%s of rank %d: %w", at, rank, fault.ErrMissing), nil
 			case err != nil:
 				return nil, err
 			case !st.Mode().IsRegular() || st.Size() != f.Size:
-				return pkg.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d", at, rank, ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
+				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
 			}
 		}
 	}

@@ -2,10 +2,12 @@ package prefixdir
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
 
+	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -88,7 +90,7 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 			return strconv.Itoa(f.ID) == word || f.Summary != nil && f.Summary.Dataset.Name == word
 		})
 		if i < 0 {
-			return pkg.Errorf("%s: no summary of a dataset %.80q: %w", d.Path, word, ErrMissing)
+			return fmt.Errorf("%s: no summary of a dataset %.80q: %w", d.Path, word, fault.ErrMissing)
 		}
 		if f = all[i]; f.Err != nil {
 			return f.Err

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"blobio/internal/crashtest"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -58,7 +59,7 @@ func TestAdd(t *testing.T) {
 	if of, n, err := d.DropAfter(ctx, "ckpt.1"); of.Name != "ckpt.1" || n != 2 || err != nil {
 		t.Errorf("DropAfter: %s, %d, %v", of.Name, n, err)
 	}
-	if _, n, err := d.DropAfter(ctx, "2"); n != 0 || !errors.Is(err, ErrMissing) {
+	if _, n, err := d.DropAfter(ctx, "2"); n != 0 || !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("after one that is not there: %d, %v", n, err)
 	}
 	for _, word := range []string{"3", "ckpt.2", "2"} { // again: it is there
@@ -74,11 +75,11 @@ func TestAdd(t *testing.T) {
 	if e, err := x.Find("3"); e.Name != "ckpt.3" || err != nil {
 		t.Errorf("Find: %+v, %v", e, err)
 	}
-	if f, err := d.Add(ctx, "9"); !errors.Is(err, ErrMissing) || f.Err != nil {
+	if f, err := d.Add(ctx, "9"); !errors.Is(err, fault.ErrMissing) || f.Err != nil {
 		t.Errorf("Add of nothing: %+v, %v", f, err)
 	}
 	must(t, d.CreateDataset(4)) // begun, not finished
-	if f, err := d.Add(ctx, "4"); !errors.Is(err, ErrMissing) || f.Err == nil {
+	if f, err := d.Add(ctx, "4"); !errors.Is(err, fault.ErrMissing) || f.Err == nil {
 		t.Errorf("Add of a dataset without a summary: %+v, %v", f, err)
 	}
 	must(t, d.UpdateIndex(ctx, func(x *Index) error { return errors.Join(x.Remove("ckpt.1"), x.SetComplete("ckpt.2", false)) }))

@@ -1,6 +1,7 @@
 package prefixdir
 
 import (
+	"blobio/internal/fault"
 	"context"
 	"errors"
 	"testing"
@@ -46,7 +47,7 @@ func TestIndexModel(t *testing.T) {
 				}
 			})
 			if op != "add" && !there {
-				if !errors.Is(err, ErrMissing) {
+				if !errors.Is(err, fault.ErrMissing) {
 					t.Fatalf("%s %d: %v", op, id, err)
 				}
 				continue

@@ -3,6 +3,7 @@ package prefixdir
 import (
 	"errors"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )
@@ -16,7 +17,7 @@ func (d *Dir) ReadNodes() (n int, ok bool, err error) {
 	if err != nil || !t.Has(keyNodes) {
 		return 0, false, err
 	}
-	f := record.Fields{Tree: t, Pkg: pkg, File: d.File(nodesName)}
+	f := record.Fields{Tree: t, File: d.File(nodesName)}
 	n = f.Int(keyNodes, 0)
 	return n, f.Err() == nil, f.Err()
 }
@@ -24,7 +25,7 @@ func (d *Dir) ReadNodes() (n int, ok bool, err error) {
 // WriteNodes says how many nodes the run has.
 func (d *Dir) WriteNodes(n int) error {
 	if n < 1 {
-		return pkg.Errorf("%d nodes: %w", n, ErrUsage)
+		return fault.Usage("%d nodes", n)
 	}
 	t, err := d.read(nodesName)
 	if err != nil {

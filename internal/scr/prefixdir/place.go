@@ -2,11 +2,13 @@ package prefixdir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )
@@ -39,7 +41,7 @@ func (d *Dir) Locate(e Entry) (Place, error) {
 			return Place{}, err
 		}
 	}
-	return Place{}, pkg.Errorf("dataset %d %.80q has no summary: %w", e.ID, e.Name, ErrMissing)
+	return Place{}, fmt.Errorf("dataset %d %.80q has no summary: %w", e.ID, e.Name, fault.ErrMissing)
 }
 
 func (d *Dir) placeA(name string, id int) Place {
@@ -80,7 +82,7 @@ func (d *Dir) Survey() ([]Found, error) {
 			if p.From == GenA {
 				return
 			}
-			f.Err = pkg.Errorf("%s: %w", file, ErrMissing)
+			f.Err = fmt.Errorf("%s: %w", file, fault.ErrMissing)
 		case err != nil:
 			f.Err = err
 		default:
@@ -90,7 +92,7 @@ func (d *Dir) Survey() ([]Found, error) {
 		if f.Summary != nil {
 			f.ID = f.Summary.Dataset.ID
 			if f.Err == nil && p.ID != 0 && p.ID != f.ID {
-				f.Err = badField(file, "DSET/ID", ErrCorrupt, "%d, want %d", f.ID, p.ID)
+				f.Err = badField(file, "DSET/ID", fault.ErrCorrupt, "%d, want %d", f.ID, p.ID)
 				f.ID = p.ID
 			}
 		}
@@ -136,7 +138,7 @@ func (d *Dir) LastID(x *Index) (int, error) {
 // was dropped (Summary.Dropped), or has no usable summary, is ErrUsage.
 func (x *Index) Adopt(f Found) error {
 	if f.Summary == nil || f.Err != nil || f.Summary.Dropped {
-		return pkg.Errorf("dataset %d has no summary, or was dropped (%v): %w", f.ID, f.Err, ErrUsage)
+		return fault.Usage("dataset %d has no summary, or was dropped (%v)", f.ID, f.Err)
 	}
 	ds := f.Summary.Dataset
 	if err := x.Add(ds, f.Summary.Complete); err != nil {
@@ -219,7 +221,7 @@ func (d *Dir) readSummary(p Place, name string) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := record.Fields{Tree: t, Pkg: pkg, File: file}
+	f := record.Fields{Tree: t, File: file}
 	s := &Summary{Tree: t, Version: f.Int(keyVersion, 0), Complete: f.Bool(keyComplete), Dropped: f.Bool(keyDropped), Renames: f.Bool(keyRenames)}
 	if err := f.Err(); err != nil {
 		return nil, err
@@ -241,10 +243,10 @@ func (d *Dir) readSummary(p Place, name string) (*Summary, error) {
 		s.Dataset = Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Complete: s.Complete}
 		s.Dataset.Files, s.Dataset.Size = m.Totals()
 	default:
-		return nil, badField(file, keyVersion, ErrVersion, "%d, want %d or %d", s.Version, summaryOld, summaryVersion)
+		return nil, badField(file, keyVersion, fault.ErrVersion, "%d, want %d or %d", s.Version, summaryOld, summaryVersion)
 	}
 	if checkID(s.Dataset.ID) != nil {
-		return nil, badField(file, "DSET/ID", ErrCorrupt, "%d, want the number of a dataset", s.Dataset.ID)
+		return nil, badField(file, "DSET/ID", fault.ErrCorrupt, "%d, want the number of a dataset", s.Dataset.ID)
 	}
 	if p.From == GenA {
 		s.Dataset.Name = name // the folder may have been renamed

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )
@@ -53,14 +54,14 @@ func (d *Dir) ReadMap(p Place) (*Map, error) {
 		return nil, err
 	}
 	r := mapReader{d: d, p: p, seen: map[string]bool{}}
-	f := record.Fields{Tree: root, Pkg: pkg, File: name}
+	f := record.Fields{Tree: root, File: name}
 	level := f.Int(keyLevel, 0)
 	r.m = &Map{Ranks: f.Int(keyRanks, 0), Files: map[int][]File{}}
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	if level > maxLevel {
-		return nil, badField(name, keyLevel, ErrCorrupt, "%d, want at most %d", level, maxLevel)
+		return nil, badField(name, keyLevel, fault.ErrCorrupt, "%d, want at most %d", level, maxLevel)
 	}
 	if err := r.read(root, level, name); err != nil {
 		return nil, err
@@ -112,34 +113,34 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 			}
 			continue
 		}
-		f := record.Fields{Tree: sub, Pkg: pkg, File: name, Path: keyRank + "/" + key}
+		f := record.Fields{Tree: sub, File: name, Path: keyRank + "/" + key}
 		ref, offset := f.Str(keyFile), f.Int64(keyOffset, 0)
 		if err := f.Err(); err != nil {
 			return err
 		}
 		file, err := r.resolve(ref)
 		if err != nil {
-			return badField(name, f.Path+"/"+keyFile, ErrCorrupt, "%v", err)
+			return badField(name, f.Path+"/"+keyFile, fault.ErrCorrupt, "%v", err)
 		}
 		if at := fmt.Sprintf("%s@%d", file, offset); r.seen[at] {
-			return badField(name, f.Path+"/"+keyFile, ErrCorrupt, "%.80q at %d is referred to twice", ref, offset)
+			return badField(name, f.Path+"/"+keyFile, fault.ErrCorrupt, "%.80q at %d is referred to twice", ref, offset)
 		} else {
 			r.seen[at] = true
 		}
 		part, err := r.d.readAt(file, offset)
 		if errors.Is(err, fs.ErrNotExist) {
-			return pkg.Errorf("part of a map: %w: %w", ErrMissing, err)
+			return fmt.Errorf("part of a map: %w: %w", fault.ErrMissing, err)
 		}
 		if err != nil {
 			return err
 		}
 		part = unwrapMap(part)
-		g := record.Fields{Tree: part, Pkg: pkg, File: file}
+		g := record.Fields{Tree: part, File: file}
 		if l := g.Int(keyLevel, 0); g.Err() == nil && l != level-1 {
-			return badField(file, keyLevel, ErrCorrupt, "%d, want %d", l, level-1)
+			return badField(file, keyLevel, fault.ErrCorrupt, "%d, want %d", l, level-1)
 		}
 		if n := g.Int(keyRanks, 0); g.Err() == nil && n > r.m.Ranks {
-			return badField(file, keyRanks, ErrCorrupt, "%d, want at most %d", n, r.m.Ranks)
+			return badField(file, keyRanks, fault.ErrCorrupt, "%d, want at most %d", n, r.m.Ranks)
 		}
 		if err := g.Err(); err != nil {
 			return err
@@ -174,7 +175,7 @@ func (d *Dir) readAt(name string, offset int64) (*kvtree.Tree, error) {
 	var rec *kvtree.Record
 	if err == nil {
 		if offset > size {
-			err = badField(name, keyOffset, ErrTruncated, "%d, the file has %d bytes", offset, size)
+			err = badField(name, keyOffset, fault.ErrTruncated, "%d, the file has %d bytes", offset, size)
 		} else {
 			rec, err = kvtree.ReadRecord(f, offset, size, &kvtree.Options{File: name})
 		}
@@ -190,7 +191,7 @@ func (d *Dir) readAt(name string, offset int64) (*kvtree.Tree, error) {
 // of the same dataset are removed first: the reference takes every file of such a name for a part.
 func (d *Dir) WriteMap(id, ranks int, files func(rank int) ([]File, error)) error {
 	if ranks < 1 {
-		return pkg.Errorf("map of %d ranks: %w", ranks, ErrUsage)
+		return fault.Usage("map of %d ranks", ranks)
 	}
 	if err := d.CreateDataset(id); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 
@@ -140,19 +141,19 @@ func TestMapDamaged(t *testing.T) {
 		change func(t *kvtree.Tree)
 		want   error
 	}{
-		"twice":        {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", ".0.0") }, ErrCorrupt},
-		"outside":      {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "/../../x") }, ErrCorrupt},
-		"no offset":    {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "-1") }, ErrCorrupt},
-		"far":          {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "99999999") }, ErrTruncated},
-		"level":        {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 2) }, ErrCorrupt},
-		"levels":       {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 999) }, ErrCorrupt},
-		"itself":       {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "rank2file") }, ErrCorrupt},
-		"rank":         {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "4") }, ErrCorrupt},
-		"rank twice":   {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "1") }, ErrCorrupt},
-		"absolute":     {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "/etc/passwd") }, ErrCorrupt},
-		"up":           {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "a/../../b") }, ErrCorrupt},
-		"size":         {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetStr("SIZE", "x") }, ErrCorrupt},
-		"segment gone": {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetKV("SEG", "1") }, ErrCorrupt},
+		"twice":        {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", ".0.0") }, fault.ErrCorrupt},
+		"outside":      {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "/../../x") }, fault.ErrCorrupt},
+		"no offset":    {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "-1") }, fault.ErrCorrupt},
+		"far":          {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "99999999") }, fault.ErrTruncated},
+		"level":        {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 2) }, fault.ErrCorrupt},
+		"levels":       {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 999) }, fault.ErrCorrupt},
+		"itself":       {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "rank2file") }, fault.ErrCorrupt},
+		"rank":         {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "4") }, fault.ErrCorrupt},
+		"rank twice":   {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "1") }, fault.ErrCorrupt},
+		"absolute":     {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "/etc/passwd") }, fault.ErrCorrupt},
+		"up":           {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "a/../../b") }, fault.ErrCorrupt},
+		"size":         {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetStr("SIZE", "x") }, fault.ErrCorrupt},
+		"segment gone": {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetKV("SEG", "1") }, fault.ErrCorrupt},
 	} {
 		d := fresh()
 		edit(d, c.file, c.change)
@@ -164,27 +165,27 @@ func TestMapDamaged(t *testing.T) {
 	d := fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("2"); t.Get("RANK").Unset("3") })
 	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").SetStr("FILE", ".0.2") })
-	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
+	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("an empty part twice: %v", err)
 	}
 	d = fresh()
 	edit(d, mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 2) })
-	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "LEVEL: 0, want 1") {
+	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "LEVEL: 0, want 1") {
 		t.Errorf("a part of a level that is too low: %v", err)
 	}
 	d = fresh()
 	must(t, d.FS.Remove(filepath.Join(d.DatasetDir(1), mapName+".0.2")))
-	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, ErrMissing) || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, fault.ErrMissing) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("part gone: %v", err)
 	}
 	d = fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("3") })
 	m, err := d.ReadMap(d.Place(1))
 	must(t, err)
-	if err := m.Check(Dataset{Files: 3}); !errors.Is(err, ErrMissing) {
+	if err := m.Check(Dataset{Files: 3}); !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("rank gone: %v", err)
 	}
-	if _, err := FilesTree([]File{{Path: "a"}, {Path: "a"}}); !errors.Is(err, ErrUsage) {
+	if _, err := FilesTree([]File{{Path: "a"}, {Path: "a"}}); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("a file twice: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package prefixdir
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -65,13 +66,13 @@ func (m *Map) Owner(path string) (rank int, f File, ok bool) {
 // and of bytes is that of the record. The error wraps ErrMissing if something is missing, else ErrCorrupt.
 func (m *Map) Check(ds Dataset) error {
 	if m.Listed != m.Ranks {
-		return pkg.Errorf("the map of dataset %d lists %d ranks, want %d: %w", ds.ID, m.Listed, m.Ranks, ErrMissing)
+		return fmt.Errorf("the map of dataset %d lists %d ranks, want %d: %w", ds.ID, m.Listed, m.Ranks, fault.ErrMissing)
 	}
 	sizes := true
 	for rank, list := range m.Files {
 		for _, f := range list {
 			if f.Failed {
-				return pkg.Errorf("dataset %d, rank %d: %q was not written: %w", ds.ID, rank, f.Path, ErrMissing)
+				return fmt.Errorf("dataset %d, rank %d: %q was not written: %w", ds.ID, rank, f.Path, fault.ErrMissing)
 			}
 			sizes = sizes && (f.HasSize || f.NoFetch)
 		}
@@ -79,11 +80,11 @@ func (m *Map) Check(ds Dataset) error {
 	files, size := m.Totals()
 	switch {
 	case files < ds.Files:
-		return pkg.Errorf("the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, ErrMissing)
+		return fmt.Errorf("the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, fault.ErrMissing)
 	case files > ds.Files:
-		return pkg.Errorf("the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, ErrCorrupt)
+		return fmt.Errorf("the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, fault.ErrCorrupt)
 	case sizes && size != ds.Size:
-		return pkg.Errorf("the files of dataset %d have %d bytes, want %d: %w", ds.ID, size, ds.Size, ErrCorrupt)
+		return fmt.Errorf("the files of dataset %d have %d bytes, want %d: %w", ds.ID, size, ds.Size, fault.ErrCorrupt)
 	}
 	return nil
 }
@@ -92,10 +93,10 @@ func (m *Map) Check(ds Dataset) error {
 func (m *Map) add(key string, t *kvtree.Tree, where string) error {
 	rank, err := strconv.Atoi(key)
 	if err != nil || rank < 0 || rank >= m.Ranks || strconv.Itoa(rank) != key {
-		return badField(where, keyRank, ErrCorrupt, "%.40q, want a rank below %d", key, m.Ranks)
+		return badField(where, keyRank, fault.ErrCorrupt, "%.40q, want a rank below %d", key, m.Ranks)
 	}
 	if _, ok := m.Files[rank]; ok {
-		return badField(where, keyRank, ErrCorrupt, "rank %d is there twice", rank)
+		return badField(where, keyRank, fault.ErrCorrupt, "rank %d is there twice", rank)
 	}
 	files, err := ParseFiles(t, where)
 	if err != nil {
@@ -111,7 +112,7 @@ func (m *Map) add(key string, t *kvtree.Tree, where string) error {
 
 // mapOf5 is the map inside of a summary of version 5.
 func mapOf5(t *kvtree.Tree, where string) (*Map, error) {
-	f := record.Fields{Tree: t, Pkg: pkg, File: where}
+	f := record.Fields{Tree: t, File: where}
 	m := &Map{Ranks: f.Int(keyRanks, 0), Files: map[int][]File{}}
 	if err := f.Err(); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/cadence"
 	"blobio/scr/kvtree"
 )
@@ -147,7 +148,7 @@ func TestFlushFile(t *testing.T) {
 	if _, ok := f.Entry(1); ok {
 		t.Error("a dataset that is nowhere is still there")
 	}
-	if err := f.Add(1, PFS); !errors.Is(err, ErrMissing) {
+	if err := f.Add(1, PFS); !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("%v", err)
 	}
 	must(t, d.WriteNodes(3))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -148,7 +149,7 @@ func TestSummary5(t *testing.T) {
 	}
 	s.GetKVInt("RANK", 1).SetInt("FILES", 2)
 	must(t, kvtree.WriteFile(d.FS, "p/ckpt5/.scr/summary.scr", s))
-	if _, err := d.ReadMap(p); !errors.Is(err, ErrMissing) {
+	if _, err := d.ReadMap(p); !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("a file too few: %v", err)
 	}
 }
@@ -159,7 +160,7 @@ func TestSummaryVersion(t *testing.T) {
 	must(t, flush(t.Context(), d, ckpt(1)))
 	p := d.Place(1)
 	name := filepath.Join(p.Meta, summaryName)
-	for version, want := range map[int]error{summaryVersion: nil, summaryVersion + 1: ErrVersion, summaryOld - 1: ErrVersion} {
+	for version, want := range map[int]error{summaryVersion: nil, summaryVersion + 1: fault.ErrVersion, summaryOld - 1: fault.ErrVersion} {
 		s, err := kvtree.ReadFile(d.FS, name, nil)
 		must(t, err)
 		s.SetInt("VERSION", version)

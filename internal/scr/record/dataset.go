@@ -32,7 +32,7 @@ var datasetKeys = map[string]bool{"ID": true, "NAME": true, "USER": true, "JOBNA
 // ParseDataset reads a record. Where the flags are absent (generation A) a dataset is a checkpoint if it has the
 // number of one. file is for errors.
 func ParseDataset(t *kvtree.Tree, file string) (Dataset, error) {
-	f := Fields{Tree: t, Pkg: "scr", File: file, Path: "DSET"}
+	f := Fields{Tree: t, File: file, Path: "DSET"}
 	d := Dataset{
 		ID: f.Int("ID", 0), Name: f.Str("NAME"), User: f.Str("USER"), JobName: f.Str("JOBNAME"), JobID: f.Str("JOBID"),
 		Cluster: f.Str("CLUSTER"), Ckpt: f.Int("CKPT", 0), Checkpoint: f.Bool("FLAG_CKPT"), Output: f.Bool("FLAG_OUTPUT"),

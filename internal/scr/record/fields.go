@@ -9,18 +9,11 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// FormatError says what is wrong with a record, and of which file.
-type FormatError = fault.FormatError
-
-// ErrCorrupt is the class of a value that cannot be.
-var ErrCorrupt = fault.ErrCorrupt
-
 // Fields reads the values of a tree and keeps the first error. Keys that are absent give zero values.
 type Fields struct {
 	Tree *kvtree.Tree
-	Pkg  fault.Pkg // for errors
-	File string    // for errors; may be empty
-	Path string    // for errors: where the tree is, as "DSET/3"
+	File string // for errors; may be empty
+	Path string // for errors: where the tree is, as "DSET/3"
 	err  error
 }
 
@@ -32,7 +25,7 @@ func (f *Fields) Fail(key string, err error) {
 	if f.err != nil {
 		return
 	}
-	class := ErrCorrupt
+	class := fault.ErrCorrupt
 	for _, c := range []error{fault.ErrMissing, fault.ErrRange} {
 		if errors.Is(err, c) {
 			class = c
@@ -42,7 +35,7 @@ func (f *Fields) Fail(key string, err error) {
 	if f.Path != "" {
 		field = f.Path + "/" + key
 	}
-	f.err = f.Pkg.In(f.File, field, class, "%v", err)
+	f.err = fault.In(f.File, field, class, "%v", err)
 }
 
 // Str is a text.

@@ -32,7 +32,7 @@ var metaKeys = map[string]bool{"ORIG": true, "PATH": true, "NAME": true, "ORIGPA
 
 // ParseMeta reads a record. file is for errors.
 func ParseMeta(t *kvtree.Tree, file string) (Meta, error) {
-	f := Fields{Tree: t, Pkg: "scr", File: file, Path: "META"}
+	f := Fields{Tree: t, File: file, Path: "META"}
 	m := Meta{
 		Orig: f.Str("ORIG"), Path: f.Str("PATH"), Name: f.Str("NAME"), Size: f.Int64("SIZE", 0), Ranks: f.Int("RANKS", 0),
 		Complete: f.Bool("COMPLETE"), Ckpt: f.Int("CKPT", 0), File: f.Str("FILE"), Type: f.Str("TYPE"),

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
@@ -95,7 +96,7 @@ func TestBadValues(t *testing.T) {
 		tree := kvtree.New()
 		tree.SetStr(key, v)
 		_, err := ParseDataset(tree, "f")
-		var fe *FormatError
+		var fe *fault.FormatError
 		if !errors.As(err, &fe) || fe.Field != "DSET/"+key || fe.File != "f" {
 			t.Errorf("%s = %q: %v", key, v, err)
 		}
@@ -103,12 +104,12 @@ func TestBadValues(t *testing.T) {
 	two := kvtree.New()
 	two.SetKV("NAME", "a")
 	two.SetKV("NAME", "b")
-	if _, err := ParseDataset(two, ""); !errors.Is(err, ErrCorrupt) {
+	if _, err := ParseDataset(two, ""); !errors.Is(err, fault.ErrCorrupt) {
 		t.Errorf("two names: %v", err)
 	}
 	mode := kvtree.New()
 	mode.SetStr("MODE", "4294967296")
-	if _, err := ParseMeta(mode, ""); !errors.Is(err, ErrCorrupt) {
+	if _, err := ParseMeta(mode, ""); !errors.Is(err, fault.ErrCorrupt) {
 		t.Errorf("mode of 33 bits: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -115,7 +116,7 @@ func (m *mean) mean() time.Duration { return m.sum / max(m.n, 1) }
 // MTBF is the mean time between failures; ErrNoFailure if there was none.
 func (s Stats) MTBF() (time.Duration, error) {
 	if s.Failures == 0 {
-		return 0, pkg.Errorf("%w in %v of %d runs", ErrNoFailure, s.Lasted, s.Runs)
+		return 0, fmt.Errorf("%w in %v of %d runs", ErrNoFailure, s.Lasted, s.Runs)
 	}
 	return s.Lasted / time.Duration(s.Failures), nil
 }
@@ -125,7 +126,7 @@ func (s Stats) MTBF() (time.Duration, error) {
 // was logged.
 func (s Stats) Blocked() (time.Duration, error) {
 	if s.Checkpoints == 0 {
-		return 0, pkg.Errorf("%w", ErrNoCost)
+		return 0, fmt.Errorf("%w", ErrNoCost)
 	}
 	return s.Cost + s.FlushCost, nil
 }

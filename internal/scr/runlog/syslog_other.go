@@ -4,6 +4,7 @@ package runlog
 
 import (
 	"blobio/internal/fault"
+	"fmt"
 )
 
 // HaveSyslog tells whether the system can have a syslog.
@@ -14,7 +15,7 @@ type Syslog struct{}
 
 // OpenSyslog fails: this system has no syslog.
 func OpenSyslog() (*Syslog, error) {
-	return nil, pkg.Errorf("this system has no syslog: %w", fault.ErrUnsupported)
+	return nil, fmt.Errorf("this system has no syslog: %w", fault.ErrUnsupported)
 }
 
 // Put implements Sink.

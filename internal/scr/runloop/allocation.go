@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"
@@ -49,7 +50,7 @@ func FindAllocation(o AllocationOptions) (*Allocation, error) {
 	a := &Allocation{o: o}
 	for _, kv := range o.Set {
 		if name, _, ok := strings.Cut(kv, "="); !ok || name == "" {
-			return nil, pkg.Errorf("parameter %q, want NAME=VALUE: %w", kv, ErrUsage)
+			return nil, fault.Usage("parameter %q, want NAME=VALUE", kv)
 		}
 	}
 	environ := append(os.Environ(), o.Set...)
@@ -137,7 +138,7 @@ func (a *Allocation) reachBy() error {
 		a.Shell = Srun()
 	default:
 		if !strings.Contains(how, "{node}") {
-			return pkg.Errorf("nodes reached by %q, want local, ssh, srun, none, or a command with {node} in it: %w", how, ErrUsage)
+			return fault.Usage("nodes reached by %q, want local, ssh, srun, none, or a command with {node} in it", how)
 		}
 		a.Shell = ParseShell(how)
 	}
@@ -201,7 +202,7 @@ func (a *Allocation) Checker() (*Checker, error) {
 		case "ping", "echo", "dir_capacity", "pdsh_echo":
 			want[strings.TrimPrefix(name, "pdsh_")] = true
 		default:
-			return nil, pkg.Errorf("SCR_NODE_TESTS names %q, want some of ping, echo, dir_capacity, or none: %w", name, ErrUsage)
+			return nil, fault.Usage("SCR_NODE_TESTS names %q, want some of ping, echo, dir_capacity, or none", name)
 		}
 	}
 	if want["ping"] && a.Shell != nil {

@@ -1,6 +1,7 @@
 package runloop
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -66,7 +67,7 @@ func TestFindAllocationRefuses(t *testing.T) {
 	prefix := bare(t)
 	for _, o := range []AllocationOptions{{Set: []string{"x"}}, {Set: []string{"=1"}}, {Remote: "x"}} {
 		o.Prefix = prefix
-		if _, err := FindAllocation(o); !errors.Is(err, ErrUsage) {
+		if _, err := FindAllocation(o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
@@ -77,7 +78,7 @@ func TestFindAllocationRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Checker(); !errors.Is(err, ErrUsage) {
+	if _, err := a.Checker(); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("a test that there is not: %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
 )
 
@@ -58,7 +57,7 @@ func (c *Checker) Check(ctx context.Context, nodes []string) (fresh []Down, skip
 			return fresh, skipped, ctx.Err()
 		}
 		if err != nil {
-			skipped = append(skipped, Skipped{t.Name(), fault.Text(err)})
+			skipped = append(skipped, Skipped{t.Name(), err.Error()})
 			continue
 		}
 		var left []string

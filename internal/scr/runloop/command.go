@@ -2,11 +2,13 @@ package runloop
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
 )
 
@@ -88,7 +90,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 		return nil, err
 	}
 	if len(l.Args) == 0 || len(l.Nodes) == 0 {
-		return nil, pkg.Errorf("nothing to start, or no node: %w", ErrUsage)
+		return nil, fault.Usage("nothing to start, or no node")
 	}
 	argv := c.argv(&l)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -102,7 +104,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 		j.cancel = func() { cancelStep(run, stepName(&l)) }
 	}
 	if err := j.p.start(); err != nil {
-		return nil, pkg.Errorf("%w", err)
+		return nil, fmt.Errorf("%w", err)
 	}
 	go j.await()
 	return j, nil

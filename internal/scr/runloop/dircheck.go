@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
 )
@@ -100,5 +99,5 @@ func reason(err error) string {
 	if errors.As(err, &p) && err == error(p) {
 		return p.Err.Error()
 	}
-	return fault.Text(err)
+	return err.Error()
 }

@@ -1,6 +1,7 @@
 package runloop
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"context"
 	"errors"
@@ -18,7 +19,7 @@ type Exec func(ctx context.Context, argv []string) ([]byte, error)
 // ended with its process group.
 func RunCommand(ctx context.Context, argv []string) ([]byte, error) {
 	if len(argv) == 0 {
-		return nil, fmt.Errorf("no command: %w", ErrUsage)
+		return nil, fault.Usage("no command")
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	ownGroup(cmd)

@@ -1,7 +1,9 @@
 package runloop
 
 import (
+	"blobio/internal/fault"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,7 +45,7 @@ func (l *Local) Prepare(nodes []string) error {
 	}
 	for _, n := range nodes {
 		if n == "" || n == "." || n == ".." || n != filepath.Base(n) {
-			return pkg.Errorf("node %q, want a name that can be that of a directory", n)
+			return fmt.Errorf("node %q, want a name that can be that of a directory", n)
 		}
 		for _, d := range append([]string{""}, l.Bases...) {
 			if err := os.MkdirAll(filepath.Join(l.NodeDir(n), below(d)), 0o755); err != nil {
@@ -82,7 +84,7 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 		return nil, err
 	}
 	if len(la.Args) == 0 || len(la.Nodes) == 0 {
-		return nil, pkg.Errorf("nothing to start, or no node: %w", ErrUsage)
+		return nil, fault.Usage("nothing to start, or no node")
 	}
 	clock := l.Clock
 	if clock == nil {
@@ -101,7 +103,7 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 		if err := p.start(); err != nil {
 			j.End(true)
 			j.await()
-			return nil, pkg.Errorf("rank %d: %w", r, err)
+			return nil, fmt.Errorf("rank %d: %w", r, err)
 		}
 		j.procs = append(j.procs, p)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
@@ -159,7 +160,7 @@ func TestLocalNotStarted(t *testing.T) {
 	if _, err := l.Start(t.Context(), Launch{Run: 1, Nodes: five, Args: []string{"/no/such/program"}}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := l.Start(t.Context(), Launch{Run: 1, Args: []string{"x"}}); !errors.Is(err, ErrUsage) {
+	if _, err := l.Start(t.Context(), Launch{Run: 1, Args: []string{"x"}}); !errors.Is(err, fault.ErrUsage) {
 		t.Error(err)
 	}
 	for _, n := range []string{"", "..", "a/b"} {

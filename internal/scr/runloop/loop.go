@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
 	"blobio/internal/scr/runlog"
 	"blobio/scr/config"
@@ -38,7 +37,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return l.rep, nil
 	}
 	if _, err := Prerun(ctx, o.Dir); err != nil {
-		return nil, pkg.Errorf("prefix directory: %w", err)
+		return nil, fmt.Errorf("prefix directory: %w", err)
 	}
 	err := l.runs(ctx)
 	if l.Transfers != nil {
@@ -136,7 +135,7 @@ func (l *loop) halted(ctx context.Context, first bool) (bool, error) {
 		return true, nil
 	case err != nil:
 		l.stop(Halted, "%v", err)
-		return true, pkg.Errorf("%w", err)
+		return true, fmt.Errorf("%w", err)
 	case v.Halt:
 		l.stop(Halted, "%s", v.Reason)
 		if v.Note != "" && v.Note != v.Reason {
@@ -173,7 +172,7 @@ func (l *loop) choose() ([]string, error) {
 	want, err := need(l.Dir, l.MinNodes, len(l.Nodes))
 	if err != nil {
 		l.stop(NotStarted, "%v", err)
-		return nil, pkg.Errorf("%w", err)
+		return nil, fmt.Errorf("%w", err)
 	}
 	if l.MinNodes == 0 && l.Use > 0 && want.Nodes == len(l.Nodes) { // nothing but the caller says how many
 		want = Need{l.Use, "nodes to use"}
@@ -217,7 +216,7 @@ func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix str
 		if ctx.Err() != nil {
 			l.stop(Interrupted, "a signal came")
 		} else {
-			l.stop(NotStarted, "%s", fault.Text(err))
+			l.stop(NotStarted, "%s", err.Error())
 			l.rep.Err = err
 		}
 		return nil, false
@@ -311,7 +310,7 @@ func (l *loop) salvage(ctx context.Context) {
 	l.rep.Salvage = "done"
 	note := ""
 	if err != nil {
-		note = fault.Text(err)
+		note = err.Error()
 		l.rep.Salvage = note
 	}
 	l.log(runlog.Entry{Event: runlog.ScavengeEnd, Note: note, Took: &took})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/runlog"
 )
@@ -257,7 +258,7 @@ func TestLoopUsage(t *testing.T) {
 	} {
 		o := good
 		spoil(&o)
-		if _, err := Run(t.Context(), o); !errors.Is(err, ErrUsage) {
+		if _, err := Run(t.Context(), o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

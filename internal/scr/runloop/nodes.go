@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
 )
 
@@ -31,7 +32,7 @@ func FindNodes(given, what string, env func(string) (string, bool)) (Source, err
 			return Source{}, fmt.Errorf("%s: %w", from, err)
 		}
 		if h = hostlist.Union(h); len(h) == 0 {
-			return Source{}, fmt.Errorf("%s names no node: %w", from, ErrUsage)
+			return Source{}, fault.Usage("%s names no node", from)
 		}
 		return Source{h, from}, nil
 	}

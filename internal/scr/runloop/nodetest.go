@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"blobio/internal/fault"
 	"blobio/internal/par"
 	"blobio/internal/scr/hostlist"
 	"blobio/scr/config"
@@ -142,7 +141,7 @@ func (t *Ping) Test(ctx context.Context, nodes []string) (map[string]string, err
 func reasons(bad map[string]error, prefix string) map[string]string {
 	out := map[string]string{}
 	for n, err := range bad {
-		out[n] = prefix + fault.Text(err)
+		out[n] = prefix + err.Error()
 	}
 	return out
 }

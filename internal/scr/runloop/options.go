@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"
@@ -45,13 +46,13 @@ type Options struct {
 func (o *Options) fill() error {
 	switch {
 	case o.Launcher == nil || o.Dir == nil && !o.Plain:
-		return pkg.Errorf("no launcher, or no prefix directory: %w", ErrUsage)
+		return fault.Usage("no launcher, or no prefix directory")
 	case len(o.Nodes) == 0 || len(o.Launch.Args) == 0:
-		return pkg.Errorf("no nodes, or no program: %w", ErrUsage)
+		return fault.Usage("no nodes, or no program")
 	case o.Use < 0 || o.Use > len(o.Nodes):
-		return pkg.Errorf("%d nodes to use of %d: %w", o.Use, len(o.Nodes), ErrUsage)
+		return fault.Usage("%d nodes to use of %d", o.Use, len(o.Nodes))
 	case o.MinNodes > len(o.Nodes):
-		return pkg.Errorf("a run needs %d nodes, and the allocation has %d: %w", o.MinNodes, len(o.Nodes), ErrUsage)
+		return fault.Usage("a run needs %d nodes, and the allocation has %d", o.MinNodes, len(o.Nodes))
 	}
 	o.Nodes = hostlist.Union(o.Nodes)
 	o.Runs = max(o.Runs, 1)

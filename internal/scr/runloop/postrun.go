@@ -3,6 +3,7 @@ package runloop
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strconv"
 
@@ -102,7 +103,7 @@ func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salva
 	}
 	if jerr := json.Unmarshal(out, &got); jerr != nil || len(got.Nodes) != 1 {
 		if err == nil {
-			err = pkg.Errorf("blobio scr scavenge on %s prints %q", o.Name, out[:min(len(out), 80)])
+			err = fmt.Errorf("blobio scr scavenge on %s prints %q", o.Name, out[:min(len(out), 80)])
 		}
 		return nil, err
 	}

@@ -6,8 +6,6 @@ import (
 	"os/exec"
 	"sync"
 	"time"
-
-	"blobio/internal/fault"
 )
 
 // process is one that was started here, the leader of its own process group.
@@ -62,5 +60,5 @@ func (p *process) wait() (int, string) {
 		}
 		return max(x.ExitCode(), 1), fmt.Sprintf("exit code %d", x.ExitCode())
 	}
-	return 1, fault.Text(err)
+	return 1, err.Error()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/prefixdir"
 	"blobio/scr/config"
@@ -121,7 +122,7 @@ func (o *Options) FromParams(p *config.Set) error {
 		return err
 	}
 	if w.Timeout <= 0 {
-		return fmt.Errorf("SCR_WATCHDOG is on, but SCR_WATCHDOG_TIMEOUT is not set: %w", ErrUsage)
+		return fault.Usage("SCR_WATCHDOG is on, but SCR_WATCHDOG_TIMEOUT is not set")
 	}
 	o.Watchdog = w
 	return nil

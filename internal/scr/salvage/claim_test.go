@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
@@ -75,13 +76,13 @@ func TestSameNames(t *testing.T) {
 				}
 			}
 		}
-		if err := save(1); !errors.Is(err, salvage.ErrExist) {
+		if err := save(1); !errors.Is(err, fault.ErrExist) {
 			t.Errorf("flags %d: an older one: %v", flags, err)
 		}
 		holds(2, map[string]bool{"step2": true})
 		err = save(3)
 		if flags&scr.Output != 0 {
-			if !errors.Is(err, salvage.ErrExist) {
+			if !errors.Is(err, fault.ErrExist) {
 				t.Errorf("output: %v", err)
 			}
 			holds(2, map[string]bool{"step2": true})

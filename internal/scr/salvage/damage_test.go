@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/internal/crashtest"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
@@ -79,7 +80,7 @@ func TestFlips(t *testing.T) {
 					e := entry(t, d, "ckpt.4")
 					if err != nil {
 						refused++
-						if e.Complete || !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt) {
+						if e.Complete || !errors.Is(err, fault.ErrMissing) && !errors.Is(err, fault.ErrCorrupt) {
 							t.Fatalf("%s %v: %s: %v, %+v", v.name, nodes, name, err, e)
 						}
 						if len(nodes) == 4 {
@@ -159,8 +160,8 @@ func TestRebuildTotals(t *testing.T) {
 	res, err := Rebuild(ctx, Options{Prefix: d, ID: 4})
 	must(t, err)
 	for want, change := range map[error]func(ds *prefixdir.Dataset){
-		ErrMissing: func(ds *prefixdir.Dataset) { ds.Files++ },
-		ErrCorrupt: func(ds *prefixdir.Dataset) { ds.Size++ },
+		fault.ErrMissing: func(ds *prefixdir.Dataset) { ds.Files++ },
+		fault.ErrCorrupt: func(ds *prefixdir.Dataset) { ds.Size++ },
 	} {
 		ds := res.Dataset
 		change(&ds)

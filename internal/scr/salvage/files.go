@@ -3,12 +3,14 @@ package salvage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
 	"strings"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -27,9 +29,9 @@ type expect struct {
 func (e expect) check(name string, size int64, crc uint32) error {
 	switch {
 	case e.size >= 0 && size != e.size:
-		return pkg.Errorf("%s has %d bytes, want %d: %w", name, size, e.size, ErrCorrupt)
+		return fmt.Errorf("%s has %d bytes, want %d: %w", name, size, e.size, fault.ErrCorrupt)
 	case e.hasCRC && crc != e.crc:
-		return pkg.Errorf("%s has CRC-32 %#x, want %#x: %w", name, crc, e.crc, ErrChecksum)
+		return fmt.Errorf("%s has CRC-32 %#x, want %#x: %w", name, crc, e.crc, fault.ErrChecksum)
 	}
 	return nil
 }

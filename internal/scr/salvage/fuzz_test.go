@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -45,7 +46,7 @@ func FuzzScan(f *testing.F) {
 		}
 		s.Tree()
 		res, err := Index(ctx, Options{Prefix: d, ID: 1, Dataset: record.Dataset{ID: 1, Name: "a", Files: 1, Size: 3, Complete: true}})
-		if err != nil && !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrExist) && !errors.Is(err, ErrOutside) && !errors.Is(err, ErrUsage) && !errors.Is(err, fs.ErrInvalid) {
+		if err != nil && !errors.Is(err, fault.ErrMissing) && !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrExist) && !errors.Is(err, ErrOutside) && !errors.Is(err, fault.ErrUsage) && !errors.Is(err, fs.ErrInvalid) {
 			t.Fatal(err)
 		}
 		if err == nil {

@@ -2,8 +2,10 @@ package salvage
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 )
@@ -19,7 +21,7 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	} else if ok && e.Complete {
 		if !sameDataset(e.Dataset, o.Dataset) {
-			return nil, pkg.Errorf("dataset %d is %.80q in the index: %w", o.ID, e.Name, ErrExist)
+			return nil, fmt.Errorf("dataset %d is %.80q in the index: %w", o.ID, e.Name, fault.ErrExist)
 		}
 		return &Result{ID: o.ID, Dataset: e.Dataset, Safe: true}, p.current(ctx, o, e.Dataset)
 	}

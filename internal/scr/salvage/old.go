@@ -3,11 +3,11 @@ package salvage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
 
-	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
@@ -62,7 +62,7 @@ func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holdi
 		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)
 		c.Ranks = append(c.Ranks, rc)
 		if err != nil {
-			return pkg.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
+			return fmt.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
 		}
 	}
 	return p.fs.SyncDir(p.meta)
@@ -88,7 +88,7 @@ func (p target) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding
 			if !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
 				return rc, err
 			}
-			rc.Lost[name] = fault.Text(err)
+			rc.Lost[name] = err.Error()
 		}
 	}
 	if err := p.fs.SyncDir(p.meta); err != nil {
@@ -124,7 +124,7 @@ func (p target) mapsOf(h cachedir.Holding, base string) error {
 		return err
 	}
 	for _, key := range []string{"CURRENT", "PARTNER"} {
-		f := record.Fields{Tree: t.Get(key), Pkg: pkg, File: p.metaFile(base), Path: key}
+		f := record.Fields{Tree: t.Get(key), File: p.metaFile(base), Path: key}
 		rank := f.Int("RANK", 0)
 		if err := f.Err(); err != nil {
 			return err

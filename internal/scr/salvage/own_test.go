@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -218,7 +219,7 @@ func TestOwnBypassGone(t *testing.T) {
 	must(t, m.Remove(path.Join(ownPrefix, ownName(1))))
 	rep, d, err := o.run(m)
 	must(t, err)
-	if e := entry(t, d, "out"); e.Complete || !errors.Is(rep.Tried[0].Err, ErrMissing) {
+	if e := entry(t, d, "out"); e.Complete || !errors.Is(rep.Tried[0].Err, fault.ErrMissing) {
 		t.Fatalf("%+v", rep)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -66,7 +67,7 @@ func Rebuild(ctx context.Context, o Options) (*Result, error) {
 	}
 	r := rebuilder{scanner: scanner{target: p, bytes: true, seen: map[string]uint32{}}, res: &Result{ID: o.ID, Files: map[int][]prefixdir.File{}}, began: time.Now()}
 	if err := r.run(ctx, o); err != nil {
-		return nil, pkg.Errorf("dataset %d: %w", o.ID, err)
+		return nil, fmt.Errorf("dataset %d: %w", o.ID, err)
 	}
 	return r.res, nil
 }
@@ -86,7 +87,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 		return err
 	}
 	if len(s.Ranks) == 0 {
-		return fmt.Errorf("%w: nothing was scavenged of it", ErrMissing)
+		return fmt.Errorf("%w: nothing was scavenged of it", fault.ErrMissing)
 	}
 	if err := r.putAside(s); err != nil {
 		return err
@@ -117,7 +118,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 	}
 	rep := s.Inspect()
 	if len(rep.Missing) > 0 {
-		return fmt.Errorf("rank %d: %s: %w", rep.Missing[0], rep.Files[rep.Missing[0]], errors.Join(ErrMissing, lost))
+		return fmt.Errorf("rank %d: %s: %w", rep.Missing[0], rep.Files[rep.Missing[0]], errors.Join(fault.ErrMissing, lost))
 	}
 	r.res.Verified = rep.Verified || r.trust && lost == nil
 	if err := r.totals(s, o); err != nil {
@@ -130,7 +131,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 func (r *rebuilder) valid(s *Scan, lost error) error {
 	rep := s.Inspect()
 	if len(rep.Invalid) > 0 {
-		class := ErrCorrupt
+		class := fault.ErrCorrupt
 		if s.Outside {
 			class = ErrOutside
 		}
@@ -142,13 +143,13 @@ func (r *rebuilder) valid(s *Scan, lost error) error {
 		}
 		for _, f := range x.Files {
 			if !f.Meta.Complete {
-				return fmt.Errorf("rank %d: %s: %w: %w", x.Rank, f.Path, errNever, ErrMissing)
+				return fmt.Errorf("rank %d: %s: %w: %w", x.Rank, f.Path, errNever, fault.ErrMissing)
 			}
 		}
 	}
 	for _, rank := range rep.Missing {
 		if i := slices.IndexFunc(s.Ranks, func(x RankScan) bool { return x.Rank == rank && x.Map != nil }); i < 0 {
-			return fmt.Errorf("rank %d has no file map: %w", rank, errors.Join(ErrMissing, lost))
+			return fmt.Errorf("rank %d has no file map: %w", rank, errors.Join(fault.ErrMissing, lost))
 		}
 	}
 	return nil
@@ -201,7 +202,7 @@ func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where
 		return nil, err
 	case errors.Is(err, redset.ErrNone):
 		return nil, nil
-	case errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) || isDamage(err):
+	case errors.Is(err, fault.ErrMissing) || errors.Is(err, fault.ErrCorrupt) || isDamage(err):
 		return err, nil
 	default:
 		return nil, err
@@ -266,7 +267,7 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 		lost, err = r.offline(ctx, r.meta+"/", true, where) // of generations A and B
 	}
 	if unknown != "" {
-		return nil, fmt.Errorf("the redundancy files protect a file that the file map does not list: %s: %w", unknown, ErrCorrupt)
+		return nil, fmt.Errorf("the redundancy files protect a file that the file map does not list: %s: %w", unknown, fault.ErrCorrupt)
 	}
 	return lost, err
 }
@@ -276,17 +277,17 @@ func (r *rebuilder) totals(s *Scan, o Options) error {
 	ds := s.Dataset
 	if o.Dataset.ID != 0 {
 		if !sameDataset(o.Dataset, ds) {
-			return fmt.Errorf("%.80q was scavenged, want %.80q: %w", ds.Name, o.Dataset.Name, ErrExist)
+			return fmt.Errorf("%.80q was scavenged, want %.80q: %w", ds.Name, o.Dataset.Name, fault.ErrExist)
 		}
 		ds = o.Dataset
 	}
 	switch {
 	case ds.ID == 0:
-		return fmt.Errorf("there is no record of the dataset: %w", ErrMissing)
+		return fmt.Errorf("there is no record of the dataset: %w", fault.ErrMissing)
 	case ds.ID != r.id:
-		return fmt.Errorf("the record is of dataset %d: %w", ds.ID, ErrCorrupt)
+		return fmt.Errorf("the record is of dataset %d: %w", ds.ID, fault.ErrCorrupt)
 	case !ds.Complete:
-		return fmt.Errorf("%w: %w", errNever, ErrMissing)
+		return fmt.Errorf("%w: %w", errNever, fault.ErrMissing)
 	}
 	r.res.Dataset, r.res.Ranks = ds, s.Size
 	for _, x := range s.Ranks {

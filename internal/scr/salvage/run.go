@@ -3,12 +3,14 @@ package salvage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/par"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -51,7 +53,7 @@ type RunReport struct {
 // That a dataset cannot be saved is in the report, not an error.
 func Run(ctx context.Context, o RunOptions) (*RunReport, error) {
 	if o.Prefix == nil || o.Prefix.FS == nil {
-		return nil, pkg.Errorf("no prefix directory: %w", ErrUsage)
+		return nil, fault.Usage("no prefix directory")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -205,7 +207,7 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 	par.Do(len(r.Nodes), len(r.Nodes), func(i int) {
 		c, err := scavenge(ctx, ScavengeOptions{Node: r.Nodes[i], Prefix: r.Prefix, Was: r.Was, ID: ds.ID, Dataset: ds})
 		if err == nil && c != nil && c.Stale {
-			err = pkg.Errorf("another dataset %d: %w", ds.ID, ErrExist)
+			err = fmt.Errorf("another dataset %d: %w", ds.ID, fault.ErrExist)
 		}
 		errs[i] = err
 	})

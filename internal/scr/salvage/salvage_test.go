@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 )
@@ -57,7 +58,7 @@ func TestRunLost(t *testing.T) {
 	d := prefixdir.Open(c, prefix)
 	rep, err := Run(context.Background(), RunOptions{Prefix: d, Nodes: nodesOn(c, 0, 2)})
 	must(t, err)
-	if rep.Safe != 3 || rep.Current != "ckpt.3" || len(rep.Tried) != 1 || !errors.Is(rep.Tried[0].Err, ErrMissing) {
+	if rep.Safe != 3 || rep.Current != "ckpt.3" || len(rep.Tried) != 1 || !errors.Is(rep.Tried[0].Err, fault.ErrMissing) {
 		t.Fatalf("%+v", rep)
 	}
 	if e := entry(t, d, "ckpt.4"); e.Complete {

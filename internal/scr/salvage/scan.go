@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -139,7 +138,7 @@ func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
 		if rank, ok := rankOfSums(e.Name()); ok {
 			r, err := readSums(sc.fs, name)
 			if isDamage(err) {
-				s.Unread = append(s.Unread, fault.Text(err))
+				s.Unread = append(s.Unread, err.Error())
 				continue
 			} else if err != nil {
 				return nil, err
@@ -233,7 +232,7 @@ func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) err
 		if err != nil {
 			r.Err = err
 			s.Outside = s.Outside || errors.Is(err, ErrOutside)
-			s.Invalid = append(s.Invalid, fault.Text(err))
+			s.Invalid = append(s.Invalid, err.Error())
 			return nil
 		}
 		x := FileScan{Path: rel, Size: f.Meta.Size, Meta: f.Meta}
@@ -346,7 +345,7 @@ func (s *Scan) Inspect() Report {
 		case !ok || r.Map == nil && r.Err == nil:
 			rep.Files[rank] = "file map"
 		case r.Err != nil:
-			rep.Files[rank] = fault.Text(r.Err)
+			rep.Files[rank] = r.Err.Error()
 		}
 		for _, f := range r.Files {
 			if f.State < Present && rep.Files[rank] == "" {

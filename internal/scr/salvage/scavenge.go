@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/par"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
@@ -121,11 +122,11 @@ func (o *ScavengeOptions) checkOwner() error {
 	}
 	for _, dir := range append([]string{path.Dir(o.Catalog)}, o.Caches...) {
 		if err := vfs.CheckOwner(o.FS, dir, vfs.OwnOnly); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return pkg.Errorf("%w", err)
+			return fmt.Errorf("%w", err)
 		}
 	}
 	if err := vfs.CheckOwner(o.FS, o.Catalog, vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	return nil
 }
@@ -139,7 +140,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 		for _, e := range x.Entries() {
 			if e.ID == p.id {
 				if !sameDataset(e.Dataset, ds) {
-					return pkg.Errorf("dataset %d is %.80q in the index: %w", p.id, e.Name, ErrExist)
+					return fmt.Errorf("dataset %d is %.80q in the index: %w", p.id, e.Name, fault.ErrExist)
 				}
 				if safe = e.Complete; safe {
 					return nil
@@ -170,7 +171,7 @@ func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hol
 	return par.Each(ctx, workers, len(h.Ranks), func(ctx context.Context, i int) (err error) {
 		r := h.Ranks[i]
 		if c.Ranks[i], err = p.copyRank(ctx, o.FS, h, r, c.Dataset); err != nil {
-			return pkg.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
+			return fmt.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
 		}
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
@@ -56,13 +57,13 @@ func TestScavengeRules(t *testing.T) {
 	if _, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 4, Was: "/elsewhere"}); !errors.Is(err, ErrOutside) {
 		t.Errorf("outside of the prefix directory: %v", err)
 	}
-	if _, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d}); !errors.Is(err, ErrUsage) {
+	if _, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d}); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("no number: %v", err)
 	}
-	if _, err := Index(ctx, Options{Prefix: d, ID: 4}); !errors.Is(err, ErrMissing) {
+	if _, err := Index(ctx, Options{Prefix: d, ID: 4}); !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("one rank of four: %v", err)
 	}
-	if _, err := Rebuild(ctx, Options{Prefix: d, ID: 5}); !errors.Is(err, ErrMissing) {
+	if _, err := Rebuild(ctx, Options{Prefix: d, ID: 5}); !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("nothing: %v", err)
 	}
 	done, cancel := context.WithCancel(ctx)
@@ -133,7 +134,7 @@ func TestUnfinishedGroup(t *testing.T) {
 		if lost == 4 { // all files are there
 			must(t, err)
 			must(t, intact(c, 4, 2))
-		} else if !errors.Is(err, ErrMissing) {
+		} else if !errors.Is(err, fault.ErrMissing) {
 			t.Errorf("without node 3: %v", err)
 		}
 	}

@@ -2,12 +2,14 @@ package salvage
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/spath"
@@ -31,7 +33,7 @@ type target struct {
 
 func newTarget(d *prefixdir.Dir, was string, id int) (target, error) {
 	if d == nil || d.FS == nil || id < 1 {
-		return target{}, pkg.Errorf("a prefix directory and the number of a dataset are needed: %w", ErrUsage)
+		return target{}, fault.Usage("a prefix directory and the number of a dataset are needed")
 	}
 	root := d.Path
 	if d.FS == vfs.OS {
@@ -58,14 +60,14 @@ func (p target) relative(m record.Meta) (string, error) {
 		}
 	}
 	if m.Name == "" || m.Name != path.Base(m.Name) || !spath.IsChild(p.was, name) {
-		return "", pkg.Errorf("%.200q: %w %s", name, ErrOutside, p.was)
+		return "", fmt.Errorf("%.200q: %w %s", name, ErrOutside, p.was)
 	}
 	rel, err := spath.Relative(p.was, name)
 	if err != nil {
 		return "", err
 	}
 	if rel == prefixdir.MetaDir || strings.HasPrefix(rel, prefixdir.MetaDir+"/") {
-		return "", pkg.Errorf("%.200q is a name of its metadata: %w %s", name, ErrOutside, p.was)
+		return "", fmt.Errorf("%.200q is a name of its metadata: %w %s", name, ErrOutside, p.was)
 	}
 	return rel, nil
 }
@@ -158,7 +160,7 @@ func readSums(fsys vfs.FS, name string) (sums, error) {
 	if err != nil {
 		return sums{}, err
 	}
-	f := record.Fields{Tree: t, Pkg: pkg, File: name}
+	f := record.Fields{Tree: t, File: name}
 	if v := f.Int(keyVersion, 0); f.Err() == nil && v != sumsVersion {
 		return sums{}, badField(name, keyVersion, "%d, want %d", v, sumsVersion)
 	}
@@ -170,7 +172,7 @@ func readSums(fsys vfs.FS, name string) (sums, error) {
 	}
 	for key, list := range map[string]map[string]expect{keyFile: s.files, keyMeta: s.meta} {
 		for n, sub := range t.Get(key).All() {
-			f := record.Fields{Tree: sub, Pkg: pkg, File: name, Path: key + "/" + n}
+			f := record.Fields{Tree: sub, File: name, Path: key + "/" + n}
 			e := expect{size: f.Int64(keySize, 0)}
 			e.crc, e.hasCRC = f.CRC(keyCRC)
 			if err := f.Err(); err != nil {

@@ -7,9 +7,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// ErrUsage: the paths cannot be put together as asked.
-var ErrUsage = fault.ErrUsage
-
 // Components returns the parts of a path between slashes: none for "", two
 // empty ones for "/".
 func Components(p string) []string {
@@ -55,7 +52,7 @@ func Slice(p string, offset, n int) string {
 // back is called; else ErrUsage.
 func Relative(src, dst string) (string, error) {
 	if path.IsAbs(src) != path.IsAbs(dst) {
-		return "", pkg.Errorf("%q relative to %q: one is absolute: %w", dst, src, ErrUsage)
+		return "", fault.Usage("%q relative to %q: one is absolute", dst, src)
 	}
 	s, d := steps(src), steps(dst)
 	k := 0
@@ -65,7 +62,7 @@ func Relative(src, dst string) (string, error) {
 	var out []string
 	for _, c := range s[k:] {
 		if c == ".." {
-			return "", pkg.Errorf("%q relative to %q: the way back is unknown: %w", dst, src, ErrUsage)
+			return "", fault.Usage("%q relative to %q: the way back is unknown", dst, src)
 		}
 		out = append(out, "..")
 	}

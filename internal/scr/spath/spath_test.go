@@ -1,6 +1,7 @@
 package spath
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"os"
 	"path"
@@ -49,8 +50,8 @@ func TestRelative(t *testing.T) {
 		}
 	}
 	for _, c := range [][2]string{{"/a", "b"}, {"a", "/b"}, {"..", "a"}, {"../../x", "../y"}} {
-		if got, err := Relative(c[0], c[1]); !errors.Is(err, ErrUsage) {
-			t.Errorf("Relative(%q, %q) = %q, %v; want ErrUsage", c[0], c[1], got, err)
+		if got, err := Relative(c[0], c[1]); !errors.Is(err, fault.ErrUsage) {
+			t.Errorf("Relative(%q, %q) = %q, %v; want fault.ErrUsage", c[0], c[1], got, err)
 		}
 	}
 }

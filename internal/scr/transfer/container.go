@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"blobio/internal/fault"
 	"cmp"
 	"fmt"
 	"math"
@@ -58,9 +59,9 @@ func Containers(size int64, nodes [][]FileSize) ([][][]Segment, error) {
 func Pack(size, offset, length int64, name func(n int64) string) ([]Segment, error) {
 	switch {
 	case size <= 0 || offset < 0 || length < 0 || offset > math.MaxInt64-length:
-		return nil, pkg.Errorf("%w", pkg.Usage("%d bytes at %d in containers of %d", length, offset, size))
+		return nil, fmt.Errorf("%w", fault.Usage("%d bytes at %d in containers of %d", length, offset, size))
 	case length/size >= maxSegments:
-		return nil, pkg.Errorf("%d bytes in containers of %d: %w: more than %d segments", length, size, ErrTooLarge, maxSegments)
+		return nil, fmt.Errorf("%d bytes in containers of %d: %w: more than %d segments", length, size, fault.ErrTooLarge, maxSegments)
 	}
 	if name == nil {
 		name = ContainerName

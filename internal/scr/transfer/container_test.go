@@ -8,7 +8,9 @@ import (
 	"math"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -64,14 +66,14 @@ func TestPackErrors(t *testing.T) {
 		size, offset, length int64
 		want                 error
 	}{
-		{0, 0, 1, ErrUsage}, {-1, 0, 1, ErrUsage}, {1, -1, 1, ErrUsage}, {1, 0, -1, ErrUsage}, {1, math.MaxInt64, 1, ErrUsage},
-		{1, 0, 1 << 40, ErrTooLarge},
+		{0, 0, 1, fault.ErrUsage}, {-1, 0, 1, fault.ErrUsage}, {1, -1, 1, fault.ErrUsage}, {1, 0, -1, fault.ErrUsage}, {1, math.MaxInt64, 1, fault.ErrUsage},
+		{1, 0, 1 << 40, fault.ErrTooLarge},
 	} {
 		if _, err := Pack(x.size, x.offset, x.length, nil); !errors.Is(err, x.want) {
 			t.Errorf("%+v: %v", x, err)
 		}
 	}
-	if _, err := Containers(1, [][]FileSize{{{Size: 1}, {Size: 1 << 30}}}); !errors.Is(err, ErrTooLarge) {
+	if _, err := Containers(1, [][]FileSize{{{Size: 1}, {Size: 1 << 30}}}); !errors.Is(err, fault.ErrTooLarge) {
 		t.Error(err)
 	}
 }
@@ -194,7 +196,7 @@ func TestThroughContainers(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Close()
-		if _, err := e.Copy(ctx, in[4]); !errors.Is(err, ErrChecksum) {
+		if _, err := e.Copy(ctx, in[4]); !errors.Is(err, fault.ErrChecksum) {
 			t.Error(err)
 		}
 		if res, err = e.Start(ctx, out).Wait(ctx); err != nil {
@@ -262,8 +264,8 @@ func TestShortContainer(t *testing.T) {
 	put(t, mem, "/ctr", noise(1, 100))
 	j := Job{In: []Segment{{"/ctr", 90, 5}, {"/ctr", 95, 20}}, Dst: "/g", Size: -1}
 	_, err := engine(t, Options{FS: mem}).Copy(context.Background(), j)
-	var fe *FormatError
-	if !errors.Is(err, ErrTruncated) || !errors.As(err, &fe) || fe.Offset != 100 || fe.File != "/ctr" {
+	var fe *fault.FormatError
+	if !errors.Is(err, fault.ErrTruncated) || !errors.As(err, &fe) || fe.Offset != 100 || fe.File != "/ctr" {
 		t.Errorf("%v", err)
 	}
 	noTemps(t, mem, "/")
@@ -291,7 +293,7 @@ func TestBadJobs(t *testing.T) {
 		c := vfs.Count(mem)
 		_, err := engine(t, Options{FS: c}).CopyAll(context.Background(), jobs)
 		var je *JobError
-		if !errors.Is(err, ErrUsage) || !errors.As(err, &je) || je.Index != len(jobs)-1 && i != 12 {
+		if !errors.Is(err, fault.ErrUsage) || !errors.As(err, &je) || je.Index != len(jobs)-1 && i != 12 {
 			t.Errorf("%d: %v", i, err)
 		}
 		if c.Ops() > 0 {

@@ -3,11 +3,13 @@ package transfer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"sync"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/par"
 	"blobio/internal/vfs"
 )
@@ -18,7 +20,7 @@ import (
 // the renaming leaves the whole file there.
 func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 	if err := j.Validate(); err != nil {
-		return Result{}, pkg.Errorf("%s: %w", j, err)
+		return Result{}, fmt.Errorf("%s: %w", j, err)
 	}
 	b := e.newBatch([]Job{j})
 	r, err := b.copy(ctx, &j, e.o.Progress)
@@ -26,7 +28,7 @@ func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 		err = b.finish()
 	}
 	if err != nil {
-		return Result{}, pkg.Errorf("%s: %w", j, err)
+		return Result{}, fmt.Errorf("%s: %w", j, err)
 	}
 	return r, nil
 }
@@ -41,7 +43,7 @@ func (e *Engine) Check(ctx context.Context, j Job) (Result, error) {
 		r, err = e.check(ctx, e.o.FS, &j)
 	}
 	if err != nil {
-		return Result{}, pkg.Errorf("check of %s: %w", j.sourceName(), err)
+		return Result{}, fmt.Errorf("check of %s: %w", j.sourceName(), err)
 	}
 	return r, nil
 }
@@ -107,7 +109,7 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 		}
 		r.Size += int64(n)
 		if r.Size > src.size {
-			return r, bad(j.sourceName(), "", ErrCorrupt, "more than the %d bytes that are wanted", src.size)
+			return r, bad(j.sourceName(), "", fault.ErrCorrupt, "more than the %d bytes that are wanted", src.size)
 		}
 		// The bytes are in the cache of the processor now.
 		r.CRC = crc32.Update(r.CRC, crc32.IEEETable, buf[:n])
@@ -126,9 +128,9 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 	}
 	switch {
 	case r.Size != src.size:
-		return r, bad(j.sourceName(), "", ErrTruncated, "%d bytes, want %d", r.Size, src.size)
+		return r, bad(j.sourceName(), "", fault.ErrTruncated, "%d bytes, want %d", r.Size, src.size)
 	case j.HasCRC && r.CRC != j.CRC:
-		return r, bad(j.sourceName(), "", ErrChecksum, "CRC-32 %#x, want %#x", r.CRC, j.CRC)
+		return r, bad(j.sourceName(), "", fault.ErrChecksum, "CRC-32 %#x, want %#x", r.CRC, j.CRC)
 	}
 	return r, nil
 }

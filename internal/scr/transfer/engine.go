@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -30,13 +31,13 @@ type Options struct {
 func (o Options) Validate() error {
 	switch {
 	case o.Files < 0 || o.Files > 1024:
-		return pkg.Usage("Options.Files is %d", o.Files)
+		return fault.Usage("Options.Files is %d", o.Files)
 	case o.BufSize != 0 && (o.BufSize < minBlock || o.BufSize > 1<<30):
-		return pkg.Usage("Options.BufSize is %d", o.BufSize)
+		return fault.Usage("Options.BufSize is %d", o.BufSize)
 	case !capOK(o.Rate):
-		return pkg.Usage("Options.Rate is %v", o.Rate)
+		return fault.Usage("Options.Rate is %v", o.Rate)
 	case !capOK(o.CPU):
-		return pkg.Usage("Options.CPU is %v", o.CPU)
+		return fault.Usage("Options.CPU is %v", o.CPU)
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ func New(o Options) (*Engine, error) {
 // SetLimits changes Options.Rate and Options.CPU, also of copies that are under way.
 func (e *Engine) SetLimits(rate, cpu float64) error {
 	if !capOK(rate) || !capOK(cpu) {
-		return pkg.Usage("limits of %v bytes/s and %v percent", rate, cpu)
+		return fault.Usage("limits of %v bytes/s and %v percent", rate, cpu)
 	}
 	e.rate.setRate(rate, burstTime)
 	e.cpu.setRate(cpu/100, burstTime)

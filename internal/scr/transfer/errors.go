@@ -6,24 +6,8 @@ import (
 	"blobio/internal/fault"
 )
 
-// FormatError says what is wrong with a file.
-type FormatError = fault.FormatError
-
-// Classes of errors, re-exported.
-var (
-	ErrTruncated = fault.ErrTruncated // a source is shorter than expected
-	ErrChecksum  = fault.ErrChecksum  // the bytes that were read are not those that are expected
-	ErrCorrupt   = fault.ErrCorrupt   // a source is longer than expected; a field of a transfer file that cannot be
-	ErrTooLarge  = fault.ErrTooLarge  // more segments than is sensible
-	ErrInUse     = fault.ErrInUse     // another process serves the transfer file
-	ErrUsage     = fault.ErrUsage     // a job or an option that makes no sense
-)
-
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "transfer"
-
 func bad(file, field string, class error, format string, args ...any) error {
-	return pkg.In(file, field, class, format, args...)
+	return fault.In(file, field, class, format, args...)
 }
 
 // JobError says which of several jobs failed.
@@ -39,7 +23,6 @@ func (e *JobError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *JobError) Package() string { return string(pkg) }
 
 // Unwrap returns the reason.
 func (e *JobError) Unwrap() error { return e.Err }
@@ -60,4 +43,3 @@ func (e *FailedError) Error() string {
 }
 
 // Package names the package that the text begins with.
-func (e *FailedError) Package() string { return string(pkg) }

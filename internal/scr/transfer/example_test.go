@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/transfer"
 )
 
@@ -36,7 +37,7 @@ func Example() {
 	job.Dst += ".second"
 	job.CRC++
 	_, err = e.Copy(context.Background(), job)
-	fmt.Println("damaged:", errors.Is(err, transfer.ErrChecksum))
+	fmt.Println("damaged:", errors.Is(err, fault.ErrChecksum))
 	_, err = os.Stat(job.Dst)
 	fmt.Println("no copy:", errors.Is(err, os.ErrNotExist))
 	// Output:

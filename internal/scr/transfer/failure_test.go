@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -126,7 +127,7 @@ func TestServeDamaged(t *testing.T) {
 	n.fill(1, 10, CommandRun)
 	b := get(t, vfs.OS, n.file)
 	put(t, vfs.OS, n.file, b[:len(b)-3])
-	var fe *FormatError
+	var fe *fault.FormatError
 	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); !errors.As(err, &fe) {
 		t.Error(err)
 	}

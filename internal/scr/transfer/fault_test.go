@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/internal/crashtest"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -137,7 +138,7 @@ func TestFlippedByteInSource(t *testing.T) {
 		put(t, mem, j.Src, flipped)
 		for _, sync := range []bool{false, true} {
 			_, err := engine(t, Options{FS: mem, BufSize: 4096, Sync: sync}).Copy(context.Background(), j)
-			if !errors.Is(err, ErrChecksum) {
+			if !errors.Is(err, fault.ErrChecksum) {
 				t.Errorf("byte %d: %v", at, err)
 			}
 			if got := get(t, mem, j.Dst); string(got) != "old" {
@@ -145,7 +146,7 @@ func TestFlippedByteInSource(t *testing.T) {
 			}
 			noTemps(t, mem, "/dst")
 		}
-		if _, err := engine(t, Options{FS: mem}).Check(context.Background(), j); !errors.Is(err, ErrChecksum) {
+		if _, err := engine(t, Options{FS: mem}).Check(context.Background(), j); !errors.Is(err, fault.ErrChecksum) {
 			t.Errorf("check of byte %d: %v", at, err)
 		}
 	}
@@ -153,7 +154,7 @@ func TestFlippedByteInSource(t *testing.T) {
 
 func TestWrongSize(t *testing.T) {
 	mem, jobs, data := setup(t)
-	for n, class := range map[int]error{len(data[0]) - 1: ErrTruncated, 0: ErrTruncated, len(data[0]) + 1: ErrCorrupt} {
+	for n, class := range map[int]error{len(data[0]) - 1: fault.ErrTruncated, 0: fault.ErrTruncated, len(data[0]) + 1: fault.ErrCorrupt} {
 		put(t, mem, jobs[0].Src, append(bytes.Clone(data[0]), 0)[:n])
 		if _, err := engine(t, Options{FS: mem}).Copy(context.Background(), jobs[0]); !errors.Is(err, class) {
 			t.Errorf("%d bytes: %v", n, err)
@@ -186,7 +187,7 @@ func TestSourceChanges(t *testing.T) {
 			return nil
 		})
 		_, err := engine(t, Options{FS: fsys, DstFS: mem, BufSize: 4096}).Copy(context.Background(), j)
-		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrTruncated) {
+		if !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrTruncated) {
 			t.Errorf("%s: %v", name, err)
 		}
 		wholeOrNot(t, mem, jobs, data, name)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -154,7 +155,7 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 			continue
 		}
 		if err == nil && !capOK(x) {
-			err = fmt.Errorf("%w: %v", ErrCorrupt, x)
+			err = fmt.Errorf("%w: %v", fault.ErrCorrupt, x)
 		}
 		if err != nil {
 			return fail(key, classOf(err), "%v", err)
@@ -163,11 +164,11 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 	}
 	cmd, err := word(t, keyCommand, string(CommandRun), string(CommandStop), string(CommandExit))
 	if err != nil {
-		return fail(keyCommand, ErrCorrupt, "%v", err)
+		return fail(keyCommand, fault.ErrCorrupt, "%v", err)
 	}
 	state, err := word(t, keyState, string(StateStopped), string(StateRunning), string(StateExiting))
 	if err != nil {
-		return fail(keyState, ErrCorrupt, "%v", err)
+		return fail(keyState, fault.ErrCorrupt, "%v", err)
 	}
 	f.Command, f.State = Command(cmd), State(state)
 	f.Done = t.GetKV(keyFlag, valDone) != nil
@@ -176,12 +177,12 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 }
 
 func classOf(err error) error {
-	for _, class := range []error{kvtree.ErrMissing, kvtree.ErrRange, ErrUsage} {
+	for _, class := range []error{kvtree.ErrMissing, kvtree.ErrRange, fault.ErrUsage} {
 		if errors.Is(err, class) {
 			return class
 		}
 	}
-	return ErrCorrupt
+	return fault.ErrCorrupt
 }
 
 // word returns the only value of a key, which must be one of those; "" if there is none.
@@ -198,19 +199,19 @@ func word(t *kvtree.Tree, key string, words ...string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", fmt.Errorf("%w: %q, want one of %s", ErrCorrupt, v, strings.Join(words, ", "))
+	return "", fmt.Errorf("%w: %q, want one of %s", fault.ErrCorrupt, v, strings.Join(words, ", "))
 }
 
 func parseItem(src string, t *kvtree.Tree) (i Item, field string, err error) {
 	i.Src = src
 	if !filepath.IsAbs(src) {
-		return i, "", fmt.Errorf("%w: the name is not absolute", ErrCorrupt)
+		return i, "", fmt.Errorf("%w: the name is not absolute", fault.ErrCorrupt)
 	}
 	if i.Dst, err = t.Str(keyDst); err != nil {
 		return i, keyDst, err
 	}
 	if !filepath.IsAbs(i.Dst) {
-		return i, keyDst, fmt.Errorf("%w: %q is not absolute", ErrCorrupt, i.Dst)
+		return i, keyDst, fmt.Errorf("%w: %q is not absolute", fault.ErrCorrupt, i.Dst)
 	}
 	if i.Size, err = size(t, keySize); err != nil {
 		return i, keySize, err
@@ -220,7 +221,7 @@ func parseItem(src string, t *kvtree.Tree) (i Item, field string, err error) {
 	} else if err != nil {
 		return i, keyWritten, err
 	} else if i.Written > i.Size {
-		return i, keyWritten, fmt.Errorf("%w: %d of %d bytes", ErrCorrupt, i.Written, i.Size)
+		return i, keyWritten, fmt.Errorf("%w: %d of %d bytes", fault.ErrCorrupt, i.Written, i.Size)
 	}
 	if i.CRC, err = t.CRC32(keyCRC); err == nil {
 		i.HasCRC = true
@@ -241,7 +242,7 @@ func parseSegments(t *kvtree.Tree, total int64) (out []Segment, field string, er
 		return nil, "", nil
 	}
 	if t.Len() > maxSegments {
-		return nil, keySeg, fmt.Errorf("%w: %d places", ErrCorrupt, t.Len())
+		return nil, keySeg, fmt.Errorf("%w: %d places", fault.ErrCorrupt, t.Len())
 	}
 	sum := int64(0)
 	for n := range t.Len() {
@@ -252,7 +253,7 @@ func parseSegments(t *kvtree.Tree, total int64) (out []Segment, field string, er
 			return nil, at + "/" + keyFile, err
 		}
 		if !filepath.IsAbs(s.File) {
-			return nil, at + "/" + keyFile, fmt.Errorf("%w: %q is not absolute", ErrCorrupt, s.File)
+			return nil, at + "/" + keyFile, fmt.Errorf("%w: %q is not absolute", fault.ErrCorrupt, s.File)
 		}
 		if s.Offset, err = size(x, keyOffset); err != nil {
 			return nil, at + "/" + keyOffset, err
@@ -261,13 +262,13 @@ func parseSegments(t *kvtree.Tree, total int64) (out []Segment, field string, er
 			return nil, at + "/" + keyLength, err
 		}
 		if s.Length > total-sum || s.Offset > math.MaxInt64-s.Length {
-			return nil, at, fmt.Errorf("%w: %d bytes at %d, of a file of %d", ErrCorrupt, s.Length, s.Offset, total)
+			return nil, at, fmt.Errorf("%w: %d bytes at %d, of a file of %d", fault.ErrCorrupt, s.Length, s.Offset, total)
 		}
 		sum += s.Length
 		out = append(out, s)
 	}
 	if sum != total {
-		return nil, keySeg, fmt.Errorf("%w: places for %d bytes of %d", ErrCorrupt, sum, total)
+		return nil, keySeg, fmt.Errorf("%w: places for %d bytes of %d", fault.ErrCorrupt, sum, total)
 	}
 	return out, "", nil
 }
@@ -306,13 +307,13 @@ func (f *File) fill(t *kvtree.Tree) error {
 	known := map[string]bool{}
 	for _, i := range f.Items {
 		if !filepath.IsAbs(i.Src) || !filepath.IsAbs(i.Dst) || i.Size < 0 || i.Written < 0 || i.Written > i.Size {
-			return pkg.Usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
+			return fault.Usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
 		}
 		if i.Out != nil && lengths(i.Out) != i.Size {
-			return pkg.Usage("%q: places for %d bytes of %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
+			return fault.Usage("%q: places for %d bytes of %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
 		}
 		if known[i.Src] {
-			return pkg.Usage("%s is in a transfer file twice", i.Src)
+			return fault.Usage("%s is in a transfer file twice", i.Src)
 		}
 		known[i.Src] = true
 	}

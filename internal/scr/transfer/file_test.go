@@ -8,8 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -94,25 +96,25 @@ func TestFileDamaged(t *testing.T) {
 		want  error
 		field string
 	}{
-		"command":       {func(t *kvtree.Tree) { t.SetStr("COMMAND", "JUMP") }, ErrCorrupt, "COMMAND"},
-		"two commands":  {func(t *kvtree.Tree) { t.SetKV("COMMAND", "STOP") }, ErrCorrupt, "COMMAND"},
-		"state":         {func(t *kvtree.Tree) { t.SetStr("STATE", "run") }, ErrCorrupt, "STATE"},
-		"bw":            {func(t *kvtree.Tree) { t.SetStr("BW", "fast") }, ErrCorrupt, "BW"},
-		"bw nan":        {func(t *kvtree.Tree) { t.SetStr("BW", "nan") }, ErrCorrupt, "BW"},
-		"percent":       {func(t *kvtree.Tree) { t.SetStr("PERCENT", "-1") }, ErrCorrupt, "PERCENT"},
+		"command":       {func(t *kvtree.Tree) { t.SetStr("COMMAND", "JUMP") }, fault.ErrCorrupt, "COMMAND"},
+		"two commands":  {func(t *kvtree.Tree) { t.SetKV("COMMAND", "STOP") }, fault.ErrCorrupt, "COMMAND"},
+		"state":         {func(t *kvtree.Tree) { t.SetStr("STATE", "run") }, fault.ErrCorrupt, "STATE"},
+		"bw":            {func(t *kvtree.Tree) { t.SetStr("BW", "fast") }, fault.ErrCorrupt, "BW"},
+		"bw nan":        {func(t *kvtree.Tree) { t.SetStr("BW", "nan") }, fault.ErrCorrupt, "BW"},
+		"percent":       {func(t *kvtree.Tree) { t.SetStr("PERCENT", "-1") }, fault.ErrCorrupt, "PERCENT"},
 		"no size":       {item(func(t *kvtree.Tree) { t.Unset("SIZE") }), kvtree.ErrMissing, "FILES/" + src + "/SIZE"},
 		"size":          {item(func(t *kvtree.Tree) { t.SetStr("SIZE", "9223372036854775808") }), kvtree.ErrRange, "FILES/" + src + "/SIZE"},
 		"size negative": {item(func(t *kvtree.Tree) { t.SetStr("SIZE", "-5") }), nil, "FILES/" + src + "/SIZE"},
-		"written":       {item(func(t *kvtree.Tree) { t.SetStr("WRITTEN", "524295") }), ErrCorrupt, "FILES/" + src + "/WRITTEN"},
+		"written":       {item(func(t *kvtree.Tree) { t.SetStr("WRITTEN", "524295") }), fault.ErrCorrupt, "FILES/" + src + "/WRITTEN"},
 		"destination":   {item(func(t *kvtree.Tree) { t.Unset("DESTINATION") }), kvtree.ErrMissing, "FILES/" + src + "/DESTINATION"},
-		"relative":      {item(func(t *kvtree.Tree) { t.SetStr("DESTINATION", "../f") }), ErrCorrupt, "FILES/" + src + "/DESTINATION"},
+		"relative":      {item(func(t *kvtree.Tree) { t.SetStr("DESTINATION", "../f") }), fault.ErrCorrupt, "FILES/" + src + "/DESTINATION"},
 		"crc":           {item(func(t *kvtree.Tree) { t.SetStr("CRC", "0x100000000") }), nil, "FILES/" + src + "/CRC"},
-		"source":        {func(t *kvtree.Tree) { t.Get("FILES").Touch("f") }, ErrCorrupt, "FILES/f/"},
+		"source":        {func(t *kvtree.Tree) { t.Get("FILES").Touch("f") }, fault.ErrCorrupt, "FILES/f/"},
 	} {
 		tree := sample()
 		x.spoil(tree)
 		_, err := Parse(tree, "transfer.scrinfo")
-		var fe *FormatError
+		var fe *fault.FormatError
 		if !errors.As(err, &fe) || fe.Field != x.field || fe.File != "transfer.scrinfo" || x.want != nil && !errors.Is(err, x.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -163,7 +165,7 @@ func TestUpdateFile(t *testing.T) {
 	}
 	for _, i := range []Item{{Src: "a", Dst: "/b"}, {Src: "/a", Dst: "b"}, {Src: "/a", Dst: "/b", Size: -1}, {Src: "/a", Dst: "/b", Written: 1}, {Src: "/a/1", Dst: "/x"}} {
 		err := UpdateFile(ctx, nil, name, kvtree.Flock, func(f *File) error { f.Items = append(f.Items, i); return nil })
-		if !errors.Is(err, ErrUsage) {
+		if !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", i, err)
 		}
 	}
@@ -238,7 +240,7 @@ func FuzzParse(f *testing.F) {
 		}
 		file, err := Parse(tree, "f")
 		if err != nil {
-			var fe *FormatError
+			var fe *fault.FormatError
 			if !errors.As(err, &fe) {
 				t.Fatalf("untyped error %v", err)
 			}
@@ -275,7 +277,7 @@ func TestFileSegments(t *testing.T) {
 			t.Fatalf("%+v %v", f, err)
 		}
 	}
-	if err := put(Item{Src: "/c/a", Dst: "/p/x", Size: 15, Out: want}); !errors.Is(err, ErrUsage) {
+	if err := put(Item{Src: "/c/a", Dst: "/p/x", Size: 15, Out: want}); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("%v", err)
 	}
 	for what, change := range map[string]func(t *kvtree.Tree){

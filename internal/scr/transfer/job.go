@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"math"
 )
@@ -64,11 +65,11 @@ func (j Job) String() string {
 func (j Job) Validate() error {
 	switch {
 	case j.In == nil && j.Src == "":
-		return pkg.Usage("a job without source")
+		return fault.Usage("a job without source")
 	case j.Out == nil && j.Dst == "":
-		return pkg.Usage("a job without destination")
+		return fault.Usage("a job without destination")
 	case j.Size < -1:
-		return pkg.Usage("size %d", j.Size)
+		return fault.Usage("size %d", j.Size)
 	}
 	in, err := sum(j.In)
 	if err != nil {
@@ -79,9 +80,9 @@ func (j Job) Validate() error {
 	case err != nil:
 		return err
 	case j.In != nil && j.Size >= 0 && in != j.Size:
-		return pkg.Usage("segments of the source have %d bytes, the data %d", in, j.Size)
+		return fault.Usage("segments of the source have %d bytes, the data %d", in, j.Size)
 	case j.Out != nil && j.Size >= 0 && out != j.Size:
-		return pkg.Usage("segments of the destination have %d bytes, the data %d", out, j.Size)
+		return fault.Usage("segments of the destination have %d bytes, the data %d", out, j.Size)
 	}
 	return nil
 }
@@ -91,7 +92,7 @@ func sum(segs []Segment) (int64, error) {
 	var n int64
 	for _, s := range segs {
 		if s.File == "" || s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length || n > math.MaxInt64-s.Length {
-			return 0, pkg.Usage("segment of %d bytes at %d of %q", s.Length, s.Offset, s.File)
+			return 0, fault.Usage("segment of %d bytes at %d of %q", s.Length, s.Offset, s.File)
 		}
 		n += s.Length
 	}

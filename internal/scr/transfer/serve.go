@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -54,7 +55,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	if err := MakeControl(s.o.FS, s.o.File); err != nil {
-		return pkg.Errorf("%w", err)
+		return fmt.Errorf("%w", err)
 	}
 	if o.Lock == kvtree.NoLock {
 		return s.loop(ctx)
@@ -67,7 +68,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return s.loop(ctx)
 	})
 	if !entered && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return pkg.Errorf("%s: %w", o.File, ErrInUse)
+		return fmt.Errorf("%s: %w", o.File, fault.ErrInUse)
 	}
 	return err
 }
@@ -112,11 +113,11 @@ type outcome struct {
 func newServer(o ServeOptions) (*server, error) {
 	switch {
 	case o.File == "":
-		return nil, pkg.Errorf("%w", pkg.Usage("ServeOptions.File is empty"))
+		return nil, fmt.Errorf("%w", fault.Usage("ServeOptions.File is empty"))
 	case !filepath.IsAbs(o.Prefix):
-		return nil, pkg.Errorf("%w", pkg.Usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix))
+		return nil, fmt.Errorf("%w", fault.Usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix))
 	case o.Poll != 0 && o.Poll < time.Millisecond:
-		return nil, pkg.Errorf("%w", pkg.Usage("ServeOptions.Poll is %v", o.Poll))
+		return nil, fmt.Errorf("%w", fault.Usage("ServeOptions.Poll is %v", o.Poll))
 	}
 	if o.FS == nil {
 		o.FS = vfs.OS
@@ -200,10 +201,10 @@ func (s *server) reap() {
 // poll reads the file, does what it says and writes how far that is. It returns false when there is nothing more to do.
 func (s *server) poll(ctx context.Context) (again bool, err error) {
 	if err := checkFiles(s.o.FS, s.o.File); err != nil {
-		return false, pkg.Errorf("%w", err)
+		return false, fmt.Errorf("%w", err)
 	}
 	f, err := ReadFile(ctx, s.o.FS, s.o.File, s.o.Lock)
-	var damage *FormatError
+	var damage *fault.FormatError
 	switch {
 	case ctx.Err() != nil:
 		return false, errors.Join(ctx.Err(), s.leave())
@@ -375,7 +376,7 @@ func (s *server) write(ctx context.Context, command Command, state State) error 
 // settle says what became of an item.
 func (i *Item) settle(out outcome) {
 	if out.err != nil {
-		i.Error = fault.Text(out.err)
+		i.Error = out.err.Error()
 		i.Written = 0
 		return
 	}

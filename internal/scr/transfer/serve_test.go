@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -128,7 +129,7 @@ func TestServeInUse(t *testing.T) {
 	n.fill(1, 10, CommandRun)
 	stop := n.serve(ServeOptions{})
 	n.until("done", func(f *File) bool { return f.Done })
-	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); !errors.Is(err, ErrInUse) {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); !errors.Is(err, fault.ErrInUse) {
 		t.Error(err)
 	}
 	if err := stop(); !errors.Is(err, context.Canceled) {
@@ -185,7 +186,7 @@ func TestServeOptions(t *testing.T) {
 		{}, {File: "f"}, {File: "f", Prefix: "p"}, {File: "f", Prefix: root, Poll: 1}, {File: "f", Prefix: root, Rate: -1},
 		{File: "f", Prefix: root, CPU: -1}, {File: "f", Prefix: root, Files: -1}, {File: "f", Prefix: root, BufSize: 1},
 	} {
-		if err := Serve(context.Background(), o); !errors.Is(err, ErrUsage) {
+		if err := Serve(context.Background(), o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -242,7 +243,7 @@ func (s *segments) Write(p []byte) (int, error) {
 			s.rest, s.done = s.rest[1:], 0
 		}
 		if len(s.rest) == 0 {
-			return total, fmt.Errorf("%w: more data than the segments hold", ErrCorrupt)
+			return total, fmt.Errorf("%w: more data than the segments hold", fault.ErrCorrupt)
 		}
 		seg := s.rest[0]
 		f, err := s.b.file(seg.File)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -60,7 +61,7 @@ func (r *ranges) read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 		if n < len(p) {
-			err = pkg.At(r.f.Name(), r.at, "", ErrTruncated, "the file ends, %d more bytes wanted", r.left)
+			err = fault.At(r.f.Name(), r.at, "", fault.ErrTruncated, "the file ends, %d more bytes wanted", r.left)
 		}
 	}
 	return n, err
@@ -105,9 +106,9 @@ func (e *Engine) open(fsys vfs.FS, j *Job) (*source, error) {
 		want, _ = sum(j.Out)
 	}
 	if want >= 0 && s.size != want {
-		class := ErrTruncated
+		class := fault.ErrTruncated
 		if s.size > want {
-			class = ErrCorrupt
+			class = fault.ErrCorrupt
 		}
 		return nil, errors.Join(bad(j.sourceName(), "", class, "%d bytes, want %d", s.size, want), s.Close())
 	}
@@ -122,7 +123,7 @@ func (s *source) stable() error {
 	if n, err := s.in.f.Size(); err != nil || n <= s.in.at {
 		return err
 	} else if s.whole {
-		return bad(s.in.f.Name(), "", ErrCorrupt, "grew from %d to %d bytes while it was read", s.in.at, n)
+		return bad(s.in.f.Name(), "", fault.ErrCorrupt, "grew from %d to %d bytes while it was read", s.in.at, n)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -186,7 +187,7 @@ func TestFirstFailureStopsTheRest(t *testing.T) {
 	for _, files := range []int{1, 3} {
 		res, err := engine(t, Options{FS: mem, Files: files}).CopyAll(context.Background(), jobs)
 		var je *JobError
-		if !errors.As(err, &je) || je.Index != 7 || !errors.Is(err, ErrChecksum) || !strings.Contains(err.Error(), "/src/7") {
+		if !errors.As(err, &je) || je.Index != 7 || !errors.Is(err, fault.ErrChecksum) || !strings.Contains(err.Error(), "/src/7") {
 			t.Fatal(err)
 		}
 		done := 0
@@ -254,7 +255,7 @@ func TestSweep(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{{Files: -1}, {Files: 1025}, {BufSize: 1}, {BufSize: -1}, {Rate: -1}, {CPU: -1}} {
-		if _, err := New(o); !errors.Is(err, ErrUsage) {
+		if _, err := New(o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"blobio/internal/fault"
 	"cmp"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,7 @@ func validateAll(jobs []Job) error {
 		if j.Out == nil {
 			name := filepath.Clean(j.Dst)
 			if first, ok := names[name]; ok {
-				return &JobError{Index: i, Job: *j, Err: pkg.Usage("job %d has the same destination", first)}
+				return &JobError{Index: i, Job: *j, Err: fault.Usage("job %d has the same destination", first)}
 			}
 			names[name] = i
 			continue
@@ -39,10 +40,10 @@ func validateAll(jobs []Job) error {
 	})
 	for i, p := range places {
 		if first, ok := names[p.File]; ok {
-			return &JobError{Index: p.job, Job: jobs[p.job], Err: pkg.Usage("%s is the destination of job %d", p.File, first)}
+			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("%s is the destination of job %d", p.File, first)}
 		}
 		if i > 0 && places[i-1].File == p.File && places[i-1].Offset+places[i-1].Length > p.Offset {
-			return &JobError{Index: p.job, Job: jobs[p.job], Err: pkg.Usage("the segment at %d of %s overlaps one of job %d", p.Offset, p.File, places[i-1].job)}
+			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("the segment at %d of %s overlaps one of job %d", p.Offset, p.File, places[i-1].job)}
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
@@ -19,9 +20,6 @@ import (
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
-
-// pkg makes errors of package scr, whose part this is.
-const pkg fault.Pkg = "scr"
 
 // Exchange is a rank's end. Its methods but New communicate with nobody, and may be called by any goroutine.
 type Exchange struct {
@@ -181,12 +179,12 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 		for key, p := range t.Get("RANK").All() {
 			r, err := strconv.Atoi(key)
 			if err != nil || r < 0 || r >= len(parts) {
-				return nil, pkg.Errorf("%s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
+				return nil, fmt.Errorf("%s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Str("ERROR")
 				b, _ := hex.DecodeString(msg) // DecodeError tells of one that cannot be decoded
-				return nil, pkg.Errorf("rank %d: %w", r, comm.DecodeError(b))
+				return nil, fmt.Errorf("rank %d: %w", r, comm.DecodeError(b))
 			}
 			if parts[r], err = p.Get("MAP").Pack(); err != nil {
 				return nil, err
@@ -195,7 +193,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 	}
 	for r, p := range parts {
 		if p == nil {
-			return nil, pkg.Errorf("%w: no part of rank %d", fault.ErrMissing, r)
+			return nil, fmt.Errorf("%w: no part of rank %d", fault.ErrMissing, r)
 		}
 	}
 	return parts, nil

@@ -16,7 +16,6 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/cf"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -184,7 +183,7 @@ func lsDir(ctx context.Context, dir string, sets []*subfile.Set, left []string) 
 			if s.Single && (errors.Is(err, blob.ErrNotFormat) || errors.Is(err, blob.ErrTruncated)) {
 				continue
 			}
-			why := "unreadable: " + fault.Text(err)
+			why := "unreadable: " + err.Error()
 			if errors.Is(err, blob.ErrNotCommitted) {
 				why = "not committed, " + unfinishedState(s.Base)
 			} else if errors.Is(err, blob.ErrMissing) {

@@ -15,7 +15,6 @@ import (
 	"blobio/amr/cello"
 	"blobio/blob"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -73,7 +72,7 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverO
 		if info, err := os.Stat(a); err != nil || !info.IsDir() {
 			r := recovered{Path: a, Steps: []blob.Step{}}
 			if err := nothingAt(ctx, a); err != nil {
-				r.Error = fault.Text(err)
+				r.Error = err.Error()
 			}
 			out = append(out, r)
 			continue
@@ -178,7 +177,7 @@ func (r *recovered) recover(ctx context.Context, o blob.RecoverOptions) {
 		}
 	}
 	if err != nil {
-		r.Error = fault.Text(err)
+		r.Error = err.Error()
 	}
 }
 

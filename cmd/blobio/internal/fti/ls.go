@@ -15,7 +15,6 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 )
 
 type ffLsFlags struct {
@@ -208,7 +207,7 @@ func ffDamage(path string, err error) string {
 		return "no FTI-FF metadata: another format, torn before they were written, or POSIX mode (ckpt_io = 1) without its Meta/<id>/l<level>/sector*-group*.fti"
 	}
 	var lines []string
-	for l := range strings.Lines(fault.Text(err)) {
+	for l := range strings.Lines(err.Error()) {
 		lines = append(lines, strings.TrimPrefix(strings.TrimSpace(l), path+": "))
 	}
 	return strings.Join(lines, "; ")

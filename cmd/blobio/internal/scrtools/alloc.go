@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/internal/scr/runloop"
 	"blobio/internal/scr/salvage"
 )
@@ -38,7 +39,7 @@ func (a *scrAlloc) flags(cmd *cobra.Command) {
 // load finds out all about the allocation. local says that the launcher starts processes on this host.
 func (a *scrAlloc) load(local bool) (err error) {
 	a.OneHost = local
-	if a.Allocation, err = runloop.FindAllocation(a.AllocationOptions); errors.Is(err, runloop.ErrUsage) {
+	if a.Allocation, err = runloop.FindAllocation(a.AllocationOptions); errors.Is(err, fault.ErrUsage) {
 		return cli.AsUsage(err)
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
@@ -209,7 +210,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 	}
 	h, err := d.ReadHalt(ctx)
 	if err != nil {
-		var damage *prefixdir.FormatError
+		var damage *fault.FormatError
 		if errors.As(err, &damage) {
 			return cli.WithHint(err, "its conditions are lost; scr halt --remove, or setting new ones, rewrites it")
 		}
@@ -248,7 +249,7 @@ func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir,
 	if err := d.UpdateHalt(ctx, func(h *cadence.Halt) error { edit(h); return nil }); err != nil {
 		return err
 	}
-	var damage *prefixdir.FormatError
+	var damage *fault.FormatError
 	if errors.As(lost, &damage) {
 		fmt.Fprintf(e.Stderr, "blobio: %s (the conditions in it are lost; it is kept as %s.damaged)\n", cli.ErrorText(lost), filepath.Base(damage.File))
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
 )
 
@@ -157,7 +158,7 @@ func readHosts(cmd *cobra.Command, args []string) (hosts []string, err error) {
 func expandHosts(text string) ([]string, error) {
 	hosts, err := hostlist.Expand(text)
 	var bad *hostlist.SyntaxError
-	if errors.As(err, &bad) && errors.Is(err, hostlist.ErrUsage) {
+	if errors.As(err, &bad) && errors.Is(err, fault.ErrUsage) {
 		return nil, cli.AsUsage(err)
 	}
 	return hosts, err

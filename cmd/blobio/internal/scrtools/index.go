@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
 	"blobio/scr/kvtree"
@@ -108,7 +109,7 @@ func (f *scrIndexFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 
 // named is the error of a dataset that may not be there.
 func named(err error) error {
-	if errors.Is(err, prefixdir.ErrMissing) {
+	if errors.Is(err, fault.ErrMissing) {
 		return cli.WithHint(err, "scr index lists them")
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
@@ -206,7 +207,7 @@ func scrSave(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 	} else if err := printRebuilt(e, all, false); err != nil {
 		return err
 	}
-	if len(notes) == 0 && slices.ContainsFunc(rep.Tried, func(t salvage.Outcome) bool { return errors.Is(t.Err, salvage.ErrMissing) }) {
+	if len(notes) == 0 && slices.ContainsFunc(rep.Tried, func(t salvage.Outcome) bool { return errors.Is(t.Err, fault.ErrMissing) }) {
 		fmt.Fprintln(e.Out, "("+scrOtherName+")")
 	}
 	if rep.Current != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
 	"blobio/scr/kvtree"
@@ -197,7 +198,7 @@ func scrTransferServe(e *cli.Env, ctx context.Context, f *scrTransfer) error {
 	err = transfer.Serve(ctx, o)
 	var failed *transfer.FailedError
 	switch {
-	case errors.Is(err, transfer.ErrInUse):
+	case errors.Is(err, fault.ErrInUse):
 		return cli.WithHint(err, "another process serves it; --command exit ends that one")
 	case errors.As(err, &failed):
 		e.Code = cli.Findings

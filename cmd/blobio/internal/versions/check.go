@@ -124,7 +124,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dir string, ke
 				continue
 			}
 			if _, err := v.Table(ctx, x.Number); err != nil && otherwise(err) != nil {
-				add(fault.Finding{Severity: fault.Error, Offset: -1, Msg: fmt.Sprintf("version %d: table of the boxes: %s", x.Number, fault.Text(err)), Err: err})
+				add(fault.Finding{Severity: fault.Error, Offset: -1, Msg: fmt.Sprintf("version %d: table of the boxes: %s", x.Number, err.Error()), Err: err})
 			}
 		}
 	}

@@ -4,6 +4,7 @@
 package mount
 
 import (
+	"fmt"
 	"os"
 	"time"
 
@@ -11,10 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"blobio/extra/peers/lockfs"
-	"blobio/internal/fault"
 )
-
-const pkg fault.Pkg = "mount"
 
 // maxWrite is what the kernel hands over at a time.
 const maxWrite = 1 << 20
@@ -35,7 +33,7 @@ func New(s *lockfs.Server, client int, dir, at string) (*Mount, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, pkg.Errorf("%s is not a directory", dir)
+		return nil, fmt.Errorf("%s is not a directory", dir)
 	}
 	m := &Mount{client: client, s: s, names: names{open: map[uint32][]name{}, dirs: map[lockfs.Key]bool{}, known: map[entry]lockfs.Key{}}}
 	loop, err := fs.NewLoopbackRoot(dir)
@@ -51,7 +49,7 @@ func New(s *lockfs.Server, client int, dir, at string) (*Mount, error) {
 		},
 	})
 	if err != nil {
-		return nil, pkg.Errorf("%s at %s: %w", dir, at, err)
+		return nil, fmt.Errorf("%s at %s: %w", dir, at, err)
 	}
 	return m, nil
 }

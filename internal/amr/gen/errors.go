@@ -1,6 +1,0 @@
-package gen
-
-import "blobio/internal/fault"
-
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "gen"

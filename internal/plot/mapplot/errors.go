@@ -1,6 +1,0 @@
-package mapplot
-
-import "blobio/internal/fault"
-
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "mapplot"

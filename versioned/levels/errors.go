@@ -1,6 +1,0 @@
-package levels
-
-import "blobio/internal/fault"
-
-// pkg makes the errors of this package.
-const pkg fault.Pkg = "levels"
