@@ -9,7 +9,6 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/fault"
-	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -113,7 +112,7 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	if err := s.firstError(); err != nil {
 		return nil, err
 	}
-	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, template: s.template, h5s: map[int]*h5.File{}}
+	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, template: s.template, h5s: newH5s()}
 	if o != nil {
 		k.opt = *o
 	}

@@ -10,7 +10,6 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/fault"
-	"blobio/internal/h5"
 )
 
 // VerifyOptions for Verify. nil means the defaults.
@@ -103,7 +102,7 @@ func (v *verifier) run(ctx context.Context) {
 			v.tell(d)
 		}
 	}
-	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, h5s: map[int]*h5.File{}}
+	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, h5s: newH5s()}
 	v.k = k
 	if k.man, err = s.manifest(); err != nil {
 		fatal(ManifestName, err, "does not look at it")
