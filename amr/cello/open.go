@@ -54,23 +54,7 @@ func newScanner(dir string, o *OpenOptions) *scanner {
 		open = o.MaxOpen
 		fsys = vfs.OrOS(o.FS)
 	}
-	fsys = regularFS{fsys}
 	return &scanner{dir: dir, fs: fsys, pool: subfile.NewPool(fsys, open)}
-}
-
-// regularFS opens nothing but regular files: to open a pipe would wait for its writer,
-// for ever, and no context ends that.
-type regularFS struct{ vfs.FS }
-
-func (r regularFS) Open(name string) (vfs.File, error) {
-	st, err := r.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, pkg.At(name, -1, "", ErrNotFormat, "not a regular file")
-	}
-	return r.FS.Open(name)
 }
 
 func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error) {
