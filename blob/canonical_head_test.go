@@ -93,7 +93,7 @@ func TestHeaderRead(t *testing.T) {
 		if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) {
 			t.Errorf("%v: header and 4000 bytes: %v, or other bytes than the file's", l, err)
 		}
-		if r.families[0].maps[0].got.Load() != nil || len(c.cache.held) > 0 {
+		if _, ok := r.maps.Get(&r.families[0].maps[0]); ok || len(c.cache.held) > 0 {
 			t.Errorf("%v: a map is kept, or a block decoded", l)
 		}
 		// A table in columns, a list in rows and a variable, at most; or a head and lists of each blob, the rest of its piece, and what lies between elements, at most once.
@@ -109,7 +109,7 @@ func TestHeaderRead(t *testing.T) {
 				t.Errorf("%v: again: %v, or other bytes than the file's", l, err)
 			}
 		}
-		if r.families[0].maps[0].got.Load() == nil {
+		if _, ok := r.maps.Get(&r.families[0].maps[0]); !ok {
 			t.Errorf("%v: the map is not kept, though it was wanted again", l)
 		}
 		p := r.sets[0].parts[0]

@@ -174,7 +174,7 @@ func lacking(op, name string, gone bool) error {
 
 func (r replaying) Open(name string) (vfs.File, error) {
 	if t := r.Files[name]; t != nil && !t.Gone {
-		return replayedFile{name: name, t: t}, nil
+		return vfs.ReaderFile(name, t.Size, t), nil
 	} else {
 		return nil, lacking("open", name, t != nil)
 	}
@@ -201,17 +201,6 @@ func (r replaying) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 func (r replaying) Local(name string) bool { return r.Alone[name] }
-
-type replayedFile struct {
-	vfs.File // nil: nothing else is called of a file that is read
-	name     string
-	t        *tape
-}
-
-func (f replayedFile) ReadAt(b []byte, off int64) (int, error) { return f.t.ReadAt(b, off) }
-func (f replayedFile) Size() (int64, error)                    { return f.t.Size, nil }
-func (f replayedFile) Close() error                            { return nil }
-func (f replayedFile) Name() string                            { return f.name }
 
 // openTogether opens a dataset on the lowest rank of each process, of which at least two take part. Other ranks only wait for what is agreed.
 func openTogether(ctx context.Context, c comm.Comm, path string, o *OpenOptions, k knobs, lead bool) (*Reader, error) {

@@ -119,6 +119,7 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 			s.vars[v] = -1
 		}
 	}
+	r.maps = newMaps(r.opt.Maps)
 	for _, f := range r.families {
 		f.maps = make([]lazyMap, len(r.schema.decomps))
 	}

@@ -1,24 +1,30 @@
 package blob
 
 import (
-	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"blobio/decomp"
+	"blobio/internal/cache"
 	"blobio/internal/fault"
 )
 
-// lazyMap is one decomposition map of the dataset, all blobs of all subfiles. It may be dropped and read again.
+// lazyMap is one decomposition map of the dataset, all blobs of all subfiles. Reader.maps has it once it is read.
 type lazyMap struct {
-	mu   sync.Mutex // held while the map is read
-	err  error      // why it cannot be read
-	read bool
-	got  atomic.Pointer[gotMap] // nil: not read, or dropped
-	used atomic.Int64           // by Reader.uses, when it was last asked for
-	once atomic.Bool            // a part of it was read, see partOf
+	err  error       // why it cannot be read; of who makes it for Reader.maps
+	once atomic.Bool // a part of it was read, see partOf
+}
+
+// newMaps returns what keeps maps, under OpenOptions.Maps.
+func newMaps(limit int64) *cache.Cache[*lazyMap, *gotMap] {
+	if limit == 0 {
+		limit = math.MaxInt64
+	}
+	// An index has a segment for each request, as a map that does not repeat itself.
+	return cache.New[*lazyMap](limit, func(g *gotMap) int64 { return 2 * g.m.MemSize() })
 }
 
 // gotMap is a map that was read.
@@ -98,58 +104,16 @@ func (r *Reader) mapOf(ctx context.Context, s *set, d DecompID) (*gotMap, error)
 		return nil, fault.Usage("decomposition D%d, want D1..D%d", d, n)
 	}
 	l := &s.family.maps[d-1]
-	l.used.Store(r.uses.Add(1))
-	if g := l.got.Load(); g != nil {
-		return g, nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if g := l.got.Load(); g != nil {
-		return g, nil
-	}
-	if l.read && l.err != nil {
-		return nil, l.err
-	}
-	g, err := r.loadMap(ctx, s.family.home, int(d)-1, func([]decomp.Req) bool { return true })
-	if err != nil && ctx.Err() != nil {
-		return nil, err // of this caller only: the next one reads it
-	}
-	if l.read, l.err = true, err; err != nil {
-		return nil, err
-	}
-	l.got.Store(g)
-	r.dropMaps(l)
-	return g, nil
-}
-
-// dropMaps drops maps that were not used for the longest time, until the others are within OpenOptions.Maps or only one is left. Who uses one
-// goes on with it.
-func (r *Reader) dropMaps(last *lazyMap) {
-	if r.opt.Maps == 0 {
-		return
-	}
-	sum := int64(0)
-	var kept []*lazyMap
-	for _, f := range r.families {
-		for i := range f.maps {
-			l := &f.maps[i]
-			if g := l.got.Load(); g != nil {
-				// An index has a segment for each request, as a map that does not repeat itself.
-				if sum += 2 * g.m.MemSize(); l != last {
-					kept = append(kept, l)
-				}
-			}
+	return r.maps.Make(ctx, l, func() (*gotMap, error) {
+		if l.err != nil {
+			return nil, l.err
 		}
-	}
-	slices.SortFunc(kept, func(a, b *lazyMap) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
-	for _, l := range kept {
-		if sum <= r.opt.Maps {
-			return
+		g, err := r.loadMap(ctx, s.family.home, int(d)-1, func([]decomp.Req) bool { return true })
+		if err != nil && ctx.Err() == nil { // else of this caller only: the next one reads it
+			l.err = err
 		}
-		if g := l.got.Swap(nil); g != nil {
-			sum -= 2 * g.m.MemSize()
-		}
-	}
+		return g, err
+	})
 }
 
 // partFrom is how many requests a map has of which a part is read first: fewer are read and inverted in a few milliseconds.
@@ -160,7 +124,7 @@ const partFrom = 1 << 14
 // their checksums, but neither compacted nor inverted, which takes most of the time.
 func (r *Reader) partOf(ctx context.Context, s *set, d DecompID, lo, hi int64) (*gotMap, error) {
 	l := &s.family.maps[d-1]
-	if l.got.Load() != nil || l.once.Load() || hi-lo > product(r.schema.DecompDims(d))/8 {
+	if _, there := r.maps.Get(l); there || l.once.Load() || hi-lo > product(r.schema.DecompDims(d))/8 {
 		return r.mapOf(ctx, s, d)
 	}
 	reqs := int64(0)

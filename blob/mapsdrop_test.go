@@ -66,12 +66,12 @@ func TestMapsDropped(t *testing.T) {
 			}
 			sum, kept := int64(0), 0
 			for i := range r.families[0].maps {
-				if g := r.families[0].maps[i].got.Load(); g != nil {
+				if g, ok := r.maps.Get(&r.families[0].maps[i]); ok {
 					sum, kept = sum+2*g.m.MemSize(), kept+1
 					one = max(one, 2*g.m.MemSize())
 				}
 			}
-			if r.families[0].maps[k].got.Load() == nil || sum > 1<<20 && kept > 1 {
+			if _, ok := r.maps.Get(&r.families[0].maps[k]); !ok || sum > 1<<20 && kept > 1 {
 				t.Fatalf("after v%d: %d maps of %d bytes are kept", k, kept, sum)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"weak"
 
+	"blobio/internal/cache"
 	"blobio/internal/codec"
 	"blobio/internal/par"
 	"blobio/internal/vfs"
@@ -31,9 +32,9 @@ type Reader struct {
 	sets     []*set
 	since    []int64 // of the last variables, which appends have added: the first record of the set that has them first
 	families []*family
-	uses     atomic.Int64 // of maps
-	known    *known       // with VerifyOnce
-	zstd     *codec.Zstd  // for chunks of so many bytes
+	maps     *cache.Cache[*lazyMap, *gotMap]
+	known    *known      // with VerifyOnce
+	zstd     *codec.Zstd // for chunks of so many bytes
 	chunk    int64
 	refs     int       // by OpenComm: closed when the last rank closes
 	buffers  sync.Pool // of *[]byte, at most maxBatch bytes each

@@ -102,8 +102,8 @@ func (r *Reader) inherit(was *Reader) {
 			return
 		}
 		for d := range f.maps {
-			if g := o.maps[d].got.Load(); g != nil && g.lost == nil {
-				f.maps[d].got.Store(g)
+			if g, ok := was.maps.Get(&o.maps[d]); ok && g.lost == nil {
+				_, _ = r.maps.Make(context.Background(), &f.maps[d], func() (*gotMap, error) { return g, nil })
 			}
 		}
 	}

@@ -6,7 +6,7 @@
 //	Planner                what to restore and to redo, for four failure modes
 //	Classify, BoxErrors    whether a value is corrupt; when a box is rolled back
 //	RepairReplicas, Seal   metadata kept on every rank: majority, repair
-//	Registry               events, handlers, checks; box -> levels -> global -> abort
+//	Registry               events, handlers; box -> levels -> global -> abort
 //	Model                  what saving and losing cost, and the best cadence
 //	Config                 the knobs of all that
 //

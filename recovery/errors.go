@@ -13,7 +13,7 @@ var (
 	ErrNoRecovery = errors.New("nothing to return to")
 	// ErrUnhandled: no handler takes the event.
 	ErrUnhandled = errors.New("no handler for the event")
-	// ErrRecovering: the array is being recovered; the access can be tried after Resume.
+	// ErrRecovering: a handler raised its own event again.
 	ErrRecovering = errors.New("recovery in progress")
 	// ErrMetadataLost: no replica and no saved version of the metadata is good.
 	ErrMetadataLost = errors.New("metadata lost")

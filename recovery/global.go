@@ -45,7 +45,6 @@ func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) ([]Ou
 }
 
 func (r *Registry) raiseTogether(ctx context.Context, c comm.Comm, e Event) (Outcome, error) {
-	defer r.begin(e.Array)()
 	var broken error
 	out, err := r.escalate(ctx, e, func(has bool, err error) (bool, error) {
 		if broken != nil {

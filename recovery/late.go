@@ -1,9 +1,6 @@
 package recovery
 
-import (
-	"blobio/internal/fault"
-	"slices"
-)
+import "blobio/internal/fault"
 
 // LatePlan is a Plan for an error that was noticed after it had spread. Versions of levels From.Level ... Lmax made since the
 // step that From begins are tainted, as are snapshots.
@@ -83,95 +80,6 @@ func (p *Planner) Late(at, since Moment) (LatePlan, error) {
 		}
 	}
 	return lp, nil
-}
-
-// Region is a box of cells, Lo to Hi, both of them in it.
-type Region struct{ Lo, Hi [3]int }
-
-// Spread is what tells how far a wrong value travels.
-type Spread struct {
-	Stencil  int        // cells of a level that it travels in one of its steps
-	Boxes    [][]Region // by level, in cells of the level
-	Domain   Region     // of level 0
-	Periodic [3]bool
-}
-
-// Reach lists by level the boxes that an error can have reached which happened in a box of the level of step since, when step at has been
-// taken. The others are as they would be without it. It is for boxes that no regrid has changed meanwhile; after one, or where the error is older, all are.
-func (p *Planner) Reach(at, since Moment, box int, s *Spread) ([][]int, error) {
-	if _, err := p.Late(at, since); err != nil {
-		return nil, err
-	}
-	level := since.Step.Level
-	if len(s.Boxes) != p.Levels || box < 0 || box >= len(s.Boxes[level]) || s.Stencil < 0 {
-		return nil, fault.Usage("box %d of level %d, boxes of %d levels, stencil of %d cells", box, level, len(s.Boxes), s.Stencil)
-	}
-	first := p.coarsest(at, since)
-	r := s.fine(p.Subcycling, level, s.Boxes[level][box])
-	for c := since.Coarse; c <= at.Coarse; c++ {
-		for x := range p.Order() {
-			now := Moment{c, x}
-			if x.Level >= first && p.before(since, now) && !p.before(at, now) {
-				r = r.grow(s.Stencil*p.span(x.Level, p.Levels-1), p.span(first, p.Levels-1))
-			}
-		}
-		if r.holds(s.fine(p.Subcycling, 0, s.Domain)) {
-			break
-		}
-	}
-	out := make([][]int, p.Levels)
-	for l := first; l < p.Levels; l++ {
-		for i, b := range s.Boxes[l] {
-			if s.meet(p.Subcycling, r, s.fine(p.Subcycling, l, b)) {
-				out[l] = append(out[l], i)
-			}
-		}
-	}
-	if at == since {
-		out = make([][]int, p.Levels)
-		out[level] = []int{box}
-	}
-	return out, nil
-}
-
-// fine is a region of a level in cells of the finest one.
-func (s *Spread) fine(sub Subcycling, level int, r Region) Region {
-	n := sub.span(level, sub.Levels-1)
-	for d := range r.Lo {
-		r.Lo[d], r.Hi[d] = r.Lo[d]*n, r.Hi[d]*n+n-1
-	}
-	return r
-}
-
-// grow adds n cells on all sides, and those of which a value goes to the same coarse cell, of unit cells.
-func (r Region) grow(n, unit int) Region {
-	down := func(i int) int { return i - ((i%unit)+unit)%unit }
-	for d := range r.Lo {
-		r.Lo[d], r.Hi[d] = down(r.Lo[d]-n), down(r.Hi[d]+n)+unit-1
-	}
-	return r
-}
-
-func (r Region) holds(b Region) bool {
-	for d := range r.Lo {
-		if b.Lo[d] < r.Lo[d] || b.Hi[d] > r.Hi[d] {
-			return false
-		}
-	}
-	return true
-}
-
-// meet says whether two regions of finest cells have one in common, as it is or a period away.
-func (s *Spread) meet(sub Subcycling, a, b Region) bool {
-	whole := s.fine(sub, 0, s.Domain)
-	for d := range a.Lo {
-		n := whole.Hi[d] - whole.Lo[d] + 1
-		near := func(k int) bool { return a.Lo[d] <= b.Hi[d]+k && b.Lo[d]+k <= a.Hi[d] }
-		if !near(0) && !(s.Periodic[d] && (a.Hi[d]-a.Lo[d] >= n || slices.ContainsFunc([]int{-n, n}, near))) {
-			return false
-		}
-	}
-	return true
 }
 
 // Keep is how many versions must stay so that Late finds its own for errors that are found up to so many fine steps

@@ -7,46 +7,23 @@ import (
 	"pgregory.net/rapid"
 )
 
-// spreading is a run that is taken step by step with an error in it: which levels hold it, and in 1-D which cells, when the error is found. It is written from
-// what a subcycled solver does, not from the planner.
+// spreading is a run that is taken step by step with an error in it: which levels hold it when the error is found. It is written from what a
+// subcycled solver does, not from the planner.
 type spreading struct {
-	sub     Subcycling
-	stencil int
-	since   Moment
-	box     Region
-	dirty   []bool   // by level
-	cells   [][]bool // by level
-	seen    []Moment // all steps, in order
-	at      Moment
-	done    bool
+	sub   Subcycling
+	since Moment
+	dirty []bool   // by level
+	seen  []Moment // all steps, in order
+	at    Moment
+	done  bool
 }
 
 func (r *spreading) step(c int64, x Step) {
 	now := Moment{c, x}
 	r.seen = append(r.seen, now)
 	l := x.Level
-	if l > 0 && r.dirty[l-1] { // boundaries
+	if l > 0 && r.dirty[l-1] || now == r.since { // boundaries
 		r.dirty[l] = true
-		for i := range r.cells[l] {
-			r.cells[l][i] = r.cells[l][i] || r.cells[l-1][i/r.sub.Ratio]
-		}
-	}
-	if r.dirty[l] {
-		was := r.cells[l]
-		n := len(was)
-		next := make([]bool, n)
-		for i := range was {
-			for d := -r.stencil; d <= r.stencil; d++ {
-				next[i] = next[i] || was[((i+d)%n+n)%n]
-			}
-		}
-		r.cells[l] = next
-	}
-	if now == r.since {
-		r.dirty[l] = true
-		for i := r.box.Lo[0]; i <= r.box.Hi[0]; i++ {
-			r.cells[l][i] = true
-		}
 	}
 	if now == r.at {
 		r.done = true
@@ -62,14 +39,11 @@ func (r *spreading) step(c int64, x Step) {
 	}
 	if r.dirty[l+1] { // brought down
 		r.dirty[l] = true
-		for i := range r.cells[l+1] {
-			r.cells[l][i/r.sub.Ratio] = r.cells[l][i/r.sub.Ratio] || r.cells[l+1][i]
-		}
 	}
 }
 
 // The plan of every late error against a run in which it spreads: no level that stays holds the error, what is returned to was saved before it, by the cadence, and
-// nothing finer would do; the steps are those that follow; no cell holds it in a box that Reach does not name.
+// nothing finer would do; the steps are those that follow.
 func TestLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Subcycling{Levels: rapid.IntRange(1, 4).Draw(t, "levels"), Ratio: rapid.IntRange(1, 3).Draw(t, "ratio")}
@@ -78,19 +52,7 @@ func TestLate(t *testing.T) {
 			l := rapid.IntRange(0, s.Levels-1).Draw(t, name+" level")
 			return Moment{rapid.Int64Range(0, 3).Draw(t, name+" coarse"), Step{l, rapid.IntRange(0, s.Steps(l)-1).Draw(t, name+" step")}}
 		}
-		r := &spreading{sub: s, stencil: rapid.IntRange(0, 2).Draw(t, "stencil"), since: moment("since"), at: moment("at"), dirty: make([]bool, s.Levels)}
-		spread := &Spread{Stencil: r.stencil, Domain: Region{Hi: [3]int{11}}, Periodic: [3]bool{true}}
-		for l := range s.Levels {
-			n := 12 * s.Steps(l)
-			r.cells = append(r.cells, make([]bool, n))
-			var boxes []Region
-			for i := 0; i < n; i += 4 {
-				boxes = append(boxes, Region{Lo: [3]int{i}, Hi: [3]int{i + 3}})
-			}
-			spread.Boxes = append(spread.Boxes, boxes)
-		}
-		box := rapid.IntRange(0, len(spread.Boxes[r.since.Step.Level])-1).Draw(t, "box")
-		r.box = spread.Boxes[r.since.Step.Level][box]
+		r := &spreading{sub: s, since: moment("since"), at: moment("at"), dirty: make([]bool, s.Levels)}
 		for c := int64(0); c <= r.at.Coarse && !r.done; c++ {
 			r.step(c, Step{})
 		}
@@ -156,21 +118,6 @@ func TestLate(t *testing.T) {
 		for i := range redo {
 			if redo[i].Step != pl.Redo[i] {
 				t.Fatalf("step %d again is %v, want %v", i, pl.Redo[i], redo[i])
-			}
-		}
-		reach, err := p.Reach(r.at, r.since, box, spread)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for l, cells := range r.cells {
-			for i, bad := range cells {
-				named := false
-				for _, b := range reach[l] {
-					named = named || b == i/4
-				}
-				if bad && !named {
-					t.Fatalf("cell %d of level %d holds it, boxes %v", i, l, reach[l])
-				}
 			}
 		}
 		// The versions that the plan needs are among those that Keep leaves.

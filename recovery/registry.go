@@ -13,21 +13,15 @@ import (
 )
 
 // Handler recovers from an event. e.Scope is the scope that is being tried; an error or a
-// panic, of its predicate too, moves on to the next one. ctx lets accesses of the handler pass Enter; with it the handler may raise
+// panic, of its predicate too, moves on to the next one. With ctx the handler may raise
 // other events, or the same one in another scope, but not its own again.
 type Handler func(ctx context.Context, e Event) error
-
-// Check looks for errors that nobody has noticed: nil, or the event to raise.
-type Check func(ctx context.Context) *Event
 
 // Registry brings events to handlers. It belongs to one rank; all its methods may be called by
 // several goroutines. Make it by NewRegistry.
 type Registry struct {
 	mu       sync.Mutex
 	handlers []handler
-	checks   []check
-	busy     map[string]int // arrays being recovered; "" stands for all
-	resumed  chan struct{}  // closed when one of them is done
 	seq      int
 }
 
@@ -39,17 +33,8 @@ type handler struct {
 	run      Handler
 }
 
-type check struct {
-	name     string
-	priority int
-	seq      int
-	run      Check
-}
-
 // NewRegistry returns a registry without handlers.
-func NewRegistry() *Registry {
-	return &Registry{busy: map[string]int{}, resumed: make(chan struct{})}
-}
+func NewRegistry() *Registry { return &Registry{} }
 
 // On registers a handler for events about an array ("" for any) that meet the predicate. Of those that
 // take an event, one for its array goes before one for any, then the one with
@@ -59,17 +44,6 @@ func (r *Registry) On(array string, p Pred, priority int, h Handler) {
 	defer r.mu.Unlock()
 	r.seq++
 	r.handlers = append(r.handlers, handler{array, slices.Clone(p), priority, r.seq, h})
-}
-
-// AddCheck registers a check. Higher priorities run first, equal ones as registered.
-func (r *Registry) AddCheck(name string, priority int, f Check) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.seq++
-	r.checks = append(r.checks, check{name, priority, r.seq, f})
-	slices.SortFunc(r.checks, func(a, b check) int {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.seq, b.seq))
-	})
 }
 
 // find returns the handler that takes the event, in the scope that it has.
@@ -116,13 +90,11 @@ type Outcome struct {
 
 // Raise handles a local event: only the handlers of this rank run. Scopes are tried
 // from e.Scope on, each once. A scope without a handler is passed over; if no scope has one, that
-// is ErrUnhandled; if all of them fail, ErrAborted with what they said. When it returns nil, accesses
-// of the array go on.
+// is ErrUnhandled; if all of them fail, ErrAborted with what they said.
 func (r *Registry) Raise(ctx context.Context, e Event) (Outcome, error) {
 	if err := e.validate(); err != nil {
 		return Outcome{Event: e}, err
 	}
-	defer r.begin(e.Array)()
 	return r.escalate(ctx, e, func(_ bool, err error) (bool, error) { return err != nil, err })
 }
 
@@ -190,91 +162,4 @@ func (r *Registry) inside(ctx context.Context, e *Event) (context.Context, error
 // maxNested is how many events may be handled within each other.
 const maxNested = 6
 
-// CheckAll runs the checks by priority. The first that finds something raises its event, and the others
-// wait for the next call. found is false if all is well. A check that panics is an error.
-func (r *Registry) CheckAll(ctx context.Context) (out Outcome, found bool, err error) {
-	r.mu.Lock()
-	checks := slices.Clone(r.checks)
-	r.mu.Unlock()
-	for _, c := range checks {
-		if err := ctx.Err(); err != nil {
-			return Outcome{}, false, err
-		}
-		e, err := look(ctx, c)
-		if err != nil {
-			return Outcome{}, false, err
-		}
-		if e != nil {
-			ev := e.clone()
-			if ev.Attr == nil {
-				ev.Attr = map[string]any{}
-			}
-			if _, ok := ev.Attr["check"]; !ok {
-				ev.Attr["check"] = c.name
-			}
-			out, err := r.Raise(ctx, ev)
-			return out, true, err
-		}
-	}
-	return Outcome{}, false, nil
-}
-
-// look runs a check; a panic is an error of it.
-func look(ctx context.Context, c check) (e *Event, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("check %q: %w", c.name, &comm.PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	return c.run(ctx), nil
-}
-
 type insideKey struct{ r *Registry }
-
-// begin marks an array as being recovered ("": all of them), and returns the end of it.
-func (r *Registry) begin(array string) (end func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.busy[array]++
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.busy[array]--; r.busy[array] == 0 {
-			delete(r.busy, array)
-		}
-		close(r.resumed)
-		r.resumed = make(chan struct{})
-	}
-}
-
-// Enter is called before an access of an array: ErrRecovering while it is being recovered, unless the
-// access is the handler's own.
-func (r *Registry) Enter(ctx context.Context, array string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.enter(ctx, array)
-}
-
-func (r *Registry) enter(ctx context.Context, array string) error {
-	if ctx.Value(insideKey{r}) == nil && (r.busy[array] > 0 || r.busy[""] > 0) {
-		return fmt.Errorf("array %q: %w", array, ErrRecovering)
-	}
-	return nil
-}
-
-// Wait returns when Enter would let the access pass, or with ctx.
-func (r *Registry) Wait(ctx context.Context, array string) error {
-	for {
-		r.mu.Lock()
-		err, ch := r.enter(ctx, array), r.resumed
-		r.mu.Unlock()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ch:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}

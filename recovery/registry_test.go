@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"blobio/comm"
 )
@@ -42,11 +39,12 @@ func TestMostSpecific(t *testing.T) {
 	on := func(name, array string, prio int, p ...Term) {
 		r.On(array, p, prio, func(context.Context, Event) error { got = name; return nil })
 	}
+	deep := Term{"level", func(v any) bool { return v.(int64) >= 2 }}
 	on("any", "", 0)
 	on("data", "", 0, Is("kind", "data"))
-	on("deep", "", 0, Is("kind", "data"), AtLeast("level", 2))
-	on("deep, later", "", 0, Is("kind", "data"), AtLeast("level", 2))
-	on("deep, first", "", 5, Is("kind", "data"), AtLeast("level", 2))
+	on("deep", "", 0, Is("kind", "data"), deep)
+	on("deep, later", "", 0, Is("kind", "data"), deep)
+	on("deep, first", "", 5, Is("kind", "data"), deep)
 	on("urgent", "", 9, Is("kind", "data"))
 	on("phi", "phi", 0)
 	on("io, urgent", "", 5, Is("kind", "io"))
@@ -203,88 +201,6 @@ func TestEscalationTogether(t *testing.T) {
 	}
 }
 
-// E5: checks.
-func TestCheckAll(t *testing.T) {
-	r := NewRegistry()
-	order := ""
-	add := func(name string, prio int, e *Event) {
-		r.AddCheck(name, prio, func(context.Context) *Event { order += name; return e })
-	}
-	add("c", 1, nil)
-	add("a", 9, nil)
-	add("b", 5, &Event{Kind: "data"})
-	got := ""
-	r.On("", nil, 0, func(_ context.Context, e Event) error { got, _ = e.Attr["check"].(string); return nil })
-	if _, found, err := r.CheckAll(bg); !found || err != nil || order != "ab" || got != "b" {
-		t.Errorf("%v %v %q %q", found, err, order, got)
-	}
-	if _, found, err := NewRegistry().CheckAll(bg); found || err != nil {
-		t.Errorf("%v %v", found, err)
-	}
-}
-
-// E6: accesses during a recovery, and after it.
-func TestResume(t *testing.T) { synctest.Test(t, testResume) }
-
-func testResume(t *testing.T) {
-	r := NewRegistry()
-	started, goOn := make(chan bool), make(chan bool)
-	r.On("phi", nil, 0, func(ctx context.Context, e Event) error {
-		close(started)
-		<-goOn
-		return r.Enter(ctx, "phi") // the handler's own access
-	})
-	done := make(chan error)
-	go func() { _, err := r.Raise(bg, Event{Kind: "data", Array: "phi"}); done <- err }()
-	<-started
-	if err := r.Enter(bg, "phi"); !errors.Is(err, ErrRecovering) {
-		t.Errorf("during: %v", err)
-	}
-	if err := r.Enter(bg, "psi"); err != nil {
-		t.Errorf("another array: %v", err)
-	}
-	ctx, cancel := context.WithTimeout(bg, time.Minute)
-	if err := r.Wait(ctx, "phi"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting: %v", err)
-	}
-	cancel()
-	waited := make(chan error)
-	go func() { waited <- r.Wait(bg, "phi") }()
-	synctest.Wait()
-	select {
-	case err := <-waited:
-		t.Errorf("it did not wait: %v", err)
-	default:
-	}
-	close(goOn)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if err := <-waited; err != nil {
-		t.Error(err)
-	}
-	if err := r.Enter(bg, "phi"); err != nil {
-		t.Errorf("after: %v", err)
-	}
-}
-
-// While an event of all arrays is being handled, no array is accessed but by its handler.
-func TestResumeAll(t *testing.T) {
-	r := NewRegistry()
-	r.On("", nil, 0, func(ctx context.Context, e Event) error {
-		if err := r.Enter(bg, "psi"); !errors.Is(err, ErrRecovering) {
-			t.Errorf("an access from outside: %v", err)
-		}
-		return r.Enter(ctx, "psi")
-	})
-	if _, err := r.Raise(bg, Event{Kind: "data"}); err != nil {
-		t.Error(err)
-	}
-	if err := r.Enter(bg, "psi"); err != nil {
-		t.Errorf("after: %v", err)
-	}
-}
-
 // A handler that raises its own event again comes to an end: that is a failure of it. Others it may raise, and its own in another scope.
 func TestRaiseAgain(t *testing.T) {
 	r := NewRegistry()
@@ -317,9 +233,8 @@ func TestRaiseAgain(t *testing.T) {
 	}
 }
 
-// Panics of predicates are failures of their scope, on all ranks; those of checks are errors.
+// Panics of predicates are failures of their scope, on all ranks.
 func TestPanics(t *testing.T) {
-	var pe *comm.PanicError
 	err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
 		r := NewRegistry()
 		r.On("", Pred{{"scope", func(v any) bool {
@@ -336,10 +251,5 @@ func TestPanics(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-	r := NewRegistry()
-	r.AddCheck("sums", 0, func(context.Context) *Event { panic("index out of range") })
-	if _, found, err := r.CheckAll(bg); found || !errors.As(err, &pe) || !strings.Contains(err.Error(), "sums") {
-		t.Errorf("%v, %v", found, err)
 	}
 }

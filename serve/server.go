@@ -11,9 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"blobio/internal/cache"
 	"blobio/internal/fault"
 	"blobio/internal/plot/fieldplot"
 	"blobio/internal/tree"
+	"blobio/internal/zarr"
 )
 
 // A Server is an http.Handler that offers the datasets below a directory. It is safe for concurrent use.
@@ -26,8 +28,8 @@ type Server struct {
 	work   *budget // reads
 	atlas  *fieldplot.Atlas
 	checks *checks
-	stores zarrStores
-	chunks sync.Pool // of *[]byte: values of Zarr that were sent
+	stores *cache.Cache[string, *zarr.Store] // what was computed of headers
+	chunks sync.Pool                         // of *[]byte: values of Zarr that were sent
 	logMu  sync.Mutex
 
 	streams atomic.Int64  // of events
@@ -48,7 +50,7 @@ func New(dir string, o *Options) (*Server, error) {
 		return nil, err
 	}
 	// Reads wait as long as it takes: there is one for each answer under way, whose connection would break.
-	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(), ending: make(chan struct{}),
+	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(), stores: cache.New[string](maxStores, (*zarr.Store).MetaBytes), ending: make(chan struct{}),
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 

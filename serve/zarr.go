@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 
 	"blobio/internal/fault"
 	"blobio/internal/tree"
@@ -71,7 +69,7 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 		return err
 	}
 	defer d.Release()
-	store, err := s.stores.of(d, version, s.opt.ZarrChunk)
+	store, err := s.zarrStore(r.Context(), d, version)
 	if err != nil {
 		return err
 	}
@@ -149,44 +147,30 @@ func (s *Server) chunk(size int64) *[]byte {
 // longChunk is from how many bytes on the memory of chunks is kept.
 const longChunk = 1 << 20
 
-// zarrStores keeps what was computed of headers, for states that were asked for lately.
-type zarrStores struct {
-	mu   sync.Mutex
-	by   map[string]*list.Element
-	used list.List // of *zarrKept, the latest first
-	size int64
-}
-
-type zarrKept struct {
-	id    string
-	store *zarr.Store
-}
-
-// maxStores is how many bytes of metadata are kept.
+// maxStores is how many bytes of metadata are kept of states that were asked for lately.
 const maxStores = 16 << 20
 
-// of returns the group of a dataset, which reads from it.
-func (z *zarrStores) of(d *tree.Dataset, version zarr.Version, chunk int64) (*zarr.Store, error) {
-	id := fmt.Sprintf("%d %s", version, d.ID())
-	z.mu.Lock()
-	defer z.mu.Unlock() // one at a time: many clients begin with the same one
-	if e := z.by[id]; e != nil {
-		z.used.MoveToFront(e)
-		return e.Value.(*zarrKept).store.Of(d.Reader()), nil
+// errLong keeps metadata out of the cache.
+var errLong = errors.New("long metadata")
+
+// zarrStore returns the group of a dataset, which reads from it. It is made once for many clients that begin with the same one.
+func (s *Server) zarrStore(ctx context.Context, d *tree.Dataset, version zarr.Version) (*zarr.Store, error) {
+	var own *zarr.Store
+	kept, err := s.stores.Make(ctx, fmt.Sprintf("%d %s", version, d.ID()), func() (_ *zarr.Store, err error) {
+		own, err = zarr.New(d.Reader(), &zarr.Options{Version: version, ChunkBytes: s.opt.ZarrChunk, Grows: d.Line() != d.ID()})
+		if err == nil && own.MetaBytes() > maxStores/4 {
+			err = errLong
+		}
+		if err != nil {
+			return nil, err
+		}
+		return own.Of(nil), nil
+	})
+	switch {
+	case err == nil && own == nil:
+		return kept.Of(d.Reader()), nil
+	case err == errLong:
+		err = nil
 	}
-	s, err := zarr.New(d.Reader(), &zarr.Options{Version: version, ChunkBytes: chunk, Grows: d.Line() != d.ID()})
-	if err != nil || s.MetaBytes() > maxStores/4 {
-		return s, err
-	}
-	if z.by == nil {
-		z.by = map[string]*list.Element{}
-	}
-	z.by[id] = z.used.PushFront(&zarrKept{id, s.Of(nil)})
-	for z.size += s.MetaBytes(); z.size > maxStores; {
-		e := z.used.Back()
-		old := z.used.Remove(e).(*zarrKept)
-		delete(z.by, old.id)
-		z.size -= old.store.MetaBytes()
-	}
-	return s, nil
+	return own, err
 }

@@ -40,12 +40,12 @@ func (x *exposures) add(e *exposure) {
 }
 
 // find returns the file of another process, nil if there is none.
-func (x *exposures) find(name string) *windowFile {
+func (x *exposures) find(name string) vfs.File {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, e := range x.list {
 		if where, ok := e.files[name]; ok {
-			return &windowFile{name: name, e: e, where: where}
+			return vfs.ReaderFile(name, where.size, &windowReader{name, e, where})
 		}
 	}
 	return nil
@@ -75,19 +75,14 @@ func (e *exposure) free(ctx context.Context) error {
 	return e.win.Free(ctx)
 }
 
-// windowFile reads a file through a window.
-type windowFile struct {
-	vfs.File // nil: it can only be read
-	name     string
-	e        *exposure
-	where    extent
+// windowReader reads a file through a window.
+type windowReader struct {
+	name  string
+	e     *exposure
+	where extent
 }
 
-func (f *windowFile) Name() string         { return f.name }
-func (f *windowFile) Size() (int64, error) { return f.where.size, nil }
-func (f *windowFile) Close() error         { return nil }
-
-func (f *windowFile) ReadAt(b []byte, off int64) (int, error) {
+func (f *windowReader) ReadAt(b []byte, off int64) (int, error) {
 	n := max(min(int64(len(b)), f.where.size-off), 0)
 	f.e.mu.RLock()
 	defer f.e.mu.RUnlock()
@@ -102,11 +97,3 @@ func (f *windowFile) ReadAt(b []byte, off int64) (int, error) {
 	}
 	return int(n), nil
 }
-
-// windowFS opens that file, and can do nothing else.
-type windowFS struct {
-	vfs.FS
-	f *windowFile
-}
-
-func (w windowFS) Open(string) (vfs.File, error) { return w.f, nil }

@@ -4,9 +4,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"path/filepath"
-	"sync"
 
 	"blobio/ffformat"
+	"blobio/internal/cache"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
@@ -14,9 +14,13 @@ import (
 // reader reads the chunks of one data file.
 type reader struct {
 	*ffformat.Reader
-	f    vfs.File
-	used int64
-	refs int
+	f   vfs.File
+	key readerKey
+}
+
+type readerKey struct {
+	node int
+	name string
 }
 
 // nodeStore is the directory of an array, or the memory of a node that keeps it.
@@ -30,45 +34,34 @@ func (st *nodeStore) path(name string) string { return filepath.Join(st.dir, nam
 
 // readers keeps files open for reading, under a cap.
 type readers struct {
-	mu   sync.Mutex
-	max  int
-	open map[readerKey]*reader
-	tick int64
+	open *cache.Pool[readerKey, *reader]
 }
 
-type readerKey struct {
-	node int
-	name string
+func newReaders(max int) readers {
+	return readers{cache.NewPool[readerKey](max, func(x *reader) error {
+		x.f.Close() // it was only read
+		return nil
+	})}
 }
-
-func newReaders(max int) *readers { return &readers{max: max, open: map[readerKey]*reader{}} }
 
 // get opens a file and compares its metadata with the record. put must be called.
-func (r *readers) get(st *nodeStore, node int, info *fileInfo) (*reader, error) {
+func (r readers) get(node int, info *fileInfo, open func() (vfs.File, error)) (*reader, error) {
 	key := readerKey{node, info.Name}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tick++
-	if x := r.open[key]; x != nil {
-		x.refs++
-		x.used = r.tick
+	return r.open.Get(key, func() (*reader, error) {
+		f, err := open()
+		if err != nil {
+			return nil, err
+		}
+		x := &reader{f: f, key: key}
+		if err := x.load(info); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 		return x, nil
-	}
-	name := st.path(info.Name)
-	f, err := st.fs.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	x := &reader{f: f, used: r.tick, refs: 1}
-	if err := x.load(name, info); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	r.open[key] = x
-	r.trim(r.max)
-	return x, nil
+	})
 }
 
-func (x *reader) load(name string, info *fileInfo) error {
+func (x *reader) load(info *fileInfo) error {
+	name := x.f.Name()
 	size, err := x.f.Size()
 	if err != nil {
 		return err
@@ -89,45 +82,11 @@ func (x *reader) load(name string, info *fileInfo) error {
 	return nil
 }
 
-func (r *readers) put(x *reader) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	x.refs--
-	r.trim(r.max)
-}
-
-// trim closes idle files, those used longest ago first, until no more than n are open.
-func (r *readers) trim(n int) {
-	for len(r.open) > n {
-		var old readerKey
-		var at *reader
-		for k, x := range r.open {
-			if x.refs == 0 && (at == nil || x.used < at.used) {
-				old, at = k, x
-			}
-		}
-		if at == nil {
-			return
-		}
-		at.f.Close() // it was only read
-		delete(r.open, old)
-	}
-}
+func (r readers) put(x *reader) { r.open.Put(x.key) }
 
 // forget closes a file that is about to be removed. It must not be in use.
-func (r *readers) forget(name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for k, x := range r.open {
-		if k.name == name && x.refs == 0 {
-			x.f.Close()
-			delete(r.open, k)
-		}
-	}
+func (r readers) forget(name string) {
+	_ = r.open.Forget(func(k readerKey) bool { return k.name == name })
 }
 
-func (r *readers) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.trim(0)
-}
+func (r readers) close() { _ = r.open.Close() }

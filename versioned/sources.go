@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"blobio/internal/vfs"
 	"errors"
 	"fmt"
 )
@@ -10,7 +11,7 @@ type sources struct {
 	stores  []*nodeStore // by node; nil: in the memory of another process
 	copies  int          // on so many next nodes
 	exposed exposures
-	open    *readers
+	open    readers
 }
 
 // withFile calls f with a reader of the file, from its node or from a copy, until one succeeds. An
@@ -25,17 +26,7 @@ func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 		if k > 0 && node == info.Node {
 			break // all nodes were tried
 		}
-		st := s.stores[node]
-		if st == nil {
-			if w := s.exposed.find(info.Name); w != nil {
-				st = &nodeStore{fs: windowFS{f: w}}
-			}
-		}
-		if st == nil {
-			errs = append(errs, fmt.Errorf("%s of node %d is gone: %w", info.Name, node, ErrMissing))
-			continue
-		}
-		x, err := s.open.get(st, node, info)
+		x, err := s.reader(node, info)
 		if err == nil {
 			err = f(x)
 			s.open.put(x)
@@ -46,4 +37,17 @@ func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// reader returns a reader of a file that a node has; open.put must be called.
+func (s *sources) reader(node int, info *fileInfo) (*reader, error) {
+	return s.open.get(node, info, func() (vfs.File, error) {
+		if st := s.stores[node]; st != nil {
+			return st.fs.Open(st.path(info.Name))
+		}
+		if f := s.exposed.find(info.Name); f != nil {
+			return f, nil
+		}
+		return nil, fmt.Errorf("%s of node %d is gone: %w", info.Name, node, ErrMissing)
+	})
 }

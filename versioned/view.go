@@ -91,7 +91,7 @@ func (v *View) checkRecords(yield func(Finding) bool) bool {
 
 // checkFile verifies one file against the record and its own hashes.
 func (v *View) checkFile(ctx context.Context, f *fileInfo) error {
-	x, err := v.cat.open.get(v.cat.stores[0], 0, f)
+	x, err := v.cat.reader(0, f)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package cello
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"blobio/amr"
+	"blobio/internal/cache"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -50,9 +52,7 @@ type Checkpoint struct {
 	whole error // see restartable
 
 	users atomic.Int32 // beside the one that opened it
-	mu    sync.Mutex
-	h5s   map[int]*h5.File
-	order []int // of h5s, oldest first
+	h5s   *cache.Cache[int, *h5.File]
 }
 
 // fileInfo is a file of the checkpoint.
@@ -64,6 +64,10 @@ type fileInfo struct {
 
 // maxH5 is how many files have their cache of metadata kept.
 const maxH5 = 16
+
+func newH5s() *cache.Cache[int, *h5.File] {
+	return cache.New[int](maxH5, func(*h5.File) int64 { return 1 })
+}
 
 // Close closes the files. After OpenComm, the last of the ranks that share it does.
 func (k *Checkpoint) Close() error {
@@ -195,30 +199,17 @@ func (k *Checkpoint) goesWrong() string {
 
 // file returns an open file with its cached metadata.
 func (k *Checkpoint) file(i int) (*h5.File, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if h := k.h5s[i]; h != nil {
-		return h, nil
-	}
-	path := joinPath(k.dir, k.files[i].name+dataSuffix)
-	f, err := k.pool.Get(path, false)
-	if err != nil {
-		return nil, err
-	}
-	size, err := f.Size()
-	k.pool.Put(path)
-	if err != nil {
-		return nil, err
-	}
-	h, err := h5.NewFile(poolReader{k.pool, path}, size, path)
-	if err != nil {
-		return nil, err
-	}
-	if len(k.order) >= maxH5 {
-		delete(k.h5s, k.order[0])
-		k.order = k.order[1:]
-	}
-	k.h5s[i] = h
-	k.order = append(k.order, i)
-	return h, nil
+	return k.h5s.Make(context.Background(), i, func() (*h5.File, error) {
+		path := joinPath(k.dir, k.files[i].name+dataSuffix)
+		f, err := k.pool.Get(path, false)
+		if err != nil {
+			return nil, err
+		}
+		size, err := f.Size()
+		k.pool.Put(path)
+		if err != nil {
+			return nil, err
+		}
+		return h5.NewFile(poolReader{k.pool, path}, size, path)
+	})
 }

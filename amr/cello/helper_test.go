@@ -124,7 +124,7 @@ func refineBalanced(t testing.TB, tree *amr.Tree, x amr.Index) {
 	g := tree.Geometry()
 	for face := range 27 {
 		f := [3]int{face%3 - 1, face/3%3 - 1, face/9 - 1}
-		if n, ok := step(g, x.Coord(), g.Extent(x.Level()), x.Level(), f, false); ok && x.Level() > 0 && !tree.Has(n) {
+		if n, _, ok := g.Beside(x, f); ok && x.Level() > 0 && !tree.Has(n) {
 			refineBalanced(t, tree, n.Parent())
 		}
 	}

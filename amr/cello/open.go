@@ -9,7 +9,6 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/fault"
-	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -22,8 +21,6 @@ type OpenOptions struct {
 	// places, as they are in the file. Default: ErrScrambled. The fields of Meta are marked, and so is what
 	// is written with that Meta.
 	AcceptScrambled bool
-	// NoManifest opens as if there were no manifest.
-	NoManifest bool
 	// NoVerify reads without comparing with the checksums of the manifest, if there is one, for those
 	// who rescue what is left. Meta().Unverified is set then, and what is written of it is marked.
 	// Default: a group or a dataset that is not what was written is ErrChecksum.
@@ -57,23 +54,7 @@ func newScanner(dir string, o *OpenOptions) *scanner {
 		open = o.MaxOpen
 		fsys = vfs.OrOS(o.FS)
 	}
-	fsys = regularFS{fsys}
 	return &scanner{dir: dir, fs: fsys, pool: subfile.NewPool(fsys, open)}
-}
-
-// regularFS opens nothing but regular files: to open a pipe would wait for its writer,
-// for ever, and no context ends that.
-type regularFS struct{ vfs.FS }
-
-func (r regularFS) Open(name string) (vfs.File, error) {
-	st, err := r.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fault.At(name, -1, "", ErrNotFormat, "not a regular file")
-	}
-	return r.FS.Open(name)
 }
 
 func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error) {
@@ -83,9 +64,7 @@ func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error)
 	if err := s.lists(ctx, nil); err != nil {
 		return nil, err
 	}
-	if o == nil || !o.NoManifest {
-		s.loadManifest()
-	}
+	s.loadManifest()
 	if err := s.headers(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -117,7 +96,7 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	if err := s.firstError(); err != nil {
 		return nil, err
 	}
-	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, template: s.template, h5s: map[int]*h5.File{}}
+	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, template: s.template, h5s: newH5s()}
 	if o != nil {
 		k.opt = *o
 	}

@@ -1,6 +1,7 @@
 package cello
 
 import (
+	"blobio/internal/vfs"
 	"context"
 	"errors"
 	"os"
@@ -30,10 +31,10 @@ func TestPipes(t *testing.T) {
 			if err == nil {
 				k.Close()
 			}
-			if !errors.Is(err, ErrNotFormat) {
-				t.Errorf("%s: Open: %v, want %v", name, err, ErrNotFormat)
+			if !errors.Is(err, vfs.ErrPipe) {
+				t.Errorf("%s: Open: %v, want %v", name, err, vfs.ErrPipe)
 			}
-			if l := errorsOf(findings(nil, dir, nil)); len(l) == 0 || !strings.Contains(l[0].Msg, "not a regular file") {
+			if l := errorsOf(findings(nil, dir, nil)); len(l) == 0 || !strings.Contains(l[0].Msg, "a pipe or a socket") {
 				t.Errorf("%s: findings %v", name, l)
 			}
 		}()

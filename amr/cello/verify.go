@@ -10,7 +10,6 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/fault"
-	"blobio/internal/h5"
 )
 
 // VerifyOptions for Verify. nil means the defaults.
@@ -98,9 +97,7 @@ func (v *verifier) run(ctx context.Context) {
 		return
 	}
 	v.strays()
-	if !v.o.NoManifest {
-		s.loadManifest()
-	}
+	s.loadManifest()
 	if err := s.headers(ctx, nil); err != nil {
 		fatal("", err, "")
 		return
@@ -110,15 +107,12 @@ func (v *verifier) run(ctx context.Context) {
 			v.tell(d)
 		}
 	}
-	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, h5s: map[int]*h5.File{}}
+	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, h5s: newH5s()}
 	v.k = k
-	if !v.o.NoManifest {
-		var err error
-		if k.man, err = s.manifest(); err != nil {
-			fatal(ManifestName, err, "does not look at it")
-		} else if k.man == nil {
-			v.add(Note, "", "", "", nil, "", "no manifest: data cannot be verified")
-		}
+	if k.man, err = s.manifest(); err != nil {
+		fatal(ManifestName, err, "does not look at it")
+	} else if k.man == nil {
+		v.add(Note, "", "", "", nil, "", "no manifest: data cannot be verified")
 	}
 	if err := s.describe(k); err != nil {
 		fatal("", err, "")

@@ -159,9 +159,8 @@ func (v *verifier) tree() {
 			}
 		}
 		if l > 0 && t.Leaf(x) {
-			c, e := x.Coord(), g.Extent(l)
 			for face := range 27 {
-				n, ok := step(g, c, e, l, [3]int{face%3 - 1, face/3%3 - 1, face/9 - 1}, false)
+				n, _, ok := g.Beside(x, amr.FaceOf(face))
 				if ok && !t.Has(n) && !t.Has(n.Parent()) && l > 1 {
 					v.add(Error, "", t.Name(x), "", ErrCorrupt, aborts, "a neighbour is more than one level coarser than its level %d", l)
 					break
@@ -172,22 +171,4 @@ func (v *verifier) tree() {
 	if !negative && g.Roots != [3]int{1, 1, 1} {
 		v.add(Note, "", "", "", nil, "accepts that; the blocks keep time 0", "there are no blocks below level 0")
 	}
-}
-
-// step returns the block of the same level one step away; ok is false beyond
-// a border and on axes that the domain does not have.
-func step(g *amr.Geometry, c, extent [3]int, level int, f [3]int, wrap bool) (amr.Index, bool) {
-	for i := range c {
-		if f[i] != 0 && i >= g.Rank {
-			return amr.Index{}, false
-		}
-		c[i] += f[i]
-		if c[i] < 0 || c[i] >= extent[i] {
-			if !g.Periodic[i] && !wrap {
-				return amr.Index{}, false
-			}
-			c[i] = (c[i] + extent[i]) % extent[i]
-		}
-	}
-	return amr.At(level, c), true
 }

@@ -181,7 +181,7 @@ func testUsage(t *testing.T, run Runner) {
 			return err
 		}},
 		{"op", func(ctx context.Context, c comm.Comm) error {
-			_, err := c.AllreduceInt64(ctx, nil, 99)
+			_, err := c.AllreduceInt64(ctx, nil, comm.Min+1)
 			return err
 		}},
 		{"op of Exscan", func(ctx context.Context, c comm.Comm) error {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"sort"
-	"sync"
 
 	"blobio/cdf5"
+	"blobio/internal/cache"
 	"blobio/internal/elem"
 	"blobio/internal/fault"
 	"blobio/internal/h5"
@@ -26,11 +26,14 @@ type View struct {
 	record []int // of a record
 	data   []*h5.Dataset
 	geo    []geometry
-	cache  cache
+	chunks *cache.Cache[chunkKey, []byte]
 }
 
 // maxViewChunk is the largest chunk that is read, in bytes.
 const maxViewChunk = 256 << 20
+
+// entryBytes is about what a chunk that is kept takes beside its content.
+const entryBytes = 256
 
 func newView(o *opener) (*View, error) {
 	v := &View{hdr: o.h, data: o.data}
@@ -57,7 +60,7 @@ func newView(o *opener) (*View, error) {
 	for _, l := range [][]int{v.fixed, v.record} {
 		sort.Slice(l, func(a, b int) bool { return o.h.Vars[l[a]].Begin < o.h.Vars[l[b]].Begin })
 	}
-	v.cache.limit = maxViewChunk
+	v.chunks = cache.New[chunkKey](maxViewChunk/4, func(b []byte) int64 { return int64(len(b)) + entryBytes })
 	return v, nil
 }
 
@@ -183,77 +186,22 @@ func (v *View) elements(b []byte, i int, from int64) error {
 
 // chunk returns the content of a chunk: of it what lies in the array.
 func (v *View) chunk(i int, k int64) ([]byte, error) {
-	key := chunkKey{i, k}
-	if b := v.cache.get(key); b != nil {
-		return b, nil
-	}
-	g := &v.geo[i]
-	start, count := g.region(k)
-	n := g.size
-	for _, c := range count {
-		n *= c
-	}
-	b := make([]byte, n)
-	if err := v.data[i].ReadRaw(start, count, b); err != nil {
-		return nil, err
-	}
-	v.cache.put(key, b)
-	return b, nil
+	return v.chunks.Make(context.Background(), chunkKey{i, k}, func() ([]byte, error) {
+		g := &v.geo[i]
+		start, count := g.region(k)
+		n := g.size
+		for _, c := range count {
+			n *= c
+		}
+		b := make([]byte, n)
+		return b, v.data[i].ReadRaw(start, count, b)
+	})
 }
 
 // chunkKey is a variable and the number of a chunk in the grid.
 type chunkKey struct {
 	v int
 	k int64
-}
-
-// cache keeps the chunks that were used last, of at most limit bytes.
-type cache struct {
-	limit int64
-	mu    sync.Mutex
-	has   map[chunkKey]*kept
-	bytes int64
-	clock int64
-}
-
-type kept struct {
-	b    []byte
-	used int64
-}
-
-func (c *cache) get(key chunkKey) []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e := c.has[key]; e != nil {
-		c.clock++
-		e.used = c.clock
-		return e.b
-	}
-	return nil
-}
-
-func (c *cache) put(key chunkKey, b []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.has == nil {
-		c.has = map[chunkKey]*kept{}
-	}
-	if c.has[key] != nil {
-		return
-	}
-	c.clock++
-	c.has[key] = &kept{b, c.clock}
-	for c.bytes += int64(len(b)); c.bytes > c.limit/4 && len(c.has) > 1 || len(c.has) > 1024; {
-		var old chunkKey
-		least := c.clock + 1
-		for k, e := range c.has {
-			if e.used < least {
-				old, least = k, e.used
-			}
-		}
-		c.bytes -= int64(len(c.has[old].b))
-		delete(c.has, old)
-	}
 }
 
 // Verify reads every chunk and gives each fault to report. did is told of bytes that were read, as they are in CDF-5. It ends

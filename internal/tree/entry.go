@@ -60,27 +60,7 @@ type Entry struct {
 // lookAtOnce is how many entries of a directory are looked at at the same time.
 const lookAtOnce = 16
 
-// List returns what a directory shows, by name. What cannot be read has Err.
-func (t *Tree) List(dir string) ([]Entry, error) {
-	list, err := t.Names(dir)
-	if err != nil {
-		return nil, err
-	}
-	par.Do(lookAtOnce, len(list), func(i int) {
-		e, err := t.Lookup(path.Join(dir, list[i].Name))
-		switch {
-		case err == nil:
-			list[i] = e
-		case errors.Is(err, fs.ErrNotExist): // it has gone meanwhile
-			list[i] = Entry{}
-		default:
-			list[i].Err = err
-		}
-	})
-	return slices.DeleteFunc(list, func(e Entry) bool { return e.Kind == 0 }), nil
-}
-
-// Names is List without looking at the entries: only Name, Kind and Parts are set.
+// Names returns what a directory shows, by name: only Name, Kind and Parts are set. Lookup has the rest.
 func (t *Tree) Names(dir string) ([]Entry, error) {
 	name, err := t.real("list", dir)
 	if err != nil {

@@ -3,7 +3,6 @@ package tree
 import (
 	"io"
 	"io/fs"
-	"syscall"
 	"time"
 
 	"blobio/internal/vfs"
@@ -20,7 +19,7 @@ type formFS struct {
 // Open implements vfs.FS.
 func (f *formFS) Open(name string) (vfs.File, error) {
 	if name == f.name {
-		return formFile{f}, nil
+		return vfs.ReaderFile(name, f.src.Size(), formReader{f.src}), nil
 	}
 	return f.FS.Open(name)
 }
@@ -47,36 +46,23 @@ func (i formInfo) ModTime() time.Time { return i.mod }
 func (i formInfo) IsDir() bool        { return false }
 func (i formInfo) Sys() any           { return nil }
 
-// formFile is the file, open. Its source stays open when it is closed.
-type formFile struct{ *formFS }
+// formReader reads a source.
+type formReader struct{ src source }
 
-func (f formFile) Name() string                            { return f.name }
-func (f formFile) Size() (int64, error)                    { return f.src.Size(), nil }
-func (f formFile) Close() error                            { return nil }
-func (f formFile) WriteAt([]byte, int64) (int, error)      { return 0, f.readOnly() }
-func (f formFile) WritevAt([][]byte, int64) (int64, error) { return 0, f.readOnly() }
-func (f formFile) Truncate(int64) error                    { return f.readOnly() }
-func (f formFile) Allocate(_, _ int64) error               { return f.readOnly() }
-func (f formFile) Sync() error                             { return f.readOnly() }
-
-// ReadAt implements vfs.File. Who reads the header reads on behind it; what is damaged there is no error of the header.
-func (f formFile) ReadAt(b []byte, off int64) (int, error) {
-	n, err := f.src.ReadAt(b, off)
-	if begin := f.begin(); err != nil && off < begin && off+int64(n) >= begin {
+// ReadAt implements io.ReaderAt. Who reads the header reads on behind it; what is damaged there is no error of the header.
+func (r formReader) ReadAt(b []byte, off int64) (int, error) {
+	n, err := r.src.ReadAt(b, off)
+	if begin := r.begin(); err != nil && off < begin && off+int64(n) >= begin {
 		err = io.EOF
 	}
 	return n, err
 }
 
 // begin is where the data begin.
-func (f formFile) begin() int64 {
-	begin := f.src.Size()
-	for _, v := range f.src.Header().Vars {
+func (r formReader) begin() int64 {
+	begin := r.src.Size()
+	for _, v := range r.src.Header().Vars {
 		begin = min(begin, v.Begin)
 	}
 	return begin
-}
-
-func (f formFile) readOnly() error {
-	return &fs.PathError{Op: "write", Path: f.name, Err: syscall.EROFS}
 }

@@ -119,7 +119,7 @@ func TestOddNames(t *testing.T) {
 		}
 	}
 	tr := open(t, root, nil)
-	list, err := tr.List("")
+	list, err := listed(tr, "")
 	if err != nil || len(list) != len(odd) {
 		t.Fatalf("%d entries, %v", len(list), err)
 	}

@@ -48,7 +48,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	more()
 	more = few(t, 1) // enough for the directory, not for what is in it
-	list, err := tr.List("sub")
+	list, err := listed(tr, "sub")
 	more()
 	if err != nil || len(list) != 1 || list[0].Name != "b.nc" || list[0].Kind != KindDataset || list[0].Err == nil {
 		t.Errorf("%+v, %v: want the dataset with an error", list, err)

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"blobio/cdf5"
+	"blobio/internal/cache"
 	"blobio/internal/fault"
 	"blobio/internal/par"
 )
@@ -32,7 +33,13 @@ type File struct {
 	m     *Map
 	head  []byte
 	maker Maker
-	units cache
+	units *cache.Cache[unitKey, []byte] // that were read in part
+}
+
+// unitKey names a unit: its first byte is lo of the variable's record.
+type unitKey struct {
+	v       int
+	rec, lo int64
 }
 
 // New returns the file of a header, which is laid out here. memory, in bytes, bounds what is kept of units,
@@ -49,7 +56,7 @@ func New(name string, h *cdf5.Header, maker Maker, memory int64) (*File, error) 
 	if memory == 0 {
 		memory = defaultMemory
 	}
-	return &File{name: name, h: h, m: NewMap(h, int64(len(head))), head: head, maker: maker, units: newCache(memory)}, nil
+	return &File{name: name, h: h, m: NewMap(h, int64(len(head))), head: head, maker: maker, units: cache.New[unitKey](memory, func(b []byte) int64 { return int64(len(b)) })}, nil
 }
 
 // Size returns the length in bytes.
@@ -103,8 +110,8 @@ func (f *File) some(ctx context.Context, p []byte, off int64) (int, error) {
 	if lo < from || hi > from+int64(len(p)) {
 		return f.cut(ctx, s, lo, hi, p, from)
 	}
-	if n := f.units.copy(unitKey{s.Var, s.Record, lo}, p, 0); n > 0 {
-		return n, nil
+	if b, ok := f.units.Get(unitKey{s.Var, s.Record, lo}); ok {
+		return copy(p, b), nil
 	}
 	for hi < from+int64(len(p)) && hi-lo < batch {
 		_, next := f.unit(s, hi/size, size)
@@ -149,10 +156,14 @@ func (f *File) cut(ctx context.Context, s Stretch, lo, hi int64, p []byte, from 
 	if hi-lo > maxUnit {
 		return 0, fmt.Errorf("netCDF form of %s: %s: %d bytes can only be read together, more than %d: %w", f.name, f.h.Vars[s.Var].Name, hi-lo, maxUnit, fault.ErrTooLarge)
 	}
-	return f.units.get(ctx, unitKey{s.Var, s.Record, lo}, p, from-lo, func() ([]byte, error) {
+	b, err := f.units.Make(ctx, unitKey{s.Var, s.Record, lo}, func() ([]byte, error) {
 		b := make([]byte, hi-lo)
 		return b, f.maker.Make(ctx, s.Var, s.Record, lo/size, hi/size, b)
 	})
+	if err != nil {
+		return 0, err
+	}
+	return copy(p, b[from-lo:]), nil
 }
 
 // WriteTo writes the file to w, and tells progress after each piece.

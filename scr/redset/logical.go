@@ -7,6 +7,7 @@ import (
 	"sort"
 	"sync"
 
+	"blobio/internal/cache"
 	"blobio/internal/vfs"
 )
 
@@ -23,22 +24,23 @@ type stretch struct {
 // logical is a list of files seen as one, and then zeros without end. It may be used
 // by several goroutines at once, except for close.
 type logical struct {
-	fs    vfs.FS
-	parts []stretch
-	write bool // parts are opened for writing
+	fs      vfs.FS
+	outside map[string]vfs.Outside // nil: names are those of fs
+	parts   []stretch
+	write   bool                       // parts are opened for writing
+	open    *cache.Pool[int, vfs.File] // by part
 
 	mu   sync.Mutex
-	open map[int]*handle // nil after close
-	maps map[int]*view   // by part
-}
-
-type handle struct {
-	f    vfs.File
-	refs int
+	maps map[int]*view // by part; nil after close
 }
 
 func newLogical(fsys vfs.FS, write bool) *logical {
-	return &logical{fs: fsys, write: write, open: map[int]*handle{}, maps: map[int]*view{}}
+	return &logical{fs: fsys, write: write, maps: map[int]*view{}, open: cache.NewPool[int](maxOpen, func(f vfs.File) error {
+		if err := f.Close(); write {
+			return err
+		}
+		return nil
+	})}
 }
 
 func (l *logical) size() int64 {
@@ -79,13 +81,13 @@ func (l *logical) each(off, n int64, f func(i int, at, rel, m int64) error) erro
 func (l *logical) readAt(b []byte, off int64) error {
 	done := int64(0)
 	err := l.each(off, int64(len(b)), func(i int, at, rel, m int64) error {
-		h, err := l.acquire(i)
+		f, err := l.acquire(i)
 		if err != nil {
 			return err
 		}
-		defer l.release(h)
+		defer l.open.Put(i)
 		done = rel + m
-		return readFull(h.f, b[rel:rel+m], at)
+		return readFull(f, b[rel:rel+m], at)
 	})
 	clear(b[done:])
 	return err
@@ -98,12 +100,12 @@ func (l *logical) writeAt(b []byte, off int64) error {
 		if l.parts[i].name == "" {
 			return nil
 		}
-		h, err := l.acquire(i)
+		f, err := l.acquire(i)
 		if err != nil {
 			return err
 		}
-		defer l.release(h)
-		_, err = h.f.WriteAt(b[rel:rel+m], at)
+		defer l.open.Put(i)
+		_, err = f.WriteAt(b[rel:rel+m], at)
 		return err
 	})
 }
@@ -142,9 +144,9 @@ func (l *logical) view(off, n int64) (*view, int64) {
 // mapPart maps a part as a whole, or notes that it cannot be mapped.
 func (l *logical) mapPart(i int) *view {
 	v := &view{}
-	if h, err := l.acquire(i); err == nil {
-		v.m, _ = vfs.Map(h.f, 0, l.parts[i].size) // what is wrong with it a read will tell
-		l.release(h)
+	if f, err := l.acquire(i); err == nil {
+		v.m, _ = vfs.Map(f, 0, l.parts[i].size) // what is wrong with it a read will tell
+		l.open.Put(i)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,42 +184,35 @@ func (l *logical) drop(off, n int64) {
 	})
 }
 
-// acquire returns an open handle of part i, for release.
-func (l *logical) acquire(i int) (*handle, error) {
+// acquire returns part i, open; open.Put must be called.
+func (l *logical) acquire(i int) (vfs.File, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open == nil {
+	closed := l.maps == nil
+	l.mu.Unlock()
+	if closed {
 		return nil, fs.ErrClosed
 	}
-	if h := l.open[i]; h != nil {
-		h.refs++
-		return h, nil
-	}
-	for j, h := range l.open {
-		if len(l.open) < maxOpen {
-			break
+	return l.open.Get(i, func() (vfs.File, error) {
+		f, err := l.openFile(l.parts[i].name)
+		if err == nil && l.write {
+			f = &output{File: f}
 		}
-		if h.refs == 0 {
-			delete(l.open, j)
-			if err := h.f.Close(); err != nil && l.write {
-				return nil, err
-			}
+		return f, err
+	})
+}
+
+func (l *logical) openFile(name string) (vfs.File, error) {
+	if l.outside != nil {
+		f, ok := l.outside[name]
+		if !ok {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 		}
-	}
-	open := l.fs.Open
-	if l.write {
-		open = l.fs.OpenRW
-	}
-	f, err := open(l.parts[i].name)
-	if err != nil {
-		return nil, err
+		return f.Open(l.write)
 	}
 	if l.write {
-		f = &output{File: f}
+		return l.fs.OpenRW(name)
 	}
-	h := &handle{f: f, refs: 1}
-	l.open[i] = h
-	return h, nil
+	return l.fs.Open(name)
 }
 
 // try opens all parts that have names once.
@@ -226,34 +221,21 @@ func (l *logical) try() error {
 		if p.name == "" {
 			continue
 		}
-		h, err := l.acquire(i)
-		if err != nil {
+		if _, err := l.acquire(i); err != nil {
 			return err
 		}
-		l.release(h)
+		l.open.Put(i)
 	}
 	return nil
 }
 
-func (l *logical) release(h *handle) {
-	l.mu.Lock()
-	h.refs--
-	l.mu.Unlock()
-}
-
-// close releases all handles.
+// close closes all files.
 func (l *logical) close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	var first error
-	for _, h := range l.open {
-		if err := h.f.Close(); first == nil && l.write {
-			first = err
-		}
-	}
 	for _, v := range l.maps {
 		v.close()
 	}
-	l.open, l.maps = nil, nil
-	return first
+	l.maps = nil
+	l.mu.Unlock()
+	return l.open.Close()
 }

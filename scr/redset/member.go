@@ -217,12 +217,12 @@ func (m *member) finish() error {
 		if p.name == "" {
 			continue
 		}
-		h, err := m.store.out.acquire(i)
+		f, err := m.store.out.acquire(i)
 		if err != nil {
 			return err
 		}
-		err = h.f.Sync()
-		m.store.out.release(h)
+		err = f.Sync()
+		m.store.out.open.Put(i)
 		if err != nil {
 			return err
 		}

@@ -63,34 +63,17 @@ func (s *store) address() *address {
 	return a
 }
 
-// outsideFS opens the files of an address by their names.
-type outsideFS struct {
-	vfs.FS
-	files map[string]vfs.Outside
-}
-
-func (o outsideFS) open(name string, write bool) (vfs.File, error) {
-	f, ok := o.files[name]
-	if !ok {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return f.Open(write)
-}
-
-func (o outsideFS) Open(name string) (vfs.File, error)   { return o.open(name, false) }
-func (o outsideFS) OpenRW(name string) (vfs.File, error) { return o.open(name, true) }
-
 // store opens what an address tells, for close. Each file is tried: one that another user, another root of the file system or a
 // name that does not travel hides from this process is not lost, it has to be asked for.
 func (a *address) store() (*store, error) {
 	logical := func(places []place, write bool) *logical {
-		files := map[string]vfs.Outside{}
-		l := newLogical(outsideFS{vfs.OS, files}, write)
+		l := newLogical(vfs.OS, write)
+		l.outside = map[string]vfs.Outside{}
 		for _, p := range places {
-			l.add(p.Name, p.Size)
-			files[p.Name] = p.Outside
+			if l.add(p.Name, p.Size); p.Name != "" {
+				l.outside[p.Name] = p.Outside
+			}
 		}
-		delete(files, "")
 		return l
 	}
 	s := &store{in: logical(a.In, false), payOff: a.PayOff, payOutOff: a.PayOutOff}

@@ -16,7 +16,7 @@ import (
 
 // Run is a run of a Solver. All methods but Inspect are collective.
 type Run struct {
-	Registry *recovery.Registry // for handlers and checks of the program
+	Registry *recovery.Registry // for handlers of the program
 	Stats    Stats
 
 	c       comm.Comm

@@ -2,6 +2,7 @@
 package unpack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -11,6 +12,7 @@ import (
 	"sync"
 
 	"blobio/blob/internal/layout"
+	"blobio/internal/cache"
 	"blobio/internal/codec"
 	"blobio/internal/crccat"
 	"blobio/internal/fault"
@@ -25,11 +27,13 @@ type Unpacker struct {
 	Index *layout.Index
 	name  string
 	zstd  *codec.Zstd
-	bufs  sync.Pool // *[]byte of a chunk
-	mu    sync.Mutex
-	pages map[int64][]byte // of the entries, if they are not in x
-	cache map[int64][]byte // contents of chunks, by entry
+	bufs  sync.Pool                      // *[]byte of a chunk
+	pages *cache.Cache[int64, []byte]    // of the entries, if they are not in x
+	parts *cache.Cache[chunkKey, []byte] // contents of chunks that were read in part
 }
+
+// chunkKey is an entry and the length that its chunk is to have.
+type chunkKey struct{ entry, n int64 }
 
 const (
 	entryPage  = 2048 // entries read at once
@@ -38,7 +42,9 @@ const (
 )
 
 func New(pl *layout.Place, t *layout.Ranks, x *layout.Index, name string, z *codec.Zstd) *Unpacker {
-	return &Unpacker{pl: pl, t: t, Index: x, name: name, zstd: z, pages: map[int64][]byte{}, cache: map[int64][]byte{}}
+	return &Unpacker{pl: pl, t: t, Index: x, name: name, zstd: z,
+		pages: cache.New[int64](maxPages, func([]byte) int64 { return 1 }),
+		parts: cache.New[chunkKey](max(cacheBytes, 2*x.Chunk), func(b []byte) int64 { return int64(len(b)) })}
 }
 
 // File is a compressed subfile that is read as a plain one.
@@ -141,29 +147,13 @@ func (u *Unpacker) piece(f io.ReaderAt, b []byte, first, n, size, from int64) (i
 
 // cached returns the content of a chunk that is wanted in part: the rest may be wanted next.
 func (u *Unpacker) cached(f io.ReaderAt, k, size, n int64) ([]byte, error) {
-	u.mu.Lock()
-	c := u.cache[k]
-	u.mu.Unlock()
-	if int64(len(c)) == n {
-		return c, nil
-	}
-	if err := u.plausible(f, k, n); err != nil {
-		return nil, err
-	}
-	c = make([]byte, n)
-	if err := u.chunk(f, k, size, c); err != nil {
-		return nil, err
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for old := range u.cache {
-		if int64(len(u.cache)) < max(2, cacheBytes/u.Index.Chunk) {
-			break
+	return u.parts.Make(context.Background(), chunkKey{k, n}, func() ([]byte, error) {
+		if err := u.plausible(f, k, n); err != nil {
+			return nil, err
 		}
-		delete(u.cache, old)
-	}
-	u.cache[k] = c
-	return c, nil
+		c := make([]byte, n)
+		return c, u.chunk(f, k, size, c)
+	})
 }
 
 // plausible looks at an entry before anything is allocated for its content.
@@ -190,23 +180,12 @@ func (u *Unpacker) Entry(f io.ReaderAt, k int64) (layout.Entry, error) {
 		return u.Index.Entries[k], nil
 	}
 	page := k / entryPage
-	u.mu.Lock()
-	b := u.pages[page]
-	u.mu.Unlock()
-	if b == nil {
-		b = make([]byte, layout.IndexEntryLen*min(entryPage, u.Index.Total-page*entryPage))
-		if err := layout.ReadFull(f, b, u.EntryAt(page*entryPage), u.name, layout.IndexPacked); err != nil {
-			return layout.Entry{}, err
-		}
-		u.mu.Lock()
-		for old := range u.pages {
-			if len(u.pages) < maxPages {
-				break
-			}
-			delete(u.pages, old)
-		}
-		u.pages[page] = b
-		u.mu.Unlock()
+	b, err := u.pages.Make(context.Background(), page, func() ([]byte, error) {
+		b := make([]byte, layout.IndexEntryLen*min(entryPage, u.Index.Total-page*entryPage))
+		return b, layout.ReadFull(f, b, u.EntryAt(page*entryPage), u.name, layout.IndexPacked)
+	})
+	if err != nil {
+		return layout.Entry{}, err
 	}
 	e, zeros := layout.ParseEntry(b[k%entryPage*layout.IndexEntryLen:])
 	if !zeros {

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 
+	"blobio/internal/cache"
 	"blobio/internal/chart"
 	"blobio/internal/fault"
 )
 
 // An Atlas draws pictures, and keeps them and the grids of their maps. It is safe for concurrent use.
 type Atlas struct {
-	grids    *cache[*grid]
-	pictures *cache[*Picture]
+	grids    *cache.Cache[string, *grid]
+	pictures *cache.Cache[string, *Picture]
 	making   chan struct{} // one for each grid that is being made: that takes memory
 }
 
@@ -22,7 +23,7 @@ func NewAtlas(memory int64) *Atlas {
 	if memory == 0 {
 		memory = 64 << 20
 	}
-	return &Atlas{newCache[*grid](memory / 3), newCache[*Picture](memory - memory/3), make(chan struct{}, 1)}
+	return &Atlas{cache.New[string](memory/3, (*grid).bytes), cache.New[string](memory-memory/3, (*Picture).bytes), make(chan struct{}, 1)}
 }
 
 // Draw draws a variable of a dataset, or gives the picture that was drawn of the same before. Errors of the class ErrUsage say that
@@ -35,7 +36,7 @@ func (a *Atlas) Draw(ctx context.Context, data *Data, o *Options) (*Picture, err
 	keyed := *o
 	keyed.Coords = nil
 	key := fmt.Sprintf("%q %q %+v", data.ID, coords, keyed) // maps print in the order of their keys
-	return a.pictures.get(ctx, key, func() (*Picture, error) { return a.draw(ctx, data, o) })
+	return a.pictures.Make(ctx, key, func() (*Picture, error) { return a.draw(ctx, data, o) })
 }
 
 func (a *Atlas) draw(ctx context.Context, data *Data, o *Options) (*Picture, error) {
@@ -96,7 +97,7 @@ func (a *Atlas) elsewhere(was *plan) (*plan, error) {
 func (a *Atlas) grid(ctx context.Context, p *plan) (*grid, error) {
 	wide := (p.o.width() - 2*margin) * chart.Scale
 	key := fmt.Sprintf("%d %v %s", wide, p.o.Plate, p.site.key())
-	return a.grids.get(ctx, key, func() (*grid, error) {
+	return a.grids.Make(ctx, key, func() (*grid, error) {
 		select {
 		case a.making <- struct{}{}:
 			defer func() { <-a.making }()

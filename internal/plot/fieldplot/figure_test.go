@@ -1,12 +1,10 @@
 package fieldplot
 
 import (
-	"context"
 	"errors"
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"blobio/cdf5"
@@ -267,58 +265,6 @@ func TestChoose(t *testing.T) {
 	if _, err := Select(t.Context(), d, "T", []slab.Arg{a}); err == nil {
 		t.Error("a range is one element")
 	}
-}
-
-type weight int64
-
-func (w weight) bytes() int64 { return int64(w) }
-
-// TestCache: a thing is made once for all who ask at the same time; the least recently used one goes; failures are not kept.
-func TestCache(t *testing.T) {
-	c := newCache[weight](100)
-	var mu sync.Mutex
-	made := map[string]int{}
-	get := func(key string, w weight) {
-		if _, err := c.get(t.Context(), key, func() (weight, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			made[key]++
-			return w, nil
-		}); err != nil {
-			t.Error(err)
-		}
-	}
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() { get("a", 40) })
-	}
-	all.Wait()
-	get("b", 40)
-	get("a", 40)
-	get("c", 40) // b goes
-	get("a", 40)
-	get("b", 40)
-	if made["a"] != 1 || made["b"] != 2 || made["c"] != 1 || c.used > 100 {
-		t.Error(made, c.used)
-	}
-	failed := errors.New("failed")
-	if _, err := c.get(t.Context(), "d", func() (weight, error) { return 0, failed }); err != failed {
-		t.Error(err)
-	}
-	get("d", 1)
-	if made["d"] != 1 {
-		t.Error("a failure is kept")
-	}
-	// who waits goes when its context ends
-	begun, end := make(chan bool), make(chan bool)
-	go c.get(t.Context(), "slow", func() (weight, error) { close(begun); <-end; return 1, nil })
-	<-begun
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	if _, err := c.get(ctx, "slow", func() (weight, error) { return 1, nil }); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	close(end)
 }
 
 // TestTrack: cells of axes.
