@@ -168,7 +168,7 @@ func TestCancel(t *testing.T) {
 // at most 1 % of them at the default block size, for all kinds of digests.
 func TestMemory(t *testing.T) {
 	ctx := context.Background()
-	const size = 32 << 20
+	const size = 16 << 20
 	for _, o := range []Options{{}, {Hash: ffformat.Fast}, {Dirty: ffformat.DirtyMD5}} {
 		o.Durability, o.Workers = DurableNone, 2
 		dir := filepath.Join(t.TempDir(), "d")
