@@ -160,7 +160,7 @@ func TestSameNamesCrash(t *testing.T) {
 			}
 			// Between operations that change nothing a power cut finds the same.
 			var started atomic.Bool
-			sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(11, 1), Only: func(op vfs.Op) bool { return started.Load() && op.Kind.Changes() },
+			sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(23, 1), Only: func(op vfs.Op) bool { return started.Load() && op.Kind.Changes() },
 				Run: crashtest.One(func(fsys vfs.FS) error {
 					started.Store(false)
 					return again(fsys, func(_ int, step string) error {

@@ -64,7 +64,7 @@ func plansOf(t *testing.T, n, ranks int) int64 {
 // have a heap in common or all blocks go through messages; and a Restart for each rank that reads.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes 125 MiB, four times")
+		t.Skip("writes 125 MiB, twice")
 	}
 	const limit = int64(64 << 20) // of a writer
 	n, ranks := 10, 8             // 1000 blocks of 128 KiB: 125 MiB

@@ -10,10 +10,10 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -49,7 +49,7 @@ func (f *countedFile) Close() error {
 
 // TestManyRanks: a thousand ranks, full, differential, incremental and recovery, with few open files
 // and no goroutines left.
-func TestManyRanks(t *testing.T) { synctest.Test(t, testManyRanks) }
+func TestManyRanks(t *testing.T) { crashtest.Bubble(t, testManyRanks) }
 
 func testManyRanks(t *testing.T) {
 	ranks := 1000
