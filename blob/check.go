@@ -326,6 +326,13 @@ func (c *checker) log(base string, st *subfile.State) {
 	if m := st.Manifest; m != nil && m.Log != "" {
 		named = subfile.LogName(base, m.Log)
 		c.unfinished = true
+		if h := m.Held; h != nil {
+			severity := Warning
+			if c.alive {
+				severity = Note
+			}
+			c.say(severity, named, -1, "held_back", nil, "%s", h)
+		}
 		if c.alive {
 			c.say(Note, named, -1, "commit", nil, "its writer goes on: commit %d is in force, with %d records", m.Commits, m.Records)
 		} else {

@@ -231,7 +231,7 @@ func (w *Writer) head(records int64) *subfile.Manifest {
 	}
 	m.AddAtts(w.atts)
 	if w.going {
-		m.Log, m.Commits = w.ten.tag(), 1
+		m.Log, m.Commits, m.Held = w.ten.tag(), 1, w.held.info()
 	}
 	return m
 }

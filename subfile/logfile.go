@@ -117,7 +117,7 @@ func Fold(fsys vfs.FS, base string, m *Manifest, sync bool, by By) (*Manifest, e
 func (m *Manifest) finished(tag string) *Manifest {
 	done := m.Clone()
 	done.Session, done.Died = m.Log, m.Log != tag
-	done.Log, done.Commits, done.Writer, done.settled = "", 0, tag, true
+	done.Log, done.Commits, done.Held, done.Writer, done.settled = "", 0, nil, tag, true
 	for i := range done.Sets {
 		if s := &done.Sets[i]; s.Room == s.Records {
 			s.Room = 0

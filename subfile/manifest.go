@@ -38,6 +38,7 @@ type Manifest struct {
 	Writer     string    `json:"writer,omitempty"`     // tag of the writer that committed this record: it is in the names of partial subfiles; empty: they have none
 	Log        string    `json:"log,omitempty"`        // tag of a writer that goes on after this commit: LogName has its further ones; empty: the dataset is finished
 	Commits    int64     `json:"commits,omitempty"`    // of that writer so far; 0 without Log
+	Held       *HeldBack `json:"held_back,omitempty"`  // by the last of them; nil: nothing, or no Log
 	Session    string    `json:"session,omitempty"`    // tag of the writer whose log was made a part of this record; empty: there was none
 	Died       bool      `json:"died,omitempty"`       // that writer did not come to its end, another program did this
 	Layout     string    `json:"layout"`               // "variable-centric" or "process-centric"
@@ -262,6 +263,9 @@ func (m *Manifest) validate(name string) error {
 		return corrupt("session", "%q, want a w and 8 hexadecimal digits", m.Session)
 	case m.Commits < 0 || (m.Commits > 0) != (m.Log != ""):
 		return corrupt("commits", "%d, want at least 1 with a log, 0 without", m.Commits)
+	}
+	if err := m.Held.holds(m.Records); err != nil {
+		return corrupt("held_back", "%v", err)
 	}
 	for k := range m.Atts {
 		if m.Atts[k].Name == "" {

@@ -325,9 +325,6 @@ func TestNegative(t *testing.T) {
 			}
 		}
 	}
-	if _, err := load(t, "SCR_RUNS=-1", "").Runs(); err == nil {
-		t.Error("-1 runs")
-	}
 }
 
 // TestByteOrderMark: the mark that some editors begin a file with is no part of the first name.
@@ -397,7 +394,7 @@ func TestJob(t *testing.T) {
 	if j, err := s.JobID(); j != NoJob || err != nil {
 		t.Errorf("%s, %v", j, err)
 	}
-	for environ, want := range map[string]int64{"": 1, "SCR_RUNS=3": 3, "SCR_RETRIES=3": 4, "SCR_RUNS=0": 1} {
+	for environ, want := range map[string]int64{"": 1, "SCR_RUNS=3": 3, "SCR_RETRIES=3": 4, "SCR_RUNS=0": 1, "SCR_RUNS=-1": Unlimited} {
 		if n, err := load(t, "", "", environ).Runs(); n != want || err != nil {
 			t.Errorf("%s: %d runs, %v", environ, n, err)
 		}

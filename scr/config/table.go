@@ -78,7 +78,7 @@ var params = [...]Param{
 	{Name: "SCR_LOG_DB_USER", Kind: kindText, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
 	{Name: "SCR_LOG_DB_PASS", Kind: kindText, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
 
-	{Name: "SCR_RUNS", Default: "1", Kind: kindInteger, Gen: "BC", Help: "run loop: runs in one allocation"},
+	{Name: "SCR_RUNS", Default: "1", Kind: kindInteger, Negative: true, Gen: "BC", Help: "run loop: runs in one allocation; -1: as many as it has time for"},
 	{Name: "SCR_RETRIES", Kind: kindInteger, Gen: "A", Help: "run loop: SCR_RUNS less one; used if SCR_RUNS is not set"},
 	{Name: "SCR_MIN_NODES", Kind: kindInteger, Gen: "ABC", Help: "run loop: nodes that a run needs; default: as many as the last one had, else all"},
 	{Name: "SCR_NODELIST", Kind: kindText, Gen: "ABC", Help: "run loop: the nodes of the allocation, as a host list"},
