@@ -121,9 +121,9 @@ func TestKill(t *testing.T) {
 				t.Parallel()
 				m := m // shared by the runs with other durabilities
 				m.o.Durability = d
-				every := 9
+				every := 17
 				if m.catch {
-					every = 9 + 6*m.ranks
+					every = 17 + 9*m.ranks
 				}
 				died := errors.New("killed")
 				var step atomic.Int64
@@ -213,7 +213,7 @@ func TestFaults(t *testing.T) {
 			var outcomes []error
 			var opened atomic.Bool
 			n := 0
-			sc := crashtest.Scenario{Start: []*vfs.Mem{base}, Every: crashtest.Times(3*m.ranks, 1), Run: crashtest.One(func(fsys vfs.FS) error {
+			sc := crashtest.Scenario{Start: []*vfs.Mem{base}, Every: crashtest.Times(6*m.ranks, 1), Run: crashtest.One(func(fsys vfs.FS) error {
 				outcomes = make([]error, m.ranks)
 				opened.Store(false)
 				n++

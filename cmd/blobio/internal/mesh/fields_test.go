@@ -48,12 +48,12 @@ func TestFieldVerbs(t *testing.T) {
 		}
 		for _, args := range [][]string{{"--edges"}, {"--log", "--between", "0.5,4", "--region", "0:0.5,:"}} {
 			name := at(filepath.Base(path) + args[0] + ".png")
-			clitest.Good(t, append([]string{"amr", "plot", path, "--field", "density", "-o", name}, args...)...)
+			clitest.Good(t, append([]string{"amr", "plot", path, "--field", "density", "--width", "300", "-o", name}, args...)...)
 			f, err := os.Open(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if img, err := png.Decode(f); err != nil || img.Bounds().Dx() != 1440 {
+			if img, err := png.Decode(f); err != nil || img.Bounds().Dx() != 600 {
 				t.Errorf("%s: %v", name, err)
 			}
 			f.Close()
