@@ -14,6 +14,7 @@ import (
 	"blobio/decomp"
 	"blobio/e3smcases"
 	"blobio/internal/dyn"
+	"blobio/internal/reference"
 	"blobio/internal/verdict"
 	"blobio/subfile"
 )
@@ -300,7 +301,11 @@ func (p *replay) rank(ctx context.Context, c comm.Comm, res *Result, opt *blob.O
 		return err
 	}
 	var w *blob.Writer
-	if err := timed(func() (err error) { w, err = blob.Create(ctx, c, res.Path, p.schema, parts, opt); return err }); err != nil {
+	create := ctx
+	if p.o.Pattern == e3smcases.Reference {
+		create = reference.Context(ctx)
+	}
+	if err := timed(func() (err error) { w, err = blob.Create(create, c, res.Path, p.schema, parts, opt); return err }); err != nil {
 		return took, err
 	}
 	defer func() {

@@ -39,13 +39,16 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 		part = func() error {
 			subs, err := w.subfiles(all)
 			if err == nil {
+				err = w.log.Check()
+			}
+			if err == nil {
 				err = w.nameSet(set)
 			}
 			if err != nil {
 				return err
 			}
 			s := w.newSet(records, subs)
-			return w.addEntry(&subfile.Entry{Records: records, Sets: []subfile.SetInfo{s}, Atts: w.atts})
+			return w.addEntry(&subfile.Entry{Records: records, Sets: []subfile.SetInfo{s}, Atts: w.atts, Held: w.held.info()})
 		}
 	}
 	outcome, err := verdict.Commit(ctx, w.c, part)
@@ -86,10 +89,11 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	if w.ids == nil {
 		w.ids = w.schema.recordIDs()
 		was = w.ids
-		for _, list := range [][]pend{w.pending, w.seen} { // put since CommitAsync
-			for k := range list {
-				list[k].v = was[list[k].v]
-			}
+		for k := range w.pending { // put since CommitAsync
+			w.pending[k].v = was[w.pending[k].v]
+		}
+		for k := range w.seen {
+			w.seen[k].v = was[w.seen[k].v]
 		}
 		for k := range w.parts {
 			w.parts[k].v = was[w.parts[k].v]

@@ -138,8 +138,8 @@ func TestAheadAny(t *testing.T) {
 						x := make([]float64, n)
 						for i := range x {
 							x[i] = float64(1 + k*1000 + j*100 + i + r*20)
-							if p.v == 1 {
-								x[i] -= float64(r * 20)
+							if p.v == 1 { // not decomposed: between two flushes there is one value
+								x[i] = float64(1 + int64(k)*1000 + rec*7 + start[0] + int64(i))
 							}
 						}
 						x32 := make([]float32, n)

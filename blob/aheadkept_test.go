@@ -30,9 +30,7 @@ func TestAheadParts(t *testing.T) {
 		for rec := range m.records {
 			err := m.putRecord(w, rec, c.Rank(), rec == 0)
 			part := []float64{float64(10 + rec)}
-			if c.Rank() == 0 {
-				err = errors.Join(err, PutAt(w, clock, rec, nil, nil, part))
-			}
+			err = errors.Join(err, PutAt(w, clock, rec, nil, nil, part))
 			if err = errors.Join(err, w.Flush(ctx)); err != nil {
 				return err
 			}

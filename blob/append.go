@@ -159,6 +159,9 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 	if err == nil && st.Manifest == nil && len(found.Members) == 0 {
 		err = ErrNotCommitted
 	}
+	if err == nil {
+		err = leftBy(o.fs, found.Base, st)
+	}
 	if err != nil {
 		return pkg.Errorf("append to %s: %w", name, err)
 	}

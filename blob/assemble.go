@@ -81,6 +81,9 @@ func (e *engine) assembleParts(list *[]pend, parts []part) error {
 			return err
 		}
 		shape := e.schema.Shape(VarID(p.v))
+		if p.flat {
+			shape = []int64{product(shape)}
+		}
 		pos := int64(0)
 		for off, n := range slabRuns(shape, p.start, p.count) {
 			copy(img[off*size:], src[pos*size:(pos+n)*size])

@@ -38,8 +38,10 @@ func (w *Writer) FlushAsync(ctx context.Context) error {
 	if w.closed {
 		return pkg.Usage("flush after Close")
 	}
-	_, err := w.post(ctx, true)
-	return err
+	if _, err := w.post(ctx, true); err != nil {
+		return err
+	}
+	return w.tellHeld()
 }
 
 // Wait returns when what the last FlushAsync began is written, with its error: then it is as after Flush.
@@ -62,7 +64,7 @@ func (w *Writer) Wait(ctx context.Context) error {
 		return w.crash(err)
 	}
 	w.landed()
-	return nil
+	return w.tellHeld()
 }
 
 // land waits for what this process has under way. The error is that of the leader, so that it is told once.

@@ -54,14 +54,14 @@ func (w *Writer) SetAtt(ctx context.Context, v VarID, name string, value any) er
 // maxSetAtts bounds attributes that are set, all values that one has had counted, so that manifest and log stay such as readers take.
 const maxSetAtts = 256 << 20
 
-// commitAtts commits attributes without records, behind the first commit. Collective.
+// commitAtts commits attributes without records, and what records are held back for, behind the first commit. Collective.
 func (w *Writer) commitAtts(ctx context.Context) error {
-	if w.commits == 0 || len(w.atts) == 0 {
+	if w.commits == 0 || len(w.atts) == 0 && !w.heldNews() {
 		return nil // they wait for the first commit, or Close
 	}
 	var part func() error
 	if w.c.Rank() == 0 {
-		part = func() error { return w.addEntry(&subfile.Entry{Records: w.sealed, Atts: w.atts}) }
+		part = func() error { return w.addEntry(&subfile.Entry{Records: w.sealed, Atts: w.atts, Held: w.held.info()}) }
 	}
 	outcome, err := verdict.Commit(ctx, w.c, part)
 	if outcome == verdict.InDoubt {

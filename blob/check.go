@@ -81,6 +81,7 @@ type checkPart struct {
 	set    *subfile.SetInfo // of the manifest, or nil
 	base   string
 	noData bool // its data cannot be compared with the manifest's checksums
+	own    bool // it has the header that the manifest says
 }
 
 func (c *checker) add(f Finding) {
@@ -322,6 +323,13 @@ func (c *checker) log(base string, st *subfile.State) {
 	if m := st.Manifest; m != nil && m.Log != "" {
 		named = subfile.LogName(base, m.Log)
 		c.unfinished = true
+		if h := m.Held; h != nil {
+			severity := Warning
+			if c.alive {
+				severity = Note
+			}
+			c.say(severity, named, -1, "held_back", nil, "%s", h)
+		}
 		if c.alive {
 			c.say(Note, named, -1, "commit", nil, "its writer goes on: commit %d is in force, with %d records", m.Commits, m.Records)
 		} else {
@@ -348,6 +356,9 @@ const maxListed = 100
 // together checks that the subfiles belong to one dataset and are all of it.
 func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 	var lead *checkPart
+	if k := slices.IndexFunc(parts, func(p *checkPart) bool { return p.own && p.place != nil }); k >= 0 {
+		lead = parts[k]
+	}
 	blobs, missing := 0, false
 	for _, p := range parts {
 		if p.place == nil {
@@ -355,6 +366,10 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 			continue
 		}
 		blobs += p.place.Shape.Blobs
+		missing = missing || p.info != nil && !p.own // its blobs count for another dataset
+		if p == lead {
+			continue
+		}
 		if lead == nil {
 			lead = p
 		} else if err := sameDataset(lead.place, p.place, p.info != nil); err != nil {

@@ -6,13 +6,14 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
 	"blobio/internal/fault"
+	"blobio/subfile"
 )
 
 // structure checks one file on its own: header, size, table of blobs.
 func (c *checker) structure(p *checkPart) {
 	if p.name == "" || p.gone() {
 		if c.state.missing.Add(1) <= maxListed {
-			c.say(Error, p.wanted(), -1, "subfile", ErrMissing, "not there")
+			c.say(Error, p.wanted(), -1, "subfile", ErrMissing, "not there%s", p.r.leftBehind(p.wanted()))
 		}
 		p.name = ""
 		return
@@ -144,6 +145,8 @@ func (c *checker) manifest(p *checkPart) {
 			c.add(fault.Of(Error, p.name, err))
 		} else if crc != p.info.HeaderCRC {
 			c.say(Error, p.name, p.place.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
+		} else {
+			p.own = true
 		}
 	}
 }
@@ -165,9 +168,14 @@ func (c *checker) data(p *checkPart) {
 	}
 	defer done()
 	pl := p.place
-	want := int64(0)
+	want, all, others := int64(0), 0, 0
 	report := func(x extentSum) {
 		want = max(want, x.ext+1)
+		if x.v >= pl.NumMaps()*layout.MapVars && x.ext < int64(len(p.info.Extents)) {
+			if all++; x.crc != p.info.Extents[x.ext] {
+				others++
+			}
+		}
 		field := fieldOf(pl, x.v, x.rec+p.set.First)
 		if x.ext >= int64(len(p.info.Extents)) {
 			c.say(Error, p.name, -1, field, ErrChecksum, "the manifest has no checksum of it")
@@ -189,6 +197,10 @@ func (c *checker) data(p *checkPart) {
 		err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, piece, report, c.col.Did)
 	}
 	c.pads(p, f)
+	if others > 1 && 2*others > all {
+		c.say(Error, p.name, -1, "file", ErrChecksum, "not what %s describes, but of another dataset or another state of this one: %d of %d variables and records sum to something else",
+			subfile.ManifestName(p.r.base), others, all)
+	}
 	if p.info == nil {
 		if err != nil {
 			c.add(fault.Of(Error, p.name, err))

@@ -83,7 +83,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 // prints holds the maps, all of which could be read, against the manifest's fingerprints.
 func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	for _, p := range parts {
-		if p.table == nil || p.info == nil {
+		if p.table == nil || !p.own {
 			return
 		}
 	}

@@ -161,7 +161,7 @@ func (w *Writer) mayCommit() error {
 	if id, _, err := subfile.Peek(w.opt.fs, w.base); err != nil || id == w.info.was {
 		return err
 	}
-	return pkg.Errorf("%s: another program has replaced the dataset while it was being written: %w", w.base, ErrInUse)
+	return pkg.Errorf("%s: another program has replaced the dataset, or renamed it, while it was being written: %w", w.base, ErrInUse)
 }
 
 // subfiles puts the subfiles' descriptions together, on world rank 0.
@@ -231,7 +231,7 @@ func (w *Writer) head(records int64) *subfile.Manifest {
 	}
 	m.AddAtts(w.atts)
 	if w.going {
-		m.Log, m.Commits = w.ten.tag(), 1
+		m.Log, m.Commits, m.Held = w.ten.tag(), 1, w.held.info()
 	}
 	return m
 }

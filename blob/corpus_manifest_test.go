@@ -60,7 +60,7 @@ func TestCorpusManifest(t *testing.T) {
 					m.Sets = append(m.Sets, subfile.SetInfo{Base: "x", First: 2, Subfiles: m.Sets[0].Subfiles})
 				}
 			},
-			"other base":        func(m *subfile.Manifest) { m.Sets[0].Base = "e.nc" },
+			"other set":         func(m *subfile.Manifest) { m.Sets[0].Base += "+1" },
 			"base elsewhere":    func(m *subfile.Manifest) { m.Sets[0].Base = "../d.nc" },
 			"base is empty":     func(m *subfile.Manifest) { m.Base = "" },
 			"size":              func(m *subfile.Manifest) { m.Sets[0].Subfiles[1].Size++ },

@@ -41,6 +41,7 @@ type engine struct {
 	appended bool  // fixed variables and maps are in the file already
 	sums     *checksum.Set
 	done     *doneSet
+	ever     []int64     // 1 for each record variable that ranks of this process have put in this session
 	kept     [][]pend    // process-centric, records unknown: puts by local rank
 	mapsOut  bool        // the map variables are written
 	fixedN   int         // fixed variables in the header, map variables included
@@ -150,6 +151,7 @@ func (e *engine) keep(lists [][]pend, copied int64) error {
 	for i, l := range lists {
 		for _, p := range l {
 			old := -1
+			e.noteEver(&p)
 			if e.done.set(i, &p, e.schema.vars[p.v].Record) { // put again: the one before goes
 				old = slices.IndexFunc(e.kept[i], func(q pend) bool { return q.v == p.v && q.rec == p.rec })
 				if e.opt.Retain != LendUntilClose {
@@ -250,12 +252,13 @@ func (e *engine) noteKept() {
 	}
 }
 
-// wholeTo returns the first record, at most limit, of which the ranks of this process have not put everything.
-func (e *engine) wholeTo(limit int64) int64 {
+// wholeTo returns the first record, at most limit, of which the ranks of this process have not put everything but variables that nobody has
+// ever put; never may be nil.
+func (e *engine) wholeTo(limit int64, never func(v int) bool) int64 {
 	nd := e.place.NumMaps()
 	return e.done.wholeTo(e.from, limit, func(rank, v int) bool {
 		switch sv := &e.schema.vars[v]; {
-		case !sv.Record:
+		case !sv.Record || never != nil && never(v):
 			return true
 		case sv.Decomp != 0:
 			return e.table.Count[rank*nd+int(sv.Decomp)-1] == 0

@@ -12,13 +12,15 @@ import (
 // Flush writes everything that was put, after what FlushAsync has under way; when it returns, data lent until
 // Flush may be used again. A process-centric writer that does not know the
 // number of records copies what was put instead, and writes it at Close.
-// It may be called at any time, by all ranks. Collective.
+// It may be called at any time, by all ranks. A HeldBackError is that of a CommitAsync before. Collective.
 func (w *Writer) Flush(ctx context.Context) error {
 	if w.closed {
 		return pkg.Usage("flush after Close")
 	}
-	_, err := w.post(ctx, false)
-	return err
+	if _, err := w.post(ctx, false); err != nil {
+		return err
+	}
+	return w.tellHeld()
 }
 
 // flushing is what all ranks agreed on at the beginning of a flush.
@@ -27,6 +29,8 @@ type flushing struct {
 	idle    bool          // nobody has anything
 	keys    []varRec      // without a common heap: what this rank puts
 	alike   alike         // what others put
+	lone    []part        // what this rank has put of variables without a decomposition
+	differ  bool          // ranks have not all put the same of them, see exchangeLones
 	whole   []varRec      // what all of the team are expected to put; nil: nothing is
 	ahead   bool          // everything before the windows is done
 	rounds  bool          // somewhere windows are still to be written
@@ -101,7 +105,11 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 	if w.apart() {
 		took = w.eng.team.trial.tell()
 	}
-	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), stage, ^w.Records(), took)...)
+	words := [2]int64{noSay, noSay}
+	if err == nil {
+		b.lone, words, err = w.loneWords()
+	}
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys, words), stage, ^w.Records(), took)...)
 	if err != nil {
 		if v != nil && v[wordStage] == stageUnfit {
 			w.fail(err)
@@ -110,16 +118,13 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 		return b, w.crash(err)
 	}
 	w.landed()
-	b.alike, b.idle, b.records = alikeOf(v), v[wordStage] == stageIdle, ^v[wordRecords]
+	b.alike, b.differ, b.idle, b.records = alikeOf(v), !w.each && lonesDiffer(v), v[wordStage] == stageIdle, ^v[wordRecords]
 	w.known = max(w.known, b.records)
 	// Who is ahead has repeated a list, and so all have if what was alike in the last flush is alike again.
 	b.rounds = v[wordStage] == stageRound
-	b.ahead = (b.rounds || v[wordStage] == stageAhead) && b.alike != notAlike && b.alike >= w.lastAlike
+	b.ahead = (b.rounds || v[wordStage] == stageAhead) && b.alike != notAlike && b.alike >= w.lastAlike && !b.differ
 	if w.apart() {
 		w.eng.team.hear(&w.eng.opt, v[wordTook])
-	}
-	if b.idle {
-		w.seen = w.seen[:0]
 	}
 	return b, nil
 }
@@ -132,9 +137,17 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 		return b.records, err
 	}
 	w.last, w.lastAlike = nil, b.alike
-	if b.alike != notAlike {
+	if b.differ {
+		w.lastAlike = notAlike
+		if err := w.exchangeLones(ctx, b.lone, &b); err != nil {
+			w.fail(err)
+			return 0, err
+		}
+	} else if b.alike != notAlike {
 		w.last = b.keys
 	}
+	b.lone = nil
+	w.dropSeen(always)
 	if b.ahead {
 		w.eng.whole = b.whole
 		start := time.Now()
@@ -146,7 +159,6 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 		}
 		w.eng.tried(b.rest.p, b.took+time.Since(start))
 		w.settle()
-		w.seen = w.seen[:0]
 		return b.records, nil
 	}
 	w.flying = background
@@ -168,7 +180,7 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	} else {
 		w.settle()
 	}
-	w.parts, w.seen = nil, w.seen[:0]
+	w.parts = nil
 	return b.records, nil
 }
 
@@ -293,6 +305,7 @@ func (e *engine) mapPends() (maps []pend) {
 func (e *engine) note(lists [][]pend) {
 	for i, l := range lists {
 		for k := range l {
+			e.noteEver(&l[k])
 			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) && e.pack == nil {
 				e.sums.Again(e.extent(&l[k]))
 			}

@@ -19,7 +19,7 @@ func lostCommits(pl *place, name string, size, have, records int64) error {
 	if !pl.Grows || have <= records || !reaches(pl, size, have) {
 		return nil
 	}
-	return pkg.At(name, layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost", have, records)
+	return pkg.At(name, layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost, or the file is another dataset's", have, records)
 }
 
 // reaches says whether a file of so many bytes holds so many records, at least one.

@@ -18,29 +18,66 @@ type grown struct {
 	Steps []subfile.Growth `json:"steps"`         // of each record that is not committed yet, in order: the size that the file has with it, and its checksums
 }
 
-// grow commits records, up to limit, whose data lie in files that are part of the dataset already. fill: all of them, with fill values for what
-// is missing. err is of this process's leader alone.
+// growMode says what grow does about what is missing in records.
+type growMode uint8
+
+const (
+	growIfWhole growMode = iota // nothing is committed if a record lacks anything
+	growSettled                 // settleRecords has found that nothing is missing
+	growFilled                  // it is filled
+)
+
+// growWhole commits the records that are whole, in files that grow. err is of this process's leader alone. Collective.
+func (w *Writer) growWhole(ctx context.Context, err error) error {
+	if w.opt.Incomplete == FillIncomplete {
+		_, err = w.grow(ctx, w.known, err, growFilled)
+		return err
+	}
+	if !w.uneven {
+		short, err := w.grow(ctx, w.known, err, growIfWhole)
+		if err != nil || !short {
+			return err
+		}
+	} else if err = comm.Agree(ctx, w.c, err); err != nil {
+		w.fail(err)
+		return err
+	}
+	records, fill, err := w.settleRecords(ctx)
+	if err != nil {
+		w.fail(err)
+		return err
+	}
+	mode := growSettled
+	if fill {
+		mode = growFilled
+	}
+	_, err = w.grow(ctx, records, nil, mode)
+	return err
+}
+
+// grow commits records, up to limit, whose data lie in files that are part of the dataset already. short: some record lacks something, and
+// nothing was committed, see growIfWhole. err is of this process's leader alone.
 //
 // World rank 0 learns with the checksums what each subfile has, so that nothing is agreed on before: a gather among the ranks of each subfile,
 // if they are several processes, one among all ranks, if there are several subfiles, and the verdict. Collective.
-func (w *Writer) grow(ctx context.Context, limit int64, err error, fill bool) error {
-	if fill {
+func (w *Writer) grow(ctx context.Context, limit int64, err error, mode growMode) (short bool, _ error) {
+	if mode == growFilled {
 		if err = comm.Agree(ctx, w.c, err); err == nil {
 			err = w.complete(ctx, limit)
 		} else {
 			w.fail(err)
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
-	all, broken := w.gatherGrowth(ctx, limit, err)
+	all, broken := w.gatherGrowth(ctx, limit, err, mode)
 	if broken != nil && w.c.Rank() != 0 { // it may have heard everybody
 		broken = &InDoubtError{w.base, broken}
 	}
 	if broken != nil {
 		w.fail(broken)
-		return broken
+		return false, broken
 	}
 	records := int64(math.MaxInt64)
 	var part func() error
@@ -56,21 +93,24 @@ func (w *Writer) grow(ctx context.Context, limit int64, err error, fill bool) er
 	}
 	if err != nil {
 		w.fail(err)
-		return err
+		return false, err
+	}
+	if records = v[0]; records < limit {
+		return true, nil
 	}
 	w.atts = nil
-	if records = v[0]; records > w.sealed {
+	if records > w.sealed {
 		w.sealed = records
 		w.commits++
 	}
 	if w.lead {
 		w.eng.advance(records)
 	}
-	return nil
+	return false, nil
 }
 
 // gatherGrowth syncs what was written and brings to world rank 0 what each subfile has. broken is an error of the communication.
-func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error) (all [][]byte, broken error) {
+func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error, mode growMode) (all [][]byte, broken error) {
 	e, first := w.eng, w.sub.Rank() == 0
 	sync := w.opt.Durability != DurableNone
 	o := sealed{rank: w.c.Rank()}
@@ -80,7 +120,9 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error) (all 
 			err = derr
 		}
 		if err == nil {
-			o.whole = e.wholeTo(limit)
+			if o.whole = limit; mode == growIfWhole {
+				o.whole = e.wholeTo(limit, nil)
+			}
 			err = e.syncWritten(sync)
 		}
 		if o.err = err; err == nil && !first {
@@ -144,7 +186,7 @@ func (e *engine) growth(told []*sealed, sync bool) *grown {
 	return g
 }
 
-// commitGrowth makes the commit of what the subfiles have, on world rank 0. It returns how many records are committed then.
+// commitGrowth makes the commit of what the subfiles have, on world rank 0, if that is all records below limit. It returns how many records are committed then.
 func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 	list := make([]grown, 0, w.info.subfiles)
 	records := limit
@@ -165,14 +207,17 @@ func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 	if len(list) != w.info.subfiles {
 		return w.sealed, pkg.Errorf("growth of %d subfiles, want %d", len(list), w.info.subfiles)
 	}
+	if records < limit {
+		return w.sealed, nil
+	}
 	if records <= w.sealed {
-		if len(w.atts) == 0 {
+		if len(w.atts) == 0 && !w.heldNews() {
 			return w.sealed, nil
 		}
-		return w.sealed, w.addEntry(&subfile.Entry{Records: w.sealed, Atts: w.atts})
+		return w.sealed, w.addEntry(&subfile.Entry{Records: w.sealed, Atts: w.atts, Held: w.held.info()})
 	}
 	n := int(records - w.sealed)
-	e := &subfile.Entry{Records: records, Atts: w.atts, Subfiles: make([]subfile.Growth, len(list))}
+	e := &subfile.Entry{Records: records, Atts: w.atts, Held: w.held.info(), Subfiles: make([]subfile.Growth, len(list))}
 	for k := range list {
 		if len(list[k].Steps) < n {
 			return w.sealed, pkg.Errorf("growth of subfile %d: %d records, want %d", k, len(list[k].Steps), n)

@@ -2,8 +2,11 @@ package blob
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"blobio/subfile"
 )
@@ -30,9 +33,21 @@ func (r *Reader) lead(s *set) (*filePart, error) {
 		}
 	}
 	if first == nil {
-		first = pkg.Errorf("%s: no subfile is here: %w", r.base, ErrMissing)
+		first = pkg.Errorf("%s: no subfile is here%s: %w", r.base, r.leftBehind(s.parts[0].wanted()), ErrMissing)
 	}
 	return nil, first
+}
+
+// leftBehind says so if a subfile that is missing is there under the name that the dataset had when its manifest was written.
+func (r *Reader) leftBehind(name string) string {
+	if r.manifest == nil || r.manifest.Was() == r.manifest.Base {
+		return ""
+	}
+	was := filepath.Join(subfile.Dir(name), r.manifest.Was()+strings.TrimPrefix(filepath.Base(name), r.manifest.Base))
+	if _, err := r.fs.Stat(was); err != nil {
+		return ""
+	}
+	return fmt.Sprintf(", but %s, which the manifest was written for: it may be the same, not renamed", was)
 }
 
 // openFirst reads the header of the first subfile that is there, which tells
@@ -111,7 +126,7 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 	}
 	missing := r.missing(r.sets[r.seenBy(was):])
 	if r.complete = len(missing) == 0; !r.complete && !r.opt.AllowMissing && (!r.opt.MissingLater || r.manifest == nil) {
-		return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, len(missing), r.numParts(), missing[0], ErrMissing)
+		return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s%s: %w", r.base, len(missing), r.numParts(), missing[0], r.leftBehind(missing[0]), ErrMissing)
 	}
 	return nil
 }

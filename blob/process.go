@@ -26,6 +26,7 @@ type process struct {
 	flights int       // flushes in the background: each releases what it holds when it ends
 	max     int64
 	advice  string // what makes room for more
+	copies  map[uint64]*common
 }
 
 // newProcess is for so many ranks.
@@ -89,6 +90,11 @@ func (p *process) take(n int64) error {
 func (p *process) await(n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.awaitLocked(n)
+}
+
+// awaitLocked is await with mu held.
+func (p *process) awaitLocked(n int64) error {
 	for p.used+n > p.max && p.flights > 0 {
 		p.idle.rush()
 		p.room.Wait()

@@ -21,15 +21,17 @@ type pend struct {
 // part is a put of some elements of a variable that is not decomposed.
 type part struct {
 	pend
-	start, count []int64 // canonical, without the record dimension
+	start, count []int64 // canonical, without the record dimension; of what ranks have exchanged elements of the whole
+	flat         bool    // which
 }
 
 // maxRecordGap is how far beyond the records put so far a record may lie.
 const maxRecordGap = 1 << 20
 
 // Put gives this rank's elements of one record of a decomposed variable, in
-// map order; a variable that is not decomposed is given whole, by every rank
-// or by some: the value of the first rank of each subfile is written. rec is 0 for a
+// map order; a variable that is not decomposed is given whole, by any rank, by some or by
+// all. Those that give it between two flushes give the same bytes: two values are an error of the flush, which
+// names both ranks; of later flushes the last one counts. rec is 0 for a
 // fixed variable. T may differ from the type in the file; a value that does not
 // fit it is an error that names the element, and nothing of this put is kept.
 // Put is not collective.
@@ -50,12 +52,12 @@ func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
 	if int64(len(data)) != want {
 		return pkg.Errorf("put of %q record %d: %d elements, want %d: %w", sv.Name, rec, len(data), want, ErrUsage)
 	}
-	if sv.Decomp == 0 && w.sub.Rank() != 0 {
-		w.saw(v, sv, rec)
-		return nil
-	}
 	if err := convertible(sv, rec, data); err != nil {
 		return err
+	}
+	if sv.Decomp == 0 && w.sub.Rank() != 0 {
+		w.sawRecord(sv, rec)
+		return w.keepLone(v, sv, rec, nil, nil, memType[T](), elem.Bytes(data))
 	}
 	p, err := w.hold(sv, rec, memType[T](), elem.Bytes(data))
 	if err != nil {
@@ -87,16 +89,15 @@ func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data [
 	if want := product(count); int64(len(data)) != want {
 		return pkg.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
 	}
+	if err := convertible(sv, rec, data); err != nil {
+		return err
+	}
 	w.sawRecord(sv, rec)
 	if len(data) == 0 {
 		return nil
 	}
 	if w.sub.Rank() != 0 {
-		w.saw(v, sv, rec)
-		return nil
-	}
-	if err := convertible(sv, rec, data); err != nil {
-		return err
+		return w.keepLone(v, sv, rec, start, count, memType[T](), elem.Bytes(data))
 	}
 	p, err := w.hold(sv, rec, memType[T](), elem.Bytes(data))
 	if err != nil {
@@ -148,14 +149,6 @@ func (w *Writer) id(v VarID) int32 {
 func (w *Writer) sawRecord(sv *Variable, rec int64) {
 	if sv.Record {
 		w.records = max(w.records, rec+1)
-	}
-}
-
-// saw notes a put that another rank's is written for.
-func (w *Writer) saw(v VarID, sv *Variable, rec int64) {
-	w.sawRecord(sv, rec)
-	if w.apart() {
-		w.seen = append(w.seen, pend{v: w.id(v), rec: rec})
 	}
 }
 

@@ -80,6 +80,9 @@ func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 		if err != nil { // whoever reads it says so
 			return nil
 		}
+		if is, err := ofManifest(fsys, name, m); !is { // likewise; it counts records of another dataset
+			return err
+		}
 		return lostCommits(pl, name, size, records, have)
 	})
 }

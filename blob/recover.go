@@ -81,6 +81,11 @@ func recoverWith(ctx context.Context, base string, o *RecoverOptions, k knobs) (
 			err = k.fs.SyncDir(subfile.Dir(base))
 		}
 	}()
+	if st, _ := subfile.ReadForced(k.fs, base); st != nil {
+		if err := leftBy(k.fs, base, st); err != nil {
+			return nil, err
+		}
+	}
 	var rebuilt []Step
 	if old, lost := lostState(k.fs, base, v.Force); lost != nil && v.Force {
 		if rebuilt, err = rebuild(ctx, &settings{knobs: k}, base, ten, old); err != nil {
@@ -266,6 +271,13 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 		return steps, err
 	}
 	return steps, eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
+		if records == m.Last().Records && size <= want {
+			return nil
+		}
+		if is, err := ofManifest(fsys, name, m); !is {
+			add(name, "leave as it is: not what the manifest describes, but of another dataset, or damaged")
+			return err
+		}
 		if n := m.Last().Records; records != n {
 			add(name, fmt.Sprintf("set the number of records to %d: the header says %d", n, records))
 		}
@@ -304,12 +316,39 @@ func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string
 	return nil
 }
 
+// ofManifest says whether a subfile of the last set has the length and the header that the manifest says: one of another dataset may have got its name.
+func ofManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
+	_, i, _ := subfile.Split(name)
+	info := &m.Last().Subfiles[i]
+	f, err := fsys.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil || size < info.Size {
+		return false, err
+	}
+	pl, _, err := decodePlace(f, size, name, 0)
+	if errors.As(err, new(*FormatError)) && !errors.As(err, new(*fs.PathError)) {
+		return false, nil
+	}
+	if err != nil || pl.Plain || pl.HeaderLen != info.HeaderLen {
+		return false, err
+	}
+	crc, err := headerCRC(f, pl, name)
+	return crc == info.HeaderCRC, err
+}
+
 // settle ends what an append left in the subfiles of a variable-centric dataset.
 func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
 	have := m.Last().Records
 	return eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
 		if records == have && size <= want {
 			return nil
+		}
+		if is, err := ofManifest(fsys, name, m); !is {
+			return err
 		}
 		f, err := fsys.OpenRW(name)
 		if err != nil {

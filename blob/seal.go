@@ -86,9 +86,23 @@ func (e *engine) sealLocal(records int64, first, sync, exact bool) error {
 		}
 	}
 	if sync {
-		return f.Sync()
+		if err := f.Sync(); err != nil {
+			return err
+		}
+	}
+	if first {
+		return e.named(f)
 	}
 	return nil
+}
+
+// named returns an error if the subfile has not its name any more, or another file has it: then it would not be found behind the commit.
+func (e *engine) named(f vfs.File) error {
+	is, err := vfs.Named(e.proc.pool.FS(), f, e.name)
+	if err == nil && !is {
+		err = pkg.At(e.name, -1, "subfile", ErrMissing, "renamed, removed or replaced while its writer is at work")
+	}
+	return err
 }
 
 // setSize gives the file the size that it has with these records, or if that is not to be exact at least that: then nothing is cut off that ranks

@@ -12,9 +12,12 @@ import (
 // Commit makes what was put so far the committed state, durable and whole as Close would make it, and the writer goes on. A reader that opens the
 // dataset then, or whenever it does after the writer has died, finds it; one that is open keeps its state. It flushes first.
 //
-// Records are committed whole: those before the first of which some rank has not put every variable, or all with fill values, see
-// Options.Incomplete. Committed says how many. Fixed variables are committed by the first Commit, which fills those that nobody has put. What is
-// committed cannot be put again.
+// Records are committed whole: those before the first that lacks something, or all with fill values, see
+// Options.Incomplete. A record lacks what some rank has not put of a variable that any rank has put in this session, of this record or another;
+// a variable that nobody has ever put is fill, as in netCDF. Committed says how many are committed. If records that were put are held back, Commit returns a
+// HeldBackError, which names the first of them and what it lacks, after it has committed those before; the writer goes on as if
+// there had been no error. Fixed variables are committed by the first Commit, which fills those that nobody has put. What is
+// committed cannot be put again: a later put is ErrUsage.
 //
 // Variable-centric subfiles grow in place, and so do process-centric ones with Options.Records that are not compressed. Otherwise each Commit with new records
 // writes a further set of subfiles, as an append does; Convert makes one of them. Until Close the dataset has a log beside the manifest,
@@ -29,12 +32,13 @@ func (w *Writer) Commit(ctx context.Context) error {
 	if _, err := w.post(ctx, false); err != nil {
 		return err
 	}
+	w.heldLate = nil // this commit tells what is still so
 	return w.commitNow(ctx, nil)
 }
 
 // CommitAsync is Commit in the background: it begins to write what was put, as FlushAsync does, and returns. The commit is made by the next
 // call that is collective (Wait, Flush, Commit, Close, each also in the background), since the background never
-// communicates; its error is that call's. What was put before CommitAsync must not be put again. Collective.
+// communicates; its error is that call's, also a HeldBackError, with which the call has done its work. What was put before CommitAsync must not be put again. Collective.
 func (w *Writer) CommitAsync(ctx context.Context) error {
 	if err := w.mayGoOn(); err != nil {
 		return err
@@ -43,7 +47,7 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 		return err
 	}
 	w.due = true
-	return nil
+	return w.tellHeld()
 }
 
 // Committed returns how many records are committed: those before this session, and those of its commits.
@@ -63,8 +67,9 @@ func (w *Writer) settleDue(ctx context.Context) error {
 	}
 	w.due = false
 	err := w.land(ctx) // of a leader
-	if err = w.commitNow(ctx, err); err == nil {
+	if err = w.commitNow(ctx, err); err == nil || errors.As(err, &w.heldLate) {
 		w.landed()
+		return nil
 	}
 	return err
 }
@@ -87,7 +92,7 @@ func (w *Writer) dropCommitted() (err error) {
 		return true
 	}
 	w.pending = deletePends(w.pending, past)
-	w.seen = deletePends(w.seen, past)
+	w.dropSeen(past)
 	kept := w.parts[:0]
 	for i := range w.parts {
 		if !past(&w.parts[i].pend) {
@@ -112,13 +117,31 @@ func deletePends(list []pend, gone func(p *pend) bool) []pend {
 // commit, they do not stop half way because a context is done.
 func (w *Writer) commitNow(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
+	w.held = nil
 	if w.commits > 0 && w.known <= w.sealed && !w.flying && len(w.atts) == 0 {
 		return nil // nobody has put anything since
 	}
 	if w.commits > 0 && !w.opt.keeps() {
-		return w.grow(ctx, w.known, err, w.opt.Incomplete == FillIncomplete)
+		err = w.growWhole(ctx, err)
+	} else {
+		err = w.commitWhole(ctx, err)
 	}
+	if err != nil {
+		return err
+	}
+	if w.heldTold = w.held; w.held != nil {
+		return w.held
+	}
+	return nil
+}
+
+// commitWhole commits the records that are whole where files do not grow, or for the first time.
+func (w *Writer) commitWhole(ctx context.Context, err error) error {
 	records, whole, err := w.agreeRecords(ctx, err)
+	if err == nil && w.opt.Incomplete == HoldBack && records < w.known {
+		whole = false
+		records, _, err = w.settleRecords(ctx)
+	}
 	if err != nil {
 		w.fail(err)
 		return err
@@ -143,7 +166,7 @@ func (w *Writer) agreeRecords(ctx context.Context, err error) (records int64, wh
 	if err == nil && w.lead {
 		w.eng.known = w.known // where nothing is left to complete, that does not say it
 		if err = w.eng.drain(); err == nil && w.opt.Incomplete == HoldBack {
-			n = w.eng.wholeTo(w.known)
+			n = w.eng.wholeTo(w.known, nil)
 		}
 	}
 	if err == nil && w.commits == 0 && w.apart() && !w.opt.keeps() && w.eng.mapsOut && len(w.eng.missing(n)[0]) == 0 {
@@ -207,7 +230,7 @@ func (w *Writer) end(ctx context.Context, records int64) (err error) {
 		if w.opt.keeps() {
 			err = w.addSet(ctx, records)
 		} else {
-			err = w.grow(ctx, records, nil, true)
+			_, err = w.grow(ctx, records, nil, growFilled)
 		}
 		if err != nil {
 			return err

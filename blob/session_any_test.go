@@ -100,7 +100,13 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, hav
 			if do == nil {
 				continue
 			}
-			if err := do(ctx); err != nil {
+			err := do(ctx)
+			if held := new(HeldBackError); errors.As(err, &held) && held.Committed == w.Committed() && held.Put > held.Committed && p.o.Incomplete == HoldBack {
+				err = nil
+			} else if err == nil && then == thenCommit && w.Committed() < w.known {
+				err = errors.New("nothing said of records that are held back")
+			}
+			if err != nil {
 				return fmt.Errorf("step %d behind record %d: %w", then, rec, err)
 			}
 			if then != thenCommit {
@@ -123,7 +129,7 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, hav
 			}
 		}
 		if !s.close {
-			if err := w.Wait(ctx); err != nil {
+			if err := notHeld(w.Wait(ctx)); err != nil {
 				return err
 			}
 			if n := w.Committed(); w.commits > 0 || have >= 0 {

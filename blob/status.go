@@ -40,12 +40,13 @@ func (s WritingState) MarshalText() ([]byte, error) { return []byte(s.String()),
 // A Status tells whether a dataset is being written, is finished, or was left by a writer that died. Times are those of the machines that are named;
 // they are shown, and never compared.
 type Status struct {
-	State      WritingState  `json:"state"`
-	Committed  bool          `json:"committed"`            // there is a committed state
-	Records    int64         `json:"records"`              // of it
-	Commit     int64         `json:"commit,omitempty"`     // number of its last commit, of the writer that goes on; 0: by Close
-	LastCommit time.Time     `json:"last_commit,omitzero"` // of its file, by the clock of the file system
-	Writer     *WriterStatus `json:"writer,omitempty"`     // who holds the dataset, or died with it; nil: nobody, or not known
+	State      WritingState      `json:"state"`
+	Committed  bool              `json:"committed"`            // there is a committed state
+	Records    int64             `json:"records"`              // of it
+	Commit     int64             `json:"commit,omitempty"`     // number of its last commit, of the writer that goes on; 0: by Close
+	LastCommit time.Time         `json:"last_commit,omitzero"` // of its file, by the clock of the file system
+	Held       *subfile.HeldBack `json:"held_back,omitempty"`  // what its last commit held back, of a writer that has not come to its end
+	Writer     *WriterStatus     `json:"writer,omitempty"`     // who holds the dataset, or died with it; nil: nobody, or not known
 }
 
 // WriterStatus is who writes, as the file of its lease has it.
@@ -81,15 +82,15 @@ func (s *Status) String() string {
 	case s.State == Writing && !s.Committed:
 		return "nothing committed yet, being written by " + by
 	case s.State == Writing:
-		return fmt.Sprintf("being written by %s, at %s", by, at)
+		return fmt.Sprintf("being written by %s, at %s", by, at) + heldText(s.Held)
 	case s.State == Died && !s.Committed:
 		return "its writer died before anything was committed"
 	case s.State == Died:
-		return "its writer died after " + at
+		return "its writer died after " + at + heldText(s.Held)
 	case s.State == WritingOrDied && !s.Committed:
 		return fmt.Sprintf("nothing committed yet, and its writer (%s) is alive or has died", by)
 	case s.State == WritingOrDied:
-		return fmt.Sprintf("its writer (%s) is alive or has died, at %s", by, at)
+		return fmt.Sprintf("its writer (%s) is alive or has died, at %s", by, at) + heldText(s.Held)
 	case s.State == Finished:
 		return "finished, " + at
 	}
@@ -262,7 +263,7 @@ func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 		s.State = known
 		return s, nil
 	}
-	s.Committed, s.Records, s.Commit = true, m.Records, m.Commits
+	s.Committed, s.Records, s.Commit, s.Held = true, m.Records, m.Commits, m.Held
 	name := subfile.ManifestName(w.base)
 	switch {
 	case m.Commits > 1:
@@ -282,4 +283,12 @@ func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 		s.State = Finished
 	}
 	return s, nil
+}
+
+// heldText tells in a state what is held back, "" if nothing is.
+func heldText(h *subfile.HeldBack) string {
+	if h == nil {
+		return ""
+	}
+	return "; " + h.String()
 }

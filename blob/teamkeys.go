@@ -26,7 +26,7 @@ func (e *engine) order(a, b varRec) int {
 }
 
 // keysOf lists the variables and records that are put, each once, as they lie in the file.
-func (e *engine) keysOf(pending []pend, parts []part, seen []pend) []varRec {
+func (e *engine) keysOf(pending []pend, parts []part, seen []lonePut) []varRec {
 	keys := make([]varRec, 0, len(pending)+len(parts)+len(seen))
 	for k := range pending {
 		keys = append(keys, varRec{pending[k].v, pending[k].rec})
@@ -71,34 +71,49 @@ const (
 // hashWords is how many words hashKeys returns.
 const hashWords = 4
 
-// hashKeys returns hashes for alikeOf, to be agreed on by Min: each with its complement, of all keys, and of those
-// with a decomposition. e may be nil if there are none.
-func (e *engine) hashKeys(keys []varRec) []int64 {
-	const odd = 0x9e3779b97f4a7c15 // mix maps 0 to 0
-	all, parts := uint64(odd), uint64(odd)
+// hashKeys returns words for alikeOf, to be agreed on by Min: a hash of the keys with a decomposition, whose last bit is set if
+// this rank has no say in lone, with its complement; and lone, which are loneWords, or of keys alone loneKeys. e may be nil if there are none.
+func (e *engine) hashKeys(keys []varRec, lone [2]int64) []int64 {
+	parts := uint64(hashOdd)
 	for _, k := range keys {
-		add := func(h *uint64) {
-			*h = mix(*h+uint64(k.v)) + odd
-			*h = mix(*h+uint64(k.rec)) + odd
-		}
-		add(&all)
 		if k.v >= 0 && e.schema.vars[k.v].Decomp != 0 {
-			add(&parts)
+			parts = hashAdd(hashAdd(parts, uint64(k.v)), uint64(k.rec))
 		}
 	}
-	a, b := int64(all>>1), int64(parts>>1)
-	return []int64{a, ^a, b, ^b}
+	a := int64(parts>>1) &^ 1
+	if lone[0] == noSay {
+		a |= 1
+	}
+	return []int64{a, ^a, lone[0], lone[1]}
+}
+
+// loneKeys are loneWords where no values are to be compared: of these keys.
+func (e *engine) loneKeys(keys []varRec) [2]int64 {
+	var list []part
+	for _, k := range keys {
+		if e.schema.vars[k.v].Decomp == 0 {
+			list = append(list, part{pend: pend{v: k.v, rec: k.rec}})
+		}
+	}
+	if len(list) == 0 && e.table.ID[0] != 0 {
+		return [2]int64{noSay, noSay}
+	}
+	sum := int64(loneSum(list))
+	return [2]int64{sum, ^sum}
 }
 
 func alikeOf(v []int64) alike {
-	switch {
-	case v[0] == ^v[1]:
+	switch most := ^v[1]; {
+	case v[0]|1 != most|1:
+		return notAlike
+	case v[2] == ^v[3] && (most&1 == 0 || v[2] == noLones):
 		return allAlike
-	case v[2] == ^v[3]:
-		return partsAlike
 	}
-	return notAlike
+	return partsAlike
 }
+
+// lonesDiffer says of the same words that not all first ranks of subfiles have put what some rank has of lone variables.
+func lonesDiffer(v []int64) bool { return v[2] != ^v[3] }
 
 // keyBytes is the size of an encoded key.
 const keyBytes = 12

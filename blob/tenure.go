@@ -176,6 +176,32 @@ func (w *Writer) serve(words []int64) {
 	}
 }
 
+// leftBy returns an error if the files of a dataset have got its name from a writer that is at work and has them open: it holds the lease of the name
+// before, under which there is no dataset any more.
+func leftBy(fsys vfs.FS, base string, st *subfile.State) error {
+	m, tag := st.Record, ""
+	if m != nil {
+		tag = m.Log
+	} else if m = st.Intent; m != nil {
+		tag = m.Writer
+	}
+	if m == nil || m.Was() == m.Base {
+		return nil
+	}
+	was := filepath.Join(subfile.Dir(base), m.Was())
+	h, life, err := durable.NewPulse(fsys, was, nil).Look()
+	if err != nil || h == nil || life == durable.Dead || life == durable.NoLife {
+		return nil // if it cannot be told who it is, it cannot be told that it is the one
+	}
+	if id, _, err := subfile.Peek(fsys, was); err != nil || id != "" { // m is a copy
+		return err
+	}
+	if _, err := subfile.Find(fsys, was); durable.TagOf(h.ID) != tag && !errors.Is(err, fs.ErrNotExist) { // it makes another dataset
+		return err
+	}
+	return pkg.Errorf("%s: it was renamed from %s while %s was writing it: %w", base, was, h, ErrInUse)
+}
+
 // secure makes what a former holder of the lease may still have open no part of the dataset any more, if there was one that may be alive. m is
 // the manifest in force, nil if there is none.
 func (t *tenure) secure(m *subfile.Manifest, sync bool) error {

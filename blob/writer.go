@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/reference"
 	"blobio/subfile"
 )
 
@@ -37,8 +38,9 @@ type Writer struct {
 	counts    []int64 // elements this rank owns, by map from 0
 	pending   []pend
 	parts     []part
-	seen      []pend   // what this rank was given and another of its subfile writes; without data
-	last      []varRec // what this rank put in the last flush, if all put the same, or the same with a decomposition; else nil
+	seen      []lonePut // what this rank was given and another of its subfile writes
+	each      bool      // the first rank of each subfile has values of its own, see package reference
+	last      []varRec  // what this rank put in the last flush, if all put the same, or the same with a decomposition; else nil
 	lastAlike alike
 	copied    int64  // bytes of pending that were reserved
 	flying    bool   // a flush may be under way in the background
@@ -55,6 +57,10 @@ type Writer struct {
 	going    bool              // Commit was called: what is committed is not the end
 	commits  int64             // of this session
 	due      bool              // CommitAsync has been called, and no collective since
+	held     *HeldBackError    // of the last commit; nil: nothing was held back
+	heldTold *HeldBackError    // what the files tell of that
+	heldLate *HeldBackError    // of a commit in the background, to be returned by a collective
+	uneven   bool              // the last commit found variables that nobody has put, or held something back
 	log      *subfile.Log      // world rank 0: of the commits after the first
 	atts     []subfile.AttInfo // to be committed; the same on all ranks
 	attBytes int64             // of all attributes that were set
@@ -102,7 +108,7 @@ func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Pa
 }
 
 func createWith(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *settings) (*Writer, error) {
-	w := &Writer{c: c, schema: s, base: name, opt: o.withDefaults()}
+	w := &Writer{c: c, schema: s, base: name, opt: o.withDefaults(), each: reference.In(ctx)}
 	runs, err := checkCreate(name, s, parts, &o.Options)
 	w.limit = w.opt.Records
 	if w.opt.Layout.traits().Grows {
@@ -265,7 +271,7 @@ func (w *Writer) fail(err error) {
 	if w.eng != nil {
 		w.eng.stop()
 	}
-	w.pending, w.parts = nil, nil
+	w.pending, w.parts, w.seen = nil, nil, nil
 	w.flying, w.away = false, nil
 	earlier := func(err error) error {
 		return pkg.Errorf("%s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
@@ -314,7 +320,7 @@ func (w *Writer) Close(ctx context.Context) error {
 		w.abandon()
 		return err
 	}
-	records = max(records, w.limit)
+	records, w.held = max(records, w.limit), nil
 	if w.commits > 0 {
 		return w.end(ctx, records)
 	}
@@ -361,7 +367,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 		if len(lists[0]) > 0 || !e.mapsOut {
 			idle = 0
 		}
-		v, err := comm.AgreeMin(ctx, w.c, err, append(e.hashKeys(b.keys), idle)...)
+		v, err := comm.AgreeMin(ctx, w.c, err, append(e.hashKeys(b.keys, e.loneKeys(b.keys)), idle)...)
 		if err != nil {
 			w.fail(err)
 			return err

@@ -77,6 +77,8 @@ static const char *const texts[] = {
 };
 
 const char *blobio_strerror(int code) {
+	if (code == BLOBIO_HELD_BACK)
+		return "records are held back";
 	if (code > 0 || code <= -(int)(sizeof texts / sizeof texts[0]))
 		return "unknown error code";
 	return texts[-code];

@@ -7,8 +7,8 @@
  *   adding    append -> def_decomp, def_dim, def_var -> enddef -> put, flush ... -> close
  *   reading   open -> inq_..., get_... -> close
  *
- * Return values. Every function that returns int returns BLOBIO_OK (0) or a negative code.
- * blobio_last_error() then says more. Nothing aborts, exits or prints.
+ * Return values. Every function that returns int returns BLOBIO_OK (0) or a negative code; those that make a commit
+ * may also return BLOBIO_HELD_BACK (1), which is no error. blobio_last_error() then says more. Nothing aborts, exits or prints.
  *
  * Collective. With a communicator (blobio_mpi.h) the functions marked "Collective" are
  * called by all of its ranks, in the same order, with the same arguments but for what is said to
@@ -54,6 +54,7 @@ typedef struct blobio_file blobio_file;
 /* ------------------------------------------------------------------ errors */
 
 enum {
+	BLOBIO_HELD_BACK = 1,      /* of a commit: records that were put lack something, and are not committed; those before are, and the writer goes on */
 	BLOBIO_OK = 0,
 	BLOBIO_EHANDLE = -1,       /* not an open handle */
 	BLOBIO_EINVAL = -2,        /* an argument is wrong: NULL, a length, an id, an option */
@@ -147,7 +148,7 @@ enum { BLOBIO_UNMARKED = 0, BLOBIO_WRITING = 1, BLOBIO_FINISHED = 2, BLOBIO_DIED
  *   retain=copy|flush|close     puts copy (default), or lend their data until flush or close returns
  *   durability=commit|data|none what close waits for; default commit: all survives a power loss
  *   commit=auto|rename|manifest how subfiles get their names
- *   incomplete=hold|fill        records of which a rank has not put every variable: commit holds them back (default), or fills them
+ *   incomplete=hold|fill        records that lack something: commit holds them back (default, BLOBIO_HELD_BACK), or fills them
  *   heartbeat=SECONDS           within which the writer gives a sign of life, so that readers elsewhere learn of its death; default 15 where machines share the file system
  *   force=yes                   replace a dataset of this name; it stays readable until the new one is whole
  *   repeats=yes                 a rank may name an element of a decomposition twice, the later value counts; default: an error of enddef
@@ -214,8 +215,8 @@ BLOBIO_API int blobio_put_att(blobio_file *file, int varid, const char *name, bl
 BLOBIO_API int blobio_enddef(blobio_file *file);
 
 /* Puts this rank's elements of one record of a decomposed variable, in the order of its decomposition: n is what
- * blobio_inq_put_count tells. A variable that is not decomposed is put whole, by every rank or by
- * some; what the first rank of each subfile puts is written. record is 0 for a variable
+ * blobio_inq_put_count tells. A variable that is not decomposed is put whole, by any rank, by some or by all; those that
+ * put it between two flushes put the same bytes: two values are an error of the flush, which names both ranks. record is 0 for a variable
  * without record dimension. type is that of data, and may differ from that of the file: values are
  * converted, one that does not fit is BLOBIO_ERANGE, and nothing of this put is kept. Records may be
  * put in any order, variables more than once before a flush (the last counts). Local, and does not write: it is what PnetCDF
@@ -260,12 +261,15 @@ BLOBIO_API int blobio_flush_async(blobio_file *file);
 BLOBIO_API int blobio_wait(blobio_file *file);
 
 /* Makes what was put so far the committed state, durable and whole as close would make it, and the writer goes on: readers find it from then on,
- * whatever becomes of this program. It flushes first. Records are committed whole (incomplete=), fixed variables by the first
- * commit, which fills those that nobody has put; nothing of it can be put again. In the process layout without records=, and compressed, each commit with new
+ * whatever becomes of this program. It flushes first. Records are committed whole: those before the first that lacks something (incomplete=), which is
+ * what some rank has not put of a variable that any rank has put since create or append, of this record or another; a variable that nobody has
+ * ever put is fill. If records that were put are held back, it returns BLOBIO_HELD_BACK on all ranks, having committed those before, and
+ * blobio_last_error() names the record, the variable and the rank: go on, and it is committed once it is whole. Fixed variables are committed by the first
+ * commit, which fills those that nobody has put; nothing that is committed can be put again (BLOBIO_EINVAL). In the process layout without records=, and compressed, each commit with new
  * records makes further subfiles. After an error what was committed before is in force. Collective. Since 1.5. */
 BLOBIO_API int blobio_commit(blobio_file *file);
 
-/* Begins a commit, as blobio_flush_async begins a flush. The next collective call completes it, and returns its error: what it commits is durable when
+/* Begins a commit, as blobio_flush_async begins a flush. The next collective call completes it, and returns its error, or BLOBIO_HELD_BACK after its own work: what it commits is durable when
  * blobio_wait has returned. What was put before must not be put again. Collective. Since 1.5. */
 BLOBIO_API int blobio_commit_async(blobio_file *file);
 

@@ -39,7 +39,8 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 		}
 		if cause == nil {
 			cause = d.err(-1, "file block", ErrNotFormat, "no layout's file block has its hash (A and B: at 0, C0 to F: at the end), "+
-				"and no container headers are in the last %d bytes: another format, or torn before the metadata were written", min(d.size, maxScan))
+				"and no container headers are in the last %d bytes: another format, torn before the metadata were written, or of FTI's POSIX mode (ckpt_io = 1), "+
+				"whose metadata are in META/<id>/l<level>/sector*-group*.fti", min(d.size, maxScan))
 		}
 		return nil, cause
 	}

@@ -14,6 +14,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/vfs"
 )
 
 // DecompInfo is what a decomposition file says beside the map.
@@ -231,6 +232,9 @@ func dealMap(ctx context.Context, c comm.Comm, path string, dims, own func([]int
 	read := func() error {
 		defer f.Close()
 		r := bufio.NewReader(f)
+		if b, _ := r.Peek(len(vfs.ByteOrderMark)); string(b) == vfs.ByteOrderMark {
+			_, _ = r.Discard(len(b))
+		}
 		var version, ranks, n int64
 		if _, err := fmt.Fscanf(r, "version %d npes %d ndims %d \n", &version, &ranks, &n); err != nil || version != mapVersion || n < 1 || n > 64 {
 			return failed(EINVAL, "%s: version %d with %d dimensions, want %d with 1..64", path, version, n, mapVersion)

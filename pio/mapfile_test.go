@@ -54,6 +54,16 @@ func TestDecompFiles(t *testing.T) {
 	if err != nil || string(text) != "version 2001 npes 3 ndims 2 \n2 3 \n0 3\n5 0 1 \n1 0\n\n2 4\n2 6 3 4 \n" {
 		t.Errorf("%q, %v", text, err)
 	}
+	if err := os.WriteFile(dat, append([]byte("\ufeff"), text...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	together(t, 3, func(ctx context.Context, s *System) error {
+		_, compdof, err := ReadMap(ctx, s.c, dat)
+		if err != nil || !slices.Equal(compdof, maps[s.c.Rank()]) {
+			return fmt.Errorf("with a byte order mark: %v: %w", compdof, err)
+		}
+		return nil
+	})
 	together(t, 2, func(ctx context.Context, s *System) error {
 		_, _, err := s.ReadDecomp(ctx, nc, cdf5.Int)
 		_, _, terr := ReadMap(ctx, s.c, dat)

@@ -28,6 +28,11 @@ func (s *Session) Current(ctx context.Context, name string) error {
 				}
 				return pkg.Errorf("dataset %q: %w", name, ErrMissing)
 			}
+			if taken, err := s.index.dir.Overwritten(x).Of(e); err != nil {
+				return err
+			} else if taken != nil {
+				return pkg.Errorf("dataset %q is %v: %w", name, taken, ErrMissing)
+			}
 			id = e.ID
 			if !e.Failed.IsZero() {
 				if err := x.ClearFailed(name); err != nil {

@@ -121,10 +121,14 @@ func bypassFlushAgain(t *testing.T, says string, class error, hurt func(fsys vfs
 		mkdirs(t, mem, "/nodes/"+n+"/local")
 	}
 	cl.ready, cl.conf = true, mem
-	var sick atomic.Bool
+	var sick, listing atomic.Bool
 	sick.Store(true)
+	cl.hook = func(_ int, step string) error {
+		listing.Store(listing.Load() || step == "index")
+		return nil
+	}
 	cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
-		if sick.Load() && op.Kind == vfs.OpRename && strings.HasSuffix(op.New, "/summary.scr") {
+		if sick.Load() && listing.Load() && op.Kind == vfs.OpRename && strings.HasSuffix(op.New, "/index.scr") {
 			return syscall.EIO
 		}
 		return nil

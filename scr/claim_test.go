@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,8 +93,44 @@ func (cl *cluster) same(ctx context.Context, s *Session, rank, n int, flags Flag
 	return s.Complete(ctx, true)
 }
 
+// sameRestart reads the checkpoint that is offered, with the same names of files each time, and returns its number; 0: none is.
+func (cl *cluster) sameRestart() (got int, err error) {
+	err = cl.run(func(ctx context.Context, s *Session, rank int) error {
+		r, ok, err := s.HaveRestart(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		if _, err := s.StartRestart(ctx); err != nil {
+			return err
+		}
+		n := 0
+		if _, err := fmt.Sscanf(r.Name, "ckpt.%d", &n); err != nil {
+			return err
+		}
+		for i := range cl.files {
+			name, err := s.Route(fmt.Sprintf("state.%d.%d", rank, i))
+			if err != nil {
+				return err
+			}
+			b, err := vfs.ReadFile(cl.fs, name, 1<<20)
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(b, content(n, rank, i)) {
+				return fmt.Errorf("checkpoint %d, rank %d, file %d: wrong bytes", n, rank, i)
+			}
+		}
+		if rank == 0 {
+			got = n
+		}
+		return s.CompleteRestart(ctx, true)
+	})
+	return got, err
+}
+
 // TestSameNamesCrash cuts the power before each operation of a checkpoint that has the files of an older one, which is in the prefix
-// directory: written there by the program, or flushed. Whatever is listed as complete then has its bytes.
+// directory: written there by the program, or flushed. Whatever is listed as complete then has its bytes, and one of the two is there for
+// the next run: the older one until the newer one is whole.
 func TestSameNamesCrash(t *testing.T) {
 	for _, bypass := range []string{"0", "1"} {
 		t.Run("bypass "+bypass, func(t *testing.T) {
@@ -140,8 +177,24 @@ func TestSameNamesCrash(t *testing.T) {
 					if seed > 0 {
 						o.Rand = rand.New(rand.NewSource(seed))
 					}
-					if _, err := listedWhole(m.CrashClone(o)); err != nil {
+					left := m.CrashClone(o)
+					if _, err := listedWhole(left); err != nil {
 						t.Fatalf("operation %d, seed %d: %v", n, seed, err)
+					}
+					cl := *base
+					cl.fs, cl.ready = left, true
+					if bypass == "1" && n%2 == 0 { // what is in the prefix directory is enough
+						cl.lose("node0", "node1")
+						cl.ready = false
+					}
+					if got, err := cl.sameRestart(); err != nil || got == 0 {
+						t.Fatalf("operation %d, seed %d: the next run begins at %d: %v", n, seed, got, err)
+					}
+					if err := take(&cl, 3); err != nil {
+						t.Fatalf("operation %d, seed %d: the next checkpoint: %v", n, seed, err)
+					}
+					if all, err := listedWhole(left); err != nil || len(all) != 1 || all[0] != "ckpt.3" {
+						t.Fatalf("operation %d, seed %d: %v %v", n, seed, all, err)
 					}
 				}
 				if _, err := listedWhole(m); err != nil {
@@ -244,4 +297,179 @@ func TestSameNamesOlder(t *testing.T) {
 	if all, err := listedWhole(cl.fs); err != nil || len(all) != 1 || all[0] != "ckpt.2" {
 		t.Error(all, err)
 	}
+}
+
+// TestOverwrittenListed: SCR lists all checkpoints of a program that writes the same files each time as complete, and knows no checksums: of
+// those that a newer one has overwritten none is offered.
+func TestOverwrittenListed(t *testing.T) {
+	for _, how := range []string{"SCR_FETCH", "SCR_FETCH_BYPASS", "SCR_GLOBAL_RESTART"} {
+		cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_CURRENT", "ckpt.2", how, "1")
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			for n := 1; n <= 3; n++ {
+				if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		d := prefixdir.Open(cl.fs, testPrefix)
+		must(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error {
+			for _, e := range x.Entries() {
+				m, err := d.ReadMap(d.Place(e.ID))
+				if err != nil {
+					return err
+				}
+				err = d.WriteMap(e.ID, m.Ranks, func(rank int) (files []prefixdir.File, _ error) {
+					for _, f := range m.Files[rank] {
+						files = append(files, prefixdir.File{Path: f.Path})
+					}
+					return files, nil
+				})
+				if err := errors.Join(err, d.WriteSummary(e.Dataset, true), x.Add(e.Dataset, true)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		cl.lose("node0", "node1")
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if err := s.Current(ctx, "ckpt.1"); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "overwritten") {
+				t.Errorf("%s: Current: %v", how, err)
+			}
+			if r, ok, err := s.HaveRestart(ctx); err != nil || ok {
+				t.Errorf("%s: %+v is offered, %v", how, r, err)
+			}
+			return nil
+		})
+		delete(cl.env, "SCR_CURRENT")
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if r, ok, err := s.HaveRestart(ctx); err != nil || !ok || r.Name != "ckpt.3" {
+				t.Errorf("%s: %+v %v %v", how, r, ok, err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestSameNamesKilled: a run that always writes the same files and is killed at any step of a checkpoint goes on from the one before,
+// or from that one when all of its files were whole, also without the caches.
+func TestSameNamesKilled(t *testing.T) {
+	for step, want := range map[string]int{"route": 2, "complete": 2, "whole": 2, "rename": 3, "encode": 3, "commit": 3, "flush": 3, "summary": 3, "index": 3} {
+		for _, ranks := range [][]string{{"node0", "node1"}, {"node0", "node1", "node2"}} {
+			cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "0", "SCR_CACHE_SIZE", "2")
+			k := &killer{step: step, n: map[string]int{"route": 3, "whole": 1, "rename": 2, "summary": 1, "index": 1}[step]}
+			k.n = max(k.n, 1)
+			err := cl.run(func(ctx context.Context, s *Session, rank int) error {
+				for n := 1; n <= 3; n++ {
+					if n == 3 {
+						if err := s.c.Barrier(ctx); err != nil {
+							return err
+						}
+						s.knobs.hook = func(step string) error { return k.hook(rank, step) }
+					}
+					if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if !errors.Is(err, errKilled) {
+				t.Fatalf("%s: %v", step, err)
+			}
+			if len(ranks) == 2 {
+				defer func() {
+					for name := range tree(t, cl.fs, testPrefix) {
+						if prefixdir.IsHidden(name) {
+							t.Errorf("%s: %s is left", step, name)
+						}
+					}
+				}()
+				if got, err := cl.sameRestart(); err != nil || got != want {
+					t.Errorf("%s: the next run begins at %d, want %d: %v", step, got, want, err)
+				}
+				continue
+			}
+			cl.lose("node0", "node1")
+			each(t, cl.on(ranks...), func(ctx context.Context, s *Session, rank int) error {
+				if r, ok, err := s.HaveRestart(ctx); err != nil || !ok || r.Name != fmt.Sprint("ckpt.", want) {
+					t.Errorf("%s: on 3 ranks: %+v %v %v", step, r, ok, err)
+				}
+				return nil
+			})
+		}
+	}
+}
+
+// TestSameNamesRenameFails: a disk that is full or sick when files get their names costs neither the older dataset nor the newer one, whose
+// files are not written to before they have them.
+func TestSameNamesRenameFails(t *testing.T) {
+	cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
+	mem := cl.fs
+	for _, n := range cl.nodes {
+		mkdirs(t, mem, "/nodes/"+n+"/local")
+	}
+	cl.ready, cl.conf = true, mem
+	var sick atomic.Bool
+	cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
+		if sick.Load() && op.Kind == vfs.OpRename && strings.HasSuffix(op.New, "/state.1.1") {
+			return syscall.EIO
+		}
+		return nil
+	})
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := cl.same(ctx, s, rank, 1, Checkpoint); err != nil {
+			return err
+		}
+		sick.Store(true)
+		if err := cl.same(ctx, s, rank, 2, Checkpoint); !errors.Is(err, syscall.EIO) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+		if err := s.Start(ctx, "ckpt.3", Checkpoint); !errors.Is(err, syscall.EIO) {
+			t.Errorf("rank %d: Start: %v", rank, err)
+		}
+		if err := s.c.Barrier(ctx); err != nil {
+			return err
+		}
+		sick.Store(false)
+		if err := s.Start(ctx, "ckpt.3", Checkpoint); err != nil {
+			return err
+		}
+		if all, err := listedWhole(mem); err != nil || len(all) != 1 || all[0] != "ckpt.2" {
+			t.Errorf("rank %d: %v %v", rank, all, err)
+		}
+		if err := s.Complete(ctx, false); !errors.Is(err, ErrInvalid) {
+			return err
+		}
+		r, ok, err := s.HaveRestart(ctx)
+		if err != nil || !ok || r.Name != "ckpt.2" {
+			t.Errorf("rank %d: %+v %v %v", rank, r, ok, err)
+		}
+		return nil
+	})
+	if got, err := cl.sameRestart(); err != nil || got != 2 {
+		t.Error(got, err)
+	}
+}
+
+// TestSameNamesRefused: when the application refuses a checkpoint, an older one whose files it has is not offered instead, from the caches
+// of the same run either.
+func TestSameNamesRefused(t *testing.T) {
+	cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "0", "SCR_CACHE_SIZE", "4")
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		for n := 1; n <= 2; n++ {
+			if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
+				return err
+			}
+		}
+		if r, err := s.StartRestart(ctx); err != nil || r.Name != "ckpt.2" {
+			return fmt.Errorf("%+v: %w", r, err)
+		}
+		if err := s.CompleteRestart(ctx, false); !errors.Is(err, ErrInvalid) {
+			return err
+		}
+		if r, ok, err := s.HaveRestart(ctx); err != nil || ok {
+			t.Errorf("%+v is offered, %v", r, err)
+		}
+		return nil
+	})
 }

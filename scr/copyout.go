@@ -122,7 +122,7 @@ func (cp *copier) compareBypassed(d *cachedSet) ([]transfer.Result, error) {
 // they may be.
 func (cp *copier) makeWay(ctx context.Context, d *cachedSet, jobs []transfer.Job, take bool) error {
 	if d.Bypass {
-		return nil // Route did
+		return nil // install did
 	}
 	ds := d.Dataset
 	files, err := cp.standing(jobs)
@@ -136,7 +136,8 @@ func (cp *copier) makeWay(ctx context.Context, d *cachedSet, jobs []transfer.Job
 	if !take {
 		return c.Check(files...)
 	}
-	return cp.index.takeOver(ctx, c, ds, files...)
+	_, err = cp.index.takeOver(ctx, c, ds, files...)
+	return err
 }
 
 // standing lists the files that a flush is to write and that are in the prefix directory already, by their names there.
@@ -210,31 +211,38 @@ func (cp *copier) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, 
 	if err != nil {
 		return nil, err
 	}
+	names, err := filesIn(parts) // on rank 0
+	return names, cp.agree(ctx, err)
+}
+
+// filesIn lists the files of all ranks, of what gatherFiles has brought.
+func filesIn(parts [][]byte) (map[string]bool, error) {
 	names := map[string]bool{}
-	for r, b := range parts { // on rank 0
-		var t *kvtree.Tree
-		if t, err = kvtree.Unpack(b, nil); err == nil {
-			files, err = prefixdir.ParseFiles(t, fmt.Sprintf("rank %d", r))
-		}
+	for r, b := range parts {
+		t, err := kvtree.Unpack(b, nil)
 		if err != nil {
-			break
+			return nil, err
+		}
+		files, err := prefixdir.ParseFiles(t, fmt.Sprintf("rank %d", r))
+		if err != nil {
+			return nil, err
 		}
 		for _, f := range files {
 			names[f.Path] = true
 		}
 	}
-	return names, cp.agree(ctx, err)
+	return names, nil
 }
 
 // gatherFiles brings what the map is to say to rank 0: the packed trees, by rank.
-func (cp *copier) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
+func (j *job) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
 	t, err := prefixdir.FilesTree(files)
 	var b []byte
 	if err == nil {
 		b, err = t.Pack()
 	}
-	if err := cp.agree(ctx, err); err != nil {
+	if err := j.agree(ctx, err); err != nil {
 		return nil, err
 	}
-	return cp.c.Gather(ctx, 0, b)
+	return j.c.Gather(ctx, 0, b)
 }

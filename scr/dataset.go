@@ -11,7 +11,7 @@ import (
 // Start begins a dataset, a collective (SCR_Start_output): from now on Route tells where its files are to be written.
 // The oldest datasets of the store make room. name is unique in the prefix directory, "" for a default; a dataset of
 // the same name there is replaced when this one is flushed. Other datasets of the prefix directory that have files of the
-// same names are not complete any more once this one's are written; if they are output, it is an error (ErrExist).
+// same names are not complete any more once this one's get their names; if they are output, it is an error (ErrExist).
 func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err := s.need("Start", Idle); err != nil {
 		return err
@@ -36,6 +36,9 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 		if err := s.flush.settleAll(ctx); err != nil {
 			return err
 		}
+		if err := s.writer.finish(ctx); err != nil {
+			return err
+		}
 	}
 	w, err := s.writer.begin(ctx, ds, l, l.Bypass)
 	if err != nil {
@@ -55,7 +58,8 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 // Complete ends a dataset, a collective (SCR_Complete_output): valid says whether the files of this rank are good. If
 // all are, they are protected by redundancy, and flushed when it is time. If not, the dataset is deleted and the error
 // is ErrInvalid on all ranks. A rank may have no files. After an error the dataset is gone, unless the error is that of
-// a flush: then it stays in the caches.
+// a flush: then it stays in the caches. With bypass files get their names here; if that fails in part, the next Start or Open
+// goes on with it, and the dataset is in the prefix directory then.
 func (s *Session) Complete(ctx context.Context, valid bool) error {
 	if err := s.need("Complete", Writing); err != nil {
 		return err
@@ -98,5 +102,6 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 	if err := s.flush.due(ctx, w.cachedSet); err != nil {
 		return w.cachedSet, err
 	}
+	s.writer.unfinished = false // with bypass it was due
 	return w.cachedSet, nil
 }

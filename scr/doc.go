@@ -34,15 +34,18 @@ package scr
 //	       its folder                        a name without a folder; deleted at restart
 //	Route: file map, before the file is      what is in no map does not exist
 //	Complete: sizes agreed upon              an incomplete dataset; deleted at restart
+//	       bypass: map, summary: RENAMES     as before
+//	       those whose files it takes over:  the next run goes on from here
+//	       not complete; files renamed
 //	       redundancy of files, of maps
 //	       catalogues: COMPLETE              some nodes may say so: then it is complete, for redundancy was
 //	       flush file                        commands outside do not know of it; the next run does
 //	Flush: index: dataset, not complete      it is still in the caches
 //	       those whose files it takes over:  they are not complete; it is still in the caches
-//	       not complete (bypass: in Route)
+//	       not complete
 //	       files, each whole under its name
 //	       map, summary
-//	       index: COMPLETE, CURRENT          the dataset is in the prefix directory
+//	       index: COMPLETE, CURRENT          the dataset is in the prefix directory (bypass: index before summary)
 //
 // Restart: Open merges the catalogues of all nodes. For each dataset, newest first,
 // the files are brought to where their ranks are now, file maps and files are

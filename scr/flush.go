@@ -3,7 +3,6 @@ package scr
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -168,42 +167,29 @@ func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byt
 			return err
 		}
 	}
-	err := fl.index.dir.WriteMap(ds.ID, len(parts), func(rank int) ([]prefixdir.File, error) {
-		t, err := kvtree.Unpack(parts[rank], nil)
-		if err != nil {
-			return nil, err
-		}
-		return prefixdir.ParseFiles(t, fmt.Sprintf("rank %d", rank))
-	})
-	if err != nil {
-		return err
-	}
-	if err := fl.step("summary"); err != nil {
-		return err
-	}
-	if err := fl.index.dir.WriteSummary(ds, true); err != nil {
-		return err
-	}
-	if err := fl.step("index"); err != nil {
-		return err
-	}
-	err = fl.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
-		if err := x.Add(ds, true); err != nil {
+	summary := func() error {
+		if err := fl.step("summary"); err != nil {
 			return err
 		}
-		if err := x.MarkFlushed(ds.Name, fl.cfg.Clock()); err != nil {
+		return fl.index.dir.WriteSummary(ds, true)
+	}
+	list := func() error {
+		if err := fl.step("index"); err != nil {
 			return err
 		}
-		if !ds.Checkpoint {
-			return nil
-		}
-		if e, ok := x.Entry(x.Current()); ok && e.ID > ds.ID {
-			return nil // an older one may be flushed later
-		}
-		return x.SetCurrent(ds.Name)
-	})
-	if err != nil {
+		return fl.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.Publish(ds, fl.cfg.Clock()) })
+	}
+	order := []func() error{summary, list}
+	if s, err := fl.index.dir.ReadSummary(fl.index.dir.Place(ds.ID)); err == nil && s.Renames {
+		// Its map is there, and what the summary says is needed until it is listed.
+		order[0], order[1] = list, summary
+	} else if err := fl.index.writeMap(ds.ID, parts); err != nil {
 		return err
+	}
+	for _, f := range order {
+		if err := f(); err != nil {
+			return err
+		}
 	}
 	if err := fl.flushFile.setFlushed(ds.ID, true); err != nil {
 		return err

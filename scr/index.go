@@ -2,6 +2,7 @@ package scr
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"blobio/internal/scr/prefixdir"
@@ -168,9 +169,18 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 			ix.log.Warn("scr: SCR_CURRENT is not in the index", "name", ix.p.current)
 		}
 	}
+	over := ix.dir.Overwritten(x)
 	for _, e := range x.Candidates() {
 		if tried[e.Name] || below > 0 && e.ID >= below {
 			continue // what is newer than the current one, which failed, somebody has given up
+		}
+		taken, err := over.Of(e)
+		if err != nil {
+			return prefixdir.Entry{}, false, err
+		}
+		if taken != nil {
+			ix.log.Warn("scr: a checkpoint that the index calls complete is "+taken.String(), "name", e.Name, "id", e.ID)
+			continue
 		}
 		if d != nil && e.ID < d.ID {
 			return e, false, nil
@@ -183,12 +193,25 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 	return prefixdir.Entry{}, false, nil
 }
 
-// takeOver makes the datasets incomplete that have files which are about to be written.
-func (ix *index) takeOver(ctx context.Context, c *prefixdir.Claims, ds record.Dataset, files ...string) error {
+// writeMap writes the map of a dataset, of what gatherFiles has brought. Rank 0.
+func (ix *index) writeMap(id int, parts [][]byte) error {
+	return ix.dir.WriteMap(id, len(parts), func(rank int) ([]prefixdir.File, error) {
+		t, err := kvtree.Unpack(parts[rank], nil)
+		if err != nil {
+			return nil, err
+		}
+		return prefixdir.ParseFiles(t, fmt.Sprintf("rank %d", rank))
+	})
+}
+
+// takeOver makes the datasets incomplete that have files which are about to be written, and returns their numbers.
+func (ix *index) takeOver(ctx context.Context, c *prefixdir.Claims, ds record.Dataset, files ...string) (map[int]bool, error) {
 	lost, err := c.Claim(ctx, ix.c.Rank() == 0 || ix.dir.Lock != kvtree.NoLock, files...)
+	ids := map[int]bool{}
 	for _, e := range lost {
+		ids[e.ID] = true
 		ix.log.Warn("scr: a dataset of the prefix directory is not complete any more: another one has files of the same names",
 			"dataset", e.Name, "id", e.ID, "new", ds.Name, "rank", ix.c.Rank(), "files", len(files), "first", files[0])
 	}
-	return err
+	return ids, err
 }

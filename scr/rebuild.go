@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io/fs"
 	"path"
 
 	"github.com/zeebo/xxh3"
@@ -11,8 +12,10 @@ import (
 	"blobio/comm"
 	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
+	"blobio/internal/scr/spath"
 	"blobio/scr/redset"
 )
 
@@ -148,8 +151,33 @@ func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
 
 // forget deletes a dataset that is not among those of the cache.
 func (lo *loader) forget(ctx context.Context, d *cachedSet) error {
+	if d.Bypass && !d.Dataset.Complete && d.level.dc.Rank() == 0 {
+		lo.sweepHidden(d)
+	}
 	lo.cache.sets = append(lo.cache.sets, d)
 	return lo.cache.drop(ctx, d)
+}
+
+// sweepHidden removes the files that a run which died wrote to the prefix directory, as far as they have no names yet.
+func (lo *loader) sweepHidden(d *cachedSet) {
+	names, err := ranksIn(lo.fs, d.Path)
+	if err != nil {
+		return // told by whoever deletes the folder
+	}
+	for r := range names {
+		m, err := cachedir.ReadFilemap(lo.fs, cachedir.FilemapName(d.Path, r))
+		if err != nil {
+			continue
+		}
+		for _, f := range m.Files() {
+			if !prefixdir.IsHidden(f.Name) || !spath.IsChild(lo.p.prefix, f.Name) {
+				continue
+			}
+			if err := lo.cfg.FS.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				lo.log.Warn("scr: leftovers of a run that died", "file", f.Name, "err", err)
+			}
+		}
+	}
 }
 
 // relist enters a dataset that was rebuilt in the catalogue of this node and in the flush file.

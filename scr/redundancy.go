@@ -20,7 +20,8 @@ import (
 type redundancy struct{ *job }
 
 // protect makes the redundancy of a dataset: first of the files, of which that also tells the checksums, then of the
-// file maps that hold these. With bypass the files are in the prefix directory and only the maps are protected.
+// file maps that hold these. With bypass the files are in the prefix directory, install has told their checksums, and only the maps are
+// protected.
 func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Dataset) error {
 	if err := rd.step("encode"); err != nil {
 		return err
@@ -43,8 +44,6 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 				d.maps.Put(f)
 			}
 		}
-	} else if err := rd.sumBypassed(ctx, d); err != nil {
-		return pkg.Errorf("%w", err)
 	}
 	name := cachedir.FilemapName(d.Path, rd.c.Rank())
 	var mine error

@@ -1,11 +1,12 @@
 package scr
 
 import (
-	"context"
 	"path"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 )
@@ -16,10 +17,10 @@ import (
 // in the cache, or with bypass in the prefix directory. The file must lie below the prefix directory (ErrOutside); a
 // relative name starts in Config.Dir. Equal base names in different folders are kept apart.
 //
-// With bypass (SCR_CACHE_BYPASS, which is on by default as in SCR 3) the program writes to the prefix directory itself.
-// If the file is there and belongs to a dataset that is listed as complete, that one is marked as not complete before
-// Route returns, with a warning; if it is output, Route fails with ErrExist. So it does for the files of output that is
-// not written with bypass: it is flushed in any case.
+// With bypass (SCR_CACHE_BYPASS, which is on by default as in SCR 3) the program writes to the prefix directory itself, under a
+// hidden name in the same folder: Complete gives all files their names, and what was there stays until then. A checkpoint that is
+// listed as complete and has files of the same names is not complete any more then, with a warning. If the file belongs to output, Route
+// fails with ErrExist. So it does for the files of output that is not written with bypass: it is flushed in any case.
 //
 // Between StartRestart and CompleteRestart it returns the name by which the file can be read: of this rank, or with
 // Restart.InPlace of any. In other states the name is returned unchanged.
@@ -49,15 +50,16 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	}
 	at := abs
 	if w.Bypass {
+		if prefixdir.IsHidden(abs) {
+			return "", pkg.Errorf("%w: %s has a name that files have until their dataset is whole", fault.ErrUsage, name)
+		}
 		if err := durable.MkdirAll(wr.cfg.FS, path.Dir(abs), true); err != nil {
 			return "", pkg.Errorf("%w", err)
 		}
-		if _, err := vfs.Lstat(wr.cfg.FS, abs); err == nil {
-			w.older[abs] = true
-			if err := wr.claim(w, abs, true); err != nil {
-				return "", err
-			}
+		if err := wr.checkPlace(w, abs); err != nil {
+			return "", err
 		}
+		at = prefixdir.Hidden(abs)
 	} else if err := wr.foresee(w, abs); err != nil {
 		return "", err
 	} else if at, err = wr.cacheName(w, abs); err != nil {
@@ -163,9 +165,15 @@ func (s *Session) Owner(name string) (rank int, ok bool, err error) {
 	return 0, false, nil
 }
 
-// claim makes way for a file of the prefix directory that is there already; see prefixdir.Claims. Without take it is only
-// asked whether the file may be written.
-func (wr *writer) claim(w *writing, abs string, take bool) error {
+// checkPlace is an error if a file of the prefix directory must not be written; see prefixdir.Claims.
+func (wr *writer) checkPlace(w *writing, abs string) error {
+	st, err := vfs.Lstat(wr.cfg.FS, abs)
+	switch {
+	case err != nil:
+		return nil // not there, or told by whoever writes it
+	case st.IsDir():
+		return pkg.Errorf("%s: %w: a folder, want a file", abs, ErrExist)
+	}
 	rel, err := wr.relative(abs)
 	if err != nil {
 		return err
@@ -175,12 +183,7 @@ func (wr *writer) claim(w *writing, abs string, take bool) error {
 			return pkg.Errorf("%w", err)
 		}
 	}
-	if !take {
-		err = w.claims.Check(rel)
-	} else {
-		err = wr.index.takeOver(context.Background(), w.claims, w.ds, rel)
-	}
-	if err != nil {
+	if err := w.claims.Check(rel); err != nil {
 		return pkg.Errorf("%w", err)
 	}
 	return nil
@@ -191,8 +194,5 @@ func (wr *writer) foresee(w *writing, abs string) error {
 	if !w.ds.Output || wr.p.containers {
 		return nil
 	}
-	if _, err := vfs.Lstat(wr.cfg.FS, abs); err != nil {
-		return nil // not there, or told by the flush
-	}
-	return wr.claim(w, abs, false)
+	return wr.checkPlace(w, abs)
 }

@@ -133,6 +133,9 @@ func (s *Session) prepare(ctx context.Context) error {
 			if err := s.openLog(s.index.dir.File("log")); err != nil {
 				return err
 			}
+			if err := s.index.dir.FinishInstalls(ctx); err != nil {
+				return err
+			}
 			if err := s.index.dir.WriteNodes(s.node.count); err != nil {
 				return err
 			}

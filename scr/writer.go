@@ -27,6 +27,7 @@ type writer struct {
 	index      *index
 	cache      *cache
 	redundancy *redundancy
+	unfinished bool // bypass: a dataset is whole, and it is not listed, or has not all of its names
 }
 
 // writing is the dataset between Start and Complete.
@@ -36,8 +37,8 @@ type writing struct {
 	began   time.Time
 	byOrig  map[string]string // absolute name of the application -> name in the cache
 	reserve []string          // files that keep names in the cache for this rank
-	older   map[string]bool   // bypass: files that were there before this dataset
 	claims  *prefixdir.Claims // read when a file is found to be there
+	whole   bool              // bypass: the prefix directory says so, and the files get their names in any case
 }
 
 // plan makes the record of a new dataset, the same on all ranks, and chooses its level; a collective. One of the same name in the cache
@@ -126,7 +127,7 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 		return nil, err
 	}
 	wr.cache.sets = append(wr.cache.sets, d)
-	return &writing{cachedSet: d, ds: ds, began: wr.cfg.Clock(), byOrig: map[string]string{}, older: map[string]bool{}}, nil
+	return &writing{cachedSet: d, ds: ds, began: wr.cfg.Clock(), byOrig: map[string]string{}}, nil
 }
 
 // seal measures the files, protects them and commits the dataset in the caches.
@@ -175,6 +176,11 @@ func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 		}
 	}
 	began := wr.cfg.Clock()
+	if w.Bypass {
+		if err := wr.install(ctx, w); err != nil {
+			return err
+		}
+	}
 	if err := wr.redundancy.protect(ctx, w.cachedSet, w.ds); err != nil {
 		return err
 	}
@@ -240,14 +246,18 @@ func (wr *writer) logEnd(w *writing) {
 	wr.xfer(kind, store, w.Path, w.ds, w.ds.Name, w.began)
 }
 
-// discard deletes what a failed dataset left, but with bypass not what was there before it: nobody knows whether the
-// application has written to that.
+// discard deletes what a failed dataset left. With bypass the files are there under their hidden names only, unless all of them were whole:
+// then they stay, to be renamed.
 func (wr *writer) discard(ctx context.Context, w *writing) error {
-	if w.Bypass {
+	if w.Bypass && !w.whole {
+		var err error
+		if wr.c.Rank() == 0 {
+			err = wr.index.dir.Withdraw(w.ds.ID)
+		}
+		if err := wr.agree(ctx, err); err != nil {
+			return err
+		}
 		for _, f := range w.maps.Files() {
-			if w.older[f.Name] {
-				continue
-			}
 			if err := wr.cfg.FS.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				wr.warn("scr: delete", "file", f.Name, "err", err)
 			}

@@ -125,7 +125,7 @@ func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) 
 				return is, err
 			}
 		}
-		m, err := readManifest(fsys, mine)
+		m, err := readManifest(fsys, base, mine)
 		if err != nil && !errors.As(err, new(*fault.FormatError)) {
 			return false, err
 		}

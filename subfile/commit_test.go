@@ -182,11 +182,11 @@ func TestFinishShared(t *testing.T) {
 		return nil
 	})
 	must(t, Finish(fsys, "d", record("d", true), true, By{Tag: mine, Shared: true}))
-	got, err := readManifest(m, NextName("d"))
+	got, err := readManifest(m, "d", NextName("d"))
 	if err != nil || got.Writer != theirs {
 		t.Errorf("the announcement of the other writer: %+v, %v", got, err)
 	}
-	if got, err := readManifest(m, ManifestName("d")); err != nil || got.Writer != mine {
+	if got, err := readManifest(m, "d", ManifestName("d")); err != nil || got.Writer != mine {
 		t.Errorf("the manifest: %+v, %v", got, err)
 	}
 }

@@ -13,15 +13,45 @@ import (
 )
 
 // An Entry is one further commit of a writer that goes on: what it adds to the state before. In the log it is an object and a line feed, then
-// a second object with the checksum of the first and a copy of it, as a manifest is. At most one of Subfiles and Sets is there, and neither only with Atts.
+// a second object with the checksum of the first and a copy of it, as a manifest is. At most one of Subfiles and Sets is there, and neither only with Atts or Held.
 type Entry struct {
-	Version  int       `json:"blobio_commit"` // 1, with Atts 2
+	Version  int       `json:"blobio_commit"` // 1, with Atts 2, with Held alone 3
 	ID       string    `json:"id"`            // of the dataset
 	Commit   int64     `json:"commit"`        // one more than that before
 	Records  int64     `json:"records"`       // of the dataset, with this commit
 	Subfiles []Growth  `json:"subfiles,omitempty"`
 	Sets     []SetInfo `json:"sets,omitempty"` // added
 	Atts     []AttInfo `json:"atts,omitempty"` // given or changed
+	Held     *HeldBack `json:"held_back,omitempty"`
+}
+
+// HeldBack says which records ranks had put that a commit did not commit, and for want of what.
+type HeldBack struct {
+	Record int64  `json:"record"` // the first; as many are committed
+	Put    int64  `json:"put"`    // one more than the last
+	Var    string `json:"var"`    // the variable that it lacked
+	Rank   int    `json:"rank"`   // that had not put it; -1: nobody had
+}
+
+// String is "records 3 to 5 are held back: rank 1 has not put "T" of record 3".
+func (h *HeldBack) String() string {
+	s := fmt.Sprintf("record %d is", h.Record)
+	if h.Put-h.Record > 1 {
+		s = fmt.Sprintf("records %d to %d are", h.Record, h.Put-1)
+	}
+	who := "nobody has"
+	if h.Rank >= 0 {
+		who = fmt.Sprintf("rank %d has not", h.Rank)
+	}
+	return fmt.Sprintf("%s held back: %s put %q of record %d", s, who, h.Var, h.Record)
+}
+
+// holds checks it in a state of so many records.
+func (h *HeldBack) holds(records int64) error {
+	if h != nil && (h.Record != records || h.Put <= h.Record || h.Put > maxRecords || h.Rank < -1 || h.Var == "") {
+		return fmt.Errorf("records %d to %d for want of %q of rank %d, where %d are committed", h.Record, h.Put, h.Var, h.Rank, records)
+	}
+	return nil
 }
 
 // Growth is what a commit adds to a subfile of the last set.
@@ -31,10 +61,13 @@ type Growth struct {
 	Pieces  CRCs  `json:"pieces,omitempty"` // of these extents
 }
 
-var entries = durable.Manifest{Pkg: "subfile", Field: "blobio_commit", Version: attsVersion, Oldest: 1, Twice: true}
+var entries = durable.Manifest{Pkg: "subfile", Field: "blobio_commit", Version: heldVersion, Oldest: 1, Twice: true}
 
 // attsVersion is that of an entry with attributes: who knows only the first would leave them out.
 const attsVersion = 2
+
+// heldVersion is that of an entry which only tells what is held back: who knows only those before would take it for damaged.
+const heldVersion = 3
 
 // entryStart is what each entry begins with.
 var entryStart = []byte(`{"blobio_commit":`)
@@ -43,6 +76,8 @@ var entryStart = []byte(`{"blobio_commit":`)
 func (e *Entry) Encode() ([]byte, error) {
 	if e.Version = 1; len(e.Atts) > 0 {
 		e.Version = attsVersion
+	} else if len(e.Subfiles)+len(e.Sets) == 0 {
+		e.Version = heldVersion
 	}
 	return entries.Encode(e)
 }
@@ -51,10 +86,9 @@ func (e *Entry) Encode() ([]byte, error) {
 func (m *Manifest) Clone() *Manifest {
 	c := *m
 	c.Atts, c.atts = slices.Clone(m.Atts), nil
-	c.Sets, c.bases, c.pieces = slices.Clone(m.Sets), map[string]bool{}, 0
+	c.Sets, c.pieces = slices.Clone(m.Sets), 0
 	for i := range c.Sets {
 		s := &c.Sets[i]
-		c.bases[s.Base] = true
 		s.Subfiles = slices.Clone(s.Subfiles)
 		for k := range s.Subfiles {
 			f := &s.Subfiles[k]
@@ -121,7 +155,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 		return corrupt("commit", "%d, want %d", e.Commit, m.Commits+1)
 	case e.Records < m.Records || e.Records > maxRecords:
 		return corrupt("records", "%d, want %d..%d", e.Records, m.Records, int64(maxRecords))
-	case len(e.Subfiles)+len(e.Sets) == 0 && len(e.Atts) > 0 && e.Records == m.Records:
+	case len(e.Subfiles)+len(e.Sets) == 0 && (len(e.Atts) > 0 || e.Held != nil) && e.Records == m.Records:
 	case (len(e.Subfiles) > 0) == (len(e.Sets) > 0):
 		return corrupt("subfiles", "%d and %d sets, want one of the two", len(e.Subfiles), len(e.Sets))
 	}
@@ -130,7 +164,10 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 			return corrupt(fmt.Sprintf("atts[%d].name", k), "none")
 		}
 	}
-	m.Commits = e.Commit
+	if err := e.Held.holds(e.Records); err != nil {
+		return corrupt("held_back", "%v", err)
+	}
+	m.Commits, m.Held = e.Commit, e.Held
 	m.AddAtts(e.Atts)
 	if len(e.Subfiles)+len(e.Sets) == 0 {
 		return nil
@@ -145,6 +182,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 			if err := m.validateSet(name, len(m.Sets)-1, recs); err != nil {
 				return err
 			}
+			m.Last().Base = SetBase(m.Base, len(m.Sets)-1) // the dataset may have another name by now
 			recs += e.Sets[i].Records
 			m.limit(&m.Sets[len(m.Sets)-1])
 		}

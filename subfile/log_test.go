@@ -119,6 +119,16 @@ func TestLogFails(t *testing.T) {
 	}
 }
 
+// late adds an entry as a writer does that has checked lease and name before.
+func late(t *testing.T, l *Log, e *Entry) {
+	t.Helper()
+	b, err := e.Encode()
+	must(t, err)
+	_, err = l.file.WriteAt(b, l.end)
+	must(t, errors.Join(err, l.file.Sync()))
+	l.end += int64(len(b))
+}
+
 // TestLogTaken: who takes over gets the entries that are there, and none that comes later; and a writer that has lost its lease says so.
 func TestLogTaken(t *testing.T) {
 	mem, lost := vfs.NewMem(), error(nil)
@@ -130,7 +140,7 @@ func TestLogTaken(t *testing.T) {
 	if got.Records != 2 || got.Log != "" {
 		t.Fatalf("%+v", got)
 	}
-	must(t, l.Add(entry(m, 4), true, old)) // as if it had been checked before
+	late(t, l, entry(m, 4))
 	lost = fault.ErrInUse
 	if err := l.Add(entry(m, 5), true, old); !errors.Is(err, fault.ErrInUse) || errors.Is(err, durable.ErrUnsure) {
 		t.Errorf("lost: %v", err)
@@ -271,7 +281,7 @@ func TestLogLate(t *testing.T) {
 				return nil
 			}
 			added = true
-			must(t, l.Add(entry(m, 3), true, by))
+			late(t, l, entry(m, 3))
 			seen = state(t, mem).Manifest.Records
 			return nil
 		})
@@ -357,5 +367,43 @@ func TestAddAtts(t *testing.T) {
 	}
 	if len(c.Atts) != 4+n/2 {
 		t.Errorf("%d attributes", len(c.Atts))
+	}
+}
+
+// TestLogHeldBack: the state has what its last commit held back, an entry may tell nothing else, and the finished manifest does not have it. What does not
+// fit the state is an error.
+func TestLogHeldBack(t *testing.T) {
+	mem, by := vfs.NewMem(), By{Tag: mine}
+	l, m := session(t, mem, by, 3)
+	held := &HeldBack{Record: 2, Put: 5, Var: "T", Rank: 1}
+	must(t, l.Add(&Entry{ID: m.ID, Commit: 4, Records: 2, Held: held}, true, by))
+	st := state(t, mem)
+	if st.Manifest.Records != 2 || st.Manifest.Commits != 4 || st.Manifest.Held == nil || *st.Manifest.Held != *held {
+		t.Errorf("%+v", st.Manifest)
+	}
+	if got, want := held.String(), `records 2 to 4 are held back: rank 1 has not put "T" of record 2`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if m := st.Manifest.finished(mine); m.Held != nil {
+		t.Errorf("the finished manifest holds back %v", m.Held)
+	}
+	must(t, l.Add(entry(m, 5), true, by)) // which holds nothing back
+	must(t, l.Close())
+	if st = state(t, mem); st.Manifest.Records != 4 || st.Manifest.Held != nil {
+		t.Errorf("%+v", st.Manifest)
+	}
+	for what, h := range map[string]HeldBack{"committed": {3, 5, "T", 1}, "not put": {4, 4, "T", 1}, "no variable": {4, 5, "", 1}, "no rank": {4, 5, "T", -2}, "too many": {4, maxRecords + 1, "T", 0}} {
+		err := st.Manifest.Clone().Apply(&Entry{ID: m.ID, Commit: 6, Records: 4, Held: &h})
+		if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "held_back") {
+			t.Errorf("%s: %v", what, err)
+		}
+		c := st.Record.Clone()
+		c.Held = &h
+		if err := c.validate("d.nc.manifest"); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "held_back") {
+			t.Errorf("%s, in a manifest: %v", what, err)
+		}
+	}
+	if err := st.Manifest.Clone().Apply(&Entry{ID: m.ID, Commit: 6, Records: 4}); !errors.Is(err, fault.ErrCorrupt) {
+		t.Errorf("an entry of nothing: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 // A Log is the file to which a writer adds its commits after the first one. It stays open: who takes over puts a copy in its place, and what
 // this writer may still write goes to a file without a name.
 type Log struct {
+	fsys vfs.FS
 	name string
 	file vfs.File
 	end  int64
@@ -22,11 +23,21 @@ type Log struct {
 // CreateLog makes the log of the writer with this tag. Its name is durable when the directory is synced, before the manifest that names it is in force.
 func CreateLog(fsys vfs.FS, base, tag string) (*Log, error) {
 	name := LogName(base, tag)
-	f, err := vfs.OrOS(fsys).Create(name)
+	fsys = vfs.OrOS(fsys)
+	f, err := fsys.Create(name)
 	if err != nil {
 		return nil, err
 	}
-	return &Log{name: name, file: f}, nil
+	return &Log{fsys: fsys, name: name, file: f}, nil
+}
+
+// Check returns an error if the log has not its name any more, or another file has it: what is added is then no commit of the dataset of this name.
+func (l *Log) Check() error {
+	is, err := vfs.Named(l.fsys, l.file, l.name)
+	if err == nil && !is {
+		err = bad(l.name, -1, "log", fault.ErrMissing, "renamed, removed or replaced while its writer is at work: nothing more is committed")
+	}
+	return err
 }
 
 // Add commits an entry: with sync it is durable when Add returns. by.Check is called before it is written, and again afterwards: a writer that has
@@ -40,7 +51,7 @@ func (l *Log) Add(e *Entry, sync bool, by By) error {
 	if err := readable(l.name, l.end+int64(len(b))); err != nil {
 		return err
 	}
-	if err := by.check(); err != nil {
+	if err := errors.Join(by.check(), l.Check()); err != nil {
 		return err
 	}
 	if _, err = l.file.WriteAt(b, l.end); err == nil && sync {
@@ -60,7 +71,7 @@ func (l *Log) Add(e *Entry, sync bool, by By) error {
 		return err
 	}
 	l.end += int64(len(b))
-	if err := by.check(); err != nil {
+	if err := errors.Join(by.check(), l.Check()); err != nil {
 		return &durable.UnsureError{Name: l.name, Err: err}
 	}
 	return nil
@@ -106,7 +117,7 @@ func Fold(fsys vfs.FS, base string, m *Manifest, sync bool, by By) (*Manifest, e
 func (m *Manifest) finished(tag string) *Manifest {
 	done := m.Clone()
 	done.Session, done.Died = m.Log, m.Log != tag
-	done.Log, done.Commits, done.Writer, done.settled = "", 0, tag, true
+	done.Log, done.Commits, done.Held, done.Writer, done.settled = "", 0, nil, tag, true
 	for i := range done.Sets {
 		if s := &done.Sets[i]; s.Room == s.Records {
 			s.Room = 0

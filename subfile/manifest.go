@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"blobio/internal/durable"
@@ -36,10 +38,11 @@ type Manifest struct {
 	Writer     string    `json:"writer,omitempty"`     // tag of the writer that committed this record: it is in the names of partial subfiles; empty: they have none
 	Log        string    `json:"log,omitempty"`        // tag of a writer that goes on after this commit: LogName has its further ones; empty: the dataset is finished
 	Commits    int64     `json:"commits,omitempty"`    // of that writer so far; 0 without Log
+	Held       *HeldBack `json:"held_back,omitempty"`  // by the last of them; nil: nothing, or no Log
 	Session    string    `json:"session,omitempty"`    // tag of the writer whose log was made a part of this record; empty: there was none
 	Died       bool      `json:"died,omitempty"`       // that writer did not come to its end, another program did this
 	Layout     string    `json:"layout"`               // "variable-centric" or "process-centric"
-	Base       string    `json:"base"`                 // base name without directory
+	Base       string    `json:"base"`                 // base name without directory. In a file it is the one that the dataset had then: see own
 	Records    int64     `json:"records"`              // committed records, of all sets together
 	Ranks      int       `json:"ranks"`                // ranks that wrote it, its first set
 	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map of the first set, D1 first: docs/format-manifest.md
@@ -50,17 +53,17 @@ type Manifest struct {
 	Unverified bool      `json:"unverified,omitempty"` // made from data that were not compared with their checksums
 	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append, or commit, that cannot add to the files before
 
-	flaw    error           // one of its two copies in the file is damaged
-	settled bool            // every subfile has its final name
-	coarse  bool            // Grow has left out checksums of pieces
-	pieces  int             // how many of them there are; of a clone
-	bases   map[string]bool // of all sets, while one is added
-	atts    map[attKey]int  // where each is in Atts, which then nobody else has; nil: not known
+	was     string         // Base as it is in the file
+	flaw    error          // one of its two copies in the file is damaged
+	settled bool           // every subfile has its final name
+	coarse  bool           // Grow has left out checksums of pieces
+	pieces  int            // how many of them there are; of a clone
+	atts    map[attKey]int // where each is in Atts, which then nobody else has; nil: not known
 }
 
 // SetInfo describes the subfiles of one set.
 type SetInfo struct {
-	Base     string    `json:"base"`            // without directory
+	Base     string    `json:"base"`            // without directory: SetBase of the manifest's
 	First    int64     `json:"first"`           // first record of the dataset that is in this set
 	Records  int64     `json:"records"`         // how many
 	Room     int64     `json:"room,omitempty"`  // for how many there are places in the files, if for more than there are
@@ -212,7 +215,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return manifests.Encode(m)
 }
 
-// Decode is the reverse of Encode. name is used in errors.
+// Decode is the reverse of Encode: names are those that are written in it. name is used in errors.
 func Decode(b []byte, name string) (*Manifest, error) {
 	m := new(Manifest)
 	flaw, err := manifests.Decode(b, name, m, &m.Version)
@@ -261,13 +264,14 @@ func (m *Manifest) validate(name string) error {
 	case m.Commits < 0 || (m.Commits > 0) != (m.Log != ""):
 		return corrupt("commits", "%d, want at least 1 with a log, 0 without", m.Commits)
 	}
+	if err := m.Held.holds(m.Records); err != nil {
+		return corrupt("held_back", "%v", err)
+	}
 	for k := range m.Atts {
 		if m.Atts[k].Name == "" {
 			return corrupt(fmt.Sprintf("atts[%d].name", k), "none")
 		}
 	}
-	m.bases = map[string]bool{}
-	defer func() { m.bases = nil }()
 	recs := int64(0)
 	for i := range m.Sets {
 		if err := m.validateSet(name, i, recs); err != nil {
@@ -297,8 +301,8 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 		return corrupt(set+"room", "%d, want none if variable-centric, else %d..%d", s.Room, s.Records, int64(maxRecords))
 	case s.First != recs:
 		return corrupt(set+"first", "%d, want %d, the records before", s.First, recs)
-	case m.bases[s.Base]:
-		return corrupt(set+"base", "%q, as of a set before", s.Base)
+	case m.Prepared && m.number(i) != i:
+		return corrupt(set+"base", "%q, want %q", s.Base, SetBase(m.Base, i))
 	case s.Ranks < 0 || s.Ranks > 0 && i == 0:
 		return corrupt(set+"ranks", "%d, want none in the first set, else at least 0", s.Ranks)
 	case s.Ranks == 0 && len(s.Maps) > 0 || s.Ranks > 0 && len(s.Maps) != len(m.Maps):
@@ -308,7 +312,6 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 	case len(s.Subfiles) == 0:
 		return corrupt(set+"subfiles", "none, want at least one")
 	}
-	m.bases[s.Base] = true
 	if ranks, _ := m.MapsOf(s); len(s.Subfiles) > ranks {
 		return corrupt(set+"subfiles", "%d for %d ranks, want at most one for each", len(s.Subfiles), ranks)
 	}
@@ -341,22 +344,48 @@ func plainName(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
 
-// readManifest reads and checks one manifest file.
-func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
-	m, _, err := readSeal(fsys, name)
+// own gives the sets the names that they have beside the manifest of the dataset base, whatever its name was when it was written: a dataset is copied and
+// renamed by the names of its files.
+func (m *Manifest) own(base string) {
+	for k := range m.Sets {
+		m.Sets[k].Base = SetBase(filepath.Base(base), m.number(k))
+	}
+	m.was, m.Base = m.Base, filepath.Base(base)
+}
+
+// Was returns the base name, without directory, that the dataset had when the manifest was written.
+func (m *Manifest) Was() string { return m.was }
+
+// number returns which set of the dataset the k-th of the manifest is: of an announcement, which has one, its name tells. Otherwise it is the k-th; of a
+// copy to which an older version has appended, sets before have the name of the original.
+func (m *Manifest) number(k int) int {
+	rest, ok := strings.CutPrefix(m.Sets[k].Base, m.Base)
+	if ok && rest == "" {
+		return 0
+	}
+	if n, err := strconv.ParseUint(strings.TrimPrefix(rest, "+"), 10, 31); ok && err == nil && rest == SetBase("", int(n)) {
+		return int(n)
+	}
+	return k
+}
+
+// readManifest reads and checks one manifest file of the dataset base.
+func readManifest(fsys vfs.FS, base, name string) (*Manifest, error) {
+	m, _, err := readSeal(fsys, base, name)
 	return m, err
 }
 
 // readSeal is readManifest, and says of one that is not whole whether a crash can have left it, or another program.
-func readSeal(fsys vfs.FS, name string) (m *Manifest, torn bool, err error) {
+func readSeal(fsys vfs.FS, base, name string) (m *Manifest, torn bool, err error) {
 	b, err := readAll(fsys, name)
 	if err != nil {
 		return nil, false, err
 	}
 	if m, err = Decode(b, name); err != nil {
-		torn = manifests.Torn(b, 0) || !manifests.In(b)
+		return nil, manifests.Torn(b, 0) || !manifests.In(b), err
 	}
-	return m, torn, err
+	m.own(base)
+	return m, false, nil
 }
 
 // readAll returns the bytes of a manifest or a log.

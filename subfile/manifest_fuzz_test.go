@@ -87,7 +87,7 @@ func TestManifestRefuses(t *testing.T) {
 		`subfile: m: ranks: 0, want at least 1 (corrupt)`:                                                     func(m *Manifest) { m.Ranks = 0 },
 		`subfile: m: sets: none, want at least one (corrupt)`:                                                 func(m *Manifest) { m.Sets = nil },
 		`subfile: m: sets[1].base: "..", want a file name without directory (corrupt)`:                        func(m *Manifest) { m.Sets[1].Base = ".." },
-		`subfile: m: sets[1].base: "F_h0.h5", as of a set before (corrupt)`:                                   func(m *Manifest) { m.Sets[1].Base = "F_h0.h5" },
+		`subfile: m: sets[1].base: "F_h0.h5", want "F_h0.h5+1" (corrupt)`:                                     func(m *Manifest) { m.Sets[1].Base = "F_h0.h5" },
 		`subfile: m: sets[1].first: 3, want 2, the records before (corrupt)`:                                  func(m *Manifest) { m.Sets[1].First = 3 },
 		`subfile: m: sets[0].records: -2, want 0..4611686018427387904 (corrupt)`:                              func(m *Manifest) { m.Sets[0].Records = -2 },
 		`subfile: m: records: 4, but the sets hold 3 (corrupt)`:                                               func(m *Manifest) { m.Records = 4 },

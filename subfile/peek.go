@@ -44,7 +44,7 @@ func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 		}
 		id, log, prepared := peek(first)
 		if id2, log2, prepared2 := peek(again); manifests.In(again) && (id != id2 || log != log2 || prepared != prepared2) { // one of the two is damaged
-			m, err := readManifest(fsys, name)
+			m, err := readManifest(fsys, base, name)
 			switch {
 			case err == nil:
 				id, log, prepared = m.ID, m.Log, m.Prepared

@@ -27,7 +27,7 @@ func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
 	if !s.Pending {
 		return known, nil
 	}
-	old, err := readManifest(fsys, ManifestName(base))
+	old, err := readManifest(fsys, base, ManifestName(base))
 	switch {
 	case err == nil:
 		known = append(known, old)
@@ -100,7 +100,7 @@ func readState(fsys vfs.FS, base string, force bool) (*State, error) {
 // readRecords is ReadState without the log.
 func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 	st := new(State)
-	next, torn, nerr := readSeal(fsys, NextName(base))
+	next, torn, nerr := readSeal(fsys, base, NextName(base))
 	switch {
 	case nerr == nil && next.Prepared:
 		st.Manifest, st.Pending = next, true
@@ -116,7 +116,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 		}
 		st.Writing, st.NextErr, st.Intent = true, nerr, next
 	}
-	m, err := readManifest(fsys, ManifestName(base))
+	m, err := readManifest(fsys, base, ManifestName(base))
 	switch {
 	case err == nil:
 		st.Manifest = m
@@ -124,7 +124,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	case st.Writing:
-		if again, rerr := readManifest(fsys, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
+		if again, rerr := readManifest(fsys, base, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
 			return readRecords(fsys, base, force) // its writer has committed meanwhile
 		}
 		return st, pkg.Errorf("%s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)

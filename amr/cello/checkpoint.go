@@ -119,14 +119,37 @@ func (k *Checkpoint) Scrambled(field int) bool {
 }
 
 func scrambled(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) bool {
-	return !ghosts && g.Ghost != [3]int{} && turned(g, f, false)
+	n := g.Shape(f, false)
+	last := g.Rank - 1
+	return !ghosts && g.Ghost != [3]int{} && (n[0] != n[last] || g.Ghost[0] != g.Ghost[last])
 }
 
-// turned says whether a field has another shape when its axes are taken in reverse.
-func turned(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) bool {
-	n := g.Shape(f, ghosts)
+// outcome is what the real program does with a field when it restarts.
+type outcome uint8
+
+const (
+	readsRight outcome = iota
+	readsWrong         // and does not notice
+	stops              // H5Dread fails, and it aborts
+)
+
+// restarts says what the real program makes of a dataset. It takes the dimensions of the file, (z, y, x), and those of the field in memory,
+// (x, y, z) with ghosts, for each other's. If the first one in memory is longer, it reads the whole dataset into the middle of the
+// field, else as much as the field holds into all of it. What does not fit fails.
+func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) outcome {
+	mem, file := g.Shape(f, true), g.Shape(f, ghosts)
 	last := g.Rank - 1
-	return n[0] != n[last] || g.Ghost[0] != g.Ghost[last]
+	file[0], file[last] = file[last], file[0]
+	middle := mem[0] > file[0]
+	for i := range g.Rank {
+		if middle && mem[i] < file[i] || !middle && mem[i] > file[i] {
+			return stops
+		}
+	}
+	if mem[0] != mem[last] || file[0] != file[last] {
+		return readsWrong
+	}
+	return readsRight
 }
 
 // Unfit says which fields keep the real program from restarting, or make it go on with wrong data: it takes the
@@ -134,31 +157,35 @@ func turned(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) bool {
 // program other than Enzo-E does with them is another matter.
 func (k *Checkpoint) Unfit() (l []Finding) {
 	g := &k.meta.Geometry
+	effect := k.goesWrong()
+	for i := range k.meta.Fields {
+		if restarts(g, &k.meta.Fields[i], k.ghosts[i]) == stops {
+			effect = aborts + " when it restarts" // whatever the others are
+			break
+		}
+	}
 	for i := range k.meta.Fields {
 		f := &k.meta.Fields[i]
-		if g.Ghost == [3]int{} || !turned(g, f, k.ghosts[i]) {
+		if restarts(g, f, k.ghosts[i]) == readsRight {
 			continue
 		}
-		d := Finding{Offset: -1, Severity: Error, Field: fieldPrefix + f.Name, Err: ErrUnfit}
+		d := Finding{Offset: -1, Severity: Error, Field: fieldPrefix + f.Name, Err: ErrUnfit, Effect: effect}
 		shape := k.meta.Shape(f, k.ghosts[i])
 		switch {
 		case k.ghosts[i]:
 			d.Msg = fmt.Sprintf("%v elements of each block, with ghosts: not the same from both ends", shape[:g.Rank])
-			d.Effect = aborts + " when it restarts"
 		case k.Scrambled(i):
 			d.Err = ErrScrambled
 			d.Msg = fmt.Sprintf("%v elements of each block, written without ghosts: the cells are in the wrong places, in every block, and cannot be put right", shape[:g.Rank])
-			d.Effect = k.goesWrong()
 		default:
 			d.Msg = fmt.Sprintf("%v elements of each block, without ghosts: right here, but not the same from both ends", shape[:g.Rank])
-			d.Effect = k.goesWrong()
 		}
 		l = append(l, d)
 	}
 	return l
 }
 
-// goesWrong is what the real program does with fields that it takes for others.
+// goesWrong is what the real program does with fields that it takes for others, if it does not abort at one.
 func (k *Checkpoint) goesWrong() string {
 	if len(k.meta.Particles) > 0 {
 		return "goes on with wrong fields, and aborts when a particle is out of bounds"

@@ -26,6 +26,7 @@ module blobio
   end type blobio_file
 
   integer, parameter, public :: &
+    blobio_held_back = 1, &
     blobio_ok = 0, &
     blobio_ehandle = -1, &
     blobio_einval = -2, &
@@ -700,7 +701,8 @@ contains
     rc = c_wait(file%h)
   end function blobio_wait
 
-  ! Commits what was put so far; the writer goes on. Collective.
+  ! Commits what was put so far; the writer goes on. blobio_held_back: records that were put lack something, which blobio_last_error
+  ! names, and are not committed; those before are. Collective.
   function blobio_commit(file) result(rc)
     type(blobio_file), intent(in) :: file
     integer :: rc

@@ -520,7 +520,10 @@ static void commits(const char *options, int layout) {
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.temp, 0, fixed, N));
 	SAYS("with the first blobio_commit");
 	OK(blobio_put_float(f, v.cloud, 3, buf, N)); /* not whole: its name is missing */
+	NOT(BLOBIO_HELD_BACK, blobio_commit(f));
+	SAYS("record 3 is held back: nobody has put \"name\" of record 3");
 	OK(blobio_commit_async(f));
+	NOT(BLOBIO_HELD_BACK, blobio_wait(f));
 	OK(blobio_wait(f));
 	OK(blobio_inq_committed(f, &n));
 	EQ(n, 3);

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"blobio/decomp"
+	"blobio/internal/vfs"
 )
 
 const formatDat = "PIO text"
@@ -66,6 +67,9 @@ func (p *datParser) parse() (*Raw, int, error) {
 
 // header reads the first two lines.
 func (p *datParser) header() (procs int, err error) {
+	if err := p.skip(vfs.ByteOrderMark); err != nil {
+		return 0, err
+	}
 	version, _, err := p.labelled("version")
 	if err != nil {
 		return 0, err

@@ -30,6 +30,7 @@ func TestDat(t *testing.T) {
 		{"row end", head + "0 4\n3 4 5 6\n", [][]decomp.Req{{{Offset: 2, Length: 2}, {Offset: 4, Length: 2}}, nil, nil}},
 		{"order is kept", head + "0 5\n6 7 1 2 5\n", [][]decomp.Req{{{Offset: 5, Length: 2}, {Offset: 0, Length: 2}, {Offset: 4, Length: 1}}, nil, nil}},
 		{"blank lines", "\n \n" + head + "\n\n0 2\n\n\n1 2\n\n", one},
+		{"a byte order mark", "\ufeff" + head + "0 2\n1 2\n", one},
 		{"windows", strings.ReplaceAll(head+"0 2\n1 2\n", "\n", "\r\n"), one},
 		{"no line end", head + "0 2\n1 2", one},
 		{"stack trace", head + "0 2\n1 2\n\nObtained 10 stack frames.\n/bin/x() [0x1]\n", one},

@@ -52,6 +52,19 @@ func (s *scanner) fill() (bool, error) {
 	return k > 0, nil
 }
 
+// skip skips what a file may begin with.
+func (s *scanner) skip(mark string) error {
+	for len(s.buf)-s.p < len(mark) {
+		if more, err := s.fill(); !more || err != nil {
+			return err
+		}
+	}
+	if string(s.buf[s.p:s.p+len(mark)]) == mark {
+		s.p += len(mark)
+	}
+	return nil
+}
+
 // blank skips spaces, and with lines also line ends. It returns false at the
 // end of the file.
 func (s *scanner) blank(lines bool) (bool, error) {

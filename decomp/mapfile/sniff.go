@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"blobio/internal/vfs"
 )
 
 type kind uint8
@@ -49,7 +51,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 			return kindHDF5, nil
 		}
 	}
-	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), datMagic) {
+	if bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte(vfs.ByteOrderMark)), " \t\r\n"), datMagic) {
 		return kindDat, nil
 	}
 	tail, err := readPart(r, max(0, size-64), min(size, 64))

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"blobio/internal/crashtest"
-	"blobio/internal/mpitest"
 )
 
 // TestKilled: the program is killed again and again, by late errors too, and the same command goes on and ends right. Few times, unless
@@ -57,28 +56,4 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills", killed)
-}
-
-// TestUnderMPI: processes, of which a store in a directory and one in their memory are read by all; and a job of another number of processes that goes on.
-func TestUnderMPI(t *testing.T) {
-	mpitest.Launcher(t)
-	dir := t.TempDir()
-	prog := filepath.Join(dir, "amr-waves")
-	cmd := exec.Command("go", "build", "-tags", "mpi", "-o", prog, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("no MPI to build with: %v\n%s", err, out)
-	}
-	if crashtest.Long() {
-		out, err := mpitest.Run(t, 2, 5*time.Minute, nil, prog)
-		if err != nil || strings.Count(out, "that of the undisturbed run") != len(modes) {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
-	for i, ranks := range []int{2, 3} { // the second job goes on from the end of the first
-		out, err := mpitest.Run(t, ranks, 5*time.Minute, nil, prog, "-mode", "late", "-dir", dir, "-steps", strconv.Itoa(5+2*i))
-		if err != nil || !strings.Contains(out, "that of the undisturbed run") {
-			t.Fatalf("job of %d: %v\n%s", ranks, err, out)
-		}
-	}
 }

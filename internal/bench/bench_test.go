@@ -106,6 +106,48 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
+// BenchmarkVerify reads variables for the first time from files that the system has cached: what the comparison of checksums costs.
+func BenchmarkVerify(b *testing.B) {
+	r := small(b)
+	ctx := context.Background()
+	names := []string{"T", "U", "V", "Q", "OMEGA", "Z3"}
+	modes := map[string]blob.Verification{"once": blob.VerifyOnce, "whole": blob.VerifyWhole, "never": blob.VerifyNever}
+	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
+		name := filepath.Join(r.dir, "v"+l.String())
+		if err := r.write(ctx, l, name); err != nil {
+			b.Fatal(err)
+		}
+		for _, levels := range []int64{72, 1} {
+			for how, mode := range modes {
+				b.Run(fmt.Sprintf("%v/levels=%d/%s", l, levels, how), func(b *testing.B) {
+					var dst []float32
+					for b.Loop() {
+						b.StopTimer()
+						d, err := blob.Open(ctx, name, &blob.OpenOptions{Verify: mode})
+						if err != nil {
+							b.Fatal(err)
+						}
+						ncol := d.Schema().Dims()[5].Len
+						if dst == nil {
+							dst = make([]float32, levels*ncol)
+							b.SetBytes(int64(len(names)) * 4 * levels * ncol)
+						}
+						b.StartTimer()
+						for _, v := range names {
+							if err := d.Read(ctx, v, []int64{0, 0, 0}, []int64{1, levels, ncol}, dst); err != nil {
+								b.Fatal(err)
+							}
+						}
+						b.StopTimer()
+						d.Close()
+						b.StartTimer()
+					}
+				})
+			}
+		}
+	}
+}
+
 func BenchmarkConvert(b *testing.B) {
 	r := small(b)
 	ctx := context.Background()

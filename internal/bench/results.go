@@ -125,7 +125,7 @@ const maxJSON = 256 << 20
 
 // LoadResults reads a file of results.
 func LoadResults(name string) (*Results, error) {
-	b, err := vfs.ReadStream(name, maxJSON)
+	b, err := vfs.ReadText(name, maxJSON)
 	if err != nil {
 		return nil, err
 	}

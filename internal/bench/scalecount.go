@@ -217,11 +217,11 @@ func (t *task) readBack(ctx context.Context, c comm.Comm, name string) error {
 	return nil
 }
 
-// putSame puts a variable that is not decomposed, which all ranks have.
+// putSame puts a variable that is not decomposed, which all ranks have: the values of record 0, as rank 0 does.
 func putSame(w *blob.Writer, t *task, v int, rec int64) error {
 	_, mem := t.types(&t.c.Vars[v])
 	data := cdf5.NewSlice(mem, int(t.c.Elems(v)))
-	if err := t.values.Fill(data, v, rec, t.c.Whole(v), 0); err != nil {
+	if err := t.values.Fill(data, v, 0, t.c.Whole(v), 0); err != nil {
 		return err
 	}
 	return dyn.Put(w, blob.VarID(v), rec, data)

@@ -86,7 +86,7 @@ const (
 
 // LoadSweep reads what a sweep has found so far; nil if there is no such file.
 func LoadSweep(name string) (*Sweep, error) {
-	b, err := vfs.ReadStream(name, maxJSON)
+	b, err := vfs.ReadText(name, maxJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 )
@@ -19,6 +20,27 @@ func FileOf(info fs.FileInfo) string {
 		return ""
 	}
 	return fmt.Sprintf("%x.%x", dev, ino)
+}
+
+// Named says whether an open file has this name, by which it was opened: the name may be gone by now, or another file may have it. On file systems of
+// several machines, whose numbers of files do not always last, a file of the same length counts as the same.
+func Named(fsys FS, f File, name string) (bool, error) {
+	at, err := fsys.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if size, err := f.Size(); err != nil || size != at.Size() {
+		return false, err
+	}
+	own, ok := f.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok || !fsys.Local(name) {
+		return true, nil
+	}
+	is, err := own.Stat()
+	return err == nil && FileOf(is) == FileOf(at), err
 }
 
 // Owner is who owns a file, 0 and 0 where the system does not tell.

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -94,6 +95,15 @@ func ReadStream(name string, most int64) ([]byte, error) {
 		return b[:most], &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: more than %d bytes", ErrTooLong, most)}
 	}
 	return b, err
+}
+
+// ByteOrderMark begins texts that some editors write. It is no part of the text.
+const ByteOrderMark = "\ufeff"
+
+// ReadText is ReadStream of a text that people write.
+func ReadText(name string, most int64) ([]byte, error) {
+	b, err := ReadStream(name, most)
+	return bytes.TrimPrefix(b, []byte(ByteOrderMark)), err
 }
 
 // osFile adds to calls.File what it lacks. raw lends the descriptor for a system

@@ -56,7 +56,7 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 	if c.o.Dataset > 0 && !has(c.o.Dataset, x, found) {
 		return fmt.Errorf("%s: no dataset %d", d.Path, c.o.Dataset)
 	}
-	listed := map[int]bool{}
+	listed, over := map[int]bool{}, d.Overwritten(x)
 	for _, en := range x.Entries() {
 		listed[en.ID] = true
 		if c.skips(en.ID) {
@@ -70,7 +70,11 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 			c.say(Warning, en.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d/COMPLETE", en.ID), "0 ("+fault.Quoted(en.Name)+" was not finished)", "1")
 			continue
 		}
-		c.dataset(d, en)
+		taken, err := over.Of(en)
+		if err != nil {
+			return err
+		}
+		c.dataset(d, en, taken)
 	}
 	for _, s := range found {
 		if s.Err != nil && !listed[s.ID] && !c.skips(s.ID) {
@@ -89,8 +93,8 @@ func has(id int, x *prefixdir.Index, found []prefixdir.Found) bool {
 		slices.ContainsFunc(found, func(s prefixdir.Found) bool { return s.ID == id })
 }
 
-// dataset looks at the metadata of a dataset that the index calls complete.
-func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry) {
+// dataset looks at the metadata of a dataset that the index calls complete, and at its files, unless a newer dataset has taken them.
+func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir.Taken) {
 	at, err := d.Locate(en)
 	if err != nil {
 		c.add(findingOf(Error, en.ID, d.DatasetDir(en.ID), err))
@@ -121,6 +125,11 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry) {
 	}
 	if err := m.Check(en.Dataset); err != nil {
 		c.add(findingOf(Error, en.ID, filepath.Join(at.Meta, "rank2file"), err))
+	}
+	if taken != nil {
+		c.say(Error, en.ID, filepath.Join(d.Path, filepath.FromSlash(taken.File)), "dataset", fmt.Sprintf("%d %s, which is newer", taken.By.ID, fault.Quoted(taken.By.Name)),
+			fmt.Sprintf("%d %s, which the index calls complete too: it is overwritten", en.ID, fault.Quoted(en.Name)))
+		return
 	}
 	var files, size int64
 	whole := true

@@ -205,3 +205,19 @@ func TestPrefixLookError(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefixOverwritten: a file that two complete datasets have is an error of the older one, also without sizes and checksums.
+func TestPrefixOverwritten(t *testing.T) {
+	dir := prefix(t, 3)
+	d := prefixdir.Open(nil, dir)
+	must(t, d.WriteMap(1, 1, func(int) (list []prefixdir.File, _ error) {
+		for i := range files {
+			list = append(list, prefixdir.File{Path: fmt.Sprintf("ckpt.3/f%d", i)})
+		}
+		return list, nil
+	}))
+	all, seen := look(t, dir, check.Options{Quick: true})
+	if len(all) != 1 || all[0].Severity != check.Error || all[0].Dataset != fault.Num(1) || filepath.Base(all[0].File) != "f0" || seen.Files != 2*files {
+		t.Error(all, seen)
+	}
+}

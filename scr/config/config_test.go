@@ -309,6 +309,32 @@ func TestTyped(t *testing.T) {
 	}
 }
 
+// TestNegative: what counts something is not negative, wherever it is set: "none" is 0.
+func TestNegative(t *testing.T) {
+	for _, p := range Params() {
+		if p.Kind != kindInteger && p.Kind != kindNumber {
+			continue
+		}
+		for _, s := range []*Set{load(t, p.Name+"=-2\n", ""), load(t, "", p.Name+"=-2\n"), load(t, "", "", p.Name+"=-2")} {
+			if s.Get(p.Name) != "-2" {
+				continue // it may not be set there
+			}
+			var value *ValueError
+			if err := s.Check(); (err == nil) != p.Negative || err != nil && (!errors.As(err, &value) || !strings.Contains(err.Error(), p.Name+` is "-2", want a`)) {
+				t.Errorf("%s: %v", p.Name, err)
+			}
+		}
+	}
+}
+
+// TestByteOrderMark: the mark that some editors begin a file with is no part of the first name.
+func TestByteOrderMark(t *testing.T) {
+	s := load(t, "\ufeffSCR_FLUSH=5\n", "\ufeff# a comment\nSCR_DEBUG=2\n")
+	if s.Get("SCR_FLUSH") != "5" || s.Get("SCR_DEBUG") != "2" || len(s.Notes()) != 0 {
+		t.Error(s.Get("SCR_FLUSH"), s.Get("SCR_DEBUG"), s.Notes())
+	}
+}
+
 func TestDefaultsAreValid(t *testing.T) {
 	if err := load(t, "", "").Check(); err != nil {
 		t.Error(err)
@@ -368,7 +394,7 @@ func TestJob(t *testing.T) {
 	if j, err := s.JobID(); j != NoJob || err != nil {
 		t.Errorf("%s, %v", j, err)
 	}
-	for environ, want := range map[string]int64{"": 1, "SCR_RUNS=3": 3, "SCR_RETRIES=3": 4, "SCR_RUNS=0": 1} {
+	for environ, want := range map[string]int64{"": 1, "SCR_RUNS=3": 3, "SCR_RETRIES=3": 4, "SCR_RUNS=0": 1, "SCR_RUNS=-1": Unlimited} {
 		if n, err := load(t, "", "", environ).Runs(); n != want || err != nil {
 			t.Errorf("%s: %d runs, %v", environ, n, err)
 		}

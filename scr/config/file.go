@@ -70,6 +70,7 @@ func parse(name string, text []byte, env func(string) (string, bool)) (*file, er
 	if env == nil {
 		env = nothing
 	}
+	text = bytes.TrimPrefix(text, []byte(vfs.ByteOrderMark))
 	f := &file{Name: name}
 	var errs []error
 	line := 0

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"path/filepath"
 	"strings"
 )
@@ -62,7 +63,10 @@ func (s *Set) jobDir(base string) (string, error) {
 	return filepath.Join(base, user, "scr."+job), nil
 }
 
-// Runs is how many runs one allocation may have, at least 1: SCR_RUNS, else
+// Unlimited is the number of runs where SCR_RUNS is negative.
+const Unlimited = math.MaxInt32
+
+// Runs is how many runs one allocation may have, at least 1: SCR_RUNS, which is Unlimited if it is negative, else
 // SCR_RETRIES and 1.
 func (s *Set) Runs() (int64, error) {
 	if !s.IsSet("SCR_RUNS") && s.IsSet("SCR_RETRIES") {
@@ -70,5 +74,8 @@ func (s *Set) Runs() (int64, error) {
 		return max(n, 0) + 1, err
 	}
 	n, err := s.Int("SCR_RUNS")
+	if n < 0 {
+		return Unlimited, err
+	}
 	return max(n, 1), err
 }

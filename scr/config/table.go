@@ -43,7 +43,7 @@ var params = [...]Param{
 	{Name: "SCR_FLUSH_POSTSTAGE", Default: "0", Kind: kindFlag, Gen: "C", Help: "finish flushes in a script after the job; without effect here, see blobio scr postrun"},
 	{Name: "SCR_FLUSH_ASYNC", Default: "0", Kind: kindFlag, Gen: "ABC", Help: "flush in the background"},
 	{Name: "SCR_FLUSH_ASYNC_BW", Default: "200m", Kind: kindSize, Gen: "AB", Help: "limit of all background flushes together, in bytes per second; 0: none"},
-	{Name: "SCR_FLUSH_ASYNC_PERCENT", Default: "0", Kind: kindNumber, Gen: "AB", Help: "limit of CPU time of a background flush, in percent; 0: none"},
+	{Name: "SCR_FLUSH_ASYNC_PERCENT", Default: "0", Kind: kindNumber, Negative: true, Gen: "AB", Help: "limit of CPU time of a background flush, in percent; 0: none"},
 	{Name: "SCR_FLUSH_ASYNC_USLEEP", Default: "1000", Kind: kindInteger, Gen: "C", Help: "microseconds between two polls of a background flush; without effect here"},
 	{Name: "SCR_CRC_ON_FLUSH", Default: "1", Kind: kindFlag, Gen: "AB", Help: "CRC-32 of each flushed file, checked when it is fetched (C: without effect; here: always)"},
 	{Name: "SCR_CRC_ON_COPY", Default: "0", Kind: kindFlag, Gen: "AB", Help: "CRC-32 of redundancy and rebuilt files (C: without effect; here: always)"},
@@ -78,7 +78,7 @@ var params = [...]Param{
 	{Name: "SCR_LOG_DB_USER", Kind: kindText, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
 	{Name: "SCR_LOG_DB_PASS", Kind: kindText, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
 
-	{Name: "SCR_RUNS", Default: "1", Kind: kindInteger, Gen: "BC", Help: "run loop: runs in one allocation"},
+	{Name: "SCR_RUNS", Default: "1", Kind: kindInteger, Negative: true, Gen: "BC", Help: "run loop: runs in one allocation; -1: as many as it has time for"},
 	{Name: "SCR_RETRIES", Kind: kindInteger, Gen: "A", Help: "run loop: SCR_RUNS less one; used if SCR_RUNS is not set"},
 	{Name: "SCR_MIN_NODES", Kind: kindInteger, Gen: "ABC", Help: "run loop: nodes that a run needs; default: as many as the last one had, else all"},
 	{Name: "SCR_NODELIST", Kind: kindText, Gen: "ABC", Help: "run loop: the nodes of the allocation, as a host list"},

@@ -18,10 +18,32 @@ func (s *Set) Flag(name string) (bool, error) {
 }
 
 // Int is a parameter as an integer, 0 where nothing sets it.
-func (s *Set) Int(name string) (int64, error) { return typed(s, name, "an integer", parseInt) }
+// One that counts something is not negative.
+func (s *Set) Int(name string) (int64, error) {
+	n, err := typed(s, name, "an integer", parseInt)
+	if err == nil && n < 0 {
+		err = s.negative(name, kindInteger, "an integer from 0 on")
+	}
+	return n, err
+}
 
 // Float is a parameter as a number, 0 where nothing sets it.
-func (s *Set) Float(name string) (float64, error) { return typed(s, name, "a number", parseFloat) }
+func (s *Set) Float(name string) (float64, error) {
+	x, err := typed(s, name, "a number", parseFloat)
+	if err == nil && x < 0 {
+		err = s.negative(name, kindNumber, "a number from 0 on")
+	}
+	return x, err
+}
+
+// negative is the error of a value below 0 of a parameter of this kind.
+func (s *Set) negative(name string, kind Kind, want string) error {
+	if p := find(name); p == nil || p.Kind != kind || p.Negative {
+		return nil
+	}
+	v := s.Lookup(name)
+	return &ValueError{name, v.Text, v.Origin, want}
+}
 
 // Size is a parameter in bytes, 0 where nothing sets it.
 func (s *Set) Size(name string) (int64, error) { return typed(s, name, sizeWant, ParseSize) }

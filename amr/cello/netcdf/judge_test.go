@@ -13,17 +13,6 @@ import (
 	"blobio/internal/testfiles"
 )
 
-// absent skips the test because a tool is not here; where the judges are
-// wanted (BLOBIO_JUDGES=1) it fails.
-func absent(t *testing.T, format string, args ...any) {
-	t.Helper()
-	what := fmt.Sprintf(format, args...)
-	if v := os.Getenv("BLOBIO_JUDGES"); v != "" && v != "0" {
-		t.Fatalf("BLOBIO_JUDGES is set, but %s", what)
-	}
-	t.Skipf("SKIPPED: %s", what)
-}
-
 func tool(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -53,9 +42,7 @@ func judged(t *testing.T) (k *cello.Checkpoint, name string) {
 
 // TestNcdump: ncdump takes the file for what it is.
 func TestNcdump(t *testing.T) {
-	if _, err := exec.LookPath("ncdump"); err != nil {
-		absent(t, "ncdump is not installed")
-	}
+	testfiles.Judge(t, "ncdump")
 	k, name := judged(t)
 	if kind := strings.TrimSpace(tool(t, "ncdump", "-k", name)); kind != "cdf5" {
 		t.Errorf("ncdump -k says %q", kind)
@@ -83,10 +70,7 @@ func TestNcdump(t *testing.T) {
 // TestXarray: xarray reads the fields of each block, and what belongs to them. It writes what
 // it reads of a few variables, little-endian, block by block.
 func TestXarray(t *testing.T) {
-	py := testfiles.Python("xarray", "netCDF4")
-	if py == "" {
-		absent(t, "no python3 has the modules xarray and netCDF4")
-	}
+	py := testfiles.JudgePython(t, "xarray", "netCDF4")
 	if elem.HostBig {
 		t.Skip("SKIPPED: the script writes little-endian numbers")
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"blobio/blob"
 	"blobio/comm"
 	"blobio/internal/fault"
 )
@@ -14,8 +15,9 @@ import (
 // Code is an error code of the C library.
 type Code int32
 
-// The codes. 0 is success, all others are negative; none ever changes its number.
+// The codes. 0 is success, errors are negative, and what is above 0 was done and lets the caller go on; none ever changes its number.
 const (
+	HeldBack     Code = 1 // a commit has left records to the writer
 	OK           Code = 0
 	Handle       Code = -1  // not a handle, or one that was closed
 	Invalid      Code = -2  // an argument is wrong
@@ -102,6 +104,9 @@ var codes = []struct {
 func CodeOf(err error) Code {
 	if err == nil {
 		return OK
+	}
+	if errors.As(err, new(*blob.HeldBackError)) {
+		return HeldBack
 	}
 	var b *BrokenError
 	if errors.As(err, &b) {

@@ -50,13 +50,7 @@ print(json.dumps(out))
 
 // TestYT: yt's figures, slices, projections and covering grids of a checkpoint, as WriteYT gives it to yt, are ours.
 func TestYT(t *testing.T) {
-	py := testfiles.Python("yt")
-	if py == "" {
-		if v := os.Getenv("BLOBIO_JUDGES"); v != "" && v != "0" {
-			t.Fatal("BLOBIO_JUDGES is set, but no python3 has the module yt")
-		}
-		t.Skip("SKIPPED: no python3 has the module yt")
-	}
+	py := testfiles.JudgePython(t, "yt")
 	for _, c := range []struct {
 		rank int
 		axis string

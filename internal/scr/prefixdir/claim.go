@@ -2,8 +2,6 @@ package prefixdir
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,7 +15,7 @@ import (
 // The files of a complete dataset are not overwritten in silence. Those of output, and of datasets with a higher number,
 // are not overwritten at all (ErrExist). A checkpoint gives its files to a later dataset that has the same names, as
 // programs want it that write the same files each time: but before the first byte changes, its summary says durably that
-// it is not complete, and so does the index. An older dataset of the name of the new one is replaced, whatever it is.
+// it is not complete, and so does the index. With bypass that is when all of the new one is there (see Hidden). An older dataset of the name of the new one is replaced, whatever it is.
 type Claims struct {
 	dir    *Dir
 	ds     Dataset
@@ -35,30 +33,12 @@ func (d *Dir) Claims(ds Dataset) (*Claims, error) {
 		if e.ID == ds.ID || !e.Complete {
 			continue
 		}
-		p, err := d.Locate(e)
-		var m *Map
-		var s *Summary
-		if err == nil {
-			s, err = d.ReadSummary(p)
-		}
-		if err == nil {
-			m, err = d.ReadMap(p)
-		}
-		switch {
-		case errors.Is(err, ErrMissing) || errors.Is(err, fs.ErrNotExist) || isDamage(err):
-			continue // of no use any more
-		case err != nil:
+		files, err := d.filesOf(e)
+		if err != nil {
 			return nil, err
-		case !s.Complete:
-			continue
 		}
-		for _, name := range m.Paths() {
-			rel, err := filepath.Rel(d.Path, filepath.Join(p.Data, filepath.FromSlash(name)))
-			if err != nil {
-				return nil, err
-			}
-			rel = filepath.ToSlash(rel)
-			c.owners[rel] = append(c.owners[rel], e)
+		for _, name := range files {
+			c.owners[name] = append(c.owners[name], e)
 		}
 	}
 	return c, nil

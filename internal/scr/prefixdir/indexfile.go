@@ -128,6 +128,9 @@ func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]boo
 		if e, ok = x.Entry(name); !ok {
 			return missing(name)
 		}
+		if err := d.demoteOverwritten(x); err != nil {
+			return err
+		}
 		others = others[:0]
 		for _, o := range x.Entries() {
 			if o.Name != name && o.Complete {
@@ -153,11 +156,27 @@ func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]boo
 	return d.UpdateIndex(ctx, func(x *Index) error { return x.Remove(name) })
 }
 
-// shared lists the files of other datasets, and those to be kept.
-func (d *Dir) shared(others []Entry, keep map[string]bool) (map[string]bool, error) {
+// shared lists the files of datasets other than own, and those to be kept.
+func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]bool, error) {
 	all := map[string]bool{}
 	for name := range keep {
 		all[filepath.Join(d.Path, filepath.FromSlash(name))] = true
+	}
+	found, err := d.Survey()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found { // whole, and about to be complete
+		if f.Err != nil || !f.Summary.Renames || f.ID == own {
+			continue
+		}
+		m, err := d.ReadMap(f.Place)
+		if err != nil && !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, name := range m.Paths() {
+			all[filepath.Join(f.Data, filepath.FromSlash(name))] = true
+		}
 	}
 	for _, o := range others {
 		p, err := d.Locate(o)
@@ -189,15 +208,21 @@ func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map
 		}
 		d.warn("files of a dataset are not known, they stay", "dataset", p.ID, "err", err)
 	}
-	stay, err := d.shared(others, keep)
+	stay, err := d.shared(p.ID, others, keep)
 	if err != nil {
 		return err
+	}
+	names := m.Paths()
+	if s, err := d.ReadSummary(p); err == nil && s.Renames {
+		for _, name := range m.Paths() {
+			names = append(names, Hidden(name))
+		}
 	}
 	if err := d.RemoveSummary(p); err != nil {
 		return err
 	}
 	folders := map[string]bool{}
-	for _, name := range m.Paths() {
+	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -213,6 +238,11 @@ func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map
 	for folder := range folders {
 		d.removeEmpty(folder)
 	}
+	return d.removeMeta(p)
+}
+
+// removeMeta removes the metadata of a dataset whose summary is gone.
+func (d *Dir) removeMeta(p Place) error {
 	list, err := d.fs().ReadDir(p.Meta)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -32,6 +32,9 @@ func (d *Dir) Drop(ctx context.Context, name string) error {
 		if !ok {
 			return missing(name)
 		}
+		if err := d.demoteOverwritten(x); err != nil {
+			return err
+		}
 		return d.drop(x, e)
 	})
 }
@@ -41,6 +44,9 @@ func (d *Dir) Drop(ctx context.Context, name string) error {
 func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err error) {
 	err = d.UpdateIndex(ctx, func(x *Index) error {
 		if of, err = x.Find(word); err != nil {
+			return err
+		}
+		if err = d.demoteOverwritten(x); err != nil {
 			return err
 		}
 		n = 0
@@ -70,6 +76,9 @@ func (d *Dir) drop(x *Index, e Entry) error {
 // Add puts a dataset into the index again, by its summary: by the number or the name that is there. That it was dropped
 // is forgotten. One without a summary is ErrMissing, and of one that was not finished, or is damaged, Err is set in what was found.
 func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
+	if err := d.FinishInstalls(ctx); err != nil {
+		return f, err
+	}
 	err = d.UpdateIndex(ctx, func(x *Index) error {
 		all, err := d.Survey()
 		if err != nil {
@@ -98,6 +107,9 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 
 // Relist puts all datasets that the index has lost into it again, and returns how many it lists then.
 func (d *Dir) Relist(ctx context.Context) (n int, err error) {
+	if err := d.FinishInstalls(ctx); err != nil {
+		return 0, err
+	}
 	err = d.UpdateIndex(ctx, func(x *Index) error {
 		found, err := d.Survey()
 		if err != nil {
@@ -109,7 +121,7 @@ func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 			}
 		}
 		n = x.Len()
-		return nil
+		return d.demoteOverwritten(x)
 	})
 	return n, err
 }

@@ -60,6 +60,9 @@ func (f Found) State() string {
 	if f.Summary.Complete {
 		return "whole"
 	}
+	if f.Summary.Renames {
+		return "whole under hidden names (the next run, or scr index --rebuild, renames its files)"
+	}
 	return "not complete"
 }
 
@@ -189,12 +192,14 @@ type Summary struct {
 	Complete bool
 	Dataset  Dataset
 	Dropped  bool // ours: Drop took the dataset out of the index, and it is not to come back by itself
+	Renames  bool // ours: it is whole, but files may have their hidden names; see FinishInstalls
 }
 
 // Keys of summary.scr beside those of the index.
 const (
 	keyCkpt    = "CKPT" // version 5
 	keyDropped = "DROPPED"
+	keyRenames = "RENAMES"
 )
 
 const (
@@ -215,7 +220,7 @@ func (d *Dir) readSummary(p Place, name string) (*Summary, error) {
 		return nil, err
 	}
 	f := record.Fields{Tree: t, Pkg: pkg, File: file}
-	s := &Summary{Tree: t, Version: f.Int(keyVersion, 0), Complete: f.Bool(keyComplete), Dropped: f.Bool(keyDropped)}
+	s := &Summary{Tree: t, Version: f.Int(keyVersion, 0), Complete: f.Bool(keyComplete), Dropped: f.Bool(keyDropped), Renames: f.Bool(keyRenames)}
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
@@ -252,6 +257,10 @@ func (d *Dir) readSummary(p Place, name string) (*Summary, error) {
 
 // WriteSummary writes the summary of a dataset. It is the last file of a flush: all others are durable before.
 func (d *Dir) WriteSummary(ds Dataset, complete bool) error {
+	return d.writeSummary(ds, complete, false)
+}
+
+func (d *Dir) writeSummary(ds Dataset, complete, renames bool) error {
 	if err := checkName(ds.Name); err != nil {
 		return err
 	}
@@ -261,6 +270,9 @@ func (d *Dir) WriteSummary(ds Dataset, complete bool) error {
 	t := kvtree.New()
 	t.SetInt(keyVersion, summaryVersion)
 	setFlag(t, keyComplete, complete)
+	if renames {
+		t.SetInt(keyRenames, 1)
+	}
 	t.Set(keyDset, ds.Tree())
 	return kvtree.WriteFile(d.fs(), filepath.Join(d.DatasetDir(ds.ID), summaryName), t)
 }

@@ -10,6 +10,7 @@ import (
 	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
 	"blobio/internal/scr/runlog"
+	"blobio/scr/config"
 )
 
 // loop is the state of Run.
@@ -204,7 +205,11 @@ func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix str
 		l.Transfers.Start(ctx, nodes)
 		la.Env = environ(la.Env, EnvTransfer+"=1")
 	}
-	l.say("run %d of %d on %s: %s", n, l.Runs, hostlist.Compress(nodes), processes(la.Size()))
+	of := fmt.Sprint(" of ", l.Runs)
+	if l.Runs == config.Unlimited {
+		of = ""
+	}
+	l.say("run %d%s on %s: %s", n, of, hostlist.Compress(nodes), processes(la.Size()))
 	began := l.Clock.Now()
 	l.log(runlog.Entry{Event: runlog.RunStart, Note: fmt.Sprintf("run=%d", n), Nodes: runlog.Num(int64(len(nodes))), Procs: runlog.Num(int64(la.Size()))})
 	job, err := l.Launcher.Start(ctx, la)

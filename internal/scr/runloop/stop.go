@@ -97,7 +97,7 @@ func (o *Options) FromParams(p *config.Set) error {
 	if err != nil {
 		return err
 	}
-	o.Runs = int(min(runs, 1<<30))
+	o.Runs = int(min(runs, config.Unlimited))
 	least, err := p.Int("SCR_MIN_NODES")
 	if err != nil {
 		return err

@@ -39,6 +39,11 @@ func TestCost(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "m.json")
 	clitest.Check(t, os.WriteFile(name, []byte(`{"ratio": 4, "put": [0.25], "step": [4, 2], "box": 0.001, "reconfig": 0.5, "latency": 1}`), 0o666))
 	a := clitest.Good(t, "cost", "--model", name)
+	marked := filepath.Join(t.TempDir(), "marked.json")
+	clitest.Check(t, os.WriteFile(marked, []byte("\ufeff"+`{"ratio": 4, "put": [0.25], "step": [4, 2], "box": 0.001, "reconfig": 0.5, "latency": 1}`), 0o666))
+	if got := clitest.Good(t, "cost", "--model", marked); got != a {
+		t.Error(got)
+	}
 	b := clitest.Good(t, "cost", "--levels", "2", "--ratio", "4", "--put", "250ms", "--step", "4,2", "--box", "1ms", "--reconfig", "0.5", "--alloc", "0", "--latency", "1")
 	if a != b || strings.Contains(a, "paper") || !strings.Contains(a, "2 levels of ratio 4; computing a coarse step 12.00 s") || !strings.Contains(a, "found 1 fine steps later") {
 		t.Errorf("%s\n%s", a, b)

@@ -137,7 +137,7 @@ func (f *costFlags) model(cmd *cobra.Command) (m costModel, paper bool, err erro
 
 func readCostModel(name string) (costModel, error) {
 	m := costModel{}
-	b, err := vfs.ReadStream(name, 1<<20)
+	b, err := vfs.ReadText(name, 1<<20)
 	if err != nil {
 		return m, err
 	}

@@ -20,8 +20,10 @@ func newFFCheck(e *cli.Env) *cobra.Command {
 		Short: "Look for everything that is wrong with checkpoint files",
 		Long: `Check checkpoint files: the file block, every record (also where the format has no
 checksum for it), the hash of every chunk, and the checksum of the file by both rules.
-Files that FTI wrote and cannot restart from are named, with the reason. Nothing is
-changed. In a directory, all files that end in .fti are checked; in a store, the
+Files that FTI wrote and cannot restart from are named, with the reason. Of files of
+the POSIX mode the size and the MD5 are checked. Nothing is
+changed. In a directory, all files that end in .fti are checked, or if it has none those in
+the directories of runs of FTI below it (Local/node0/<id>/l3); in a store, the
 seal, the files of all checkpoints and ranks, and the side files.
 
 Findings are printed one per line: severity, file, offset, field and message.

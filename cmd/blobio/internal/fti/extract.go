@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,6 +75,10 @@ func (f *ffExtractFlags) run(cmd *cobra.Command, e *cli.Env, path string) error 
 		return cli.Usagef("--output is missing: the directory for the files")
 	}
 	file, r, err := openFFReader(path, true)
+	var posix *posixError
+	if errors.As(err, &posix) {
+		return f.extractPosix(ctx, e, path, posix.p)
+	}
 	if err != nil {
 		return err
 	}
@@ -127,6 +132,10 @@ func (f *ffExtractFlags) run(cmd *cobra.Command, e *cli.Env, path string) error 
 		out = append(out, x)
 	}
 	p.End()
+	return f.print(e, path, out)
+}
+
+func (f *ffExtractFlags) print(e *cli.Env, path string, out []ffExtracted) error {
 	if f.asJSON {
 		return e.PrintJSON(map[string]any{"path": path, "variables": out})
 	}

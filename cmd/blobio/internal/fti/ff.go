@@ -32,6 +32,10 @@ A store is a directory in which blobio keeps checkpoints of many ranks. As a fil
 store means rank 0 of its newest checkpoint, store@7 rank 0 of checkpoint 7, and
 store@7/3 its rank 3. ff ls and ff check take the whole store.
 
+Files of FTI's POSIX mode (ckpt_io = 1, its default) have no metadata of their own. ff ls,
+check and extract read them by META/<id>/l<level>/sector*-group*.fti, if META is near
+their directory or these files lie beside them.
+
 Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses them.
 "ff convert --hash md5" makes a file that FTI reads.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti                   # variables, containers, map
@@ -118,7 +122,7 @@ func openFFReader(path string, lenient bool) (*ffFile, *ffformat.Reader, error) 
 	r, err := f.reader(lenient)
 	if err != nil {
 		f.Close()
-		return nil, nil, err
+		return nil, nil, asPosix(f.path, err)
 	}
 	return f, r, nil
 }
@@ -137,15 +141,53 @@ func ffPaths(path string) (files []string, isDir bool, err error) {
 	if err != nil {
 		return nil, true, err
 	}
+	if files = ffIn(path, list); len(files) == 0 {
+		left := ffMostEntries
+		files = ffBelow(path, list, 4, &left)
+	}
+	if len(files) == 0 {
+		return nil, true, fmt.Errorf("%s: no file that ends in .fti in this directory, or in FTI's below it (Local/node*/<id>/l*, Global/<id>/l4)", path)
+	}
+	return files, true, nil
+}
+
+// ffIn lists the checkpoint files among the entries of a directory.
+func ffIn(path string, list []fs.DirEntry) (files []string) {
 	for _, x := range list {
-		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") {
+		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") && !ffformat.IsMetaName(x.Name()) {
 			files = append(files, filepath.Join(path, x.Name()))
 		}
 	}
-	if len(files) == 0 {
-		return nil, true, fmt.Errorf("%s: no file that ends in .fti in this directory", path)
+	return files
+}
+
+// ffLevels are the directories of a run of FTI that hold checkpoints.
+var ffLevels = []string{"l1", "l2", "l3", "l4", "l4_archive", "dCP"}
+
+// ffMostEntries is how many entries of directories are looked at for those of FTI.
+const ffMostEntries = 100_000
+
+// ffBelow lists the checkpoint files in the directories that FTI has below one, as many levels down as depth. Links are not followed.
+func ffBelow(path string, list []fs.DirEntry, depth int, left *int) (files []string) {
+	for _, x := range list {
+		if *left--; *left < 0 {
+			return files
+		}
+		if !x.IsDir() || strings.HasPrefix(x.Name(), ".") {
+			continue
+		}
+		dir := filepath.Join(path, x.Name())
+		in, err := os.ReadDir(dir)
+		if err != nil {
+			continue // not ours to read
+		}
+		if slices.Contains(ffLevels, x.Name()) {
+			files = append(files, ffIn(dir, in)...)
+		} else if depth > 1 {
+			files = append(files, ffBelow(dir, in, depth-1, left)...)
+		}
 	}
-	return files, true, nil
+	return files
 }
 
 // ffFindings are the findings of a file. An error is about reading it at all.
@@ -155,6 +197,15 @@ func ffFindings(ctx context.Context, f *ffFile, o *ffformat.CheckOptions) (list 
 			return nil, x.Err
 		}
 		list = append(list, x)
+	}
+	if len(list) == 1 && errors.Is(list[0].Err, ffformat.ErrNotFormat) {
+		p, err := ffformat.FindPosix(f.path)
+		if err != nil {
+			return append(list, ffformat.FindingOf(ffformat.Error, err)), ctx.Err()
+		}
+		if p != nil {
+			return p.Check(ctx, f, f.size, f.path, o.Quick)
+		}
 	}
 	return list, ctx.Err()
 }

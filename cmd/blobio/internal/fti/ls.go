@@ -88,6 +88,7 @@ type (
 		Extents    []ffExtent `json:"extents,omitempty"`
 
 		file        *ffformat.File
+		posix       *ffformat.PosixFile
 		nContainers int
 	}
 	ffVar struct {
@@ -176,6 +177,10 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 // one describes a file. In a directory what cannot be read at all is listed with the reason.
 func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, error) {
 	file, r, err := openFFReader(path, true)
+	var posix *posixError
+	if errors.As(err, &posix) {
+		return describePosix(ctx, path, posix.p)
+	}
 	if err != nil {
 		if inDir && ctx.Err() == nil {
 			return &ffDesc{Path: path, Bytes: fileSize(path), Damage: ffDamage(path, err), Errors: 1, Vars: []ffVar{}, Blocks: []ffBlock{}}, nil
@@ -200,7 +205,7 @@ func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, 
 // ffDamage says in a line what is wrong with a file that is named already.
 func ffDamage(path string, err error) string {
 	if errors.Is(err, ffformat.ErrNotFormat) {
-		return "no FTI-FF metadata: another format, or torn before they were written"
+		return "no FTI-FF metadata: another format, torn before they were written, or POSIX mode (ckpt_io = 1) without its Meta/<id>/l<level>/sector*-group*.fti"
 	}
 	var lines []string
 	for l := range strings.Lines(fault.Text(err)) {
@@ -311,7 +316,10 @@ func printFFDir(e *cli.Env, dir string, list []*ffDesc, head bool) {
 	}
 	t := e.NewTable("", "FILE", "LAYOUT", "HASH", ">CHECKPOINT", ">VARIABLES", ">CONTAINERS", ">SIZE", ">DEAD", "STATE")
 	for _, d := range list {
-		name := filepath.Base(d.Path)
+		name, err := filepath.Rel(dir, d.Path)
+		if err != nil || !filepath.IsLocal(name) { // a place in a store
+			name = filepath.Base(d.Path)
+		}
 		if d.Layout == "" {
 			t.Row(name, "-", "-", "-", "-", "-", cli.HumanBytes(d.Bytes), "-", d.state())
 			continue
@@ -326,6 +334,9 @@ func printFFDir(e *cli.Env, dir string, list []*ffDesc, head bool) {
 }
 
 func (f *ffLsFlags) print(e *cli.Env, d *ffDesc) error {
+	if d.posix != nil {
+		return d.printPosix(e)
+	}
 	fmt.Fprintf(e.Out, "%s: %s\nstate: %s\n", d.Path, d.summary(), d.state())
 	if w := d.written(); w != "" {
 		fmt.Fprintf(e.Out, "written: %s\n", w)

@@ -97,6 +97,7 @@ func TestAmrUnfit(t *testing.T) {
 		{"mhd with ghosts", [3]int{4, 4, 4}, true, mhd, nil, true, "(the original: aborts when it restarts)", 2},
 		{"mhd", [3]int{4, 4, 4}, false, mhd, nil, true, "cannot be put right " + silent, 2},
 		{"bricks with particles", [3]int{8, 4, 4}, false, fields, gen.Tracers(3), true, "cannot be put right (the original: goes on with wrong fields, and aborts when a particle is out of bounds)", 1},
+		{"long bricks", [3]int{4, 4, 12}, false, fields, nil, true, "cannot be put right (the original: aborts when it restarts)", 1},
 		{"ours, mhd", [3]int{4, 4, 4}, false, mhd, nil, false, "right here, but not the same from both ends " + silent, 2},
 	} {
 		bricks(t, at(c.name), c.cells, c.ghosts, c.fields, c.particles)

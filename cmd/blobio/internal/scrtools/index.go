@@ -34,9 +34,10 @@ func newScrIndex(e *cli.Env) *cobra.Command {
 		Short: "List the datasets of a prefix directory, or change the list",
 		Long: `List the datasets of a prefix directory, newest first, or change the list.
 
-VALID is YES for a whole dataset, NO for an incomplete one, and FAILED for one that a run
-could not start from. * in CUR marks the one that the next run starts from. Name a dataset
-by its name or its number (DSET).
+VALID is YES for a whole dataset, NO for an incomplete one, TAKEN for one with files that a
+newer one has overwritten, and FAILED for one that a run could not start from. * in CUR
+marks the one that the next run starts from. Name a dataset by its name or its number
+(DSET).
 
 A lost or damaged index is rebuilt from the summaries of the datasets: in memory for a
 list, which says so, and in the file by --rebuild and every other change (the damaged file
@@ -45,11 +46,12 @@ is kept as index.scr.damaged).
 --remove and --drop take a dataset off the list and keep its files. --delete removes its
 files as well.
 
-Exit codes: 0 good, 1 the index is damaged or lacks existing datasets, 2 could not run.
+Exit codes: 0 good, 1 the index is damaged, lacks existing datasets or calls overwritten ones
+complete, 2 could not run.
 
 JSON: {"prefix", "generation", "current", "damage", "datasets": [{id, name, valid,
 complete, current, checkpoint, output, ckpt, files, bytes, created, flushed, fetched:
-[...], failed, user, job}], "lost": [{id, name}]}. Times are local.`,
+[...], failed, user, job, taken_by}], "lost": [{id, name}]}. Times are local.`,
 		Example: `  blobio scr index /p/sim
   blobio scr index --current ckpt.12 /p/sim     # the next run starts from it
   blobio scr index --drop-after 12 /p/sim       # forget what is newer
@@ -189,6 +191,15 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 			if !en.Restartable() {
 				return fmt.Errorf("no run can start from dataset %d %s: it is %s", en.ID, clean(en.Name), en.Unfit())
 			}
+			x, _, _, err := d.LoadIndex()
+			if err != nil {
+				return err
+			}
+			if taken, err := d.Overwritten(x).Of(en); err != nil {
+				return err
+			} else if taken != nil {
+				return fmt.Errorf("no run can start from dataset %d %s: it is %v", en.ID, clean(en.Name), taken)
+			}
 			name = en.Name
 		}
 		if err := d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(name) }); err != nil {
@@ -240,6 +251,7 @@ type scrIndexRow struct {
 	Flushed    string   `json:"flushed,omitempty"`
 	Fetched    []string `json:"fetched"`
 	Failed     string   `json:"failed,omitempty"`
+	TakenBy    int      `json:"taken_by,omitempty"`
 	User       string   `json:"user,omitempty"`
 	Job        string   `json:"job,omitempty"`
 }
@@ -273,13 +285,23 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 		}
 		lost = x.Lost(found)
 	}
-	if rebuilt || len(lost) > 0 {
+	over, taken := d.Overwritten(x), map[int]*prefixdir.Taken{}
+	for _, en := range x.Entries() {
+		by, err := over.Of(en)
+		if err != nil {
+			return err
+		}
+		if by != nil {
+			taken[en.ID] = by
+		}
+	}
+	if rebuilt || len(lost) > 0 || len(taken) > 0 {
 		e.Code = cli.Findings
 	}
 	if f.asJSON {
 		rows, missing := []scrIndexRow{}, []scrLostRow{}
 		for _, en := range x.Entries() {
-			rows = append(rows, scrRow(en))
+			rows = append(rows, scrRow(en, taken[en.ID]))
 		}
 		for _, s := range lost {
 			missing = append(missing, scrLostRow{s.ID, s.Summary.Dataset.Name})
@@ -292,7 +314,12 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 	if x.Len() == 0 {
 		fmt.Fprintf(e.Out, "%s: no datasets\n", d.Path)
 	} else {
-		f.table(e, x)
+		f.table(e, x, taken)
+	}
+	for _, en := range x.Entries() {
+		if by := taken[en.ID]; by != nil {
+			fmt.Fprintf(e.Out, "dataset %d %s is %v\n", en.ID, clean(en.Name), by)
+		}
 	}
 	for _, s := range lost {
 		fmt.Fprintf(e.Out, "dataset %d %s is %s, but not listed (scr index --add %d lists it)\n", s.ID, clean(s.Summary.Dataset.Name), s.State(), s.ID)
@@ -300,7 +327,7 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 	return nil
 }
 
-func (f *scrIndexFlags) table(e *cli.Env, x *prefixdir.Index) {
+func (f *scrIndexFlags) table(e *cli.Env, x *prefixdir.Index, taken map[int]*prefixdir.Taken) {
 	heads := []string{">DSET", "VALID", "FLUSHED", "CUR", ">CKPT", ">FILES", ">SIZE", "NAME"}
 	if f.long {
 		heads = slices.Insert(heads, 7, "CREATED", "FETCHED", "FAILED", "JOB")
@@ -311,6 +338,8 @@ func (f *scrIndexFlags) table(e *cli.Env, x *prefixdir.Index) {
 		switch {
 		case !en.Complete:
 			valid = "NO"
+		case taken[en.ID] != nil:
+			valid = "TAKEN"
 		case !en.Failed.IsZero():
 			valid = "FAILED"
 		}
@@ -333,7 +362,7 @@ func (f *scrIndexFlags) table(e *cli.Env, x *prefixdir.Index) {
 	t.Flush()
 }
 
-func scrRow(en prefixdir.Entry) scrIndexRow {
+func scrRow(en prefixdir.Entry, taken *prefixdir.Taken) scrIndexRow {
 	stamp := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -341,9 +370,12 @@ func scrRow(en prefixdir.Entry) scrIndexRow {
 		return scrStamp(t)
 	}
 	ds := en.Dataset
-	r := scrIndexRow{ID: en.ID, Name: en.Name, Valid: en.Complete && en.Failed.IsZero(), Complete: en.Complete, Current: en.Current, Checkpoint: ds.Checkpoint,
+	r := scrIndexRow{ID: en.ID, Name: en.Name, Valid: en.Complete && en.Failed.IsZero() && taken == nil, Complete: en.Complete, Current: en.Current, Checkpoint: ds.Checkpoint,
 		Output: ds.Output, Ckpt: ds.Ckpt, Files: ds.Files, Bytes: ds.Size, Created: stamp(ds.Created), Flushed: stamp(en.Flushed), Fetched: []string{},
 		Failed: stamp(en.Failed), User: ds.User, Job: ds.JobID}
+	if taken != nil {
+		r.TakenBy = taken.By.ID
+	}
 	for _, t := range en.Fetched {
 		r.Fetched = append(r.Fetched, stamp(t))
 	}

@@ -87,7 +87,7 @@ func (k *versionsKey) read() ([]byte, error) {
 	if err != nil && !errors.Is(err, vfs.ErrTooLong) {
 		return nil, err
 	}
-	if x, err := hex.DecodeString(strings.TrimSpace(string(b))); err == nil && keyLen(len(x)) {
+	if x, err := hex.DecodeString(strings.TrimSpace(strings.TrimPrefix(string(b), vfs.ByteOrderMark))); err == nil && keyLen(len(x)) {
 		return x, nil
 	}
 	if !keyLen(len(b)) {

@@ -1,0 +1,412 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+// anyPuts is a random program of puts: any rank puts any variable of any record that is not committed, between flushes and commits of all kinds. All of it is
+// drawn from the seed, alike on all ranks, so that each rank knows what must be there.
+type anyPuts struct {
+	seed   int64
+	ranks  int
+	apart  bool
+	o      settings
+	s      *Schema
+	owner  []int  // by element of a decomposed variable
+	never  []bool // by variable: the program does not put it
+	clash  bool   // at some time two ranks put two values
+	closes bool
+}
+
+// anyState is what must be there.
+type anyState struct {
+	val       map[anyElem]float64
+	put       map[anyElem]bool // by rank, of decomposed variables, else by element
+	ever      map[int]bool
+	known     int64
+	committed int64
+	commits   int
+	window    int64 // flushes so far
+	limit     int64 // of records; 0: none
+	late      *HeldBackError
+	due       bool
+}
+
+type anyElem struct {
+	v   int
+	rec int64
+	at  int // element, or rank
+}
+
+const anyLone = 3 // elements of a variable that is not decomposed
+
+func drawAnyPuts(seed int64) *anyPuts {
+	rng := rand.New(rand.NewSource(seed))
+	p := &anyPuts{seed: seed, ranks: 1 + rng.Intn(6), apart: rng.Intn(2) == 0, clash: rng.Intn(6) == 0, closes: rng.Intn(3) == 0, s: NewSchema()}
+	p.o.Subfiles = min(1+rng.Intn(4), p.ranks)
+	p.o.OwnMin = []int64{1, 20, 1 << 40}[rng.Intn(3)]
+	p.o.Retain = Retain(rng.Intn(2))
+	switch rng.Intn(5) {
+	case 0:
+		p.o.Layout = ProcessCentric
+	case 1:
+		p.o.Layout, p.o.Records = ProcessCentric, 8
+	case 2:
+		p.o.Layout, p.o.Compress.Method = ProcessCentric, Zstd
+	}
+	t, x, z := p.s.Dim("t", Unlimited), p.s.Dim("x", int64(2*p.ranks+1)), p.s.Dim("z", anyLone)
+	d := p.s.Decomp(x)
+	p.s.Var("area", cdf5.Double, []DimID{x}, Decomposed(d))
+	p.s.Var("levels", cdf5.Double, []DimID{z})
+	for k := range 1 + rng.Intn(4) {
+		p.s.Var(fmt.Sprint("T", k), cdf5.Double, []DimID{t, x}, Decomposed(d))
+		p.s.Var(fmt.Sprint("time", k), cdf5.Double, []DimID{t, z})
+	}
+	for v := range p.s.vars {
+		p.never = append(p.never, v > 3 && rng.Intn(3) == 0)
+	}
+	for range 2*p.ranks + 1 {
+		p.owner = append(p.owner, rng.Intn(p.ranks))
+	}
+	return p
+}
+
+func (p *anyPuts) part(rank int) []Part {
+	var runs []decomp.Req
+	for at, r := range p.owner {
+		if r == rank {
+			runs = append(runs, decomp.Req{Offset: int64(at), Length: 1})
+		}
+	}
+	return []Part{{1, runs}}
+}
+
+// id is that of a variable in the files that are being written.
+func (p *anyPuts) id(w *Writer, v int) VarID {
+	id, ok := w.Schema().VarID(p.s.vars[v].Name)
+	if !ok {
+		return -1
+	}
+	return id
+}
+
+func (p *anyPuts) value(v int, rec int64, at int, window int64) float64 {
+	return float64(v*1000000+int(rec)*10000+at*100) + float64(window)
+}
+
+// lacking returns how many records are whole, and what the next one lacks.
+func (p *anyPuts) lacking(a *anyState) (n int64, name string, rank int) {
+	for n = a.committed; n < a.known; n++ {
+		for r := range p.ranks {
+			for v := range p.s.vars {
+				sv := &p.s.vars[v]
+				lone := sv.Decomp == 0
+				if !sv.Record || !a.ever[v] || lone && r > 0 || !lone && !slices.Contains(p.owner, r) {
+					continue
+				}
+				if lone && !slices.ContainsFunc([]int{0, 1, 2}, func(at int) bool { return a.put[anyElem{v, n, at}] }) {
+					return n, sv.Name, -1
+				}
+				if !lone && !a.put[anyElem{v, n, r}] {
+					return n, sv.Name, r
+				}
+			}
+		}
+	}
+	return n, "", 0
+}
+
+// commit makes a commit of the state, and returns what it must say.
+func (p *anyPuts) commit(a *anyState) *HeldBackError {
+	a.commits++
+	n, name, rank := p.lacking(a)
+	a.committed = n
+	if n == a.known {
+		return nil
+	}
+	return &HeldBackError{Base: "d.nc", Committed: n, Put: a.known, Var: name, Rank: rank}
+}
+
+// puts draws the puts of a step, and makes those of this rank.
+func (p *anyPuts) puts(w *Writer, c comm.Comm, rng *rand.Rand, a *anyState) (err error) {
+	for range rng.Intn(7) {
+		v := rng.Intn(len(p.s.vars))
+		sv := &p.s.vars[v]
+		rec := a.committed + int64(rng.Intn(2))
+		who := rng.Perm(p.ranks)
+		if rng.Intn(2) == 0 {
+			who = who[:1+rng.Intn(p.ranks)]
+		}
+		whole, from := rng.Intn(3) > 0, rng.Intn(anyLone)
+		n := 1 + rng.Intn(anyLone-from)
+		if !sv.Record {
+			rec = 0
+		}
+		if p.never[v] || !sv.Record && a.commits > 0 || a.limit > 0 && rec >= a.limit {
+			continue
+		}
+		if whole || sv.Decomp != 0 {
+			from, n = 0, anyLone
+		}
+		for _, r := range who {
+			var x []float64
+			if sv.Decomp != 0 {
+				for at, o := range p.owner {
+					if o == r {
+						x = append(x, p.value(v, rec, at, a.window))
+						a.val[anyElem{v, rec, at}] = x[len(x)-1]
+						a.ever[v] = true
+					}
+				}
+				a.put[anyElem{v, rec, r}] = true
+			} else {
+				for at := range n {
+					x = append(x, p.value(v, rec, from+at, a.window))
+					a.val[anyElem{v, rec, from + at}] = x[at]
+					a.put[anyElem{v, rec, from + at}] = true
+				}
+				a.ever[v] = true
+			}
+			if sv.Record {
+				a.known = max(a.known, rec+1)
+			}
+			if r != c.Rank() {
+				continue
+			}
+			if sv.Decomp == 0 && !whole {
+				err = errors.Join(err, PutAt(w, p.id(w, v), rec, []int64{int64(from)}, []int64{int64(n)}, x))
+			} else {
+				err = errors.Join(err, Put(w, p.id(w, v), rec, x))
+			}
+		}
+	}
+	if rec := a.committed - 1; rec >= w.first && a.commits > 0 { // what is committed
+		if perr := Put(w, p.id(w, 3), rec, make([]float64, anyLone)); !errors.Is(perr, ErrUsage) || !strings.Contains(perr.Error(), "it is committed") {
+			err = errors.Join(err, fmt.Errorf("put of record %d, of %d that are committed: %v", rec, a.committed, perr))
+		}
+	}
+	return err
+}
+
+// clashes: two ranks put two values between two flushes.
+func (p *anyPuts) clashes(ctx context.Context, w *Writer, c comm.Comm, rng *rand.Rand, a *anyState) error {
+	if err := p.step(ctx, w, 0, a); err != nil {
+		return err
+	}
+	two := rng.Perm(p.ranks)[:2]
+	slices.Sort(two)
+	x := []float64{1, 2, 3}
+	if c.Rank() == two[1] {
+		x[2] = 4
+	}
+	if slices.Contains(two, c.Rank()) {
+		if err := Put(w, p.id(w, 3), a.known, x); err != nil {
+			return err
+		}
+	}
+	want := fmt.Sprintf(`put of "time0" record %d: ranks %d and %d put different values of element 2`, a.known, two[0], two[1])
+	if err := w.Flush(ctx); err == nil || !strings.Contains(err.Error(), want) {
+		return fmt.Errorf("flush: %v, want %q", err, want)
+	}
+	if err := w.Commit(ctx); !errors.Is(err, ErrBroken) {
+		return fmt.Errorf("commit after a failed flush: %v", err)
+	}
+	return nil
+}
+
+// step does one thing of a collective kind, and checks what it says.
+func (p *anyPuts) step(ctx context.Context, w *Writer, kind int, a *anyState) error {
+	var want *HeldBackError
+	late := func() { // a commit in the background is made now
+		if a.due {
+			a.due, a.late = false, p.commit(a)
+		}
+		want, a.late = a.late, nil
+	}
+	var err error
+	switch kind {
+	case 0:
+		late()
+		err = w.Flush(ctx)
+		a.window++
+	case 1:
+		late()
+		err = w.FlushAsync(ctx)
+		a.window++
+	case 2:
+		late()
+		err = w.Wait(ctx)
+	case 3:
+		late()
+		err = w.CommitAsync(ctx)
+		a.window++
+		a.due = true
+	default:
+		late()
+		want = p.commit(a)
+		err = w.Commit(ctx)
+		a.window++
+	}
+	var held *HeldBackError
+	switch {
+	case err != nil && !errors.As(err, &held):
+		return err
+	case (held == nil) != (want == nil) || held != nil && *held != *want:
+		return fmt.Errorf("step %d: %v, want %+v", kind, err, want)
+	case w.Committed() != a.committed:
+		return fmt.Errorf("step %d: %d committed, want %d", kind, w.Committed(), a.committed)
+	}
+	return nil
+}
+
+// session is what one rank does, and then finds.
+func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed int64, done func(*anyState)) (err error) {
+	if p.apart {
+		c = comm.Isolate(c)
+	}
+	rng := rand.New(rand.NewSource(seed))
+	a := &anyState{val: map[anyElem]float64{}, put: map[anyElem]bool{}, ever: map[int]bool{}}
+	var w *Writer
+	if have == nil {
+		w, err = createWith(ctx, c, "d.nc", p.s, p.part(c.Rank()), &p.o)
+	} else {
+		for k, x := range have.val {
+			if !p.s.vars[k.v].Record || k.rec < have.committed {
+				a.val[k] = x
+			}
+		}
+		a.committed, a.known, a.commits = have.committed, have.committed, 1
+		w, err = appendWith(ctx, c, "d.nc", p.part(c.Rank()), &p.o)
+	}
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	a.limit = w.limit
+	steps := 3 + rng.Intn(8)
+	for k := range steps {
+		if a.due { // what it commits must not be put: a step without puts
+			if err := p.step(ctx, w, rng.Intn(5), a); err != nil {
+				return fmt.Errorf("step %d: %w", k, err)
+			}
+			continue
+		}
+		if err := comm.Agree(ctx, c, p.puts(w, c, rng, a)); err != nil {
+			return err
+		}
+		if err := p.step(ctx, w, []int{0, 1, 2, 3, 4, 4, 4}[rng.Intn(7)], a); err != nil {
+			return fmt.Errorf("step %d: %w", k, err)
+		}
+	}
+	if p.clash && p.ranks > 1 && (a.limit == 0 || a.known < a.limit) {
+		if err := p.clashes(ctx, w, c, rng, a); err != nil {
+			return err
+		}
+	}
+	if w.err == nil && p.closes {
+		if err := w.Close(ctx); err != nil {
+			return err
+		}
+		a.committed, a.commits = max(a.known, a.limit), 1
+	} else if a.due && w.err == nil {
+		if err := p.step(ctx, w, 2, a); err != nil {
+			return err
+		}
+	}
+	if err := c.Barrier(ctx); err != nil {
+		return err
+	}
+	if c.Rank() == 0 { // the writer is dropped
+		err = p.find(a, w)
+		done(a)
+	}
+	return comm.Agree(ctx, c, err)
+}
+
+// find reads what is there.
+func (p *anyPuts) find(a *anyState, w *Writer) error {
+	ctx := context.Background()
+	r, err := openWith(ctx, "d.nc", nil, knobs{fs: p.o.fs})
+	if a.commits == 0 {
+		if err == nil {
+			return errors.New("something is there of a dataset that was never committed")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if r.Records() != a.committed {
+		return fmt.Errorf("%d records, want %d", r.Records(), a.committed)
+	}
+	for v := range p.s.vars {
+		sv := &p.s.vars[v]
+		n := int64(1)
+		if sv.Record {
+			n = a.committed
+		}
+		elems := int(p.s.Elems(VarID(v)))
+		got := make([]float64, int(n)*elems)
+		if err := r.Read(ctx, sv.Name, nil, nil, got); err != nil {
+			return err
+		}
+		for k, x := range got {
+			want, ok := a.val[anyElem{v, int64(k / elems), k % elems}]
+			if !ok {
+				want = math.Float64frombits(0x479e000000000000) // NC_FILL_DOUBLE
+			}
+			if x != want {
+				return fmt.Errorf("%s[%d][%d] is %v, want %v", sv.Name, k/elems, k%elems, x, want)
+			}
+		}
+	}
+	for f := range checkWith(ctx, "d.nc", &CheckOptions{Workers: 1}, knobs{fs: p.o.fs}) {
+		if f.Severity == Error {
+			return fmt.Errorf("check: %v", f)
+		}
+	}
+	st, err := newWatch(p.o.fs, "d.nc", nil).Look()
+	if err != nil {
+		return err
+	}
+	if w.held != nil && w.err == nil && (st.Held == nil || *st.Held != *w.held.info()) && w.commits > 0 {
+		return fmt.Errorf("status %v, but held back is %v", st, w.held)
+	}
+	return nil
+}
+
+// TestAnyPuts: whatever ranks put, and whichever of them: what a commit was told to be there is there, and what is not there was told.
+func TestAnyPuts(t *testing.T) {
+	for seed := range int64(times(40, 300)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			p := drawAnyPuts(seed)
+			p.o.fs = vfs.NewMem()
+			var state *anyState
+			for k := range int64(2) {
+				next := state
+				if err := run(p.ranks, func(ctx context.Context, c comm.Comm) error {
+					return p.session(ctx, c, state, seed*2+k, func(a *anyState) { next = a })
+				}); err != nil {
+					t.Fatalf("session %d, %d ranks, apart %v, %+v: %v", k, p.ranks, p.apart, p.o.Options, err)
+				}
+				if state = next; state.commits == 0 {
+					return
+				}
+			}
+		})
+	}
+}

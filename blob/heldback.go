@@ -1,0 +1,125 @@
+package blob
+
+import (
+	"context"
+	"math"
+
+	"blobio/comm"
+	"blobio/subfile"
+)
+
+// A HeldBackError says that Commit has left records to the writer that ranks have put, since the first of them lacks something. Those before it are
+// committed, and the writer goes on. All ranks get the same one.
+type HeldBackError struct {
+	Base      string
+	Committed int64  // records that are committed; the first one that is held back has this number
+	Put       int64  // one more than the highest record that any rank has put
+	Var       string // what the record lacks: the first such variable of the lowest such rank
+	Rank      int    // that has not put it; -1: nobody has, of a variable that is not decomposed
+}
+
+// Error implements error.
+func (e *HeldBackError) Error() string { return "blob: " + e.Base + ": " + e.info().String() }
+
+// Package names the package that the text begins with.
+func (e *HeldBackError) Package() string { return string(pkg) }
+
+// info is what the files tell of it.
+func (e *HeldBackError) info() *subfile.HeldBack {
+	if e == nil {
+		return nil
+	}
+	return &subfile.HeldBack{Record: e.Committed, Put: e.Put, Var: e.Var, Rank: e.Rank}
+}
+
+// heldNews says whether the files do not tell yet what is held back.
+func (w *Writer) heldNews() bool {
+	return w.held != nil && (w.heldTold == nil || *w.held != *w.heldTold)
+}
+
+// tellHeld returns once what a commit in the background has held back.
+func (w *Writer) tellHeld() error {
+	if e := w.heldLate; e != nil {
+		w.heldLate = nil
+		return e
+	}
+	return nil
+}
+
+// noteEver remembers that a variable was put; what is filled was not.
+func (e *engine) noteEver(p *pend) {
+	if p.v < 0 || len(p.raw) == 0 || !e.schema.vars[p.v].Record {
+		return
+	}
+	if e.ever == nil {
+		e.ever = make([]int64, e.recN)
+	}
+	e.ever[e.pos[p.v]] = 1
+}
+
+// settleRecords finds how many records can be committed, where some process lacks something: first which variables nobody has put in this session, then
+// the first record that lacks another one, and then who has not put that. fill: some of those to be committed lack a variable that nobody has put.
+// It sets held. Collective.
+func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, err error) {
+	e := w.eng
+	ever := make([]int64, e.recN) // 1 for each that somebody has put
+	if w.lead {
+		copy(ever, e.ever)
+	}
+	if ever, err = w.c.AllreduceInt64(ctx, ever, comm.Max); err != nil {
+		return 0, false, err
+	}
+	never := func(v int) bool {
+		sv := &e.schema.vars[v]
+		return sv.Record && ever[e.pos[v]] == 0
+	}
+	records = w.known
+	if w.lead {
+		records = e.wholeTo(records, never)
+	}
+	first, err := w.c.AllreduceInt64(ctx, []int64{records}, comm.Min)
+	if err != nil {
+		return 0, false, err
+	}
+	records = first[0]
+	for v := range e.schema.vars {
+		fill = fill || never(v)
+	}
+	if w.uneven = fill || records < w.known; records == w.known {
+		return records, fill && records > w.sealed, nil
+	}
+	who := []int64{math.MaxInt64}
+	if v := w.lacks(records, never); v >= 0 {
+		who[0] = int64(w.c.Rank())<<32 | int64(v)
+	}
+	if who, err = w.c.AllreduceInt64(ctx, who, comm.Min); err != nil {
+		return 0, false, err
+	}
+	v, rank := int(who[0]&math.MaxUint32), int(who[0]>>32)
+	if who[0] == math.MaxInt64 {
+		return 0, false, pkg.Errorf("%s: record %d is not whole, but no rank lacks anything of it: %w", w.base, records, ErrBroken)
+	}
+	if e.schema.vars[v].Decomp == 0 {
+		rank = -1
+	}
+	w.held = &HeldBackError{Base: w.base, Committed: records, Put: w.known, Var: e.schema.vars[v].Name, Rank: rank}
+	return records, fill && records > w.sealed, nil
+}
+
+// lacks returns the first variable of which this rank has not put a record, -1: none.
+func (w *Writer) lacks(rec int64, never func(v int) bool) int {
+	e, i := w.eng, 0
+	for i < len(e.table.ID) && e.table.ID[i] != w.sub.Rank() {
+		i++
+	}
+	nd := e.place.NumMaps()
+	for v := range e.schema.vars {
+		switch sv := &e.schema.vars[v]; {
+		case !sv.Record || never(v):
+		case sv.Decomp == 0 && e.table.ID[i] != 0 || sv.Decomp != 0 && e.table.Count[i*nd+int(sv.Decomp)-1] == 0:
+		case !e.done.has(i, &pend{v: int32(v), rec: rec}, true):
+			return v
+		}
+	}
+	return -1
+}

@@ -1,0 +1,184 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+// TestHeldBack: of variables that are not decomposed any one rank's puts are enough in any number of subfiles, one of 400 variables that nobody puts holds
+// nothing back, and what is held back is told by the commit, the status and the check, for as long as it is so.
+func TestHeldBack(t *testing.T) {
+	const ranks, vars = 4, 400
+	for _, subfiles := range []int{1, 2, 4} {
+		for _, who := range []int{0, 2, ranks - 1} {
+			for _, apart := range []bool{false, true} {
+				mem := vfs.NewMem()
+				s := NewSchema()
+				td, x := s.Dim("time", Unlimited), s.Dim("x", ranks)
+				d := s.Decomp(x)
+				clock := s.Var("clock", cdf5.Double, []DimID{td})
+				field := s.Var("T", cdf5.Double, []DimID{td, x}, Decomposed(d))
+				var last VarID
+				for k := range vars {
+					last = s.Var(fmt.Sprint("v", k), cdf5.Double, []DimID{td, x}, Decomposed(d))
+				}
+				err := run(ranks, func(ctx context.Context, c comm.Comm) error {
+					if apart {
+						c = comm.Isolate(c)
+					}
+					r := int64(c.Rank())
+					w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: r, Length: 1}}}}, &settings{Options: Options{Subfiles: subfiles}, knobs: knobs{fs: mem}})
+					if err != nil {
+						return err
+					}
+					defer w.Abort()
+					put := func(rec int64, v VarID) error { return Put(w, v, rec, []float64{float64(100*rec + r)}) }
+					for rec := range int64(2) {
+						for v := field; v < last; v++ {
+							err = errors.Join(err, put(rec, v))
+						}
+						if int(r) == who {
+							err = errors.Join(err, Put(w, clock, rec, []float64{float64(rec)}))
+						}
+						if err = errors.Join(err, w.Commit(ctx)); err != nil || w.Committed() != rec+1 {
+							return fmt.Errorf("%d committed, want %d: %w", w.Committed(), rec+1, err)
+						}
+					}
+					if err := put(1, last); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "it is committed") {
+						return fmt.Errorf("put of what a commit has filled: %v", err)
+					}
+					for v := field; v < last; v++ { // rank 3 leaves one out, and nobody puts the clock
+						if r != 3 || v != field+7 {
+							err = errors.Join(err, put(2, v))
+						}
+					}
+					if err != nil {
+						return err
+					}
+					if err := heldIs(w.Commit(ctx), mem, c, `record 2 is held back: nobody has put "clock" of record 2`); err != nil {
+						return err
+					}
+					if int(r) == who {
+						err = Put(w, clock, 2, []float64{2})
+					}
+					if err := errors.Join(err, heldIs(w.Commit(ctx), mem, c, `record 2 is held back: rank 3 has not put "v6" of record 2`)); err != nil {
+						return err
+					}
+					if r == 3 {
+						err = put(2, field+7)
+					}
+					return errors.Join(err, heldIs(w.Commit(ctx), mem, c, ""), c.Barrier(ctx))
+				})
+				if err != nil {
+					t.Fatalf("%d subfiles, rank %d, apart %v: %v", subfiles, who, apart, err)
+				}
+				r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := make([]float64, 3)
+				if err := r.Read(t.Context(), "clock", nil, nil, got); err != nil || fmt.Sprint(got) != "[0 1 2]" {
+					t.Errorf("%d subfiles, rank %d, apart %v: clock %v, %v", subfiles, who, apart, got, err)
+				}
+				r.Close()
+			}
+		}
+	}
+}
+
+// heldIs checks what a commit has said, and what the files say, "": nothing is held back.
+func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
+	ctx := context.Background()
+	if want == "" && err != nil || want != "" && (err == nil || err.Error() != "blob: d.nc: "+want) {
+		return fmt.Errorf("commit: %v, want %q", err, want)
+	}
+	if c.Rank() == 0 {
+		st, err := newWatch(mem, "d.nc", nil).Look()
+		if err != nil || (st.Held == nil) != (want == "") || !strings.Contains(st.String(), want) {
+			return fmt.Errorf("status %v, %v, want %q", st, err, want)
+		}
+		said := want == ""
+		for f := range checkWith(ctx, "d.nc", &CheckOptions{Quick: true}, knobs{fs: mem}) {
+			if f.Severity == Error || want == "" && f.Field == "held_back" {
+				return fmt.Errorf("check: %v", f)
+			}
+			said = said || f.Field == "held_back" && strings.Contains(f.String(), want)
+		}
+		if !said {
+			return fmt.Errorf("check does not say %q", want)
+		}
+	}
+	return c.Barrier(ctx)
+}
+
+// TestTwoValues: two values of an element between two flushes are an error on all ranks that names both, of any size, wholes and parts; equal bytes are
+// not, also of NaN, of other types in memory, and put in other parts.
+func TestTwoValues(t *testing.T) {
+	const n = 1000 // more than what is sent with the list
+	s := NewSchema()
+	td, x := s.Dim("time", Unlimited), s.Dim("x", n)
+	v := s.Var("v", cdf5.Float, []DimID{td, x})
+	for _, tc := range []struct {
+		put  func(w *Writer, rank int) error
+		want string
+	}{
+		{func(w *Writer, rank int) error { // as doubles, floats, or two parts
+			a := make([]float32, n)
+			a[5] = float32(math.NaN())
+			switch rank {
+			case 0:
+				return errors.Join(PutAt(w, v, 0, []int64{400}, []int64{n - 400}, a[400:]), PutAt(w, v, 0, []int64{0}, []int64{400}, a[:400]))
+			case 1:
+				return Put(w, v, 0, a)
+			case 3:
+				return PutAt(w, v, 0, []int64{3}, []int64{4}, a[3:7])
+			}
+			return nil
+		}, ""},
+		{func(w *Writer, rank int) error {
+			a := make([]float64, n)
+			if rank == 2 {
+				a[7] = 1
+			}
+			return Put(w, v, 0, a)
+		}, `put of "v" record 0: ranks 0 and 2 put different values of element 7`},
+		{func(w *Writer, rank int) error {
+			if rank == 0 {
+				return nil
+			}
+			return PutAt(w, v, 0, []int64{int64(10 * rank)}, []int64{11}, append(make([]float64, 10), float64(rank)/2))
+		}, `put of "v" record 0: ranks 1 and 2 put different values of element 20`},
+	} {
+		for _, apart := range []bool{false, true} {
+			err := run(4, func(ctx context.Context, c comm.Comm) error {
+				if apart {
+					c = comm.Isolate(c)
+				}
+				w, err := createWith(ctx, c, "d.nc", s, nil, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: vfs.NewMem()}})
+				if err != nil {
+					return err
+				}
+				defer w.Abort()
+				if err := tc.put(w, c.Rank()); err != nil {
+					return err
+				}
+				if err := w.Flush(ctx); tc.want == "" && err != nil || tc.want != "" && (!errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), tc.want)) {
+					return fmt.Errorf("%v, want %q", err, tc.want)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("apart %v: %v", apart, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package ffformat
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"blobio/internal/vfs"
+)
+
+// PosixFile is a checkpoint file of FTI's POSIX mode (ckpt_io = 1, its default): the bytes of the variables, one after the other. What it
+// holds stands in a file of its own, one for each group of ranks: META/<id>/l<level>/sector<n>-group<n>.fti.
+type PosixFile struct {
+	Meta    string // the file with the metadata
+	Section string // of this file in it: the rank in its group
+	Name    string // base name
+	Size    int64
+	Sum     string // MD5 of the file in hex; empty: none
+	Vars    []PosixVar
+}
+
+// PosixVar is a variable of a file.
+type PosixVar struct {
+	ID        int32
+	Pos, Size int64 // bytes
+	Name      string
+}
+
+// posixName is the name of a checkpoint file of a rank.
+var posixName = regexp.MustCompile(`^Ckpt[0-9]+-Rank[0-9]+\.fti$`)
+
+// posixMeta is the name of a file with the metadata of a group.
+var posixMeta = regexp.MustCompile(`^sector[0-9]+-group[0-9]+\.fti$`)
+
+// IsMetaName says that a name is one that FTI gives to files beside the checkpoints, all of which end in .fti, too.
+func IsMetaName(base string) bool {
+	return posixMeta.MatchString(base) || base == "Topology.fti" || base == "Checkpoint.fti"
+}
+
+const (
+	maxPosixMeta = 64 << 20
+	maxPosixVars = 1 << 20
+)
+
+// ParsePosix reads the metadata of a group: an ini file with a section for each rank. name is for errors.
+func ParsePosix(b []byte, name string) ([]PosixFile, error) {
+	type value struct {
+		text string
+		off  int64
+	}
+	bad := func(off int64, field, format string, args ...any) error {
+		return pkg.At(name, off, field, ErrCorrupt, format, args...)
+	}
+	sections := map[string]map[string]value{}
+	var order []string
+	var now map[string]value
+	off := int64(0)
+	if bytes.HasPrefix(b, []byte(vfs.ByteOrderMark)) {
+		off = int64(len(vfs.ByteOrderMark))
+	}
+	for line := range bytes.Lines(b[off:]) {
+		at := off
+		off += int64(len(line))
+		s := strings.TrimSpace(string(line))
+		switch {
+		case s == "" || s[0] == '#' || s[0] == ';':
+			continue
+		case s[0] == '[' && s[len(s)-1] == ']':
+			key := strings.TrimSpace(s[1 : len(s)-1])
+			if sections[key] != nil {
+				return nil, bad(at, "["+key+"]", "the section is there twice")
+			}
+			now = map[string]value{}
+			sections[key] = now
+			order = append(order, key)
+			continue
+		}
+		key, text, ok := strings.Cut(s, "=")
+		key = strings.ToLower(strings.TrimSpace(key))
+		if !ok || now == nil || key == "" {
+			return nil, bad(at, "", "%.80q, want [section] or key = value", s)
+		}
+		if _, ok := now[key]; ok {
+			return nil, bad(at, key, "the key is there twice")
+		}
+		now[key] = value{strings.Trim(strings.TrimSpace(text), `"`), at}
+	}
+	var all []PosixFile
+	for _, section := range order {
+		if _, err := strconv.ParseUint(section, 10, 31); err != nil {
+			continue // of something else
+		}
+		keys := sections[section]
+		number := func(key string, bits int, none int64) (int64, error) {
+			v, ok := keys[key]
+			if !ok && none >= 0 {
+				return none, nil
+			}
+			if !ok {
+				return 0, pkg.At(name, -1, "["+section+"] "+key, ErrMissing, "absent")
+			}
+			n, err := strconv.ParseInt(v.text, 10, bits)
+			if err != nil || n < 0 {
+				return 0, bad(v.off, "["+section+"] "+key, "%.40q, want a number from 0 on", v.text)
+			}
+			return n, nil
+		}
+		f := PosixFile{Meta: name, Section: section, Name: keys["ckpt_file_name"].text, Sum: strings.ToLower(keys["ckpt_checksum"].text)}
+		if f.Name == "" || f.Name != filepath.Base(f.Name) {
+			return nil, bad(keys["ckpt_file_name"].off, "["+section+"] ckpt_file_name", "%.80q, want the name of a file", f.Name)
+		}
+		var err error
+		if f.Size, err = number("ckpt_file_size", 64, -1); err != nil {
+			return nil, err
+		}
+		if sum, err := hex.DecodeString(f.Sum); err != nil || len(sum) != md5.Size && len(sum) != 0 {
+			return nil, bad(keys["ckpt_checksum"].off, "["+section+"] ckpt_checksum", "%.80q, want 32 hexadecimal digits", f.Sum)
+		}
+		next := int64(0)
+		seen := map[int32]bool{}
+		for k := range maxPosixVars {
+			key := "var" + strconv.Itoa(k)
+			if _, ok := keys[key+"_id"]; !ok {
+				break
+			}
+			id, err := number(key+"_id", 32, -1)
+			if err != nil {
+				return nil, err
+			}
+			v := PosixVar{ID: int32(id), Name: keys[key+"_idchar"].text + keys[key+"_name"].text}
+			if v.Size, err = number(key+"_size", 64, -1); err != nil {
+				return nil, err
+			}
+			if v.Pos, err = number(key+"_pos", 64, next); err != nil { // older versions tell none
+				return nil, err
+			}
+			if seen[v.ID] {
+				return nil, bad(keys[key+"_id"].off, "["+section+"] "+key+"_id", "variable %d is there twice", v.ID)
+			}
+			if v.Size > math.MaxInt64-v.Pos || v.Pos+v.Size > f.Size {
+				return nil, bad(keys[key+"_size"].off, "["+section+"] "+key+"_size", "%d bytes from byte %d on, the file has %d", v.Size, v.Pos, f.Size)
+			}
+			seen[v.ID] = true
+			next = v.Pos + v.Size
+			f.Vars = append(f.Vars, v)
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// FindPosix looks for the metadata of a checkpoint file: beside it, and where FTI writes them if the directories of a run
+// (ckpt_dir, glbl_dir, meta_dir) are near each other. nil: there are none. An error is one of metadata that name the level and the run.
+func FindPosix(file string) (*PosixFile, error) {
+	base := filepath.Base(file)
+	if !posixName.MatchString(base) {
+		return nil, nil
+	}
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	level := filepath.Dir(abs)
+	run := filepath.Dir(level)
+	dirs := []string{level}
+	for up, n := filepath.Dir(run), 0; n < 4 && up != filepath.Dir(up); up, n = filepath.Dir(up), n+1 {
+		list, err := os.ReadDir(up)
+		if err != nil {
+			continue // not ours to read
+		}
+		for _, x := range list {
+			if x.IsDir() {
+				dirs = append(dirs, filepath.Join(up, x.Name(), filepath.Base(run), filepath.Base(level)))
+			}
+		}
+	}
+	var failed error
+	for _, dir := range dirs {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, x := range list {
+			if !posixMeta.MatchString(x.Name()) || !x.Type().IsRegular() {
+				continue
+			}
+			name := filepath.Join(dir, x.Name())
+			b, err := vfs.ReadFile(vfs.OS, name, maxPosixMeta)
+			var all []PosixFile
+			if err == nil {
+				all, err = ParsePosix(b, name)
+			}
+			if err != nil {
+				failed = errors.Join(failed, err)
+				continue
+			}
+			if i := slices.IndexFunc(all, func(p PosixFile) bool { return p.Name == base }); i >= 0 {
+				return &all[i], nil
+			}
+		}
+	}
+	return nil, failed
+}
+
+// Check compares a file with its metadata; with quick the size alone. name is for findings. An error is one of ctx.
+func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name string, quick bool) (list []Finding, err error) {
+	if size != p.Size {
+		list = append(list, findingOf(Error, name, pkg.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))
+		return list, nil
+	}
+	vars := slices.Clone(p.Vars)
+	slices.SortStableFunc(vars, func(a, b PosixVar) int { return int(min(max(a.Pos-b.Pos, -1), 1)) })
+	next := int64(0)
+	for _, v := range vars {
+		if v.Pos < next && v.Size > 0 {
+			list = append(list, findingOf(Error, p.Meta, &VarError{v.ID, pkg.At(p.Meta, -1, "["+p.Section+"] position", ErrCorrupt, "%d, another variable ends at %d", v.Pos, next)}))
+		}
+		next = max(next, v.Pos+v.Size)
+	}
+	switch {
+	case quick:
+		return list, nil
+	case p.Sum == "":
+		return append(list, Finding{Severity: Note, File: p.Meta, Offset: -1, Field: "[" + p.Section + "] ckpt_checksum", Msg: "there is none: the data were not verified"}), nil
+	}
+	h := md5.New()
+	buf := make([]byte, 1<<20)
+	for at := int64(0); at < size; {
+		if err := ctx.Err(); err != nil {
+			return list, err
+		}
+		n, err := r.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		h.Write(buf[:n])
+		at += int64(n)
+		if n == 0 && err != nil {
+			return append(list, findingOf(Error, name, err)), nil
+		}
+	}
+	if sum := hex.EncodeToString(h.Sum(nil)); sum != p.Sum {
+		list = append(list, findingOf(Error, name, pkg.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
+	}
+	return list, nil
+}
+
+func sizeClass(have, want int64) error {
+	if have < want {
+		return ErrTruncated
+	}
+	return ErrCorrupt
+}

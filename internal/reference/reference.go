@@ -1,0 +1,13 @@
+// Package reference lets a replay write the files of E3SM-IO to the byte. Its programs put another value of a variable without a decomposition on each
+// rank, of which the first rank of each subfile writes its own; to a writer of package blob two values are an error otherwise.
+package reference
+
+import "context"
+
+type key struct{}
+
+// Context is for a writer that is created with it: puts of the first rank of each subfile count, and no others are compared with them.
+func Context(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, true) }
+
+// In says whether ctx is from Context.
+func In(ctx context.Context) bool { return ctx.Value(key{}) != nil }

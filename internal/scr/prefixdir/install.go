@@ -1,0 +1,199 @@
+package prefixdir
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"path"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// A dataset that is written in the prefix directory itself has hidden names there until it is whole, so that an older one with the
+// same names stays until then:
+//
+//	files under their hidden names, synced
+//	map, and a summary that is not complete and says RENAMES     from here on it is whole
+//	older datasets with files of the same names: not complete
+//	each file renamed; in parallel, in any order
+//	index, and then summary: complete
+//
+// Before RENAMES a crash leaves the older dataset. After it FinishInstalls goes on from wherever the crash was; until it has, neither of
+// them is complete, so that nobody reads some files of each.
+
+// hiddenPrefix begins hidden base names. The end of a name tells programs the format of a file, so it stays.
+const hiddenPrefix = ".scr."
+
+// Hidden is the name of a file until its dataset is whole, in the same folder: rules for where its data lie are those of folders.
+func Hidden(name string) string {
+	base := path.Base(name)
+	if len(hiddenPrefix)+len(base) > 255 {
+		base = strconv.FormatUint(xxh3.HashString(base), 16) + path.Ext(base)[:min(len(path.Ext(base)), 32)]
+	}
+	return path.Join(path.Dir(name), hiddenPrefix+base)
+}
+
+// IsHidden says whether a name is one that Hidden makes.
+func IsHidden(name string) bool {
+	base := path.Base(name)
+	return len(base) > len(hiddenPrefix) && base[:len(hiddenPrefix)] == hiddenPrefix
+}
+
+// BeginInstall says durably that all files of a dataset are whole under their hidden names. Its map is there.
+func (d *Dir) BeginInstall(ds Dataset) error { return d.writeSummary(ds, false, true) }
+
+// Rename gives files their names, durably. Those of a shared file may call it together, and it may be repeated.
+func (d *Dir) Rename(files iter.Seq[string]) error {
+	return durable.RenameAll(d.fs(), func(yield func(a, b string) bool) {
+		for name := range files {
+			if !yield(Hidden(name), name) {
+				return
+			}
+		}
+	}, true)
+}
+
+// Withdraw gives up a dataset of which no file has been renamed: its summary and its map are removed, and its files are the caller's.
+func (d *Dir) Withdraw(id int) error {
+	p := d.Place(id)
+	if err := d.RemoveSummary(p); err != nil {
+		return err
+	}
+	return d.removeMeta(p)
+}
+
+// FinishInstalls gives the files of datasets that are whole their names where a crash, or an error, came in between, and lists them
+// as complete. One whose files are not all there is deleted.
+func (d *Dir) FinishInstalls(ctx context.Context) error {
+	found, err := d.Survey()
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if f.Err != nil || !f.Summary.Renames || f.Summary.Dropped {
+			continue
+		}
+		if err := d.finishInstall(ctx, f); err != nil {
+			return pkg.Errorf("dataset %d: %w", f.ID, err)
+		}
+	}
+	return nil
+}
+
+func (d *Dir) finishInstall(ctx context.Context, f Found) error {
+	ds := f.Summary.Dataset
+	m, err := d.ReadMap(f.Place)
+	bad := err
+	if err != nil && !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	c, err := d.Claims(ds)
+	if err != nil {
+		return err
+	}
+	names := m.Paths()
+	if bad == nil {
+		bad = m.Check(ds)
+	}
+	if bad == nil {
+		bad = c.Check(names...)
+	}
+	if bad == nil {
+		bad, err = d.arrived(f.Place, m)
+		if err != nil {
+			return err
+		}
+	}
+	if bad != nil {
+		d.warn("a dataset that was not finished is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
+		return d.giveUp(f.Place, names)
+	}
+	if _, err := c.Claim(ctx, true, names...); err != nil {
+		return err
+	}
+	keep := map[string]bool{}
+	err = d.Rename(func(yield func(string) bool) {
+		for _, name := range names {
+			keep[name] = true
+			if !yield(filepath.Join(f.Data, filepath.FromSlash(name))) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	x, _, _, err := d.LoadIndex()
+	if err != nil {
+		return err
+	}
+	if old, ok := x.Entry(ds.Name); ok && old.ID != ds.ID {
+		if err := d.DeleteExcept(ctx, ds.Name, keep); err != nil {
+			return err
+		}
+	}
+	d.warn("a dataset that was whole gets the names of its files", "dataset", f.ID, "name", ds.Name)
+	if err := d.UpdateIndex(ctx, func(x *Index) error { return x.Publish(ds, f.Written) }); err != nil {
+		return err
+	}
+	return d.WriteSummary(ds, true)
+}
+
+// arrived says why a dataset cannot get its names: each file must be there, under one name or the other.
+func (d *Dir) arrived(p Place, m *Map) (bad, err error) {
+	for rank, files := range m.Files {
+		for _, f := range files {
+			at := filepath.Join(p.Data, filepath.FromSlash(f.Path))
+			st, err := vfs.Lstat(d.fs(), Hidden(at))
+			if errors.Is(err, fs.ErrNotExist) {
+				st, err = vfs.Lstat(d.fs(), at)
+			}
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return pkg.Errorf("%s of rank %d: %w", at, rank, ErrMissing), nil
+			case err != nil:
+				return nil, err
+			case !st.Mode().IsRegular() || st.Size() != f.Size:
+				return pkg.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d", at, rank, ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// giveUp removes what there is of a dataset, but for the files that have their names: they may be an older one's.
+func (d *Dir) giveUp(p Place, names []string) error {
+	if err := d.RemoveSummary(p); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := d.fs().Remove(Hidden(filepath.Join(p.Data, filepath.FromSlash(name)))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return d.removeMeta(p)
+}
+
+// Publish lists a dataset as complete. A checkpoint becomes the current one, unless a newer one is.
+func (x *Index) Publish(ds Dataset, at time.Time) error {
+	if err := x.Add(ds, true); err != nil {
+		return err
+	}
+	if err := x.MarkFlushed(ds.Name, at); err != nil {
+		return err
+	}
+	if !ds.Checkpoint {
+		return nil
+	}
+	if e, ok := x.Entry(x.Current()); ok && e.ID > ds.ID {
+		return nil // an older one may be flushed later
+	}
+	return x.SetCurrent(ds.Name)
+}

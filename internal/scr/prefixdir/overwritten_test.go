@@ -1,0 +1,95 @@
+package prefixdir
+
+import (
+	"testing"
+)
+
+// constant is a prefix directory with datasets 1 to 3 of a program that writes the same files each time, as SCR leaves it: all are
+// listed as complete. Dataset 4 has files of its own.
+func constant(t *testing.T) *Dir {
+	ctx, d := t.Context(), memDir()
+	for id := 1; id <= 4; id++ {
+		must(t, flush(ctx, d, ckpt(id)))
+	}
+	m, err := d.ReadMap(d.Place(3))
+	must(t, err)
+	for id := 1; id < 3; id++ {
+		must(t, d.WriteMap(id, m.Ranks, func(rank int) ([]File, error) { return m.Files[rank], nil }))
+		must(t, d.WriteSummary(ckpt(id), true))
+		must(t, d.UpdateIndex(ctx, func(x *Index) error { return x.SetComplete(ckpt(id).Name, true) }))
+	}
+	return d
+}
+
+// overwritten lists the datasets of the index that are overwritten, newest first, and those that are whole.
+func overwritten(t *testing.T, d *Dir) (taken, whole []int) {
+	x, err := d.ReadIndex()
+	must(t, err)
+	over := d.Overwritten(x)
+	for _, e := range x.Entries() {
+		by, err := over.Of(e)
+		must(t, err)
+		if by != nil {
+			taken = append(taken, e.ID)
+			if by.By.ID != 3 {
+				t.Errorf("%d is %v", e.ID, by)
+			}
+		} else if e.Complete {
+			whole = append(whole, e.ID)
+		}
+	}
+	return taken, whole
+}
+
+func same(a []int, b ...int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// TestOverwritten: of several datasets with the same files the newest has them, whichever is asked for first.
+func TestOverwritten(t *testing.T) {
+	d := constant(t)
+	if taken, whole := overwritten(t, d); !same(taken, 2, 1) || !same(whole, 4, 3) {
+		t.Error(taken, whole)
+	}
+	x, err := d.ReadIndex()
+	must(t, err)
+	over := d.Overwritten(x)
+	for _, id := range []int{1, 4, 2, 3} {
+		e, _ := x.Entry(ckpt(id).Name)
+		by, err := over.Of(e)
+		must(t, err)
+		if (by != nil) != (id < 3) {
+			t.Error(id, by)
+		}
+	}
+}
+
+// TestOverwrittenLeave: when the newest leaves, the older ones do not become whole, for this program or for SCR.
+func TestOverwrittenLeave(t *testing.T) {
+	for what, leave := range map[string]func(d *Dir) error{
+		"drop":       func(d *Dir) error { return d.Drop(t.Context(), ckpt(3).Name) },
+		"drop-after": func(d *Dir) error { _, _, err := d.DropAfter(t.Context(), ckpt(2).Name); return err },
+		"delete":     func(d *Dir) error { return d.Delete(t.Context(), ckpt(3).Name) },
+		"rebuild":    func(d *Dir) error { _, err := d.Relist(t.Context()); return err },
+	} {
+		d := constant(t)
+		must(t, leave(d))
+		for id := 1; id < 3; id++ {
+			s, err := d.ReadSummary(d.Place(id))
+			must(t, err)
+			x, err := d.ReadIndex()
+			must(t, err)
+			if e, ok := x.Entry(ckpt(id).Name); !ok || e.Complete || s.Complete {
+				t.Errorf("%s: %d: %v %+v, summary %v", what, id, ok, e, s.Complete)
+			}
+		}
+	}
+}

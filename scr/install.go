@@ -1,0 +1,141 @@
+package scr
+
+import (
+	"context"
+	"maps"
+	"path"
+	"slices"
+
+	"blobio/internal/scr/prefixdir"
+)
+
+// install gives the files of a dataset that was written with bypass their names, when all of them are whole, and tells their
+// checksums; a collective. What a crash leaves, and what becomes of it, stands at prefixdir.Hidden.
+func (wr *writer) install(ctx context.Context, w *writing) error {
+	if err := wr.redundancy.sumBypassed(ctx, w.cachedSet); err != nil {
+		return pkg.Errorf("%w", err)
+	}
+	var files []prefixdir.File
+	var err error
+	for _, f := range w.maps.Files() {
+		at := path.Join(f.Meta.Path, f.Meta.Name)
+		if err = wr.checkPlace(w, at); err != nil {
+			break
+		}
+		pf := prefixdir.File{Size: f.Meta.Size, HasSize: true, CRC: f.Meta.CRC, HasCRC: f.Meta.HasCRC}
+		if pf.Path, err = wr.relative(at); err != nil {
+			break
+		}
+		files = append(files, pf)
+	}
+	if err := wr.agree(ctx, err); err != nil {
+		return err
+	}
+	parts, err := wr.gatherFiles(ctx, files)
+	if err != nil {
+		return err
+	}
+	if wr.c.Rank() == 0 {
+		if err = wr.step("whole"); err == nil {
+			if err = wr.index.writeMap(w.ds.ID, parts); err == nil {
+				err = wr.index.dir.BeginInstall(w.ds)
+			}
+		}
+	}
+	if err := wr.agree(ctx, err); err != nil {
+		return err
+	}
+	w.whole, wr.unfinished = true, true
+	var lost map[int]bool
+	if wr.c.Rank() == 0 {
+		lost, err = wr.takeAll(ctx, w, parts)
+	}
+	if err := wr.agree(ctx, err); err != nil {
+		return err
+	}
+	if err := wr.overwrite(ctx, w, lost); err != nil {
+		return err
+	}
+	return wr.agree(ctx, wr.renameAll(w))
+}
+
+// takeAll makes the datasets incomplete that have files of the same names, and tells which. Rank 0.
+func (wr *writer) takeAll(ctx context.Context, w *writing, parts [][]byte) (map[int]bool, error) {
+	names, err := filesIn(parts)
+	if err != nil {
+		return nil, err
+	}
+	c, err := wr.index.dir.Claims(w.ds)
+	if err != nil {
+		return nil, err
+	}
+	return wr.index.takeOver(ctx, c, w.ds, slices.Sorted(maps.Keys(names))...)
+}
+
+// overwrite deletes from the caches what is known there of older datasets with files of the same names; a collective.
+func (wr *writer) overwrite(ctx context.Context, w *writing, lost map[int]bool) error {
+	for _, d := range slices.Clone(wr.cache.sets) {
+		if d == w.cachedSet || !d.Bypass || !d.usable {
+			continue
+		}
+		mine := lost[d.ID]
+		for _, f := range w.maps.Files() {
+			_, has := d.maps.File(path.Join(f.Meta.Path, f.Meta.Name))
+			mine = mine || has
+		}
+		if any, err := wr.anyRank(ctx, mine); err != nil {
+			return err
+		} else if any {
+			if err := wr.cache.drop(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// renameAll gives the files of this rank their names.
+func (wr *writer) renameAll(w *writing) error {
+	if err := wr.step("rename"); err != nil {
+		return err
+	}
+	files := w.maps.Files()
+	err := wr.index.dir.Rename(func(yield func(string) bool) {
+		for _, f := range files {
+			if !yield(path.Join(f.Meta.Path, f.Meta.Name)) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return pkg.Errorf("%w", err)
+	}
+	for _, f := range files {
+		old := f.Name
+		f.Name = path.Join(f.Meta.Path, f.Meta.Name)
+		if st, err := wr.cfg.FS.Stat(f.Name); err != nil {
+			return pkg.Errorf("%w", err)
+		} else if st.Size() != f.Meta.Size {
+			return pkg.Errorf("%s: %w: %d bytes, before it had %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+		}
+		w.maps.Put(f)
+		w.maps.Remove(old)
+	}
+	return nil
+}
+
+// finish goes on with an install that failed, before its hidden names are written again; a collective.
+func (wr *writer) finish(ctx context.Context) error {
+	if !wr.unfinished {
+		return nil
+	}
+	var err error
+	if wr.c.Rank() == 0 {
+		err = wr.index.dir.FinishInstalls(ctx)
+	}
+	if err := wr.agree(ctx, err); err != nil {
+		return err
+	}
+	wr.unfinished = false
+	return nil
+}
