@@ -193,28 +193,6 @@ func (f *Flush) NeedFlush(id int) bool {
 	return ok && e.Location&Cache != 0 && e.Location&PFS == 0
 }
 
-// LatestCheckpoint is the highest number of a checkpoint, 0 if there is none.
-func (f *Flush) LatestCheckpoint() int {
-	for _, e := range f.Entries() {
-		if e.Checkpoint {
-			return e.ID
-		}
-	}
-	return 0
-}
-
-// Unflushed lists what is only in the caches, oldest first: what a scavenge has to save.
-func (f *Flush) Unflushed() []FlushEntry {
-	var all []FlushEntry
-	for _, e := range f.Entries() {
-		if e.Location&Cache != 0 && e.Location&PFS == 0 {
-			all = append(all, e)
-		}
-	}
-	slices.Reverse(all)
-	return all
-}
-
 // putLocation sets the locations under t, and leaves keys there that are not known.
 func putLocation(t *kvtree.Tree, at Location) {
 	for i, name := range locationNames {

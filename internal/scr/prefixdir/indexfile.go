@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
@@ -279,24 +278,4 @@ func (d *Dir) removeEmpty(folder string) {
 		}
 		folder = filepath.Dir(folder)
 	}
-}
-
-// Clean removes the files that crashed writers of the index, the flush file and the nodes file left unfinished. No
-// other process may be writing them.
-func (d *Dir) Clean() error {
-	list, err := d.fs().ReadDir(d.File(""))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if !e.IsDir() && durable.IsTemp(e.Name()) {
-			if err := d.fs().Remove(d.File(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -126,7 +126,7 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 		return nil, cli.AsUsage(err)
 	}
 	o.Blobs = o.Layout != blob.Canonical
-	if o.Grouping, err = ParseGrouping(f.grouping); err != nil {
+	if o.Grouping, err = subfile.ParseGrouping(f.grouping); err != nil {
 		return nil, cli.AsUsage(err)
 	}
 	if o.NetCDF4, err = f.netcdf4.options(cmd, &f.format, f.compress, f.zarr.chunk); err != nil {
@@ -289,18 +289,6 @@ func parseRecords(s string, n int64) (*blob.Range, error) {
 		return bad()
 	}
 	return q, nil
-}
-
-func ParseGrouping(s string) (subfile.Grouping, error) {
-	switch s {
-	case "node":
-		return subfile.ByNode, nil
-	case "block":
-		return subfile.Blocks, nil
-	case "roundrobin":
-		return subfile.RoundRobin, nil
-	}
-	return 0, fmt.Errorf("grouping %q, want block or roundrobin", s)
 }
 
 // setMaps gives the options the maps of the flags, if there are some. Without, the dataset has its own, or needs none.

@@ -16,6 +16,7 @@ import (
 	"blobio/decomp"
 	"blobio/e3smcases"
 	"blobio/internal/cli"
+	"blobio/subfile"
 )
 
 type replayFlags struct {
@@ -153,7 +154,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	case f.out != "" && f.keep:
 		return o, cli.Usagef("--keep is for the temporary directory: files of -o are kept in any case")
 	}
-	if o.Grouping, err = dataset.ParseGrouping(f.grouping); err != nil {
+	if o.Grouping, err = subfile.ParseGrouping(f.grouping); err != nil {
 		return o, cli.AsUsage(err)
 	}
 	if o.Pattern, err = e3smcases.ParsePattern(f.pattern); err != nil {
