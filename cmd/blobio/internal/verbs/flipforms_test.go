@@ -146,7 +146,7 @@ func grow(ctx context.Context, path string, layout blob.Layout) error {
 			for i := range x {
 				x[i] = float64(1000*rec+int64(200*c.Rank()+i)) / 8
 			}
-			err = errors.Join(blob.Put(w, 0, rec, x), blob.Put(w, 1, rec, x[:1]))
+			err = errors.Join(blob.Put(w, 0, rec, x), blob.Put(w, 1, rec, []float64{float64(rec)}))
 			return errors.Join(err, w.Close(ctx))
 		})
 		if err != nil {
