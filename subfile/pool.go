@@ -44,6 +44,9 @@ func NewPool(fsys vfs.FS, max int) *Pool {
 	return &Pool{fsys: fsys, max: max, files: map[string]*pooled{}, idle: list.New()}
 }
 
+// FS returns the file system of the pool.
+func (p *Pool) FS() vfs.FS { return p.fsys }
+
 // Get returns the open file; Put must be called once for it. write opens for
 // reading and writing; a pool must not mix both for one name.
 func (p *Pool) Get(name string, write bool) (vfs.File, error) {
