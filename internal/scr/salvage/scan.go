@@ -12,7 +12,6 @@ import (
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/scr/kvtree"
 )
 
 // State of a file of a scavenged dataset in the prefix directory.
@@ -359,41 +358,4 @@ func (s *Scan) Inspect() Report {
 		}
 	}
 	return rep
-}
-
-// Tree is the scan in the form in which the tools of the reference print it.
-func (s *Scan) Tree() *kvtree.Tree {
-	t := kvtree.New()
-	d := t.SetKVInt("DLIST", s.ID)
-	if s.Dataset.ID > 0 {
-		d.Set("DSET", s.Dataset.Tree())
-	}
-	m := d.Touch("RANK2FILE")
-	if s.Size > 0 {
-		m.SetInt("RANKS", s.Size)
-	}
-	for _, r := range slices.Backward(s.Ranks) {
-		sub := m.SetKVInt("RANK", r.Rank)
-		if r.Map != nil {
-			sub.SetInt("FILES", r.Map.Len())
-		}
-		for _, f := range slices.Backward(r.Files) {
-			if f.State < Present {
-				continue
-			}
-			x := sub.SetKV("FILE", f.Path)
-			if f.HasCRC {
-				x.SetCRC32("CRC", f.CRC)
-			}
-			x.SetInt64("SIZE", f.Size)
-		}
-	}
-	rep := s.Inspect()
-	for _, r := range slices.Backward(rep.Missing) {
-		d.SetKVInt("MISSING", r)
-	}
-	if len(rep.Invalid) > 0 {
-		d.SetInt("INVALID", 1)
-	}
-	return t
 }

@@ -12,8 +12,8 @@ import (
 )
 
 type scrFlushFlags struct {
-	latest, listOutput, listCkpt, asJSON bool
-	need, location, name, before         int
+	latest, listOutput, listCkpt, nodes, asJSON bool
+	need, location, name, before                int
 }
 
 func newScrFlush(e *cli.Env) *cobra.Command {
@@ -27,13 +27,14 @@ SYNC_FLUSHING). A dataset that is only in the caches is lost with the allocation
 it is saved: see "scr scavenge".
 
 Without flags, all datasets are listed, newest first. The flags are for scripts: they
-print numbers, one per line, or a single value.
+print numbers, one per line, or a single value. --nodes prints the number of nodes of the
+last run, of which "scr run" takes as many for the next one (--min-nodes sets it).
 
 Exit codes: 0 good (--need: it must be saved), 1 no such dataset (--need: it need not be
-saved), 2 could not run.
+saved; --nodes: not known), 2 could not run.
 
 JSON: {"prefix", "datasets": [{id, name, location: [...], need_flush, checkpoint,
-output, files, bytes}]}, with a flag only those selected.`,
+output, files, bytes}]}, with a flag only those selected; of --nodes {"prefix", "nodes"}.`,
 		Example: `  blobio scr flush /p/sim
   blobio scr flush --latest /p/sim          # number of the newest checkpoint
   if blobio scr flush --need 4 /p/sim; then blobio scr scavenge ... ; fi
@@ -51,6 +52,7 @@ output, files, bytes}]}, with a flag only those selected.`,
 	fl.IntVar(&f.name, "name", 0, "print the name of dataset `ID`")
 	fl.BoolVar(&f.listOutput, "list-output", false, "print the numbers of all output, oldest first")
 	fl.BoolVar(&f.listCkpt, "list-ckpt", false, "print the numbers of all checkpoints, newest first")
+	fl.BoolVar(&f.nodes, "nodes", false, "print the number of nodes of the last run")
 	fl.IntVar(&f.before, "before", 0, "with --latest and the lists: only those with a number below `ID`")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -69,7 +71,7 @@ type scrFlushRow struct {
 }
 
 func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
-	verb, err := onlyOne(cmd, "latest", "need", "location", "name", "list-output", "list-ckpt")
+	verb, err := onlyOne(cmd, "latest", "need", "location", "name", "list-output", "list-ckpt", "nodes")
 	if err != nil {
 		return err
 	}
@@ -85,6 +87,9 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	d, err := scrPrefix(args)
 	if err != nil {
 		return err
+	}
+	if f.nodes {
+		return f.printNodes(e, d)
 	}
 	flush, err := d.ReadFlush()
 	if err != nil {
@@ -139,6 +144,27 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 		for _, en := range rows {
 			fmt.Fprintln(e.Out, en.ID)
 		}
+	}
+	return nil
+}
+
+// printNodes prints how many nodes the last run had.
+func (f *scrFlushFlags) printNodes(e *cli.Env, d *prefixdir.Dir) error {
+	n, ok, err := d.ReadNodes()
+	if err != nil {
+		return err
+	}
+	var known *int
+	if known = &n; !ok {
+		known, e.Code = nil, cli.Findings
+	}
+	switch {
+	case f.asJSON:
+		return e.PrintJSON(map[string]any{"prefix": d.Path, "nodes": known})
+	case ok:
+		fmt.Fprintln(e.Out, n)
+	default:
+		fmt.Fprintf(e.Stderr, "blobio: %s: not known: no run wrote it since the allocation began\n", d.Path)
 	}
 	return nil
 }

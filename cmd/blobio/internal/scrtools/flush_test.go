@@ -77,6 +77,10 @@ func TestScrFlush(t *testing.T) {
 		t.Errorf("json: %+v", list)
 	}
 
+	if r := scrDo(t, "flush", "--nodes", "--json", dir); r.Code != cli.Findings || !strings.Contains(r.Out, `"nodes": null`) {
+		t.Errorf("nodes: %+v", r)
+	}
+	clitest.Bad(t, cli.Findings, "not known", "scr", "flush", "--nodes", dir)
 	clitest.Bad(t, cli.Failed, "do not go together", "scr", "flush", "--latest", "--need", "3", dir)
 	clitest.Bad(t, cli.Failed, "--before goes with", "scr", "flush", "--before", "3", dir)
 	clitest.Bad(t, cli.Failed, "number of a dataset", "scr", "flush", "--need", "0", dir)
@@ -100,6 +104,9 @@ func TestScrFlushOfSCR(t *testing.T) {
 `
 	if got := clitest.Good(t, "scr", "flush", prefix); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := clitest.Good(t, "scr", "flush", "--nodes", prefix); got != "4\n" {
+		t.Errorf("%q nodes, want 4", got)
 	}
 	clitest.Good(t, "scr", "flush", "--need", "4", prefix)
 	clitest.Bad(t, cli.Findings, "", "scr", "flush", "--need", "3", prefix)

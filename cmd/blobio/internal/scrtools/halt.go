@@ -28,10 +28,10 @@ const reasonHalted = "JOB_HALTED"
 var scrHaltWords = []string{"checkpoints", "before", "after", "seconds", "reason"}
 
 type scrHaltFlags struct {
-	checkpoints, seconds                   int64
-	before, after, reason                  string
-	unset                                  []string
-	immediate, remove, list, retry, asJSON bool
+	checkpoints, seconds             int64
+	before, after, reason            string
+	unset                            []string
+	immediate, remove, retry, asJSON bool
 }
 
 func newScrHalt(e *cli.Env) *cobra.Command {
@@ -81,7 +81,6 @@ halt is true if a condition holds (with --retries: for another run).`,
 	fl.BoolVarP(&f.immediate, "immediate", "i", false, "end at the next chance; same as --reason "+reasonHalted)
 	fl.StringSliceVarP(&f.unset, "unset", "u", nil, "remove a condition: "+strings.Join(scrHaltWords, ", ")+"; may be repeated")
 	fl.BoolVar(&f.remove, "remove", false, "remove all conditions")
-	fl.BoolVarP(&f.list, "list", "l", false, "list the conditions (as without flags)")
 	fl.BoolVar(&f.retry, "retries", false, "exit with 0 if no other run may start, with 1 if one may")
 	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.RegisterFlagCompletionFunc("unset", cobra.FixedCompletions(scrHaltWords, cobra.ShellCompDirectiveNoFileComp))
@@ -144,10 +143,8 @@ func (f *scrHaltFlags) check(cmd *cobra.Command, now time.Time) (func(h *cadence
 		return nil, cli.Usagef("--immediate and --reason do not go together")
 	case f.remove && sets+len(f.unset) > 0:
 		return nil, cli.Usagef("--remove removes all conditions, and does not go with other flags")
-	case (f.retry || f.list) && len(edits)+sets > 0:
-		return nil, cli.Usagef("--retries and --list change nothing, and do not go with flags that do")
-	case f.retry && f.list:
-		return nil, cli.Usagef("--retries and --list do not go together")
+	case f.retry && len(edits)+sets > 0:
+		return nil, cli.Usagef("--retries changes nothing, and does not go with flags that do")
 	case set("checkpoints") && f.checkpoints < 0:
 		return nil, cli.Usagef("--checkpoints %d, want 0 or more", f.checkpoints)
 	case set("seconds") && f.seconds < 0:
