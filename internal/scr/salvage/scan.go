@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -136,7 +137,7 @@ func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
 		name := sc.metaFile(e.Name())
 		if rank, ok := rankOfSums(e.Name()); ok {
 			r, err := readSums(sc.fs, name)
-			if isDamage(err) {
+			if fault.IsDamage(err) {
 				s.Unread = append(s.Unread, err.Error())
 				continue
 			} else if err != nil {
@@ -151,7 +152,7 @@ func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
 		case !ok:
 		case name == sc.filemap(rank):
 			r := of(rank)
-			if r.Map, r.Err = cachedir.ReadFilemap(sc.fs, name); isDamage(r.Err) {
+			if r.Map, r.Err = cachedir.ReadFilemap(sc.fs, name); fault.IsDamage(r.Err) {
 				r.Damaged = append(r.Damaged, e.Name())
 			} else if r.Err != nil {
 				return nil, r.Err
@@ -189,7 +190,7 @@ func (s *Scan) know(ds record.Dataset) {
 // dataset asks the index and the flush file for the record of the dataset.
 func (p target) dataset() (record.Dataset, error) {
 	x, err := p.dir.ReadIndex()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !isDamage(err) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !fault.IsDamage(err) {
 		return record.Dataset{}, err
 	}
 	if err == nil {
@@ -200,7 +201,7 @@ func (p target) dataset() (record.Dataset, error) {
 		}
 	}
 	f, err := p.dir.ReadFlush()
-	if isDamage(err) {
+	if fault.IsDamage(err) {
 		return record.Dataset{}, nil
 	}
 	if err != nil {

@@ -2,13 +2,7 @@ package transfer
 
 import (
 	"fmt"
-
-	"blobio/internal/fault"
 )
-
-func bad(file, field string, class error, format string, args ...any) error {
-	return fault.In(file, field, class, format, args...)
-}
 
 // JobError says which of several jobs failed.
 type JobError struct {
@@ -21,8 +15,6 @@ type JobError struct {
 func (e *JobError) Error() string {
 	return fmt.Sprintf("transfer: job %d (%s): %v", e.Index, e.Job.String(), e.Err)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns the reason.
 func (e *JobError) Unwrap() error { return e.Err }
@@ -41,5 +33,3 @@ func (e *FailedError) Error() string {
 	}
 	return s
 }
-
-// Package names the package that the text begins with.
