@@ -2,7 +2,6 @@ package scrtools
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +11,8 @@ import (
 )
 
 type scrFlushFlags struct {
-	latest, listOutput, listCkpt, nodes, asJSON bool
-	need, location, name, before                int
+	latest, nodes, asJSON bool
+	need, location, name  int
 }
 
 func newScrFlush(e *cli.Env) *cobra.Command {
@@ -27,19 +26,16 @@ SYNC_FLUSHING). A dataset that is only in the caches is lost with the allocation
 it is saved: see "scr scavenge".
 
 Without flags, all datasets are listed, newest first. The flags are for scripts: they
-print numbers, one per line, or a single value. --nodes prints the number of nodes of the
-last run, of which "scr run" takes as many for the next one (--min-nodes sets it).
+print a single value. --nodes prints the number of nodes of the last run; "scr run" takes
+as many for the next one, unless --min-nodes is given.
 
 Exit codes: 0 good (--need: it must be saved), 1 no such dataset (--need: it need not be
 saved; --nodes: not known), 2 could not run.
 
-JSON: {"prefix", "datasets": [{id, name, location: [...], need_flush, checkpoint,
-output, files, bytes}]}, with a flag only those selected; of --nodes {"prefix", "nodes"}.`,
+With a flag, JSON has only those selected; of --nodes {prefix, nodes}.`,
 		Example: `  blobio scr flush /p/sim
   blobio scr flush --latest /p/sim          # number of the newest checkpoint
-  if blobio scr flush --need 4 /p/sim; then blobio scr scavenge ... ; fi
-  blobio scr flush --list-output /p/sim     # oldest first
-  blobio scr flush --list-ckpt --before 7 /p/sim`,
+  if blobio scr flush --need 4 /p/sim; then blobio scr scavenge ... ; fi`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
@@ -50,11 +46,8 @@ output, files, bytes}]}, with a flag only those selected; of --nodes {"prefix", 
 	fl.IntVar(&f.need, "need", 0, "exit with 0 if dataset `ID` is only in the caches, with 1 if not; print nothing")
 	fl.IntVar(&f.location, "location", 0, "print where dataset `ID` is")
 	fl.IntVar(&f.name, "name", 0, "print the name of dataset `ID`")
-	fl.BoolVar(&f.listOutput, "list-output", false, "print the numbers of all output, oldest first")
-	fl.BoolVar(&f.listCkpt, "list-ckpt", false, "print the numbers of all checkpoints, newest first")
 	fl.BoolVar(&f.nodes, "nodes", false, "print the number of nodes of the last run")
-	fl.IntVar(&f.before, "before", 0, "with --latest and the lists: only those with a number below `ID`")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"prefix": "", "datasets": []scrFlushRow{}})
 	return cmd
 }
 
@@ -71,18 +64,15 @@ type scrFlushRow struct {
 }
 
 func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
-	verb, err := onlyOne(cmd, "latest", "need", "location", "name", "list-output", "list-ckpt", "nodes")
+	verb, err := onlyOne(cmd, "latest", "need", "location", "name", "nodes")
 	if err != nil {
 		return err
 	}
-	id := map[string]int{"need": f.need, "location": f.location, "name": f.name, "before": f.before}
+	id := map[string]int{"need": f.need, "location": f.location, "name": f.name}
 	for name, n := range id {
 		if cmd.Flags().Changed(name) && n < 1 {
 			return cli.Usagef("--%s %d, want the number of a dataset", name, n)
 		}
-	}
-	if f.before > 0 && verb != "latest" && verb != "list-output" && verb != "list-ckpt" {
-		return cli.Usagef("--before goes with --latest, --list-output and --list-ckpt")
 	}
 	d, err := scrPrefix(args)
 	if err != nil {
@@ -103,20 +93,14 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 			take = en.Checkpoint && len(rows) == 0
 		case "need", "location", "name":
 			take = en.ID == id[verb]
-		case "list-output":
-			take = en.Output
-		case "list-ckpt":
-			take = en.Checkpoint
 		default:
 			take = true
 		}
-		if take && (f.before == 0 || en.ID < f.before) {
+		if take {
 			rows = append(rows, en)
 		}
 	}
 	switch verb {
-	case "list-output":
-		slices.Reverse(rows)
 	case "latest", "location", "name":
 		if len(rows) == 0 {
 			e.Code = cli.Findings
@@ -140,7 +124,7 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 				fmt.Fprintln(e.Out, strings.Join(scrLocations(en.Location), " "))
 			}
 		}
-	case "latest", "list-output", "list-ckpt":
+	case "latest":
 		for _, en := range rows {
 			fmt.Fprintln(e.Out, en.ID)
 		}

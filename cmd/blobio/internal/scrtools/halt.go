@@ -57,9 +57,8 @@ that remains of the allocation, whose end is SCR_END_TIME.
 Exit codes: 0 good (--retries: a condition holds, no other run may start), 1 only
 with --retries: another run may start, 2 could not run.
 
-JSON: {"prefix", "checkpoints_left", "exit_before", "exit_after", "halt_seconds",
-"exit_reason", "halt", "why", "note"}; times are seconds since 1970, null is not set;
-halt is true if a condition holds (with --retries: for another run).`,
+Times of JSON are seconds since 1970, null is not set; halt is true if a condition holds
+(with --retries: for another run).`,
 		Example: `  blobio scr halt --checkpoints 2 /p/sim        # after two more
   blobio scr halt --before +2h --seconds 900 /p/sim
   blobio scr halt --after 18:00 /p/sim
@@ -82,7 +81,7 @@ halt is true if a condition holds (with --retries: for another run).`,
 	fl.StringSliceVarP(&f.unset, "unset", "u", nil, "remove a condition: "+strings.Join(scrHaltWords, ", ")+"; may be repeated")
 	fl.BoolVar(&f.remove, "remove", false, "remove all conditions")
 	fl.BoolVar(&f.retry, "retries", false, "exit with 0 if no other run may start, with 1 if one may")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, scrHaltDesc{})
 	_ = cmd.RegisterFlagCompletionFunc("unset", cobra.FixedCompletions(scrHaltWords, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -207,8 +206,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 	}
 	h, err := d.ReadHalt(ctx)
 	if err != nil {
-		var damage *fault.FormatError
-		if errors.As(err, &damage) {
+		if fault.IsDamage(err) {
 			return cli.WithHint(err, "its conditions are lost; scr halt --remove, or setting new ones, rewrites it")
 		}
 		return scrLockHint(err)

@@ -47,9 +47,7 @@ well. "scr rebuild" makes a scavenged dataset whole, and lists it.
 Exit codes: 0 good, 1 the index is damaged, lacks existing datasets or calls overwritten ones
 complete, 2 could not run.
 
-JSON: {"prefix", "generation", "current", "damage", "datasets": [{id, name, valid,
-complete, current, checkpoint, output, ckpt, files, bytes, created, flushed, fetched:
-[...], failed, user, job, taken_by}], "lost": [{id, name}]}. Times are local.`,
+Times of JSON are local.`,
 		Example: `  blobio scr index /p/sim
   blobio scr index --current ckpt.12 /p/sim     # the next run starts from it
   blobio scr index --drop-after 12 /p/sim       # forget what is newer
@@ -69,7 +67,7 @@ complete, current, checkpoint, output, ckpt, files, bytes, created, flushed, fet
 	fl.StringVarP(&f.current, "current", "c", "", "start from `DATASET`; none removes the mark")
 	fl.StringVar(&f.after, "drop-after", "", "take all datasets newer than `DATASET` off the list")
 	fl.BoolVar(&f.rebuild, "rebuild", false, "rebuild the list from the summaries; listed datasets stay")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"prefix": "", "generation": "", "current": "", "damage": "", "datasets": []scrIndexRow{}, "lost": []scrLostRow{}})
 	return cmd
 }
 
