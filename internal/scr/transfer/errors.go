@@ -2,13 +2,7 @@ package transfer
 
 import (
 	"fmt"
-
-	"blobio/internal/fault"
 )
-
-func bad(file, field string, class error, format string, args ...any) error {
-	return fault.In(file, field, class, format, args...)
-}
 
 // JobError says which of several jobs failed.
 type JobError struct {
