@@ -52,11 +52,6 @@ func BenchmarkTree(b *testing.B) {
 		for _, o := range []amr.Ordering{amr.Hilbert{}, amr.RootBlocks{}} {
 			run(o.Name(), func() { o.Order(tree) })
 		}
-		run("Validate", func() {
-			for f := range tree.Validate() {
-				b.Fatal(f)
-			}
-		})
 		run("FaceLevels", func() {
 			for _, x := range order {
 				tree.FaceLevels(x)

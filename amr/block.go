@@ -136,32 +136,3 @@ func (b *Block) Field(name string) *Field {
 	}
 	return nil
 }
-
-// Validate checks that the block's data have the sizes that m asks for. The
-// error is of class ErrUsage.
-func (b *Block) Validate(m *Meta) error {
-	if err := m.Contains(b.Index); err != nil {
-		return err
-	}
-	for i := range b.Fields {
-		f := &b.Fields[i]
-		if f.Spec == nil {
-			return fault.Usage("block %s: field %d has no specification", b.Index.Name(m.Rank, m.Roots), i)
-		}
-		if want := m.FieldBytes(f.Spec, f.Ghosts); int64(len(f.Data)) != want {
-			return fault.Usage("block %s: field %q has %d bytes, want %d", b.Index.Name(m.Rank, m.Roots), f.Spec.Name, len(f.Data), want)
-		}
-	}
-	for i := range b.Particles {
-		p := &b.Particles[i]
-		if p.Spec == nil || len(p.Data) != len(p.Spec.Attrs) {
-			return fault.Usage("block %s: particles %d: %d columns, or no specification", b.Index.Name(m.Rank, m.Roots), i, len(p.Data))
-		}
-		for j, a := range p.Spec.Attrs {
-			if want := int64(p.N) * int64(a.Type.Size()); int64(len(p.Data[j])) != want {
-				return fault.Usage("block %s: particles %q, attribute %q: %d bytes, want %d", b.Index.Name(m.Rank, m.Roots), p.Spec.Name, a.Name, len(p.Data[j]), want)
-			}
-		}
-	}
-	return nil
-}

@@ -25,9 +25,6 @@ func Example() {
 	fmt.Println("refined", n, "blocks:", t.Len(), "in all")
 	lo, hi := child.Bounds(t.Geometry())
 	fmt.Println(t.Name(child), "from", lo[:2], "to", hi[:2])
-	for f := range t.Validate() {
-		fmt.Println(f) // nothing is wrong
-	}
 
 	order := amr.Hilbert{}.Order(t)
 	starts := []int{0, len(order) / 3, 2 * len(order) / 3, len(order)}

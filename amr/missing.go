@@ -1,5 +1,7 @@
 package amr
 
+import "cmp"
+
 // Missing counts by level the blocks that are not there and without which no program can restart: root blocks, and the ancestors of
 // blocks and their siblings down to level 0. first is one of the coarsest. Its memory follows from the blocks that are there.
 func (t *Tree) Missing() (levels map[int]int64, first Index) {
@@ -39,4 +41,11 @@ func (t *Tree) Missing() (levels map[int]int64, first Index) {
 		}
 	}
 	return levels, first
+}
+
+func compareMorton(x, y Index) int {
+	if c := mortonKey(x).Compare(mortonKey(y)); c != 0 {
+		return c
+	}
+	return cmp.Compare(x.Level(), y.Level())
 }

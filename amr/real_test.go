@@ -161,9 +161,7 @@ func TestRealCheckpoints(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for f := range tree.Validate() {
-				t.Error(f)
-			}
+			whole(t, tree)
 			order := amr.Morton{}.Order(tree)
 			file := sfc.Owners(sfc.ByCount(len(order), 3))
 			for i, b := range blocks {

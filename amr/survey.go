@@ -163,34 +163,6 @@ func (s *Survey) Positions(x Index, p, a int, data []byte) {
 	}
 }
 
-// Block looks at all of a block that is a leaf, and at the time step of any other from level 0 on.
-func (s *Survey) Block(b *Block) {
-	if b.Index.Level() < 0 {
-		return
-	}
-	s.Number(b.Index, "dt", b.Dt)
-	if !b.Leaf {
-		return
-	}
-	for i := range b.Fields {
-		for f := range s.m.Fields {
-			if s.m.Fields[f].Name == b.Fields[i].Spec.Name {
-				s.Field(b.Index, f, b.Fields[i].Ghosts, 0, b.Fields[i].Data)
-			}
-		}
-	}
-	for i := range b.Particles {
-		for p := range s.m.Particles {
-			if s.m.Particles[p].Name != b.Particles[i].Spec.Name {
-				continue
-			}
-			for a := range b.Particles[i].Data {
-				s.Positions(b.Index, p, a, b.Particles[i].Data[a])
-			}
-		}
-	}
-}
-
 // Number looks at a number that should be the same for all blocks, such as the time
 // step.
 func (s *Survey) Number(x Index, name string, v float64) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
-	"slices"
 
 	"blobio/sfc"
 )
@@ -191,30 +190,6 @@ func (t *Tree) Refine(x Index) error {
 	return nil
 }
 
-// Coarsen takes the children of a block away. Errors are of class ErrMissing
-// (no such block, or no children), ErrExist (a child has children) and ErrRange
-// (a level below 0: root blocks stay).
-func (t *Tree) Coarsen(x Index) error {
-	if !t.Refined(x) {
-		return fmt.Errorf("coarsen %s: block with children: %w", t.Name(x), ErrMissing)
-	}
-	if x.Level() < 0 {
-		return fmt.Errorf("coarsen %s: level %d, want >= 0: %w", t.Name(x), x.Level(), ErrRange)
-	}
-	for c := range t.Children(x) {
-		if !t.Leaf(c) {
-			return fmt.Errorf("coarsen %s: children of child %s: %w", t.Name(x), t.Name(c), ErrExist)
-		}
-	}
-	mask := t.nodes[x] & children
-	for ; mask != 0; mask &= mask - 1 {
-		if err := t.Remove(x.Child(childBits(bits.TrailingZeros16(mask)))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Children yields the children of x that exist, x fastest.
 func (t *Tree) Children(x Index) iter.Seq[Index] {
 	mask := t.nodes[x] & children
@@ -237,9 +212,6 @@ func (t *Tree) Sorted() []Index {
 	}
 	return t.sorted
 }
-
-// All yields all blocks in pre-order, as Sorted.
-func (t *Tree) All() iter.Seq[Index] { return slices.Values(t.Sorted()) }
 
 // Leaves yields the leaves in pre-order.
 func (t *Tree) Leaves() iter.Seq[Index] {

@@ -36,11 +36,9 @@ func TestTreeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tree := drawTree(t)
 		g := tree.Geometry()
-		for f := range tree.Validate() {
-			t.Fatal(f)
-		}
+		whole(t, tree)
 		n, leaves := 0, 0.0
-		for x := range tree.All() {
+		for _, x := range tree.Sorted() {
 			n++
 			if !tree.Has(x) || tree.Leaf(x) == tree.Refined(x) {
 				t.Fatalf("%s: has %v, leaf %v, refined %v", tree.Name(x), tree.Has(x), tree.Leaf(x), tree.Refined(x))
@@ -233,39 +231,21 @@ func TestTreeErrors(t *testing.T) {
 	check("refine", tree.Refine(root), nil)
 	check("refine again", tree.Refine(root), amr.ErrExist)
 	check("refine at the finest level", tree.Refine(root.Child([3]int{})), amr.ErrRange)
-	check("coarsen the top", tree.Coarsen(amr.At(-1, [3]int{})), amr.ErrRange)
-	check("coarsen a leaf", tree.Coarsen(root.Child([3]int{})), amr.ErrMissing)
 	if tree.Len() != 9 {
 		t.Errorf("%d blocks", tree.Len())
 	}
-	check("coarsen", tree.Coarsen(root), nil)
+	for _, c := range slices.Collect(tree.Children(root)) {
+		check("remove a child", tree.Remove(c), nil)
+	}
 	check("remove nothing", tree.Remove(root.Child([3]int{})), amr.ErrMissing)
 	if tree.Len() != 5 || !tree.Leaf(root) || len(tree.Sorted()) != 5 {
-		t.Errorf("%d blocks after coarsening", tree.Len())
+		t.Errorf("%d blocks without the children", tree.Len())
 	}
 	for _, x := range slices.Clone(tree.Sorted()) {
 		check("remove", tree.Remove(x), nil)
 	}
 	if tree.Len() != 0 || len(tree.Sorted()) != 0 {
 		t.Errorf("%d blocks left", tree.Len())
-	}
-}
-
-// Coarsening needs children without children.
-func TestCoarsenDeep(t *testing.T) {
-	g := gen.Geometry(1, 1, 4, 0, 2)
-	tree, err := amr.NewRootTree(&g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := amr.Index{}
-	for _, x := range []amr.Index{root, root.Child([3]int{1, 0, 0})} {
-		if err := tree.Refine(x); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := tree.Coarsen(root); !errors.Is(err, amr.ErrExist) {
-		t.Errorf("coarsen with grandchildren: %v", err)
 	}
 }
 

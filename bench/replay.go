@@ -29,9 +29,8 @@ type ReplayOptions struct {
 	Async     bool          // flushes are in the background, while the next data are made
 	Float     bool          // record variables are float in the file, as with -j of E3SM-IO
 	Pattern   e3smcases.Pattern
-	Geometry  *e3smcases.Geometry // of the smooth pattern, or nil
-	Nodes     comm.Options        // which ranks form a node
-	Comm      comm.Comm           // the ranks are those of this Comm, all of which call Replay; default: ranks inside of this process
+	Nodes     comm.Options // which ranks form a node
+	Comm      comm.Comm    // the ranks are those of this Comm, all of which call Replay; default: ranks inside of this process
 	Grouping  subfile.Grouping
 	Subfiles  int
 	Dir, Base string // where the datasets go; Base defaults to the case's letter
@@ -175,7 +174,7 @@ func newReplay(o *ReplayOptions, name string) (*replay, error) {
 	if p.schema, err = p.c.Schema(o.Float); err != nil {
 		return nil, err
 	}
-	if p.values, err = e3smcases.NewValues(p.c, o.Pattern, o.Float, o.Geometry); err != nil {
+	if p.values, err = e3smcases.NewValues(p.c, o.Pattern, o.Float, nil); err != nil {
 		return nil, err
 	}
 	for v := range p.c.Vars {

@@ -23,10 +23,7 @@ type CheckOptions struct {
 	Workers  int                     // default GOMAXPROCS
 	MaxOpen  int                     // default 256
 	Progress func(done, total int64) // bytes; called often, by several goroutines
-	// AcrossRows says that requests cross the ends of rows on purpose, which is then no
-	// warning.
-	AcrossRows bool
-	FS         vfs.FS // that the files are in; nil: the operating system's
+	FS       vfs.FS                  // that the files are in; nil: the operating system's
 }
 
 // Check looks for everything that is wrong with a dataset of any layout: its

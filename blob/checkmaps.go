@@ -53,7 +53,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 						c.say(Note, p.name, p.place.Shown(at+4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil, "0: a request of no elements")
 						break
 					}
-					if !c.o.AcrossRows && q.Length > 0 && q.Offset >= 0 && q.Offset%last+q.Length > last {
+					if q.Length > 0 && q.Offset >= 0 && q.Offset%last+q.Length > last {
 						at, _ := p.place.MapPiece(d, layout.MapLengths, p.table, j)
 						c.say(Warning, p.name, p.place.Shown(at+4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil,
 							"request of %d elements from %d on goes beyond the end of its row of %d", q.Length, q.Offset, last)

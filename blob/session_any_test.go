@@ -65,7 +65,7 @@ func TestSessionAny(t *testing.T) {
 		if want := m.canonical(false); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("%v, %s\nfiles: %v", err, firstDiff(got, want), names(mem, "."))
 		}
-		for f := range checkWith(context.Background(), "d.nc", &CheckOptions{AcrossRows: true}, knobs{fs: mem}) {
+		for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: mem}) {
 			if f.Severity == Error {
 				t.Fatal(f)
 			}

@@ -79,17 +79,6 @@ func (ix *Index) At(off int64) (Owned, bool) {
 	return best.Owned, found
 }
 
-// MemSize returns about how many bytes the index occupies.
-func (ix *Index) MemSize() int64 {
-	n := int64(cap(ix.sources)) * 24
-	for _, l := range ix.lanes {
-		for i := range l {
-			n += int64(cap(l[i].segs))*24 + 80
-		}
-	}
-	return n
-}
-
 // owned is an Owned with what the coverage needs to know.
 type owned struct {
 	Owned

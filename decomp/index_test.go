@@ -197,14 +197,6 @@ func BenchmarkIndex(b *testing.B) {
 	})
 }
 
-func BenchmarkFingerprint(b *testing.B) {
-	_, m := fcase(b, 48602, 72, 1350, true)
-	b.SetBytes(m.Stats().Reqs * 16)
-	for b.Loop() {
-		m.Fingerprint()
-	}
-}
-
 func BenchmarkClip(b *testing.B) {
 	_, m := fcase(b, 48602, 72, 1350, true)
 	b.SetBytes(m.Stats().Reqs * 16)

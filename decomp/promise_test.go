@@ -104,13 +104,13 @@ func TestEqualByLengths(t *testing.T) {
 			b = append(b, Req{o, 3}, Req{o + 10, 2}, Req{o + 20, 1})
 		}
 		x, y := holds(t, 30*n, a), holds(t, 30*n, b)
-		if x.Equal(y) || !x.Equal(holds(t, 30*n, a)) || x.Fingerprint() == y.Fingerprint() {
-			t.Errorf("%d times: Equal %v, of itself %v, fingerprints %x and %x", n, x.Equal(y), x.Equal(holds(t, 30*n, a)), x.Fingerprint(), y.Fingerprint())
+		if x.Equal(y) || !x.Equal(holds(t, 30*n, a)) {
+			t.Errorf("%d times: Equal %v, of itself %v", n, x.Equal(y), x.Equal(holds(t, 30*n, a)))
 		}
 	}
 	a := (&naive{dims: []int64{2, 3}, reqs: [][]Req{{{0, 6}}}}).build(t)
 	b := (&naive{dims: []int64{3, 2}, reqs: [][]Req{{{0, 6}}}}).build(t)
-	if a.Equal(b) || a.Fingerprint() == b.Fingerprint() {
+	if a.Equal(b) {
 		t.Error("maps of transposed arrays are equal")
 	}
 }

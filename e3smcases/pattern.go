@@ -75,9 +75,6 @@ func NewValues(c *Case, p Pattern, float bool, g *Geometry) (*Values, error) {
 	return x, nil
 }
 
-// Pattern returns the pattern of the values.
-func (x *Values) Pattern() Pattern { return x.pattern }
-
 // Fill sets dst to the values of variable v (an index of Case.Vars) in record
 // rec (0 for fixed variables) at the canonical elements of runs, in their
 // order, which is that of a rank's blob if runs are Map.Reqs(rank). A canonical index counts elements of
@@ -156,50 +153,3 @@ func Range(off, n int64) iter.Seq[decomp.Req] {
 // Whole is the one run of all elements of variable v of a record: what rank 0
 // of a subfile writes of a variable that is not decomposed.
 func (c *Case) Whole(v int) iter.Seq[decomp.Req] { return Range(0, c.Elems(v)) }
-
-// Check compares got, which is what was read at the canonical elements of runs
-// (see Fill), with what should be there. It returns the position in got of the first
-// element that differs, or -1, and says in the error what it found and wanted.
-func (x *Values) Check(got any, v int, rec int64, runs iter.Seq[decomp.Req], rank int) (int64, error) {
-	switch g := got.(type) {
-	case []byte:
-		return check(x, g, v, rec, runs, rank)
-	case []int32:
-		return check(x, g, v, rec, runs, rank)
-	case []int64:
-		return check(x, g, v, rec, runs, rank)
-	case []float32:
-		return check(x, g, v, rec, runs, rank)
-	case []float64:
-		return check(x, g, v, rec, runs, rank)
-	}
-	return 0, fmt.Errorf("memory %T", got)
-}
-
-func check[T byte | int32 | int64 | float32 | float64](x *Values, got []T, v int, rec int64, runs iter.Seq[decomp.Req], rank int) (int64, error) {
-	want := make([]T, min(len(got), 4096))
-	pos := int64(0)
-	for q := range runs {
-		for done := int64(0); done < q.Length; {
-			n := min(q.Length-done, int64(len(want)))
-			if pos+n > int64(len(got)) || n == 0 {
-				return int64(len(got)), fmt.Errorf("variable %s: %d elements, fewer than were asked for", x.c.Vars[v].Name, len(got))
-			}
-			if err := x.FillRange(want[:n], v, rec, q.Offset+done, rank); err != nil {
-				return 0, err
-			}
-			for i, w := range want[:n] {
-				if g := got[pos+int64(i)]; g != w {
-					return pos + int64(i), fmt.Errorf("variable %s record %d: element %d is %v, want %v",
-						x.c.Vars[v].Name, rec, q.Offset+done+int64(i), g, w)
-				}
-			}
-			done += n
-			pos += n
-		}
-	}
-	if pos != int64(len(got)) {
-		return pos, fmt.Errorf("variable %s: %d elements, want %d", x.c.Vars[v].Name, len(got), pos)
-	}
-	return -1, nil
-}

@@ -114,15 +114,6 @@ func (d *Digests) blockSums(c *Container) (digests []byte, blockSize int) {
 	return d.chunks[i].blocks, d.BlockSize
 }
 
-// Bytes is the memory that the digests take.
-func (d *Digests) Bytes() int64 {
-	n := int64(0)
-	for i := range d.chunks {
-		n += int64(len(d.chunks[i].blocks)) + 80
-	}
-	return n
-}
-
 // Match says whether they are those of the file: nil, or an error of class ErrChecksum.
 func (d *Digests) Match(f *File) error {
 	sum, err := f.MetaSum()

@@ -231,6 +231,3 @@ func (r *Reader) VarSize(id int32) (int64, error) {
 	}
 	return v.size, nil
 }
-
-// Source is what the Reader reads from: the bytes of the whole file.
-func (r *Reader) Source() io.ReaderAt { return r.r }

@@ -50,7 +50,7 @@ type Stats struct {
 // Result is what one update made.
 type Result struct {
 	File    *File
-	Digests *Digests // nil with WriterOptions.NoDigests
+	Digests *Digests
 	Stats   Stats
 }
 
@@ -110,7 +110,7 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 // usable returns digests that can be compared with those of the Writer's own making,
 // and whose chunk hashes may go to its records. Others count for nothing.
 func (w *Writer) usable(d *Digests) *Digests {
-	if d == nil || w.o.NoDigests || d.BlockSize != w.o.BlockSize || d.Dirty != w.o.Dirty || d.Hash != w.o.Hash {
+	if d == nil || d.BlockSize != w.o.BlockSize || d.Dirty != w.o.Dirty || d.Hash != w.o.Hash {
 		return nil
 	}
 	return d
@@ -210,17 +210,14 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	if err := u.metadata(ctx, f); err != nil {
 		return nil, err
 	}
-	res := &Result{File: f, Stats: u.stats()}
-	if !u.w.o.NoDigests {
-		sum, err := f.MetaSum()
-		if err != nil {
-			return nil, err
-		}
-		d := &Digests{
-			CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Hash: u.w.o.Hash, Dirty: u.w.o.Dirty, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
-		}
-		res.Digests = d.index()
+	sum, err := f.MetaSum()
+	if err != nil {
+		return nil, err
 	}
+	d := &Digests{
+		CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Hash: u.w.o.Hash, Dirty: u.w.o.Dirty, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
+	}
+	res := &Result{File: f, Digests: d.index(), Stats: u.stats()}
 	u.w.before, u.w.beforeDCP = u.w.g, slices.Clone(u.w.dcp)
 	u.w.g = u.g
 	for len(u.w.dcp) < u.g.n {
@@ -373,4 +370,12 @@ func (u *Update) put(b []byte, off int64) error {
 	u.writes.Add(1)
 	_, err := u.dst.WriteAt(b, off)
 	return err
+}
+
+// stats are the counters.
+func (u *Update) stats() Stats {
+	return Stats{
+		Data: u.data.Load(), Written: u.written.Load(), Changed: u.changed.Load(), MD5: u.md5.Load(),
+		Blocks: u.blocks.Load(), Dirty: u.dirty.Load(), Writes: u.writes.Load(),
+	}
 }

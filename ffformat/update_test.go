@@ -87,7 +87,6 @@ func TestUpdateHistories(t *testing.T) {
 			o.Hash = Fast
 		} else {
 			o.Dirty = Dirty(rapid.IntRange(0, 2).Draw(t, "dirty"))
-			o.NoDigests = rapid.IntRange(0, 9).Draw(t, "nodigests") == 0
 		}
 		w, err := NewWriter(o)
 		if err != nil {
@@ -299,7 +298,7 @@ func TestUpdateRecentSparesMD5(t *testing.T) {
 func TestWriterRefuses(t *testing.T) {
 	for _, o := range []WriterOptions{
 		{Layout: 9}, {Hash: 2}, {Hash: Fast, Layout: LayoutC}, {Hash: Fast, Dirty: DirtyMD5}, {Dirty: 3}, {Dirty: DirtyCRC32},
-		{BlockSize: 100}, {BlockSize: 1 << 21}, {Workers: -1}, {MaxFs: -2}, {Hash: Fast, NoDigests: true},
+		{BlockSize: 100}, {BlockSize: 1 << 21}, {Workers: -1}, {MaxFs: -2},
 	} {
 		if _, err := NewWriter(&o); !errors.Is(err, ErrUsage) {
 			t.Errorf("%+v: %v, want ErrUsage", o, err)
@@ -347,7 +346,7 @@ func TestWriterRefuses(t *testing.T) {
 
 // TestWriterLayoutEIsSmall: over 2 GiB is refused before anything is written.
 func TestWriterLayoutEIsSmall(t *testing.T) {
-	w, err := NewWriter(&WriterOptions{Layout: LayoutE, NoDigests: true})
+	w, err := NewWriter(&WriterOptions{Layout: LayoutE})
 	if err != nil {
 		t.Fatal(err)
 	}

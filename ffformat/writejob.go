@@ -35,12 +35,9 @@ type writeJob struct {
 }
 
 func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
+	size, bs := int64(len(data)), int64(u.w.o.BlockSize)
 	j := &writeJob{seq: seq, c: c, data: data, prev: u.o.Prev.chunk(seq, c), recent: u.o.Recent.chunk(seq, c)}
-	size := int64(len(data))
-	if !u.w.o.NoDigests {
-		bs := int64(u.w.o.BlockSize)
-		j.cur = make([]byte, (size+bs-1)/bs*u.w.o.Dirty.width())
-	}
+	j.cur = make([]byte, (size+bs-1)/bs*u.w.o.Dirty.width())
 	j.newToFile.Store(j.prev.size != size)
 	j.newAtAll.Store(j.recent.size != size)
 	return j
@@ -184,9 +181,6 @@ func (u *Update) segment(ctx context.Context, j *writeJob, off, to int64) error 
 // sum computes the hash of a whole chunk: of a Fast file from the digests.
 func (u *Update) sum(ctx context.Context, j *writeJob) error {
 	if u.w.o.Hash == Fast {
-		if u.w.o.NoDigests {
-			return ErrUsage // Validate refuses it
-		}
 		j.hash = fastChunk(j.cur)
 		return nil
 	}
@@ -205,13 +199,6 @@ func (u *Update) sum(ctx context.Context, j *writeJob) error {
 // piece digests the blocks of [off, to), which begins at a block, calls hash, if
 // there is one, and writes the runs of blocks that the file does not hold.
 func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
-	if j.cur == nil { // no digests: everything is written
-		if hash != nil {
-			hash()
-		}
-		u.changed.Add(to - off)
-		return u.put(j.data[off:to], j.c.Fptr+off)
-	}
 	o := &u.w.o
 	bs, width := int64(o.BlockSize), o.Dirty.width()
 	size := int64(len(j.data))

@@ -32,9 +32,6 @@ type WriterOptions struct {
 	// written. By default such containers are marked as the growth rule has it, without
 	// content, and the checksum is the reader's, which decides.
 	BothRules bool
-
-	// NoDigests saves the block digests where no differential update is to follow.
-	NoDigests bool
 }
 
 // Validate says what is wrong with the options: ErrUsage.
@@ -55,8 +52,6 @@ func (o *WriterOptions) Validate() error {
 		return fault.Usage("CRC-32 of blocks: a change that keeps the CRC (1 in 2^32) would be lost without notice; AllowCRC32 accepts that")
 	case v.BlockSize < minBlockSize || v.BlockSize > maxBlockSize:
 		return fault.Usage("blocks of %d bytes, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
-	case v.Hash == Fast && v.NoDigests:
-		return fault.Usage("Fast hashes are made of digests of blocks: NoDigests cannot be")
 	case v.Workers < 0:
 		return fault.Usage("%d workers", v.Workers)
 	case v.MaxFs < -1 || v.PtFs < -1:

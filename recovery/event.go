@@ -147,19 +147,6 @@ func Is(name string, v any) Term {
 	return Term{name, func(x any) bool { return x == v }}
 }
 
-// AtLeast wants a numeric attribute to be v or more.
-func AtLeast(name string, v float64) Term {
-	return Term{name, func(x any) bool {
-		switch x := x.(type) {
-		case int64:
-			return float64(x) >= v
-		case float64:
-			return x >= v
-		}
-		return false
-	}}
-}
-
 // Pred is a conjunction of terms; the more terms, the more specific. The empty one takes any event.
 type Pred []Term
 

@@ -42,11 +42,12 @@ func TestMostSpecific(t *testing.T) {
 	on := func(name, array string, prio int, p ...Term) {
 		r.On(array, p, prio, func(context.Context, Event) error { got = name; return nil })
 	}
+	deep := Term{"level", func(v any) bool { return v.(int64) >= 2 }}
 	on("any", "", 0)
 	on("data", "", 0, Is("kind", "data"))
-	on("deep", "", 0, Is("kind", "data"), AtLeast("level", 2))
-	on("deep, later", "", 0, Is("kind", "data"), AtLeast("level", 2))
-	on("deep, first", "", 5, Is("kind", "data"), AtLeast("level", 2))
+	on("deep", "", 0, Is("kind", "data"), deep)
+	on("deep, later", "", 0, Is("kind", "data"), deep)
+	on("deep, first", "", 5, Is("kind", "data"), deep)
 	on("urgent", "", 9, Is("kind", "data"))
 	on("phi", "phi", 0)
 	on("io, urgent", "", 5, Is("kind", "io"))

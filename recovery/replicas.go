@@ -44,17 +44,9 @@ func digest(replica []byte) (d [sha256.Size]byte) {
 	return d
 }
 
-// VerifyReplicas compares the replicas of all ranks. good is the lowest rank with the
+// majority compares digests of the replicas of all ranks. good is the lowest rank with the
 // content that most of the sound replicas have, -1 if there is none or two contents are
 // as frequent; bad lists all ranks that differ from it, ascending.
-func VerifyReplicas(replicas [][]byte) (good int, bad []int) {
-	d := make([][sha256.Size]byte, len(replicas))
-	for i, r := range replicas {
-		d[i] = digest(r)
-	}
-	return majority(d)
-}
-
 func majority(d [][sha256.Size]byte) (good int, bad []int) {
 	var none [sha256.Size]byte
 	n := map[[sha256.Size]byte]int{}

@@ -3,6 +3,7 @@ package recovery
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,7 +32,11 @@ func TestReplicas(t *testing.T) {
 		{"a tie", [][]byte{good, other}, -1, []int{0, 1}},
 		{"empty", [][]byte{nil, good}, 1, []int{0}},
 	} {
-		g, b := VerifyReplicas(v.in)
+		var d [][sha256.Size]byte
+		for _, x := range v.in {
+			d = append(d, digest(x))
+		}
+		g, b := majority(d)
 		if g != v.good || !slices.Equal(b, v.bad) {
 			t.Errorf("%s: %d %v, want %d %v", v.name, g, b, v.good, v.bad)
 		}

@@ -39,22 +39,6 @@ func (b *background) flight(id int) *flight {
 	return nil
 }
 
-// cancelFlights ends the flush of a dataset, or of all (name ""); a collective.
-func (b *background) cancelFlights(ctx context.Context, name string) (bool, error) {
-	found := false
-	for _, f := range slices.Clone(b.flights) {
-		if name != "" && f.d.Dataset.Name != name {
-			continue
-		}
-		found = true
-		f.task.Stop()
-		if err := b.wait(ctx, f.d.ID); err != nil && fatal(ctx, err) {
-			return true, err
-		}
-	}
-	return found, nil
-}
-
 // busy says whether a dataset is being flushed; a collective only if it was started.
 func (b *background) busy(ctx context.Context, id int) (bool, error) {
 	f := b.flight(id)

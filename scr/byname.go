@@ -121,15 +121,6 @@ func (s *Session) Flush(ctx context.Context, name string) error {
 	return s.flush.now(ctx, d)
 }
 
-// CancelFlush ends the background flush of a dataset, a collective; ok says whether there was one. What was copied stays:
-// Flush goes on from there.
-func (s *Session) CancelFlush(ctx context.Context, name string) (ok bool, err error) {
-	if err := s.need("CancelFlush", Idle); err != nil {
-		return false, err
-	}
-	return s.flush.cancelFlights(ctx, name)
-}
-
 // WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong,
 // also if the flush ended before.
 func (s *Session) WaitFlush(ctx context.Context, name string) error {

@@ -92,7 +92,7 @@ func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job,
 		return nil, err
 	}
 	// What an earlier flush of the dataset left whole is not copied again.
-	return e.Start(ctx, jobs).Wait(ctx)
+	return e.Resume(ctx, jobs)
 }
 
 func (cp *copier) compareBypassed(d *cachedSet) ([]transfer.Result, error) {

@@ -101,35 +101,6 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestCancelFlush: a background flush that is cancelled leaves the dataset in the caches, and can be made up for.
-func TestCancelFlush(t *testing.T) {
-	for _, apart := range []bool{false, true} {
-		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "1")
-		cl.apart = apart
-		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-			if err := cl.write(ctx, s, rank, 1); err != nil {
-				return err
-			}
-			if ok, err := s.CancelFlush(ctx, "ckpt.9"); ok || err != nil {
-				t.Errorf("%v %v", ok, err)
-			}
-			// At one byte per second it would take long.
-			if ok, err := s.CancelFlush(ctx, "ckpt.1"); !ok || err != nil {
-				t.Errorf("%v %v", ok, err)
-			}
-			if in, err := s.index.holds(ctx, s.cache.find("ckpt.1")); in || err != nil {
-				t.Errorf("flushed: %v %v", in, err)
-			}
-			if err := s.Flush(ctx, "ckpt.1"); err != nil {
-				return err
-			}
-			return s.WaitFlush(ctx, "")
-		})
-		cl.lose("node0", "node1", "node2", "node3")
-		cl.mustRestart(1)
-	}
-}
-
 // TestAsync: Complete returns while the copy waits, the dataset is not complete meanwhile, nobody needs to call
 // anything for it to end, and a crash in the middle leaves nothing that counts.
 func TestAsync(t *testing.T) {

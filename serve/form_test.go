@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/amr"
 	"blobio/amr/cello"
 	"blobio/amr/cello/netcdf"
 	"blobio/comm"
@@ -28,12 +27,8 @@ func forms(t *testing.T, dir string) (mesh, rho []byte) {
 	t.Helper()
 	cases, err := gen.Cases(1)
 	ok(t, err)
-	var list []*amr.Block
-	for _, b := range cases[1].Set.All(nil) {
-		list = append(list, b)
-	}
 	check := filepath.Join(dir, "Check-10")
-	ok(t, cello.Write(t.Context(), comm.Self(), check, cases[1].Set.Meta, list, &cello.Options{Files: 2, Ghosts: cases[1].Set.Ghosts, Durability: cello.DurableNone}))
+	ok(t, cello.Write(t.Context(), comm.Self(), check, cases[1].Set.Meta, cases[1].Set.All(), &cello.Options{Files: 2, Ghosts: cases[1].Set.Ghosts, Durability: cello.DurableNone}))
 	k, err := cello.Open(t.Context(), check, nil)
 	ok(t, err)
 	defer k.Close()

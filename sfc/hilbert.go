@@ -71,9 +71,8 @@ func (s state) inside(rank int, i uint8) state {
 
 // curve is a Hilbert curve as a state machine; it starts in state 0.
 type curve struct {
-	octant [][8]uint8 // by state and place on the path: which octant
-	place  [][8]uint8 // by state and octant: its place on the path
-	next   [][8]uint8 // by state and place: the state inside
+	place [][8]uint8 // by state and octant: its place on the path
+	next  [][8]uint8 // by state and place: the state inside
 }
 
 // build walks over all states that are reached from the one that starts at
@@ -82,10 +81,10 @@ func build(rank int) curve {
 	var c curve
 	states := []state{newState(rank, 0, uint8(rank-1))}
 	for s := 0; s < len(states); s++ {
-		var octant, place, next [8]uint8
+		var place, next [8]uint8
 		for i := range uint8(1 << rank) {
 			o := states[s].octant(rank, i)
-			octant[i], place[o] = o, i
+			place[o] = i
 			in := states[s].inside(rank, i)
 			at := slices.Index(states, in)
 			if at < 0 {
@@ -94,7 +93,7 @@ func build(rank int) curve {
 			}
 			next[i] = uint8(at)
 		}
-		c.octant, c.place, c.next = append(c.octant, octant), append(c.place, place), append(c.next, next)
+		c.place, c.next = append(c.place, place), append(c.next, next)
 	}
 	return c
 }
@@ -128,20 +127,4 @@ func HilbertPrefix(rank, bits, depth int, p [3]uint32) Key {
 		k = k.push(uint32(place), rank)
 	}
 	return k.shift(rank * (bits - depth))
-}
-
-// HilbertPoint is the inverse of Hilbert.
-func HilbertPoint(rank, bits int, k Key) [3]uint32 {
-	c := &curves[rank]
-	var p [3]uint32
-	state := uint8(0)
-	for b := bits - 1; b >= 0; b-- {
-		place := k.digit(b*rank, rank)
-		o := c.octant[state][place]
-		state = c.next[state][place]
-		for i := range rank {
-			p[i] = p[i]<<1 | uint32(o)>>i&1
-		}
-	}
-	return p
 }

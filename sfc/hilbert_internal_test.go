@@ -8,7 +8,7 @@ func TestStates(t *testing.T) {
 		if rank == 0 {
 			continue
 		}
-		if got := len(curves[rank].octant); got != want {
+		if got := len(curves[rank].place); got != want {
 			t.Errorf("rank %d: %d states, want %d", rank, got, want)
 		}
 	}

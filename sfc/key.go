@@ -20,9 +20,6 @@ func (k Key) Compare(l Key) int {
 	return cmp.Compare(k.Lo, l.Lo)
 }
 
-// Less says whether k comes before l.
-func (k Key) Less(l Key) bool { return k.Hi < l.Hi || k.Hi == l.Hi && k.Lo < l.Lo }
-
 // push appends n <= 3 bits at the low end.
 func (k Key) push(d uint32, n int) Key {
 	return Key{Hi: k.Hi<<n | uint32(k.Lo>>(64-n)), Lo: k.Lo<<n | uint64(d)}
@@ -37,15 +34,4 @@ func (k Key) shift(n int) Key {
 		return Key{Hi: uint32(k.Lo) << (n - 64)}
 	}
 	return Key{Hi: k.Hi<<n | uint32(k.Lo>>(64-n)), Lo: k.Lo << n}
-}
-
-// digit returns n <= 3 bits from bit at upwards.
-func (k Key) digit(at, n int) uint32 {
-	var d uint64
-	if at >= 64 {
-		d = uint64(k.Hi) >> (at - 64)
-	} else {
-		d = k.Lo>>at | uint64(k.Hi)<<(64-at)
-	}
-	return uint32(d) & (1<<n - 1)
 }

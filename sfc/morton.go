@@ -42,15 +42,3 @@ func spread3(v uint32) uint64 {
 	x = (x | x<<4) & 0x10c30c30c30c30c3
 	return (x | x<<2) & 0x1249249249249249
 }
-
-// MortonPoint is the inverse of Morton.
-func MortonPoint(rank, bits int, k Key) [3]uint32 {
-	var p [3]uint32
-	for b := bits - 1; b >= 0; b-- {
-		d := k.digit(b*rank, rank)
-		for i := range rank {
-			p[i] = p[i]<<1 | d>>i&1
-		}
-	}
-	return p
-}

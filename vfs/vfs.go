@@ -53,6 +53,3 @@ type ShortWrite = vfs.ShortWrite
 // NewFault returns a view of under that calls hook before each operation. If it returns an error, the operation is not done
 // and fails with it. hook may be called by several goroutines at once.
 func NewFault(under FS, hook func(Op) error) FS { return vfs.NewFault(vfs.OrOS(under), hook) }
-
-// FailNth returns a view of under whose n-th operation, from 1, fails with err and is not done.
-func FailNth(under FS, n int64, err error) FS { return vfs.FailNth(vfs.OrOS(under), n, err) }

@@ -22,8 +22,6 @@ type OpenOptions struct {
 	// places, as they are in the file. Default: ErrScrambled. The fields of Meta are marked, and so is what
 	// is written with that Meta.
 	AcceptScrambled bool
-	// NoManifest opens as if there were no manifest.
-	NoManifest bool
 	// NoVerify reads without comparing with the checksums of the manifest, if there is one, for those
 	// who rescue what is left. Meta().Unverified is set then, and what is written of it is marked.
 	// Default: a group or a dataset that is not what was written is ErrChecksum.
@@ -83,9 +81,7 @@ func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error)
 	if err := s.lists(ctx, nil); err != nil {
 		return nil, err
 	}
-	if o == nil || !o.NoManifest {
-		s.loadManifest()
-	}
+	s.loadManifest()
 	if err := s.headers(ctx, nil); err != nil {
 		return nil, err
 	}

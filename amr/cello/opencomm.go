@@ -60,9 +60,7 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 		err = s.lists(ctx, mine)
 	}
 	if err == nil && leader == c.Rank() {
-		if o == nil || !o.NoManifest {
-			s.loadManifest()
-		}
+		s.loadManifest()
 		err = s.findSchema()
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/vfs"
+
 	"pgregory.net/rapid"
 )
 

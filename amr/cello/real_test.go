@@ -144,10 +144,7 @@ func contents(t testing.TB, dir string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for o, err := range f.Walk() {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, o := range objects(t, f) {
 			for a, err := range o.Attrs() {
 				if err != nil {
 					t.Fatal(err)
@@ -172,6 +169,36 @@ func contents(t testing.TB, dir string) map[string]string {
 		}
 	}
 	return all
+}
+
+// objects are all objects of a file.
+func objects(t testing.TB, f *h5.File) []*h5.Object {
+	t.Helper()
+	root, err := f.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []*h5.Object{root.Object}
+	for i := 0; i < len(out); i++ {
+		if out[i].Kind() != h5.KindGroup {
+			continue
+		}
+		g, err := out[i].Group()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for l, err := range g.Members() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := g.Open(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // TestRealMeta: what is found out about the real runs.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blobio/amr"
+
 	"pgregory.net/rapid"
 )
 

@@ -98,9 +98,7 @@ func (v *verifier) run(ctx context.Context) {
 		return
 	}
 	v.strays()
-	if !v.o.NoManifest {
-		s.loadManifest()
-	}
+	s.loadManifest()
 	if err := s.headers(ctx, nil); err != nil {
 		fatal("", err, "")
 		return
@@ -112,13 +110,10 @@ func (v *verifier) run(ctx context.Context) {
 	}
 	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, h5s: map[int]*h5.File{}}
 	v.k = k
-	if !v.o.NoManifest {
-		var err error
-		if k.man, err = s.manifest(); err != nil {
-			fatal(ManifestName, err, "does not look at it")
-		} else if k.man == nil {
-			v.add(Note, "", "", "", nil, "", "no manifest: data cannot be verified")
-		}
+	if k.man, err = s.manifest(); err != nil {
+		fatal(ManifestName, err, "does not look at it")
+	} else if k.man == nil {
+		v.add(Note, "", "", "", nil, "", "no manifest: data cannot be verified")
 	}
 	if err := s.describe(k); err != nil {
 		fatal("", err, "")

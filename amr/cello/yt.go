@@ -20,8 +20,6 @@ type YTOptions struct {
 	// Fields to write, nil: all. Face-centred ones are left out: yt cannot read them.
 	Fields     []string
 	Durability Durability
-
-	FS vfs.FS // default (nil) the operating system's
 }
 
 // WriteYT writes the blocks from level 0 on in the form that yt reads: a new directory dir
@@ -55,7 +53,7 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error
 	}
 	return writeFrom(ctx, comm.Self(), dir, &k.meta, k.All(), &Options{
 		Files: 1, Ghosts: !o.NoGhosts, EnzoFloat: k.enzo, Fields: fields, Levels: &[2]int{0, amr.MaxDepth},
-		Durability: o.Durability, FS: o.FS,
+		Durability: o.Durability,
 	}, base)
 }
 

@@ -5,7 +5,7 @@
 //	go run ./examples/amr-advection                                       # each failure mode once
 //	go run ./examples/amr-advection -mode data -at 3:5 -cadence 1,1,2,4
 //	go run ./examples/amr-advection -mode permanent -rank 2 -steps 20 -dir /tmp/amr
-//	go run ./examples/amr-advection -steps 20 -plot cost.svg              # times beside the cost model
+//	go run ./examples/amr-advection -steps 20 -measure                    # times beside the cost model
 //	go run ./examples/amr-advection -lost -dir /tmp/lost                  # a node is lost with its directory
 //	blobio versions ls /tmp/amr/permanent                                 # what is in the store
 //
@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/chart"
 	"blobio/recovery"
 	"blobio/versioned"
 )
@@ -53,14 +52,11 @@ func story(args []string, out io.Writer) error {
 	coarse := f.Int64("coarse", -1, "coarse step of the failure (default: the middle)")
 	at := f.String("at", "", "LEVEL:STEP of it in the coarse step (default: the last fine step)")
 	rank := f.Int("rank", 1, "rank that is struck; for data, the box")
-	plot := f.String("plot", "", "measure saves, lost work and reconfiguration beside the cost model, and draw them into this file, .png or .svg")
+	times := f.Bool("measure", false, "measure saves, lost work and reconfiguration beside the cost model")
 	dir := f.String("dir", "", "directory of the versions, a store for each mode (default: memory)")
 	lost := f.Bool("lost", false, "the job dies in the failure's step and a node's directory below -dir is gone; then it goes on from an scr.Session")
 	if err := f.Parse(args); err != nil {
 		return err
-	}
-	if *plot != "" && !chart.Known(*plot) {
-		return fmt.Errorf("-plot %s: want a name that ends in .png or .svg", *plot)
 	}
 	o := settings{sub: recovery.Subcycling{Levels: *levels, Ratio: ratio}, steps: *steps, regrid: *regrid, side: int32(*side), durable: versioned.DurableSnapshot}
 	if f.NArg() > 0 || *levels < 1 || *levels > 6 || *steps < 1 || *regrid < 1 || *ranks < 1 || *side < 4 || *side > 512 {
@@ -108,8 +104,8 @@ func story(args []string, out io.Writer) error {
 		if c.Rank() != 0 {
 			w = io.Discard
 		}
-		if *plot != "" {
-			return measure(ctx, c, o, *plot, *dir, w)
+		if *times {
+			return measure(ctx, c, o, *dir, w)
 		}
 		if *lost {
 			return tellLost(ctx, c, o, fail, home(*dir), w)

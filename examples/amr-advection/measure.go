@@ -1,36 +1,24 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/chart"
 	"blobio/recovery"
 	"blobio/versioned"
 )
 
 const repeats = 5
 
-// bar is what one cadence costs in a coarse step with one error: measured, median of the repeats, and by the model.
-type bar struct {
-	cadence         recovery.Cadence
-	scope           recovery.Scope
-	measured, model recovery.Cost
-	low, high       float64 // of the measured sum
-}
-
 // measure lets data go bad in the last fine step of the middle coarse step, and compares what saving, lost work
 // and reconfiguring cost with the model, whose times are measured by themselves.
-func measure(ctx context.Context, c comm.Comm, o settings, file, dir string, out io.Writer) error {
+func measure(ctx context.Context, c comm.Comm, o settings, dir string, out io.Writer) error {
 	fine := o.sub.Levels - 1
 	o.fail = failure{Mode: "data", Coarse: o.steps / 2, Step: recovery.Step{Level: fine, Index: o.sub.Steps(fine) - 1}}
 	every := make(recovery.Cadence, o.sub.Levels)
@@ -54,7 +42,6 @@ func measure(ctx context.Context, c comm.Comm, o settings, file, dir string, out
 	}
 	fmt.Fprintf(out, "measured alone, ms: put of a level %s, step %s, a snapshot %.3f, one box %.3f, all levels again %.3f\n", list(m.Put), list(m.Step), 1e3*m.Commit, 1e3*m.Box, 1e3*m.Reconfig)
 	fmt.Fprintf(out, "%-12s %-7s %28s   %28s   sum (min ... max)\n", "cadence", "scope", "measured save+lost+reconfig", "model save+lost+reconfig")
-	var bars []bar
 	for _, cadence := range []recovery.Cadence{global, half, every} {
 		o.cadence = cadence
 		var runs []recovery.Cost
@@ -78,23 +65,16 @@ func measure(ctx context.Context, c comm.Comm, o settings, file, dir string, out
 			}
 			return 1
 		})
-		b := bar{cadence: cadence, scope: scope, measured: runs[repeats/2], low: runs[0].Total(), high: runs[repeats-1].Total()}
 		p := recovery.Planner{Subcycling: o.sub, Cadence: cadence}
-		if b.model, err = m.Cost(&p, o.fail.Step); err != nil {
+		model, err := m.Cost(&p, o.fail.Step)
+		if err != nil {
 			return err
 		}
-		bars = append(bars, b)
+		middle := runs[repeats/2]
 		fmt.Fprintf(out, "%-12s %-7v %28s   %28s   %.2f (%.2f ... %.2f) ms\n", digits(cadence), scope,
-			cost(b.measured), cost(b.model), 1e3*b.measured.Total(), 1e3*b.low, 1e3*b.high)
+			cost(middle), cost(model), 1e3*middle.Total(), 1e3*runs[0].Total(), 1e3*runs[repeats-1].Total())
 	}
-	if c.Rank() != 0 {
-		return nil
-	}
-	var b bytes.Buffer
-	if err := chart.Write(&b, file, picture(bars)); err != nil {
-		return err
-	}
-	return os.WriteFile(file, b.Bytes(), 0o666)
+	return nil
 }
 
 func cost(c recovery.Cost) string {
@@ -153,29 +133,6 @@ func parts(ctx context.Context, c comm.Comm, o settings, every recovery.Cadence)
 	slices.Sort(all)
 	m.Box, m.Reconfig = box[repeats/2], all[repeats/2]
 	return m, s.r.Close(ctx)
-}
-
-// picture draws for each cadence two bars, measured and by the model, made of what is saved, lost and reconfigured.
-func picture(bars []bar) *chart.Figure {
-	p := &chart.Bars{X: chart.Axis{Label: "milliseconds"}, Spread: "fastest to slowest run"}
-	parts := func(c recovery.Cost, pale float64) (out []chart.Part) {
-		for i, v := range []float64{c.Save, c.Lost, c.Reconfig} {
-			out = append(out, chart.Part{Value: 1e3 * v, Color: chart.Mix(chart.Series[i], chart.Paper, pale)})
-		}
-		return out
-	}
-	text := func(c recovery.Cost) string { return fmt.Sprintf("%.2f ms", 1e3*c.Total()) }
-	for _, b := range bars {
-		p.Groups = append(p.Groups, chart.BarGroup{Title: fmt.Sprintf("cadence %s, scope %v", digits(b.cadence), b.scope), Bars: []chart.Bar{
-			{Name: "measured", Parts: parts(b.measured, 0), Low: 1e3 * b.low, High: 1e3 * b.high, Text: text(b.measured)},
-			{Name: "by the model", Parts: parts(b.model, 0.45), Text: text(b.model)}}})
-	}
-	f := &chart.Figure{Title: "One coarse step with data corruption in its last fine step", Panels: []chart.Panel{p},
-		Lines: []string{fmt.Sprintf("measured: median of %d; by the model: with times measured alone; %d cores, %s", repeats, runtime.NumCPU(), runtime.GOARCH)}}
-	for i, name := range []string{"save", "lost work", "reconfigure"} {
-		f.Keys = append(f.Keys, chart.Area(name, chart.Series[i]))
-	}
-	return f
 }
 
 // digits writes a cadence as flags have it.

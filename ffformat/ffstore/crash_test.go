@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -62,13 +61,10 @@ func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 // variables.
 func TestCrash(t *testing.T) {
 	const steps = 8
-	for _, m := range crashtest.Some(t, 2, slices.Concat(modes, catchModes)) {
+	for _, m := range crashtest.Some(t, 2, modes) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			every := 4 + 5*(m.ranks-1)
-			if m.catch { // twice the operations
-				every *= 3
-			}
 			var now atomic.Int64 // the step
 			sc := crashtest.Scenario{
 				Every: crashtest.Times(every, 1), Seed: int64(len(m.name)), Torn: crashtest.Times(1, 2), Mark: now.Load,
@@ -112,7 +108,7 @@ func TestCrash(t *testing.T) {
 // TestKill: what is written is there, synced or not, up to the operation at which the
 // program dies; also with nothing synced at all (DurableNone, DurableData).
 func TestKill(t *testing.T) {
-	for _, m := range crashtest.Some(t, 2, slices.Concat(modes, catchModes)) {
+	for _, m := range crashtest.Some(t, 2, modes) {
 		for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
 			if d != DurableCommit && !long && m.name != "diff" && m.name != "ranks" {
 				continue
@@ -121,13 +117,9 @@ func TestKill(t *testing.T) {
 				t.Parallel()
 				m := m // shared by the runs with other durabilities
 				m.o.Durability = d
-				every := 17
-				if m.catch {
-					every = 17 + 9*m.ranks
-				}
 				died := errors.New("killed")
 				var step atomic.Int64
-				sc := crashtest.Scenario{Every: crashtest.Times(every, 1), Seed: int64(d), Run: crashtest.One(func(fsys vfs.FS) error {
+				sc := crashtest.Scenario{Every: crashtest.Times(17, 1), Seed: int64(d), Run: crashtest.One(func(fsys vfs.FS) error {
 					step.Store(0)
 					return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 						for n := 1; n <= 7; n++ {

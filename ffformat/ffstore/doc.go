@@ -5,7 +5,6 @@
 //	Store.Protect                names the memory of a variable
 //	Checkpoint, CheckpointDiff   all protected variables, or what changed of them
 //	Recover, RecoverID           fill them from the newest sound checkpoint, or a given one
-//	CatchUp                      prepares the free slot when the program has time
 //	OpenView, Check, Rebuild     reading, checking and mending without ranks
 //
 // Each rank has one file per slot; with Options.Keep k there are k+1 slots.
@@ -15,8 +14,8 @@
 // else is durable. So all ranks always restart from the same checkpoint: the new
 // one, or the one before.
 //
-// The free slot holds an older checkpoint, or CatchUp's copy: a spare, which
-// Recover takes when no kept checkpoint is whole. What is recovered is what was
+// The free slot holds an older checkpoint: a spare, which Recover takes when no
+// kept checkpoint is whole. What is recovered is what was
 // committed: the seal has a sum of the metadata of every file, and these have
 // the hashes of the data.
 //

@@ -55,7 +55,7 @@ func (m image) clone() image {
 
 // action is one step of a session.
 type action struct {
-	kind string // full, diff, incr, abort, recover, catch
+	kind string // full, diff, incr, abort, recover
 	id   int32
 	m    image // what is protected
 	want []saved
@@ -107,11 +107,7 @@ func (h *history) plan(keep int) []action {
 	h.id = max(h.id, last)
 	var l []action
 	for range 1 + h.rnd.Intn(4) {
-		kind := []string{"full", "diff", "diff", "diff", "incr", "abort", "recover", "catch"}[h.rnd.Intn(8)]
-		if kind == "catch" {
-			l = append(l, action{kind, last, h.now, slices.Clone(list)})
-			continue
-		}
+		kind := []string{"full", "diff", "diff", "diff", "incr", "abort", "recover"}[h.rnd.Intn(7)]
 		if kind == "recover" {
 			if len(list) == 0 {
 				continue
@@ -141,10 +137,6 @@ func (h *history) plan(keep int) []action {
 
 // do is one action on one rank.
 func (a *action) do(ctx context.Context, c comm.Comm, s *Store, seed int64) error {
-	if a.kind == "catch" {
-		_, err := s.CatchUp(ctx)
-		return err
-	}
 	mine := a.m[c.Rank()]
 	ids := make([]int32, 0, len(mine))
 	for id := range mine {
@@ -277,7 +269,7 @@ func (h *history) session() error {
 		}
 		for i := range acts {
 			a := &acts[i]
-			if a.id <= s.ledger.last && a.kind != "recover" && a.kind != "catch" && i > 0 {
+			if a.id <= s.ledger.last && a.kind != "recover" && i > 0 {
 				break // a fault before has made the plan void
 			}
 			err := a.do(ctx, c, s, seed)

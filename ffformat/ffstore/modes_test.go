@@ -66,7 +66,6 @@ type mode struct {
 	ranks int
 	diff  bool
 	incr  bool // variable by variable
-	catch bool // CatchUp after each
 }
 
 var modes = []mode{
@@ -80,13 +79,6 @@ var modes = []mode{
 	{name: "ranks-full", ranks: 3},
 }
 
-// catchModes are those in which the free slot is brought up to date between two checkpoints.
-var catchModes = []mode{
-	{name: "catchup", ranks: 1, diff: true, catch: true},
-	{name: "catchup-ranks", ranks: 3, diff: true, catch: true, o: Options{Hash: ffformat.Fast}},
-	{name: "catchup-keep2-B", ranks: 1, diff: true, catch: true, o: Options{Keep: 2, Layout: ffformat.LayoutB}},
-}
-
 var testTime = time.Unix(1700000000, 0)
 
 func (m mode) options(fsys vfs.FS) *Options {
@@ -98,14 +90,6 @@ func (m mode) options(fsys vfs.FS) *Options {
 
 // step writes checkpoint n of the test content.
 func (m mode) step(ctx context.Context, c comm.Comm, s *Store, n int) (Stats, error) {
-	st, err := m.write(ctx, c, s, n)
-	if err == nil && m.catch {
-		_, err = s.CatchUp(ctx)
-	}
-	return st, err
-}
-
-func (m mode) write(ctx context.Context, c comm.Comm, s *Store, n int) (Stats, error) {
 	if err := protectStep(s, c.Rank(), n); err != nil {
 		return Stats{}, err
 	}

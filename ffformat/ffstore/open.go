@@ -96,9 +96,9 @@ func (s *Store) agreeOptions(ctx context.Context, err error) error {
 	return comm.Agree(ctx, s.c, err)
 }
 
-// share gives the ranks of one process one gate, and divides the processors among them.
+// share gives the ranks of one process one gate, which lets two for each processor write at once, and divides the processors among them.
 func (s *Store) share(ctx context.Context) error {
-	gate := make(chan struct{}, s.o.MaxWriters)
+	gate := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
 	all, err := s.c.Share(ctx, gate)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package ffstore
 
 import (
-	"runtime"
 	"time"
 
 	"blobio/ffformat"
@@ -36,15 +35,13 @@ type Options struct {
 
 	// Keep is how many committed checkpoints are kept, 1 to 64; default 1. There is one
 	// slot more than that. Until the next checkpoint is written to it, it holds a spare that Recover falls back
-	// to: the checkpoint before those that are kept, or the copy that CatchUp made.
+	// to: the checkpoint before those that are kept.
 	Keep int
 
 	Durability Durability
 
 	// Workers of one rank. Default: the processors, divided among the ranks of the process.
 	Workers int
-	// MaxWriters is how many ranks of one process write at once; default twice the processors.
-	MaxWriters int
 	// MaxOpen is how many files of incremental checkpoints one process keeps open between two
 	// Adds; default 256. If it has more ranks, each opens its file anew for each Add.
 	MaxOpen int
@@ -63,8 +60,8 @@ func (o *Options) Validate() error {
 		return fault.Usage("Options.Keep %d, want 1 to %d", v.Keep, maxKeep)
 	case v.Durability > DurableNone:
 		return fault.Usage("Options.Durability %d is unknown", v.Durability)
-	case v.Workers < 0 || v.MaxWriters < 0 || v.MaxOpen < 0:
-		return fault.Usage("Options.Workers %d, MaxWriters %d and MaxOpen %d, want >= 0", v.Workers, v.MaxWriters, v.MaxOpen)
+	case v.Workers < 0 || v.MaxOpen < 0:
+		return fault.Usage("Options.Workers %d and MaxOpen %d, want >= 0", v.Workers, v.MaxOpen)
 	}
 	w := v.writer(0)
 	return w.Validate()
@@ -77,9 +74,6 @@ func (o *Options) withDefaults() Options {
 	}
 	if v.Keep == 0 {
 		v.Keep = 1
-	}
-	if v.MaxWriters == 0 {
-		v.MaxWriters = 2 * runtime.GOMAXPROCS(0)
 	}
 	if v.MaxOpen == 0 {
 		v.MaxOpen = 256

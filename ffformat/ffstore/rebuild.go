@@ -280,7 +280,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 			switch prev := max(i-1, 0); {
 			case i == 0:
 				x.ID = 1
-			case x.Time == b.found[prev].Time && bytes.Equal(x.Sums, b.found[prev].Sums): // a copy, see CatchUp
+			case x.Time == b.found[prev].Time && bytes.Equal(x.Sums, b.found[prev].Sums): // a copy
 				x.ID = b.found[prev].ID
 			default:
 				x.ID = b.found[prev].ID + 1

@@ -43,7 +43,7 @@ type record struct {
 	Checkpoints []entry `json:"checkpoints"` // oldest first
 
 	// Spares are in slots that are free to be written: checkpoints that were committed and are not
-	// kept any more, and copies of kept ones (CatchUp). Oldest first. Whether one is still whole its
+	// kept any more; copies of kept ones in stores of earlier versions. Oldest first. Whether one is still whole its
 	// sums and hashes tell; nothing else vouches for it.
 	Spares []entry `json:"spares,omitempty"`
 }

@@ -14,7 +14,7 @@ import (
 // Recover fills the protected variables of all ranks from the newest checkpoint that is
 // sound on all of them, and returns its id. skipped has an error for each
 // newer one that is not; the next checkpoint replaces these. If no kept checkpoint is sound, the spare
-// in the free slot is taken, the one before the kept ones or a copy by CatchUp, provided that
+// in the free slot is taken, the one before the kept ones, provided that
 // every byte of it is still as committed. Stored and protected variables must be the same,
 // with the same sizes (SizeError; nothing is read then: ask Stored, Protect, and call RecoverID).
 //
@@ -42,7 +42,7 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		return 0, nil, fmt.Errorf("%s: no checkpoint: %w", s.dir, ErrMissing)
 	}
 	return 0, skipped, fmt.Errorf("%s: no checkpoint can be recovered: %w; \"blobio ff check %[1]s\" lists all damage, "+
-		"\"blobio ff rebuild -n --force %[1]s\" looks for whole checkpoints that the seal does not list, RecoverVar reads single variables",
+		"\"blobio ff repair -n --force %[1]s\" looks for whole checkpoints that the seal does not list, RecoverVar reads single variables",
 		s.dir, errors.Join(skipped...))
 }
 
@@ -230,15 +230,4 @@ func (s *Store) RecoverVar(ctx context.Context, id, varID int32, dst []byte) err
 	}
 	defer r.Close()
 	return r.ReadVar(ctx, varID, dst)
-}
-
-// ReadAt reads bytes of one variable of this rank from byte off on, as io.ReaderAt. What is
-// less than a chunk is not verified. It is not collective.
-func (s *Store) ReadAt(id, varID int32, p []byte, off int64) (int, error) {
-	r, err := s.reader(id)
-	if err != nil {
-		return 0, err
-	}
-	defer r.Close()
-	return r.Reader.ReadAt(varID, p, off)
 }

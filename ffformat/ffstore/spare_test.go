@@ -147,7 +147,7 @@ func TestSpareNotWhole(t *testing.T) {
 	if !errors.Is(err, ErrChecksum) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{FileName("d", 0, 0), FileName("d", 1, 1), "checkpoint 4 in slot 0", "checkpoint 16 in slot 1", "blobio ff check d", "blobio ff rebuild"} {
+	for _, want := range []string{FileName("d", 0, 0), FileName("d", 1, 1), "checkpoint 4 in slot 0", "checkpoint 16 in slot 1", "blobio ff check d", "blobio ff repair"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}

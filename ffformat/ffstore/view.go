@@ -56,7 +56,7 @@ func IsStore(dir string, fsys vfs.FS) bool {
 func (v *View) List() []Info { return v.rec.list() }
 
 // Spares are what Recover falls back to, oldest first: checkpoints that were committed and are not kept
-// any more, and copies of kept ones that CatchUp made. They are in slots that are written next, so one may be
+// any more. They are in slots that are written next, so one may be
 // torn; Reader finds that it is not the one that was committed, or ReadVars that its bytes are not.
 func (v *View) Spares() []Info { return v.rec.infos(v.rec.Spares) }
 

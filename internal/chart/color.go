@@ -83,12 +83,6 @@ func gamma(v float64) uint8 {
 	return uint8(math.Round(v * 255))
 }
 
-// Mix returns a with the share t of b.
-func Mix(a, b color.RGBA, t float64) color.RGBA {
-	f := func(x, y uint8) uint8 { return uint8(math.Round(float64(x) + t*(float64(y)-float64(x)))) }
-	return color.RGBA{f(a.R, b.R), f(a.G, b.G), f(a.B, b.B), 255}
-}
-
 // Darker returns c at a share of its brightness: the border of an area of that colour.
 func Darker(c color.RGBA, share float64) color.RGBA {
 	f := func(v uint8) uint8 { return uint8(float64(v) * share) }

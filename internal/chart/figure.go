@@ -10,20 +10,14 @@ type Figure struct {
 	Title  string
 	Lines  []string // about what is seen, below the title
 	Width  float64  // points. 0: 720
-	Panels []Panel
-	Across int   // panels side by side. 0: 1
-	Keys   []Key // of the legend, behind those of the panels
+	Panels []*Plot
+	Across int // panels side by side. 0: 1
 }
 
-// A Panel is a *Plot or *Bars.
-type Panel interface {
-	height() float64
-	margins(d *Pen) (left, right float64)
-	keys() []Key
-	draw(d *Pen, r Rect, left, right float64)
-}
-
-const figureMargin = 24.0
+const (
+	figureMargin = 24.0
+	rightMargin  = 14.0 // of a panel
+)
 
 // Page lays the figure out.
 func (f *Figure) Page() *Page {
@@ -51,7 +45,7 @@ func (f *Figure) draw(d *Pen) float64 {
 	y := d.Heading(figureMargin, 14, width, f.Title, f.Lines...)
 	var legend Legend
 	named := map[string]bool{}
-	left, right := 0.0, 0.0
+	left := 0.0
 	for _, p := range f.Panels {
 		for _, k := range p.keys() {
 			if !named[k.Text] {
@@ -59,19 +53,17 @@ func (f *Figure) draw(d *Pen) float64 {
 			}
 			named[k.Text] = true
 		}
-		l, r := p.margins(d)
-		left, right = max(left, l), max(right, r)
+		left = max(left, p.margin(d))
 	}
-	legend.Keys = append(legend.Keys, f.Keys...)
 	y = legend.Draw(d, figureMargin, y+7, width) + 7
 	across := min(max(f.Across, 1), max(len(f.Panels), 1))
 	const apart = 30
 	wide := (width - apart*float64(across-1)) / float64(across)
-	left, right = min(left, 0.45*wide), min(right, 0.3*wide)
+	left = min(left, 0.45*wide)
 	for i := 0; i < len(f.Panels); i += across {
 		tall := 0.0
 		for k, p := range f.Panels[i:min(i+across, len(f.Panels))] {
-			p.draw(d, Box(figureMargin+float64(k)*(wide+apart), y, wide, p.height()), left, right)
+			p.draw(d, Box(figureMargin+float64(k)*(wide+apart), y, wide, p.height()), left)
 			tall = max(tall, p.height())
 		}
 		y += tall + 14

@@ -206,9 +206,6 @@ func TestOklab(t *testing.T) {
 }
 
 func TestShades(t *testing.T) {
-	if Mix(Ink, Paper, 0) != Ink || Mix(Ink, Paper, 1) != Paper || Mix(color.RGBA{0, 100, 200, 255}, color.RGBA{100, 100, 0, 255}, 0.25) != (color.RGBA{25, 100, 150, 255}) {
-		t.Error("Mix")
-	}
 	if Darker(color.RGBA{200, 100, 50, 255}, 0.5) != (color.RGBA{100, 50, 25, 255}) {
 		t.Error("Darker")
 	}

@@ -24,8 +24,6 @@ type Line struct {
 	Width  float64   // points. 0: 2
 	Dash   []float64 // lengths of dashes and gaps
 	Dots   bool      // at the points
-	Guide  bool      // it is no data: the axes do not reach for it
-	End    string    // stands at the right of the plot, beside the last point
 }
 
 // Columns are bars from the lower end of the plot, at 0, 1, 2, ...; several stand side by side.
@@ -52,9 +50,7 @@ func (p *Plot) scales() (x, y scale, ok bool) {
 	}
 	for i := range p.Lines {
 		for _, v := range p.Lines[i].Points {
-			if !p.Lines[i].Guide {
-				see(v[0], v[1])
-			}
+			see(v[0], v[1])
 		}
 	}
 	for i := range p.Columns {
@@ -95,21 +91,17 @@ func (p *Plot) top() float64 {
 	return 4
 }
 
-// margins is what is left and right of the area of the data.
-func (p *Plot) margins(d *Pen) (left, right float64) {
-	right = 14
-	for i := range p.Lines {
-		right = max(right, d.Width(p.Lines[i].End, endStyle)+10)
-	}
+// margin is what is left of the area of the data.
+func (p *Plot) margin(d *Pen) (left float64) {
 	_, y, ok := p.scales()
 	if !ok {
-		return 0, right
+		return 0
 	}
 	y.from = p.inside()
 	for _, t := range y.upwards() {
 		left = max(left, d.Width(t.text, tickStyle)+8)
 	}
-	return left, right
+	return left
 }
 
 func (p *Plot) keys() (out []Key) {
@@ -126,11 +118,11 @@ func (p *Plot) keys() (out []Key) {
 	return out
 }
 
-// draw draws the plot; left and right are its margins.
-func (p *Plot) draw(d *Pen, r Rect, left, right float64) {
+// draw draws the plot; left is its margin.
+func (p *Plot) draw(d *Pen, r Rect, left float64) {
 	d.Write(p.Title, r.X, r.Y+11, r.W, Style{Size: 11, Bold: true, Color: Ink})
 	x, y, ok := p.scales()
-	area := Box(r.X+left, r.Y+p.top(), max(r.W-left-right, 1), p.inside())
+	area := Box(r.X+left, r.Y+p.top(), max(r.W-left-rightMargin, 1), p.inside())
 	if !ok {
 		text := p.Empty
 		if text == "" {
@@ -157,7 +149,6 @@ func (p *Plot) draw(d *Pen, r Rect, left, right float64) {
 	for i := range p.Lines {
 		p.Lines[i].draw(d, &x, &y, area)
 	}
-	p.drawEnds(d, &y, area, right-7)
 }
 
 func (p *Plot) drawColumns(d *Pen, x, y *scale) {

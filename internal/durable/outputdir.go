@@ -18,7 +18,6 @@ type DirOptions struct {
 	// Default: what is there is ErrExist.
 	Replace func(dir string) error
 	NoSync  bool // sync neither the content nor the names
-	Lease   LeaseOptions
 }
 
 // An OutputDir is a directory that appears under its name when it is whole: as an Output is, but of many files.
@@ -86,7 +85,7 @@ func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (
 	if base := filepath.Base(name); base == "." || base == ".." || base == string(filepath.Separator) {
 		return nil, fault.Usage("the output %q: want the name of a directory", name)
 	}
-	l, err := Acquire(ctx, fsys, name, o.Lease)
+	l, err := Acquire(ctx, fsys, name, LeaseOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -168,19 +168,6 @@ func (d *Dataset) Storage() Storage { return d.lay.storage }
 // ChunkDims returns the shape of a chunk, nil if the storage is not Chunked.
 func (d *Dataset) ChunkDims() []int64 { return slices.Clone(d.lay.chunk) }
 
-// Filters returns the names of the filters in order of writing.
-func (d *Dataset) Filters() []string {
-	var out []string
-	for _, x := range d.filters {
-		name, ok := filterNames[x.id]
-		if !ok {
-			name = "unknown"
-		}
-		out = append(out, name)
-	}
-	return out
-}
-
 // Offset returns the absolute file offset of contiguous data. ok is false for
 // other storage, and for data that have no place in the file: none were
 // written, or there are no elements.

@@ -2,7 +2,7 @@
 // need. It is pure Go and never needs a whole file in memory.
 //
 //	NewFile                  a File from an io.ReaderAt
-//	File.Lookup, Walk        objects; Group.Members, Object.Attrs
+//	File.Lookup              objects; Group.Members, Object.Attrs
 //	Dataset.Read, ReadRaw    hyperslabs, converted or as they are; Offset of contiguous data
 //	NewBuilder               groups, datasets, attributes of a file to be written
 //	Builder.Layout           the metadata, and the file offset of each dataset:

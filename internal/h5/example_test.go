@@ -32,12 +32,6 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for o, err := range f.Walk() {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(o.Kind(), o.Path())
-	}
 	d, err := f.Dataset("atm/T")
 	if err != nil {
 		log.Fatal(err)
@@ -48,8 +42,5 @@ func Example() {
 	}
 	fmt.Println(d.Type(), d.Dims(), row)
 	// Output:
-	// group /
-	// group /atm
-	// dataset /atm/T
 	// float32 [2 3] [4 5 6]
 }

@@ -29,7 +29,7 @@ func inventory(b []byte, o *Options, all bool) (string, error) {
 		}
 	}
 	objects := 0
-	for o, err := range f.Walk() {
+	for o, err := range walk(f) {
 		if err != nil {
 			note(err)
 			continue
@@ -81,7 +81,7 @@ func inventory(b []byte, o *Options, all bool) (string, error) {
 				continue
 			}
 			off, ok := d.Offset()
-			fmt.Fprintln(&out, d.Type(), d.Dims(), d.MaxDims(), d.Storage(), d.ChunkDims(), d.Filters(), off, ok)
+			fmt.Fprintln(&out, d.Type(), d.Dims(), d.MaxDims(), d.Storage(), d.ChunkDims(), off, ok)
 			if d.Bytes() > 1<<20 {
 				continue
 			}

@@ -56,7 +56,6 @@ const (
 	maxChunk     = 1 << 30   // one decoded chunk
 	maxHeaderLen = 256 << 20 // all blocks of one object header
 	maxMessages  = 1 << 18   // of one object header; counts and creation orders have 16 bits
-	maxNesting   = 1024      // groups inside groups in a walk of the whole file
 	maxDepth     = 64        // levels of a v2 B-tree or of nested indirect blocks
 	maxName      = 1 << 16   // a link name in a local heap
 )

@@ -58,22 +58,6 @@ func (d *Dataset) ReadRaw(start, count []int64, dst []byte) error {
 	return d.readBox(start, count, dst)
 }
 
-// Strings reads all elements of a dataset of fixed strings.
-func (d *Dataset) Strings() ([]string, error) {
-	n := d.Bytes()
-	switch {
-	case d.typ.Class() != ClassString:
-		return nil, fault.Class(fault.ErrUsage, "%s: %s is of type %s, not of fixed strings", d.f.name, d.path, d.typ)
-	case n > maxAttr || d.Elems() > maxAttr/16:
-		return nil, d.f.errAt(d.f.base+d.h.addr, "dataset "+d.path, fault.ErrTooLarge, "%d strings in %d bytes, want at most %d", d.Elems(), n, maxAttr)
-	}
-	b := make([]byte, n)
-	if err := d.ReadRaw(nil, nil, b); err != nil {
-		return nil, err
-	}
-	return decodeStrings(b, d.typ, d.Elems()), nil
-}
-
 // box fills in defaults and checks the selection.
 func (d *Dataset) box(start, count []int64) (s, c []int64, n int64, err error) {
 	if d.noRead != nil {

@@ -73,7 +73,7 @@ func TestBuilderProperty(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		for o, err := range f.Walk() {
+		for o, err := range walk(f) {
 			if err != nil {
 				t.Fatal(err)
 			}

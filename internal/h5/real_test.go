@@ -173,7 +173,7 @@ func TestCheckpoints(t *testing.T) {
 // digest prints what testdata/digest.py prints.
 func digest(t *testing.T, f *File) []string {
 	var out []string
-	for o, err := range f.Walk() {
+	for o, err := range walk(f) {
 		if err != nil {
 			t.Fatal(err)
 		}

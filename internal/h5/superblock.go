@@ -185,6 +185,3 @@ func (f *File) Size() int64 { return f.eof }
 
 // SuperblockVersion returns 0, 1, 2 or 3.
 func (f *File) SuperblockVersion() int { return int(f.version) }
-
-// Name returns the name that was given to NewFile.
-func (f *File) Name() string { return f.name }

@@ -145,9 +145,6 @@ func (b *Builder) Reserve(bytes, align int64) {
 // Offset returns the absolute file offset of the stamp; set by Layout.
 func (s *Stamp) Offset() int64 { return s.addr }
 
-// Template returns the template of the stamp.
-func (s *Stamp) Template() *Template { return s.t }
-
 // Encode fills dst, of Template.Len bytes, with the group for its place.
 // Attributes have the values, datasets the sizes that the template was built
 // with, and datasets have no data until SetDataset.

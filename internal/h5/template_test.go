@@ -100,7 +100,7 @@ func TestTemplate(t *testing.T) {
 	for _, n := range []int{0, 1, 8, 9, 300} {
 		f := openBytes(t, stampedFile(t, n))
 		objects := 0
-		for o, err := range f.Walk() {
+		for o, err := range walk(f) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -58,34 +58,6 @@ func number(name string) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// Rank returns the number of this process among those that a launcher started, and how many they are, 0 if that is not
-// known. It may be one of several if several is set; without a launcher it is rank 0 of 1. Variable is not asked:
-// processes that work alone are several all the same.
-func Rank() (rank, size int64, several bool) {
-	slurm := [2]string{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}
-	if _, ok := number(slurm[1]); !ok {
-		if _, ok := number("SLURM_STEP_ID"); ok { // as in Several
-			slurm[1] = "SLURM_NTASKS"
-		}
-	}
-	names := [][2]string{{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, slurm,
-		{"PMIX_RANK"}, {"PALS_RANKID"}, {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"}}
-	for _, n := range names {
-		rank, ok := number(n[0])
-		if !ok {
-			continue
-		}
-		size, sized := number(n[1])
-		if sized && size > rank {
-			return rank, size, size > 1
-		}
-		if n != slurm || rank > 0 { // a batch script has the rank 0 too
-			return rank, 0, true
-		}
-	}
-	return 0, 1, false
-}
-
 // Job is the number of the job that this process belongs to in the batch system, "" if there is none.
 func Job() string {
 	for _, name := range []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "FLUX_JOB_ID", "PJM_JOBID", "COBALT_JOBID"} {

@@ -52,39 +52,6 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-func TestRank(t *testing.T) {
-	for _, c := range []struct {
-		env        string
-		rank, size int64
-		several    bool
-	}{
-		{"", 0, 1, false},
-		{"OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4", 3, 4, true},
-		{"OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 BLOBIO_MPI=0", 3, 4, true},
-		{"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=3", 0, 1, false},
-		{"PMI_RANK=1 PMI_SIZE=2", 1, 2, true},
-		{"PMI_RANK=2 PMI_SIZE=2", 2, 0, true},
-		{"PMIX_RANK=5", 5, 0, true},
-		{"PMIX_RANK=0", 0, 0, true},
-		{"SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=0 PMIX_RANK=0", 0, 4, true},
-		{"SLURM_STEP_ID=0 SLURM_NTASKS=4 SLURM_PROCID=2", 2, 4, true},
-		{"SLURM_NTASKS=4 SLURM_PROCID=0", 0, 1, false}, // a batch script
-		{"SLURM_NTASKS=4 SLURM_PROCID=2", 2, 0, true},
-		{"FLUX_TASK_RANK=1 FLUX_JOB_SIZE=8", 1, 8, true},
-	} {
-		t.Run(c.env, func(t *testing.T) {
-			alone(t)
-			for kv := range strings.FieldsSeq(c.env) {
-				name, value, _ := strings.Cut(kv, "=")
-				t.Setenv(name, value)
-			}
-			if rank, size, several := Rank(); rank != c.rank || size != c.size || several != c.several {
-				t.Errorf("%d of %d, %v, want %d of %d, %v", rank, size, several, c.rank, c.size, c.several)
-			}
-		})
-	}
-}
-
 func TestMPI(t *testing.T) {
 	alone(t)
 	if MPI() {

@@ -21,6 +21,14 @@ import (
 )
 
 // written makes the netCDF-4 file of a CDF-5 file in memory.
+func open(file []byte, name string) (*View, error) {
+	f, err := h5.NewFile(bytes.NewReader(file), int64(len(file)), name)
+	if err != nil {
+		return nil, err
+	}
+	return FromFile(f, name, 0)
+}
+
 func written(t testing.TB, cdf []byte, o *Options) []byte {
 	t.Helper()
 	hdr, _, err := cdf5.DecodeHeader(bytes.NewReader(cdf), int64(len(cdf)), nil)
@@ -75,7 +83,7 @@ func written(t testing.TB, cdf []byte, o *Options) []byte {
 
 func view(t testing.TB, file []byte) *View {
 	t.Helper()
-	v, err := Open(bytes.NewReader(file), int64(len(file)), "t.nc")
+	v, err := open(file, "t.nc")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +222,7 @@ func TestDamage(t *testing.T) {
 		}
 		b := bytes.Clone(file)
 		b[at] ^= 1 << (at % 8)
-		v, err := Open(bytes.NewReader(b), int64(len(b)), "t.nc")
+		v, err := open(b, "t.nc")
 		if err != nil {
 			errs++
 			continue
@@ -234,7 +242,7 @@ func TestDamage(t *testing.T) {
 		t.Errorf("%d errors, %d without effect, %d that show in data only", errs, same, data)
 	}
 	for n := 0; n < len(file); n += 53 {
-		if v, err := Open(bytes.NewReader(file[:n]), int64(n), "t.nc"); err == nil {
+		if v, err := open(file[:n], "t.nc"); err == nil {
 			if _, err := v.ReadAt(make([]byte, v.Size()), 0); err == nil || err == io.EOF {
 				t.Errorf("%d of %d bytes: no error", n, len(file))
 			}
@@ -270,7 +278,7 @@ func TestOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(bytes.NewReader(l.Pieces[0].Data), l.Size, "g.nc"); !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), "member g") {
+	if _, err := open(l.Pieces[0].Data, "g.nc"); !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), "member g") {
 		t.Errorf("a group: %v", err)
 	}
 	o := h5.NewOrdered()
@@ -284,7 +292,7 @@ func TestOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	copy(file, meta)
-	if _, err := Open(bytes.NewReader(file), int64(len(file)), "v.nc"); !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), "no dimension scales") {
+	if _, err := open(file, "v.nc"); !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), "no dimension scales") {
 		t.Errorf("no scales: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -304,7 +312,7 @@ func FuzzOpen(f *testing.F) {
 			file = bytes.Clone(file)
 			binary.LittleEndian.PutUint32(file[at:], with)
 		}
-		v, err := Open(bytes.NewReader(file), int64(len(file)), "f.nc")
+		v, err := open(file, "f.nc")
 		if err != nil {
 			return
 		}

@@ -2,7 +2,6 @@ package nc4
 
 import (
 	"errors"
-	"io"
 	"strings"
 
 	"blobio/cdf5"
@@ -43,17 +42,9 @@ func Is(f *h5.File) bool {
 	return false
 }
 
-// Open reads what the file says of itself and returns a View of it. name is for errors. What CDF-5 cannot say is
-// ErrUnsupported: groups, types of users, strings as elements, dimensions of length 0, datasets without dimension scales.
-func Open(r io.ReaderAt, size int64, name string) (*View, error) {
-	f, err := h5.NewFile(r, size, name)
-	if err != nil {
-		return nil, err
-	}
-	return FromFile(f, name, 0)
-}
-
-// FromFile is Open of a file that is open as HDF5. What it says of itself may take so many bytes as a header of CDF-5, or it is ErrTooLarge; 0: any.
+// FromFile reads what a file says of itself and returns a View of it. name is for errors. What CDF-5 cannot say is
+// ErrUnsupported: groups, types of users, strings as elements, dimensions of length 0, datasets without dimension scales. What it says may take so many
+// bytes as a header of CDF-5, or it is ErrTooLarge; 0: any.
 func FromFile(f *h5.File, name string, most int64) (*View, error) {
 	o := &opener{name: name, most: most, h: &cdf5.Header{Version: cdf5.CDF5}, dims: map[int64]int{}}
 	if err := o.members(f); err != nil {

@@ -33,7 +33,7 @@ func TestScales(t *testing.T) {
 			}
 			bytesOf[at+(len(name)+8)/8*8] |= 0x0f // no class of types
 		}
-		return Open(bytes.NewReader(bytesOf), l.Size, "d.nc")
+		return open(bytesOf, "d.nc")
 	}
 	title := func(d *h5.DatasetBuilder) { d.Attr(attName, h5.FixedString(80), nil, noVariable+"         3") }
 	id := func(d *h5.DatasetBuilder) { d.Attr(attDimID, h5.Int32, nil, 0) }

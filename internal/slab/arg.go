@@ -38,9 +38,6 @@ func (k kind) String() string {
 	return [...]string{"nothing", "an index", "a value", "a date"}[k]
 }
 
-// String is the selection as it was written.
-func (a Arg) String() string { return a.text }
-
 // Parse reads a selection.
 func Parse(text string) (Arg, error) {
 	a := Arg{text: text, stride: 1}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"blobio/amr"
 	"blobio/amr/cello"
 	"blobio/amr/cello/netcdf"
 	"blobio/blob"
@@ -274,11 +273,7 @@ func TestFormGenerated(t *testing.T) {
 	ok(t, err)
 	root := t.TempDir()
 	for _, c := range cases {
-		var list []*amr.Block
-		for _, b := range c.Set.All(nil) {
-			list = append(list, b)
-		}
-		ok(t, cello.Write(t.Context(), comm.Self(), filepath.Join(root, c.Name), c.Set.Meta, list, &cello.Options{Files: 3, Ghosts: c.Set.Ghosts, Durability: cello.DurableNone}))
+		ok(t, cello.Write(t.Context(), comm.Self(), filepath.Join(root, c.Name), c.Set.Meta, c.Set.All(), &cello.Options{Files: 3, Ghosts: c.Set.Ghosts, Durability: cello.DurableNone}))
 	}
 	tr := open(t, root, nil)
 	for _, c := range cases {

@@ -122,3 +122,10 @@ func tiny() *memory {
 	s.Var("s", cdf5.Int, nil)
 	return &memory{schema: s, records: 2, data: map[string][]byte{"v": make([]byte, 2*3*8), "s": make([]byte, 4)}}
 }
+
+// one is a dataset of one scalar.
+func one() *memory {
+	s := blob.NewSchema()
+	s.Var("s", cdf5.Int, nil)
+	return &memory{schema: s, data: map[string][]byte{"s": make([]byte, 4)}}
+}

@@ -39,7 +39,6 @@ type Source interface {
 type Options struct {
 	Version    Version     // default V3
 	ChunkBytes int64       // chunks have at most so many bytes, before compression; default DefaultChunk
-	Vars       []string    // these variables only, in the order of the source; nil: all
 	Records    *blob.Range // these records only; nil: all
 	Grows      bool        // records will be added: chunks do not depend on their number, so that who has the metadata of one state can read chunks of a later one
 	Codecs     Codecs      // V3 only; default none
@@ -103,29 +102,23 @@ func New(src Source, o *Options) (*Store, error) {
 		s.first, records = q.First, q.End-q.First
 	}
 	schema := src.Schema()
-	for _, name := range o.Vars {
-		if _, ok := schema.VarID(name); !ok {
-			return nil, fault.Usage("no variable %q in %s", name, src.Base())
-		}
-	}
 	target := o.ChunkBytes
 	if target == 0 {
 		target = DefaultChunk
 	}
 	for i := range schema.Vars() {
-		if v := &schema.Vars()[i]; len(o.Vars) == 0 || slices.Contains(o.Vars, v.Name) {
-			a := newArray(schema, blob.VarID(i), records, target, o.Grows)
-			if _, twice := s.byName[a.name]; twice || !canName(a.name) {
-				return nil, fault.In(src.Base(), "variable", blob.ErrUnsupported, "%q cannot be the name of a Zarr array", v.Name)
-			}
-			n, ok := a.bytes()
-			if !ok || n > maxBytes-s.bytes {
-				return nil, fault.In(src.Base(), "variable", blob.ErrTooLarge, "%q has more than 2^62 bytes, with those before it", v.Name)
-			}
-			s.bytes += n
-			s.byName[a.name] = len(s.arrays)
-			s.arrays = append(s.arrays, a)
+		v := &schema.Vars()[i]
+		a := newArray(schema, blob.VarID(i), records, target, o.Grows)
+		if _, twice := s.byName[a.name]; twice || !canName(a.name) {
+			return nil, fault.In(src.Base(), "variable", blob.ErrUnsupported, "%q cannot be the name of a Zarr array", v.Name)
 		}
+		n, ok := a.bytes()
+		if !ok || n > maxBytes-s.bytes {
+			return nil, fault.In(src.Base(), "variable", blob.ErrTooLarge, "%q has more than 2^62 bytes, with those before it", v.Name)
+		}
+		s.bytes += n
+		s.byName[a.name] = len(s.arrays)
+		s.arrays = append(s.arrays, a)
 	}
 	if err := s.describe(schema.Attributes()); err != nil {
 		return nil, err
@@ -177,9 +170,6 @@ func (s *Store) MetaBytes() (n int64) {
 
 // Bytes returns the bytes of all elements, as they are in memory.
 func (s *Store) Bytes() int64 { return s.bytes }
-
-// Arrays returns how many arrays there are.
-func (s *Store) Arrays() int { return len(s.arrays) }
 
 // maxBytes is what a store may hold: a header may promise anything.
 const maxBytes = 1 << 62

@@ -173,7 +173,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%q has a size", key)
 		}
 	}
-	for _, o := range []*Options{{Version: 9}, {ChunkBytes: 1}, {ChunkBytes: MaxChunk + 1}, {Vars: []string{"w"}}, {Records: &blob.Range{First: 1}}, {Records: &blob.Range{End: 1}},
+	for _, o := range []*Options{{Version: 9}, {ChunkBytes: 1}, {ChunkBytes: MaxChunk + 1}, {Records: &blob.Range{First: 1}}, {Records: &blob.Range{End: 1}},
 		{Version: V2, Codecs: Codecs{Gzip: 1}}, {Codecs: Codecs{Gzip: 1, Zstd: 1}}, {Codecs: Codecs{Gzip: 10}}, {Codecs: Codecs{Zstd: -1}}, {Codecs: Codecs{Zstd: 23}}} {
 		if _, err := New(m, o); !errors.Is(err, blob.ErrUsage) {
 			t.Errorf("%+v: %v", o, err)

@@ -191,7 +191,7 @@ func TestWriteForce(t *testing.T) {
 	if err := Write(t.Context(), comm.Self(), m, "z", &WriteOptions{FS: mem}); !errors.Is(err, blob.ErrExist) {
 		t.Errorf("without force: %v", err)
 	}
-	must(Write(t.Context(), comm.Self(), m, "z", &WriteOptions{FS: mem, Force: true, Options: Options{Vars: []string{"s"}}}))
+	must(Write(t.Context(), comm.Self(), one(), "z", &WriteOptions{FS: mem, Force: true}))
 	if arrays, _, err := readV3(dirGetter(mem, "z")); err != nil || len(arrays) != 1 {
 		t.Errorf("%v %v", arrays, err)
 	}
@@ -214,7 +214,7 @@ func TestWriteForce(t *testing.T) {
 func TestWriteFaults(t *testing.T) {
 	m := tiny()
 	mem := vfs.NewMem()
-	if err := Write(t.Context(), comm.Self(), m, "z", &WriteOptions{FS: mem, Options: Options{Vars: []string{"s"}}}); err != nil {
+	if err := Write(t.Context(), comm.Self(), one(), "z", &WriteOptions{FS: mem}); err != nil {
 		t.Fatal(err)
 	}
 	write := func(fsys vfs.FS) error {

@@ -108,7 +108,14 @@ func TestCachesPayload(t *testing.T) {
 
 // Files without checksums are compared with their redundancy.
 func TestCachesCompare(t *testing.T) {
-	node, dir := cache(t, redset.Options{Scheme: redset.RS, K: 2, NoSums: true})
+	node, dir := cache(t, redset.Options{Scheme: redset.RS, K: 2})
+	sums, err := filepath.Glob(filepath.Join(cachedir.MetaDir(dir), "*.redsum"))
+	if err != nil || len(sums) != 4 {
+		t.Fatalf("%d files of checksums, %v", len(sums), err)
+	}
+	for _, name := range sums {
+		must(t, os.Remove(name))
+	}
 	notes := 0
 	for f := range check.Caches(t.Context(), []salvage.Node{node}, nil) {
 		if f.Field == "redundancy" && f.Severity == check.Note && strings.Contains(f.Found, "1 set") {

@@ -74,9 +74,6 @@ func (e *encoding) run(ctx context.Context, files []string) error {
 	if err := e.eng.share(ctx, e.store); err != nil {
 		return err
 	}
-	if s.o.NoSums && s.p.scheme == Single {
-		e.eng.jobs = nil // nothing to read for
-	}
 	err = e.eng.run(ctx)
 	if err == nil {
 		err = e.unchanged()
@@ -176,7 +173,7 @@ func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 // begin makes the redundancy file, without its payload, and the jobs.
 func (e *encoding) begin() error {
 	s := e.s
-	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, nosum: s.o.NoSums, fresh: true}
+	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, fresh: true}
 	for c := range e.lay.stripes() {
 		j := &job{c: c, worker: e.lay.worker(c)}
 		for _, el := range e.lay.elems(c) {
@@ -257,24 +254,22 @@ func (e *encoding) finish() error {
 			return err
 		}
 	}
-	if !e.s.o.NoSums {
-		sums, err := e.gather()
-		if err != nil {
-			return err
-		}
-		b, err := encodeSums(e.lay, e.ext, sums, p.rank)
-		if err != nil {
-			return err
-		}
-		if err := e.temp(p.sumName(e.prefix), b); err != nil {
-			return err
-		}
-		e.s.sums = map[string]uint32{}
-		for i, crc := range sums[p.rank].fileSums(e.ext[p.rank], len(e.files)) {
-			e.s.sums[e.files[i].name] = crc
-		}
+	sums, err := e.gather()
+	if err != nil {
+		return err
 	}
-	err := e.store.payOut.Sync()
+	b, err := encodeSums(e.lay, e.ext, sums, p.rank)
+	if err != nil {
+		return err
+	}
+	if err := e.temp(p.sumName(e.prefix), b); err != nil {
+		return err
+	}
+	e.s.sums = map[string]uint32{}
+	for i, crc := range sums[p.rank].fileSums(e.ext[p.rank], len(e.files)) {
+		e.s.sums[e.files[i].name] = crc
+	}
+	err = e.store.payOut.Sync()
 	if err1 := e.store.close(); err == nil {
 		err = err1
 	}

@@ -59,8 +59,7 @@ type engine struct {
 	c      comm.Comm // of the set; nil if all stores are known
 	me     int       // this member; -1: all of them
 	jobs   []*job    // the same on all members
-	nosum  bool
-	fresh  bool // what is made is new: there is nothing that the bytes of a sum, computed once more from them, could be held against
+	fresh  bool      // what is made is new: there is nothing that the bytes of a sum, computed once more from them, could be held against
 
 	in, out [][]outcome // by job and element: known on the worker, after tell on all
 }
@@ -252,7 +251,7 @@ func (e *engine) keepOutcome(i int, w *worker) {
 	}
 	_, adds := w.j.code.(xorCoder)
 	for _, s := range w.out {
-		if adds && e.fresh && !e.nosum {
+		if adds && e.fresh {
 			s.crc = []uint32{xorSum(w.in, e.lay.length(w.j.c))}
 		}
 		e.out[i] = append(e.out[i], outcome{crc: s.crc})

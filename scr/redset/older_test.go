@@ -156,7 +156,6 @@ func TestOlderSums(t *testing.T) {
 		}
 		older := ending(fromMem(t, cl.fs, "."), sumSuffix)
 		cl.again(t)
-		cl.o.NoSums = true
 		if err := cl.encode("shared", cl.own); err != nil {
 			t.Fatal(err)
 		}

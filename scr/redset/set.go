@@ -22,8 +22,6 @@ type Options struct {
 	// Downgrade makes all ranks Single if some set has too few members for the scheme, as the
 	// reference does without a word; Set.Downgraded tells. Default: a *LoneError.
 	Downgrade bool
-	// NoSums leaves out the file of checksums. Silent corruption is not found then.
-	NoSums bool
 	// Root is where relative names of files begin, default the working directory. Headers
 	// keep the names as they were given.
 	Root string
@@ -136,7 +134,6 @@ func (s *Set) Place() Place {
 }
 
 // Sums returns the CRC-32 (IEEE) of each file of this rank, by name, as of the last Encode.
-// It is nil with NoSums.
 func (s *Set) Sums() map[string]uint32 { return s.sums }
 
 // resolve makes a recorded name one for the file system.

@@ -79,7 +79,7 @@ func TestMappedIsRead(t *testing.T) {
 		all = append(all, sizes)
 	}
 	for _, sizes := range all {
-		for _, o := range append(crashSchemes, Options{Scheme: Single}, Options{Scheme: Partner, Replicas: 2, NoSums: true}, Options{Scheme: RS, K: 2, NoSums: true}) {
+		for _, o := range append(crashSchemes, Options{Scheme: Single}) {
 			base := newCluster(t, o, sizes)
 			view := mapped(base.fs)
 			if err := base.encode("shared", base.own); err != nil {
@@ -97,7 +97,7 @@ func TestMappedIsRead(t *testing.T) {
 				}
 				same(t, fromMem(t, view.FS, "."), want)
 			}
-			if (view.maps == 0) != (o.Scheme == Single && o.NoSums) || view.open != 0 {
+			if view.maps == 0 || view.open != 0 {
 				t.Errorf("%s: %d maps, of which %d remain", o.label(), view.maps, view.open)
 			}
 		}
@@ -166,12 +166,12 @@ func needMap(t *testing.T) {
 // end of the process.
 func TestTruncatedWhileMapped(t *testing.T) {
 	needMap(t)
-	for _, o := range append(crashSchemes, Options{Scheme: Single}, Options{Scheme: XOR, NoSums: true}, Options{Scheme: Partner, NoSums: true}) {
+	for _, o := range append(crashSchemes, Options{Scheme: Single}) {
 		for _, when := range []vfs.OpKind{vfs.OpMap, vfs.OpWrite} { // once it is mapped; once something was written
 			if o.Scheme == Single && when == vfs.OpWrite {
 				continue // writes next to nothing
 			}
-			t.Run(fmt.Sprint(o.label(), o.NoSums, when), func(t *testing.T) {
+			t.Run(fmt.Sprint(o.label(), when), func(t *testing.T) {
 				cl := newCluster(t, o, [][]int{{900000}, {900001}, {900002}, {900003}})
 				onDisk(t, cl)
 				var once sync.Once

@@ -72,9 +72,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 				w.lose(i, err)
 			}
 		}
-		if !e.nosum {
-			w.in[i].add(in[i], off)
-		}
+		w.in[i].add(in[i], off)
 	}
 	if len(j.out) == 0 {
 		return nil
@@ -105,7 +103,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	}
 	for i, el := range j.out {
 		switch {
-		case e.nosum || adds && e.fresh: // see keepOutcome
+		case adds && e.fresh: // see keepOutcome
 		case same:
 			w.out[i] = w.in[0]
 		case guarded(w.seen, func() { w.out[i].add(out[i], off) }) >= 0:
@@ -143,13 +141,7 @@ func (w *worker) mapped(i int, off, n int64) []byte {
 		return nil
 	}
 	w.seen[i], w.views[i] = b, v
-	if guarded(w.seen, func() {
-		if w.e.nosum {
-			touch(b)
-		} else {
-			w.in[i].add(b, off)
-		}
-	}) >= 0 {
+	if guarded(w.seen, func() { w.in[i].add(b, off) }) >= 0 {
 		w.seen[i] = nil
 		return nil
 	}

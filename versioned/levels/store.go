@@ -19,33 +19,28 @@ import (
 
 // Store writes versions as datasets of a session, of which all datasets are its own. It is used by one goroutine at a time.
 type Store struct {
-	c   comm.Comm
-	s   *scr.Session
-	fs  vfs.FS
-	dir string
+	c  comm.Comm
+	s  *scr.Session
+	fs vfs.FS
 }
 
 // Options of New. nil means the defaults.
 type Options struct {
-	FS  vfs.FS // that of the session's Config; default the operating system's
-	Dir string // of the datasets, below the prefix directory; default that itself, if the session starts there
+	FS vfs.FS // that of the session's Config; default the operating system's
 }
 
 // New returns the store of a session whose ranks are those of c.
 func New(c comm.Comm, s *scr.Session, o *Options) *Store {
 	st := &Store{c: c, s: s, fs: vfs.OS}
 	if o != nil {
-		st.dir = o.Dir
-		if o.FS != nil {
-			st.fs = o.FS
-		}
+		st.fs = vfs.OrOS(o.FS)
 	}
 	return st
 }
 
 // file is the name of a rank's file in the prefix directory.
 func (st *Store) file(dataset string, rank int) string {
-	return path.Join(st.dir, dataset, fmt.Sprintf("rank_%d.fti", rank))
+	return path.Join(dataset, fmt.Sprintf("rank_%d.fti", rank))
 }
 
 // Commit writes versions as one dataset; it is collective, and all ranks pass the same. name is unique in the prefix directory, a file name. When it

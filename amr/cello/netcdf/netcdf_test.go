@@ -51,10 +51,7 @@ func generated(t testing.TB) map[string]string {
 	}
 	out := map[string]string{}
 	for _, c := range cases {
-		var list []*amr.Block
-		for _, b := range c.Set.All(nil) {
-			list = append(list, b)
-		}
+		list := c.Set.All()
 		if len(list) > 2 && len(c.Set.Meta.Particles) > 0 { // attributes of all kinds
 			for i, b := range list {
 				b.Attrs = map[string]any{"fixed": []float64{float64(i), 3}, "ragged": make([]int64, i%3)}
@@ -304,10 +301,7 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := gen.NewSet(tree, 1, gen.Fields(3, amr.Float64), nil)
-	var list []*amr.Block
-	for _, b := range set.All(nil) {
-		list = append(list, b)
-	}
+	list := set.All()
 	dir := filepath.Join(t.TempDir(), "Check")
 	if err := cello.Write(t.Context(), comm.Self(), dir, set.Meta, list, &cello.Options{Files: 2, Durability: cello.DurableNone}); err != nil {
 		t.Fatal(err)

@@ -117,14 +117,3 @@ func Cases(seed uint64) ([]Case, error) {
 	add("3d-one-block", t, err, Fields(1, amr.Int32), Tracers(3), false)
 	return out, failed
 }
-
-// Large returns a set of at least n blocks in three dimensions, without fields
-// or with: for measuring. Blocks have cells cells per axis.
-func Large(seed uint64, n, cells int, fields []amr.FieldSpec) (*Set, error) {
-	g := Geometry(3, 8, cells, 0, 6)
-	t, err := Random(&g, seed, n)
-	if err != nil {
-		return nil, err
-	}
-	return NewSet(t, seed, fields, nil), nil
-}

@@ -1,10 +1,7 @@
 package gen
 
 import (
-	"bytes"
 	"encoding/binary"
-	"fmt"
-	"iter"
 	"math"
 
 	"blobio/amr"
@@ -30,27 +27,11 @@ func NewSet(t *amr.Tree, seed uint64, fields []amr.FieldSpec, particles []amr.Pa
 	}
 }
 
-// All yields the blocks in an order; nil is Morton order.
-func (s *Set) All(order []amr.Index) iter.Seq2[int, *amr.Block] {
-	if order == nil {
-		order = s.Tree.Sorted()
-	}
-	return func(yield func(int, *amr.Block) bool) {
-		for i, x := range order {
-			if !yield(i, s.Block(x)) {
-				return
-			}
-		}
-	}
-}
-
-// Blocks returns the blocks of an order that owner gives to rank, with data.
-func (s *Set) Blocks(order []amr.Index, owner []int, rank int) []*amr.Block {
+// All returns all blocks, with data, in Morton order.
+func (s *Set) All() []*amr.Block {
 	var out []*amr.Block
-	for i, x := range order {
-		if owner[i] == rank {
-			out = append(out, s.Block(x))
-		}
+	for _, x := range s.Tree.Sorted() {
+		out = append(out, s.Block(x))
 	}
 	return out
 }
@@ -174,66 +155,4 @@ func (s *Set) particles(x amr.Index, kind int) amr.Particles {
 		p.Data[j] = d
 	}
 	return p
-}
-
-// Check compares a block that was read with what the set has: index, leaf,
-// state, every field of the set that is in the block (all of them, unless
-// some is true), particles. The block may have fields with ghosts or without as
-// the set has. The error names the first difference.
-func (s *Set) Check(b *amr.Block, some bool) error {
-	name := s.Tree.Name(b.Index)
-	if !s.Tree.Has(b.Index) {
-		return fmt.Errorf("block %s is not in the tree", name)
-	}
-	want := s.Block(b.Index)
-	if b.Leaf != want.Leaf || b.Cycle != want.Cycle || b.Time != want.Time || b.Dt != want.Dt {
-		return fmt.Errorf("block %s: leaf %v, cycle %d, time %g, dt %g, want %v, %d, %g, %g", name, b.Leaf, b.Cycle, b.Time, b.Dt, want.Leaf, want.Cycle, want.Time, want.Dt)
-	}
-	for i := range want.Fields {
-		w := &want.Fields[i]
-		f := b.Field(w.Spec.Name)
-		if f == nil {
-			if some {
-				continue
-			}
-			return fmt.Errorf("block %s: no field %q", name, w.Spec.Name)
-		}
-		if at := differ(f.Data, w.Data); at >= 0 {
-			return fmt.Errorf("block %s, field %q: %d bytes, want %d; first difference in element %d", name, w.Spec.Name, len(f.Data), len(w.Data), at/w.Spec.Type.Size())
-		}
-	}
-	if !some && len(b.Particles) != len(want.Particles) {
-		return fmt.Errorf("block %s: %d types of particles, want %d", name, len(b.Particles), len(want.Particles))
-	}
-	for i := range b.Particles {
-		p := &b.Particles[i]
-		var w *amr.Particles
-		for j := range want.Particles {
-			if want.Particles[j].Spec.Name == p.Spec.Name {
-				w = &want.Particles[j]
-			}
-		}
-		if w == nil || p.N != w.N || len(p.Data) != len(w.Data) {
-			return fmt.Errorf("block %s: %d particles %q of %d attributes are not what was made", name, p.N, p.Spec.Name, len(p.Data))
-		}
-		for j := range p.Data {
-			if at := differ(p.Data[j], w.Data[j]); at >= 0 {
-				return fmt.Errorf("block %s, particles %q, attribute %q: first difference at byte %d", name, p.Spec.Name, w.Spec.Attrs[j].Name, at)
-			}
-		}
-	}
-	return nil
-}
-
-// differ returns the first byte at which two slices differ, or -1.
-func differ(a, b []byte) int {
-	if bytes.Equal(a, b) {
-		return -1
-	}
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return min(len(a), len(b))
 }

@@ -22,11 +22,10 @@ func generated(t *testing.T, rank int) (*memory, []amr.Index, []bool) {
 	}
 	s := gen.NewSet(tree, 1, gen.Fields(2, amr.Float32), gen.Tracers(rank))
 	s.Particles = 3
-	m := &memory{meta: s.Meta}
+	m := &memory{meta: s.Meta, list: s.All()}
 	var leaf []bool
 	order := amr.Morton{}.Order(tree)
 	for _, x := range order {
-		m.list = append(m.list, s.Block(x))
 		leaf = append(leaf, tree.Leaf(x))
 	}
 	return m, order, leaf

@@ -81,7 +81,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	if beyond > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%s beyond the ends.", plural(beyond, "element")))
 	}
-	fig := &chart.Figure{Width: float64(p.o.width()), Panels: []chart.Panel{plot}}
+	fig := &chart.Figure{Width: float64(p.o.width()), Panels: []*chart.Plot{plot}}
 	fig.Title, fig.Lines = p.heading(append([]string{place, p.summary(&st)}, out.Notes...)...)
 	out.page = fig.Page()
 	out.page.Owner, out.page.Dark, out.page.Quick = "fieldplot", p.o.Dark, true

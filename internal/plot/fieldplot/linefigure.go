@@ -52,7 +52,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	} else {
 		plot.Title, plot.Y.Label = of.Label, ""
 	}
-	f.Panels = []chart.Panel{plot}
+	f.Panels = []*chart.Plot{plot}
 	page := f.Page()
 	page.Owner, page.Dark, page.Quick = "fieldplot", p.o.Dark, true
 	out := &Picture{Kind: Line, Title: p.title(), page: page, held: int64(8*len(values) + 32*len(line.Points))}

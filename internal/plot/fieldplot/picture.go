@@ -1,7 +1,6 @@
 package fieldplot
 
 import (
-	"image"
 	"io"
 
 	"blobio/internal/chart"
@@ -36,9 +35,6 @@ const margin = 24 // points
 
 // Size returns the size in points; a PNG has twice as many pixels each way.
 func (p *Picture) Size() (width, height float64) { return p.page.Width, p.page.Height }
-
-// Image returns the picture as pixels.
-func (p *Picture) Image() image.Image { return p.page.Image() }
 
 // PNG writes the picture as PNG.
 func (p *Picture) PNG(w io.Writer) error { return p.page.PNG(w) }

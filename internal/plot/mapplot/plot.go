@@ -215,9 +215,6 @@ func percent(n, of int64) string {
 // Size returns the size in points; a PNG has twice as many pixels each way.
 func (p *Plot) Size() (width, height int) { return p.width, p.height }
 
-// Image returns the picture as pixels.
-func (p *Plot) Image() image.Image { return p.page().Image() }
-
 // PNG writes the picture as PNG.
 func (p *Plot) PNG(w io.Writer) error { return p.page().PNG(w) }
 

@@ -57,7 +57,6 @@ func TestCrash(t *testing.T) {
 			if x, err = d.ReadIndex(); err != nil || x.Current() != "ckpt.4" {
 				t.Fatalf("operation %d, seed %d: afterwards: %v", n, seed, err)
 			}
-			must(t, d.Clean())
 		}
 	}
 }

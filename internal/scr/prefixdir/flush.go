@@ -75,7 +75,7 @@ func (d *Dir) LoadFlush() (*Flush, error) {
 	if err == nil {
 		return f, nil
 	}
-	if !isDamage(err) {
+	if !fault.IsDamage(err) {
 		return nil, err
 	}
 	if err := d.keepDamaged(flushName, err); err != nil {
@@ -101,7 +101,7 @@ func (f *Flush) entries() ([]FlushEntry, error) {
 	for key, t := range f.Tree.Get(f.key).All() {
 		id, err := strconv.Atoi(key)
 		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
-			return nil, badField(f.file, f.key, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
+			return nil, fault.In(f.file, f.key, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
 		r := record.Fields{Tree: t, File: f.file, Path: f.key + "/" + key}
 		e := FlushEntry{ID: id, Name: r.Str(keyName), Checkpoint: r.Bool(keyFlagCkpt), Output: r.Bool(keyOutput)}
@@ -191,28 +191,6 @@ func (f *Flush) Is(id int, at Location) bool {
 func (f *Flush) NeedFlush(id int) bool {
 	e, ok := f.Entry(id)
 	return ok && e.Location&Cache != 0 && e.Location&PFS == 0
-}
-
-// LatestCheckpoint is the highest number of a checkpoint, 0 if there is none.
-func (f *Flush) LatestCheckpoint() int {
-	for _, e := range f.Entries() {
-		if e.Checkpoint {
-			return e.ID
-		}
-	}
-	return 0
-}
-
-// Unflushed lists what is only in the caches, oldest first: what a scavenge has to save.
-func (f *Flush) Unflushed() []FlushEntry {
-	var all []FlushEntry
-	for _, e := range f.Entries() {
-		if e.Location&Cache != 0 && e.Location&PFS == 0 {
-			all = append(all, e)
-		}
-	}
-	slices.Reverse(all)
-	return all
 }
 
 // putLocation sets the locations under t, and leaves keys there that are not known.

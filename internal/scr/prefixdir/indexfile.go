@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
@@ -174,7 +173,7 @@ func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]
 			continue
 		}
 		m, err := d.ReadMap(f.Place)
-		if err != nil && !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !fault.IsDamage(err) && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		for _, name := range m.Paths() {
@@ -187,9 +186,8 @@ func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]
 		if err == nil {
 			m, err = d.ReadMap(p)
 		}
-		var damage *fault.FormatError
 		switch {
-		case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &damage):
+		case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || fault.IsDamage(err):
 			continue // of no use any more
 		case err != nil:
 			return nil, err
@@ -205,8 +203,7 @@ func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]
 func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map[string]bool) error {
 	m, err := d.ReadMap(p)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		var damage *fault.FormatError
-		if !errors.As(err, &damage) {
+		if !fault.IsDamage(err) {
 			return err
 		}
 		d.warn("files of a dataset are not known, they stay", "dataset", p.ID, "err", err)
@@ -279,24 +276,4 @@ func (d *Dir) removeEmpty(folder string) {
 		}
 		folder = filepath.Dir(folder)
 	}
-}
-
-// Clean removes the files that crashed writers of the index, the flush file and the nodes file left unfinished. No
-// other process may be writing them.
-func (d *Dir) Clean() error {
-	list, err := d.fs().ReadDir(d.File(""))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if !e.IsDir() && durable.IsTemp(e.Name()) {
-			if err := d.fs().Remove(d.File(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -100,7 +100,7 @@ func (d *Dir) filesOf(e Entry) ([]string, error) {
 		m, err = d.ReadMap(p)
 	}
 	switch {
-	case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || isDamage(err):
+	case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || fault.IsDamage(err):
 		return nil, nil
 	case err != nil:
 		return nil, err

@@ -54,15 +54,6 @@ type Copied struct {
 	Stale   bool           // the node has another dataset of this number, so nothing was copied
 }
 
-// Bytes is the sum of what was copied.
-func (c *Copied) Bytes() int64 {
-	var n int64
-	for _, r := range c.Ranks {
-		n += r.Bytes
-	}
-	return n
-}
-
 // Scavenge copies what a node has of a dataset into the prefix directory: the files of the application to where they
 // belong, and the file maps and redundancy files, as they are, into the folder of the dataset's metadata, with a
 // record of the checksums of all that was copied. The index has the dataset as incomplete before. Files that cannot be
@@ -82,7 +73,7 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 		return nil, err
 	}
 	all, err := Survey(o.Node)
-	if err != nil && !(isDamage(err) && len(all) > 0) {
+	if err != nil && !(fault.IsDamage(err) && len(all) > 0) {
 		return nil, err
 	}
 	c := &Copied{ID: o.ID}

@@ -59,15 +59,6 @@ func BenchmarkCopy(b *testing.B) {
 			}
 		}
 	})
-	b.Run("Check", func(b *testing.B) {
-		e := engine(b, Options{})
-		b.SetBytes(size)
-		for b.Loop() {
-			if _, err := e.Check(context.Background(), Job{Src: src, Size: size}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
 
 // plainCopy is a copy to a new file under another name, renamed.
@@ -118,21 +109,15 @@ func BenchmarkCopyAll(b *testing.B) {
 	const count, size = 256, 64 << 10
 	dir := benchDir(b)
 	var jobs, packed []Job
-	files := make([]FileSize, count)
-	for i := range files {
+	for i := range count {
 		name := filepath.Join(dir, "src", fmt.Sprint(i))
 		put(b, vfs.OS, name, noise(uint64(i), size))
-		files[i].Size = size
 		jobs = append(jobs, Job{Src: name, Dst: filepath.Join(dir, "dst", fmt.Sprint(i)), Size: size})
 	}
-	segs, err := Containers(64<<20, [][]FileSize{files})
-	if err != nil {
-		b.Fatal(err)
-	}
 	for i, j := range jobs {
-		j.Out = segs[0][i]
-		for k := range j.Out {
-			j.Out[k].File = filepath.Join(dir, j.Out[k].File)
+		var err error
+		if j.Out, err = Pack(64<<20, int64(i)*size, size, func(n int64) string { return filepath.Join(dir, ContainerName(n)) }); err != nil {
+			b.Fatal(err)
 		}
 		packed = append(packed, j)
 	}

@@ -16,48 +16,24 @@ import (
 )
 
 // What the reference made of four ranks and a size of 8000: containers of 8000, 8000 and 4982 bytes.
-func TestContainersOfReference(t *testing.T) {
-	var nodes [][]FileSize
-	sizes := []int64{5000, 5321, 5330, 5331}
-	for r, n := range sizes {
-		nodes = append(nodes, []FileSize{{Rank: r, Name: fmt.Sprintf("rank_%d.ckpt", r), Size: n}})
+func TestPackOfReference(t *testing.T) {
+	var got [][]Segment
+	at := int64(0)
+	for _, n := range []int64{5000, 5321, 5330, 5331} {
+		segs, err := Pack(8000, at, n, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, at = append(got, segs), at+n
 	}
-	got, err := Containers(8000, nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := [][][]Segment{
-		{{{"ctr.0.scr", 0, 5000}}},
-		{{{"ctr.0.scr", 5000, 3000}, {"ctr.1.scr", 0, 2321}}},
-		{{{"ctr.1.scr", 2321, 5330}}},
-		{{{"ctr.1.scr", 7651, 349}, {"ctr.2.scr", 0, 4982}}},
+	want := [][]Segment{
+		{{"ctr.0.scr", 0, 5000}},
+		{{"ctr.0.scr", 5000, 3000}, {"ctr.1.scr", 0, 2321}},
+		{{"ctr.1.scr", 2321, 5330}},
+		{{"ctr.1.scr", 7651, 349}, {"ctr.2.scr", 0, 4982}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
-	}
-}
-
-// Nodes are ordered by their lowest rank, ranks within them, files as they are.
-func TestContainersOrder(t *testing.T) {
-	nodes := [][]FileSize{
-		{{3, "d", 1}, {1, "b0", 2}, {1, "b1", 3}},
-		{{2, "c", 4}, {0, "a", 5}},
-		{},
-		{{5, "e", 0}, {4, "f", 6}},
-	}
-	got, err := Containers(100, nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := func(n, f int) int64 { return got[n][f][0].Offset }
-	// a c | b0 b1 d | f
-	for _, x := range []struct{ have, want int64 }{{at(1, 1), 0}, {at(1, 0), 5}, {at(0, 1), 9}, {at(0, 2), 11}, {at(0, 0), 14}, {at(3, 1), 15}} {
-		if x.have != x.want {
-			t.Errorf("at %d, want %d", x.have, x.want)
-		}
-	}
-	if e := got[3][0]; e == nil || len(e) != 0 {
-		t.Errorf("an empty file has %v", e)
 	}
 }
 
@@ -73,43 +49,27 @@ func TestPackErrors(t *testing.T) {
 			t.Errorf("%+v: %v", x, err)
 		}
 	}
-	if _, err := Containers(1, [][]FileSize{{{Size: 1}, {Size: 1 << 30}}}); !errors.Is(err, fault.ErrTooLarge) {
-		t.Error(err)
-	}
 }
 
 // The stream is covered once, in order, by ranges that fit the containers.
-func TestContainersProperty(t *testing.T) {
+func TestPackProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Int64Range(1, 200).Draw(t, "size")
-		var nodes [][]FileSize
-		rank := 0
-		for range rapid.IntRange(0, 5).Draw(t, "nodes") {
-			var files []FileSize
-			for range rapid.IntRange(0, 4).Draw(t, "files") {
-				files = append(files, FileSize{Rank: rank, Size: rapid.Int64Range(0, 500).Draw(t, "bytes")})
-				rank += rapid.IntRange(0, 1).Draw(t, "next")
-			}
-			nodes = append(nodes, files)
-			rank++
-		}
-		got, err := Containers(size, nodes)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var at int64
-		for n, files := range nodes {
-			for f, x := range files {
-				var sum int64
-				for _, s := range got[n][f] {
-					if s.File != ContainerName(at/size) || s.Offset != at%size || s.Length <= 0 || s.Offset+s.Length > size {
-						t.Fatalf("at %d: %+v", at, s)
-					}
-					at, sum = at+s.Length, sum+s.Length
+		for _, n := range rapid.SliceOfN(rapid.Int64Range(0, 500), 0, 20).Draw(t, "files") {
+			segs, err := Pack(size, at, n, nil)
+			if err != nil || segs == nil {
+				t.Fatal(segs, err)
+			}
+			end := at + n
+			for _, s := range segs {
+				if s.File != ContainerName(at/size) || s.Offset != at%size || s.Length <= 0 || s.Offset+s.Length > size {
+					t.Fatalf("at %d: %+v", at, s)
 				}
-				if sum != x.Size {
-					t.Fatalf("%d bytes of %d", sum, x.Size)
-				}
+				at += s.Length
+			}
+			if at != end {
+				t.Fatalf("up to %d, want %d", at, end)
 			}
 		}
 	})
@@ -118,7 +78,7 @@ func TestContainersProperty(t *testing.T) {
 // inContainers is a list of files, packed, and the way back.
 func inContainers(t testing.TB, mem vfs.FS, size int64) (out, in []Job, data [][]byte) {
 	t.Helper()
-	nodes := make([][]FileSize, 4)
+	at := int64(0)
 	for r := range 4 {
 		for f := range 3 {
 			n := r*1777 + f*409
@@ -126,27 +86,16 @@ func inContainers(t testing.TB, mem vfs.FS, size int64) (out, in []Job, data [][
 				n = 0
 			}
 			b := noise(uint64(10*r+f), n)
-			data = append(data, b)
-			put(t, mem, fmt.Sprintf("/src/%d.%d", r, f), b)
-			nodes[r] = append(nodes[r], FileSize{r, fmt.Sprintf("%d.%d", r, f), int64(n)})
-		}
-	}
-	segs, err := Containers(size, nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n, files := range nodes {
-		for f, x := range files {
-			for i := range segs[n][f] {
-				segs[n][f][i].File = "/pfs/ctr/" + segs[n][f][i].File
+			name := fmt.Sprintf("%d.%d", r, f)
+			put(t, mem, "/src/"+name, b)
+			segs, err := Pack(size, at, int64(n), func(n int64) string { return "/pfs/ctr/" + ContainerName(n) })
+			if err != nil {
+				t.Fatal(err)
 			}
-			b := data[len(out)]
-			j := job("/src/"+x.Name, "", b)
-			j.Out = segs[n][f]
-			out = append(out, j)
-			k := job("", "/back/"+x.Name, b)
-			k.In = segs[n][f]
-			in = append(in, k)
+			data, at = append(data, b), at+int64(n)
+			j, k := job("/src/"+name, "", b), job("", "/back/"+name, b)
+			j.Out, k.In = segs, segs
+			out, in = append(out, j), append(in, k)
 		}
 	}
 	return out, in, data
@@ -176,7 +125,7 @@ func TestThroughContainers(t *testing.T) {
 			}
 		}
 		// All is there: nothing is copied again. One flipped byte: that file is.
-		res, err := e.Start(ctx, out).Wait(ctx)
+		res, err := e.Resume(ctx, out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +148,7 @@ func TestThroughContainers(t *testing.T) {
 		if _, err := e.Copy(ctx, in[4]); !errors.Is(err, fault.ErrChecksum) {
 			t.Error(err)
 		}
-		if res, err = e.Start(ctx, out).Wait(ctx); err != nil {
+		if res, err = e.Resume(ctx, out); err != nil {
 			t.Fatal(err)
 		}
 		for i, r := range res {
@@ -244,7 +193,7 @@ func TestContainerFaults(t *testing.T) {
 		if _, err := engine(t, Options{FS: vfs.FailNth(mem, n, errBoom), Sync: true, Files: 2}).CopyAll(ctx, out); !errors.Is(err, errBoom) {
 			t.Fatalf("operation %d: %v", n, err)
 		}
-		if _, err := engine(t, Options{FS: mem, Sync: true}).Start(ctx, out).Wait(ctx); err != nil {
+		if _, err := engine(t, Options{FS: mem, Sync: true}).Resume(ctx, out); err != nil {
 			t.Fatal(err)
 		}
 		m := mem.CrashClone(vfs.CrashOptions{})

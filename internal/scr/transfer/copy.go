@@ -23,7 +23,7 @@ func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w", j, err)
 	}
 	b := e.newBatch([]Job{j})
-	r, err := b.copy(ctx, &j, e.o.Progress)
+	r, err := b.copy(ctx, &j, nil)
 	if err == nil {
 		err = b.finish()
 	}
@@ -33,21 +33,7 @@ func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 	return r, nil
 }
 
-// Check reads the source of a job and compares it with Size and CRC, as Copy does. Nothing is written: a job for Check
-// needs no destination.
-func (e *Engine) Check(ctx context.Context, j Job) (Result, error) {
-	j.Dst, j.Out = "-", nil
-	err := j.Validate()
-	var r Result
-	if err == nil {
-		r, err = e.check(ctx, e.o.FS, &j)
-	}
-	if err != nil {
-		return Result{}, fmt.Errorf("check of %s: %w", j.sourceName(), err)
-	}
-	return r, nil
-}
-
+// check reads the source of a job and compares it with Size and CRC.
 func (e *Engine) check(ctx context.Context, fsys vfs.FS, j *Job) (Result, error) {
 	src, err := e.open(fsys, j)
 	if err != nil {
@@ -109,7 +95,7 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 		}
 		r.Size += int64(n)
 		if r.Size > src.size {
-			return r, bad(j.sourceName(), "", fault.ErrCorrupt, "more than the %d bytes that are wanted", src.size)
+			return r, fault.In(j.sourceName(), "", fault.ErrCorrupt, "more than the %d bytes that are wanted", src.size)
 		}
 		// The bytes are in the cache of the processor now.
 		r.CRC = crc32.Update(r.CRC, crc32.IEEETable, buf[:n])
@@ -128,9 +114,9 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 	}
 	switch {
 	case r.Size != src.size:
-		return r, bad(j.sourceName(), "", fault.ErrTruncated, "%d bytes, want %d", r.Size, src.size)
+		return r, fault.In(j.sourceName(), "", fault.ErrTruncated, "%d bytes, want %d", r.Size, src.size)
 	case j.HasCRC && r.CRC != j.CRC:
-		return r, bad(j.sourceName(), "", fault.ErrChecksum, "CRC-32 %#x, want %#x", r.CRC, j.CRC)
+		return r, fault.In(j.sourceName(), "", fault.ErrChecksum, "CRC-32 %#x, want %#x", r.CRC, j.CRC)
 	}
 	return r, nil
 }
@@ -139,9 +125,7 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 // *JobError if it is that of a job. The results are those of the jobs, in their order; after a failure those with Done
 // are finished, but with Options.Sync not all of them are known to be durable.
 func (e *Engine) CopyAll(ctx context.Context, jobs []Job) ([]Result, error) {
-	return e.copyAll(ctx, jobs, false, func(b *batch, ctx context.Context, j *Job) (Result, error) {
-		return b.copy(ctx, j, e.o.Progress)
-	})
+	return e.copyAll(ctx, jobs, false, func(b *batch, ctx context.Context, j *Job) (Result, error) { return b.copy(ctx, j, nil) })
 }
 
 func (e *Engine) copyAll(ctx context.Context, jobs []Job, climb bool, do func(*batch, context.Context, *Job) (Result, error)) ([]Result, error) {

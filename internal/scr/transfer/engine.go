@@ -20,11 +20,9 @@ type Options struct {
 	// CPU is how much of the time may be spent copying, of all files together, in percent of one core; 0: no limit. All
 	// time from the reading of a block until it is written counts, so what is really used is less.
 	CPU     float64
-	BufSize int  // bytes per block, 4 KiB to 1 GiB; 0: 1 MiB
-	Sync    bool // copies are durable when they are reported; false leaves that to the system
-	// Progress is called after each block with its bytes of data, by several goroutines at once.
-	Progress func(bytes int64)
-	Clock    Clock // nil: real time
+	BufSize int   // bytes per block, 4 KiB to 1 GiB; 0: 1 MiB
+	Sync    bool  // copies are durable when they are reported; false leaves that to the system
+	Clock   Clock // nil: real time
 }
 
 // Validate returns an error that wraps ErrUsage if a field is out of range.

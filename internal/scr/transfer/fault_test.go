@@ -72,7 +72,7 @@ func TestFaultAtEachOperation(t *testing.T) {
 			}
 		}
 		// What was not done is done by the next try.
-		res, err := engine(t, Options{FS: mem, Sync: true}).Start(ctx, jobs).Wait(ctx)
+		res, err := engine(t, Options{FS: mem, Sync: true}).Resume(ctx, jobs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestCrashAtEachOperation(t *testing.T) {
 			}
 		}
 		// The run after the crash finishes the copies.
-		if _, err := engine(t, Options{FS: c, Sync: true}).Start(ctx, jobs).Wait(ctx); err != nil {
+		if _, err := engine(t, Options{FS: c, Sync: true}).Resume(ctx, jobs); err != nil {
 			t.Fatal(err)
 		}
 		for i, j := range jobs {
@@ -145,9 +145,6 @@ func TestFlippedByteInSource(t *testing.T) {
 				t.Errorf("byte %d: the destination was replaced", at)
 			}
 			noTemps(t, mem, "/dst")
-		}
-		if _, err := engine(t, Options{FS: mem}).Check(context.Background(), j); !errors.Is(err, fault.ErrChecksum) {
-			t.Errorf("check of byte %d: %v", at, err)
 		}
 	}
 }

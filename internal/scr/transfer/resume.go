@@ -7,11 +7,18 @@ import (
 	"blobio/internal/vfs"
 )
 
-// resume copies one file unless it is there. found is called with the size of one that is, report as by copy.
-func (b *batch) resume(ctx context.Context, j *Job, found, report func(int64)) (Result, error) {
+// Resume is CopyAll of files that may be at their destinations already. One that is there, whole, is not copied again
+// (Result.Skipped): so a list that was cut off is resumed. What is there is read and compared with Size and CRC; of a job
+// without CRC the source is read as well.
+func (e *Engine) Resume(ctx context.Context, jobs []Job) ([]Result, error) {
+	return e.copyAll(ctx, jobs, true, func(b *batch, ctx context.Context, j *Job) (Result, error) { return b.resume(ctx, j, func(int64) {}) })
+}
+
+// resume copies one file unless it is there. report is called with the bytes of each block, or of all that is there.
+func (b *batch) resume(ctx context.Context, j *Job, report func(int64)) (Result, error) {
 	r, ok := b.there(ctx, j)
 	if ok {
-		found(r.Size)
+		report(r.Size)
 		return r, b.release(j)
 	}
 	if err := ctx.Err(); err != nil {

@@ -50,8 +50,7 @@ func (s *server) copy(ctx context.Context, i Item, written *atomic.Int64) (crc u
 	}
 	b := s.e.newBatch([]Job{j})
 	b.climb, b.owner = true, s.owner
-	count := func(n int64) { written.Add(n) }
-	r, err := b.resume(ctx, &j, count, count)
+	r, err := b.resume(ctx, &j, func(n int64) { written.Add(n) })
 	if err == nil {
 		err = b.finish()
 	}

@@ -159,13 +159,13 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	args := []string{"replay", "--case", "G", "--cells", "60", "--lev", "2", "--ranks", "5", "--nodes", "2", "--placement", "roundrobin",
-		"--records", "3", "--flush", "2", "--layout", "process", "--pattern", "smooth", "--no-sync", "--no-convert", "--json", "--out", dir}
+		"--num-records", "3", "--flush", "2", "--layout", "process", "--pattern", "smooth", "--no-sync", "--no-convert", "--json", "-o", dir}
 	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, args...)), &res))
 	if len(res.Results) != 1 || res.Results[0].Subfiles != 2 || res.Results[0].Verified == 0 || !res.Kept {
 		t.Errorf("replay --json: %+v", res)
 	}
 	if got := clitest.Names(t, dir); got != "G.h5.0000 G.h5.0001 G.h5.manifest" {
-		t.Errorf("replay --out: %s", got)
+		t.Errorf("replay -o: %s", got)
 	}
 	clitest.Good(t, "check", dir)
 	clitest.Bad(t, cli.Failed, "--force replaces it", args...)

@@ -14,7 +14,7 @@ import (
 func TestPlotPlaces(t *testing.T) {
 	for _, c := range []struct{ pattern, where, want string }{{"smooth", "auto", "dataset"}, {"smooth", "F", "F"}, {"hash", "auto", "F"}} {
 		dir := t.TempDir()
-		args := []string{"replay", "--case", "F", "--history", "h1", "--ne", "2", "--lev", "3", "--ranks", "4", "--num-records", "1", "--layout", "process", "--no-sync", "--out", dir}
+		args := []string{"replay", "--case", "F", "--history", "h1", "--ne", "2", "--lev", "3", "--ranks", "4", "--num-records", "1", "--layout", "process", "--no-sync", "-o", dir}
 		if c.pattern == "smooth" {
 			args = append(args, "--pattern", "smooth")
 		}

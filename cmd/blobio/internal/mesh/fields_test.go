@@ -30,7 +30,7 @@ func TestFieldVerbs(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(clitest.Good(t, "amr", "stats", "--json", path)), &out); err != nil {
+		if err := json.Unmarshal([]byte(clitest.Good(t, "amr", "ls", "--stats", "--json", path)), &out); err != nil {
 			t.Fatal(err)
 		}
 		f := out.Meshes[0].Fields
@@ -63,7 +63,7 @@ func TestFieldVerbs(t *testing.T) {
 		t.Errorf("amr extract: %s", s)
 	}
 	clitest.Good(t, "check", at("u.nc"))
-	clitest.Bad(t, 2, "has no field", "amr", "stats", "--field", "rho", check)
+	clitest.Bad(t, 2, "has no field", "amr", "ls", "--stats", "--field", "rho", check)
 	clitest.Bad(t, 2, "goes with --field", "amr", "plot", check, "--log", "-o", at("x.png"))
 	clitest.Bad(t, 2, "--region", "amr", "extract", "--region", "2:3,:", check, at("y.nc"))
 }

@@ -27,11 +27,7 @@ func bricks(t *testing.T, dir string, cells [3]int, ghosts bool, fields []amr.Fi
 	clitest.Check(t, err)
 	set := gen.NewSet(tree, 1, fields, particles)
 	set.Ghosts = ghosts
-	var list []*amr.Block
-	for _, b := range set.All(nil) {
-		list = append(list, b)
-	}
-	clitest.Check(t, cello.Write(context.Background(), comm.Self(), dir, set.Meta, list, &cello.Options{Files: 2, Ghosts: ghosts, Durability: cello.DurableNone}))
+	clitest.Check(t, cello.Write(context.Background(), comm.Self(), dir, set.Meta, set.All(), &cello.Options{Files: 2, Ghosts: ghosts, Durability: cello.DurableNone}))
 }
 
 // real takes the manifest away, so that a checkpoint is taken for one of the real program.

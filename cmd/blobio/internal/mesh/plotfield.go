@@ -228,7 +228,7 @@ func (f *amrPlotFlags) lineOf(ctx context.Context, e *cli.Env, m *fieldMesh, fie
 		line.Points = append(line.Points, [2]float64{a[0], v}, [2]float64{b[0], v})
 	}
 	fig := &chart.Figure{Title: o.Title, Width: float64(f.Width), Lines: []string{fmt.Sprintf("1-D, %s, time %.6g", cli.Plural(level+1, "level"), m.Time)},
-		Panels: []chart.Panel{&chart.Plot{Title: o.Label, Height: float64(f.Width) * 0.5, X: chart.Axis{Label: "x", Min: lo[0], Max: hi[0]}, Y: chart.Axis{Log: o.Log, Min: o.Min, Max: o.Max},
+		Panels: []*chart.Plot{&chart.Plot{Title: o.Label, Height: float64(f.Width) * 0.5, X: chart.Axis{Label: "x", Min: lo[0], Max: hi[0]}, Y: chart.Axis{Log: o.Log, Min: o.Min, Max: o.Max},
 			Lines: []chart.Line{line}, Empty: "no values"}}}
 	n, err := f.Write(ctx, fig)
 	if err != nil {

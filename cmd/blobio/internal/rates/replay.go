@@ -16,6 +16,7 @@ import (
 	"blobio/decomp"
 	"blobio/e3smcases"
 	"blobio/internal/cli"
+	"blobio/subfile"
 )
 
 type replayFlags struct {
@@ -99,13 +100,11 @@ processes share a file, as --own-min, and why.`,
 	fl.IntVar(&f.ranksPerNode, "ranks-per-node", 0, "ranks that share a node, instead of --nodes")
 	cli.ChoiceFlag(cmd, &f.placement, "placement", "block", "how ranks are placed on nodes", "block", "roundrobin")
 	fl.Int64Var(&f.records, "num-records", 1, "records of the histories that have more than one (F_h1, G, I_h0)")
-	cli.OldName(cmd, "records", "num-records")
 	fl.IntVar(&f.flush, "flush", 1, "records between flushes; -1: one flush at the end")
 	fl.BoolVar(&f.async, "async", false, "flush in the background, while the next data are made")
 	fl.BoolVar(&f.float, "float", false, "record variables are float in the file (-j of E3SM-IO)")
 	cli.ChoiceFlag(cmd, &f.pattern, "pattern", "unique", "values", "unique", "reference", "smooth")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files, created if needed (default: a temporary one that is removed)")
-	cli.OldName(cmd, "out", "output")
 	fl.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
 	fl.BoolVar(&f.force, "force", false, "replace datasets of the same name")
 	fl.BoolVar(&f.noVerify, "no-verify", false, "do not read back and compare every element")
@@ -153,7 +152,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	case f.out != "" && f.keep:
 		return o, cli.Usagef("--keep is for the temporary directory: files of -o are kept in any case")
 	}
-	if o.Grouping, err = dataset.ParseGrouping(f.grouping); err != nil {
+	if o.Grouping, err = subfile.ParseGrouping(f.grouping); err != nil {
 		return o, cli.AsUsage(err)
 	}
 	if o.Pattern, err = e3smcases.ParsePattern(f.pattern); err != nil {

@@ -38,7 +38,7 @@ func outputs(t *testing.T) (dir string, lines map[string][]string) {
 		"Check":     {"amr", "convert", "--no-sync", "--to", "cello", ck},
 		"Yt":        {"amr", "convert", "--no-sync", "--to", "yt", ck},
 		"ff.fti":    {"ff", "convert", "--layout", "A", ff},
-		"small.fti": {"ff", "compact", ff},
+		"small.fti": {"ff", "convert", "--compact", ff},
 	}
 }
 

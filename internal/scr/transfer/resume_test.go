@@ -42,7 +42,7 @@ func noGoroutines(t testing.TB) {
 	t.Errorf("still running:\n%s", left)
 }
 
-// A task that is cancelled at any block leaves whole files only, nothing else, and is resumed with what is missing.
+// Copies that are cancelled at any block leave whole files only, nothing else, and are resumed with what is missing.
 func TestCancelAndResume(t *testing.T) {
 	ctx := context.Background()
 	for stop := 1; stop < 30; stop++ {
@@ -58,30 +58,27 @@ func TestCancelAndResume(t *testing.T) {
 			}
 			jobs, data = append(jobs, j), append(data, b)
 		}
-		var task *Task
-		reached, ready := 0, make(chan struct{})
-		e := engine(t, Options{FS: mem, BufSize: 4096, Files: 1, Sync: true, Progress: func(int64) {
-			<-ready
-			if reached++; reached == stop {
-				task.Cancel()
+		reached := 0
+		part, cancel := context.WithCancel(ctx)
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			if op.Kind == vfs.OpWrite {
+				if reached++; reached == stop {
+					cancel()
+				}
 			}
-		}})
-		task = e.Start(ctx, jobs)
-		close(ready)
-		first, err := task.Wait(ctx)
+			return nil
+		})
+		first, err := engine(t, Options{FS: fsys, BufSize: 4096, Files: 1, Sync: true}).Resume(part, jobs)
+		cancel()
 		if reached < stop {
 			if err != nil {
 				t.Fatal(err)
-			}
-			if n, total := task.Progress(); n != total || n != 100_010 {
-				t.Errorf("progress %d of %d", n, total)
 			}
 			return
 		}
 		if !errors.Is(err, context.Canceled) && !first[4].Done {
 			t.Errorf("cancelled: %v", err)
 		}
-		<-task.Done()
 		noTemps(t, mem, "/dst")
 		noGoroutines(t)
 		for i, j := range jobs {
@@ -90,7 +87,7 @@ func TestCancelAndResume(t *testing.T) {
 			}
 		}
 		written := vfs.Count(mem)
-		again, err := engine(t, Options{FS: written, BufSize: 4096, Sync: true}).Start(ctx, jobs).Wait(ctx)
+		again, err := engine(t, Options{FS: written, BufSize: 4096, Sync: true}).Resume(ctx, jobs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +106,7 @@ func TestCancelAndResume(t *testing.T) {
 			t.Errorf("%d bytes written, missing were %d", n, want)
 		}
 	}
-	t.Error("the task has more blocks than expected")
+	t.Error("there are more blocks than expected")
 }
 
 // What only looks whole is copied again.
@@ -134,7 +131,7 @@ func TestResumeDistrusts(t *testing.T) {
 				t.Fatal(err)
 			}
 			put(t, mem, "/g", spoil(get(t, mem, "/g")))
-			res, err := e.Start(ctx, []Job{j}).Wait(ctx)
+			res, err := e.Resume(ctx, []Job{j})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,26 +145,14 @@ func TestResumeDistrusts(t *testing.T) {
 	}
 }
 
-func TestStartEndsWithContext(t *testing.T) {
+func TestResumeEndsWithContext(t *testing.T) {
 	mem := vfs.NewMem()
 	data := noise(5, 100_000)
 	put(t, mem, "/f", data)
 	c := stuckClock{make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
-	task := engine(t, Options{FS: mem, Rate: 1000, Clock: c}).Start(ctx, []Job{job("/f", "/g", data)})
-	<-c.waiting
-	short, stop := context.WithCancel(context.Background())
-	stop()
-	if _, err := task.Wait(short); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	select {
-	case <-task.Done():
-		t.Error("Wait ended the task")
-	default:
-	}
-	cancel()
-	if _, err := task.Wait(context.Background()); !errors.Is(err, context.Canceled) {
+	go func() { <-c.waiting; cancel() }()
+	if _, err := engine(t, Options{FS: mem, Rate: 1000, Clock: c}).Resume(ctx, []Job{job("/f", "/g", data)}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	noGoroutines(t)
@@ -286,7 +271,7 @@ func TestResumeMakesDurable(t *testing.T) {
 		}
 		e := engine(t, Options{FS: mem, Sync: true})
 		for range 2 {
-			res, err := e.Start(ctx, []Job{j}).Wait(ctx)
+			res, err := e.Resume(ctx, []Job{j})
 			if err != nil || !res[0].Skipped {
 				t.Fatal(res, err)
 			}

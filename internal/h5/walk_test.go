@@ -1,0 +1,37 @@
+package h5
+
+import "iter"
+
+// walk visits the root and every object below it that hard links lead to, groups before their members, each once. An error is yielded in
+// place of the object it concerns, and the walk goes on.
+func walk(f *File) iter.Seq2[*Object, error] {
+	seen := map[int64]bool{f.root: true}
+	return func(yield func(*Object, error) bool) {
+		var group func(o *Object) bool
+		group = func(o *Object) bool {
+			g, err := o.Group()
+			if err != nil {
+				return yield(nil, err)
+			}
+			for l, err := range g.Members() {
+				if err != nil {
+					return yield(nil, err)
+				}
+				if l.Kind != LinkHard || seen[l.addr] {
+					continue
+				}
+				seen[l.addr] = true
+				o, err := g.Open(l)
+				if !yield(o, err) || err == nil && o.Kind() == KindGroup && !group(o) {
+					return false
+				}
+			}
+			return true
+		}
+		if root, err := f.Root(); err != nil {
+			yield(nil, err)
+		} else if yield(root.Object, nil) {
+			group(root.Object)
+		}
+	}
+}
