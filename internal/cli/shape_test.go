@@ -12,7 +12,7 @@ func TestShape(t *testing.T) {
 	}
 	type head struct {
 		Path string `json:"path"`
-		kept bool
+		_    bool
 	}
 	type all struct {
 		head
