@@ -10,6 +10,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -242,7 +243,7 @@ func TestAheadOthers(t *testing.T) {
 		}},
 	} {
 		m := tinyModel(2, 6)
-		for _, o := range []settings{
+		for _, o := range crashtest.Some(t, 3, []settings{
 			{Options: Options{OwnMin: 1, Subfiles: 1}},
 			{Options: Options{OwnMin: 1 << 40, Subfiles: 2}},
 			{Options: Options{OwnMin: 6, Subfiles: 1}},               // some of each
@@ -250,7 +251,7 @@ func TestAheadOthers(t *testing.T) {
 			{knobs: knobs{messages: true}, Options: Options{OwnMin: 1 << 40, Subfiles: 1}},
 			{Options: Options{OwnMin: 1, Layout: ProcessCentric, Subfiles: 1, Records: 6}},
 			{Options: Options{OwnMin: 1 << 40, Layout: ProcessCentric, Subfiles: 1, Records: 6}},
-		} {
+		}) {
 			for _, async := range []int64{-1, 3} { // the record that is flushed in the background
 				var want [][]byte
 				for _, wrap := range []func(comm.Comm) comm.Comm{func(c comm.Comm) comm.Comm { return c }, comm.Isolate} {

@@ -366,7 +366,7 @@ func TestCanonicalDamage(t *testing.T) {
 			must(good.loadSet(t.Context(), good.sets[0]))
 			names := slices.Sorted(maps.Keys(d.sets))
 			rnd := rand.New(rand.NewPCG(7, uint64(k)))
-			for i := range times(10, 200) {
+			for i := range times(4, 200) {
 				name := names[rnd.IntN(len(names))]
 				off := rnd.Int64N(int64(len(d.files[name])))
 				if i%2 == 0 {

@@ -141,7 +141,7 @@ func TestCanonicalTogether(t *testing.T) {
 		for k := range 8 {
 			all.Go(func() {
 				rnd := rand.New(rand.NewPCG(uint64(i), uint64(k)))
-				for range 100 {
+				for range 30 {
 					off := rnd.Int64N(f.Size())
 					b := make([]byte, min(1+rnd.Int64N(300), f.Size()-off))
 					ctx, cancel := context.WithCancel(t.Context())

@@ -40,7 +40,7 @@ func TestCanonicalPool(t *testing.T) {
 		for k := range 2 {
 			all.Go(func() {
 				rnd := rand.New(rand.NewPCG(uint64(i), uint64(k)))
-				for range 200 {
+				for range 60 {
 					off := rnd.Int64N(f.Size())
 					b := make([]byte, min(1+rnd.Int64N(300), f.Size()-off))
 					if _, err := f.ReadAt(b, off); err != nil || !bytes.Equal(b, want[i][off:off+int64(len(b))]) {

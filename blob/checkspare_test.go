@@ -14,7 +14,7 @@ import (
 // TestCheckFindsAnyByte: whatever byte of a committed dataset is changed, check finds it: in headers, data and maps, in HDF5 metadata that
 // only other programs read, and in padding.
 func TestCheckFindsAnyByte(t *testing.T) {
-	step := times(31, 1)
+	step := times(67, 1)
 	for name, o := range map[string]settings{
 		"variable-centric": {},
 		"process-centric":  {Options: Options{Layout: ProcessCentric}},

@@ -115,7 +115,7 @@ func TestCorpusHeaderBits(t *testing.T) {
 			}
 			base, fields := s.header(t, name)
 			for _, f := range fields {
-				if !long && rnd.Intn(3) > 0 {
+				if !long && rnd.Intn(6) > 0 {
 					continue
 				}
 				one := int64(-1)

@@ -21,7 +21,7 @@ func TestCorpusManifest(t *testing.T) {
 		name := subfile.ManifestName(sampleBase)
 		file := s.files[name]
 		// Damage of the file is found by its own checksum, whatever it hits.
-		for n := 0; n < len(file); n += times(5, 1) {
+		for n := 0; n < len(file); n += times(13, 1) {
 			o := s.run(t, faulty{name: fmt.Sprintf("manifest of %d bytes", n), files: s.with(name, file[:n]), at: -1})
 			if len(o.errs) == 0 || len(o.faults) == 0 || o.faults[0].File != name {
 				t.Errorf("%s: manifest cut at %d: %v, %v", s.name, n, o.errs, o.faults)
@@ -37,7 +37,7 @@ func TestCorpusManifest(t *testing.T) {
 			}
 		}
 		// One that sums up right, but does not tell the truth.
-		for what, change := range crashtest.SomeOf(t, 16, map[string]func(m *subfile.Manifest){
+		for what, change := range crashtest.SomeOf(t, 10, map[string]func(m *subfile.Manifest){
 			"layout":           func(m *subfile.Manifest) { m.Layout = (1 - lay).String() },
 			"unknown layout":   func(m *subfile.Manifest) { m.Layout = "round" },
 			"codec":            func(m *subfile.Manifest) { m.Codec = "zstd" },

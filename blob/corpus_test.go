@@ -46,14 +46,14 @@ func TestCorpusTruncated(t *testing.T) {
 					near(off + n)
 				}
 			}
-			for range len(file) / 50 {
+			for range len(file) / times(150, 50) {
 				lengths[rnd.Int63n(int64(len(file)))] = true
 			}
 			for n := range int64(len(file)) {
 				if !lengths[n] && !long {
 					continue
 				}
-				if !long && i == 0 && s.files[s.subfile(1)] != nil && n%8 != 0 {
+				if !long && i == 0 && s.files[s.subfile(1)] != nil && n%16 != 0 {
 					continue
 				}
 				o := s.run(t, faulty{name: fmt.Sprintf("%s truncated to %d bytes", name, n), files: s.with(name, file[:n]), at: -1})
@@ -74,7 +74,7 @@ func TestCorpusStructureBits(t *testing.T) {
 			file := s.files[name]
 			pl, tab := s.place(t, name)
 			for at := range pl.HeaderOff {
-				if !long && rnd.Intn(16) > 0 {
+				if !long && rnd.Intn(40) > 0 {
 					continue
 				}
 				for _, bit := range bitsOf(rnd) {
@@ -90,7 +90,7 @@ func TestCorpusStructureBits(t *testing.T) {
 							used = 4 * tab.Nreqs[j*pl.NumMaps()+d]
 						}
 						for k := range used {
-							if !long && m >= layout.MapOffsets && rnd.Intn(24) > 0 {
+							if !long && (m >= layout.MapOffsets && rnd.Intn(40) > 0 || rnd.Intn(2) > 0) {
 								continue
 							}
 							for _, bit := range bitsOf(rnd) {

@@ -36,7 +36,7 @@ func (c crash) after() vfs.FS {
 
 func crashes(t *testing.T, start *vfs.Mem, seed int64, random int, work func(fsys vfs.FS) error) []crash {
 	t.Helper()
-	return crashesOf(t, start, seed, random, times(5, 1)*raced(4), work)
+	return crashesOf(t, start, seed, random, times(9, 1)*raced(3), work)
 }
 
 // crashesOf cuts the power at one of so many operations.

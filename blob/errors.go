@@ -41,10 +41,8 @@ type UnfinishedError struct {
 
 // Error implements error.
 func (e *UnfinishedError) Error() string {
-	return "blob: " + e.Base + ": the dataset is committed, but not all of its files have got their final names: " + e.Err.Error()
+	return e.Base + ": the dataset is committed, but not all of its files have got their final names: " + e.Err.Error()
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns what was met.
 func (e *UnfinishedError) Unwrap() error { return e.Err }
@@ -58,10 +56,8 @@ type InDoubtError struct {
 
 // Error implements error.
 func (e *InDoubtError) Error() string {
-	return "blob: " + e.Base + ": it is not known whether the dataset was committed: " + e.Err.Error()
+	return e.Base + ": it is not known whether the dataset was committed: " + e.Err.Error()
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns what was met.
 func (e *InDoubtError) Unwrap() error { return e.Err }

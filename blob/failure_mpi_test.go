@@ -117,7 +117,7 @@ func TestInJobArguments(t *testing.T) {
 				all := inJob(t, job, dir, jobRanks/nodes, func(ctx context.Context, c comm.Comm) (string, error) {
 					err := f.f(ctx, c, &settings{Options: Options{Layout: l, Workers: 1}, knobs: knobs{fs: vfs.OS}})
 					if f.want != nil && err != nil && !errors.Is(err, f.want) && f.want != errMine {
-						return "", fmt.Errorf("%w, want %w", err, f.want)
+						return "", fmt.Errorf("%w instead of %w", err, f.want)
 					}
 					return "", err
 				})
@@ -125,7 +125,7 @@ func TestInJobArguments(t *testing.T) {
 					continue
 				}
 				for r, o := range all {
-					if o.err == "" || strings.Contains(o.err, ", want ") && !strings.Contains(o.err, "blob: ") {
+					if o.err == "" || strings.Contains(o.err, " instead of ") {
 						t.Errorf("%s: rank %d: %q", name, r, o.err)
 					}
 					if f.want == errMine && !strings.Contains(o.err, "mine") || f.name == "panic" && !strings.Contains(o.err, "panic: no") {

@@ -248,7 +248,7 @@ func TestCancelAnywhere(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			for n := int64(1); n <= count.Ops(); n += int64(times(5, 1)) {
+			for n := int64(1); n <= count.Ops(); n += int64(times(11, 1)) {
 				mem := start.CrashClone(vfs.CrashOptions{})
 				ctx, cancel := context.WithCancel(context.Background())
 				var when string

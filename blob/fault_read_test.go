@@ -68,7 +68,7 @@ func TestFaultRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, fault := range faults {
-				for n := int64(1); n <= count.Ops(); n++ {
+				for n := int64(1 + k); n <= count.Ops(); n += int64(times(3, 1)) {
 					var hit vfs.Op
 					err := read(vfs.NewFault(mem, func(op vfs.Op) error {
 						if op.Seq != n {

@@ -19,7 +19,7 @@ import (
 // workers use buffers of one for another, and pieces larger than a task.
 func TestFlushSizes(t *testing.T) {
 	const ranks = 3
-	sizes := []int64{1, 70_001, 300_007, 5, 1_500_001} // elements of a rank's piece, by variable
+	sizes := []int64{1, 70_001, 100_007, 5, 300_001} // elements of a rank's piece, by variable
 	s := blob.NewSchema()
 	decomps := make([]blob.DecompID, len(sizes))
 	for v, n := range sizes {

@@ -129,7 +129,7 @@ func convertAndCompare(m *vfs.Mem) error {
 // TestCorpusManyFaults plants up to four faults in the fields of a header and
 // of the maps, where the bytes that a fuzzer changes seldom are.
 func TestCorpusManyFaults(t *testing.T) {
-	rounds := 250
+	rounds := 60
 	if long {
 		rounds = 4000
 	}

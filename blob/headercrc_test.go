@@ -39,7 +39,7 @@ func TestHeaderAgainstManifest(t *testing.T) {
 				t.Fatal(err)
 			}
 			refused := 0
-			for at := range b {
+			for at := int(l); at < len(b); at += times(5, 1) {
 				was := bytes.Clone(b[at : at+1])
 				if _, err := f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.HeaderOff+int64(at)); err != nil {
 					t.Fatal(err)

@@ -20,9 +20,7 @@ type HeldBackError struct {
 }
 
 // Error implements error.
-func (e *HeldBackError) Error() string { return "blob: " + e.Base + ": " + e.info().String() }
-
-// Package names the package that the text begins with.
+func (e *HeldBackError) Error() string { return e.Base + ": " + e.info().String() }
 
 // info is what the files tell of it.
 func (e *HeldBackError) info() *subfile.HeldBack {

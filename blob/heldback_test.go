@@ -98,7 +98,7 @@ func TestHeldBack(t *testing.T) {
 // heldIs checks what a commit has said, and what the files say, "": nothing is held back.
 func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 	ctx := context.Background()
-	if want == "" && err != nil || want != "" && (err == nil || err.Error() != "blob: d.nc: "+want) {
+	if want == "" && err != nil || want != "" && (err == nil || err.Error() != "d.nc: "+want) {
 		return fmt.Errorf("commit: %v, want %q", err, want)
 	}
 	if c.Rank() == 0 {

@@ -144,7 +144,7 @@ func TestJointCost(t *testing.T) {
 		shapes = append(shapes, shape{4096, 64, 4096, 1708, both[:1]}, shape{21600, 96, 4096, 300, both[:1]}, shape{4096, 64, 256, 1708, both[1:]})
 	}
 	for _, x := range shapes {
-		for _, layout := range x.layouts {
+		for _, layout := range crashtest.Some(t, 1, x.layouts) {
 			t.Run(fmt.Sprintf("%v-%d-of-%d", layout, x.readers, x.writers), func(t *testing.T) {
 				c, maps, data := jointCost(scattered(x.writers, x.pairs), layout, x.subfiles, x.readers)
 				bytes, calls := c.bytes.Load(), c.calls.Load()

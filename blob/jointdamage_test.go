@@ -91,7 +91,7 @@ func jointly(fsys vfs.FS, o *OpenOptions, rec int64, cols []int64) (got []int32,
 // TestJointDamage: what one rank can read alone of a damaged dataset all ranks can read together, and nothing else.
 func TestJointDamage(t *testing.T) {
 	ctx := context.Background()
-	step := int64(times(7, 1))
+	step := int64(times(13, 1))
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, piece := range []int64{0, 16} {
 			whole := jointDataset(t, layout, piece)
@@ -337,7 +337,7 @@ func TestJointKeeper(t *testing.T) {
 // TestJointFaults: a file system that fails at one call on one rank is an error on all ranks or on none.
 func TestJointFaults(t *testing.T) {
 	mem := jointDataset(t, VariableCentric, 16)
-	for n := int64(1); ; n++ {
+	for n := int64(1); ; n += int64(times(3, 1)) {
 		failing := vfs.FailNth(mem, n, fmt.Errorf("call %d failed", n))
 		failed := [3]bool{}
 		err := run(3, func(ctx context.Context, c comm.Comm) error {

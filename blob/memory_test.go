@@ -189,7 +189,7 @@ func free(t *testing.T, dir string) int64 {
 // TestOpenReadsNoMaps: opening a dataset of 21,600 ranks and listing what it
 // holds reads the header of one subfile and the manifest, not the maps.
 func TestOpenReadsNoMaps(t *testing.T) {
-	const ranks, per = 21600, 40
+	const ranks, per = 5400, 40
 	s := NewSchema()
 	tm, col := s.Dim("time", Unlimited), s.Dim("ncol", ranks*per)
 	d := s.Decomp(col)

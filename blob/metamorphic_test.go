@@ -61,7 +61,7 @@ func sameFiles(a, b vfs.FS, base string) error {
 
 // checks says how many cases rapid draws: so many in the long run.
 func checks(t *testing.T, all int) {
-	n := times(all/40, all)
+	n := times(all/80, all)
 	if testing.Short() {
 		n = all / 100
 	}

@@ -29,7 +29,7 @@ func TestCompressedFlipped(t *testing.T) {
 			if at == pl.HeaderOff+pl.HeaderLen {
 				at = pl.DataOff // zeros up to a page
 			}
-			if !long && rnd.Intn(32) > 0 {
+			if !long && rnd.Intn(80) > 0 {
 				continue
 			}
 			o := s.run(t, faulty{name: fmt.Sprintf("byte %#x", at), files: s.with(name, flipped(file, at, uint(rnd.Intn(8)))), at: -1})
@@ -122,7 +122,7 @@ func TestCompressedHostile(t *testing.T) {
 			}
 		}
 		rnd := rand.New(rand.NewSource(9)) // and anything, anywhere
-		for range times(300, 3000) {
+		for range times(60, 3000) {
 			b := slices.Clone(good)
 			for range 1 + rnd.Intn(3) {
 				at := idx + rnd.Int63n(pl.Packed.IndexLen-7)
@@ -214,7 +214,7 @@ func FuzzOpenCompressed(f *testing.F) {
 // TestCompressedListsOfNothing: a file of some KiB whose rank has millions of requests, all but one of no elements: its lists are zeros, which compress
 // to nothing. It is read only if the reader has memory for them.
 func TestCompressedListsOfNothing(t *testing.T) {
-	const nreqs, n = 1 << 22, 8
+	const nreqs, n = 1 << 20, 8
 	s := NewSchema()
 	col := s.Dim("ncol", n)
 	d := s.Decomp(col)
@@ -257,7 +257,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
 	heapOf(t, "lists of nothing", func() {
-		r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1, Memory: 64 << 20}, knobs{fs: mem})
+		r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1, Memory: 16 << 20}, knobs{fs: mem})
 		must(err)
 		defer r.Close()
 		if err := r.Read(context.Background(), "x", nil, nil, make([]int8, n)); !errors.Is(err, ErrTooLarge) {

@@ -20,7 +20,7 @@ func TestCompressedEntries(t *testing.T) {
 		pl, _ := s.place(t, name)
 		idx := pl.Packed.IndexOff
 		ents := idx + layout.IndexHead + pl.TableLen()
-		for k := range pl.Packed.Index.Total {
+		for k := int64(0); k < pl.Packed.Index.Total; k += int64(times(3, 1)) {
 			at := ents + k*layout.IndexEntryLen
 			forms[s.files[name][at+12]]++
 			for what, c := range map[string]struct {

@@ -71,7 +71,7 @@ func TestPieces(t *testing.T) {
 	n := 0
 	for _, way := range slices.Sorted(maps.Keys(ways)) {
 		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-			for _, ranks := range []int{1, 3, 4} {
+			for _, ranks := range crashtest.Some(t, 2, []int{1, 3, 4}) {
 				for _, separate := range []bool{false, true} {
 					n++
 					piece := []int64{7, 64, 100, 333}[n%4]
@@ -365,7 +365,7 @@ func TestLargeExtents(t *testing.T) {
 func TestConvertInParts(t *testing.T) {
 	const elems, stride = 1 << 21, 1 << 10 // 8 MiB of int
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, piece := range []int64{0, 1 << 40} { // of 1 MiB, none
+		for _, piece := range crashtest.Some(t, 1, []int64{0, 1 << 40}) { // of 1 MiB, none
 			m := vfs.NewMem()
 			s := NewSchema()
 			x := s.Dim("x", elems)

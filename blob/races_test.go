@@ -268,7 +268,7 @@ func TestRaces(t *testing.T) {
 	if err := exec.Command(os.Args[0], "-test.run=^$").Run(); err != nil { // a program of another machine under an emulator
 		t.Skip("the test cannot start itself: ", err)
 	}
-	n := crashtest.Times(2, 10)
+	n := crashtest.Times(1, 10)
 	if v, err := strconv.Atoi(os.Getenv("BLOBIO_RACES")); err == nil {
 		n = v
 	}

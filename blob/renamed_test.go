@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -329,7 +330,7 @@ func (h *wander) step() error {
 }
 
 // TestCopiesAndRenames: whatever datasets are called by now, and whatever has become of those that they were copied from, each is whole and its own.
-func TestCopiesAndRenames(t *testing.T) { wanderAll(t, carriers, times(6, 100)) }
+func TestCopiesAndRenames(t *testing.T) { wanderAll(t, carriers, times(2, 100)) }
 
 // TestCopiesByPrograms is TestCopiesAndRenames with mv, cp, rsync and tar.
 func TestCopiesByPrograms(t *testing.T) { wanderAll(t, programs(t), times(12, 100)) }
@@ -378,12 +379,12 @@ func TestRenamedUnderWriter(t *testing.T) {
 		before    int64 // records that were there, of a writer that is closed
 		committed int64 // records that this one has committed by then
 	}
-	for name, o := range map[string]settings{
+	for name, o := range crashtest.SomeOf(t, 2, map[string]settings{
 		"variable":      {Options: Options{Subfiles: 2}},
 		"final names":   {Options: Options{Subfiles: 2, CommitMode: CommitManifestOnly}},
 		"process":       {Options: Options{Layout: ProcessCentric, Subfiles: 2}},
 		"process, room": {Options: Options{Layout: ProcessCentric, Subfiles: 2, Records: 5}},
-	} {
+	}) {
 		for _, at := range []moment{{"new", 0, 0}, {"committed", 0, 2}, {"appended", 2, 0}, {"appended, committed", 2, 2}} {
 			for _, back := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/back %v", name, at.name, back), func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/crashtest"
 	"blobio/subfile"
 )
 
@@ -213,7 +214,7 @@ func TestRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, ranks := range []int{1, 2, 5, 16} {
-			for _, o := range []settings{{}, {Options: Options{Subfiles: 2}}, {Options: Options{Subfiles: 3, Grouping: subfile.RoundRobin}}, {Options: Options{Records: 3}}, {Options: Options{Retain: LendUntilFlush}}, {Options: Options{Retain: LendUntilClose}}} {
+			for _, o := range crashtest.Some(t, 3, []settings{{}, {Options: Options{Subfiles: 2}}, {Options: Options{Subfiles: 3, Grouping: subfile.RoundRobin}}, {Options: Options{Records: 3}}, {Options: Options{Retain: LendUntilFlush}}, {Options: Options{Retain: LendUntilClose}}}) {
 				if o.Subfiles > ranks {
 					continue
 				}

@@ -70,7 +70,7 @@ func (sc sessionCase) diedIn(t *testing.T, m *model, end bool) (files map[string
 // as each content is there twice, none costs anything. In those of older versions, which have it once, it is an error, and Force gets what can be had.
 func TestSealFlips(t *testing.T) {
 	ctx := context.Background()
-	for k, sc := range crashtest.Some(t, 4, sessionCases()) {
+	for k, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
 			m := sc.model(4)
@@ -92,7 +92,7 @@ func TestSealFlips(t *testing.T) {
 						t.Fatalf("%d records", got)
 					}
 					for _, name := range seals {
-						for at := k % times(67, 1); at < len(base[name]); at += times(67, 1) {
+						for at := k % times(83, 1); at < len(base[name]); at += times(83, 1) {
 							files := maps.Clone(base)
 							files[name] = flipped(base[name], int64(at), uint(at%8))
 							what := fmt.Sprintf("end %v, once %v: byte %d of %s", end, once, at, name)

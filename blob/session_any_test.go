@@ -33,6 +33,7 @@ const (
 
 // TestSessionAny: any dataset, written in any way by sessions that commit: what a reader finds at each commit is what the writer says.
 func TestSessionAny(t *testing.T) {
+	checks(t, 2500)
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, 0)
 		if m.records == 0 || m.ranks > 16 {

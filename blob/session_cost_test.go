@@ -97,7 +97,7 @@ func (s *spent) take() (was [4]int64) {
 // TestSessionNotQuadratic: the last of 10,000 commits asks the file system for what the hundredth has, but for digits of numbers: the same operations, one
 // sync of the data and one of the log.
 func TestSessionNotQuadratic(t *testing.T) {
-	grown := int64(times(1600, 10_000))
+	grown := int64(times(600, 10_000))
 	for _, tc := range []struct {
 		name    string
 		o       Options

@@ -180,7 +180,7 @@ func TestSessionCrash(t *testing.T) {
 					must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return was.create(ctx, sc.comm(c), "d.nc", o) }))
 					told.n.Store(1)
 				}
-				cs := crashtest.Scenario{Start: disk(start), Seed: 3, Torn: times(1, 4), Every: times(3, 2) * raced(5), Mark: func() int64 { return 1 + told.n.Load() },
+				cs := crashtest.Scenario{Start: disk(start), Seed: 3, Torn: times(1, 4), Every: times(5, 2) * raced(3), Mark: func() int64 { return 1 + told.n.Load() },
 					Run: crashtest.One(func(fsys vfs.FS) error {
 						return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 							o := sc.with(fsys, false)
@@ -217,7 +217,7 @@ func TestSessionFault(t *testing.T) {
 			m := sc.model(3)
 			var told most
 			var errs []error
-			s := crashtest.Scenario{Every: times(7, 2) * raced(5), Run: func(d *crashtest.Disks) (err error) {
+			s := crashtest.Scenario{Every: times(13, 2) * raced(3), Run: func(d *crashtest.Disks) (err error) {
 				told.n.Store(-1)
 				o := sc.with(d.FS[0], false)
 				if o.Records > 0 {

@@ -106,12 +106,10 @@ type WriterDiedError struct {
 // Error implements error.
 func (e *WriterDiedError) Error() string {
 	if e.Status.State == WritingOrDied {
-		return fmt.Sprintf("blob: %s: %s: it has promised no heartbeat, so nothing tells whether it is alive (Options.Heartbeat)", e.Base, e.Status.String())
+		return fmt.Sprintf("%s: %s: it has promised no heartbeat, so nothing tells whether it is alive (Options.Heartbeat)", e.Base, e.Status.String())
 	}
-	return "blob: " + e.Base + ": " + e.Status.String()
+	return e.Base + ": " + e.Status.String()
 }
-
-// Package names the package that the text begins with.
 
 // A Watch looks at the status of one dataset again and again. It is not safe for concurrent use.
 //

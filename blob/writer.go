@@ -275,7 +275,10 @@ func (w *Writer) fail(err error) {
 	w.pending, w.parts, w.seen = nil, nil, nil
 	w.flying, w.away = false, nil
 	earlier := func(err error) error {
-		return fmt.Errorf("%s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
+		if errors.Is(err, ErrBroken) {
+			return fmt.Errorf("%s: %w", w.base, err)
+		}
+		return fmt.Errorf("%s: %w: %w", w.base, ErrBroken, err)
 	}
 	if re, ok := err.(*comm.RankError); ok { // all ranks have it, so it stays that one's when the next call agrees on it
 		w.err = comm.MetBy(w.c, re.Rank, earlier(re.Err))

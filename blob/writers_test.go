@@ -120,11 +120,11 @@ func TestOpenWhileReplaced(t *testing.T) {
 	atLeast, _ := strconv.ParseInt(os.Getenv("BLOBIO_OPENS"), 10, 64)
 	for _, missing := range []bool{false, true} {
 		t.Run(fmt.Sprintf("AllowMissing=%v", missing), func(t *testing.T) {
-			x := replacedTest{fs: vfs.NewMem(), base: "d.nc", missing: missing, replacements: times(25, 600), opens: atLeast}
+			x := replacedTest{fs: vfs.NewMem(), base: "d.nc", missing: missing, replacements: times(10, 600), opens: atLeast}
 			x.run(t)
 		})
 		t.Run(fmt.Sprintf("AllowMissing=%v-system", missing), func(t *testing.T) {
-			x := replacedTest{fs: vfs.OS, base: filepath.Join(t.TempDir(), "d.nc"), missing: missing, replacements: times(10, 200), opens: atLeast}
+			x := replacedTest{fs: vfs.OS, base: filepath.Join(t.TempDir(), "d.nc"), missing: missing, replacements: times(4, 200), opens: atLeast}
 			x.run(t)
 		})
 	}

@@ -31,10 +31,8 @@ type RangeError struct {
 
 // Error implements error.
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("cdf5: element %d: %v does not fit %s", e.Index, e.Value, e.Type)
+	return fmt.Sprintf("element %d: %v does not fit %s", e.Index, e.Value, e.Type)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns ErrRange.
 func (e *RangeError) Unwrap() error { return ErrRange }

@@ -59,8 +59,6 @@ func (e *PanicError) Unwrap() error {
 // brokenError is what calls return after the communication broke.
 type brokenError struct{ cause error }
 
-func (e *brokenError) Error() string { return fmt.Sprintf("comm: %v: %v", ErrBroken, e.cause) }
-
-// Package names the package that the text begins with.
+func (e *brokenError) Error() string { return fmt.Sprintf("%v: %v", ErrBroken, e.cause) }
 
 func (e *brokenError) Unwrap() []error { return []error{ErrBroken, e.cause} }

@@ -27,11 +27,9 @@ type RequestError struct {
 
 // Error implements error.
 func (e *RequestError) Error() string {
-	return fmt.Sprintf("decomp: rank %d: request %d (offset %d, length %d) is outside of the array %v of %d elements",
+	return fmt.Sprintf("rank %d: request %d (offset %d, length %d) is outside of the array %v of %d elements",
 		e.Rank, e.Index, e.Req.Offset, e.Req.Length, e.Dims, product(e.Dims))
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns ErrRange.
 func (e *RequestError) Unwrap() error { return ErrRange }

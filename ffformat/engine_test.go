@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/crashtest"
 	"bytes"
 	"context"
 	"errors"
@@ -29,8 +30,11 @@ func keepSums(f *File, b []byte, bs int) keptSums {
 // TestReadVarsByBlocks: with digests of blocks the bytes are the same, the
 // first block that is damaged is named, and digests of another shape are not used.
 func TestReadVarsByBlocks(t *testing.T) {
-	for _, k := range kinds {
+	for i, k := range kinds {
 		for _, size := range []int64{1, 600, 5000, 9 << 20} {
+			if !crashtest.Long() && size > 1<<20 && i%4 != 0 {
+				continue
+			}
 			f, b := build(t, k.layout, k.hash, 4096, [][]spec{{{1, size, size}, {2, 700, 700}}, {{1, 5000, 3333}}})
 			sums := keepSums(f, b, 1024)
 			r, err := NewReader(bytes.NewReader(b), f.Size, "x", nil)

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -145,7 +145,7 @@ func TestUndo(t *testing.T) {
 }
 
 // TestUpdateLeavesNothing: whatever an update ends with, the goroutines that hashed for it end.
-func TestUpdateLeavesNothing(t *testing.T) { synctest.Test(t, testUpdateLeavesNothing) }
+func TestUpdateLeavesNothing(t *testing.T) { crashtest.Bubble(t, testUpdateLeavesNothing) }
 
 func testUpdateLeavesNothing(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())

@@ -13,6 +13,7 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
+	"blobio/internal/crashtest"
 )
 
 // TestRandom: random programmes on random numbers of ranks leave what a model in memory has, whatever was written in whatever order.
@@ -122,5 +123,5 @@ func seeds() int {
 	if n, err := strconv.Atoi(os.Getenv("BLOBIO_PIO_SEEDS")); err == nil {
 		return n
 	}
-	return 24
+	return crashtest.Times(8, 24)
 }

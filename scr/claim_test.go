@@ -160,7 +160,7 @@ func TestSameNamesCrash(t *testing.T) {
 			}
 			// Between operations that change nothing a power cut finds the same.
 			var started atomic.Bool
-			sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(5, 1), Only: func(op vfs.Op) bool { return started.Load() && op.Kind.Changes() },
+			sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(23, 1), Only: func(op vfs.Op) bool { return started.Load() && op.Kind.Changes() },
 				Run: crashtest.One(func(fsys vfs.FS) error {
 					started.Store(false)
 					return again(fsys, func(_ int, step string) error {
@@ -172,7 +172,7 @@ func TestSameNamesCrash(t *testing.T) {
 				})}
 			for f := range sc.Faults(t, crashtest.Dies(errKilled)) {
 				n, m := f.N, f.Mem[0]
-				for seed := range int64(3) {
+				for seed := range crashtest.Times[int64](2, 3) {
 					o := vfs.CrashOptions{}
 					if seed > 0 {
 						o.Rand = rand.New(rand.NewSource(seed))

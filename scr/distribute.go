@@ -171,9 +171,7 @@ func (mv *mover) sweep(d *cachedSet) error {
 type ranksError struct{ ranks, now int }
 
 func (e *ranksError) Error() string {
-	return fmt.Sprintf("scr: dataset of %d ranks, here are %d", e.ranks, e.now)
+	return fmt.Sprintf("dataset of %d ranks, here are %d", e.ranks, e.now)
 }
-
-// Package names the package that the text begins with.
 
 func (e *ranksError) Unwrap() error { return ErrMissing }

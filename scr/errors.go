@@ -42,10 +42,8 @@ type StateError struct {
 
 // Error implements error.
 func (e *StateError) Error() string {
-	return fmt.Sprintf("scr: %s in state %s: %v: %s", e.Call, e.State, ErrState, e.Want)
+	return fmt.Sprintf("%s in state %s: %v: %s", e.Call, e.State, ErrState, e.Want)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns ErrState.
 func (e *StateError) Unwrap() error { return ErrState }

@@ -25,7 +25,7 @@ func TestFaults(t *testing.T) {
 	for _, node := range fourNodes(t).nodes {
 		mkdirs(t, start, "/nodes/"+node+"/local")
 	}
-	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(307, 3), Run: func(d *crashtest.Disks) error {
+	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(607, 3), Run: func(d *crashtest.Disks) error {
 		p = progress{}
 		cl := at(d.FS[0])
 		cl.conf = d.Mem[0]

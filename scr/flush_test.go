@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 )
@@ -152,7 +153,7 @@ func TestAsync(t *testing.T) {
 
 // TestAsyncCrash: killed while a flush is in the background; the next run flushes it again at its end.
 func TestAsyncCrash(t *testing.T) {
-	for _, step := range []string{"copy", "map", "summary", "index"} {
+	for _, step := range crashtest.Some(t, 2, []string{"copy", "map", "summary", "index"}) {
 		cl := fourNodes(t).set("SCR_FLUSH", "2", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
 		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
 			for n := 1; n <= 2; n++ {

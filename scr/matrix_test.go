@@ -157,7 +157,7 @@ func TestFailureMatrix(t *testing.T) {
 			for _, sc := range scenes {
 				for _, pw := range powers {
 					i++
-					if !long && i%151 != 0 {
+					if !long && i%251 != 0 {
 						continue
 					}
 					runs++
@@ -213,7 +213,7 @@ func TestKilledRestart(t *testing.T) {
 		} {
 			for _, step := range c.steps {
 				for _, pw := range powers {
-					if i++; !long && i%13 != 0 {
+					if i++; !long && i%29 != 0 {
 						continue
 					}
 					t.Run(strings.ReplaceAll(fmt.Sprintf("%s/%s/%d_lost/%s", scheme, step, len(c.lost), pw.name), " ", "_"), func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -19,11 +20,14 @@ func TestDefect1RealCaches(t *testing.T) {
 	for _, name := range []string{"xor_1_after_crash", "partner_1_after_crash"} {
 		whole := realCluster(t, name, nodes...)
 		const node = "/nodes/node1/nodelocal/user1/scr.1145655"
-		for _, file := range slices.Sorted(maps.Keys(tree(t, whole.fs, node))) {
+		for k, file := range slices.Sorted(maps.Keys(tree(t, whole.fs, node))) {
 			if strings.Contains(file, "scr.dataset.3") {
 				continue
 			}
-			for _, part := range []int{0, 2, 4} {
+			for i, part := range []int{0, 2, 4} {
+				if !crashtest.Long() && (i+k)%3 != 0 {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s/%s/%d", name, path.Base(file), part), func(t *testing.T) {
 					cl := realCluster(t, name, nodes...)
 					b, err := vfs.ReadFile(cl.fs, path.Join(node, file), 1<<20)

@@ -119,7 +119,7 @@ func TestRounds(t *testing.T) {
 // is, if it was no matter, and the next dataset is well.
 func TestRoundsFail(t *testing.T) {
 	for _, rank := range []int{0, 2} {
-		for at, more := int64(1), true; more; at += crashtest.Times[int64](9, 1) {
+		for at, more := int64(1), true; more; at += crashtest.Times[int64](19, 1) {
 			cl := fourNodes(t).set("SCR_FLUSH", "0")
 			cl.apart = true
 			var armed atomic.Bool

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
@@ -53,6 +54,9 @@ func TestLogDamage(t *testing.T) {
 	for _, log := range []string{good, once} {
 		for k := range log {
 			for bit := range 8 {
+				if !crashtest.Long() && bit != k%8 {
+					continue
+				}
 				b := []byte(log)
 				b[k] ^= 1 << bit
 				st, err := at(string(b))
@@ -117,6 +121,9 @@ func TestNextFlips(t *testing.T) {
 	for _, b := range [][]byte{twice, sealed(line)} {
 		for k := range b {
 			for bit := range 8 {
+				if !crashtest.Long() && bit != k%8 {
+					continue
+				}
 				mem := vfs.NewMem()
 				bad := append([]byte(nil), b...)
 				bad[k] ^= 1 << bit

@@ -25,6 +25,9 @@ func NewPool(fsys vfs.FS, max int) *Pool {
 	return &Pool{vfs.OrOS(fsys), cache.NewPool[string](max, vfs.File.Close)}
 }
 
+// FS returns the file system of the pool.
+func (p *Pool) FS() vfs.FS { return p.fsys }
+
 // Get returns the open file; Put must be called once for it. write opens for
 // reading and writing; a pool must not mix both for one name.
 func (p *Pool) Get(name string, write bool) (vfs.File, error) {

@@ -99,7 +99,7 @@ func TestCrashLater(t *testing.T) {
 			return laterStory(ctx, c, &Store{Dir: "d", FS: d.FS[0]}, &mark)
 		})
 	}}
-	sc.Torn, sc.Every, sc.Seed = 1, crashtest.Times(9, 1), 5
+	sc.Torn, sc.Every, sc.Seed = 1, crashtest.Times(17, 1), 5
 	sc.Always = func(op vfs.Op) bool { return op.Kind == vfs.OpSyncDir }
 	seen := map[int64]int{}
 	for _, cut := range sc.Cuts(t) {
@@ -111,7 +111,7 @@ func TestCrashLater(t *testing.T) {
 	if seen[3] == 0 || seen[6] == 0 {
 		t.Errorf("cuts by snapshot: %v", seen)
 	}
-	sc.Every = crashtest.Times(31, 1)
+	sc.Every = crashtest.Times(61, 1)
 	for f := range sc.Faults(t, crashtest.Fails(errors.New("injected"))) {
 		if err := laterHolds(f.Mem[0], mark.Load()); err != nil {
 			t.Fatalf("%s: after %v: %v", f.When, f.Err, err)

@@ -13,7 +13,7 @@ import (
 
 // Versions in memory are read while they are dropped: what a reader gets is the version, or that there is none.
 func TestReadWhileDropped(t *testing.T) {
-	const n, steps = 4 * 512, 80
+	const n, steps = 4 * 512, 40
 	var reads, misses atomic.Int64
 	err := comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: 2}}, nil)

@@ -13,7 +13,7 @@ import (
 
 // A version that stays can be read while commits write what it needs of old files again, and take those away.
 func TestReadWhileMoved(t *testing.T) {
-	const chunks, per, steps = 40, 64, 120
+	const chunks, per, steps = 40, 64, 60
 	// Each chunk rests for 30 versions of 40, so that files would stay for the few that they still hold.
 	last := func(v, k int64) float64 {
 		for ; v > 0 && (v+k)%40 < 30; v-- {

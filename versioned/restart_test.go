@@ -99,8 +99,8 @@ func committed(fsys vfs.FS) []string {
 // another number of ranks; nothing that was committed is lost by that.
 func TestRestart(t *testing.T) {
 	n := 0
-	sc := crashtest.Scenario{Start: emptyDisk(t), Torn: 1, Seed: 1, Every: crashtest.Times(5, 1),
-		Always: func(vfs.Op) bool { n++; return n <= 60 }, // most are before the first snapshot
+	sc := crashtest.Scenario{Start: emptyDisk(t), Torn: 1, Seed: 1, Every: crashtest.Times(9, 1),
+		Always: func(vfs.Op) bool { n++; return n <= 30 }, // most are before the first snapshot
 		Run: crashtest.One(func(fsys vfs.FS) error {
 			return comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
 		})}
@@ -122,7 +122,7 @@ func TestRestart(t *testing.T) {
 // Every operation fails once, or it and all after it, which is what a kill leaves; the program that is started again goes on.
 func TestRestartFaults(t *testing.T) {
 	o := &comm.Options{RanksPerNode: 1}
-	sc := crashtest.Scenario{Start: emptyDisk(t), Every: crashtest.Times(4, 1), Run: crashtest.One(func(fsys vfs.FS) error {
+	sc := crashtest.Scenario{Start: emptyDisk(t), Every: crashtest.Times(9, 1), Run: crashtest.One(func(fsys vfs.FS) error {
 		return comm.Run(bg, 2, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
 	})}
 	injected := errors.New("injected")

@@ -107,7 +107,7 @@ func TestFaults(t *testing.T) {
 	c := tiny().build(t)
 	for _, apart := range []bool{false, true} {
 		var errs [3]error
-		sc := crashtest.Scenario{Run: crashtest.One(func(fsys vfs.FS) error {
+		sc := crashtest.Scenario{Every: crashtest.Times(3, 1), Run: crashtest.One(func(fsys vfs.FS) error {
 			local := c.split(3, 5)
 			return comm.Run(ctx, 3, nil, func(ctx context.Context, co comm.Comm) error {
 				r := co.Rank()
@@ -119,7 +119,7 @@ func TestFaults(t *testing.T) {
 			})
 		})}
 		if apart {
-			sc.Every = crashtest.Times(2, 1)
+			sc.Every = crashtest.Times(5, 1)
 		}
 		for f := range sc.Faults(t, crashtest.Fails(errDisk), crashtest.ShortWrite(errDisk)) {
 			if f.Way.Only != nil && !f.Way.Only(*f.Op) {
@@ -173,7 +173,7 @@ func TestReadFaults(t *testing.T) {
 		if err := f(count); err != nil {
 			t.Fatal(err)
 		}
-		for n := int64(1); n <= count.Ops(); n++ {
+		for n := int64(1); n <= count.Ops(); n += int64(crashtest.Times(3, 1)) {
 			var hit atomic.Pointer[vfs.Op]
 			err := f(vfs.NewFault(mem, func(op vfs.Op) error {
 				if op.Seq != n {

@@ -41,7 +41,7 @@ func TestDamage(t *testing.T) {
 	for _, b := range c.blocks {
 		want[b.Index] = b
 	}
-	step := int64(701)
+	step := int64(1409)
 	if long {
 		step = 17
 	}

@@ -3,7 +3,6 @@ package cello
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"math/rand"
 	"os"
@@ -13,20 +12,14 @@ import (
 
 	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
 // long says that all cases of the cross products are wanted: BLOBIO_LONG=1.
 var long = os.Getenv("BLOBIO_LONG") != ""
 
-// TestMain lets property tests try fewer inputs where nobody says how many.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if f := flag.Lookup("rapid.checks"); f != nil && f.Value.String() == f.DefValue && !long {
-		must(f.Value.Set("40"))
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { crashtest.Main(m) }
 
 // caseSpec describes a tree with data for tests.
 type caseSpec struct {

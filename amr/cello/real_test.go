@@ -82,6 +82,9 @@ func TestRealRewrite(t *testing.T) {
 		dir := testfiles.Dir(t, "cello", name)
 		for _, files := range []int{3, 1, 200} {
 			for _, ranks := range []int{1, 3} {
+				if !long && (files == 1) != (ranks == 1) {
+					continue
+				}
 				out := filepath.Join(t.TempDir(), "copy")
 				rewriteReal(t, ctx, dir, out, ranks, files)
 				a, b := contents(t, dir), contents(t, out)

@@ -100,6 +100,9 @@ func TestRestart(t *testing.T) {
 			}
 			for _, q := range []int{1, 3, 8} {
 				for _, apart := range []bool{false, true} {
+					if !long && apart != ((p+q)%2 == 0) {
+						continue
+					}
 					o := &RestartOptions{Placement: Placement((p + q) % 3)}
 					o.FS = mem
 					apps, err := restartAll(ctx, q, apart, "c", o, nil)

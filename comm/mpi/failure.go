@@ -29,7 +29,7 @@ type failure struct {
 // brokenError is what calls return after the communication broke.
 type brokenError struct{ cause error }
 
-func (e *brokenError) Error() string   { return fmt.Sprintf("mpi: %v: %v", comm.ErrBroken, e.cause) }
+func (e *brokenError) Error() string   { return fmt.Sprintf("%v: %v", comm.ErrBroken, e.cause) }
 func (e *brokenError) Unwrap() []error { return []error{comm.ErrBroken, e.cause} }
 
 // check makes an error of a return code of MPI.

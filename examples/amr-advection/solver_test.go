@@ -71,7 +71,7 @@ func TestEveryError(t *testing.T) {
 	for ci, cadence := range cadences {
 		for _, mode := range modes {
 			for i, at := range steps {
-				if os.Getenv("BLOBIO_LONG") == "" && (i+ci)%4 != 0 {
+				if os.Getenv("BLOBIO_LONG") == "" && (i+ci)%7 != 0 {
 					continue
 				}
 				o := base
@@ -198,7 +198,7 @@ func TestLostNode(t *testing.T) {
 	}
 	for ci, cadence := range cadences {
 		for i, at := range slices.Collect(four.Order()) {
-			if os.Getenv("BLOBIO_LONG") == "" && (ci > 2 || i != (3*ci+5)%15) {
+			if os.Getenv("BLOBIO_LONG") == "" && (ci > 1 || i != (3*ci+5)%15) {
 				continue
 			}
 			o := base

@@ -26,7 +26,7 @@ func TestKilled(t *testing.T) {
 	}
 	rng := rand.New(rand.NewSource(3))
 	killed := 0
-	rounds := 2
+	rounds := 1
 	if crashtest.Long() {
 		rounds = 60
 	}

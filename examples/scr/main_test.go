@@ -26,7 +26,7 @@ func TestStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	err = story(t.Context(), []string{"-dir", "heat", "-steps", "120", "-every", "5", "-kills", "4", "-cells", "500", "-seed", "3"}, out)
+	err = story(t.Context(), []string{"-dir", "heat", "-steps", "60", "-every", "5", "-kills", "2", "-cells", "500", "-seed", "3"}, out)
 	b, _ := os.ReadFile(out.Name())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b)

@@ -255,15 +255,22 @@ func TestMountedNcdumpMeetsDamage(t *testing.T) {
 // fails.
 func TestMountedNeighbours(t *testing.T) {
 	need(t, "ncdump", "ncks", "cdo")
-	py := python(t, "netCDF4", "scipy")
+	py := python(t, "netCDF4", "scipy", "xarray")
 	src := one(t, configs[0], "F_h1")
+	for _, base := range []string{src.variable, src.process} {
+		t.Run(filepath.Base(base), func(t *testing.T) { mountedNeighbours(t, py, src, base) })
+	}
+}
+
+func mountedNeighbours(t *testing.T, py string, src *dataset, from string) {
+	files := append(src.files(from), from+".manifest")
 	dir := t.TempDir()
-	for _, name := range append(src.files(src.variable), src.variable+".manifest") {
+	for _, name := range files {
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), contents(t, name), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	base := filepath.Join(dir, filepath.Base(src.variable))
+	base := filepath.Join(dir, filepath.Base(from))
 	r := open(t, base)
 	sound := mountedFrom(t, dir, &mount.Options{Version: cdf5.CDF2})
 	var names []string
@@ -285,7 +292,8 @@ func TestMountedNeighbours(t *testing.T) {
 		t.Fatalf("%d variables", len(names))
 	}
 	programs := [][]string{{"ncdump", "-n", "x", "-v", "NAME", "FILE"}, {"ncks", "--trd", "-H", "-C", "-v", "NAME", "FILE"},
-		{"cdo", "-s", "outputf,%.9g,1", "-selname,NAME", "FILE"}, {py, "testdata/print_values.py", "netCDF4", "FILE", "NAME"}, {py, "testdata/print_values.py", "scipy", "FILE", "NAME"}}
+		{"cdo", "-s", "outputf,%.9g,1", "-selname,NAME", "FILE"}, {py, "testdata/print_values.py", "netCDF4", "FILE", "NAME"}, {py, "testdata/print_values.py", "scipy", "FILE", "NAME"},
+		{py, "testdata/print_values.py", "xarray", "FILE", "NAME"}}
 	says := func(program []string, at, name string) ([]byte, error) {
 		args := strings.Fields(strings.NewReplacer("NAME", name, "FILE", filepath.Join(at, filepath.Base(base))).Replace(strings.Join(program, " ")))
 		return command(args[0], args[1:]...).Output()
@@ -314,13 +322,13 @@ func TestMountedNeighbours(t *testing.T) {
 			}
 		}
 		bad := t.TempDir()
-		for _, name := range append(src.files(src.variable), src.variable+".manifest") {
+		for _, name := range files {
 			to := filepath.Join(bad, filepath.Base(name))
-			from := contents(t, filepath.Join(dir, filepath.Base(name)))
+			content := contents(t, filepath.Join(dir, filepath.Base(name)))
 			if filepath.Base(name) == filepath.Base(x.File) {
-				from = b
+				content = b
 			}
-			if err := os.WriteFile(to, from, 0o666); err != nil {
+			if err := os.WriteFile(to, content, 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}

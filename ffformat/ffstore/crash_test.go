@@ -119,7 +119,7 @@ func TestKill(t *testing.T) {
 				m.o.Durability = d
 				died := errors.New("killed")
 				var step atomic.Int64
-				sc := crashtest.Scenario{Every: crashtest.Times(9, 1), Seed: int64(d), Run: crashtest.One(func(fsys vfs.FS) error {
+				sc := crashtest.Scenario{Every: crashtest.Times(17, 1), Seed: int64(d), Run: crashtest.One(func(fsys vfs.FS) error {
 					step.Store(0)
 					return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 						for n := 1; n <= 7; n++ {
@@ -205,7 +205,7 @@ func TestFaults(t *testing.T) {
 			var outcomes []error
 			var opened atomic.Bool
 			n := 0
-			sc := crashtest.Scenario{Start: []*vfs.Mem{base}, Every: crashtest.Times(3*m.ranks, 1), Run: crashtest.One(func(fsys vfs.FS) error {
+			sc := crashtest.Scenario{Start: []*vfs.Mem{base}, Every: crashtest.Times(6*m.ranks, 1), Run: crashtest.One(func(fsys vfs.FS) error {
 				outcomes = make([]error, m.ranks)
 				opened.Store(false)
 				n++

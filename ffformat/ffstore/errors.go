@@ -41,7 +41,7 @@ type SizeMismatch struct {
 }
 
 func (e *SizeError) Error() string {
-	s := fmt.Sprintf("ffstore: rank %d, checkpoint %d: stored and protected variables differ:", e.Rank, e.CkptID)
+	s := fmt.Sprintf("rank %d, checkpoint %d: stored and protected variables differ:", e.Rank, e.CkptID)
 	for i, v := range e.Vars {
 		if i == 5 {
 			return s + fmt.Sprintf(" and %d more", len(e.Vars)-i)
@@ -57,8 +57,6 @@ func (e *SizeError) Error() string {
 	}
 	return s[:len(s)-1]
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns ErrUsage.
 func (e *SizeError) Unwrap() error { return ErrUsage }

@@ -422,7 +422,7 @@ var only = os.Getenv("BLOBIO_HISTORY")
 
 // TestHistories runs random histories against the model.
 func TestHistories(t *testing.T) {
-	n := 150
+	n := 60
 	if long {
 		n = 20000
 	}

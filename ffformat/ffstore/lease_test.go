@@ -6,10 +6,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
@@ -44,7 +44,7 @@ func openOn(t *testing.T, fsys vfs.FS, machine string, beat time.Duration) *Stor
 
 // TestLeaseFar: where locks do not reach other machines, the heartbeat of a writer keeps others off, and the message names it.
 func TestLeaseFar(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	crashtest.Bubble(t, func(t *testing.T) {
 		ctx := context.Background()
 		fsys := far{vfs.NewMem()}
 		a, b := openOn(t, fsys, "a", 0), openOn(t, fsys, "b", 0)
@@ -71,7 +71,7 @@ func TestLeaseFar(t *testing.T) {
 func TestLeaseWoken(t *testing.T) {
 	for _, when := range []string{"in the slot", "while the other writes", "before the rename"} {
 		t.Run(when, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			crashtest.Bubble(t, func(t *testing.T) {
 				ctx := context.Background()
 				mem := vfs.NewMem()
 				data := func(id byte) []byte { return bytes.Repeat([]byte{id}, 40<<10) }

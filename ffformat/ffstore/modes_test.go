@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,36 +169,6 @@ func checkClean(t testing.TB, fsys vfs.FS) {
 			t.Errorf("%v", f)
 		}
 	}
-}
-
-// faultAfter fails operation at, counted from when it is armed.
-type faultAfter struct {
-	at, n int64
-	err   error
-	armed bool
-	mu    sync.Mutex
-	hit   atomic.Bool
-	mild  atomic.Bool // it was one whose failure may be made up for: to close what was only read, to read what would be written again
-}
-
-func (f *faultAfter) arm(on bool) {
-	f.mu.Lock()
-	f.armed = on
-	f.mu.Unlock()
-}
-
-func (f *faultAfter) hook(op vfs.Op) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.armed {
-		return nil
-	}
-	if f.n++; f.n != f.at {
-		return nil
-	}
-	f.hit.Store(true)
-	f.mild.Store(op.Kind == vfs.OpClose || op.Kind == vfs.OpRead)
-	return f.err
 }
 
 // checkQuiet fails on errors of Check.

@@ -150,7 +150,7 @@ func TestRebuildFails(t *testing.T) {
 		}
 		for _, how := range []string{"error", "cancelled", "power cut", "full disk"} {
 			failed, done := 0, false
-			for n := int64(1); !done; n += int64(crashtest.Times(3, 1)) {
+			for n := int64(1); !done; n += int64(crashtest.Times(7, 1)) {
 				mem := base.CrashClone(vfs.CrashOptions{})
 				ctx, cancel := context.WithCancel(context.Background())
 				ops, cut, closing := int64(0), mem, false

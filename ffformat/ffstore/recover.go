@@ -42,7 +42,7 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		return 0, nil, fmt.Errorf("%s: no checkpoint: %w", s.dir, ErrMissing)
 	}
 	return 0, skipped, fmt.Errorf("%s: no checkpoint can be recovered: %w; \"blobio ff check %[1]s\" lists all damage, "+
-		"\"blobio ff rebuild -n --force %[1]s\" looks for whole checkpoints that the seal does not list, RecoverVar reads single variables",
+		"\"blobio ff repair -n --force %[1]s\" looks for whole checkpoints that the seal does not list, RecoverVar reads single variables",
 		s.dir, errors.Join(skipped...))
 }
 

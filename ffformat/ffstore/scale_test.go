@@ -10,10 +10,10 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -49,7 +49,7 @@ func (f *countedFile) Close() error {
 
 // TestManyRanks: a thousand ranks, full, differential, incremental and recovery, with few open files
 // and no goroutines left.
-func TestManyRanks(t *testing.T) { synctest.Test(t, testManyRanks) }
+func TestManyRanks(t *testing.T) { crashtest.Bubble(t, testManyRanks) }
 
 func testManyRanks(t *testing.T) {
 	ranks := 1000
@@ -168,7 +168,7 @@ func TestCancel(t *testing.T) {
 // at most 1 % of them at the default block size, for all kinds of digests.
 func TestMemory(t *testing.T) {
 	ctx := context.Background()
-	const size = 32 << 20
+	const size = 16 << 20
 	for _, o := range []Options{{}, {Hash: ffformat.Fast}, {Dirty: ffformat.DirtyMD5}} {
 		o.Durability, o.Workers = DurableNone, 2
 		dir := filepath.Join(t.TempDir(), "d")

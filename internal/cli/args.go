@@ -70,10 +70,3 @@ func MaxArgs(n int, what string) cobra.PositionalArgs {
 		return nil
 	}
 }
-
-// OldName keeps a former name of a flag for scripts; help does not show it.
-func OldName(cmd *cobra.Command, old, name string) {
-	f := *cmd.Flags().Lookup(name)
-	f.Name, f.Shorthand, f.Hidden = old, "", true
-	cmd.Flags().AddFlag(&f)
-}

@@ -32,8 +32,21 @@ type CheckFlags struct {
 	Workers                      int
 }
 
-// Add adds the flags. quick says what --quick does, workers what there are several of at once; a verb without one passes "".
-func (f *CheckFlags) Add(cmd *cobra.Command, quick, workers string) {
+// checkHelp ends the help of the verbs that check.
+const checkHelp = `
+
+Findings are printed one per line: severity, file, offset, field and message. An error:
+data or their protection are lost or cannot be trusted. A warning: something is wrong,
+but all data can be read. A note (shown with --notes): something worth knowing. Nothing
+is changed.
+
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could not be
+checked.`
+
+// Add adds the flags, and the end of the help. quick says what --quick does, workers what there are several of at once; a verb without one
+// passes "". checked is what was found at a path, as JSON has it.
+func (f *CheckFlags) Add(cmd *cobra.Command, quick, workers string, checked any) {
+	cmd.Long += checkHelp
 	fl := cmd.Flags()
 	if quick != "" {
 		fl.BoolVar(&f.Quick, "quick", false, quick)
@@ -43,7 +56,7 @@ func (f *CheckFlags) Add(cmd *cobra.Command, quick, workers string) {
 	if workers != "" {
 		WorkersFlag(cmd, &f.Workers, workers)
 	}
-	JSONFlag(cmd, &f.AsJSON)
+	JSONFlag(cmd, &f.AsJSON, report{Checked: []any{checked}, Failed: []failedPath{}})
 }
 
 // Found is what was found at a path.

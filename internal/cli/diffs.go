@@ -13,12 +13,13 @@ const DiffLines = 40
 // DiffFlags are the flags of the verbs that compare.
 type DiffFlags struct{ All, Quiet, AsJSON bool }
 
-// Add adds the flags; most says what is printed without --all.
-func (f *DiffFlags) Add(cmd *cobra.Command, most string) {
+// Add adds the flags, and the end of the help; most says what is printed without --all, form what as JSON.
+func (f *DiffFlags) Add(cmd *cobra.Command, most string, form any) {
+	cmd.Long += "\n\nExit codes: 0 equal, 1 different, 2 could not compare."
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.All, "all", "a", false, most)
 	fl.BoolVarP(&f.Quiet, "quiet", "q", false, "print nothing, only set the exit code")
-	JSONFlag(cmd, &f.AsJSON)
+	JSONFlag(cmd, &f.AsJSON, form)
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if f.Quiet && f.AsJSON {
 			return Usagef("--quiet and --json exclude each other")

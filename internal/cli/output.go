@@ -10,8 +10,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// JSONFlag adds --json.
-func JSONFlag(cmd *cobra.Command, p *bool) {
+// JSONFlag adds --json. form is a value as it is printed: its fields are added to the help, unless that has them.
+func JSONFlag(cmd *cobra.Command, p *bool, form ...any) {
+	for _, v := range form {
+		cmd.Long += "\n\n" + wrapped("JSON: "+Shape(v)+".")
+	}
 	cmd.Flags().BoolVar(p, "json", false, "print JSON (field names are stable, sizes in bytes)")
 }
 

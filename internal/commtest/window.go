@@ -167,7 +167,7 @@ func testRecycle(t *testing.T, run Runner) {
 			return bytes.Repeat([]byte{byte(round), byte(from), byte(to), 1}, 100*(1+round%5*37))
 		}
 		var kept [][]byte
-		for round := range 30 {
+		for round := range 12 {
 			out := make([][]byte, n)
 			for i := range out {
 				out[i] = part(round, me, i)

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,3 +47,6 @@ func joined(parts ...string) string {
 
 // Unwrap returns the class of the error.
 func (e *FormatError) Unwrap() error { return e.Err }
+
+// IsDamage says that an error is about the content of a file.
+func IsDamage(err error) bool { return errors.As(err, new(*FormatError)) }

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/crashtest"
 	"blobio/internal/fault"
 	"bytes"
 	"crypto/sha256"
@@ -152,7 +153,7 @@ func TestFlipped(t *testing.T) {
 			}
 			errs := 0
 			bad := bytes.Clone(file)
-			for range 250 {
+			for range crashtest.Times(80, 250) {
 				i := rng.IntN(len(file))
 				if name == "tree" {
 					i = rng.IntN(12000)

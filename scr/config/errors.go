@@ -25,10 +25,8 @@ type SyntaxError struct {
 
 // Error implements error.
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("config: %s: %s", position(e.File, e.Line, e.Column), e.Msg)
+	return fmt.Sprintf("%s: %s", position(e.File, e.Line, e.Column), e.Msg)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns ErrUsage.
 func (e *SyntaxError) Unwrap() error { return ErrUsage }
@@ -44,10 +42,8 @@ type ValueError struct {
 
 // Error implements error.
 func (e *ValueError) Error() string {
-	return fmt.Sprintf("config: %s: %s is %q, want %s", e.Origin, e.Name, e.Value, e.Msg)
+	return fmt.Sprintf("%s: %s is %q, want %s", e.Origin, e.Name, e.Value, e.Msg)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns ErrUsage.
 func (e *ValueError) Unwrap() error { return ErrUsage }

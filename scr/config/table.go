@@ -40,7 +40,7 @@ var params = [...]Param{
 	{Name: "SCR_FLUSH_WIDTH", Default: "256", Kind: kindInteger, Gen: "ABC", Help: "ranks that write to the prefix directory at once"},
 	{Name: "SCR_FLUSH_TYPE", Default: "SYNC", Kind: kindChoice, Choices: []string{"SYNC", "PTHREAD", "BBAPI", "DATAWARP"}, Gen: "C", Help: "how files are moved to the prefix directory; PTHREAD is the same as SCR_FLUSH_ASYNC=1, the last two as SYNC here"},
 	{Name: "SCR_FLUSH_ON_RESTART", Default: "0", Kind: kindFlag, Gen: "ABC", Help: "flush what was rebuilt from the cache, at the start"},
-	{Name: "SCR_FLUSH_POSTSTAGE", Default: "0", Kind: kindFlag, Gen: "C", Help: "finish flushes in a script after the job; without effect here, see blobio scr postrun"},
+	{Name: "SCR_FLUSH_POSTSTAGE", Default: "0", Kind: kindFlag, Gen: "C", Help: "finish flushes in a script after the job; without effect here, see blobio scr run --only postrun"},
 	{Name: "SCR_FLUSH_ASYNC", Default: "0", Kind: kindFlag, Gen: "ABC", Help: "flush in the background"},
 	{Name: "SCR_FLUSH_ASYNC_BW", Default: "200m", Kind: kindSize, Gen: "AB", Help: "limit of all background flushes together, in bytes per second; 0: none"},
 	{Name: "SCR_FLUSH_ASYNC_PERCENT", Default: "0", Kind: kindNumber, Negative: true, Gen: "AB", Help: "limit of CPU time of a background flush, in percent; 0: none"},

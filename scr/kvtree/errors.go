@@ -41,12 +41,10 @@ type ValueError struct {
 // Error implements error.
 func (e *ValueError) Error() string {
 	if e.Text == "" {
-		return fmt.Sprintf("kvtree: %.80q: %s", e.Key, e.Msg)
+		return fmt.Sprintf("%.80q: %s", e.Key, e.Msg)
 	}
-	return fmt.Sprintf("kvtree: %.80q = %.80q: %s", e.Key, e.Text, e.Msg)
+	return fmt.Sprintf("%.80q = %.80q: %s", e.Key, e.Text, e.Msg)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns the class.
 func (e *ValueError) Unwrap() error { return e.Err }

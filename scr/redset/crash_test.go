@@ -119,7 +119,7 @@ func TestCrashInRecover(t *testing.T) {
 		}
 		whole := fromMem(t, base.fs, ".")
 		base.lose(t, 2)
-		s := way.scenario(t, base, 7, func(d *crashtest.Disks) error {
+		s := way.scenario(t, base, 17, func(d *crashtest.Disks) error {
 			_, err := base.recover("shared", all(d.FS[0]))
 			return err
 		})
@@ -153,7 +153,7 @@ func TestFaultInEncode(t *testing.T) {
 		crashRuns(t, func(t *testing.T, o Options, way crashWay) {
 			base := newCluster(t, o, way.sizes)
 			whole := fromMem(t, base.fs, ".")
-			s := &crashtest.Scenario{Start: []*vfs.Mem{afterCut(t, base.fs)}, See: way.see, Run: func(d *crashtest.Disks) error {
+			s := &crashtest.Scenario{Start: []*vfs.Mem{afterCut(t, base.fs)}, See: way.see, Every: crashtest.Times(5, 1), Run: func(d *crashtest.Disks) error {
 				well := way.see(d.Mem[0])
 				return base.encode(mode, func(r int) vfs.FS {
 					if r == 1 {
@@ -190,7 +190,7 @@ func TestFaultInRecover(t *testing.T) {
 			}
 			whole := fromMem(t, base.fs, ".")
 			base.lose(t, 1)
-			s := way.scenario(t, base, 7, func(d *crashtest.Disks) error {
+			s := way.scenario(t, base, 17, func(d *crashtest.Disks) error {
 				_, err := base.recover(mode, all(d.FS[0]))
 				return err
 			})

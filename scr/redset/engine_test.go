@@ -82,7 +82,7 @@ func (m metered) Allgather(ctx context.Context, b []byte) ([][]byte, error) {
 
 // TestMessagesAreBounded: who makes copies for one that is slower has few of them in memory, of a long file as of many short ones.
 func TestMessagesAreBounded(t *testing.T) {
-	for what, sizes := range map[string][]int{"one": {24 << 20}, "many": slices.Repeat([]int{messagePiece}, 96)} {
+	for what, sizes := range map[string][]int{"one": {14 << 20}, "many": slices.Repeat([]int{messagePiece}, 56)} {
 		cl := newCluster(t, Options{Scheme: Partner}, [][]int{sizes, {}})
 		m := &traffic{}
 		m.cond = sync.NewCond(&m.mu)

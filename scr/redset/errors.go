@@ -35,10 +35,8 @@ type LoneError struct {
 
 // Error implements error.
 func (e *LoneError) Error() string {
-	return fmt.Sprintf("redset: %v needs sets of at least %d failure groups, that of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
+	return fmt.Sprintf("%v needs sets of at least %d failure groups, that of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns ErrUsage.
 func (e *LoneError) Unwrap() error { return ErrUsage }
@@ -56,7 +54,7 @@ type LostError struct {
 // Error implements error.
 func (e *LostError) Error() string {
 	var b strings.Builder
-	b.WriteString("redset: lost beyond repair")
+	b.WriteString("lost beyond repair")
 	if e.Set >= 0 {
 		fmt.Fprintf(&b, ": %v set %d tolerates %d", e.Scheme, e.Set, e.Tolerates)
 	}
@@ -68,8 +66,6 @@ func (e *LostError) Error() string {
 	}
 	return b.String()
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns ErrMissing.
 func (e *LostError) Unwrap() error { return ErrMissing }
@@ -85,10 +81,8 @@ type DoubtError struct {
 
 // Error implements error.
 func (e *DoubtError) Error() string {
-	return fmt.Sprintf("redset: %v set %d: silent corruption at one of ranks %v: %s", e.Scheme, e.Set, e.Ranks, e.Detail)
+	return fmt.Sprintf("%v set %d: silent corruption at one of ranks %v: %s", e.Scheme, e.Set, e.Ranks, e.Detail)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns ErrCorrupt.
 func (e *DoubtError) Unwrap() error { return ErrCorrupt }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -39,7 +40,7 @@ func TestNearby(t *testing.T) {
 		t.Skip("the system does not tell files apart")
 	}
 	const n = 4
-	for _, o := range []Options{{Scheme: XOR}, {Scheme: Partner, Replicas: 2}, {Scheme: RS, K: 2}, {Scheme: XOR, SetSize: 2}} {
+	for _, o := range crashtest.Some(t, 3, []Options{{Scheme: XOR}, {Scheme: Partner, Replicas: 2}, {Scheme: RS, K: 2}, {Scheme: XOR, SetSize: 2}}) {
 		dir := t.TempDir()
 		run := func(way string, wrap func(comm.Comm) comm.Comm, f func(ctx context.Context, c comm.Comm, own string) error) error {
 			return comm.Run(t.Context(), n, nil, func(ctx context.Context, c comm.Comm) error {
@@ -201,7 +202,7 @@ func TestNearbyChanges(t *testing.T) {
 		},
 		"removed": os.Remove,
 	} {
-		for _, o := range []Options{{Scheme: RS, K: 2}, {Scheme: Partner, Replicas: 2}, {Scheme: XOR, SetSize: 2}} {
+		for _, o := range crashtest.Some(t, 1, []Options{{Scheme: RS, K: 2}, {Scheme: Partner, Replicas: 2}, {Scheme: XOR, SetSize: 2}}) {
 			dir := t.TempDir()
 			cl := &cluster{n: 4}
 			run := func(then func(name string) error, f func(ctx context.Context, c comm.Comm, name, prefix string) error) {

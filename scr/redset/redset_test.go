@@ -212,7 +212,7 @@ func testLosses(t *testing.T, sizes [][]int, strict bool) {
 				encoded := cl.fs
 				rnd := rand.New(rand.NewSource(1))
 				for mask := 1; mask < 1<<n; mask++ {
-					if n > 5 && rnd.Intn(crashtest.Times(160, 40)) > 0 || n == 5 && rnd.Intn(crashtest.Times(3, 1)) > 0 {
+					if n > 5 && rnd.Intn(crashtest.Times(320, 40)) > 0 || n <= 5 && rnd.Intn(crashtest.Times(2*n-5, 1)) > 0 {
 						continue
 					}
 					lost := map[int]bool{}
@@ -269,7 +269,7 @@ func TestOffline(t *testing.T) {
 			opt := &RecoverOptions{Map: func(rank int, name string) string {
 				return fmt.Sprintf("n%d/%s", rank, name[strings.LastIndex(name, "/")+1:])
 			}}
-			for mask := 1; mask < 1<<n; mask += 5 {
+			for mask := 1; mask < 1<<n; mask += crashtest.Times(13, 5) {
 				lost := map[int]bool{}
 				left := map[string][]byte{}
 				for name, b := range whole {
@@ -319,7 +319,7 @@ func TestFlippedByte(t *testing.T) {
 			whole := fromMem(t, cl.fs, ".")
 			encoded := cl.fs
 			rnd := rand.New(rand.NewSource(2))
-			for name, b := range whole {
+			for name, b := range crashtest.SomeOf(t, 12, whole) {
 				for range crashtest.Times(1, 3) {
 					if len(b) == 0 {
 						continue

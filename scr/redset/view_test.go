@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -70,7 +71,7 @@ var mapSizes = [][]int{{50000}, {minMap, 17000}, {0, 33333}, {minMap - 1}}
 func TestMappedIsRead(t *testing.T) {
 	rng := rand.New(rand.NewSource(5))
 	all := [][][]int{mapSizes, {{200000}, {3 * localPiece}, {1}, {localPiece + 1, minMap, 7}}}
-	for range 5 {
+	for range crashtest.Times(1, 5) {
 		var sizes [][]int
 		for range 4 {
 			sizes = append(sizes, []int{rng.Intn(300000), rng.Intn(40000)})

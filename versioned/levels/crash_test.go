@@ -50,7 +50,7 @@ func TestCrash(t *testing.T) {
 		defer mu.Unlock()
 		now = v
 	}
-	sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Torn: 1, Seed: 5, Every: crashtest.Times(97, 11), // each of 1,500 operations takes minutes
+	sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Torn: 1, Seed: 5, Every: crashtest.Times(197, 11), // each of 1,500 operations takes minutes
 		Mark: func() int64 {
 			mu.Lock()
 			defer mu.Unlock()
@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 	var mu sync.Mutex
 	var now int64
 	var errs []error
-	sc := crashtest.Scenario{Every: crashtest.Times(151, 17)}
+	sc := crashtest.Scenario{Every: crashtest.Times(307, 17)}
 	start := newCluster(t, 1).fs.(*vfs.Mem)
 	if err := errors.Join(start.SyncDir("/p"), start.SyncDir("/")); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestWordsOfOptions(t *testing.T) {
 		there += err.Error() + ","
 	}
 	for field, name := range optionNames {
-		if got, want := Words("blob: ConvertOptions."+field+" 3, want 4"), "blob: option "+name+" 3, want 4"; got != want {
+		if got, want := Words("ConvertOptions."+field+" 3, want 4"), "option "+name+" 3, want 4"; got != want {
 			t.Errorf("%s: %q, want %q", field, got, want)
 		}
 		if name, _, _ := strings.Cut(name, "="); !regexp.MustCompile(`[ ,]` + name + `\b`).MatchString(there) {
@@ -26,7 +26,7 @@ func TestWordsOfOptions(t *testing.T) {
 		}
 	}
 	for from, want := range map[string]string{
-		"blob: F.nc: a dataset of this name is there (Options.Force replaces it): exists":              "blob: F.nc: a dataset of this name is there (option force=yes replaces it): exists",
+		"F.nc: a dataset of this name is there (Options.Force replaces it): exists":                    "F.nc: a dataset of this name is there (option force=yes replaces it): exists",
 		"9 bytes kept in copies and 1 more, Options.Memory is 3 (flush first, or lend until Flush): x": "9 bytes kept in copies and 1 more, option memory is 3 (call blobio_flush first, or option retain=flush): x",
 		"9 bytes kept and 1 more, Options.Memory is 3 (fix Options.Records, or lend until Close): x":   "9 bytes kept and 1 more, option memory is 3 (fix option records, or option retain=close): x",
 		"Options.Stripe.Count 1, want >= 0, and 0 without Size":                                        "option stripe_count 1, want >= 0, and 0 without stripe_size",

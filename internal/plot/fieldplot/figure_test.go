@@ -135,7 +135,7 @@ func TestHistogram(t *testing.T) {
 		p := draw(t, d, Options{Var: "v", Width: 600, Log: log})
 		counts := map[string]float64{}
 		_, h := p.Size()
-		for x := 0.0; x < 600; x += 0.5 {
+		for x := 0.0; x < 600; x += 2 {
 			if s, ok := p.At(x, h-80); ok {
 				counts[s.Where] = s.Value
 			}

@@ -153,7 +153,7 @@ func TestSurvey(t *testing.T) {
 	}
 	write(t, m, "/cindex2", "damage")
 	all, err = Survey(m, "/cindex2", "/c")
-	if !isDamage(err) || len(all) != 1 || all[0].ID != 7 {
+	if !fault.IsDamage(err) || len(all) != 1 || all[0].ID != 7 {
 		t.Fatalf("a damaged catalogue: %v, %+v", err, all)
 	}
 	if all, err := Survey(m, "/none"); err != nil || len(all) != 0 {
@@ -236,7 +236,7 @@ func TestOldMaps(t *testing.T) {
 	bad := kvtree.New()
 	bad.SetAt(nil, "RANK", "x")
 	must(t, kvtree.WriteFile(m, "/cntl/filemap_0.scrinfo", bad))
-	if _, err := Survey(m, "/cntl/filemap.scrinfo"); !isDamage(err) {
+	if _, err := Survey(m, "/cntl/filemap.scrinfo"); !fault.IsDamage(err) {
 		t.Fatalf("a damaged map: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
@@ -60,7 +61,7 @@ func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
 	for key, sub := range t.Get(keyDset).All() {
 		id, ok := number(key)
 		if !ok || id < 1 {
-			return nil, badField(file, keyDset, "%.40q, want the number of a dataset", key)
+			return nil, fault.In(file, keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
 		where := keyDset + "/" + key
 		f := record.Fields{Tree: sub, File: file, Path: where}
@@ -69,14 +70,14 @@ func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
 			return nil, err
 		}
 		if e.Path == "" {
-			return nil, badField(file, where+"/"+keyPath, "no folder")
+			return nil, fault.In(file, where+"/"+keyPath, fault.ErrCorrupt, "no folder")
 		}
 		var err error
 		if e.Dataset, err = record.ParseDataset(sub.Get(keyDsetDesc), file); err != nil {
 			return nil, err
 		}
 		if e.Dataset.ID != id && e.Dataset.ID != 0 {
-			return nil, badField(file, where+"/"+keyDsetDesc+"/ID", "%d, want %d", e.Dataset.ID, id)
+			return nil, fault.In(file, where+"/"+keyDsetDesc+"/ID", fault.ErrCorrupt, "%d, want %d", e.Dataset.ID, id)
 		}
 		c.list[id] = e
 	}

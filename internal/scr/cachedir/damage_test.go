@@ -23,7 +23,7 @@ func TestRefused(t *testing.T) {
 		tree("DSET", "x"), tree("DSET", "0"), tree("DSET", "01"), tree("DSET", "-1"), tree("DSET", "1"), tree("DSET", "1", "PATH", ""),
 		tree("DSET", "1", "BYPASS", "2"), tree("DSET", "99999999999", "PATH", "/a"),
 	} {
-		if _, err := ParseCatalog(x, "f"); !isDamage(err) {
+		if _, err := ParseCatalog(x, "f"); !fault.IsDamage(err) {
 			t.Errorf("catalogue %v: %v", x.At("DSET").Keys(), err)
 		}
 	}
@@ -35,7 +35,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for _, x := range []*kvtree.Tree{tree("FILE", ""), tree("FILE", "/a", "META", "SIZE", "-1"), tree("FILE", "/a", "META", "COMPLETE", "x")} {
-		if _, err := ParseFilemap(x, "f"); !isDamage(err) {
+		if _, err := ParseFilemap(x, "f"); !fault.IsDamage(err) {
 			t.Errorf("map: %v", err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestRefused(t *testing.T) {
 		must(t, kvtree.WriteFile(m, "/d/.scr/ger", x))
 		_, err := ReadShuffile(m, "/d", "g")
 		_, err2 := ReadState(m, "/d", "g")
-		if !isDamage(err2) || x.Has("RANK") && !isDamage(err) {
+		if !fault.IsDamage(err2) || x.Has("RANK") && !fault.IsDamage(err) {
 			t.Errorf("%v: %v, %v", x.Keys(), err, err2)
 		}
 	}
@@ -121,7 +121,7 @@ func FuzzSurvey(f *testing.F) {
 			must(t, kvtree.WriteFile(m, n, tree))
 		}
 		all, err := Survey(m, "/cat", "/c")
-		if err != nil && !isDamage(err) && !strings.Contains(err.Error(), "invalid") && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !fault.IsDamage(err) && !strings.Contains(err.Error(), "invalid") && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("%v", err)
 		}
 		for _, h := range all {
@@ -134,7 +134,7 @@ func FuzzSurvey(f *testing.F) {
 		_, err = ReadState(m, dir, MapGroup)
 		_, err2 := ReadShuffile(m, dir, MapGroup)
 		for _, e := range []error{err, err2} {
-			if e != nil && !isDamage(e) {
+			if e != nil && !fault.IsDamage(e) {
 				t.Fatal(e)
 			}
 		}

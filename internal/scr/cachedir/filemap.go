@@ -3,6 +3,7 @@ package cachedir
 import (
 	"slices"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
@@ -48,7 +49,7 @@ func ParseFilemap(t *kvtree.Tree, file string) (*Filemap, error) {
 	m := &Filemap{tree: t, list: map[string]record.Meta{}}
 	for name, sub := range t.Get(keyFile).All() {
 		if name == "" {
-			return nil, badField(file, keyFile, "an empty name")
+			return nil, fault.In(file, keyFile, fault.ErrCorrupt, "an empty name")
 		}
 		meta, err := record.ParseMeta(sub.Get(keyMeta), file)
 		if err != nil {

@@ -57,7 +57,7 @@ func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 		return 0, err
 	}
 	if state != StateCorrupt && state != StateEncoded {
-		return 0, badField(name, keyState, "%d, want %d or %d", state, StateCorrupt, StateEncoded)
+		return 0, fault.In(name, keyState, fault.ErrCorrupt, "%d, want %d or %d", state, StateCorrupt, StateEncoded)
 	}
 	return state, nil
 }
@@ -93,7 +93,7 @@ func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
 	for key, sub := range t.Get(keyRank).All() {
 		rank, ok := number(key)
 		if !ok {
-			return nil, badField(name, keyRank, "%.40q, want a rank", key)
+			return nil, fault.In(name, keyRank, fault.ErrCorrupt, "%.40q, want a rank", key)
 		}
 		f := record.Fields{Tree: sub, File: name, Path: keyRank + "/" + key}
 		n, names := f.Int(keyFiles, 0), sub.Get(keyFile).Keys()
@@ -101,7 +101,7 @@ func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
 			return nil, err
 		}
 		if n != len(names) {
-			return nil, badField(name, f.Path+"/"+keyFiles, "%d, but %d are listed", n, len(names))
+			return nil, fault.In(name, f.Path+"/"+keyFiles, fault.ErrCorrupt, "%d, but %d are listed", n, len(names))
 		}
 		files[rank] = names
 	}

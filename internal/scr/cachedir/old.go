@@ -77,12 +77,12 @@ func (o *oldMaps) add(t *kvtree.Tree, file string) error {
 	for rankKey, perRank := range t.Get(keyRank).All() {
 		rank, ok := number(rankKey)
 		if !ok {
-			return badField(file, keyRank, "%.40q, want a rank", rankKey)
+			return fault.In(file, keyRank, fault.ErrCorrupt, "%.40q, want a rank", rankKey)
 		}
 		for idKey, sub := range perRank.Get(keyDset).All() {
 			id, ok := number(idKey)
 			if !ok || id < 1 {
-				return badField(file, keyRank+"/"+rankKey+"/"+keyDset, "%.40q, want the number of a dataset", idKey)
+				return fault.In(file, keyRank+"/"+rankKey+"/"+keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", idKey)
 			}
 			if err := o.addRank(id, rank, sub, file); err != nil {
 				return err

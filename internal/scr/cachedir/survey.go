@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -44,7 +45,7 @@ func (r RankHolding) Whole() bool {
 // in its Holding. The content of files is not looked at.
 func Survey(fsys vfs.FS, catalogName string, dirs ...string) ([]Holding, error) {
 	all, err := listed(fsys, catalogName)
-	if err != nil && !isDamage(err) {
+	if err != nil && !fault.IsDamage(err) {
 		return nil, err
 	}
 	known := map[string]bool{}

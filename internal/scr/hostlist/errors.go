@@ -18,10 +18,8 @@ func (e *SyntaxError) Error() string {
 	if len(t) > 80 {
 		t = t[:77] + "..."
 	}
-	return fmt.Sprintf("hostlist: %q: byte %d: %s", t, e.Pos, e.Msg)
+	return fmt.Sprintf("%q: byte %d: %s", t, e.Pos, e.Msg)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns the class of the error.
 func (e *SyntaxError) Unwrap() error { return e.Err }

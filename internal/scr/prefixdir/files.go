@@ -63,7 +63,7 @@ func ParseFiles(t *kvtree.Tree, where string) ([]File, error) {
 	var all []File
 	for name, sub := range t.Get(keyFile).All() {
 		if err := checkPath(name); err != nil {
-			return nil, badField(where, keyFile, fault.ErrCorrupt, "%v", err)
+			return nil, fault.In(where, keyFile, fault.ErrCorrupt, "%v", err)
 		}
 		f := record.Fields{Tree: sub, File: where, Path: name}
 		file := File{Path: name, HasSize: sub.Has(keySize), Size: f.Int64(keySize, 0)}
@@ -99,14 +99,14 @@ func parseSegments(t *kvtree.Tree, file File, where string) ([]Segment, error) {
 	}
 	field := file.Path + "/" + keySeg
 	if n > maxSegments {
-		return nil, badField(where, field, fault.ErrCorrupt, "%d segments, want at most %d", n, maxSegments)
+		return nil, fault.In(where, field, fault.ErrCorrupt, "%d segments, want at most %d", n, maxSegments)
 	}
 	all := make([]Segment, n)
 	var total int64
 	for i := range all {
 		sub := t.Get(strconv.Itoa(i))
 		if sub == nil {
-			return nil, badField(where, field, fault.ErrCorrupt, "%d segments, but none with number %d", n, i)
+			return nil, fault.In(where, field, fault.ErrCorrupt, "%d segments, but none with number %d", n, i)
 		}
 		f := record.Fields{Tree: sub, File: where, Path: field + "/" + strconv.Itoa(i)}
 		s := Segment{File: f.Str(keyFile), Offset: f.Int64(keyOffset, 0), Length: f.Int64(keyLength, 0)}
@@ -114,16 +114,16 @@ func parseSegments(t *kvtree.Tree, file File, where string) ([]Segment, error) {
 			return nil, err
 		}
 		if err := checkPath(s.File); err != nil {
-			return nil, badField(where, f.Path+"/"+keyFile, fault.ErrCorrupt, "%v", err)
+			return nil, fault.In(where, f.Path+"/"+keyFile, fault.ErrCorrupt, "%v", err)
 		}
 		if s.Length > math.MaxInt64-s.Offset || s.Length > math.MaxInt64-total {
-			return nil, badField(where, f.Path, fault.ErrCorrupt, "offset %d and length %d are too large", s.Offset, s.Length)
+			return nil, fault.In(where, f.Path, fault.ErrCorrupt, "offset %d and length %d are too large", s.Offset, s.Length)
 		}
 		total += s.Length
 		all[i] = s
 	}
 	if file.HasSize && total != file.Size {
-		return nil, badField(where, field, fault.ErrCorrupt, "segments of %d bytes, want %d", total, file.Size)
+		return nil, fault.In(where, field, fault.ErrCorrupt, "segments of %d bytes, want %d", total, file.Size)
 	}
 	return all, nil
 }

@@ -75,7 +75,7 @@ func (d *Dir) LoadFlush() (*Flush, error) {
 	if err == nil {
 		return f, nil
 	}
-	if !isDamage(err) {
+	if !fault.IsDamage(err) {
 		return nil, err
 	}
 	if err := d.keepDamaged(flushName, err); err != nil {
@@ -101,7 +101,7 @@ func (f *Flush) entries() ([]FlushEntry, error) {
 	for key, t := range f.Tree.Get(f.key).All() {
 		id, err := strconv.Atoi(key)
 		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
-			return nil, badField(f.file, f.key, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
+			return nil, fault.In(f.file, f.key, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
 		r := record.Fields{Tree: t, File: f.file, Path: f.key + "/" + key}
 		e := FlushEntry{ID: id, Name: r.Str(keyName), Checkpoint: r.Bool(keyFlagCkpt), Output: r.Bool(keyOutput)}

@@ -62,17 +62,17 @@ func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error)
 	}
 	switch {
 	case t.Len() == 0: // a file of no bytes
-		return nil, badField(file, keyVersion, fault.ErrTruncated, "the file is empty")
+		return nil, fault.In(file, keyVersion, fault.ErrTruncated, "the file is empty")
 	case version == indexVersionC:
 	case version <= indexVersionAB: // 0: absent
 		if err := x.fromAB(); err != nil {
 			return nil, err
 		}
 	default:
-		return nil, badField(file, keyVersion, fault.ErrVersion, "%d, want %d or %d", version, indexVersionAB, indexVersionC)
+		return nil, fault.In(file, keyVersion, fault.ErrVersion, "%d, want %d or %d", version, indexVersionAB, indexVersionC)
 	}
 	if n := t.Get(keyDset).Len(); n > maxIndexEntries {
-		return nil, badField(file, keyDset, fault.ErrCorrupt, "%d datasets, want at most %d", n, maxIndexEntries)
+		return nil, fault.In(file, keyDset, fault.ErrCorrupt, "%d datasets, want at most %d", n, maxIndexEntries)
 	}
 	entries, err := x.entries()
 	if err != nil {

@@ -28,7 +28,7 @@ func (x *Index) fromAB() error {
 	for key, old := range t.Get(keyDset).All() {
 		id, err := strconv.Atoi(key)
 		if err != nil {
-			return badField(x.file, keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
+			return fault.In(x.file, keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
 		copies := kvtree.New()
 		for _, under := range []string{keyDir, keyName} {
@@ -45,7 +45,7 @@ func (x *Index) fromAB() error {
 		}
 		if best == "" {
 			if !old.Has(keyDset) {
-				return badField(x.file, keyDset+"/"+key, fault.ErrCorrupt, "no name")
+				return fault.In(x.file, keyDset+"/"+key, fault.ErrCorrupt, "no name")
 			}
 			continue // as in version 2 already
 		}

@@ -204,7 +204,7 @@ func TestIndexDamaged(t *testing.T) {
 		must(t, x.Add(ckpt(1), true))
 		change(x.Tree)
 		must(t, d.WriteIndex(x))
-		if _, err := d.ReadIndex(); !isDamage(err) {
+		if _, err := d.ReadIndex(); !fault.IsDamage(err) {
 			t.Errorf("%s: %v", what, err)
 		}
 		_, rebuilt, _, err := d.LoadIndex()

@@ -58,7 +58,7 @@ func (x *Index) entries() ([]Entry, error) {
 	for key, t := range x.Tree.Get(keyDset).All() {
 		id, err := strconv.Atoi(key)
 		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
-			return nil, badField(x.file, keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
+			return nil, fault.In(x.file, keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
 		e, err := x.entry(id, t, false)
 		if err != nil {
@@ -100,7 +100,7 @@ func (x *Index) entry(id int, t *kvtree.Tree, isCopy bool) (Entry, error) {
 	}
 	e.Name = e.Dataset.Name
 	if e.Dataset.ID != 0 && e.Dataset.ID != id {
-		return e, badField(x.file, path+"/DSET/ID", fault.ErrCorrupt, "%d, want %d", e.Dataset.ID, id)
+		return e, fault.In(x.file, path+"/DSET/ID", fault.ErrCorrupt, "%d, want %d", e.Dataset.ID, id)
 	}
 	e.Dataset.ID = id
 	if e.Name == "" { // generation A without a record
@@ -116,7 +116,7 @@ func (x *Index) entry(id int, t *kvtree.Tree, isCopy bool) (Entry, error) {
 			at, perr := time.ParseInLocation(timeLayout, text, x.loc)
 			if perr != nil {
 				if err == nil {
-					err = badField(x.file, path+"/"+key, fault.ErrCorrupt, "%.40q, want YYYY-MM-DDThh:mm:ss", text)
+					err = fault.In(x.file, path+"/"+key, fault.ErrCorrupt, "%.40q, want YYYY-MM-DDThh:mm:ss", text)
 				}
 				continue
 			}

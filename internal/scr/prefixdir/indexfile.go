@@ -173,7 +173,7 @@ func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]
 			continue
 		}
 		m, err := d.ReadMap(f.Place)
-		if err != nil && !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !fault.IsDamage(err) && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		for _, name := range m.Paths() {
@@ -186,9 +186,8 @@ func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]
 		if err == nil {
 			m, err = d.ReadMap(p)
 		}
-		var damage *fault.FormatError
 		switch {
-		case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &damage):
+		case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || fault.IsDamage(err):
 			continue // of no use any more
 		case err != nil:
 			return nil, err
@@ -204,8 +203,7 @@ func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]
 func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map[string]bool) error {
 	m, err := d.ReadMap(p)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		var damage *fault.FormatError
-		if !errors.As(err, &damage) {
+		if !fault.IsDamage(err) {
 			return err
 		}
 		d.warn("files of a dataset are not known, they stay", "dataset", p.ID, "err", err)

@@ -93,7 +93,7 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 	ds := f.Summary.Dataset
 	m, err := d.ReadMap(f.Place)
 	bad := err
-	if err != nil && !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !fault.IsDamage(err) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	c, err := d.Claims(ds)

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/fault"
 )
 
-// Taken is a file of a complete dataset that a newer complete one has, too. Its bytes are the newer one's.
+// Taken is a file of a complete dataset that a newer one has, too. Its bytes are the newer one's, or not whole.
 type Taken struct {
 	File string // as in File.Path, from the prefix directory on
 	By   Entry
@@ -19,19 +19,13 @@ type Taken struct {
 // writes the same files each time as complete; the last one alone has its bytes.
 type Overwritten struct {
 	dir    *Dir
-	newest []Entry          // complete ones whose files are not in owners yet, newest first
+	newest []Entry          // those whose files are not in owners yet, newest first; incomplete ones have written over older ones, too
 	owners map[string]Entry // the newest dataset that has a file
 }
 
 // Overwritten looks for datasets that are overwritten. Maps are read when they are needed.
 func (d *Dir) Overwritten(x *Index) *Overwritten {
-	o := &Overwritten{dir: d, owners: map[string]Entry{}}
-	for _, e := range x.Entries() {
-		if e.Complete {
-			o.newest = append(o.newest, e)
-		}
-	}
-	return o
+	return &Overwritten{dir: d, newest: x.Entries(), owners: map[string]Entry{}}
 }
 
 // Of is a file that the dataset of an entry has lost, or nil.
@@ -88,7 +82,8 @@ func (d *Dir) demoteOverwritten(x *Index) error {
 	return nil
 }
 
-// filesOf lists the files of a dataset by their names from the prefix directory on, sorted. One that is of no use any more has none.
+// filesOf lists the files of a dataset by their names from the prefix directory on, sorted. One whose metadata are damaged or gone
+// has none, and neither has one whose files may have their hidden names yet.
 func (d *Dir) filesOf(e Entry) ([]string, error) {
 	p, err := d.Locate(e)
 	var m *Map
@@ -96,11 +91,14 @@ func (d *Dir) filesOf(e Entry) ([]string, error) {
 	if err == nil {
 		s, err = d.ReadSummary(p)
 	}
-	if err == nil && s.Complete {
+	if err == nil && (s.Renames || s.Dropped) {
+		return nil, nil
+	}
+	if err == nil {
 		m, err = d.ReadMap(p)
 	}
 	switch {
-	case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || isDamage(err):
+	case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || fault.IsDamage(err):
 		return nil, nil
 	case err != nil:
 		return nil, err

@@ -72,6 +72,19 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
+// TestOverwrittenIncomplete: a newer dataset that was not finished has written over the older ones, too.
+func TestOverwrittenIncomplete(t *testing.T) {
+	d := constant(t)
+	x, err := d.ReadIndex()
+	must(t, err)
+	newest, _ := x.Entry(ckpt(3).Name)
+	must(t, d.markIncomplete(newest))
+	must(t, d.UpdateIndex(t.Context(), func(x *Index) error { return x.SetComplete(ckpt(3).Name, false) }))
+	if taken, whole := overwritten(t, d); !same(taken, 2, 1) || !same(whole, 4) {
+		t.Error(taken, whole)
+	}
+}
+
 // TestOverwrittenLeave: when the newest leaves, the older ones do not become whole, for this program or for SCR.
 func TestOverwrittenLeave(t *testing.T) {
 	for what, leave := range map[string]func(d *Dir) error{

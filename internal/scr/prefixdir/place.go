@@ -92,7 +92,7 @@ func (d *Dir) Survey() ([]Found, error) {
 		if f.Summary != nil {
 			f.ID = f.Summary.Dataset.ID
 			if f.Err == nil && p.ID != 0 && p.ID != f.ID {
-				f.Err = badField(file, "DSET/ID", fault.ErrCorrupt, "%d, want %d", f.ID, p.ID)
+				f.Err = fault.In(file, "DSET/ID", fault.ErrCorrupt, "%d, want %d", f.ID, p.ID)
 				f.ID = p.ID
 			}
 		}
@@ -243,10 +243,10 @@ func (d *Dir) readSummary(p Place, name string) (*Summary, error) {
 		s.Dataset = Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Complete: s.Complete}
 		s.Dataset.Files, s.Dataset.Size = m.Totals()
 	default:
-		return nil, badField(file, keyVersion, fault.ErrVersion, "%d, want %d or %d", s.Version, summaryOld, summaryVersion)
+		return nil, fault.In(file, keyVersion, fault.ErrVersion, "%d, want %d or %d", s.Version, summaryOld, summaryVersion)
 	}
 	if checkID(s.Dataset.ID) != nil {
-		return nil, badField(file, "DSET/ID", fault.ErrCorrupt, "%d, want the number of a dataset", s.Dataset.ID)
+		return nil, fault.In(file, "DSET/ID", fault.ErrCorrupt, "%d, want the number of a dataset", s.Dataset.ID)
 	}
 	if p.From == GenA {
 		s.Dataset.Name = name // the folder may have been renamed

@@ -61,7 +61,7 @@ func (d *Dir) ReadMap(p Place) (*Map, error) {
 		return nil, err
 	}
 	if level > maxLevel {
-		return nil, badField(name, keyLevel, fault.ErrCorrupt, "%d, want at most %d", level, maxLevel)
+		return nil, fault.In(name, keyLevel, fault.ErrCorrupt, "%d, want at most %d", level, maxLevel)
 	}
 	if err := r.read(root, level, name); err != nil {
 		return nil, err
@@ -120,10 +120,10 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 		}
 		file, err := r.resolve(ref)
 		if err != nil {
-			return badField(name, f.Path+"/"+keyFile, fault.ErrCorrupt, "%v", err)
+			return fault.In(name, f.Path+"/"+keyFile, fault.ErrCorrupt, "%v", err)
 		}
 		if at := fmt.Sprintf("%s@%d", file, offset); r.seen[at] {
-			return badField(name, f.Path+"/"+keyFile, fault.ErrCorrupt, "%.80q at %d is referred to twice", ref, offset)
+			return fault.In(name, f.Path+"/"+keyFile, fault.ErrCorrupt, "%.80q at %d is referred to twice", ref, offset)
 		} else {
 			r.seen[at] = true
 		}
@@ -137,10 +137,10 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 		part = unwrapMap(part)
 		g := record.Fields{Tree: part, File: file}
 		if l := g.Int(keyLevel, 0); g.Err() == nil && l != level-1 {
-			return badField(file, keyLevel, fault.ErrCorrupt, "%d, want %d", l, level-1)
+			return fault.In(file, keyLevel, fault.ErrCorrupt, "%d, want %d", l, level-1)
 		}
 		if n := g.Int(keyRanks, 0); g.Err() == nil && n > r.m.Ranks {
-			return badField(file, keyRanks, fault.ErrCorrupt, "%d, want at most %d", n, r.m.Ranks)
+			return fault.In(file, keyRanks, fault.ErrCorrupt, "%d, want at most %d", n, r.m.Ranks)
 		}
 		if err := g.Err(); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (d *Dir) readAt(name string, offset int64) (*kvtree.Tree, error) {
 	var rec *kvtree.Record
 	if err == nil {
 		if offset > size {
-			err = badField(name, keyOffset, fault.ErrTruncated, "%d, the file has %d bytes", offset, size)
+			err = fault.In(name, keyOffset, fault.ErrTruncated, "%d, the file has %d bytes", offset, size)
 		} else {
 			rec, err = kvtree.ReadRecord(f, offset, size, &kvtree.Options{File: name})
 		}

@@ -93,17 +93,17 @@ func (m *Map) Check(ds Dataset) error {
 func (m *Map) add(key string, t *kvtree.Tree, where string) error {
 	rank, err := strconv.Atoi(key)
 	if err != nil || rank < 0 || rank >= m.Ranks || strconv.Itoa(rank) != key {
-		return badField(where, keyRank, fault.ErrCorrupt, "%.40q, want a rank below %d", key, m.Ranks)
+		return fault.In(where, keyRank, fault.ErrCorrupt, "%.40q, want a rank below %d", key, m.Ranks)
 	}
 	if _, ok := m.Files[rank]; ok {
-		return badField(where, keyRank, fault.ErrCorrupt, "rank %d is there twice", rank)
+		return fault.In(where, keyRank, fault.ErrCorrupt, "rank %d is there twice", rank)
 	}
 	files, err := ParseFiles(t, where)
 	if err != nil {
 		return err
 	}
 	if want := (&record.Fields{Tree: t}).Int("FILES", 0); want > len(files) {
-		return badField(where, keyRank+"/"+key+"/FILES", fault.ErrMissing, "%d files, want %d", len(files), want)
+		return fault.In(where, keyRank+"/"+key+"/FILES", fault.ErrMissing, "%d files, want %d", len(files), want)
 	}
 	m.Files[rank] = files
 	m.Listed++

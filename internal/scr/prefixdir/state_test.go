@@ -46,7 +46,7 @@ func TestHaltDamaged(t *testing.T) {
 	}
 	must(t, d.Create())
 	must(t, os.WriteFile(d.File(haltName), []byte("\x95\x1f\xc3\xf5torn"), 0o666))
-	if _, err := d.ReadHalt(ctx); !isDamage(err) {
+	if _, err := d.ReadHalt(ctx); !fault.IsDamage(err) {
 		t.Errorf("damaged: %v", err)
 	}
 	must(t, d.UpdateHalt(ctx, func(h *cadence.Halt) error { h.ExitReason = "enough"; return nil }))
@@ -64,7 +64,7 @@ func TestHaltDamaged(t *testing.T) {
 	bad := kvtree.New()
 	bad.SetStr("ExitAfter", "tomorrow")
 	must(t, kvtree.WriteFile(nil, d.File(haltName), bad))
-	if err := d.UpdateHalt(ctx, func(*cadence.Halt) error { return nil }); !isDamage(err) {
+	if err := d.UpdateHalt(ctx, func(*cadence.Halt) error { return nil }); !fault.IsDamage(err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -177,7 +177,7 @@ func TestFlushFile(t *testing.T) {
 	must(t, err)
 	_, err = g.WriteAt([]byte("garbage"), 0)
 	must(t, errors.Join(err, g.Close()))
-	if _, err := d.ReadFlush(); !isDamage(err) {
+	if _, err := d.ReadFlush(); !fault.IsDamage(err) {
 		t.Errorf("damaged: %v", err)
 	}
 	if f, err := d.LoadFlush(); err != nil || len(f.Entries()) != 0 {

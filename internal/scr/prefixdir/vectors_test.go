@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
@@ -248,7 +249,7 @@ func TestDefect2TornIndex(t *testing.T) {
 	must(t, err)
 	must(t, f.Truncate(40))
 	must(t, f.Close())
-	if _, err := d.ReadIndex(); !isDamage(err) {
+	if _, err := d.ReadIndex(); !fault.IsDamage(err) {
 		t.Fatalf("torn index: %v", err)
 	}
 	must(t, d.UpdateIndex(t.Context(), func(x *Index) error {

@@ -14,6 +14,9 @@ import (
 	"blobio/scr/config"
 )
 
+// ErrSkip is in the chain of the error of a node test that cannot be made here; the loop goes on without it.
+var ErrSkip = errors.New("test left out")
+
 // NodeTest finds nodes that cannot be used.
 type NodeTest interface {
 	Name() string

@@ -40,11 +40,9 @@ func FuzzScan(f *testing.F) {
 			must(t, kvtree.WriteFile(fsys, d.DatasetDir(1)+"/"+n, tree))
 		}
 		ctx := context.Background()
-		s, err := ScanDataset(ctx, ScanOptions{Prefix: d, ID: 1})
-		if err != nil {
+		if _, err := ScanDataset(ctx, ScanOptions{Prefix: d, ID: 1}); err != nil {
 			t.Fatal(err)
 		}
-		s.Tree()
 		res, err := Index(ctx, Options{Prefix: d, ID: 1, Dataset: record.Dataset{ID: 1, Name: "a", Files: 1, Size: 3, Complete: true}})
 		if err != nil && !errors.Is(err, fault.ErrMissing) && !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrExist) && !errors.Is(err, ErrOutside) && !errors.Is(err, fault.ErrUsage) && !errors.Is(err, fs.ErrInvalid) {
 			t.Fatal(err)

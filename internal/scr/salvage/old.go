@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
@@ -22,14 +23,14 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 		fsys = vfs.OS
 	}
 	all, err := cachedir.Survey(fsys, n.Catalog, n.Caches...)
-	if err != nil && !isDamage(err) {
+	if err != nil && !fault.IsDamage(err) {
 		return nil, err
 	}
 	if path.Base(n.Catalog) != cachedir.CatalogName {
 		return all, err
 	}
 	old, oerr := cachedir.Survey(fsys, path.Join(path.Dir(n.Catalog), cachedir.MasterName))
-	if oerr != nil && !isDamage(oerr) {
+	if oerr != nil && !fault.IsDamage(oerr) {
 		return nil, oerr
 	}
 	listed := map[int]bool{}
@@ -85,7 +86,7 @@ func (p target) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding
 			return rc, err
 		}
 		if err := p.mapsOf(h, base); err != nil {
-			if !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
+			if !fault.IsDamage(err) && !errors.Is(err, fs.ErrNotExist) {
 				return rc, err
 			}
 			rc.Lost[name] = err.Error()
@@ -140,7 +141,7 @@ func (p target) mapsOf(h cachedir.Holding, base string) error {
 				return err
 			}
 			if meta.File == "" || meta.File != path.Base(meta.File) {
-				return badField(p.metaFile(base), key+"/FILE/"+strconv.Itoa(i), "%.80q, want the base name of a file", meta.File)
+				return fault.In(p.metaFile(base), key+"/FILE/"+strconv.Itoa(i), fault.ErrCorrupt, "%.80q, want the base name of a file", meta.File)
 			}
 			meta.Complete = true // nothing else is protected
 			m.Put(p.belongs(cachedir.MapFile{Name: path.Join(h.Path, meta.File), Meta: meta}))

@@ -202,7 +202,7 @@ func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where
 		return nil, err
 	case errors.Is(err, redset.ErrNone):
 		return nil, nil
-	case errors.Is(err, fault.ErrMissing) || errors.Is(err, fault.ErrCorrupt) || isDamage(err):
+	case errors.Is(err, fault.ErrMissing) || errors.Is(err, fault.ErrCorrupt) || fault.IsDamage(err):
 		return err, nil
 	default:
 		return nil, err

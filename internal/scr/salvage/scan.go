@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/scr/kvtree"
 )
 
 // State of a file of a scavenged dataset in the prefix directory.
@@ -137,7 +137,7 @@ func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
 		name := sc.metaFile(e.Name())
 		if rank, ok := rankOfSums(e.Name()); ok {
 			r, err := readSums(sc.fs, name)
-			if isDamage(err) {
+			if fault.IsDamage(err) {
 				s.Unread = append(s.Unread, err.Error())
 				continue
 			} else if err != nil {
@@ -152,7 +152,7 @@ func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
 		case !ok:
 		case name == sc.filemap(rank):
 			r := of(rank)
-			if r.Map, r.Err = cachedir.ReadFilemap(sc.fs, name); isDamage(r.Err) {
+			if r.Map, r.Err = cachedir.ReadFilemap(sc.fs, name); fault.IsDamage(r.Err) {
 				r.Damaged = append(r.Damaged, e.Name())
 			} else if r.Err != nil {
 				return nil, r.Err
@@ -190,7 +190,7 @@ func (s *Scan) know(ds record.Dataset) {
 // dataset asks the index and the flush file for the record of the dataset.
 func (p target) dataset() (record.Dataset, error) {
 	x, err := p.dir.ReadIndex()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !isDamage(err) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !fault.IsDamage(err) {
 		return record.Dataset{}, err
 	}
 	if err == nil {
@@ -201,7 +201,7 @@ func (p target) dataset() (record.Dataset, error) {
 		}
 	}
 	f, err := p.dir.ReadFlush()
-	if isDamage(err) {
+	if fault.IsDamage(err) {
 		return record.Dataset{}, nil
 	}
 	if err != nil {
@@ -359,41 +359,4 @@ func (s *Scan) Inspect() Report {
 		}
 	}
 	return rep
-}
-
-// Tree is the scan in the form in which the tools of the reference print it.
-func (s *Scan) Tree() *kvtree.Tree {
-	t := kvtree.New()
-	d := t.SetKVInt("DLIST", s.ID)
-	if s.Dataset.ID > 0 {
-		d.Set("DSET", s.Dataset.Tree())
-	}
-	m := d.Touch("RANK2FILE")
-	if s.Size > 0 {
-		m.SetInt("RANKS", s.Size)
-	}
-	for _, r := range slices.Backward(s.Ranks) {
-		sub := m.SetKVInt("RANK", r.Rank)
-		if r.Map != nil {
-			sub.SetInt("FILES", r.Map.Len())
-		}
-		for _, f := range slices.Backward(r.Files) {
-			if f.State < Present {
-				continue
-			}
-			x := sub.SetKV("FILE", f.Path)
-			if f.HasCRC {
-				x.SetCRC32("CRC", f.CRC)
-			}
-			x.SetInt64("SIZE", f.Size)
-		}
-	}
-	rep := s.Inspect()
-	for _, r := range slices.Backward(rep.Missing) {
-		d.SetKVInt("MISSING", r)
-	}
-	if len(rep.Invalid) > 0 {
-		d.SetInt("INVALID", 1)
-	}
-	return t
 }

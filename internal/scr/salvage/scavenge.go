@@ -73,7 +73,7 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 		return nil, err
 	}
 	all, err := Survey(o.Node)
-	if err != nil && !(isDamage(err) && len(all) > 0) {
+	if err != nil && !(fault.IsDamage(err) && len(all) > 0) {
 		return nil, err
 	}
 	c := &Copied{ID: o.ID}

@@ -162,7 +162,7 @@ func readSums(fsys vfs.FS, name string) (sums, error) {
 	}
 	f := record.Fields{Tree: t, File: name}
 	if v := f.Int(keyVersion, 0); f.Err() == nil && v != sumsVersion {
-		return sums{}, badField(name, keyVersion, "%d, want %d", v, sumsVersion)
+		return sums{}, fault.In(name, keyVersion, fault.ErrCorrupt, "%d, want %d", v, sumsVersion)
 	}
 	s := sums{files: map[string]expect{}, meta: map[string]expect{}}
 	if d := t.Get(keyDsetDesc); d.Len() > 0 {
@@ -179,7 +179,7 @@ func readSums(fsys vfs.FS, name string) (sums, error) {
 				return sums{}, err
 			}
 			if key == keyMeta && n != path.Base(n) {
-				return sums{}, badField(name, key, "%.80q, want the name of a file", n)
+				return sums{}, fault.In(name, key, fault.ErrCorrupt, "%.80q, want the name of a file", n)
 			}
 			list[n] = e
 		}

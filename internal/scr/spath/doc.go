@@ -1,6 +1,6 @@
 // Package spath does with slash-separated paths what Go's package path lacks:
-// one path relative to another, whether one lies below another, cutting by
-// component, and the same after symbolic links.
+// one path relative to another, whether one lies below another, and the same
+// after symbolic links.
 //
 // Names in the metadata files of SCR are written with '/' on every system. A
 // path is its components between slashes: an empty first one means absolute,
@@ -10,8 +10,6 @@
 //	operation of the original     here
 //	reduce                        Reduce (path.Clean, but the null path stays null)
 //	relative                      Relative
-//	slice, sub, cut               Slice
-//	components                    Components
 //	append, prepend               path.Join
 //	dirname, basename             path.Dir, path.Base
 //	is_absolute                   path.IsAbs

@@ -7,15 +7,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// Components returns the parts of a path between slashes: none for "", two
-// empty ones for "/".
-func Components(p string) []string {
-	if p == "" {
-		return nil
-	}
-	return strings.Split(p, "/")
-}
-
 // Reduce drops ".", "..", empty components and a trailing slash. Above the root
 // of an absolute path is the root; ".." at the front of a relative path stays.
 // What reduces to nothing is the null path "".
@@ -24,26 +15,6 @@ func Reduce(p string) string {
 		return ""
 	}
 	return p
-}
-
-// Slice returns n components of p, from offset on. A negative offset counts from
-// the end (beyond the start: from the start), a negative n takes all that
-// follow.
-func Slice(p string, offset, n int) string {
-	c := Components(p)
-	if offset < 0 {
-		offset += len(c)
-	}
-	lo := min(max(offset, 0), len(c))
-	hi := len(c)
-	if n >= 0 && n < hi-lo {
-		hi = lo + n
-	}
-	c = c[lo:hi]
-	if len(c) == 1 && c[0] == "" && lo == 0 {
-		return "/" // only the root is left of an absolute path
-	}
-	return strings.Join(c, "/")
 }
 
 // Relative returns dst as seen from the directory src: from /hello/world,
@@ -96,5 +67,8 @@ func IsChild(parent, child string) bool {
 // absolute path begins with.
 func steps(p string) []string {
 	p = strings.TrimPrefix(Reduce(p), "/")
-	return Components(p)
+	if p == "" {
+		return nil
+	}
+	return strings.Split(p, "/")
 }

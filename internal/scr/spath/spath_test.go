@@ -84,32 +84,6 @@ func TestIsChild(t *testing.T) {
 	}
 }
 
-func TestSlice(t *testing.T) {
-	const p = "/hello/world/foo"
-	for _, c := range []struct {
-		p    string
-		o, n int
-		want string
-	}{
-		{p, 0, -1, p},
-		{p, 1, -1, "hello/world/foo"},
-		{p, -1, 1, "foo"},         // basename
-		{p, 0, 3, "/hello/world"}, // dirname
-		{p, -2, -1, "world/foo"},
-		{p, 1, 1, "hello"},
-		{p, 0, 1, "/"},
-		{p, 0, 0, ""},
-		{p, 9, -1, ""},
-		{p, -9, 2, "/hello"},
-		{"a/b/", 1, -1, "b/"},
-		{"", 0, -1, ""},
-	} {
-		if got := Slice(c.p, c.o, c.n); got != c.want {
-			t.Errorf("Slice(%q, %d, %d) = %q, want %q", c.p, c.o, c.n, got, c.want)
-		}
-	}
-}
-
 // Going from src along the relative path ends at dst; a child is reached
 // without climbing.
 func TestRelativeArrives(t *testing.T) {

@@ -2,13 +2,7 @@ package transfer
 
 import (
 	"fmt"
-
-	"blobio/internal/fault"
 )
-
-func bad(file, field string, class error, format string, args ...any) error {
-	return fault.In(file, field, class, format, args...)
-}
 
 // JobError says which of several jobs failed.
 type JobError struct {
@@ -19,10 +13,8 @@ type JobError struct {
 
 // Error implements error.
 func (e *JobError) Error() string {
-	return fmt.Sprintf("transfer: job %d (%s): %v", e.Index, e.Job.String(), e.Err)
+	return fmt.Sprintf("job %d (%s): %v", e.Index, e.Job.String(), e.Err)
 }
-
-// Package names the package that the text begins with.
 
 // Unwrap returns the reason.
 func (e *JobError) Unwrap() error { return e.Err }
@@ -33,13 +25,11 @@ type FailedError struct{ Items []Item }
 // Error implements error.
 func (e *FailedError) Error() string {
 	if len(e.Items) == 0 {
-		return "transfer: some files could not be copied"
+		return "some files could not be copied"
 	}
-	s := fmt.Sprintf("transfer: %s: %s", e.Items[0].Src, e.Items[0].Error)
+	s := fmt.Sprintf("%s: %s", e.Items[0].Src, e.Items[0].Error)
 	if n := len(e.Items) - 1; n > 0 {
 		s += fmt.Sprintf(" (and %d more)", n)
 	}
 	return s
 }
-
-// Package names the package that the text begins with.

@@ -136,7 +136,7 @@ func UpdateFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockK
 func Parse(t *kvtree.Tree, name string) (*File, error) {
 	f := &File{Tree: t}
 	fail := func(field string, class error, format string, args ...any) (*File, error) {
-		return nil, bad(name, field, class, format, args...)
+		return nil, fault.In(name, field, class, format, args...)
 	}
 	for src, sub := range t.Get(keyFiles).All() {
 		i, field, err := parseItem(src, sub)

@@ -110,7 +110,7 @@ func (e *Engine) open(fsys vfs.FS, j *Job) (*source, error) {
 		if s.size > want {
 			class = fault.ErrCorrupt
 		}
-		return nil, errors.Join(bad(j.sourceName(), "", class, "%d bytes, want %d", s.size, want), s.Close())
+		return nil, errors.Join(fault.In(j.sourceName(), "", class, "%d bytes, want %d", s.size, want), s.Close())
 	}
 	return s, nil
 }
@@ -123,7 +123,7 @@ func (s *source) stable() error {
 	if n, err := s.in.f.Size(); err != nil || n <= s.in.at {
 		return err
 	} else if s.whole {
-		return bad(s.in.f.Name(), "", fault.ErrCorrupt, "grew from %d to %d bytes while it was read", s.in.at, n)
+		return fault.In(s.in.f.Name(), "", fault.ErrCorrupt, "grew from %d to %d bytes while it was read", s.in.at, n)
 	}
 	return nil
 }

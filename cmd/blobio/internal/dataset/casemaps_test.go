@@ -12,7 +12,7 @@ import (
 func TestConvertByCase(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.nc")
-	clitest.Good(t, "replay", "--case", "F", "--history", "h1", "--layout", "variable", "--out", dir, "--no-sync")
+	clitest.Good(t, "replay", "--case", "F", "--history", "h1", "--layout", "variable", "-o", dir, "--no-sync")
 	clitest.Good(t, "convert", filepath.Join(dir, "F_h1.nc"), in, "--no-sync")
 	out := filepath.Join(dir, "out.h5")
 	clitest.Good(t, "convert", in, out, "--to", "process-centric", "--case", "F_h1", "--ranks", "5", "--no-sync")

@@ -20,23 +20,14 @@ func NewCheck(e *cli.Env) *cobra.Command {
 		Short: "Look for everything that is wrong with a dataset",
 		Long: `Check datasets of any layout: headers, sizes, maps, agreement between subfiles, the
 state of the commit and, where there is a manifest, the checksums of all data.
-All faults are reported; nothing is changed.
-
-Findings are printed one per line: severity, file, offset, field and message.
-An error: data are lost or cannot be trusted. A warning: something is wrong, but
-all data can be read. A note (shown with --notes): something worth knowing.
-
-Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could
-not be checked.
+All faults are reported.
 
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
-JSON: {"version": 1, "checked": [{path, status, errors, warnings, notes, findings: [...]}],
-"failed": [{path, error}]}; failed has the paths that could not be checked, and status is
-what "blobio ls" tells of the writer. A finding,
-and such an error, has severity and message and, if known, file, offset, rank, node,
-dataset, var, block, field, found, wanted, class and effect.`,
+A finding of JSON, and the error of a path that could not be checked, has severity and
+message and, if known, file, offset, rank, node, dataset, var, block, field, found, wanted,
+class and effect. status is what "blobio ls" tells of the writer.`,
 		Example: `  blobio check F_h0.nc
   blobio check --quick run/*.manifest    # structure and maps, without reading the data
   blobio check --notes F_h0.nc           # elements that no rank owns, foreign files, ...
@@ -50,7 +41,7 @@ dataset, var, block, field, found, wanted, class and effect.`,
 			return k.Run(cmd, e, args)
 		},
 	}
-	f.Add(cmd, "structure and maps only: do not read the data", "concurrent reads (default: number of CPUs)")
+	f.Add(cmd, "structure and maps only: do not read the data", "concurrent reads (default: number of CPUs)", checked{})
 	return cmd
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -74,8 +73,7 @@ form (.dat: one for each map, in order). A variable gets the first map of its sh
 or with --case the one of the E3SM case. Maps that would lose elements of the source
 (I: only land is owned) need --drop-uncovered.
 
-JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}; if
-subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
+JSON has missing and lost if subfiles are missing.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
   blobio convert -v U -d lev,40 -d time,0,9,3 F_h1.nc U40.nc   # one level, every third of ten records
@@ -113,7 +111,7 @@ subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	f.zarr.add(cmd)
 	f.source.add(cmd)
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, written{})
 	return cmd
 }
 
@@ -262,33 +260,13 @@ func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w 
 	return err
 }
 
-// parseRecords reads FIRST:END or a number.
+// parseRecords reads --records, of n; nil is all.
 func parseRecords(s string, n int64) (*blob.Range, error) {
-	if s == "" {
-		return nil, nil
+	first, end, err := cli.Range("records", s, n, "record")
+	if s == "" || err != nil {
+		return nil, err
 	}
-	bad := func() (*blob.Range, error) {
-		return nil, cli.Usagef("--records %q, want FIRST:END such as 0:10, or a number; there are %s", s, cli.Plural(n, "record"))
-	}
-	a, b, isRange := strings.Cut(s, ":")
-	q := &blob.Range{First: 0, End: n}
-	var err error
-	if a != "" || !isRange {
-		if q.First, err = strconv.ParseInt(a, 10, 64); err != nil {
-			return bad()
-		}
-	}
-	if !isRange {
-		q.End = q.First + 1
-	} else if b != "" {
-		if q.End, err = strconv.ParseInt(b, 10, 64); err != nil {
-			return bad()
-		}
-	}
-	if q.First < 0 || q.End < q.First || q.End > n {
-		return bad()
-	}
-	return q, nil
+	return &blob.Range{First: first, End: end}, nil
 }
 
 // setMaps gives the options the maps of the flags, if there are some. Without, the dataset has its own, or needs none.
@@ -387,4 +365,18 @@ func mapOf(name string, maps []*decomp.Map, s *blob.Schema) (func(*blob.Variable
 		}
 		return 0
 	}, keep, nil
+}
+
+// CompressFlag adds --compress. more are words beside those of the process-centric layout, of which help tells.
+func CompressFlag(cmd *cobra.Command, to *string, help string, more ...string) {
+	cmd.Flags().StringVar(to, "compress", "off", help)
+	_ = cmd.RegisterFlagCompletionFunc("compress", cobra.FixedCompletions(append([]string{"off", "auto", "zstd", "shuffle+zstd"}, more...), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func ParseCompress(s string) (blob.Compress, error) {
+	c, err := blob.ParseCompress(s)
+	if err != nil {
+		return c, cli.AsUsage(err)
+	}
+	return c, nil
 }

@@ -31,15 +31,13 @@ attributes and variables, then all values in canonical order. Each difference in
 metadata gets a line, and so does each variable whose values differ. NaN equals NaN.
 The order of dimensions, variables and attributes counts only with --order.
 
-Exit codes: 0 equal, 1 different, 2 could not compare.
-
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
-JSON: {version, a, b, equal, differences: [{severity, field, message, numbers}]}. numbers
-repeats the numbers of the message: {different, of, first: [index], a, b, largest} for
-values; {a, b} for lengths, records, shapes, positions and attributes, null where one side
-has none. NaN and infinities are strings.`,
+A difference of JSON has severity, field, message and numbers, which repeats the numbers of
+the message: {different, of, first: [index], a, b, largest} for values; {a, b} for
+lengths, records, shapes, positions and attributes, null where one side has none. NaN and
+infinities are strings.`,
 		Example: `  blobio diff F_h0.nc F_h0.h5                   # both layouts of one run
   blobio diff --vars T,PS --rel 1e-6 a.nc b.nc
   blobio diff --values-only F_h0.nc other.nc    # whatever the attributes say
@@ -55,7 +53,8 @@ has none. NaN and infinities are strings.`,
 	fl.Float64Var(&f.rel, "rel", 0, "values that differ by at most this times the larger magnitude are equal")
 	fl.BoolVar(&f.values, "values-only", false, "do not compare metadata")
 	fl.BoolVar(&f.order, "order", false, "differences in the order of dimensions, variables and attributes count")
-	f.Add(cmd, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines))
+	f.Add(cmd, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines),
+		map[string]any{"version": 1, "a": "", "b": "", "equal": true, "differences": []blob.Finding{}})
 	f.source.add(cmd)
 	return cmd
 }

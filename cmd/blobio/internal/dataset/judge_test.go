@@ -94,7 +94,7 @@ func TestJudgeNcdump(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{filepath.Join(dir, "zoo.nc"), clitest.Toy(t, dir)}
 	zoo(t, files[0])
-	clitest.Good(t, "replay", "--case", "G", "--cells", "60", "--lev", "2", "--ranks", "3", "--no-sync", "--layout", "variable", "--pattern", "smooth", "--out", filepath.Join(dir, "g"))
+	clitest.Good(t, "replay", "--case", "G", "--cells", "60", "--lev", "2", "--ranks", "3", "--no-sync", "--layout", "variable", "--pattern", "smooth", "-o", filepath.Join(dir, "g"))
 	files = append(files, filepath.Join(dir, "g", "G.variable-centric.canonical.nc"))
 	for _, f := range files {
 		for _, flags := range [][]string{nil, {"-h"}, {"-c"}, {"-p", "9,17"}} {

@@ -40,17 +40,13 @@ is bounded. --vars and -d choose a part, as in "blobio dump".
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
-JSON: {"datasets": [{path, layout, format, compressed, state, status: {state: "writing",
-"finished", "died", "writing or died" or "unmarked", committed, records, commit,
-last_commit, writer: {host, pid, user, job, since, heartbeat, last_sign}}, records, ranks, subfiles,
-bytes, missing, sets: [{first, records, ranks, subfiles, count}], dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
-variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
-Ranks and subfiles are those of the first set; sets is there if appends or commits
-have added some, and one entry stands for count sets of the same numbers.
-The bytes of a variable are those of all its records in canonical form. With --stats:
-{"datasets": [{path, variables: [{name, type, values, fill, nan, min, max, mean,
-records: [{record, values, fill, nan, min, max, mean}]}]}]}; min, max and mean are null
-where there are no values; infinities are strings.`,
+In JSON, the state of status is writing, finished, died, writing or died, or unmarked.
+Ranks and subfiles are those of the first set; sets is there if appends or commits have
+added some, and one entry stands for count sets of the same numbers. The bytes of a
+variable are those of all its records in canonical form. With --stats:
+{datasets: [{path, variables: [{name, type, values, fill, nan, min, max, mean, records:
+[{record, values, fill, nan, min, max, mean}]}]}]}; min, max and mean are null where there
+are no values; infinities are strings.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
   blobio ls F_h0.nc.0000     # the same dataset, by one of its subfiles
   blobio ls -l run/F_h1.nc   # with long names and units
@@ -70,7 +66,7 @@ where there are no values; infinities are strings.`,
 	}
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "long names and units of variables")
 	stats.add(cmd)
-	cli.JSONFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON, map[string]any{"datasets": []*dataset{}})
 	return cmd
 }
 

@@ -2,9 +2,9 @@ package dataset
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -43,105 +43,109 @@ func (f *statsFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// run sums up each dataset. JSON is written as the numbers come.
+// run sums up each dataset.
 func (f *statsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string, asJSON bool) error {
-	if asJSON {
-		fmt.Fprint(e.Out, "{\n  \"datasets\": [")
-	}
-	for i, path := range paths {
-		switch {
-		case asJSON && i > 0:
-			fmt.Fprint(e.Out, ",")
-		case i > 0:
-			fmt.Fprintln(e.Out)
-		}
-		if err := f.one(cmd.Context(), e, path, asJSON); err != nil {
-			return err
-		}
-	}
-	if asJSON {
-		fmt.Fprint(e.Out, "\n  ]\n}\n")
-	}
-	return nil
+	return cli.List(cmd, e, paths, asJSON, "datasets",
+		func(path string) (*statsDesc, error) { return f.one(cmd.Context(), e, path) },
+		func(d *statsDesc) { d.print(e, f.byRecord) })
 }
 
+// Statistics of a dataset, as JSON has them.
+type (
+	statsDesc struct {
+		Path string     `json:"path"`
+		Vars []varStats `json:"variables"`
+
+		summary string
+		vars    []blob.Variable
+		rows    []stats.Row
+	}
+	varStats struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+		numbers
+		Records []numbers `json:"records,omitzero"`
+	}
+)
+
 // one sums up one dataset.
-func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string, asJSON bool) error {
+func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string) (*statsDesc, error) {
 	r, err := f.source.open(ctx, e, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Close()
 	if err := checkVars(r, f.vars); err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range f.vars {
 		if id, ok := r.Schema().VarID(name); ok && r.Schema().Vars()[id].Type == cdf5.Char {
-			return cli.Usagef("%s: %s holds text, which has no statistics", r.Base(), cli.Plain(name))
+			return nil, cli.Usagef("%s: %s holds text, which has no statistics", r.Base(), cli.Plain(name))
 		}
 	}
 	sub, err := f.subset(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	part, err := r.View(f.vars, sub)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := e.NewProgress()
 	defer p.End()
-	rows := stats.Of(ctx, part, &stats.Options{Workers: f.source.workers, Memory: f.source.memory, Progress: func(done, total int64) { p.At("read", done, total) },
-		Fill: func(v int) any { return fillOf(&part.Schema().Vars()[v]) }})
-	out := statsOut{e: e, vars: part.Schema().Vars(), byRecord: f.byRecord}
-	if asJSON {
-		return out.json(rows, r.Base())
-	}
-	fmt.Fprintf(e.Out, "%s: %s\n\n", cli.Plain(r.Base()), describe(r).summary())
-	return out.text(rows)
-}
-
-// statsOut prints the rows of a dataset.
-type statsOut struct {
-	e        *cli.Env
-	vars     []blob.Variable
-	byRecord bool
-}
-
-func (o *statsOut) text(rows func(func(stats.Row, error) bool)) error {
-	heads := []string{"VARIABLE", ">MIN", ">MAX", ">MEAN", ">VALUES", ">FILL", ">NAN"}
-	if o.byRecord {
-		heads = append(heads[:1:1], append([]string{">RECORD"}, heads[1:]...)...)
-	}
-	t := o.e.NewTable("", heads...)
-	n := 0
-	for row, err := range rows {
+	d := &statsDesc{Path: r.Base(), Vars: []varStats{}, summary: describe(r).summary(), vars: part.Schema().Vars()}
+	last := -1
+	for row, err := range stats.Of(ctx, part, &stats.Options{Workers: f.source.workers, Memory: f.source.memory, Progress: func(done, total int64) { p.At("read", done, total) },
+		Fill: func(v int) any { return fillOf(&d.vars[v]) }}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if row.Record >= 0 && !o.byRecord {
+		if row.Var != last {
+			last = row.Var
+			x := varStats{Name: d.vars[row.Var].Name, Type: d.vars[row.Var].Type.String()}
+			if d.vars[row.Var].Record {
+				x.Records = []numbers{}
+			}
+			d.Vars = append(d.Vars, x)
+		}
+		d.rows = append(d.rows, row)
+		if x := &d.Vars[len(d.Vars)-1]; row.Record >= 0 {
+			x.Records = append(x.Records, numbersOf(&row))
+		} else {
+			x.numbers = numbersOf(&row)
+		}
+	}
+	return d, nil
+}
+
+func (d *statsDesc) print(e *cli.Env, byRecord bool) {
+	fmt.Fprintf(e.Out, "%s: %s\n\n", cli.Plain(d.Path), d.summary)
+	heads := []string{"VARIABLE", ">MIN", ">MAX", ">MEAN", ">VALUES", ">FILL", ">NAN"}
+	if byRecord {
+		heads = slices.Insert(heads, 1, ">RECORD")
+	}
+	t := e.NewTable("", heads...)
+	for i := range d.rows {
+		row := &d.rows[i]
+		if row.Record >= 0 && !byRecord {
 			continue
 		}
-		v := &o.vars[row.Var]
-		number := func(x any) string { return numberText(v, x) }
+		v := &d.vars[row.Var]
 		mean := "-"
 		if row.Values > 0 {
 			mean = string(cli.AppendFloat(nil, row.Mean(), 10))
 		}
 		cells := []any{v.Name}
-		if o.byRecord {
+		if byRecord {
 			rec := "all"
 			if row.Record >= 0 {
 				rec = fmt.Sprint(row.Record)
 			}
 			cells = append(cells, rec)
 		}
-		t.Row(append(cells, number(row.Min), number(row.Max), mean, row.Values, row.Fill, row.NaN)...)
-		if n++; n%layoutBatch == 0 {
-			t.Flush()
-		}
+		t.Row(append(cells, numberText(v, row.Min), numberText(v, row.Max), mean, row.Values, row.Fill, row.NaN)...)
 	}
 	t.Flush()
-	return nil
 }
 
 // numberText is a number of a variable.
@@ -190,52 +194,4 @@ func exactly(x any) any {
 		return jsonValue{data: []float64{y}}
 	}
 	return x
-}
-
-// json prints a variable when its last row is there; the records are printed as they come.
-func (o *statsOut) json(rows func(func(stats.Row, error) bool), path string) error {
-	w := o.e.Out
-	name, err := json.Marshal(path)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\n    {\"path\": %s, \"variables\": [", name)
-	last, records := -1, 0
-	for row, err := range rows {
-		if err != nil {
-			return err
-		}
-		v := &o.vars[row.Var]
-		if row.Var != last {
-			if last >= 0 {
-				fmt.Fprint(w, ",")
-			}
-			last, records = row.Var, 0
-			name, err := json.Marshal(v.Name)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(w, "\n      {\"name\": %s, \"type\": \"%v\"", name, v.Type)
-			if v.Record {
-				fmt.Fprint(w, ", \"records\": [")
-			}
-		}
-		b, err := json.Marshal(numbersOf(&row))
-		if err != nil {
-			return err
-		}
-		switch {
-		case row.Record >= 0:
-			if records++; records > 1 {
-				fmt.Fprint(w, ",")
-			}
-			fmt.Fprintf(w, "\n        %s", b)
-		case v.Record:
-			fmt.Fprintf(w, "], %s", b[1:])
-		default:
-			fmt.Fprintf(w, ", %s", b[1:])
-		}
-	}
-	_, err = fmt.Fprint(w, "\n    ]}")
-	return err
 }

@@ -91,7 +91,7 @@ func TestLsStats(t *testing.T) {
 func TestJudgeStats(t *testing.T) {
 	testfiles.Ask(t, "JUDGES")
 	dir := t.TempDir()
-	clitest.Good(t, "replay", "--case", "I", "--history", "h0", "--layout", "process", "--pattern", "smooth", "--num-records", "2", "--lat", "24", "--lon", "36", "--ranks", "4", "--no-sync", "--out", dir)
+	clitest.Good(t, "replay", "--case", "I", "--history", "h0", "--layout", "process", "--pattern", "smooth", "--num-records", "2", "--lat", "24", "--lon", "36", "--ranks", "4", "--no-sync", "-o", dir)
 	blobs, canon := filepath.Join(dir, "I_h0.h5"), filepath.Join(dir, "canon.nc")
 	clitest.Good(t, "convert", "--no-sync", blobs, canon)
 	got := statsOf(t, blobs)

@@ -18,8 +18,6 @@ type netcdf4Flags struct {
 func (f *netcdf4Flags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.on, "netcdf4", false, "the same as --format netcdf4: HDF5 with chunks of up to 4 MiB")
-	fl.BoolVar(&f.on, "nc4", false, "the same as --netcdf4")
-	_ = fl.MarkHidden("nc4")
 }
 
 // options returns nil if the output is another. format, compress and chunk are the flags of these names.

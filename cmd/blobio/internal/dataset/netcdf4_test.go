@@ -15,7 +15,7 @@ func TestConvertNetCDF4(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	want, err := os.ReadFile(canon)
 	clitest.Check(t, err)
-	for i, args := range [][]string{{"--netcdf4"}, {"--nc4", "--compress", "shuffle+deflate:4", "--chunk", "64K"}, {"--format", "netcdf4", "--compress", "zstd:3"}} {
+	for i, args := range [][]string{{"--netcdf4"}, {"--netcdf4", "--compress", "shuffle+deflate:4", "--chunk", "64K"}, {"--format", "netcdf4", "--compress", "zstd:3"}} {
 		out, back := filepath.Join(dir, "out.nc"), filepath.Join(dir, "back.nc")
 		from := []string{variable, process}[i%2]
 		text := clitest.Good(t, append(append([]string{"convert", "--no-sync", "--force"}, args...), from, out)...)

@@ -40,10 +40,7 @@ machines share, a writer on another machine counts as dead after 30 seconds with
 a heartbeat, so recover may wait that long.
 
 Exit codes: 0 nothing is left to do, 1 with --dry-run: there is something to do,
-2 a dataset is in use or damaged, cannot be changed, or does not exist.
-
-JSON: {"datasets": [{path, writer: {holder, state}, steps: [{file, what}],
-error}]}.`,
+2 a dataset is in use or damaged, cannot be changed, or does not exist.`,
 		Example: `  blobio recover -n run          # what there is to do, without doing it
   blobio recover run/F_h0.nc`,
 		Args: cli.MinArgs(1, "a dataset or a directory"),
@@ -53,7 +50,7 @@ error}]}.`,
 	}
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print what would be done, change nothing")
 	cmd.Flags().BoolVar(&force, "force", false, "give up commits that damage has made unreadable")
-	cli.JSONFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON, map[string]any{"datasets": []recovered{}})
 	return cmd
 }
 

@@ -27,11 +27,9 @@ For compressed data, the place is that of the chunk that holds the element.
 
 Exit codes: 0 found, 1 no rank wrote the element, 2 could not search.
 
-JSON: {variable, index, type, owned, value, file, set, subfile, rank, also: [rank], record,
-request, run: [offset, length], element, offset, bytes, order, codec, content, within}.
-request counts from 0 in the rank's map; run is its range of canonical elements; element
-is the index in the blob; offset and bytes are those in the file. Keys that do not apply
-are left out: rank and request for a variable that is not decomposed; codec, content
+In JSON, request counts from 0 in the rank's map; run is its range of canonical elements;
+element is the index in the blob; offset and bytes are those in the file. Keys that do not
+apply are left out: rank and request for a variable that is not decomposed; codec, content
 (decompressed bytes of the chunk) and within (offset of the element in them) for data that
 are not compressed.`,
 		Example: `  blobio where 'T[0,40,123]' F_h0.nc
@@ -52,7 +50,7 @@ are not compressed.`,
 		},
 	}
 	source.add(cmd)
-	cli.JSONFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON, whereabouts{})
 	return cmd
 }
 

@@ -72,9 +72,9 @@ func TestWhere(t *testing.T) {
 // TestWhereNobody: what no rank wrote is said to be so, and the exit code tells.
 func TestWhereNobody(t *testing.T) {
 	dir := t.TempDir()
-	clitest.Good(t, "replay", "--case", "I", "--history", "h0", "--lat", "48", "--lon", "72", "--layout", "process", "--num-records", "1", "--no-sync", "--out", dir)
+	clitest.Good(t, "replay", "--case", "I", "--history", "h0", "--lat", "24", "--lon", "36", "--layout", "process", "--num-records", "1", "--no-sync", "-o", dir)
 	found := [2]int{}
-	for i := range 40 {
+	for i := 0; i < 24; i += 2 {
 		r := clitest.Blobio(t, "where", "--json", fmt.Sprintf("TSOI[0,0,%d,%d]", i, i), filepath.Join(dir, "I_h0.h5"))
 		var d struct {
 			Owned bool

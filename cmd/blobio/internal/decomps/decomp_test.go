@@ -11,6 +11,7 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cli"
+	"blobio/internal/crashtest"
 )
 
 func TestDecompFiles(t *testing.T) {
@@ -89,10 +90,10 @@ func TestDecompPlot(t *testing.T) {
 	clitest.Good(t, "decomp", "gen", "F", at("f.nc"), "--ne", "2", "--lev", "2", "--ranks", "4")
 	clitest.Good(t, "decomp", "gen", "G", at("g.nc"), "--cells", "60", "--lev", "2", "--ranks", "3")
 	clitest.Good(t, "decomp", "gen", "I", at("i.nc"), "--lat", "8", "--lon", "12", "--ranks", "3")
-	for _, c := range []struct{ file, d, where string }{
+	for _, c := range crashtest.Some(t, 3, []struct{ file, d, where string }{
 		{at("f.nc"), "D1", "F columns"}, {at("f.nc"), "3", "F columns"}, {at("g.nc"), "D2", "G mesh"}, {at("g.nc"), "D5", "G mesh"},
 		{at("i.nc"), "D2", "I grid"}, {variable, "d2", "as an array"},
-	} {
+	}) {
 		out := clitest.Good(t, "decomp", "plot", c.file, "--map", c.d, "--width", "300", "-o", at("x.png"), "--force")
 		if !strings.Contains(out, c.where) {
 			t.Errorf("plot of %s of %s: %q, want %q", c.d, c.file, out, c.where)
@@ -158,13 +159,13 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	args := []string{"replay", "--case", "G", "--cells", "60", "--lev", "2", "--ranks", "5", "--nodes", "2", "--placement", "roundrobin",
-		"--records", "3", "--flush", "2", "--layout", "process", "--pattern", "smooth", "--no-sync", "--no-convert", "--json", "--out", dir}
+		"--num-records", "3", "--flush", "2", "--layout", "process", "--pattern", "smooth", "--no-sync", "--no-convert", "--json", "-o", dir}
 	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, args...)), &res))
 	if len(res.Results) != 1 || res.Results[0].Subfiles != 2 || res.Results[0].Verified == 0 || !res.Kept {
 		t.Errorf("replay --json: %+v", res)
 	}
 	if got := clitest.Names(t, dir); got != "G.h5.0000 G.h5.0001 G.h5.manifest" {
-		t.Errorf("replay --out: %s", got)
+		t.Errorf("replay -o: %s", got)
 	}
 	clitest.Good(t, "check", dir)
 	clitest.Bad(t, cli.Failed, "--force replaces it", args...)

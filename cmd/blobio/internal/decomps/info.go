@@ -26,11 +26,8 @@ how much of the array is covered, or owned more than once.
 Requests are sorted and merged as in a dataset, for the file's number of ranks or that
 of --ranks.
 
-JSON: {"files": [{path, format, processes, maps: [{name, dims, ranks, active_ranks,
-requests, elements, requests_per_rank: {min, mean, max}, elements_per_rank:
-{min, mean, max}, imbalance, run_length: {min, mean, max}, run_lengths: [{from,
-to, requests}], covered, uncovered, overlapped, repeated, repeated_adds}]}]}. repeated is how often a rank
-holds an index again; merged as E3SM-IO does, it then claims repeated_adds elements more.`,
+In JSON, repeated is how often a rank holds an index again; merged as E3SM-IO does, it then
+claims repeated_adds elements more.`,
 		Example: `  blobio decomp info map_f_case_16p.nc
   blobio decomp info --ranks 5 map_f_case_16p.nc   # dealt to 5 ranks
   blobio decomp info run/F_h0.nc                   # the maps of a dataset`,
@@ -41,7 +38,7 @@ holds an index again; merged as E3SM-IO does, it then claims repeated_adds eleme
 	}
 	cmd.Flags().IntVar(&ranks, "ranks", 0, "deal the map processes to this many ranks")
 	how.addHow(cmd)
-	cli.JSONFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON, map[string]any{"files": []*mapsInfo{}})
 	return cmd
 }
 
@@ -100,27 +97,9 @@ func decompInfo(cmd *cobra.Command, e *cli.Env, paths []string, how *MapFlags, r
 		return cli.Usagef("--ranks %d, want a positive number", ranks)
 	}
 	ctx := cmd.Context()
-	out := []*mapsInfo{}
-	for _, path := range paths {
-		info, err := infoOf(ctx, path, how, ranks)
-		if err != nil {
-			if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
-				return err
-			}
-			continue
-		}
-		out = append(out, info)
-		if !asJSON {
-			if len(out) > 1 {
-				fmt.Fprintln(e.Out)
-			}
-			printMaps(e, info)
-		}
-	}
-	if asJSON {
-		return e.PrintJSON(map[string]any{"files": out})
-	}
-	return nil
+	return cli.List(cmd, e, paths, asJSON, "files",
+		func(path string) (*mapsInfo, error) { return infoOf(ctx, path, how, ranks) },
+		func(info *mapsInfo) { printMaps(e, info) })
 }
 
 func infoOf(ctx context.Context, path string, how *MapFlags, ranks int) (*mapsInfo, error) {

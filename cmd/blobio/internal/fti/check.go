@@ -9,6 +9,8 @@ import (
 	"blobio/ffformat"
 	"blobio/ffformat/ffstore"
 	"blobio/internal/cli"
+	"blobio/internal/vfs"
+	"sync/atomic"
 )
 
 type ffCheckFlags struct{ cli.CheckFlags }
@@ -21,20 +23,12 @@ func newFFCheck(e *cli.Env) *cobra.Command {
 		Long: `Check checkpoint files: the file block, every record (also where the format has no
 checksum for it), the hash of every chunk, and the checksum of the file by both rules.
 Files that FTI wrote and cannot restart from are named, with the reason. Of files of
-the POSIX mode the size and the MD5 are checked. Nothing is
-changed. In a directory, all files that end in .fti are checked, or if it has none those in
-the directories of runs of FTI below it (Local/node0/<id>/l3); in a store, the
-seal, the files of all checkpoints and ranks, and the side files.
+the POSIX mode the size and the MD5 are checked. In a directory, all files that end in
+.fti are checked, or if it has none those in the directories of runs of FTI below it
+(Local/node0/<id>/l3); in a store, the seal, the files of all checkpoints and ranks, and
+the side files.
 
-Findings are printed one per line: severity, file, offset, field and message.
-An error: data are lost or cannot be trusted. A warning: something is wrong, but
-all data can be read. A note (shown with --notes): something worth knowing.
-
-Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could
-not be checked.
-
-JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}]};
-findings are those of blobio check: var is the id of a variable, dataset a checkpoint.`,
+In JSON, var is the id of a variable, dataset a checkpoint.`,
 		Example: `  blobio ff check Ckpt7-Rank0.fti
   blobio ff check --quick global/l4        # metadata only
   blobio ff check --notes dCPFile-Rank0.fti
@@ -44,7 +38,7 @@ findings are those of blobio check: var is the id of a variable, dataset a check
 			return f.run(cmd, e, args)
 		},
 	}
-	f.Add(cmd, "metadata only: do not read the data", "chunks hashed at once (default: number of CPUs)")
+	f.Add(cmd, "metadata only: do not read the data", "chunks hashed at once (default: number of CPUs)", ffChecked{})
 	return cmd
 }
 
@@ -111,4 +105,19 @@ func (f *ffCheckFlags) print(e *cli.Env, c *ffChecked) {
 			return
 		}
 	}
+}
+
+// countingReader shows how much of a file has been read.
+type countingReader struct {
+	vfs.File
+	size  int64
+	p     *cli.Progress
+	stage string
+	done  atomic.Int64
+}
+
+func (c *countingReader) ReadAt(b []byte, off int64) (int, error) {
+	n, err := c.File.ReadAt(b, off)
+	c.p.At(c.stage, min(c.done.Add(int64(n)), c.size), c.size)
+	return n, err
 }

@@ -12,32 +12,15 @@ import (
 	"blobio/internal/vfs"
 )
 
-// ffConvertFlags are those of convert and compact.
 type ffConvertFlags struct {
 	layout, hash  string
 	blockSize     int64
 	checkpoint    int32
 	workers       int
+	compact       bool
 	force, noSync bool
 	asJSON        bool
 }
-
-func (f *ffConvertFlags) add(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	f.layout, f.hash = "same", "same"
-	cli.ChoiceFlag(cmd, &f.layout, "layout", "same", "layout of the output: same, A (FTI v1.1), B (v1.2), C0, C (v1.3), D (v1.4), E (v1.5, v1.6) or F (newer)",
-		append([]string{"same"}, ffLayouts()...)...)
-	cli.ChoiceFlag(cmd, &f.hash, "hash", "same", "hashes of the output: same, md5 (FTI restarts from it) or fast (blobio's own, layout F)", "same", "md5", "fast")
-	fl.Var(cli.SizeFlag(&f.blockSize), "block-size", "--hash fast: bytes of a hashed block (default 16K)")
-	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if the input lacks it (layouts A, B, C0)")
-	cli.WorkersFlag(cmd, &f.workers, "chunks copied at once (default: number of CPUs)")
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
-	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
-	cli.JSONFlag(cmd, &f.asJSON)
-}
-
-const ffConvertJSON = `JSON: {in, out, layout, hash, fti, variables, containers, bytes, dead, seconds,
-mib_per_second}.`
 
 func newFFConvert(e *cli.Env) *cobra.Command {
 	var f ffConvertFlags
@@ -51,36 +34,31 @@ verified; a damaged file is not converted (use ff repair).
 The output is a file of level 1 or 4; sizes of partner files (levels 2 and 3) are not
 kept. Layout E holds less than 2 GiB.
 
-` + ffConvertJSON,
+--compact writes each variable in one piece: one block, one container for each variable, no
+dead space. (Variables that shrink or grow leave many containers and dead space.)
+
+JSON: {in, out, layout, hash, fti, variables, containers, bytes, dead, seconds,
+mib_per_second}.`,
 		Example: `  blobio ff convert --layout A Ckpt7-Rank0.fti old/Ckpt7-Rank0.fti   # for FTI v1.1
-  blobio ff convert --hash md5 fast.fti Ckpt7-Rank0.fti              # one that FTI reads`,
+  blobio ff convert --hash md5 fast.fti Ckpt7-Rank0.fti              # one that FTI reads
+  blobio ff convert --compact dCPFile-Rank0.fti small.fti            # without dead space`,
 		Args: cli.ExactArgs(2, "an input and an output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, e, false, args[0], args[1])
+			return f.run(cmd, e, args[0], args[1])
 		},
 	}
-	f.add(cmd)
-	return cmd
-}
-
-func newFFCompact(e *cli.Env) *cobra.Command {
-	var f ffConvertFlags
-	cmd := &cobra.Command{
-		Use:   "compact IN OUT",
-		Short: "Write a checkpoint file without dead space",
-		Long: `Write a checkpoint with each variable in one piece: one block, one container for each
-variable, no dead space. (Variables that shrink or grow leave many containers and dead
-space.) FTI restarts from the output. All data are verified.
-
-` + ffConvertJSON,
-		Example: `  blobio ff compact dCPFile-Rank0.fti small.fti
-  blobio ff compact --layout A dCPFile-Rank0.fti small.fti   # and convert`,
-		Args: cli.ExactArgs(2, "an input and an output"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, e, true, args[0], args[1])
-		},
-	}
-	f.add(cmd)
+	fl := cmd.Flags()
+	f.layout, f.hash = "same", "same"
+	cli.ChoiceFlag(cmd, &f.layout, "layout", "same", "layout of the output: same, A (FTI v1.1), B (v1.2), C0, C (v1.3), D (v1.4), E (v1.5, v1.6) or F (newer)",
+		append([]string{"same"}, ffLayouts()...)...)
+	cli.ChoiceFlag(cmd, &f.hash, "hash", "same", "hashes of the output: same, md5 (FTI restarts from it) or fast (blobio's own, layout F)", "same", "md5", "fast")
+	fl.Var(cli.SizeFlag(&f.blockSize), "block-size", "--hash fast: bytes of a hashed block (default 16K)")
+	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if the input lacks it (layouts A, B, C0)")
+	cli.WorkersFlag(cmd, &f.workers, "chunks copied at once (default: number of CPUs)")
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	cli.JSONFlag(cmd, &f.asJSON)
+	fl.BoolVar(&f.compact, "compact", false, "each variable in one piece, without dead space")
 	return cmd
 }
 
@@ -115,7 +93,7 @@ func (f *ffConvertFlags) options(in *ffformat.File) (*ffformat.ConvertOptions, e
 	return o, nil
 }
 
-func (f *ffConvertFlags) run(cmd *cobra.Command, e *cli.Env, compact bool, in, out string) error {
+func (f *ffConvertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
 	ctx := cmd.Context()
 	file, r, err := openFFReader(in, false)
 	if err != nil {
@@ -130,7 +108,7 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *cli.Env, compact bool, in, o
 		return cli.Usagef("input and output are the same file, %s", in)
 	}
 	stage, write := "convert", ffformat.Convert
-	if compact {
+	if f.compact {
 		stage, write = "compact", ffformat.Compact
 	}
 	p := e.NewProgress()
@@ -166,7 +144,7 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *cli.Env, compact bool, in, o
 		}{in, out, d.Layout, d.Hash, d.FTI, len(d.Vars), d.nContainers, d.Bytes, d.Empty + d.Gap, took.Seconds(), rate})
 	}
 	was := ""
-	if compact {
+	if f.compact {
 		was = fmt.Sprintf(" (was %s)", cli.HumanBytes(file.size))
 	}
 	_, err = fmt.Fprintf(e.Out, "%s: %s%s, %s in %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), was,

@@ -25,10 +25,8 @@ func newFFDiff(e *cli.Env) *cobra.Command {
 only one file has, sizes, and the ranges of bytes that differ, as offsets in the
 variable. Ranges separated by at most --gap equal bytes are joined.
 
-Exit codes: 0 equal, 1 different, 2 could not compare.
 
-JSON: {a, b, equal, differences: [{variable, size_a, size_b, bytes, ranges:
-[{offset, bytes}], more_ranges, error}]}; size -1 where there is no such variable.`,
+In JSON a size is -1 where there is no such variable.`,
 		Example: `  blobio ff diff Ckpt6-Rank0.fti Ckpt7-Rank0.fti
   blobio ff diff --gap 16384 a.fti b.fti     # what blocks of a differential checkpoint
   blobio ff diff -q a.fti b.fti && echo the same`,
@@ -41,7 +39,8 @@ JSON: {a, b, equal, differences: [{variable, size_a, size_b, bytes, ranges:
 	ffVarsFlag(cmd, &f.vars, "compare these variables only, such as 1,4")
 	fl.Var(cli.SizeFlag(&f.gap), "gap", "most equal bytes between parts of a range (default 63: lines of a cache)")
 	f.gap = 63
-	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d of a variable", ffDiffRanges))
+	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d of a variable", ffDiffRanges),
+		map[string]any{"a": "", "b": "", "equal": true, "differences": []ffDifference{}})
 	return cmd
 }
 

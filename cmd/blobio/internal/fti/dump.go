@@ -21,6 +21,9 @@ type ffDumpFlags struct {
 	variable      int32
 	typ, elements string
 	big, plain    bool
+	out           string // directory for the bytes of variables
+	vars          []string
+	force         bool
 	asJSON        bool
 }
 
@@ -32,20 +35,27 @@ func newFFDump(e *cli.Env) *cobra.Command {
 	var f ffDumpFlags
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
-		Short: "Print all metadata of a checkpoint file, or the values of a variable",
+		Short: "Print all metadata of a checkpoint file, or the values of a variable, or write variables to files",
 		Long: `Print every field of the metadata of a checkpoint file with its offset, or with --var
 the values of a variable. The file does not store their type: give it with --type.
 Values are printed unverified; ff check verifies them.
+
+--output writes the verified bytes of each variable to a file of its own, DIR/var<id>.raw.
+From a damaged file, whole variables are written and the others are named. If its metadata
+are damaged, a warning says so: a variable may then have the number of another one.
+
+Exit codes: 0 all printed or written, 1 some variables are damaged, 2 could not run.
 
 JSON: {path, layout, file_block: {offset, checksum, my_hash, checkpoint,
 checkpoint_size, meta_size, data_size, file_size, max_fs, pt_fs, timestamp},
 blocks: [{offset, bytes, containers: [...]}]}, containers as in ff ls; with --var
 {path, variable, type, bytes, first, values: [...]}, hex as text, NaN and
-infinities null.`,
+infinities null; with --output {path, variables: [{variable, bytes, file, error}]}.`,
 		Example: `  blobio ff dump Ckpt7-Rank0.fti
   blobio ff dump --var 2 --type f8 Ckpt7-Rank0.fti
   blobio ff dump --var 2 --type i4 --elements 1000:1010 Ckpt7-Rank0.fti
-  blobio ff dump --var 2 --elements 0:256 Ckpt7-Rank0.fti    # bytes`,
+  blobio ff dump --var 2 --elements 0:256 Ckpt7-Rank0.fti    # bytes
+  blobio ff dump -o rank0 --vars 1,4 Ckpt7-Rank0.fti         # rank0/var1.raw, rank0/var4.raw`,
 		Args: cli.ExactArgs(1, "one checkpoint file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args[0])
@@ -56,12 +66,22 @@ infinities null.`,
 	cli.ChoiceFlag(cmd, &f.typ, "type", "hex", "type of the values", "hex", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 	fl.StringVar(&f.elements, "elements", "", "FIRST:END, elements from 0 (END not included; either may be left out), or one number")
 	fl.BoolVar(&f.big, "big-endian", false, "the values are big-endian")
+	fl.StringVarP(&f.out, "output", "o", "", "write the bytes of variables to files in this directory, created if needed")
+	ffVarsFlag(cmd, &f.vars, "--output: these variables only, such as 1,4")
+	fl.BoolVar(&f.force, "force", false, "--output: replace files that are there")
+	_ = cmd.MarkFlagDirname("output")
 	fl.BoolVar(&f.plain, "plain", false, "one value per line, and nothing else")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
 func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
+	switch given := cmd.Flags().Changed; {
+	case f.out != "" && given("var"):
+		return cli.Usagef("--var prints values, --vars chooses those that --output writes")
+	case f.out == "" && (given("vars") || f.force):
+		return cli.Usagef("--vars and --force go with --output")
+	}
 	if !cmd.Flags().Changed("var") {
 		for _, name := range []string{"type", "elements", "big-endian", "plain"} {
 			if cmd.Flags().Changed(name) {
@@ -71,6 +91,9 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	}
 	if f.plain && f.asJSON {
 		return cli.Usagef("--plain and --json exclude each other")
+	}
+	if f.out != "" {
+		return f.extract(cmd.Context(), e, path)
 	}
 	file, r, err := openFFReader(path, true)
 	if err != nil {
@@ -157,7 +180,7 @@ func (f *ffDumpFlags) values(ctx context.Context, e *cli.Env, r *ffformat.Reader
 	if f.elements == "" && size%width != 0 {
 		return fmt.Errorf("variable %d has %d bytes, which is no whole number of %s values: say --elements", f.variable, size, f.typ)
 	}
-	first, end, err := parseElements(f.elements, size/width)
+	first, end, err := cli.Range("elements", f.elements, size/width, "element")
 	if err != nil {
 		return err
 	}
@@ -177,34 +200,6 @@ func (f *ffDumpFlags) values(ctx context.Context, e *cli.Env, r *ffformat.Reader
 		}
 	}
 	return w.end()
-}
-
-// parseElements reads FIRST:END or a number, of n elements.
-func parseElements(s string, n int64) (first, end int64, err error) {
-	if s == "" {
-		return 0, n, nil
-	}
-	bad := func() (int64, int64, error) {
-		return 0, 0, cli.Usagef("--elements %q, want FIRST:END such as 0:10, or a number; there are %s", s, cli.Plural(n, "element"))
-	}
-	a, b, isRange := strings.Cut(s, ":")
-	end = n
-	if a != "" || !isRange {
-		if first, err = strconv.ParseInt(a, 10, 64); err != nil {
-			return bad()
-		}
-	}
-	if !isRange {
-		end = first + 1
-	} else if b != "" {
-		if end, err = strconv.ParseInt(b, 10, 64); err != nil {
-			return bad()
-		}
-	}
-	if first < 0 || end < first || end > n {
-		return bad()
-	}
-	return first, end, nil
 }
 
 // ffValues prints values, some in a line.

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"blobio/ffformat"
 	"blobio/internal/cli"
 	"blobio/internal/durable"
@@ -27,40 +25,6 @@ func jsonText(s string) string {
 	return string(b)
 }
 
-type ffExtractFlags struct {
-	out           string
-	vars          []string
-	force, asJSON bool
-}
-
-func newFFExtract(e *cli.Env) *cobra.Command {
-	var f ffExtractFlags
-	cmd := &cobra.Command{
-		Use:   "extract FILE -o DIR",
-		Short: "Write the bytes of variables to files",
-		Long: `Write the verified bytes of each variable to a file of its own, DIR/var<id>.raw. From a
-damaged file, whole variables are written and the others are named. If its metadata are
-damaged, a warning says so: a variable may then have the number of another one.
-
-Exit codes: 0 all written, 1 some variables are damaged, 2 could not run.
-
-JSON: {path, variables: [{variable, bytes, file, error}]}.`,
-		Example: `  blobio ff extract Ckpt7-Rank0.fti -o rank0
-  blobio ff extract Ckpt7-Rank0.fti -o rank0 --vars 1,4`,
-		Args: cli.ExactArgs(1, "one checkpoint file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, e, args[0])
-		},
-	}
-	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "", "directory for the files, created if needed")
-	ffVarsFlag(cmd, &f.vars, "write these variables only, such as 1,4")
-	fl.BoolVar(&f.force, "force", false, "replace files that are there")
-	cli.JSONFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagDirname("output")
-	return cmd
-}
-
 // ffExtracted is one variable that was written or not.
 type ffExtracted struct {
 	Var   int32  `json:"variable"`
@@ -69,11 +33,8 @@ type ffExtracted struct {
 	Error string `json:"error,omitempty"`
 }
 
-func (f *ffExtractFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
-	ctx := cmd.Context()
-	if f.out == "" {
-		return cli.Usagef("--output is missing: the directory for the files")
-	}
+// extract writes the bytes of variables to files.
+func (f *ffDumpFlags) extract(ctx context.Context, e *cli.Env, path string) error {
 	file, r, err := openFFReader(path, true)
 	var posix *posixError
 	if errors.As(err, &posix) {
@@ -132,10 +93,10 @@ func (f *ffExtractFlags) run(cmd *cobra.Command, e *cli.Env, path string) error 
 		out = append(out, x)
 	}
 	p.End()
-	return f.print(e, path, out)
+	return f.written(e, path, out)
 }
 
-func (f *ffExtractFlags) print(e *cli.Env, path string, out []ffExtracted) error {
+func (f *ffDumpFlags) written(e *cli.Env, path string, out []ffExtracted) error {
 	if f.asJSON {
 		return e.PrintJSON(map[string]any{"path": path, "variables": out})
 	}
@@ -149,7 +110,7 @@ func (f *ffExtractFlags) print(e *cli.Env, path string, out []ffExtracted) error
 	return nil
 }
 
-func (f *ffExtractFlags) one(ctx context.Context, r *ffformat.Reader, id int32, name string, count func(int64)) (int64, error) {
+func (f *ffDumpFlags) one(ctx context.Context, r *ffformat.Reader, id int32, name string, count func(int64)) (int64, error) {
 	return cli.WriteFile(ctx, name, f.force, func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, 1<<20)
 		if err := r.CopyVar(ctx, id, writeCounter{b, count}); err != nil {

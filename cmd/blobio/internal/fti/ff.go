@@ -33,7 +33,7 @@ store means rank 0 of its newest checkpoint, store@7 rank 0 of checkpoint 7, and
 store@7/3 its rank 3. ff ls and ff check take the whole store.
 
 Files of FTI's POSIX mode (ckpt_io = 1, its default) have no metadata of their own. ff ls,
-check and extract read them by META/<id>/l<level>/sector*-group*.fti, if META is near
+check and dump -o read them by META/<id>/l<level>/sector*-group*.fti, if META is near
 their directory or these files lie beside them.
 
 Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses them.
@@ -46,7 +46,7 @@ Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses t
   blobio ff repair torn.fti whole.fti`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newFFLs(e), newFFDump(e), newFFCheck(e), newFFExtract(e), newFFDiff(e), newFFConvert(e), newFFCompact(e), newFFRepair(e), newFFRebuild(e))
+	cmd.AddCommand(newFFLs(e), newFFDump(e), newFFCheck(e), newFFDiff(e), newFFConvert(e), newFFRepair(e))
 	return cmd
 }
 
@@ -255,7 +255,7 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-const ffRebuildHint = "blobio ff rebuild remakes the seal of a store from its files; with -n it only lists what it finds"
+const ffRebuildHint = "blobio ff repair remakes the seal of a store from its files; with -n it only lists what it finds"
 
 // Hint says what can be done about a damaged file, or a store whose seal is lost or damaged.
 func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
@@ -266,11 +266,11 @@ func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
 	switch {
 	case errors.As(err, &fe) && ffstore.IsRecord(fe.File):
 		_, serr := os.Stat(fe.File)
-		if cmd.Name() == "rebuild" || serr == nil && errors.Is(err, ffstore.ErrNotCommitted) {
+		if cmd.Name() == "repair" || serr == nil && errors.Is(err, ffstore.ErrNotCommitted) {
 			return "", true // there is nothing to make one of
 		}
 		return ffRebuildHint, true
-	case cmd.Name() == "check", cmd.Name() == "repair", cmd.Name() == "rebuild", errors.Is(err, blob.ErrNotFormat), !cli.IsFormatError(err):
+	case cmd.Name() == "check", cmd.Name() == "repair", errors.Is(err, blob.ErrNotFormat), !cli.IsFormatError(err):
 		return "", true
 	}
 	return "blobio ff check lists all faults, ff repair saves what is good", true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,16 +17,16 @@ import (
 func TestFFExtract(t *testing.T) {
 	dir, one, _ := ffToys(t)
 	out := filepath.Join(dir, "out")
-	clitest.Good(t, "ff", "extract", one, "-o", out)
+	clitest.Good(t, "ff", "dump", one, "-o", out)
 	if b, err := os.ReadFile(filepath.Join(out, "var2.raw")); err != nil || string(b) != strings.Repeat("checkpoint ", 40) {
 		t.Errorf("variable 2: %v, %d bytes", err, len(b))
 	}
-	clitest.Bad(t, cli.Failed, "already exists (--force replaces it)", "ff", "extract", one, "-o", out)
-	clitest.Good(t, "ff", "extract", one, "-o", out, "--force", "--vars", "1")
-	clitest.Good(t, "ff", "extract", one, "-o", filepath.Join(dir, "twice"), "--vars", "1,2,1") // each once
-	clitest.Bad(t, cli.Failed, "no variable 3", "ff", "extract", one, "-o", out, "--vars", "3")
-	clitest.Bad(t, cli.Failed, `"x", want a number`, "ff", "extract", one, "-o", out, "--vars", "x")
-	clitest.Bad(t, cli.Failed, "--output", "ff", "extract", one)
+	clitest.Bad(t, cli.Failed, "already exists (--force replaces it)", "ff", "dump", one, "-o", out)
+	clitest.Good(t, "ff", "dump", one, "-o", out, "--force", "--vars", "1")
+	clitest.Good(t, "ff", "dump", one, "-o", filepath.Join(dir, "twice"), "--vars", "1,2,1") // each once
+	clitest.Bad(t, cli.Failed, "no variable 3", "ff", "dump", one, "-o", out, "--vars", "3")
+	clitest.Bad(t, cli.Failed, `"x", want a number`, "ff", "dump", one, "-o", out, "--vars", "x")
+	clitest.Bad(t, cli.Failed, "--output", "ff", "dump", "--vars", "1", one)
 	b, err := os.ReadFile(one)
 	clitest.Check(t, err)
 	b[405] ^= 1
@@ -37,7 +38,7 @@ func TestFFExtract(t *testing.T) {
 			File, Error     string
 		}
 	}
-	r := clitest.Blobio(t, "ff", "extract", "--json", one, "-o", some)
+	r := clitest.Blobio(t, "ff", "dump", "--json", one, "-o", some)
 	clitest.Check(t, json.Unmarshal([]byte(r.Out), &d))
 	if r.Code != cli.Findings || len(d.Variables) != 2 || d.Variables[0].Error != "" || !strings.Contains(d.Variables[1].Error, "checksum mismatch") || clitest.Names(t, some) != "var1.raw" {
 		t.Errorf("%d %+v, %s", r.Code, d, clitest.Names(t, some))
@@ -53,7 +54,8 @@ func TestFFConvertAndCompact(t *testing.T) {
 		}
 		for _, verb := range []string{"convert", "compact"} {
 			out := filepath.Join(dir, verb+l+".fti")
-			text := clitest.Good(t, append(append([]string{"ff", verb}, args...), two, out)...)
+			args := append([]string{"ff", "convert", "--compact=" + strconv.FormatBool(verb == "compact")}, args...)
+			text := clitest.Good(t, append(args, two, out)...)
 			if l == "fast" && !strings.Contains(text, "FTI refuses it") {
 				t.Errorf("%s %s: %s", verb, l, text)
 			}
@@ -61,8 +63,8 @@ func TestFFConvertAndCompact(t *testing.T) {
 				t.Errorf("%s %s: %s", verb, l, text)
 			}
 			clitest.Good(t, "ff", "diff", two, out)
-			clitest.Bad(t, cli.Failed, "--force replaces it", "ff", verb, two, out)
-			clitest.Good(t, "ff", verb, "--force", "--no-sync", two, out)
+			clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "convert", two, out)
+			clitest.Good(t, "ff", "convert", "--force", "--no-sync", two, out)
 		}
 	}
 	var d struct {
@@ -70,7 +72,7 @@ func TestFFConvertAndCompact(t *testing.T) {
 		Bytes, Dead      int64
 		Containers, Vars int
 	}
-	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "ff", "compact", "--json", "--no-sync", two, filepath.Join(dir, "j.fti"))), &d))
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "ff", "convert", "--compact", "--json", "--no-sync", two, filepath.Join(dir, "j.fti"))), &d))
 	if d.Layout != "F" || d.Dead != 0 || d.Containers != 3 || d.Bytes != 1290+12+3*58+106 {
 		t.Errorf("%+v", d)
 	}
@@ -142,7 +144,7 @@ func TestFFRepair(t *testing.T) {
 	if r := clitest.Blobio(t, "ff", "repair", "--force", "--no-sync", "--checkpoint", "2", two, out); r.Code != cli.Good || !strings.Contains(r.Out, "3 variables") {
 		t.Errorf("cut: %+v", r)
 	}
-	text := clitest.Blobio(t, "ff", "extract", "-o", filepath.Join(dir, "x"), two) // as far as the records are there
+	text := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "x"), two) // as far as the records are there
 	if text.Code != cli.Good || !strings.Contains(text.Out, "var3.raw") {
 		t.Errorf("extract of a file that is cut: %+v", text)
 	}
@@ -158,7 +160,7 @@ func TestFFExtractDoubtful(t *testing.T) {
 	fast := filepath.Join(dir, "fast.fti")
 	clitest.Good(t, "ff", "convert", "--no-sync", "--hash", "fast", one, fast)
 	clitest.FlipByte(t, fast, 840+12) // behind the data: dbsize, numvars, and the id of variable 1
-	r := clitest.Blobio(t, "ff", "extract", "-o", filepath.Join(dir, "out"), fast)
+	r := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "out"), fast)
 	if !strings.Contains(r.Err, "blobio: warning: ") || !strings.Contains(r.Err, "FB.myHash") {
 		t.Errorf("exit code %d\n%s%s", r.Code, r.Out, r.Err)
 	}

@@ -36,14 +36,8 @@ far as their records can be read.
 A directory gets a line for each file that ends in .fti,
 a store one for each checkpoint, and store@7 one for each rank of checkpoint 7.
 
-JSON: {"files": [{path, layout, fti, hash, block_size, fti_can_read, checkpoint,
-timestamp, bytes, content, empty, gap, metadata, parity, lost, damage, errors,
-warnings, variables: [{id, bytes, reserved, containers}], blocks: [{offset,
-bytes, containers: [{variable, container, content, has_ckpt, dptr, fptr, chunk,
-size, hash}]}], extents: [{offset, bytes, kind, variable, block, container}]}]}.
-dptr is the offset in the variable, fptr in the file; chunk is how many bytes of size are
-in use. For stores {"stores": [{path, layout, hash, ranks, slots, bytes, files,
-checkpoints: [{id, time, ranks, vars, data, bytes, slot}]}]}.`,
+In JSON, dptr is the offset in the variable, fptr in the file; chunk is how many bytes of
+size are in use.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti
   blobio ff ls -l Ckpt7-Rank0.fti              # every container
   blobio ff ls global/l4                       # a directory
@@ -57,7 +51,7 @@ checkpoints: [{id, time, ranks, vars, data, bytes, slot}]}]}.`,
 	fl.BoolVarP(&f.long, "long", "l", false, "print every container")
 	fl.BoolVar(&f.noMap, "no-map", false, "do not print the map")
 	fl.IntVar(&f.columns, "columns", 64, "characters per line of the map")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"files": []*ffDesc{}, "stores": []*ffStoreDesc{}})
 	return cmd
 }
 

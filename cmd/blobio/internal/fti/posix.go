@@ -23,7 +23,7 @@ type posixError struct {
 }
 
 func (e *posixError) Error() string {
-	return fmt.Sprintf("%s: a file of FTI's POSIX mode (ckpt_io = 1), whose metadata are in %s: blobio ff ls, check and extract read it, other verbs want FTI-FF (ckpt_io = 3)",
+	return fmt.Sprintf("%s: a file of FTI's POSIX mode (ckpt_io = 1), whose metadata are in %s: blobio ff ls, check and dump -o read it, other verbs want FTI-FF (ckpt_io = 3)",
 		e.path, e.p.Meta)
 }
 
@@ -77,7 +77,7 @@ func (d *ffDesc) printPosix(e *cli.Env) error {
 }
 
 // extractPosix writes variables to files. One checksum is that of all of them: without it none is known to be good.
-func (f *ffExtractFlags) extractPosix(ctx context.Context, e *cli.Env, path string, p *ffformat.PosixFile) error {
+func (f *ffDumpFlags) extractPosix(ctx context.Context, e *cli.Env, path string, p *ffformat.PosixFile) error {
 	file, err := openFF(path)
 	if err != nil {
 		return err
@@ -125,5 +125,5 @@ func (f *ffExtractFlags) extractPosix(ctx context.Context, e *cli.Env, path stri
 		}
 		out = append(out, ffExtracted{Var: v.ID, Bytes: n, File: name})
 	}
-	return f.print(e, path, out)
+	return f.written(e, path, out)
 }

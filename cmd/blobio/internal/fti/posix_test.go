@@ -66,13 +66,13 @@ func TestPosix(t *testing.T) {
 			}
 		}
 		out := filepath.Join(t.TempDir(), "out")
-		clitest.Good(t, "ff", "extract", file, "-o", out, "--vars", "12,10")
+		clitest.Good(t, "ff", "dump", file, "-o", out, "--vars", "12,10")
 		for name, want := range map[string][]byte{"var10.raw": data[:100], "var12.raw": data[150:]} {
 			if got, err := os.ReadFile(filepath.Join(out, name)); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s: %q, %v", name, got, err)
 			}
 		}
-		clitest.Bad(t, cli.Failed, "no variable 99", "ff", "extract", file, "-o", filepath.Join(out, "no"), "--vars", "10,99")
+		clitest.Bad(t, cli.Failed, "no variable 99", "ff", "dump", file, "-o", filepath.Join(out, "no"), "--vars", "10,99")
 		clitest.Bad(t, cli.Failed, "POSIX mode (ckpt_io = 1), whose metadata are in", "ff", "convert", file, filepath.Join(out, "no"))
 		// A byte, the end, the metadata.
 		flipped := bytes.Clone(data)
@@ -82,7 +82,7 @@ func TestPosix(t *testing.T) {
 			if r := clitest.Blobio(t, "ff", "check", file); r.Code != cli.Findings || !strings.Contains(r.Out, what) {
 				t.Errorf("%s: %d %s", what, r.Code, r.Out)
 			}
-			clitest.Bad(t, cli.Failed, "nothing is written", "ff", "extract", file, "-o", filepath.Join(out, "no"))
+			clitest.Bad(t, cli.Failed, "nothing is written", "ff", "dump", file, "-o", filepath.Join(out, "no"))
 		}
 		clitest.Check(t, os.WriteFile(file, data, 0o666))
 		ini, err := os.ReadFile(meta)

@@ -3,6 +3,7 @@ package fti
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -25,8 +26,8 @@ type ffRepairFlags struct {
 func newFFRepair(e *cli.Env) *cobra.Command {
 	var f ffRepairFlags
 	cmd := &cobra.Command{
-		Use:   "repair IN OUT",
-		Short: "Write what can be saved of a damaged checkpoint file to a new one",
+		Use:   "repair IN OUT | STORE",
+		Short: "Write what can be saved of a damaged checkpoint file to a new one, or the seal of a store anew",
 		Long: `Write what can be saved of a damaged checkpoint file to a new file. The input is only
 read. What is repaired:
 
@@ -38,20 +39,33 @@ read. What is repaired:
                       --bad keep keeps them, with zeros or as they are
 Every other variable is in the output, verified. If nothing is wrong, nothing is written.
 
-Exit codes: 0 nothing is lost, 1 some variables are damaged, 2 could not run.
+For a store (a directory of checkpoints of many ranks) the lost or damaged seal is remade,
+the file that says which checkpoints are committed. A slot is used if its files belong to
+one checkpoint, one for each rank, and every byte is sound; they are only read. A damaged
+seal is kept as checkpoints.damaged. Without the seal, nobody knows whether a checkpoint
+was committed: one that was cut short just before its commit may come back, whole.
+
+Exit codes: 0 nothing is lost, 1 some variables are damaged or some slots cannot be used,
+2 could not run, or no slot can be used.
 
 JSON: {in, out, sound, written, actions: [{offset, field, message}], good: [...],
-bad: [{variable, bytes, bad_bytes, ranges: [{offset, bytes}], fate, error}]}.`,
+bad: [{variable, bytes, bad_bytes, ranges: [{offset, bytes}], fate, error}]}; of a store
+{store, written, checkpoints: [...], left: [...]}.`,
 		Example: `  blobio ff repair -n Ckpt7-Rank0.fti                    # what would be done
   blobio ff repair Ckpt7-Rank0.fti mended/Ckpt7-Rank0.fti
-  blobio ff repair --bad zero torn.fti all-variables.fti`,
+  blobio ff repair --bad zero torn.fti all-variables.fti
+  blobio ff repair -n store                              # which checkpoints are there?
+  blobio ff repair store`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if f.dry && len(args) == 1 {
+			if len(args) == 1 && (f.dry || isDir(args[0])) {
 				return nil
 			}
-			return cli.ExactArgs(2, "an input and an output")(cmd, args)
+			return cli.ExactArgs(2, "an input and an output, or a store")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && isDir(args[0]) {
+				return f.store(cmd, e, args[0])
+			}
 			out := ""
 			if len(args) == 2 {
 				out = args[1]
@@ -65,7 +79,7 @@ bad: [{variable, bytes, bad_bytes, ranges: [{offset, bytes}], fate, error}]}.`,
 	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if it is lost")
 	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print what would be done, change nothing")
 	cli.WorkersFlag(cmd, &f.workers, "chunks read at once (default: number of CPUs)")
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there, of a store even a sound seal")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -187,4 +201,9 @@ func (f *ffRepairFlags) report(e *cli.Env, in, out string, rep *ffformat.RepairR
 		fmt.Fprintf(e.Out, ", %s\n", cli.HumanBytes(rep.File.Size))
 	}
 	return nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -14,6 +14,9 @@ import (
 	"blobio/blob"
 	"blobio/ffformat/ffstore"
 	"blobio/internal/cli"
+	"blobio/internal/vfs"
+
+	"github.com/spf13/cobra"
 )
 
 // isFFStore says that a path is a store of checkpoints.
@@ -172,4 +175,73 @@ func (f *ffCheckFlags) store(ctx context.Context, e *cli.Env, dir string) (*ffCh
 		c.Add(x)
 	}
 	return c, ctx.Err()
+}
+
+// store remakes the seal of a store from the files in its slots.
+func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error {
+	for _, name := range []string{"bad", "layout", "checkpoint", "no-sync"} {
+		if cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s is for a checkpoint file, %s is a directory", name, dir)
+		}
+	}
+	o := ffstore.RebuildOptions{DryRun: f.dry, Force: f.force, Workers: f.workers}
+	list, left, err := ffstore.Rebuild(cmd.Context(), dir, &o)
+	if err != nil {
+		if errors.Is(err, ffstore.ErrExist) {
+			return cli.WithHint(err, "ff check looks at it; --force replaces it")
+		}
+		return errors.Join(append(left, err)...)
+	}
+	if len(left) > 0 {
+		e.Code = cli.Findings
+	}
+	if f.asJSON {
+		why := make([]string, len(left))
+		for i, l := range left {
+			why[i] = l.Error()
+		}
+		return e.PrintJSON(map[string]any{"store": dir, "written": !o.DryRun, "checkpoints": list, "left": why})
+	}
+	for _, l := range left {
+		fmt.Fprintln(e.Out, "left out:", l)
+	}
+	for _, i := range list {
+		fmt.Fprintf(e.Out, "checkpoint %d in slot %d: %s of %s, %s\n", i.ID, i.Slot, cli.HumanBytes(i.Data), cli.Plural(i.Ranks, "rank"), i.Time.Format("2006-01-02 15:04:05"))
+	}
+	if o.DryRun {
+		fmt.Fprintf(e.Out, "%s: %s; nothing was written\n", dir, cli.Plural(len(list), "checkpoint"))
+	} else {
+		fmt.Fprintf(e.Out, "%s: a seal of %s was written\n", dir, cli.Plural(len(list), "checkpoint"))
+	}
+	return nil
+}
+
+// Knows says that a path is a checkpoint file of FTI, a store of them, or a place in one. A file that ends in .fti is
+// taken for one whatever is in it: its metadata are at its end, and may be torn. Others are searched for them, which takes
+// long, but not those that begin as netCDF or HDF5 files do.
+func Knows(path string) bool {
+	if _, ok := parseFFPlace(path); ok {
+		return true
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return false
+	case info.IsDir():
+		list, _, err := ffPaths(path)
+		return err == nil && len(list) > 0
+	case !info.Mode().IsRegular():
+		return false
+	case filepath.Ext(path) == ".fti":
+		return true
+	}
+	if b, _ := vfs.ReadStream(path, 4); strings.HasPrefix(string(b), "CDF") || string(b) == "\x89HDF" {
+		return false
+	}
+	f, _, err := openFFReader(path, false)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
 }

@@ -33,12 +33,12 @@ convert writes other files, or a netCDF file, which blobio ls, dump and all netC
   blobio amr dump Check-00 B00_01                # a block
   blobio amr plot Check-00 -o blocks.png         # the blocks and the curve
   blobio amr plot Check-00 --field density -o density.png
-  blobio amr stats Check-00                      # totals and extrema
+  blobio amr ls --stats Check-00                 # totals and extrema
   blobio amr convert Check-00 mesh.nc            # for netCDF tools
   blobio amr convert --to cello --files 16 Check-00 Check-16`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newAmrLs(e), newAmrDump(e), newAmrCheck(e), newAmrStats(e), newAmrDiff(e), cli.AsWriter(newAmrExtract(e)), cli.AsWriter(newAmrConvert(e)), cli.AsWriter(newAmrPlot(e)), cli.AsWriter(newAmrGen(e)))
+	cmd.AddCommand(newAmrLs(e), newAmrDump(e), newAmrCheck(e), newAmrDiff(e), cli.AsWriter(newAmrExtract(e)), cli.AsWriter(newAmrConvert(e)), cli.AsWriter(newAmrPlot(e)), cli.AsWriter(newAmrGen(e)))
 	return cmd
 }
 

@@ -29,19 +29,12 @@ func newAmrCheck(e *cli.Env) *cobra.Command {
 		Short: "Look for everything that is wrong with a checkpoint",
 		Long: `Check checkpoints: missing, extra and duplicate blocks, lists against groups, index
 against name and level, sets of children, balance of the tree, order numbers, types
-and shapes, and checksums where there are any. For faults that Enzo-E does not notice, the finding says what Enzo-E does: hang, crash, or run on
-with wrong data. Nothing is changed.
+and shapes, and checksums where there are any. For faults that Enzo-E does not notice,
+the finding says what Enzo-E does: hang, crash, or run on with wrong data.
 
-An error: data are lost or a restart goes wrong. A warning: something is wrong. A note
-(with --notes): something worth knowing. At most 20 findings of a kind are printed, and
-the number of the rest. Unlikely values in leaves are warnings: NaN, infinity, negative
-densities and energies, particles far from their block, a block with another time step.
-
-Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could
-not be checked.
-
-JSON: {"version": 1, "checked": [{path, form, errors, warnings, notes, checksums,
-findings: [...]}]}; findings are those of blobio check.`,
+At most 20 findings of a kind are printed, and the number of the rest. Unlikely values in
+leaves are warnings: NaN, infinity, negative densities and energies, particles far from
+their block, a block with another time step.`,
 		Example: `  blobio amr check Check-10
   blobio amr check --quick Check-*       # without reading the data
   blobio amr check --enzo-float f64 --max-level 4 Check-10   # for a restart with these
@@ -55,7 +48,7 @@ findings: [...]}]}; findings are those of blobio check.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, "lists and headers only: do not read the data", "")
+	f.Add(cmd, "lists and headers only: do not read the data", "", amrChecked{})
 	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "floating-point type of the program that will restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
 	fl.IntVar(&f.maxLevel, "max-level", 0, "finest level of the run that will restart (default: that of the checkpoint)")
 	return cmd

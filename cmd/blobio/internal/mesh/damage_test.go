@@ -49,7 +49,7 @@ func TestAmrDamage(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	out := at("out")
 	clitest.Good(t, "amr", "gen", "sphere", "--no-sync", "--roots", "2", "--cells", "4", "--levels", "1", "--fields", "2", "--particles", "3", "--files", "2", at("Check"))
-	flips := 6
+	flips := 2
 	if os.Getenv("BLOBIO_LONG") != "" {
 		flips = 60
 	}

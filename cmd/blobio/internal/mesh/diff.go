@@ -24,16 +24,9 @@ func newAmrDiff(e *cli.Env) *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare the values of two meshes, whatever their order or files",
 		Long: `Compare two meshes of one domain cell by cell, whatever the order of their blocks and
-their files. A place counts with the value of the finest
-level that has it. Where one mesh is finer than the other, the mean of the finer cells (or
+their files. A place counts with the value of the finest level that has it. Where one mesh is finer than the other, the mean of the finer cells (or
 the value of the coarser one) is compared and reported apart: such a place is a difference.
-Particles are compared as rows, whatever their order. NaN equals NaN.
-
-Exit codes: 0 equal, 1 different, 2 could not compare.
-
-JSON: {version, a, b, equal, fields: [{name, cells, different, largest, at, a, b,
-refined_otherwise, largest_there}], levels: [{level, both, only_a, only_b}], particles:
-[{name, a, b, only_a, only_b}], only_a: [], only_b: []}.`,
+Particles are compared as rows, whatever their order. NaN equals NaN.`,
 		Example: `  blobio amr diff Check-10 Check-16           # is the copy the same?
   blobio amr diff --field density --rel 1e-6 run1/Check-10 run2/Check-10`,
 		Args: cli.ExactArgs(2, "two meshes"),
@@ -43,7 +36,8 @@ refined_otherwise, largest_there}], levels: [{level, both, only_a, only_b}], par
 	varsFlagAs(cmd, &f.fields, "field", "compare these fields only, and no particles")
 	fl.Float64Var(&f.abs, "abs", 0, "values that differ by at most this are equal")
 	fl.Float64Var(&f.rel, "rel", 0, "values that differ by at most this times the larger magnitude are equal")
-	f.Add(cmd, "print the fields that are equal, too")
+	f.Add(cmd, "print the fields that are equal, too",
+		diffJSON(&fieldMesh{}, &fieldMesh{}, &grids.Compared{Fields: make([]grids.Difference, 1), Levels: make([]grids.Refinement, 1), Particles: make([]grids.Rows, 1)}))
 	f.trust.add(cmd)
 	return cmd
 }

@@ -36,10 +36,7 @@ the particles of a type.
 The block is compared with its checksums, if there are any. A damaged block is an
 error, unless --no-verify is given.
 
-JSON: {block, name, level, index, array, leaf, parent, file, lower, upper, cycle, time,
-dt, cost, bytes, attributes: {}, fields: [{name, type, shape, ghosts, min, max,
-mean, nan, values}], particles: [{name, count, attributes: [{name, type, min, max, mean,
-nan, values}]}]}; values only if asked for.`,
+JSON has values only if asked for.`,
 		Example: `  blobio amr dump Check-10 0
   blobio amr dump Check-10 B01:1_10:0
   blobio amr dump Check-10 B__@-2
@@ -55,7 +52,7 @@ nan, values}]}]}; values only if asked for.`,
 	fl.StringVarP(&f.particles, "particles", "p", "", "print the particles of this type")
 	f.trust.add(cmd)
 	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "show fields whose cells Enzo-E put in the wrong places")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, amrDump{})
 	return cmd
 }
 

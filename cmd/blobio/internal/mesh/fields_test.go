@@ -30,7 +30,7 @@ func TestFieldVerbs(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(clitest.Good(t, "amr", "stats", "--json", path)), &out); err != nil {
+		if err := json.Unmarshal([]byte(clitest.Good(t, "amr", "ls", "--stats", "--json", path)), &out); err != nil {
 			t.Fatal(err)
 		}
 		f := out.Meshes[0].Fields
@@ -48,12 +48,12 @@ func TestFieldVerbs(t *testing.T) {
 		}
 		for _, args := range [][]string{{"--edges"}, {"--log", "--between", "0.5,4", "--region", "0:0.5,:"}} {
 			name := at(filepath.Base(path) + args[0] + ".png")
-			clitest.Good(t, append([]string{"amr", "plot", path, "--field", "density", "-o", name}, args...)...)
+			clitest.Good(t, append([]string{"amr", "plot", path, "--field", "density", "--width", "300", "-o", name}, args...)...)
 			f, err := os.Open(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if img, err := png.Decode(f); err != nil || img.Bounds().Dx() != 1440 {
+			if img, err := png.Decode(f); err != nil || img.Bounds().Dx() != 600 {
 				t.Errorf("%s: %v", name, err)
 			}
 			f.Close()
@@ -63,7 +63,7 @@ func TestFieldVerbs(t *testing.T) {
 		t.Errorf("amr extract: %s", s)
 	}
 	clitest.Good(t, "check", at("u.nc"))
-	clitest.Bad(t, 2, "has no field", "amr", "stats", "--field", "rho", check)
+	clitest.Bad(t, 2, "has no field", "amr", "ls", "--stats", "--field", "rho", check)
 	clitest.Bad(t, 2, "goes with --field", "amr", "plot", check, "--log", "-o", at("x.png"))
 	clitest.Bad(t, 2, "--region", "amr", "extract", "--region", "2:3,:", check, at("y.nc"))
 }

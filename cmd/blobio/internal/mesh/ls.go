@@ -18,6 +18,7 @@ type amrLsFlags struct {
 	blocks, asJSON bool
 	ranks          []int
 	trust          amrTrust
+	stats          amrStatsFlags
 }
 
 func newAmrLs(e *cli.Env) *cobra.Command {
@@ -32,16 +33,16 @@ each file, and the balance of the files. Only lists and headers are read.
 curve by number, by bytes, and by stored cost. Efficiency is mean over maximum, 1 is
 perfect. Surface is the share of faces between leaf blocks that separate ranks.
 
-JSON: {"meshes": [{path, form, rank, root_blocks, block_cells, ghost_cells,
-periodic, lower, upper, min_level, max_level, cycle, time, dt, order, bytes,
-fields: [{name, type, shape, ghosts, scrambled}], particles: [{name, count, attributes}],
-levels: [{level, blocks, leaves, cells, share, bytes}], files: [{name, bytes,
-blocks, leaves, data, cost}], balance: {most, mean, efficiency}, plans: [{ranks, by,
-most, mean, efficiency, surface}], blocks: [{block, name, level, file, leaf,
-bytes, cost}]}]}. shape is slowest first; blocks only with --blocks.`,
+` + statsHelp + `
+
+In JSON, shape is slowest first; blocks only with --blocks. With --stats:
+meshes: [{path, form, time, fields: [{name, type, unit, cells, volume, total, mean, std, min,
+max, min_at, max_at, nan, inf, levels: [the same, with level]}]}]; min_at and max_at are
+{position, level, block}.`,
 		Example: `  blobio amr ls Check-10
   blobio amr ls --ranks 8,64 Check-10     # how even a restart would be
   blobio amr ls --blocks Check-10         # every block
+  blobio amr ls --stats --field density,pressure --by-level Check-10
   blobio amr ls --json Check-10 | jq '.meshes[].levels[]'`,
 		Args: cli.MinArgs(1, "a checkpoint directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,8 +52,10 @@ bytes, cost}]}]}. shape is slowest first; blocks only with --blocks.`,
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.blocks, "blocks", "b", false, "list every block")
 	f.trust.add(cmd)
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "--stats: accept fields whose cells Enzo-E put in the wrong places")
+	f.stats.add(cmd)
 	fl.IntSliceVar(&f.ranks, "ranks", nil, "show the balance on these numbers of ranks, such as 8,64")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"meshes": []*amrDesc{}})
 	return cmd
 }
 
@@ -118,6 +121,9 @@ type (
 )
 
 func (f *amrLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
+	if err := f.stats.check(cmd); err != nil {
+		return err
+	}
 	for _, n := range f.ranks {
 		if n < 1 {
 			return cli.Usagef("--ranks %d, want a positive number", n)
@@ -127,21 +133,14 @@ func (f *amrLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 		}
 	}
 	ctx := cmd.Context()
-	out := []*amrDesc{}
-	err := e.Each(cmd, paths, func(path string) (func() error, error) {
-		d, err := f.one(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		if out = append(out, d); f.asJSON {
-			return nil, nil
-		}
-		return func() error { printMesh(e, d); return nil }, nil
-	})
-	if err == nil && f.asJSON {
-		return e.PrintJSON(map[string]any{"meshes": out})
+	if f.stats.on {
+		return cli.List(cmd, e, paths, f.asJSON, "meshes",
+			func(path string) (*amrMeshFigures, error) { return f.stats.one(ctx, e, path, f.trust) },
+			func(d *amrMeshFigures) { f.stats.print(e, d) })
 	}
-	return err
+	return cli.List(cmd, e, paths, f.asJSON, "meshes",
+		func(path string) (*amrDesc, error) { return f.one(ctx, path) },
+		func(d *amrDesc) { printMesh(e, d) })
 }
 
 func (f *amrLsFlags) one(ctx context.Context, path string) (*amrDesc, error) {

@@ -10,41 +10,41 @@ import (
 	"blobio/internal/cli"
 )
 
+// amrStatsFlags are those of ls that reads data.
 type amrStatsFlags struct {
+	on     bool
 	fields []string
 	levels bool
-	asJSON bool
-	trust  amrTrust
 }
 
-func newAmrStats(e *cli.Env) *cobra.Command {
-	var f amrStatsFlags
-	cmd := &cobra.Command{
-		Use:   "stats PATH...",
-		Short: "Show totals, means and extrema of fields, and where they are",
-		Long: `Show statistics of fields over the whole domain: each place counts once, with the value
-of the finest level that has it. Totals and means are weighted by volume; the width
+// statsHelp is what help says of --stats.
+const statsHelp = `--stats shows statistics of fields over the whole domain: each place counts once, with the
+value of the finest level that has it. Totals and means are weighted by volume; the width
 is 1 along an axis that the mesh does not have. Extrema come with the centre of the cell
 and the block. NaN and infinite values are counted and otherwise left out. Fields on faces
-are averaged to cells.
+are averaged to cells. --by-level adds a line for each level, for its cells that no finer
+level covers.`
 
---by-level adds a line for each level, for its cells that no finer level covers.
+func (f *amrStatsFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.on, "stats", false, "show totals, means and extrema of fields, and where they are")
+	varsFlagAs(cmd, &f.fields, "field", "--stats: these fields only, such as density,pressure")
+	fl.BoolVar(&f.levels, "by-level", false, "--stats: show the figures of each level, too")
+}
 
-JSON: {"meshes": [{path, form, time, fields: [{name, type, unit, cells, volume, total, mean,
-std, min, max, min_at, max_at, nan, inf, levels: [the same, with level]}]}]}; min_at and max_at
-are {position, level, block}.`,
-		Example: `  blobio amr stats Check-10
-  blobio amr stats --field density,pressure --by-level Check-10
-  blobio amr stats --json Check-10 | jq '.meshes[].fields[] | [.name, .total]'`,
-		Args: cli.MinArgs(1, "a checkpoint"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
+// check says which flags want --stats, and which do not go with it.
+func (f *amrStatsFlags) check(cmd *cobra.Command) error {
+	for _, name := range []string{"field", "by-level", "accept-scrambled"} {
+		if !f.on && cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s goes with --stats", name)
+		}
 	}
-	varsFlagAs(cmd, &f.fields, "field", "these fields only, such as density,pressure")
-	cmd.Flags().BoolVar(&f.levels, "by-level", false, "show the figures of each level, too")
-	f.trust.add(cmd)
-	cmd.Flags().BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
-	cli.JSONFlag(cmd, &f.asJSON)
-	return cmd
+	for _, name := range []string{"blocks", "ranks"} {
+		if f.on && cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s and --stats exclude each other", name)
+		}
+	}
+	return nil
 }
 
 // Figures, as JSON has them.
@@ -95,27 +95,8 @@ func figuresOf(m *grids.Mesh, x *grids.Figures) amrFigures {
 		Min: cli.JSONFloat(x.Min), Max: cli.JSONFloat(x.Max), MinAt: placeOf(m, x.MinAt), MaxAt: placeOf(m, x.MaxAt), NaN: x.NaN, Inf: x.Inf}
 }
 
-func (f *amrStatsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
-	ctx := cmd.Context()
-	out := []*amrMeshFigures{}
-	err := e.Each(cmd, paths, func(path string) (func() error, error) {
-		d, err := f.one(ctx, e, path)
-		if err != nil {
-			return nil, err
-		}
-		if out = append(out, d); f.asJSON {
-			return nil, nil
-		}
-		return func() error { f.print(e, d); return nil }, nil
-	})
-	if err == nil && f.asJSON {
-		return e.PrintJSON(map[string]any{"meshes": out})
-	}
-	return err
-}
-
-func (f *amrStatsFlags) one(ctx context.Context, e *cli.Env, path string) (*amrMeshFigures, error) {
-	m, err := openFields(ctx, e, path, "the figures", f.trust)
+func (f *amrStatsFlags) one(ctx context.Context, e *cli.Env, path string, t amrTrust) (*amrMeshFigures, error) {
+	m, err := openFields(ctx, e, path, "the figures", t)
 	if err != nil {
 		return nil, err
 	}

@@ -22,52 +22,20 @@ func NewBench(e *cli.Env) *cobra.Command {
 row is the median of at least five runs, with minimum and maximum. Rows that are compared
 take turns. Each row is set beside plain writes or reads of the same bytes in the same
 run. Ranks are goroutines of one process; "bench sweep" also runs under mpirun.`,
-		Example: `  blobio bench list
+		Example: `  blobio bench run --list
   blobio bench run ne30 read convert --dir /dev/shm
   blobio bench run shared --dir /mnt/scratch --runs 7 -o results
   blobio bench sweep --ranks 4,16 --subfiles 1,4 --repeats 3 -o sweep`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e))
-	return cmd
-}
-
-func newBenchList(e *cli.Env) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the workloads",
-		Long:    "List the workloads.\n\nJSON: {\"workloads\": [{name, about}]}.",
-		Example: "  blobio bench list",
-		Args:    cli.ExactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			type workload struct {
-				Name  string `json:"name"`
-				About string `json:"about"`
-			}
-			var list []workload
-			for _, w := range bench.Workloads() {
-				list = append(list, workload{w.Name, w.About})
-			}
-			if asJSON {
-				return e.PrintJSON(map[string]any{"workloads": list})
-			}
-			t := e.NewTable("", "WORKLOAD", "WHAT")
-			for _, w := range list {
-				t.Row(w.Name, w.About)
-			}
-			t.Flush()
-			return nil
-		},
-	}
-	cli.JSONFlag(cmd, &asJSON)
+	cmd.AddCommand(newBenchRun(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e))
 	return cmd
 }
 
 type benchFlags struct {
-	dir, maps, out         string
-	runs                   int
-	quick, verbose, asJSON bool
+	dir, maps, out               string
+	runs                         int
+	list, quick, verbose, asJSON bool
 }
 
 func newBenchRun(e *cli.Env) *cobra.Command {
@@ -82,22 +50,45 @@ file in the directory --output. Temporary files go to a directory of their own b
 --json prints the kept results instead of the table, one value for each workload.
 JSON: {version, date, workloads, host, file_system, go, blobio, runs, quick,
 rows: [{workload, data, what, who, ranks, sync, bytes, seconds: [], cpu_seconds: [], phases,
-bounds: [{what, bytes, seconds: []}], note}], skipped}`,
+bounds: [{what, bytes, seconds: []}], note}], skipped}; of --list {workloads: [{name, about}]}.`,
 		Example: `  blobio bench run --quick                                # does it run?
   blobio bench run ceilings ne30 read convert --dir /dev/shm
   blobio bench run shared --dir /mnt/scratch --runs 7 -o results`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.list {
+				return listWorkloads(e, f.asJSON)
+			}
+			return f.run(cmd.Context(), e, args)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.dir, "dir", "", "directory on the file system to measure (default: that of temporary files)")
+	fl.BoolVar(&f.list, "list", false, "list the workloads, run none")
 	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
 	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
 	fl.StringVar(&f.maps, "maps", "", "directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
-	cli.OldName(cmd, "out", "output")
 	cli.JSONFlag(cmd, &f.asJSON)
 	fl.BoolVar(&f.verbose, "verbose", false, "report progress on standard error")
 	return cmd
+}
+
+func listWorkloads(e *cli.Env, asJSON bool) error {
+	type workload struct {
+		Name  string `json:"name"`
+		About string `json:"about"`
+	}
+	var list []workload
+	t := e.NewTable("", "WORKLOAD", "WHAT")
+	for _, w := range bench.Workloads() {
+		list = append(list, workload{w.Name, w.About})
+		t.Row(w.Name, w.About)
+	}
+	if asJSON {
+		return e.PrintJSON(map[string]any{"workloads": list})
+	}
+	t.Flush()
+	return nil
 }
 
 func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err error) {

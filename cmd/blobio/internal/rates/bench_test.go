@@ -14,13 +14,13 @@ import (
 )
 
 func TestBenchList(t *testing.T) {
-	out := clitest.Good(t, "bench", "list")
+	out := clitest.Good(t, "bench", "run", "--list")
 	for _, w := range bench.Workloads() {
 		if !strings.Contains(out, w.Name) {
 			t.Errorf("no %s in\n%s", w.Name, out)
 		}
 	}
-	if out := clitest.Good(t, "bench", "list", "--json"); !strings.HasPrefix(out, "{") {
+	if out := clitest.Good(t, "bench", "run", "--list", "--json"); !strings.HasPrefix(out, "{") {
 		t.Errorf("JSON: %s", out)
 	}
 }
@@ -29,7 +29,7 @@ func TestBenchList(t *testing.T) {
 func TestBenchRun(t *testing.T) {
 	dir := t.TempDir()
 	results := filepath.Join(dir, "results")
-	out := clitest.Good(t, "bench", "run", "--quick", "ceilings", "check", "--dir", dir, "--out", results)
+	out := clitest.Good(t, "bench", "run", "--quick", "ceilings", "check", "--dir", dir, "-o", results)
 	if !strings.Contains(out, "memcpy") || strings.Count(out, "results are in") != 2 {
 		t.Errorf("output\n%s", out)
 	}
@@ -66,7 +66,7 @@ func TestBenchUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "nowhere", "bench", "run", "check", "--quick", "--maps", filepath.Join(t.TempDir(), "nowhere"))
 	file := filepath.Join(t.TempDir(), "file")
 	clitest.Check(t, os.WriteFile(file, nil, 0o666))
-	args := []string{"bench", "run", "check", "--quick", "--dir", t.TempDir(), "--out", filepath.Join(file, "results")}
+	args := []string{"bench", "run", "check", "--quick", "--dir", t.TempDir(), "-o", filepath.Join(file, "results")}
 	clitest.Bad(t, cli.Failed, "not a directory", args...)
 	if r := clitest.Blobio(t, args...); r.Out != "" { // before anything is measured
 		t.Errorf("%v: prints\n%s", args, r.Out)

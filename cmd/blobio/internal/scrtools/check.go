@@ -10,6 +10,7 @@ import (
 
 	"blobio/internal/cli"
 	scrcheck "blobio/scr/check"
+	"fmt"
 )
 
 type scrCheckFlags struct {
@@ -25,22 +26,14 @@ func newScrCheck(e *cli.Env) *cobra.Command {
 		Short: "Look for everything that is wrong with a prefix directory, or with caches",
 		Long: `Check a prefix directory: the index, the summary and map of each dataset, and that each
 file exists, has its size, and matches its CRC-32. (SCR 3 writes no CRC-32; then only the
-sum of the sizes is known.) Nothing is changed.
+sum of the sizes is known.)
 
 With --control, check the caches of nodes instead, or as well if PREFIX is given:
 catalogue, file maps, files, and the redundancy files with their payload. Name nodes as
 for "scr scavenge". Files without checksums, such as those of SCR 3, are compared with
 their redundancy; name all nodes for that (--notes says what was compared).
 
-Findings are printed one per line: severity, file, field, what was found and what is
-wanted. An error: data or their protection are lost or cannot be trusted. A warning:
-something is wrong. A note (shown with --notes): something worth knowing.
-
-Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not run.
-
-JSON: {"version": 1, "checked": [{path, datasets, files, bytes, verified, errors,
-warnings, notes, findings: [...]}]}; findings are those of blobio check, verified are
-the bytes that match a checksum.`,
+In JSON, verified are the bytes that match a checksum.`,
 		Example: `  blobio scr check /p/sim
   blobio scr check --quick /p/sim           # do not read the files of the application
   blobio scr check --id 12 --notes /p/sim
@@ -52,7 +45,7 @@ the bytes that match a checksum.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, "metadata and sizes only: do not read the files", "files read at once (default: number of CPUs, at most 16)")
+	f.Add(cmd, "metadata and sizes only: do not read the files", "files read at once (default: number of CPUs, at most 16)", scrChecked{})
 	fl.IntVar(&f.id, "id", 0, "look at the files of this dataset only")
 	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")
 	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR`, or THERE=HERE, of all these nodes")
@@ -125,4 +118,37 @@ func (f *scrCheckFlags) check(e *cli.Env, all []*scrChecked, look func(o *scrche
 		all[node].Add(x)
 	}
 	return nil
+}
+
+// scrChecked is what was found in a prefix directory or on a node.
+type scrChecked struct {
+	Path     string `json:"path"`
+	Datasets int    `json:"datasets"`
+	Files    int    `json:"files"`
+	Bytes    int64  `json:"bytes"`
+	Verified int64  `json:"verified"`
+	cli.Found
+}
+
+func newScrChecked(paths ...string) (all []*scrChecked) {
+	for _, p := range paths {
+		all = append(all, &scrChecked{Path: p})
+	}
+	return all
+}
+
+func (f *scrCheckFlags) print(e *cli.Env, c *scrChecked) {
+	facts := fmt.Sprintf("%s, %s, %s", cli.Plural(c.Datasets, "dataset"), cli.Plural(c.Files, "file"), cli.HumanBytes(c.Bytes))
+	switch {
+	case f.Quick, c.Bytes == 0:
+	case c.Verified == c.Bytes && c.Errors > 0:
+		facts += ", what was read matches checksums"
+	case c.Verified == c.Bytes:
+		facts += ", all of it matches checksums"
+	case c.Verified == 0:
+		facts += ", there are no checksums"
+	default:
+		facts += fmt.Sprintf(", checksums of %s", cli.HumanBytes(c.Verified))
+	}
+	f.Print(e, c.Path, &c.Found, facts)
 }

@@ -1,7 +1,6 @@
 package scrtools
 
 import (
-	"fmt"
 	"os"
 	"strings"
 
@@ -16,36 +15,25 @@ import (
 func newScrCheckNode(e *cli.Env) *cobra.Command {
 	var a scrAlloc
 	var dirs []string
-	var asJSON, all bool
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check-node",
-		Short: "Test whether this node, or nodes of the allocation, can be used",
+		Short: "Test whether this node can be used",
 		Long: `Test whether this node can be used. Each directory is listed, the size of its file system
 (with --free: its free space) is compared with the required size, and a file is created,
 written, read and removed. Without --dir, the directories are those of the CNTLDIR and
 CACHEDIR lines of the configuration, with their BYTES, or the control and cache base.
 
-With --nodes, or --all for those of the allocation, nodes are tested from here: first the
-state that the resource manager reports, --exclude and --down, then a ping, a command on
-the node, and this command on the node. Tests that cannot be made are skipped and listed.
+"scr run --dry-run" tests the nodes of an allocation.
 
 Exit codes: 0 good, 1 something is wrong, 2 could not look.
 
 JSON: {"host", "dirs": [{dir, want, total, free, list, capacity, write}]}; list, capacity
-and write say what is wrong; sizes are in bytes, -1 is unknown. With
---nodes: {"nodes", "down": [{node, test, reason}], "skipped": [{test, why}]}.`,
+and write say what is wrong; sizes are in bytes, -1 is unknown.`,
 		Example: `  blobio scr check-node
-  blobio scr check-node --dir /dev/shm=64g --dir /l/ssd=800g
-  blobio scr check-node --nodes 'n[1-64]' --remote ssh
-  blobio scr check-node --all --json | jq '.down[]'`,
+  blobio scr check-node --dir /dev/shm=64g --dir /l/ssd=800g`,
 		Args: cli.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if all || a.Nodes != "" {
-				if len(dirs) > 0 {
-					return cli.Usagef("--dir is for this node; nodes are tested with what CNTLDIR and CACHEDIR say")
-				}
-				return a.checkNodes(cmd, e, asJSON)
-			}
 			list, err := a.checkDirs(dirs)
 			if err != nil {
 				return err
@@ -77,10 +65,9 @@ and write say what is wrong; sizes are in bytes, -1 is unknown. With
 			return nil
 		},
 	}
-	a.flags(cmd)
 	fl := cmd.Flags()
+	a.settings(cmd)
 	fl.StringArrayVar(&dirs, "dir", nil, "look at `DIR`, or DIR=SIZE (64g), as often as needed")
-	fl.BoolVarP(&all, "all", "a", false, "test all nodes of the allocation from here")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -115,28 +102,4 @@ func (a *scrAlloc) checkDirs(dirs []string) (out []config.Capacity, err error) {
 		out = append(out, c)
 	}
 	return out, nil
-}
-
-// checkNodes tests nodes from here.
-func (a *scrAlloc) checkNodes(cmd *cobra.Command, e *cli.Env, asJSON bool) error {
-	if err := a.load(false); err != nil {
-		return err
-	}
-	checker, err := a.Checker()
-	if err != nil {
-		return err
-	}
-	down, skipped, err := checker.Check(cmd.Context(), a.Source.Nodes)
-	if err != nil {
-		return err
-	}
-	if len(down) > 0 {
-		e.Code = cli.Findings
-	}
-	if asJSON {
-		return e.PrintJSON(map[string]any{"nodes": a.Source.Nodes, "down": append([]runloop.Down{}, down...), "skipped": append([]runloop.Skipped{}, skipped...)})
-	}
-	fmt.Fprintf(e.Out, "tests: %s\n", strings.Join(testNames(checker), ", "))
-	printTests(e, a.Source.Nodes, down, skipped)
-	return nil
 }

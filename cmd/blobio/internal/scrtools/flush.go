@@ -2,7 +2,6 @@ package scrtools
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +11,8 @@ import (
 )
 
 type scrFlushFlags struct {
-	latest, listOutput, listCkpt, asJSON bool
-	need, location, name, before         int
+	latest, nodes, asJSON bool
+	need, location, name  int
 }
 
 func newScrFlush(e *cli.Env) *cobra.Command {
@@ -27,18 +26,16 @@ SYNC_FLUSHING). A dataset that is only in the caches is lost with the allocation
 it is saved: see "scr scavenge".
 
 Without flags, all datasets are listed, newest first. The flags are for scripts: they
-print numbers, one per line, or a single value.
+print a single value. --nodes prints the number of nodes of the last run; "scr run" takes
+as many for the next one, unless --min-nodes is given.
 
 Exit codes: 0 good (--need: it must be saved), 1 no such dataset (--need: it need not be
-saved), 2 could not run.
+saved; --nodes: not known), 2 could not run.
 
-JSON: {"prefix", "datasets": [{id, name, location: [...], need_flush, checkpoint,
-output, files, bytes}]}, with a flag only those selected.`,
+With a flag, JSON has only those selected; of --nodes {prefix, nodes}.`,
 		Example: `  blobio scr flush /p/sim
   blobio scr flush --latest /p/sim          # number of the newest checkpoint
-  if blobio scr flush --need 4 /p/sim; then blobio scr scavenge ... ; fi
-  blobio scr flush --list-output /p/sim     # oldest first
-  blobio scr flush --list-ckpt --before 7 /p/sim`,
+  if blobio scr flush --need 4 /p/sim; then blobio scr scavenge ... ; fi`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
@@ -49,10 +46,8 @@ output, files, bytes}]}, with a flag only those selected.`,
 	fl.IntVar(&f.need, "need", 0, "exit with 0 if dataset `ID` is only in the caches, with 1 if not; print nothing")
 	fl.IntVar(&f.location, "location", 0, "print where dataset `ID` is")
 	fl.IntVar(&f.name, "name", 0, "print the name of dataset `ID`")
-	fl.BoolVar(&f.listOutput, "list-output", false, "print the numbers of all output, oldest first")
-	fl.BoolVar(&f.listCkpt, "list-ckpt", false, "print the numbers of all checkpoints, newest first")
-	fl.IntVar(&f.before, "before", 0, "with --latest and the lists: only those with a number below `ID`")
-	cli.JSONFlag(cmd, &f.asJSON)
+	fl.BoolVar(&f.nodes, "nodes", false, "print the number of nodes of the last run")
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"prefix": "", "datasets": []scrFlushRow{}})
 	return cmd
 }
 
@@ -69,22 +64,22 @@ type scrFlushRow struct {
 }
 
 func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
-	verb, err := onlyOne(cmd, "latest", "need", "location", "name", "list-output", "list-ckpt")
+	verb, err := onlyOne(cmd, "latest", "need", "location", "name", "nodes")
 	if err != nil {
 		return err
 	}
-	id := map[string]int{"need": f.need, "location": f.location, "name": f.name, "before": f.before}
+	id := map[string]int{"need": f.need, "location": f.location, "name": f.name}
 	for name, n := range id {
 		if cmd.Flags().Changed(name) && n < 1 {
 			return cli.Usagef("--%s %d, want the number of a dataset", name, n)
 		}
 	}
-	if f.before > 0 && verb != "latest" && verb != "list-output" && verb != "list-ckpt" {
-		return cli.Usagef("--before goes with --latest, --list-output and --list-ckpt")
-	}
 	d, err := scrPrefix(args)
 	if err != nil {
 		return err
+	}
+	if f.nodes {
+		return f.printNodes(e, d)
 	}
 	flush, err := d.ReadFlush()
 	if err != nil {
@@ -98,20 +93,14 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 			take = en.Checkpoint && len(rows) == 0
 		case "need", "location", "name":
 			take = en.ID == id[verb]
-		case "list-output":
-			take = en.Output
-		case "list-ckpt":
-			take = en.Checkpoint
 		default:
 			take = true
 		}
-		if take && (f.before == 0 || en.ID < f.before) {
+		if take {
 			rows = append(rows, en)
 		}
 	}
 	switch verb {
-	case "list-output":
-		slices.Reverse(rows)
 	case "latest", "location", "name":
 		if len(rows) == 0 {
 			e.Code = cli.Findings
@@ -135,10 +124,31 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 				fmt.Fprintln(e.Out, strings.Join(scrLocations(en.Location), " "))
 			}
 		}
-	case "latest", "list-output", "list-ckpt":
+	case "latest":
 		for _, en := range rows {
 			fmt.Fprintln(e.Out, en.ID)
 		}
+	}
+	return nil
+}
+
+// printNodes prints how many nodes the last run had.
+func (f *scrFlushFlags) printNodes(e *cli.Env, d *prefixdir.Dir) error {
+	n, ok, err := d.ReadNodes()
+	if err != nil {
+		return err
+	}
+	var known *int
+	if known = &n; !ok {
+		known, e.Code = nil, cli.Findings
+	}
+	switch {
+	case f.asJSON:
+		return e.PrintJSON(map[string]any{"prefix": d.Path, "nodes": known})
+	case ok:
+		fmt.Fprintln(e.Out, n)
+	default:
+		fmt.Fprintf(e.Stderr, "blobio: %s: not known: no run wrote it since the allocation began\n", d.Path)
 	}
 	return nil
 }

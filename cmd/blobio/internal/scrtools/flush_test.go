@@ -40,8 +40,6 @@ func TestScrFlush(t *testing.T) {
 		out  string
 	}{
 		{"--latest", 0, "7\n"},
-		{"--latest --before 7", 0, "4\n"},
-		{"--latest --before 3", 1, ""},
 		{"--need 3", 1, ""},
 		{"--need 4", 0, ""},
 		{"--need 5", 1, ""},
@@ -53,11 +51,6 @@ func TestScrFlush(t *testing.T) {
 		{"--location 1", 1, ""},
 		{"--name 6", 0, "set.6\n"},
 		{"--name 1", 1, ""},
-		{"--list-output", 0, "4\n5\n6\n"},
-		{"--list-output --before 6", 0, "4\n5\n"},
-		{"--list-ckpt", 0, "7\n4\n3\n"},
-		{"--list-ckpt --before 7", 0, "4\n3\n"},
-		{"--list-ckpt --before 1", 0, ""},
 		{"", 0, `DSET  KIND         SAFE  LOCATION             FILES      SIZE  NAME
    7  ckpt         NO    CACHE SYNC_FLUSHING      8  4.00 KiB  set.7
    6  output       NO    CACHE FLUSHING           8  4.00 KiB  set.6
@@ -72,13 +65,16 @@ func TestScrFlush(t *testing.T) {
 		}
 	}
 	var list struct{ Datasets []scrtools.ScrFlushRow }
-	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "scr", "flush", "--list-output", "--json", dir)), &list))
-	if len(list.Datasets) != 3 || list.Datasets[0].ID != 4 || !list.Datasets[0].NeedFlush || list.Datasets[1].NeedFlush || list.Datasets[1].Location[0] != "PFS" {
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "scr", "flush", "--json", dir)), &list))
+	if len(list.Datasets) != 5 || list.Datasets[3].ID != 4 || !list.Datasets[3].NeedFlush || list.Datasets[2].NeedFlush || list.Datasets[2].Location[0] != "PFS" {
 		t.Errorf("json: %+v", list)
 	}
 
+	if r := scrDo(t, "flush", "--nodes", "--json", dir); r.Code != cli.Findings || !strings.Contains(r.Out, `"nodes": null`) {
+		t.Errorf("nodes: %+v", r)
+	}
+	clitest.Bad(t, cli.Findings, "not known", "scr", "flush", "--nodes", dir)
 	clitest.Bad(t, cli.Failed, "do not go together", "scr", "flush", "--latest", "--need", "3", dir)
-	clitest.Bad(t, cli.Failed, "--before goes with", "scr", "flush", "--before", "3", dir)
 	clitest.Bad(t, cli.Failed, "number of a dataset", "scr", "flush", "--need", "0", dir)
 	clitest.Bad(t, cli.Failed, "number of a dataset", "scr", "flush", "--need", "-1", dir)
 	clitest.Bad(t, cli.Failed, "invalid argument", "scr", "flush", "--need", "four", dir)
@@ -101,6 +97,9 @@ func TestScrFlushOfSCR(t *testing.T) {
 	if got := clitest.Good(t, "scr", "flush", prefix); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	if got := clitest.Good(t, "scr", "flush", "--nodes", prefix); got != "4\n" {
+		t.Errorf("%q nodes, want 4", got)
+	}
 	clitest.Good(t, "scr", "flush", "--need", "4", prefix)
 	clitest.Bad(t, cli.Findings, "", "scr", "flush", "--need", "3", prefix)
 }
@@ -118,7 +117,7 @@ func TestScrFlushAfterDelete(t *testing.T) {
 	clitest.Good(t, "scr", "index", "--add", "3", prefix)
 	clitest.Good(t, "scr", "index", "--delete", "ckpt.3", prefix)
 	clitest.Bad(t, cli.Findings, "", "scr", "flush", "--location", "3", prefix)
-	if got := clitest.Good(t, "scr", "flush", "--list-ckpt", prefix); got != "4\n" {
+	if got := clitest.Good(t, "scr", "flush", "--latest", prefix); got != "4\n" {
 		t.Errorf("deleted: %q", got)
 	}
 	clitest.Good(t, "scr", "check", "--strict", prefix)

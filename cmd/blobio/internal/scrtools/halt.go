@@ -28,10 +28,10 @@ const reasonHalted = "JOB_HALTED"
 var scrHaltWords = []string{"checkpoints", "before", "after", "seconds", "reason"}
 
 type scrHaltFlags struct {
-	checkpoints, seconds                   int64
-	before, after, reason                  string
-	unset                                  []string
-	immediate, remove, list, retry, asJSON bool
+	checkpoints, seconds             int64
+	before, after, reason            string
+	unset                            []string
+	immediate, remove, retry, asJSON bool
 }
 
 func newScrHalt(e *cli.Env) *cobra.Command {
@@ -57,9 +57,8 @@ that remains of the allocation, whose end is SCR_END_TIME.
 Exit codes: 0 good (--retries: a condition holds, no other run may start), 1 only
 with --retries: another run may start, 2 could not run.
 
-JSON: {"prefix", "checkpoints_left", "exit_before", "exit_after", "halt_seconds",
-"exit_reason", "halt", "why", "note"}; times are seconds since 1970, null is not set;
-halt is true if a condition holds (with --retries: for another run).`,
+Times of JSON are seconds since 1970, null is not set; halt is true if a condition holds
+(with --retries: for another run).`,
 		Example: `  blobio scr halt --checkpoints 2 /p/sim        # after two more
   blobio scr halt --before +2h --seconds 900 /p/sim
   blobio scr halt --after 18:00 /p/sim
@@ -81,9 +80,8 @@ halt is true if a condition holds (with --retries: for another run).`,
 	fl.BoolVarP(&f.immediate, "immediate", "i", false, "end at the next chance; same as --reason "+reasonHalted)
 	fl.StringSliceVarP(&f.unset, "unset", "u", nil, "remove a condition: "+strings.Join(scrHaltWords, ", ")+"; may be repeated")
 	fl.BoolVar(&f.remove, "remove", false, "remove all conditions")
-	fl.BoolVarP(&f.list, "list", "l", false, "list the conditions (as without flags)")
 	fl.BoolVar(&f.retry, "retries", false, "exit with 0 if no other run may start, with 1 if one may")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, scrHaltDesc{})
 	_ = cmd.RegisterFlagCompletionFunc("unset", cobra.FixedCompletions(scrHaltWords, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -144,10 +142,8 @@ func (f *scrHaltFlags) check(cmd *cobra.Command, now time.Time) (func(h *cadence
 		return nil, cli.Usagef("--immediate and --reason do not go together")
 	case f.remove && sets+len(f.unset) > 0:
 		return nil, cli.Usagef("--remove removes all conditions, and does not go with other flags")
-	case (f.retry || f.list) && len(edits)+sets > 0:
-		return nil, cli.Usagef("--retries and --list change nothing, and do not go with flags that do")
-	case f.retry && f.list:
-		return nil, cli.Usagef("--retries and --list do not go together")
+	case f.retry && len(edits)+sets > 0:
+		return nil, cli.Usagef("--retries changes nothing, and does not go with flags that do")
 	case set("checkpoints") && f.checkpoints < 0:
 		return nil, cli.Usagef("--checkpoints %d, want 0 or more", f.checkpoints)
 	case set("seconds") && f.seconds < 0:
@@ -210,8 +206,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 	}
 	h, err := d.ReadHalt(ctx)
 	if err != nil {
-		var damage *fault.FormatError
-		if errors.As(err, &damage) {
+		if fault.IsDamage(err) {
 			return cli.WithHint(err, "its conditions are lost; scr halt --remove, or setting new ones, rewrites it")
 		}
 		return scrLockHint(err)

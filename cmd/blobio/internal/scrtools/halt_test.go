@@ -43,7 +43,7 @@ func TestScrHalt(t *testing.T) {
 	dir := haltDir(t)
 	file := filepath.Join(dir, ".scr", "halt.scr")
 	const nothing = "no halt conditions are set\n"
-	for _, args := range [][]string{{"halt", dir}, {"halt", "--list", dir}, {"halt", "--remove", dir}, {"halt", "--unset", "reason", dir}} {
+	for _, args := range [][]string{{"halt", dir}, {"halt", "--remove", dir}, {"halt", "--unset", "reason", dir}} {
 		if r := scrDo(t, args...); r.Code != 0 || r.Out != nothing || r.Err != "" {
 			t.Errorf("%v: %+v", args, r)
 		}
@@ -128,8 +128,7 @@ func TestScrHaltUsage(t *testing.T) {
 		{"do not go together", "--immediate", "--reason", "x"},
 		{"do not go together", "--unset", "before", "--before", "now"},
 		{"does not go with", "--remove", "--checkpoints", "1"},
-		{"change nothing", "--list", "--checkpoints", "1"},
-		{"change nothing", "--retries", "--immediate"},
+		{"changes nothing", "--retries", "--immediate"},
 		{"0 or more", "--checkpoints", "-1"},
 		{"0 or more", "--seconds", "-1"},
 		{"a line of text", "--reason", ""},

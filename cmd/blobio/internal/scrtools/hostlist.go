@@ -16,11 +16,11 @@ import (
 )
 
 type scrHostlistFlags struct {
-	expand, compress, count, sort, union bool
-	nth                                  int
-	minus, intersection                  string
-	sep                                  string
-	asJSON                               bool
+	expand, count, sort, union bool
+	nth                        int
+	minus, intersection        string
+	sep                        string
+	asJSON                     bool
 }
 
 func newScrHostlist(e *cli.Env) *cobra.Command {
@@ -56,7 +56,6 @@ JSON: {"compressed", "count", "hosts": [...]}; with --nth {"host"}.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.expand, "expand", "e", false, "print every host, one per line")
-	fl.BoolVarP(&f.compress, "compress", "C", false, "print the compressed form (as without flags)")
 	fl.BoolVarP(&f.count, "count", "c", false, "print how many hosts there are")
 	fl.IntVar(&f.nth, "nth", 0, "print the `N`-th host, from 1; from -1 backwards")
 	fl.StringVarP(&f.minus, "minus", "m", "", "hosts of A that are not in B: `A:B`")
@@ -70,7 +69,7 @@ JSON: {"compressed", "count", "hosts": [...]}; with --nth {"host"}.`,
 }
 
 func (f *scrHostlistFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
-	if _, err := onlyOne(cmd, "expand", "compress", "count", "nth", "json"); err != nil && !(f.asJSON && cmd.Flags().Changed("nth")) {
+	if _, err := onlyOne(cmd, "expand", "count", "nth", "json"); err != nil && !(f.asJSON && cmd.Flags().Changed("nth")) {
 		return err
 	}
 	pair, err := onlyOne(cmd, "minus", "intersection")

@@ -14,7 +14,7 @@ import (
 func TestScrHostlist(t *testing.T) {
 	for _, c := range []struct{ args, in, want string }{
 		{"atlas3 atlas6 atlas5 atlas7", "", "atlas[3,5-7]\n"},
-		{"--compress atlas3,atlas6,atlas5,atlas7", "", "atlas[3,5-7]\n"},
+		{"atlas3,atlas6,atlas5,atlas7", "", "atlas[3,5-7]\n"},
 		{"", "atlas7\natlas3\n\natlas[5-6]\n", "atlas[3,5-7]\n"},
 		{"n1 - n9", "n[4-5]", "n[1,4-5,9]\n"},
 		{"--expand n[3,1] n3", "", "n3\nn1\nn3\n"},

@@ -14,19 +14,16 @@ import (
 	"blobio/internal/cli"
 	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/scr/salvage"
 	"blobio/scr/kvtree"
 )
 
 type scrIndexFlags struct {
-	list, long, rebuild, asJSON            bool
-	add, remove, drop, del, current, after string
-	build                                  int
-	was                                    string
+	long, rebuild, asJSON          bool
+	add, drop, del, current, after string
 }
 
 // scrIndexVerbs are the flags of which there is one at a time.
-var scrIndexVerbs = []string{"list", "add", "remove", "drop", "delete", "current", "drop-after", "build", "rebuild"}
+var scrIndexVerbs = []string{"add", "drop", "delete", "current", "drop-after", "rebuild"}
 
 func newScrIndex(e *cli.Env) *cobra.Command {
 	var f scrIndexFlags
@@ -44,20 +41,17 @@ A lost or damaged index is rebuilt from the summaries of the datasets: in memory
 list, which says so, and in the file by --rebuild and every other change (the damaged file
 is kept as index.scr.damaged).
 
---remove and --drop take a dataset off the list and keep its files. --delete removes its
-files as well.
+--drop takes a dataset off the list and keeps its files. --delete removes its files as
+well. "scr rebuild" makes a scavenged dataset whole, and lists it.
 
 Exit codes: 0 good, 1 the index is damaged, lacks existing datasets or calls overwritten ones
 complete, 2 could not run.
 
-JSON: {"prefix", "generation", "current", "damage", "datasets": [{id, name, valid,
-complete, current, checkpoint, output, ckpt, files, bytes, created, flushed, fetched:
-[...], failed, user, job, taken_by}], "lost": [{id, name}]}. Times are local.`,
+Times of JSON are local.`,
 		Example: `  blobio scr index /p/sim
   blobio scr index --current ckpt.12 /p/sim     # the next run starts from it
   blobio scr index --drop-after 12 /p/sim       # forget what is newer
   blobio scr index --add 14 /p/sim              # its summary is there, list it
-  blobio scr index --build 15 /p/sim            # scavenged: make it whole, list it
   blobio scr index --delete ckpt.3 /p/sim       # files too
   blobio scr index --rebuild /p/sim             # from the summaries`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
@@ -66,18 +60,14 @@ complete, current, checkpoint, output, ckpt, files, bytes, created, flushed, fet
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.list, "list", "l", false, "list the datasets (as without flags)")
 	fl.BoolVar(&f.long, "long", false, "more columns: when made, fetched and failed, by which job")
 	fl.StringVarP(&f.add, "add", "a", "", "list `DATASET`, whose summary is there")
-	fl.StringVarP(&f.remove, "remove", "r", "", "take `DATASET` off the list; same as --drop")
 	fl.StringVar(&f.drop, "drop", "", "take `DATASET` off the list; its files stay")
 	fl.StringVar(&f.del, "delete", "", "remove `DATASET` with its files")
 	fl.StringVarP(&f.current, "current", "c", "", "start from `DATASET`; none removes the mark")
 	fl.StringVar(&f.after, "drop-after", "", "take all datasets newer than `DATASET` off the list")
-	fl.IntVarP(&f.build, "build", "b", 0, "rebuild scavenged dataset `ID`, and list it (see scr rebuild)")
-	fl.StringVar(&f.was, "was", "", "--build: the path that PREFIX had when the dataset was written, if it was moved")
 	fl.BoolVar(&f.rebuild, "rebuild", false, "rebuild the list from the summaries; listed datasets stay")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"prefix": "", "generation": "", "current": "", "damage": "", "datasets": []scrIndexRow{}, "lost": []scrLostRow{}})
 	return cmd
 }
 
@@ -86,9 +76,6 @@ func (f *scrIndexFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	if err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("was") && verb != "build" {
-		return cli.Usagef("--was goes with --build")
-	}
 	if f.long && f.asJSON {
 		return cli.Usagef("--long and --json do not go together")
 	}
@@ -96,7 +83,7 @@ func (f *scrIndexFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	if err != nil {
 		return err
 	}
-	if verb != "" && verb != "list" {
+	if verb != "" {
 		if err := f.change(cmd.Context(), e, d, verb); err != nil {
 			return err
 		}
@@ -135,7 +122,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 			fmt.Fprintf(e.Out, format+"\n", args...)
 		}
 	}
-	words := map[string]string{"add": f.add, "remove": f.remove, "drop": f.drop, "delete": f.del, "current": f.current, "drop-after": f.after}
+	words := map[string]string{"add": f.add, "drop": f.drop, "delete": f.del, "current": f.current, "drop-after": f.after}
 	word, wanted := words[verb]
 	if wanted && word == "" {
 		return cli.Usagef("--%s needs a dataset", verb)
@@ -152,13 +139,13 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 	case "add":
 		s, err := d.Add(ctx, word)
 		if s.Err != nil {
-			return cli.WithHint(err, "scr scan lists what is there of it, scr rebuild completes it if it was scavenged")
+			return cli.WithHint(err, "scr rebuild completes it if it was scavenged, with -n it only lists what is there")
 		}
 		if err != nil {
 			return err
 		}
 		say("dataset %d %s is listed", s.ID, clean(s.Summary.Dataset.Name))
-	case "remove", "drop":
+	case "drop":
 		en, err := find()
 		if err != nil {
 			return err
@@ -217,15 +204,6 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 			return named(err)
 		}
 		say("%s newer than %s not listed any more; the files are as they were", cli.Plural(n, "dataset"), clean(en.Name))
-	case "build":
-		if f.build < 1 {
-			return cli.Usagef("--build %d, want the number of a dataset", f.build)
-		}
-		res, err := salvage.Index(ctx, salvage.Options{Prefix: d, Was: f.was, ID: f.build})
-		if err != nil {
-			return err
-		}
-		say("dataset %d %s is whole and listed; %s rebuilt", f.build, clean(res.Dataset.Name), cli.Plural(len(res.Rebuilt), "file"))
 	case "rebuild":
 		n, err := d.Relist(ctx)
 		if err != nil {

@@ -99,7 +99,7 @@ func TestScrIndexChanges(t *testing.T) {
 	step("3*21", "its files are as they were", "--drop", "ckpt.4")
 	step("3*21", "lists 3 datasets", "--rebuild")
 	step("43*21", "dataset 4 ckpt.4 is listed", "--add", "4")
-	step("43*1", "not listed any more", "--remove", "ckpt.2")
+	step("43*1", "not listed any more", "--drop", "ckpt.2")
 	step("1*", "2 datasets newer than ckpt.1", "--drop-after", "1")
 	step("31*", "is listed", "--add", "ckpt.3")
 	step("1*", "with its files", "--delete", "3")
@@ -107,7 +107,7 @@ func TestScrIndexChanges(t *testing.T) {
 		t.Error("--delete left the files of ckpt.3")
 	}
 	if _, err := os.Stat(filepath.Join(p, "ckpt.2", "a")); err != nil {
-		t.Error("--remove took the files of ckpt.2: ", err)
+		t.Error("--drop took the files of ckpt.2: ", err)
 	}
 }
 
@@ -159,13 +159,13 @@ func TestDefect2TornIndexOfTheReference(t *testing.T) {
 	}
 }
 
-func TestScrIndexBuild(t *testing.T) {
+func TestScrRebuildLists(t *testing.T) {
 	p, control := scrCluster(t)
 	for _, n := range []int{0, 1, 3} {
 		clitest.Good(t, "scr", "scavenge", "--id", "4", scrWas, "--control", control(n), p)
 	}
-	clitest.Bad(t, cli.Failed, "9", "scr", "index", "--build", "9", scrWas, p)
-	if out := clitest.Good(t, "scr", "index", "--build", "4", scrWas, p); !strings.Contains(out, "ckpt.4 is whole and listed; 2 files rebuilt") {
+	clitest.Bad(t, cli.Failed, "9", "scr", "rebuild", "--id", "9", scrWas, p)
+	if out := clitest.Good(t, "scr", "rebuild", "--id", "4", scrWas, p); !strings.Contains(out, "ckpt.4 is whole: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt") {
 		t.Error(out)
 	}
 	if out := clitest.Good(t, "scr", "index", p); !strings.Contains(out, "ckpt.4") {
@@ -200,8 +200,6 @@ func TestScrIndexUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, `no dataset "7"`, "scr", "index", "--drop", "7", p)
 	clitest.Bad(t, cli.Failed, `no summary of a dataset "7"`, "scr", "index", "--add", "7", p)
 	clitest.Bad(t, cli.Failed, "--drop needs a dataset", "scr", "index", "--drop", "", p)
-	clitest.Bad(t, cli.Failed, "want the number", "scr", "index", "--build", "-1", p)
-	clitest.Bad(t, cli.Failed, "--was goes with --build", "scr", "index", "--was", "x", p)
 	clitest.Bad(t, cli.Failed, "one too many", "scr", "index", p, p)
 	clitest.Bad(t, cli.Failed, "no .scr in this directory", "scr", "index", t.TempDir())
 	clitest.Bad(t, cli.Failed, "is a file", "scr", "index", filepath.Join(p, "ckpt.1", "a"))

@@ -15,6 +15,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
 	"blobio/internal/cli"
+	"blobio/internal/crashtest"
 	"blobio/scr"
 	"blobio/scr/config"
 )
@@ -69,7 +70,7 @@ func ownCluster(t *testing.T, change func(c *scr.Config), env ...string) (prefix
 
 // What the library writes is good, in all schemes and layouts; a byte flipped in any file is found.
 func TestScrCheckFindsEachByte(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range crashtest.Some(t, 2, []struct {
 		name   string
 		change func(c *scr.Config)
 		env    []string
@@ -80,7 +81,7 @@ func TestScrCheckFindsEachByte(t *testing.T) {
 		{"rs", nil, []string{"SCR_COPY_TYPE=RS", "SCR_SET_FAILURES=2"}},
 		{"xor bypass", nil, []string{"SCR_COPY_TYPE=XOR", "SCR_CACHE_BYPASS=1"}},
 		{"containers", nil, []string{"SCR_COPY_TYPE=XOR", "SCR_USE_CONTAINERS=1", "SCR_CONTAINER_SIZE=3000"}},
-	} {
+	}) {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && c.name != "rs" {
 				t.Skip("SKIPPED: -short")

@@ -32,11 +32,7 @@ without effect and invalid values are reported with their file and line. --manua
 where parameters are set, the syntax of the files, all parameters and all descriptors.
 
 Exit codes: 0 good, 1 a value is invalid, 2 could not run (a file cannot be read, no such
-parameter).
-
-JSON: {"params": [{name, value, set, source, file, line, default, kind, choices,
-generations, help}], "lines": [{line, source, file, number}], "notes": [...],
-"errors": [...]}.`,
+parameter).`,
 		Example: `  blobio scr params                      # all of them
   blobio scr params --changed            # what is not as by default
   blobio scr params --long flush crc     # with their meaning
@@ -58,7 +54,7 @@ generations, help}], "lines": [{line, source, file, number}], "notes": [...],
 	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the one that SCR would use")
 	fl.StringVar(&f.system, "system-file", config.DefaultSystemFile, "system `FILE`; it need not be there")
 	fl.StringVar(&f.from, "dir", "", "`DIR` where relative names start, and the prefix directory if SCR_PREFIX is not set (default: the working directory)")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"params": []scrParam{}, "lines": []scrConfLine{}, "notes": []string{}, "errors": []string{}})
 	_ = cmd.MarkFlagFilename("user-file")
 	return cmd
 }

@@ -59,10 +59,10 @@ func crashed(t *testing.T, prefix, root string) (file func(rank int) (name strin
 // A node is lost with its caches: postrun saves the checkpoint, the lost file rebuilt, and run would start from it.
 func TestScrPostrunSaves(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
-	clitest.Good(t, "scr", "prerun", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "--nodes", "n[1-4]", "--node-root", root, prefix)
+	clitest.Good(t, "scr", "run", "--only", "prerun", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix)
 	file := crashed(t, prefix, root)
 	clitest.Check(t, os.RemoveAll(filepath.Join(root, "n3")))
-	r := clitest.Blobio(t, "scr", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--json", prefix)
+	r := clitest.Blobio(t, "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--json", "--prefix", prefix)
 	var got struct {
 		Down     []struct{ Node string }
 		Datasets []scrtools.ScrRebuilt
@@ -84,7 +84,7 @@ func TestScrPostrunSaves(t *testing.T) {
 	if err != nil || x.Current() != "step1" {
 		t.Error(err)
 	}
-	if out := clitest.Good(t, "scr", "postrun", "--nodes", "n[1-4]", "--node-root", root, prefix); !strings.Contains(out, "nothing to save") {
+	if out := clitest.Good(t, "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix); !strings.Contains(out, "nothing to save") {
 		t.Error(out)
 	}
 }
@@ -93,7 +93,7 @@ func TestScrPostrunSaves(t *testing.T) {
 func TestScrPostrunCannot(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	crashed(t, prefix, root)
-	r := clitest.Blobio(t, "scr", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--down", "n1,n3", prefix)
+	r := clitest.Blobio(t, "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--down", "n1,n3", "--prefix", prefix)
 	if r.Code != cli.Findings || !strings.Contains(r.Out, "is not saved") {
 		t.Error(r)
 	}
@@ -143,7 +143,7 @@ func TestScrPostrunOtherNames(t *testing.T) {
 	file := crashed(t, prefix, root)
 	moved := filepath.Join(t.TempDir(), "moved")
 	clitest.Check(t, os.CopyFS(moved, os.DirFS(prefix)))
-	r := clitest.Blobio(t, "scr", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--json", moved)
+	r := clitest.Blobio(t, "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--json", "--prefix", moved)
 	var got struct {
 		Failed []struct{ Node, Error string }
 	}
@@ -155,7 +155,7 @@ func TestScrPostrunOtherNames(t *testing.T) {
 	if err := os.Symlink(prefix, link); err != nil {
 		t.Skip(err)
 	}
-	if out := clitest.Good(t, "scr", "postrun", "--nodes", "n[1-4]", "--node-root", root, link); !strings.Contains(out, "dataset 1 step1 is whole") {
+	if out := clitest.Good(t, "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", link); !strings.Contains(out, "dataset 1 step1 is whole") {
 		t.Error(out)
 	}
 	for rank := range 4 {

@@ -34,8 +34,7 @@ damaged file is not printed; the error says what is wrong and where.
 
 Exit codes: 0 good, 1 a file is damaged, 2 could not read a file at all.
 
-JSON: {"files": [{path, bytes, record, crc, payload, tree: {KEY: {...}}, error}]};
-a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
+In JSON, a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
 		Example: `  blobio scr print /p/sim/.scr/index.scr
   blobio scr print --form tree /p/sim/.scr/halt.scr     # each key on a line of its own
   blobio scr print /dev/shm/u/scr.1/scr.dataset.4/.scr/reddesc.er.0.xor.*   # header and payload
@@ -48,7 +47,7 @@ a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
 	cli.ChoiceFlag(cmd, &f.form, "form", "keyval", "keyval (KEY = value) or tree (each key on a line of its own)", "keyval", "tree")
 	cmd.Flags().BoolVar(&f.sorted, "sort", false, "sort keys, instead of the order of the file")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only whether the file is good")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"files": []scrPrinted{}})
 	return cmd
 }
 

@@ -12,7 +12,7 @@ import (
 
 func newScrRebuild(e *cli.Env) *cobra.Command {
 	var f scrSaved
-	var noIndex, current bool
+	var dry, quick, noIndex, current bool
 	cmd := &cobra.Command{
 		Use:   "rebuild [PREFIX]",
 		Short: "Make the lost files of scavenged datasets from their redundancy, and list them",
@@ -24,12 +24,19 @@ Complete datasets are left alone.
 A dataset of which too much is lost stays as it is, and is not listed as complete. It can
 be scavenged again and rebuilt later.
 
-Exit codes: 0 all datasets are complete, 1 some could not be rebuilt, 2 could not
-run.
+--dry-run changes nothing. It lists what was scavenged, and what is missing: file maps,
+files and redundancy files of each rank, compared with the checksums made by the copy or
+by the run. A file is good (it matches a checksum), present (there is no checksum),
+absent, wrong (another size, or never completed), or damaged.
+
+Exit codes: 0 all datasets are complete (-n: nothing is missing), 1 some could not be
+rebuilt (-n: something is missing or damaged), 2 could not run.
 
 JSON: {"datasets": [{id, name, ok, safe, ranks, files, bytes, verified, rebuilt:
-[...], damaged: [...], error}]}.`,
-		Example: `  blobio scr rebuild /p/sim
+[...], damaged: [...], error}]}; with -n {"datasets": [{id, name, ranks, files, bytes,
+indexed, verified, missing: [{rank, what}], invalid: [...], unread: [...]}]}.`,
+		Example: `  blobio scr rebuild -n /p/sim                 # what is there, what is missing
+  blobio scr rebuild /p/sim
   blobio scr rebuild --id 4 --current /p/sim    # the next run starts from it
   blobio scr rebuild --no-index /p/sim          # mend the files, leave the index`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
@@ -38,12 +45,20 @@ JSON: {"datasets": [{id, name, ok, safe, ranks, files, bytes, verified, rebuilt:
 			if err != nil {
 				return err
 			}
-			if noIndex && current {
+			switch {
+			case noIndex && current:
 				return cli.Usagef("--current needs the index, so not --no-index")
+			case dry && (noIndex || current):
+				return cli.Usagef("--dry-run changes nothing, so not --no-index or --current")
+			case quick && !dry:
+				return cli.Usagef("--quick goes with --dry-run")
 			}
 			ids, err := f.ids(d)
 			if err != nil {
 				return err
+			}
+			if dry {
+				return f.scan(cmd.Context(), e, d, ids, quick)
 			}
 			all := []scrRebuilt{}
 			for _, id := range ids {
@@ -58,10 +73,19 @@ JSON: {"datasets": [{id, name, ok, safe, ranks, files, bytes, verified, rebuilt:
 				}
 				all = append(all, rebuiltOf(e, id, res, err))
 			}
-			return printRebuilt(e, all, f.asJSON)
+			if f.asJSON {
+				return e.PrintJSON(map[string]any{"datasets": all})
+			}
+			if len(all) == 0 {
+				fmt.Fprintln(e.Out, "nothing was scavenged")
+			}
+			printRebuilt(e, all)
+			return nil
 		},
 	}
 	f.flags(cmd, "rebuild this dataset only (default: all)")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "list what was scavenged and what is missing, change nothing")
+	cmd.Flags().BoolVar(&quick, "quick", false, "--dry-run: compare sizes only, do not read the files")
 	cmd.Flags().BoolVar(&noIndex, "no-index", false, "do not list datasets in the index")
 	cmd.Flags().BoolVar(&current, "current", false, "make the dataset (of several, the newest) the one to start from")
 	return cmd
@@ -95,10 +119,7 @@ func rebuiltOf(e *cli.Env, id int, res *salvage.Result, err error) scrRebuilt {
 	return r
 }
 
-func printRebuilt(e *cli.Env, all []scrRebuilt, asJSON bool) error {
-	if asJSON {
-		return e.PrintJSON(map[string]any{"datasets": all})
-	}
+func printRebuilt(e *cli.Env, all []scrRebuilt) {
 	for _, r := range all {
 		switch {
 		case !r.OK:
@@ -110,8 +131,4 @@ func printRebuilt(e *cli.Env, all []scrRebuilt, asJSON bool) error {
 				r.ID, r.Name, cli.Plural(r.Files, "file"), cli.Plural(r.Ranks, "rank"), cli.HumanBytes(r.Bytes), len(r.Rebuilt), len(r.Damaged))
 		}
 	}
-	if len(all) == 0 {
-		fmt.Fprintln(e.Out, "nothing was scavenged")
-	}
-	return nil
 }

@@ -25,6 +25,7 @@ import (
 type scrRunFlags struct {
 	scrAlloc
 	launcher          string
+	only              string
 	launcherArgs      []string
 	use, per          int
 	runs, minNodes    int
@@ -62,32 +63,52 @@ stands for a node with a private directory below it. Processes read their place 
 BLOBIO_RANK, BLOBIO_SIZE, BLOBIO_NODE and BLOBIO_NODE_DIR.
 
 Messages of the loop go to standard error, and with --json the program's standard output
-as well. --dry-run tests the nodes, prints what would be started, and starts nothing (but
-creates the directories of --node-root).
+as well. --dry-run looks for the commands that start the program and reach nodes, tests
+the nodes, prints what would be started, and starts nothing (but creates the directories
+of --node-root).
+
+--only carries out one part of the loop, without a program, for scripts that start it
+themselves. prerun prepares an allocation: it creates .scr in the prefix directory, removes
+the flush and nodes files of an earlier allocation (the caches are empty now) and
+SCR_FINALIZE_CALLED from the halt file, and tests the nodes. postrun, before the allocation
+ends, saves what is only in the caches: the nodes that are up copy output datasets, then
+the newest checkpoint that can be saved; files of lost nodes are rebuilt, and the index
+records what the next allocation starts from.
 
 Exit codes: 0 the program ended well, 1 it did not, or a checkpoint could not be saved,
-2 could not run.
+2 could not run. Of --dry-run and prerun, 1 says that nodes are down or commands missing.
 
 JSON: {"stop", "why", "runs": [{run, nodes, exit: {code, failed: [{rank, node, what}]},
 hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
 "salvage"}; with --dry-run {"nodes", "from", "launcher", "tests", "down", "use",
-"needs", "command": [[...]], "runs", "prefix"}.`,
+"needs", "command": [[...]], "missing", "runs", "prefix"}; of prerun {"prefix", "did":
+[...], "nodes", "down", "skipped"}; of postrun {"nodes", "down", "datasets": [as of scr
+rebuild], "current", "checkpoint", "failed": [{node, id, error}]}.`,
 		Example: `  blobio scr run --runs 5 -- ./heat input.txt              # all nodes of the job
   blobio scr run --use 4 --runs 3 -- ./heat input.txt       # the others are spare
   blobio scr run --launcher mpirun --per-node 32 -- ./heat
   blobio scr run --nodes 'n[1-5]' --node-root /tmp/nodes --use 4 -- ./heat   # 5 nodes on this host
   blobio scr run --watchdog 30m --watchdog-pfs 2h --runs 9 -- ./heat
   blobio scr run --transfer -s SCR_FLUSH_ASYNC=1 -- ./heat  # flush beside the program
-  blobio scr run --dry-run --use 4 -- ./heat`,
-		Args: cli.MinArgs(1, "a program to run, behind --"),
+  blobio scr run --dry-run --use 4 -- ./heat
+  blobio scr run --only prerun && srun ./heat; blobio scr run --only postrun`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.only != "" {
+				return cli.ExactArgs(0, "no program with --only")(cmd, args)
+			}
+			return cli.MinArgs(1, "a program to run, behind --")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.only != "" {
+				return f.part(cmd.Context(), e)
+			}
 			return f.run(cmd.Context(), e, args)
 		},
 	}
 	f.scrAlloc.flags(cmd)
 	fl := cmd.Flags()
 	fl.SetInterspersed(false) // what follows the program is its own
-	f.launcherFlag(cmd)
+	fl.StringVarP(&f.launcher, "launcher", "l", "", "local, mpirun (Open MPI), mpiexec (MPICH), or srun (default: srun in a job of Slurm, else local)")
 	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun, as often as needed")
 	fl.IntVarP(&f.use, "use", "u", 0, "nodes of a run; the others are spares (default: as many as it needs)")
 	fl.IntVarP(&f.per, "per-node", "p", 1, "processes on each node")
@@ -100,13 +121,10 @@ hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
 	fl.StringArrayVar(&f.heartbeat, "heartbeat", nil, "`FILE` whose changes also count as signs of life")
 	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node; it copies in the background (SCR_FLUSH_ASYNC) and outlives a run")
 	fl.BoolVar(&f.noSalvage, "no-salvage", false, "do not save at the end what is only in caches")
+	cli.ChoiceFlag(cmd, &f.only, "only", "", "carry out one part of the loop only, without a program", onlyPrerun, onlyPostrun)
 	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, start nothing")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
-}
-
-func (f *scrRunFlags) launcherFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.launcher, "launcher", "l", "", "local, mpirun (Open MPI), mpiexec (MPICH), or srun (default: srun in a job of Slurm, else local)")
 }
 
 // loadLauncher chooses the launcher and loads the allocation.
@@ -349,12 +367,13 @@ type scrPlan struct {
 	Spare    []string          `json:"spare"`
 	Runs     int               `json:"runs"`
 	Command  [][]string        `json:"command"`
+	Missing  []string          `json:"missing"`
 }
 
 // plan tests the nodes and prints what would be started.
 func (f *scrRunFlags) plan(ctx context.Context, e *cli.Env, o *runloop.Options) error {
 	p := scrPlan{Nodes: o.Nodes, From: f.Source.From, Prefix: f.Dir.Path, Launcher: o.Launcher.Name(), Tests: testNames(o.Checker), Runs: o.Runs,
-		Skipped: []runloop.Skipped{}, Down: []runloop.Down{}, Use: []string{}, Spare: []string{}, Command: [][]string{}}
+		Skipped: []runloop.Skipped{}, Down: []runloop.Down{}, Use: []string{}, Spare: []string{}, Command: [][]string{}, Missing: f.missing(o.Launcher)}
 	down, skipped, err := o.Checker.Check(ctx, o.Nodes)
 	if err != nil {
 		return err
@@ -368,9 +387,10 @@ func (f *scrRunFlags) plan(ctx context.Context, e *cli.Env, o *runloop.Options) 
 			p.Needs = o.Use
 		}
 	}
-	if len(up) < p.Needs {
+	if len(up) < p.Needs || len(p.Missing) > 0 {
 		e.Code = cli.Findings
-	} else {
+	}
+	if len(up) >= p.Needs {
 		p.Use = runloop.Place(nil, up, min(max(p.Needs, o.Use), len(up)), o.Own)
 		p.Spare = append(p.Spare, hostlist.Diff(up, p.Use)...)
 		la := o.Launch
@@ -383,6 +403,9 @@ func (f *scrRunFlags) plan(ctx context.Context, e *cli.Env, o *runloop.Options) 
 	fmt.Fprintf(e.Out, "prefix directory  %s\n", p.Prefix)
 	fmt.Fprintf(e.Out, "nodes             %s (%d, from %s)\n", hostlist.Compress(p.Nodes), len(p.Nodes), p.From)
 	fmt.Fprintf(e.Out, "node tests        %s\n", strings.Join(p.Tests, ", "))
+	for _, name := range p.Missing {
+		fmt.Fprintf(e.Out, "missing command   %s\n", name)
+	}
 	for _, s := range p.Skipped {
 		fmt.Fprintf(e.Out, "  left out        %s: %s\n", s.Test, s.Why)
 	}

@@ -92,6 +92,7 @@ test $BLOBIO_NODE != n2 && exec sleep 1000; mv ` + prefix + `/nodes/n2 ` + prefi
 	for words, args := range map[string][]string{
 		"want local, mpirun":             {"--launcher", "x", "--", "true"},
 		"a program to run":               {},
+		"no program with --only":         {"--only", "prerun", "--", "true"},
 		"9 nodes to use":                 {"--use", "9", "--", "true"},
 		"a run needs 9 nodes":            {"--min-nodes", "9", "--", "true"},
 		"goes with --watchdog":           {"--watchdog-pfs", "1h", "--", "true"},
@@ -114,7 +115,10 @@ test $BLOBIO_NODE != n2 && exec sleep 1000; mv ` + prefix + `/nodes/n2 ` + prefi
 
 func TestScrRunDry(t *testing.T) {
 	prefix := allocation(t)
-	marker := filepath.Join(prefix, "ran")
+	marker, programs := filepath.Join(prefix, "ran"), t.TempDir()
+	clitest.Check(t, os.WriteFile(filepath.Join(programs, "mpirun"), []byte("#!/bin/sh\n"), 0o755))
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", programs+":"+path)
 	out := clitest.Good(t, "scr", "run", "-n", "--prefix", prefix, "--launcher", "mpirun", "--remote", "none", "--nodes", "n[1-5]", "--use", "3", "--per-node", "2", "--exclude", "n2", "--runs", "4", "--", "touch", marker)
 	for _, want := range []string{"n[1-5] (5, from --nodes)", "down            n2: excluded: by SCR_EXCLUDE_NODES", "used              n[1,3-4]", "spare             n5", "at most 4",
 		"starts            mpirun -np 6 --host n1:2,n3:2,n4:2 --map-by slot -x ", " -x SCR_CACHE_BASE -x SCR_CNTL_BASE ", " touch " + marker + "\n"} {
@@ -129,6 +133,13 @@ func TestScrRunDry(t *testing.T) {
 	var p scrtools.ScrPlan
 	if err := json.Unmarshal([]byte(r.Out), &p); err != nil || r.Code != cli.Findings || p.Needs != 5 || len(p.Use) != 0 || len(p.Command) != 0 {
 		t.Error(r, err)
+	}
+	t.Setenv("PATH", prefix)
+	r = clitest.Blobio(t, "scr", "run", "-n", "--prefix", prefix, "--launcher", "mpirun", "--remote", "ssh", "--nodes", "n[1-3]", "--down", "n2", "--use", "2", "--tests", "echo", "--", "true")
+	for _, want := range []string{"missing command   mpirun\n", "missing command   ssh\n", "left out        echo: ", "down            n2: named: by --down\n", "used              n[1,3]\n"} {
+		if r.Code != cli.Findings || !strings.Contains(r.Out, want) {
+			t.Errorf("%+v, want %s", r, want)
+		}
 	}
 }
 
@@ -146,44 +157,24 @@ func TestScrCheckNode(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.Out), &got); err != nil || r.Code != cli.Findings || len(got.Dirs) != 2 || !strings.Contains(got.Dirs[0].Capacity, "free are") || got.Dirs[1].List == "" {
 		t.Error(r, err)
 	}
-	r = clitest.Blobio(t, "scr", "check-node", "--nodes", "n[1-3]", "--remote", "none", "--down", "n3")
-	if r.Code != cli.Findings || !strings.Contains(r.Out, "node down: n3: named: by --down\n2 of 3 nodes are up: n[1-2]\n") {
-		t.Error(r)
-	}
 	clitest.Bad(t, cli.Failed, "want DIR=SIZE", "scr", "check-node", "--dir", dir+"=x")
-	clitest.Bad(t, cli.Failed, "--dir is for this node", "scr", "check-node", "--dir", dir, "--nodes", "n1")
 }
 
 func TestScrPrePostrun(t *testing.T) {
 	prefix := allocation(t)
-	out := clitest.Good(t, "scr", "prerun", "--nodes", "n[1-3]", "--node-root", prefix+"/nodes", "--need", "sh", prefix)
+	out := clitest.Good(t, "scr", "run", "--only", "prerun", "--nodes", "n[1-3]", "--node-root", prefix+"/nodes", "--prefix", prefix)
 	if !strings.Contains(out, "3 of 3 nodes are up: n[1-3]") {
 		t.Error(out)
 	}
 	if _, err := os.Stat(filepath.Join(prefix, ".scr")); err != nil {
 		t.Error(err)
 	}
-	clitest.Bad(t, cli.Failed, "no-such-command", "scr", "prerun", "--need", "no-such-command", prefix)
 	clitest.Check(t, os.RemoveAll(filepath.Join(prefix, "nodes", "n2")))
-	out = clitest.Good(t, "scr", "postrun", "--nodes", "n[1-3]", "--node-root", prefix+"/nodes", prefix)
+	out = clitest.Good(t, "scr", "run", "--only", "postrun", "--nodes", "n[1-3]", "--node-root", prefix+"/nodes", "--prefix", prefix)
 	if !strings.Contains(out, "node down: n2") || !strings.Contains(out, "2 of 3 nodes are up") || !strings.Contains(out, "nothing to save") {
 		t.Error(out)
 	}
-	clitest.Bad(t, cli.Failed, "no node is up", "scr", "postrun", "--nodes", "n1", "--node-root", prefix+"/none", prefix)
-}
-
-func TestScrSelftest(t *testing.T) {
-	allocation(t)
-	if out := clitest.Good(t, "scr", "selftest", "--nodes", "n[1-3]", "--tests", "echo"); out != "ok    nodes: 3 of 3 are up\n" {
-		t.Error(out)
-	}
-	t.Setenv("PATH", t.TempDir())
-	r := clitest.Blobio(t, "scr", "selftest", "--launcher", "mpirun", "--remote", "ssh", "--nodes", "n[1-3]", "--down", "n2", "--tests", "echo")
-	for _, want := range []string{"FAIL  launcher: mpirun is missing\n", "FAIL  remote command: ssh is missing\n", "FAIL  node test echo: ", "FAIL  node n2: named: by --down\n", "FAIL  nodes: 2 of 3 are up\n"} {
-		if r.Code != cli.Findings || !strings.Contains(r.Out, want) {
-			t.Errorf("%+v, want %s", r, want)
-		}
-	}
+	clitest.Bad(t, cli.Failed, "no node is up", "scr", "run", "--only", "postrun", "--nodes", "n1", "--node-root", prefix+"/none", "--prefix", prefix)
 }
 
 // TestScrRunNotes: a parameter with a typing error is no secret.

@@ -13,7 +13,6 @@ import (
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
-	"blobio/scr/kvtree"
 )
 
 // scrSaved are the flags of the verbs that work on what was scavenged.
@@ -72,46 +71,6 @@ func needDir(path string) error {
 	return err
 }
 
-func newScrScan(e *cli.Env) *cobra.Command {
-	var f scrSaved
-	var quick, tree bool
-	cmd := &cobra.Command{
-		Use:   "scan [PREFIX]",
-		Short: "List what was scavenged into a prefix directory, and what is missing",
-		Long: `List what was scavenged into a prefix directory, and what is missing: file maps, files
-and redundancy files of each rank, compared with the checksums made by the copy or by the
-run. Nothing is changed.
-
-A file is good (it matches a checksum), present (there is no checksum), absent, wrong
-(another size, or never completed), or damaged.
-
-Exit codes: 0 nothing is missing, 1 something is missing or damaged, 2 could not
-run.
-
-JSON: {"datasets": [{id, name, ranks, files, bytes, indexed, verified, missing:
-[{rank, what}], invalid: [...], unread: [...]}]}.`,
-		Example: `  blobio scr scan /p/sim
-  blobio scr scan --id 4 --tree /p/sim      # as a tree, with all files
-  blobio scr scan --quick --json /p/sim | jq '.datasets[].missing'`,
-		Args: cli.MaxArgs(1, "one prefix directory"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := f.open(args)
-			if err != nil {
-				return err
-			}
-			ids, err := f.ids(d)
-			if err != nil {
-				return err
-			}
-			return scrScan(e, cmd.Context(), d, ids, &f, quick, tree)
-		},
-	}
-	f.flags(cmd, "look at this dataset only (default: all)")
-	cmd.Flags().BoolVar(&quick, "quick", false, "compare sizes only: do not read the files")
-	cmd.Flags().BoolVar(&tree, "tree", false, "print all that was found, as a key/value tree")
-	return cmd
-}
-
 // scrLack is what is missing of a rank.
 type scrLack struct {
 	Rank int    `json:"rank"`
@@ -154,7 +113,8 @@ func scannedOf(x *prefixdir.Index, id int, s *salvage.Scan, rep salvage.Report) 
 	return row
 }
 
-func scrScan(e *cli.Env, ctx context.Context, d *prefixdir.Dir, ids []int, f *scrSaved, quick, tree bool) error {
+// scan lists what was scavenged, and what is missing. Nothing is changed.
+func (f *scrSaved) scan(ctx context.Context, e *cli.Env, d *prefixdir.Dir, ids []int, quick bool) error {
 	x, _, _, err := d.LoadIndex()
 	if err != nil {
 		return err
@@ -170,21 +130,12 @@ func scrScan(e *cli.Env, ctx context.Context, d *prefixdir.Dir, ids []int, f *sc
 			e.Code = cli.Findings
 		}
 		all = append(all, scannedOf(x, id, s, rep))
-		if tree && !f.asJSON {
-			if err := s.Tree().Print(e.Out, 0, kvtree.KeyValForm); err != nil {
-				return err
-			}
-		}
 	}
 	if f.asJSON {
 		return e.PrintJSON(map[string]any{"datasets": all})
 	}
-	if tree {
-		return nil
-	}
 	if len(all) == 0 {
 		fmt.Fprintf(e.Out, "%s: nothing was scavenged\n", d.Path)
-		return nil
 	}
 	for i := range all {
 		all[i].print(e)

@@ -67,7 +67,7 @@ func TestScrScavengeNodes(t *testing.T) {
 	_, lost, _ := strings.Cut(control(2), "=")
 	want := fmt.Sprint(scrSums(t, filepath.Join(lost, "scr.dataset.4")))
 
-	if r := scrDo(t, "scan", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "nothing was scavenged") {
+	if r := scrDo(t, "rebuild", "-n", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "nothing was scavenged") {
 		t.Fatalf("before: %+v", r)
 	}
 	for _, n := range []int{0, 1} {
@@ -78,7 +78,7 @@ func TestScrScavengeNodes(t *testing.T) {
 	if r := scrDo(t, "rebuild", scrWas, prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "dataset 4 is not saved") {
 		t.Fatalf("two of four: %+v", r)
 	}
-	r := scrDo(t, "scan", scrWas, "--json", prefix)
+	r := scrDo(t, "rebuild", "-n", scrWas, "--json", prefix)
 	var list struct{ Datasets []scrtools.ScrScanned }
 	if err := json.Unmarshal([]byte(r.Out), &list); r.Code != cli.Findings || err != nil || len(list.Datasets) != 1 || len(list.Datasets[0].Missing) != 2 ||
 		list.Datasets[0].Missing[0].Rank != 2 || list.Datasets[0].Files != 4 || list.Datasets[0].Indexed {
@@ -93,7 +93,7 @@ func TestScrScavengeNodes(t *testing.T) {
 	if got := fmt.Sprint(scrSums(t, filepath.Join(prefix, "ckpt.4"))); got != want {
 		t.Fatalf("rebuilt %s, want %s", got, want)
 	}
-	if r := scrDo(t, "scan", scrWas, prefix); r.Code != cli.Good || !strings.Contains(r.Out, "not in the index as complete") {
+	if r := scrDo(t, "rebuild", "-n", scrWas, prefix); r.Code != cli.Good || !strings.Contains(r.Out, "not in the index as complete") {
 		t.Fatalf("scan, not listed: %+v", r)
 	}
 	if r := scrDo(t, "rebuild", scrWas, "--current", "--id", "4", prefix); r.Code != cli.Good {
@@ -101,9 +101,6 @@ func TestScrScavengeNodes(t *testing.T) {
 	}
 	if r := scrDo(t, "rebuild", scrWas, "--json", prefix); r.Code != cli.Good || !strings.Contains(r.Out, `"safe": true`) {
 		t.Fatalf("again: %+v", r)
-	}
-	if r := scrDo(t, "scan", scrWas, "--tree", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "ckpt.4/rank_2.1.ckpt") {
-		t.Fatalf("tree: %+v", r)
 	}
 	if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--control", control(3), prefix); r.Code != cli.Good || !strings.Contains(r.Out, "complete in the prefix directory already") {
 		t.Fatalf("saved already: %+v", r)
@@ -114,10 +111,10 @@ func TestScrScavengeNodes(t *testing.T) {
 	clitest.Check(t, err)
 	b[99] ^= 1
 	clitest.Check(t, os.WriteFile(name, b, 0o666))
-	if r := scrDo(t, "scan", scrWas, prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "missing: rank 0: ckpt.4/rank_0.0.ckpt is damaged") {
+	if r := scrDo(t, "rebuild", "-n", scrWas, prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "missing: rank 0: ckpt.4/rank_0.0.ckpt is damaged") {
 		t.Fatalf("a flipped byte: %+v", r)
 	}
-	if r := scrDo(t, "scan", "--quick", scrWas, prefix); r.Code != cli.Good {
+	if r := scrDo(t, "rebuild", "-n", "--quick", scrWas, prefix); r.Code != cli.Good {
 		t.Fatalf("quick: %+v", r)
 	}
 }
@@ -139,13 +136,13 @@ func TestScrScavengeAll(t *testing.T) {
 
 func TestScrSalvageUsage(t *testing.T) {
 	prefix := t.TempDir()
-	if r := scrDo(t, "scan", prefix); r.Code != cli.Failed || !strings.Contains(r.Err, "no .scr") {
+	if r := scrDo(t, "rebuild", "-n", prefix); r.Code != cli.Failed || !strings.Contains(r.Err, "no .scr") {
 		t.Errorf("no prefix directory: %+v", r)
 	}
 	clitest.Check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
 	for _, args := range [][]string{
-		{"scan", prefix, prefix}, {"scan", "--id", "-1", prefix}, {"scan", "--id", "3", prefix}, {"scan", filepath.Join(prefix, "none")},
-		{"rebuild", "--no-index", "--current", prefix}, {"scavenge"}, {"scavenge", prefix}, {"scavenge", "--control", "=", prefix},
+		{"rebuild", "-n", prefix, prefix}, {"rebuild", "-n", "--id", "-1", prefix}, {"rebuild", "-n", "--id", "3", prefix}, {"rebuild", "-n", filepath.Join(prefix, "none")},
+		{"rebuild", "--no-index", "--current", prefix}, {"rebuild", "-n", "--current", prefix}, {"rebuild", "--quick", prefix}, {"scavenge"}, {"scavenge", prefix}, {"scavenge", "--control", "=", prefix},
 		{"scavenge", "--control", filepath.Join(prefix, "none"), prefix}, {"scavenge", "--control", prefix, "--cache", "/x=/none/there", prefix},
 	} {
 		if r := scrDo(t, args...); r.Code != cli.Failed {
@@ -153,7 +150,7 @@ func TestScrSalvageUsage(t *testing.T) {
 		}
 	}
 	t.Setenv("SCR_PREFIX", prefix)
-	if r := scrDo(t, "scan"); r.Code != cli.Good || !strings.Contains(r.Out, prefix) {
+	if r := scrDo(t, "rebuild", "-n"); r.Code != cli.Good || !strings.Contains(r.Out, prefix) {
 		t.Errorf("from the environment: %+v", r)
 	}
 	if r := scrDo(t, "scavenge", "--control", prefix, prefix); r.Code != cli.Good || !strings.Contains(r.Out, "nothing to save") {
@@ -165,7 +162,7 @@ func TestScrSalvageUsage(t *testing.T) {
 // without .scr is no prefix directory, which is said, and so is what is in the way.
 func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
-	clitest.Good(t, "scr", "prerun", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "--nodes", "n[1-4]", "--node-root", root, prefix)
+	clitest.Good(t, "scr", "run", "--only", "prerun", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix)
 	file := crashed(t, prefix, root)
 	clitest.Check(t, os.RemoveAll(filepath.Join(prefix, ".scr")))
 	clitest.Check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
@@ -225,7 +222,7 @@ func TestScrScavengeTellsWhy(t *testing.T) {
 		!strings.Contains(r.Out, "members of which nothing is left: 1") {
 		t.Errorf("two lost: %+v", r)
 	}
-	if r := scrDo(t, "scan", prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "was PREFIX moved? see --was") || strings.Contains(r.Out, "salvage: ") {
+	if r := scrDo(t, "rebuild", "-n", prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "was PREFIX moved? see --was") || strings.Contains(r.Out, "salvage: ") {
 		t.Errorf("scan: %+v", r)
 	}
 }

@@ -182,36 +182,70 @@ func scrSave(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 	if err != nil {
 		return err
 	}
-	all := []scrRebuilt{}
-	var notes []string
-	failed := []map[string]any{}
+	var names []string
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	s := savedOf(e, rep, names, salvageText)
+	if f.asJSON {
+		return e.PrintJSON(s.json("control"))
+	}
+	hint := ""
+	if len(s.failed) == 0 && slices.ContainsFunc(rep.Tried, func(t salvage.Outcome) bool { return errors.Is(t.Err, fault.ErrMissing) }) {
+		hint = "(" + scrOtherName + ")\n"
+	}
+	s.print(e, hint)
+	return nil
+}
+
+// scrSavedAll is what became of the datasets that were in caches alone.
+type scrSavedAll struct {
+	rep    *salvage.RunReport
+	all    []scrRebuilt
+	failed []scrCopyFailed
+}
+
+// scrCopyFailed is a node that could not copy its part of a dataset.
+type scrCopyFailed struct {
+	node string
+	id   int
+	text string
+}
+
+func savedOf(e *cli.Env, rep *salvage.RunReport, nodes []string, text func(error) string) *scrSavedAll {
+	s := &scrSavedAll{rep: rep, all: []scrRebuilt{}}
 	for _, t := range rep.Tried {
 		r := rebuiltOf(e, t.ID, t.Result, t.Err)
 		r.Name = cmp.Or(r.Name, t.Dataset.Name)
-		all = append(all, r)
+		s.all = append(s.all, r)
 		for _, n := range nodes {
-			if nerr := t.Nodes[n.Name]; nerr != nil {
-				failed = append(failed, map[string]any{"control": n.Name, "id": t.ID, "error": salvageText(nerr)})
-				notes = append(notes, fmt.Sprintf("%s: dataset %d: %s", n.Name, t.ID, salvageText(nerr)))
+			if err := t.Nodes[n]; err != nil {
+				s.failed = append(s.failed, scrCopyFailed{n, t.ID, text(err)})
 			}
 		}
 	}
-	if f.asJSON {
-		return e.PrintJSON(map[string]any{"datasets": all, "current": rep.Current, "checkpoint": rep.Safe, "failed": failed})
+	return s
+}
+
+// json has a node under the name that place says.
+func (s *scrSavedAll) json(place string) map[string]any {
+	failed := []map[string]any{}
+	for _, x := range s.failed {
+		failed = append(failed, map[string]any{place: x.node, "id": x.id, "error": x.text})
 	}
-	for _, n := range notes {
-		fmt.Fprintln(e.Out, n)
+	return map[string]any{"datasets": s.all, "current": s.rep.Current, "checkpoint": s.rep.Safe, "failed": failed}
+}
+
+func (s *scrSavedAll) print(e *cli.Env, hint string) {
+	for _, x := range s.failed {
+		fmt.Fprintf(e.Out, "%s: dataset %d: %s\n", x.node, x.id, x.text)
 	}
-	if len(all) == 0 {
+	if len(s.all) == 0 {
 		fmt.Fprintln(e.Out, "there is nothing to save")
-	} else if err := printRebuilt(e, all, false); err != nil {
-		return err
 	}
-	if len(notes) == 0 && slices.ContainsFunc(rep.Tried, func(t salvage.Outcome) bool { return errors.Is(t.Err, fault.ErrMissing) }) {
-		fmt.Fprintln(e.Out, "("+scrOtherName+")")
+	printRebuilt(e, s.all)
+	fmt.Fprint(e.Out, hint)
+	if s.rep.Current != "" {
+		fmt.Fprintf(e.Out, "the next run starts from %s\n", s.rep.Current)
 	}
-	if rep.Current != "" {
-		fmt.Fprintf(e.Out, "the next run starts from %s\n", rep.Current)
-	}
-	return nil
 }

@@ -30,9 +30,9 @@ the directory that holds .scr; the default is $SCR_PREFIX, else the working dire
   blobio scr params --changed                    # what is configured, and where`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrCheck(e), newScrHalt(e), newScrFlush(e), newScrNodes(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
+	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrCheck(e), newScrHalt(e), newScrFlush(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
 	cmd.AddCommand(newScrHostlist(e), newScrParams(e), newScrInterval(e))
-	cmd.AddCommand(newScrPrerun(e), newScrRun(e), newScrPostrun(e), newScrCheckNode(e), newScrSelftest(e))
+	cmd.AddCommand(newScrRun(e), newScrCheckNode(e))
 	return cmd
 }
 

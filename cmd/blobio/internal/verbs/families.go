@@ -66,7 +66,7 @@ func route(args []string) ([][]string, error) {
 		return [][]string{args}, nil
 	}
 	if !slices.Contains(path, true) {
-		return [][]string{args}, foreignFlag(verb, rest)
+		return [][]string{args}, nil
 	}
 	several := verb == "ls" || verb == "check" // take many paths, of any kinds
 	datasets := &families[len(families)-1]
@@ -219,33 +219,6 @@ func scan(cmds []*cobra.Command, args []string) []bool {
 		}
 	}
 	return out
-}
-
-// foreignFlag says of a command line without a path that a flag in it is not of datasets, but of other families.
-func foreignFlag(verb string, args []string) error {
-	root := newRoot(&cli.Env{})
-	has := func(words, flag string) bool {
-		cmd, _, err := root.Find(strings.Fields(words))
-		return err == nil && (cmd.Flags().Lookup(flag) != nil || cmd.InheritedFlags().Lookup(flag) != nil)
-	}
-	for _, s := range args {
-		flag, long := strings.CutPrefix(s, "--")
-		flag, _, _ = strings.Cut(flag, "=")
-		if !long || has(verb, flag) {
-			continue
-		}
-		var have []string
-		for _, f := range families {
-			words, _, _ := strings.Cut(f.verbs[verb], " --")
-			if name := "blobio " + words; words != "" && has(words, flag) && !slices.Contains(have, name) {
-				have = append(have, name)
-			}
-		}
-		if len(have) > 0 {
-			return fmt.Errorf("%s needs a path; --%s is a flag of %s", verb, flag, strings.Join(have, ", "))
-		}
-	}
-	return nil
 }
 
 // takes are the verbs that a family has.

@@ -92,8 +92,6 @@ func TestFamilies(t *testing.T) {
 		{cli.Good, "good", []string{"--no-progress", "check", cello}},
 		{cli.Good, "[0,0,0] 0 0.5", []string{"dump", filepath.Join(store, "rho"), "--version", "1"}},
 		{cli.Failed, "blobio plot needs a path", []string{"plot"}},
-		{cli.Failed, "check needs a path; --control is a flag of blobio scr check", []string{"check", "--control", node}},
-		{cli.Failed, "diff needs a path; --from is a flag of blobio versions diff", []string{"diff", "-q", "--from=1"}},
 		{cli.Failed, "unknown flag: --none", []string{"check", "--none"}},
 		{cli.Good, "blobio amr dump PATH BLOCK", []string{"dump", cello, "--help"}},
 	} {

@@ -101,7 +101,7 @@ func flipForms(t *testing.T, dir string) (forms []flipForm) {
 
 	clitest.Check(t, os.CopyFS(at("ckpts"), os.DirFS(clitest.FFStore(t))))
 	ffVerbs := func(name, whole string) []flipVerb {
-		return cmdVerbs("ff extract "+name+" -o OUT", "ff convert --no-sync --hash fast "+name+" OUT", "ff convert --no-sync --hash md5 "+name+" OUT", "ff diff "+name+" WHOLE/"+whole, "ff check "+name)
+		return cmdVerbs("ff dump "+name+" -o OUT", "ff convert --no-sync --hash fast "+name+" OUT", "ff convert --no-sync --hash md5 "+name+" OUT", "ff diff "+name+" WHOLE/"+whole, "ff check "+name)
 	}
 	add("ckpts", append(append(ffVerbs("ckpts@5/1", "ckpts@5/1"), ffVerbs("ckpts@4/0", "ckpts@4/0")...),
 		append(cmdVerbs("ff check ckpts"), flipVerb{name: "restart", do: func(t *testing.T) clitest.Result { return ffRestart(t.Context(), "ckpts") }})...))
@@ -146,7 +146,7 @@ func grow(ctx context.Context, path string, layout blob.Layout) error {
 			for i := range x {
 				x[i] = float64(1000*rec+int64(200*c.Rank()+i)) / 8
 			}
-			err = errors.Join(blob.Put(w, 0, rec, x), blob.Put(w, 1, rec, x[:1]))
+			err = errors.Join(blob.Put(w, 0, rec, x), blob.Put(w, 1, rec, []float64{float64(rec)}))
 			return errors.Join(err, w.Close(ctx))
 		})
 		if err != nil {

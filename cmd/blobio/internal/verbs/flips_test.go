@@ -71,7 +71,7 @@ var told = regexp.MustCompile(`(?m)(^|: )(error|warning|note): `)
 // TestFlips: a changed byte in any file of any form that has checksums is noticed by whatever reads, converts, compares or restarts
 // from it, or it is of no consequence: the same comes out. BLOBIO_FLIPS is how many there are.
 func TestFlips(t *testing.T) {
-	n := crashtest.Times(22, 44)
+	n := crashtest.Times(14, 44)
 	if v, err := strconv.Atoi(os.Getenv("BLOBIO_FLIPS")); err == nil {
 		n = v
 	}

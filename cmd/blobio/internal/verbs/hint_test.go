@@ -71,7 +71,7 @@ func TestExamples(t *testing.T) {
 	if len(lines) < 40 {
 		t.Errorf("only %d examples found", len(lines))
 	}
-	for _, args := range crashtest.Some(t, 20, lines) {
+	for _, args := range crashtest.Some(t, 10, lines) {
 		if r := clitest.Blobio(t, args...); r.Code != cli.Good {
 			t.Errorf("blobio %s: %d\n%s", strings.Join(args, " "), r.Code, r.Err)
 		}

@@ -87,16 +87,16 @@ func TestReplayUnderMPI(t *testing.T) {
 		args  []string
 	}{
 		{1, nil},
-		{4, []string{"--records", "3"}},
-		{4, []string{"--case", "G", "--nodes", "2", "--records", "2", "--flush", "-1"}},
+		{4, []string{"--num-records", "3"}},
+		{4, []string{"--case", "G", "--nodes", "2", "--num-records", "2", "--flush", "-1"}},
 		{3, []string{"--case", "I", "--subfiles", "2", "--grouping", "roundrobin"}},
 		{7, []string{"--case", "F_h1", "--ranks-per-node", "3", "--float", "--pattern", "reference"}},
 	} {
 		t.Run(fmt.Sprint(c.ranks, c.args), func(t *testing.T) {
 			one, many := t.TempDir(), t.TempDir()
 			args := append([]string{"replay", "--no-sync"}, c.args...)
-			want := clitest.Good(t, append(args, "--out", one, "--ranks", fmt.Sprint(c.ranks))...)
-			got, code := underMPI(t, c.ranks, append(args, "--out", many)...)
+			want := clitest.Good(t, append(args, "-o", one, "--ranks", fmt.Sprint(c.ranks))...)
+			got, code := underMPI(t, c.ranks, append(args, "-o", many)...)
 			if code != cli.Good || strings.Count(got, "elements: all correct") != 1 {
 				t.Fatalf("exit code %d\n%s", code, got)
 			}
@@ -112,7 +112,7 @@ func TestReplayUnderMPI(t *testing.T) {
 func TestConvertUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	src := t.TempDir()
-	clitest.Good(t, "replay", "--no-sync", "--case", "F_h1", "--records", "3", "--ranks", "5", "--out", src)
+	clitest.Good(t, "replay", "--no-sync", "--case", "F_h1", "--num-records", "3", "--ranks", "5", "-o", src)
 	for _, in := range []string{"F_h1.nc", "F_h1.h5"} {
 		for _, args := range [][]string{
 			{"out"},
@@ -141,8 +141,8 @@ func TestConvertUnderMPI(t *testing.T) {
 func TestErrorsUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	dir := t.TempDir()
-	clitest.Good(t, "replay", "--no-sync", "--case", "F_h1", "--ranks", "2", "--out", dir)
-	clitest.Good(t, "replay", "--no-sync", "--case", "F_h1", "--ranks", "2", "--pattern", "smooth", "--out", filepath.Join(dir, "smooth"))
+	clitest.Good(t, "replay", "--no-sync", "--case", "F_h1", "--ranks", "2", "-o", dir)
+	clitest.Good(t, "replay", "--no-sync", "--case", "F_h1", "--ranks", "2", "--pattern", "smooth", "-o", filepath.Join(dir, "smooth"))
 	other := filepath.Join(dir, "smooth", "F_h1.nc")
 	set := filepath.Join(dir, "F_h1.nc")
 	for _, c := range []struct {
@@ -155,7 +155,7 @@ func TestErrorsUnderMPI(t *testing.T) {
 		{cli.Failed, "the number of processes is 3", []string{"replay", "--ranks", "16"}},
 		{cli.Failed, "roundrobin", []string{"replay", "--placement", "roundrobin"}},
 		{cli.Failed, "there is no directory", []string{"convert", set, filepath.Join(dir, "nowhere", "x.nc")}},
-		{cli.Failed, "already exists", []string{"replay", "--case", "F_h1", "--out", dir}},
+		{cli.Failed, "already exists", []string{"replay", "--case", "F_h1", "-o", dir}},
 		{cli.Failed, "", []string{"check", filepath.Join(dir, "nothing.nc")}},
 		{cli.Findings, "differ", []string{"diff", set, other}},
 		{cli.Good, "good", []string{"check", set}},

@@ -24,7 +24,7 @@ func TestOneOfSeveral(t *testing.T) {
 		}
 	}
 	writers := []string{
-		"replay --ne 1 --lev 2 --ranks 2 --no-sync --out " + out,
+		"replay --ne 1 --lev 2 --ranks 2 --no-sync -o " + out,
 		"convert " + variable + " " + out,
 		"decomp gen F " + out + ".nc --ne 1 --lev 2 --ranks 2",
 		"decomp convert " + maps + " " + out + ".h5",

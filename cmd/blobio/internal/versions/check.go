@@ -26,15 +26,9 @@ func newVersionsCheck(e *cli.Env) *cobra.Command {
 		Long: `Check arrays, or all arrays of a store: files that are absent or not the committed ones,
 every byte of them, every chunk of every version against its digest, the table of each
 version of a level, and both files of the seal; in a store also lost parts of
-hierarchies: levels, snapshots, versions that snapshots name. Nothing is changed.
+hierarchies: levels, snapshots, versions that snapshots name.
 
-In an encrypted store without its key, files are checked but not their content.
-
-Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 an array could
-not be checked.
-
-JSON: {"version": 1, "checked": [{path, array, versions, errors, warnings, notes,
-findings: [...]}], "failed": [{path, error}]}; findings are those of blobio check.`,
+In an encrypted store without its key, files are checked but not their content.`,
 		Example: `  blobio versions check store
   blobio versions check store/rho
   blobio versions check --key-file key --notes store
@@ -44,7 +38,7 @@ findings: [...]}], "failed": [{path, error}]}; findings are those of blobio chec
 			return f.run(cmd, e, args)
 		},
 	}
-	f.Add(cmd, "", "")
+	f.Add(cmd, "", "", versionsChecked{})
 	f.key.add(cmd)
 	return cmd
 }

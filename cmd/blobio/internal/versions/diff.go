@@ -29,11 +29,8 @@ boxes of the same cells are compared, and boxes that only one version has are li
 
 By default the newest version is compared with the one before.
 
-Exit codes: 0 equal, 1 different, 2 could not compare.
-
-JSON: {array, from, to, equal, elements, differ, more, largest, ranges: [{lo, hi, elements, largest}],
-boxes: [{box, in, lo, hi, numbers, differ, largest}], fields: [{name, from, to}]}. ranges
-are of the flattened array and exclude hi; more is how many were omitted (--all: none).`,
+In JSON, ranges are of the flattened array and exclude hi; more is how many were omitted
+(--all: none).`,
 		Example: `  blobio versions diff store/rho                     # what the newest version changed
   blobio versions diff store/rho --from 3 --to 5
   blobio versions diff store/amr.level2 --from 3 --to 5
@@ -46,7 +43,7 @@ are of the flattened array and exclude hi; more is how many were omitted (--all:
 	fl := cmd.Flags()
 	fl.Var(versionValue{&f.from}, "from", "one version (default: the one before the other)")
 	fl.Var(versionValue{&f.to}, "to", "the other version (default: the newest)")
-	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d", cli.DiffLines))
+	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d", cli.DiffLines), versioned.Difference{})
 	fl.BoolVar(&f.values, "values", false, "compare elements, even of levels")
 	f.key.add(cmd)
 	return cmd

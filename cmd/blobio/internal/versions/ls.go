@@ -33,10 +33,7 @@ belong together. Only metadata are read. An encrypted store can be listed withou
 except for the boxes of levels. Lost parts of a hierarchy and lost seals of arrays are
 reported; then the exit code is 2.
 
-JSON: {"arrays": [{array, path, type, shape, chunk, encrypted, bytes, files,
-versions: [{number, label, time_ns, generation, shape, changed, written, tainted, level: {level,
-boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hierarchies": [{name, dim, components, levels, ratio, snapshots, lost_levels}]}
-(null: not a number).`,
+In JSON, what is no number is null.`,
 		Example: `  blobio versions ls store
   blobio versions ls store/rho
   blobio versions ls store/amr.level2
@@ -47,7 +44,7 @@ boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hiera
 		},
 	}
 	f.key.add(cmd)
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"arrays": []*arrayDesc{}, "hierarchies": []hierarchyDesc{}})
 	return cmd
 }
 

@@ -28,9 +28,7 @@ names that begin with "left-". In stores written by older programs, data files d
 which array they belong to.
 
 Exit codes: 0 everything is whole now, 1 files were left out, 2 an array could not be
-rebuilt.
-
-JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}], "written"}.`,
+rebuilt.`,
 		Example: `  blobio versions rebuild -n store          # what would be done
   blobio versions rebuild store
   blobio versions rebuild store/rho`,
@@ -40,7 +38,7 @@ JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}],
 		},
 	}
 	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "print what would be done, change nothing")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"arrays": []*versioned.Rebuilt{}, "written": true})
 	return cmd
 }
 

@@ -1,0 +1,9 @@
+package bench
+
+import (
+	"testing"
+
+	"blobio/internal/crashtest"
+)
+
+func TestMain(m *testing.M) { crashtest.Main(m) }

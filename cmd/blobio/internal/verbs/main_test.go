@@ -1,0 +1,11 @@
+//go:build !mpi || !cgo || !linux
+
+package verbs_test
+
+import (
+	"testing"
+
+	"blobio/internal/crashtest"
+)
+
+func TestMain(m *testing.M) { crashtest.Main(m) }

@@ -1,0 +1,9 @@
+package e3smcases
+
+import (
+	"testing"
+
+	"blobio/internal/crashtest"
+)
+
+func TestMain(m *testing.M) { crashtest.Main(m) }

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// helpWidth is the width of the lines that are added to a help text.
+const helpWidth = 88
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
+
+// Shape is the form of a value as JSON, for help texts: {path, files: [{name, bytes}]}.
+func Shape(v any) string { return shapeOf(reflect.ValueOf(v)) }
+
+// shapeOf is "" for what has no parts, or writes its own JSON.
+func shapeOf(v reflect.Value) string {
+	if !v.IsValid() || v.Type().Implements(marshaler) || reflect.PointerTo(v.Type()).Implements(marshaler) {
+		return ""
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return shapeOf(reflect.New(v.Type().Elem()).Elem())
+	case reflect.Interface:
+		return shapeOf(v.Elem())
+	case reflect.Slice, reflect.Array:
+		one := reflect.New(v.Type().Elem()).Elem()
+		if v.Len() > 0 {
+			one = v.Index(0)
+		}
+		in := shapeOf(one)
+		if in == "" {
+			in = "..."
+		}
+		return "[" + in + "]"
+	case reflect.Map:
+		var parts []string
+		for _, k := range v.MapKeys() {
+			parts = append(parts, part(k.String(), v.MapIndex(k)))
+		}
+		slices.Sort(parts)
+		return "{" + strings.Join(parts, ", ") + "}"
+	case reflect.Struct:
+		return "{" + strings.Join(fieldsOf(v), ", ") + "}"
+	}
+	return ""
+}
+
+// fieldsOf are the fields of a struct, with those of structs that are embedded in it.
+func fieldsOf(v reflect.Value) (parts []string) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
+			parts = append(parts, fieldsOf(v.Field(i))...)
+		case name != "" && name != "-":
+			parts = append(parts, part(name, v.Field(i)))
+		}
+	}
+	return parts
+}
+
+// part is a name, with the form of what it holds.
+func part(name string, v reflect.Value) string {
+	if in := shapeOf(v); in != "" {
+		return name + ": " + in
+	}
+	return name
+}
+
+// wrapped breaks a text into lines where it has blanks.
+func wrapped(text string) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > helpWidth {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return strings.Join(append(lines, line), "\n")
+}
