@@ -65,7 +65,7 @@ func ParseCompress(s string) (Compress, error) {
 	}
 	name, level, err := codec.Choose(s, words...)
 	if err != nil {
-		return Compress{}, fmt.Errorf("%w", err)
+		return Compress{}, err
 	}
 	return Compress{Method: Method(slices.Index(methodNames[:], name)), Level: level}, nil
 }

@@ -233,6 +233,9 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 			continue
 		}
 		add(l, fmt.Sprintf("fold into the manifest: a writer that did not come to its end, with %d records at its commit %d", m.Records, m.Commits))
+		if m.Held != nil {
+			add(l, fmt.Sprintf("give up what that commit did not have: %v", m.Held))
+		}
 		if st.LogTorn > 0 {
 			add(l, fmt.Sprintf("leave out %d bytes from byte %d on: a commit that was cut short", st.LogTorn, st.LogEnd))
 		}

@@ -130,7 +130,10 @@ func (w *Writer) commitNow(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	if w.heldTold = w.held; w.held != nil {
+	if w.commits > 0 { // an append that has committed nothing has no log to write it to
+		w.heldTold = w.held
+	}
+	if w.held != nil {
 		return w.held
 	}
 	return nil

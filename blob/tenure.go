@@ -41,7 +41,7 @@ func hold(ctx context.Context, o *settings, name string) (*tenure, error) {
 	}
 	l, err := durable.Acquire(ctx, o.fs, name, lo)
 	if err != nil {
-		return nil, fmt.Errorf("%w", err)
+		return nil, err
 	}
 	return &tenure{fsys: o.fs, name: name, id: l.ID(), lease: l}, nil
 }
@@ -58,7 +58,7 @@ func (t *tenure) check() error {
 		err = durable.CheckHolder(t.fsys, t.name, t.id)
 	}
 	if err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (t *tenure) join() (err error) {
 	defer t.mu.Unlock()
 	if t.member == nil {
 		if t.member, err = durable.Join(t.fsys, t.name, t.id); err != nil {
-			return fmt.Errorf("%w", err)
+			return err
 		}
 	}
 	return nil

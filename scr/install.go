@@ -14,7 +14,7 @@ import (
 // checksums; a collective. What a crash leaves, and what becomes of it, stands at prefixdir.Hidden.
 func (wr *writer) install(ctx context.Context, w *writing) error {
 	if err := wr.redundancy.sumBypassed(ctx, w.cachedSet); err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	var files []prefixdir.File
 	var err error
@@ -109,13 +109,13 @@ func (wr *writer) renameAll(w *writing) error {
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	for _, f := range files {
 		old := f.Name
 		f.Name = path.Join(f.Meta.Path, f.Meta.Name)
 		if st, err := wr.cfg.FS.Stat(f.Name); err != nil {
-			return fmt.Errorf("%w", err)
+			return err
 		} else if st.Size() != f.Meta.Size {
 			return fmt.Errorf("%s: %w: %d bytes, before it had %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		}

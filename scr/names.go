@@ -35,7 +35,7 @@ func (j *job) absolute(name string) (string, error) {
 		// The way there may lead through links.
 		ok, err := spath.Inside(j.p.prefix, abs)
 		if err != nil {
-			return "", fmt.Errorf("%w", err)
+			return "", err
 		}
 		if ok {
 			return "", fmt.Errorf("%s: %w %s by that name: links lead there", name, ErrOutside, j.p.prefix)

@@ -55,7 +55,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 			return "", fault.Usage("%s has a name that files have until their dataset is whole", name)
 		}
 		if err := durable.MkdirAll(wr.cfg.FS, path.Dir(abs), true); err != nil {
-			return "", fmt.Errorf("%w", err)
+			return "", err
 		}
 		if err := wr.checkPlace(w, abs); err != nil {
 			return "", err
@@ -181,11 +181,11 @@ func (wr *writer) checkPlace(w *writing, abs string) error {
 	}
 	if w.claims == nil {
 		if w.claims, err = wr.index.dir.Claims(w.ds); err != nil {
-			return fmt.Errorf("%w", err)
+			return err
 		}
 	}
 	if err := w.claims.Check(rel); err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	return nil
 }

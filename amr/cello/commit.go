@@ -25,7 +25,7 @@ func (j *job) path(name string) string { return filepath.Join(j.tmp, name) }
 // left. It runs on rank 0; if it fails it leaves nothing behind but the lease.
 func (j *job) begin(ctx context.Context) (err error) {
 	if j.lease, err = durable.Acquire(ctx, j.fs, j.dir, durable.LeaseOptions{}); err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	switch _, err := j.fs.Stat(j.dir); {
 	case err == nil:
@@ -64,7 +64,7 @@ func Recover(ctx context.Context, dir string, dry bool) (left string, err error)
 	}
 	l, err := durable.Acquire(ctx, vfs.OS, filepath.Clean(dir), durable.LeaseOptions{})
 	if err != nil {
-		return "", fmt.Errorf("%w", err)
+		return "", err
 	}
 	if Writing(tmp) { // still
 		if err = removePartial(vfs.OS, tmp); err == nil {
@@ -119,7 +119,7 @@ func (j *job) release() {
 // owned finds out whether name and temporary directory are still this writer's.
 func (j *job) owned() error {
 	if err := j.lease.Check(); err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	b, err := vfs.ReadFile(j.fs, j.path(lockName), 1024)
 	if err == nil && strings.TrimSpace(string(b)) == j.id {

@@ -29,11 +29,11 @@ func WriteCDF(w io.Writer, f *File, o *WriteOptions) error {
 		h.Vars = append(h.Vars, cdf5.Var{Name: v.name, Type: typ, Dims: []int{v.dim}, Atts: c.cdfAtts(v.atts)})
 	}
 	if err := h.Layout(&cdf5.LayoutOptions{HeaderAlign: cdfHeaderAlign}); err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	head, err := h.AppendTo(nil, binary.BigEndian, false)
 	if err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	n := &numWriter{w: w, order: binary.BigEndian, width: c.width}
 	n.bytes(head)

@@ -45,11 +45,11 @@ func WriteDat(w io.Writer, r *Raw) error {
 			}
 		}
 		if err := b.WriteByte('\n'); err != nil { // a bufio.Writer keeps its first error
-			return fmt.Errorf("%w", err)
+			return err
 		}
 	}
 	if err := b.Flush(); err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package mapfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -112,12 +111,12 @@ func open(path string) (f *File, err error) {
 	}
 	r, err := vfs.OS.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w", err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	size, err := r.Size()
 	if err != nil {
-		return nil, fmt.Errorf("%w", err)
+		return nil, err
 	}
 	return Read(r, size, path)
 }

@@ -43,7 +43,7 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	}
 	l, err := b.Layout()
 	if err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	n := &numWriter{w: w, order: binary.LittleEndian, width: c.width}
 	for _, p := range l.Pieces { // all metadata come before the data, which are in the order of creation

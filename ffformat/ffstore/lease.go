@@ -23,7 +23,7 @@ func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.
 	name := filepath.Join(dir, recordName)
 	l, err := durable.Acquire(ctx, fsys, name, o)
 	if err != nil {
-		return nil, fmt.Errorf("%w", err)
+		return nil, err
 	}
 	if err = durable.SweepHidden(fsys, name); err == nil {
 		err = durable.Remove(fsys, durable.TempName(name, writer)) // of older versions
@@ -43,7 +43,7 @@ func (l *lease) check() error {
 	case err == nil:
 		return nil
 	case !errors.As(err, &lost):
-		return fmt.Errorf("%w", err)
+		return err
 	case lost.Holder == nil:
 		return fmt.Errorf("%s: another program has taken over; what this Store has committed before stays: %w: %w", l.dir, ErrBroken, ErrInUse)
 	}

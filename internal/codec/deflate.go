@@ -38,15 +38,15 @@ func (d *Deflate) Encode(dst, src []byte) ([]byte, error) {
 	} else {
 		var err error
 		if z, err = zlib.NewWriterLevel(buf, d.level); err != nil {
-			return dst, fmt.Errorf("%w", err)
+			return dst, err
 		}
 	}
 	defer d.writers.Put(z)
 	if _, err := z.Write(src); err != nil {
-		return dst, fmt.Errorf("%w", err)
+		return dst, err
 	}
 	if err := z.Close(); err != nil {
-		return dst, fmt.Errorf("%w", err)
+		return dst, err
 	}
 	return buf.Bytes(), nil
 }

@@ -61,7 +61,7 @@ func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
 	}
 	e, err := zstd.NewWriter(nil, o...)
 	if err != nil {
-		return nil, fmt.Errorf("%w", err)
+		return nil, err
 	}
 	z.enc[level] = e
 	return e, nil
@@ -76,7 +76,7 @@ func (z *Zstd) decoder() (*zstd.Decoder, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(z.o.Concurrency), zstd.WithDecodeAllCapLimit(true),
 		zstd.WithDecoderMaxMemory(uint64(max(z.o.MaxContent, 1<<20))*2))
 	if err != nil {
-		return nil, fmt.Errorf("%w", err)
+		return nil, err
 	}
 	z.dec = d
 	return d, nil
@@ -100,7 +100,7 @@ func (z *Zstd) Decode(dst, src []byte) error {
 	}
 	b, err := d.DecodeAll(src, dst[:0:len(dst)])
 	if err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	if len(b) != len(dst) {
 		return fmt.Errorf("%d bytes after decompression, want %d", len(b), len(dst))

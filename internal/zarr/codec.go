@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"sync"
 
@@ -33,9 +32,6 @@ func ParseCodecs(s string) (c Codecs, err error) {
 		c.Zstd = cmp.Or(level, 3)
 	case "gzip":
 		c.Gzip = cmp.Or(level, 5)
-	}
-	if err != nil {
-		err = fmt.Errorf("%w", err)
 	}
 	return c, err
 }

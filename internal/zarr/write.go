@@ -3,7 +3,6 @@ package zarr
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"math"
@@ -65,9 +64,7 @@ func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOpt
 		return err
 	}
 	if w.root() {
-		if err = w.out.Commit(); err != nil {
-			err = fmt.Errorf("%w", err)
-		}
+		err = w.out.Commit()
 	}
 	return w.agree(ctx, err)
 }
@@ -119,17 +116,17 @@ func (w *writing) begin(ctx context.Context) (err error) {
 		o.Replace = func(dir string) error { return isGroup(w.o.FS, dir) }
 	}
 	if w.out, err = durable.NewOutputDir(ctx, w.o.FS, w.dir, o); err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	w.files = w.out.Files
 	for i := range w.s.arrays {
 		if err := w.files.Mkdir(w.s.arrays[i].name); err != nil {
-			return fmt.Errorf("%w", err)
+			return err
 		}
 	}
 	for _, key := range w.s.keys {
 		if err := w.files.Write(filepath.FromSlash(key), w.s.meta[key]); err != nil {
-			return fmt.Errorf("%w", err)
+			return err
 		}
 	}
 	return nil
@@ -248,7 +245,7 @@ func (w *writing) band(ctx context.Context, b *bands, k int64, buf *[]byte) erro
 			err = w.files.Write(filepath.FromSlash(path.Join(a.name, w.s.chunkKey(index))), c)
 		}
 		if err != nil {
-			return fmt.Errorf("%w", err)
+			return err
 		}
 		if b.split >= 0 {
 			index[b.split]++

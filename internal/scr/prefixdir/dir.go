@@ -118,7 +118,7 @@ func (d *Dir) CheckOwner() error {
 	}
 	for _, dir := range []string{root, filepath.Join(root, MetaDir)} {
 		if err := vfs.CheckOwner(d.fs(), dir, access); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w", err)
+			return err
 		}
 	}
 	return nil

@@ -126,7 +126,7 @@ func (s Stats) MTBF() (time.Duration, error) {
 // was logged.
 func (s Stats) Blocked() (time.Duration, error) {
 	if s.Checkpoints == 0 {
-		return 0, fmt.Errorf("%w", ErrNoCost)
+		return 0, ErrNoCost
 	}
 	return s.Cost + s.FlushCost, nil
 }

@@ -2,7 +2,6 @@ package runloop
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -104,7 +103,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 		j.cancel = func() { cancelStep(run, stepName(&l)) }
 	}
 	if err := j.p.start(); err != nil {
-		return nil, fmt.Errorf("%w", err)
+		return nil, err
 	}
 	go j.await()
 	return j, nil

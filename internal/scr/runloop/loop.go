@@ -135,7 +135,7 @@ func (l *loop) halted(ctx context.Context, first bool) (bool, error) {
 		return true, nil
 	case err != nil:
 		l.stop(Halted, "%v", err)
-		return true, fmt.Errorf("%w", err)
+		return true, err
 	case v.Halt:
 		l.stop(Halted, "%s", v.Reason)
 		if v.Note != "" && v.Note != v.Reason {
@@ -172,7 +172,7 @@ func (l *loop) choose() ([]string, error) {
 	want, err := need(l.Dir, l.MinNodes, len(l.Nodes))
 	if err != nil {
 		l.stop(NotStarted, "%v", err)
-		return nil, fmt.Errorf("%w", err)
+		return nil, err
 	}
 	if l.MinNodes == 0 && l.Use > 0 && want.Nodes == len(l.Nodes) { // nothing but the caller says how many
 		want = Need{l.Use, "nodes to use"}

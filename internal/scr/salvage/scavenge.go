@@ -113,11 +113,11 @@ func (o *ScavengeOptions) checkOwner() error {
 	}
 	for _, dir := range append([]string{path.Dir(o.Catalog)}, o.Caches...) {
 		if err := vfs.CheckOwner(o.FS, dir, vfs.OwnOnly); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w", err)
+			return err
 		}
 	}
 	if err := vfs.CheckOwner(o.FS, o.Catalog, vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	if err := MakeControl(s.o.FS, s.o.File); err != nil {
-		return fmt.Errorf("%w", err)
+		return err
 	}
 	if o.Lock == kvtree.NoLock {
 		return s.loop(ctx)
@@ -201,7 +201,7 @@ func (s *server) reap() {
 // poll reads the file, does what it says and writes how far that is. It returns false when there is nothing more to do.
 func (s *server) poll(ctx context.Context) (again bool, err error) {
 	if err := checkFiles(s.o.FS, s.o.File); err != nil {
-		return false, fmt.Errorf("%w", err)
+		return false, err
 	}
 	f, err := ReadFile(ctx, s.o.FS, s.o.File, s.o.Lock)
 	var damage *fault.FormatError

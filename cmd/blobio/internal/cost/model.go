@@ -130,7 +130,7 @@ func (f *costFlags) model(cmd *cobra.Command) (m costModel, paper bool, err erro
 		return m, false, cli.Usagef("%s: want as many times for --put (%d) and --step (%d)", cli.Plural(m.Levels, "level"), len(m.Put), len(m.Step))
 	}
 	if err := m.model().Validate(); err != nil {
-		return m, false, cli.Usagef("%s", strings.TrimPrefix(cli.ErrorText(err), "wrong argument: "))
+		return m, false, cli.Usagef("%s", cli.ErrorText(err))
 	}
 	return m, paper, nil
 }
