@@ -374,7 +374,7 @@ func (p *anyPuts) find(a *anyState, w *Writer) error {
 		}
 	}
 	for f := range checkWith(ctx, "d.nc", &CheckOptions{Workers: 1}, knobs{fs: p.o.fs}) {
-		if f.Severity == Error {
+		if f.Severity >= Error {
 			return fmt.Errorf("check: %v", f)
 		}
 	}

@@ -101,7 +101,7 @@ func (sel selection) canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 	}
 	c := &CanonicalFile{selection: sel, o: opt, hdr: sel.schema.canonicalHeader(opt.Version)}
 	c.hdr.NumRecs = c.records
-	err := c.hdr.Layout(nil)
+	err := c.hdr.Layout(&cdf5.LayoutOptions{OddNames: true})
 	if err == nil {
 		c.head, err = c.hdr.AppendTo(nil, orderOf(true), false)
 	}

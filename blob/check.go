@@ -85,7 +85,7 @@ type checkPart struct {
 }
 
 func (c *checker) add(f Finding) {
-	if f.Severity == Error {
+	if f.Severity >= Error {
 		c.state.errors.Add(1)
 	}
 	if errors.Is(f.Err, ErrMissing) {

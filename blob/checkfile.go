@@ -1,11 +1,15 @@
 package blob
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
+	"blobio/cdf5"
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -30,15 +34,25 @@ func (c *checker) structure(p *checkPart) {
 	}
 	pl, records, err := p.decodeFile(f)
 	if err != nil {
-		c.add(fault.Of(Error, p.name, p.whatIsIt(err)))
+		x := fault.Of(Error, p.name, p.whatIsIt(err))
+		switch {
+		case p.name != p.base: // one of several, and the others are of the format
+			x.Severity = Error
+		case errors.Is(err, ErrNotFormat): // it may be sound as what it is
+			x.Severity = Unchecked
+		}
+		c.add(x)
 		return
 	}
 	p.place, p.records = pl, records
+	if p.view != nil {
+		for _, err := range p.view.LeftOut() {
+			c.add(fault.Of(Error, p.name, err))
+		}
+	}
 	c.sizes(p)
 	c.manifest(p)
-	if why := pl.Header.OddName(); why != "" {
-		c.say(Warning, p.name, pl.HeaderOff, "header", nil, "%s: netCDF libraries accept no such name in a new file, and convert makes none with it", why)
-	}
+	c.header(p, f)
 	if pl.Plain {
 		return
 	}
@@ -111,6 +125,27 @@ func (c *checker) sizes(p *checkPart) {
 		c.say(c.growing(), p.name, want, "file", nil, "%d bytes behind the committed end: an append that was not finished", p.size-want)
 	case p.size > want:
 		c.say(Warning, p.name, want, "file", nil, "%d bytes behind the end that the header promises", p.size-want)
+	}
+}
+
+// header notes what other libraries make of the header of a CDF file that can be read here.
+func (c *checker) header(p *checkPart, f vfs.File) {
+	if p.view != nil || p.place.HeaderOff > 0 {
+		return
+	}
+	n := 0
+	_, _, _ = cdf5.DecodeHeader(f, p.size, &cdf5.DecodeOptions{File: p.name, MaxHeader: p.r.opt.MaxHeader, Note: func(e *fault.FormatError) {
+		sev := Note
+		if strings.HasSuffix(e.Field, " name") {
+			sev = Warning
+			e.Msg += ": netCDF libraries create no such name"
+		}
+		if n++; n <= maxListed {
+			c.add(fault.Of(sev, p.name, e))
+		}
+	}})
+	if why := p.place.Header.Unopenable(); why != nil {
+		c.say(Warning, p.name, 0, "header", nil, "%v: netCDF-C and PnetCDF do not open this file, blobio convert makes one that they open", why)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
@@ -36,7 +37,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 	for d := range maps {
 		dims := lead.place.schema.DecompDims(DecompID(d + 1))
 		b := decomp.NewBuilder(dims, blobs)
-		last := dims[len(dims)-1]
+		last, wraps := dims[len(dims)-1], false
 		for _, p := range parts {
 			if p.table == nil || sameDataset(lead.place, p.place, true) != nil {
 				continue
@@ -46,6 +47,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 				c.add(fault.Of(Error, p.name, err))
 				continue
 			}
+			var wrap firstRequest
 			err = readRequests(c.ctx, f, p.place, p.table, p.name, d, c.o.Workers, func(j int, reqs []decomp.Req) error {
 				for k, q := range reqs {
 					if q.Length == 0 {
@@ -54,9 +56,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 						break
 					}
 					if q.Length > 0 && q.Offset >= 0 && q.Offset%last+q.Length > last {
-						at, _ := p.place.MapPiece(d, layout.MapLengths, p.table, j)
-						c.say(Warning, p.name, p.place.Shown(at+4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil,
-							"request of %d elements from %d on goes beyond the end of its row of %d", q.Length, q.Offset, last)
+						wrap.at(j, k, q)
 						break
 					}
 				}
@@ -64,6 +64,12 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			}, func(err error) { c.add(fault.Of(Error, p.name, err)) }, nil)
 			if err != nil {
 				c.add(fault.Of(Error, p.name, err))
+			}
+			if wrap.found && !wraps { // one is enough to know
+				wraps = true
+				at, _ := p.place.MapPiece(d, layout.MapLengths, p.table, wrap.blob)
+				c.say(Warning, p.name, p.place.Shown(at+4*int64(wrap.index)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, wrap.blob, wrap.index), nil,
+					"request of %d elements from %d on goes beyond the end of its row of %d", wrap.req.Length, wrap.req.Offset, last)
 			}
 			if p.place.Rows() {
 				c.padding(p, f, d)
@@ -78,6 +84,22 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 		maps[d] = m
 	}
 	return maps
+}
+
+// firstRequest is the first request of a subfile of which something is to be said.
+type firstRequest struct {
+	mu          sync.Mutex
+	found       bool
+	blob, index int
+	req         decomp.Req
+}
+
+func (f *firstRequest) at(blob, index int, q decomp.Req) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.found || blob < f.blob {
+		f.found, f.blob, f.index, f.req = true, blob, index, q
+	}
 }
 
 // prints holds the maps, all of which could be read, against the manifest's fingerprints.
@@ -156,7 +178,7 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			c.say(Warning, "", -1, name, nil, "%s: the first is element %d, of %s", again, again.Off, blobName(parts, again.Rank))
 		}
 		if n := min(cov.Overlapped, m.Total()-again.Again-cov.Covered); n > 0 {
-			c.say(Error, "", -1, name, ErrCorrupt, "%d elements are owned by several ranks%s", n, overlapExample(parts, cov))
+			c.say(Warning, "", -1, name, nil, "%d elements are owned by several ranks, the value of the highest is kept%s", n, overlapExample(parts, cov))
 		}
 		switch {
 		case cov.Uncovered > 0 && lost: // holes of the map cannot be told from what the missing files had

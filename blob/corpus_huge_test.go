@@ -225,7 +225,7 @@ func lookAround(t *testing.T, what string, file []byte) {
 		ctx := context.Background()
 		faults := 0
 		for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
-			if f.Severity == Error {
+			if f.Severity >= Error {
 				faults++
 			}
 		}

@@ -58,7 +58,7 @@ func (s *sample) look(t testing.TB, what string, files map[string][]byte) (o out
 	}
 	for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
 		o.findings = append(o.findings, f)
-		if f.Severity == Error {
+		if f.Severity >= Error {
 			o.faults = append(o.faults, f)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/fault"
 	"blobio/internal/h5"
+	"blobio/internal/vfs"
 )
 
 // findH5 finds the datasets of header and data, and the index of a compressed file.
@@ -38,7 +39,7 @@ func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
 
 // decodePlace tells by its content what a file is, and reads its header, of so many bytes at most; 0: what cdf5 takes.
 func decodePlace(f io.ReaderAt, size int64, name string, most int64) (*place, int64, error) {
-	magic := make([]byte, min(size, 8))
+	magic := make([]byte, min(size, int64(len(vfs.LFSPointer))))
 	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, 0, err
 	}
@@ -57,7 +58,10 @@ func decodePlace(f io.ReaderAt, size int64, name string, most int64) (*place, in
 	case len(magic) == 0:
 		return nil, 0, fault.At(name, 0, "magic", ErrTruncated, "the file is empty")
 	}
-	return nil, 0, fault.At(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic)
+	if string(magic) == vfs.LFSPointer {
+		return nil, 0, fault.At(name, 0, "magic", ErrNotFormat, "a Git LFS pointer, not the file itself: \"git lfs pull\" fetches it")
+	}
+	return nil, 0, fault.At(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic[:min(len(magic), 8)])
 }
 
 // errReader keeps the error of a read that another package takes for "not there".

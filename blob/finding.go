@@ -2,7 +2,7 @@ package blob
 
 import "blobio/internal/fault"
 
-// Severity of a finding: it prints as "note", "warning" or "error".
+// Severity of a finding: it prints as "note", "warning", "error" or "unchecked".
 type Severity = fault.Severity
 
 const (
@@ -12,6 +12,8 @@ const (
 	Warning = fault.Warning
 	// Error: data are lost, or cannot be trusted.
 	Error = fault.Error
+	// Unchecked: it cannot be judged here, since it uses what is not implemented; it may be sound.
+	Unchecked = fault.Unchecked
 )
 
 // A Finding is one thing that Check or Diff found.

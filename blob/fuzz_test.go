@@ -87,7 +87,7 @@ func fuzzSubfile(t *testing.T, b []byte) {
 func convertAndCompare(m *vfs.Mem) error {
 	ctx := context.Background()
 	for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
-		if f.Severity == Error {
+		if f.Severity >= Error {
 			return nil
 		}
 	}

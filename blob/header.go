@@ -161,7 +161,7 @@ func (s *Schema) canonicalFits(v *Variable) bool {
 // parseCanonical turns an ordinary header into a schema without decompositions.
 func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 	s := NewSchema()
-	s.dims, s.atts = h.Dims, h.Atts
+	s.dims, s.atts = normalDims(h.Dims), normalAtts(h.Atts)
 	for i := range h.Vars {
 		v := &h.Vars[i]
 		dims := make([]DimID, len(v.Dims))
@@ -228,7 +228,7 @@ func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.
 		return bad(at.DimLen(blobs), "dimension "+layout.DimBlobs, "%d, want 1..%d (%s)", n, sh.Ranks, attNprocs)
 	}
 	sh.Blobs = int(h.Dims[blobs].Len)
-	s.dims = h.Dims[:blobs:blobs]
+	s.dims, s.atts = normalDims(h.Dims[:blobs]), normalAtts(s.atts)
 	sh.Elems, sh.MaxReqs, sh.Wide = make([]int64, nd), make([]int64, nd), make([]bool, nd)
 	for d := range nd {
 		ne, nr := &h.Dims[blobs+1+d], &h.Dims[blobs+1+nd+d]

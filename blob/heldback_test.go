@@ -108,7 +108,7 @@ func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 		}
 		said := want == ""
 		for f := range checkWith(ctx, "d.nc", &CheckOptions{Quick: true}, knobs{fs: mem}) {
-			if f.Severity == Error || want == "" && f.Field == "held_back" {
+			if f.Severity >= Error || want == "" && f.Field == "held_back" {
 				return fmt.Errorf("check: %v", f)
 			}
 			said = said || f.Field == "held_back" && strings.Contains(f.String(), want)

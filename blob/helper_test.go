@@ -62,7 +62,7 @@ func names(fsys vfs.FS, dir string) (l []string) {
 // checkErrors returns what Check finds wrong: errors, not warnings and notes.
 func checkErrors(fsys vfs.FS, base string) (bad []Finding) {
 	for f := range checkWith(context.Background(), base, &CheckOptions{Workers: 1}, knobs{fs: fsys}) {
-		if f.Severity == Error {
+		if f.Severity >= Error {
 			bad = append(bad, f)
 		}
 	}

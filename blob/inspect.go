@@ -39,6 +39,15 @@ func (r *Reader) Files() []File {
 // NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
 func (r *Reader) NetCDF4() bool { return r.now().sets[0].parts[0].view != nil }
 
+// LeftOut says of everything in a netCDF-4 file that has no place in CDF-5, and so is not in the schema, what it is and why
+// it is left out: errors of class ErrUnsupported. It is empty for files of all other kinds.
+func (r *Reader) LeftOut() []error {
+	if v := r.now().sets[0].parts[0].view; v != nil {
+		return v.LeftOut()
+	}
+	return nil
+}
+
 // Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
 func (r *Reader) Version() cdf5.Version {
 	r = r.now()

@@ -22,7 +22,8 @@ type VarID int
 type DecompID int
 
 // A Schema says what a dataset holds, in canonical terms: dimensions,
-// attributes, variables, and which of them are decomposed. It is built once,
+// attributes, variables, and which of them are decomposed. Names are kept, and
+// looked up, in Unicode normal form C, as the netCDF libraries do. It is built once,
 // then shared by all ranks of a process; it must not be changed after it was
 // given to Create. Mistakes made while building are kept and reported by Err,
 // and by Create.
@@ -66,7 +67,7 @@ func (s *Schema) Dim(name string, n int64) DimID {
 	if s.files != nil {
 		s.checkNewDim(name, n)
 	}
-	s.dims = append(s.dims, cdf5.Dim{Name: name, Len: n})
+	s.dims = append(s.dims, cdf5.Dim{Name: cdf5.NormalName(name), Len: n})
 	return DimID(len(s.dims) - 1)
 }
 
@@ -115,14 +116,14 @@ func Att(name string, value any) VarOption {
 
 // Atts gives the variable attributes that are made already.
 func Atts(atts ...cdf5.Att) VarOption {
-	return func(_ *Schema, v *Variable) { v.Atts = append(v.Atts, atts...) }
+	return func(_ *Schema, v *Variable) { v.Atts = append(v.Atts, normalAtts(atts)...) }
 }
 
 // Var defines a variable. The record dimension, if it has it, comes first.
 // A decomposed variable's other dimensions must have the lengths of the
 // decomposition's, in the same order.
 func (s *Schema) Var(name string, t cdf5.Type, dims []DimID, opts ...VarOption) VarID {
-	v := Variable{Name: name, Type: t, Dims: slices.Clone(dims)}
+	v := Variable{Name: cdf5.NormalName(name), Type: t, Dims: slices.Clone(dims)}
 	for i, d := range dims {
 		if !s.hasDim(d) {
 			s.fail("variable %q: dimension id %d, want < %d", name, d, len(s.dims))
@@ -173,7 +174,7 @@ func (s *Schema) GlobalAtts(atts ...cdf5.Att) {
 	for i := range atts {
 		s.checkNewAtt(-1, atts[i].Name)
 	}
-	s.atts = append(s.atts, atts...)
+	s.atts = append(s.atts, normalAtts(atts)...)
 }
 
 // Dims returns the dimensions. The result must not be changed.
@@ -187,6 +188,7 @@ func (s *Schema) Vars() []Variable { return s.vars }
 
 // VarID returns the variable of this name.
 func (s *Schema) VarID(name string) (VarID, bool) {
+	name = cdf5.NormalName(name)
 	for i := range s.vars {
 		if s.vars[i].Name == name {
 			return VarID(i), true
@@ -239,6 +241,7 @@ func (v *Variable) fillAtt() *cdf5.Att {
 
 // attOf makes an attribute of a Go value.
 func attOf(name string, value any) (cdf5.Att, error) {
+	name = cdf5.NormalName(name)
 	switch x := value.(type) {
 	case string:
 		return cdf5.Att{Name: name, Type: cdf5.Char, Value: x}, nil

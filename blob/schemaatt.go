@@ -1,11 +1,41 @@
 package blob
 
-import "blobio/cdf5"
+import (
+	"slices"
+
+	"blobio/cdf5"
+)
+
+// normalAtts are the attributes with names in normal form.
+func normalAtts(atts []cdf5.Att) []cdf5.Att {
+	same := true
+	for i := range atts {
+		same = same && cdf5.NormalName(atts[i].Name) == atts[i].Name
+	}
+	if same {
+		return atts
+	}
+	atts = slices.Clone(atts)
+	for i := range atts {
+		atts[i].Name = cdf5.NormalName(atts[i].Name)
+	}
+	return atts
+}
+
+// normalDims are the dimensions with names in normal form.
+func normalDims(dims []cdf5.Dim) []cdf5.Dim {
+	dims = slices.Clone(dims)
+	for i := range dims {
+		dims[i].Name = cdf5.NormalName(dims[i].Name)
+	}
+	return dims
+}
 
 // SetAtt gives a variable that was defined before an attribute, or the schema
 // itself if v is -1. One of the same name is replaced. Like all building, it must not be done
 // after the schema was given to Create.
 func (s *Schema) SetAtt(v VarID, a cdf5.Att) {
+	a.Name = cdf5.NormalName(a.Name)
 	list := &s.atts
 	s.checkNewAtt(v, a.Name)
 	switch {

@@ -66,7 +66,7 @@ func TestSessionAny(t *testing.T) {
 			t.Fatalf("%v, %s\nfiles: %v", err, firstDiff(got, want), names(mem, "."))
 		}
 		for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: mem}) {
-			if f.Severity == Error {
+			if f.Severity >= Error {
 				t.Fatal(f)
 			}
 		}

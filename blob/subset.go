@@ -31,7 +31,7 @@ func (c *selection) restrict(what string, sub Subset) error {
 	take := make([]Index, len(s.dims))
 	cut := false
 	for name, x := range sub {
-		d := slices.IndexFunc(s.dims, func(d cdf5.Dim) bool { return d.Name == name })
+		d := slices.IndexFunc(s.dims, func(d cdf5.Dim) bool { return d.Name == cdf5.NormalName(name) })
 		if d < 0 {
 			return fault.Usage("%s: no dimension %q in %s", what, name, c.r.base)
 		}

@@ -119,7 +119,7 @@ func TestAppendToDamaged(t *testing.T) {
 			}
 			var faults []Finding
 			for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: fs}) {
-				if f.Severity == Error {
+				if f.Severity >= Error {
 					faults = append(faults, f)
 				}
 			}

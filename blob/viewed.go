@@ -1,8 +1,8 @@
 package blob
 
 import (
+	"bytes"
 	"errors"
-	"io"
 
 	"blobio/internal/fault"
 	"blobio/internal/h5"
@@ -43,10 +43,13 @@ func (p *filePart) decodeFile(f vfs.File) (*place, int64, error) {
 		return pl, records, err
 	}
 	v, err := nc4.FromFile(hf, p.name, p.r.opt.MaxHeader)
+	if err == nil && p.name != p.r.base && len(v.LeftOut()) > 0 { // no subfile
+		err = v.LeftOut()[0]
+	}
 	if err != nil {
 		return nil, 0, err
 	}
-	pl, records, err = decodePlace(io.NewSectionReader(v, 0, v.Size()), v.Size(), p.name, p.r.opt.MaxHeader)
+	pl, records, err = decodePlace(bytes.NewReader(v.Head()), v.Size(), p.name, p.r.opt.MaxHeader) // the data need not be readable
 	if err == nil && !pl.Plain {
 		err = fault.At(p.name, -1, "header", ErrUnsupported, "a subfile of blobs that was stored as netCDF-4")
 	}

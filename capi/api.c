@@ -55,7 +55,7 @@ static const char *const texts[] = {
 	"permission denied",
 	"no space left",
 	"input/output error",
-	"over the memory cap",
+	"too large",
 	"truncated",
 	"checksum mismatch",
 	"corrupt",

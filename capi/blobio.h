@@ -65,7 +65,7 @@ enum {
 	BLOBIO_EACCESS = -7,       /* permission denied, read-only file system */
 	BLOBIO_ENOSPACE = -8,      /* no space left, or over the quota */
 	BLOBIO_EIO = -9,           /* another error of the system */
-	BLOBIO_EMEMORY = -10,      /* over the memory cap (option memory=) */
+	BLOBIO_EMEMORY = -10,      /* too large: for the memory cap (option memory=), or for a format */
 	BLOBIO_ETRUNCATED = -11,   /* a file ends before what its own metadata promise */
 	BLOBIO_ECHECKSUM = -12,    /* bytes do not match their checksum */
 	BLOBIO_ECORRUPT = -13,     /* a field of a file holds what the format forbids */

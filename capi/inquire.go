@@ -106,7 +106,7 @@ func blobioGoInqDimID(h, namep, out uintptr, e *C.blobio_failure) int32 {
 				return err
 			}
 			for i, d := range s.Dims() {
-				if d.Name == name {
+				if d.Name == cdf5.NormalName(name) {
 					return edge.Store(out, int32(i))
 				}
 			}

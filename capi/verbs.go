@@ -97,7 +97,7 @@ func blobioGoCheck(pathp, optp, callback, user, countp uintptr, e *C.blobio_fail
 					C.free(unsafe.Pointer(t))
 				}
 			}()
-			if C.blobio_edge_found(C.uintptr_t(callback), C.uintptr_t(user), C.int(f.Severity), C.int(code), C.int64_t(f.Offset), texts[0], texts[1], texts[2], texts[3]) != 0 {
+			if C.blobio_edge_found(C.uintptr_t(callback), C.uintptr_t(user), C.int(min(f.Severity, blob.Error)), C.int(code), C.int64_t(f.Offset), texts[0], texts[1], texts[2], texts[3]) != 0 {
 				return fmt.Errorf("check: %w", edge.ErrStopped)
 			}
 			return nil

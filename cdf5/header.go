@@ -78,30 +78,33 @@ func (h *Header) Unlimited() int {
 	return -1
 }
 
-// VarIndex returns the index of the variable of that name, or -1.
+// VarIndex returns the index of the variable of that name in normal form, or -1.
 func (h *Header) VarIndex(name string) int {
+	name = NormalName(name)
 	for i := range h.Vars {
-		if h.Vars[i].Name == name {
+		if NormalName(h.Vars[i].Name) == name {
 			return i
 		}
 	}
 	return -1
 }
 
-// DimIndex returns the id of the dimension of that name, or -1.
+// DimIndex returns the id of the dimension of that name in normal form, or -1.
 func (h *Header) DimIndex(name string) int {
+	name = NormalName(name)
 	for i := range h.Dims {
-		if h.Dims[i].Name == name {
+		if NormalName(h.Dims[i].Name) == name {
 			return i
 		}
 	}
 	return -1
 }
 
-// FindAtt returns the attribute of that name in the list, or nil.
+// FindAtt returns the attribute of that name in normal form in the list, or nil.
 func FindAtt(atts []Att, name string) *Att {
+	name = NormalName(name)
 	for i := range atts {
-		if atts[i].Name == name {
+		if NormalName(atts[i].Name) == name {
 			return &atts[i]
 		}
 	}

@@ -19,6 +19,9 @@ type LayoutOptions struct {
 	VarAlign int64
 	// RecordAlign rounds the begin of the record section up. Default 1.
 	RecordAlign int64
+	// OddNames accepts names that the netCDF libraries read but do not create,
+	// such as old files have: see DecodeOptions.Note.
+	OddNames bool
 }
 
 // Validate tells whether the values are in range (ErrUsage).
@@ -67,7 +70,7 @@ func (h *Header) Layout(o *LayoutOptions) error {
 	if o == nil {
 		o = &LayoutOptions{}
 	}
-	if err := h.Validate(); err != nil {
+	if err := h.validate(o.OddNames); err != nil {
 		return err
 	}
 	vsize := make([]int64, len(h.Vars))
@@ -142,7 +145,9 @@ func alignUp(n, align int64) (int64, error) {
 // Validate checks everything in the header but VSize and Begin: names, types,
 // dimension ids, and the limits of its version on dimensions, variables and
 // their sizes. Names must be such as netCDF libraries accept in new files.
-func (h *Header) Validate() error {
+func (h *Header) Validate() error { return h.validate(false) }
+
+func (h *Header) validate(odd bool) error {
 	if !h.Version.Valid() {
 		return fault.Usage("version %d, want 1, 2 or 5", h.Version)
 	}
@@ -153,7 +158,7 @@ func (h *Header) Validate() error {
 	unlimited := -1
 	for i := range h.Dims {
 		d := &h.Dims[i]
-		if err := checkNew(&seen, "dim", d.Name); err != nil {
+		if err := checkNew(&seen, "dim", d.Name, odd); err != nil {
 			return err
 		}
 		switch {
@@ -167,13 +172,13 @@ func (h *Header) Validate() error {
 			return fault.Class(ErrTooLarge, "dim %q: length %d, want <= %d in %v", d.Name, d.Len, h.Version.maxDim(), h.Version)
 		}
 	}
-	if err := h.validateAtts("the file", h.Atts); err != nil {
+	if err := h.validateAtts("the file", h.Atts, odd); err != nil {
 		return err
 	}
 	seen = newNames(int64(len(h.Vars)))
 	for i := range h.Vars {
 		v := &h.Vars[i]
-		if err := checkNew(&seen, "var", v.Name); err != nil {
+		if err := checkNew(&seen, "var", v.Name, odd); err != nil {
 			return err
 		}
 		if !v.Type.ValidIn(h.Version) {
@@ -187,7 +192,7 @@ func (h *Header) Validate() error {
 				return fault.Usage("var %q: dimid[%d]: the unlimited dimension %q must come first", v.Name, k, h.Dims[d].Name)
 			}
 		}
-		if err := h.validateAtts(v.Name, v.Atts); err != nil {
+		if err := h.validateAtts(v.Name, v.Atts, odd); err != nil {
 			return err
 		}
 		if _, ok := h.sizeWithin(i, math.MaxInt64-3); !ok {
@@ -197,11 +202,11 @@ func (h *Header) Validate() error {
 	return h.validateSizes()
 }
 
-func (h *Header) validateAtts(of string, atts []Att) error {
+func (h *Header) validateAtts(of string, atts []Att, odd bool) error {
 	seen := newNames(int64(len(atts)))
 	for i := range atts {
 		a := &atts[i]
-		if err := checkNew(&seen, "attribute", a.Name); err != nil {
+		if err := checkNew(&seen, "attribute", a.Name, odd); err != nil {
 			return fmt.Errorf("%w of %s", err, of)
 		}
 		if !a.Type.ValidIn(h.Version) {
@@ -253,6 +258,27 @@ func (h *Header) validateSizes() error {
 	}
 	if bigRecord >= 0 && bigRecord != lastRecord {
 		return fault.Class(ErrTooLarge, "var %q: a record over %d bytes, in %v only the last record variable may have it", h.Vars[bigRecord].Name, limit, h.Version)
+	}
+	return nil
+}
+
+// Unopenable says why netCDF-C and PnetCDF do not open a file with this header, which can be read here: variables that do
+// not lie in the order of their definition, or more big ones than the version allows. It returns nil if they open it.
+func (h *Header) Unopenable() error {
+	if err := h.validateSizes(); err != nil {
+		return err
+	}
+	for _, record := range []bool{false, true} {
+		last := -1
+		for i := range h.Vars {
+			if h.IsRecord(i) != record {
+				continue
+			}
+			if last >= 0 && h.Vars[i].Begin < h.Vars[last].Begin {
+				return fmt.Errorf("var %q at %d lies before %q at %d, which is defined first", h.Vars[i].Name, h.Vars[i].Begin, h.Vars[last].Name, h.Vars[last].Begin)
+			}
+			last = i
+		}
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"blobio/internal/fault"
 	"fmt"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // badName tells why a name is not acceptable even in a file that is read: it
@@ -39,55 +41,23 @@ func oddName(s string) string {
 		return fmt.Sprintf("%q: want a letter, a digit or '_' first", s)
 	case s[len(s)-1] == ' ':
 		return fmt.Sprintf("%q ends in a space", s)
+	case !norm.NFC.IsNormalString(s):
+		return fmt.Sprintf("%q is not in Unicode normal form C, in which netCDF libraries look it up", s)
 	}
 	return ""
 }
 
-// OddName describes the first name in the header that netCDF libraries read, but do not accept
-// in a new file: not UTF-8, too long, beginning with a sign, or ending with a space. It returns
-// "" when there is none.
-func (h *Header) OddName() string {
-	odd := func(kind, name, of string) string {
-		if why := oddName(name); why != "" {
-			return kind + ": " + why + of
-		}
-		return ""
-	}
-	atts := func(list []Att, of string) string {
-		for i := range list {
-			if why := odd("attribute", list[i].Name, of); why != "" {
-				return why
-			}
-		}
-		return ""
-	}
-	for i := range h.Dims {
-		if why := odd("dim", h.Dims[i].Name, ""); why != "" {
-			return why
-		}
-	}
-	if why := atts(h.Atts, " of the file"); why != "" {
-		return why
-	}
-	for i := range h.Vars {
-		v := &h.Vars[i]
-		if why := odd("var", v.Name, ""); why != "" {
-			return why
-		}
-		if why := atts(v.Atts, " of "+v.Name); why != "" {
-			return why
-		}
-	}
-	return ""
-}
+// NormalName returns a name in Unicode normal form C, in which the netCDF libraries define names and look them up: they
+// cannot find what a file has in another form.
+func NormalName(s string) string { return norm.NFC.String(s) }
 
-// checkNew applies all rules to a name of a header that will be written, and
-// notes it in seen.
-func checkNew(seen *names, kind, name string) error {
+// checkNew applies the rules to a name of a header that will be written, with
+// odd those for names that are read, and notes it in seen.
+func checkNew(seen *names, kind, name string, odd bool) error {
 	if why := badName(name); why != "" {
 		return fault.Usage("%s: %s", kind, why)
 	}
-	if why := oddName(name); why != "" {
+	if why := oddName(name); why != "" && !odd {
 		return fault.Usage("%s: %s", kind, why)
 	}
 	if seen.again(name) {

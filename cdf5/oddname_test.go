@@ -1,36 +1,80 @@
 package cdf5_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"strings"
 	"testing"
 
 	"blobio/cdf5"
 )
 
-func TestOddName(t *testing.T) {
-	header := func(dim, att, name, varAtt string) *cdf5.Header {
-		return &cdf5.Header{
-			Version: cdf5.CDF5,
-			Dims:    []cdf5.Dim{{Name: dim, Len: 2}},
-			Atts:    []cdf5.Att{{Name: att, Type: cdf5.Char, Value: []byte("x")}},
-			Vars:    []cdf5.Var{{Name: name, Type: cdf5.Int, Dims: []int{0}, Atts: []cdf5.Att{{Name: varAtt, Type: cdf5.Char, Value: []byte("x")}}}},
-		}
+// named is a header with these names.
+func named(dim, att, name, varAtt string) *cdf5.Header {
+	return &cdf5.Header{
+		Version: cdf5.CDF5,
+		Dims:    []cdf5.Dim{{Name: dim, Len: 2}},
+		Atts:    []cdf5.Att{{Name: att, Type: cdf5.Char, Value: "x"}},
+		Vars:    []cdf5.Var{{Name: name, Type: cdf5.Int, Dims: []int{0}, Atts: []cdf5.Att{{Name: varAtt, Type: cdf5.Char, Value: "x"}}}},
 	}
-	if why := header("x", "title", "T", "é").OddName(); why != "" {
-		t.Errorf("good names: %q", why)
-	}
+}
+
+// TestOddNames: names that netCDF libraries read and do not create are noted when they are read, and written on request only.
+func TestOddNames(t *testing.T) {
+	const decomposed = "unite\u0301"
 	for want, h := range map[string]*cdf5.Header{
-		`dim: "\xe9" is not UTF-8`:            header("\xe9", "title", "T", "units"),
-		`attribute: "t " ends in a space`:     header("x", "t ", "T", "units"),
-		`var: ".T": want a letter`:            header("x", "title", ".T", "units"),
-		`attribute: "\xb5" is not UTF-8 of T`: header("x", "title", "T", "\xb5"),
-		`var: name of 300 bytes, want <= 256`: header("x", "title", strings.Repeat("T", 300), "units"),
+		``:                               named("x", "title", "T", "é"),
+		`"\xe9" is not UTF-8`:            named("\xe9", "title", "T", "units"),
+		`"t " ends in a space`:           named("x", "t ", "T", "units"),
+		`".T": want a letter`:            named("x", "title", ".T", "units"),
+		`"\xb5" is not UTF-8`:            named("x", "title", "T", "\xb5"),
+		`name of 300 bytes, want <= 256`: named("x", "title", strings.Repeat("T", 300), "units"),
+		`"` + decomposed + `" is not in Unicode normal`: named("x", "title", "T", decomposed),
 	} {
-		if got := h.OddName(); !strings.HasPrefix(got, want) {
-			t.Errorf("OddName: %q, want %q...", got, want)
+		if (h.Validate() == nil) != (want == "") {
+			t.Errorf("%q: Validate: %v", want, h.Validate())
 		}
-		if h.Validate() == nil {
-			t.Errorf("%s: Validate accepts it", want)
+		if err := h.Layout(&cdf5.LayoutOptions{OddNames: true}); err != nil {
+			t.Fatal(err)
+		}
+		b, err := h.AppendTo(nil, binary.BigEndian, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		got, _, err := cdf5.DecodeHeader(bytes.NewReader(b), h.FileSize(0), &cdf5.DecodeOptions{Note: func(e *cdf5.FormatError) { notes = append(notes, e.Msg) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(notes, "|"); !strings.HasPrefix(all, want) || len(notes) > 1 || (want == "") != (all == "") {
+			t.Errorf("%q: noted %q", want, all)
+		}
+		if v := got.Vars[0].Atts; strings.Contains(want, decomposed) && (cdf5.FindAtt(v, "unité") != &v[0] || cdf5.FindAtt(v, decomposed) != &v[0]) {
+			t.Error("the attribute is not found in both forms of its name")
+		}
+	}
+}
+
+// TestUnopenable: what netCDF-C and PnetCDF do not open.
+func TestUnopenable(t *testing.T) {
+	two := func(v cdf5.Version, n int64) *cdf5.Header {
+		return &cdf5.Header{Version: v, Dims: []cdf5.Dim{{Name: "x", Len: n}}, Vars: []cdf5.Var{
+			{Name: "a", Type: cdf5.Double, Dims: []int{0}}, {Name: "b", Type: cdf5.Double, Dims: []int{0}}}}
+	}
+	good, swapped, big := two(cdf5.CDF1, 3), two(cdf5.CDF1, 3), two(cdf5.CDF2, 1<<30)
+	for _, h := range []*cdf5.Header{good, swapped} {
+		if err := h.Layout(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	swapped.Vars[0].Begin, swapped.Vars[1].Begin = swapped.Vars[1].Begin, swapped.Vars[0].Begin
+	big.Vars[0].Begin, big.Vars[1].Begin = 100, 100+8<<30
+	if err := good.Unopenable(); err != nil {
+		t.Error(err)
+	}
+	for want, h := range map[string]*cdf5.Header{`"b" at 116 lies before "a" at 140`: swapped, `a second variable over`: big} {
+		if err := h.Unopenable(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestCheckVectors(t *testing.T) {
 func badVars(fs []Finding) []int32 {
 	ids := []int32{}
 	for _, f := range fs {
-		if id, ok := f.Var.Get(); ok && f.Severity == Error {
+		if id, ok := f.Var.Get(); ok && f.Severity >= Error {
 			ids = append(ids, int32(id))
 		}
 	}

@@ -53,7 +53,7 @@ func ExampleCheck() {
 	b[100] ^= 1
 	ctx, r, size := context.Background(), bytes.NewReader(b), int64(len(b))
 	for f := range ffformat.Check(ctx, r, size, "Ckpt3-Rank0.fti", nil) {
-		if f.Severity == ffformat.Error {
+		if f.Severity >= ffformat.Error {
 			fmt.Println("at", f.Offset, errors.Is(f.Err, ffformat.ErrChecksum))
 		}
 	}

@@ -79,7 +79,7 @@ func (s *structure) add(fi Finding) {
 // worst is the first error among the flaws.
 func (s *structure) worst() error {
 	for _, fl := range s.flaws {
-		if fl.Severity == Error {
+		if fl.Severity >= Error {
 			return fl.AsError()
 		}
 	}

@@ -36,7 +36,7 @@ func (s *slotFile) holds(t rapid.TB, want map[int32][]byte, id int32) *Reader {
 		t.Fatal(err)
 	}
 	for f := range Check(context.Background(), s.f, size, s.f.Name(), nil) {
-		if f.Severity == Error {
+		if f.Severity >= Error {
 			t.Fatalf("%v", f)
 		}
 	}

@@ -75,7 +75,7 @@ var crc8 = func() (t [256]byte) {
 // wrong: those variables are lost, by that name.
 func (s *structure) ids(single []place) {
 	f := s.f
-	told := slices.ContainsFunc(s.flaws, func(x Finding) bool { return x.Severity == Error })
+	told := slices.ContainsFunc(s.flaws, func(x Finding) bool { return x.Severity >= Error })
 	by := ""
 	switch {
 	case f.Hash == Fast:

@@ -27,6 +27,7 @@ func (f *File) attsOf(v int) (*[]cdf5.Att, string, error) {
 // PutAtt gives a variable (Global: the file) an attribute of type t, whose values are converted: a slice of numbers, or Text for Char. An attribute
 // that is there is replaced.
 func (f *File) PutAtt(v int, name string, t cdf5.Type, value any) error {
+	name = cdf5.NormalName(name)
 	if err := errors.Join(f.writable(), checkName(name)); err != nil {
 		return err
 	}
@@ -134,6 +135,7 @@ func (f *File) AttName(v, i int) (string, error) {
 
 // AttID returns the number of an attribute.
 func (f *File) AttID(v int, name string) (int, error) {
+	name = cdf5.NormalName(name)
 	if _, err := f.Att(v, name); err != nil {
 		return -1, err
 	}
@@ -155,6 +157,7 @@ func (f *File) NumAtts(v int) (int, error) {
 
 // DeleteAtt removes an attribute.
 func (f *File) DeleteAtt(v int, name string) error {
+	name = cdf5.NormalName(name)
 	if err := f.definable(); err != nil {
 		return err
 	}
@@ -169,6 +172,7 @@ func (f *File) DeleteAtt(v int, name string) error {
 
 // RenameAtt gives an attribute another name.
 func (f *File) RenameAtt(v int, name, to string) error {
+	name, to = cdf5.NormalName(name), cdf5.NormalName(to)
 	if err := errors.Join(f.definable(), checkName(to)); err != nil {
 		return err
 	}
@@ -186,6 +190,7 @@ func (f *File) RenameAtt(v int, name, to string) error {
 
 // CopyAtt gives a variable (Global: the file) an attribute of another one, perhaps of another file.
 func (f *File) CopyAtt(v int, name string, from *File, fromVar int) error {
+	name = cdf5.NormalName(name)
 	a, err := from.Att(fromVar, name)
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ func checkRank(name string, n int) error {
 
 // DefDim defines a dimension of n elements, or the record dimension, Unlimited.
 func (f *File) DefDim(name string, n int64) (int, error) {
+	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
 		return -1, err
 	}
@@ -53,6 +54,7 @@ func (f *File) DefDim(name string, n int64) (int, error) {
 
 // DefVar defines a variable of dimensions, slowest first; none make a scalar.
 func (f *File) DefVar(name string, t cdf5.Type, dims []int) (int, error) {
+	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
 		return -1, err
 	}
@@ -88,6 +90,7 @@ func (f *File) DefVar(name string, t cdf5.Type, dims []int) (int, error) {
 }
 
 func (f *File) find(name string) int {
+	name = cdf5.NormalName(name)
 	return slices.IndexFunc(f.vars, func(v *variable) bool { return v.name == name })
 }
 
@@ -121,6 +124,7 @@ func (f *File) DefVarFill(v int, nofill bool, value any) error {
 
 // RenameDim gives a dimension another name.
 func (f *File) RenameDim(d int, name string) error {
+	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
 		return err
 	}
@@ -136,6 +140,7 @@ func (f *File) RenameDim(d int, name string) error {
 
 // RenameVar gives a variable another name.
 func (f *File) RenameVar(v int, name string) error {
+	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
 		return err
 	}

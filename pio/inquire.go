@@ -56,6 +56,7 @@ func (f *File) Dim(d int) (name string, n int64, err error) {
 
 // DimID returns the number of the dimension of a name.
 func (f *File) DimID(name string) (int, error) {
+	name = cdf5.NormalName(name)
 	if err := f.usable(); err != nil {
 		return -1, err
 	}

@@ -214,7 +214,7 @@ func TestRebuildRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		for f := range view.Check(bg, nil) {
-			if f.Severity == fault.Error {
+			if f.Severity >= fault.Error {
 				t.Errorf("%s: %v", name, f)
 			}
 		}

@@ -101,7 +101,7 @@ func (v *View) checkFile(ctx context.Context, f *fileInfo) error {
 		return err
 	}
 	for fd := range ffformat.Check(ctx, x.f, size, x.f.Name(), nil) {
-		if fd.Severity == fault.Error {
+		if fd.Severity >= fault.Error {
 			return fd.AsError()
 		}
 	}

@@ -185,7 +185,7 @@ func BenchmarkOpen(b *testing.B) {
 		b.Run(fmt.Sprintf("verify/blocks=%d", n*n*n), func(b *testing.B) {
 			for b.Loop() {
 				for f := range Verify(context.Background(), dir, &VerifyOptions{StructureOnly: true}) {
-					if f.Severity == Error {
+					if f.Severity >= Error {
 						b.Fatal(f)
 					}
 				}

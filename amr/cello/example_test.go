@@ -54,7 +54,7 @@ func ExampleWriteFrom() {
 	}
 	errors := 0
 	for f := range cello.Verify(context.Background(), dir, nil) {
-		if f.Severity == cello.Error {
+		if f.Severity >= cello.Error {
 			fmt.Println(f)
 			errors++
 		}

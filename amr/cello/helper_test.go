@@ -265,7 +265,7 @@ func findings(fsys vfs.FS, dir string, o *VerifyOptions) (l []Finding) {
 
 func errorsOf(l []Finding) (out []Finding) {
 	for _, f := range l {
-		if f.Severity == Error {
+		if f.Severity >= Error {
 			out = append(out, f)
 		}
 	}

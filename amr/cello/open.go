@@ -75,7 +75,7 @@ func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error)
 func (s *scanner) firstError() error {
 	for _, f := range s.files {
 		for i := range f.finds {
-			if f.finds[i].Severity == Error {
+			if f.finds[i].Severity >= Error {
 				return s.located(&f.finds[i])
 			}
 		}

@@ -95,7 +95,7 @@ func checksum(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
 
 // bad says whether an error was found.
 func (f *scannedFile) bad() bool {
-	return slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Severity == Error })
+	return slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Severity >= Error })
 }
 
 func (s *scanner) path(name string) string { return filepath.Join(s.dir, name) }

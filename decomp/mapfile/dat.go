@@ -58,7 +58,12 @@ func (p *datParser) parse() (*Raw, int, error) {
 			return nil, 0, p.errAt(at, "process", err, "%d", proc)
 		}
 	}
-	raw := new(Raw)
+	raw := &Raw{Unlisted: procs}
+	for _, there := range seen {
+		if there {
+			raw.Unlisted--
+		}
+	}
 	if raw.Reqs, err = reqs.Map(); err == nil {
 		raw.Elems, err = elems.Map()
 	}

@@ -39,6 +39,10 @@ type Raw struct {
 	Elems *decomp.Map
 	// FullyCovered is what the file says of it, nil if it does not.
 	FullyCovered *bool
+	// Unlisted is how many processes have no list in a PIO text, not even an
+	// empty one, and so no elements. PIO writes one for each: a file with fewer
+	// may be cut.
+	Unlisted int
 }
 
 // FromMaps returns the File of maps, whose ranks become the map processes. All

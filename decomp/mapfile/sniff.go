@@ -43,6 +43,9 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if bytes.HasPrefix(head, cdfMagic) {
 		return kindCDF, nil
 	}
+	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) {
+		return 0, fault.At(name, 0, "", ErrNotFormat, "a Git LFS pointer, not the file itself: \"git lfs pull\" fetches it")
+	}
 	for off := int64(0); off+8 <= size; off = max(512, 2*off) {
 		b, err := readPart(r, off, 8)
 		if err != nil {

@@ -68,7 +68,7 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 					r.Close()
 				}
 				if !v.checkFile(ctx, e, rank, &ffformat.CheckOptions{Quick: opt.Quick, Workers: opt.Workers}, func(f Finding) bool {
-					bad = bad || f.Severity == ffformat.Error
+					bad = bad || f.Severity >= ffformat.Error
 					return yield(f)
 				}) {
 					return
@@ -120,7 +120,7 @@ func (v *View) checkSpares(ctx context.Context, o *ffformat.CheckOptions, say fu
 			}
 			r.Close()
 			v.checkFile(ctx, e, rank, o, func(f Finding) bool {
-				if f.Severity == ffformat.Error {
+				if f.Severity >= ffformat.Error {
 					bad = f.AsError()
 				}
 				return bad == nil

@@ -214,7 +214,7 @@ func TestStoreDamage(t *testing.T) {
 		}
 		found := false
 		for f := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
-			found = found || f.Severity == ffformat.Error && f.Rank.Is(1) && f.Dataset.Is(16)
+			found = found || f.Severity >= ffformat.Error && f.Rank.Is(1) && f.Dataset.Is(16)
 		}
 		if !found {
 			t.Error("Check does not find the damage")

@@ -175,7 +175,7 @@ func checkClean(t testing.TB, fsys vfs.FS) {
 func checkQuiet(t testing.TB, fsys vfs.FS) {
 	t.Helper()
 	for f := range Check(context.Background(), "d", &CheckOptions{FS: fsys}) {
-		if f.Severity == ffformat.Error {
+		if f.Severity >= ffformat.Error {
 			t.Errorf("%v", f)
 		}
 	}

@@ -242,7 +242,7 @@ func (b *rebuild) file(ctx context.Context, k, rank int) (*ffformat.File, error)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if x.Severity == ffformat.Error {
+		if x.Severity >= ffformat.Error {
 			return nil, x.AsError()
 		}
 	}

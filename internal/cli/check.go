@@ -37,11 +37,11 @@ const checkHelp = `
 
 Findings are printed one per line: severity, file, offset, field and message. An error:
 data or their protection are lost or cannot be trusted. A warning: something is wrong,
-but all data can be read. A note (shown with --notes): something worth knowing. Nothing
-is changed.
+but all data can be read. A note (shown with --notes): something worth knowing. Unchecked:
+it uses what is not implemented here, and may be sound. Nothing is changed.
 
-Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could not be
-checked.`
+Exit codes: 0 sound, 1 errors (with --strict: or warnings), 2 a path, or a part of it, could
+not be checked.`
 
 // Add adds the flags, and the end of the help. quick says what --quick does, workers what there are several of at once; a verb without one
 // passes "". checked is what was found at a path, as JSON has it.
@@ -61,10 +61,11 @@ func (f *CheckFlags) Add(cmd *cobra.Command, quick, workers string, checked any)
 
 // Found is what was found at a path.
 type Found struct {
-	Errors   int         `json:"errors"`
-	Warnings int         `json:"warnings"`
-	Notes    int         `json:"notes"`
-	Findings findingList `json:"findings"` // in the order of the check; a verb may keep fewer than it counts
+	Errors    int         `json:"errors"`
+	Warnings  int         `json:"warnings"`
+	Notes     int         `json:"notes"`
+	Unchecked int         `json:"unchecked"`
+	Findings  findingList `json:"findings"` // in the order of the check; a verb may keep fewer than it counts
 }
 
 // findingList is a list in JSON even if it is empty.
@@ -88,6 +89,8 @@ func (c *Found) Count(severity fault.Severity) {
 	switch severity {
 	case fault.Error:
 		c.Errors++
+	case fault.Unchecked:
+		c.Unchecked++
 	case fault.Warning:
 		c.Warnings++
 	default:
@@ -95,8 +98,16 @@ func (c *Found) Count(severity fault.Severity) {
 	}
 }
 
-// Failing says whether what was found makes the exit code 1.
-func (c *Found) Failing(strict bool) bool { return c.Errors > 0 || strict && c.Warnings > 0 }
+// Verdict is the exit code of what was found; strict counts warnings as errors.
+func (c *Found) Verdict(strict bool) int {
+	switch {
+	case c.Errors > 0 || strict && c.Warnings > 0:
+		return Findings
+	case c.Unchecked > 0:
+		return Failed
+	}
+	return Good
+}
 
 // Print prints what was found at a path, and a verdict with the facts that the verb adds.
 func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
@@ -108,6 +119,12 @@ func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
 	verdict := "good"
 	if c.Errors+c.Warnings > 0 {
 		verdict = Plural(c.Errors, "error") + ", " + Plural(c.Warnings, "warning")
+	}
+	if c.Unchecked > 0 {
+		if c.Errors+c.Warnings == 0 {
+			verdict = "no error in what could be checked"
+		}
+		verdict += fmt.Sprintf(", %d unchecked", c.Unchecked)
 	}
 	if c.Notes > 0 {
 		verdict += ", " + Plural(c.Notes, "note")
@@ -122,7 +139,7 @@ func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
 }
 
 // Checking is what a verb does with each of its paths, of which Count were named.
-type Checking[T interface{ Failing(strict bool) bool }] struct {
+type Checking[T interface{ Verdict(strict bool) int }] struct {
 	Flags *CheckFlags
 	Count int
 	One   func(path string) (T, error)
@@ -146,9 +163,7 @@ func (k *Checking[T]) Run(cmd *cobra.Command, e *Env, paths []string) error {
 		if !k.Flags.AsJSON {
 			k.Print(c)
 		}
-		if e.Code == Good && c.Failing(k.Flags.Strict) {
-			e.Code = Findings
-		}
+		e.Judge(c.Verdict(k.Flags.Strict))
 	}
 	if k.Flags.AsJSON {
 		if err := e.PrintJSON(report{1, out, failed}); err != nil {

@@ -31,7 +31,7 @@ func (f *DiffFlags) Add(cmd *cobra.Command, most string, form any) {
 // Report sets the exit code and prints what was compared: as JSON, or by text.
 func (f *DiffFlags) Report(e *Env, equal bool, asJSON any, text func()) error {
 	if !equal {
-		e.Code = Findings
+		e.Judge(Findings)
 	}
 	switch {
 	case f.Quiet:

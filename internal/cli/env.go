@@ -13,8 +13,18 @@ import (
 const (
 	Good     = 0
 	Findings = 1 // findings, differences
-	Failed   = 2 // could not run
+	Failed   = 2 // could not run, or could not be judged
 )
+
+// Judge adds to the exit code: of several verdicts Findings wins, then Failed.
+func (e *Env) Judge(code int) {
+	if rank[code] > rank[e.Code] {
+		e.Code = code
+	}
+}
+
+// rank orders the exit codes, and is its own inverse.
+var rank = [...]int{Good: 0, Findings: 2, Failed: 1}
 
 // Env is what a run of the command sees of the world beside the file system.
 type Env struct {
@@ -125,6 +135,6 @@ func (e *Env) PathFailed(ctx context.Context, cmd *cobra.Command, paths int, err
 	}
 	e.Out.Flush()
 	fmt.Fprintln(e.Stderr, "blobio: "+e.ErrorLine(cmd, err))
-	e.Code = Failed
+	e.Judge(Failed)
 	return nil
 }

@@ -71,7 +71,7 @@ func (e *Env) hasPart(root *cobra.Command) bool {
 }
 
 // agree ends a command line: all processes get an error if one met it, and the
-// greatest of their exit codes.
+// exit code that wins.
 func (e *Env) agree(ctx context.Context, err error) error {
 	if e.Procs == nil {
 		return err
@@ -80,9 +80,9 @@ func (e *Env) agree(ctx context.Context, err error) error {
 		e.Procs.Fail(err)
 		return err
 	}
-	codes, err := e.Procs.Comm.AllreduceInt64(ctx, []int64{int64(e.Code)}, comm.Max)
+	codes, err := e.Procs.Comm.AllreduceInt64(ctx, []int64{int64(rank[e.Code])}, comm.Max)
 	if err == nil {
-		e.Code = int(codes[0])
+		e.Code = rank[codes[0]]
 	}
 	return err
 }

@@ -17,7 +17,7 @@ func TestErrors(t *testing.T) {
 		{Usage("buffer of %d bytes", 3), "buffer of 3 bytes"},
 		{fmt.Errorf("put: %w", Usage("no rank")), "put: no rank"},
 		{In("f", "", ErrUsage, "no rank"), "f: no rank"},
-		{Class(ErrTooLarge, "%d records", 7), "7 records: over the memory cap"},
+		{Class(ErrTooLarge, "%d records", 7), "7 records: too large"},
 		{ErrUsage, "wrong argument"},
 	} {
 		if got := c.err.Error(); got != c.text {

@@ -51,8 +51,12 @@ func (n Number) IsZero() bool { return !n.known }
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(n.n) }
 
-// Of makes a finding of an error: of a FormatError its place, else that of file.
+// Of makes a finding of an error: of a FormatError its place, else that of file. What is sound but of a version or with a
+// feature that is not implemented here is no error: it is Unchecked.
 func Of(sev Severity, file string, err error) Finding {
+	if sev == Error && (errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion)) {
+		sev = Unchecked
+	}
 	f := Finding{Severity: sev, File: file, Offset: -1}
 	var fe *FormatError
 	var pe *fs.PathError

@@ -16,8 +16,8 @@ var (
 	ErrUnsupported = errors.New("unsupported")
 	// ErrNotFormat: the file is of another format altogether.
 	ErrNotFormat = errors.New("not this format")
-	// ErrTooLarge: a length is over the cap that protects memory.
-	ErrTooLarge = errors.New("over the memory cap")
+	// ErrTooLarge: a length is over the cap that protects memory, or over a limit of a format.
+	ErrTooLarge = errors.New("too large")
 )
 
 // Classes of misuse and of state.

@@ -12,11 +12,13 @@ const (
 	Warning
 	// Error: data are lost, or cannot be trusted.
 	Error
+	// Unchecked: it cannot be judged here, since it uses what is not implemented; it may be sound.
+	Unchecked
 )
 
-var severityNames = [...]string{"note", "warning", "error"}
+var severityNames = [...]string{"note", "warning", "error", "unchecked"}
 
-// String returns "note", "warning" or "error".
+// String returns "note", "warning", "error" or "unchecked".
 func (s Severity) String() string {
 	if int(s) >= len(severityNames) {
 		return fmt.Sprintf("Severity(%d)", uint8(s))

@@ -168,6 +168,9 @@ func (d *Dataset) Storage() Storage { return d.lay.storage }
 // ChunkDims returns the shape of a chunk, nil if the storage is not Chunked.
 func (d *Dataset) ChunkDims() []int64 { return slices.Clone(d.lay.chunk) }
 
+// Null reports a dataspace without elements and shape.
+func (d *Dataset) Null() bool { return d.space.null }
+
 // Offset returns the absolute file offset of contiguous data. ok is false for
 // other storage, and for data that have no place in the file: none were
 // written, or there are no elements.

@@ -1,7 +1,9 @@
 package nc4
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"blobio/cdf5"
@@ -42,11 +44,11 @@ func Is(f *h5.File) bool {
 	return false
 }
 
-// FromFile reads what a file says of itself and returns a View of it. name is for errors. What CDF-5 cannot say is
-// ErrUnsupported: groups, types of users, strings as elements, dimensions of length 0, datasets without dimension scales. What it says may take so many
-// bytes as a header of CDF-5, or it is ErrTooLarge; 0: any.
+// FromFile reads the metadata of a file and returns a View of it. name is for errors. What CDF-5 cannot hold is left out of
+// the View, see View.LeftOut: groups, types of users, strings as elements, fixed dimensions of length 0, datasets without
+// dimension scales. The header of CDF-5 may take most bytes, or the error is ErrTooLarge; 0: any.
 func FromFile(f *h5.File, name string, most int64) (*View, error) {
-	o := &opener{name: name, most: most, h: &cdf5.Header{Version: cdf5.CDF5}, dims: map[int64]int{}}
+	o := &opener{name: name, most: most, h: &cdf5.Header{Version: cdf5.CDF5}, dims: map[int64]int{}, byID: map[int64]int{}}
 	if err := o.members(f); err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func FromFile(f *h5.File, name string, most int64) (*View, error) {
 		return nil, err
 	}
 	for _, m := range o.all {
-		if err := o.variable(m); err != nil {
+		if err := o.leave(o.variable(m)); err != nil {
 			return nil, err
 		}
 	}
@@ -62,14 +64,26 @@ func FromFile(f *h5.File, name string, most int64) (*View, error) {
 }
 
 type opener struct {
-	name string
-	h    *cdf5.Header
-	all  []*member
-	dims map[int64]int // dimension by address of its scale
-	grow int           // the record dimension, or -1
-	data []*h5.Dataset // by variable of h
-	most int64         // bytes of a header, 0: any
-	used int64         // of what was read so far
+	name   string
+	h      *cdf5.Header
+	all    []*member
+	scales []*member     // of all dimensions
+	dims   map[int64]int // index of scales by address
+	byID   map[int64]int // index of scales by the id that netCDF has given
+	kept   []int         // dimension of h by index of scales; -1: left out
+	data   []*h5.Dataset // by variable of h
+	most   int64         // bytes of a header, 0: any
+	used   int64         // of what was read so far
+	left   []error       // what has no place in CDF-5
+}
+
+// leave notes what has no place in CDF-5; any other error remains one.
+func (o *opener) leave(err error) error {
+	if errors.Is(err, fault.ErrUnsupported) {
+		o.left = append(o.left, err)
+		return nil
+	}
+	return err
 }
 
 // use counts what will be in the header, before more is read.
@@ -102,16 +116,12 @@ func (o *opener) members(f *h5.File) error {
 		if err := o.use(least + len(l.Name)); err != nil {
 			return err
 		}
-		obj, err := g.Open(l)
-		if err != nil {
+		d, err := o.dataset(g, l)
+		if err := o.leave(err); err != nil {
 			return err
 		}
-		if obj.Kind() != h5.KindDataset {
-			return o.unsupported("member "+l.Name, "a %s of HDF5: only datasets of the root group have a place in CDF-5", obj.Kind())
-		}
-		d, err := obj.Dataset()
-		if err != nil {
-			return err
+		if d == nil {
+			continue
 		}
 		m := &member{Dataset: d, name: l.Name, dimID: -1}
 		if err := o.scale(m); err != nil {
@@ -120,6 +130,23 @@ func (o *opener) members(f *h5.File) error {
 		o.all = append(o.all, m)
 	}
 	return nil
+}
+
+// dataset opens a member of the root group.
+func (o *opener) dataset(g *h5.Group, l h5.Link) (*h5.Dataset, error) {
+	field := "member " + l.Name
+	obj, err := g.Open(l)
+	if err != nil {
+		return nil, err
+	}
+	if obj.Kind() != h5.KindDataset {
+		return nil, o.unsupported(field, "a %s of HDF5: only datasets of the root group have a place in CDF-5", obj.Kind())
+	}
+	d, err := obj.Dataset()
+	if err == nil && d.Null() {
+		return nil, o.unsupported(field, "a null dataspace: it has no elements and no shape")
+	}
+	return d, err
 }
 
 // dimensions makes the dimensions of scales: in the order of their ids, where all have one.
@@ -132,28 +159,64 @@ func (o *opener) dimensions() error {
 			withID = withID && m.dimID >= 0
 		}
 	}
-	order := scales
-	if withID {
-		order = make([]*member, len(scales))
-		for _, m := range scales {
-			if m.dimID >= int64(len(order)) || order[m.dimID] != nil {
-				return fault.At(o.name, -1, "attribute "+attDimID+" of "+m.name, fault.ErrCorrupt, "%d, want each of 0 to %d once", m.dimID, len(order)-1)
-			}
-			order[m.dimID] = m
-		}
+	if withID { // with gaps, where groups have dimensions of their own
+		slices.SortStableFunc(scales, func(a, b *member) int { return cmp.Compare(a.dimID, b.dimID) })
 	}
-	o.grow = -1
-	for i, m := range order {
-		n := m.Dims()[0]
-		if m.MaxDims()[0] == h5.Unlimited && o.grow < 0 {
-			o.grow, o.h.NumRecs, n = i, n, 0
-		} else if n == 0 {
-			return o.unsupported("dimension "+m.name, "length 0, which is the unlimited dimension in CDF-5")
+	o.scales = scales
+	for i, m := range scales {
+		id := int64(i)
+		if withID {
+			id = m.dimID
 		}
+		if k, ok := o.byID[id]; ok {
+			return fault.At(o.name, -1, "attribute "+attDimID+" of "+m.name, fault.ErrCorrupt, "%d, which is that of %s, too", id, scales[k].name)
+		}
+		o.byID[id], o.dims[m.Addr()] = i, i
+	}
+	lengths, err := o.lengths()
+	if err != nil {
+		return err
+	}
+	grows := false
+	for i, m := range scales {
+		n := lengths[i]
+		o.kept = append(o.kept, -1)
+		if m.MaxDims()[0] == h5.Unlimited && !grows {
+			grows, o.h.NumRecs, n = true, n, 0
+		} else if n == 0 {
+			if err := o.leave(o.unsupported("dimension "+m.name, "length 0, which is the unlimited dimension in CDF-5")); err != nil {
+				return err
+			}
+			continue
+		}
+		o.kept[i] = len(o.h.Dims)
 		o.h.Dims = append(o.h.Dims, cdf5.Dim{Name: m.name, Len: n})
-		o.dims[m.Addr()] = i
 	}
 	return nil
+}
+
+// lengths are the present lengths of the dimensions, by index of scales: a scale without a coordinate variable does not
+// follow the growth of an unlimited dimension, which is as long as the longest variable along it.
+func (o *opener) lengths() ([]int64, error) {
+	l := make([]int64, len(o.scales))
+	for i, m := range o.scales {
+		l[i] = m.Dims()[0]
+	}
+	for _, m := range o.all {
+		ids, err := o.dimsOf(m)
+		if errors.Is(err, fault.ErrUnsupported) {
+			continue // variable has more to say of it
+		}
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range ids {
+			if o.scales[i].MaxDims()[0] == h5.Unlimited {
+				l[i] = max(l[i], m.Dims()[k])
+			}
+		}
+	}
+	return l, nil
 }
 
 // variable adds what is not a mere dimension.
@@ -171,9 +234,15 @@ func (o *opener) variable(m *member) error {
 	if !ok {
 		return o.unsupported("variable "+v.Name, "elements of type %s", m.Type())
 	}
-	var err error
-	if v.Dims, err = o.dimsOf(m); err != nil {
+	ids, err := o.dimsOf(m)
+	if err != nil {
 		return err
+	}
+	for _, id := range ids {
+		if o.kept[id] < 0 {
+			return o.unsupported("variable "+v.Name, "its dimension %s has no place in CDF-5", o.scales[id].name)
+		}
+		v.Dims = append(v.Dims, o.kept[id])
 	}
 	for i, n := range m.Dims() {
 		d := &o.h.Dims[v.Dims[i]]
@@ -183,7 +252,7 @@ func (o *opener) variable(m *member) error {
 		case d.Len == 0:
 			o.h.NumRecs = max(o.h.NumRecs, n)
 		case n != d.Len:
-			return fault.At(o.name, -1, "variable "+v.Name, fault.ErrUnsupported, "%d elements along %s, which has %d", n, d.Name, d.Len)
+			return fault.At(o.name, -1, "variable "+v.Name, fault.ErrUnsupported, "%d elements along %s, which has %d: fill values where there are none have no place in CDF-5", n, d.Name, d.Len)
 		}
 	}
 	if v.Atts, err = o.atts(m.Object, "variable "+v.Name); err != nil {
@@ -194,7 +263,7 @@ func (o *opener) variable(m *member) error {
 	return nil
 }
 
-// dimsOf finds the dimensions of a variable: by the ids that newer libraries write, by the references of dimension
+// dimsOf finds the dimensions of a variable, by index of scales: by the ids that newer libraries write, by the references of dimension
 // scales, or for a scale itself.
 func (o *opener) dimsOf(m *member) ([]int, error) {
 	rank := m.Rank()
@@ -212,10 +281,14 @@ func (o *opener) dimsOf(m *member) ([]int, error) {
 			return nil, fault.At(o.name, -1, field, fault.ErrCorrupt, "%d ids, want %d", len(ids), rank)
 		}
 		for i, id := range ids {
-			if id < 0 || id >= int64(len(o.h.Dims)) {
-				return nil, fault.At(o.name, -1, field, fault.ErrCorrupt, "id %d, want 0 to %d", id, len(o.h.Dims)-1)
+			k, ok := o.byID[id]
+			if !ok && len(o.left) > 0 {
+				return nil, o.unsupported(field, "dimension %d is not one of the root group", id)
 			}
-			out[i] = int(id)
+			if !ok {
+				return nil, fault.At(o.name, -1, field, fault.ErrCorrupt, "id %d, which no dimension has", id)
+			}
+			out[i] = k
 		}
 		return out, nil
 	}
@@ -261,7 +334,10 @@ func (o *opener) atts(obj *h5.Object, of string) (l []cdf5.Att, err error) {
 		}
 		x, err := o.att(a, of)
 		if err != nil {
-			return nil, err
+			if err := o.leave(err); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		l = append(l, x)
 	}

@@ -27,6 +27,7 @@ type View struct {
 	data   []*h5.Dataset
 	geo    []geometry
 	chunks *cache.Cache[chunkKey, []byte]
+	left   []error
 }
 
 // maxViewChunk is the largest chunk that is read, in bytes.
@@ -36,8 +37,8 @@ const maxViewChunk = 256 << 20
 const entryBytes = 256
 
 func newView(o *opener) (*View, error) {
-	v := &View{hdr: o.h, data: o.data}
-	if err := o.h.Layout(nil); err != nil {
+	v := &View{hdr: o.h, data: o.data, left: o.left}
+	if err := o.h.Layout(&cdf5.LayoutOptions{OddNames: true}); err != nil {
 		return nil, fmt.Errorf("%s: as CDF-5: %w", o.name, err)
 	}
 	var err error
@@ -66,6 +67,12 @@ func newView(o *opener) (*View, error) {
 
 // Header is that of the CDF-5 file, laid out.
 func (v *View) Header() *cdf5.Header { return v.hdr }
+
+// LeftOut says of each member and attribute that has no place in CDF-5 why: errors of class ErrUnsupported.
+func (v *View) LeftOut() []error { return v.left }
+
+// Head is the encoded header, with which the CDF-5 file begins. It must not be changed.
+func (v *View) Head() []byte { return v.head }
 
 // Size is the length of the CDF-5 file in bytes.
 func (v *View) Size() int64 { return v.size }

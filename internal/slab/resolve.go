@@ -1,6 +1,7 @@
 package slab
 
 import (
+	"blobio/cdf5"
 	"blobio/internal/fault"
 	"fmt"
 	"math"
@@ -65,7 +66,7 @@ func Resolve(args []Arg, dims []Dim, coord Coord) (map[string]Index, error) {
 
 func (a Arg) resolve(dims []Dim, coord Coord) (Index, string, error) {
 	for _, d := range dims {
-		if d.Name == a.Name {
+		if d.Name == cdf5.NormalName(a.Name) {
 			x, err := a.ofDim(d, coord)
 			return x, d.Name, err
 		}

@@ -97,6 +97,9 @@ func ReadStream(name string, most int64) ([]byte, error) {
 	return b, err
 }
 
+// LFSPointer begins the small text that Git LFS keeps in the place of a large file.
+const LFSPointer = "version https://git-lfs.github.com/spec/"
+
 // ByteOrderMark begins texts that some editors write. It is no part of the text.
 const ByteOrderMark = "\ufeff"
 

@@ -45,7 +45,7 @@ type unitKey struct {
 // New returns the file of a header, which is laid out here. memory, in bytes, bounds what is kept of units,
 // beside the one that was read last; 0 means 16 MiB. name is for errors.
 func New(name string, h *cdf5.Header, maker Maker, memory int64) (*File, error) {
-	err := h.Layout(nil)
+	err := h.Layout(&cdf5.LayoutOptions{OddNames: true})
 	var head []byte
 	if err == nil {
 		head, err = h.AppendTo(nil, binary.BigEndian, false)

@@ -58,7 +58,7 @@ func cache(t *testing.T, o redset.Options) (salvage.Node, string) {
 func errorsOf(t *testing.T, nodes []salvage.Node, o *check.Options) (all []check.Finding) {
 	t.Helper()
 	for f := range check.Caches(t.Context(), nodes, o) {
-		if f.Severity == check.Error {
+		if f.Severity >= check.Error {
 			all = append(all, f)
 		}
 	}
@@ -120,7 +120,7 @@ func TestCachesCompare(t *testing.T) {
 	for f := range check.Caches(t.Context(), []salvage.Node{node}, nil) {
 		if f.Field == "redundancy" && f.Severity == check.Note && strings.Contains(f.Found, "1 set") {
 			notes++
-		} else if f.Severity == check.Error {
+		} else if f.Severity >= check.Error {
 			t.Error(f)
 		}
 	}

@@ -25,7 +25,7 @@ func ExamplePrefix() {
 		errors := 0
 		o := &check.Options{Seen: func(_ int, s check.Seen) { fmt.Println("datasets:", s.Datasets, "files:", s.Files) }}
 		for f := range check.Prefix(context.Background(), dir, o) {
-			if f.Severity == check.Error {
+			if f.Severity >= check.Error {
 				fmt.Println(f.Severity, filepath.Base(f.File), f.Found)
 				errors++
 			}

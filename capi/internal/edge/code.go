@@ -28,7 +28,7 @@ const (
 	Access       Code = -7  // the system forbids it
 	Space        Code = -8  // no space, or over the quota
 	IO           Code = -9  // another error of the system
-	Memory       Code = -10 // over the memory cap
+	Memory       Code = -10 // too large: for the memory cap, or for a format
 	Truncated    Code = -11 // a file ends too early
 	Checksum     Code = -12 // bytes do not match their checksum
 	Corrupt      Code = -13 // a field holds what the format forbids

@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -63,8 +64,8 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 	if f.order && f.values {
 		return cli.Usagef("--order and --values-only exclude each other")
 	}
-	if !(f.abs >= 0) || !(f.rel >= 0) {
-		return cli.Usagef("--abs %g --rel %g, want numbers >= 0", f.abs, f.rel)
+	if !(f.abs >= 0) || !(f.rel >= 0) || math.IsInf(f.abs, 0) || math.IsInf(f.rel, 0) {
+		return cli.Usagef("--abs %g --rel %g, want finite numbers >= 0", f.abs, f.rel)
 	}
 	a, err := f.source.open(ctx, e, pathA)
 	if err != nil {
@@ -110,6 +111,9 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 	}
 	p.End()
 	equal := len(found) == 0
+	if len(f.vars) == 0 && len(a.LeftOut())+len(b.LeftOut()) > 0 { // stderr has a line for each
+		e.Judge(cli.Failed)
+	}
 	return f.Report(e, equal, map[string]any{"version": 1, "a": a.Base(), "b": b.Base(), "equal": equal, "differences": found}, func() {
 		if equal {
 			fmt.Fprintf(e.Out, "%s and %s are equal\n", a.Base(), b.Base())

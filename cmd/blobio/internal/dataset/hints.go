@@ -26,7 +26,7 @@ func Hint(cmd *cobra.Command, err error) string {
 	case errors.Is(err, blob.ErrNotCommitted):
 		return "its writer did not finish, or is still at work; blobio check says what is there"
 	case errors.Is(err, blob.ErrNotFormat):
-		return "blobio reads CDF-1, -2 and -5 files, netCDF-4 files without groups, and the blob layouts of PnetCDF and HDF5"
+		return "blobio reads CDF-1, -2 and -5 files, netCDF-4 files (their root group), and the blob layouts of PnetCDF and HDF5"
 	case errors.Is(err, blob.ErrTruncated), errors.Is(err, blob.ErrCorrupt), errors.Is(err, blob.ErrChecksum):
 		if cmd.Name() != "check" && cmd.Parent() != nil && cmd.Parent().Name() != "decomp" {
 			return "blobio check lists all faults"

@@ -8,6 +8,7 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cli"
+	"blobio/internal/h5"
 )
 
 // TestConvertNetCDF4: each way to store netCDF-4 reads back as the CDF-5 file, through every verb that reads datasets.
@@ -40,5 +41,59 @@ func TestConvertNetCDF4(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "--netcdf4 is for a canonical output", "convert", "--netcdf4", "--to", "process-centric", variable, out)
 	if _, err := os.Stat(out); err == nil {
 		t.Error("an output after errors")
+	}
+}
+
+// withGroup is a netCDF-4 file of a variable, which is all that CDF-5 can hold of it, and a group.
+func withGroup(t *testing.T) string {
+	b := h5.NewBuilder()
+	d := b.Root().Dataset("d", h5.Float32, []int64{3}, nil)
+	d.Attr("CLASS", h5.FixedString(len("DIMENSION_SCALE")+1), nil, "DIMENSION_SCALE")
+	b.Root().Group("g")
+	l, err := b.Layout()
+	clitest.Check(t, err)
+	file := make([]byte, l.Size)
+	for _, p := range l.Pieces {
+		copy(file[p.Off:], p.Data)
+	}
+	path := filepath.Join(t.TempDir(), "group.nc")
+	clitest.Check(t, os.WriteFile(path, file, 0o666))
+	return path
+}
+
+// TestLeftOut: what CDF-5 cannot hold is left out with a line, and keeps check and diff from calling the file sound or equal.
+// Of several verdicts "damaged" wins.
+func TestLeftOut(t *testing.T) {
+	dir, canon, variable, _ := clitest.Toys(t)
+	path, out := withGroup(t), filepath.Join(dir, "out.nc")
+	const line = "left out: "
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{cli.Good, []string{"dump", path}},
+		{cli.Good, []string{"convert", "--no-sync", path, out}},
+		{cli.Failed, []string{"diff", path, out}},
+		{cli.Good, []string{"diff", "--vars", "d", path, out}},
+		{cli.Findings, []string{"diff", path, canon}},
+	} {
+		if r := clitest.Blobio(t, c.args...); r.Code != c.code || !strings.Contains(r.Err, line) || !strings.Contains(r.Err, "member g") {
+			t.Errorf("%v: exit code %d, want %d\n%s%s", c.args, r.Code, c.code, r.Out, r.Err)
+		}
+	}
+	broken := variable + ".0000"
+	b, err := os.ReadFile(broken)
+	clitest.Check(t, err)
+	b[len(b)-1]++
+	clitest.Check(t, os.WriteFile(broken, b, 0o666))
+	for _, paths := range [][]string{{path}, {out, path}, {variable, path}, {path, variable}} {
+		want := cli.Failed
+		if len(paths) == 2 && paths[0] != out {
+			want = cli.Findings
+		}
+		r := clitest.Blobio(t, append([]string{"check"}, paths...)...)
+		if r.Code != want || !strings.Contains(r.Out, "unchecked: "+path+": member g: ") || !strings.Contains(r.Out, "no error in what could be checked, 1 unchecked") {
+			t.Errorf("check %v: exit code %d, want %d\n%s%s", paths, r.Code, want, r.Out, r.Err)
+		}
 	}
 }

@@ -68,6 +68,11 @@ func (s *sourceFlags) open(ctx context.Context, e *cli.Env, path string) (*blob.
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s of %s missing: %s; elements that read as fill values: %s\n",
 			cli.Plural(len(gone), "subfile"), r.Base(), strings.Join(gone[:min(3, len(gone))], ", "), strings.Join(words, ", "))
 	}
+	if e.Root() {
+		for _, err := range r.LeftOut() {
+			fmt.Fprintf(e.Stderr, "blobio: note: left out: %s\n", cli.ErrorText(err))
+		}
+	}
 	if n := r.Unwritten(); n > 0 {
 		fmt.Fprintf(e.Stderr, "blobio: warning: the last %d bytes of %s are not there, never written or lost; they read as zeros\n", n, r.Base())
 	}

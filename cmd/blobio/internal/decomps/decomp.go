@@ -17,7 +17,7 @@ import (
 func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decomp",
-		Short: "Look at, convert, make and draw decomposition maps",
+		Short: "Look at, check, convert, make and draw decomposition maps",
 		Long: `A decomposition map says which rank owns which elements of an array. Maps are in files
 of their own (PIO text .dat, CDF, HDF5, netCDF-4; the content tells which) and in every
 dataset of blobs. Verbs that read maps accept both.`,
@@ -27,7 +27,7 @@ dataset of blobs. Verbs that read maps accept both.`,
   blobio decomp plot f30.nc --map D2 -o d2.png`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newDecompInfo(e), cli.AsWriter(newDecompConvert(e)), cli.AsWriter(newDecompGen(e)), cli.AsWriter(newDecompPlot(e)))
+	cmd.AddCommand(newDecompInfo(e), newDecompCheck(e), cli.AsWriter(newDecompConvert(e)), cli.AsWriter(newDecompGen(e)), cli.AsWriter(newDecompPlot(e)))
 	return cmd
 }
 

@@ -67,6 +67,7 @@ type (
 		Overlapped int64      `json:"overlapped"`
 		Repeated   int64      `json:"repeated"`
 		Adds       int64      `json:"repeated_adds"`
+		Unlisted   int        `json:"unlisted"`
 
 		again decomp.Repeats
 	}
@@ -120,6 +121,7 @@ func infoOf(ctx context.Context, path string, how *MapFlags, ranks int) (*mapsIn
 		if err != nil {
 			return nil, fmt.Errorf("%s: D%d: %w", path, k+1, err)
 		}
+		mi.Unlisted = src.file.Maps[k].Unlisted
 		info.Maps = append(info.Maps, mi)
 	}
 	return info, nil
@@ -165,6 +167,9 @@ func printMaps(e *cli.Env, info *mapsInfo) {
 	for _, m := range info.Maps {
 		if m.Repeated > 0 {
 			fmt.Fprintf(e.Out, "%s: %v; the first is index %d, of rank %d\n", m.Name, m.again, m.again.Off, m.again.Rank)
+		}
+		if m.Unlisted > 0 {
+			fmt.Fprintf(e.Out, "%s: %d of the processes have no list of elements, as in a file that was cut\n", m.Name, m.Unlisted)
 		}
 	}
 	fmt.Fprintln(e.Out, "\nnumber of requests by their length in elements (a/b/c above: least, mean, most):")

@@ -100,7 +100,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*ffChe
 func (f *ffCheckFlags) print(e *cli.Env, c *ffChecked) {
 	f.Print(e, c.Path, &c.Found)
 	for _, x := range c.Findings {
-		if x.Severity == ffformat.Error && ffstore.IsRecord(x.File) {
+		if x.Severity >= ffformat.Error && ffstore.IsRecord(x.File) {
 			fmt.Fprintf(e.Out, "%s: %s\n", c.Path, ffRebuildHint)
 			return
 		}

@@ -187,7 +187,7 @@ func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, 
 		return nil, err
 	}
 	for _, x := range list {
-		d.Errors += bit(x.Severity == ffformat.Error)
+		d.Errors += bit(x.Severity >= ffformat.Error)
 		d.Warnings += bit(x.Severity == ffformat.Warning)
 	}
 	d.FTICanRead = r.File().Hash == ffformat.MD5 && d.Errors == 0 &&

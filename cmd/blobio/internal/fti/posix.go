@@ -59,7 +59,7 @@ func describePosix(ctx context.Context, path string, p *ffformat.PosixFile) (*ff
 		return nil, err
 	}
 	for _, x := range list {
-		d.Errors += bit(x.Severity == ffformat.Error)
+		d.Errors += bit(x.Severity >= ffformat.Error)
 	}
 	d.FTICanRead = d.Errors == 0
 	return d, nil
@@ -88,7 +88,7 @@ func (f *ffDumpFlags) extractPosix(ctx context.Context, e *cli.Env, path string,
 		return err
 	}
 	for _, x := range list {
-		if x.Severity == ffformat.Error {
+		if x.Severity >= ffformat.Error {
 			return fmt.Errorf("%s: nothing is written: %s; a checksum for each variable there is not", path, x.Msg)
 		}
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s: %s: %s\n", x.File, x.Field, x.Msg)

@@ -100,9 +100,7 @@ func (f *scrCheckFlags) check(e *cli.Env, all []*scrChecked, look func(o *scrche
 		Progress: func(node int, done, total int64) { p.At("check "+all[node].Path, done, total) },
 		Seen: func(node int, s scrcheck.Seen) {
 			all[node].Datasets, all[node].Files, all[node].Bytes, all[node].Verified = s.Datasets, s.Files, s.Bytes, s.Verified
-			if all[node].Failing(f.Strict) {
-				e.Code = cli.Findings
-			}
+			e.Judge(all[node].Verdict(f.Strict))
 			p.End()
 			if !f.AsJSON {
 				f.print(e, all[node])

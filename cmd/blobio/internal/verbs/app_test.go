@@ -89,7 +89,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"--case without --map generates maps", "convert --to process-centric --case F_h0 " + canon + " " + out},
 		{"is a directory", "convert " + canon + " " + dir},
 		{"there is no directory", "convert " + canon + " " + dir + "/none/out.nc"},
-		{"want numbers >= 0", "diff --abs -1 " + canon + " " + canon},
+		{"want finite numbers >= 0", "diff --abs -1 " + canon + " " + canon},
 		{"the extension of", "decomp gen F " + dir + "/f.xyz"},
 		{"--cells does not belong to the F case", "decomp gen F --cells 3 " + dir + "/f.nc"},
 		{`case "X", want F, G or I`, "decomp gen X " + dir + "/f.nc"},

@@ -161,7 +161,7 @@ func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key 
 	}
 	hs = hierarchies(all, members)
 	for _, m := range members {
-		if damage == nil && m.Severity == fault.Error {
+		if damage == nil && m.Severity >= fault.Error {
 			damage = fmt.Errorf("%s: %s: %w", m.Array, m.Msg, versioned.ErrMissing)
 		}
 	}

@@ -58,8 +58,8 @@ func (f *versionsRebuildFlags) run(cmd *cobra.Command, e *cli.Env, paths []strin
 			continue
 		}
 		out = append(out, r)
-		if len(r.Left) > 0 && e.Code == cli.Good {
-			e.Code = cli.Findings
+		if len(r.Left) > 0 {
+			e.Judge(cli.Findings)
 		}
 		if !f.asJSON {
 			f.print(e, a, r)

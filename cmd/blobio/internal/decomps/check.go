@@ -1,0 +1,95 @@
+package decomps
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"blobio/decomp"
+	"blobio/decomp/mapfile"
+	"blobio/internal/cli"
+	"blobio/internal/fault"
+)
+
+func newDecompCheck(e *cli.Env) *cobra.Command {
+	var f cli.CheckFlags
+	cmd := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Look for everything that is wrong with map files",
+		Long: `Check map files: that they can be read to their end, elements that several ranks own
+or one rank owns twice, and processes without a list of elements. Elements that nobody
+owns are a note. The maps of a dataset are checked by "blobio check".`,
+		Example: `  blobio decomp check map_f_case_16p.nc
+  blobio decomp check --notes piodecomp*.dat`,
+		Args: cli.MinArgs(1, "a map file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			k := cli.Checking[*checkedMaps]{Flags: &f, Count: len(args),
+				One:   func(path string) (*checkedMaps, error) { return checkMaps(ctx, path) },
+				Print: func(c *checkedMaps) { f.Print(e, c.Path, &c.Found) }}
+			return k.Run(cmd, e, args)
+		},
+	}
+	f.Add(cmd, "", "", checkedMaps{})
+	return cmd
+}
+
+// checkedMaps is what was found in a map file.
+type checkedMaps struct {
+	Path string `json:"path"`
+	cli.Found
+}
+
+func checkMaps(ctx context.Context, path string) (*checkedMaps, error) {
+	c := &checkedMaps{Path: path}
+	file, err := mapfile.Open(path)
+	if fault.IsDamage(err) {
+		c.Add(fault.Of(fault.Error, path, err))
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for k := range file.Maps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		m, err := file.Maps[k].Map(file.Procs, mapfile.Options{})
+		if err != nil {
+			c.Add(fault.Of(fault.Error, path, fault.In(path, mapName(k), fault.ErrCorrupt, "%s", err)))
+			continue
+		}
+		if err := c.look(&file.Maps[k], m, mapName(k)); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func mapName(k int) string { return fmt.Sprintf("D%d", k+1) }
+
+// look judges one map.
+func (c *checkedMaps) look(raw *mapfile.Raw, m *decomp.Map, name string) error {
+	cov, err := m.Coverage()
+	if err != nil {
+		return err
+	}
+	say := func(sev fault.Severity, class error, format string, args ...any) {
+		c.Add(fault.Of(sev, c.Path, fault.In(c.Path, name, class, format, args...)))
+	}
+	again := m.Repeats()
+	if again.Again > 0 {
+		say(fault.Warning, nil, "%v; the first is index %d, of rank %d", again, again.Off, again.Rank)
+	}
+	if n := min(cov.Overlapped, m.Total()-again.Again-cov.Covered); n > 0 {
+		say(fault.Warning, nil, "%s owned by several ranks: the value of the highest rank is kept", cli.Plural(int(n), "element"))
+	}
+	switch {
+	case raw.Unlisted > 0 && cov.Uncovered > 0:
+		say(fault.Error, fault.ErrTruncated, "%d of %d processes have no list of elements, and %d of %d elements have no owner: the file was cut, or its writer leaves out empty lists", raw.Unlisted, m.Ranks(), cov.Uncovered, m.Elems())
+	case cov.Uncovered > 0:
+		say(fault.Note, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
+	}
+	return nil
+}
