@@ -1,13 +1,18 @@
 package prefixdir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -108,7 +113,7 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 		bad = c.Check(names...)
 	}
 	if bad == nil {
-		bad, err = d.arrived(f.Place, m)
+		bad, err = d.arrived(ctx, f.Place, m, ds.Created)
 		if err != nil {
 			return err
 		}
@@ -148,13 +153,19 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 	return d.WriteSummary(ds, true)
 }
 
-// arrived says why a dataset cannot get its names: each file must be there, under one name or the other.
-func (d *Dir) arrived(p Place, m *Map) (bad, err error) {
-	for rank, files := range m.Files {
-		for _, f := range files {
+// arrived says why a dataset cannot get its names: each file must be there, under one name or the other. One that has its second name may
+// be an older dataset's of the same size, so it is read and compared with its CRC-32: after a crash between the renames, rank 0 reads
+// all that was renamed. Without one it must not be older than the dataset.
+func (d *Dir) arrived(ctx context.Context, p Place, m *Map, begun time.Time) (bad, err error) {
+	for _, rank := range slices.Sorted(maps.Keys(m.Files)) {
+		for _, f := range m.Files[rank] {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			at := filepath.Join(p.Data, filepath.FromSlash(f.Path))
 			st, err := vfs.Lstat(d.fs(), Hidden(at))
-			if errors.Is(err, fs.ErrNotExist) {
+			renamed := errors.Is(err, fs.ErrNotExist)
+			if renamed {
 				st, err = vfs.Lstat(d.fs(), at)
 			}
 			switch {
@@ -164,10 +175,45 @@ func (d *Dir) arrived(p Place, m *Map) (bad, err error) {
 				return nil, err
 			case !st.Mode().IsRegular() || st.Size() != f.Size:
 				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
+			case !renamed:
+			case f.HasCRC:
+				crc, err := d.crcOf(ctx, at)
+				if err != nil {
+					return nil, err
+				}
+				if crc != f.CRC {
+					return fmt.Errorf("%s of rank %d: %w: CRC-32 %#x, want %#x: the file is another dataset's", at, rank, fault.ErrChecksum, crc, f.CRC), nil
+				}
+			case st.ModTime().Add(clockStep).Before(begun):
+				return fmt.Errorf("%s of rank %d: %w: written at %v, want not before %v: the file is another dataset's", at, rank, fault.ErrCorrupt, st.ModTime(), begun), nil
 			}
 		}
 	}
 	return nil, nil
+}
+
+func (d *Dir) crcOf(ctx context.Context, name string) (uint32, error) {
+	f, err := d.fs().Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return 0, err
+	}
+	crc, buf := uint32(0), make([]byte, min(1<<20, max(size, 1)))
+	for off := int64(0); off < size; {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
+		if n == 0 {
+			return 0, fmt.Errorf("%s: %w", name, cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		crc, off = crc32.Update(crc, crc32.IEEETable, buf[:n]), off+int64(n)
+	}
+	return crc, nil
 }
 
 // giveUp removes what there is of a dataset, but for the files that have their names: they may be an older one's.
