@@ -23,8 +23,8 @@ import (
 	"blobio/internal/vfs"
 )
 
-// A dataset that is written in the prefix directory itself has hidden names there until it is whole, so that an older one with the
-// same names stays until then:
+// A dataset that is written in the prefix directory itself, or flushed over the files of a complete one, has hidden names there until it is
+// whole, so that an older one with the same names stays until then:
 //
 //	files under their hidden names, synced
 //	map, and a summary that is not complete and says RENAMES     from here on it is whole
@@ -122,35 +122,56 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 		d.warn("a dataset that was not finished is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
 		return d.giveUp(f.Place, names)
 	}
-	if _, err := c.Claim(ctx, true, names...); err != nil {
-		return err
+	d.warn("a dataset that was whole gets the names of its files", "dataset", f.ID, "name", ds.Name)
+	_, err = d.install(ctx, c, ds, f.Data, f.Written, names, names)
+	return err
+}
+
+// Install says durably that a dataset is whole, gives the files among names that are hidden their names, and lists it as complete, in the place
+// of an older one of its name. Its map is there. The datasets that it takes files from are not complete any more, and are returned.
+func (d *Dir) Install(ctx context.Context, ds Dataset, at time.Time, names, hidden []string) ([]Entry, error) {
+	if err := d.BeginInstall(ds); err != nil {
+		return nil, err
 	}
-	keep := map[string]bool{}
+	c, err := d.Claims(ds)
+	if err != nil {
+		return nil, err
+	}
+	return d.install(ctx, c, ds, d.Path, at, names, hidden)
+}
+
+func (d *Dir) install(ctx context.Context, c *Claims, ds Dataset, data string, at time.Time, names, hidden []string) ([]Entry, error) {
+	lost, err := c.Claim(ctx, names...)
+	if err != nil {
+		return lost, err
+	}
 	err = d.Rename(func(yield func(string) bool) {
-		for _, name := range names {
-			keep[name] = true
-			if !yield(filepath.Join(f.Data, filepath.FromSlash(name))) {
+		for _, name := range hidden {
+			if !yield(filepath.Join(data, filepath.FromSlash(name))) {
 				return
 			}
 		}
 	})
 	if err != nil {
-		return err
+		return lost, err
 	}
 	x, _, _, err := d.LoadIndex()
 	if err != nil {
-		return err
+		return lost, err
 	}
 	if old, ok := x.Entry(ds.Name); ok && old.ID != ds.ID {
+		keep := map[string]bool{}
+		for _, name := range names {
+			keep[name] = true
+		}
 		if err := d.DeleteExcept(ctx, ds.Name, keep); err != nil {
-			return err
+			return lost, err
 		}
 	}
-	d.warn("a dataset that was whole gets the names of its files", "dataset", f.ID, "name", ds.Name)
-	if err := d.UpdateIndex(ctx, func(x *Index) error { return x.Publish(ds, f.Written) }); err != nil {
-		return err
+	if err := d.UpdateIndex(ctx, func(x *Index) error { return x.Publish(ds, at) }); err != nil {
+		return lost, err
 	}
-	return d.WriteSummary(ds, true)
+	return lost, d.WriteSummary(ds, true)
 }
 
 // arrived says why a dataset cannot get its names: each file must be there, under one name or the other. One that has its second name may
