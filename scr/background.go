@@ -60,6 +60,7 @@ func (b *background) wait(ctx context.Context, id int) error {
 			return b.agree(ctx, err) // the others wait for this rank
 		}
 		if err := b.agree(ctx, f.task.Err()); err != nil {
+			b.unfinished = true
 			errs = append(errs, fmt.Errorf("flush of %s: %w", f.d.Dataset.Name, err))
 		}
 		b.remove(f)

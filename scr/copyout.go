@@ -2,8 +2,12 @@ package scr
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
+	"slices"
 
 	"blobio/internal/durable"
 	"blobio/internal/scr/prefixdir"
@@ -47,7 +51,8 @@ func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 	if err := cp.step("copy"); err != nil {
 		return nil, err
 	}
-	if err := cp.makeWay(ctx, d, jobs, true); err != nil {
+	jobs, hidden, err := cp.hide(d, jobs)
+	if err != nil {
 		return nil, err
 	}
 	res, err := cp.copied(ctx, d, jobs, background)
@@ -70,10 +75,17 @@ func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 				pf.Segments = append(pf.Segments, prefixdir.Segment{File: at, Offset: seg.Offset, Length: seg.Length})
 			}
 		}
+		if hidden[i] {
+			pf.Extra = kvtree.New()
+			pf.Extra.SetInt(keyHidden, 1)
+		}
 		out = append(out, pf)
 	}
 	return out, nil
 }
+
+// keyHidden is set in what a rank tells of a file that has its hidden name. It is not in the map.
+const keyHidden = "HIDDEN"
 
 // copied copies files, or has them copied. Bypassed ones, which the application has written, it compares with what they were at Complete.
 func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]transfer.Result, error) {
@@ -118,43 +130,72 @@ func (cp *copier) compareBypassed(d *cachedSet) ([]transfer.Result, error) {
 	return res, nil
 }
 
-// makeWay makes way for the files of this rank before the first of them is written. Without take it is only asked whether
-// they may be.
-func (cp *copier) makeWay(ctx context.Context, d *cachedSet, jobs []transfer.Job, take bool) error {
+// allowed is an error if one of the files of this rank must not be written.
+func (cp *copier) allowed(d *cachedSet, jobs []transfer.Job) error {
 	if d.Bypass {
-		return nil // install did
+		return nil // install asked
 	}
-	ds := d.Dataset
 	files, err := cp.standing(jobs)
 	if err != nil || len(files) == 0 {
 		return err
 	}
-	c, err := cp.index.dir.Claims(ds)
+	c, err := cp.index.dir.Claims(d.Dataset)
 	if err != nil {
 		return err
 	}
-	if !take {
-		return c.Check(files...)
-	}
-	_, err = cp.index.takeOver(ctx, c, ds, files...)
-	return err
+	return c.Check(slices.Sorted(maps.Keys(files))...)
 }
 
-// standing lists the files that a flush is to write and that are in the prefix directory already, by their names there.
-func (cp *copier) standing(jobs []transfer.Job) ([]string, error) {
-	var files []string
-	for _, j := range jobs {
+// hide gives files that would overwrite those of a complete dataset their hidden names, which publish changes when all are whole.
+func (cp *copier) hide(d *cachedSet, jobs []transfer.Job) ([]transfer.Job, map[int]bool, error) {
+	if d.Bypass {
+		return jobs, nil, nil // install did
+	}
+	files, err := cp.standing(jobs)
+	if err != nil || len(files) == 0 {
+		return jobs, nil, err
+	}
+	c, err := cp.index.dir.ClaimsAndWaiting(d.Dataset)
+	if err != nil {
+		return nil, nil, err
+	}
+	jobs, hidden := slices.Clone(jobs), map[int]bool{}
+	for name, i := range files {
+		if err := c.Check(name); err != nil {
+			return nil, nil, err
+		}
+		owned, err := c.Owned(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		at := prefixdir.Hidden(jobs[i].Dst)
+		if owned {
+			jobs[i].Dst, hidden[i] = at, true
+		} else if err := cp.cfg.FS.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a flush that failed
+			return nil, nil, err
+		}
+	}
+	return jobs, hidden, nil
+}
+
+// standing lists the files that a flush is to write and that are in the prefix directory already, under either name, by their names there,
+// with the number of their job.
+func (cp *copier) standing(jobs []transfer.Job) (map[string]int, error) {
+	files := map[string]int{}
+	for i, j := range jobs {
 		if j.Dst == "" {
 			continue // in a container of the dataset's own
 		}
 		if _, err := vfs.Lstat(cp.cfg.FS, j.Dst); err != nil {
-			continue
+			if _, err := vfs.Lstat(cp.cfg.FS, prefixdir.Hidden(j.Dst)); err != nil {
+				continue
+			}
 		}
 		rel, err := cp.relative(path.Clean(j.Dst))
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, rel)
+		files[rel] = i
 	}
 	return files, nil
 }
@@ -215,7 +256,7 @@ func (cp *copier) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, 
 	return names, cp.agree(ctx, err)
 }
 
-// filesIn lists the files of all ranks, of what gatherFiles has brought.
+// filesIn lists the files of all ranks, of what gatherFiles has brought, with true for those that have their hidden names.
 func filesIn(parts [][]byte) (map[string]bool, error) {
 	names := map[string]bool{}
 	for r, b := range parts {
@@ -228,7 +269,7 @@ func filesIn(parts [][]byte) (map[string]bool, error) {
 			return nil, err
 		}
 		for _, f := range files {
-			names[f.Path] = true
+			names[f.Path] = names[f.Path] || f.Extra.Has(keyHidden)
 		}
 	}
 	return names, nil

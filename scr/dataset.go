@@ -102,6 +102,8 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 	if err := s.flush.due(ctx, w.cachedSet); err != nil {
 		return w.cachedSet, err
 	}
-	s.writer.unfinished = false // with bypass it was due
+	if w.Bypass {
+		s.job.unfinished = false // it was due
+	}
 	return w.cachedSet, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"blobio/internal/fault"
@@ -14,7 +16,6 @@ import (
 	"blobio/internal/scr/runlog"
 	"blobio/internal/scr/transfer"
 	"blobio/scr/internal/outcome"
-	"blobio/scr/kvtree"
 )
 
 // flusher writes datasets of the cache to the prefix directory: now, while the application waits, or in the background. Either way
@@ -70,6 +71,7 @@ func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
 	err = fl.run(ctx, d)
 	fl.logEnd(d.Dataset, d.Path, err == nil, false, began)
 	if err != nil {
+		fl.unfinished = true
 		return fmt.Errorf("flush of %s: %w", d.Dataset.Name, err)
 	}
 	delete(fl.failed, d.Dataset.Name)
@@ -134,7 +136,7 @@ func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Locati
 	if jobs, err = fl.copier.jobs(ctx, d); err != nil {
 		return nil, err
 	}
-	if err := fl.agree(ctx, fl.copier.makeWay(ctx, d, jobs, false)); err != nil {
+	if err := fl.agree(ctx, fl.copier.allowed(d, jobs)); err != nil {
 		return nil, err
 	}
 	return jobs, fl.copier.sweep(ctx, jobs)
@@ -146,11 +148,15 @@ func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Loc
 	if fl.c.Rank() != 0 {
 		return nil
 	}
-	if err := fl.index.replace(ctx, d.Dataset, there); err != nil {
-		return err
-	}
 	if err := fl.index.dir.CreateDataset(d.ID); err != nil {
 		return err
+	}
+	if d.Bypass {
+		if err := fl.index.replace(ctx, d.Dataset, there); err != nil {
+			return err
+		}
+	} else if old, err := fl.index.older(d.Dataset); err != nil || old {
+		return errors.Join(err, fl.flushFile.setFlushing(d.ID, how)) // it keeps its entry until the new one is whole
 	}
 	if err := fl.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.Add(d.Dataset, false) }); err != nil {
 		return err
@@ -158,15 +164,28 @@ func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Loc
 	return fl.flushFile.setFlushing(d.ID, how)
 }
 
-// publish writes map, summary and index: the dataset is in the prefix directory. Rank 0.
+// publish writes map, summary and index: the dataset is in the prefix directory. What it replaces stays until its own files are whole. Rank 0.
 func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byte) error {
 	if err := fl.step("map"); err != nil {
 		return err
 	}
-	if fl.index.dir.Lock == kvtree.NoLock { // other ranks have left that to this one
-		if err := fl.index.dir.Demote(ctx); err != nil {
+	names, err := filesIn(parts)
+	if err != nil {
+		return err
+	}
+	old, err := fl.index.older(ds)
+	if err != nil {
+		return err
+	}
+	hidden := slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool { return !names[name] })
+	if old || len(hidden) > 0 {
+		if err := fl.index.install(ctx, ds, parts, slices.Sorted(maps.Keys(names)), hidden); err != nil {
 			return err
 		}
+		if err := fl.flushFile.setFlushed(ds.ID, true); err != nil {
+			return err
+		}
+		return fl.index.slide(ctx)
 	}
 	summary := func() error {
 		if err := fl.step("summary"); err != nil {

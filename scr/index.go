@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -15,6 +16,52 @@ import (
 type index struct {
 	*job
 	dir *prefixdir.Dir
+
+	mu     sync.Mutex // one install at a time: those of flushes run in the background
+	failed bool       // the last one, of a flush
+}
+
+// older says whether an older dataset of the same name is complete.
+func (ix *index) older(ds record.Dataset) (bool, error) {
+	x, _, _, err := ix.dir.LoadIndex()
+	if err != nil {
+		return false, err
+	}
+	e, ok := x.Entry(ds.Name)
+	return ok && e.ID < ds.ID, nil
+}
+
+// install lists a dataset that is whole and takes the names of the files that are hidden from other datasets; see prefixdir.Hidden.
+func (ix *index) install(ctx context.Context, ds record.Dataset, parts [][]byte, names, hidden []string) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if err := ix.writeMap(ds.ID, parts); err != nil {
+		return err
+	}
+	if err := ix.step("install"); err != nil {
+		return err
+	}
+	ix.failed = true
+	lost, err := ix.dir.Install(ctx, ds, ix.cfg.Clock(), names, hidden)
+	ix.tellLost(ds, lost, names)
+	ix.failed = err != nil
+	return err
+}
+
+// pending says whether an install failed.
+func (ix *index) pending() bool {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return ix.failed
+}
+
+// finishInstalls goes on with installs that failed.
+func (ix *index) finishInstalls(ctx context.Context) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	err := ix.dir.FinishInstalls(ctx)
+	ix.failed = ix.failed && err != nil
+	return err
 }
 
 // purge deletes all datasets of the prefix directory. Rank 0.
@@ -45,8 +92,14 @@ func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 	var in bool
 	var err error
 	if ix.c.Rank() == 0 {
+		if ix.pending() {
+			err = ix.finishInstalls(ctx)
+		}
 		var x *prefixdir.Index
-		if x, _, _, err = ix.dir.LoadIndex(); err == nil {
+		if err == nil {
+			x, _, _, err = ix.dir.LoadIndex()
+		}
+		if err == nil {
 			e, ok := x.Entry(d.Dataset.Name)
 			in = ok && e.ID == d.ID && e.Complete && e.Failed.IsZero()
 		}
@@ -200,18 +253,28 @@ func (ix *index) writeMap(id int, parts [][]byte) error {
 		if err != nil {
 			return nil, err
 		}
-		return prefixdir.ParseFiles(t, fmt.Sprintf("rank %d", rank))
+		files, err := prefixdir.ParseFiles(t, fmt.Sprintf("rank %d", rank))
+		for i := range files {
+			files[i].Extra.Unset(keyHidden)
+		}
+		return files, err
 	})
 }
 
-// takeOver makes the datasets incomplete that have files which are about to be written, and returns their numbers.
+// takeOver makes the datasets incomplete that have files which are about to get their names, and returns their numbers.
 func (ix *index) takeOver(ctx context.Context, c *prefixdir.Claims, ds record.Dataset, files ...string) (map[int]bool, error) {
-	lost, err := c.Claim(ctx, ix.c.Rank() == 0 || ix.dir.Lock != kvtree.NoLock, files...)
+	lost, err := c.Claim(ctx, files...)
 	ids := map[int]bool{}
 	for _, e := range lost {
 		ids[e.ID] = true
+	}
+	ix.tellLost(ds, lost, files)
+	return ids, err
+}
+
+func (ix *index) tellLost(ds record.Dataset, lost []prefixdir.Entry, files []string) {
+	for _, e := range lost {
 		ix.log.Warn("scr: a dataset of the prefix directory is not complete any more: another one has files of the same names",
 			"dataset", e.Name, "id", e.ID, "new", ds.Name, "rank", ix.c.Rank(), "files", len(files), "first", files[0])
 	}
-	return ids, err
 }

@@ -132,7 +132,7 @@ func (wr *writer) finish(ctx context.Context) error {
 	}
 	var err error
 	if wr.c.Rank() == 0 {
-		err = wr.index.dir.FinishInstalls(ctx)
+		err = wr.index.finishInstalls(ctx)
 	}
 	if err := wr.agree(ctx, err); err != nil {
 		return err

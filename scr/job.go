@@ -27,6 +27,8 @@ type job struct {
 	runs   *runlog.Logger // rank 0; nil: off
 	opened time.Time      // by the clock of the system, as the times of files are
 	notes  []string       // for Session.Notes
+
+	unfinished bool // a dataset may be whole and not be listed, or lack names of its files; the same on all ranks
 }
 
 // nodes is where a rank stands among the nodes.

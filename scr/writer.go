@@ -28,7 +28,6 @@ type writer struct {
 	index      *index
 	cache      *cache
 	redundancy *redundancy
-	unfinished bool // bypass: a dataset is whole, and it is not listed, or has not all of its names
 }
 
 // writing is the dataset between Start and Complete.

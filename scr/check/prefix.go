@@ -126,6 +126,10 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir
 	if err := m.Check(en.Dataset); err != nil {
 		c.add(findingOf(Error, en.ID, filepath.Join(at.Meta, "rank2file"), err))
 	}
+	if taken != nil && taken.Doubtful {
+		c.say(Error, en.ID, filepath.Join(d.Path, filepath.FromSlash(taken.File)), "dataset", taken.String(), fmt.Sprintf("%d %s", en.ID, fault.Quoted(en.Name)))
+		return
+	}
 	if taken != nil {
 		c.say(Error, en.ID, filepath.Join(d.Path, filepath.FromSlash(taken.File)), "dataset", fmt.Sprintf("%d %s, which is newer", taken.By.ID, fault.Quoted(taken.By.Name)),
 			fmt.Sprintf("%d %s, which the index calls complete too: it is overwritten", en.ID, fault.Quoted(en.Name)))

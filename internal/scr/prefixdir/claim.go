@@ -17,11 +17,22 @@ import (
 // The files of a complete dataset are not overwritten in silence. Those of output, and of datasets with a higher number,
 // are not overwritten at all (ErrExist). A checkpoint gives its files to a later dataset that has the same names, as
 // programs want it that write the same files each time: but before the first byte changes, its summary says durably that
-// it is not complete, and so does the index. With bypass that is when all of the new one is there (see Hidden). An older dataset of the name of the new one is replaced, whatever it is.
+// it is not complete, and so does the index. That is when all of the new one is there (see Hidden). An older dataset of the name of the new one is replaced, whatever it is.
 type Claims struct {
 	dir    *Dir
 	ds     Dataset
 	owners map[string][]Entry // by name of a file, from the prefix directory on
+}
+
+// Owned says whether a file, named as in File.Path, belongs to a complete dataset. One that is whole but has hidden names yet is an error:
+// its hidden files must not be written to.
+func (c *Claims) Owned(name string) (bool, error) {
+	for _, e := range c.owners[path.Clean(name)] {
+		if !e.Complete {
+			return false, fmt.Errorf("%s is to be a file of dataset %d %.80q, which is whole but has hidden names yet: %w", name, e.ID, e.Name, fault.ErrExist)
+		}
+	}
+	return len(c.owners[path.Clean(name)]) > 0, nil
 }
 
 // Claims reads the maps of the datasets that the index lists as complete; ds is the one that is to be written.
@@ -46,6 +57,31 @@ func (d *Dir) Claims(ds Dataset) (*Claims, error) {
 	return c, nil
 }
 
+// ClaimsAndWaiting is Claims that knows of datasets with hidden names, too.
+func (d *Dir) ClaimsAndWaiting(ds Dataset) (*Claims, error) {
+	c, err := d.Claims(ds)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.Survey()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		if f.Err != nil || !f.Summary.Renames || f.Summary.Dropped || f.ID == ds.ID {
+			continue
+		}
+		files, err := d.pathsOf(f.Place)
+		if err != nil && !lost(err) {
+			return nil, err
+		}
+		for _, name := range files {
+			c.owners[name] = append(c.owners[name], Entry{ID: f.ID, Name: f.Summary.Dataset.Name})
+		}
+	}
+	return c, nil
+}
+
 // Check is an error that wraps ErrExist if one of the files, named as in File.Path, must not be written.
 func (c *Claims) Check(files ...string) error {
 	for _, name := range files {
@@ -65,9 +101,8 @@ func (c *Claims) Check(files ...string) error {
 }
 
 // Claim is called before files that are there already are written. The datasets that they belong to are not complete any more
-// when it returns: all summaries say so, and with index the index. Without index somebody has to call Demote later: where
-// there are no locks only one process may change the index. The datasets are returned.
-func (c *Claims) Claim(ctx context.Context, index bool, files ...string) ([]Entry, error) {
+// when it returns, as all summaries and the index say. The datasets are returned.
+func (c *Claims) Claim(ctx context.Context, files ...string) ([]Entry, error) {
 	if err := c.Check(files...); err != nil {
 		return nil, err
 	}
@@ -92,14 +127,11 @@ func (c *Claims) Claim(ctx context.Context, index bool, files ...string) ([]Entr
 			return slices.ContainsFunc(lost, func(l Entry) bool { return l.ID == e.ID })
 		})
 	}
-	if !index {
-		return lost, nil
-	}
-	return lost, c.dir.Demote(ctx)
+	return lost, c.dir.demote(ctx)
 }
 
-// Demote makes the index say of datasets that they are not complete if their summaries do.
-func (d *Dir) Demote(ctx context.Context) error {
+// demote makes the index say of datasets that they are not complete if their summaries do.
+func (d *Dir) demote(ctx context.Context) error {
 	return d.UpdateIndex(ctx, func(x *Index) error {
 		for _, e := range x.Entries() {
 			if !e.Complete || e.Copy {

@@ -38,7 +38,7 @@ func TestClaims(t *testing.T) {
 		if err := c.Check("other/" + file); err != nil {
 			t.Errorf("%s: a file of nobody: %v", x.what, err)
 		}
-		lost, err := c.Claim(ctx, true, "x", "./"+file)
+		lost, err := c.Claim(ctx, "x", "./"+file)
 		if (err == nil) != x.ok || err != nil && (!errors.Is(err, fault.ErrExist) || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), `dataset 5 "ckpt.5"`)) {
 			t.Errorf("%s: %v", x.what, err)
 		}
@@ -53,7 +53,7 @@ func TestClaims(t *testing.T) {
 		if e, _ := idx.Entry("ckpt.5"); e.Complete == taken || s.Complete == taken {
 			t.Errorf("%s: complete %v in the index, %v in the summary", x.what, e.Complete, s.Complete)
 		}
-		if lost, err = c.Claim(ctx, true, file); x.ok && (err != nil || len(lost) > 0) {
+		if lost, err = c.Claim(ctx, file); x.ok && (err != nil || len(lost) > 0) {
 			t.Errorf("%s: again: %v %v", x.what, lost, err)
 		}
 	}

@@ -1,13 +1,18 @@
 package prefixdir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,8 +23,8 @@ import (
 	"blobio/internal/vfs"
 )
 
-// A dataset that is written in the prefix directory itself has hidden names there until it is whole, so that an older one with the
-// same names stays until then:
+// A dataset that is written in the prefix directory itself, or flushed over the files of a complete one, has hidden names there until it is
+// whole, so that an older one with the same names stays until then:
 //
 //	files under their hidden names, synced
 //	map, and a summary that is not complete and says RENAMES     from here on it is whole
@@ -108,7 +113,7 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 		bad = c.Check(names...)
 	}
 	if bad == nil {
-		bad, err = d.arrived(f.Place, m)
+		bad, err = d.arrived(ctx, f.Place, m, ds.Created)
 		if err != nil {
 			return err
 		}
@@ -117,44 +122,71 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 		d.warn("a dataset that was not finished is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
 		return d.giveUp(f.Place, names)
 	}
-	if _, err := c.Claim(ctx, true, names...); err != nil {
-		return err
+	d.warn("a dataset that was whole gets the names of its files", "dataset", f.ID, "name", ds.Name)
+	_, err = d.install(ctx, c, ds, f.Data, f.Written, names, names)
+	return err
+}
+
+// Install says durably that a dataset is whole, gives the files among names that are hidden their names, and lists it as complete, in the place
+// of an older one of its name. Its map is there. The datasets that it takes files from are not complete any more, and are returned.
+func (d *Dir) Install(ctx context.Context, ds Dataset, at time.Time, names, hidden []string) ([]Entry, error) {
+	if err := d.BeginInstall(ds); err != nil {
+		return nil, err
 	}
-	keep := map[string]bool{}
+	c, err := d.Claims(ds)
+	if err != nil {
+		return nil, err
+	}
+	return d.install(ctx, c, ds, d.Path, at, names, hidden)
+}
+
+func (d *Dir) install(ctx context.Context, c *Claims, ds Dataset, data string, at time.Time, names, hidden []string) ([]Entry, error) {
+	lost, err := c.Claim(ctx, names...)
+	if err != nil {
+		return lost, err
+	}
 	err = d.Rename(func(yield func(string) bool) {
-		for _, name := range names {
-			keep[name] = true
-			if !yield(filepath.Join(f.Data, filepath.FromSlash(name))) {
+		for _, name := range hidden {
+			if !yield(filepath.Join(data, filepath.FromSlash(name))) {
 				return
 			}
 		}
 	})
 	if err != nil {
-		return err
+		return lost, err
 	}
 	x, _, _, err := d.LoadIndex()
 	if err != nil {
-		return err
+		return lost, err
 	}
 	if old, ok := x.Entry(ds.Name); ok && old.ID != ds.ID {
+		keep := map[string]bool{}
+		for _, name := range names {
+			keep[name] = true
+		}
 		if err := d.DeleteExcept(ctx, ds.Name, keep); err != nil {
-			return err
+			return lost, err
 		}
 	}
-	d.warn("a dataset that was whole gets the names of its files", "dataset", f.ID, "name", ds.Name)
-	if err := d.UpdateIndex(ctx, func(x *Index) error { return x.Publish(ds, f.Written) }); err != nil {
-		return err
+	if err := d.UpdateIndex(ctx, func(x *Index) error { return x.Publish(ds, at) }); err != nil {
+		return lost, err
 	}
-	return d.WriteSummary(ds, true)
+	return lost, d.WriteSummary(ds, true)
 }
 
-// arrived says why a dataset cannot get its names: each file must be there, under one name or the other.
-func (d *Dir) arrived(p Place, m *Map) (bad, err error) {
-	for rank, files := range m.Files {
-		for _, f := range files {
+// arrived says why a dataset cannot get its names: each file must be there, under one name or the other. One that has its second name may
+// be an older dataset's of the same size, so it is read and compared with its CRC-32: after a crash between the renames, rank 0 reads
+// all that was renamed. Without one it must not be older than the dataset.
+func (d *Dir) arrived(ctx context.Context, p Place, m *Map, begun time.Time) (bad, err error) {
+	for _, rank := range slices.Sorted(maps.Keys(m.Files)) {
+		for _, f := range m.Files[rank] {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			at := filepath.Join(p.Data, filepath.FromSlash(f.Path))
 			st, err := vfs.Lstat(d.fs(), Hidden(at))
-			if errors.Is(err, fs.ErrNotExist) {
+			renamed := errors.Is(err, fs.ErrNotExist)
+			if renamed {
 				st, err = vfs.Lstat(d.fs(), at)
 			}
 			switch {
@@ -164,10 +196,45 @@ func (d *Dir) arrived(p Place, m *Map) (bad, err error) {
 				return nil, err
 			case !st.Mode().IsRegular() || st.Size() != f.Size:
 				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
+			case !renamed:
+			case f.HasCRC:
+				crc, err := d.crcOf(ctx, at)
+				if err != nil {
+					return nil, err
+				}
+				if crc != f.CRC {
+					return fmt.Errorf("%s of rank %d: %w: CRC-32 %#x, want %#x: the file is another dataset's", at, rank, fault.ErrChecksum, crc, f.CRC), nil
+				}
+			case st.ModTime().Add(clockStep).Before(begun):
+				return fmt.Errorf("%s of rank %d: %w: written at %v, want not before %v: the file is another dataset's", at, rank, fault.ErrCorrupt, st.ModTime(), begun), nil
 			}
 		}
 	}
 	return nil, nil
+}
+
+func (d *Dir) crcOf(ctx context.Context, name string) (uint32, error) {
+	f, err := d.fs().Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return 0, err
+	}
+	crc, buf := uint32(0), make([]byte, min(1<<20, max(size, 1)))
+	for off := int64(0); off < size; {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
+		if n == 0 {
+			return 0, fmt.Errorf("%s: %w", name, cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		crc, off = crc32.Update(crc, crc32.IEEETable, buf[:n]), off+int64(n)
+	}
+	return crc, nil
 }
 
 // giveUp removes what there is of a dataset, but for the files that have their names: they may be an older one's.

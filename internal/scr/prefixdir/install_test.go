@@ -37,7 +37,7 @@ func installing(t *testing.T, renamed int) *Dir {
 	if renamed > 0 {
 		c, err := d.Claims(b)
 		must(t, err)
-		_, err = c.Claim(ctx, true, "s/x", "s/y.nc")
+		_, err = c.Claim(ctx, "s/x", "s/y.nc")
 		must(t, err)
 	}
 	return d

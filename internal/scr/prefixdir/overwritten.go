@@ -4,28 +4,69 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 )
 
 // Taken is a file of a complete dataset that a newer one has, too. Its bytes are the newer one's, or not whole.
 type Taken struct {
 	File string // as in File.Path, from the prefix directory on
 	By   Entry
+	// Doubtful: the list of files of By is lost, the map of the older dataset has no checksums, and the file is not provably older than By.
+	Doubtful bool
 }
 
 // Overwritten tells of complete datasets of an index whether newer ones have their files. SCR lists all datasets of a program that
 // writes the same files each time as complete; the last one alone has its bytes.
 type Overwritten struct {
 	dir    *Dir
+	index  *Index
 	newest []Entry          // those whose files are not in owners yet, newest first; incomplete ones have written over older ones, too
 	owners map[string]Entry // the newest dataset that has a file
+	unsure []suspect        // newest first
+	begun  bool
+}
+
+// suspect is a dataset of which it is not known which files it has written. Those of Entry.Created and later may be its.
+type suspect struct {
+	Entry
+	files map[string]bool // all that it may have written; nil: any
 }
 
 // Overwritten looks for datasets that are overwritten. Maps are read when they are needed.
 func (d *Dir) Overwritten(x *Index) *Overwritten {
-	return &Overwritten{dir: d, newest: x.Entries(), owners: map[string]Entry{}}
+	return &Overwritten{dir: d, index: x, owners: map[string]Entry{}}
+}
+
+// begin lists the datasets: those of the index, and those that it has lost but whose folders are there.
+func (o *Overwritten) begin() error {
+	o.newest = o.index.Entries()
+	listed := map[int]bool{}
+	for _, e := range o.newest {
+		listed[e.ID] = true
+	}
+	list, err := o.dir.fs().ReadDir(o.dir.File(""))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, x := range list {
+		id, ok := datasetID(x.Name())
+		if !ok || !x.IsDir() || listed[id] {
+			continue
+		}
+		if _, err := vfs.Lstat(o.dir.fs(), filepath.Join(o.dir.DatasetDir(id), mapName)); errors.Is(err, fs.ErrNotExist) {
+			continue // nothing is known of it but its number
+		}
+		o.newest = append(o.newest, Entry{ID: id, Name: x.Name()})
+	}
+	slices.SortStableFunc(o.newest, func(a, b Entry) int { return b.ID - a.ID })
+	o.begun = true
+	return nil
 }
 
 // Of is a file that the dataset of an entry has lost, or nil.
@@ -33,19 +74,18 @@ func (o *Overwritten) Of(e Entry) (*Taken, error) {
 	if !e.Complete {
 		return nil, nil
 	}
-	for len(o.newest) > 0 && o.newest[0].ID > e.ID {
-		files, err := o.dir.filesOf(o.newest[0])
-		if err != nil {
+	if !o.begun {
+		if err := o.begin(); err != nil {
 			return nil, err
 		}
-		for _, name := range files {
-			if _, ok := o.owners[name]; !ok {
-				o.owners[name] = o.newest[0]
-			}
+	}
+	for len(o.newest) > 0 && o.newest[0].ID > e.ID {
+		if err := o.enter(o.newest[0]); err != nil {
+			return nil, err
 		}
 		o.newest = o.newest[1:]
 	}
-	if len(o.owners) == 0 {
+	if len(o.owners) == 0 && len(o.unsure) == 0 {
 		return nil, nil
 	}
 	files, err := o.dir.filesOf(e)
@@ -54,10 +94,112 @@ func (o *Overwritten) Of(e Entry) (*Taken, error) {
 	}
 	for _, name := range files {
 		if by, ok := o.owners[name]; ok && by.ID > e.ID {
-			return &Taken{name, by}, nil
+			return &Taken{File: name, By: by}, nil
+		}
+	}
+	for _, s := range o.unsure {
+		if s.ID > e.ID && len(files) > 0 {
+			if t, err := o.suspected(e, s); t != nil || err != nil {
+				return t, err
+			}
 		}
 	}
 	return nil, nil
+}
+
+// enter learns which files a dataset has. A summary that is damaged or gone does not hide a map, nor a map that is the dataset.
+func (o *Overwritten) enter(e Entry) error {
+	p, err := o.dir.Locate(e)
+	if errors.Is(err, fault.ErrMissing) {
+		p, err = o.dir.Place(e.ID), nil
+	}
+	if err != nil {
+		return err
+	}
+	s, err := o.dir.ReadSummary(p)
+	if err != nil && !lost(err) {
+		return err
+	}
+	if s != nil && (s.Renames || s.Dropped) {
+		return nil // older ones were told before, or are when its files get their names
+	}
+	files, err := o.dir.pathsOf(p)
+	if err != nil && !lost(err) {
+		return err
+	}
+	if e.Dataset.Created.IsZero() && s != nil {
+		e.Dataset.Created = s.Dataset.Created
+	}
+	if err == nil && (s != nil || e.Complete) {
+		for _, name := range files {
+			if _, ok := o.owners[name]; !ok {
+				o.owners[name] = e
+			}
+		}
+		return nil
+	}
+	doubt := suspect{Entry: e}
+	if err == nil { // nothing says that its files have their names
+		doubt.files = map[string]bool{}
+		for _, name := range files {
+			if _, err := vfs.Lstat(o.dir.fs(), Hidden(filepath.Join(o.dir.Path, name))); err != nil {
+				doubt.files[name] = true
+			}
+		}
+	}
+	o.unsure = append(o.unsure, doubt)
+	return nil
+}
+
+// clockStep is by how much two times of files must differ at least: archives and some file systems keep two seconds.
+const clockStep = 2 * time.Second
+
+// suspected is a file of a dataset that a suspect may have. Where the map has checksums its bytes tell, and are compared by who reads them;
+// a file that was last written before the suspect was begun is not its.
+func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
+	p, err := o.dir.Locate(e)
+	if err != nil {
+		return nil, nil // of no use anyhow, as whoever needs it is told
+	}
+	m, err := o.dir.ReadMap(p)
+	if err != nil {
+		return nil, nil
+	}
+	begun := by.Dataset.Created
+	for _, rank := range slices.Sorted(maps.Keys(m.Files)) {
+		for _, f := range m.Files[rank] {
+			at := filepath.Join(p.Data, filepath.FromSlash(f.Path))
+			name, err := filepath.Rel(o.dir.Path, at)
+			if err != nil {
+				return nil, err
+			}
+			if name = filepath.ToSlash(name); f.HasCRC || len(f.Segments) > 0 || by.files != nil && !by.files[name] {
+				continue
+			}
+			st, err := vfs.Lstat(o.dir.fs(), at)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if !begun.IsZero() && st.ModTime().Add(clockStep).Before(begun) {
+				continue
+			}
+			t := &Taken{File: name, By: by.Entry, Doubtful: true}
+			// Times that were kept when the directory was copied: its own summary is older, the file is not.
+			if s, err := vfs.Lstat(o.dir.fs(), filepath.Join(p.Meta, summaryName)); err == nil && !begun.IsZero() {
+				t.Doubtful = !s.ModTime().Add(clockStep).Before(begun) || st.ModTime().Before(begun)
+			}
+			return t, nil
+		}
+	}
+	return nil, nil
+}
+
+// lost says of an error that metadata are damaged or gone.
+func lost(err error) bool {
+	return errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || fault.IsDamage(err)
 }
 
 // demoteOverwritten makes summaries and index say of datasets that are overwritten that they are not complete. It comes before a
@@ -69,7 +211,7 @@ func (d *Dir) demoteOverwritten(x *Index) error {
 		if err != nil {
 			return err
 		}
-		if taken == nil || e.Copy {
+		if taken == nil || taken.Doubtful || e.Copy {
 			continue
 		}
 		if err := d.markIncomplete(e); err != nil {
@@ -86,7 +228,6 @@ func (d *Dir) demoteOverwritten(x *Index) error {
 // has none, and neither has one whose files may have their hidden names yet.
 func (d *Dir) filesOf(e Entry) ([]string, error) {
 	p, err := d.Locate(e)
-	var m *Map
 	var s *Summary
 	if err == nil {
 		s, err = d.ReadSummary(p)
@@ -94,13 +235,20 @@ func (d *Dir) filesOf(e Entry) ([]string, error) {
 	if err == nil && (s.Renames || s.Dropped) {
 		return nil, nil
 	}
+	var all []string
 	if err == nil {
-		m, err = d.ReadMap(p)
+		all, err = d.pathsOf(p)
 	}
-	switch {
-	case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || fault.IsDamage(err):
+	if err != nil && lost(err) {
 		return nil, nil
-	case err != nil:
+	}
+	return all, err
+}
+
+// pathsOf lists the files of a map by their names from the prefix directory on, sorted.
+func (d *Dir) pathsOf(p Place) ([]string, error) {
+	m, err := d.ReadMap(p)
+	if err != nil {
 		return nil, err
 	}
 	var all []string
@@ -116,5 +264,9 @@ func (d *Dir) filesOf(e Entry) ([]string, error) {
 
 // String tells it of a dataset.
 func (t *Taken) String() string {
+	if t.Doubtful {
+		return fmt.Sprintf("perhaps overwritten: the list of files of dataset %d %s, which is newer, is lost, there is no checksum of %s, and it was not written before that one was begun (scr index --drop %d takes the word of who drops it)",
+			t.By.ID, fault.Quoted(t.By.Name), fault.Quoted(t.File), t.By.ID)
+	}
 	return fmt.Sprintf("overwritten: dataset %d %s has its file %s", t.By.ID, fault.Quoted(t.By.Name), fault.Quoted(t.File))
 }

@@ -34,7 +34,7 @@ func (p target) makeWay(ctx context.Context, rel string) error {
 		}
 		p.claims.c = c
 	}
-	lost, err := p.claims.c.Claim(ctx, true, rel)
+	lost, err := p.claims.c.Claim(ctx, rel)
 	for _, e := range lost {
 		if p.dir.Logger != nil {
 			p.dir.Logger.Warn("salvage: a dataset of the prefix directory is not complete any more: another one has files of the same names",

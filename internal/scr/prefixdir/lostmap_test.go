@@ -1,0 +1,118 @@
+package prefixdir
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+// TestOverwrittenByUnknown: when the map or the summary of the newest dataset is damaged or gone, an older one that may have lost its files to
+// it is not whole. Without checksums in its map its files must be provably older; with them their bytes tell.
+func TestOverwrittenByUnknown(t *testing.T) {
+	begun := time.Unix(1e9, 0) // of dataset 2
+	for _, c := range []struct {
+		what            string
+		crc             bool
+		written         time.Time // the file
+		summary         time.Time // of dataset 1
+		gone            string    // of dataset 2
+		taken, doubtful bool
+		index           bool // dataset 2 is in the index
+	}{
+		{"map, times kept", false, begun.Add(10 * time.Second), begun.Add(-time.Minute), "rank2file", true, false, true},
+		{"map, times lost", false, begun.Add(time.Hour), begun.Add(time.Hour), "rank2file", true, true, true},
+		{"map, times of whole seconds", false, begun.Add(-time.Second), begun.Add(-time.Minute), "rank2file", true, true, true},
+		{"part of the map", false, begun.Add(10 * time.Second), begun.Add(-time.Minute), "rank2file.0.0", true, false, true},
+		{"map, file of its own", false, begun.Add(-time.Minute), begun.Add(-time.Minute), "rank2file", false, false, true},
+		{"map, checksums", true, begun.Add(10 * time.Second), begun.Add(-time.Minute), "rank2file", false, false, true},
+		{"summary", false, begun.Add(-time.Minute), begun.Add(-time.Minute), "summary.scr", true, false, true},
+		{"summary and index", false, begun.Add(10 * time.Second), begun.Add(-time.Minute), "summary.scr", true, true, false},
+		{"index", false, begun.Add(10 * time.Second), begun.Add(-time.Minute), "", true, false, false},
+	} {
+		for _, damaged := range []bool{false, true} {
+			d := Open(vfs.OS, t.TempDir())
+			for id := 1; id <= 2; id++ {
+				ds := ckpt(id)
+				ds.Created = begun.Add(time.Duration(id-2) * time.Hour)
+				must(t, d.WriteMap(id, 1, func(int) ([]File, error) {
+					return []File{{Path: "state", HasCRC: c.crc}}, nil
+				}))
+				must(t, d.WriteSummary(ds, true))
+				if id == 1 || c.index {
+					must(t, d.UpdateIndex(t.Context(), func(x *Index) error { return x.Publish(ds, begun) }))
+				}
+			}
+			file := filepath.Join(d.Path, "state")
+			must(t, os.WriteFile(file, []byte("0123456789"), 0o666))
+			must(t, os.Chtimes(file, c.written, c.written))
+			must(t, os.Chtimes(filepath.Join(d.DatasetDir(1), "summary.scr"), c.summary, c.summary))
+			if gone := filepath.Join(d.DatasetDir(2), c.gone); c.gone == "" {
+			} else if damaged {
+				b, err := os.ReadFile(gone)
+				must(t, err)
+				b[len(b)/2] ^= 1
+				must(t, os.WriteFile(gone, b, 0o666))
+			} else {
+				must(t, os.Remove(gone))
+			}
+			x, err := d.ReadIndex()
+			must(t, err)
+			e, _ := x.Entry(ckpt(1).Name)
+			by, err := d.Overwritten(x).Of(e)
+			must(t, err)
+			if (by != nil) != c.taken || by != nil && (by.Doubtful != c.doubtful || by.By.ID != 2 || by.File != "state") {
+				t.Errorf("%s, damaged %v: %v", c.what, damaged, by)
+			}
+			if !c.index || c.gone == "" {
+				continue
+			}
+			// Dropping the damaged one takes the word of who does it where nothing else tells.
+			must(t, d.Drop(t.Context(), ckpt(2).Name))
+			x, err = d.ReadIndex()
+			must(t, err)
+			if e, _ = x.Entry(ckpt(1).Name); e.Complete == (c.taken && !c.doubtful) {
+				t.Errorf("%s, damaged %v: after the drop complete is %v", c.what, damaged, e.Complete)
+			}
+			if by, err := d.Overwritten(x).Of(e); c.doubtful && (by != nil || err != nil) {
+				t.Errorf("%s, damaged %v: after the drop %v %v", c.what, damaged, by, err)
+			}
+		}
+	}
+}
+
+// TestArrivedIsOurs: an older dataset's file of the same size does not stand for one that was renamed and is gone.
+func TestArrivedIsOurs(t *testing.T) {
+	for _, crc := range []bool{true, false} {
+		for _, lost := range []bool{true, false} {
+			d, ctx := Open(vfs.OS, t.TempDir()), t.Context()
+			a, b := ckpt(1), ckpt(2)
+			b.Created = time.Unix(1e9, 0)
+			file := filepath.Join(d.Path, "state")
+			must(t, os.WriteFile(file, []byte("0123456789"), 0o666))
+			must(t, os.Chtimes(file, b.Created.Add(-time.Hour), b.Created.Add(-time.Hour)))
+			if !lost {
+				must(t, os.WriteFile(Hidden(file), []byte("9876543210"), 0o666))
+				must(t, os.Rename(Hidden(file), file))
+			}
+			must(t, d.WriteMap(1, 1, func(int) ([]File, error) { return []File{{Path: "state", Size: 10, HasSize: true}}, nil }))
+			must(t, d.WriteSummary(a, true))
+			must(t, d.UpdateIndex(ctx, func(x *Index) error { return x.Publish(a, time.Unix(1e9, 0)) }))
+			must(t, d.WriteMap(2, 1, func(int) ([]File, error) {
+				return []File{{Path: "state", Size: 10, HasSize: true, HasCRC: crc, CRC: 0x83ddb0b5}}, nil
+			}))
+			must(t, d.BeginInstall(b))
+			must(t, d.FinishInstalls(ctx))
+			x, err := d.ReadIndex()
+			must(t, err)
+			if e, ok := x.Entry(b.Name); (ok && e.Complete) == lost {
+				t.Errorf("CRC %v, lost %v: %+v", crc, lost, e)
+			}
+			if e, _ := x.Entry(a.Name); e.Complete != lost {
+				t.Errorf("CRC %v, lost %v: the older one %+v", crc, lost, e)
+			}
+		}
+	}
+}
