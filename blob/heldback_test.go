@@ -15,7 +15,7 @@ import (
 )
 
 // TestHeldBack: of variables that are not decomposed any one rank's puts are enough in any number of subfiles, one of 400 variables that nobody puts holds
-// nothing back, and what is held back is told by the commit, the status and the check, for as long as it is so.
+// nothing back, and commit, status and check name what is held back, for as long as it is so.
 func TestHeldBack(t *testing.T) {
 	const ranks, vars = 4, 400
 	for _, subfiles := range []int{1, 2, 4} {

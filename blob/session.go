@@ -33,7 +33,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	if _, err := w.post(ctx, false); err != nil {
 		return err
 	}
-	w.heldLate = nil // this commit tells what is still so
+	w.heldLate = nil // this commit finds what is still so
 	return w.commitNow(ctx, nil)
 }
 
@@ -48,7 +48,7 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 		return err
 	}
 	w.due = true
-	return w.tellHeld()
+	return w.takeHeld()
 }
 
 // Committed returns how many records are committed: those before this session, and those of its commits.
@@ -131,7 +131,7 @@ func (w *Writer) commitNow(ctx context.Context, err error) error {
 		return err
 	}
 	if w.commits > 0 { // an append that has committed nothing has no log to write it to
-		w.heldTold = w.held
+		w.heldWritten = w.held
 	}
 	if w.held != nil {
 		return w.held
