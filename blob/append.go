@@ -104,6 +104,9 @@ func appendSchema(ctx context.Context, c comm.Comm, name string, more *Schema, p
 	if r.manifest.Piece != 0 {
 		w.opt.piece = r.manifest.Piece
 	}
+	if w.c.Rank() == 0 && w.first > 0 {
+		w.everPut = w.findEverPut
+	}
 	if w.opt.Subfiles == 0 && w.opt.Grouping != subfile.ByNode {
 		w.opt.Subfiles = min(len(r.sets[w.sets-1].parts), c.Size())
 	}

@@ -55,7 +55,7 @@ func (e *engine) noteEver(p *pend) {
 	e.ever[e.pos[p.v]] = 1
 }
 
-// settleRecords finds how many records can be committed, where some process lacks something: first the variables that nobody has put in this session, then
+// settleRecords finds how many records can be committed, where some process lacks something: first the variables that nobody has ever put, then
 // the first record that lacks another one, and then the rank that has not put it. fill: some of the records to be committed lack a variable that
 // nobody has put. It sets held. Collective.
 func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, err error) {
@@ -63,6 +63,12 @@ func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, e
 	ever := make([]int64, e.recN) // 1 for each that somebody has put
 	if w.lead {
 		copy(ever, e.ever)
+	}
+	if w.everPut != nil {
+		w.before, w.everPut = w.everPut(ctx), nil
+	}
+	for k, put := range w.before {
+		ever[k] |= put
 	}
 	if ever, err = w.c.AllreduceInt64(ctx, ever, comm.Max); err != nil {
 		return 0, false, err

@@ -14,8 +14,8 @@ import (
 // dataset then, or whenever it does after the writer has died, finds it; one that is open keeps its state. It flushes first.
 //
 // Records are committed whole: those before the first that lacks something, or all with fill values, see
-// Options.Incomplete. A record lacks what some rank has not put of a variable that any rank has put in this session, of this record or another;
-// a variable that nobody has ever put is fill, as in netCDF. Committed says how many are committed. If records that were put are held back, Commit returns a
+// Options.Incomplete. A record lacks what some rank has not put of a variable that has values: any rank has put it in this session, of this record or another,
+// or the records before the session have something else of it than fill values. A variable without values is fill, as in netCDF. Committed says how many are committed. If records that were put are held back, Commit returns a
 // HeldBackError, which names the first of them and what it lacks, after it has committed those before; the writer goes on as if
 // there had been no error. Fixed variables are committed by the first Commit, which fills those that nobody has put. What is
 // committed cannot be put again: a later put is ErrUsage.
