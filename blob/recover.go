@@ -380,6 +380,7 @@ func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	base := subfile.BaseAmong(entries)
 	for _, e := range entries {
 		name := e.Name()
 		if out, ok := durable.HiddenOf(name); ok {
@@ -394,7 +395,7 @@ func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 		} else if log, _, ok := subfile.LogOf(name); ok {
 			names = append(names, log)
 		} else if _, _, partial := subfile.Final(name); partial || strings.HasSuffix(name, subfile.NextName("")) {
-			if b := subfile.Base(name); b != name {
+			if b := base(name); b != name {
 				names = append(names, b)
 			}
 		}
