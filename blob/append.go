@@ -256,7 +256,10 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 			was := &w.info.old.Sets[w.sets].Subfiles[e.index]
 			e.coarse = int64(len(was.Pieces)) != e.place.Pieces(e.table, e.sums.Piece).Total(w.first-e.base) // an older program left them out
 			e.recount()
-			if e.table.ID[0] == 0 && p.records != w.first-e.base { // a commit was cut short before it moved the count
+			if e.table.ID[0] == 0 {
+				err = subfile.Unshare(w.opt.fs, e.name, e.end, w.ten.by(), w.opt.Durability != DurableNone)
+			}
+			if err == nil && e.table.ID[0] == 0 && p.records != w.first-e.base { // a commit was cut short before it moved the count
 				err = e.moveRecords(w.first, w.opt.Durability != DurableNone)
 			}
 		}

@@ -353,6 +353,9 @@ func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
 		if is, err := ofManifest(fsys, name, m); !is {
 			return err
 		}
+		if err := subfile.Unshare(fsys, name, want, ten.by(), true); err != nil {
+			return err
+		}
 		f, err := fsys.OpenRW(name)
 		if err != nil {
 			return err
