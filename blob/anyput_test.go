@@ -284,7 +284,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 	} else {
 		for k, x := range have.val {
 			if !p.s.vars[k.v].Record || k.rec < have.committed {
-				a.val[k] = x
+				a.val[k], a.ever[k.v] = x, true
 			}
 		}
 		a.committed, a.known, a.commits = have.committed, have.committed, 1

@@ -104,6 +104,9 @@ func appendSchema(ctx context.Context, c comm.Comm, name string, more *Schema, p
 	if r.manifest.Piece != 0 {
 		w.opt.piece = r.manifest.Piece
 	}
+	if w.c.Rank() == 0 && w.first > 0 {
+		w.everPut = w.findEverPut
+	}
 	if w.opt.Subfiles == 0 && w.opt.Grouping != subfile.ByNode {
 		w.opt.Subfiles = min(len(r.sets[w.sets-1].parts), c.Size())
 	}
@@ -253,7 +256,10 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 			was := &w.info.old.Sets[w.sets].Subfiles[e.index]
 			e.coarse = int64(len(was.Pieces)) != e.place.Pieces(e.table, e.sums.Piece).Total(w.first-e.base) // an older program left them out
 			e.recount()
-			if e.table.ID[0] == 0 && p.records != w.first-e.base { // a commit was cut short before it moved the count
+			if e.table.ID[0] == 0 {
+				err = subfile.Unshare(w.opt.fs, e.name, e.end, w.ten.by(), w.opt.Durability != DurableNone)
+			}
+			if err == nil && e.table.ID[0] == 0 && p.records != w.first-e.base { // a commit was cut short before it moved the count
 				err = e.moveRecords(w.first, w.opt.Durability != DurableNone)
 			}
 		}

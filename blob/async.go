@@ -43,7 +43,7 @@ func (w *Writer) FlushAsync(ctx context.Context) error {
 	if _, err := w.post(ctx, true); err != nil {
 		return err
 	}
-	return w.tellHeld()
+	return w.takeHeld()
 }
 
 // Wait returns when what the last FlushAsync began is written, with its error: then it is as after Flush.
@@ -66,7 +66,7 @@ func (w *Writer) Wait(ctx context.Context) error {
 		return w.crash(err)
 	}
 	w.landed()
-	return w.tellHeld()
+	return w.takeHeld()
 }
 
 // land waits for what this process has under way. The error is that of the leader, so that it is told once.

@@ -21,7 +21,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 	if _, err := w.post(ctx, false); err != nil {
 		return err
 	}
-	return w.tellHeld()
+	return w.takeHeld()
 }
 
 // flushing is what all ranks agreed on at the beginning of a flush.

@@ -9,20 +9,20 @@ import (
 	"blobio/subfile"
 )
 
-// A HeldBackError says that Commit has left records to the writer that ranks have put, since the first of them lacks something. Those before it are
-// committed, and the writer goes on. All ranks get the same one.
+// A HeldBackError is what Commit returns when it has held back records that ranks have put, because the first of them lacks something. The records
+// before it are committed, and the writer goes on. All ranks get the same error.
 type HeldBackError struct {
 	Base      string
 	Committed int64  // records that are committed; the first one that is held back has this number
 	Put       int64  // one more than the highest record that any rank has put
-	Var       string // what the record lacks: the first such variable of the lowest such rank
-	Rank      int    // that has not put it; -1: nobody has, of a variable that is not decomposed
+	Var       string // what the record lacks: the first such variable of the lowest rank that lacks one
+	Rank      int    // the rank that has not put it; -1: no rank has put it, and it is not decomposed
 }
 
 // Error implements error.
 func (e *HeldBackError) Error() string { return e.Base + ": " + e.info().String() }
 
-// info is what the files tell of it.
+// info is the form of it in manifest and log.
 func (e *HeldBackError) info() *subfile.HeldBack {
 	if e == nil {
 		return nil
@@ -30,13 +30,13 @@ func (e *HeldBackError) info() *subfile.HeldBack {
 	return &subfile.HeldBack{Record: e.Committed, Put: e.Put, Var: e.Var, Rank: e.Rank}
 }
 
-// heldNews says whether the files do not tell yet what is held back.
+// heldNews: what is held back is not in the files yet.
 func (w *Writer) heldNews() bool {
-	return w.held != nil && (w.heldTold == nil || *w.held != *w.heldTold)
+	return w.held != nil && (w.heldWritten == nil || *w.held != *w.heldWritten)
 }
 
-// tellHeld returns once what a commit in the background has held back.
-func (w *Writer) tellHeld() error {
+// takeHeld returns, once, the error of a commit in the background that has held something back.
+func (w *Writer) takeHeld() error {
 	if e := w.heldLate; e != nil {
 		w.heldLate = nil
 		return e
@@ -55,14 +55,20 @@ func (e *engine) noteEver(p *pend) {
 	e.ever[e.pos[p.v]] = 1
 }
 
-// settleRecords finds how many records can be committed, where some process lacks something: first which variables nobody has put in this session, then
-// the first record that lacks another one, and then who has not put that. fill: some of those to be committed lack a variable that nobody has put.
-// It sets held. Collective.
+// settleRecords finds how many records can be committed, where some process lacks something: first the variables that nobody has ever put, then
+// the first record that lacks another one, and then the rank that has not put it. fill: some of the records to be committed lack a variable that
+// nobody has put. It sets held. Collective.
 func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, err error) {
 	e := w.eng
 	ever := make([]int64, e.recN) // 1 for each that somebody has put
 	if w.lead {
 		copy(ever, e.ever)
+	}
+	if w.everPut != nil {
+		w.before, w.everPut = w.everPut(ctx), nil
+	}
+	for k, put := range w.before {
+		ever[k] |= put
 	}
 	if ever, err = w.c.AllreduceInt64(ctx, ever, comm.Max); err != nil {
 		return 0, false, err
@@ -104,7 +110,7 @@ func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, e
 	return records, fill && records > w.sealed, nil
 }
 
-// lacks returns the first variable of which this rank has not put a record, -1: none.
+// lacks returns the first variable that this rank has not put in a record, -1: none.
 func (w *Writer) lacks(rec int64, never func(v int) bool) int {
 	e, i := w.eng, 0
 	for i < len(e.table.ID) && e.table.ID[i] != w.sub.Rank() {

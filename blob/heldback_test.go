@@ -15,7 +15,7 @@ import (
 )
 
 // TestHeldBack: of variables that are not decomposed any one rank's puts are enough in any number of subfiles, one of 400 variables that nobody puts holds
-// nothing back, and what is held back is told by the commit, the status and the check, for as long as it is so.
+// nothing back, and commit, status and check name what is held back, for as long as it is so.
 func TestHeldBack(t *testing.T) {
 	const ranks, vars = 4, 400
 	for _, subfiles := range []int{1, 2, 4} {
@@ -118,6 +118,63 @@ func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 		}
 	}
 	return c.Barrier(ctx)
+}
+
+// TestRecoverGivesUp: recover of a writer that died with records held back names what it gives up, once, and lists nothing of it where nothing was held back.
+func TestRecoverGivesUp(t *testing.T) {
+	s := NewSchema()
+	td, x := s.Dim("time", Unlimited), s.Dim("x", 2)
+	d := s.Decomp(x)
+	v := s.Var("T", cdf5.Double, []DimID{td, x}, Decomposed(d))
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		for _, whole := range []bool{false, true} {
+			mem := vfs.NewMem()
+			err := run(2, func(ctx context.Context, c comm.Comm) error {
+				r := int64(c.Rank())
+				w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: r, Length: 1}}}}, &settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}})
+				if err != nil {
+					return err
+				}
+				defer w.Abort() // it does not come to Close
+				if err := errors.Join(Put(w, v, 0, []float64{1}), w.Commit(ctx)); err != nil {
+					return err
+				}
+				if r == 0 || whole {
+					err = Put(w, v, 1, []float64{2})
+				}
+				if err != nil {
+					return err
+				}
+				if err := w.Commit(ctx); whole && err != nil || !whole && !errors.As(err, new(*HeldBackError)) {
+					return fmt.Errorf("commit: %v", err)
+				}
+				return c.Barrier(ctx)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, o := range []*RecoverOptions{{DryRun: true}, nil, nil} {
+				steps, err := recoverWith(t.Context(), "d.nc", o, knobs{fs: mem})
+				if err != nil {
+					t.Fatal(err)
+				}
+				n := 0
+				for _, s := range steps {
+					if strings.HasPrefix(s.What, "give up") {
+						if n++; s.What != `give up what that commit did not have: record 1 is held back: rank 1 has not put "T" of record 1` || !strings.HasPrefix(s.File, "d.nc.manifest.w") {
+							t.Errorf("%v: %v", l, s)
+						}
+					}
+				}
+				if want := k < 2 && !whole; n > 1 || want != (n == 1) {
+					t.Errorf("%v, whole %v, %d: %v", l, whole, k, steps)
+				}
+			}
+			if st, err := newWatch(mem, "d.nc", nil).Look(); err != nil || st.Held != nil {
+				t.Errorf("%v: %v, %v", l, st, err)
+			}
+		}
+	}
 }
 
 // TestTwoValues: two values of an element between two flushes are an error on all ranks that names both, of any size, wholes and parts; equal bytes are

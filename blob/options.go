@@ -62,7 +62,7 @@ type Incomplete uint8
 
 const (
 	// HoldBack commits the records before the first such record; it and those after it stay with the writer until they are whole, or until Close, which
-	// fills what is missing. Commit says so with a HeldBackError. A variable that nobody has put in any record of the session is not missed.
+	// fills what is missing. Commit says so with a HeldBackError. A variable that nobody has put in any record, of this session or before, is not missed.
 	HoldBack Incomplete = iota
 	// FillIncomplete commits all records up to the highest that was put, with fill values for what was not.
 	FillIncomplete

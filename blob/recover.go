@@ -353,6 +353,9 @@ func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
 		if is, err := ofManifest(fsys, name, m); !is {
 			return err
 		}
+		if err := subfile.Unshare(fsys, name, want, ten.by(), true); err != nil {
+			return err
+		}
 		f, err := fsys.OpenRW(name)
 		if err != nil {
 			return err
@@ -380,6 +383,7 @@ func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	base := subfile.BaseAmong(entries)
 	for _, e := range entries {
 		name := e.Name()
 		if out, ok := durable.HiddenOf(name); ok {
@@ -394,7 +398,7 @@ func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 		} else if log, _, ok := subfile.LogOf(name); ok {
 			names = append(names, log)
 		} else if _, _, partial := subfile.Final(name); partial || strings.HasSuffix(name, subfile.NextName("")) {
-			if b := subfile.Base(name); b != name {
+			if b := base(name); b != name {
 				names = append(names, b)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 // dataset then, or whenever it does after the writer has died, finds it; one that is open keeps its state. It flushes first.
 //
 // Records are committed whole: those before the first that lacks something, or all with fill values, see
-// Options.Incomplete. A record lacks what some rank has not put of a variable that any rank has put in this session, of this record or another;
-// a variable that nobody has ever put is fill, as in netCDF. Committed says how many are committed. If records that were put are held back, Commit returns a
+// Options.Incomplete. A record lacks what some rank has not put of a variable that has values: any rank has put it in this session, of this record or another,
+// or the records before the session have something else of it than fill values. A variable without values is fill, as in netCDF. Committed says how many are committed. If records that were put are held back, Commit returns a
 // HeldBackError, which names the first of them and what it lacks, after it has committed those before; the writer goes on as if
 // there had been no error. Fixed variables are committed by the first Commit, which fills those that nobody has put. What is
 // committed cannot be put again: a later put is ErrUsage.
@@ -33,7 +33,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	if _, err := w.post(ctx, false); err != nil {
 		return err
 	}
-	w.heldLate = nil // this commit tells what is still so
+	w.heldLate = nil // this commit finds what is still so
 	return w.commitNow(ctx, nil)
 }
 
@@ -48,7 +48,7 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 		return err
 	}
 	w.due = true
-	return w.tellHeld()
+	return w.takeHeld()
 }
 
 // Committed returns how many records are committed: those before this session, and those of its commits.
@@ -131,7 +131,7 @@ func (w *Writer) commitNow(ctx context.Context, err error) error {
 		return err
 	}
 	if w.commits > 0 { // an append that has committed nothing has no log to write it to
-		w.heldTold = w.held
+		w.heldWritten = w.held
 	}
 	if w.held != nil {
 		return w.held

@@ -54,19 +54,21 @@ type Writer struct {
 	closed    bool
 	err       error // of an earlier collective: the writer is broken
 
-	inPlace  bool              // an append to the last set of files, which grow
-	going    bool              // Commit was called: what is committed is not the end
-	commits  int64             // of this session
-	due      bool              // CommitAsync has been called, and no collective since
-	held     *HeldBackError    // of the last commit; nil: nothing was held back
-	heldTold *HeldBackError    // what the files tell of that
-	heldLate *HeldBackError    // of a commit in the background, to be returned by a collective
-	uneven   bool              // the last commit found variables that nobody has put, or held something back
-	log      *subfile.Log      // world rank 0: of the commits after the first
-	atts     []subfile.AttInfo // to be committed; the same on all ranks
-	attBytes int64             // of all attributes that were set
-	sets     int               // of the dataset, without the one that is being written
-	ids      []int32           // by variable: its id in the files that are being written, where they have record variables only
+	inPlace     bool                              // an append to the last set of files, which grow
+	going       bool                              // Commit was called: what is committed is not the end
+	commits     int64                             // of this session
+	due         bool                              // CommitAsync has been called, and no collective since
+	held        *HeldBackError                    // of the last commit; nil: nothing was held back
+	heldWritten *HeldBackError                    // what the files have of it
+	heldLate    *HeldBackError                    // of a commit in the background, to be returned by a collective
+	everPut     func(ctx context.Context) []int64 // not nil: of an append, on world rank 0, finds before
+	before      []int64                           // 1 for each record variable that was put before this session
+	uneven      bool                              // the last commit found variables that nobody has put, or held something back
+	log         *subfile.Log                      // world rank 0: of the commits after the first
+	atts        []subfile.AttInfo                 // to be committed; the same on all ranks
+	attBytes    int64                             // of all attributes that were set
+	sets        int                               // of the dataset, without the one that is being written
+	ids         []int32                           // by variable: its id in the files that are being written, where they have record variables only
 
 	ten       *tenure
 	claimed   bool // world rank 0: the .manifest.next is ours

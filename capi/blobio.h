@@ -262,8 +262,8 @@ BLOBIO_API int blobio_wait(blobio_file *file);
 
 /* Makes what was put so far the committed state, durable and whole as close would make it, and the writer goes on: readers find it from then on,
  * whatever becomes of this program. It flushes first. Records are committed whole: those before the first that lacks something (incomplete=), which is
- * what some rank has not put of a variable that any rank has put since create or append, of this record or another; a variable that nobody has
- * ever put is fill. If records that were put are held back, it returns BLOBIO_HELD_BACK on all ranks, having committed those before, and
+ * what some rank has not put of a variable that any rank has put since create or append, of this record or another, or of which the records before an
+ * append have something else than fill values; a variable that nobody has ever put is fill. If records that were put are held back, it returns BLOBIO_HELD_BACK on all ranks, having committed those before, and
  * blobio_last_error() names the record, the variable and the rank: go on, and it is committed once it is whole. Fixed variables are committed by the first
  * commit, which fills those that nobody has put; nothing that is committed can be put again (BLOBIO_EINVAL). In the process layout without records=, and compressed, each commit with new
  * records makes further subfiles. After an error what was committed before is in force. Collective. Since 1.5. */

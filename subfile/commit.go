@@ -294,16 +294,7 @@ func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 	dir := dirOf(base)
 	for _, s := range m.Sets[max(len(m.Sets)-1, 0):] {
 		for i := range s.Subfiles {
-			name := filepath.Join(dir, Name(s.Base, i))
-			t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: PartialBy(name, by.Tag), Check: by.check, Sync: sync})
-			if err != nil {
-				return err
-			}
-			if err = copyFile(fsys, name, t, s.Subfiles[i].Size); err == nil {
-				err = t.Commit()
-			}
-			if err != nil {
-				t.Discard() // the error is reported
+			if err := rehome(fsys, filepath.Join(dir, Name(s.Base, i)), s.Subfiles[i].Size, by, sync); err != nil {
 				return err
 			}
 		}
@@ -312,6 +303,34 @@ func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 		return fsys.SyncDir(dir)
 	}
 	return nil
+}
+
+// rehome gives the name of a file to a new one with its first n bytes.
+func rehome(fsys vfs.FS, name string, n int64, by By, sync bool) error {
+	t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: PartialBy(name, by.Tag), Check: by.check, Sync: sync})
+	if err != nil {
+		return err
+	}
+	if err = copyFile(fsys, name, t, n); err == nil {
+		err = t.Commit()
+	}
+	if err != nil {
+		t.Discard() // the error is reported
+	}
+	return err
+}
+
+// Unshare gives a file that has other names, too (hard links), a new one with its first n bytes, before it is written to in place: the other names keep
+// what they have.
+func Unshare(fsys vfs.FS, name string, n int64, by By, sync bool) error {
+	info, err := fsys.Stat(name)
+	if err != nil || vfs.Links(info) == 1 {
+		return err
+	}
+	if err := rehome(fsys, name, n, by, sync); err != nil || !sync {
+		return err
+	}
+	return fsys.SyncDir(dirOf(name))
 }
 
 // copyFile copies the first n bytes of a file to a new one.

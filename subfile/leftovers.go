@@ -3,7 +3,6 @@ package subfile
 import (
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
@@ -166,20 +165,9 @@ func LogRecords(fsys vfs.FS, base string) (records int64, name string, err error
 	return records, name, nil
 }
 
-// othersIn returns the names of datasets in a directory that have records, or a writer, of their own: "F.nc+1" may be one, and is then
-// no appended set of "F.nc".
+// othersIn returns the names of other datasets in a directory, see BaseAmong.
 func othersIn(entries []fs.DirEntry, name string) map[string]bool {
-	others := map[string]bool{}
-	for _, e := range entries {
-		b, is := durable.LockOf(e.Name())
-		for _, suffix := range []string{nextSuffix, manifestSuffix} {
-			if !is {
-				b, is = strings.CutSuffix(e.Name(), suffix)
-			}
-		}
-		if is && b != name {
-			others[b] = true
-		}
-	}
+	others := recordedIn(entries)
+	delete(others, name)
 	return others
 }

@@ -25,7 +25,7 @@ type Entry struct {
 	Held     *HeldBack `json:"held_back,omitempty"`
 }
 
-// HeldBack says which records ranks had put that a commit did not commit, and for want of what.
+// HeldBack is what a commit did not commit: records that ranks had put, and the variable for want of which it stopped.
 type HeldBack struct {
 	Record int64  `json:"record"` // the first; as many are committed
 	Put    int64  `json:"put"`    // one more than the last
@@ -63,10 +63,10 @@ type Growth struct {
 
 var entries = durable.Manifest{Field: "blobio_commit", Version: heldVersion, Oldest: 1, Twice: true}
 
-// attsVersion is that of an entry with attributes: who knows only the first would leave them out.
+// attsVersion is the version of an entry with attributes: a reader that knows only the first version would leave them out.
 const attsVersion = 2
 
-// heldVersion is that of an entry which only tells what is held back: who knows only those before would take it for damaged.
+// heldVersion is the version of an entry with nothing but Held: a reader that knows only the versions before would call it damaged.
 const heldVersion = 3
 
 // entryStart is what each entry begins with.

@@ -2,6 +2,7 @@ package subfile
 
 import (
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -113,6 +114,32 @@ func Base(name string) string {
 		return b
 	}
 	return name
+}
+
+// BaseAmong returns Base for the files of one directory, whose entries it gets: "F.nc+1" is a dataset, and no set of "F.nc", if it has a manifest, a
+// log or a lease of its own.
+func BaseAmong(entries []fs.DirEntry) func(name string) string {
+	own := recordedIn(entries)
+	return func(name string) string {
+		if b, _, ok := Split(name); ok && own[b] {
+			return b
+		}
+		return Base(name)
+	}
+}
+
+// recordedIn returns the names of datasets in a directory that have a manifest, a log or a lease.
+func recordedIn(entries []fs.DirEntry) map[string]bool {
+	own := map[string]bool{}
+	for _, e := range entries {
+		name := e.Name()
+		if b, ok := durable.LockOf(name); ok {
+			own[b] = true
+		} else if _, _, ok := Split(name); !ok && Base(name) != name {
+			own[Base(name)] = true
+		}
+	}
+	return own
 }
 
 // Dir returns the directory that holds the dataset base, never empty.

@@ -196,21 +196,12 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	recorded := map[string]bool{} // names that have a manifest or a log: X+1 may be a dataset of its own
-	for _, e := range entries {
-		if _, _, subfile := Split(e.Name()); !subfile && Base(e.Name()) != e.Name() {
-			recorded[Base(e.Name())] = true
-		}
-	}
-	bases := map[string]*Set{}
+	base, bases := BaseAmong(entries), map[string]*Set{}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") || !isFile(fsys, dir, e) {
 			continue
 		}
-		b := Base(e.Name())
-		if own, _, ok := Split(e.Name()); ok && recorded[own] {
-			b = own
-		}
+		b := base(e.Name())
 		if b == e.Name() {
 			p := filepath.Join(dir, b)
 			single = append(single, &Set{Base: p, Single: true, Members: map[int]string{0: p}})

@@ -82,6 +82,31 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestListPlus: "a+1" is a dataset if it has a record of its own, with and without "a"; otherwise its files are a set of "a".
+func TestListPlus(t *testing.T) {
+	for _, record := range []string{"a+1.manifest", "a+1.manifest.next", LogName("a+1", mine), "a+1.manifest.next." + mine + ".partial"} {
+		for _, first := range []bool{false, true} {
+			m := vfs.NewMem()
+			touch(t, m, "a+1.0000", "a+1.0001", "a+2.0000", "a+2.manifest", record)
+			want := "a+1 a+2"
+			if first {
+				touch(t, m, "a.0000", "a.manifest", "a+3.0000")
+				want = "a a+1 a+2"
+			}
+			for what, list := range map[string]func(vfs.FS, string) ([]*Set, error){"List": List, "ListAll": ListAll} {
+				sets, err := list(m, ".")
+				var got []string
+				for _, s := range sets {
+					got = append(got, s.Base)
+				}
+				if err != nil || strings.Join(got, " ") != want {
+					t.Errorf("%s with %s: %v, %v, want %s", what, record, got, err, want)
+				}
+			}
+		}
+	}
+}
+
 // What is no regular file is no dataset: a pipe would block whoever opens it,
 // and a link to a directory is a directory.
 func TestListLeavesOutWhatIsNoFile(t *testing.T) {

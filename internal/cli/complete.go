@@ -30,12 +30,13 @@ func CompletePaths(_ *cobra.Command, _ []string, typed string) ([]string, cobra.
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var list []string
+	baseOf := subfile.BaseAmong(entries)
 	for _, e := range entries {
 		name := e.Name()
 		info, err := os.Stat(filepath.Join(at, name)) // what a link leads to
 		isDir := err == nil && info.IsDir()
 		// a subfile by its own name, once more is typed than the name of its dataset
-		if base := subfile.Base(name); !isDir && !strings.HasPrefix(begun, base+".") {
+		if base := baseOf(name); !isDir && !strings.HasPrefix(begun, base+".") {
 			name = base
 		}
 		if !strings.HasPrefix(name, begun) || begun == "" && strings.HasPrefix(name, ".") {

@@ -56,6 +56,19 @@ func Zeros(n int64) uint32 {
 	return ^mul(Shift(n), 0xffffffff)
 }
 
+// Repeat returns the checksum of b n times in a row.
+func Repeat(b []byte, n int64) uint32 {
+	all := uint32(0)
+	part, size := crc32.ChecksumIEEE(b), int64(len(b)) // of b 1, 2, 4, ... times
+	for ; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			all = Cat(all, part, size)
+		}
+		part, size = Cat(part, part, size), 2*size
+	}
+	return all
+}
+
 // A Joiner joins pieces whose lengths repeat: it remembers the factors.
 // It is not safe for concurrent use.
 type Joiner struct{ shift map[int64]uint32 }

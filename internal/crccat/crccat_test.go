@@ -32,6 +32,16 @@ func TestZeros(t *testing.T) {
 	}
 }
 
+func TestRepeat(t *testing.T) {
+	for _, b := range []string{"", "x", "\x47\x9e\x00\x00\x00\x00\x00\x00"} {
+		for n := range 70 {
+			if got, want := Repeat([]byte(b), int64(n)), crc32.ChecksumIEEE(bytes.Repeat([]byte(b), n)); got != want {
+				t.Errorf("Repeat(%q, %d) = %08x, want %08x", b, n, got, want)
+			}
+		}
+	}
+}
+
 // TestLongLengths: factors of lengths that differ in their upper bits only differ, and lengths over 4 GiB are not cut.
 func TestLongLengths(t *testing.T) {
 	for n := int64(1); n < 1<<45; n *= 2 {

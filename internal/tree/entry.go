@@ -70,10 +70,10 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 	if err != nil {
 		return nil, hide("list", dir, err)
 	}
-	there, bases := map[string]bool{}, map[string]bool{}
+	there, bases, base := map[string]bool{}, map[string]bool{}, subfile.BaseAmong(names)
 	for _, d := range names {
 		there[d.Name()] = true
-		if b := subfile.Base(d.Name()); b != d.Name() {
+		if b := base(d.Name()); b != d.Name() {
 			bases[b] = false
 		}
 	}
@@ -99,7 +99,7 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 		}
 	}
 	for _, d := range names {
-		if internal(d.Name()) || bases[subfile.Base(d.Name())] {
+		if internal(d.Name()) || bases[base(d.Name())] {
 			continue
 		}
 		k := KindPlain
@@ -233,7 +233,15 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 	case !info.Mode().IsRegular():
 		return "", Entry{}, st, gone(op, p)
 	}
-	if of := subfile.Base(name); of != name {
+	of := subfile.Base(name)
+	if own, _, ok := subfile.Split(name); ok && own != of {
+		for _, record := range []string{subfile.NextName(own), subfile.ManifestName(own)} {
+			if _, err := t.root.Lstat(record); err == nil { // no set of another, but a dataset
+				of = own
+			}
+		}
+	}
+	if of != name {
 		if _, err := t.root.Lstat(of); errors.Is(err, fs.ErrNotExist) {
 			if whole, _ := t.stateOf(of); whole.is || whole.unfinished {
 				return "", Entry{}, st, gone(op, p)

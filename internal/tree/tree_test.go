@@ -63,6 +63,35 @@ func TestShows(t *testing.T) {
 	}
 }
 
+// TestShowsPlus: a dataset whose name is that of a set added to another is one of its own.
+func TestShowsPlus(t *testing.T) {
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
+		write(t, at("b.nc"), 1, 2, blob.Options{Layout: l})
+		for _, end := range []string{".0000", ".0001", ".manifest"} {
+			ok(t, os.Rename(at("b.nc"+end), at("a.nc+1"+end)))
+		}
+		for _, list := range [][]string{{"a.nc+1 dataset"}, {"a.nc dataset", "a.nc+1 dataset"}} {
+			if len(list) > 1 {
+				write(t, at("a.nc"), 2, 1, blob.Options{Layout: l, Force: true})
+			}
+			tr := open(t, root, nil)
+			shows(t, tr, "", list...)
+			absentAll(t, tr, "a.nc+1.0000", "a.nc+1.manifest", "a.nc.0000")
+			d, err := tr.Dataset(t.Context(), "a.nc+1")
+			ok(t, err)
+			equal(t, "a.nc+1", bytesOf(t, d), converted(t, at("a.nc+1")))
+			d.Release()
+		}
+		for _, name := range []string{"a.nc", "a.nc+1"} {
+			for _, end := range []string{".0000", ".0001", ".manifest"} {
+				ok(t, os.Remove(at(name+end)))
+			}
+		}
+	}
+}
+
 // TestPlainNetCDF: an ordinary netCDF file is a plain file, which can be read as a dataset too.
 func TestPlainNetCDF(t *testing.T) {
 	root := t.TempDir()

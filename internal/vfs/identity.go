@@ -43,6 +43,9 @@ func Named(fsys FS, f File, name string) (bool, error) {
 	return err == nil && FileOf(is) == FileOf(at), err
 }
 
+// Links is how many names a file has (hard links), 1 where the system does not tell.
+func Links(info fs.FileInfo) int { return max(linksOf(info), 1) }
+
 // Owner is who owns a file, 0 and 0 where the system does not tell.
 func Owner(info fs.FileInfo) (uid, gid uint32) {
 	uid, gid, _ = ownerOf(info)

@@ -23,6 +23,13 @@ func ownerOf(info fs.FileInfo) (uid, gid uint32, ok bool) {
 	return s.Uid, s.Gid, true
 }
 
+func linksOf(info fs.FileInfo) int {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(s.Nlink)
+	}
+	return 1
+}
+
 func effectiveUser() uint32 { return uint32(os.Geteuid()) }
 
 // identity tells a file from all others of the machine.

@@ -32,6 +32,10 @@ class Recognition(Case):
         write(self.path("alone/x"), made)
         with xr.open_dataset(self.path("alone")) as ds:
             np.testing.assert_array_equal(ds["T"], made["T"][1])
+        shutil.copy(self.path("alone/x.0000"), self.path("alone/x+1.0000"))  # as an append names a further set
+        self.assertTrue(recognise.is_dataset(self.path("alone")))
+        self.assertFalse(recognise.is_dataset(self.path("alone/x+1")))
+        os.remove(self.path("alone/x+1.0000"))
         shutil.copy(self.path("alone/x.0000"), self.path("renamed.nc"))  # one that has lost its number
         with xr.open_dataset(self.path("renamed.nc")) as ds:
             np.testing.assert_array_equal(ds["T"], made["T"][1])

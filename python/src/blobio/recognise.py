@@ -4,6 +4,7 @@ import os
 import re
 
 _number = re.compile(r"\.\d{4,}$")  # of a subfile
+_set = re.compile(r"\+\d+$")  # of a set that an append has added
 _seals = (".manifest", ".manifest.next")
 _MAGICS = (b"CDF\x01", b"CDF\x02", b"CDF\x05", b"\x89HDF\r\n\x1a\n")
 _ATTRIBUTES = b"num_decompositions", b"num_subfiles"  # in the header of every blob subfile
@@ -46,6 +47,7 @@ def _bases(directory):
         return set()
     whole = {n[:-len(s)] for n in names for s in _seals if n.endswith(s)}
     parts = {_number.sub("", n) for n in names if _number.search(n)} - whole
+    parts = {_set.sub("", base) for base in parts} - whole  # without a manifest "F.nc+1" is a set of "F.nc"
     return whole | {base for base in parts if any(_number.sub("", n) == base and _is_subfile(os.path.join(directory, n))
                                                   for n in names if n.startswith(base + ".") and _number.search(n))}
 

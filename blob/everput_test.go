@@ -1,0 +1,150 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+// TestForgottenInAppend: an append that forgets a variable that was put before is held back as in the first session, whatever has become of that; one
+// that nobody has ever put, or that is new, is not.
+func TestForgottenInAppend(t *testing.T) {
+	const ranks = 4
+	for _, o := range []Options{{}, {Layout: ProcessCentric}, {Layout: ProcessCentric, Records: 4}, {Layout: ProcessCentric, Compress: Compress{Method: Zstd}}} {
+		for subfiles := 1; subfiles <= ranks; subfiles++ {
+			for _, end := range []string{"closed", "dead", "recovered", "other ranks", "more variables"} {
+				o := settings{Options: o, knobs: knobs{fs: vfs.NewMem()}}
+				o.Subfiles = subfiles
+				if err := forget(t.Context(), &o, ranks, end); err != nil {
+					t.Errorf("%v, %d records, %v, %d subfiles, %s: %v", o.Layout, o.Records, o.Compress.Method, subfiles, end, err)
+				}
+			}
+		}
+	}
+}
+
+func forget(ctx context.Context, o *settings, ranks int, end string) error {
+	s := NewSchema()
+	td, x := s.Dim("time", Unlimited), s.Dim("x", int64(ranks)+1)
+	d := s.Decomp(x)
+	names := []string{"time", "T", "never", "Q", "no_name"}
+	s.Var("time", cdf5.Double, []DimID{td})
+	s.Var("T", cdf5.Float, []DimID{td, x}, Decomposed(d), Att("_FillValue", float32(7)))
+	s.Var("never", cdf5.Short, []DimID{td, x}, Decomposed(d), Att("_FillValue", int16(-1)))
+	s.Var("Q", cdf5.Double, []DimID{td, x}, Decomposed(d))
+	s.Var("no_name", cdf5.Byte, []DimID{td})
+	one := func(w *Writer, c comm.Comm, name string, rec int64) error {
+		v, _ := w.Schema().VarID(name)
+		r := c.Rank()
+		switch {
+		case name == "never", name == "no_name", name == "time" && r != c.Size()-1:
+			return nil
+		case name == "time":
+			return Put(w, v, rec, []float64{float64(rec)})
+		}
+		return Put(w, v, rec, make([]float64, w.Count(d)))
+	}
+	part := func(c comm.Comm) []Part { // the last rank has one element more than the others, or nothing
+		runs := []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}
+		if c.Rank() == c.Size()-1 {
+			runs[0].Length = int64(ranks) + 1 - runs[0].Offset
+		}
+		return []Part{{d, runs}}
+	}
+	first := func(ctx context.Context, c comm.Comm) error {
+		w, err := createWith(ctx, c, "d.nc", s, part(c), o)
+		if err != nil {
+			return err
+		}
+		defer w.Abort()
+		for rec := range int64(2) {
+			for _, n := range names {
+				if n != "Q" || rec == 0 { // only record 0 has Q
+					err = errors.Join(err, one(w, c, n, rec))
+				}
+			}
+			if rec == 0 {
+				err = errors.Join(err, w.Commit(ctx))
+			}
+		}
+		if end == "closed" || end == "more variables" {
+			return errors.Join(err, w.Close(ctx))
+		}
+		for _, n := range names {
+			if n == "Q" {
+				err = errors.Join(err, one(w, c, n, 1))
+			}
+		}
+		return errors.Join(err, w.Commit(ctx), c.Barrier(ctx)) // and dies
+	}
+	if err := run(ranks, first); err != nil {
+		return err
+	}
+	if end == "recovered" {
+		if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: o.fs}); err != nil {
+			return err
+		}
+	}
+	n := ranks
+	if end == "other ranks" {
+		n = 3
+		o.Subfiles = min(o.Subfiles, n)
+	}
+	return run(n, func(ctx context.Context, c comm.Comm) error {
+		var w *Writer
+		r, err := openCommWith(ctx, c, "d.nc", nil, knobs{fs: o.fs})
+		if err != nil {
+			return err
+		}
+		from := r.Records()
+		if end == "more variables" {
+			more := r.Extend()
+			more.Var("new", cdf5.Double, more.Vars()[0].Dims)
+			w, err = appendSchema(ctx, c, "d.nc", more, part(c), o)
+		} else {
+			w, err = appendWith(ctx, c, "d.nc", part(c), o)
+		}
+		if err = errors.Join(err, r.Close()); err != nil {
+			return err
+		}
+		defer w.Abort()
+		held := func(err error, want string) error {
+			if he := new(HeldBackError); want == "" && err != nil || want != "" && (!errors.As(err, &he) || he.info().String() != want) {
+				return fmt.Errorf("commit: %v, want %q", err, want)
+			}
+			return nil
+		}
+		put := func(list ...string) (err error) {
+			for _, n := range list {
+				err = errors.Join(err, one(w, c, n, from))
+			}
+			return err
+		}
+		for _, step := range []struct {
+			put  []string
+			want string
+		}{
+			{[]string{"T"}, `record %d is held back: nobody has put "time" of record %[1]d`},
+			{[]string{"time"}, `record %d is held back: rank 0 has not put "Q" of record %[1]d`},
+			{[]string{"Q"}, ""},
+		} {
+			if err := put(step.put...); err != nil {
+				return err
+			}
+			want := ""
+			if step.want != "" {
+				want = fmt.Sprintf(step.want, from)
+			}
+			if err := held(w.Commit(ctx), want); err != nil {
+				return fmt.Errorf("put of %v: %w", step.put, err)
+			}
+		}
+		return w.Close(ctx)
+	})
+}

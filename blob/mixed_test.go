@@ -1,0 +1,99 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestMixedDatasets: files of two datasets under one name are refused, the wrong ones by name, and nothing that recovers or continues changes them.
+func TestMixedDatasets(t *testing.T) {
+	ctx := context.Background()
+	type mixture struct {
+		name  string
+		other leg // the other dataset
+		seed  int64
+		file  string // that comes from it, behind the base
+		from  string // where it is called so
+	}
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, x := range []mixture{
+			{"other values", leg{to: 3, ranks: 3}, 2, ".0001", ".0001"},
+			{"other values in the first", leg{to: 3, ranks: 3}, 2, ".0000", ".0000"},
+			{"fewer records", leg{to: 2, ranks: 3}, 2, ".0001", ".0001"},
+			{"more records", leg{to: 5, ranks: 3}, 2, ".0001", ".0001"},
+			{"other ranks", leg{to: 3, ranks: 4}, 1, ".0001", ".0001"},
+			{"other maps", leg{to: 3, ranks: 3, way: 1}, 1, ".0001", ".0001"},
+			{"another subfile", leg{to: 3, ranks: 3}, 1, ".0001", ".0000"},
+			{"an added set", leg{to: 5, ranks: 2}, 2, ".0000", "+1.0000"},
+			{"manifest", leg{to: 3, ranks: 3}, 2, ".manifest", ".manifest"},
+			{"manifest of more records", leg{to: 4, ranks: 3}, 2, ".manifest", ".manifest"},
+		} {
+			t.Run(fmt.Sprintf("%v/%s", layout, x.name), func(t *testing.T) {
+				mem := vfs.NewMem()
+				write := func(l leg, seed int64, base string, add bool) {
+					t.Helper()
+					m := dealtModel(l.to, l.ranks, l.way)
+					m.seed = seed
+					o := &settings{Options: Options{Layout: layout, Subfiles: 2}, knobs: knobs{fs: mem}}
+					must(run(l.ranks, func(ctx context.Context, c comm.Comm) error {
+						if add {
+							return m.add(ctx, c, base, o)
+						}
+						return m.create(ctx, c, base, o)
+					}))
+				}
+				write(leg{to: 3, ranks: 3}, 1, "d.nc", false)
+				if strings.HasPrefix(x.from, "+") {
+					write(leg{to: 3, ranks: 3}, x.seed, "e.nc", false)
+					write(x.other, x.seed, "e.nc", true)
+				} else {
+					write(x.other, x.seed, "e.nc", false)
+				}
+				b, err := slurp(mem, "e.nc"+x.from)
+				must(err)
+				must(rewrite(mem, "d.nc"+x.file, b))
+				files := map[string][]byte{}
+				for _, n := range []string{"d.nc.0000", "d.nc.0001", "e.nc.0000"} {
+					files[n], err = slurp(mem, n)
+					must(err)
+				}
+				wrong := []string{"d.nc" + x.file}
+				if x.file == ".manifest" {
+					wrong = []string{"d.nc.0000", "d.nc.0001"}
+				}
+				bad := checkErrors(mem, "d.nc")
+				for _, n := range wrong {
+					if !slices.ContainsFunc(bad, func(f Finding) bool { return f.File == n }) {
+						t.Errorf("no finding of %s: %v", n, bad)
+					}
+				}
+				for _, f := range bad {
+					if f.File != "" && f.File != "d.nc.manifest" && !slices.Contains(wrong, f.File) {
+						t.Errorf("%s is right: %v", f.File, f)
+					}
+				}
+				var fe *FormatError
+				if _, err := canonicalOf(mem, "d.nc"); !errors.As(err, &fe) || !slices.Contains(wrong, fe.File) {
+					t.Errorf("read: %v, want an error of %v", err, wrong)
+				}
+				_, err = recoverWith(ctx, "d.nc", nil, knobs{fs: mem})
+				for n, was := range files {
+					if b, rerr := slurp(mem, n); rerr != nil || !bytes.Equal(b, was) {
+						t.Errorf("recover (%v) has changed %s: %v", err, n, rerr)
+					}
+				}
+				if len(checkErrors(mem, "d.nc")) == 0 {
+					t.Error("good, after it was recovered")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// TestPlusName: a dataset that was renamed to a name like that of a set which an append has added to another is itself, beside that other and without it: it
+// is listed, checked, read, continued and recovered, and the other one stays as it is.
+func TestPlusName(t *testing.T) {
+	const base = "a.nc+1"
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		for _, beside := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v/beside %v", l, beside), func(t *testing.T) {
+				mem := vfs.NewMem()
+				o := &settings{Options: Options{Layout: l, Subfiles: 2}, knobs: knobs{fs: mem}}
+				first, m := tinyModel(1, 2), tinyModel(2, 5)
+				write := func(m *model, name string, f func(ctx context.Context, c comm.Comm, base string, o *settings) error) {
+					t.Helper()
+					must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return f(ctx, c, name, o) }))
+				}
+				want := []string{base}
+				if beside {
+					write(first, "a.nc", first.create)
+					want = []string{"a.nc", base}
+				}
+				m3 := m.upTo(3)
+				write(m3, "b.nc", m3.create)
+				for _, end := range []string{".0000", ".0001", ".manifest"} {
+					must(mem.Rename("b.nc"+end, base+end))
+				}
+				look := func(when string, m *model) {
+					t.Helper()
+					sets, err := subfile.ListAll(mem, ".")
+					must(err)
+					var got []string
+					for _, s := range sets {
+						got = append(got, s.Base)
+					}
+					if strings.Join(got, " ") != strings.Join(want, " ") {
+						t.Errorf("%s: listed %v, want %v", when, got, want)
+					}
+					for _, name := range want {
+						m := m
+						if name == "a.nc" {
+							m = first
+						}
+						if got, err := canonicalOf(mem, name); err != nil || !bytes.Equal(got, m.canonical(false)) {
+							t.Errorf("%s: %s read: %v", when, name, err)
+						}
+						if bad := checkErrors(mem, name); len(bad) > 0 {
+							t.Errorf("%s: %s: %v", when, name, bad)
+						}
+					}
+				}
+				look("renamed", m3)
+				write(m.upTo(4), base, m.upTo(4).add)
+				look("continued", m.upTo(4))
+				must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { // and dies
+					w, err := m.append(ctx, c, base, o)
+					if err != nil {
+						return err
+					}
+					defer w.Abort()
+					if err := m.putRecord(w, 4, c.Rank(), false); err != nil {
+						return err
+					}
+					return w.Commit(ctx)
+				}))
+				f, err := mem.Create(base + ".0000.w00000001.partial") // of a writer that died, too
+				must(err)
+				must(f.Close())
+				left, err := unfinishedIn(mem, ".")
+				if must(err); len(left) != 1 || left[0] != base {
+					t.Errorf("unfinished: %v, want %s", left, base)
+				}
+				for i := len(want); i > 0; i-- {
+					if _, err := recoverWith(t.Context(), want[i-1], nil, knobs{fs: mem}); err != nil {
+						t.Errorf("recover %s: %v", want[i-1], err)
+					}
+					look("recovered "+want[i-1], m)
+				}
+			})
+		}
+	}
+}
