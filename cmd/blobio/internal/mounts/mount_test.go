@@ -61,9 +61,16 @@ func toys(t *testing.T) (dir string, want []byte) {
 // started is a mount in the foreground, in a process of its own.
 func started(t *testing.T, dir, at string, flags ...string) *exec.Cmd {
 	t.Helper()
-	cmd := blobio(t, append([]string{"mount", dir, at}, flags...)...)
+	return run(t, blobio(t, append([]string{"mount", dir, at}, flags...)...), at)
+}
+
+// run starts a mount.
+func run(t *testing.T, cmd *exec.Cmd, at string) *exec.Cmd {
+	t.Helper()
 	var errs bytes.Buffer
-	cmd.Stderr = &errs
+	if cmd.Stderr == nil {
+		cmd.Stderr = &errs
+	}
 	out, err := cmd.StdoutPipe()
 	clitest.Check(t, err)
 	clitest.Check(t, cmd.Start())
@@ -230,6 +237,9 @@ func TestDaemon(t *testing.T) {
 		t.Errorf("a damaged one: %v", err)
 	}
 	said, err := os.ReadFile(log)
+	for end := time.Now().Add(time.Minute); len(said) == 0 && err == nil && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		said, err = os.ReadFile(log)
+	}
 	if line := string(said); err != nil || strings.Count(line, "\n") != 1 || !strings.Contains(line, " blobio mount: open bad.nc: input/output error: ") || !strings.Contains(line, damaged) {
 		t.Errorf("the log: %q, %v", line, err)
 	}
@@ -345,5 +355,33 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 	if mountedAt(t, at) {
 		t.Error("mounted")
+	}
+}
+
+// TestNobodyReads: a mount whose stderr is a pipe that nobody reads answers all the same, with errors too.
+func TestNobodyReads(t *testing.T) {
+	dir, want := toys(t)
+	name := filepath.Join(dir, "toy.nc.0000")
+	b, err := os.ReadFile(name)
+	clitest.Check(t, err)
+	at := t.TempDir()
+	cmd := blobio(t, "mount", dir, at)
+	cmd.Stderr = clitest.Deaf(t)
+	run(t, cmd, at)
+	reads(t, at, want)
+	clitest.Check(t, os.WriteFile(name, b[:len(b)/2], 0o666))
+	for i := range 3000 { // each is another line
+		if f, err := os.Open(filepath.Join(at, "toy.nc")); err == nil {
+			_, err = f.ReadAt(make([]byte, 1), int64(len(want)-1-i%64))
+			f.Close()
+		}
+	}
+	clitest.Check(t, os.WriteFile(name, b, 0o666))
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if got, err := os.ReadFile(filepath.Join(at, "toy.nc")); bytes.Equal(got, want) {
+			return
+		} else if time.Now().After(end) {
+			t.Fatalf("%d bytes, %v", len(got), err)
+		}
 	}
 }
