@@ -65,6 +65,7 @@ type Found struct {
 	Warnings int         `json:"warnings"`
 	Notes    int         `json:"notes"`
 	Findings findingList `json:"findings"` // in the order of the check; a verb may keep fewer than it counts
+	unjudged error
 }
 
 // findingList is a list in JSON even if it is empty.
@@ -79,9 +80,16 @@ func (l findingList) MarshalJSON() ([]byte, error) {
 
 // Add counts a finding and keeps it.
 func (c *Found) Add(x fault.Finding) {
+	if fault.Exhausted(x.Err) {
+		c.unjudged = x.Err
+		return
+	}
 	c.Count(x.Severity)
 	c.Findings = append(c.Findings, x)
 }
+
+// Unjudged is why the path could not be checked; nil: it was.
+func (c *Found) Unjudged() error { return c.unjudged }
 
 // Count counts a finding that is not kept.
 func (c *Found) Count(severity fault.Severity) {
@@ -122,7 +130,10 @@ func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
 }
 
 // Checking is what a verb does with each of its paths, of which Count were named.
-type Checking[T interface{ Failing(strict bool) bool }] struct {
+type Checking[T interface {
+	Failing(strict bool) bool
+	Unjudged() error
+}] struct {
 	Flags *CheckFlags
 	Count int
 	One   func(path string) (T, error)
@@ -135,6 +146,9 @@ func (k *Checking[T]) Run(cmd *cobra.Command, e *Env, paths []string) error {
 	var last error
 	for _, path := range paths {
 		c, err := k.One(path)
+		if err == nil {
+			err = c.Unjudged()
+		}
 		if err != nil {
 			failed = append(failed, failedPath{path, fault.Of(fault.Error, "", err)})
 			if last = e.PathFailed(cmd.Context(), cmd, k.Count, err); last != nil {

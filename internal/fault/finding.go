@@ -70,6 +70,9 @@ func Of(sev Severity, file string, err error) Finding {
 	default:
 		f.Msg, f.Err = err.Error(), err
 	}
+	if Exhausted(err) {
+		f.Err = err
+	}
 	return f
 }
 

@@ -385,3 +385,44 @@ func TestNobodyReads(t *testing.T) {
 		}
 	}
 }
+
+// TestFewFiles: datasets of more subfiles than the process may have open are good, as files and to the verbs.
+func TestFewFiles(t *testing.T) {
+	dir := t.TempDir()
+	out := t.TempDir()
+	var want []byte
+	names := []string{"v.nc", "p.nc", "w.nc"}
+	for i, name := range names {
+		canon := clitest.Many(t, []string{"variable-centric", "process-centric"}[i%2], 600, filepath.Join(dir, name))
+		b, err := os.ReadFile(canon)
+		clitest.Check(t, err)
+		want = b
+	}
+	for _, limit := range []int{64, 256, 1024} {
+		for i, name := range names[:2] {
+			in, to := filepath.Join(dir, name), filepath.Join(out, name)
+			for _, args := range [][]string{{"check", in}, {"ls", "--stats", in}, {"convert", "--no-sync", "--force", in, to}, {"diff", in, to}, {"recover", in},
+				{"convert", "--no-sync", "--force", "--to", "variable-centric", "--ranks", "600", "--subfiles", "600", in, filepath.Join(out, "again.nc")}} {
+				said, err := clitest.Limited(t, blobio(t, args...), limit).CombinedOutput()
+				if err != nil {
+					t.Errorf("%d files: blobio %s: %v\n%.500s", limit, strings.Join(args, " "), err, said)
+				}
+			}
+			if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d files, %d: converted %d bytes, want %d, %v", limit, i, len(got), len(want), err)
+			}
+		}
+	}
+	toys(t) // or there is no FUSE
+	for _, limit := range []int{64, 1024} {
+		at := t.TempDir()
+		run(t, clitest.Limited(t, blobio(t, "mount", dir, at), limit), at)
+		for range 2 {
+			for _, name := range names {
+				if got, err := os.ReadFile(filepath.Join(at, name)); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%d files: %s: %d bytes, want %d; %v", limit, name, len(got), len(want), err)
+				}
+			}
+		}
+	}
+}

@@ -116,6 +116,9 @@ func (f *scrCheckFlags) check(e *cli.Env, all []*scrChecked, look func(o *scrche
 		node, _ := x.Node.Get()
 		x.Found = cli.ErrorText(errors.New(x.Found))
 		all[node].Add(x)
+		if err := all[node].Unjudged(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

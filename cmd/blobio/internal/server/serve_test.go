@@ -155,6 +155,29 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
+// TestFewFiles: datasets of more subfiles than the process may have open, each of them twice.
+func TestFewFiles(t *testing.T) {
+	dir := t.TempDir()
+	var want []byte
+	names := []string{"0.nc", "1.nc", "2.nc"}
+	for i, name := range names {
+		canon := clitest.Many(t, []string{"variable-centric", "process-centric"}[i%2], 400, filepath.Join(dir, name))
+		b, err := os.ReadFile(canon)
+		clitest.Check(t, err)
+		want = b
+	}
+	for _, limit := range []int{64, 256, 1024} {
+		base := begun(t, clitest.Limited(t, child(dir, "--log", "none"), limit))
+		for range 2 {
+			for _, name := range names {
+				if got := get(t, base+"files/"+name); !bytes.Equal(got, want) {
+					t.Errorf("%d files, %s: %d bytes that differ from the %d of the file that was converted", limit, name, len(got), len(want))
+				}
+			}
+		}
+	}
+}
+
 // TestServeKilled: a server that is killed leaves nothing behind, not even the port, and blocks no writer.
 func TestServeKilled(t *testing.T) {
 	dir, _, variable, _ := clitest.Toys(t)
