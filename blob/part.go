@@ -104,8 +104,8 @@ func (p *filePart) load() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.loaded {
-		p.loaded = true
 		p.err = p.decode()
+		p.loaded = !fault.Exhausted(p.err)
 	}
 	return p.err
 }

@@ -84,12 +84,13 @@ type set struct {
 	first, records int64 // records of the dataset that it holds
 	places         int64 // records for which its files have places, if there is a manifest
 	parts          []*filePart
-	schema         *Schema   // of the files: an appended set has record variables only
-	vars           []VarID   // by variable of the dataset: its id in this set, -1 if it is not there
-	blobs          int       // of all parts
-	once           sync.Once // all parts' headers and tables
-	fatal          error     // why nothing of the set can be read
-	err            error     // why something of it cannot
+	schema         *Schema    // of the files: an appended set has record variables only
+	vars           []VarID    // by variable of the dataset: its id in this set, -1 if it is not there
+	blobs          int        // of all parts
+	loading        sync.Mutex // of all parts' headers and tables
+	loaded         bool
+	fatal          error // why nothing of the set can be read
+	err            error // why something of it cannot
 }
 
 func (r *Reader) numParts() (n int) {

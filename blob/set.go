@@ -12,14 +12,23 @@ import (
 
 // loadSet reads the headers and tables of all subfiles of a set, once. All of them must be right.
 func (r *Reader) loadSet(ctx context.Context, s *set) error {
-	_ = r.loadParts(ctx, s)
-	return s.err
+	_, err := r.loadOnce(ctx, s)
+	return err
 }
 
 // loadParts is loadSet where subfiles may be damaged, or have gone since the dataset was opened, as long as the others can be read without
 // them: filePart.bad tells.
 func (r *Reader) loadParts(ctx context.Context, s *set) error {
-	s.once.Do(func() {
+	fatal, _ := r.loadOnce(ctx, s)
+	return fatal
+}
+
+// loadOnce reads them, again where the process had too many files open.
+func (r *Reader) loadOnce(ctx context.Context, s *set) (fatal, err error) {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if !s.loaded {
+		s.blobs = 0
 		s.fatal = r.readSet(ctx, s)
 		s.err = s.fatal
 		for _, p := range s.parts {
@@ -27,8 +36,9 @@ func (r *Reader) loadParts(ctx context.Context, s *set) error {
 				s.err = p.bad
 			}
 		}
-	})
-	return s.fatal
+		s.loaded = !fault.Exhausted(s.fatal)
+	}
+	return s.fatal, s.err
 }
 
 func (r *Reader) readSet(ctx context.Context, s *set) error {
@@ -134,7 +144,7 @@ func (s *set) spoil(errs []error, blobs map[*filePart]int) error {
 		switch {
 		case errs[i] == nil && p.place != nil:
 			left++
-		case errs[i] != nil && (blobs[p] == 0 || errors.Is(errs[i], ErrBroken)):
+		case errs[i] != nil && (blobs[p] == 0 || errors.Is(errs[i], ErrBroken) || fault.Exhausted(errs[i])):
 			return errs[i]
 		case errs[i] != nil && first == nil:
 			first = errs[i]

@@ -18,6 +18,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/diary"
 )
 
 func ok(t testing.TB, err error) {
@@ -103,6 +104,7 @@ func converted(t testing.TB, name string) []byte {
 
 // lines is a log that tests look at.
 type lines struct {
+	of *diary.Diary // nil: it takes what it is given at once
 	mu sync.Mutex
 	b  bytes.Buffer
 }
@@ -114,6 +116,9 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 func (l *lines) String() string {
+	if l.of != nil {
+		l.of.Flush()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
@@ -150,6 +155,7 @@ func start(t testing.TB, dir string, o *Options) *site {
 	}
 	o.Log = log
 	s := newServer(t, dir, o)
+	log.of = s.diary
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
 	return &site{h, s, log}

@@ -25,7 +25,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	h := &http.Server{Handler: s, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headTime, ReadTimeout: requestTime, IdleTimeout: idleTime,
-		ErrorLog: log.New(s.opt.Log, "", log.LstdFlags|log.LUTC)}
+		ErrorLog: log.New(s.diary, "", log.LstdFlags|log.LUTC)}
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		s.stopStreams()

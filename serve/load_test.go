@@ -229,6 +229,7 @@ func TestSlowClients(t *testing.T) {
 		}
 		ok(t, resp.Body.Close())
 		time.Sleep(2 * s.opt.Stall)
+		synctest.Wait()
 		if got := strings.Count(log.String(), " 200* "); got != n {
 			t.Errorf("%d of %d are cut off:\n%s", got, n, log)
 		}

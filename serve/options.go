@@ -19,7 +19,7 @@ type Options struct {
 	Public bool      // anyone who reaches the address may read, under any host name
 	Hosts  []string  // host names to answer to, beside those of this machine; with Token or Public, all
 	CORS   string    // pages of this origin may read, such as https://example.org; "*": of any origin, without credentials
-	Log    io.Writer // a line for each request; nil: none
+	Log    io.Writer // a line for each request; nil: none. No request waits for it: lines that it does not take in time are counted
 
 	Version cdf5.Version      // of the netCDF files; default CDF5
 	Verify  blob.Verification // which checksums reading compares; default VerifyOnce
@@ -92,9 +92,6 @@ func (o *Options) withDefaults() Options {
 		if *d.p == 0 {
 			*d.p = d.d
 		}
-	}
-	if v.Log == nil {
-		v.Log = io.Discard
 	}
 	return v
 }

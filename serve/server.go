@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"blobio/internal/cache"
+	"blobio/internal/diary"
 	"blobio/internal/fault"
 	"blobio/internal/plot/fieldplot"
 	"blobio/internal/tree"
@@ -30,7 +31,7 @@ type Server struct {
 	checks *checks
 	stores *cache.Cache[string, *zarr.Store] // what was computed of headers
 	chunks sync.Pool                         // of *[]byte: values of Zarr that were sent
-	logMu  sync.Mutex
+	diary  *diary.Diary
 
 	streams atomic.Int64  // of events
 	ending  chan struct{} // closed when the server is to end
@@ -50,7 +51,7 @@ func New(dir string, o *Options) (*Server, error) {
 		return nil, err
 	}
 	// Reads wait as long as it takes: there is one for each answer under way, whose connection would break.
-	return &Server{tree: t, opt: opt, guard: newGuard(&opt), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(), stores: cache.New[string](maxStores, (*zarr.Store).MetaBytes), ending: make(chan struct{}),
+	return &Server{tree: t, opt: opt, guard: newGuard(&opt), diary: diary.New(opt.Log, nil), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(), stores: cache.New[string](maxStores, (*zarr.Store).MetaBytes), ending: make(chan struct{}),
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 
@@ -60,7 +61,9 @@ const heldMemory = 2 << 20
 // Close closes the files. No request may be under way, or come.
 func (s *Server) Close() error {
 	s.stopStreams()
-	return s.tree.Close()
+	err := s.tree.Close()
+	s.diary.Flush()
+	return err
 }
 
 // stopStreams ends the answers that go on until somebody goes.
@@ -138,9 +141,7 @@ func (s *Server) log(r *http.Request, a *answer, took time.Duration, err error) 
 	case a.failed != nil:
 		line += " " + fault.Printable(a.failed.Error())
 	}
-	s.logMu.Lock()
-	defer s.logMu.Unlock()
-	fmt.Fprintln(s.opt.Log, line)
+	fmt.Fprintln(s.diary, line)
 }
 
 // shorten keeps a line of the log readable.

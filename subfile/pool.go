@@ -8,8 +8,9 @@ import (
 // defaultMaxOpen is how many files a Pool keeps open when it is not told.
 const defaultMaxOpen = 256
 
-// A Pool holds open files under a cap. A file that nobody uses is closed when
-// the cap is reached and opened again when it is needed. Files in use may
+// A Pool holds open files under a cap, and all pools of the process hold no more
+// than vfs.Descriptors. A file that nobody uses is closed when
+// that is reached and opened again when it is needed. Files in use may
 // exceed the cap: it bounds what is kept, not what is asked at one instant.
 // It is safe for concurrent use.
 type Pool struct {
@@ -22,7 +23,7 @@ func NewPool(fsys vfs.FS, max int) *Pool {
 	if max <= 0 {
 		max = defaultMaxOpen
 	}
-	return &Pool{vfs.OrOS(fsys), cache.NewPool[string](max, vfs.File.Close)}
+	return &Pool{vfs.OrOS(fsys), cache.NewPool[string](vfs.Descriptors, max, vfs.File.Close)}
 }
 
 // FS returns the file system of the pool.

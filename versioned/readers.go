@@ -38,7 +38,7 @@ type readers struct {
 }
 
 func newReaders(max int) readers {
-	return readers{cache.NewPool[readerKey](max, func(x *reader) error {
+	return readers{cache.NewPool[readerKey](vfs.Descriptors, max, func(x *reader) error {
 		x.f.Close() // it was only read
 		return nil
 	})}

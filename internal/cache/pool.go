@@ -6,59 +6,69 @@ import (
 	"sync"
 )
 
-// A Pool keeps open what is costly to open, files for example, up to a cap: the least recently used goes first, and is opened again when it is
-// needed. What is in use may exceed the cap: it bounds what is kept, not what is asked for at one instant. It is safe for concurrent use.
+// A Pool keeps open what is costly to open, files for example, up to a cap of its own and within a budget that it shares with other pools: the least
+// recently used goes first, and is opened again when it is needed. What is in use may exceed both: they bound what is kept, not what is asked for at
+// one instant. It is safe for concurrent use.
 type Pool[K comparable, V any] struct {
-	max   int
-	close func(V) error
+	budget *Budget
+	max    int
+	close  func(V) error
 
-	mu     sync.Mutex
+	// Budget.mu is of these, too.
 	closed bool
 	held   map[K]*pooled[K, V]
 	idle   *list.List // of *pooled that nobody uses, least recently used first
+	late   []error    // of values that were closed for the sake of another pool
+	away   int        // values that are being closed for that
+	back   sync.Cond  // over Budget.mu: fewer are
 }
 
 type pooled[K comparable, V any] struct {
+	pool  *Pool[K, V]
 	key   K
 	value V
 	err   error
 	ready chan struct{} // closed when value or err is set
 	uses  int
-	elem  *list.Element // in idle, or nil
+	elem  *list.Element // in Pool.idle, or nil
+	all   *list.Element // in Budget.idle, or nil
 }
 
-// NewPool returns a pool of at most max values, which are closed by a function.
-func NewPool[K comparable, V any](max int, close func(V) error) *Pool[K, V] {
-	return &Pool[K, V]{max: max, close: close, held: map[K]*pooled[K, V]{}, idle: list.New()}
+// NewPool returns a pool of at most max values, which are closed by a function. Without a budget it has one of its own.
+func NewPool[K comparable, V any](budget *Budget, max int, close func(V) error) *Pool[K, V] {
+	if budget == nil {
+		budget = NewBudget(max)
+	}
+	p := &Pool[K, V]{budget: budget, max: max, close: close, held: map[K]*pooled[K, V]{}, idle: list.New()}
+	p.back.L = &budget.mu
+	return p
 }
 
-// Get returns the value of a key, opened if it is not held; Put must be called once for it. An error may be that of closing another one.
+// Get returns the value of a key, opened if it is not held; Put must be called once for it. An error may be that of closing another one of the pool.
 func (p *Pool[K, V]) Get(key K, open func() (V, error)) (V, error) {
-	p.mu.Lock()
+	b := p.budget
+	b.mu.Lock()
 	e := p.held[key]
 	if e != nil {
 		e.uses++
-		if e.elem != nil {
-			p.idle.Remove(e.elem)
-			e.elem = nil
-		}
-		p.mu.Unlock()
+		e.use()
+		b.mu.Unlock()
 		<-e.ready
 	} else {
-		e = &pooled[K, V]{key: key, ready: make(chan struct{}), uses: 1}
+		e = &pooled[K, V]{pool: p, key: key, ready: make(chan struct{}), uses: 1}
 		p.held[key] = e
-		evicted := p.evict()
-		p.mu.Unlock()
-		if e.err = p.closeAll(evicted); e.err == nil {
+		b.held++
+		e.err = p.makeRoom()
+		if e.err == nil {
 			e.value, e.err = open()
 		}
 		close(e.ready)
 	}
 	if e.err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		if p.held[key] == e {
-			delete(p.held, key) // the next Get tries again
+			p.drop(e) // the next Get tries again
 		}
 	}
 	return e.value, e.err
@@ -66,47 +76,93 @@ func (p *Pool[K, V]) Get(key K, open func() (V, error)) (V, error) {
 
 // Keep takes over an open value of a key that is not held. Nobody uses it yet.
 func (p *Pool[K, V]) Keep(key K, v V) error {
-	e := &pooled[K, V]{key: key, value: v, ready: make(chan struct{})}
+	e := &pooled[K, V]{pool: p, key: key, value: v, ready: make(chan struct{})}
 	close(e.ready)
-	p.mu.Lock()
+	p.budget.mu.Lock()
 	p.held[key] = e
-	e.elem = p.idle.PushBack(e)
-	evicted := p.evict()
-	p.mu.Unlock()
-	return p.closeAll(evicted)
+	p.budget.held++
+	e.rest()
+	return p.makeRoom()
 }
 
 // Put gives back one use of a value.
 func (p *Pool[K, V]) Put(key K) {
-	p.mu.Lock()
+	p.budget.mu.Lock()
 	e := p.held[key]
 	e.uses--
 	last := e.uses == 0 && p.closed
 	if last {
-		delete(p.held, key)
+		p.drop(e)
 	} else if e.uses == 0 {
-		e.elem = p.idle.PushBack(e)
+		e.rest()
 	}
-	p.mu.Unlock()
+	p.budget.mu.Unlock()
 	if last {
 		_ = p.close(e.value) // after Close: the work that used it had failed or was given up
 	}
 }
 
-// evict takes out values that nobody uses until the rest is within the cap. p.mu is held.
-func (p *Pool[K, V]) evict() (out []*pooled[K, V]) {
+// makeRoom closes values that nobody uses until the rest is within the cap and the budget. Budget.mu is held, and given back. The error is of values
+// of this pool.
+func (p *Pool[K, V]) makeRoom() error {
+	var own []*pooled[K, V]
 	for len(p.held) > p.max && p.idle.Len() > 0 {
-		out = append(out, p.take(p.idle.Front().Value.(*pooled[K, V])))
+		e := p.idle.Front().Value.(*pooled[K, V])
+		p.drop(e)
+		own = append(own, e)
 	}
-	return out
+	others := p.budget.over() // perhaps of this pool
+	p.budget.mu.Unlock()
+	err := p.closeAll(own)
+	closeAll(others)
+	p.budget.mu.Lock()
+	err = errors.Join(err, p.told())
+	p.budget.mu.Unlock()
+	return err
 }
 
-// take takes out one that nobody uses. p.mu is held.
-func (p *Pool[K, V]) take(e *pooled[K, V]) *pooled[K, V] {
-	p.idle.Remove(e.elem)
-	e.elem = nil
+// told returns once what closing values for the sake of others has met. Budget.mu is held.
+func (p *Pool[K, V]) told() error {
+	err := errors.Join(p.late...)
+	p.late = nil
+	return err
+}
+
+// use and rest take a value from what nobody uses, and put it there. Budget.mu is held.
+func (e *pooled[K, V]) use() {
+	if e.elem != nil {
+		e.pool.idle.Remove(e.elem)
+		e.pool.budget.idle.Remove(e.all)
+		e.elem, e.all = nil, nil
+	}
+}
+
+func (e *pooled[K, V]) rest() {
+	e.elem, e.all = e.pool.idle.PushBack(e), e.pool.budget.idle.PushBack(e)
+}
+
+// drop takes a value out. Budget.mu is held.
+func (p *Pool[K, V]) drop(e *pooled[K, V]) {
+	e.use()
 	delete(p.held, e.key)
-	return e
+	p.budget.held--
+}
+
+// evict implements idler.
+func (e *pooled[K, V]) evict() func() {
+	p := e.pool
+	p.drop(e)
+	p.away++
+	return func() {
+		err := p.close(e.value)
+		p.budget.mu.Lock()
+		defer p.budget.mu.Unlock()
+		if err != nil {
+			p.late = append(p.late, err)
+		}
+		p.away--
+		p.back.Broadcast()
+	}
 }
 
 func (p *Pool[K, V]) closeAll(list []*pooled[K, V]) error {
@@ -119,21 +175,28 @@ func (p *Pool[K, V]) closeAll(list []*pooled[K, V]) error {
 
 // Forget closes the values of some keys, if nobody uses them.
 func (p *Pool[K, V]) Forget(which func(K) bool) error {
-	p.mu.Lock()
+	p.budget.mu.Lock()
 	var out []*pooled[K, V]
 	for key, e := range p.held {
 		if e.elem != nil && which(key) {
-			out = append(out, p.take(e))
+			p.drop(e)
+			out = append(out, e)
 		}
 	}
-	p.mu.Unlock()
-	return p.closeAll(out)
+	p.budget.mu.Unlock()
+	err := p.closeAll(out)
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	for p.away > 0 { // one of the keys may be among them
+		p.back.Wait()
+	}
+	return errors.Join(err, p.told())
 }
 
 // Close closes all values. One that is still in use is closed when it is given back.
 func (p *Pool[K, V]) Close() error {
-	p.mu.Lock()
+	p.budget.mu.Lock()
 	p.closed = true
-	p.mu.Unlock()
+	p.budget.mu.Unlock()
 	return p.Forget(func(K) bool { return true })
 }

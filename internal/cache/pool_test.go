@@ -47,7 +47,7 @@ func (o *opener) close(t *thing) error {
 func TestPool(t *testing.T) {
 	const users, most = 3, 4
 	o := &opener{bad: -1}
-	p := NewPool[int](most, o.close)
+	p := NewPool[int](nil, most, o.close)
 	var all sync.WaitGroup
 	for u := range users {
 		all.Go(func() {
@@ -79,7 +79,7 @@ func TestPool(t *testing.T) {
 // TestPoolEnds: what is forgotten is closed unless it is used, what was used at Close when it is given back; errors of closing are returned.
 func TestPoolEnds(t *testing.T) {
 	o := &opener{bad: 2}
-	p := NewPool[int](2, o.close)
+	p := NewPool[int](nil, 2, o.close)
 	get := func(key int) error { _, err := p.Get(key, o.of(key)); return err }
 	if err := errors.Join(get(1), get(2), get(3)); err != nil {
 		t.Fatal(err)

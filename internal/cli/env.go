@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -76,6 +79,9 @@ const serves = "serves"
 func AsService(cmd *cobra.Command) *cobra.Command {
 	return mark(cmd, serves)
 }
+
+// OutliveReaders keeps a broken pipe at stderr from ending the process: what serves others goes on when nobody reads what it says.
+func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // mark says something of cmd, beside what is said of it already.
 func mark(cmd *cobra.Command, what string) *cobra.Command {

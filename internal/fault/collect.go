@@ -16,13 +16,15 @@ type Collector struct {
 	yield    func(Finding) bool
 	stopped  bool // the reader wants no more; set by the goroutine that yields
 	ended    bool // a finding says that the context has ended
+	starved  bool // a finding says that the process can open no more
 	progress func(done, total int64)
 	done     atomic.Int64
 	total    atomic.Int64
 }
 
 // Collect is the sequence of what look adds. look runs in the goroutine of the reader, and ends soon after it has stopped to
-// read or ctx has ended: the context of the collector tells. If ctx has ended, a finding says so. progress, which may be nil, is told what Did says, by several
+// read or ctx has ended: the context of the collector tells. If ctx has ended, a finding says so. One of which
+// the error is Exhausted is the last: it is about this process. progress, which may be nil, is told what Did says, by several
 // goroutines.
 func Collect(ctx context.Context, progress func(done, total int64), look func(c *Collector)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
@@ -39,11 +41,18 @@ func Collect(ctx context.Context, progress func(done, total int64), look func(c 
 // Context ends when the one given to Collect does, or when nobody reads any more.
 func (c *Collector) Context() context.Context { return c.ctx }
 
-// Stopped says that nobody reads any more. As Add, it is for the goroutine of look.
-func (c *Collector) Stopped() bool { return c.stopped }
+// Stopped says that nobody reads any more, or that no more can be found. As Add, it is for the goroutine of look.
+func (c *Collector) Stopped() bool { return c.stopped || c.starved }
 
 // Add hands a finding on, and says whether more are wanted. It is for the goroutine of look; what Each runs has its own.
 func (c *Collector) Add(f Finding) bool {
+	if c.starved {
+		return false
+	}
+	if Exhausted(f.Err) { // what is found from here on would be about this process
+		c.starved = true
+		defer c.end()
+	}
 	if why := c.ctx.Err(); why != nil && errors.Is(f.Err, why) {
 		c.ended = true
 	}
@@ -51,7 +60,7 @@ func (c *Collector) Add(f Finding) bool {
 		c.stopped = true
 		c.end()
 	}
-	return !c.stopped
+	return !c.Stopped()
 }
 
 // Expect adds to what there is to do, in units of the check's choice.

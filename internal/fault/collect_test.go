@@ -2,10 +2,13 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -131,5 +134,28 @@ func TestCollectPanic(t *testing.T) {
 		})
 	}) {
 		panic("reader")
+	}
+}
+
+// TestCollectExhausted: where the process can open no more, that is the last finding, as an error that is known.
+func TestCollectExhausted(t *testing.T) {
+	full := &fs.PathError{Op: "open", Path: "x", Err: syscall.EMFILE}
+	for _, err := range []error{full, At("y", 0, "header", full, "cannot be read"), fmt.Errorf("y: %w", errors.Join(ErrCorrupt, full))} {
+		n := 0
+		var last Finding
+		for last = range Collect(t.Context(), nil, func(c *Collector) {
+			c.Each(1000, 1, func(i int, add func(Finding) bool) {
+				if i == 3 {
+					add(Of(Error, "", err))
+				}
+				add(Of(Error, "", ErrCorrupt))
+			})
+			c.Add(Of(Error, "", ErrMissing))
+		}) {
+			n++
+		}
+		if n != 4 || !Exhausted(last.Err) {
+			t.Errorf("%d findings, the last: %v", n, last)
+		}
 	}
 }

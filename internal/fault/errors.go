@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 )
 
 // At is an error about a place in a file: off is in bytes, -1 if it is not known, and class may be nil. Of a format
@@ -33,6 +34,11 @@ func Usage(format string, args ...any) error {
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() []error { return []error{e.error, ErrUsage} }
+
+// Exhausted says of an error that the process, or the system, has too many files open or no memory left. It tells nothing about a file.
+func Exhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+}
 
 // sides takes a text apart that says what was found and what is wanted.
 func sides(msg, format string, args []any) (found, wanted string) {

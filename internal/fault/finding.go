@@ -52,9 +52,9 @@ func (n Number) IsZero() bool { return !n.known }
 func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(n.n) }
 
 // Of makes a finding of an error: of a FormatError its place, else that of file. What is sound but of a version or with a
-// feature that is not implemented here is no error: it is Unchecked.
+// feature that is not implemented here is no error: it is Unchecked, as is what this process could not open.
 func Of(sev Severity, file string, err error) Finding {
-	if sev == Error && (errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion)) {
+	if sev == Error && (errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion) || Exhausted(err)) {
 		sev = Unchecked
 	}
 	f := Finding{Severity: sev, File: file, Offset: -1}
@@ -73,6 +73,9 @@ func Of(sev Severity, file string, err error) Finding {
 		f.File, f.Msg, f.Err = pe.Path, err.Error(), err
 	default:
 		f.Msg, f.Err = err.Error(), err
+	}
+	if Exhausted(err) {
+		f.Err = err
 	}
 	return f
 }

@@ -174,7 +174,7 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		d.m.log.say("read %s from byte %d on: %v: %v", d.path, off+int64(n), unix.EIO, err)
+		d.m.say("read "+d.path, "read %s from byte %d on: %v: %v", d.path, off+int64(n), unix.EIO, err)
 		return nil, unix.EIO
 	}
 	return fuse.ReadResultData(b), 0

@@ -39,7 +39,6 @@ type Mount struct {
 	opt  Options
 	at   string // absolute, without links
 	fuse *fuse.Server
-	log  diary
 	done chan struct{} // closed when it is unmounted and nobody uses it
 }
 
@@ -49,7 +48,6 @@ func New(dir, at string, o *Options) (*Mount, error) {
 	if o != nil {
 		m.opt = *o
 	}
-	m.log.w = m.opt.Log
 	if err := available(device, os.Geteuid() == 0, helper); err != nil {
 		return nil, err
 	}
@@ -70,7 +68,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 	go func() {
 		m.fuse.Wait()
 		if err := m.tree.Close(); err != nil {
-			m.log.say("%v", err)
+			m.say("end", "%v", err)
 		}
 		close(m.done)
 	}()
@@ -171,7 +169,7 @@ func place(dir, at string) (string, error) {
 
 // serve mounts.
 func (m *Mount) serve() (*fuse.Server, error) {
-	return mountAt(m.at, &folder{m: m}, options(m.tree.Root(), m.opt.AllowOther, func(v any) { m.log.say("internal error: %v", v) }))
+	return mountAt(m.at, &folder{m: m}, options(m.tree.Root(), m.opt.AllowOther, func(v any) { m.say("internal error", "internal error: %v", v) }))
 }
 
 // options of every mount here. The kernel names source as what is mounted; panicked takes what a call that does not return said.
@@ -235,7 +233,7 @@ func (m *Mount) Unmount(ctx context.Context) error {
 	if err := detach(m.at); err != nil {
 		return fmt.Errorf("unmounting %s: %w", m.at, err)
 	}
-	m.log.say("%s: files are open; it ends when they are closed", m.at)
+	m.say("unmount", "%s: files are open; it ends when they are closed", m.at)
 	select {
 	case <-m.done:
 		return nil
@@ -258,4 +256,9 @@ func detach(at string) error {
 		return fmt.Errorf("%s: %w", strings.TrimSpace(string(out)), err)
 	}
 	return nil
+}
+
+// say notes what happened, of some kind.
+func (m *Mount) say(what, format string, args ...any) {
+	m.opt.Log.Say(fault.Printable(what), fault.Printable(fmt.Sprintf(format, args...)))
 }

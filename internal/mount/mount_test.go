@@ -21,6 +21,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/diary"
 	"blobio/internal/fault"
 )
 
@@ -33,6 +34,7 @@ func ok(t testing.TB, err error) {
 
 // lines is a log.
 type lines struct {
+	d  *diary.Diary
 	mu sync.Mutex
 	b  bytes.Buffer
 }
@@ -43,7 +45,13 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
+func (l *lines) diary() *diary.Diary {
+	l.d = diary.New(l, nil)
+	return l.d
+}
+
 func (l *lines) String() string {
+	l.d.Flush()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
@@ -57,7 +65,7 @@ func mountedAt(t testing.TB, dir string, o *Options) (at string, m *Mount, log *
 	if o != nil {
 		opt = *o
 	}
-	opt.Log = log
+	opt.Log = log.diary()
 	at = t.TempDir()
 	m, err := New(dir, at, &opt)
 	if errors.Is(err, ErrUnavailable) {
@@ -360,7 +368,7 @@ func TestBroken(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if s := log.String(); strings.Count(s, "\n") != 1 || !strings.Contains(s, "open a.nc: ") || !strings.Contains(s, src+".manifest") {
+	if s := log.String(); strings.Count(s, "\n") != 2 || !strings.Contains(s, "open a.nc: 2 more like that") || !strings.Contains(s, src+".manifest") {
 		t.Errorf("the log: %q", s)
 	}
 	ok(t, os.WriteFile(src+".manifest", good, 0o666))

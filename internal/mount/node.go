@@ -154,6 +154,6 @@ func (m *Mount) errno(what, p string, err error) syscall.Errno {
 	default:
 		n = unix.EIO
 	}
-	m.log.say("%s %s: %v: %v", what, p, n, err)
+	m.say(what+" "+p, "%s %s: %v: %v", what, p, n, err)
 	return n
 }

@@ -55,7 +55,7 @@ func TestOtherUsers(t *testing.T) {
 	}
 	want := converted(t, name, 0)
 	log := &lines{}
-	m, err := New(dir, at, &Options{AllowOther: true, Log: log})
+	m, err := New(dir, at, &Options{AllowOther: true, Log: log.diary()})
 	if errors.Is(err, ErrUnavailable) {
 		t.Skipf("no FUSE mounts here: %v", err)
 	}

@@ -332,7 +332,7 @@ func TestLimits(t *testing.T) {
 	tr.readers.opt.Idle = 0
 	tr.mu.Unlock()
 	tr.sweep()
-	if f := free(); f != 0 || len(tr.readers.by) != 0 || tr.readers.memory.left != 16<<20 || tr.readers.files.left != defaultFiles || tr.readers.held != 0 {
+	if f := free(); f != 0 || len(tr.readers.by) != 0 || tr.readers.memory.left != 16<<20 || tr.readers.held != 0 {
 		t.Errorf("%d readers are left, %+v", f, tr.readers)
 	}
 }

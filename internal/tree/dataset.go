@@ -191,7 +191,7 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 	if s.form != nil {
 		return t.loadForm(ctx, s)
 	}
-	r, err := t.open(ctx, s, t.fs, s.files)
+	r, err := t.open(ctx, s, t.fs)
 	if err != nil {
 		return err
 	}

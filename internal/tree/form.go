@@ -36,7 +36,6 @@ type formOptions struct {
 	dir    string
 	verify bool
 	memory int64 // bytes to keep
-	files  int   // to have open
 }
 
 // source is one state of what has a form: the bytes, of CDF-5. Damage is an error at the bytes that it touches, where it does not keep the whole
@@ -112,14 +111,14 @@ func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) []Entry
 // loadForm opens what s is to share. The Reader reads the bytes of the source as it would those of a file.
 func (t *Tree) loadForm(ctx context.Context, s *shared) error {
 	dir := strings.TrimSuffix(s.name, suffix)
-	src, err := s.form.open(ctx, &formOptions{fs: t.fs, dir: dir, verify: t.opt.Verify != blob.VerifyNever, memory: s.memory / 4, files: max(s.files-1, 1)})
+	src, err := s.form.open(ctx, &formOptions{fs: t.fs, dir: dir, verify: t.opt.Verify != blob.VerifyNever, memory: s.memory / 4})
 	if errors.Is(err, fs.ErrNotExist) { // one of its files: it is there itself, which is looked at again
 		return fmt.Errorf("%s: %v: %w", dir, err, fault.ErrMissing)
 	}
 	if err != nil {
 		return err
 	}
-	r, err := t.open(ctx, s, &formFS{t.fs, s.name, src, formInfo{filepath.Base(s.name), src.Size(), s.mod}}, 1)
+	r, err := t.open(ctx, s, &formFS{t.fs, s.name, src, formInfo{filepath.Base(s.name), src.Size(), s.mod}})
 	if err != nil {
 		return errors.Join(err, src.Close())
 	}

@@ -21,7 +21,7 @@ type celloSource struct {
 func (s celloSource) Close() error { return s.k.Close() }
 
 func openCello(ctx context.Context, o *formOptions) (source, error) {
-	k, err := cello.Open(ctx, o.dir, &cello.OpenOptions{FS: o.fs, MaxOpen: o.files, NoVerify: !o.verify})
+	k, err := cello.Open(ctx, o.dir, &cello.OpenOptions{FS: o.fs, NoVerify: !o.verify})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ var versionsForm = form{name: "array with versions", stamp: versioned.Stamp, is:
 // hasVersions says whether an array has a netCDF form: those of a hierarchy have none, nor encrypted ones, whose key is not known here.
 // One that cannot be read has one, and opening it tells why.
 func hasVersions(dir string, fsys vfs.FS) bool {
-	s, err := openVersions(context.Background(), &formOptions{fs: fsys, dir: dir, files: 1})
+	s, err := openVersions(context.Background(), &formOptions{fs: fsys, dir: dir})
 	if err == nil {
 		return s.Close() == nil
 	}
@@ -58,7 +58,7 @@ type versionsSource struct {
 func (s versionsSource) Close() error { return s.v.Close() }
 
 func openVersions(_ context.Context, o *formOptions) (source, error) {
-	v, err := versioned.OpenView(o.dir, &versioned.ViewOptions{FS: o.fs, MaxOpen: o.files})
+	v, err := versioned.OpenView(o.dir, &versioned.ViewOptions{FS: o.fs})
 	if err != nil {
 		return nil, err
 	}

@@ -28,9 +28,9 @@ type headers struct {
 func newHeaders(memory int64) headers { return headers{all: memory / 4, turn: make(chan struct{}, 1)} }
 
 // open opens a dataset with its share of what all may use, and counts its header if it is long.
-func (t *Tree) open(ctx context.Context, s *shared, fsys vfs.FS, files int) (*blob.Reader, error) {
+func (t *Tree) open(ctx context.Context, s *shared, fsys vfs.FS) (*blob.Reader, error) {
 	return t.openAny(ctx, s, s.name, &blob.OpenOptions{FS: fsys, MissingLater: true, Verify: t.opt.Verify, Workers: t.opt.Workers,
-		Memory: max(s.memory/4, 1<<20), Maps: max(s.memory/4, 1<<20), MaxOpen: files})
+		Memory: max(s.memory/4, 1<<20), Maps: max(s.memory/4, 1<<20)})
 }
 
 // openAny opens a dataset for s, or with nil for somebody who closes it at once.

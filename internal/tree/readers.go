@@ -23,7 +23,6 @@ type shared struct {
 	fact   fact
 	err    error
 	memory int64
-	files  int
 	header int64 // what its header takes, if that is counted
 
 	// with Tree.mu held:
@@ -41,7 +40,6 @@ type readers struct {
 	free    *list.List         // of *shared that have none, the oldest first
 	memory  budget
 	headers headers
-	files   budget
 	timer   *time.Timer
 	freed   chan struct{} // closed when fewer are held; nil: nobody waits for that
 }
@@ -56,7 +54,7 @@ func (b *budget) take() int64 {
 }
 
 func (r *readers) init(o Options) {
-	*r = readers{opt: o, by: map[string]*shared{}, free: list.New(), memory: budget{o.Memory, 4 << 20}, files: budget{int64(o.Files), 16}, headers: newHeaders(o.Memory)}
+	*r = readers{opt: o, by: map[string]*shared{}, free: list.New(), memory: budget{o.Memory, 4 << 20}, headers: newHeaders(o.Memory)}
 }
 
 // claim returns the reader of a state, with one use more; mine says that it is new and has to be loaded by the caller.
@@ -80,10 +78,10 @@ func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err
 				closing = append(closing, r.drop(s))
 			}
 		}
-		if r.memory.left < r.opt.Memory/8 || r.files.left < int64(r.opt.Files)/8 {
+		if r.memory.left < r.opt.Memory/8 {
 			closing = append(closing, r.idle(0)...)
 		}
-		s = &shared{name: name, key: st.key, mod: st.mod, form: st.form, ready: make(chan struct{}), memory: r.memory.take(), files: int(r.files.take())}
+		s = &shared{name: name, key: st.key, mod: st.mod, form: st.form, ready: make(chan struct{}), memory: r.memory.take()}
 		r.by[name], mine = s, true
 	}
 	if s.elem != nil {
@@ -123,7 +121,6 @@ func (r *readers) drop(s *shared) *shared {
 	}
 	r.memory.left += s.memory + s.header
 	r.headers.used -= s.header
-	r.files.left += int64(s.files)
 	return s
 }
 

@@ -26,7 +26,6 @@ type Options struct {
 	MaxIdle int           // readers that are kept though nobody holds them; default 16; negative: none
 	Idle    time.Duration // for how long; default 1 minute
 	Memory  int64         // cap of what readers keep and read ahead, maps included, in bytes, at least 16 MiB; default 256 MiB. Half of it is for what was decoded, of all together; of the rest the first ones get more, each 4 MiB at least. Long headers may take a quarter as much again
-	Files   int           // open files of all readers, at least 64; default 4096. Each may have 16 at least
 }
 
 const (
@@ -35,8 +34,6 @@ const (
 	defaultIdle    = time.Minute
 	defaultMemory  = 256 << 20
 	minMemory      = 16 << 20
-	defaultFiles   = 4096
-	minFiles       = 64
 )
 
 // Validate says what is wrong with the options.
@@ -50,8 +47,6 @@ func (o *Options) Validate() error {
 		return fault.Usage("Options.MaxOpen %d, Wait %v, Idle %v and Workers %d, want >= 0", o.MaxOpen, o.Wait, o.Idle, o.Workers)
 	case o.Memory != 0 && o.Memory < minMemory:
 		return fault.Usage("Options.Memory %d, want at least %d", o.Memory, minMemory)
-	case o.Files != 0 && o.Files < minFiles:
-		return fault.Usage("Options.Files %d, want at least %d", o.Files, minFiles)
 	}
 	return nil
 }
@@ -68,7 +63,6 @@ func (o *Options) withDefaults() Options {
 	}
 	set(&v.MaxOpen, defaultMaxOpen)
 	set(&v.MaxIdle, defaultMaxIdle)
-	set(&v.Files, defaultFiles)
 	if v.Version == 0 {
 		v.Version = cdf5.CDF5
 	}

@@ -199,7 +199,7 @@ func TestVersions(t *testing.T) {
 	if b := bytesOf(t, d); string(b[:4]) != "CDF\x02" {
 		t.Errorf("begins with %q", b[:4])
 	}
-	for _, o := range []*Options{{Version: 3}, {Memory: 1}, {MaxOpen: -1}, {Files: 1}, {Idle: -1}} {
+	for _, o := range []*Options{{Version: 3}, {Memory: 1}, {MaxOpen: -1}, {Idle: -1}} {
 		if _, err := Open(root, o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", o, err)
 		}

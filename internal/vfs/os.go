@@ -18,14 +18,19 @@ var OS FS = osFS{}
 
 type osFS struct{}
 
-func (osFS) Create(name string) (File, error)           { return create(name, 0o666) }
-func (osFS) Open(name string) (File, error)             { return named(open, name, os.O_RDONLY) }
-func (osFS) OpenRW(name string) (File, error)           { return named(openSeekable, name, os.O_RDWR) }
-func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
-func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
-func (osFS) Mkdir(name string) error                    { return os.Mkdir(name, 0o777) }
-func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o777) }
-func (osFS) SyncDir(name string) error                  { return syncDir(name) }
+func (osFS) Create(name string) (File, error)      { return create(name, 0o666) }
+func (osFS) Open(name string) (File, error)        { return named(open, name, os.O_RDONLY) }
+func (osFS) OpenRW(name string) (File, error)      { return named(openSeekable, name, os.O_RDWR) }
+func (osFS) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	return withRoom(func() ([]fs.DirEntry, error) { return os.ReadDir(name) })
+}
+func (osFS) Mkdir(name string) error    { return os.Mkdir(name, 0o777) }
+func (osFS) MkdirAll(name string) error { return os.MkdirAll(name, 0o777) }
+func (osFS) SyncDir(name string) error {
+	_, err := withRoom(func() (_ struct{}, err error) { return struct{}{}, syncDir(name) })
+	return err
+}
 
 // Rename implements FS.
 func (osFS) Rename(oldname, newname string) error { return calls.Rename(oldname, newname) }
@@ -85,7 +90,9 @@ var ErrTooLong = errors.New("too long")
 // ReadStream reads the whole of a file of the operating system, or of a pipe, of at most so many
 // bytes; of a longer one these, with ErrTooLong. A pipe that nobody has open for writing is empty.
 func ReadStream(name string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or it would wait for a writer
+	f, err := withRoom(func() (*os.File, error) {
+		return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or it would wait for a writer
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +124,7 @@ type osFile struct {
 }
 
 func openFile(name string, flag int, perm fs.FileMode) (File, error) {
-	f, err := calls.OpenFile(name, flag, perm)
+	f, err := withRoom(func() (*calls.File, error) { return calls.OpenFile(name, flag, perm) })
 	if err != nil {
 		return nil, err
 	}

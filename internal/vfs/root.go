@@ -66,7 +66,7 @@ func under[T any](r *Root, op, name string, call func(rel string) (T, error)) (v
 	if err != nil {
 		return v, err
 	}
-	v, err = call(rel)
+	v, err = withRoom(func() (T, error) { return call(rel) })
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		if pe.Err == r.outside {
 			pe.Err = ErrOutside

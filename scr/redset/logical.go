@@ -35,7 +35,7 @@ type logical struct {
 }
 
 func newLogical(fsys vfs.FS, write bool) *logical {
-	return &logical{fs: fsys, write: write, maps: map[int]*view{}, open: cache.NewPool[int](maxOpen, func(f vfs.File) error {
+	return &logical{fs: fsys, write: write, maps: map[int]*view{}, open: cache.NewPool[int](vfs.Descriptors, maxOpen, func(f vfs.File) error {
 		if err := f.Close(); write {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/internal/cli"
+	"blobio/internal/diary"
 	"blobio/internal/mount"
 )
 
@@ -53,7 +53,8 @@ is DIR.nc beside them, as "blobio amr convert" and "blobio versions convert" wri
 A dataset that is committed, replaced or removed while it is mounted appears, changes or
 disappears. An open file grows with the commits of its writer; otherwise it keeps its
 content, or reading it fails. Reading damaged data is an input/output error, and a line
-on stderr or in --log names file, offset and cause.
+on stderr or in --log names file, offset and cause; of many
+like it only the number is told. Nobody has to read stderr.
 
 The mount ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9 programs
 get an error; the next mount at the same place clears it. Linux with /dev/fuse is needed,
@@ -106,7 +107,9 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 		out = log
 	}
 	o := &mount.Options{Version: formats[f.format], OnlyDatasets: f.onlyDatasets, AllowOther: f.allowOther, Memory: f.memory, Workers: f.workers,
-		Log: &stamped{w: out}}
+		Log: diary.New(out, func() string { return time.Now().Format(time.RFC3339) + " blobio mount: " })}
+	defer o.Log.Flush()
+	cli.OutliveReaders()
 	if f.noVerify {
 		o.Verify = blob.VerifyNever
 	}
@@ -144,19 +147,6 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 
 // grace is how long programs have to close what they have open after an interrupt.
 const grace = 3 * time.Second
-
-// stamped puts the time and the name of the program in front of lines.
-type stamped struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (s *stamped) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, err := fmt.Fprintf(s.w, "%s blobio mount: %s", time.Now().Format(time.RFC3339), b)
-	return len(b), err
-}
 
 // child is the command line of the process in the background; its names hold whatever directory it is in.
 func (f *mountFlags) child(dir, at, log string) ([]string, error) {

@@ -61,9 +61,16 @@ func toys(t *testing.T) (dir string, want []byte) {
 // started is a mount in the foreground, in a process of its own.
 func started(t *testing.T, dir, at string, flags ...string) *exec.Cmd {
 	t.Helper()
-	cmd := blobio(t, append([]string{"mount", dir, at}, flags...)...)
+	return run(t, blobio(t, append([]string{"mount", dir, at}, flags...)...), at)
+}
+
+// run starts a mount.
+func run(t *testing.T, cmd *exec.Cmd, at string) *exec.Cmd {
+	t.Helper()
 	var errs bytes.Buffer
-	cmd.Stderr = &errs
+	if cmd.Stderr == nil {
+		cmd.Stderr = &errs
+	}
 	out, err := cmd.StdoutPipe()
 	clitest.Check(t, err)
 	clitest.Check(t, cmd.Start())
@@ -230,6 +237,9 @@ func TestDaemon(t *testing.T) {
 		t.Errorf("a damaged one: %v", err)
 	}
 	said, err := os.ReadFile(log)
+	for end := time.Now().Add(time.Minute); len(said) == 0 && err == nil && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		said, err = os.ReadFile(log)
+	}
 	if line := string(said); err != nil || strings.Count(line, "\n") != 1 || !strings.Contains(line, " blobio mount: open bad.nc: input/output error: ") || !strings.Contains(line, damaged) {
 		t.Errorf("the log: %q, %v", line, err)
 	}
@@ -345,5 +355,74 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 	if mountedAt(t, at) {
 		t.Error("mounted")
+	}
+}
+
+// TestNobodyReads: a mount whose stderr is a pipe that nobody reads answers all the same, with errors too.
+func TestNobodyReads(t *testing.T) {
+	dir, want := toys(t)
+	name := filepath.Join(dir, "toy.nc.0000")
+	b, err := os.ReadFile(name)
+	clitest.Check(t, err)
+	at := t.TempDir()
+	cmd := blobio(t, "mount", dir, at)
+	cmd.Stderr = clitest.Deaf(t)
+	run(t, cmd, at)
+	reads(t, at, want)
+	clitest.Check(t, os.WriteFile(name, b[:len(b)/2], 0o666))
+	for i := range 3000 { // each is another line
+		if f, err := os.Open(filepath.Join(at, "toy.nc")); err == nil {
+			_, err = f.ReadAt(make([]byte, 1), int64(len(want)-1-i%64))
+			f.Close()
+		}
+	}
+	clitest.Check(t, os.WriteFile(name, b, 0o666))
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if got, err := os.ReadFile(filepath.Join(at, "toy.nc")); bytes.Equal(got, want) {
+			return
+		} else if time.Now().After(end) {
+			t.Fatalf("%d bytes, %v", len(got), err)
+		}
+	}
+}
+
+// TestFewFiles: datasets of more subfiles than the process may have open are good, as files and to the verbs.
+func TestFewFiles(t *testing.T) {
+	dir := t.TempDir()
+	out := t.TempDir()
+	var want []byte
+	names := []string{"v.nc", "p.nc", "w.nc"}
+	for i, name := range names {
+		canon := clitest.Many(t, []string{"variable-centric", "process-centric"}[i%2], 600, filepath.Join(dir, name))
+		b, err := os.ReadFile(canon)
+		clitest.Check(t, err)
+		want = b
+	}
+	for _, limit := range []int{64, 256, 1024} {
+		for i, name := range names[:2] {
+			in, to := filepath.Join(dir, name), filepath.Join(out, name)
+			for _, args := range [][]string{{"check", in}, {"ls", "--stats", in}, {"convert", "--no-sync", "--force", in, to}, {"diff", in, to}, {"recover", in},
+				{"convert", "--no-sync", "--force", "--to", "variable-centric", "--ranks", "600", "--subfiles", "600", in, filepath.Join(out, "again.nc")}} {
+				said, err := clitest.Limited(t, blobio(t, args...), limit).CombinedOutput()
+				if err != nil {
+					t.Errorf("%d files: blobio %s: %v\n%.500s", limit, strings.Join(args, " "), err, said)
+				}
+			}
+			if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d files, %d: converted %d bytes, want %d, %v", limit, i, len(got), len(want), err)
+			}
+		}
+	}
+	toys(t) // or there is no FUSE
+	for _, limit := range []int{64, 1024} {
+		at := t.TempDir()
+		run(t, clitest.Limited(t, blobio(t, "mount", dir, at), limit), at)
+		for range 2 {
+			for _, name := range names {
+				if got, err := os.ReadFile(filepath.Join(at, name)); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%d files: %s: %d bytes, want %d; %v", limit, name, len(got), len(want), err)
+				}
+			}
+		}
 	}
 }

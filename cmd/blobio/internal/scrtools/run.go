@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/diary"
 	"blobio/internal/scr/hostlist"
 	"blobio/internal/scr/runloop"
 )
@@ -222,6 +223,11 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	if f.dryRun {
 		return f.plan(ctx, e, &o)
 	}
+	// The loop goes on, and its watchdog, if nobody reads what it says.
+	cli.OutliveReaders()
+	said := diary.New(e.Stderr, func() string { return "scr run: " })
+	defer said.Flush()
+	say := func(msg string) { fmt.Fprintln(said, msg) }
 	if f.transfer {
 		if f.Reach == nil {
 			return cli.Usagef("--transfer needs access to the nodes (--remote)")
@@ -233,8 +239,9 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 		if o.Transfers, err = runloop.TransfersOf(f.Params, f.Local, f.Shell, exe); err != nil {
 			return err
 		}
-		o.Transfers.Stderr, o.Transfers.Say, o.Transfers.Grace = e.Stderr, scrSay(e), f.grace
+		o.Transfers.Stderr, o.Transfers.Say, o.Transfers.Grace = e.Stderr, say, f.grace
 	}
+	o.Say = say
 	return f.loop(ctx, e, o)
 }
 
@@ -254,8 +261,6 @@ func checkUse(o *runloop.Options) error {
 
 // loop makes the runs.
 func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) error {
-	say := scrSay(e)
-	o.Say = say
 	log, err := f.Log()
 	if err != nil {
 		return err
@@ -271,7 +276,7 @@ func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) e
 			}
 			text, bad := salvaged(rep)
 			lost = bad
-			say(text)
+			o.Say(text)
 			return nil
 		}
 	}
@@ -324,11 +329,6 @@ func (s *sharedWriter) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.w.Write(p)
-}
-
-// scrSay writes messages of the loop.
-func scrSay(e *cli.Env) func(string) {
-	return func(msg string) { fmt.Fprintln(e.Stderr, "scr run: "+msg) }
 }
 
 // secondSignal returns a channel that is closed by a signal that comes after ctx was ended by one. main gives up its

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/diary"
 	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
@@ -193,7 +194,10 @@ func scrTransferServe(e *cli.Env, ctx context.Context, f *scrTransfer) error {
 	}
 	o := transfer.ServeOptions{File: f.file, Prefix: prefix, Shared: f.shared || os.Getenv(prefixdir.EnvShared) == "1", Once: f.once, Rate: float64(f.bw), CPU: f.cpu, Files: f.files, Poll: f.poll}
 	if f.verbose {
-		o.Logger = slog.New(slog.NewTextHandler(e.Stderr, nil))
+		cli.OutliveReaders()
+		said := diary.New(e.Stderr, nil)
+		defer said.Flush()
+		o.Logger = slog.New(slog.NewTextHandler(said, nil))
 	}
 	err = transfer.Serve(ctx, o)
 	var failed *transfer.FailedError

@@ -66,7 +66,8 @@ of any user), or --public if anyone may read. There is no TLS: put a proxy in fr
 server, or use "ssh -L 8080:127.0.0.1:8080 HOST".
 
 Each request is a line on stderr or in --log: time, client, method, path, status (* if the
-response broke off), bytes, seconds, error. ctrl-C ends the server.`,
+response broke off), bytes, seconds, error. Nobody has to read it: lines that are not taken
+are counted. ctrl-C ends the server.`,
 		Example: `  blobio serve run
   ncdump -h http://127.0.0.1:8080/dap/F_h0.nc
   ncks -d time,0 -v T850 http://127.0.0.1:8080/dap/F_h1.nc t850.nc
@@ -112,6 +113,7 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	}
 	defer log.Close()
 	o.Log = log
+	cli.OutliveReaders()
 	s, err := serve.New(dir, o)
 	switch {
 	case errors.Is(err, blob.ErrUsage):

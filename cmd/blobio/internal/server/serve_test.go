@@ -26,7 +26,8 @@ const childEnv = "BLOBIO_TEST_SERVE_DIR"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
-		os.Exit(verbs.Run(context.Background(), &cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Args: []string{"serve", "--listen", "127.0.0.1:0", "--log", "none", dir}}))
+		args := append([]string{"serve", "--listen", "127.0.0.1:0"}, os.Args[1:]...)
+		os.Exit(verbs.Run(context.Background(), &cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Args: append(args, dir)}))
 	}
 	os.Exit(m.Run())
 }
@@ -113,17 +114,76 @@ func TestServeRefuses(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "--listen 127.0.0.1:0 takes any free port", "serve", "--listen", l.Addr().String(), dir)
 }
 
+// child is a server in a process of its own.
+func child(dir string, flags ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], flags...)
+	cmd.Env = append(os.Environ(), childEnv+"="+dir)
+	return cmd
+}
+
+// begun starts it, and returns its address.
+func begun(t *testing.T, cmd *exec.Cmd) (base string) {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	clitest.Check(t, err)
+	clitest.Check(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return address(t, out)
+}
+
+// TestNobodyReads: a server whose stderr is a pipe that nobody reads, or that nobody can read any more, answers all the same.
+func TestNobodyReads(t *testing.T) {
+	dir := t.TempDir()
+	clitest.Toy(t, dir)
+	for _, c := range []struct {
+		stderr   func() *os.File
+		requests int
+	}{{func() *os.File { return clitest.Deaf(t) }, 3000}, {func() *os.File {
+		r, w, err := os.Pipe()
+		clitest.Check(t, err)
+		r.Close()
+		return w
+	}, 30}} {
+		cmd := child(dir)
+		stderr := c.stderr()
+		cmd.Stderr = stderr
+		base := begun(t, cmd)
+		stderr.Close()
+		for range c.requests {
+			get(t, base+"dap/toy.nc.ver")
+		}
+	}
+}
+
+// TestFewFiles: datasets of more subfiles than the process may have open, each of them twice.
+func TestFewFiles(t *testing.T) {
+	dir := t.TempDir()
+	var want []byte
+	names := []string{"0.nc", "1.nc", "2.nc"}
+	for i, name := range names {
+		canon := clitest.Many(t, []string{"variable-centric", "process-centric"}[i%2], 400, filepath.Join(dir, name))
+		b, err := os.ReadFile(canon)
+		clitest.Check(t, err)
+		want = b
+	}
+	for _, limit := range []int{64, 256, 1024} {
+		base := begun(t, clitest.Limited(t, child(dir, "--log", "none"), limit))
+		for range 2 {
+			for _, name := range names {
+				if got := get(t, base+"files/"+name); !bytes.Equal(got, want) {
+					t.Errorf("%d files, %s: %d bytes that differ from the %d of the file that was converted", limit, name, len(got), len(want))
+				}
+			}
+		}
+	}
+}
+
 // TestServeKilled: a server that is killed leaves nothing behind, not even the port, and blocks no writer.
 func TestServeKilled(t *testing.T) {
 	dir, _, variable, _ := clitest.Toys(t)
 	before := names(t, dir)
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+dir)
-	out, err := cmd.StdoutPipe()
-	clitest.Check(t, err)
-	clitest.Check(t, cmd.Start())
-	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	base := address(t, out)
+	cmd := child(dir, "--log", "none")
+	base := begun(t, cmd)
 	get(t, base+"files/v/toy.nc")
 	get(t, base+"dap/p/toy.h5.dods?T")
 	clitest.Check(t, cmd.Process.Kill())
@@ -132,7 +192,10 @@ func TestServeKilled(t *testing.T) {
 		t.Errorf("there is\n%s\nthere was\n%s", after, before)
 	}
 	addr := strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/")
-	var l net.Listener
+	var (
+		l   net.Listener
+		err error
+	)
 	for end := time.Now().Add(time.Minute); l == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		l, err = net.Listen("tcp", addr)
 	}

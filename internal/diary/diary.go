@@ -1,0 +1,171 @@
+// Package diary writes lines for people, beside work that must go on: who says something never waits for whoever reads it.
+package diary
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Diary hands lines to a writer in the background. What comes while the writer waits is kept up to a bound, and beyond it counted: nobody
+// waits for a pipe that nobody reads. It is safe for concurrent use. That of a nil writer, and a nil Diary, take nothing.
+type Diary struct {
+	w     io.Writer
+	stamp func() string
+
+	mu      sync.Mutex
+	queue   []string
+	bytes   int   // of the queue
+	lost    int64 // lines for which there was no room
+	writing bool  // by a goroutine, which ends when the queue is empty
+	wrote   chan struct{}
+	kinds   map[string]*kind
+}
+
+// kind is what was said of one kind within a minute.
+type kind struct {
+	lines []string
+	more  int64 // that were not written
+	since time.Time
+}
+
+const (
+	maxBytes    = 256 << 10 // that wait to be written
+	repeatAfter = time.Minute
+	maxSame     = 8    // lines of a kind that are written within repeatAfter
+	maxKinds    = 1024 // that are remembered
+	patience    = time.Second
+)
+
+// New returns a diary in a writer. stamp, unless it is nil, is what stands before each line.
+func New(w io.Writer, stamp func() string) *Diary {
+	if stamp == nil {
+		stamp = func() string { return "" }
+	}
+	return &Diary{w: w, stamp: stamp, kinds: map[string]*kind{}}
+}
+
+// Write implements io.Writer: b is a line. It always succeeds.
+func (d *Diary) Write(b []byte) (int, error) {
+	if d == nil || d.w == nil {
+		return len(b), nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.put(strings.TrimSuffix(string(b), "\n"))
+	return len(b), nil
+}
+
+// Say writes a line of a kind, such as errors of one file. What was said within a minute, and what follows the first few lines of a kind, is
+// counted, and the number written when the minute is over: programs try again, and the kernel does.
+func (d *Diary) Say(what, line string) {
+	if d == nil || d.w == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := d.kinds[what]
+	if k != nil && time.Since(k.since) >= repeatAfter {
+		d.sum(what, k)
+		k = nil
+	}
+	if k == nil {
+		if len(d.kinds) >= maxKinds {
+			d.sumAll()
+		}
+		k = &kind{since: time.Now()}
+		d.kinds[what] = k
+	}
+	if len(k.lines) < maxSame && !slices.Contains(k.lines, line) {
+		k.lines = append(k.lines, line)
+		d.put(line)
+		return
+	}
+	if k.more++; k.more == 1 {
+		time.AfterFunc(time.Until(k.since.Add(repeatAfter)), func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.kinds[what] == k {
+				d.sum(what, k)
+			}
+		})
+	}
+}
+
+// sum writes how many lines of a kind were not, and forgets it. d.mu is held.
+func (d *Diary) sum(what string, k *kind) {
+	delete(d.kinds, what)
+	if k.more > 0 {
+		d.put(fmt.Sprintf("%s: %d more like that", what, k.more))
+	}
+}
+
+func (d *Diary) sumAll() {
+	for what, k := range d.kinds {
+		d.sum(what, k)
+	}
+}
+
+// put has a line written. d.mu is held.
+func (d *Diary) put(line string) {
+	line = d.stamp() + line + "\n"
+	if d.bytes+len(line) > maxBytes {
+		d.lost++
+		return
+	}
+	d.queue, d.bytes = append(d.queue, line), d.bytes+len(line)
+	if !d.writing {
+		d.writing, d.wrote = true, make(chan struct{})
+		go d.write()
+	}
+}
+
+// write writes until there is nothing left.
+func (d *Diary) write() {
+	for {
+		d.mu.Lock()
+		if len(d.queue) == 0 {
+			d.writing = false
+			close(d.wrote)
+			d.mu.Unlock()
+			return
+		}
+		line := d.queue[0]
+		d.queue = d.queue[1:]
+		d.bytes -= len(line)
+		d.mu.Unlock()
+		_, _ = io.WriteString(d.w, line) // there is nowhere to tell
+		d.mu.Lock()
+		if d.lost > 0 {
+			d.queue = append([]string{d.stamp() + fmt.Sprintf("%d lines are not here: nobody read those before", d.lost) + "\n"}, d.queue...)
+			d.bytes += len(d.queue[0])
+			d.lost = 0
+		}
+		close(d.wrote)
+		d.wrote = make(chan struct{})
+		d.mu.Unlock()
+	}
+}
+
+// Flush returns when all is written, or when nothing is taken for a second.
+func (d *Diary) Flush() {
+	if d == nil || d.w == nil {
+		return
+	}
+	d.mu.Lock()
+	d.sumAll()
+	for d.writing {
+		wrote := d.wrote
+		d.mu.Unlock()
+		select {
+		case <-wrote:
+		case <-time.After(patience):
+			return
+		}
+		d.mu.Lock()
+	}
+	d.mu.Unlock()
+}
