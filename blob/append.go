@@ -39,6 +39,7 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 }
 
 func appendSchema(ctx context.Context, c comm.Comm, name string, more *Schema, parts []Part, o *settings) (_ *Writer, err error) {
+	ctx = comm.In(ctx, "Append")
 	opt := o.withDefaults()
 	opts, sum := opt.hash(name), int64(0)
 	if err = o.Validate(); more != nil && err == nil {

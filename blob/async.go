@@ -37,6 +37,7 @@ const syncMin = 32 << 20
 // communicates; what goes to an aggregator is kept there in a copy, under Options.Memory of its process: if
 // that does not hold it, the call waits until there is room again. Collective.
 func (w *Writer) FlushAsync(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.FlushAsync")
 	if w.closed {
 		return fault.Usage("flush after Close")
 	}
@@ -49,6 +50,7 @@ func (w *Writer) FlushAsync(ctx context.Context) error {
 // Wait returns when what the last FlushAsync began is written, with its error: then it is as after Flush.
 // Collective.
 func (w *Writer) Wait(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.Wait")
 	if w.closed {
 		return fault.Usage("wait after Close")
 	}

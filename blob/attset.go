@@ -17,6 +17,7 @@ import (
 // as they are, so that other programs do not see it before Convert. _FillValue and what the layout adds cannot be changed. What is given in a session, with what was
 // given before, has at most 256 MiB: more is ErrTooLarge. The same on all ranks. Collective.
 func (w *Writer) SetAtt(ctx context.Context, v VarID, name string, value any) error {
+	ctx = comm.In(ctx, "Writer.SetAtt")
 	a, err := attOf(name, value)
 	of := ""
 	switch {

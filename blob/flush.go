@@ -15,6 +15,7 @@ import (
 // number of records copies what was put instead, and writes it at Close.
 // It may be called at any time, by all ranks. A HeldBackError is that of a CommitAsync before. Collective.
 func (w *Writer) Flush(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.Flush")
 	if w.closed {
 		return fault.Usage("flush after Close")
 	}

@@ -230,6 +230,7 @@ func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*R
 }
 
 func openCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions, k knobs) (*Reader, error) {
+	ctx = comm.In(ctx, "OpenComm")
 	here, err := c.Share(ctx, true)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ import (
 // After an error the writer has failed, and what was committed before is in force; after an InDoubtError, perhaps this commit, and after
 // an UnfinishedError this one. Collective.
 func (w *Writer) Commit(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.Commit")
 	if err := w.mayGoOn(); err != nil {
 		return err
 	}
@@ -41,6 +42,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 // call that is collective (Wait, Flush, Commit, Close, each also in the background), since the background never
 // communicates; its error is that call's, also a HeldBackError, with which the call has done its work. What was put before CommitAsync must not be put again. Collective.
 func (w *Writer) CommitAsync(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.CommitAsync")
 	if err := w.mayGoOn(); err != nil {
 		return err
 	}

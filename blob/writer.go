@@ -111,6 +111,7 @@ func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Pa
 }
 
 func createWith(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *settings) (*Writer, error) {
+	ctx = comm.In(ctx, "Create")
 	w := &Writer{c: c, schema: s, base: name, opt: o.withDefaults(), each: reference.In(ctx)}
 	runs, err := checkCreate(name, s, parts, &o.Options)
 	w.limit = w.opt.Records
@@ -317,6 +318,7 @@ func (w *Writer) Copies() (bytes, limit int64) {
 // commits the dataset. If it fails, or ctx is done, nothing appears under a final
 // name. Collective.
 func (w *Writer) Close(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.Close")
 	if w.closed {
 		return fault.Usage("close after Close")
 	}

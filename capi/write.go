@@ -282,7 +282,7 @@ func flush(h uintptr, e *C.blobio_failure, name string, f func(*blob.Writer, con
 			}
 			return x.team.together(func() error {
 				inject(name, x.team.c)
-				return f(w, context.Background())
+				return f(w, comm.In(context.Background(), "blobio_"+name))
 			})
 		})
 	})
@@ -298,7 +298,7 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.closed = true
-		ctx := context.Background()
+		ctx := comm.In(context.Background(), "blobio_close")
 		if x.joint != nil {
 			return cmp.Or(x.r.Close(), x.team.leave(ctx))
 		}

@@ -17,7 +17,7 @@
 //	the context of Run was cancelled           ctx.Err()
 //	the context of one call was cancelled      *RankError with ctx.Err(); on the rank itself ctx.Err()
 //	a bad argument (root, tag, op, length)     *RankError with ErrUsage
-//	ranks of a Comm in different collectives   ErrMismatch, naming both
+//	ranks of a Comm in different collectives   ErrMismatch, naming both, the ranks, and the calls that they are part of (In)
 //	a rank returned nil, others need it        ErrExited
 //	everybody waits for somebody else          ErrDeadlock, saying who for what
 package comm

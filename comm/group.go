@@ -106,7 +106,8 @@ func (s signature) String() string {
 // finish completes it, and after done is closed it is read-only.
 type round struct {
 	sig     signature
-	first   int // world rank that opened it
+	first   int    // world rank that opened it
+	call    string // in which call of its caller
 	arrived int
 	here    []uint64 // bit per rank
 	failed  bool
@@ -143,15 +144,14 @@ func (m *member) enter(ctx context.Context, s signature, put, finish func(*round
 	g.mu.Lock()
 	r := g.cur
 	if r == nil {
-		r = &round{sig: s, first: m.world, done: make(chan struct{}), here: make([]uint64, (g.n+63)/64)}
+		r = &round{sig: s, first: m.world, call: CallOf(ctx), done: make(chan struct{}), here: make([]uint64, (g.n+63)/64)}
 		if err := g.begin(r); err != nil {
 			g.mu.Unlock()
 			return nil, w.failErr(err)
 		}
 	} else if r.sig != s {
-		other, first := r.sig, r.first
 		g.mu.Unlock()
-		return nil, w.failErr(mismatch(first, other, m.world, s))
+		return nil, w.failErr(mismatch(r, m.world, s, CallOf(ctx)))
 	}
 	put(r)
 	r.arrived++
@@ -192,7 +192,7 @@ func (g *group) begin(r *round) error {
 		return err
 	}
 	if gone := g.gone(); gone >= 0 {
-		return fmt.Errorf("%w: rank %d is missing in %v", ErrExited, gone, r.sig)
+		return fmt.Errorf("%w: rank %d is missing in %s", ErrExited, gone, Within(r.call, r.sig.String()))
 	}
 	w.open[g] = struct{}{}
 	g.cur = r
@@ -223,10 +223,11 @@ func (g *group) missing(r *round, most int) string {
 	return strings.Join(s, ", ")
 }
 
-func mismatch(rank1 int, s1 signature, rank2 int, s2 signature) error {
-	one, two := s1.String(), s2.String()
+// mismatch is the error of a rank that comes to a round with another signature.
+func mismatch(r *round, rank int, s signature, call string) error {
+	one, two := r.sig.String(), s.String()
 	if one == two { // the same call on different windows
 		one, two = one+" of one window", two+" of another"
 	}
-	return fmt.Errorf("%w: rank %d is in %s, rank %d in %s", ErrMismatch, rank1, one, rank2, two)
+	return fmt.Errorf("%w: rank %d is in %s, rank %d in %s", ErrMismatch, r.first, Within(r.call, one), rank, Within(call, two))
 }

@@ -195,7 +195,7 @@ func (w *world) waiting() string {
 		}
 		g.mu.Lock()
 		if r := g.cur; r != nil {
-			s = append(s, fmt.Sprintf("%v has %d of %d ranks, without %s", r.sig, r.arrived, g.n, g.missing(r, most)))
+			s = append(s, fmt.Sprintf("%s has %d of %d ranks, without %s", Within(r.call, r.sig.String()), r.arrived, g.n, g.missing(r, most)))
 		}
 		g.mu.Unlock()
 	}

@@ -182,7 +182,7 @@ func (b *board) judge() (most int64, err error) {
 		high.sig, high.elems = max(high.sig, m.sig), max(high.elems, m.elems)
 	}
 	if low.sig != high.sig || low.elems != high.elems {
-		return 0, differ(low, high)
+		return 0, &difference{low: low, high: high}
 	}
 	return most, nil
 }

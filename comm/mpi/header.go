@@ -6,8 +6,11 @@ package mpi
 import "C"
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 
 	"blobio/comm"
 )
@@ -85,6 +88,9 @@ func (r *rank) confer(ctx context.Context, m mark, data []byte, stay bool) (most
 		}
 		most, err = r.judge()
 	}
+	if d, ok := err.(*difference); ok {
+		r.name(ctx, m, d, stay)
+	}
 	if err != nil {
 		return 0, r.e.fail(err, err)
 	}
@@ -108,18 +114,129 @@ func (r *rank) judge() (int64, error) {
 	out := r.head[headWords:]
 	low, high := mark{sig: -int64(out[1]), elems: -int64(out[3])}, mark{sig: int64(out[0]), elems: int64(out[2])}
 	if low != high {
-		return 0, differ(low, high)
+		return 0, &difference{low: low, high: high}
 	}
 	return int64(out[4]), nil
 }
 
-// differ is the error of ranks in different collectives.
-func differ(low, high mark) error {
-	class := comm.ErrMismatch
-	if kind(high.sig>>40) == kLeave {
-		class = comm.ErrExited
+// difference is the error of ranks in different collectives.
+type difference struct {
+	low, high mark
+	who       [2]caller // of low and high
+	named     bool
+}
+
+// caller is a rank in a collective.
+type caller struct {
+	rank  int64 // in the world
+	elems int64
+	call  string // of its caller, as comm.In names it
+}
+
+// Unwrap returns the class.
+func (d *difference) Unwrap() error {
+	if kind(d.high.sig>>40) == kLeave {
+		return comm.ErrExited
 	}
-	return fmt.Errorf("%w: %s and %s", class, sigString(low.sig, low.elems), sigString(high.sig, high.elems))
+	return comm.ErrMismatch
+}
+
+// Error implements error.
+func (d *difference) Error() string {
+	if !d.named {
+		return fmt.Sprintf("%v: %s and %s", d.Unwrap(), sigString(d.low.sig, d.low.elems), sigString(d.high.sig, d.high.elems))
+	}
+	in := func(x *caller, sig int64) string {
+		return fmt.Sprintf("rank %d is in %s", x.rank, comm.Within(x.call, sigString(sig, x.elems)))
+	}
+	return fmt.Sprintf("%v: %s, %s", d.Unwrap(), in(&d.who[0], d.low.sig), in(&d.who[1], d.high.sig))
+}
+
+// nameWords are the words that a call's name has room in.
+const nameWords = 3
+
+// name finds for both collectives of a difference the lowest rank that is in it, and the call of its caller. All ranks come here, each with its mark. What
+// fails leaves the difference as it is.
+func (r *rank) name(ctx context.Context, m mark, d *difference, stay bool) {
+	key := func(m mark) int64 {
+		if d.low.sig != d.high.sig {
+			return m.sig
+		}
+		return m.elems
+	}
+	keys := [2]int64{key(d.low), key(d.high)}
+	call := comm.CallOf(ctx)
+	if b := r.board; b != nil {
+		var at [2]int
+		for j := b.n - 1; j >= 0; j-- {
+			for k := range keys {
+				if m := b.last(j).mark; key(m) == keys[k] {
+					at[k], d.who[k].elems = j, m.elems
+				}
+			}
+		}
+		if len(call) > b.area || r.meet(ctx, mark{n: int64(r.e.world.rank)}, []byte(call), stay) != nil {
+			return
+		}
+		for k, j := range at {
+			d.who[k].rank, d.who[k].call = b.last(j).n, string(b.left(j))
+		}
+		d.named = true
+		return
+	}
+	const each = 1 + nameWords
+	var first [2]int64
+	for k := range keys {
+		if first[k] = math.MinInt64; key(m) == keys[k] {
+			first[k] = -int64(r.e.world.rank)
+		}
+	}
+	won, err := r.greatest(ctx, first[:], stay)
+	if err != nil {
+		return
+	}
+	var words [2 * each]int64
+	for k := range keys {
+		if d.who[k].rank = -won[k]; first[k] != won[k] {
+			continue
+		}
+		var text [8 * nameWords]byte
+		copy(text[:], call)
+		words[each*k] = m.elems
+		for i := range nameWords {
+			words[each*k+1+i] = int64(binary.BigEndian.Uint64(text[8*i:]))
+		}
+	}
+	if won, err = r.greatest(ctx, words[:], stay); err != nil {
+		return
+	}
+	for k := range keys {
+		var text []byte
+		for _, x := range won[each*k+1 : each*(k+1)] {
+			text = binary.BigEndian.AppendUint64(text, uint64(x))
+		}
+		d.who[k].elems, d.who[k].call = won[each*k], string(bytes.TrimRight(text, "\x00"))
+	}
+	d.named = true
+}
+
+// greatest returns the greatest of each word over all ranks, at most headWords of them, of ranks without a board.
+func (r *rank) greatest(ctx context.Context, v []int64, stay bool) ([]int64, error) {
+	for i, x := range v {
+		r.head[i] = C.int64_t(x)
+	}
+	var req C.MPI_Request
+	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(&r.head[0], &r.head[headWords], headWords, C.int(comm.Max), r.c, &req)); err != nil {
+		return nil, err
+	}
+	if err := r.complete(ctx, &req, aHeader, stay); err != nil {
+		return nil, err
+	}
+	all := make([]int64, len(v))
+	for i := range all {
+		all[i] = int64(r.head[headWords+i])
+	}
+	return all, nil
 }
 
 // begin is a header from the goroutine of the caller. On a board each rank also leaves data, or where they are.

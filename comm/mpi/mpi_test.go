@@ -483,11 +483,11 @@ func TestJobFailures(t *testing.T) {
 	err := inJob(Options{})(t, n, 0, func(ctx context.Context, c comm.Comm) error {
 		var err error
 		if c.Rank() == 1 {
-			_, err = c.AllreduceInt64(ctx, []int64{1}, comm.Max)
+			_, err = c.AllreduceInt64(comm.In(ctx, "Writer.Commit"), []int64{1}, comm.Max)
 		} else {
-			_, err = c.Gather(ctx, 1, nil)
+			_, err = c.Gather(comm.In(ctx, "Writer.Flush"), 1, nil)
 		}
-		if !errors.Is(err, comm.ErrMismatch) || !strings.Contains(err.Error(), "Gather") || !strings.Contains(err.Error(), "Max") {
+		if !errors.Is(err, comm.ErrMismatch) || !strings.Contains(err.Error(), "rank 0 is in Writer.Flush (Gather with root 1), rank 1 is in Writer.Commit (AllreduceInt64 Max of 1 elements)") {
 			return fmt.Errorf("rank %d got %w", c.Rank(), err)
 		}
 		return nil

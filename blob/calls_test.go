@@ -1,0 +1,48 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestDifferentCalls: ranks in different calls get an error that names both, and the ranks.
+func TestDifferentCalls(t *testing.T) {
+	m := tinyModel(1, 2)
+	calls := map[string]func(ctx context.Context, w *Writer) error{
+		"Writer.SetAtt": func(ctx context.Context, w *Writer) error { return w.SetAtt(ctx, -1, "a", "b") },
+		"Writer.Flush":  func(ctx context.Context, w *Writer) error { return w.Flush(ctx) },
+		"Writer.Wait":   func(ctx context.Context, w *Writer) error { return w.Wait(ctx) },
+	}
+	for a, first := range calls {
+		for b, second := range calls {
+			if a == b {
+				continue
+			}
+			o := &settings{knobs: knobs{fs: vfs.NewMem()}}
+			errs, _ := eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+				if err != nil {
+					return err
+				}
+				defer w.Abort()
+				if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
+					return err
+				}
+				if c.Rank() == 2 {
+					return second(ctx, w)
+				}
+				return first(ctx, w)
+			})
+			for rank, err := range errs {
+				if !errors.Is(err, comm.ErrMismatch) || !strings.Contains(err.Error(), "in "+a+" (") || !strings.Contains(err.Error(), "rank 2 in "+b+" (") && !strings.Contains(err.Error(), "rank 2 is in "+b+" (") {
+					t.Errorf("%s and %s: rank %d: %v", a, b, rank, err)
+				}
+			}
+		}
+	}
+}

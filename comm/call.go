@@ -1,0 +1,44 @@
+package comm
+
+import "context"
+
+// inCall is a context of a call of the caller.
+type inCall struct {
+	context.Context
+	call string
+}
+
+type callKey struct{}
+
+// Value implements context.Context.
+func (c *inCall) Value(key any) any {
+	if key == (callKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// In names the caller's call that collectives belong to: errors of ranks that are in different ones name these calls. The outermost name stays.
+func In(ctx context.Context, call string) context.Context {
+	if CallOf(ctx) != "" {
+		return ctx
+	}
+	return &inCall{ctx, call}
+}
+
+// CallOf returns the name that In has given, "" if none has.
+func CallOf(ctx context.Context) string {
+	c, _ := ctx.Value(callKey{}).(*inCall)
+	if c == nil {
+		return ""
+	}
+	return c.call
+}
+
+// Within is a collective as part of the caller's call, for errors.
+func Within(call, collective string) string {
+	if call == "" {
+		return collective
+	}
+	return call + " (" + collective + ")"
+}
