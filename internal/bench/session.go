@@ -31,7 +31,6 @@ type Workload struct {
 // Workloads lists what Run can run, in order.
 func Workloads() []Workload {
 	return []Workload{
-		{"ceilings", "what the machine gives: memcpy, plain writes and reads, buffered and direct, with and without fsync", (*session).ceilings},
 		{"shared", "on a parallel file system (--dir): write F and G without syncs and as durable as the default, beside one plain file of the same bytes and syncs", (*session).shared},
 		{"ne30", "write F h0 at ne=30: 64 and 512 ranks, 1 and 4 subfiles", (*session).ne30},
 		{"records", "write F h1 at ne=30 with 10 records: flush each, flush once, append; F h0 with 1 and 10", (*session).records},
@@ -108,8 +107,6 @@ type session struct {
 	res     *Results
 	name    string // of the workload
 	nth, of int    // workload
-	best    map[rawKey]rawWay
-	maxRaw  int64 // 0 means the default, tests set others
 }
 
 // sweep removes what a workload has left, so that memory file systems do not fill up.

@@ -94,17 +94,18 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 	if err != nil {
 		return nil, err
 	}
+	clear := func() (err error) {
+		for _, l := range layouts { // that of a warm turn
+			err = errors.Join(err, removeDataset(s.path("w."+l.String())))
+		}
+		return err
+	}
 	var list []runner
 	for _, l := range layouts {
 		name := s.path("w." + l.String())
 		list = append(list, runner{
-			row: &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, Sync: j.Sync},
-			clear: func() (err error) {
-				for _, l := range layouts { // that of a warm turn
-					err = errors.Join(err, removeDataset(s.path("w."+l.String())))
-				}
-				return err
-			},
+			row:   &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, Sync: j.Sync},
+			clear: clear,
 			run: func(ctx context.Context) (Took, error) {
 				k, err := t.once(ctx, all, name, t.options(l))
 				if err != nil {
@@ -113,7 +114,7 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 				k.Bytes, err = datasetBytes(ctx, name)
 				return k, err
 			},
-			bound: s.rawWritesInstead(name, writers(), j.Sync),
+			bound: s.rawWritesInstead(clear, rawWriting{writers(), j.Sync, j.Names}),
 		})
 	}
 	return list, nil
@@ -229,7 +230,7 @@ func (s *session) appends(ctx context.Context, records int64) error {
 				took.Bytes, before = after-before, after
 				return took, err
 			},
-			bound: s.rawWrites(writers(), false),
+			bound: s.rawWrites(rawWriting{writers: writers()}),
 		})
 	}
 	return s.race(ctx, true, list...)

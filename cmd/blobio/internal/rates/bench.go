@@ -17,7 +17,7 @@ import (
 func NewBench(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure writing, reading and converting, beside the machine's own limits",
+		Short: "Measure writing, reading and converting, beside plain writes and reads",
 		Long: `Run repeatable measurements of blobio. A workload is a named set of measurements. Each
 row is the median of at least five runs, with minimum and maximum. Rows that are compared
 take turns. Each row is set beside plain writes or reads of the same bytes in the same
@@ -28,7 +28,7 @@ run. Ranks are goroutines of one process; "bench sweep" also runs under mpirun.`
   blobio bench sweep --ranks 4,16 --subfiles 1,4 --repeats 3 -o sweep`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newBenchRun(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e))
+	cmd.AddCommand(newBenchRun(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e))
 	return cmd
 }
 
@@ -52,7 +52,7 @@ JSON: {version, date, workloads, host, file_system, go, blobio, runs, quick,
 rows: [{workload, data, what, who, ranks, sync, bytes, seconds: [], cpu_seconds: [], phases,
 bounds: [{what, bytes, seconds: []}], note}], skipped}; of --list {workloads: [{name, about}]}.`,
 		Example: `  blobio bench run --quick                                # does it run?
-  blobio bench run ceilings ne30 read convert --dir /dev/shm
+  blobio bench run ne30 read convert --dir /dev/shm
   blobio bench run shared --dir /mnt/scratch --runs 7 -o results`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.list {
