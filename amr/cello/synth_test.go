@@ -62,27 +62,3 @@ func TestSynthesizeTrees(t *testing.T) {
 		}
 	})
 }
-
-// BenchmarkValues: the attributes of a block without an adapt_buffer; no memory per block.
-func BenchmarkValues(b *testing.B) {
-	m, local := uniform(b, 16, 1, 1, 8)
-	o, err := (*Options)(nil).withDefaults()
-	must(err)
-	tree := amr.NewTree(&m.Geometry)
-	for _, bl := range local[0] {
-		must(tree.Add(bl.Index))
-	}
-	j := &job{m: m, o: o, enzo: amr.Float32, templates: map[int32]*shapeTemplate{}, plan: &plan{tree: tree, sigs: []string{""}, blocks: make([]planBlock, len(local[0]))}}
-	t, err := j.template(0)
-	must(err)
-	dst := make([]byte, t.Len())
-	b.ReportAllocs()
-	user, _ := cpuTime()
-	for b.Loop() {
-		for i, bl := range local[0] {
-			must(j.values(t, int64(i), bl, func(k int) []byte { return t.Attr(dst, k) }))
-		}
-	}
-	end, _ := cpuTime()
-	b.ReportMetric(1e3*(end-user).Seconds()/float64(b.N), "user-ms/4096")
-}
