@@ -17,7 +17,6 @@ type Options struct {
 	Dir   string // where the files go, in a directory of their own that is removed; required
 	Runs  int    // of each row, default 5
 	Quick bool   // smallest sizes, two runs: a test of the bench, not a measurement
-	Maps  string // directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size
 	Log   func(string)
 	At    func(stage string, done, total int64)
 }

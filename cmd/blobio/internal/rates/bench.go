@@ -33,7 +33,7 @@ run. Ranks are goroutines of one process; "bench sweep" also runs under mpirun.`
 }
 
 type benchFlags struct {
-	dir, maps, out               string
+	dir, out                     string
 	runs                         int
 	list, quick, verbose, asJSON bool
 }
@@ -66,7 +66,6 @@ bounds: [{what, bytes, seconds: []}], note}], skipped}; of --list {workloads: [{
 	fl.BoolVar(&f.list, "list", false, "list the workloads, run none")
 	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
 	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
-	fl.StringVar(&f.maps, "maps", "", "directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
 	cli.JSONFlag(cmd, &f.asJSON)
 	fl.BoolVar(&f.verbose, "verbose", false, "report progress on standard error")
@@ -135,12 +134,7 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	if f.out == "" && !f.quick {
 		f.out = "bench-results"
 	}
-	o = bench.Options{Dir: cmp.Or(f.dir, os.TempDir()), Runs: f.runs, Quick: f.quick, Maps: f.maps}
-	if f.maps != "" {
-		if _, err := os.Stat(f.maps); err != nil {
-			return nil, o, err
-		}
-	}
+	o = bench.Options{Dir: cmp.Or(f.dir, os.TempDir()), Runs: f.runs, Quick: f.quick}
 	if f.out != "" {
 		err = bench.CanSave(f.out)
 	}

@@ -62,7 +62,6 @@ func TestBenchUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, `no workload "nothing"`, "bench", "run", "nothing")
 	clitest.Bad(t, cli.Failed, "--runs 0", "bench", "run", "--runs", "0")
 	clitest.Bad(t, cli.Failed, "", "bench", "run", "check", "--quick", "--dir", filepath.Join(t.TempDir(), "nowhere"))
-	clitest.Bad(t, cli.Failed, "nowhere", "bench", "run", "check", "--quick", "--maps", filepath.Join(t.TempDir(), "nowhere"))
 	file := filepath.Join(t.TempDir(), "file")
 	clitest.Check(t, os.WriteFile(file, nil, 0o666))
 	args := []string{"bench", "run", "check", "--quick", "--dir", t.TempDir(), "-o", filepath.Join(file, "results")}

@@ -57,12 +57,12 @@ Results are kept in the directory --output: sweep.json after each run, sweep.csv
 end. The same command goes on where it was cut off; another plan is refused, unless --anew. A run that fails is recorded, and the next one follows. One that
 ends the whole job three times is passed over. Datasets are removed after each run.
 
-On Lustre and GPFS what lfs and mmlsattr tell is kept. --set-stripe gives the directory of
-each point its --stripe-size and --stripe-count (lfs setstripe).
+On Lustre, --set-stripe gives the directory of each point its --stripe-size and
+--stripe-count (lfs setstripe).
 
 Exit code 1: some runs failed.
 
-JSON: {version, plan, points, all, sessions: [{date, host, file_system, mount, tools, ...}],
+JSON: {version, plan, points, all, sessions: [{date, host, file_system, targets, ...}],
 runs: [{run, point, repeat, axes, error, nodes, subfiles, data, bytes, write_seconds,
 read_seconds, phases: {create: {min, avg, max}, ...}, verified}]}; with --plan {points,
 left_out, runs, bytes, largest, written, order}.`,
