@@ -13,8 +13,15 @@ import (
 // unbalanced are leaves that touch one that is more than a level coarser.
 func unbalanced(tree *amr.Tree) (bad []amr.Index) {
 	for x := range tree.Leaves() {
-		if slices.ContainsFunc(tree.Neighbours(x), func(n amr.Neighbour) bool { return n.Index.Level() < x.Level()-1 }) {
-			bad = append(bad, x)
+		for n := range 27 {
+			y, _, ok := tree.Geometry().Beside(x, amr.FaceOf(n))
+			for ok && !tree.Has(y) && y.Level() > 0 {
+				y = y.Parent()
+			}
+			if ok && y.Level() < x.Level()-1 {
+				bad = append(bad, x)
+				break
+			}
 		}
 	}
 	return bad

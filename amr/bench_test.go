@@ -52,16 +52,6 @@ func BenchmarkTree(b *testing.B) {
 		for _, o := range []amr.Ordering{amr.Hilbert{}, amr.RootBlocks{}} {
 			run(o.Name(), func() { o.Order(tree) })
 		}
-		run("FaceLevels", func() {
-			for _, x := range order {
-				tree.FaceLevels(x)
-			}
-		})
-		run("LeafNeighbours", func() {
-			for x := range tree.Leaves() {
-				tree.LeafNeighbours(x)
-			}
-		})
 		run("Quality", func() { amr.Quality(tree, order, sfc.ByCount(len(order), 64), nil) })
 		run("Name", func() {
 			for _, x := range order {

@@ -3,7 +3,7 @@
 //
 //	Geometry, FieldSpec, Meta     what all blocks share
 //	Index, At, Root, ParseName    a block's place and name
-//	Tree                          which blocks exist: Refine, Balance, Neighbours
+//	Tree                          which blocks exist: Refine, Balance, Faces
 //	Block, Field, Particles       data
 //	Morton, Hilbert, RootBlocks   orderings; Quality of a cut
 //	Survey                        values that no run leaves behind

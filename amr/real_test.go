@@ -1,7 +1,6 @@
 package amr_test
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -25,7 +24,6 @@ type realBlock struct {
 	lower, upper []float64
 	order, count int64
 	file         int
-	adapt        []byte
 }
 
 func readReal(t testing.TB, dir string) []realBlock {
@@ -90,9 +88,6 @@ func readReal(t testing.TB, dir string) []realBlock {
 			}
 			b.array, b.lower, b.upper = ints("array"), floats("lower"), floats("upper")
 			b.order, b.count = ints("index_order")[0], ints("count_order")[0]
-			for _, w := range ints("adapt_buffer") {
-				b.adapt = binary.LittleEndian.AppendUint32(b.adapt, uint32(w))
-			}
 			out = append(out, b)
 		}
 	}
@@ -197,35 +192,7 @@ func TestRealCheckpoints(t *testing.T) {
 				if order[i] != b.index || file[i] != b.file {
 					t.Errorf("%s: block %d of the lists in file %d, want %s in %d", b.name, i, b.file, tree.Name(order[i]), file[i])
 				}
-				if tree.Leaf(b.index) {
-					checkAdapt(t, tree, b)
-				}
 			}
 		})
-	}
-}
-
-// checkAdapt compares face levels and neighbours of a leaf with its
-// adapt_buffer.
-func checkAdapt(t *testing.T, tree *amr.Tree, b realBlock) {
-	at := func(off int) int { return int(int32(binary.LittleEndian.Uint32(b.adapt[off:]))) }
-	for i, got := range tree.FaceLevels(b.index) {
-		if want := at(4 + 4*i); got != want {
-			t.Errorf("%s: level %d in direction %v, want %d", b.name, got, amr.FaceOf(i), want)
-		}
-	}
-	want := map[amr.Index]bool{}
-	for i := range at(1149) {
-		p := 1153 + 28*i
-		want[amr.Index{int32(at(p)), int32(at(p + 4)), int32(at(p + 8))}] = true
-	}
-	got := tree.LeafNeighbours(b.index)
-	if len(got) != len(want) {
-		t.Errorf("%s: %d neighbours, want %d", b.name, len(got), len(want))
-	}
-	for _, n := range got {
-		if !want[n] {
-			t.Errorf("%s: %s is no neighbour", b.name, tree.Name(n))
-		}
 	}
 }

@@ -3,9 +3,7 @@ package versioned
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
@@ -102,67 +100,6 @@ func BenchmarkInc(b *testing.B) {
 				b.Fatal(err)
 			}
 		})
-	}
-}
-
-// The mark of a version with 1 % changed chunks: its time but for the hashing, of a whole version's time. Interleaved, medians.
-func BenchmarkIncRest(b *testing.B) {
-	const n = 8 << 20
-	err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
-		var arrays [2]*Array
-		for i, form := range []Form{Flat, Log} {
-			a, err := Create(ctx, c, &Store{Dir: b.TempDir(), FS: vfs.OS}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Keep: Retention{Last: 2}}, &Options{Durability: DurableNone, Form: form})
-			if err != nil {
-				return err
-			}
-			if err := Put(ctx, a, []int64{0}, []int64{n}, seq(0, n, 1)); err != nil {
-				return err
-			}
-			for range 3 {
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
-			}
-			arrays[i] = a
-		}
-		var took [3][]float64
-		var wall [3][]float64
-		k := int64(0)
-		for b.Loop() {
-			for i, a := range arrays {
-				chunks := n * 8 / int64(a.spec.Chunk)
-				for j := int64(0); j < chunks; j += 100 {
-					off := (j + k) % chunks * int64(a.spec.Chunk/8)
-					if err := Put(ctx, a, []int64{off}, []int64{off + 1}, []float64{float64(k + 2)}); err != nil {
-						return err
-					}
-				}
-				start, cpu := time.Now(), cpuTime()
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
-				wall[i], took[i] = append(wall[i], time.Since(start).Seconds()), append(took[i], (cpuTime()-cpu).Seconds())
-			}
-			k++
-			start, cpu := time.Now(), cpuTime()
-			arrays[1].changes.hash(arrays[1].changes.spare, arrays[1].state.local)
-			wall[2], took[2] = append(wall[2], time.Since(start).Seconds()), append(took[2], (cpuTime()-cpu).Seconds())
-		}
-		median := func(v []float64) float64 {
-			slices.Sort(v)
-			return v[len(v)/2]
-		}
-		for i, name := range []string{"full", "log", "hash"} {
-			b.ReportMetric(1e3*median(wall[i]), "ms/"+name)
-		}
-		b.ReportMetric((median(wall[1])-median(wall[2]))/median(wall[0]), "rest/full")
-		if full := median(took[0]); full > 0 {
-			b.ReportMetric((median(took[1])-median(took[2]))/full, "rest/full(cpu)")
-		}
-		return nil
-	})
-	if err != nil {
-		b.Fatal(err)
 	}
 }
 

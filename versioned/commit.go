@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -198,47 +199,50 @@ func (x *commit) file() *fileInfo {
 // gather completes the record, the same on all ranks, unless one of them has failed: then all get an error. It is collective.
 func (x *commit) gather(ctx context.Context, bad error) error {
 	a := x.a
-	m := message{failed: bad != nil, number: x.v.Number, label: x.v.Label, time: x.v.Time}
+	m := message{Failed: bad != nil, Number: x.v.Number, Label: x.v.Label, Time: x.v.Time}
 	if a.c.Rank() == 0 && x.v.Time == 0 {
-		m.time = a.opt.Clock().UnixNano()
+		m.Time = a.opt.Clock().UnixNano()
 	}
 	if bad == nil {
-		m.dead = x.dead
-		if m.file = x.file(); m.file != nil {
-			m.changed = x.written.changed
+		m.Dead = x.dead
+		if m.File = x.file(); m.File != nil {
+			m.Changed = x.written.changed
 			a.cat.mu.Lock()
-			a.cat.addFile(m.file, x.written.tables) // discard takes it back
+			a.cat.addFile(m.File, x.written.tables) // discard takes it back
 			a.cat.mu.Unlock()
 		}
 	}
-	all, err := a.c.Allgather(ctx, m.encode())
+	mine, err := json.Marshal(&m)
+	if err != nil {
+		return err
+	}
+	all, err := a.c.Allgather(ctx, mine)
 	if err != nil {
 		return err
 	}
 	dead := map[string]bool{}
-	var first message
-	for r, b := range all {
-		if err := m.decode(b); err != nil {
-			return err // the same on all ranks
+	messages := make([]message, len(all))
+	for r := range messages {
+		m := &messages[r]
+		if err := json.Unmarshal(all[r], m); err != nil {
+			return fmt.Errorf("array %s: message of rank %d: %w", a.spec.Name, r, err) // the same on all ranks
 		}
-		if m.failed {
+		if m.Failed {
 			return comm.Agree(ctx, a.c, bad) // all ranks see it
 		}
-		if r == 0 {
-			x.v.Time, first = m.time, m
+		if err := m.differs(a.spec.Name, r, &messages[0]); err != nil {
+			return err
 		}
-		if m.number != first.number || m.label != first.label {
-			return differ(a.spec.Name, r, m.number, m.label, first.number, first.label)
+		x.v.Changed += m.Changed
+		if m.File != nil {
+			x.rec.Files = append(x.rec.Files, *m.File)
+			x.v.Written += m.File.Size
 		}
-		x.v.Changed += m.changed
-		if m.file != nil {
-			x.rec.Files = append(x.rec.Files, *m.file)
-			x.v.Written += m.file.Size
-		}
-		for _, n := range m.dead {
+		for _, n := range m.Dead {
 			dead[n] = true
 		}
 	}
+	x.v.Time = messages[0].Time
 	x.rec.add(x.v, retained(x.rec.Versions, x.v.Number, a.spec.Keep, a.pins))
 	x.rec.prune(dead)
 	return nil

@@ -3,6 +3,7 @@ package versioned
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"blobio/comm"
 	"blobio/internal/fault"
@@ -60,7 +61,7 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	}
 	names := map[string]bool{}
 	for _, b := range all {
-		for _, n := range splitZero(b) {
+		for n := range strings.SplitSeq(string(b), "\x00") {
 			names[n] = true
 		}
 	}

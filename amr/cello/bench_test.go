@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"testing"
 
 	"blobio/amr"
@@ -63,30 +62,17 @@ const (
 func BenchmarkWrite(b *testing.B) {
 	m, local := uniform(b, 16, benchRanks, 16, 8)
 	dir := filepath.Join(shm(b), "c")
-	b.Run("checkpoint", func(b *testing.B) {
-		b.SetBytes(benchBytes)
-		for b.Loop() {
-			if err := comm.Run(context.Background(), benchRanks, nil, func(ctx context.Context, c comm.Comm) error {
-				return Write(ctx, c, dir, m, local[c.Rank()], &Options{Files: benchFiles})
-			}); err != nil {
-				b.Fatal(err)
-			}
-			b.StopTimer()
-			os.RemoveAll(dir)
-			b.StartTimer()
+	b.SetBytes(benchBytes)
+	for b.Loop() {
+		if err := comm.Run(context.Background(), benchRanks, nil, func(ctx context.Context, c comm.Comm) error {
+			return Write(ctx, c, dir, m, local[c.Rank()], &Options{Files: benchFiles})
+		}); err != nil {
+			b.Fatal(err)
 		}
-	})
-	b.Run("raw", func(b *testing.B) {
-		b.SetBytes(benchBytes)
-		local = nil
-		buf := rawBuffer(benchBytes)
-		for b.Loop() {
-			ceiling{block: 1 << 20}.write(dir, buf)
-			b.StopTimer()
-			os.RemoveAll(dir)
-			b.StartTimer()
-		}
-	})
+		b.StopTimer()
+		os.RemoveAll(dir)
+		b.StartTimer()
+	}
 }
 
 // sink is an application that takes blocks and forgets them.
@@ -98,8 +84,7 @@ func (sink) LevelDone(context.Context, int, int, int) error { return nil }
 
 func BenchmarkRestart(b *testing.B) {
 	m, local := uniform(b, 16, benchRanks, 16, 8)
-	root := shm(b)
-	dir := filepath.Join(root, "c")
+	dir := filepath.Join(shm(b), "c")
 	if err := comm.Run(context.Background(), benchRanks, nil, func(ctx context.Context, c comm.Comm) error {
 		return Write(ctx, c, dir, m, local[c.Rank()], &Options{Files: benchFiles})
 	}); err != nil {
@@ -119,33 +104,6 @@ func BenchmarkRestart(b *testing.B) {
 			}
 		})
 	}
-	// The ceiling: as many bytes from 16 files, block by block, into new memory as the blocks take it.
-	rawDir := filepath.Join(root, "raw")
-	ceiling{block: 1 << 20}.write(rawDir, make([]byte, benchBytes))
-	b.Run("raw", func(b *testing.B) {
-		b.SetBytes(benchBytes)
-		for b.Loop() {
-			rawRead(rawDir)
-		}
-	})
-}
-
-// rawRead reads block by block into new memory, as an application takes it.
-func rawRead(dir string) {
-	var wg sync.WaitGroup
-	for i := range benchFiles {
-		wg.Go(func() {
-			f, err := os.Open(filepath.Join(dir, fmt.Sprint(i)))
-			must(err)
-			const n = 8 * 4 * 16 * 16 * 16
-			for off := int64(0); off < benchBytes/benchFiles; off += n {
-				_, err := f.ReadAt(make([]byte, n), off)
-				must(err)
-			}
-			must(f.Close())
-		})
-	}
-	wg.Wait()
 }
 
 // BenchmarkOpen opens and verifies the structure of many small blocks in 16 files.

@@ -40,7 +40,12 @@ func TestSynthesizeTrees(t *testing.T) {
 			if !b.Leaf {
 				continue
 			}
-			want := tree.LeafNeighbours(b.Index)
+			var want []amr.Index
+			for y := range tree.Leaves() {
+				if touch(tree.Geometry(), b.Index, y) {
+					want = append(want, y)
+				}
+			}
 			var got []amr.Index
 			for _, n := range a.Neighbours {
 				got = append(got, amr.Index(n.Index))
@@ -54,35 +59,56 @@ func TestSynthesizeTrees(t *testing.T) {
 			if !slices.Equal(got, want) {
 				rt.Fatalf("block %v: neighbours %v, want %v", b.Index, got, want)
 			}
-			for i, l := range tree.FaceLevels(b.Index) {
-				if int(a.Curr[i]) != l {
-					rt.Fatalf("block %v: levels %v, want %v", b.Index, a.Curr, tree.FaceLevels(b.Index))
+			for i := range a.Curr {
+				if l := levelBeside(tree, b.Index, amr.FaceOf(i)); int(a.Curr[i]) != l {
+					rt.Fatalf("block %v: level %d in direction %v, want %d", b.Index, a.Curr[i], amr.FaceOf(i), l)
 				}
 			}
 		}
 	})
 }
 
-// BenchmarkValues: the attributes of a block without an adapt_buffer; no memory per block.
-func BenchmarkValues(b *testing.B) {
-	m, local := uniform(b, 16, 1, 1, 8)
-	o, err := (*Options)(nil).withDefaults()
-	must(err)
-	tree := amr.NewTree(&m.Geometry)
-	for _, bl := range local[0] {
-		must(tree.Add(bl.Index))
-	}
-	j := &job{m: m, o: o, enzo: amr.Float32, templates: map[int32]*shapeTemplate{}, plan: &plan{tree: tree, sigs: []string{""}, blocks: make([]planBlock, len(local[0]))}}
-	t, err := j.template(0)
-	must(err)
-	dst := make([]byte, t.Len())
-	b.ReportAllocs()
-	user, _ := cpuTime()
-	for b.Loop() {
-		for i, bl := range local[0] {
-			must(j.values(t, int64(i), bl, func(k int) []byte { return t.Attr(dst, k) }))
+// touch is the slow definition: whether two leaves touch, through any image.
+func touch(g *amr.Geometry, x, y amr.Index) bool {
+	lx, ly := x.Level(), y.Level()
+	l := max(lx, ly)
+	cx, cy, extent := x.Coord(), y.Coord(), g.Extent(l)
+	for n := range 27 { // images of y
+		in, all := true, true
+		for i, d := range amr.FaceOf(n) {
+			if d != 0 && !g.Periodic[i] {
+				in = false
+			}
+			if i >= g.Rank {
+				continue
+			}
+			shift := d * extent[i]
+			lo, hi := max(cx[i]<<(l-lx), cy[i]<<(l-ly)+shift), min((cx[i]+1)<<(l-lx), (cy[i]+1)<<(l-ly)+shift)
+			in = in && lo <= hi
+			all = all && lo < hi
+		}
+		if in && !all {
+			return true
 		}
 	}
-	end, _ := cpuTime()
-	b.ReportMetric(1e3*(end-user).Seconds()/float64(b.N), "user-ms/4096")
+	return false
+}
+
+// levelBeside is what an adapt_buffer says of a direction: a level more than that of x where the block beside it is refined, the level of the
+// leaf else, 0 where the domain ends.
+func levelBeside(t *amr.Tree, x amr.Index, f [3]int) int {
+	if f == [3]int{} {
+		return x.Level()
+	}
+	y, _, ok := t.Geometry().Beside(x, f)
+	if !ok {
+		return 0
+	}
+	if t.Refined(y) {
+		return x.Level() + 1
+	}
+	for !t.Has(y) && y.Level() > t.Geometry().MinLevel {
+		y = y.Parent()
+	}
+	return y.Level()
 }

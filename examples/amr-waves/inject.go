@@ -75,6 +75,9 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 		}
 		return &recovery.Event{Kind: "late", Scope: recovery.Global}, nil // nobody knows since when
 	}
+	if x.is(at, "abort") { // on all ranks
+		return &recovery.Event{Kind: "abort", Scope: recovery.Abort}, nil
+	}
 	if !x.is(at, "failed", "panic", "permanent", "metadata") || w.c.Rank() != x.rank {
 		return nil, nil
 	}

@@ -5,12 +5,14 @@
 //	go run ./examples/amr-waves                                             # each failure mode once
 //	go run ./examples/amr-waves -mode late -at 1:2:1 -found 3:1:0           # COARSE:LEVEL:STEP
 //	go run ./examples/amr-waves -mode failed -cadence 1,0,2 -dir /tmp/waves # killed, the same command goes on
+//	go run ./examples/amr-waves -measure -cells 64                          # times beside the cost model
 //
 // Ranks are goroutines, or processes: built with -tags mpi and started by mpirun.
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -40,6 +42,7 @@ var sub = recovery.Subcycling{Levels: levels, Ratio: ratio}
 
 type settings struct {
 	steps   int64
+	cells   int // of level 0 and dimension, a multiple of 8; 0: 16
 	cadence recovery.Cadence
 	store   *versioned.Store
 	fail    injector
@@ -50,16 +53,19 @@ type settings struct {
 	told     *atomic.Int64 // tests: ranks that heard of the loss of another one
 }
 
-// solve runs the solver to its end.
-func solve(ctx context.Context, c comm.Comm, s settings) (*water, *rerun.Run, error) {
-	fail := s.fail
-	w := newWater(c, sub, &fail)
-	spec := versioned.HierarchySpec{Name: "water", Dim: 2, Comps: []string{"h", "hu", "hv"}, Subcycling: sub, Dx: 1.0 / base, Chunk: 4096,
+func (s *settings) spec() versioned.HierarchySpec {
+	return versioned.HierarchySpec{Name: "water", Dim: 2, Comps: []string{"h", "hu", "hv"}, Subcycling: sub, Dx: 1 / float64(cmp.Or(s.cells, usual)), Chunk: 4096,
 		Config: recovery.Config{Cadence: s.cadence, Extra: 0.5, Systemic: s.systemic}, Keep: versioned.Retention{Last: 2 * sub.Steps(levels-1)}, Snapshots: versioned.Retention{Last: 6}}
+}
+
+// begin is a solver at time 0, or where the last snapshot of the store is.
+func begin(ctx context.Context, c comm.Comm, s settings) (*water, error) {
+	fail := s.fail
+	w := newWater(c, cmp.Or(s.cells, usual), &fail)
 	s.options.Clean = clean
-	r, err := rerun.Open(ctx, c, s.store, spec, w, &s.options)
+	r, err := rerun.Open(ctx, c, s.store, s.spec(), w, &s.options)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	w.run = r
 	if s.handled {
@@ -68,10 +74,19 @@ func solve(ctx context.Context, c comm.Comm, s settings) (*water, *rerun.Run, er
 	if s.told != nil {
 		r.Registry.On("", recovery.Pred{recovery.Is("kind", "comm")}, 0, func(context.Context, recovery.Event) error { s.told.Add(1); return nil })
 	}
-	if err := r.Go(ctx, s.steps); err != nil {
-		return nil, r, err
+	return w, nil
+}
+
+// solve runs the solver to its end.
+func solve(ctx context.Context, c comm.Comm, s settings) (*water, *rerun.Run, error) {
+	w, err := begin(ctx, c, s)
+	if err != nil {
+		return nil, nil, err
 	}
-	return w, r, r.Close(ctx)
+	if err := w.run.Go(ctx, s.steps); err != nil {
+		return nil, w.run, err
+	}
+	return w, w.run, w.run.Close(ctx)
 }
 
 func story(args []string, out io.Writer) error {
@@ -83,11 +98,16 @@ func story(args []string, out io.Writer) error {
 	at := f.String("at", "2:2:1", "COARSE:LEVEL:STEP in which it happens")
 	found := f.String("found", "4:1:0", "COARSE:LEVEL:STEP in which late errors are noticed")
 	rank := f.Int("rank", 1, "rank that is struck")
+	cells := f.Int("cells", usual, "cells of level 0 and dimension, a multiple of 8")
+	times := f.Bool("measure", false, "measure saves, lost work and reconfiguration beside the cost model")
 	dir := f.String("dir", "", "directory of the versions, a store for each mode (default: memory)")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	s := settings{steps: *steps, fail: injector{rank: *rank}, cadence: make(recovery.Cadence, levels)}
+	if *cells < 8 || *cells%8 != 0 || *steps < 1 {
+		return errors.New("want -cells of a multiple of 8, and -steps of 1 or more")
+	}
+	s := settings{steps: *steps, cells: *cells, fail: injector{rank: *rank}, cadence: make(recovery.Cadence, levels)}
 	if n, err := fmt.Sscanf(*cadence, "%d,%d,%d", &s.cadence[0], &s.cadence[1], &s.cadence[2]); n != levels || err != nil || s.cadence.Validate(sub) != nil {
 		return fmt.Errorf("-cadence %s: want %d numbers", *cadence, levels)
 	}
@@ -104,10 +124,14 @@ func story(args []string, out io.Writer) error {
 		list = []string{*mode}
 	}
 	return launch(*ranks, func(ctx context.Context, c comm.Comm) error {
+		w := out
 		if c.Rank() != 0 {
-			return tell(ctx, c, s, list, *dir, io.Discard)
+			w = io.Discard
 		}
-		return tell(ctx, c, s, list, *dir, out)
+		if *times {
+			return measure(ctx, c, s, *dir, w)
+		}
+		return tell(ctx, c, s, list, *dir, w)
 	})
 }
 

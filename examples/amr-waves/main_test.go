@@ -129,6 +129,43 @@ func TestEveryError(t *testing.T) {
 	}
 }
 
+// savesOf is how many versions the cadence asks for: one of a level at the beginning of each step that is due, and of all finer ones.
+func savesOf(s *settings) (n int) {
+	for c := range s.steps {
+		for at := range sub.Order() {
+			if !s.cadence.Saved(at, c) {
+				continue
+			}
+			made := false // with that of a coarser level
+			for l := range at.Level {
+				made = made || sub.Begins(l, at) && s.cadence.Saved(recovery.Step{Level: l, Index: sub.At(l, at)}, c)
+			}
+			if !made {
+				n += levels - at.Level
+			}
+		}
+	}
+	return n
+}
+
+// TestSaves: versions are made when the cadence asks for them, as often as the cost model counts, and at no other time.
+func TestSaves(t *testing.T) {
+	for _, cadence := range append([]recovery.Cadence{{0, 1, 0}, {3, 1, 2}}, cadences...) {
+		s := settings{steps: 4, cadence: cadence}
+		_, run, err := on(2, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, want := run.Stats.Versions, savesOf(&s); n != want {
+			t.Errorf("cadence %v: %d versions, want %d", cadence, n, want)
+		}
+		m := recovery.Model{Ratio: ratio, Put: []float64{1, 1, 1}, Step: []float64{1, 1, 1}}
+		if due, err := m.SaveTime(cadence); err != nil || cadence[0] == 1 && run.Stats.Versions != int(s.steps)*int(due) {
+			t.Errorf("cadence %v: %d versions in %d coarse steps, the model counts %v in one, %v", cadence, run.Stats.Versions, s.steps, due, err)
+		}
+	}
+}
+
 // Forward recovery takes nothing back: a box is made from coarser data, and the end differs from that of the undisturbed run by what was estimated, not more.
 func TestForward(t *testing.T) {
 	want, _, err := solved(2, settings{steps: 2, cadence: cadences[0]})
@@ -295,7 +332,11 @@ func TestStory(t *testing.T) {
 	if err := story([]string{"-dir", t.TempDir(), "-cadence", "1,0,2", "-steps", "5"}, &out); err != nil || strings.Count(out.String(), "that of the undisturbed run") != len(modes) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, args := range [][]string{{"-cadence", "1"}, {"-at", "x"}} {
+	out.Reset()
+	if err := story([]string{"-measure", "-steps", "2", "-ranks", "2", "-dir", t.TempDir()}, &out); err != nil || strings.Count(out.String(), "\n") != 5 {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, args := range [][]string{{"-cadence", "1"}, {"-at", "x"}, {"-cells", "12"}} {
 		if err := story(args, &out); err == nil {
 			t.Errorf("%v is accepted", args)
 		}

@@ -16,9 +16,8 @@ import (
 // Shallow water (height and two momenta), 2-D, periodic, finite volumes with Rusanov's flux, subcycled.
 const (
 	comps = 3
-	base  = 16 // cells of level 0 and dimension
+	usual = 16 // cells of level 0 and dimension
 	ratio = 2
-	tile  = 4 // refined are tiles of as many coarse cells and dimension, in rows of boxes of different lengths
 	cfl   = 0.12
 )
 
@@ -85,16 +84,16 @@ func (f *field) lay(boxes []versioned.BoxInfo) {
 // water is the solver.
 type water struct {
 	c      comm.Comm
-	sub    recovery.Subcycling
+	tile   int // refined are tiles of as many coarse cells and dimension, in rows of boxes of different lengths
 	levels []*field
 	run    *rerun.Run
 	fail   *injector
 }
 
-func newWater(c comm.Comm, sub recovery.Subcycling, fail *injector) *water {
-	w := &water{c: c, sub: sub, fail: fail}
+func newWater(c comm.Comm, cells int, fail *injector) *water {
+	w := &water{c: c, tile: cells / 4, fail: fail}
 	for l := range sub.Levels {
-		w.levels = append(w.levels, newField(base*sub.Steps(l)))
+		w.levels = append(w.levels, newField(cells*sub.Steps(l)))
 	}
 	return w
 }
@@ -134,13 +133,14 @@ func (w *water) cover(l int) (out []versioned.BoxInfo) {
 		out = append(out, versioned.BoxInfo{Lo: [3]int32{int32(lo[0]), int32(lo[1])}, Hi: [3]int32{int32(hi[0]), int32(hi[1])}, Owner: int32(alive[(len(out)+l)%len(alive)])})
 	}
 	if l == 0 {
+		half := w.levels[0].n / 2
 		for q := range 4 {
-			x, y := q%2*base/2, q/2*base/2
-			add([2]int{x, y}, [2]int{x + base/2 - 1, y + base/2 - 1})
+			x, y := q%2*half, q/2*half
+			add([2]int{x, y}, [2]int{x + half - 1, y + half - 1})
 		}
 		return out
 	}
-	up := w.levels[l-1]
+	up, tile := w.levels[l-1], w.tile
 	steep := func(x, y int) bool {
 		some := false
 		for j := -tile; j < 2*tile; j++ {

@@ -17,7 +17,6 @@ import (
 // MapSource says where the maps of a job come from: files, or a generator.
 type MapSource struct {
 	Files  []string `json:"files,omitempty"`  // one map file, or .dat files
-	Slice  string   `json:"slice,omitempty"`  // of mapfile.ParseSlice; default correct
 	Factor int64    `json:"factor,omitempty"` // run lengths times this, as -e of E3SM-IO; 0 and 1 change nothing
 
 	// Without files: sizes of generated maps, 0 being those of the captured ones.
@@ -55,11 +54,6 @@ func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 		return nil, err
 	}
 	o := mapfile.Options{Coalesce: true} // as E3SM-IO
-	if m.Slice != "" {
-		if o.Slice, err = mapfile.ParseSlice(m.Slice); err != nil {
-			return nil, err
-		}
-	}
 	maps := make([]*decomp.Map, len(f.Maps))
 	for k := range f.Maps {
 		own := o

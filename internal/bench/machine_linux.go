@@ -121,15 +121,6 @@ func fuseName(dir string) (name string, ok bool) {
 	return name, ok
 }
 
-// openDirect opens a file for writing and reading past the page cache.
-func openDirect(name string, create bool) (*os.File, error) {
-	flag := os.O_RDWR | unix.O_DIRECT
-	if create {
-		flag |= os.O_CREATE | os.O_TRUNC
-	}
-	return os.OpenFile(name, flag, 0o666)
-}
-
 // forgetFile takes a file that is synced out of the page cache, as far as the kernel does.
 func forgetFile(name string) error {
 	f, err := os.Open(name)

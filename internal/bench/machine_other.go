@@ -2,10 +2,7 @@
 
 package bench
 
-import (
-	"os"
-	"runtime"
-)
+import "runtime"
 
 func cpuTime() float64                            { return 0 }
 func settle(string)                               {}
@@ -14,5 +11,4 @@ func memoryTotal() int64                          { return 0 }
 func kernel() string                              { return runtime.GOOS }
 func loadAverage() string                         { return "" }
 func fileSystem(string) (name string, free int64) { return "", 0 }
-func openDirect(string, bool) (*os.File, error)   { return nil, errSkip }
 func forgetFile(string) error                     { return nil }

@@ -17,7 +17,6 @@ type Options struct {
 	Dir   string // where the files go, in a directory of their own that is removed; required
 	Runs  int    // of each row, default 5
 	Quick bool   // smallest sizes, two runs: a test of the bench, not a measurement
-	Maps  string // directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size
 	Log   func(string)
 	At    func(stage string, done, total int64)
 }
@@ -31,7 +30,6 @@ type Workload struct {
 // Workloads lists what Run can run, in order.
 func Workloads() []Workload {
 	return []Workload{
-		{"ceilings", "what the machine gives: memcpy, plain writes and reads, buffered and direct, with and without fsync", (*session).ceilings},
 		{"shared", "on a parallel file system (--dir): write F and G without syncs and as durable as the default, beside one plain file of the same bytes and syncs", (*session).shared},
 		{"ne30", "write F h0 at ne=30: 64 and 512 ranks, 1 and 4 subfiles", (*session).ne30},
 		{"records", "write F h1 at ne=30 with 10 records: flush each, flush once, append; F h0 with 1 and 10", (*session).records},
@@ -108,8 +106,6 @@ type session struct {
 	res     *Results
 	name    string // of the workload
 	nth, of int    // workload
-	best    map[rawKey]rawWay
-	maxRaw  int64 // 0 means the default, tests set others
 }
 
 // sweep removes what a workload has left, so that memory file systems do not fill up.

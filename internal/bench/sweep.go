@@ -30,8 +30,8 @@ type SweepOptions struct {
 	At  func(stage string, done, total int64) // on the first rank
 	Log func(string)
 
-	fail  func(rank, run int) error // tests: an error of one rank in a run
-	tools *tools                    // tests: others
+	fail   func(rank, run int) error // tests: an error of one rank in a run
+	lustre *lustre                   // tests: another one
 }
 
 // RunSweep runs the points of a sweep that were not run yet, and returns all that is known, also those up to an error; on ranks other than the first nil.
@@ -77,7 +77,7 @@ type sweeper struct {
 	first  bool // of the ranks: it decides, prints and keeps
 	lease  *durable.Lease
 	res    *Sweep
-	fs     tools
+	fs     lustre
 	began  time.Time
 	points []SweepPoint
 	order  []int
@@ -109,18 +109,18 @@ func (s *sweeper) begin(ctx context.Context) error {
 	if err := CanSave(dir); err != nil {
 		return err
 	}
-	s.fs = newTools(dir)
-	if s.tools != nil {
-		s.fs = *s.tools
+	s.fs = newLustre(dir)
+	if s.lustre != nil {
+		s.fs = *s.lustre
 	}
 	old, err := LoadSweep(s.State)
 	if err != nil && !s.Anew {
 		return err
 	}
 	base := newResults(&Options{Dir: dir})
-	facts, targets := s.fs.facts(ctx, dir)
-	if s.Plan.Targets > 0 {
-		targets = s.Plan.Targets
+	targets := s.Plan.Targets
+	if targets == 0 {
+		targets = s.fs.targets(ctx, dir)
 	}
 	if old != nil && !s.Anew {
 		if what := s.Plan.differs(&old.Plan); what != "" {
@@ -147,7 +147,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 		processes = s.World.Size()
 	}
 	s.res.Sessions = append(s.res.Sessions, SweepSession{Date: base.Date, Host: base.Host, Go: base.Go, Blobio: base.Blobio, Processes: processes,
-		FileSystem: s.fs.system, Mount: s.fs.mount, Targets: targets, Tools: facts})
+		FileSystem: base.FileSystem, Targets: targets})
 	if s.Retry {
 		s.res.Runs = slices.DeleteFunc(s.res.Runs, func(r SweepRun) bool { return r.Error != "" })
 		s.res.Begun = nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/chart"
 	"blobio/internal/durable"
 )
 
@@ -104,13 +102,6 @@ func TestSweep(t *testing.T) {
 		lines, err := csv.NewReader(&b).ReadAll()
 		if err != nil || len(lines) != len(s.Runs)+1 {
 			t.Errorf("CSV: %d lines, %v", len(lines), err)
-		}
-		f, err := s.Figure("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := chart.Write(&b, "x.svg", f); err != nil {
-			t.Error(err)
 		}
 		again, err := LoadSweep(o.State)
 		if err != nil || !reflect.DeepEqual(again.Runs, s.Runs) {
@@ -393,45 +384,28 @@ func TestSweepOrders(t *testing.T) {
 	}
 }
 
-// TestSweepTools: what file systems tell is kept, Lustre's directories are striped, its targets counted.
-func TestSweepTools(t *testing.T) {
+// TestSweepOnLustre: directories are striped, targets counted.
+func TestSweepOnLustre(t *testing.T) {
 	var asked []string
-	fs := tools{system: "lustre", run: func(_ context.Context, name string, args ...string) (string, error) {
-		line := name + " " + strings.Join(args, " ")
-		asked = append(asked, line)
-		switch {
-		case args[0] == "osts":
+	fs := lustre{here: true, run: func(_ context.Context, args ...string) (string, error) {
+		asked = append(asked, strings.Join(args, " "))
+		if args[0] == "osts" {
 			return "OBDS:\n0: scratch-OST0000_UUID ACTIVE\n1: scratch-OST0001_UUID ACTIVE\n2: scratch-OST0002_UUID INACTIVE\n", nil
-		case args[0] == "getstripe":
-			return "lmm_stripe_count:  2", nil
-		case args[0] == "--version":
-			return "", errors.New("broken")
 		}
 		return "", nil
 	}}
 	o := smallSweep(t.TempDir(), map[string][]string{"ranks": {"4"}, "subfiles": {"1/target"}, "stripe-size": {"65536", "131072"}, "stripe-count": {"2"}})
-	o.Plan.Stripe, o.Plan.Repeats, o.tools = true, 1, &fs
+	o.Plan.Stripe, o.Plan.Repeats, o.lustre = true, 1, &fs
 	s, err := RunSweep(t.Context(), o)
 	if err != nil || s.Failed() != 0 {
 		t.Fatal(err, s)
 	}
-	if x := s.Sessions[0]; x.Targets != 2 || len(x.Tools) != 3 || x.Tools[0].Error != "broken" || s.Runs[0].Files != 2 || s.Runs[0].Striping != "lmm_stripe_count:  2" {
+	if x := s.Sessions[0]; x.Targets != 2 || s.Runs[0].Files != 2 {
 		t.Errorf("%+v %+v", x, s.Runs[0])
 	}
 	for _, size := range []string{"65536", "131072"} {
-		if !slices.ContainsFunc(asked, func(l string) bool { return strings.HasPrefix(l, "lfs setstripe -S "+size+" -c 2 "+s.Work) }) {
+		if !slices.ContainsFunc(asked, func(l string) bool { return strings.HasPrefix(l, "setstripe -S "+size+" -c 2 "+s.Work) }) {
 			t.Errorf("no setstripe of %s in %v", size, asked)
-		}
-	}
-	asked = nil
-	g := tools{system: "gpfs", mount: &Mount{Device: "fs1"}, run: fs.run}
-	if list, n := g.facts(t.Context(), "/x"); len(list) != 2 || n != 0 || fmt.Sprint(asked) != "[mmlsattr -L /x mmlsfs fs1]" {
-		t.Errorf("%v %v", list, asked)
-	}
-	table := "22 1 0:20 / / rw - ext4 /dev/root rw\n30 22 0:30 / /scratch rw,noatime shared:1 - lustre 10.0.0.1@tcp:/scratch rw,flock\n31 22 0:31 / /scratch2 rw - nfs host:/x rw\n32 30 0:32 / /scratch/my\\040dir rw - tmpfs tmpfs rw\nnonsense\n"
-	for dir, want := range map[string]string{"/home": "ext4", "/scratch": "lustre", "/scratch/a/b": "lustre", "/scratch2/x": "nfs", "/scratch/my dir/x": "tmpfs"} {
-		if m := findMount([]byte(table), dir); m == nil || m.Type != want {
-			t.Errorf("%s: %+v, want %s", dir, m, want)
 		}
 	}
 }

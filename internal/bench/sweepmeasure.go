@@ -87,9 +87,6 @@ func (s *sweeper) look(ctx context.Context, run *SweepRun, path string) (err err
 		return err
 	}
 	run.Files = set.Len()
-	if len(set.Members) > 0 {
-		run.Striping = s.fs.striping(ctx, set.Members[0])
-	}
 	run.Bytes, err = datasetBytes(ctx, path)
 	return err
 }

@@ -31,8 +31,7 @@ type SweepRun struct {
 	Read    float64           `json:"read_seconds"`  // from open to the end of the last read
 	Phases  map[string]Spread `json:"phases,omitempty"`
 
-	Verified int64  `json:"verified"`           // elements
-	Striping string `json:"striping,omitempty"` // of the first subfile, as lfs getstripe tells it
+	Verified int64 `json:"verified"` // elements
 }
 
 // WriteRate and ReadRate are in bytes a second; 0 if there is none.
@@ -48,15 +47,13 @@ func perSecond(n int64, seconds float64) float64 {
 
 // SweepSession is one start of a sweep.
 type SweepSession struct {
-	Date       string     `json:"date"`
-	Host       Host       `json:"host"` // of the first rank
-	Go         string     `json:"go"`
-	Blobio     string     `json:"blobio"`
-	Processes  int        `json:"processes"` // 0: ranks are goroutines
-	FileSystem string     `json:"file_system"`
-	Mount      *Mount     `json:"mount,omitempty"`
-	Targets    int        `json:"targets"` // 0: not known
-	Tools      []ToolText `json:"tools,omitempty"`
+	Date       string `json:"date"`
+	Host       Host   `json:"host"` // of the first rank
+	Go         string `json:"go"`
+	Blobio     string `json:"blobio"`
+	Processes  int    `json:"processes"` // 0: ranks are goroutines
+	FileSystem string `json:"file_system"`
+	Targets    int    `json:"targets"` // 0: not known
 }
 
 // Sweep is what a sweep has found so far; a file keeps it.

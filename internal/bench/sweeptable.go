@@ -24,8 +24,8 @@ func (p SweepPlan) Table(ctx context.Context) (*SweepTable, error) {
 		return nil, err
 	}
 	if p.Targets == 0 {
-		t := newTools(p.Dir)
-		_, p.Targets = t.facts(ctx, p.Dir)
+		fs := newLustre(p.Dir)
+		p.Targets = fs.targets(ctx, p.Dir)
 	}
 	x := &SweepTable{}
 	x.Points, x.Left = p.Points(p.Targets)

@@ -173,7 +173,7 @@ func (s *session) overlap(ctx context.Context, ranks int, sync bool) error {
 			}
 			switch what {
 			case asyncAlone, asyncIdle:
-				r.bound = s.rawWritesInstead(name, writers(), sync)
+				r.bound = s.rawWritesInstead(r.clear, rawWriting{writers: writers(), sync: sync})
 			case asyncSync:
 				turn = r.row
 			case asyncBoth:

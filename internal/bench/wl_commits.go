@@ -58,7 +58,7 @@ func (s *session) commits(ctx context.Context) error {
 func (s *session) committed(h history, l blob.Layout, commits int64) runner {
 	name := s.path("c." + l.String())
 	clear := func() error { return removeDataset(name) }
-	what, bound := fmt.Sprintf(commitTimes, commits), s.rawWritesInstead(name, writers(), h.durable)
+	what, bound := fmt.Sprintf(commitTimes, commits), s.rawWritesInstead(clear, rawWriting{writers: writers(), sync: h.durable})
 	switch {
 	case commits == 1:
 		what = commitOnce

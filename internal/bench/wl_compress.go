@@ -148,7 +148,7 @@ func (s *session) compressed(ctx context.Context, t *task, all []rankData, data 
 				row.Note = fmt.Sprintf("files of %.1f MiB, 1/%.2f of the data", float64(size)/(1<<20), float64(lent)/float64(size))
 				return took, err
 			},
-			bound: s.rawWrites(writers(), false)})
+			bound: s.rawWrites(rawWriting{writers: writers()})})
 	}
 	if err := s.race(ctx, true, list...); err != nil {
 		return err

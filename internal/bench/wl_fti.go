@@ -2,14 +2,11 @@ package bench
 
 import (
 	"context"
-	"crypto/md5"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"time"
-
-	"github.com/zeebo/xxh3"
 
 	"blobio/comm"
 	"blobio/ffformat"
@@ -88,14 +85,10 @@ func (s *session) ftiRows(ctx context.Context, vars [][]byte, size int64, sync b
 				}
 			}
 		}
-		raw := s.rawWrites(writers(), sync)
+		raw := s.rawWrites(rawWriting{writers: writers(), sync: sync})
 		err := race(what,
 			func(ctx context.Context, k *ftiStore, row *Row) (Took, error) { return k.checkpoint(ctx, share, row) },
-			func(ctx context.Context, k *ftiStore, row *Row) error {
-				took, _ := timed(k.hash)
-				row.bound("hash", size, took.Seconds)
-				return raw(ctx, row)
-			})
+			func(ctx context.Context, _ *ftiStore, row *Row) error { return raw(ctx, row) })
 		if err != nil {
 			return err
 		}
@@ -153,20 +146,6 @@ func (k *ftiStore) checkpoint(ctx context.Context, share int, row *Row) (took To
 		row.Note = fmt.Sprintf("%.1f MiB written", float64(st.Written)/(1<<20))
 	}
 	return took, err
-}
-
-// hash hashes all bytes on all cores: each block with XXH3, each variable with MD5.
-func (k *ftiStore) hash() error {
-	return striped(int64(len(k.vars)), 1, writers(), func(_ int, i int64, _ int) error {
-		if k.o.Hash == ffformat.MD5 {
-			md5.Sum(k.vars[i])
-			return nil
-		}
-		for v := k.vars[i]; len(v) > 0; v = v[min(len(v), ffformat.DefaultBlockSize):] {
-			xxh3.Hash128(v[:min(len(v), ffformat.DefaultBlockSize)])
-		}
-		return nil
-	})
 }
 
 // recover opens the store anew and reads everything back.

@@ -165,15 +165,16 @@ func (s *session) convert(ctx context.Context) error {
 		return err
 	}
 	out := s.path("out")
+	clear := func() error { return removeDataset(out) }
 	direction := func(who, what string, k conversion) runner {
 		n := writers()
 		if k.cores > 0 {
 			n = k.cores
 		}
 		return runner{row: &Row{Data: data, What: what, Who: who, Ranks: j.Ranks},
-			clear: func() error { return removeDataset(out) },
+			clear: clear,
 			run:   func(ctx context.Context) (Took, error) { return k.run(ctx, out) },
-			bound: s.rawWritesInstead(out, n, false)}
+			bound: s.rawWritesInstead(clear, rawWriting{writers: n})}
 	}
 	vc, pc := blob.VariableCentric, blob.ProcessCentric
 	list := []runner{

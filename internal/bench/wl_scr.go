@@ -102,7 +102,7 @@ func (s *session) redundancy(j *scrJob, o redset.Options) []runner {
 		}
 	}
 	clear := func() error { return os.RemoveAll(j.dir) }
-	raw := s.rawWrites(writers(), j.sync)
+	raw := s.rawWrites(rawWriting{writers: writers(), sync: j.sync})
 	one := func(r *Row) *Row { r.Bytes /= scrRanks; return r }
 	return []runner{
 		{row: j.row("write the files", who), clear: clear, run: func(ctx context.Context) (Took, error) { return j.each(ctx, j.write) }, bound: raw},

@@ -4,73 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"blobio/blob"
 	"blobio/comm"
-	"blobio/decomp/mapfile"
 	"blobio/internal/dyn"
 	"blobio/internal/verdict"
 )
-
-// mapsOf is the captured map file of a case; without captured ones a generated
-// one of their size is written.
-func (s *session) mapsOf(letter string) (MapSource, error) {
-	base := "map_" + strings.ToLower(letter) + "_case_16p.nc"
-	if s.Quick {
-		base = "quick_" + base
-	} else if s.Maps != "" {
-		name := filepath.Join(s.Maps, base)
-		if _, err := os.Stat(name); err != nil {
-			return MapSource{}, err
-		}
-		m := MapSource{Files: []string{name}}
-		if letter == "I" {
-			m.Slice = "reference" // what E3SM-IO writes
-		}
-		return m, nil
-	}
-	name := s.path(base)
-	m := MapSource{Files: []string{name}}
-	if _, err := os.Stat(name); err == nil {
-		return m, nil
-	}
-	gen, ranks := MapSource{}, 16
-	if s.Quick {
-		gen, ranks = MapSource{Ne: 2, Levels: 3, Cells: 120, Lat: 12, Lon: 18}, 4
-	}
-	maps, err := gen.load(letter, ranks)
-	if err != nil {
-		return m, err
-	}
-	f, err := mapfile.FromMaps(maps...)
-	if err != nil {
-		return m, err
-	}
-	out, err := os.Create(name)
-	if err != nil {
-		return m, err
-	}
-	if err := mapfile.WriteCDF(out, f, nil); err != nil {
-		out.Close()
-		return m, err
-	}
-	return m, out.Close()
-}
-
-// capturedSize names the maps of mapsOf.
-func (s *session) capturedSize() string {
-	switch {
-	case s.Quick:
-		return "quick"
-	case s.Maps != "":
-		return "captured"
-	}
-	return "as captured"
-}
 
 // fCase is F h0 or h1 at ne=30, or at the smallest size in a quick run. Record variables are float,
 // and so is memory, so that nothing is converted.
@@ -94,17 +34,18 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 	if err != nil {
 		return nil, err
 	}
+	clear := func() (err error) {
+		for _, l := range layouts { // that of a warm turn
+			err = errors.Join(err, removeDataset(s.path("w."+l.String())))
+		}
+		return err
+	}
 	var list []runner
 	for _, l := range layouts {
 		name := s.path("w." + l.String())
 		list = append(list, runner{
-			row: &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, Sync: j.Sync},
-			clear: func() (err error) {
-				for _, l := range layouts { // that of a warm turn
-					err = errors.Join(err, removeDataset(s.path("w."+l.String())))
-				}
-				return err
-			},
+			row:   &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, Sync: j.Sync},
+			clear: clear,
 			run: func(ctx context.Context) (Took, error) {
 				k, err := t.once(ctx, all, name, t.options(l))
 				if err != nil {
@@ -113,7 +54,7 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 				k.Bytes, err = datasetBytes(ctx, name)
 				return k, err
 			},
-			bound: s.rawWritesInstead(name, writers(), j.Sync),
+			bound: s.rawWritesInstead(clear, rawWriting{writers(), j.Sync, j.Names}),
 		})
 	}
 	return list, nil
@@ -229,7 +170,7 @@ func (s *session) appends(ctx context.Context, records int64) error {
 				took.Bytes, before = after-before, after
 				return took, err
 			},
-			bound: s.rawWrites(writers(), false),
+			bound: s.rawWrites(rawWriting{writers: writers()}),
 		})
 	}
 	return s.race(ctx, true, list...)

@@ -43,7 +43,7 @@ func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx con
 		finest = max(finest, x.Level())
 	}
 	for l := range finest + 1 {
-		x := Level{Cells: [3]int{1, 1, 1}, Width: [3]float64{1, 1, 1}}
+		x := Level{Cells: [3]int{1, 1, 1}, Width: [3]float64{1, 1, 1}, begin: map[[3]int]bool{}}
 		w := g.CellWidth(l)
 		for a := range g.Rank {
 			n := int64(g.Roots[a]) * int64(g.Block[a]) << l
@@ -55,16 +55,29 @@ func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx con
 		m.Levels = append(m.Levels, x)
 	}
 	for i, x := range index {
-		if l := x.Level(); l >= 0 {
-			b, c := Box{Box: boxes.Box{Hi: [3]int{1, 1, 1}}, Row: i}, x.Coord()
-			for a := range g.Rank {
-				b.Lo[a] = c[a] * g.Block[a]
-				b.Hi[a] = b.Lo[a] + g.Block[a]
-			}
-			m.Levels[l].Boxes = append(m.Levels[l].Boxes, b)
+		l := x.Level()
+		if l < 0 {
+			continue
 		}
+		b, c, name := Box{Box: boxes.Box{Hi: [3]int{1, 1, 1}}, Row: i}, x.Coord(), x.Name(g.Rank, g.Roots)
+		for a := range g.Rank {
+			b.Lo[a] = c[a] * g.Block[a]
+			b.Hi[a] = b.Lo[a] + g.Block[a]
+			if b.Lo[a] < 0 || b.Hi[a] > m.Levels[l].Cells[a] {
+				return nil, fault.Class(fault.ErrCorrupt, "level %d: %s has cells %v to %v, the domain has %v", l, name, b.Lo, b.Hi, m.Levels[l].Cells)
+			}
+			if l > 0 && g.Block[a]%2 != 0 {
+				return nil, fault.Class(fault.ErrCorrupt, "level %d: %s has %d cells on an axis, which divide cells of the coarser level", l, name, g.Block[a])
+			}
+		}
+		level := &m.Levels[l]
+		if level.begin[b.Lo] {
+			return nil, fault.Class(fault.ErrCorrupt, "level %d: block %s is there twice", l, name)
+		}
+		level.begin[b.Lo] = true
+		level.Boxes = append(level.Boxes, b)
 	}
-	return m.finish()
+	return m, nil
 }
 
 type blockSource struct {

@@ -145,7 +145,7 @@ func (m *Mesh) fillAt(ctx context.Context, field, level int, b boxes.Box, other 
 	}
 	last := len(m.Levels) - 1
 	s := other.scale(last, level)
-	coarse, _ := b.Coarsen(s)
+	coarse := b.Coarsen(s)
 	f, err := m.Fill(ctx, field, last, coarse)
 	if err != nil {
 		return nil, err

@@ -54,8 +54,7 @@ func (m *Mesh) at(level int, b boxes.Box, other int) boxes.Box {
 	if other >= level {
 		return b.Refine(m.scale(level, other))
 	}
-	b, _ = b.Coarsen(m.scale(other, level))
-	return b
+	return b.Coarsen(m.scale(other, level))
 }
 
 // spread puts the cells of a box of the same level or a coarser one into an array.

@@ -1,11 +1,9 @@
 package grids
 
 import (
-	"fmt"
 	"slices"
 
 	"blobio/internal/amr/boxes"
-	"blobio/internal/fault"
 )
 
 // A Mesh is cells in boxes of levels. It is safe for concurrent use.
@@ -35,7 +33,7 @@ type Level struct {
 	Cells [3]int     // of the whole domain; 1 on axes beyond the rank
 	Width [3]float64 // of a cell
 	Boxes []Box
-	index *boxes.Index
+	begin map[[3]int]bool // the cells that boxes begin at
 }
 
 // Box is cells, counted from the lower corner of the domain. No two boxes of a level have a cell in common.
@@ -95,42 +93,6 @@ func (m *Mesh) Edges(level int, b *Box) (lo, hi [3]float64) {
 	return lo, hi
 }
 
-// finish makes what is derived, and looks at what the other functions rely on.
-func (m *Mesh) finish() (*Mesh, error) {
-	for l := range m.Levels {
-		x := &m.Levels[l]
-		list := make([]boxes.Box, len(x.Boxes))
-		for i := range list {
-			list[i] = x.Boxes[i].Box
-		}
-		x.index = boxes.NewIndex(list)
-		for i := range x.Boxes {
-			b := &x.Boxes[i]
-			for a := range 3 {
-				if b.Lo[a] < 0 || b.Lo[a] >= b.Hi[a] || b.Hi[a] > x.Cells[a] {
-					return nil, fault.Class(errCorrupt, "level %d: %s has cells %v to %v, the domain has %v", l, m.BoxName(l, i), b.Lo, b.Hi, x.Cells)
-				}
-				if l > 0 {
-					if r := m.ratio[a]; b.Lo[a]%r != 0 || b.Hi[a]%r != 0 {
-						return nil, fault.Class(errCorrupt, "level %d: %s has cells %v to %v, which divide cells of the coarser level", l, m.BoxName(l, i), b.Lo, b.Hi)
-					}
-				}
-			}
-			var other error
-			x.index.Each(b.Box, func(k int, _ boxes.Box) bool {
-				if k != i {
-					other = fault.Class(errCorrupt, "level %d: %s and %s have cells in common", l, m.BoxName(l, i), m.BoxName(l, k))
-				}
-				return other == nil
-			})
-			if other != nil {
-				return nil, other
-			}
-		}
-	}
-	return m, nil
-}
-
 // boxes are those that are not covered whole, coarsest level first, and that keep keeps (nil: all).
 func (m *Mesh) boxes(keep func(level int, b *Box) bool) (out []ref) {
 	for l := range m.Levels {
@@ -149,11 +111,23 @@ func (m *Mesh) finer(level int, b *Box, each func(part boxes.Box)) {
 	if level+1 >= len(m.Levels) {
 		return
 	}
-	m.Levels[level+1].index.Each(b.Refine(m.ratio), func(_ int, part boxes.Box) bool {
-		part, _ = part.Coarsen(m.ratio)
-		each(part)
-		return true
-	})
+	begin, whole := m.Levels[level+1].begin, b.Refine(m.ratio)
+	n := b.Len()
+	for k := range 8 {
+		lo, part, ok := whole.Lo, b.Box, true
+		for a := range 3 {
+			if k>>a&1 == 1 {
+				lo[a] += n[a]
+				part.Lo[a] += n[a] / 2
+				ok = ok && a < m.Rank
+			} else if a < m.Rank {
+				part.Hi[a] -= n[a] / 2
+			}
+		}
+		if ok && begin[lo] {
+			each(part)
+		}
+	}
 }
 
 // covered is how many cells of a box the next finer level covers.
@@ -187,6 +161,3 @@ type Place struct {
 	Box   string // the block
 	At    [3]float64
 }
-
-// String is the place in words.
-func (p Place) String() string { return fmt.Sprintf("%v in %s, level %d", p.At, p.Box, p.Level) }

@@ -41,7 +41,6 @@ type Shown struct {
 	Values   []float64 // NaN: none
 	Level    []int8    // finest at the pixel, -1: none
 	Boxes    []Edge    // that have cells in it
-	Boxed    int       // boxes that were read
 	Min, Max float64   // of the finite values; NaN if there are none
 	Positive float64   // the smallest above 0
 }
@@ -226,7 +225,7 @@ func (m *Mesh) show(ctx context.Context, field int, v *View, px []pixels, keep f
 				}
 			}
 		}
-		if s.Boxed++; seen {
+		if seen {
 			lo, hi := m.Edges(r.level, b)
 			s.Boxes = append(s.Boxes, Edge{[2]float64{lo[v.Across[0]], lo[v.Across[1]]}, [2]float64{hi[v.Across[0]], hi[v.Across[1]]}, r.level})
 		}

@@ -17,7 +17,7 @@ import (
 func NewBench(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure writing, reading and converting, beside the machine's own limits",
+		Short: "Measure writing, reading and converting, beside plain writes and reads",
 		Long: `Run repeatable measurements of blobio. A workload is a named set of measurements. Each
 row is the median of at least five runs, with minimum and maximum. Rows that are compared
 take turns. Each row is set beside plain writes or reads of the same bytes in the same
@@ -28,12 +28,12 @@ run. Ranks are goroutines of one process; "bench sweep" also runs under mpirun.`
   blobio bench sweep --ranks 4,16 --subfiles 1,4 --repeats 3 -o sweep`,
 	}
 	cli.AsGroup(cmd)
-	cmd.AddCommand(newBenchRun(e), newBenchScale(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e))
+	cmd.AddCommand(newBenchRun(e), cli.AsTogether(newBenchSweep(e)), newBenchShow(e))
 	return cmd
 }
 
 type benchFlags struct {
-	dir, maps, out               string
+	dir, out                     string
 	runs                         int
 	list, quick, verbose, asJSON bool
 }
@@ -52,7 +52,7 @@ JSON: {version, date, workloads, host, file_system, go, blobio, runs, quick,
 rows: [{workload, data, what, who, ranks, sync, bytes, seconds: [], cpu_seconds: [], phases,
 bounds: [{what, bytes, seconds: []}], note}], skipped}; of --list {workloads: [{name, about}]}.`,
 		Example: `  blobio bench run --quick                                # does it run?
-  blobio bench run ceilings ne30 read convert --dir /dev/shm
+  blobio bench run ne30 read convert --dir /dev/shm
   blobio bench run shared --dir /mnt/scratch --runs 7 -o results`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.list {
@@ -66,7 +66,6 @@ bounds: [{what, bytes, seconds: []}], note}], skipped}; of --list {workloads: [{
 	fl.BoolVar(&f.list, "list", false, "list the workloads, run none")
 	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
 	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
-	fl.StringVar(&f.maps, "maps", "", "directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
 	cli.JSONFlag(cmd, &f.asJSON)
 	fl.BoolVar(&f.verbose, "verbose", false, "report progress on standard error")
@@ -135,12 +134,7 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	if f.out == "" && !f.quick {
 		f.out = "bench-results"
 	}
-	o = bench.Options{Dir: cmp.Or(f.dir, os.TempDir()), Runs: f.runs, Quick: f.quick, Maps: f.maps}
-	if f.maps != "" {
-		if _, err := os.Stat(f.maps); err != nil {
-			return nil, o, err
-		}
-	}
+	o = bench.Options{Dir: cmp.Or(f.dir, os.TempDir()), Runs: f.runs, Quick: f.quick}
 	if f.out != "" {
 		err = bench.CanSave(f.out)
 	}

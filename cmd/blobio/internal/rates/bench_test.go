@@ -10,7 +10,6 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/bench"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
 )
 
 func TestBenchList(t *testing.T) {
@@ -29,8 +28,8 @@ func TestBenchList(t *testing.T) {
 func TestBenchRun(t *testing.T) {
 	dir := t.TempDir()
 	results := filepath.Join(dir, "results")
-	out := clitest.Good(t, "bench", "run", "--quick", "ceilings", "check", "--dir", dir, "-o", results)
-	if !strings.Contains(out, "memcpy") || strings.Count(out, "results are in") != 2 {
+	out := clitest.Good(t, "bench", "run", "--quick", "commits", "check", "--dir", dir, "-o", results)
+	if !strings.Contains(out, "committed once") || strings.Count(out, "results are in") != 2 {
 		t.Errorf("output\n%s", out)
 	}
 	files, err := filepath.Glob(filepath.Join(results, "*.json"))
@@ -63,7 +62,6 @@ func TestBenchUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, `no workload "nothing"`, "bench", "run", "nothing")
 	clitest.Bad(t, cli.Failed, "--runs 0", "bench", "run", "--runs", "0")
 	clitest.Bad(t, cli.Failed, "", "bench", "run", "check", "--quick", "--dir", filepath.Join(t.TempDir(), "nowhere"))
-	clitest.Bad(t, cli.Failed, "nowhere", "bench", "run", "check", "--quick", "--maps", filepath.Join(t.TempDir(), "nowhere"))
 	file := filepath.Join(t.TempDir(), "file")
 	clitest.Check(t, os.WriteFile(file, nil, 0o666))
 	args := []string{"bench", "run", "check", "--quick", "--dir", t.TempDir(), "-o", filepath.Join(file, "results")}
@@ -72,14 +70,4 @@ func TestBenchUsage(t *testing.T) {
 		t.Errorf("%v: prints\n%s", args, r.Out)
 	}
 	clitest.Bad(t, cli.Failed, "", "bench", "show", filepath.Join(t.TempDir(), "nothing"))
-}
-
-func TestBenchScale(t *testing.T) {
-	testfiles.Ask(t, "LONG")
-	out := clitest.Good(t, "bench", "scale", "--dir", t.TempDir())
-	for _, want := range []string{"variable-centric: one write", "process-centric: one write", "1000000"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
 }

@@ -1,0 +1,73 @@
+package amr
+
+// FaceOf is the direction of a number: (x+1) + 3(y+1) + 9(z+1).
+func FaceOf(n int) [3]int { return [3]int{n%3 - 1, n/3%3 - 1, n/9 - 1} }
+
+// faces yields all directions but the centre, x fastest.
+func (g *Geometry) faces(yield func(f [3]int) bool) {
+	for n := range 27 {
+		f := FaceOf(n)
+		if n == 13 || g.Rank < 3 && f[2] != 0 || g.Rank < 2 && f[1] != 0 {
+			continue
+		}
+		if !yield(f) {
+			return
+		}
+	}
+}
+
+// Beside returns the block of the same level in direction f, through periodic
+// borders (wrapped); ok is false where the domain ends. The block need not
+// exist in any tree.
+func (g *Geometry) Beside(x Index, f [3]int) (y Index, wrapped, ok bool) {
+	l := x.Level()
+	c, n := x.Coord(), g.Extent(l)
+	for i := range c {
+		if f[i] == 0 {
+			continue
+		}
+		if i >= g.Rank {
+			return Index{}, false, false
+		}
+		c[i] += f[i]
+		if c[i] >= 0 && c[i] < n[i] {
+			continue
+		}
+		if !g.Periodic[i] {
+			return Index{}, false, false
+		}
+		c[i] = (c[i] + n[i]) % n[i]
+		wrapped = true
+	}
+	return At(l, c), wrapped, true
+}
+
+// Faces yields each face between two leaves once, as the two blocks: the finer
+// one, or of equal ones the one on the lower side, first. A periodic border
+// counts too, but not a block that touches itself.
+func (t *Tree) Faces(yield func(x, y Index) bool) {
+	for x := range t.Leaves() {
+		for i := range t.g.Rank {
+			for _, d := range [2]int{-1, 1} {
+				var f [3]int
+				f[i] = d
+				y, _, ok := t.g.Beside(x, f)
+				if !ok || y == x || t.nodes[y]&children != 0 {
+					continue // finer leaves tell themselves
+				}
+				if t.Has(y) {
+					if d > 0 && !yield(x, y) {
+						return
+					}
+					continue
+				}
+				for !t.Has(y) && y.Level() > t.g.MinLevel {
+					y = y.Parent()
+				}
+				if t.Leaf(y) && !yield(x, y) {
+					return
+				}
+			}
+		}
+	}
+}

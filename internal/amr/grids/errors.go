@@ -1,5 +1,0 @@
-package grids
-
-import "blobio/internal/fault"
-
-var errCorrupt = fault.ErrCorrupt
