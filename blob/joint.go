@@ -286,7 +286,7 @@ func (p *ReadPlan) deliver(js *jointSet, j *job) error {
 	}
 	if !j.keep {
 		for _, q := range holes {
-			hostForm.fill(j.got[q.Offset*j.size:q.End()*j.size], j.sv)
+			form{big: hostBig, zero: p.k.r.opt.ZeroFill}.fill(j.got[q.Offset*j.size:q.End()*j.size], j.sv)
 		}
 		holes = nil
 	}

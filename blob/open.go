@@ -27,6 +27,8 @@ type OpenOptions struct {
 	MaxHeader    int64 // longest header that is read, in bytes; default 256 MiB. In memory one takes a multiple, up to 20 times as much where it is made to
 	Maps         int64 // cap of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped, and read again when they are needed; 0: all are kept
 
+	ZeroFill bool // elements that no blob covers read as zeros instead of fill values
+
 	Verify Verification // which checksums reading compares; default VerifyOnce
 	FS     vfs.FS       // that the files are in; nil: the operating system's
 }

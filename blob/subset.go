@@ -174,6 +174,7 @@ func (r *Reader) all() *selection { return &selection{r: r, schema: r.schema, re
 
 // read is Reader.Read.
 func (c *selection) read(ctx context.Context, name string, start, count []int64, fm form, into func(file cdf5.Type, n int64) (*target, error)) error {
+	fm.zero = c.r.opt.ZeroFill
 	v, ok := c.schema.VarID(name)
 	if !ok {
 		return fault.Usage("%s: no variable %q", c.r.base, name)
@@ -248,7 +249,7 @@ func (c *selection) readRuns(ctx context.Context, name string, rec int64, runs [
 				return
 			}
 		}
-	}), out.bytes(0, total), hostForm); err != nil {
+	}), out.bytes(0, total), form{big: hostBig, zero: c.r.opt.ZeroFill}); err != nil {
 		return err
 	}
 	return out.convert(0, total)

@@ -124,3 +124,94 @@ func TestNetCDFClientIsTold(t *testing.T) {
 		t.Errorf("another client: %v, want an end in the middle", err)
 	}
 }
+
+// TestPrefetch: the netCDF library asks for many variables at once, and takes zeros for what an answer lacks. One of them that is damaged is an error
+// that says how to read the others, and alone they are read.
+func TestPrefetch(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "x.nc"))
+	b, err := os.ReadFile(filepath.Join(dir, "x.nc.0000"))
+	ok(t, err)
+	b[len(b)-1] ^= 1
+	ok(t, os.WriteFile(filepath.Join(dir, "x.nc.0000"), b, 0o666))
+	s := start(t, dir, nil)
+	agent := "User-Agent: oc4.9.0"
+	var names, bad []string
+	for _, v := range variables(t, filepath.Join(dir, "x.nc")) {
+		names = append(names, v)
+		if r := s.ask(t, http.MethodGet, "/dap/x.nc.dods?"+v, agent); r.StatusCode != http.StatusOK {
+			bad = append(bad, v)
+		}
+	}
+	if len(bad) != 1 || len(names) < 2 {
+		t.Fatalf("damaged are %v of %v", bad, names)
+	}
+	if said := string(s.get(t, http.StatusInternalServerError, "/dap/x.nc.dods?"+strings.Join(names, ","), agent)); !strings.Contains(said, "[noprefetch]") || !strings.Contains(said, bad[0]) {
+		t.Errorf("%s", said)
+	}
+	if said := string(s.get(t, http.StatusInternalServerError, "/dap/x.nc.dods?"+bad[0], agent)); strings.Contains(said, "[noprefetch]") {
+		t.Errorf("alone: %s", said)
+	}
+}
+
+// variables are the names of those of a dataset.
+func variables(t *testing.T, name string) (names []string) {
+	t.Helper()
+	r, err := blob.Open(t.Context(), name, nil)
+	ok(t, err)
+	defer r.Close()
+	for _, v := range r.Schema().Vars() {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// TestAllowMissing: what a missing subfile holds is an error, or with the option the fill value or zero, as a file and by DAP2; and the subfile itself when it
+// is there again.
+func TestAllowMissing(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x.nc")
+	write(t, name)
+	lost := name + ".0001"
+	b, err := os.ReadFile(lost)
+	ok(t, err)
+	whole := start(t, dir, nil).get(t, http.StatusOK, "/files/x.nc")
+	ok(t, os.Remove(lost))
+	strict := start(t, dir, nil)
+	strict.get(t, http.StatusOK, "/dap/x.nc.dds")
+	if r := strict.ask(t, http.MethodGet, "/files/x.nc"); r.StatusCode == http.StatusOK {
+		if _, err := io.ReadAll(r.Body); err == nil {
+			t.Error("a missing subfile is no error")
+		}
+	}
+	for _, zero := range []bool{false, true} {
+		ok(t, errOr(os.Remove(lost)))
+		out := filepath.Join(t.TempDir(), "out.nc")
+		r, err := blob.Open(t.Context(), name, &blob.OpenOptions{AllowMissing: true})
+		ok(t, err)
+		ok(t, blob.Convert(t.Context(), r, out, &blob.ConvertOptions{FillMissing: true, ZeroFill: zero, Durability: blob.DurableNone}))
+		ok(t, r.Close())
+		want, err := os.ReadFile(out)
+		ok(t, err)
+		s := start(t, dir, &Options{AllowMissing: true, ZeroFill: zero})
+		if got := s.get(t, http.StatusOK, "/files/x.nc"); !bytes.Equal(got, want) {
+			t.Errorf("zero %v: %d bytes that differ from the %d of Convert", zero, len(got), len(want))
+		}
+		text := string(s.get(t, http.StatusOK, "/dap/x.nc.ascii?T"))
+		if strings.Contains(text, "e+36") == zero {
+			t.Errorf("zero %v: %.300s", zero, text)
+		}
+		ok(t, os.WriteFile(lost, b, 0o666))
+		if got := s.get(t, http.StatusOK, "/files/x.nc"); !bytes.Equal(got, whole) {
+			t.Errorf("zero %v: it is there again, and its bytes are not", zero)
+		}
+	}
+}
+
+// errOr is nil where there is nothing to remove.
+func errOr(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

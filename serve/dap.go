@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"path"
@@ -101,7 +102,14 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	dapHeaders(a.Header(), what)
 	write := q.WriteASCII
 	if form == "dods" {
-		write = q.WriteDODS
+		write = func(ctx context.Context, w io.Writer) error {
+			err := q.WriteDODS(ctx, w)
+			if err != nil && client == dap.NetCDFClient && q.Several() && statusOf(err) == http.StatusInternalServerError {
+				// It asks for all small variables at once before it reads any, and takes zeros for one that an answer leaves out or declares with no elements.
+				err = fmt.Errorf("%w (it was asked for with others: [noprefetch] in front of the URL reads those)", err)
+			}
+			return err
+		}
 		if known {
 			a.Header().Set("Content-Length", strconv.FormatInt(n, 10))
 		}

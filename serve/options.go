@@ -24,6 +24,9 @@ type Options struct {
 	Version cdf5.Version      // of the netCDF files; default CDF5
 	Verify  blob.Verification // which checksums reading compares; default VerifyOnce
 
+	AllowMissing bool // what is missing reads as fill values; without it, reading it fails
+	ZeroFill     bool // elements that no blob covers are zeros instead of fill values
+
 	ZarrChunk int64 // most bytes of a Zarr chunk, 4 KiB to 64 MiB; default 8 MiB. Never more than a twelfth of Memory
 
 	Memory int64         // cap of buffers and caches, in bytes, at least 24 MiB; default 384 MiB. A third is for responses in progress

@@ -46,7 +46,7 @@ func New(dir string, o *Options) (*Server, error) {
 	opt := o.withDefaults()
 	answers := opt.Memory / 3
 	files := opt.Memory - answers
-	t, err := tree.Open(dir, &tree.Options{Version: opt.Version, Verify: opt.Verify, Memory: files, MaxOpen: int(files / heldMemory), Wait: opt.Wait})
+	t, err := tree.Open(dir, &tree.Options{Version: opt.Version, Verify: opt.Verify, AllowMissing: opt.AllowMissing, ZeroFill: opt.ZeroFill, Memory: files, MaxOpen: int(files / heldMemory), Wait: opt.Wait})
 	if err != nil {
 		return nil, err
 	}

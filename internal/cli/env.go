@@ -83,6 +83,16 @@ func AsService(cmd *cobra.Command) *cobra.Command {
 // OutliveReaders keeps a broken pipe at stderr from ending the process: what serves others goes on when nobody reads what it says.
 func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
+// AllowMissingFlag adds --allow-missing.
+func AllowMissingFlag(cmd *cobra.Command, p *bool) {
+	cmd.Flags().BoolVar(p, "allow-missing", false, "accept missing subfiles (their elements read as fill values) and subfiles with fewer records (records that all have are read)")
+}
+
+// FillFlag adds --fill, which is "value" or "zero".
+func FillFlag(cmd *cobra.Command, p *string) {
+	ChoiceFlag(cmd, p, "fill", "value", "what elements without an owner become: their fill value, or zero", "value", "zero")
+}
+
 // mark says something of cmd, beside what is said of it already.
 func mark(cmd *cobra.Command, what string) *cobra.Command {
 	if cmd.Annotations == nil {

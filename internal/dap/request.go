@@ -85,6 +85,9 @@ func (d *Dataset) request(constraint string) (*Request, error) {
 	return q, nil
 }
 
+// Several says whether more than one variable is asked for.
+func (q *Request) Several() bool { return len(q.items) > 1 }
+
 // find returns what a path names: a variable, or a Grid and a member of it.
 func (d *Dataset) find(path string) (v, member *variable, err error) {
 	if v := d.lookup(path); v != nil {

@@ -58,7 +58,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 	if m.at, err = place(dir, at); err != nil {
 		return nil, err
 	}
-	m.tree, err = tree.Open(dir, &tree.Options{Version: m.opt.Version, Verify: m.opt.Verify, Memory: m.opt.Memory, Workers: m.opt.Workers})
+	m.tree, err = tree.Open(dir, &tree.Options{Version: m.opt.Version, Verify: m.opt.Verify, AllowMissing: m.opt.AllowMissing, ZeroFill: m.opt.ZeroFill, Memory: m.opt.Memory, Workers: m.opt.Workers})
 	if err != nil {
 		return nil, err
 	}

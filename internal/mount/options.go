@@ -19,5 +19,7 @@ type Options struct {
 	Verify       blob.Verification // which checksums reading compares; default VerifyOnce
 	Memory       int64             // cap of cached data and of data read ahead, in bytes, at least 16 MiB; default 256 MiB
 	Workers      int               // concurrent reads of each dataset; default GOMAXPROCS
+	AllowMissing bool              // what is missing reads as fill values; without it, reading it fails
+	ZeroFill     bool              // elements that no blob covers are zeros instead of fill values
 	Log          *diary.Diary      // takes a line for each error that a program got, and of many like it the number; nil: none
 }

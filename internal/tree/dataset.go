@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -156,8 +157,12 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 				t.release(s)
 				return nil, ctx.Err()
 			}
-			if s.err == nil {
+			if s.err == nil && !t.back(s.fact) {
 				return s, nil
+			}
+			if s.err == nil {
+				t.forget(s)
+				continue
 			}
 			t.release(s)
 			if errors.Is(s.err, errChanged) && try < maxTries {
@@ -183,6 +188,14 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 	}
 }
 
+// back says whether one of the files is there by now that were missing, and that Options.AllowMissing has done without.
+func (t *Tree) back(f fact) bool {
+	return t.opt.AllowMissing && slices.ContainsFunc(f.missing, func(name string) bool {
+		_, err := t.root.Stat(name)
+		return err == nil
+	})
+}
+
 // errChanged says that a dataset was replaced while it was opened.
 var errChanged = errors.New("the dataset was replaced while it was opened")
 
@@ -195,7 +208,7 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory/2, 1<<20), Pool: t.pool})
+	c, err := r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, ZeroFill: t.opt.ZeroFill, Memory: max(s.memory/2, 1<<20), Pool: t.pool})
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}
@@ -205,7 +218,8 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 		if err != nil {
 			return errors.Join(err, r.Close())
 		}
-		s.fact.id = hash("v"+string('0'+byte(t.opt.Version)), string(b))
+		s.fact.missing = r.Missing()
+		s.fact.id = hash(append([]string{"v" + string('0'+byte(t.opt.Version)), string(b)}, s.fact.missing...)...)
 		if err := s.fact.lineOf(ctx, m, c); err != nil {
 			return errors.Join(err, r.Close())
 		}

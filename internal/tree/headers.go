@@ -29,7 +29,7 @@ func newHeaders(memory int64) headers { return headers{all: memory / 4, turn: ma
 
 // open opens a dataset with its share of what all may use, and counts its header if it is long.
 func (t *Tree) open(ctx context.Context, s *shared, fsys vfs.FS) (*blob.Reader, error) {
-	return t.openAny(ctx, s, s.name, &blob.OpenOptions{FS: fsys, MissingLater: true, Verify: t.opt.Verify, Workers: t.opt.Workers,
+	return t.openAny(ctx, s, s.name, &blob.OpenOptions{FS: fsys, MissingLater: true, AllowMissing: t.opt.AllowMissing, ZeroFill: t.opt.ZeroFill, Verify: t.opt.Verify, Workers: t.opt.Workers,
 		Memory: max(s.memory/4, 1<<20), Maps: max(s.memory/4, 1<<20)})
 }
 

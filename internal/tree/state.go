@@ -79,7 +79,8 @@ type fact struct {
 	growing bool
 	size    int64
 	records int64
-	err     error // never kept: what is wrong may be mended
+	missing []string // subfiles
+	err     error    // never kept: what is wrong may be mended
 }
 
 // maxFacts is of how many datasets something is kept.
@@ -249,7 +250,7 @@ func (t *Tree) begins(name, text string) (bool, error) {
 
 // fact returns what is known of a dataset, and reads its header if that is not yet.
 func (t *Tree) fact(base string, st state) (fact, error) {
-	if f, ok := t.facts.facts.get(base, st.key); ok {
+	if f, ok := t.facts.facts.get(base, st.key); ok && !t.back(f) {
 		return f, nil
 	}
 	ctx := context.Background()

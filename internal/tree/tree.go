@@ -21,6 +21,9 @@ type Options struct {
 	Verify  blob.Verification // which checksums reading compares; default VerifyOnce
 	Workers int               // concurrent reads of each dataset; default GOMAXPROCS
 
+	AllowMissing bool // as that of blob.OpenOptions; without it, reads of what is missing fail
+	ZeroFill     bool // elements that no blob covers are zeros instead of fill values
+
 	MaxOpen int           // datasets that are held at once; default 1024
 	Wait    time.Duration // for how long Dataset waits where MaxOpen are held, until one is given back; default not at all
 	MaxIdle int           // readers that are kept though nobody holds them; default 16; negative: none

@@ -103,7 +103,7 @@ JSON has missing and lost if subfiles are missing.`,
 	f.maps.Add(cmd)
 	fl.StringVar(&f.caseName, "case", "", "E3SM case that says which map a variable has: "+strings.Join(e3smcases.Names(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("case", cobra.FixedCompletions(e3smcases.Names(), cobra.ShellCompDirectiveNoFileComp))
-	cli.ChoiceFlag(cmd, &f.fill, "fill", "value", "what elements without an owner become: their fill value, or zero", "value", "zero")
+	cli.FillFlag(cmd, &f.fill)
 	fl.BoolVar(&f.drop, "drop-uncovered", false, "blobs: drop elements that no rank of the maps owns")
 	fl.BoolVar(&f.wide, "wide-maps", false, "blobs: int64 offsets for arrays of 2^31 elements and more; only blobio reads such files")
 	CompressFlag(cmd, &f.compress, "compress losslessly, by a WORD or WORD:LEVEL of the table above: auto, zstd, ...", "deflate", "shuffle+deflate", "gzip")

@@ -26,7 +26,7 @@ type sourceFlags struct {
 
 func (s *sourceFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&s.missing, "allow-missing", false, "accept missing subfiles (their elements read as fill values) and subfiles with fewer records (records that all have are read)")
+	cli.AllowMissingFlag(cmd, &s.missing)
 	f.Var(cli.SizeFlag(&s.memory), "memory", "cap of buffers, such as 256M or 1G (default 256M)")
 	f.BoolVar(&s.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 	cli.WorkersFlag(cmd, &s.workers, "concurrent reads (default: number of CPUs)")

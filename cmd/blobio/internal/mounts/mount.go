@@ -26,6 +26,8 @@ type mountFlags struct {
 	onlyDatasets bool
 	allowOther   bool
 	noVerify     bool
+	missing      bool
+	fill         string
 	memory       int64
 	workers      int
 	log          string
@@ -73,6 +75,8 @@ and fusermount3 unless root mounts (Debian: apt install fuse3).`,
 	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files, and the directories of checkpoints and arrays")
 	fl.BoolVar(&f.allowOther, "allow-other", false, "let other users in, within the permissions of the files (unless root mounts, needs user_allow_other in /etc/fuse.conf)")
 	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	cli.AllowMissingFlag(cmd, &f.missing)
+	cli.FillFlag(cmd, &f.fill)
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of cached data and of data read ahead, such as 256M or 1G (default 256M)")
 	cli.WorkersFlag(cmd, &f.workers, "concurrent reads of each dataset (default: the number of CPUs)")
 	fl.StringVar(&f.log, "log", "", "append errors to this file (with --daemon by default MOUNTPOINT.log)")
@@ -106,7 +110,7 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 		defer log.Close()
 		out = log
 	}
-	o := &mount.Options{Version: formats[f.format], OnlyDatasets: f.onlyDatasets, AllowOther: f.allowOther, Memory: f.memory, Workers: f.workers,
+	o := &mount.Options{Version: formats[f.format], OnlyDatasets: f.onlyDatasets, AllowOther: f.allowOther, Memory: f.memory, Workers: f.workers, AllowMissing: f.missing, ZeroFill: f.fill == "zero",
 		Log: diary.New(out, func() string { return time.Now().Format(time.RFC3339) + " blobio mount: " })}
 	defer o.Log.Flush()
 	cli.OutliveReaders()
@@ -150,8 +154,8 @@ const grace = 3 * time.Second
 
 // child is the command line of the process in the background; its names hold whatever directory it is in.
 func (f *mountFlags) child(dir, at, log string) ([]string, error) {
-	args := []string{"mount", "--ready", "--format", f.format, "--log", log}
-	for name, on := range map[string]bool{"--only-datasets": f.onlyDatasets, "--allow-other": f.allowOther, "--no-verify": f.noVerify} {
+	args := []string{"mount", "--ready", "--format", f.format, "--fill", f.fill, "--log", log}
+	for name, on := range map[string]bool{"--only-datasets": f.onlyDatasets, "--allow-other": f.allowOther, "--no-verify": f.noVerify, "--allow-missing": f.missing} {
 		if on {
 			args = append(args, name)
 		}

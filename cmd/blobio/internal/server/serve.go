@@ -31,6 +31,8 @@ type serveFlags struct {
 	work      int
 	chunk     int64
 	rescue    bool
+	missing   bool
+	fill      string
 }
 
 const (
@@ -87,6 +89,8 @@ are counted. ctrl-C ends the server.`,
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of buffers and caches, such as 256M or 1G")
 	fl.Var(cli.SizeFlag(&f.chunk), "chunk", "zarr: most bytes of a chunk (default 8M)")
 	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	cli.AllowMissingFlag(cmd, &f.missing)
+	cli.FillFlag(cmd, &f.fill)
 	cli.WorkersFlag(cmd, &f.work, "concurrent reads (default: twice the number of CPUs)")
 	return cli.AsService(cmd)
 }
@@ -97,7 +101,8 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	if f.memory < leastMemory {
 		return cli.Usagef("--memory %s, want at least %s", cli.HumanBytes(f.memory), cli.HumanBytes(leastMemory))
 	}
-	o := &serve.Options{Public: f.public, Hosts: f.hosts, CORS: f.cors, Version: formats[f.format], Memory: f.memory, Work: f.work, ZarrChunk: f.chunk}
+	o := &serve.Options{Public: f.public, Hosts: f.hosts, CORS: f.cors, Version: formats[f.format], Memory: f.memory, Work: f.work, ZarrChunk: f.chunk,
+		AllowMissing: f.missing, ZeroFill: f.fill == "zero"}
 	if f.rescue {
 		o.Verify = blob.VerifyNever
 	}
