@@ -28,14 +28,13 @@ type amrPlotFlags struct {
 	noCurve bool
 	asJSON  bool
 	trust   amrTrust
-	fields  amrFieldFlags
 }
 
 func newAmrPlot(e *cli.Env) *cobra.Command {
 	var f amrPlotFlags
 	cmd := &cobra.Command{
 		Use:   "plot PATH -o OUT",
-		Short: "Draw a field, or the blocks of a slice and the curve, as PNG or SVG",
+		Short: "Draw the blocks of a slice and the curve, as PNG or SVG",
 		Long: `Draw the leaf blocks of a mesh, coloured by level, by file, or by the rank that would
 own them after a restart (--ranks), with the curve through their centres. Of a
 three-dimensional mesh, the blocks cut by a plane are drawn; --axis and --at choose it,
@@ -44,35 +43,16 @@ the plane.
 
 --order draws a curve other than that of the checkpoint.
 
---field draws a field instead, in a slice normal to --axis at --at, or with --project
-along the axis: the integral, the mean or the greatest value. Each place has the value of the finest level that has it; --edges draws the
-borders of the blocks of all levels. --particles draws particles as points. A mesh of one
-dimension is drawn as a line.
+To draw a field, write it with "amr extract" and draw that with "blobio plot".
 
-JSON: {path, bytes, by, drawn, leaves, axis, at}, of a field {path, bytes, field, kind,
-pixels, boxes, particles, min, max, axis, at}.`,
+JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 		Example: `  blobio amr plot Check-10 -o blocks.png
   blobio amr plot Check-10 --by owner --ranks 16 -o owners.svg
   blobio amr plot Check-05 --axis x --at 0.25 -o slice.png
-  blobio amr plot Check-10 --order hilbert -o hilbert.png
-  blobio amr plot Check-10 --field density --log --edges -o density.png
-  blobio amr plot Check-05 --field density --project integral --axis y -o column.svg`,
+  blobio amr plot Check-10 --order hilbert -o hilbert.png`,
 		Args: cli.ExactArgs(1, "a checkpoint directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasAt = cmd.Flags().Changed("at")
-			if f.fields.field != "" {
-				for _, name := range blocksOnly {
-					if cmd.Flags().Changed(name) {
-						return cli.Usagef("--%s is for a picture of blocks, not of a field", name)
-					}
-				}
-				return f.runField(cmd.Context(), e, args[0])
-			}
-			for _, name := range fieldOnly {
-				if cmd.Flags().Changed(name) {
-					return cli.Usagef("--%s goes with --field", name)
-				}
-			}
 			return f.run(cmd.Context(), e, args[0])
 		},
 	}
@@ -85,9 +65,7 @@ pixels, boxes, particles, min, max, axis, at}.`,
 	fl.Float64Var(&f.at, "at", 0, "three dimensions: position of the plane (default: the middle)")
 	cli.ChoiceFlag(cmd, &f.order, "order", "given", "curve: that of the checkpoint, or another", "given", "morton", "hilbert", "roots")
 	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")
-	f.fields.add(cmd)
 	f.trust.add(cmd)
-	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "--field: accept a field whose cells Enzo-E put in the wrong places")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
