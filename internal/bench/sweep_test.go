@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/chart"
 	"blobio/internal/durable"
 )
 
@@ -104,13 +103,6 @@ func TestSweep(t *testing.T) {
 		lines, err := csv.NewReader(&b).ReadAll()
 		if err != nil || len(lines) != len(s.Runs)+1 {
 			t.Errorf("CSV: %d lines, %v", len(lines), err)
-		}
-		f, err := s.Figure("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := chart.Write(&b, "x.svg", f); err != nil {
-			t.Error(err)
 		}
 		again, err := LoadSweep(o.State)
 		if err != nil || !reflect.DeepEqual(again.Runs, s.Runs) {

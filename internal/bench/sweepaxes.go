@@ -150,3 +150,18 @@ func (p SweepPoint) possible(targets int) error {
 	}
 	return err
 }
+
+// AxisText is a value for people: a size with its unit.
+func AxisText(axis, value string) string {
+	size := slices.ContainsFunc(SweepAxes(), func(a SweepAxis) bool { return a.Name == axis && a.Kind == SizeKnob })
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || !size || n <= 0 {
+		return value
+	}
+	for i, shift := range []int{30, 20, 10} {
+		if n%(1<<shift) == 0 {
+			return fmt.Sprintf("%d%c", n>>shift, "GMK"[i])
+		}
+	}
+	return value
+}

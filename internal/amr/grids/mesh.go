@@ -1,7 +1,6 @@
 package grids
 
 import (
-	"fmt"
 	"slices"
 
 	"blobio/internal/amr/boxes"
@@ -187,6 +186,3 @@ type Place struct {
 	Box   string // the block
 	At    [3]float64
 }
-
-// String is the place in words.
-func (p Place) String() string { return fmt.Sprintf("%v in %s, level %d", p.At, p.Box, p.Level) }

@@ -3,7 +3,6 @@ package rates
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,20 +13,19 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/bench"
-	"blobio/internal/chart"
 	"blobio/internal/cli"
 )
 
 type sweepFlags struct {
-	o         bench.SweepOptions
-	axes      map[string]*[]string
-	maps      []string
-	scaling   string
-	limit     string
-	out, over string
-	plan      bool
-	noVerify  bool
-	asJSON    bool
+	o        bench.SweepOptions
+	axes     map[string]*[]string
+	maps     []string
+	scaling  string
+	limit    string
+	out      string
+	plan     bool
+	noVerify bool
+	asJSON   bool
 }
 
 func newBenchSweep(e *cli.Env) *cobra.Command {
@@ -55,9 +53,8 @@ the slowest rank, with what ranks wait for each other. Values are compared with 
 written, off the clock. Cold reads take the files out of the page cache of each node
 first; --drop names a command that does more, such as mounting the file system again.
 
-Results are kept in the directory --output after each run: sweep.json, sweep.csv, and
-sweep.svg and sweep.png at the end. The same command goes on where it was cut off; another
-plan is refused, unless --anew. A run that fails is recorded, and the next one follows. One that
+Results are kept in the directory --output: sweep.json after each run, sweep.csv at the
+end. The same command goes on where it was cut off; another plan is refused, unless --anew. A run that fails is recorded, and the next one follows. One that
 ends the whole job three times is passed over. Datasets are removed after each run.
 
 On Lustre and GPFS what lfs and mmlsattr tell is kept. --set-stripe gives the directory of
@@ -119,7 +116,6 @@ left_out, runs, bytes, largest, written, order}.`,
 	fl.BoolVar(&f.o.Anew, "anew", false, "begin again; what is kept in --output is replaced")
 	fl.BoolVar(&f.plan, "plan", false, "print the points and what they need, run nothing")
 	fl.StringVarP(&f.out, "output", "o", "bench-sweep", "directory for the results")
-	fl.StringVar(&f.over, "over", "", "axis along which the plot is drawn (default: ranks, or the first that differs)")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -267,26 +263,11 @@ func (f *sweepFlags) left(e *cli.Env, list []bench.SweepSkip) {
 	}
 }
 
-// write writes the table and the plot beside the state.
+// write writes the table beside the state.
 func (f *sweepFlags) write(ctx context.Context, s *bench.Sweep) error {
 	name := filepath.Join(f.out, "sweep.csv")
-	if _, err := cli.WriteFile(ctx, name, true, s.WriteCSV); err != nil {
-		return err
-	}
-	if s.Failed() == len(s.Runs) {
-		return nil
-	}
-	fig, err := s.Figure(f.over)
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{"sweep.svg", "sweep.png"} {
-		name = filepath.Join(f.out, name)
-		if _, err := cli.WriteFile(ctx, name, true, func(w io.Writer) error { return chart.Write(w, name, fig) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := cli.WriteFile(ctx, name, true, s.WriteCSV)
+	return err
 }
 
 func (f *sweepFlags) print(e *cli.Env, s *bench.Sweep) {
