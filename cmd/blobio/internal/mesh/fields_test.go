@@ -3,7 +3,6 @@ package mesh_test
 import (
 	"encoding/json"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
@@ -41,17 +40,11 @@ func TestFieldVerbs(t *testing.T) {
 		} else if first != string(b) {
 			t.Errorf("%s: least %s, want %s", path, b, first)
 		}
-		if s := clitest.Good(t, "amr", "diff", check, path); !strings.Contains(s, "are equal") {
-			t.Errorf("amr diff: %s", s)
-		}
+		clitest.Shows(t, "are equal", "amr", "diff", check, path)
 	}
-	if s := clitest.Good(t, "amr", "extract", "--field", "density", "--level", "1", "--region", "0:0.25,0.5:", check, at("u.nc")); !strings.Contains(s, "16 × 8 cells of level 1") {
-		t.Errorf("amr extract: %s", s)
-	}
+	clitest.Shows(t, "16 × 8 cells of level 1", "amr", "extract", "--field", "density", "--level", "1", "--region", "0:0.25,0.5:", check, at("u.nc"))
 	clitest.Good(t, "check", at("u.nc"))
-	if s := clitest.Good(t, "plot", "density", at("u.nc"), "-o", at("u.png")); !strings.Contains(s, "section of density") {
-		t.Errorf("plot: %s", s)
-	}
+	clitest.Shows(t, "section of density", "plot", "density", at("u.nc"), "-o", at("u.png"))
 	clitest.Bad(t, 2, "has no field", "amr", "ls", "--stats", "--field", "rho", check)
 	clitest.Bad(t, 2, "--region", "amr", "extract", "--region", "2:3,:", check, at("y.nc"))
 }
@@ -62,7 +55,5 @@ func TestFiles(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	clitest.Good(t, "amr", "gen", "shock", "--roots", "3", "--cells", "4", "--files", "3", "--no-sync", at("Check"))
 	clitest.Good(t, "amr", "check", at("Check"))
-	if s := clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", at("Check"), at("Again")); !strings.Contains(s, "3 files") {
-		t.Errorf("amr convert: %s", s)
-	}
+	clitest.Shows(t, "3 files", "amr", "convert", "--no-sync", "--to", "cello", at("Check"), at("Again"))
 }

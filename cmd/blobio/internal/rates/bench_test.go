@@ -16,9 +16,7 @@ import (
 func TestBenchList(t *testing.T) {
 	out := clitest.Good(t, "bench", "run", "--list")
 	for _, w := range bench.Workloads() {
-		if !strings.Contains(out, w.Name) {
-			t.Errorf("no %s in\n%s", w.Name, out)
-		}
+		clitest.Holds(t, out, w.Name)
 	}
 	if out := clitest.Good(t, "bench", "run", "--list", "--json"); !strings.HasPrefix(out, "{") {
 		t.Errorf("JSON: %s", out)
@@ -33,8 +31,7 @@ func TestBenchRun(t *testing.T) {
 	if !strings.Contains(out, "memcpy") || strings.Count(out, "results are in") != 2 {
 		t.Errorf("output\n%s", out)
 	}
-	files, err := filepath.Glob(filepath.Join(results, "*.json"))
-	clitest.Check(t, err)
+	files := clitest.Glob(t, filepath.Join(results, "*.json"))
 	if len(files) != 2 {
 		t.Fatalf("files %v, want 2", files)
 	}
@@ -42,9 +39,7 @@ func TestBenchRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(clitest.Good(t, "bench", "run", "--quick", "check", "--dir", dir, "--json")), &res); err != nil || len(res.Rows) != 2 {
 		t.Errorf("JSON: %v, %d rows, want 2", err, len(res.Rows))
 	}
-	if out := clitest.Good(t, "bench", "show", files[1]); !strings.Contains(out, "variable-centric") {
-		t.Errorf("show\n%s", out)
-	}
+	clitest.Shows(t, "variable-centric", "bench", "show", files[1])
 }
 
 // TestBenchLeavesNothing: a quick run keeps no file, and what it wrote is removed.
@@ -77,9 +72,5 @@ func TestBenchUsage(t *testing.T) {
 func TestBenchScale(t *testing.T) {
 	testfiles.Ask(t, "LONG")
 	out := clitest.Good(t, "bench", "scale", "--dir", t.TempDir())
-	for _, want := range []string{"variable-centric: one write", "process-centric: one write", "1000000"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
+	clitest.Holds(t, out, "variable-centric: one write", "process-centric: one write", "1000000")
 }
