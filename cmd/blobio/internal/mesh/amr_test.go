@@ -197,7 +197,7 @@ func TestAmrCheck(t *testing.T) {
 
 func TestAmrPlot(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
-	for i, args := range [][]string{{check1}, {"--by", "file", check1}, {"--by", "owner", "--ranks", "5", "--cut", "cost", check1}, {"--order", "hilbert", "--no-curve", check1}} {
+	for i, args := range [][]string{{check1}, {"--by", "file", check1}, {"--by", "owner", "--ranks", "5", check1}, {"--no-curve", check1}} {
 		out := filepath.Join(dir, "p"+string(rune('0'+i))+".png")
 		clitest.Shows(t, "88 of 88 leaf blocks", append([]string{"amr", "plot", "--width", "300", "-o", out}, args...)...)
 		f, err := os.Open(out)
