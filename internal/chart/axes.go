@@ -3,7 +3,7 @@ package chart
 import "math"
 
 // Axes draws two axes around an area whose contents the caller draws, and returns where they end below.
-// Both axes have ends or names of their own. The values and the label of y stand within room points at
+// Both axes have ends of their own; y may have names. The values and the label of y stand within room points at
 // the left of the area.
 func Axes(d *Pen, area Rect, x, y *Axis, room float64) float64 {
 	d.Frame(Soft, 0.9, area)
@@ -47,12 +47,10 @@ func (s *scale) below(d *Pen, area Rect, grid bool) float64 {
 	st.Align = 0.5
 	bottom := area.Y + area.H
 	for _, t := range s.across(d) {
-		if len(s.axis.Names) == 0 {
-			if grid {
-				d.Line(Grid, 0.6, t.at, area.Y, t.at, bottom)
-			}
-			d.Line(Soft, 0.8, t.at, bottom, t.at, bottom+4)
+		if grid {
+			d.Line(Grid, 0.6, t.at, area.Y, t.at, bottom)
 		}
+		d.Line(Soft, 0.8, t.at, bottom, t.at, bottom+4)
 		d.Write(t.text, t.at, bottom+16, 0, st)
 	}
 	if s.axis.Label == "" {

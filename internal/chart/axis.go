@@ -8,12 +8,10 @@ type Axis struct {
 	// Min and Max are its ends. If not Min < Max, they follow from the data:
 	// a linear axis has 0 in it, a logarithmic one ends at round numbers.
 	Min, Max float64
-	Log      bool // it begins above 0
-	Down     bool // a Y axis with its least value at the top
-	Unit     Unit
-	Suffix   string               // behind each value, as " s"
-	Text     func(float64) string // writes a value. nil: by Unit and Suffix
-	Names    []string             // of the places 0, 1, 2, ..., instead of values
+	Log      bool                 // it begins above 0
+	Down     bool                 // a Y axis with its least value at the top
+	Text     func(float64) string // writes a value. nil: as a number
+	Names    []string             // of the places 0, 1, 2, ... of a Y axis, instead of values
 }
 
 // ends is where an axis of values begins and ends.
@@ -34,12 +32,7 @@ func (a *Axis) ends(values []float64) (lo, hi float64, ok bool) {
 	case lo > hi:
 		return 0, 0, false
 	case a.Log:
-		if a.Unit == Binary {
-			lo, hi = math.Exp2(math.Floor(math.Log2(lo))), math.Exp2(min(math.Ceil(math.Log2(hi)), 1023))
-		} else {
-			lo, hi = roundBelow(lo), roundAbove(hi)
-		}
-		if lo >= hi {
+		if lo, hi = roundBelow(lo), roundAbove(hi); lo >= hi {
 			lo, hi = max(lo/2, math.SmallestNonzeroFloat64), min(hi*2, math.MaxFloat64)
 		}
 		return lo, hi, true
@@ -114,14 +107,6 @@ func (s *scale) value(at float64) float64 {
 	return 2 * (s.lo/2 + t*(s.hi/2-s.lo/2))
 }
 
-// clamp is at for a value that may be beyond the ends, or not be drawable at all.
-func (s *scale) clamp(v float64) float64 {
-	if math.IsNaN(v) || v < s.lo {
-		v = s.lo
-	}
-	return s.at(min(v, s.hi))
-}
-
 // tick is a place on paper and the text there.
 type tick struct {
 	at   float64
@@ -136,14 +121,15 @@ func (s *scale) ticks(n int) []tick {
 		}
 		return out
 	}
-	values := ticks(s.axis.Unit, s.axis.Log, s.lo, s.hi, n)
-	names := texts(s.axis.Unit, s.axis.Suffix, values)
+	values := ticks(s.axis.Log, s.lo, s.hi, n)
+	text := s.axis.Text
+	if text == nil {
+		digits := digitsOf(values)
+		text = func(v float64) string { return Text(v, digits) }
+	}
 	out := make([]tick, len(values))
 	for i, v := range values {
-		if s.axis.Text != nil {
-			names[i] = s.axis.Text(v)
-		}
-		out[i] = tick{s.at(v), names[i]}
+		out[i] = tick{s.at(v), text(v)}
 	}
 	return out
 }
@@ -151,7 +137,7 @@ func (s *scale) ticks(n int) []tick {
 var tickStyle = Style{Size: 10, Color: Soft}
 
 // across are the ticks of an axis from left to right whose texts do not touch each
-// other: fewer values, or every second, third, ... name.
+// other.
 func (s *scale) across(d *Pen) []tick {
 	const gap = 8
 	clear := func(list []tick) bool {
@@ -166,25 +152,10 @@ func (s *scale) across(d *Pen) []tick {
 	for n := min(max(most, 2), 12); n >= 2; n-- {
 		if list := s.ticks(n); clear(list) {
 			return list
-		} else if len(s.axis.Names) > 0 {
-			break
 		}
-	}
-	all := s.ticks(2)
-	if len(s.axis.Names) > 0 {
-		for stride := 2; stride < len(all); stride++ {
-			var list []tick
-			for i := 0; i < len(all); i += stride {
-				list = append(list, all[i])
-			}
-			if clear(list) {
-				return list
-			}
-		}
-		return all[:1]
 	}
 	var list []tick
-	for _, t := range all {
+	for _, t := range s.ticks(2) {
 		if clear(append(list[:len(list):len(list)], t)) {
 			list = append(list, t)
 		}

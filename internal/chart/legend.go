@@ -20,11 +20,9 @@ func Area(text string, c color.RGBA) Key {
 	}}
 }
 
-// Stroke is the key of lines. No dash: the line is whole.
-func Stroke(text string, c color.Color, width float64, dash ...float64) Key {
-	return Key{Text: text, Wide: 22, Sample: func(d *Pen, r Rect) {
-		d.Dashed(dash, func() { d.Line(c, width, r.X, r.Y+r.H/2, r.X+r.W, r.Y+r.H/2) })
-	}}
+// Stroke is the key of lines.
+func Stroke(text string, c color.Color, width float64) Key {
+	return Key{Text: text, Wide: 22, Sample: func(d *Pen, r Rect) { d.Line(c, width, r.X, r.Y+r.H/2, r.X+r.W, r.Y+r.H/2) }}
 }
 
 // Spot is the key of dots.

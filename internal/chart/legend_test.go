@@ -10,8 +10,8 @@ import (
 // Long names leave room for the data, and stay on the page.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("long name ", 60)
-	p := &Plot{Title: long, X: Axis{Label: long}, Y: Axis{Suffix: long}, Lines: []Line{{Name: long, Color: red, Points: [][2]float64{{0, 1}, {1, 1}}}}}
-	f := &Figure{Title: long, Lines: []string{long}, Panels: []*Plot{p}}
+	f := of(&Plot{Title: long, X: Axis{Label: long}, Y: Axis{Text: func(float64) string { return long }}, Line: Line{Color: red, Points: [][2]float64{{0, 1}, {1, 1}}}})
+	f.Title, f.Lines = long, []string{long}
 	if n := pixels(f, red); n < 100 {
 		t.Errorf("%d pixels of data", n)
 	}

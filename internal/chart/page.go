@@ -2,7 +2,6 @@ package chart
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	"image/color"
 	stddraw "image/draw"
@@ -21,7 +20,6 @@ const Scale = 2
 
 // A Page is a picture on paper, ready to be written.
 type Page struct {
-	Owner         string  // the package that draws it: errors begin with it. "": none
 	Width, Height float64 // points
 	Draw          func(d *Pen)
 	Dark          bool // on dark paper: the colours of what is not data are changed
@@ -61,7 +59,7 @@ func (p *Page) PNG(w io.Writer) error {
 	if p.Quick {
 		level = png.BestSpeed
 	}
-	return p.named((&png.Encoder{CompressionLevel: level}).Encode(w, p.Image()))
+	return (&png.Encoder{CompressionLevel: level}).Encode(w, p.Image())
 }
 
 // SVG writes the picture as SVG, all of it vectors but what is Under.
@@ -77,7 +75,7 @@ func (p *Page) SVG(w io.Writer) error {
 	p.Draw(d)
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
-		return p.named(err)
+		return err
 	}
 	out := b.Bytes()
 	if p.Under != nil {
@@ -86,14 +84,7 @@ func (p *Page) SVG(w io.Writer) error {
 		out = bytes.Replace(out, []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,"), 1)
 	}
 	_, err := w.Write(out)
-	return p.named(err)
-}
-
-func (p *Page) named(err error) error {
-	if err == nil || p.Owner == "" {
-		return err
-	}
-	return fmt.Errorf("%s: %w", p.Owner, err)
+	return err
 }
 
 // A Picture can be written in both forms.

@@ -20,7 +20,7 @@ type Pen struct {
 	height float64
 	hand   text.Handler
 	dark   bool
-	placed []placed // plots that were drawn
+	placed *placed // the plot that was drawn
 }
 
 // Measure returns a pen that draws nothing.
@@ -35,9 +35,6 @@ type Rect struct{ X, Y, W, H float64 }
 
 // Box returns the area of a corner and a size.
 func Box(x, y, w, h float64) Rect { return Rect{x, y, w, h} }
-
-// Between returns the area between two corners.
-func Between(x0, y0, x1, y1 float64) Rect { return Rect{x0, y0, x1 - x0, y1 - y0} }
 
 func (d *Pen) point(x, y float64) vg.Point {
 	return vg.Point{X: vg.Length(x), Y: vg.Length(d.height - y)}
@@ -130,22 +127,6 @@ func (d *Pen) Dot(c color.Color, x, y, radius float64) {
 	q.Arc(d.point(x, y), vg.Length(radius), 0, 2*math.Pi)
 	q.Close()
 	d.fill(c, q)
-}
-
-// Dashed runs f; the lines that it draws have dashes and gaps of these lengths.
-func (d *Pen) Dashed(lengths []float64, f func()) {
-	if d.c == nil {
-		f()
-		return
-	}
-	dash := make([]vg.Length, len(lengths))
-	for i, n := range lengths {
-		dash[i] = vg.Length(n)
-	}
-	d.c.Push()
-	defer d.c.Pop()
-	d.c.SetLineDash(dash, 0)
-	f()
 }
 
 // Style is how text looks. Align is 0 for left, 0.5 for the middle, 1 for right.

@@ -6,34 +6,11 @@ import (
 	"strings"
 )
 
-// Unit says how an axis is divided and how its values are written.
-type Unit uint8
-
-const (
-	// Number: 0, 0.5, 1, 1.5.
-	Number Unit = iota
-	// Metric: 200 m, 1, 10 k, 5 M, with the suffix of the axis.
-	Metric
-	// Binary: 512, 64 Ki, 1 Mi, with the suffix of the axis; powers of two on a logarithmic axis.
-	Binary
-)
-
 // ticks returns round values from lo to hi in ascending order, some n of them or fewer.
 // Both are finite, lo < hi, and 0 < lo on a logarithmic axis.
-func ticks(u Unit, log bool, lo, hi float64, n int) []float64 {
-	n = min(max(n, 2), 100)
-	switch {
-	case log && u == Binary:
-		return powers(2, lo, hi, n)
-	case log:
+func ticks(log bool, lo, hi float64, n int) []float64 {
+	if n = min(max(n, 2), 100); log {
 		return decades(lo, hi, n)
-	case u == Binary:
-		unit := math.Pow(1024, max(0, math.Floor(math.Log2(max(-lo, hi))/10)))
-		out := linear(lo/unit, hi/unit, n)
-		for i := range out {
-			out[i] *= unit
-		}
-		return out
 	}
 	return linear(lo, hi, n)
 }
@@ -78,14 +55,14 @@ func decades(lo, hi float64, n int) (out []float64) {
 	case len(out) < 3:
 		return linear(lo, hi, n)
 	case len(out) > n:
-		return powers(10, lo, hi, n)
+		return powers(lo, hi, n)
 	}
 	return out
 }
 
-// powers are those of a base, every second, third, ... of them if they are many.
-func powers(base, lo, hi float64, n int) (out []float64) {
-	from, to := math.Ceil(math.Log(lo)/math.Log(base)-1e-9), math.Floor(math.Log(hi)/math.Log(base)+1e-9)
+// powers are powers of ten, every second, third, ... of them if they are many.
+func powers(lo, hi float64, n int) (out []float64) {
+	from, to := math.Ceil(math.Log10(lo)-1e-9), math.Floor(math.Log10(hi)+1e-9)
 	if to-from < 1 {
 		return linear(lo, hi, n)
 	}
@@ -96,34 +73,7 @@ func powers(base, lo, hi float64, n int) (out []float64) {
 		}
 	}
 	for e := math.Ceil(from/stride) * stride; e <= to; e += stride {
-		out = append(out, math.Pow(base, e))
-	}
-	return out
-}
-
-// texts writes the values of an axis.
-func texts(u Unit, suffix string, values []float64) []string {
-	out := make([]string, len(values))
-	switch u {
-	case Metric, Binary:
-		base, names := 1000.0, []string{"n", "µ", "m", "", "k", "M", "G", "T", "P", "E"}
-		first := -3
-		if u == Binary {
-			base, names, first = 1024, []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}, 0
-		}
-		for i, v := range values {
-			k := 0
-			if v != 0 {
-				k = int(math.Floor(math.Log(math.Abs(v))/math.Log(base) + 1e-9))
-			}
-			k = min(max(k, first), first+len(names)-1)
-			out[i] = strings.TrimSpace(Text(v/math.Pow(base, float64(k)), 6) + " " + names[k-first] + suffix)
-		}
-	default:
-		digits := digitsOf(values)
-		for i, v := range values {
-			out[i] = Text(v, digits) + suffix
-		}
+		out = append(out, math.Pow(10, e))
 	}
 	return out
 }

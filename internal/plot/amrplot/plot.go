@@ -106,7 +106,7 @@ func (p *Plot) PNG(w io.Writer) error { return p.picture().PNG(w) }
 func (p *Plot) SVG(w io.Writer) error { return p.picture().SVG(w) }
 
 func (p *Plot) picture() *chart.Page {
-	return &chart.Page{Owner: "amrplot", Width: p.width, Height: p.height, Draw: func(d *chart.Pen) { p.draw(d) }}
+	return &chart.Page{Width: p.width, Height: p.height, Draw: func(d *chart.Pen) { p.draw(d) }}
 }
 
 // draw draws everything and returns the height.

@@ -8,8 +8,6 @@ import (
 	"image/png"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,19 +71,6 @@ func mustDraw(t *testing.T, g *amr.Geometry, blocks []amr.Index, o *Options) *Pl
 	p, err := Draw(g, blocks, o)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if dir := os.Getenv("AMRPLOT_OUT"); dir != "" { // for looking at
-		name := filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "_"))
-		for ext, write := range map[string]func(io.Writer) error{".png": p.PNG, ".svg": p.SVG} {
-			f, err := os.Create(name + ext)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := write(f); err != nil {
-				t.Fatal(err)
-			}
-			f.Close()
-		}
 	}
 	return p
 }

@@ -69,7 +69,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 		return ""
 	}}
 	if st.finite() > 0 {
-		plot.Lines = []chart.Line{line}
+		plot.Line = line
 	}
 	out := &Picture{Kind: Histogram, Title: p.title()}
 	if p.note != "" {
@@ -81,10 +81,10 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	if beyond > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%s beyond the ends.", plural(beyond, "element")))
 	}
-	fig := &chart.Figure{Width: float64(p.o.width()), Panels: []*chart.Plot{plot}}
+	fig := &chart.Figure{Width: float64(p.o.width()), Plot: plot}
 	fig.Title, fig.Lines = p.heading(append([]string{place, p.summary(&st)}, out.Notes...)...)
 	out.page = fig.Page()
-	out.page.Owner, out.page.Dark, out.page.Quick = "fieldplot", p.o.Dark, true
+	out.page.Dark, out.page.Quick = p.o.Dark, true
 	u := unit(p.v)
 	out.spot = func(x, y float64) (*Spot, bool) {
 		v, _, ok := fig.Where(x, y)

@@ -44,7 +44,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 		lo, hi := min(a.value(0), a.value(d.n-1)), max(a.value(0), a.value(d.n-1))
 		along.Min, along.Max = lo-0.02*(hi-lo), hi+0.02*(hi-lo)
 	}
-	plot := &chart.Plot{Height: math.Round(float64(p.o.width())*sectionHigh) - 40, X: along, Y: of, Lines: []chart.Line{line}, Empty: "no values"}
+	plot := &chart.Plot{Height: math.Round(float64(p.o.width())*sectionHigh) - 40, X: along, Y: of, Line: line, Empty: "no values"}
 	if a.vertical {
 		plot.X, plot.Y = of, along
 		plot.Title, plot.Y.Label = plot.Y.Label, ""
@@ -52,9 +52,9 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	} else {
 		plot.Title, plot.Y.Label = of.Label, ""
 	}
-	f.Panels = []*chart.Plot{plot}
+	f.Plot = plot
 	page := f.Page()
-	page.Owner, page.Dark, page.Quick = "fieldplot", p.o.Dark, true
+	page.Dark, page.Quick = p.o.Dark, true
 	out := &Picture{Kind: Line, Title: p.title(), page: page, held: int64(8*len(values) + 32*len(line.Points))}
 	if p.note != "" {
 		f.Lines = append(f.Lines, p.note)

@@ -53,7 +53,7 @@ func (s *sheet) draw(d *chart.Pen) float64 {
 
 func (s *sheet) page() *chart.Page {
 	area := s.area(chart.Measure())
-	return &chart.Page{Owner: "fieldplot", Width: s.width, Height: math.Ceil(s.draw(chart.Measure())) + margin/2, Dark: s.dark, Quick: true,
+	return &chart.Page{Width: s.width, Height: math.Ceil(s.draw(chart.Measure())) + margin/2, Dark: s.dark, Quick: true,
 		Draw: func(d *chart.Pen) { s.draw(d) }, Under: s.img, At: image.Pt(int(area.X), int(area.Y))}
 }
 

@@ -30,9 +30,6 @@ type Options struct {
 	Lon, Lat []float32
 	// Projection is used with Lon and Lat. Default Mollweide.
 	Projection Projection
-	// NoBorders leaves out the lines between ranks. Default false: they are
-	// drawn where the areas of ranks are large enough.
-	NoBorders bool
 }
 
 const (

@@ -60,7 +60,7 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.img = r.image(p.colors, !o.NoBorders && r.calm())
+	p.img = r.image(p.colors, r.calm())
 	p.picture = image.Rect(margin, top, margin+w, top+r.h/chart.Scale)
 	p.addKeys(m, &cover, r)
 	p.height = int(math.Ceil(p.decorate(chart.Measure()))) + margin/2
@@ -223,5 +223,5 @@ func (p *Plot) PNG(w io.Writer) error { return p.page().PNG(w) }
 func (p *Plot) SVG(w io.Writer) error { return p.page().SVG(w) }
 
 func (p *Plot) page() *chart.Page {
-	return &chart.Page{Owner: "mapplot", Width: float64(p.width), Height: float64(p.height), Draw: func(d *chart.Pen) { p.decorate(d) }, Under: p.img, At: p.picture.Min}
+	return &chart.Page{Width: float64(p.width), Height: float64(p.height), Draw: func(d *chart.Pen) { p.decorate(d) }, Under: p.img, At: p.picture.Min}
 }

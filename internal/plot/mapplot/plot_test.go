@@ -224,22 +224,3 @@ func TestPNGAndSVG(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkDraw(b *testing.B) {
-	lon, lat := lonLat(288, 192)
-	m := decomp.Regular([]int64{192, 288}, 128)
-	b.Run("globe", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := Draw(m, &Options{Width: 240, Lon: lon, Lat: lat}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("index", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := Draw(m, nil); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}

@@ -43,7 +43,23 @@ func Good(t *testing.T, args ...string) string {
 	return r.Out
 }
 
-// Bad runs a command that must end with the code and one line on stderr that holds the words.
+// Shows runs a command that must succeed and print the words.
+func Shows(t *testing.T, words string, args ...string) {
+	t.Helper()
+	Holds(t, Good(t, args...), words)
+}
+
+// Holds wants all the words in a text.
+func Holds(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("no %q in\n%s", w, text)
+		}
+	}
+}
+
+// Bad runs a command that must end with the code and print the words: a failure in one line on stderr.
 func Bad(t *testing.T, code int, words string, args ...string) {
 	t.Helper()
 	r := Blobio(t, args...)
@@ -51,6 +67,7 @@ func Bad(t *testing.T, code int, words string, args ...string) {
 		t.Errorf("blobio %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), r.Code, code, r.Out, r.Err)
 	}
 	if code != cli.Failed {
+		Holds(t, r.Out+r.Err, words)
 		return
 	}
 	if !strings.HasPrefix(r.Err, "blobio: ") || strings.Count(r.Err, "\n") != 1 || !strings.HasSuffix(r.Err, "\n") {
@@ -66,6 +83,22 @@ func Check(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Read returns what is in a file.
+func Read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	Check(t, err)
+	return b
+}
+
+// Glob lists the files of a pattern.
+func Glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	Check(t, err)
+	return names
 }
 
 // Toy writes a small ordinary netCDF file with one variable of every kind.

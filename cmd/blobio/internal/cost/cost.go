@@ -14,12 +14,10 @@ import (
 )
 
 type costFlags struct {
-	given     costModel
-	put, step string
-	file      string
-	cadences  []string
-	errors    string
-	asJSON    bool
+	file     string
+	cadences []string
+	errors   string
+	asJSON   bool
 }
 
 func New(e *cli.Env) *cobra.Command {
@@ -34,51 +32,39 @@ includes the break-even, the number of errors per coarse step above which one ca
 costs less than another, and the best cadence at some error rates. T_save is the time to
 save a version of each level due; T_lost the time to repeat steps, with their versions.
 
-The defaults are the numbers of the paper on recovery of Chombo with GVR: 4 levels, 512
-cores. --model reads others from a file; flags change single ones:
+The numbers are those of the paper on recovery of Chombo with GVR (4 levels, 512 cores),
+or those of --model, a file of JSON:
 
   {"levels": 4, "ratio": 2, "put": [1.37, 1.37, 1.37, 1.37], "step": [1.82, 2.86, 3.03, 3.16],
    "box": 0.0081, "reconfig": 1.58, "alloc": 0.61, "commit": 0, "latency": 0, "anywhere": false}
 
-Times are in seconds, or like 90ms, 5m. One number for --put or --step is used for all
-levels. Errors strike in fine steps, equally likely in each, or (--anywhere) in all steps
-in proportion to their time. Commit is the time to commit a snapshot beside its versions.
+put is the time to save a version of each level, step that of computing one of its steps
+(one number: of all levels), box that of putting or getting one box, reconfig that of
+fetching and reconfiguring levels for a rollback, alloc that of allocating the arrays,
+commit that of committing a snapshot beside its versions, all in seconds. Errors strike in
+fine steps, equally likely in each, or ("anywhere") in all steps in proportion to their
+time.
 
-With --latency errors are found so many fine steps later: versions made meanwhile hold
+With a latency errors are found so many fine steps later: versions made meanwhile hold
 them, and the run goes back to one before. The output then says how many versions and
-snapshots must stay, and what fewer snapshots, further apart, would cost.
+snapshots must stay.
 
-JSON: {model, paper, cadences: [{cadence, scope, alloc, save, lost, reconfig, total, expected: [{errors, lost, reconfig,
-total}]}], best: [{errors, cadence, total}], break_even: [{from, to, last,
-random}], keep: [{cadence, levels, snapshots}], spacing: [{coarse_steps, snapshots, save, lost}]}. lost, reconfig and total
-of a cadence are for one error in the last fine step; null: no break-even.`,
+In JSON, lost, reconfig and total of a cadence are for one error in the last fine step;
+null: no break-even.`,
 		Example: `  blobio cost                                       # the numbers of the paper
   blobio cost --cadence 1,0,0,0 --cadence 1,1,2,4 --cadence 1,1,1,1
-  blobio cost --levels 3 --put 0.2 --step 4,3,2 --box 1ms --reconfig 0.5 --alloc 0
-  blobio cost --latency 12                          # errors are found 12 fine steps later
   blobio cost --model mine.json --errors 0.01,0.1,1
   blobio cost --json | jq '.break_even[0].random'`,
 		Args: cli.MaxArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, e)
+			return f.run(e)
 		},
 	}
-	p, fl := &paperCost, cmd.Flags()
+	fl := cmd.Flags()
 	fl.StringVar(&f.file, "model", "", "`FILE` of JSON with the numbers")
-	fl.IntVar(&f.given.Levels, "levels", p.Levels, "levels")
-	fl.IntVar(&f.given.Ratio, "ratio", p.Ratio, "steps of a level in one of the next coarser one")
-	fl.StringVar(&f.put, "put", listOf(p.Put), "saving one version of a level: `TIMES`, coarsest first")
-	fl.StringVar(&f.step, "step", listOf(p.Step), "computing one step of a level: `TIMES`, coarsest first")
-	f.given.Box, f.given.Reconfig, f.given.Alloc = p.Box, p.Reconfig, p.Alloc
-	fl.Var(secondsValue{&f.given.Box}, "box", "putting or getting one box")
-	fl.Var(secondsValue{&f.given.Reconfig}, "reconfig", "fetching and reconfiguring levels for a rollback")
-	fl.Var(secondsValue{&f.given.Alloc}, "alloc", "allocating the arrays")
-	fl.Float64Var(&f.given.Latency, "latency", 0, "fine steps until an error is found")
-	fl.Var(secondsValue{&f.given.Commit}, "commit", "committing a snapshot, beside its versions")
-	fl.BoolVar(&f.given.Anywhere, "anywhere", false, "errors strike in the steps of all levels")
 	fl.StringArrayVarP(&f.cadences, "cadence", "c", nil, "cadence, as in 1,1,2,4; repeat it (default: only level 0, and all at every step)")
 	fl.StringVar(&f.errors, "errors", "0.01,0.1,0.5,1,2", "errors per coarse step to look at")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"model": costModel{}, "paper": true, "cadences": []*costRow{}, "best": []costBest{}, "break_even": []costEven{}, "keep": []costKeep{}})
 	_ = cmd.MarkFlagFilename("model", "json")
 	return cmd
 }
@@ -115,21 +101,10 @@ type (
 		Last   *float64 `json:"last"`
 		Random *float64 `json:"random"`
 	}
-	costKeep struct { // what must stay for errors that are found late
-		Cadence   []int `json:"cadence"`
-		Levels    []int `json:"levels"`
-		Snapshots int   `json:"snapshots"`
-	}
-	costSpacing struct { // global snapshots only, further apart
-		Steps     int     `json:"coarse_steps"`
-		Snapshots int     `json:"snapshots"`
-		Save      float64 `json:"save"`
-		Lost      float64 `json:"lost"`
-	}
 )
 
-func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
-	cm, paper, err := f.model(cmd)
+func (f *costFlags) run(e *cli.Env) error {
+	cm, err := readCostModel(f.file)
 	if err != nil {
 		return err
 	}
@@ -146,7 +121,7 @@ func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	var best []costBest
+	best, paper := []costBest{}, f.file == ""
 	if m.CanTry() {
 		for _, r := range rates {
 			c, cost, err := m.BestCadence(r)
@@ -156,16 +131,15 @@ func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
 			best = append(best, costBest{r, c, cost.Total()})
 		}
 	}
-	keeps, spacing, err := retentions(m, rows)
+	keeps, err := retentions(m, rows)
 	if err != nil {
 		return err
 	}
 	if f.asJSON {
-		return e.PrintJSON(map[string]any{"model": cm, "paper": paper, "cadences": rows, "best": append([]costBest{}, best...), "break_even": append([]costEven{}, evens...),
-			"keep": append([]costKeep{}, keeps...), "spacing": append([]costSpacing{}, spacing...)})
+		return e.PrintJSON(map[string]any{"model": cm, "paper": paper, "cadences": rows, "best": best, "break_even": evens, "keep": keeps})
 	}
-	f.print(e, &cm, m, paper, rates, rows, best, evens)
-	printRetentions(e, m, keeps, spacing)
+	f.print(e, m, paper, rates, rows, best, evens)
+	printRetentions(e, m, keeps)
 	return nil
 }
 
@@ -228,7 +202,8 @@ func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error)
 }
 
 // breakEvens compares each cadence with the first.
-func breakEvens(m *recovery.Model, rows []*costRow) (out []costEven, err error) {
+func breakEvens(m *recovery.Model, rows []*costRow) ([]costEven, error) {
+	out := []costEven{}
 	for _, r := range rows[1:] {
 		x := costEven{From: rows[0].Cadence, To: r.Cadence}
 		for _, v := range []struct {
@@ -267,7 +242,7 @@ everything it prints 20.55 s where its own expression, with the allocation of 0.
 21.16 s, and 23.72 s in all where that is 24.33 s. Here the allocation counts in both rows.
 `
 
-func (f *costFlags) print(e *cli.Env, cm *costModel, m *recovery.Model, paper bool, rates []float64, rows []*costRow, best []costBest, evens []costEven) {
+func (f *costFlags) print(e *cli.Env, m *recovery.Model, paper bool, rates []float64, rows []*costRow, best []costBest, evens []costEven) {
 	sub := m.Subcycling()
 	if paper {
 		fmt.Fprint(e.Out, paperRemark, "\n")

@@ -9,45 +9,36 @@ import (
 	"blobio/recovery"
 )
 
+// costKeep is what must stay for errors that are found late.
+type costKeep struct {
+	Cadence   []int `json:"cadence"`
+	Levels    []int `json:"levels"`
+	Snapshots int   `json:"snapshots"`
+}
+
+// maxLatency bounds the latency for which versions are counted, in fine steps.
+const maxLatency = 1 << 40
+
 // retentions says what must stay for errors that are found late; nothing without a latency.
-func retentions(m *recovery.Model, rows []*costRow) (keeps []costKeep, spacing []costSpacing, err error) {
+func retentions(m *recovery.Model, rows []*costRow) ([]costKeep, error) {
+	keeps := []costKeep{}
 	if m.Latency == 0 {
-		return nil, nil, nil
+		return keeps, nil
 	}
-	if m.Latency > 1<<40 {
-		return nil, nil, cli.Usagef("--latency %v, want at most %d", m.Latency, int64(1)<<40)
+	if m.Latency > maxLatency {
+		return nil, fmt.Errorf("a latency of %v fine steps, want at most %d", m.Latency, int64(maxLatency))
 	}
-	late := int(math.Ceil(m.Latency))
 	for _, r := range rows {
-		levels, snapshots, err := r.planner.Keep(late)
+		levels, snapshots, err := r.planner.Keep(int(math.Ceil(m.Latency)))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		keeps = append(keeps, costKeep{r.Cadence, levels, snapshots})
 	}
-	sub := m.Subcycling()
-	for _, k := range []int{1, 2, 4, 8} {
-		p := &recovery.Planner{Subcycling: sub, Cadence: make(recovery.Cadence, sub.Levels)}
-		p.Cadence[0] = k
-		_, n, err := p.Keep(late)
-		if err != nil {
-			return nil, nil, err
-		}
-		part := *m // each coarse step has its share of a snapshot
-		part.Put, part.Commit = slices.Clone(m.Put), m.Commit/float64(k)
-		for l := range part.Put {
-			part.Put[l] /= float64(k)
-		}
-		x, err := part.Expected(p, 1)
-		if err != nil {
-			return nil, nil, err
-		}
-		spacing = append(spacing, costSpacing{k, n, x.Save, x.Lost + float64(k-1)/2*m.StepTime()})
-	}
-	return keeps, spacing, nil
+	return keeps, nil
 }
 
-func printRetentions(e *cli.Env, m *recovery.Model, keeps []costKeep, spacing []costSpacing) {
+func printRetentions(e *cli.Env, m *recovery.Model, keeps []costKeep) {
 	if len(keeps) == 0 {
 		return
 	}
@@ -55,12 +46,6 @@ func printRetentions(e *cli.Env, m *recovery.Model, keeps []costKeep, spacing []
 	t := e.NewTable("", "CADENCE", ">SNAPSHOTS", ">VERSIONS OF A LEVEL", "BY LEVEL")
 	for _, k := range keeps {
 		t.Row(cadenceText(k.Cadence), k.Snapshots, slices.Max(k.Levels), cadenceText(k.Levels))
-	}
-	t.Flush()
-	fmt.Fprint(e.Out, "\nSnapshots only, further apart: expected seconds of saving per coarse step, and lost by an error:\n\n")
-	t = e.NewTable("", ">COARSE STEPS APART", ">SNAPSHOTS", ">SAVE", ">LOST")
-	for _, s := range spacing {
-		t.Row(s.Steps, s.Snapshots, secText(s.Save), secText(s.Lost))
 	}
 	t.Flush()
 }

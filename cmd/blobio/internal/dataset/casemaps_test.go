@@ -2,7 +2,6 @@ package dataset_test
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
@@ -16,10 +15,6 @@ func TestConvertByCase(t *testing.T) {
 	clitest.Good(t, "convert", filepath.Join(dir, "F_h1.nc"), in, "--no-sync")
 	out := filepath.Join(dir, "out.h5")
 	clitest.Good(t, "convert", in, out, "--to", "process-centric", "--case", "F_h1", "--ranks", "5", "--no-sync")
-	if got := clitest.Good(t, "diff", in, out); !strings.Contains(got, "equal") {
-		t.Errorf("diff says %q", got)
-	}
-	if got := clitest.Good(t, "ls", out); !strings.Contains(got, "D3(lev=72, ncol=866)") || !strings.Contains(got, "5 ranks") {
-		t.Errorf("ls says %q", got)
-	}
+	clitest.Shows(t, "equal", "diff", in, out)
+	clitest.Holds(t, clitest.Good(t, "ls", out), "D3(lev=72, ncol=866)", "5 ranks")
 }

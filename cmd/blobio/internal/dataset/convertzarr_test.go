@@ -21,8 +21,7 @@ func TestConvertZarr(t *testing.T) {
 	}
 	meta := func(dir string) (shape []int64, codecs int) {
 		t.Helper()
-		b, err := os.ReadFile(filepath.Join(dir, "T", "zarr.json"))
-		clitest.Check(t, err)
+		b := clitest.Read(t, filepath.Join(dir, "T", "zarr.json"))
 		var m struct {
 			Shape  []int64
 			Codecs []any

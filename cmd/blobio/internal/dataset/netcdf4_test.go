@@ -14,8 +14,7 @@ import (
 // TestConvertNetCDF4: each way to store netCDF-4 reads back as the CDF-5 file, through every verb that reads datasets.
 func TestConvertNetCDF4(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
-	want, err := os.ReadFile(canon)
-	clitest.Check(t, err)
+	want := clitest.Read(t, canon)
 	for i, args := range [][]string{{"--netcdf4"}, {"--netcdf4", "--compress", "shuffle+deflate:4", "--chunk", "64K"}, {"--format", "netcdf4", "--compress", "zstd:3"}} {
 		out, back := filepath.Join(dir, "out.nc"), filepath.Join(dir, "back.nc")
 		from := []string{variable, process}[i%2]
@@ -26,8 +25,7 @@ func TestConvertNetCDF4(t *testing.T) {
 		clitest.Good(t, "check", out)
 		clitest.Good(t, "diff", out, variable)
 		clitest.Good(t, "convert", "--no-sync", "--force", out, back)
-		got, err := os.ReadFile(back)
-		clitest.Check(t, err)
+		got := clitest.Read(t, back)
 		if string(got) != string(want) {
 			t.Errorf("%v: converted back it is another file", args)
 		}

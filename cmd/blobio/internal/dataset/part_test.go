@@ -172,8 +172,7 @@ func TestDumpBinary(t *testing.T) {
 				Type  string
 			}
 			clitest.Check(t, json.Unmarshal([]byte(got), &said))
-			file, err := os.ReadFile(out)
-			clitest.Check(t, err)
+			file := clitest.Read(t, out)
 			if said.Bytes != int64(b.Len()) || !slices.Equal(said.Shape, []int64{2, 1, 1, 8}) || said.Type != "float" || string(file) != b.String() {
 				t.Errorf("%s: %+v, the file has %d bytes", order, said, len(file))
 			}
@@ -234,8 +233,7 @@ func TestDumpStored(t *testing.T) {
 func TestDumpStoredLong(t *testing.T) {
 	path := globes(t)[2]
 	clitest.Check(t, os.Remove(path+".manifest"))
-	b, err := os.ReadFile(path + ".0000")
-	clitest.Check(t, err)
+	b := clitest.Read(t, path+".0000")
 	i := bytes.Index(b, []byte("D1.max_nreqs"))
 	if i < 0 {
 		t.Fatal("no D1.max_nreqs")

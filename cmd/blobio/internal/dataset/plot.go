@@ -41,11 +41,7 @@ as a line along one (a series, a profile); or as a histogram, if no coordinates 
 Without VARIABLE, the content of the path decides what is drawn, and which flags apply:
 
   a map file, a dataset of blobs     who owns what            blobio decomp plot
-  a checkpoint of Cello, a dataset
-  of blocks                          the blocks, the curve    blobio amr plot
-  a checkpoint file of FTI           its map                  blobio ff plot
-  an array with versions             changes between them     blobio versions plot
-  a prefix directory of SCR          overhead by interval     blobio scr interval
+  a checkpoint of Cello              the blocks, the curve    blobio amr plot
 
 JSON: {path, bytes, variable, kind, title, notes}.`,
 		Example: `  blobio plot T F_h0.nc --level 850. -o t850.png     # the level nearest to 850 hPa
@@ -53,8 +49,7 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
   blobio plot TSOI I_h0.nc --kind section -d lon,30. -o section.png
   blobio plot PRECT F_h1.nc --log --colors white-blue -o rain.png
   blobio plot temperature G.nc --coords mesh.nc -o sst.png
-  blobio plot map_f_case_16p.nc -o d1.png            # who owns what
-  blobio plot Ckpt7-Rank0.fti -o map.png`,
+  blobio plot map_f_case_16p.nc -o d1.png            # who owns what`,
 		Args: cobra.MatchAll(cli.MinArgs(1, "a path"), cli.MaxArgs(2, "a variable and a dataset")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {

@@ -24,8 +24,7 @@ func copyDir(t *testing.T, from, to string) {
 	list, err := os.ReadDir(from)
 	clitest.Check(t, err)
 	for _, e := range list {
-		b, err := os.ReadFile(filepath.Join(from, e.Name()))
-		clitest.Check(t, err)
+		b := clitest.Read(t, filepath.Join(from, e.Name()))
 		clitest.Check(t, os.WriteFile(filepath.Join(to, e.Name()), b, 0o666))
 	}
 }
@@ -51,9 +50,7 @@ func TestRecover(t *testing.T) {
 		if r := clitest.Blobio(t, "recover", "-n", variable); r.Code != cli.Findings || !strings.Contains(r.Out, "writing: ") || !strings.Contains(r.Out, pid) {
 			t.Errorf("recover -n while it is being written: %d\n%s%s", r.Code, r.Out, r.Err)
 		}
-		if out := clitest.Good(t, "ls", variable); !strings.Contains(out, "being written by") || !strings.Contains(out, pid) {
-			t.Errorf("ls while it is being written:\n%s", out)
-		}
+		clitest.Holds(t, clitest.Good(t, "ls", variable), "being written by", pid)
 		copyDir(t, here, dead)
 		return nil
 	})
@@ -63,12 +60,8 @@ func TestRecover(t *testing.T) {
 	}
 
 	clitest.Check(t, os.WriteFile(filepath.Join(dead, ".c.nc.0123abcd.partial"), []byte("CDF"), 0o666))
-	if out := clitest.Good(t, "ls", dead); !strings.Contains(out, "its next writer died") || !strings.Contains(out, "unfinished (blobio recover)") {
-		t.Errorf("ls:\n%s", out)
-	}
-	if r := clitest.Blobio(t, "check", filepath.Join(dead, "c.nc")); r.Code != cli.Findings || !strings.Contains(r.Out, ".c.nc.0123abcd.partial: commit: the output was never finished") {
-		t.Errorf("check of a conversion that was killed: %d\n%s%s", r.Code, r.Out, r.Err)
-	}
+	clitest.Holds(t, clitest.Good(t, "ls", dead), "its next writer died", "unfinished (blobio recover)")
+	clitest.Bad(t, cli.Findings, ".c.nc.0123abcd.partial: commit: the output was never finished", "check", filepath.Join(dead, "c.nc"))
 	if r := clitest.Blobio(t, "check", "--strict", filepath.Join(dead, "toy.nc")); r.Code != cli.Findings || !strings.Contains(r.Out, "has died") || !strings.Contains(r.Out, "a partial subfile") {
 		t.Errorf("check beside a dead writer: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
@@ -92,9 +85,7 @@ func TestRecover(t *testing.T) {
 	if now := clitest.Names(t, dead); now != "toy.nc.0000 toy.nc.0001 toy.nc.manifest" {
 		t.Errorf("left: %s", now)
 	}
-	if out := clitest.Good(t, "recover", filepath.Join(dead, "toy.nc")); !strings.Contains(out, "nothing to do") {
-		t.Errorf("again: %s", out)
-	}
+	clitest.Shows(t, "nothing to do", "recover", filepath.Join(dead, "toy.nc"))
 	clitest.Good(t, "diff", filepath.Join(dead, "toy.nc"), canon)
 
 	was = clitest.Names(t, dead)
@@ -189,9 +180,7 @@ func TestCommitted(t *testing.T) {
 			clitest.Check(t, blob.Put(w, v, rec, []float64{float64(rec) + 0.5}))
 			clitest.Check(t, w.Commit(ctx))
 		}
-		if out := clitest.Good(t, "ls", name); !strings.Contains(out, "being written by") || !strings.Contains(out, "at commit 3, 3 records") {
-			t.Errorf("ls while it is being written:\n%s", out)
-		}
+		clitest.Holds(t, clitest.Good(t, "ls", name), "being written by", "at commit 3, 3 records")
 		clitest.Good(t, "check", name)
 		clitest.Good(t, "convert", name, filepath.Join(dir, "then.nc"))
 		copyDir(t, here, dead)
@@ -200,15 +189,11 @@ func TestCommitted(t *testing.T) {
 	})
 	clitest.Check(t, err)
 	left := filepath.Join(dead, "d.nc")
-	if out := clitest.Good(t, "ls", left); !strings.Contains(out, "its writer died after commit 3, 3 records") {
-		t.Errorf("ls of the dead:\n%s", out)
-	}
+	clitest.Shows(t, "its writer died after commit 3, 3 records", "ls", left)
 	if r := clitest.Blobio(t, "check", left); !strings.Contains(r.Out, "commit 3 is in force, with 3 records") {
 		t.Errorf("check of the dead: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	if r := clitest.Blobio(t, "recover", "-n", dead); r.Code != cli.Findings || !strings.Contains(r.Out, "fold into the manifest") {
-		t.Errorf("recover -n: %d\n%s%s", r.Code, r.Out, r.Err)
-	}
+	clitest.Bad(t, cli.Findings, "fold into the manifest", "recover", "-n", dead)
 	clitest.Good(t, "recover", dead)
 	if out := clitest.Good(t, "ls", left); strings.Contains(out, "died") || strings.Contains(clitest.Names(t, dead), ".log") {
 		t.Errorf("recovered: %s\n%s", clitest.Names(t, dead), out)

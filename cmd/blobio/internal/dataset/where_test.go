@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,8 +34,7 @@ func TestWhere(t *testing.T) {
 			if !d.Owned || d.Value != c.value || d.Bytes != c.size {
 				t.Errorf("%s of %s: %+v, want %v", c.element, path, d, c.value)
 			}
-			file, err := os.ReadFile(d.File)
-			clitest.Check(t, err)
+			file := clitest.Read(t, d.File)
 			b := file[d.Offset : d.Offset+int64(d.Bytes)]
 			var o binary.ByteOrder = binary.BigEndian
 			if d.Order == "little" {

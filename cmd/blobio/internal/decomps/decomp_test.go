@@ -17,9 +17,7 @@ import (
 func TestDecompFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if out := clitest.Good(t, "decomp", "gen", "F", at("f.nc"), "--ne", "2", "--lev", "3", "--ranks", "5"); !strings.Contains(out, "f.nc: CDF-5, 3 maps of 5 ranks, ") {
-		t.Errorf("gen prints %q", out)
-	}
+	clitest.Shows(t, "f.nc: CDF-5, 3 maps of 5 ranks, ", "decomp", "gen", "F", at("f.nc"), "--ne", "2", "--lev", "3", "--ranks", "5")
 	clitest.Bad(t, cli.Failed, "--force", "decomp", "gen", "F", at("f.nc"))
 	clitest.Good(t, "decomp", "convert", at("f.nc"), at("f.h5"))
 	clitest.Good(t, "decomp", "convert", at("f.h5"), at("f.dat"))
@@ -33,14 +31,8 @@ func TestDecompFiles(t *testing.T) {
 		}
 	}
 	out := clitest.Good(t, "decomp", "info", at("f.nc"))
-	for _, w := range []string{"D3   3 x 218", "654", "all"} {
-		if !strings.Contains(out, w) {
-			t.Errorf("info has no %q:\n%s", w, out)
-		}
-	}
-	if out := clitest.Good(t, "decomp", "info", "--ranks", "7", at("f.nc")); !strings.Contains(out, "5 of 7") {
-		t.Errorf("info for more ranks than processes:\n%s", out)
-	}
+	clitest.Holds(t, out, "D3   3 x 218", "654", "all")
+	clitest.Shows(t, "5 of 7", "decomp", "info", "--ranks", "7", at("f.nc"))
 	clitest.Good(t, "decomp", "gen", "I", at("i.nc"), "--lat", "8", "--lon", "12", "--ranks", "3")
 	clitest.Good(t, "decomp", "gen", "G", at("g.nc"), "--cells", "60", "--lev", "2", "--ranks", "3")
 	if got := clitest.Names(t, dir); strings.Contains(got, "partial") {
@@ -54,13 +46,9 @@ func TestDecompRepeats(t *testing.T) {
 	clitest.Check(t, os.WriteFile(file, []byte("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n"), 0o666))
 	const says = "D1: 1 index twice; merged as E3SM-IO does, claims 1 more"
 	for _, verb := range [][]string{{"decomp", "info", file}, {"check", file}, {"decomp", "plot", file, "-o", file + ".png"}} {
-		if out := clitest.Good(t, verb...); !strings.Contains(out, says) {
-			t.Errorf("%v prints\n%s", verb, out)
-		}
+		clitest.Shows(t, says, verb...)
 	}
-	if out := clitest.Good(t, "decomp", "info", file); !strings.Contains(out, "50.00 %            1\n") {
-		t.Errorf("info prints\n%s", out)
-	}
+	clitest.Shows(t, "50.00 %            1\n", "decomp", "info", file)
 	var d struct {
 		Files []struct{ Maps []map[string]any }
 	}
@@ -95,9 +83,7 @@ func TestDecompPlot(t *testing.T) {
 		{at("i.nc"), "D2", "I grid"}, {variable, "d2", "as an array"},
 	}) {
 		out := clitest.Good(t, "decomp", "plot", c.file, "--map", c.d, "--width", "300", "-o", at("x.png"), "--force")
-		if !strings.Contains(out, c.where) {
-			t.Errorf("plot of %s of %s: %q, want %q", c.d, c.file, out, c.where)
-		}
+		clitest.Holds(t, out, c.where)
 	}
 	f, err := os.Open(at("x.png"))
 	clitest.Check(t, err)
@@ -108,11 +94,8 @@ func TestDecompPlot(t *testing.T) {
 		t.Errorf("the picture is %d pixels wide, want 600", w)
 	}
 	clitest.Good(t, "decomp", "plot", at("f.nc"), "--where", "index", "-o", at("x.svg"))
-	b, err := os.ReadFile(at("x.svg"))
-	clitest.Check(t, err)
-	if !strings.Contains(string(b), "<svg") {
-		t.Error("no SVG")
-	}
+	b := clitest.Read(t, at("x.svg"))
+	clitest.Holds(t, string(b), "<svg")
 	clitest.Bad(t, cli.Failed, "--force", "decomp", "plot", at("f.nc"), "-o", at("x.svg"))
 	clitest.Bad(t, cli.Failed, "positions of these elements are not known", "decomp", "plot", variable, "--where", "F", "-o", at("y.svg"))
 }
@@ -123,28 +106,20 @@ func TestDecompPlotHuge(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	const ncol = 54*30_000_000*30_000_000 + 2 // of a cubed sphere
 	clitest.Check(t, os.WriteFile(at("f.dat"), fmt.Appendf(nil, "version 2001 npes 1 ndims 1\n%d\n0 2\n1 2\n", int64(ncol)), 0o666))
-	if out := clitest.Good(t, "decomp", "plot", at("f.dat"), "--width", "300", "-o", at("f.svg")); !strings.Contains(out, "as an array") {
-		t.Errorf("columns: %s", out)
-	}
+	clitest.Shows(t, "as an array", "decomp", "plot", at("f.dat"), "--width", "300", "-o", at("f.svg"))
 	var five []string
 	for k := range 5 {
 		five = append(five, at(fmt.Sprint("i", k, ".dat")))
 		clitest.Check(t, os.WriteFile(five[k], []byte("version 2001 npes 1 ndims 2\n1000000000 1000000000\n0 2\n1 2\n"), 0o666))
 	}
-	if out := clitest.Good(t, append([]string{"decomp", "plot", "--width", "300", "-o", at("i.svg")}, five...)...); !strings.Contains(out, "as an array") {
-		t.Errorf("a grid: %s", out)
-	}
+	clitest.Shows(t, "as an array", append([]string{"decomp", "plot", "--width", "300", "-o", at("i.svg")}, five...)...)
 	clitest.Bad(t, cli.Failed, "want at most 67108864", append([]string{"decomp", "plot", "--where", "I", "-o", at("y.svg")}, five...)...)
 }
 
 func TestReplay(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	out := clitest.Good(t, "replay", "--ne", "1", "--lev", "3", "--ranks", "3", "--no-sync")
-	for _, w := range []string{"F_h0  variable-centric", "F_h1  process-centric", "elements: all correct"} {
-		if !strings.Contains(out, w) {
-			t.Errorf("replay has no %q:\n%s", w, out)
-		}
-	}
+	clitest.Holds(t, out, "F_h0  variable-centric", "F_h1  process-centric", "elements: all correct")
 	if got := clitest.Names(t, os.Getenv("TMPDIR")); got != "" {
 		t.Errorf("the temporary directory is left: %s", got)
 	}

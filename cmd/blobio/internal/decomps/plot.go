@@ -26,7 +26,6 @@ type plotFlags struct {
 	plane  int64
 	where  string
 	plate  bool
-	lines  bool
 	ne     int
 	seed   int64
 	asJSON bool
@@ -61,7 +60,6 @@ JSON: {path, bytes, map, dims, ranks, positions, repeated}.`,
 	fl.Int64Var(&f.plane, "level", 0, "level (plane) of a map that has several, from 0")
 	cli.ChoiceFlag(cmd, &f.where, "where", "auto", "where the elements lie", "auto", "dataset", "F", "G", "I", "index")
 	fl.BoolVar(&f.plate, "plate", false, "longitude and latitude at right angles instead of the equal-area projection")
-	fl.BoolVar(&f.lines, "no-borders", false, "omit lines between ranks")
 	fl.IntVar(&f.ne, "ne", 0, "F: elements along a side of a cube face (default: follows from the size)")
 	fl.Int64Var(&f.seed, "seed", 0, "G: seed that the map was made with")
 	f.how.addHow(cmd)
@@ -89,7 +87,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 		return err
 	}
 	m := maps[k-1]
-	o := &mapplot.Options{Title: f.Title, Width: f.Width, Plane: f.plane, NoBorders: f.lines}
+	o := &mapplot.Options{Title: f.Title, Width: f.Width, Plane: f.plane}
 	where, err := f.positions(ctx, o, paths, maps, k)
 	if err != nil {
 		return err

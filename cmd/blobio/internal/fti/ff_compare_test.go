@@ -21,8 +21,7 @@ func TestFFCheck(t *testing.T) {
 		t.Errorf("the writer's checksum:\n%s", out)
 	}
 	clitest.Bad(t, cli.Findings, "", "ff", "check", "--strict", two)
-	b, err := os.ReadFile(one)
-	clitest.Check(t, err)
+	b := clitest.Read(t, one)
 	b[5] ^= 1
 	broken := filepath.Join(dir, "broken.fti")
 	clitest.Check(t, os.WriteFile(broken, b, 0o666))

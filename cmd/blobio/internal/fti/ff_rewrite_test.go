@@ -27,8 +27,7 @@ func TestFFExtract(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "no variable 3", "ff", "dump", one, "-o", out, "--vars", "3")
 	clitest.Bad(t, cli.Failed, `"x", want a number`, "ff", "dump", one, "-o", out, "--vars", "x")
 	clitest.Bad(t, cli.Failed, "--output", "ff", "dump", "--vars", "1", one)
-	b, err := os.ReadFile(one)
-	clitest.Check(t, err)
+	b := clitest.Read(t, one)
 	b[405] ^= 1
 	clitest.Check(t, os.WriteFile(one, b, 0o666))
 	some := filepath.Join(dir, "some")
@@ -87,8 +86,7 @@ func TestFFConvertAndCompact(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "are the same file", "ff", "convert", "--force", two, two)
 	clitest.Bad(t, cli.Failed, "is a directory", "ff", "convert", two, dir)
 	clitest.Good(t, "ff", "convert", "--no-sync", "--layout", "D", "--hash", "md5", fast, out)
-	b, err := os.ReadFile(two)
-	clitest.Check(t, err)
+	b := clitest.Read(t, two)
 	b[0] ^= 1
 	clitest.Check(t, os.WriteFile(two, b, 0o666))
 	gone := filepath.Join(dir, "gone.fti")
@@ -104,17 +102,14 @@ func TestFFRepair(t *testing.T) {
 	if text := clitest.Good(t, "ff", "repair", one, out); text != one+": nothing to repair, no output\n" || strings.Contains(clitest.Names(t, dir), "new") {
 		t.Errorf("a good file: %s", text)
 	}
-	if text := clitest.Good(t, "ff", "repair", "-n", two); !strings.Contains(text, "by the reader's rule") || !strings.Contains(text, "nothing was written") {
-		t.Errorf("--dry-run: %s", text)
-	}
+	clitest.Holds(t, clitest.Good(t, "ff", "repair", "-n", two), "by the reader's rule", "nothing was written")
 	clitest.Good(t, "ff", "repair", "--no-sync", two, out)
 	clitest.Good(t, "ff", "check", "--strict", out)
 	clitest.Good(t, "ff", "diff", two, out)
 	clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "repair", two, out)
 	clitest.Bad(t, cli.Failed, "are the same file", "ff", "repair", "--force", two, two)
 
-	whole, err := os.ReadFile(two)
-	clitest.Check(t, err)
+	whole := clitest.Read(t, two)
 	b := bytes.Clone(whole)
 	b[850] ^= 1 // of variable 3
 	clitest.Check(t, os.WriteFile(two, b, 0o666))
@@ -141,9 +136,7 @@ func TestFFRepair(t *testing.T) {
 		clitest.Good(t, "ff", "check", "--strict", out)
 	}
 	clitest.Check(t, os.WriteFile(two, whole[:len(whole)-60], 0o666)) // the file block is cut
-	if r := clitest.Blobio(t, "ff", "repair", "--force", "--no-sync", "--checkpoint", "2", two, out); r.Code != cli.Good || !strings.Contains(r.Out, "3 variables") {
-		t.Errorf("cut: %+v", r)
-	}
+	clitest.Shows(t, "3 variables", "ff", "repair", "--force", "--no-sync", "--checkpoint", "2", two, out)
 	text := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "x"), two) // as far as the records are there
 	if text.Code != cli.Good || !strings.Contains(text.Out, "var3.raw") {
 		t.Errorf("extract of a file that is cut: %+v", text)
@@ -161,7 +154,5 @@ func TestFFExtractDoubtful(t *testing.T) {
 	clitest.Good(t, "ff", "convert", "--no-sync", "--hash", "fast", one, fast)
 	clitest.FlipByte(t, fast, 840+12) // behind the data: dbsize, numvars, and the id of variable 1
 	r := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "out"), fast)
-	if !strings.Contains(r.Err, "blobio: warning: ") || !strings.Contains(r.Err, "FB.myHash") {
-		t.Errorf("exit code %d\n%s%s", r.Code, r.Out, r.Err)
-	}
+	clitest.Holds(t, r.Err, "blobio: warning: ", "FB.myHash")
 }

@@ -47,9 +47,7 @@ func posixRun(t *testing.T, old bool) (file, meta string, data []byte) {
 func TestPosix(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		file, meta, data := posixRun(t, old)
-		if out := clitest.Good(t, "ff", "ls", file); !strings.Contains(out, "POSIX mode (ckpt_io = 1), checkpoint 2, 157 B\nstate: metadata good") || !strings.Contains(out, meta) {
-			t.Error(out)
-		}
+		clitest.Holds(t, clitest.Good(t, "ff", "ls", file), "POSIX mode (ckpt_io = 1), checkpoint 2, 157 B\nstate: metadata good", meta)
 		if out := clitest.Good(t, "ff", "ls", filepath.Dir(file)); strings.Count(out, "POSIX") != 2 {
 			t.Error(out)
 		}
@@ -61,9 +59,7 @@ func TestPosix(t *testing.T) {
 			t.Error(out)
 		}
 		for _, verb := range [][]string{{"ff", "check"}, {"check"}} {
-			if out := clitest.Good(t, append(verb, run)...); !strings.Contains(out, "Ckpt2-Rank0.fti") {
-				t.Error(out)
-			}
+			clitest.Shows(t, "Ckpt2-Rank0.fti", append(verb, run)...)
 		}
 		out := filepath.Join(t.TempDir(), "out")
 		clitest.Good(t, "ff", "dump", file, "-o", out, "--vars", "12,10")
@@ -79,21 +75,16 @@ func TestPosix(t *testing.T) {
 		flipped[120] ^= 1
 		for what, b := range map[string][]byte{"MD5 of the file": flipped, "156 bytes, want 157": data[:156]} {
 			clitest.Check(t, os.WriteFile(file, b, 0o666))
-			if r := clitest.Blobio(t, "ff", "check", file); r.Code != cli.Findings || !strings.Contains(r.Out, what) {
-				t.Errorf("%s: %d %s", what, r.Code, r.Out)
-			}
+			clitest.Bad(t, cli.Findings, what, "ff", "check", file)
 			clitest.Bad(t, cli.Failed, "nothing is written", "ff", "dump", file, "-o", filepath.Join(out, "no"))
 		}
 		clitest.Check(t, os.WriteFile(file, data, 0o666))
-		ini, err := os.ReadFile(meta)
-		clitest.Check(t, err)
+		ini := clitest.Read(t, meta)
 		clitest.Check(t, os.WriteFile(meta, append([]byte("\ufeff"), ini...), 0o666))
 		clitest.Good(t, "ff", "check", file)
 		for _, x := range [][2]string{{" 50\n", " 5000\n"}, {" 50\n", " -1\n"}, {" 157\n", " 9223372036854775808\n"}, {"var1_id", "var0_id"}, {"= 11\n", "= 10\n"}, {"[1]", "[0]"}} {
 			clitest.Check(t, os.WriteFile(meta, []byte(strings.ReplaceAll(string(ini), x[0], x[1])), 0o666))
-			if r := clitest.Blobio(t, "ff", "check", file); r.Code != cli.Findings || !strings.Contains(r.Out, "sector0-group0.fti") {
-				t.Errorf("%q: %d %s", x[1], r.Code, r.Out)
-			}
+			clitest.Bad(t, cli.Findings, "sector0-group0.fti", "ff", "check", file)
 		}
 		clitest.Check(t, os.Remove(meta))
 		if r := clitest.Blobio(t, "ff", "check", file); r.Code != cli.Findings || !strings.Contains(r.Out, "POSIX mode (ckpt_io = 1)") || !strings.Contains(r.Out, "sector*-group*.fti") {

@@ -15,17 +15,9 @@ import (
 func TestFFStore(t *testing.T) {
 	dir := clitest.FFStore(t)
 	out := clitest.Good(t, "ff", "ls", dir)
-	for _, w := range []string{dir + ": store of checkpoints, FTI-FF layout F, 2 ranks, 3 slots, ", "\n         4  2026-01-02 03:04:05 UTC          2  1.95 KiB  ", "\n         5  "} {
-		if !strings.Contains(out, w) {
-			t.Errorf("ff ls has no %q:\n%s", w, out)
-		}
-	}
-	if out := clitest.Good(t, "ff", "ls", dir+"@4"); !strings.Contains(out, "dCPFile-Rank0.fti") || !strings.Contains(out, "dCPFile-Rank1.fti") {
-		t.Errorf("ff ls of a checkpoint:\n%s", out)
-	}
-	if out := clitest.Good(t, "ff", "ls", dir+"@4/1"); !strings.Contains(out, "checkpoint 4") || !strings.Contains(out, "map:") {
-		t.Errorf("ff ls of a rank:\n%s", out)
-	}
+	clitest.Holds(t, out, dir+": store of checkpoints, FTI-FF layout F, 2 ranks, 3 slots, ", "\n         4  2026-01-02 03:04:05 UTC          2  1.95 KiB  ", "\n         5  ")
+	clitest.Holds(t, clitest.Good(t, "ff", "ls", dir+"@4"), "dCPFile-Rank0.fti", "dCPFile-Rank1.fti")
+	clitest.Holds(t, clitest.Good(t, "ff", "ls", dir+"@4/1"), "checkpoint 4", "map:")
 	var d struct {
 		Stores []struct {
 			Ranks, Slots, Files int
@@ -52,9 +44,7 @@ func TestFFStore(t *testing.T) {
 	for _, verb := range []string{"convert", "repair"} { // a file of the store is not replaced by itself
 		clitest.Bad(t, cli.Failed, "input and output are the same file", "ff", verb, "--force", dir+"@5/1", ffstore.FileName(dir, 2, 1))
 	}
-	if !strings.Contains(out, "\nspare: checkpoint 3 in slot 0, ") {
-		t.Errorf("ff ls names no spare:\n%s", out)
-	}
+	clitest.Holds(t, out, "\nspare: checkpoint 3 in slot 0, ")
 	if out := clitest.Good(t, "ff", "dump", "--var", "7", "--type", "u1", "--elements", "3", "--plain", dir+"@3/1"); out != "3\n" {
 		t.Errorf("ff dump of a spare: %q", out)
 	}
@@ -68,8 +58,7 @@ func TestFFStore(t *testing.T) {
 
 	for _, slot := range []string{"slot0", "slot1", "slot2"} {
 		file := filepath.Join(dir, slot, "dCPFile-Rank1.fti")
-		b, err := os.ReadFile(file)
-		clitest.Check(t, err)
+		b := clitest.Read(t, file)
 		b[0] ^= 1
 		clitest.Check(t, os.WriteFile(file, b, 0o666))
 	}

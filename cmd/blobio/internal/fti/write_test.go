@@ -23,8 +23,7 @@ import (
 func TestFFWriteIsWhole(t *testing.T) {
 	data := bytes.Repeat([]byte("checkpoint"), 1200)
 	path := ffWrite(t, filepath.Join(t.TempDir(), "Ckpt1-Rank0.fti"), 1, []ffPart{{1, 0, 0, 12000, data}, {2, 0, 0, 9000, data[3:9003]}}, []ffPart{{3, 0, 0, 5000, data[:5000]}})
-	b, err := os.ReadFile(path)
-	clitest.Check(t, err)
+	b := clitest.Read(t, path)
 	b[25000] ^= 1 // of variable 3: there is something to repair
 	torn := filepath.Join(t.TempDir(), "torn.fti")
 	clitest.Check(t, os.WriteFile(torn, b, 0o666))

@@ -32,7 +32,6 @@ convert writes other files, or a netCDF file, which blobio ls, dump and all netC
   blobio amr check Check-00                      # can Enzo-E restart from it?
   blobio amr dump Check-00 B00_01                # a block
   blobio amr plot Check-00 -o blocks.png         # the blocks and the curve
-  blobio amr plot Check-00 --field density -o density.png
   blobio amr ls --stats Check-00                 # totals and extrema
   blobio amr convert Check-00 mesh.nc            # for netCDF tools
   blobio amr convert --to cello --files 16 Check-00 Check-16`,

@@ -86,20 +86,14 @@ LEVEL  BLOCKS  LEAVES  CELLS  OF THE DOMAIN      DATA
 func TestAmrDump(t *testing.T) {
 	_, path, _ := clitest.Mesh(t, "--particles", "3", "--ghosts")
 	out := clitest.Good(t, "amr", "dump", path, "B01:11_01:11")
-	for _, w := range []string{"level 2, leaf, in ", "index: -1073741818 -1073741820 0, array 1 1\n", "x: 0.4375 to 0.5", "parent: B01:1_01:1", "adapt_buffer: 4000 bytes", "density     float32  12 × 12 with ghosts", "PARTICLES"} {
-		if !strings.Contains(out, w) {
-			t.Errorf("amr dump %s has no %q:\n%s", path, w, out)
-		}
-	}
+	clitest.Holds(t, out, "level 2, leaf, in ", "index: -1073741818 -1073741820 0, array 1 1\n", "x: 0.4375 to 0.5", "parent: B01:1_01:1", "adapt_buffer: 4000 bytes", "density     float32  12 × 12 with ghosts", "PARTICLES")
 	if got := clitest.Good(t, "amr", "dump", path, "0"); !strings.HasPrefix(got, "block 0: B_, level -2, refined, ") {
 		t.Errorf("amr dump of block 0:\n%s", got)
 	}
 	if rows := strings.Split(strings.TrimSpace(clitest.Good(t, "amr", "dump", "--field", "density", path, "B_@-2")), "\n"); len(rows) != 12 || len(strings.Fields(rows[0])) != 12 {
 		t.Errorf("amr dump --field: %d rows, the first %q", len(rows), rows[0])
 	}
-	if out := clitest.Good(t, "amr", "dump", "--particles", "dark", path, "100"); !strings.Contains(out, "#") {
-		t.Errorf("amr dump --particles:\n%s", out)
-	}
+	clitest.Shows(t, "#", "amr", "dump", "--particles", "dark", path, "100")
 	var d struct {
 		Name   string
 		Leaf   bool
@@ -120,17 +114,13 @@ func TestAmrConvert(t *testing.T) {
 	dir, check1, native := clitest.Mesh(t, "--particles", "2")
 	back := filepath.Join(dir, "back")
 	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", "--files", "200", "--order", "hilbert", check1, back)
-	if out := clitest.Good(t, "amr", "ls", back); !strings.Contains(out, "order: hilbert") || !strings.Contains(out, "200 files") {
-		t.Errorf("amr ls:\n%s", out)
-	}
+	clitest.Holds(t, clitest.Good(t, "amr", "ls", back), "order: hilbert", "200 files")
 	again := filepath.Join(dir, "again.nc")
 	few := filepath.Join(dir, "few")
 	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", "--files", "3", "--order", "morton", back, few)
 	clitest.Good(t, "amr", "convert", "--no-sync", few, again)
-	a, err := os.ReadFile(native)
-	clitest.Check(t, err)
-	b, err := os.ReadFile(again)
-	clitest.Check(t, err)
+	a := clitest.Read(t, native)
+	b := clitest.Read(t, again)
 	if string(a) != string(b) {
 		t.Error("along another curve in 200 files, back, as netCDF: not the same bytes")
 	}
@@ -141,15 +131,10 @@ func TestAmrConvert(t *testing.T) {
 	}
 	dump := filepath.Join(dir, "dump")
 	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", "--leaves", "--fields", "density", check1, dump)
-	if out := clitest.Good(t, "amr", "ls", dump); !strings.Contains(out, "88 blocks (88 leaves)") {
-		t.Errorf("amr ls of a dump:\n%s", out)
-	}
+	clitest.Shows(t, "88 blocks (88 leaves)", "amr", "ls", dump)
 	yt := filepath.Join(dir, "yt")
-	if out := clitest.Good(t, "amr", "convert", "--no-sync", "--to", "yt", check1, yt); !strings.Contains(out, "yt.load(") {
-		t.Errorf("amr convert --to yt: %s", out)
-	}
-	b, err = os.ReadFile(filepath.Join(yt, filepath.Base(yt)+".block_list"))
-	clitest.Check(t, err)
+	clitest.Shows(t, "yt.load(", "amr", "convert", "--no-sync", "--to", "yt", check1, yt)
+	b = clitest.Read(t, filepath.Join(yt, filepath.Base(yt)+".block_list"))
 	if n := strings.Count(string(b), "\n"); n != 112 || !strings.HasPrefix(string(b), "B00_00 ") {
 		t.Errorf("%d blocks for yt: %.40q", n, b)
 	}
@@ -190,8 +175,7 @@ func TestAmrCheck(t *testing.T) {
 		t.Errorf("amr check:\n%s", out)
 	}
 	list := filepath.Join(dir, "block_data-1.block_list")
-	b, err := os.ReadFile(list)
-	clitest.Check(t, err)
+	b := clitest.Read(t, list)
 	lines := strings.SplitAfter(string(b), "\n")
 	clitest.Check(t, os.WriteFile(list, []byte(strings.Join(lines[1:], "")), 0o666))
 	r := clitest.Blobio(t, "amr", "check", dir)
@@ -213,11 +197,9 @@ func TestAmrCheck(t *testing.T) {
 
 func TestAmrPlot(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
-	for i, args := range [][]string{{check1}, {"--by", "file", check1}, {"--by", "owner", "--ranks", "5", "--cut", "cost", check1}, {"--order", "hilbert", "--no-curve", check1}} {
+	for i, args := range [][]string{{check1}, {"--by", "file", check1}, {"--by", "owner", "--ranks", "5", check1}, {"--no-curve", check1}} {
 		out := filepath.Join(dir, "p"+string(rune('0'+i))+".png")
-		if text := clitest.Good(t, append([]string{"amr", "plot", "--width", "300", "-o", out}, args...)...); !strings.Contains(text, "88 of 88 leaf blocks") {
-			t.Errorf("amr plot: %s", text)
-		}
+		clitest.Shows(t, "88 of 88 leaf blocks", append([]string{"amr", "plot", "--width", "300", "-o", out}, args...)...)
 		f, err := os.Open(out)
 		clitest.Check(t, err)
 		img, err := png.Decode(f)
@@ -230,14 +212,9 @@ func TestAmrPlot(t *testing.T) {
 	three := filepath.Join(dir, "three")
 	clitest.Good(t, "amr", "gen", "sphere", "--no-sync", "--rank", "3", "--roots", "2", "--cells", "2", "--fields", "1", three)
 	svg := filepath.Join(dir, "p.svg")
-	if out := clitest.Good(t, "amr", "plot", "--axis", "x", "--at", "0.1", "-o", svg, three); !strings.Contains(out, " of ") {
-		t.Error(out)
-	}
-	b, err := os.ReadFile(svg)
-	clitest.Check(t, err)
-	if !strings.Contains(string(b), "in the plane x = 0.1") {
-		t.Error("the SVG does not say where the plane is")
-	}
+	clitest.Shows(t, " of ", "amr", "plot", "--axis", "x", "--at", "0.1", "-o", svg, three)
+	b := clitest.Read(t, svg)
+	clitest.Holds(t, string(b), "in the plane x = 0.1")
 	var d struct {
 		Axis          string
 		At            float64
@@ -259,12 +236,8 @@ func TestAmrGen(t *testing.T) {
 	} {
 		out := filepath.Join(dir, strings.Fields(c.args)[0]+string(rune('a'+len(c.args)%26)))
 		args := append([]string{"amr", "gen", "--no-sync", "--cells", "4"}, strings.Fields(c.args)...)
-		if text := clitest.Good(t, append(args, out)...); !strings.Contains(text, c.want) {
-			t.Errorf("amr gen %s: %s", c.args, text)
-		}
-		if text := clitest.Good(t, "amr", "check", out); !strings.Contains(text, "good") {
-			t.Errorf("amr check of amr gen %s: %s", c.args, text)
-		}
+		clitest.Shows(t, c.want, append(args, out)...)
+		clitest.Shows(t, "good", "amr", "check", out)
 	}
 }
 
@@ -397,15 +370,9 @@ func TestAmrUnfinished(t *testing.T) {
 func TestAmrDumpToCheckpoint(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if out := clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", "--levels", "1:2", check1, at("C")); !strings.Contains(out, "Cello dump, 96 blocks") {
-		t.Errorf("amr convert: %s", out)
-	}
-	if out := clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", "--files", "5", at("C"), at("D")); !strings.Contains(out, "Cello dump, 96 blocks") {
-		t.Errorf("amr convert: %s", out)
-	}
-	if out := clitest.Good(t, "amr", "check", "--notes", at("D")); !strings.Contains(out, "a data dump") {
-		t.Errorf("amr check: %s", out)
-	}
+	clitest.Shows(t, "Cello dump, 96 blocks", "amr", "convert", "--no-sync", "--to", "cello", "--levels", "1:2", check1, at("C"))
+	clitest.Shows(t, "Cello dump, 96 blocks", "amr", "convert", "--no-sync", "--to", "cello", "--files", "5", at("C"), at("D"))
+	clitest.Shows(t, "a data dump", "amr", "check", "--notes", at("D"))
 	// Without the manifest nothing says that it is one.
 	clitest.Check(t, os.Remove(filepath.Join(at("C"), cello.ManifestName)))
 	clitest.Bad(t, cli.Failed, "no program can restart from that: 16 blocks missing (16 of level 0), such as B00_00 (convert the checkpoint that it was made from; or say --levels 1:2, which",

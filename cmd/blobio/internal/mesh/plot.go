@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"blobio/amr"
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/internal/cli"
 	"blobio/internal/plot/amrplot"
@@ -20,59 +18,36 @@ type amrPlotFlags struct {
 	cli.PictureFlags
 	by      string
 	ranks   int
-	cut     string
 	axis    string
 	at      float64
 	hasAt   bool
-	order   string
 	noCurve bool
 	asJSON  bool
 	trust   amrTrust
-	fields  amrFieldFlags
 }
 
 func newAmrPlot(e *cli.Env) *cobra.Command {
 	var f amrPlotFlags
 	cmd := &cobra.Command{
 		Use:   "plot PATH -o OUT",
-		Short: "Draw a field, or the blocks of a slice and the curve, as PNG or SVG",
+		Short: "Draw the blocks of a slice and the curve, as PNG or SVG",
 		Long: `Draw the leaf blocks of a mesh, coloured by level, by file, or by the rank that would
 own them after a restart (--ranks), with the curve through their centres. Of a
 three-dimensional mesh, the blocks cut by a plane are drawn; --axis and --at choose it,
 by default the middle of z. A thin line joins blocks between which the curve leaves
 the plane.
 
---order draws a curve other than that of the checkpoint.
+"amr convert --order" puts the blocks along another curve.
 
---field draws a field instead, in a slice normal to --axis at --at, or with --project
-along the axis: the integral, the mean or the greatest value. Each place has the value of the finest level that has it; --edges draws the
-borders of the blocks of all levels. --particles draws particles as points. A mesh of one
-dimension is drawn as a line.
+To draw a field, write it with "amr extract" and draw that with "blobio plot".
 
-JSON: {path, bytes, by, drawn, leaves, axis, at}, of a field {path, bytes, field, kind,
-pixels, boxes, particles, min, max, axis, at}.`,
+JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 		Example: `  blobio amr plot Check-10 -o blocks.png
   blobio amr plot Check-10 --by owner --ranks 16 -o owners.svg
-  blobio amr plot Check-05 --axis x --at 0.25 -o slice.png
-  blobio amr plot Check-10 --order hilbert -o hilbert.png
-  blobio amr plot Check-10 --field density --log --edges -o density.png
-  blobio amr plot Check-05 --field density --project integral --axis y -o column.svg`,
+  blobio amr plot Check-05 --axis x --at 0.25 -o slice.png`,
 		Args: cli.ExactArgs(1, "a checkpoint directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasAt = cmd.Flags().Changed("at")
-			if f.fields.field != "" {
-				for _, name := range blocksOnly {
-					if cmd.Flags().Changed(name) {
-						return cli.Usagef("--%s is for a picture of blocks, not of a field", name)
-					}
-				}
-				return f.runField(cmd.Context(), e, args[0])
-			}
-			for _, name := range fieldOnly {
-				if cmd.Flags().Changed(name) {
-					return cli.Usagef("--%s goes with --field", name)
-				}
-			}
 			return f.run(cmd.Context(), e, args[0])
 		},
 	}
@@ -80,14 +55,10 @@ pixels, boxes, particles, min, max, axis, at}.`,
 	f.Add(cmd, 720, "describes the picture")
 	cli.ChoiceFlag(cmd, &f.by, "by", "level", "what the colours show", "level", "file", "owner")
 	fl.IntVar(&f.ranks, "ranks", 0, "owner: number of ranks")
-	cli.ChoiceFlag(cmd, &f.cut, "cut", "blocks", "owner: what is divided evenly among the ranks", "blocks", "bytes", "cost")
 	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "three dimensions: the plane is normal to this axis", "x", "y", "z")
 	fl.Float64Var(&f.at, "at", 0, "three dimensions: position of the plane (default: the middle)")
-	cli.ChoiceFlag(cmd, &f.order, "order", "given", "curve: that of the checkpoint, or another", "given", "morton", "hilbert", "roots")
 	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")
-	f.fields.add(cmd)
 	f.trust.add(cmd)
-	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "--field: accept a field whose cells Enzo-E put in the wrong places")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -111,14 +82,9 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 		return err
 	}
 	m.warn(e, "the picture", f.trust)
-	if err := f.sort(m); err != nil {
-		return err
-	}
 	o := &amrplot.Options{Title: f.Title, Width: f.Width, NoCurve: f.noCurve,
 		Color: map[string]amrplot.Color{"level": amrplot.ByLevel, "file": amrplot.ByFile, "owner": amrplot.ByOwner}[f.by]}
-	if o.Groups, err = f.groups(m); err != nil {
-		return err
-	}
+	o.Groups = f.groups(m)
 	if m.meta.Rank == 3 {
 		axis := strings.Index("xyz", f.axis)
 		o.Axis = &axis
@@ -165,55 +131,17 @@ func (m *amrMesh) compareHeads(ctx context.Context) error {
 	return nil
 }
 
-// sort puts the blocks along another curve.
-func (f *amrPlotFlags) sort(m *amrMesh) error {
-	if f.order == "given" {
-		return nil
-	}
-	o, err := amr.OrderingByName(f.order)
-	if err != nil {
-		return err
-	}
-	tree, err := m.tree()
-	if err != nil {
-		return err
-	}
-	at := make(map[amr.Index]int, len(m.blocks))
-	for i, x := range o.Order(tree) {
-		at[x] = i
-	}
-	slices.SortFunc(m.blocks, func(a, b amrBlock) int { return at[a.index] - at[b.index] })
-	return nil
-}
-
-// groups are the files or owners of the blocks.
-func (f *amrPlotFlags) groups(m *amrMesh) ([]int, error) {
-	out := make([]int, len(m.blocks))
+// groups are the files of the blocks, or the owners that have as many blocks each.
+func (f *amrPlotFlags) groups(m *amrMesh) []int {
 	switch f.by {
-	case "level":
-		return nil, nil
+	case "owner":
+		return sfc.Owners(sfc.ByCount(len(m.blocks), f.ranks))
 	case "file":
+		out := make([]int, len(m.blocks))
 		for i := range m.blocks {
 			out[i] = m.blocks[i].file
 		}
-		return out, nil
+		return out
 	}
-	w := make([]float64, len(m.blocks))
-	some := false
-	for i := range w {
-		switch f.cut {
-		case "bytes":
-			w[i] = float64(m.blocks[i].bytes)
-		case "cost":
-			w[i] = m.blocks[i].cost
-		}
-		some = some || w[i] > 0
-	}
-	if f.cut == "cost" && !some {
-		return nil, fmt.Errorf("%s has no costs of blocks, want --cut blocks or bytes", m.path)
-	}
-	if f.cut == "blocks" {
-		return sfc.Owners(sfc.ByCount(len(w), f.ranks)), nil
-	}
-	return sfc.Owners(sfc.ByWeight(w, f.ranks)), nil
+	return nil
 }

@@ -53,9 +53,7 @@ func toys(t *testing.T) (dir string, want []byte) {
 	_, _, variable, _ := clitest.Toys(t)
 	out := filepath.Join(t.TempDir(), "out.nc")
 	clitest.Good(t, "convert", "--no-sync", variable, out)
-	want, err := os.ReadFile(out)
-	clitest.Check(t, err)
-	return filepath.Dir(variable), want
+	return filepath.Dir(variable), clitest.Read(t, out)
 }
 
 // started is a mount in the foreground, in a process of its own.
@@ -101,8 +99,7 @@ func reads(t *testing.T, at string, want []byte) {
 
 func mountedAt(t *testing.T, at string) bool {
 	t.Helper()
-	b, err := os.ReadFile("/proc/self/mountinfo")
-	clitest.Check(t, err)
+	b := clitest.Read(t, "/proc/self/mountinfo")
 	return strings.Contains(string(b), " "+at+" ")
 }
 
@@ -206,8 +203,7 @@ func TestDaemon(t *testing.T) {
 	at := t.TempDir()
 	log := filepath.Join(t.TempDir(), "log")
 	damaged := filepath.Join(dir, "bad.nc.manifest")
-	b, err := os.ReadFile(filepath.Join(dir, "toy.nc.manifest"))
-	clitest.Check(t, err)
+	b := clitest.Read(t, filepath.Join(dir, "toy.nc.manifest"))
 	b[len(b)/4] ^= 1 // of both copies
 	b[3*len(b)/4] ^= 1
 	clitest.Check(t, os.WriteFile(damaged, b, 0o666))
@@ -272,8 +268,7 @@ func TestOtherUser(t *testing.T) {
 	exe, at, data := filepath.Join(top, "blobio"), filepath.Join(top, "at"), filepath.Join(top, "data")
 	self, err := os.Executable()
 	clitest.Check(t, err)
-	b, err := os.ReadFile(self)
-	clitest.Check(t, err)
+	b := clitest.Read(t, self)
 	clitest.Check(t, os.WriteFile(exe, b, 0o755))
 	clitest.Check(t, os.CopyFS(data, os.DirFS(dir)))
 	clitest.Check(t, os.Mkdir(at, 0o755))

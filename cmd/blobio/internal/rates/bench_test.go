@@ -15,9 +15,7 @@ import (
 func TestBenchList(t *testing.T) {
 	out := clitest.Good(t, "bench", "run", "--list")
 	for _, w := range bench.Workloads() {
-		if !strings.Contains(out, w.Name) {
-			t.Errorf("no %s in\n%s", w.Name, out)
-		}
+		clitest.Holds(t, out, w.Name)
 	}
 	if out := clitest.Good(t, "bench", "run", "--list", "--json"); !strings.HasPrefix(out, "{") {
 		t.Errorf("JSON: %s", out)
@@ -32,8 +30,7 @@ func TestBenchRun(t *testing.T) {
 	if !strings.Contains(out, "committed once") || strings.Count(out, "results are in") != 2 {
 		t.Errorf("output\n%s", out)
 	}
-	files, err := filepath.Glob(filepath.Join(results, "*.json"))
-	clitest.Check(t, err)
+	files := clitest.Glob(t, filepath.Join(results, "*.json"))
 	if len(files) != 2 {
 		t.Fatalf("files %v, want 2", files)
 	}
@@ -41,9 +38,7 @@ func TestBenchRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(clitest.Good(t, "bench", "run", "--quick", "check", "--dir", dir, "--json")), &res); err != nil || len(res.Rows) != 2 {
 		t.Errorf("JSON: %v, %d rows, want 2", err, len(res.Rows))
 	}
-	if out := clitest.Good(t, "bench", "show", files[1]); !strings.Contains(out, "variable-centric") {
-		t.Errorf("show\n%s", out)
-	}
+	clitest.Shows(t, "variable-centric", "bench", "show", files[1])
 }
 
 // TestBenchLeavesNothing: a quick run keeps no file, and what it wrote is removed.

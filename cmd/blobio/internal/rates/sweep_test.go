@@ -49,9 +49,7 @@ func TestBenchSweep(t *testing.T) {
 		return append([]string{"bench", "sweep", "--ranks", "2,4", "--buffer", "64K,1M", "--durability", "none", "--elements", "20", "--variables", "2", "--repeats", "2", "--dir", dir, "-o", filepath.Join(dir, "s")}, more...)
 	}
 	out := clitest.Good(t, args("--plan")...)
-	if !strings.Contains(out, "4 points, 8 runs") || !strings.Contains(out, "64K") {
-		t.Errorf("plan\n%s", out)
-	}
+	clitest.Holds(t, out, "4 points, 8 runs", "64K")
 	var table bench.SweepTable
 	if err := json.Unmarshal([]byte(clitest.Good(t, args("--plan", "--json")...)), &table); err != nil || len(table.Points) != 4 {
 		t.Errorf("plan: %v %+v", err, table)
@@ -60,9 +58,7 @@ func TestBenchSweep(t *testing.T) {
 		t.Error("the plan makes a directory")
 	}
 	out = clitest.Good(t, args("--limit", "0.000001")...)
-	if !strings.Contains(out, "0 of 8 runs") || !strings.Contains(out, "goes on") {
-		t.Errorf("limit\n%s", out)
-	}
+	clitest.Holds(t, out, "0 of 8 runs", "goes on")
 	out = clitest.Good(t, args()...)
 	if !strings.Contains(out, "8 of 8 runs") || strings.Contains(out, "goes on") {
 		t.Errorf("output\n%s", out)
@@ -71,8 +67,7 @@ func TestBenchSweep(t *testing.T) {
 	if err := json.Unmarshal([]byte(clitest.Good(t, args("--json")...)), &s); err != nil || len(s.Runs) != 8 || s.Version != 1 || len(s.Sessions) != 3 {
 		t.Errorf("JSON: %v %+v", err, s)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "s", "sweep.csv"))
-	clitest.Check(t, err)
+	b := clitest.Read(t, filepath.Join(dir, "s", "sweep.csv"))
 	lines, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
 	if err != nil || len(lines) != 9 || lines[0][0] != "sweep_version" || lines[1][0] != "1" {
 		t.Errorf("CSV: %v\n%s", err, b)

@@ -75,8 +75,7 @@ func TestScrCheckPrefix(t *testing.T) {
 		{"index torn", cut(filepath.Join(p, ".scr", "index.scr"), 40), filepath.Join(p, ".scr", "index.scr"), []string{"index.scr: 0x8: file size: "}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			was, err := os.ReadFile(c.file)
-			clitest.Check(t, err)
+			was := clitest.Read(t, c.file)
 			c.do(t)
 			finds(t, []string{p}, c.found...)
 			if c.noData {
@@ -112,11 +111,7 @@ func TestScrCheckWarnings(t *testing.T) {
 	clitest.Check(t, os.WriteFile(filepath.Join(p, ".scr", "flush.scr"), []byte("x"), 0o666))
 	clitest.Check(t, os.Mkdir(filepath.Join(p, ".scr", "scr.dataset.9"), 0o777))
 	r := clitest.Blobio(t, "scr", "check", p)
-	for _, want := range []string{"ckpt.2, which is whole (scr index --add 2 lists it)", "flush.scr", "scr.dataset.9", ": 0 errors, 3 warnings"} {
-		if !strings.Contains(r.Out, want) {
-			t.Errorf("no %q in\n%s", want, r.Out)
-		}
-	}
+	clitest.Holds(t, r.Out, "ckpt.2, which is whole (scr index --add 2 lists it)", "flush.scr", "scr.dataset.9", ": 0 errors, 3 warnings")
 	if r.Code != cli.Good {
 		t.Errorf("exit code %d", r.Code)
 	}
@@ -127,16 +122,12 @@ func TestScrCheckWarnings(t *testing.T) {
 func TestScrCheckVectors(t *testing.T) {
 	for _, name := range []string{"xor_1_after_crash", "partner_1_after_crash", "xor_2_restarted_finalized"} {
 		root := testfiles.Dir(t, "scr", name)
-		if got := clitest.Good(t, "scr", "check", "--notes", filepath.Join(root, "prefix")); !strings.Contains(got, "there are no checksums") {
-			t.Errorf("%s: %s", name, got)
-		}
+		clitest.Shows(t, "there are no checksums", "scr", "check", "--notes", filepath.Join(root, "prefix"))
 		nodes, err := os.ReadDir(filepath.Join(root, "nodes"))
 		clitest.Check(t, err)
 		for _, n := range nodes {
 			got := clitest.Good(t, "scr", "check", "--strict", "--control", "/nodelocal/user1/scr.1145655="+filepath.Join(root, "nodes", n.Name(), "user1/scr.1145655"))
-			if !strings.Contains(got, "good; 2 datasets") {
-				t.Errorf("%s: %s", name, got)
-			}
+			clitest.Holds(t, got, "good; 2 datasets")
 		}
 	}
 	p, _ := scrCluster(t)
@@ -168,17 +159,14 @@ func TestScrCheckCache(t *testing.T) {
 		{"../cindex.scrinfo", func(n string) { clitest.Check(t, os.Truncate(n, 50)) }, []string{"cindex.scrinfo: 0x8: file size"}},
 	} {
 		name := filepath.Join(set, x.file)
-		was, err := os.ReadFile(name)
-		clitest.Check(t, err)
+		was := clitest.Read(t, name)
 		x.do(name)
 		finds(t, args, x.found...)
 		clitest.Check(t, os.WriteFile(name, was, 0o666))
 		clitest.Good(t, append([]string{"scr", "check"}, args...)...)
 	}
 	clitest.Check(t, os.Rename(filepath.Join(set, ".scr/reddesc.er.shuffile"), filepath.Join(set, "x")))
-	if got := clitest.Good(t, append([]string{"scr", "check"}, args...)...); !strings.Contains(got, "warning: ") || !strings.Contains(got, "reddesc.er.shuffile: absent") {
-		t.Errorf("no list of files: %s", got)
-	}
+	clitest.Holds(t, clitest.Good(t, append([]string{"scr", "check"}, args...)...), "warning: ", "reddesc.er.shuffile: absent")
 	clitest.Check(t, os.Rename(filepath.Join(set, "x"), filepath.Join(set, ".scr/reddesc.er.shuffile")))
 	clitest.Check(t, os.Rename(set, set+"x"))
 	finds(t, args, "scr.dataset.4: absent, want a folder")
@@ -193,8 +181,7 @@ func TestDefect4TruncatedPayload(t *testing.T) {
 	for _, set := range []string{"xor_1_after_crash", "partner_1_after_crash"} {
 		root := t.TempDir()
 		clitest.Check(t, os.CopyFS(root, os.DirFS(testfiles.Dir(t, "scr", set, "nodes", "node0"))))
-		names, err := filepath.Glob(filepath.Join(root, "user1/scr.1145655/scr.dataset.4/.scr/reddesc.er.0.*.mem_*"))
-		clitest.Check(t, err)
+		names := clitest.Glob(t, filepath.Join(root, "user1/scr.1145655/scr.dataset.4/.scr/reddesc.er.0.*.mem_*"))
 		if len(names) != 1 {
 			t.Fatal(names)
 		}

@@ -45,9 +45,7 @@ DSET  VALID   FLUSHED              CUR  CKPT  FILES  SIZE  NAME
 	if got := clitest.Good(t, "scr", "index"); got != want[1:] {
 		t.Errorf("by SCR_PREFIX:\n%s", got)
 	}
-	if got := clitest.Good(t, "scr", "index", "--long"); !strings.Contains(got, "2026-11-21T07:30:00  77   ckpt.2") {
-		t.Errorf("--long:\n%s", got)
-	}
+	clitest.Shows(t, "2026-11-21T07:30:00  77   ckpt.2", "scr", "index", "--long")
 	var out struct {
 		Current  string
 		Datasets []scrtools.ScrIndexRow
@@ -86,9 +84,7 @@ func TestScrIndexChanges(t *testing.T) {
 	}
 	step := func(want, words string, args ...string) {
 		t.Helper()
-		if out := clitest.Good(t, append(append([]string{"scr", "index"}, args...), p)...); !strings.Contains(out, words) {
-			t.Errorf("%v: %q, want %q in it", args, out, words)
-		}
+		clitest.Shows(t, words, append(append([]string{"scr", "index"}, args...), p)...)
 		if got := ids(); got != want {
 			t.Errorf("%v: %s, want %s", args, got, want)
 		}
@@ -125,12 +121,8 @@ func TestDefect2TornIndex(t *testing.T) {
 	if info, err := os.Stat(name); err != nil || info.Size() != 40 {
 		t.Errorf("listing changed the index: %v %v", info, err)
 	}
-	if r := clitest.Blobio(t, "scr", "print", name); r.Code != cli.Findings || !strings.Contains(r.Err, "truncated") {
-		t.Errorf("print: %+v", r)
-	}
-	if r := clitest.Blobio(t, "scr", "check", p); r.Code != cli.Findings || !strings.Contains(r.Out, "scr index --rebuild") {
-		t.Errorf("check: %+v", r)
-	}
+	clitest.Bad(t, cli.Findings, "truncated", "scr", "print", name)
+	clitest.Bad(t, cli.Findings, "scr index --rebuild", "scr", "check", p)
 	clitest.Good(t, "scr", "index", "--rebuild", p)
 	if got := clitest.Good(t, "scr", "index", p); got != whole {
 		t.Errorf("rebuilt:\n%s", got)
@@ -148,9 +140,7 @@ func TestDefect2TornIndexOfTheReference(t *testing.T) {
 	p, _ := scrCluster(t)
 	whole := clitest.Good(t, "scr", "index", p)
 	clitest.Check(t, os.Truncate(filepath.Join(p, ".scr", "index.scr"), 40))
-	if r := clitest.Blobio(t, "scr", "index", p); r.Code != cli.Findings || !strings.Contains(r.Out, "ckpt.3") {
-		t.Errorf("torn: %+v", r)
-	}
+	clitest.Bad(t, cli.Findings, "ckpt.3", "scr", "index", p)
 	clitest.Good(t, "scr", "index", "--current", "ckpt.3", p)
 	got := clitest.Good(t, "scr", "index", p)
 	times := regexp.MustCompile(`\d+-\d+-\d+T\d+:\d+:\d+`) // of the copy
@@ -165,12 +155,8 @@ func TestScrRebuildLists(t *testing.T) {
 		clitest.Good(t, "scr", "scavenge", "--id", "4", scrWas, "--control", control(n), p)
 	}
 	clitest.Bad(t, cli.Failed, "9", "scr", "rebuild", "--id", "9", scrWas, p)
-	if out := clitest.Good(t, "scr", "rebuild", "--id", "4", scrWas, p); !strings.Contains(out, "ckpt.4 is whole: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt") {
-		t.Error(out)
-	}
-	if out := clitest.Good(t, "scr", "index", p); !strings.Contains(out, "ckpt.4") {
-		t.Error(out)
-	}
+	clitest.Shows(t, "ckpt.4 is whole: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt", "scr", "rebuild", "--id", "4", scrWas, p)
+	clitest.Shows(t, "ckpt.4", "scr", "index", p)
 	clitest.Good(t, "scr", "check", p)
 }
 
@@ -182,12 +168,10 @@ func TestScrIndexAddKeepsSummary(t *testing.T) {
 	clitest.Check(t, err)
 	tree.SetStr("FOREIGN", "key")
 	clitest.Check(t, kvtree.WriteFile(nil, name, tree))
-	was, err := os.ReadFile(name)
-	clitest.Check(t, err)
+	was := clitest.Read(t, name)
 	clitest.Good(t, "scr", "index", "--drop", "1", p)
 	clitest.Good(t, "scr", "index", "--add", "1", p)
-	got, err := os.ReadFile(name)
-	clitest.Check(t, err)
+	got := clitest.Read(t, name)
 	if string(got) != string(was) {
 		t.Error("the summary is another one")
 	}
@@ -212,9 +196,7 @@ func TestScrIndexUsage(t *testing.T) {
 func TestScrIndexEmpty(t *testing.T) {
 	p := t.TempDir()
 	clitest.Check(t, prefixdir.Open(nil, p).Create())
-	if got := clitest.Good(t, "scr", "index", p); !strings.Contains(got, "no datasets") {
-		t.Error(got)
-	}
+	clitest.Shows(t, "no datasets", "scr", "index", p)
 }
 
 func TestScrPrint(t *testing.T) {
@@ -267,9 +249,7 @@ func TestScrPrint(t *testing.T) {
 func TestScrPrintRedundancy(t *testing.T) {
 	dir := testfiles.Dir(t, "scr", "xor_1_after_crash", "nodes", "node0", "user1", "scr.1145655", "scr.dataset.4", ".scr")
 	got := clitest.Good(t, "scr", "print", filepath.Join(dir, "reddesc.er.0.xor.grp_1_of_1.mem_1_of_4.redset"))
-	if !strings.Contains(got, "1745 bytes, crc 0x6e7ac76c; then payload, 741 bytes from offset 1745 (1 chunk of 741)\n  CHUNK = 741\n  DESC\n") {
-		t.Error(got[:200])
-	}
+	clitest.Holds(t, got, "1745 bytes, crc 0x6e7ac76c; then payload, 741 bytes from offset 1745 (1 chunk of 741)\n  CHUNK = 741\n  DESC\n")
 }
 
 // The reader of the reference reads behind the end, crashes, or takes all memory for five kinds of damage, even where the
@@ -308,9 +288,7 @@ func TestDefect3CountOverTheData(t *testing.T) {
 	}
 	name := filepath.Join(t.TempDir(), "count")
 	clitest.Check(t, os.WriteFile(name, b, 0o666))
-	if r := clitest.Blobio(t, "scr", "print", name); r.Code != cli.Findings || !strings.Contains(r.Err, "0x14") {
-		t.Errorf("%+v", r)
-	}
+	clitest.Bad(t, cli.Findings, "0x14", "scr", "print", name)
 	r := clitest.Blobio(t, "scr", "print", "--json", name)
 	if r.Code != cli.Findings || !strings.Contains(r.Out, `"error"`) {
 		t.Errorf("JSON: %+v", r)

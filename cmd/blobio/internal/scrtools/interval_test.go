@@ -72,11 +72,7 @@ func TestScrIntervalFromLog(t *testing.T) {
 		}
 	}
 	out := clitest.Good(t, "scr", "interval", prefix)
-	for _, w := range []string{"3 runs", "2 failures", "15 checkpoints", "cost of a checkpoint 20 s", "2 h 8 min", "Young", "Daly", "so far", "16 min 40 s", "SCR_CHECKPOINT_SECONDS=540"} {
-		if !strings.Contains(out, w) {
-			t.Errorf("no %q in\n%s", w, out)
-		}
-	}
+	clitest.Holds(t, out, "3 runs", "2 failures", "15 checkpoints", "cost of a checkpoint 20 s", "2 h 8 min", "Young", "Daly", "so far", "16 min 40 s", "SCR_CHECKPOINT_SECONDS=540")
 	if again := clitest.Good(t, "scr", "interval", "--log", filepath.Join(prefix, ".scr", "log")); again != out {
 		t.Errorf("--log gives\n%s", again)
 	}
@@ -84,9 +80,7 @@ func TestScrIntervalFromLog(t *testing.T) {
 	if again := clitest.Good(t, "scr", "interval"); again != out {
 		t.Errorf("SCR_PREFIX gives\n%s", again)
 	}
-	if out := clitest.Good(t, "scr", "interval", "--cost", "40", prefix); !strings.Contains(out, "cost of a checkpoint 40 s") {
-		t.Errorf("what is given does not win:\n%s", out)
-	}
+	clitest.Shows(t, "cost of a checkpoint 40 s", "scr", "interval", "--cost", "40", prefix)
 }
 
 func TestScrIntervalUnknown(t *testing.T) {

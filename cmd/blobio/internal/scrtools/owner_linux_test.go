@@ -41,8 +41,7 @@ func twoUsers(t *testing.T) *users {
 	u := &users{t: t, exe: filepath.Join(root, "blobio"), dir: filepath.Join(root, "shm"), home: filepath.Join(root, "home")}
 	self, err := os.Executable()
 	clitest.Check(t, err)
-	b, err := os.ReadFile(self)
-	clitest.Check(t, err)
+	b := clitest.Read(t, self)
 	clitest.Check(t, os.WriteFile(u.exe, b, 0o755))
 	clitest.Check(t, os.Chmod(u.exe, 0o755))
 	clitest.Check(t, os.Mkdir(u.dir, 0o777))

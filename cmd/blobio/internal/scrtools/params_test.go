@@ -52,9 +52,7 @@ CKPT=0 INTERVAL=1 TYPE=PARTNER  USER:4
 	if got := clitest.Good(t, args("SCR_FLUSH")...); strings.Count(got, "\n") != 2 {
 		t.Errorf("one: %s", got)
 	}
-	if got := clitest.Good(t, args("--long", "scr_flush")...); !strings.Contains(got, "SCR_FLUSH = 7   ("+user+":1; default ") {
-		t.Errorf("--long: %s", got)
-	}
+	clitest.Shows(t, "SCR_FLUSH = 7   ("+user+":1; default ", args("--long", "scr_flush")...)
 	var out struct {
 		Params []scrtools.ScrParam
 		Lines  []scrtools.ScrConfLine
@@ -64,9 +62,7 @@ CKPT=0 INTERVAL=1 TYPE=PARTNER  USER:4
 		t.Errorf("JSON: %d parameters of %d, %d lines", len(out.Params), len(config.Params()), len(out.Lines))
 	}
 	clitest.Bad(t, cli.Failed, `no parameter "frob"`, args("frob")...)
-	if got := clitest.Good(t, args("--manual")...); !strings.Contains(got, "  SCR_FLUSH=10 ") || !strings.Contains(got, "CKPT=NUMBER") {
-		t.Errorf("--manual: %s", got)
-	}
+	clitest.Holds(t, clitest.Good(t, args("--manual")...), "  SCR_FLUSH=10 ", "CKPT=NUMBER")
 }
 
 func TestScrParamsFaults(t *testing.T) {

@@ -84,9 +84,7 @@ func TestScrPostrunSaves(t *testing.T) {
 	if err != nil || x.Current() != "step1" {
 		t.Error(err)
 	}
-	if out := clitest.Good(t, "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix); !strings.Contains(out, "nothing to save") {
-		t.Error(out)
-	}
+	clitest.Shows(t, "nothing to save", "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix)
 }
 
 // Two of four lost are too many for XOR: that is said, and nothing is listed as complete.
@@ -155,9 +153,7 @@ func TestScrPostrunOtherNames(t *testing.T) {
 	if err := os.Symlink(prefix, link); err != nil {
 		t.Skip(err)
 	}
-	if out := clitest.Good(t, "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", link); !strings.Contains(out, "dataset 1 step1 is whole") {
-		t.Error(out)
-	}
+	clitest.Shows(t, "dataset 1 step1 is whole", "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", link)
 	for rank := range 4 {
 		name, want := file(rank)
 		if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, want) {

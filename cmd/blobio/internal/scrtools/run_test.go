@@ -74,11 +74,7 @@ test $BLOBIO_NODE != n2 && exec sleep 1000; mv ` + prefix + `/nodes/n2 ` + prefi
 	if len(rep.Runs) != 2 || rep.Stop != runloop.Done || len(rep.Down) != 1 || rep.Down[0].Node != "n2" || strings.Join(rep.Runs[1].Nodes, ",") != "n1,n5,n3,n4" || rep.Salvage != "done" {
 		t.Errorf("%+v\n%s", rep, r.Err)
 	}
-	for _, want := range []string{"run 1 of 3 on n[1-4]: 4 processes", "node down: n2: echo", "run 2 of 3 on n[1,3-5]", "stop: done", "nothing was in the caches alone"} {
-		if !strings.Contains(r.Err, want) {
-			t.Errorf("no %q in\n%s", want, r.Err)
-		}
-	}
+	clitest.Holds(t, r.Err, "run 1 of 3 on n[1-4]: 4 processes", "node down: n2: echo", "run 2 of 3 on n[1,3-5]", "stop: done", "nothing was in the caches alone")
 
 	r = clitest.Blobio(t, append(common, "--", "sh", "-c", "echo out $BLOBIO_RUN; echo err >&2; exit 3")...)
 	if r.Code != cli.Findings || !strings.Contains(r.Out, "out 1\n") || strings.Contains(r.Out, "stop") || !strings.Contains(r.Err, "stop: no runs left: 1 of 1") || !strings.Contains(r.Err, "err\n") {
@@ -120,12 +116,8 @@ func TestScrRunDry(t *testing.T) {
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", programs+":"+path)
 	out := clitest.Good(t, "scr", "run", "-n", "--prefix", prefix, "--launcher", "mpirun", "--remote", "none", "--nodes", "n[1-5]", "--use", "3", "--per-node", "2", "--exclude", "n2", "--runs", "4", "--", "touch", marker)
-	for _, want := range []string{"n[1-5] (5, from --nodes)", "down            n2: excluded: by SCR_EXCLUDE_NODES", "used              n[1,3-4]", "spare             n5", "at most 4",
-		"starts            mpirun -np 6 --host n1:2,n3:2,n4:2 --map-by slot -x ", " -x SCR_CACHE_BASE -x SCR_CNTL_BASE ", " touch " + marker + "\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
+	clitest.Holds(t, out, "n[1-5] (5, from --nodes)", "down            n2: excluded: by SCR_EXCLUDE_NODES", "used              n[1,3-4]", "spare             n5", "at most 4",
+		"starts            mpirun -np 6 --host n1:2,n3:2,n4:2 --map-by slot -x ", " -x SCR_CACHE_BASE -x SCR_CNTL_BASE ", " touch "+marker+"\n")
 	if list, _ := os.ReadDir(prefix); len(list) != 0 {
 		t.Errorf("a dry run left %v", list)
 	}
@@ -146,9 +138,7 @@ func TestScrRunDry(t *testing.T) {
 func TestScrCheckNode(t *testing.T) {
 	allocation(t)
 	dir := t.TempDir()
-	if out := clitest.Good(t, "scr", "check-node", "--dir", dir+"=1k"); !strings.Contains(out, "good") {
-		t.Error(out)
-	}
+	clitest.Shows(t, "good", "scr", "check-node", "--dir", dir+"=1k")
 	if out := clitest.Good(t, "scr", "check-node"); strings.Count(out, "good") != 1 { // control and cache base are one
 		t.Error(out)
 	}
@@ -163,17 +153,13 @@ func TestScrCheckNode(t *testing.T) {
 func TestScrPrePostrun(t *testing.T) {
 	prefix := allocation(t)
 	out := clitest.Good(t, "scr", "run", "--only", "prerun", "--nodes", "n[1-3]", "--node-root", prefix+"/nodes", "--prefix", prefix)
-	if !strings.Contains(out, "3 of 3 nodes are up: n[1-3]") {
-		t.Error(out)
-	}
+	clitest.Holds(t, out, "3 of 3 nodes are up: n[1-3]")
 	if _, err := os.Stat(filepath.Join(prefix, ".scr")); err != nil {
 		t.Error(err)
 	}
 	clitest.Check(t, os.RemoveAll(filepath.Join(prefix, "nodes", "n2")))
 	out = clitest.Good(t, "scr", "run", "--only", "postrun", "--nodes", "n[1-3]", "--node-root", prefix+"/nodes", "--prefix", prefix)
-	if !strings.Contains(out, "node down: n2") || !strings.Contains(out, "2 of 3 nodes are up") || !strings.Contains(out, "nothing to save") {
-		t.Error(out)
-	}
+	clitest.Holds(t, out, "node down: n2", "2 of 3 nodes are up", "nothing to save")
 	clitest.Bad(t, cli.Failed, "no node is up", "scr", "run", "--only", "postrun", "--nodes", "n1", "--node-root", prefix+"/none", "--prefix", prefix)
 }
 

@@ -55,8 +55,7 @@ const scrWas = "--was=/p/lscratchb/user1/simulation123"
 func scrSums(t *testing.T, dir string) (all []uint32) {
 	t.Helper()
 	for i := range 2 {
-		b, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank_2.%d.ckpt", i)))
-		clitest.Check(t, err)
+		b := clitest.Read(t, filepath.Join(dir, fmt.Sprintf("rank_2.%d.ckpt", i)))
 		all = append(all, crc32.ChecksumIEEE(b))
 	}
 	return all
@@ -67,53 +66,34 @@ func TestScrScavengeNodes(t *testing.T) {
 	_, lost, _ := strings.Cut(control(2), "=")
 	want := fmt.Sprint(scrSums(t, filepath.Join(lost, "scr.dataset.4")))
 
-	if r := scrDo(t, "rebuild", "-n", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "nothing was scavenged") {
-		t.Fatalf("before: %+v", r)
-	}
+	clitest.Shows(t, "nothing was scavenged", "scr", "rebuild", "-n", prefix)
 	for _, n := range []int{0, 1} {
-		if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--control", control(n), prefix); r.Code != cli.Good || !strings.Contains(r.Out, fmt.Sprintf("rank %d: 2 files", n)) {
-			t.Fatalf("node %d: %+v", n, r)
-		}
+		clitest.Shows(t, fmt.Sprintf("rank %d: 2 files", n), "scr", "scavenge", "--id", "4", scrWas, "--control", control(n), prefix)
 	}
-	if r := scrDo(t, "rebuild", scrWas, prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "dataset 4 is not saved") {
-		t.Fatalf("two of four: %+v", r)
-	}
+	clitest.Bad(t, cli.Findings, "dataset 4 is not saved", "scr", "rebuild", scrWas, prefix)
 	r := scrDo(t, "rebuild", "-n", scrWas, "--json", prefix)
 	var list struct{ Datasets []scrtools.ScrScanned }
 	if err := json.Unmarshal([]byte(r.Out), &list); r.Code != cli.Findings || err != nil || len(list.Datasets) != 1 || len(list.Datasets[0].Missing) != 2 ||
 		list.Datasets[0].Missing[0].Rank != 2 || list.Datasets[0].Files != 4 || list.Datasets[0].Indexed {
 		t.Fatalf("scan: %v %+v", err, r)
 	}
-	if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--json", "--control", control(3), prefix); r.Code != cli.Good || !strings.Contains(r.Out, `"rank": 3`) {
-		t.Fatalf("node 3: %+v", r)
-	}
-	if r := scrDo(t, "rebuild", scrWas, "--no-index", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "is whole: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt") {
-		t.Fatalf("rebuild: %+v", r)
-	}
+	clitest.Shows(t, `"rank": 3`, "scr", "scavenge", "--id", "4", scrWas, "--json", "--control", control(3), prefix)
+	clitest.Shows(t, "is whole: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt", "scr", "rebuild", scrWas, "--no-index", prefix)
 	if got := fmt.Sprint(scrSums(t, filepath.Join(prefix, "ckpt.4"))); got != want {
 		t.Fatalf("rebuilt %s, want %s", got, want)
 	}
-	if r := scrDo(t, "rebuild", "-n", scrWas, prefix); r.Code != cli.Good || !strings.Contains(r.Out, "not in the index as complete") {
-		t.Fatalf("scan, not listed: %+v", r)
-	}
+	clitest.Shows(t, "not in the index as complete", "scr", "rebuild", "-n", scrWas, prefix)
 	if r := scrDo(t, "rebuild", scrWas, "--current", "--id", "4", prefix); r.Code != cli.Good {
 		t.Fatalf("list: %+v", r)
 	}
-	if r := scrDo(t, "rebuild", scrWas, "--json", prefix); r.Code != cli.Good || !strings.Contains(r.Out, `"safe": true`) {
-		t.Fatalf("again: %+v", r)
-	}
-	if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--control", control(3), prefix); r.Code != cli.Good || !strings.Contains(r.Out, "complete in the prefix directory already") {
-		t.Fatalf("saved already: %+v", r)
-	}
+	clitest.Shows(t, `"safe": true`, "scr", "rebuild", scrWas, "--json", prefix)
+	clitest.Shows(t, "complete in the prefix directory already", "scr", "scavenge", "--id", "4", scrWas, "--control", control(3), prefix)
 	// One byte changes on disk.
 	name := filepath.Join(prefix, "ckpt.4", "rank_0.0.ckpt")
-	b, err := os.ReadFile(name)
-	clitest.Check(t, err)
+	b := clitest.Read(t, name)
 	b[99] ^= 1
 	clitest.Check(t, os.WriteFile(name, b, 0o666))
-	if r := scrDo(t, "rebuild", "-n", scrWas, prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "missing: rank 0: ckpt.4/rank_0.0.ckpt is damaged") {
-		t.Fatalf("a flipped byte: %+v", r)
-	}
+	clitest.Bad(t, cli.Findings, "missing: rank 0: ckpt.4/rank_0.0.ckpt is damaged", "scr", "rebuild", "-n", scrWas, prefix)
 	if r := scrDo(t, "rebuild", "-n", "--quick", scrWas, prefix); r.Code != cli.Good {
 		t.Fatalf("quick: %+v", r)
 	}
@@ -136,9 +116,7 @@ func TestScrScavengeAll(t *testing.T) {
 
 func TestScrSalvageUsage(t *testing.T) {
 	prefix := t.TempDir()
-	if r := scrDo(t, "rebuild", "-n", prefix); r.Code != cli.Failed || !strings.Contains(r.Err, "no .scr") {
-		t.Errorf("no prefix directory: %+v", r)
-	}
+	clitest.Bad(t, cli.Failed, "no .scr", "scr", "rebuild", "-n", prefix)
 	clitest.Check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
 	for _, args := range [][]string{
 		{"rebuild", "-n", prefix, prefix}, {"rebuild", "-n", "--id", "-1", prefix}, {"rebuild", "-n", "--id", "3", prefix}, {"rebuild", "-n", filepath.Join(prefix, "none")},
@@ -150,12 +128,8 @@ func TestScrSalvageUsage(t *testing.T) {
 		}
 	}
 	t.Setenv("SCR_PREFIX", prefix)
-	if r := scrDo(t, "rebuild", "-n"); r.Code != cli.Good || !strings.Contains(r.Out, prefix) {
-		t.Errorf("from the environment: %+v", r)
-	}
-	if r := scrDo(t, "scavenge", "--control", prefix, prefix); r.Code != cli.Good || !strings.Contains(r.Out, "nothing to save") {
-		t.Errorf("empty: %+v", r)
-	}
+	clitest.Shows(t, prefix, "scr", "rebuild", "-n")
+	clitest.Shows(t, "nothing to save", "scr", "scavenge", "--control", prefix, prefix)
 }
 
 // TestDefect9ScavengeMakesTheFolder: scr_copy fails unless a script made .scr/scr.dataset.<id> before. Here it is made; a directory
@@ -179,9 +153,7 @@ func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 			t.Fatalf("node %d: %+v", node, r)
 		}
 	}
-	if r := scrDo(t, "rebuild", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "is whole") {
-		t.Fatalf("%+v", r)
-	}
+	clitest.Shows(t, "is whole", "scr", "rebuild", prefix)
 	for rank := range 4 {
 		name, want := file(rank)
 		if b, err := os.ReadFile(name); err != nil || string(b) != string(want) {

@@ -137,8 +137,7 @@ func TestScrTransferOfAnotherFile(t *testing.T) {
 	other.SetKV("CURRENT", "ckpt.1")
 	clitest.Check(t, kvtree.WriteFile(nil, tree, other))
 	for _, name := range []string{text, tree} {
-		was, err := os.ReadFile(name)
-		clitest.Check(t, err)
+		was := clitest.Read(t, name)
 		for _, args := range [][]string{{"--once", name}, {"--command", "run", name}, {"--add", text + "=" + text + "2", name}, {"--status", name}} {
 			clitest.Bad(t, cli.Failed, "not a transfer file", append([]string{"scr", "transfer"}, args...)...)
 		}
@@ -149,11 +148,8 @@ func TestScrTransferOfAnotherFile(t *testing.T) {
 	// One that was torn by a crash is another matter.
 	torn := filepath.Join(dir, "transfer.scrinfo")
 	clitest.Good(t, "scr", "transfer", "--command", "stop", torn)
-	b, err := os.ReadFile(torn)
-	clitest.Check(t, err)
+	b := clitest.Read(t, torn)
 	clitest.Check(t, os.WriteFile(torn, b[:len(b)-5], 0o666))
 	clitest.Good(t, "scr", "transfer", "--command", "run", torn)
-	if out := clitest.Good(t, "scr", "transfer", "--status", torn); !strings.Contains(out, "command RUN") {
-		t.Error(out)
-	}
+	clitest.Shows(t, "command RUN", "scr", "transfer", "--status", torn)
 }

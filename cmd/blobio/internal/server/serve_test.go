@@ -60,8 +60,7 @@ func get(t *testing.T, url string) []byte {
 // TestServe: both layouts as the bytes that convert writes; an interrupt is how it ends.
 func TestServe(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
-	want, err := os.ReadFile(canon)
-	clitest.Check(t, err)
+	want := clitest.Read(t, canon)
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	var log bytes.Buffer
@@ -83,9 +82,7 @@ func TestServe(t *testing.T) {
 	if c := <-code; c != cli.Good {
 		t.Errorf("exit code %d\n%s", c, log.String())
 	}
-	if !strings.Contains(log.String(), " GET /files/v/toy.nc 200 ") {
-		t.Errorf("log:\n%s", log.String())
-	}
+	clitest.Holds(t, log.String(), " GET /files/v/toy.nc 200 ")
 }
 
 func TestServeRefuses(t *testing.T) {

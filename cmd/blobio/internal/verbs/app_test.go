@@ -23,11 +23,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		}
 		args := append(strings.Fields(c.CommandPath())[1:], "--help")
 		out := clitest.Good(t, args...)
-		for _, w := range []string{"Usage:", "Examples:", "--no-progress"} {
-			if !strings.Contains(out, w) {
-				t.Errorf("blobio %s has no %q", strings.Join(args, " "), w)
-			}
-		}
+		clitest.Holds(t, out, "Usage:", "Examples:", "--no-progress")
 		if c.Flags().Lookup("json") != nil && !strings.Contains(c.Long, "JSON: {") {
 			t.Errorf("%s does not say what its JSON is", c.CommandPath())
 		}
@@ -39,9 +35,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	if out := clitest.Good(t, "--version"); !strings.HasPrefix(out, "blobio "+version.Number+" (") {
 		t.Errorf("--version prints %q", out)
 	}
-	if out := clitest.Good(t); !strings.Contains(out, "Usage:") {
-		t.Errorf("without arguments: %q", out)
-	}
+	clitest.Holds(t, clitest.Good(t), "Usage:")
 }
 
 func TestWrongCommandLines(t *testing.T) {
@@ -128,9 +122,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("completion of %q: %q, want %q", c.args, r.Out, c.want)
 		}
 	}
-	if out := clitest.Good(t, "completion", "bash"); !strings.Contains(out, "blobio") {
-		t.Error("no completion script")
-	}
+	clitest.Shows(t, "blobio", "completion", "bash")
 }
 
 // TestFlagNumbers: a flag that wants a number says so, without words of Go.

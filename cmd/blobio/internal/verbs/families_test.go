@@ -110,9 +110,7 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 	// A flag that has a value in one family only.
-	if r := clitest.Blobio(t, "ls", "-b", cello); r.Code != cli.Good || !strings.Contains(r.Out, "BLOCK") {
-		t.Errorf("ls -b of a checkpoint of Cello: %d\n%s%s", r.Code, r.Out, r.Err)
-	}
+	clitest.Shows(t, "BLOCK", "ls", "-b", cello)
 	// Names that are patterns of the shell.
 	odds := filepath.Join(dir, "[1-3]")
 	clitest.Check(t, os.Mkdir(odds, 0o777))
@@ -128,8 +126,7 @@ func TestFamilies(t *testing.T) {
 	}
 	// One damaged file among good ones of other kinds.
 	odd := filepath.Join(dir, "odd.kvt")
-	b, err := os.ReadFile(tree)
-	clitest.Check(t, err)
+	b := clitest.Read(t, tree)
 	b[len(b)-6] ^= 1
 	clitest.Check(t, os.WriteFile(odd, b, 0o666))
 	if r := clitest.Blobio(t, "check", canon, odd, cello); r.Code != cli.Findings || !strings.Contains(r.Err, "odd.kvt") || strings.Count(r.Out, "good") < 2 {

@@ -63,8 +63,7 @@ func flipForms(t *testing.T, dir string) (forms []flipForm) {
 			"diff "+name+" WHOLE/"+name, "diff WHOLE/"+name+" "+name, "check "+name)
 	}
 	add := func(name string, verbs []flipVerb) {
-		files, err := filepath.Glob(at(name) + "*")
-		clitest.Check(t, err)
+		files := clitest.Glob(t, at(name)+"*")
 		f := flipForm{name: name, verbs: verbs}
 		for _, file := range files {
 			clitest.Check(t, filepath.WalkDir(file, func(path string, d fs.DirEntry, err error) error {

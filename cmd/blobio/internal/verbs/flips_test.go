@@ -87,8 +87,7 @@ func TestFlips(t *testing.T) {
 			clitest.Check(t, os.RemoveAll(e.Name()))
 		}
 		for _, name := range f.files {
-			b, err := os.ReadFile(filepath.Join(dir, "whole", name))
-			clitest.Check(t, err)
+			b := clitest.Read(t, filepath.Join(dir, "whole", name))
 			clitest.Check(t, os.MkdirAll(filepath.Dir(name), 0o777))
 			clitest.Check(t, os.WriteFile(name, b, 0o666))
 		}
@@ -113,8 +112,7 @@ func TestFlips(t *testing.T) {
 		fresh(f)
 		rnd := rand.New(rand.NewPCG(uint64(i), 15))
 		name := f.files[rnd.IntN(len(f.files))]
-		b, err := os.ReadFile(name)
-		clitest.Check(t, err)
+		b := clitest.Read(t, name)
 		off, with := rnd.IntN(len(b)), byte(1+rnd.IntN(255))
 		if i/len(forms)%2 == 0 { // where small files have their data, as a rule
 			off = len(b) - 1 - off/5

@@ -16,9 +16,7 @@ import (
 // A flag that was given already is no advice.
 func TestHintOfForceOnce(t *testing.T) {
 	_, canon, variable, _ := clitest.Toys(t)
-	if r := clitest.Blobio(t, "convert", canon, variable); r.Code != cli.Failed || !strings.Contains(r.Err, "--force replaces it") {
-		t.Errorf("without --force: %d, %q", r.Code, r.Err)
-	}
+	clitest.Bad(t, cli.Failed, "--force replaces it", "convert", canon, variable)
 	if r := clitest.Blobio(t, "convert", "--force", canon, variable); r.Code != cli.Failed || strings.Contains(r.Err, "--force") {
 		t.Errorf("with --force: %d, %q", r.Code, r.Err)
 	}

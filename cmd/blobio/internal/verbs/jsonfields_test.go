@@ -64,8 +64,7 @@ func TestJSONFields(t *testing.T) {
 	ffs, sets := clitest.FFStore(t), clitest.ScrSets(t, 2)
 	versions, key := clitest.VersionStore(t)
 	fti := "../../../../testdata/fti/tiny/v1.4/l1"
-	files, err := filepath.Glob(filepath.Join(fti, "*.fti"))
-	clitest.Check(t, err)
+	files := clitest.Glob(t, filepath.Join(fti, "*.fti"))
 	out := t.TempDir()
 	got := map[string]map[string][]string{}
 	for _, args := range [][]string{
@@ -109,8 +108,7 @@ func TestJSONFields(t *testing.T) {
 		clitest.Check(t, os.MkdirAll(filepath.Dir(jsonFieldsFile), 0o777))
 		clitest.Check(t, os.WriteFile(jsonFieldsFile, []byte(text), 0o666))
 	}
-	b, err := os.ReadFile(jsonFieldsFile)
-	clitest.Check(t, err)
+	b := clitest.Read(t, jsonFieldsFile)
 	want := strings.Split(strings.TrimSpace(string(b)), "\n")
 	for _, l := range want {
 		if !slices.Contains(lines, l) {

@@ -63,10 +63,8 @@ func sameDirs(t *testing.T, got, want string) {
 		t.Fatalf("files %v, want %v", g, w)
 	}
 	for _, name := range w {
-		a, err := os.ReadFile(filepath.Join(got, name))
-		clitest.Check(t, err)
-		b, err := os.ReadFile(filepath.Join(want, name))
-		clitest.Check(t, err)
+		a := clitest.Read(t, filepath.Join(got, name))
+		b := clitest.Read(t, filepath.Join(want, name))
 		if strings.HasSuffix(name, ".manifest") {
 			a, b = id.ReplaceAll(a, nil), id.ReplaceAll(b, nil)
 			if len(a) != len(b) { // the checksum at its end differs

@@ -3,7 +3,6 @@ package verbs_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,8 +17,7 @@ import (
 // TestNamesOnTerminals: what files are called, and what is in them, stays on its line and steers no terminal.
 func TestNamesOnTerminals(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
-	b, err := os.ReadFile(canon)
-	clitest.Check(t, err)
+	b := clitest.Read(t, canon)
 	sub := filepath.Join(dir, "odd")
 	clitest.Check(t, os.Mkdir(sub, 0o777))
 	for _, name := range []string{"esc\x1b[31m.nc", "new\nline.nc", "bad\xff.nc", "größe 日本.nc"} {
@@ -37,11 +35,7 @@ func TestNamesOnTerminals(t *testing.T) {
 		}
 	}
 	out := clitest.Good(t, "ls", sub)
-	for _, want := range []string{`esc\x1b[31m.nc `, `new\nline.nc `, `bad\xff.nc `, "größe 日本.nc "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
+	clitest.Holds(t, out, `esc\x1b[31m.nc `, `new\nline.nc `, `bad\xff.nc `, "größe 日本.nc ")
 	if n := strings.Count(out, "\n"); n != 5 {
 		t.Errorf("%d lines, want 5:\n%s", n, out)
 	}
@@ -96,15 +90,12 @@ func TestWrongNumbers(t *testing.T) {
 		{"exclude each other", []string{"diff", "-q", "--json", canon, variable}},
 		{"exclude each other", []string{"ff", "diff", "-q", "--json", canon, variable}},
 		{"exclude each other", []string{"versions", "diff", "-q", "--json", dir}},
-		{"want at most 1e+100 s", []string{"cost", "--json", "--put", "1e308"}},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, c.args...)
 	}
 	if got := clitest.Names(t, dir); strings.Contains(got, "x") {
 		t.Errorf("written all the same: %s", got)
 	}
-	var d any
-	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "cost", "--json", "--put", "1e100", "--step", "1e100", "--errors", "1e8")), &d))
 }
 
 // TestOutputsThatNobodyCouldOpen: names that mean something else, or that no manifest can hold.

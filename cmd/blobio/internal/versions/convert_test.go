@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"blobio/blob"
@@ -38,17 +37,14 @@ func TestVersionsConvert(t *testing.T) {
 		rec := int64(i)
 		raw := filepath.Join(t.TempDir(), "raw")
 		clitest.Good(t, "versions", "dump", "--version", fmt.Sprint(number), "-o", raw, rho)
-		want, err := os.ReadFile(raw)
-		clitest.Check(t, err)
+		want := clitest.Read(t, raw)
 		got := make([]byte, len(want))
 		clitest.Check(t, r.ReadBytes(t.Context(), "rho", []int64{rec, 0, 0, 0}, []int64{1, 2, 3, 4}, got, false))
 		if !bytes.Equal(got, want) || len(got) != 24*8 {
 			t.Errorf("version %d: other elements", number)
 		}
 	}
-	if cdl := clitest.Good(t, "dump", "-c", out); !strings.Contains(cdl, "version = 0, 1, 3, 6 ;") || !strings.Contains(cdl, "double rho(version, dim_0, dim_1, dim_2) ;") {
-		t.Error(cdl)
-	}
+	clitest.Holds(t, clitest.Good(t, "dump", "-c", out), "version = 0, 1, 3, 6 ;", "double rho(version, dim_0, dim_1, dim_2) ;")
 	clitest.Good(t, "check", out)
 
 	for _, c := range []struct {

@@ -69,9 +69,7 @@ func TestVersionsNumbers(t *testing.T) {
 	} {
 		args := strings.Fields(x.args)
 		args[0] = filepath.Join(dir, args[0])
-		if r := clitest.Blobio(t, append([]string{"versions", "diff"}, args...)...); r.Code != cli.Findings || !strings.Contains(r.Out, x.words) {
-			t.Errorf("diff %s: %d, %s", x.args, r.Code, r.Out)
-		}
+		clitest.Bad(t, cli.Findings, x.words, append([]string{"versions", "diff"}, args...)...)
 	}
 	level := filepath.Join(dir, "amr.level0")
 	for _, args := range [][]string{{"dump", level}, {"ls", level}, {"ls", dir}, {"dump", level, "--values"}} {

@@ -22,15 +22,11 @@ func TestVersionsTaint(t *testing.T) {
 	if out := clitest.Good(t, "versions", "dump", rho); out == was {
 		t.Error("the newest version is that which is tainted")
 	}
-	if out := clitest.Good(t, "versions", "drop", rho, "--keep", "9"); !strings.Contains(out, "dropped 1 version (6)") {
-		t.Error(out)
-	}
+	clitest.Shows(t, "dropped 1 version (6)", "versions", "drop", rho, "--keep", "9")
 	// A version of a level takes its snapshot out of the list of those that can be opened.
 	level := filepath.Join(dir, "amr.level0")
 	clitest.Good(t, "versions", "taint", level, "--versions", "4")
-	if out := clitest.Good(t, "versions", "taint", "--clear", level, "--versions", "4"); !strings.Contains(out, "no longer tainted; opened at version 4") {
-		t.Error(out)
-	}
+	clitest.Shows(t, "no longer tainted; opened at version 4", "versions", "taint", "--clear", level, "--versions", "4")
 	if out := clitest.Good(t, "versions", "ls", level); strings.Contains(out, "TAINTED") {
 		t.Error(out)
 	}

@@ -16,22 +16,12 @@ import (
 func TestVersionsLs(t *testing.T) {
 	dir, key := clitest.VersionStore(t)
 	out := clitest.Good(t, "versions", "ls", dir)
-	for _, want := range []string{"ARRAY ", "amr.global  uint8", "rho         float64  2x3x4         4       6  \"step 3\"", ", encrypted\n",
+	clitest.Holds(t, out, "ARRAY ", "amr.global  uint8", "rho         float64  2x3x4         4       6  \"step 3\"", ", encrypted\n",
 		"hierarchy amr: 2 levels of ratio 2, 2 dimensions, u v; 1 snapshot, the last one 1 at time 0.25",
-		"LEVEL  NEWEST  BOXES  CELLS  TIME  STEP  IN THE SNAPSHOT\n    0       4      2     13  0.75     3                2\n    1       4      2     13  0.75     3                2\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
+		"LEVEL  NEWEST  BOXES  CELLS  TIME  STEP  IN THE SNAPSHOT\n    0       4      2     13  0.75     3                2\n    1       4      2     13  0.75     3                2\n")
 	out = clitest.Good(t, "versions", "ls", filepath.Join(dir, "rho"))
-	for _, want := range []string{"rho: float64 2x3x4, chunks of 512 B, 4 versions in 2 files, ", "VERSION  LABEL", "\n      0  -  ", "\n      3  \"step 2\"", "   0 B       0 B\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
-	if out := clitest.Good(t, "versions", "ls", filepath.Join(dir, "amr.global")); !strings.Contains(out, "0.25  2 2\n") {
-		t.Error(out)
-	}
+	clitest.Holds(t, out, "rho: float64 2x3x4, chunks of 512 B, 4 versions in 2 files, ", "VERSION  LABEL", "\n      0  -  ", "\n      3  \"step 2\"", "   0 B       0 B\n")
+	clitest.Shows(t, "0.25  2 2\n", "versions", "ls", filepath.Join(dir, "amr.global"))
 	var d struct {
 		Arrays []struct {
 			Array     string
@@ -85,14 +75,8 @@ func TestVersionsDump(t *testing.T) {
 	}
 	clitest.Bad(t, cli.Failed, "--force replaces it", "versions", "dump", rho, "-o", raw)
 	out := clitest.Good(t, "versions", "dump", level)
-	for _, want := range []string{"amr.level1 version 4: level 1, 2 dimensions, 2 components, time 0.75, dt 0.25, step 3, dx 0.25, ratio 2, regrid 2, 2 boxes\n", "  0  (0,4) to (2,7)      12      0       0\n", "  1  (3,0) to (3,0)       1      1      24\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
-	if out := clitest.Good(t, "versions", "dump", level, "--version", "1"); !strings.Contains(out, "  1  (0,0) to (0,0)") {
-		t.Error(out)
-	}
+	clitest.Holds(t, out, "amr.level1 version 4: level 1, 2 dimensions, 2 components, time 0.75, dt 0.25, step 3, dx 0.25, ratio 2, regrid 2, 2 boxes\n", "  0  (0,4) to (2,7)      12      0       0\n", "  1  (3,0) to (3,0)       1      1      24\n")
+	clitest.Shows(t, "  1  (0,0) to (0,0)", "versions", "dump", level, "--version", "1")
 	want := "box 0 of amr.level1 version 4: cells (0,4) to (2,7), owner 0\n0 [0,4] 0 0 0\n0 [0,5] 0 0 0\n0 [0,6] 0 0 0\n0 [0,7] 0 0 0\n1 [0,4] 0 1 0\n1 [0,5] 0 0 0\n1 [0,6] 0 0 0\n1 [0,7] 0 0 0\n"
 	if out := clitest.Good(t, "versions", "dump", level, "--box", "0"); out != want {
 		t.Error(out)
@@ -101,9 +85,7 @@ func TestVersionsDump(t *testing.T) {
 	if b, err := os.ReadFile(raw); err != nil || !bytes.Equal(b, []byte{0, 0, 0, 0, 0, 0, 0x1c, 0x40, 0, 0, 0, 0, 0, 0, 0x20, 0x40}) {
 		t.Errorf("%x, %v", b, err)
 	}
-	if out := clitest.Good(t, "versions", "dump", filepath.Join(dir, "amr.global")); !strings.Contains(out, `"Time": 0.25`) {
-		t.Error(out)
-	}
+	clitest.Shows(t, `"Time": 0.25`, "versions", "dump", filepath.Join(dir, "amr.global"))
 	if out := clitest.Good(t, "versions", "dump", level, "--values", "--elements", "0:8"); out != "[0] 66 76 79 66 76 86 76 49\n" {
 		t.Error(out)
 	}
@@ -147,13 +129,10 @@ func TestVersionsDiff(t *testing.T) {
 
 func TestVersionsCheck(t *testing.T) {
 	dir, key := clitest.VersionStore(t)
-	if out := clitest.Good(t, "versions", "check", dir); !strings.Contains(out, "rho: good; 4 versions\n") || !strings.Contains(out, "n: good, 1 note (--notes shows them); 2 versions\n") {
-		t.Error(out)
-	}
+	clitest.Holds(t, clitest.Good(t, "versions", "check", dir), "rho: good; 4 versions\n", "n: good, 1 note (--notes shows them); 2 versions\n")
 	clitest.Good(t, "versions", "check", "--key-file", key, filepath.Join(dir, "n"))
 	name := filepath.Join(dir, "rho", "g1-v6-r0.fti")
-	b, err := os.ReadFile(name)
-	clitest.Check(t, err)
+	b := clitest.Read(t, name)
 	i := bytes.Index(b, []byte{0, 0, 0, 0, 0, 0, 0x59, 0x40}) // 100.0
 	if i < 0 {
 		t.Fatal("no 100 in the file")
@@ -166,23 +145,15 @@ func TestVersionsCheck(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "blobio versions check lists all faults", "versions", "dump", filepath.Join(dir, "rho"))
 	clitest.Good(t, "versions", "dump", filepath.Join(dir, "rho"), "--version", "3")
 	clitest.Check(t, os.Remove(name))
-	if r := clitest.Blobio(t, "versions", "check", "--json", dir); r.Code != cli.Findings || !strings.Contains(r.Out, `"errors": 2`) {
-		t.Errorf("%d\n%s", r.Code, r.Out)
-	}
+	clitest.Bad(t, cli.Findings, `"errors": 2`, "versions", "check", "--json", dir)
 }
 
 func TestVersionsDrop(t *testing.T) {
 	dir, _ := clitest.VersionStore(t)
 	rho, level := filepath.Join(dir, "rho"), filepath.Join(dir, "amr.level0")
-	if out := clitest.Good(t, "versions", "drop", rho, "--keep", "1", "--dry-run"); !strings.Contains(out, "rho: would drop 3 versions (0, 1, 3), ") || !strings.Contains(out, "1 file freed") {
-		t.Error(out)
-	}
-	if out := clitest.Good(t, "versions", "ls", rho); !strings.Contains(out, "4 versions") {
-		t.Error(out)
-	}
-	if out := clitest.Good(t, "versions", "drop", rho, "--versions", "0-2"); !strings.Contains(out, "dropped 2 versions (0, 1), 0 B in 0 files freed") {
-		t.Error(out)
-	}
+	clitest.Holds(t, clitest.Good(t, "versions", "drop", rho, "--keep", "1", "--dry-run"), "rho: would drop 3 versions (0, 1, 3), ", "1 file freed")
+	clitest.Shows(t, "4 versions", "versions", "ls", rho)
+	clitest.Shows(t, "dropped 2 versions (0, 1), 0 B in 0 files freed", "versions", "drop", rho, "--versions", "0-2")
 	if out := clitest.Good(t, "versions", "drop", rho, "--keep", "1"); !strings.Contains(out, "dropped 1 version (3), ") || strings.Contains(out, "0 files") {
 		t.Error(out)
 	}
@@ -190,12 +161,8 @@ func TestVersionsDrop(t *testing.T) {
 		t.Error(got)
 	}
 	clitest.Good(t, "versions", "check", rho)
-	if out := clitest.Good(t, "versions", "drop", level, "--keep", "1"); !strings.Contains(out, "kept for snapshots: 2 (--force drops them)\n") || !strings.Contains(out, "3 versions (0, 1, 3)") {
-		t.Error(out)
-	}
-	if out := clitest.Good(t, "versions", "drop", level, "--versions", "2", "--force", "--json"); !strings.Contains(out, `"dropped": [`) {
-		t.Error(out)
-	}
+	clitest.Holds(t, clitest.Good(t, "versions", "drop", level, "--keep", "1"), "kept for snapshots: 2 (--force drops them)\n", "3 versions (0, 1, 3)")
+	clitest.Shows(t, `"dropped": [`, "versions", "drop", level, "--versions", "2", "--force", "--json")
 	clitest.Good(t, "versions", "drop", filepath.Join(dir, "n"), "--keep", "1") // without the key
 	for words, args := range map[string]string{
 		"is the newest one":         "--versions 6",
@@ -240,7 +207,5 @@ func TestVersionsRefuses(t *testing.T) {
 			t.Errorf("versions %s, cancelled: %d %s", args[0], r.Code, r.Err)
 		}
 	}
-	if out := clitest.Good(t, "versions", "ls", rho); !strings.Contains(out, "4 versions") {
-		t.Error("an interrupted drop dropped")
-	}
+	clitest.Shows(t, "4 versions", "versions", "ls", rho)
 }
