@@ -28,6 +28,24 @@ type PosixFile struct {
 	Size    int64
 	Sum     string // MD5 of the file in hex; empty: none
 	Vars    []PosixVar
+
+	Copy   bool // a partner's copy (Pcof): all but Name are the partner's
+	Parity bool // of level 3 (RSed), without variables
+
+	group     []PosixFile // of all ranks of the group, in its order
+	at        int         // in group
+	maxSize   int64       // of the files of the group: the size of parity files
+	paritySum string      // of the parity file of this rank; empty: none
+	dirs      []string    // where files of the group are looked for
+}
+
+// other is the name of another file of the same rank: of kind Rank, Pcof or RSed.
+func (p *PosixFile) other(kind string) string {
+	m := posixName.FindStringSubmatch(p.Name)
+	if m == nil {
+		return ""
+	}
+	return "Ckpt" + m[1] + "-" + kind + m[3] + ".fti"
 }
 
 // PosixVar is a variable of a file.
@@ -38,10 +56,17 @@ type PosixVar struct {
 }
 
 // posixName is the name of a checkpoint file of a rank.
-var posixName = regexp.MustCompile(`^Ckpt[0-9]+-Rank[0-9]+\.fti$`)
+var posixName = regexp.MustCompile(`^Ckpt([0-9]+)-(Rank|Pcof|RSed)([0-9]+)\.fti$`)
 
 // posixMeta is the name of a file with the metadata of a group.
 var posixMeta = regexp.MustCompile(`^sector[0-9]+-group[0-9]+\.fti$`)
+
+var dcpName = regexp.MustCompile(`^dCPFile-Rank[0-9]+\.fti$`)
+
+// IsCheckpointName says that a name is one that FTI gives to checkpoints, copies of them and parity files.
+func IsCheckpointName(base string) bool {
+	return posixName.MatchString(base) || dcpName.MatchString(base)
+}
 
 // IsMetaName says that a name is one that FTI gives to files beside the checkpoints, all of which end in .fti, too.
 func IsMetaName(base string) bool {
@@ -127,6 +152,13 @@ func ParsePosix(b []byte, name string) ([]PosixFile, error) {
 		if sum, err := hex.DecodeString(f.Sum); err != nil || len(sum) != md5.Size && len(sum) != 0 {
 			return nil, bad(keys["ckpt_checksum"].off, "["+section+"] ckpt_checksum", "%.80q, want 32 hexadecimal digits", f.Sum)
 		}
+		if f.maxSize, err = number("ckpt_file_maxs", 64, 0); err != nil {
+			return nil, err
+		}
+		f.paritySum = strings.ToLower(keys["rsed_checksum"].text)
+		if sum, err := hex.DecodeString(f.paritySum); err != nil || len(sum) != md5.Size && len(sum) != 0 {
+			return nil, bad(keys["rsed_checksum"].off, "["+section+"] rsed_checksum", "%.80q, want 32 hexadecimal digits", f.paritySum)
+		}
 		next := int64(0)
 		seen := map[int32]bool{}
 		for k := range maxPosixVars {
@@ -155,18 +187,18 @@ func ParsePosix(b []byte, name string) ([]PosixFile, error) {
 			next = v.Pos + v.Size
 			f.Vars = append(f.Vars, v)
 		}
+		f.at = len(all)
 		all = append(all, f)
+	}
+	for i := range all {
+		all[i].group = all
 	}
 	return all, nil
 }
 
-// FindPosix looks for the metadata of a checkpoint file: beside it, and where FTI writes them if the directories of a run
-// (ckpt_dir, glbl_dir, meta_dir) are near each other. nil: there are none. An error is one of metadata that name the level and the run.
-func FindPosix(file string) (*PosixFile, error) {
-	base := filepath.Base(file)
-	if !posixName.MatchString(base) {
-		return nil, nil
-	}
+// near lists the directories in which FTI may have files of the same run and level as a file: its own, and those below the directories
+// above it, as in Local/node3/<id>/l2 and Meta/<id>/l2.
+func near(file string) ([]string, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
 		return nil, err
@@ -185,6 +217,23 @@ func FindPosix(file string) (*PosixFile, error) {
 			}
 		}
 	}
+	return dirs, nil
+}
+
+// FindPosix looks for the metadata of a checkpoint file, which need not be there, of a partner's copy or of a parity file: beside it, and
+// where FTI writes them if the directories of a run (ckpt_dir, glbl_dir, meta_dir) are near each other. nil: there are none. An error is one
+// of metadata that name the level and the run.
+func FindPosix(file string) (*PosixFile, error) {
+	base := filepath.Base(file)
+	m := posixName.FindStringSubmatch(base)
+	if m == nil {
+		return nil, nil
+	}
+	dirs, err := near(file)
+	if err != nil {
+		return nil, err
+	}
+	own := "Ckpt" + m[1] + "-Rank" + m[3] + ".fti"
 	var failed error
 	for _, dir := range dirs {
 		list, err := os.ReadDir(dir)
@@ -205,9 +254,21 @@ func FindPosix(file string) (*PosixFile, error) {
 				failed = errors.Join(failed, err)
 				continue
 			}
-			if i := slices.IndexFunc(all, func(p PosixFile) bool { return p.Name == base }); i >= 0 {
-				return &all[i], nil
+			i := slices.IndexFunc(all, func(p PosixFile) bool { return p.Name == own })
+			if i < 0 {
+				continue
 			}
+			p := all[i]
+			p.dirs = dirs
+			switch m[2] {
+			case "Pcof": // each rank keeps the file of the one before it, in a ring
+				p = all[(i+len(all)-1)%len(all)]
+				p.dirs, p.Copy = dirs, true
+			case "RSed":
+				p.Parity, p.Vars, p.Size, p.Sum = true, nil, p.maxSize, p.paritySum
+			}
+			p.Name = base
+			return &p, nil
 		}
 	}
 	return nil, failed

@@ -52,19 +52,31 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error
 	ctx := cmd.Context()
 	var files []string
 	count := len(paths)
+	lost := map[string]*ffChecked{} // by the metadata that name them
 	for _, path := range paths {
 		if isFFStore(path) { // as a whole
 			files = append(files, path)
 			continue
 		}
-		list, _, err := ffPaths(path)
+		list, isDir, err := ffPaths(path)
 		if err != nil {
 			list = []string{path} // one says so when its turn comes
 		}
 		files = append(files, list...)
+		if isDir && err == nil {
+			for _, c := range lostOf(list) {
+				files = append(files, c.Path)
+				lost[c.Path] = c
+			}
+		}
 	}
 	k := cli.Checking[*ffChecked]{Flags: &f.CheckFlags, Count: max(count, len(files)),
-		One:   func(path string) (*ffChecked, error) { return f.one(ctx, e, path) },
+		One: func(path string) (*ffChecked, error) {
+			if c := lost[path]; c != nil {
+				return c, nil
+			}
+			return f.one(ctx, e, path)
+		},
 		Print: func(c *ffChecked) { f.print(e, c) }}
 	return k.Run(cmd, e, files)
 }

@@ -31,6 +31,8 @@ func newFFConvert(e *cli.Env) *cobra.Command {
 restart from it, or with other hashes. Containers stay as they are. All data are
 verified; a damaged file is not converted (use ff repair).
 
+A file of FTI's POSIX mode becomes one of FTI-FF (layout F, unless --layout says another).
+
 The output is a file of level 1 or 4; sizes of partner files (levels 2 and 3) are not
 kept. Layout E holds less than 2 GiB.
 
@@ -95,7 +97,7 @@ func (f *ffConvertFlags) options(in *ffformat.File) (*ffformat.ConvertOptions, e
 
 func (f *ffConvertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
 	ctx := cmd.Context()
-	file, r, err := openFFReader(in, false)
+	file, r, err := openFFReader(ctx, in, false)
 	if err != nil {
 		return err
 	}

@@ -59,12 +59,12 @@ type ffDifference struct {
 }
 
 func (f *ffDiffFlags) run(cmd *cobra.Command, e *cli.Env, pathA, pathB string) error {
-	fileA, a, err := openFFReader(pathA, true)
+	fileA, a, err := openFFReader(cmd.Context(), pathA, true)
 	if err != nil {
 		return err
 	}
 	defer fileA.Close()
-	fileB, b, err := openFFReader(pathB, true)
+	fileB, b, err := openFFReader(cmd.Context(), pathB, true)
 	if err != nil {
 		return err
 	}

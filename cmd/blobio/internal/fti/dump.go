@@ -48,7 +48,9 @@ Exit codes: 0 all printed or written, 1 some variables are damaged, 2 could not 
 
 JSON: {path, layout, file_block: {offset, checksum, my_hash, checkpoint,
 checkpoint_size, meta_size, data_size, file_size, max_fs, pt_fs, timestamp},
-blocks: [{offset, bytes, containers: [...]}]}, containers as in ff ls; with --var
+blocks: [{offset, bytes, containers: [...]}]}, containers as in ff ls; of a file of the
+POSIX mode {path, layout, metadata, section, checkpoint, file_size, checksum, variables:
+[{variable, offset, bytes, name}]}; with --var
 {path, variable, type, bytes, first, values: [...]}, hex as text, NaN and
 infinities null; with --output {path, variables: [{variable, bytes, file, error}]}.`,
 		Example: `  blobio ff dump Ckpt7-Rank0.fti
@@ -95,7 +97,7 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	if f.out != "" {
 		return f.extract(cmd.Context(), e, path)
 	}
-	file, r, err := openFFReader(path, true)
+	file, r, err := openFFReader(cmd.Context(), path, true)
 	if err != nil {
 		return err
 	}
@@ -104,6 +106,9 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
 	}
 	if !cmd.Flags().Changed("var") {
+		if file.posix != nil {
+			return f.posixMetadata(cmd.Context(), e, path, file.posix)
+		}
 		return f.metadata(e, r.File())
 	}
 	if _, err := ffVars([]string{strconv.Itoa(int(f.variable))}, r.File()); err != nil {
@@ -161,6 +166,23 @@ func (f *ffDumpFlags) metadata(e *cli.Env, file *ffformat.File) error {
 		t.Flush()
 	}
 	return nil
+}
+
+// posixMetadata prints what FTI's metadata tell of a file of its POSIX mode.
+func (f *ffDumpFlags) posixMetadata(ctx context.Context, e *cli.Env, path string, p *ffformat.PosixFile) error {
+	d, err := describePosix(ctx, path, p)
+	if err != nil {
+		return err
+	}
+	if !f.asJSON {
+		return d.printPosix(e)
+	}
+	vars := []map[string]any{}
+	for _, v := range p.Vars {
+		vars = append(vars, map[string]any{"variable": v.ID, "offset": v.Pos, "bytes": v.Size, "name": v.Name})
+	}
+	return e.PrintJSON(map[string]any{"path": path, "layout": d.Layout, "metadata": p.Meta, "section": p.Section, "checkpoint": d.Checkpoint,
+		"file_size": p.Size, "checksum": p.Sum, "variables": vars})
 }
 
 func bit(b bool) int {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,16 +34,14 @@ type ffExtracted struct {
 
 // extract writes the bytes of variables to files.
 func (f *ffDumpFlags) extract(ctx context.Context, e *cli.Env, path string) error {
-	file, r, err := openFFReader(path, true)
-	var posix *posixError
-	if errors.As(err, &posix) {
-		return f.extractPosix(ctx, e, path, posix.p)
-	}
+	file, r, err := openFFReader(ctx, path, true)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if d := r.File().Damaged; d != nil { // which variable is which may be part of it
+	if d := r.File().Damaged; d != nil && file.posix != nil {
+		return fmt.Errorf("%s: nothing is written: there is one checksum for all variables: %w", path, d)
+	} else if d != nil { // which variable is which may be part of it
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
 	}
 	ids, err := ffVars(f.vars, r.File())

@@ -32,9 +32,10 @@ A store is a directory in which blobio keeps checkpoints of many ranks. As a fil
 store means rank 0 of its newest checkpoint, store@7 rank 0 of checkpoint 7, and
 store@7/3 its rank 3. ff ls and ff check take the whole store.
 
-Files of FTI's POSIX mode (ckpt_io = 1, its default) have no metadata of their own. ff ls,
-check and dump -o read them by META/<id>/l<level>/sector*-group*.fti, if META is near
-their directory or these files lie beside them.
+Files of FTI's POSIX mode (ckpt_io = 1, its default) have no metadata of their own. They
+are read by META/<id>/l<level>/sector*-group*.fti, if META is near their directory or
+these files lie beside them; ff repair makes lost ones from the copies of partners
+(Pcof, level 2) or from parity (RSed, level 3).
 
 Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses them.
 "ff convert --hash md5" makes a file that FTI reads.`,
@@ -81,8 +82,9 @@ func ffHash(f *ffformat.File) string {
 // ffFile is an open checkpoint file.
 type ffFile struct {
 	vfs.File
-	path string
-	size int64
+	path  string
+	size  int64
+	posix *ffformat.PosixFile // of FTI's POSIX mode, once a reader was opened
 }
 
 // openFF opens a file, or that of a place in a store (rank 0 if none is named).
@@ -105,7 +107,7 @@ func openFF(path string) (*ffFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ffFile{f, path, info.Size()}, nil
+	return &ffFile{File: f, path: path, size: info.Size()}, nil
 }
 
 // reader decodes the file; lenient takes damaged ones.
@@ -113,16 +115,21 @@ func (f *ffFile) reader(lenient bool) (*ffformat.Reader, error) {
 	return ffformat.NewReader(f, f.size, f.path, &ffformat.DecodeOptions{Lenient: lenient})
 }
 
-// openFFReader opens a file for its variables.
-func openFFReader(path string, lenient bool) (*ffFile, *ffformat.Reader, error) {
+// openFFReader opens a file for its variables. One of FTI's POSIX mode is read as a whole first.
+func openFFReader(ctx context.Context, path string, lenient bool) (*ffFile, *ffformat.Reader, error) {
 	f, err := openFF(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	r, err := f.reader(lenient)
 	if err != nil {
+		if f.posix, err = posixOf(f.path, err); err == nil {
+			r, err = f.posix.NewReader(ctx, f, f.size, f.path, lenient)
+		}
+	}
+	if err != nil {
 		f.Close()
-		return nil, nil, asPosix(f.path, err)
+		return nil, nil, err
 	}
 	return f, r, nil
 }
@@ -155,10 +162,29 @@ func ffPaths(path string) (files []string, isDir bool, err error) {
 func ffIn(path string, list []fs.DirEntry) (files []string) {
 	for _, x := range list {
 		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") && !ffformat.IsMetaName(x.Name()) {
-			files = append(files, filepath.Join(path, x.Name()))
+			if at := filepath.Join(path, x.Name()); !isConfig(at) {
+				files = append(files, at)
+			}
 		}
 	}
 	return files
+}
+
+// isConfig says whether a file is a configuration of FTI, which often ends in .fti, too.
+func isConfig(path string) bool {
+	if ffformat.IsCheckpointName(filepath.Base(path)) {
+		return false
+	}
+	b, err := vfs.ReadStream(path, 4096)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(strings.ToLower(string(b))) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && line[0] != ';' {
+			return line[0] == '[' && line[len(line)-1] == ']'
+		}
+	}
+	return false
 }
 
 // ffLevels are the directories of a run of FTI that hold checkpoints.

@@ -169,10 +169,11 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 
 // one describes a file. In a directory what cannot be read at all is listed with the reason.
 func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, error) {
-	file, r, err := openFFReader(path, true)
-	var posix *posixError
-	if errors.As(err, &posix) {
-		return describePosix(ctx, path, posix.p)
+	file, r, err := openForLs(path)
+	if p, perr := posixOf(path, err); p != nil {
+		return describePosix(ctx, path, p)
+	} else if perr != nil {
+		err = perr
 	}
 	if err != nil {
 		if inDir && ctx.Err() == nil {
@@ -193,6 +194,20 @@ func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, 
 	d.FTICanRead = r.File().Hash == ffformat.MD5 && d.Errors == 0 &&
 		!slices.ContainsFunc(list, func(x ffformat.Finding) bool { return x.Severity == ffformat.Warning && x.Field == "FB.checksum" })
 	return d, nil
+}
+
+// openForLs opens a file of FTI-FF for its metadata.
+func openForLs(path string) (*ffFile, *ffformat.Reader, error) {
+	file, err := openFF(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := file.reader(true)
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, r, nil
 }
 
 // ffDamage says in a line what is wrong with a file that is named already.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 
 	"blobio/ffformat"
@@ -16,31 +13,16 @@ import (
 	"blobio/internal/vfs"
 )
 
-// posixError says that a file is one of FTI's POSIX mode.
-type posixError struct {
-	path string
-	p    *ffformat.PosixFile
-}
-
-func (e *posixError) Error() string {
-	return fmt.Sprintf("%s: a file of FTI's POSIX mode (ckpt_io = 1), whose metadata are in %s: blobio ff ls, check and dump -o read it, other verbs want FTI-FF (ckpt_io = 3)",
-		e.path, e.p.Meta)
-}
-
-// asPosix is a *posixError for a file that is none of FTI-FF if FTI's metadata tell of it, an error of those if they
-// are damaged, and otherwise err.
-func asPosix(path string, err error) error {
+// posixOf is what FTI's metadata tell of a file that is none of FTI-FF, as err says; without metadata the error is err.
+func posixOf(path string, err error) (*ffformat.PosixFile, error) {
 	if !errors.Is(err, ffformat.ErrNotFormat) {
-		return err
+		return nil, err
 	}
 	p, perr := ffformat.FindPosix(path)
-	switch {
-	case perr != nil:
-		return perr
-	case p != nil:
-		return &posixError{path, p}
+	if perr == nil && p == nil {
+		perr = err
 	}
-	return err
+	return p, perr
 }
 
 // describePosix describes a file for ls.
@@ -66,7 +48,14 @@ func describePosix(ctx context.Context, path string, p *ffformat.PosixFile) (*ff
 }
 
 func (d *ffDesc) printPosix(e *cli.Env) error {
-	fmt.Fprintf(e.Out, "%s: FTI POSIX mode (%s), checkpoint %d, %s\nstate: %s\nmetadata: %s [%s]\n\n", d.Path, d.FTI, d.Checkpoint, cli.HumanBytes(d.Bytes), d.state(),
+	what := ""
+	switch {
+	case d.posix.Copy:
+		what = ", a partner's copy"
+	case d.posix.Parity:
+		what = ", parity of level 3"
+	}
+	fmt.Fprintf(e.Out, "%s: FTI POSIX mode (%s)%s, checkpoint %d, %s\nstate: %s\nmetadata: %s [%s]\n\n", d.Path, d.FTI, what, d.Checkpoint, cli.HumanBytes(d.Bytes), d.state(),
 		d.posix.Meta, d.posix.Section)
 	t := e.NewTable("", ">VARIABLE", ">IN FILE", ">SIZE", "NAME")
 	for _, v := range d.posix.Vars {
@@ -76,54 +65,97 @@ func (d *ffDesc) printPosix(e *cli.Env) error {
 	return nil
 }
 
-// extractPosix writes variables to files. One checksum is that of all of them: without it none is known to be good.
-func (f *ffDumpFlags) extractPosix(ctx context.Context, e *cli.Env, path string, p *ffformat.PosixFile) error {
-	file, err := openFF(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	list, err := p.Check(ctx, file, file.size, path, false)
-	if err != nil {
-		return err
-	}
-	for _, x := range list {
-		if x.Severity >= ffformat.Error {
-			return fmt.Errorf("%s: nothing is written: %s; a checksum for each variable there is not", path, x.Msg)
+// lostOf finds what files of FTI's POSIX mode should be near those that are checked, and are not: as findings of the metadata that name them.
+func lostOf(files []string) (list []*ffChecked) {
+	seen := map[string]bool{}
+	for _, file := range files {
+		p, err := ffformat.FindPosix(file)
+		if err != nil || p == nil || seen[p.Meta] {
+			continue // an error is told of the file
 		}
-		fmt.Fprintf(e.Stderr, "blobio: warning: %s: %s: %s\n", x.File, x.Field, x.Msg)
-	}
-	vars := p.Vars
-	if len(f.vars) > 0 {
-		vars = nil
-	}
-	for _, s := range f.vars {
-		i := slices.IndexFunc(p.Vars, func(v ffformat.PosixVar) bool { return strconv.Itoa(int(v.ID)) == s })
-		if i < 0 {
-			return fmt.Errorf("no variable %s in %s", s, path)
+		seen[p.Meta] = true
+		names, gone := p.Missing()
+		if len(names) == 0 {
+			continue
 		}
-		vars = append(vars, p.Vars[i])
-	}
-	name := func(v ffformat.PosixVar) string { return filepath.Join(f.out, fmt.Sprintf("var%d.raw", v.ID)) }
-	for _, v := range vars {
-		if err := durable.Free(vfs.OS, name(v), f.force); err != nil { // before anything is written
-			return err
+		sev, where := ffformat.Warning, "not here: lost, or on the disk of another node"
+		if gone {
+			sev, where = ffformat.Error, "lost (blobio ff repair makes it from the copy of its partner or from parity, if they are near)"
 		}
+		c := &ffChecked{Path: p.Meta}
+		for _, name := range names {
+			c.Add(ffformat.Finding{Severity: sev, File: p.Meta, Offset: -1, Field: "ckpt_file_name", Msg: name + ": " + where, Err: ffformat.ErrMissing})
+		}
+		list = append(list, c)
 	}
-	out := []ffExtracted{}
-	if err := os.MkdirAll(f.out, 0o777); err != nil {
-		return err
+	return list
+}
+
+// rebuildPosix writes a file that is lost or damaged anew, from what its group has. It says nothing (ok false) of files of other kinds.
+func (f *ffRepairFlags) rebuildPosix(ctx context.Context, e *cli.Env, in, out string) (ok bool, err error) {
+	file, ferr := openFF(in)
+	if ferr == nil {
+		defer file.Close()
+		_, ferr = file.reader(true)
 	}
-	for _, v := range vars {
-		name := name(v)
-		n, err := cli.WriteFile(ctx, name, f.force, func(w io.Writer) error {
-			_, err := io.Copy(w, io.NewSectionReader(file, v.Pos, v.Size))
-			return err
-		})
+	if ferr == nil || !errors.Is(ferr, ffformat.ErrNotFormat) && !errors.Is(ferr, os.ErrNotExist) {
+		return false, nil
+	}
+	p, err := ffformat.FindPosix(in)
+	if p == nil || err != nil {
+		return err != nil, err
+	}
+	if file != nil {
+		list, err := p.Check(ctx, file, file.size, in, false)
 		if err != nil {
-			return err
+			return true, err
 		}
-		out = append(out, ffExtracted{Var: v.ID, Bytes: n, File: name})
+		bad := 0
+		for _, x := range list {
+			bad += bit(x.Severity >= ffformat.Error)
+		}
+		if bad == 0 {
+			return true, f.report(e, in, out, &ffformat.RepairReport{Sound: true})
+		}
+		if !f.dry && sameFile(in, out) {
+			return true, cli.Usagef("input and output are the same file, %s: the input is never changed", in)
+		}
 	}
-	return f.written(e, path, out)
+	rep := &ffformat.RepairReport{}
+	write := func(dst vfs.File) (bool, error) {
+		from, err := p.Rebuild(ctx, dst)
+		if err != nil {
+			return false, err
+		}
+		rep.Actions = append(rep.Actions, ffformat.Finding{Offset: -1, Msg: "made from " + from})
+		for _, v := range p.Vars {
+			rep.Good = append(rep.Good, v.ID)
+		}
+		return true, nil
+	}
+	if f.dry {
+		err = inScratch(write)
+	} else if err = cli.WriteOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.force, NoSync: f.noSync}, write); err == nil {
+		rep.File = &ffformat.File{Size: p.Size}
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, f.report(e, in, out, rep)
+}
+
+// inScratch calls f with a file that is removed then.
+func inScratch(f func(dst vfs.File) (bool, error)) error {
+	dir, err := os.MkdirTemp("", "blobio")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	dst, err := vfs.OS.Create(dir + "/file")
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	_, err = f(dst)
+	return err
 }

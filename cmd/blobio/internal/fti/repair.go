@@ -39,6 +39,10 @@ read. What is repaired:
                       --bad keep keeps them, with zeros or as they are
 Every other variable is in the output, verified. If nothing is wrong, nothing is written.
 
+A file of FTI's POSIX mode that is damaged, or is not there any more (IN says where it
+was), is made from the copy that its partner has (Pcof), or from the other files and
+the parity (RSed) of its group. All that is read is compared with FTI's checksums first.
+
 For a store (a directory of checkpoints of many ranks) the lost or damaged seal is remade,
 the file that says which checkpoints are committed. A slot is used if its files belong to
 one checkpoint, one for each rank, and every byte is sound; they are only read. A damaged
@@ -115,6 +119,9 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) erro
 	ctx := cmd.Context()
 	if f.checkpoint < 0 {
 		return cli.Usagef("--checkpoint %d, want a positive number", f.checkpoint)
+	}
+	if done, err := f.rebuildPosix(ctx, e, in, out); done {
+		return err
 	}
 	file, err := openFF(in)
 	if err != nil {

@@ -238,7 +238,7 @@ func Knows(path string) bool {
 	if b, _ := vfs.ReadStream(path, 4); strings.HasPrefix(string(b), "CDF") || string(b) == "\x89HDF" {
 		return false
 	}
-	f, _, err := openFFReader(path, false)
+	f, _, err := openForLs(path)
 	if err != nil {
 		return false
 	}

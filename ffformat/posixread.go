@@ -1,0 +1,66 @@
+package ffformat
+
+import (
+	"context"
+	"crypto/md5"
+	"io"
+	"strconv"
+
+	"blobio/internal/fault"
+)
+
+// NewReader makes a Reader of the variables of a file, with one block as FTI-FF has them. The whole file is read first, and compared with its
+// MD5: there is none of each variable. A file that differs is an error; with lenient its reader says so in File.Damaged.
+func (p *PosixFile) NewReader(ctx context.Context, r io.ReaderAt, size int64, name string, lenient bool) (*Reader, error) {
+	if p.Parity {
+		return nil, fault.At(name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")
+	}
+	list, err := p.Check(ctx, r, size, name, false)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Name: name, Layout: LayoutF, Size: p.Size, FB: FileBlock{MaxFs: -1, PtFs: -1, CkptSize: p.Size, DataSize: p.Size, FileSize: p.Size}}
+	if m := posixName.FindStringSubmatch(p.Name); m != nil {
+		if id, err := strconv.ParseInt(m[1], 10, 32); err == nil {
+			f.FB.CkptID = int32(id)
+		}
+	}
+	for _, x := range list {
+		switch {
+		case x.Severity != Error:
+		case !lenient:
+			return nil, x.AsError()
+		case f.Damaged == nil:
+			f.Damaged = x.AsError()
+		}
+	}
+	block := Block{Offset: p.Size}
+	for _, v := range p.Vars {
+		c := Container{ID: v.ID, Idx: int32(len(block.Containers)), HasContent: true, Fptr: v.Pos, ChunkSize: v.Size, ContainerSize: v.Size}
+		h := md5.New()
+		if _, err := io.Copy(h, &ctxReader{ctx, io.NewSectionReader(r, v.Pos, v.Size)}); err != nil {
+			return nil, err
+		}
+		c.Hash = Digest(h.Sum(nil))
+		block.Size += v.Size
+		block.Containers = append(block.Containers, c)
+	}
+	if len(block.Containers) > 0 {
+		f.Blocks = []Block{block}
+	}
+	f.Size += f.metaBytes()
+	return newReader(r, f), nil
+}
+
+// ctxReader ends with its context.
+type ctxReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *ctxReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}

@@ -1,0 +1,328 @@
+package ffformat
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+// Missing lists the files of the ranks of the group that are not near this one, and says whether they are lost: FTI puts the ranks of a group on
+// different nodes, so where there is something of one rank alone the others may be on other disks.
+func (p *PosixFile) Missing() (names []string, lost bool) {
+	near := 0
+	for i := range p.group {
+		g := &p.group[i]
+		here := p.find(g.Name) != ""
+		if !here {
+			names = append(names, g.Name)
+		}
+		if here || p.find(g.other("Pcof")) != "" || p.find(g.other("RSed")) != "" {
+			near++
+			lost = lost || !here
+		}
+	}
+	return names, lost || near > 1
+}
+
+// find is where a file of the group is, or "".
+func (p *PosixFile) find(name string) string {
+	for _, dir := range p.dirs {
+		at := filepath.Join(dir, name)
+		if info, err := os.Lstat(at); err == nil && info.Mode().IsRegular() {
+			return at
+		}
+	}
+	return ""
+}
+
+// sound opens a file of the group if it is near, and all of it is as the metadata say.
+func (p *PosixFile) sound(ctx context.Context, name string, size int64, sum string) (vfs.File, string, error) {
+	at := p.find(name)
+	if at == "" {
+		return nil, "", fmt.Errorf("%s: %w", name, ErrMissing)
+	}
+	f, err := vfs.OS.Open(at)
+	if err != nil {
+		return nil, at, err
+	}
+	have, err := f.Size()
+	if err == nil {
+		var list []Finding
+		list, err = (&PosixFile{Meta: p.Meta, Section: p.Section, Size: size, Sum: sum}).Check(ctx, f, have, at, false)
+		for _, x := range list {
+			if x.Severity >= Error && err == nil {
+				err = x.AsError()
+			}
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, at, err
+	}
+	return f, at, nil
+}
+
+// Rebuild writes the file of a rank to dst, an empty file: from the copy that its partner has (level 2), or from the files and the parity files of
+// its group (level 3). All that is read is verified first, and the result last. It says what it was made from.
+func (p *PosixFile) Rebuild(ctx context.Context, dst vfs.File) (from string, err error) {
+	own := &p.group[p.at]
+	switch {
+	case p.Parity || p.Copy:
+		return "", fault.At(p.Name, -1, "", ErrUnsupported, "only the file of a rank is made anew, %s", p.other("Rank"))
+	case own.Sum == "":
+		return "", fault.At(p.Meta, -1, "["+p.Section+"] ckpt_checksum", ErrMissing, "absent: nothing could verify the file")
+	}
+	next := &p.group[(p.at+1)%len(p.group)]
+	copied, at, cerr := p.sound(ctx, next.other("Pcof"), own.Size, own.Sum)
+	if cerr == nil {
+		defer copied.Close()
+		_, err := io.Copy(io.NewOffsetWriter(dst, 0), &ctxReader{ctx, io.NewSectionReader(copied, 0, own.Size)})
+		return "the copy of its partner, " + at, err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	from, perr := p.decode(ctx, dst)
+	if perr == nil || ctx.Err() != nil {
+		return from, perr
+	}
+	return "", errors.Join(fmt.Errorf("%s cannot be made from the copy of its partner: %w", p.Name, cerr), fmt.Errorf("nor from parity: %w", perr))
+}
+
+// FTI's level 3 has 16-bit words, little-endian, and of k ranks as many parity files: parity i is the sum over j of 1/(i xor (k+j)) times the
+// word of rank j, in the field of 2^16 elements with the polynomial 0x1100b. Files count as if zeros followed up to the largest.
+const (
+	fieldPoly  = 0x1100b
+	fieldOrder = 1<<16 - 1
+	maxGroup   = 1 << 12
+)
+
+var field = sync.OnceValue(func() (t struct{ exp, log []uint16 }) {
+	t.exp, t.log = make([]uint16, 2*fieldOrder), make([]uint16, 1<<16)
+	x := 1
+	for i := range fieldOrder {
+		t.exp[i], t.exp[i+fieldOrder], t.log[x] = uint16(x), uint16(x), uint16(i)
+		if x <<= 1; x > fieldOrder {
+			x ^= fieldPoly
+		}
+	}
+	return t
+})
+
+func mulField(a, b uint16) uint16 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	t := field()
+	return t.exp[int(t.log[a])+int(t.log[b])]
+}
+
+func invField(a uint16) uint16 {
+	t := field()
+	return t.exp[fieldOrder-int(t.log[a])]
+}
+
+// decode makes the file from the others of the group and as many parity files as are missing.
+func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
+	k, own := len(p.group), &p.group[p.at]
+	if k > maxGroup {
+		return "", fault.At(p.Meta, -1, "sections", fault.ErrTooLarge, "%d ranks in a group, want at most %d", k, maxGroup)
+	}
+	for i := range p.group {
+		if p.group[i].maxSize != own.maxSize || p.group[i].Size > own.maxSize {
+			return "", fault.At(p.Meta, -1, "["+p.group[i].Section+"] ckpt_file_maxs", ErrCorrupt, "%d, for a file of %d bytes; want %d as in [%s]", p.group[i].maxSize, p.group[i].Size, own.maxSize, own.Section)
+		}
+	}
+	files := map[int]io.ReaderAt{} // by rank in the group; k and more: parity
+	var lost, parity []int
+	var why []error
+	take := func(i int, name string, size int64, sum string) bool {
+		f, _, err := p.sound(ctx, name, size, sum)
+		if err != nil {
+			why = append(why, err)
+			return false
+		}
+		files[i] = f
+		return true
+	}
+	defer func() {
+		for _, f := range files {
+			f.(vfs.File).Close()
+		}
+	}()
+	for j := range p.group {
+		if g := &p.group[j]; j == p.at || !take(j, g.Name, g.Size, g.Sum) {
+			lost = append(lost, j)
+		}
+	}
+	for i := range p.group {
+		if g := &p.group[i]; len(parity) < len(lost) && take(k+i, g.other("RSed"), own.maxSize, g.paritySum) {
+			parity = append(parity, i)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if len(parity) < len(lost) {
+		return "", errors.Join(append(why, fmt.Errorf("%d of %d files of the group are lost, and there are %d parity files: %w", len(lost), k, len(parity), ErrMissing))...)
+	}
+	inv, err := invertField(k, parity, lost)
+	if err != nil {
+		return "", err
+	}
+	row := inv[slices.Index(lost, p.at)]
+	// The word of this rank is the sum of all that is there times a factor each.
+	factor := map[int]uint16{}
+	for n, i := range parity {
+		factor[k+i] ^= row[n]
+		for j := range p.group {
+			if !slices.Contains(lost, j) {
+				factor[j] ^= mulField(row[n], code(k, i, j))
+			}
+		}
+	}
+	odd := own.maxSize%2 == 1 && own.Size == own.maxSize // FTI cuts the last word of parity in half
+	buf, sum := make([]byte, 64<<10), make([]byte, 64<<10)
+	for at := int64(0); at < own.Size; at += int64(len(sum)) {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		clear(sum)
+		for i, f := range files {
+			if factor[i] == 0 {
+				continue
+			}
+			clear(buf)
+			if _, err := f.ReadAt(buf, at); err != nil && !errors.Is(err, io.EOF) {
+				return "", err
+			}
+			var lo, hi [256]uint16
+			for b := range 256 {
+				lo[b], hi[b] = mulField(factor[i], uint16(b)), mulField(factor[i], uint16(b)<<8)
+			}
+			for n := 0; n < len(buf); n += 2 {
+				w := binary.LittleEndian.Uint16(sum[n:]) ^ lo[buf[n]] ^ hi[buf[n+1]]
+				binary.LittleEndian.PutUint16(sum[n:], w)
+			}
+		}
+		if _, err := dst.WriteAt(sum[:min(int64(len(sum)), own.Size-at)], at); err != nil {
+			return "", err
+		}
+	}
+	if odd {
+		last, err := p.lastByte(files, lost, parity)
+		if err != nil {
+			return "", err
+		}
+		if _, err := dst.WriteAt([]byte{last}, own.Size-1); err != nil {
+			return "", err
+		}
+	}
+	list, err := own.Check(ctx, dst, own.Size, p.Name, false)
+	for _, x := range list {
+		if x.Severity >= Error && err == nil {
+			err = x.AsError()
+		}
+	}
+	return fmt.Sprintf("parity (RSed) of %d ranks and the files of %d others of its group", len(parity), k-len(lost)), err
+}
+
+// lastByte solves for the last bytes of files of an odd number of bytes: of the words of parity there, FTI has kept the lower half, while the upper
+// half of each word of data is 0. Of the lost files only those of the largest size have a byte there; with two of them all pairs are tried.
+func (p *PosixFile) lastByte(files map[int]io.ReaderAt, lost, parity []int) (byte, error) {
+	k, at := len(p.group), p.group[p.at].maxSize-1
+	others := slices.DeleteFunc(slices.Clone(lost), func(j int) bool { return j == p.at || p.group[j].Size <= at })
+	if len(others) > 1 {
+		return 0, fault.At(p.Name, at, "last byte", ErrUnsupported, "more than two files of this odd size are lost: parity has half of their last words")
+	}
+	byteOf := func(i int) (byte, error) {
+		var b [1]byte
+		if _, err := files[i].ReadAt(b[:], at); err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		return b[0], nil
+	}
+	want := make([]byte, len(parity))
+	for n, i := range parity {
+		b, err := byteOf(k + i)
+		if err != nil {
+			return 0, err
+		}
+		for j := range p.group {
+			if slices.Contains(lost, j) {
+				continue
+			}
+			d, err := byteOf(j)
+			if err != nil {
+				return 0, err
+			}
+			b ^= byte(mulField(code(k, i, j), uint16(d)))
+		}
+		want[n] = b
+	}
+	tries := 1
+	if len(others) == 1 {
+		tries = 256
+	}
+	for mine := range 256 {
+		for other := range tries {
+			if !slices.ContainsFunc(parity, func(i int) bool {
+				b := byte(mulField(code(k, i, p.at), uint16(mine)))
+				if len(others) == 1 {
+					b ^= byte(mulField(code(k, i, others[0]), uint16(other)))
+				}
+				return b != want[slices.Index(parity, i)]
+			}) {
+				return byte(mine), nil
+			}
+		}
+	}
+	return 0, fault.At(p.Name, at, "last byte", ErrCorrupt, "no byte fits the parity files")
+}
+
+// code is the factor of rank j in parity i of a group of k.
+func code(k, i, j int) uint16 { return invField(uint16(i ^ (k + j))) }
+
+// invertField inverts the part of the code for some parity files and as many lost ranks: row n tells lost rank n by the parity files.
+func invertField(k int, parity, lost []int) ([][]uint16, error) {
+	n := len(lost)
+	a := make([][]uint16, n)
+	for r := range a {
+		a[r] = make([]uint16, 2*n)
+		for c := range n {
+			a[r][c] = code(k, parity[r], lost[c])
+		}
+		a[r][n+r] = 1
+	}
+	for c := range n {
+		pivot := slices.IndexFunc(a[c:], func(row []uint16) bool { return row[c] != 0 })
+		if pivot < 0 {
+			return nil, fmt.Errorf("the parity files do not suffice: %w", ErrMissing)
+		}
+		a[c], a[c+pivot] = a[c+pivot], a[c]
+		f := invField(a[c][c])
+		for i := range a[c] {
+			a[c][i] = mulField(a[c][i], f)
+		}
+		for r := range a {
+			if f := a[r][c]; r != c && f != 0 {
+				for i := range a[r] {
+					a[r][i] ^= mulField(f, a[c][i])
+				}
+			}
+		}
+	}
+	for r := range a {
+		a[r] = a[r][n:]
+	}
+	return a, nil
+}
