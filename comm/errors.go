@@ -35,8 +35,13 @@ type RankError struct {
 	in Comm // of which the ranks have agreed upon it; nil: of none
 }
 
-// Error implements error.
-func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }
+// Error names the rank, unless it is alone.
+func (e *RankError) Error() string {
+	if e.in != nil && e.in.Size() == 1 { // a program of one process knows nothing of ranks
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("rank %d: %v", e.Rank, e.Err)
+}
 
 // Unwrap returns Err.
 func (e *RankError) Unwrap() error { return e.Err }

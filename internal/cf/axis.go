@@ -14,9 +14,9 @@ import (
 // maxAxis is how many values a coordinate may have that is searched: they are in memory, as 8 bytes each.
 const maxAxis = 1 << 26
 
-// TimeOf returns the units of a variable's times: its own, or as bounds of a variable those of that one. It is nil if they are no times, or
-// such as are not known.
-func TimeOf(s *blob.Schema, v *blob.Variable) *cftime.Units {
+// TimeOf returns the units of a variable's times: its own, or as bounds of a variable those of that one. It is nil if they are
+// no times; the error says why units of times are not known.
+func TimeOf(s *blob.Schema, v *blob.Variable) (*cftime.Units, error) {
 	of := v
 	if Text(v.Atts, "units") == "" {
 		for i := range s.Vars() {
@@ -28,13 +28,9 @@ func TimeOf(s *blob.Schema, v *blob.Variable) *cftime.Units {
 	}
 	units := Text(of.Atts, "units")
 	if v.Type == cdf5.Char || !cftime.IsTime(units) {
-		return nil
+		return nil, nil
 	}
-	u, err := cftime.Parse(units, Text(of.Atts, "calendar"))
-	if err != nil {
-		return nil
-	}
-	return u
+	return cftime.Parse(units, Text(of.Atts, "calendar"))
 }
 
 // A Source is a dataset, or a part of one.
@@ -67,7 +63,9 @@ func Axis(ctx context.Context, r Source, name string) (*slab.Axis, error) {
 	if err := r.Read(ctx, name, []int64{0}, []int64{n}, a.Values); err != nil {
 		return nil, err
 	}
-	if u := TimeOf(s, v); u != nil {
+	if u, err := TimeOf(s, v); err != nil {
+		a.Date = func(string) (float64, error) { return 0, err }
+	} else if u != nil {
 		a.Date = u.Parse
 	}
 	return a, nil

@@ -62,7 +62,10 @@ func TestTimeOf(t *testing.T) {
 	s := grid()
 	for i := range s.Vars() {
 		v := &s.Vars()[i]
-		u := TimeOf(s, v)
+		u, err := TimeOf(s, v)
+		if err != nil {
+			t.Error(err)
+		}
 		if is := strings.HasPrefix(v.Name, "time"); is != (u != nil) {
 			t.Errorf("%s: %v", v.Name, u)
 		}

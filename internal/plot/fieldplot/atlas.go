@@ -78,14 +78,14 @@ func (a *Atlas) draw(ctx context.Context, data *Data, o *Options) (*Picture, err
 
 // elsewhere is the plan without the coordinates of the dataset, which are no places: with those that can be made, or none.
 func (a *Atlas) elsewhere(was *plan) (*plan, error) {
-	note := fmt.Sprintf("%s and %s are not positions on the globe.", was.site.lat, was.site.lon)
+	note := was.site.noPositions() + "."
 	if s := madeSite(was.data.Reader.Schema(), was.dims); s != nil && was.site.made == "" {
 		p := *was
 		p.site, p.note = s, note
 		return &p, nil
 	}
 	if was.o.Kind == Map {
-		return nil, fault.Usage("%s cannot be drawn as a map: %s and %s of %s are not positions on the globe", was.o.Var, was.site.lat, was.site.lon, was.site.data.Reader.Base())
+		return nil, fault.Usage("%s cannot be drawn as a map: %s (%s)", was.o.Var, was.site.noPositions(), was.site.data.Reader.Base())
 	}
 	p, err := newPlan(was.data, was.o, false)
 	if err == nil {

@@ -111,7 +111,7 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 			return nil, err
 		}
 		a.unit = unit(v)
-		a.times = cf.TimeOf(s, v)
+		a.times, _ = cf.TimeOf(s, v) // the label has units that are not known
 		a.name = name
 		a.label = name
 		if a.unit != "" && a.times == nil {

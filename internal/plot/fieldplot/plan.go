@@ -37,7 +37,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 		return nil, fault.Usage("%s has no variable %q", data.Reader.Base(), o.Var)
 	}
 	p := &plan{o: o, data: data, v: &s.Vars()[id], kind: o.Kind}
-	p.times = cf.TimeOf(s, p.v)
+	p.times, _ = cf.TimeOf(s, p.v)
 	if p.v.Type == cdf5.Char {
 		return nil, fault.Usage("%s holds text, not numbers", o.Var)
 	}

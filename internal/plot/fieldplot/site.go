@@ -19,6 +19,14 @@ type site struct {
 	makes    func() (lon, lat []float32, err error)
 }
 
+// noPositions says of coordinates that they are not what they would have to be.
+func (s *site) noPositions() string {
+	if s.lat == "" || s.lon == "" {
+		return s.lat + s.lon + " is not a position on the globe"
+	}
+	return s.lat + " and " + s.lon + " are not positions on the globe"
+}
+
 // size is the number of places.
 func (s *site) size() int64 {
 	n := int64(1)

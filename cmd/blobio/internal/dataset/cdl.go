@@ -23,6 +23,7 @@ type cdlWriter struct {
 	float  int // significant digits of float values
 	double int
 	sep    string // between date and time of times that are printed as dates; "": they are numbers
+	noted  map[string]bool // variables with units of time that are not known
 }
 
 // cdlName escapes what a name may hold but CDL gives a meaning.

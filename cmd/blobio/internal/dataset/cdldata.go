@@ -160,7 +160,12 @@ func (w *cdlWriter) times(r source, sv *blob.Variable) *cftime.Units {
 	if w.sep == "" {
 		return nil
 	}
-	return cf.TimeOf(r.Schema(), sv)
+	u, err := cf.TimeOf(r.Schema(), sv)
+	if err != nil && !w.noted[sv.Name] {
+		w.noted[sv.Name] = true
+		fmt.Fprintf(w.e.Stderr, "blobio: note: %s is printed as numbers: %s\n", sv.Name, cli.ErrorText(err))
+	}
+	return u
 }
 
 // appendTime is appendValue of what is a time if u is not nil; dates has the same as data.

@@ -13,7 +13,6 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/cf"
 	"blobio/internal/cftime"
 	"blobio/internal/cli"
 )
@@ -104,7 +103,7 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 
 func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	ctx := cmd.Context()
-	w := &cdlWriter{e: e}
+	w := &cdlWriter{e: e, noted: map[string]bool{}}
 	var err error
 	if w.float, w.double, err = parsePrecision(f.precision); err != nil {
 		return err
@@ -228,7 +227,7 @@ func (f *dumpFlags) chosen(r *blob.View) (list []int) {
 }
 
 func (f *dumpFlags) dumpCDL(ctx context.Context, w *cdlWriter, r *blob.View) error {
-	w.header(cdlTitle(r.Base()), r.Header(), func(v int) *cftime.Units { return cf.TimeOf(r.Schema(), &r.Schema().Vars()[v]) })
+	w.header(cdlTitle(r.Base()), r.Header(), func(v int) *cftime.Units { return w.times(r, &r.Schema().Vars()[v]) })
 	list := f.chosen(r)
 	if !f.header && len(r.Schema().Vars()) > 0 {
 		fmt.Fprintln(w.e.Out, "data:")

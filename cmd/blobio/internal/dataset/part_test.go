@@ -332,3 +332,21 @@ func TestJudgeNcks(t *testing.T) {
 		}
 	}
 }
+
+// TestDumpTimesUnknown: times whose units are not understood are printed as numbers, which is said once, and no date chooses among them.
+func TestDumpTimesUnknown(t *testing.T) {
+	for _, atts := range [][]cdf5.Att{
+		{{Name: "units", Type: cdf5.Char, Value: "months since 2000-01-01"}},
+		{{Name: "units", Type: cdf5.Char, Value: "days since 2000-01-01"}, {Name: "calendar", Type: cdf5.Char, Value: "none"}},
+	} {
+		h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "time", Len: 2}}, Vars: []cdf5.Var{{Name: "time", Type: cdf5.Double, Dims: []int{0}, Atts: atts}}}
+		path := filepath.Join(t.TempDir(), "t.nc")
+		clitest.Check(t, os.WriteFile(path, cdftest.Build(t, h, false, []float64{1, 2}), 0o666))
+		r := clitest.Blobio(t, "dump", "-t", path)
+		if r.Code != cli.Good || cdlData(r.Out)["time"] != "1, 2" || strings.Count(r.Err, "time is printed as numbers: ") != 1 {
+			t.Errorf("%d\n%s%s", r.Code, r.Out, r.Err)
+		}
+		word := strings.Fields(atts[len(atts)-1].Value.(string))[0]
+		clitest.Bad(t, cli.Failed, word, "dump", "-d", "time,2000-01-01,2000-02-01", path)
+	}
+}
