@@ -22,16 +22,10 @@ func TestFlushAsyncMemory(t *testing.T) {
 			var through atomic.Int64
 			if err := run(ranks, func(ctx context.Context, c comm.Comm) error {
 				w, err := createWith(ctx, c, "d.nc", s, parts(c.Rank()), &settings{Options: Options{Layout: layout, Records: 5, Retain: CopyOnPut, Memory: ranks*size + size}, knobs: knobs{fs: g}})
-				if err != nil {
-					return err
-				}
+				must(err)
 				x := make([]float64, w.Count(1))
-				if err := Put(w, v, 0, x); err != nil {
-					return err
-				}
-				if err := w.FlushAsync(ctx); err != nil {
-					return err
-				}
+				must(Put(w, v, 0, x))
+				must(w.FlushAsync(ctx))
 				if c.Rank() == 0 {
 					go func() {
 						time.Sleep(time.Millisecond) // until all others wait
@@ -41,19 +35,13 @@ func TestFlushAsyncMemory(t *testing.T) {
 						g.release(nil)
 					}()
 				}
-				if err := Put(w, v, 1, x); err != nil {
-					return err
-				}
+				must(Put(w, v, 1, x))
 				through.Add(1)
-				if err := w.FlushAsync(ctx); err != nil {
-					return err
-				}
+				must(w.FlushAsync(ctx))
 				for rec := range int64(2) { // the first waits, the second can never fit
 					err = errors.Join(err, Put(w, v, 2+rec, x))
 				}
-				if err := w.Wait(ctx); err != nil {
-					return err
-				}
+				must(w.Wait(ctx))
 				all, aerr := c.AllreduceInt64(ctx, []int64{map[bool]int64{true: 1}[errors.Is(err, ErrTooLarge)]}, comm.Sum)
 				if aerr != nil || all[0] == 0 {
 					return fmt.Errorf("no rank met the cap: %v", aerr)
@@ -88,36 +76,24 @@ func TestFlushAsyncWindows(t *testing.T) {
 			mem := vfs.NewMem()
 			err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 				w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false))
-				if err != nil {
-					return err
-				}
+				must(err)
 				data := make([][]float64, records)
 				for rec := range data {
 					data[rec] = make([]float64, w.Count(1))
 					for i := range data[rec] {
 						data[rec][i] = float64(rec*100 + c.Rank())
 					}
-					if err := Put(w, v, int64(rec), data[rec]); err != nil {
-						return err
-					}
+					must(Put(w, v, int64(rec), data[rec]))
 				}
-				if err := w.FlushAsync(ctx); err != nil {
-					return err
-				}
+				must(w.FlushAsync(ctx))
 				return w.Close(ctx)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer r.Close()
 			got := make([]float64, records*ranks<<10)
-			if err := r.Read(t.Context(), "T", []int64{0, 0}, []int64{records, ranks << 10}, got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Read(t.Context(), "T", []int64{0, 0}, []int64{records, ranks << 10}, got))
 			for i, x := range got {
 				if want := float64(i/(ranks<<10)*100 + i%(ranks<<10)>>10); x != want {
 					t.Fatalf("element %d is %v, want %v", i, x, want)

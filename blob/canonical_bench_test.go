@@ -33,24 +33,18 @@ func benchSets(b *testing.B) []string {
 				s.Var("deep"+string(rune('A'+k)), cdf5.Float, []DimID{t, z, x}, Decomposed(deep))
 			}
 		}
-		if err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		noError(b, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 			w, err := Create(ctx, c, name, s, []Part{benchPart(flat, c, 1), benchPart(deep, c, lev)}, &Options{Layout: l, Records: 1, Durability: DurableNone})
-			if err != nil {
-				return err
-			}
+			must(err)
 			for v := range s.vars {
 				data := make([]float32, w.Count(s.vars[v].Decomp))
 				for i := range data {
 					data[i] = float32(v*1000 + i)
 				}
-				if err := Put(w, VarID(v), 0, data); err != nil {
-					return err
-				}
+				must(Put(w, VarID(v), 0, data))
 			}
 			return w.Close(ctx)
-		}); err != nil {
-			b.Fatal(err)
-		}
+		}))
 	}
 	return out
 }
@@ -73,13 +67,9 @@ func benchEach(b *testing.B, f func(b *testing.B, base string)) {
 
 func benchOpen(b *testing.B, base string) (*Reader, *CanonicalFile) {
 	r, err := Open(context.Background(), base, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	f, err := r.Canonical(nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	return r, f
 }
 
@@ -90,9 +80,7 @@ func BenchmarkConvert(b *testing.B) {
 		for range b.N {
 			r, f := benchOpen(b, base)
 			b.SetBytes(f.Size())
-			if err := Convert(context.Background(), r, out, &ConvertOptions{Force: true, Durability: DurableNone}); err != nil {
-				b.Fatal(err)
-			}
+			noError(b, Convert(context.Background(), r, out, &ConvertOptions{Force: true, Durability: DurableNone}))
 			r.Close()
 		}
 	})

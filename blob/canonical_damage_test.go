@@ -457,18 +457,12 @@ func TestCanonicalMissing(t *testing.T) {
 		files := h.write(t)
 		delete(files, sampleBase+".0001")
 		r, err := openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, zero := range []bool{false, true} {
 			want, err := convertBytes(t.Context(), r, &ConvertOptions{FillMissing: true, ZeroFill: zero})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			f, err := r.Canonical(&CanonicalOptions{ZeroFill: zero})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			readsExactly(t, f, want, make([]bool, len(want)), mustFail, h.name, rand.New(rand.NewPCG(1, 2)))
 		}
 		r.Close()

@@ -28,32 +28,24 @@ func manyBlobs(t *testing.T, l Layout, ranks, each int) map[string][]byte {
 	}
 	s.Var("z", cdf5.Int, []DimID{y}, Decomposed(e))
 	fs := vfs.NewMem()
-	if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+	noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		p := Part{Decomp: d}
 		for k := range each {
 			p.Runs = append(p.Runs, decomp.Req{Offset: int64(k*ranks + (c.Rank()*7+k*k)%ranks), Length: 1})
 		}
 		w, err := createWith(ctx, c, sampleBase, s, []Part{p, {e, []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}}},
 			&settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: fs}})
-		if err != nil {
-			return err
-		}
+		must(err)
 		data := make([]float64, each)
 		for v := range 6 {
 			for i, q := range p.Runs {
 				data[i] = float64(v)*1e6 + float64(q.Offset)
 			}
-			if err := Put(w, VarID(v), 0, data); err != nil {
-				return err
-			}
+			must(Put(w, VarID(v), 0, data))
 		}
-		if err := Put(w, 6, 0, []int32{int32(c.Rank())}); err != nil {
-			return err
-		}
+		must(Put(w, 6, 0, []int32{int32(c.Rank())}))
 		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return memFiles(t, fs)
 }
 
@@ -66,13 +58,9 @@ func TestHeaderRead(t *testing.T) {
 		n := new(reads)
 		open := func(files map[string][]byte) (*Reader, *CanonicalFile) {
 			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 4}, knobs{fs: counted{memOf(t, files), n}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			c, err := r.Canonical(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			return r, c
 		}
 		r, c := open(files)
@@ -130,9 +118,7 @@ func TestHeaderRead(t *testing.T) {
 		}
 		// Places in the manifest that are not those of the blobs are of no use, and do no harm.
 		m, err := subfile.Decode(files[subfile.ManifestName(sampleBase)], "m")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		m.Sets[0].Subfiles[0].Blobs[ranks/2]++
 		wrong := maps.Clone(files)
 		if wrong[subfile.ManifestName(sampleBase)], err = m.Encode(); err != nil {

@@ -27,9 +27,7 @@ func TestCanonicalBytes(t *testing.T) {
 		fsys := vfs.NewMem()
 		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
 		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20}, knobs{fs: fsys})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer r.Close()
 		o := drawCanonical(t, r)
 		want, err := convertBytes(ctx, r, &ConvertOptions{Version: o.Version, Vars: o.Vars, Records: o.Records, ZeroFill: o.ZeroFill})

@@ -22,22 +22,16 @@ func TestCanonicalProves(t *testing.T) {
 		d := s.Decomp(z, x)
 		v := s.Var("T", cdf5.Float, []DimID{rec, z, x}, Decomposed(d))
 		var all int64
-		if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 			p := Part{Decomp: d}
 			for k := range 32 * lev {
 				p.Runs = append(p.Runs, decomp.Req{Offset: int64(k*ranks + c.Rank()), Length: 1})
 			}
 			w, err := createWith(ctx, c, sampleBase, s, []Part{p}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: mem, piece: 16 << 10}})
-			if err != nil {
-				return err
-			}
-			if err := Put(w, v, 0, make([]float32, len(p.Runs))); err != nil {
-				return err
-			}
+			must(err)
+			must(Put(w, v, 0, make([]float32, len(p.Runs))))
 			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		read := func(verify Verification) int64 {
 			var n atomic.Int64
 			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: countFS{mem, &n}})

@@ -29,9 +29,7 @@ func TestCanonicalPool(t *testing.T) {
 	}
 	for _, f := range files {
 		own, err := f.r.Canonical(&CanonicalOptions{Version: f.o.Version, Memory: 1 << 20, Pool: pool})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		f.cache = own.cache
 		f.cache.c = f
 	}

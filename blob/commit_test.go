@@ -144,9 +144,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 		before := fmt.Sprint(counts(c.fs.(*vfs.Mem)))
 		if err := run(now.ranks, func(ctx context.Context, co comm.Comm) error {
 			w, err := appendWith(ctx, co, "d.nc", now.parts(co.Rank()), &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: c.fs}})
-			if err != nil {
-				return err
-			}
+			must(err)
 			return w.Close(ctx)
 		}); err != nil {
 			t.Fatalf("%s: %v", c.when, err)

@@ -162,9 +162,7 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 		}
 		sum := 0
 		for b, err := range r.Blobs(ctx, "T", rec) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			one, err := r.RankBlob(ctx, "T", rec, b.Rank)
 			if err != nil || fmt.Sprint(one) != fmt.Sprint(b) {
 				t.Fatalf("blob %d of record %d: %v", b.Rank, rec, err)

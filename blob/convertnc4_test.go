@@ -45,9 +45,7 @@ func TestNetCDF4SameBytes(t *testing.T) {
 			for _, workers := range []int{1, 5} {
 				for _, ranks := range []int{1, 3} {
 					got, err := nc4Of(t, mem, ranks, ConvertOptions{NetCDF4: &n, Workers: workers})
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					if want == nil {
 						want = got
 					}

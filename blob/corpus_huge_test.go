@@ -49,12 +49,8 @@ func TestHugeDimension(t *testing.T) {
 				}
 			}
 			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, reqs}}, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: m}})
-			if err != nil {
-				return err
-			}
-			if err := Put(w, x, 0, vals); err != nil {
-				return err
-			}
+			must(err)
+			must(Put(w, x, 0, vals))
 			return w.Close(ctx)
 		})
 		if err != nil {
@@ -67,9 +63,7 @@ func TestHugeDimension(t *testing.T) {
 				}
 			}
 			r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer r.Close()
 			fill := float64(cdf5.FillValue(cdf5.Double).(float64))
 			got := make([]float64, 2)
@@ -122,9 +116,7 @@ func craft(t *testing.T, layout Layout, s *Schema, sh *layout.Shape, records int
 	p := newPlace(layout, false, 0)
 	p.setHeader(h, int64(len(hb)), s, sh)
 	l, err := p.Container(int64(extra))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	b := make([]byte, p.DataOff+int64(extra))
 	for _, q := range l.Pieces {
 		copy(b[q.Off:], q.Data)

@@ -16,22 +16,14 @@ func TestConvertDropsNothingUnasked(t *testing.T) {
 	toy := newToy(3)
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.nc")
-	if err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return toy.write(ctx, c, name, 1, new(settings)) }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return toy.write(ctx, c, name, 1, new(settings)) }))
 	canonical := filepath.Join(dir, "c.nc")
 	r, err := Open(ctx, name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
-	if err := Convert(ctx, r, canonical, nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Convert(ctx, r, canonical, nil))
 	c, err := Open(ctx, canonical, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer c.Close()
 	small := decomp.NewBuilder([]int64{toyCol}, 1)
 	must(small.Set(0, []decomp.Req{{Offset: 0, Length: 3}}))

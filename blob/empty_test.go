@@ -25,15 +25,13 @@ func writeLopsided(t *testing.T, name string, l Layout) {
 	s.Var("F", cdf5.Int, []DimID{col}, Decomposed(d))
 	s.Var("R", cdf5.Double, []DimID{tm, col}, Decomposed(d))
 	s.Var("time", cdf5.Double, []DimID{tm})
-	if err := comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
+	noError(t, comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
 		var runs []decomp.Req
 		if c.Rank() < 2 {
 			runs = []decomp.Req{{Offset: int64(3 * c.Rank()), Length: 3}}
 		}
 		w, err := Create(ctx, c, name, s, []Part{{d, runs}}, &Options{Layout: l, Subfiles: 2})
-		if err != nil {
-			return err
-		}
+		must(err)
 		base := float64(3 * c.Rank())
 		if n := w.Count(d); n > 0 {
 			err = Put(w, 0, 0, []float64{base, base + 1, base + 2})
@@ -48,27 +46,19 @@ func writeLopsided(t *testing.T, name string, l Layout) {
 		if err == nil {
 			err = Put(w, 2, 1, []float64{7})
 		}
-		if err != nil {
-			return err
-		}
+		must(err)
 		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func checkLopsided(t *testing.T, name string) {
 	t.Helper()
 	ctx := context.Background()
 	r, err := Open(ctx, name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	got := make([]float64, 12)
-	if err := r.Read(ctx, "R", nil, nil, got); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Read(ctx, "R", nil, nil, got))
 	if fmt.Sprint(got) != "[0 1 2 3 4 5 0 1 2 3 4 5]" {
 		t.Errorf("R = %v", got)
 	}
@@ -86,15 +76,11 @@ func TestSubfileWithoutElements(t *testing.T) {
 		writeLopsided(t, name, l)
 		checkLopsided(t, name)
 		f, err := os.Open(name + ".0001")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer f.Close()
 		info, _ := f.Stat()
 		pl, _, err := decodePlace(f, info.Size(), name, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, want := range []string{"D1.nelems", "D1.max_nreqs"} {
 			if d := pl.Header.Dims[pl.Header.DimIndex(want)]; d.Len != 1 {
 				t.Errorf("%v: %s = %d in a subfile without elements, want 1", l, want, d.Len)
@@ -110,9 +96,7 @@ func TestReferenceSubfileWithoutElements(t *testing.T) {
 	writeLopsided(t, name, ProcessCentric)
 	file := name + ".0001"
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, dim := range []string{"D1.nelems", "D1.max_nreqs"} {
 		i := bytes.Index(b, []byte(dim))
 		at := i + (len(dim)+3)&^3
@@ -121,11 +105,7 @@ func TestReferenceSubfileWithoutElements(t *testing.T) {
 		}
 		binary.LittleEndian.PutUint64(b[at:], 0)
 	}
-	if err := os.WriteFile(file, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(name + ".manifest"); err != nil { // the reference writes none
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, b, 0o666))
+	noError(t, os.Remove(name+".manifest")) // the reference writes none
 	checkLopsided(t, name)
 }

@@ -19,20 +19,14 @@ func TestHeaderAgainstManifest(t *testing.T) {
 		t.Run(l.String(), func(t *testing.T) {
 			s, mem := newToy(3), vfs.NewMem()
 			o := settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}}
-			if err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return s.write(ctx, c, "d.nc", 2, &o) }); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return s.write(ctx, c, "d.nc", 2, &o) }))
 			r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			pl := r.sets[0].parts[0].place
 			name := r.sets[0].parts[0].name
 			r.Close()
 			f, err := mem.OpenRW(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer f.Close()
 			b := make([]byte, pl.HeaderLen)
 			if _, err := f.ReadAt(b, pl.HeaderOff); err != nil {

@@ -109,3 +109,17 @@ func manifestOf(fsys vfs.FS, base string) *subfile.Manifest {
 	must(err)
 	return m
 }
+
+// tester is a test, a benchmark or a property.
+type tester interface {
+	Helper()
+	Fatal(...any)
+}
+
+// noError ends the test with an error. Where there is no test at hand, must panics.
+func noError(t tester, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

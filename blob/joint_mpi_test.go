@@ -42,9 +42,7 @@ func TestInJobJoint(t *testing.T) {
 	c, ctx := job.World(), t.Context()
 	m := scattered(24, 500)
 	r, err := OpenComm(ctx, c, filepath.Join(os.Getenv(envJobDir), "d"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	k := r.Collective(c)
 	k.share, k.span = 1<<12, 1<<10
 	mine := decomp.Regular([]int64{m.Elems()}, c.Size()).AppendReqs(nil, c.Rank())

@@ -71,9 +71,7 @@ func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
 	mem := vfs.NewMem()
 	must(run(m.Ranks(), func(ctx context.Context, c comm.Comm) error {
 		w, err := createWith(ctx, c, "d", s, []Part{{d, m.AppendReqs(nil, c.Rank())}}, &settings{Options: Options{Layout: layout, Subfiles: subfiles, Records: 2, Durability: DurableNone}, knobs: knobs{fs: mem}})
-		if err != nil {
-			return err
-		}
+		must(err)
 		for rec := range int64(2) {
 			var x []float32
 			for q := range m.Reqs(c.Rank()) {
@@ -81,9 +79,7 @@ func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
 					x = append(x, float32(q.Offset+k+3*rec))
 				}
 			}
-			if err := Put(w, 0, rec, x); err != nil {
-				return err
-			}
+			must(Put(w, 0, rec, x))
 		}
 		return w.Close(ctx)
 	}))
@@ -120,9 +116,7 @@ func jointCost(m *decomp.Map, layout Layout, subfiles, readers int) (c *jointFS,
 	must(run(readers, func(ctx context.Context, co comm.Comm) error {
 		co = comm.Isolate(co)
 		r, err := openCommWith(ctx, co, "d", nil, knobs{fs: c})
-		if err != nil {
-			return err
-		}
+		must(err)
 		defer r.Close()
 		return readScattered(ctx, r.Collective(co), decomp.Regular([]int64{m.Elems()}, readers).AppendReqs(nil, co.Rank()))
 	}))

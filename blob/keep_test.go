@@ -22,17 +22,13 @@ func TestPutAgainFreesTheOneBefore(t *testing.T) {
 		d := s.Decomp(col)
 		v := s.Var("R", cdf5.Double, []DimID{tm, col}, Decomposed(d))
 		w, err := Create(ctx, comm.Self(), name, s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &Options{Layout: ProcessCentric, Retain: retain, Memory: 5 * 8 * n})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		data := make([]float64, n)
 		for k := range 20 {
 			for i := range data {
 				data[i] = float64(k*n + i)
 			}
-			if err := Put(w, v, int64(k%2), data); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, Put(w, v, int64(k%2), data))
 			if err := w.Flush(ctx); err != nil {
 				t.Fatalf("retain %d, flush %d: %v", retain, k, err)
 			}
@@ -40,17 +36,11 @@ func TestPutAgainFreesTheOneBefore(t *testing.T) {
 		if err := Put(w, v, 1<<40, data); !errors.Is(err, ErrUsage) {
 			t.Errorf("a record far beyond the others: %v", err)
 		}
-		if err := w.Close(ctx); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.Close(ctx))
 		r, err := Open(ctx, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got := make([]float64, 2*n)
-		if err := r.Read(ctx, "R", nil, nil, got); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Read(ctx, "R", nil, nil, got))
 		r.Close()
 		for i, x := range got {
 			if want := float64((18+i/n)*n + i%n); x != want {

@@ -31,34 +31,26 @@ func TestMapsDropped(t *testing.T) {
 			parts = append(parts, p)
 		}
 		w, err := createWith(ctx, c, "d.nc", s, parts, &settings{knobs: knobs{fs: fsys}})
-		if err != nil {
-			return err
-		}
+		must(err)
 		for k := range maps {
 			data := make([]int32, len(parts[k].Runs))
 			for i, q := range parts[k].Runs {
 				data[i] = int32(q.Offset) + int32(k)
 			}
-			if err := Put(w, VarID(k), 0, data); err != nil {
-				return err
-			}
+			must(Put(w, VarID(k), 0, data))
 		}
 		return w.Close(ctx)
 	}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := openWith(ctx, "d.nc", &OpenOptions{Maps: 1 << 20}, knobs{fs: fsys})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	one := int64(0)
 	for round := range 3 {
 		for k := range maps {
 			got := make([]int32, n)
-			if err := r.Read(ctx, fmt.Sprintf("v%d", k), nil, nil, got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Read(ctx, fmt.Sprintf("v%d", k), nil, nil, got))
 			for i, x := range got {
 				if x != int32(i+k) {
 					t.Fatalf("round %d: v%d[%d] = %d, want %d", round, k, i, x, i+k)

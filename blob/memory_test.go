@@ -107,20 +107,14 @@ func TestMemoryOfConvert(t *testing.T) {
 				}
 			}
 			w, err := Create(ctx, c, in, s, []Part{{d, runs}}, &Options{Layout: layout, Subfiles: 4, Records: records, Durability: DurableNone, Force: true})
-			if err != nil {
-				return err
-			}
+			must(err)
 			x := make([]float32, w.Count(d))
 			for rec := range records {
 				for i := range x {
 					x[i] = float32(rec) + float32(i&1023)
 				}
-				if err := Put(w, v, rec, x); err != nil {
-					return err
-				}
-				if err := w.Flush(ctx); err != nil {
-					return err
-				}
+				must(Put(w, v, rec, x))
+				must(w.Flush(ctx))
 			}
 			return w.Close(ctx)
 		}); err != nil {
@@ -136,18 +130,14 @@ func TestMemoryOfConvert(t *testing.T) {
 				t.Fatalf("%v to %s: %v", layout, kind, err)
 			}
 			peak, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			t.Logf("%v to %s: %d MiB resident at most, for %d MiB", layout, kind, peak>>20, size>>20)
 			if peak > limit {
 				t.Errorf("%v to %s: %d MiB resident, want at most %d", layout, kind, peak>>20, limit>>20)
 			}
 			names, _ := filepath.Glob(out + "*")
 			for _, n := range names {
-				if err := os.Remove(n); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.Remove(n))
 			}
 		}
 	}
@@ -210,17 +200,11 @@ func TestOpenReadsNoMaps(t *testing.T) {
 			w, err := newBulk("d.nc", s, []*decomp.Map{m}, ranks, &settings{Options: Options{Layout: layout, Subfiles: 4, Records: 1, Durability: DurableNone}, knobs: knobs{fs: mem}})
 			must(err)
 			ctx := context.Background()
-			if err := w.create(ctx, 1); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.commit(ctx, 1); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.create(ctx, 1))
+			noError(t, w.commit(ctx, 1))
 			count := vfs.Count(mem)
 			r, err := openWith(ctx, "d.nc", nil, knobs{fs: count})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer r.Close()
 			if n, p := r.Subfiles(); n != 4 || p != ranks || r.Records() != 1 || len(r.Schema().Vars()) != 1 || r.Layout() != layout || len(r.Missing()) != 0 {
 				t.Fatalf("%d subfiles, %d ranks, %d records", n, p, r.Records())

@@ -71,13 +71,9 @@ func TestCommitOfClosed(t *testing.T) {
 						c = comm.Isolate(c)
 					}
 					w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
-					if err != nil {
-						return err
-					}
+					must(err)
 					for range 2 {
-						if err = errors.Join(m.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)); err != nil {
-							return err
-						}
+						must(errors.Join(m.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)))
 					}
 					return w.Close(ctx)
 				})

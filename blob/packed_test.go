@@ -52,14 +52,12 @@ func TestCompressedSame(t *testing.T) {
 				if fixed {
 					o.Records = m.records
 				}
-				if err := comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: k}, func(ctx context.Context, c comm.Comm) error {
+				noError(t, comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: k}, func(ctx context.Context, c comm.Comm) error {
 					if k > 2 {
 						c = comm.Isolate(c)
 					}
 					return m.create(ctx, c, "d.nc", &o)
-				}); err != nil {
-					t.Fatal(err)
-				}
+				}))
 				got := memFiles(t, mem)
 				delete(got, subfile.ManifestName("d.nc"))
 				if want == nil {
@@ -80,9 +78,7 @@ func TestCompressedIsAnother(t *testing.T) {
 	s := packedSample(t, 1, true, AutoCompression)
 	file := s.files[s.subfile(0)]
 	hf, err := h5.NewFile(bytes.NewReader(file), int64(len(file)), "d.nc.0000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, name := range []string{layout.HeaderBlob, layout.DataBlob} {
 		if _, err := hf.Dataset("/" + name); !errors.Is(err, fault.ErrMissing) {
 			t.Errorf("%s: %v, want ErrMissing", name, err)
@@ -151,14 +147,12 @@ func TestCompressedSets(t *testing.T) {
 	m := tinyModel(4, 3)
 	for k, c := range []Compress{{Method: ShuffleZstd}, {}, {Method: Zstd, Level: 2}} {
 		o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: c}, knobs: knobs{fs: mem, chunk: 8}}
-		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+		noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			if k == 0 {
 				return m.upTo(1).create(ctx, c, "d.nc", o)
 			}
 			return m.upTo(int64(k+1)).add(ctx, c, "d.nc", o)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	got, err := canonicalOf(mem, "d.nc")
 	must(err)
@@ -182,14 +176,12 @@ func TestCompressedAgain(t *testing.T) {
 		x := s.Var("x", cdf5.Double, []DimID{tm, col}, Decomposed(d))
 		y := s.Var("y", cdf5.Int, []DimID{tm, k})
 		o := &settings{Options: Options{Layout: ProcessCentric, Records: 1, Subfiles: 1, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem, chunk: 64}}
-		if err := run(2, func(ctx context.Context, c comm.Comm) error {
+		noError(t, run(2, func(ctx context.Context, c comm.Comm) error {
 			if isolate {
 				c = comm.Isolate(c)
 			}
 			w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o)
-			if err != nil {
-				return err
-			}
+			must(err)
 			v := make([]float64, 200)
 			z := make([]int32, 100)
 			for round := range 3 {
@@ -199,23 +191,15 @@ func TestCompressedAgain(t *testing.T) {
 				for i := range z {
 					z[i] = int32(i * (round + 1))
 				}
-				if err := Put(w, x, 0, v); err != nil {
-					return err
-				}
+				must(Put(w, x, 0, v))
 				from := int64(30 * round)
-				if err := PutAt(w, y, 0, []int64{from}, []int64{100 - from}, z[from:]); err != nil {
-					return err
-				}
-				if err := w.Flush(ctx); err != nil {
-					return err
-				}
+				must(PutAt(w, y, 0, []int64{from}, []int64{100 - from}, z[from:]))
+				must(w.Flush(ctx))
 				clear(v)
 				clear(z)
 			}
 			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 		must(err)
 		got, z := make([]float64, 400), make([]int32, 100)
@@ -267,20 +251,14 @@ func TestCompressedChoice(t *testing.T) {
 			data[2][i] = float32([]float64{1e20, 0.37, -4.125, 288.15}[rnd.Intn(4)])
 		}
 	}
-	if err := run(1, func(ctx context.Context, c comm.Comm) error {
+	noError(t, run(1, func(ctx context.Context, c comm.Comm) error {
 		w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem}})
-		if err != nil {
-			return err
-		}
+		must(err)
 		for v := range data {
-			if err := Put(w, VarID(v), 0, data[v]); err != nil {
-				return err
-			}
+			must(Put(w, VarID(v), 0, data[v]))
 		}
 		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 	must(err)
 	defer r.Close()

@@ -42,9 +42,7 @@ func TestMissingPad(t *testing.T) {
 		}
 		one := func(f func(ctx context.Context, c comm.Comm) error) {
 			t.Helper()
-			if err := comm.Run(ctx, 1, nil, f); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, comm.Run(ctx, 1, nil, f))
 		}
 		one(func(ctx context.Context, c comm.Comm) error {
 			w, err := Create(ctx, c, name, s, parts, nil)
@@ -54,25 +52,15 @@ func TestMissingPad(t *testing.T) {
 			return write(w, 0, records, true)
 		})
 		r, err := Open(ctx, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		err = Convert(ctx, r, canonical, nil)
 		r.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(subfile.ManifestName(name)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
+		noError(t, os.Remove(subfile.ManifestName(name)))
 		for _, file := range []string{name + ".0000", canonical} {
 			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, b[:len(b)-3], 0o666); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
+			noError(t, os.WriteFile(file, b[:len(b)-3], 0o666))
 			for f := range Check(ctx, file, nil) {
 				if f.Severity > Note {
 					t.Errorf("%d records, no pad: %v", records, f)
@@ -95,9 +83,7 @@ func TestMissingPad(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]int8, 5*(records+1))
-		if err := r.Read(ctx, "flag", nil, nil, got); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Read(ctx, "flag", nil, nil, got))
 		for i, v := range got {
 			if v != values[i%5] {
 				t.Errorf("%d records and one more: flag[%d] = %d, want %d", records, i, v, values[i%5])
@@ -110,9 +96,7 @@ func TestMissingPad(t *testing.T) {
 			b = b[:len(b)-1]
 			err = os.WriteFile(canonical, b, 0o666)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		worst := Note
 		for f := range Check(ctx, canonical, nil) {
 			worst = max(worst, f.Severity)

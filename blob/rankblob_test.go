@@ -28,30 +28,20 @@ func TestRankBlobIsTheBlobOfTheWalk(t *testing.T) {
 		err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error {
 			r := int64(c.Rank())
 			w, err := Create(ctx, c, name, s, []Part{{d, []decomp.Req{{Offset: 20 - r*10, Length: 10 - r}}}}, &Options{Layout: layout, Subfiles: 2})
-			if err != nil {
-				return err
-			}
+			must(err)
 			for rec := range int64(2) {
 				data := make([]int32, 10-r)
 				for i := range data {
 					data[i] = int32(1000*rec + 100*r + int64(i))
 				}
-				if err := Put(w, v, rec, data); err != nil {
-					return err
-				}
-				if err := w.Flush(ctx); err != nil {
-					return err
-				}
+				must(Put(w, v, rec, data))
+				must(w.Flush(ctx))
 			}
 			return w.Close(ctx)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		r, err := Open(ctx, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer r.Close()
 		if a := cdf5.FindAtt(r.Schema().Vars()[v].Atts, "units"); a == nil || a.Value != "K" {
 			t.Errorf("%v: units: %v", layout, a)
@@ -61,9 +51,7 @@ func TestRankBlobIsTheBlobOfTheWalk(t *testing.T) {
 		}
 		n := 0
 		for want, err := range r.Blobs(ctx, "v", 1) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			got, err := r.RankBlob(ctx, "v", 1, want.Rank)
 			if err != nil || !cmp.Equal(got, want) {
 				t.Errorf("%v rank %d: %v %v", layout, want.Rank, err, cmp.Diff(want, got))

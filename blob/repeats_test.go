@@ -50,28 +50,20 @@ func TestRepeats(t *testing.T) {
 					}
 					return w.Close(ctx)
 				}
-				if err := session(Create(ctx, c, name, s, parts, &Options{Layout: l, Repeats: true})); err != nil {
-					return err
-				}
+				must(session(Create(ctx, c, name, s, parts, &Options{Layout: l, Repeats: true})))
 				if _, err := Append(ctx, c, name, parts, nil); !errors.Is(err, ErrUsage) {
 					t.Errorf("append: %v", err)
 				}
 				return session(Append(ctx, c, name, parts, &Options{Repeats: true}))
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			r, err := Open(ctx, name, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			got := make([]float32, 8)
 			if err := r.Read(ctx, "v", []int64{1, 0}, []int64{1, 8}, got); err != nil || !slices.Equal(got[:2], []float32{1, 3}) || got[2] == 3 || !slices.Equal(got[3:], []float32{4, 5, 6, 7, 8}) {
 				t.Errorf("%v: read %v, %v", l, got, err)
 			}
-			if err := r.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Close())
 			var warned, wrong []string
 			for f := range Check(ctx, name, nil) {
 				switch f.Severity {

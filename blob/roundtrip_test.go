@@ -159,17 +159,13 @@ func (t *toy) check(tb testing.TB, name string, records int64) {
 		}
 	}
 	r, err := Open(ctx, name, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	defer r.Close()
 	if r.Records() != records {
 		tb.Fatalf("%d records, want %d", r.Records(), records)
 	}
 	got := make([]float64, records*toyLev*toyCol)
-	if err := r.Read(ctx, "T", nil, nil, got); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, r.Read(ctx, "T", nil, nil, got))
 	for i, x := range got {
 		rec, at := int64(i)/(toyLev*toyCol), int64(i)%(toyLev*toyCol)
 		want := value(t.temp, rec, at)
@@ -182,18 +178,14 @@ func (t *toy) check(tb testing.TB, name string, records int64) {
 	}
 	if records > 0 {
 		col := make([]float32, records*toyLev)
-		if err := r.Read(ctx, "T", []int64{0, 0, 3}, []int64{records, toyLev, 1}, col); err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, r.Read(ctx, "T", []int64{0, 0, 3}, []int64{records, toyLev, 1}, col))
 		for i, x := range col {
 			if want := float32(value(t.temp, int64(i/toyLev), int64(i%toyLev)*toyCol+3)); x != want {
 				tb.Fatalf("column: element %d = %v, want %v", i, x, want)
 			}
 		}
 		never := make([]int64, records*toyCol)
-		if err := r.Read(ctx, "NEVER", nil, nil, never); err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, r.Read(ctx, "NEVER", nil, nil, never))
 		for i, x := range never {
 			if x != -99 {
 				tb.Fatalf("NEVER[%d] = %d, want the fill value -99", i, x)
@@ -222,25 +214,17 @@ func TestRoundTrip(t *testing.T) {
 				toy := newToy(ranks)
 				name := filepath.Join(t.TempDir(), "toy.nc")
 				t.Run(fmt.Sprintf("%v-%d-%d-%d-%d", layout, ranks, o.Subfiles, o.Records, o.Retain), func(t *testing.T) {
-					if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+					noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
 						return toy.write(ctx, c, name, 3, &o)
-					}); err != nil {
-						t.Fatal(err)
-					}
+					}))
 					toy.check(t, name, 3)
 					for k, co := range []ConvertOptions{{}, {Blobs: true, Layout: VariableCentric, Ranks: 7, Subfiles: 2}, {Blobs: true, Layout: ProcessCentric}} {
 						out := filepath.Join(t.TempDir(), fmt.Sprintf("out%d.nc", k))
 						r, err := Open(ctx, name, nil)
-						if err != nil {
-							t.Fatal(err)
-						}
-						if err := Convert(ctx, r, out, &co); err != nil {
-							t.Fatal(err)
-						}
+						noError(t, err)
+						noError(t, Convert(ctx, r, out, &co))
 						r2, err := Open(ctx, out, nil)
-						if err != nil {
-							t.Fatal(err)
-						}
+						noError(t, err)
 						for f := range Diff(ctx, r, r2, nil) {
 							t.Errorf("convert %d: %v", k, f)
 						}
@@ -266,14 +250,12 @@ func TestAppend(t *testing.T) {
 			toy := newToy(ranks)
 			name := filepath.Join(t.TempDir(), "toy.nc")
 			o := &settings{Options: Options{Layout: layout, Subfiles: 2}}
-			if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+			noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
 				if isolate {
 					c = comm.Isolate(c)
 				}
 				return toy.write(ctx, c, name, 2, o)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			toy.check(t, name, 2)
 			for s := range int64(2) {
 				if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
@@ -281,13 +263,9 @@ func TestAppend(t *testing.T) {
 						c = comm.Isolate(c)
 					}
 					w, err := appendWith(ctx, c, name, toy.parts(c.Rank()), o)
-					if err != nil {
-						return err
-					}
+					must(err)
 					for rec := w.Records(); rec < 2+2*s+2; rec++ {
-						if err := toy.put(w, c.Rank(), rec, false); err != nil {
-							return err
-						}
+						must(toy.put(w, c.Rank(), rec, false))
 					}
 					return w.Close(ctx)
 				}); err != nil {

@@ -52,37 +52,25 @@ func TestAppendSchema(t *testing.T) {
 							c = comm.Isolate(c)
 						}
 						r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-						if err != nil {
-							return err
-						}
+						must(err)
 						var s *Schema
 						if define != nil {
 							s = r.Extend()
 							define(s)
 						}
-						if err := errors.Join(r.Close(), c.Barrier(ctx)); err != nil {
-							return err
-						}
+						must(errors.Join(r.Close(), c.Barrier(ctx)))
 						w, err := appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &o)
-						if err != nil {
-							return err
-						}
+						must(err)
 						defer w.Abort()
 						for rec := int64(from); rec < m.records; rec++ {
-							if err := errors.Join(m.putRecord(w, rec, c.Rank(), false), putMore(w, m, rec, c.Rank())); err != nil {
-								return err
-							}
+							must(errors.Join(m.putRecord(w, rec, c.Rank(), false), putMore(w, m, rec, c.Rank())))
 							if commits {
-								if err := w.Commit(ctx); err != nil {
-									return err
-								}
+								must(w.Commit(ctx))
 							}
 						}
 						return w.Close(ctx)
 					})
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 				}
 				session(2, true, extend)
 				lookExtended(t, mem, "added", 4, 2)
@@ -188,9 +176,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 				p := k.Plan([]decomp.Req{{Offset: 12 * int64(c.Rank()), Length: 12}})
 				x, kept := make([]float32, 12), slices.Repeat([]float32{5}, 12)
 				t0 := make([]float32, 12)
-				if err := p.Read(ctx, Get{Name: "Q", Record: rec, Into: x}, Get{Name: "T", Record: rec, Into: t0}, Get{Name: "Q", Record: rec, Into: kept, Keep: true}); err != nil {
-					return err
-				}
+				must(p.Read(ctx, Get{Name: "Q", Record: rec, Into: x}, Get{Name: "T", Record: rec, Into: t0}, Get{Name: "Q", Record: rec, Into: kept, Keep: true}))
 				mine := want[12*c.Rank() : 12*c.Rank()+12]
 				if rec < since && kept[11] != 5 || rec >= since && kept[11] != mine[11] || !slices.Equal(x, mine) || t0[11] != float32(dealtModel(1, 1, 0).x(1, rec, 12*int64(c.Rank())+11)) {
 					return fmt.Errorf("record %d: read together %v, kept %v, T %v", rec, x, kept, t0)
@@ -217,9 +203,7 @@ func crossSets(t *testing.T, mem vfs.FS) []byte {
 	must(err)
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
 		out := "out." + l.String()
-		if err := convertWith(ctx, comm.Self(), r, out, &ConvertOptions{Blobs: true, Layout: l}, knobs{fs: mem}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, convertWith(ctx, comm.Self(), r, out, &ConvertOptions{Blobs: true, Layout: l}, knobs{fs: mem}))
 		got, err := canonicalOf(mem, out)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("through %v: %v, %s", l, err, firstDiff(got, want))

@@ -31,15 +31,11 @@ func TestSessionCollectives(t *testing.T) {
 		if err := run(m.ranks, func(ctx context.Context, in comm.Comm) error {
 			c := count(in)
 			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
-			if err != nil {
-				return err
-			}
+			must(err)
 			defer w.Abort()
 			var list []int
 			for rec := range m.records {
-				if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Flush(ctx)); err != nil {
-					return err
-				}
+				must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Flush(ctx)))
 				*c.n = 0
 				if err := w.Commit(ctx); err != nil || w.Committed() != rec+1 {
 					return fmt.Errorf("%d committed: %v", w.Committed(), err)
@@ -47,9 +43,7 @@ func TestSessionCollectives(t *testing.T) {
 				list = append(list, *c.n-1) // the flush
 			}
 			*c.n = 0
-			if err := w.Commit(ctx); err != nil {
-				return err
-			}
+			must(w.Commit(ctx))
 			if c.Rank() == 0 {
 				got = strings.Trim(fmt.Sprint(append(list, *c.n)), "[]")
 			}
@@ -60,9 +54,7 @@ func TestSessionCollectives(t *testing.T) {
 			if w, err = appendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o); err != nil {
 				return err
 			}
-			if err := errors.Join(next.putRecord(w, 3, c.Rank(), false), w.Flush(ctx)); err != nil {
-				return err
-			}
+			must(errors.Join(next.putRecord(w, 3, c.Rank(), false), w.Flush(ctx)))
 			*c.n = 0
 			if err := w.Commit(ctx); err != nil || !w.inPlace {
 				return fmt.Errorf("an append in place: %v, %w", w.inPlace, err)
@@ -132,16 +124,12 @@ func TestSessionNotQuadratic(t *testing.T) {
 			o.Workers = 1
 			err := run(1, func(ctx context.Context, c comm.Comm) error {
 				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(0), o)
-				if err != nil {
-					return err
-				}
+				must(err)
 				x := []float32{1, 2, 3, 4, 5, 6}
 				for rec := range tc.commits {
 					cost.take()
 					err := errors.Join(Put(w, 1, rec, x), Put(w, 2, rec, x), Put(w, 3, rec, []float64{float64(rec)}), w.Commit(ctx))
-					if err != nil {
-						return err
-					}
+					must(err)
 					if now := cost.take(); rec == 99 {
 						early = now
 					} else {
@@ -150,9 +138,7 @@ func TestSessionNotQuadratic(t *testing.T) {
 				}
 				return w.Close(ctx)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if early[0] != late[0] || early[1] != tc.syncs || late[1] != tc.syncs || late[2] > early[2]+32 || late[3] > early[3]+32 {
 				t.Errorf("operations, syncs, bytes written and read: %v, then %v", early, late)
 			}

@@ -96,25 +96,17 @@ func TestSessionDied(t *testing.T) {
 			var dead *vfs.Mem
 			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 				w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
-				if err != nil {
-					return err
-				}
+				must(err)
 				for rec := range m.records - 1 {
-					if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
-						return err
-					}
+					must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 				}
-				if err := errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)); err != nil {
-					return err
-				}
+				must(errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)))
 				if c.Rank() == 0 {
 					dead = syncedClone(mem)
 				}
 				return errors.Join(c.Barrier(ctx), w.Close(ctx))
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if n := recordsSeen(t, dead, "dead", m); n != 2 {
 				t.Fatalf("%d records", n)
 			}
@@ -159,17 +151,11 @@ func TestSessionAlive(t *testing.T) {
 		sc.o.Records = min(sc.o.Records, m.records)
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
-			if err != nil {
-				return err
-			}
+			must(err)
 			for rec := range m.records - 1 {
-				if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
-					return err
-				}
+				must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 			}
-			if err := errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)); err != nil {
-				return err
-			}
+			must(errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)))
 			if c.Rank() == 0 {
 				said := false
 				for f := range checkWith(ctx, "d.nc", nil, knobs{fs: mem}) {
@@ -221,9 +207,7 @@ func TestSessionPieces(t *testing.T) {
 					}
 				})
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			expect(t, crash{fs: mem, when: "pieces"}, fmt.Sprint(o), m)
 			man := manifestOf(mem, "d.nc")
 			if coarse != (len(man.Sets[0].Subfiles[0].Pieces) == 0) || !coarse && man.Piece != 8 {

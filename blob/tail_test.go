@@ -16,18 +16,14 @@ func TestUnwrittenTail(t *testing.T) {
 	ctx := context.Background()
 	out := canonicalToy(t, 2)
 	whole, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const last = 4 * toyCol // NEVER, int
 	for _, c := range []struct {
 		cut      int
 		severity Severity
 		ok       bool
 	}{{0, Note, true}, {4, Warning, true}, {last, Warning, true}, {last + 4, Error, false}} {
-		if err := os.WriteFile(out, whole[:len(whole)-c.cut], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(out, whole[:len(whole)-c.cut], 0o666))
 		worst := Note
 		for f := range Check(ctx, out, nil) {
 			worst = max(worst, f.Severity)
@@ -36,9 +32,7 @@ func TestUnwrittenTail(t *testing.T) {
 			t.Errorf("%d bytes cut: check says %v, want %v", c.cut, worst, c.severity)
 		}
 		x, err := Open(ctx, out, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		want := int64(c.cut)
 		if !c.ok {
 			want = 0
@@ -74,23 +68,15 @@ func TestNumbersWithAMissingSubfile(t *testing.T) {
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
 		toy := newToy(8)
 		name := filepath.Join(t.TempDir(), "a")
-		if err := comm.Run(ctx, 8, nil, func(ctx context.Context, c comm.Comm) error {
+		noError(t, comm.Run(ctx, 8, nil, func(ctx context.Context, c comm.Comm) error {
 			return toy.write(ctx, c, name, 1, &settings{Options: Options{Layout: l, Subfiles: 4}})
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(name + ".0002"); err != nil {
-			t.Fatal(err)
-		}
+		}))
+		noError(t, os.Remove(name+".0002"))
 		r, err := Open(ctx, name, &OpenOptions{AllowMissing: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var ranks []int
 		for b, err := range r.Blobs(ctx, "T", 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			ranks = append(ranks, b.Rank)
 		}
 		if want := []int{0, 1, 2, 3, 6, 7}; len(ranks) != 6 || ranks[4] != want[4] || ranks[5] != want[5] {
@@ -106,18 +92,12 @@ func canonicalToy(t *testing.T, ranks int) string {
 	ctx := context.Background()
 	toy, dir := newToy(ranks), t.TempDir()
 	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
-	if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+	noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		return toy.write(ctx, c, name, int64(ranks), new(settings))
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	r, err := Open(ctx, name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
-	if err := Convert(ctx, r, out, nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Convert(ctx, r, out, nil))
 	return out
 }

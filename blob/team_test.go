@@ -57,25 +57,15 @@ func TestSomeShareAHeap(t *testing.T) {
 			mem := vfs.NewMem()
 			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 				w, err := createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &settings{Options: o, knobs: knobs{fs: mem}})
-				if err != nil {
-					return err
-				}
+				must(err)
 				defer w.Abort()
 				for rec := range m.records {
-					if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
-						return err
-					}
-					if err := w.Flush(ctx); err != nil {
-						return err
-					}
+					must(m.putRecord(w, rec, c.Rank(), rec == 0))
+					must(w.Flush(ctx))
 					if c.Rank() == 1 { // again
-						if err := m.putRecord(w, rec, c.Rank(), false); err != nil {
-							return err
-						}
+						must(m.putRecord(w, rec, c.Rank(), false))
 					}
-					if err := w.FlushAsync(ctx); err != nil {
-						return err
-					}
+					must(w.FlushAsync(ctx))
 				}
 				return w.Close(ctx)
 			}); err != nil {
@@ -84,9 +74,7 @@ func TestSomeShareAHeap(t *testing.T) {
 			for k := range o.Subfiles {
 				name := subfile.Name("d.nc", k)
 				got, err := vfs.ReadFile(mem, name, 1<<20)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if want[name] == nil {
 					want[name] = got
 				} else if !bytes.Equal(got, want[name]) {
@@ -145,27 +133,19 @@ func TestRoomIsReserved(t *testing.T) {
 				}
 				return nil
 			})
-			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 				if apart {
 					c = comm.Isolate(c)
 				}
 				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, Subfiles: 2, Records: m.records}, knobs: knobs{fs: fsys}})
-				if err != nil {
-					return err
-				}
+				must(err)
 				defer w.Abort()
 				for rec := range m.records {
-					if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
-						return err
-					}
-					if err := w.Flush(ctx); err != nil {
-						return err
-					}
+					must(m.putRecord(w, rec, c.Rank(), rec == 0))
+					must(w.Flush(ctx))
 				}
 				return c.Barrier(ctx)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if len(written) != 2 {
 				t.Errorf("%v, apart %v: written to %v", layout, apart, written)
 			}

@@ -22,9 +22,7 @@ func takenOver(t *testing.T, mem *vfs.Mem) *tenure {
 	t.Helper()
 	must(mem.Remove(durable.LockName("d.nc")))
 	next, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return next
 }
 

@@ -21,7 +21,7 @@ func TestTiles(t *testing.T) {
 		for _, name := range []string{"A", "B"} {
 			s.Var(name, cdf5.Int, []DimID{tm, z, x}, Decomposed(d))
 		}
-		if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 			var runs []decomp.Req
 			for r := range int64(rows) {
 				for at := int64(c.Rank() * strip); at < cols; at += ranks * strip {
@@ -29,9 +29,7 @@ func TestTiles(t *testing.T) {
 				}
 			}
 			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: m}})
-			if err != nil {
-				return err
-			}
+			must(err)
 			for v := range s.vars {
 				var data []int32
 				for _, q := range runs {
@@ -39,25 +37,17 @@ func TestTiles(t *testing.T) {
 						data = append(data, int32(q.Offset+i)*2+int32(v))
 					}
 				}
-				if err := Put(w, VarID(v), 0, data); err != nil {
-					return err
-				}
+				must(Put(w, VarID(v), 0, data))
 			}
 			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: m})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer r.Close()
 		for v := range int32(2) {
 			for _, part := range [][2]int64{{0, rows}, {3, rows - 4}} {
 				got := make([]int32, part[1]*cols)
-				if err := r.Read(t.Context(), s.vars[v].Name, []int64{0, part[0], 0}, []int64{1, part[1], cols}, got); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, r.Read(t.Context(), s.vars[v].Name, []int64{0, part[0], 0}, []int64{1, part[1], cols}, got))
 				for i, is := range got {
 					if want := (int32(part[0]*cols)+int32(i))*2 + v; is != want {
 						t.Fatalf("%v, variable %d, from row %d on: element %d is %d, want %d", l, v, part[0], i, is, want)

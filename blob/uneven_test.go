@@ -21,22 +21,14 @@ func TestUnevenRecords(t *testing.T) {
 	for _, short := range []string{".0000", ".0001"} {
 		toy := newToy(4)
 		name := filepath.Join(t.TempDir(), "a.nc")
-		if err := comm.Run(ctx, 4, nil, func(ctx context.Context, c comm.Comm) error {
+		noError(t, comm.Run(ctx, 4, nil, func(ctx context.Context, c comm.Comm) error {
 			return toy.write(ctx, c, name, 3, &settings{Options: Options{Subfiles: 2}})
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(subfile.ManifestName(name)); err != nil {
-			t.Fatal(err)
-		}
+		}))
+		noError(t, os.Remove(subfile.ManifestName(name)))
 		b, err := os.ReadFile(name + short)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		binary.BigEndian.PutUint64(b[layout.NumrecsAt:], 2)
-		if err := os.WriteFile(name+short, b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(name+short, b, 0o666))
 		read := func(o *OpenOptions) (int64, []float64, error) {
 			r, err := Open(ctx, name, o)
 			if err != nil {

@@ -81,9 +81,7 @@ func TestSecondWriter(t *testing.T) {
 				}
 				err = run(was.ranks, func(ctx context.Context, c comm.Comm) error {
 					w, err := first(c)
-					if err != nil {
-						return err
-					}
+					must(err)
 					tell := func() error {
 						if c.Rank() == 0 {
 							return attempt()
@@ -99,9 +97,7 @@ func TestSecondWriter(t *testing.T) {
 					}
 					return errors.Join(err, w.Close(ctx))
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				got, err := canonicalOf(mem, "out.nc")
 				if err != nil || !bytes.Equal(got, want.canonical(false)) {
 					t.Fatalf("the first writer's dataset: %v, %s", err, firstDiff(got, want.canonical(false)))

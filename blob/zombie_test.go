@@ -88,9 +88,7 @@ type zombieTest struct {
 func (z *zombieTest) run(t *testing.T) {
 	count := func(c contender) int64 {
 		m := crashtest.NewMachines(z.start.CrashClone(vfs.CrashOptions{})).Machine(true)
-		if err := c.do(m, "count"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.do(m, "count"))
 		return m.Ops()
 	}
 	n, k := count(z.first), count(z.second)

@@ -17,18 +17,12 @@ func benchFile(b *testing.B, h Hash) (*os.File, *Reader, []VarBuf) {
 	}
 	f, data := build(b, LayoutF, h, 16384, [][]spec{s})
 	name := filepath.Join(b.TempDir(), "f.fti")
-	if err := os.WriteFile(name, data, 0o666); err != nil {
-		b.Fatal(err)
-	}
+	must(b, os.WriteFile(name, data, 0o666))
 	file, err := os.Open(name)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(func() { file.Close() })
 	r, err := NewReader(file, f.Size, name, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	var bufs []VarBuf
 	for _, v := range f.Vars() {
 		bufs = append(bufs, VarBuf{v.ID, make([]byte, v.Size)})
@@ -47,9 +41,7 @@ func BenchmarkReadVars(b *testing.B) {
 			_, r, bufs := benchFile(b, k.hash)
 			b.SetBytes(4 * 32 << 20)
 			for b.Loop() {
-				if err := r.ReadVars(context.Background(), bufs, nil); err != nil {
-					b.Fatal(err)
-				}
+				must(b, r.ReadVars(context.Background(), bufs, nil))
 			}
 		})
 	}
@@ -65,9 +57,7 @@ func BenchmarkReadVars(b *testing.B) {
 				}()
 			}
 			for range bufs {
-				if err := <-done; err != nil {
-					b.Fatal(err)
-				}
+				must(b, <-done)
 			}
 		}
 	})

@@ -54,24 +54,16 @@ func TestCRC32Risk(t *testing.T) {
 	ctx := context.Background()
 	for _, dirty := range []Dirty{DirtyCRC32, DirtyFast, DirtyMD5} {
 		w, err := NewWriter(&WriterOptions{Dirty: dirty, AllowCRC32: true, BlockSize: 512})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s := newSlot(t, vfs.NewMem(), "f")
 		data := make([]byte, 1024)
 		var prev *Digests
 		for range 2 {
 			u, err := w.Begin(s.f, UpdateOptions{Prev: prev})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := u.Add(ctx, 1, data); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, u.Add(ctx, 1, data))
 			res, err := u.Finish(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			prev = res.Digests
 			// The polynomial 0x104C11DB7, bits reflected, over five bytes.
 			for i, x := range []byte{0x41, 0x06, 0x71, 0xdb, 0x01} {
@@ -83,9 +75,7 @@ func TestCRC32Risk(t *testing.T) {
 		}
 		size, _ := s.f.Size()
 		r, err := NewReader(s.f, size, "f", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := make([]byte, 1024)
 		err = r.ReadVar(ctx, 1, got)
 		if stale := !bytes.Equal(got, data); stale != (dirty == DirtyCRC32) {

@@ -38,9 +38,7 @@ func TestReadVarsByBlocks(t *testing.T) {
 			f, b := build(t, k.layout, k.hash, 4096, [][]spec{{{1, size, size}, {2, 700, 700}}, {{1, 5000, 3333}}})
 			sums := keepSums(f, b, 1024)
 			r, err := NewReader(bytes.NewReader(b), f.Size, "x", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := append(bytes.Clone(b[f.at(0, 0).Fptr:][:size]), b[f.at(1, 0).Fptr:][:3333]...)
 			got := make([]byte, len(want))
 			for _, s := range []blockSums{sums, nil, keptSums{512, sums.of}} {

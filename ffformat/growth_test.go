@@ -49,9 +49,7 @@ func TestSevenCheckpoints(t *testing.T) {
 				}
 			}
 			g.open = false
-			if err := g.grow(vars); err != nil {
-				t.Fatal(err)
-			}
+			must(t, g.grow(vars))
 			size, blocks := sevenSizeF, sevenBlockF
 			if l == LayoutA {
 				size, blocks = sevenSizeA, sevenBlockA
@@ -107,9 +105,7 @@ func TestSevenCheckpointsScaled(t *testing.T) {
 				}
 			}
 			g.open = false
-			if err := g.grow(vars); err != nil {
-				t.Fatal(err)
-			}
+			must(t, g.grow(vars))
 			var got, want []string
 			for _, b := range g.blocks {
 				for _, c := range b.Containers {
@@ -152,15 +148,11 @@ func TestGrowthModel(t *testing.T) {
 			}
 			before := len(g.blocks)
 			g.open, one.open = false, false
-			if err := g.grow(vars); err != nil {
-				t.Fatal(err)
-			}
+			must(t, g.grow(vars))
 			if l.atEnd() {
 				for _, v := range vars {
 					if rest, more := one.fit(v.ID, v.Size); more {
-						if err := one.add(VarSize{v.ID, rest}); err != nil {
-							t.Fatal(err)
-						}
+						must(t, one.add(VarSize{v.ID, rest}))
 					}
 				}
 				if a, b := fmt.Sprint(g.blocks), fmt.Sprint(one.blocks); a != b {
@@ -226,9 +218,7 @@ func TestGrowthModel(t *testing.T) {
 func TestGrowthTooLarge(t *testing.T) {
 	for _, k := range kinds {
 		w, err := NewWriter(&WriterOptions{Layout: k.layout, Hash: k.hash})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		room := int64(maxOffset)
 		if !k.layout.atEnd() {
 			room -= k.layout.fbSize() + k.layout.blockMeta(2)

@@ -117,9 +117,7 @@ func TestReadVarsErrors(t *testing.T) {
 		f, b := build(t, k.layout, k.hash, 512, six)
 		b[f.at(2, 0).Fptr+700] ^= 1 // variable 2
 		r, err := NewReader(bytes.NewReader(b), f.Size, "x", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := contentOf(six)
 		short := make([]byte, 399)
 		three, five := make([]byte, len(want[3])), make([]byte, len(want[5]))

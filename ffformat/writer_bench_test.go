@@ -55,9 +55,7 @@ func BenchmarkCeiling(b *testing.B) {
 		b.Run(fmt.Sprintf("write/fresh=%v", fresh), func(b *testing.B) {
 			b.SetBytes(benchSize)
 			f, err := vfs.OS.Create(dir + "/raw")
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			defer os.Remove(dir + "/raw")
 			defer f.Close()
 			for b.Loop() {
@@ -115,28 +113,18 @@ func benchUpdate(b *testing.B, vars []VarBuf, hash Hash, share int) {
 	ctx := context.Background()
 	dir := benchDir(b)
 	w, err := NewWriter(&WriterOptions{Hash: hash})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	f, err := vfs.OS.Create(dir + "/f")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer os.Remove(dir + "/f")
 	defer f.Close()
 	var prev *Digests
 	update := func() {
 		u, err := w.Begin(f, UpdateOptions{CkptID: 1, Timestamp: time.Now().UnixNano(), Prev: prev, Differential: share >= 0, Fresh: share == -2})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := u.AddAll(ctx, vars); err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
+		must(b, u.AddAll(ctx, vars))
 		res, err := u.Finish(ctx)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		if share >= 0 {
 			prev = res.Digests
 		}

@@ -25,9 +25,7 @@ func TestNameOutlivesPower(t *testing.T) {
 		w.maps.Write(wr.fs, file),
 		wr.rename(w, f, true),
 		w.maps.Write(wr.fs, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	after := mem.CrashClone(vfs.CrashOptions{})
 	m, err := cachedir.ReadFilemap(after, file)
 	if err != nil || m.Len() != 1 {

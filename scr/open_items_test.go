@@ -112,15 +112,11 @@ func TestCloseRestoring(t *testing.T) {
 			if _, err := s.Route(fileName(1, rank, 0)); err != nil {
 				return err
 			}
-			if err := s.c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, s.c.Barrier(ctx))
 			if rank == 0 && scratch() == 0 {
 				t.Error("nothing was unpacked: the test shows nothing")
 			}
-			if err := s.c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, s.c.Barrier(ctx))
 			switch how {
 			case "complete":
 				return s.CompleteRestart(ctx, true)
@@ -153,9 +149,7 @@ func TestAnnounceFailed(t *testing.T) {
 		})
 		cl.fs = bad
 		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-			if err := cl.write(ctx, s, rank, 1); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, 1))
 			d := s.cache.find("ckpt.1")
 			err := s.flush.now(ctx, d)
 			if async == "1" {

@@ -25,9 +25,7 @@ func TestStory(t *testing.T) {
 					t.Errorf("checkpoint %d, %v", n, err)
 				}
 				for n := 5; n <= 6; n++ {
-					if err := cl.write(ctx, s, rank, n); err != nil {
-						return err
-					}
+					must(t, cl.write(ctx, s, rank, n))
 				}
 				return s.Close(ctx)
 			}))

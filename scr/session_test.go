@@ -61,23 +61,15 @@ func TestStates(t *testing.T) {
 	}
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		wrong(ctx, s, idle)
-		if err := s.Start(ctx, "ckpt.2", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "ckpt.2", Checkpoint))
 		wrong(ctx, s, func(n string) bool { return n == "Complete" })
-		if err := s.Complete(ctx, true); err != nil {
-			return err
-		}
+		must(t, s.Complete(ctx, true))
 		if _, err := s.StartRestart(ctx); err != nil {
 			return err
 		}
 		wrong(ctx, s, func(n string) bool { return n == "CompleteRestart" })
-		if err := s.CompleteRestart(ctx, true); err != nil {
-			return err
-		}
-		if err := s.Close(ctx); err != nil {
-			return err
-		}
+		must(t, s.CompleteRestart(ctx, true))
+		must(t, s.Close(ctx))
 		wrong(ctx, s, func(string) bool { return false })
 		if got, err := s.Route("a"); err != nil || got != "a" {
 			t.Errorf("Route after Close: %q, %v", got, err)
@@ -103,19 +95,11 @@ func TestDisabled(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	cl := fourNodes(t)
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.write(ctx, s, rank, 1); err != nil {
-			return err
-		}
-		if err := s.Start(ctx, "ckpt.2", Checkpoint); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 1))
+		must(t, s.Start(ctx, "ckpt.2", Checkpoint))
 		name, err := s.Route(fileName(2, rank, 0))
-		if err != nil {
-			return err
-		}
-		if err := put(cl.fs, name, content(2, rank, 0)); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, put(cl.fs, name, content(2, rank, 0)))
 		if err := s.Complete(ctx, rank != 2); !errors.Is(err, ErrInvalid) {
 			t.Errorf("rank %d: %v", rank, err)
 		}
@@ -133,17 +117,11 @@ func TestInvalid(t *testing.T) {
 func TestMissingFile(t *testing.T) {
 	cl := fourNodes(t)
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "ckpt.1", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "ckpt.1", Checkpoint))
 		name, err := s.Route(fileName(1, rank, 0))
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if rank != 3 {
-			if err := put(cl.fs, name, content(1, rank, 0)); err != nil {
-				return err
-			}
+			must(t, put(cl.fs, name, content(1, rank, 0)))
 		}
 		if err := s.Complete(ctx, true); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "dataset ckpt.1: ckpt.1/rank_3.0.ckpt: ") {
 			t.Errorf("rank %d: %v", rank, err)
@@ -158,21 +136,13 @@ func TestNoFiles(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for i := range 2 {
-			if err := s.Start(ctx, fmt.Sprint("empty.", i), Checkpoint); err != nil {
-				return err
-			}
+			must(t, s.Start(ctx, fmt.Sprint("empty.", i), Checkpoint))
 			if i == 0 && rank == 1 {
 				name, err := s.Route("one")
-				if err != nil {
-					return err
-				}
-				if err := put(cl.fs, name, []byte("x")); err != nil {
-					return err
-				}
+				must(t, err)
+				must(t, put(cl.fs, name, []byte("x")))
 			}
-			if err := s.Complete(ctx, true); err != nil {
-				return err
-			}
+			must(t, s.Complete(ctx, true))
 		}
 		return s.Close(ctx)
 	})
@@ -194,9 +164,7 @@ func TestNames(t *testing.T) {
 	data := func(rank, i int) []byte { return []byte(fmt.Sprintf("rank %d file %d", rank, i)) }
 	file := func(rank, i int) string { return fmt.Sprintf("%s/d%d/part%d/state", testPrefix, rank, i) }
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "one", Checkpoint|Output); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "one", Checkpoint|Output))
 		for _, bad := range []string{"", "/etc/passwd", "../x", testPrefix, testPrefix + "/../y", testPrefix + "/.scr/index.scr", strings.Repeat("n", 5000)} {
 			if _, err := s.Route(bad); err == nil {
 				t.Errorf("Route(%.40q) is accepted", bad)
@@ -204,9 +172,7 @@ func TestNames(t *testing.T) {
 		}
 		for i := range 3 {
 			name, err := s.Route(file(rank, i))
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if again, err := s.Route(file(rank, i)); err != nil || again != name {
 				t.Errorf("%q, then %q, %v", name, again, err)
 			}
@@ -216,15 +182,11 @@ func TestNames(t *testing.T) {
 			}
 			seen[name] = true
 			mu.Unlock()
-			if err := put(cl.fs, name, data(rank, i)); err != nil {
-				return err
-			}
+			must(t, put(cl.fs, name, data(rank, i)))
 		}
 		long := strings.Repeat("n", 200) + "/" + strings.Repeat("m", 200)
 		name, err := s.Route(long)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if err := put(cl.fs, name, nil); rank == 0 && err != nil {
 			return err
 		}
@@ -246,9 +208,7 @@ func TestNames(t *testing.T) {
 			}
 			for i := range 3 {
 				name, err := s.Route(file(rank, i))
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				if b, err := vfs.ReadFile(cl.fs, name, 100); err != nil || !bytes.Equal(b, data(rank, i)) {
 					t.Errorf("rank %d file %d: %q, %v", rank, i, b, err)
 				}
@@ -264,9 +224,7 @@ func TestCacheSize(t *testing.T) {
 		cl := fourNodes(t).set("SCR_CACHE_SIZE", fmt.Sprint(size), "SCR_FLUSH", "0")
 		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 			for n := 1; n <= 5; n++ {
-				if err := cl.write(ctx, s, rank, n); err != nil {
-					return err
-				}
+				must(t, cl.write(ctx, s, rank, n))
 				if len(s.cache.sets) != min(n, size) || s.cache.ids.set != n {
 					t.Errorf("size %d: %d datasets after %d", size, len(s.cache.sets), n)
 				}
@@ -341,9 +299,7 @@ func TestHalt(t *testing.T) {
 			if stop, _, err := s.ShouldExit(ctx); err != nil || stop {
 				t.Errorf("before %d: %v %v", n, stop, err)
 			}
-			if err := cl.write(ctx, s, rank, n); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, n))
 		}
 		stop, why, err := s.ShouldExit(ctx)
 		if !stop || why != cadence.NoCheckpointsLeft {
@@ -382,19 +338,11 @@ func TestPrefixSize(t *testing.T) {
 			if n == 2 {
 				f |= Output
 			}
-			if err := s.Start(ctx, fmt.Sprintf("ckpt.%d", n), f); err != nil {
-				return err
-			}
+			must(t, s.Start(ctx, fmt.Sprintf("ckpt.%d", n), f))
 			name, err := s.Route(fileName(n, rank, 0))
-			if err != nil {
-				return err
-			}
-			if err := put(cl.fs, name, content(n, rank, 0)); err != nil {
-				return err
-			}
-			if err := s.Complete(ctx, true); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, put(cl.fs, name, content(n, rank, 0)))
+			must(t, s.Complete(ctx, true))
 		}
 		return nil
 	})

@@ -14,9 +14,7 @@ import (
 func TestTypesAreCompared(t *testing.T) {
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{4}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		at, end, x := []int64{0}, []int64{1}, []int64{7}
 		for i, err := range []error{Put(ctx, a, at, end, x), Get(ctx, a, at, end, x), GetAt(ctx, a, 0, at, end, x)} {
 			if !errors.Is(err, ErrUsage) {
@@ -40,21 +38,13 @@ func TestReadOfDropped(t *testing.T) {
 		}
 		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for v := range 3 {
-				if err := Put(ctx, a, []int64{0}, []int64{64}, slices.Repeat([]float64{float64(v + 1)}, 64)); err != nil {
-					return err
-				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{64}, slices.Repeat([]float64{float64(v + 1)}, 64)))
+				inc(ctx, t, a)
 			}
 			rec, got := a.cat.record(), make([]float64, 64) // the reader has begun
-			if err := a.Drop(ctx, 2); err != nil {
-				return err
-			}
+			must(t, a.Drop(ctx, 2))
 			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, Bytes(got), false); !errors.Is(err, ErrNoVersion) {
 				return fmt.Errorf("direct %v: %v, %v", direct, got[:2], err)
 			}

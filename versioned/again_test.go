@@ -13,9 +13,7 @@ import (
 // A version that failed, and whose file could not be removed, can be tried again.
 func TestIncAgain(t *testing.T) {
 	mem := vfs.NewMem()
-	if err := mem.MkdirAll("d"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.MkdirAll("d"))
 	failing := false
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 		if failing && (op.Kind == vfs.OpSync || op.Kind == vfs.OpRemove) {
@@ -25,12 +23,8 @@ func TestIncAgain(t *testing.T) {
 	})
 	err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		if err := Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)))
 		failing = true
 		if _, err := a.Inc(ctx, 1, ""); err == nil {
 			return errors.New("Inc without sync and remove")
@@ -41,7 +35,5 @@ func TestIncAgain(t *testing.T) {
 		}
 		return a.Close(ctx)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

@@ -18,24 +18,18 @@ func BenchmarkBox(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
 				a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{64 * n}}, nil)
-				if err != nil {
-					return err
-				}
+				must(b, err)
 				buf := seq(0, n, 1)
 				b.SetBytes(8 * n)
 				b.ReportAllocs()
 				k := int64(0)
 				for b.Loop() {
-					if err := f(ctx, a, buf, k%64*n); err != nil {
-						return err
-					}
+					must(b, f(ctx, a, buf, k%64*n))
 					k++
 				}
 				return nil
 			})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 		})
 	}
 	run("put", func(ctx context.Context, a *Array, buf []float64, lo int64) error {
@@ -63,12 +57,8 @@ func BenchmarkInc(b *testing.B) {
 					o.Form = Flat
 				}
 				a, err := Create(ctx, c, &Store{Dir: dir, FS: vfs.OS}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Keep: Retention{Last: 2}}, o)
-				if err != nil {
-					return err
-				}
-				if err := Put(ctx, a, []int64{0}, []int64{n}, seq(0, n, 1)); err != nil {
-					return err
-				}
+				must(b, err)
+				must(b, Put(ctx, a, []int64{0}, []int64{n}, seq(0, n, 1)))
 				if _, err := a.Inc(ctx, 1, ""); err != nil {
 					return err
 				}
@@ -82,9 +72,7 @@ func BenchmarkInc(b *testing.B) {
 					}
 					for i := int64(0); i < chunks; i += 100 {
 						off := (i + k) % chunks * int64(a.spec.Chunk/8)
-						if err := Put(ctx, a, []int64{off}, []int64{off + 1}, []float64{float64(k + 2)}); err != nil {
-							return err
-						}
+						must(b, Put(ctx, a, []int64{off}, []int64{off + 1}, []float64{float64(k + 2)}))
 					}
 					if _, err := a.Inc(ctx, 1, ""); err != nil {
 						return err
@@ -98,9 +86,7 @@ func BenchmarkInc(b *testing.B) {
 				}
 				return a.Close(ctx)
 			})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 		})
 	}
 }
@@ -112,12 +98,8 @@ func BenchmarkIncRest(b *testing.B) {
 		var arrays [2]*Array
 		for i, form := range []Form{Flat, Log} {
 			a, err := Create(ctx, c, &Store{Dir: b.TempDir(), FS: vfs.OS}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Keep: Retention{Last: 2}}, &Options{Durability: DurableNone, Form: form})
-			if err != nil {
-				return err
-			}
-			if err := Put(ctx, a, []int64{0}, []int64{n}, seq(0, n, 1)); err != nil {
-				return err
-			}
+			must(b, err)
+			must(b, Put(ctx, a, []int64{0}, []int64{n}, seq(0, n, 1)))
 			for range 3 {
 				if _, err := a.Inc(ctx, 1, ""); err != nil {
 					return err
@@ -133,9 +115,7 @@ func BenchmarkIncRest(b *testing.B) {
 				chunks := n * 8 / int64(a.spec.Chunk)
 				for j := int64(0); j < chunks; j += 100 {
 					off := (j + k) % chunks * int64(a.spec.Chunk/8)
-					if err := Put(ctx, a, []int64{off}, []int64{off + 1}, []float64{float64(k + 2)}); err != nil {
-						return err
-					}
+					must(b, Put(ctx, a, []int64{off}, []int64{off + 1}, []float64{float64(k + 2)}))
 				}
 				start, cpu := time.Now(), cpuTime()
 				if _, err := a.Inc(ctx, 1, ""); err != nil {
@@ -161,31 +141,21 @@ func BenchmarkIncRest(b *testing.B) {
 		}
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 }
 
 // A box of an old version: the bytes of the box are read, and nothing else once the tables are known.
 func TestBytesRead(t *testing.T) {
 	mem := vfs.NewMem()
-	if err := mem.MkdirAll("d"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.MkdirAll("d"))
 	count := vfs.Count(mem)
 	err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
 		const n = 1 << 20
 		a, err := Create(ctx, c, &Store{Dir: "d", FS: count}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 4096}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for v := range 3 {
-			if err := Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)))
+			inc(ctx, t, a)
 		}
 		box := make([]float64, 1000)
 		for _, meta := range []int64{1 << 20, 0} { // the first one opens the file and reads its metadata
@@ -199,7 +169,5 @@ func TestBytesRead(t *testing.T) {
 		}
 		return a.Close(ctx)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

@@ -22,32 +22,22 @@ func TestDocument(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "n", Type: Int16, Shape: []int64{300}, Chunk: 512}, &Options{Clock: func() time.Time { return at }})
-		if err != nil {
-			return err
-		}
-		if err := Put(ctx, a, []int64{0}, []int64{4}, []int16{1, 2, -1, 300}); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, Put(ctx, a, []int64{0}, []int64{4}, []int16{1, 2, -1, 300}))
 		if _, err := a.Inc(ctx, 1, "first"); err != nil {
 			return err
 		}
 		return a.Close(ctx)
 	})
 	doc, err := os.ReadFile("../docs/format-versions.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rec, err := vfs.ReadFile(mem, "d/n/versions", 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.Contains(string(doc), string(rec)) {
 		t.Errorf("the record in the document is another; it is\n%s", rec)
 	}
 	b, err := vfs.ReadFile(mem, "d/n/"+dataName(1, 1, 0), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var dump strings.Builder
 	for off := 0; off < 64; off += 16 {
 		fmt.Fprintf(&dump, "%07d", off)

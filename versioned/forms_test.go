@@ -33,23 +33,17 @@ func BenchmarkForms(b *testing.B) {
 					for i, f := range forms {
 						dirs[i] = b.TempDir()
 						a, err := Create(ctx, c, &Store{Dir: dirs[i]}, Spec{Name: "a", Type: Float64, Shape: []int64{n}}, &Options{Durability: DurableNone, Form: f})
-						if err != nil {
-							return err
-						}
+						must(b, err)
 						arrays[i] = a
 					}
 					chunk := int64(arrays[0].spec.Chunk / 8)
 					for v := range int64(versions + 1) {
 						for i, a := range arrays {
 							if v == 0 {
-								if err := Put(ctx, a, []int64{0}, []int64{n}, seq(0, n, 1)); err != nil {
-									return err
-								}
+								must(b, Put(ctx, a, []int64{0}, []int64{n}, seq(0, n, 1)))
 							}
 							for k := v % (100 / percent); v > 0 && k < n/chunk; k += 100 / percent {
-								if err := Put(ctx, a, []int64{k * chunk}, []int64{k*chunk + 1}, []float64{float64(-v)}); err != nil {
-									return err
-								}
+								must(b, Put(ctx, a, []int64{k * chunk}, []int64{k*chunk + 1}, []float64{float64(-v)}))
 							}
 							start, used := time.Now(), cpuTime()
 							if _, err := a.Inc(ctx, 1, ""); err != nil {
@@ -64,19 +58,13 @@ func BenchmarkForms(b *testing.B) {
 					}
 					buf := make([]float64, box)
 					for i, a := range arrays {
-						if err := a.Close(ctx); err != nil {
-							return err
-						}
+						must(b, a.Close(ctx))
 						mem := int64(0)
 						list, err := vfs.OS.ReadDir(filepath.Join(dirs[i], "a"))
-						if err != nil {
-							return err
-						}
+						must(b, err)
 						for _, e := range list {
 							info, err := e.Info()
-							if err != nil {
-								return err
-							}
+							must(b, err)
 							mem += info.Size()
 						}
 						room[i] = mem
@@ -86,24 +74,16 @@ func BenchmarkForms(b *testing.B) {
 							// Anew each time: with opening the record, the file and its tables.
 							start := time.Now()
 							v, err := OpenView(filepath.Join(dirs[i], "a"), nil)
-							if err != nil {
-								return err
-							}
+							must(b, err)
 							lo := k * box
-							if err := v.Get(ctx, versions/2, []int64{lo}, []int64{lo + box}, Bytes(buf)); err != nil {
-								return err
-							}
+							must(b, v.Get(ctx, versions/2, []int64{lo}, []int64{lo + box}, Bytes(buf)))
 							read[i] = append(read[i], 1e3*time.Since(start).Seconds())
-							if err := v.Close(); err != nil {
-								return err
-							}
+							must(b, v.Close())
 						}
 					}
 					return nil
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 			}
 			median := func(v []float64) float64 { slices.Sort(v); return v[len(v)/2] }
 			for i, f := range []string{"flat", "log"} {

@@ -21,9 +21,7 @@ func TestMovedChunkIsVerified(t *testing.T) {
 			mem, st := memStore(t)
 			ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 				a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: 1}}, o)
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				commit := func(from, to int64, x int) error {
 					if c.Rank() == 0 {
 						rng, data := rand.New(rand.NewSource(int64(x))), make([]float64, to-from) // which no codec makes shorter
@@ -37,9 +35,7 @@ func TestMovedChunkIsVerified(t *testing.T) {
 					_, err := a.Inc(ctx, 1, "")
 					return err
 				}
-				if err := commit(0, n, 1); err != nil {
-					return err
-				}
+				must(t, commit(0, n, 1))
 				if c.Rank() == 0 && damaged {
 					spoil(t, mem, "d/a/"+dataName(1, 1, 0)) // the last chunk
 				}
@@ -53,9 +49,7 @@ func TestMovedChunkIsVerified(t *testing.T) {
 						moved = true
 						break
 					}
-					if err != nil {
-						return err
-					}
+					must(t, err)
 					rec := a.cat.record()
 					if !slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Born == 1 }) {
 						if moved = true; damaged {

@@ -23,9 +23,7 @@ func BenchmarkSavePhases(b *testing.B) {
 				err := comm.Run(bg, ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 					h, err := CreateHierarchy(ctx, c, nil, HierarchySpec{Name: "h", Dim: 2, Comps: []string{"a", "b"}, Subcycling: recovery.Subcycling{Levels: 1, Ratio: 2},
 						Config: recovery.Config{Cadence: recovery.Cadence{1}}, Chunk: 4096, Keep: Retention{Last: 4}}, nil)
-					if err != nil {
-						return err
-					}
+					must(b, err)
 					var all []BoxInfo
 					own := map[int][]float64{}
 					for i := range boxes * c.Size() {
@@ -73,13 +71,9 @@ func BenchmarkSavePhases(b *testing.B) {
 							func() error { _, err := h.Save(ctx, 0, float64(k), 1, int64(k), own); return err },
 						}
 						for i, f := range phases {
-							if err := c.Barrier(ctx); err != nil {
-								return err
-							}
+							must(b, c.Barrier(ctx))
 							start := time.Now()
-							if err := f(); err != nil {
-								return err
-							}
+							must(b, f())
 							if c.Rank() == 0 {
 								took[i] = append(took[i], 1e6*time.Since(start).Seconds())
 							}
@@ -87,9 +81,7 @@ func BenchmarkSavePhases(b *testing.B) {
 					}
 					return h.Close(ctx)
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				rest := 0.0
 				for i, n := range names {
 					slices.Sort(took[i])

@@ -7,7 +7,7 @@ func TestSlabs(t *testing.T) {
 	for most := int64(1); most < 70; most++ {
 		lo, hi := []int64{1, 0, 2, 3}, []int64{3, 3, 4, 8}
 		var got [][4]int64
-		if err := slabs(lo, hi, most, func(lo, hi []int64) error {
+		must(t, slabs(lo, hi, most, func(lo, hi []int64) error {
 			n := int64(1)
 			for d := range lo {
 				n *= hi[d] - lo[d]
@@ -25,9 +25,7 @@ func TestSlabs(t *testing.T) {
 				}
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		i := 0
 		for a := lo[0]; a < hi[0]; a++ {
 			for b := lo[1]; b < hi[1]; b++ {
@@ -46,13 +44,11 @@ func TestSlabs(t *testing.T) {
 		}
 	}
 	for _, hi := range [][]int64{{0}, {3, 0}, {0, 3}, {3, 0, 2}} {
-		if err := slabs(make([]int64, len(hi)), hi, 2, func(lo, hi []int64) error {
+		must(t, slabs(make([]int64, len(hi)), hi, 2, func(lo, hi []int64) error {
 			if hi[len(hi)-1] > lo[len(lo)-1] {
 				t.Errorf("%v %v of an empty box", lo, hi)
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }

@@ -44,16 +44,10 @@ func TestRanksDiffer(t *testing.T) {
 			if list, err := List("d", mem); err != nil || len(list) > 0 {
 				return fmt.Errorf("left behind: %v, %w", list, err)
 			}
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, c.Barrier(ctx))
 			a, err := Create(ctx, c, st, want, nil)
-			if err != nil {
-				return err
-			}
-			if err := Put(ctx, a, []int64{int64(c.Rank()) * 30}, []int64{int64(c.Rank())*30 + 30}, slices.Repeat([]int16{7}, 30)); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, Put(ctx, a, []int64{int64(c.Rank()) * 30}, []int64{int64(c.Rank())*30 + 30}, slices.Repeat([]int16{7}, 30)))
 			if n, err := a.Inc(ctx, 1+odd, ""); !errors.Is(err, ErrUsage) {
 				return fmt.Errorf("%s, another step: %d, %w", kind, n, err)
 			}

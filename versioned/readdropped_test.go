@@ -86,13 +86,9 @@ func TestReadWhileDropped(t *testing.T) {
 func TestIncFails(t *testing.T) {
 	err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int64, Shape: []int64{3}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for v := int64(1); v <= 3; v++ {
-			if err := Put(ctx, a, []int64{int64(c.Rank())}, []int64{int64(c.Rank()) + 1}, []int64{v}); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{int64(c.Rank())}, []int64{int64(c.Rank()) + 1}, []int64{v}))
 			var own error
 			if c.Rank() == 1 && v == 2 {
 				own = ErrRange
@@ -104,9 +100,7 @@ func TestIncFails(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil {
-				return err
-			}
+			must(t, err)
 		}
 		got := make([]int64, 3)
 		if err := GetAt(ctx, a, 2, []int64{0}, []int64{3}, got); err != nil || a.Newest() != 2 || got[0] != 3 || got[1] != 3 || got[2] != 3 {
@@ -114,7 +108,5 @@ func TestIncFails(t *testing.T) {
 		}
 		return a.Close(ctx)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

@@ -36,9 +36,7 @@ func TestReadWhileMoved(t *testing.T) {
 				}
 				a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{chunks * per}, Chunk: 512, Keep: Retention{Last: 2}},
 					&Options{MaxOpen: 2})
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				var wg sync.WaitGroup
 				var bad error
 				done := make(chan struct{})
@@ -81,12 +79,8 @@ func TestReadWhileMoved(t *testing.T) {
 				if err == nil {
 					err = bad
 				}
-				if err != nil {
-					return err
-				}
-				if err := c.Barrier(ctx); err != nil {
-					return err
-				}
+				must(t, err)
+				must(t, c.Barrier(ctx))
 				return a.Close(ctx)
 			})
 			if err != nil {

@@ -14,9 +14,7 @@ import (
 func TestRegridFails(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		boxes := []BoxInfo{{Hi: [3]int32{7, 7, 0}}, {Lo: [3]int32{8}, Hi: [3]int32{15, 7, 0}, Owner: 1}}
 		if _, err := h.Regrid(ctx, 1, boxes); err != nil {
 			return err
@@ -29,9 +27,7 @@ func TestRegridFails(t *testing.T) {
 				return fmt.Errorf("after a regrid that failed: %+v", got)
 			}
 			n, err := h.Save(ctx, 1, float64(save), 1, int64(save), own(h, 1, int64(save)))
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			table, err := h.Table(ctx, 1, n)
 			if err != nil || !slices.Equal(table.Boxes, boxes) {
 				return fmt.Errorf("saved after a regrid that failed: %+v, %w", table, err)
@@ -51,9 +47,7 @@ func TestRegridFails(t *testing.T) {
 func TestNoSuchLevel(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for _, l := range []int{-1, 2} {
 			if err := h.RestoreLevel(ctx, l, 0); !errors.Is(err, ErrUsage) {
 				return fmt.Errorf("RestoreLevel %d: %w", l, err)

@@ -47,16 +47,10 @@ func TestWholeFilesStay(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{chunks * perChunk}, Chunk: 8 * perChunk, Keep: Retention{Last: last}}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for v := 1; v <= last+4; v++ {
-			if err := Put(ctx, a, []int64{0}, []int64{chunks * perChunk}, seq(1, chunks*perChunk, float64(v))); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{0}, []int64{chunks * perChunk}, seq(1, chunks*perChunk, float64(v))))
+			inc(ctx, t, a)
 		}
 		rec, size := a.cat.record(), int64(0)
 		for _, f := range rec.Files {
@@ -76,16 +70,10 @@ func TestFileOfOneChunk(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512, Keep: Retention{Last: 1}}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for v, hi := range []int64{128, 64} {
-			if err := Put(ctx, a, []int64{0}, []int64{hi}, seq(1, int(hi), float64(v+1))); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{0}, []int64{hi}, seq(1, int(hi), float64(v+1))))
+			inc(ctx, t, a)
 		}
 		got := make([]float64, 64)
 		if err := GetAt(ctx, a, 2, []int64{64}, []int64{128}, got); err != nil || !slices.Equal(got, seq(65, 64, 1)) {
@@ -105,34 +93,22 @@ func TestOldFilesThatCannotBeRead(t *testing.T) {
 			if round == 0 {
 				a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512, Keep: Retention{Last: 4}}, nil)
 			}
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for range []int{2, 1, 1}[round] { // versions 1 and 2, 3, 4
-				if err := Put(ctx, a, []int64{0}, []int64{128}, seq(1, 128, float64(a.Newest()+1))); err != nil {
-					return err
-				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{128}, seq(1, 128, float64(a.Newest()+1))))
+				inc(ctx, t, a)
 			}
 			return a.Close(ctx)
 		})
 		if round == 1 {
 			f, err := mem.OpenRW("d/a/" + dataName(1, 1, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			size, err := f.Size()
-			if err := errors.Join(err, f.Truncate(size-1), f.Close()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(err, f.Truncate(size-1), f.Close()))
 		}
 	}
 	rec, err := readRecord(mem, "d/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var versions []int64
 	for _, v := range rec.Versions {
 		versions = append(versions, v.Number)

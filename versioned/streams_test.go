@@ -16,9 +16,7 @@ import (
 func TestVersions(t *testing.T) {
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: []int64{300}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		fill := func(v int32) error {
 			if c.Rank() == 1 {
 				if err := Put(ctx, a, []int64{0}, []int64{300}, slices.Repeat([]int32{v}, 300)); err != nil {
@@ -27,24 +25,16 @@ func TestVersions(t *testing.T) {
 			}
 			return nil
 		}
-		if err := fill(11); err != nil {
-			return err
-		}
+		must(t, fill(11))
 		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
 			return fmt.Errorf("%d, %v", n, err)
 		}
-		if err := fill(66); err != nil {
-			return err
-		}
+		must(t, fill(66))
 		if n, err := a.Inc(ctx, 5, "pre-regrid"); n != 6 || err != nil {
 			return fmt.Errorf("%d, %v", n, err)
 		}
-		if err := fill(99); err != nil {
-			return err
-		}
-		if err := a.Fence(ctx); err != nil {
-			return err
-		}
+		must(t, fill(99))
+		must(t, a.Fence(ctx))
 		v := a.Versions()
 		if len(v) != 3 || v[0].Number != 0 || v[1].Number != 1 || v[2].Number != 6 || v[2].Label != "pre-regrid" {
 			return fmt.Errorf("%+v", v)
@@ -61,13 +51,9 @@ func TestVersions(t *testing.T) {
 		if _, err := a.Inc(ctx, 0, ""); !errors.Is(err, ErrUsage) {
 			return fmt.Errorf("step 0: %w", err)
 		}
-		if err := a.Drop(ctx, 0); err != nil {
-			return err
-		}
+		must(t, a.Drop(ctx, 0))
 		// Back to version 1, and on from there.
-		if err := a.Restore(ctx, 1); err != nil {
-			return err
-		}
+		must(t, a.Restore(ctx, 1))
 		if err := Get(ctx, a, []int64{298}, []int64{300}, got); err != nil || got[1] != 11 {
 			return fmt.Errorf("restored %v, %v", got, err)
 		}
@@ -85,37 +71,25 @@ func TestVersions(t *testing.T) {
 func TestStreams(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int64, Shape: []int64{10}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		b, err := Create(ctx, c, nil, Spec{Name: "b", Type: Int64, Shape: []int64{10}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for step := int64(1); step <= 6; step++ {
 			if c.Rank() == 0 {
 				for _, x := range []*Array{a, b} {
-					if err := Put(ctx, x, []int64{0}, []int64{1}, []int64{step}); err != nil {
-						return err
-					}
+					must(t, Put(ctx, x, []int64{0}, []int64{1}, []int64{step}))
 				}
 			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			inc(ctx, t, a)
 			if step%3 == 0 {
-				if _, err := b.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
+				inc(ctx, t, b)
 			}
 		}
 		if a.Newest() != 6 || b.Newest() != 2 {
 			return fmt.Errorf("%d, %d", a.Newest(), b.Newest())
 		}
 		for v := int64(1); v <= 5; v++ {
-			if err := a.Drop(ctx, v); err != nil {
-				return err
-			}
+			must(t, a.Drop(ctx, v))
 		}
 		if err := a.Drop(ctx, 6); !errors.Is(err, ErrUsage) {
 			return fmt.Errorf("the newest: %w", err)
@@ -138,14 +112,10 @@ func TestStreams(t *testing.T) {
 func TestRetention(t *testing.T) {
 	const elems, keep = 4096, 3
 	mem := vfs.NewMem()
-	if err := mem.MkdirAll("d"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.MkdirAll("d"))
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, &Store{Dir: "d", FS: mem}, Spec{Name: "a", Type: Float64, Shape: []int64{elems}, Chunk: 512, Keep: Retention{Last: keep, Every: 10}}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		rng := rand.New(rand.NewSource(1))
 		state := map[int64][]float64{}
 		now := make([]float64, elems)
@@ -158,13 +128,9 @@ func TestRetention(t *testing.T) {
 			}
 			state[v] = slices.Clone(now)
 			if c.Rank() == 0 {
-				if err := Put(ctx, a, []int64{0}, []int64{elems}, now); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{elems}, now))
 			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			inc(ctx, t, a)
 			var want []int64
 			for u := range v + 1 {
 				if u%10 == 0 || u > v-keep {
@@ -192,9 +158,7 @@ func TestRetention(t *testing.T) {
 				list, _ := mem.ReadDir("d/a")
 				for _, e := range list {
 					info, err := e.Info()
-					if err != nil {
-						return err
-					}
+					must(t, err)
 					size += info.Size()
 				}
 				// a fifth more for tables and metadata, which are much for chunks of 512 bytes
@@ -202,9 +166,7 @@ func TestRetention(t *testing.T) {
 					return fmt.Errorf("after %d: %d bytes in %d files for %d versions, want at most %d", v, size, len(list), len(want), limit)
 				}
 			}
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, c.Barrier(ctx))
 		}
 		return a.Close(ctx)
 	})
@@ -215,20 +177,14 @@ func TestCostOfChange(t *testing.T) {
 	for _, o := range []*Options{nil, {Codec: Zstd}, {Key: []byte("0123456789abcdef")}, {Form: Flat}} {
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100 * 64}, Chunk: 512}, o)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			first, second := seq(0, 6400, 1), seq(0, 6400, 1)
 			second[64*17+3] = -1
 			for _, s := range [][]float64{first, second} {
 				if c.Rank() == 0 {
-					if err := Put(ctx, a, []int64{0}, []int64{6400}, s); err != nil {
-						return err
-					}
+					must(t, Put(ctx, a, []int64{0}, []int64{6400}, s))
 				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
+				inc(ctx, t, a)
 			}
 			v := a.Versions()
 			changed := v[2].Changed

@@ -16,11 +16,9 @@ import (
 // there, whole, or is not.
 func TestViewDropCrash(t *testing.T) {
 	base := emptyDisk(t)
-	if err := comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+	must(t, comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 		return story(ctx, c, &Store{Dir: "d", FS: base[0]}, nil, func(int64) {})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	drop := func(fsys vfs.FS) error {
 		v, err := OpenView("d/a", &ViewOptions{FS: fsys})
 		if err != nil {

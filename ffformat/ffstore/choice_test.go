@@ -38,9 +38,7 @@ func BenchmarkChoice(b *testing.B) {
 			for _, how := range []string{"slots", "undo", "redo", "copy"} {
 				b.Run(fmt.Sprintf("%d%%/others=%v/%s", share, others, how), func(b *testing.B) {
 					dir, err := os.MkdirTemp(dir, "choice")
-					if err != nil {
-						b.Fatal(err)
-					}
+					must(b, err)
 					defer os.RemoveAll(dir)
 					data := make([]byte, size)
 					rand.NewChaCha8([32]byte{5}).Read(data)
@@ -61,9 +59,7 @@ func BenchmarkChoice(b *testing.B) {
 					write := journalled(b, count, dir, how, data)
 					if how == "slots" {
 						s, err := Open(ctx, comm.Self(), filepath.Join(dir, "d"), &Options{FS: count})
-						if err != nil {
-							b.Fatal(err)
-						}
+						must(b, err)
 						s.Protect(1, data)
 						id := int32(0)
 						write = func() {
@@ -121,14 +117,10 @@ func (h *held) Truncate(int64) error { return nil }
 func journalled(b *testing.B, fsys vfs.FS, dir, how string, data []byte) func() {
 	ctx := context.Background()
 	w, err := ffformat.NewWriter(nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	name, journal := filepath.Join(dir, "f"), filepath.Join(dir, "journal")
 	must := func(err error) {
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 	}
 	var prev *ffformat.Digests
 	update := func(f vfs.File) {

@@ -29,9 +29,7 @@ func benchDir(b *testing.B) string {
 	}
 	b.Cleanup(func() { os.RemoveAll(dir) })
 	for r := range benchRanks {
-		if err := os.Mkdir(filepath.Join(dir, fmt.Sprint(r)), 0o777); err != nil {
-			b.Fatal(err)
-		}
+		must(b, os.Mkdir(filepath.Join(dir, fmt.Sprint(r)), 0o777))
 	}
 	return dir
 }
@@ -68,14 +66,10 @@ func benchRun(b *testing.B, mode string, o Options, f func(ctx context.Context, 
 	err := comm.Run(context.Background(), benchRanks, &comm.Options{DeadlockAfter: -1}, func(ctx context.Context, c comm.Comm) error {
 		c = modes[mode](c)
 		s, err := New(ctx, c, o)
-		if err != nil {
-			return err
-		}
+		must(b, err)
 		return f(ctx, c, s)
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 }
 
 // BenchmarkWriteAndEncode is the time from the first data write until encoded; "over-write" is its
@@ -198,21 +192,15 @@ func BenchmarkCopy(b *testing.B) {
 	})
 	b.Run("files", func(b *testing.B) {
 		dir := benchDir(b)
-		if err := writeData(dir, 0, src); err != nil {
-			b.Fatal(err)
-		}
+		must(b, writeData(dir, 0, src))
 		b.SetBytes(benchSize)
 		buf := make([]byte, 1<<20)
 		for b.Loop() {
 			in, err := vfs.OS.Open(benchFile(dir, 0))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			_ = os.Remove(benchFile(dir, 1))
 			out, err := vfs.OS.Create(benchFile(dir, 1))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			for off := int64(0); off < benchSize; off += int64(len(buf)) {
 				if _, err := in.ReadAt(buf, off); err != nil {
 					b.Fatal(err)

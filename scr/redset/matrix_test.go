@@ -12,9 +12,7 @@ func TestDefect13EveryMatrix(t *testing.T) {
 		n, k := nk[0], nk[1]
 		l := newLayout(RS, k, make([][]int64, n))
 		full, err := rsMatrix(n, k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for c := range n {
 			es := l.elems(c)
 			d := l.dataPerStripe()
@@ -45,16 +43,12 @@ func TestDefect13EveryMatrix(t *testing.T) {
 				slices.Reverse(in)
 				slices.Reverse(have)
 				coder, err := newRSCoder(l, c, in, out)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				got := make([][]byte, len(out))
 				for i := range got {
 					got[i] = make([]byte, 1)
 				}
-				if err := coder.code(got, have); err != nil {
-					t.Fatal(err)
-				}
+				must(t, coder.code(got, have))
 				for i := range got {
 					if got[i][0] != want[i] {
 						t.Fatalf("n %d, k %d, stripe %d, mask %b: element %d is %d, want %d", n, k, c, mask, i, got[i][0], want[i])

@@ -26,9 +26,7 @@ func TestOneSetFails(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 2}, [][]int{{10}, {10}, {10}, {10}})
 	err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
 		s, err := New(ctx, c, cl.o)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		fsys := cl.fs
 		if c.Rank() == 0 {
 			fsys = hugeFS{cl.fs}
