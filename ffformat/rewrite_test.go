@@ -309,22 +309,6 @@ func TestRewriteFaults(t *testing.T) {
 	}
 }
 
-func BenchmarkConvert(b *testing.B) {
-	const n = 64 << 20
-	_, old := build(b, LayoutF, MD5, 0, [][]spec{{{1, n / 2, n / 2}, {2, n / 2, n / 2}}})
-	for name, o := range map[string]*ConvertOptions{"same": {Layout: LayoutF}, "fast": {Hash: Fast}, "A": {Layout: LayoutA}} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(n)
-			for b.Loop() {
-				dst, _ := created(b)
-				if _, err := Convert(b.Context(), reader(b, old, "a"), dst, o); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
 func TestCopyVar(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, six)

@@ -44,53 +44,6 @@ func BenchmarkBox(b *testing.B) {
 	})
 }
 
-// A version of 64 MiB: whole, and with one chunk of a hundred changed; and the hashing alone, which
-// both need.
-func BenchmarkInc(b *testing.B) {
-	const n = 8 << 20
-	for _, form := range []string{"full", "log 1%", "flat 1%", "hash"} {
-		b.Run(form, func(b *testing.B) {
-			dir := b.TempDir()
-			err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
-				o := &Options{Durability: DurableNone}
-				if form == "flat 1%" || form == "full" {
-					o.Form = Flat
-				}
-				a, err := Create(ctx, c, &Store{Dir: dir, FS: vfs.OS}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Keep: Retention{Last: 2}}, o)
-				must(b, err)
-				must(b, Put(ctx, a, []int64{0}, []int64{n}, seq(0, n, 1)))
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
-				chunks := n * 8 / int64(a.spec.Chunk)
-				b.SetBytes(8 * n)
-				k, bytes := int64(0), int64(0)
-				for b.Loop() {
-					if form == "hash" {
-						a.changes.hash(a.changes.sums, a.state.local)
-						continue
-					}
-					for i := int64(0); i < chunks; i += 100 {
-						off := (i + k) % chunks * int64(a.spec.Chunk/8)
-						must(b, Put(ctx, a, []int64{off}, []int64{off + 1}, []float64{float64(k + 2)}))
-					}
-					if _, err := a.Inc(ctx, 1, ""); err != nil {
-						return err
-					}
-					v := a.Versions()
-					bytes += v[len(v)-1].Written
-					k++
-				}
-				if k > 0 {
-					b.ReportMetric(float64(bytes)/float64(k)/(8*n), "written/size")
-				}
-				return a.Close(ctx)
-			})
-			must(b, err)
-		})
-	}
-}
-
 // The mark of a version with 1 % changed chunks: its time but for the hashing, of a whole version's time. Interleaved, medians.
 func BenchmarkIncRest(b *testing.B) {
 	const n = 8 << 20

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
@@ -270,38 +269,5 @@ func TestOptionsDiffer(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// BenchmarkRanks is a checkpoint of many ranks with little data each: what the agreement costs.
-func BenchmarkRanks(b *testing.B) {
-	for _, ranks := range []int{1, 100, 1000} {
-		b.Run(fmt.Sprint(ranks), func(b *testing.B) {
-			dir := b.TempDir()
-			if _, err := os.Stat("/dev/shm"); err == nil {
-				if dir, err = os.MkdirTemp("/dev/shm", "ranks"); err != nil {
-					b.Fatal(err)
-				}
-				defer os.RemoveAll(dir)
-			}
-			err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				s, err := Open(ctx, c, filepath.Join(dir, "d"), &Options{Durability: DurableNone})
-				must(b, err)
-				data := make([]byte, 64<<10)
-				s.Protect(1, data)
-				n := b.N
-				if c.Rank() == 0 {
-					b.SetBytes(int64(ranks * len(data)))
-				}
-				for id := range n {
-					data[id%len(data)]++
-					if _, err := s.CheckpointDiff(ctx, int32(id+1)); err != nil {
-						return err
-					}
-				}
-				return s.Close(ctx)
-			})
-			must(b, err)
-		})
 	}
 }
