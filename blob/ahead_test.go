@@ -253,8 +253,7 @@ func TestAheadOthers(t *testing.T) {
 					mem := vfs.NewMem()
 					o.fs = mem
 					if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-						w, err := createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &o)
-						must(err)
+						w := need(createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &o))
 						defer w.Abort()
 						for rec := range m.records {
 							must(tc.put(m, w, rec, c.Rank()))
@@ -272,8 +271,7 @@ func TestAheadOthers(t *testing.T) {
 						t.Errorf("%s, %+v: %v", tc.name, o, f)
 					}
 					for k := range o.Subfiles {
-						got, err := slurp(mem, subfile.Name("d.nc", k))
-						must(err)
+						got := need(slurp(mem, subfile.Name("d.nc", k)))
 						if len(want) <= k {
 							want = append(want, got)
 						} else if !bytes.Equal(got, want[k]) {
@@ -433,8 +431,7 @@ func TestAheadTwice(t *testing.T) {
 		}); err != nil {
 			t.Fatalf("messages %v: %v", messages, err)
 		}
-		got, err := canonicalOf(mem, "d.nc")
-		must(err)
+		got := need(canonicalOf(mem, "d.nc"))
 		if want := m.canonical(false); !bytes.Equal(got, want) {
 			t.Errorf("messages %v: %s", messages, firstDiff(got, want))
 		}

@@ -181,8 +181,7 @@ func TestAheadAny(t *testing.T) {
 				t.Errorf("apart %v: %v", apart, f)
 			}
 			for k := range o.Subfiles {
-				got, err := slurp(mem, subfile.Name("d.nc", k))
-				must(err)
+				got := need(slurp(mem, subfile.Name("d.nc", k)))
 				if len(want) <= k {
 					want = append(want, got)
 				} else if !bytes.Equal(got, want[k]) {

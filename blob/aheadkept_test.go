@@ -35,8 +35,7 @@ func TestAheadParts(t *testing.T) {
 		return w.Close(ctx)
 	}))
 	err := run(1, func(ctx context.Context, c comm.Comm) error {
-		r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-		must(err)
+		r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 		defer r.Close()
 		got := make([]float64, m.records)
 		if err := r.Read(ctx, "time", []int64{0}, []int64{m.records}, got); err != nil || !slices.Equal(got, []float64{10, 11, 12}) {
@@ -90,8 +89,7 @@ func TestAheadOfFlight(t *testing.T) {
 			}
 			return nil
 		})
-		w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: int64(r), Length: 1}}}}, &o)
-		must(err)
+		w := need(createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: int64(r), Length: 1}}}}, &o))
 		defer w.Abort()
 		put := func(rec int64, value float64) error {
 			return errors.Join(Put(w, v, rec, []float64{value}), Put(w, clock, rec, slices.Repeat([]float64{value}, elems)))

@@ -75,8 +75,7 @@ func TestFlushAsyncWindows(t *testing.T) {
 			s, v, parts := asyncModel(ranks)
 			mem := vfs.NewMem()
 			err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false))
-				must(err)
+				w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false)))
 				data := make([][]float64, records)
 				for rec := range data {
 					data[rec] = make([]float64, w.Count(1))
@@ -89,9 +88,7 @@ func TestFlushAsyncWindows(t *testing.T) {
 				return w.Close(ctx)
 			})
 			noError(t, err)
-			r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-			noError(t, err)
-			defer r.Close()
+			r := opened(t, mem, "d.nc", nil)
 			got := make([]float64, records*ranks<<10)
 			noError(t, r.Read(t.Context(), "T", []int64{0, 0}, []int64{records, ranks << 10}, got))
 			for i, x := range got {

@@ -176,9 +176,7 @@ func TestFlushAsync(t *testing.T) {
 			if second.Load()-first.Load() < ranks*8<<10 {
 				t.Fatalf("%d bytes written at the second Wait, %d at the first", second.Load(), first.Load())
 			}
-			r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-			noError(t, err)
-			defer r.Close()
+			r := opened(t, mem, "d.nc", nil)
 			got := make([]float64, 2*ranks<<10)
 			noError(t, r.Read(context.Background(), "T", []int64{0, 0}, []int64{2, ranks << 10}, got))
 			for i, x := range got {
@@ -242,8 +240,7 @@ func TestFlushAsyncSyncs(t *testing.T) {
 				return nil
 			})
 			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Durability: d}, knobs: knobs{fs: fsys, syncMin: 1}})
-				must(err)
+				w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Durability: d}, knobs: knobs{fs: fsys, syncMin: 1}}))
 				must(m.putRecord(w, 0, c.Rank(), true))
 				must(w.FlushAsync(ctx))
 				must(w.Wait(ctx))

@@ -34,8 +34,7 @@ func TestSetAtt(t *testing.T) {
 				if of != "" {
 					v, _ = want.s.VarID(of)
 				}
-				a, err := attOf(name, value)
-				must(err)
+				a := need(attOf(name, value))
 				want.s.SetAtt(v, a)
 			}
 			look := func(when string, records int64) {

@@ -61,8 +61,7 @@ func liesOf(t *testing.T, f *CanonicalFile) (out []lies) {
 				}
 				continue
 			}
-			ix, err := r.mapIndex(t.Context(), r.sets[0], sv.Decomp)
-			must(err)
+			ix := need(r.mapIndex(t.Context(), r.sets[0], sv.Decomp))
 			for o := range ix.Range(0, r.schema.Elems(VarID(v))) {
 				p, j := s.owner(o.Rank)
 				for i := range o.Len {
@@ -224,8 +223,7 @@ func (d *damaged) open(t *testing.T, files map[string][]byte, o OpenOptions) (*R
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	f, err := r.Canonical(nil)
-	must(err)
+	f := need(r.Canonical(nil))
 	return r, f, mem, nil
 }
 

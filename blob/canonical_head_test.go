@@ -33,9 +33,8 @@ func manyBlobs(t *testing.T, l Layout, ranks, each int) map[string][]byte {
 		for k := range each {
 			p.Runs = append(p.Runs, decomp.Req{Offset: int64(k*ranks + (c.Rank()*7+k*k)%ranks), Length: 1})
 		}
-		w, err := createWith(ctx, c, sampleBase, s, []Part{p, {e, []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}}},
-			&settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: fs}})
-		must(err)
+		w := need(createWith(ctx, c, sampleBase, s, []Part{p, {e, []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}}},
+			&settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: fs}}))
 		data := make([]float64, each)
 		for v := range 6 {
 			for i, q := range p.Runs {

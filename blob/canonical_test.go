@@ -26,9 +26,7 @@ func TestCanonicalBytes(t *testing.T) {
 		m := drawModel(t, 0)
 		fsys := vfs.NewMem()
 		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
-		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20}, knobs{fs: fsys})
-		noError(t, err)
-		defer r.Close()
+		r := opened(t, fsys, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20})
 		o := drawCanonical(t, r)
 		want, err := convertBytes(ctx, r, &ConvertOptions{Version: o.Version, Vars: o.Vars, Records: o.Records, ZeroFill: o.ZeroFill})
 		f, cerr := r.Canonical(o)
@@ -112,8 +110,7 @@ func canonicalSets(t testing.TB) (out []*CanonicalFile, want [][]byte) {
 	for _, h := range list {
 		mem := memOf(t, h.write(t))
 		for _, v := range []cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5} {
-			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: mem})
-			must(err)
+			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: mem}))
 			t.Cleanup(func() { r.Close() })
 			f, err := r.Canonical(&CanonicalOptions{Version: v})
 			if err != nil {
@@ -201,8 +198,7 @@ func TestCanonicalOnce(t *testing.T) {
 		mem := memOf(t, h.write(t))
 		read := func(readers int) int64 {
 			var n atomic.Int64
-			r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: countFS{mem, &n}})
-			must(err)
+			r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: countFS{mem, &n}}))
 			defer r.Close()
 			f, err := r.Canonical(nil)
 			must(err)

@@ -27,15 +27,13 @@ func TestCanonicalProves(t *testing.T) {
 			for k := range 32 * lev {
 				p.Runs = append(p.Runs, decomp.Req{Offset: int64(k*ranks + c.Rank()), Length: 1})
 			}
-			w, err := createWith(ctx, c, sampleBase, s, []Part{p}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: mem, piece: 16 << 10}})
-			must(err)
+			w := need(createWith(ctx, c, sampleBase, s, []Part{p}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: mem, piece: 16 << 10}}))
 			must(Put(w, v, 0, make([]float32, len(p.Runs))))
 			return w.Close(ctx)
 		}))
 		read := func(verify Verification) int64 {
 			var n atomic.Int64
-			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: countFS{mem, &n}})
-			must(err)
+			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: countFS{mem, &n}}))
 			defer r.Close()
 			f, err := r.Canonical(&CanonicalOptions{Memory: 1 << 20})
 			must(err)

@@ -35,9 +35,7 @@ func TestConvertComm(t *testing.T) {
 				ctx := context.Background()
 				convert := func(ctx context.Context, c comm.Comm, out string) error {
 					r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-					if err != nil {
-						return err
-					}
+					must(err)
 					defer r.Close()
 					o := co
 					return ConvertComm(ctx, c, r, out, &o)
@@ -56,10 +54,8 @@ func TestConvertComm(t *testing.T) {
 					}
 					for _, f := range want {
 						f, _, _ = strings.Cut(f, "(")
-						a, err := slurp(mem, "one/"+f)
-						must(err)
-						b, err := slurp(mem, dir+"/"+f)
-						must(err)
+						a := need(slurp(mem, "one/"+f))
+						b := need(slurp(mem, dir+"/"+f))
 						if !strings.HasSuffix(f, ".manifest") && !bytes.Equal(a, b) {
 							t.Errorf("%d ranks: %s: %s", n, f, firstDiff(b, a))
 						}

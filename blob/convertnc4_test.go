@@ -26,11 +26,9 @@ func nc4Of(t *testing.T, fsys vfs.FS, ranks int, o ConvertOptions) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	f, err := fsys.Open("out.nc")
-	must(err)
+	f := need(fsys.Open("out.nc"))
 	defer f.Close()
-	n, err := f.Size()
-	must(err)
+	n := need(f.Size())
 	return io.ReadAll(io.NewSectionReader(f, 0, n))
 }
 
@@ -66,8 +64,7 @@ func TestNetCDF4OfDamage(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()
 	m.writeTo(t, mem, &settings{Options: Options{Subfiles: 1}, knobs: knobs{fs: mem}})
-	f, err := mem.OpenRW("d.nc.0000")
-	must(err)
+	f := need(mem.OpenRW("d.nc.0000"))
 	n, err := f.Size()
 	must(err)
 	b := make([]byte, 1)

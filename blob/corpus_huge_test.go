@@ -48,8 +48,7 @@ func TestHugeDimension(t *testing.T) {
 					reqs, vals = append(reqs, decomp.Req{Offset: a, Length: 1}), append(vals, float64(i+1))
 				}
 			}
-			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, reqs}}, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: m}})
-			must(err)
+			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, reqs}}, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: m}}))
 			must(Put(w, x, 0, vals))
 			return w.Close(ctx)
 		})

@@ -68,8 +68,7 @@ func writeSampleWith(t testing.TB, toy *toy, o *settings, manifest bool, records
 		for d := len(parts); d < len(toy.maps); d++ {
 			parts = append(parts, Part{DecompID(d + 1), toy.maps[d].AppendReqs(nil, c.Rank())})
 		}
-		w, err := createWith(ctx, c, sampleBase, toy.s, parts, o)
-		must(err)
+		w := need(createWith(ctx, c, sampleBase, toy.s, parts, o))
 		for rec := range records {
 			must(toy.put(w, c.Rank(), rec, rec == 0))
 		}

@@ -123,9 +123,7 @@ func canonicalSample(t testing.TB) *sample {
 	s := newSample(t, VariableCentric, 1, false)
 	m := memOf(t, s.files)
 	ctx := context.Background()
-	r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, m, sampleBase, nil)
 	noError(t, Convert(ctx, r, "out.nc", nil))
 	b := memFiles(t, m)["out.nc"]
 	return &sample{files: map[string][]byte{s.subfile(0): b, s.subfile(1): b}}

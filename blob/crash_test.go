@@ -143,9 +143,7 @@ func expect(t *testing.T, c crash, what string, m *model) {
 			t.Fatalf("%s, %s: %v\nfiles: %v", c.when, what, f, names(after, "."))
 		}
 	}
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: after})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, after, "d.nc", nil)
 	n := 1 // the manifest
 	for _, s := range r.manifest.Sets {
 		n += len(s.Subfiles)

@@ -25,8 +25,7 @@ func TestDiffValues(t *testing.T) {
 		s.Var(fmt.Sprint("own", k), cdf5.Int, []DimID{x})
 		name := filepath.Join(dir, fmt.Sprint(k))
 		noError(t, comm.Run(ctx, 1, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := Create(ctx, c, name, s, nil, nil)
-			must(err)
+			w := need(Create(ctx, c, name, s, nil, nil))
 			must(Put(w, i, 0, []int64{1<<60 + int64(k), -5}))
 			must(Put(w, u, 0, []uint64{math.MaxUint64 - uint64(k), 5}))
 			must(Put(w, f, 0, []float64{[]float64{math.Inf(1), 5}[k], math.NaN()}))

@@ -320,8 +320,7 @@ func syncedClone(m *vfs.Mem) *vfs.Mem {
 		}
 		for _, e := range es {
 			if !e.IsDir() {
-				f, err := m.OpenRW(dir + "/" + e.Name())
-				must(err)
+				f := need(m.OpenRW(dir + "/" + e.Name()))
 				must(f.Sync())
 				must(f.Close())
 			}

@@ -19,8 +19,7 @@ func TestForeignLocks(t *testing.T) {
 		must(err)
 		must(f.Close())
 	}
-	l, err := durable.Acquire(context.Background(), mem, "d.nc", durable.LeaseOptions{})
-	must(err)
+	l := need(durable.Acquire(context.Background(), mem, "d.nc", durable.LeaseOptions{}))
 	if names, err := unfinishedIn(mem, "."); err != nil || fmt.Sprint(names) != "[d.nc]" {
 		t.Errorf("%v %v", names, err)
 	}

@@ -27,8 +27,7 @@ func TestJointUnderMPI(t *testing.T) {
 			if !open && ranks > 2 {
 				continue
 			}
-			exe, err := os.Executable()
-			must(err)
+			exe := need(os.Executable())
 			out, err := mpitest.Run(t, ranks, 5*time.Minute, []string{envJobDir + "=" + dir}, exe, "-test.run", "^TestInJobJoint$", "-test.v")
 			if err != nil || strings.Count(out, "--- PASS: TestInJobJoint") != ranks {
 				t.Fatalf("%v, %d processes: %v\n%s", layout, ranks, err, out)

@@ -81,8 +81,7 @@ func TestJointMetamorphic(t *testing.T) {
 			if apart {
 				c = comm.Isolate(c)
 			}
-			r, err := openCommWith(ctx, c, "d.nc", o, knobs{fs: fsys})
-			must(err)
+			r := need(openCommWith(ctx, c, "d.nc", o, knobs{fs: fsys}))
 			k := r.Collective(c)
 			k.share, k.span = share, span
 			for _, x := range calls {

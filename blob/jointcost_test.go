@@ -56,8 +56,7 @@ func scattered(ranks, pairs int) *decomp.Map {
 		}
 		must(b.Set(r, reqs))
 	}
-	m, err := b.Map()
-	must(err)
+	m := need(b.Map())
 	return m
 }
 
@@ -70,8 +69,7 @@ func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
 	s.Var("T", cdf5.Float, []DimID{tm, y, x}, Decomposed(d))
 	mem := vfs.NewMem()
 	must(run(m.Ranks(), func(ctx context.Context, c comm.Comm) error {
-		w, err := createWith(ctx, c, "d", s, []Part{{d, m.AppendReqs(nil, c.Rank())}}, &settings{Options: Options{Layout: layout, Subfiles: subfiles, Records: 2, Durability: DurableNone}, knobs: knobs{fs: mem}})
-		must(err)
+		w := need(createWith(ctx, c, "d", s, []Part{{d, m.AppendReqs(nil, c.Rank())}}, &settings{Options: Options{Layout: layout, Subfiles: subfiles, Records: 2, Durability: DurableNone}, knobs: knobs{fs: mem}}))
 		for rec := range int64(2) {
 			var x []float32
 			for q := range m.Reqs(c.Rank()) {
@@ -115,8 +113,7 @@ func jointCost(m *decomp.Map, layout Layout, subfiles, readers int) (c *jointFS,
 	c = &jointFS{FS: scatteredDataset(m, layout, subfiles)}
 	must(run(readers, func(ctx context.Context, co comm.Comm) error {
 		co = comm.Isolate(co)
-		r, err := openCommWith(ctx, co, "d", nil, knobs{fs: c})
-		must(err)
+		r := need(openCommWith(ctx, co, "d", nil, knobs{fs: c}))
 		defer r.Close()
 		return readScattered(ctx, r.Collective(co), decomp.Regular([]int64{m.Elems()}, readers).AppendReqs(nil, co.Rank()))
 	}))

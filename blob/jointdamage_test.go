@@ -40,8 +40,7 @@ func jointDataset(t *testing.T, layout Layout, piece int64) *vfs.Mem {
 					return createWith(ctx, c, name, s, p, o)
 				}
 			}
-			w, err := open(ctx, c, "d", []Part{{d, runs}}, o)
-			must(err)
+			w := need(open(ctx, c, "d", []Part{{d, runs}}, o))
 			must(Put(w, 0, int64(session), x))
 			if session == 0 && c.Rank() == 0 {
 				must(Put(w, 1, 0, make([]float64, jointCols)))
@@ -255,8 +254,7 @@ func TestJointAlike(t *testing.T) {
 			if c.Rank() == 1 {
 				o = &odd
 			}
-			r, err := openCommWith(ctx, c, "d", o, knobs{fs: mem})
-			must(err)
+			r := need(openCommWith(ctx, c, "d", o, knobs{fs: mem}))
 			defer r.Close()
 			x := make([]int32, jointCols)
 			read := func(k *Collective) error {

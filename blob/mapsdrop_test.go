@@ -30,8 +30,7 @@ func TestMapsDropped(t *testing.T) {
 			}
 			parts = append(parts, p)
 		}
-		w, err := createWith(ctx, c, "d.nc", s, parts, &settings{knobs: knobs{fs: fsys}})
-		must(err)
+		w := need(createWith(ctx, c, "d.nc", s, parts, &settings{knobs: knobs{fs: fsys}}))
 		for k := range maps {
 			data := make([]int32, len(parts[k].Runs))
 			for i, q := range parts[k].Runs {
@@ -43,9 +42,7 @@ func TestMapsDropped(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := openWith(ctx, "d.nc", &OpenOptions{Maps: 1 << 20}, knobs{fs: fsys})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, fsys, "d.nc", &OpenOptions{Maps: 1 << 20})
 	one := int64(0)
 	for round := range 3 {
 		for k := range maps {

@@ -47,10 +47,8 @@ func sameFiles(a, b vfs.FS, base string) error {
 	for _, s := range x.Sets {
 		for k := range s.Subfiles {
 			name := subfile.Name(s.Base, k)
-			p, err := vfs.ReadFile(a, name, 1<<30)
-			must(err)
-			q, err := vfs.ReadFile(b, name, 1<<30)
-			must(err)
+			p := need(vfs.ReadFile(a, name, 1<<30))
+			q := need(vfs.ReadFile(b, name, 1<<30))
 			if !bytes.Equal(p, q) {
 				return fmt.Errorf("%s is not that of ranks with a common heap: %s", name, firstDiff(p, q))
 			}

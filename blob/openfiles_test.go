@@ -70,8 +70,7 @@ func TestCommitOfClosed(t *testing.T) {
 					if apart {
 						c = comm.Isolate(c)
 					}
-					w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
-					must(err)
+					w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o))
 					for range 2 {
 						must(errors.Join(m.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)))
 					}

@@ -149,15 +149,12 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
 	b := decomp.NewBuilder([]int64{n}, 1)
 	must(b.Set(0, []decomp.Req{{Offset: 0, Length: n}}))
-	m, err := b.Map()
-	must(err)
-	e, err := newEngine(&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}, nil, s,
+	m := need(b.Map())
+	e := need(newEngine(&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}, nil, s,
 		&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{1}, Wide: []bool{false}},
-		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}})
-	must(err)
+		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}}))
 	must(e.settle(0))
-	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)
-	must(err)
+	x := need(layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk))
 	x.Entries = make([]layout.Entry, x.Total)
 	data := make([]byte, 600)
 	e.pack.end = int64(len(data))
@@ -177,8 +174,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
 	before := allocated()
-	r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
-	must(err)
+	r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem}))
 	defer r.Close()
 	if _, err := r.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("blob: %v, want ErrCorrupt", err)
@@ -220,12 +216,10 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	d := s.Decomp(col)
 	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
 	o := (&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}).withDefaults()
-	e, err := newEngine(&o, newProcess(&o, 1), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
-		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}})
-	must(err)
+	e := need(newEngine(&o, newProcess(&o, 1), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
+		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}}))
 	must(e.settle(0))
-	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)
-	must(err)
+	x := need(layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk))
 	x.Entries = make([]layout.Entry, x.Total)
 	mem := vfs.NewMem()
 	f, err := mem.Create("d.nc.0000")
@@ -257,15 +251,13 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
 	heapOf(t, "lists of nothing", func() {
-		r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1, Memory: 16 << 20}, knobs{fs: mem})
-		must(err)
+		r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1, Memory: 16 << 20}, knobs{fs: mem}))
 		defer r.Close()
 		if err := r.Read(context.Background(), "x", nil, nil, make([]int8, n)); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("read: %v, want ErrTooLarge", err)
 		}
 	})
-	r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
-	must(err)
+	r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem}))
 	defer r.Close()
 	got := make([]int8, n)
 	if err := r.Read(context.Background(), "x", nil, nil, got); err != nil || got[7] != 'h' {

@@ -131,8 +131,7 @@ func TestCompressUsage(t *testing.T) {
 	try("append", run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		return m.upTo(2).add(ctx, c, "d.nc", &settings{Options: Options{Compress: auto, Subfiles: 1}, knobs: knobs{fs: mem}})
 	}))
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-	must(err)
+	r := need(openWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
 	defer r.Close()
 	try("convert", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto}))
 	try("convert to blobs", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto, Blobs: true}))
@@ -154,8 +153,7 @@ func TestCompressedSets(t *testing.T) {
 			return m.upTo(int64(k+1)).add(ctx, c, "d.nc", o)
 		}))
 	}
-	got, err := canonicalOf(mem, "d.nc")
-	must(err)
+	got := need(canonicalOf(mem, "d.nc"))
 	if want := m.canonical(false); !bytes.Equal(got, want) {
 		t.Error(firstDiff(got, want))
 	}
@@ -180,8 +178,7 @@ func TestCompressedAgain(t *testing.T) {
 			if isolate {
 				c = comm.Isolate(c)
 			}
-			w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o)
-			must(err)
+			w := need(createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o))
 			v := make([]float64, 200)
 			z := make([]int32, 100)
 			for round := range 3 {
@@ -200,8 +197,7 @@ func TestCompressedAgain(t *testing.T) {
 			}
 			return w.Close(ctx)
 		}))
-		r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-		must(err)
+		r := need(openWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
 		got, z := make([]float64, 400), make([]int32, 100)
 		must(r.Read(context.Background(), "x", nil, nil, got))
 		must(r.Read(context.Background(), "y", nil, nil, z))
@@ -252,8 +248,7 @@ func TestCompressedChoice(t *testing.T) {
 		}
 	}
 	noError(t, run(1, func(ctx context.Context, c comm.Comm) error {
-		w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem}})
-		must(err)
+		w := need(createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem}}))
 		for v := range data {
 			must(Put(w, VarID(v), 0, data[v]))
 		}

@@ -78,20 +78,14 @@ func TestPieces(t *testing.T) {
 					ways[way](&o)
 					records := func(ctx context.Context, w *Writer, rank int, from, to int64) error {
 						for rec := from; rec < to; rec++ {
-							if err := toy.put(w, rank, rec, rec == 0); err != nil {
-								return err
-							}
+							must(toy.put(w, rank, rec, rec == 0))
 							flush := w.Flush
 							if async {
 								flush = w.FlushAsync
 							}
-							if err := flush(ctx); err != nil {
-								return err
-							}
+							must(flush(ctx))
 							if again && rank%2 == 0 {
-								if err := toy.put(w, rank, rec, false); err != nil {
-									return err
-								}
+								must(toy.put(w, rank, rec, false))
 							}
 						}
 						return w.Close(ctx)
@@ -156,8 +150,7 @@ func TestPiecesOfConversion(t *testing.T) {
 				return toy.write(ctx, c, "in.nc", 3, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}})
 			}))
 			noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				r, err := openWith(ctx, "in.nc", nil, knobs{fs: m})
-				must(err)
+				r := need(openWith(ctx, "in.nc", nil, knobs{fs: m}))
 				defer r.Close()
 				return convertWith(ctx, comm.Isolate(c), r, sampleBase, &ConvertOptions{Blobs: true, Layout: layout}, knobs{piece: 100})
 			}))
@@ -268,8 +261,7 @@ func TestLargeExtents(t *testing.T) {
 		noError(t, comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 			n := int64(elems / 3)
 			lo := int64(c.Rank()) * n
-			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{fs: m}})
-			must(err)
+			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{fs: m}}))
 			data := make([]int32, n)
 			for i := range data {
 				data[i] = int32(lo) + int32(i)
@@ -348,8 +340,7 @@ func TestConvertInParts(t *testing.T) {
 						data = append(data, int32(at)+k)
 					}
 				}
-				w, err := createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{piece: piece, fs: m}})
-				must(err)
+				w := need(createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{piece: piece, fs: m}}))
 				must(Put(w, id, 0, data))
 				return w.Close(ctx)
 			}))
@@ -408,13 +399,9 @@ func TestConvertLargeRecords(t *testing.T) {
 	w, err := createWith(t.Context(), comm.Self(), sampleBase, s, []Part{{d, []decomp.Req{{Offset: 0, Length: elems}}}}, &settings{Options: Options{Retain: LendUntilClose, Durability: DurableNone}, knobs: knobs{fs: m}})
 	noError(t, err)
 	must(errors.Join(Put(w, id, 0, make([]int16, elems)), Put(w, id, 1, want), w.Close(t.Context())))
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: m})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, m, sampleBase, nil)
 	noError(t, Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: true, Ranks: 3, Records: &Range{1, 2}, Memory: 8 << 20, Durability: DurableNone}))
-	out, err := openWith(t.Context(), "out.nc", nil, knobs{fs: m})
-	noError(t, err)
-	defer out.Close()
+	out := opened(t, m, "out.nc", nil)
 	got := make([]int16, elems)
 	if err := out.Read(t.Context(), "A", nil, nil, got); err != nil || !slices.Equal(got, want) {
 		t.Errorf("record 1 is not what was converted: %v", err)

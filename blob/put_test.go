@@ -24,8 +24,7 @@ func TestPutAfterPutAt(t *testing.T) {
 		b := s.Var("b", cdf5.Int, []DimID{x})
 		name := filepath.Join(t.TempDir(), "o.nc")
 		noError(t, comm.Run(ctx, 1, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := Create(ctx, c, name, s, nil, &Options{Layout: l})
-			must(err)
+			w := need(Create(ctx, c, name, s, nil, &Options{Layout: l}))
 			must(errors.Join(
 				PutAt(w, a, 0, []int64{1}, []int64{2}, []int32{8, 9}),
 				PutAt(w, b, 0, []int64{0}, []int64{1}, []int32{5}),

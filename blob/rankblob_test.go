@@ -27,8 +27,7 @@ func TestRankBlobIsTheBlobOfTheWalk(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "f")
 		err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error {
 			r := int64(c.Rank())
-			w, err := Create(ctx, c, name, s, []Part{{d, []decomp.Req{{Offset: 20 - r*10, Length: 10 - r}}}}, &Options{Layout: layout, Subfiles: 2})
-			must(err)
+			w := need(Create(ctx, c, name, s, []Part{{d, []decomp.Req{{Offset: 20 - r*10, Length: 10 - r}}}}, &Options{Layout: layout, Subfiles: 2}))
 			for rec := range int64(2) {
 				data := make([]int32, 10-r)
 				for i := range data {

@@ -52,8 +52,7 @@ func (h history) write(t testing.TB) map[string][]byte {
 		}
 		must(toy.write(ctx, c, sampleBase, h.first, &o))
 		for rec := h.first; rec < 3; rec++ {
-			w, err := appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
-			must(err)
+			w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
 			must(toy.put(w, c.Rank(), rec, false))
 			must(w.Close(ctx))
 		}
@@ -261,9 +260,7 @@ func convertTo(t testing.TB, files map[string][]byte, blobs bool, o OpenOptions)
 			}
 			return nil, err
 		}
-		q, err := openWith(t.Context(), "again.h5", nil, knobs{fs: fs})
-		noError(t, err)
-		defer q.Close()
+		q := opened(t, fs, "again.h5", nil)
 		r, c = q, ConvertOptions{Workers: 1, Durability: DurableNone}
 	}
 	if err := Convert(t.Context(), r, "out.nc", &c); err != nil {

@@ -181,8 +181,7 @@ func TestRefreshReplaced(t *testing.T) {
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			o := sc.with(mem, false)
 			o.Force = force
-			w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
-			must(err)
+			w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o))
 			for rec := range m.records {
 				must(m.putRecord(w, rec, c.Rank(), rec == 0))
 			}
@@ -191,9 +190,7 @@ func TestRefreshReplaced(t *testing.T) {
 		noError(t, err)
 	}
 	write(false)
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, mem, "d.nc", nil)
 	if n, err := r.Refresh(context.Background()); n != 2 || err != nil {
 		t.Errorf("unchanged: %d, %v", n, err)
 	}
@@ -343,9 +340,7 @@ func TestStatus(t *testing.T) {
 	if w, err := writerOf(cut, "d.nc"); err != nil || w == nil || w.State != "dead" {
 		t.Errorf("an empty lease: %+v, %v", w, err)
 	}
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: dead})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, dead, "d.nc", nil)
 	here, _ := os.Hostname()
 	changeHolder(t, dead, func(h *durable.Holder) { h.Host, h.Boot, h.Proc = here, vfs.BootID(), h.Proc+"1" }) // a process of this machine, whose number is another's by now
 	var died *WriterDiedError

@@ -38,16 +38,12 @@ func TestRepeats(t *testing.T) {
 					t.Errorf("rank %d: %v", c.Rank(), err)
 				}
 				session := func(w *Writer, err error) error {
-					if err != nil {
-						return err
-					}
+					must(err)
 					data := []float32{1, 2, 3, 4, 5}
 					if c.Rank() == 0 {
 						data = []float32{6, 7, 8, 9}[:w.Count(d)]
 					}
-					if err := Put(w, v, w.Records(), data); err != nil {
-						return err
-					}
+					must(Put(w, v, w.Records(), data))
 					return w.Close(ctx)
 				}
 				must(session(Create(ctx, c, name, s, parts, &Options{Layout: l, Repeats: true})))

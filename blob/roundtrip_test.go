@@ -71,10 +71,8 @@ func newToy(ranks int) *toy {
 		must(b1.Set(r, decomp.SortCoalesce(q1, toyCol)))
 		must(b2.Set(r, decomp.SortCoalesce(q2, toyCol)))
 	}
-	m1, err := b1.Map()
-	must(err)
-	m2, err := b2.Map()
-	must(err)
+	m1 := need(b1.Map())
+	m2 := need(b2.Map())
 	t.maps = []*decomp.Map{m1, m2}
 	return t
 }
@@ -83,6 +81,11 @@ func must(err error) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+func need[T any](v T, err error) T {
+	must(err)
+	return v
 }
 
 func (t *toy) parts(rank int) []Part {
@@ -262,8 +265,7 @@ func TestAppend(t *testing.T) {
 					if isolate {
 						c = comm.Isolate(c)
 					}
-					w, err := appendWith(ctx, c, name, toy.parts(c.Rank()), o)
-					must(err)
+					w := need(appendWith(ctx, c, name, toy.parts(c.Rank()), o))
 					for rec := w.Records(); rec < 2+2*s+2; rec++ {
 						must(toy.put(w, c.Rank(), rec, false))
 					}

@@ -51,16 +51,14 @@ func TestAppendSchema(t *testing.T) {
 						if isolate {
 							c = comm.Isolate(c)
 						}
-						r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-						must(err)
+						r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 						var s *Schema
 						if define != nil {
 							s = r.Extend()
 							define(s)
 						}
 						must(errors.Join(r.Close(), c.Barrier(ctx)))
-						w, err := appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &o)
-						must(err)
+						w := need(appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &o))
 						defer w.Abort()
 						for rec := int64(from); rec < m.records; rec++ {
 							must(errors.Join(m.putRecord(w, rec, c.Rank(), false), putMore(w, m, rec, c.Rank())))
@@ -79,8 +77,7 @@ func TestAppendSchema(t *testing.T) {
 				}
 				session(4, false, nil)
 				lookExtended(t, mem, "appended", 6, 2)
-				r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-				must(err)
+				r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 				if n := len(r.Manifest().Sets); o.Layout == VariableCentric && n != 2 {
 					t.Errorf("%d sets, want 2: the files that have the new variables grow", n)
 				}
@@ -196,8 +193,7 @@ const cdf5FillDouble = 9.9692099683868690e+36
 func crossSets(t *testing.T, mem vfs.FS) []byte {
 	t.Helper()
 	ctx := t.Context()
-	r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-	must(err)
+	r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 	defer r.Close()
 	want, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
 	must(err)
@@ -309,8 +305,7 @@ func TestAddedDamaged(t *testing.T) {
 	must(err)
 	for _, added := range [][]string{{"nobody"}, {"T"}, {"area"}} {
 		st.Manifest.Sets[1].Added = added
-		b, err := st.Manifest.Encode()
-		must(err)
+		b := need(st.Manifest.Encode())
 		f, err := mem.OpenRW(subfile.ManifestName("d.nc"))
 		must(err)
 		must(f.Truncate(0))
@@ -422,8 +417,7 @@ func TestAddedLost(t *testing.T) {
 func TestExtendedApart(t *testing.T) {
 	mem := vfs.NewMem()
 	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{}, false, false))
-	old, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-	must(err)
+	old := need(openWith(t.Context(), "d.nc", nil, knobs{fs: mem}))
 	defer old.Close()
 	must(extending(mem, 3, func(ctx context.Context, w *Writer, m *model, rank int) error {
 		return errors.Join(m.putRecord(w, 2, rank, false), putMore(w, m, 2, rank))

@@ -95,8 +95,7 @@ func TestSessionDied(t *testing.T) {
 			m, mem := sc.model(3), vfs.NewMem()
 			var dead *vfs.Mem
 			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
-				must(err)
+				w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
 				for rec := range m.records - 1 {
 					must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 				}
@@ -150,8 +149,7 @@ func TestSessionAlive(t *testing.T) {
 		m, mem := sc.model(3), vfs.NewMem()
 		sc.o.Records = min(sc.o.Records, m.records)
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
-			must(err)
+			w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
 			for rec := range m.records - 1 {
 				must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 			}
@@ -213,8 +211,7 @@ func TestSessionPieces(t *testing.T) {
 			if coarse != (len(man.Sets[0].Subfiles[0].Pieces) == 0) || !coarse && man.Piece != 8 {
 				t.Errorf("%v %v: %+v", o, coarse, man)
 			}
-			f, err := mem.OpenRW("d.nc.0000")
-			must(err)
+			f := need(mem.OpenRW("d.nc.0000"))
 			size, err := f.Size()
 			must(err)
 			at := size - 1

@@ -277,8 +277,7 @@ func TestSessionHeaders(t *testing.T) {
 					if _, _, is := subfile.Split(e.Name()); !is {
 						continue
 					}
-					b, err := slurp(mem, e.Name())
-					must(err)
+					b := need(slurp(mem, e.Name()))
 					if n := int64(binary.BigEndian.Uint64(b[layout.NumrecsAt:])); n != committed {
 						t.Errorf("%s: numrecs %d, %d are committed", e.Name(), n, committed)
 					}

@@ -65,8 +65,7 @@ func TestOverlapOrder(t *testing.T) {
 		id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
 		noError(t, comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 			lo := []int64{0, 0, n}[c.Rank()]
-			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}})
-			must(err)
+			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}}))
 			data := make([]int32, n)
 			for i := range data {
 				data[i] = int32(c.Rank())

@@ -56,8 +56,7 @@ func TestSomeShareAHeap(t *testing.T) {
 		} {
 			mem := vfs.NewMem()
 			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &settings{Options: o, knobs: knobs{fs: mem}})
-				must(err)
+				w := need(createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &settings{Options: o, knobs: knobs{fs: mem}}))
 				defer w.Abort()
 				for rec := range m.records {
 					must(m.putRecord(w, rec, c.Rank(), rec == 0))
@@ -137,8 +136,7 @@ func TestRoomIsReserved(t *testing.T) {
 				if apart {
 					c = comm.Isolate(c)
 				}
-				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, Subfiles: 2, Records: m.records}, knobs: knobs{fs: fsys}})
-				must(err)
+				w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, Subfiles: 2, Records: m.records}, knobs: knobs{fs: fsys}}))
 				defer w.Abort()
 				for rec := range m.records {
 					must(m.putRecord(w, rec, c.Rank(), rec == 0))

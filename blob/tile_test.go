@@ -28,8 +28,7 @@ func TestTiles(t *testing.T) {
 					runs = append(runs, decomp.Req{Offset: r*cols + at, Length: min(strip, cols-at)})
 				}
 			}
-			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: m}})
-			must(err)
+			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: m}}))
 			for v := range s.vars {
 				var data []int32
 				for _, q := range runs {
@@ -41,9 +40,7 @@ func TestTiles(t *testing.T) {
 			}
 			return w.Close(ctx)
 		}))
-		r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: m})
-		noError(t, err)
-		defer r.Close()
+		r := opened(t, m, sampleBase, &OpenOptions{Workers: 2})
 		for v := range int32(2) {
 			for _, part := range [][2]int64{{0, rows}, {3, rows - 4}} {
 				got := make([]int32, part[1]*cols)

@@ -63,8 +63,7 @@ func TestSaving(t *testing.T) {
 		}
 		r.Close()
 		if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := appendWith(ctx, c, "twice.nc", runs[c.Rank()], &settings{knobs: knobs{fs: fs}})
-			must(err)
+			w := need(appendWith(ctx, c, "twice.nc", runs[c.Rank()], &settings{knobs: knobs{fs: fs}}))
 			v, _ := w.Schema().VarID("time")
 			must(Put(w, v, 3, []float64{3}))
 			return w.Close(ctx)
@@ -98,8 +97,7 @@ func TestAppendToDamaged(t *testing.T) {
 			toy, o := newToy(3), h.o
 			o.Durability, o.fs = DurableNone, fs
 			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-				w, err := appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
-				must(err)
+				w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
 				must(toy.put(w, c.Rank(), 3, false))
 				return w.Close(ctx)
 			}); err != nil {
@@ -147,8 +145,7 @@ func TestOldManifest(t *testing.T) {
 		toy, o := newToy(3), h.o
 		o.Durability, o.fs = DurableNone, fs
 		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
-			must(err)
+			w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
 			must(toy.put(w, c.Rank(), 3, false))
 			return w.Close(ctx)
 		}); err != nil {
@@ -202,9 +199,7 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	s := newSample(t, VariableCentric, 1, true)
 	name, manifest := s.subfile(0), subfile.ManifestName(sampleBase)
 	m := memOf(t, s.files)
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: m})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, m, sampleBase, nil)
 	scale := make([]float32, toyLev)
 	noError(t, r.Read(t.Context(), "scale", nil, nil, scale))
 	late := &staleFS{FS: m, old: memOf(t, s.files), name: manifest, looks: 8} // one more than others need
@@ -247,9 +242,7 @@ func TestOpenSeenLate(t *testing.T) {
 	then, now := newSample(t, VariableCentric, 1, true), newSample(t, ProcessCentric, 1, true)
 	manifest := subfile.ManifestName(sampleBase)
 	late := &staleFS{FS: memOf(t, now.files), old: memOf(t, then.files), name: manifest, looks: 6}
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, late, sampleBase, nil)
 	if r.Layout() != ProcessCentric || late.looks > 0 {
 		t.Errorf("%v, %d looks to come", r.Layout(), late.looks)
 	}

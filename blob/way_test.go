@@ -84,8 +84,7 @@ func TestWays(t *testing.T) {
 					if apart {
 						c = comm.Isolate(c)
 					}
-					w, err := createWith(ctx, c, "d.nc", s, parts(r), &o)
-					must(err)
+					w := need(createWith(ctx, c, "d.nc", s, parts(r), &o))
 					defer w.Abort()
 					start[r] = w.Pieces()
 					for rec := range int64(records) {
@@ -96,8 +95,7 @@ func TestWays(t *testing.T) {
 					chosen[r] = w.Pieces()
 					return w.Close(ctx)
 				}))
-				got, err := slurp(mem, subfile.Name("d.nc", 0))
-				must(err)
+				got := need(slurp(mem, subfile.Name("d.nc", 0)))
 				if !apart {
 					want = got
 					if p := chosen[0]; p.OwnMin != 0 {
@@ -153,8 +151,7 @@ func TestWaysOfTeams(t *testing.T) {
 				}
 				return windows
 			}
-			w, err := createWith(ctx, comm.Isolate(c), "d.nc", s, []Part{{d, []decomp.Req{{Offset: int64(r) * large, Length: n}}}}, &o)
-			must(err)
+			w := need(createWith(ctx, comm.Isolate(c), "d.nc", s, []Part{{d, []decomp.Req{{Offset: int64(r) * large, Length: n}}}}, &o))
 			defer w.Abort()
 			for rec := range int64(7) {
 				must(errors.Join(Put(w, v, rec, make([]float64, n)), w.Flush(ctx)))

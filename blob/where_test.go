@@ -71,8 +71,7 @@ func TestWhere(t *testing.T) {
 						at = at*n + index[i]
 					}
 				}
-				x, err := r.Where(ctx, sv.Name, index)
-				must(err)
+				x := need(r.Where(ctx, sv.Name, index))
 				owner := m.owners(VarID(v))[at]
 				if (x == nil) != (owner < 0) {
 					t.Fatalf("%q%v: %+v, the owner is %d", sv.Name, index, x, owner)
@@ -88,8 +87,7 @@ func TestWhere(t *testing.T) {
 				if sv.Decomp == 0 {
 					continue
 				}
-				mp, err := r.Map(ctx, sv.Decomp)
-				must(err)
+				mp := need(r.Map(ctx, sv.Decomp))
 				reqs := mp.AppendReqs(nil, x.Rank)
 				if reqs[x.Request] != x.Run || at < x.Run.Offset || at >= x.Run.Offset+x.Run.Length {
 					t.Fatalf("%q%v: request %d is %+v, said to be %+v, element %d", sv.Name, index, x.Request, reqs[x.Request], x.Run, at)

@@ -49,8 +49,7 @@ func TestWhereInNetCDF4(t *testing.T) {
 	for _, n := range []NetCDF4Options{{}, {ChunkBytes: 24}, {Deflate: 1, ChunkBytes: 24}, {Deflate: 6}, {Zstd: 3, NoShuffle: true}} {
 		mem := vfs.NewMem()
 		m.writeTo(t, mem, &settings{Options: Options{Subfiles: 1}, knobs: knobs{fs: mem}})
-		file, err := nc4Of(t, mem, 1, ConvertOptions{NetCDF4: &n})
-		must(err)
+		file := need(nc4Of(t, mem, 1, ConvertOptions{NetCDF4: &n}))
 		r, err := openWith(t.Context(), "out.nc", nil, knobs{fs: mem})
 		must(err)
 		defer r.Close()

@@ -19,9 +19,7 @@ func TestVersions(t *testing.T) {
 		must(t, err)
 		fill := func(v int32) error {
 			if c.Rank() == 1 {
-				if err := Put(ctx, a, []int64{0}, []int64{300}, slices.Repeat([]int32{v}, 300)); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{300}, slices.Repeat([]int32{v}, 300)))
 			}
 			return nil
 		}
