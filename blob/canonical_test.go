@@ -68,36 +68,6 @@ func readForward(t failer, f *CanonicalFile, want []byte, n int) {
 	}
 }
 
-// TestCanonicalBorrow: who reads forward is lent what was read ahead, and the cache keeps what it has lent.
-func TestCanonicalBorrow(t *testing.T) {
-	files, want := canonicalSets(t)
-	lent := 0
-	for i, f := range files {
-		f.cache = newBlockCache(f, 1024, nil)
-		for off := int64(0); off < f.size; {
-			n := int(min(16, f.size-off))
-			if p, back := f.Borrow(t.Context(), off, n); p != nil {
-				for _, at := range []int64{0, f.size / 2, f.size - 1} { // others need room
-					_, err := f.ReadAt(make([]byte, 1), at)
-					must(err)
-				}
-				if !bytes.Equal(p, want[i][off:off+int64(n)]) {
-					t.Fatalf("%d bytes at %d of %d are not those of Convert", n, off, f.size)
-				}
-				lent += n
-				back()
-			} else {
-				_, err := f.ReadAt(make([]byte, n), off)
-				must(err)
-			}
-			off += int64(n)
-		}
-	}
-	if lent == 0 {
-		t.Error("nothing was lent")
-	}
-}
-
 // failer is a test of any kind.
 type failer interface{ Fatalf(string, ...any) }
 

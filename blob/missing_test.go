@@ -182,44 +182,6 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 	}
 }
 
-// TestReaderAfterCancel: a read that was cancelled leaves the Reader usable.
-func TestReaderAfterCancel(t *testing.T) {
-	r, err := Open(context.Background(), writeSets(t), nil)
-	noError(t, err)
-	defer r.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	x := make([]float64, 6*missCols)
-	if err := r.Read(ctx, "B", nil, nil, x); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if err := r.Read(context.Background(), "B", nil, nil, x); err != nil {
-		t.Errorf("after that: %v", err)
-	}
-}
-
-// TestReaderConcurrent: what tells of the files may be asked while another goroutine reads.
-func TestReaderConcurrent(t *testing.T) {
-	r, err := Open(context.Background(), writeSets(t), nil)
-	noError(t, err)
-	defer r.Close()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range 20 {
-			r.Missing()
-			r.Subfiles()
-			r.Version()
-			r.Files()
-		}
-	}()
-	x := make([]float64, 6*missCols)
-	if err := r.Read(context.Background(), "B", nil, nil, x); err != nil {
-		t.Error(err)
-	}
-	<-done
-}
-
 // TestCheckMissing: what a missing subfile held is lost, not without an owner.
 func TestCheckMissing(t *testing.T) {
 	name := writeSets(t)

@@ -13,38 +13,6 @@ import (
 	"blobio/internal/vfs"
 )
 
-// TestPutAfterPutAt: a whole put takes the place of the parts put before it,
-// and parts put after it are laid over it.
-func TestPutAfterPutAt(t *testing.T) {
-	ctx := context.Background()
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
-		s := NewSchema()
-		x := s.Dim("x", 4)
-		a := s.Var("a", cdf5.Int, []DimID{x})
-		b := s.Var("b", cdf5.Int, []DimID{x})
-		name := filepath.Join(t.TempDir(), "o.nc")
-		noError(t, comm.Run(ctx, 1, nil, func(ctx context.Context, c comm.Comm) error {
-			w := need(Create(ctx, c, name, s, nil, &Options{Layout: l}))
-			must(errors.Join(
-				PutAt(w, a, 0, []int64{1}, []int64{2}, []int32{8, 9}),
-				PutAt(w, b, 0, []int64{0}, []int64{1}, []int32{5}),
-				Put(w, a, 0, []int32{1, 2, 3, 4}),
-				PutAt(w, a, 0, []int64{3}, []int64{1}, []int32{40})))
-			return w.Close(ctx)
-		}))
-		r, err := Open(ctx, name, nil)
-		noError(t, err)
-		got := make([]int32, 4)
-		if err := r.Read(ctx, "a", nil, nil, got); err != nil || fmt.Sprint(got) != "[1 2 3 40]" {
-			t.Errorf("%v: a = %v, %v", l, got, err)
-		}
-		if err := r.Read(ctx, "b", nil, nil, got); err != nil || got[0] != 5 {
-			t.Errorf("%v: b = %v, %v", l, got, err)
-		}
-		r.Close()
-	}
-}
-
 // TestWideMapsAreKept: an appended set, and a conversion to blobs, have the
 // int64 offsets of the first set without being asked for them.
 func TestWideMapsAreKept(t *testing.T) {

@@ -3,14 +3,11 @@ package blob
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
-	"blobio/subfile"
 )
 
 // toy is a small dataset: every kind of variable, and maps with a hole.
@@ -201,80 +198,6 @@ func (t *toy) check(tb testing.TB, name string, records int64) {
 		scale := make([]float32, toyLev)
 		if err := r.Read(ctx, "scale", nil, nil, scale); err != nil || fmt.Sprint(scale) != "[1 2 30 4 5]" {
 			tb.Fatalf("scale = %v, %v", scale, err)
-		}
-	}
-}
-
-func TestRoundTrip(t *testing.T) {
-	ctx := context.Background()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, ranks := range []int{1, 2, 5, 16} {
-			for _, o := range crashtest.Some(t, 3, []settings{{}, {Options: Options{Subfiles: 2}}, {Options: Options{Subfiles: 3, Grouping: subfile.RoundRobin}}, {Options: Options{Records: 3}}, {Options: Options{Retain: LendUntilFlush}}, {Options: Options{Retain: LendUntilClose}}}) {
-				if o.Subfiles > ranks {
-					continue
-				}
-				o.Layout = layout
-				toy := newToy(ranks)
-				name := filepath.Join(t.TempDir(), "toy.nc")
-				t.Run(fmt.Sprintf("%v-%d-%d-%d-%d", layout, ranks, o.Subfiles, o.Records, o.Retain), func(t *testing.T) {
-					noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-						return toy.write(ctx, c, name, 3, &o)
-					}))
-					toy.check(t, name, 3)
-					for k, co := range []ConvertOptions{{}, {Blobs: true, Layout: VariableCentric, Ranks: 7, Subfiles: 2}, {Blobs: true, Layout: ProcessCentric}} {
-						out := filepath.Join(t.TempDir(), fmt.Sprintf("out%d.nc", k))
-						r, err := Open(ctx, name, nil)
-						noError(t, err)
-						noError(t, Convert(ctx, r, out, &co))
-						r2, err := Open(ctx, out, nil)
-						noError(t, err)
-						for f := range Diff(ctx, r, r2, nil) {
-							t.Errorf("convert %d: %v", k, f)
-						}
-						for f := range Check(ctx, out, nil) {
-							if f.Severity != Note {
-								t.Errorf("check of convert %d: %v", k, f)
-							}
-						}
-						r.Close()
-						r2.Close()
-					}
-				})
-			}
-		}
-	}
-}
-
-func TestAppend(t *testing.T) {
-	ctx := context.Background()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, isolate := range []bool{false, true} {
-			const ranks = 4
-			toy := newToy(ranks)
-			name := filepath.Join(t.TempDir(), "toy.nc")
-			o := &settings{Options: Options{Layout: layout, Subfiles: 2}}
-			noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				if isolate {
-					c = comm.Isolate(c)
-				}
-				return toy.write(ctx, c, name, 2, o)
-			}))
-			toy.check(t, name, 2)
-			for s := range int64(2) {
-				if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-					if isolate {
-						c = comm.Isolate(c)
-					}
-					w := need(appendWith(ctx, c, name, toy.parts(c.Rank()), o))
-					for rec := w.Records(); rec < 2+2*s+2; rec++ {
-						must(toy.put(w, c.Rank(), rec, false))
-					}
-					return w.Close(ctx)
-				}); err != nil {
-					t.Fatalf("%v append %d: %v", layout, s, err)
-				}
-				toy.check(t, name, 4+2*s)
-			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -10,84 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
-	"blobio/subfile"
 )
-
-// paired is a Comm of processes that run two ranks each.
-type paired struct {
-	comm.Comm
-	world int
-}
-
-func (p paired) Split(ctx context.Context, color, key int) (comm.Comm, error) {
-	c, err := p.Comm.Split(ctx, color, key)
-	if c != nil {
-		c = paired{c, p.world}
-	}
-	return c, err
-}
-
-func (p paired) Share(ctx context.Context, v any) ([]any, error) {
-	worlds, err := p.Comm.Share(ctx, p.world)
-	if err != nil {
-		return nil, err
-	}
-	all, err := p.Comm.Share(ctx, v)
-	all = slices.Clone(all)
-	for r := range all {
-		if worlds[r].(int)/2 != p.world/2 {
-			all[r] = nil
-		}
-	}
-	return all, err
-}
-
-// TestSomeShareAHeap: the files do not depend on who shares a heap with whom, nor on what is put again.
-func TestSomeShareAHeap(t *testing.T) {
-	m := tinyModel(3, 5)
-	for _, o := range []Options{
-		{Subfiles: 2}, {Subfiles: 1, Retain: LendUntilFlush}, {Layout: ProcessCentric, Subfiles: 2}, {Layout: ProcessCentric, Subfiles: 1, Records: m.records},
-	} {
-		want := map[string][]byte{}
-		for _, wrap := range []func(c comm.Comm) comm.Comm{
-			func(c comm.Comm) comm.Comm { return c },
-			func(c comm.Comm) comm.Comm { return paired{c, c.Rank()} },
-			comm.Isolate,
-		} {
-			mem := vfs.NewMem()
-			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w := need(createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &settings{Options: o, knobs: knobs{fs: mem}}))
-				defer w.Abort()
-				for rec := range m.records {
-					must(m.putRecord(w, rec, c.Rank(), rec == 0))
-					must(w.Flush(ctx))
-					if c.Rank() == 1 { // again
-						must(m.putRecord(w, rec, c.Rank(), false))
-					}
-					must(w.FlushAsync(ctx))
-				}
-				return w.Close(ctx)
-			}); err != nil {
-				t.Fatalf("%+v: %v", o, err)
-			}
-			for k := range o.Subfiles {
-				name := subfile.Name("d.nc", k)
-				got, err := vfs.ReadFile(mem, name, 1<<20)
-				noError(t, err)
-				if want[name] == nil {
-					want[name] = got
-				} else if !bytes.Equal(got, want[name]) {
-					t.Errorf("%+v: %s is another", o, name)
-				}
-			}
-			for f := range checkWith(t.Context(), "d.nc", nil, knobs{fs: mem}) {
-				if f.Severity > Note {
-					t.Errorf("%+v: %v", o, f)
-				}
-			}
-		}
-	}
-}
 
 // TestAggregators: on each node as many as asked for, spread over its ranks, and with few servers an equal number for each. With as many
 // servers as nodes each server has those of one node.

@@ -2,7 +2,6 @@ package ffformat
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -94,15 +93,4 @@ func TestExtentsCover(t *testing.T) {
 			t.Fatalf("usage %d of %d", sum, at)
 		}
 	})
-}
-
-func TestExtentsOfMany(t *testing.T) {
-	f := &File{Layout: LayoutF, Size: 1 << 20, Blocks: []Block{{Offset: 1 << 19}}}
-	for i := range 20000 { // all in one place
-		f.Blocks[0].Containers = append(f.Blocks[0].Containers, Container{ID: int32(i), HasContent: true, Fptr: int64(i % 7), ChunkSize: 1 << 18, ContainerSize: 1 << 18})
-	}
-	list := f.Extents()
-	if !slices.ContainsFunc(list, func(e Extent) bool { return e.Kind == ExtentOverlap }) {
-		t.Error("no overlap found")
-	}
 }

@@ -3,7 +3,6 @@ package ffformat
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -87,39 +86,6 @@ func TestSevenCheckpoints(t *testing.T) {
 			}
 			if n != g.n {
 				t.Errorf("layout %v, checkpoint %d: %d containers, want %d", l, cp, g.n, n)
-			}
-		}
-	}
-}
-
-// TestSevenCheckpointsScaled: the same fields at other sizes, which are those of the
-// text times a factor but for the metadata that A has between.
-func TestSevenCheckpointsScaled(t *testing.T) {
-	for _, unit := range []int64{1, 25, 1000, 125000, 1 << 32} {
-		g := newGrowth(LayoutF)
-		for cp := 1; cp <= 7; cp++ {
-			var vars []VarSize
-			for id := int32(1); id <= 5; id++ {
-				if n, ok := scenario[cp][id]; ok {
-					vars = append(vars, VarSize{id, int64(n) * 4 * unit})
-				}
-			}
-			g.open = false
-			must(t, g.grow(vars))
-			var got, want []string
-			for _, b := range g.blocks {
-				for _, c := range b.Containers {
-					got = append(got, fmt.Sprint(c.ID, c.Idx, c.ContainerID, c.HasContent, c.Dptr, c.Fptr, c.ChunkSize, c.ContainerSize))
-				}
-			}
-			for _, c := range sevenContainers {
-				if n := c.chunks[cp-1]; n >= 0 {
-					x := func(v int64) int64 { return v / 1000000 * unit }
-					want = append(want, fmt.Sprint(c.id, c.idx, c.n, n > 0, x(c.dptr), x(c.fptrF), x(n), x(c.room)))
-				}
-			}
-			if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
-				t.Errorf("unit %d, checkpoint %d:\n%s\nwant\n%s", unit, cp, g, w)
 			}
 		}
 	}

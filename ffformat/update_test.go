@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -306,29 +305,4 @@ func TestWriterLayoutEIsSmall(t *testing.T) {
 	if n := c.Kind(vfs.OpWrite); n != 0 {
 		t.Errorf("%d writes", n)
 	}
-}
-
-// A checkpoint of many variables takes no time that grows with their square.
-func TestUpdateManyVariables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	const n = 30_000
-	o := UpdateOptions{CkptID: 1, Fresh: true}
-	var vars []VarBuf
-	for i := range int32(n) {
-		o.Vars = append(o.Vars, VarSize{i, 1})
-		vars = append(vars, VarBuf{i, []byte{byte(i)}})
-	}
-	w, err := NewWriter(nil)
-	must(t, err)
-	start := time.Now()
-	dst, _ := created(t)
-	u, err := w.Begin(dst, o)
-	must(t, err)
-	must(t, u.AddAll(t.Context(), vars))
-	if _, err := u.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d variables: %v", n, time.Since(start))
 }

@@ -8,33 +8,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"blobio/internal/crashtest"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 )
-
-// TestWindowTogether: rank 0 copies while the others of its window do, not before them.
-func TestWindowTogether(t *testing.T) {
-	met := make(chan struct{})
-	each(t, fourNodes(t), func(ctx context.Context, s *Session, rank int) error {
-		return s.window(ctx, 2, func() error {
-			switch rank {
-			case 0:
-				select {
-				case <-met:
-				case <-time.After(time.Minute):
-					return errors.New("rank 0 was left to copy alone")
-				}
-			case 1:
-				close(met)
-			}
-			return nil
-		})
-	})
-}
 
 // TestMoveErrors: what goes wrong on one side of a move is an error, and the other side does not wait for ever.
 func TestMoveErrors(t *testing.T) {

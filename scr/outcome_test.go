@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -296,44 +294,4 @@ func TestFolderNames(t *testing.T) {
 		}
 		return s.Complete(ctx, true)
 	}))
-}
-
-// openFS lets few files of user data be open at once.
-type openFS struct {
-	vfs.FS
-	n   *atomic.Int64
-	max int64
-}
-
-func (o openFS) Open(name string) (vfs.File, error) {
-	if !strings.HasSuffix(name, ".ckpt") {
-		return o.FS.Open(name)
-	}
-	if o.n.Add(1) > o.max {
-		o.n.Add(-1)
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("too many open files")}
-	}
-	f, err := o.FS.Open(name)
-	if err != nil {
-		o.n.Add(-1)
-		return nil, err
-	}
-	return &openFile{File: f, n: o.n}, nil
-}
-
-type openFile struct {
-	vfs.File
-	n *atomic.Int64
-}
-
-func (f *openFile) Close() error { f.n.Add(-1); return f.File.Close() }
-
-// TestMoveManyFiles: a rank may have more files than a process may have open.
-func TestMoveManyFiles(t *testing.T) {
-	cl := newCluster(t, "node0", "node1").set("SCR_COPY_TYPE", "SINGLE", "SCR_FLUSH", "0")
-	cl.files = 90
-	must(t, cl.checkpoints(1, 1))
-	moved := cl.on("node1", "node0")
-	moved.opts = func(c *Config) { c.FS = openFS{c.FS, new(atomic.Int64), 80} }
-	moved.mustRestart(1)
 }

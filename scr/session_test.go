@@ -91,28 +91,6 @@ func TestDisabled(t *testing.T) {
 	})
 }
 
-// TestInvalid: one rank that gives up makes the dataset disappear on all, and the one before is still there.
-func TestInvalid(t *testing.T) {
-	cl := fourNodes(t)
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		must(t, cl.write(ctx, s, rank, 1))
-		must(t, s.Start(ctx, "ckpt.2", Checkpoint))
-		name, err := s.Route(fileName(2, rank, 0))
-		must(t, err)
-		must(t, put(cl.fs, name, content(2, rank, 0)))
-		if err := s.Complete(ctx, rank != 2); !errors.Is(err, ErrInvalid) {
-			t.Errorf("rank %d: %v", rank, err)
-		}
-		return nil
-	})
-	for n := range tree(t, cl.fs, "/nodes") {
-		if strings.Contains(n, "scr.dataset.2") {
-			t.Errorf("%s is left", n)
-		}
-	}
-	cl.mustRestart(1)
-}
-
 // TestMissingFile: a file that was routed and not written fails the dataset, with its name, on all ranks.
 func TestMissingFile(t *testing.T) {
 	cl := fourNodes(t)

@@ -29,48 +29,6 @@ func seq(lo, n int, f float64) []float64 {
 	return out
 }
 
-// V1, V2: allocation, put and get of any range from any rank.
-func TestPutGet(t *testing.T) {
-	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{1000}, Chunk: 512}, nil)
-		must(t, err)
-		b, err := Create(ctx, c, nil, Spec{Name: "b", Type: Float64, Shape: []int64{1000}}, nil)
-		must(t, err)
-		if a.Len() != 1000 || a.Newest() != 0 {
-			return fmt.Errorf("%d elements, version %d", a.Len(), a.Newest())
-		}
-		if c.Rank() == 2 {
-			must(t, Put(ctx, a, []int64{250}, []int64{500}, seq(250, 250, 1)))
-			if err := Put(ctx, a, []int64{990}, []int64{1001}, make([]float64, 11)); !errors.Is(err, ErrRange) {
-				return fmt.Errorf("out of range: %w", err)
-			}
-			if err := Put(ctx, a, []int64{0}, []int64{3}, make([]float64, 2)); !errors.Is(err, ErrUsage) {
-				return fmt.Errorf("short buffer: %w", err)
-			}
-			if err := Put(ctx, a, []int64{0}, []int64{2}, make([]float32, 2)); !errors.Is(err, ErrUsage) {
-				return fmt.Errorf("other type: %w", err)
-			}
-		}
-		must(t, a.Fence(ctx))
-		if c.Rank() == 0 {
-			got := make([]float64, 20)
-			must(t, Get(ctx, a, []int64{240}, []int64{260}, got))
-			if want := append(make([]float64, 10), seq(250, 10, 1)...); !slices.Equal(got, want) {
-				return fmt.Errorf("%v", got)
-			}
-			all := make([]float64, 1000)
-			if err := Get(ctx, b, []int64{0}, []int64{1000}, all); err != nil || !slices.Equal(all, make([]float64, 1000)) {
-				return fmt.Errorf("the other array: %v", err)
-			}
-			one := []float64{-1}
-			if err := Get(ctx, a, []int64{499}, []int64{500}, one); err != nil || one[0] != 499 { // V3
-				return fmt.Errorf("%v %v", one, err)
-			}
-		}
-		return errors.Join(a.Close(ctx), b.Close(ctx))
-	})
-}
-
 // V11: what a node has lost from its memory, all or a file of two, or what is damaged there, is read from the copy in that of the next one, and restored;
 // where that is gone too it is an error on all ranks.
 func TestCopies(t *testing.T) {

@@ -22,30 +22,6 @@ func memStore(t *testing.T) (*vfs.Mem, *Store) {
 	return mem, &Store{Dir: "d", FS: mem}
 }
 
-// Cleaning brings several old versions of one chunk into one file.
-func TestManyMovedChunks(t *testing.T) {
-	mem, st := memStore(t)
-	const n = 64
-	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: 6}}, nil)
-		must(t, err)
-		for v := range 30 {
-			must(t, Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)))
-			inc(ctx, t, a)
-		}
-		return a.Close(ctx)
-	})
-	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	must(t, err)
-	defer v.Close()
-	for _, x := range v.Versions() {
-		got := make([]float64, n)
-		if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got)); err != nil || !slices.Equal(got, seq(int(x.Number)-1, n, 1)) {
-			t.Errorf("version %d: %v", x.Number, err)
-		}
-	}
-}
-
 // Numbers of versions are those of int64, and do not wrap around.
 func TestVersionNumbers(t *testing.T) {
 	mem, st := memStore(t)
@@ -97,30 +73,6 @@ func TestLabels(t *testing.T) {
 	if all := v.Versions(); len(all) != 2 || all[0].Label != "" || all[1].Label != "line\nand \"quote\"" {
 		t.Errorf("%+v", all)
 	}
-}
-
-// Version 0 of the array of snapshots is no snapshot; when it is gone, all the others are still there.
-func TestSnapshotsOfFew(t *testing.T) {
-	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		s := hierarchySpec(1)
-		s.Keep.Last = 3
-		h, err := CreateHierarchy(ctx, c, nil, s, nil)
-		must(t, err)
-		for n := int64(1); n <= 4; n++ {
-			if _, err := h.Snapshot(ctx); err != nil {
-				return err
-			}
-			var got []int64
-			for _, v := range h.Snapshots() {
-				got = append(got, v.Number)
-			}
-			want := []int64{1, 2, 3, 4}[max(n-3, 0):n]
-			if !slices.Equal(got, want) {
-				return fmt.Errorf("snapshots %v, want %v", got, want)
-			}
-		}
-		return h.Close(ctx)
-	})
 }
 
 // A chunk is looked at also when the version that wrote it was dropped.

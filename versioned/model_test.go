@@ -187,25 +187,3 @@ func same(ctx context.Context, a *Array, want []int32) error {
 	}
 	return a.Fence(ctx)
 }
-
-// Many ranks in one process.
-func TestManyRanks(t *testing.T) {
-	n := 1000
-	if testing.Short() {
-		n = 100
-	}
-	err := comm.Run(bg, n, &comm.Options{RanksPerNode: 100}, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{int64(n) * 64}, Chunk: 512}, nil)
-		must(t, err)
-		to := int64(n-1-c.Rank()) * 64 // not its own part
-		must(t, Put(ctx, a, []int64{to}, []int64{to + 64}, seq(c.Rank(), 64, 1)))
-		inc(ctx, t, a)
-		got := make([]float64, 64)
-		mine := int64(c.Rank()) * 64
-		if err := GetAt(ctx, a, 1, []int64{mine}, []int64{mine + 64}, got); err != nil || !slices.Equal(got, seq(n-1-c.Rank(), 64, 1)) {
-			return fmt.Errorf("%v, %v", got, err)
-		}
-		return a.Close(ctx)
-	})
-	must(t, err)
-}

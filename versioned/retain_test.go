@@ -65,24 +65,6 @@ func TestWholeFilesStay(t *testing.T) {
 	})
 }
 
-// TestFileOfOneChunk: a file stays as long as a version needs a single chunk of it.
-func TestFileOfOneChunk(t *testing.T) {
-	_, st := memStore(t)
-	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512, Keep: Retention{Last: 1}}, nil)
-		must(t, err)
-		for v, hi := range []int64{128, 64} {
-			must(t, Put(ctx, a, []int64{0}, []int64{hi}, seq(1, int(hi), float64(v+1))))
-			inc(ctx, t, a)
-		}
-		got := make([]float64, 64)
-		if err := GetAt(ctx, a, 2, []int64{64}, []int64{128}, got); err != nil || !slices.Equal(got, seq(65, 64, 1)) {
-			return fmt.Errorf("%v, %w", got, err)
-		}
-		return a.Close(ctx)
-	})
-}
-
 // TestOldFilesThatCannotBeRead: where some versions of an older generation go and it cannot be told which of its files the others need, all
 // of them stay.
 func TestOldFilesThatCannotBeRead(t *testing.T) {

@@ -11,31 +11,6 @@ import (
 	"blobio/internal/vfs"
 )
 
-// V3: ranges are half-open.
-func TestRangesAreHalfOpen(t *testing.T) {
-	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: []int64{10, 4}, Chunk: 512}, nil)
-		must(t, err)
-		if c.Rank() == 1 {
-			if err := Put(ctx, a, []int64{5, 2}, []int64{5, 2}, []int32{}); err != nil {
-				return fmt.Errorf("an empty range: %w", err)
-			}
-			lo, hi := []int64{5, 2}, []int64{6, 3}
-			must(t, Put(ctx, a, lo, hi, []int32{7}))
-			if err := Put(ctx, a, lo, hi, []int32{7, 8}); !errors.Is(err, ErrUsage) {
-				return fmt.Errorf("two elements for one: %w", err)
-			}
-		}
-		must(t, a.Fence(ctx))
-		got, want := make([]int32, 40), make([]int32, 40)
-		want[5*4+2] = 7
-		if err := Get(ctx, a, []int64{0, 0}, []int64{10, 4}, got); err != nil || !slices.Equal(got, want) {
-			return fmt.Errorf("%v, %v", got, err)
-		}
-		return a.Close(ctx)
-	})
-}
-
 // V4: when a put has returned its buffer can be used again, and when all have fenced everybody sees it. Of puts to one
 // element in one epoch one remains, whole.
 func TestCompletion(t *testing.T) {
@@ -186,50 +161,6 @@ func TestWhatIsVerified(t *testing.T) {
 			}
 			return nil
 		})
-	}
-}
-
-// What an array has beyond a smaller length, or beyond that of a version that was restored, is zeros when it grows again.
-func TestShrunkIsZeros(t *testing.T) {
-	_, st := memStore(t)
-	for _, st := range []*Store{nil, st} {
-		for _, small := range []int64{0, 1, 63, 64, 65, 100, 129} {
-			name := fmt.Sprint("a", small)
-			ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-				const n = 130
-				a, err := Create(ctx, c, st, Spec{Name: name, Type: Float64, Shape: []int64{small}, Chunk: 512, Extra: n}, nil)
-				must(t, err)
-				if _, err := a.Inc(ctx, 1, ""); err != nil { // of the smaller length
-					return err
-				}
-				got := make([]float64, n)
-				for _, how := range []string{"Reserve", "Restore"} {
-					again, err := a.Reserve(ctx, n)
-					if err == nil && again && small > 0 {
-						err = errors.New("it was made anew: the test sees nothing")
-					}
-					if err == nil && c.Rank() == 0 {
-						err = Put(ctx, a, []int64{0}, []int64{n}, seq(1, n, 1))
-					}
-					must(t, comm.Agree(ctx, c, err))
-					must(t, a.Fence(ctx))
-					if how == "Reserve" {
-						_, err = a.Reserve(ctx, small)
-					} else {
-						err = a.Restore(ctx, 1)
-					}
-					must(t, err)
-					if _, err := a.Reserve(ctx, n); err != nil {
-						return err
-					}
-					if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got[small:], make([]float64, n-small)) {
-						return fmt.Errorf("%s of %d elements: %v, %w", how, small, got, err)
-					}
-					must(t, c.Barrier(ctx))
-				}
-				return a.Close(ctx)
-			})
-		}
 	}
 }
 

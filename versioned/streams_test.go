@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -11,100 +10,6 @@ import (
 	"blobio/comm"
 	"blobio/internal/vfs"
 )
-
-// V6, V7, V9, V10: versions, labels; old ones do not change.
-func TestVersions(t *testing.T) {
-	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: []int64{300}, Chunk: 512}, nil)
-		must(t, err)
-		fill := func(v int32) error {
-			if c.Rank() == 1 {
-				must(t, Put(ctx, a, []int64{0}, []int64{300}, slices.Repeat([]int32{v}, 300)))
-			}
-			return nil
-		}
-		must(t, fill(11))
-		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
-			return fmt.Errorf("%d, %v", n, err)
-		}
-		must(t, fill(66))
-		if n, err := a.Inc(ctx, 5, "pre-regrid"); n != 6 || err != nil {
-			return fmt.Errorf("%d, %v", n, err)
-		}
-		must(t, fill(99))
-		must(t, a.Fence(ctx))
-		v := a.Versions()
-		if len(v) != 3 || v[0].Number != 0 || v[1].Number != 1 || v[2].Number != 6 || v[2].Label != "pre-regrid" {
-			return fmt.Errorf("%+v", v)
-		}
-		got := make([]int32, 2)
-		for number, want := range map[int64]int32{0: 0, 1: 11, 6: 66} {
-			if err := GetAt(ctx, a, number, []int64{149}, []int64{151}, got); err != nil || got[0] != want || got[1] != want {
-				return fmt.Errorf("version %d: %v, %v", number, got, err)
-			}
-		}
-		if err := GetAt(ctx, a, 3, []int64{0}, []int64{2}, got); !errors.Is(err, ErrNoVersion) {
-			return fmt.Errorf("version 3: %w", err)
-		}
-		if _, err := a.Inc(ctx, 0, ""); !errors.Is(err, ErrUsage) {
-			return fmt.Errorf("step 0: %w", err)
-		}
-		must(t, a.Drop(ctx, 0))
-		// Back to version 1, and on from there.
-		must(t, a.Restore(ctx, 1))
-		if err := Get(ctx, a, []int64{298}, []int64{300}, got); err != nil || got[1] != 11 {
-			return fmt.Errorf("restored %v, %v", got, err)
-		}
-		if n, err := a.Inc(ctx, 1, ""); n != 7 || err != nil {
-			return fmt.Errorf("%d, %v", n, err)
-		}
-		if err := GetAt(ctx, a, 7, []int64{0}, []int64{2}, got); err != nil || got[0] != 11 {
-			return fmt.Errorf("%v, %v", got, err)
-		}
-		return a.Close(ctx)
-	})
-}
-
-// V8: each array has its own versions.
-func TestStreams(t *testing.T) {
-	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int64, Shape: []int64{10}, Chunk: 512}, nil)
-		must(t, err)
-		b, err := Create(ctx, c, nil, Spec{Name: "b", Type: Int64, Shape: []int64{10}, Chunk: 512}, nil)
-		must(t, err)
-		for step := int64(1); step <= 6; step++ {
-			if c.Rank() == 0 {
-				for _, x := range []*Array{a, b} {
-					must(t, Put(ctx, x, []int64{0}, []int64{1}, []int64{step}))
-				}
-			}
-			inc(ctx, t, a)
-			if step%3 == 0 {
-				inc(ctx, t, b)
-			}
-		}
-		if a.Newest() != 6 || b.Newest() != 2 {
-			return fmt.Errorf("%d, %d", a.Newest(), b.Newest())
-		}
-		for v := int64(1); v <= 5; v++ {
-			must(t, a.Drop(ctx, v))
-		}
-		if err := a.Drop(ctx, 6); !errors.Is(err, ErrUsage) {
-			return fmt.Errorf("the newest: %w", err)
-		}
-		got := []int64{0}
-		if err := GetAt(ctx, b, 1, []int64{0}, []int64{1}, got); err != nil || got[0] != 3 {
-			return fmt.Errorf("%v, %v", got, err)
-		}
-		if err := GetAt(ctx, a, 6, []int64{0}, []int64{1}, got); err != nil || got[0] != 6 {
-			return fmt.Errorf("%v, %v", got, err)
-		}
-		if err := GetAt(ctx, a, 5, []int64{0}, []int64{1}, got); !errors.Is(err, ErrNoVersion) {
-			return err
-		}
-		return nil
-	})
-}
 
 // V13: what may stay, and how much room it takes.
 func TestRetention(t *testing.T) {

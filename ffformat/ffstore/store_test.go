@@ -3,7 +3,6 @@ package ffstore
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -141,42 +140,6 @@ func TestStoreMoved(t *testing.T) {
 	}
 }
 
-// TestBytes: the memory of numbers.
-func TestBytes(t *testing.T) {
-	v := []float64{1, 2}
-	b := Bytes(v)
-	if len(b) != 16 {
-		t.Fatal(len(b))
-	}
-	binary.NativeEndian.PutUint64(b, 0x4008000000000000)
-	if v[0] != 3 {
-		t.Errorf("%v", v)
-	}
-}
-
-// TestFullAfterDifferential: FTI's defects 2 and 10. Full and differential checkpoints
-// in any order: each can be recovered.
-func TestFullAfterDifferential(t *testing.T) {
-	for pattern := range 1 << 5 {
-		mem := vfs.NewMem()
-		m := mode{ranks: 2}
-		must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
-			for n := 1; n <= 5; n++ {
-				m := m
-				m.diff = pattern>>(n-1)&1 == 1
-				if _, err := m.step(ctx, c, s, n); err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
-		if _, err := m.holdsStep(mem, 5); err != nil {
-			t.Errorf("pattern %05b: %v", pattern, err)
-		}
-		checkClean(t, mem)
-	}
-}
-
 // TestRestartFromOlder: the program goes on from an older checkpoint, and what came after it makes
 // way, in one commit.
 func TestRestartFromOlder(t *testing.T) {
@@ -216,78 +179,6 @@ func TestRestartFromOlder(t *testing.T) {
 	for _, id := range ids() {
 		if _, err := m.holdsStep(mem, id); err != nil {
 			t.Error(err)
-		}
-	}
-	checkClean(t, mem)
-}
-
-// TestKeepChanges: more and fewer are kept than before; what the record lists is there at every
-// moment, and slots that are not needed go.
-func TestKeepChanges(t *testing.T) {
-	mem := vfs.NewMem()
-	m := mode{ranks: 2, diff: true}
-	n := 1
-	for _, keep := range []int{1, 4, 4, 2, 1, 3, 1, 1} {
-		m.o.Keep = keep
-		for range 3 {
-			m.steps(t, mem, n, n)
-			l := mustView(t, mem).List()
-			if len(l) > keep {
-				t.Fatalf("%d kept, want %d", len(l), keep)
-			}
-			for _, x := range l {
-				if _, err := m.holdsStep(mem, x.ID); err != nil {
-					t.Fatal(err)
-				}
-			}
-			n++
-		}
-	}
-	m.steps(t, mem, n, n+1)
-	slots, err := slotDirs(mem, "d")
-	if err != nil || len(slots) != 2 {
-		t.Errorf("slots %v, %v", slots, err)
-	}
-	checkClean(t, mem)
-}
-
-// TestUnprotected: a variable that is not protected any more has no bytes in what follows.
-func TestUnprotected(t *testing.T) {
-	mem := vfs.NewMem()
-	ctx := context.Background()
-	m := mode{diff: true}
-	for round := range 3 {
-		s, err := Open(ctx, comm.Self(), "d", m.options(mem))
-		must(t, err)
-		s.Protect(1, bytes.Repeat([]byte{1}, 2000))
-		if round == 0 {
-			s.Protect(2, bytes.Repeat([]byte{2}, 3000))
-		}
-		s.Protect(3, nil)
-		if _, err := s.CheckpointDiff(ctx, int32(round+1)); err != nil {
-			t.Fatal(err)
-		}
-		clear(s.data[1])
-		if _, _, err := s.Recover(ctx); err != nil || s.data[1][7] != 1 {
-			t.Fatal(err)
-		}
-		must(t, s.Close(ctx))
-	}
-	checkClean(t, mem)
-}
-
-// TestNothingProtected: a checkpoint of no variables is one.
-func TestNothingProtected(t *testing.T) {
-	mem := vfs.NewMem()
-	ctx := context.Background()
-	s, err := Open(ctx, comm.Self(), "d", mode{}.options(mem))
-	must(t, err)
-	for id := int32(1); id <= 3; id++ {
-		if _, err := s.CheckpointDiff(ctx, id); err != nil {
-			t.Fatal(err)
-		}
-		if got, _, err := s.Recover(ctx); err != nil || got != id {
-			t.Fatal(got, err)
 		}
 	}
 	checkClean(t, mem)

@@ -326,25 +326,6 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
-// TestScattered: one flipped byte in each member is mended as long as each stripe has enough left.
-func TestScattered(t *testing.T) {
-	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{3000}, {3000}, {3000}, {3000}})
-	must(t, cl.encode("shared", cl.own))
-	whole := fromMem(t, cl.fs, ".")
-	// Chunks of 1000 bytes; member r holds parity of stripe r: stripes 1, 2, 3, 0 lose one element each.
-	for r, off := range []int64{5, 1500, 2500, 10} {
-		flip(t, cl.fs, fmt.Sprintf("n%d/f0", r), off)
-	}
-	reps, err := cl.recover("isolated", cl.own)
-	must(t, err)
-	same(t, fromMem(t, cl.fs, "."), whole)
-	for r, rep := range reps {
-		if len(rep.Corrupt) != 1 || rep.Corrupt[0].Rank != r {
-			t.Errorf("rank %d: corrupt %v", r, rep.Corrupt)
-		}
-	}
-}
-
 // TestRandom: random sets of files, of losses and of flipped bytes: what comes back is right or nothing changed.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
