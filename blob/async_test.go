@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +13,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
-	"blobio/subfile"
 )
 
 // gate is a file system on which writes to subfiles wait until it is opened, and fail with err then.
@@ -182,44 +179,6 @@ func TestFlushAsync(t *testing.T) {
 			for i, x := range got {
 				if want := float64(i/(ranks<<10)*100 + i%(ranks<<10)>>10); x != want {
 					t.Fatalf("element %d is %v, want %v", i, x, want)
-				}
-			}
-		})
-	}
-}
-
-// TestFlushAsyncBytes: the files are those of the synchronous flush.
-func TestFlushAsyncBytes(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 2, crashCases()) {
-		if strings.HasPrefix(cc.name, "async") {
-			continue
-		}
-		t.Run(cc.name, func(t *testing.T) {
-			m := tinyModel(1, 3)
-			var files [2]map[string][]byte
-			for k := range files {
-				mem := vfs.NewMem()
-				o := cc.with(mem, false)
-				o.syncMin = int64(k)
-				if k == 1 && cc.apart && o.Layout == VariableCentric {
-					o.Memory = 100
-				}
-				noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, cc.comm(c), "d.nc", o) }))
-				files[k] = map[string][]byte{}
-				for i := 0; ; i++ {
-					b, err := vfs.ReadFile(mem, subfile.Name("d.nc", i), 1<<20)
-					if err != nil {
-						break
-					}
-					files[k][subfile.Name("d.nc", i)] = b
-				}
-			}
-			if len(files[0]) == 0 || len(files[0]) != len(files[1]) {
-				t.Fatalf("%d and %d subfiles", len(files[0]), len(files[1]))
-			}
-			for n, b := range files[0] {
-				if !bytes.Equal(b, files[1][n]) {
-					t.Fatalf("%s: %s", n, firstDiff(b, files[1][n]))
 				}
 			}
 		})

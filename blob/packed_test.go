@@ -40,39 +40,6 @@ func TestCompressedSamples(t *testing.T) {
 	}
 }
 
-// TestCompressedSame: the bytes do not depend on workers, buffers, memory, nor on who shares a heap.
-func TestCompressedSame(t *testing.T) {
-	m := tinyModel(3, 3)
-	for _, method := range []Method{AutoCompression, Zstd, ShuffleZstd} {
-		for _, fixed := range []bool{false, true} {
-			var want map[string][]byte
-			for k, o := range []settings{{Options: Options{Workers: 1}}, {Options: Options{Workers: 2}}, {Options: Options{Workers: 5, Buffer: 1 << 20}}, {}, {Options: Options{Memory: 400}}, {Options: Options{Aggregators: 1}}} {
-				mem := vfs.NewMem()
-				o.Layout, o.fs, o.Compress, o.chunk, o.Subfiles, o.Retain = ProcessCentric, mem, Compress{Method: method}, 8, 2, LendUntilClose
-				if fixed {
-					o.Records = m.records
-				}
-				noError(t, comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: k}, func(ctx context.Context, c comm.Comm) error {
-					if k > 2 {
-						c = comm.Isolate(c)
-					}
-					return m.create(ctx, c, "d.nc", &o)
-				}))
-				got := memFiles(t, mem)
-				delete(got, subfile.ManifestName("d.nc"))
-				if want == nil {
-					want = got
-				}
-				for name, b := range got {
-					if !bytes.Equal(b, want[name]) {
-						t.Errorf("%v, fixed %v, %d: %s: %s", method, fixed, k, name, firstDiff(b, want[name]))
-					}
-				}
-			}
-		}
-	}
-}
-
 // TestCompressedIsAnother: whoever looks for the datasets of the plain form finds none of them.
 func TestCompressedIsAnother(t *testing.T) {
 	s := packedSample(t, 1, true, AutoCompression)
@@ -137,30 +104,6 @@ func TestCompressUsage(t *testing.T) {
 	try("convert to blobs", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto, Blobs: true}))
 	if err := (&settings{Options: Options{Compress: Compress{Method: 7}}}).Validate(); !errors.Is(err, ErrUsage) {
 		t.Error(err)
-	}
-}
-
-// TestCompressedSets: a plain set behind a compressed one, and one again.
-func TestCompressedSets(t *testing.T) {
-	mem := vfs.NewMem()
-	m := tinyModel(4, 3)
-	for k, c := range []Compress{{Method: ShuffleZstd}, {}, {Method: Zstd, Level: 2}} {
-		o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: c}, knobs: knobs{fs: mem, chunk: 8}}
-		noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			if k == 0 {
-				return m.upTo(1).create(ctx, c, "d.nc", o)
-			}
-			return m.upTo(int64(k+1)).add(ctx, c, "d.nc", o)
-		}))
-	}
-	got := need(canonicalOf(mem, "d.nc"))
-	if want := m.canonical(false); !bytes.Equal(got, want) {
-		t.Error(firstDiff(got, want))
-	}
-	for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: mem}) {
-		if f.Severity != Note {
-			t.Error(f)
-		}
 	}
 }
 

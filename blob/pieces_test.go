@@ -141,34 +141,6 @@ func samePieces(t *testing.T, what string, files map[string][]byte, piece int64)
 	}
 }
 
-// TestPiecesOfConversion: those of ranks that convert together, and of an adopted dataset.
-func TestPiecesOfConversion(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, ranks := range []int{1, 3} {
-			m, toy := vfs.NewMem(), newToy(3)
-			noError(t, comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-				return toy.write(ctx, c, "in.nc", 3, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}})
-			}))
-			noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				r := need(openWith(ctx, "in.nc", nil, knobs{fs: m}))
-				defer r.Close()
-				return convertWith(ctx, comm.Isolate(c), r, sampleBase, &ConvertOptions{Blobs: true, Layout: layout}, knobs{piece: 100})
-			}))
-			files := memFiles(t, m)
-			samePieces(t, fmt.Sprintf("%v by %d", layout, ranks), files, 100)
-			delete(files, subfile.ManifestName(sampleBase))
-			m = memOf(t, files)
-			o := &settings{Options: Options{Durability: DurableNone}, knobs: knobs{piece: 64, fs: m}}
-			ten, err := hold(t.Context(), o, sampleBase)
-			if err == nil {
-				_, err = adopt(t.Context(), sampleBase, o, ten)
-			}
-			noError(t, errors.Join(err, ten.release()))
-			samePieces(t, fmt.Sprintf("%v adopted", layout), memFiles(t, m), 64)
-		}
-	}
-}
-
 // TestCheckPieces: Check names the piece that is damaged, and a manifest that contradicts itself.
 func TestCheckPieces(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {

@@ -353,35 +353,6 @@ func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *Write
 	})
 }
 
-// TestAddedNothing: variables come with their first record. Of a session without records they, and their attributes, are not there; other attributes are.
-func TestAddedNothing(t *testing.T) {
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
-		for _, also := range []bool{false, true} {
-			mem := vfs.NewMem()
-			must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{Options: Options{Layout: l}}, false, false))
-			must(extending(mem, 2, func(ctx context.Context, w *Writer, _ *model, _ int) error {
-				q, _ := w.Schema().VarID("Q")
-				err := w.SetAtt(ctx, q, "units", "g")
-				if also && err == nil {
-					err = w.SetAtt(ctx, -1, "history", "looked at")
-				}
-				return err
-			}))
-			r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-			if err != nil {
-				t.Fatalf("%v: %v", l, err)
-			}
-			if _, ok := r.Schema().VarID("Q"); ok || r.Records() != 2 || (cdf5.FindAtt(r.Schema().Attributes(), "history") != nil) != also {
-				t.Errorf("%v: %d records, attributes %v", l, r.Records(), r.Schema().Attributes())
-			}
-			must(r.Close())
-			if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
-				t.Errorf("%v: %v", l, bad)
-			}
-		}
-	}
-}
-
 // TestAddedLost: without the files that have the added variables the rest can be read where files may be missing.
 func TestAddedLost(t *testing.T) {
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {

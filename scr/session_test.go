@@ -109,31 +109,6 @@ func TestMissingFile(t *testing.T) {
 	cl.mustRestart(0)
 }
 
-// TestNoFiles: ranks without any file, and a dataset without any.
-func TestNoFiles(t *testing.T) {
-	cl := fourNodes(t).set("SCR_FLUSH", "1")
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		for i := range 2 {
-			must(t, s.Start(ctx, fmt.Sprint("empty.", i), Checkpoint))
-			if i == 0 && rank == 1 {
-				name, err := s.Route("one")
-				must(t, err)
-				must(t, put(cl.fs, name, []byte("x")))
-			}
-			must(t, s.Complete(ctx, true))
-		}
-		return s.Close(ctx)
-	})
-	cl.lose("node0", "node1", "node2", "node3")
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		r, err := s.StartRestart(ctx)
-		if err != nil || r.Name != "empty.1" {
-			t.Errorf("%q %v", r.Name, err)
-		}
-		return s.CompleteRestart(ctx, true)
-	})
-}
-
 // TestNames: what may be routed, and what two files of the same base name are called in the cache.
 func TestNames(t *testing.T) {
 	cl := newCluster(t, "node0", "node0", "node1", "node1").set("SCR_FLUSH", "1")

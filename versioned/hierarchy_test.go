@@ -200,39 +200,6 @@ func TestPutBox(t *testing.T) {
 	})
 }
 
-// A5, A6: how often arrays are made anew.
-func TestRegridAllocations(t *testing.T) {
-	for _, v := range []struct {
-		name   string
-		config recovery.Config
-		cells  []int32 // length of the one box
-		want   int
-	}{
-		{"half more", recovery.Config{Extra: 0.5}, []int32{1000, 1200, 900, 1510, 1400}, 2},
-		{"no more", recovery.Config{}, []int32{1000, 1200, 900, 1510, 1400}, 3},
-		{"every regrid", recovery.Config{Realloc: recovery.EveryRegrid}, []int32{1000, 1200, 900, 1510, 1400}, 5},
-		{"a moving shock", recovery.Config{}, slices.Repeat([]int32{640}, 20), 1},
-	} {
-		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-			s := hierarchySpec(1)
-			s.Config = v.config
-			s.Config.Cadence = recovery.Cadence{1}
-			h, err := CreateHierarchy(ctx, c, nil, s, nil)
-			must(t, err)
-			n := 0
-			for i, k := range v.cells {
-				again, err := h.Regrid(ctx, 0, []BoxInfo{{Lo: [3]int32{int32(i)}, Hi: [3]int32{int32(i) + k - 1}}})
-				must(t, err)
-				n += int(btoi(again))
-			}
-			if n != v.want {
-				return fmt.Errorf("%s: %d allocations, want %d", v.name, n, v.want)
-			}
-			return h.Close(ctx)
-		})
-	}
-}
-
 func TestLevelHeaderRefuses(t *testing.T) {
 	l := LevelInfo{Level: 1, Dim: 2, Comps: 1, Boxes: boxes(rand.New(rand.NewSource(1)), 5, 2)}
 	l.layout()

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"blobio/comm"
+	"blobio/internal/elem"
+	"blobio/internal/vfs"
 )
 
 // A regrid that cannot be leaves the level as it was: its boxes, its data, and what is saved next.
@@ -78,5 +83,138 @@ func TestEmptyBoxInTable(t *testing.T) {
 	_, err := readTable("amr.level0", int64(len(b)), func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })
 	if !errors.Is(err, ErrCorrupt) {
 		t.Error(err)
+	}
+}
+
+// A version that failed, and whose file could not be removed, can be tried again.
+func TestIncAgain(t *testing.T) {
+	mem := vfs.NewMem()
+	must(t, mem.MkdirAll("d"))
+	failing := false
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if failing && (op.Kind == vfs.OpSync || op.Kind == vfs.OpRemove) {
+			return errors.New("injected")
+		}
+		return nil
+	})
+	err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
+		must(t, err)
+		must(t, Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)))
+		failing = true
+		if _, err := a.Inc(ctx, 1, ""); err == nil {
+			return errors.New("Inc without sync and remove")
+		}
+		failing = false
+		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
+			return fmt.Errorf("again: %d, %w", n, err)
+		}
+		return a.Close(ctx)
+	})
+	must(t, err)
+}
+
+// TestTypesAreCompared: elements of another type are refused, also those of the same size.
+func TestTypesAreCompared(t *testing.T) {
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{4}, Chunk: 512}, nil)
+		must(t, err)
+		at, end, x := []int64{0}, []int64{1}, []int64{7}
+		for i, err := range []error{Put(ctx, a, at, end, x), Get(ctx, a, at, end, x), GetAt(ctx, a, 0, at, end, x)} {
+			if !errors.Is(err, ErrUsage) {
+				return fmt.Errorf("access %d: %w", i, err)
+			}
+		}
+		got := make([]float64, 1)
+		if err := Get(ctx, a, at, end, got); err != nil || got[0] != 0 {
+			return fmt.Errorf("%v, %w", got, err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+// TestReadOfDropped: a read during which the version was dropped gives no data, though there was something to be read.
+func TestReadOfDropped(t *testing.T) {
+	for _, direct := range []bool{false, true} {
+		_, st := memStore(t)
+		if direct {
+			st = nil
+		}
+		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
+			must(t, err)
+			for v := range 3 {
+				must(t, Put(ctx, a, []int64{0}, []int64{64}, slices.Repeat([]float64{float64(v + 1)}, 64)))
+				inc(ctx, t, a)
+			}
+			rec, got := a.cat.record(), make([]float64, 64) // the reader has begun
+			must(t, a.Drop(ctx, 2))
+			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, Bytes(got), false); !errors.Is(err, ErrNoVersion) {
+				return fmt.Errorf("direct %v: %v, %v", direct, got[:2], err)
+			}
+			if err := a.cat.get(ctx, rec, 1, []int64{0}, []int64{64}, Bytes(got), false); err != nil || got[63] != 1 {
+				return fmt.Errorf("direct %v: the one before: %v, %w", direct, got[:2], err)
+			}
+			return a.Close(ctx)
+		})
+	}
+}
+
+// What ranks tell each other comes back as it was, and nothing else is taken for it.
+func TestMessage(t *testing.T) {
+	m := message{time: 5, changed: 1 << 40, dead: []string{"g1-v0-r0.fti", ""}, file: &fileInfo{Name: "g1-v2-r3.fti", Node: 2, Gen: 1, Born: 1 << 50, From: 1, Size: 9, Sum: "00ff", Segs: []int{3, 4, 1 << 20}}}
+	b := m.encode()
+	var got message
+	if err := got.decode(b); err != nil || fmt.Sprintf("%+v %+v", got, *got.file) != fmt.Sprintf("%+v %+v", message{time: 5, changed: 1 << 40, dead: m.dead, file: got.file}, *m.file) {
+		t.Errorf("%+v %+v: %v", got, got.file, err)
+	}
+	for i := range b {
+		if err := got.decode(b[:i]); err == nil {
+			t.Errorf("%d bytes of %d are taken", i, len(b))
+		}
+	}
+	if err := got.decode(append(b, 0)); err == nil {
+		t.Error("a byte more is taken")
+	}
+	if err := got.decode((&message{failed: true}).encode()); err != nil || !got.failed || got.file != nil {
+		t.Errorf("%+v: %v", got, err)
+	}
+}
+
+// TestDocument: the store whose bytes docs/format-versions.md shows is the one that is written.
+func TestDocument(t *testing.T) {
+	if elem.HostBig {
+		t.Skip("SKIPPED: the document shows what a little-endian machine writes")
+	}
+	mem, st := memStore(t)
+	at := time.Unix(1_700_000_000, 0)
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "n", Type: Int16, Shape: []int64{300}, Chunk: 512}, &Options{Clock: func() time.Time { return at }})
+		must(t, err)
+		must(t, Put(ctx, a, []int64{0}, []int64{4}, []int16{1, 2, -1, 300}))
+		if _, err := a.Inc(ctx, 1, "first"); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	doc, err := os.ReadFile("../docs/format-versions.md")
+	must(t, err)
+	rec, err := vfs.ReadFile(mem, "d/n/versions", 1<<20)
+	must(t, err)
+	if !strings.Contains(string(doc), string(rec)) {
+		t.Errorf("the record in the document is another; it is\n%s", rec)
+	}
+	b, err := vfs.ReadFile(mem, "d/n/"+dataName(1, 1, 0), 1<<20)
+	must(t, err)
+	var dump strings.Builder
+	for off := 0; off < 64; off += 16 {
+		fmt.Fprintf(&dump, "%07d", off)
+		for _, x := range b[off : off+16] {
+			fmt.Fprintf(&dump, " %02x", x)
+		}
+		dump.WriteByte('\n')
+	}
+	if !strings.Contains(string(doc), dump.String()) {
+		t.Errorf("the bytes in the document are others; they are\n%s", dump.String())
 	}
 }
