@@ -403,3 +403,37 @@ func TestDigest(t *testing.T) {
 		seen[d] = tc.name
 	}
 }
+
+// TestAheadTwice: a rank that puts twice what another's put is written of, where all others repeat the last flush, is not ahead as they
+// are, and has nothing to write either.
+func TestAheadTwice(t *testing.T) {
+	for _, messages := range []bool{false, true} {
+		m := tinyModel(1, 3)
+		const clock = VarID(3) // not decomposed
+		m.absent = map[rankRec]bool{}
+		for rec := int64(1); rec < m.records; rec++ {
+			m.absent[rankRec{1, rec, -1}], m.absent[rankRec{2, rec, -1}] = true, true
+		}
+		mem := vfs.NewMem()
+		o := settings{knobs: knobs{fs: mem, messages: messages}, Options: Options{OwnMin: 1 << 40, Subfiles: 1}}
+		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			w, err := createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o)
+			must(err)
+			defer w.Abort()
+			for rec := range m.records {
+				err := m.putRecord(w, rec, c.Rank(), rec == 0)
+				if rec == 2 && c.Rank() == 2 {
+					err = errors.Join(err, m.put(w, clock, rec, c.Rank(), 0, nil))
+				}
+				must(errors.Join(err, w.Flush(ctx)))
+			}
+			return w.Close(ctx)
+		}); err != nil {
+			t.Fatalf("messages %v: %v", messages, err)
+		}
+		got := need(canonicalOf(mem, "d.nc"))
+		if want := m.canonical(false); !bytes.Equal(got, want) {
+			t.Errorf("messages %v: %s", messages, firstDiff(got, want))
+		}
+	}
+}
