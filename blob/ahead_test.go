@@ -124,9 +124,7 @@ func TestCollectives(t *testing.T) {
 			c := count(in)
 			told := func() (n int) { n, *c.n = *c.n, 0; return n }
 			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
-			if err != nil {
-				return err
-			}
+			must(err)
 			defer w.Abort()
 			list := []int{told()}
 			var made *repeat
@@ -141,9 +139,7 @@ func TestCollectives(t *testing.T) {
 				if err == nil {
 					err = w.Flush(ctx)
 				}
-				if err != nil {
-					return err
-				}
+				must(err)
 				list = append(list, told())
 				if e := w.eng; rec == 2 {
 					made = e.again
@@ -151,9 +147,7 @@ func TestCollectives(t *testing.T) {
 					return fmt.Errorf("the plan of record 2 is %p, that of record 5 %p", made, e.again)
 				}
 			}
-			if err := w.Close(ctx); err != nil {
-				return err
-			}
+			must(w.Close(ctx))
 			if c.Rank() == 0 {
 				got = fmt.Sprintf("%d; %s; %d", list[0], strings.Trim(fmt.Sprint(list[1:]), "[]"), told())
 			}
@@ -259,22 +253,15 @@ func TestAheadOthers(t *testing.T) {
 					mem := vfs.NewMem()
 					o.fs = mem
 					if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-						w, err := createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &o)
-						if err != nil {
-							return err
-						}
+						w := need(createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &o))
 						defer w.Abort()
 						for rec := range m.records {
-							if err := tc.put(m, w, rec, c.Rank()); err != nil {
-								return err
-							}
+							must(tc.put(m, w, rec, c.Rank()))
 							flush := w.Flush
 							if rec == async {
 								flush = w.FlushAsync
 							}
-							if err := flush(ctx); err != nil {
-								return err
-							}
+							must(flush(ctx))
 						}
 						return w.Close(ctx)
 					}); err != nil {
@@ -284,8 +271,7 @@ func TestAheadOthers(t *testing.T) {
 						t.Errorf("%s, %+v: %v", tc.name, o, f)
 					}
 					for k := range o.Subfiles {
-						got, err := slurp(mem, subfile.Name("d.nc", k))
-						must(err)
+						got := need(slurp(mem, subfile.Name("d.nc", k)))
 						if len(want) <= k {
 							want = append(want, got)
 						} else if !bytes.Equal(got, want[k]) {
@@ -432,25 +418,20 @@ func TestAheadTwice(t *testing.T) {
 		o := settings{knobs: knobs{fs: mem, messages: messages}, Options: Options{OwnMin: 1 << 40, Subfiles: 1}}
 		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			w, err := createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o)
-			if err != nil {
-				return err
-			}
+			must(err)
 			defer w.Abort()
 			for rec := range m.records {
 				err := m.putRecord(w, rec, c.Rank(), rec == 0)
 				if rec == 2 && c.Rank() == 2 {
 					err = errors.Join(err, m.put(w, clock, rec, c.Rank(), 0, nil))
 				}
-				if err = errors.Join(err, w.Flush(ctx)); err != nil {
-					return err
-				}
+				must(errors.Join(err, w.Flush(ctx)))
 			}
 			return w.Close(ctx)
 		}); err != nil {
 			t.Fatalf("messages %v: %v", messages, err)
 		}
-		got, err := canonicalOf(mem, "d.nc")
-		must(err)
+		got := need(canonicalOf(mem, "d.nc"))
 		if want := m.canonical(false); !bytes.Equal(got, want) {
 			t.Errorf("messages %v: %s", messages, firstDiff(got, want))
 		}

@@ -110,17 +110,13 @@ func TestAheadAny(t *testing.T) {
 					c = comm.Isolate(c)
 				}
 				w, err := createWith(ctx, c, "d.nc", s, []Part{{d, runs[r]}}, &o)
-				if err != nil {
-					return err
-				}
+				must(err)
 				defer func() { w.Abort() }()
 				var lent [][]float64
 				var lent32 [][]float32
 				for k, st := range steps {
 					if k > 0 && k == split {
-						if err := w.Close(ctx); err != nil {
-							return err
-						}
+						must(w.Close(ctx))
 						if w, err = appendWith(ctx, c, "d.nc", []Part{{d, runs[r]}}, &o); err != nil {
 							return err
 						}
@@ -156,9 +152,7 @@ func TestAheadAny(t *testing.T) {
 						default:
 							err = Put(w, p.v, rec, x32)
 						}
-						if err != nil {
-							return err
-						}
+						must(err)
 						lent, lent32 = append(lent, x), append(lent32, x32)
 					}
 					switch st.flush {
@@ -171,9 +165,7 @@ func TestAheadAny(t *testing.T) {
 					case 2:
 						err = errors.Join(w.FlushAsync(ctx), w.Wait(ctx))
 					}
-					if err != nil {
-						return err
-					}
+					must(err)
 					for i := range lent {
 						for j := range lent[i] {
 							lent[i][j], lent32[i][j] = -77, -77
@@ -189,8 +181,7 @@ func TestAheadAny(t *testing.T) {
 				t.Errorf("apart %v: %v", apart, f)
 			}
 			for k := range o.Subfiles {
-				got, err := slurp(mem, subfile.Name("d.nc", k))
-				must(err)
+				got := need(slurp(mem, subfile.Name("d.nc", k)))
 				if len(want) <= k {
 					want = append(want, got)
 				} else if !bytes.Equal(got, want[k]) {

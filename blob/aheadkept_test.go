@@ -21,30 +21,21 @@ func TestAheadParts(t *testing.T) {
 	const clock = VarID(3)
 	mem := vfs.NewMem()
 	o := settings{knobs: knobs{fs: mem}, Options: Options{Retain: LendUntilFlush, Subfiles: 1}}
-	if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		w, err := createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o)
-		if err != nil {
-			return err
-		}
+		must(err)
 		defer w.Abort()
 		for rec := range m.records {
 			err := m.putRecord(w, rec, c.Rank(), rec == 0)
 			part := []float64{float64(10 + rec)}
 			err = errors.Join(err, PutAt(w, clock, rec, nil, nil, part))
-			if err = errors.Join(err, w.Flush(ctx)); err != nil {
-				return err
-			}
+			must(errors.Join(err, w.Flush(ctx)))
 			part[0] = -1
 		}
 		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	err := run(1, func(ctx context.Context, c comm.Comm) error {
-		r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-		if err != nil {
-			return err
-		}
+		r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 		defer r.Close()
 		got := make([]float64, m.records)
 		if err := r.Read(ctx, "time", []int64{0}, []int64{m.records}, got); err != nil || !slices.Equal(got, []float64{10, 11, 12}) {
@@ -98,23 +89,16 @@ func TestAheadOfFlight(t *testing.T) {
 			}
 			return nil
 		})
-		w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: int64(r), Length: 1}}}}, &o)
-		if err != nil {
-			return err
-		}
+		w := need(createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: int64(r), Length: 1}}}}, &o))
 		defer w.Abort()
 		put := func(rec int64, value float64) error {
 			return errors.Join(Put(w, v, rec, []float64{value}), Put(w, clock, rec, slices.Repeat([]float64{value}, elems)))
 		}
-		if err := errors.Join(put(0, 1), put(1, 1), w.FlushAsync(ctx)); err != nil {
-			return err
-		}
+		must(errors.Join(put(0, 1), put(1, 1), w.FlushAsync(ctx)))
 		if r == 0 {
 			held.Store(true)
 		}
-		if err := errors.Join(put(1, 2), put(2, 2), w.Flush(ctx)); err != nil {
-			return err
-		}
+		must(errors.Join(put(1, 2), put(2, 2), w.Flush(ctx)))
 		return w.Close(ctx)
 	}); err != nil {
 		t.Fatal(err)
@@ -124,9 +108,7 @@ func TestAheadOfFlight(t *testing.T) {
 	}
 	if err := run(1, func(ctx context.Context, c comm.Comm) error {
 		r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-		if err != nil {
-			return err
-		}
+		must(err)
 		defer r.Close()
 		got := make([]float64, elems)
 		err = r.Read(ctx, "clock", []int64{1, 0}, []int64{1, elems}, got)

@@ -22,9 +22,7 @@ var groups = []struct{ name, files string }{
 // TestGroups compiles the package alone, as far as that goes without what it imports.
 func TestGroups(t *testing.T) {
 	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	group := map[string]int{}
 	for g := range groups {
 		for f := range strings.FieldsSeq(groups[g].files) {
@@ -41,9 +39,7 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s is in no group", name)
 		}
 		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		files = append(files, f)
 	}
 	if len(files) != len(group) {

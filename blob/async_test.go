@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +13,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
-	"blobio/subfile"
 )
 
 // gate is a file system on which writes to subfiles wait until it is opened, and fail with err then.
@@ -172,64 +169,16 @@ func TestFlushAsync(t *testing.T) {
 				return w.Close(ctx)
 			})
 			g.release(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if second.Load()-first.Load() < ranks*8<<10 {
 				t.Fatalf("%d bytes written at the second Wait, %d at the first", second.Load(), first.Load())
 			}
-			r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
+			r := opened(t, mem, "d.nc", nil)
 			got := make([]float64, 2*ranks<<10)
-			if err := r.Read(context.Background(), "T", []int64{0, 0}, []int64{2, ranks << 10}, got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Read(context.Background(), "T", []int64{0, 0}, []int64{2, ranks << 10}, got))
 			for i, x := range got {
 				if want := float64(i/(ranks<<10)*100 + i%(ranks<<10)>>10); x != want {
 					t.Fatalf("element %d is %v, want %v", i, x, want)
-				}
-			}
-		})
-	}
-}
-
-// TestFlushAsyncBytes: the files are those of the synchronous flush.
-func TestFlushAsyncBytes(t *testing.T) {
-	for _, cc := range crashtest.Some(t, 2, crashCases()) {
-		if strings.HasPrefix(cc.name, "async") {
-			continue
-		}
-		t.Run(cc.name, func(t *testing.T) {
-			m := tinyModel(1, 3)
-			var files [2]map[string][]byte
-			for k := range files {
-				mem := vfs.NewMem()
-				o := cc.with(mem, false)
-				o.syncMin = int64(k)
-				if k == 1 && cc.apart && o.Layout == VariableCentric {
-					o.Memory = 100
-				}
-				if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, cc.comm(c), "d.nc", o) }); err != nil {
-					t.Fatal(err)
-				}
-				files[k] = map[string][]byte{}
-				for i := 0; ; i++ {
-					b, err := vfs.ReadFile(mem, subfile.Name("d.nc", i), 1<<20)
-					if err != nil {
-						break
-					}
-					files[k][subfile.Name("d.nc", i)] = b
-				}
-			}
-			if len(files[0]) == 0 || len(files[0]) != len(files[1]) {
-				t.Fatalf("%d and %d subfiles", len(files[0]), len(files[1]))
-			}
-			for n, b := range files[0] {
-				if !bytes.Equal(b, files[1][n]) {
-					t.Fatalf("%s: %s", n, firstDiff(b, files[1][n]))
 				}
 			}
 		})
@@ -250,28 +199,15 @@ func TestFlushAsyncSyncs(t *testing.T) {
 				return nil
 			})
 			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Durability: d}, knobs: knobs{fs: fsys, syncMin: 1}})
-				if err != nil {
-					return err
-				}
-				if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
-					return err
-				}
-				if err := w.FlushAsync(ctx); err != nil {
-					return err
-				}
-				if err := w.Wait(ctx); err != nil {
-					return err
-				}
+				w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Durability: d}, knobs: knobs{fs: fsys, syncMin: 1}}))
+				must(m.putRecord(w, 0, c.Rank(), true))
+				must(w.FlushAsync(ctx))
+				must(w.Wait(ctx))
 				if d != DurableNone {
-					if err := until("it is synced", func() bool { return syncs.Load() > 0 }); err != nil {
-						return err
-					}
+					must(until("it is synced", func() bool { return syncs.Load() > 0 }))
 				}
 				atClose.Store(syncs.Load())
-				if err := c.Barrier(ctx); err != nil { // or another rank's Close is in it
-					return err
-				}
+				must(c.Barrier(ctx)) // or another rank's Close is in it
 				return w.Close(ctx)
 			}); err != nil {
 				t.Fatal(err)

@@ -34,8 +34,7 @@ func TestSetAtt(t *testing.T) {
 				if of != "" {
 					v, _ = want.s.VarID(of)
 				}
-				a, err := attOf(name, value)
-				must(err)
+				a := need(attOf(name, value))
 				want.s.SetAtt(v, a)
 			}
 			look := func(when string, records int64) {
@@ -53,23 +52,17 @@ func TestSetAtt(t *testing.T) {
 				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 					c = sc.comm(c)
 					w, err := begin(ctx, c)
-					if err != nil {
-						return err
-					}
+					must(err)
 					defer w.Abort()
 					for k, s := range steps {
 						if err := s(ctx, w, c.Rank()); err != nil {
 							return fmt.Errorf("step %d: %w", k, err)
 						}
-						if err := c.Barrier(ctx); err != nil {
-							return err
-						}
+						must(c.Barrier(ctx))
 					}
 					return w.Close(ctx)
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 			}
 			one := func(f func()) func(ctx context.Context, w *Writer, rank int) error {
 				return func(_ context.Context, _ *Writer, rank int) error {

@@ -61,8 +61,7 @@ func liesOf(t *testing.T, f *CanonicalFile) (out []lies) {
 				}
 				continue
 			}
-			ix, err := r.mapIndex(t.Context(), r.sets[0], sv.Decomp)
-			must(err)
+			ix := need(r.mapIndex(t.Context(), r.sets[0], sv.Decomp))
 			for o := range ix.Range(0, r.schema.Elems(VarID(v))) {
 				p, j := s.owner(o.Rank)
 				for i := range o.Len {
@@ -224,8 +223,7 @@ func (d *damaged) open(t *testing.T, files map[string][]byte, o OpenOptions) (*R
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	f, err := r.Canonical(nil)
-	must(err)
+	f := need(r.Canonical(nil))
 	return r, f, mem, nil
 }
 
@@ -457,18 +455,12 @@ func TestCanonicalMissing(t *testing.T) {
 		files := h.write(t)
 		delete(files, sampleBase+".0001")
 		r, err := openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, zero := range []bool{false, true} {
 			want, err := convertBytes(t.Context(), r, &ConvertOptions{FillMissing: true, ZeroFill: zero})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			f, err := r.Canonical(&CanonicalOptions{ZeroFill: zero})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			readsExactly(t, f, want, make([]bool, len(want)), mustFail, h.name, rand.New(rand.NewPCG(1, 2)))
 		}
 		r.Close()

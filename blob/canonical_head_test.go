@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"blobio/blob/internal/layout"
@@ -28,32 +32,23 @@ func manyBlobs(t *testing.T, l Layout, ranks, each int) map[string][]byte {
 	}
 	s.Var("z", cdf5.Int, []DimID{y}, Decomposed(e))
 	fs := vfs.NewMem()
-	if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+	noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		p := Part{Decomp: d}
 		for k := range each {
 			p.Runs = append(p.Runs, decomp.Req{Offset: int64(k*ranks + (c.Rank()*7+k*k)%ranks), Length: 1})
 		}
-		w, err := createWith(ctx, c, sampleBase, s, []Part{p, {e, []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}}},
-			&settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: fs}})
-		if err != nil {
-			return err
-		}
+		w := need(createWith(ctx, c, sampleBase, s, []Part{p, {e, []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}}},
+			&settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: fs}}))
 		data := make([]float64, each)
 		for v := range 6 {
 			for i, q := range p.Runs {
 				data[i] = float64(v)*1e6 + float64(q.Offset)
 			}
-			if err := Put(w, VarID(v), 0, data); err != nil {
-				return err
-			}
+			must(Put(w, VarID(v), 0, data))
 		}
-		if err := Put(w, 6, 0, []int32{int32(c.Rank())}); err != nil {
-			return err
-		}
+		must(Put(w, 6, 0, []int32{int32(c.Rank())}))
 		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return memFiles(t, fs)
 }
 
@@ -66,13 +61,9 @@ func TestHeaderRead(t *testing.T) {
 		n := new(reads)
 		open := func(files map[string][]byte) (*Reader, *CanonicalFile) {
 			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 4}, knobs{fs: counted{memOf(t, files), n}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			c, err := r.Canonical(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			return r, c
 		}
 		r, c := open(files)
@@ -130,9 +121,7 @@ func TestHeaderRead(t *testing.T) {
 		}
 		// Places in the manifest that are not those of the blobs are of no use, and do no harm.
 		m, err := subfile.Decode(files[subfile.ManifestName(sampleBase)], "m")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		m.Sets[0].Subfiles[0].Blobs[ranks/2]++
 		wrong := maps.Clone(files)
 		if wrong[subfile.ManifestName(sampleBase)], err = m.Encode(); err != nil {
@@ -143,5 +132,126 @@ func TestHeaderRead(t *testing.T) {
 			t.Errorf("wrong places in the manifest: %v, or other bytes", err)
 		}
 		r.Close()
+	}
+}
+
+// TestCanonicalProves: what is read to compare checksums with is kept. Small reads of a variable with VerifyOnce read it once, all told, and no more
+// than with VerifyWhole.
+func TestCanonicalProves(t *testing.T) {
+	const ranks, lev = 64, 32
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		mem := vfs.NewMem()
+		s := NewSchema()
+		rec, z, x := s.Dim("time", Unlimited), s.Dim("lev", lev), s.Dim("ncol", 32*ranks)
+		d := s.Decomp(z, x)
+		v := s.Var("T", cdf5.Float, []DimID{rec, z, x}, Decomposed(d))
+		var all int64
+		noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+			p := Part{Decomp: d}
+			for k := range 32 * lev {
+				p.Runs = append(p.Runs, decomp.Req{Offset: int64(k*ranks + c.Rank()), Length: 1})
+			}
+			w := need(createWith(ctx, c, sampleBase, s, []Part{p}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: mem, piece: 16 << 10}}))
+			must(Put(w, v, 0, make([]float32, len(p.Runs))))
+			return w.Close(ctx)
+		}))
+		read := func(verify Verification) int64 {
+			var n atomic.Int64
+			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: countFS{mem, &n}}))
+			defer r.Close()
+			f, err := r.Canonical(&CanonicalOptions{Memory: 1 << 20})
+			must(err)
+			_, err = r.Map(t.Context(), d)
+			must(err)
+			n.Store(0)
+			all = f.Size()
+			for off := f.Size() / 4; off < f.Size()/2; off += f.Size() / 16 {
+				if _, err := f.ReadAt(make([]byte, 128), off); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.work.Wait()
+			return n.Load()
+		}
+		whole := read(VerifyWhole)
+		for _, verify := range []Verification{VerifyOnce, VerifyAlways} {
+			if n := read(verify); n > all*5/4 {
+				t.Errorf("%v: reads of 128 bytes read %d bytes of a variable of %d, %d without checksums", l, n, all, whole)
+			}
+		}
+	}
+}
+
+// TestCanonicalPool: files that share a pool keep no more together than it may hold, whatever each may, and what they read is right. A
+// Reader that is closed gives back what its file kept.
+func TestCanonicalPool(t *testing.T) {
+	const most = 2048
+	files, want := canonicalSets(t)
+	pool := NewCanonicalPool(most)
+	held := func() (bytes int64, blocks int) {
+		pool.mu.Lock()
+		defer pool.mu.Unlock()
+		for _, f := range files {
+			for _, b := range f.cache.held {
+				bytes, blocks = bytes+b.to-b.from, blocks+1
+			}
+		}
+		if pool.bytes > most {
+			t.Errorf("%d bytes are kept, want at most %d", pool.bytes, most)
+		}
+		return bytes, blocks
+	}
+	for _, f := range files {
+		own, err := f.r.Canonical(&CanonicalOptions{Version: f.o.Version, Memory: 1 << 20, Pool: pool})
+		noError(t, err)
+		f.cache = own.cache
+		f.cache.c = f
+	}
+	var all sync.WaitGroup
+	for i, f := range files {
+		for k := range 2 {
+			all.Go(func() {
+				rnd := rand.New(rand.NewPCG(uint64(i), uint64(k)))
+				for range 60 {
+					off := rnd.Int64N(f.Size())
+					b := make([]byte, min(1+rnd.Int64N(300), f.Size()-off))
+					if _, err := f.ReadAt(b, off); err != nil || !bytes.Equal(b, want[i][off:off+int64(len(b))]) {
+						t.Errorf("file %d, %d bytes at %d: %v", i, len(b), off, err)
+						return
+					}
+					held()
+				}
+			})
+		}
+	}
+	all.Wait()
+	for _, f := range files {
+		f.r.work.Wait() // for what is read ahead
+	}
+	if sum, n := held(); n == 0 || sum != pool.bytes {
+		t.Errorf("%d blocks of %d bytes are kept, of which %d count", n, sum, pool.bytes)
+	}
+	for _, f := range files {
+		f.r.Close()
+	}
+	if pool.bytes != 0 || pool.idle.Len() != 0 {
+		t.Errorf("%d bytes and %d blocks are kept of closed Readers", pool.bytes, pool.idle.Len())
+	}
+}
+
+// A reader that makes a file for each commit of a dataset does not keep those that nobody holds any more.
+func TestCanonicalForgotten(t *testing.T) {
+	files, _ := canonicalSets(t)
+	r, pool := files[0].r, NewCanonicalPool(1<<20)
+	kept := 0
+	for range 20 {
+		if _, err := r.Canonical(&CanonicalOptions{Pool: pool}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		kept = max(kept, len(r.caches))
+	}
+	if kept > 10 {
+		t.Errorf("%d caches are kept", kept)
 	}
 }

@@ -26,11 +26,7 @@ func TestCanonicalBytes(t *testing.T) {
 		m := drawModel(t, 0)
 		fsys := vfs.NewMem()
 		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
-		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20}, knobs{fs: fsys})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
+		r := opened(t, fsys, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20})
 		o := drawCanonical(t, r)
 		want, err := convertBytes(ctx, r, &ConvertOptions{Version: o.Version, Vars: o.Vars, Records: o.Records, ZeroFill: o.ZeroFill})
 		f, cerr := r.Canonical(o)
@@ -72,36 +68,6 @@ func readForward(t failer, f *CanonicalFile, want []byte, n int) {
 	}
 }
 
-// TestCanonicalBorrow: who reads forward is lent what was read ahead, and the cache keeps what it has lent.
-func TestCanonicalBorrow(t *testing.T) {
-	files, want := canonicalSets(t)
-	lent := 0
-	for i, f := range files {
-		f.cache = newBlockCache(f, 1024, nil)
-		for off := int64(0); off < f.size; {
-			n := int(min(16, f.size-off))
-			if p, back := f.Borrow(t.Context(), off, n); p != nil {
-				for _, at := range []int64{0, f.size / 2, f.size - 1} { // others need room
-					_, err := f.ReadAt(make([]byte, 1), at)
-					must(err)
-				}
-				if !bytes.Equal(p, want[i][off:off+int64(n)]) {
-					t.Fatalf("%d bytes at %d of %d are not those of Convert", n, off, f.size)
-				}
-				lent += n
-				back()
-			} else {
-				_, err := f.ReadAt(make([]byte, n), off)
-				must(err)
-			}
-			off += int64(n)
-		}
-	}
-	if lent == 0 {
-		t.Error("nothing was lent")
-	}
-}
-
 // failer is a test of any kind.
 type failer interface{ Fatalf(string, ...any) }
 
@@ -114,8 +80,7 @@ func canonicalSets(t testing.TB) (out []*CanonicalFile, want [][]byte) {
 	for _, h := range list {
 		mem := memOf(t, h.write(t))
 		for _, v := range []cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5} {
-			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: mem})
-			must(err)
+			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: mem}))
 			t.Cleanup(func() { r.Close() })
 			f, err := r.Canonical(&CanonicalOptions{Version: v})
 			if err != nil {
@@ -203,8 +168,7 @@ func TestCanonicalOnce(t *testing.T) {
 		mem := memOf(t, h.write(t))
 		read := func(readers int) int64 {
 			var n atomic.Int64
-			r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: countFS{mem, &n}})
-			must(err)
+			r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: countFS{mem, &n}}))
 			defer r.Close()
 			f, err := r.Canonical(nil)
 			must(err)

@@ -126,8 +126,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 	was.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
 	counts := func(fsys *vfs.Mem) (l []int64) {
 		for _, n := range []string{"d.nc.0000", "d.nc.0001"} {
-			b, err := slurp(fsys, n)
-			must(err)
+			b := need(slurp(fsys, n))
 			l = append(l, int64(binary.BigEndian.Uint64(b[layout.NumrecsAt:])))
 		}
 		return l
@@ -143,10 +142,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 		}
 		before := fmt.Sprint(counts(c.fs.(*vfs.Mem)))
 		if err := run(now.ranks, func(ctx context.Context, co comm.Comm) error {
-			w, err := appendWith(ctx, co, "d.nc", now.parts(co.Rank()), &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: c.fs}})
-			if err != nil {
-				return err
-			}
+			w := need(appendWith(ctx, co, "d.nc", now.parts(co.Rank()), &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: c.fs}}))
 			return w.Close(ctx)
 		}); err != nil {
 			t.Fatalf("%s: %v", c.when, err)

@@ -42,8 +42,7 @@ func dealtModel(records int64, ranks, way int) *model {
 			}
 			must(b.Set(rank, l))
 		}
-		mp, err := b.Map()
-		must(err)
+		mp := need(b.Map())
 		m.maps = append(m.maps, mp)
 	}
 	return m
@@ -162,9 +161,7 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 		}
 		sum := 0
 		for b, err := range r.Blobs(ctx, "T", rec) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			one, err := r.RankBlob(ctx, "T", rec, b.Rank)
 			if err != nil || fmt.Sprint(one) != fmt.Sprint(b) {
 				t.Fatalf("blob %d of record %d: %v", b.Rank, rec, err)
@@ -201,8 +198,7 @@ func TestContinuedNarrower(t *testing.T) {
 	}))
 	b := decomp.NewBuilder([]int64{7}, 2)
 	must(errors.Join(b.Set(0, []decomp.Req{{Offset: 3, Length: 3}}), b.Set(1, []decomp.Req{{Offset: 0, Length: 1}})))
-	mp, err := b.Map()
-	must(err)
+	mp := need(b.Map())
 	now := &model{s: was.s, maps: []*decomp.Map{mp}, ranks: 2, records: 2, seed: 1}
 	must(run(2, func(ctx context.Context, c comm.Comm) error {
 		return now.add(ctx, c, "d.nc", &settings{knobs: knobs{fs: mem}})

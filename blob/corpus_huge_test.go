@@ -48,13 +48,8 @@ func TestHugeDimension(t *testing.T) {
 					reqs, vals = append(reqs, decomp.Req{Offset: a, Length: 1}), append(vals, float64(i+1))
 				}
 			}
-			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, reqs}}, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: m}})
-			if err != nil {
-				return err
-			}
-			if err := Put(w, x, 0, vals); err != nil {
-				return err
-			}
+			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, reqs}}, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: m}}))
+			must(Put(w, x, 0, vals))
 			return w.Close(ctx)
 		})
 		if err != nil {
@@ -67,9 +62,7 @@ func TestHugeDimension(t *testing.T) {
 				}
 			}
 			r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer r.Close()
 			fill := float64(cdf5.FillValue(cdf5.Double).(float64))
 			got := make([]float64, 2)
@@ -122,9 +115,7 @@ func craft(t *testing.T, layout Layout, s *Schema, sh *layout.Shape, records int
 	p := newPlace(layout, false, 0)
 	p.setHeader(h, int64(len(hb)), s, sh)
 	l, err := p.Container(int64(extra))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	b := make([]byte, p.DataOff+int64(extra))
 	for _, q := range l.Pieces {
 		copy(b[q.Off:], q.Data)

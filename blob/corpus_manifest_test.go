@@ -86,14 +86,10 @@ func TestCorpusManifest(t *testing.T) {
 			"map prints":        func(m *subfile.Manifest) { m.Maps[1] = "0" },
 		}) {
 			m, err := subfile.Decode(file, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			change(m)
 			b, err := m.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for _, where := range []string{name, subfile.NextName(sampleBase)} {
 				files := s.with(name, nil)
 				files[where] = b

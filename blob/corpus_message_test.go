@@ -31,14 +31,10 @@ func TestMessages(t *testing.T) {
 	}
 	wrong := func(change func(m *subfile.Manifest)) map[string][]byte {
 		m, err := subfile.Decode(manifest, "m")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		change(m)
 		b, err := m.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return sealed.with(subfile.ManifestName(sampleBase), b)
 	}
 	other := otherSample(t, VariableCentric, 3, 2, func(x *toy) { x.swapTwo() })

@@ -63,33 +63,24 @@ func writeSampleWith(t testing.TB, toy *toy, o *settings, manifest bool, records
 	m := vfs.NewMem()
 	o.Durability, o.Workers, o.fs = DurableNone, 1, m
 	ctx := context.Background()
-	if err := comm.Run(ctx, toy.ranks, nil, func(ctx context.Context, c comm.Comm) error {
+	noError(t, comm.Run(ctx, toy.ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		parts := toy.parts(c.Rank())
 		for d := len(parts); d < len(toy.maps); d++ {
 			parts = append(parts, Part{DecompID(d + 1), toy.maps[d].AppendReqs(nil, c.Rank())})
 		}
-		w, err := createWith(ctx, c, sampleBase, toy.s, parts, o)
-		if err != nil {
-			return err
-		}
+		w := need(createWith(ctx, c, sampleBase, toy.s, parts, o))
 		for rec := range records {
-			if err := toy.put(w, c.Rank(), rec, rec == 0); err != nil {
-				return err
-			}
+			must(toy.put(w, c.Rank(), rec, rec == 0))
 		}
 		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	s := &sample{layout: o.Layout, manifest: manifest, files: memFiles(t, m), schema: toy.s, records: records}
 	if !manifest {
 		delete(s.files, subfile.ManifestName(sampleBase))
 	}
 	s.want, s.text = map[string][]float64{}, map[string][]byte{}
 	r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	for v := range toy.s.vars {
 		sv := &toy.s.vars[v]
@@ -104,9 +95,7 @@ func writeSampleWith(t testing.TB, toy *toy, o *settings, manifest bool, records
 			s.want[sv.Name] = make([]float64, n)
 			err = r.Read(ctx, sv.Name, nil, nil, s.want[sv.Name])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
 	return s
 }
@@ -141,15 +130,11 @@ func eachSample(t *testing.T, seed int64, f func(t *testing.T, s *sample, rnd *r
 func memFiles(t testing.TB, m *vfs.Mem) map[string][]byte {
 	t.Helper()
 	entries, err := m.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	out := map[string][]byte{}
 	for _, e := range entries {
 		f, err := m.Open(e.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		n, _ := f.Size()
 		b := make([]byte, n)
 		if _, err := f.ReadAt(b, 0); err != nil && n > 0 {
@@ -166,20 +151,14 @@ func memOf(t testing.TB, files map[string][]byte) *vfs.Mem {
 	m := vfs.NewMem()
 	for name, b := range files {
 		if strings.HasSuffix(name, "/") {
-			if err := m.MkdirAll(strings.TrimSuffix(name, "/")); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, m.MkdirAll(strings.TrimSuffix(name, "/")))
 			continue
 		}
 		if d := path.Dir(name); d != "." {
-			if err := m.MkdirAll(d); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, m.MkdirAll(d))
 		}
 		f, err := m.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if _, err := f.WriteAt(b, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -228,17 +207,11 @@ func (s *sample) order() binary.ByteOrder {
 func (s *sample) place(t testing.TB, name string) (*place, *layout.Ranks) {
 	t.Helper()
 	f, err := memOf(t, s.files).Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	pl, _, err := decodePlace(f, int64(len(s.files[name])), name, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	tab, err := layout.ReadTable(f, &pl.Place, name, layout.Listed{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return pl, tab
 }
 

@@ -123,14 +123,8 @@ func canonicalSample(t testing.TB) *sample {
 	s := newSample(t, VariableCentric, 1, false)
 	m := memOf(t, s.files)
 	ctx := context.Background()
-	r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if err := Convert(ctx, r, "out.nc", nil); err != nil {
-		t.Fatal(err)
-	}
+	r := opened(t, m, sampleBase, nil)
+	noError(t, Convert(ctx, r, "out.nc", nil))
 	b := memFiles(t, m)["out.nc"]
 	return &sample{files: map[string][]byte{s.subfile(0): b, s.subfile(1): b}}
 }
@@ -143,9 +137,7 @@ func foreignHDF5(t testing.TB, name string, netCDF4 bool) []byte {
 	}
 	b.Root().Dataset(name, h5.Uint8, []int64{8}, nil)
 	l, err := b.Layout()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	out := make([]byte, l.Size)
 	for _, p := range l.Pieces {
 		copy(out[p.Off:], p.Data)

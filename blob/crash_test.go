@@ -143,11 +143,7 @@ func expect(t *testing.T, c crash, what string, m *model) {
 			t.Fatalf("%s, %s: %v\nfiles: %v", c.when, what, f, names(after, "."))
 		}
 	}
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: after})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := opened(t, after, "d.nc", nil)
 	n := 1 // the manifest
 	for _, s := range r.manifest.Sets {
 		n += len(s.Subfiles)
@@ -160,9 +156,7 @@ func expect(t *testing.T, c crash, what string, m *model) {
 // writeTo makes a committed dataset in a new file system.
 func (m *model) writeTo(t *testing.T, fsys vfs.FS, o *settings) {
 	t.Helper()
-	if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, "d.nc", o) }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, "d.nc", o) }))
 }
 
 func crashTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work func(fsys vfs.FS) error) {
@@ -253,9 +247,7 @@ func TestCrashAppend(t *testing.T) {
 						})
 					}
 					crashTest(t, fsys, cc, m, next, work)
-					if err := work(fsys); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, work(fsys))
 					m = next
 				}
 			})
@@ -355,11 +347,9 @@ func TestCrashConvert(t *testing.T) {
 	start := vfs.NewMem()
 	must(start.Mkdir("in"))
 	must(start.SyncDir("."))
-	if err := run(src.ranks, func(ctx context.Context, c comm.Comm) error {
+	noError(t, run(src.ranks, func(ctx context.Context, c comm.Comm) error {
 		return src.create(ctx, c, "in/s.nc", &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, replace := range []bool{false, true} {
 		for _, co := range []ConvertOptions{
 			{}, {NetCDF4: &NetCDF4Options{Deflate: 1}}, {NetCDF4: &NetCDF4Options{ChunkBytes: 8}}, {Blobs: true}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric}, {Blobs: true, Layout: ProcessCentric, Subfiles: 2, Ranks: 3},

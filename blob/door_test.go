@@ -2,13 +2,18 @@ package blob
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/par"
+	"blobio/internal/vfs"
 )
 
 // crowdOf runs n items with so many workers behind a door, and returns the most that worked at once. Each item ends when step is received from.
@@ -91,4 +96,94 @@ func TestDoorStopped(t *testing.T) {
 		step <- struct{}{} // of the one that works
 		wg.Wait()
 	})
+}
+
+// busyFS renames no file that is open, as Windows.
+type busyFS struct {
+	vfs.FS
+	mu   sync.Mutex
+	open map[string]int
+}
+
+type busyFile struct {
+	vfs.File
+	fs *busyFS
+}
+
+func (b *busyFS) count(name string, n int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open[name] += n
+	return b.open[name]
+}
+
+func (b *busyFS) file(f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	b.count(f.Name(), 1)
+	return &busyFile{f, b}, nil
+}
+
+func (b *busyFS) Create(name string) (vfs.File, error) { return b.file(b.FS.Create(name)) }
+func (b *busyFS) Open(name string) (vfs.File, error)   { return b.file(b.FS.Open(name)) }
+func (b *busyFS) OpenRW(name string) (vfs.File, error) { return b.file(b.FS.OpenRW(name)) }
+
+func (b *busyFS) Rename(from, to string) error {
+	if b.count(from, 0)+b.count(to, 0) > 0 {
+		return fmt.Errorf("rename %s to %s: it is open", from, to)
+	}
+	return b.FS.Rename(from, to)
+}
+
+func (f *busyFile) Lock(bool) error { return vfs.ErrNoLocks }
+func (f *busyFile) Close() error {
+	f.fs.count(f.Name(), -1)
+	return f.File.Close()
+}
+
+// TestCommitOfClosed: whatever was put, and put again, no subfile is open when the commit renames it.
+func TestCommitOfClosed(t *testing.T) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, method := range []Method{NoCompression, Zstd} {
+			for _, apart := range []bool{false, true} {
+				if layout == VariableCentric && method != NoCompression {
+					continue
+				}
+				m := tinyModel(1, 1)
+				fsys := &busyFS{FS: vfs.NewMem(), open: map[string]int{}}
+				o := &settings{Options: Options{Layout: layout, Subfiles: 2, Records: 1, Compress: Compress{Method: method}}, knobs: knobs{fs: fsys}}
+				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+					if apart {
+						c = comm.Isolate(c)
+					}
+					w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o))
+					for range 2 {
+						must(errors.Join(m.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)))
+					}
+					return w.Close(ctx)
+				})
+				if err != nil {
+					t.Errorf("%v, %v, apart %v: %v", layout, method, apart, err)
+				}
+			}
+		}
+	}
+}
+
+// TestForeignLocks: hidden files of other programs whose names end in .lock are no leases of ours.
+func TestForeignLocks(t *testing.T) {
+	mem := vfs.NewMem()
+	for name, text := range map[string]string{".hugo_build.lock": "", ".other.lock": "4711\n", ".json.lock": "{}"} {
+		f, err := mem.Create(name)
+		must(err)
+		_, err = f.WriteAt([]byte(text), 0)
+		must(err)
+		must(f.Close())
+	}
+	l := need(durable.Acquire(context.Background(), mem, "d.nc", durable.LeaseOptions{}))
+	if names, err := unfinishedIn(mem, "."); err != nil || fmt.Sprint(names) != "[d.nc]" {
+		t.Errorf("%v %v", names, err)
+	}
+	must(l.Release())
 }

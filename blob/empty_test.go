@@ -12,6 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/subfile"
 )
 
 // writeLopsided writes a dataset of 4 ranks on 2 subfiles; the second one's
@@ -25,15 +26,13 @@ func writeLopsided(t *testing.T, name string, l Layout) {
 	s.Var("F", cdf5.Int, []DimID{col}, Decomposed(d))
 	s.Var("R", cdf5.Double, []DimID{tm, col}, Decomposed(d))
 	s.Var("time", cdf5.Double, []DimID{tm})
-	if err := comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
+	noError(t, comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
 		var runs []decomp.Req
 		if c.Rank() < 2 {
 			runs = []decomp.Req{{Offset: int64(3 * c.Rank()), Length: 3}}
 		}
 		w, err := Create(ctx, c, name, s, []Part{{d, runs}}, &Options{Layout: l, Subfiles: 2})
-		if err != nil {
-			return err
-		}
+		must(err)
 		base := float64(3 * c.Rank())
 		if n := w.Count(d); n > 0 {
 			err = Put(w, 0, 0, []float64{base, base + 1, base + 2})
@@ -48,27 +47,19 @@ func writeLopsided(t *testing.T, name string, l Layout) {
 		if err == nil {
 			err = Put(w, 2, 1, []float64{7})
 		}
-		if err != nil {
-			return err
-		}
+		must(err)
 		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func checkLopsided(t *testing.T, name string) {
 	t.Helper()
 	ctx := context.Background()
 	r, err := Open(ctx, name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	got := make([]float64, 12)
-	if err := r.Read(ctx, "R", nil, nil, got); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Read(ctx, "R", nil, nil, got))
 	if fmt.Sprint(got) != "[0 1 2 3 4 5 0 1 2 3 4 5]" {
 		t.Errorf("R = %v", got)
 	}
@@ -86,15 +77,11 @@ func TestSubfileWithoutElements(t *testing.T) {
 		writeLopsided(t, name, l)
 		checkLopsided(t, name)
 		f, err := os.Open(name + ".0001")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer f.Close()
 		info, _ := f.Stat()
 		pl, _, err := decodePlace(f, info.Size(), name, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, want := range []string{"D1.nelems", "D1.max_nreqs"} {
 			if d := pl.Header.Dims[pl.Header.DimIndex(want)]; d.Len != 1 {
 				t.Errorf("%v: %s = %d in a subfile without elements, want 1", l, want, d.Len)
@@ -110,9 +97,7 @@ func TestReferenceSubfileWithoutElements(t *testing.T) {
 	writeLopsided(t, name, ProcessCentric)
 	file := name + ".0001"
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, dim := range []string{"D1.nelems", "D1.max_nreqs"} {
 		i := bytes.Index(b, []byte(dim))
 		at := i + (len(dim)+3)&^3
@@ -121,11 +106,102 @@ func TestReferenceSubfileWithoutElements(t *testing.T) {
 		}
 		binary.LittleEndian.PutUint64(b[at:], 0)
 	}
-	if err := os.WriteFile(file, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(name + ".manifest"); err != nil { // the reference writes none
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, b, 0o666))
+	noError(t, os.Remove(name+".manifest")) // the reference writes none
 	checkLopsided(t, name)
+}
+
+// TestMissingPad: PnetCDF leaves out the pad behind the last variable. Such a
+// file is whole, with and without records, and can be appended to.
+func TestMissingPad(t *testing.T) {
+	ctx := context.Background()
+	for _, records := range []int64{0, 2} {
+		s := NewSchema()
+		tm, col := s.Dim("time", Unlimited), s.Dim("ncol", 5)
+		d := s.Decomp(col)
+		fixed := s.Var("mask", cdf5.Byte, []DimID{col}, Decomposed(d))
+		s.Var("time", cdf5.Double, []DimID{tm})
+		rec := s.Var("flag", cdf5.Byte, []DimID{tm, col}, Decomposed(d))
+		parts := []Part{{d, []decomp.Req{{Offset: 0, Length: 5}}}}
+		dir := t.TempDir()
+		name, canonical := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
+		values := []int8{1, 2, 3, 4, 5}
+		write := func(w *Writer, first, n int64, withFixed bool) error {
+			if withFixed {
+				if err := Put(w, fixed, 0, values); err != nil {
+					return err
+				}
+			}
+			for r := first; r < first+n; r++ {
+				if err := Put(w, rec, r, values); err != nil {
+					return err
+				}
+			}
+			return w.Close(ctx)
+		}
+		one := func(f func(ctx context.Context, c comm.Comm) error) {
+			t.Helper()
+			noError(t, comm.Run(ctx, 1, nil, f))
+		}
+		one(func(ctx context.Context, c comm.Comm) error {
+			w, err := Create(ctx, c, name, s, parts, nil)
+			if err != nil {
+				return err
+			}
+			return write(w, 0, records, true)
+		})
+		r, err := Open(ctx, name, nil)
+		noError(t, err)
+		err = Convert(ctx, r, canonical, nil)
+		r.Close()
+		noError(t, err)
+		noError(t, os.Remove(subfile.ManifestName(name)))
+		for _, file := range []string{name + ".0000", canonical} {
+			b, err := os.ReadFile(file)
+			noError(t, err)
+			noError(t, os.WriteFile(file, b[:len(b)-3], 0o666))
+			for f := range Check(ctx, file, nil) {
+				if f.Severity > Note {
+					t.Errorf("%d records, no pad: %v", records, f)
+				}
+			}
+		}
+		one(func(ctx context.Context, c comm.Comm) error {
+			w, err := Append(ctx, c, name, parts, nil)
+			if err != nil {
+				return err
+			}
+			return write(w, records, 1, false)
+		})
+		for f := range Check(ctx, name, nil) {
+			if f.Severity > Note {
+				t.Errorf("%d records, appended: %v", records, f)
+			}
+		}
+		if r, err = Open(ctx, name, nil); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]int8, 5*(records+1))
+		noError(t, r.Read(ctx, "flag", nil, nil, got))
+		for i, v := range got {
+			if v != values[i%5] {
+				t.Errorf("%d records and one more: flag[%d] = %d, want %d", records, i, v, values[i%5])
+			}
+		}
+		r.Close()
+		// One byte less is damage.
+		b, err := os.ReadFile(canonical)
+		if err == nil {
+			b = b[:len(b)-1]
+			err = os.WriteFile(canonical, b, 0o666)
+		}
+		noError(t, err)
+		worst := Note
+		for f := range Check(ctx, canonical, nil) {
+			worst = max(worst, f.Severity)
+		}
+		if worst != Warning {
+			t.Errorf("%d records, a byte of the last variable cut: check says %v, want %v", records, worst, Warning)
+		}
+	}
 }

@@ -243,11 +243,9 @@ func TestCancelAnywhere(t *testing.T) {
 			start := vfs.NewMem()
 			was.writeTo(t, start, cc.with(start, false))
 			count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
-			if err := run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+			noError(t, run(now.ranks, func(ctx context.Context, c comm.Comm) error {
 				return now.create(ctx, cc.comm(c), "d.nc", cc.with(count, true))
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			for n := int64(1); n <= count.Ops(); n += int64(times(11, 1)) {
 				mem := start.CrashClone(vfs.CrashOptions{})
 				ctx, cancel := context.WithCancel(context.Background())

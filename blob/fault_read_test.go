@@ -64,9 +64,7 @@ func TestFaultRead(t *testing.T) {
 				}
 				return nil
 			}
-			if err := read(count); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, read(count))
 			for _, fault := range faults {
 				for n := int64(1 + k); n <= count.Ops(); n += int64(times(3, 1)) {
 					var hit vfs.Op

@@ -240,11 +240,9 @@ func TestFaultConvert(t *testing.T) {
 	start := vfs.NewMem()
 	must(start.Mkdir("in"))
 	for _, in := range []Layout{VariableCentric, ProcessCentric} {
-		if err := run(src.ranks, func(ctx context.Context, c comm.Comm) error {
+		noError(t, run(src.ranks, func(ctx context.Context, c comm.Comm) error {
 			return src.create(ctx, c, fmt.Sprintf("in/%v.nc", in), &settings{Options: Options{Layout: in, Subfiles: 2}, knobs: knobs{fs: start}})
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	must(start.SyncDir("."))
 	for _, in := range []Layout{VariableCentric, ProcessCentric} {
@@ -322,8 +320,7 @@ func syncedClone(m *vfs.Mem) *vfs.Mem {
 		}
 		for _, e := range es {
 			if !e.IsDir() {
-				f, err := m.OpenRW(dir + "/" + e.Name())
-				must(err)
+				f := need(m.OpenRW(dir + "/" + e.Name()))
 				must(f.Sync())
 				must(f.Close())
 			}

@@ -22,14 +22,10 @@ func TestFlips(t *testing.T) {
 			t.Parallel()
 			files := h.write(t)
 			want, errs := readout(t, files)
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, errors.Join(errs...))
 			ways, slabs := labels(t, files)
 			canonical, err := convertTo(t, files, false, OpenOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			places := whereIs(t, files)
 			for _, name := range slices.Sorted(maps.Keys(files)) {
 				if !strings.HasPrefix(name, sampleBase+".0") && !strings.HasPrefix(name, sampleBase+"+") {
@@ -82,9 +78,7 @@ func TestFlips(t *testing.T) {
 func diffOf(t testing.TB, a, b map[string][]byte) []Finding {
 	t.Helper()
 	x, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, a)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer x.Close()
 	y, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, b)})
 	if err != nil {
@@ -110,14 +104,10 @@ type holder struct {
 func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
 	t.Helper()
 	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	for e, err := range r.Extents(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if e.Map || e.Name == "header" {
 			continue
 		}

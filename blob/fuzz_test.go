@@ -38,17 +38,14 @@ func addSeeds(f *testing.F, lay Layout) {
 	must(h.Layout(nil))
 	data := []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	if lay == VariableCentric {
-		b, err := h.AppendTo(nil, orderOf(true), false)
-		must(err)
+		b := need(h.AppendTo(nil, orderOf(true), false))
 		f.Add(append(b, data...))
 	} else {
-		b, err := h.AppendTo(nil, orderOf(false), true)
-		must(err)
+		b := need(h.AppendTo(nil, orderOf(false), true))
 		p := newPlace(lay, false, 0)
 		p.setHeader(h, int64(len(b)), tiny, new(layout.Shape))
 		le := []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-		l, err := p.Container(int64(len(le)))
-		must(err)
+		l := need(p.Container(int64(len(le))))
 		file := make([]byte, p.DataOff+int64(len(le)))
 		for _, q := range l.Pieces {
 			copy(file[q.Off:], q.Data)

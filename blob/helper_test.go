@@ -103,9 +103,33 @@ func raced(n int) int {
 }
 
 func manifestOf(fsys vfs.FS, base string) *subfile.Manifest {
-	raw, err := vfs.ReadFile(fsys, subfile.ManifestName(base), 1<<30)
-	must(err)
-	m, err := subfile.Decode(raw, base)
-	must(err)
+	raw := need(vfs.ReadFile(fsys, subfile.ManifestName(base), 1<<30))
+	m := need(subfile.Decode(raw, base))
 	return m
+}
+
+// tester is a test, a benchmark or a property.
+type tester interface {
+	Helper()
+	Fatal(...any)
+}
+
+// noError ends the test with an error. Where there is no test at hand, must panics.
+func noError(t tester, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// opened opens a dataset until the test ends.
+func opened(t interface {
+	tester
+	Cleanup(func())
+}, fsys vfs.FS, base string, o *OpenOptions) *Reader {
+	t.Helper()
+	r, err := openWith(context.Background(), base, o, knobs{fs: fsys})
+	noError(t, err)
+	t.Cleanup(func() { r.Close() })
+	return r
 }

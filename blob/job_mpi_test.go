@@ -107,8 +107,7 @@ func loaded(t *testing.T, dir string) *vfs.Mem {
 	must(err)
 	mem := vfs.NewMem()
 	for _, e := range es {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		must(err)
+		b := need(os.ReadFile(filepath.Join(dir, e.Name())))
 		f, err := mem.Create(e.Name())
 		must(err)
 		_, err = f.WriteAt(b, 0)
@@ -120,8 +119,7 @@ func loaded(t *testing.T, dir string) *vfs.Mem {
 
 func runJob(t *testing.T, limit time.Duration, test string, env ...string) (string, error) {
 	t.Helper()
-	exe, err := os.Executable()
-	must(err)
+	exe := need(os.Executable())
 	return mpitest.Run(t, jobRanks, limit, env, exe, "-test.run", "^"+test+"$", "-test.v")
 }
 
@@ -167,8 +165,7 @@ func inEngine(t *testing.T, job *mpi.Engine, dir string, o *mpi.Options, f func(
 	must(err)
 	for _, b := range told {
 		p := strings.SplitN(string(b), "\x00", 3)
-		n, err := strconv.ParseInt(p[0], 10, 64)
-		must(err)
+		n := need(strconv.ParseInt(p[0], 10, 64))
 		all = append(all, rankOutcome{p[2], p[1], time.Duration(n)})
 	}
 	return all
@@ -192,8 +189,7 @@ func startJob(t *testing.T) *mpi.Engine {
 	if os.Getenv(envJobDir) == "" {
 		t.Skip("runs under mpirun, see TestFailuresUnderMPI")
 	}
-	job, err := mpi.Init(nil)
-	must(err)
+	job := need(mpi.Init(nil))
 	t.Cleanup(func() {
 		must(os.Chdir("/"))
 		must(job.Finalize(context.Background()))

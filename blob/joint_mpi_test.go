@@ -27,8 +27,7 @@ func TestJointUnderMPI(t *testing.T) {
 			if !open && ranks > 2 {
 				continue
 			}
-			exe, err := os.Executable()
-			must(err)
+			exe := need(os.Executable())
 			out, err := mpitest.Run(t, ranks, 5*time.Minute, []string{envJobDir + "=" + dir}, exe, "-test.run", "^TestInJobJoint$", "-test.v")
 			if err != nil || strings.Count(out, "--- PASS: TestInJobJoint") != ranks {
 				t.Fatalf("%v, %d processes: %v\n%s", layout, ranks, err, out)
@@ -42,9 +41,7 @@ func TestInJobJoint(t *testing.T) {
 	c, ctx := job.World(), t.Context()
 	m := scattered(24, 500)
 	r, err := OpenComm(ctx, c, filepath.Join(os.Getenv(envJobDir), "d"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	k := r.Collective(c)
 	k.share, k.span = 1<<12, 1<<10
 	mine := decomp.Regular([]int64{m.Elems()}, c.Size()).AppendReqs(nil, c.Rank())

@@ -77,14 +77,11 @@ func TestJointMetamorphic(t *testing.T) {
 			}
 			calls = append(calls, c)
 		}
-		if err := run(ranks, func(ctx context.Context, c comm.Comm) error {
+		noError(t, run(ranks, func(ctx context.Context, c comm.Comm) error {
 			if apart {
 				c = comm.Isolate(c)
 			}
-			r, err := openCommWith(ctx, c, "d.nc", o, knobs{fs: fsys})
-			if err != nil {
-				return err
-			}
+			r := need(openCommWith(ctx, c, "d.nc", o, knobs{fs: fsys}))
 			k := r.Collective(c)
 			k.share, k.span = share, span
 			for _, x := range calls {
@@ -101,20 +98,14 @@ func TestJointMetamorphic(t *testing.T) {
 							}
 						}
 					}
-					if err := p.Read(ctx, gets...); err != nil {
-						return err
-					}
+					must(p.Read(ctx, gets...))
 					for i := range gets {
-						if err := jointRight(m, &gets[i], w.runs); err != nil {
-							return err
-						}
+						must(jointRight(m, &gets[i], w.runs))
 					}
 				}
 			}
 			return r.Close()
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	})
 }
 

@@ -56,8 +56,7 @@ func scattered(ranks, pairs int) *decomp.Map {
 		}
 		must(b.Set(r, reqs))
 	}
-	m, err := b.Map()
-	must(err)
+	m := need(b.Map())
 	return m
 }
 
@@ -70,10 +69,7 @@ func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
 	s.Var("T", cdf5.Float, []DimID{tm, y, x}, Decomposed(d))
 	mem := vfs.NewMem()
 	must(run(m.Ranks(), func(ctx context.Context, c comm.Comm) error {
-		w, err := createWith(ctx, c, "d", s, []Part{{d, m.AppendReqs(nil, c.Rank())}}, &settings{Options: Options{Layout: layout, Subfiles: subfiles, Records: 2, Durability: DurableNone}, knobs: knobs{fs: mem}})
-		if err != nil {
-			return err
-		}
+		w := need(createWith(ctx, c, "d", s, []Part{{d, m.AppendReqs(nil, c.Rank())}}, &settings{Options: Options{Layout: layout, Subfiles: subfiles, Records: 2, Durability: DurableNone}, knobs: knobs{fs: mem}}))
 		for rec := range int64(2) {
 			var x []float32
 			for q := range m.Reqs(c.Rank()) {
@@ -81,9 +77,7 @@ func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
 					x = append(x, float32(q.Offset+k+3*rec))
 				}
 			}
-			if err := Put(w, 0, rec, x); err != nil {
-				return err
-			}
+			must(Put(w, 0, rec, x))
 		}
 		return w.Close(ctx)
 	}))
@@ -119,10 +113,7 @@ func jointCost(m *decomp.Map, layout Layout, subfiles, readers int) (c *jointFS,
 	c = &jointFS{FS: scatteredDataset(m, layout, subfiles)}
 	must(run(readers, func(ctx context.Context, co comm.Comm) error {
 		co = comm.Isolate(co)
-		r, err := openCommWith(ctx, co, "d", nil, knobs{fs: c})
-		if err != nil {
-			return err
-		}
+		r := need(openCommWith(ctx, co, "d", nil, knobs{fs: c}))
 		defer r.Close()
 		return readScattered(ctx, r.Collective(co), decomp.Regular([]int64{m.Elems()}, readers).AppendReqs(nil, co.Rank()))
 	}))

@@ -40,17 +40,10 @@ func jointDataset(t *testing.T, layout Layout, piece int64) *vfs.Mem {
 					return createWith(ctx, c, name, s, p, o)
 				}
 			}
-			w, err := open(ctx, c, "d", []Part{{d, runs}}, o)
-			if err != nil {
-				return err
-			}
-			if err := Put(w, 0, int64(session), x); err != nil {
-				return err
-			}
+			w := need(open(ctx, c, "d", []Part{{d, runs}}, o))
+			must(Put(w, 0, int64(session), x))
 			if session == 0 && c.Rank() == 0 {
-				if err := Put(w, 1, 0, make([]float64, jointCols)); err != nil {
-					return err
-				}
+				must(Put(w, 1, 0, make([]float64, jointCols)))
 			}
 			return w.Close(ctx)
 		}))
@@ -189,9 +182,7 @@ func TestJointAgrees(t *testing.T) {
 	must(run(4, func(ctx context.Context, c comm.Comm) error {
 		c = comm.Isolate(c)
 		r, err := openCommWith(ctx, c, "d", nil, knobs{fs: mem})
-		if err != nil {
-			return err
-		}
+		must(err)
 		defer r.Close()
 		k := r.Collective(c)
 		k.share, k.span = 16, 7
@@ -263,10 +254,7 @@ func TestJointAlike(t *testing.T) {
 			if c.Rank() == 1 {
 				o = &odd
 			}
-			r, err := openCommWith(ctx, c, "d", o, knobs{fs: mem})
-			if err != nil {
-				return err
-			}
+			r := need(openCommWith(ctx, c, "d", o, knobs{fs: mem}))
 			defer r.Close()
 			x := make([]int32, jointCols)
 			read := func(k *Collective) error {
@@ -274,9 +262,7 @@ func TestJointAlike(t *testing.T) {
 			}
 			k := r.Collective(c)
 			if name == "anew" {
-				if err := read(k); err != nil {
-					return err
-				}
+				must(read(k))
 				if c.Rank() == 1 {
 					k = r.Collective(c)
 				}
@@ -300,9 +286,7 @@ func TestJointAnother(t *testing.T) {
 					mem = of[odd]
 				}
 				r, err := openWith(ctx, "d", nil, knobs{fs: mem})
-				if err != nil {
-					return err
-				}
+				must(err)
 				defer r.Close()
 				x := make([]int32, jointCols)
 				err = r.Collective(comm.Isolate(c)).Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, Get{Name: "T", Record: 1, Into: x})

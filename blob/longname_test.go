@@ -25,9 +25,7 @@ func TestLongNames(t *testing.T) {
 		foreign := subfile.Name(base, 0)
 		for _, there := range []bool{false, true} {
 			if there {
-				if err := os.WriteFile(foreign, []byte("of another program"), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.WriteFile(foreign, []byte("of another program"), 0o666))
 			}
 			err := toy.write(ctx, comm.Self(), base, 1, &settings{Options: Options{Force: true}})
 			if err == nil {

@@ -106,21 +106,14 @@ func TestMemoryOfConvert(t *testing.T) {
 					runs = append(runs, decomp.Req{Offset: l*cols + at, Length: 64})
 				}
 			}
-			w, err := Create(ctx, c, in, s, []Part{{d, runs}}, &Options{Layout: layout, Subfiles: 4, Records: records, Durability: DurableNone, Force: true})
-			if err != nil {
-				return err
-			}
+			w := need(Create(ctx, c, in, s, []Part{{d, runs}}, &Options{Layout: layout, Subfiles: 4, Records: records, Durability: DurableNone, Force: true}))
 			x := make([]float32, w.Count(d))
 			for rec := range records {
 				for i := range x {
 					x[i] = float32(rec) + float32(i&1023)
 				}
-				if err := Put(w, v, rec, x); err != nil {
-					return err
-				}
-				if err := w.Flush(ctx); err != nil {
-					return err
-				}
+				must(Put(w, v, rec, x))
+				must(w.Flush(ctx))
 			}
 			return w.Close(ctx)
 		}); err != nil {
@@ -136,18 +129,14 @@ func TestMemoryOfConvert(t *testing.T) {
 				t.Fatalf("%v to %s: %v", layout, kind, err)
 			}
 			peak, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			t.Logf("%v to %s: %d MiB resident at most, for %d MiB", layout, kind, peak>>20, size>>20)
 			if peak > limit {
 				t.Errorf("%v to %s: %d MiB resident, want at most %d", layout, kind, peak>>20, limit>>20)
 			}
 			names, _ := filepath.Glob(out + "*")
 			for _, n := range names {
-				if err := os.Remove(n); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.Remove(n))
 			}
 		}
 	}
@@ -207,26 +196,16 @@ func TestOpenReadsNoMaps(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {
 			mem := vfs.NewMem()
-			w, err := newBulk("d.nc", s, []*decomp.Map{m}, ranks, &settings{Options: Options{Layout: layout, Subfiles: 4, Records: 1, Durability: DurableNone}, knobs: knobs{fs: mem}})
-			must(err)
+			w := need(newBulk("d.nc", s, []*decomp.Map{m}, ranks, &settings{Options: Options{Layout: layout, Subfiles: 4, Records: 1, Durability: DurableNone}, knobs: knobs{fs: mem}}))
 			ctx := context.Background()
-			if err := w.create(ctx, 1); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.commit(ctx, 1); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.create(ctx, 1))
+			noError(t, w.commit(ctx, 1))
 			count := vfs.Count(mem)
-			r, err := openWith(ctx, "d.nc", nil, knobs{fs: count})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
+			r := opened(t, count, "d.nc", nil)
 			if n, p := r.Subfiles(); n != 4 || p != ranks || r.Records() != 1 || len(r.Schema().Vars()) != 1 || r.Layout() != layout || len(r.Missing()) != 0 {
 				t.Fatalf("%d subfiles, %d ranks, %d records", n, p, r.Records())
 			}
-			info, err := mem.Stat("d.nc.manifest")
-			must(err)
+			info := need(mem.Stat("d.nc.manifest"))
 			maps := ranks * (20 + 8*per/2) // nreqs, blob_start, blob_count, and the lists
 			read := count.Bytes(vfs.OpRead)
 			t.Logf("%d bytes read, of which the manifest %d; the maps have %d", read, info.Size(), maps)

@@ -87,11 +87,9 @@ func TestMetamorphicUnderMPI(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cases := cmp.Or(os.Getenv(envCases), fmt.Sprint(times(300, 10000)/c.part))
 			limit := time.Duration(times(25, 400)/c.part) * time.Second
-			dir, err := os.MkdirTemp(scratch(), "blobio")
-			must(err)
+			dir := need(os.MkdirTemp(scratch(), "blobio"))
 			t.Cleanup(func() { os.RemoveAll(dir) })
-			exe, err := os.Executable()
-			must(err)
+			exe := need(os.Executable())
 			env := []string{envJobDir + "=" + dir, fmt.Sprintf("%s=%d", envSeed, seed), envCases + "=" + cases,
 				fmt.Sprintf("%s=%d", envUntil, int(limit.Seconds())), "BLOBIO_MPIRUN=" + launcher}
 			if c.fails != "" {
@@ -122,8 +120,7 @@ func TestInJobMetamorphic(t *testing.T) {
 	job := startJob(t)
 	world, ctx := job.World(), t.Context()
 	number := func(name string) int64 {
-		n, err := strconv.ParseInt(os.Getenv(name), 10, 64)
-		must(err)
+		n := need(strconv.ParseInt(os.Getenv(name), 10, 64))
 		return n
 	}
 	seed, cases := number(envSeed), number(envCases)
@@ -134,8 +131,7 @@ func TestInJobMetamorphic(t *testing.T) {
 		if time.Now().After(end) {
 			late = 1
 		}
-		late1, err := world.AllreduceInt64(ctx, []int64{late}, comm.Max)
-		must(err)
+		late1 := need(world.AllreduceInt64(ctx, []int64{late}, comm.Max))
 		if late1[0] != 0 {
 			break
 		}

@@ -47,10 +47,8 @@ func sameFiles(a, b vfs.FS, base string) error {
 	for _, s := range x.Sets {
 		for k := range s.Subfiles {
 			name := subfile.Name(s.Base, k)
-			p, err := vfs.ReadFile(a, name, 1<<30)
-			must(err)
-			q, err := vfs.ReadFile(b, name, 1<<30)
-			must(err)
+			p := need(vfs.ReadFile(a, name, 1<<30))
+			q := need(vfs.ReadFile(b, name, 1<<30))
 			if !bytes.Equal(p, q) {
 				return fmt.Errorf("%s is not that of ranks with a common heap: %s", name, firstDiff(p, q))
 			}
@@ -89,9 +87,7 @@ func TestMetamorphic(t *testing.T) {
 			}
 		}
 		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20, MaxOpen: rapid.IntRange(0, 2).Draw(t, "open")}, knobs{fs: fsys})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer r.Close()
 		if r.Records() != m.records {
 			t.Fatalf("%d records, want %d", r.Records(), m.records)
@@ -101,9 +97,7 @@ func TestMetamorphic(t *testing.T) {
 		}
 		for _, zero := range []bool{false, true} {
 			got, err := convertBytes(ctx, r, &ConvertOptions{ZeroFill: zero, Workers: 1 + m.ranks%3})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if want := m.canonical(zero); !bytes.Equal(got, want) {
 				t.Fatalf("canonical file, zero fill %v: %s", zero, firstDiff(got, want))
 			}
@@ -211,9 +205,7 @@ func checkBlobs(t *rapid.T, m *model, r *Reader) {
 			whole := m.bytes(VarID(v), rec, false)
 			n := 0
 			for b, err := range r.Blobs(context.Background(), sv.Name, rec) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				n++
 				var want []byte
 				for _, q := range b.Runs {
@@ -247,9 +239,7 @@ func drawPart(t *rapid.T, m *model, r *Reader) {
 		}
 	}
 	got, err := convertBytes(context.Background(), r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	// The header as canonical makes it, the data from the whole model.
 	part.records = end - first
 	want := part.canonicalOf(func(v VarID, rec int64) []byte {
@@ -304,9 +294,7 @@ func drawChain(t *rapid.T, fsys vfs.FS, r *Reader, want []byte) {
 			t.Fatalf("convert %d (%+v): %v", k, *o, f)
 		}
 		got, err := convertBytes(ctx, r2, &ConvertOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if !bytes.Equal(got, want) {
 			t.Fatalf("convert %d (%+v): %s", k, *o, firstDiff(got, want))
 		}

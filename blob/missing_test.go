@@ -34,7 +34,7 @@ func writeSets(t *testing.T) (name string) {
 	name = filepath.Join(t.TempDir(), "m.h5")
 	o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 3, Grouping: subfile.RoundRobin}}
 	for session := range 3 {
-		if err := comm.Run(context.Background(), missRanks, nil, func(ctx context.Context, c comm.Comm) error {
+		noError(t, comm.Run(context.Background(), missRanks, nil, func(ctx context.Context, c comm.Comm) error {
 			var runs []decomp.Req
 			var x []int32
 			for k := int64(c.Rank()); k < missCols; k += missRanks {
@@ -49,23 +49,17 @@ func writeSets(t *testing.T) (name string) {
 			} else {
 				wr, err = appendWith(ctx, c, name, parts, o)
 			}
-			if err != nil {
-				return err
-			}
+			must(err)
 			for k := range int64(2) {
 				rec := int64(2*session) + k
 				y := make([]int32, len(x))
 				for i := range x {
 					y[i] = x[i] + int32(100*rec)
 				}
-				if err := errors.Join(Put(wr, 0, rec, y), Put(wr, 1, rec, y)); err != nil {
-					return err
-				}
+				must(errors.Join(Put(wr, 0, rec, y), Put(wr, 1, rec, y)))
 			}
 			return wr.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return name
 }
@@ -77,16 +71,12 @@ func TestMissingOfAppended(t *testing.T) {
 	for _, gone := range []string{".0000", ".0001", "+1.0000", "+1.0001", "+2.0002"} {
 		t.Run(gone, func(t *testing.T) {
 			name := writeSets(t)
-			if err := os.Remove(name + gone); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Remove(name+gone))
 			if _, err := Open(ctx, name, nil); !errors.Is(err, ErrMissing) {
 				t.Errorf("Open: %v, want ErrMissing", err)
 			}
 			r, err := Open(ctx, name, &OpenOptions{AllowMissing: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer r.Close()
 			if got := fmt.Sprint(r.Missing()); got != fmt.Sprintf("[%s%s]", name, gone) {
 				t.Errorf("Missing = %s", got)
@@ -97,13 +87,9 @@ func TestMissingOfAppended(t *testing.T) {
 					t.Errorf("Convert without FillMissing: %v", err)
 				}
 			}
-			if err := Convert(ctx, r, out, &ConvertOptions{FillMissing: true}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, Convert(ctx, r, out, &ConvertOptions{FillMissing: true}))
 			canon, err := Open(ctx, out, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer canon.Close()
 			for rec := range int64(6) {
 				want := make([]int32, missCols)
@@ -129,29 +115,21 @@ func TestMissingOfAppended(t *testing.T) {
 					return x
 				}
 				got := spoiled(missCols)
-				if err := r.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, r.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got))
 				check("whole", got)
 				got = spoiled(missCols)
-				if err := r.rawRuns(ctx, 0, rec, func(yield func(int64, int64) bool) {
+				noError(t, r.rawRuns(ctx, 0, rec, func(yield func(int64, int64) bool) {
 					for k := range int64(missCols) {
 						if !yield(k, 1) {
 							return
 						}
 					}
-				}, elem.Bytes(got), hostForm); err != nil {
-					t.Fatal(err)
-				}
+				}, elem.Bytes(got), hostForm))
 				check("runs", got)
-				if err := canon.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, canon.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got))
 				check("converted", got)
 				for b, err := range r.Blobs(ctx, "A", rec) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					for i, q := range b.Runs {
 						if x := b.Data.([]int32)[i]; x != want[q.Offset] {
 							t.Errorf("record %d, blob %d: %d at %d, want %d", rec, b.Rank, x, q.Offset, want[q.Offset])
@@ -169,38 +147,26 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 	ctx := context.Background()
 	name := writeSets(t)
 	st, err := subfile.ReadState(vfs.OS, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for i := range 3 {
 		file := subfile.Name(subfile.SetBase(name, 1), i)
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		at := bytes.Index(b, []byte("\x01\x00\x00\x00\x00\x00\x00\x00B\x00\x00\x00")) // the name B, its length first
 		if at < 0 {
 			t.Fatal("no variable B")
 		}
 		b[at+8] = 'Z'
-		if err := os.WriteFile(file, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, b, 0o644))
 		pl, _, err := decodePlace(bytes.NewReader(b), int64(len(b)), file, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if st.Manifest.Sets[1].Subfiles[i].HeaderCRC, err = headerCRC(bytes.NewReader(b), pl, file); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(subfile.WriteNext(vfs.OS, name, st.Manifest, false, subfile.By{}), subfile.Finish(vfs.OS, name, st.Manifest, false, subfile.By{})); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(subfile.WriteNext(vfs.OS, name, st.Manifest, false, subfile.By{}), subfile.Finish(vfs.OS, name, st.Manifest, false, subfile.By{})))
 	r, err := Open(ctx, name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	x := make([]float64, missCols)
 	if err := r.Read(ctx, "B", []int64{2, 0}, []int64{1, missCols}, x); !errors.Is(err, ErrMissing) {
@@ -216,54 +182,10 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 	}
 }
 
-// TestReaderAfterCancel: a read that was cancelled leaves the Reader usable.
-func TestReaderAfterCancel(t *testing.T) {
-	r, err := Open(context.Background(), writeSets(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	x := make([]float64, 6*missCols)
-	if err := r.Read(ctx, "B", nil, nil, x); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if err := r.Read(context.Background(), "B", nil, nil, x); err != nil {
-		t.Errorf("after that: %v", err)
-	}
-}
-
-// TestReaderConcurrent: what tells of the files may be asked while another goroutine reads.
-func TestReaderConcurrent(t *testing.T) {
-	r, err := Open(context.Background(), writeSets(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range 20 {
-			r.Missing()
-			r.Subfiles()
-			r.Version()
-			r.Files()
-		}
-	}()
-	x := make([]float64, 6*missCols)
-	if err := r.Read(context.Background(), "B", nil, nil, x); err != nil {
-		t.Error(err)
-	}
-	<-done
-}
-
 // TestCheckMissing: what a missing subfile held is lost, not without an owner.
 func TestCheckMissing(t *testing.T) {
 	name := writeSets(t)
-	if err := os.Remove(name + ".0001"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(name+".0001"))
 	lost := 0
 	for f := range Check(t.Context(), name, nil) {
 		if f.Severity == Note {

@@ -294,8 +294,7 @@ func tinyModelOf(seed, records int64, ranks int) *model {
 	for rank, l := range reqs {
 		must(b.Set(rank, l))
 	}
-	m, err := b.Map()
-	must(err)
+	m := need(b.Map())
 	return &model{s: s, maps: []*decomp.Map{m}, ranks: ranks, records: records, seed: seed}
 }
 
@@ -417,7 +416,6 @@ func drawMap(t *rapid.T, dims []int64, ranks int) *decomp.Map {
 		}
 		must(b.Set(r, reqs[r]))
 	}
-	m, err := b.Map()
-	must(err)
+	m := need(b.Map())
 	return m
 }

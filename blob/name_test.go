@@ -16,13 +16,9 @@ func TestNamesAreNotShared(t *testing.T) {
 	dir := t.TempDir()
 	toy := newToy(1)
 	base := filepath.Join(dir, "a.nc")
-	if err := toy.write(ctx, comm.Self(), base, 1, new(settings)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, toy.write(ctx, comm.Self(), base, 1, new(settings)))
 	r, err := Open(ctx, base, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	for _, force := range []bool{false, true} {
 		if err := Convert(ctx, r, base, &ConvertOptions{Force: force}); !errors.Is(err, ErrExist) {
@@ -41,9 +37,7 @@ func TestNamesAreNotShared(t *testing.T) {
 		}
 	}
 	plain := filepath.Join(dir, "b.nc")
-	if err := os.WriteFile(plain, []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(plain, []byte("x"), 0o666))
 	for _, name := range []string{plain, dir} {
 		for _, force := range []bool{false, true} {
 			if err := toy.write(ctx, comm.Self(), name, 1, &settings{Options: Options{Force: force}}); !errors.Is(err, ErrExist) {
@@ -65,9 +59,7 @@ func TestNameOfASubfile(t *testing.T) {
 	dir := t.TempDir()
 	toy := newToy(1)
 	base := filepath.Join(dir, "a.nc")
-	if err := toy.write(ctx, comm.Self(), base, 1, new(settings)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, toy.write(ctx, comm.Self(), base, 1, new(settings)))
 	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(settings)); !errors.Is(err, ErrExist) {
 		t.Errorf("%v, want ErrExist", err)
 	}

@@ -14,13 +14,9 @@ func TestOddName(t *testing.T) {
 	ctx := context.Background()
 	out := canonicalToy(t, 1)
 	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	b = bytes.Replace(b, []byte("FLUX"), []byte("FL\xb5X"), 1) // as older libraries wrote it, in Latin-1
-	if err := os.WriteFile(out, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(out, b, 0o666))
 	said := 0
 	for f := range Check(ctx, out, nil) {
 		if f.Severity == Warning && strings.Contains(f.Msg, "not UTF-8") {
@@ -33,9 +29,7 @@ func TestOddName(t *testing.T) {
 		t.Errorf("%d warnings about the name, want 1", said)
 	}
 	x, err := Open(ctx, out, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer x.Close()
 	if err := x.Read(ctx, "FL\xb5X", nil, nil, make([]float64, toyCol)); err != nil {
 		t.Error(err)

@@ -149,15 +149,12 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
 	b := decomp.NewBuilder([]int64{n}, 1)
 	must(b.Set(0, []decomp.Req{{Offset: 0, Length: n}}))
-	m, err := b.Map()
-	must(err)
-	e, err := newEngine(&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}, nil, s,
+	m := need(b.Map())
+	e := need(newEngine(&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}, nil, s,
 		&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{1}, Wide: []bool{false}},
-		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}})
-	must(err)
+		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}}))
 	must(e.settle(0))
-	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)
-	must(err)
+	x := need(layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk))
 	x.Entries = make([]layout.Entry, x.Total)
 	data := make([]byte, 600)
 	e.pack.end = int64(len(data))
@@ -177,8 +174,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
 	before := allocated()
-	r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
-	must(err)
+	r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem}))
 	defer r.Close()
 	if _, err := r.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("blob: %v, want ErrCorrupt", err)
@@ -220,12 +216,10 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	d := s.Decomp(col)
 	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
 	o := (&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}).withDefaults()
-	e, err := newEngine(&o, newProcess(&o, 1), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
-		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}})
-	must(err)
+	e := need(newEngine(&o, newProcess(&o, 1), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
+		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}}))
 	must(e.settle(0))
-	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)
-	must(err)
+	x := need(layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk))
 	x.Entries = make([]layout.Entry, x.Total)
 	mem := vfs.NewMem()
 	f, err := mem.Create("d.nc.0000")
@@ -257,18 +251,78 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
 	heapOf(t, "lists of nothing", func() {
-		r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1, Memory: 16 << 20}, knobs{fs: mem})
-		must(err)
+		r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1, Memory: 16 << 20}, knobs{fs: mem}))
 		defer r.Close()
 		if err := r.Read(context.Background(), "x", nil, nil, make([]int8, n)); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("read: %v, want ErrTooLarge", err)
 		}
 	})
-	r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
-	must(err)
+	r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem}))
 	defer r.Close()
 	got := make([]int8, n)
 	if err := r.Read(context.Background(), "x", nil, nil, got); err != nil || got[7] != 'h' {
 		t.Errorf("read with memory: %v %v", got, err)
+	}
+}
+
+// TestCompressedEntries: a wrong checksum, or a form of a later version, in any entry of the index is an error of whoever reads the chunk.
+func TestCompressedEntries(t *testing.T) {
+	le := binary.LittleEndian
+	forms := map[byte]int{}
+	for _, method := range []Method{Zstd, ShuffleZstd} {
+		s := packedSample(t, 1, false, method)
+		name := s.subfile(0)
+		pl, _ := s.place(t, name)
+		idx := pl.Packed.IndexOff
+		ents := idx + layout.IndexHead + pl.TableLen()
+		for k := int64(0); k < pl.Packed.Index.Total; k += int64(times(3, 1)) {
+			at := ents + k*layout.IndexEntryLen
+			forms[s.files[name][at+12]]++
+			for what, c := range map[string]struct {
+				change func(entry []byte)
+				want   error
+			}{
+				"sum of the stored bytes": {func(e []byte) { le.PutUint32(e[16:], le.Uint32(e[16:])^1) }, ErrChecksum},
+				"sum of the content":      {func(e []byte) { le.PutUint32(e[20:], le.Uint32(e[20:])^1) }, ErrChecksum},
+				"form":                    {func(e []byte) { e[14] = 1 }, ErrCorrupt},
+			} {
+				b := slices.Clone(s.files[name])
+				c.change(b[at : at+layout.IndexEntryLen])
+				o := s.run(t, faulty{name: fmt.Sprintf("%s of entry %d", what, k), files: s.with(name, resealed(b, idx)), at: -1})
+				if len(o.errs) == 0 || !errors.Is(o.errs[0], c.want) {
+					t.Errorf("%v: %s of entry %d: reading: %v, want %v", method, what, k, o.errs, c.want)
+				}
+				if len(o.faults) == 0 {
+					t.Errorf("%v: %s of entry %d: no finding", method, what, k)
+				}
+			}
+		}
+	}
+	for f := byte(1); f < layout.FormCount; f++ {
+		if forms[f] == 0 {
+			t.Errorf("no entry of form %d: %v", f, forms)
+		}
+	}
+}
+
+// TestCompressedHead: each field of the head of the index, and the version in the header, is compared.
+func TestCompressedHead(t *testing.T) {
+	s := packedSample(t, 1, false, ShuffleZstd)
+	name := s.subfile(0)
+	pl, _ := s.place(t, name)
+	base, fields := s.header(t, name)
+	i := slices.IndexFunc(fields, func(f hdrField) bool { return f.kind == "attribute value" && f.of == layout.AttPacked })
+	at := base + fields[i].off
+	for _, v := range []uint64{0, layout.PackedVersion + 1, 1 << 31} {
+		o := s.run(t, faulty{fmt.Sprintf("version %d", int32(v)), s.patch(name, at, s.number(4, v)), name, at})
+		if len(o.errs) == 0 || !errors.Is(o.errs[0], ErrVersion) {
+			t.Errorf("version %d: %v", int32(v), o.errs)
+		}
+	}
+	for k := int64(0); k < layout.IndexHead; k++ {
+		o := s.run(t, faulty{name: fmt.Sprintf("byte %d of the head", k), files: s.with(name, flipped(s.files[name], pl.Packed.IndexOff+k, 2)), at: -1})
+		if len(o.errs) == 0 || len(o.faults) == 0 {
+			t.Errorf("byte %d of the head: %v, %v", k, o.errs, o.faults)
+		}
 	}
 }

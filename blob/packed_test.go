@@ -40,49 +40,12 @@ func TestCompressedSamples(t *testing.T) {
 	}
 }
 
-// TestCompressedSame: the bytes do not depend on workers, buffers, memory, nor on who shares a heap.
-func TestCompressedSame(t *testing.T) {
-	m := tinyModel(3, 3)
-	for _, method := range []Method{AutoCompression, Zstd, ShuffleZstd} {
-		for _, fixed := range []bool{false, true} {
-			var want map[string][]byte
-			for k, o := range []settings{{Options: Options{Workers: 1}}, {Options: Options{Workers: 2}}, {Options: Options{Workers: 5, Buffer: 1 << 20}}, {}, {Options: Options{Memory: 400}}, {Options: Options{Aggregators: 1}}} {
-				mem := vfs.NewMem()
-				o.Layout, o.fs, o.Compress, o.chunk, o.Subfiles, o.Retain = ProcessCentric, mem, Compress{Method: method}, 8, 2, LendUntilClose
-				if fixed {
-					o.Records = m.records
-				}
-				if err := comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: k}, func(ctx context.Context, c comm.Comm) error {
-					if k > 2 {
-						c = comm.Isolate(c)
-					}
-					return m.create(ctx, c, "d.nc", &o)
-				}); err != nil {
-					t.Fatal(err)
-				}
-				got := memFiles(t, mem)
-				delete(got, subfile.ManifestName("d.nc"))
-				if want == nil {
-					want = got
-				}
-				for name, b := range got {
-					if !bytes.Equal(b, want[name]) {
-						t.Errorf("%v, fixed %v, %d: %s: %s", method, fixed, k, name, firstDiff(b, want[name]))
-					}
-				}
-			}
-		}
-	}
-}
-
 // TestCompressedIsAnother: whoever looks for the datasets of the plain form finds none of them.
 func TestCompressedIsAnother(t *testing.T) {
 	s := packedSample(t, 1, true, AutoCompression)
 	file := s.files[s.subfile(0)]
 	hf, err := h5.NewFile(bytes.NewReader(file), int64(len(file)), "d.nc.0000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, name := range []string{layout.HeaderBlob, layout.DataBlob} {
 		if _, err := hf.Dataset("/" + name); !errors.Is(err, fault.ErrMissing) {
 			t.Errorf("%s: %v, want ErrMissing", name, err)
@@ -135,40 +98,12 @@ func TestCompressUsage(t *testing.T) {
 	try("append", run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		return m.upTo(2).add(ctx, c, "d.nc", &settings{Options: Options{Compress: auto, Subfiles: 1}, knobs: knobs{fs: mem}})
 	}))
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-	must(err)
+	r := need(openWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
 	defer r.Close()
 	try("convert", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto}))
 	try("convert to blobs", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto, Blobs: true}))
 	if err := (&settings{Options: Options{Compress: Compress{Method: 7}}}).Validate(); !errors.Is(err, ErrUsage) {
 		t.Error(err)
-	}
-}
-
-// TestCompressedSets: a plain set behind a compressed one, and one again.
-func TestCompressedSets(t *testing.T) {
-	mem := vfs.NewMem()
-	m := tinyModel(4, 3)
-	for k, c := range []Compress{{Method: ShuffleZstd}, {}, {Method: Zstd, Level: 2}} {
-		o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: c}, knobs: knobs{fs: mem, chunk: 8}}
-		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			if k == 0 {
-				return m.upTo(1).create(ctx, c, "d.nc", o)
-			}
-			return m.upTo(int64(k+1)).add(ctx, c, "d.nc", o)
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := canonicalOf(mem, "d.nc")
-	must(err)
-	if want := m.canonical(false); !bytes.Equal(got, want) {
-		t.Error(firstDiff(got, want))
-	}
-	for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: mem}) {
-		if f.Severity != Note {
-			t.Error(f)
-		}
 	}
 }
 
@@ -182,14 +117,11 @@ func TestCompressedAgain(t *testing.T) {
 		x := s.Var("x", cdf5.Double, []DimID{tm, col}, Decomposed(d))
 		y := s.Var("y", cdf5.Int, []DimID{tm, k})
 		o := &settings{Options: Options{Layout: ProcessCentric, Records: 1, Subfiles: 1, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem, chunk: 64}}
-		if err := run(2, func(ctx context.Context, c comm.Comm) error {
+		noError(t, run(2, func(ctx context.Context, c comm.Comm) error {
 			if isolate {
 				c = comm.Isolate(c)
 			}
-			w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o)
-			if err != nil {
-				return err
-			}
+			w := need(createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o))
 			v := make([]float64, 200)
 			z := make([]int32, 100)
 			for round := range 3 {
@@ -199,25 +131,16 @@ func TestCompressedAgain(t *testing.T) {
 				for i := range z {
 					z[i] = int32(i * (round + 1))
 				}
-				if err := Put(w, x, 0, v); err != nil {
-					return err
-				}
+				must(Put(w, x, 0, v))
 				from := int64(30 * round)
-				if err := PutAt(w, y, 0, []int64{from}, []int64{100 - from}, z[from:]); err != nil {
-					return err
-				}
-				if err := w.Flush(ctx); err != nil {
-					return err
-				}
+				must(PutAt(w, y, 0, []int64{from}, []int64{100 - from}, z[from:]))
+				must(w.Flush(ctx))
 				clear(v)
 				clear(z)
 			}
 			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-		must(err)
+		}))
+		r := need(openWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
 		got, z := make([]float64, 400), make([]int32, 100)
 		must(r.Read(context.Background(), "x", nil, nil, got))
 		must(r.Read(context.Background(), "y", nil, nil, z))
@@ -267,20 +190,13 @@ func TestCompressedChoice(t *testing.T) {
 			data[2][i] = float32([]float64{1e20, 0.37, -4.125, 288.15}[rnd.Intn(4)])
 		}
 	}
-	if err := run(1, func(ctx context.Context, c comm.Comm) error {
-		w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem}})
-		if err != nil {
-			return err
-		}
+	noError(t, run(1, func(ctx context.Context, c comm.Comm) error {
+		w := need(createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem}}))
 		for v := range data {
-			if err := Put(w, VarID(v), 0, data[v]); err != nil {
-				return err
-			}
+			must(Put(w, VarID(v), 0, data[v]))
 		}
 		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 	must(err)
 	defer r.Close()

@@ -24,15 +24,11 @@ import (
 func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pieces map[string]subfile.CRCs) {
 	t.Helper()
 	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	bytesOf := map[string][][]byte{} // by file and extent
 	for e, err := range r.Extents(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if e.Name == "header" {
 			continue
 		}
@@ -82,20 +78,14 @@ func TestPieces(t *testing.T) {
 					ways[way](&o)
 					records := func(ctx context.Context, w *Writer, rank int, from, to int64) error {
 						for rec := from; rec < to; rec++ {
-							if err := toy.put(w, rank, rec, rec == 0); err != nil {
-								return err
-							}
+							must(toy.put(w, rank, rec, rec == 0))
 							flush := w.Flush
 							if async {
 								flush = w.FlushAsync
 							}
-							if err := flush(ctx); err != nil {
-								return err
-							}
+							must(flush(ctx))
 							if again && rank%2 == 0 {
-								if err := toy.put(w, rank, rec, false); err != nil {
-									return err
-								}
+								must(toy.put(w, rank, rec, false))
 							}
 						}
 						return w.Close(ctx)
@@ -105,12 +95,8 @@ func TestPieces(t *testing.T) {
 							c = comm.Isolate(c)
 						}
 						w, err := createWith(ctx, c, sampleBase, toy.s, toy.parts(c.Rank()), &o)
-						if err != nil {
-							return err
-						}
-						if err := records(ctx, w, c.Rank(), 0, 3); err != nil {
-							return err
-						}
+						must(err)
+						must(records(ctx, w, c.Rank(), 0, 3))
 						p := o
 						p.Records, p.piece = 2*min(o.Records, 1), 0 // as in the manifest
 						if w, err = appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &p); err != nil {
@@ -132,9 +118,7 @@ func samePieces(t *testing.T, what string, files map[string][]byte, piece int64)
 	t.Helper()
 	name := subfile.ManifestName(sampleBase)
 	m, err := subfile.Decode(files[name], name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if m.Piece != piece {
 		t.Errorf("%s: the manifest has pieces of %d bytes", what, m.Piece)
 	}
@@ -153,43 +137,6 @@ func samePieces(t *testing.T, what string, files map[string][]byte, piece int64)
 	for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)}) {
 		if f.Severity != Note {
 			t.Errorf("%s: %v", what, f)
-		}
-	}
-}
-
-// TestPiecesOfConversion: those of ranks that convert together, and of an adopted dataset.
-func TestPiecesOfConversion(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, ranks := range []int{1, 3} {
-			m, toy := vfs.NewMem(), newToy(3)
-			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-				return toy.write(ctx, c, "in.nc", 3, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}})
-			}); err != nil {
-				t.Fatal(err)
-			}
-			if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				r, err := openWith(ctx, "in.nc", nil, knobs{fs: m})
-				if err != nil {
-					return err
-				}
-				defer r.Close()
-				return convertWith(ctx, comm.Isolate(c), r, sampleBase, &ConvertOptions{Blobs: true, Layout: layout}, knobs{piece: 100})
-			}); err != nil {
-				t.Fatal(err)
-			}
-			files := memFiles(t, m)
-			samePieces(t, fmt.Sprintf("%v by %d", layout, ranks), files, 100)
-			delete(files, subfile.ManifestName(sampleBase))
-			m = memOf(t, files)
-			o := &settings{Options: Options{Durability: DurableNone}, knobs: knobs{piece: 64, fs: m}}
-			ten, err := hold(t.Context(), o, sampleBase)
-			if err == nil {
-				_, err = adopt(t.Context(), sampleBase, o, ten)
-			}
-			if err = errors.Join(err, ten.release()); err != nil {
-				t.Fatal(err)
-			}
-			samePieces(t, fmt.Sprintf("%v adopted", layout), memFiles(t, m), 64)
 		}
 	}
 }
@@ -219,18 +166,14 @@ func TestCheckPieces(t *testing.T) {
 		}
 		name := subfile.ManifestName(sampleBase)
 		m, err := subfile.Decode(files[name], name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for what, change := range map[string]func(f *subfile.Subfile){
 			"another": func(f *subfile.Subfile) { f.Pieces[len(f.Pieces)-1]++ },
 			"fewer":   func(f *subfile.Subfile) { f.Pieces = f.Pieces[1:] },
 			"more":    func(f *subfile.Subfile) { f.Pieces = append(f.Pieces, 0) },
 		} {
 			c, err := subfile.Decode(files[name], name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			change(&c.Sets[0].Subfiles[0])
 			bad := maps.Clone(files)
 			if bad[name], err = c.Encode(); err != nil {
@@ -287,24 +230,17 @@ func TestLargeExtents(t *testing.T) {
 		x := s.Dim("x", elems)
 		d := s.Decomp(x)
 		id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
-		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+		noError(t, comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 			n := int64(elems / 3)
 			lo := int64(c.Rank()) * n
-			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{fs: m}})
-			if err != nil {
-				return err
-			}
+			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{fs: m}}))
 			data := make([]int32, n)
 			for i := range data {
 				data[i] = int32(lo) + int32(i)
 			}
-			if err := Put(w, id, 0, data); err != nil {
-				return err
-			}
+			must(Put(w, id, 0, data))
 			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		files := memFiles(t, m)
 		samePieces(t, layout.String(), files, checksum.DefaultPiece)
 		e := whereIs(t, files)[1].Extent // of rank 1
@@ -316,9 +252,7 @@ func TestLargeExtents(t *testing.T) {
 		for _, verify := range []Verification{VerifyAlways, VerifyOnce} {
 			n := new(reads)
 			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: counted{fs, n}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for k := int64(0); k*checksum.DefaultPiece < elems*4; k++ {
 				for i := range int64(3) {
 					at := min(k*checksum.DefaultPiece/4+100+i*70000, elems-1)
@@ -349,9 +283,7 @@ func TestLargeExtents(t *testing.T) {
 			r.Close()
 		}
 		r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got := make([]int32, 2*checksum.DefaultPiece/4) // a whole piece at least
 		if err := r.Read(t.Context(), "A", []int64{piece*checksum.DefaultPiece/4 - 1000}, []int64{int64(len(got))}, got); !errors.Is(err, ErrChecksum) {
 			t.Errorf("%v: a slab with the whole of the damaged piece: %v", layout, err)
@@ -371,7 +303,7 @@ func TestConvertInParts(t *testing.T) {
 			x := s.Dim("x", elems)
 			d := s.Decomp(x)
 			id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
-			if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
+			noError(t, comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 				var runs []decomp.Req
 				var data []int32
 				for at := int64(c.Rank()) * stride; at < elems; at += 2 * stride {
@@ -380,17 +312,10 @@ func TestConvertInParts(t *testing.T) {
 						data = append(data, int32(at)+k)
 					}
 				}
-				w, err := createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{piece: piece, fs: m}})
-				if err != nil {
-					return err
-				}
-				if err := Put(w, id, 0, data); err != nil {
-					return err
-				}
+				w := need(createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{piece: piece, fs: m}}))
+				must(Put(w, id, 0, data))
 				return w.Close(ctx)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			files := memFiles(t, m)
 			e := whereIs(t, files)[1].Extent
 			for _, damaged := range []bool{false, true} {
@@ -421,9 +346,7 @@ func TestConvertInParts(t *testing.T) {
 						continue
 					}
 					least, err := convert(VerifyNever)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					if most := least + 1<<17; read > most {
 						t.Errorf("%s: %d bytes are read, want at most %d", what, read, most)
 					}
@@ -446,23 +369,11 @@ func TestConvertLargeRecords(t *testing.T) {
 		want[i] = int16(i % 10007)
 	}
 	w, err := createWith(t.Context(), comm.Self(), sampleBase, s, []Part{{d, []decomp.Req{{Offset: 0, Length: elems}}}}, &settings{Options: Options{Retain: LendUntilClose, Durability: DurableNone}, knobs: knobs{fs: m}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	must(errors.Join(Put(w, id, 0, make([]int16, elems)), Put(w, id, 1, want), w.Close(t.Context())))
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if err := Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: true, Ranks: 3, Records: &Range{1, 2}, Memory: 8 << 20, Durability: DurableNone}); err != nil {
-		t.Fatal(err)
-	}
-	out, err := openWith(t.Context(), "out.nc", nil, knobs{fs: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
+	r := opened(t, m, sampleBase, nil)
+	noError(t, Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: true, Ranks: 3, Records: &Range{1, 2}, Memory: 8 << 20, Durability: DurableNone}))
+	out := opened(t, m, "out.nc", nil)
 	got := make([]int16, elems)
 	if err := out.Read(t.Context(), "A", nil, nil, got); err != nil || !slices.Equal(got, want) {
 		t.Errorf("record 1 is not what was converted: %v", err)

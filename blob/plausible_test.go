@@ -98,13 +98,9 @@ func lastUnwritten(t testing.TB) []byte {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "x", Len: 10}, {Name: "y", Len: 1000}},
 		Vars: []cdf5.Var{{Name: "a", Type: cdf5.Int, Dims: []int{0}}, {Name: "b", Type: cdf5.Double, Dims: []int{1}}}}
-	if err := h.Layout(nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, h.Layout(nil))
 	b, err := h.AppendTo(nil, binary.BigEndian, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return append(b, make([]byte, 40)...)
 }
 
@@ -131,9 +127,7 @@ func TestUnwrittenLimit(t *testing.T) {
 			t.Errorf("%d elements: Check says %v, want %v", c.n, worst, want)
 		}
 		r, err := openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if err := r.Read(t.Context(), "b", []int64{0}, []int64{100}, make([]float64, 100)); err != nil {
 			t.Errorf("%d elements, AllowMissing: %v", c.n, err)
 		}

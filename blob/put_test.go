@@ -13,47 +13,6 @@ import (
 	"blobio/internal/vfs"
 )
 
-// TestPutAfterPutAt: a whole put takes the place of the parts put before it,
-// and parts put after it are laid over it.
-func TestPutAfterPutAt(t *testing.T) {
-	ctx := context.Background()
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
-		s := NewSchema()
-		x := s.Dim("x", 4)
-		a := s.Var("a", cdf5.Int, []DimID{x})
-		b := s.Var("b", cdf5.Int, []DimID{x})
-		name := filepath.Join(t.TempDir(), "o.nc")
-		if err := comm.Run(ctx, 1, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := Create(ctx, c, name, s, nil, &Options{Layout: l})
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(
-				PutAt(w, a, 0, []int64{1}, []int64{2}, []int32{8, 9}),
-				PutAt(w, b, 0, []int64{0}, []int64{1}, []int32{5}),
-				Put(w, a, 0, []int32{1, 2, 3, 4}),
-				PutAt(w, a, 0, []int64{3}, []int64{1}, []int32{40})); err != nil {
-				return err
-			}
-			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		r, err := Open(ctx, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := make([]int32, 4)
-		if err := r.Read(ctx, "a", nil, nil, got); err != nil || fmt.Sprint(got) != "[1 2 3 40]" {
-			t.Errorf("%v: a = %v, %v", l, got, err)
-		}
-		if err := r.Read(ctx, "b", nil, nil, got); err != nil || got[0] != 5 {
-			t.Errorf("%v: b = %v, %v", l, got, err)
-		}
-		r.Close()
-	}
-}
-
 // TestWideMapsAreKept: an appended set, and a conversion to blobs, have the
 // int64 offsets of the first set without being asked for them.
 func TestWideMapsAreKept(t *testing.T) {
@@ -66,7 +25,7 @@ func TestWideMapsAreKept(t *testing.T) {
 		v := s.Var("v", cdf5.Int, []DimID{tm, y, x}, Decomposed(d))
 		name := filepath.Join(t.TempDir(), "w.nc")
 		for session := range int64(2) {
-			if err := comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
+			noError(t, comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
 				parts := []Part{{d, []decomp.Req{{Offset: 3_000_000_000 + int64(c.Rank())*100, Length: 2}}}}
 				w, err := (*Writer)(nil), error(nil)
 				if session == 0 {
@@ -74,25 +33,15 @@ func TestWideMapsAreKept(t *testing.T) {
 				} else {
 					w, err = Append(ctx, c, name, parts, nil)
 				}
-				if err != nil {
-					return err
-				}
-				if err := Put(w, v, session, []int64{int64(c.Rank()), session}); err != nil {
-					return err
-				}
+				must(err)
+				must(Put(w, v, session, []int64{int64(c.Rank()), session}))
 				return w.Close(ctx)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		r, err := Open(ctx, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		out := filepath.Join(t.TempDir(), "out.nc")
-		if err := Convert(ctx, r, out, &ConvertOptions{Blobs: true, Layout: ProcessCentric - l}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Convert(ctx, r, out, &ConvertOptions{Blobs: true, Layout: ProcessCentric - l}))
 		r.Close()
 		for _, name := range []string{name, out} {
 			for f := range Check(ctx, name, nil) {
@@ -101,9 +50,7 @@ func TestWideMapsAreKept(t *testing.T) {
 				}
 			}
 			r, err := Open(ctx, name, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			got := make([]int32, 4)
 			if err := r.ReadRuns(ctx, "v", 1, []decomp.Req{{Offset: 3_000_000_100, Length: 2}, {Offset: 3_000_000_000, Length: 2}}, got); err != nil || fmt.Sprint(got) != "[1 1 0 1]" {
 				t.Errorf("%v: %s: %v, %v", l, name, got, err)
@@ -132,9 +79,7 @@ func TestPutRefused(t *testing.T) {
 				}
 			}
 			w, err := createWith(ctx, comm.Self(), "d.nc", s, parts, &settings{Options: Options{Layout: l, Records: fixed}, knobs: knobs{fs: mem}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			must(errors.Join(Put(w, a, 0, []int16{1, 2, 3, 4}), Put(w, b, 0, []int32{10, 20, 30, 40}), Put(w, a, 1, []int16{5, 6, 7, 8})))
 			for n := range 7 {
 				if n != 4 {
@@ -156,9 +101,7 @@ func TestPutRefused(t *testing.T) {
 			must(w.Close(ctx))
 
 			w, err = appendWith(ctx, comm.Self(), "d.nc", parts, &settings{Options: Options{Records: fixed / 2}, knobs: knobs{fs: mem}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if a, err = varID(w, "a"); err != nil {
 				t.Fatal(err)
 			}
@@ -178,9 +121,7 @@ func TestPutRefused(t *testing.T) {
 				t.Errorf("%v, Records %d: %v", l, fixed, bad)
 			}
 			r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			got, fix := make([]int16, 12), make([]int32, 4)
 			if err := errors.Join(r.Read(ctx, "a", nil, nil, got), r.Read(ctx, "b", nil, nil, fix)); err != nil || fmt.Sprint(got, fix) != "[1 2 3 4 5 6 7 8 9 10 11 12] [10 20 30 40]" {
 				t.Errorf("%v, Records %d: %v %v, %v", l, fixed, got, fix, err)
@@ -197,4 +138,43 @@ func varID(w *Writer, name string) (VarID, error) {
 		return 0, fmt.Errorf("no variable %q", name)
 	}
 	return v, nil
+}
+
+// TestPutAgainFreesTheOneBefore: the memory cap counts what is kept, not what was.
+func TestPutAgainFreesTheOneBefore(t *testing.T) {
+	ctx := context.Background()
+	const n = 1000
+	for _, retain := range []Retain{LendUntilFlush, CopyOnPut} {
+		name := filepath.Join(t.TempDir(), "x.h5")
+		s := NewSchema()
+		tm, col := s.Dim("time", Unlimited), s.Dim("ncol", n)
+		d := s.Decomp(col)
+		v := s.Var("R", cdf5.Double, []DimID{tm, col}, Decomposed(d))
+		w, err := Create(ctx, comm.Self(), name, s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &Options{Layout: ProcessCentric, Retain: retain, Memory: 5 * 8 * n})
+		noError(t, err)
+		data := make([]float64, n)
+		for k := range 20 {
+			for i := range data {
+				data[i] = float64(k*n + i)
+			}
+			noError(t, Put(w, v, int64(k%2), data))
+			if err := w.Flush(ctx); err != nil {
+				t.Fatalf("retain %d, flush %d: %v", retain, k, err)
+			}
+		}
+		if err := Put(w, v, 1<<40, data); !errors.Is(err, ErrUsage) {
+			t.Errorf("a record far beyond the others: %v", err)
+		}
+		noError(t, w.Close(ctx))
+		r, err := Open(ctx, name, nil)
+		noError(t, err)
+		got := make([]float64, 2*n)
+		noError(t, r.Read(ctx, "R", nil, nil, got))
+		r.Close()
+		for i, x := range got {
+			if want := float64((18+i/n)*n + i%n); x != want {
+				t.Fatalf("R[%d][%d] = %v, want %v, of the last put", i/n, i%n, x, want)
+			}
+		}
+	}
 }

@@ -50,20 +50,11 @@ func (h history) write(t testing.TB) map[string][]byte {
 		if h.separate {
 			c = comm.Isolate(c)
 		}
-		if err := toy.write(ctx, c, sampleBase, h.first, &o); err != nil {
-			return err
-		}
+		must(toy.write(ctx, c, sampleBase, h.first, &o))
 		for rec := h.first; rec < 3; rec++ {
-			w, err := appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
-			if err != nil {
-				return err
-			}
-			if err := toy.put(w, c.Rank(), rec, false); err != nil {
-				return err
-			}
-			if err := w.Close(ctx); err != nil {
-				return err
-			}
+			w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
+			must(toy.put(w, c.Rank(), rec, false))
+			must(w.Close(ctx))
 		}
 		return nil
 	}); err != nil {
@@ -237,9 +228,7 @@ func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []
 // labels are the slabs of the values of readout.
 func labels(t testing.TB, files map[string][]byte) (ways []string, out []cutout) {
 	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	for _, way := range readings {
 		for _, s := range slabsOf(r) {
@@ -271,11 +260,7 @@ func convertTo(t testing.TB, files map[string][]byte, blobs bool, o OpenOptions)
 			}
 			return nil, err
 		}
-		q, err := openWith(t.Context(), "again.h5", nil, knobs{fs: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer q.Close()
+		q := opened(t, fs, "again.h5", nil)
 		r, c = q, ConvertOptions{Workers: 1, Durability: DurableNone}
 	}
 	if err := Convert(t.Context(), r, "out.nc", &c); err != nil {

@@ -120,9 +120,7 @@ func beating(t *testing.T) {
 		w := NewWatch(fsys, "d.nc")
 		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(w.Next()) {
 			s, err := w.Look()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if s.State == want {
 				return
 			}
@@ -133,13 +131,9 @@ func beating(t *testing.T) {
 	}
 	lo := durable.LeaseOptions{Period: time.Second / 2, Boot: "another"}
 	l, err := durable.Acquire(context.Background(), far{mem}, "d.nc", lo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer l.Release()
-	if err := vfs.WriteFile(mem, subfile.NextName("d.nc"), nil); err != nil { // an announcement that is torn
-		t.Fatal(err)
-	}
+	noError(t, vfs.WriteFile(mem, subfile.NextName("d.nc"), nil)) // an announcement that is torn
 	until(far{mem}, Writing)
 	until(far{syncedClone(mem)}, Died)
 }
@@ -164,9 +158,7 @@ func changeHolder(t *testing.T, fsys vfs.FS, f func(h *durable.Holder)) {
 			err = rewrite(fsys, name, append(b, '\n'))
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 }
 
 // rewrite gives a file other content.
@@ -189,27 +181,16 @@ func TestRefreshReplaced(t *testing.T) {
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			o := sc.with(mem, false)
 			o.Force = force
-			w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
-			if err != nil {
-				return err
-			}
+			w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o))
 			for rec := range m.records {
-				if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
-					return err
-				}
+				must(m.putRecord(w, rec, c.Rank(), rec == 0))
 			}
 			return w.Close(ctx)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
 	write(false)
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := opened(t, mem, "d.nc", nil)
 	if n, err := r.Refresh(context.Background()); n != 2 || err != nil {
 		t.Errorf("unchanged: %d, %v", n, err)
 	}
@@ -265,9 +246,7 @@ func TestStatus(t *testing.T) {
 		o := sc.with(mem, false)
 		o.Heartbeat = period
 		w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
-		if err != nil {
-			return err
-		}
+		must(err)
 		here := func(f func()) error {
 			err := c.Barrier(ctx)
 			if err == nil && c.Rank() == 0 {
@@ -282,13 +261,9 @@ func TestStatus(t *testing.T) {
 			}
 			early = syncedClone(mem)
 		})
-		if err != nil {
-			return err
-		}
+		must(err)
 		for rec := range m.records {
-			if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
-				return err
-			}
+			must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 			if err := here(func() {
 				if s := look("behind a commit", mem, Writing, rec+1); s.Commit != rec+1 || !s.Committed || s.LastCommit.IsZero() {
 					t.Errorf("behind commit %d: %+v", rec+1, s)
@@ -297,9 +272,7 @@ func TestStatus(t *testing.T) {
 				if follower == nil {
 					follower, err = openWith(ctx, "d.nc", nil, knobs{fs: mem})
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if n, err := follower.Refresh(ctx); n != rec+1 || err != nil { // at once, not only behind Close
 					t.Errorf("refreshed behind commit %d: %d records, %v", rec+1, n, err)
 				}
@@ -307,16 +280,12 @@ func TestStatus(t *testing.T) {
 				return err
 			}
 			if rec == 1 {
-				if err := here(func() { dead = syncedClone(mem) }); err != nil {
-					return err
-				}
+				must(here(func() { dead = syncedClone(mem) }))
 			}
 		}
 		return w.Close(ctx)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer follower.Close()
 	if s := look("behind Close", mem, Finished, 3); s.Writer != nil {
 		t.Errorf("behind Close: %+v", s)
@@ -332,9 +301,7 @@ func TestStatus(t *testing.T) {
 		w := newWatch(far{x.fs}, "d.nc", func() time.Time { return clock })
 		for step := range 100 {
 			s, err := w.Look()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			silent := time.Duration(step) * period / 10
 			switch {
 			case silent < period && s.State != WritingOrDied:
@@ -354,9 +321,7 @@ func TestStatus(t *testing.T) {
 		last := clock
 		for {
 			s, err := w.Look()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if s.State == Died {
 				break
 			}
@@ -370,18 +335,12 @@ func TestStatus(t *testing.T) {
 	}
 	bubble(t, beating)
 	cut := syncedClone(dead)
-	if err := rewrite(cut, durable.LockName("d.nc"), nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rewrite(cut, durable.LockName("d.nc"), nil))
 	look("a power cut that has left an empty lease", cut, Died, 2)
 	if w, err := writerOf(cut, "d.nc"); err != nil || w == nil || w.State != "dead" {
 		t.Errorf("an empty lease: %+v, %v", w, err)
 	}
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: dead})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := opened(t, dead, "d.nc", nil)
 	here, _ := os.Hostname()
 	changeHolder(t, dead, func(h *durable.Holder) { h.Host, h.Boot, h.Proc = here, vfs.BootID(), h.Proc+"1" }) // a process of this machine, whose number is another's by now
 	var died *WriterDiedError

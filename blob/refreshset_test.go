@@ -89,22 +89,16 @@ func TestRefreshContinued(t *testing.T) {
 			m := dealtModel(4, 7, 1)
 			must(run(7, func(ctx context.Context, c comm.Comm) error {
 				w, err := appendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o)
-				if err != nil {
-					return err
-				}
+				must(err)
 				defer w.Abort()
-				if err := w.SetAtt(ctx, -1, "history", "continued"); err != nil {
-					return err
-				}
+				must(w.SetAtt(ctx, -1, "history", "continued"))
 				for rec := int64(2); rec < 4; rec++ {
 					err := errors.Join(m.putRecord(w, rec, c.Rank(), false), w.Commit(ctx))
 					if c.Rank() == 0 && err == nil {
 						_, err = r.Refresh(ctx)
 						look(rec + 1)
 					}
-					if err := comm.Agree(ctx, c, err); err != nil {
-						return err
-					}
+					must(comm.Agree(ctx, c, err))
 				}
 				return w.Close(ctx)
 			}))

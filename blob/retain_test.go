@@ -147,9 +147,7 @@ func TestPutCopies(t *testing.T) {
 					if err == nil {
 						err = k.verify(mem, "d.nc", records)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 				})
 			}
 		}
@@ -214,9 +212,7 @@ func TestCopiesInALongRun(t *testing.T) {
 					if err == nil {
 						err = k.verify(mem, "d.nc", records)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 				})
 			}
 		}
@@ -243,36 +239,24 @@ func TestCopiesOverTheCap(t *testing.T) {
 			k := newRetainCase()
 			tc.o.Memory, tc.o.fs = one, vfs.NewMem()
 			w, err := createWith(ctx, comm.Self(), "d.nc", k.s, k.parts(0), &tc.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer w.Abort()
 			x := [2][]float64{make([]float64, retainPer), make([]float64, retainPer)}
-			if err := Put(w, k.t, 0, x[0]); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, Put(w, k.t, 0, x[0]))
 			err = Put(w, k.t, 1, x[1])
 			if tc.advice == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 			} else if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), tc.advice) {
 				t.Fatalf("%v, want ErrTooLarge with %q", err, tc.advice)
 			}
 			if w.Records() != int64(len(x)) && tc.advice == "" || w.Records() != 1 && tc.advice != "" {
 				t.Errorf("%d records", w.Records())
 			}
-			if err := w.Flush(ctx); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.Flush(ctx))
 			if tc.advice == "flush first, or lend until Flush" {
-				if err := Put(w, k.t, 1, x[1]); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, Put(w, k.t, 1, x[1]))
 			}
-			if err := w.Close(ctx); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.Close(ctx))
 		})
 	}
 }

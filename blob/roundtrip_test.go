@@ -3,14 +3,11 @@ package blob
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
-	"blobio/subfile"
 )
 
 // toy is a small dataset: every kind of variable, and maps with a hole.
@@ -71,10 +68,8 @@ func newToy(ranks int) *toy {
 		must(b1.Set(r, decomp.SortCoalesce(q1, toyCol)))
 		must(b2.Set(r, decomp.SortCoalesce(q2, toyCol)))
 	}
-	m1, err := b1.Map()
-	must(err)
-	m2, err := b2.Map()
-	must(err)
+	m1 := need(b1.Map())
+	m2 := need(b2.Map())
 	t.maps = []*decomp.Map{m1, m2}
 	return t
 }
@@ -83,6 +78,11 @@ func must(err error) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+func need[T any](v T, err error) T {
+	must(err)
+	return v
 }
 
 func (t *toy) parts(rank int) []Part {
@@ -159,17 +159,13 @@ func (t *toy) check(tb testing.TB, name string, records int64) {
 		}
 	}
 	r, err := Open(ctx, name, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	defer r.Close()
 	if r.Records() != records {
 		tb.Fatalf("%d records, want %d", r.Records(), records)
 	}
 	got := make([]float64, records*toyLev*toyCol)
-	if err := r.Read(ctx, "T", nil, nil, got); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, r.Read(ctx, "T", nil, nil, got))
 	for i, x := range got {
 		rec, at := int64(i)/(toyLev*toyCol), int64(i)%(toyLev*toyCol)
 		want := value(t.temp, rec, at)
@@ -182,18 +178,14 @@ func (t *toy) check(tb testing.TB, name string, records int64) {
 	}
 	if records > 0 {
 		col := make([]float32, records*toyLev)
-		if err := r.Read(ctx, "T", []int64{0, 0, 3}, []int64{records, toyLev, 1}, col); err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, r.Read(ctx, "T", []int64{0, 0, 3}, []int64{records, toyLev, 1}, col))
 		for i, x := range col {
 			if want := float32(value(t.temp, int64(i/toyLev), int64(i%toyLev)*toyCol+3)); x != want {
 				tb.Fatalf("column: element %d = %v, want %v", i, x, want)
 			}
 		}
 		never := make([]int64, records*toyCol)
-		if err := r.Read(ctx, "NEVER", nil, nil, never); err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, r.Read(ctx, "NEVER", nil, nil, never))
 		for i, x := range never {
 			if x != -99 {
 				tb.Fatalf("NEVER[%d] = %d, want the fill value -99", i, x)
@@ -206,95 +198,6 @@ func (t *toy) check(tb testing.TB, name string, records int64) {
 		scale := make([]float32, toyLev)
 		if err := r.Read(ctx, "scale", nil, nil, scale); err != nil || fmt.Sprint(scale) != "[1 2 30 4 5]" {
 			tb.Fatalf("scale = %v, %v", scale, err)
-		}
-	}
-}
-
-func TestRoundTrip(t *testing.T) {
-	ctx := context.Background()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, ranks := range []int{1, 2, 5, 16} {
-			for _, o := range crashtest.Some(t, 3, []settings{{}, {Options: Options{Subfiles: 2}}, {Options: Options{Subfiles: 3, Grouping: subfile.RoundRobin}}, {Options: Options{Records: 3}}, {Options: Options{Retain: LendUntilFlush}}, {Options: Options{Retain: LendUntilClose}}}) {
-				if o.Subfiles > ranks {
-					continue
-				}
-				o.Layout = layout
-				toy := newToy(ranks)
-				name := filepath.Join(t.TempDir(), "toy.nc")
-				t.Run(fmt.Sprintf("%v-%d-%d-%d-%d", layout, ranks, o.Subfiles, o.Records, o.Retain), func(t *testing.T) {
-					if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-						return toy.write(ctx, c, name, 3, &o)
-					}); err != nil {
-						t.Fatal(err)
-					}
-					toy.check(t, name, 3)
-					for k, co := range []ConvertOptions{{}, {Blobs: true, Layout: VariableCentric, Ranks: 7, Subfiles: 2}, {Blobs: true, Layout: ProcessCentric}} {
-						out := filepath.Join(t.TempDir(), fmt.Sprintf("out%d.nc", k))
-						r, err := Open(ctx, name, nil)
-						if err != nil {
-							t.Fatal(err)
-						}
-						if err := Convert(ctx, r, out, &co); err != nil {
-							t.Fatal(err)
-						}
-						r2, err := Open(ctx, out, nil)
-						if err != nil {
-							t.Fatal(err)
-						}
-						for f := range Diff(ctx, r, r2, nil) {
-							t.Errorf("convert %d: %v", k, f)
-						}
-						for f := range Check(ctx, out, nil) {
-							if f.Severity != Note {
-								t.Errorf("check of convert %d: %v", k, f)
-							}
-						}
-						r.Close()
-						r2.Close()
-					}
-				})
-			}
-		}
-	}
-}
-
-func TestAppend(t *testing.T) {
-	ctx := context.Background()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, isolate := range []bool{false, true} {
-			const ranks = 4
-			toy := newToy(ranks)
-			name := filepath.Join(t.TempDir(), "toy.nc")
-			o := &settings{Options: Options{Layout: layout, Subfiles: 2}}
-			if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				if isolate {
-					c = comm.Isolate(c)
-				}
-				return toy.write(ctx, c, name, 2, o)
-			}); err != nil {
-				t.Fatal(err)
-			}
-			toy.check(t, name, 2)
-			for s := range int64(2) {
-				if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-					if isolate {
-						c = comm.Isolate(c)
-					}
-					w, err := appendWith(ctx, c, name, toy.parts(c.Rank()), o)
-					if err != nil {
-						return err
-					}
-					for rec := w.Records(); rec < 2+2*s+2; rec++ {
-						if err := toy.put(w, c.Rank(), rec, false); err != nil {
-							return err
-						}
-					}
-					return w.Close(ctx)
-				}); err != nil {
-					t.Fatalf("%v append %d: %v", layout, s, err)
-				}
-				toy.check(t, name, 4+2*s)
-			}
 		}
 	}
 }

@@ -51,38 +51,24 @@ func TestAppendSchema(t *testing.T) {
 						if isolate {
 							c = comm.Isolate(c)
 						}
-						r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-						if err != nil {
-							return err
-						}
+						r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 						var s *Schema
 						if define != nil {
 							s = r.Extend()
 							define(s)
 						}
-						if err := errors.Join(r.Close(), c.Barrier(ctx)); err != nil {
-							return err
-						}
-						w, err := appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &o)
-						if err != nil {
-							return err
-						}
+						must(errors.Join(r.Close(), c.Barrier(ctx)))
+						w := need(appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &o))
 						defer w.Abort()
 						for rec := int64(from); rec < m.records; rec++ {
-							if err := errors.Join(m.putRecord(w, rec, c.Rank(), false), putMore(w, m, rec, c.Rank())); err != nil {
-								return err
-							}
+							must(errors.Join(m.putRecord(w, rec, c.Rank(), false), putMore(w, m, rec, c.Rank())))
 							if commits {
-								if err := w.Commit(ctx); err != nil {
-									return err
-								}
+								must(w.Commit(ctx))
 							}
 						}
 						return w.Close(ctx)
 					})
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 				}
 				session(2, true, extend)
 				lookExtended(t, mem, "added", 4, 2)
@@ -91,8 +77,7 @@ func TestAppendSchema(t *testing.T) {
 				}
 				session(4, false, nil)
 				lookExtended(t, mem, "appended", 6, 2)
-				r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-				must(err)
+				r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 				if n := len(r.Manifest().Sets); o.Layout == VariableCentric && n != 2 {
 					t.Errorf("%d sets, want 2: the files that have the new variables grow", n)
 				}
@@ -188,9 +173,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 				p := k.Plan([]decomp.Req{{Offset: 12 * int64(c.Rank()), Length: 12}})
 				x, kept := make([]float32, 12), slices.Repeat([]float32{5}, 12)
 				t0 := make([]float32, 12)
-				if err := p.Read(ctx, Get{Name: "Q", Record: rec, Into: x}, Get{Name: "T", Record: rec, Into: t0}, Get{Name: "Q", Record: rec, Into: kept, Keep: true}); err != nil {
-					return err
-				}
+				must(p.Read(ctx, Get{Name: "Q", Record: rec, Into: x}, Get{Name: "T", Record: rec, Into: t0}, Get{Name: "Q", Record: rec, Into: kept, Keep: true}))
 				mine := want[12*c.Rank() : 12*c.Rank()+12]
 				if rec < since && kept[11] != 5 || rec >= since && kept[11] != mine[11] || !slices.Equal(x, mine) || t0[11] != float32(dealtModel(1, 1, 0).x(1, rec, 12*int64(c.Rank())+11)) {
 					return fmt.Errorf("record %d: read together %v, kept %v, T %v", rec, x, kept, t0)
@@ -210,16 +193,13 @@ const cdf5FillDouble = 9.9692099683868690e+36
 func crossSets(t *testing.T, mem vfs.FS) []byte {
 	t.Helper()
 	ctx := t.Context()
-	r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-	must(err)
+	r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 	defer r.Close()
 	want, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
 	must(err)
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
 		out := "out." + l.String()
-		if err := convertWith(ctx, comm.Self(), r, out, &ConvertOptions{Blobs: true, Layout: l}, knobs{fs: mem}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, convertWith(ctx, comm.Self(), r, out, &ConvertOptions{Blobs: true, Layout: l}, knobs{fs: mem}))
 		got, err := canonicalOf(mem, out)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("through %v: %v, %s", l, err, firstDiff(got, want))
@@ -325,8 +305,7 @@ func TestAddedDamaged(t *testing.T) {
 	must(err)
 	for _, added := range [][]string{{"nobody"}, {"T"}, {"area"}} {
 		st.Manifest.Sets[1].Added = added
-		b, err := st.Manifest.Encode()
-		must(err)
+		b := need(st.Manifest.Encode())
 		f, err := mem.OpenRW(subfile.ManifestName("d.nc"))
 		must(err)
 		must(f.Truncate(0))
@@ -374,35 +353,6 @@ func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *Write
 	})
 }
 
-// TestAddedNothing: variables come with their first record. Of a session without records they, and their attributes, are not there; other attributes are.
-func TestAddedNothing(t *testing.T) {
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
-		for _, also := range []bool{false, true} {
-			mem := vfs.NewMem()
-			must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{Options: Options{Layout: l}}, false, false))
-			must(extending(mem, 2, func(ctx context.Context, w *Writer, _ *model, _ int) error {
-				q, _ := w.Schema().VarID("Q")
-				err := w.SetAtt(ctx, q, "units", "g")
-				if also && err == nil {
-					err = w.SetAtt(ctx, -1, "history", "looked at")
-				}
-				return err
-			}))
-			r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-			if err != nil {
-				t.Fatalf("%v: %v", l, err)
-			}
-			if _, ok := r.Schema().VarID("Q"); ok || r.Records() != 2 || (cdf5.FindAtt(r.Schema().Attributes(), "history") != nil) != also {
-				t.Errorf("%v: %d records, attributes %v", l, r.Records(), r.Schema().Attributes())
-			}
-			must(r.Close())
-			if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
-				t.Errorf("%v: %v", l, bad)
-			}
-		}
-	}
-}
-
 // TestAddedLost: without the files that have the added variables the rest can be read where files may be missing.
 func TestAddedLost(t *testing.T) {
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
@@ -438,8 +388,7 @@ func TestAddedLost(t *testing.T) {
 func TestExtendedApart(t *testing.T) {
 	mem := vfs.NewMem()
 	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{}, false, false))
-	old, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-	must(err)
+	old := need(openWith(t.Context(), "d.nc", nil, knobs{fs: mem}))
 	defer old.Close()
 	must(extending(mem, 3, func(ctx context.Context, w *Writer, m *model, rank int) error {
 		return errors.Join(m.putRecord(w, 2, rank, false), putMore(w, m, 2, rank))

@@ -53,9 +53,7 @@ func (sc sessionCase) diedIn(t *testing.T, m *model, end bool) (files map[string
 			}
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if files == nil {
 		files = memFiles(t, mem)
 	}

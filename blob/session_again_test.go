@@ -31,9 +31,7 @@ func TestSessionAgain(t *testing.T) {
 				guard := VarID(len(m.s.vars) - 1) // that nobody puts until the rest is right
 				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 					w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
-					if err != nil {
-						return err
-					}
+					must(err)
 					defer w.Abort()
 					all, mine := rand.New(rand.NewSource(seed)), rand.New(rand.NewSource(seed*1000+int64(c.Rank())))
 					some := func(m *model, first int64) error {
@@ -59,14 +57,10 @@ func TestSessionAgain(t *testing.T) {
 							if first == 0 { // the first commit has the fixed variables
 								do = w.Flush
 							}
-							if err := errors.Join(some(&wrong, first), notHeld(do(ctx))); err != nil {
-								return err
-							}
+							must(errors.Join(some(&wrong, first), notHeld(do(ctx))))
 						}
 						for _, k := range mine.Perm(window) {
-							if err := m.putRecord(w, first+int64(k), c.Rank(), first+int64(k) == 0); err != nil {
-								return err
-							}
+							must(m.putRecord(w, first+int64(k), c.Rank(), first+int64(k) == 0))
 						}
 						if sc.async {
 							err = errors.Join(notHeld(w.CommitAsync(ctx)), w.Wait(ctx))
@@ -76,21 +70,15 @@ func TestSessionAgain(t *testing.T) {
 						if err != nil || w.Committed() != first+window {
 							return fmt.Errorf("%d committed, want %d: %w", w.Committed(), first+window, err)
 						}
-						if err := c.Barrier(ctx); err != nil {
-							return err
-						}
+						must(c.Barrier(ctx))
 						if c.Rank() == 0 {
 							recordsSeen(t, mem, fmt.Sprint("round ", round), m)
 						}
-						if err := c.Barrier(ctx); err != nil {
-							return err
-						}
+						must(c.Barrier(ctx))
 					}
 					return w.Close(ctx)
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if n := recordsSeen(t, mem, "closed", m); n != m.records {
 					t.Errorf("%d records", n)
 				}
@@ -127,14 +115,10 @@ func TestSessionLateSize(t *testing.T) {
 	err := run(m.ranks, func(ctx context.Context, in comm.Comm) error {
 		c := comm.Isolate(in)
 		w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
-		if err != nil {
-			return err
-		}
+		must(err)
 		defer w.Abort()
 		for rec := range m.records {
-			if err := part.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
-				return err
-			}
+			must(part.putRecord(w, rec, c.Rank(), rec == 0))
 			err := w.Commit(ctx)
 			if held := new(HeldBackError); rec > 0 && errors.As(err, &held) && held.Var == m.s.vars[guard].Name && held.Put == rec+1 {
 				err = nil
@@ -150,9 +134,7 @@ func TestSessionLateSize(t *testing.T) {
 		}
 		return w.Close(ctx)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if n := recordsSeen(t, mem, "closed", m); n != m.records {
 		t.Errorf("%d records", n)
 	}

@@ -93,9 +93,7 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, hav
 		}
 		defer w.Abort()
 		for rec := w.Records(); rec < s.to; rec++ {
-			if err := m.putRecord(w, rec, c.Rank(), have < 0 && rec == 0); err != nil {
-				return err
-			}
+			must(m.putRecord(w, rec, c.Rank(), have < 0 && rec == 0))
 			then := s.steps[rec]
 			do := map[int]func(context.Context) error{thenFlush: w.Flush, thenFlushAsync: w.FlushAsync, thenCommit: w.Commit, thenCommitAsync: w.CommitAsync, thenWait: w.Wait}[then]
 			if do == nil {
@@ -116,23 +114,17 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, hav
 			if p.o.Incomplete == FillIncomplete && w.Committed() > rec+1 || w.Committed() < max(have, 0) {
 				return fmt.Errorf("%d committed behind record %d", w.Committed(), rec)
 			}
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(c.Barrier(ctx))
 			if c.Rank() == 0 && (w.commits > 0 || have >= 0) {
 				got, gerr := canonicalOf(o.fs, "d.nc")
 				if want := m.upTo(w.Committed()).canonical(false); gerr != nil || !bytes.Equal(got, want) {
 					err = fmt.Errorf("commit behind record %d, %d committed: %v, %s", rec, w.Committed(), gerr, firstDiff(got, want))
 				}
 			}
-			if err := comm.Agree(ctx, c, err); err != nil {
-				return err
-			}
+			must(comm.Agree(ctx, c, err))
 		}
 		if !s.close {
-			if err := notHeld(w.Wait(ctx)); err != nil {
-				return err
-			}
+			must(notHeld(w.Wait(ctx)))
 			if n := w.Committed(); w.commits > 0 || have >= 0 {
 				committed.Store(n)
 			}

@@ -3,82 +3,12 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"testing"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
 )
-
-// TestSessionCollectives: how often ranks without a common heap meet in Commit beyond its flush: in the first one, in the next ones after a flush of
-// everything, in one that has nothing to commit, with the flush, and in the first of an append in place.
-func TestSessionCollectives(t *testing.T) {
-	for _, tc := range []struct {
-		what string
-		o    settings
-		want string
-	}{
-		{"one subfile", settings{Options: Options{OwnMin: 1, Subfiles: 1}}, "3 2 2 1, 3"},
-		{"two subfiles", settings{Options: Options{OwnMin: 1, Subfiles: 2}}, "4 3 3 1, 4"},
-		{"a subfile for each", settings{Options: Options{OwnMin: 1, Subfiles: 4}}, "3 2 2 1, 3"},
-		{"room", settings{Options: Options{OwnMin: 1, Layout: ProcessCentric, Subfiles: 1, Records: 3}}, "3 2 2 1"},
-	} {
-		m, got := tinyModel(1, 3), ""
-		o := tc.o
-		o.fs = vfs.NewMem()
-		if err := run(m.ranks, func(ctx context.Context, in comm.Comm) error {
-			c := count(in)
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
-			if err != nil {
-				return err
-			}
-			defer w.Abort()
-			var list []int
-			for rec := range m.records {
-				if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Flush(ctx)); err != nil {
-					return err
-				}
-				*c.n = 0
-				if err := w.Commit(ctx); err != nil || w.Committed() != rec+1 {
-					return fmt.Errorf("%d committed: %v", w.Committed(), err)
-				}
-				list = append(list, *c.n-1) // the flush
-			}
-			*c.n = 0
-			if err := w.Commit(ctx); err != nil {
-				return err
-			}
-			if c.Rank() == 0 {
-				got = strings.Trim(fmt.Sprint(append(list, *c.n)), "[]")
-			}
-			if err := w.Close(ctx); err != nil || tc.o.Layout == ProcessCentric {
-				return err
-			}
-			next := m.upTo(4)
-			if w, err = appendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o); err != nil {
-				return err
-			}
-			if err := errors.Join(next.putRecord(w, 3, c.Rank(), false), w.Flush(ctx)); err != nil {
-				return err
-			}
-			*c.n = 0
-			if err := w.Commit(ctx); err != nil || !w.inPlace {
-				return fmt.Errorf("an append in place: %v, %w", w.inPlace, err)
-			}
-			if c.Rank() == 0 {
-				got += fmt.Sprint(", ", *c.n-1)
-			}
-			return w.Close(ctx)
-		}); err != nil {
-			t.Errorf("%s: %v", tc.what, err)
-		}
-		if got != tc.want {
-			t.Errorf("%s: %s, want %s", tc.what, got, tc.want)
-		}
-	}
-}
 
 // spent counts what is asked of a file system.
 type spent struct {
@@ -132,16 +62,12 @@ func TestSessionNotQuadratic(t *testing.T) {
 			o.Workers = 1
 			err := run(1, func(ctx context.Context, c comm.Comm) error {
 				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(0), o)
-				if err != nil {
-					return err
-				}
+				must(err)
 				x := []float32{1, 2, 3, 4, 5, 6}
 				for rec := range tc.commits {
 					cost.take()
 					err := errors.Join(Put(w, 1, rec, x), Put(w, 2, rec, x), Put(w, 3, rec, []float64{float64(rec)}), w.Commit(ctx))
-					if err != nil {
-						return err
-					}
+					must(err)
 					if now := cost.take(); rec == 99 {
 						early = now
 					} else {
@@ -150,9 +76,7 @@ func TestSessionNotQuadratic(t *testing.T) {
 				}
 				return w.Close(ctx)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if early[0] != late[0] || early[1] != tc.syncs || late[1] != tc.syncs || late[2] > early[2]+32 || late[3] > early[3]+32 {
 				t.Errorf("operations, syncs, bytes written and read: %v, then %v", early, late)
 			}

@@ -95,26 +95,17 @@ func TestSessionDied(t *testing.T) {
 			m, mem := sc.model(3), vfs.NewMem()
 			var dead *vfs.Mem
 			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
-				if err != nil {
-					return err
-				}
+				w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
 				for rec := range m.records - 1 {
-					if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
-						return err
-					}
+					must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 				}
-				if err := errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)); err != nil {
-					return err
-				}
+				must(errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)))
 				if c.Rank() == 0 {
 					dead = syncedClone(mem)
 				}
 				return errors.Join(c.Barrier(ctx), w.Close(ctx))
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if n := recordsSeen(t, dead, "dead", m); n != 2 {
 				t.Fatalf("%d records", n)
 			}
@@ -158,18 +149,11 @@ func TestSessionAlive(t *testing.T) {
 		m, mem := sc.model(3), vfs.NewMem()
 		sc.o.Records = min(sc.o.Records, m.records)
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
-			if err != nil {
-				return err
-			}
+			w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
 			for rec := range m.records - 1 {
-				if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
-					return err
-				}
+				must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 			}
-			if err := errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)); err != nil {
-				return err
-			}
+			must(errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)))
 			if c.Rank() == 0 {
 				said := false
 				for f := range checkWith(ctx, "d.nc", nil, knobs{fs: mem}) {
@@ -221,16 +205,13 @@ func TestSessionPieces(t *testing.T) {
 					}
 				})
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			expect(t, crash{fs: mem, when: "pieces"}, fmt.Sprint(o), m)
 			man := manifestOf(mem, "d.nc")
 			if coarse != (len(man.Sets[0].Subfiles[0].Pieces) == 0) || !coarse && man.Piece != 8 {
 				t.Errorf("%v %v: %+v", o, coarse, man)
 			}
-			f, err := mem.OpenRW("d.nc.0000")
-			must(err)
+			f := need(mem.OpenRW("d.nc.0000"))
 			size, err := f.Size()
 			must(err)
 			at := size - 1

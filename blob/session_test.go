@@ -277,8 +277,7 @@ func TestSessionHeaders(t *testing.T) {
 					if _, _, is := subfile.Split(e.Name()); !is {
 						continue
 					}
-					b, err := slurp(mem, e.Name())
-					must(err)
+					b := need(slurp(mem, e.Name()))
 					if n := int64(binary.BigEndian.Uint64(b[layout.NumrecsAt:])); n != committed {
 						t.Errorf("%s: numrecs %d, %d are committed", e.Name(), n, committed)
 					}
@@ -333,9 +332,7 @@ func TestSessionRules(t *testing.T) {
 				}
 				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 					w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
-					if err != nil {
-						return err
-					}
+					must(err)
 					defer w.Abort()
 					step := func(want int64, recs ...int64) error {
 						for _, rec := range recs {
@@ -354,9 +351,7 @@ func TestSessionRules(t *testing.T) {
 						}
 						return nil
 					}
-					if err := step(1, 0); err != nil {
-						return err
-					}
+					must(step(1, 0))
 					for v := range m.s.vars {
 						if err := m.put(w, VarID(v), 0, c.Rank(), uint64(v), nil); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "committed") {
 							return fmt.Errorf("put of what is committed: %v", err)
@@ -366,25 +361,17 @@ func TestSessionRules(t *testing.T) {
 					if fill {
 						want = 3
 					}
-					if err := errors.Join(step(want, 1, 2), step(want)); err != nil { // the second has nothing to do
-						return err
-					}
+					must(errors.Join(step(want, 1, 2), step(want))) // the second has nothing to do
 					if fill {
-						if err := step(4, 3); err != nil {
-							return err
-						}
+						must(step(4, 3))
 						return c.Barrier(ctx)
 					}
 					whole := *m // now what was missing comes
 					whole.absent = nil
-					if err := whole.put(w, last, 1, c.Rank(), 1, nil); err != nil {
-						return err
-					}
+					must(whole.put(w, last, 1, c.Rank(), 1, nil))
 					return errors.Join(step(3), m.putRecord(w, 3, c.Rank(), false), w.Flush(ctx))
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				records := int64(4)
 				if !fill {
 					m.absent, records = nil, 3 // the last one is not committed

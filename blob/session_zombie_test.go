@@ -90,9 +90,7 @@ func (z *sessionZombie) run(t *testing.T) {
 	count := func(start *vfs.Mem, f func(fsys vfs.FS) error) (int64, *vfs.Mem) {
 		mem := start.CrashClone(vfs.CrashOptions{})
 		m := crashtest.NewMachines(mem).Machine(true)
-		if err := f(m); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f(m))
 		return m.Ops(), mem
 	}
 	n, done := count(z.start, func(fsys vfs.FS) error { return z.first(fsys, func(int64) {}) })

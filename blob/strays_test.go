@@ -70,8 +70,7 @@ func TestStrays(t *testing.T) {
 			}
 			was.writeTo(t, mem, subfiles(4))
 			holds("create", was, 4)
-			left, err := slurp(mem, "d.nc.0003")
-			must(err)
+			left := need(slurp(mem, "d.nc.0003"))
 			force := subfiles(2)
 			force.Force = true
 			now.writeTo(t, mem, force)
@@ -145,8 +144,7 @@ func TestStraysUnfinished(t *testing.T) {
 		files := strays(t, start, m)
 		must(start.SyncDir("."))
 		for name := range files {
-			f, err := start.OpenRW(name)
-			must(err)
+			f := need(start.OpenRW(name))
 			must(errors.Join(f.Sync(), f.Close()))
 		}
 		for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error {
@@ -263,17 +261,14 @@ func TestNameOfAppendedSet(t *testing.T) {
 	}
 	// As older versions could make it.
 	for i := range 2 {
-		content, err := slurp(mem, subfile.Name("d.nc", i))
-		must(err)
+		content := need(slurp(mem, subfile.Name("d.nc", i)))
 		must(vfs.WriteFile(mem, subfile.Name("d.nc+1", i), content))
 	}
-	st, err := subfile.ReadState(mem, "d.nc")
-	must(err)
+	st := need(subfile.ReadState(mem, "d.nc"))
 	m := *st.Manifest
 	m.Base = "d.nc+1"
 	m.Sets[0].Base = m.Base
-	content, err := m.Encode()
-	must(err)
+	content := need(m.Encode())
 	must(vfs.WriteFile(mem, subfile.ManifestName(m.Base), content))
 	must(vfs.WriteFile(mem, "d.nc+1.0002.w1a2b3c4d.partial", nil)) // of its next writer
 	before := names(mem, ".")

@@ -63,32 +63,21 @@ func TestOverlapOrder(t *testing.T) {
 		x := s.Dim("x", 2*n)
 		d := s.Decomp(x)
 		id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
-		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+		noError(t, comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 			lo := []int64{0, 0, n}[c.Rank()]
-			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}})
-			if err != nil {
-				return err
-			}
+			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}}))
 			data := make([]int32, n)
 			for i := range data {
 				data[i] = int32(c.Rank())
 			}
-			if err := Put(w, id, 0, data); err != nil {
-				return err
-			}
+			must(Put(w, id, 0, data))
 			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: &lateFS{FS: m, least: readBatch, third: make(chan struct{})}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer r.Close()
 		got := make([]int32, 2*n)
-		if err := r.Read(t.Context(), "A", nil, nil, got); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Read(t.Context(), "A", nil, nil, got))
 		for i, v := range got {
 			if want := int32(1 + i/n); v != want {
 				t.Fatalf("element %d is that of rank %d, want %d", i, v, want)
@@ -103,9 +92,7 @@ func TestRunBounds(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		s := newSample(t, layout, 1, true)
 		r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, runs := range [][]decomp.Req{
 			{{Offset: elems - 1, Length: 2}},
 			{{Offset: 0, Length: elems + 1}},
@@ -144,9 +131,7 @@ func TestRunsByIndex(t *testing.T) {
 		for _, subfiles := range []int{1, 4} {
 			s := writeSample(t, newToy(4), layout, subfiles, true, 2)
 			r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for _, runs := range [][]decomp.Req{
 				{{Offset: 0, Length: 1}, {Offset: 4*toyCol + 1, Length: 1}}, // of the first two ranks
 				{{Offset: 1, Length: 5}, {Offset: 4*toyCol + 30, Length: 7}},

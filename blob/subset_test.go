@@ -82,23 +82,19 @@ func TestSubset(t *testing.T) {
 		fsys := vfs.NewMem()
 		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
 		memory := rapid.SampledFrom([]int64{1 << 20, 1 << 28}).Draw(t, "memory")
-		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: memory}, knobs{fs: fsys})
-		must(err)
+		r := need(openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: memory}, knobs{fs: fsys}))
 		defer r.Close()
 		sub, lists := drawSubset(t, r)
 		t.Logf("takes %v", sub)
-		file, err := convertBytes(ctx, r, &ConvertOptions{Subset: sub})
-		must(err)
-		c, err := r.Canonical(&CanonicalOptions{Subset: sub})
-		must(err)
+		file := need(convertBytes(ctx, r, &ConvertOptions{Subset: sub}))
+		c := need(r.Canonical(&CanonicalOptions{Subset: sub}))
 		b := make([]byte, c.Size())
 		if _, err := c.ReadAt(b, 0); err != nil || !bytes.Equal(b, file) {
 			t.Fatalf("canonical file: %v, %s", err, firstDiff(b, file))
 		}
 		out := vfs.NewMem()
 		must(vfs.WriteFile(out, "part.nc", file))
-		k, err := openWith(ctx, "part.nc", nil, knobs{fs: out})
-		must(err)
+		k := need(openWith(ctx, "part.nc", nil, knobs{fs: out}))
 		defer k.Close()
 		w, err := r.View(nil, sub)
 		must(err)
@@ -199,8 +195,7 @@ func TestSubsetDamaged(t *testing.T) {
 			}
 		}
 		files[e.File] = flipped(files[e.File], e.Offset, 3)
-		r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
-		must(err)
+		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)}))
 		v, _ := r.schema.VarID("T")
 		sv := &r.schema.vars[v]
 		sub, rest := Subset{}, []string{}

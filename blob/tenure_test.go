@@ -22,9 +22,7 @@ func takenOver(t *testing.T, mem *vfs.Mem) *tenure {
 	t.Helper()
 	must(mem.Remove(durable.LockName("d.nc")))
 	next, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return next
 }
 
@@ -169,10 +167,8 @@ func TestAppendBesideFormer(t *testing.T) {
 	quiet := func(boot string) durable.LeaseOptions {
 		return durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
 	}
-	former, err := durable.Acquire(ctx, one, "d.nc", quiet("one"))
-	must(err)
-	f, err := one.OpenRW(subfile.Name("d.nc", 0))
-	must(err)
+	former := need(durable.Acquire(ctx, one, "d.nc", quiet("one")))
+	f := need(one.OpenRW(subfile.Name("d.nc", 0)))
 	size, err := f.Size()
 	must(err)
 	grown := was.upTo(2)
@@ -276,8 +272,7 @@ func TestRecoverBesideSeal(t *testing.T) {
 	quiet := func(boot string) durable.LeaseOptions {
 		return durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
 	}
-	former, err := durable.Acquire(ctx, one, "seal", quiet("one"))
-	must(err)
+	former := need(durable.Acquire(ctx, one, "seal", quiet("one")))
 	hidden := durable.HiddenName("seal", former.ID())
 	must(vfs.WriteFile(mem, hidden, []byte("half")))
 	steps, err := recoverWith(ctx, "seal", nil, knobs{fs: two, lease: quiet("two")})
@@ -287,8 +282,7 @@ func TestRecoverBesideSeal(t *testing.T) {
 	if steps, err := recoverWith(ctx, "seal", &RecoverOptions{DryRun: true}, knobs{fs: two}); err != nil || len(steps) > 0 {
 		t.Errorf("after it: %v, %v", steps, err)
 	}
-	next, err := durable.Acquire(ctx, two, "seal", quiet("two"))
-	must(err)
+	next := need(durable.Acquire(ctx, two, "seal", quiet("two")))
 	if !next.Unsure() {
 		t.Error("the next writer is not told that the former may be alive")
 	}

@@ -31,9 +31,7 @@ func TestSaving(t *testing.T) {
 		files[e.File] = flipped(files[e.File], e.Offset, 3)
 		fs := memOf(t, files)
 		r, err := openWith(t.Context(), sampleBase, &OpenOptions{Verify: VerifyNever}, knobs{fs: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, s := range slabsOf(r) {
 			if _, err := readWhole(t.Context(), r, s); err != nil {
 				t.Errorf("%s: %v: %v", h.name, s, err)
@@ -58,23 +56,16 @@ func TestSaving(t *testing.T) {
 		var runs [2][]Part // of the last one, by rank
 		for d := range r.Schema().decomps {
 			m, err := r.Map(t.Context(), DecompID(d+1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for rank := range runs {
 				runs[rank] = append(runs[rank], Part{DecompID(d + 1), m.AppendReqs(nil, rank)})
 			}
 		}
 		r.Close()
 		if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := appendWith(ctx, c, "twice.nc", runs[c.Rank()], &settings{knobs: knobs{fs: fs}})
-			if err != nil {
-				return err
-			}
+			w := need(appendWith(ctx, c, "twice.nc", runs[c.Rank()], &settings{knobs: knobs{fs: fs}}))
 			v, _ := w.Schema().VarID("time")
-			if err := Put(w, v, 3, []float64{3}); err != nil {
-				return err
-			}
+			must(Put(w, v, 3, []float64{3}))
 			return w.Close(ctx)
 		}); err != nil {
 			t.Fatalf("%s: append: %v", h.name, err)
@@ -106,13 +97,8 @@ func TestAppendToDamaged(t *testing.T) {
 			toy, o := newToy(3), h.o
 			o.Durability, o.fs = DurableNone, fs
 			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-				w, err := appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
-				if err != nil {
-					return err
-				}
-				if err := toy.put(w, c.Rank(), 3, false); err != nil {
-					return err
-				}
+				w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
+				must(toy.put(w, c.Rank(), 3, false))
 				return w.Close(ctx)
 			}); err != nil {
 				t.Fatalf("%s: %v", h.name, err)
@@ -139,9 +125,7 @@ func TestOldManifest(t *testing.T) {
 		files := h.write(t)
 		name := subfile.ManifestName(sampleBase)
 		m, err := subfile.Decode(files[name], name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if m.Piece != h.o.piece {
 			t.Fatalf("%s: pieces of %d bytes", h.name, m.Piece)
 		}
@@ -161,13 +145,8 @@ func TestOldManifest(t *testing.T) {
 		toy, o := newToy(3), h.o
 		o.Durability, o.fs = DurableNone, fs
 		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
-			if err != nil {
-				return err
-			}
-			if err := toy.put(w, c.Rank(), 3, false); err != nil {
-				return err
-			}
+			w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
+			must(toy.put(w, c.Rank(), 3, false))
 			return w.Close(ctx)
 		}); err != nil {
 			t.Fatalf("%s: %v", h.name, err)
@@ -208,9 +187,7 @@ func TestTable(t *testing.T) {
 	put(layout.MapStart, 1, tab.Start[pl.NumMaps()]-1)
 	put(layout.MapCount, 1, tab.Count[pl.NumMaps()]+1)
 	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.with(name, file))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	if err := r.Read(t.Context(), "scale", nil, nil, make([]float32, toyLev)); !errors.Is(err, ErrChecksum) {
 		t.Errorf("%v, want %v", err, ErrChecksum)
@@ -222,26 +199,16 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	s := newSample(t, VariableCentric, 1, true)
 	name, manifest := s.subfile(0), subfile.ManifestName(sampleBase)
 	m := memOf(t, s.files)
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := opened(t, m, sampleBase, nil)
 	scale := make([]float32, toyLev)
-	if err := r.Read(t.Context(), "scale", nil, nil, scale); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Read(t.Context(), "scale", nil, nil, scale))
 	late := &staleFS{FS: m, old: memOf(t, s.files), name: manifest, looks: 8} // one more than others need
 	l, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer l.Close()
 	damage := func(file string, b []byte, off int64) {
 		f, err := m.OpenRW(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer f.Close()
 		if _, err := f.WriteAt(b, off); err != nil {
 			t.Fatal(err)
@@ -256,14 +223,10 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 		t.Errorf("damaged: %v, want %v", err, ErrChecksum)
 	}
 	other, err := subfile.Decode(s.files[manifest], manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	other.ID = strings.Repeat("5", len(other.ID))
 	b, err := other.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	damage(manifest, b, 0)
 	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "was replaced") {
 		t.Errorf("replaced: %v, want that it was replaced", err)
@@ -279,18 +242,12 @@ func TestOpenSeenLate(t *testing.T) {
 	then, now := newSample(t, VariableCentric, 1, true), newSample(t, ProcessCentric, 1, true)
 	manifest := subfile.ManifestName(sampleBase)
 	late := &staleFS{FS: memOf(t, now.files), old: memOf(t, then.files), name: manifest, looks: 6}
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := opened(t, late, sampleBase, nil)
 	if r.Layout() != ProcessCentric || late.looks > 0 {
 		t.Errorf("%v, %d looks to come", r.Layout(), late.looks)
 	}
 	m := memOf(t, now.files)
-	if err := m.Remove(now.subfile(0)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, m.Remove(now.subfile(0)))
 	late = &staleFS{FS: m}
 	if _, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late}); !errors.Is(err, ErrMissing) {
 		t.Errorf("%v, want %v", err, ErrMissing)
@@ -302,13 +259,9 @@ func TestOpenBetween(t *testing.T) {
 	s := newSample(t, VariableCentric, 1, true)
 	m := memOf(t, s.files)
 	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
-	if err := convertWith(t.Context(), comm.Self(), r, "c.nc", &ConvertOptions{}, knobs{fs: m}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, convertWith(t.Context(), comm.Self(), r, "c.nc", &ConvertOptions{}, knobs{fs: m}))
 	for _, cause := range []error{fs.ErrNotExist, vfs.ErrStale} {
 		f := &goneFS{FS: m, name: "c.nc", cause: cause, looks: 4}
 		one, err := openWith(t.Context(), "c.nc", nil, knobs{fs: f})

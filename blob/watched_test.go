@@ -26,8 +26,7 @@ func TestReplacedWhileOpen(t *testing.T) {
 				o.Subfiles, o.fs, o.Durability, o.Force = 2, mem, DurableNone, true
 				was, now := tinyModel(1, 2), tinyModel(2, 2)
 				must(run(was.ranks, func(ctx context.Context, c comm.Comm) error { return was.create(ctx, c, "d.nc", &o) }))
-				r, err := openWith(ctx, "d.nc", &OpenOptions{MaxOpen: open, Workers: 1}, knobs{fs: mem})
-				must(err)
+				r := need(openWith(ctx, "d.nc", &OpenOptions{MaxOpen: open, Workers: 1}, knobs{fs: mem}))
 				must(r.Read(ctx, "time", nil, nil, make([]float64, 2)))
 				if add {
 					must(run(was.ranks, func(ctx context.Context, c comm.Comm) error { return was.upTo(3).add(ctx, c, "d.nc", &o) }))
@@ -61,8 +60,7 @@ func TestCanonicalReplaced(t *testing.T) {
 				o.Subfiles, o.fs, o.Durability, o.Force = 2, mem, DurableNone, true
 				was, now := tinyModel(1, 2), tinyModel(2, 2)
 				was.writeTo(t, mem, &o)
-				r, err := openWith(t.Context(), "d.nc", &OpenOptions{MaxOpen: open, Workers: 1, Verify: VerifyOnce}, knobs{fs: mem})
-				must(err)
+				r := need(openWith(t.Context(), "d.nc", &OpenOptions{MaxOpen: open, Workers: 1, Verify: VerifyOnce}, knobs{fs: mem}))
 				f, err := r.Canonical(nil)
 				must(err)
 				want := was.canonical(false)
@@ -111,13 +109,12 @@ func TestStaleWhileOpen(t *testing.T) {
 			was := tinyModel(1, 2)
 			was.writeTo(t, mem, &o)
 			stale := false
-			r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: vfs.NewFault(mem, func(op vfs.Op) error {
+			r := need(openWith(t.Context(), "d.nc", nil, knobs{fs: vfs.NewFault(mem, func(op vfs.Op) error {
 				if stale && op.Kind == vfs.OpRead && op.Name == "d.nc.0000" {
 					return &fs.PathError{Op: "read", Path: op.Name, Err: vfs.ErrStale}
 				}
 				return nil
-			})})
-			must(err)
+			})}))
 			if replaced {
 				tinyModel(2, 2).writeTo(t, mem, &o)
 			}

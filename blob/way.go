@@ -12,7 +12,7 @@ import (
 
 // From these mean sizes on, in bytes, each rank writes its own, if nothing else is known: of the ranks' pieces of a variable (or with the
 // process-centric layout all that they put). Each write takes the lock of the file; up to here that costs more than the copy into
-// a window. For messages see BenchmarkIsolated.
+// a window.
 const (
 	ownMinShared   = 128 << 10
 	ownMinMessages = 64 << 10

@@ -67,7 +67,7 @@ func TestWays(t *testing.T) {
 				mem := vfs.NewMem()
 				tried := make([]strings.Builder, ranks)
 				start, chosen := make([]Pieces, ranks), make([]Pieces, ranks)
-				if err := run(ranks, func(ctx context.Context, c comm.Comm) error {
+				noError(t, run(ranks, func(ctx context.Context, c comm.Comm) error {
 					r, o := c.Rank(), tc.o
 					o.fs, o.Subfiles = mem, 1
 					o.timed = func(own bool, _ time.Duration) time.Duration {
@@ -84,28 +84,18 @@ func TestWays(t *testing.T) {
 					if apart {
 						c = comm.Isolate(c)
 					}
-					w, err := createWith(ctx, c, "d.nc", s, parts(r), &o)
-					if err != nil {
-						return err
-					}
+					w := need(createWith(ctx, c, "d.nc", s, parts(r), &o))
 					defer w.Abort()
 					start[r] = w.Pieces()
 					for rec := range int64(records) {
 						x := slices.Repeat([]float64{float64(rec)*100 + float64(r)}, int(w.Count(1)))
-						if err := Put(w, v, rec, x); err != nil {
-							return err
-						}
-						if err := w.Flush(ctx); err != nil {
-							return err
-						}
+						must(Put(w, v, rec, x))
+						must(w.Flush(ctx))
 					}
 					chosen[r] = w.Pieces()
 					return w.Close(ctx)
-				}); err != nil {
-					t.Fatal(err)
-				}
-				got, err := slurp(mem, subfile.Name("d.nc", 0))
-				must(err)
+				}))
+				got := need(slurp(mem, subfile.Name("d.nc", 0)))
 				if !apart {
 					want = got
 					if p := chosen[0]; p.OwnMin != 0 {
@@ -146,7 +136,7 @@ func TestWaysOfTeams(t *testing.T) {
 		time.Second / 2: {NoOwnMin, "measured: own writes 1s, windows 500ms"},
 	} {
 		mem := vfs.NewMem()
-		if err := run(ranks, func(ctx context.Context, c comm.Comm) error {
+		noError(t, run(ranks, func(ctx context.Context, c comm.Comm) error {
 			r, n := c.Rank(), int64(small)
 			want := want
 			if r >= ranks/2 {
@@ -161,22 +151,15 @@ func TestWaysOfTeams(t *testing.T) {
 				}
 				return windows
 			}
-			w, err := createWith(ctx, comm.Isolate(c), "d.nc", s, []Part{{d, []decomp.Req{{Offset: int64(r) * large, Length: n}}}}, &o)
-			if err != nil {
-				return err
-			}
+			w := need(createWith(ctx, comm.Isolate(c), "d.nc", s, []Part{{d, []decomp.Req{{Offset: int64(r) * large, Length: n}}}}, &o))
 			defer w.Abort()
 			for rec := range int64(7) {
-				if err := errors.Join(Put(w, v, rec, make([]float64, n)), w.Flush(ctx)); err != nil {
-					return err
-				}
+				must(errors.Join(Put(w, v, rec, make([]float64, n)), w.Flush(ctx)))
 			}
 			if got := w.Pieces(); got != want {
 				t.Errorf("rank %d: %+v, want %+v", r, got, want)
 			}
 			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }

@@ -257,28 +257,18 @@ func (p *writePlan) write(base string, o settings, isolate bool) error {
 func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 	p := drawPlan(t, m, false)
 	p.o.fs = fsys
-	if err := p.write(base, p.o, p.isolate); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.write(base, p.o, p.isolate))
 	if p.isolate {
 		twin := p.plain() // the same by ranks that share all
 		twin.fs = vfs.NewMem()
-		if err := p.write(base, twin, false); err != nil {
-			t.Fatal(err)
-		}
-		if err := sameFiles(fsys, twin.fs, base); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.write(base, twin, false))
+		noError(t, sameFiles(fsys, twin.fs, base))
 	}
 	if p.o.Compress.on() { // and without compression
 		twin := p.plain()
 		twin.fs, twin.Compress = vfs.NewMem(), Compress{}
-		if err := p.write(base, twin, false); err != nil {
-			t.Fatal(err)
-		}
-		if err := sameContent(fsys, twin.fs, base); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.write(base, twin, false))
+		noError(t, sameContent(fsys, twin.fs, base))
 	}
 	return fmt.Sprintf("%+v", p.o)
 }

@@ -81,9 +81,7 @@ func TestSecondWriter(t *testing.T) {
 				}
 				err = run(was.ranks, func(ctx context.Context, c comm.Comm) error {
 					w, err := first(c)
-					if err != nil {
-						return err
-					}
+					must(err)
 					tell := func() error {
 						if c.Rank() == 0 {
 							return attempt()
@@ -99,9 +97,7 @@ func TestSecondWriter(t *testing.T) {
 					}
 					return errors.Join(err, w.Close(ctx))
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				got, err := canonicalOf(mem, "out.nc")
 				if err != nil || !bytes.Equal(got, want.canonical(false)) {
 					t.Fatalf("the first writer's dataset: %v, %s", err, firstDiff(got, want.canonical(false)))
@@ -235,16 +231,14 @@ func TestRecover(t *testing.T) {
 func TestRecoverConversion(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
-	f, err := mem.Create(".out.nc.0123abcd.partial")
-	must(err)
+	f := need(mem.Create(".out.nc.0123abcd.partial"))
 	must(f.Close())
 	must(mem.MkdirAll(".out.nc.4567cdef.partial/mesh")) // of an output that is a directory
 	must(vfs.WriteFile(mem, ".out.nc.4567cdef.partial/mesh/data", []byte("x")))
 	if l, err := unfinishedIn(mem, "."); err != nil || fmt.Sprint(l) != "[out.nc]" {
 		t.Fatalf("%v %v", l, err)
 	}
-	l, err := durable.Acquire(ctx, mem, "out.nc", durable.LeaseOptions{})
-	must(err)
+	l := need(durable.Acquire(ctx, mem, "out.nc", durable.LeaseOptions{}))
 	if _, err := recoverWith(ctx, "out.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrInUse) {
 		t.Fatalf("while it is at work: %v", err)
 	}
@@ -268,8 +262,7 @@ func TestRecoverNamed(t *testing.T) {
 		for _, n := range append(files, "d.nc.0000."+tag+".partial") { // something to do for d.nc
 			must(vfs.WriteFile(mem, n, []byte("x")))
 		}
-		steps, err := recoverWith(ctx, name, &RecoverOptions{DryRun: true}, knobs{fs: mem})
-		must(err)
+		steps := need(recoverWith(ctx, name, &RecoverOptions{DryRun: true}, knobs{fs: mem}))
 		again, err := recoverWith(ctx, name, nil, knobs{fs: mem})
 		must(err)
 		if fmt.Sprint(again) != fmt.Sprint(steps) {
@@ -370,8 +363,7 @@ func TestForeignBesideAnnouncement(t *testing.T) {
 		other := vfs.NewMem()
 		foreign.writeTo(t, other, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: other}})
 		for _, n := range []string{"d.nc.0000", "d.nc.0001"} {
-			b, err := slurp(other, n)
-			must(err)
+			b := need(slurp(other, n))
 			must(vfs.WriteFile(mem, n, b))
 		}
 		must(subfile.WriteNext(mem, "d.nc", announced, false, subfile.By{}))

@@ -29,9 +29,7 @@ func TestBoundsEveryBit(t *testing.T) {
 			t.Parallel()
 			good, b := build(t, k.layout, k.hash, 512, seven)
 			pieces, err := good.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			opened, refused, n := 0, 0, 0
 			for _, p := range pieces {
 				for at := p.Off; at < p.Off+int64(len(p.Data)); at++ {
@@ -108,9 +106,7 @@ func TestBounds(t *testing.T) {
 	for _, l := range []Layout{LayoutA, LayoutB} {
 		_, b := build(t, l, MD5, 0, [][]spec{{{1, 5000, 5000}}})
 		r, err := NewReader(bytes.NewReader(b[:400]), 400, "x", &DecodeOptions{Lenient: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n, err := r.VarSize(1); err == nil {
 			t.Errorf("%v: %d bytes in a file of 400", l, n)
 		}
@@ -148,9 +144,7 @@ func TestMetadataCap(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, seven)
 		pieces, err := f.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n := int64(0)
 		for _, p := range pieces {
 			n += int64(len(p.Data))

@@ -149,18 +149,14 @@ func reseal(t rapid.TB, f *File, b []byte) {
 		}
 		sum = hex.EncodeToString(h.Sum(nil))
 	}
-	if err := f.seal(sum); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.seal(sum))
 	put(t, f, b)
 }
 
 func put(t rapid.TB, f *File, b []byte) {
 	t.Helper()
 	pieces, err := f.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range pieces {
 		copy(b[p.Off:], p.Data)
 	}

@@ -27,9 +27,7 @@ func diffs(t rapid.TB, a, b *Reader, o *DiffOptions) []VarDiff {
 	t.Helper()
 	var out []VarDiff
 	for v, err := range Diff(context.Background(), a, b, o) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out = append(out, v)
 	}
 	return out

@@ -22,9 +22,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if g, err := decodeBytes(b, "", nil); err == nil {
 			pieces, err := g.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, p := range pieces {
 				if !bytes.Equal(p.Data, b[p.Off:][:len(p.Data)]) {
 					t.Fatalf("other bytes at %d", p.Off)

@@ -3,7 +3,6 @@ package ffformat
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -49,9 +48,7 @@ func TestSevenCheckpoints(t *testing.T) {
 				}
 			}
 			g.open = false
-			if err := g.grow(vars); err != nil {
-				t.Fatal(err)
-			}
+			must(t, g.grow(vars))
 			size, blocks := sevenSizeF, sevenBlockF
 			if l == LayoutA {
 				size, blocks = sevenSizeA, sevenBlockA
@@ -94,41 +91,6 @@ func TestSevenCheckpoints(t *testing.T) {
 	}
 }
 
-// TestSevenCheckpointsScaled: the same fields at other sizes, which are those of the
-// text times a factor but for the metadata that A has between.
-func TestSevenCheckpointsScaled(t *testing.T) {
-	for _, unit := range []int64{1, 25, 1000, 125000, 1 << 32} {
-		g := newGrowth(LayoutF)
-		for cp := 1; cp <= 7; cp++ {
-			var vars []VarSize
-			for id := int32(1); id <= 5; id++ {
-				if n, ok := scenario[cp][id]; ok {
-					vars = append(vars, VarSize{id, int64(n) * 4 * unit})
-				}
-			}
-			g.open = false
-			if err := g.grow(vars); err != nil {
-				t.Fatal(err)
-			}
-			var got, want []string
-			for _, b := range g.blocks {
-				for _, c := range b.Containers {
-					got = append(got, fmt.Sprint(c.ID, c.Idx, c.ContainerID, c.HasContent, c.Dptr, c.Fptr, c.ChunkSize, c.ContainerSize))
-				}
-			}
-			for _, c := range sevenContainers {
-				if n := c.chunks[cp-1]; n >= 0 {
-					x := func(v int64) int64 { return v / 1000000 * unit }
-					want = append(want, fmt.Sprint(c.id, c.idx, c.n, n > 0, x(c.dptr), x(c.fptrF), x(n), x(c.room)))
-				}
-			}
-			if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
-				t.Errorf("unit %d, checkpoint %d:\n%s\nwant\n%s", unit, cp, g, w)
-			}
-		}
-	}
-}
-
 // TestGrowthModel: whatever the history of sizes, the containers of a variable tile it:
 // full ones, then one that ends it, then empty ones; room only grows, by exactly what did
 // not fit; places never change and never overlap; and variable by variable gives the
@@ -152,15 +114,11 @@ func TestGrowthModel(t *testing.T) {
 			}
 			before := len(g.blocks)
 			g.open, one.open = false, false
-			if err := g.grow(vars); err != nil {
-				t.Fatal(err)
-			}
+			must(t, g.grow(vars))
 			if l.atEnd() {
 				for _, v := range vars {
 					if rest, more := one.fit(v.ID, v.Size); more {
-						if err := one.add(VarSize{v.ID, rest}); err != nil {
-							t.Fatal(err)
-						}
+						must(t, one.add(VarSize{v.ID, rest}))
 					}
 				}
 				if a, b := fmt.Sprint(g.blocks), fmt.Sprint(one.blocks); a != b {
@@ -226,9 +184,7 @@ func TestGrowthModel(t *testing.T) {
 func TestGrowthTooLarge(t *testing.T) {
 	for _, k := range kinds {
 		w, err := NewWriter(&WriterOptions{Layout: k.layout, Hash: k.hash})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		room := int64(maxOffset)
 		if !k.layout.atEnd() {
 			room -= k.layout.fbSize() + k.layout.blockMeta(2)

@@ -28,9 +28,7 @@ var kinds = []struct {
 func sound(t rapid.TB, want *File, b []byte) {
 	t.Helper()
 	f, err := decodeBytes(b, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want.Layout == LayoutC && len(want.Blocks) == 0 {
 		want.Layout = LayoutD // without records they are the same
 	}
@@ -38,9 +36,7 @@ func sound(t rapid.TB, want *File, b []byte) {
 		t.Fatal(cmp.Diff(want, f, cmp.AllowUnexported(Container{})))
 	}
 	pieces, err := f.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range pieces {
 		if !bytes.Equal(p.Data, b[p.Off:][:len(p.Data)]) {
 			t.Fatalf("other bytes at %d", p.Off)
@@ -54,9 +50,7 @@ func sound(t rapid.TB, want *File, b []byte) {
 	r := newReader(bytes.NewReader(b), f)
 	for _, v := range f.Vars() {
 		got := make([]byte, v.Size)
-		if err := r.ReadVar(context.Background(), v.ID, got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.ReadVar(context.Background(), v.ID, got))
 		var whole []byte
 		for _, c := range f.Containers(v.ID) {
 			if c.HasContent {
@@ -150,9 +144,7 @@ func TestParityOfLayouts(t *testing.T) {
 		f.FB.FileSize, f.FB.MaxFs, f.FB.PtFs, f.FB.CkptSize = n, n, -1, 900
 		b := make([]byte, f.Size)
 		fill(b[:n], 1, 1)
-		if err := f.seal(md5Hex(b[:n])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.seal(md5Hex(b[:n])))
 		put(t, f, b)
 		g, err := decodeBytes(b, "", nil)
 		if err != nil || !g.Parity || (g.Layout != l && l != LayoutC) {
@@ -193,17 +185,11 @@ func (b bigFile) ReadAt(p []byte, off int64) (int, error) {
 func TestOver2GiB(t *testing.T) {
 	specs := [][]spec{{{1, 1 << 30, 1 << 30}, {2, 1 << 30, 1 << 30}}, {{1, 1 << 30, 1 << 30}}}
 	f := layOut(LayoutF, specs)
-	if err := f.seal(readerChecksum(f.Blocks)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.seal(readerChecksum(f.Blocks)))
 	meta, err := f.encodeMeta()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := NewReader(bigFile{f.Size, meta}, f.Size, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if v := r.File().Vars(); v[0].Size != 2<<30 {
 		t.Error(v)
 	}
@@ -222,9 +208,7 @@ func TestOver2GiB(t *testing.T) {
 	for i := range f.Blocks {
 		f.Blocks[i].Size = low(f.Blocks[i].Size)
 	}
-	if err := f.seal(readerChecksum(f.Blocks)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.seal(readerChecksum(f.Blocks)))
 	if meta, err = f.encodeMeta(); err != nil {
 		t.Fatal(err)
 	}

@@ -175,9 +175,7 @@ func TestEveryBit(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			good, b := build(t, k.layout, k.hash, 512, seven)
 			pieces, err := good.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			free, n := 0, 0
 			for _, p := range pieces {
 				for at := p.Off; at < p.Off+int64(len(p.Data)); at++ {

@@ -64,9 +64,7 @@ func TestRepairVectors(t *testing.T) {
 			t.Errorf("%s: %+v", name, rep)
 		}
 		f, err := decodeBytes(old, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, x := range f.Extents() {
 			switch {
 			case x.Kind == ExtentEmpty: // stale bytes are not copied
@@ -176,9 +174,7 @@ func TestRepairNegative(t *testing.T) {
 				n.change(f)
 				reseal(t, f, old)
 				rep, b, err := repaired(t, old, "", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if rep.Sound && n.name == "hascontent of an empty container" {
 					return // as with WriterOptions.BothRules
 				}
@@ -207,17 +203,11 @@ func TestRepairNegative(t *testing.T) {
 func TestRepairBothRules(t *testing.T) {
 	dst, bytesOf := created(t)
 	w, err := NewWriter(&WriterOptions{BothRules: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, n := range []int{100, 300, 50} { // grows, and shrinks
 		u, err := w.Begin(dst, UpdateOptions{CkptID: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := u.Add(t.Context(), 1, make([]byte, n)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, u.Add(t.Context(), 1, make([]byte, n)))
 		if _, err := u.Finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -297,9 +287,7 @@ func TestRepairEveryBit(t *testing.T) {
 	for i, k := range kinds {
 		good, old := build(t, k.layout, k.hash, 512, seven)
 		pieces, err := good.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		whole, n := 0, 0
 		for _, p := range pieces {
 			for at := p.Off + int64(i%3); at < p.Off+int64(len(p.Data)); at += crashtest.Times[int64](21, 3) {
@@ -340,9 +328,7 @@ func TestRepairRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dst, err := vfs.NewMem().Create("x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := Repair(ctx, bytes.NewReader(b), int64(len(b)), "", dst, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}

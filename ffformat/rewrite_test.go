@@ -20,9 +20,7 @@ import (
 func reader(t rapid.TB, b []byte, name string) *Reader {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(b), int64(len(b)), name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -31,14 +29,10 @@ func created(t rapid.TB) (vfs.File, func() []byte) {
 	t.Helper()
 	fsys := vfs.NewMem()
 	f, err := fsys.Create("new.fti")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f, func() []byte {
 		b, err := vfs.ReadFile(fsys, "new.fti", 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return b
 	}
 }
@@ -50,9 +44,7 @@ func allVars(t rapid.TB, b []byte, name string) map[int32][]byte {
 	out := map[int32][]byte{}
 	for _, v := range r.File().Vars() {
 		out[v.ID] = make([]byte, v.Size)
-		if err := r.ReadVar(context.Background(), v.ID, out[v.ID]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.ReadVar(context.Background(), v.ID, out[v.ID]))
 	}
 	return out
 }
@@ -262,17 +254,11 @@ func TestConvertRefuses(t *testing.T) {
 func TestConvertTooLarge(t *testing.T) {
 	f := layOut(LayoutF, [][]spec{{{1, 1 << 31, 0}}})
 	f.Blocks[0].Containers[0].Hash = newSum(f).Sum()
-	if err := f.seal(readerChecksum(f.Blocks)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.seal(readerChecksum(f.Blocks)))
 	pieces, err := f.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := NewReader(sparse{pieces, f.Size}, f.Size, "large", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dst, _ := created(t)
 	if _, err := Convert(t.Context(), r, dst, &ConvertOptions{Layout: LayoutE}); !errors.Is(err, ErrRange) {
 		t.Errorf("2 GiB to layout E: %v", err)
@@ -309,9 +295,7 @@ func TestRewriteFaults(t *testing.T) {
 	for _, o := range []*ConvertOptions{{Layout: LayoutF}, {Layout: LayoutA}} {
 		for n := int64(2); ; n++ {
 			dst, err := vfs.FailNth(vfs.NewMem(), n, boom).Create("x")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err = Convert(t.Context(), reader(t, b, "a"), dst, o); err == nil {
 				if n < 10 {
 					t.Errorf("only %d operations", n)
@@ -322,22 +306,6 @@ func TestRewriteFaults(t *testing.T) {
 				t.Errorf("operation %d fails: %v", n, err)
 			}
 		}
-	}
-}
-
-func BenchmarkConvert(b *testing.B) {
-	const n = 64 << 20
-	_, old := build(b, LayoutF, MD5, 0, [][]spec{{{1, n / 2, n / 2}, {2, n / 2, n / 2}}})
-	for name, o := range map[string]*ConvertOptions{"same": {Layout: LayoutF}, "fast": {Hash: Fast}, "A": {Layout: LayoutA}} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(n)
-			for b.Loop() {
-				dst, _ := created(b)
-				if _, err := Convert(b.Context(), reader(b, old, "a"), dst, o); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 

@@ -192,9 +192,7 @@ func TestLooksLikeRecords(t *testing.T) {
 	for _, c := range []string{"f", "g", "i"} {
 		for _, ext := range []string{"h5", "nc4"} {
 			b, err := os.ReadFile(testfiles.Captured(t, "maps", "map_"+c+"_case_16p."+ext))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if f, err := decodeBytes(b, "", &DecodeOptions{Lenient: true}); !errors.Is(err, ErrNotFormat) {
 				t.Errorf("%s.%s: %+v, %v", c, ext, f, err)
 			}

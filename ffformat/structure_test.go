@@ -34,9 +34,7 @@ func TestOverlap(t *testing.T) {
 				n.change(func(i int) *Container { return f.at(0, i) })
 				reseal(t, f, b)
 				r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", &DecodeOptions{Lenient: true})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				var lost []int32
 				for id := int32(1); id <= 5; id++ {
 					if _, err := r.VarSize(id); err != nil {
@@ -116,9 +114,7 @@ func TestManyFindings(t *testing.T) {
 				t.Errorf("no %q in %v", c.more, list[len(list)-2:])
 			}
 			r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", &DecodeOptions{Lenient: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, id := range []int32{0, maxFlaws - 1, maxFlaws, n - 1} {
 				_, err := r.VarSize(id)
 				var fe *FormatError
@@ -143,14 +139,10 @@ func TestManyWarnings(t *testing.T) {
 	}
 	f, b := build(t, LayoutF, MD5, 0, [][]spec{b1, b2})
 	w, err := NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resume := func() error {
 		g, err := decodeBytes(b, "x", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return w.Resume(g)
 	}
 	for _, x := range findings(t, b, "x", nil) {

@@ -18,9 +18,7 @@ func TestUpdateFaults(t *testing.T) {
 		for n := int64(1); ; n++ {
 			eio := errors.New("input/output error")
 			w, err := NewWriter(&WriterOptions{Layout: l, BlockSize: 512, Workers: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			mem := vfs.NewMem()
 			s := newSlot(t, mem, "good")
 			vars := []VarSize{{1, 3000}, {2, 0}, {3, 100}}
@@ -40,9 +38,7 @@ func TestUpdateFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			bad, err := mem.Create("bad")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			bad.Close()
 			faulty := vfs.FailNth(mem, n+1, eio)
 			if bad, err = faulty.OpenRW("bad"); err != nil {
@@ -77,9 +73,7 @@ func TestUpdateFaults(t *testing.T) {
 func TestShrinkToBlockMultiple(t *testing.T) {
 	ctx := context.Background()
 	w, err := NewWriter(&WriterOptions{BlockSize: 512})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := newSlot(t, vfs.NewMem(), "f")
 	data := bytes.Repeat([]byte{1}, 1300)
 	for i, n := range []int{1300, 1024, 512, 1024, 1300} {
@@ -87,16 +81,10 @@ func TestShrinkToBlockMultiple(t *testing.T) {
 			data[k] += byte(i)
 		}
 		u, err := w.Begin(s.f, UpdateOptions{CkptID: int32(i), Prev: s.prev, Differential: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := u.Add(ctx, 1, data[:n]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, u.Add(ctx, 1, data[:n]))
 		res, err := u.Finish(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.prev = res.Digests
 		s.holds(t, map[int32][]byte{1: data[:n]}, int32(i))
 	}
@@ -107,24 +95,16 @@ func TestShrinkToBlockMultiple(t *testing.T) {
 func TestUndo(t *testing.T) {
 	for _, l := range []Layout{LayoutA, LayoutE, LayoutF} {
 		w, err := NewWriter(&WriterOptions{Layout: l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dst, bytesOf := created(t)
 		update := func(id int32, prev *Digests, n int) *Result {
 			t.Helper()
 			o := UpdateOptions{CkptID: id, Timestamp: 42, Prev: prev, Vars: []VarSize{{1, int64(n)}}}
 			u, err := w.Begin(dst, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := u.Add(t.Context(), 1, bytes.Repeat([]byte{7}, n)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, u.Add(t.Context(), 1, bytes.Repeat([]byte{7}, n)))
 			res, err := u.Finish(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return res
 		}
 		first := update(1, nil, 1000)
@@ -156,14 +136,10 @@ func testUpdateLeavesNothing(t *testing.T) {
 	}
 	for i := range 30 {
 		w, err := NewWriter(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dst, _ := created(t)
 		u, err := w.Begin(dst, UpdateOptions{CkptID: 1, Fresh: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ctx := t.Context()
 		if i%3 == 1 {
 			ctx = ended

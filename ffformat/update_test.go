@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -23,42 +22,32 @@ type slotFile struct {
 
 func newSlot(t rapid.TB, fsys vfs.FS, name string) *slotFile {
 	f, err := fsys.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &slotFile{f: f}
 }
 
 // holds fails unless the file is a sound checkpoint with exactly these variables.
 func (s *slotFile) holds(t rapid.TB, want map[int32][]byte, id int32) *Reader {
 	size, err := s.f.Size()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for f := range Check(context.Background(), s.f, size, s.f.Name(), nil) {
 		if f.Severity >= Error {
 			t.Fatalf("%v", f)
 		}
 	}
 	r, err := NewReader(s.f, size, s.f.Name(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if l := r.File().Layout; l.table().fb.ckptID.len > 0 && r.File().FB.CkptID != id {
 		t.Fatalf("checkpoint %d, want %d", r.File().FB.CkptID, id)
 	}
 	if s.prev != nil {
-		if err := s.prev.Match(r.File()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.prev.Match(r.File()))
 	}
 	for v, data := range want {
 		got := make([]byte, len(data))
 		for _, o := range []*ReadOptions{nil, {Digests: s.prev}} {
 			clear(got)
-			if err := r.ReadVars(context.Background(), []VarBuf{{v, got}}, o); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.ReadVars(context.Background(), []VarBuf{{v, got}}, o))
 			if !bytes.Equal(got, data) {
 				t.Fatalf("variable %d differs", v)
 			}
@@ -89,9 +78,7 @@ func TestUpdateHistories(t *testing.T) {
 			o.Dirty = Dirty(rapid.IntRange(0, 2).Draw(t, "dirty"))
 		}
 		w, err := NewWriter(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		fsys := vfs.NewMem()
 		slots := []*slotFile{newSlot(t, fsys, "0"), newSlot(t, fsys, "1")}[:rapid.IntRange(1, 2).Draw(t, "slots")]
@@ -133,12 +120,8 @@ func TestUpdateHistories(t *testing.T) {
 			}
 			if rng.IntN(5) == 0 { // one that is given up leaves no trace
 				u, err := w.Begin(newSlot(t, fsys, fmt.Sprint("x", cp)).f, UpdateOptions{Vars: []VarSize{{99, 700}, {order[0], 9000}}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := u.Add(ctx, order[0], make([]byte, 9000)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
+				must(t, u.Add(ctx, order[0], make([]byte, 9000)))
 				if rng.IntN(2) == 0 {
 					if _, err := u.Finish(ctx); !errors.Is(err, ErrUsage) {
 						t.Fatalf("%v, want ErrUsage: a variable is missing", err)
@@ -147,9 +130,7 @@ func TestUpdateHistories(t *testing.T) {
 				u.Abort()
 			}
 			u, err := w.Begin(s.f, uo)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if rng.IntN(2) == 0 {
 				err = u.AddAll(ctx, bufs)
 			} else {
@@ -158,37 +139,25 @@ func TestUpdateHistories(t *testing.T) {
 					err = errors.Join(err, u.Add(ctx, b.ID, b.Data))
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			res, err := u.Finish(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			s.prev = res.Digests
 			recent = res.Digests
 			r := s.holds(t, data, cp)
 			if s.prev != nil {
 				b, err := s.prev.MarshalBinary()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				back, err := UnmarshalDigests(b, "side")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := back.Match(r.File()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
+				must(t, back.Match(r.File()))
 				s.prev = back
 			}
 			if rng.IntN(4) == 0 { // a restart
 				if w, err = NewWriter(o); err != nil {
 					t.Fatal(err)
 				}
-				if err := w.Resume(r.File()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, w.Resume(r.File()))
 			}
 		}
 		// Once more, with nothing changed: metadata only.
@@ -200,16 +169,10 @@ func TestUpdateHistories(t *testing.T) {
 				bufs = append(bufs, VarBuf{id, data[id]})
 			}
 			u, err := w.Begin(s.f, uo)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := u.AddAll(ctx, bufs); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, u.AddAll(ctx, bufs))
 			res, err := u.Finish(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if res.Stats.Dirty != 0 || res.Stats.MD5 != 0 {
 				t.Fatalf("nothing changed: %+v", res.Stats)
 			}
@@ -224,24 +187,16 @@ func TestUpdateDirtyRuns(t *testing.T) {
 	ctx := context.Background()
 	for _, hash := range []Hash{MD5, Fast} {
 		w, err := NewWriter(&WriterOptions{Hash: hash, BlockSize: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		mem := vfs.NewMem()
 		data := make([]byte, 10500) // 10 blocks and a half
 		s := newSlot(t, mem, "f")
 		write := func(prev *Digests) *Result {
 			u, err := w.Begin(s.f, UpdateOptions{CkptID: 1, Prev: prev})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := u.Add(ctx, 7, data); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, u.Add(ctx, 7, data))
 			res, err := u.Finish(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return res
 		}
 		first := write(nil)
@@ -266,9 +221,7 @@ func TestUpdateDirtyRuns(t *testing.T) {
 func TestUpdateRecentSparesMD5(t *testing.T) {
 	ctx := context.Background()
 	w, err := NewWriter(&WriterOptions{BlockSize: 512})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mem := vfs.NewMem()
 	a, b := newSlot(t, mem, "a"), newSlot(t, mem, "b")
 	vars := []VarBuf{{1, make([]byte, 5000)}, {2, make([]byte, 3000)}}
@@ -276,16 +229,10 @@ func TestUpdateRecentSparesMD5(t *testing.T) {
 	for i, s := range []*slotFile{a, b} {
 		vars[1].Data[17]++
 		u, err := w.Begin(s.f, UpdateOptions{CkptID: 1, Recent: recent, Fresh: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := u.AddAll(ctx, vars); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, u.AddAll(ctx, vars))
 		res, err := u.Finish(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if want := []int64{8000, 3000}[i]; res.Stats.MD5 != want {
 			t.Errorf("file %d: MD5 of %d bytes, want %d", i, res.Stats.MD5, want)
 		}
@@ -305,17 +252,13 @@ func TestWriterRefuses(t *testing.T) {
 		}
 	}
 	w, err := NewWriter(&WriterOptions{Layout: LayoutB})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := newSlot(t, vfs.NewMem(), "f")
 	if _, err := w.Begin(s.f, UpdateOptions{}); !errors.Is(err, ErrUsage) {
 		t.Errorf("layout B without sizes: %v", err)
 	}
 	u, err := w.Begin(s.f, UpdateOptions{Vars: []VarSize{{1, 10}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := w.Begin(s.f, UpdateOptions{Vars: []VarSize{{1, 10}}}); !errors.Is(err, ErrUsage) {
 		t.Errorf("two at once: %v", err)
 	}
@@ -335,9 +278,7 @@ func TestWriterRefuses(t *testing.T) {
 		if u, err = w.Begin(s.f, UpdateOptions{Vars: []VarSize{{1, 10}}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := u.Add(context.Background(), 1, make([]byte, 10)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.Add(context.Background(), 1, make([]byte, 10)))
 		if err := u.Add(context.Background(), 1, make([]byte, 10)); !errors.Is(err, ErrUsage) {
 			t.Errorf("layout %v: a variable twice: %v", l, err)
 		}
@@ -347,18 +288,12 @@ func TestWriterRefuses(t *testing.T) {
 // TestWriterLayoutEIsSmall: over 2 GiB is refused before anything is written.
 func TestWriterLayoutEIsSmall(t *testing.T) {
 	w, err := NewWriter(&WriterOptions{Layout: LayoutE})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := vfs.Count(vfs.NewMem())
 	f, err := c.Create("f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u, err := w.Begin(f, UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	big := make([]byte, 1<<28)
 	var bufs []VarBuf
 	for i := range int32(8) {
@@ -370,35 +305,4 @@ func TestWriterLayoutEIsSmall(t *testing.T) {
 	if n := c.Kind(vfs.OpWrite); n != 0 {
 		t.Errorf("%d writes", n)
 	}
-}
-
-// A checkpoint of many variables takes no time that grows with their square.
-func TestUpdateManyVariables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	const n = 30_000
-	o := UpdateOptions{CkptID: 1, Fresh: true}
-	var vars []VarBuf
-	for i := range int32(n) {
-		o.Vars = append(o.Vars, VarSize{i, 1})
-		vars = append(vars, VarBuf{i, []byte{byte(i)}})
-	}
-	w, err := NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := time.Now()
-	dst, _ := created(t)
-	u, err := w.Begin(dst, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := u.AddAll(t.Context(), vars); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := u.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d variables: %v", n, time.Since(start))
 }

@@ -42,12 +42,8 @@ func vectors(t testing.TB) (dir string, m map[string]*manifestEntry) {
 	t.Helper()
 	dir = testfiles.Dir(t, "fti")
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, &m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, json.Unmarshal(b, &m))
 	if len(m) < 200 {
 		t.Fatalf("%d files in the manifest", len(m))
 	}
@@ -59,9 +55,7 @@ var manifestLayouts = map[string]Layout{"v11": LayoutA, "v12": LayoutB, "v13": L
 func readVector(t testing.TB, dir, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -110,9 +104,7 @@ func checkFields(t *testing.T, name string, f *File, want *manifestEntry) {
 		}
 		for j, wv := range wb.Vars {
 			hash, err := hex.DecodeString(wv.Hash)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			wc := Container{ID: wv.ID, Idx: wv.Idx, ContainerID: wv.Containerid, HasContent: wv.Hascontent, HasCkpt: wv.HasCkpt == 1,
 				Dptr: wv.Dptr, Fptr: wv.Fptr, ChunkSize: wv.Chunksize, ContainerSize: wv.Containersize, Hash: Digest(hash)}
 			gc := gb.Containers[j]
@@ -149,9 +141,7 @@ func TestVectorChecksumRules(t *testing.T) {
 	dir, m := vectors(t)
 	for name, want := range m {
 		f, err := decodeBytes(readVector(t, dir, name), name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if h := f.FB.computeHash(f.Layout); h != f.FB.MyHash {
 			t.Errorf("%s: computeHash %x, want %x", name, h, f.FB.MyHash)
 		}

@@ -19,14 +19,10 @@ func ownFile(t testing.TB, o WriterOptions) []byte {
 	t.Helper()
 	o.BlockSize, o.Workers = 512, 1
 	w, err := NewWriter(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mem := vfs.NewMem()
 	f, err := mem.Create("f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for ckpt, sizes := range [][]int{{30, 40, 700}, {30, 90, 700, 50}, {30, 95, 300, 50}} {
 		uo := UpdateOptions{CkptID: int32(ckpt + 1), Timestamp: 1700000000123456789, Differential: ckpt > 0}
 		var vars []VarBuf
@@ -37,20 +33,14 @@ func ownFile(t testing.TB, o WriterOptions) []byte {
 			uo.Vars = append(uo.Vars, VarSize{int32(i + 10), int64(n)})
 		}
 		u, err := w.Begin(f, uo)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := u.AddAll(t.Context(), vars); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, u.AddAll(t.Context(), vars))
 		if _, err := u.Finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b, err := vfs.ReadFile(mem, "f", 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -78,9 +68,7 @@ func TestOwnEveryBit(t *testing.T) {
 			t.Parallel()
 			b := ownFile(t, WriterOptions{Layout: k.layout, Hash: k.hash})
 			f, err := decodeBytes(b, "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for x := range Check(t.Context(), bytes.NewReader(b), int64(len(b)), "", nil) {
 				if k.hash != Fast {
 					t.Errorf("sound: %v", x)
@@ -129,9 +117,7 @@ func TestOwnRepair(t *testing.T) {
 	b := ownFile(t, WriterOptions{})
 	want := image(t, b)
 	f, err := decodeBytes(b, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	b[f.recordOffset(0, 0)+1] ^= 1 // variable 266
 	var ids []int32
@@ -149,17 +135,11 @@ func TestOwnRepair(t *testing.T) {
 	for _, bad := range []BadChunks{DropBad, KeepBad} {
 		mem := vfs.NewMem()
 		dst, err := mem.Create("new")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rep, err := Repair(context.Background(), bytes.NewReader(b), int64(len(b)), "old", dst, &RepairOptions{Bad: bad})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := vfs.ReadFile(mem, "new", 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for x := range Check(t.Context(), bytes.NewReader(got), int64(len(got)), "", nil) {
 			t.Errorf("%v", x)
 		}
@@ -185,9 +165,7 @@ func TestFastDoubt(t *testing.T) {
 	} {
 		b := ownFile(t, WriterOptions{Layout: LayoutF, Hash: Fast})
 		f, err := decodeBytes(b, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b[c.flip(f)] ^= 1
 		ids := []int32{}
 		for _, x := range findings(t, b, "", nil) {
@@ -236,17 +214,11 @@ func TestUncoveredIDs(t *testing.T) {
 	for _, l := range Layouts() {
 		mem := vfs.NewMem()
 		dst, err := mem.Create("new")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f, err := Convert(t.Context(), r, dst, &ConvertOptions{Layout: l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !f.vouched() {
 			t.Errorf("to %v: not vouched for", l)
 		}
@@ -277,9 +249,7 @@ func TestOwnOtherDamage(t *testing.T) {
 		b := ownFile(t, WriterOptions{})
 		want := image(t, b)
 		f, err := decodeBytes(b, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		change(&f.Layout.table().vmd, b[f.recordOffset(2, 0):]) // of variable 11
 		got := image(t, b)
 		if _, ok := got[11]; ok || len(got) != 3 || got[10] != want[10] || got[13] != want[13] {

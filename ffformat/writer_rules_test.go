@@ -15,16 +15,10 @@ import (
 func update(t testing.TB, w *Writer, f vfs.File, o UpdateOptions, vars []VarBuf) *Result {
 	t.Helper()
 	u, err := w.Begin(f, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := u.AddAll(context.Background(), vars); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, u.AddAll(context.Background(), vars))
 	res, err := u.Finish(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return res
 }
 
@@ -34,9 +28,7 @@ func update(t testing.TB, w *Writer, f vfs.File, o UpdateOptions, vars []VarBuf)
 func TestChecksumRules(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		w, err := NewWriter(&WriterOptions{BothRules: both, BlockSize: 512})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s := newSlot(t, vfs.NewMem(), "f")
 		for cp := 1; cp <= 7; cp++ {
 			var vars []VarBuf
@@ -78,19 +70,13 @@ func TestUpdateOtherHash(t *testing.T) {
 			rng.Read(v.Data)
 		}
 		a, err := NewWriter(&WriterOptions{Hash: from, BlockSize: 512})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b, err := NewWriter(&WriterOptions{Hash: Fast - from, BlockSize: 512})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		mem := vfs.NewMem()
 		s, s2 := newSlot(t, mem, "f"), newSlot(t, mem, "g")
 		res := update(t, a, s.f, UpdateOptions{CkptID: 1}, vars)
-		if err := b.Resume(res.File); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Resume(res.File))
 		want := map[int32][]byte{1: vars[0].Data, 2: vars[1].Data}
 		for _, prev := range []*Digests{res.Digests, marshalled(t, res.Digests)} {
 			s2.prev = update(t, b, s2.f, UpdateOptions{CkptID: 2, Recent: prev}, vars).Digests
@@ -107,17 +93,13 @@ func TestUpdateOtherBlocks(t *testing.T) {
 	a, b, c := bytes.Repeat([]byte{1}, 512), bytes.Repeat([]byte{2}, 512), bytes.Repeat([]byte{3}, 512)
 	vars := []VarBuf{{1, slices.Concat(a, b, c)}}
 	w, err := NewWriter(&WriterOptions{BlockSize: 1024})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := newSlot(t, vfs.NewMem(), "f")
 	res := update(t, w, s.f, UpdateOptions{CkptID: 1}, vars)
 	if w, err = NewWriter(&WriterOptions{BlockSize: 512}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Resume(res.File); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Resume(res.File))
 	vars[0].Data = slices.Concat(a, c, c) // the second block of 1024 was c alone
 	for _, prev := range []*Digests{res.Digests, marshalled(t, res.Digests)} {
 		s.prev = update(t, w, s.f, UpdateOptions{CkptID: 2, Prev: prev, Recent: prev, Differential: true}, vars).Digests
@@ -129,13 +111,9 @@ func TestUpdateOtherBlocks(t *testing.T) {
 func marshalled(t testing.TB, d *Digests) *Digests {
 	t.Helper()
 	b, err := d.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	back, err := UnmarshalDigests(b, "side")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return back
 }
 
@@ -150,9 +128,7 @@ func TestUpdateLarge(t *testing.T) {
 					continue
 				}
 				w, err := NewWriter(&WriterOptions{Hash: hash, Workers: workers})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				mem := vfs.NewMem()
 				slots := []*slotFile{newSlot(t, mem, "0"), newSlot(t, mem, "1")}
 				var vars []VarBuf

@@ -82,9 +82,7 @@ func TestWriterVectors(t *testing.T) {
 	files := 0
 	for _, run := range vectorRuns(m) {
 		w, err := NewWriter(&WriterOptions{Layout: run.layout, BlockSize: max(run.diff, 512), Dirty: run.dirty, AllowCRC32: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fsys := vfs.NewMem()
 		var dst vfs.File
 		var prev *Digests
@@ -124,16 +122,10 @@ func TestWriterVectors(t *testing.T) {
 				}
 			}
 			u, err := w.Begin(dst, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := u.AddAll(context.Background(), vars); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, u.AddAll(context.Background(), vars))
 			res, err := u.Finish(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			prev = res.Digests
 			if want == nil {
 				continue

@@ -49,9 +49,7 @@ func TestBypassSameNames(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 2; n++ {
-			if err := cl.writeFile(ctx, s, fmt.Sprint("ckpt.", n), Checkpoint, fmt.Sprint("state", rank), content(n, rank, 0)); err != nil {
-				return err
-			}
+			must(t, cl.writeFile(ctx, s, fmt.Sprint("ckpt.", n), Checkpoint, fmt.Sprint("state", rank), content(n, rank, 0)))
 		}
 		return nil
 	})
@@ -74,22 +72,14 @@ func TestBypassSameNames(t *testing.T) {
 func TestBypassDurable(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "ckpt.1", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "ckpt.1", Checkpoint))
 		for i := range cl.files {
 			name, err := s.Route(fileName(1, rank, i))
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			f, err := cl.fs.Create(name)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			_, err = f.WriteAt(content(1, rank, i), 0)
-			if err = errors.Join(err, f.Close()); err != nil {
-				return err
-			}
+			must(t, errors.Join(err, f.Close()))
 		}
 		return s.Complete(ctx, true)
 	})
@@ -137,16 +127,12 @@ func bypassFlushAgain(t *testing.T, says string, class error, hurt func(fsys vfs
 		if err := cl.write(ctx, s, rank, 1); err == nil {
 			t.Error("the flush was made")
 		}
-		if err := s.c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, s.c.Barrier(ctx))
 		if rank == 0 {
 			sick.Store(false)
 			hurt(mem, testPrefix+"/"+fileName(1, 2, 0))
 		}
-		if err := s.c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, s.c.Barrier(ctx))
 		if err := s.Flush(ctx, "ckpt.1"); !errors.Is(err, class) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v", err)
 		}

@@ -239,9 +239,7 @@ func TestSameNamesAsync(t *testing.T) {
 	}
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 3; n++ {
-			if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
-				return err
-			}
+			must(t, cl.same(ctx, s, rank, n, Checkpoint))
 		}
 		return s.WaitFlush(ctx, "")
 	})
@@ -285,9 +283,7 @@ func TestSameNamesOlder(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "2", "SCR_CACHE_SIZE", "4")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 2; n++ {
-			if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
-				return err
-			}
+			must(t, cl.same(ctx, s, rank, n, Checkpoint))
 		}
 		if err := s.Flush(ctx, "ckpt.1"); !errors.Is(err, ErrExist) || !strings.Contains(err.Error(), "newer") {
 			t.Errorf("%v", err)
@@ -306,9 +302,7 @@ func TestOverwrittenListed(t *testing.T) {
 		cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_CURRENT", "ckpt.2", how, "1")
 		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 			for n := 1; n <= 3; n++ {
-				if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
-					return err
-				}
+				must(t, cl.same(ctx, s, rank, n, Checkpoint))
 			}
 			return nil
 		})
@@ -417,9 +411,7 @@ func TestSameNamesRenameFails(t *testing.T) {
 		return nil
 	})
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.same(ctx, s, rank, 1, Checkpoint); err != nil {
-			return err
-		}
+		must(t, cl.same(ctx, s, rank, 1, Checkpoint))
 		sick.Store(true)
 		if err := cl.same(ctx, s, rank, 2, Checkpoint); !errors.Is(err, syscall.EIO) {
 			t.Errorf("rank %d: %v", rank, err)
@@ -427,13 +419,9 @@ func TestSameNamesRenameFails(t *testing.T) {
 		if err := s.Start(ctx, "ckpt.3", Checkpoint); !errors.Is(err, syscall.EIO) {
 			t.Errorf("rank %d: Start: %v", rank, err)
 		}
-		if err := s.c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, s.c.Barrier(ctx))
 		sick.Store(false)
-		if err := s.Start(ctx, "ckpt.3", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "ckpt.3", Checkpoint))
 		if all, err := listedWhole(mem); err != nil || len(all) != 1 || all[0] != "ckpt.2" {
 			t.Errorf("rank %d: %v %v", rank, all, err)
 		}
@@ -457,9 +445,7 @@ func TestSameNamesRefused(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "0", "SCR_CACHE_SIZE", "4")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 2; n++ {
-			if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
-				return err
-			}
+			must(t, cl.same(ctx, s, rank, n, Checkpoint))
 		}
 		if r, err := s.StartRestart(ctx); err != nil || r.Name != "ckpt.2" {
 			return fmt.Errorf("%+v: %w", r, err)

@@ -107,9 +107,7 @@ func TestDefect1SilentCorruption(t *testing.T) {
 func TestDefect1FlushOfDamage(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.write(ctx, s, rank, 1); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 1))
 		if rank == 3 {
 			flip(t, cl.fs, "/nodes/node3/local/user1/scr.77/scr.dataset.1/rank_3.1.ckpt", 100)
 		}
@@ -126,21 +124,13 @@ func TestFlushOfLoss(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0")
 		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-			if err := cl.write(ctx, s, rank, 1); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, 1))
 			if name := "/nodes/node3/local/user1/scr.77/scr.dataset.1/rank_3.1.ckpt"; rank == 3 && cut {
 				f, err := cl.fs.OpenRW(name)
-				if err != nil {
-					return err
-				}
-				if err := errors.Join(f.Truncate(10), f.Close()); err != nil {
-					return err
-				}
+				must(t, err)
+				must(t, errors.Join(f.Truncate(10), f.Close()))
 			} else if rank == 3 {
-				if err := cl.fs.Remove(name); err != nil {
-					return err
-				}
+				must(t, cl.fs.Remove(name))
 			}
 			return s.Flush(ctx, "ckpt.1")
 		}))
@@ -203,9 +193,7 @@ func TestDefect2TornIndex(t *testing.T) {
 		if n, err := cl.read(ctx, s, rank); n != 3 || err != nil {
 			t.Errorf("restarted from %d, %v", n, err)
 		}
-		if err := cl.write(ctx, s, rank, 4); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 4))
 		if s.cache.ids.set != 4 {
 			t.Errorf("number %d", s.cache.ids.set)
 		}
@@ -247,9 +235,7 @@ func TestDefect4TruncatedParity(t *testing.T) {
 func TestDefect7OutsideIsAnError(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "a", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "a", Checkpoint))
 		if _, err := s.Route("/elsewhere/x"); !errors.Is(err, ErrOutside) {
 			t.Error(err)
 		}
@@ -265,18 +251,12 @@ func TestDefect7WrongOrderIsAnError(t *testing.T) {
 		if err := s.Complete(ctx, true); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "Start comes before") {
 			t.Errorf("Complete without Start: %v", err)
 		}
-		if err := s.Start(ctx, "a", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "a", Checkpoint))
 		if err := s.Start(ctx, "b", Checkpoint); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "Complete of a") {
 			t.Errorf("Start in a dataset: %v", err)
 		}
-		if err := s.Complete(ctx, true); err != nil {
-			return err
-		}
-		if err := s.Close(ctx); err != nil {
-			return err
-		}
+		must(t, s.Complete(ctx, true))
+		must(t, s.Close(ctx))
 		if err := s.Start(ctx, "c", Checkpoint); !errors.Is(err, ErrState) {
 			t.Errorf("Start after Close: %v", err)
 		}

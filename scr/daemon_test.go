@@ -46,13 +46,9 @@ func daemonOutlives(t *testing.T) {
 
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 3; n++ {
-			if err := cl.write(ctx, s, rank, n); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, n))
 		}
-		if err := s.WaitFlush(ctx, ""); err != nil {
-			return err
-		}
+		must(t, s.WaitFlush(ctx, ""))
 		return s.Close(ctx)
 	})
 	x, err := prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).ReadIndex()
@@ -68,15 +64,11 @@ func daemonOutlives(t *testing.T) {
 	stop()
 	wg.Wait()
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.write(ctx, s, rank, 4); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 4))
 		name, lock := s.flush.copier.courier.file()
 		for {
 			f, err := transfer.ReadFile(ctx, s.cfg.FS, name, lock)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if len(f.Items) == 2*cl.files { // of both ranks of the node
 				return s.c.Barrier(ctx)
 			}
@@ -136,13 +128,9 @@ func daemonContainers(t *testing.T) {
 	defer stop()
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 2; n++ {
-			if err := cl.write(ctx, s, rank, n); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, n))
 		}
-		if err := s.WaitFlush(ctx, ""); err != nil {
-			return err
-		}
+		must(t, s.WaitFlush(ctx, ""))
 		return s.Close(ctx)
 	})
 	x, err := prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).ReadIndex()
@@ -235,9 +223,7 @@ func daemonMissing(t *testing.T) {
 		slow.Wait()
 	}()
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.write(ctx, s, rank, 3); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 3))
 		if rank == 0 {
 			close(begun)
 		}
@@ -253,9 +239,7 @@ func daemonMissing(t *testing.T) {
 	defer good.Wait()
 	defer cancel()
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := flush(ctx, s, rank, 4); err != nil {
-			return err
-		}
+		must(t, flush(ctx, s, rank, 4))
 		return s.Close(ctx)
 	})
 	x, err := prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).ReadIndex()

@@ -1,16 +1,149 @@
 package scr
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"path"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"blobio/comm"
 	"blobio/internal/crashtest"
+	"blobio/internal/durable"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 )
+
+// TestMoveFile: a file that is moved to another node is there, and stays there, only if every byte of it came as it was sent; one
+// that cannot be read, is shorter than it was said to be, or was damaged on its way is left out, as if it were lost.
+func TestMoveFile(t *testing.T) {
+	const name, size = "/local/user1/scr.77/scr.dataset.1/f", 1000
+	data := content(1, 0, 0)[:size]
+	send := func(ctx context.Context, s *Session) error {
+		o := outbox{j: s.job, to: 1, buf: make([]byte, movePiece)}
+		if err := o.file(ctx, name, size); err != nil {
+			return err
+		}
+		_, err := s.c.Recv(ctx, 1, tagAck)
+		return err
+	}
+	for what, from := range map[string]func(ctx context.Context, s *Session) error{
+		"whole": func(ctx context.Context, s *Session) error {
+			return errors.Join(s.fs.MkdirAll(path.Dir(name)), put(s.fs, name, data), send(ctx, s))
+		},
+		"unreadable": send,
+		"shorter": func(ctx context.Context, s *Session) error {
+			return errors.Join(s.fs.MkdirAll(path.Dir(name)), put(s.fs, name, data[:500]), send(ctx, s))
+		},
+		"damaged": func(ctx context.Context, s *Session) error {
+			other := bytes.Clone(data)
+			other[17]++
+			if err := s.c.Send(ctx, 1, tagData, other); err != nil {
+				return err
+			}
+			if err := s.c.Send(ctx, 1, tagData, binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(data))); err != nil {
+				return err
+			}
+			_, err := s.c.Recv(ctx, 1, tagAck)
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			cl := newCluster(t, "node0", "node1")
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+				if rank == 0 {
+					return from(ctx, s)
+				}
+				var failed error
+				err := (&mover{s.job}).recvFile(ctx, 0, name, record.Meta{Size: size, Stat: vfs.Meta{Mode: 0o600}}, &failed)
+				if failed != nil {
+					t.Errorf("%v", failed)
+				}
+				return err
+			})
+			after := cl.fs.(*vfs.Mem).CrashClone(vfs.CrashOptions{})
+			if got, err := vfs.ReadFile(after, "/nodes/node1"+name, 1<<20); what == "whole" && !bytes.Equal(got, data) {
+				t.Errorf("%d bytes after a power cut, %v", len(got), err)
+			} else if what != "whole" && !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("it was taken: %d bytes, %v", len(got), err)
+			}
+			if n := len(tree(t, cl.fs, "/nodes/node1"+path.Dir(name))); what != "whole" && n > 0 {
+				t.Errorf("%d files are left", n)
+			}
+		})
+	}
+}
+
+// TestNameOutlivesPower: when a file of the cache has its new name, and the map of the rank the old one no more, a power cut does not bring the old
+// name back.
+func TestNameOutlivesPower(t *testing.T) {
+	mem := vfs.NewMem()
+	wr := &writer{job: &job{c: comm.Self(), fs: vfs.NewBind(mem, nil)}}
+	w := &writing{cachedSet: &cachedSet{Cached: cachedir.Cached{Path: "/cache/set"}, maps: cachedir.NewFilemap()}}
+	f := cachedir.MapFile{Name: "/cache/set/x"}
+	w.maps.Put(f)
+	file := cachedir.FilemapName(w.Path, 0)
+	err := errors.Join(
+		durable.MkdirAll(mem, cachedir.MetaDir(w.Path), true),
+		durable.Replace(mem, f.Name, []byte("x"), durable.ReplaceOptions{Sync: true, SyncDir: true}),
+		w.maps.Write(wr.fs, file),
+		wr.rename(w, f, true),
+		w.maps.Write(wr.fs, file))
+	must(t, err)
+	after := mem.CrashClone(vfs.CrashOptions{})
+	m, err := cachedir.ReadFilemap(after, file)
+	if err != nil || m.Len() != 1 {
+		t.Fatal(m, err)
+	}
+	for _, f := range m.Files() {
+		if _, err := after.Stat(f.Name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRemainsOfOlder: a power cut of all nodes while the oldest dataset was being deleted from the caches, with the newest
+// torn beyond repair. What is left of the oldest looks like one of fewer ranks, which is brought into the prefix directory; the
+// restart is still from the newest, which was flushed.
+func TestRemainsOfOlder(t *testing.T) {
+	cl := fourNodes(t).set("SCR_COPY_TYPE", "XOR", "SCR_FLUSH", "1", "SCR_CACHE_SIZE", "2")
+	must(t, cl.checkpoints(1, 2))
+	dir := func(node, id int) string {
+		return fmt.Sprintf("/nodes/node%d/local/user1/scr.77/scr.dataset.%d", node, id)
+	}
+	cl.log = &bytes.Buffer{}
+	for n := range 2 {
+		must(t, cachedir.RemoveAll(cl.fs, dir(n, 2)))
+	}
+	must(t, cachedir.RemoveAll(cl.fs, dir(3, 1)))
+	removed := 0
+	for n := range 3 {
+		list, err := cl.fs.ReadDir(dir(n, 1) + "/.scr")
+		must(t, err)
+		for _, e := range list {
+			if strings.HasPrefix(e.Name(), "filemap") {
+				must(t, cl.fs.Remove(dir(n, 1)+"/.scr/"+e.Name()))
+				removed++
+			}
+		}
+	}
+	if removed == 0 {
+		t.Fatal("no file maps")
+	}
+	cl.mustRestart(2)
+	if !strings.Contains(cl.log.String(), "another number of ranks") {
+		t.Errorf("the remains were not taken for another dataset: %s", cl.log)
+	}
+	cl.mustRestart(2) // and again
+}
 
 // TestFaults fails each operation of the file system in turn, for once or from then on: the run ends without an error or
 // with one on all ranks, nothing hangs, and a new run on the same disks, well again, finds what was completed.

@@ -160,29 +160,17 @@ func TestFlightsInTurn(t *testing.T) {
 			file := fmt.Sprintf("state.%d", rank)
 			for n := 1; n <= 2; n++ {
 				// Nothing of the first flight is taken from the list before the second one copies: SCR_CACHE_SIZE is 3.
-				if err := s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint); err != nil {
-					return err
-				}
+				must(t, s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint))
 				name, err := s.Route(file)
-				if err != nil {
-					return err
-				}
-				if err := put(cl.fs, name, content(n, rank, 0)); err != nil {
-					return err
-				}
-				if err := s.Complete(ctx, true); err != nil {
-					return err
-				}
+				must(t, err)
+				must(t, put(cl.fs, name, content(n, rank, 0)))
+				must(t, s.Complete(ctx, true))
 			}
-			if err := s.c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, s.c.Barrier(ctx))
 			if rank == 0 {
 				close(gate)
 			}
-			if err := cl.landed(ctx, s, 2); err != nil {
-				return err
-			}
+			must(t, cl.landed(ctx, s, 2))
 			return s.WaitFlush(ctx, "")
 		})
 		for rank := range 4 {
@@ -203,17 +191,13 @@ func TestFlightAbandoned(t *testing.T) {
 			cl.apart = apart
 			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 				for n := 1; n <= 2; n++ {
-					if err := cl.write(ctx, s, rank, n); err != nil {
-						return err
-					}
+					must(t, cl.write(ctx, s, rank, n))
 				}
 				if len(s.flush.flights) != 1 {
 					t.Fatalf("%d flushes are under way", len(s.flush.flights))
 				}
 				if how == "older" {
-					if err := s.Current(ctx, "ckpt.1"); err != nil {
-						return err
-					}
+					must(t, s.Current(ctx, "ckpt.1"))
 				} else {
 					if _, err := s.StartRestart(ctx); err != nil {
 						return err
@@ -246,15 +230,9 @@ func TestFlightErrorKept(t *testing.T) {
 		cl.apart = apart
 		bad := cl.refuse("ckpt.1")
 		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-			if err := cl.write(ctx, s, rank, 1); err != nil {
-				return err
-			}
-			if err := cl.landed(ctx, s, 1); err != nil {
-				return err
-			}
-			if err := cl.write(ctx, s, rank, 2); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, 1))
+			must(t, cl.landed(ctx, s, 1))
+			must(t, cl.write(ctx, s, rank, 2))
 			if err := s.WaitFlush(ctx, "ckpt.1"); !errors.Is(err, fs.ErrPermission) {
 				t.Errorf("apart %v, rank %d: %v", apart, rank, err)
 			}
@@ -262,9 +240,7 @@ func TestFlightErrorKept(t *testing.T) {
 				t.Errorf("apart %v, rank %d: told again: %v", apart, rank, err)
 			}
 			bad.Store(false)
-			if err := s.Flush(ctx, "ckpt.1"); err != nil {
-				return err
-			}
+			must(t, s.Flush(ctx, "ckpt.1"))
 			return s.Close(ctx)
 		})
 	}
@@ -281,15 +257,11 @@ func TestDropWaits(t *testing.T) {
 		return nil
 	}
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.write(ctx, s, rank, 1); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 1))
 		if rank == 0 {
 			go close(gate)
 		}
-		if err := s.Drop(ctx, "ckpt.1"); err != nil {
-			return err
-		}
+		must(t, s.Drop(ctx, "ckpt.1"))
 		return s.WaitFlush(ctx, "")
 	})
 	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
@@ -324,9 +296,7 @@ func TestRoomWaits(t *testing.T) {
 	}
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 2; n++ {
-			if err := cl.write(ctx, s, rank, n); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, n))
 		}
 		return nil
 	})

@@ -44,9 +44,7 @@ func TestStored(t *testing.T) {
 			})
 			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 				for n := 1; n <= 3; n++ {
-					if err := cl.write(ctx, s, rank, n); err != nil {
-						return err
-					}
+					must(t, cl.write(ctx, s, rank, n))
 				}
 				return s.Close(ctx)
 			})
@@ -114,24 +112,16 @@ func TestAsync(t *testing.T) {
 	}
 	dir := prefixdir.Open(cl.fs, testPrefix)
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.write(ctx, s, rank, 1); err != nil {
-			return err
-		}
-		if err := s.c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 1))
+		must(t, s.c.Barrier(ctx))
 		if rank == 0 {
 			x, err := dir.ReadIndex()
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if e, ok := x.Entry("ckpt.1"); !ok || e.Complete {
 				t.Errorf("before the copy: %+v %v", e, ok)
 			}
 			f, err := dir.ReadFlush()
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if !f.Is(1, prefixdir.Flushing|prefixdir.Cache) || f.Is(1, prefixdir.PFS) {
 				t.Errorf("flush file: %+v", f.Entries())
 			}
@@ -157,9 +147,7 @@ func TestAsyncCrash(t *testing.T) {
 		cl := fourNodes(t).set("SCR_FLUSH", "2", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
 		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
 			for n := 1; n <= 2; n++ {
-				if err := cl.write(ctx, s, rank, n); err != nil {
-					return err
-				}
+				must(t, cl.write(ctx, s, rank, n))
 			}
 			return s.Close(ctx)
 		}))

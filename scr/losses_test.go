@@ -115,17 +115,11 @@ func TestRandomLosses(t *testing.T) {
 				return b
 			}
 			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-				if err := s.Start(ctx, "ckpt", Checkpoint); err != nil {
-					return err
-				}
+				must(t, s.Start(ctx, "ckpt", Checkpoint))
 				for i := range c.files[rank] {
 					at, err := s.Route(name(rank, i))
-					if err != nil {
-						return err
-					}
-					if err := put(cl.fs, at, data(rank, i)); err != nil {
-						return err
-					}
+					must(t, err)
+					must(t, put(cl.fs, at, data(rank, i)))
 				}
 				return s.Complete(ctx, true)
 			})
@@ -145,9 +139,7 @@ func TestRandomLosses(t *testing.T) {
 					}
 					for i := range c.files[rank] {
 						at, err := s.Route(name(rank, i))
-						if err != nil {
-							return err
-						}
+						must(t, err)
 						if b, err := vfs.ReadFile(cl.fs, at, 1<<20); err != nil || !bytes.Equal(b, data(rank, i)) {
 							t.Errorf("%d: rank %d, file %d: wrong bytes: %v; %+v", again, rank, i, err, c)
 						}

@@ -175,16 +175,12 @@ func TestFailureMatrix(t *testing.T) {
 						next.t = t
 						next.lose(sc.lost...)
 						n, err := next.restart()
-						if err != nil {
-							t.Fatal(err)
-						}
+						must(t, err)
 						if least := p.least(scheme, sc.lost); n < least || n > p.began {
 							t.Fatalf("restarted from %d; checkpoint %d was begun, %d had to be found", n, p.began, least)
 						}
 						var q progress
-						if err := next.matrixRun(&q); err != nil {
-							t.Fatal(err)
-						}
+						must(t, next.matrixRun(&q))
 						next.lose("node0", "node1", "node2", "node3", "spare1", "spare2", "a", "b", "c", "d")
 						next.mustRestart(matrixLast)
 					})

@@ -63,9 +63,7 @@ func oldCaches(t *testing.T, cl *cluster, gen redset.Generation, scheme string, 
 			var files []string
 			for i := range cl.files {
 				name := path.Join(dir, path.Base(fileName(id, r, i)))
-				if err := put(binds[r], name, content(id, r, i)); err != nil {
-					return err
-				}
+				must(t, put(binds[r], name, content(id, r, i)))
 				files = append(files, name)
 			}
 			s, err := redset.New(ctx, c, redset.Options{Scheme: redset.XOR, Generation: gen, Group: cl.nodes[r], Dataset: desc,
@@ -74,12 +72,8 @@ func oldCaches(t *testing.T, cl *cluster, gen redset.Generation, scheme string, 
 					k, _ := strconv.Atoi(i)
 					return meta(r, k, "USER").Tree()
 				}})
-			if err != nil {
-				return err
-			}
-			if err := s.Encode(ctx, binds[r], files, prefix); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, s.Encode(ctx, binds[r], files, prefix))
 			list, err := redset.Files(binds[r], prefix, r)
 			for _, name := range list { // those programs make no checksums
 				if strings.HasSuffix(name, ".redsum") {
@@ -185,17 +179,13 @@ func TestOldCachesA(t *testing.T) {
 		}
 		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 			r, err := s.StartRestart(ctx)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if r.Name != "scr.dataset.3" || r.Ckpt != 3 {
 				return fmt.Errorf("%+v", r)
 			}
 			for i := range cl.files {
 				name, err := s.Route(path.Join(r.Name, path.Base(fileName(3, rank, i))))
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				if b, err := vfs.ReadFile(cl.fs, name, 1<<20); err != nil || !bytes.Equal(b, content(3, rank, i)) {
 					return errors.Join(err, fmt.Errorf("rank %d: wrong bytes", rank))
 				}

@@ -8,33 +8,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"blobio/internal/crashtest"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 )
-
-// TestWindowTogether: rank 0 copies while the others of its window do, not before them.
-func TestWindowTogether(t *testing.T) {
-	met := make(chan struct{})
-	each(t, fourNodes(t), func(ctx context.Context, s *Session, rank int) error {
-		return s.window(ctx, 2, func() error {
-			switch rank {
-			case 0:
-				select {
-				case <-met:
-				case <-time.After(time.Minute):
-					return errors.New("rank 0 was left to copy alone")
-				}
-			case 1:
-				close(met)
-			}
-			return nil
-		})
-	})
-}
 
 // TestMoveErrors: what goes wrong on one side of a move is an error, and the other side does not wait for ever.
 func TestMoveErrors(t *testing.T) {
@@ -112,15 +91,11 @@ func TestCloseRestoring(t *testing.T) {
 			if _, err := s.Route(fileName(1, rank, 0)); err != nil {
 				return err
 			}
-			if err := s.c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, s.c.Barrier(ctx))
 			if rank == 0 && scratch() == 0 {
 				t.Error("nothing was unpacked: the test shows nothing")
 			}
-			if err := s.c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, s.c.Barrier(ctx))
 			switch how {
 			case "complete":
 				return s.CompleteRestart(ctx, true)
@@ -153,9 +128,7 @@ func TestAnnounceFailed(t *testing.T) {
 		})
 		cl.fs = bad
 		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-			if err := cl.write(ctx, s, rank, 1); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, 1))
 			d := s.cache.find("ckpt.1")
 			err := s.flush.now(ctx, d)
 			if async == "1" {

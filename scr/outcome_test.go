@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,9 +32,7 @@ func TestInvalidOnAllRanks(t *testing.T) {
 			if err != nil || !ok || r.Name != "ckpt.1" {
 				return fmt.Errorf("rank %d: %v, %v, %w", rank, r, ok, err)
 			}
-			if err := s.Start(ctx, "ckpt.3", Checkpoint); err != nil {
-				return err
-			}
+			must(t, s.Start(ctx, "ckpt.3", Checkpoint))
 			if err := s.Complete(ctx, rank != 2); !errors.Is(err, ErrInvalid) {
 				return fmt.Errorf("Complete, rank %d, apart %v: %w", rank, apart, err)
 			}
@@ -54,9 +50,7 @@ func TestOfferIsNotOutdated(t *testing.T) {
 			return err
 		}
 		for n := 3; n <= 4; n++ {
-			if err := cl.write(ctx, s, rank, n); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, n))
 		}
 		n, err := cl.read(ctx, s, rank)
 		if err == nil && n != 4 {
@@ -72,9 +66,7 @@ func TestBypassWritesNameAgain(t *testing.T) {
 		cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", async)
 		must(t, cl.checkpoints(1, 3))
 		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-			if err := s.Current(ctx, "ckpt.2"); err != nil {
-				return err
-			}
+			must(t, s.Current(ctx, "ckpt.2"))
 			if n, err := cl.read(ctx, s, rank); err != nil || n != 2 {
 				return fmt.Errorf("restart from %d: %w", n, err)
 			}
@@ -92,19 +84,11 @@ func TestSlideKeepsFilesOfNewer(t *testing.T) {
 	cl.files = 1
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 3; n++ {
-			if err := s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint); err != nil {
-				return err
-			}
+			must(t, s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint))
 			name, err := s.Route(fmt.Sprintf("state.%d", rank))
-			if err != nil {
-				return err
-			}
-			if err := put(cl.fs, name, content(n, rank, 0)); err != nil {
-				return err
-			}
-			if err := s.Complete(ctx, true); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, put(cl.fs, name, content(n, rank, 0)))
+			must(t, s.Complete(ctx, true))
 		}
 		return nil
 	}))
@@ -115,9 +99,7 @@ func TestSlideKeepsFilesOfNewer(t *testing.T) {
 			return fmt.Errorf("restart from %v: %w", r, err)
 		}
 		name, err := s.Route(fmt.Sprintf("state.%d", rank))
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		b, err := vfs.ReadFile(cl.fs, name, 1<<20)
 		if err == nil && string(b) != string(content(3, rank, 0)) {
 			err = errors.New("wrong bytes")
@@ -148,9 +130,7 @@ func TestFlushMixedErrors(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	must(t, cl.run(func(_ context.Context, s *Session, rank int) error {
-		if err := cl.write(ctx, s, rank, 1); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 1))
 		if rank == 2 {
 			f := s.cache.sets[0].maps.Files()[0]
 			flip(t, cl.fs, s.real(s.cache.sets[0], f.Name), 5)
@@ -188,16 +168,10 @@ func TestDeviceOfSeveralNodes(t *testing.T) {
 		c.FS = vfs.NewBind(c.FS, []vfs.Bind{{At: "/nodes/" + c.Node + "/rack", To: fmt.Sprintf("/racks/r%d", n/2%2)}})
 	}
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "ckpt.1", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "ckpt.1", Checkpoint))
 		name, err := s.Route(fileName(1, rank, 0))
-		if err != nil {
-			return err
-		}
-		if err := put(s.cfg.FS, name, content(1, rank, 0)); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, put(s.cfg.FS, name, content(1, rank, 0)))
 		return s.Complete(ctx, true)
 	}))
 	// node4 is new in the rack of node0, node6 in that of node2.
@@ -232,9 +206,7 @@ func TestBypassInvalidKeepsOldFiles(t *testing.T) {
 		return s.Complete(ctx, ok)
 	}
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-		if err := write(ctx, s, rank, 1, true); err != nil {
-			return err
-		}
+		must(t, write(ctx, s, rank, 1, true))
 		if err := write(ctx, s, rank, 2, false); !errors.Is(err, ErrInvalid) {
 			return err
 		}
@@ -279,95 +251,4 @@ func TestNameOutside(t *testing.T) {
 		}
 		return nil
 	}))
-}
-
-// TestSealDirectory: a folder where a file should be is the same error on all ranks.
-func TestSealDirectory(t *testing.T) {
-	cl := fourNodes(t)
-	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "d", Checkpoint); err != nil {
-			return err
-		}
-		name, err := s.Route("dir")
-		if err != nil {
-			return err
-		}
-		if rank == 1 {
-			must(t, cl.fs.MkdirAll(name))
-		} else {
-			must(t, put(cl.fs, name, []byte("x")))
-		}
-		if err := s.Complete(ctx, true); err == nil {
-			return errors.New("a folder was taken for a file")
-		}
-		return s.c.Barrier(ctx)
-	}))
-}
-
-// TestFolderNames: base names like the folders that keep equal names apart
-func TestFolderNames(t *testing.T) {
-	cl := newCluster(t, "node0", "node0").set("SCR_COPY_TYPE", "SINGLE")
-	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "d", Checkpoint); err != nil {
-			return err
-		}
-		names := []string{"rank.0.0", "rank.1.0", "a/x", "b/x", "c/.scr", fmt.Sprintf("r%d/y", rank)}
-		for i, n := range names {
-			if rank == 1 && i < 5 {
-				continue
-			}
-			if rank == 0 && i == 5 {
-				must(t, s.c.Barrier(ctx))
-			}
-			at, err := s.Route(n)
-			if err != nil {
-				return err
-			}
-			must(t, put(cl.fs, at, []byte(n)))
-			if rank == 1 {
-				must(t, s.c.Barrier(ctx))
-			}
-		}
-		return s.Complete(ctx, true)
-	}))
-}
-
-// openFS lets few files of user data be open at once.
-type openFS struct {
-	vfs.FS
-	n   *atomic.Int64
-	max int64
-}
-
-func (o openFS) Open(name string) (vfs.File, error) {
-	if !strings.HasSuffix(name, ".ckpt") {
-		return o.FS.Open(name)
-	}
-	if o.n.Add(1) > o.max {
-		o.n.Add(-1)
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("too many open files")}
-	}
-	f, err := o.FS.Open(name)
-	if err != nil {
-		o.n.Add(-1)
-		return nil, err
-	}
-	return &openFile{File: f, n: o.n}, nil
-}
-
-type openFile struct {
-	vfs.File
-	n *atomic.Int64
-}
-
-func (f *openFile) Close() error { f.n.Add(-1); return f.File.Close() }
-
-// TestMoveManyFiles: a rank may have more files than a process may have open.
-func TestMoveManyFiles(t *testing.T) {
-	cl := newCluster(t, "node0", "node1").set("SCR_COPY_TYPE", "SINGLE", "SCR_FLUSH", "0")
-	cl.files = 90
-	must(t, cl.checkpoints(1, 1))
-	moved := cl.on("node1", "node0")
-	moved.opts = func(c *Config) { c.FS = openFS{c.FS, new(atomic.Int64), 80} }
-	moved.mustRestart(1)
 }

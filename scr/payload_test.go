@@ -50,32 +50,22 @@ func TestBlobDataset(t *testing.T) {
 		return strings.TrimSuffix(name, ".0000"), err
 	}
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "step7", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "step7", Checkpoint))
 		name, err := route(s, rank)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		schema := blob.NewSchema()
 		cell := schema.Dim("cell", 4*cells)
 		d := schema.Decomp(cell)
 		v := schema.Var("x", cdf5.Double, []blob.DimID{cell}, blob.Decomposed(d))
 		parts := []blob.Part{{Decomp: d, Runs: []decomp.Req{{Offset: int64(rank * cells), Length: cells}}}}
 		w, err := blob.Create(ctx, comm.Self(), name, schema, parts, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		data := make([]float64, cells)
 		for i := range data {
 			data[i] = value(rank*cells + i)
 		}
-		if err := blob.Put(w, v, 0, data); err != nil {
-			return err
-		}
-		if err := w.Close(ctx); err != nil {
-			return err
-		}
+		must(t, blob.Put(w, v, 0, data))
+		must(t, w.Close(ctx))
 		return s.Complete(ctx, true)
 	})
 	check := func(ctx context.Context, name string, rank int) {
@@ -113,9 +103,7 @@ func TestBlobDataset(t *testing.T) {
 			return err
 		}
 		name, err := route(s, rank)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		check(ctx, name, rank)
 		return s.CompleteRestart(ctx, true)
 	})
@@ -129,34 +117,20 @@ func TestFTICheckpoint(t *testing.T) {
 		return []ffformat.VarBuf{{ID: 1, Data: bytes.Repeat([]byte{byte(rank + 1)}, 3000)}, {ID: 7, Data: bytes.Repeat([]byte("heat"), 500+rank)}}
 	}
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "Ckpt1", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "Ckpt1", Checkpoint))
 		name, err := s.Route(fmt.Sprintf("Ckpt1-Rank%d.fti", rank))
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		f, err := cl.fs.Create(name)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		w, err := ffformat.NewWriter(nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		u, err := w.Begin(f, ffformat.UpdateOptions{CkptID: 1, Timestamp: 1, Fresh: true})
-		if err != nil {
-			return err
-		}
-		if err := u.AddAll(ctx, vars(rank)); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, u.AddAll(ctx, vars(rank)))
 		if _, err := u.Finish(ctx); err != nil {
 			return err
 		}
-		if err := f.Close(); err != nil {
-			return err
-		}
+		must(t, f.Close())
 		return s.Complete(ctx, true)
 	})
 	cl.lose("node1")
@@ -165,22 +139,14 @@ func TestFTICheckpoint(t *testing.T) {
 			return err
 		}
 		name, err := s.Route(fmt.Sprintf("Ckpt1-Rank%d.fti", rank))
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		f, err := cl.fs.Open(name)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		defer f.Close()
 		size, err := f.Size()
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		r, err := ffformat.NewReader(f, size, name, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for _, v := range vars(rank) {
 			got := make([]byte, len(v.Data))
 			if err := r.ReadVar(ctx, v.ID, got); err != nil {

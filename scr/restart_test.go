@@ -69,19 +69,13 @@ func TestRefusedOnce(t *testing.T) {
 				return fmt.Errorf("%+v: %w", r, err)
 			}
 			sick.Store(true)
-			if err := s.c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, s.c.Barrier(ctx))
 			if err := s.CompleteRestart(ctx, rank != 2); !errors.Is(err, ErrInvalid) || rank == 0 && !errors.Is(err, syscall.EIO) {
 				t.Errorf("rank %d: %v", rank, err)
 			}
-			if err := s.c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, s.c.Barrier(ctx))
 			sick.Store(false)
-			if err := s.c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, s.c.Barrier(ctx))
 			if n, err := cl.read(ctx, s, rank); n != 2 || err != nil {
 				t.Errorf("global %s, rank %d: then %d was offered, %v", global, rank, n, err)
 			}
@@ -176,9 +170,7 @@ func TestOtherRanks(t *testing.T) {
 		next.mustRestart(2)
 		each(t, next, func(ctx context.Context, s *Session, rank int) error {
 			r, err := s.StartRestart(ctx)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if !r.InPlace || r.Ranks != 4 {
 				t.Errorf("%+v", r)
 			}
@@ -237,9 +229,7 @@ func TestManage(t *testing.T) {
 		if err := s.Current(ctx, "ckpt.9"); !errors.Is(err, ErrMissing) {
 			t.Errorf("Current of what is not there: %v", err)
 		}
-		if err := s.Current(ctx, "ckpt.2"); err != nil {
-			return err
-		}
+		must(t, s.Current(ctx, "ckpt.2"))
 		r, ok, err := s.HaveRestart(ctx)
 		if err != nil || !ok || r.Name != "ckpt.2" {
 			t.Errorf("%+v %v %v", r, ok, err)
@@ -248,15 +238,11 @@ func TestManage(t *testing.T) {
 			return err
 		}
 		// The run goes on from 2 and takes 3 again: another dataset of the same name.
-		if err := cl.write(ctx, s, rank, 3); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 3))
 		if s.cache.ids.set != 5 {
 			t.Errorf("number %d", s.cache.ids.set)
 		}
-		if err := s.Drop(ctx, "ckpt.1"); err != nil {
-			return err
-		}
+		must(t, s.Drop(ctx, "ckpt.1"))
 		return s.Delete(ctx, "ckpt.4")
 	})
 	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
@@ -283,16 +269,10 @@ func TestManage(t *testing.T) {
 func TestNamesOfReference(t *testing.T) {
 	write := func(cl *cluster) {
 		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-			if err := s.Start(ctx, "one", Checkpoint); err != nil {
-				return err
-			}
+			must(t, s.Start(ctx, "one", Checkpoint))
 			name, err := s.Route(fmt.Sprintf("rank%d/state", rank))
-			if err != nil {
-				return err
-			}
-			if err := put(cl.fs, name, bytes.Repeat([]byte{byte(rank)}, 100)); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, put(cl.fs, name, bytes.Repeat([]byte{byte(rank)}, 100)))
 			return s.Complete(ctx, true)
 		}))
 	}
@@ -325,9 +305,7 @@ func TestNamesOfReference(t *testing.T) {
 					return err
 				}
 				name, err := s.Route(fmt.Sprintf("rank%d/state", rank))
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				if b, err := vfs.ReadFile(cl.fs, name, 1000); err != nil || !bytes.Equal(b, bytes.Repeat([]byte{byte(rank)}, 100)) {
 					t.Errorf("%v, rank %d: wrong bytes: %v", nodes, rank, err)
 				}

@@ -88,20 +88,14 @@ func TestRounds(t *testing.T) {
 			told := func() { list, *n = append(list, *n), 0 }
 			*n = 0
 			for i := range 2 {
-				if err := s.Start(ctx, fmt.Sprint("ckpt.", i), Checkpoint); err != nil {
-					return err
-				}
+				must(t, s.Start(ctx, fmt.Sprint("ckpt.", i), Checkpoint))
 				name, err := s.Route(fileName(i, rank, 0))
 				if err == nil {
 					err = put(cl.fs, name, content(i, rank, 0))
 				}
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				told()
-				if err := s.Complete(ctx, true); err != nil {
-					return err
-				}
+				must(t, s.Complete(ctx, true))
 				told()
 			}
 			if rank == 0 {
@@ -136,16 +130,12 @@ func TestRoundsFail(t *testing.T) {
 			}
 			ends := make([]error, 4)
 			must(t, cl.run(func(ctx context.Context, s *Session, r int) error {
-				if err := s.Start(ctx, "bad", Checkpoint); err != nil {
-					return err
-				}
+				must(t, s.Start(ctx, "bad", Checkpoint))
 				name, err := s.Route(fileName(1, r, 0))
 				if err == nil {
 					err = put(cl.fs, name, content(1, r, 0))
 				}
-				if err := errors.Join(err, s.c.Barrier(ctx)); err != nil {
-					return err
-				}
+				must(t, errors.Join(err, s.c.Barrier(ctx)))
 				if r == rank {
 					armed.Store(true)
 				}
@@ -153,9 +143,7 @@ func TestRoundsFail(t *testing.T) {
 				if r == rank {
 					armed.Store(false)
 				}
-				if err := s.c.Barrier(ctx); err != nil {
-					return err
-				}
+				must(t, s.c.Barrier(ctx))
 				return cl.write(ctx, s, r, 2)
 			}))
 			more = hits.Load() >= at

@@ -64,9 +64,7 @@ func TestOneFileOfManyRanks(t *testing.T) {
 			cl := newCluster(t, nodes...).set("SCR_FLUSH", "1", "SCR_SET_SIZE", "2")
 			cl.apart = apart
 			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-				if err := cl.writeFile(ctx, s, "same", Checkpoint, "one/header", []byte("header")); err != nil {
-					return err
-				}
+				must(t, cl.writeFile(ctx, s, "same", Checkpoint, "one/header", []byte("header")))
 				err := cl.writeFile(ctx, s, "differ", Checkpoint, "two/header", fmt.Appendf(nil, "header %d", rank/2))
 				if !errors.Is(err, fault.ErrUsage) || !strings.Contains(err.Error(), "two/header") {
 					t.Errorf("apart %v, rank %d: %v", apart, rank, err)
@@ -79,9 +77,7 @@ func TestOneFileOfManyRanks(t *testing.T) {
 					return fmt.Errorf("%+v: %w", r, err)
 				}
 				name, err := s.Route("one/header")
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				if b, err := vfs.ReadFile(cl.fs, name, 100); string(b) != "header" {
 					t.Errorf("%q, %v", b, err)
 				}
@@ -95,9 +91,7 @@ func TestOneFileOfManyRanks(t *testing.T) {
 func TestContainerSize(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.writeFile(ctx, s, "ckpt.1", Checkpoint, fmt.Sprint("big", rank), make([]byte, 300<<10)); err != nil {
-			return err
-		}
+		must(t, cl.writeFile(ctx, s, "ckpt.1", Checkpoint, fmt.Sprint("big", rank), make([]byte, 300<<10)))
 		if err := s.Flush(ctx, "ckpt.1"); !errors.Is(err, fault.ErrTooLarge) {
 			t.Errorf("rank %d: %v", rank, err)
 		}
@@ -122,13 +116,9 @@ func TestDamagedHalt(t *testing.T) {
 			func() error { return cl.write(ctx, s, rank, 1) },
 			func() error { return s.Close(ctx) },
 		} {
-			if err := s.c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, s.c.Barrier(ctx))
 			if rank == 0 {
-				if err := put(cl.fs, name, []byte("\x95\x1f\xc3\xf5\x00\x01")); err != nil {
-					return err
-				}
+				must(t, put(cl.fs, name, []byte("\x95\x1f\xc3\xf5\x00\x01")))
 			}
 			if err := call(); err != nil {
 				t.Errorf("call %d, rank %d: %v", n, rank, err)
@@ -150,9 +140,7 @@ func TestChecksumsOnDelete(t *testing.T) {
 		cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_CACHE_SIZE", "1", "SCR_CRC_ON_DELETE", "1")
 		cl.log = &bytes.Buffer{}
 		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-			if err := cl.write(ctx, s, rank, 1); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, 1))
 			if rank == 2 {
 				flip(t, cl.fs, "/nodes/node2/local/user1/scr.77/scr.dataset.1/rank_2.0.ckpt", 10)
 			}
@@ -174,19 +162,13 @@ func TestLongNames(t *testing.T) {
 	cl.set("SCR_FLUSH", "0", "SCR_SET_SIZE", "2")
 	long := func(rank, n int) string { return fmt.Sprintf("d/%d", rank) + strings.Repeat("n", n-1) }
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "ckpt.1", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "ckpt.1", Checkpoint))
 		if _, err := s.Route(long(rank, maxBase+1)); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%v", err)
 		}
 		name, err := s.Route(long(rank, maxBase))
-		if err != nil {
-			return err
-		}
-		if err := put(cl.fs, name, content(1, rank, 0)); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, put(cl.fs, name, content(1, rank, 0)))
 		return s.Complete(ctx, true)
 	})
 	for _, nodes := range [][]string{{"node1", "node1", "node0", "node0"}, {"node1", "node0", "node0"}} {
@@ -196,9 +178,7 @@ func TestLongNames(t *testing.T) {
 				return err
 			}
 			name, err := s.Route(long(rank, maxBase))
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if b, err := vfs.ReadFile(cl.fs, name, 1<<20); err != nil || !bytes.Equal(b, content(1, rank, 0)) {
 				t.Errorf("rank %d: %v", rank, err)
 			}
@@ -231,9 +211,7 @@ func TestSessionsAtOnce(t *testing.T) {
 						return fmt.Errorf("job %s restarted from %d, want %d: %w", job, n, from-1, err)
 					}
 					for n := from; n < from+3; n++ {
-						if err := cl.write(ctx, s, rank, n); err != nil {
-							return err
-						}
+						must(t, cl.write(ctx, s, rank, n))
 					}
 					return s.Close(ctx)
 				})
@@ -250,9 +228,7 @@ func TestSessionsAtOnce(t *testing.T) {
 func TestNegativePercent(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_PERCENT", "-1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.write(ctx, s, rank, 1); err != nil {
-			return err
-		}
+		must(t, cl.write(ctx, s, rank, 1))
 		return s.WaitFlush(ctx, "ckpt.1")
 	})
 }

@@ -61,23 +61,15 @@ func TestStates(t *testing.T) {
 	}
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		wrong(ctx, s, idle)
-		if err := s.Start(ctx, "ckpt.2", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "ckpt.2", Checkpoint))
 		wrong(ctx, s, func(n string) bool { return n == "Complete" })
-		if err := s.Complete(ctx, true); err != nil {
-			return err
-		}
+		must(t, s.Complete(ctx, true))
 		if _, err := s.StartRestart(ctx); err != nil {
 			return err
 		}
 		wrong(ctx, s, func(n string) bool { return n == "CompleteRestart" })
-		if err := s.CompleteRestart(ctx, true); err != nil {
-			return err
-		}
-		if err := s.Close(ctx); err != nil {
-			return err
-		}
+		must(t, s.CompleteRestart(ctx, true))
+		must(t, s.Close(ctx))
 		wrong(ctx, s, func(string) bool { return false })
 		if got, err := s.Route("a"); err != nil || got != "a" {
 			t.Errorf("Route after Close: %q, %v", got, err)
@@ -99,51 +91,15 @@ func TestDisabled(t *testing.T) {
 	})
 }
 
-// TestInvalid: one rank that gives up makes the dataset disappear on all, and the one before is still there.
-func TestInvalid(t *testing.T) {
-	cl := fourNodes(t)
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := cl.write(ctx, s, rank, 1); err != nil {
-			return err
-		}
-		if err := s.Start(ctx, "ckpt.2", Checkpoint); err != nil {
-			return err
-		}
-		name, err := s.Route(fileName(2, rank, 0))
-		if err != nil {
-			return err
-		}
-		if err := put(cl.fs, name, content(2, rank, 0)); err != nil {
-			return err
-		}
-		if err := s.Complete(ctx, rank != 2); !errors.Is(err, ErrInvalid) {
-			t.Errorf("rank %d: %v", rank, err)
-		}
-		return nil
-	})
-	for n := range tree(t, cl.fs, "/nodes") {
-		if strings.Contains(n, "scr.dataset.2") {
-			t.Errorf("%s is left", n)
-		}
-	}
-	cl.mustRestart(1)
-}
-
 // TestMissingFile: a file that was routed and not written fails the dataset, with its name, on all ranks.
 func TestMissingFile(t *testing.T) {
 	cl := fourNodes(t)
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "ckpt.1", Checkpoint); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "ckpt.1", Checkpoint))
 		name, err := s.Route(fileName(1, rank, 0))
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if rank != 3 {
-			if err := put(cl.fs, name, content(1, rank, 0)); err != nil {
-				return err
-			}
+			must(t, put(cl.fs, name, content(1, rank, 0)))
 		}
 		if err := s.Complete(ctx, true); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "dataset ckpt.1: ckpt.1/rank_3.0.ckpt: ") {
 			t.Errorf("rank %d: %v", rank, err)
@@ -151,39 +107,6 @@ func TestMissingFile(t *testing.T) {
 		return nil
 	})
 	cl.mustRestart(0)
-}
-
-// TestNoFiles: ranks without any file, and a dataset without any.
-func TestNoFiles(t *testing.T) {
-	cl := fourNodes(t).set("SCR_FLUSH", "1")
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		for i := range 2 {
-			if err := s.Start(ctx, fmt.Sprint("empty.", i), Checkpoint); err != nil {
-				return err
-			}
-			if i == 0 && rank == 1 {
-				name, err := s.Route("one")
-				if err != nil {
-					return err
-				}
-				if err := put(cl.fs, name, []byte("x")); err != nil {
-					return err
-				}
-			}
-			if err := s.Complete(ctx, true); err != nil {
-				return err
-			}
-		}
-		return s.Close(ctx)
-	})
-	cl.lose("node0", "node1", "node2", "node3")
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		r, err := s.StartRestart(ctx)
-		if err != nil || r.Name != "empty.1" {
-			t.Errorf("%q %v", r.Name, err)
-		}
-		return s.CompleteRestart(ctx, true)
-	})
 }
 
 // TestNames: what may be routed, and what two files of the same base name are called in the cache.
@@ -194,9 +117,7 @@ func TestNames(t *testing.T) {
 	data := func(rank, i int) []byte { return []byte(fmt.Sprintf("rank %d file %d", rank, i)) }
 	file := func(rank, i int) string { return fmt.Sprintf("%s/d%d/part%d/state", testPrefix, rank, i) }
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "one", Checkpoint|Output); err != nil {
-			return err
-		}
+		must(t, s.Start(ctx, "one", Checkpoint|Output))
 		for _, bad := range []string{"", "/etc/passwd", "../x", testPrefix, testPrefix + "/../y", testPrefix + "/.scr/index.scr", strings.Repeat("n", 5000)} {
 			if _, err := s.Route(bad); err == nil {
 				t.Errorf("Route(%.40q) is accepted", bad)
@@ -204,9 +125,7 @@ func TestNames(t *testing.T) {
 		}
 		for i := range 3 {
 			name, err := s.Route(file(rank, i))
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if again, err := s.Route(file(rank, i)); err != nil || again != name {
 				t.Errorf("%q, then %q, %v", name, again, err)
 			}
@@ -216,15 +135,11 @@ func TestNames(t *testing.T) {
 			}
 			seen[name] = true
 			mu.Unlock()
-			if err := put(cl.fs, name, data(rank, i)); err != nil {
-				return err
-			}
+			must(t, put(cl.fs, name, data(rank, i)))
 		}
 		long := strings.Repeat("n", 200) + "/" + strings.Repeat("m", 200)
 		name, err := s.Route(long)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if err := put(cl.fs, name, nil); rank == 0 && err != nil {
 			return err
 		}
@@ -246,9 +161,7 @@ func TestNames(t *testing.T) {
 			}
 			for i := range 3 {
 				name, err := s.Route(file(rank, i))
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				if b, err := vfs.ReadFile(cl.fs, name, 100); err != nil || !bytes.Equal(b, data(rank, i)) {
 					t.Errorf("rank %d file %d: %q, %v", rank, i, b, err)
 				}
@@ -264,9 +177,7 @@ func TestCacheSize(t *testing.T) {
 		cl := fourNodes(t).set("SCR_CACHE_SIZE", fmt.Sprint(size), "SCR_FLUSH", "0")
 		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 			for n := 1; n <= 5; n++ {
-				if err := cl.write(ctx, s, rank, n); err != nil {
-					return err
-				}
+				must(t, cl.write(ctx, s, rank, n))
 				if len(s.cache.sets) != min(n, size) || s.cache.ids.set != n {
 					t.Errorf("size %d: %d datasets after %d", size, len(s.cache.sets), n)
 				}
@@ -341,9 +252,7 @@ func TestHalt(t *testing.T) {
 			if stop, _, err := s.ShouldExit(ctx); err != nil || stop {
 				t.Errorf("before %d: %v %v", n, stop, err)
 			}
-			if err := cl.write(ctx, s, rank, n); err != nil {
-				return err
-			}
+			must(t, cl.write(ctx, s, rank, n))
 		}
 		stop, why, err := s.ShouldExit(ctx)
 		if !stop || why != cadence.NoCheckpointsLeft {
@@ -382,19 +291,11 @@ func TestPrefixSize(t *testing.T) {
 			if n == 2 {
 				f |= Output
 			}
-			if err := s.Start(ctx, fmt.Sprintf("ckpt.%d", n), f); err != nil {
-				return err
-			}
+			must(t, s.Start(ctx, fmt.Sprintf("ckpt.%d", n), f))
 			name, err := s.Route(fileName(n, rank, 0))
-			if err != nil {
-				return err
-			}
-			if err := put(cl.fs, name, content(n, rank, 0)); err != nil {
-				return err
-			}
-			if err := s.Complete(ctx, true); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, put(cl.fs, name, content(n, rank, 0)))
+			must(t, s.Complete(ctx, true))
 		}
 		return nil
 	})

@@ -123,13 +123,9 @@ func TestRealRestart(t *testing.T) {
 			cl := realCluster(t, c.name, c.nodes...)
 			cl.lose(c.lose...)
 			must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-				if err := readReal(ctx, cl, s, rank, c.want); err != nil {
-					return err
-				}
+				must(t, readReal(ctx, cl, s, rank, c.want))
 				// And go on: numbers continue.
-				if err := cl.write(ctx, s, rank, c.want+1); err != nil {
-					return err
-				}
+				must(t, cl.write(ctx, s, rank, c.want+1))
 				if s.cache.ids.ckpt != c.want+1 && c.want != 3 {
 					t.Errorf("checkpoint number %d after %d", s.cache.ids.ckpt, c.want)
 				}
@@ -152,21 +148,13 @@ func TestTreesAsReal(t *testing.T) {
 			mkdirs(t, got.fs, vectorPrefix)
 			must(t, got.run(func(ctx context.Context, s *Session, rank int) error {
 				for n := 1; n <= 4; n++ {
-					if err := s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint); err != nil {
-						return err
-					}
+					must(t, s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint))
 					for i := range got.files {
 						name, err := s.Route(fileName(n, rank, i))
-						if err != nil {
-							return err
-						}
-						if err := put(got.fs, name, realContent(n, rank, i)); err != nil {
-							return err
-						}
+						must(t, err)
+						must(t, put(got.fs, name, realContent(n, rank, i)))
 					}
-					if err := s.Complete(ctx, true); err != nil {
-						return err
-					}
+					must(t, s.Complete(ctx, true))
 				}
 				return nil
 			}))

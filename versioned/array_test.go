@@ -18,9 +18,7 @@ var bg = context.Background()
 // ranks runs f on n ranks, two on a node.
 func ranks(t *testing.T, n int, f func(ctx context.Context, c comm.Comm) error) {
 	t.Helper()
-	if err := comm.Run(bg, n, &comm.Options{RanksPerNode: 2}, f); err != nil {
-		t.Fatal(err)
-	}
+	must(t, comm.Run(bg, n, &comm.Options{RanksPerNode: 2}, f))
 }
 
 func seq(lo, n int, f float64) []float64 {
@@ -29,58 +27,6 @@ func seq(lo, n int, f float64) []float64 {
 		out[i] = f * float64(lo+i)
 	}
 	return out
-}
-
-// V1, V2: allocation, put and get of any range from any rank.
-func TestPutGet(t *testing.T) {
-	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{1000}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		b, err := Create(ctx, c, nil, Spec{Name: "b", Type: Float64, Shape: []int64{1000}}, nil)
-		if err != nil {
-			return err
-		}
-		if a.Len() != 1000 || a.Newest() != 0 {
-			return fmt.Errorf("%d elements, version %d", a.Len(), a.Newest())
-		}
-		if c.Rank() == 2 {
-			if err := Put(ctx, a, []int64{250}, []int64{500}, seq(250, 250, 1)); err != nil {
-				return err
-			}
-			if err := Put(ctx, a, []int64{990}, []int64{1001}, make([]float64, 11)); !errors.Is(err, ErrRange) {
-				return fmt.Errorf("out of range: %w", err)
-			}
-			if err := Put(ctx, a, []int64{0}, []int64{3}, make([]float64, 2)); !errors.Is(err, ErrUsage) {
-				return fmt.Errorf("short buffer: %w", err)
-			}
-			if err := Put(ctx, a, []int64{0}, []int64{2}, make([]float32, 2)); !errors.Is(err, ErrUsage) {
-				return fmt.Errorf("other type: %w", err)
-			}
-		}
-		if err := a.Fence(ctx); err != nil {
-			return err
-		}
-		if c.Rank() == 0 {
-			got := make([]float64, 20)
-			if err := Get(ctx, a, []int64{240}, []int64{260}, got); err != nil {
-				return err
-			}
-			if want := append(make([]float64, 10), seq(250, 10, 1)...); !slices.Equal(got, want) {
-				return fmt.Errorf("%v", got)
-			}
-			all := make([]float64, 1000)
-			if err := Get(ctx, b, []int64{0}, []int64{1000}, all); err != nil || !slices.Equal(all, make([]float64, 1000)) {
-				return fmt.Errorf("the other array: %v", err)
-			}
-			one := []float64{-1}
-			if err := Get(ctx, a, []int64{499}, []int64{500}, one); err != nil || one[0] != 499 { // V3
-				return fmt.Errorf("%v %v", one, err)
-			}
-		}
-		return errors.Join(a.Close(ctx), b.Close(ctx))
-	})
 }
 
 // V11: what a node has lost from its memory, all or a file of two, or what is damaged there, is read from the copy in that of the next one, and restored;
@@ -94,17 +40,11 @@ func TestCopies(t *testing.T) {
 	for what, ok := range map[string]bool{"nothing": true, "a node": true, "a file": true, "a byte": true, "a file of each": false, "a byte of each": false} {
 		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
 			a, err := Create(ctx, c, &Store{Copies: 1}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, &Options{MaxOpen: 1})
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for v := range int64(2) {
 				lo := int64(c.Rank()) * 128
-				if err := Put(ctx, a, []int64{lo}, []int64{lo + 128 - 64*v}, slices.Repeat([]float64{float64(v + 1)}, int(128-64*v))); err != nil {
-					return err
-				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{lo}, []int64{lo + 128 - 64*v}, slices.Repeat([]float64{float64(v + 1)}, int(128-64*v))))
+				inc(ctx, t, a)
 			}
 			name := a.nodes.file(dataName(1, 1, 2)) // of node 1, with a copy on node 2
 			mem := a.nodes.store.fs.(*vfs.Mem)
@@ -118,9 +58,7 @@ func TestCopies(t *testing.T) {
 					spoil(t, mem, name)
 				}
 			}
-			if err := comm.Agree(ctx, c, err); err != nil {
-				return err
-			}
+			must(t, comm.Agree(ctx, c, err))
 			got := make([]float64, n)
 			err = GetAt(ctx, a, 2, []int64{0}, []int64{n}, got)
 			if (err == nil) != ok || ok && !slices.Equal(got, state) {
@@ -135,9 +73,7 @@ func TestCopies(t *testing.T) {
 			if n, err := a.Inc(ctx, 1, ""); err != nil || n != 3 {
 				return fmt.Errorf("%s lost: %d, %w", what, n, err)
 			}
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, c.Barrier(ctx))
 			return a.Close(ctx)
 		})
 	}
@@ -147,23 +83,17 @@ func TestCopies(t *testing.T) {
 func TestReserve(t *testing.T) {
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100}, Chunk: 512, Extra: 0.5}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		allocs := 0
 		state := map[int64][]float64{}
 		for i, need := range []int64{100, 120, 90, 151, 140} {
 			again, err := a.Reserve(ctx, need)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if again {
 				allocs++
 			}
 			got := make([]float64, need)
-			if err := Get(ctx, a, []int64{0}, []int64{need}, got); err != nil {
-				return err
-			}
+			must(t, Get(ctx, a, []int64{0}, []int64{need}, got))
 			if i > 0 { // what was there stays, the rest is zeros
 				old := state[a.Newest()]
 				want := append(slices.Clone(old[:min(len(old), int(need))]), make([]float64, max(0, int(need)-len(old)))...)
@@ -171,18 +101,12 @@ func TestReserve(t *testing.T) {
 					return fmt.Errorf("after reserving %d: %v, want %v", need, got, want)
 				}
 			}
-			if err := a.Fence(ctx); err != nil {
-				return err
-			}
+			must(t, a.Fence(ctx))
 			if c.Rank() == 1 {
-				if err := Put(ctx, a, []int64{0}, []int64{need}, seq(0, int(need), float64(i+1))); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{need}, seq(0, int(need), float64(i+1))))
 			}
 			n, err := a.Inc(ctx, 1, "")
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			state[n] = seq(0, int(need), float64(i+1))
 		}
 		if allocs != 1 || a.Capacity() != 227 {
@@ -217,9 +141,7 @@ func TestBoxes(t *testing.T) {
 	for _, shape := range [][]int64{{37}, {5, 31}, {4, 5, 19}, {3, 4, 5, 7}, {1, 64, 1, 3}, {0, 4}} {
 		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: shape, Chunk: 512}, nil)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			n := elems(shape)
 			model := make([]int32, n)
 			rng := rand.New(rand.NewSource(n))
@@ -235,9 +157,7 @@ func TestBoxes(t *testing.T) {
 					}
 				}
 			}
-			if err := a.Fence(ctx); err != nil {
-				return err
-			}
+			must(t, a.Fence(ctx))
 			for k := range 50 {
 				lo, hi := make([]int64, len(shape)), make([]int64, len(shape))
 				for d := range shape {
@@ -255,28 +175,20 @@ func TestBoxes(t *testing.T) {
 					}
 					return nil
 				})
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				if c.Rank() == k%3 {
 					if err := Put(ctx, a, lo, hi, buf); err != nil {
 						return fmt.Errorf("shape %v [%v %v): %w", shape, lo, hi, err)
 					}
 				}
-				if err := a.Fence(ctx); err != nil {
-					return err
-				}
+				must(t, a.Fence(ctx))
 				got := make([]int32, len(buf))
 				if err := Get(ctx, a, lo, hi, got); err != nil || !slices.Equal(got, buf) {
 					return fmt.Errorf("shape %v [%v %v): %v", shape, lo, hi, err)
 				}
-				if err := a.Fence(ctx); err != nil {
-					return err
-				}
+				must(t, a.Fence(ctx))
 			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			inc(ctx, t, a)
 			got := make([]int32, n)
 			if err := GetAt(ctx, a, 1, make([]int64, len(shape)), shape, got); err != nil || !slices.Equal(got, model) {
 				return fmt.Errorf("shape %v: whole: %v", shape, err)

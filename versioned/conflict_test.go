@@ -48,29 +48,15 @@ func TestConflict(t *testing.T) {
 		want := map[int64]float64{0: 0, 1: 1}
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512}, nil)
-			if err != nil {
-				return err
-			}
-			if err := fill(ctx, a, 1); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
-			if err := a.Close(ctx); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, fill(ctx, a, 1))
+			inc(ctx, t, a)
+			must(t, a.Close(ctx))
 			x, err := Open(ctx, c, st, "a", nil)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			y, err := Open(ctx, c, st, "a", nil)
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(fill(ctx, x, 2), fill(ctx, y, 3)); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, errors.Join(fill(ctx, x, 2), fill(ctx, y, 3)))
 			var view *View
 			if c.Rank() == 0 {
 				if view, err = OpenView("d/a", &ViewOptions{FS: mem}); err != nil {
@@ -80,9 +66,7 @@ func TestConflict(t *testing.T) {
 					err = view.Drop(ctx, 0)
 				}
 			}
-			if err := comm.Agree(ctx, c, err); err != nil {
-				return err
-			}
+			must(t, comm.Agree(ctx, c, err))
 			if second == "a drop behind" {
 				if _, err := x.Inc(ctx, 1, ""); !errors.Is(err, ErrConflict) || !errors.Is(err, ErrBroken) {
 					return fmt.Errorf("%s: %w", second, err)
@@ -149,9 +133,7 @@ func TestNoRoomForRecord(t *testing.T) {
 	})
 	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		set := func(x bool) error {
 			if c.Rank() == 0 {
 				mu.Lock()
@@ -161,18 +143,12 @@ func TestNoRoomForRecord(t *testing.T) {
 			return c.Barrier(ctx)
 		}
 		lo := int64(c.Rank()) * 64
-		if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(int(lo), 64, 1)); err != nil {
-			return err
-		}
-		if err := set(true); err != nil {
-			return err
-		}
+		must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(int(lo), 64, 1)))
+		must(t, set(true))
 		if _, err := a.Inc(ctx, 1, ""); err == nil || errors.Is(err, ErrBroken) {
 			return fmt.Errorf("without room: %w", err)
 		}
-		if err := set(false); err != nil {
-			return err
-		}
+		must(t, set(false))
 		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
 			return fmt.Errorf("again: %d, %w", n, err)
 		}

@@ -96,9 +96,7 @@ func TestNewStoreDurable(t *testing.T) {
 	disk := vfs.NewMem()
 	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, &Store{Dir: "p/d", FS: disk}, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		return a.Close(ctx)
 	})
 	if _, err := disk.CrashClone(vfs.CrashOptions{}).Stat("p/d/a/" + recordName); err != nil {
@@ -111,23 +109,17 @@ func TestUnfinishedFileGoes(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		return a.Close(ctx)
 	})
 	left, err := durable.CreateTemp(mem, "d/a/"+recordName, durable.TempOptions{})
 	if err == nil {
 		err = left.Finish()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Open(ctx, c, st, "a", nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		return a.Close(ctx)
 	})
 	if _, err := mem.Stat(left.Name()); !errors.Is(err, fs.ErrNotExist) {
@@ -156,9 +148,7 @@ func TestCrash(t *testing.T) {
 func emptyDisk(t testing.TB) []*vfs.Mem {
 	t.Helper()
 	m := vfs.NewMem()
-	if err := errors.Join(m.MkdirAll("d"), m.SyncDir(".")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(m.MkdirAll("d"), m.SyncDir(".")))
 	return []*vfs.Mem{m}
 }
 
@@ -218,37 +208,27 @@ func passedOver(op vfs.Op) bool {
 // What is damaged in a store is told, never given out.
 func TestDamage(t *testing.T) {
 	mem := vfs.NewMem()
-	if err := mem.MkdirAll("d"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.MkdirAll("d"))
 	one := func(f func(ctx context.Context, c comm.Comm) error) error {
 		return comm.Run(bg, 1, nil, f)
 	}
-	if err := one(func(ctx context.Context, c comm.Comm) error {
+	must(t, one(func(ctx context.Context, c comm.Comm) error {
 		return story(ctx, c, &Store{Dir: "d", FS: mem}, nil, func(int64) {})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	list, err := mem.ReadDir("d/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rng := rand.New(rand.NewSource(1))
 	bad, silent := 0, 0
 	for _, e := range list {
 		info, err := e.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		every := int64(37)
 		if long {
 			every = 1
 		}
 		for off := rng.Int63n(every); off < info.Size(); off += every {
 			f, err := mem.OpenRW("d/a/" + e.Name())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b := []byte{0}
 			if _, err := f.ReadAt(b, off); err != nil {
 				t.Fatal(err)

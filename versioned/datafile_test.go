@@ -25,12 +25,8 @@ func TestCloseFails(t *testing.T) {
 	})
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		if err := Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)))
 		fail.Store(true)
 		if n, err := a.Inc(ctx, 1, ""); err == nil || a.Newest() != 0 {
 			return fmt.Errorf("close failed: %d, %v, newest %d", n, err, a.Newest())
@@ -46,9 +42,7 @@ func TestCloseFails(t *testing.T) {
 // before the record is: of two names in one directory either may survive alone.
 func TestCommittedSurvives(t *testing.T) {
 	mem, st := memStore(t)
-	if err := mem.SyncDir("."); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.SyncDir("."))
 	var before *vfs.Mem // what a power loss would leave when the first record gets its name
 	st.FS = vfs.NewFault(mem, func(op vfs.Op) error {
 		if op.Kind == vfs.OpRename && before == nil {
@@ -58,17 +52,11 @@ func TestCommittedSurvives(t *testing.T) {
 	})
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for v := int64(1); v <= 3; v++ {
-			if err := Put(ctx, a, []int64{0}, []int64{128}, seq(0, 128, float64(v))); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{0}, []int64{128}, seq(0, 128, float64(v))))
 			before = nil
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			inc(ctx, t, a)
 			for _, f := range a.cat.record().Files {
 				if info, err := before.Stat("d/a/" + f.Name); err != nil || info.Size() != f.Size {
 					return fmt.Errorf("version %d, a power loss when the record gets its name: %s: %w", v, f.Name, err)
@@ -88,9 +76,7 @@ func TestCommittedSurvives(t *testing.T) {
 			if err := GetAt(ctx, b, v, []int64{0}, []int64{128}, got); err != nil || !slices.Equal(got, seq(0, 128, float64(v))) {
 				return fmt.Errorf("version %d, after a power loss: %v, %w", v, got, err)
 			}
-			if err := b.Close(ctx); err != nil {
-				return err
-			}
+			must(t, b.Close(ctx))
 		}
 		return a.Close(ctx)
 	})
@@ -101,25 +87,15 @@ func TestRunsOfFiles(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		want := seq(0, 256, 1)
-		if err := Put(ctx, a, []int64{0}, []int64{256}, want); err != nil {
-			return err
-		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
+		must(t, Put(ctx, a, []int64{0}, []int64{256}, want))
+		inc(ctx, t, a)
 		for _, lo := range []int64{0, 128} { // chunks 0 and 2: the second one is where chunk 1 is in the other file
 			copy(want[lo:], seq(1000+int(lo), 64, 1))
-			if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, want[lo:lo+64]); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, want[lo:lo+64]))
 		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
+		inc(ctx, t, a)
 		for _, r := range [][2]int64{{0, 256}, {3, 100}, {60, 200}} {
 			got := make([]float64, r[1]-r[0])
 			if err := GetAt(ctx, a, 2, []int64{r[0]}, []int64{r[1]}, got); err != nil || !slices.Equal(got, want[r[0]:r[1]]) {
@@ -136,9 +112,7 @@ func TestInstallOlder(t *testing.T) {
 	newer.Seq++
 	newer.Files = nil
 	c, err := newCatalog(older, Float64, nil, 0, &Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.close()
 	for _, rec := range []*record{newer, older, newer} {
 		gone := c.install(rec)

@@ -18,42 +18,8 @@ import (
 func memStore(t *testing.T) (*vfs.Mem, *Store) {
 	t.Helper()
 	mem := vfs.NewMem()
-	if err := mem.MkdirAll("d"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.MkdirAll("d"))
 	return mem, &Store{Dir: "d", FS: mem}
-}
-
-// Cleaning brings several old versions of one chunk into one file.
-func TestManyMovedChunks(t *testing.T) {
-	mem, st := memStore(t)
-	const n = 64
-	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: 6}}, nil)
-		if err != nil {
-			return err
-		}
-		for v := range 30 {
-			if err := Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
-		}
-		return a.Close(ctx)
-	})
-	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	for _, x := range v.Versions() {
-		got := make([]float64, n)
-		if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got)); err != nil || !slices.Equal(got, seq(int(x.Number)-1, n, 1)) {
-			t.Errorf("version %d: %v", x.Number, err)
-		}
-	}
 }
 
 // Numbers of versions are those of int64, and do not wrap around.
@@ -61,13 +27,9 @@ func TestVersionNumbers(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for i, step := range []int64{1 << 31, 1 << 31, math.MaxInt64 - 1<<32} {
-			if err := Put(ctx, a, []int64{0}, []int64{1}, []int8{int8(i + 1)}); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{0}, []int64{1}, []int8{int8(i + 1)}))
 			if _, err := a.Inc(ctx, step, ""); err != nil {
 				return fmt.Errorf("step %d: %w", step, err)
 			}
@@ -78,9 +40,7 @@ func TestVersionNumbers(t *testing.T) {
 		return a.Close(ctx)
 	})
 	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	for f := range v.Check(bg, nil) {
 		t.Error(f)
@@ -91,9 +51,7 @@ func TestVersionNumbers(t *testing.T) {
 func TestLabels(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if _, err := a.Inc(ctx, 1, "\xff"); !errors.Is(err, ErrUsage) {
 			return fmt.Errorf("a label that is not UTF-8: %w", err)
 		}
@@ -103,48 +61,18 @@ func TestLabels(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if _, err = a.Inc(ctx, 1, "line\nand \"quote\""); err != nil {
 			return err
 		}
 		return a.Close(ctx)
 	})
 	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	if all := v.Versions(); len(all) != 2 || all[0].Label != "" || all[1].Label != "line\nand \"quote\"" {
 		t.Errorf("%+v", all)
 	}
-}
-
-// Version 0 of the array of snapshots is no snapshot; when it is gone, all the others are still there.
-func TestSnapshotsOfFew(t *testing.T) {
-	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		s := hierarchySpec(1)
-		s.Keep.Last = 3
-		h, err := CreateHierarchy(ctx, c, nil, s, nil)
-		if err != nil {
-			return err
-		}
-		for n := int64(1); n <= 4; n++ {
-			if _, err := h.Snapshot(ctx); err != nil {
-				return err
-			}
-			var got []int64
-			for _, v := range h.Snapshots() {
-				got = append(got, v.Number)
-			}
-			want := []int64{1, 2, 3, 4}[max(n-3, 0):n]
-			if !slices.Equal(got, want) {
-				return fmt.Errorf("snapshots %v, want %v", got, want)
-			}
-		}
-		return h.Close(ctx)
-	})
 }
 
 // A chunk is looked at also when the version that wrote it was dropped.
@@ -152,30 +80,16 @@ func TestCheckAfterDrop(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		if err := Put(ctx, a, []int64{0}, []int64{640}, seq(1, 640, 1)); err != nil {
-			return err
-		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
-		if err := Put(ctx, a, []int64{0}, []int64{1}, []float64{7}); err != nil {
-			return err
-		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
-		if err := a.Drop(ctx, 1); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, Put(ctx, a, []int64{0}, []int64{640}, seq(1, 640, 1)))
+		inc(ctx, t, a)
+		must(t, Put(ctx, a, []int64{0}, []int64{1}, []float64{7}))
+		inc(ctx, t, a)
+		must(t, a.Drop(ctx, 1))
 		return a.Close(ctx)
 	})
 	f, err := mem.OpenRW("d/a/" + dataName(1, 1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := []byte{0}
 	size, _ := f.Size()
 	for off := int64(0); off < size; off++ { // element 320: 321.0
@@ -190,13 +104,9 @@ func TestCheckAfterDrop(t *testing.T) {
 		}
 	}
 	f.Close()
-	if err := vfs.WriteFile(mem, "d/a/notes", []byte("mine")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, vfs.WriteFile(mem, "d/a/notes", []byte("mine")))
 	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	all := ""
 	for f := range v.Check(bg, nil) {
@@ -249,9 +159,7 @@ func TestHugeRecord(t *testing.T) {
 			return r
 		}()} {
 		b, err := r.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := decodeRecord(b, "x"); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -262,15 +170,11 @@ func TestHugeRecord(t *testing.T) {
 			return fmt.Errorf("2^55 elements: %w", err)
 		}
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if _, err := a.Reserve(ctx, 1<<55); !errors.Is(err, ErrUsage) {
 			return fmt.Errorf("2^55 elements: %w", err)
 		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
+		inc(ctx, t, a)
 		return a.Close(ctx)
 	})
 	if list, err := List("d", mem); err != nil || len(list) > 0 {

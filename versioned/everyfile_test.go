@@ -56,9 +56,7 @@ func TestEveryFile(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, st) })
 	for _, d := range []string{".", "d", "d/amr.level0", "d/amr.level1", "d/amr.global"} {
-		if err := mem.SyncDir(d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.SyncDir(d))
 	}
 	n, older := 0, 0
 	for _, array := range names(t, mem, "d") {
@@ -113,9 +111,7 @@ func arraysIn(t *testing.T, m vfs.FS) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
 	list, err := List("d", m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, n := range list {
 		out[n] = true
 	}
@@ -125,9 +121,7 @@ func arraysIn(t *testing.T, m vfs.FS) map[string]bool {
 func openOne(t *testing.T, m vfs.FS, name string) *View {
 	t.Helper()
 	v, err := OpenView("d/"+name, &ViewOptions{FS: m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return v
 }
 
@@ -136,20 +130,14 @@ func TestRecordOfOlderPrograms(t *testing.T) {
 	mem := salvageStores(t)["all"]
 	want := contents(t, mem)
 	rec, err := readRecord(mem, "d/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rec.Twice = false
 	for i := range rec.Versions {
 		rec.Versions[i].Sum = ""
 	}
 	b, err := records.Encode(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.Replace(mem, "d/a/"+recordName, b, durable.ReplaceOptions{Sync: true, SyncDir: true}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, durable.Replace(mem, "d/a/"+recordName, b, durable.ReplaceOptions{Sync: true, SyncDir: true}))
 	remove(t, mem, "d/a/"+secondName)
 	if got := contents(t, mem); !maps.Equal(got, want) {
 		t.Error("other versions than before")
@@ -163,12 +151,8 @@ func TestRecordOfOlderPrograms(t *testing.T) {
 	v.Close()
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Open(ctx, c, &Store{Dir: "d", FS: mem}, "a", nil)
-		if err != nil {
-			return err
-		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
+		must(t, err)
+		inc(ctx, t, a)
 		return a.Close(ctx)
 	})
 	if _, bad := readRecords(mem, "d/a"); errors.Join(bad...) != nil {

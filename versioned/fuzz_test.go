@@ -18,9 +18,7 @@ func FuzzRecord(f *testing.F) {
 		Files:       []fileInfo{{Name: dataName(1, 1, 0), Gen: 1, Born: 1, Size: 900, Sum: strings.Repeat("0a", 16), Segs: []int{0, 2}}},
 		Versions:    []verInfo{{Gen: 1, Shape: []int64{2, 100}}, {Number: 7, Label: "x", Gen: 4, Shape: []int64{3, 100}, Changed: 1, Written: 2}}}
 	b, err := r.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(b)
 	f.Add(b[:len(b)/2])
 	f.Add([]byte("{}\ncrc32 0\n"))
@@ -32,9 +30,7 @@ func FuzzRecord(f *testing.F) {
 				continue
 			}
 			out, err := r.encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			again, err := decodeRecord(out, "x")
 			if err != nil || !reflect.DeepEqual(r, again) {
 				t.Fatalf("%+v\n%+v\n%v", r, again, err)

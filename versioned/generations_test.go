@@ -12,12 +12,10 @@ import (
 )
 
 // roomOf is what the data files of an array take in directories.
-func roomOf(t interface{ Fatal(...any) }, disks []*vfs.Mem, dir string) (bytes int64) {
+func roomOf(t tester, disks []*vfs.Mem, dir string) (bytes int64) {
 	for _, m := range disks {
 		list, err := m.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, e := range list {
 			if info, err := e.Info(); err == nil && isData(e.Name()) {
 				bytes += info.Size()
@@ -169,9 +167,7 @@ func TestByteOrders(t *testing.T) {
 			} else {
 				a, err = Open(ctx, c, st, "a", nil)
 			}
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			got := make([]float64, n)
 			for v := int64(1); v <= int64(job); v++ {
 				want := first
@@ -185,30 +181,22 @@ func TestByteOrders(t *testing.T) {
 			if err := Get(ctx, a, []int64{0}, []int64{n}, got); job == 1 && (err != nil || !slices.Equal(got, first)) {
 				return fmt.Errorf("job %d, the state: %v, %v", job, got, err)
 			}
-			if err := a.Fence(ctx); err != nil {
-				return err
-			}
+			must(t, a.Fence(ctx))
 			if c.Rank() == 1 {
 				now := seq(job+1, n, 0.5)
 				if job == 0 { // as the other machine writes it
 					now = swapped
 				}
-				if err := Put(ctx, a, []int64{0}, []int64{n}, now); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{n}, now))
 			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			inc(ctx, t, a)
 			return a.Close(ctx)
 		})
 		if job > 0 {
 			continue
 		}
 		rec, err := readRecord(mem, "d/a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if rec.Order = "big"; elem.HostBig {
 			rec.Order = "little"
 		}
@@ -216,14 +204,10 @@ func TestByteOrders(t *testing.T) {
 		if err == nil {
 			err = writeRecord(mem, "d/a", b, true)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	for f := range v.Check(bg, nil) {
 		t.Error(f)

@@ -67,17 +67,13 @@ func hierarchySpec(cadence ...int) HierarchySpec {
 // A1, A2, A3, A4, A7, A9, A10 of one history.
 func TestHierarchy(t *testing.T) {
 	mem := vfs.NewMem()
-	if err := mem.MkdirAll("d"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.MkdirAll("d"))
 	count := vfs.Count(mem)
 	st := &Store{Dir: "d", FS: count}
 	old := map[int64][]BoxInfo{}
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1, 1), nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		rng := rand.New(rand.NewSource(1)) // the same on all ranks
 		for save := int64(1); save <= 4; save++ {
 			for l := range 2 {
@@ -100,16 +96,12 @@ func TestHierarchy(t *testing.T) {
 				}
 			}
 		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, c.Barrier(ctx))
 		// A4, A7: each version has its own table; A1: boxes and offsets fit; A3: no regrid, no other table.
 		sums := map[int64]string{}
 		for save := int64(1); save <= 4; save++ {
 			tb, err := h.Table(ctx, 0, save)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if !slices.Equal(tb.Boxes, old[save]) || tb.Time != float64(save) || tb.Epoch != (save+1)/2 {
 				return fmt.Errorf("table of version %d: %+v", save, tb)
 			}
@@ -130,9 +122,7 @@ func TestHierarchy(t *testing.T) {
 			return errors.New("the table changes at a regrid, and then only")
 		}
 		// A2: the snapshot is of versions 2, though there are newer ones.
-		if err := h.RestoreSnapshot(ctx, 1); err != nil {
-			return err
-		}
+		must(t, h.RestoreSnapshot(ctx, 1))
 		if h.Info(0).Time != 2 || h.Info(1).Time != 2 {
 			return fmt.Errorf("restored times %v, %v", h.Info(0).Time, h.Info(1).Time)
 		}
@@ -148,9 +138,7 @@ func TestHierarchy(t *testing.T) {
 	// On another number of ranks: the last snapshot.
 	ranks(t, 5, func(ctx context.Context, c comm.Comm) error {
 		h, err := OpenHierarchy(ctx, c, st, "amr", nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if h.Info(1).Time != 2 || len(h.Snapshots()) != 1 {
 			return fmt.Errorf("%+v", h.Info(1))
 		}
@@ -175,18 +163,14 @@ func TestPutBox(t *testing.T) {
 			s := hierarchySpec(1)
 			s.Config.Put = mode
 			h, err := CreateHierarchy(ctx, c, nil, s, nil)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if _, err := h.Regrid(ctx, 0, boxes(rand.New(rand.NewSource(3)), 7, 2)); err != nil {
 				return err
 			}
 			data := own(h, 0, 1)
 			if mode == recovery.PerBox {
 				for b, d := range data {
-					if err := h.Put(ctx, 0, b, d); err != nil {
-						return err
-					}
+					must(t, h.Put(ctx, 0, b, d))
 				}
 				data = nil
 			} else if err := h.Put(ctx, 0, 0, nil); !errors.Is(err, recovery.ErrCadence) {
@@ -214,43 +198,6 @@ func TestPutBox(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// A5, A6: how often arrays are made anew.
-func TestRegridAllocations(t *testing.T) {
-	for _, v := range []struct {
-		name   string
-		config recovery.Config
-		cells  []int32 // length of the one box
-		want   int
-	}{
-		{"half more", recovery.Config{Extra: 0.5}, []int32{1000, 1200, 900, 1510, 1400}, 2},
-		{"no more", recovery.Config{}, []int32{1000, 1200, 900, 1510, 1400}, 3},
-		{"every regrid", recovery.Config{Realloc: recovery.EveryRegrid}, []int32{1000, 1200, 900, 1510, 1400}, 5},
-		{"a moving shock", recovery.Config{}, slices.Repeat([]int32{640}, 20), 1},
-	} {
-		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-			s := hierarchySpec(1)
-			s.Config = v.config
-			s.Config.Cadence = recovery.Cadence{1}
-			h, err := CreateHierarchy(ctx, c, nil, s, nil)
-			if err != nil {
-				return err
-			}
-			n := 0
-			for i, k := range v.cells {
-				again, err := h.Regrid(ctx, 0, []BoxInfo{{Lo: [3]int32{int32(i)}, Hi: [3]int32{int32(i) + k - 1}}})
-				if err != nil {
-					return err
-				}
-				n += int(btoi(again))
-			}
-			if n != v.want {
-				return fmt.Errorf("%s: %d allocations, want %d", v.name, n, v.want)
-			}
-			return h.Close(ctx)
-		})
-	}
 }
 
 func TestLevelHeaderRefuses(t *testing.T) {

@@ -134,21 +134,15 @@ func TestLaterSyncs(t *testing.T) {
 			s := hierarchySpec(1, 1)
 			s.Keep = Retention{Last: 2}
 			h, err := CreateHierarchy(ctx, c, &Store{Dir: "d", FS: fsys}, s, o)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for l := range 2 {
 				if _, err := h.Regrid(ctx, l, []BoxInfo{{Hi: [3]int32{7, 7, 0}}}); err != nil {
 					return err
 				}
 			}
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, c.Barrier(ctx))
 			was := count.Load()
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, c.Barrier(ctx))
 			for n := int64(1); n <= 8; n++ {
 				for l := range 2 {
 					if _, err := h.Save(ctx, l, float64(n), 1, n, own(h, l, n)); err != nil {
@@ -156,13 +150,9 @@ func TestLaterSyncs(t *testing.T) {
 					}
 				}
 			}
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, c.Barrier(ctx))
 			d := count.Load() - was
-			if err := c.Barrier(ctx); err != nil { // nobody goes on to the snapshot before all have counted
-				return err
-			}
+			must(t, c.Barrier(ctx)) // nobody goes on to the snapshot before all have counted
 			if o != nil && d > 0 {
 				return fmt.Errorf("%d syncs before the snapshot", d)
 			}

@@ -19,9 +19,7 @@ func TestViewOfHierarchy(t *testing.T) {
 	var want LevelInfo
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1, 1), nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for l := range 2 {
 			if _, err := h.Regrid(ctx, l, boxes(rand.New(rand.NewSource(5)), 4+l, 3)); err != nil {
 				return err
@@ -40,9 +38,7 @@ func TestViewOfHierarchy(t *testing.T) {
 	})
 	open := func(name string) *View {
 		v, err := OpenView("d/"+name, &ViewOptions{FS: mem})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { v.Close() })
 		return v
 	}
@@ -87,25 +83,17 @@ func TestViewWithoutKey(t *testing.T) {
 	key := []byte("0123456789abcdef")
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512}, &Options{Key: key})
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for v := range 3 {
 			if c.Rank() == 0 {
-				if err := Put(ctx, a, []int64{0}, []int64{640}, seq(v, 640, 1)); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{640}, seq(v, 640, 1)))
 			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			inc(ctx, t, a)
 		}
 		return a.Close(ctx)
 	})
 	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	got := make([]float64, 640)
 	if err := v.Get(bg, 3, []int64{0}, []int64{640}, Bytes(got)); !errors.Is(err, ErrKey) {
@@ -125,9 +113,7 @@ func TestViewWithoutKey(t *testing.T) {
 	if err != nil || files != 2 {
 		t.Fatalf("%d files, %v", files, err)
 	}
-	if err := v.Drop(bg, 1, 2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, v.Drop(bg, 1, 2))
 	if now, have := v.Bytes(); before-now != bytes || had-have != files {
 		t.Errorf("freed %d bytes, %d files; said %d, %d", before-now, had-have, bytes, files)
 	}
@@ -135,9 +121,7 @@ func TestViewWithoutKey(t *testing.T) {
 		t.Error(err)
 	}
 	w, err := OpenView("d/a", &ViewOptions{FS: mem, Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer w.Close()
 	if err := w.Get(bg, 3, []int64{0}, []int64{640}, Bytes(got)); err != nil || !slices.Equal(got, seq(2, 640, 1)) {
 		t.Error(fmt.Errorf("version 3: %w", err))
@@ -150,14 +134,10 @@ func TestPinned(t *testing.T) {
 	key := []byte("0123456789abcdef")
 	for _, secret := range [][]byte{nil, key} {
 		st.Dir = fmt.Sprintf("d%d", len(secret))
-		if err := mem.MkdirAll(st.Dir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.MkdirAll(st.Dir))
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1, 1), &Options{Key: secret})
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for save := range int64(5) {
 				for l := range 2 {
 					if save == 0 {
@@ -179,9 +159,7 @@ func TestPinned(t *testing.T) {
 		})
 		open := func(name string, key []byte) *View {
 			v, err := OpenView(st.Dir+"/"+name, &ViewOptions{FS: mem, Key: key})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Cleanup(func() { v.Close() })
 			return v
 		}
@@ -203,13 +181,9 @@ func TestPinned(t *testing.T) {
 			}
 		}
 	}
-	if err := mem.Rename("d0/amr.global", "d0/other"); err != nil { // lost, or never there
-		t.Fatal(err)
-	}
+	must(t, mem.Rename("d0/amr.global", "d0/other")) // lost, or never there
 	v, err := OpenView("d0/amr.level0", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	if pins, err := v.Pinned(bg); len(pins) != 0 || err != nil {
 		t.Errorf("without snapshots: %v, %v", pins, err)

@@ -18,9 +18,7 @@ import (
 func TestHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mem := vfs.NewMem()
-		if err := mem.MkdirAll("d"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.MkdirAll("d"))
 		o := &Options{Form: Form(rapid.IntRange(0, 1).Draw(t, "form")), Codec: Codec(rapid.IntRange(0, 1).Draw(t, "codec")), MaxOpen: 3}
 		if rapid.Bool().Draw(t, "key") {
 			o.Key = bytes.Repeat([]byte{7}, 32)
@@ -164,14 +162,10 @@ func TestHistories(t *testing.T) {
 				}
 				return a.Close(ctx)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			created = true
 			v, err := OpenView("d/a", &ViewOptions{FS: mem, Key: o.Key})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for f := range v.Check(bg, nil) {
 				t.Fatalf("check: %v", f)
 			}
@@ -192,34 +186,4 @@ func same(ctx context.Context, a *Array, want []int32) error {
 		return fmt.Errorf("%v, want %v", got, want)
 	}
 	return a.Fence(ctx)
-}
-
-// Many ranks in one process.
-func TestManyRanks(t *testing.T) {
-	n := 1000
-	if testing.Short() {
-		n = 100
-	}
-	err := comm.Run(bg, n, &comm.Options{RanksPerNode: 100}, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{int64(n) * 64}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		to := int64(n-1-c.Rank()) * 64 // not its own part
-		if err := Put(ctx, a, []int64{to}, []int64{to + 64}, seq(c.Rank(), 64, 1)); err != nil {
-			return err
-		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
-		got := make([]float64, 64)
-		mine := int64(c.Rank()) * 64
-		if err := GetAt(ctx, a, 1, []int64{mine}, []int64{mine + 64}, got); err != nil || !slices.Equal(got, seq(n-1-c.Rank(), 64, 1)) {
-			return fmt.Errorf("%v, %v", got, err)
-		}
-		return a.Close(ctx)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

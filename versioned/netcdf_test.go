@@ -22,36 +22,28 @@ import (
 func netcdfStore(t *testing.T, o *Options, spec Spec, change func(ctx context.Context, a *Array) error) (vfs.FS, string) {
 	t.Helper()
 	mem := vfs.NewMem()
-	if err := mem.MkdirAll("store"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.MkdirAll("store"))
 	if o == nil {
 		o = &Options{}
 	}
 	o.Clock = func() time.Time { return time.Unix(1700000000, 500000000) }
-	if err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
+	must(t, comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, &Store{Dir: "store", FS: mem}, spec, o)
 		if err == nil {
 			err = change(ctx, a)
 		}
 		return errors.Join(err, a.Close(ctx))
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return mem, filepath.Join("store", spec.Name)
 }
 
 func openNetCDF(t *testing.T, fsys vfs.FS, dir string, key []byte) *File {
 	t.Helper()
 	v, err := OpenView(dir, &ViewOptions{FS: fsys, Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { v.Close() })
 	f, err := v.NetCDF(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -59,27 +51,21 @@ func openNetCDF(t *testing.T, fsys vfs.FS, dir string, key []byte) *File {
 func variable(t *testing.T, file []byte, name string, rec int64) any {
 	t.Helper()
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(file), int64(len(file)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	v := h.VarIndex(name)
 	if v < 0 {
 		t.Fatalf("no variable %s", name)
 	}
 	off, n := h.Extent(v, rec)
 	dst := cdf5.NewSlice(h.Vars[v].Type, int(h.Elems(v)))
-	if err := cdf5.FromFile(dst, file[off:off+n], true, h.Vars[v].Type); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cdf5.FromFile(dst, file[off:off+n], true, h.Vars[v].Type))
 	return dst
 }
 
 func all(t *testing.T, f *File) []byte {
 	t.Helper()
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -104,9 +90,7 @@ func TestNetCDF(t *testing.T) {
 			f := openNetCDF(t, mem, dir, o.Key)
 			file := all(t, f)
 			v, err := OpenView(dir, &ViewOptions{FS: mem, Key: o.Key})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer v.Close()
 			list := v.Versions()
 			if len(list) != 4 || f.Header().NumRecs != 4 {
@@ -114,9 +98,7 @@ func TestNetCDF(t *testing.T) {
 			}
 			for i, x := range list {
 				want := make([]float32, 2000)
-				if err := v.Get(bg, x.Number, []int64{0, 0}, []int64{40, 50}, Bytes(want)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, v.Get(bg, x.Number, []int64{0, 0}, []int64{40, 50}, Bytes(want)))
 				r := int64(i)
 				if got := variable(t, file, "rho", r).([]float32); !slices.Equal(got, want) {
 					t.Errorf("version %d: other elements", x.Number)
@@ -258,21 +240,15 @@ func TestNetCDFDamage(t *testing.T) {
 	const chunk = 7 // of version 1, and so of version 2
 	data := binary.NativeEndian.AppendUint64(nil, math.Float64bits(chunk*64+1))
 	list, err := mem.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	flipped := 0
 	for _, e := range list {
 		name := filepath.Join(dir, e.Name())
 		b, err := vfs.ReadFile(mem, name, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if at := bytes.Index(b, data); at >= 0 && isData(e.Name()) {
 			f, err := mem.OpenRW(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := f.WriteAt([]byte{b[at] ^ 1}, int64(at)); err != nil {
 				t.Fatal(err)
 			}
@@ -315,9 +291,7 @@ func TestNetCDFNone(t *testing.T) {
 	for name, o := range map[string]*Options{"amr.level0": nil, "amr.global": nil, "secret": {Key: make([]byte, 16)}} {
 		mem, dir := netcdfStore(t, o, Spec{Name: name, Type: Uint8, Shape: []int64{100}, Chunk: 512}, func(context.Context, *Array) error { return nil })
 		v, err := OpenView(dir, &ViewOptions{FS: mem})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer v.Close()
 		want := ErrNoForm
 		if o != nil {

@@ -16,14 +16,10 @@ import (
 func flipMiddle(t *testing.T, mem *vfs.Mem, name string) {
 	t.Helper()
 	f, err := mem.OpenRW(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	size, err := f.Size()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := []byte{0}
 	_, err = f.ReadAt(b, size/2)
 	b[0] ^= 4
@@ -38,24 +34,18 @@ func TestNewestClean(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, taintSpec, &Options{Form: Flat})
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for n := int64(1); n <= versions; n++ {
 			s := make([]float64, 640)
 			for i := range s {
 				s[i] = float64(n)
 			}
-			if err := advanceTo(ctx, c, a, n, s); err != nil {
-				return err
-			}
+			must(t, advanceTo(ctx, c, a, n, s))
 		}
 		return errors.Join(a.Taint(ctx, 23), a.Close(ctx))
 	})
 	list, err := mem.ReadDir("d/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, n := range []int{11, 12, 20} { // each in what one rank has
 		for _, e := range list {
 			if strings.HasPrefix(e.Name(), fmt.Sprintf("g1-v%d-", n)) {
@@ -65,9 +55,7 @@ func TestNewestClean(t *testing.T) {
 	}
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 		a, err := Open(ctx, c, st, "a", nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		find := func(how Search, bad func(n int64) bool) (n int64, looks int, err error) {
 			n, err = a.NewestClean(ctx, how, func(ctx context.Context, v int64) (bool, error) {
 				looks++
@@ -119,9 +107,7 @@ func TestNewestCleanSnapshot(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1), nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if _, err := h.Regrid(ctx, 0, []BoxInfo{{Hi: [3]int32{3, 3, 0}}}); err != nil {
 			return err
 		}
@@ -135,9 +121,7 @@ func TestNewestCleanSnapshot(t *testing.T) {
 				return err
 			}
 		}
-		if err := h.Taint(ctx, -1, 5); err != nil {
-			return err
-		}
+		must(t, h.Taint(ctx, -1, 5))
 		n, err := h.NewestClean(ctx, Bisect, func(ctx context.Context, s *Snapshot) (bool, error) {
 			table, err := h.Table(ctx, 0, s.Versions[0])
 			if err != nil {

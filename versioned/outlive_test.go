@@ -17,26 +17,16 @@ func TestOlderVersionsOutlive(t *testing.T) {
 		const n, incs = 64, 30
 		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}, nil)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for v := range incs {
-				if err := Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)); err != nil {
-					return err
-				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)))
+				inc(ctx, t, a)
 			}
 			return a.Close(ctx)
 		})
-		if err := mem.Remove("d/a/" + dataName(1, incs, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.Remove("d/a/"+dataName(1, incs, 0)))
 		v, err := OpenView("d/a", &ViewOptions{FS: mem})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		from := v.rec.Files[len(v.rec.Files)-1].From
 		if (keep == 0) != (from == incs) {
 			t.Fatalf("keep %d: the last file has versions from %d on", keep, from)
@@ -66,29 +56,19 @@ func TestNewerVersionsOutlive(t *testing.T) {
 		mem, st := memStore(t)
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, &Options{Form: form})
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for v, until := range []int64{n, 64, n, 64} { // of a Log version 2 needs 1, and 4 needs 3
 				if c.Rank() == 0 {
-					if err := Put(ctx, a, []int64{0}, []int64{until}, seq(v+1, int(until), 1)); err != nil {
-						return err
-					}
+					must(t, Put(ctx, a, []int64{0}, []int64{until}, seq(v+1, int(until), 1)))
 				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
+				inc(ctx, t, a)
 			}
 			return a.Close(ctx)
 		})
-		if err := mem.Remove("d/a/" + dataName(1, 1, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.Remove("d/a/"+dataName(1, 1, 0)))
 		want := map[int64]bool{0: true, 2: form == Flat, 3: true, 4: true}
 		v, err := OpenView("d/a", &ViewOptions{FS: mem})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, x := range v.Versions() {
 			got := make([]float64, n)
 			if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got)); (err == nil) != want[x.Number] {

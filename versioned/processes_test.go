@@ -16,18 +16,12 @@ import (
 func spoil(t *testing.T, mem *vfs.Mem, name string) {
 	t.Helper()
 	f, err := mem.OpenRW(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	size, err := f.Size()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := ffformat.NewReader(f, size, name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := int64(0)
 	for _, v := range r.File().Vars() {
 		if v.ID != aboutID && v.ID%2 == 1 {
@@ -71,9 +65,7 @@ func TestHierarchyOfProcesses(t *testing.T) {
 			c = comm.Isolate(c)
 			s := hierarchySpec(1, 1)
 			h, err := CreateHierarchy(ctx, c, st, s, nil)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for l := range 2 {
 				if _, err := h.Regrid(ctx, l, box); err != nil {
 					return err
@@ -94,15 +86,11 @@ func TestHierarchyOfProcesses(t *testing.T) {
 					return fmt.Errorf("%s: %w", kind, err)
 				}
 			}
-			if err := holds(ctx, h, 2); err != nil {
-				return err
-			}
+			must(t, holds(ctx, h, 2))
 			if err := h.RestoreSnapshot(ctx, 1); err != nil {
 				return fmt.Errorf("%s: %w", kind, err)
 			}
-			if err := holds(ctx, h, 1); err != nil {
-				return err
-			}
+			must(t, holds(ctx, h, 1))
 			return h.Close(ctx)
 		})
 		if st != shared {
@@ -115,15 +103,11 @@ func TestHierarchyOfProcesses(t *testing.T) {
 				if err != nil {
 					return fmt.Errorf("%s: %w", kind, err)
 				}
-				if err := holds(ctx, h, 3); err != nil {
-					return err
-				}
+				must(t, holds(ctx, h, 3))
 				if err := h.RestoreSnapshot(ctx, 2); err != nil {
 					return fmt.Errorf("%s: %w", kind, err)
 				}
-				if err := holds(ctx, h, 2); err != nil {
-					return err
-				}
+				must(t, holds(ctx, h, 2))
 				return h.Close(ctx)
 			})
 		}
@@ -137,9 +121,7 @@ func TestDamagedNewest(t *testing.T) {
 	const levels, last = 2, 3
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1, 1), nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for l := range levels {
 			if _, err := h.Regrid(ctx, l, []BoxInfo{{Hi: [3]int32{7, 7, 0}}}); err != nil {
 				return err
@@ -210,9 +192,7 @@ func TestDamagedNewest(t *testing.T) {
 	// A digit of what a snapshot names, in the middle of its chunk: another state, if nobody looked.
 	name := file("global", last)
 	b, err := vfs.ReadFile(mem, name, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := slices.Index(b, '"')
 	for i := range b {
 		if string(b[i:min(i+11, len(b))]) == `"Versions":` {
@@ -220,9 +200,7 @@ func TestDamagedNewest(t *testing.T) {
 		}
 	}
 	f, err := mem.OpenRW(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	if b[at] != '0'+last {
 		t.Fatalf("%q", b[at])
@@ -233,9 +211,7 @@ func TestDamagedNewest(t *testing.T) {
 	opens(st, newest, 0, ErrChecksum)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		h, err := OpenHierarchyAt(ctx, c, st, "amr", last-1, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if err := h.RestoreSnapshot(ctx, last); !errors.Is(err, ErrChecksum) {
 			return fmt.Errorf("restored to a snapshot of another state: %w", err)
 		}
@@ -248,17 +224,13 @@ func TestOpenAt(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int32, Shape: []int64{10}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for v := int64(1); v <= 3; v++ {
 			if _, err := a.Reserve(ctx, 10*v); err != nil {
 				return err
 			}
 			if c.Rank() == 0 {
-				if err := Put(ctx, a, []int64{0}, []int64{10 * v}, slices.Repeat([]int32{int32(v)}, int(10*v))); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{10 * v}, slices.Repeat([]int32{int32(v)}, int(10*v))))
 			}
 			if _, err := a.Inc(ctx, 2, ""); err != nil {
 				return err
@@ -273,15 +245,11 @@ func TestOpenAt(t *testing.T) {
 			}
 		}
 		a, err := OpenAt(ctx, c, st, "a", 2, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		if a.Len() != 10 || a.Newest() != 6 {
 			return fmt.Errorf("%d elements, newest %d", a.Len(), a.Newest())
 		}
-		if err := same(ctx, a, slices.Repeat([]int32{1}, 10)); err != nil {
-			return err
-		}
+		must(t, same(ctx, a, slices.Repeat([]int32{1}, 10)))
 		if n, err := a.Inc(ctx, 1, ""); err != nil || n != 7 {
 			return fmt.Errorf("%d, %w", n, err)
 		}

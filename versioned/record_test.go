@@ -56,9 +56,7 @@ func TestRecordRefused(t *testing.T) {
 		r := soundRecord()
 		spoil(r, &r.Files[0])
 		b, err := r.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := decodeRecord(b, "x"); errors.Is(err, ErrCorrupt) != (what != "") || what == "" && err != nil {
 			t.Errorf("%q: %v", what, err)
 		}
@@ -69,16 +67,12 @@ func TestRecordRefused(t *testing.T) {
 func TestLastSeq(t *testing.T) {
 	mem, _ := memStore(t)
 	b, err := soundRecord().encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if seq, err := lastSeq(mem, "d"); seq != 0 || err != nil {
 		t.Errorf("without records: %d, %v", seq, err)
 	}
 	for i, put := range [][]byte{b, []byte("{\"damaged\":\n")} {
-		if err := vfs.WriteFile(mem, filepath.Join("d", recordNames[i]), put); err != nil {
-			t.Fatal(err)
-		}
+		must(t, vfs.WriteFile(mem, filepath.Join("d", recordNames[i]), put))
 		if seq, err := lastSeq(mem, "d"); seq != 4 || err != nil {
 			t.Errorf("%d records: %d, %v", i+1, seq, err)
 		}
@@ -116,9 +110,7 @@ func TestLastSeq(t *testing.T) {
 	}
 	for _, n := range recordNames {
 		name := filepath.Join("d", n)
-		if err := errors.Join(mem.Remove(name), vfs.WriteFile(mem, name, b)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(mem.Remove(name), vfs.WriteFile(mem, name, b)))
 	}
 	if seq, err := lastSeq(mem, "d"); !errors.Is(err, ErrVersion) {
 		t.Errorf("of a newer program: %d, %v", seq, err)
@@ -175,12 +167,8 @@ func TestRecordOfNewerProgram(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
+		must(t, err)
+		inc(ctx, t, a)
 		var view *View
 		if c.Rank() == 0 {
 			if view, err = OpenView("d/a", &ViewOptions{FS: mem}); err != nil {
@@ -189,16 +177,10 @@ func TestRecordOfNewerProgram(t *testing.T) {
 			rec := a.cat.record().clone()
 			rec.Ver++
 			b, err := rec.encode()
-			if err != nil {
-				return err
-			}
-			if err := writeRecord(mem, "d/a", b, true); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, writeRecord(mem, "d/a", b, true))
 		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, c.Barrier(ctx))
 		if _, err := a.Inc(ctx, 1, ""); !errors.Is(err, ErrVersion) {
 			return fmt.Errorf("Inc: %w", err)
 		}

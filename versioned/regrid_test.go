@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"blobio/comm"
+	"blobio/internal/elem"
+	"blobio/internal/vfs"
 )
 
 // A regrid that cannot be leaves the level as it was: its boxes, its data, and what is saved next.
 func TestRegridFails(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		boxes := []BoxInfo{{Hi: [3]int32{7, 7, 0}}, {Lo: [3]int32{8}, Hi: [3]int32{15, 7, 0}, Owner: 1}}
 		if _, err := h.Regrid(ctx, 1, boxes); err != nil {
 			return err
@@ -29,9 +32,7 @@ func TestRegridFails(t *testing.T) {
 				return fmt.Errorf("after a regrid that failed: %+v", got)
 			}
 			n, err := h.Save(ctx, 1, float64(save), 1, int64(save), own(h, 1, int64(save)))
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			table, err := h.Table(ctx, 1, n)
 			if err != nil || !slices.Equal(table.Boxes, boxes) {
 				return fmt.Errorf("saved after a regrid that failed: %+v, %w", table, err)
@@ -51,9 +52,7 @@ func TestRegridFails(t *testing.T) {
 func TestNoSuchLevel(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for _, l := range []int{-1, 2} {
 			if err := h.RestoreLevel(ctx, l, 0); !errors.Is(err, ErrUsage) {
 				return fmt.Errorf("RestoreLevel %d: %w", l, err)
@@ -84,5 +83,117 @@ func TestEmptyBoxInTable(t *testing.T) {
 	_, err := readTable("amr.level0", int64(len(b)), func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })
 	if !errors.Is(err, ErrCorrupt) {
 		t.Error(err)
+	}
+}
+
+// A version that failed, and whose file could not be removed, can be tried again.
+func TestIncAgain(t *testing.T) {
+	mem := vfs.NewMem()
+	must(t, mem.MkdirAll("d"))
+	failing := false
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if failing && (op.Kind == vfs.OpSync || op.Kind == vfs.OpRemove) {
+			return errors.New("injected")
+		}
+		return nil
+	})
+	err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
+		must(t, err)
+		must(t, Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)))
+		failing = true
+		if _, err := a.Inc(ctx, 1, ""); err == nil {
+			return errors.New("Inc without sync and remove")
+		}
+		failing = false
+		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
+			return fmt.Errorf("again: %d, %w", n, err)
+		}
+		return a.Close(ctx)
+	})
+	must(t, err)
+}
+
+// TestTypesAreCompared: elements of another type are refused, also those of the same size.
+func TestTypesAreCompared(t *testing.T) {
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{4}, Chunk: 512}, nil)
+		must(t, err)
+		at, end, x := []int64{0}, []int64{1}, []int64{7}
+		for i, err := range []error{Put(ctx, a, at, end, x), Get(ctx, a, at, end, x), GetAt(ctx, a, 0, at, end, x)} {
+			if !errors.Is(err, ErrUsage) {
+				return fmt.Errorf("access %d: %w", i, err)
+			}
+		}
+		got := make([]float64, 1)
+		if err := Get(ctx, a, at, end, got); err != nil || got[0] != 0 {
+			return fmt.Errorf("%v, %w", got, err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+// TestReadOfDropped: a read during which the version was dropped gives no data, though there was something to be read.
+func TestReadOfDropped(t *testing.T) {
+	for _, direct := range []bool{false, true} {
+		_, st := memStore(t)
+		if direct {
+			st = nil
+		}
+		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
+			must(t, err)
+			for v := range 3 {
+				must(t, Put(ctx, a, []int64{0}, []int64{64}, slices.Repeat([]float64{float64(v + 1)}, 64)))
+				inc(ctx, t, a)
+			}
+			rec, got := a.cat.record(), make([]float64, 64) // the reader has begun
+			must(t, a.Drop(ctx, 2))
+			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, Bytes(got), false); !errors.Is(err, ErrNoVersion) {
+				return fmt.Errorf("direct %v: %v, %v", direct, got[:2], err)
+			}
+			if err := a.cat.get(ctx, rec, 1, []int64{0}, []int64{64}, Bytes(got), false); err != nil || got[63] != 1 {
+				return fmt.Errorf("direct %v: the one before: %v, %w", direct, got[:2], err)
+			}
+			return a.Close(ctx)
+		})
+	}
+}
+
+// TestDocument: the store whose bytes docs/format-versions.md shows is the one that is written.
+func TestDocument(t *testing.T) {
+	if elem.HostBig {
+		t.Skip("SKIPPED: the document shows what a little-endian machine writes")
+	}
+	mem, st := memStore(t)
+	at := time.Unix(1_700_000_000, 0)
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "n", Type: Int16, Shape: []int64{300}, Chunk: 512}, &Options{Clock: func() time.Time { return at }})
+		must(t, err)
+		must(t, Put(ctx, a, []int64{0}, []int64{4}, []int16{1, 2, -1, 300}))
+		if _, err := a.Inc(ctx, 1, "first"); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	doc, err := os.ReadFile("../docs/format-versions.md")
+	must(t, err)
+	rec, err := vfs.ReadFile(mem, "d/n/versions", 1<<20)
+	must(t, err)
+	if !strings.Contains(string(doc), string(rec)) {
+		t.Errorf("the record in the document is another; it is\n%s", rec)
+	}
+	b, err := vfs.ReadFile(mem, "d/n/"+dataName(1, 1, 0), 1<<20)
+	must(t, err)
+	var dump strings.Builder
+	for off := 0; off < 64; off += 16 {
+		fmt.Fprintf(&dump, "%07d", off)
+		for _, x := range b[off : off+16] {
+			fmt.Fprintf(&dump, " %02x", x)
+		}
+		dump.WriteByte('\n')
+	}
+	if !strings.Contains(string(doc), dump.String()) {
+		t.Errorf("the bytes in the document are others; they are\n%s", dump.String())
 	}
 }

@@ -4,42 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand"
 	"slices"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/vfs"
 )
-
-// TestRetained: the newest Last, every Every-th and what a snapshot names stay, and nothing else; with Last 0 all do.
-func TestRetained(t *testing.T) {
-	numbers := func(l ...int64) (out []verInfo) {
-		for _, n := range l {
-			out = append(out, verInfo{Number: n})
-		}
-		return out
-	}
-	for _, c := range []struct {
-		there  []verInfo
-		number int64
-		keep   Retention
-		pins   []int64
-		want   []int64
-	}{
-		{numbers(0, 1, 2, 3), 4, Retention{}, nil, []int64{0, 1, 2, 3, 4}},
-		{numbers(0, 1, 2, 3), 4, Retention{Every: 2}, nil, []int64{0, 1, 2, 3, 4}},
-		{numbers(0, 1, 2, 3), 4, Retention{Last: 1}, nil, []int64{4}},
-		{numbers(0, 1, 2, 3), 4, Retention{Last: 3}, nil, []int64{2, 3, 4}},
-		{numbers(0, 1, 2, 3), 4, Retention{Last: 9}, nil, []int64{0, 1, 2, 3, 4}},
-		{numbers(0, 1, 2, 3), -1, Retention{Last: 3}, nil, []int64{1, 2, 3}},
-		{numbers(0, 3, 5, 6), 7, Retention{Last: 1, Every: 3}, nil, []int64{0, 3, 6, 7}},
-		{numbers(0, 3, 5, 6), 7, Retention{Last: 2}, []int64{3, 6}, []int64{3, 6, 7}},
-		{numbers(0, 3, 5, 6), 7, Retention{Last: 1, Every: 5}, []int64{3}, []int64{0, 3, 5, 7}},
-	} {
-		if got := retained(c.there, c.number, c.keep, c.pins); !slices.Equal(got, c.want) {
-			t.Errorf("%+v, pins %v, of %v and %d: %v, want %v", c.keep, c.pins, c.there, c.number, got, c.want)
-		}
-	}
-}
 
 // TestWholeFilesStay: files of which nearly all is needed are not written again, even where tables and metadata bring all files over the limit.
 func TestWholeFilesStay(t *testing.T) {
@@ -47,16 +18,10 @@ func TestWholeFilesStay(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{chunks * perChunk}, Chunk: 8 * perChunk, Keep: Retention{Last: last}}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for v := 1; v <= last+4; v++ {
-			if err := Put(ctx, a, []int64{0}, []int64{chunks * perChunk}, seq(1, chunks*perChunk, float64(v))); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{0}, []int64{chunks * perChunk}, seq(1, chunks*perChunk, float64(v))))
+			inc(ctx, t, a)
 		}
 		rec, size := a.cat.record(), int64(0)
 		for _, f := range rec.Files {
@@ -66,30 +31,6 @@ func TestWholeFilesStay(t *testing.T) {
 		}
 		if limit := int64((last + 1) * chunks * perChunk * 8); len(rec.Files) != last || size <= limit {
 			return fmt.Errorf("%d files of %d bytes: over %d the test would see something", len(rec.Files), size, limit)
-		}
-		return a.Close(ctx)
-	})
-}
-
-// TestFileOfOneChunk: a file stays as long as a version needs a single chunk of it.
-func TestFileOfOneChunk(t *testing.T) {
-	_, st := memStore(t)
-	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512, Keep: Retention{Last: 1}}, nil)
-		if err != nil {
-			return err
-		}
-		for v, hi := range []int64{128, 64} {
-			if err := Put(ctx, a, []int64{0}, []int64{hi}, seq(1, int(hi), float64(v+1))); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
-		}
-		got := make([]float64, 64)
-		if err := GetAt(ctx, a, 2, []int64{64}, []int64{128}, got); err != nil || !slices.Equal(got, seq(65, 64, 1)) {
-			return fmt.Errorf("%v, %w", got, err)
 		}
 		return a.Close(ctx)
 	})
@@ -105,34 +46,22 @@ func TestOldFilesThatCannotBeRead(t *testing.T) {
 			if round == 0 {
 				a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512, Keep: Retention{Last: 4}}, nil)
 			}
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for range []int{2, 1, 1}[round] { // versions 1 and 2, 3, 4
-				if err := Put(ctx, a, []int64{0}, []int64{128}, seq(1, 128, float64(a.Newest()+1))); err != nil {
-					return err
-				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{128}, seq(1, 128, float64(a.Newest()+1))))
+				inc(ctx, t, a)
 			}
 			return a.Close(ctx)
 		})
 		if round == 1 {
 			f, err := mem.OpenRW("d/a/" + dataName(1, 1, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			size, err := f.Size()
-			if err := errors.Join(err, f.Truncate(size-1), f.Close()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(err, f.Truncate(size-1), f.Close()))
 		}
 	}
 	rec, err := readRecord(mem, "d/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var versions []int64
 	for _, v := range rec.Versions {
 		versions = append(versions, v.Number)
@@ -145,5 +74,102 @@ func TestOldFilesThatCannotBeRead(t *testing.T) {
 		if _, err := mem.Stat("d/a/" + name); err != nil || !slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Name == name }) {
 			t.Errorf("version %d: %s is gone, %v", v, name, err)
 		}
+	}
+}
+
+// V13: what may stay, and how much room it takes.
+func TestRetention(t *testing.T) {
+	const elems, keep = 4096, 3
+	mem := vfs.NewMem()
+	must(t, mem.MkdirAll("d"))
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, &Store{Dir: "d", FS: mem}, Spec{Name: "a", Type: Float64, Shape: []int64{elems}, Chunk: 512, Keep: Retention{Last: keep, Every: 10}}, nil)
+		must(t, err)
+		rng := rand.New(rand.NewSource(1))
+		state := map[int64][]float64{}
+		now := make([]float64, elems)
+		for v := int64(1); v <= 60; v++ {
+			for range 20 {
+				k := rng.Intn(elems - 64)
+				for i := range 64 {
+					now[k+i] = float64(v*1000 + int64(i))
+				}
+			}
+			state[v] = slices.Clone(now)
+			if c.Rank() == 0 {
+				must(t, Put(ctx, a, []int64{0}, []int64{elems}, now))
+			}
+			inc(ctx, t, a)
+			var want []int64
+			for u := range v + 1 {
+				if u%10 == 0 || u > v-keep {
+					want = append(want, u)
+				}
+			}
+			var have []int64
+			for _, x := range a.Versions() {
+				have = append(have, x.Number)
+			}
+			if !slices.Equal(have, want) {
+				return fmt.Errorf("after %d there are %v, want %v", v, have, want)
+			}
+			got := make([]float64, elems)
+			for _, u := range want {
+				if u == 0 {
+					continue
+				}
+				if err := GetAt(ctx, a, u, []int64{0}, []int64{elems}, got); err != nil || !slices.Equal(got, state[u]) {
+					return fmt.Errorf("after %d, version %d: %v", v, u, err)
+				}
+			}
+			if c.Rank() == 0 {
+				size := int64(0)
+				list, _ := mem.ReadDir("d/a")
+				for _, e := range list {
+					info, err := e.Info()
+					must(t, err)
+					size += info.Size()
+				}
+				// a fifth more for tables and metadata, which are much for chunks of 512 bytes
+				if limit := int64(len(want)+1) * elems * 8 * 6 / 5; size > limit {
+					return fmt.Errorf("after %d: %d bytes in %d files for %d versions, want at most %d", v, size, len(list), len(want), limit)
+				}
+			}
+			must(t, c.Barrier(ctx))
+		}
+		return a.Close(ctx)
+	})
+}
+
+// V15: a version costs what changed.
+func TestCostOfChange(t *testing.T) {
+	for _, o := range []*Options{nil, {Codec: Zstd}, {Key: []byte("0123456789abcdef")}, {Form: Flat}} {
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100 * 64}, Chunk: 512}, o)
+			must(t, err)
+			first, second := seq(0, 6400, 1), seq(0, 6400, 1)
+			second[64*17+3] = -1
+			for _, s := range [][]float64{first, second} {
+				if c.Rank() == 0 {
+					must(t, Put(ctx, a, []int64{0}, []int64{6400}, s))
+				}
+				inc(ctx, t, a)
+			}
+			v := a.Versions()
+			changed := v[2].Changed
+			if o != nil && o.Form == Flat {
+				changed -= 99 * 512
+			}
+			if changed != 512 || v[1].Changed != 51200 || (o == nil || o.Form == Log) && v[2].Written > 512+2048 {
+				return fmt.Errorf("%+v: %+v", o, v)
+			}
+			got := make([]float64, 6400)
+			for i, s := range [][]float64{first, second} {
+				if err := GetAt(ctx, a, int64(i+1), []int64{0}, []int64{6400}, got); err != nil || !slices.Equal(got, s) {
+					return fmt.Errorf("version %d: %v", i+1, err)
+				}
+			}
+			return a.Close(ctx)
+		})
 	}
 }

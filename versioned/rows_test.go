@@ -11,70 +11,29 @@ import (
 	"blobio/internal/vfs"
 )
 
-// V3: ranges are half-open.
-func TestRangesAreHalfOpen(t *testing.T) {
-	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: []int64{10, 4}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		if c.Rank() == 1 {
-			if err := Put(ctx, a, []int64{5, 2}, []int64{5, 2}, []int32{}); err != nil {
-				return fmt.Errorf("an empty range: %w", err)
-			}
-			lo, hi := []int64{5, 2}, []int64{6, 3}
-			if err := Put(ctx, a, lo, hi, []int32{7}); err != nil {
-				return err
-			}
-			if err := Put(ctx, a, lo, hi, []int32{7, 8}); !errors.Is(err, ErrUsage) {
-				return fmt.Errorf("two elements for one: %w", err)
-			}
-		}
-		if err := a.Fence(ctx); err != nil {
-			return err
-		}
-		got, want := make([]int32, 40), make([]int32, 40)
-		want[5*4+2] = 7
-		if err := Get(ctx, a, []int64{0, 0}, []int64{10, 4}, got); err != nil || !slices.Equal(got, want) {
-			return fmt.Errorf("%v, %v", got, err)
-		}
-		return a.Close(ctx)
-	})
-}
-
 // V4: when a put has returned its buffer can be used again, and when all have fenced everybody sees it. Of puts to one
 // element in one epoch one remains, whole.
 func TestCompletion(t *testing.T) {
 	const n, times = 300, 50
 	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Uint64, Shape: []int64{n}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		buf := make([]uint64, n)
 		for k := range times {
 			word := uint64(c.Rank()+1) * 0x0101010101010101 // of four ranks: torn ones would be mixed
 			for i := range buf {
 				buf[i] = word
 			}
-			if err := Put(ctx, a, []int64{0}, []int64{n}, buf); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{0}, []int64{n}, buf))
 			clear(buf) // at once
-			if err := a.Fence(ctx); err != nil {
-				return err
-			}
-			if err := Get(ctx, a, []int64{0}, []int64{n}, buf); err != nil {
-				return err
-			}
+			must(t, a.Fence(ctx))
+			must(t, Get(ctx, a, []int64{0}, []int64{n}, buf))
 			for i, v := range buf {
 				if r := v & 0xff; v != r*0x0101010101010101 || r < 1 || r > 4 {
 					return fmt.Errorf("time %d, element %d: %x", k, i, v)
 				}
 			}
-			if err := a.Fence(ctx); err != nil {
-				return err
-			}
+			must(t, a.Fence(ctx))
 		}
 		return a.Close(ctx)
 	})
@@ -87,9 +46,7 @@ func TestStoresAgree(t *testing.T) {
 	key := []byte("an AES key of 32 bytes, or so...")
 	for name, o := range map[string]*Options{"raw": nil, "zstd": {Codec: Zstd}, "encrypted": {Key: key}, "both, flat": {Codec: Zstd, Level: 3, Key: key, Form: Flat}} {
 		disk := vfs.NewMem()
-		if err := disk.MkdirAll("d"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, disk.MkdirAll("d"))
 		for kind, st := range map[string]Store{"memory": {}, "memory with a partner": {Copies: 1}, "with two": {Copies: 2}, "a directory": {Dir: "d", FS: disk}} {
 			compare := func(ctx context.Context, a *Array) error {
 				got := make([]float64, n)
@@ -102,22 +59,14 @@ func TestStoresAgree(t *testing.T) {
 			}
 			ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
 				a, err := Create(ctx, c, &st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, o)
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				for v := 1; v <= incs; v++ {
 					if c.Rank() == v%6 {
-						if err := Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1/float64(v))); err != nil {
-							return err
-						}
+						must(t, Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1/float64(v))))
 					}
-					if _, err := a.Inc(ctx, 1, ""); err != nil {
-						return err
-					}
+					inc(ctx, t, a)
 				}
-				if err := compare(ctx, a); err != nil {
-					return err
-				}
+				must(t, compare(ctx, a))
 				return a.Close(ctx)
 			})
 			if st.Dir == "" {
@@ -125,18 +74,12 @@ func TestStoresAgree(t *testing.T) {
 			}
 			ranks(t, 5, func(ctx context.Context, c comm.Comm) error {
 				a, err := Open(ctx, c, &st, "a", o)
-				if err != nil {
-					return err
-				}
-				if err := compare(ctx, a); err != nil {
-					return err
-				}
+				must(t, err)
+				must(t, compare(ctx, a))
 				return a.Close(ctx)
 			})
 			v, err := OpenView("d/a", &ViewOptions{FS: disk, Key: keyOf(o)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for f := range v.Check(bg, nil) {
 				t.Errorf("%s, %s: %v", name, kind, f)
 			}
@@ -166,18 +109,12 @@ func TestOpenStartsAGeneration(t *testing.T) {
 			} else {
 				a, err = Open(ctx, c, st, "a", nil)
 			}
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if round == 0 && c.Rank() == 0 {
-				if err := Put(ctx, a, []int64{0}, []int64{6400}, seq(1, 6400, 1)); err != nil {
-					return err
-				}
+				must(t, Put(ctx, a, []int64{0}, []int64{6400}, seq(1, 6400, 1)))
 			}
 			for range 2 { // the second one has nothing new
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
-					return err
-				}
+				inc(ctx, t, a)
 			}
 			v := a.Versions()
 			if c.Rank() == 0 {
@@ -201,15 +138,9 @@ func TestWhatIsVerified(t *testing.T) {
 		mem, st := memStore(t)
 		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, o)
-			if err != nil {
-				return err
-			}
-			if err := Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)))
+			inc(ctx, t, a)
 			spoil(t, mem, "d/a/"+dataName(1, 1, 0)) // somewhere in the chunk
 			one, all := make([]float64, 1), make([]float64, 64)
 			part := GetAt(ctx, a, 1, []int64{2}, []int64{3}, one)
@@ -223,9 +154,7 @@ func TestWhatIsVerified(t *testing.T) {
 				return fmt.Errorf("%s: Restore: %w", name, err)
 			}
 			v, err := OpenView("d/a", &ViewOptions{FS: mem, Key: keyOf(o)})
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			defer v.Close()
 			if err := v.Get(ctx, 1, []int64{2}, []int64{3}, Bytes(one)); !errors.Is(err, ErrChecksum) {
 				return fmt.Errorf("%s: View: %w", name, err)
@@ -235,82 +164,20 @@ func TestWhatIsVerified(t *testing.T) {
 	}
 }
 
-// What an array has beyond a smaller length, or beyond that of a version that was restored, is zeros when it grows again.
-func TestShrunkIsZeros(t *testing.T) {
-	_, st := memStore(t)
-	for _, st := range []*Store{nil, st} {
-		for _, small := range []int64{0, 1, 63, 64, 65, 100, 129} {
-			name := fmt.Sprint("a", small)
-			ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-				const n = 130
-				a, err := Create(ctx, c, st, Spec{Name: name, Type: Float64, Shape: []int64{small}, Chunk: 512, Extra: n}, nil)
-				if err != nil {
-					return err
-				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil { // of the smaller length
-					return err
-				}
-				got := make([]float64, n)
-				for _, how := range []string{"Reserve", "Restore"} {
-					again, err := a.Reserve(ctx, n)
-					if err == nil && again && small > 0 {
-						err = errors.New("it was made anew: the test sees nothing")
-					}
-					if err == nil && c.Rank() == 0 {
-						err = Put(ctx, a, []int64{0}, []int64{n}, seq(1, n, 1))
-					}
-					if err := comm.Agree(ctx, c, err); err != nil {
-						return err
-					}
-					if err := a.Fence(ctx); err != nil {
-						return err
-					}
-					if how == "Reserve" {
-						_, err = a.Reserve(ctx, small)
-					} else {
-						err = a.Restore(ctx, 1)
-					}
-					if err != nil {
-						return err
-					}
-					if _, err := a.Reserve(ctx, n); err != nil {
-						return err
-					}
-					if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got[small:], make([]float64, n-small)) {
-						return fmt.Errorf("%s of %d elements: %v, %w", how, small, got, err)
-					}
-					if err := c.Barrier(ctx); err != nil {
-						return err
-					}
-				}
-				return a.Close(ctx)
-			})
-		}
-	}
-}
-
 // A rank whose part of a version is damaged ends the Restore of all.
 func TestRestoreOfDamaged(t *testing.T) {
 	for hit := range 3 {
 		mem, st := memStore(t)
 		if err := comm.Run(bg, 3, &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
 			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{192}, Chunk: 512}, nil)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			lo := int64(c.Rank()) * 64
-			if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(1, 64, 1)); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(1, 64, 1)))
+			inc(ctx, t, a)
 			if c.Rank() == hit {
 				spoil(t, mem, "d/a/"+dataName(1, 1, hit))
 			}
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
+			must(t, c.Barrier(ctx))
 			if err := a.Restore(ctx, 1); !errors.Is(err, ErrChecksum) {
 				return fmt.Errorf("rank %d is damaged: %w", hit, err)
 			}
@@ -328,16 +195,10 @@ func TestRemote(t *testing.T) {
 		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
 			c = comm.Isolate(c)
 			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			lo := int64(c.Rank()) * 64
-			if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(c.Rank(), 64, 1)); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(c.Rank(), 64, 1)))
+			inc(ctx, t, a)
 			got := make([]float64, 64)
 			if err := GetAt(ctx, a, 1, []int64{lo}, []int64{lo + 64}, got); err != nil || !slices.Equal(got, seq(c.Rank(), 64, 1)) {
 				return fmt.Errorf("%s: its own: %v", kind, err)
@@ -350,9 +211,7 @@ func TestRemote(t *testing.T) {
 			if again, err := a.Reserve(ctx, 1000); err != nil || !again { // other segments
 				return fmt.Errorf("%s: %v, %v", kind, again, err)
 			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			inc(ctx, t, a)
 			if err := a.Restore(ctx, 1); err != nil {
 				return fmt.Errorf("%s: restored: %w", kind, err)
 			}

@@ -50,9 +50,7 @@ func salvageStores(t *testing.T) map[string]history {
 				if job > 0 {
 					a, err = Open(ctx, c, st, "a", v.opt)
 				}
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				for k := range int64(9) {
 					if k == 5 {
 						if _, err := a.Reserve(ctx, 2500+500*int64(job)); err != nil {
@@ -61,30 +59,20 @@ func salvageStores(t *testing.T) map[string]history {
 					}
 					if c.Rank() == 0 && k%4 != 3 { // version 4 has nothing new, and most change only some of the chunks
 						at := (k * 700) % 2000
-						if err := Put(ctx, a, []int64{at}, []int64{at + 400}, slices.Repeat([]int16{int16(100*job) + int16(k)}, 400)); err != nil {
-							return err
-						}
+						must(t, Put(ctx, a, []int64{at}, []int64{at + 400}, slices.Repeat([]int16{int16(100*job) + int16(k)}, 400)))
 					}
 					n, err := a.Inc(ctx, 1, fmt.Sprint("step ", k))
-					if err != nil {
-						return err
-					}
+					must(t, err)
 					if c.Rank() == 0 {
 						b := make([]byte, 2*a.Len())
-						if err := a.GetBytes(ctx, []int64{0}, a.Shape(), b); err != nil {
-							return err
-						}
+						must(t, a.GetBytes(ctx, []int64{0}, a.Shape(), b))
 						all[n] = string(b)
 					}
-					if err := c.Barrier(ctx); err != nil {
-						return err
-					}
+					must(t, c.Barrier(ctx))
 				}
 				if v.drop {
 					for _, d := range []int64{2, 4, 5} {
-						if err := a.Drop(ctx, d+9*int64(job)); err != nil {
-							return err
-						}
+						must(t, a.Drop(ctx, d+9*int64(job)))
 					}
 				}
 				return a.Close(ctx)
@@ -99,9 +87,7 @@ func contents(t *testing.T, mem vfs.FS) map[int64]string {
 	t.Helper()
 	out := map[int64]string{}
 	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if v.sealed {
 		v.Close()
 		if v, err = OpenView("d/a", &ViewOptions{FS: mem, Key: []byte("0123456789abcdef")}); err != nil {
@@ -121,9 +107,7 @@ func contents(t *testing.T, mem vfs.FS) map[int64]string {
 func names(t *testing.T, mem vfs.FS, dir string) (out []string) {
 	t.Helper()
 	list, err := mem.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range list {
 		out = append(out, e.Name())
 	}
@@ -133,9 +117,7 @@ func names(t *testing.T, mem vfs.FS, dir string) (out []string) {
 func remove(t *testing.T, mem vfs.FS, files ...string) {
 	t.Helper()
 	for _, f := range files {
-		if err := mem.Remove(f); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.Remove(f))
 	}
 }
 
@@ -147,18 +129,12 @@ func harm(t *testing.T, mem *vfs.Mem, name, how string, at int64) {
 		return
 	}
 	f, err := mem.OpenRW(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	size, err := f.Size()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if how == "cut" {
-		if err := f.Truncate(at % size); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Truncate(at%size))
 		return
 	}
 	b := []byte{0}
@@ -210,9 +186,7 @@ func TestRebuildRecord(t *testing.T) {
 			}
 		}
 		view, err := OpenView("d/a", &ViewOptions{FS: mem})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for f := range view.Check(bg, nil) {
 			if f.Severity >= fault.Error {
 				t.Errorf("%s: %v", name, f)
@@ -239,9 +213,7 @@ func TestRebuildDamaged(t *testing.T) {
 		want := contents(t, mem)
 		remove(t, mem, "d/a/"+recordName, "d/a/"+secondName)
 		for _, d := range []string{".", "d", "d/a"} {
-			if err := mem.SyncDir(d); err != nil {
-				t.Fatal(err)
-			}
+			must(t, mem.SyncDir(d))
 		}
 		for i, file := range names(t, mem, "d/a") {
 			for k, how := range []string{"flip", "cut", "delete"} {
@@ -279,24 +251,16 @@ func TestRebuildSetsAside(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{4000}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		for k := range int64(3) {
-			if err := Put(ctx, a, []int64{0}, []int64{4000}, slices.Repeat([]int8{int8(k) + 1}, 4000)); err != nil {
-				return err
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
+			must(t, Put(ctx, a, []int64{0}, []int64{4000}, slices.Repeat([]int8{int8(k) + 1}, 4000)))
+			inc(ctx, t, a)
 		}
 		return a.Close(ctx)
 	})
 	remove(t, mem, "d/a/"+recordName, "d/a/"+secondName)
 	for _, d := range []string{".", "d", "d/a"} {
-		if err := mem.SyncDir(d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.SyncDir(d))
 	}
 	file := names(t, mem, "d/a")[0]
 	harm(t, mem, "d/a/"+file, "cut", 100)
@@ -319,21 +283,15 @@ func TestRebuildSetsAside(t *testing.T) {
 func TestSumOfVersions(t *testing.T) {
 	mem := salvageStores(t)["all"]
 	rec, err := readRecord(mem, "d/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rec.Files = slices.Delete(rec.Files, 1, 2)
 	b, err := rec.encode()
 	if err == nil {
 		err = writeRecord(mem, "d/a", b, true)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	found := false
 	for f := range v.Check(bg, nil) {

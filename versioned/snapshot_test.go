@@ -19,9 +19,7 @@ import (
 func TestSnapshotsAndRetention(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mem := vfs.NewMem()
-		if err := mem.MkdirAll("d"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.MkdirAll("d"))
 		st := &Store{Dir: "d", FS: mem}
 		const levels = 2
 		spec := hierarchySpec(1, 1)
@@ -213,9 +211,7 @@ func TestSnapshotsAndRetention(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			snaps, save = snaps0, save0
 		}
 	})
@@ -228,9 +224,7 @@ func TestSnapshotIsTheState(t *testing.T) {
 		s := hierarchySpec(1, 1)
 		s.Subcycling.Ratio = 10
 		h, err := CreateHierarchy(ctx, c, nil, s, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		box := []BoxInfo{{Hi: [3]int32{3, 3, 0}}}
 		save := func(l int, time float64, step int64) error {
 			_, err := h.Save(ctx, l, time, 0.1, step, own(h, l, step))
@@ -258,16 +252,10 @@ func TestSnapshotIsTheState(t *testing.T) {
 		if sum == 1 {
 			return errors.New("ten tenths are one")
 		}
-		if err := errors.Join(save(0, 1, 1), save(1, sum, 10)); err != nil {
-			return err
-		}
+		must(t, errors.Join(save(0, 1, 1), save(1, sum, 10)))
 		one, err := snapshot(nil)
-		if err != nil {
-			return err
-		}
-		if err := save(1, sum+1e-4, 10); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, save(1, sum+1e-4, 10))
 		if _, err := snapshot(ErrNotSynchronised); err != nil {
 			return err
 		}
@@ -275,28 +263,16 @@ func TestSnapshotIsTheState(t *testing.T) {
 		if _, err := h.Regrid(ctx, 1, nil); err != nil {
 			return err
 		}
-		if err := save(0, 2, 2); err != nil {
-			return err
-		}
+		must(t, save(0, 2, 2))
 		two, err := snapshot(nil)
-		if err != nil {
-			return err
-		}
-		if err := save(0, 3, 3); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, save(0, 3, 3))
 		// Back to the first, of which the one after the restoring is a copy, and to that without level 1.
 		for i, n := range []int64{one, two} {
-			if err := h.RestoreSnapshot(ctx, n); err != nil {
-				return err
-			}
+			must(t, h.RestoreSnapshot(ctx, n))
 			again, err := snapshot(nil)
-			if err != nil {
-				return err
-			}
-			if err := h.RestoreSnapshot(ctx, again); err != nil {
-				return err
-			}
+			must(t, err)
+			must(t, h.RestoreSnapshot(ctx, again))
 			if got, want := len(h.Info(1).Boxes), 1-i; got != want || h.Info(0).Time != float64(i+1) {
 				return fmt.Errorf("snapshot %d, again %d: %d boxes in level 1, want %d; time %v", n, again, got, want, h.Info(0).Time)
 			}

@@ -47,9 +47,7 @@ func TestTaint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := func(n int, f func(ctx context.Context, c comm.Comm) error) {
 				t.Helper()
-				if err := comm.Run(bg, n, &comm.Options{RanksPerNode: 2}, f); err != nil {
-					t.Fatal(err)
-				}
+				must(t, comm.Run(bg, n, &comm.Options{RanksPerNode: 2}, f))
 			}
 			run(4, func(ctx context.Context, c comm.Comm) error {
 				spec := taintSpec
@@ -168,17 +166,13 @@ func TestCrashTaint(t *testing.T) {
 			if errors.Is(err, ErrMissing) && cut.Mark == 0 {
 				return nil
 			}
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			n := a.Newest()
 			if !slices.Contains(want, n) {
 				return fmt.Errorf("stands at %d, want one of %v", n, want)
 			}
 			if n > 0 {
-				if err := stands(ctx, a, n, state[n]); err != nil {
-					return err
-				}
+				must(t, stands(ctx, a, n, state[n]))
 			}
 			return a.Close(ctx)
 		})
@@ -221,9 +215,7 @@ func TestTaintedSnapshots(t *testing.T) {
 		s := hierarchySpec(1, 1)
 		s.Keep, s.Snapshots = Retention{Last: 2}, Retention{Last: 4}
 		h, err := CreateHierarchy(ctx, c, st, s, nil)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		rng := rand.New(rand.NewSource(1)) // the same on all ranks
 		for l := range 2 {
 			if _, err := h.Regrid(ctx, l, boxes(rng, 4, c.Size())); err != nil {
@@ -231,9 +223,7 @@ func TestTaintedSnapshots(t *testing.T) {
 			}
 		}
 		for n := int64(1); n <= 5; n++ {
-			if err := save(ctx, h, n); err != nil {
-				return err
-			}
+			must(t, save(ctx, h, n))
 		}
 		if err := h.levels[1].Taint(ctx, 4); !errors.Is(err, ErrUsage) {
 			return fmt.Errorf("a version of a snapshot is marked by the array: %w", err)
@@ -242,12 +232,8 @@ func TestTaintedSnapshots(t *testing.T) {
 	})
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := OpenHierarchy(ctx, c, st, "amr", nil)
-		if err != nil {
-			return err
-		}
-		if err := at(ctx, h, 3); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, at(ctx, h, 3))
 		for _, v := range h.levels[1].Versions() {
 			if v.Tainted != (v.Number > 3) {
 				return fmt.Errorf("%+v", v)
@@ -258,12 +244,8 @@ func TestTaintedSnapshots(t *testing.T) {
 	})
 	// One that the level alone is told of, by a program without ranks.
 	v, err := OpenView("d/amr.level0", &ViewOptions{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(v.Taint(true, 2), v.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errors.Join(v.Taint(true, 2), v.Close()))
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		if _, err := OpenHierarchy(ctx, c, st, "amr", nil); !errors.Is(err, ErrTainted) { // 1 was dropped: 2 of its level 0 is marked
 			h, err2 := OpenHierarchyAt(ctx, c, st, "amr", 2, nil)
@@ -273,16 +255,10 @@ func TestTaintedSnapshots(t *testing.T) {
 			return fmt.Errorf("created over snapshots: %w", err)
 		}
 		h, err := OpenHierarchyAt(ctx, c, st, "amr", 3, nil)
-		if err != nil {
-			return err
-		}
-		if err := at(ctx, h, 3); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, at(ctx, h, 3))
 		for n := int64(6); n <= 9; n++ {
-			if err := save(ctx, h, n); err != nil {
-				return err
-			}
+			must(t, save(ctx, h, n))
 		}
 		for _, v := range append(h.Snapshots(), h.levels[0].Versions()...) {
 			if v.Tainted {

@@ -24,9 +24,7 @@ const envJob = "BLOBIO_TEST_VERSIONED_JOB" // directory of a job
 // process more or fewer afterwards.
 func TestArraysUnderMPI(t *testing.T) {
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	for i, n := range []int{4, 2} {
 		out, err := mpitest.Run(t, n, 5*time.Minute, []string{envJob + "=" + dir}, exe, "-test.run", "^TestInJobArrays$", "-test.v")
@@ -52,9 +50,7 @@ func TestInJobArrays(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // oneSided opens what a job of another size has left, and accesses the parts of others, which do nothing for it.

@@ -192,16 +192,14 @@ func TestFaults(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			base := vfs.NewMem()
-			if err := m.run(base, func(ctx context.Context, c comm.Comm, s *Store) error {
+			must(t, m.run(base, func(ctx context.Context, c comm.Comm, s *Store) error {
 				for k := 1; k <= 3; k++ {
 					if _, err := m.step(ctx, c, s, k); err != nil {
 						return err
 					}
 				}
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			var outcomes []error
 			var opened atomic.Bool
 			n := 0
@@ -263,30 +261,24 @@ func TestFaults(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	m := mode{ranks: 3, diff: true}
 	mem := vfs.NewMem()
-	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+	must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 		if _, err := m.step(ctx, c, s, 1); err != nil {
 			return err
 		}
 		if c.Rank() == 0 {
 			mem.SetCapacity(mem.Used() + 8192)
 		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, c.Barrier(ctx))
 		if _, err := m.step(ctx, c, s, 2); !errors.Is(err, vfs.ErrNoSpace) {
 			return fmt.Errorf("%v, want ErrNoSpace on all ranks", err)
 		}
 		if c.Rank() == 0 {
 			mem.SetCapacity(0)
 		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, c.Barrier(ctx))
 		_, err := m.step(ctx, c, s, 2)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got, err := m.holdsStep(mem, 0); err != nil || got != 2 {
 		t.Errorf("%d, %v", got, err)
 	}
@@ -310,9 +302,7 @@ func TestMarkIsDurableFirst(t *testing.T) {
 		return nil
 	})
 	s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data := make([]byte, 64<<10)
 	s.Protect(1, data)
 	for id := int32(1); id <= 4; id++ {
@@ -329,9 +319,7 @@ func TestMarkIsDurableFirst(t *testing.T) {
 	}
 	for seed, after := range clones {
 		s, err := Open(ctx, comm.Self(), "d", m.options(after))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		clear(data)
 		s.Protect(1, data)
 		if _, err := s.CheckpointDiff(ctx, 5); err != nil {

@@ -75,9 +75,7 @@ func TestDamageIsNotKept(t *testing.T) {
 		m := mode{ranks: 1, diff: true}
 		data := bytes.Repeat([]byte("0123456789abcdef"), 4<<10)
 		s, err := Open(ctx, comm.Self(), "d", m.options(mem))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.Protect(1, data)
 		for id := int32(1); id <= 2; id++ {
 			if _, err := s.CheckpointDiff(ctx, id); err != nil {
@@ -89,9 +87,7 @@ func TestDamageIsNotKept(t *testing.T) {
 		b[5000] ^= 1
 		writeAll(t, mem, FileName("d", slot, 0), b)
 		if !how.running {
-			if err := s.Close(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Close(ctx))
 			if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 				t.Fatal(err)
 			}
@@ -106,9 +102,7 @@ func TestDamageIsNotKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if how.again {
-				if err := s.Close(ctx); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.Close(ctx))
 				if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 					t.Fatal(err)
 				}
@@ -185,9 +179,7 @@ func TestStoreDamage(t *testing.T) {
 		v, _ := OpenView("d", mem)
 		l := v.List()
 		f, err := mem.OpenRW(FileName("d", l[len(l)-1].Slot, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f.WriteAt([]byte{0xaa, 0x55, 0xaa}, 300)
 		f.Close()
 		if noLogs {
@@ -195,7 +187,7 @@ func TestStoreDamage(t *testing.T) {
 				mem.Remove(nodeLogName("d", leader))
 			}
 		}
-		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 			for _, id := range varsAt(4) {
 				s.Protect(id, make([]byte, len(content(c.Rank(), id, 4))))
 			}
@@ -209,9 +201,7 @@ func TestStoreDamage(t *testing.T) {
 				}
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		found := false
 		for f := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
 			found = found || f.Severity >= ffformat.Error && f.Rank.Is(1) && f.Dataset.Is(16)
@@ -239,9 +229,7 @@ func TestRecoverPassingError(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, err := OpenView("d", mem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l := v.List()
 	name := FileName("d", l[len(l)-1].Slot, 1)
 	var armed atomic.Bool
@@ -251,7 +239,7 @@ func TestRecoverPassingError(t *testing.T) {
 		}
 		return nil
 	})
-	if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+	must(t, m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 		for _, id := range varsAt(16) {
 			s.Protect(id, make([]byte, len(content(c.Rank(), id, 16))))
 		}
@@ -260,18 +248,12 @@ func TestRecoverPassingError(t *testing.T) {
 		if !errors.Is(err, eio) || id != 0 || len(skipped) != 0 {
 			return fmt.Errorf("recovered %d, skipped %v: %w", id, skipped, err)
 		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, c.Barrier(ctx))
 		armed.Store(false)
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, c.Barrier(ctx))
 		if id, skipped, err = s.Recover(ctx); err != nil || id != 16 || len(skipped) != 0 {
 			return fmt.Errorf("again: %d, skipped %v: %w", id, skipped, err)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

@@ -29,9 +29,7 @@ func sampleRecord() *record {
 // TestRecordFaults: one fault per record, each with its class.
 func TestRecordFaults(t *testing.T) {
 	good, err := sampleRecord().encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r, err := decodeRecord(good, "r"); err != nil || !reflect.DeepEqual(r, sampleRecord()) {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -72,9 +70,7 @@ func TestRecordFaults(t *testing.T) {
 		r := sampleRecord()
 		want := f(r)
 		b, err := r.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var fe *FormatError
 		if _, err := decodeRecord(b, "r"); !errors.Is(err, want) || !errors.As(err, &fe) || fe.File != "r" {
 			t.Errorf("%s: %v, want %v", what, err, want)
@@ -85,9 +81,7 @@ func TestRecordFaults(t *testing.T) {
 // FuzzRecord: what is decoded is within bounds, and encodes to what decodes to the same.
 func FuzzRecord(f *testing.F) {
 	good, err := sampleRecord().encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(good[:bytes.IndexByte(good, '\n')])
 	f.Add([]byte(`{}`))
 	f.Add([]byte(`{"format":"blobio ff checkpoints","version":1,"seq":1,"ranks":2,"layout":"A","hash":"md5","slots":7,"checkpoints":[],"spares":[]}`))
@@ -105,9 +99,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		r.list()
 		c, err := r.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(r.Spares) == 0 { // none are not written
 			r.Spares = nil
 		}
@@ -134,9 +126,7 @@ func TestLogScan(t *testing.T) {
 	for n := 0; n <= len(b); n++ {
 		writeAll(t, mem, "l", b[:n])
 		f, err := mem.Open("l")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s, err := scanLog(f)
 		f.Close()
 		if n < logFront {
@@ -165,9 +155,7 @@ func scanOf(t *testing.T, b []byte) (*scanned, error) {
 	mem := vfs.NewMem()
 	writeAll(t, mem, "l", b)
 	f, err := mem.Open("l")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	return scanLog(f)
 }
@@ -198,9 +186,7 @@ func TestLogReplaced(t *testing.T) {
 		mem := vfs.NewMem()
 		for k := range uint32(2) {
 			l := &nodeLog{fsys: mem, name: "l", d: d, epochs: epochs{k}}
-			if err := l.rewrite(nil); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.rewrite(nil))
 			f, err := mem.CrashClone(vfs.CrashOptions{}).Open("l")
 			if err != nil {
 				t.Fatalf("%v: %v", d, err)
@@ -224,17 +210,13 @@ func TestLogFailedAppend(t *testing.T) {
 		return nil
 	})}
 	one := appendRecord(nil, rankSlot{0, 0}, 1, 0, []byte("one"))
-	if err := l.rewrite(nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.rewrite(nil))
 	failing = true
 	if err := l.append(appendRecord(one, rankSlot{1, 0}, 1, 0, []byte("two"))); !errors.Is(err, errSync) {
 		t.Fatal(err)
 	}
 	failing = false
-	if err := l.append(one); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.append(one))
 	s, err := scanOf(t, readAll(t, mem, "l"))
 	if err != nil || len(s.ranks) != 1 || !s.ranks[0] || s.end != logFront+int64(len(one)) {
 		t.Errorf("%+v, %v", s, err)
@@ -257,9 +239,7 @@ func FuzzLog(f *testing.F) {
 		mem := vfs.NewMem()
 		writeAll(t, mem, "l", b)
 		h, err := mem.Open("l")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer h.Close()
 		s, err := scanLog(h)
 		if err != nil {
@@ -281,17 +261,13 @@ func FuzzLog(f *testing.F) {
 // TestDocument: the record in docs/format-fti-store.md is one.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../../docs/format-fti-store.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	i := bytes.Index(b, []byte(`{"format":`))
 	if i < 0 {
 		t.Fatal("no record")
 	}
 	r, err := decodeRecord(b[i:i+bytes.Index(b[i:], []byte("```"))], "the document")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(r.Checkpoints) != 1 || r.Checkpoints[0].ID != 12 {
 		t.Errorf("%+v", r)
 	}
@@ -301,9 +277,7 @@ func TestDocument(t *testing.T) {
 // them, and the tables are those.
 func TestSideFileBytes(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/format-fti-store.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true}
 	m.steps(t, mem, 1, 3) // the slots of checkpoints 1, 2, 3 are 0, 1, 0
@@ -354,9 +328,7 @@ func TestSideFileBytes(t *testing.T) {
 		}
 		file := readAll(t, mem, FileName("d", 0, i%2))
 		f, err := ffformat.Decode(bytes.NewReader(file), int64(len(file)), "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		containers := 0
 		for _, bl := range f.Blocks {
 			containers += len(bl.Containers)
@@ -369,9 +341,7 @@ func TestSideFileBytes(t *testing.T) {
 				{20, 4, "checkpoint id", 3}, {24, 8, "timestamp", uint64(third)}, {48, 8, "containers", uint64(containers)},
 			})
 			sum, err := f.MetaSum()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !bytes.Equal(b[at+32:at+48], sum[:]) || !strings.Contains(string(doc), "| 32 | 16 | metadata |") {
 				t.Errorf("sum of the metadata %x, want %x", b[at+32:at+48], sum)
 			}

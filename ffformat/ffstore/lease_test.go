@@ -35,9 +35,7 @@ func hide(f vfs.File, err error) (vfs.File, error) {
 func openOn(t *testing.T, fsys vfs.FS, machine string, beat time.Duration) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), comm.Self(), "d", mode{diff: true}.options(fsys))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.ledger.leasing = durable.LeaseOptions{Boot: machine, Beat: beat}
 	return s
 }
@@ -57,9 +55,7 @@ func TestLeaseFar(t *testing.T) {
 		if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), ", process ") {
 			t.Errorf("%v, want ErrInUse and the process", err)
 		}
-		if err := errors.Join(a.Close(ctx), b.Close(ctx)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(a.Close(ctx), b.Close(ctx)))
 		if _, state, err := durable.Inspect(fsys, "d/"+recordName); state != durable.NoHolder || err != nil {
 			t.Errorf("after Close: %v, %v", state, err)
 		}
@@ -79,9 +75,7 @@ func TestLeaseWoken(t *testing.T) {
 					b := openOn(t, far{mem}, "b", 0)
 					b.Protect(1, data(9))
 					inc, err := b.Begin(ctx, 3, true)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					return func() {
 						err := inc.Add(ctx, 1)
 						if err == nil {
@@ -109,9 +103,7 @@ func TestLeaseWoken(t *testing.T) {
 				}
 				a.Protect(1, data(3))
 				inc, err := a.Begin(ctx, 3, true)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				finish := func() {}
 				switch when {
 				case "in the slot":
@@ -139,9 +131,7 @@ func TestLeaseWoken(t *testing.T) {
 				}
 				checkQuiet(t, mem)
 				r, err := v.Reader(3, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer r.Close()
 				got := make([]byte, 40<<10)
 				if err := r.ReadVar(ctx, 1, got); err != nil || !bytes.Equal(got, data(9)) {
@@ -163,9 +153,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 	writeAll(t, mem, durable.LockName("d/"+recordName), []byte("torn"))
 	m.steps(t, mem, 2, 2)
 	l, err := mem.ReadDir("d")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range l {
 		if strings.HasPrefix(e.Name(), ".") {
 			t.Errorf("%s is left", e.Name())

@@ -25,13 +25,9 @@ func TestStoreFailureLeavesNoTrace(t *testing.T) {
 			if try == 1 {
 				s.Protect(1, make([]byte, 100000)) // grows, and fails on one rank after the other has finished
 				inc, err := s.Begin(ctx, 2, true)
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				for _, id := range s.order[c.Rank():] {
-					if err := inc.Add(ctx, id); err != nil {
-						return err
-					}
+					must(t, inc.Add(ctx, id))
 				}
 				if _, err := inc.Commit(ctx); !errors.Is(err, ErrUsage) {
 					return fmt.Errorf("%v, want ErrUsage", err)
@@ -39,12 +35,8 @@ func TestStoreFailureLeavesNoTrace(t *testing.T) {
 				if inc, err = s.Begin(ctx, 2, true); err != nil {
 					return err
 				}
-				if err := inc.Add(ctx, 1); err != nil {
-					return err
-				}
-				if err := inc.Abort(ctx); err != nil {
-					return err
-				}
+				must(t, inc.Add(ctx, 1))
+				must(t, inc.Abort(ctx))
 			}
 			_, err := m.step(ctx, c, s, 2)
 			return err
@@ -53,9 +45,7 @@ func TestStoreFailureLeavesNoTrace(t *testing.T) {
 		}
 		for rank := range 2 {
 			b, err := vfs.ReadFile(mem, FileName("d", 1, rank), 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			files[try] = append(files[try], b...)
 		}
 	}
@@ -84,19 +74,13 @@ func TestStoreOtherContainers(t *testing.T) {
 		_, err = s.CheckpointDiff(ctx, id)
 		return errors.Join(err, s.Close(ctx))
 	}
-	if err := write(mem, 1, 1000, false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, write(mem, 1, 1000, false))
 	if err := write(vfs.NewFault(mem, vfs.FailOn(vfs.OpCreate, "*.partial", 0, died)), 2, 3000, true); !errors.Is(err, died) {
 		t.Fatal(err)
 	}
-	if err := write(mem, 2, 2000, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, write(mem, 2, 2000, true))
 	s, err := Open(ctx, comm.Self(), "d", m.options(mem))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := make([]byte, len(two))
 	s.Protect(1, make([]byte, 2000))
 	s.Protect(2, got)
@@ -126,9 +110,7 @@ func TestStoreTornSlot(t *testing.T) {
 			return nil
 		})
 		s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		data := make([]byte, 64<<10)
 		for id := int32(1); id <= 2; id++ {
 			s.Protect(1, data)
@@ -144,9 +126,7 @@ func TestStoreTornSlot(t *testing.T) {
 		armed = false
 		data[0], data[9000] = 0, 0
 		if again {
-			if err := s.Close(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Close(ctx))
 			if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 				t.Fatal(err)
 			}
@@ -157,9 +137,7 @@ func TestStoreTornSlot(t *testing.T) {
 		}
 		got := make([]byte, len(data))
 		r, err := s.reader(4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := r.Reader.ReadAt(1, got, 0); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("after a restart %v: stale blocks, %v", again, err)
 		}

@@ -24,30 +24,18 @@ func TestStoreRefuses(t *testing.T) {
 			return nil
 		}
 		_, _, err := s.Recover(ctx)
-		if err := want("Recover of nothing", err, ErrMissing); err != nil {
-			return err
-		}
+		must(t, want("Recover of nothing", err, ErrMissing))
 		if _, err := m.step(ctx, c, s, 5); err != nil {
 			return err
 		}
 		_, err = s.Checkpoint(ctx, 5)
-		if err := want("an id twice", err, ErrUsage); err != nil {
-			return err
-		}
+		must(t, want("an id twice", err, ErrUsage))
 		_, err = s.Checkpoint(ctx, int32(7+c.Rank()))
-		if err := want("two ids", err, ErrUsage); err != nil {
-			return err
-		}
+		must(t, want("two ids", err, ErrUsage))
 		inc, err := s.Begin(ctx, 6, true)
-		if err != nil {
-			return err
-		}
-		if err := want("Protect during a checkpoint", s.Protect(1, nil), ErrUsage); err != nil {
-			return err
-		}
-		if err := want("Add of what is not protected", inc.Add(ctx, 99), ErrUsage); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, want("Protect during a checkpoint", s.Protect(1, nil), ErrUsage))
+		must(t, want("Add of what is not protected", inc.Add(ctx, 99), ErrUsage))
 		if c.Rank() == 0 { // rank 1 adds all, rank 0 leaves one out
 			err = inc.Add(ctx, 1)
 		} else {
@@ -55,19 +43,13 @@ func TestStoreRefuses(t *testing.T) {
 				err = errors.Join(err, inc.Add(ctx, id))
 			}
 		}
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		_, err = inc.Commit(ctx)
-		if err := want("an incomplete checkpoint", err, ErrUsage); err != nil {
-			return err
-		}
+		must(t, want("an incomplete checkpoint", err, ErrUsage))
 		if inc, err = s.Begin(ctx, 6, true); err != nil {
 			return err
 		}
-		if err := inc.Abort(ctx); err != nil {
-			return err
-		}
+		must(t, inc.Abort(ctx))
 		if l := s.List(); len(l) != 1 || l[0].ID != 5 {
 			return fmt.Errorf("%v", l)
 		}
@@ -80,9 +62,7 @@ func TestStoreRefuses(t *testing.T) {
 			clear(s.data[2])
 			_, _, err = s.Recover(ctx)
 			var se *SizeError
-			if err := want("other sizes", err, ErrUsage); err != nil {
-				return err
-			}
+			must(t, want("other sizes", err, ErrUsage))
 			if c.Rank() == 1 && (!errors.As(err, &se) || len(se.Vars) != 1 || se.Vars[0] != SizeMismatch{1, stored, n}) {
 				return fmt.Errorf("%d bytes: %w", n, err)
 			}
@@ -98,18 +78,14 @@ func TestStoreRefuses(t *testing.T) {
 		for _, v := range vars {
 			s.Protect(v.ID, make([]byte, v.Size))
 		}
-		if err := s.RecoverID(ctx, 5); err != nil {
-			return err
-		}
+		must(t, s.RecoverID(ctx, 5))
 		one := make([]byte, len(content(c.Rank(), 3, 5)))
 		if err := s.RecoverVar(ctx, 5, 3, one); err != nil || !bytes.Equal(one, content(c.Rank(), 3, 5)) {
 			return fmt.Errorf("RecoverVar: %w", err)
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, n := range []int{1, 3} {
 		m.ranks = n
 		if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {
@@ -128,22 +104,16 @@ func TestStoreTwoWriters(t *testing.T) {
 	ctx := context.Background()
 	m := mode{ranks: 1, diff: true}
 	a, err := Open(ctx, comm.Self(), "d", m.options(mem))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := Open(ctx, comm.Self(), "d", m.options(mem))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := m.step(ctx, comm.Self(), a, 1); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrInUse) || errors.Is(err, ErrBroken) {
 		t.Errorf("%v, want ErrInUse", err)
 	}
-	if err := a.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Close(ctx))
 	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) {
 		t.Errorf("%v, want ErrBroken and ErrInUse", err)
 	}
@@ -158,29 +128,19 @@ func TestStoreWriterBetween(t *testing.T) {
 	ctx := context.Background()
 	m := mode{ranks: 1, diff: true}
 	s, err := Open(ctx, comm.Self(), "d", m.options(mem))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := m.step(ctx, comm.Self(), s, 1); err != nil {
 		t.Fatal(err)
 	}
 	inc, err := s.Begin(ctx, 2, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, id := range s.order {
-		if err := inc.Add(ctx, id); err != nil {
-			t.Fatal(err)
-		}
+		must(t, inc.Add(ctx, id))
 	}
 	rec, err := readRecord(mem, "d")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rec.Seq++
-	if err := s.ledger.lease.replace(rec, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.ledger.lease.replace(rec, nil))
 	if _, err := inc.Commit(ctx); !errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) {
 		t.Errorf("%v, want ErrBroken and ErrInUse", err)
 	}

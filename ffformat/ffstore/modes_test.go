@@ -184,16 +184,14 @@ func checkQuiet(t testing.TB, fsys vfs.FS) {
 // steps runs checkpoints from ... to with one store.
 func (m mode) steps(t testing.TB, fsys vfs.FS, from, to int) {
 	t.Helper()
-	if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+	must(t, m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 		for n := from; n <= to; n++ {
 			if _, err := m.step(ctx, c, s, n); err != nil {
 				return fmt.Errorf("checkpoint %d: %w", n, err)
 			}
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // holds fails unless the newest checkpoint is id, with the right bytes.
@@ -207,25 +205,19 @@ func (m mode) holds(t testing.TB, fsys vfs.FS, id int) {
 func readAll(t testing.TB, fsys vfs.FS, name string) []byte {
 	t.Helper()
 	b, err := vfs.ReadFile(fsys, name, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
 func writeAll(t testing.TB, fsys vfs.FS, name string, b []byte) {
 	t.Helper()
 	fsys.Remove(name)
-	if err := vfs.WriteFile(fsys, name, b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, vfs.WriteFile(fsys, name, b))
 }
 
 func mustView(t testing.TB, fsys vfs.FS) *View {
 	t.Helper()
 	v, err := OpenView("d", fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return v
 }

@@ -46,9 +46,7 @@ func TestRecordLost(t *testing.T) {
 					t.Fatal("a View without a record")
 				}
 				dry, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem, DryRun: true})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				list, left, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem})
 				if err != nil || fmt.Sprint(list) != fmt.Sprint(dry) {
 					t.Fatalf("%v, dry %v: %v", list, dry, err)
@@ -87,9 +85,7 @@ func TestRebuildLeaves(t *testing.T) {
 			m := mode{ranks: 3, diff: true}
 			m.steps(t, mem, 1, 4)
 			v, err := OpenView("d", mem)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			bad := v.List()[0].Slot
 			name := FileName("d", bad, 1)
 			b := readAll(t, mem, name)
@@ -145,9 +141,7 @@ func TestRebuildFails(t *testing.T) {
 		} else {
 			base.Remove(name)
 		}
-		if err := base.SyncDir("d"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, base.SyncDir("d"))
 		for _, how := range []string{"error", "cancelled", "power cut", "full disk"} {
 			failed, done := 0, false
 			for n := int64(1); !done; n += int64(crashtest.Times(7, 1)) {
@@ -222,14 +216,10 @@ func TestRebuildMeanwhile(t *testing.T) {
 			name := "d/" + recordName
 			sound := readAll(t, mem, name)
 			rec, err := readRecord(mem, "d")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			rec.Seq++
 			newer, err := rec.encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			switch how {
 			case "gone":
 				mem.Remove(name)

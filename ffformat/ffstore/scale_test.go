@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
@@ -62,9 +61,7 @@ func testManyRanks(t *testing.T) {
 		o := m.options(c)
 		o.MaxOpen = 16
 		s, err := Open(ctx, cm, "d", o)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		a, b := bytes.Repeat([]byte{byte(cm.Rank())}, 2000), []byte{byte(cm.Rank() >> 8)}
 		s.Protect(1, a)
 		s.Protect(2, b)
@@ -83,9 +80,7 @@ func testManyRanks(t *testing.T) {
 			default:
 				_, err = s.CheckpointDiff(ctx, id)
 			}
-			if err != nil {
-				return err
-			}
+			must(t, err)
 		}
 		want := bytes.Clone(a)
 		clear(a)
@@ -95,9 +90,7 @@ func testManyRanks(t *testing.T) {
 		}
 		return s.Close(ctx)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := c.now.Load(); n != 0 {
 		t.Errorf("%d files are open still", n)
 	}
@@ -113,9 +106,7 @@ func testManyRanks(t *testing.T) {
 func mustNames(t testing.TB, fsys vfs.FS, dir string) (l []string) {
 	t.Helper()
 	e, err := fsys.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, x := range e {
 		l = append(l, x.Name())
 	}
@@ -173,17 +164,13 @@ func TestMemory(t *testing.T) {
 		o.Durability, o.Workers = DurableNone, 2
 		dir := filepath.Join(t.TempDir(), "d")
 		s, err := Open(ctx, comm.Self(), dir, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		data := make([]byte, size)
 		s.Protect(1, data)
 		var before, after runtime.MemStats
 		what := func(name string, f func() error) {
 			runtime.ReadMemStats(&before)
-			if err := f(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, f())
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > size/4 { // all that was ever allocated meanwhile
 				t.Errorf("%s of %d bytes allocates %d", name, size, n)
@@ -203,9 +190,7 @@ func TestMemory(t *testing.T) {
 				t.Errorf("digests of slot %d: %d bytes, %v", k, len(b), err)
 			}
 		}
-		if err := s.Close(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close(ctx))
 	}
 }
 
@@ -217,9 +202,7 @@ func TestLock(t *testing.T) {
 	o := &Options{Durability: DurableNone}
 	open := func() *Store {
 		s, err := Open(ctx, comm.Self(), dir, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.Protect(1, []byte("abc"))
 		return s
 	}
@@ -244,21 +227,15 @@ func TestLock(t *testing.T) {
 	if id, _, err := c.Recover(ctx); err != nil || id != 1 {
 		t.Errorf("%d, %v", id, err)
 	}
-	if err := a.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Close(ctx))
 	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || !errors.Is(err, ErrBroken) {
 		t.Errorf("a Store that knows of nothing: %v, want ErrBroken", err)
 	}
-	if err := b.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close(ctx))
 	if _, err := c.Checkpoint(ctx, 2); err != nil {
 		t.Error(err)
 	}
-	if err := c.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Close(ctx))
 	if l, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(l) > 0 {
 		t.Errorf("left: %v, %v", l, err)
 	}
@@ -292,42 +269,5 @@ func TestOptionsDiffer(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// BenchmarkRanks is a checkpoint of many ranks with little data each: what the agreement costs.
-func BenchmarkRanks(b *testing.B) {
-	for _, ranks := range []int{1, 100, 1000} {
-		b.Run(fmt.Sprint(ranks), func(b *testing.B) {
-			dir := b.TempDir()
-			if _, err := os.Stat("/dev/shm"); err == nil {
-				if dir, err = os.MkdirTemp("/dev/shm", "ranks"); err != nil {
-					b.Fatal(err)
-				}
-				defer os.RemoveAll(dir)
-			}
-			err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				s, err := Open(ctx, c, filepath.Join(dir, "d"), &Options{Durability: DurableNone})
-				if err != nil {
-					return err
-				}
-				data := make([]byte, 64<<10)
-				s.Protect(1, data)
-				n := b.N
-				if c.Rank() == 0 {
-					b.SetBytes(int64(ranks * len(data)))
-				}
-				for id := range n {
-					data[id%len(data)]++
-					if _, err := s.CheckpointDiff(ctx, int32(id+1)); err != nil {
-						return err
-					}
-				}
-				return s.Close(ctx)
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-		})
 	}
 }

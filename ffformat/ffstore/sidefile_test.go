@@ -40,7 +40,7 @@ func TestSideFile(t *testing.T) {
 				name := nodeLogName("d", 0)
 				old := readAll(t, mem, name)
 				if running {
-					if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+					must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 						for n := 4; n <= 9; n++ {
 							if n == 6 && c.Rank() == 0 {
 								f(t, mem, name, old)
@@ -50,9 +50,7 @@ func TestSideFile(t *testing.T) {
 							}
 						}
 						return nil
-					}); err != nil {
-						t.Fatal(err)
-					}
+					}))
 				} else {
 					m.steps(t, mem, 4, 5)
 					f(t, mem, name, old)
@@ -94,9 +92,7 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 	})
 	m := mode{diff: true}
 	s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data := make([]byte, 64<<10)
 	s.Protect(1, data)
 	var ends []int
@@ -122,9 +118,7 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 	if stale {
 		writeAll(t, mem, nodeLogName("d", 0), old)
 	}
-	if err := s.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close(ctx))
 	if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +135,7 @@ func TestSlotFileReplacedWhileRunning(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true}
 	var old []byte
-	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+	must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 		for n := 1; n <= 8; n++ {
 			if c.Rank() == 1 && n == 4 {
 				old = readAll(t, mem, FileName("d", s.ledger.free(), 1))
@@ -154,9 +148,7 @@ func TestSlotFileReplacedWhileRunning(t *testing.T) {
 			}
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	m.holds(t, mem, 8)
 	m.steps(t, mem, 9, 10)
 	m.holds(t, mem, 10)
@@ -169,7 +161,7 @@ func TestSlotFileGoneWhileRunning(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		mem := vfs.NewMem()
 		m := mode{ranks: 4, diff: true}
-		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 			for n := 1; n <= 6; n++ {
 				if c.Rank() == 0 && n == 6 {
 					k := s.ledger.free()
@@ -181,21 +173,15 @@ func TestSlotFileGoneWhileRunning(t *testing.T) {
 					if whole {
 						mem.Remove(slotDir("d", k))
 					}
-					if err := mem.SyncDir("d"); err != nil {
-						return err
-					}
+					must(t, mem.SyncDir("d"))
 				}
-				if err := c.Barrier(ctx); err != nil {
-					return err
-				}
+				must(t, c.Barrier(ctx))
 				if _, err := m.step(ctx, c, s, n); err != nil {
 					return err
 				}
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		after := mem.CrashClone(vfs.CrashOptions{})
 		m.holds(t, after, 6)
 		checkClean(t, after)

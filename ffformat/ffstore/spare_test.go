@@ -86,9 +86,7 @@ func TestSpare(t *testing.T) {
 				if !whole {
 					t.Error("Check does not tell that checkpoint 4 is whole")
 				}
-				if err := m.recovers(mem, 4, 1); err != nil {
-					t.Fatal(err)
-				}
+				must(t, m.recovers(mem, 4, 1))
 				var armed atomic.Bool
 				sc := crashtest.Scenario{On: []*vfs.Mem{mem}, Every: crashtest.Times(3, 1), Only: func(op vfs.Op) bool { return armed.Load() && op.Kind.Changes() },
 					Run: crashtest.One(func(fsys vfs.FS) error {
@@ -163,9 +161,7 @@ func TestSpareSizes(t *testing.T) {
 		m.steps(t, mem, 4, 5)
 		hurt(t, mem, 0, "data")
 		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
-			if err := protectStep(s, c.Rank(), 5); err != nil {
-				return err
-			}
+			must(t, protectStep(s, c.Rank(), 5))
 			_, skipped, err := s.Recover(ctx)
 			var se *SizeError
 			if !errors.As(err, &se) || se.CkptID != 4 || !errors.Is(err, ErrChecksum) || len(skipped) != 1 ||
@@ -173,15 +169,11 @@ func TestSpareSizes(t *testing.T) {
 				return fmt.Errorf("skipped %v: %w", skipped, err)
 			}
 			vars, err := s.Stored(se.CkptID)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			for _, v := range vars {
 				s.Protect(v.ID, make([]byte, v.Size))
 			}
-			if err := s.RecoverID(ctx, se.CkptID); err != nil {
-				return err
-			}
+			must(t, s.RecoverID(ctx, se.CkptID))
 			for _, v := range vars {
 				if !bytes.Equal(s.data[v.ID], content(c.Rank(), v.ID, 4)) {
 					return fmt.Errorf("variable %d", v.ID)
@@ -273,18 +265,12 @@ func TestSpareOfAnotherLine(t *testing.T) {
 	m := mode{ranks: 2, diff: true, o: Options{Keep: 3}}
 	back := func(to int) {
 		t.Helper()
-		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
-			if err := protectStep(s, c.Rank(), to); err != nil {
-				return err
-			}
-			if err := s.RecoverID(ctx, int32(to)); err != nil {
-				return err
-			}
+		must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			must(t, protectStep(s, c.Rank(), to))
+			must(t, s.RecoverID(ctx, int32(to)))
 			_, err := m.step(ctx, c, s, to+1)
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	m.steps(t, mem, 1, 7)
 	back(5)

@@ -3,7 +3,6 @@ package ffstore
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -27,23 +26,17 @@ func TestStoreSteps(t *testing.T) {
 								c = comm.Isolate(c)
 							}
 							s, err := Open(ctx, c, "d", m.options(mem))
-							if err != nil {
-								return err
-							}
+							must(t, err)
 							for n := from; n <= to; n++ {
 								st, err := m.step(ctx, c, s, n)
-								if err != nil {
-									return err
-								}
+								must(t, err)
 								if m.diff && n > 6 && st.Dirty >= st.Blocks {
 									return fmt.Errorf("checkpoint %d: %+v: nothing was spared", n, st)
 								}
 							}
 							return s.Close(ctx)
 						})
-						if err != nil {
-							t.Fatal(err)
-						}
+						must(t, err)
 					}
 					for n := 1; n <= 9; n++ {
 						if restart {
@@ -59,9 +52,7 @@ func TestStoreSteps(t *testing.T) {
 						checkClean(t, mem)
 					}
 					v, err := OpenView("d", mem)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if n := len(v.List()); n != max(m.o.Keep, 1) {
 						t.Errorf("%d checkpoints kept", n)
 					}
@@ -80,22 +71,18 @@ func TestStoreSteps(t *testing.T) {
 func TestStoreFiles(t *testing.T) {
 	m := mode{ranks: 5, diff: true}
 	mem := vfs.NewMem()
-	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+	must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 		for n := 1; n <= 4; n++ {
 			if _, err := m.step(ctx, c, s, n); err != nil {
 				return err
 			}
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	count := map[string]int{}
 	for _, dir := range []string{"d", "d/slot0", "d/slot1"} {
 		l, err := mem.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, e := range l {
 			if !e.IsDir() {
 				count[dir]++
@@ -107,14 +94,10 @@ func TestStoreFiles(t *testing.T) {
 		t.Errorf("%v", count)
 	}
 	v, err := OpenView("d", mem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for rank := range 5 {
 		r, err := v.Reader(4, rank)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer r.Close()
 		got := make([]byte, len(content(rank, 3, 4)))
 		if err := r.ReadVar(context.Background(), 3, got); err != nil || !bytes.Equal(got, content(rank, 3, 4)) {
@@ -131,21 +114,15 @@ func TestStoreMoved(t *testing.T) {
 		t.Helper()
 		err := comm.Run(context.Background(), 6, &comm.Options{RanksPerNode: perNode}, func(ctx context.Context, c comm.Comm) error {
 			s, err := Open(ctx, c, "d", m.options(mem))
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			st, err := m.step(ctx, c, s, n)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			if spared != (st.Dirty < st.Blocks) {
 				return fmt.Errorf("checkpoint %d with %d ranks per node: %+v", n, perNode, st)
 			}
 			return s.Close(ctx)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	run(2, 1, false)
 	run(2, 2, false)
@@ -163,44 +140,6 @@ func TestStoreMoved(t *testing.T) {
 	}
 }
 
-// TestBytes: the memory of numbers.
-func TestBytes(t *testing.T) {
-	v := []float64{1, 2}
-	b := Bytes(v)
-	if len(b) != 16 {
-		t.Fatal(len(b))
-	}
-	binary.NativeEndian.PutUint64(b, 0x4008000000000000)
-	if v[0] != 3 {
-		t.Errorf("%v", v)
-	}
-}
-
-// TestFullAfterDifferential: FTI's defects 2 and 10. Full and differential checkpoints
-// in any order: each can be recovered.
-func TestFullAfterDifferential(t *testing.T) {
-	for pattern := range 1 << 5 {
-		mem := vfs.NewMem()
-		m := mode{ranks: 2}
-		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
-			for n := 1; n <= 5; n++ {
-				m := m
-				m.diff = pattern>>(n-1)&1 == 1
-				if _, err := m.step(ctx, c, s, n); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.holdsStep(mem, 5); err != nil {
-			t.Errorf("pattern %05b: %v", pattern, err)
-		}
-		checkClean(t, mem)
-	}
-}
-
 // TestRestartFromOlder: the program goes on from an older checkpoint, and what came after it makes
 // way, in one commit.
 func TestRestartFromOlder(t *testing.T) {
@@ -213,16 +152,14 @@ func TestRestartFromOlder(t *testing.T) {
 		}
 		return l
 	}
-	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+	must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 		if _, err := m.step(ctx, c, s, 7); !errors.Is(err, ErrUsage) {
 			return fmt.Errorf("7 after 8: %v", err)
 		}
 		for _, id := range varsAt(6) {
 			s.Protect(id, make([]byte, len(content(c.Rank(), id, 6))))
 		}
-		if err := s.RecoverID(ctx, 6); err != nil {
-			return err
-		}
+		must(t, s.RecoverID(ctx, 6))
 		for _, id := range varsAt(6) {
 			if !bytes.Equal(s.data[id], content(c.Rank(), id, 6)) {
 				return fmt.Errorf("variable %d", id)
@@ -230,9 +167,7 @@ func TestRestartFromOlder(t *testing.T) {
 		}
 		_, err := m.step(ctx, c, s, 7)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := fmt.Sprint(ids()); got != "[6 7]" {
 		t.Errorf("%s", got)
 	}
@@ -244,84 +179,6 @@ func TestRestartFromOlder(t *testing.T) {
 	for _, id := range ids() {
 		if _, err := m.holdsStep(mem, id); err != nil {
 			t.Error(err)
-		}
-	}
-	checkClean(t, mem)
-}
-
-// TestKeepChanges: more and fewer are kept than before; what the record lists is there at every
-// moment, and slots that are not needed go.
-func TestKeepChanges(t *testing.T) {
-	mem := vfs.NewMem()
-	m := mode{ranks: 2, diff: true}
-	n := 1
-	for _, keep := range []int{1, 4, 4, 2, 1, 3, 1, 1} {
-		m.o.Keep = keep
-		for range 3 {
-			m.steps(t, mem, n, n)
-			l := mustView(t, mem).List()
-			if len(l) > keep {
-				t.Fatalf("%d kept, want %d", len(l), keep)
-			}
-			for _, x := range l {
-				if _, err := m.holdsStep(mem, x.ID); err != nil {
-					t.Fatal(err)
-				}
-			}
-			n++
-		}
-	}
-	m.steps(t, mem, n, n+1)
-	slots, err := slotDirs(mem, "d")
-	if err != nil || len(slots) != 2 {
-		t.Errorf("slots %v, %v", slots, err)
-	}
-	checkClean(t, mem)
-}
-
-// TestUnprotected: a variable that is not protected any more has no bytes in what follows.
-func TestUnprotected(t *testing.T) {
-	mem := vfs.NewMem()
-	ctx := context.Background()
-	m := mode{diff: true}
-	for round := range 3 {
-		s, err := Open(ctx, comm.Self(), "d", m.options(mem))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Protect(1, bytes.Repeat([]byte{1}, 2000))
-		if round == 0 {
-			s.Protect(2, bytes.Repeat([]byte{2}, 3000))
-		}
-		s.Protect(3, nil)
-		if _, err := s.CheckpointDiff(ctx, int32(round+1)); err != nil {
-			t.Fatal(err)
-		}
-		clear(s.data[1])
-		if _, _, err := s.Recover(ctx); err != nil || s.data[1][7] != 1 {
-			t.Fatal(err)
-		}
-		if err := s.Close(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	checkClean(t, mem)
-}
-
-// TestNothingProtected: a checkpoint of no variables is one.
-func TestNothingProtected(t *testing.T) {
-	mem := vfs.NewMem()
-	ctx := context.Background()
-	s, err := Open(ctx, comm.Self(), "d", mode{}.options(mem))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id := int32(1); id <= 3; id++ {
-		if _, err := s.CheckpointDiff(ctx, id); err != nil {
-			t.Fatal(err)
-		}
-		if got, _, err := s.Recover(ctx); err != nil || got != id {
-			t.Fatal(got, err)
 		}
 	}
 	checkClean(t, mem)

@@ -50,14 +50,10 @@ func TestParkSyncs(t *testing.T) {
 	late := &lateErrors{name: FileName("d", 0, 1), err: errors.New("input/output error")}
 	mem := vfs.NewMem()
 	m := mode{ranks: 3, diff: true, incr: true, o: Options{MaxOpen: 1}}
-	if err := m.run(vfs.NewFault(mem, late.hook), func(ctx context.Context, c comm.Comm, s *Store) error {
-		if err := protectStep(s, c.Rank(), 1); err != nil {
-			return err
-		}
+	must(t, m.run(vfs.NewFault(mem, late.hook), func(ctx context.Context, c comm.Comm, s *Store) error {
+		must(t, protectStep(s, c.Rank(), 1))
 		inc, err := s.Begin(ctx, 1, true)
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		var added error
 		for _, id := range varsAt(1) {
 			added = errors.Join(added, inc.Add(ctx, id))
@@ -70,9 +66,7 @@ func TestParkSyncs(t *testing.T) {
 		}
 		_, err = m.step(ctx, c, s, 1)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if !late.wrote {
 		t.Error("the write was not seen")
 	}
@@ -101,21 +95,15 @@ func TestDigestsAreDurable(t *testing.T) {
 // told so.
 func TestDirectoryNotShared(t *testing.T) {
 	mem := vfs.NewMem()
-	if err := mem.Mkdir("n1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := mem.Mkdir("n1/d"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.Mkdir("n1"))
+	must(t, mem.Mkdir("n1/d"))
 	err := comm.Run(context.Background(), 2, &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
 		var fsys vfs.FS = mem
 		if c.Rank() == 1 {
 			fsys = vfs.NewBind(mem, []vfs.Bind{{At: "d", To: "n1/d"}})
 		}
 		s, err := Open(ctx, c, "d", mode{}.options(fsys))
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		s.Protect(1, make([]byte, 100))
 		_, err = s.Checkpoint(ctx, 1)
 		if err == nil || !strings.Contains(err.Error(), "all ranks must see the directory") {

@@ -75,9 +75,7 @@ func TestEncodeNotices(t *testing.T) {
 			fsys := cl.on(1, vfs.NewFault(cl.fs, func(op vfs.Op) error { return hook(cl.fs, op) }))
 			err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
 				s, err := New(ctx, c, cl.o)
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				r := c.Rank()
 				if err := s.Encode(ctx, fsys(r), cl.files[r], fmt.Sprintf("n%d/rs.", r)); err == nil || errors.Is(err, comm.ErrBroken) || strings.HasPrefix(what, "not ") && !strings.Contains(err.Error(), errDied.Error()) {
 					t.Errorf("%s, sets of %d: rank %d: %v", what, size, r, err)
@@ -96,9 +94,7 @@ func TestEncodeNotices(t *testing.T) {
 func TestRecoverDurable(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		whole := fromMem(t, cl.fs, ".")
 		cl.lose(t, 1) // and its directory
 		cl.fs = afterCut(t, cl.fs)
@@ -112,9 +108,7 @@ func TestRecoverDurable(t *testing.T) {
 // TestRecoverLeavesNothing: what was made anew and gets no name is removed.
 func TestRecoverLeavesNothing(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:4])
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	cl.lose(t, 1)
 	fail := vfs.NewFault(cl.fs, func(op vfs.Op) error {
 		if op.Kind == vfs.OpRename {
@@ -136,16 +130,12 @@ func TestRecoverLeavesNothing(t *testing.T) {
 func TestLostInAnotherSet(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
 		cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		set := map[int]bool{}
 		for _, r := range Form(XOR, make([]string, 8), 4)[7].Ranks {
 			set[r] = true
 			for _, name := range cl.files[r] {
-				if err := cl.fs.Remove(name); err != nil {
-					t.Fatal(err)
-				}
+				must(t, cl.fs.Remove(name))
 			}
 		}
 		if set[0] {
@@ -170,9 +160,7 @@ func TestLostInAnotherSet(t *testing.T) {
 // in the end.
 func TestDamageWhileRecovering(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	whole := fromMem(t, cl.fs, ".")["n1/f0"]
 	flip(t, cl.fs, "n1/f0", 5)
 	start, refused := cl.fs, 0

@@ -19,9 +19,7 @@ func (cl *cluster) dropSums(t testing.TB) {
 		if !strings.HasSuffix(name, ".redsum") && !strings.HasSuffix(name, ".sum") {
 			continue
 		}
-		if err := cl.fs.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.fs.Remove(name))
 		n++
 	}
 	if n != cl.n {
@@ -48,9 +46,7 @@ func TestDefect1NoChecksums(t *testing.T) {
 					}
 					what := fmt.Sprintf("%s gen %v %s lost %d flipped %s", o.label(), o.Generation, mode, lost, where)
 					cl := newCluster(t, o, even[:5])
-					if err := cl.encode("shared", cl.own); err != nil {
-						t.Fatal(err)
-					}
+					must(t, cl.encode("shared", cl.own))
 					cl.dropSums(t)
 					whole := fromMem(t, cl.fs, ".")
 					all, err := list(cl.fs, "n3/rs.")
@@ -108,9 +104,7 @@ func TestDefect1NoChecksums(t *testing.T) {
 // TestSure: who knows checksums of the files himself may leave the comparison out.
 func TestSure(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:5])
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	cl.dropSums(t)
 	flip(t, cl.fs, "n2/f0", 100)
 	before := fromMem(t, cl.fs, ".")
@@ -132,9 +126,7 @@ func TestCompare(t *testing.T) {
 		named := o.Scheme == RS && o.K >= 2 || o.Replicas >= 2
 		for _, where := range []string{"", "data", "payload", "lost"} {
 			cl := newCluster(t, o, even[:4])
-			if err := cl.encode("shared", cl.own); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cl.encode("shared", cl.own))
 			cl.dropSums(t)
 			all, err := list(cl.fs, "n3/rs.")
 			if err != nil || len(all) != 1 {

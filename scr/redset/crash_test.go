@@ -20,9 +20,7 @@ var errDied = errors.New("the device died")
 func afterCut(t testing.TB, fsys vfs.FS) *vfs.Mem {
 	m := toMem(t, fromMem(t, fsys, "."))
 	for name := range fromMem(t, m, ".") {
-		if err := errors.Join(m.SyncDir(filepath.Dir(name)), m.SyncDir(".")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(m.SyncDir(filepath.Dir(name)), m.SyncDir(".")))
 	}
 	return m
 }
@@ -114,9 +112,7 @@ func TestCrashInEncode(t *testing.T) {
 func TestCrashInRecover(t *testing.T) {
 	crashRuns(t, func(t *testing.T, o Options, way crashWay) {
 		base := newCluster(t, o, way.sizes)
-		if err := base.encode("shared", base.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, base.encode("shared", base.own))
 		whole := fromMem(t, base.fs, ".")
 		base.lose(t, 2)
 		s := way.scenario(t, base, 17, func(d *crashtest.Disks) error {
@@ -185,9 +181,7 @@ func TestFaultInRecover(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
 		crashRuns(t, func(t *testing.T, o Options, way crashWay) {
 			base := newCluster(t, o, way.sizes)
-			if err := base.encode("shared", base.own); err != nil {
-				t.Fatal(err)
-			}
+			must(t, base.encode("shared", base.own))
 			whole := fromMem(t, base.fs, ".")
 			base.lose(t, 1)
 			s := way.scenario(t, base, 17, func(d *crashtest.Disks) error {

@@ -29,9 +29,7 @@ func TestDefect1SilentCorruption(t *testing.T) {
 	for _, o := range schemes {
 		for _, mode := range []string{"shared", "isolated"} {
 			cl := newCluster(t, o, even[:5])
-			if err := cl.encode("shared", cl.own); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cl.encode("shared", cl.own))
 			whole := fromMem(t, cl.fs, ".")
 			cl.lose(t, 1)
 			flip(t, cl.fs, "n2/f0", 100)
@@ -63,9 +61,7 @@ func TestDataOnly(t *testing.T) {
 	for _, o := range []Options{{Scheme: Partner}, {Scheme: RS, K: 2}} {
 		for _, mode := range []string{"shared", "isolated"} {
 			cl := newCluster(t, o, even[:5])
-			if err := cl.encode("shared", cl.own); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cl.encode("shared", cl.own))
 			whole := fromMem(t, cl.fs, ".")
 			all, err := list(cl.fs, "n3/rs.")
 			if err != nil || len(all) != 1 {
@@ -79,9 +75,7 @@ func TestDataOnly(t *testing.T) {
 					return err
 				})
 			}
-			if err := only(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, only())
 			got := fromMem(t, cl.fs, ".")
 			if o.Scheme == Partner && bytes.Equal(got[all[0].name], whole[all[0].name]) {
 				t.Errorf("%s: a copy that nobody needed was mended", mode)
@@ -102,26 +96,18 @@ func TestDataOnly(t *testing.T) {
 func TestDefect4TruncatedPayload(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		whole := fromMem(t, cl.fs, ".")
 		all, err := list(cl.fs, "n1/rs.")
 		if err != nil || len(all) != 1 {
 			t.Fatal(all, err)
 		}
 		f, err := cl.fs.OpenRW(all[0].name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		size, _ := f.Size()
-		if err := errors.Join(f.Truncate(size-1), f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(f.Truncate(size-1), f.Close()))
 		reps, err := cl.recover("isolated", cl.own)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(reps[1].Corrupt) != 1 || reps[1].Corrupt[0].Name != all[0].name {
 			t.Errorf("%s: corrupt %v", o.label(), reps[1].Corrupt)
 		}
@@ -158,9 +144,7 @@ func TestDefect5TooFewGroups(t *testing.T) {
 func TestDefect6RebuiltIsOriginal(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, uneven[:6])
-		if err := cl.encode("isolated", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("isolated", cl.own))
 		whole := fromMem(t, cl.fs, ".")
 		for r := range cl.n {
 			cl.lose(t, r)
@@ -170,9 +154,7 @@ func TestDefect6RebuiltIsOriginal(t *testing.T) {
 			same(t, fromMem(t, cl.fs, "."), whole)
 		}
 		reps, err := cl.recover("shared", cl.own)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, rep := range reps {
 			if len(rep.Rebuilt) > 0 {
 				t.Errorf("%s: rebuilt without a loss: %v", o.label(), rep.Rebuilt)
@@ -231,18 +213,12 @@ func (z zeroFile) ReadAt(b []byte, off int64) (int, error) {
 func TestDefect12Large(t *testing.T) {
 	const size = 1<<32 + 5
 	m := vfs.NewMem()
-	if err := vfs.WriteFile(m, "big", nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, vfs.WriteFile(m, "big", nil))
 	fsys := zeros{m, size}
 	err := run(t, "shared", 1, func(ctx context.Context, c comm.Comm) error {
 		s, err := New(ctx, c, Options{Scheme: Single})
-		if err != nil {
-			return err
-		}
-		if err := s.Encode(ctx, fsys, []string{"big"}, "rs."); err != nil {
-			return err
-		}
+		must(t, err)
+		must(t, s.Encode(ctx, fsys, []string{"big"}, "rs."))
 		if got, want := s.Sums()["big"], crccat.Zeros(size); got != want {
 			t.Errorf("checksum %#x, want %#x", got, want)
 		}
@@ -291,9 +267,7 @@ func TestOutput(t *testing.T) {
 			return nil
 		})
 		f, err := m.Create("x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		o := &output{File: f}
 		b := make([]byte, 1<<20)
 		for i := range int64(syncEvery>>20) + 1 {
@@ -317,21 +291,15 @@ func TestOutput(t *testing.T) {
 // TestLostSums: a member of which all copies of the checksums are gone counts as lost, once.
 func TestLostSums(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: RS, K: 2}, uneven[:6])
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	whole := fromMem(t, cl.fs, ".")
 	for r := 1; r <= 3; r++ {
-		if err := cl.fs.Remove(fmt.Sprintf("n%d/rs.%d%s", r, r, sumSuffix)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.fs.Remove(fmt.Sprintf("n%d/rs.%d%s", r, r, sumSuffix)))
 	}
 	flip(t, cl.fs, "n1/f0", 3)
 	for i := range 2 {
 		reps, err := cl.recover("isolated", cl.own)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		same(t, fromMem(t, cl.fs, "."), whole)
 		if !reps[1].Verified || (len(reps[1].Rebuilt) > 0) != (i == 0) {
 			t.Errorf("round %d: %+v", i, reps[1])
@@ -392,9 +360,7 @@ func TestRealCache(t *testing.T) {
 						kind == "reddescmap" && strings.HasSuffix(name, "filemap_2"))
 					if user || strings.HasPrefix(name, gone) {
 						lost++
-						if err := fsys.Remove(name); err != nil {
-							t.Fatal(err)
-						}
+						must(t, fsys.Remove(name))
 					}
 				}
 				if lost < 3 {
@@ -421,22 +387,16 @@ func TestRealCache(t *testing.T) {
 func TestFormsOfB(t *testing.T) {
 	for gen, want := range map[Generation]string{GenA: "2_of_4_in_0.xor", GenB: "xor.0_2_of_4.scr"} {
 		cl := newCluster(t, Options{Scheme: XOR, Generation: gen, Dataset: datasetTree()}, even[:4])
-		if err := cl.encode("isolated", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("isolated", cl.own))
 		name := "n1/rs." + want
 		all, err := list(cl.fs, "n1/rs.")
 		if err != nil || len(all) != 1 || all[0].name != name {
 			t.Fatalf("%v %v, want %s", all, err, name)
 		}
 		b, _, err := readRecord(cl.fs, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tr, _, err := decodeTree(name, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for path, want := range map[string]string{
 			"CHUNK": "400", "RANKS": "4", "GROUP RANKS": "4", "GROUP RANK 2": "2", "DSET ID": "7", "CURRENT RANK": "1", "CURRENT FILES": "2",
 			"CURRENT FILE 1 FILE": "f1", "CURRENT FILE 1 SIZE": "600", "CURRENT FILE 0 COMPLETE": "1", "PARTNER RANK": "0", "PARTNER FILES": "1",

@@ -29,9 +29,7 @@ const (
 // beyond it is an error on all of them.
 func TestRebuildUnderMPI(t *testing.T) {
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, perNode := range []string{"1", "4"} { // by messages, and each in the files of the others
 		out, err := mpitest.Run(t, 4, 5*time.Minute, []string{envJob + "=" + t.TempDir(), envPerNode + "=" + perNode}, exe, "-test.run", "^TestInJobRebuild$", "-test.v")
 		if err != nil || strings.Count(out, "--- PASS: TestInJobRebuild") != 4 {
@@ -46,9 +44,7 @@ func TestInJobRebuild(t *testing.T) {
 		t.Skip("runs under mpirun, see TestRebuildUnderMPI")
 	}
 	perNode, err := strconv.Atoi(os.Getenv(envPerNode))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = mpi.Run(t.Context(), &mpi.Options{RanksPerNode: perNode}, func(ctx context.Context, c comm.Comm) error {
 		for i, x := range []struct {
 			o    Options
@@ -69,9 +65,7 @@ func TestInJobRebuild(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func rebuild(ctx context.Context, c comm.Comm, dir string, o Options, lost []int, good bool) error {

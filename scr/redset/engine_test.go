@@ -89,9 +89,7 @@ func TestMessagesAreBounded(t *testing.T) {
 		err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
 			c = metered{c, m}
 			s, err := New(ctx, c, cl.o)
-			if err != nil {
-				return err
-			}
+			must(t, err)
 			return s.Encode(ctx, cl.fs, cl.files[c.Rank()], []string{"n0/rs.", "n1/rs."}[c.Rank()])
 		})
 		if err != nil {

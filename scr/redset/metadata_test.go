@@ -20,41 +20,23 @@ func TestMetadata(t *testing.T) {
 	name := func(r int) string { return filepath.Join(dir, fmt.Sprint(r), "sub", "data") }
 	err := run(t, "isolated", 3, func(ctx context.Context, c comm.Comm) error {
 		r := c.Rank()
-		if err := os.MkdirAll(filepath.Dir(name(r)), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(name(r), make([]byte, 1000*r), 0o600); err != nil {
-			return err
-		}
-		if err := errors.Join(os.Chmod(name(r), 0o440), os.Chtimes(name(r), at, at)); err != nil {
-			return err
-		}
+		must(t, os.MkdirAll(filepath.Dir(name(r)), 0o777))
+		must(t, os.WriteFile(name(r), make([]byte, 1000*r), 0o600))
+		must(t, errors.Join(os.Chmod(name(r), 0o440), os.Chtimes(name(r), at, at)))
 		s, err := New(ctx, c, Options{Scheme: XOR, Root: filepath.Join(dir, fmt.Sprint(r))})
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		prefix := filepath.Join(dir, fmt.Sprint(r), "rs.")
-		if err := s.Encode(ctx, vfs.OS, []string{"sub/data"}, prefix); err != nil {
-			return err
-		}
+		must(t, s.Encode(ctx, vfs.OS, []string{"sub/data"}, prefix))
 		if r == 2 {
-			if err := os.RemoveAll(filepath.Join(dir, "2")); err != nil {
-				return err
-			}
+			must(t, os.RemoveAll(filepath.Join(dir, "2")))
 		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(t, c.Barrier(ctx))
 		_, err = Recover(ctx, c, vfs.OS, prefix, &RecoverOptions{Root: filepath.Join(dir, fmt.Sprint(r))})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	st, err := os.Stat(name(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if st.Size() != 2000 || !st.ModTime().Equal(at) || st.Mode().Perm() != 0o440 {
 		t.Errorf("%v %v, %d bytes", st.Mode(), st.ModTime(), st.Size())
 	}
@@ -64,17 +46,11 @@ func TestMetadata(t *testing.T) {
 func FuzzHeader(f *testing.F) {
 	for _, o := range schemes {
 		cl := newCluster(f, o, uneven[:6])
-		if err := cl.encode("shared", cl.own); err != nil {
-			f.Fatal(err)
-		}
+		must(f, cl.encode("shared", cl.own))
 		all, err := list(cl.fs, "n1/rs.")
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		b, _, err := readRecord(cl.fs, all[0].name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(all[0].name[len("n1/rs."):], b[:len(b)-4])
 		sums, _ := vfs.ReadFile(cl.fs, all[0].sumName("n1/rs."), 1<<20)
 		f.Add("", sums)

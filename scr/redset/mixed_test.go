@@ -13,9 +13,7 @@ import (
 // TestRecoverOtherRanks: files of another number of ranks are refused.
 func TestRecoverOtherRanks(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:4])
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	before := fromMem(t, cl.fs, ".")
 	for _, n := range []int{3, 5} {
 		cl.n = n
@@ -33,17 +31,11 @@ func TestMixedSets(t *testing.T) {
 		"in its set: files of member 1": func(cl *cluster) { cl.files[1] = []string{"n1/g0"} },
 	} {
 		cl := newCluster(t, Options{Scheme: RS, SetSize: 4, K: 2}, [][]int{{1200}, {1200}, {1200}, {1200}})
-		if err := vfs.WriteFile(cl.fs, "n1/g0", bytes.Repeat([]byte("g"), 1200)); err != nil {
-			t.Fatal(err)
-		}
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, vfs.WriteFile(cl.fs, "n1/g0", bytes.Repeat([]byte("g"), 1200)))
+		must(t, cl.encode("shared", cl.own))
 		second := &cluster{n: cl.n, o: cl.o, files: append([][]string(nil), cl.files...), fs: copyFS(t, cl.fs)}
 		other(second)
-		if err := second.encode("shared", second.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, second.encode("shared", second.own))
 		mixed := 0
 		for name, b := range fromMem(t, second.fs, "n1") {
 			if strings.Contains(name, ".grp_") {
@@ -61,18 +53,14 @@ func TestMixedSets(t *testing.T) {
 func TestOtherChunk(t *testing.T) {
 	for _, by := range []int64{-1, 1} {
 		cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		for r := range cl.n {
 			all, err := list(cl.fs, fmt.Sprintf("n%d/rs.", r))
 			if err != nil || len(all) != 1 {
 				t.Fatal(all, err)
 			}
 			h, err := readHeader(cl.fs, all[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			whole := fromMem(t, cl.fs, ".")[all[0].name]
 			was, err := h.encode()
 			if err != nil || !bytes.HasPrefix(whole, was) {
@@ -80,9 +68,7 @@ func TestOtherChunk(t *testing.T) {
 			}
 			h.chunk += by
 			now, err := h.encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			replace(t, cl.fs, all[0].name, append(now, whole[len(was):]...))
 		}
 		if _, err := cl.recover("shared", cl.own); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "CHUNK") {
@@ -95,14 +81,10 @@ func TestOtherChunk(t *testing.T) {
 func TestMixedForms(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
 	second := &cluster{n: cl.n, o: Options{Scheme: XOR, SetSize: 2}, files: cl.files, fs: copyFS(t, cl.fs)}
-	if err := errors.Join(cl.encode("shared", cl.own), second.encode("shared", second.own)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(cl.encode("shared", cl.own), second.encode("shared", second.own)))
 	for name := range fromMem(t, cl.fs, "n7") {
 		if strings.Contains(name, "/rs.") {
-			if err := cl.fs.Remove(name); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cl.fs.Remove(name))
 		}
 	}
 	for name, b := range fromMem(t, second.fs, "n7") {
@@ -118,15 +100,11 @@ func TestMixedForms(t *testing.T) {
 // TestOlderForm: redundancy files of an older encode with other sets, which came back, do not say where a rank belongs.
 func TestOlderForm(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	older := fromMem(t, cl.fs, ".")
 	cl.again(t)
 	cl.o.SetSize = 2
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	whole := fromMem(t, cl.fs, ".")
 	for name, b := range older {
 		if _, ok := whole[name]; !ok {
@@ -135,9 +113,7 @@ func TestOlderForm(t *testing.T) {
 	}
 	for name := range whole {
 		if strings.HasPrefix(name, "n7/rs.") && strings.Contains(name, ".grp_") {
-			if err := cl.fs.Remove(name); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cl.fs.Remove(name))
 		}
 	}
 	if _, err := cl.recover("shared", cl.own); err != nil {
@@ -155,9 +131,7 @@ func TestOlderForm(t *testing.T) {
 func TestFileGrew(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		whole := fromMem(t, cl.fs, ".")
 		replace(t, cl.fs, "n1/f0", append(bytes.Clone(whole["n1/f0"]), 0))
 		if _, err := cl.recover("shared", cl.own); err != nil {
@@ -171,17 +145,13 @@ func TestFileGrew(t *testing.T) {
 func TestHeaderRefuses(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		all, err := list(cl.fs, "n1/rs.")
 		if err != nil || len(all) != 1 {
 			t.Fatal(all, err)
 		}
 		b, _, err := readRecord(cl.fs, all[0].name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := parseHeader(all[0].name, all[0].position, b); err != nil {
 			t.Fatal(err)
 		}

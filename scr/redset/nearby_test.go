@@ -128,9 +128,7 @@ func TestNotNearby(t *testing.T) {
 				name, prefix := filepath.Join(own, "f\xff"), filepath.Join(own, "rs.")
 				if what == "recover" {
 					if c.Rank() == 1 {
-						if err := os.Remove(name); err != nil {
-							return err
-						}
+						must(t, os.Remove(name))
 					}
 					if _, err := Recover(ctx, c, vfs.OS, prefix, nil); err != nil {
 						return err
@@ -140,13 +138,9 @@ func TestNotNearby(t *testing.T) {
 					}
 					return nil
 				}
-				if err := errors.Join(os.Mkdir(own, 0o777), os.WriteFile(name, content(c.Rank()), 0o666)); err != nil {
-					return err
-				}
+				must(t, errors.Join(os.Mkdir(own, 0o777), os.WriteFile(name, content(c.Rank()), 0o666)))
 				s, err := New(ctx, c, o)
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				return s.Encode(ctx, vfs.OS, []string{name}, prefix)
 			})
 			if err != nil {
@@ -245,9 +239,7 @@ func TestNearbyChanges(t *testing.T) {
 				return nil
 			})
 			run(nil, encode)
-			if err := os.Remove(filepath.Join(dir, "3", "f")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(filepath.Join(dir, "3", "f")))
 			run(change, func(ctx context.Context, c comm.Comm, name, prefix string) error {
 				_, err := Recover(ctx, c, vfs.OS, prefix, nil)
 				b, err1 := os.ReadFile(name)
@@ -271,9 +263,7 @@ func payloads(t *testing.T, dir string) map[string][]byte {
 		v[rel], err = os.ReadFile(name)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return v
 }
 

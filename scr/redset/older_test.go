@@ -18,9 +18,7 @@ func TestEncodeDurable(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
 		cl.fs = afterCut(t, cl.fs)
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		same(t, fromMem(t, cl.fs.(*vfs.Mem).CrashClone(vfs.CrashOptions{}), "."), fromMem(t, cl.fs, "."))
 	}
 }
@@ -30,16 +28,14 @@ func TestEncodeOrder(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
 		last := make([]string, cl.n)
-		if err := cl.encode("shared", func(rank int) vfs.FS {
+		must(t, cl.encode("shared", func(rank int) vfs.FS {
 			return vfs.NewFault(cl.fs, func(op vfs.Op) error {
 				if op.Kind == vfs.OpRename {
 					last[rank] = op.New
 				}
 				return nil
 			})
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		for r, name := range last {
 			if name == "" || strings.HasSuffix(name, sumSuffix) || strings.HasSuffix(name, fmt.Sprintf("/rs.%d.redset", r)) {
 				t.Errorf("%v: the last file of rank %d is %q", o.Scheme, r, name)
@@ -51,12 +47,8 @@ func TestEncodeOrder(t *testing.T) {
 // replace makes these the content of a file.
 func replace(t *testing.T, fsys vfs.FS, name string, b []byte) {
 	t.Helper()
-	if err := durable.Remove(fsys, name); err != nil {
-		t.Fatal(err)
-	}
-	if err := vfs.WriteFile(fsys, name, b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, durable.Remove(fsys, name))
+	must(t, vfs.WriteFile(fsys, name, b))
 }
 
 // TestRebuiltIsCompared: what is rebuilt is compared with the checksum that the neighbours keep of it: one that is another is
@@ -65,9 +57,7 @@ func TestRebuiltIsCompared(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2}} {
 		for _, mode := range []string{"shared", "isolated"} {
 			cl := newCluster(t, o, even[:4])
-			if err := cl.encode("shared", cl.own); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cl.encode("shared", cl.own))
 			cl.lose(t, 1)
 			for r := range cl.n {
 				if r == 1 {
@@ -75,21 +65,15 @@ func TestRebuiltIsCompared(t *testing.T) {
 				}
 				name := fmt.Sprintf("n%d/rs.%d%s", r, r, sumSuffix)
 				b, err := vfs.ReadFile(cl.fs, name, 1<<20)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				tree, _, err := decodeTree(name, b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				mt := tree.At("MEMBER", "1")
 				if mt == nil {
 					continue
 				}
 				crc, err := mt.At("FILE", "0", "CRC").CRC32("0")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				putCRC(mt, crc^1, "FILE", "0", "CRC", "0")
 				if b, err = encodeTree(tree); err != nil {
 					t.Fatal(err)
@@ -113,21 +97,15 @@ func (cl *cluster) again(t *testing.T) {
 	for _, names := range cl.files {
 		for _, name := range names {
 			b, err := vfs.ReadFile(cl.fs, name, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for i := range b {
 				b[i] ^= byte(i%7) + 1
 			}
 			replace(t, cl.fs, name, b)
 			m, err := vfs.MetaOf(cl.fs, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			m.Mtime = m.Mtime.Add(time.Hour)
-			if err := vfs.SetMeta(cl.fs, name, m); err != nil {
-				t.Fatal(err)
-			}
+			must(t, vfs.SetMeta(cl.fs, name, m))
 		}
 	}
 }
@@ -151,14 +129,10 @@ func ending(all map[string][]byte, with ...string) map[string][]byte {
 func TestOlderSums(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2}, {Scheme: Partner, SetSize: 4}} {
 		cl := newCluster(t, o, even[:4])
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		older := ending(fromMem(t, cl.fs, "."), sumSuffix)
 		cl.again(t)
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		for name, b := range older {
 			replace(t, cl.fs, name, b)
 		}
@@ -180,9 +154,7 @@ func TestOlderSums(t *testing.T) {
 // TestOlderRedundancy: redundancy files of an older encode with another scheme, which came back beside the newer ones, are not used.
 func TestOlderRedundancy(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:4])
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	xor := fromMem(t, cl.fs, ".")
 	maps.DeleteFunc(xor, func(name string, _ []byte) bool { return !strings.Contains(name, ".xor.") })
 	if len(xor) != cl.n {
@@ -190,9 +162,7 @@ func TestOlderRedundancy(t *testing.T) {
 	}
 	cl.again(t)
 	cl.o = Options{Scheme: RS, SetSize: 4, K: 2}
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	whole := fromMem(t, cl.fs, ".")
 	for name := range whole {
 		if strings.Contains(name, ".xor.") {
@@ -203,9 +173,7 @@ func TestOlderRedundancy(t *testing.T) {
 		replace(t, cl.fs, name, b)
 	}
 	for _, name := range cl.files[1] {
-		if err := cl.fs.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.fs.Remove(name))
 	}
 	flip(t, cl.fs, "n2/f0", 5)
 	if _, err := cl.recover("isolated", cl.own); err != nil {

@@ -18,15 +18,11 @@ func TestReadPayload(t *testing.T) {
 		{Scheme: XOR, SetSize: 4, Generation: GenA}, {Scheme: XOR, SetSize: 4, Generation: GenB},
 	} {
 		cl := newCluster(t, o, [][]int{{100, 0, 33}, {70}, {}, {1, 200}})
-		if err := cl.encode("shared", cl.own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", cl.own))
 		for r := range 4 {
 			prefix := fmt.Sprintf("n%d/rs.", r)
 			dir, err := cl.fs.ReadDir(path.Dir(prefix))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			payloads := 0
 			for _, e := range dir {
 				name := path.Join(path.Dir(prefix), e.Name())
@@ -38,9 +34,7 @@ func TestReadPayload(t *testing.T) {
 					t.Fatalf("%+v: %v", o, err)
 				}
 				b, err := vfs.ReadFile(cl.fs, name, 1<<20)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if p.Offset+p.Length != int64(len(b)) {
 					t.Errorf("%+v: %s: %d bytes after the %d of the header, there are %d", o, name, p.Length, p.Offset, len(b))
 				}
@@ -72,9 +66,7 @@ func TestReadPayload(t *testing.T) {
 // Checksums count only beside the header that they were made with.
 func TestReadPayloadSums(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: RS, SetSize: 4, K: 2}, [][]int{{100}, {70}, {5}, {200}})
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	const prefix, name, sums = "n1/rs.", "n1/rs.1.rs.grp_1_of_1.mem_2_of_4.redset", "n1/rs.1.redsum"
 	known := func() (n int) {
 		t.Helper()
@@ -90,23 +82,17 @@ func TestReadPayloadSums(t *testing.T) {
 		return n
 	}
 	own, err := vfs.ReadFile(cl.fs, sums, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := known(); n != 2 {
 		t.Errorf("%d checksums, want 2", n)
 	}
-	if err := cl.fs.Remove(sums); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.fs.Remove(sums))
 	if n := known(); n != 0 {
 		t.Errorf("%d checksums of a file that is not there", n)
 	}
 	// The sums of an encode before this one.
 	replace(t, cl.fs, "n1/f0", make([]byte, 71))
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	replace(t, cl.fs, sums, own)
 	if n := known(); n != 0 {
 		t.Errorf("%d checksums that are of another header", n)
@@ -116,19 +102,13 @@ func TestReadPayloadSums(t *testing.T) {
 // Of a name that is none of ours nothing can be said, and of a header that contradicts its name neither.
 func TestReadPayloadBad(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{100}, {70}, {5}, {200}})
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.encode("shared", cl.own))
 	const name = "n1/rs.1.xor.grp_1_of_1.mem_2_of_4.redset"
 	b, err := vfs.ReadFile(cl.fs, name, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, bad := range []string{"n1/rs.1.xor.grp_1_of_1.mem_5_of_4.redset", "n1/rs.1.xor.grp_1_of_1.mem_99999999999999999999_of_4.redset",
 		"n1/rs.1.xor.grp_1_of_1.mem_3_of_4.redset", "n1/rs.1.rs.grp_1_of_1.mem_2_of_4.redset"} {
-		if err := vfs.WriteFile(cl.fs, bad, b); err != nil {
-			t.Fatal(err)
-		}
+		must(t, vfs.WriteFile(cl.fs, bad, b))
 		p, err := ReadPayload(cl.fs, "n1/rs.", bad)
 		var fe *FormatError
 		if !errors.As(err, &fe) || !errors.Is(err, ErrCorrupt) || fe.File != bad {

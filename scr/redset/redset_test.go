@@ -43,32 +43,22 @@ type cluster struct {
 }
 
 // newCluster makes files of these sizes, by rank, with bytes that depend on all.
-func newCluster(t interface {
-	Fatal(...any)
-}, o Options, sizes [][]int) *cluster {
+func newCluster(t tester, o Options, sizes [][]int) *cluster {
 	cl := &cluster{n: len(sizes), o: o, fs: vfs.NewMem()}
 	for r, v := range sizes {
-		if err := cl.fs.Mkdir(fmt.Sprint("n", r)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.fs.Mkdir(fmt.Sprint("n", r)))
 		var names []string
 		for i, n := range v {
 			name := fmt.Sprintf("n%d/f%d", r, i)
 			b := make([]byte, n)
 			rand.New(rand.NewSource(int64(r*1000 + i))).Read(b)
-			if err := vfs.WriteFile(cl.fs, name, b); err != nil {
-				t.Fatal(err)
-			}
+			must(t, vfs.WriteFile(cl.fs, name, b))
 			names = append(names, name)
 		}
 		cl.files = append(cl.files, names)
-		if err := cl.fs.SyncDir(fmt.Sprint("n", r)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.fs.SyncDir(fmt.Sprint("n", r)))
 	}
-	if err := cl.fs.SyncDir("."); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.fs.SyncDir("."))
 	return cl
 }
 
@@ -109,30 +99,22 @@ func (cl *cluster) recover(mode string, fsys func(rank int) vfs.FS) ([]*Report, 
 // lose removes all files of a rank, and its directory.
 func (cl *cluster) lose(t testing.TB, r int) {
 	for name := range fromMem(t, cl.fs, fmt.Sprint("n", r)) {
-		if err := cl.fs.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.fs.Remove(name))
 	}
-	if err := cl.fs.Remove(fmt.Sprint("n", r)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cl.fs.Remove(fmt.Sprint("n", r)))
 }
 
 // flip changes a byte of a file.
 func flip(t testing.TB, fsys vfs.FS, name string, off int64) {
 	f, err := fsys.OpenRW(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var b [1]byte
 	_, err = f.ReadAt(b[:], off)
 	b[0] ^= 0x10
 	if err == nil {
 		_, err = f.WriteAt(b[:], off)
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, f.Close()))
 }
 
 // copyFS returns an independent copy.
@@ -205,9 +187,7 @@ func testLosses(t *testing.T, sizes [][]int, strict bool) {
 			}
 			t.Run(fmt.Sprint(o.label(), "/", n), func(t *testing.T) {
 				cl := newCluster(t, o, sizes[:n])
-				if err := cl.encode("shared", cl.own); err != nil {
-					t.Fatal(err)
-				}
+				must(t, cl.encode("shared", cl.own))
 				whole := fromMem(t, cl.fs, ".")
 				encoded := cl.fs
 				rnd := rand.New(rand.NewSource(1))
@@ -257,14 +237,10 @@ func TestOffline(t *testing.T) {
 			cl := newCluster(t, o, even[:n])
 			err := cl.run("shared", func(ctx context.Context, c comm.Comm) error {
 				s, err := New(ctx, c, o)
-				if err != nil {
-					return err
-				}
+				must(t, err)
 				return s.Encode(ctx, cl.fs, cl.files[c.Rank()], "rs.")
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			whole := fromMem(t, cl.fs, ".")
 			opt := &RecoverOptions{Map: func(rank int, name string) string {
 				return fmt.Sprintf("n%d/%s", rank, name[strings.LastIndex(name, "/")+1:])
@@ -313,9 +289,7 @@ func TestFlippedByte(t *testing.T) {
 	for _, o := range append(schemes, Options{Scheme: Single}) {
 		t.Run(o.label(), func(t *testing.T) {
 			cl := newCluster(t, o, uneven[:6])
-			if err := cl.encode("shared", cl.own); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cl.encode("shared", cl.own))
 			whole := fromMem(t, cl.fs, ".")
 			encoded := cl.fs
 			rnd := rand.New(rand.NewSource(2))
@@ -352,29 +326,6 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
-// TestScattered: one flipped byte in each member is mended as long as each stripe has enough left.
-func TestScattered(t *testing.T) {
-	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{3000}, {3000}, {3000}, {3000}})
-	if err := cl.encode("shared", cl.own); err != nil {
-		t.Fatal(err)
-	}
-	whole := fromMem(t, cl.fs, ".")
-	// Chunks of 1000 bytes; member r holds parity of stripe r: stripes 1, 2, 3, 0 lose one element each.
-	for r, off := range []int64{5, 1500, 2500, 10} {
-		flip(t, cl.fs, fmt.Sprintf("n%d/f0", r), off)
-	}
-	reps, err := cl.recover("isolated", cl.own)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, fromMem(t, cl.fs, "."), whole)
-	for r, rep := range reps {
-		if len(rep.Corrupt) != 1 || rep.Corrupt[0].Rank != r {
-			t.Errorf("rank %d: corrupt %v", r, rep.Corrupt)
-		}
-	}
-}
-
 // TestRandom: random sets of files, of losses and of flipped bytes: what comes back is right or nothing changed.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -386,9 +337,7 @@ func TestRandom(t *testing.T) {
 		}
 		cl := newCluster(rt, o, sizes)
 		mode := rapid.SampledFrom([]string{"shared", "isolated"}).Draw(rt, "mode")
-		if err := cl.encode(mode, cl.own); err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, cl.encode(mode, cl.own))
 		whole := fromMem(t, cl.fs, ".")
 		for range rapid.IntRange(0, 4).Draw(rt, "harm") {
 			all := fromMem(t, cl.fs, ".")
@@ -403,9 +352,7 @@ func TestRandom(t *testing.T) {
 			name := names[rapid.IntRange(0, len(names)-1).Draw(rt, "file")]
 			switch b := all[name]; {
 			case rapid.Bool().Draw(rt, "remove") || len(b) == 0:
-				if err := cl.fs.Remove(name); err != nil {
-					rt.Fatal(err)
-				}
+				must(rt, cl.fs.Remove(name))
 			default:
 				flip(t, cl.fs, name, int64(rapid.IntRange(0, len(b)-1).Draw(rt, "offset")))
 			}

@@ -73,9 +73,7 @@ func load(t testing.TB, dir string) map[string][]byte {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return v
 }
 
@@ -83,12 +81,8 @@ func load(t testing.TB, dir string) map[string][]byte {
 func toMem(t testing.TB, files map[string][]byte) *vfs.Mem {
 	m := vfs.NewMem()
 	for name, b := range files {
-		if err := m.MkdirAll(filepath.Dir(name)); err != nil {
-			t.Fatal(err)
-		}
-		if err := vfs.WriteFile(m, name, b); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.MkdirAll(filepath.Dir(name)))
+		must(t, vfs.WriteFile(m, name, b))
 	}
 	return m
 }
@@ -99,9 +93,7 @@ func fromMem(t testing.TB, m vfs.FS, dir string) map[string][]byte {
 	var walk func(string)
 	walk = func(dir string) {
 		entries, err := m.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, e := range entries {
 			name := filepath.ToSlash(filepath.Join(dir, e.Name()))
 			if e.IsDir() {
@@ -124,9 +116,7 @@ func vectorMeta(t testing.TB, files map[string][]byte) map[string]Meta {
 			continue
 		}
 		h, err := parseHeader(name, p, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, d := range h.descs {
 			for _, f := range d.files {
 				v[filepath.Base(f.name)] = f.meta
@@ -165,14 +155,10 @@ func TestVectorsEncode(t *testing.T) {
 					o := v.o
 					o.Group = fmt.Sprint("node", c.Rank())
 					s, err := New(ctx, c, o)
-					if err != nil {
-						return err
-					}
+					must(t, err)
 					return s.Encode(ctx, fsys, strings.Fields(string(want[fmt.Sprint("files.", c.Rank())])), "rs.")
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				got := fromMem(t, fsys, ".")
 				for name, b := range want {
 					if strings.HasSuffix(name, ".redset") && !bytes.Equal(got[name], b) {
@@ -217,9 +203,7 @@ func TestVectorsRecover(t *testing.T) {
 						same(t, got, before)
 						return
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					for name, b := range want {
 						if (strings.HasSuffix(name, ".redset") || strings.HasPrefix(name, "data/")) && !bytes.Equal(got[name], b) {
 							t.Errorf("%s: %d bytes, want %d, or other ones", name, len(got[name]), len(b))

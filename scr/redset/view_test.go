@@ -82,13 +82,9 @@ func TestMappedIsRead(t *testing.T) {
 		for _, o := range append(crashSchemes, Options{Scheme: Single}) {
 			base := newCluster(t, o, sizes)
 			view := mapped(base.fs)
-			if err := base.encode("shared", base.own); err != nil {
-				t.Fatal(err)
-			}
+			must(t, base.encode("shared", base.own))
 			want := fromMem(t, base.fs, ".")
-			if err := base.encode("shared", func(int) vfs.FS { return view }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, base.encode("shared", func(int) vfs.FS { return view }))
 			same(t, fromMem(t, view.FS, "."), want)
 			if o.Scheme != Single {
 				base.lose(t, 1)
@@ -115,9 +111,7 @@ func TestManyMaps(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR}, {Scheme: Partner}} {
 		cl := newCluster(t, o, sizes)
 		view := mapped(cl.fs)
-		if err := cl.encode("shared", func(int) vfs.FS { return view }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cl.encode("shared", func(int) vfs.FS { return view }))
 		want := fromMem(t, cl.fs, ".")
 		cl.lose(t, 2)
 		if _, err := cl.recover("shared", func(int) vfs.FS { return view }); err != nil {
@@ -136,22 +130,16 @@ func onDisk(t *testing.T, cl *cluster) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, b := range fromMem(t, cl.fs, ".") {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, b, 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, b, 0o666)))
 	}
 	cl.fs = vfs.OS
 }
 
 func needMap(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(name, []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte("x"), 0o666))
 	f, err := vfs.OS.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	m, err := vfs.Map(f, 0, 1)
 	if err != nil {
@@ -233,9 +221,7 @@ func TestCutInTheMiddle(t *testing.T) {
 	for m := range 3 {
 		rand.New(rand.NewSource(int64(m))).Read(b)
 		name := fmt.Sprint("f", m)
-		if err := os.WriteFile(name, b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, b, 0o666))
 		s := &store{in: newLogical(vfs.OS, false)}
 		s.in.add(name, n)
 		e.stores = append(e.stores, s)
@@ -254,9 +240,7 @@ func TestCutInTheMiddle(t *testing.T) {
 		}
 	}
 	e.jobs = []*job{j}
-	if err := e.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.run(t.Context()))
 	for x, el := range j.in {
 		o := e.in[0][x]
 		if o.bad != (el.member == 1) {
@@ -264,9 +248,7 @@ func TestCutInTheMiddle(t *testing.T) {
 		}
 		if el.member != 1 {
 			whole, err := os.ReadFile(fmt.Sprint("f", el.member))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if want := crc32.ChecksumIEEE(whole[el.off:][:lay.chunk]); o.crc[0] != want {
 				t.Errorf("member %d: sum %#x, want %#x", el.member, o.crc[0], want)
 			}
@@ -290,12 +272,8 @@ func TestSurvivorCut(t *testing.T) {
 			cl := newCluster(t, o, [][]int{{900000}, {900001}, {900002}, {900003}})
 			whole := fromMem(t, cl.fs, ".")
 			onDisk(t, cl)
-			if err := cl.encode("shared", cl.own); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.RemoveAll("n1"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cl.encode("shared", cl.own))
+			must(t, os.RemoveAll("n1"))
 			var once sync.Once
 			f := vfs.NewFault(vfs.OS, func(op vfs.Op) error {
 				if op.Kind == vfs.OpWrite && op.N > 10000 {

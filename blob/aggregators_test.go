@@ -1,0 +1,246 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/crashtest"
+	"blobio/internal/vfs"
+)
+
+// TestAggregators: on each node as many as asked for, spread over its ranks, and with few servers an equal number for each. With as many
+// servers as nodes each server has those of one node.
+func TestAggregators(t *testing.T) {
+	homes := []int64{0, 0, 0, 0, 0, 5, 5, 5, 8}
+	for _, tc := range []struct {
+		o    Options
+		want []int
+	}{
+		{Options{}, []int{0, 5, 8}},
+		{Options{Aggregators: 1}, []int{0, 5, 8}},
+		{Options{Aggregators: 2}, []int{0, 5, 8, 2, 6}},
+		{Options{Aggregators: 3}, []int{0, 5, 8, 1, 6, 3, 7}},
+		{Options{Aggregators: 9}, []int{0, 5, 8, 1, 6, 2, 7, 3, 4}},
+		{Options{Aggregators: 2, Stripe: Stripe{Size: 4096, Count: 2}}, []int{0, 5, 8, 2}},
+		{Options{Aggregators: 2, Stripe: Stripe{Size: 4096, Count: 3}}, []int{0, 5, 8}},
+	} {
+		tm := &team{c: comm.Self()}
+		tm.choose(homes, &tc.o)
+		if !slices.Equal(tm.aggs, tc.want) || tm.slot != 0 {
+			t.Errorf("%d on each node, %d servers: %v, want %v; rank 0 is number %d", tc.o.Aggregators, tc.o.Stripe.Count, tm.aggs, tc.want, tm.slot)
+		}
+	}
+}
+
+// TestRoomIsReserved: a flush reserves the room of all that it writes, so that a full disk is found before the data are cut short.
+func TestRoomIsReserved(t *testing.T) {
+	m := tinyModel(1, 2)
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, apart := range []bool{false, true} {
+			var mu sync.Mutex
+			reserved, written := map[string]int64{}, map[string]int64{} // up to where, by file
+			fsys := vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case !strings.HasPrefix(op.Name, "d.nc.0"):
+				case op.Kind == vfs.OpAllocate:
+					reserved[op.Name] = max(reserved[op.Name], op.Off+op.N)
+				case op.Kind == vfs.OpWrite:
+					written[op.Name] = max(written[op.Name], op.Off+op.N)
+				}
+				return nil
+			})
+			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				if apart {
+					c = comm.Isolate(c)
+				}
+				w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, Subfiles: 2, Records: m.records}, knobs: knobs{fs: fsys}}))
+				defer w.Abort()
+				for rec := range m.records {
+					must(m.putRecord(w, rec, c.Rank(), rec == 0))
+					must(w.Flush(ctx))
+				}
+				return c.Barrier(ctx)
+			}))
+			if len(written) != 2 {
+				t.Errorf("%v, apart %v: written to %v", layout, apart, written)
+			}
+			for name, end := range written {
+				if reserved[name] < end {
+					t.Errorf("%v, apart %v: %s is written up to %d, reserved up to %d", layout, apart, name, end, reserved[name])
+				}
+			}
+		}
+	}
+}
+
+var rankInText = regexp.MustCompile(`\brank (\d+)`)
+
+// TestFailedRank: one operation of one rank fails, wherever in a session that commits. The error of every rank names that one, and no other, and
+// is of the kind that it met.
+func TestFailedRank(t *testing.T) {
+	kinds := []error{vfs.ErrNoSpace, fs.ErrPermission, io.ErrUnexpectedEOF, ErrTooLarge, errDisk}
+	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
+		if !sc.apart || sc.ranks < 3 { // in a common heap one rank works for others
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			m := sc.model(3)
+			var told most
+			// session has operation n of one rank fail, none if it is below 0, and returns the operations of that rank.
+			session := func(who, n int, kind error) (ops []vfs.Op, errs []error) {
+				mem, fails := vfs.NewMem(), crashtest.Fails(kind)
+				var mu sync.Mutex
+				faulty := vfs.NewFault(mem, func(op vfs.Op) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if ops = append(ops, op); len(ops)-1 != n {
+						return nil
+					}
+					return fails.Hook(op)
+				})
+				errs, _ = eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
+					var fsys vfs.FS = mem
+					if c.Rank() == who {
+						fsys = faulty
+					}
+					o := sc.with(fsys, false)
+					if o.Records > 0 {
+						o.Records = m.records
+					}
+					return sc.writeCommits(ctx, c, m, o, false, told.tell)
+				})
+				return ops, errs
+			}
+			for who := range m.ranks {
+				whole, errs := session(who, -1, nil)
+				must(errors.Join(errs...))
+				for n := range whole {
+					if n%times(3, 1) != 0 && whole[n].Kind != vfs.OpSync {
+						continue
+					}
+					kind := kinds[n%len(kinds)]
+					ops, errs := session(who, n, kind)
+					if len(ops) <= n || errors.Join(errs...) == nil && mayIgnore(ops[n]) {
+						continue
+					}
+					op := ops[n]
+					for r, err := range errs {
+						re, named := (*comm.RankError)(nil), false
+						if err != nil {
+							named = true
+							for _, x := range rankInText.FindAllStringSubmatch(err.Error(), -1) {
+								named = named && x[1] == strconv.Itoa(who)
+							}
+						}
+						if !named || !tells(err, kind) || !errors.As(err, &re) || re.Rank != who {
+							t.Errorf("%v of rank %d fails with %q: rank %d has %v", op, who, kind, r, err)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFlushAsyncMemory: a put that exceeds the cap waits for what is under way; what can never fit is an error.
+func TestFlushAsyncMemory(t *testing.T) {
+	const ranks, size = 4, 8 << 10
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		inBubble(t, layout.String(), func(t *testing.T) {
+			s, v, parts := asyncModel(ranks)
+			g := newGate(vfs.NewMem())
+			var through atomic.Int64
+			if err := run(ranks, func(ctx context.Context, c comm.Comm) error {
+				w, err := createWith(ctx, c, "d.nc", s, parts(c.Rank()), &settings{Options: Options{Layout: layout, Records: 5, Retain: CopyOnPut, Memory: ranks*size + size}, knobs: knobs{fs: g}})
+				must(err)
+				x := make([]float64, w.Count(1))
+				must(Put(w, v, 0, x))
+				must(w.FlushAsync(ctx))
+				if c.Rank() == 0 {
+					go func() {
+						time.Sleep(time.Millisecond) // until all others wait
+						if n := through.Load(); n > 1 {
+							t.Errorf("%d puts went through, there is room for one", n)
+						}
+						g.release(nil)
+					}()
+				}
+				must(Put(w, v, 1, x))
+				through.Add(1)
+				must(w.FlushAsync(ctx))
+				for rec := range int64(2) { // the first waits, the second can never fit
+					err = errors.Join(err, Put(w, v, 2+rec, x))
+				}
+				must(w.Wait(ctx))
+				all, aerr := c.AllreduceInt64(ctx, []int64{map[bool]int64{true: 1}[errors.Is(err, ErrTooLarge)]}, comm.Sum)
+				if aerr != nil || all[0] == 0 {
+					return fmt.Errorf("no rank met the cap: %v", aerr)
+				}
+				w.eng.proc.mu.Lock()
+				used, flights := w.eng.proc.used, w.eng.proc.flights
+				w.eng.proc.mu.Unlock()
+				if used > ranks*size+size || flights != 0 {
+					return fmt.Errorf("%d bytes in copies, %d flushes on the way", used, flights)
+				}
+				return w.Close(ctx)
+			}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestFlushAsyncWindows: of many windows some wait in memory, and the call waits for room for the next one.
+func TestFlushAsyncWindows(t *testing.T) {
+	const ranks, records = 4, 20
+	for name, o := range map[string]settings{
+		"memory":   {Options: Options{OwnMin: 1 << 30}},
+		"messages": {Options: Options{OwnMin: 1 << 30, Aggregators: 2}, knobs: knobs{messages: true}},
+		"some own": {Options: Options{OwnMin: 16 << 10}},
+		"process":  {Options: Options{OwnMin: 1 << 30, Layout: ProcessCentric, Records: records}},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			cc := crashCase{o: o, apart: true}
+			cc.o.Buffer, cc.o.Memory, cc.o.Retain = 64<<10, 100<<10, LendUntilFlush // one window and a half
+			s, v, parts := asyncModel(ranks)
+			mem := vfs.NewMem()
+			err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+				w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false)))
+				data := make([][]float64, records)
+				for rec := range data {
+					data[rec] = make([]float64, w.Count(1))
+					for i := range data[rec] {
+						data[rec][i] = float64(rec*100 + c.Rank())
+					}
+					must(Put(w, v, int64(rec), data[rec]))
+				}
+				must(w.FlushAsync(ctx))
+				return w.Close(ctx)
+			})
+			noError(t, err)
+			r := opened(t, mem, "d.nc", nil)
+			got := make([]float64, records*ranks<<10)
+			noError(t, r.Read(t.Context(), "T", []int64{0, 0}, []int64{records, ranks << 10}, got))
+			for i, x := range got {
+				if want := float64(i/(ranks<<10)*100 + i%(ranks<<10)>>10); x != want {
+					t.Fatalf("element %d is %v, want %v", i, x, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,172 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"testing"
+
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// A directory that can be listed once, to find the dataset, and not again, to
+// look for what is left over: the check must say that it did not look.
+func TestCheckSaysWhatItCouldNotList(t *testing.T) {
+	s := otherSample(t, VariableCentric, 2, 1, nil)
+	mem := memOf(t, s.files)
+	c := vfs.Count(mem)
+	for range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: c}) {
+	}
+	lists := c.Kind(vfs.OpReadDir)
+	for n := int64(1); n <= lists; n++ {
+		said := false
+		fsys := vfs.NewFault(mem, vfs.FailOn(vfs.OpReadDir, "", n, fs.ErrPermission))
+		for f := range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: fsys}) {
+			said = said || errors.Is(f.Err, fs.ErrPermission)
+		}
+		if !said {
+			t.Errorf("listing %d of %d failed and no finding says so", n, lists)
+		}
+	}
+}
+
+// The first finding comes out before the last file is opened, and what comes after it is not looked at if nobody asks.
+func TestCheckStreams(t *testing.T) {
+	const files = 40
+	toy := newToy(files)
+	s := writeSample(t, toy, VariableCentric, files, true, 1)
+	first := subfile.Name(sampleBase, 0)
+	if len(s.files[first]) == 0 {
+		t.Fatalf("no %s", first)
+	}
+	s.files[first][0] ^= 1
+	opens := func(want int) (n int64) {
+		c := vfs.Count(memOf(t, s.files))
+		for range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 2}, knobs{fs: c}) {
+			if want--; want == 0 {
+				break
+			}
+		}
+		return c.Kind(vfs.OpOpen)
+	}
+	if one, all := opens(1), opens(-1); all-one < files/2 {
+		t.Errorf("%d files are opened before the first finding, %d in all", one, all)
+	}
+}
+
+// TestCheckFindsAnyByte: whatever byte of a committed dataset is changed, check finds it: in headers, data and maps, in HDF5 metadata that
+// only other programs read, and in padding.
+func TestCheckFindsAnyByte(t *testing.T) {
+	step := times(67, 1)
+	for name, o := range map[string]settings{
+		"variable-centric": {},
+		"process-centric":  {Options: Options{Layout: ProcessCentric}},
+		"compressed":       {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}},
+	} {
+		mem := vfs.NewMem()
+		o.fs, o.Workers, o.Durability, o.Subfiles = mem, 1, DurableNone, 2
+		m := tinyModel(1, 2)
+		must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, "d.nc", &o) }))
+		must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.upTo(3).add(ctx, c, "d.nc", &o) }))
+		files := memFiles(t, mem)
+		found := func(files map[string][]byte) bool {
+			for f := range checkWith(context.Background(), "d.nc", &CheckOptions{Workers: 1}, knobs{fs: memOf(t, files)}) {
+				if f.Severity != Note {
+					return true
+				}
+			}
+			return false
+		}
+		if found(files) {
+			t.Fatalf("%s: findings of a good dataset", name)
+		}
+		for k, file := range slices.Sorted(maps.Keys(files)) {
+			for at := k % step; at < len(files[file]); at += step {
+				b := bytes.Clone(files[file])
+				b[at] ^= 0x10
+				damaged := maps.Clone(files)
+				damaged[file] = b
+				if !found(damaged) {
+					t.Errorf("%s: byte %#x of %s: no finding", name, at, file)
+				}
+			}
+		}
+	}
+	// A pad, which few steps meet.
+	s := newSample(t, VariableCentric, 1, true)
+	pl, _ := s.place(t, s.subfile(0))
+	pads := 0
+	for v := range pl.Header.Vars {
+		off, n := pl.At.Extent(v, 0)
+		if n&3 == 0 {
+			continue
+		}
+		pads++
+		at := int64(-1)
+		for f := range checkWith(context.Background(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: memOf(t, s.patch(s.subfile(0), off+n, []byte{1}))}) {
+			if f.Severity != Note {
+				at = f.Offset
+			}
+		}
+		if at != off+n {
+			t.Errorf("padding at %#x: found at %#x", off+n, at)
+		}
+	}
+	if pads == 0 {
+		t.Error("no pads in the sample")
+	}
+}
+
+// TestHeaderAgainstManifest: no bit of a header changes what is read. The manifest has its sum, so a file whose header
+// still makes sense is refused when it is opened; but for the count of records, where the manifest is right.
+func TestHeaderAgainstManifest(t *testing.T) {
+	ctx := context.Background()
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		t.Run(l.String(), func(t *testing.T) {
+			s, mem := newToy(3), vfs.NewMem()
+			o := settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}}
+			noError(t, comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return s.write(ctx, c, "d.nc", 2, &o) }))
+			r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+			noError(t, err)
+			pl := r.sets[0].parts[0].place
+			name := r.sets[0].parts[0].name
+			r.Close()
+			f, err := mem.OpenRW(name)
+			noError(t, err)
+			defer f.Close()
+			b := make([]byte, pl.HeaderLen)
+			if _, err := f.ReadAt(b, pl.HeaderOff); err != nil {
+				t.Fatal(err)
+			}
+			refused := 0
+			for at := int(l); at < len(b); at += times(5, 1) {
+				was := bytes.Clone(b[at : at+1])
+				if _, err := f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.HeaderOff+int64(at)); err != nil {
+					t.Fatal(err)
+				}
+				r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+				if err == nil {
+					err = r.loadSet(ctx, r.sets[0]) // headers of a set may be read later
+					r.Close()
+				}
+				if inCount := at >= layout.NumrecsAt && at < layout.NumrecsAt+layout.NumrecsLen; err == nil && !inCount {
+					t.Errorf("byte %#x of the header: nothing found", at)
+				} else if errors.Is(err, ErrChecksum) {
+					refused++
+				}
+				if _, err := f.WriteAt(was, pl.HeaderOff+int64(at)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if refused == 0 {
+				t.Error("no header that makes sense was refused by its sum")
+			}
+		})
+	}
+}

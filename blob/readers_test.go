@@ -1,0 +1,262 @@
+package blob
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/blob/internal/layout"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// TestTiles: an array of several tiles, to which ranks contribute strips of each row, reads right as a whole and from any row on.
+func TestTiles(t *testing.T) {
+	const ranks, rows, cols, strip = 5, 20, 1 << 16, 7
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		m := vfs.NewMem()
+		s := NewSchema()
+		tm, z, x := s.Dim("time", Unlimited), s.Dim("z", rows), s.Dim("x", cols)
+		d := s.Decomp(z, x)
+		for _, name := range []string{"A", "B"} {
+			s.Var(name, cdf5.Int, []DimID{tm, z, x}, Decomposed(d))
+		}
+		noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+			var runs []decomp.Req
+			for r := range int64(rows) {
+				for at := int64(c.Rank() * strip); at < cols; at += ranks * strip {
+					runs = append(runs, decomp.Req{Offset: r*cols + at, Length: min(strip, cols-at)})
+				}
+			}
+			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: m}}))
+			for v := range s.vars {
+				var data []int32
+				for _, q := range runs {
+					for i := range q.Length {
+						data = append(data, int32(q.Offset+i)*2+int32(v))
+					}
+				}
+				must(Put(w, VarID(v), 0, data))
+			}
+			return w.Close(ctx)
+		}))
+		r := opened(t, m, sampleBase, &OpenOptions{Workers: 2})
+		for v := range int32(2) {
+			for _, part := range [][2]int64{{0, rows}, {3, rows - 4}} {
+				got := make([]int32, part[1]*cols)
+				noError(t, r.Read(t.Context(), s.vars[v].Name, []int64{0, part[0], 0}, []int64{1, part[1], cols}, got))
+				for i, is := range got {
+					if want := (int32(part[0]*cols)+int32(i))*2 + v; is != want {
+						t.Fatalf("%v, variable %d, from row %d on: element %d is %d, want %d", l, v, part[0], i, is, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestUnevenRecords: the nodes of a run that was killed have written different
+// numbers of records. What all have can be read.
+func TestUnevenRecords(t *testing.T) {
+	ctx := context.Background()
+	for _, short := range []string{".0000", ".0001"} {
+		toy := newToy(4)
+		name := filepath.Join(t.TempDir(), "a.nc")
+		noError(t, comm.Run(ctx, 4, nil, func(ctx context.Context, c comm.Comm) error {
+			return toy.write(ctx, c, name, 3, &settings{Options: Options{Subfiles: 2}})
+		}))
+		noError(t, os.Remove(subfile.ManifestName(name)))
+		b, err := os.ReadFile(name + short)
+		noError(t, err)
+		binary.BigEndian.PutUint64(b[layout.NumrecsAt:], 2)
+		noError(t, os.WriteFile(name+short, b, 0o666))
+		read := func(o *OpenOptions) (int64, []float64, error) {
+			r, err := Open(ctx, name, o)
+			if err != nil {
+				return 0, nil, err
+			}
+			defer r.Close()
+			flux := make([]float64, r.Records()*toyCol)
+			return r.Records(), flux, r.Read(ctx, "FLUX", nil, nil, flux)
+		}
+		if _, _, err := read(nil); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "did not end") {
+			t.Errorf("%s is short: %v, want ErrMissing", short, err)
+		}
+		n, flux, err := read(&OpenOptions{AllowMissing: true})
+		if err != nil || n != 2 {
+			t.Fatalf("%s is short, AllowMissing: %d records, %v", short, n, err)
+		}
+		for i, v := range flux {
+			rec, at := int64(i/toyCol), int64(i%toyCol)
+			if want := value(toy.flux, rec, at); at < toyCol-2 && v != want {
+				t.Errorf("%s is short: FLUX[%d, %d] = %v, want %v", short, rec, at, v, want)
+			}
+		}
+		said := false
+		for f := range Check(ctx, name, nil) {
+			said = said || f.Severity >= Error && strings.Contains(f.Msg, "did not end")
+		}
+		if !said {
+			t.Errorf("%s is short: check does not say so", short)
+		}
+	}
+}
+
+// TestUnwrittenTail: a canonical file that ends within its last variable, as
+// PnetCDF leaves it, is read; one that ends before is truncated.
+func TestUnwrittenTail(t *testing.T) {
+	ctx := context.Background()
+	out := canonicalToy(t, 2)
+	whole, err := os.ReadFile(out)
+	noError(t, err)
+	const last = 4 * toyCol // NEVER, int
+	for _, c := range []struct {
+		cut      int
+		severity Severity
+		ok       bool
+	}{{0, Note, true}, {4, Warning, true}, {last, Warning, true}, {last + 4, Error, false}} {
+		noError(t, os.WriteFile(out, whole[:len(whole)-c.cut], 0o666))
+		worst := Note
+		for f := range Check(ctx, out, nil) {
+			worst = max(worst, f.Severity)
+		}
+		if worst != c.severity {
+			t.Errorf("%d bytes cut: check says %v, want %v", c.cut, worst, c.severity)
+		}
+		x, err := Open(ctx, out, nil)
+		noError(t, err)
+		want := int64(c.cut)
+		if !c.ok {
+			want = 0
+		}
+		if got := x.Unwritten(); got != want {
+			t.Errorf("%d bytes cut: Unwritten = %d, want %d", c.cut, got, want)
+		}
+		got := make([]int32, 2*toyCol)
+		err = x.Read(ctx, "NEVER", nil, nil, got)
+		if c.ok {
+			for i, v := range got {
+				want := int32(-99)
+				if i >= 2*toyCol-c.cut/4 {
+					want = 0
+				}
+				if err != nil || v != want {
+					t.Fatalf("%d bytes cut: NEVER[%d] = %d, %v, want %d", c.cut, i, v, err, want)
+				}
+			}
+		} else {
+			date := make([]byte, 16)
+			if err := x.Read(ctx, "date_written", nil, nil, date); !errors.Is(err, ErrTruncated) {
+				t.Errorf("%d bytes cut: the variable before the last: %v, want ErrTruncated", c.cut, err)
+			}
+		}
+		x.Close()
+	}
+}
+
+// TestNumbersWithAMissingSubfile: the blobs that are there keep their numbers.
+func TestNumbersWithAMissingSubfile(t *testing.T) {
+	ctx := context.Background()
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		toy := newToy(8)
+		name := filepath.Join(t.TempDir(), "a")
+		noError(t, comm.Run(ctx, 8, nil, func(ctx context.Context, c comm.Comm) error {
+			return toy.write(ctx, c, name, 1, &settings{Options: Options{Layout: l, Subfiles: 4}})
+		}))
+		noError(t, os.Remove(name+".0002"))
+		r, err := Open(ctx, name, &OpenOptions{AllowMissing: true})
+		noError(t, err)
+		var ranks []int
+		for b, err := range r.Blobs(ctx, "T", 0) {
+			noError(t, err)
+			ranks = append(ranks, b.Rank)
+		}
+		if want := []int{0, 1, 2, 3, 6, 7}; len(ranks) != 6 || ranks[4] != want[4] || ranks[5] != want[5] {
+			t.Errorf("%v: ranks %v, want %v", l, ranks, want)
+		}
+		r.Close()
+	}
+}
+
+// canonicalToy writes a toy with as many records as ranks, converts it, and returns the name of the canonical file.
+func canonicalToy(t *testing.T, ranks int) string {
+	t.Helper()
+	ctx := context.Background()
+	toy, dir := newToy(ranks), t.TempDir()
+	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
+	noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		return toy.write(ctx, c, name, int64(ranks), new(settings))
+	}))
+	r, err := Open(ctx, name, nil)
+	noError(t, err)
+	defer r.Close()
+	noError(t, Convert(ctx, r, out, nil))
+	return out
+}
+
+// TestMapsDropped: with OpenOptions.Maps no more maps are kept than that, but for the last one, and all that is read is right.
+func TestMapsDropped(t *testing.T) {
+	const maps, ranks, n = 6, 2, 40_000
+	ctx, fsys := t.Context(), vfs.NewMem()
+	if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		s := NewSchema()
+		x := s.Dim("x", n)
+		var parts []Part
+		for k := range maps {
+			d := s.Decomp(x)
+			s.Var(fmt.Sprintf("v%d", k), cdf5.Int, []DimID{x}, Decomposed(d))
+			p := Part{Decomp: d}
+			for i := int64(0); i < n; i++ { // nothing repeats itself
+				if (uint64(i+n*int64(k))*0x9e3779b97f4a7c15)>>40%ranks == uint64(c.Rank()) {
+					p.Runs = append(p.Runs, decomp.Req{Offset: i, Length: 1})
+				}
+			}
+			parts = append(parts, p)
+		}
+		w := need(createWith(ctx, c, "d.nc", s, parts, &settings{knobs: knobs{fs: fsys}}))
+		for k := range maps {
+			data := make([]int32, len(parts[k].Runs))
+			for i, q := range parts[k].Runs {
+				data[i] = int32(q.Offset) + int32(k)
+			}
+			must(Put(w, VarID(k), 0, data))
+		}
+		return w.Close(ctx)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r := opened(t, fsys, "d.nc", &OpenOptions{Maps: 1 << 20})
+	one := int64(0)
+	for round := range 3 {
+		for k := range maps {
+			got := make([]int32, n)
+			noError(t, r.Read(ctx, fmt.Sprintf("v%d", k), nil, nil, got))
+			for i, x := range got {
+				if x != int32(i+k) {
+					t.Fatalf("round %d: v%d[%d] = %d, want %d", round, k, i, x, i+k)
+				}
+			}
+			sum, kept := int64(0), 0
+			for i := range r.families[0].maps {
+				if g, ok := r.maps.Get(&r.families[0].maps[i]); ok {
+					sum, kept = sum+2*g.m.MemSize(), kept+1
+					one = max(one, 2*g.m.MemSize())
+				}
+			}
+			if _, ok := r.maps.Get(&r.families[0].maps[k]); !ok || sum > 1<<20 && kept > 1 {
+				t.Fatalf("after v%d: %d maps of %d bytes are kept", k, kept, sum)
+			}
+		}
+	}
+	if one*maps <= 1<<20 {
+		t.Fatalf("all maps together are %d bytes: nothing was to be dropped", one*maps)
+	}
+}
