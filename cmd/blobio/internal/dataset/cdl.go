@@ -22,7 +22,7 @@ type cdlWriter struct {
 	e      *cli.Env
 	float  int // significant digits of float values
 	double int
-	sep    string // between date and time of times that are printed as dates; "": they are numbers
+	sep    string          // between date and time of times that are printed as dates; "": they are numbers
 	noted  map[string]bool // variables with units of time that are not known
 }
 
