@@ -16,6 +16,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/diary"
 	"blobio/internal/mount"
 	"blobio/internal/testfiles"
 )
@@ -222,9 +223,9 @@ func TestMountedNcdumpMeetsDamage(t *testing.T) {
 			break
 		}
 	}
-	at := t.TempDir()
 	var log bytes.Buffer
-	m, err := mount.New(dir, at, &mount.Options{Verify: blob.VerifyOnce, Log: &log})
+	said, at := diary.New(&log, nil), t.TempDir()
+	m, err := mount.New(dir, at, &mount.Options{Verify: blob.VerifyOnce, Log: said})
 	if errors.Is(err, mount.ErrUnavailable) {
 		t.Skipf("no FUSE mounts here: %v", err) // step mount of .ci/run says so
 	}
@@ -246,6 +247,7 @@ func TestMountedNcdumpMeetsDamage(t *testing.T) {
 	if err := m.Unmount(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	said.Flush()
 	if !strings.Contains(log.String(), file) {
 		t.Errorf("the log: %s", log.String())
 	}

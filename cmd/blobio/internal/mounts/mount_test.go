@@ -367,7 +367,7 @@ func TestNobodyReads(t *testing.T) {
 	clitest.Check(t, os.WriteFile(name, b[:len(b)/2], 0o666))
 	for i := range 3000 { // each is another line
 		if f, err := os.Open(filepath.Join(at, "toy.nc")); err == nil {
-			_, err = f.ReadAt(make([]byte, 1), int64(len(want)-1-i%64))
+			_, _ = f.ReadAt(make([]byte, 1), int64(len(want)-1-i%64))
 			f.Close()
 		}
 	}
