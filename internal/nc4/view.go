@@ -3,6 +3,7 @@ package nc4
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"sort"
@@ -168,10 +169,12 @@ func (v *View) variable(p []byte, i int, rec, at int64) error {
 
 // elements reads elements of the flattened array of a dataset as they are in the file.
 func (v *View) elements(b []byte, i int, from int64) error {
-	d, g := v.data[i], &v.geo[i]
+	d, g, name := v.data[i], &v.geo[i], v.hdr.Vars[i].Name
 	if d.Storage() != h5.Chunked {
-		_, err := d.ReadAt(b, from*g.size)
-		return err
+		if _, err := d.ReadAt(b, from*g.size); err != nil {
+			return of(name, err)
+		}
+		return nil
 	}
 	var c []byte
 	last := int64(-1)
@@ -180,7 +183,7 @@ func (v *View) elements(b []byte, i int, from int64) error {
 		if at.chunk != last {
 			var err error
 			if c, err = v.chunk(i, at.chunk); err != nil {
-				return err
+				return of(name, err)
 			}
 			last = at.chunk
 		}
@@ -246,11 +249,22 @@ func (v *View) Verify(ctx context.Context, report func(error), did func(n int64)
 				buf = make([]byte, m)
 			}
 			if err := read(k, buf[:m]); err != nil {
-				report(fmt.Errorf("variable %q: %w", v.hdr.Vars[i].Name, err))
+				report(of(v.hdr.Vars[i].Name, err))
 			}
 			did(m)
 			n -= m
 		}
 	}
 	return nil
+}
+
+// of is an error about the data of a variable, which it names.
+func of(name string, err error) error {
+	var fe *fault.FormatError
+	if !errors.As(err, &fe) {
+		return fmt.Errorf("variable %q: %w", name, err)
+	}
+	named := *fe
+	named.Field = fmt.Sprintf("variable %q: %s", name, fe.Field)
+	return &named
 }

@@ -37,7 +37,7 @@ class and effect. status is what "blobio ls" tells of the writer.`,
 			ctx := cmd.Context()
 			k := cli.Checking[*checked]{Flags: &f, Count: len(args),
 				One:   func(path string) (*checked, error) { return check(ctx, e, &f, path) },
-				Print: func(c *checked) { f.Print(e, c.Path, &c.Found) }}
+				Print: func(c *checked) { f.Print(e, c.Path, &c.Found, c.facts()...) }}
 			return k.Run(cmd, e, args)
 		},
 	}
@@ -50,6 +50,15 @@ type checked struct {
 	Path   string       `json:"path"`
 	Status *blob.Status `json:"status,omitempty"`
 	cli.Found
+	hdf5 bool
+}
+
+// facts are what stands behind the verdict.
+func (c *checked) facts() []string {
+	if c.hdf5 && c.Unchecked > 0 {
+		return []string{"netCDF-C and HDF5 may read the rest"}
+	}
+	return nil
 }
 
 func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*checked, error) {
@@ -69,6 +78,9 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 	c := &checked{Path: set.Base}
 	if !set.Single {
 		c.Status = statusOf(set.Base)
+	} else if r, err := blob.Open(ctx, path, nil); err == nil {
+		c.hdf5 = r.NetCDF4()
+		r.Close()
 	}
 	for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: f.Quick, Workers: f.Workers,
 		Progress: func(done, total int64) { p.At("check "+set.Base, done, total) }}) {
