@@ -22,5 +22,5 @@
 // contiguous data) can be wrong unnoticed. Nothing is locked: a file that is being
 // written may be read wrongly.
 //
-// docs/format-h5.md has the structures, with an example in bytes.
+// docs/format-h5.md has what is written and read, with an example in bytes.
 package h5
