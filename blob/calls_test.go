@@ -46,3 +46,25 @@ func TestDifferentCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferentCallsOfReads: a collective read is named, too.
+func TestDifferentCallsOfReads(t *testing.T) {
+	m, mem := tinyModel(1, 2), vfs.NewMem()
+	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+	errs, _ := eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
+		r, err := Open(ctx, "d.nc", &OpenOptions{FS: mem})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if c.Rank() == 2 {
+			return c.Barrier(comm.In(ctx, "another"))
+		}
+		return r.Collective(c).Plan(nil).Read(ctx)
+	})
+	for rank, err := range errs {
+		if !errors.Is(err, comm.ErrMismatch) || !strings.Contains(err.Error(), "in ReadPlan.Read (") || !strings.Contains(err.Error(), "in another (") {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}

@@ -131,6 +131,7 @@ type job struct {
 // Read reads several records of variables at once, the same ones in the same order on all ranks. Collective: if it fails on one rank it does
 // on all. Of damaged or missing subfiles only elements that one of the ranks wants are an error.
 func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
+	ctx = comm.In(ctx, "ReadPlan.Read")
 	k := p.k
 	jobs, sum, err := p.check(gets)
 	have := int64(1)

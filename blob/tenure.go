@@ -94,12 +94,14 @@ func (t *tenure) byIf(check func() error) subfile.By {
 	return subfile.By{Tag: t.tag(), Check: check, Shared: shared, Holds: holdsSubfile(t.fsys)}
 }
 
-// explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's.
+// explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's. A lease that nobody holds explains
+// nothing to a rank that did not hold it: rank 0 gives it back after any error.
 func (t *tenure) explain(err error) error {
 	if err == nil || t == nil || errors.Is(err, ErrInUse) || t.ended() {
 		return err
 	}
-	if lost := t.check(); errors.Is(lost, ErrInUse) {
+	var lost *durable.InUseError
+	if errors.As(t.check(), &lost) && !lost.Ended {
 		return fmt.Errorf("%w (%w)", lost, err)
 	}
 	return err

@@ -53,6 +53,33 @@ func TestHeldFiles(t *testing.T) {
 	must(errors.Join(ten.release(), next.check(), next.release()))
 }
 
+// TestExplainEnded: after an error that is not of the dataset rank 0 gives the lease back, perhaps before others look at it. That is no takeover.
+func TestExplainEnded(t *testing.T) {
+	mem := vfs.NewMem()
+	ten, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
+	must(err)
+	other := serve(mem, "d.nc", ten.id, false)
+	must(ten.release())
+	for _, cause := range []error{context.Canceled, comm.ErrMismatch} {
+		if err := other.explain(cause); err != cause {
+			t.Errorf("given back: %v, want %v", err, cause)
+		}
+	}
+	if err := other.check(); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "the process that held it has given it back, or") {
+		t.Errorf("check: %v", err)
+	}
+	next, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
+	must(err)
+	if err := other.explain(fs.ErrNotExist); !errors.Is(err, ErrInUse) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "taken over by") {
+		t.Errorf("taken over: %v", err)
+	}
+	must(mem.Remove(durable.LockName("d.nc"))) // the one who knows that he has not given it back
+	if err := next.explain(fs.ErrNotExist); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "another writer has taken over") {
+		t.Errorf("taken over, by somebody who has ended: %v", err)
+	}
+	must(next.release())
+}
+
 // TestJoinedProcess: the lease lasts while another process of the writer lives that has opened a file by its final name.
 func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()

@@ -34,7 +34,7 @@ var (
 	// ErrScrambled: the real program stored the cells of this field wrongly (blocks
 	// that are not cubic, without ghosts); they cannot be put right.
 	ErrScrambled = errors.New("scrambled by the program that wrote it")
-	// ErrUnfit: the real program cannot restart from this field, though it is right here.
+	// ErrUnfit: the real program cannot restart from this, or goes wrong, though it is right here.
 	ErrUnfit = errors.New("unfit for a restart of the program")
 	// ErrDump: a data dump, not a checkpoint: it cannot be restarted from.
 	ErrDump = errors.New("a data dump, not a checkpoint")

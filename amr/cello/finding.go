@@ -10,7 +10,7 @@ type Severity = fault.Severity
 const (
 	Note    = fault.Note    // worth knowing
 	Warning = fault.Warning // readable, but not as the format wants it, or of doubtful content
-	Error   = fault.Error   // cannot be read, cannot be restarted from, or gives wrong results
+	Error   = fault.Error   // cannot be read, or is wrong; with ForRestart: cannot be restarted from, too
 )
 
 // Finding is one thing that Verify found: File is below the directory, "" for the whole; Block is the name of a block, ""

@@ -16,10 +16,13 @@ import (
 type VerifyOptions struct {
 	// StructureOnly leaves the data unread: no checksums of them, no look at values.
 	StructureOnly bool
-	// EnzoFloat is that of the program that is to restart from it; default (0): that
+	// ForRestart asks for what keeps the real program from restarting from a sound checkpoint, too, or makes it go wrong. Without it such
+	// findings are no more than a note.
+	ForRestart bool
+	// With ForRestart, EnzoFloat is that of the program that is to restart from it; default (0): that
 	// of the attributes.
 	EnzoFloat amr.Type
-	// MaxLevel is the finest level of the run that is to restart from it; default (nil): the attribute max_level.
+	// With ForRestart, MaxLevel is the finest level of the run that is to restart from it; default (nil): the attribute max_level.
 	MaxLevel *int
 	// Progress is called with the bytes that were read to be summed up and looked at, often and by
 	// several goroutines.
@@ -30,7 +33,7 @@ type VerifyOptions struct {
 // Verify looks for everything that is wrong with a checkpoint: files, lists, groups, attributes,
 // datasets, the tree, checksums, values that no run leaves behind (amr.Survey). It never stops at the first finding, only where nothing
 // more can be read. What the real program does not check, and hangs, crashes or runs wrong on, is
-// found here, and Finding.Effect says so.
+// found here, and Finding.Effect says so. Whether it can restart from what is sound is another question: see VerifyOptions.ForRestart.
 func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		if o == nil {
@@ -57,9 +60,13 @@ type verifier struct {
 	survey *amr.Survey
 	// partial: not all lists could be read, so which blocks there are is not known.
 	partial bool
+	unfit   int // findings that concern a restart only, and were not asked for
 }
 
 func (v *verifier) tell(f Finding) {
+	if f.Severity == Error && f.Err != nil {
+		f.Severity = fault.Of(Error, "", f.Err).Severity // what this version cannot read may be sound
+	}
 	if !v.stop && !v.yield(f) {
 		v.stop = true
 	}
@@ -67,6 +74,19 @@ func (v *verifier) tell(f Finding) {
 
 func (v *verifier) add(s Severity, file, block, field string, err error, effect, format string, args ...any) {
 	v.tell(Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: fmt.Sprintf(format, args...), Effect: effect, Err: err})
+}
+
+// fit is tell of what is right here, but not for a restart of the real program.
+func (v *verifier) fit(f Finding) {
+	if v.o.ForRestart {
+		v.tell(f)
+		return
+	}
+	v.unfit++
+}
+
+func (v *verifier) addFit(s Severity, file, block, field string, err error, effect, format string, args ...any) {
+	v.fit(Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: fmt.Sprintf(format, args...), Effect: effect, Err: err})
 }
 
 // later is add of what is told after the findings of the tree.
@@ -140,6 +160,9 @@ func (v *verifier) run(ctx context.Context) {
 		v.data(ctx)
 	}
 	v.odd()
+	if v.unfit > 0 {
+		v.add(Note, "", "", "", nil, "", "Enzo-E cannot restart from this, or goes wrong: see why with --for-enzo-e")
+	}
 	if err := ctx.Err(); err != nil {
 		fatal("", err, "")
 	}
@@ -194,11 +217,13 @@ func (v *verifier) fields() {
 		enzo = k.enzo
 	}
 	if enzo != k.enzo {
-		v.add(Error, "", "", "enzo_dt", ErrCorrupt, runsWrong, "%v, the program has %v", k.enzo, enzo)
+		v.addFit(Error, "", "", "enzo_dt", ErrUnfit, runsWrong, "%v, the program has %v", k.enzo, enzo)
 	}
-	if !k.Dump() {
-		for _, d := range k.Unfit() {
+	for _, d := range k.Unfit() {
+		if d.Err == ErrScrambled {
 			v.tell(d)
+		} else if !k.Dump() {
+			v.fit(d)
 		}
 	}
 	for i := range k.meta.Fields {
@@ -206,16 +231,16 @@ func (v *verifier) fields() {
 		name := fieldPrefix + f.Name
 		switch {
 		case f.Type.Float() && f.Type != enzo:
-			v.add(Error, "", "", name, ErrCorrupt, runsWrong, "%v, but enzo_float is %v", f.Type, enzo)
+			v.addFit(Error, "", "", name, ErrUnfit, runsWrong, "%v, but enzo_float is %v", f.Type, enzo)
 		case !f.Type.Float():
-			v.add(Warning, "", "", name, nil, "has fields of floating-point types only", "%v", f.Type)
+			v.addFit(Warning, "", "", name, nil, "has fields of floating-point types only", "%v", f.Type)
 		}
 	}
 	for i := range k.meta.Particles {
 		p := &k.meta.Particles[i]
 		for j := range p.Attrs {
 			if p.Attrs[j].Type == amr.Int16 {
-				v.add(Error, "", "", particleName(p, &p.Attrs[j]), nil, aborts, "int16, which it writes but cannot read")
+				v.addFit(Error, "", "", particleName(p, &p.Attrs[j]), ErrUnfit, aborts, "int16, which it writes but cannot read")
 			}
 		}
 	}

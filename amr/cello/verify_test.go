@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"blobio/amr"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
@@ -204,7 +206,7 @@ func TestVerify(t *testing.T) {
 			c.damage(r)
 			bad := vfs.NewMem()
 			r.store(bad, "bad")
-			l := findings(bad, "bad", nil)
+			l := findings(bad, "bad", &VerifyOptions{ForRestart: true})
 			found := c.want == "" && len(errorsOf(l)) == 0
 			for _, f := range l {
 				if c.want != "" && strings.Contains(f.String(), c.want) {
@@ -330,6 +332,72 @@ func parentName(child string) string {
 		axes[i] = a[:len(a)-1]
 	}
 	return "B" + strings.Join(axes, "_")
+}
+
+// TestVerifyForRestart: what is right, but keeps the real program from restarting, is an error for who asks for that, and a note else.
+func TestVerifyForRestart(t *testing.T) {
+	_, mem := flat(t)
+	typed := func(prefix string, typ h5.Type, size func(d *rawAttr) int64) func(r *raw) {
+		return func(r *raw) {
+			r.each(func(g *rawGroup) {
+				for i := range g.data {
+					if d := &g.data[i]; strings.HasPrefix(d.name, prefix) {
+						d.typ, d.value = typ, d.value.([]byte)[:size(d)]
+					}
+				}
+			})
+		}
+	}
+	one := 1
+	for _, c := range []struct {
+		name   string
+		damage func(r *raw)
+		o      VerifyOptions
+		want   string
+	}{
+		{"sound", func(*raw) {}, VerifyOptions{}, ""},
+		{"fields as f32", typed(fieldPrefix, h5.Float32, func(*rawAttr) int64 { return 64 }), VerifyOptions{}, "but enzo_float is float64"},
+		{"particles of int16", typed("particle_trace_id", h5.Int16, func(d *rawAttr) int64 { return 2 * d.dims[0] }), VerifyOptions{}, "cannot read"},
+		{"another type in the program", func(*raw) {}, VerifyOptions{EnzoFloat: amr.Float32}, "float32"},
+		{"another level in the program", func(*raw) {}, VerifyOptions{MaxLevel: &one}, "want at most max_level 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := loadRaw(t, mem, "good")
+			c.damage(r)
+			bad := vfs.NewMem()
+			r.store(bad, "bad")
+			for _, ask := range []bool{false, true} {
+				o := c.o
+				o.ForRestart = ask
+				l := findings(bad, "bad", &o)
+				errs, notes := len(errorsOf(l)), 0
+				for _, f := range l {
+					if strings.Contains(f.Msg, "--for-enzo-e") {
+						notes++
+					}
+					if f.Severity == Error && (!strings.Contains(f.String(), c.want) || !errors.Is(f.Err, ErrUnfit)) {
+						t.Errorf("%v", f)
+					}
+				}
+				if (errs > 0) != (ask && c.want != "") || (notes == 1) != (!ask && c.want != "") {
+					t.Errorf("asked %v: %d errors, %d notes", ask, errs, notes)
+				}
+			}
+		})
+	}
+}
+
+// TestVerifyUnchecked: what this version cannot read may be sound.
+func TestVerifyUnchecked(t *testing.T) {
+	for err, want := range map[error]Severity{fault.ErrUnsupported: fault.Unchecked, ErrCorrupt: Error} {
+		v := &verifier{o: &VerifyOptions{}, yield: func(f Finding) bool {
+			if f.Severity != want {
+				t.Errorf("%v, want %v", f, want)
+			}
+			return true
+		}}
+		v.add(Error, "f", "", "", err, aborts, "%v", err)
+	}
 }
 
 // TestVerifyStates: directories that are no whole checkpoints.

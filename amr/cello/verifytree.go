@@ -30,8 +30,9 @@ func (v *verifier) blocks() {
 			break
 		}
 	}
+	limit := maxLevel // of the run that is to restart
 	if v.o.MaxLevel != nil {
-		maxLevel = *v.o.MaxLevel
+		limit = *v.o.MaxLevel
 	}
 	for i, f := range v.s.files {
 		if f.blocks == nil { // the file could not be read
@@ -53,10 +54,12 @@ func (v *verifier) blocks() {
 			}
 			names[key] = origin{f.name + listSuffix, b.name}
 			if len(b.name) >= 80 {
-				v.add(Warning, f.name+listSuffix, b.name, "", nil, "compares names in 80 bytes", "name of %d characters", len(b.name))
+				v.addFit(Warning, f.name+listSuffix, b.name, "", nil, "compares names in 80 bytes", "name of %d characters", len(b.name))
 			}
 			if b.level > maxLevel {
 				v.add(Error, f.name+listSuffix, b.name, "level", ErrCorrupt, crashes, "%d, want at most max_level %d", b.level, maxLevel)
+			} else if b.level > limit {
+				v.addFit(Error, f.name+listSuffix, b.name, "level", ErrUnfit, crashes, "%d, want at most max_level %d", b.level, limit)
 			}
 			if !b.known {
 				unread = append(unread, listEntry{name: b.name, level: b.level})
@@ -122,7 +125,11 @@ func (v *verifier) blocks() {
 		v.add(Note, "", "", "", nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", files)
 	}
 	if k.Dump() {
-		v.add(Note, "", "", "", ErrDump, "", "a data dump, made without some blocks, fields or particles")
+		sev := Note
+		if v.o.ForRestart {
+			sev = Error
+		}
+		v.add(sev, "", "", "", ErrDump, "", "a data dump, made without some blocks, fields or particles")
 		return
 	}
 	if v.partial {

@@ -67,10 +67,14 @@ type InUseError struct {
 	Name   string // of what is held
 	Holder *Holder
 	Lost   bool // it was ours: the holder has taken it over
+	Ended  bool // with Lost: nobody holds it, so that its own holder may have given it back; told to others of that holder's, who do not know
 }
 
 // Error implements error.
 func (e *InUseError) Error() string {
+	if e.Ended {
+		return e.Name + ": the writer's lease has ended: the process that held it has given it back, or another writer has taken over; nothing more is committed"
+	}
 	if e.Lost {
 		by := "another writer has taken over"
 		if e.Holder != nil {

@@ -201,16 +201,19 @@ func (l *Lease) Check() error {
 		l.checked = now
 		l.mu.Unlock()
 	}
+	if lost, ok := err.(*InUseError); ok {
+		lost.Ended = false // not by this process
+	}
 	return err
 }
 
 // CheckHolder returns an InUseError if the lease of name is not the holder's with that ID.
 func CheckHolder(fsys vfs.FS, name, id string) error {
-	h, _, err := holderOf(fsys, LockName(name))
+	h, b, err := holderOf(fsys, LockName(name))
 	if err != nil || h != nil && h.ID == id {
 		return err
 	}
-	return &InUseError{Name: name, Holder: h, Lost: true}
+	return &InUseError{Name: name, Holder: h, Lost: true, Ended: b == nil}
 }
 
 // Share lets other processes of the holder Join, so that the lease lasts as long as any of them lives.
@@ -318,7 +321,7 @@ func Join(fsys vfs.FS, name, id string) (*Member, error) {
 	m := &Member{fsys: fsys, name: name, id: id}
 	f, err := vfs.OpenOwn(fsys, LockName(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &InUseError{Name: name, Lost: true}
+		return nil, &InUseError{Name: name, Lost: true, Ended: true}
 	}
 	if err != nil {
 		return nil, err

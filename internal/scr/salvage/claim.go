@@ -2,6 +2,10 @@ package salvage
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
 	"sync"
 
 	"blobio/internal/scr/prefixdir"
@@ -16,30 +20,137 @@ type claims struct {
 	c  *prefixdir.Claims
 }
 
-// makeWay is called before a file is written to the prefix directory: if it belongs to another dataset that is complete, that
-// is not complete any more, or the error wraps ErrExist.
-func (p target) makeWay(ctx context.Context, rel string) error {
-	if p.claims == nil {
-		return nil
+// begin reads anew to which datasets the files of the prefix directory belong, when those that were whole have their names.
+func (p *target) begin(ctx context.Context, ds record.Dataset) error {
+	if err := p.dir.FinishInstalls(ctx); err != nil {
+		return err
 	}
-	if _, err := vfs.Lstat(p.fs, p.file(rel)); err != nil {
-		return nil // not there, or told by who writes it
+	ds.ID = p.id
+	p.claims = &claims{ds: ds}
+	return nil
+}
+
+// know is told the record of the dataset: an older one of its name may be replaced.
+func (c *claims) know(ds record.Dataset) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ds, c.c = ds, nil
+}
+
+// owned says whether a file, by its name from the prefix directory on, belongs to another dataset that is complete.
+func (p target) owned(rel string) (bool, error) {
+	c, err := p.claimed()
+	if err != nil {
+		return false, err
 	}
+	return c.Owned(rel)
+}
+
+func (p target) claimed() (*prefixdir.Claims, error) {
 	p.claims.mu.Lock()
 	defer p.claims.mu.Unlock()
 	if p.claims.c == nil {
-		c, err := p.dir.Claims(p.claims.ds)
+		c, err := p.dir.ClaimsAndWaiting(p.claims.ds)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.claims.c = c
 	}
-	lost, err := p.claims.c.Claim(ctx, rel)
+	return p.claims.c, nil
+}
+
+// spot is the name under which a file is to be written: its hidden one (see prefixdir.Hidden), if another dataset that is complete has a file of
+// its name. An error wraps ErrExist if that is not to be overwritten.
+func (p target) spot(rel string) (string, error) {
+	c, err := p.claimed()
+	if err != nil {
+		return "", err
+	}
+	if err := c.Check(rel); err != nil {
+		return "", err
+	}
+	owned, err := c.Owned(rel)
+	if owned {
+		return prefixdir.Hidden(p.file(rel)), err
+	}
+	return p.file(rel), err
+}
+
+// locate is the name that a file of the dataset has now, or is to get. Of a name that another may have used only what has the right checksum is ours:
+// of the hidden one, and where another dataset that is complete has a file of its name, of that, too, as with bypass, or after a scavenge by SCR.
+// foreign says that what has the name at, a hidden one, is not known to be ours, and is in the way.
+func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at string, foreign bool, err error) {
+	plain := sc.target.file(rel)
+	hidden := prefixdir.Hidden(plain)
+	owned, err := sc.owned(rel)
+	if err != nil {
+		return "", false, err
+	}
+	there := func(name string) bool {
+		_, err := vfs.Lstat(sc.fs, name)
+		return err == nil || !errors.Is(err, fs.ErrNotExist) // an error is told by whoever reads it
+	}
+	ours := func(name string) (bool, error) {
+		st, err := vfs.Lstat(sc.fs, name)
+		if err != nil || !st.Mode().IsRegular() || st.Size() != want.size || !want.hasCRC {
+			return false, nil
+		}
+		good, _, err := sc.same(ctx, name, want)
+		return good, err
+	}
+	switch {
+	case owned && there(hidden):
+		return hidden, !want.hasCRC && !sc.made[hidden], nil
+	case owned:
+		if good, err := ours(plain); good || err != nil {
+			return plain, false, err
+		}
+		return hidden, false, nil
+	case there(plain):
+		return plain, false, nil
+	}
+	if good, err := ours(hidden); good || err != nil {
+		return hidden, false, err
+	}
+	return plain, false, nil
+}
+
+// install gives the files of a dataset that is whole their names and lists it as complete, in the place of those that it takes files or the name from.
+// Its map is there.
+func (p target) install(ctx context.Context, o Options, ds record.Dataset, names, hidden []string) error {
+	slices.Sort(names)
+	slices.Sort(hidden)
+	// What others have left under hidden names must not get the names of files that have them.
+	dirs := map[string]bool{}
+	for _, name := range names {
+		if _, is := slices.BinarySearch(hidden, name); is {
+			continue
+		}
+		err := p.fs.Remove(prefixdir.Hidden(p.file(name)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err == nil {
+			dirs[path.Dir(p.file(name))] = true
+		}
+	}
+	for dir := range dirs {
+		if err := p.fs.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	lost, err := p.dir.Install(ctx, ds, o.now(), names, hidden)
 	for _, e := range lost {
 		if p.dir.Logger != nil {
 			p.dir.Logger.Warn("salvage: a dataset of the prefix directory is not complete any more: another one has files of the same names",
-				"dataset", e.Name, "id", e.ID, "new", p.id, "file", rel)
+				"dataset", e.Name, "id", e.ID, "new", p.id)
 		}
 	}
 	return err
+}
+
+// replaces says whether an older dataset has the name of this one.
+func (p target) replaces(x *prefixdir.Index, ds record.Dataset) bool {
+	e, ok := x.Entry(ds.Name)
+	return ok && e.ID < ds.ID
 }

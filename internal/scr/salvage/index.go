@@ -11,10 +11,14 @@ import (
 )
 
 // Index rebuilds a scavenged dataset, writes its map and its summary, and lists it as complete. A dataset that is
-// complete in the index is left as it is (Result.Safe), but for Options.Current.
+// complete in the index is left as it is (Result.Safe), but for Options.Current. Older checkpoints that have files, or the name, of this one are
+// complete until it is whole.
 func Index(ctx context.Context, o Options) (*Result, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.dir.FinishInstalls(ctx); err != nil {
 		return nil, err
 	}
 	if e, ok, err := p.entry(); err != nil {
@@ -36,23 +40,43 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 	if err := p.dir.WriteMap(o.ID, res.Ranks, func(rank int) ([]prefixdir.File, error) { return res.Files[rank], nil }); err != nil {
 		return nil, err
 	}
-	if err := p.dir.WriteSummary(ds, true); err != nil {
+	x, _, _, err := p.dir.LoadIndex()
+	if err != nil {
 		return nil, err
 	}
-	now := time.Now
-	if o.Now != nil {
-		now = o.Now
+	if res.owned || len(res.hidden) > 0 || p.replaces(x, ds) {
+		var names []string
+		for _, list := range res.Files {
+			for _, f := range list {
+				names = append(names, f.Path)
+			}
+		}
+		if err := p.install(ctx, o, ds, names, res.hidden); err != nil {
+			return nil, err
+		}
+		return res, p.current(ctx, o, ds)
+	}
+	if err := p.dir.WriteSummary(ds, true); err != nil {
+		return nil, err
 	}
 	err = p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
 		if err := x.Add(ds, true); err != nil {
 			return err
 		}
-		return x.MarkFlushed(ds.Name, now())
+		return x.MarkFlushed(ds.Name, o.now())
 	})
 	if err != nil {
 		return nil, err
 	}
 	return res, p.current(ctx, o, ds)
+}
+
+// now is the time of the flush.
+func (o Options) now() time.Time {
+	if o.Now != nil {
+		return o.Now()
+	}
+	return time.Now()
 }
 
 // entry is the entry of the dataset in the index.

@@ -40,6 +40,9 @@ type Result struct {
 	Meta     []string                 // file maps and redundancy files made anew
 	Verified bool                     // all bytes match checksums: of the run, of the copy, or of an earlier Rebuild
 	Safe     bool                     // it was complete in the index before, and was not looked at
+
+	hidden []string // files that have hidden names: other datasets that are complete have files of their names
+	owned  bool     // some files belong to such datasets, so far
 }
 
 // Totals counts the files of the application and their bytes.
@@ -59,13 +62,17 @@ func (r *Result) Totals() (files, bytes int64) {
 // that are known, and number and sum of them are those of the dataset's record.
 //
 // If more is lost than the redundancy makes up for, the error wraps ErrMissing (or ErrCorrupt, where files
-// contradict each other). Rebuild may be repeated, and may follow another Scavenge.
+// contradict each other). Files whose names a complete dataset has stay under hidden names, until Index lists this one in its place.
+// Rebuild may be repeated, and may follow another Scavenge.
 func Rebuild(ctx context.Context, o Options) (*Result, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := rebuilder{scanner: scanner{target: p, bytes: true, seen: map[string]uint32{}}, res: &Result{ID: o.ID, Files: map[int][]prefixdir.File{}}, began: time.Now()}
+	if err := p.begin(ctx, o.Dataset); err != nil {
+		return nil, err
+	}
+	r := rebuilder{scanner: scanner{target: p, bytes: true, seen: map[string]uint32{}, made: map[string]bool{}}, res: &Result{ID: o.ID, Files: map[int][]prefixdir.File{}}, began: time.Now()}
 	if err := r.run(ctx, o); err != nil {
 		return nil, fmt.Errorf("dataset %d: %w", o.ID, err)
 	}
@@ -75,9 +82,10 @@ func Rebuild(ctx context.Context, o Options) (*Result, error) {
 type rebuilder struct {
 	scanner
 	res   *Result
-	aside []string // names of files that were put aside, without the suffix
-	trust bool     // the redundancy of the data verified what it read
-	sure  bool     // the run noted checksums of all files
+	aside []string          // names of files that were put aside, without the suffix
+	trust bool              // the redundancy of the data verified what it read
+	sure  bool              // the run noted checksums of all files
+	rels  map[string]string // files of the application by the names that they have, or are to get: their names from the prefix directory on
 	began time.Time
 }
 
@@ -91,6 +99,9 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 	}
 	if err := r.putAside(s); err != nil {
 		return err
+	}
+	if s.Dataset.ID != 0 {
+		r.target.claims.know(s.Dataset)
 	}
 	// The file maps.
 	lost, err := r.offline(ctx, r.metaFile(cachedir.MapGroup), false, func(rank int, _ string) string { return r.filemap(rank) })
@@ -175,7 +186,7 @@ func (r *rebuilder) putAside(s *Scan) error {
 		}
 		for _, f := range x.Files {
 			if f.State == Damaged {
-				if err := r.rename(r.target.file(f.Path)); err != nil {
+				if err := r.rename(f.at); err != nil {
 					return err
 				}
 				r.res.Damaged = append(r.res.Damaged, f.Path)
@@ -212,12 +223,13 @@ func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where
 		delete(r.seen, name)
 		if rel, ok := strings.CutPrefix(name, r.meta+"/"); ok {
 			r.res.Meta = append(r.res.Meta, rel)
-		} else if rel, ok := strings.CutPrefix(name, r.root+"/"); ok {
+		} else if rel, ok := r.rels[name]; ok {
+			r.made[name] = true
 			r.res.Rebuilt = append(r.res.Rebuilt, rel)
 		}
 	}
 	for _, e := range rep.Corrupt {
-		if rel, ok := strings.CutPrefix(path.Clean(filepath.ToSlash(e.Name)), r.root+"/"); ok && !strings.HasPrefix(rel, prefixdir.MetaDir+"/") && !slices.Contains(r.res.Damaged, rel) {
+		if rel, ok := r.rels[path.Clean(filepath.ToSlash(e.Name))]; ok && !slices.Contains(r.res.Damaged, rel) {
 			r.res.Damaged = append(r.res.Damaged, rel)
 		}
 	}
@@ -229,6 +241,7 @@ func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where
 
 // data rebuilds the files of the application.
 func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
+	r.rels = map[string]string{}
 	at := map[int]map[string]string{} // by rank and name in the cache: the name here
 	folders := map[string]bool{}
 	r.sure = true
@@ -241,8 +254,15 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 		for i, f := range x.Map.Files() {
 			rel := x.Files[i].Path
 			r.sure = r.sure && f.Meta.HasCRC
-			at[x.Rank][path.Clean(f.Name)] = r.target.file(rel)
-			at[x.Rank][path.Base(f.Name)] = r.target.file(rel)
+			to := x.Files[i].at
+			if x.Files[i].State < Present {
+				if to, err = r.spot(rel); err != nil {
+					return nil, err
+				}
+			}
+			r.rels[to] = rel
+			at[x.Rank][path.Clean(f.Name)] = to
+			at[x.Rank][path.Base(f.Name)] = to
 			if dir := path.Dir(rel); !folders[dir] && x.Files[i].State == Absent {
 				folders[dir] = true
 				if err := r.makeParent(rel); err != nil {
@@ -295,6 +315,14 @@ func (r *rebuilder) totals(s *Scan, o Options) error {
 		list := make([]prefixdir.File, len(x.Files))
 		for i, f := range x.Files {
 			list[i] = prefixdir.File{Path: f.Path, Size: f.Size, HasSize: true, CRC: f.CRC, HasCRC: f.HasCRC}
+			if f.at != r.target.file(f.Path) {
+				r.res.hidden = append(r.res.hidden, f.Path)
+			}
+			owned, err := r.owned(f.Path)
+			if err != nil {
+				return err
+			}
+			r.res.owned = r.res.owned || owned
 		}
 		r.res.Files[x.Rank] = list
 	}
@@ -329,7 +357,7 @@ func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 	folders := map[string]map[string]bool{r.meta: nil} // the files of the dataset in each folder
 	for _, x := range s.Ranks {
 		for _, f := range x.Files {
-			name := r.target.file(f.Path)
+			name := f.at
 			dir := path.Dir(name)
 			if folders[dir] == nil {
 				folders[dir] = map[string]bool{}

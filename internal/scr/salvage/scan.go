@@ -43,6 +43,8 @@ type FileScan struct {
 	HasCRC bool
 	State  State
 	Meta   record.Meta
+
+	at string // its name here: the hidden one, or its own
 }
 
 // RankScan is what the prefix directory has of a rank.
@@ -108,6 +110,7 @@ func ScanDataset(ctx context.Context, o ScanOptions) (*Scan, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.claims = &claims{ds: record.Dataset{ID: o.ID}}
 	sc := scanner{target: p, bytes: !o.Sizes, seen: map[string]uint32{}}
 	return sc.scan(ctx)
 }
@@ -116,6 +119,7 @@ func ScanDataset(ctx context.Context, o ScanOptions) (*Scan, error) {
 type scanner struct {
 	target
 	bytes bool
+	made  map[string]bool   // files that were rebuilt now
 	seen  map[string]uint32 // CRC of files that were read already, by name; what is mended is taken out
 }
 
@@ -251,7 +255,19 @@ func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) err
 
 // file finds out the state of a file of the application.
 func (sc *scanner) file(ctx context.Context, x *FileScan, rec sums) error {
-	name := sc.target.file(x.Path)
+	want := expect{x.Size, x.Meta.CRC, x.Meta.HasCRC}
+	if e, ok := rec.files[x.Path]; ok && !want.hasCRC {
+		want = e
+	}
+	name, foreign, err := sc.locate(ctx, x.Path, want)
+	if err != nil {
+		return err
+	}
+	x.at = name
+	if foreign {
+		x.State = Damaged
+		return nil
+	}
 	st, err := sc.fs.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -265,10 +281,6 @@ func (sc *scanner) file(ctx context.Context, x *FileScan, rec sums) error {
 	x.State = Present
 	if !sc.bytes {
 		return nil
-	}
-	want := expect{x.Size, x.Meta.CRC, x.Meta.HasCRC}
-	if e, ok := rec.files[x.Path]; ok && !want.hasCRC {
-		want = e
 	}
 	good, crc, err := sc.same(ctx, name, want)
 	if err != nil {

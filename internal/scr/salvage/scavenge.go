@@ -60,7 +60,7 @@ type Copied struct {
 // read, or are not what the file map says, are left out and listed: Rebuild may mend them. An error is one of the
 // prefix directory, of the catalogue, or of ctx.
 //
-// A file has its name when it is whole and synced, and the file map of a rank comes last. Scavenge may be repeated.
+// A file has its name, or its hidden name where another dataset that is complete has one of its name, when it is whole and synced, and the file map of a rank comes last. Scavenge may be repeated.
 func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
@@ -93,12 +93,12 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	if c.Dataset.ID == 0 {
 		c.Dataset = o.Dataset
 	}
+	if err := p.begin(ctx, c.Dataset); err != nil {
+		return c, err
+	}
 	if c.Safe, err = p.announce(ctx, c.Dataset); err != nil || c.Safe {
 		return c, err
 	}
-	ds := c.Dataset
-	ds.ID = o.ID
-	p.claims = &claims{ds: ds}
 	if h.Old {
 		return c, p.copyOld(ctx, o, h, c)
 	}
@@ -138,7 +138,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 				}
 			}
 		}
-		if ds.ID == 0 {
+		if ds.ID == 0 || p.replaces(x, ds) { // until this one is whole, the name is the older one's
 			return nil
 		}
 		return x.Add(ds, false)
@@ -232,13 +232,14 @@ func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s
 			err = &sourceError{err}
 		}
 	} else {
-		if err := p.makeWay(ctx, rel); err != nil {
-			return err
+		at, serr := p.spot(rel)
+		if serr != nil {
+			return serr
 		}
 		if err := p.makeParent(rel); err != nil {
 			return err
 		}
-		size, crc, err = copyFile(ctx, from, f.Name, p.fs, p.file(rel), want)
+		size, crc, err = copyFile(ctx, from, f.Name, p.fs, at, want)
 		rc.Bytes += size
 	}
 	var lost *sourceError

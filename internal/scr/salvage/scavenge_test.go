@@ -3,12 +3,17 @@ package salvage
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io/fs"
+	"math/rand"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
@@ -157,5 +162,78 @@ func TestOthersWrite(t *testing.T) {
 	}
 	if _, err := c.Stat(young); err != nil {
 		t.Error(err)
+	}
+}
+
+// What the metadata of a scavenged dataset say is there: after any power cut a record of checksums has the redundancy files that it names, a file map has its
+// record, and at the end all is there.
+func TestScavengeOrder(t *testing.T) {
+	ctx := context.Background()
+	holds := func(fsys vfs.FS, what string) (maps, redundancy int) {
+		p, err := newTarget(prefixdir.Open(fsys, prefix), "", 4)
+		must(t, err)
+		for rank := range 4 {
+			_, err := fsys.Stat(p.filemap(rank))
+			mapped := err == nil
+			s, err := readSums(fsys, p.sums(rank))
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && !mapped:
+				continue
+			case err != nil:
+				t.Errorf("%s: rank %d: %v", what, rank, err)
+			case mapped:
+				maps++
+			}
+			for name, want := range s.meta {
+				size, crc, err := sum(ctx, fsys, p.metaFile(name))
+				if err == nil {
+					err = want.check(name, size, crc)
+				}
+				if err != nil {
+					t.Errorf("%s: rank %d: %v", what, rank, err)
+				}
+				redundancy++
+			}
+		}
+		return maps, redundancy
+	}
+	c := load(t, "xor_1_after_crash")
+	sc := crashtest.Scenario{Start: []*vfs.Mem{c.CrashClone(vfs.CrashOptions{})}, Every: 1,
+		Only: func(op vfs.Op) bool {
+			return op.Kind.Changes() && strings.Contains(op.Name+op.New, "/.scr/scr.dataset.4")
+		},
+		Run: crashtest.One(func(fsys vfs.FS) error { return scavengeAll(ctx, fsys, 0) })}
+	for f := range sc.Faults(t, crashtest.Dies(errors.New("dead"))) {
+		for seed := range int64(8) {
+			holds(f.Mem[0].CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}), fmt.Sprintf("operation %d, seed %d", f.N, seed))
+		}
+	}
+	must(t, scavengeAll(ctx, c, 0, 1, 2, 3))
+	if maps, redundancy := holds(c.CrashClone(vfs.CrashOptions{}), "at the end"); maps != 4 || redundancy == 0 {
+		t.Errorf("at the end: %d file maps, %d redundancy files", maps, redundancy)
+	}
+}
+
+// A file of the right size whose bytes are not those of its checksum in the file map is lost, and nothing of it is in the prefix directory.
+func TestScavengeChecksum(t *testing.T) {
+	ctx := context.Background()
+	for _, bad := range []bool{false, true} {
+		c := load(t, "xor_1_after_crash")
+		dir := "/nodes/node2/user1/scr.1145655/scr.dataset.4"
+		m, err := cachedir.ReadFilemap(c, dir+"/.scr/filemap_2")
+		must(t, err)
+		f := m.Files()[0]
+		f.Meta.CRC, f.Meta.HasCRC = crc32.ChecksumIEEE(content(2, 4, 0)), true
+		m.Put(f)
+		must(t, m.Write(c, dir+"/.scr/filemap_2"))
+		if bad {
+			flip(t, c, dir+"/rank_2.0.ckpt", 77)
+		}
+		got, err := Scavenge(ctx, ScavengeOptions{Node: nodeOn(c, 2), Prefix: prefixdir.Open(c, prefix), ID: 4})
+		must(t, err)
+		_, serr := c.Stat(prefix + "/ckpt.4/rank_2.0.ckpt")
+		if r := got.Ranks[0]; (len(r.Lost) == 1) != bad || (len(r.Files) == 1) != bad || errors.Is(serr, fs.ErrNotExist) != bad {
+			t.Errorf("damaged %v: %+v, %v", bad, r, serr)
+		}
 	}
 }

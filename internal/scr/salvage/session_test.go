@@ -63,8 +63,10 @@ func (j *job) run(t *testing.T, nodes []string, f func(ctx context.Context, s *s
 	})
 }
 
-func (j *job) node(n string) salvage.Node {
-	return salvage.Node{Name: n, FS: vfs.NewBind(j.fs, []vfs.Bind{{At: "/local", To: "/nodes/" + n + "/local"}}),
+func (j *job) node(n string) salvage.Node { return j.nodeOn(j.fs, n) }
+
+func (j *job) nodeOn(fsys vfs.FS, n string) salvage.Node {
+	return salvage.Node{Name: n, FS: vfs.NewBind(fsys, []vfs.Bind{{At: "/local", To: "/nodes/" + n + "/local"}}),
 		Catalog: "/local/user1/scr.77/" + cachedir.CatalogName}
 }
 

@@ -26,7 +26,7 @@ type target struct {
 	was  string // what it was called when the dataset was written
 	meta string // folder of the metadata
 
-	claims *claims // of the dataset that is being written
+	claims *claims // see begin
 
 	links bool // the prefix directory was not moved, but links may lead to it: it has other names
 }

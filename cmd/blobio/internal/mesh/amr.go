@@ -29,7 +29,8 @@ its check.file_list.
 convert writes other files, or a netCDF file, which blobio ls, dump and all netCDF tools read.`,
 		Example: `  blobio amr gen shock Check-00                  # a checkpoint to try things with
   blobio amr ls Check-00                         # levels, blocks, files, balance
-  blobio amr check Check-00                      # can Enzo-E restart from it?
+  blobio amr check Check-00                      # is it sound?
+  blobio amr check --for-enzo-e Check-00         # can Enzo-E restart from it?
   blobio amr dump Check-00 B00_01                # a block
   blobio amr plot Check-00 -o blocks.png         # the blocks and the curve
   blobio amr ls --stats Check-00                 # totals and extrema

@@ -17,9 +17,11 @@ import (
 
 type amrCheckFlags struct {
 	cli.CheckFlags
+	forEnzo   bool
 	enzoFloat string
 	maxLevel  int
-	levelSet  bool // --max-level was given
+	levelSet  bool // --max-level was given, and
+	floatSet  bool // --enzo-float
 }
 
 func newAmrCheck(e *cli.Env) *cobra.Command {
@@ -29,18 +31,25 @@ func newAmrCheck(e *cli.Env) *cobra.Command {
 		Short: "Look for everything that is wrong with a checkpoint",
 		Long: `Check checkpoints: missing, extra and duplicate blocks, lists against groups, index
 against name and level, sets of children, balance of the tree, order numbers, types
-and shapes, and checksums where there are any. For faults that Enzo-E does not notice,
-the finding says what Enzo-E does: hang, crash, or run on with wrong data.
+and shapes, and checksums where there are any. A finding says what Enzo-E does with
+such a fault: hang, crash, or run on with wrong data.
+
+Enzo-E cannot restart from every sound checkpoint, for instance not from one with
+elongated blocks. What is in its way is told with --for-enzo-e, which --enzo-float and
+--max-level imply. Exit code 0 says without it that all can be read and is right, with
+it that Enzo-E can restart from it, too.
 
 At most 20 findings of a kind are printed, and the number of the rest. Unlikely values in
 leaves are warnings: NaN, infinity, negative densities and energies, particles far from
 their block, a block with another time step.`,
 		Example: `  blobio amr check Check-10
   blobio amr check --quick Check-*       # without reading the data
+  blobio amr check --for-enzo-e Check-10 # can Enzo-E restart from it?
   blobio amr check --enzo-float f64 --max-level 4 Check-10   # for a restart with these
   blobio amr check --json Check-10 | jq '.checked[].findings[]'`,
 		Args: cli.MinArgs(1, "a checkpoint directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.floatSet = cmd.Flags().Changed("enzo-float")
 			if f.levelSet = cmd.Flags().Changed("max-level"); f.levelSet && (f.maxLevel < 0 || f.maxLevel > amr.MaxDepth) {
 				return cli.Usagef("--max-level %d, want 0 to %d", f.maxLevel, amr.MaxDepth)
 			}
@@ -49,6 +58,7 @@ their block, a block with another time step.`,
 	}
 	fl := cmd.Flags()
 	f.Add(cmd, "lists and headers only: do not read the data", "", amrChecked{})
+	fl.BoolVar(&f.forEnzo, "for-enzo-e", false, "say what keeps Enzo-E from restarting, too")
 	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "floating-point type of the program that will restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
 	fl.IntVar(&f.maxLevel, "max-level", 0, "finest level of the run that will restart (default: that of the checkpoint)")
 	return cmd
@@ -113,7 +123,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 		return nil, err
 	}
 	c := &amrChecked{Path: dir, Form: formCello, Sums: exists(filepath.Join(dir, cello.ManifestName))}
-	o := &cello.VerifyOptions{StructureOnly: f.Quick, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
+	o := &cello.VerifyOptions{StructureOnly: f.Quick, ForRestart: f.forEnzo || f.floatSet || f.levelSet, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
 	if f.levelSet {
 		o.MaxLevel = &f.maxLevel
 	}

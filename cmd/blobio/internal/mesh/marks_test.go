@@ -74,7 +74,8 @@ func TestAmrScrambled(t *testing.T) {
 	convert("--fields", "density,bfield_y", at("Real"), at("right.nc"))
 }
 
-// TestAmrUnfit: checkpoints that Enzo-E aborts on, or goes wrong with, are no good ones, and who makes one is told.
+// TestAmrUnfit: checkpoints that Enzo-E aborts on, or goes wrong with, are sound if they are right here, and no good ones with --for-enzo-e. Who makes
+// one is told.
 func TestAmrUnfit(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -104,7 +105,14 @@ func TestAmrUnfit(t *testing.T) {
 		if c.real {
 			real(t, at(c.name))
 		}
-		r := clitest.Blobio(t, "amr", "check", at(c.name))
+		scrambled := strings.Contains(c.want, "cannot be put right")
+		for _, verb := range [][]string{{"amr", "check", "--notes", at(c.name)}, {"check", "--notes", at(c.name)}} {
+			r := clitest.Blobio(t, verb...)
+			if (r.Code == cli.Good) == scrambled || strings.Contains(r.Out, "error: ") != scrambled || strings.Contains(r.Out, "--for-enzo-e") != (c.want != "" && !scrambled) {
+				t.Errorf("%v: %d\n%s", verb, r.Code, r.Out)
+			}
+		}
+		r := clitest.Blobio(t, "amr", "check", "--for-enzo-e", at(c.name))
 		if (r.Code == cli.Good) != (c.want == "") || strings.Count(r.Out, "error: ") != c.lines || !strings.Contains(r.Out, c.want) {
 			t.Errorf("%s: %d\n%s", c.name, r.Code, r.Out)
 		}
@@ -117,11 +125,15 @@ func TestAmrUnfit(t *testing.T) {
 	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from this: field_bfield_x: ") {
 		t.Errorf("convert --no-ghosts: %d, %s", r.Code, r.Err)
 	}
-	if r := clitest.Blobio(t, "amr", "check", at("out")); r.Code != cli.Findings {
+	clitest.Good(t, "amr", "check", at("out"))
+	if r := clitest.Blobio(t, "amr", "check", "--for-enzo-e", at("out")); r.Code != cli.Findings {
 		t.Errorf("check of it: %s", r.Out)
 	}
 	clitest.Good(t, "amr", "convert", "--no-sync", "--no-ghosts", "--to", "cello", "--leaves", at("mhd with ghosts"), at("dump"))
 	clitest.Good(t, "amr", "check", at("dump"))
+	if r := clitest.Blobio(t, "amr", "check", "--for-enzo-e", at("dump")); r.Code != cli.Findings || !strings.Contains(r.Out, "error: ") || !strings.Contains(r.Out, "a data dump") {
+		t.Errorf("check of the dump: %s", r.Out)
+	}
 }
 
 // TestAmrNoVerify: damaged data are taken with --no-verify, what is made of them is marked, and the marks stay.
