@@ -178,7 +178,9 @@ func (s *Server) page(ctx context.Context, name string, set *tree.Dataset, q url
 	list, how := s.checks.of(ctx, s.tree, name, set)
 	p.Checked = how
 	for _, f := range list {
-		p.Findings = append(p.Findings, findingRow{f.Severity.String(), fault.Printable(s.relative(f.String()))})
+		severity := f.Severity.String()
+		text := strings.TrimPrefix(f.String(), severity+": ") // it has a place of its own on the page
+		p.Findings = append(p.Findings, findingRow{severity, fault.Printable(s.relative(text))})
 	}
 	s.picture(ctx, p, name, set, q)
 	return p, nil

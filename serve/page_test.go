@@ -139,7 +139,7 @@ func TestFindingsFollow(t *testing.T) {
 	const good = "Nothing is wrong"
 	says("at first", good)
 	ok(t, os.Truncate(part, int64(len(whole))-9))
-	says("with a cut subfile", "x.nc.0001")
+	says("with a cut subfile", "<b>error</b> x.nc.0001")
 	ok(t, os.WriteFile(part, whole, 0o666))
 	says("mended", good)
 	ok(t, os.Rename(part, part+"away"))

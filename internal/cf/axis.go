@@ -30,6 +30,9 @@ func TimeOf(s *blob.Schema, v *blob.Variable) (*cftime.Units, error) {
 	if v.Type == cdf5.Char || !cftime.IsTime(units) {
 		return nil, nil
 	}
+	if m := MeaningOf(v); m.Err != nil {
+		return nil, m.Err
+	}
 	return cftime.Parse(units, Text(of.Atts, "calendar"))
 }
 
@@ -59,8 +62,13 @@ func Axis(ctx context.Context, r Source, name string) (*slab.Axis, error) {
 	if n > maxAxis {
 		return nil, fmt.Errorf("%s: coordinate %q has %d values, want at most %d to search: %w", r.Base(), name, n, maxAxis, fault.ErrTooLarge)
 	}
-	a := &slab.Axis{Dim: s.Dims()[v.Dims[0]].Name, Values: make([]float64, n)}
-	if err := r.Read(ctx, name, []int64{0}, []int64{n}, a.Values); err != nil {
+	m := MeaningOf(v)
+	if m.Err != nil {
+		return nil, fmt.Errorf("%w: choose by index, without a point", m.Err)
+	}
+	const slack = 0.01 // of the step of packed values: a limit is on one that rounding has moved
+	a := &slab.Axis{Dim: s.Dims()[v.Dims[0]].Name, Values: make([]float64, n), Slack: slack * m.Step()}
+	if err := m.Read(a.Values, func(stored any) error { return r.Read(ctx, name, []int64{0}, []int64{n}, stored) }); err != nil {
 		return nil, err
 	}
 	if u, err := TimeOf(s, v); err != nil {

@@ -17,7 +17,9 @@ type Dim struct {
 // Axis is a coordinate: the values of a variable of one dimension.
 type Axis struct {
 	Dim    string
-	Values []float64
+	Values []float64 // NaN: there is none
+	// Slack is how far beyond a limit a value may be.
+	Slack float64
 	// Date returns what a date is in the units of the values; nil if they are no times.
 	Date func(text string) (float64, error)
 }
@@ -182,17 +184,19 @@ func (a Arg) within(ax *Axis) (first, last int64, err error) {
 		i, err := a.nearest(ax, lo)
 		return i, i, err
 	}
+	wraps := lo > hi
+	lo, hi = lo-ax.Slack, hi+ax.Slack
 	dir := order(v)
 	if dir == 0 {
 		return 0, 0, a.wrong("the values of %q are neither ascending nor descending: choose by index", a.Name)
 	}
-	if lo > hi && dir < 0 {
+	if wraps && dir < 0 {
 		return 0, 0, a.wrong("the values of %q descend: give the smaller limit first", a.Name)
 	}
 	first, last = -1, -1
 	for i, x := range v {
 		var in, end bool // in the range; in the part that it ends with
-		if lo <= hi {
+		if !wraps {
 			in = x >= lo && x <= hi
 			end = in
 		} else {
@@ -241,9 +245,11 @@ func (a Arg) loose(ax *Axis) (Index, error) {
 		i, err := a.nearest(ax, lo)
 		return Index{{i, 1, 1}}, err
 	}
+	wraps := lo > hi
+	lo, hi = lo-ax.Slack, hi+ax.Slack
 	var out []piece
 	for i, x := range ax.Values {
-		if lo <= hi && x >= lo && x <= hi || lo > hi && (x >= lo || x <= hi) {
+		if in := x >= lo && x <= hi; in || wraps && (x >= lo || x <= hi) {
 			if n := len(out); n > 0 && out[n-1].to == int64(i) {
 				out[n-1].to++
 			} else {

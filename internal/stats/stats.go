@@ -7,6 +7,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/cf"
 	"blobio/internal/elem"
 	"blobio/internal/par"
 )
@@ -15,7 +16,6 @@ import (
 type Options struct {
 	Workers  int                     // windows at once; default: number of CPUs
 	Memory   int64                   // cap of windows in bytes; default 256 MiB
-	Fill     func(v int) any         // the fill value of a variable as a slice of one, nil if it has none
 	Progress func(done, total int64) // bytes
 }
 
@@ -29,8 +29,8 @@ type Row struct {
 // most and least are the bytes of a window: one that has a whole record reads each blob once.
 const most, least = 64 << 20, 1 << 20
 
-// Of yields the records of each variable that has numbers, and then the whole of it. A variable without records has only that. The mean does
-// not depend on the number of workers.
+// Of yields the records of each variable that has numbers, and then the whole of it. A variable without records has only that. Values are
+// what the stored numbers mean (cf.Meaning). The mean does not depend on the number of workers.
 func Of(ctx context.Context, w *blob.View, o *Options) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var opt Options
@@ -98,17 +98,14 @@ func (j *job) variable(ctx context.Context, v int, yield func(Row, error) bool) 
 	}
 	step := max(1, min(most, max(least, j.o.Memory/int64(2*j.o.Workers)))/int64(sv.Type.Size()))
 	pieces := (per + step - 1) / step
-	var fill any
-	if j.o.Fill != nil {
-		fill = j.o.Fill(v)
-	}
+	mean := cf.MeaningOf(sv)
 	all, rec := Row{Var: v, Record: -1}, Row{Var: v}
 	for from, end := int64(0), recs*pieces; from < end; from += maxItems {
 		for _, x := range par.Ordered(ctx, j.o.Workers, int(min(maxItems, end-from)), func(ctx context.Context, i int) window {
 			k := from + int64(i)
 			x := window{rec: k / pieces, lo: k % pieces * step}
 			x.n = min(step, per-x.lo)
-			x.read(ctx, j.w, sv, single, fill)
+			x.read(ctx, j.w, sv, single, mean)
 			return x
 		}) {
 			if x.err != nil {
@@ -145,11 +142,11 @@ func (j *job) variable(ctx context.Context, v int, yield func(Row, error) bool) 
 }
 
 // read reads a window and sums it up.
-func (x *window) read(ctx context.Context, w *blob.View, sv *blob.Variable, single bool, fill any) {
+func (x *window) read(ctx context.Context, w *blob.View, sv *blob.Variable, single bool, mean *cf.Meaning) {
 	data := cdf5.NewSlice(sv.Type, int(x.n))
 	if !single {
 		if x.err = w.ReadRuns(ctx, sv.Name, x.rec, []decomp.Req{{Offset: x.lo, Length: x.n}}, data); x.err == nil {
-			x.sums = []Summary{of(data, fill)}
+			x.sums = []Summary{of(data, mean)}
 		}
 		return
 	}
@@ -157,6 +154,6 @@ func (x *window) read(ctx context.Context, w *blob.View, sv *blob.Variable, sing
 		return
 	}
 	for i := range int(x.n) {
-		x.sums = append(x.sums, of(elem.Sub(data, i, i+1), fill))
+		x.sums = append(x.sums, of(elem.Sub(data, i, i+1), mean))
 	}
 }

@@ -1,11 +1,26 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/cf"
 )
+
+// meaning is that of a variable with a fill value, a slice of one, or none.
+func meaning(t cdf5.Type, fill any) *cf.Meaning {
+	v := &blob.Variable{Name: "v", Type: t}
+	if fill != nil {
+		v.Atts = []cdf5.Att{{Name: "_FillValue", Type: t, Value: fill}}
+	}
+	return cf.MeaningOf(v)
+}
 
 // TestScan: against sums without rounding.
 func TestScan(t *testing.T) {
@@ -29,10 +44,11 @@ func TestScan(t *testing.T) {
 				lo, hi = min(lo, x[i]), max(hi, x[i])
 			}
 		}
-		whole := of(x, []float64{-9999})
+		m := meaning(cdf5.Double, []float64{-9999})
+		whole := of(slices.Clone(x), m)
 		var parts Summary
 		for at := 0; at < n; at += 1000 {
-			p := of(x[at:min(n, at+1000)], []float64{-9999})
+			p := of(x[at:min(n, at+1000)], m)
 			parts.Join(&p)
 		}
 		for _, s := range []Summary{whole, parts} {
@@ -68,11 +84,17 @@ func TestScanTypes(t *testing.T) {
 		{[]float32{nan, 1, nan}, []float32{nan}, 1, 2, 0, 1.0, 1.0, 1},
 		{[]float32{nan, 1.5, 2.5}, []float32{2.5}, 1, 1, 1, 1.5, 1.5, 1.5},
 		{[]float64{math.Inf(1), 1}, nil, 2, 0, 0, 1.0, math.Inf(1), math.Inf(1)},
+		{[]float64{math.Inf(1), math.Inf(-1)}, nil, 2, 0, 0, math.Inf(-1), math.Inf(1), math.NaN()},
+		{[]float64{1.7e308, 1.7e308, 1.7e308, 1.7e308, 1.7e308, 1.7e308}, nil, 6, 0, 0, 1.7e308, 1.7e308, 1.7e308},
+		{[]float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64}, nil, 3, 0, 0, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64},
+		{[]float64{-1.5e308, 1.5e308, -1.5e308, -1.5e308, 0}, nil, 5, 0, 0, -1.5e308, 1.5e308, -0.6e308},
 		{[]uint16{3}, []uint16{3}, 0, 1, 0, nil, nil, math.NaN()},
 		{[]int16{3}, nil, 1, 0, 0, int64(3), int64(3), 3}, {[]int32{3}, nil, 1, 0, 0, int64(3), int64(3), 3}, {[]uint32{3}, nil, 1, 0, 0, int64(3), int64(3), 3},
 	} {
-		s := of(c.data, c.fill)
-		if s.Values != c.values || s.Fill != c.fills || s.NaN != c.n || s.Min != c.lo || s.Max != c.hi || s.Mean() != c.mean && !(math.IsNaN(c.mean) && math.IsNaN(s.Mean())) {
+		typ := map[string]cdf5.Type{"[]int8": cdf5.Byte, "[]uint8": cdf5.UByte, "[]int16": cdf5.Short, "[]uint16": cdf5.UShort, "[]int32": cdf5.Int, "[]uint32": cdf5.UInt,
+			"[]int64": cdf5.Int64, "[]uint64": cdf5.UInt64, "[]float32": cdf5.Float, "[]float64": cdf5.Double}[fmt.Sprintf("%T", c.data)]
+		s := of(c.data, meaning(typ, c.fill))
+		if s.Values != c.values || s.Fill != c.fills || s.NaN != c.n || s.Min != c.lo || s.Max != c.hi || s.Mean() != c.mean && !(math.IsNaN(c.mean) && math.IsNaN(s.Mean())) && !(math.Abs(s.Mean()-c.mean) < 4e-16*math.Abs(c.mean)) {
 			t.Errorf("%v with fill value %v: %+v, mean %v, want %+v", c.data, c.fill, s, s.Mean(), c)
 		}
 		var j Summary

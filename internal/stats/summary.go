@@ -3,32 +3,31 @@ package stats
 import (
 	"math"
 
+	"blobio/cdf5"
+	"blobio/internal/cf"
 	"blobio/internal/elem"
 )
 
 // Summary is what is known of some elements.
 type Summary struct {
 	Values   int64 // that are neither fill values nor NaN
-	Fill     int64 // fill values
-	NaN      int64 // that are not the fill value
+	Fill     int64 // that stand for no value
+	NaN      int64 // others
 	Min, Max any   // of the values, of their type in memory; nil without values
 
-	sum, rest float64 // of the values, and what rounding has left out of it
+	sum, great sum // of the values; great has those whose sum as it is could overflow, in units of unit
 }
 
-// Mean returns the mean of the values, NaN without any.
-func (s *Summary) Mean() float64 {
-	if s.Values == 0 {
-		return math.NaN()
-	}
-	if sum := s.sum + s.rest; !math.IsNaN(sum) {
-		return sum / float64(s.Values)
-	}
-	return s.sum / float64(s.Values) // of infinities nothing is left out
-}
+const (
+	unit  = 0x1p64
+	large = 0x1p960 // of the sums of blocks, more than can be are below the greatest number
+)
+
+// sum is a sum with what rounding has left out of it.
+type sum struct{ sum, rest float64 }
 
 // add adds to the sum what is lost by rounding, too (Neumaier).
-func (s *Summary) add(x float64) {
+func (s *sum) add(x float64) {
 	t := s.sum + x
 	if math.Abs(s.sum) >= math.Abs(x) {
 		s.rest += s.sum - t + x
@@ -36,6 +35,31 @@ func (s *Summary) add(x float64) {
 		s.rest += x - t + s.sum
 	}
 	s.sum = t
+}
+
+func (s *sum) join(o sum) {
+	s.add(o.sum)
+	s.add(o.rest)
+}
+
+func (s *sum) total() float64 {
+	if t := s.sum + s.rest; !math.IsNaN(t) {
+		return t
+	}
+	return s.sum // of infinities nothing is left out
+}
+
+// Mean returns the mean of the values, NaN without any.
+func (s *Summary) Mean() float64 {
+	if s.Values == 0 {
+		return math.NaN()
+	}
+	n := float64(s.Values)
+	mean := s.sum.total()/n + s.great.total()/n*unit
+	if math.IsInf(mean, 0) && !math.IsInf(s.great.total(), 0) { // rounded beyond the greatest number
+		return math.Copysign(math.MaxFloat64, mean)
+	}
+	return mean
 }
 
 // Join adds what is known of other elements of the same type.
@@ -52,8 +76,8 @@ func (s *Summary) Join(o *Summary) {
 		s.Max = o.Max
 	}
 	s.Values += o.Values
-	s.add(o.sum)
-	s.add(o.rest)
+	s.sum.join(o.sum)
+	s.great.join(o.great)
 }
 
 // less compares values of one type.
@@ -80,68 +104,81 @@ func wide[T elem.Number](x T) any {
 	return int64(x)
 }
 
-// of sums up a slice. fill is a slice of one fill value of the same type, or nil.
-func of(data, fill any) Summary {
-	switch x := data.(type) {
-	case []int8:
-		return scan(x, fill)
-	case []uint8:
-		return scan(x, fill)
-	case []int16:
-		return scan(x, fill)
-	case []uint16:
-		return scan(x, fill)
-	case []int32:
-		return scan(x, fill)
-	case []uint32:
-		return scan(x, fill)
-	case []int64:
-		return scan(x, fill)
-	case []uint64:
-		return scan(x, fill)
-	case []float32:
-		return scan(x, fill)
+// of sums up stored numbers, which it may overwrite.
+func of(data any, m *cf.Meaning) (s Summary) {
+	const some = 64 * block
+	n, _, _ := cdf5.SliceLen(data)
+	for at := 0; at < n; at += some {
+		values, absent := m.Values(elem.Sub(data, at, min(at+some, n)))
+		s.Fill += absent
+		switch x := values.(type) { // the types
+		case []int8:
+			scan(&s, x)
+		case []uint8:
+			scan(&s, x)
+		case []int16:
+			scan(&s, x)
+		case []uint16:
+			scan(&s, x)
+		case []int32:
+			scan(&s, x)
+		case []uint32:
+			scan(&s, x)
+		case []int64:
+			scan(&s, x)
+		case []uint64:
+			scan(&s, x)
+		case []float32:
+			scan(&s, x)
+		case []float64:
+			scan(&s, x)
+		}
 	}
-	return scan(data.([]float64), fill)
+	return s
 }
 
 // block is how many values are summed at a time before what rounding leaves out is looked at: the error of so few is below that of
 // the mean's last digit.
 const block = 128
 
-func scan[T elem.Number](data []T, fill any) (s Summary) {
-	var never T
-	f, has := fill.([]T)
-	if has {
-		never = f[0]
-	}
-	nan := never != never
+// scan adds values.
+func scan[T elem.Number](s *Summary, data []T) {
 	var lo, hi T
+	n := int64(0)
 	for len(data) > 0 {
 		some := data[:min(block, len(data))]
 		data = data[len(some):]
 		sum := 0.0
 		for _, x := range some {
-			switch {
-			case has && x == never:
-				s.Fill++
-			case x != x && has && nan:
-				s.Fill++
-			case x != x:
+			if x != x {
 				s.NaN++
-			default:
-				if s.Values == 0 {
-					lo, hi = x, x
-				}
-				s.Values++
-				lo, hi = min(lo, x), max(hi, x)
-				sum += float64(x)
+				continue
+			}
+			if n == 0 {
+				lo, hi = x, x
+			}
+			n++
+			lo, hi = min(lo, x), max(hi, x)
+			sum += float64(x)
+		}
+		if math.Abs(sum) < large {
+			s.sum.add(sum)
+			continue
+		}
+		for _, x := range some {
+			if x == x {
+				s.great.add(float64(x) / unit)
 			}
 		}
-		s.add(sum)
 	}
-	if s.Values > 0 {
-		s.Min, s.Max = wide(lo), wide(hi)
+	if n == 0 {
+		return
 	}
-	return s
+	if least := wide(lo); s.Values == 0 || less(least, s.Min) {
+		s.Min = least
+	}
+	if most := wide(hi); s.Values == 0 || less(s.Max, most) {
+		s.Max = most
+	}
+	s.Values += n
 }

@@ -118,7 +118,7 @@ func (a *Atlas) Value(ctx context.Context, data *Data, o *Options, x, y float64)
 	if s, ok = pic.At(x, y); !ok || len(s.Index) == 0 {
 		return s, ok, nil
 	}
-	p, err := newPlan(data, o, false)
+	p, err := newPlan(data, o, true)
 	if err != nil {
 		return nil, false, err
 	}
@@ -127,11 +127,9 @@ func (a *Atlas) Value(ctx context.Context, data *Data, o *Options, x, y float64)
 		start[i], count[i] = s.Index[i].At, 1
 	}
 	var one [1]float64
-	if err := data.Reader.Read(ctx, p.v.Name, start, count, one[:]); err != nil {
+	if err := p.mean.Read(one[:], func(stored any) error { return data.Reader.Read(ctx, p.v.Name, start, count, stored) }); err != nil {
 		return nil, false, err
 	}
-	st := newStats()
-	st.add(one[:], fillsOf(p.v))
 	s.Value = one[0]
 	s.State, s.Text = p.value(one[0])
 	return s, true, nil

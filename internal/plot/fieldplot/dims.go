@@ -107,7 +107,7 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 			continue
 		}
 		values := make([]float64, d.n)
-		if err := data.Reader.Read(ctx, name, nil, nil, values); err != nil {
+		if err := cf.MeaningOf(v).Read(values, func(stored any) error { return data.Reader.Read(ctx, name, nil, nil, stored) }); err != nil {
 			return nil, err
 		}
 		a.unit = unit(v)

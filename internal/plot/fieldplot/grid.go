@@ -75,7 +75,7 @@ func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int)
 			return fault.Usage("coordinate %s has %d elements, want at most %d", name, n, maxAxis)
 		}
 		values[i] = make([]float64, n)
-		if err := s.data.Reader.Read(ctx, name, nil, nil, values[i]); err != nil {
+		if err := s.data.coordinate(ctx, name, nil, values[i]); err != nil {
 			return err
 		}
 		if s.radians {

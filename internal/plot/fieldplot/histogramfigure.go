@@ -13,28 +13,29 @@ const bins = 60
 
 // drawHistogram counts values: of a variable whose elements lie nobody knows where.
 func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
-	st, f := newStats(), fillsOf(p.v)
-	if err := p.each(ctx, p.over, func(_ int64, values []float64) error { st.add(values, f); return ctx.Err() }); err != nil {
+	st := newStats()
+	if err := p.each(ctx, p.over, func(_ int64, values []float64) error { st.add(values); return ctx.Err() }); err != nil {
 		return nil, err
 	}
+	p.settle(&st)
 	place, err := p.place(ctx)
 	if err != nil {
 		return nil, err
 	}
 	b := p.bar(&st) // for its ends: those of the colours a map would have
 	lo, hi := b.Axis.Min, b.Axis.Max
-	if !p.o.ranged() && !p.o.Log && st.lo < st.hi {
+	if !p.o.ranged() && !p.log && st.lo < st.hi {
 		lo, hi = st.lo, st.hi
 	}
 	counts := make([]float64, bins)
 	var beyond int64
 	err = p.each(ctx, p.over, func(_ int64, values []float64) error {
 		for _, v := range values {
-			if f.state(v) != Good || math.IsInf(v, 0) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
 				continue
 			}
 			t := (v/2 - lo/2) / (hi/2 - lo/2)
-			if p.o.Log {
+			if p.log {
 				t = math.Log(v/lo) / math.Log(hi/lo)
 			}
 			if !(t >= 0 && t <= 1) {
@@ -49,13 +50,13 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 		return nil, err
 	}
 	edge := func(i float64) float64 {
-		if p.o.Log {
+		if p.log {
 			return lo * math.Pow(hi/lo, i/bins)
 		}
 		return lo + i/bins*(hi-lo)
 	}
 	plot := &chart.Plot{Title: "elements", Height: math.Round(float64(p.o.width())*sectionHigh) - 40, Empty: "no values",
-		X: chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Min: lo, Max: hi, Log: p.o.Log}}
+		X: chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Min: lo, Max: hi, Log: p.log}}
 	line := chart.Line{Color: chart.Series[0], Width: 1.6}
 	most := 0.0
 	for i, n := range counts {
@@ -72,9 +73,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 		plot.Line = line
 	}
 	out := &Picture{Kind: Histogram, Title: p.title()}
-	if p.note != "" {
-		out.Notes = append(out.Notes, p.note)
-	}
+	out.Notes = p.remarks()
 	if p.site == nil && p.o.Kind == Auto {
 		out.Notes = append(out.Notes, fmt.Sprintf("A histogram: the dataset has no coordinates along %s.", strings.Join(p.over, ", ")))
 	}
@@ -92,7 +91,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 			return nil, false
 		}
 		t := (v - lo) / (hi - lo)
-		if p.o.Log {
+		if p.log {
 			t = math.Log(v/lo) / math.Log(hi/lo)
 		}
 		i := min(max(int(t*bins), 0), bins-1)

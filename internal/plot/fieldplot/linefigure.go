@@ -23,7 +23,8 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 		return nil, err
 	}
 	st := newStats()
-	st.add(values, fillsOf(p.v))
+	st.add(values)
+	p.settle(&st)
 	place, err := p.place(ctx)
 	if err != nil {
 		return nil, err
@@ -56,9 +57,8 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	page := f.Page()
 	page.Dark, page.Quick = p.o.Dark, true
 	out := &Picture{Kind: Line, Title: p.title(), page: page, held: int64(8*len(values) + 32*len(line.Points))}
-	if p.note != "" {
-		f.Lines = append(f.Lines, p.note)
-		out.Notes = []string{p.note}
+	if out.Notes = p.remarks(); out.Notes != nil {
+		f.Lines = append(f.Lines, out.Notes...)
 		page.Height = f.Page().Height
 	}
 	out.spot = func(x, y float64) (*Spot, bool) {
@@ -105,14 +105,14 @@ func (p *plan) thinned(values []float64) (out []int) {
 
 // valueAxis is the axis of the values.
 func (p *plan) valueAxis(st *stats) chart.Axis {
-	a := chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Log: p.o.Log}
+	a := chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Log: p.log}
 	if p.times != nil {
 		a.Label, a.Text = p.v.Name, func(x float64) string { return date(x, p.times) }
 	}
 	switch {
 	case p.o.ranged():
 		a.Min, a.Max = p.o.Min, p.o.Max
-	case p.o.Log || st.finite() == 0: // follows from the data
+	case p.log || st.finite() == 0: // follows from the data
 	case st.lo == st.hi:
 		a.Min, a.Max = chart.Widened(st.lo, false)
 	default:

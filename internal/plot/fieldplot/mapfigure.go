@@ -6,6 +6,7 @@ import (
 	"image"
 	"math"
 
+	"blobio/internal/cf"
 	"blobio/internal/chart"
 	"blobio/internal/plot/globe"
 )
@@ -59,19 +60,19 @@ func (s *sheet) page() *chart.Page {
 
 // drawMap draws the elements of one record and level on their places.
 func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
-	st, f := newStats(), fillsOf(p.v)
+	st := newStats()
 	r := g.raster
 	shown := make([]float32, len(g.order)) // values of the pixels of g.order
 	next := 0
 	err := p.each(ctx, p.site.dims, func(first int64, values []float64) error {
-		st.add(values, f)
+		st.add(values)
 		for ; next < len(g.order); next++ {
 			e := int64(r.Pix[g.order[next]]) - first
 			if e >= int64(len(values)) {
 				break
 			}
 			shown[next] = float32(values[e])
-			if isNone(values[e]) {
+			if cf.IsNone(values[e]) {
 				shown[next] = none32
 			}
 		}
@@ -80,7 +81,9 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{width: float64(p.o.width()), dark: p.o.Dark, bar: p.bar(&st), wide: r.W / chart.Scale, high: r.H / chart.Scale}
+	p.settle(&st)
+	bar := p.bar(&st)
+	s := &sheet{width: float64(p.o.width()), dark: p.o.Dark, bar: p.shown(bar, &st), wide: r.W / chart.Scale, high: r.H / chart.Scale}
 	place, err := p.place(ctx)
 	if err != nil {
 		return nil, err
@@ -92,9 +95,7 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 	if p.site.made != "" {
 		s.notes = append(s.notes, fmt.Sprintf("The dataset has no coordinates: the elements are placed as %s.", p.site.made))
 	}
-	if p.note != "" {
-		s.notes = append(s.notes, p.note)
-	}
+	s.notes = append(s.notes, p.remarks()...)
 	s.over = func(d *chart.Pen, area chart.Rect) float64 {
 		g.view.Graticule(d, area)
 		return area.Y + area.H
@@ -115,7 +116,7 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 	for k, i := range g.order {
 		v := float64(shown[k])
 		missing = missing || v != v
-		s.img.SetRGBA(int(i)%r.W, int(i)/r.W, p.color(s.bar, v))
+		s.img.SetRGBA(int(i)%r.W, int(i)/r.W, p.color(bar, v))
 	}
 	s.keys = keys(missing, bare)
 	out := &Picture{Kind: Map, Title: p.title(), Notes: s.notes, page: s.page(), held: int64(len(s.img.Pix) + 8*len(r.Pix))}
@@ -153,7 +154,7 @@ var none32 = math.Float32frombits(0x7fc0_0f11)
 // widen is the value of a pixel, of as many digits as it has.
 func widen(x float32) float64 {
 	if math.Float32bits(x) == math.Float32bits(none32) {
-		return none
+		return cf.None
 	}
 	return float64(x)
 }

@@ -13,6 +13,9 @@ func att(v *blob.Variable, name string) string { return strings.TrimSpace(cf.Tex
 
 // unit is the unit of a variable as people write it: none for pure numbers.
 func unit(v *blob.Variable) string {
+	if cf.MeaningOf(v).Err != nil {
+		return "" // of stored numbers nobody knows it
+	}
 	switch u := att(v, "units"); strings.ToLower(u) {
 	case "1", "unitless", "none", "-", "fraction", "dimensionless":
 		return ""

@@ -3,6 +3,7 @@ package fieldplot
 import (
 	"io"
 
+	"blobio/internal/cf"
 	"blobio/internal/chart"
 )
 
@@ -50,7 +51,7 @@ func (p *Picture) bytes() int64 { return p.held + 4096 }
 // value is the text of a value with its unit, or of what stands for none.
 func (p *plan) value(x float64) (State, string) {
 	switch {
-	case isNone(x):
+	case cf.IsNone(x):
 		return Fill, "no value"
 	case x != x:
 		return NaN, "NaN"

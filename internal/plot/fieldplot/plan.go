@@ -21,8 +21,12 @@ type plan struct {
 	site *site    // of a map
 	x, y string   // dimensions of a section or a line
 	over []string // dimensions of a histogram
-	note string   // what the one who looks has to know
+	note string   // what the one who looks has to know of places
 
+	notes []string // and of values
+
+	mean  *cf.Meaning
+	log   bool          // values are shown on a logarithmic scale
 	times *cftime.Units // of the values; nil: they are no times
 }
 
@@ -37,10 +41,12 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 		return nil, fault.Usage("%s has no variable %q", data.Reader.Base(), o.Var)
 	}
 	p := &plan{o: o, data: data, v: &s.Vars()[id], kind: o.Kind}
-	p.times, _ = cf.TimeOf(s, p.v)
 	if p.v.Type == cdf5.Char {
 		return nil, fault.Usage("%s holds text, not numbers", o.Var)
 	}
+	p.times, _ = cf.TimeOf(s, p.v)
+	p.mean, p.log = cf.MeaningOf(p.v), o.Log
+	p.notes = slices.Clone(p.mean.Remarks())
 	var err error
 	if p.dims, err = dimsOf(data.Reader, p.v, o); err != nil {
 		return nil, err

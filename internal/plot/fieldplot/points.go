@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"blobio/decomp"
+	"blobio/internal/cf"
 	"blobio/internal/plot/globe"
 )
 
@@ -31,10 +32,10 @@ func (s *site) points(ctx context.Context) (*points, error) {
 	for lo := int64(0); lo < n; lo += window {
 		k := min(window, n-lo)
 		run := []decomp.Req{{Offset: lo, Length: k}}
-		if err := s.data.Reader.ReadRuns(ctx, s.lon, 0, run, lon[:k]); err != nil {
+		if err := s.data.coordinate(ctx, s.lon, run, lon[:k]); err != nil {
 			return nil, err
 		}
-		if err := s.data.Reader.ReadRuns(ctx, s.lat, 0, run, lat[:k]); err != nil {
+		if err := s.data.coordinate(ctx, s.lat, run, lat[:k]); err != nil {
 			return nil, err
 		}
 		for i := range k {
@@ -64,6 +65,27 @@ func (s *site) points(ctx context.Context) (*points, error) {
 		return nil, errNowhere
 	}
 	return p, nil
+}
+
+// meaning is that of a variable, which must be there.
+func (d *Data) meaning(name string) *cf.Meaning {
+	s := d.Reader.Schema()
+	id, _ := s.VarID(name)
+	return cf.MeaningOf(&s.Vars()[id])
+}
+
+// coordinate reads elements of a variable without records; run nil: all of them.
+func (d *Data) coordinate(ctx context.Context, name string, run []decomp.Req, dst []float64) error {
+	m := d.meaning(name)
+	if m.Err != nil {
+		return errNowhere
+	}
+	return m.Read(dst, func(stored any) error {
+		if run == nil {
+			return d.Reader.Read(ctx, name, nil, nil, stored)
+		}
+		return d.Reader.ReadRuns(ctx, name, 0, run, stored)
+	})
 }
 
 // degrees is a place in degrees; false for a fill value: there is no such place.

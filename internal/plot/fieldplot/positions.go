@@ -41,10 +41,14 @@ func (s *site) crossed(ctx context.Context, r *blob.Reader) (lon, lat []float32,
 	n := map[string]int64{s.dims[0]: s.lens[0], s.dims[1]: s.lens[1]}
 	lats := make([]float64, n[latDim])
 	lons := make([]float64, s.size()/n[latDim])
-	if err := r.Read(ctx, s.lat, nil, nil, lats); err != nil {
-		return nil, nil, false, err
+	err = s.data.coordinate(ctx, s.lat, nil, lats)
+	if err == nil {
+		err = s.data.coordinate(ctx, s.lon, nil, lons)
 	}
-	if err := r.Read(ctx, s.lon, nil, nil, lons); err != nil {
+	if errors.Is(err, errNowhere) {
+		return nil, nil, false, nil
+	}
+	if err != nil {
 		return nil, nil, false, err
 	}
 	for i := range s.lens[0] {

@@ -11,6 +11,7 @@ import (
 const window = 1 << 20
 
 // each reads all elements along the dimensions over, window after window in their order, the others fixed. f gets the number of the first one.
+// Values are what the stored numbers mean, here and below.
 func (p *plan) each(ctx context.Context, over []string, f func(first int64, values []float64) error) error {
 	start, count := make([]int64, len(p.dims)), make([]int64, len(p.dims))
 	var along []int // dimensions of over
@@ -29,7 +30,7 @@ func (p *plan) each(ctx context.Context, over []string, f func(first int64, valu
 		if int64(len(buf)) < n {
 			buf = make([]float64, n)
 		}
-		if err := p.data.Reader.Read(ctx, p.v.Name, start, count, buf[:n]); err != nil {
+		if err := p.mean.Read(buf[:n], func(stored any) error { return p.data.Reader.Read(ctx, p.v.Name, start, count, stored) }); err != nil {
 			return err
 		}
 		first += n
@@ -125,7 +126,7 @@ func (p *plan) sampleHull(ctx context.Context, list [][]int64, hull int64, out [
 		start[i], count[i] = l[0], l[len(l)-1]-l[0]+1
 	}
 	all := make([]float64, hull)
-	if err := p.data.Reader.Read(ctx, p.v.Name, start, count, all); err != nil {
+	if err := p.mean.Read(all, func(stored any) error { return p.data.Reader.Read(ctx, p.v.Name, start, count, stored) }); err != nil {
 		return err
 	}
 	k := 0
@@ -158,7 +159,8 @@ func (p *plan) sampleRuns(ctx context.Context, shape []int64, take []slab.Index,
 	n := part.Elems()
 	for _, s := range records {
 		for k := range s.Count {
-			if err := p.data.Reader.ReadRuns(ctx, p.v.Name, s.First+k*s.Stride, runs, out[:n]); err != nil {
+			read := func(stored any) error { return p.data.Reader.ReadRuns(ctx, p.v.Name, s.First+k*s.Stride, runs, stored) }
+			if err := p.mean.Read(out[:n], read); err != nil {
 				return err
 			}
 			out = out[n:]

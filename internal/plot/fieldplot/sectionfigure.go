@@ -33,8 +33,10 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 		return nil, err
 	}
 	st := newStats()
-	st.add(values, fillsOf(p.v))
-	s.bar = p.bar(&st)
+	st.add(values)
+	p.settle(&st)
+	bar := p.bar(&st)
+	s.bar = p.shown(bar, &st)
 	place, err := p.place(ctx)
 	if err != nil {
 		return nil, err
@@ -44,9 +46,7 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 		s.notes = append(s.notes, "Not all elements are shown: "+chart.Count(int64(len(xs)))+" of "+chart.Count(x.n)+" along "+x.dim.name+
 			", "+chart.Count(int64(len(ys)))+" of "+chart.Count(y.n)+" along "+y.dim.name+".")
 	}
-	if p.note != "" {
-		s.notes = append(s.notes, p.note)
-	}
+	s.notes = append(s.notes, p.remarks()...)
 	ax, ay := x.chart(), y.chart()
 	s.over = func(d *chart.Pen, area chart.Rect) float64 {
 		return chart.Axes(d, area, &ax, &ay, sideRoom)
@@ -58,7 +58,7 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 		for i, col := range cols {
 			v := values[row*len(xs)+col]
 			missing = missing || v != v
-			s.img.SetRGBA(i, j, p.color(s.bar, v))
+			s.img.SetRGBA(i, j, p.color(bar, v))
 		}
 	}
 	s.keys = keys(missing, false)

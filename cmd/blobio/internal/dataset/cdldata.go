@@ -88,7 +88,7 @@ func (w *cdlWriter) data(ctx context.Context, r source, v int, progress func(n i
 	} else {
 		fmt.Fprintf(out, "\n %s = ", name)
 	}
-	fill := fillOf(sv)
+	fill, mean := fillOf(sv), cf.MeaningOf(sv)
 	var b []byte
 	done := int64(0)
 	err := elements(ctx, r, v, row, func(data any) error {
@@ -109,7 +109,8 @@ func (w *cdlWriter) data(ctx context.Context, r source, v int, progress func(n i
 		}
 		var dates []float64
 		if times != nil {
-			dates = floats(data)
+			dates = make([]float64, n) // of what is stored, which itself is printed
+			mean.Decode(dates, data)
 		}
 		for i := range n {
 			b = w.appendTime(b[:0], data, i, fill, times, dates)

@@ -13,6 +13,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
 	"blobio/internal/cftime"
 	"blobio/internal/cli"
 )
@@ -284,7 +285,7 @@ func (f *dumpFlags) dumpJSON(ctx context.Context, w *cdlWriter, r *blob.View) er
 func (f *dumpFlags) jsonData(ctx context.Context, w *cdlWriter, r *blob.View, v int) error {
 	sv := &r.Schema().Vars()[v]
 	row, times := rowOf(r, sv), w.times(r, sv)
-	fill := fillOf(sv)
+	fill, mean := fillOf(sv), cf.MeaningOf(sv)
 	var b []byte
 	first := true
 	return elements(ctx, r, v, row, func(data any) error {
@@ -307,7 +308,8 @@ func (f *dumpFlags) jsonData(ctx context.Context, w *cdlWriter, r *blob.View, v 
 		n, _, _ := cdf5.SliceLen(data)
 		var dates []float64
 		if times != nil {
-			dates = floats(data)
+			dates = make([]float64, n)
+			mean.Decode(dates, data)
 		}
 		for i := range n {
 			b = b[:0]

@@ -45,7 +45,7 @@ tells, as of a lease that cannot be read, it is waited for 30 seconds.
 Exit codes: 0 the writer has finished, 1 it died, or may have, or a command failed, 2 the dataset
 cannot be read.
 
-JSON: {"record", "committed", "variables": [{name, values, fill, nan, min, max, mean}]},
+JSON: {"record", "committed", "variables": [{name, unpacked, notes, values, fill, nan, min, max, mean}]},
 a line for each record, and at last {"status": {...}} as in "blobio ls".`,
 		Example: `  blobio follow run/F_h0.nc                    # what comes
   blobio follow -v T,PS --from 0 run/F_h0.nc   # all of it, two variables
@@ -212,7 +212,14 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 		Committed int64       `json:"committed"`
 		Vars      []namedSums `json:"variables"`
 	}{Record: rec, Committed: r.Records()}
-	for row, err := range stats.Of(ctx, part, &stats.Options{Fill: func(v int) any { return fillOf(&vars[v]) }}) {
+	for i := range vars {
+		for _, text := range meantBy(&vars[i]).lines() {
+			if !f.json && !f.head {
+				fmt.Fprintf(f.e.Out, "note: %s\n", cli.Plain(text))
+			}
+		}
+	}
+	for row, err := range stats.Of(ctx, part, nil) {
 		if err != nil {
 			return err
 		}
@@ -220,7 +227,7 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 			continue // of the one record that the part has
 		}
 		if f.json {
-			line.Vars = append(line.Vars, namedSums{vars[row.Var].Name, numbersOf(&row)})
+			line.Vars = append(line.Vars, namedSums{vars[row.Var].Name, meantBy(&vars[row.Var]), numbersOf(&row)})
 			continue
 		}
 		if err := f.row(rec, &vars[row.Var], &row); err != nil {
@@ -240,6 +247,7 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 // namedSums are the statistics of a variable.
 type namedSums struct {
 	Name string `json:"name"`
+	meant
 	numbers
 }
 

@@ -34,8 +34,10 @@ For a directory with several datasets, each gets a line.
 
 --stats reads the data and prints for each variable (with --by-record also for each record)
 minimum, maximum and mean, and counts values, fill values and NaN. Elements that no rank
-wrote count as fill values. Minimum, maximum and mean are those of the values alone. Memory
-is bounded. --vars and -d choose a part, as in "blobio dump".
+wrote count as fill values, and so do those that missing_value or a valid range excludes.
+Minimum, maximum and mean are those of the values alone; packed ones (scale_factor,
+add_offset, _Unsigned) are unpacked, which a note below the table says. Memory is bounded.
+--vars and -d choose a part, as in "blobio dump".
 
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
@@ -44,9 +46,10 @@ In JSON, the state of status is writing, finished, died, writing or died, or unm
 Ranks and subfiles are those of the first set; sets is there if appends or commits have
 added some, and one entry stands for count sets of the same numbers. The bytes of a
 variable are those of all its records in canonical form. With --stats:
-{datasets: [{path, variables: [{name, type, values, fill, nan, min, max, mean, records:
-[{record, values, fill, nan, min, max, mean}]}]}]}; min, max and mean are null where there
-are no values; infinities are strings.`,
+{datasets: [{path, variables: [{name, type, unpacked, notes, values, fill, nan, min, max,
+mean, records: [{record, values, fill, nan, min, max, mean}]}]}]}; unpacked says how values
+follow from what is stored, if they are not the same; min, max and mean are null where
+there are no values; infinities are strings.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
   blobio ls F_h0.nc.0000     # the same dataset, by one of its subfiles
   blobio ls -l run/F_h1.nc   # with long names and units

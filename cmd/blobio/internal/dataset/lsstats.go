@@ -10,6 +10,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
 	"blobio/internal/cli"
 	"blobio/internal/stats"
 )
@@ -63,6 +64,7 @@ type (
 	varStats struct {
 		Name string `json:"name"`
 		Type string `json:"type"`
+		meant
 		numbers
 		Records []numbers `json:"records,omitzero"`
 	}
@@ -95,14 +97,13 @@ func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string) (*statsDe
 	defer p.End()
 	d := &statsDesc{Path: r.Base(), Vars: []varStats{}, summary: describe(r).summary(), vars: part.Schema().Vars()}
 	last := -1
-	for row, err := range stats.Of(ctx, part, &stats.Options{Workers: f.source.workers, Memory: f.source.memory, Progress: func(done, total int64) { p.At("read", done, total) },
-		Fill: func(v int) any { return fillOf(&d.vars[v]) }}) {
+	for row, err := range stats.Of(ctx, part, &stats.Options{Workers: f.source.workers, Memory: f.source.memory, Progress: func(done, total int64) { p.At("read", done, total) }}) {
 		if err != nil {
 			return nil, err
 		}
 		if row.Var != last {
 			last = row.Var
-			x := varStats{Name: d.vars[row.Var].Name, Type: d.vars[row.Var].Type.String()}
+			x := varStats{Name: d.vars[row.Var].Name, Type: d.vars[row.Var].Type.String(), meant: meantBy(&d.vars[row.Var])}
 			if d.vars[row.Var].Record {
 				x.Records = []numbers{}
 			}
@@ -146,6 +147,31 @@ func (d *statsDesc) print(e *cli.Env, byRecord bool) {
 		t.Row(append(cells, numberText(v, row.Min), numberText(v, row.Max), mean, row.Values, row.Fill, row.NaN)...)
 	}
 	t.Flush()
+	for i := range d.Vars {
+		for _, line := range d.Vars[i].lines() {
+			fmt.Fprintf(e.Out, "note: %s\n", cli.Plain(line))
+		}
+	}
+}
+
+// meant says how the numbers of a variable follow from what is stored, as JSON has it.
+type meant struct {
+	Unpacked string   `json:"unpacked,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
+	name     string
+}
+
+func meantBy(v *blob.Variable) meant {
+	m := cf.MeaningOf(v)
+	return meant{m.String(), m.Remarks(), v.Name}
+}
+
+// lines is the same as text.
+func (m meant) lines() []string {
+	if m.Unpacked == "" {
+		return m.Notes
+	}
+	return append([]string{m.name + ": " + m.Unpacked}, m.Notes...)
 }
 
 // numberText is a number of a variable.
