@@ -98,10 +98,10 @@ func TestPackage(t *testing.T) {
 	testfiles.Ask(t, "PYTHON")
 	py := python(t)
 	path := wheel(t, py)
-	if want := regexp.MustCompile(`^blobio-` + regexp.QuoteMeta(version.Number) + `-py3-none-manylinux_2_\d+_\w+\.whl$`); !want.MatchString(filepath.Base(path)) {
+	if want := regexp.MustCompile(`^blobio-` + regexp.QuoteMeta(version.Number) + `-py3-none-manylinux_2_(1\d|2[0-8])_\w+\.whl$`); !want.MatchString(filepath.Base(path)) {
 		t.Errorf("the wheel is %s, want %v", filepath.Base(path), want)
 	}
-	has(t, path, "blobio/lib/libblobio.so.1", "blobio/xarray_engine.py", "blobio/LICENSE")
+	has(t, path, "blobio/lib/libblobio.so.1", "blobio/xarray_engine.py", "blobio/LICENSE", "blobio.pth", "blobio_early.py")
 	data := t.TempDir()
 	replay(t, data)
 	many(t, data)

@@ -58,6 +58,8 @@ def platform(path, machine):
 class BuildPy(build_py):
     def run(self):
         super().run()
+        if not getattr(self, "editable_mode", False):
+            shutil.copyfile(Path(__file__).with_name("src") / "blobio.pth", Path(self.build_lib) / "blobio.pth")
         if has_library() and not getattr(self, "editable_mode", False):
             target = Path(self.build_lib) / "blobio" / "lib"
             target.mkdir(parents=True, exist_ok=True)

@@ -30,6 +30,16 @@ package calls
 // static int64_t call_fdatasync(int fd) { DONE(fdatasync(fd)); }
 // static int64_t call_rename(char *from, char *to) { DONE(rename(from, to)); }
 // static int64_t call_unlink(char *name) { DONE(unlink(name)); }
+//
+// // fstat by the name that glibc before 2.33 has for it, so that what is linked on newer ones runs there. The number is that of struct stat.
+// #if defined __GLIBC__ && defined __x86_64__ && defined __LP64__
+// extern int __fxstat(int, int, struct stat *);
+// #define fstat(fd, st) __fxstat(1, fd, st)
+// #elif defined __GLIBC__ && defined __aarch64__ && defined __LP64__
+// extern int __fxstat(int, int, struct stat *);
+// #define fstat(fd, st) __fxstat(0, fd, st)
+// #endif
+//
 // static int64_t call_size(int fd) {
 // 	struct stat st;
 // 	return fstat(fd, &st) < 0 ? -errno : (int64_t)st.st_size;

@@ -4,9 +4,12 @@ import glob
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 import unittest
 from unittest import mock
 
+import netCDF4
 import numpy as np
 import xarray as xr
 from xarray.backends.plugins import guess_engine, list_engines
@@ -164,6 +167,74 @@ class Engine(Case):
         with xr.open_mfdataset([self.path(), self.path("second")], combine="by_coords", data_vars="minimal") as ds:
             self.assertEqual(ds.sizes["time"], 6)
             np.testing.assert_array_equal(ds["T"][4], self.fields["T"][1][1])
+
+    def test_several_by_a_pattern(self):
+        """A pattern means base names, which are no files, and the first call of a program finds them."""
+        names = [self.path("runs/%s/F_h1.nc" % run) for run in "abc"]
+        for i, name in enumerate(names):
+            os.makedirs(os.path.dirname(name))
+            write(name, {n: (dims, array + 3 * i if n == "time" else array, attrs) for n, (dims, array, attrs) in self.fields.items()}, options="layout=process,subfiles=1")
+        os.remove(names[1] + ".manifest")
+        shutil.copy(names[2] + ".0000", names[2] + "+1.0000")  # as an append names a further set: no dataset of its own
+        xr.Dataset({"time": ("time", [100.0], {"units": "days since 2001-01-01", "calendar": "noleap"})}).to_netcdf(self.path("other.nc"))
+        program = """if True:
+            import sys
+            import xarray as xr
+            with xr.open_mfdataset(sys.argv[1], data_vars="minimal") as ds:
+                print(ds.sizes["time"], str(ds.time.values[-1])[:10])
+        """
+        for pattern, want in ("runs/*/F_h1.nc", "9 2001-01-09"), ("runs/?/*", "9 2001-01-09"), ("runs/[ab]/*.nc", "6 2001-01-06"), ("runs/*/F_h1.nc.0000", "9 2001-01-09"), \
+                ("runs/*", "9 2001-01-09"), ("runs/b/F_h1.nc", "3 2001-01-06"), ("*.nc", "4 2001-04-11"):
+            with self.subTest(pattern=pattern):
+                if pattern == "*.nc":  # a dataset beside an ordinary file
+                    write(self.path(), self.fields, options="force=yes")
+                got = subprocess.run([sys.executable, "-c", program, self.path(pattern)], capture_output=True, text=True, timeout=120)
+                self.assertEqual((got.stdout.strip(), got.returncode), (want, 0), got.stderr)
+        self.assertEqual(recognise.expand(glob.glob, self.path("runs/c/*")), [names[2]])
+        self.assertEqual(recognise.expand(glob.glob, self.path("runs/c/F_h1")), [])
+        write(self.path("h0.2010-01.nc"), self.fields)
+        self.assertEqual(recognise.expand(glob.glob, self.path("h0")), [])
+        shutil.copy(self.path("other.nc"), names[0])  # converted: the pattern means this file
+        self.assertEqual(sorted(recognise.expand(glob.glob, self.path("runs/*/F_h1.nc"))), names)
+        self.assertEqual(recognise.expand(glob.glob, self.path("runs/a/*.nc")), names[:1])
+
+    def test_decoded_as_by_netcdf4(self):
+        """Variables, attributes and encodings of packed, missing, unsigned and character data, as the engine of netCDF4 has them."""
+        rng, number = np.random.default_rng(11), 0
+        with netCDF4.Dataset(self.path("all.nc"), "w", format="NETCDF3_64BIT_DATA") as f:
+            f.set_auto_maskandscale(False)
+            f.createDimension("time", None)
+            f.createDimension("x", 6)
+            f.setncatts({"title": "t\u00e4st", "list": np.arange(3, dtype="i4"), "one": np.float32(1.5), "none": ""})
+            for kind in "i1 i2 i4 f4 f8 u1 u2 u4 i8 u8".split():
+                given = np.dtype(kind).type
+                for attrs in {}, {"_FillValue": given(3)}, {"missing_value": given(7)}, {"_FillValue": given(3), "missing_value": given(7)}, {"missing_value": np.array([3, 7], kind)}, \
+                        {"scale_factor": np.float32(0.5), "add_offset": np.float64(-2)}, {"scale_factor": np.float64(0.1), "_FillValue": given(7)}, {"missing_value": np.float64(3)}, \
+                        {"_Unsigned": "true", "_FillValue": given(3)}, {"_Unsigned": "false", "scale_factor": np.float64(2)}, {"units": "days since 2000-01-01", "_FillValue": given(7)}:
+                    v = f.createVariable("v%d" % number, kind, ("time", "x") if number % 2 else ("x",))
+                    v.setncatts({**attrs, "note": kind})
+                    v[:] = rng.choice(np.array([0, 1, 3, 7, 100], kind), (2, 6) if number % 2 else 6)
+                    number += 1
+            for fill in None, " ", "a", "\0":
+                v = f.createVariable("c%d" % number, "S1", ("time", "x") if number % 2 else ("x",))
+                v.setncatts({"_FillValue": fill, "note": "text"} if fill else {"missing_value": "a"})
+                v[:] = rng.choice(np.array([b" ", b"a", b"1", b"\0", b"\xe9"], "S1"), (2, 6) if number % 2 else 6)
+                number += 1
+        for how in {}, {"mask_and_scale": False, "decode_times": False}, {"concat_characters": False}:
+            with xr.open_dataset(self.path("all.nc"), engine="blobio", **how) as ours, xr.open_dataset(self.path("all.nc"), engine="netcdf4", **how) as theirs:
+                xr.testing.assert_identical(ours, theirs)
+                self.assertEqual(ours.encoding["unlimited_dims"], theirs.encoding["unlimited_dims"])
+                for name, v in ours.variables.items():
+                    with self.subTest(name=name, how=how):
+                        want = theirs.variables[name]
+                        self.assertEqual(v.dtype, want.dtype)
+                        self.assertEqual({k: type(a) for k, a in v.attrs.items()}, {k: type(a) for k, a in want.attrs.items()})
+                        v.encoding.pop("preferred_chunks", None)
+                        np.testing.assert_equal(v.encoding, want.encoding)
+        with xr.open_dataset(self.path("all.nc"), engine="blobio", concat_characters=False) as ds, blobio.open(self.path("all.nc")) as plain:
+            name = "c%d" % (number - 3)
+            self.assertEqual(int(ds[name].isnull().sum()), int((plain[name][...] == b" ").sum()))
+            self.assertEqual(plain[name].attrs["_FillValue"], b" ")
 
     def test_closed_and_read_again(self):
         def files():

@@ -37,7 +37,7 @@ class Header:
                 raise CorruptError("header of the dataset begins with %r, want CDF-5" % data[:4])
             self.records = _long.unpack_from(data, 4)[0]
             self.dims = [(self._name(), self._number()) for _ in range(self._list(_DIMENSIONS))]
-            self.attrs = self._attributes()
+            self.attrs = Attributes(*self._attributes())
             self.variables = [self._variable() for _ in range(self._list(_VARIABLES))]
         except (struct.error, IndexError, KeyError) as e:
             raise CorruptError("header of the dataset, offset %d: %s" % (self._at, e)) from e
@@ -61,7 +61,7 @@ class Header:
         return self._data[at:at + n].decode("utf-8", "backslashreplace")
 
     def _attributes(self):
-        """Steps over a list of attributes, which is decoded later."""
+        """Steps over a list of attributes, which is decoded later, and returns where it is."""
         begin, data = self._at, self._data
         at = begin
         tag, n = _word.unpack_from(data, at)
@@ -71,7 +71,7 @@ class Header:
             kind, count = _word.unpack_from(data, at)
             at += 12 + (count * SIZES[kind] + 3) // 4 * 4
         self._at = at
-        return Attributes(data, begin, n)
+        return data, begin, n
 
     def _variable(self):
         name = self._name()
@@ -83,16 +83,20 @@ class Header:
         self._at += 4 + 8 + 8  # type, size, begin
         if kind not in TYPES or any(not 0 <= d < len(self.dims) for d in dims):
             raise CorruptError("header of the dataset: variable %s of type %d over dimensions %s" % (name, kind, dims))
-        return Declared(name, kind, dims, attrs)
+        return Declared(name, kind, dims, Attributes(*attrs, of_text=kind == _CHAR))
 
 
 class Attributes:
-    """A list of attributes in a header; decode() gives them as a dict: text as str, one number as a numpy scalar, more as an array."""
+    """A list of attributes in a header; decode() gives them as a dict: text as str, one number as a numpy scalar, more as an array.
+    Text is without NULs, as netCDF4 has it: C programs often write the one behind it.
 
-    __slots__ = ("_data", "_at", "_n", "_decoded")
+    The _FillValue of a variable of characters (of_text) is bytes, as its elements are: only so it is equal to one.
+    """
 
-    def __init__(self, data, at, n):
-        self._data, self._at, self._n, self._decoded = data, at, n, None
+    __slots__ = ("_data", "_at", "_n", "_of_text", "_decoded")
+
+    def __init__(self, data, at, n, of_text=False):
+        self._data, self._at, self._n, self._of_text, self._decoded = data, at, n, of_text, None
 
     def decode(self):
         if self._decoded is None:
@@ -109,7 +113,8 @@ class Attributes:
             at += 12
             size = SIZES[kind] * n
             if kind == _CHAR:
-                found[name] = data[at:at + size].decode("utf-8", "backslashreplace")
+                text = data[at:at + size]
+                found[name] = np.bytes_(text) if self._of_text and name == "_FillValue" else text.decode("utf-8", "backslashreplace").replace("\0", "")
             else:
                 v = np.frombuffer(data, ">" + TYPES[kind] if SIZES[kind] > 1 else TYPES[kind], n, at)
                 v = v.astype(v.dtype.newbyteorder("="))

@@ -1,5 +1,6 @@
 """Is this path a blob dataset? Answered from names and the beginnings of files, without libblobio (docs/format-manifest.md)."""
 
+import fnmatch
 import os
 import re
 
@@ -37,6 +38,31 @@ def modified(path):
         return max((e.stat().st_mtime_ns for e in os.scandir(directory) if part.fullmatch(e.name)), default=None)
     except OSError:
         return None
+
+
+def expand(glob, pattern, **options):
+    """The files that glob finds by a pattern, and the datasets whose base name fits it. A dataset is there once, not by each of its files."""
+    bases = {}  # of the directories
+    found = dict.fromkeys(_whole(path, bases) for path in glob(pattern, **options))
+    for ending in (*_seals, ".[0-9][0-9][0-9][0-9]*"):
+        for path in glob(pattern + ending, **options):
+            base = _whole(path, bases)
+            if base != path and fnmatch.fnmatchcase(os.path.basename(base), os.path.basename(pattern)):
+                found[base] = None
+    return list(found)
+
+
+def _whole(path, bases):
+    """The base name of the dataset that a file is part of, or path itself: of others, and where the base name is another file."""
+    directory, name = os.path.split(path)
+    base = next((name[:-len(s)] for s in _seals if name.endswith(s)), _number.sub("", name))
+    if base == name or os.path.lexists(os.path.join(directory, base)):
+        return path
+    if directory not in bases:
+        bases[directory] = _bases(directory or ".")
+    if base not in bases[directory]:
+        base = _set.sub("", base)
+    return os.path.join(directory, base) if base in bases[directory] else path
 
 
 def _bases(directory):

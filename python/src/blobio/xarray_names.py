@@ -1,21 +1,24 @@
 """Makes xarray accept the base name of a dataset, which is not the name of a file.
 
-xarray has no hook for this, so two of its private functions are wrapped when it loads the engine. For anything but a blob
-dataset they work as before. In a version of xarray without these functions nothing is wrapped: there the engine must be
-named, and a dataset opened with chunks= must be named by its manifest.
+xarray has no hook for this, so private functions of it are wrapped when it is imported (blobio_early.py) or loads the
+engine. For anything but a blob dataset they work as before. In a version of xarray without these functions nothing is
+wrapped: there the engine must be named, a dataset opened with chunks= must be named by its manifest, and open_mfdataset be
+given a list.
 """
 
 import functools
 
-from xarray.backends import api, plugins
+from xarray.backends import api, common, plugins
 
 from . import recognise
 
 
 def fit():
-    """Wraps the two functions, once."""
+    """Wraps the functions, once."""
     _wrap(plugins, "sort_backends", _blobio_first)
     _wrap(api, "_get_mtime", _mtime_of_a_base_name)
+    for module in api, common:  # where open_mfdataset is, or the function by which it finds files
+        _wrap(module, "glob", recognise.expand)
 
 
 def _wrap(module, name, around):

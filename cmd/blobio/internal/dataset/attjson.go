@@ -6,12 +6,32 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"blobio/cdf5"
 	"blobio/internal/cli"
 )
 
-// jsonAtts are attributes as a JSON object, in file order: text as strings,
+// jsonText is text without the NULs at its end. JSON has strings of Unicode only: text that is not valid UTF-8 is an object {"latin1": s}, where each
+// character of s, U+0000 to U+00FF, is a byte.
+type jsonText string
+
+// MarshalJSON implements json.Marshaler.
+func (t jsonText) MarshalJSON() ([]byte, error) {
+	s := strings.TrimRight(string(t), "\x00")
+	if utf8.ValidString(s) {
+		return json.Marshal(s)
+	}
+	runes := make([]rune, len(s))
+	for i := range len(s) {
+		runes[i] = rune(s[i])
+	}
+	return json.Marshal(struct {
+		Latin1 string `json:"latin1"`
+	}{string(runes)})
+}
+
+// jsonAtts are attributes as a JSON object, in file order: text as jsonText,
 // numbers as arrays. What JSON has no number for is "NaN", "Infinity", "-Infinity".
 type jsonAtts []cdf5.Att
 
@@ -30,7 +50,7 @@ func (l jsonAtts) MarshalJSON() ([]byte, error) {
 		b.Write(name)
 		b.WriteByte(':')
 		if s, ok := l[i].Value.(string); ok {
-			text, err := json.Marshal(strings.TrimRight(s, "\x00"))
+			text, err := json.Marshal(jsonText(s))
 			if err != nil {
 				return nil, err
 			}

@@ -60,7 +60,8 @@ Other kinds of paths are recognised by content and go to the verb of their famil
 which has its own flags: see "blobio --help".
 
 JSON: {name, dims, variables: [{..., data: [...]}], attributes}; fill values are null, and
-with -t times are strings.
+with -t times are strings. Text that is not valid UTF-8 is {"latin1": "..."}: each
+character, U+0000 to U+00FF, is one byte.
 With --layout: {"extents": [{set, subfile, file, name, rank, record, offset, bytes}]},
 for compressed files also content and codec; rank or record is -1 where there is none.
 With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}.`,
@@ -291,7 +292,7 @@ func (f *dumpFlags) jsonData(ctx context.Context, w *cdlWriter, r *blob.View, v 
 	return elements(ctx, r, v, row, func(data any) error {
 		if sv.Type == cdf5.Char {
 			for text := data.([]byte); len(text) > 0; text = text[row:] {
-				s, err := json.Marshal(strings.TrimRight(string(text[:row]), "\x00"))
+				s, err := json.Marshal(jsonText(text[:row]))
 				if err != nil {
 					return err
 				}

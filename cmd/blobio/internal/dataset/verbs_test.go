@@ -13,6 +13,58 @@ import (
 	"blobio/internal/cli"
 )
 
+// TestJSONOfText: text that is not UTF-8 keeps its bytes.
+func TestJSONOfText(t *testing.T) {
+	_, canon, _, _ := clitest.Toys(t)
+	b, err := os.ReadFile(canon)
+	clitest.Check(t, err)
+	for _, name := range []string{"latin.nc", "utf8.nc"} {
+		unit, date := "degr\xe9s_\xff\x80\"n", "day\xc3(\x01"
+		if name == "utf8.nc" {
+			unit = "degr\u00e9s_\ufffdn"
+		}
+		path := filepath.Join(filepath.Dir(canon), name)
+		changed := strings.Replace(string(b), "degrees_north", unit+strings.Repeat("\x00", len("degrees_north")-len(unit)), 1)
+		i := strings.Index(changed, "day 0000")
+		if i < 0 {
+			t.Fatal("no date in the file")
+		}
+		changed = changed[:i] + date + changed[i+len(date):]
+		clitest.Check(t, os.WriteFile(path, []byte(changed), 0o666))
+		var d struct {
+			Vars []struct {
+				Name string
+				Atts map[string]any `json:"attributes"`
+				Data []any
+			} `json:"variables"`
+		}
+		clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "dump", "--json", path)), &d))
+		// bytes as a reader gets them back
+		bytes := func(v any) string {
+			if m, ok := v.(map[string]any); ok {
+				var b []byte
+				for _, r := range m["latin1"].(string) {
+					b = append(b, byte(r))
+				}
+				return string(b)
+			}
+			return v.(string)
+		}
+		for _, v := range d.Vars {
+			switch v.Name {
+			case "lat":
+				if _, object := v.Atts["units"].(map[string]any); bytes(v.Atts["units"]) != unit || object != (name == "latin.nc") {
+					t.Errorf("%s: units are %v, want %q", name, v.Atts["units"], unit)
+				}
+			case "date_written":
+				if got := bytes(v.Data[0]); !strings.HasPrefix(got, date) {
+					t.Errorf("%s: date_written is %q, want %q", name, got, date)
+				}
+			}
+		}
+	}
+}
+
 func TestLs(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	want := `: variable-centric blobs, 3 ranks, 2 subfiles, 3 records, SIZE

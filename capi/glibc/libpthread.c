@@ -1,0 +1,18 @@
+// A stand-in for libpthread.so.0, to link with: the functions that Go's runtime calls, by the versions that they have had since the first glibc of a
+// machine. Debian 12's own libc.so.6 has them by those and by newer ones, and the linker would take the newer: the library would then need glibc 2.34.
+#define OLD(name) \
+	void name(void) {}
+
+OLD(pthread_attr_getstack)
+OLD(pthread_attr_getstacksize)
+OLD(pthread_create)
+OLD(pthread_detach)
+OLD(pthread_getattr_np)
+OLD(pthread_getspecific)
+OLD(pthread_join)
+OLD(pthread_key_create)
+OLD(pthread_key_delete)
+OLD(pthread_kill)
+OLD(pthread_once)
+OLD(pthread_setspecific)
+OLD(pthread_sigmask)
