@@ -105,6 +105,7 @@ func TestPackage(t *testing.T) {
 	data := t.TempDir()
 	replay(t, data)
 	many(t, data)
+	subfiles(t, data)
 	own := environment(t, py, path)
 	out := run(t, []string{"BLOBIO_TEST_DATA=" + data}, own, "-X", "faulthandler", "-W", "always::ResourceWarning", "-m", "unittest", "discover", "-v", "-s", "tests")
 	if n := strings.Count(out, " ... ok\n"); n < 40 || strings.Contains(out, "skipped") || strings.Contains(out, "ResourceWarning") {
@@ -240,6 +241,25 @@ func many(t *testing.T, dir string) {
 		list = append(list, dataset{r.Path, "", r.Layout})
 	}
 	save(t, filepath.Join(dir, "many.json"), list)
+}
+
+// subfiles writes a dataset of 500 subfiles in both layouts, and lists them in subfiles.json.
+func subfiles(t *testing.T, dir string) {
+	t.Helper()
+	m, err := e3smcases.GenF(4, 72, 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := bench.Replay(t.Context(), bench.ReplayOptions{Case: "F_h1", Maps: m, Layouts: []blob.Layout{blob.VariableCentric, blob.ProcessCentric}, Subfiles: 500,
+		Pattern: e3smcases.Unique, Dir: dir, Base: "subfiles", Options: blob.Options{Durability: blob.DurableNone}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []dataset
+	for _, r := range res {
+		list = append(list, dataset{r.Path, "", r.Layout})
+	}
+	save(t, filepath.Join(dir, "subfiles.json"), list)
 }
 
 func save(t *testing.T, path string, v any) {

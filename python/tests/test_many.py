@@ -1,7 +1,9 @@
-"""A dataset of 21,600 ranks opens at once."""
+"""A dataset of 21,600 ranks opens at once, and one of 500 subfiles where a process may have 256 files open."""
 
 import json
 import os
+import subprocess
+import sys
 import time
 import unittest
 
@@ -26,6 +28,27 @@ class Many(Case):
             self.assertEqual((ds.ranks, len(level)), (21600, 48602))
             self.assertLess(opened - begun, 5)  # far above what it takes, but below reading maps
             ds.close()
+
+    def test_few_descriptors(self):
+        """A hard limit below the number of subfiles, and datasets that are open together."""
+        with open(os.path.join(DATA, "subfiles.json")) as f:
+            names = [d["base"] for d in json.load(f)]
+        program = """if True:
+            import os, pickle, resource, sys
+            limit = int(sys.argv[1])
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+            import numpy as np
+            import blobio
+            opened = [blobio.open(name) for name in sys.argv[2:]]
+            again = [pickle.loads(pickle.dumps(ds)) for ds in opened]
+            values = [ds["T850"][0] for _ in range(2) for ds in opened + again]
+            assert len(values[0]) == 866 and all(np.array_equal(values[0], v) for v in values)
+            assert len(os.listdir("/proc/self/fd")) <= limit
+            print(opened[0].subfiles)
+        """
+        for limit in 256, 1024:
+            got = subprocess.run([sys.executable, "-c", program, str(limit), *names], capture_output=True, text=True, timeout=120)
+            self.assertEqual((got.stdout, got.returncode), ("500\n", 0), got.stderr[-2000:])
 
 
 if __name__ == "__main__":
