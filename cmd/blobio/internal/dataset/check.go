@@ -56,7 +56,7 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 	set, err := subfile.Find(vfs.OS, path)
 	if err != nil {
 		if left := leftOf(ctx, path); errors.Is(err, fs.ErrNotExist) && len(left) > 0 {
-			c := &checked{Path: path, Status: statusOf(path)}
+			c := &checked{Path: path, Status: statusOf(vfs.OS, path)}
 			for _, x := range left {
 				c.Add(x)
 			}
@@ -68,7 +68,7 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 	defer p.End()
 	c := &checked{Path: set.Base}
 	if !set.Single {
-		c.Status = statusOf(set.Base)
+		c.Status = statusOf(vfs.OS, set.Base)
 	}
 	for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: f.Quick, Workers: f.Workers,
 		Progress: func(done, total int64) { p.At("check "+set.Base, done, total) }}) {
@@ -81,8 +81,8 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 }
 
 // statusOf is what is known of the writer; nil if it cannot be read, which is a finding of its own.
-func statusOf(base string) *blob.Status {
-	s, err := blob.NewWatch(nil, base).Look()
+func statusOf(fsys vfs.FS, base string) *blob.Status {
+	s, err := blob.NewWatch(fsys, base).Look()
 	if err != nil {
 		return nil
 	}
