@@ -60,7 +60,7 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 		w.fail(err)
 		return err
 	}
-	w.committed, w.atts = false, nil
+	w.committed, w.named, w.atts = false, false, nil
 	w.commits++
 	w.sets++
 	return w.unfinished(w.nextSet(ctx, records))
@@ -71,6 +71,7 @@ func (w *Writer) nameSet(set string) error {
 	if err := w.ten.check(); err != nil {
 		return err
 	}
+	w.named = true
 	return durable.RenameAll(w.opt.fs, func(yield func(from, to string) bool) {
 		for i := range w.info.subfiles {
 			if name := subfile.Name(set, i); !yield(subfile.PartialBy(name, w.ten.tag()), name) {

@@ -41,6 +41,7 @@ func (w *Writer) FlushAsync(ctx context.Context) error {
 	if w.closed {
 		return fault.Usage("flush after Close")
 	}
+	w.lacked = nil
 	if _, err := w.post(ctx, true); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"blobio/internal/crccat"
 	"blobio/internal/durable"
 	"blobio/internal/verdict"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -133,7 +134,10 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 			}
 			err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
 			never := errors.Is(err, ErrInUse) // the check said so, so it has not got its name, and what is there may be the commit of who has taken over
-			if err = w.ten.explain(err); err != nil && !never {
+			if err = w.ten.explain(err); w.soft && vfs.Full(err) && w.announced() {
+				return err // as before
+			}
+			if err != nil && !never {
 				if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
 					err = &InDoubtError{w.base, errors.Join(err, rerr)}
 				}

@@ -63,6 +63,23 @@ func (s *doneSet) set(rank int, p *pend, record bool) (again bool) {
 	return false
 }
 
+// unset forgets a put.
+func (s *doneSet) unset(rank int, p *pend, record bool) {
+	row := s.row(p, record)
+	if row == nil || !s.has(rank, p, record) {
+		return
+	}
+	if row.bits == nil { // it is complete; what is never put counts nowhere
+		row.bits = make([]uint64, (s.ranks*s.vars+63)/64)
+		for k := range row.bits {
+			row.bits[k] = ^uint64(0)
+		}
+	}
+	k := rank*s.vars + int(p.v)
+	row.bits[k/64] &^= 1 << (k % 64)
+	row.n--
+}
+
 func (s *doneSet) has(rank int, p *pend, record bool) bool {
 	row := s.row(p, record)
 	if row == nil || row.n == 0 {

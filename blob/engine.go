@@ -38,11 +38,13 @@ type engine struct {
 	known    int64 // one more than the highest that any rank has put, as far as it was agreed
 	freed    int64 // bytes of copies that the last write of kept puts no longer needs
 	late     error // met behind the last commit, for the next collective to tell
+	behind   bool  // the header tells of fewer records than are committed, for want of space
 	coarse   bool  // appended to what has no checksums of pieces
 	appended bool  // fixed variables and maps are in the file already
 	sums     *checksum.Set
 	done     *doneSet
 	ever     []int64     // 1 for each record variable that ranks of this process have put in this session
+	wasKept  [][]pend    // what kept was before a commit that is under way
 	kept     [][]pend    // process-centric, records unknown: puts by local rank
 	mapsOut  bool        // the map variables are written
 	fixedN   int         // fixed variables in the header, map variables included

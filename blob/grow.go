@@ -8,6 +8,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/verdict"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -237,7 +238,7 @@ func (e *engine) syncWritten(sync bool) error {
 	if !e.wrote.Swap(false) || !sync {
 		return nil
 	}
-	return e.syncFile()
+	return e.syncs(e.syncFile())
 }
 
 // reach makes the file as long as these records need: nobody may have written the pad behind the last one.
@@ -254,7 +255,7 @@ func (e *engine) reach(records int64, sync bool) error {
 	if err := e.setSize(f, records, false); err != nil || !sync {
 		return err
 	}
-	return f.Sync()
+	return e.syncs(f.Sync())
 }
 
 // finish gives the file its exact size, and makes its number of records durable.
@@ -268,6 +269,9 @@ func (e *engine) finish(first bool, records int64, sync bool) error {
 	}
 	defer done()
 	size, err := f.Size()
+	if err == nil && e.behind {
+		err = setRecords(f, records-e.base)
+	}
 	if err == nil && size != e.fileSize(records) {
 		err = f.Truncate(e.fileSize(records))
 	} else if err == nil && !e.place.Grows {
@@ -296,6 +300,9 @@ func (e *engine) advance(records int64) {
 	}
 	e.sums.Mu.Unlock()
 	if e.place.Grows && e.table.ID[0] == 0 {
-		e.late = e.moveRecords(records, false)
+		err := e.moveRecords(records, false)
+		if e.behind = vfs.Full(err); !e.behind { // a later commit or the end tells it
+			e.late = err
+		}
 	}
 }

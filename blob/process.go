@@ -119,6 +119,9 @@ func (p *process) left(n int64) {
 	p.room.Broadcast()
 }
 
+// retake takes back what was released, whatever is in use.
+func (p *process) retake(n int64) { p.release(-n) }
+
 func (p *process) release(n int64) {
 	p.mu.Lock()
 	p.used -= n

@@ -345,13 +345,24 @@ func ofManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
 
 // settle ends what an append left in the subfiles of a variable-centric dataset.
 func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
+	_, err := cut(fsys, base, m, ten, true)
+	return err
+}
+
+// cut is settle, and says whether there was anything to cut off; of a file with other names, which needs space, only if linked.
+func cut(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure, linked bool) (made bool, _ error) {
 	have := m.Last().Records
-	return eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
+	err := eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
 		if records == have && size <= want {
 			return nil
 		}
 		if is, err := ofManifest(fsys, name, m); !is {
 			return err
+		}
+		if !linked {
+			if info, err := fsys.Stat(name); err != nil || vfs.Links(info) != 1 {
+				return err
+			}
 		}
 		if err := subfile.Unshare(fsys, name, want, ten.by(), true); err != nil {
 			return err
@@ -365,13 +376,14 @@ func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
 			err = setRecords(f, have)
 		}
 		if err == nil && size > want {
-			err = f.Truncate(want)
+			made, err = true, f.Truncate(want)
 		}
 		if err == nil {
 			err = f.Sync()
 		}
 		return errors.Join(err, f.Close())
 	})
+	return made, err
 }
 
 // Unfinished returns the names in a directory for which Recover has something to do, or that somebody is writing

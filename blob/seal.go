@@ -87,7 +87,7 @@ func (e *engine) sealLocal(records int64, first, sync, exact bool) error {
 		}
 	}
 	if sync {
-		if err := f.Sync(); err != nil {
+		if err := e.syncs(f.Sync()); err != nil {
 			return err
 		}
 	}

@@ -3,10 +3,12 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"blobio/comm"
 	"blobio/internal/durable"
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -25,12 +27,14 @@ import (
 // docs/format-manifest.md.
 //
 // After an error the writer has failed, and what was committed before is in force; after an InDoubtError, perhaps this commit, and after
-// an UnfinishedError this one. Collective.
+// an UnfinishedError this one. But where only space was lacking (syscall.ENOSPC), all ranks can call Commit again when there is some, as often as it takes: everything
+// that was put is kept, so what was lent stays lent. Close without that is the error again. That is so on a local file system, for what is not compressed and was not left to the background. Collective.
 func (w *Writer) Commit(ctx context.Context) error {
 	ctx = comm.In(ctx, "Writer.Commit")
 	if err := w.mayGoOn(); err != nil {
 		return err
 	}
+	defer w.again()()
 	if _, err := w.post(ctx, false); err != nil {
 		return err
 	}
@@ -46,6 +50,7 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 	if err := w.mayGoOn(); err != nil {
 		return err
 	}
+	w.lacked = nil
 	if _, err := w.post(ctx, true); err != nil {
 		return err
 	}
@@ -284,6 +289,12 @@ func (w *Writer) addEntry(e *subfile.Entry) error {
 	err := w.ten.explain(w.log.Add(e, w.opt.Durability == DurableCommit, w.ten.by()))
 	if errors.Is(err, durable.ErrUnsure) {
 		err = &InDoubtError{w.base, err}
+	} else if vfs.Full(err) { // the entry has come to nothing, and may be tried again
+		st, rerr := subfile.ReadState(w.opt.fs, w.base)
+		if rerr != nil {
+			return fmt.Errorf("%v: %w: %w", err, ErrBroken, rerr)
+		}
+		w.info.old = st.Manifest
 	}
 	return err
 }

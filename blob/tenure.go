@@ -91,7 +91,16 @@ func (t *tenure) byIf(check func() error) subfile.By {
 	} else {
 		shared = !t.fsys.Local(t.name)
 	}
-	return subfile.By{Tag: t.tag(), Check: check, Shared: shared, Holds: holdsSubfile(t.fsys)}
+	by := subfile.By{Tag: t.tag(), Check: check, Shared: shared, Holds: holdsSubfile(t.fsys)}
+	if t.lease != nil && !t.lease.Unsure() {
+		by.Room = func(m *subfile.Manifest) (bool, error) {
+			if !layoutGrows(m.Layout) {
+				return false, nil
+			}
+			return cut(t.fsys, t.name, m, t, false)
+		}
+	}
+	return by
 }
 
 // explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's. A lease that nobody holds explains

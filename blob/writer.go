@@ -77,6 +77,10 @@ type Writer struct {
 	placed    bool   // process-centric: every blob has its place
 	late      error  // world rank 0: of what is done behind the first commit, in the same step
 	committed bool   // the prepared manifest may be on disk: nothing may be removed any more
+
+	soft   bool  // a collective that lacks space is no end of the writer, see again
+	lacked error // of the last one, if it did
+	named  bool  // world rank 0: the files of a further set have, or get, their final names
 }
 
 // filesState says which subfiles of this session may be there.
@@ -269,9 +273,12 @@ func (w *Writer) guard(ctx context.Context, err error) error {
 	return err
 }
 
-// fail ends the writer. If the communication broke, the leader may still be
+// fail ends the writer, unless it can go on, see goesOn. If the communication broke, the leader may still be
 // reading what this rank has lent; it is waited for.
 func (w *Writer) fail(err error) {
+	if w.goesOn(err) {
+		return
+	}
 	if w.eng != nil {
 		w.eng.stop()
 	}
@@ -322,6 +329,9 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.closed {
 		return fault.Usage("close after Close")
 	}
+	if w.lacked != nil { // it is not what the program wanted to have there, unless it tries again
+		w.fail(w.lacked)
+	}
 	records, err := w.post(ctx, false)
 	w.closed = true
 	if err != nil {
@@ -361,7 +371,9 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 	err := w.place(records)
 	var lists [][]pend
 	if w.lead {
-		e.known = w.known
+		if e.known = w.known; w.soft && e.opt.keeps() {
+			e.remember()
+		}
 		lists = e.missing(records)
 	}
 	b := flushing{alike: allAlike}
@@ -390,10 +402,18 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 			_, err := e.write(ctx, lists, b, nil, err)
 			return err
 		})
-		e.proc.release(e.freed)
-		e.freed = 0
+		if e.proc.release(e.freed); e.wasKept == nil {
+			e.freed = 0
+		}
 	}
-	return w.guard(ctx, err)
+	err = comm.Agree(ctx, w.c, w.ten.explain(err))
+	if err != nil && w.lead && !e.opt.keeps() {
+		e.unnote(lists)
+	}
+	if err != nil {
+		w.fail(err)
+	}
+	return err
 }
 
 // Abort gives up: nothing of the dataset, or of what was appended, stays, but for what Commit has committed. It

@@ -112,7 +112,7 @@ var sentinels = [...]error{
 	ErrMismatch, ErrExited, ErrDeadlock,
 	context.Canceled, context.DeadlineExceeded,
 	fs.ErrExist, fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrClosed,
-	io.EOF, io.ErrUnexpectedEOF, io.ErrShortWrite, syscall.ENOSPC, errors.ErrUnsupported, fault.ErrInUse, fault.ErrChanged,
+	io.EOF, io.ErrUnexpectedEOF, io.ErrShortWrite, syscall.ENOSPC, syscall.EDQUOT, errors.ErrUnsupported, fault.ErrInUse, fault.ErrChanged,
 }
 
 const maxErrorText = 16 << 10 // bytes; room for a panic with its stack

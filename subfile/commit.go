@@ -23,6 +23,9 @@ type By struct {
 	Holds func(name string, i int) (bool, error)
 	// Force gives up the commits that damage has made unreadable, see ReadForced. Else Recover changes nothing where there may be some.
 	Force bool
+	// Room cuts off what no commit has from the files of a state that grow, and says whether there was any; nil where a former writer may be alive. For
+	// Recover, on a disk that is full.
+	Room func(m *Manifest) (made bool, err error)
 }
 
 func (b By) check() error {
@@ -225,9 +228,58 @@ func copyName(base string, by By) string { return PartialBy(ManifestName(base), 
 // subfiles that belong to it, and so are subfiles that the manifest does not
 // list (see Stale). The dataset of another program stays as it is. It returns the manifest in force, nil if none.
 //
+// Where there is no space for that, what belongs to no committed state goes first (By.Room).
+//
 // The caller, by, holds the lease of base.
 func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	fsys = vfs.OrOS(fsys)
+	m, err := recoverOnce(fsys, base, by)
+	if err == nil || by.Room == nil || !vfs.Full(err) {
+		return m, err
+	}
+	if made, rerr := makeRoom(fsys, base, by); rerr != nil || !made {
+		return nil, errors.Join(err, rerr)
+	}
+	return recoverOnce(fsys, base, by)
+}
+
+// makeRoom removes what belongs to no committed state, beside one that is in force, and says whether there was any. Nothing is written.
+func makeRoom(fsys vfs.FS, base string, by By) (made bool, err error) {
+	st, err := readState(fsys, base, false)
+	if err != nil || st.Manifest == nil {
+		return false, err
+	}
+	if err := by.check(); err != nil {
+		return false, err
+	}
+	if made, err = by.Room(st.Manifest); err != nil {
+		return false, err
+	}
+	list, err := Partials(fsys, base)
+	if err != nil {
+		return false, err
+	}
+	known, err := st.Known(fsys, base)
+	if err != nil {
+		return false, err
+	}
+	stale, err := Stale(fsys, base, st.Manifest, by.Holds, known...)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range append(list, stale...) {
+		if _, tag, partial := Final(name); partial && st.Pending && tag == st.Record.Writer {
+			continue
+		}
+		if err := by.discard(fsys, name); err != nil {
+			return false, err
+		}
+		made = true
+	}
+	return made, nil
+}
+
+func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	// A former holder that is not dead must not be able to commit any more before the state is read.
 	if err := removeRecords(fsys, base, by); err != nil {
 		return nil, err

@@ -13,6 +13,9 @@ import (
 // ErrNoSpace is in the chain of errors of a full disk (or of a full Mem).
 var ErrNoSpace error = syscall.ENOSPC
 
+// Full says of an error that space was lacking, of the file system or within a quota.
+func Full(err error) bool { return errors.Is(err, ErrNoSpace) || errors.Is(err, syscall.EDQUOT) }
+
 // ErrStale is in the chain of errors of an open file that another client of a network file system has removed.
 var ErrStale error = syscall.ESTALE
 

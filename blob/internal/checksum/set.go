@@ -107,6 +107,14 @@ func (s *Set) Again(ext int64) {
 	delete(s.Ext, ext)
 }
 
+// Forget drops what is known of an extent.
+func (s *Set) Forget(ext int64) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	delete(s.Redo, ext)
+	delete(s.Ext, ext)
+}
+
 // Whole returns the checksum of an extent of n bytes and, if it is longer than a piece, those of its pieces, if it is complete.
 func (s *Set) Whole(ext, n int64) (crc uint32, pieces []uint32, ok bool) {
 	s.Mu.Lock()

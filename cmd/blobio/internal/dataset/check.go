@@ -65,7 +65,7 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 	set, err := subfile.Find(vfs.OS, path)
 	if err != nil {
 		if left := leftOf(ctx, path); errors.Is(err, fs.ErrNotExist) && len(left) > 0 {
-			c := &checked{Path: path, Status: statusOf(path)}
+			c := &checked{Path: path, Status: statusOf(vfs.OS, path)}
 			for _, x := range left {
 				c.Add(x)
 			}
@@ -77,7 +77,7 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 	defer p.End()
 	c := &checked{Path: set.Base}
 	if !set.Single {
-		c.Status = statusOf(set.Base)
+		c.Status = statusOf(vfs.OS, set.Base)
 	} else if r, err := blob.Open(ctx, path, nil); err == nil {
 		c.hdf5 = r.NetCDF4()
 		r.Close()
@@ -93,8 +93,8 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 }
 
 // statusOf is what is known of the writer; nil if it cannot be read, which is a finding of its own.
-func statusOf(base string) *blob.Status {
-	s, err := blob.NewWatch(nil, base).Look()
+func statusOf(fsys vfs.FS, base string) *blob.Status {
+	s, err := blob.NewWatch(fsys, base).Look()
 	if err != nil {
 		return nil
 	}

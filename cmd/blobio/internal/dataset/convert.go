@@ -16,6 +16,7 @@ import (
 	"blobio/decomp"
 	"blobio/e3smcases"
 	"blobio/internal/cli"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -226,7 +227,7 @@ func (f *convertFlags) report(ctx context.Context, e *cli.Env, in *blob.Reader, 
 		return err
 	}
 	defer w.Close()
-	d := describe(w)
+	d := describe(vfs.OS, w)
 	return f.told(ctx, e, in, &written{In: in.Base(), Out: out, Layout: d.Layout, Vars: len(d.Vars), Records: d.Records, Bytes: d.Bytes}, took, d.summary())
 }
 

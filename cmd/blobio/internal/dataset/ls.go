@@ -126,8 +126,9 @@ type (
 func ls(cmd *cobra.Command, e *cli.Env, paths []string, long, asJSON bool) error {
 	ctx := cmd.Context()
 	out := []*dataset{}
+	fsys := &listings{FS: vfs.OS}
 	err := e.Each(cmd, paths, func(path string) (func() error, error) {
-		found, isDir, err := lsPath(ctx, path)
+		found, isDir, err := lsPath(ctx, fsys, path)
 		if err != nil {
 			return nil, err
 		}
@@ -150,9 +151,9 @@ func ls(cmd *cobra.Command, e *cli.Env, paths []string, long, asJSON bool) error
 }
 
 // lsPath describes the one dataset that a path means, or all of a directory.
-func lsPath(ctx context.Context, path string) (found []*dataset, isDir bool, err error) {
+func lsPath(ctx context.Context, fsys vfs.FS, path string) (found []*dataset, isDir bool, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		sets, err := subfile.ListAll(vfs.OS, path)
+		sets, err := subfile.ListAll(fsys, path)
 		if err != nil {
 			return nil, true, err
 		}
@@ -161,20 +162,20 @@ func lsPath(ctx context.Context, path string) (found []*dataset, isDir bool, err
 			return nil, true, err
 		}
 		if len(sets) != 1 || slices.ContainsFunc(left, func(name string) bool { return name != sets[0].Base }) {
-			found, err := lsDir(ctx, path, sets, left)
+			found, err := lsDir(ctx, fsys, path, sets, left)
 			return found, true, err
 		}
 	}
-	d, err := lsOne(ctx, path)
+	d, err := lsOne(ctx, fsys, path)
 	return []*dataset{d}, false, err
 }
 
 // lsDir describes all datasets of a directory. What is none is left out; one
 // that cannot be read is listed with the reason as its state. left are the names of outputs that are not finished.
-func lsDir(ctx context.Context, dir string, sets []*subfile.Set, left []string) ([]*dataset, error) {
+func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, left []string) ([]*dataset, error) {
 	var out []*dataset
 	for _, s := range sets {
-		d, err := lsOne(ctx, s.Base)
+		d, err := lsOne(ctx, fsys, s.Base)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, err
@@ -211,8 +212,8 @@ func unfinishedState(name string) string {
 	return "unfinished (blobio recover)"
 }
 
-func lsOne(ctx context.Context, path string) (*dataset, error) {
-	r, err := blob.Open(ctx, path, &blob.OpenOptions{AllowMissing: true})
+func lsOne(ctx context.Context, fsys vfs.FS, path string) (*dataset, error) {
+	r, err := blob.Open(ctx, path, &blob.OpenOptions{FS: fsys, AllowMissing: true})
 	if err != nil {
 		return nil, err
 	}
@@ -222,13 +223,16 @@ func lsOne(ctx context.Context, path string) (*dataset, error) {
 			return nil, fmt.Errorf("%s: this subfile of %s is missing (blobio check says what is there): %w", path, r.Base(), fs.ErrNotExist)
 		}
 	}
-	return describe(r), nil
+	return describe(fsys, r), nil
 }
 
 // describe collects what the first header and the directory tell.
-func describe(r *blob.Reader) *dataset {
+func describe(fsys vfs.FS, r *blob.Reader) *dataset {
 	d := describeVars(r)
-	d.Layout, d.Format, d.State, d.Packed, d.Missing = r.Layout().String(), r.Version().String(), state(r), r.Compressed(), r.Missing()
+	if r.Layout() != blob.Canonical {
+		d.Status = statusOf(fsys, r.Base())
+	}
+	d.Layout, d.Format, d.State, d.Packed, d.Missing = r.Layout().String(), r.Version().String(), state(fsys, r, d.Status), r.Compressed(), r.Missing()
 	if r.Layout() == blob.ProcessCentric {
 		d.Format = "HDF5"
 	} else if r.NetCDF4() {
@@ -237,9 +241,6 @@ func describe(r *blob.Reader) *dataset {
 	d.Subfiles, d.Ranks = r.Subfiles()
 	for _, f := range r.Files() {
 		d.Bytes += f.Size
-	}
-	if r.Layout() != blob.Canonical {
-		d.Status = statusOf(r.Base())
 	}
 	if m := r.Manifest(); m != nil && len(m.Sets) > 1 {
 		d.Sets = setsOf(m)

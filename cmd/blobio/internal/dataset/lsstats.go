@@ -13,6 +13,7 @@ import (
 	"blobio/internal/cf"
 	"blobio/internal/cli"
 	"blobio/internal/stats"
+	"blobio/internal/vfs"
 )
 
 // statsFlags are those of ls that reads data.
@@ -95,7 +96,7 @@ func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string) (*statsDe
 	}
 	p := e.NewProgress()
 	defer p.End()
-	d := &statsDesc{Path: r.Base(), Vars: []varStats{}, summary: describe(r).summary(), vars: part.Schema().Vars()}
+	d := &statsDesc{Path: r.Base(), Vars: []varStats{}, summary: describe(vfs.OS, r).summary(), vars: part.Schema().Vars()}
 	last := -1
 	for row, err := range stats.Of(ctx, part, &stats.Options{Workers: f.source.workers, Memory: f.source.memory, Progress: func(done, total int64) { p.At("read", done, total) }}) {
 		if err != nil {

@@ -101,7 +101,7 @@ func lostElements(ctx context.Context, r *blob.Reader) ([]lost, error) {
 }
 
 // state says in a word what the manifest tells of a dataset.
-func state(r *blob.Reader) string {
+func state(fsys vfs.FS, r *blob.Reader, now *blob.Status) string {
 	if r.Layout() == blob.Canonical {
 		return "ordinary file"
 	}
@@ -111,15 +111,15 @@ func state(r *blob.Reader) string {
 	if r.Manifest() == nil {
 		return "foreign (no manifest)"
 	}
-	st, err := subfile.ReadState(vfs.OS, r.Base())
+	st, err := subfile.ReadState(fsys, r.Base())
 	switch {
 	case err != nil:
 		return "committed, manifest unreadable"
 	case st.Pending:
 		return "committed, renames outstanding"
 	}
-	switch now, err := blob.NewWatch(nil, r.Base()).Look(); {
-	case err != nil:
+	switch {
+	case now == nil:
 		return "committed"
 	case now.State == blob.Died && now.Commit == 0 && st.Manifest.Died:
 		return fmt.Sprintf("committed, recovered at %s: its writer did not finish", cli.Plural(now.Records, "record"))

@@ -1,0 +1,171 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestCommitAgain: a writer whose commits fail on a disk that is full goes on when there is space. It fails from one more step on at each try; all ranks are told, and what was committed is what readers find.
+func TestCommitAgain(t *testing.T) {
+	for _, sc := range sessionCases() {
+		if sc.async || sc.o.Compress.on() {
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			m := sc.model(4)
+			mem := vfs.NewMem()
+			tries := 0
+			var room atomic.Int64 // steps that find space
+			full := vfs.NewFault(mem, func(op vfs.Op) error {
+				switch op.Kind {
+				case vfs.OpCreate, vfs.OpWrite, vfs.OpAllocate:
+					if !strings.HasSuffix(op.Name, ".lock") && room.Add(-1) < 0 {
+						return &fs.PathError{Op: op.Kind.String(), Path: op.Name, Err: syscall.ENOSPC}
+					}
+				}
+				return nil
+			})
+			room.Store(1 << 40)
+			found := func(want int64) error {
+				r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
+				if want == 0 && errors.Is(err, ErrNotCommitted) {
+					return nil
+				}
+				if err != nil {
+					return fmt.Errorf("%d records: %w", want, err)
+				}
+				defer r.Close()
+				got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
+				if err != nil || !bytes.Equal(got, m.upTo(want).canonical(false)) {
+					return fmt.Errorf("%d records: other bytes: %w", want, err)
+				}
+				return nil
+			}
+			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(full, false))
+				if err != nil {
+					return err
+				}
+				defer w.Abort()
+				for rec := range m.records {
+					if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
+						return err
+					}
+					for more := int64(0); ; more++ {
+						if err := c.Barrier(ctx); err != nil {
+							return err
+						}
+						if c.Rank() == 0 {
+							room.Store(more)
+						}
+						if err := c.Barrier(ctx); err != nil {
+							return err
+						}
+						err := w.Commit(ctx)
+						if err == nil {
+							break
+						}
+						if !errors.Is(err, syscall.ENOSPC) || more > 100 {
+							return fmt.Errorf("record %d, %d steps: %w", rec, more, err)
+						}
+						if err = c.Barrier(ctx); err == nil && c.Rank() == 0 {
+							tries++
+							err = found(rec)
+						}
+						if err != nil {
+							return fmt.Errorf("record %d, %d steps: %w", rec, more, err)
+						}
+					}
+					if err := c.Barrier(ctx); err != nil {
+						return err
+					}
+					if c.Rank() == 0 {
+						room.Store(1 << 40)
+						if err := found(rec + 1); err != nil {
+							return err
+						}
+					}
+				}
+				return w.Close(ctx)
+			})
+			noError(t, err)
+			noError(t, found(m.records))
+			if tries < int(m.records) {
+				t.Errorf("%d commits without space, want %d at least", tries, m.records)
+			}
+		})
+	}
+}
+
+// TestRecoverFull: where there is no space left, recovering begins with what belongs to no committed state, of each layout, and then has space to write.
+func TestRecoverFull(t *testing.T) {
+	for _, sc := range sessionCases() {
+		switch sc.name {
+		case "variable-1", "variable-3", "sets-3", "room-1":
+		default:
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			m := sc.model(4)
+			mem := vfs.NewMem()
+			var left *vfs.Mem
+			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
+				if err != nil {
+					return err
+				}
+				defer w.Abort()
+				for rec := range m.records - 1 {
+					if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
+						return err
+					}
+					if err := errors.Join(w.Flush(ctx), c.Barrier(ctx)); err != nil {
+						return err
+					}
+					if rec == m.records-2 {
+						if c.Rank() == 0 {
+							left = syncedClone(mem)
+						}
+						return c.Barrier(ctx) // it dies with data that no commit has
+					}
+					if err := w.Commit(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			noError(t, err)
+			name := "d.nc+9.0000.w0123abcd.partial"
+			if sc.o.Layout == VariableCentric {
+				name = "d.nc.0000"
+			}
+			f, err := left.OpenRW(name) // what a commit of many pages has left
+			if errors.Is(err, fs.ErrNotExist) {
+				f, err = left.Create(name)
+			}
+			noError(t, err)
+			_, err = f.WriteAt(make([]byte, 1<<16), 1<<13)
+			noError(t, errors.Join(err, f.Close()))
+			left.SetCapacity(left.Used())
+			_, err = recoverWith(context.Background(), "d.nc", nil, knobs{fs: left})
+			noError(t, err)
+			r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: left})
+			noError(t, err)
+			defer r.Close()
+			got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
+			if err != nil || !bytes.Equal(got, m.upTo(m.records-2).canonical(false)) {
+				t.Errorf("%d records, want %d: %v", r.Records(), m.records-2, err)
+			}
+		})
+	}
+}

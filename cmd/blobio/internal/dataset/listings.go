@@ -1,0 +1,50 @@
+package dataset
+
+import (
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+// listings is a file system of which a directory is listed anew only when it has changed: among thousands of datasets each would list it several times. One that has
+// changed just now may change again with no other time, so it is listed whenever it is asked for.
+type listings struct {
+	vfs.FS
+	mu   sync.Mutex
+	seen map[string]listing
+}
+
+type listing struct {
+	dir     string // identity of the directory
+	entries []fs.DirEntry
+}
+
+// tick is longer than the steps of times of files.
+const tick = 2 * time.Second
+
+func (l *listings) ReadDir(name string) ([]fs.DirEntry, error) {
+	info, err := l.Stat(name)
+	if err != nil {
+		return l.FS.ReadDir(name)
+	}
+	now := vfs.Identity(info)
+	l.mu.Lock()
+	was := l.seen[name]
+	l.mu.Unlock()
+	if was.dir == now {
+		return slices.Clone(was.entries), nil
+	}
+	entries, err := l.FS.ReadDir(name)
+	if err == nil && time.Since(info.ModTime()) > tick {
+		l.mu.Lock()
+		if l.seen == nil {
+			l.seen = map[string]listing{}
+		}
+		l.seen[name] = listing{now, slices.Clone(entries)}
+		l.mu.Unlock()
+	}
+	return entries, err
+}
