@@ -486,6 +486,22 @@ func (r *rule[T]) absent(x T) bool {
 	return false
 }
 
+// first is the index of the first number that stands for no value, or else how many there are.
+func (r *rule[T]) first(src []T) int {
+	if len(r.none) == 1 && !r.ranged && !r.nan { // as nearly always
+		if i := slices.Index(src, r.none[0]); i >= 0 {
+			return i
+		}
+		return len(src)
+	}
+	for i, x := range src {
+		if r.absent(x) {
+			return i
+		}
+	}
+	return len(src)
+}
+
 // None stands in memory for an element without a value: a NaN that differs from those of data.
 var None = math.Float64frombits(0x7ff8_0000_0f11_0f11)
 
@@ -585,15 +601,12 @@ func (m *Meaning) Values(stored any) (values any, absent int64) {
 
 func present[T elem.Number](m *Meaning, src []T) (any, int64) {
 	r := m.rule.(*rule[T])
-	n := 0
-	for i, x := range src {
-		if r.absent(x) {
-			continue
-		}
-		if n != i {
+	n := r.first(src)
+	for _, x := range src[min(n+1, len(src)):] {
+		if !r.absent(x) {
 			src[n] = x
+			n++
 		}
-		n++
 	}
 	absent := int64(len(src) - n)
 	if !m.packed {
