@@ -17,8 +17,8 @@ import (
 // the default fill value of the type), and may be packed (scale_factor, add_offset).
 //
 // These are its rules where conventions leave room. Numbers that stand for no value are compared as stored, exactly, after they were rounded to the
-// type of the variable. A valid range has the type of the variable, or else, if it has the type of scale_factor or add_offset, it is
-// one of unpacked values. Bytes have no default fill value. A range of bytes within 0 to 255 that goes beyond 127 says that they are unsigned.
+// type of the variable. Unpacked values are float32 if the packing is and what is stored fits, and double otherwise. A valid range has the type of
+// the variable, or else, if it is wider and has the type of scale_factor or add_offset, it is one of unpacked values. Bytes have no default fill value. A range of bytes within 0 to 255 that goes beyond 127 says that they are unsigned.
 type Meaning struct {
 	// Err says why the numbers are taken as they are stored, in units that nobody knows; nil: their meaning is known.
 	Err error
@@ -30,7 +30,9 @@ type Meaning struct {
 	kind          elem.Type // as numbers: signed or unsigned
 	scale, offset float64
 	packed        bool
-	rule          any // *rule[T] of kind
+	single        bool     // unpacked values are float32
+	factors       []string // as text
+	rule          any      // *rule[T] of kind
 }
 
 // rule says which numbers of a type stand for no value.
@@ -60,6 +62,7 @@ func MeaningOf(v *blob.Variable) *Meaning {
 	}
 	if err == nil && (scale != 1 || offset != 0) {
 		m.scale, m.offset, m.packed = scale, offset, true
+		m.single = m.wider(v) == cdf5.Float && (m.stored.Size() < 4 || m.stored == elem.Float32)
 	}
 	m.Err = err
 	if m.Err == nil {
@@ -120,7 +123,18 @@ func (m *Meaning) factor(v *blob.Variable, name string, missing float64) (float6
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return missing, m.wrong("%s is %v, want a finite number", name, x)
 	}
+	m.factors = append(m.factors, fmt.Sprintf("%s %v", name, elem.At(a.Value, 0)))
 	return x, nil
+}
+
+// wider is the wider type of scale_factor and add_offset, which unpacked values have; 0 if there is neither.
+func (m *Meaning) wider(v *blob.Variable) (t cdf5.Type) {
+	for _, name := range []string{"scale_factor", "add_offset"} {
+		if a := cdf5.FindAtt(v.Atts, name); a != nil && (t == 0 || a.Type.Size() > t.Size()) {
+			t = a.Type
+		}
+	}
+	return t
 }
 
 // sign finds out whether integers are signed.
@@ -375,13 +389,7 @@ func (m *Meaning) ofUnpacked(v *blob.Variable, t cdf5.Type) bool {
 	if t == v.Type || t.Size() < v.Type.Size() {
 		return false
 	}
-	wider := cdf5.Type(0)
-	for _, name := range []string{"scale_factor", "add_offset"} {
-		if a := cdf5.FindAtt(v.Atts, name); a != nil && (wider == 0 || a.Type.Size() > wider.Size()) {
-			wider = a.Type
-		}
-	}
-	return wider == t
+	return m.wider(v) == t
 }
 
 // wideLess compares numbers of wides.
@@ -478,6 +486,22 @@ func (r *rule[T]) absent(x T) bool {
 	return false
 }
 
+// first is the index of the first number that stands for no value, or else how many there are.
+func (r *rule[T]) first(src []T) int {
+	if len(r.none) == 1 && !r.ranged && !r.nan { // as nearly always
+		if i := slices.Index(src, r.none[0]); i >= 0 {
+			return i
+		}
+		return len(src)
+	}
+	for i, x := range src {
+		if r.absent(x) {
+			return i
+		}
+	}
+	return len(src)
+}
+
 // None stands in memory for an element without a value: a NaN that differs from those of data.
 var None = math.Float64frombits(0x7ff8_0000_0f11_0f11)
 
@@ -532,6 +556,9 @@ func decode[T elem.Number](m *Meaning, dst []float64, src []T) {
 			continue
 		}
 		dst[i] = float64(x)*m.scale + m.offset
+		if m.single {
+			dst[i] = float64(float32(dst[i]))
+		}
 	}
 }
 
@@ -574,25 +601,40 @@ func (m *Meaning) Values(stored any) (values any, absent int64) {
 
 func present[T elem.Number](m *Meaning, src []T) (any, int64) {
 	r := m.rule.(*rule[T])
-	n := 0
-	for i, x := range src {
-		if r.absent(x) {
-			continue
-		}
-		if n != i {
+	n := r.first(src)
+	for _, x := range src[min(n+1, len(src)):] {
+		if !r.absent(x) {
 			src[n] = x
+			n++
 		}
-		n++
 	}
 	absent := int64(len(src) - n)
 	if !m.packed {
 		return src[:n], absent
 	}
-	out := make([]float64, n)
-	for i, x := range src[:n] {
-		out[i] = float64(x)*m.scale + m.offset
+	if m.single {
+		return unpacked[float32](m, src[:n]), absent
 	}
-	return out, absent
+	return unpacked[float64](m, src[:n]), absent
+}
+
+func unpacked[D float32 | float64, T elem.Number](m *Meaning, src []T) []D {
+	out := make([]D, len(src))
+	for i, x := range src {
+		out[i] = D(float64(x)*m.scale + m.offset)
+	}
+	return out
+}
+
+// Type is the type of the values.
+func (m *Meaning) Type() elem.Type {
+	switch {
+	case m.single:
+		return elem.Float32
+	case m.packed:
+		return elem.Float64
+	}
+	return m.kind
 }
 
 // Packed says that values are not the numbers that are stored.
@@ -609,7 +651,7 @@ func (m *Meaning) String() string {
 		how = append(how, "unsigned")
 	}
 	if m.packed {
-		how = append(how, fmt.Sprintf("scale_factor %v", m.scale), fmt.Sprintf("add_offset %v", m.offset))
+		how = append(how, m.factors...)
 	}
 	if how == nil {
 		return ""

@@ -41,7 +41,7 @@ func TestPacked(t *testing.T) {
 		column{name: "lat", dims: []string{"lat"}, atts: append(atts("units", "degrees_north"), numbers("scale_factor", 0.1)...), values: []int16{-750, -450, -150, 150, 450, 750}, t: cdf5.Short},
 		column{name: "lon", dims: []string{"lon"}, atts: append(atts("units", "degrees_east"), numbers("scale_factor", 0.5, "add_offset", 180.)...),
 			values: []int16{-360, -270, -180, -90, 0, 90, 180, 270}, t: cdf5.Short},
-		column{name: "slat", dims: []string{"slat"}, atts: append(atts("units", "degrees_north", "scale_factor", "0.1")), values: []int16{-75, -45, -15, 15, 45, 75}, t: cdf5.Short},
+		column{name: "slat", dims: []string{"slat"}, atts: atts("units", "degrees_north", "scale_factor", "0.1"), values: []int16{-75, -45, -15, 15, 45, 75}, t: cdf5.Short},
 		column{name: "T", dims: []string{"lat", "lon"}, atts: append(slices.Clone(units), numbers("scale_factor", 0.01, "add_offset", 273.15, "valid_max", 1000.)...), values: stored, t: cdf5.Short},
 		column{name: "W", dims: []string{"lat", "lon"}, atts: text, values: bare, t: cdf5.Short},
 		column{name: "S", dims: []string{"slat", "lon"}, atts: units, values: bare, t: cdf5.Short})

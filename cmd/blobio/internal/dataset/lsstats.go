@@ -12,6 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/cf"
 	"blobio/internal/cli"
+	"blobio/internal/elem"
 	"blobio/internal/stats"
 	"blobio/internal/vfs"
 )
@@ -182,7 +183,7 @@ func numberText(v *blob.Variable, x any) string {
 	}
 	if y, ok := x.(float64); ok {
 		bits, digits := 64, 15
-		if v.Type == cdf5.Float {
+		if cf.MeaningOf(v).Type() == elem.Float32 {
 			bits, digits = 32, 7
 		}
 		if y == math.Trunc(y) && math.Abs(y) < 1e15 || bits == 32 {

@@ -3,7 +3,9 @@ package dataset_test
 import (
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cdftest"
 	"blobio/internal/cli"
+	"blobio/internal/testfiles"
 )
 
 // packedFile is a file of packed coordinates and values, and of attributes that make no sense.
@@ -23,7 +26,7 @@ func packedFile(t *testing.T) string {
 	fill := cdf5.Att{Name: "_FillValue", Type: cdf5.Short, Value: []int16{-1}}
 	h.Vars = []cdf5.Var{
 		{Name: "time", Type: cdf5.Short, Dims: []int{0}, Atts: []cdf5.Att{text("units", "days since 2000-01-01"), number("scale_factor", 0.5), number("add_offset", 31)}},
-		{Name: "lat", Type: cdf5.Short, Dims: []int{1}, Atts: []cdf5.Att{text("units", "degrees_north"), number("scale_factor", 0.1)}},
+		{Name: "lat", Type: cdf5.Short, Dims: []int{1}, Atts: []cdf5.Att{text("units", "degrees_north"), {Name: "scale_factor", Type: cdf5.Float, Value: []float32{0.1}}}},
 		{Name: "bad", Type: cdf5.Short, Dims: []int{2}, Atts: []cdf5.Att{text("units", "degrees_east"), text("scale_factor", "0.1")}},
 		{Name: "T", Type: cdf5.Short, Dims: []int{0, 1}, Atts: []cdf5.Att{text("units", "K"), number("scale_factor", 0.01), number("add_offset", 273.15), fill}},
 		{Name: "M", Type: cdf5.Float, Dims: []int{1}, Atts: []cdf5.Att{{Name: "missing_value", Type: cdf5.Double, Value: []float64{-999.9, -888}}, number("valid_max", 5)}},
@@ -43,12 +46,12 @@ func TestStatsMeaning(t *testing.T) {
 		"M": {1, 4, 2.5, 4, 3}, "u": {0, 255, 519. / 7, 7, 0}} {
 		g := got[v]
 		for i, x := range []float64{*g.Min, *g.Max, *g.Mean, float64(g.Values), float64(g.Fill)} {
-			if math.Abs(x-want[i]) > 1e-10*math.Abs(want[i])+1e-14 {
+			if math.Abs(x-want[i]) > 1e-7*math.Abs(want[i]) {
 				t.Errorf("%s: %v, want %v", v, x, want)
 			}
 		}
 	}
-	clitest.Holds(t, clitest.Good(t, "ls", "--stats", name), "note: T: unpacked values (scale_factor 0.01, add_offset 273.15)\n", "note: u: unpacked values (unsigned)\n",
+	clitest.Holds(t, clitest.Good(t, "ls", "--stats", name), "note: T: unpacked values (scale_factor 0.01, add_offset 273.15)\n", "note: lat: unpacked values (scale_factor 0.1)\n", "note: u: unpacked values (unsigned)\n",
 		`note: bad: scale_factor is text ("0.1"), want a number: the numbers are those stored, without units`)
 	if text := clitest.Good(t, "ls", "--stats", "-v", "M", name); strings.Contains(text, "note") {
 		t.Errorf("%s", text)
@@ -68,4 +71,30 @@ func TestSelectPacked(t *testing.T) {
 	clitest.Shows(t, " time = 3 ;", "dump", "-v", "time", "-d", "time,2000-02-02,", name)
 	clitest.Bad(t, cli.Failed, "choose by index", "dump", "-v", "bad", "-d", "bad,1.,2.", name)
 	clitest.Shows(t, " bad = 2, 3 ;", "dump", "-v", "bad", "-d", "bad,1,2", name)
+}
+
+// TestJudgeStatsMeaning: cdo finds the same numbers.
+func TestJudgeStatsMeaning(t *testing.T) {
+	cdo := testfiles.Judge(t, "cdo")
+	name := packedFile(t)
+	got := statsOf(t, name)
+	for _, v := range []string{"T", "u"} {
+		list := got[v].Records
+		if list == nil {
+			list = []numbers{got[v].numbers}
+		}
+		for op, of := range map[string]func(numbers) float64{"-fldmin": func(n numbers) float64 { return *n.Min }, "-fldmax": func(n numbers) float64 { return *n.Max }} {
+			out, err := exec.Command(cdo, "-s", "outputf,%.17g,1", op, "-selname,"+v, name).Output()
+			clitest.Check(t, err)
+			words := strings.Fields(string(out))
+			if len(words) != len(list) {
+				t.Fatalf("cdo %s of %s prints %q", op, v, out)
+			}
+			for i, word := range words {
+				if x, err := strconv.ParseFloat(word, 64); err != nil || math.Abs(x-of(list[i])) > 1e-9*math.Abs(x) {
+					t.Errorf("cdo %s of %s, record %d: %s, want %v", op, v, i, word, of(list[i]))
+				}
+			}
+		}
+	}
 }
