@@ -113,16 +113,13 @@ func First(data *Data) string {
 		if p.site != nil {
 			r += 2
 			if v.Record {
-				r += 2
-			}
-			if p.site.made == "" {
 				r++
 			}
 		}
 		if r > rank {
 			best, rank = name, r
 		}
-		if r == 6 {
+		if r == 4 {
 			break
 		}
 	}

@@ -57,15 +57,6 @@ func height(v *globe.View, wide, scale int) int {
 	return scale * max(1, int(math.Round(float64(wide/scale)/v.Wide)))
 }
 
-// choose chooses the view: that of a region is always a plate.
-func (g *grid) choose(b globe.Box, regional, plate bool) {
-	p := globe.Mollweide
-	if plate || regional {
-		p = globe.Plate
-	}
-	g.view = globe.NewView(p, b)
-}
-
 // ofAxes is the grid of two axes.
 func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int) error {
 	var values [2][]float64
@@ -95,12 +86,7 @@ func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int)
 		return errNowhere
 	}
 	g.cells = true
-	b := globe.Box{West: lon.edges[0], East: lon.edges[len(lon.edges)-1], South: lat.edges[0], North: lat.edges[len(lat.edges)-1]}
-	regional := b.East-b.West < 210 || b.North-b.South < 60 && b.East-b.West < 300
-	if regional && b.West >= 180 {
-		b.West, b.East = b.West-360, b.East-360
-	}
-	g.choose(b, regional, plate)
+	g.view = globe.NewView(lon.spread(), lat.spread(), plate)
 	nlon := int32(len(values[1]))
 	byLat, byLon := nlon, int32(1) // how far neighbours are apart in the variable
 	if s.dims[0] != s.data.axisDim(s.lat) {
@@ -132,8 +118,7 @@ func (g *grid) ofPoints(ctx context.Context, s *site, plate bool, wide, scale in
 	if err != nil {
 		return err
 	}
-	b, regional := globe.Region(pts.lon, pts.lat)
-	g.choose(b, regional, plate)
+	g.view = globe.NewView(pts.lon, pts.lat, plate)
 	tree, err := globe.NewTree(ctx, pts.lon, pts.lat)
 	if err != nil {
 		return err

@@ -349,3 +349,65 @@ func TestCancelled(t *testing.T) {
 		t.Error(p, err)
 	}
 }
+
+// TestCentre: one field is drawn alike on axes, on two-dimensional coordinates and on columns, from whichever longitude they begin: Greenwich is
+// in the middle, west is left, and what a map says of a point is where the point is.
+func TestCentre(t *testing.T) {
+	const rows, cols = 18, 36
+	north, east := atts("units", "degrees_north"), atts("units", "degrees_east")
+	for _, west := range []float64{0, -180, -90} {
+		var lats, lons, y, x, v []float64
+		for j := range rows {
+			lats = append(lats, -85+10*float64(j))
+			for i := range cols {
+				lon := west + 5 + 10*float64(i)
+				if j == 0 {
+					lons = append(lons, lon)
+				}
+				y, x = append(y, lats[j]), append(x, lon)
+				v = append(v, 1000*math.Round(lats[j])+math.Mod(lon+540, 360)) // tells its place
+			}
+		}
+		for name, d := range map[string]*Data{
+			"axes": dataset(t, 0, []cdf5.Dim{{Name: "lat", Len: rows}, {Name: "lon", Len: cols}}, column{name: "lat", dims: []string{"lat"}, atts: north, values: lats},
+				column{name: "lon", dims: []string{"lon"}, atts: east, values: lons}, column{name: "v", dims: []string{"lat", "lon"}, values: v}),
+			"curvilinear": dataset(t, 0, []cdf5.Dim{{Name: "j", Len: rows}, {Name: "i", Len: cols}}, column{name: "y", dims: []string{"j", "i"}, atts: north, values: y},
+				column{name: "x", dims: []string{"j", "i"}, atts: east, values: x}, column{name: "v", dims: []string{"j", "i"}, values: v}),
+			"columns": dataset(t, 0, []cdf5.Dim{{Name: "n", Len: rows * cols}}, column{name: "y", dims: []string{"n"}, atts: north, values: y},
+				column{name: "x", dims: []string{"n"}, atts: east, values: x}, column{name: "v", dims: []string{"n"}, values: v}),
+		} {
+			for _, plate := range []bool{false, true} {
+				p := draw(t, d, Options{Var: "v", Plate: plate, Width: 372}) // the map is 300 points wide: 12 for 10 degrees on the equator
+				top := 0.0
+				for {
+					if _, ok := p.At(186, top); ok {
+						break
+					}
+					top++
+				}
+				for i := range cols {
+					lon := -175 + 10*float64(i)
+					s, ok := p.At(36+(lon+180)/360*300, top+75-2) // just north of the equator, whatever the projection
+					if want := 5000 + math.Mod(lon+540, 360); !ok || s.Value != want {
+						t.Fatalf("%s from %v, plate %v: at %v degrees stands %+v, want %v", name, west, plate, lon, s, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestGenerated: coordinates are generated for those who ask, for the sizes of the grids alone.
+func TestGenerated(t *testing.T) {
+	v := make([]float64, 56)
+	d := dataset(t, 0, []cdf5.Dim{{Name: "ncol", Len: 56}, {Name: "n", Len: 5}}, column{name: "v", dims: []string{"ncol"}, values: v}, column{name: "w", dims: []string{"n"}, values: v[:5]})
+	if p := draw(t, d, Options{Var: "v"}); p.Kind == Map {
+		t.Error("a map without coordinates")
+	}
+	if p := draw(t, d, Options{Var: "v", Generated: true}); p.Kind != Map || !strings.Contains(strings.Join(p.Notes, " "), "Generated coordinates") {
+		t.Errorf("%s %q", p.Kind, p.Notes)
+	}
+	if _, err := NewAtlas(0).Draw(t.Context(), d, &Options{Var: "w", Generated: true}); !errors.Is(err, fault.ErrUsage) {
+		t.Error(err)
+	}
+}

@@ -21,8 +21,8 @@ type site struct {
 
 // noPositions says of coordinates that they are not what they would have to be.
 func (s *site) noPositions() string {
-	if s.lat == "" || s.lon == "" {
-		return s.lat + s.lon + " is not a position on the globe"
+	if s.made != "" {
+		return "its dimensions are not those of " + s.made
 	}
 	return s.lat + " and " + s.lon + " are not positions on the globe"
 }
