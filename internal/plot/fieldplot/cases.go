@@ -26,7 +26,7 @@ func madeSite(s *blob.Schema, dims []dim) *site {
 			if 54*ne*ne+2 != d.n || d.n > 54*maxMade {
 				continue
 			}
-			x.made = "the columns of a cubed sphere of this size"
+			x.made = "a cubed sphere of this size"
 			x.makes = func() ([]float32, []float32, error) {
 				lon, lat := e3smcases.CoordsF(int(ne))
 				return narrow(lon), narrow(lat), nil

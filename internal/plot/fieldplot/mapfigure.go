@@ -94,7 +94,7 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 		s.notes = append(s.notes, "Each point has the colour of the nearest element.")
 	}
 	if p.site.made != "" {
-		s.notes = append(s.notes, fmt.Sprintf("Generated coordinates: the elements are placed as %s.", p.site.made))
+		s.notes = append(s.notes, fmt.Sprintf("Generated coordinates: those of %s.", p.site.made))
 	}
 	if p.note != "" {
 		s.notes = append(s.notes, p.note)
