@@ -91,12 +91,7 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 	}
 	r := &raster{w: points.W, h: points.H, pix: points.Pix}
 	for k, i := range r.pix {
-		switch i {
-		case globe.Outside:
-			r.pix[k] = pixOutside
-		case globe.None:
-			r.pix[k] = pixNone
-		default:
+		if i >= 0 {
 			r.pix[k] = own.of(int64(i))
 		}
 	}
