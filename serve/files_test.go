@@ -107,10 +107,10 @@ func TestList(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	html := string(x.get(t, http.StatusOK, l.Entries[0].URL, "Accept: text/html,application/json;q=0.5"))
-	if strings.Contains(html, "<script") || strings.Contains(html, "<b>") || !strings.Contains(html, `href="/files/%3Cb%3E/%22%3E%3Cscript%3E.nc"`) {
+	if strings.Contains(html, "<script>") || strings.Contains(html, "<b>") || !strings.Contains(html, `href="/files/%3Cb%3E/%22%3E%3Cscript%3E.nc"`) {
 		t.Errorf("%s", html)
 	}
-	if !strings.Contains(string(x.get(t, http.StatusOK, "/static/list.css")), "color-scheme") {
+	if !strings.Contains(string(x.get(t, http.StatusOK, "/static/view.css")), "color-scheme") {
 		t.Error("no style")
 	}
 	if to := x.ask(t, http.MethodGet, "/files/%3Cb%3E").Header.Get("Location"); to != "/files/%3Cb%3E/" {

@@ -17,7 +17,7 @@ func TestToken(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
 	x := start(t, dir, &Options{Token: token})
-	for _, path := range []string{"/", "/files/x.nc", "/dap/x.nc.dds", "/static/list.css", "/nothing"} {
+	for _, path := range []string{"/", "/files/x.nc", "/dap/x.nc.dds", "/static/view.css", "/nothing"} {
 		for _, h := range []string{"X: y", "Authorization: Bearer", "Authorization: Bearer ", "Authorization: Bearer " + token[1:], "Authorization: Bearer " + token + "x",
 			"Authorization: " + token, "Authorization: Basic !", "Authorization: Basic Ondyb25n"} {
 			resp := x.ask(t, http.MethodGet, path, h)
@@ -58,7 +58,7 @@ func TestHeaders(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
 	x := start(t, dir, nil)
-	for _, path := range []string{"/", "/files/x.nc", "/dap/x.nc.dods?lev", "/dap/x.nc.dods?nothing", "/nothing", "/static/list.css"} {
+	for _, path := range []string{"/", "/files/x.nc", "/dap/x.nc.dods?lev", "/dap/x.nc.dods?nothing", "/nothing", "/static/view.css"} {
 		h := x.ask(t, http.MethodGet, path).Header
 		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none';") || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") ||
 			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Access-Control-Allow-Origin") != "" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" {

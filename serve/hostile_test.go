@@ -74,14 +74,14 @@ func inspect(t testing.TB, dir, target string, resp *http.Response) {
 	if strings.HasPrefix(kind, "text/html") && resp.StatusCode != 200 || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%q: status %d is %s", target, resp.StatusCode, kind)
 	}
-	if strings.HasPrefix(kind, "text/html") && bytes.Contains(b, []byte("<script")) {
+	if own := bytes.ReplaceAll(b, []byte(`<script src="/static/`), nil); strings.HasPrefix(kind, "text/html") && bytes.Contains(own, []byte("<script")) {
 		t.Errorf("%q puts a script into a page", target)
 	}
 }
 
 // words of hostile paths and queries.
 var words = []string{"/", "//", "..", ".", "%2e%2e", "%2F", "%5c", "\\", "%00", "%", "%zz", "%ff", "x.nc", "x.nc.0000", "x.nc.manifest", "link.nc", "up", "abs.nc", "o.nc", "secret.nc", "outside.nc",
-	"files", "dap", "zarr", "zarr3", ".zarray", "zarr.json", "0.0", "c.0", "c", "static", "list.css", "etc/passwd", ".dods", ".dds", ".das", ".ascii", ".info", ".ver", "?", "T", "lev", "T.T", "[0]", "[0:1]", "[0:2:2]", "[-1]", "[9999999999999999999]", "[", "]", ",", "&", "=", ";",
+	"files", "dap", "zarr", "zarr3", ".zarray", "zarr.json", "0.0", "c.0", "c", "static", "view.css", "etc/passwd", ".dods", ".dds", ".das", ".ascii", ".info", ".ver", "?", "T", "lev", "T.T", "[0]", "[0:1]", "[0:2:2]", "[-1]", "[9999999999999999999]", "[", "]", ",", "&", "=", ";",
 	"<script>alert(1)</script>", "%3Cscript%3E", "\"'>", "geogrid(1)", "from=", "%0d%0aX:y", "\x01", "é", "%C3%A9", "http://evil.example.org", "@", ":", "#", "*", "~", strings.Repeat("a", 300), strings.Repeat("/..", 40)}
 
 // TestHostileURLs: 10,000 requests put together of what breaks servers: each is answered, with an error or with what is inside.

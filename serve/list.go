@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"html/template"
@@ -29,6 +30,7 @@ type listing struct {
 	Path    string  `json:"path"`
 	Entries []entry `json:"entries"`
 	Next    string  `json:"next,omitempty"` // ?from= of the part that follows
+	Python  []fact  `json:"-"`              // how to open the first dataset
 }
 
 // entry is what a listing says of a name.
@@ -39,12 +41,30 @@ type entry struct {
 	Records  *int64       `json:"records,omitempty"`
 	Modified *time.Time   `json:"modified,omitempty"`
 	ID       string       `json:"id,omitempty"`
-	Status   *blob.Status `json:"status,omitempty"` // of a dataset whose writer goes on, or died
+	Status   *blob.Status `json:"status,omitempty"`  // of a dataset whose writer goes on, or died
+	Missing  int          `json:"missing,omitempty"` // subfiles
 	Error    string       `json:"error,omitempty"`
 	URL      string       `json:"url,omitempty"` // of the netCDF file, or of the directory's list
 	Page     string       `json:"page,omitempty"`
 	DAP      string       `json:"dap,omitempty"`
 	Zarr     string       `json:"zarr,omitempty"` // version 2
+}
+
+// State is what a list says of an entry.
+func (e entry) State() string {
+	switch {
+	case e.Error != "":
+		return e.Error
+	case e.Missing > 0:
+		return plural(int64(e.Missing), "subfile") + " missing"
+	case e.Status != nil:
+		return fault.Printable(e.Status.String())
+	case e.Kind == "dataset":
+		return "committed"
+	case e.Kind == "file":
+		return "ordinary file"
+	}
+	return ""
 }
 
 // list answers with the entries of a directory. Files that are no datasets are not shown, but for those that are netCDF by their name; nor are directories of files
@@ -67,20 +87,26 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 		l.Next = names[pageLength].Name
 		names = names[:pageLength]
 	}
-	l.Entries = slices.DeleteFunc(s.entries(dir, names), func(e entry) bool { return e.Name == "" })
+	l.Entries = slices.DeleteFunc(s.entries(r.Context(), dir, names), func(e entry) bool { return e.Name == "" })
 	a.Header().Add("Vary", "Accept")
 	if wantsJSON(r) {
 		return sendJSON(a, l)
 	}
-	var b bytes.Buffer
-	if err := listPage.Execute(&b, l); err != nil {
-		return err
+	for _, e := range l.Entries {
+		if e.DAP == "" {
+			continue
+		}
+		if set, err := s.tree.Dataset(r.Context(), path.Join(dir, e.Name)); err == nil {
+			l.Python = python(r, path.Join(dir, e.Name), set)
+			set.Release()
+			break
+		}
 	}
-	return sendText(a, "text/html; charset=utf-8", b.Bytes())
+	return sendPage(a, "list.html", l)
 }
 
 // entries looks at names; one that has gone meanwhile is empty.
-func (s *Server) entries(dir string, names []tree.Entry) []entry {
+func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) []entry {
 	out := make([]entry, len(names))
 	par.Do(int(s.work.all), len(names), func(i int) {
 		p := path.Join(dir, names[i].Name)
@@ -99,14 +125,16 @@ func (s *Server) entries(dir string, names []tree.Entry) []entry {
 			return
 		case e.Err != nil:
 			x.Error = s.textOf(e.Err)
+		case e.Kind == tree.KindPlain && s.unreadable(ctx, p, &x):
+			x.URL = link("files", p)
 		default:
 			x.URL, x.DAP, x.Zarr = link("files", p), link("dap", p), link("zarr", p)
 			if s.parts[pageWord] != nil {
 				x.Page = link(pageWord, p)
 			}
 		}
-		if e.Kind == tree.KindDataset {
-			x.Records = &e.Records
+		if e.Kind == tree.KindDataset && e.Err == nil {
+			x.Records, x.Missing = &e.Records, e.Missing
 			if e.Growing {
 				if w, err := s.tree.Watch(p); err == nil {
 					x.Status, _ = w.Look() // what is wrong, whoever opens it is told
@@ -119,6 +147,31 @@ func (s *Server) entries(dir string, names []tree.Entry) []entry {
 		out[i] = x
 	})
 	return out
+}
+
+// python are lines that open a dataset, one for each way.
+func python(r *http.Request, p string, set *tree.Dataset) (out []fact) {
+	line := func(open, name string) string { return "xarray." + open + "(" + strconv.Quote(name) + ")" }
+	if set.Form() == "" {
+		out = append(out, fact{"path", line("open_dataset", p) + "  # in the served directory, with the package blobio"})
+	}
+	return append(out, fact{"mount", line("open_dataset", "MOUNTPOINT/"+p) + "  # after: blobio mount DIR MOUNTPOINT"},
+		fact{"DAP2", line("open_dataset", "http://"+r.Host+link("dap", p))}, fact{"Zarr", line("open_zarr", "http://"+r.Host+link("zarr", p))})
+}
+
+// unreadable opens an ordinary file, for its records. A file that cannot be opened is no dataset.
+func (s *Server) unreadable(ctx context.Context, p string, x *entry) bool {
+	set, err := s.tree.Dataset(ctx, p)
+	switch {
+	case err == nil:
+		n := set.Reader().Records()
+		x.Records = &n
+		set.Release()
+	case statusOf(err) != http.StatusServiceUnavailable:
+		x.Error = s.textOf(err)
+		return true
+	}
+	return false
 }
 
 // pageWord begins the URL of the page of a dataset, if there is such a part.
@@ -159,42 +212,21 @@ func sendText(a *answer, mediaType string, body []byte) error {
 	return err
 }
 
-// listPage is a listing as HTML.
-var listPage = template.Must(template.New("list").Funcs(template.FuncMap{
+// pages are the lists of directories and the pages of datasets.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"bytes": cli.HumanBytes, "printable": fault.Printable,
 	"up": func(p string) string { return link("files", strings.TrimPrefix(path.Dir(p), "/")+"/") },
 	"next": func(p, name string) string {
 		u := strings.TrimSuffix(link("files", strings.TrimPrefix(p, "/")), "/") + "/"
 		return u + "?" + url.Values{"from": {name}}.Encode()
 	},
-}).Parse(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{printable .Path}} - blobio</title>
-<link rel="stylesheet" href="/static/list.css">
-</head>
-<body>
-<main>
-<h1>{{printable .Path}}</h1>
-{{if ne .Path "/"}}<p><a href="{{up .Path}}">Up</a></p>{{end}}
-{{if .Entries}}<div class="scroll"><table>
-<thead><tr><th scope="col">Name</th><th scope="col" class="number">Size</th><th scope="col" class="number">Records</th><th scope="col">Modified (UTC)</th><th scope="col">State</th><th scope="col">Open as</th></tr></thead>
-<tbody>
-{{range .Entries}}<tr>
-<td>{{if .Page}}<a href="{{.Page}}">{{printable .Name}}</a>{{else if .URL}}<a href="{{.URL}}">{{printable .Name}}{{if eq .Kind "directory"}}/{{end}}</a>{{else}}{{printable .Name}}{{end}}</td>
-<td class="number">{{if and .Modified (not .Error)}}{{bytes .Size}}{{end}}</td>
-<td class="number">{{with .Records}}{{.}}{{end}}</td>
-<td>{{with .Modified}}{{.Format "2006-01-02 15:04"}}{{end}}</td>
-<td>{{if .Error}}<span class="error">{{.Error}}</span>{{else if eq .Kind "dataset"}}committed{{else if eq .Kind "file"}}ordinary file{{end}}</td>
-<td>{{if .DAP}}<a href="{{.URL}}">netCDF file</a> · <a href="{{.DAP}}.info">DAP2</a>{{end}}</td>
-</tr>
-{{end}}</tbody>
-</table></div>
-{{else}}<p>There are no datasets here.</p>{{end}}
-{{if .Next}}<p><a href="{{next .Path .Next}}">More</a></p>{{end}}
-</main>
-</body>
-</html>
-`))
+}).ParseFS(staticFiles, "static/*.html"))
+
+// sendPage sends one of them.
+func sendPage(a *answer, name string, data any) error {
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
+		return err
+	}
+	return sendText(a, "text/html; charset=utf-8", b.Bytes())
+}

@@ -1,10 +1,8 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"path"
@@ -22,10 +20,11 @@ import (
 // sight is what /view answers as JSON: what can be seen of a variable.
 type sight struct {
 	*fieldplot.Sight
-	Width  float64  `json:"width"` // of the picture, in points
-	Height float64  `json:"height"`
-	Title  string   `json:"title"`
-	Notes  []string `json:"notes"`
+	Width  float64     `json:"width"` // of the picture, in points
+	Height float64     `json:"height"`
+	Title  string      `json:"title"`
+	Notes  []string    `json:"notes"`
+	Range  *[2]float64 `json:"range,omitempty"` // of the colours
 }
 
 // view answers with the page of a dataset: what it holds, what a quick check found, and a picture of one variable. With the parameters
@@ -55,11 +54,8 @@ func (s *Server) view(a *answer, r *http.Request, name string) error {
 		return err
 	}
 	a.Header().Add("Vary", "Accept")
-	var b bytes.Buffer
-	if err := viewPage.Execute(&b, p); err != nil {
-		return err
-	}
-	return sendText(a, "text/html; charset=utf-8", b.Bytes())
+	p.Python = python(r, name, set)
+	return sendPage(a, "view.html", p)
 }
 
 // sight draws the picture, so that it is there when the page asks for it, and tells what it is.
@@ -79,7 +75,7 @@ func (s *Server) sight(a *answer, r *http.Request, name string, q url.Values) er
 	if err != nil {
 		return err
 	}
-	out := sight{Sight: see, Title: pic.Title, Notes: pic.Notes}
+	out := sight{Sight: see, Title: pic.Title, Notes: pic.Notes, Range: pic.Range}
 	out.Width, out.Height = pic.Size()
 	a.Header().Add("Vary", "Accept")
 	return d.json(a, out)
@@ -89,7 +85,8 @@ func (s *Server) sight(a *answer, r *http.Request, name string, q url.Values) er
 type page struct {
 	Path, Name, Up    string
 	Title             string
-	NetCDF, DAP       string
+	NetCDF, DAP, Zarr string
+	Python            []fact
 	Facts             []fact
 	Dims              []dimRow
 	Vars              []varRow
@@ -136,7 +133,7 @@ type source struct{ Media, URL string }
 func (s *Server) page(ctx context.Context, name string, set *tree.Dataset, q url.Values) (*page, error) {
 	r := set.Reader()
 	sch := r.Schema()
-	p := &page{Path: fault.Printable(name), Name: fault.Printable(path.Base(name)), Up: link("files", path.Dir(name)) + "/", NetCDF: link("files", name), DAP: link("dap", name)}
+	p := &page{Path: fault.Printable(name), Name: fault.Printable(path.Base(name)), Up: link("files", path.Dir(name)) + "/", NetCDF: link("files", name), DAP: link("dap", name), Zarr: link("zarr", name)}
 	if path.Dir(name) == "." {
 		p.Up = "/"
 	}
@@ -311,5 +308,3 @@ func attRows(atts []cdf5.Att) (out []attRow) {
 	}
 	return out
 }
-
-var viewPage = template.Must(template.New("view.html").ParseFS(staticFiles, "static/view.html"))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"html"
 	"image/png"
 	"math"
 	"net/http"
@@ -139,7 +140,7 @@ func TestFindingsFollow(t *testing.T) {
 	const good = "Nothing is wrong"
 	says("at first", good)
 	ok(t, os.Truncate(part, int64(len(whole))-9))
-	says("with a cut subfile", "<b>error</b> x.nc.0001")
+	says("with a cut subfile", "<b>error</b>: x.nc.0001")
 	ok(t, os.WriteFile(part, whole, 0o666))
 	says("mended", good)
 	ok(t, os.Rename(part, part+"away"))
@@ -198,7 +199,7 @@ func TestPlot(t *testing.T) {
 	}
 	var s sight
 	ok(t, json.Unmarshal(x.get(t, http.StatusOK, "/view/x.nc?var=T&lev=500.", "Accept: application/json"), &s))
-	if s.Kind != "map" || len(s.Fixed) != 2 || s.Fixed[0].Texts[1] != "2000-02-01" || s.Fixed[1].At != 1 || s.Width != 720 {
+	if s.Kind != "map" || len(s.Fixed) != 2 || s.Fixed[0].Texts[1] != "2000-02-01" || s.Fixed[1].At != 1 || s.Width != 720 || s.Range == nil || !(s.Range[0] < s.Range[1]) {
 		t.Errorf("%+v", s)
 	}
 	for path, want := range map[string]string{
@@ -239,3 +240,38 @@ func TestPlotDamage(t *testing.T) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// TestListStates: the list says of each name what it is, and how Python opens a dataset in each way.
+func TestListStates(t *testing.T) {
+	dir := t.TempDir()
+	writePlaces(t, filepath.Join(dir, "a.nc"))
+	write(t, filepath.Join(dir, "gone.nc"))
+	ok(t, os.Remove(filepath.Join(dir, "gone.nc.0001")))
+	ok(t, os.WriteFile(filepath.Join(dir, "plain.nc"), converted(t, filepath.Join(dir, "a.nc")), 0o666))
+	ok(t, os.WriteFile(filepath.Join(dir, "zero.nc"), nil, 0o666))
+	x := start(t, dir, nil)
+	var l listing
+	ok(t, json.Unmarshal(x.get(t, http.StatusOK, "/", "Accept: application/json"), &l))
+	states := map[string]string{}
+	for _, e := range l.Entries {
+		states[e.Name] = e.State()
+		if e.Name == "plain.nc" && (e.Records == nil || *e.Records != records) || e.Name == "zero.nc" && e.DAP != "" {
+			t.Errorf("%+v", e)
+		}
+	}
+	for name, want := range map[string]string{"a.nc": "committed", "gone.nc": "1 subfile missing", "plain.nc": "ordinary file", "zero.nc": "zero.nc: "} {
+		if !strings.HasPrefix(states[name], want) {
+			t.Errorf("%s: %q, want %q", name, states[name], want)
+		}
+	}
+	for _, path := range []string{"/", "/view/a.nc"} {
+		body := html.UnescapeString(string(x.get(t, http.StatusOK, path, "Accept: text/html")))
+		host := strings.TrimPrefix(x.URL, "http://")
+		for _, want := range []string{`open_dataset("a.nc")`, `open_dataset("MOUNTPOINT/a.nc")`, `open_dataset("http://` + host + `/dap/a.nc")`, `open_zarr("http://` + host + `/zarr/a.nc")`, `href="/zarr/a.nc/.zmetadata"`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s lacks %s", path, want)
+			}
+		}
+	}
+	x.get(t, http.StatusOK, "/zarr/a.nc/.zmetadata")
+}

@@ -174,10 +174,12 @@ func (b *browser) screen(width, height int, dark bool) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// visit goes to a page.
+// visit goes to a page, and waits until it is there in the place of the one before.
 func (b *browser) visit(url string) {
 	b.t.Helper()
+	b.eval("window.before = true")
 	b.call("Page.navigate", map[string]any{"url": url}, nil)
+	b.until("the page "+url, `!window.before && document.readyState !== "loading"`)
 }
 
 // eval is the value of an expression on the page, as text.

@@ -2,6 +2,7 @@ package judges
 
 import (
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -78,7 +79,7 @@ func TestPage(t *testing.T) {
 	b.eval(`document.querySelector("#sliders input").focus()`)
 	b.key("ArrowRight", 39)
 	b.until("the next record", src+" !== "+strconv.Quote(before)+" && "+drawn)
-	if got := b.eval(`document.activeElement === document.querySelector("#sliders input") && document.querySelector("#sliders output").textContent`); !strings.Contains(got, "1 of 3") || !strings.Contains(got, "-") {
+	if got := b.eval(`document.activeElement === document.querySelector("#sliders input") && document.querySelector("#sliders output").textContent`); !strings.Contains(got, "1 of 0 to 2") || !strings.Contains(got, "-") {
 		t.Errorf("the slider tells %q", got)
 	}
 	b.eval(`document.querySelector("#frame").focus()`)
@@ -92,6 +93,29 @@ func TestPage(t *testing.T) {
 	if got := b.eval(`location.search`); !strings.Contains(got, "d=time%2C1") {
 		t.Errorf("the link does not keep the record: %s", got)
 	}
+
+	// lines are those of the level that the slider shows; a range that is kept stays; the picture follows the screen
+	b.visit(page("F_h1") + "?var=U&lev=2")
+	b.until("the level of the link", drawn+` && document.querySelector('[data-dim="lev"] input').value === "2"`)
+	b.eval(`document.querySelector("#frame").focus()`)
+	b.key("ArrowUp", 38)
+	b.until("the value at the cross", `document.querySelector("#value b")`)
+	b.key("Enter", 13)
+	b.until("lines of level 2", `document.querySelectorAll("#lines img").length === 2 && document.querySelector("#lines").innerHTML.includes("lev%2C2")`)
+	b.eval(`document.querySelector("#hold").click()`)
+	b.until("the range", src+`.includes("min=") && `+drawn)
+	kept := b.eval(`document.querySelector("#min").value`)
+	b.eval(`document.querySelector('[data-dim="lev"] input').focus()`)
+	b.key("ArrowRight", 39)
+	b.until("lines of level 3", `document.querySelector("#lines").innerHTML.includes("lev%2C3") && !document.querySelector("#lines").innerHTML.includes("lev%2C2")`)
+	if got := b.eval(src); !strings.Contains(got, "min="+url.QueryEscape(kept)) || !strings.Contains(got, "lev%2C3") {
+		t.Errorf("a range from %s is kept, and level 3: %s", kept, got)
+	}
+	b.screen(390, 844, false)
+	b.until("a picture for a phone", src+`.includes("width=380")`)
+	b.screen(1200, 1000, true)
+	b.until("a large and dark picture", src+`.includes("width=720") && `+src+`.includes("dark=1")`)
+	b.screen(1200, 1000, false)
 
 	// a section, and a choice that cannot be
 	b.visit(page("I_h0") + "?var=H2OSOI&kind=section")
@@ -120,6 +144,8 @@ func TestPage(t *testing.T) {
 	b.visit(web.URL + "/")
 	b.until("the list", `document.querySelectorAll('a[href^="/view/"]').length >= 6`)
 	b.shot("list")
+	b.eval(`(() => { const f = document.querySelector("#find"); f.value = "g_"; f.dispatchEvent(new Event("input")); })()`)
+	b.until("what is looked for", `[...document.querySelectorAll("tbody tr")].every((r) => r.hidden !== /G_/.test(r.textContent))`)
 
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,9 +2,12 @@ package chart
 
 import "math"
 
+// AboveAxes is the height of the label of the Y axis.
+const AboveAxes = 18
+
 // Axes draws two axes around an area whose contents the caller draws, and returns where they end below.
-// Both axes have ends of their own; y may have names. The values and the label of y stand within room points at
-// the left of the area.
+// Both axes have ends of their own; y may have names. The values of y stand within room points at the left of the area, its label
+// above it, where AboveAxes leaves room for it.
 func Axes(d *Pen, area Rect, x, y *Axis, room float64) float64 {
 	d.Frame(Soft, 0.9, area)
 	bottom := area.Y + area.H
@@ -22,21 +25,12 @@ func Axes(d *Pen, area Rect, x, y *Axis, room float64) float64 {
 	}
 	st := tickStyle
 	st.Align = 1
-	widest := 0.0
-	list := s.upwards()
-	for _, t := range list {
-		widest = max(widest, d.Width(t.text, st))
+	for _, t := range s.upwards() {
 		d.Line(Soft, 0.8, area.X-4, t.at, area.X, t.at)
+		d.Write(t.text, area.X-7, t.at+3.5, room-7, st)
 	}
-	label := Style{Size: 10.5, Color: Ink, Align: 1}
-	if y.Label != "" {
-		room -= d.Width(y.Label, label) + 6
-	}
-	widest = min(widest, max(room-7, 1))
-	for _, t := range list {
-		d.Write(t.text, area.X-7, t.at+3.5, widest, st)
-	}
-	d.Write(y.Label, area.X-13-widest, area.Y+area.H/2+3.5, 0, label)
+	label := Style{Size: 10.5, Color: Ink}
+	d.Write(y.Label, area.X-min(room, d.Width(y.Label, label)+7), area.Y-8, room+area.W, label)
 	return bottom
 }
 

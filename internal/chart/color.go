@@ -16,8 +16,13 @@ var (
 	Dead  = color.RGBA{205, 208, 212, 255} // data of nobody
 )
 
-// Faint is the colour of thin lines over data.
-var Faint = color.NRGBA{20, 24, 30, 70}
+// Colours of what is drawn over data.
+var (
+	Faint = color.NRGBA{20, 24, 30, 70}    // thin lines
+	Coast = color.NRGBA{20, 24, 30, 220}   // with a halo, since data have any colour
+	Halo  = color.NRGBA{255, 255, 255, 90} //
+	Veil  = color.NRGBA{255, 255, 255, 165}
+)
 
 // night are the colours of what is not data on dark paper.
 var night = map[color.Color]color.Color{
@@ -29,6 +34,7 @@ var night = map[color.Color]color.Color{
 	Empty: color.RGBA{38, 41, 48, 255},
 	Dead:  color.RGBA{92, 97, 106, 255},
 	Faint: color.NRGBA{236, 238, 242, 64},
+	Veil:  color.NRGBA{24, 26, 31, 165},
 }
 
 // Tone is a colour as it is on the paper: those of what is not data differ on dark paper.

@@ -100,38 +100,39 @@ func (p *Plot) draw(d *Pen, r Rect, left float64) {
 // draw draws the line.
 func (l *Line) draw(d *Pen, x, y *scale, area Rect) {
 	var pieces [][][2]float64
-	joined := false
-	join := func(a, b [2]float64) {
-		from, to, ok := clip(a, b, area)
-		switch n := len(pieces); {
+	var run [][2]float64 // points that have a place, one after the other
+	end := func() {
+		for _, p := range run {
+			if _, _, ok := clip(p, p, area); ok && (l.Dots || len(run) == 1) { // a point alone is no line
+				d.Dot(l.Color, p[0], p[1], 1.4*l.Width)
+			}
+		}
+		pieces, run = append(pieces, Cut(run, area)...), nil
+	}
+	for _, v := range l.Points {
+		if x.axis.drawable(v[0]) && y.axis.drawable(v[1]) {
+			run = append(run, [2]float64{x.at(v[0]), y.at(v[1])})
+		} else {
+			end()
+		}
+	}
+	end()
+	d.Lines(l.Color, l.Width, pieces...)
+}
+
+// Cut returns the pieces of a line that are in an area.
+func Cut(line [][2]float64, r Rect) (pieces [][][2]float64) {
+	for i := 1; i < len(line); i++ {
+		from, to, ok := clip(line[i-1], line[i], r)
+		switch n := len(pieces) - 1; {
 		case !ok:
-		case joined && n > 0 && pieces[n-1][len(pieces[n-1])-1] == from:
-			pieces[n-1] = append(pieces[n-1], to)
+		case n >= 0 && pieces[n][len(pieces[n])-1] == from:
+			pieces[n] = append(pieces[n], to)
 		default:
 			pieces = append(pieces, [][2]float64{from, to})
 		}
 	}
-	var last [2]float64
-	seen := func(i int) bool {
-		return i < len(l.Points) && x.axis.drawable(l.Points[i][0]) && y.axis.drawable(l.Points[i][1])
-	}
-	for i, v := range l.Points {
-		if !seen(i) {
-			joined = false
-			continue
-		}
-		at := [2]float64{x.at(v[0]), y.at(v[1])}
-		if joined {
-			join(last, at)
-		}
-		if l.Dots || !joined && !seen(i+1) { // a point alone is no line
-			if _, _, ok := clip(at, at, area); ok {
-				d.Dot(l.Color, at[0], at[1], 1.4*l.Width)
-			}
-		}
-		last, joined = at, true
-	}
-	d.Lines(l.Color, l.Width, pieces...)
+	return pieces
 }
 
 // clip returns the part of a line that is in an area.

@@ -50,6 +50,7 @@ type Entry struct {
 	Growing bool      // of a dataset: its writer goes on, or died
 	File    string    // tells a plain file from others, whatever is written to it, where the system can
 	Records int64     // of a dataset
+	Missing int       // of a dataset: subfiles that are not there
 	Err     error     // why it cannot be read; Size is 0 then
 	Parts   bool      // a directory of files that are shown as a dataset beside it
 
@@ -189,7 +190,7 @@ func (t *Tree) Lookup(p string) (Entry, error) {
 	if err != nil {
 		return Entry{}, hide("stat", p, err)
 	}
-	e.Size, e.ID, e.Line, e.Growing, e.Records, e.Err = f.size, f.id, f.line, f.growing, f.records, f.err
+	e.Size, e.ID, e.Line, e.Growing, e.Records, e.Missing, e.Err = f.size, f.id, f.line, f.growing, f.records, len(f.missing), f.err
 	return e, nil
 }
 

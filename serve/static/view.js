@@ -8,6 +8,8 @@
 	const dark = matchMedia("(prefers-color-scheme: dark)"), narrow = matchMedia("(max-width: 600px)");
 
 	let at = new Map();   // chosen elements, by dimension
+	let other = {};       // what the link asks for and no control shows
+	let shown = "";       // the screen of the picture
 	let sight = null;     // what the server said of the picture that is shown
 	let turn = 0;         // of drawing: only the newest counts
 	let spot = null;      // where the cross is, in points of the picture
@@ -24,6 +26,7 @@
 			q.set("max", field("max").value.trim());
 		}
 		for (const [dim, i] of at) q.append("d", dim + "," + i);
+		for (const [k, v] of Object.entries(other)) q.set(k, v);
 		for (const [k, v] of Object.entries(more || {})) q.set(k, v);
 		return q;
 	}
@@ -49,6 +52,7 @@
 	// draw asks for what is chosen: first what it is, then the picture, so that both are of the same choice.
 	async function draw() {
 		const mine = ++turn;
+		shown = JSON.stringify(screen());
 		frame.classList.add("busy");
 		try {
 			const q = query(screen());
@@ -65,15 +69,33 @@
 			picture.hidden = false;
 			picture.alt = s.kind + " of " + s.title;
 			tell("");
+			delete other.rec;
+			delete other.lev;
 			offer(s);
+			field("holds").hidden = !s.range;
+			field("hold").checked = Boolean(field("min").value.trim() && field("max").value.trim());
 			for (const o of field("kind").options) o.disabled = o.value !== "" && !s.kinds.includes(o.value);
 			history.replaceState(null, "", view.dataset.sight + "?" + query());
 			if (spot) point();
+			if (lines.firstChild) {
+				await settled();
+				if (mine === turn) through();
+			}
 		} catch (e) {
-			if (mine === turn) tell(e.message);
+			if (mine !== turn) return;
+			tell(e.message);
+			if (!sight) picture.hidden = true;
 		} finally {
-			if (mine === turn) frame.classList.remove("busy");
+			if (mine === turn) {
+				frame.classList.remove("busy");
+				follow();
+			}
 		}
+	}
+
+	// follow draws anew where the screen is another one than that of the picture.
+	function follow() {
+		if (shown && shown !== JSON.stringify(screen())) draw();
 	}
 
 	// offer makes a slider for each dimension along which one element is chosen. One that is there already stays, with its focus.
@@ -113,7 +135,7 @@
 	}
 
 	function label(row, i) {
-		const text = (row.texts[i] ? row.texts[i] + " · " : "") + i.toLocaleString("en") + " of " + row.len.toLocaleString("en");
+		const text = (row.texts[i] ? row.texts[i] + " · " : "") + i.toLocaleString("en") + " of 0 to " + (row.len - 1).toLocaleString("en");
 		row.querySelector("output").textContent = text;
 		row.querySelector("input").setAttribute("aria-valuetext", text);
 	}
@@ -232,17 +254,20 @@
 				field("kind").value = field("min").value = field("max").value = "";
 				lines.replaceChildren();
 			}
+			if (name === "var" || name === "kind") other = {};
 			draw();
 		});
 	}
-	document.getElementById("draw").hidden = true;
-	dark.addEventListener("change", draw);
-	narrow.addEventListener("change", draw);
-
-	document.getElementById("find").addEventListener("input", (e) => {
-		const want = e.target.value.trim().toLowerCase();
-		for (const row of document.querySelectorAll("#vars tbody tr")) row.hidden = !row.textContent.toLowerCase().includes(want);
+	field("hold").addEventListener("change", () => {
+		const ends = field("hold").checked && sight && sight.range ? sight.range : ["", ""];
+		field("min").value = ends[0];
+		field("max").value = ends[1];
+		draw();
 	});
+	document.getElementById("draw").hidden = true;
+	dark.addEventListener("change", follow);
+	narrow.addEventListener("change", follow);
+	addEventListener("resize", follow);
 
 	// follow keeps the page up to date while the dataset is written. The newest record stays chosen if it was.
 	const live = document.getElementById("live");
@@ -266,7 +291,9 @@
 	}
 
 	// what the link asks for
-	for (const d of new URLSearchParams(location.search).getAll("d")) {
+	const asked = new URLSearchParams(location.search);
+	for (const k of ["rec", "lev", "x", "y", "plate"]) if (asked.get(k)) other[k] = asked.get(k);
+	for (const d of asked.getAll("d")) {
 		const i = d.lastIndexOf(",");
 		if (i > 0) at.set(d.slice(0, i), d.slice(i + 1));
 	}

@@ -112,7 +112,7 @@ func (p *Plot) picture() *chart.Page {
 // draw draws everything and returns the height.
 func (p *Plot) draw(d *chart.Pen) float64 {
 	w := p.width - 2*margin
-	y := d.Heading(margin, margin-10, w, p.title, p.mesh, p.seen) + 7
+	y := d.Heading(margin, margin-10, w, p.title, p.mesh, p.seen) + chart.AboveAxes
 
 	wide, tall := w-axisLead, (w-axisLead)/p.plane.wide
 	if most := maxTall * wide; tall > most {

@@ -8,6 +8,7 @@ import (
 	"blobio/internal/cache"
 	"blobio/internal/chart"
 	"blobio/internal/fault"
+	"blobio/internal/plot/globe"
 )
 
 // An Atlas draws pictures, and keeps them and the grids of their maps. It is safe for concurrent use.
@@ -52,20 +53,14 @@ func (a *Atlas) draw(ctx context.Context, data *Data, o *Options) (*Picture, err
 		if !errors.Is(err, errNowhere) {
 			return nil, err
 		}
-		if p, err = a.elsewhere(p); err != nil {
+		note := p.site.noPositions()
+		if o.Kind == Map || o.Generated {
+			return nil, fault.Usage("%s cannot be drawn as a map: %s", o.Var, note)
+		}
+		if p, err = newPlan(data, o, false); err != nil {
 			return nil, err
 		}
-		if p.kind == Map {
-			if g, err = a.grid(ctx, p); err == nil {
-				return p.drawMap(ctx, g)
-			}
-			if !errors.Is(err, errNowhere) || o.Kind == Map {
-				return nil, fault.Class(fault.ErrUsage, "%s cannot be drawn as a map: %w", o.Var, err)
-			}
-			if p, err = newPlan(data, o, false); err != nil {
-				return nil, err
-			}
-		}
+		p.note = note + "."
 	}
 	switch p.kind {
 	case Section:
@@ -76,26 +71,8 @@ func (a *Atlas) draw(ctx context.Context, data *Data, o *Options) (*Picture, err
 	return p.drawHistogram(ctx)
 }
 
-// elsewhere is the plan without the coordinates of the dataset, which are no places: with those that can be made, or none.
-func (a *Atlas) elsewhere(was *plan) (*plan, error) {
-	note := was.site.noPositions() + "."
-	if s := madeSite(was.data.Reader.Schema(), was.dims); s != nil && was.site.made == "" {
-		p := *was
-		p.site, p.note = s, note
-		return &p, nil
-	}
-	if was.o.Kind == Map {
-		return nil, fault.Usage("%s cannot be drawn as a map: %s (%s)", was.o.Var, was.site.noPositions(), was.site.data.Reader.Base())
-	}
-	p, err := newPlan(was.data, was.o, false)
-	if err == nil {
-		p.note = note
-	}
-	return p, err
-}
-
 func (a *Atlas) grid(ctx context.Context, p *plan) (*grid, error) {
-	wide := (p.o.width() - 2*margin) * chart.Scale
+	wide := (p.o.width() - 2*margin - 2*globe.Room) * chart.Scale
 	key := fmt.Sprintf("%d %v %s", wide, p.o.Plate, p.site.key())
 	return a.grids.Make(ctx, key, func() (*grid, error) {
 		select {

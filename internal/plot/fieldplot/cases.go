@@ -8,7 +8,7 @@ import (
 // maxMade bounds the cells of a mesh that is made because the dataset lacks its coordinates.
 const maxMade = 200_000
 
-// madeSite is the site of a variable of an E3SM case whose dataset tells no coordinates: the columns of a cubed sphere, which follow
+// madeSite is the site of a variable that may be one of an E3SM case, for who asks for it: the columns of a cubed sphere, which follow
 // from their number, or the ocean mesh that blobio makes, if there are as many cells, edges and vertices. nil: it is neither.
 func madeSite(s *blob.Schema, dims []dim) *site {
 	lens := map[string]int64{}
@@ -26,7 +26,7 @@ func madeSite(s *blob.Schema, dims []dim) *site {
 			if 54*ne*ne+2 != d.n || d.n > 54*maxMade {
 				continue
 			}
-			x.lat, x.made = "ncol", "the columns of a cubed sphere of this size"
+			x.made = "a cubed sphere of this size"
 			x.makes = func() ([]float32, []float32, error) {
 				lon, lat := e3smcases.CoordsF(int(ne))
 				return narrow(lon), narrow(lat), nil
@@ -36,7 +36,7 @@ func madeSite(s *blob.Schema, dims []dim) *site {
 			if lens["nCells"] < 4 || lens["nCells"] > maxMade {
 				continue
 			}
-			x.lat, x.made = d.name, "the points of a mesh that blobio generates"
+			x.made = "a mesh that blobio generates"
 			x.makes = func() (lon, lat []float32, err error) {
 				m, err := e3smcases.CoordsG(int(lens["nCells"]), 0)
 				if err != nil {

@@ -98,7 +98,7 @@ func Drawable(r *blob.Reader) (out []string) {
 }
 
 // First is the variable that a viewer begins with: the first whose places are known and that has records, or else the first with
-// places, or else any. "" if there is none.
+// places, or else with records, or else any. "" if there is none.
 func First(data *Data) string {
 	s := data.Reader.Schema()
 	best, rank := "", 0
@@ -110,19 +110,16 @@ func First(data *Data) string {
 		if err != nil {
 			continue
 		}
+		if v.Record {
+			r++
+		}
 		if p.site != nil {
 			r += 2
-			if v.Record {
-				r += 2
-			}
-			if p.site.made == "" {
-				r++
-			}
 		}
 		if r > rank {
 			best, rank = name, r
 		}
-		if r == 6 {
+		if r == 4 {
 			break
 		}
 	}

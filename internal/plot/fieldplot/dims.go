@@ -195,7 +195,7 @@ func (a *axis) ends() (lo, hi float64) {
 func (a *axis) chart() chart.Axis {
 	c := chart.Axis{Label: a.label, Down: a.down && a.vertical}
 	if a.values == nil && a.texts == nil {
-		c.Label += " (number)"
+		c.Label = "index along " + a.dim.name
 	}
 	c.Min, c.Max = a.ends()
 	if a.times != nil || a.texts != nil {
@@ -224,7 +224,7 @@ func (a *axis) at(i int64) string {
 		return a.texts[i]
 	}
 	if a.values == nil {
-		return fmt.Sprintf("%s %s", a.name, chart.Count(i))
+		return fmt.Sprintf("%s %s", a.dim.name, chart.Count(i))
 	}
 	if a.times != nil {
 		return date(a.values[i], a.times)

@@ -1,9 +1,12 @@
 package fieldplot
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -281,5 +284,32 @@ func TestTrack(t *testing.T) {
 	part, ok := newTrack([]float64{350, 0, 10}, true)
 	if !ok || part.find(351) != 0 || part.find(-9) != 0 || part.find(3) != 1 || part.find(14) != 2 || part.find(16) != -1 || part.find(340) != -1 {
 		t.Error(part)
+	}
+}
+
+// TestLabels: the label of an axis is whole and on the paper, whatever its length; one of indices does not name a unit.
+func TestLabels(t *testing.T) {
+	const n = 40
+	var z, v []float64
+	for i := range n {
+		z = append(z, []float64{3, 1, 2}[i%3]) // in no order
+		v = append(v, float64(i))
+	}
+	d := dataset(t, 0, []cdf5.Dim{{Name: "k", Len: 5}, {Name: "i", Len: 8}, {Name: "nVertLevels", Len: n}}, column{name: "refZMid", dims: []string{"nVertLevels"}, atts: atts("units", "m"), values: z},
+		column{name: "k", dims: []string{"k"}, atts: atts("units", "a unit that is longer than the room for values"), values: []float64{1, 2, 3, 4, 5}},
+		column{name: "v", dims: []string{"k", "i"}, values: v}, column{name: "w", dims: []string{"nVertLevels"}, values: v})
+	for name, want := range map[string][]string{"v": {"k (a unit that is longer than the room for values)", "index along i"}, "w": {"index along nVertLevels"}} {
+		var b bytes.Buffer
+		if err := draw(t, d, Options{Var: name}).SVG(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, label := range want {
+			m := regexp.MustCompile(`<text x="([-0-9.]+)"[^>]*>` + regexp.QuoteMeta(label) + `</text>`).FindStringSubmatch(b.String())
+			if m == nil {
+				t.Errorf("%s has no %q", name, label)
+			} else if x, _ := strconv.ParseFloat(m[1], 64); x < margin-1 {
+				t.Errorf("%s: %q begins at %v", name, label, x)
+			}
+		}
 	}
 }

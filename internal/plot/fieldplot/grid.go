@@ -57,37 +57,11 @@ func height(v *globe.View, wide, scale int) int {
 	return scale * max(1, int(math.Round(float64(wide/scale)/v.Wide)))
 }
 
-// choose chooses the view: that of a region is always a plate.
-func (g *grid) choose(b globe.Box, regional, plate bool) {
-	p := globe.Mollweide
-	if plate || regional {
-		p = globe.Plate
-	}
-	g.view = globe.NewView(p, b)
-}
-
 // ofAxes is the grid of two axes.
 func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int) error {
-	var values [2][]float64
-	for i, name := range []string{s.lat, s.lon} {
-		n := s.data.axisLen(name)
-		if n > maxAxis {
-			return fault.Usage("coordinate %s has %d elements, want at most %d", name, n, maxAxis)
-		}
-		values[i] = make([]float64, n)
-		if err := s.data.coordinate(ctx, name, nil, values[i]); err != nil {
-			return err
-		}
-		if s.radians {
-			for k := range values[i] {
-				values[i][k] *= 180 / math.Pi
-			}
-		}
-		for _, x := range values[i] {
-			if !(math.Abs(x) <= [2]float64{90.01, 720}[i]) {
-				return errNowhere
-			}
-		}
+	values, err := s.axisValues(ctx)
+	if err != nil {
+		return err
 	}
 	lat, okLat := newTrack(values[0], false)
 	lon, okLon := newTrack(values[1], true)
@@ -95,18 +69,12 @@ func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int)
 		return errNowhere
 	}
 	g.cells = true
-	b := globe.Box{West: lon.edges[0], East: lon.edges[len(lon.edges)-1], South: lat.edges[0], North: lat.edges[len(lat.edges)-1]}
-	regional := b.East-b.West < 210 || b.North-b.South < 60 && b.East-b.West < 300
-	if regional && b.West >= 180 {
-		b.West, b.East = b.West-360, b.East-360
-	}
-	g.choose(b, regional, plate)
+	g.view = globe.NewView(lon.spread(), lat.spread(), plate)
 	nlon := int32(len(values[1]))
 	byLat, byLon := nlon, int32(1) // how far neighbours are apart in the variable
 	if s.dims[0] != s.data.axisDim(s.lat) {
 		byLat, byLon = 1, int32(len(values[0]))
 	}
-	var err error
 	g.raster, err = g.view.Each(ctx, wide, height(g.view, wide, scale), func() func(x, y float64) int32 {
 		last, row := math.NaN(), -1
 		return func(x, y float64) int32 {
@@ -126,14 +94,36 @@ func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int)
 	return err
 }
 
+// axisValues are the latitudes and the longitudes of two axes, in degrees.
+func (s *site) axisValues(ctx context.Context) (values [2][]float64, err error) {
+	for i, name := range []string{s.lat, s.lon} {
+		n := s.lens[slices.Index(s.dims, s.data.axisDim(name))]
+		if n > maxAxis {
+			return values, fault.Usage("coordinate %s has %d elements, want at most %d", name, n, maxAxis)
+		}
+		values[i] = make([]float64, n)
+		if err := s.data.coordinate(ctx, name, nil, values[i]); err != nil {
+			return values, err
+		}
+		for k, x := range values[i] {
+			if s.radians {
+				x *= 180 / math.Pi
+			}
+			if values[i][k] = x; !(math.Abs(x) <= [2]float64{90.01, 720}[i]) {
+				return values, errNowhere
+			}
+		}
+	}
+	return values, nil
+}
+
 // ofPoints is the grid of points with coordinates of their own.
 func (g *grid) ofPoints(ctx context.Context, s *site, plate bool, wide, scale int) error {
 	pts, err := s.points(ctx)
 	if err != nil {
 		return err
 	}
-	b, regional := globe.Region(pts.lon, pts.lat)
-	g.choose(b, regional, plate)
+	g.view = globe.NewView(pts.lon, pts.lat, plate)
 	tree, err := globe.NewTree(ctx, pts.lon, pts.lat)
 	if err != nil {
 		return err
@@ -156,10 +146,4 @@ func (d *Data) axisDim(name string) string {
 	s := d.Reader.Schema()
 	id, _ := s.VarID(name)
 	return s.Dims()[s.Vars()[id].Dims[0]].Name
-}
-
-func (d *Data) axisLen(name string) int64 {
-	s := d.Reader.Schema()
-	id, _ := s.VarID(name)
-	return s.Dims()[s.Vars()[id].Dims[0]].Len
 }

@@ -109,58 +109,6 @@ func TestLevelsFastest(t *testing.T) {
 	})
 }
 
-// TestAxes: a grid of two axes, whichever way they go and whichever is the slower dimension.
-func TestAxes(t *testing.T) {
-	lats := []float64{-75, -45, -15, 15, 45, 75}
-	for name, lons := range map[string][]float64{"from 0": {0, 45, 90, 135, 180, 225, 270, 315}, "from -180": {-180, -135, -90, -45, 0, 45, 90, 135}, "over 360": {225, 270, 315, 0, 45, 90, 135, 180}} {
-		for _, turned := range []bool{false, true} {
-			for _, down := range []bool{false, true} {
-				ys := slices.Clone(lats)
-				if down {
-					slices.Reverse(ys)
-				}
-				dims := []string{"lat", "lon"}
-				var v []float64
-				value := func(j, i int) float64 { return ys[j]*1000 + math.Mod(lons[i]+360, 360) }
-				if turned {
-					dims = []string{"lon", "lat"}
-					for i := range lons {
-						for j := range ys {
-							v = append(v, value(j, i))
-						}
-					}
-				} else {
-					for j := range ys {
-						for i := range lons {
-							v = append(v, value(j, i))
-						}
-					}
-				}
-				d := dataset(t, 0, []cdf5.Dim{{Name: "lat", Len: 6}, {Name: "lon", Len: 8}},
-					column{name: "lat", dims: []string{"lat"}, atts: atts("units", "degrees_north"), values: ys},
-					column{name: "lon", dims: []string{"lon"}, atts: atts("units", "degrees_east"), values: lons},
-					column{name: "v", dims: dims, values: v})
-				seen := 0
-				spots(draw(t, d, Options{Var: "v"}), func(_, _ float64, s *Spot) {
-					x, y := placeOf(t, s)
-					if math.Abs(math.Mod(x+360+22.5, 45)) < 0.1 || math.Abs(math.Mod(y+90, 30)) < 0.1 {
-						return // at a border
-					}
-					row := math.Floor((y+90)/30)*30 - 75
-					col := math.Mod(math.Floor((math.Mod(x+360, 360)+22.5)/45)*45, 360)
-					if s.Value != row*1000+col {
-						t.Fatalf("%s, turned %v, down %v: %s has %v, want %v", name, turned, down, s.Where, s.Value, row*1000+col)
-					}
-					seen++
-				})
-				if seen < 120 {
-					t.Errorf("%s: %d points", name, seen)
-				}
-			}
-		}
-	}
-}
-
 // TestCurvilinear: two-dimensional coordinates, of which some have no place.
 func TestCurvilinear(t *testing.T) {
 	const rows, cols = 30, 40
@@ -347,5 +295,74 @@ func TestCancelled(t *testing.T) {
 	}
 	if p, err := a.Draw(t.Context(), d, &Options{Var: "T"}); err != nil || p.Kind != Map {
 		t.Error(p, err)
+	}
+}
+
+// TestCentre: one field is drawn alike on axes, whichever way they go and whichever is the slower dimension, on two-dimensional coordinates and on
+// columns, from whichever longitude they begin: Greenwich is in the middle, west is left, north is up.
+func TestCentre(t *testing.T) {
+	const rows, cols = 18, 36
+	north, east := atts("units", "degrees_north"), atts("units", "degrees_east")
+	value := func(lat, lon float64) float64 { return 1000*lat + math.Mod(lon+540, 360) } // tells its place
+	for west, top := range map[float64]float64{0: 85, -180: -85, -90: 85, 90: -85} {
+		var lats, lons, y, x, v, turned []float64
+		for j := range rows {
+			lats = append(lats, top-top/85*10*float64(j))
+		}
+		for i := range cols {
+			lon := west + 5 + 10*float64(i)
+			if west == 90 {
+				lon = math.Mod(lon, 360)
+			}
+			lons = append(lons, lon)
+			for _, lat := range lats {
+				turned = append(turned, value(lat, lon))
+			}
+		}
+		for _, lat := range lats {
+			for _, lon := range lons {
+				y, x, v = append(y, lat), append(x, lon), append(v, value(lat, lon))
+			}
+		}
+		grid := []cdf5.Dim{{Name: "lat", Len: rows}, {Name: "lon", Len: cols}, {Name: "n", Len: rows * cols}}
+		axes := func(v []float64, dims ...string) *Data {
+			return dataset(t, 0, grid, column{name: "lat", dims: []string{"lat"}, atts: north, values: lats}, column{name: "lon", dims: []string{"lon"}, atts: east, values: lons}, column{name: "v", dims: dims, values: v})
+		}
+		points := func(dims ...string) *Data {
+			return dataset(t, 0, grid, column{name: "y", dims: dims, atts: north, values: y}, column{name: "x", dims: dims, atts: east, values: x}, column{name: "v", dims: dims, values: v})
+		}
+		for name, d := range crashtest.SomeOf(t, 2, map[string]*Data{"axes": axes(v, "lat", "lon"), "turned axes": axes(turned, "lon", "lat"), "curvilinear": points("lat", "lon"), "columns": points("n")}) {
+			for _, plate := range []bool{false, true} {
+				p := draw(t, d, Options{Var: "v", Plate: plate, Width: 372}) // the map is 300 points wide and begins at 36
+				up := 0.0
+				for _, ok := p.At(186, up); !ok; _, ok = p.At(186, up) {
+					up++
+				}
+				for i := range cols {
+					lon := -175 + 10*float64(i)
+					for _, lat := range []float64{5, -5} { // near the equator both projections are alike
+						s, ok := p.At(36+(lon+180)/360*300, up+75-0.4*lat)
+						if !ok || s.Value != value(lat, lon) {
+							t.Fatalf("%s from %v, plate %v: at %v, %v stands %+v, want %v", name, west, plate, lat, lon, s, value(lat, lon))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestGenerated: coordinates are generated for those who ask, for the sizes of the grids alone.
+func TestGenerated(t *testing.T) {
+	v := make([]float64, 56)
+	d := dataset(t, 0, []cdf5.Dim{{Name: "ncol", Len: 56}, {Name: "n", Len: 5}}, column{name: "v", dims: []string{"ncol"}, values: v}, column{name: "w", dims: []string{"n"}, values: v[:5]})
+	if p := draw(t, d, Options{Var: "v"}); p.Kind == Map {
+		t.Error("a map without coordinates")
+	}
+	if p := draw(t, d, Options{Var: "v", Generated: true}); p.Kind != Map || !strings.Contains(strings.Join(p.Notes, " "), "Generated coordinates") {
+		t.Errorf("%s %q", p.Kind, p.Notes)
+	}
+	if _, err := NewAtlas(0).Draw(t.Context(), d, &Options{Var: "w", Generated: true}); !errors.Is(err, fault.ErrUsage) {
+		t.Error(err)
 	}
 }

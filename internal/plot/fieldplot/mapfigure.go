@@ -18,6 +18,7 @@ type sheet struct {
 	width float64
 	over  func(d *chart.Pen, area chart.Rect) float64 // what is drawn over the area, and where it ends below
 	left  float64                                     // of the area, beyond the margin
+	above float64                                     // of the area, below the heading
 	wide  int                                         // of the area, points
 	high  int
 	notes []string
@@ -29,7 +30,7 @@ type sheet struct {
 
 // top is where the area begins, in whole points.
 func (s *sheet) top(d *chart.Pen) int {
-	return int(math.Ceil(d.Heading(margin, margin-10, s.width-2*margin, s.title, s.lines...))) + 4
+	return int(math.Ceil(d.Heading(margin, margin-10, s.width-2*margin, s.title, s.lines...)+s.above)) + 4
 }
 
 func (s *sheet) area(d *chart.Pen) chart.Rect {
@@ -50,6 +51,14 @@ func (s *sheet) draw(d *chart.Pen) float64 {
 		y = d.Heading(margin, y-8, s.width-2*margin, "", s.notes...)
 	}
 	return y
+}
+
+// ends are those of the colours.
+func (s *sheet) ends() *[2]float64 {
+	if s.bar == nil { // there is no value
+		return nil
+	}
+	return &[2]float64{s.bar.Axis.Min, s.bar.Axis.Max}
 }
 
 func (s *sheet) page() *chart.Page {
@@ -93,13 +102,10 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 		s.notes = append(s.notes, "Each point has the colour of the nearest element.")
 	}
 	if p.site.made != "" {
-		s.notes = append(s.notes, fmt.Sprintf("The dataset has no coordinates: the elements are placed as %s.", p.site.made))
+		s.notes = append(s.notes, fmt.Sprintf("Generated coordinates: those of %s.", p.site.made))
 	}
 	s.notes = append(s.notes, p.remarks()...)
-	s.over = func(d *chart.Pen, area chart.Rect) float64 {
-		g.view.Graticule(d, area)
-		return area.Y + area.H
-	}
+	s.left, s.over = globe.Room, g.view.Draw
 	s.img = image.NewRGBA(image.Rect(0, 0, r.W, r.H))
 	paper, empty := chart.Tone(chart.Paper, p.o.Dark), chart.Tone(chart.Empty, p.o.Dark)
 	bare := false
@@ -119,7 +125,7 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 		s.img.SetRGBA(int(i)%r.W, int(i)/r.W, p.color(bar, v))
 	}
 	s.keys = keys(missing, bare)
-	out := &Picture{Kind: Map, Title: p.title(), Notes: s.notes, page: s.page(), held: int64(len(s.img.Pix) + 8*len(r.Pix))}
+	out := &Picture{Kind: Map, Title: p.title(), Notes: s.notes, Range: s.ends(), page: s.page(), held: int64(len(s.img.Pix) + 8*len(r.Pix))}
 	values := make([]float32, len(r.Pix))
 	for k, i := range g.order {
 		values[i] = shown[k]

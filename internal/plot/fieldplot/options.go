@@ -48,6 +48,8 @@ type Options struct {
 	Dark bool
 	// Coords is another dataset that has the coordinates, of dimensions with the same names and lengths.
 	Coords *Data
+	// Generated draws the map of an E3SM grid that blobio generates, whatever coordinates the dataset has.
+	Generated bool
 }
 
 // Data is an open dataset. ID is another one whenever what the reader reads may be different, so that pictures of one state are

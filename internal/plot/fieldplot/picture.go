@@ -11,7 +11,8 @@ import (
 type Picture struct {
 	Kind  Kind
 	Title string
-	Notes []string // what the one who looks has to know
+	Notes []string    // what the one who looks has to know
+	Range *[2]float64 // of the colours
 	page  *chart.Page
 	spot  func(x, y float64) (*Spot, bool)
 	held  int64

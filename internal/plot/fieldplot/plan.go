@@ -55,14 +55,16 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 		return nil, fault.Usage("%s is one number: there is nothing to draw", o.Var)
 	}
 	if places {
-		if o.Coords != nil {
+		switch {
+		case o.Generated:
+			if p.site = madeSite(s, p.dims); p.site == nil {
+				return nil, fault.Usage("coordinates of %s cannot be generated: want ncol of 54 ne^2 + 2 columns, or the nCells, nEdges and nVertices of a mesh that blobio generates", o.Var)
+			}
+		case o.Coords != nil:
 			p.site = findSite(o.Coords, p.dims, p.v)
 		}
 		if p.site == nil {
 			p.site = findSite(data, p.dims, p.v)
-		}
-		if p.site == nil {
-			p.site = madeSite(s, p.dims)
 		}
 	}
 	for _, name := range []string{o.X, o.Y} {

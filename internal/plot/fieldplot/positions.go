@@ -3,7 +3,6 @@ package fieldplot
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"blobio/blob"
 )
@@ -20,49 +19,38 @@ func Positions(ctx context.Context, r *blob.Reader, ids []blob.DimID) (lon, lat 
 	if s == nil || s.size() > maxPoints {
 		return nil, nil, false, nil
 	}
-	if s.axes {
-		return s.crossed(ctx, r)
-	}
-	p, err := s.points(ctx)
-	if errors.Is(err, errNowhere) || err == nil && p.id != nil { // some have no place
+	lon, lat, err = s.all(ctx)
+	if errors.Is(err, errNowhere) { // some have no place
 		return nil, nil, false, nil
 	}
-	if err != nil {
-		return nil, nil, false, err
-	}
-	return p.lon, p.lat, true, nil
+	return lon, lat, err == nil, err
 }
 
-// crossed are the points of a grid of two axes.
-func (s *site) crossed(ctx context.Context, r *blob.Reader) (lon, lat []float32, ok bool, err error) {
-	v, _ := r.Schema().VarID(s.lat)
-	latDim := r.Schema().Dims()[r.Schema().Vars()[v].Dims[0]].Name
-	first := slices.Index(s.dims, latDim) == 0 // latitudes are the slower ones
-	n := map[string]int64{s.dims[0]: s.lens[0], s.dims[1]: s.lens[1]}
-	lats := make([]float64, n[latDim])
-	lons := make([]float64, s.size()/n[latDim])
-	err = s.data.coordinate(ctx, s.lat, nil, lats)
-	if err == nil {
-		err = s.data.coordinate(ctx, s.lon, nil, lons)
+// all are the places of all elements.
+func (s *site) all(ctx context.Context) (lon, lat []float32, err error) {
+	if !s.axes {
+		p, err := s.points(ctx)
+		if err == nil && p.id != nil {
+			err = errNowhere
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		return p.lon, p.lat, nil
 	}
-	if errors.Is(err, errNowhere) {
-		return nil, nil, false, nil
-	}
+	v, err := s.axisValues(ctx)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, nil, err
 	}
+	slow := s.dims[0] == s.data.axisDim(s.lat) // latitudes are the slower ones
 	for i := range s.lens[0] {
 		for k := range s.lens[1] {
-			x, y := k, i
-			if !first {
-				x, y = i, k
+			x, y := i, k
+			if slow {
+				x, y = k, i
 			}
-			px, py, there := s.degrees(lons[x], lats[y])
-			if !there {
-				return nil, nil, false, nil
-			}
-			lon, lat = append(lon, px), append(lat, py)
+			lon, lat = append(lon, float32(v[1][x])), append(lat, float32(v[0][y]))
 		}
 	}
-	return lon, lat, !same(lon, lat), nil
+	return lon, lat, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	sideRoom    = 76 // points for the values and the label of the Y axis
+	sideRoom    = 60 // points for the values of the Y axis
 	sectionHigh = 0.55
 )
 
@@ -23,7 +23,7 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{width: float64(p.o.width()), dark: p.o.Dark, left: sideRoom}
+	s := &sheet{width: float64(p.o.width()), dark: p.o.Dark, left: sideRoom, above: chart.AboveAxes}
 	s.wide = p.o.width() - 2*margin - sideRoom
 	s.high = int(float64(s.wide) * sectionHigh)
 	w, h := s.wide*chart.Scale, s.high*chart.Scale
@@ -63,7 +63,7 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 	}
 	s.keys = keys(missing, false)
 	area := s.area(chart.Measure())
-	return &Picture{Kind: Section, Title: p.title(), Notes: s.notes, page: s.page(), held: int64(len(s.img.Pix) + 8*len(values)),
+	return &Picture{Kind: Section, Title: p.title(), Notes: s.notes, Range: s.ends(), page: s.page(), held: int64(len(s.img.Pix) + 8*len(values)),
 		spot: func(px, py float64) (*Spot, bool) {
 			i, j := int(math.Floor((px-area.X)*chart.Scale)), int(math.Floor((py-area.Y)*chart.Scale))
 			if i < 0 || j < 0 || i >= w || j >= h {

@@ -21,15 +21,13 @@ type site struct {
 
 // noPositions says of coordinates that they are not what they would have to be.
 func (s *site) noPositions() string {
-	if s.data != nil {
-		for _, name := range []string{s.lat, s.lon} {
-			if err := s.data.meaning(name).Err; err != nil {
-				return s.lat + " and " + s.lon + " are not positions on the globe: " + err.Error()
-			}
-		}
+	if s.made != "" {
+		return "its dimensions are not those of " + s.made
 	}
-	if s.lat == "" || s.lon == "" {
-		return s.lat + s.lon + " is not a position on the globe"
+	for _, name := range []string{s.lat, s.lon} {
+		if err := s.data.meaning(name).Err; err != nil {
+			return s.lat + " and " + s.lon + " are not positions on the globe: " + err.Error()
+		}
 	}
 	return s.lat + " and " + s.lon + " are not positions on the globe"
 }

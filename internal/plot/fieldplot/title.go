@@ -51,9 +51,11 @@ func (p *plan) place(ctx context.Context) (string, error) {
 		}
 		text := a.at(d.index)
 		if d.n > 1 {
-			text = fmt.Sprintf("%s (%s %s of %s)", text, d.name, chart.Count(d.index), chart.Count(d.n))
+			index := fmt.Sprintf("%s %s of 0 to %s", d.name, chart.Count(d.index), chart.Count(d.n-1))
 			if a.values == nil && a.texts == nil {
-				text = fmt.Sprintf("%s %s of %s", d.name, chart.Count(d.index), chart.Count(d.n))
+				text = index
+			} else {
+				text += " (" + index + ")"
 			}
 		}
 		parts = append(parts, text)

@@ -52,6 +52,15 @@ func newTrack(v []float64, turn bool) (t *track, ok bool) {
 	return t, true
 }
 
+// spread are places all along the cells, a degree apart or less.
+func (t *track) spread() (out []float32) {
+	last := t.edges[len(t.edges)-1]
+	for x := t.edges[0]; x < last; x++ {
+		out = append(out, float32(x))
+	}
+	return append(out, float32(last))
+}
+
 // find is the cell of a coordinate in degrees, -1 if it is in none.
 func (t *track) find(x float64) int {
 	n := len(t.edges) - 1

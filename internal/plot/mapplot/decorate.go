@@ -17,13 +17,14 @@ func (p *Plot) decorate(d *chart.Pen) float64 {
 	p.heading(d)
 	x0, y0 := float64(p.picture.Min.X), float64(p.picture.Min.Y)
 	w, h := float64(p.picture.Dx()), float64(p.picture.Dy())
+	bottom := y0 + h
 	if p.view == nil {
 		d.Frame(chart.Rule, 0.75, chart.Box(x0, y0, w, h))
 	} else {
-		p.view.Graticule(d, chart.Box(x0, y0, w, h))
+		bottom = p.view.Draw(d, chart.Box(x0, y0, w, h))
 	}
-	d.Write(p.note, margin, y0+h+14, w, chart.Style{Size: 9, Color: chart.Soft})
-	return p.legend(d, y0+h+26, w)
+	d.Write(p.note, margin, bottom+14, w, chart.Style{Size: 9, Color: chart.Soft})
+	return p.legend(d, bottom+26, w)
 }
 
 // legend says below y which colour is which rank, and returns where it ends.

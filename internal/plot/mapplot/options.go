@@ -1,19 +1,6 @@
 package mapplot
 
-import (
-	"blobio/internal/fault"
-	"blobio/internal/plot/globe"
-)
-
-// A Projection says how longitudes and latitudes are drawn.
-type Projection = globe.Projection
-
-const (
-	// Mollweide shows the whole globe, areas to scale.
-	Mollweide = globe.Mollweide
-	// Plate is longitude to the right and latitude up, to the same scale.
-	Plate = globe.Plate
-)
+import "blobio/internal/fault"
 
 // Options of Draw. nil means the defaults.
 type Options struct {
@@ -28,8 +15,8 @@ type Options struct {
 	// Lon and Lat are the positions of the elements of a plane, in degrees
 	// (any range of longitudes). Both nil: the index space is drawn.
 	Lon, Lat []float32
-	// Projection is used with Lon and Lat. Default Mollweide.
-	Projection Projection
+	// Plate draws longitude and latitude at right angles instead of the globe. A part of the globe is always drawn so.
+	Plate bool
 }
 
 const (
@@ -47,8 +34,6 @@ func (o *Options) Validate() error {
 		return fault.Usage("plane %d, want >= 0", o.Plane)
 	case len(o.Lon) != len(o.Lat):
 		return fault.Usage("%d longitudes, but %d latitudes", len(o.Lon), len(o.Lat))
-	case o.Projection > Plate:
-		return fault.Usage("projection %d", o.Projection)
 	}
 	return nil
 }

@@ -52,7 +52,9 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 	top := p.heading(chart.Measure())
 	w := p.width - 2*margin
 	var r *raster
+	left := margin
 	if o.Lon != nil {
+		left, w = left+globe.Room, w-2*globe.Room
 		r, err = p.drawGlobe(m, ix, o, w)
 	} else {
 		r, err = p.drawIndexSpace(m, ix, o, w)
@@ -61,7 +63,7 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 		return nil, err
 	}
 	p.img = r.image(p.colors, r.calm())
-	p.picture = image.Rect(margin, top, margin+w, top+r.h/chart.Scale)
+	p.picture = image.Rect(left, top, left+w, top+r.h/chart.Scale)
 	p.addKeys(m, &cover, r)
 	p.height = int(math.Ceil(p.decorate(chart.Measure()))) + margin/2
 	return p, nil
@@ -78,7 +80,7 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 	if err != nil {
 		return nil, err
 	}
-	p.view = globe.NewView(o.Projection, globe.Bounds(o.Lon, o.Lat))
+	p.view = globe.NewView(o.Lon, o.Lat, o.Plate)
 	tree, err := globe.NewTree(context.Background(), o.Lon, o.Lat)
 	if err != nil {
 		return nil, err
@@ -89,12 +91,7 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 	}
 	r := &raster{w: points.W, h: points.H, pix: points.Pix}
 	for k, i := range r.pix {
-		switch i {
-		case globe.Outside:
-			r.pix[k] = pixOutside
-		case globe.None:
-			r.pix[k] = pixNone
-		default:
+		if i >= 0 {
 			r.pix[k] = own.of(int64(i))
 		}
 	}

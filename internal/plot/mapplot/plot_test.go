@@ -94,8 +94,8 @@ func TestGlobe(t *testing.T) {
 	lon, lat := lonLat(24, 12)
 	n := int64(len(lon))
 	south := mapOf(t, []int64{3, 12, 24}, []decomp.Req{{Offset: n, Length: n / 2}}, []decomp.Req{{Offset: n + n/2, Length: n / 2}})
-	for _, pr := range []Projection{Mollweide, Plate} {
-		p, err := Draw(south, &Options{Width: 240, Lon: lon, Lat: lat, Projection: pr, Plane: 1})
+	for _, plate := range []bool{false, true} {
+		p, err := Draw(south, &Options{Width: 240, Lon: lon, Lat: lat, Plate: plate, Plane: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,11 +106,11 @@ func TestGlobe(t *testing.T) {
 			want color.RGBA
 		}{{0.5, 0.75, c[0]}, {0.5, 0.25, c[1]}, {0.3, 0.6, c[0]}, {0.8, 0.4, c[1]}} {
 			if got := p.img.RGBAAt(int(s.x*float64(b.Dx())), int(s.y*float64(b.Dy()))); got != s.want {
-				t.Errorf("projection %d at %v %v: %v, want %v", pr, s.x, s.y, got, s.want)
+				t.Errorf("plate %v at %v %v: %v, want %v", plate, s.x, s.y, got, s.want)
 			}
 		}
-		if corner := p.img.RGBAAt(1, 1); (corner == chart.Paper) != (pr == Mollweide) {
-			t.Errorf("projection %d: corner %v", pr, corner)
+		if corner := p.img.RGBAAt(1, 1); (corner == chart.Paper) != !plate {
+			t.Errorf("plate %v: corner %v", plate, corner)
 		}
 	}
 	// levels within an element
@@ -151,7 +151,6 @@ func TestDrawRefuses(t *testing.T) {
 		"not a number": {Lon: []float32{0, nan, 0, 0, 0, 0}, Lat: make([]float32, 6)},
 		"latitude":     {Lon: make([]float32, 6), Lat: []float32{91, 0, 0, 0, 0, 0}},
 		"globe plane":  {Lon: make([]float32, 6), Lat: make([]float32, 6), Plane: 1},
-		"projection":   {Projection: 9},
 	} {
 		if _, err := Draw(m, o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%s: %v", name, err)
@@ -161,12 +160,12 @@ func TestDrawRefuses(t *testing.T) {
 		t.Error("a map without elements is drawn")
 	}
 	// a narrow region
-	if p, err := Draw(m, &Options{Width: 240, Lon: make([]float32, 6), Lat: []float32{0, 1, 2, 3, 4, 80}, Projection: Plate}); err != nil {
+	if p, err := Draw(m, &Options{Width: 240, Lon: make([]float32, 6), Lat: []float32{0, 1, 2, 3, 4, 80}, Plate: true}); err != nil {
 		t.Error(err)
 	} else if w, h := p.Size(); h > 5*w {
 		t.Errorf("%d x %d", w, h)
 	}
-	if p, err := Draw(m, &Options{Width: 240, Lon: []float32{0, 0.001, 0, 0, 0, 0}, Lat: []float32{0, 1, 2, 3, 4, 80}, Projection: Plate}); err != nil {
+	if p, err := Draw(m, &Options{Width: 240, Lon: []float32{0, 0.001, 0, 0, 0, 0}, Lat: []float32{0, 1, 2, 3, 4, 80}, Plate: true}); err != nil {
 		t.Error(err)
 	} else if w, h := p.Size(); h > 5*w {
 		t.Errorf("%d x %d", w, h)

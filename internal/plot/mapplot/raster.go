@@ -6,12 +6,13 @@ import (
 
 	"blobio/decomp"
 	"blobio/internal/chart"
+	"blobio/internal/plot/globe"
 )
 
 // A pixel of a raster is a rank, or one of these.
 const (
-	pixOutside   int32 = -1 // not part of the picture
-	pixNone      int32 = -2 // no element
+	pixOutside         = globe.Outside
+	pixNone            = globe.None
 	pixUncovered int32 = -3 // an element without an owner
 )
 

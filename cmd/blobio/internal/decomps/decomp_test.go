@@ -78,12 +78,12 @@ func TestDecompPlot(t *testing.T) {
 	clitest.Good(t, "decomp", "gen", "F", at("f.nc"), "--ne", "2", "--lev", "2", "--ranks", "4")
 	clitest.Good(t, "decomp", "gen", "G", at("g.nc"), "--cells", "60", "--lev", "2", "--ranks", "3")
 	clitest.Good(t, "decomp", "gen", "I", at("i.nc"), "--lat", "8", "--lon", "12", "--ranks", "3")
-	for _, c := range crashtest.Some(t, 3, []struct{ file, d, where string }{
-		{at("f.nc"), "D1", "F columns"}, {at("f.nc"), "3", "F columns"}, {at("g.nc"), "D2", "G mesh"}, {at("g.nc"), "D5", "G mesh"},
-		{at("i.nc"), "D2", "I grid"}, {variable, "d2", "as an array"},
+	for _, c := range crashtest.Some(t, 3, []struct{ file, d, where, said string }{
+		{at("f.nc"), "D1", "F", "F columns"}, {at("f.nc"), "3", "F", "F columns"}, {at("g.nc"), "D2", "G", "G mesh"}, {at("g.nc"), "D5", "G", "G mesh"},
+		{at("i.nc"), "D2", "I", "I grid"}, {variable, "d2", "auto", "as an array"}, {at("f.nc"), "D1", "auto", "as an array"},
 	}) {
-		out := clitest.Good(t, "decomp", "plot", c.file, "--map", c.d, "--width", "300", "-o", at("x.png"), "--force")
-		clitest.Holds(t, out, c.where)
+		out := clitest.Good(t, "decomp", "plot", c.file, "--map", c.d, "--where", c.where, "--width", "300", "-o", at("x.png"), "--force")
+		clitest.Holds(t, out, c.said)
 	}
 	f, err := os.Open(at("x.png"))
 	clitest.Check(t, err)
@@ -107,6 +107,7 @@ func TestDecompPlotHuge(t *testing.T) {
 	const ncol = 54*30_000_000*30_000_000 + 2 // of a cubed sphere
 	clitest.Check(t, os.WriteFile(at("f.dat"), fmt.Appendf(nil, "version 2001 npes 1 ndims 1\n%d\n0 2\n1 2\n", int64(ncol)), 0o666))
 	clitest.Shows(t, "as an array", "decomp", "plot", at("f.dat"), "--width", "300", "-o", at("f.svg"))
+	clitest.Bad(t, cli.Failed, "want at most", "decomp", "plot", at("f.dat"), "--where", "F", "-o", at("y.svg"))
 	var five []string
 	for k := range 5 {
 		five = append(five, at(fmt.Sprint("i", k, ".dat")))

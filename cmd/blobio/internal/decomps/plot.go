@@ -37,16 +37,15 @@ func newDecompPlot(e *cli.Env) *cobra.Command {
 		Use:   "plot FILE... -o OUT",
 		Short: "Draw who owns what, as PNG or SVG",
 		Long: `Draw the owners of elements: a colour for each rank, grey for elements without an owner.
-If the positions of the elements are known, the picture is a map of the world: from the
-latitudes and longitudes of the dataset, if it has them; else columns of the F case
-(54 ne^2 + 2 elements), the grid of the I case, the mesh of G maps that blobio made.
-Otherwise it is a picture of the array. --where chooses: auto, dataset, F, G, I, or index
-for the array.
+If the dataset has the latitudes and longitudes of the elements, the picture is a map of
+the world, otherwise one of the array. --where chooses: auto, dataset, or index for the
+array; F, G and I place the elements as generated columns of the F case (54 ne^2 + 2), the
+mesh of G maps that blobio made, and the grid of the I case.
 
 JSON: {path, bytes, map, dims, ranks, positions, repeated}.`,
-		Example: `  blobio decomp plot map_f_case_16p.nc -o d1.png
-  blobio decomp plot map_f_case_16p.nc --map D3 --where index -o d3.svg
-  blobio decomp plot map_i_case_16p.nc --plate -o land.png
+		Example: `  blobio decomp plot map_f_case_16p.nc --where F -o d1.png
+  blobio decomp plot map_f_case_16p.nc --map D3 -o d3.svg
+  blobio decomp plot map_i_case_16p.nc --where I --plate -o land.png
   blobio decomp plot run/F_h0.nc --map D2 --ranks 4 -o d2.png`,
 		Args: cli.MinArgs(1, "a map file or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -87,13 +86,10 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 		return err
 	}
 	m := maps[k-1]
-	o := &mapplot.Options{Title: f.Title, Width: f.Width, Plane: f.plane}
+	o := &mapplot.Options{Title: f.Title, Width: f.Width, Plane: f.plane, Plate: f.plate}
 	where, err := f.positions(ctx, o, paths, maps, k)
 	if err != nil {
 		return err
-	}
-	if f.plate {
-		o.Projection = mapplot.Plate
 	}
 	if o.Title == "" {
 		o.Title = fmt.Sprintf("%s: owners of D%d", filepath.Base(paths[0]), k)
@@ -117,43 +113,30 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 	return nil
 }
 
-// positions gives o the coordinates of map k's elements, and tells of which case.
+// positions gives o the coordinates of map k's elements, and returns where they are from.
 func (f *plotFlags) positions(ctx context.Context, o *mapplot.Options, paths []string, maps []*decomp.Map, k int) (string, error) {
-	try := []string{f.where}
+	var err error
 	switch f.where {
-	case "index":
-		return "index", nil
 	case "auto", "dataset":
-		if ok, err := ofDataset(ctx, o, paths, k); err != nil || ok {
+		ok, err := ofDataset(ctx, o, paths, k)
+		switch {
+		case err != nil || ok:
 			return "dataset", err
-		}
-		if f.where == "dataset" {
+		case f.where == "dataset":
 			return "", fmt.Errorf("%s has no latitudes and longitudes of the elements of D%d", strings.Join(paths, ", "), k)
 		}
-		try = []string{"F", "I", "G"}
+		return "index", nil
+	case "F":
+		o.Lon, o.Lat, err = e3smcases.F{Ne: f.ne}.Positions(maps, k)
+	case "I":
+		o.Lon, o.Lat, err = e3smcases.I{}.Positions(maps, k)
+	case "G":
+		o.Lon, o.Lat, err = e3smcases.G{Seed: f.seed}.Positions(maps, k)
 	}
-	for _, c := range try {
-		var err error
-		switch c {
-		case "F":
-			o.Lon, o.Lat, err = e3smcases.F{Ne: f.ne}.Positions(maps, k)
-		case "I":
-			o.Lon, o.Lat, err = e3smcases.I{}.Positions(maps, k)
-		case "G":
-			o.Lon, o.Lat, err = e3smcases.G{Seed: f.seed}.Positions(maps, k)
-		}
-		unknown := errors.Is(err, blob.ErrMapMismatch) || errors.Is(err, blob.ErrTooLarge)
-		switch {
-		case err == nil:
-			return c, nil
-		case f.where == "auto" && unknown:
-		case unknown:
-			return "", fmt.Errorf("the positions of these elements are not known: %w", err)
-		default:
-			return "", err
-		}
+	if errors.Is(err, blob.ErrMapMismatch) || errors.Is(err, blob.ErrTooLarge) {
+		err = fmt.Errorf("the positions of these elements are not known: %w", err)
 	}
-	return "index", nil
+	return f.where, err
 }
 
 // ofDataset gives o the coordinates that a dataset has of the elements of its map Dk; false if it has none, or is none.
