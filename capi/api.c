@@ -74,6 +74,7 @@ static const char *const texts[] = {
 	"internal error",
 	"buffer too small",
 	"stopped by the callback",
+	"the writer that is waited for has died",
 };
 
 const char *blobio_strerror(int code) {
@@ -204,6 +205,9 @@ int blobio_commit(blobio_file *file) { CALL(blobioGoCommit, P(file)); }
 int blobio_commit_async(blobio_file *file) { CALL(blobioGoCommitAsync, P(file)); }
 int blobio_inq_committed(blobio_file *file, int64_t *records) { CALL(blobioGoCommitted, P(file), P(records)); }
 int blobio_refresh(blobio_file *file, int64_t *records) { CALL(blobioGoRefresh, P(file), P(records)); }
+int blobio_wait_records(blobio_file *file, int64_t n, double seconds, int64_t *records) {
+	CALL(blobioGoWaitRecords, P(file), n, seconds, P(records));
+}
 int blobio_inq_status(const char *path, int wait, int *status, int64_t *records) {
 	CALL(blobioGoStatus, P(path), wait, P(status), P(records));
 }

@@ -83,7 +83,8 @@ enum {
 	BLOBIO_EFAULT = -25,       /* an address that was passed cannot be read or written */
 	BLOBIO_EINTERNAL = -26,    /* a mistake of this library: please report the text */
 	BLOBIO_ESMALL = -27,       /* the buffer for a result is too small; the text says what is needed */
-	BLOBIO_ESTOPPED = -28      /* the callback wanted no more */
+	BLOBIO_ESTOPPED = -28,     /* the callback wanted no more */
+	BLOBIO_EDIED = -29         /* the writer of the records that are waited for has died, or may have */
 };
 
 /* A short text of a code, such as "checksum mismatch". Static. Any thread, any time, also in a child of fork. */
@@ -315,6 +316,11 @@ BLOBIO_API int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars
  * calls of two ranks: reading together then fails, saying that they have different states, and each rank calls it again. Dimensions and variables may have
  * been added behind those that were there. Since 1.5. */
 BLOBIO_API int blobio_refresh(blobio_file *file, int64_t *records);
+
+/* blobio_refresh until there are n records or more, the writer has finished, or so many seconds are over (below 0: no limit); *records, unless it is NULL, is set to how
+ * many there are, fewer than n only then. A writer that has died is BLOBIO_EDIED, within twice its heartbeat: what it has committed can be read. Other
+ * threads can read meanwhile. Local; not with collective=yes. Since 1.5. */
+BLOBIO_API int blobio_wait_records(blobio_file *file, int64_t n, double seconds, int64_t *records);
 
 /* Whether a dataset is being written, and how many records are committed. Certain on the writer's machine and where its locks reach; elsewhere
  * BLOBIO_WRITING_OR_DIED until it is known, for which wait=1 waits, twice the heartbeat at most. Either result may be NULL. Since 1.5. */

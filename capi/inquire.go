@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"blobio/blob"
 	"blobio/capi/internal/edge"
@@ -74,6 +75,43 @@ func blobioGoRefresh(h, recordsp uintptr, e *C.blobio_failure) int32 {
 		})
 	})
 }
+
+//export blobioGoWaitRecords
+func blobioGoWaitRecords(h uintptr, n int64, seconds float64, recordsp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			r, err := x.reader()
+			if err != nil {
+				return err
+			}
+			if x.joint != nil {
+				return fmt.Errorf("%s: opened with collective=yes: %w", x.path, edge.ErrState)
+			}
+			ctx := context.Background()
+			if seconds >= 0 {
+				until, cancel := context.WithTimeout(ctx, time.Duration(min(seconds, maxWait)*float64(time.Second)))
+				defer cancel()
+				ctx = until
+			}
+			have, err := r.WaitRecords(ctx, n)
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = nil // how many there are tells
+				if have, err = r.Refresh(context.Background()); err != nil {
+					return err
+				}
+			}
+			if recordsp != 0 {
+				if serr := edge.Store(recordsp, have); err == nil {
+					err = serr
+				}
+			}
+			return err
+		})
+	})
+}
+
+// maxWait is a wait that has no end, in seconds.
+const maxWait = 1e9
 
 //export blobioGoStatus
 func blobioGoStatus(pathp uintptr, wait int32, statusp, recordsp uintptr, e *C.blobio_failure) int32 {

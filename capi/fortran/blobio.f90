@@ -55,7 +55,8 @@ module blobio
     blobio_efault = -25, &
     blobio_einternal = -26, &
     blobio_esmall = -27, &
-    blobio_estopped = -28
+    blobio_estopped = -28, &
+    blobio_edied = -29
 
   ! Types, of files.
   integer, parameter, public :: blobio_byte = 1, blobio_char = 2, blobio_short = 3, blobio_int = 4, &
@@ -70,7 +71,7 @@ module blobio
 
   public :: blobio_create, blobio_append, blobio_open, blobio_enddef, blobio_flush, blobio_close, blobio_abort
   public :: blobio_flush_async, blobio_wait, blobio_commit, blobio_commit_async, blobio_inq_committed
-  public :: blobio_refresh, blobio_inq_status
+  public :: blobio_refresh, blobio_wait_records, blobio_inq_status
   public :: blobio_def_dim, blobio_def_decomp, blobio_def_decomp_runs, blobio_def_var, blobio_put_att
   public :: blobio_put, blobio_put_part, blobio_put_count, blobio_inq_copies
   public :: blobio_inq, blobio_inq_ranks, blobio_inq_dimid, blobio_inq_dim, blobio_inq_varid, blobio_inq_var
@@ -215,6 +216,14 @@ module blobio
       integer(c_int64_t), intent(out) :: records
       integer(c_int) :: rc
     end function c_refresh
+    function c_wait_records(h, n, seconds, records) result(rc) bind(c, name="blobio_wait_records")
+      import :: c_double, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int64_t), value :: n
+      real(c_double), value :: seconds
+      integer(c_int64_t), intent(out) :: records
+      integer(c_int) :: rc
+    end function c_wait_records
     function c_inq_status(path, wait, status, records) result(rc) bind(c, name="blobio_inq_status")
       import :: c_char, c_int, c_int64_t
       character(kind=c_char), dimension(*), intent(in) :: path
@@ -733,6 +742,17 @@ contains
     records = 0
     rc = c_refresh(file%h, records)
   end function blobio_refresh
+
+  ! Waits until there are n records, the writer has finished, or so many seconds are over (below 0: no limit).
+  function blobio_wait_records(file, n, seconds, records) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer(c_int64_t), intent(in) :: n
+    real(c_double), intent(in) :: seconds
+    integer(c_int64_t), intent(out) :: records
+    integer :: rc
+    records = 0
+    rc = c_wait_records(file%h, n, seconds, records)
+  end function blobio_wait_records
 
   ! Whether a dataset is being written, and how many records are committed; wait: until it is certain.
   function blobio_inq_status(path, wait, status, records) result(rc)

@@ -540,15 +540,23 @@ static void commits(const char *options, int layout) {
 	put_records(f, &v, 3, 4);
 	OK(blobio_refresh(follower, &n));
 	EQ(n, 3);
+	OK(blobio_wait_records(follower, 3, 0, &n));
+	EQ(n, 3);
+	OK(blobio_wait_records(follower, 4, 0, &n)); /* not yet */
+	EQ(n, 3);
+	NOT(BLOBIO_ESTATE, blobio_wait_records(f, 4, 0, &n));
 	OK(blobio_commit_async(f));
 	OK(blobio_wait(f));
 	OK(blobio_inq_committed(f, &n));
 	EQ(n, 4);
+	OK(blobio_wait_records(follower, 4, -1, &n));
+	EQ(n, 4);
 	OK(blobio_refresh(follower, &n));
 	EQ(n, 4);
 	check_all(follower, layout, 4);
-	OK(blobio_close(follower));
 	OK(blobio_close(f));
+	OK(blobio_wait_records(follower, 5, -1, NULL)); /* there will be no more */
+	OK(blobio_close(follower));
 	OK(blobio_inq_status(path, 0, &status, &n));
 	EQ(status, BLOBIO_FINISHED);
 	EQ(n, 4);

@@ -83,9 +83,14 @@ class Values(Case):
                 self.assertEqual(child.apply(blobio.status, (path, True)), {"state": "writing", "records": 3})
             with xr.open_dataset(path) as ds:
                 self.assertEqual(ds.sizes["time"], 3)
+            with blobio.open(path) as ds:
+                self.assertEqual(ds.wait_records(3).records, 3)
+                self.assertEqual(ds.wait_records(4, timeout=0).records, 3)
 
         write(path, field(3), meanwhile=meanwhile)
         self.assertEqual(blobio.status(path), {"state": "finished", "records": 3})
+        with blobio.open(path) as ds:
+            self.assertEqual(ds.wait_records(4).records, 3)  # there will be no more
         with self.assertRaises(FileNotFoundError):
             blobio.status(self.path("none.nc"))
 

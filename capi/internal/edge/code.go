@@ -47,6 +47,7 @@ const (
 	Internal     Code = -26 // a mistake of this library
 	Small        Code = -27 // the caller's buffer is too small
 	Stopped      Code = -28 // the callback wanted no more
+	Died         Code = -29 // the writer that is waited for has died
 )
 
 // Errors of this package's own, for which there is no class below it.
@@ -107,6 +108,9 @@ func CodeOf(err error) Code {
 	}
 	if errors.As(err, new(*blob.HeldBackError)) {
 		return HeldBack
+	}
+	if errors.As(err, new(*blob.WriterDiedError)) {
+		return Died
 	}
 	var b *BrokenError
 	if errors.As(err, &b) {

@@ -67,7 +67,7 @@ func TestCodesAreThoseOfTheHeader(t *testing.T) {
 		"EACCESS": Access, "ENOSPACE": Space, "EIO": IO, "EMEMORY": Memory, "ETRUNCATED": Truncated, "ECHECKSUM": Checksum,
 		"ECORRUPT": Corrupt, "EVERSION": Version, "EUNSUPPORTED": Unsupported, "ENOTFORMAT": NotFormat, "ENOTCOMMITTED": NotCommitted,
 		"EMISSING": Missing, "EMAPS": MapMismatch, "EBROKEN": Broken, "EINUSE": InUse, "EMISMATCH": Mismatch, "ENOMPI": NoMPI,
-		"EFORKED": Forked, "EFAULT": Fault, "EINTERNAL": Internal, "ESMALL": Small, "ESTOPPED": Stopped, "HELD_BACK": HeldBack,
+		"EFORKED": Forked, "EFAULT": Fault, "EINTERNAL": Internal, "ESMALL": Small, "ESTOPPED": Stopped, "EDIED": Died, "HELD_BACK": HeldBack,
 	} {
 		if want := fmt.Sprintf("BLOBIO_%s = %d", name, code); !strings.Contains(string(header), want) {
 			t.Errorf("blobio.h has no %q", want)

@@ -38,7 +38,7 @@ def status(path, wait=False):
     state is "writing", "finished", "died", "unmarked" (another program wrote it), or "writing or died": its writer is on another machine, and
     nothing tells yet. With wait it is waited for until that is certain, for twice the period of the writer's heartbeat at most.
 
-    A Dataset keeps the records that it was opened with; open it again to see those that were committed since.
+    A Dataset keeps the records that it was opened with; wait_records, or opening it again, shows those that were committed since.
     """
     path = absolute(path)
     if "\0" in path:
@@ -95,6 +95,15 @@ class Dataset(Mapping):
     def state(self):
         """32 hexadecimal digits that identify the committed state of the dataset."""
         return self._source.state
+
+    def wait_records(self, n, timeout=None):
+        """Waits until n records are committed, the writer has finished, or so many seconds are over.
+
+        Returns the dataset as it is then, with fewer than n records only if there will be no more or the time is over; this one keeps the
+        records that it was opened with. WriterDiedError, within twice its heartbeat, if the writer has died: what it has
+        committed can be read.
+        """
+        return Dataset(self._source.waited(n, -1.0 if timeout is None else max(0.0, timeout)))
 
     def release(self):
         """Closes the files; the next read opens them again."""

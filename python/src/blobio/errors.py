@@ -88,6 +88,10 @@ class MissingError(DamageError):
     """A subfile is missing."""
 
 
+class WriterDiedError(Error):
+    """The writer of records that are waited for has died, or may have."""
+
+
 FORKED = -24  # BLOBIO_EFORKED
 SMALL = -27  # BLOBIO_ESMALL
 
@@ -108,6 +112,7 @@ _classes = {
     -17: NotCommittedError,
     -18: MissingError,
     -24: LibraryError,
+    -29: WriterDiedError,
 }
 
 

@@ -57,6 +57,9 @@ class Server:
             return {}
         if op == "status":
             return {"status": self.lib.status(q["path"], q["wait"])}
+        if op == "wait_records":
+            self.lib.wait_records(q["h"], q["n"], q["seconds"])
+            return {}
         if op == "header":
             header = self.lib.header(q["h"])
             os.ftruncate(fd, len(header))

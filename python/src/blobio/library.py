@@ -8,7 +8,7 @@ import ctypes
 import os
 import re
 import sys
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from .errors import SMALL, LibraryError, UsageError, of_code
 
@@ -21,6 +21,7 @@ _signatures = {
     "blobio_inq": (c_int, c_void_p) + (POINTER(c_int),) * 6 + (POINTER(c_int64),),
     "blobio_inq_ranks": (c_int, c_void_p, POINTER(c_int), POINTER(c_int)),
     "blobio_inq_state": (c_int, c_void_p, c_char_p, c_size_t),
+    "blobio_wait_records": (c_int, c_void_p, c_int64, c_double, POINTER(c_int64)),
     "blobio_inq_status": (c_int, c_char_p, c_int, POINTER(c_int), POINTER(c_int64)),
     "blobio_get_header": (c_int, c_void_p, c_void_p, c_size_t, POINTER(c_int64)),
     "blobio_get_vara": (c_int, c_void_p, c_int, POINTER(c_int64), POINTER(c_int64), c_int, c_void_p, c_int64),
@@ -123,6 +124,10 @@ class Library:
         state, records = c_int(), c_int64()
         self._call("blobio_inq_status", os.fsencode(path), int(wait), byref(state), byref(records))
         return {"state": STATES[state.value], "records": records.value}
+
+    def wait_records(self, h, n, seconds):
+        """Waits until there are n records, there will be no more, or so many seconds are over (below 0: no limit)."""
+        self._call("blobio_wait_records", h, n, seconds, None)
 
     def header(self, h):
         """The header of the dataset as an ordinary netCDF file, in CDF-5."""

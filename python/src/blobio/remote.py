@@ -96,6 +96,9 @@ class Remote:
     def status(self, path, wait):
         return self._ask(op="status", path=path, wait=wait)["status"]
 
+    def wait_records(self, h, n, seconds):
+        self._ask(op="wait_records", h=h, n=n, seconds=seconds)
+
     def header(self, h):
         fd = memory.file(0)
         try:

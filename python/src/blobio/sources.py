@@ -195,6 +195,24 @@ class Source:
                 if e.code != FORKED or not _here().was_forked():
                     raise
 
+    def waited(self, n, seconds):
+        """Waits for n records, see Library.wait_records, and returns the dataset as it is then. ctrl-C ends the wait."""
+        h, ended = Handle(self.path, self.options), []  # of its own: one that is shared keeps its state
+        done = threading.Event()
+
+        def wait():
+            try:
+                h.via.wait_records(h.number, n, seconds)
+            except Exception as e:
+                ended.append(e)
+            done.set()
+
+        threading.Thread(target=wait, daemon=True).start()
+        done.wait()
+        if ended:
+            raise ended[0]
+        return Source(self.path, self.options)
+
     def release(self):
         """Closes the files; the next read opens them again."""
         process = _here()
