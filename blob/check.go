@@ -243,6 +243,11 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 	}
 	c.known = err == nil
 	c.log(found.Base, st)
+	if m := st.Manifest; m != nil && !st.Pending && !c.alive && !layoutGrows(m.Layout) {
+		if err := lostSets(c.fs, found.Base, m); err != nil {
+			c.add(fault.Of(Error, "", err))
+		}
+	}
 	if st.Manifest != nil && st.Manifest.Unverified {
 		c.say(Warning, subfile.ManifestName(found.Base), -1, "unverified", nil, "made from unverified data: the checksums cover the copy, not its source")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"blobio/internal/fault"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
+	"blobio/subfile"
 )
 
 // findH5 finds the datasets of header and data, and the index of a compressed file.
@@ -235,4 +237,14 @@ func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 		return false, fault.At(name, off+layout.NumrecsAt+layout.NumrecsLen, "first tag", ErrTruncated, "%v", err)
 	}
 	return b[3] != 0, nil
+}
+
+// headerCRC sums the header's bytes in the file, with numrecs as zeros.
+func headerCRC(f io.ReaderAt, pl *place, name string) (subfile.CRC, error) {
+	b := make([]byte, pl.HeaderLen) // decoded once, so it is in the file
+	if err := layout.ReadFull(f, b, pl.HeaderOff, name, "header"); err != nil {
+		return 0, err
+	}
+	clear(b[layout.NumrecsAt : layout.NumrecsAt+layout.NumrecsLen])
+	return subfile.CRC(crc32.ChecksumIEEE(b)), nil
 }

@@ -207,13 +207,3 @@ func (p *filePart) headerCRC() (subfile.CRC, error) {
 	defer done()
 	return headerCRC(f, p.place, p.name)
 }
-
-// headerCRC sums the header's bytes in the file, with numrecs as zeros.
-func headerCRC(f io.ReaderAt, pl *place, name string) (subfile.CRC, error) {
-	b := make([]byte, pl.HeaderLen) // decoded once, so it is in the file
-	if err := layout.ReadFull(f, b, pl.HeaderOff, name, "header"); err != nil {
-		return 0, err
-	}
-	clear(b[layout.NumrecsAt : layout.NumrecsAt+layout.NumrecsLen])
-	return subfile.CRC(crc32.ChecksumIEEE(b)), nil
-}

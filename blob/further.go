@@ -40,10 +40,32 @@ func reaches(pl *place, size, records int64) bool {
 	return any
 }
 
+// lostSets is an error if a dataset whose commits add sets has more of them than its log names: files of a set get their final names before its entry is
+// written, so a writer that dies leaves one set without an entry at most. A second one says that entries are lost.
+func lostSets(fsys vfs.FS, base string, m *subfile.Manifest) error {
+	if m.Log == "" {
+		return nil
+	}
+	set := subfile.SetBase(base, len(m.Sets)+1)
+	name := subfile.Name(set, 0)
+	for _, f := range []string{name, subfile.ManifestName(set)} { // with a manifest it is a dataset of its own
+		if _, err := fsys.Stat(f); (err == nil) != (f == name) {
+			return nil
+		}
+	}
+	if is, err := holdsSubfile(fsys)(name, 0); !is {
+		return err
+	}
+	return fault.At(subfile.LogName(base, m.Log), -1, "commit", ErrMissing, "%d sets are committed, but %s is there: a writer names files of one set before its commit, so commits are lost", len(m.Sets), name)
+}
+
 // lostCommits is that of the last set, when the reader is opened. Headers that cannot be read are an error of who reads them.
 func (r *Reader) lostCommits() error {
-	if r.manifest == nil || !r.layout.traits().Grows {
+	if r.manifest == nil {
 		return nil
+	}
+	if !r.layout.traits().Grows {
+		return lostSets(r.fs, r.base, r.manifest)
 	}
 	last := r.sets[len(r.sets)-1]
 	p, err := r.lead(last)

@@ -64,8 +64,11 @@ func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
 // lostIn is lostCommits of the files of the last set. As long as a commit is pending, its names may be those of files that it replaces.
 func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 	m := st.Manifest
-	if m == nil || st.Pending || !layoutGrows(m.Layout) {
+	if m == nil || st.Pending {
 		return nil
+	}
+	if !layoutGrows(m.Layout) {
+		return lostSets(fsys, base, m)
 	}
 	have := m.Last().Records
 	return eachGrown(fsys, base, m, func(name string, records, size, _ int64) error {

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/blob/internal/layout"
 	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
@@ -291,99 +289,10 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	})
 }
 
-// eachGrown calls f for the subfiles of a variable-centric dataset that grow in place, those of its last set: their number of records, their size, and
-// that of the manifest.
-func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string, records, size, want int64) error) error {
-	last := m.Last()
-	for i := range last.Subfiles {
-		name := subfile.Name(filepath.Join(subfile.Dir(base), last.Base), i)
-		file, err := fsys.Open(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it is lost, or has its partial name; Check says so
-		}
-		if err != nil {
-			return err
-		}
-		var b [layout.NumrecsLen]byte
-		size, err := file.Size()
-		if err == nil {
-			err = layout.ReadFull(file, b[:], layout.NumrecsAt, name, "numrecs")
-		}
-		if err = errors.Join(err, file.Close()); err != nil {
-			return err
-		}
-		if err := f(name, int64(binary.BigEndian.Uint64(b[:])), size, last.Subfiles[i].Size); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ofManifest says whether a subfile of the last set has the length and the header that the manifest says: one of another dataset may have got its name.
-func ofManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
-	_, i, _ := subfile.Split(name)
-	info := &m.Last().Subfiles[i]
-	f, err := fsys.Open(name)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil || size < info.Size {
-		return false, err
-	}
-	pl, _, err := decodePlace(f, size, name, 0)
-	if errors.As(err, new(*FormatError)) && !errors.As(err, new(*fs.PathError)) {
-		return false, nil
-	}
-	if err != nil || pl.Plain || pl.HeaderLen != info.HeaderLen {
-		return false, err
-	}
-	crc, err := headerCRC(f, pl, name)
-	return crc == info.HeaderCRC, err
-}
-
 // settle ends what an append left in the subfiles of a variable-centric dataset.
 func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
 	_, err := cut(fsys, base, m, ten, true)
 	return err
-}
-
-// cut is settle, and says whether there was anything to cut off; of a file with other names, which needs space, only if linked.
-func cut(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure, linked bool) (made bool, _ error) {
-	have := m.Last().Records
-	err := eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
-		if records == have && size <= want {
-			return nil
-		}
-		if is, err := ofManifest(fsys, name, m); !is {
-			return err
-		}
-		if !linked {
-			if info, err := fsys.Stat(name); err != nil || vfs.Links(info) != 1 {
-				return err
-			}
-		}
-		if err := subfile.Unshare(fsys, name, want, ten.by(), true); err != nil {
-			return err
-		}
-		f, err := fsys.OpenRW(name)
-		if err != nil {
-			return err
-		}
-		err = ten.check()
-		if err == nil && records != have {
-			err = setRecords(f, have)
-		}
-		if err == nil && size > want {
-			made, err = true, f.Truncate(want)
-		}
-		if err == nil {
-			err = f.Sync()
-		}
-		return errors.Join(err, f.Close())
-	})
-	return made, err
 }
 
 // Unfinished returns the names in a directory for which Recover has something to do, or that somebody is writing

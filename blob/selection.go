@@ -34,10 +34,11 @@ func (r *Reader) choose(what string, vars []string, q *Range) (selection, error)
 	}
 	want := map[string]bool{}
 	for _, name := range vars {
-		if _, ok := r.schema.VarID(name); !ok {
+		v, ok := r.schema.VarID(name)
+		if !ok {
 			return c, fault.Usage("%s: no variable %q in %s", what, name, r.base)
 		}
-		want[name] = true
+		want[r.schema.vars[v].Name] = true
 	}
 	s := NewSchema()
 	s.dims, s.atts, s.decomps = r.schema.dims, r.schema.atts, r.schema.decomps

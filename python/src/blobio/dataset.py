@@ -1,6 +1,7 @@
 """Datasets and variables for numpy."""
 
 import os
+import unicodedata
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -120,6 +121,8 @@ class Dataset(Mapping):
         self.close()
 
     def __getitem__(self, name):
+        if isinstance(name, str):  # the form that names have, however it was typed
+            name = unicodedata.normalize("NFC", name)
         return self.variables[name]
 
     def __iter__(self):

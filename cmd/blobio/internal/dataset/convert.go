@@ -279,7 +279,7 @@ func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) error {
 	s := part.Schema()
 	switch {
 	case len(f.maps.Files) > 0:
-		o.Maps, err = f.maps.Load(f.ranks)
+		o.Maps, err = f.maps.LoadToWrite(f.ranks)
 	case f.caseName != "":
 		o.Maps, err = f.generated(s)
 	case o.Blobs && f.ranks == 0 && s.NumDecomps() == 0 && r.Schema().NumDecomps() > 0:

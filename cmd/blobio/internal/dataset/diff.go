@@ -116,7 +116,11 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 	}
 	return f.Report(e, equal, map[string]any{"version": 1, "a": a.Base(), "b": b.Base(), "equal": equal, "differences": found}, func() {
 		if equal {
-			fmt.Fprintf(e.Out, "%s and %s are equal\n", a.Base(), b.Base())
+			what := "equal"
+			if len(a.LeftOut())+len(b.LeftOut()) > 0 {
+				what = "equal in what was compared"
+			}
+			fmt.Fprintf(e.Out, "%s and %s are %s\n", a.Base(), b.Base(), what)
 			return
 		}
 		for i, x := range found {

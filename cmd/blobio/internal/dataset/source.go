@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"blobio/blob"
+	"blobio/cdf5"
 	"blobio/internal/cli"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -216,9 +218,16 @@ func recordsFlag(cmd *cobra.Command, p *string, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc("records", completeRecords)
 }
 
+// normalNames takes names in any Unicode form, as they are typed, and keeps the form in which schemas have them.
+type normalNames struct{ pflag.Value }
+
+func (n normalNames) Set(s string) error { return n.Value.Set(cdf5.NormalName(s)) }
+
 // varsFlag adds a list of variables with completion.
 func varsFlag(cmd *cobra.Command, p *[]string, short, usage string) {
-	cmd.Flags().StringSliceVarP(p, "vars", short, nil, usage)
+	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fl.StringSliceVar(p, "vars", nil, usage)
+	cmd.Flags().VarP(normalNames{fl.Lookup("vars").Value}, "vars", short, usage)
 	_ = cmd.RegisterFlagCompletionFunc("vars", completeVars(0))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/blob"
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
 	"blobio/internal/cli"
@@ -43,6 +44,11 @@ type checkedMaps struct {
 
 func checkMaps(ctx context.Context, path string) (*checkedMaps, error) {
 	c := &checkedMaps{Path: path}
+	if KnowsCDF(path) {
+		for x := range blob.Check(ctx, path, nil) {
+			c.Add(x)
+		}
+	}
 	file, err := mapfile.Open(path)
 	if fault.IsDamage(err) {
 		c.Add(fault.Of(fault.Error, path, err))

@@ -57,6 +57,24 @@ func (f *MapFlags) Load(ranks int) ([]*decomp.Map, error) {
 	return f.deal(file, ranks)
 }
 
+// LoadToWrite is Load for who writes a dataset through the maps: a rank holds no index twice.
+func (f *MapFlags) LoadToWrite(ranks int) ([]*decomp.Map, error) {
+	file, err := mapfile.Open(f.Files...)
+	if err != nil {
+		return nil, err
+	}
+	for k := range file.Maps {
+		m, err := file.Maps[k].Map(file.Procs, mapfile.Options{Unsorted: true})
+		if err != nil {
+			continue // deal says so
+		}
+		if r := m.Repeats(); r.Again > 0 {
+			return nil, cli.Usagef("%s: D%d: %v; the first is index %d, of rank %d: to write through a map wants each index once", strings.Join(f.Files, ", "), k+1, r, r.Off, r.Rank)
+		}
+	}
+	return f.deal(file, ranks)
+}
+
 func (f *MapFlags) deal(file *mapfile.File, ranks int) ([]*decomp.Map, error) {
 	if ranks == 0 {
 		ranks = file.Procs

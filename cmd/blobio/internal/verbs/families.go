@@ -37,7 +37,7 @@ var families = []family{
 	{"prefix directory of SCR", scrtools.KnowsPrefix, map[string]string{"ls": "scr index", "check": "scr check"}},
 	{"key/value file", scrtools.KnowsTree, map[string]string{"ls": "scr print", "check": "scr print --quiet", "dump": "scr print"}},
 	{"map file", decomps.Knows, map[string]string{"ls": "decomp info", "check": "decomp check", "dump": "decomp info", "plot": "decomp plot"}},
-	{"map file", decomps.KnowsCDF, map[string]string{"ls": "decomp info", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},
+	{"map file", decomps.KnowsCDF, map[string]string{"ls": "decomp info", "check": "decomp check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},
 	{"dataset", nil, map[string]string{"ls": "ls", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},
 }
 

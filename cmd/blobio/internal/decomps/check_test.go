@@ -1,0 +1,59 @@
+package decomps_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/cli"
+)
+
+// TestCheckMaps: the verdicts of "check" on map files of each form.
+func TestCheckMaps(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		clitest.Check(t, os.WriteFile(path, []byte(text), 0o666))
+		return path
+	}
+	const head = "version 2001 npes 2 ndims 1\n4\n"
+	for _, c := range []struct {
+		text, want string
+		code       int
+	}{
+		{head + "0 2\n1 2\n1 2\n3 4\n", ": good", cli.Good},
+		{head + "0 2\n1 2\n", "1 of 2 processes have no list", cli.Findings}, // cut at the end of a line
+		{head + "0 4\n1 2 3 4\n", ": good", cli.Good},                        // likewise, but nothing is missing
+		{head + "0 3\n1 2 2\n1 2\n3 4\n", "1 index twice", cli.Good},
+		{head + "0 3\n1 2 3\n1 2\n3 4\n", "1 element owned by several ranks", cli.Good},
+		{head + "0 2\n1 -2\n1 2\n3 4\n", "want >= 0", cli.Findings},
+		{"version 2002 npes 2 ndims 1\n4\n0 2\n1 2\n", "unchecked: ", cli.Failed},
+		{"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n", "Git LFS pointer", cli.Failed},
+	} {
+		path := file("m.dat", c.text)
+		if r := clitest.Blobio(t, "check", path); r.Code != c.code || !strings.Contains(r.Out+r.Err, c.want) {
+			t.Errorf("%q: exit code %d, want %d and %q\n%s%s", c.text, r.Code, c.code, c.want, r.Out, r.Err)
+		}
+	}
+	path, cdf := file("m.dat", head+"0 2\n1 2\n1 2\n3 4\n"), filepath.Join(dir, "m.nc")
+	clitest.Good(t, "decomp", "convert", path, cdf)
+	if out := clitest.Good(t, "check", cdf); !strings.Contains(out, ": good") {
+		t.Errorf("%s", out)
+	}
+	b, err := os.ReadFile(cdf)
+	clitest.Check(t, err)
+	bad := 0
+	for at := len(b) / 2; at < len(b); at += 13 { // an offset or a number of requests that no map can have
+		damaged := append([]byte{}, b...)
+		damaged[at] ^= 0x80
+		clitest.Check(t, os.WriteFile(cdf, damaged, 0o666))
+		if r := clitest.Blobio(t, "check", cdf); r.Code == cli.Findings {
+			bad++
+		}
+	}
+	if bad == 0 {
+		t.Error("no damaged map of a CDF file is found")
+	}
+}
