@@ -26,13 +26,13 @@ func TestLogEmptied(t *testing.T) {
 			}
 		}
 		mem := memOf(t, files)
-		if _, err := openWith(ctx, "d.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrMissing) {
+		if _, err := openWith(ctx, "d.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: Open: %v", sc.name, err)
 		}
 		if len(checkErrors(mem, "d.nc")) == 0 {
 			t.Errorf("%s: Check finds no error", sc.name)
 		}
-		if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrMissing) {
+		if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: Recover: %v", sc.name, err)
 		}
 		for name := range files {

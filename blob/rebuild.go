@@ -36,7 +36,7 @@ func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, los
 
 // forcible adds to an error of Recover what helps.
 func forcible(err error) error {
-	return fmt.Errorf("%w; RecoverOptions.Force (blobio recover --force) makes the manifest anew, from what is left of it, headers and data", err)
+	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) makes the manifest anew, from what is left of it, headers and data", err)
 }
 
 // stateOf is subfile.ReadState for who is about to bring a dataset to a clean state: where commits are lost it is an error, unless they are given up.
