@@ -1,8 +1,10 @@
 package blob
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"blobio/blob/internal/layout"
@@ -130,15 +132,21 @@ func (c *checker) sizes(p *checkPart) {
 
 // header notes what other libraries make of the header of a CDF file that can be read here.
 func (c *checker) header(p *checkPart, f vfs.File) {
-	if p.view != nil || p.place.HeaderOff > 0 {
+	if p.place.HeaderOff > 0 {
 		return
 	}
-	n := 0
-	_, _, _ = cdf5.DecodeHeader(f, p.size, &cdf5.DecodeOptions{File: p.name, MaxHeader: p.r.opt.MaxHeader, Note: func(e *fault.FormatError) {
+	n, from := 0, io.ReaderAt(f)
+	if p.view != nil {
+		from = bytes.NewReader(p.view.Head())
+	}
+	_, _, _ = cdf5.DecodeHeader(from, p.size, &cdf5.DecodeOptions{File: p.name, MaxHeader: p.r.opt.MaxHeader, Note: func(e *fault.FormatError) {
 		sev := Note
 		if strings.HasSuffix(e.Field, " name") {
 			sev = Warning
 			e.Msg += ": netCDF libraries create no such name"
+		}
+		if p.view != nil {
+			e.Offset = -1 // there is no such header in the file
 		}
 		if n++; n <= maxListed {
 			c.add(fault.Of(sev, p.name, e))

@@ -5,7 +5,7 @@ import "net/url"
 // encode is encodeName for the client of a dataset. The netCDF library keeps most of the %XX, and refuses names that begin so.
 func (d *Dataset) encode(s string) string {
 	e := encodeName(s)
-	if d.client == NetCDFClient && e != "" && e[0] == '%' {
+	if d.client == NetCDFClient && e != "" && (e[0] == '%' || e[0] == '-') {
 		return "_" + e
 	}
 	return e
