@@ -3,7 +3,6 @@ package cache
 import (
 	"container/list"
 	"errors"
-	"sync"
 )
 
 // A Pool keeps open what is costly to open, files for example, up to a cap of its own and within a budget that it shares with other pools: the least
@@ -17,10 +16,9 @@ type Pool[K comparable, V any] struct {
 	// Budget.mu is of these, too.
 	closed bool
 	held   map[K]*pooled[K, V]
-	idle   *list.List // of *pooled that nobody uses, least recently used first
-	late   []error    // of values that were closed for the sake of another pool
-	away   int        // values that are being closed for that
-	back   sync.Cond  // over Budget.mu: fewer are
+	idle   *list.List          // of *pooled that nobody uses, least recently used first
+	late   []error             // of values that were closed for the sake of another pool
+	away   map[K]chan struct{} // values that are being closed: they are not opened before that has ended
 }
 
 type pooled[K comparable, V any] struct {
@@ -39,8 +37,7 @@ func NewPool[K comparable, V any](budget *Budget, max int, close func(V) error) 
 	if budget == nil {
 		budget = NewBudget(max)
 	}
-	p := &Pool[K, V]{budget: budget, max: max, close: close, held: map[K]*pooled[K, V]{}, idle: list.New()}
-	p.back.L = &budget.mu
+	p := &Pool[K, V]{budget: budget, max: max, close: close, held: map[K]*pooled[K, V]{}, idle: list.New(), away: map[K]chan struct{}{}}
 	return p
 }
 
@@ -48,6 +45,7 @@ func NewPool[K comparable, V any](budget *Budget, max int, close func(V) error) 
 func (p *Pool[K, V]) Get(key K, open func() (V, error)) (V, error) {
 	b := p.budget
 	b.mu.Lock()
+	p.await(func(k K) bool { return k == key })
 	e := p.held[key]
 	if e != nil {
 		e.uses++
@@ -105,15 +103,13 @@ func (p *Pool[K, V]) Put(key K) {
 // makeRoom closes values that nobody uses until the rest is within the cap and the budget. Budget.mu is held, and given back. The error is of values
 // of this pool.
 func (p *Pool[K, V]) makeRoom() error {
-	var own []*pooled[K, V]
+	var own []func() error
 	for len(p.held) > p.max && p.idle.Len() > 0 {
-		e := p.idle.Front().Value.(*pooled[K, V])
-		p.drop(e)
-		own = append(own, e)
+		own = append(own, p.idle.Front().Value.(*pooled[K, V]).leave(false))
 	}
 	others := p.budget.over() // perhaps of this pool
 	p.budget.mu.Unlock()
-	err := p.closeAll(own)
+	err := closeOwn(own)
 	closeAll(others)
 	p.budget.mu.Lock()
 	err = errors.Join(err, p.told())
@@ -148,27 +144,50 @@ func (p *Pool[K, V]) drop(e *pooled[K, V]) {
 	p.budget.held--
 }
 
-// evict implements idler.
-func (e *pooled[K, V]) evict() func() {
-	p := e.pool
+// leave takes a value out, and returns what closes it; late keeps the error for the next call of the pool. Budget.mu is held.
+func (e *pooled[K, V]) leave(late bool) func() error {
+	p, gone := e.pool, make(chan struct{})
 	p.drop(e)
-	p.away++
-	return func() {
+	p.away[e.key] = gone
+	return func() error {
 		err := p.close(e.value)
 		p.budget.mu.Lock()
 		defer p.budget.mu.Unlock()
-		if err != nil {
-			p.late = append(p.late, err)
+		if late && err != nil {
+			p.late, err = append(p.late, err), nil
 		}
-		p.away--
-		p.back.Broadcast()
+		delete(p.away, e.key)
+		close(gone)
+		return err
 	}
 }
 
-func (p *Pool[K, V]) closeAll(list []*pooled[K, V]) error {
+// evict implements idler.
+func (e *pooled[K, V]) evict() func() {
+	leave := e.leave(true)
+	return func() { _ = leave() }
+}
+
+// await waits until none of some keys is being closed. Budget.mu is held, and given back meanwhile.
+func (p *Pool[K, V]) await(which func(K) bool) {
+	for again := true; again; {
+		again = false
+		for key, gone := range p.away {
+			if which(key) {
+				p.budget.mu.Unlock()
+				<-gone
+				p.budget.mu.Lock()
+				again = true
+				break
+			}
+		}
+	}
+}
+
+func closeOwn(list []func() error) error {
 	var errs []error
-	for _, e := range list {
-		errs = append(errs, p.close(e.value))
+	for _, f := range list {
+		errs = append(errs, f())
 	}
 	return errors.Join(errs...)
 }
@@ -176,20 +195,17 @@ func (p *Pool[K, V]) closeAll(list []*pooled[K, V]) error {
 // Forget closes the values of some keys, if nobody uses them.
 func (p *Pool[K, V]) Forget(which func(K) bool) error {
 	p.budget.mu.Lock()
-	var out []*pooled[K, V]
+	var out []func() error
 	for key, e := range p.held {
 		if e.elem != nil && which(key) {
-			p.drop(e)
-			out = append(out, e)
+			out = append(out, e.leave(false))
 		}
 	}
 	p.budget.mu.Unlock()
-	err := p.closeAll(out)
+	err := closeOwn(out)
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
-	for p.away > 0 { // one of the keys may be among them
-		p.back.Wait()
-	}
+	p.await(which) // some are closed for the sake of others
 	return errors.Join(err, p.told())
 }
 
