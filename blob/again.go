@@ -24,11 +24,11 @@ func (w *Writer) again() (end func()) {
 	}
 }
 
-// goesOn undoes what a collective has begun that failed on all ranks for want of space, so that a later one can do all of it, and says whether that is
+// goesOn undoes what a collective has begun that failed on all ranks for want of space, so that a later one can do all of it. It reports whether that is
 // so. What is committed is not touched, and what was put is kept.
 func (w *Writer) goesOn(err error) bool {
 	if w.lacked != nil && w.soft {
-		return true // told before
+		return true // reported before
 	}
 	for _, ends := range []error{durable.ErrUnsure, ErrInUse, ErrBroken} {
 		if errors.Is(err, ends) {
@@ -45,7 +45,7 @@ func (w *Writer) goesOn(err error) bool {
 	}
 	if w.commits == 0 && w.log != nil {
 		_ = w.log.Close()
-		_ = w.opt.fs.Remove(subfile.LogName(w.base, w.ten.tag())) // if it stays, the next commit tells
+		_ = w.opt.fs.Remove(subfile.LogName(w.base, w.ten.tag())) // if it stays, the next commit fails
 		w.log = nil
 	}
 	if w.opt.keeps() {
@@ -55,7 +55,7 @@ func (w *Writer) goesOn(err error) bool {
 	if w.lead {
 		undone = w.eng.undo(w.commits > 0)
 	}
-	if w.c.Rank() == 0 && w.named { // of a set that no entry tells of
+	if w.c.Rank() == 0 && w.named { // of a set without an entry
 		undone = errors.Join(undone, w.unname())
 	}
 	if undone != nil {

@@ -86,7 +86,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 	return maps
 }
 
-// firstRequest is the first request of a subfile of which something is to be said.
+// firstRequest is the first request of a subfile that is worth a finding.
 type firstRequest struct {
 	mu          sync.Mutex
 	found       bool

@@ -38,7 +38,7 @@ type engine struct {
 	known    int64 // one more than the highest that any rank has put, as far as it was agreed
 	freed    int64 // bytes of copies that the last write of kept puts no longer needs
 	late     error // met behind the last commit, for the next collective to tell
-	behind   bool  // the header tells of fewer records than are committed, for want of space
+	behind   bool  // the header counts fewer records than are committed, for want of space
 	coarse   bool  // appended to what has no checksums of pieces
 	appended bool  // fixed variables and maps are in the file already
 	sums     *checksum.Set

@@ -13,7 +13,7 @@ import (
 // Flush writes everything that was put, after what FlushAsync has under way; when it returns, data lent until
 // Flush may be used again. A process-centric writer that does not know the
 // number of records copies what was put instead, and writes it at Close.
-// It may be called at any time, by all ranks, and again when there was no space, see Commit. A HeldBackError is that of a CommitAsync before. Collective.
+// It may be called at any time, by all ranks, and again when there was no space, see Commit. A HeldBackError comes from a CommitAsync before. Collective.
 func (w *Writer) Flush(ctx context.Context) error {
 	ctx = comm.In(ctx, "Writer.Flush")
 	if w.closed {

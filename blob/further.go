@@ -56,7 +56,7 @@ func lostSets(fsys vfs.FS, base string, m *subfile.Manifest) error {
 	if is, err := holdsSubfile(fsys)(name, 0); !is {
 		return err
 	}
-	return fault.At(subfile.LogName(base, m.Log), -1, "commit", ErrCorrupt, "%d sets are committed, but %s is there: a writer names files of one set before its commit, so commits are lost", len(m.Sets), name)
+	return fault.At(subfile.LogName(base, m.Log), -1, "commit", ErrCorrupt, "the last set that it names is %d, but %s is there: a writer names the files of one set before its commit, so commits are lost", len(m.Sets)-1, name)
 }
 
 // lostCommits is that of the last set, when the reader is opened. Headers that cannot be read are an error of who reads them.

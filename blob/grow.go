@@ -301,7 +301,7 @@ func (e *engine) advance(records int64) {
 	e.sums.Mu.Unlock()
 	if e.place.Grows && e.table.ID[0] == 0 {
 		err := e.moveRecords(records, false)
-		if e.behind = vfs.Full(err); !e.behind { // a later commit or the end tells it
+		if e.behind = vfs.Full(err); !e.behind { // a later commit, or the end, writes it
 			e.late = err
 		}
 	}

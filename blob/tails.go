@@ -11,8 +11,8 @@ import (
 	"blobio/subfile"
 )
 
-// eachGrown calls f for the subfiles of a variable-centric dataset that grow in place, those of its last set: their number of records, their size, and
-// that of the manifest.
+// eachGrown calls f for the subfiles of a variable-centric dataset that grow in place, those of its last set, with their number of records, their size,
+// and the size that the manifest says.
 func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string, records, size, want int64) error) error {
 	last := m.Last()
 	for i := range last.Subfiles {
@@ -39,7 +39,7 @@ func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string
 	return nil
 }
 
-// ofManifest says whether a subfile of the last set has the length and the header that the manifest says: one of another dataset may have got its name.
+// ofManifest reports whether a subfile of the last set has the length and the header that the manifest says: one of another dataset may have got its name.
 func ofManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
 	_, i, _ := subfile.Split(name)
 	info := &m.Last().Subfiles[i]
@@ -63,7 +63,7 @@ func ofManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
 	return crc == info.HeaderCRC, err
 }
 
-// cut is settle, and says whether there was anything to cut off; of a file with other names, which needs space, only if linked.
+// cut is settle, and reports whether it cut anything off. Files with other names, whose copies need space, are cut only if linked.
 func cut(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure, linked bool) (made bool, _ error) {
 	have := m.Last().Records
 	err := eachGrown(fsys, base, m, func(name string, records, size, want int64) error {

@@ -405,7 +405,8 @@ BLOBIO_API int blobio_convert(const char *in, const char *out, const char *optio
 
 /* What check has found. */
 typedef struct blobio_finding {
-	int severity;        /* 0 note, 1 warning (all can be read), 2 error (data are lost or cannot be trusted) */
+	int severity;        /* 0 note, 1 warning (all can be read), 2 error (data are lost or cannot be trusted;
+	                        * with code BLOBIO_EUNSUPPORTED or BLOBIO_EVERSION: it could not be judged) */
 	int code;            /* class of the error, BLOBIO_OK if none */
 	int64_t offset;      /* in the file, in bytes; -1 if none */
 	const char *file;    /* "" if it concerns the dataset as a whole */

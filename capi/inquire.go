@@ -95,7 +95,7 @@ func blobioGoWaitRecords(h uintptr, n int64, seconds float64, recordsp uintptr, 
 			}
 			have, err := r.WaitRecords(ctx, n)
 			if errors.Is(err, context.DeadlineExceeded) {
-				err = nil // how many there are tells
+				err = nil // the caller sees how many there are
 				if have, err = r.Refresh(context.Background()); err != nil {
 					return err
 				}

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/vfs"
 )
 
-// Missing lists the files of the ranks of the group that are not near this one, and says whether they are lost: FTI puts the ranks of a group on
+// Missing lists the files of the ranks of the group that are not near this one, and reports whether they are lost: FTI puts the ranks of a group on
 // different nodes, so where there is something of one rank alone the others may be on other disks.
 func (p *PosixFile) Missing() (names []string, lost bool) {
 	near := 0
@@ -292,7 +292,7 @@ func (p *PosixFile) lastByte(files map[int]io.ReaderAt, lost, parity []int) (byt
 // code is the factor of rank j in parity i of a group of k.
 func code(k, i, j int) uint16 { return invField(uint16(i ^ (k + j))) }
 
-// invertField inverts the part of the code for some parity files and as many lost ranks: row n tells lost rank n by the parity files.
+// invertField inverts the part of the code for some parity files and as many lost ranks: row n makes lost rank n of the parity files.
 func invertField(k int, parity, lost []int) ([][]uint16, error) {
 	n := len(lost)
 	a := make([][]uint16, n)

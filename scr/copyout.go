@@ -84,7 +84,7 @@ func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 	return out, nil
 }
 
-// keyHidden is set in what a rank tells of a file that has its hidden name. It is not in the map.
+// keyHidden marks a file that has its hidden name, between ranks. It is not in the map.
 const keyHidden = "HIDDEN"
 
 // copied copies files, or has them copied. Bypassed ones, which the application has written, it compares with what they were at Complete.
@@ -146,7 +146,7 @@ func (cp *copier) allowed(d *cachedSet, jobs []transfer.Job) error {
 	return c.Check(slices.Sorted(maps.Keys(files))...)
 }
 
-// hide gives files that would overwrite those of a complete dataset their hidden names, which publish changes when all are whole.
+// hide gives files that would overwrite files of a complete dataset their hidden names, which publish changes when all are whole.
 func (cp *copier) hide(d *cachedSet, jobs []transfer.Job) ([]transfer.Job, map[int]bool, error) {
 	if d.Bypass {
 		return jobs, nil, nil // install did

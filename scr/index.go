@@ -17,11 +17,11 @@ type index struct {
 	*job
 	dir *prefixdir.Dir
 
-	mu     sync.Mutex // one install at a time: those of flushes run in the background
+	mu     sync.Mutex // one install at a time: flushes install in the background
 	failed bool       // the last one, of a flush
 }
 
-// older says whether an older dataset of the same name is complete.
+// older reports whether an older dataset of the same name is complete.
 func (ix *index) older(ds record.Dataset) (bool, error) {
 	x, _, _, err := ix.dir.LoadIndex()
 	if err != nil {
@@ -48,7 +48,7 @@ func (ix *index) install(ctx context.Context, ds record.Dataset, parts [][]byte,
 	return err
 }
 
-// pending says whether an install failed.
+// pending reports whether an install failed.
 func (ix *index) pending() bool {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

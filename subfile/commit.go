@@ -23,7 +23,7 @@ type By struct {
 	Holds func(name string, i int) (bool, error)
 	// Force gives up the commits that damage has made unreadable, see ReadForced. Else Recover changes nothing where there may be some.
 	Force bool
-	// Room cuts off what no commit has from the files of a state that grow, and says whether there was any; nil where a former writer may be alive. For
+	// Room cuts off what no commit has from the files of a state that grow, and reports whether there was any; nil where a former writer may be alive. For
 	// Recover, on a disk that is full.
 	Room func(m *Manifest) (made bool, err error)
 }
@@ -243,7 +243,7 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	return recoverOnce(fsys, base, by)
 }
 
-// makeRoom removes what belongs to no committed state, beside one that is in force, and says whether there was any. Nothing is written.
+// makeRoom removes what belongs to no committed state, beside one that is in force, and reports whether there was any. Nothing is written.
 func makeRoom(fsys vfs.FS, base string, by By) (made bool, err error) {
 	st, err := readState(fsys, base, false)
 	if err != nil || st.Manifest == nil {

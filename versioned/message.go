@@ -2,7 +2,7 @@ package versioned
 
 import "blobio/internal/fault"
 
-// message is what a rank tells all others when a version is committed, as JSON.
+// message goes from each rank to all others when a version is committed, as JSON.
 type message struct {
 	Failed  bool      `json:"failed,omitempty"`
 	Number  int64     `json:"number"` // of the version, and its label: all ranks pass the same

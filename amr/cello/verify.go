@@ -19,7 +19,7 @@ type VerifyOptions struct {
 	// ForRestart asks for what keeps the real program from restarting from a sound checkpoint, too, or makes it go wrong. Without it such
 	// findings are no more than a note.
 	ForRestart bool
-	// With ForRestart, EnzoFloat is that of the program that is to restart from it; default (0): that
+	// With ForRestart, EnzoFloat is the width in the program that is to restart from it; default (0): the width
 	// of the attributes.
 	EnzoFloat amr.Type
 	// With ForRestart, MaxLevel is the finest level of the run that is to restart from it; default (nil): the attribute max_level.

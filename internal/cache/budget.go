@@ -17,7 +17,7 @@ type Budget struct {
 
 // idler is something in a pool that nobody uses.
 type idler interface {
-	// evict takes it out of its pool, and returns what closes it and tells its pool of an error. Budget.mu is held.
+	// evict takes it out of its pool, and returns a function that closes it and gives its pool the error. Budget.mu is held.
 	evict() func()
 }
 
@@ -31,7 +31,7 @@ func (b *Budget) Held() int {
 	return b.held
 }
 
-// Spare closes some values that nobody uses, at most n of them, and says whether there were any.
+// Spare closes some values that nobody uses, at most n of them, and reports whether there were any.
 func (b *Budget) Spare(n int) bool {
 	b.mu.Lock()
 	var out []func()

@@ -41,7 +41,7 @@ func NewPool[K comparable, V any](budget *Budget, max int, close func(V) error) 
 	return p
 }
 
-// Get returns the value of a key, opened if it is not held; Put must be called once for it. An error may be that of closing another one of the pool.
+// Get returns the value of a key, opened if it is not held; Put must be called once for it. An error may come from closing another one of the pool.
 func (p *Pool[K, V]) Get(key K, open func() (V, error)) (V, error) {
 	b := p.budget
 	b.mu.Lock()
@@ -112,13 +112,13 @@ func (p *Pool[K, V]) makeRoom() error {
 	err := closeOwn(own)
 	closeAll(others)
 	p.budget.mu.Lock()
-	err = errors.Join(err, p.told())
+	err = errors.Join(err, p.errors())
 	p.budget.mu.Unlock()
 	return err
 }
 
-// told returns once what closing values for the sake of others has met. Budget.mu is held.
-func (p *Pool[K, V]) told() error {
+// errors returns, once, the errors of closing values for the sake of other pools. Budget.mu is held.
+func (p *Pool[K, V]) errors() error {
 	err := errors.Join(p.late...)
 	p.late = nil
 	return err
@@ -206,7 +206,7 @@ func (p *Pool[K, V]) Forget(which func(K) bool) error {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
 	p.await(which) // some are closed for the sake of others
-	return errors.Join(err, p.told())
+	return errors.Join(err, p.errors())
 }
 
 // Close closes all values. One that is still in use is closed when it is given back.

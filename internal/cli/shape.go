@@ -48,7 +48,7 @@ func shapeOf(v reflect.Value) string {
 	return ""
 }
 
-// fieldsOf are the fields of a struct, with those of structs that are embedded in it.
+// fieldsOf are the fields of a struct and of structs that are embedded in it.
 func fieldsOf(v reflect.Value) (parts []string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

@@ -85,7 +85,7 @@ func (d *Dataset) request(constraint string) (*Request, error) {
 	return q, nil
 }
 
-// Several says whether more than one variable is asked for.
+// Several reports whether more than one variable is asked for.
 func (q *Request) Several() bool { return len(q.items) > 1 }
 
 // find returns what a path names: a variable, or a Grid and a member of it.

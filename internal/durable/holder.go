@@ -67,7 +67,7 @@ type InUseError struct {
 	Name   string // of what is held
 	Holder *Holder
 	Lost   bool // it was ours: the holder has taken it over
-	Ended  bool // with Lost: nobody holds it, so that its own holder may have given it back; told to others of that holder's, who do not know
+	Ended  bool // with Lost: nobody holds it, so its holder may have given it back: only the holder itself knows
 }
 
 // Error implements error.

@@ -23,7 +23,7 @@ type Collector struct {
 }
 
 // Collect is the sequence of what look adds. look runs in the goroutine of the reader, and ends soon after it has stopped to
-// read or ctx has ended: the context of the collector tells. If ctx has ended, a finding says so. One of which
+// read or ctx has ended: the context of the collector ends then. If ctx has ended, a finding says so. One of which
 // the error is Exhausted is the last: it is about this process. progress, which may be nil, is told what Did says, by several
 // goroutines.
 func Collect(ctx context.Context, progress func(done, total int64), look func(c *Collector)) iter.Seq[Finding] {

@@ -35,7 +35,7 @@ type usageError struct{ error }
 
 func (e *usageError) Unwrap() []error { return []error{e.error, ErrUsage} }
 
-// Exhausted says of an error that the process, or the system, has too many files open or no memory left. It tells nothing about a file.
+// Exhausted reports whether the process, or the system, has too many files open or no memory left: such an error is not about a file.
 func Exhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
 }

@@ -169,7 +169,7 @@ func (o *opener) dimensions() error {
 			id = m.dimID
 		}
 		if k, ok := o.byID[id]; ok {
-			return fault.At(o.name, -1, "attribute "+attDimID+" of "+m.name, fault.ErrCorrupt, "%d, which is that of %s, too", id, scales[k].name)
+			return fault.At(o.name, -1, "attribute "+attDimID+" of "+m.name, fault.ErrCorrupt, "%d, which %s has, too", id, scales[k].name)
 		}
 		o.byID[id], o.dims[m.Addr()] = i, i
 	}

@@ -188,7 +188,7 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 	}
 }
 
-// back says whether one of the files is there by now that were missing, and that Options.AllowMissing has done without.
+// back reports whether a file is there again that was missing when Options.AllowMissing did without it.
 func (t *Tree) back(f fact) bool {
 	return t.opt.AllowMissing && slices.ContainsFunc(f.missing, func(name string) bool {
 		_, err := t.root.Stat(name)

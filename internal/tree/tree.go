@@ -21,7 +21,7 @@ type Options struct {
 	Verify  blob.Verification // which checksums reading compares; default VerifyOnce
 	Workers int               // concurrent reads of each dataset; default GOMAXPROCS
 
-	AllowMissing bool // as that of blob.OpenOptions; without it, reads of what is missing fail
+	AllowMissing bool // as in blob.OpenOptions; without it, reads of what is missing fail
 	ZeroFill     bool // elements that no blob covers are zeros instead of fill values
 
 	MaxOpen int           // datasets that are held at once; default 1024

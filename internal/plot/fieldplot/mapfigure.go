@@ -53,7 +53,7 @@ func (s *sheet) draw(d *chart.Pen) float64 {
 	return y
 }
 
-// ends are those of the colours.
+// ends are the ends of the colour range.
 func (s *sheet) ends() *[2]float64 {
 	if s.bar == nil { // there is no value
 		return nil
@@ -102,7 +102,7 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 		s.notes = append(s.notes, "Each point has the colour of the nearest element.")
 	}
 	if p.site.made != "" {
-		s.notes = append(s.notes, fmt.Sprintf("Generated coordinates: those of %s.", p.site.made))
+		s.notes = append(s.notes, fmt.Sprintf("Generated coordinates: %s.", p.site.made))
 	}
 	s.notes = append(s.notes, p.remarks()...)
 	s.left, s.over = globe.Room, g.view.Draw

@@ -67,7 +67,7 @@ func (s *site) points(ctx context.Context) (*points, error) {
 	return p, nil
 }
 
-// meaning is that of a variable, which must be there.
+// meaning returns the meaning of a variable, which must be there.
 func (d *Data) meaning(name string) *cf.Meaning {
 	s := d.Reader.Schema()
 	id, _ := s.VarID(name)

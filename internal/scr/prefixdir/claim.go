@@ -24,7 +24,7 @@ type Claims struct {
 	owners map[string][]Entry // by name of a file, from the prefix directory on
 }
 
-// Owned says whether a file, named as in File.Path, belongs to a complete dataset. One that is whole but has hidden names yet is an error:
+// Owned reports whether a file, named as in File.Path, belongs to a complete dataset. One that is whole but has hidden names yet is an error:
 // its hidden files must not be written to.
 func (c *Claims) Owned(name string) (bool, error) {
 	for _, e := range c.owners[path.Clean(name)] {

@@ -32,7 +32,7 @@ type Overwritten struct {
 	begun  bool
 }
 
-// suspect is a dataset of which it is not known which files it has written. Those of Entry.Created and later may be its.
+// suspect is a dataset whose files are not known. Files of Entry.Created and later may belong to it.
 type suspect struct {
 	Entry
 	files map[string]bool // all that it may have written; nil: any
@@ -43,7 +43,7 @@ func (d *Dir) Overwritten(x *Index) *Overwritten {
 	return &Overwritten{dir: d, index: x, owners: map[string]Entry{}}
 }
 
-// begin lists the datasets: those of the index, and those that it has lost but whose folders are there.
+// begin lists the datasets of the index, and those that it has lost but whose folders are there.
 func (o *Overwritten) begin() error {
 	o.newest = o.index.Entries()
 	listed := map[int]bool{}
@@ -121,7 +121,7 @@ func (o *Overwritten) enter(e Entry) error {
 		return err
 	}
 	if s != nil && (s.Renames || s.Dropped) {
-		return nil // older ones were told before, or are when its files get their names
+		return nil // older ones were reported before, or will be when its files get their names
 	}
 	files, err := o.dir.pathsOf(p)
 	if err != nil && !lost(err) {
@@ -159,7 +159,7 @@ const clockStep = 2 * time.Second
 func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 	p, err := o.dir.Locate(e)
 	if err != nil {
-		return nil, nil // of no use anyhow, as whoever needs it is told
+		return nil, nil // of no use anyhow; whoever needs it gets the error
 	}
 	m, err := o.dir.ReadMap(p)
 	if err != nil {

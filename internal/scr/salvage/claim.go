@@ -30,14 +30,14 @@ func (p *target) begin(ctx context.Context, ds record.Dataset) error {
 	return nil
 }
 
-// know is told the record of the dataset: an older one of its name may be replaced.
+// know gets the record of the dataset: an older one of its name may be replaced.
 func (c *claims) know(ds record.Dataset) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ds, c.c = ds, nil
 }
 
-// owned says whether a file, by its name from the prefix directory on, belongs to another dataset that is complete.
+// owned reports whether a file, by its name from the prefix directory on, belongs to another dataset that is complete.
 func (p target) owned(rel string) (bool, error) {
 	c, err := p.claimed()
 	if err != nil {
@@ -88,7 +88,7 @@ func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at stri
 	}
 	there := func(name string) bool {
 		_, err := vfs.Lstat(sc.fs, name)
-		return err == nil || !errors.Is(err, fs.ErrNotExist) // an error is told by whoever reads it
+		return err == nil || !errors.Is(err, fs.ErrNotExist) // whoever reads it returns the error
 	}
 	ours := func(name string) (bool, error) {
 		st, err := vfs.Lstat(sc.fs, name)
@@ -149,7 +149,7 @@ func (p target) install(ctx context.Context, o Options, ds record.Dataset, names
 	return err
 }
 
-// replaces says whether an older dataset has the name of this one.
+// replaces reports whether an older dataset has the name of this one.
 func (p target) replaces(x *prefixdir.Index, ds record.Dataset) bool {
 	e, ok := x.Entry(ds.Name)
 	return ok && e.ID < ds.ID

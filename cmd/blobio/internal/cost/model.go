@@ -43,7 +43,7 @@ func forAll(x []float64, levels int) []float64 {
 	return slices.Repeat(x, levels)
 }
 
-// readCostModel reads the model of a file; without a name it is that of the paper.
+// readCostModel reads the model of a file; without a name it returns the paper's.
 func readCostModel(name string) (m costModel, err error) {
 	if name == "" {
 		return paperCost, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ which has its own flags: see "blobio --help".
 
 A finding of JSON, and the error of a path that could not be checked, has severity and
 message and, if known, file, offset, rank, node, dataset, var, block, field, found, wanted,
-class and effect. status is what "blobio ls" tells of the writer.`,
+class and effect. status is the state of the writer, as in "blobio ls".`,
 		Example: `  blobio check F_h0.nc
   blobio check --quick run/*.manifest    # structure and maps, without reading the data
   blobio check --notes F_h0.nc           # elements that no rank owns, foreign files, ...
@@ -50,12 +51,11 @@ type checked struct {
 	Path   string       `json:"path"`
 	Status *blob.Status `json:"status,omitempty"`
 	cli.Found
-	hdf5 bool
 }
 
 // facts are what stands behind the verdict.
 func (c *checked) facts() []string {
-	if c.hdf5 && c.Unchecked > 0 {
+	if c.Status == nil && slices.ContainsFunc(c.Findings, func(x blob.Finding) bool { return errors.Is(x.Err, blob.ErrUnsupported) }) {
 		return []string{"netCDF-C and HDF5 may read the rest"}
 	}
 	return nil
@@ -78,9 +78,6 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 	c := &checked{Path: set.Base}
 	if !set.Single {
 		c.Status = statusOf(vfs.OS, set.Base)
-	} else if r, err := blob.Open(ctx, path, nil); err == nil {
-		c.hdf5 = r.NetCDF4()
-		r.Close()
 	}
 	for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: f.Quick, Workers: f.Workers,
 		Progress: func(done, total int64) { p.At("check "+set.Base, done, total) }}) {

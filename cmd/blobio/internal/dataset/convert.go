@@ -368,7 +368,7 @@ func mapOf(name string, maps []*decomp.Map, s *blob.Schema) (func(*blob.Variable
 	}, keep, nil
 }
 
-// CompressFlag adds --compress. more are words beside those of the process-centric layout, of which help tells.
+// CompressFlag adds --compress. more are further words for it, for the help.
 func CompressFlag(cmd *cobra.Command, to *string, help string, more ...string) {
 	cmd.Flags().StringVar(to, "compress", "off", help)
 	_ = cmd.RegisterFlagCompletionFunc("compress", cobra.FixedCompletions(append([]string{"off", "auto", "zstd", "shuffle+zstd"}, more...), cobra.ShellCompDirectiveNoFileComp))

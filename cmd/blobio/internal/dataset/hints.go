@@ -17,7 +17,7 @@ import (
 func Hint(cmd *cobra.Command, err error) string {
 	switch {
 	case fault.Exhausted(err) && !errors.Is(err, syscall.ENOMEM):
-		return "\"ulimit -n\" tells how many files a process may have open; it says nothing about the data"
+		return "\"ulimit -n\" shows how many files a process may have open; it says nothing about the data"
 	case errors.Is(err, blob.ErrChecksum) && cli.CouldHelp(cmd, "no-verify") && ofVariable(err):
 		return "blobio check lists all faults; --no-verify takes the data as they are"
 	case errors.Is(err, blob.ErrExist) && cli.CouldHelp(cmd, "force"):

@@ -170,7 +170,7 @@ func ffIn(path string, list []fs.DirEntry) (files []string) {
 	return files
 }
 
-// isConfig says whether a file is a configuration of FTI, which often ends in .fti, too.
+// isConfig reports whether a file is a configuration of FTI, which often ends in .fti, too.
 func isConfig(path string) bool {
 	if ffformat.IsCheckpointName(filepath.Base(path)) {
 		return false

@@ -71,7 +71,7 @@ func lostOf(files []string) (list []*ffChecked) {
 	for _, file := range files {
 		p, err := ffformat.FindPosix(file)
 		if err != nil || p == nil || seen[p.Meta] {
-			continue // an error is told of the file
+			continue // the check of the file reports the error
 		}
 		seen[p.Meta] = true
 		names, gone := p.Missing()

@@ -35,7 +35,7 @@ and shapes, and checksums where there are any. A finding says what Enzo-E does w
 such a fault: hang, crash, or run on with wrong data.
 
 Enzo-E cannot restart from every sound checkpoint, for instance not from one with
-elongated blocks. What is in its way is told with --for-enzo-e, which --enzo-float and
+elongated blocks. What is in its way is reported with --for-enzo-e, which --enzo-float and
 --max-level imply. Exit code 0 says without it that all can be read and is right, with
 it that Enzo-E can restart from it, too.
 

@@ -56,7 +56,7 @@ A dataset that is committed, replaced or removed while it is mounted appears, ch
 disappears. An open file grows with the commits of its writer; otherwise it keeps its
 content, or reading it fails. Reading damaged data is an input/output error, and a line
 on stderr or in --log names file, offset and cause; of many
-like it only the number is told. Nobody has to read stderr.
+like it only the number is written. Nobody has to read stderr.
 
 The mount ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9 programs
 get an error; the next mount at the same place clears it. Linux with /dev/fuse is needed,
