@@ -157,6 +157,7 @@ func (c *checker) run(path string) {
 		}
 	}
 	for _, parts := range sets {
+		c.alike(parts)
 		c.each(parts, (*checker).data)
 	}
 }

@@ -177,7 +177,12 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 		if again.Again > 0 {
 			c.say(Warning, "", -1, name, nil, "%s: the first is element %d, of %s", again, again.Off, blobName(parts, again.Rank))
 		}
-		if n := min(cov.Overlapped, m.Total()-again.Again-cov.Covered); n > 0 {
+		n := min(cov.Overlapped, m.Total()-again.Again-cov.Covered)
+		switch {
+		case n > 0 && !lost && parts[0].set == nil && again.Again == 0 && m.Total() == m.Elems() && acrossSubfiles(parts, cov):
+			c.say(Error, "", -1, name, ErrMapMismatch, "%d elements are owned by several ranks, and as many by none: the subfiles are of runs with different decompositions%s", n, overlapExample(parts, cov))
+			continue
+		case n > 0:
 			c.say(Warning, "", -1, name, nil, "%d elements are owned by several ranks, the value of the highest is kept%s", n, overlapExample(parts, cov))
 		}
 		switch {
@@ -201,6 +206,22 @@ func implausible(parts []*checkPart, d int) error {
 	return s.plausible(d)
 }
 
+// acrossSubfiles says that ranks of two subfiles own an element, among the first that are owned twice. Where as many elements have no owner, the
+// subfiles hold parts of two decompositions that cover the array.
+func acrossSubfiles(parts []*checkPart, cov decomp.Coverage) bool {
+	return slices.ContainsFunc(cov.Overlaps, func(o decomp.Overlap) bool { return partOfRank(parts, o.Rank) != partOfRank(parts, o.Other) })
+}
+
+// partOfRank is the subfile that has a blob, nil if it is not known.
+func partOfRank(parts []*checkPart, rank int) *checkPart {
+	for _, p := range slices.Backward(parts) {
+		if p.table != nil && p.first <= rank {
+			return p
+		}
+	}
+	return nil
+}
+
 // overlapExample names the first overlap by subfile and blob.
 func overlapExample(parts []*checkPart, cov decomp.Coverage) string {
 	i := slices.IndexFunc(cov.Overlaps, func(o decomp.Overlap) bool { return o.Rank != o.Other })
@@ -213,10 +234,8 @@ func overlapExample(parts []*checkPart, cov decomp.Coverage) string {
 
 // blobName names a blob by its subfile.
 func blobName(parts []*checkPart, rank int) string {
-	for _, p := range slices.Backward(parts) {
-		if p.table != nil && p.first <= rank {
-			return fmt.Sprintf("blob %d of %s", rank-p.first, p.name)
-		}
+	if p := partOfRank(parts, rank); p != nil {
+		return fmt.Sprintf("blob %d of %s", rank-p.first, p.name)
 	}
 	return fmt.Sprintf("blob %d", rank)
 }

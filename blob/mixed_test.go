@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/vfs"
 )
@@ -23,7 +24,7 @@ func TestMixedDatasets(t *testing.T) {
 		file  string // that comes from it, behind the base
 		from  string // where it is called so
 	}
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, way := range []Layout{VariableCentric, ProcessCentric} {
 		for _, x := range []mixture{
 			{"other values", leg{to: 3, ranks: 3}, 2, ".0001", ".0001"},
 			{"other values in the first", leg{to: 3, ranks: 3}, 2, ".0000", ".0000"},
@@ -36,13 +37,13 @@ func TestMixedDatasets(t *testing.T) {
 			{"manifest", leg{to: 3, ranks: 3}, 2, ".manifest", ".manifest"},
 			{"manifest of more records", leg{to: 4, ranks: 3}, 2, ".manifest", ".manifest"},
 		} {
-			t.Run(fmt.Sprintf("%v/%s", layout, x.name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v/%s", way, x.name), func(t *testing.T) {
 				mem := vfs.NewMem()
 				write := func(l leg, seed int64, base string, add bool) {
 					t.Helper()
 					m := dealtModel(l.to, l.ranks, l.way)
 					m.seed = seed
-					o := &settings{Options: Options{Layout: layout, Subfiles: 2}, knobs: knobs{fs: mem}}
+					o := &settings{Options: Options{Layout: way, Subfiles: 2}, knobs: knobs{fs: mem}}
 					must(run(l.ranks, func(ctx context.Context, c comm.Comm) error {
 						if add {
 							return m.add(ctx, c, base, o)
@@ -94,6 +95,64 @@ func TestMixedDatasets(t *testing.T) {
 					t.Error("good, after it was recovered")
 				}
 			})
+		}
+	}
+}
+
+// TestMixedWithoutManifest: subfiles of two runs under one name, of which no manifest tells. What all ranks of a run write alike differs: the records,
+// the definitions, or the values of variables without a decomposition; or the maps do not fit together.
+func TestMixedWithoutManifest(t *testing.T) {
+	for _, way := range []Layout{VariableCentric, ProcessCentric} {
+		for _, x := range []struct {
+			name  string
+			other leg
+			seed  int64
+			good  bool
+		}{
+			{"the same", leg{to: 3, ranks: 4}, 1, true},
+			{"other values", leg{to: 3, ranks: 4}, 2, false},
+			{"fewer records", leg{to: 2, ranks: 4}, 1, false},
+			{"other ranks", leg{to: 3, ranks: 5}, 1, false},
+			{"other maps", leg{to: 3, ranks: 4, way: 1}, 1, false},
+		} {
+			mem := vfs.NewMem()
+			for base, l := range map[string]leg{"d.nc": {to: 3, ranks: 4}, "e.nc": x.other} {
+				m := dealtModel(l.to, l.ranks, l.way)
+				if m.seed = 1; base == "e.nc" {
+					m.seed = x.seed
+				}
+				o := &settings{Options: Options{Layout: way, Subfiles: 2}, knobs: knobs{fs: mem}}
+				must(run(l.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, base, o) }))
+				must(mem.Remove(base + ".manifest"))
+			}
+			b, err := slurp(mem, "e.nc.0001")
+			must(err)
+			must(rewrite(mem, "d.nc.0001", b))
+			if bad := checkErrors(mem, "d.nc"); x.good != (len(bad) == 0) {
+				t.Errorf("%v, %s: %v", way, x.name, bad)
+			}
+		}
+	}
+}
+
+// TestMixedHeaders: headers of one run are equal to the order of their attributes.
+func TestMixedHeaders(t *testing.T) {
+	of := func(names ...string) *place {
+		s := NewSchema()
+		for _, n := range names {
+			s.GlobalAtt(n, "x")
+		}
+		p := newPlace(VariableCentric, false, 0)
+		p.setHeader(s.blobHeader(&layout.Shape{Blobs: 1, Ranks: 2, Subfiles: 2}), 0, s, &layout.Shape{Blobs: 1, Ranks: 2, Subfiles: 2})
+		return p
+	}
+	a := of("title", "source")
+	if err := sameDataset(a, of("title", "source"), false); err != nil {
+		t.Error(err)
+	}
+	for _, b := range []*place{of("source", "title"), of("title"), of("title", "source", "history")} {
+		if sameDataset(a, b, false) == nil {
+			t.Errorf("%v is taken for %v", b.schema.atts, a.schema.atts)
 		}
 	}
 }

@@ -181,8 +181,11 @@ func sameDataset(a, b *place, manifest bool) error {
 			return fmt.Errorf("variable %q has the decomposition D%d, there D%d", x.Name, y.Decomp, x.Decomp)
 		}
 	}
-	if d := a.schema.differ(b.schema, true, false); len(d) > 0 {
+	if d := a.schema.differ(b.schema, true, true); len(d) > 0 { // all ranks define in the same order
 		return errors.New(d[0].msg)
+	}
+	if a.Shape.Chunk != b.Shape.Chunk || !slices.Equal(a.Shape.Wide, b.Shape.Wide) {
+		return fmt.Errorf("chunks of %d bytes and offsets of 64 bits %v, there %d and %v", b.Shape.Chunk, b.Shape.Wide, a.Shape.Chunk, a.Shape.Wide)
 	}
 	return nil
 }
