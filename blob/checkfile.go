@@ -139,19 +139,26 @@ func (c *checker) header(p *checkPart, f vfs.File) {
 	if p.view != nil {
 		from = bytes.NewReader(p.view.Head())
 	}
-	_, _, _ = cdf5.DecodeHeader(from, p.size, &cdf5.DecodeOptions{File: p.name, MaxHeader: p.r.opt.MaxHeader, Note: func(e *fault.FormatError) {
-		sev := Note
-		if strings.HasSuffix(e.Field, " name") {
-			sev = Warning
-			e.Msg += ": netCDF libraries create no such name"
-		}
+	say := func(sev Severity, e *fault.FormatError, more string) {
+		e.Msg += more
 		if p.view != nil {
 			e.Offset = -1 // there is no such header in the file
 		}
 		if n++; n <= maxListed {
 			c.add(fault.Of(sev, p.name, e))
 		}
-	}})
+	}
+	_, _, _ = cdf5.DecodeHeader(from, p.size, &cdf5.DecodeOptions{File: p.name, MaxHeader: p.r.opt.MaxHeader,
+		Note: func(e *fault.FormatError) {
+			if strings.HasSuffix(e.Field, " name") {
+				say(Warning, e, ": netCDF libraries create no such name")
+			} else {
+				say(Note, e, "")
+			}
+		},
+		Twice: func(e *fault.FormatError) {
+			say(Warning, e, ": netCDF libraries create no such file, and find the first by name; blobio shows the others with a number behind the name")
+		}})
 	if why := p.place.Header.Unopenable(); why != nil {
 		c.say(Warning, p.name, 0, "header", nil, "%v: netCDF-C and PnetCDF do not open this file, blobio convert makes one that they open", why)
 	}

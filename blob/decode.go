@@ -81,11 +81,20 @@ func (e *errReader) ReadAt(b []byte, off int64) (int, error) {
 }
 
 func decodeCDF(f io.ReaderAt, size int64, name string, most int64) (*place, int64, error) {
-	h, n, err := cdf5.DecodeHeader(f, size, &cdf5.DecodeOptions{File: name, MaxHeader: most})
+	var twice *fault.FormatError
+	h, n, err := cdf5.DecodeHeader(f, size, &cdf5.DecodeOptions{File: name, MaxHeader: most, Twice: func(e *fault.FormatError) {
+		if twice == nil {
+			twice = e
+		}
+	}})
 	if err != nil {
 		return nil, 0, err
 	}
 	if isBlobHeader(h) {
+		if twice != nil { // no writer of subfiles makes them, and sets are put together by names
+			twice.Err = ErrCorrupt
+			return nil, 0, twice
+		}
 		if h.Version != cdf5.CDF5 {
 			return nil, 0, fault.At(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
 		}

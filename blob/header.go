@@ -161,15 +161,16 @@ func (s *Schema) canonicalFits(v *Variable) bool {
 // parseCanonical turns an ordinary header into a schema without decompositions.
 func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 	s := NewSchema()
-	s.dims, s.atts = normalDims(h.Dims), normalAtts(h.Atts)
+	s.dims, s.atts = distinct(normalDims(h.Dims), func(d *cdf5.Dim) *string { return &d.Name }), distinctAtts(h.Atts)
 	for i := range h.Vars {
 		v := &h.Vars[i]
 		dims := make([]DimID, len(v.Dims))
 		for k, d := range v.Dims {
 			dims[k] = DimID(d)
 		}
-		s.Var(v.Name, v.Type, dims, Atts(v.Atts...))
+		s.Var(v.Name, v.Type, dims, Atts(distinctAtts(v.Atts)...))
 	}
+	s.vars = distinct(s.vars, func(v *Variable) *string { return &v.Name })
 	if s.err != nil {
 		return nil, fault.At(file, -1, "header", ErrCorrupt, "%s", s.err.Error())
 	}

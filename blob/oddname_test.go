@@ -3,10 +3,15 @@ package blob
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blobio/cdf5"
+	"blobio/internal/vfs"
 )
 
 // TestOddName: a name that convert cannot write is a finding.
@@ -45,5 +50,82 @@ func TestOddName(t *testing.T) {
 	defer y.Close()
 	if _, ok := y.Schema().VarID("FL\xb5X"); !ok {
 		t.Error("the copy has another name")
+	}
+}
+
+// TestNamesTwice: a file with equal names, or with one that has a slash, is sound with a warning, as ncdump opens it: by name the first is found, and the
+// others have names of their own. In a subfile they are damage.
+func TestNamesTwice(t *testing.T) {
+	ctx := context.Background()
+	text := func(name, v string) cdf5.Att { return cdf5.Att{Name: name, Type: cdf5.Char, Value: v} }
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "xA", Len: 2}, {Name: "xB", Len: 2}},
+		Atts: []cdf5.Att{text("gA", "one"), text("gB", "two"), text("g+p", "x")},
+		Vars: []cdf5.Var{{Name: "vA", Type: cdf5.Int, Dims: []int{0}, Atts: []cdf5.Att{text("uA", "m"), text("uB", "s")}},
+			{Name: "vB", Type: cdf5.Int, Dims: []int{1}}, {Name: "vA_2", Type: cdf5.Int, Dims: []int{1}}, {Name: "v+w", Type: cdf5.Int, Dims: []int{1}}}}
+	noError(t, h.Layout(&cdf5.LayoutOptions{OddNames: true}))
+	b, err := h.AppendTo(nil, binary.BigEndian, false)
+	noError(t, err)
+	b = append(b, make([]byte, h.FileSize(0)-int64(len(b)))...)
+	for i := range h.Vars {
+		for k := range 2 {
+			binary.BigEndian.PutUint32(b[h.Vars[i].Begin+int64(4*k):], uint32(10*i+k))
+		}
+	}
+	for was, is := range map[string]string{"xB": "xA", "gB": "gA", "vB": "vA", "uB": "uA", "g+p": "g/p", "v+w": "v/w"} {
+		b = bytes.ReplaceAll(b, []byte(was), []byte(is))
+	}
+	path := filepath.Join(t.TempDir(), "odd.nc")
+	noError(t, os.WriteFile(path, b, 0o666))
+	warned := 0
+	for f := range Check(ctx, path, nil) {
+		if f.Severity == Warning {
+			warned++
+		} else if f.Severity > Warning {
+			t.Error(f)
+		}
+	}
+	if warned != 6 {
+		t.Errorf("%d warnings, want 6", warned)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.nc")
+	for _, name := range []string{path, copied} {
+		r, err := Open(ctx, name, nil)
+		noError(t, err)
+		for v, want := range map[string]int32{"vA": 0, "vA_3": 10, "vA_2": 20, "v/w": 30} {
+			got := make([]int32, 2)
+			if err := r.Read(ctx, v, nil, nil, got); err != nil || got[0] != want || got[1] != want+1 {
+				t.Errorf("%s: %s: %v, %v, want %d, %d", name, v, got, err, want, want+1)
+			}
+		}
+		s := r.Schema()
+		if d := s.Dims(); d[0].Name != "xA" || d[1].Name != "xA_2" {
+			t.Errorf("dimensions %v", d)
+		}
+		for i, want := range []string{"gA", "gA_2", "g/p"} {
+			if a := s.Attributes()[i]; a.Name != want {
+				t.Errorf("attribute %d is %v, want %s", i, a, want)
+			}
+		}
+		if a := s.Vars()[0].Atts; a[0].Name != "uA" || a[1].Name != "uA_2" || a[1].Value != "s" {
+			t.Errorf("attributes %v", a)
+		}
+		if name == path {
+			noError(t, Convert(ctx, r, copied, nil))
+		}
+		noError(t, r.Close())
+	}
+}
+
+// TestSubfileNamesTwice: no writer of subfiles makes equal names.
+func TestSubfileNamesTwice(t *testing.T) {
+	m, mem := tinyModel(1, 2), vfs.NewMem()
+	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+	must(mem.Remove("d.nc.manifest"))
+	b := need(slurp(mem, "d.nc.0000"))
+	i, k := bytes.Index(b, []byte("D1.offsets")), bytes.Index(b, []byte("D1.lengths"))
+	copy(b[k:], b[i:i+10])
+	must(rewrite(mem, "d.nc.0000", b))
+	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 || !errors.Is(bad[0].Err, ErrCorrupt) || !strings.Contains(bad[0].String(), "there twice") {
+		t.Errorf("%v, want names that are there twice", bad)
 	}
 }

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"fmt"
 	"slices"
 
 	"blobio/cdf5"
@@ -29,6 +30,41 @@ func normalDims(dims []cdf5.Dim) []cdf5.Dim {
 		dims[i].Name = cdf5.NormalName(dims[i].Name)
 	}
 	return dims
+}
+
+// distinct gives names that are not the first of theirs others: the n-th "a" becomes "a_n", or what comes next and is nobody's. By name the first is
+// found, as by the netCDF libraries, and the others are to be had all the same. A list that is changed is copied first.
+func distinct[T any](list []T, name func(*T) *string) []T {
+	seen := make(map[string]bool, len(list))
+	var again []int
+	for i := range list {
+		if n := *name(&list[i]); seen[n] {
+			again = append(again, i)
+		} else {
+			seen[n] = true
+		}
+	}
+	if len(again) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
+	next := map[string]int{}
+	for _, i := range again {
+		n := name(&list[i])
+		base := *n
+		for k := max(next[base], 2); ; k++ {
+			if *n = fmt.Sprintf("%s_%d", base, k); !seen[*n] {
+				next[base] = k + 1
+				break
+			}
+		}
+		seen[*n] = true
+	}
+	return list
+}
+
+func distinctAtts(atts []cdf5.Att) []cdf5.Att {
+	return distinct(normalAtts(atts), func(a *cdf5.Att) *string { return &a.Name })
 }
 
 // SetAtt gives a variable that was defined before an attribute, or the schema

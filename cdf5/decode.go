@@ -34,6 +34,10 @@ type DecodeOptions struct {
 	// computed one, names that no netCDF library would create. The header
 	// that is returned encodes without them (vsize excepted).
 	Note func(*FormatError)
+	// Twice, when set, is called for names that a list has twice, which the
+	// netCDF libraries read, finding the first by name. Without it that is an
+	// ErrCorrupt.
+	Twice func(*FormatError)
 }
 
 func (o *DecodeOptions) fault(at int64, field string, class error, msg string) error {

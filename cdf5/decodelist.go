@@ -72,6 +72,15 @@ func (d *decoder) name(f field) (string, error) {
 	return s, d.pad(n, f)
 }
 
+// twice is of the name of f, which was there before.
+func (d *decoder) twice(at int64, f field, name string) error {
+	if d.o.Twice == nil {
+		return d.fault(at, f.of(" name"), ErrCorrupt, "%q is there twice", name)
+	}
+	d.o.Twice(&FormatError{File: d.o.File, Offset: d.o.Base + at, Field: f.of(" name").String(), Msg: fmt.Sprintf("%q is there twice", name)})
+	return nil
+}
+
 func (d *decoder) dims() error {
 	c := d.h.Version.countSize()
 	n, err := d.list(tagDimension, c+4+c, field{owner: "dim_list"})
@@ -88,7 +97,9 @@ func (d *decoder) dims() error {
 			return err
 		}
 		if seen.again(name) {
-			return d.fault(at, field{owner: "dim", index: i + 1, what: " name"}, ErrCorrupt, "%q is there twice", name)
+			if err := d.twice(at, field{owner: "dim", index: i + 1}, name); err != nil {
+				return err
+			}
 		}
 		f := field{owner: "dim", name: name, what: " length"}
 		at = d.pos
@@ -127,7 +138,9 @@ func (d *decoder) vars() error {
 			return err
 		}
 		if seen.again(name) {
-			return d.fault(at, field{owner: "var", index: i + 1, what: " name"}, ErrCorrupt, "%q is there twice", name)
+			if err := d.twice(at, field{owner: "var", index: i + 1}, name); err != nil {
+				return err
+			}
 		}
 		d.h.Vars = append(d.h.Vars, Var{Name: name})
 		if err := d.variable(int(i)); err != nil {
@@ -253,7 +266,9 @@ func (d *decoder) atts(owner field) ([]Att, error) {
 			return nil, err
 		}
 		if seen.again(name) {
-			return nil, d.fault(at, f.of(" name"), ErrCorrupt, "%q is there twice", name)
+			if err := d.twice(at, f, name); err != nil {
+				return nil, err
+			}
 		}
 		a := Att{Name: name}
 		f.index, f.sub = 0, name

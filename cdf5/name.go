@@ -3,22 +3,20 @@ package cdf5
 import (
 	"blobio/internal/fault"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
 
 // badName tells why a name is not acceptable even in a file that is read: it
-// returns "" for a good one. Such names cannot be told apart or printed.
+// returns "" for a good one. Such names cannot be printed.
 func badName(s string) string {
 	if s == "" {
 		return "empty name"
 	}
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '/':
-			return fmt.Sprintf("%q has '/'", s)
-		case c < ' ' || c == 0x7f:
+		if c := s[i]; c < ' ' || c == 0x7f {
 			return fmt.Sprintf("%q has control character %#02x", s, c)
 		}
 	}
@@ -37,6 +35,8 @@ func oddName(s string) string {
 		return fmt.Sprintf("name of %d bytes, want <= %d", len(s), maxName)
 	case !utf8.ValidString(s):
 		return fmt.Sprintf("%q is not UTF-8", s)
+	case strings.Contains(s, "/"):
+		return fmt.Sprintf("%q has '/', which netCDF-4 and Zarr take for a group", s)
 	case c < 0x80 && c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z'):
 		return fmt.Sprintf("%q: want a letter, a digit or '_' first", s)
 	case s[len(s)-1] == ' ':
