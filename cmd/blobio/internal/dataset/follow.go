@@ -21,52 +21,53 @@ import (
 	"blobio/internal/stats"
 )
 
-func NewFollow(e *cli.Env) *cobra.Command {
-	f := follower{e: e, hopeless: (*blob.Watch).Hopeless}
-	cmd := &cobra.Command{
-		Use:   "follow DATASET",
-		Short: "Print each record of a dataset as it is committed, until its writer ends",
-		Long: `Follow a dataset while a model writes it, as "tail -f" follows a file. For each record
-that is committed, print minimum, maximum and mean of each variable, and count values,
-fill values and NaN. Records are seen whole or not at all. The writer is not disturbed,
-and may run on another machine.
+// followHelp is of ls --follow.
+const followHelp = `
+--follow prints what comes: for each record that a model commits, minimum, maximum and mean
+of each variable, and the counts, as "tail -f" does of a file. Records are seen whole or
+not at all. The writer is not disturbed, and may run on another machine. Following
+begins with the next record, or with that of --from. It waits for the first record of
+a dataset that has a writer, and with --wait for a dataset that is not there. --exec runs a
+shell command for each record, one after the other, with BLOBIO_RECORD (from 0),
+BLOBIO_RECORDS (how many are committed) and BLOBIO_DATASET in its environment. If a command
+fails, that is reported, and following goes on. The writer counts as dead if its process is
+gone, or, on another machine, if its heartbeat (15 seconds by default) has not come for
+twice its period. Where nothing tells, as of a lease that cannot be read, it is waited for
+30 seconds. Exit codes: 0 the writer has finished, 1 it died, or may have, or a command
+failed, 2 the dataset cannot be read.
+`
 
-Following begins with the next record, or with that of --from. It waits for the first
-record of a dataset that has a writer, and with --wait for a dataset that is not there.
-
---exec runs a shell command for each record, one after the other, with BLOBIO_RECORD
-(from 0), BLOBIO_RECORDS (how many are committed) and BLOBIO_DATASET in its
-environment. If a command fails, that is reported, and following goes on.
-
-The writer counts as dead if its process is gone, or, on another machine, if its
-heartbeat (15 seconds by default) has not come for twice its period. Where nothing
-tells, as of a lease that cannot be read, it is waited for 30 seconds.
-
-Exit codes: 0 the writer has finished, 1 it died, or may have, or a command failed, 2 the dataset
-cannot be read.
-
-JSON: {"record", "committed", "variables": [{name, unpacked, notes, values, fill, nan, min, max, mean}]},
-a line for each record, and at last {"status": {...}} as in "blobio ls".`,
-		Example: `  blobio follow run/F_h0.nc                    # what comes
-  blobio follow -v T,PS --from 0 run/F_h0.nc   # all of it, two variables
-  blobio follow --exec 'blobio plot -v T --rec "$BLOBIO_RECORD" "$BLOBIO_DATASET" -o "t$BLOBIO_RECORD.png"' run/F_h0.nc
-  blobio follow --quiet run/F_h0.nc && sbatch postprocess.sh`,
-		Args: cli.ExactArgs(1, "a dataset"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args[0]) },
-	}
+func (f *follower) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	varsFlag(cmd, &f.vars, "v", "only these variables, such as T,PS")
-	fl.Int64Var(&f.from, "from", -1, "begin with this `RECORD`, from 0 (default: the first that comes)")
-	fl.StringVar(&f.exec, "exec", "", "shell `COMMAND` to run for each record")
-	fl.BoolVar(&f.wait, "wait", false, "wait for a dataset that is not there yet")
-	fl.BoolVarP(&f.quiet, "quiet", "q", false, "read no data and print no records")
-	cli.JSONFlag(cmd, &f.json)
-	return cmd
+	fl.BoolVar(&f.on, "follow", false, "print each record as it is committed, until the writer ends")
+	fl.Int64Var(&f.from, "from", -1, "--follow: begin with this `RECORD`, from 0 (default: the first that comes)")
+	fl.StringVar(&f.exec, "exec", "", "--follow: shell `COMMAND` to run for each record")
+	fl.BoolVar(&f.wait, "wait", false, "--follow: wait for a dataset that is not there yet")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "--follow: read no data and print no records")
 }
 
-// follower is one run of the verb.
+// check says which flags do not go together.
+func (f *follower) check(cmd *cobra.Command, paths []string) error {
+	for _, name := range []string{"from", "exec", "wait", "quiet"} {
+		if !f.on && cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s goes with --follow", name)
+		}
+	}
+	for _, name := range []string{"long", "stats", "by-record", "dimension", "allow-missing", "memory", "no-verify", "workers"} {
+		if f.on && cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s and --follow exclude each other", name)
+		}
+	}
+	if f.on && len(paths) > 1 {
+		return cli.Usagef("--follow wants one dataset, not %d", len(paths))
+	}
+	return nil
+}
+
+// follower is one run of ls --follow.
 type follower struct {
 	e                 *cli.Env
+	on                bool
 	vars              []string
 	from              int64
 	exec              string

@@ -41,7 +41,7 @@ func TestFollow(t *testing.T) {
 	const records = 4
 	told := make(chan clitest.Result, 1)
 	go func() {
-		told <- clitest.Blobio(t, "follow", "--json", "--wait", "--from", "0", "--exec", `echo "$BLOBIO_RECORD" >> `+list, name)
+		told <- clitest.Blobio(t, "ls", "--follow", "--json", "--wait", "--from", "0", "--exec", `echo "$BLOBIO_RECORD" >> `+list, name)
 	}()
 	err := comm.Run(t.Context(), 1, nil, func(ctx context.Context, c comm.Comm) error {
 		s := blob.NewSchema()
@@ -64,7 +64,7 @@ func TestFollow(t *testing.T) {
 	clitest.Check(t, err)
 	r := <-told
 	if r.Code != cli.Good {
-		t.Errorf("follow: %d\n%s%s", r.Code, r.Out, r.Err)
+		t.Errorf("ls --follow: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	lines := strings.Split(strings.TrimSpace(r.Out), "\n")
 	if len(lines) != records+1 {
@@ -90,19 +90,22 @@ func TestFollow(t *testing.T) {
 		t.Errorf("commands: %q, %v", b, err)
 	}
 	left := filepath.Join(dead, "d.nc")
-	r = clitest.Blobio(t, "follow", "--from", "1", left)
+	r = clitest.Blobio(t, "ls", "--follow", "--from", "1", left)
 	if r.Code != cli.Findings || !strings.Contains(r.Out, "its writer died after commit 2, 2 records") || !strings.Contains(r.Out, "level") || strings.Contains(r.Out, "0.5 ") {
 		t.Errorf("follow of the dead: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if r = clitest.Blobio(t, "check", "--json", left); !strings.Contains(r.Out, `"state": "died"`) || !strings.Contains(r.Out, `"commit": 2`) {
 		t.Errorf("check of the dead: %s%s", r.Out, r.Err)
 	}
-	if r = clitest.Blobio(t, "follow", "-q", "--from", "3", "--exec", "exit 3", name); r.Code != cli.Findings || !strings.Contains(r.Err, "record 3: the command failed") {
+	if r = clitest.Blobio(t, "ls", "--follow", "-q", "--from", "3", "--exec", "exit 3", name); r.Code != cli.Findings || !strings.Contains(r.Err, "record 3: the command failed") {
 		t.Errorf("a command that fails: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if code, err := dataset.Followed(blob.Writing); code != cli.Good || err != nil {
 		t.Errorf("the next writer has begun: %d, %v", code, err)
 	}
-	clitest.Bad(t, cli.Failed, "file does not exist", "follow", filepath.Join(dir, "none.nc"))
-	clitest.Bad(t, cli.Failed, "no variable", "follow", "-v", "none", name)
+	clitest.Bad(t, cli.Failed, "file does not exist", "ls", "--follow", filepath.Join(dir, "none.nc"))
+	clitest.Bad(t, cli.Failed, "no variable", "ls", "--follow", "-v", "none", name)
+	clitest.Bad(t, cli.Failed, "one dataset, not 2", "ls", "--follow", name, left)
+	clitest.Bad(t, cli.Failed, "--stats and --follow exclude each other", "ls", "--follow", "--stats", name)
+	clitest.Bad(t, cli.Failed, "--from goes with --follow", "ls", "--from", "1", name)
 }

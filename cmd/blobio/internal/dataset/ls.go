@@ -23,6 +23,7 @@ import (
 func NewLs(e *cli.Env) *cobra.Command {
 	var long, asJSON bool
 	var stats statsFlags
+	follow := follower{e: e, hopeless: (*blob.Watch).Hopeless}
 	cmd := &cobra.Command{
 		Use:   "ls PATH...",
 		Short: "Show what a dataset consists of",
@@ -38,7 +39,7 @@ wrote count as fill values, and so do those that missing_value or a valid range 
 Minimum, maximum and mean are those of the values alone; packed ones (scale_factor,
 add_offset, _Unsigned) are unpacked, which a note below the table says. Memory is bounded.
 --vars and -d choose a part, as in "blobio dump".
-
+` + followHelp + `
 Other kinds of paths are recognised by content and go to the verb of their family,
 which has its own flags: see "blobio --help".
 
@@ -49,15 +50,28 @@ variable are those of all its records in canonical form. With --stats:
 {datasets: [{path, variables: [{name, type, unpacked, notes, values, fill, nan, min, max,
 mean, records: [{record, values, fill, nan, min, max, mean}]}]}]}; unpacked says how values
 follow from what is stored, if they are not the same; min, max and mean are null where
-there are no values; infinities are strings.`,
+there are no values; infinities are strings. With --follow a line for each record,
+{"record", "committed", "variables": [{name, unpacked, notes, values, fill, nan, min, max, mean}]},
+and at last {"status": {...}}.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
   blobio ls F_h0.nc.0000     # the same dataset, by one of its subfiles
   blobio ls -l run/F_h1.nc   # with long names and units
   blobio ls run              # a directory
   blobio ls --stats -v T,PS -d lev,71 F_h0.nc    # the lowest level
-  blobio ls --json F_h0.nc | jq '.datasets[].variables[].name'`,
+  blobio ls --json F_h0.nc | jq '.datasets[].variables[].name'
+  blobio ls --follow run/F_h0.nc                     # what comes
+  blobio ls --follow -v T,PS --from 0 run/F_h0.nc    # all of it, two variables
+  blobio ls --follow --exec 'blobio plot -v T --rec "$BLOBIO_RECORD" "$BLOBIO_DATASET" -o "t$BLOBIO_RECORD.png"' run/F_h0.nc
+  blobio ls --follow --quiet run/F_h0.nc && sbatch postprocess.sh`,
 		Args: cli.MinArgs(1, "a dataset, a file or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := follow.check(cmd, args); err != nil {
+				return err
+			}
+			if follow.on {
+				follow.vars, follow.json = stats.vars, asJSON
+				return follow.run(cmd.Context(), args[0])
+			}
 			if err := stats.check(cmd); err != nil {
 				return err
 			}
@@ -69,6 +83,7 @@ there are no values; infinities are strings.`,
 	}
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "long names and units of variables")
 	stats.add(cmd)
+	follow.add(cmd)
 	cli.JSONFlag(cmd, &asJSON, map[string]any{"datasets": []*dataset{}})
 	return cmd
 }

@@ -29,7 +29,7 @@ func (f *statsFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.on, "stats", false, "print minimum, maximum and mean, and count values, fill values and NaN")
 	fl.BoolVar(&f.byRecord, "by-record", false, "--stats: also for each record (JSON always has them)")
-	f.partFlags.add(cmd, "--stats: of these variables only, such as T,PS")
+	f.partFlags.add(cmd, "--stats, --follow: of these variables only, such as T,PS")
 	f.source.add(cmd)
 }
 
