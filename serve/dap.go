@@ -64,7 +64,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	if form == "ver" {
 		return s.dapText(a, what, []byte("Core version: DAP/2.0\nServer version: blobio/"+version.Number+"\n"))
 	}
-	d, err := s.tree.Dataset(ctx, where)
+	d, err := s.dataset(ctx, where)
 	if err != nil {
 		return err
 	}

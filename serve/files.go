@@ -21,7 +21,7 @@ func (s *Server) files(a *answer, r *http.Request, path string) error {
 	if path == "" || strings.HasSuffix(path, "/") {
 		return s.list(a, r, strings.TrimSuffix(path, "/"))
 	}
-	d, err := s.tree.Dataset(r.Context(), path)
+	d, err := s.dataset(r.Context(), path)
 	if err != nil {
 		if e, lerr := s.tree.Lookup(path); lerr == nil && e.Kind == tree.KindDir {
 			a.Header().Set("Location", (&url.URL{Path: "/files/" + path + "/"}).String())

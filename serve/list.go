@@ -41,8 +41,9 @@ type entry struct {
 	Records  *int64       `json:"records,omitempty"`
 	Modified *time.Time   `json:"modified,omitempty"`
 	ID       string       `json:"id,omitempty"`
-	Status   *blob.Status `json:"status,omitempty"`  // of a dataset whose writer goes on, or died
-	Missing  int          `json:"missing,omitempty"` // subfiles
+	Status   *blob.Status `json:"status,omitempty"`   // of a dataset whose writer goes on, or died
+	Missing  int          `json:"missing,omitempty"`  // subfiles
+	LeftOut  int          `json:"left_out,omitempty"` // members of a netCDF-4 file that have no place in CDF-5
 	Error    string       `json:"error,omitempty"`
 	URL      string       `json:"url,omitempty"` // of the netCDF file, or of the directory's list
 	Page     string       `json:"page,omitempty"`
@@ -61,6 +62,8 @@ func (e entry) State() string {
 		return fault.Printable(e.Status.String())
 	case e.Kind == "dataset":
 		return "committed"
+	case e.LeftOut > 0:
+		return plural(int64(e.LeftOut), "member") + " left out"
 	case e.Kind == "file":
 		return "ordinary file"
 	}
@@ -96,7 +99,7 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 		if e.DAP == "" {
 			continue
 		}
-		if set, err := s.tree.Dataset(r.Context(), path.Join(dir, e.Name)); err == nil {
+		if set, err := s.dataset(r.Context(), path.Join(dir, e.Name)); err == nil {
 			l.Python = python(r, path.Join(dir, e.Name), set)
 			set.Release()
 			break
@@ -161,11 +164,11 @@ func python(r *http.Request, p string, set *tree.Dataset) (out []fact) {
 
 // unreadable opens an ordinary file, for its records. A file that cannot be opened is no dataset.
 func (s *Server) unreadable(ctx context.Context, p string, x *entry) bool {
-	set, err := s.tree.Dataset(ctx, p)
+	set, err := s.dataset(ctx, p)
 	switch {
 	case err == nil:
 		n := set.Reader().Records()
-		x.Records = &n
+		x.Records, x.LeftOut = &n, len(set.Reader().LeftOut())
 		set.Release()
 	case statusOf(err) != http.StatusServiceUnavailable:
 		x.Error = s.textOf(err)

@@ -39,7 +39,7 @@ func (s *Server) view(a *answer, r *http.Request, name string) error {
 		return err
 	}
 	defer give()
-	set, err := s.tree.Dataset(r.Context(), name)
+	set, err := s.dataset(r.Context(), name)
 	if err != nil {
 		if e, lerr := s.tree.Lookup(name); lerr == nil && e.Kind == tree.KindDir {
 			a.Header().Set("Location", link("files", name)+"/")
@@ -254,6 +254,9 @@ func facts(set *tree.Dataset) (out []fact) {
 		if r.Manifest() == nil {
 			add("Manifest", "none: another program wrote it, and there are no checksums")
 		}
+	}
+	if left := r.LeftOut(); len(left) > 0 {
+		add("Left out", plural(int64(len(left)), "member")+" of the netCDF-4 file that CDF-5 cannot hold: the check below names them")
 	}
 	add("Records", chart.Count(r.Records()))
 	add("As netCDF file", cli.HumanBytes(set.Canonical().Size()))

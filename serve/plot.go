@@ -44,7 +44,7 @@ func (s *Server) open(ctx context.Context, path string, q url.Values, memory int
 		return nil, err
 	}
 	d.give = append(d.give, give)
-	if d.set, err = s.tree.Dataset(ctx, path); err != nil {
+	if d.set, err = s.dataset(ctx, path); err != nil {
 		d.close()
 		return nil, err
 	}

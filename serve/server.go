@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -35,7 +36,12 @@ type Server struct {
 
 	streams atomic.Int64  // of events
 	ending  chan struct{} // closed when the server is to end
-	end     sync.Once
+
+	leftOut struct {
+		sync.Mutex
+		told map[string]bool // by path and identity
+	}
+	end sync.Once
 }
 
 // New returns a server of the datasets below a directory. Close must be called.
@@ -119,6 +125,41 @@ func (s *Server) relative(text string) string {
 	}
 	return strings.ReplaceAll(text, strings.TrimSuffix(root, "/")+"/", "")
 }
+
+// dataset opens a dataset. What a netCDF-4 file has that is not served, the log tells once for each of its states: clients of DAP and Zarr see no more
+// than that it is not there.
+func (s *Server) dataset(ctx context.Context, name string) (*tree.Dataset, error) {
+	d, err := s.tree.Dataset(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	left := d.Reader().LeftOut()
+	if len(left) == 0 {
+		return d, nil
+	}
+	key := name + "\x00" + d.ID()
+	s.leftOut.Lock()
+	told := s.leftOut.told[key]
+	if !told {
+		if len(s.leftOut.told) >= maxTold {
+			clear(s.leftOut.told)
+		}
+		if s.leftOut.told == nil {
+			s.leftOut.told = map[string]bool{}
+		}
+		s.leftOut.told[key] = true
+	}
+	s.leftOut.Unlock()
+	if !told {
+		for _, err := range left {
+			fmt.Fprintf(s.diary, "%s - left out: %s\n", time.Now().UTC().Format("2006-01-02T15:04:05Z"), fault.Printable(shorten(s.relative(err.Error()))))
+		}
+	}
+	return d, nil
+}
+
+// maxTold is of how many files the server knows that it has told what they have and it does not serve.
+const maxTold = 4096
 
 // log writes a line: when, who, what, the status (with a * if the answer broke off), bytes, seconds, and what went wrong.
 func (s *Server) log(r *http.Request, a *answer, took time.Duration, err error) {

@@ -113,12 +113,12 @@ func (s *Server) zarrDataset(ctx context.Context, where string) (*tree.Dataset, 
 	var d *tree.Dataset
 	err := error(fs.ErrNotExist)
 	if zarr.IsMeta(name) && one != "" {
-		if d, err = s.tree.Dataset(ctx, one); err == nil {
+		if d, err = s.dataset(ctx, one); err == nil {
 			return d, name, nil
 		}
 	}
 	if two, variable := path.Split(one); two != "" && isNone(err) {
-		if d, err = s.tree.Dataset(ctx, strings.TrimSuffix(two, "/")); err == nil {
+		if d, err = s.dataset(ctx, strings.TrimSuffix(two, "/")); err == nil {
 			return d, variable + "/" + name, nil
 		}
 	}

@@ -103,6 +103,7 @@ type (
 		Bytes    int64        `json:"bytes"`
 		Sets     []setDesc    `json:"sets,omitempty"`
 		Missing  []string     `json:"missing,omitempty"`
+		LeftOut  []string     `json:"left_out,omitempty"` // members of a netCDF-4 file that CDF-5 cannot hold, and why
 		Dims     []dimDesc    `json:"dims"`
 		Maps     []mapDesc    `json:"maps"`
 		Vars     []varDesc    `json:"variables"`
@@ -257,6 +258,9 @@ func describe(fsys vfs.FS, r *blob.Reader) *dataset {
 	for _, f := range r.Files() {
 		d.Bytes += f.Size
 	}
+	for _, err := range r.LeftOut() {
+		d.LeftOut = append(d.LeftOut, cli.ErrorText(err))
+	}
 	if m := r.Manifest(); m != nil && len(m.Sets) > 1 {
 		d.Sets = setsOf(m)
 	}
@@ -380,6 +384,9 @@ func printDataset(e *cli.Env, d *dataset, long bool) {
 	}
 	for _, m := range d.Missing {
 		fmt.Fprintf(e.Out, "missing: %s\n", cli.Plain(m))
+	}
+	for _, text := range d.LeftOut {
+		fmt.Fprintf(e.Out, "left out: %s\n", cli.Plain(text))
 	}
 	var dims []string
 	for _, dim := range d.Dims {

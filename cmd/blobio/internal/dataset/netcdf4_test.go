@@ -70,12 +70,13 @@ func TestLeftOut(t *testing.T) {
 		args []string
 	}{
 		{cli.Good, []string{"dump", path}},
+		{cli.Good, []string{"ls", path}},
 		{cli.Good, []string{"convert", "--no-sync", path, out}},
 		{cli.Failed, []string{"diff", path, out}},
 		{cli.Good, []string{"diff", "--vars", "d", path, out}},
 		{cli.Findings, []string{"diff", path, canon}},
 	} {
-		if r := clitest.Blobio(t, c.args...); r.Code != c.code || !strings.Contains(r.Err, line) || !strings.Contains(r.Err, "member g") {
+		if r := clitest.Blobio(t, c.args...); r.Code != c.code || !strings.Contains(r.Out+r.Err, line) || !strings.Contains(r.Out+r.Err, "member g") {
 			t.Errorf("%v: exit code %d, want %d\n%s%s", c.args, r.Code, c.code, r.Out, r.Err)
 		}
 	}
