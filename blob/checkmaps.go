@@ -177,7 +177,7 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 		if again.Again > 0 {
 			c.say(Warning, "", -1, name, nil, "%s: the first is element %d, of %s", again, again.Off, blobName(parts, again.Rank))
 		}
-		n := min(cov.Overlapped, m.Total()-again.Again-cov.Covered)
+		n := m.Shared(&cov, again)
 		switch {
 		case n > 0 && !lost && parts[0].set == nil && again.Again == 0 && m.Total() == m.Elems() && acrossSubfiles(parts, cov):
 			c.say(Error, "", -1, name, ErrMapMismatch, "%d elements are owned by several ranks, and as many by none: the subfiles are of runs with different decompositions%s", n, overlapExample(parts, cov))

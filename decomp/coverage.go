@@ -41,6 +41,11 @@ func (m *Map) Coverage() (Coverage, error) {
 	return ix.Coverage(), nil
 }
 
+// Shared is how many elements several ranks own, given the coverage of the map and what its ranks hold again.
+func (m *Map) Shared(c *Coverage, again Repeats) int64 {
+	return max(0, min(c.Overlapped, m.total-again.Again-c.Covered))
+}
+
 // Coverage counts covered, uncovered and overlapped elements of the map.
 func (ix *Index) Coverage() Coverage {
 	c := Coverage{Elems: ix.elems}

@@ -75,6 +75,24 @@ func checkMaps(ctx context.Context, path string) (*checkedMaps, error) {
 
 func mapName(k int) string { return fmt.Sprintf("D%d", k+1) }
 
+func sharedText(n int64) string {
+	return cli.Plural(int(n), "element") + " owned by several ranks: the value of the highest rank is kept"
+}
+
+// WarnShared says on stderr which maps have elements that several ranks own, before they are written by.
+func WarnShared(e *cli.Env, maps []*decomp.Map) error {
+	for k, m := range maps {
+		cov, err := m.Coverage()
+		if err != nil {
+			return err
+		}
+		if n := m.Shared(&cov, m.Repeats()); n > 0 && e.Root() {
+			fmt.Fprintf(e.Stderr, "blobio: warning: %s: %s\n", mapName(k), sharedText(n))
+		}
+	}
+	return nil
+}
+
 // look judges one map.
 func (c *checkedMaps) look(raw *mapfile.Raw, m *decomp.Map, name string) error {
 	cov, err := m.Coverage()
@@ -88,8 +106,8 @@ func (c *checkedMaps) look(raw *mapfile.Raw, m *decomp.Map, name string) error {
 	if again.Again > 0 {
 		say(fault.Warning, nil, "%v; the first is index %d, of rank %d", again, again.Off, again.Rank)
 	}
-	if n := min(cov.Overlapped, m.Total()-again.Again-cov.Covered); n > 0 {
-		say(fault.Warning, nil, "%s owned by several ranks: the value of the highest rank is kept", cli.Plural(int(n), "element"))
+	if n := m.Shared(&cov, again); n > 0 {
+		say(fault.Warning, nil, "%s", sharedText(n))
 	}
 	switch {
 	case raw.Unlisted > 0 && cov.Uncovered > 0:

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/decomps"
+	"blobio/decomp"
 	"blobio/internal/cli"
 )
 
@@ -55,5 +57,24 @@ func TestCheckMaps(t *testing.T) {
 	}
 	if bad == 0 {
 		t.Error("no damaged map of a CDF file is found")
+	}
+}
+
+// TestWarnShared: replay says before it writes which maps have elements of several ranks.
+func TestWarnShared(t *testing.T) {
+	dims := []int64{4}
+	var maps []*decomp.Map
+	for _, second := range []int64{2, 1} { // its first element
+		b := decomp.NewBuilder(dims, 2)
+		clitest.Check(t, b.Set(0, []decomp.Req{{Offset: 0, Length: 2}}))
+		clitest.Check(t, b.Set(1, []decomp.Req{{Offset: second, Length: 2}}))
+		m, err := b.Map()
+		clitest.Check(t, err)
+		maps = append(maps, m)
+	}
+	var out strings.Builder
+	clitest.Check(t, decomps.WarnShared(&cli.Env{Stderr: &out}, maps))
+	if want := "blobio: warning: D2: 1 element owned by several ranks: the value of the highest rank is kept\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

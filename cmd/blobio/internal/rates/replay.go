@@ -251,6 +251,9 @@ func (f *replayFlags) run(cmd *cobra.Command, e *cli.Env) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := decomps.WarnShared(e, o.Maps); err != nil {
+		return err
+	}
 	if o.Dir, err = f.makeDir(ctx, e); err != nil {
 		return err
 	}
