@@ -32,6 +32,8 @@ type datParser struct {
 	last  int64
 	merge merger
 	raw   []decomp.Req
+
+	beyond int64 // offsets behind the end of the array
 }
 
 func (p *datParser) parse() (*Raw, int, error) {
@@ -58,7 +60,7 @@ func (p *datParser) parse() (*Raw, int, error) {
 			return nil, 0, p.errAt(at, "process", err, "%d", proc)
 		}
 	}
-	raw := &Raw{Unlisted: procs}
+	raw := &Raw{Unlisted: procs, Beyond: p.beyond}
 	for _, there := range seen {
 		if there {
 			raw.Unlisted--
@@ -158,6 +160,9 @@ func (p *datParser) process(procs int) (proc int, at int64, ok bool, err error) 
 		off, err := p.offset(i == 0)
 		if err != nil {
 			return 0, at, false, err
+		}
+		if off > p.elems {
+			p.beyond++
 		}
 		if off == 0 || off > p.elems {
 			continue

@@ -43,6 +43,9 @@ type Raw struct {
 	// empty one, and so no elements. PIO writes one for each: a file with fewer
 	// may be cut.
 	Unlisted int
+	// Beyond is how many offsets of a PIO text lie behind the end of the
+	// array. PIO reads them as holes, as 0; who wrote them meant another array.
+	Beyond int64
 }
 
 // FromMaps returns the File of maps, whose ranks become the map processes. All

@@ -19,8 +19,8 @@ func newDecompCheck(e *cli.Env) *cobra.Command {
 		Use:   "check FILE...",
 		Short: "Look for everything that is wrong with map files",
 		Long: `Check map files: that they can be read to their end, elements that several ranks own
-or one rank owns twice, and processes without a list of elements. Elements that nobody
-owns are a note. The maps of a dataset are checked by "blobio check".`,
+or one rank owns twice, indices behind the end of the array, and processes without a
+list of elements. Elements that nobody owns are a note. The maps of a dataset are checked by "blobio check".`,
 		Example: `  blobio decomp check map_f_case_16p.nc
   blobio decomp check --notes piodecomp*.dat`,
 		Args: cli.MinArgs(1, "a map file"),
@@ -79,6 +79,13 @@ func sharedText(n int64) string {
 	return cli.Plural(int(n), "element") + " owned by several ranks: the value of the highest rank is kept"
 }
 
+func beyondText(n, elems int64) string {
+	if n == 1 {
+		return fmt.Sprintf("1 index lies behind the %d elements of the array, and counts as a hole", elems)
+	}
+	return fmt.Sprintf("%d indices lie behind the %d elements of the array, and count as holes", n, elems)
+}
+
 // WarnShared says on stderr which maps have elements that several ranks own, before they are written by.
 func WarnShared(e *cli.Env, maps []*decomp.Map) error {
 	for k, m := range maps {
@@ -101,6 +108,9 @@ func (c *checkedMaps) look(raw *mapfile.Raw, m *decomp.Map, name string) error {
 	}
 	say := func(sev fault.Severity, class error, format string, args ...any) {
 		c.Add(fault.Of(sev, c.Path, fault.In(c.Path, name, class, format, args...)))
+	}
+	if raw.Beyond > 0 {
+		say(fault.Warning, nil, "%s", beyondText(raw.Beyond, m.Elems()))
 	}
 	again := m.Repeats()
 	if again.Again > 0 {

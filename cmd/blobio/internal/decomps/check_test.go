@@ -30,6 +30,7 @@ func TestCheckMaps(t *testing.T) {
 		{head + "0 4\n1 2 3 4\n", ": good", cli.Good},                        // likewise, but nothing is missing
 		{head + "0 3\n1 2 2\n1 2\n3 4\n", "1 index twice", cli.Good},
 		{head + "0 3\n1 2 3\n1 2\n3 4\n", "1 element owned by several ranks", cli.Good},
+		{head + "0 3\n1 2 5\n1 3\n3 4 9000000000\n", "2 indices lie behind the 4 elements of the array", cli.Good},
 		{head + "0 2\n1 -2\n1 2\n3 4\n", "want >= 0", cli.Findings},
 		{"version 2002 npes 2 ndims 1\n4\n0 2\n1 2\n", "unchecked: ", cli.Failed},
 		{"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n", "Git LFS pointer", cli.Failed},
@@ -39,7 +40,12 @@ func TestCheckMaps(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d and %q\n%s%s", c.text, r.Code, c.code, c.want, r.Out, r.Err)
 		}
 	}
-	path, cdf := file("m.dat", head+"0 2\n1 2\n1 2\n3 4\n"), filepath.Join(dir, "m.nc")
+	path := file("m.dat", head+"0 3\n1 2 5\n1 2\n3 4\n")
+	if out := clitest.Good(t, "decomp", "info", path); !strings.Contains(out, "D1: 1 index lies behind the 4 elements of the array, and counts") {
+		t.Errorf("%s", out)
+	}
+	cdf := filepath.Join(dir, "m.nc")
+	path = file("m.dat", head+"0 2\n1 2\n1 2\n3 4\n")
 	clitest.Good(t, "decomp", "convert", path, cdf)
 	if out := clitest.Good(t, "check", cdf); !strings.Contains(out, ": good") {
 		t.Errorf("%s", out)

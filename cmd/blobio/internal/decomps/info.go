@@ -27,7 +27,7 @@ Requests are sorted and merged as in a dataset, for the file's number of ranks o
 of --ranks.
 
 In JSON, repeated is how often a rank holds an index again; merged as E3SM-IO does, it then
-claims repeated_adds elements more.`,
+claims repeated_adds elements more. beyond is how many indices lie behind the end of the array.`,
 		Example: `  blobio decomp info map_f_case_16p.nc
   blobio decomp info --ranks 5 map_f_case_16p.nc   # dealt to 5 ranks
   blobio decomp info run/F_h0.nc                   # the maps of a dataset`,
@@ -68,6 +68,7 @@ type (
 		Repeated   int64      `json:"repeated"`
 		Adds       int64      `json:"repeated_adds"`
 		Unlisted   int        `json:"unlisted"`
+		Beyond     int64      `json:"beyond"`
 
 		again decomp.Repeats
 	}
@@ -121,7 +122,7 @@ func infoOf(ctx context.Context, path string, how *MapFlags, ranks int) (*mapsIn
 		if err != nil {
 			return nil, fmt.Errorf("%s: D%d: %w", path, k+1, err)
 		}
-		mi.Unlisted = src.file.Maps[k].Unlisted
+		mi.Unlisted, mi.Beyond = src.file.Maps[k].Unlisted, src.file.Maps[k].Beyond
 		info.Maps = append(info.Maps, mi)
 	}
 	return info, nil
@@ -167,6 +168,9 @@ func printMaps(e *cli.Env, info *mapsInfo) {
 	for _, m := range info.Maps {
 		if m.Repeated > 0 {
 			fmt.Fprintf(e.Out, "%s: %v; the first is index %d, of rank %d\n", m.Name, m.again, m.again.Off, m.again.Rank)
+		}
+		if m.Beyond > 0 {
+			fmt.Fprintf(e.Out, "%s: %s\n", m.Name, beyondText(m.Beyond, m.Covered+m.Uncovered))
 		}
 		if m.Unlisted > 0 {
 			fmt.Fprintf(e.Out, "%s: %d of the processes have no list of elements, as in a file that was cut\n", m.Name, m.Unlisted)
