@@ -8,6 +8,8 @@ import (
 	"math/rand"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"blobio/cdf5"
@@ -17,7 +19,8 @@ import (
 )
 
 // anyPuts is a random program of puts: any rank puts any variable of any record that is not committed, between flushes and commits of all kinds. All of it is
-// drawn from the seed, alike on all ranks, so that each rank knows what must be there.
+// drawn from the seed, alike on all ranks, so that each rank knows what must be there. In some sessions the program is killed, or the machine loses its
+// power, before an operation on the files, which is drawn, too.
 type anyPuts struct {
 	seed   int64
 	ranks  int
@@ -28,6 +31,10 @@ type anyPuts struct {
 	never  []bool // by variable: the program does not put it
 	clash  bool   // at some time two ranks put two values
 	closes bool
+
+	mu   sync.Mutex
+	had  []int64 // by commit of the session, the one before it first: how many records it makes; what may be there after a kill
+	told int     // of had: the last of which the program was told; -1: none
 }
 
 // anyState is what must be there.
@@ -128,11 +135,28 @@ func (p *anyPuts) lacking(a *anyState) (n int64, name string, rank int) {
 	return n, "", 0
 }
 
+// makes notes what the commit makes that this rank is at.
+func (p *anyPuts) makes(a *anyState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.had) < a.commits {
+		p.had = append(p.had, a.committed)
+	}
+}
+
+// toldOf notes that a commit has returned, as done.
+func (p *anyPuts) toldOf(a *anyState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = max(p.told, a.commits-1)
+}
+
 // commit makes a commit of the state, and returns what it must say.
 func (p *anyPuts) commit(a *anyState) *HeldBackError {
 	a.commits++
 	n, name, rank := p.lacking(a)
 	a.committed = n
+	p.makes(a)
 	if n == a.known {
 		return nil
 	}
@@ -268,6 +292,7 @@ func (p *anyPuts) step(ctx context.Context, w *Writer, kind int, a *anyState) er
 	case w.Committed() != a.committed:
 		return fmt.Errorf("step %d: %d committed, want %d", kind, w.Committed(), a.committed)
 	}
+	p.toldOf(a)
 	return nil
 }
 
@@ -278,6 +303,9 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 	}
 	rng := rand.New(rand.NewSource(seed))
 	a := &anyState{val: map[anyElem]float64{}, put: map[anyElem]bool{}, ever: map[int]bool{}}
+	if c.Rank() == 0 {
+		defer done(a)
+	}
 	var w *Writer
 	if have == nil {
 		w, err = createWith(ctx, c, "d.nc", p.s, p.part(c.Rank()), &p.o)
@@ -288,6 +316,8 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 			}
 		}
 		a.committed, a.known, a.commits = have.committed, have.committed, 1
+		p.makes(a)
+		p.toldOf(a)
 		w, err = appendWith(ctx, c, "d.nc", p.part(c.Rank()), &p.o)
 	}
 	if err != nil {
@@ -316,10 +346,16 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 		}
 	}
 	if w.err == nil && p.closes {
+		if a.due {
+			p.commit(a)
+		}
+		a.committed = max(a.known, a.limit)
+		a.commits++
+		p.makes(a)
 		if err := w.Close(ctx); err != nil {
 			return err
 		}
-		a.committed, a.commits = max(a.known, a.limit), 1
+		p.toldOf(a)
 	} else if a.due && w.err == nil {
 		if err := p.step(ctx, w, 2, a); err != nil {
 			return err
@@ -330,7 +366,6 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 	}
 	if c.Rank() == 0 { // the writer is dropped
 		err = p.find(a, w)
-		done(a)
 	}
 	return comm.Agree(ctx, c, err)
 }
@@ -382,29 +417,97 @@ func (p *anyPuts) find(a *anyState, w *Writer) error {
 	if err != nil {
 		return err
 	}
-	if w.held != nil && w.err == nil && (st.Held == nil || *st.Held != *w.held.info()) && w.commits > 0 {
+	if w != nil && w.held != nil && w.err == nil && (st.Held == nil || *st.Held != *w.held.info()) && w.commits > 0 {
 		return fmt.Errorf("status %v, but held back is %v", st, w.held)
 	}
 	return nil
 }
 
-// TestAnyPuts: whatever ranks put, and whichever of them: what a commit was told to be there is there, and what is not there was told.
+// errKilled is what a program gets that is killed.
+var errKilled = errors.New("killed")
+
+// sitting runs a session on the disk, and kills it before the operation at that changes something (0: not at all). It returns what is left, how many operations
+// there were, and the state.
+func (p *anyPuts) sitting(disk *vfs.Mem, have *anyState, seed, at int64) (state *anyState, ops int64, err error) {
+	var n atomic.Int64
+	p.o.fs = vfs.NewFault(disk, func(op vfs.Op) error {
+		k := n.Load()
+		if op.Kind.Changes() {
+			k = n.Add(1)
+		}
+		if at > 0 && k >= at {
+			return errKilled
+		}
+		return nil
+	})
+	p.had, p.told, p.o.Force = nil, -1, have == nil // what was never committed is replaced
+	err = run(p.ranks, func(ctx context.Context, c comm.Comm) error {
+		return p.session(ctx, c, have, seed, func(a *anyState) { state = a })
+	})
+	if at > 0 && n.Load() >= at {
+		err = nil
+	}
+	return state, n.Load(), err
+}
+
+// killed finds what a killed session has left, which is no less than was told.
+func (p *anyPuts) killed(a *anyState) error {
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: p.o.fs})
+	if err != nil {
+		if p.told >= 0 || !errors.Is(err, ErrNotCommitted) && !isGone(err) {
+			return fmt.Errorf("told of commit %d of %v: %w", p.told, p.had, err)
+		}
+		a.commits = 0
+		return nil
+	}
+	n := r.Records()
+	r.Close()
+	if !slices.Contains(p.had[max(p.told, 0):], n) {
+		return fmt.Errorf("%d records, told of commit %d of %v", n, p.told, p.had)
+	}
+	a.committed, a.commits = n, 1
+	return p.find(a, nil)
+}
+
+// TestAnyPuts: whatever ranks put, and whichever of them, and whenever they are killed: what a commit was told to be there is there, and what is not there was
+// told.
 func TestAnyPuts(t *testing.T) {
 	for seed := range int64(times(40, 300)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			p := drawAnyPuts(seed)
-			p.o.fs = vfs.NewMem()
+			rng := rand.New(rand.NewSource(seed))
+			disk := vfs.NewMem()
 			var state *anyState
-			for k := range int64(2) {
-				next := state
-				if err := run(p.ranks, func(ctx context.Context, c comm.Comm) error {
-					return p.session(ctx, c, state, seed*2+k, func(a *anyState) { next = a })
-				}); err != nil {
-					t.Fatalf("session %d, %d ranks, apart %v, %+v: %v", k, p.ranks, p.apart, p.o.Options, err)
+			for k := range int64(3) {
+				said := fmt.Sprintf("session %d, %d ranks, apart %v, %+v", k, p.ranks, p.apart, p.o.Options)
+				way, whole := rng.Intn(6), disk.CrashClone(vfs.CrashOptions{})
+				next, ops, err := p.sitting(whole, state, seed*3+k, 0)
+				if err != nil {
+					t.Fatalf("%s: %v", said, err)
+				}
+				if way < 3 {
+					at := 1 + rng.Int63n(ops)
+					said += fmt.Sprintf(", killed before operation %d of %d in way %d", at, ops, way)
+					next, _, err = p.sitting(disk, state, seed*3+k, at)
+					if err != nil {
+						t.Fatalf("%s: %v", said, err)
+					}
+					switch way { // 0: only the program ends
+					case 1:
+						disk = disk.CrashClone(vfs.CrashOptions{})
+					case 2:
+						disk = disk.CrashClone(vfs.CrashOptions{Rand: rng})
+					}
+					p.o.fs = disk
+					if err := p.killed(next); err != nil {
+						t.Fatalf("%s: %v\nfiles: %v", said, err, names(disk, "."))
+					}
+				} else {
+					disk = whole
 				}
 				if state = next; state.commits == 0 {
-					return
+					state = nil
 				}
 			}
 		})
