@@ -4,7 +4,6 @@
 //	Mesh                  what there is: levels, boxes, fields, particles
 //	OfBlocks              from blocks of a tree
 //	Mesh.Stats            totals weighted by volume, extrema with their place, by level
-//	Mesh.Slice, Project   values of the pixels of a plane
 //	Mesh.Fill             a region as a uniform array
 //	Diff                  two meshes, whatever their order or refinement
 //
