@@ -11,7 +11,7 @@ import (
 
 // TestReplayLends: a replay copies nothing, so it needs no memory beside its data, and is no slower for a copy.
 func TestReplayLends(t *testing.T) {
-	maps, err := e3smcases.GenF(2, 3, 4)
+	maps, err := e3smcases.F{Ne: 2, Levels: 3, Ranks: 4}.Maps()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,3 +175,9 @@ func CoordsF(ne int) (lon, lat []float64) {
 	}
 	return cube{ne}.coords()
 }
+
+// sideOf returns the elements along a side of a cube face of the F case with n columns, if there is one.
+func sideOf(n int64) (ne int, ok bool) {
+	ne = int(math.Round(math.Sqrt(float64(max(n-2, 0)) / 54)))
+	return ne, ne > 0 && cube{ne}.cols() == n
+}

@@ -4,7 +4,7 @@
 //	Load            a Case: dimensions, attributes, variables, in file order
 //	F, G, I         maps of any size for any number of ranks: Maps; Case.Maps, those for a dataset
 //	NewValues       what a rank writes, and what a range must hold: Fill, Check
-//	NewGeometry     where on the sphere the elements of a case lie; F, G, I: Positions, those of maps
+//	NewGeometry     where on the sphere the elements of a case lie
 //
 //	F_h0, F_h1   atmosphere (EAM), 3 maps: D1 ncol (dynamics), D2 ncol (physics), D3 lev x ncol
 //	G            ocean (MPAS-Ocean), 6 maps: cells, edges, cells x levels, edges x levels,

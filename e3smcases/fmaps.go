@@ -16,16 +16,6 @@ type F struct {
 	Ne     int // elements along a side of a cube face; ncol is 54 Ne^2 + 2
 	Levels int // length of lev, 72 in the captured map
 	Ranks  int
-	PCols  int // largest number of columns in a physics chunk; 0 is PCols
-	// MapOrder leaves the requests as a map file has them: D2 and D3 chunk by
-	// chunk, not sorted, every element a request. Default: sorted and merged.
-	MapOrder bool
-}
-
-// GenF returns the maps D1, D2 and D3 of the F case with ncol = 54 ne^2 + 2,
-// sorted and merged as E3SM-IO does it after it has read a map.
-func GenF(ne, nlev, ranks int) ([]*decomp.Map, error) {
-	return F{Ne: ne, Levels: nlev, Ranks: ranks}.Maps()
 }
 
 func (f F) check() error {
@@ -36,13 +26,11 @@ func (f F) check() error {
 		return fmt.Errorf("F: %d levels, want 1 or more", f.Levels)
 	case f.Ranks < 1 || f.Ranks > decomp.MaxRanks:
 		return fmt.Errorf("F: %d ranks, want 1 to %d", f.Ranks, decomp.MaxRanks)
-	case f.PCols < 0:
-		return fmt.Errorf("F: PCols is %d, want 0 or more", f.PCols)
 	}
 	return nil
 }
 
-// Maps returns D1, D2 and D3.
+// Maps returns D1, D2 and D3, sorted and merged as E3SM-IO does it after it has read a map.
 func (f F) Maps() ([]*decomp.Map, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -97,7 +85,7 @@ func appendRun(reqs []decomp.Req, off, n int64) []decomp.Req {
 }
 
 // physics makes D2 and D3 as CAM's phys_grid does with phys_loadbalance 2 and
-// without twins: the columns are dealt round robin to chunks of PCols columns
+// without twins: the columns are dealt round robin to chunks of pCols columns
 // at most, as many chunks as give each rank the same number. Then each chunk in
 // turn goes to the rank that has most of its columns in D1 among those which
 // still have room; of equals to that of the earliest column; if no such rank has
@@ -120,18 +108,12 @@ func (f F) physics(c cube, owner []int32) (d2, d3 *decomp.Map, err error) {
 	for r := range f.Ranks {
 		flat, deep = flat[:0], deep[:0]
 		for _, k := range lists.of(r) {
-			first := len(flat)
 			for col := int64(k); col < ncol; col += chunks {
 				flat = append(flat, decomp.Req{Offset: col, Length: 1})
 			}
-			if f.MapOrder {
-				deep = appendLevels(deep, flat[first:], f.Levels, ncol)
-			}
 		}
-		if !f.MapOrder {
-			flat = decomp.SortCoalesce(flat, ncol)
-			deep = appendLevels(deep, flat, f.Levels, ncol)
-		}
+		flat = decomp.SortCoalesce(flat, ncol)
+		deep = appendLevels(deep, flat, f.Levels, ncol)
 		if err = b2.Set(r, flat); err != nil {
 			return nil, nil, err
 		}
@@ -157,15 +139,11 @@ func appendLevels(dst, reqs []decomp.Req, levels int, size int64) []decomp.Req {
 	return dst
 }
 
-// chunks is the number of physics chunks: the columns in chunks of PCols, rounded
+// chunks is the number of physics chunks: the columns in chunks of pCols, rounded
 // up to the same number for each rank, but not more than there are columns.
 func (f F) chunks(ncol int64) int64 {
-	size := int64(f.PCols)
-	if size == 0 {
-		size = pCols
-	}
 	p := int64(f.Ranks)
-	n := max((ncol+size-1)/size, p)
+	n := max((ncol+pCols-1)/pCols, p)
 	n = (n + p - 1) / p * p
 	return min(n, ncol)
 }

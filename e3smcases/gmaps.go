@@ -15,13 +15,8 @@ type G struct {
 	Seed   int64 // 0 is the plain coast; others bend it a little
 }
 
-// GenG returns the maps D1 to D6 of the G case, sorted and merged: cells, edges,
-// cells x levels, edges x levels, vertices x levels, cells x (levels + 1).
-func GenG(ncells, nlev, ranks int, seed int64) ([]*decomp.Map, error) {
-	return G{Cells: ncells, Levels: nlev, Ranks: ranks, Seed: seed}.Maps()
-}
-
-// Maps returns D1 to D6.
+// Maps returns D1 to D6, sorted and merged: cells, edges, cells x levels, edges x levels,
+// vertices x levels, cells x (levels + 1).
 func (g G) Maps() ([]*decomp.Map, error) {
 	if g.Levels < 1 {
 		return nil, fmt.Errorf("G: %d levels, want 1 or more", g.Levels)
@@ -88,7 +83,7 @@ type MeshG struct {
 	VertexLon, VertexLat []float32
 }
 
-// CoordsG returns where the cells, edges and vertices of GenG(ncells, ..., seed) are.
+// CoordsG returns where the cells, edges and vertices of G{Cells: ncells, Seed: seed} are.
 func CoordsG(ncells int, seed int64) (*MeshG, error) {
 	o, err := newOcean(ncells, seed)
 	if err != nil {

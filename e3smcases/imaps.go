@@ -23,13 +23,6 @@ type I struct {
 	Mask     []bool // land, [lat][lon] flattened; nil is a coast made from Seed
 }
 
-// GenI returns the maps D1 to D5 of the I case: lat x lon, then levels x lat x lon.
-// Levels nil means those of the captured map (15, 10, 9, 17). Cells that are
-// not land belong to nobody.
-func GenI(nlat, nlon int, levels []int, ranks int, seed int64) ([]*decomp.Map, error) {
-	return I{Lat: nlat, Lon: nlon, Levels: levels, Ranks: ranks, Seed: seed}.Maps()
-}
-
 func (g I) check() error {
 	switch {
 	case g.Lat < 2 || g.Lon < 1 || int64(g.Lat)*int64(g.Lon) > math.MaxInt32:

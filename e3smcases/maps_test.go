@@ -179,8 +179,7 @@ func whole(t testing.TB, maps []*decomp.Map, what string) {
 func TestGeneratedMapsCover(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		ranks := rapid.IntRange(1, 300).Draw(r, "ranks")
-		f := F{Ne: rapid.IntRange(1, 9).Draw(r, "ne"), Levels: rapid.IntRange(1, 4).Draw(r, "levels"), Ranks: ranks,
-			PCols: rapid.IntRange(0, 20).Draw(r, "pcols"), MapOrder: rapid.Bool().Draw(r, "map order")}
+		f := F{Ne: rapid.IntRange(1, 9).Draw(r, "ne"), Levels: rapid.IntRange(1, 4).Draw(r, "levels"), Ranks: ranks}
 		maps, err := f.Maps()
 		if err != nil {
 			r.Fatal(err)
@@ -219,9 +218,9 @@ func TestGeneratedMapsCover(t *testing.T) {
 func TestGeneratedMapsRepeat(t *testing.T) {
 	gen := func(seed int64) (all []*decomp.Map) {
 		for _, f := range []func() ([]*decomp.Map, error){
-			func() ([]*decomp.Map, error) { return GenF(6, 3, 7) },
-			func() ([]*decomp.Map, error) { return GenG(500, 3, 7, seed) },
-			func() ([]*decomp.Map, error) { return GenI(30, 40, nil, 7, seed) },
+			func() ([]*decomp.Map, error) { return F{Ne: 6, Levels: 3, Ranks: 7}.Maps() },
+			func() ([]*decomp.Map, error) { return G{Cells: 500, Levels: 3, Ranks: 7, Seed: seed}.Maps() },
+			func() ([]*decomp.Map, error) { return I{Lat: 30, Lon: 40, Ranks: 7, Seed: seed}.Maps() },
 		} {
 			m, err := f()
 			if err != nil {
@@ -247,7 +246,7 @@ func TestGeneratedMapsRepeat(t *testing.T) {
 }
 
 func TestGeneratorArguments(t *testing.T) {
-	for _, f := range []F{{0, 1, 1, 0, false}, {7000, 1, 1, 0, false}, {1, 0, 1, 0, false}, {1, 1, 0, 0, false}, {1, 1, 1, -1, false}} {
+	for _, f := range []F{{0, 1, 1}, {7000, 1, 1}, {1, 0, 1}, {1, 1, 0}} {
 		if _, err := f.Maps(); err == nil {
 			t.Errorf("%+v was taken", f)
 		}
@@ -312,7 +311,7 @@ func TestCoordsG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps, err := GenG(600, 2, 3, 0)
+	maps, err := G{Cells: 600, Levels: 2, Ranks: 3}.Maps()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +363,7 @@ func TestLargeF(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large")
 	}
-	maps, err := GenF(120, 72, 21600)
+	maps, err := F{Ne: 120, Levels: 72, Ranks: 21600}.Maps()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +383,7 @@ func BenchmarkGenF(b *testing.B) {
 	for _, s := range []struct{ ne, ranks int }{{30, 512}, {120, 21600}} {
 		b.Run(fmt.Sprintf("ne%d/%d", s.ne, s.ranks), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := GenF(s.ne, 72, s.ranks); err != nil {
+				if _, err := (F{Ne: s.ne, Levels: 72, Ranks: s.ranks}).Maps(); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -394,7 +393,7 @@ func BenchmarkGenF(b *testing.B) {
 
 func BenchmarkGenG(b *testing.B) {
 	for b.Loop() {
-		if _, err := GenG(235_160, 60, 960, 0); err != nil {
+		if _, err := (G{Cells: 235_160, Levels: 60, Ranks: 960}).Maps(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -402,7 +401,7 @@ func BenchmarkGenG(b *testing.B) {
 
 func BenchmarkGenI(b *testing.B) {
 	for b.Loop() {
-		if _, err := GenI(360, 720, nil, 1344, 0); err != nil {
+		if _, err := (I{Lat: 360, Lon: 720, Ranks: 1344}).Maps(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -94,20 +94,20 @@ func mapsPage(t *testing.T) string {
 		}
 		return m
 	}
-	compare("F ne4, 16 ranks,", "map_f_case_16p.nc", dimsF, must(GenF(4, 72, 16)), false)
-	compare("F ne30, 512 ranks,", "48602x72_512p_D%d.nc", [][]int64{{48602}, {48602}}, must(GenF(30, 1, 512))[:2], true)
-	compare("G 285 cells, 16 ranks,", "map_g_case_16p.nc", dimsG, must(GenG(285, 100, 16, 0)), false)
-	compare("I 96 x 144, 16 ranks,", "map_i_case_16p.nc", dimsI, must(GenI(96, 144, nil, 16, 0)), false)
+	compare("F ne4, 16 ranks,", "map_f_case_16p.nc", dimsF, must(F{Ne: 4, Levels: 72, Ranks: 16}.Maps()), false)
+	compare("F ne30, 512 ranks,", "48602x72_512p_D%d.nc", [][]int64{{48602}, {48602}}, must(F{Ne: 30, Levels: 1, Ranks: 512}.Maps())[:2], true)
+	compare("G 285 cells, 16 ranks,", "map_g_case_16p.nc", dimsG, must(G{Cells: 285, Levels: 100, Ranks: 16}.Maps()), false)
+	compare("I 96 x 144, 16 ranks,", "map_i_case_16p.nc", dimsI, must(I{Lat: 96, Lon: 144, Ranks: 16}.Maps()), false)
 
 	w.WriteString("\nMaps of production size, for which none was captured:\n\n")
 	w.WriteString("| map | | dims | requests per rank | run | elements per rank | covered |\n|---|---|---|---|---|---|---|\n")
-	for k, m := range must(GenF(120, 72, 21600)) {
+	for k, m := range must(F{Ne: 120, Levels: 72, Ranks: 21600}.Maps()) {
 		row(fmt.Sprintf("F ne120, 21,600 ranks, D%d", k+1), "generated", m)
 	}
-	for k, m := range must(GenG(235160, 60, 960, 0)) {
+	for k, m := range must(G{Cells: 235160, Levels: 60, Ranks: 960}.Maps()) {
 		row(fmt.Sprintf("G 235,160 cells, 960 ranks, D%d", k+1), "generated", m)
 	}
-	for k, m := range must(GenI(360, 720, nil, 1344, 0))[:2] {
+	for k, m := range must(I{Lat: 360, Lon: 720, Ranks: 1344}.Maps())[:2] {
 		row(fmt.Sprintf("I 360 x 720, 1,344 ranks, D%d", k+1), "generated", m)
 	}
 	return w.String()

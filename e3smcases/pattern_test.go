@@ -21,11 +21,11 @@ func smallCase(t testing.TB, name string) (*Case, []*decomp.Map) {
 	var err error
 	switch name[0] {
 	case 'F':
-		maps, err = GenF(3, 4, 5)
+		maps, err = F{Ne: 3, Levels: 4, Ranks: 5}.Maps()
 	case 'G':
-		maps, err = GenG(90, 6, 5, 0)
+		maps, err = G{Cells: 90, Levels: 6, Ranks: 5}.Maps()
 	case 'I':
-		maps, err = GenI(12, 18, nil, 5, 0)
+		maps, err = I{Lat: 12, Lon: 18, Ranks: 5}.Maps()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +353,7 @@ func TestReferenceValues(t *testing.T) {
 }
 
 func BenchmarkFill(b *testing.B) {
-	maps, err := GenF(30, 72, 64)
+	maps, err := F{Ne: 30, Levels: 72, Ranks: 64}.Maps()
 	if err != nil {
 		b.Fatal(err)
 	}

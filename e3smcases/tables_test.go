@@ -210,7 +210,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestWithMapDims(t *testing.T) {
-	maps, err := GenF(3, 5, 4)
+	maps, err := F{Ne: 3, Levels: 5, Ranks: 4}.Maps()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,14 +230,14 @@ func TestWithMapDims(t *testing.T) {
 	if _, err := c.WithMapDims(maps[:2]); err == nil {
 		t.Error("two maps were taken for three")
 	}
-	other, _ := GenF(2, 5, 4)
+	other, _ := F{Ne: 2, Levels: 5, Ranks: 4}.Maps()
 	if _, err := c.WithMapDims([]*decomp.Map{maps[0], other[1], maps[2]}); err == nil {
 		t.Error("maps of two sizes were taken")
 	}
 	if _, err := c.WithMapDims([]*decomp.Map{maps[0], maps[1], maps[0]}); err == nil {
 		t.Error("a map without levels was taken as D3")
 	}
-	g, err := GenG(60, 7, 3, 0)
+	g, err := G{Cells: 60, Levels: 7, Ranks: 3}.Maps()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestWithMapDims(t *testing.T) {
 	if n.Dims[n.DimIndex("nVertLevelsP1")].Len != 8 || n.Dims[n.DimIndex("nCells")].Len != 60 {
 		t.Error(n.Dims)
 	}
-	i, err := GenI(10, 20, nil, 3, 0)
+	i, err := I{Lat: 10, Lon: 20, Ranks: 3}.Maps()
 	if err != nil {
 		t.Fatal(err)
 	}

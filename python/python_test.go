@@ -216,18 +216,18 @@ func replay(t *testing.T, dir string) {
 func maps(letter string) ([]*decomp.Map, error) {
 	switch letter {
 	case "F":
-		return e3smcases.GenF(4, 72, 16)
+		return e3smcases.F{Ne: 4, Levels: 72, Ranks: 16}.Maps()
 	case "G":
-		return e3smcases.GenG(285, 20, 16, 0)
+		return e3smcases.G{Cells: 285, Levels: 20, Ranks: 16}.Maps()
 	default:
-		return e3smcases.GenI(24, 36, nil, 16, 0) // leaves cells uncovered
+		return e3smcases.I{Lat: 24, Lon: 36, Ranks: 16}.Maps() // leaves cells uncovered
 	}
 }
 
 // many writes a dataset of 21,600 ranks in both layouts, and lists them in many.json.
 func many(t *testing.T, dir string) {
 	t.Helper()
-	m, err := e3smcases.GenF(30, 72, 21600)
+	m, err := e3smcases.F{Ne: 30, Levels: 72, Ranks: 21600}.Maps()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func many(t *testing.T, dir string) {
 // subfiles writes a dataset of 500 subfiles in both layouts, and lists them in subfiles.json.
 func subfiles(t *testing.T, dir string) {
 	t.Helper()
-	m, err := e3smcases.GenF(4, 72, 500)
+	m, err := e3smcases.F{Ne: 4, Levels: 72, Ranks: 500}.Maps()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,9 +16,6 @@ type WriteOptions struct {
 	// Wide writes 64-bit numbers. E3SM-IO cannot read such files. Default
 	// false: a number over 2^31-1 is an error (ErrTooLarge).
 	Wide bool
-	// NoElems leaves out raw_nreqs and raw_offsets, as dat2nc does without -r.
-	// Default false: they are written if the File has them.
-	NoElems bool
 }
 
 // Descriptions of the variables, as dat2nc writes them.
@@ -140,7 +137,7 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 	perReq("offsets", descOffsets, r.Reqs, total, func(w *numWriter, q decomp.Req) { w.put(q.Offset) })
 	perReq("lengths", descLengths, r.Reqs, total, func(w *numWriter, q decomp.Req) { w.put(q.Length) },
 		attr{name: "max", ints: []int64{runs.MaxRun}}, attr{name: "min", ints: []int64{runs.MinRun}})
-	if r.Elems == nil || o.NoElems || r.Elems.Total() == 0 {
+	if r.Elems == nil || r.Elems.Total() == 0 {
 		return nil
 	}
 	if r.Elems.Total() > most {

@@ -45,11 +45,11 @@ const ranks = 16
 func maps(letter string) ([]*decomp.Map, error) {
 	switch letter {
 	case "F":
-		return e3smcases.GenF(4, 72, ranks)
+		return e3smcases.F{Ne: 4, Levels: 72, Ranks: ranks}.Maps()
 	case "G":
-		return e3smcases.GenG(285, 20, ranks, 0)
+		return e3smcases.G{Cells: 285, Levels: 20, Ranks: ranks}.Maps()
 	default:
-		return e3smcases.GenI(24, 36, nil, ranks, 0)
+		return e3smcases.I{Lat: 24, Lon: 36, Ranks: ranks}.Maps()
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"blobio/amr"
 	"blobio/internal/amr/boxes"
@@ -29,9 +28,6 @@ func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx con
 		k := Kind{Name: p.Name}
 		for _, a := range p.Attrs {
 			k.Columns = append(k.Columns, a.Name)
-		}
-		for a := range g.Rank {
-			k.Positions = append(k.Positions, slices.Index(k.Columns, "xyz"[a:a+1]))
 		}
 		m.Kinds = append(m.Kinds, k)
 	}

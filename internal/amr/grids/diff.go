@@ -212,7 +212,7 @@ func (c *Compared) particles(ctx context.Context, a, b *Mesh, names []string) er
 		}
 		rows, r := map[uint64]int64{}, Rows{Name: k.Name}
 		count := func(m *Mesh, kind int, order []int, sign int64, n *int64) error {
-			return m.EachParticles(ctx, kind, func(x [][]float64) error {
+			return m.src.particles(ctx, m, kind, func(x [][]float64) error {
 				buf := make([]byte, 0, 8*len(x))
 				for i := range x[0] {
 					buf = buf[:0]

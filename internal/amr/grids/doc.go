@@ -4,9 +4,7 @@
 //	Mesh                  what there is: levels, boxes, fields, particles
 //	OfBlocks              from blocks of a tree
 //	Mesh.Stats            totals weighted by volume, extrema with their place, by level
-//	Mesh.Slice, Project   values of the pixels of a plane
 //	Mesh.Fill             a region as a uniform array
-//	Mesh.EachParticles    particles as tables
 //	Diff                  two meshes, whatever their order or refinement
 //
 // Values are float64, which all types but 64-bit integers beyond 2^53 fit. A field on faces has in a cell the mean of its two faces.

@@ -21,11 +21,10 @@ type Mesh struct {
 // Field is one field.
 type Field struct{ Name, Type string }
 
-// Kind is a type of particles: a column for each name, of which the first Positions are their place, x first.
+// Kind is a type of particles, with a column for each attribute.
 type Kind struct {
-	Name      string
-	Columns   []string
-	Positions []int // columns of x, y, z; -1: there is none
+	Name    string
+	Columns []string
 }
 
 // Level is the cells of one size.

@@ -18,7 +18,6 @@ type mapOutput struct {
 	format string
 	force  bool
 	wide   bool
-	noRaw  bool
 	asJSON bool
 }
 
@@ -53,7 +52,7 @@ func (o *mapOutput) write(ctx context.Context, e *cli.Env, name string, f *mapfi
 		return err
 	}
 	names := []string{name}
-	wo := &mapfile.WriteOptions{Wide: o.wide, NoElems: o.noRaw}
+	wo := &mapfile.WriteOptions{Wide: o.wide}
 	put := func(_ int, w io.Writer) error { return mapfile.WriteCDF(w, f, wo) }
 	switch form {
 	case "hdf5":
@@ -133,6 +132,5 @@ JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 	o.add(cmd)
 	how.addHow(cmd)
 	cmd.Flags().IntVar(&ranks, "ranks", 0, "deal the map processes to this many ranks")
-	cmd.Flags().BoolVar(&o.noRaw, "no-raw", false, "omit raw_offsets, the elements before merging")
 	return cmd
 }

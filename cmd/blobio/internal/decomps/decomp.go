@@ -24,7 +24,7 @@ dataset of blobs. Verbs that read maps accept both.`,
 		Example: `  blobio decomp info map_f_case_16p.nc
   blobio decomp convert piodecomp*.dat map.nc
   blobio decomp gen F f30.nc --ne 30 --ranks 512
-  blobio decomp plot f30.nc --map D2 --where F -o d2.png`,
+  blobio decomp plot f30.nc --map D2 -o d2.png`,
 	}
 	cli.AsGroup(cmd)
 	cmd.AddCommand(newDecompInfo(e), newDecompCheck(e), cli.AsWriter(newDecompConvert(e)), cli.AsWriter(newDecompGen(e)), cli.AsWriter(newDecompPlot(e)))

@@ -22,7 +22,6 @@ type GenFlags struct {
 	levels   []int
 	seed     int64
 	Ranks    int
-	mapOrder bool
 }
 
 func (g *GenFlags) Add(cmd *cobra.Command) {
@@ -39,8 +38,8 @@ func (g *GenFlags) Add(cmd *cobra.Command) {
 
 // Stray names a size that was given but does not belong to the case.
 func (g *GenFlags) Stray(cmd *cobra.Command, letter string) error {
-	of := map[string][]string{"F": {"ne", "lev", "map-order"}, "G": {"cells", "lev", "seed"}, "I": {"lat", "lon", "levels", "seed"}}
-	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed", "map-order"} {
+	of := map[string][]string{"F": {"ne", "lev"}, "G": {"cells", "lev", "seed"}, "I": {"lat", "lon", "levels", "seed"}}
+	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && !slices.Contains(of[letter], name) {
 			return cli.Usagef("--%s does not belong to the %s case", name, letter)
 		}
@@ -66,7 +65,7 @@ func (g *GenFlags) Maps(letter string) ([]*decomp.Map, error) {
 		if lev == 0 {
 			lev = 72
 		}
-		return e3smcases.F{Ne: g.ne, Levels: lev, Ranks: g.Ranks, MapOrder: g.mapOrder}.Maps()
+		return e3smcases.F{Ne: g.ne, Levels: lev, Ranks: g.Ranks}.Maps()
 	case "G":
 		if lev == 0 {
 			lev = 100
@@ -127,7 +126,6 @@ JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 		},
 	}
 	g.Add(cmd)
-	cmd.Flags().BoolVar(&g.mapOrder, "map-order", false, "F: requests of D2 and D3 as a model passes them, column by column, not sorted or merged")
 	o.add(cmd)
 	return cmd
 }

@@ -10,9 +10,9 @@ import (
 	"blobio/internal/crashtest"
 )
 
-// TestPlotPlaces: a map has the coordinates of the dataset, and those of a case only if they are asked for.
+// TestPlotPlaces: a map has the coordinates of the dataset, if it has some.
 func TestPlotPlaces(t *testing.T) {
-	for _, c := range []struct{ pattern, where, want string }{{"smooth", "auto", "dataset"}, {"smooth", "F", "F"}, {"hash", "auto", "index"}, {"hash", "F", "F"}} {
+	for _, c := range []struct{ pattern, where, want string }{{"smooth", "auto", "dataset"}, {"smooth", "index", "index"}, {"hash", "auto", "index"}} {
 		dir := t.TempDir()
 		args := []string{"replay", "--case", "F", "--history", "h1", "--ne", "2", "--lev", "3", "--ranks", "4", "--num-records", "1", "--layout", "process", "--no-sync", "-o", dir}
 		if c.pattern == "smooth" {

@@ -2,7 +2,6 @@ package decomps
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -11,8 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
-	"blobio/decomp"
-	"blobio/e3smcases"
 	"blobio/internal/cli"
 	"blobio/internal/plot/fieldplot"
 	"blobio/internal/plot/mapplot"
@@ -26,8 +23,6 @@ type plotFlags struct {
 	plane  int64
 	where  string
 	plate  bool
-	ne     int
-	seed   int64
 	asJSON bool
 }
 
@@ -39,13 +34,11 @@ func newDecompPlot(e *cli.Env) *cobra.Command {
 		Long: `Draw the owners of elements: a colour for each rank, grey for elements without an owner.
 If the dataset has the latitudes and longitudes of the elements, the picture is a map of
 the world, otherwise one of the array. --where chooses: auto, dataset, or index for the
-array; F, G and I place the elements as generated columns of the F case (54 ne^2 + 2), the
-mesh of G maps that blobio made, and the grid of the I case.
+array.
 
 JSON: {path, bytes, map, dims, ranks, positions, repeated}.`,
-		Example: `  blobio decomp plot map_f_case_16p.nc --where F -o d1.png
+		Example: `  blobio decomp plot map_f_case_16p.nc -o d1.png
   blobio decomp plot map_f_case_16p.nc --map D3 -o d3.svg
-  blobio decomp plot map_i_case_16p.nc --where I --plate -o land.png
   blobio decomp plot run/F_h0.nc --map D2 --ranks 4 -o d2.png`,
 		Args: cli.MinArgs(1, "a map file or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,10 +50,8 @@ JSON: {path, bytes, map, dims, ranks, positions, repeated}.`,
 	fl.StringVar(&f.which, "map", "D1", "map: D1, D2, ...")
 	fl.IntVar(&f.ranks, "ranks", 0, "deal the map processes to this many ranks")
 	fl.Int64Var(&f.plane, "level", 0, "level (plane) of a map that has several, from 0")
-	cli.ChoiceFlag(cmd, &f.where, "where", "auto", "where the elements lie", "auto", "dataset", "F", "G", "I", "index")
+	cli.ChoiceFlag(cmd, &f.where, "where", "auto", "where the elements lie", "auto", "dataset", "index")
 	fl.BoolVar(&f.plate, "plate", false, "longitude and latitude at right angles instead of the equal-area projection")
-	fl.IntVar(&f.ne, "ne", 0, "F: elements along a side of a cube face (default: follows from the size)")
-	fl.Int64Var(&f.seed, "seed", 0, "G: seed that the map was made with")
 	f.how.addHow(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -87,7 +78,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 	}
 	m := maps[k-1]
 	o := &mapplot.Options{Title: f.Title, Width: f.Width, Plane: f.plane, Plate: f.plate}
-	where, err := f.positions(ctx, o, paths, maps, k)
+	where, err := f.positions(ctx, o, paths, k)
 	if err != nil {
 		return err
 	}
@@ -105,8 +96,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 	if f.asJSON {
 		return e.PrintJSON(map[string]any{"path": f.Name, "bytes": n, "map": fmt.Sprintf("D%d", k), "dims": m.Dims(), "ranks": m.Ranks(), "positions": where, "repeated": m.Repeats().Again})
 	}
-	fmt.Fprintf(e.Out, "%s: owners of D%d, %s, %s\n", f.Name, k, map[string]string{"dataset": "on the globe (coordinates of the dataset)", "F": "on the globe (F columns)", "G": "on the globe (G mesh)",
-		"I": "on the globe (I grid)", "index": "as an array"}[where], cli.HumanBytes(n))
+	fmt.Fprintf(e.Out, "%s: owners of D%d, %s, %s\n", f.Name, k, map[string]string{"dataset": "on the globe (coordinates of the dataset)", "index": "as an array"}[where], cli.HumanBytes(n))
 	if again := m.Repeats(); again.Again > 0 {
 		fmt.Fprintf(e.Out, "D%d: %v\n", k, again)
 	}
@@ -114,29 +104,18 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 }
 
 // positions gives o the coordinates of map k's elements, and returns where they are from.
-func (f *plotFlags) positions(ctx context.Context, o *mapplot.Options, paths []string, maps []*decomp.Map, k int) (string, error) {
-	var err error
-	switch f.where {
-	case "auto", "dataset":
-		ok, err := ofDataset(ctx, o, paths, k)
-		switch {
-		case err != nil || ok:
-			return "dataset", err
-		case f.where == "dataset":
-			return "", fmt.Errorf("%s has no latitudes and longitudes of the elements of D%d", strings.Join(paths, ", "), k)
-		}
+func (f *plotFlags) positions(ctx context.Context, o *mapplot.Options, paths []string, k int) (string, error) {
+	if f.where == "index" {
 		return "index", nil
-	case "F":
-		o.Lon, o.Lat, err = e3smcases.F{Ne: f.ne}.Positions(maps, k)
-	case "I":
-		o.Lon, o.Lat, err = e3smcases.I{}.Positions(maps, k)
-	case "G":
-		o.Lon, o.Lat, err = e3smcases.G{Seed: f.seed}.Positions(maps, k)
 	}
-	if errors.Is(err, blob.ErrMapMismatch) || errors.Is(err, blob.ErrTooLarge) {
-		err = fmt.Errorf("the positions of these elements are not known: %w", err)
+	ok, err := ofDataset(ctx, o, paths, k)
+	switch {
+	case err != nil || ok:
+		return "dataset", err
+	case f.where == "dataset":
+		return "", fmt.Errorf("%s has no latitudes and longitudes of the elements of D%d", strings.Join(paths, ", "), k)
 	}
-	return f.where, err
+	return "index", nil
 }
 
 // ofDataset gives o the coordinates that a dataset has of the elements of its map Dk; false if it has none, or is none.

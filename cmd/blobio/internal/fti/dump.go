@@ -20,7 +20,7 @@ import (
 type ffDumpFlags struct {
 	variable      int32
 	typ, elements string
-	big, plain    bool
+	big           bool
 	out           string // directory for the bytes of variables
 	vars          []string
 	force         bool
@@ -72,7 +72,6 @@ infinities null; with --output {path, variables: [{variable, bytes, file, error}
 	ffVarsFlag(cmd, &f.vars, "--output: these variables only, such as 1,4")
 	fl.BoolVar(&f.force, "force", false, "--output: replace files that are there")
 	_ = cmd.MarkFlagDirname("output")
-	fl.BoolVar(&f.plain, "plain", false, "one value per line, and nothing else")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -85,14 +84,11 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 		return cli.Usagef("--vars and --force go with --output")
 	}
 	if !cmd.Flags().Changed("var") {
-		for _, name := range []string{"type", "elements", "big-endian", "plain"} {
+		for _, name := range []string{"type", "elements", "big-endian"} {
 			if cmd.Flags().Changed(name) {
 				return cli.Usagef("--%s goes with --var", name)
 			}
 		}
-	}
-	if f.plain && f.asJSON {
-		return cli.Usagef("--plain and --json exclude each other")
 	}
 	if f.out != "" {
 		return f.extract(cmd.Context(), e, path)
@@ -246,16 +242,15 @@ func (w *ffValues) begin(path string, size, end int64) {
 	if w.f.typ == "hex" {
 		w.digits = len(strconv.FormatInt(max(end-1, 0), 16))
 	}
-	switch {
-	case w.f.asJSON:
+	if w.f.asJSON {
 		fmt.Fprintf(w.e.Out, "{\n  \"path\": %s,\n  \"variable\": %d,\n  \"type\": %q,\n  \"bytes\": %d,\n  \"first\": %d,\n  \"values\": [", jsonText(path), w.f.variable, w.f.typ, size, w.at)
-	case !w.f.plain:
-		what := w.f.typ + " values"
-		if w.f.typ == "hex" {
-			what = "bytes"
-		}
-		fmt.Fprintf(w.e.Out, "%s: variable %d, %d bytes; %s %d to %d\n", path, w.f.variable, size, what, w.at, end)
+		return
 	}
+	what := w.f.typ + " values"
+	if w.f.typ == "hex" {
+		what = "bytes"
+	}
+	fmt.Fprintf(w.e.Out, "%s: variable %d, %d bytes; %s %d to %d\n", path, w.f.variable, size, what, w.at, end)
 }
 
 // print prints whole elements. Lines begin at multiples of perLine from the first on,
@@ -273,8 +268,7 @@ func (w *ffValues) print(p []byte) error {
 			value = hex.AppendEncode(value, raw)
 		}
 		w.text = value
-		switch {
-		case w.f.asJSON:
+		if w.f.asJSON {
 			if w.started {
 				fmt.Fprint(w.e.Out, ", ")
 			}
@@ -285,10 +279,7 @@ func (w *ffValues) print(p []byte) error {
 			} else {
 				w.e.Out.Write(value)
 			}
-		case w.f.plain:
-			w.e.Out.Write(value)
-			w.e.Out.WriteByte('\n')
-		default:
+		} else {
 			w.line(value, raw)
 		}
 		w.started = true

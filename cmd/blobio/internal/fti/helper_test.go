@@ -6,6 +6,7 @@ import (
 	"crypto/md5"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -34,6 +35,17 @@ func ffToys(t *testing.T) (dir, one, two string) {
 	two = ffWrite(t, filepath.Join(dir, "Ckpt2-Rank0.fti"), 2,
 		[]ffPart{{1, 0, 0, 400, a}, {2, 0, 0, 200, b[:90]}}, []ffPart{{2, 1, 200, 240, nil}}, []ffPart{{3, 0, 0, 800, c}})
 	return dir, one, two
+}
+
+// dumped are the values that ff dump prints as JSON, one to a line.
+func dumped(t *testing.T, args ...string) (lines string) {
+	t.Helper()
+	var d struct{ Values []json.RawMessage }
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, append([]string{"ff", "dump", "--json"}, args...)...)), &d))
+	for _, v := range d.Values {
+		lines += string(v) + "\n"
+	}
+	return lines
 }
 
 // ffPart is a container of a checkpoint file made for a test.

@@ -18,8 +18,7 @@ import (
 )
 
 type ffLsFlags struct {
-	long, noMap, asJSON bool
-	columns             int
+	long, asJSON bool
 }
 
 func newFFLs(e *cli.Env) *cobra.Command {
@@ -49,8 +48,6 @@ size are in use.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.long, "long", "l", false, "print every container")
-	fl.BoolVar(&f.noMap, "no-map", false, "do not print the map")
-	fl.IntVar(&f.columns, "columns", 64, "characters per line of the map")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"files": []*ffDesc{}, "stores": []*ffStoreDesc{}})
 	return cmd
 }
@@ -118,9 +115,6 @@ type (
 
 func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	ctx := cmd.Context()
-	if f.columns < 8 || f.columns > 1000 {
-		return cli.Usagef("--columns %d, want 8 to 1000", f.columns)
-	}
 	out := []*ffDesc{}
 	stores := []*ffStoreDesc{}
 	err := e.Each(cmd, paths, func(path string) (func() error, error) {
@@ -383,9 +377,6 @@ func (f *ffLsFlags) print(e *cli.Env, d *ffDesc) error {
 		}
 		t.Flush()
 	}
-	if f.noMap {
-		return nil
-	}
 	fmt.Fprintln(e.Out)
-	return writeMap(e.Out, d.file, f.columns, mapLines)
+	return writeMap(e.Out, d.file, mapColumns, mapLines)
 }

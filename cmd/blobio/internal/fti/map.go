@@ -46,8 +46,10 @@ func mapSymbols(f *ffformat.File) map[int32]rune {
 	return out
 }
 
-// mapLines is how many lines a map has at most.
-const mapLines = 16
+const (
+	mapColumns = 64 // characters in a line of a map
+	mapLines   = 16 // at most
+)
 
 // writeMap writes a file's map as characters, columns of them in a line, each for as many bytes as the first line
 // says. A character shows what most of its bytes are, with one exception:

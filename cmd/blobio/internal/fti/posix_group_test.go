@@ -142,7 +142,7 @@ func damage(t *testing.T, name string) {
 // TestPosixValues: dump, diff and convert read files of the POSIX mode as those of FTI-FF.
 func TestPosixValues(t *testing.T) {
 	_, file, _ := groupRun(t, 3)
-	if out := clitest.Good(t, "ff", "dump", "--var", "7", "--type", "i4", "--plain", file(1)); out != "100000\n100001\n100002\n100003\n" {
+	if out := dumped(t, "--var", "7", "--type", "i4", file(1)); out != "100000\n100001\n100002\n100003\n" {
 		t.Errorf("%q", out)
 	}
 	if out := clitest.Good(t, "ff", "dump", "--json", file(1)); !strings.Contains(out, `"layout": "POSIX"`) || !strings.Contains(out, `"offset": 16`) {

@@ -28,10 +28,10 @@ func TestFFStore(t *testing.T) {
 	if len(d.Stores) != 1 || d.Stores[0].Ranks != 2 || len(d.Stores[0].Checkpoints) != 2 || d.Stores[0].Checkpoints[1].ID != 5 {
 		t.Errorf("ff ls --json: %+v", d)
 	}
-	if out := clitest.Good(t, "ff", "dump", "--var", "7", "--type", "u1", "--elements", "4:7", "--plain", dir); out != "1\n5\n1\n" {
+	if out := dumped(t, "--var", "7", "--type", "u1", "--elements", "4:7", dir); out != "1\n5\n1\n" {
 		t.Errorf("ff dump of the newest: %q", out)
 	}
-	if out := clitest.Good(t, "ff", "dump", "--var", "7", "--type", "u1", "--elements", "4", "--plain", dir+"@4/1"); out != "4\n" {
+	if out := dumped(t, "--var", "7", "--type", "u1", "--elements", "4", dir+"@4/1"); out != "4\n" {
 		t.Errorf("ff dump of a rank: %q", out)
 	}
 	r := clitest.Blobio(t, "ff", "diff", dir+"@4/1", dir+"@5/1")
@@ -45,7 +45,7 @@ func TestFFStore(t *testing.T) {
 		clitest.Bad(t, cli.Failed, "input and output are the same file", "ff", verb, "--force", dir+"@5/1", ffstore.FileName(dir, 2, 1))
 	}
 	clitest.Holds(t, out, "\nspare: checkpoint 3 in slot 0, ")
-	if out := clitest.Good(t, "ff", "dump", "--var", "7", "--type", "u1", "--elements", "3", "--plain", dir+"@3/1"); out != "3\n" {
+	if out := dumped(t, "--var", "7", "--type", "u1", "--elements", "3", dir+"@3/1"); out != "3\n" {
 		t.Errorf("ff dump of a spare: %q", out)
 	}
 	clitest.Bad(t, cli.Failed, "no checkpoint 2 in "+dir+", there are 3, 4, 5", "ff", "ls", dir+"@2")

@@ -1,13 +1,10 @@
 package mesh
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,21 +17,20 @@ import (
 )
 
 type amrExtractFlags struct {
-	level     int
-	hasLevel  bool
-	region    string
-	fields    []string
-	particles string
-	force     bool
-	asJSON    bool
-	trust     amrTrust
+	level    int
+	hasLevel bool
+	region   string
+	fields   []string
+	force    bool
+	asJSON   bool
+	trust    amrTrust
 }
 
 func newAmrExtract(e *cli.Env) *cobra.Command {
 	var f amrExtractFlags
 	cmd := &cobra.Command{
 		Use:   "extract PATH OUT",
-		Short: "Write a level or a region as a uniform netCDF array, or particles as a table",
+		Short: "Write a level or a region as a uniform netCDF array",
 		Long: `Write fields of a mesh as arrays with one cell size, into a CDF-5 file: FIELD(z, y, x), the
 centres of the cells x, y and z, and level, the refinement level that each value comes from
 (-1 where there is none). --level is the level whose cells the arrays have (default: the
@@ -42,21 +38,12 @@ finest). A cell has the value of the finest level that has it: a coarser one is 
 mean of finer ones is taken. --region is LO:HI for each axis; cells that it
 touches are written.
 
---particles TYPE writes the particles of the whole mesh, or of the region, as a table: a
-variable for each attribute, or with OUT.csv text.
-
-JSON: {path, bytes, level, shape, lower, upper, fields}, or {path, bytes, particles, count}.`,
+JSON: {path, bytes, level, shape, lower, upper, fields}.`,
 		Example: `  blobio amr extract --field density --level 2 Check-10 density.nc
-  blobio amr extract --region 0.2:0.4,:0.5,: Check-05 part.nc
-  blobio amr extract --particles dark Check-05 dark.csv`,
+  blobio amr extract --region 0.2:0.4,:0.5,: Check-05 part.nc`,
 		Args: cli.ExactArgs(2, "a checkpoint, and the name of the output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasLevel = cmd.Flags().Changed("level")
-			for _, name := range []string{"level", "field"} {
-				if f.particles != "" && cmd.Flags().Changed(name) {
-					return cli.Usagef("--%s and --particles exclude each other", name)
-				}
-			}
 			return f.run(cmd.Context(), e, args[0], args[1])
 		},
 	}
@@ -64,7 +51,6 @@ JSON: {path, bytes, level, shape, lower, upper, fields}, or {path, bytes, partic
 	fl.IntVar(&f.level, "level", 0, "level whose cells the arrays have (default: the finest)")
 	fl.StringVar(&f.region, "region", "", "this part only: LO:HI for each axis, such as 0.2:0.4,:0.5,:")
 	varsFlagAs(cmd, &f.fields, "field", "these fields only, such as density,pressure")
-	fl.StringVarP(&f.particles, "particles", "p", "", "write the particles of this type instead")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	f.trust.add(cmd)
 	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
@@ -84,9 +70,6 @@ func (f *amrExtractFlags) run(ctx context.Context, e *cli.Env, path, out string)
 	lo, hi, err := m.region(f.region)
 	if err != nil {
 		return err
-	}
-	if f.particles != "" {
-		return f.table(ctx, e, m, out, lo, hi)
 	}
 	list, err := m.fields(f.fields)
 	if err != nil {
@@ -248,102 +231,4 @@ func (x *uniform) put(dst vfs.File, v int, at int64, values any) error {
 	off, _ := x.h.Extent(v, 0)
 	_, err := dst.WriteAt(b, off+at*int64(t.Size()))
 	return err
-}
-
-// table writes particles.
-func (f *amrExtractFlags) table(ctx context.Context, e *cli.Env, m *fieldMesh, out string, lo, hi [3]float64) error {
-	kind, err := m.kind(f.particles)
-	if err != nil {
-		return err
-	}
-	if f.region == "" {
-		lo, hi = grids.Everywhere()
-	}
-	k := &m.Kinds[kind]
-	each := func(do func(columns [][]float64) error) (count int64, err error) {
-		err = m.EachParticles(ctx, kind, func(c [][]float64) error {
-			if f.region != "" {
-				c = k.Within(c, lo, hi)
-			}
-			if len(c) == 0 || len(c[0]) == 0 {
-				return nil
-			}
-			count += int64(len(c[0]))
-			return do(c)
-		})
-		return count, err
-	}
-	var n, size int64
-	if strings.HasSuffix(out, ".csv") {
-		size, err = cli.WriteFile(ctx, out, f.force, func(w io.Writer) error {
-			b := bufio.NewWriter(w)
-			fmt.Fprintln(b, strings.Join(names2(k.Columns, cli.Plain), ","))
-			n, err = each(func(c [][]float64) error {
-				for i := range c[0] {
-					for j := range c {
-						if j > 0 {
-							b.WriteByte(',')
-						}
-						b.WriteString(strconv.FormatFloat(c[j][i], 'g', -1, 64))
-					}
-					b.WriteByte('\n')
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			return b.Flush()
-		})
-	} else {
-		if n, err = each(func([][]float64) error { return nil }); err != nil {
-			return err
-		}
-		x := &uniform{m: m, h: particleHeader(m, k, n)}
-		if err := x.h.Layout(nil); err != nil {
-			return err
-		}
-		size = x.h.FileSize(0)
-		err = cli.WriteOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.force}, func(dst vfs.File) (bool, error) {
-			head, err := x.h.AppendTo(nil, nil, false)
-			if err != nil {
-				return false, err
-			}
-			if _, err := dst.WriteAt(head, 0); err != nil {
-				return false, err
-			}
-			at := int64(0)
-			_, err = each(func(c [][]float64) error {
-				if at+int64(len(c[0])) > n {
-					return fmt.Errorf("%s: the particles have changed meanwhile", m.path)
-				}
-				for j := range c {
-					if err := x.put(dst, j, at, c[j]); err != nil {
-						return err
-					}
-				}
-				at += int64(len(c[0]))
-				return nil
-			})
-			return true, err
-		})
-	}
-	if err != nil {
-		return err
-	}
-	if f.asJSON {
-		return e.PrintJSON(map[string]any{"path": out, "bytes": size, "particles": k.Name, "count": n})
-	}
-	fmt.Fprintf(e.Out, "%s: %d %s, %s\n", out, n, cli.Plain(k.Name), cli.HumanBytes(size))
-	return nil
-}
-
-// particleHeader is that of a table: a variable of doubles for each column.
-func particleHeader(m *fieldMesh, k *grids.Kind, n int64) *cdf5.Header {
-	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "particle", Len: max(n, 1)}},
-		Atts: []cdf5.Att{{Name: "title", Type: cdf5.Char, Value: "particles " + k.Name + " of " + filepath.Base(m.path)}, {Name: "count", Type: cdf5.Int64, Value: []int64{n}}, {Name: "time", Type: cdf5.Double, Value: []float64{m.Time}}}}
-	for _, c := range k.Columns {
-		h.Vars = append(h.Vars, cdf5.Var{Name: c, Type: cdf5.Double, Dims: []int{0}})
-	}
-	return h
 }

@@ -54,14 +54,6 @@ func (m *fieldMesh) fields(names []string) (out []int, err error) {
 	return out, nil
 }
 
-// kind is the number of a kind of particles.
-func (m *fieldMesh) kind(name string) (int, error) {
-	if i := m.Kind(name); i >= 0 {
-		return i, nil
-	}
-	return 0, cli.Usagef("%s has no particles %q, but %s", m.path, name, orNone(names2(m.Kinds, func(k grids.Kind) string { return cli.Plain(k.Name) })))
-}
-
 // codeUnits is the unit of fields: that of the program.
 const codeUnits = "code units"
 
