@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"blobio/internal/scr/kvcomm"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
@@ -44,45 +45,30 @@ func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 // candidate is the next checkpoint of the prefix directory to try: newer than what the caches hold, or anything if
 // the restart is to be from there; with below one of a lower number. The same on all ranks; ok is false if the caches are to serve.
 func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
-	var e prefixdir.Entry
-	found := false
+	var t *kvtree.Tree
 	var err error
 	if fe.c.Rank() == 0 && (fe.p.fetch || fe.p.global || fe.p.fetchBypass) {
-		e, found, err = fe.index.choose(ctx, d, tried, below)
+		var e prefixdir.Entry
+		var found bool
+		if e, found, err = fe.index.choose(ctx, d, tried, below); found {
+			t = kvtree.New()
+			t.SetAt(e.Dataset.Tree(), "DSET")
+			t.SetStr("NAME", e.Name)
+			t.SetInt("ID", e.ID)
+		}
 	}
-	if err := fe.agree(ctx, err); err != nil {
-		return e, false, fmt.Errorf("index: %w", err)
+	if t, err = kvcomm.Bcast(ctx, fe.c, 0, t, err, nil); err != nil {
+		return prefixdir.Entry{}, false, fmt.Errorf("index: %w", err)
 	}
-	if found, err = fe.rootSays(ctx, found); err != nil || !found {
-		return e, false, err
+	if t.Len() == 0 {
+		return prefixdir.Entry{}, false, nil
 	}
-	var b []byte
-	if fe.c.Rank() == 0 {
-		t := kvtree.New()
-		t.SetAt(e.Dataset.Tree(), "DSET")
-		t.SetStr("NAME", e.Name)
-		t.SetInt("ID", e.ID)
-		b, err = t.Pack()
-	}
-	if err := fe.agree(ctx, err); err != nil {
-		return e, false, err
-	}
-	if b, err = fe.c.Bcast(ctx, 0, b); err != nil {
-		return e, false, err
-	}
-	if fe.c.Rank() != 0 {
-		e, err = parseEntry(b)
-	}
-	err = fe.agree(ctx, err)
+	e, err := parseEntry(t)
 	return e, err == nil, err
 }
 
 // parseEntry reads what candidate sends.
-func parseEntry(b []byte) (e prefixdir.Entry, err error) {
-	t, err := kvtree.Unpack(b, nil)
-	if err != nil {
-		return e, err
-	}
+func parseEntry(t *kvtree.Tree) (e prefixdir.Entry, err error) {
 	if e.Name, err = t.Str("NAME"); err != nil {
 		return e, err
 	}

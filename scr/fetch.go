@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/kvcomm"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
@@ -61,10 +62,7 @@ func (fe *fetcher) fetch(ctx context.Context, e prefixdir.Entry) (*offer, error)
 // open makes an offer of a checkpoint of the prefix directory.
 func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) {
 	m, dir, ds, err := fe.locate(ctx, e)
-	if err := fe.agree(ctx, err); err != nil {
-		return nil, err
-	}
-	if m, dir, ds, err = fe.shareMap(ctx, m, dir, ds); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	o := &offer{Restart: Restart{ID: e.ID, Ckpt: ds.Ckpt, Name: e.Name, Ranks: m.Ranks}}
@@ -87,11 +85,22 @@ func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) 
 	return o, err
 }
 
-// locate reads summary and map of a dataset. Rank 0; the others get nothing.
-func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, dir prefixdir.Place, ds record.Dataset, err error) {
-	if fe.c.Rank() != 0 {
-		return nil, dir, ds, nil
+// locate gives summary and map of a dataset to all ranks. Each needs its own files only, but a restart in place those of all.
+func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, at prefixdir.Place, ds record.Dataset, err error) {
+	var t *kvtree.Tree
+	if fe.c.Rank() == 0 {
+		if m, at, ds, err = fe.readMap(ctx, e); err == nil {
+			t, err = mapTree(m, at, ds)
+		}
 	}
+	if t, err = kvcomm.Bcast(ctx, fe.c, 0, t, err, nil); err == nil && fe.c.Rank() != 0 {
+		m, at, ds, err = parseMapTree(t)
+	}
+	return m, at, ds, fe.agree(ctx, err)
+}
+
+// readMap reads summary and map of a dataset. Rank 0.
+func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, dir prefixdir.Place, ds record.Dataset, err error) {
 	if dir, err = fe.index.dir.Locate(e); err != nil {
 		return nil, dir, ds, err
 	}
@@ -136,66 +145,44 @@ func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
 	return serve && n >= max(l.count, 1)
 }
 
-// shareMap gives the map to all ranks. Each needs its own files only, but a restart in place those of all.
-func (fe *fetcher) shareMap(ctx context.Context, m *prefixdir.Map, at prefixdir.Place, ds record.Dataset) (*prefixdir.Map, prefixdir.Place, record.Dataset, error) {
-	var b []byte
-	var err error
-	if fe.c.Rank() == 0 {
-		t := kvtree.New()
-		t.SetInt("RANKS", m.Ranks)
-		t.SetStr("META", at.Meta)
-		t.SetStr("DATA", at.Data)
-		t.SetInt("ID", at.ID)
-		t.SetAt(ds.Tree(), "DSET")
-		for r, files := range m.Files {
-			var ft *kvtree.Tree
-			if ft, err = prefixdir.FilesTree(files); err != nil {
-				break
-			}
-			t.SetAt(ft, "RANK", strconv.Itoa(r))
+// mapTree is a map as it travels, for parseMapTree.
+func mapTree(m *prefixdir.Map, at prefixdir.Place, ds record.Dataset) (*kvtree.Tree, error) {
+	t := kvtree.New()
+	t.SetInt("RANKS", m.Ranks)
+	t.SetStr("META", at.Meta)
+	t.SetStr("DATA", at.Data)
+	t.SetInt("ID", at.ID)
+	t.SetAt(ds.Tree(), "DSET")
+	for r, files := range m.Files {
+		ft, err := prefixdir.FilesTree(files)
+		if err != nil {
+			return nil, err
 		}
-		if err == nil {
-			b, err = t.Pack()
-		}
+		t.SetAt(ft, "RANK", strconv.Itoa(r))
 	}
-	if err := fe.agree(ctx, err); err != nil {
-		return nil, at, ds, err
-	}
-	if b, err = fe.c.Bcast(ctx, 0, b); err != nil {
+	return t, nil
+}
+
+func parseMapTree(t *kvtree.Tree) (m *prefixdir.Map, at prefixdir.Place, ds record.Dataset, err error) {
+	f := record.Fields{Tree: t}
+	m = &prefixdir.Map{Ranks: f.Int("RANKS", 0), Files: map[int][]prefixdir.File{}}
+	at.ID, at.Meta, at.Data = f.Int("ID", 0), f.Str("META"), f.Str("DATA")
+	if err = f.Err(); err != nil {
 		return m, at, ds, err
 	}
-	if fe.c.Rank() == 0 {
-		return m, at, ds, fe.agree(ctx, nil)
+	if ds, err = record.ParseDataset(t.Get("DSET"), ""); err != nil {
+		return m, at, ds, err
 	}
-	out := &prefixdir.Map{Files: map[int][]prefixdir.File{}}
-	err = func() error {
-		t, err := kvtree.Unpack(b, nil)
+	for key, ft := range t.Get("RANK").All() {
+		r, err := strconv.Atoi(key)
 		if err != nil {
-			return err
+			return m, at, ds, err
 		}
-		if out.Ranks, err = t.Int("RANKS"); err != nil {
-			return err
+		if m.Files[r], err = prefixdir.ParseFiles(ft, "rank "+key); err != nil {
+			return m, at, ds, err
 		}
-		at.Meta, _ = t.Str("META")
-		at.Data, _ = t.Str("DATA")
-		if at.ID, err = t.Int("ID"); err != nil {
-			return err
-		}
-		if ds, err = record.ParseDataset(t.Get("DSET"), ""); err != nil {
-			return err
-		}
-		for key, ft := range t.Get("RANK").All() {
-			r, err := strconv.Atoi(key)
-			if err != nil {
-				return err
-			}
-			if out.Files[r], err = prefixdir.ParseFiles(ft, "rank "+key); err != nil {
-				return err
-			}
-		}
-		return nil
-	}()
-	return out, at, ds, fe.agree(ctx, err)
+	}
+	return m, at, ds, nil
 }
 
 // toCache copies the files of this rank into the cache and protects them, as if they had just been written.

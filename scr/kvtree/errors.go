@@ -1,10 +1,10 @@
 package kvtree
 
 import (
-	"errors"
 	"fmt"
 
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 )
 
 // FormatError says what is wrong with a tree file, and where.
@@ -28,7 +28,7 @@ var (
 
 // ErrNoLocks is returned by Update and ReadLocked when the file system does not lock: it refuses, or gives the
 // same exclusive lock to two descriptors.
-var ErrNoLocks = errors.New("file locks do not work here")
+var ErrNoLocks = vfs.ErrNoLocks
 
 // ValueError says why a typed getter failed. Its class is ErrMissing, ErrRange or ErrCorrupt.
 type ValueError struct {

@@ -10,7 +10,6 @@ import (
 // ReadFile reads the record that a file begins with. A file of no bytes is an empty tree, as in the reference, unless
 // Strict. fsys nil is the file system of the operating system.
 func ReadFile(fsys vfs.FS, name string, o *Options) (*Tree, error) {
-	fsys = vfs.OrOS(fsys)
 	r, err := ReadFileRecord(fsys, name, o)
 	if err != nil {
 		return nil, err
@@ -20,8 +19,7 @@ func ReadFile(fsys vfs.FS, name string, o *Options) (*Tree, error) {
 
 // ReadFileRecord is ReadFile that tells all about the record.
 func ReadFileRecord(fsys vfs.FS, name string, o *Options) (*Record, error) {
-	fsys = vfs.OrOS(fsys)
-	f, err := orOS(fsys).Open(name)
+	f, err := vfs.OrOS(fsys).Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -52,17 +50,9 @@ func readFile(f vfs.File, name string, o *Options) (*Record, error) {
 // the file away under the lock. After an error of the rename or of the folder's sync it may not be known which
 // content is there; the error then says so. fsys nil is the file system of the operating system.
 func WriteFile(fsys vfs.FS, name string, t *Tree) error {
-	fsys = vfs.OrOS(fsys)
 	b, err := Encode(t)
 	if err != nil {
 		return err
 	}
-	return durable.Replace(orOS(fsys), name, b, durable.ReplaceOptions{Sync: true, SyncDir: true})
-}
-
-func orOS(fsys vfs.FS) vfs.FS {
-	if fsys == nil {
-		return vfs.OS
-	}
-	return fsys
+	return durable.Replace(vfs.OrOS(fsys), name, b, durable.ReplaceOptions{Sync: true, SyncDir: true})
 }

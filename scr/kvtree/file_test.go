@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,117 +102,113 @@ func TestWriteFileCrashAndFault(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
-	for _, kind := range []kvtree.LockKind{kvtree.Flock, kvtree.Fcntl} {
-		t.Run(strconv.Itoa(int(kind)), func(t *testing.T) {
-			if runtime.GOOS != "linux" && (kind == kvtree.Fcntl || runtime.GOOS == "windows") {
-				t.Skip("SKIPPED: this lock is not here")
-			}
-			o := &kvtree.UpdateOptions{Lock: kind}
-			ctx := context.Background()
-			name := filepath.Join(t.TempDir(), "halt.scr")
-			if _, err := kvtree.ReadLocked(ctx, nil, name, o); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a file that is not there: %v", err)
-			}
-			var wg sync.WaitGroup
-			const workers, rounds = 4, 10
-			for range workers {
-				wg.Go(func() {
-					for range rounds {
-						err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error {
-							n, err := t.Int("N")
-							if err != nil && !errors.Is(err, kvtree.ErrMissing) {
-								return err
-							}
-							t.SetInt("N", n+1)
-							return nil
-						})
-						if err != nil {
-							t.Error(err)
-						}
-						if tree, err := kvtree.ReadLocked(ctx, nil, name, o); err != nil || tree.Len() != 1 {
-							t.Errorf("read: %v", err)
-						}
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: no locks here")
+	}
+	o := &kvtree.UpdateOptions{}
+	ctx := context.Background()
+	name := filepath.Join(t.TempDir(), "halt.scr")
+	if _, err := kvtree.ReadLocked(ctx, nil, name, o); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	var wg sync.WaitGroup
+	const workers, rounds = 4, 10
+	for range workers {
+		wg.Go(func() {
+			for range rounds {
+				err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error {
+					n, err := t.Int("N")
+					if err != nil && !errors.Is(err, kvtree.ErrMissing) {
+						return err
 					}
-				})
-			}
-			wg.Wait()
-			tree, err := kvtree.ReadFile(nil, name, &kvtree.Options{Strict: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n, err := tree.Int("N"); err != nil || n != workers*rounds {
-				t.Errorf("%d, %v, want %d: updates were lost", n, err, workers*rounds)
-			}
-
-			// A change that fails, and one that changes nothing, do not write.
-			before, _ := os.Stat(name)
-			failed := errors.New("no")
-			if err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error { t.UnsetAll(); return failed }); !errors.Is(err, failed) {
-				t.Errorf("failed change: %v", err)
-			}
-			if err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error { return nil }); err != nil {
-				t.Error(err)
-			}
-			if after, _ := os.Stat(name); !after.ModTime().Equal(before.ModTime()) || after.Size() != before.Size() {
-				t.Error("the file was written")
-			}
-
-			// A shorter tree is a shorter file.
-			if err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error { t.UnsetAll(); return nil }); err != nil {
-				t.Error(err)
-			}
-			if st, _ := os.Stat(name); st.Size() != 28 {
-				t.Errorf("%d bytes, want 28", st.Size())
-			}
-
-			// While it is locked, others wait, and ctx ends that.
-			synctest.Test(t, func(t *testing.T) {
-				err := kvtree.Update(ctx, nil, name, o, func(*kvtree.Tree) error {
-					short, cancel := context.WithTimeout(ctx, time.Minute)
-					defer cancel()
-					if _, err := kvtree.ReadLocked(short, nil, name, o); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("read of a locked file: %v", err)
-					}
-					short, cancel = context.WithTimeout(ctx, time.Minute)
-					defer cancel()
-					err := kvtree.Update(short, nil, name, o, func(*kvtree.Tree) error { t.Error("two at once"); return nil })
-					if !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("update of a locked file: %v", err)
-					}
+					t.SetInt("N", n+1)
 					return nil
 				})
 				if err != nil {
 					t.Error(err)
 				}
-			})
-
-			// Damage is an error, the file stays, unless it may be replaced.
-			torn := []byte("\x95\x1f\xc3\xf5torn")
-			if err := os.WriteFile(name, torn, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			set := func(t *kvtree.Tree) error { t.SetInt("N", 1); return nil }
-			if err := kvtree.Update(ctx, nil, name, o, set); !errors.Is(err, kvtree.ErrTruncated) || !bytes.Equal(read(t, name), torn) {
-				t.Errorf("damaged file: %v", err)
-			}
-			if err := kvtree.Update(ctx, nil, name, &kvtree.UpdateOptions{Lock: kind, Replace: true}, set); err != nil {
-				t.Error(err)
-			}
-			payload := append(read(t, name), "payload"...)
-			if err := os.WriteFile(name, payload, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			set2 := func(t *kvtree.Tree) error { t.SetInt("N", 2); return nil }
-			if err := kvtree.Update(ctx, nil, name, o, set2); !errors.Is(err, kvtree.ErrUsage) || !bytes.Equal(read(t, name), payload) {
-				t.Errorf("file with a payload: %v", err)
-			}
-			if err := kvtree.CheckLocks(nil, filepath.Dir(name), kind); err != nil {
-				t.Error(err)
-			}
-			if names, _ := os.ReadDir(filepath.Dir(name)); len(names) != 1 {
-				t.Errorf("%d files left", len(names))
+				if tree, err := kvtree.ReadLocked(ctx, nil, name, o); err != nil || tree.Len() != 1 {
+					t.Errorf("read: %v", err)
+				}
 			}
 		})
+	}
+	wg.Wait()
+	tree, err := kvtree.ReadFile(nil, name, &kvtree.Options{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := tree.Int("N"); err != nil || n != workers*rounds {
+		t.Errorf("%d, %v, want %d: updates were lost", n, err, workers*rounds)
+	}
+
+	// A change that fails, and one that changes nothing, do not write.
+	before, _ := os.Stat(name)
+	failed := errors.New("no")
+	if err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error { t.UnsetAll(); return failed }); !errors.Is(err, failed) {
+		t.Errorf("failed change: %v", err)
+	}
+	if err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if after, _ := os.Stat(name); !after.ModTime().Equal(before.ModTime()) || after.Size() != before.Size() {
+		t.Error("the file was written")
+	}
+
+	// A shorter tree is a shorter file.
+	if err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error { t.UnsetAll(); return nil }); err != nil {
+		t.Error(err)
+	}
+	if st, _ := os.Stat(name); st.Size() != 28 {
+		t.Errorf("%d bytes, want 28", st.Size())
+	}
+
+	// While it is locked, others wait, and ctx ends that.
+	synctest.Test(t, func(t *testing.T) {
+		err := kvtree.Update(ctx, nil, name, o, func(*kvtree.Tree) error {
+			short, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			if _, err := kvtree.ReadLocked(short, nil, name, o); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("read of a locked file: %v", err)
+			}
+			short, cancel = context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			err := kvtree.Update(short, nil, name, o, func(*kvtree.Tree) error { t.Error("two at once"); return nil })
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("update of a locked file: %v", err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+
+	// Damage is an error, the file stays, unless it may be replaced.
+	torn := []byte("\x95\x1f\xc3\xf5torn")
+	if err := os.WriteFile(name, torn, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	set := func(t *kvtree.Tree) error { t.SetInt("N", 1); return nil }
+	if err := kvtree.Update(ctx, nil, name, o, set); !errors.Is(err, kvtree.ErrTruncated) || !bytes.Equal(read(t, name), torn) {
+		t.Errorf("damaged file: %v", err)
+	}
+	if err := kvtree.Update(ctx, nil, name, &kvtree.UpdateOptions{Replace: true}, set); err != nil {
+		t.Error(err)
+	}
+	payload := append(read(t, name), "payload"...)
+	if err := os.WriteFile(name, payload, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	set2 := func(t *kvtree.Tree) error { t.SetInt("N", 2); return nil }
+	if err := kvtree.Update(ctx, nil, name, o, set2); !errors.Is(err, kvtree.ErrUsage) || !bytes.Equal(read(t, name), payload) {
+		t.Errorf("file with a payload: %v", err)
+	}
+	if err := kvtree.CheckLocks(nil, filepath.Dir(name)); err != nil {
+		t.Error(err)
+	}
+	if names, _ := os.ReadDir(filepath.Dir(name)); len(names) != 1 {
+		t.Errorf("%d files left", len(names))
 	}
 }
 
@@ -283,20 +278,20 @@ func (u *unlocked) OpenRW(name string) (vfs.File, error) {
 		return nil, err
 	}
 	u.n++
-	other, err := os.Create(filepath.Join(u.dir, strconv.Itoa(u.n)))
+	other, err := vfs.OS.Create(filepath.Join(u.dir, strconv.Itoa(u.n)))
 	if err != nil {
 		return nil, err
 	}
 	return brokenLock{f, other}, nil
 }
 
-// brokenLock is a file that lends the descriptor of another.
+// brokenLock is a file that is locked by another.
 type brokenLock struct {
 	vfs.File
-	other *os.File
+	other vfs.File
 }
 
-func (b brokenLock) SyscallConn() (syscall.RawConn, error) { return b.other.SyscallConn() }
+func (b brokenLock) Lock(exclusive bool) error { return vfs.Lock(b.other, exclusive) }
 
 func (b brokenLock) Close() error { return errors.Join(b.File.Close(), b.other.Close()) }
 
@@ -313,7 +308,7 @@ func TestLocksThatDoNotWork(t *testing.T) {
 		if err := kvtree.Update(ctx, fsys, name, nil, set); !errors.Is(err, kvtree.ErrNoLocks) {
 			t.Errorf("update: %v", err)
 		}
-		if err := kvtree.CheckLocks(fsys, dir, kvtree.Flock); !errors.Is(err, kvtree.ErrNoLocks) {
+		if err := kvtree.CheckLocks(fsys, dir); !errors.Is(err, kvtree.ErrNoLocks) {
 			t.Errorf("check: %v", err)
 		}
 		if tree, err := kvtree.ReadFile(nil, name, nil); err != nil || tree.Len() != 0 {
@@ -321,9 +316,6 @@ func TestLocksThatDoNotWork(t *testing.T) {
 		}
 	}
 	mem := vfs.NewMem()
-	if err := kvtree.Update(ctx, mem, "f", nil, set); !errors.Is(err, kvtree.ErrNoLocks) {
-		t.Errorf("in memory: %v", err)
-	}
 	o := &kvtree.UpdateOptions{Lock: kvtree.NoLock}
 	if err := kvtree.Update(ctx, mem, "f", o, set); err != nil {
 		t.Errorf("without locks: %v", err)

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"blobio/internal/durable"
@@ -24,9 +22,6 @@ type LockKind uint8
 const (
 	// Flock is flock(2), what the reference uses unless it was built otherwise.
 	Flock LockKind = iota
-	// Fcntl is fcntl(2) of the whole file, which the reference can be built with. Here it is that of open file
-	// descriptions, which excludes the other kind of fcntl too; linux only.
-	Fcntl
 	// NoLock takes none: for a file that only this program touches, at one place.
 	NoLock
 )
@@ -68,7 +63,7 @@ func (o *UpdateOptions) fill() (UpdateOptions, error) {
 // of the reference writes to the file, WriteFile is better.
 //
 // Before anything is changed the lock is tried with a second descriptor: if that gets it too, or the file system knows
-// no locks (one in memory, say), the error wraps ErrNoLocks. What this cannot find is a file system whose locks work on
+// no locks, the error wraps ErrNoLocks. What this cannot find is a file system whose locks work on
 // one node but not between nodes.
 func Update(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, change func(t *Tree) error) error {
 	fsys = vfs.OrOS(fsys)
@@ -76,7 +71,6 @@ func Update(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, cha
 	if err != nil {
 		return err
 	}
-	fsys = orOS(fsys)
 	f, err := lockFile(ctx, fsys, name, &opts, true)
 	if err != nil {
 		return err
@@ -133,7 +127,7 @@ func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions)
 	if err != nil {
 		return nil, err
 	}
-	f, err := lockFile(ctx, orOS(fsys), name, &opts, false)
+	f, err := lockFile(ctx, fsys, name, &opts, false)
 	if err != nil {
 		return nil, err
 	}
@@ -152,16 +146,17 @@ func lockFile(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, e
 		if err != nil || o.Lock == NoLock {
 			return f, err
 		}
-		if err = waitLock(ctx, f, name, o.Lock, exclusive); err == nil && exclusive {
-			err = tryTwice(fsys, f, name, o.Lock)
+		if err = waitLock(ctx, f, name, exclusive); err == nil && exclusive {
+			err = tryTwice(fsys, f, name)
 		}
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		if same(fsys, f, name) {
+		named, err := vfs.Named(fsys, f, name)
+		if named {
 			return f, nil
 		}
-		if err := f.Close(); err != nil {
+		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
 	}
@@ -186,37 +181,20 @@ func openFile(fsys vfs.FS, name string, write bool, perm fs.FileMode) (f vfs.Fil
 	return nil, err
 }
 
-// same says whether the name still means the open file. Where that cannot be known, it does.
-func same(fsys vfs.FS, f vfs.File, name string) bool {
-	open, ok := f.(interface{ Stat() (fs.FileInfo, error) })
-	if !ok {
-		return true
-	}
-	a, err := open.Stat()
-	if err != nil {
-		return true
-	}
-	b, err := fsys.Stat(name)
-	return err == nil && os.SameFile(a, b)
-}
-
 // The pauses between attempts to get a lock.
 const (
 	firstPause = time.Millisecond
 	lastPause  = 50 * time.Millisecond
 )
 
-// errHeld: another descriptor has the lock.
-var errHeld = errors.New("locked by another")
-
 // waitLock takes a lock as soon as it is free. It asks again and again: a system call that waits could not be ended
 // with ctx.
-func waitLock(ctx context.Context, f vfs.File, name string, kind LockKind, exclusive bool) error {
+func waitLock(ctx context.Context, f vfs.File, name string, exclusive bool) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := tryLock(f, name, kind, exclusive); !errors.Is(err, errHeld) {
+		if err := vfs.Lock(f, exclusive); !errors.Is(err, vfs.ErrLocked) {
 			return err
 		}
 		timer := time.NewTimer(pause)
@@ -229,42 +207,23 @@ func waitLock(ctx context.Context, f vfs.File, name string, kind LockKind, exclu
 	}
 }
 
-// tryLock takes a lock if it is free, else it returns errHeld.
-func tryLock(f vfs.File, name string, kind LockKind, exclusive bool) error {
-	c, ok := f.(syscall.Conn)
-	if !ok {
-		return fmt.Errorf("%s: not a file of the operating system: %w", name, ErrNoLocks)
-	}
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	if e := raw.Control(func(fd uintptr) { err = lock(fd, kind, exclusive) }); e != nil {
-		return e
-	}
-	if err != nil {
-		return fmt.Errorf("%s: lock: %w", name, err)
-	}
-	return nil
-}
-
 // tryTwice takes the exclusive lock that f has with a second descriptor, which must fail.
-func tryTwice(fsys vfs.FS, f vfs.File, name string, kind LockKind) error {
+func tryTwice(fsys vfs.FS, f vfs.File, name string) error {
 	second, err := fsys.OpenRW(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // renamed or removed meanwhile: same finds that out
+			return nil // renamed or removed meanwhile, as lockFile finds out
 		}
 		return err
 	}
 	defer func() { _ = second.Close() }()
-	if !same(fsys, f, name) {
-		return nil
+	if named, err := vfs.Named(fsys, f, name); !named {
+		return err
 	}
-	switch err := tryLock(second, name, kind, true); {
+	switch err := vfs.Lock(second, true); {
 	case err == nil:
 		return fmt.Errorf("%s: two descriptors got the same exclusive lock: %w", name, ErrNoLocks)
-	case errors.Is(err, errHeld):
+	case errors.Is(err, vfs.ErrLocked):
 		return nil
 	default:
 		return err
@@ -279,15 +238,15 @@ func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
 	if kind == NoLock {
 		return false, fmt.Errorf("%s: no kind of lock: %w", name, ErrNoLocks)
 	}
-	f, err := orOS(fsys).Open(name)
+	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	err = tryLock(f, name, kind, false) // shared: others may ask at the same time
-	held := errors.Is(err, errHeld)
+	err = vfs.Lock(f, false) // shared: others may ask at the same time
+	held := errors.Is(err, vfs.ErrLocked)
 	if held {
 		err = nil
 	}
@@ -296,16 +255,15 @@ func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
 
 // CheckLocks finds out whether locks work in a folder, with a file that it makes and removes. The error wraps
 // ErrNoLocks if they do not.
-func CheckLocks(fsys vfs.FS, dir string, kind LockKind) error {
+func CheckLocks(fsys vfs.FS, dir string) error {
 	fsys = vfs.OrOS(fsys)
-	fsys = orOS(fsys)
 	f, err := durable.CreateTemp(fsys, filepath.Join(dir, "locks"), durable.TempOptions{})
 	if err != nil {
 		return err
 	}
 	defer f.Discard()
-	if err := tryLock(f.File, f.Name(), kind, true); err != nil {
+	if err := vfs.Lock(f.File, true); err != nil {
 		return err
 	}
-	return tryTwice(fsys, f.File, f.Name(), kind)
+	return tryTwice(fsys, f.File, f.Name())
 }

@@ -101,41 +101,6 @@ func ReadRecord(r io.ReaderAt, off, size int64, o *Options) (*Record, error) {
 	return opts.decode(b, h)
 }
 
-// ReadStream reads one record from a stream, and no byte behind it. At the end of the stream it returns io.EOF.
-func ReadStream(r io.Reader, o *Options) (*Record, error) {
-	opts, err := o.fill()
-	if err != nil {
-		return nil, err
-	}
-	head := make([]byte, headerLen)
-	n, err := io.ReadFull(r, head)
-	if errors.Is(err, io.EOF) && n == 0 {
-		return nil, io.EOF
-	}
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, err
-	}
-	end := int64(math.MaxInt64)
-	if n < headerLen {
-		end = int64(n)
-	}
-	h, err := opts.header(head[:n], end)
-	if err != nil {
-		return nil, err
-	}
-	// The buffer grows with what arrives, not with what the header promises.
-	var b bytes.Buffer
-	b.Write(head)
-	got, err := io.Copy(&b, io.LimitReader(r, h.Size-headerLen))
-	if err != nil {
-		return nil, err
-	}
-	if got += headerLen; got < h.Size {
-		return nil, opts.fault(offSize, "file size", ErrTruncated, "%d bytes, the stream has %d", h.Size, got)
-	}
-	return opts.decode(b.Bytes(), h)
-}
-
 // readFull reads all of b. A file that became shorter is ErrTruncated.
 func (o *Options) readFull(r io.Reader, b []byte) error {
 	n, err := io.ReadFull(r, b)

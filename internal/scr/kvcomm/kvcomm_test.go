@@ -30,7 +30,7 @@ func treeOf(from, to int) *kvtree.Tree {
 }
 
 func TestExchange(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 33} {
+	for _, n := range []int{1, 2, 5, 16} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			// Who sends to whom, each pattern another density.
 			for _, percent := range []int{0, 5, 50, 100} {
@@ -105,36 +105,15 @@ func TestMessages(t *testing.T) {
 		if err != nil || !got.Equal(treeOf(prev, c.Rank())) {
 			return fmt.Errorf("sendrecv: %v", err)
 		}
-		got, err = kvcomm.Bcast(ctx, c, 1, treeOf(c.Rank(), 9), nil)
+		got, err = kvcomm.Bcast(ctx, c, 1, treeOf(c.Rank(), 9), nil, nil)
 		if err != nil || !got.Equal(treeOf(1, 9)) {
 			return fmt.Errorf("bcast: %v", err)
 		}
 		var bad kvtree.Tree
 		bad.Set("a\x00b", nil)
-		if _, err = kvcomm.Bcast(ctx, c, 0, &bad, nil); !errors.Is(err, kvtree.ErrUsage) {
+		if _, err = kvcomm.Bcast(ctx, c, 0, &bad, nil, nil); !errors.Is(err, kvtree.ErrUsage) {
 			return fmt.Errorf("bcast of a bad key: %v", err)
 		}
 		return nil
 	})
-}
-
-func BenchmarkExchange(b *testing.B) {
-	const n = 64
-	for _, distance := range []int{1, n / 2} {
-		b.Run(fmt.Sprintf("distance %d", distance), func(b *testing.B) {
-			t := treeOf(6, 1)
-			size, _ := t.PackedSize()
-			b.SetBytes(size * n)
-			run(b, n, func(ctx context.Context, c comm.Comm) error {
-				send := kvtree.New()
-				send.Set(strconv.Itoa((c.Rank()+distance)%n), t.Clone())
-				for range b.N {
-					if _, err := kvcomm.Exchange(ctx, c, send, nil); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		})
-	}
 }

@@ -33,10 +33,13 @@ func SendRecv(ctx context.Context, c comm.Comm, t *kvtree.Tree, to, from, tag in
 	return Recv(ctx, c, from, tag, opts)
 }
 
-// Bcast returns the tree of rank root on every rank, on root t itself; the other ranks' t is not looked at.
-func Bcast(ctx context.Context, c comm.Comm, root int, t *kvtree.Tree, opts *kvtree.Options) (*kvtree.Tree, error) {
+// Bcast returns the tree of rank root on every rank, on root t itself; the other ranks' t is not looked at. err is why a rank
+// cannot go on: then all get an error.
+func Bcast(ctx context.Context, c comm.Comm, root int, t *kvtree.Tree, err error, opts *kvtree.Options) (*kvtree.Tree, error) {
 	var b []byte
-	err := opts.Validate()
+	if err == nil {
+		err = opts.Validate()
+	}
 	if err == nil && c.Rank() == root {
 		b, err = t.Pack()
 	}

@@ -24,10 +24,10 @@ type Generation uint8
 
 // The generations. What is made here is C.
 const (
-	Unknown Generation = iota
-	GenA               // before 1.1.8
-	GenB               // 1.1.8 to 2.0
-	GenC               // 3
+	_    Generation = iota
+	GenA            // before 1.1.8
+	GenB            // 1.1.8 to 2.0
+	GenC            // 3
 )
 
 // String is the letter.
@@ -131,7 +131,7 @@ func (d *Dir) CheckLocks() error {
 	if d.Lock == kvtree.NoLock {
 		return nil
 	}
-	err := kvtree.CheckLocks(d.fs(), d.File(""), d.Lock)
+	err := kvtree.CheckLocks(d.fs(), d.File(""))
 	if errors.Is(err, kvtree.ErrNoLocks) {
 		d.Lock = kvtree.NoLock
 	}

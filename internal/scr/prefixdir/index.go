@@ -39,7 +39,7 @@ const maxIndexEntries = 1 << 20
 // the form of generation C; what is not known here is kept. Times have whole seconds.
 type Index struct {
 	Tree *kvtree.Tree
-	From Generation // of the file it was read from; Unknown if there was none
+	From Generation // of the file it was read from; 0 if there was none
 
 	file string // for errors
 	loc  *time.Location

@@ -9,6 +9,7 @@ import (
 
 	"blobio/internal/fault"
 	"blobio/internal/scr/cadence"
+	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 
@@ -69,19 +70,20 @@ func TestHaltDamaged(t *testing.T) {
 	}
 }
 
-func TestHaltWithoutLocks(t *testing.T) {
-	d := memDir()
-	d.Lock = kvtree.Flock
-	if err := d.UpdateHalt(t.Context(), func(*cadence.Halt) error { return nil }); !errors.Is(err, kvtree.ErrNoLocks) {
-		t.Errorf("%v", err)
-	}
-}
-
 // TestCheckLocks: where there are no locks that is said, and then they are not asked for any more.
 func TestCheckLocks(t *testing.T) {
 	d := memDir()
+	d.FS = vfs.NewFault(d.FS, func(op vfs.Op) error {
+		if op.Kind == vfs.OpLock {
+			return vfs.ErrNoLocks
+		}
+		return nil
+	})
 	d.Lock = kvtree.Flock
 	must(t, d.Create())
+	if err := d.UpdateHalt(t.Context(), func(*cadence.Halt) error { return nil }); !errors.Is(err, kvtree.ErrNoLocks) {
+		t.Errorf("%v", err)
+	}
 	if err := d.UpdateIndex(t.Context(), func(x *Index) error { return x.Add(ckpt(1), true) }); !errors.Is(err, kvtree.ErrNoLocks) {
 		t.Errorf("%v", err)
 	}

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package kvtree_test
-
-import "runtime"
-
-const locksHere = runtime.GOOS != "windows"
