@@ -17,6 +17,11 @@ func TestDifferentCalls(t *testing.T) {
 		"Writer.SetAtt": func(ctx context.Context, w *Writer) error { return w.SetAtt(ctx, -1, "a", "b") },
 		"Writer.Flush":  func(ctx context.Context, w *Writer) error { return w.Flush(ctx) },
 		"Writer.Wait":   func(ctx context.Context, w *Writer) error { return w.Wait(ctx) },
+		// of the same first step as others
+		"Writer.Commit":      func(ctx context.Context, w *Writer) error { return w.Commit(ctx) },
+		"Writer.CommitAsync": func(ctx context.Context, w *Writer) error { return w.CommitAsync(ctx) },
+		"Writer.FlushAsync":  func(ctx context.Context, w *Writer) error { return w.FlushAsync(ctx) },
+		"Writer.Close":       func(ctx context.Context, w *Writer) error { return w.Close(ctx) },
 	}
 	for a, first := range calls {
 		for b, second := range calls {

@@ -18,7 +18,8 @@ func (c *inCall) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// In names the caller's call that collectives belong to: errors of ranks that are in different ones name these calls. The outermost name stays.
+// In names the caller's call that collectives belong to. A collective that belongs to calls of other names on other ranks is ErrMismatch, which names
+// them, though the step that they take is the same. The outermost name stays; one without a name goes with any.
 func In(ctx context.Context, call string) context.Context {
 	if CallOf(ctx) != "" {
 		return ctx

@@ -149,9 +149,9 @@ func (m *member) enter(ctx context.Context, s signature, put, finish func(*round
 			g.mu.Unlock()
 			return nil, w.failErr(err)
 		}
-	} else if r.sig != s {
+	} else if call := CallOf(ctx); r.sig != s || call != "" && r.call != "" && call != r.call {
 		g.mu.Unlock()
-		return nil, w.failErr(mismatch(r, m.world, s, CallOf(ctx)))
+		return nil, w.failErr(mismatch(r, m.world, s, call))
 	}
 	put(r)
 	r.arrived++
@@ -226,7 +226,7 @@ func (g *group) missing(r *round, most int) string {
 // mismatch is the error of a rank that comes to a round with another signature.
 func mismatch(r *round, rank int, s signature, call string) error {
 	one, two := r.sig.String(), s.String()
-	if one == two { // the same call on different windows
+	if one == two && r.sig != s { // the same call on different windows
 		one, two = one+" of one window", two+" of another"
 	}
 	return fmt.Errorf("%w: rank %d is in %s, rank %d in %s", ErrMismatch, r.first, Within(r.call, one), rank, Within(call, two))

@@ -248,7 +248,7 @@ func (w *world) exit(rank int) {
 		stuck.mu.Lock()
 		what := "a collective"
 		if stuck.cur != nil {
-			what = stuck.cur.sig.String()
+			what = Within(stuck.cur.call, stuck.cur.sig.String())
 		}
 		stuck.mu.Unlock()
 		w.failErr(fmt.Errorf("%w: rank %d is missing in %s", ErrExited, rank, what))

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"unsafe"
 )
@@ -37,7 +38,7 @@ type board struct {
 
 // mark is what a rank says of the collective that it is in.
 type mark struct {
-	sig, elems int64 // of all ranks the same
+	sig, elems int64 // of all ranks the same, but for a call without a name
 	n          int64
 }
 
@@ -174,12 +175,20 @@ func (r *rank) await(ctx context.Context, s *slot, stay bool) error {
 // judge returns the greatest n of the last round, or how the calls of the ranks differ.
 func (b *board) judge() (most int64, err error) {
 	first := b.last(0).mark
+	first.sig = step(first.sig)
 	low, high, most := first, first, first.n
-	for j := 1; j < b.n; j++ {
+	lowCall, highCall := int64(math.MaxInt64), int64(0)
+	for j := range b.n {
 		m := b.last(j).mark
 		most = max(most, m.n)
-		low.sig, low.elems = min(low.sig, m.sig), min(low.elems, m.elems)
-		high.sig, high.elems = max(high.sig, m.sig), max(high.elems, m.elems)
+		low.sig, low.elems = min(low.sig, step(m.sig)), min(low.elems, m.elems)
+		high.sig, high.elems = max(high.sig, step(m.sig)), max(high.elems, m.elems)
+		if c := m.sig >> callShift; c != 0 {
+			lowCall, highCall = min(lowCall, c), max(highCall, c)
+		}
+	}
+	if low.sig == high.sig && low.elems == high.elems && highCall > lowCall {
+		low.sig, high.sig = low.sig|lowCall<<callShift, high.sig|highCall<<callShift
 	}
 	if low.sig != high.sig || low.elems != high.elems {
 		return 0, &difference{low: low, high: high}

@@ -40,10 +40,28 @@ const (
 var kindNames = [...]string{"Barrier", "Bcast", "Gather", "Allgather", "Alltoallv", "AllreduceInt64", "ExscanInt64",
 	"Split", "SplitNode", "NewWindow", "Fence", "Free", "Share", "SharedMemory", "Fence of memory", "Finalize"}
 
-// sig packs kind, op and root (or the number of a window): 8, 8 and 32 bits.
+// sig packs kind, op and root (or the number of a window): 8, 8 and 32 bits. Above them a mark has 15 bits of the caller's call.
 func sig(k kind, op comm.Op, root int) int64 {
 	return int64(k)<<40 | int64(op)<<32 | int64(uint32(root))
 }
+
+const callShift = 48
+
+// within are the bits of the call that ctx is of; 0: it has no name, and goes with any.
+func within(ctx context.Context) int64 {
+	call := comm.CallOf(ctx)
+	if call == "" {
+		return 0
+	}
+	h := uint32(2166136261) // FNV-1a
+	for i := range len(call) {
+		h = (h ^ uint32(call[i])) * 16777619
+	}
+	return int64(1+(h^h>>15)%0x7fff) << callShift
+}
+
+// step is a sig without its call.
+func step(sig int64) int64 { return sig & (1<<callShift - 1) }
 
 func sigString(s, elems int64) string {
 	k, op, root := kind(s>>40), comm.Op(s>>32&0xff), int(uint32(s))
@@ -62,7 +80,7 @@ func sigString(s, elems int64) string {
 }
 
 const (
-	fixedWords = 5
+	fixedWords = 7
 	// freeWords are elements of a short Allreduce that travel with the header. Their number does
 	// not depend on the call, so that MPI never sees ranks with different counts.
 	freeWords = 8
@@ -72,7 +90,7 @@ const (
 // header begins a collective, where MPI may be called. All ranks must give the same kind, op, root and elems; the
 // result is the greatest n.
 func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, n int, stay bool) (int64, error) {
-	return r.confer(ctx, mark{sig(k, op, root), int64(elems), int64(n)}, nil, stay)
+	return r.confer(ctx, mark{sig(k, op, root) | within(ctx), int64(elems), int64(n)}, nil, stay)
 }
 
 // confer exchanges marks, where MPI may be called. On a board each rank also leaves data, or where they are.
@@ -99,7 +117,11 @@ func (r *rank) confer(ctx context.Context, m mark, data []byte, stay bool) (most
 
 // exchange puts the greatest of all ranks' words into the second half of r.head; those of a short Allreduce are in the first already.
 func (r *rank) exchange(ctx context.Context, m mark, stay bool) error {
-	for i, v := range [fixedWords]int64{m.sig, -m.sig, m.elems, -m.elems, m.n} {
+	call, not := int64(math.MinInt64), int64(math.MinInt64)
+	if c := m.sig >> callShift; c != 0 {
+		call, not = c, -c
+	}
+	for i, v := range [fixedWords]int64{step(m.sig), -step(m.sig), m.elems, -m.elems, m.n, call, not} {
 		r.head[i] = C.int64_t(v)
 	}
 	var req C.MPI_Request
@@ -113,6 +135,9 @@ func (r *rank) exchange(ctx context.Context, m mark, stay bool) error {
 func (r *rank) judge() (int64, error) {
 	out := r.head[headWords:]
 	low, high := mark{sig: -int64(out[1]), elems: -int64(out[3])}, mark{sig: int64(out[0]), elems: int64(out[2])}
+	if low == high && int64(out[5]) != math.MinInt64 {
+		low.sig, high.sig = low.sig|-int64(out[6])<<callShift, high.sig|int64(out[5])<<callShift
+	}
 	if low != high {
 		return 0, &difference{low: low, high: high}
 	}
@@ -159,10 +184,13 @@ const nameWords = 3
 // fails leaves the difference as it is.
 func (r *rank) name(ctx context.Context, m mark, d *difference, stay bool) {
 	key := func(m mark) int64 {
-		if d.low.sig != d.high.sig {
-			return m.sig
+		switch {
+		case step(d.low.sig) != step(d.high.sig):
+			return step(m.sig)
+		case d.low.elems != d.high.elems:
+			return m.elems
 		}
-		return m.elems
+		return m.sig
 	}
 	keys := [2]int64{key(d.low), key(d.high)}
 	call := comm.CallOf(ctx)
@@ -241,7 +269,7 @@ func (r *rank) greatest(ctx context.Context, v []int64, stay bool) ([]int64, err
 
 // begin is a header from the goroutine of the caller. On a board each rank also leaves data, or where they are.
 func (r *rank) begin(ctx context.Context, k kind, op comm.Op, root int, elems, n int, data []byte) (most int64, err error) {
-	m := mark{sig(k, op, root), int64(elems), int64(n)}
+	m := mark{sig(k, op, root) | within(ctx), int64(elems), int64(n)}
 	if h := r.e.home; h.here() { // without what a closure costs
 		defer h.mu.Unlock()
 		if err := r.e.enter(ctx); err != nil {

@@ -90,7 +90,7 @@ func (r *rank) alltoallNear(ctx context.Context, b [][]byte) ([][]byte, error) {
 		}
 	}
 	r.e.loans = b
-	most, err := r.confer(ctx, mark{sig: sig(kAlltoallv, 0, 0), n: int64(head + total)}, row, false)
+	most, err := r.confer(ctx, mark{sig: sig(kAlltoallv, 0, 0) | within(ctx), n: int64(head + total)}, row, false)
 	if err != nil {
 		return nil, err
 	}

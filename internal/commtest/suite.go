@@ -60,6 +60,7 @@ func Suite(t *testing.T, run Runner) {
 		{"WindowEpochs", testWindowEpochs},
 		{"Recycle", testRecycle},
 		{"Mixed", testMixed},
+		{"Calls", testCalls},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, run) })
 	}
