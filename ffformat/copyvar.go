@@ -15,23 +15,32 @@ func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	}
 	buf := make([]byte, rewritePiece)
 	for _, c := range v.chunks {
-		sum := newSum(r.f)
-		for off := int64(0); off < c.ChunkSize; off += rewritePiece {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			p := buf[:min(rewritePiece, c.ChunkSize-off)]
-			if _, err := r.read(c, p, off); err != nil {
-				return &VarError{id, err}
-			}
-			sum.Write(p)
-			if _, err := w.Write(p); err != nil {
-				return err
-			}
+		if err := r.copyChunk(ctx, c, buf, w); err != nil {
+			return err
 		}
-		if err := r.verdict(c, chunkResult{hash: sum.Sum()}); err != nil {
-			return &VarError{id, err}
+	}
+	return nil
+}
+
+// copyChunk writes a chunk to w by way of buf, and verifies it. The errors are those of CopyVar.
+func (r *Reader) copyChunk(ctx context.Context, c place, buf []byte, w io.Writer) error {
+	sum := newSum(r.f)
+	for off, n := int64(0), int64(0); off < c.ChunkSize; off += n {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
+		n = min(int64(len(buf)), c.ChunkSize-off)
+		p := buf[:n]
+		if _, err := r.read(c, p, off); err != nil {
+			return &VarError{c.ID, err}
+		}
+		sum.Write(p)
+		if _, err := w.Write(p); err != nil {
+			return err
+		}
+	}
+	if err := r.verdict(c, chunkResult{hash: sum.Sum()}); err != nil {
+		return &VarError{c.ID, err}
 	}
 	return nil
 }

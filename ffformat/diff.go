@@ -53,6 +53,7 @@ type VarDiff struct {
 // Diff compares the variables of two checkpoint files, whatever their layouts,
 // hashes and containers, byte by byte and without trust in hashes: those
 // of a first and then those that only b has. It yields the variables that differ.
+// Chunks are verified: one that is damaged is an error, and no difference.
 // An error is about the variable that comes with it (the others are compared
 // still), or, with a VarDiff of ID 0 and sizes -1, ends everything (that of ctx, ErrUsage).
 func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq2[VarDiff, error] {

@@ -3,6 +3,7 @@ package ffformat
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
 	"errors"
 	"fmt"
 	"testing"
@@ -167,7 +168,11 @@ func TestDiffDamaged(t *testing.T) {
 	f.Blocks[0].Containers[1].Dptr = 8 // of variable 2
 	b := bytes.Clone(a)
 	put(t, f, b)
-	b[f.Blocks[3].Containers[0].Fptr] ^= 1
+	b[f.Blocks[0].Containers[0].Fptr] ^= 1 // of variable 1: damage is no difference
+	c := &f.Blocks[3].Containers[0]
+	b[c.Fptr] ^= 1
+	c.Hash = md5.Sum(b[c.Fptr : c.Fptr+c.ChunkSize])
+	put(t, f, b)
 	reseal(t, f, b)
 	var ids []int32
 	var bad []int32
@@ -178,7 +183,7 @@ func TestDiffDamaged(t *testing.T) {
 			ids = append(ids, v.ID)
 		}
 	}
-	if fmt.Sprint(bad) != "[2]" || fmt.Sprint(ids) != "[5]" {
+	if fmt.Sprint(bad) != "[1 2]" || fmt.Sprint(ids) != "[5]" {
 		t.Errorf("bad %v, different %v", bad, ids)
 	}
 }

@@ -193,7 +193,7 @@ func TestOver2GiB(t *testing.T) {
 	if v := r.File().Vars(); v[0].Size != 2<<30 {
 		t.Error(v)
 	}
-	if n, err := r.ReadAt(1, make([]byte, 8), 2<<30-8); n != 8 || err != nil {
+	if n, err := r.readAt(1, make([]byte, 8), 2<<30-8, nil); n != 8 || err != nil {
 		t.Error(n, err)
 	}
 
@@ -218,7 +218,7 @@ func TestOver2GiB(t *testing.T) {
 	if r, err = NewReader(bigFile{size, meta}, size, "", &DecodeOptions{Lenient: true}); err != nil || r.File().Damaged == nil {
 		t.Fatal(err)
 	}
-	if n, err := r.ReadAt(1, make([]byte, 8), 2<<30-8); n != 8 || err != nil {
+	if n, err := r.readAt(1, make([]byte, 8), 2<<30-8, nil); n != 8 || err != nil {
 		t.Error(n, err)
 	}
 	n := 0

@@ -1,12 +1,14 @@
 package ffformat
 
 import (
-	"blobio/internal/fault"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sort"
+	"sync"
+
+	"blobio/internal/fault"
 )
 
 // Reader reads the variables of a file. Its methods are safe for concurrent use.
@@ -15,6 +17,7 @@ type Reader struct {
 	r    io.ReaderAt
 	vars map[int32]*variable
 	recs *structure // flaws of the records: which variables cannot be read
+	good sync.Map   // chunks that ReadAt has verified, by the offsets of their records
 }
 
 // variable is where the bytes of a variable are.
@@ -93,10 +96,28 @@ func (r *Reader) variable(id int32) (*variable, error) {
 	return v, nil
 }
 
-// ReadAt reads from byte off of the variable, without verifying hashes (of less
-// than a chunk there is none). As io.ReaderAt: fewer bytes than len(p) only with
-// an error, which is io.EOF at the end of the variable.
+// ReadAt reads from byte off of the variable. Each chunk is read whole and verified when
+// it is touched first; one that is damaged is an error whenever it is touched, of
+// class ErrChecksum. As io.ReaderAt: fewer bytes than len(p) only with an error, which
+// is io.EOF at the end of the variable.
 func (r *Reader) ReadAt(id int32, p []byte, off int64) (int, error) {
+	return r.readAt(id, p, off, r.whole)
+}
+
+// whole verifies a chunk, once.
+func (r *Reader) whole(c place) error {
+	if _, ok := r.good.Load(c.offset); ok {
+		return nil
+	}
+	err := r.copyChunk(context.Background(), c, make([]byte, min(rewritePiece, c.ChunkSize)), io.Discard)
+	if err == nil {
+		r.good.Store(c.offset, nil)
+	}
+	return err
+}
+
+// readAt is ReadAt with another way to verify a chunk; nil: none.
+func (r *Reader) readAt(id int32, p []byte, off int64, verify func(place) error) (int, error) {
 	v, err := r.variable(id)
 	if err != nil {
 		return 0, err
@@ -113,6 +134,11 @@ func (r *Reader) ReadAt(id int32, p []byte, off int64) (int, error) {
 			continue
 		}
 		m := int(min(int64(len(p)-n), c.ChunkSize-in))
+		if verify != nil {
+			if err := verify(c); err != nil {
+				return n, err
+			}
+		}
 		k, err := r.read(c, p[n:n+m], in)
 		n, off = n+k, off+int64(k)
 		if err != nil {

@@ -137,6 +137,14 @@ func TestReadVarsErrors(t *testing.T) {
 				t.Errorf("%s: other bytes", k.name)
 			}
 		}
+		for range 2 { // what touches the chunk, and nothing else
+			if n, err := r.ReadAt(2, make([]byte, 4), f.at(2, 0).Dptr+8); n != 0 || !errors.Is(err, ErrChecksum) || !slices.Equal(BadVars(err), []int32{2}) {
+				t.Errorf("%s: ReadAt: %d, %v", k.name, n, err)
+			}
+			if n, err := r.ReadAt(3, three[:4], 8); n != 4 || err != nil || !bytes.Equal(three[:4], want[3][8:12]) {
+				t.Errorf("%s: ReadAt: %d, %v", k.name, n, err)
+			}
+		}
 		if err := r.ReadVars(context.Background(), nil, nil); err != nil {
 			t.Error(err)
 		}

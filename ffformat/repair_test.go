@@ -139,7 +139,7 @@ func checkFate(t *testing.T, name string, how BadChunks, rep *RepairReport, old,
 			continue
 		}
 		want := make([]byte, v.Size)
-		if _, err := r.ReadAt(v.ID, want, 0); err != nil {
+		if _, err := r.readAt(v.ID, want, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, x := range rep.Bad {

@@ -38,13 +38,14 @@ func newFFDump(e *cli.Env) *cobra.Command {
 		Short: "Print all metadata of a checkpoint file, or the values of a variable, or write variables to files",
 		Long: `Print every field of the metadata of a checkpoint file with its offset, or with --var
 the values of a variable. The file does not store their type: give it with --type.
-Values are printed unverified; ff check verifies them.
+Values of a damaged container are an error.
 
 --output writes the verified bytes of each variable to a file of its own, DIR/var<id>.raw.
 From a damaged file, whole variables are written and the others are named. If its metadata
 are damaged, a warning says so: a variable may then have the number of another one.
+The same goes for --var. A file of the POSIX mode has one checksum for all variables.
 
-Exit codes: 0 all printed or written, 1 some variables are damaged, 2 could not run.
+Exit codes: 0 all printed or written, 1 variables or metadata are damaged, 2 could not run.
 
 JSON: {path, layout, file_block: {offset, checksum, my_hash, checkpoint,
 checkpoint_size, meta_size, data_size, file_size, max_fs, pt_fs, timestamp},
@@ -99,7 +100,11 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	}
 	defer file.Close()
 	if d := r.File().Damaged; d != nil {
+		if file.posix != nil && cmd.Flags().Changed("var") { // there is one checksum for all variables
+			return damaged(e, d)
+		}
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
+		e.Code = cli.Findings
 	}
 	if !cmd.Flags().Changed("var") {
 		if file.posix != nil {
@@ -110,7 +115,18 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	if _, err := ffVars([]string{strconv.Itoa(int(f.variable))}, r.File()); err != nil {
 		return err
 	}
-	return f.values(cmd.Context(), e, r)
+	if err := f.values(cmd.Context(), e, r); len(ffformat.BadVars(err)) == 0 {
+		return err
+	} else {
+		return damaged(e, err)
+	}
+}
+
+// damaged prints what is damaged, which is no error of the command.
+func damaged(e *cli.Env, err error) error {
+	fmt.Fprintf(e.Stderr, "blobio: %s\n", cli.ErrorText(err))
+	e.Code = cli.Findings
+	return nil
 }
 
 func (f *ffDumpFlags) metadata(e *cli.Env, file *ffformat.File) error {

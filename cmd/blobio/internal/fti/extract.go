@@ -40,9 +40,10 @@ func (f *ffDumpFlags) extract(ctx context.Context, e *cli.Env, path string) erro
 	}
 	defer file.Close()
 	if d := r.File().Damaged; d != nil && file.posix != nil {
-		return fmt.Errorf("%s: nothing is written: there is one checksum for all variables: %w", path, d)
+		return damaged(e, fmt.Errorf("nothing is written: there is one checksum for all variables: %w", d))
 	} else if d != nil { // which variable is which may be part of it
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
+		e.Code = cli.Findings
 	}
 	ids, err := ffVars(f.vars, r.File())
 	if err != nil {

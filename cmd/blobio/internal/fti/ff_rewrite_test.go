@@ -138,7 +138,7 @@ func TestFFRepair(t *testing.T) {
 	clitest.Check(t, os.WriteFile(two, whole[:len(whole)-60], 0o666)) // the file block is cut
 	clitest.Shows(t, "3 variables", "ff", "repair", "--force", "--no-sync", "--checkpoint", "2", two, out)
 	text := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "x"), two) // as far as the records are there
-	if text.Code != cli.Good || !strings.Contains(text.Out, "var3.raw") {
+	if text.Code != cli.Findings || !strings.Contains(text.Out, "var3.raw") {
 		t.Errorf("extract of a file that is cut: %+v", text)
 	}
 	clitest.Check(t, os.WriteFile(two, whole[:500], 0o666))
@@ -152,7 +152,18 @@ func TestFFExtractDoubtful(t *testing.T) {
 	dir, one, _ := ffToys(t)
 	fast := filepath.Join(dir, "fast.fti")
 	clitest.Good(t, "ff", "convert", "--no-sync", "--hash", "fast", one, fast)
+	whole := clitest.Read(t, fast)
 	clitest.FlipByte(t, fast, 840+12) // behind the data: dbsize, numvars, and the id of variable 1
 	r := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "out"), fast)
 	clitest.Holds(t, r.Err, "blobio: warning: ", "FB.myHash")
+	if r.Code != cli.Findings {
+		t.Errorf("exit code %d", r.Code)
+	}
+	clitest.Check(t, os.WriteFile(fast, []byte(whole), 0o666))
+	clitest.FlipByte(t, fast, 100) // of variable 1: neither its values nor a difference, and nothing of others
+	for _, args := range [][]string{{"--elements", "0:4"}, {"--plain"}, {"--json"}} {
+		clitest.Bad(t, cli.Findings, "variable 1: ", append([]string{"ff", "dump", "--var", "1", fast}, args...)...)
+	}
+	clitest.Good(t, "ff", "dump", "--var", "2", fast)
+	clitest.Bad(t, cli.Findings, "cannot compare: variable 1: ", "ff", "diff", one, fast)
 }
