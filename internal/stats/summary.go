@@ -141,6 +141,44 @@ func of(data any, m *cf.Meaning) (s Summary) {
 // the mean's last digit.
 const block = 128
 
+// together returns the least, the greatest and the sum of some values, which is NaN if one of them is. Four sums at once do not wait for each other.
+func together[T elem.Number](x []T) (lo, hi T, sum float64) {
+	lo, hi = x[0], x[0]
+	var a, b, c, d float64
+	for ; len(x) >= 4; x = x[4:] {
+		p, q, r, s := x[0], x[1], x[2], x[3]
+		if p < lo {
+			lo = p
+		}
+		if p > hi {
+			hi = p
+		}
+		if q < lo {
+			lo = q
+		}
+		if q > hi {
+			hi = q
+		}
+		if r < lo {
+			lo = r
+		}
+		if r > hi {
+			hi = r
+		}
+		if s < lo {
+			lo = s
+		}
+		if s > hi {
+			hi = s
+		}
+		a, b, c, d = a+float64(p), b+float64(q), c+float64(r), d+float64(s)
+	}
+	for _, p := range x {
+		lo, hi, a = min(lo, p), max(hi, p), a+float64(p)
+	}
+	return lo, hi, (a + b) + (c + d)
+}
+
 // scan adds values.
 func scan[T elem.Number](s *Summary, data []T) {
 	var lo, hi T
@@ -148,18 +186,27 @@ func scan[T elem.Number](s *Summary, data []T) {
 	for len(data) > 0 {
 		some := data[:min(block, len(data))]
 		data = data[len(some):]
-		sum := 0.0
-		for _, x := range some {
-			if x != x {
-				s.NaN++
-				continue
-			}
+		least, most, sum := together(some)
+		if sum == sum {
 			if n == 0 {
-				lo, hi = x, x
+				lo, hi = least, most
 			}
-			n++
-			lo, hi = min(lo, x), max(hi, x)
-			sum += float64(x)
+			n += int64(len(some))
+			lo, hi = min(lo, least), max(hi, most)
+		} else { // of some NaN, or of infinities
+			sum = 0
+			for _, x := range some {
+				if x != x {
+					s.NaN++
+					continue
+				}
+				if n == 0 {
+					lo, hi = x, x
+				}
+				n++
+				lo, hi = min(lo, x), max(hi, x)
+				sum += float64(x)
+			}
 		}
 		if math.Abs(sum) < large {
 			s.sum.add(sum)
