@@ -21,10 +21,6 @@ import (
 type CheckOptions struct {
 	// Quick leaves out what needs the data: only metadata are read.
 	Quick bool
-	// Layout, if not 0, is the only one that is tried.
-	Layout Layout
-	// MaxMeta caps the metadata, in bytes. 0: 64 MiB.
-	MaxMeta int64
 	// Workers hash chunks at once. 0: as many as there are processors.
 	Workers int
 }
@@ -70,7 +66,7 @@ func (c *checker) add(sev Severity, off int64, field string, class error, format
 }
 
 func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
-	f, err := Decode(r, size, c.name, &DecodeOptions{Layout: c.Layout, MaxMeta: c.MaxMeta, Lenient: true})
+	f, err := Decode(r, size, c.name, &DecodeOptions{Lenient: true})
 	if err != nil {
 		c.report(findingOf(Error, c.name, err))
 		return

@@ -17,7 +17,7 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	if bad == nil {
 		bad = rec.goes(a.spec.Name, version)
 		if _, pinned := slices.BinarySearch(a.pins, version); bad == nil && pinned {
-			bad = fault.Usage("array %s: version %d belongs to a snapshot; drop that", a.spec.Name, version)
+			bad = fault.Usage("array %s: version %d belongs to a snapshot", a.spec.Name, version)
 		}
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil {

@@ -23,9 +23,8 @@ type View struct {
 
 // ViewOptions of OpenView. nil means the defaults.
 type ViewOptions struct {
-	FS      vfs.FS // default the operating system's
-	Key     []byte // of an encrypted store; without it all works but reading and checking elements (ErrKey)
-	MaxOpen int    // files; default 64
+	FS  vfs.FS // default the operating system's
+	Key []byte // of an encrypted store; without it all works but reading and checking elements (ErrKey)
 }
 
 // List returns the names of the arrays in a store, sorted.
@@ -66,7 +65,7 @@ func OpenView(dir string, o *ViewOptions) (*View, error) {
 	if v.rec, err = readRecord(v.fsys, dir); err != nil {
 		return nil, err
 	}
-	opt := (&Options{Key: o.Key, MaxOpen: o.MaxOpen}).withDefaults()
+	opt := (&Options{Key: o.Key}).withDefaults()
 	if v.sealed = v.rec.Key != "" && len(o.Key) == 0; !v.sealed {
 		if err := keyFits(v.rec, &opt); err != nil {
 			return nil, err

@@ -97,31 +97,6 @@ func (h *Hierarchy) clean(snapshot int64, marks []*record) bool {
 	return true
 }
 
-// DropSnapshot forgets a snapshot that is not the newest one, and the versions of the levels that it names, but those that another snapshot names
-// too, that Keep still reaches (if it has a limit), and the newest ones. The snapshot goes first: what a failure leaves is versions too many, never a
-// snapshot without some.
-func (h *Hierarchy) DropSnapshot(ctx context.Context, snapshot int64) error {
-	named := h.snaps[snapshot] // absent: Drop fails
-	if err := h.global.Drop(ctx, snapshot); err != nil {
-		return err
-	}
-	h.pin()
-	for l, a := range h.levels {
-		if l >= len(named) {
-			break
-		}
-		rec := a.cat.record()
-		_, pinned := slices.BinarySearch(a.pins, named[l])
-		if pinned || rec.goes(a.spec.Name, named[l]) != nil || a.spec.Keep.Last > 0 && slices.Contains(retained(rec.Versions, -1, a.spec.Keep, nil), named[l]) {
-			continue
-		}
-		if err := a.Drop(ctx, named[l]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // readGlobal decodes a version of the global array, every byte of which is verified.
 func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecord, error) {
 	v, ok := h.global.cat.record().version(version)

@@ -24,7 +24,7 @@ type column struct {
 }
 
 // columnsOf lists the datasets of a block in their order in the file.
-func columnsOf(m *amr.Meta, fields []string, ghosts, particles bool) ([]column, error) {
+func columnsOf(m *amr.Meta, fields []string, ghosts bool) ([]column, error) {
 	var l []column
 	for _, f := range fields {
 		if !slices.ContainsFunc(m.Fields, func(s amr.FieldSpec) bool { return s.Name == f }) {
@@ -38,13 +38,11 @@ func columnsOf(m *amr.Meta, fields []string, ghosts, particles bool) ([]column, 
 		}
 		l = append(l, column{name: fieldPrefix + s.Name, typ: s.Type, field: s, place: i, dims: dims(m.Shape(s, ghosts)), bytes: m.FieldBytes(s, ghosts)})
 	}
-	if particles {
-		for i := range m.Particles {
-			p := &m.Particles[i]
-			for k := range p.Attrs {
-				a := &p.Attrs[k]
-				l = append(l, column{name: particleName(p, a), typ: a.Type, dims: []int64{1}, ptype: i, attr: k})
-			}
+	for i := range m.Particles {
+		p := &m.Particles[i]
+		for k := range p.Attrs {
+			a := &p.Attrs[k]
+			l = append(l, column{name: particleName(p, a), typ: a.Type, dims: []int64{1}, ptype: i, attr: k})
 		}
 	}
 	seen := map[string]bool{}

@@ -15,8 +15,6 @@ import (
 
 // OpenOptions for Open and Restart. nil means the defaults.
 type OpenOptions struct {
-	// MaxOpen is the number of files kept open; default (0) 256.
-	MaxOpen int
 	// AcceptScrambled reads fields whose cells the real program has put in the wrong
 	// places, as they are in the file. Default: ErrScrambled. The fields of Meta are marked, and so is what
 	// is written with that Meta.
@@ -49,12 +47,11 @@ func Writing(dir string) bool {
 }
 
 func newScanner(dir string, o *OpenOptions) *scanner {
-	fsys, open := vfs.OS, 0
+	fsys := vfs.OS
 	if o != nil {
-		open = o.MaxOpen
 		fsys = vfs.OrOS(o.FS)
 	}
-	return &scanner{dir: dir, fs: fsys, pool: subfile.NewPool(fsys, open)}
+	return &scanner{dir: dir, fs: fsys, pool: subfile.NewPool(fsys, 0)}
 }
 
 func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error) {

@@ -52,11 +52,10 @@ type Options struct {
 	EnzoFloat amr.Type
 
 	// Any of the following makes it a data dump, which cannot be restarted from: only
-	// these fields (nil: all), these levels, lowest and highest, leaves, no particles.
-	Fields      []string
-	Levels      *[2]int
-	LeavesOnly  bool
-	NoParticles bool
+	// these fields (nil: all), these levels, lowest and highest, leaves.
+	Fields     []string
+	Levels     *[2]int
+	LeavesOnly bool
 
 	// Memory is what a writer uses for blocks that come from other processes, and for
 	// conversion, in bytes: 64 KiB to 1 GiB, default (0) 16 MiB. A single block may exceed it.
@@ -68,7 +67,7 @@ type Options struct {
 
 // dump says whether the options ask for a dump.
 func (o *Options) dump() bool {
-	return o.Fields != nil || o.Levels != nil || o.LeavesOnly || o.NoParticles
+	return o.Fields != nil || o.Levels != nil || o.LeavesOnly
 }
 
 // Validate returns an error of class ErrUsage if a field is out of range.

@@ -98,7 +98,7 @@ func (j *job) prepare(_ context.Context, o *Options) (err error) {
 			}
 		}
 	}
-	j.cols, err = columnsOf(j.m, j.o.Fields, j.o.Ghosts, !j.o.NoParticles)
+	j.cols, err = columnsOf(j.m, j.o.Fields, j.o.Ghosts)
 	return err
 }
 

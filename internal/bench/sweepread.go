@@ -31,7 +31,7 @@ func (k *sweepRank) read(ctx context.Context) (took float64, err error) {
 	}
 	start := time.Now()
 	var r *blob.Reader
-	if err := k.timed(phaseOpen, func() (err error) { r, err = blob.OpenComm(ctx, k.c, k.path, &s.Read); return err }); err != nil {
+	if err := k.clock.timed(phaseOpen, func() (err error) { r, err = blob.OpenComm(ctx, k.c, k.path, &s.Read); return err }); err != nil {
 		return 0, err
 	}
 	defer r.Close()
@@ -71,7 +71,7 @@ func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, owner int, r
 		return 0, err
 	}
 	start := time.Now()
-	_ = k.timed(phaseRead, func() error {
+	_ = k.clock.timed(phaseRead, func() error {
 		for v, dst := range got {
 			if dst == nil || failed != nil {
 				continue

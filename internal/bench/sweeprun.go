@@ -9,7 +9,6 @@ import (
 	"blobio/blob"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/dyn"
 )
 
 // SweepPhases of a run, in order. Create and close are those of the dataset; post is all calls of Put; open and read are of reading back.
@@ -42,7 +41,7 @@ type sweepRank struct {
 	path      string
 	processes bool
 	failure   func(rank int) error // tests
-	clock     [7]float64
+	clock     clock
 	verified  int64
 	reqs      [][]decomp.Req // by map, of what is read
 }
@@ -109,14 +108,6 @@ func (k *sweepRank) do(ctx context.Context, run *SweepRun) error {
 	return nil
 }
 
-// timed adds what f takes to a phase.
-func (k *sweepRank) timed(phase int, f func() error) error {
-	t := time.Now()
-	err := f()
-	k.clock[phase] += time.Since(t).Seconds()
-	return err
-}
-
 // options of the writer at the point.
 func (k *sweepRank) options() (*blob.Options, error) {
 	s, err := k.pt.settings()
@@ -133,85 +124,33 @@ func (k *sweepRank) options() (*blob.Options, error) {
 	return o, nil
 }
 
-// write writes the dataset. A put that fails on one rank does not keep it from what is collective: all learn of it at the end.
-func (k *sweepRank) write(ctx context.Context, data rankData) (err error) {
-	o, oerr := k.options()
-	if err := comm.Agree(ctx, k.c, oerr); err != nil { // all ranks begin together
+// write writes the dataset.
+func (k *sweepRank) write(ctx context.Context, data rankData) error {
+	o, err := k.options()
+	if err := comm.Agree(ctx, k.c, err); err != nil { // all ranks begin together
 		return err
 	}
-	var w *blob.Writer
-	if err := k.timed(phaseCreate, func() (err error) { w, err = blob.Create(ctx, k.c, k.path, k.s, k.parts(k.c), o); return err }); err != nil {
-		return err
+	x := writing{path: k.path, o: o, async: k.pt["async"] == "yes", failure: k.failure}
+	if d := sweepSeconds(k.pt["compute"]); d > 0 {
+		x.compute = func(ctx context.Context) error { return k.work(ctx, d) }
 	}
-	defer func() {
-		if err != nil {
-			w.Abort()
-		}
-	}()
-	var failed error
-	post := func(record bool, rec int64) {
-		_ = k.timed(phasePost, func() error {
-			for v, recs := range data {
-				if k.task.c.Vars[v].Record != record || len(recs) == 0 || recs[rec%int64(len(recs))] == nil || failed != nil {
-					continue
-				}
-				failed = dyn.Put(w, blob.VarID(v), rec, recs[rec%int64(len(recs))])
-			}
-			return nil
-		})
-	}
-	flush := func() error {
-		return k.timed(phaseFlush, func() error {
-			if k.pt["async"] == "yes" {
-				return w.FlushAsync(ctx)
-			}
-			return w.Flush(ctx)
-		})
-	}
-	post(false, 0)
-	if k.failure != nil && failed == nil {
-		failed = k.failure(k.c.Rank())
-	}
-	for rec := range k.Records {
-		if err := k.work(ctx); err != nil && failed == nil {
-			failed = err
-		}
-		post(true, rec)
-		if k.Flush > 0 && (rec+1)%k.Flush == 0 && rec+1 < k.Records {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	if err := flush(); err != nil {
-		return err
-	}
-	if err := comm.Agree(ctx, k.c, failed); err != nil {
-		return err
-	}
-	return k.timed(phaseClose, func() error { return w.Close(ctx) })
+	return k.task.write(ctx, k.c, k.s, data, x, &k.clock)
 }
 
-// work computes for the time of the axis. A process keeps its core busy; of ranks of one process, which have no core each, the time passes.
-func (k *sweepRank) work(ctx context.Context) error {
-	d := sweepSeconds(k.pt["compute"])
-	if d == 0 {
+// work computes for a time. A process keeps its core busy; of ranks of one process, which have no core each, the time passes.
+func (k *sweepRank) work(ctx context.Context, d time.Duration) error {
+	if k.processes {
+		for t := time.Now(); time.Since(t) < d; {
+			runtime.KeepAlive(spin(1000))
+		}
 		return nil
 	}
-	return k.timed(phaseCompute, func() error {
-		if k.processes {
-			for t := time.Now(); time.Since(t) < d; {
-				runtime.KeepAlive(spin(1000))
-			}
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(d):
-			return nil
-		}
-	})
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }
 
 func sweepSeconds(s string) time.Duration {

@@ -23,87 +23,107 @@ type Took struct {
 	Bytes   int64 // of the files
 }
 
-// phases of a write, in order.
-var writePhases = []string{"create", "put", "flush", "close", "compute"}
+// writePhases are the names in results of the phases of writing, by number.
+var writePhases = map[int]string{phaseCreate: "create", phaseCompute: "compute", phasePost: "put", phaseFlush: "flush", phaseClose: "close"}
 
-// write does one rank's part of a job: open to close on the clock, all else
-// outside. The result of rank 0 is that of all.
-func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path string, o *blob.Options) (took Took, err error) {
+// clock is what the phases of a run took on one rank, in seconds, by number.
+type clock [7]float64
+
+// timed adds what f takes to a phase.
+func (k *clock) timed(phase int, f func() error) error {
+	t := time.Now()
+	err := f()
+	k[phase] += time.Since(t).Seconds()
+	return err
+}
+
+// writing is how a rank writes its data.
+type writing struct {
+	path    string
+	o       *blob.Options
+	async   bool                            // flushes are in the background
+	compute func(ctx context.Context) error // before each record; nil: nothing
+	failure func(rank int) error            // tests
+}
+
+// write writes the dataset. A put that fails on one rank does not keep it from what is collective: all learn of it at the end.
+func (t *task) write(ctx context.Context, c comm.Comm, s *blob.Schema, data rankData, x writing, k *clock) (err error) {
 	parts := t.parts(c)
-	var clock [5]float64
-	if err := c.Barrier(ctx); err != nil {
-		return took, err
-	}
-	start := time.Now()
-	since := start
-	next := func(phase int) {
-		now := time.Now()
-		clock[phase] += now.Sub(since).Seconds()
-		since = now
-	}
-	schema, err := t.schema(ctx, c)
-	if err != nil {
-		return took, err
-	}
-	w, err := blob.Create(ctx, c, path, schema, parts, o)
-	if err != nil {
-		return took, err
+	var w *blob.Writer
+	if err := k.timed(phaseCreate, func() (err error) { w, err = blob.Create(ctx, c, x.path, s, parts, x.o); return err }); err != nil {
+		return err
 	}
 	defer func() {
 		if err != nil {
 			w.Abort()
 		}
 	}()
-	next(0)
-	put := func(record bool, rec int64) error {
-		for v, recs := range data {
-			if t.c.Vars[v].Record == record && recs[rec%int64(len(recs))] != nil {
-				if err := dyn.Put(w, blob.VarID(v), rec, recs[rec%int64(len(recs))]); err != nil {
-					return err
+	var failed error
+	put := func(record bool, rec int64) {
+		_ = k.timed(phasePost, func() error {
+			for v, recs := range data {
+				if t.c.Vars[v].Record != record || len(recs) == 0 || recs[rec%int64(len(recs))] == nil || failed != nil {
+					continue
 				}
+				failed = dyn.Put(w, blob.VarID(v), rec, recs[rec%int64(len(recs))])
 			}
-		}
-		return nil
-	}
-	if err := put(false, 0); err != nil {
-		return took, err
+			return nil
+		})
 	}
 	flush := w.Flush
-	if t.async {
+	if x.async {
 		flush = w.FlushAsync
 	}
+	put(false, 0)
+	if x.failure != nil && failed == nil {
+		failed = x.failure(c.Rank())
+	}
 	for rec := range t.Records {
-		if t.compute > 0 {
-			runtime.KeepAlive(spin(t.compute))
-			next(4)
-		}
-		if err := put(true, rec); err != nil {
-			return took, err
-		}
-		next(1)
-		if t.Flush > 0 && (rec+1)%t.Flush == 0 && rec+1 < t.Records {
-			if err := flush(ctx); err != nil {
-				return took, err
+		if x.compute != nil {
+			if err := k.timed(phaseCompute, func() error { return x.compute(ctx) }); err != nil && failed == nil {
+				failed = err
 			}
-			next(2)
+		}
+		put(true, rec)
+		if rec+1 == t.Records || t.Flush > 0 && (rec+1)%t.Flush == 0 {
+			if err := k.timed(phaseFlush, func() error { return flush(ctx) }); err != nil {
+				return err
+			}
 		}
 	}
-	if err := flush(ctx); err != nil {
+	if err := comm.Agree(ctx, c, failed); err != nil {
+		return err
+	}
+	return k.timed(phaseClose, func() error { return w.Close(ctx) })
+}
+
+// measure does one rank's part of a job: open to close on the clock, all else
+// outside. The result of rank 0 is that of all.
+func (t *task) measure(ctx context.Context, c comm.Comm, data rankData, path string, o *blob.Options) (took Took, err error) {
+	x := writing{path: path, o: o, async: t.async}
+	if t.compute > 0 {
+		x.compute = func(context.Context) error { runtime.KeepAlive(spin(t.compute)); return nil }
+	}
+	if err := c.Barrier(ctx); err != nil {
 		return took, err
 	}
-	next(2)
-	if err := w.Close(ctx); err != nil {
+	var k clock
+	start := time.Now()
+	var s *blob.Schema
+	if err := k.timed(phaseCreate, func() (err error) { s, err = t.schema(ctx, c); return err }); err != nil {
 		return took, err
 	}
-	next(3)
-	all, err := comm.Allreduce(ctx, c, append(clock[:], since.Sub(start).Seconds()), comm.Max)
+	if err := t.write(ctx, c, s, data, x, &k); err != nil {
+		return took, err
+	}
+	all, err := comm.Allreduce(ctx, c, append(k[:], time.Since(start).Seconds()), comm.Max)
 	if err != nil {
 		return took, err
 	}
-	took.Seconds = all[5]
+	took.Seconds = all[len(k)]
 	took.Phases = map[string]float64{}
 	for i, name := range writePhases {
-		if i < 4 || t.compute > 0 {
+		if i != phaseCompute || t.compute > 0 {
 			took.Phases[name] = all[i]
 		}
 	}
@@ -131,7 +151,7 @@ func (t *task) once(ctx context.Context, data []rankData, path string, o *blob.O
 	runtime.GC()
 	cpu := cpuTime()
 	err := comm.Run(ctx, t.Ranks, nil, func(ctx context.Context, c comm.Comm) error {
-		k, err := t.write(ctx, c, data[c.Rank()], path, o)
+		k, err := t.measure(ctx, c, data[c.Rank()], path, o)
 		if c.Rank() == 0 {
 			took = k
 		}

@@ -16,6 +16,9 @@ var (
 	Dead  = color.RGBA{205, 208, 212, 255} // data of nobody
 )
 
+// Blue is the colour of a line of data.
+var Blue = color.RGBA{40, 120, 190, 255}
+
 // Colours of what is drawn over data.
 var (
 	Faint = color.NRGBA{20, 24, 30, 70}    // thin lines

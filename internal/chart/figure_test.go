@@ -61,7 +61,7 @@ func of(p *Plot) *Figure {
 // TestFigure: each text of a description is in the picture, whatever is in it, and the same description gives the same bytes.
 func TestFigure(t *testing.T) {
 	const odd = `a <b> & "c" ]]> é µ`
-	f := of(&Plot{Title: "one", X: Axis{Label: odd, Log: true}, Line: Line{Color: Series[0], Points: [][2]float64{{1, 1}, {10, 3}}, Dots: true}})
+	f := of(&Plot{Title: "one", X: Axis{Label: odd, Log: true}, Line: Line{Color: Blue, Points: [][2]float64{{1, 1}, {10, 3}}, Dots: true}})
 	f.Title, f.Lines = "A title", []string{"about it"}
 	texts := drawn(t, f)
 	for _, s := range []string{"A title", "about it", "one", odd, "10", "3"} {

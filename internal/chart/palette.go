@@ -5,17 +5,6 @@ import (
 	"math"
 )
 
-// Series are the colours of lines and bars that are compared, in order. Readers who do not see red or green apart
-// tell them by lightness.
-var Series = [...]color.RGBA{
-	{40, 120, 190, 255},  // blue
-	{214, 110, 32, 255},  // orange
-	{14, 130, 92, 255},   // green
-	{107, 16, 150, 255},  // purple
-	{197, 122, 246, 255}, // lilac
-	{76, 43, 36, 255},    // brown
-}
-
 // Few is the number of things up to which Colors gives each a colour that differs
 // much from all others. Of more, the hue follows the number, so that a picture
 // tells high from low ones, and lightness tells neighbours apart.

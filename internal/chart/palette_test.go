@@ -29,7 +29,6 @@ func TestColorsApart(t *testing.T) {
 			}
 		}
 	}
-	check("series", Series[:], [3]float64{0.08, 0.06, 0.06})
 	check("four", Colors(4, 0.5), [3]float64{0.15, 0.085, 0.085})
 	check("ten", Colors(10, 0.5), [3]float64{0.09, 0.07, 0.07})
 	check("few", Colors(Few, 0.5), [3]float64{0.05, 0.025, 0.025})

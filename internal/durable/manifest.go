@@ -24,7 +24,6 @@ import (
 //	{"blobio_manifest":1,...}
 //	{"crc32":"1b2c3d4e","copy":{"blobio_manifest":1,...},"copy_crc32":"1b2c3d4e"}
 type Manifest struct {
-	Pkg     string // stands before errors
 	Field   string // with the version
 	Version int
 	Oldest  int // version that is still read; 0: Version is the only one

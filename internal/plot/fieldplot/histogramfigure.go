@@ -57,7 +57,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	}
 	plot := &chart.Plot{Title: "elements", Height: math.Round(float64(p.o.width())*sectionHigh) - 40, Empty: "no values",
 		X: chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Min: lo, Max: hi, Log: p.log}}
-	line := chart.Line{Color: chart.Series[0], Width: 1.6}
+	line := chart.Line{Color: chart.Blue, Width: 1.6}
 	most := 0.0
 	for i, n := range counts {
 		line.Points = append(line.Points, [2]float64{edge(float64(i)), n}, [2]float64{edge(float64(i + 1)), n})

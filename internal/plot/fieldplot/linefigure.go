@@ -31,7 +31,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	}
 	f := &chart.Figure{Width: float64(p.o.width())}
 	f.Title, f.Lines = p.heading(place, p.summary(&st))
-	line := chart.Line{Color: chart.Series[0], Width: 1.6, Dots: d.n <= 60}
+	line := chart.Line{Color: chart.Blue, Width: 1.6, Dots: d.n <= 60}
 	for _, i := range p.thinned(values) {
 		at, v := a.value(xs[i]), values[i]
 		if a.vertical {
