@@ -240,7 +240,6 @@ func (x *exchanger) send(ctx context.Context, k int) ([]byte, error) {
 			b = b[n:]
 		}
 	}
-	comm.Recycle(x.t.c, in...)
 	return x.t.windows, nil
 }
 

@@ -58,7 +58,6 @@ func Suite(t *testing.T, run Runner) {
 		{"Window", testWindow},
 		{"WindowRange", testWindowRange},
 		{"WindowEpochs", testWindowEpochs},
-		{"Recycle", testRecycle},
 		{"Mixed", testMixed},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, run) })
