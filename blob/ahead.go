@@ -48,7 +48,7 @@ func (e *engine) canAhead() bool { return e.pack == nil && e.opt.Stripe.Size == 
 func (e *engine) ahead(ctx context.Context, list []pend, keys []varRec) (*exchanger, error) {
 	lists, sets := [][]pend{list}, [][]varRec{keys}
 	e.note(lists)
-	least := e.ownMin(false)
+	least := e.ownMin()
 	x := e.again.moved(list, keys, least)
 	if x == nil {
 		x = e.newPlan(sets, least, true).exchanger(newQueue(e, lists, nil), nil, nil)

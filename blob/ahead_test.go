@@ -240,8 +240,7 @@ func TestAheadOthers(t *testing.T) {
 		for _, o := range crashtest.Some(t, 3, []settings{
 			{Options: Options{OwnMin: 1, Subfiles: 1}},
 			{Options: Options{OwnMin: 1 << 40, Subfiles: 2}},
-			{Options: Options{OwnMin: 6, Subfiles: 1}},               // some of each
-			{knobs: knobs{ownMin: 6}, Options: Options{Subfiles: 1}}, // both ways in turn
+			{Options: Options{OwnMin: 6, Subfiles: 1}}, // some of each
 			{knobs: knobs{messages: true}, Options: Options{OwnMin: 1 << 40, Subfiles: 1}},
 			{Options: Options{OwnMin: 1, Layout: ProcessCentric, Subfiles: 1, Records: 6}},
 			{Options: Options{OwnMin: 1 << 40, Layout: ProcessCentric, Subfiles: 1, Records: 6}},

@@ -86,7 +86,6 @@ func TestAheadAny(t *testing.T) {
 		}
 		o := settings{Options: Options{Subfiles: rapid.IntRange(1, min(2, ranks)).Draw(t, "subfiles"), Aggregators: rapid.IntRange(0, 2).Draw(t, "aggs")}}
 		o.OwnMin = rapid.SampledFrom([]int64{0, 1, 20, 40, 1 << 40}).Draw(t, "ownMin")
-		o.ownMin = rapid.SampledFrom([]int64{0, 1, 20, 40}).Draw(t, "shared")
 		o.messages = rapid.IntRange(0, 3).Draw(t, "messages") == 0
 		o.Retain = rapid.SampledFrom([]Retain{CopyOnPut, LendUntilFlush}).Draw(t, "retain")
 		if rapid.IntRange(0, 2).Draw(t, "pc") == 0 {

@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"slices"
-	"time"
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
@@ -28,25 +27,23 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // flushing is what all ranks agreed on at the beginning of a flush.
 type flushing struct {
-	records int64         // the most that any rank knows of
-	idle    bool          // nobody has anything
-	keys    []varRec      // without a common heap: what this rank puts
-	alike   alike         // what others put
-	lone    []part        // what this rank has put of variables without a decomposition
-	differ  bool          // ranks have not all put the same of them, see exchangeLones
-	whole   []varRec      // what all of the team are expected to put; nil: nothing is
-	ahead   bool          // everything before the windows is done
-	rounds  bool          // somewhere windows are still to be written
-	rest    *exchanger    // these
-	took    time.Duration // what is done
+	records int64      // the most that any rank knows of
+	idle    bool       // nobody has anything
+	keys    []varRec   // without a common heap: what this rank puts
+	alike   alike      // what others put
+	lone    []part     // what this rank has put of variables without a decomposition
+	differ  bool       // ranks have not all put the same of them, see exchangeLones
+	whole   []varRec   // what all of the team are expected to put; nil: nothing is
+	ahead   bool       // everything before the windows is done
+	rounds  bool       // somewhere windows are still to be written
+	rest    *exchanger // these
 }
 
-// Words that ranks agree on at the beginning of a flush, beside those of hashKeys. With the one of an error they are eight,
+// Words that ranks agree on at the beginning of a flush, beside those of hashKeys. With the one of an error they are at most eight,
 // which package comm/mpi sends at once.
 const (
 	wordStage   = hashWords + iota // a stage
 	wordRecords                    // ^records
-	wordTook                       // what a trial tells
 )
 
 // stage says how far a rank is when a flush begins; the least of all ranks counts.
@@ -91,7 +88,6 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 			b.whole = w.repeats(b.keys)
 		}
 		if b.whole != nil {
-			start := time.Now()
 			err = w.eng.alone(func() (err error) { b.rest, err = w.eng.ahead(ctx, w.pending, b.whole); return err })
 			switch {
 			case err != nil:
@@ -101,18 +97,13 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 			default:
 				stage = stageAhead
 			}
-			b.took = time.Since(start)
 		}
-	}
-	took := int64(0)
-	if w.apart() {
-		took = w.eng.team.trial.tell()
 	}
 	words := [2]int64{noSay, noSay}
 	if err == nil {
 		b.lone, words, err = w.loneWords()
 	}
-	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys, words), stage, ^w.Records(), took)...)
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys, words), stage, ^w.Records())...)
 	if err != nil {
 		if v != nil && v[wordStage] == stageUnfit {
 			w.fail(err)
@@ -126,9 +117,6 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 	// Who is ahead has repeated a list, and so all have if what was alike in the last flush is alike again.
 	b.rounds = v[wordStage] == stageRound
 	b.ahead = (b.rounds || v[wordStage] == stageAhead) && b.alike != notAlike && b.alike >= w.lastAlike && !b.differ
-	if w.apart() {
-		w.eng.team.hear(&w.eng.opt, v[wordTook])
-	}
 	return b, nil
 }
 
@@ -153,14 +141,12 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	w.dropSeen(always)
 	if b.ahead {
 		w.eng.whole = b.whole
-		start := time.Now()
 		if b.rounds {
 			err := w.eng.alone(func() error { return b.rest.run(ctx) })
 			if err = w.guard(ctx, err); err != nil {
 				return 0, err
 			}
 		}
-		w.eng.tried(b.rest.p, b.took+time.Since(start))
 		w.settle()
 		return b.records, nil
 	}
@@ -279,7 +265,7 @@ func (e *engine) write(ctx context.Context, lists [][]pend, b flushing, l *later
 	if broken != nil {
 		return 0, broken
 	}
-	p := e.newPlan(sets, e.ownMin(l != nil), false)
+	p := e.newPlan(sets, e.ownMin(), false)
 	var q *queue
 	if err == nil {
 		q = newQueue(e, lists, maps)
