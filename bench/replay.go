@@ -66,10 +66,6 @@ type Result struct {
 	Canonical string  `json:"canonical,omitempty"`
 	CanBytes  int64   `json:"canonical_bytes,omitempty"`
 	Convert   float64 `json:"convert_seconds,omitempty"`
-
-	// How pieces came to the files where ranks share no heap: blob.Pieces at the end, of rank 0.
-	OwnMin int64  `json:"own_min,omitempty"`
-	OwnWhy string `json:"own_why,omitempty"`
 }
 
 // histories lists the cases that a name means.
@@ -385,9 +381,6 @@ func (p *replay) rank(ctx context.Context, c comm.Comm, res *Result, opt *blob.O
 	}
 	if err := flush(); err != nil {
 		return took, err
-	}
-	if way := w.Pieces(); rank == 0 && way.OwnMin > 0 {
-		res.OwnMin, res.OwnWhy = way.OwnMin, way.Why
 	}
 	return took, timed(func() error { return w.Close(ctx) })
 }

@@ -84,7 +84,6 @@ func (w *Writer) nameSet(set string) error {
 // nextSet gets ready for the set after one that is committed: it has record variables only. Collective.
 func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	w.sealed, w.placed = records, false
-	w.last, w.lastAlike = nil, notAlike
 	s := w.schema.recordsOnly()
 	var was []int32 // by variable in the set before: its number in this one
 	if w.ids == nil {
@@ -145,7 +144,7 @@ func (e *engine) renew(s *Schema, was []int32, first int64) error {
 	e.place = newPlace(e.opt.Layout, e.pack != nil, 0)
 	e.place.setHeader(hdr, hdr.EncodedLen(), s, &sh)
 	e.name, e.final, e.made, e.base, e.first = "", "", false, first, first
-	e.mapsOut, e.end, e.meta, e.whole, e.again = false, 0, nil, nil, nil
+	e.mapsOut, e.end, e.meta = false, 0, nil
 	e.wrote.Store(false)
 	e.unsynced.Store(0)
 	e.init()

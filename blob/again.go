@@ -39,7 +39,6 @@ func (w *Writer) goesOn(err error) bool {
 		return false
 	}
 	w.lacked = err
-	w.last, w.lastAlike = nil, notAlike // what follows is no repetition
 	if w.commits == 0 {
 		w.going = false
 	}
@@ -83,7 +82,6 @@ func (w *Writer) unname() error {
 
 // undo makes the engine ready to write anew what a collective has not brought to its end. further: its file would have been of a set after the first.
 func (e *engine) undo(further bool) error {
-	e.again, e.whole = nil, nil
 	if !e.opt.keeps() {
 		if !further && !e.appended { // the maps are written anew, too
 			e.mapsOut = false

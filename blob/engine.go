@@ -53,8 +53,6 @@ type engine struct {
 	end      int64       // bytes allocated
 	meta     *h5.Layout  // process-centric: the HDF5 metadata around the data
 	team     *team       // the engines that it plans and writes with
-	whole    []varRec    // without a common heap: what the team put in the last flush, in all, if the lists were alike
-	again    *repeat     // how the last flush was made ahead
 	pack     *packer     // if the data are compressed
 	wrote    atomic.Bool // this process has written to the file
 

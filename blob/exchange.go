@@ -127,7 +127,7 @@ type exchanger struct {
 	chunks []chunk
 	later  *later // writes the windows in the background, or nil
 	err    error  // of this rank; the rounds go on
-	filled int    // rounds whose windows are, and since then all ranks have met
+	filled int    // rounds whose windows are
 }
 
 func (x *exchanger) run(ctx context.Context) error {
@@ -240,7 +240,6 @@ func (x *exchanger) send(ctx context.Context, k int) ([]byte, error) {
 			b = b[n:]
 		}
 	}
-	comm.Recycle(x.t.c, in...)
 	return x.t.windows, nil
 }
 

@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"slices"
-	"time"
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
@@ -28,39 +27,30 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // flushing is what all ranks agreed on at the beginning of a flush.
 type flushing struct {
-	records int64         // the most that any rank knows of
-	idle    bool          // nobody has anything
-	keys    []varRec      // without a common heap: what this rank puts
-	alike   alike         // what others put
-	lone    []part        // what this rank has put of variables without a decomposition
-	differ  bool          // ranks have not all put the same of them, see exchangeLones
-	whole   []varRec      // what all of the team are expected to put; nil: nothing is
-	ahead   bool          // everything before the windows is done
-	rounds  bool          // somewhere windows are still to be written
-	rest    *exchanger    // these
-	took    time.Duration // what is done
+	records int64    // the most that any rank knows of
+	idle    bool     // nobody has anything
+	keys    []varRec // without a common heap: what this rank puts
+	alike   alike    // what others put
+	lone    []part   // what this rank has put of variables without a decomposition
+	differ  bool     // ranks have not all put the same of them, see exchangeLones
 }
 
-// Words that ranks agree on at the beginning of a flush, beside those of hashKeys. With the one of an error they are eight,
+// Words that ranks agree on at the beginning of a flush, beside those of hashKeys. With the one of an error they are at most eight,
 // which package comm/mpi sends at once.
 const (
 	wordStage   = hashWords + iota // a stage
 	wordRecords                    // ^records
-	wordTook                       // what a trial tells
 )
 
 // stage says how far a rank is when a flush begins; the least of all ranks counts.
 const (
 	stageUnfit int64 = iota // it cannot go on: the dataset was taken over, or a write has failed
 	stageOpen               // it has something to write, and waits for the others
-	stageRound              // everything before the windows is done
-	stageAhead              // everything is done
 	stageIdle               // it has nothing
 )
 
-// begin waits for a flush in the background, and agrees on what there is to do. A process whose list repeats that of the last flush does
-// its part of it before, see ahead. Collective.
-func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err error) {
+// begin waits for a flush in the background, and agrees on what there is to do. Collective.
+func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 	if err := w.settleDue(ctx); err != nil {
 		return b, err
 	}
@@ -74,7 +64,7 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 		err = w.dropCommitted()
 	}
 	stage := stageIdle
-	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 { // who is idle has no keys, so that they differ from those of who is ahead
+	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 {
 		stage = stageOpen
 	}
 	if err == nil && w.lead && w.eng.late != nil {
@@ -87,32 +77,12 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 	}
 	if w.apart() && err == nil {
 		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
-		if !background {
-			b.whole = w.repeats(b.keys)
-		}
-		if b.whole != nil {
-			start := time.Now()
-			err = w.eng.alone(func() (err error) { b.rest, err = w.eng.ahead(ctx, w.pending, b.whole); return err })
-			switch {
-			case err != nil:
-				stage = stageUnfit
-			case b.rest.p.rounds > 0:
-				stage = stageRound
-			default:
-				stage = stageAhead
-			}
-			b.took = time.Since(start)
-		}
-	}
-	took := int64(0)
-	if w.apart() {
-		took = w.eng.team.trial.tell()
 	}
 	words := [2]int64{noSay, noSay}
 	if err == nil {
 		b.lone, words, err = w.loneWords()
 	}
-	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys, words), stage, ^w.Records(), took)...)
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys, words), stage, ^w.Records())...)
 	if err != nil {
 		if v != nil && v[wordStage] == stageUnfit {
 			w.fail(err)
@@ -123,51 +93,25 @@ func (w *Writer) begin(ctx context.Context, background bool) (b flushing, err er
 	w.landed()
 	b.alike, b.differ, b.idle, b.records = alikeOf(v), !w.each && lonesDiffer(v), v[wordStage] == stageIdle, ^v[wordRecords]
 	w.known = max(w.known, b.records)
-	// Who is ahead has repeated a list, and so all have if what was alike in the last flush is alike again.
-	b.rounds = v[wordStage] == stageRound
-	b.ahead = (b.rounds || v[wordStage] == stageAhead) && b.alike != notAlike && b.alike >= w.lastAlike && !b.differ
-	if w.apart() {
-		w.eng.team.hear(&w.eng.opt, v[wordTook])
-	}
 	return b, nil
 }
 
 // post brings everything that was put to the file, or begins to if that is left to the background. It returns the most records that any
 // rank knows of. Collective.
 func (w *Writer) post(ctx context.Context, background bool) (records int64, err error) {
-	b, err := w.begin(ctx, background)
+	b, err := w.begin(ctx)
 	if err != nil || b.idle {
 		return b.records, err
 	}
-	w.last, w.lastAlike = nil, b.alike
 	if b.differ {
-		w.lastAlike = notAlike
 		if err := w.exchangeLones(ctx, b.lone, &b); err != nil {
 			w.fail(err)
 			return 0, err
 		}
-	} else if b.alike != notAlike {
-		w.last = b.keys
 	}
 	b.lone = nil
 	w.dropSeen(always)
-	if b.ahead {
-		w.eng.whole = b.whole
-		start := time.Now()
-		if b.rounds {
-			err := w.eng.alone(func() error { return b.rest.run(ctx) })
-			if err = w.guard(ctx, err); err != nil {
-				return 0, err
-			}
-		}
-		w.eng.tried(b.rest.p, b.took+time.Since(start))
-		w.settle()
-		return b.records, nil
-	}
 	w.flying = background
-	if w.apart() {
-		w.eng.whole = b.keys // or what wholeKeys finds
-	}
 	h, err := w.collect(ctx)
 	if err == nil && w.lead {
 		err = w.eng.alone(func() error { return w.eng.flush(ctx, h, b, background) })
@@ -279,7 +223,7 @@ func (e *engine) write(ctx context.Context, lists [][]pend, b flushing, l *later
 	if broken != nil {
 		return 0, broken
 	}
-	p := e.newPlan(sets, e.ownMin(l != nil), false)
+	p := e.newPlan(sets, e.ownMin())
 	var q *queue
 	if err == nil {
 		q = newQueue(e, lists, maps)

@@ -262,7 +262,6 @@ func (k *Collective) send(ctx context.Context, js *jointSet, own *owners, jobs [
 			eachBetween(l, from, to, func(x portion) { b = b[copy(dst[x.to*size:(x.to+x.n)*size], b):] })
 		}
 	}
-	comm.Recycle(k.c, got...)
 	return nil
 }
 

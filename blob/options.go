@@ -123,7 +123,8 @@ type Options struct {
 	Heartbeat time.Duration
 
 	// OwnMin, for ranks that share no heap, is the mean size in bytes of the ranks' pieces of a variable (process-centric: of
-	// all that a rank puts) from which on each rank writes its own; smaller ones go to the aggregators. 0: chosen, see Pieces.
+	// all that a rank puts) from which on each rank writes its own; smaller ones go to the aggregators. 0: 128 KiB, without
+	// shared memory 64 KiB.
 	OwnMin int64
 }
 
@@ -170,13 +171,10 @@ func (o *Options) Validate() error {
 
 // knobs are what no user sets: zero values are the defaults, tests pass others to the functions behind the public ones.
 type knobs struct {
-	messages bool                                          // no shared memory
-	ownMin   int64                                         // in place of ownMinShared
-	crowd    int                                           // processes that share the cores, in place of par.Sharers
-	timed    func(own bool, d time.Duration) time.Duration // what a flush counts as that took d
-	syncMin  int64                                         // see syncDue
-	chunk    int64                                         // of compressed data, a multiple of 8
-	piece    int64                                         // of an extent that has a checksum of its own; old manifests have others
+	messages bool  // no shared memory
+	syncMin  int64 // see syncDue
+	chunk    int64 // of compressed data, a multiple of 8
+	piece    int64 // of an extent that has a checksum of its own; old manifests have others
 	lease    durable.LeaseOptions
 	fs       vfs.FS // default the operating system's
 }

@@ -18,7 +18,6 @@ type plan struct {
 	own    map[int32]bool // variables that each member writes itself; nil: none
 	ownAll bool           // everything
 	least  int64          // mean size from which on members write their own
-	moves  bool           // where a rank's bytes are in windows does not depend on which records they are of
 }
 
 // chunk is a range of the file in one extent that goes through one window.
@@ -35,10 +34,9 @@ type chunk struct {
 // keyRun is a range [from, to) of a plan's keys whose pieces are contiguous in the blob of sub rank i.
 type keyRun struct{ i, from, to int }
 
-// newPlan makes the plan for the keys of each member, or for one list that all have. In a team of one nothing is given away. With moves, ranks
-// that have the same variables of other records touch no window's bytes of each other.
-func (e *engine) newPlan(sets [][]varRec, least int64, moves bool) *plan {
-	p := &plan{e: e, least: least, moves: moves}
+// newPlan makes the plan for the keys of each member, or for one list that all have. In a team of one nothing is given away.
+func (e *engine) newPlan(sets [][]varRec, least int64) *plan {
+	p := &plan{e: e, least: least}
 	t := e.team
 	common := len(sets) == 1
 	if t.one() {
@@ -270,9 +268,7 @@ func (p *plan) cut(segs []chunk) {
 	for _, s := range segs {
 		for s.n > 0 {
 			if used == end {
-				if win, used = win+1, 0; !p.moves {
-					used = skew(s.off)
-				}
+				win, used = win+1, skew(s.off)
 				end = min(t.window, used+size)
 			}
 			c := s

@@ -192,7 +192,7 @@ func (w *Writer) agreeRecords(ctx context.Context, err error) (records int64, wh
 
 // firstCommit makes the dataset whole as Close does, with a manifest that says that the writer goes on. Collective.
 func (w *Writer) firstCommit(ctx context.Context, records int64, whole bool) error {
-	if w.last, w.lastAlike = nil, notAlike; !whole {
+	if !whole {
 		if err := w.complete(ctx, records); err != nil {
 			return err
 		}

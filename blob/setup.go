@@ -66,8 +66,8 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) (mine, err erro
 	return mine, nil
 }
 
-// told is what the ranks of a subfile tell each other, each: its elements by map, its requests by map, its
-// node, as the lowest sub rank there, and how many processes share its cores if there are fewer of these; 8 bytes each.
+// told is what the ranks of a subfile tell each other, each: its elements by map, its requests by map, and its
+// node, as the lowest sub rank there; 8 bytes each.
 type told [][]byte
 
 func (a told) value(j, k int) int64 { return int64(binary.LittleEndian.Uint64(a[j][8*k:])) }
@@ -77,7 +77,7 @@ func (a told) value(j, k int) int64 { return int64(binary.LittleEndian.Uint64(a[
 func (w *Writer) tell(ctx context.Context, runs [][]decomp.Req) (a told, node comm.Comm, err error) {
 	nd := len(w.schema.decomps)
 	w.counts = make([]int64, nd)
-	mine := make([]int64, 2*nd+2)
+	mine := make([]int64, 2*nd+1)
 	for d, rr := range runs {
 		for _, r := range rr {
 			w.counts[d] += r.Length
@@ -98,7 +98,6 @@ func (w *Writer) tell(ctx context.Context, runs [][]decomp.Req) (a told, node co
 			}
 		}
 	}
-	mine[2*nd+1] = int64(w.crowd())
 	b := make([]byte, 0, 8*len(mine))
 	for _, v := range mine {
 		b = binary.LittleEndian.AppendUint64(b, uint64(v))
@@ -119,16 +118,12 @@ func (w *Writer) team(a told, node comm.Comm) *team {
 	}
 	var members []int
 	var homes []int64
-	crowd := int64(0)
 	for j := range a {
 		if home := a.value(j, 2*nd); node == w.sub || home == a.value(w.sub.Rank(), 2*nd) {
 			members, homes = append(members, j), append(homes, home)
-			crowd = max(crowd, a.value(j, 2*nd+1))
 		}
 	}
-	t := newTeam(node, all, members, homes, &w.opt.Options)
-	t.way = startWay(&w.opt, crowd)
-	return t
+	return newTeam(node, all, members, homes, &w.opt.Options)
 }
 
 // tableOf is the table of all n blobs of a subfile; of says how many elements and requests of map d blob j has.

@@ -37,9 +37,6 @@ type team struct {
 	slot    int           // which of them this one is, or -1
 	window  int64         // bytes of a window at most
 
-	way   way // in which pieces come to the file
-	trial trial
-
 	asked   bool // for shared memory
 	mem     comm.Memory
 	windows []byte // without shared memory: an aggregator's window

@@ -143,7 +143,6 @@ func (e *engine) keySets(ctx context.Context, maps []pend, b flushing) (sets [][
 		sets, err = e.team.exchangeKeys(ctx, b.keys)
 	case b.alike == partsAlike:
 		b.keys, err = e.wholeKeys(ctx, b.keys)
-		e.whole = b.keys
 		fallthrough
 	default:
 		sets = [][]varRec{b.keys}

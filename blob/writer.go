@@ -36,23 +36,21 @@ type Writer struct {
 	opt    settings
 	info   datasetInfo
 
-	counts    []int64 // elements this rank owns, by map from 0
-	pending   []pend
-	parts     []part
-	seen      []lonePut // what this rank was given and another of its subfile writes
-	each      bool      // the first rank of each subfile has values of its own, see package reference
-	last      []varRec  // what this rank put in the last flush, if all put the same, or the same with a decomposition; else nil
-	lastAlike alike
-	copied    int64  // bytes of pending that were reserved
-	flying    bool   // a flush may be under way in the background
-	away      []pend // the list that it has
-	records   int64  // one more than the highest record put
-	first     int64  // records below were committed before this session
-	sealed    int64  // records below are committed
-	known     int64  // one more than the highest record that any rank knew of when they agreed last
-	limit     int64  // Options.Records
-	closed    bool
-	err       error // of an earlier collective: the writer is broken
+	counts  []int64 // elements this rank owns, by map from 0
+	pending []pend
+	parts   []part
+	seen    []lonePut // what this rank was given and another of its subfile writes
+	each    bool      // the first rank of each subfile has values of its own, see package reference
+	copied  int64     // bytes of pending that were reserved
+	flying  bool      // a flush may be under way in the background
+	away    []pend    // the list that it has
+	records int64     // one more than the highest record put
+	first   int64     // records below were committed before this session
+	sealed  int64     // records below are committed
+	known   int64     // one more than the highest record that any rank knew of when they agreed last
+	limit   int64     // Options.Records
+	closed  bool
+	err     error // of an earlier collective: the writer is broken
 
 	inPlace     bool                              // an append to the last set of files, which grow
 	going       bool                              // Commit was called: what is committed is not the end
@@ -367,7 +365,6 @@ func (w *Writer) Close(ctx context.Context) error {
 // complete writes what was kept, and what was never put. Collective.
 func (w *Writer) complete(ctx context.Context, records int64) error {
 	e := w.eng
-	w.last, w.lastAlike = nil, notAlike // what follows is no repetition of the last flush
 	err := w.place(records)
 	var lists [][]pend
 	if w.lead {

@@ -158,7 +158,7 @@ enum { BLOBIO_UNMARKED = 0, BLOBIO_WRITING = 1, BLOBIO_FINISHED = 2, BLOBIO_DIED
  *   memory=SIZE                 cap of copies of one process, default 2G (K, M, G, T are powers of 1024)
  *   buffer=SIZE                 that a worker writes at a time, 64K to 1G; default 512K to 4M, by the size of a flush
  *   aggregators=N               processes of each node that write what is small, with MPI; default as measured
- *   own_min=SIZE                mean size of ranks' pieces from which on each rank writes its own, with MPI; default chosen and measured
+ *   own_min=SIZE                mean size of ranks' pieces from which on each rank writes its own, with MPI; default 128K, between nodes 64K
  *   stripe_size=SIZE stripe_count=N  of the file system (Lustre's stripes, GPFS's blocks): nodes then never write one unit
  *   workers=N  max_open=N       threads that write, open files; defaults: cores, 256
  *

@@ -191,11 +191,3 @@ func (m *member) checkMessage(ctx context.Context, peer, tag int) error {
 	}
 	return nil
 }
-
-// Recycle gives c back slices that its methods have returned to this rank and that nobody uses any more: what later calls return may be of the same
-// memory. A program that receives much saves by it what new memory costs. Comms of ranks that share a heap keep nothing.
-func Recycle(c Comm, b ...[]byte) {
-	if r, ok := c.(interface{ Recycle(b ...[]byte) }); ok {
-		r.Recycle(b...)
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -88,15 +87,4 @@ func take(arena []byte, n int) int64 {
 		return 0
 	}
 	return at
-}
-
-// coresAllowed tells sets of processors apart that processes may run on.
-func coresAllowed() uint64 {
-	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil {
-		return uint64(os.Getpid()) // like no other
-	}
-	h := fnv.New64a()
-	fmt.Fprint(h, set)
-	return h.Sum64()
 }

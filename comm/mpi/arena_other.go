@@ -13,4 +13,3 @@ func newArea(int) ([]byte, *os.File, offer, error) { return nil, nil, offer{}, e
 func openArea(*offer) ([]byte, error)              { return nil, errors.ErrUnsupported }
 func closeArea([]byte)                             {}
 func take([]byte, int) int64                       { return 0 }
-func coresAllowed() uint64                         { return 0 }

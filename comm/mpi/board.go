@@ -19,9 +19,8 @@ import (
 //
 //	offset  what
 //	0       uint32: how many sleep, or are about to
-//	68      uint32: a rank has failed that lent something to others, which may have changed: 1
 //	128     two sets of slots, for rounds of even and odd number, one slot for each rank:
-//	        a mark, which begins with its number (slot), and bytes (board.area), or the address of bytes that are too many
+//	        a mark, which begins with its number (slot), and bytes, if they are not too many (board.area)
 //
 // What a rank leaves fills one cache line if it is short, and is there when its number is.
 // A rank that leaves words for round k+2 overwrites those of round k. It has found all others in round k+1;
@@ -76,7 +75,6 @@ func newBoard(mem []byte, n *node, place []int32, me int) *board {
 }
 
 func (b *board) sleepers() *atomic.Uint32 { return (*atomic.Uint32)(b.base) }
-func (b *board) revoked() *atomic.Uint32  { return (*atomic.Uint32)(unsafe.Add(b.base, cacheLine+4)) }
 
 // slot is that of a rank in a round which is complete, or being made.
 func (b *board) slot(round uint32, rank int) *slot {
@@ -101,15 +99,12 @@ func (b *board) left(rank int) []byte {
 // fits says whether n bytes of each rank are left as they are.
 func (b *board) fits(n int64) bool { return b != nil && n <= int64(b.area) }
 
-// come leaves a mark and bytes, or where these are if they are too many: then they must be in the heap, where they are not moved, until
-// all have met again.
+// come leaves a mark, and bytes if they are not too many.
 func (b *board) come(m mark, data []byte) {
 	s := b.slot(b.round, b.me)
 	s.mark, s.bytes = m, int64(len(data))
 	if len(data) <= b.area {
 		copy(unsafe.Slice((*byte)(s.data()), b.area), data)
-	} else {
-		*(*uint64)(s.data()) = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(data))))
 	}
 	s.came.Store(b.round + 1)
 	// Who goes to sleep says so before he looks for the last time.
@@ -133,9 +128,9 @@ func (b *board) missing(from int) *slot {
 }
 
 // gather waits for all others, without sleep, as long as is worth it. It returns the slot of one who has not come.
-func (b *board) gather(spins, yields int) *slot {
+func (b *board) gather() *slot {
 	for j := range b.n {
-		if s := b.slot(b.round, j); int32(s.came.Load()-b.round) <= 0 && !b.node.glance(&s.came, b.round, spins, yields) {
+		if s := b.slot(b.round, j); int32(s.came.Load()-b.round) <= 0 && !b.node.glance(&s.came, b.round) {
 			return s
 		}
 	}
@@ -145,11 +140,8 @@ func (b *board) gather(spins, yields int) *slot {
 // meet is a round on the board of r, where MPI may be called.
 func (r *rank) meet(ctx context.Context, m mark, data []byte, stay bool) error {
 	b := r.board
-	if len(data) > b.area {
-		r.e.loan = data
-	}
 	b.come(m, data)
-	if s := b.gather(b.node.spins, b.node.yields); s != nil {
+	if s := b.gather(); s != nil {
 		if err := r.await(ctx, s, stay); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func TestBoard(t *testing.T) {
 			for me := range n {
 				wg.Go(func() {
 					b := newBoard(mem, seat(arena, me, n), place, me)
-					b.round, b.node.spins = first, me%2*idleSpins // some look before they sleep
+					b.round = first
 					b.slot(first, me).came.Store(first - 1)
 					b.slot(first+1, me).came.Store(first)
 					ready.Done()
@@ -65,7 +65,7 @@ func visit(r *rank, rounds int) error {
 	for i := range rounds {
 		part := func(j int) []byte { return bytes.Repeat([]byte{byte(i), byte(j)}, (i+j)%50) }
 		b.come(mark{sig(kAllgather, comm.Sum, 0), int64(i), int64(i + r.rank)}, part(r.rank))
-		if b.gather(100*r.rank, r.rank) != nil {
+		if b.gather() != nil {
 			b.sleepers().Add(1)
 			for s := b.missing(0); s != nil; s = b.missing(0) {
 				r.e.node.sleep(&s.came, b.round, 0, 0, int64(time.Hour))

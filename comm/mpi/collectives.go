@@ -43,17 +43,8 @@ func (r *rank) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error) 
 	}
 	given := buf
 	err = r.call(ctx, func() error {
-		buf = r.e.room(int(size))
+		buf = make([]byte, int(size))
 		copy(buf, given)
-		if r.pulls() {
-			if r.rank != root {
-				at, _ := r.lent(root)
-				if err := r.pull(root, at, buf); err != nil {
-					return err
-				}
-			}
-			return r.returned(ctx)
-		}
 		piece := min(len(buf), r.e.opts.Piece)
 		p := alloc(piece)
 		for rest := buf; len(rest) > 0; {
@@ -79,18 +70,7 @@ func (r *rank) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error) 
 	return buf, nil
 }
 
-func (r *rank) Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
-	if h := r.e.home; h.here() {
-		defer h.mu.Unlock()
-		if err := r.e.enter(ctx); err != nil {
-			return nil, err
-		}
-		return r.alltoall(ctx, b)
-	}
-	return r.alltoallAway(ctx, b)
-}
-
-func (r *rank) alltoallAway(ctx context.Context, b [][]byte) (out [][]byte, err error) {
+func (r *rank) Alltoallv(ctx context.Context, b [][]byte) (out [][]byte, err error) {
 	err = r.call(ctx, func() error {
 		out, err = r.alltoall(ctx, b)
 		return err
@@ -103,13 +83,6 @@ func (r *rank) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
 	if len(b) != 0 && len(b) != r.size {
 		return nil, r.usage("Alltoallv of %d slices, want %d", len(b), r.size)
 	}
-	if r.pulls() {
-		return r.alltoallNear(ctx, b)
-	}
-	return r.alltoallv(ctx, b)
-}
-
-func (r *rank) alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
 	if len(b) == 0 {
 		b = make([][]byte, r.size)
 	}
@@ -135,7 +108,7 @@ func (r *rank) alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
 
 	out := make([][]byte, r.size)
 	for i := range out {
-		out[i] = r.e.room(int(lens[i]))
+		out[i] = make([]byte, int(lens[i]))
 	}
 	portion := r.portion(longest, longest*int64(r.size))
 	nin, din, nout, dout := alloc(4*r.size), alloc(4*r.size), alloc(4*r.size), alloc(4*r.size)

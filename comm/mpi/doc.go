@@ -42,12 +42,9 @@ package mpi
 // what others changed to the owner's slice, and what the owner changed in his slice to
 // the window (it keeps a copy to tell which is which). On a node it copies nothing that nobody has changed.
 //
-// What is long and was given back by comm.Recycle is returned again by later calls: up to 32 MiB are kept.
-//
 // Failures. No call waits inside of MPI for what another rank may never do. Collectives are the
 // non-blocking ones of MPI, messages are Isend and Improbe, and a call that waits
-// tests its request, the notice and its context in turn: first it spins (if each process of the node may have a core), then it
-// yields, then it sleeps on a futex. Whatever happens on the node, and the end of its context, ends that sleep; where MPI
+// tests its request, the notice and its context in turn: first it yields, then it sleeps on a futex. Whatever happens on the node, and the end of its context, ends that sleep; where MPI
 // may have something, which comes only to who calls it, it sleeps half a millisecond at most.
 //
 // The notice is a receive from anybody, posted at the start on a duplicate of the
@@ -69,18 +66,12 @@ package mpi
 // processes, and nobody opens it who may not trace them). It has a bell for each process, the word that it sleeps on, whatever
 // it waits for; who changes something in the arena rings those who sleep.
 //
-// Boards. All collectives of such ranks are one to three rounds at a board in the arena, in which each leaves a few words and up to
-// some kilobytes: one cache line, if it is short, which tells by a number in it that it is complete. Boards matter where ranks
+// Boards. A collective of such ranks begins with a round at a board in the arena, in which each leaves a few words and up to
+// some kilobytes: one cache line, if it is short, which tells by a number in it that it is complete. It takes the place of the small
+// reduction, and if all that is given fits, of the whole collective but Alltoallv. Boards matter where ranks
 // share cores: a collective of MPI needs many turns of processes that only look whether
-// something has come. What is longer the others read from where it is (process_vm_readv), and all meet again before a buffer may
-// be reused. Where a rank cannot open the memory (no Linux, another user or container) all do without boards; where one may not
-// read the memory of another, longer parts go through MPI as between nodes.
-//
-// Rings. A message to a rank of the node goes through a ring of the arena. A long one to a rank that waits for it is read from
-// the buffer of the sender, who waits meanwhile: one copy. To one that does not wait yet it is copied first, as Send does not wait.
-//
-// Go. A goroutine that only calls C for more than 10 ms looks stuck to the scheduler of Go, which then takes its processor away in each
-// call that waits: calls here let it run in between. With GOMAXPROCS=1 nothing prevents that.
+// something has come. What is longer goes through MPI. Where a rank cannot open the memory (no Linux, another user or container) all do
+// without boards.
 //
 // SharedMemory is such a memory too, or else a window of MPI_Win_allocate_shared; each communicator keeps all that were
 // opened until Finalize, but opens another only for more than it has, and then twice as large.
@@ -97,8 +88,8 @@ package mpi
 // ErrDeadlock. A killed process is seen by MPI alone, which ends the job. One-sided accesses
 // wait in MPI_Win_flush, which across nodes may need the target to be
 // inside of some MPI call. Open MPI 4.1 with nothing but TCP between nodes has no windows that
-// reach over them: NewWindow is an error on all ranks. A long message by MPI that nobody receives keeps its sender
-// in Finalize until a context ends; one through a ring does not.
+// reach over them: NewWindow is an error on all ranks. A long message that nobody receives keeps its sender
+// in Finalize until a context ends.
 //
 // Communicators of MPI are few (some thousands) and nobody frees a Comm, so that each of them remembers up to 64
 // ways in which it was split: a Split with the same colors and keys on all ranks, or another

@@ -76,12 +76,7 @@ type Engine struct {
 	toldAll   bool // this rank has sent its notice to all others
 	mpiFailed bool // a call of MPI was an error: nothing is known of what it left
 	node      *node
-	calls     uint      // so far
-	breath    time.Time // the last one
-	loan      []byte    // what others are reading
-	loans     [][]byte
-	row       []byte // of Alltoallv
-	spares    spares
+	calls     uint // so far
 	passive   bool // a window was opened that may need this process in MPI
 }
 
@@ -219,7 +214,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 		if err == nil {
 			err = e.poll(ctx, false, len(e.sends) > 0, nil, 0, func() (bool, error) {
 				e.progress()
-				return len(e.sends) == 0, nil // what goes through rings goes on in the header, and nobody wants what is left after it
+				return len(e.sends) == 0, nil
 			})
 		}
 		if err == nil {

@@ -10,7 +10,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -160,9 +159,6 @@ func (e *Engine) begun() error {
 		return &brokenError{f.cause}
 	}
 	e.progress()
-	if e.calls%16 == 0 {
-		e.breathe()
-	}
 	return nil
 }
 
@@ -178,7 +174,6 @@ func (e *Engine) progress() {
 	if len(e.sends) > 0 {
 		e.reap()
 	}
-	e.node.flush()
 }
 
 // Waiting: a call is busy for a while, then it sleeps until it is rung or poked. Where it waits for MPI too, which goes on only if it is called, it
@@ -196,15 +191,6 @@ const (
 	patience = time.Second
 )
 
-// breathe lets the scheduler of Go see that this goroutine goes on. It takes one that it has not seen for 10 ms for stuck: whenever that is in C it
-// takes the processor of Go away, which costs more than most calls.
-func (e *Engine) breathe() {
-	if now := time.Now(); now.Sub(e.breath) > 4*time.Millisecond {
-		e.breath = now
-		runtime.Gosched()
-	}
-}
-
 // nap is how long the next sleep is at most, of a call that has slept for the last time so long.
 func (e *Engine) nap(last int64, byMPI bool) int64 {
 	first, most := firstNap, lastNap
@@ -216,8 +202,6 @@ func (e *Engine) nap(last int64, byMPI bool) int64 {
 	switch {
 	case len(e.sends) > 0 || e.passive:
 		most = shortNap
-	case e.node.unsent():
-		most = min(most, firstNap)
 	}
 	return min(max(2*last, first), most)
 }
@@ -250,7 +234,6 @@ func (e *Engine) poll(ctx context.Context, stay, byMPI bool, word *atomic.Uint32
 		if byMPI && turn < busyRounds {
 			continue
 		}
-		e.breathe()
 		if slept = e.nap(slept, byMPI); known != 0 || broken != nil {
 			slept = shortNap
 		}
@@ -277,19 +260,6 @@ func (e *Engine) look(ctx context.Context) error {
 		return f.own
 	}
 	return e.cancelled(ctx)
-}
-
-// until waits until a word of the arena is past round.
-func (e *Engine) until(ctx context.Context, word *atomic.Uint32, round uint32, stay bool) error {
-	if e.node.glance(word, round, e.node.spins, e.node.yields) {
-		return nil
-	}
-	return e.poll(ctx, stay, false, word, round, func() (bool, error) { return int32(word.Load()-round) > 0, nil })
-}
-
-// awaitNotice waits for the notice of a rank that has failed, and returns its error.
-func (e *Engine) awaitNotice(ctx context.Context) error {
-	return e.poll(ctx, false, false, nil, 0, func() (bool, error) { return false, nil })
 }
 
 // wait waits for a request. After an error MPI may still use the buffers.

@@ -29,16 +29,12 @@ func (r *rank) collect(ctx context.Context, k kind, root int, b []byte) (out [][
 	}
 	if r.board.fits(most) {
 		if root < 0 || root == r.rank {
-			out = r.copies(r.board.left)
+			out = r.copies()
 		}
 		return out, nil
 	}
 	err = r.call(ctx, func() (err error) {
-		if r.pulls() {
-			out, err = r.collectNear(ctx, root, b)
-		} else {
-			out, err = r.gatherv(ctx, root, b)
-		}
+		out, err = r.gatherv(ctx, root, b)
 		return err
 	})
 	if err != nil {
@@ -47,23 +43,16 @@ func (r *rank) collect(ctx context.Context, k kind, root int, b []byte) (out [][
 	return out, nil
 }
 
-// copies are the bytes of all that lie on the board. Short ones are in one piece of memory.
-func (r *rank) copies(of func(i int) []byte) [][]byte {
-	short := 0
+// copies are the bytes of all that lie on the board, in one piece of memory.
+func (r *rank) copies() [][]byte {
+	total := 0
 	for i := range r.size {
-		if n := len(of(i)); n < minSpare {
-			short += n
-		}
+		total += len(r.board.left(i))
 	}
-	out, all := make([][]byte, r.size), make([]byte, short)
+	out, all := make([][]byte, r.size), make([]byte, total)
 	for i := range out {
-		b := of(i)
-		if n := len(b); n < minSpare {
-			out[i], all = all[:n:n], all[n:]
-		} else {
-			out[i] = r.e.room(n)
-		}
-		copy(out[i], b)
+		n := copy(all, r.board.left(i))
+		out[i], all = all[:n:n], all[n:]
 	}
 	return out
 }
@@ -107,7 +96,7 @@ func (r *rank) gatherv(ctx context.Context, root int, b []byte) ([][]byte, error
 	if receives {
 		parts = make([][]byte, r.size)
 		for i := range parts {
-			parts[i] = r.e.room(int(lens[i]))
+			parts[i] = make([]byte, int(lens[i]))
 		}
 	}
 	counts, displs := alloc(4*r.size), alloc(4*r.size)

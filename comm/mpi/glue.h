@@ -73,10 +73,9 @@ int win_put_element(int64_t *v, int rank, int64_t off, MPI_Win w); // whole, who
 
 // See node.go. A bell is a word that one process sleeps on, and beside it whether it does.
 void bell_wake(void *bell);
-// wait spins and yields, and says DONE as soon as the word at is past round (both turn over). It sleeps up to ns on a bell, but not if one of the words pokes and
+// wait yields, and says DONE as soon as the word at is past round (both turn over). It sleeps up to ns on a bell, but not if one of the words pokes and
 // broken is another than told.
-int node_wait(void *bell, void *at, uint32_t round, int spins, int yields, void *pokes, uint32_t poked, void *broken, uint32_t known, int64_t ns);
-int node_pull(int pid, uint64_t from, void *to, int64_t n); // memory of another process; an errno
+int node_wait(void *bell, void *at, uint32_t round, int yields, void *pokes, uint32_t poked, void *broken, uint32_t known, int64_t ns);
 
 // Blocking: what rank 0 has, what all have, and whether all are ok.
 int node_bcast(void *b, int n, MPI_Comm c);

@@ -93,7 +93,7 @@ func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, 
 	return r.confer(ctx, mark{sig(k, op, root) | within(ctx), int64(elems), int64(n)}, nil, stay)
 }
 
-// confer exchanges marks, where MPI may be called. On a board each rank also leaves data, or where they are.
+// confer exchanges marks, where MPI may be called. On a board each rank also leaves data, if they are not too many.
 func (r *rank) confer(ctx context.Context, m mark, data []byte, stay bool) (most int64, err error) {
 	if r.board != nil {
 		if err = r.meet(ctx, m, data, stay); err != nil {
@@ -267,22 +267,10 @@ func (r *rank) greatest(ctx context.Context, v []int64, stay bool) ([]int64, err
 	return all, nil
 }
 
-// begin is a header from the goroutine of the caller. On a board each rank also leaves data, or where they are.
+// begin is a header from the goroutine of the caller. On a board each rank also leaves data, if they are not too many.
 func (r *rank) begin(ctx context.Context, k kind, op comm.Op, root int, elems, n int, data []byte) (most int64, err error) {
-	m := mark{sig(k, op, root) | within(ctx), int64(elems), int64(n)}
-	if h := r.e.home; h.here() { // without what a closure costs
-		defer h.mu.Unlock()
-		if err := r.e.enter(ctx); err != nil {
-			return 0, err
-		}
-		return r.confer(ctx, m, data, false)
-	}
-	return r.beginAway(ctx, m, data)
-}
-
-func (r *rank) beginAway(ctx context.Context, m mark, data []byte) (most int64, err error) {
 	err = r.call(ctx, func() error {
-		most, err = r.confer(ctx, m, data, false)
+		most, err = r.confer(ctx, mark{sig(k, op, root) | within(ctx), int64(elems), int64(n)}, data, false)
 		return err
 	})
 	return most, err

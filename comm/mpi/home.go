@@ -60,16 +60,6 @@ func (h *home) closeIf(owner bool) {
 	}
 }
 
-// here takes mu if MPI may be called on the thread of the caller, whichever that is.
-func (h *home) here() bool {
-	h.mu.Lock()
-	if h.jobs == nil && h.level > levelFunneled {
-		return true
-	}
-	h.mu.Unlock()
-	return false
-}
-
 // do runs f where MPI may be called.
 func (h *home) do(f func() error) (err error) {
 	h.mu.Lock()

@@ -91,18 +91,13 @@ func TestUnderMPIRun(t *testing.T) {
 	if _, err := exec.LookPath(*launcher); err != nil {
 		t.Skipf("SKIPPED: %v", err)
 	}
-	for _, mode := range []string{"funneled", "multiple", "boardless", "unreadable"} {
+	for _, mode := range []string{"funneled", "multiple", "boardless"} {
 		for _, n := range strings.Fields(*ranks) {
 			if k, _ := strconv.Atoi(n); mode != "funneled" && (k < 2 || k > 4) {
 				continue // two of them will do
-			} else if mode == "unreadable" && k != 2 {
-				continue
 			}
 			t.Run(mode+"/"+n, func(t *testing.T) {
 				var env []string
-				if mode == "unreadable" { // as where processes may not read each other's memory
-					env = []string{"BLOBIO_MPI_FAIL=pull:0"}
-				}
 				if mode == "boardless" { // as where the ranks of a node cannot share memory
 					env = []string{"BLOBIO_MPI_FAIL=arena:0"}
 				}
@@ -112,8 +107,7 @@ func TestUnderMPIRun(t *testing.T) {
 					return
 				}
 				for _, want := range []string{"--- PASS: TestJobContract (", "--- PASS: TestJobFailures (", "--- PASS: TestJobPieces (",
-					"--- PASS: TestJobManyComms (", "--- PASS: TestJobSignals (", "--- PASS: TestJobFallback (", "--- PASS: TestJobManyFailures (", "--- PASS: TestJobNodesOfParts (",
-					"--- PASS: TestJobChangedLoan (", "--- PASS: TestJobLoanIsKept (", "--- PASS: TestJobUnread (", "--- PASS: TestJobPutOfElement ("} {
+					"--- PASS: TestJobManyComms (", "--- PASS: TestJobSignals (", "--- PASS: TestJobFallback (", "--- PASS: TestJobManyFailures (", "--- PASS: TestJobNodesOfParts (", "--- PASS: TestJobPutOfElement ("} {
 					if fmt.Sprint(strings.Count(out, want)) != n {
 						t.Errorf("%d processes said %q, want %s\n%s", strings.Count(out, want), want, n, out)
 					}
@@ -291,11 +285,7 @@ func TestJobPieces(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
 	}
-	piece := 64
-	if os.Getenv("BLOBIO_MPI_FAIL") != "" { // each piece waits for the other processes to get a core
-		piece = 4096
-	}
-	commtest.Suite(t, inJob(Options{Piece: piece}))
+	commtest.Suite(t, inJob(Options{Piece: 4096})) // with smaller ones long messages take minutes
 	err := inJob(Options{Piece: 64})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
 		part := func(from, to int) []byte { return bytes.Repeat([]byte{byte(from + 10*to + 1)}, 1000*from+100*to) }
 		want := func(what string, got []byte, from, to int) error {

@@ -17,48 +17,12 @@ func (w *window) word(rank int, off int64) *uint64 {
 	return (*uint64)(unsafe.Pointer(&w.parts[rank][off])) // parts begin at a cache line
 }
 
-// hold begins an access where no closure is needed. Whoever gets true and no error must unlock home.
-func (w *window) hold(ctx context.Context, rank int, off, n int64) (bool, error) {
-	h := w.r.e.home
-	if !h.here() {
-		return false, nil
-	}
-	var err error
-	// Beside what is looked at here, an access in shared memory needs no care of the engine but now and then.
-	if e := w.r.e; (e.calls+1)%64 == 0 || e.closed || e.failure.Load() != nil || !e.node.whole || e.node.broken.Load() != 0 {
-		err = w.check(ctx, rank, off, n)
-	} else {
-		e.calls++
-		err = w.valid(ctx, rank, off, n)
-	}
-	if err != nil {
-		h.mu.Unlock()
-	}
-	return true, err
-}
-
 func (w *window) putNear(ctx context.Context, rank int, off int64, b []byte) error {
-	n := int64(len(b))
-	if ok, err := w.hold(ctx, rank, off, n); ok {
-		if err == nil {
-			w.store(rank, off, b)
-			w.r.e.home.mu.Unlock()
-		}
-		return err
-	}
-	return w.reach(ctx, rank, off, n, func() error { w.store(rank, off, b); return nil })
+	return w.reach(ctx, rank, off, int64(len(b)), func() error { w.store(rank, off, b); return nil })
 }
 
 func (w *window) getNear(ctx context.Context, rank int, off int64, b []byte) error {
-	n := int64(len(b))
-	if ok, err := w.hold(ctx, rank, off, n); ok {
-		if err == nil {
-			w.load(rank, off, b)
-			w.r.e.home.mu.Unlock()
-		}
-		return err
-	}
-	return w.reach(ctx, rank, off, n, func() error { w.load(rank, off, b); return nil })
+	return w.reach(ctx, rank, off, int64(len(b)), func() error { w.load(rank, off, b); return nil })
 }
 
 // store puts b in place. Of words that it fills in part the rest stays, whoever else changes that.

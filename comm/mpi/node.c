@@ -2,7 +2,6 @@
 
 #define _GNU_SOURCE
 #include "glue.h"
-#include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -10,7 +9,6 @@
 #ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #endif
 
@@ -26,13 +24,7 @@ void bell_wake(void *bell) {
 #endif
 }
 
-int node_wait(void *bell, void *at, uint32_t round, int spins, int yields, void *pokes, uint32_t poked, void *broken, uint32_t known, int64_t ns) {
-	for (; spins > 0; spins--) {
-		if (past(at, round)) return DONE;
-#if defined(__x86_64__) || defined(__i386__)
-		__builtin_ia32_pause();
-#endif
-	}
+int node_wait(void *bell, void *at, uint32_t round, int yields, void *pokes, uint32_t poked, void *broken, uint32_t known, int64_t ns) {
 	for (; yields > 0; yields--) {
 		if (past(at, round)) return DONE;
 		sched_yield();
@@ -54,19 +46,4 @@ int node_wait(void *bell, void *at, uint32_t round, int spins, int yields, void 
 	}
 	atomic_store(asleep, 0);
 	return past(at, round) ? DONE : PENDING;
-}
-
-int node_pull(int pid, uint64_t from, void *to, int64_t n) {
-#ifdef __linux__
-	while (n > 0) {
-		struct iovec there = {(void *)(uintptr_t)from, n}, here = {to, n};
-		ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
-		if (got < 0 && errno == EINTR) continue;
-		if (got <= 0) return got < 0 ? errno : EFAULT;
-		from += got, to = (char *)to + got, n -= got;
-	}
-	return 0;
-#else
-	return ENOSYS;
-#endif
 }

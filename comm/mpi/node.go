@@ -6,17 +6,10 @@ package mpi
 import "C"
 
 import (
-	"bytes"
-	"fmt"
 	"io"
-	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"unsafe"
-
-	"blobio/internal/par"
 )
 
 // node is how this process waits, and what it has in common with the others of its node: an arena, which begins with
@@ -25,37 +18,27 @@ import (
 //	0       token
 //	64      int64: bytes that are given away
 //	128     uint32: notices that ranks of the node have sent
-//	4096    a bell for each process; a ring for each two of them, by (from, to); boards
+//	4096    a bell for each process; boards
 //
 // A process sleeps on its own bell only, whatever it waits for, so that whoever changes something that it may wait for rings
 // it; a goroutine of its own process pokes it.
 type node struct {
-	arena  []byte  // nil: there is none, on all ranks of the engine
-	me, n  int     // among the processes of the node
-	place  []int32 // of each rank of the engine among them; -1: on another node
-	whole  bool    // the engine has no ranks on other nodes
-	pull   bool    // all may read the memory of the others
-	ringed int     // bytes of data of a ring; 0: there are no rings
-	spins  int     // looks before it sleeps
-	yields int
+	arena []byte  // nil: there is none, on all ranks of the engine
+	me, n int     // among the processes of the node
+	place []int32 // of each rank of the engine among them; -1: on another node
+	whole bool    // the engine has no ranks on other nodes
 
 	mu     sync.Mutex // of own, for pokes
 	own    *bell
 	pokes  *atomic.Uint32
 	broken *atomic.Uint32
-	outs   []outgoing // to each process
-	busy   bool       // something is in queues of these
 }
 
 // bell is a cache line of the arena.
 type bell struct {
 	turns  atomic.Uint32 // slept on
 	asleep atomic.Uint32
-	pid    int32
-	_      int32
-	base   uint64 // where the process has the arena
-	cores  uint64 // that it may run on, in short
-	_      [cacheLine - 32]byte
+	_      [cacheLine - 8]byte
 }
 
 // ring wakes the process whose bell it is, if it sleeps. What it may wait for was changed before.
@@ -65,47 +48,29 @@ func (b *bell) ring() {
 	}
 }
 
-// Looks before a process sleeps: spins where each process of a node may have a core, some microseconds; yields, which give the core to
-// another one, that may be the one waited for. Where processes outnumber the cores few yields bring on all others, and more take the
-// core from those that work.
-const (
-	idleSpins  = 500
-	idleYield  = 100
-	crowdYield = 20
-)
+// yields are looks before a process sleeps, each of which gives the core to another one, that may be the one waited for. Where processes
+// outnumber the cores few of them bring on all others, and more take the core from those that work.
+const yields = 20
 
 func newNode() *node {
 	own := new([2]bell) // without pointers, and never moved
 	words := (*[2]atomic.Uint32)(unsafe.Pointer(&own[1]))
-	return &node{n: 1, own: &own[0], pokes: &words[0], broken: &words[1], yields: idleYield}
+	return &node{n: 1, own: &own[0], pokes: &words[0], broken: &words[1]}
 }
 
 func (n *node) bell(i int) *bell {
 	return (*bell)(unsafe.Pointer(&n.arena[arenaHead+i*cacheLine]))
 }
 
-// quickLooks are made in Go, where each process may have a core: for them no call of C is needed.
-const quickLooks = 1000
-
 // glance looks at a word for a while without sleep.
-func (n *node) glance(word *atomic.Uint32, round uint32, spins, yields int) bool {
-	if n.spins == 0 {
-		spins = 0
-	}
-	if spins > 0 {
-		for range quickLooks {
-			if int32(word.Load()-round) > 0 {
-				return true
-			}
-		}
-	}
-	return int32(word.Load()-round) > 0 || C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), C.int(spins), C.int(yields),
+func (n *node) glance(word *atomic.Uint32, round uint32) bool {
+	return int32(word.Load()-round) > 0 || C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), yields,
 		unsafe.Pointer(n.pokes), 0, unsafe.Pointer(n.broken), 0, 0) == C.DONE
 }
 
 // sleep waits up to ns until a word is past round, this process is poked, or a notice is sent.
 func (n *node) sleep(word *atomic.Uint32, round uint32, poked, known uint32, ns int64) bool {
-	return C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), 0, 0,
+	return C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), 0,
 		unsafe.Pointer(n.pokes), C.uint32_t(poked), unsafe.Pointer(n.broken), C.uint32_t(known), C.int64_t(ns)) == C.DONE
 }
 
@@ -127,34 +92,16 @@ func (n *node) alarm() {
 	}
 }
 
-// read fills b from the memory of another process of the node, which does not change it meanwhile.
-func (n *node) read(of *bell, at uint64, b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
-	if code := C.node_pull(C.int(of.pid), C.uint64_t(at), unsafe.Pointer(&b[0]), C.int64_t(len(b))); code != 0 {
-		return fmt.Errorf("%d bytes of process %d: %w", len(b), of.pid, syscall.Errno(code))
-	}
-	return nil
-}
-
 // rest sleeps a little, whatever has failed.
 func (e *Engine) rest(ns int64) { e.node.sleep(nil, 0, e.node.pokes.Load(), e.node.broken.Load(), ns) }
 
 func (n *node) close() {
-	for i, o := range n.outs {
-		if len(o.kept) > 0 { // which nobody will receive, or somebody only after a failure
-			n.ring(n.me, i).revoked.Store(1)
-			free(o.kept...)
-		}
-	}
-	n.outs, n.busy = nil, false
 	if n.arena != nil {
 		n.mu.Lock()
 		n.own, n.broken = new(bell), new(atomic.Uint32)
 		n.mu.Unlock()
 		closeArea(n.arena)
-		n.arena, n.n, n.ringed = nil, 0, 0
+		n.arena, n.n = nil, 0
 	}
 }
 
@@ -198,7 +145,7 @@ func (e *Engine) openArena(l *link, c C.MPI_Comm, me, n int) (b []byte, err erro
 	var mine error
 	if me == 0 {
 		var f io.Closer
-		head, _ := roomOf(n)
+		head := arenaHead + n*cacheLine
 		if b, f, o, mine = newArea(head + arenaBytes); mine == nil {
 			defer f.Close()
 			atomic.StoreInt64((*int64)(unsafe.Pointer(&b[cacheLine])), int64(head-arenaHead))
@@ -221,30 +168,12 @@ func (e *Engine) openArena(l *link, c C.MPI_Comm, me, n int) (b []byte, err erro
 	return b, err
 }
 
-// roomOf is where the boards of an arena of n processes begin, and how many bytes its rings have.
-func roomOf(n int) (head, ringed int) {
-	head = arenaHead + n*cacheLine
-	for ringed = maxRing; ringed > 0 && n*n*(ringHeadBytes+ringed) > ringsBytes; ringed /= 2 {
-		if ringed == minRing {
-			return head, 0
-		}
-	}
-	return head + n*n*(ringHeadBytes+ringed), ringed
-}
-
 // meetNode tells the processes of a node of each other.
 func (e *Engine) meetNode(l *link, c C.MPI_Comm, arena []byte, me, n int) error {
 	nd := e.node
 	nd.arena, nd.me, nd.n, nd.whole = arena, me, n, n == l.size
-	_, nd.ringed = roomOf(n)
 	nd.own = nd.bell(me)
 	nd.broken = (*atomic.Uint32)(unsafe.Pointer(&arena[2*cacheLine]))
-	nd.outs = make([]outgoing, n)
-	if n <= runtime.NumCPU() {
-		nd.spins = idleSpins
-	} else {
-		nd.yields = crowdYield
-	}
 	here := alloc(4 * n) // who is here, by rank in l
 	defer free(here)
 	if err := check("ranks of a node", C.comm_places(c, l.c, C.int(n), here.intp())); err != nil {
@@ -258,25 +187,6 @@ func (e *Engine) meetNode(l *link, c C.MPI_Comm, arena []byte, me, n int) error 
 		nd.place[r] = int32(i)
 	}
 	l.place = nd.place
-	// Whether one may read the memory of another is tried on the next: the token, where it has mapped it.
-	nd.own.pid, nd.own.base = int32(os.Getpid()), uint64(uintptr(unsafe.Pointer(&arena[0])))
-	nd.own.cores = coresAllowed()
-	if _, err := agreed(c, true); err != nil {
-		return err
-	}
-	shared := true
-	for i := range n {
-		shared = shared && nd.bell(i).cores == nd.own.cores
-	}
-	if shared { // otherwise each is bound to some of its own
-		par.SharedBy(n)
-	}
-	token, next := make([]byte, tokenBytes), nd.bell((me+1)%n)
-	ok := nd.read(next, next.base, token) == nil && bytes.Equal(token, arena[:tokenBytes]) && !e.failing("pull")
-	var err error
-	if nd.pull, err = agreed(l.c, ok); err != nil {
-		return err
-	}
 	if n == l.size {
 		return e.giveBoard(l)
 	}

@@ -3,8 +3,6 @@
 package mpi
 
 import (
-	"bytes"
-	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,45 +40,5 @@ func TestSleep(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatalf("turn %d: still asleep", i)
 		}
-	}
-}
-
-// TestRing: what is left in a ring comes out in its order, around its end and where its counters turn over; what finds no room waits.
-func TestRing(t *testing.T) {
-	if job != nil {
-		return
-	}
-	const ringed = 4 << 10
-	arena := make([]byte, arenaHead+2*cacheLine+4*(ringHeadBytes+ringed))
-	from, to := seat(arena, 0, 2), seat(arena, 1, 2)
-	for _, n := range []*node{from, to} {
-		n.ringed, n.outs = ringed, make([]outgoing, 2)
-	}
-	r := to.ring(0, 1)
-	r.head.Store(math.MaxUint32 - 7)
-	r.tail.Store(math.MaxUint32 - 7)
-	from.outs[1].head = math.MaxUint32 - 7
-	part := func(i int) []byte { return bytes.Repeat([]byte{byte(i), byte(i >> 8)}, i*37%500) }
-	const messages = 500
-	sent := 0
-	for i := range messages {
-		for ; sent < messages && sent < i+i%50+1; sent++ {
-			b := part(sent)
-			from.post(1, &envelope{size: int64(len(b)), serial: int64(sent)}, b)
-		}
-		var v envelope
-		if !r.peek(&v) {
-			t.Fatalf("message %d is not there", i)
-		}
-		got := make([]byte, v.size)
-		r.copyOut(r.head.Load()+uint32(envelopeBytes), got)
-		r.pop(&v)
-		if v.serial != int64(i) || !bytes.Equal(got, part(i)) {
-			t.Fatalf("message %d: got %d of %d bytes", i, v.serial, v.size)
-		}
-		from.flush()
-	}
-	if from.busy || from.unsent() || r.starved.Load() != 0 {
-		t.Error("something is said to wait for room")
 	}
 }

@@ -32,7 +32,6 @@ type link struct {
 	shared     shared
 	tidy       tidy
 	board      *board  // nil: the ranks have none
-	id         uint64  // of tidy.id: the same on all of its ranks, and that of no other link
 	place      []int32 // of its ranks among the processes of this node; -1: on another
 }
 

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"context"
-	"runtime"
 	"unsafe"
 
 	"blobio/comm"
@@ -35,13 +34,10 @@ func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res [
 	if _, err := r.begin(ctx, k, op, 0, len(v), 0, data); err != nil {
 		return nil, err
 	}
-	if res = unfilledWords(len(v)); r.board.fits(8 * int64(len(v))) {
+	if res = make([]int64, len(v)); r.board.fits(8 * int64(len(v))) {
 		r.fold(k, op, res)
 	} else {
 		err := r.call(ctx, func() error {
-			if r.pulls() {
-				return r.reduceNear(ctx, k, op, v, res)
-			}
 			copy(res, v)
 			return r.reduction(ctx, k, op, res)
 		})
@@ -76,74 +72,6 @@ func (r *rank) fold(k kind, op comm.Op, res []int64) {
 			op.CombineInt64(res, x)
 		}
 	}
-}
-
-// sectionWords is how much of a section is combined at a time: it stays in the cache.
-const sectionWords = 16 << 10
-
-// reduceNear reduces what is too long for the board and was lent by all: each rank reads a section of all ranks and combines it, and
-// then from each rank what that one has made of its section.
-func (r *rank) reduceNear(ctx context.Context, k kind, op comm.Op, v, res []int64) error {
-	begins := func(i int) int { return int(int64(len(v)) * int64(i) / int64(r.size)) }
-	from, to := begins(r.rank), begins(r.rank+1)
-	n, rows := to-from, 1
-	if k == kExscan {
-		rows = r.size // one for each rank
-	}
-	out, part := r.e.words(rows*n), r.e.words(min(n, sectionWords))
-	for lo := 0; lo < n; lo += sectionWords {
-		hi := min(lo+sectionWords, n)
-		for j := range r.size { // in order
-			x := v[from+lo : from+hi]
-			if j != r.rank {
-				x = part[:hi-lo]
-				at, _ := r.lent(j)
-				if err := r.pull(j, at+8*uint64(from+lo), raw(x)); err != nil {
-					return err
-				}
-			}
-			row := out[lo:hi]
-			if k == kExscan {
-				if j+1 == r.size {
-					break
-				}
-				row = out[(j+1)*n+lo : (j+1)*n+hi]
-				copy(row, out[j*n+lo:])
-			}
-			if j == 0 {
-				copy(row, x)
-			} else {
-				op.CombineInt64(row, x)
-			}
-		}
-	}
-	err := r.meet(ctx, mark{}, raw(out), false)
-	runtime.KeepAlive(v) // now that out may be the loan
-	if err != nil {
-		return err
-	}
-	for i := range r.size {
-		from, to := begins(i), begins(i+1)
-		at := 0
-		if k == kExscan {
-			at = 8 * r.rank * (to - from)
-		}
-		if left := r.board.left(i); left != nil {
-			copy(raw(res[from:to]), left[at:])
-		} else if i == r.rank {
-			copy(raw(res[from:to]), raw(out)[at:])
-		} else {
-			lent, _ := r.lent(i)
-			if err := r.pull(i, lent+uint64(at), raw(res[from:to])); err != nil {
-				return err
-			}
-		}
-	}
-	if err := r.returned(ctx); err != nil {
-		return err
-	}
-	r.e.spares.add(raw(out), raw(part))
-	return nil
 }
 
 // reduction is that of MPI, in place.

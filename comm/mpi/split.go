@@ -8,7 +8,6 @@ import "C"
 import (
 	"bytes"
 	"context"
-	"hash/fnv"
 	"math"
 	"math/bits"
 	"slices"
@@ -122,7 +121,7 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 				if err != nil {
 					return r.e.failRank(err)
 				}
-				d.link.name(r.childID(out))
+				d.link.tidy.id = r.childID(out)
 			}
 			r.tidy.divided++
 			if len(r.divisions) < maxDivisions {
@@ -143,13 +142,6 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 	return c, nil
 }
 
-// name gives a link the name by which all of its ranks know it.
-func (l *link) name(id string) {
-	h := fnv.New64a()
-	h.Write([]byte(id))
-	l.tidy.id, l.id = id, h.Sum64()
-}
-
 // settlePlaces finds out which ranks of a link are on this node.
 func (e *Engine) settlePlaces(l *link) error {
 	if e.node.place == nil {
@@ -163,16 +155,6 @@ func (e *Engine) settlePlaces(l *link) error {
 	l.place = make([]int32, l.size)
 	for i, w := range p.ints(l.size) {
 		l.place[i] = e.node.place[w]
-	}
-	return nil
-}
-
-// linkOf is the link of a name; nil if there is none.
-func (e *Engine) linkOf(id uint64) *link {
-	for _, l := range e.links {
-		if l.id == id {
-			return l
-		}
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func Knobs() []Knob {
 			func(s *Settings, n int64, _ string) error { s.Write.MaxOpen = int(n); return nil }},
 		{"aggregators", "Aggregators", "processes of a node that write small pieces, for ranks that share no heap; 0: one for 4 processes, at most 4", NumberKnob, nil, "0",
 			func(s *Settings, n int64, _ string) error { s.Write.Aggregators = int(n); return nil }},
-		{"own-min", "OwnMin", "mean size of ranks' pieces from which on each rank writes its own, for ranks that share no heap; 0: chosen, and measured in flushes that repeat each other", SizeKnob, nil, "0",
+		{"own-min", "OwnMin", "mean size of ranks' pieces from which on each rank writes its own, for ranks that share no heap; 0: 128 KiB, without shared memory 64 KiB", SizeKnob, nil, "0",
 			func(s *Settings, n int64, _ string) error { s.Write.OwnMin = n; return nil }},
 		{"stripe-size", "Stripe.Size", "unit that the file system locks: Lustre's stripe size, GPFS' block size; 0: not known", SizeKnob, nil, "0",
 			func(s *Settings, n int64, _ string) error { s.Write.Stripe.Size = n; return nil }},

@@ -58,7 +58,6 @@ func Suite(t *testing.T, run Runner) {
 		{"Window", testWindow},
 		{"WindowRange", testWindowRange},
 		{"WindowEpochs", testWindowEpochs},
-		{"Recycle", testRecycle},
 		{"Mixed", testMixed},
 		{"Calls", testCalls},
 	} {

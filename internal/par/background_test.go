@@ -3,7 +3,6 @@ package par
 import (
 	"context"
 	"errors"
-	"runtime"
 	"testing"
 )
 
@@ -50,16 +49,5 @@ func TestTask(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		cancel()
-	}
-}
-
-// TestWorkersShared: processes that share processors have their share each, and one at least.
-func TestWorkersShared(t *testing.T) {
-	t.Cleanup(func() { sharers.Store(0) })
-	all := runtime.GOMAXPROCS(0)
-	for _, c := range []struct{ n, want int }{{0, all}, {1, all}, {all, 1}, {all + 1, 1}, {1, 1}} {
-		if SharedBy(c.n); Workers(0) != c.want || Workers(3) != 3 {
-			t.Errorf("of %d processes: %d workers of %d, want %d", c.n, Workers(0), all, c.want)
-		}
 	}
 }

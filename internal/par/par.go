@@ -15,30 +15,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 )
 
-// sharers is how many processes share the processors that Go sees.
-var sharers atomic.Int32
-
-// SharedBy says that n processes, this one among them, share the processors that Go sees here. The greatest n counts.
-func SharedBy(n int) {
-	for {
-		was := sharers.Load()
-		if int32(n) <= was || sharers.CompareAndSwap(was, int32(n)) {
-			return
-		}
-	}
-}
-
-// Sharers is how many processes share the processors that Go sees here, as far as SharedBy was told; otherwise 1.
-func Sharers() int { return max(int(sharers.Load()), 1) }
-
-// Workers returns n, or if it is 0 as many as there are processors for Go in this process: its share where processes have them in common,
-// and at least 1.
+// Workers returns n, or if it is 0 as many as there are processors for Go in this process.
 func Workers(n int) int {
 	if n == 0 {
-		return max(runtime.GOMAXPROCS(0)/Sharers(), 1)
+		return runtime.GOMAXPROCS(0)
 	}
 	return n
 }

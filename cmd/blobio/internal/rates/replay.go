@@ -74,8 +74,7 @@ Under mpirun or srun (blobio-mpi) each process is a rank.
 
 JSON: {dir, kept, results: [{case, layout, path, ranks, subfiles, variables, records,
 bytes, write_seconds, verified_elements, uncovered_elements, read_seconds,
-canonical, canonical_bytes, convert_seconds, own_min, own_why}]}; the last two where
-processes share a file, as --own-min, and why.`,
+canonical, canonical_bytes, convert_seconds}]}.`,
 		Example: `  blobio replay
   blobio replay --case G --ranks 64 --subfiles 4 -o run
   blobio replay --case F --ne 30 --ranks 512 --history h1 --num-records 4 --float
@@ -346,13 +345,6 @@ func (f *replayFlags) print(_ context.Context, e *cli.Env, results []bench.Resul
 		t.Row(row...)
 	}
 	t.Flush()
-	for _, r := range results {
-		if r.OwnMin == blob.NoOwnMin {
-			fmt.Fprintf(e.Out, "%s, %s: windows for all (%s)\n", r.Case, r.Layout, r.OwnWhy)
-		} else if r.OwnMin > 0 {
-			fmt.Fprintf(e.Out, "%s, %s: windows below %s on average, else own writes (%s)\n", r.Case, r.Layout, cli.HumanBytes(r.OwnMin), r.OwnWhy)
-		}
-	}
 	if !f.noVerify {
 		fmt.Fprintf(e.Out, "\nverified %d elements: all correct\n", verified)
 	}
