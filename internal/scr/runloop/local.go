@@ -1,7 +1,6 @@
 package runloop
 
 import (
-	"blobio/internal/fault"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"blobio/internal/fault"
 )
 
 // Local starts processes on this host. Its nodes are names; each may have a
@@ -91,10 +92,10 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 		clock = SystemClock{}
 	}
 	j := &LocalJob{done: make(chan struct{}), grace: l.Grace, clock: clock}
-	out := oneWriter(la.Stdout)
+	out := OneWriter(la.Stdout)
 	errs := out
 	if la.Stderr != la.Stdout {
-		errs = oneWriter(la.Stderr)
+		errs = OneWriter(la.Stderr)
 	}
 	for r := range la.Size() {
 		cmd := exec.Command(la.Args[0], la.Args[1:]...)

@@ -185,7 +185,7 @@ exec sleep 1000`
 	}
 	var said []string
 	rep, err := Run(t.Context(), Options{Launcher: local, Launch: Launch{Args: []string{"sh", "-c", script}, Stdout: os.Stderr, Stderr: os.Stderr}, Nodes: five, Runs: 3, Use: 4, MinNodes: 4,
-		Pause: -1, Dir: prefixdir.Open(vfs.OS, dir), Checker: &Checker{Tests: []NodeTest{&Dirs{Remote: &Here{Local: local}, Dirs: []config.Capacity{{Dir: "/"}}}}},
+		Pause: -1, Dir: prefixdir.Open(vfs.OS, dir), Checker: &Checker{Tests: []NodeTest{Dirs(&Here{Local: local}, []config.Capacity{{Dir: "/"}}, false)}},
 		Say: func(m string) { said = append(said, m) }})
 	if err != nil || rep.Stop != Done || len(rep.Runs) != 2 || rep.Runs[0].Exit.Code != 137 {
 		t.Fatal(rep, err, said)
