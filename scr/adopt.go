@@ -66,10 +66,11 @@ func (sv *salvager) adopt(ctx context.Context) error {
 			continue
 		}
 		newer := false
-		if sv.c.Rank() == 0 {
+		err := sv.onRoot(ctx, func() (err error) {
 			newer, err = sv.index.hasFrom(id)
-		}
-		if err := sv.agree(ctx, err); err != nil {
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("index: %w", err)
 		}
 		if newer, err = sv.rootSays(ctx, newer); err != nil || newer {

@@ -15,13 +15,12 @@ func (s *Session) Current(ctx context.Context, name string) error {
 		return err
 	}
 	s.offer, s.below = nil, 0
-	var err error
 	id := 0
 	if d := s.cache.find(name); d != nil {
 		id = d.ID
 	}
-	if s.c.Rank() == 0 {
-		err = s.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+	err := s.onRoot(ctx, func() error {
+		return s.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
 			e, ok := x.Entry(name)
 			if !ok {
 				if id != 0 {
@@ -42,8 +41,8 @@ func (s *Session) Current(ctx context.Context, name string) error {
 			}
 			return x.SetCurrent(name)
 		})
-	}
-	if err := s.agree(ctx, err); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	b, err := s.c.Bcast(ctx, 0, []byte(strconv.Itoa(id)))
@@ -67,11 +66,7 @@ func (s *Session) Drop(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	var err error
-	if s.c.Rank() == 0 {
-		err = s.index.dir.Drop(ctx, name)
-	}
-	return s.agree(ctx, err)
+	return s.onRoot(ctx, func() error { return s.index.dir.Drop(ctx, name) })
 }
 
 // Delete deletes a dataset from the caches and from the prefix directory, with the folders that are empty then; a
@@ -91,18 +86,18 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	var err error
-	if s.c.Rank() == 0 {
-		var x *prefixdir.Index
-		if x, _, _, err = s.index.dir.LoadIndex(); err == nil {
-			if _, ok := x.Entry(name); ok {
-				err = s.index.dir.Delete(ctx, name)
-			} else if d == nil {
-				err = fmt.Errorf("dataset %q: %w", name, ErrMissing)
-			}
+	return s.onRoot(ctx, func() error {
+		x, _, _, err := s.index.dir.LoadIndex()
+		if err != nil {
+			return err
 		}
-	}
-	return s.agree(ctx, err)
+		if _, ok := x.Entry(name); ok {
+			return s.index.dir.Delete(ctx, name)
+		} else if d == nil {
+			return fmt.Errorf("dataset %q: %w", name, ErrMissing)
+		}
+		return nil
+	})
 }
 
 // Flush writes a cached dataset to the prefix directory now, if it is not there; a collective.

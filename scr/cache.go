@@ -155,7 +155,7 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	if ca.p.crcDelete && d.usable && d.maps != nil {
-		if err := ca.agree(ctx, ca.checkFiles(d, true)); err != nil {
+		if err := ca.agree(ctx, ca.checkFiles(ctx, d, true)); err != nil {
 			if fatal(ctx, err) {
 				return err
 			}

@@ -45,7 +45,7 @@ func listedWhole(fsys vfs.FS) (complete []string, err error) {
 		var other error
 		for r, files := range m.Files {
 			for _, f := range files {
-				crc, size, err := sumFile(fsys, path.Join(p.Data, f.Path))
+				crc, size, err := vfs.SumFile(context.Background(), fsys, path.Join(p.Data, f.Path))
 				if err != nil || size != f.Size || crc != f.CRC {
 					other = fmt.Errorf("%s is listed as complete, and %s of rank %d is not what it was: %d bytes, %#x, %v", e.Name, f.Path, r, size, crc, err)
 				}

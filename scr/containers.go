@@ -3,7 +3,6 @@ package scr
 import (
 	"context"
 	"fmt"
-	"path"
 
 	"blobio/comm"
 	"blobio/internal/fault"
@@ -42,9 +41,7 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 		}
 		total += sizes[r]
 	}
-	name := func(n int64) string {
-		return path.Join(cp.index.dir.DatasetDir(d.ID), fmt.Sprintf("ctr.%d.scr", n))
-	}
+	dir := cp.index.dir.DatasetDir(d.ID)
 	var cerr error
 	if cp.p.containerMax > 0 && total/cp.p.containerMax >= maxContainers {
 		cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w: %d bytes in containers of %d", fault.ErrTooLarge, total, cp.p.containerMax)
@@ -56,7 +53,7 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 		if jobs[i].Size == 0 {
 			continue // an empty file has no place in a container: it is made as a file
 		}
-		if jobs[i].Out, cerr = transfer.Pack(cp.p.containerMax, at, jobs[i].Size, name); cerr != nil {
+		if jobs[i].Out, cerr = transfer.Pack(cp.p.containerMax, at, jobs[i].Size, dir); cerr != nil {
 			cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w", cerr)
 		}
 		jobs[i].Dst = ""
@@ -67,11 +64,11 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 	}
 	if cp.c.Rank() == 0 {
 		for n := int64(0); n*cp.p.containerMax < total && cerr == nil; n++ {
-			_ = cp.cfg.FS.Remove(name(n))
-			cerr = vfs.WriteFile(cp.cfg.FS, name(n), nil)
+			_ = cp.cfg.FS.Remove(transfer.ContainerName(dir, n))
+			cerr = vfs.WriteFile(cp.cfg.FS, transfer.ContainerName(dir, n), nil)
 		}
 		if cerr == nil {
-			cerr = cp.cfg.FS.SyncDir(cp.index.dir.DatasetDir(d.ID))
+			cerr = cp.cfg.FS.SyncDir(dir)
 		}
 	}
 	return cp.agree(ctx, cerr)

@@ -91,7 +91,7 @@ const keyHidden = "HIDDEN"
 func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]transfer.Result, error) {
 	switch {
 	case d.Bypass:
-		return cp.compareBypassed(d)
+		return cp.compareBypassed(ctx, d)
 	case background && cp.cfg.Daemon:
 		return cp.courier.copy(ctx, jobs)
 	}
@@ -107,14 +107,14 @@ func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job,
 	return e.Resume(ctx, jobs)
 }
 
-func (cp *copier) compareBypassed(d *cachedSet) ([]transfer.Result, error) {
+func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer.Result, error) {
 	var res []transfer.Result
 	for _, f := range d.maps.Files() {
 		if d.summed {
 			res = append(res, transfer.Result{Size: f.Meta.Size, CRC: f.Meta.CRC})
 			continue
 		}
-		crc, size, err := syncFile(cp.cfg.FS, f.Name)
+		crc, size, err := syncFile(ctx, cp.cfg.FS, f.Name)
 		if err != nil {
 			return nil, err
 		}

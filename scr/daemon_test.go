@@ -17,47 +17,76 @@ import (
 	"blobio/internal/vfs"
 )
 
+// daemons is a cluster of two nodes that leaves its background flushes to transfer processes.
+type daemons struct {
+	*cluster
+	t   *testing.T
+	dir string
+}
+
+func daemonCluster(t *testing.T, wait time.Duration, kv ...string) *daemons {
+	cl, dir := diskCluster(t, "node0", "node0", "node1", "node1")
+	cl.set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0").set(kv...)
+	d := &daemons{cl, t, dir}
+	d.patience(wait)
+	return d
+}
+
+// patience sets how long a flush waits for a process.
+func (d *daemons) patience(wait time.Duration) {
+	under := d.opts
+	d.opts = func(c *Config) { under(c); c.Daemon, c.DaemonWait = true, wait }
+}
+
+// serve runs the processes of nodes, until ctx ends or they have nothing to do.
+func (d *daemons) serve(ctx context.Context, o transfer.ServeOptions, nodes ...string) *sync.WaitGroup {
+	var wg sync.WaitGroup
+	for _, node := range nodes {
+		wg.Go(func() {
+			o := o
+			o.Prefix = filepath.Join(d.dir, "prefix")
+			o.File, o.Poll = filepath.Join(d.dir, "nodes", node, "local/user1/scr.77", transfer.FileName), 5*time.Millisecond
+			if err := transfer.Serve(ctx, o); err != nil && ctx.Err() == nil {
+				d.t.Errorf("%s: %v", node, err)
+			}
+		})
+	}
+	synctest.Wait()
+	return &wg
+}
+
+// whole demands that a dataset is complete in the prefix directory.
+func (d *daemons) whole(name string) {
+	d.t.Helper()
+	x, err := prefixdir.Open(vfs.OS, filepath.Join(d.dir, "prefix")).ReadIndex()
+	must(d.t, err)
+	if e, ok := x.Entry(name); !ok || !e.Complete {
+		d.t.Errorf("%+v %v", e, ok)
+	}
+}
+
 // TestDaemon: a transfer process on each node does the background flushes. It outlives the run: what a run that died
 // asked for is copied all the same, and the next run needs not copy it again.
 func TestDaemon(t *testing.T) { synctest.Test(t, daemonOutlives) }
 
 func daemonOutlives(t *testing.T) {
-	cl, dir := diskCluster(t, "node0", "node0", "node1", "node1")
-	cl.set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
-	under := cl.opts
-	cl.opts = func(c *Config) { under(c); c.Daemon = true }
-
+	cl := daemonCluster(t, 0)
 	ctx, stop := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	for _, node := range []string{"node0", "node1"} {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			err := transfer.Serve(ctx, transfer.ServeOptions{
-				File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Prefix: filepath.Join(dir, "prefix"), Poll: 5 * time.Millisecond,
-			})
-			if err != nil && ctx.Err() == nil {
-				t.Errorf("%s: %v", node, err)
-			}
-		}()
-	}
+	wg := cl.serve(ctx, transfer.ServeOptions{}, "node0", "node1")
 	defer wg.Wait()
 	defer stop()
 
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+	each(t, cl.cluster, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 3; n++ {
 			must(t, cl.write(ctx, s, rank, n))
 		}
 		must(t, s.WaitFlush(ctx, ""))
 		return s.Close(ctx)
 	})
-	x, err := prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).ReadIndex()
-	must(t, err)
-	if e, ok := x.Entry("ckpt.3"); !ok || !e.Complete {
-		t.Errorf("%+v %v", e, ok)
+	cl.whole("ckpt.3")
+	for _, node := range []string{"node0", "node1"} {
+		must(t, os.RemoveAll(filepath.Join(cl.dir, "nodes", node, "local", "user1", "scr.77", "scr.dataset.3")))
 	}
-	must(t, os.RemoveAll(filepath.Join(dir, "nodes", "node0", "local", "user1", "scr.77", "scr.dataset.3")))
-	must(t, os.RemoveAll(filepath.Join(dir, "nodes", "node1", "local", "user1", "scr.77", "scr.dataset.3")))
 	cl.mustRestart(3)
 
 	// The processes end; a run asks for a flush, and dies.
@@ -75,32 +104,23 @@ func daemonOutlives(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}))
-	for _, node := range []string{"node0", "node1"} {
-		must(t, transfer.Serve(context.Background(), transfer.ServeOptions{
-			File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Prefix: filepath.Join(dir, "prefix"), Once: true,
-		}))
-	}
+	cl.serve(context.Background(), transfer.ServeOptions{Once: true}, "node0", "node1").Wait()
 	for rank := range 4 {
 		for i := range cl.files {
-			b, err := os.ReadFile(filepath.Join(dir, "prefix", fileName(4, rank, i)))
+			b, err := os.ReadFile(filepath.Join(cl.dir, "prefix", fileName(4, rank, i)))
 			if err != nil || string(b) != string(content(4, rank, i)) {
 				t.Errorf("rank %d, file %d: not copied: %v", rank, i, err)
 			}
 		}
 	}
 	// The next run takes up from there.
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+	each(t, cl.cluster, func(ctx context.Context, s *Session, rank int) error {
 		if n, err := cl.read(ctx, s, rank); n != 4 || err != nil {
 			t.Errorf("restarted from %d, %v", n, err)
 		}
 		return s.Close(ctx)
 	})
-	if x, err = prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).ReadIndex(); err != nil {
-		t.Fatal(err)
-	}
-	if e, ok := x.Entry("ckpt.4"); !ok || !e.Complete {
-		t.Errorf("%+v %v", e, ok)
-	}
+	cl.whole("ckpt.4")
 }
 
 // TestDaemonContainers: transfer processes fill containers, those of several nodes the same one, and what is in them is
@@ -108,37 +128,20 @@ func daemonOutlives(t *testing.T) {
 func TestDaemonContainers(t *testing.T) { synctest.Test(t, daemonContainers) }
 
 func daemonContainers(t *testing.T) {
-	cl, dir := diskCluster(t, "node0", "node0", "node1", "node1")
-	cl.set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "3000")
-	under := cl.opts
-	cl.opts = func(c *Config) { under(c); c.Daemon = true }
+	cl := daemonCluster(t, 0, "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "3000")
 	ctx, stop := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	for _, node := range []string{"node0", "node1"} {
-		wg.Go(func() {
-			err := transfer.Serve(ctx, transfer.ServeOptions{
-				File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Prefix: filepath.Join(dir, "prefix"), Poll: 5 * time.Millisecond,
-			})
-			if err != nil && ctx.Err() == nil {
-				t.Errorf("%s: %v", node, err)
-			}
-		})
-	}
+	wg := cl.serve(ctx, transfer.ServeOptions{}, "node0", "node1")
 	defer wg.Wait()
 	defer stop()
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+	each(t, cl.cluster, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 2; n++ {
 			must(t, cl.write(ctx, s, rank, n))
 		}
 		must(t, s.WaitFlush(ctx, ""))
 		return s.Close(ctx)
 	})
-	x, err := prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).ReadIndex()
-	must(t, err)
-	if e, ok := x.Entry("ckpt.2"); !ok || !e.Complete {
-		t.Errorf("%+v %v", e, ok)
-	}
-	all := tree(t, vfs.OS, filepath.Join(dir, "prefix"))
+	cl.whole("ckpt.2")
+	all := tree(t, vfs.OS, filepath.Join(cl.dir, "prefix"))
 	if all[".scr/scr.dataset.2/ctr.0.scr"] != 3000 || all[".scr/scr.dataset.2/ctr.1.scr"] == 0 {
 		t.Errorf("no containers: %v", all)
 	}
@@ -148,9 +151,9 @@ func daemonContainers(t *testing.T) {
 	// The nodes are lost, and with them the processes: one that still ran would write its state there in the midst of this.
 	stop()
 	wg.Wait()
-	must(t, os.RemoveAll(filepath.Join(dir, "nodes")))
-	must(t, os.MkdirAll(filepath.Join(dir, "nodes", "node0", "local"), 0o777))
-	must(t, os.MkdirAll(filepath.Join(dir, "nodes", "node1", "local"), 0o777))
+	must(t, os.RemoveAll(filepath.Join(cl.dir, "nodes")))
+	must(t, os.MkdirAll(filepath.Join(cl.dir, "nodes", "node0", "local"), 0o777))
+	must(t, os.MkdirAll(filepath.Join(cl.dir, "nodes", "node1", "local"), 0o777))
 	cl.mustRestart(2)
 }
 
@@ -159,25 +162,7 @@ func daemonContainers(t *testing.T) {
 func TestDaemonMissing(t *testing.T) { synctest.Test(t, daemonMissing) }
 
 func daemonMissing(t *testing.T) {
-	cl, dir := diskCluster(t, "node0", "node0", "node1", "node1")
-	cl.set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0", "SCR_CACHE_SIZE", "4")
-	under := cl.opts
-	cl.opts = func(c *Config) { under(c); c.Daemon, c.DaemonWait = true, 300*time.Millisecond }
-	serve := func(ctx context.Context, o transfer.ServeOptions, nodes ...string) *sync.WaitGroup {
-		var wg sync.WaitGroup
-		for _, node := range nodes {
-			wg.Go(func() {
-				o := o
-				o.Prefix = filepath.Join(dir, "prefix")
-				o.File, o.Poll = filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), 5*time.Millisecond
-				if err := transfer.Serve(ctx, o); err != nil && ctx.Err() == nil {
-					t.Errorf("%s: %v", node, err)
-				}
-			})
-		}
-		synctest.Wait()
-		return &wg
-	}
+	cl := daemonCluster(t, 300*time.Millisecond, "SCR_CACHE_SIZE", "4")
 	flush := func(ctx context.Context, s *Session, rank, n int) error {
 		if err := cl.write(ctx, s, rank, n); err != nil {
 			return err
@@ -186,7 +171,7 @@ func daemonMissing(t *testing.T) {
 	}
 	begun := make(chan struct{}) // rank 0: the flush of checkpoint 3 is under way, at a rate that takes minutes
 	dead := make(chan struct{})
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+	each(t, cl.cluster, func(ctx context.Context, s *Session, rank int) error {
 		// Nobody is there.
 		if err := flush(ctx, s, rank, 1); !errors.Is(err, ErrMissing) {
 			t.Errorf("rank %d, no process: %v", rank, err)
@@ -199,7 +184,7 @@ func daemonMissing(t *testing.T) {
 		// One of two nodes has one: all ranks learn of the other.
 		if rank == 0 {
 			stop, cancel := context.WithCancel(ctx)
-			wg := serve(stop, transfer.ServeOptions{}, "node0")
+			wg := cl.serve(stop, transfer.ServeOptions{}, "node0")
 			defer wg.Wait()
 			defer cancel()
 		}
@@ -212,7 +197,7 @@ func daemonMissing(t *testing.T) {
 		return nil
 	})
 	stop, cancel := context.WithCancel(t.Context())
-	slow := serve(stop, transfer.ServeOptions{Rate: 100}, "node0", "node1")
+	slow := cl.serve(stop, transfer.ServeOptions{Rate: 100}, "node0", "node1")
 	var killed atomic.Bool
 	go func() {
 		defer close(dead)
@@ -222,7 +207,7 @@ func daemonMissing(t *testing.T) {
 		cancel()
 		slow.Wait()
 	}()
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+	each(t, cl.cluster, func(ctx context.Context, s *Session, rank int) error {
 		must(t, cl.write(ctx, s, rank, 3))
 		if rank == 0 {
 			close(begun)
@@ -234,17 +219,13 @@ func daemonMissing(t *testing.T) {
 	})
 	<-dead
 	stop, cancel = context.WithCancel(t.Context())
-	cl.opts = func(c *Config) { under(c); c.Daemon, c.DaemonWait = true, time.Minute }
-	good := serve(stop, transfer.ServeOptions{}, "node0", "node1")
+	cl.patience(time.Minute)
+	good := cl.serve(stop, transfer.ServeOptions{}, "node0", "node1")
 	defer good.Wait()
 	defer cancel()
-	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+	each(t, cl.cluster, func(ctx context.Context, s *Session, rank int) error {
 		must(t, flush(ctx, s, rank, 4))
 		return s.Close(ctx)
 	})
-	x, err := prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).ReadIndex()
-	must(t, err)
-	if e, ok := x.Entry("ckpt.4"); !ok || !e.Complete {
-		t.Errorf("%+v %v", e, ok)
-	}
+	cl.whole("ckpt.4")
 }

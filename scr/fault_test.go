@@ -121,9 +121,9 @@ func TestRemainsOfOlder(t *testing.T) {
 	}
 	cl.log = &bytes.Buffer{}
 	for n := range 2 {
-		must(t, cachedir.RemoveAll(cl.fs, dir(n, 2)))
+		must(t, vfs.RemoveAll(cl.fs, dir(n, 2)))
 	}
-	must(t, cachedir.RemoveAll(cl.fs, dir(3, 1)))
+	must(t, vfs.RemoveAll(cl.fs, dir(3, 1)))
 	removed := 0
 	for n := range 3 {
 		list, err := cl.fs.ReadDir(dir(n, 1) + "/.scr")

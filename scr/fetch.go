@@ -49,11 +49,12 @@ func (fe *fetcher) fetch(ctx context.Context, e prefixdir.Entry) (*offer, error)
 			return nil, err
 		}
 		// Marked only if the dataset is at fault, not the disk of a node.
-		var merr error
-		if fe.c.Rank() == 0 && beyondRepair(err) || fe.c.Rank() == 0 && isFormat(err) {
-			merr = fe.index.markRestart(ctx, e.Name, false)
-		}
-		return nil, errors.Join(err, fe.agree(ctx, merr))
+		return nil, errors.Join(err, fe.onRoot(ctx, func() error {
+			if beyondRepair(err) || isFormat(err) {
+				return fe.index.markRestart(ctx, e.Name, false)
+			}
+			return nil
+		}))
 	}
 	fe.xfer(runlog.Fetch, fe.p.prefix, "", e.Dataset, e.Name, began)
 	return o, fe.step("fetched")

@@ -1,10 +1,9 @@
 package scr
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"path"
 
@@ -12,42 +11,8 @@ import (
 	"blobio/internal/vfs"
 )
 
-const sumPiece = 1 << 20
-
-// sumFile is the CRC-32 of a file and its size in bytes.
-func sumFile(fsys vfs.FS, name string) (uint32, int64, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
-	return sum(f)
-}
-
-func sum(f vfs.File) (uint32, int64, error) {
-	size, err := f.Size()
-	if err != nil {
-		return 0, 0, err
-	}
-	buf := make([]byte, min(sumPiece, max(size, 1)))
-	var crc uint32
-	for off := int64(0); off < size; {
-		b := buf[:min(int64(len(buf)), size-off)]
-		n, err := f.ReadAt(b, off)
-		if n < len(b) {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return 0, 0, err
-		}
-		crc = crc32.Update(crc, crc32.IEEETable, b)
-		off += int64(n)
-	}
-	return crc, size, nil
-}
-
 // syncFile makes a file durable and returns its CRC-32 and size.
-func syncFile(fsys vfs.FS, name string) (uint32, int64, error) {
+func syncFile(ctx context.Context, fsys vfs.FS, name string) (uint32, int64, error) {
 	f, err := fsys.OpenRW(name)
 	if err != nil {
 		return 0, 0, err
@@ -56,7 +21,7 @@ func syncFile(fsys vfs.FS, name string) (uint32, int64, error) {
 	if err := f.Sync(); err != nil {
 		return 0, 0, err
 	}
-	crc, size, err := sum(f)
+	crc, size, err := vfs.Sum(ctx, f, nil)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -64,7 +29,7 @@ func syncFile(fsys vfs.FS, name string) (uint32, int64, error) {
 }
 
 // checkFiles compares the files of this rank with its file map; with sums their bytes too, where the map knows them.
-func (j *job) checkFiles(d *cachedSet, sums bool) error {
+func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 	fsys := j.fileFS(d)
 	for _, f := range d.maps.Files() {
 		st, err := fsys.Stat(f.Name)
@@ -81,7 +46,7 @@ func (j *job) checkFiles(d *cachedSet, sums bool) error {
 		if !sums || !f.Meta.HasCRC {
 			continue
 		}
-		crc, _, err := sumFile(fsys, f.Name)
+		crc, _, err := vfs.SumFile(ctx, fsys, f.Name)
 		if err != nil {
 			return err
 		}

@@ -20,10 +20,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 	if err := fl.step("async"); err != nil {
 		return err
 	}
-	if fl.c.Rank() == 0 {
-		err = fl.outcomes.Reset(d.ID)
-	}
-	err = fl.agree(ctx, err)
+	err = fl.onRoot(ctx, func() error { return fl.outcomes.Reset(d.ID) })
 	var jobs []transfer.Job
 	if err == nil {
 		jobs, err = fl.begin(ctx, d, prefixdir.Flushing, nil)

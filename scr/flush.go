@@ -130,7 +130,7 @@ func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Locati
 			err = errors.Join(err, fl.flushFile.setFlushed(d.ID, false))
 		}
 	}()
-	if err := fl.agree(ctx, fl.announce(ctx, d, how, there)); err != nil {
+	if err := fl.onRoot(ctx, func() error { return fl.announce(ctx, d, how, there) }); err != nil {
 		return nil, err
 	}
 	if jobs, err = fl.copier.jobs(ctx, d); err != nil {
@@ -145,9 +145,6 @@ func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Locati
 // announce enters the dataset in index and flush file before the first byte is written. there are files of it that are
 // in the prefix directory already. Rank 0.
 func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) error {
-	if fl.c.Rank() != 0 {
-		return nil
-	}
 	if err := fl.index.dir.CreateDataset(d.ID); err != nil {
 		return err
 	}

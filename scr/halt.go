@@ -52,18 +52,18 @@ func (s *Session) NeedCheckpoint(ctx context.Context) (bool, error) {
 	if err := s.need("NeedCheckpoint", Idle); err != nil {
 		return false, err
 	}
-	var why cadence.Why
+	need := false
 	var err error
 	if s.c.Rank() == 0 {
 		var v cadence.Verdict
 		if v, err = s.halts.verdict(ctx); err == nil {
-			why = s.pacer.Need(s.cfg.Clock(), v.Halt)
+			need = s.pacer.Need(s.cfg.Clock(), v.Halt)
 		}
 	}
 	if err := s.agree(ctx, err); err != nil {
 		return false, err
 	}
-	return s.rootSays(ctx, why != cadence.NotNeeded)
+	return s.rootSays(ctx, need)
 }
 
 // verdict asks the halt file and the clock whether the run is to end.

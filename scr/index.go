@@ -90,21 +90,21 @@ func (ix *index) writeAppConf() error {
 // holds says whether a dataset is in the prefix directory; a collective.
 func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 	var in bool
-	var err error
-	if ix.c.Rank() == 0 {
+	err := ix.onRoot(ctx, func() error {
 		if ix.pending() {
-			err = ix.finishInstalls(ctx)
+			if err := ix.finishInstalls(ctx); err != nil {
+				return err
+			}
 		}
-		var x *prefixdir.Index
-		if err == nil {
-			x, _, _, err = ix.dir.LoadIndex()
+		x, _, _, err := ix.dir.LoadIndex()
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			e, ok := x.Entry(d.Dataset.Name)
-			in = ok && e.ID == d.ID && e.Complete && e.Failed.IsZero()
-		}
-	}
-	if err := ix.agree(ctx, err); err != nil {
+		e, ok := x.Entry(d.Dataset.Name)
+		in = ok && e.ID == d.ID && e.Complete && e.Failed.IsZero()
+		return nil
+	})
+	if err != nil {
 		return false, err
 	}
 	return ix.rootSays(ctx, in)

@@ -11,6 +11,7 @@ import (
 
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
+	"blobio/internal/vfs"
 )
 
 // inPlace is a checkpoint that is read in the prefix directory.
@@ -87,7 +88,7 @@ func (fe *fetcher) verifyInPlace(ctx context.Context, p *inPlace) error {
 				_ = fe.fs.Remove(tmp)
 				continue
 			}
-			crc, size, err := sumFile(fe.cfg.FS, path.Join(p.dir.Data, f.Path))
+			crc, size, err := vfs.SumFile(ctx, fe.cfg.FS, path.Join(p.dir.Data, f.Path))
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				bad = fmt.Errorf("%s: %w", f.Path, ErrMissing)

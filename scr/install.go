@@ -36,22 +36,25 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 	if err != nil {
 		return err
 	}
-	if wr.c.Rank() == 0 {
-		if err = wr.step("whole"); err == nil {
-			if err = wr.index.writeMap(w.ds.ID, parts); err == nil {
-				err = wr.index.dir.BeginInstall(w.ds)
-			}
+	err = wr.onRoot(ctx, func() error {
+		if err := wr.step("whole"); err != nil {
+			return err
 		}
-	}
-	if err := wr.agree(ctx, err); err != nil {
+		if err := wr.index.writeMap(w.ds.ID, parts); err != nil {
+			return err
+		}
+		return wr.index.dir.BeginInstall(w.ds)
+	})
+	if err != nil {
 		return err
 	}
 	w.whole, wr.unfinished = true, true
 	var lost map[int]bool
-	if wr.c.Rank() == 0 {
+	err = wr.onRoot(ctx, func() (err error) {
 		lost, err = wr.takeAll(ctx, w, parts)
-	}
-	if err := wr.agree(ctx, err); err != nil {
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if err := wr.overwrite(ctx, w, lost); err != nil {
@@ -130,13 +133,7 @@ func (wr *writer) finish(ctx context.Context) error {
 	if !wr.unfinished {
 		return nil
 	}
-	var err error
-	if wr.c.Rank() == 0 {
-		err = wr.index.finishInstalls(ctx)
-	}
-	if err := wr.agree(ctx, err); err != nil {
-		return err
-	}
-	wr.unfinished = false
-	return nil
+	err := wr.onRoot(ctx, func() error { return wr.index.finishInstalls(ctx) })
+	wr.unfinished = err != nil
+	return err
 }

@@ -48,6 +48,15 @@ func newJob(c comm.Comm, cfg *Config, k knobs) *job {
 // agree gives the error of one rank to all.
 func (j *job) agree(ctx context.Context, err error) error { return comm.Agree(ctx, j.c, err) }
 
+// onRoot is a collective: rank 0 calls f, and all get its error.
+func (j *job) onRoot(ctx context.Context, f func() error) error {
+	var err error
+	if j.c.Rank() == 0 {
+		err = f()
+	}
+	return j.agree(ctx, err)
+}
+
 // unanimous is a collective: nil if all ranks say that it is valid, otherwise an ErrInvalid of the lowest rank that does
 // not, the same on all ranks: agree could not tell the class of it to other processes.
 func (j *job) unanimous(ctx context.Context, valid bool, what string) (verdict, err error) {

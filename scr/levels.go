@@ -8,19 +8,9 @@ import (
 	"blobio/comm"
 	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
-	"blobio/internal/scr/cadence"
 	"blobio/scr/config"
 	"blobio/scr/redset"
 )
-
-// cadenceOf is what Select needs of the descriptors; the indices are the same.
-func cadenceOf(d []config.Descriptor) []cadence.Level {
-	out := make([]cadence.Level, len(d))
-	for i := range d {
-		out[i] = cadence.Level{Enabled: d[i].Enabled, Interval: d[i].Interval, Output: d[i].Output}
-	}
-	return out
-}
 
 // level is a redundancy descriptor and what a rank needs for it.
 type level struct {
@@ -64,10 +54,8 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 				return fault.Usage("%v: no store %s", d.Origin, d.Store)
 			}
 		}
-		if _, err = cadence.Select(cadenceOf(desc), 1); err != nil {
-			return err
-		}
-		return nil
+		_, err = config.Select(desc, 1, false)
+		return err
 	}()
 	if err := j.agree(ctx, err); err != nil {
 		return nil, fmt.Errorf("descriptors: %w", err)
@@ -139,13 +127,7 @@ func (ls levels) choose(ckpt int, f Flags) (*level, error) {
 	for i, l := range ls {
 		desc[i] = l.Descriptor
 	}
-	var i int
-	var err error
-	if f&Checkpoint != 0 {
-		i, err = cadence.Select(cadenceOf(desc), int64(ckpt))
-	} else {
-		i, err = cadence.SelectOutput(cadenceOf(desc))
-	}
+	i, err := config.Select(desc, int64(ckpt), f&Checkpoint == 0)
 	if err != nil {
 		return nil, err
 	}

@@ -5,46 +5,18 @@ import (
 
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
-	"blobio/internal/vfs"
 )
 
 // openLog opens the log, if there is to be one; name is that of the text. Rank 0.
 func (j *job) openLog(name string) error {
-	if !j.p.logOn {
-		return nil
-	}
-	var sinks []runlog.Sink
-	if j.p.logText {
-		var t *runlog.Text
-		var err error
-		if j.cfg.FS == vfs.OS {
-			t, err = runlog.OpenText(name)
-		} else {
-			t, err = runlog.OpenTextFS(j.cfg.FS, name)
-		}
-		if err != nil {
-			return err
-		}
-		sinks = append(sinks, t)
-	}
-	if j.p.logSyslog && runlog.HaveSyslog && j.cfg.FS == vfs.OS {
-		if l, err := runlog.OpenSyslog(); err == nil {
-			sinks = append(sinks, l)
-		} else {
-			j.log.Warn("scr: no syslog", "err", err)
-		}
-	}
-	if len(sinks) > 0 {
-		j.runs = runlog.New(runlog.Options{Host: j.node.name, JobID: j.p.jobID, Clock: j.cfg.Clock, Sinks: sinks})
-	}
-	return nil
+	var err error
+	j.runs, err = runlog.Open(j.set, j.cfg.FS, name, runlog.Options{Host: j.node.name, JobID: j.p.jobID, Clock: j.cfg.Clock,
+		Warn: func(err error) { j.log.Warn("scr: no syslog", "err", err) }})
+	return err
 }
 
 // event writes to the log. A run goes on when its log cannot be written.
 func (j *job) event(e runlog.Entry) {
-	if j.runs == nil {
-		return
-	}
 	if err := j.runs.Put(e); err != nil {
 		j.log.Warn("scr: log", "err", err)
 	}

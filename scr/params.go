@@ -38,9 +38,6 @@ type params struct {
 	haltSeconds  int64
 	endTime      time.Time
 	pace         cadence.Pace
-	logOn        bool
-	logText      bool
-	logSyslog    bool
 	control      string
 }
 
@@ -127,9 +124,6 @@ func parseParams(set *config.Set) (*params, error) {
 			Seconds:  get(r, set.Int, "SCR_CHECKPOINT_SECONDS"),
 			Overhead: get(r, set.Float, "SCR_CHECKPOINT_OVERHEAD"),
 		},
-		logOn:     get(r, set.Flag, "SCR_LOG_ENABLE"),
-		logText:   get(r, set.Flag, "SCR_LOG_TXT_ENABLE"),
-		logSyslog: get(r, set.Flag, "SCR_LOG_SYSLOG_ENABLE"),
 	}
 	if t := get(r, set.Choice, "SCR_FLUSH_TYPE"); t == "PTHREAD" {
 		p.async = true

@@ -115,10 +115,10 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 			lo.log.Info("scr: rebuilt", "dataset", d.Dataset.Name, "rank", lo.c.Rank(), "files", n, "corrupt", len(rep.Corrupt))
 		}
 		// Made by the reference: existence and sizes are all that is known, unless a checksum stands in the map.
-		if err := lo.agree(ctx, lo.checkFiles(d, !rep.Verified)); err != nil {
+		if err := lo.agree(ctx, lo.checkFiles(ctx, d, !rep.Verified)); err != nil {
 			return err
 		}
-	} else if err := lo.agree(ctx, lo.checkFiles(d, true)); err != nil {
+	} else if err := lo.agree(ctx, lo.checkFiles(ctx, d, true)); err != nil {
 		return err
 	}
 	if err := lo.redundancy.reseal(ctx, d); err != nil {

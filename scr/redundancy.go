@@ -58,7 +58,7 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	return rd.window(ctx, rd.p.flushWidth, func() error {
 		for _, f := range d.maps.Files() {
-			crc, size, err := syncFile(rd.cfg.FS, f.Name)
+			crc, size, err := syncFile(ctx, rd.cfg.FS, f.Name)
 			if err != nil {
 				return err
 			}

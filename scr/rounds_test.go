@@ -64,11 +64,6 @@ func (c counting) Split(ctx context.Context, color, key int) (comm.Comm, error) 
 	return counting{s, c.n}, err
 }
 
-func (c counting) SharedMemory(ctx context.Context, n int) (comm.Memory, error) {
-	*c.n++
-	return comm.SharedMemory(ctx, c.Comm, n)
-}
-
 // TestRounds: how often ranks that are processes meet in Start, Complete and once more Start and Complete, of a dataset that is not flushed.
 func TestRounds(t *testing.T) {
 	for _, tc := range []struct {

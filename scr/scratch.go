@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/scr/cachedir"
+	"blobio/internal/vfs"
 )
 
 // scratch is the folders in the control directory for what a restart in place has to unpack: each rank has one.
@@ -23,7 +23,7 @@ func (sc *scratch) dir() string {
 func (sc *scratch) clear() { sc.remove(sc.dir()) }
 
 func (sc *scratch) remove(dir string) {
-	if err := cachedir.RemoveAll(sc.fs, dir); err != nil {
+	if err := vfs.RemoveAll(sc.fs, dir); err != nil {
 		sc.log.Warn("scr: delete", "folder", dir, "err", err)
 	}
 }

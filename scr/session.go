@@ -212,12 +212,9 @@ func (s *Session) Close(ctx context.Context) error {
 		}
 	}
 	errs = append(errs, s.flush.failures(""))
-	var err error
-	if s.c.Rank() == 0 {
-		err = s.halts.setReason(ctx, cadence.FinalizeCalled, false)
-	}
+	err := s.onRoot(ctx, func() error { return s.halts.setReason(ctx, cadence.FinalizeCalled, false) })
 	s.event(runlog.Entry{Event: runlog.Halt, Note: cadence.FinalizeCalled}) // as the reference: the next run does not follow a failure
-	errs = append(errs, s.agree(ctx, err))
+	errs = append(errs, err)
 	s.stop()
 	if s.runs != nil {
 		errs = append(errs, s.runs.Close())

@@ -250,11 +250,7 @@ func (wr *writer) logEnd(w *writing) {
 // then they stay, to be renamed.
 func (wr *writer) discard(ctx context.Context, w *writing) error {
 	if w.Bypass && !w.whole {
-		var err error
-		if wr.c.Rank() == 0 {
-			err = wr.index.dir.Withdraw(w.ds.ID)
-		}
-		if err := wr.agree(ctx, err); err != nil {
+		if err := wr.onRoot(ctx, func() error { return wr.index.dir.Withdraw(w.ds.ID) }); err != nil {
 			return err
 		}
 		for _, f := range w.maps.Files() {

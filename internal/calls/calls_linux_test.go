@@ -48,19 +48,6 @@ func TestCalls(t *testing.T) {
 	if err := Fallocate(fd, 0, -1, 1); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("a negative offset: %v", err)
 	}
-	page := unix.Getpagesize()
-	b, err := Mmap(fd, int64(page), len(want)+3-page)
-	ok(t, err)
-	if !bytes.Equal(b, want[page-3:]) {
-		t.Error("other bytes are mapped")
-	}
-	ok(t, Munmap(b))
-	if _, err := Mmap(fd, 1, 10); !errors.Is(err, syscall.EINVAL) {
-		t.Errorf("within a page: %v", err)
-	}
-	if _, err := Mmap(-1, 0, 10); !errors.Is(err, syscall.EBADF) {
-		t.Errorf("no file: %v", err)
-	}
 }
 
 // TestForgotten: a file that nobody closed is closed when nothing refers to it any more.

@@ -10,7 +10,6 @@ package calls
 // #include <fcntl.h>
 // #include <stdint.h>
 // #include <stdio.h>
-// #include <sys/mman.h>
 // #include <sys/stat.h>
 // #include <sys/uio.h>
 // #include <unistd.h>
@@ -44,12 +43,6 @@ package calls
 // 	struct stat st;
 // 	return fstat(fd, &st) < 0 ? -errno : (int64_t)st.st_size;
 // }
-// static void *call_mmap(int fd, int64_t off, size_t n, int *err) {
-// 	void *p = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, off);
-// 	*err = p == MAP_FAILED ? errno : 0;
-// 	return p;
-// }
-// static int64_t call_munmap(void *p, size_t n) { DONE(munmap(p, n)); }
 import "C"
 
 import (
@@ -146,19 +139,4 @@ func rename(from, to string) error {
 
 func unlink(name string) error {
 	return named(name, func(s *C.char) error { return failed(C.call_unlink(s)) })
-}
-
-// Mmap maps n bytes of a file from off on, which is a multiple of the size of a page, for reading.
-func Mmap(fd int, off int64, n int) ([]byte, error) {
-	var code C.int
-	p := C.call_mmap(C.int(fd), C.int64_t(off), C.size_t(n), &code)
-	if code != 0 {
-		return nil, syscall.Errno(code)
-	}
-	return unsafe.Slice((*byte)(p), n), nil
-}
-
-// Munmap ends what Mmap returned.
-func Munmap(b []byte) error {
-	return failed(C.call_munmap(unsafe.Pointer(unsafe.SliceData(b)), C.size_t(len(b))))
 }

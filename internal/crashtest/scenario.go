@@ -42,7 +42,6 @@ type Scenario struct {
 	In []string
 	// Run is the program. It may have many ranks. Cuts runs it once, Faults once for each fault and once more.
 	Run func(d *Disks) error
-	See func(m *vfs.Mem) vfs.FS // between the disk and what fails; nil: nothing
 
 	// Every makes a sample: of so many operations one is drawn by Seed. 0 and 1: each operation.
 	Every int
@@ -122,11 +121,7 @@ func (s *Scenario) hook(d *Disks, f func(disk int, op vfs.Op) error) {
 		d.FS = []vfs.FS{vfs.NewFault(at(d.dirs[0]), func(op vfs.Op) error { return f(0, op) })}
 	}
 	for i, m := range d.Mem {
-		var under vfs.FS = m
-		if s.See != nil {
-			under = s.See(m)
-		}
-		d.FS = append(d.FS, vfs.NewFault(under, func(op vfs.Op) error { return f(i, op) }))
+		d.FS = append(d.FS, vfs.NewFault(m, func(op vfs.Op) error { return f(i, op) }))
 	}
 }
 

@@ -80,9 +80,6 @@ type boundFile struct {
 
 func (f boundFile) Name() string { return f.name }
 
-// Map implements Mapper, if the file below does.
-func (f boundFile) Map(off, n int64) (*Mapping, error) { return Map(f.File, off, n) }
-
 // sysFile is a file of the operating system, which can be locked.
 type sysFile interface {
 	File
@@ -96,9 +93,6 @@ type boundSysFile struct {
 }
 
 func (f boundSysFile) Name() string { return f.name }
-
-// Map implements Mapper, if the file below does.
-func (f boundSysFile) Map(off, n int64) (*Mapping, error) { return Map(f.sysFile, off, n) }
 
 // Create implements FS.
 func (b *BindFS) Create(name string) (File, error) { return b.file(name, b.under.Create) }

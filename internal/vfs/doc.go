@@ -4,7 +4,6 @@
 //
 //   - OS: positional and vectored writes (pwritev on linux and darwin), space
 //     reservation (fallocate on linux), directory syncs where there are any.
-//   - OS files can be mapped into memory for reading (linux and darwin; see Mapper and Map); the others are read.
 //   - Mem: in memory, safe for concurrent use. What a power loss would leave is
 //     what was synced: file contents by File.Sync, names by FS.SyncDir. CrashClone
 //     returns that state as a new Mem.

@@ -30,13 +30,12 @@ const (
 	OpReadDir
 	OpStat
 	OpSetMeta // SetFileMeta
-	OpMap     // Map; a page that cannot be had is no operation
 	OpLock    // File.Lock
 	numKinds
 )
 
 var kindNames = [numKinds]string{"create", "open", "write", "read", "sync", "rename", "remove",
-	"truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta", "map", "lock"}
+	"truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta", "lock"}
 
 // String is the name of the kind in lower case.
 func (k OpKind) String() string {
@@ -50,7 +49,7 @@ func (k OpKind) String() string {
 // what of it is durable.
 func (k OpKind) Changes() bool {
 	switch k {
-	case OpOpen, OpRead, OpReadDir, OpStat, OpClose, OpMap, OpLock:
+	case OpOpen, OpRead, OpReadDir, OpStat, OpClose, OpLock:
 		return false
 	}
 	return true
@@ -63,7 +62,7 @@ type Op struct {
 	Name string // as the caller spelled it; of a Rename the old name
 	New  string // of a Rename the new name
 	Off  int64  // bytes; of Read, Write, Allocate and Map
-	N    int64  // bytes; of Read, Write, Allocate and Map; of Truncate the size
+	N    int64  // bytes; of Read, Write and Allocate; of Truncate the size
 }
 
 // String names the operation as "#12 write f.nc [0, 4096)".
@@ -72,7 +71,7 @@ func (o Op) String() string {
 	switch o.Kind {
 	case OpRename:
 		s += " to " + o.New
-	case OpRead, OpWrite, OpAllocate, OpMap:
+	case OpRead, OpWrite, OpAllocate:
 		s += fmt.Sprintf(" [%d, %d)", o.Off, o.Off+o.N)
 	case OpTruncate:
 		s += fmt.Sprintf(" %d", o.N)
@@ -158,7 +157,7 @@ func Count(under FS) *Counter {
 	c.FS = NewFault(under, func(op Op) error {
 		c.ops.Add(1)
 		c.kinds[op.Kind].Add(1)
-		if op.Kind == OpRead || op.Kind == OpWrite || op.Kind == OpMap {
+		if op.Kind == OpRead || op.Kind == OpWrite {
 			c.bytes[op.Kind].Add(op.N)
 		}
 		return nil
@@ -172,7 +171,7 @@ func (c *Counter) Ops() int64 { return c.ops.Load() }
 // Kind is the number of operations of one kind.
 func (c *Counter) Kind(k OpKind) int64 { return c.kinds[k].Load() }
 
-// Bytes is the number of bytes asked to be read (OpRead), written (OpWrite) or mapped (OpMap).
+// Bytes is the number of bytes asked to be read (OpRead) or written (OpWrite).
 func (c *Counter) Bytes(k OpKind) int64 { return c.bytes[k].Load() }
 
 // partial splits an error of the hook: how many bytes to move first, if any.

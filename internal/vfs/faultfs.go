@@ -1,7 +1,6 @@
 package vfs
 
 import (
-	"errors"
 	"io/fs"
 	"sync/atomic"
 )
@@ -107,17 +106,6 @@ func (f *faultFile) ReadAt(b []byte, off int64) (int, error) {
 		err = cause
 	}
 	return n, err
-}
-
-// Map implements Mapper, if the file below does.
-func (f *faultFile) Map(off, n int64) (*Mapping, error) {
-	if _, ok := f.under.(Mapper); !ok {
-		return nil, errors.ErrUnsupported // is no operation
-	}
-	if err := f.fs.ask(Op{Kind: OpMap, Name: f.Name(), Off: off, N: n}); err != nil {
-		return nil, err
-	}
-	return Map(f.under, off, n)
 }
 
 func (f *faultFile) WriteAt(b []byte, off int64) (int, error) {

@@ -26,6 +26,3 @@ func (n *noSyncFS) SetFileMeta(name string, m Meta) error { return SetMeta(n.FS,
 type noSyncFile struct{ File }
 
 func (noSyncFile) Sync() error { return nil }
-
-// Map implements Mapper, if the file below does.
-func (f noSyncFile) Map(off, n int64) (*Mapping, error) { return Map(f.File, off, n) }

@@ -153,10 +153,6 @@ func TestRestricted(t *testing.T) {
 	if !reflect.DeepEqual(notes, want) {
 		t.Errorf("%q", notes)
 	}
-	s, err := Load(Sources{Environ: []string{"SCR_FLUSH=3"}, Dir: abs("/d"), FS: vfs.NewMem(), NoUser: []string{"SCR_FLUSH"}})
-	if err != nil || s.Get("SCR_FLUSH") != "10" {
-		t.Errorf("%v", err)
-	}
 	// What restricts is not for the user to say.
 	s = load(t, "SCR_RESTRICTED=SCR_FLUSH\nSCR_FLUSH=3", "")
 	if s.Get("SCR_FLUSH") != "3" || s.Get("SCR_RESTRICTED") != "" {
@@ -345,13 +341,6 @@ func TestDefaultsAreValid(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		seen[p.Name] = true
-	}
-	s, err := Load(Sources{Environ: []string{}, FS: vfs.NewMem(), Dir: abs("/d"), Defaults: map[string]string{"SCR_CACHE_BYPASS": "0"}})
-	if err != nil || s.Get("SCR_CACHE_BYPASS") != "0" || s.IsSet("SCR_CACHE_BYPASS") {
-		t.Errorf("%v", err)
-	}
-	if _, err := Load(Sources{FS: vfs.NewMem(), Defaults: map[string]string{"SCR_X": "0"}}); !errors.Is(err, ErrUsage) {
-		t.Errorf("%v", err)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/scr/cadence"
+	"pgregory.net/rapid"
 )
 
 const guide = `
@@ -89,16 +89,12 @@ func TestDescriptors(t *testing.T) {
 	if d[0].SetSize != 16 || d[0].Bypass {
 		t.Errorf("%+v", d[0])
 	}
-	rules := make([]cadence.Level, len(d))
-	for i := range d {
-		rules[i] = cadence.Level{Enabled: d[i].Enabled, Interval: d[i].Interval, Output: d[i].Output}
-	}
 	for id, want := range map[int64]int{1: 0, 4: 1, 8: 2, 12: 1, 14: 0} {
-		if got, err := cadence.Select(rules, id); err != nil || got != want {
+		if got, err := Select(d, id, false); err != nil || got != want {
 			t.Errorf("checkpoint %d: %d, %v", id, got, err)
 		}
 	}
-	if got, err := cadence.SelectOutput(rules); err != nil || got != 2 {
+	if got, err := Select(d, 1, true); err != nil || got != 2 {
 		t.Errorf("output: %d, %v", got, err)
 	}
 }
@@ -167,4 +163,24 @@ func TestCapacities(t *testing.T) {
 	if _, err := load(t, "CNTLDIR=/c BYTES=lots", "").Capacities("CNTLDIR"); !errors.Is(err, ErrUsage) {
 		t.Errorf("%v", err)
 	}
+}
+
+// The chosen interval divides the id and no enabled one that divides is larger.
+func TestSelectIsLargestDivisor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		levels := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Descriptor {
+			return Descriptor{Enabled: rapid.Bool().Draw(t, "on"), Interval: rapid.Int64Range(0, 12).Draw(t, "interval")}
+		})).Draw(t, "levels")
+		id := rapid.Int64Range(1, 1000).Draw(t, "id")
+		var best int64
+		for _, l := range levels {
+			if l.Enabled && l.Interval > best && id%l.Interval == 0 {
+				best = l.Interval
+			}
+		}
+		got, err := Select(levels, id, false)
+		if (err == nil) != (best > 0) || err == nil && levels[got].Interval != best {
+			t.Fatalf("level %d, %v; largest is %d", got, err, best)
+		}
+	})
 }

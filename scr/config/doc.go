@@ -20,7 +20,7 @@
 // that makes no sense ("10x", "yes" for a number) is an error with file and line;
 // the original takes the digits in front.
 //
-// Some names the user may not set, by the table, Sources.NoUser, and the parameter
+// Some names the user may not set, by the table and the parameter
 // SCR_RESTRICTED of the system file: they are passed over with a Note. Others the
 // program may not set: ErrNotYours.
 package config

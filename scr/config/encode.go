@@ -10,7 +10,7 @@ import (
 // wire is what is sent to other ranks: without the environment beyond what
 // concerns SCR.
 type wire struct {
-	Env, Defaults         map[string]string
+	Env                   map[string]string
 	Dir                   string
 	User, Program, System *wireFile
 	Notes                 []Note
@@ -34,7 +34,7 @@ func (s *Set) Encode() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err := gob.NewEncoder(&b).Encode(wire{
-		Env: s.env, Defaults: s.defaults, Dir: s.dir, Notes: s.notes, Locked: s.locked,
+		Env: s.env, Dir: s.dir, Notes: s.notes, Locked: s.locked,
 		User: pack(s.user), Program: pack(s.program), System: pack(s.system),
 	})
 	return b.Bytes(), err
@@ -57,7 +57,7 @@ func Decode(b []byte) (*Set, error) {
 		}
 		return out
 	}
-	s := &Set{env: w.Env, defaults: w.Defaults, dir: w.Dir, notes: w.Notes, locked: w.Locked,
+	s := &Set{env: w.Env, dir: w.Dir, notes: w.Notes, locked: w.Locked,
 		user: unpack(w.User), program: unpack(w.Program), system: unpack(w.System)}
 	if s.env == nil {
 		s.env = map[string]string{}

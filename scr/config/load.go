@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -30,10 +29,6 @@ type Sources struct {
 	UserFile string
 	// SystemFile is the administrator's; "" for none. It need not be there.
 	SystemFile string
-	// NoUser are names that the user may not set, beyond those of the table.
-	NoUser []string
-	// Defaults go before those of the table.
-	Defaults map[string]string
 }
 
 // jobVars are names of the environment, beside SCR_*, that are asked for.
@@ -43,7 +38,7 @@ var jobVars = [...]string{"SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"
 // loads, and the others get what it has through Encode and Decode: the
 // settings must be the same on all.
 func Load(o Sources) (*Set, error) {
-	s := &Set{env: map[string]string{}, defaults: map[string]string{}, program: &file{}, vars: map[string]string{}}
+	s := &Set{env: map[string]string{}, program: &file{}, vars: map[string]string{}}
 	environ := o.Environ
 	if environ == nil {
 		environ = os.Environ()
@@ -58,12 +53,6 @@ func Load(o Sources) (*Set, error) {
 		if strings.HasPrefix(k, "SCR_") || slices.Contains(jobVars[:], k) {
 			s.env[k] = expand(v, look)
 		}
-	}
-	for k, v := range o.Defaults {
-		if find(k) == nil {
-			return nil, fault.Usage("a default for %s, which is no parameter", k)
-		}
-		s.defaults[k] = v
 	}
 	o.FS = vfs.OrOS(o.FS)
 	dir := o.Dir
@@ -109,22 +98,21 @@ func Load(o Sources) (*Set, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	s.restrict(o.NoUser)
+	s.restrict()
 	return s, nil
 }
 
 // restrict drops what the user may not set, and notes it and whatever else in
 // the files has no effect.
-func (s *Set) restrict(more []string) {
+func (s *Set) restrict() {
 	no := map[string]bool{}
 	for i := range params {
 		no[params[i].Name] = params[i].NoUser
 	}
 	if e, ok := s.system.last("SCR_RESTRICTED"); ok {
-		more = append(slices.Clone(more), strings.Split(e.Value, ",")...)
-	}
-	for _, name := range more {
-		no[strings.ToUpper(strings.TrimSpace(name))] = true
+		for name := range strings.SplitSeq(e.Value, ",") {
+			no[strings.ToUpper(strings.TrimSpace(name))] = true
+		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.env)) {
 		if no[k] {

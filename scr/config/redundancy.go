@@ -1,13 +1,14 @@
 package config
 
 import (
-	"blobio/internal/fault"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"blobio/internal/fault"
 )
 
 // Descriptor says how checkpoints of an interval are cached and protected.
@@ -108,6 +109,28 @@ func (s *Set) Descriptors() ([]Descriptor, error) {
 		return nil, &ValueError{"CKPT", "", out[0].Origin, "one enabled descriptor of INTERVAL=1, for checkpoints that no other interval divides"}
 	}
 	return out, nil
+}
+
+// Select returns the index of the descriptor for checkpoint ckpt (from 1): among the enabled ones, that of the largest interval that
+// divides ckpt; of equals the first. For output, a dataset that is no checkpoint, it is the first with Output, else that for 1.
+// The error, ErrUsage, says that no interval divides ckpt, which cannot be if there is one of 1.
+func Select(list []Descriptor, ckpt int64, output bool) (int, error) {
+	if output {
+		if i := slices.IndexFunc(list, func(d Descriptor) bool { return d.Enabled && d.Output }); i >= 0 {
+			return i, nil
+		}
+		ckpt = 1
+	}
+	best := -1
+	for i, d := range list {
+		if d.Enabled && d.Interval > 0 && ckpt%d.Interval == 0 && (best < 0 || d.Interval > list[best].Interval) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return 0, fault.Usage("no enabled descriptor has an interval that divides checkpoint %d", ckpt)
+	}
+	return best, nil
 }
 
 var impliedNames = map[string]string{

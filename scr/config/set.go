@@ -8,16 +8,15 @@ import (
 // Set is the settings of one session. Its methods may be called by several
 // goroutines.
 type Set struct {
-	mu       sync.RWMutex
-	env      map[string]string // SCR_* and what names the job, restricted ones left out
-	vars     map[string]string // the whole environment, for $NAME; not sent to other ranks
-	dir      string            // working directory
-	user     *file             // nil where there is none
-	program  *file
-	system   *file // nil where there is none
-	defaults map[string]string
-	notes    []Note
-	locked   bool
+	mu      sync.RWMutex
+	env     map[string]string // SCR_* and what names the job, restricted ones left out
+	vars    map[string]string // the whole environment, for $NAME; not sent to other ranks
+	dir     string            // working directory
+	user    *file             // nil where there is none
+	program *file
+	system  *file // nil where there is none
+	notes   []Note
+	locked  bool
 }
 
 // Note says that a setting has no effect.
@@ -68,9 +67,6 @@ func (s *Set) lookup(name string) Value {
 		if e, ok := f.last(name); ok {
 			return Value{e.Value, Origin{f.src, f.Name, e.Last}}
 		}
-	}
-	if v, ok := s.defaults[name]; ok {
-		return Value{v, Origin{Source: Default}}
 	}
 	if p := find(name); p != nil && p.Default != "" {
 		return Value{builtin(p), Origin{Source: Default}}

@@ -1,17 +1,17 @@
 package config
 
 import (
-	"blobio/internal/fault"
 	"fmt"
 	"iter"
-	"strings"
+
+	"blobio/internal/fault"
 )
 
 // Paths yields what one place sets (UserFile, Program or SystemFile), as paths
 // of the tree that SCR keeps it in: {KEY, VALUE}, and for each child of a
 // descriptor {KEY, VALUE, CHILD, VALUE}. The paths of Program are the content
-// of <prefix>/.scr/app.conf, by which commands outside of the run learn what
-// the program has set.
+// of <prefix>/.scr/app.conf, by which people and programs outside of the run
+// learn what the program has set.
 func (s *Set) Paths(src Source) iter.Seq[[]string] {
 	s.mu.RLock()
 	var paths [][]string
@@ -41,26 +41,6 @@ func (s *Set) Paths(src Source) iter.Seq[[]string] {
 			}
 		}
 	}
-}
-
-// AddPath takes over a path of app.conf, as if the program had set it. Keys are
-// made upper case, names of variables are not replaced. What the program may
-// not set is ErrNotYours, a path of another form ErrUsage; after Lock it is
-// ErrLocked.
-func (s *Set) AddPath(path ...string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.locked:
-		return fmt.Errorf("%s: %w", strings.Join(path, " "), ErrLocked)
-	case len(path) != 2 && len(path) != 4 || path[0] == "" || path[1] == "":
-		return fault.Usage("%q is no setting", path)
-	}
-	pairs := []Pair{{strings.ToUpper(path[0]), path[1]}}
-	if len(path) == 4 {
-		pairs = append(pairs, Pair{strings.ToUpper(path[2]), path[3]})
-	}
-	return s.setProgram(pairs)
 }
 
 // setProgram sets what the program asks for; the caller holds the lock.

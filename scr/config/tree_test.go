@@ -1,13 +1,12 @@
 package config
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// What the program sets goes through app.conf to a command outside of the run.
+// TestPaths: what a place sets, as the tree of app.conf has it.
 func TestPaths(t *testing.T) {
 	s := load(t, "SCR_FLUSH=1\nSCR_FLUSH=2\nSCR_FETCH=1 SCR_DEBUG=1\nGROUPS=a X=1 Y=2\n", "")
 	for _, c := range []string{"SCR_COPY_TYPE=SINGLE", "SCR_COPY_TYPE=FILE", "CKPT=0 TYPE=XOR SET_SIZE=4", "CKPT=1 INTERVAL=2"} {
@@ -32,32 +31,5 @@ func TestPaths(t *testing.T) {
 	want := "CKPT/0 CKPT/0/SET_SIZE/4 CKPT/0/TYPE/XOR CKPT/1 CKPT/1/INTERVAL/2 SCR_COPY_TYPE/FILE"
 	if got := list(s, Program); got != want {
 		t.Errorf("%s, want %s", got, want)
-	}
-	other := load(t, "", "")
-	for p := range s.Paths(Program) {
-		if err := other.AddPath(p...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := list(other, Program); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	for _, c := range []struct {
-		path []string
-		err  error
-	}{
-		{[]string{"SCR_CACHE_SIZE", "2"}, ErrNotYours},
-		{[]string{"SCR_FLUSH"}, ErrUsage},
-		{[]string{"SCR_FLUSH", ""}, ErrUsage},
-		{[]string{"SCR_FLUSH", "1", "X", "2"}, ErrUsage},
-		{nil, ErrUsage},
-	} {
-		if err := other.AddPath(c.path...); !errors.Is(err, c.err) {
-			t.Errorf("%q: %v, want %v", c.path, err, c.err)
-		}
-	}
-	other.Lock()
-	if err := other.AddPath("SCR_FLUSH", "1"); !errors.Is(err, ErrLocked) {
-		t.Errorf("%v", err)
 	}
 }

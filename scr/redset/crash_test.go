@@ -49,9 +49,9 @@ func leaves(fault *crashtest.Fault, f func(what string, left *vfs.Mem)) {
 	f(fault.When+", then a power cut, torn", fault.Mem[0].CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(fault.N))}))
 }
 
-// scenario is one on a cluster whose files are synced; each operation of a way that reads fails, of one that maps each third.
-func (way crashWay) scenario(t *testing.T, base *cluster, quick int, run func(d *crashtest.Disks) error) *crashtest.Scenario {
-	return &crashtest.Scenario{Start: []*vfs.Mem{afterCut(t, base.fs)}, See: way.see, Every: way.step * crashtest.Times(quick, 1), Run: run}
+// scenario is one on a cluster whose files are synced.
+func scenario(t *testing.T, base *cluster, quick int, run func(d *crashtest.Disks) error) *crashtest.Scenario {
+	return &crashtest.Scenario{Start: []*vfs.Mem{afterCut(t, base.fs)}, Every: crashtest.Times(quick, 1), Run: run}
 }
 
 // all gives every rank the same file system.
@@ -59,25 +59,10 @@ func all(fsys vfs.FS) func(int) vfs.FS { return func(int) vfs.FS { return fsys }
 
 var crashSchemes = []Options{{Scheme: XOR}, {Scheme: RS, K: 2}, {Scheme: Partner}}
 
-// crashWay is a way to the bytes of files: read, and mapped.
-type crashWay struct {
-	name  string
-	sizes [][]int
-	see   func(*vfs.Mem) vfs.FS
-	step  int // from one operation that fails to the next
-}
-
-var crashWays = []crashWay{
-	{"read", crashSizes, func(m *vfs.Mem) vfs.FS { return m }, 1},
-	{"mapped", mapSizes, func(m *vfs.Mem) vfs.FS { return mapped(m) }, 3},
-}
-
-// crashRuns calls f for all schemes and ways.
-func crashRuns(t *testing.T, f func(t *testing.T, o Options, way crashWay)) {
-	for _, way := range crashWays {
-		for _, o := range crashSchemes {
-			t.Run(o.label()+"/"+way.name, func(t *testing.T) { f(t, o, way) })
-		}
+// crashRuns calls f for all schemes.
+func crashRuns(t *testing.T, f func(t *testing.T, o Options)) {
+	for _, o := range crashSchemes {
+		t.Run(o.label(), func(t *testing.T) { f(t, o) })
 	}
 }
 
@@ -85,10 +70,10 @@ var crashSizes = [][]int{{5000}, {500, 700}, {0, 3333}, {1201}}
 
 // TestCrashInEncode: whenever it stops, the files are as they were, and what redundancy there is tells no lies.
 func TestCrashInEncode(t *testing.T) {
-	crashRuns(t, func(t *testing.T, o Options, way crashWay) {
-		base := newCluster(t, o, way.sizes)
+	crashRuns(t, func(t *testing.T, o Options) {
+		base := newCluster(t, o, crashSizes)
 		whole := fromMem(t, base.fs, ".")
-		s := way.scenario(t, base, 5, func(d *crashtest.Disks) error { return base.encode("shared", all(d.FS[0])) })
+		s := scenario(t, base, 5, func(d *crashtest.Disks) error { return base.encode("shared", all(d.FS[0])) })
 		for f := range s.Faults(t, crashtest.Dies(errDied)) {
 			if f.Err == nil && f.N < f.Of-8 {
 				t.Fatalf("%s (of %d): nobody noticed", f.When, f.Of)
@@ -110,12 +95,12 @@ func TestCrashInEncode(t *testing.T) {
 
 // TestCrashInRecover: whenever it stops, the next one completes it.
 func TestCrashInRecover(t *testing.T) {
-	crashRuns(t, func(t *testing.T, o Options, way crashWay) {
-		base := newCluster(t, o, way.sizes)
+	crashRuns(t, func(t *testing.T, o Options) {
+		base := newCluster(t, o, crashSizes)
 		must(t, base.encode("shared", base.own))
 		whole := fromMem(t, base.fs, ".")
 		base.lose(t, 2)
-		s := way.scenario(t, base, 17, func(d *crashtest.Disks) error {
+		s := scenario(t, base, 17, func(d *crashtest.Disks) error {
 			_, err := base.recover("shared", all(d.FS[0]))
 			return err
 		})
@@ -146,18 +131,17 @@ func lasting(t testing.TB, fsys vfs.FS) map[string][]byte {
 // TestFaultInEncode: any operation of one rank that fails is an error on all, and leaves no redundancy file.
 func TestFaultInEncode(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
-		crashRuns(t, func(t *testing.T, o Options, way crashWay) {
-			base := newCluster(t, o, way.sizes)
+		crashRuns(t, func(t *testing.T, o Options) {
+			base := newCluster(t, o, crashSizes)
 			whole := fromMem(t, base.fs, ".")
-			s := &crashtest.Scenario{Start: []*vfs.Mem{afterCut(t, base.fs)}, See: way.see, Every: crashtest.Times(5, 1), Run: func(d *crashtest.Disks) error {
-				well := way.see(d.Mem[0])
+			s := scenario(t, base, 5, func(d *crashtest.Disks) error {
 				return base.encode(mode, func(r int) vfs.FS {
 					if r == 1 {
 						return d.FS[0]
 					}
-					return well
+					return d.Mem[0]
 				})
-			}}
+			})
 			for f := range s.Faults(t, crashtest.Fails(errDied)) {
 				if f.Err == nil {
 					if f.Op.Kind.Changes() {
@@ -179,12 +163,12 @@ func TestFaultInEncode(t *testing.T) {
 // TestFaultInRecover: one failing operation is an error on all ranks or none, and harms nothing.
 func TestFaultInRecover(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
-		crashRuns(t, func(t *testing.T, o Options, way crashWay) {
-			base := newCluster(t, o, way.sizes)
+		crashRuns(t, func(t *testing.T, o Options) {
+			base := newCluster(t, o, crashSizes)
 			must(t, base.encode("shared", base.own))
 			whole := fromMem(t, base.fs, ".")
 			base.lose(t, 1)
-			s := way.scenario(t, base, 17, func(d *crashtest.Disks) error {
+			s := scenario(t, base, 17, func(d *crashtest.Disks) error {
 				_, err := base.recover(mode, all(d.FS[0]))
 				return err
 			})

@@ -16,7 +16,6 @@ const (
 	piecesAhead  = 4         // pieces of an element that travel while one is worked on
 	maxAhead     = 64        // pieces of all elements, likewise
 	meetEvery    = 4         // times as many pieces as travel: after these all wait for each other
-	minNear      = 256 << 10 // bytes of the stripes from which on members open each other's files: that costs some messages, too
 	minLane      = 4 << 20   // bytes of an element that one worker does at a time
 	maxLanes     = 256       // of one element
 )
@@ -55,7 +54,6 @@ type engine struct {
 	lay    *layout
 	ext    [][]extent
 	stores []*store  // by member; nil: on another node
-	near   bool      // the stores of other members are open in this process too, for this run
 	c      comm.Comm // of the set; nil if all stores are known
 	me     int       // this member; -1: all of them
 	jobs   []*job    // the same on all members
@@ -64,31 +62,16 @@ type engine struct {
 	in, out [][]outcome // by job and element: known on the worker, after tell on all
 }
 
-// share makes the stores of the members of the set known to each other, as far as they can reach them: in memory, or on the node.
+// share makes the stores of the members of the set known to each other, if they are in the same memory.
 func (e *engine) share(ctx context.Context, own *store) error {
-	if !comm.Apart(e.c) {
-		all, err := e.c.Share(ctx, own)
-		if err != nil {
-			return err
-		}
-		e.stores = make([]*store, len(all))
-		for i, s := range all {
-			e.stores[i], _ = s.(*store)
-		}
-		return nil
-	}
 	e.stores = make([]*store, e.c.Size())
-	e.stores[e.me] = own
-	bytes := int64(0)
-	for _, j := range e.jobs {
-		bytes += e.lay.length(j.c)
-	}
-	if bytes < minNear || !e.remote() {
+	if comm.Apart(e.c) {
+		e.stores[e.me] = own
 		return nil
 	}
-	near, err := nearby(ctx, e.c, own)
-	if near != nil {
-		e.stores, e.near = near, true
+	all, err := e.c.Share(ctx, own)
+	for i, s := range all {
+		e.stores[i], _ = s.(*store)
 	}
 	return err
 }

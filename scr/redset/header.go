@@ -23,6 +23,9 @@ const (
 	maxBytes   = 1 << 54 // of all files of a set
 )
 
+// Meta is what a header keeps of a file besides its bytes.
+type Meta = vfs.Meta
+
 // file is one file of a member, as its header lists it.
 type file struct {
 	name string // as recorded

@@ -42,7 +42,7 @@ func (e *engine) local(ctx context.Context) error {
 		}
 	}
 	queues := []*queue{own}
-	if e.c != nil && !e.near { // the lanes of another process are its own
+	if e.c != nil {
 		all, err := e.c.Share(ctx, own)
 		if err != nil {
 			return err
@@ -57,9 +57,7 @@ func (e *engine) local(ctx context.Context) error {
 		}
 	}
 	err := e.lanes(ctx, queues)
-	if e.near { // until all agree, nobody closes what is its own
-		err = errors.Join(err, closeOthers(e.stores, e.stores[e.me]))
-	} else if e.c != nil {
+	if e.c != nil {
 		if berr := e.c.Barrier(ctx); berr != nil {
 			return errors.Join(err, berr)
 		}
@@ -93,10 +91,7 @@ func (e *engine) lanes(ctx context.Context, queues []*queue) error {
 	}
 	cores := runtime.GOMAXPROCS(0)
 	workers := cores / len(queues)
-	switch {
-	case e.near:
-		workers = min(cores, max(1, runtime.NumCPU()/len(e.stores)))
-	case max(e.me, 0) < cores%len(queues):
+	if max(e.me, 0) < cores%len(queues) {
 		workers++
 	}
 	all := queues[0]
@@ -119,12 +114,6 @@ func (e *engine) lanes(ctx context.Context, queues []*queue) error {
 // lane does one lane.
 func (e *engine) lane(ctx context.Context, l *lane, b *buffers) error {
 	l.w = e.newWorker(l.j, b)
-	l.w.maps = true
-	defer func() {
-		for _, el := range l.j.in {
-			e.stores[el.member].drop(el, l.lo, l.hi-l.lo)
-		}
-	}()
 	for off := l.lo; off < l.hi; off += localPiece {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -171,14 +171,6 @@ func gather(ctx context.Context, sc comm.Comm, own *evidence, p position) (*repa
 	return r, nil
 }
 
-// wireLost is a LostError as it travels.
-type wireLost struct {
-	Scheme, Set int
-	Ranks       []int
-	Tolerates   int
-	Detail      string
-}
-
 // verdict is a collective: if any rank has an error, all return one. A *LostError of the lowest
 // rank that has one goes before all others, and is one on all ranks.
 func verdict(ctx context.Context, c comm.Comm, err error) error {
@@ -196,14 +188,14 @@ func verdict(ctx context.Context, c comm.Comm, err error) error {
 	}
 	var b []byte
 	if int64(c.Rank()) == v[0] {
-		b, _ = json.Marshal(wireLost{int(l.Scheme), l.Set, l.Ranks, l.Tolerates, l.Detail})
+		b, _ = json.Marshal(l)
 	}
 	if b, e = c.Bcast(ctx, int(v[0]), b); e != nil {
 		return errors.Join(err, e)
 	}
-	var w wireLost
-	if e := json.Unmarshal(b, &w); e != nil {
+	told := &LostError{}
+	if e := json.Unmarshal(b, told); e != nil {
 		return e
 	}
-	return &LostError{Scheme(w.Scheme), w.Set, w.Ranks, w.Tolerates, w.Detail}
+	return told
 }

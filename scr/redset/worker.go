@@ -28,13 +28,10 @@ type worker struct {
 	bad     []bool // by element of in
 	err     error  // the first reason for one of bad
 	broken  bool   // the communication is
-	maps    bool   // files are looked at where they are; not for messages, whose makers might not survive a fault
-	views   []*view
-	seen    [][]byte // the bytes of views
 }
 
 func (e *engine) newWorker(j *job, b *buffers) *worker {
-	w := &worker{e: e, j: j, b: b, bad: make([]bool, len(j.in)), views: make([]*view, len(j.in)), seen: make([][]byte, len(j.in))}
+	w := &worker{e: e, j: j, b: b, bad: make([]bool, len(j.in))}
 	for _, el := range j.in {
 		w.in = append(w.in, e.lay.newSummer(e.ext, j.c, el))
 	}
@@ -49,8 +46,6 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	e, j := w.e, w.j
 	var first error
 	in, out := make([][]byte, len(j.in)), make([][]byte, len(j.out))
-	clear(w.seen)
-	defer w.release()
 	for i, el := range j.in {
 		s := e.stores[el.member]
 		if s == nil {
@@ -64,8 +59,6 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 				p = w.b.get(&w.b.in, i, n)
 			}
 			in[i] = p
-		} else if in[i] = w.mapped(i, off, n); in[i] != nil {
-			continue // and summed
 		} else {
 			in[i] = w.b.get(&w.b.in, i, n)
 			if err := s.read(el, off, in[i]); err != nil {
@@ -87,38 +80,22 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 			out[i] = w.b.get(&w.b.out, i, n)
 		}
 	}
-	for again := !alias; again; {
-		again = false
-		if i := guarded(w.seen, func() { first = j.code.code(out, in) }); i >= 0 {
-			w.vanished(i, off)
-			in[i], again = w.b.get(&w.b.in, i, n), true
-		}
-	}
-	gone := func() { // what was read is not there any more
-		w.vanished(0, off)
-		in[0] = w.b.get(&w.b.in, 0, n)
-		for i := range out {
-			out[i] = in[0]
-		}
+	if !alias {
+		first = j.code.code(out, in)
 	}
 	for i, el := range j.out {
 		switch {
 		case adds && e.fresh: // see keepOutcome
 		case same:
 			w.out[i] = w.in[0]
-		case guarded(w.seen, func() { w.out[i].add(out[i], off) }) >= 0:
-			gone()
+		default:
+			w.out[i].add(out[i], off)
 		}
 		if !j.writes(i) {
 			continue
 		}
 		if s := e.stores[el.member]; s != nil {
-			err := s.write(el, off, out[i])
-			if err != nil && guarded(w.seen, func() { touch(in[0]) }) >= 0 { // it is what was to be written that failed
-				gone()
-				err = nil
-			}
-			if err != nil && first == nil {
+			if err := s.write(el, off, out[i]); err != nil && first == nil {
 				first = err
 			}
 		} else if err := e.c.Send(ctx, el.member, tagOut, out[i]); err != nil {
@@ -129,48 +106,12 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	return first
 }
 
-// mapped returns bytes [off, off+n) of element i where they are, with the sum taken; nil if they have to be read. A
-// view is in one range of the summer, which knows nothing of bytes at which it was stopped.
-func (w *worker) mapped(i int, off, n int64) []byte {
-	if !w.maps {
-		return nil
-	}
-	el := w.j.in[i]
-	b, v := w.e.stores[el.member].view(el, off, n)
-	if b == nil {
-		return nil
-	}
-	w.seen[i], w.views[i] = b, v
-	if guarded(w.seen, func() { w.in[i].add(b, off) }) >= 0 {
-		w.seen[i] = nil
-		return nil
-	}
-	return b
-}
-
-// release ends the use of what look returned.
-func (w *worker) release() {
-	for i, v := range w.views {
-		if v != nil {
-			v.release()
-			w.views[i] = nil
-		}
-	}
-}
-
 // lose notes that element i could not be read.
 func (w *worker) lose(i int, err error) {
 	w.bad[i] = true
 	if w.err == nil {
 		w.err = err
 	}
-}
-
-// vanished notes that element i could be read, and could not any more when it was needed again.
-func (w *worker) vanished(i int, off int64) {
-	el := w.j.in[i]
-	w.lose(i, errVanished(w.e.stores[el.member].name(el, off)))
-	w.seen[i] = nil
 }
 
 // join adds the sums of a lane right after this one.

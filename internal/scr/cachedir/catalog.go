@@ -59,7 +59,7 @@ func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
 	}
 	c := &Catalog{tree: t, list: map[int]Cached{}}
 	for key, sub := range t.Get(keyDset).All() {
-		id, ok := number(key)
+		id, ok := record.Number(key)
 		if !ok || id < 1 {
 			return nil, fault.In(file, keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
@@ -114,7 +114,7 @@ func (c *Catalog) Put(e Cached) {
 	e.Dataset.ID = e.ID
 	sub := c.tree.SetKVInt(keyDset, e.ID)
 	sub.SetStr(keyPath, e.Path)
-	sub.SetInt(keyBypass, bit(e.Bypass))
+	record.SetBool(sub, keyBypass, e.Bypass)
 	sub.Set(keyDsetDesc, e.Dataset.Tree())
 	c.list[e.ID] = e
 }
@@ -137,7 +137,7 @@ func Rebuild(fsys vfs.FS, dirs ...string) (c *Catalog, unknown []string, err err
 			return nil, nil, err
 		}
 		for _, f := range list {
-			id, ok := datasetID(f.Name())
+			id, ok := record.DatasetID(f.Name())
 			if !ok || !f.IsDir() {
 				continue
 			}
@@ -172,11 +172,4 @@ func entryIn(fsys vfs.FS, dir string, id int) (Cached, bool) {
 func (c *Catalog) Remove(id int) {
 	c.tree.UnsetKV(keyDset, strconv.Itoa(id))
 	delete(c.list, id)
-}
-
-func bit(v bool) int {
-	if v {
-		return 1
-	}
-	return 0
 }

@@ -91,7 +91,7 @@ func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
 	}
 	files := map[int][]string{}
 	for key, sub := range t.Get(keyRank).All() {
-		rank, ok := number(key)
+		rank, ok := record.Number(key)
 		if !ok {
 			return nil, fault.In(name, keyRank, fault.ErrCorrupt, "%.40q, want a rank", key)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/record"
 )
 
 // Names in the control folder of a node and in the folder D of a cached dataset.
@@ -19,7 +20,6 @@ const (
 	filemapPrefix = "filemap_"
 	stateName     = "er"
 	shuffileName  = "shuffile"
-	datasetPrefix = "scr.dataset."
 	redsetSuffix  = ".redset"
 	redsumSuffix  = ".redsum"
 )
@@ -42,7 +42,7 @@ func RankOf(name string) (rank int, ok bool) {
 		return 0, false
 	}
 	if text, ok := strings.CutPrefix(name, filemapPrefix); ok {
-		return number(text)
+		return record.Number(text)
 	}
 	return redundancyRank(name)
 }
@@ -55,23 +55,7 @@ func redundancyRank(name string) (int, bool) {
 			continue
 		}
 		text, _, _ := strings.Cut(rest, ".")
-		return number(text)
+		return record.Number(text)
 	}
 	return 0, false
-}
-
-// number reads the decimal number of a rank, a dataset or the like, in its only spelling.
-func number(text string) (int, bool) {
-	n, err := strconv.ParseInt(text, 10, 32)
-	return int(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
-}
-
-// datasetID is the number in the name scr.dataset.<id> of a folder.
-func datasetID(name string) (int, bool) {
-	text, ok := strings.CutPrefix(name, datasetPrefix)
-	if !ok {
-		return 0, false
-	}
-	id, ok := number(text)
-	return id, ok && id > 0
 }

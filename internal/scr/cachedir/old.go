@@ -45,7 +45,7 @@ func listedOld(fsys vfs.FS, t *kvtree.Tree, name string) ([]Holding, error) {
 				continue
 			}
 			if full := path.Join(path.Dir(name), e.Name()); !slices.Contains(names, full) {
-				if _, ok := number(text); ok {
+				if _, ok := record.Number(text); ok {
 					names = append(names, full)
 				}
 			}
@@ -75,12 +75,12 @@ type oldMaps struct {
 
 func (o *oldMaps) add(t *kvtree.Tree, file string) error {
 	for rankKey, perRank := range t.Get(keyRank).All() {
-		rank, ok := number(rankKey)
+		rank, ok := record.Number(rankKey)
 		if !ok {
 			return fault.In(file, keyRank, fault.ErrCorrupt, "%.40q, want a rank", rankKey)
 		}
 		for idKey, sub := range perRank.Get(keyDset).All() {
-			id, ok := number(idKey)
+			id, ok := record.Number(idKey)
 			if !ok || id < 1 {
 				return fault.In(file, keyRank+"/"+rankKey+"/"+keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", idKey)
 			}

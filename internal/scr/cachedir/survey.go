@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"blobio/internal/fault"
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -58,7 +59,7 @@ func Survey(fsys vfs.FS, catalogName string, dirs ...string) ([]Holding, error) 
 			return nil, rerr
 		}
 		for _, e := range list {
-			id, ok := datasetID(e.Name())
+			id, ok := record.DatasetID(e.Name())
 			name := path.Join(dir, e.Name())
 			if !ok || !e.IsDir() || known[name] {
 				continue

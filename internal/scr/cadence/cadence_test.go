@@ -1,13 +1,9 @@
 package cadence
 
 import (
-	"blobio/internal/fault"
-	"errors"
 	"math"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 var t0 = time.Unix(1_300_000_000, 0)
@@ -15,56 +11,39 @@ var t0 = time.Unix(1_300_000_000, 0)
 func at(s float64) time.Time { return t0.Add(time.Duration(s * float64(time.Second))) }
 
 func TestNeedNothingConfigured(t *testing.T) {
-	if got := NewPacer(Pace{}, t0).Need(at(1e6), false); got != NotNeeded {
-		t.Errorf("%v", got)
-	}
-	if got := NewPacer(Pace{Always: true}, t0).Need(t0, false); got != AlwaysNeeded {
-		t.Errorf("%v", got)
-	}
-	// Always is the answer to nothing configured, not a fourth condition.
-	if got := NewPacer(Pace{Always: true, Interval: 2}, t0).Need(t0, false); got != NotNeeded {
-		t.Errorf("%v", got)
-	}
-}
-
-func TestNeedHalt(t *testing.T) {
-	if got := NewPacer(Pace{}, t0).Need(t0, true); got != HaltDue {
-		t.Errorf("%v", got)
+	if NewPacer(Pace{}, t0).Need(at(1e6), false) || !NewPacer(Pace{}, t0).Need(t0, true) {
+		t.Error("only a halt is a reason")
 	}
 }
 
 func TestNeedInterval(t *testing.T) {
 	p := NewPacer(Pace{Interval: 3}, t0)
 	for call := 1; call <= 10; call++ {
-		want := NotNeeded
-		if call%3 == 0 {
-			want = IntervalDue
-		}
 		// A halt counts its call as well.
-		if got := p.Need(t0, call == 5); got != want && call != 5 {
-			t.Errorf("call %d: %v, want %v", call, got, want)
+		if got := p.Need(t0, call == 5); got != (call%3 == 0) && call != 5 {
+			t.Errorf("call %d: %v", call, got)
 		}
 	}
 }
 
 func TestNeedSeconds(t *testing.T) {
 	p := NewPacer(Pace{Seconds: 10}, t0)
-	if p.Need(at(9.999), false) != NotNeeded || p.Need(at(10), false) != SecondsDue {
+	if p.Need(at(9.999), false) || !p.Need(at(10), false) {
 		t.Error("before the first checkpoint the time runs from the start")
 	}
 	p.Start(at(12))
 	p.Done(at(15)) // the end counts, not the start
-	if p.Need(at(24.9), false) != NotNeeded || p.Need(at(25), false) != SecondsDue {
+	if p.Need(at(24.9), false) || !p.Need(at(25), false) {
 		t.Error("after a checkpoint the time runs from its end")
 	}
-	if p.Need(at(-100), false) != NotNeeded {
+	if p.Need(at(-100), false) {
 		t.Error("a clock set back")
 	}
 }
 
 func TestNeedOverhead(t *testing.T) {
 	p := NewPacer(Pace{Overhead: 10}, t0)
-	if p.Need(t0, false) != OverheadLow {
+	if !p.Need(t0, false) {
 		t.Error("the first checkpoint is due at once")
 	}
 	p.Start(t0)
@@ -74,10 +53,10 @@ func TestNeedOverhead(t *testing.T) {
 	if got := p.Mean(); got != 2*time.Second {
 		t.Errorf("mean %v", got)
 	}
-	if p.Need(at(4+18), false) != NotNeeded || p.Need(at(4+18.01), false) != OverheadLow {
+	if p.Need(at(4+18), false) || !p.Need(at(4+18.01), false) {
 		t.Error("10 % of the time")
 	}
-	if p.Need(at(0), false) != NotNeeded {
+	if p.Need(at(0), false) {
 		t.Error("a clock set back is no time passed")
 	}
 }
@@ -170,52 +149,6 @@ func TestHaltExtremes(t *testing.T) {
 	if v.Reason != TimeLimit {
 		t.Errorf("%+v", v)
 	}
-}
-
-func TestSelect(t *testing.T) {
-	levels := []Level{
-		{Enabled: true, Interval: 1},
-		{Enabled: true, Interval: 4},
-		{Enabled: true, Interval: 8},
-		{Enabled: false, Interval: 16},
-		{Enabled: true, Interval: 4},
-	}
-	want := map[int64]int{1: 0, 2: 0, 3: 0, 4: 1, 5: 0, 8: 2, 12: 1, 16: 2, 24: 2, 28: 1}
-	for id, w := range want {
-		if got, err := Select(levels, id); err != nil || got != w {
-			t.Errorf("checkpoint %d: level %d, %v; want %d", id, got, err, w)
-		}
-	}
-	if _, err := Select(levels[1:], 3); !errors.Is(err, fault.ErrUsage) {
-		t.Errorf("no level: %v", err)
-	}
-	if got, err := SelectOutput(levels); err != nil || got != 0 {
-		t.Errorf("output without its own level: %d, %v", got, err)
-	}
-	levels[2].Output = true
-	if got, err := SelectOutput(levels); err != nil || got != 2 {
-		t.Errorf("output: %d, %v", got, err)
-	}
-}
-
-// The chosen interval divides the id and no enabled one that divides is larger.
-func TestSelectIsLargestDivisor(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		levels := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Level {
-			return Level{Enabled: rapid.Bool().Draw(t, "on"), Interval: rapid.Int64Range(0, 12).Draw(t, "interval")}
-		})).Draw(t, "levels")
-		id := rapid.Int64Range(1, 1000).Draw(t, "id")
-		var best int64
-		for _, l := range levels {
-			if l.Enabled && l.Interval > best && id%l.Interval == 0 {
-				best = l.Interval
-			}
-		}
-		got, err := Select(levels, id)
-		if (err == nil) != (best > 0) || err == nil && levels[got].Interval != best {
-			t.Fatalf("level %d, %v; largest is %d", got, err, best)
-		}
-	})
 }
 
 func TestFlushDue(t *testing.T) {

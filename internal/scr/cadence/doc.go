@@ -1,11 +1,9 @@
 // Package cadence holds the rules of when: when the application should take a
-// checkpoint, when the run should end, which redundancy descriptor a checkpoint
-// uses, and which checkpoints are flushed. It is arithmetic only: no files, no
+// checkpoint, when the run should end, and which checkpoints are flushed. It is arithmetic only: no files, no
 // ranks, and the time is given to it.
 //
 //	Pacer.Need               is a checkpoint needed?
 //	Limits.Check             should the run end?
-//	Select, SelectOutput     the descriptor of a checkpoint, of other output
 //	FlushDue                 is this checkpoint to be flushed?
 //	Halt                     the content of the halt file
 //

@@ -13,9 +13,9 @@ func ExamplePacer() {
 	p := cadence.NewPacer(cadence.Pace{Interval: 3, Seconds: 600}, now)
 	for step := 1; step <= 5; step++ {
 		now = now.Add(4 * time.Minute)
-		why := p.Need(now, false)
-		fmt.Println("step", step, why)
-		if why != cadence.NotNeeded {
+		need := p.Need(now, false)
+		fmt.Println("step", step, need)
+		if need {
 			p.Start(now)
 			now = now.Add(10 * time.Second) // it is written
 			p.Done(now)
@@ -23,11 +23,11 @@ func ExamplePacer() {
 	}
 	fmt.Println("a checkpoint takes", p.Mean())
 	// Output:
-	// step 1 not needed
-	// step 2 not needed
-	// step 3 interval
-	// step 4 not needed
-	// step 5 not needed
+	// step 1 false
+	// step 2 false
+	// step 3 true
+	// step 4 false
+	// step 5 false
 	// a checkpoint takes 10s
 }
 
@@ -41,19 +41,4 @@ func ExampleLimits() {
 	// Output:
 	// true TIME_LIMIT
 	// 600 s remain, HaltSeconds is 900
-}
-
-// Every checkpoint is at least copied to a partner, every fourth one protected by XOR.
-func ExampleSelect() {
-	levels := []cadence.Level{{Enabled: true, Interval: 1}, {Enabled: true, Interval: 4}}
-	for id := int64(1); id <= 5; id++ {
-		i, err := cadence.Select(levels, id)
-		fmt.Println("checkpoint", id, "uses", []string{"PARTNER", "XOR"}[i], err)
-	}
-	// Output:
-	// checkpoint 1 uses PARTNER <nil>
-	// checkpoint 2 uses PARTNER <nil>
-	// checkpoint 3 uses PARTNER <nil>
-	// checkpoint 4 uses XOR <nil>
-	// checkpoint 5 uses PARTNER <nil>
 }

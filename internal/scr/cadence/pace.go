@@ -7,31 +7,6 @@ type Pace struct {
 	Interval int64   // calls of Need per checkpoint; 0 or less: not used
 	Seconds  int64   // longest time between checkpoints, in seconds; 0 or less: not used
 	Overhead float64 // cost of checkpoints in percent of the run time; 0 or less: not used
-	// Always is the answer where none of the three is used.
-	Always bool
-}
-
-// Why a checkpoint is needed.
-type Why int
-
-// The reasons, in the order in which they are tested.
-const (
-	NotNeeded    Why = iota
-	HaltDue          // the run is about to end
-	IntervalDue      // enough calls
-	SecondsDue       // enough time
-	OverheadLow      // checkpoints cost less than they may
-	AlwaysNeeded     // nothing is configured, and Pace.Always
-)
-
-var whyText = [...]string{"not needed", "halt", "interval", "seconds", "overhead", "always"}
-
-// String names the reason.
-func (w Why) String() string {
-	if w < 0 || int(w) >= len(whyText) {
-		return "unknown"
-	}
-	return whyText[w]
 }
 
 // Pacer decides when the application should checkpoint. It belongs to one
@@ -48,31 +23,19 @@ type Pacer struct {
 // NewPacer starts at the time now.
 func NewPacer(p Pace, now time.Time) *Pacer { return &Pacer{pace: p, end: now} }
 
-// Need counts the call and says yes, with the reason, if any of these holds, tested in this order:
+// Need counts the call and says whether a checkpoint is needed: if any of these holds.
 //
-//	HaltDue        halt: the run is about to end, and nothing is to be lost by that
-//	IntervalDue    Interval > 0, and the number of calls so far is a multiple of it
-//	SecondsDue     Seconds > 0, and that many whole seconds passed since the last checkpoint ended
-//	OverheadLow    Overhead > 0, and no checkpoint was taken yet, or their mean cost c in this run is
-//	               less than Overhead percent of c and the time t since the last one ended:
-//	               100*c/(t+c) < Overhead
-//	AlwaysNeeded   none of the three is configured, and Pace.Always, as the first versions of SCR had it
-func (p *Pacer) Need(now time.Time, halt bool) Why {
+//	halt           the run is about to end, and nothing is to be lost by that
+//	Interval > 0   the number of calls so far is a multiple of it
+//	Seconds > 0    that many whole seconds passed since the last checkpoint ended
+//	Overhead > 0   no checkpoint was taken yet, or their mean cost c in this run is less than Overhead
+//	               percent of c and the time t since the last one ended: 100*c/(t+c) < Overhead
+func (p *Pacer) Need(now time.Time, halt bool) bool {
 	p.calls++
 	since := now.Sub(p.end)
-	switch {
-	case halt:
-		return HaltDue
-	case p.pace.Interval > 0 && p.calls%p.pace.Interval == 0:
-		return IntervalDue
-	case p.pace.Seconds > 0 && int64(since/time.Second) >= p.pace.Seconds:
-		return SecondsDue
-	case p.pace.Overhead > 0 && p.overheadLow(since):
-		return OverheadLow
-	case p.pace.Always && p.pace.Interval <= 0 && p.pace.Seconds <= 0 && !(p.pace.Overhead > 0):
-		return AlwaysNeeded
-	}
-	return NotNeeded
+	return halt || p.pace.Interval > 0 && p.calls%p.pace.Interval == 0 ||
+		p.pace.Seconds > 0 && int64(since/time.Second) >= p.pace.Seconds ||
+		p.pace.Overhead > 0 && p.overheadLow(since)
 }
 
 func (p *Pacer) overheadLow(since time.Duration) bool {
@@ -109,3 +72,8 @@ func (p *Pacer) Mean() time.Duration {
 	}
 	return p.cost / time.Duration(p.taken)
 }
+
+// FlushDue tells whether checkpoint id (from 1) is one to flush: every n-th,
+// none for n <= 0 (SCR_FLUSH). It depends on the id alone, so that it goes on
+// in step after a restart.
+func FlushDue(id, n int64) bool { return n > 0 && id > 0 && id%n == 0 }

@@ -1,7 +1,5 @@
 package hostlist
 
-import "slices"
-
 // Diff returns the hosts of a that are not in b, in the order of a.
 func Diff(a, b []string) []string { return filter(a, b, false) }
 
@@ -37,9 +35,6 @@ func Union(lists ...[]string) []string {
 	}
 	return out
 }
-
-// Contains tells whether the list names the host.
-func Contains(hosts []string, host string) bool { return slices.Contains(hosts, host) }
 
 // Nth returns the n-th host, counted from 1; from -1 backwards for negative n.
 // ok is false where there is none.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"blobio/internal/fault"
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )
 
@@ -162,6 +163,6 @@ func (d *Dir) markIncomplete(e Entry) error {
 	if err != nil {
 		return err
 	}
-	setFlag(t, keyComplete, false)
+	record.SetBool(t, keyComplete, false)
 	return kvtree.WriteFile(d.fs(), file, t)
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -50,7 +49,6 @@ const (
 	nodesName     = "nodes.scr"
 	appConfName   = "app.conf"
 	summaryName   = "summary.scr"
-	datasetPrefix = "scr.dataset."
 	indexLock     = "index.lock"
 	damagedSuffix = ".damaged"
 )
@@ -156,16 +154,6 @@ func (d *Dir) CreateDataset(id int) error {
 		return err
 	}
 	return d.fs().SyncDir(d.File(""))
-}
-
-// datasetID is the number in a name scr.dataset.<id>.
-func datasetID(name string) (int, bool) {
-	text, ok := strings.CutPrefix(name, datasetPrefix)
-	if !ok {
-		return 0, false
-	}
-	id, err := strconv.Atoi(text)
-	return id, err == nil && id > 0 && strconv.Itoa(id) == text
 }
 
 func checkID(id int) error {

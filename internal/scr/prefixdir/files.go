@@ -79,14 +79,7 @@ func ParseFiles(t *kvtree.Tree, where string) ([]File, error) {
 		if file.Segments, err = parseSegments(sub.Get(keySeg), file, where); err != nil {
 			return nil, err
 		}
-		for key, x := range sub.All() {
-			if !fileKeys[key] {
-				if file.Extra == nil {
-					file.Extra = kvtree.New()
-				}
-				file.Extra.Set(key, x)
-			}
-		}
+		file.Extra = record.Extra(sub, fileKeys)
 		all = append(all, file)
 	}
 	return all, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"blobio/internal/fault"
 	"blobio/internal/scr/record"
@@ -99,8 +98,8 @@ func (f *Flush) Entries() []FlushEntry {
 func (f *Flush) entries() ([]FlushEntry, error) {
 	var all []FlushEntry
 	for key, t := range f.Tree.Get(f.key).All() {
-		id, err := strconv.Atoi(key)
-		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
+		id, ok := record.Number(key)
+		if !ok || id < 1 {
 			return nil, fault.In(f.file, f.key, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
 		r := record.Fields{Tree: t, File: f.file, Path: f.key + "/" + key}
@@ -117,6 +116,7 @@ func (f *Flush) entries() ([]FlushEntry, error) {
 			return nil, err
 		}
 		if desc := t.Get(keyDesc); desc != nil {
+			var err error
 			if e.Dataset, err = record.ParseDataset(desc, f.file); err != nil {
 				return nil, err
 			}

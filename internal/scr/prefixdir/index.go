@@ -148,7 +148,7 @@ func (x *Index) Add(ds Dataset, complete bool) error {
 		t = x.Tree.SetKVInt(keyDset, ds.ID)
 	}
 	t.Set(keyDset, ds.Tree())
-	setFlag(t, keyComplete, complete)
+	record.SetBool(t, keyComplete, complete)
 	x.Tree.SetKV(keyName, ds.Name).SetInt(keyDset, ds.ID)
 	return nil
 }
@@ -178,7 +178,7 @@ func missing(name string) error {
 
 // SetComplete says whether all files of a dataset are there.
 func (x *Index) SetComplete(name string, complete bool) error {
-	return x.edit(name, func(t *kvtree.Tree) { setFlag(t, keyComplete, complete) })
+	return x.edit(name, func(t *kvtree.Tree) { record.SetBool(t, keyComplete, complete) })
 }
 
 // MarkFlushed sets when a dataset was written.
@@ -267,12 +267,4 @@ func (x *Index) Candidates() []Entry {
 		}
 	}
 	return all
-}
-
-func setFlag(t *kvtree.Tree, key string, v bool) {
-	if v {
-		t.SetInt(key, 1)
-	} else {
-		t.SetInt(key, 0)
-	}
 }

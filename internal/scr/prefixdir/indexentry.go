@@ -56,8 +56,8 @@ func (x *Index) entries() ([]Entry, error) {
 	var all []Entry
 	current := x.Current()
 	for key, t := range x.Tree.Get(keyDset).All() {
-		id, err := strconv.Atoi(key)
-		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
+		id, ok := record.Number(key)
+		if !ok || id < 1 {
 			return nil, fault.In(x.file, keyDset, fault.ErrCorrupt, "%.40q, want the number of a dataset", key)
 		}
 		e, err := x.entry(id, t, false)

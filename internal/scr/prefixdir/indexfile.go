@@ -168,28 +168,23 @@ func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]
 	if err != nil {
 		return nil, err
 	}
+	var places []Place
 	for _, f := range found { // whole, and about to be complete
-		if f.Err != nil || !f.Summary.Renames || f.ID == own {
-			continue
-		}
-		m, err := d.ReadMap(f.Place)
-		if err != nil && !fault.IsDamage(err) && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		for _, name := range m.Paths() {
-			all[filepath.Join(f.Data, filepath.FromSlash(name))] = true
+		if f.Err == nil && f.Summary.Renames && f.ID != own {
+			places = append(places, f.Place)
 		}
 	}
 	for _, o := range others {
 		p, err := d.Locate(o)
-		var m *Map
 		if err == nil {
-			m, err = d.ReadMap(p)
+			places = append(places, p)
+		} else if !lost(err) {
+			return nil, err
 		}
-		switch {
-		case errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || fault.IsDamage(err):
-			continue // of no use any more
-		case err != nil:
+	}
+	for _, p := range places {
+		m, err := d.ReadMap(p)
+		if err != nil && !lost(err) { // what is lost is of no use any more
 			return nil, err
 		}
 		for _, name := range m.Paths() {

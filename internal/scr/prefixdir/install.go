@@ -1,12 +1,9 @@
 package prefixdir
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"iter"
 	"maps"
@@ -198,7 +195,7 @@ func (d *Dir) arrived(ctx context.Context, p Place, m *Map, begun time.Time) (ba
 				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
 			case !renamed:
 			case f.HasCRC:
-				crc, err := d.crcOf(ctx, at)
+				crc, _, err := vfs.SumFile(ctx, d.fs(), at)
 				if err != nil {
 					return nil, err
 				}
@@ -211,30 +208,6 @@ func (d *Dir) arrived(ctx context.Context, p Place, m *Map, begun time.Time) (ba
 		}
 	}
 	return nil, nil
-}
-
-func (d *Dir) crcOf(ctx context.Context, name string) (uint32, error) {
-	f, err := d.fs().Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return 0, err
-	}
-	crc, buf := uint32(0), make([]byte, min(1<<20, max(size, 1)))
-	for off := int64(0); off < size; {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
-		if n == 0 {
-			return 0, fmt.Errorf("%s: %w", name, cmp.Or(err, io.ErrUnexpectedEOF))
-		}
-		crc, off = crc32.Update(crc, crc32.IEEETable, buf[:n]), off+int64(n)
-	}
-	return crc, nil
 }
 
 // giveUp removes what there is of a dataset, but for the files that have their names: they may be an older one's.

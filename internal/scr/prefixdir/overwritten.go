@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 )
 
@@ -55,7 +56,7 @@ func (o *Overwritten) begin() error {
 		return err
 	}
 	for _, x := range list {
-		id, ok := datasetID(x.Name())
+		id, ok := record.DatasetID(x.Name())
 		if !ok || !x.IsDir() || listed[id] {
 			continue
 		}

@@ -103,7 +103,7 @@ func (d *Dir) Survey() ([]Found, error) {
 		return nil, err
 	}
 	for _, e := range list {
-		if id, ok := datasetID(e.Name()); ok && e.IsDir() {
+		if id, ok := record.DatasetID(e.Name()); ok && e.IsDir() {
 			look(d.Place(id), "")
 		}
 	}
@@ -271,7 +271,7 @@ func (d *Dir) writeSummary(ds Dataset, complete, renames bool) error {
 	}
 	t := kvtree.New()
 	t.SetInt(keyVersion, summaryVersion)
-	setFlag(t, keyComplete, complete)
+	record.SetBool(t, keyComplete, complete)
 	if renames {
 		t.SetInt(keyRenames, 1)
 	}

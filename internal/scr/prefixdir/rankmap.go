@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"blobio/internal/fault"
 	"blobio/internal/scr/record"
@@ -91,8 +90,8 @@ func (m *Map) Check(ds Dataset) error {
 
 // add takes the tree of one rank.
 func (m *Map) add(key string, t *kvtree.Tree, where string) error {
-	rank, err := strconv.Atoi(key)
-	if err != nil || rank < 0 || rank >= m.Ranks || strconv.Itoa(rank) != key {
+	rank, ok := record.Number(key)
+	if !ok || rank >= m.Ranks {
 		return fault.In(where, keyRank, fault.ErrCorrupt, "%.40q, want a rank below %d", key, m.Ranks)
 	}
 	if _, ok := m.Files[rank]; ok {

@@ -3,6 +3,7 @@ package record
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"blobio/scr/kvtree"
@@ -36,7 +37,7 @@ func ParseDataset(t *kvtree.Tree, file string) (Dataset, error) {
 	d := Dataset{
 		ID: f.Int("ID", 0), Name: f.Str("NAME"), User: f.Str("USER"), JobName: f.Str("JOBNAME"), JobID: f.Str("JOBID"),
 		Cluster: f.Str("CLUSTER"), Ckpt: f.Int("CKPT", 0), Checkpoint: f.Bool("FLAG_CKPT"), Output: f.Bool("FLAG_OUTPUT"),
-		Files: f.Int64("FILES", 0), Size: f.Int64("SIZE", 0), Complete: f.Bool("COMPLETE"), Extra: extra(t, datasetKeys),
+		Files: f.Int64("FILES", 0), Size: f.Int64("SIZE", 0), Complete: f.Bool("COMPLETE"), Extra: Extra(t, datasetKeys),
 	}
 	if t.Has("CREATED") {
 		d.Created = time.UnixMicro(f.Int64("CREATED", math.MinInt64))
@@ -53,7 +54,7 @@ func (d Dataset) Tree() *kvtree.Tree {
 	if d.Extra != nil {
 		t.Merge(d.Extra)
 	}
-	setBool(t, "COMPLETE", d.Complete)
+	SetBool(t, "COMPLETE", d.Complete)
 	t.SetInt64("SIZE", d.Size)
 	t.SetInt64("FILES", d.Files)
 	if d.Ckpt > 0 {
@@ -66,12 +67,31 @@ func (d Dataset) Tree() *kvtree.Tree {
 	if !d.Created.IsZero() {
 		t.SetInt64("CREATED", d.Created.UnixMicro())
 	}
-	setBool(t, "FLAG_OUTPUT", d.Output)
-	setBool(t, "FLAG_CKPT", d.Checkpoint)
+	SetBool(t, "FLAG_OUTPUT", d.Output)
+	SetBool(t, "FLAG_CKPT", d.Checkpoint)
 	t.SetStr("NAME", d.Name)
 	t.SetInt("ID", d.ID)
 	return t
 }
 
+// datasetPrefix begins the names of folders of datasets, and the names of datasets to which the application gave none.
+const datasetPrefix = "scr.dataset."
+
 // DefaultName is the name that a dataset has when the application gave none.
-func DefaultName(id int) string { return "scr.dataset." + strconv.Itoa(id) }
+func DefaultName(id int) string { return datasetPrefix + strconv.Itoa(id) }
+
+// DatasetID is the number in a name that DefaultName makes.
+func DatasetID(name string) (int, bool) {
+	text, ok := strings.CutPrefix(name, datasetPrefix)
+	if !ok {
+		return 0, false
+	}
+	id, ok := Number(text)
+	return id, ok && id > 0
+}
+
+// Number reads the decimal number of a rank, a dataset or the like, in its only spelling.
+func Number(text string) (int, bool) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return int(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
+}

@@ -120,8 +120,8 @@ func (f *Fields) CRC(key string) (uint32, bool) {
 	return v, true
 }
 
-// extra is what a tree holds beside the known keys, nil for nothing.
-func extra(t *kvtree.Tree, known map[string]bool) *kvtree.Tree {
+// Extra is what a tree holds beside the known keys, nil for nothing.
+func Extra(t *kvtree.Tree, known map[string]bool) *kvtree.Tree {
 	var rest *kvtree.Tree
 	for key, sub := range t.All() {
 		if !known[key] {
@@ -134,7 +134,8 @@ func extra(t *kvtree.Tree, known map[string]bool) *kvtree.Tree {
 	return rest
 }
 
-func setBool(t *kvtree.Tree, key string, v bool) {
+// SetBool makes 1 or 0 the only value of a key.
+func SetBool(t *kvtree.Tree, key string, v bool) {
 	n := 0
 	if v {
 		n = 1

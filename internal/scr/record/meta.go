@@ -36,7 +36,7 @@ func ParseMeta(t *kvtree.Tree, file string) (Meta, error) {
 	m := Meta{
 		Orig: f.Str("ORIG"), Path: f.Str("PATH"), Name: f.Str("NAME"), Size: f.Int64("SIZE", 0), Ranks: f.Int("RANKS", 0),
 		Complete: f.Bool("COMPLETE"), Ckpt: f.Int("CKPT", 0), File: f.Str("FILE"), Type: f.Str("TYPE"),
-		HasStat: t.Has("MODE"), Extra: extra(t, metaKeys),
+		HasStat: t.Has("MODE"), Extra: Extra(t, metaKeys),
 	}
 	m.CRC, m.HasCRC = f.CRC("CRC")
 	if m.Path == "" {
@@ -78,7 +78,7 @@ func (m Meta) Tree() *kvtree.Tree {
 	if m.Ckpt > 0 {
 		t.SetInt("CKPT", m.Ckpt)
 	}
-	setBool(t, "COMPLETE", m.Complete)
+	SetBool(t, "COMPLETE", m.Complete)
 	t.SetInt64("SIZE", m.Size)
 	setText(t, "NAME", m.Name)
 	setText(t, "PATH", m.Path)

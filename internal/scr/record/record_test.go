@@ -147,3 +147,11 @@ func TestRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+func TestDatasetID(t *testing.T) {
+	for name, want := range map[string]int{"scr.dataset.12": 12, DefaultName(3): 3, "scr.dataset.0": 0, "scr.dataset.012": 0, "scr.dataset.-1": 0, "dataset.1": 0} {
+		if id, ok := DatasetID(name); ok != (want > 0) || ok && id != want {
+			t.Errorf("%s: %d, %v", name, id, ok)
+		}
+	}
+}

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"blobio/internal/vfs"
+	"blobio/scr/config"
 )
 
 // Sink is where entries go.
@@ -28,6 +31,7 @@ type Options struct {
 	JobID string           // allocation
 	Clock func() time.Time // nil: time.Now
 	Sinks []Sink           // closed by Close
+	Warn  func(err error)  // Open: there is no syslog; nil: that is not told
 }
 
 // New returns a logger; nil, which drops everything, if there are no sinks.
@@ -42,6 +46,32 @@ func New(o Options) *Logger {
 		o.Clock = time.Now
 	}
 	return &Logger{host: o.Host, jobID: o.JobID, now: o.Clock, sinks: o.Sinks}
+}
+
+// Open is New with the sinks that the parameters ask for: the text of a name, and syslog. It is nil if they ask for none.
+func Open(p *config.Set, fsys vfs.FS, name string, o Options) (*Logger, error) {
+	var on, text, system bool
+	for name, to := range map[string]*bool{"SCR_LOG_ENABLE": &on, "SCR_LOG_TXT_ENABLE": &text, "SCR_LOG_SYSLOG_ENABLE": &system} {
+		var err error
+		if *to, err = p.Flag(name); err != nil {
+			return nil, err
+		}
+	}
+	if on && text {
+		t, err := OpenText(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		o.Sinks = append(o.Sinks, t)
+	}
+	if on && system && HaveSyslog && fsys == vfs.OS {
+		if l, err := OpenSyslog(); err == nil {
+			o.Sinks = append(o.Sinks, l)
+		} else if o.Warn != nil {
+			o.Warn(err)
+		}
+	}
+	return New(o), nil
 }
 
 // Put writes an entry to all sinks; what it lacks of time, host and allocation is

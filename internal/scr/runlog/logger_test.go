@@ -3,6 +3,7 @@ package runlog
 import (
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -10,11 +11,12 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
+	"blobio/scr/config"
 )
 
 func TestLoggerFillsIn(t *testing.T) {
 	fsys := vfs.NewMem()
-	text, err := OpenTextFS(fsys, "log")
+	text, err := OpenText(fsys, "log")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func TestTornLine(t *testing.T) {
 	if err != nil || len(before.Entries) != 1 || before.Skipped != 1 || !before.Torn {
 		t.Errorf("%+v, %v", before, err)
 	}
-	text, err := OpenText(name)
+	text, err := OpenText(vfs.OS, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,7 @@ func TestSharedFile(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
-			text, err := OpenText(name)
+			text, err := OpenText(vfs.OS, name)
 			if err != nil {
 				t.Error(err)
 				return
@@ -110,7 +112,7 @@ func TestSharedFile(t *testing.T) {
 
 func TestSinkErrors(t *testing.T) {
 	boom := errors.New("boom")
-	bad, err := OpenTextFS(vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
+	bad, err := OpenText(vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
 		if op.Kind == vfs.OpWrite {
 			return boom
 		}
@@ -120,7 +122,7 @@ func TestSinkErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	fsys := vfs.NewMem()
-	good, err := OpenTextFS(fsys, "log")
+	good, err := OpenText(fsys, "log")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,5 +154,38 @@ func TestReadLongAndOddLines(t *testing.T) {
 		if err != nil || len(l.Entries) != c.entries || l.Skipped != c.skipped || l.Torn != c.torn {
 			t.Errorf("%.40q: %d entries, %d skipped, torn %v, %v; want %+v", c.text, len(l.Entries), l.Skipped, l.Torn, err, c)
 		}
+	}
+}
+
+// TestOpen: which sinks the parameters ask for; a wrong one, and a log that cannot be made, are errors.
+func TestOpen(t *testing.T) {
+	for _, tc := range []struct {
+		set  []string
+		dir  string
+		want string
+	}{
+		{[]string{"SCR_LOG_ENABLE=0"}, ".", "off"},
+		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=0", "SCR_LOG_SYSLOG_ENABLE=1"}, ".", "off"}, // syslog is the system's
+		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=1"}, ".", "text"},
+		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=1"}, "missing", "error"},
+		{[]string{"SCR_LOG_ENABLE=perhaps"}, ".", "error"},
+	} {
+		fsys := vfs.NewMem()
+		p, err := config.Load(config.Sources{Environ: tc.set, FS: fsys, Dir: "."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open(p, fsys, path.Join(tc.dir, "log"), Options{})
+		got := "text"
+		switch {
+		case err != nil:
+			got = "error"
+		case l == nil:
+			got = "off"
+		}
+		if got != tc.want {
+			t.Errorf("%v: %s, %v", tc.set, got, err)
+		}
+		_ = l.Close()
 	}
 }

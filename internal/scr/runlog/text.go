@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -17,30 +18,24 @@ type Text struct {
 	buf []byte
 }
 
-// OpenText opens a log file of the operating system to append to; it is made if
-// it is not there, in a directory that must be. Each entry is one write at the
-// end of the file, so that several processes may share a log (where the file
-// system appends atomically, as local ones do).
-func OpenText(name string) (*Text, error) {
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o666)
-	if err != nil {
-		return nil, err
+// OpenText opens a log file to append to; it is made if it is not there, in a
+// directory that must be. In the file system of the operating system each entry
+// is one write at the end of the file, so that several processes may share a log
+// (where the file system appends atomically, as local ones do). Others have one
+// writer at a time, who writes at the end that the file then has.
+func OpenText(fsys vfs.FS, name string) (*Text, error) {
+	if fsys == vfs.OS {
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		t := &Text{end: f.Close, put: func(line []byte) error { _, err := f.Write(line); return err }}
+		st, err := f.Stat()
+		if err == nil {
+			err = t.mend(f, st.Size())
+		}
+		return t.opened(err)
 	}
-	t := &Text{end: f.Close, put: func(line []byte) error { _, err := f.Write(line); return err }}
-	st, err := f.Stat()
-	if err == nil {
-		err = t.mend(f, st.Size())
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return t, nil
-}
-
-// OpenTextFS is OpenText in any file system, for one writer at a time: each
-// entry is written at the end that the file then has.
-func OpenTextFS(fsys vfs.FS, name string) (*Text, error) {
 	f, err := fsys.OpenRW(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = fsys.Create(name)
@@ -48,29 +43,31 @@ func OpenTextFS(fsys vfs.FS, name string) (*Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	put := func(line []byte) error {
+	t := &Text{end: f.Close, put: func(line []byte) error {
 		n, err := f.Size()
 		if err == nil {
 			_, err = f.WriteAt(line, n)
 		}
 		return err
-	}
-	t := &Text{end: f.Close, put: put}
+	}}
 	n, err := f.Size()
 	if err == nil {
 		err = t.mend(f, n)
 	}
+	return t.opened(err)
+}
+
+// opened is t, or closes it after an error.
+func (t *Text) opened(err error) (*Text, error) {
 	if err != nil {
-		f.Close()
+		_ = t.end()
 		return nil, err
 	}
 	return t, nil
 }
 
 // mend ends the line at which an earlier writer died.
-func (t *Text) mend(f interface {
-	ReadAt(p []byte, off int64) (int, error)
-}, size int64) error {
+func (t *Text) mend(f io.ReaderAt, size int64) error {
 	if size == 0 {
 		return nil
 	}

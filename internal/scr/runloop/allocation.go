@@ -60,7 +60,7 @@ func FindAllocation(o AllocationOptions) (*Allocation, error) {
 		}
 	}
 	if o.Prefix != "" {
-		if err := needDir(o.Prefix); err != nil { // before the file of parameters in it is looked for
+		if err := NeedDir(o.Prefix); err != nil { // before the file of parameters in it is looked for
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func FindAllocation(o AllocationOptions) (*Allocation, error) {
 	}
 	a.Dir = prefixdir.Open(nil, a.Params.Prefix())
 	a.Dir.Shared = os.Getenv(prefixdir.EnvShared) == "1"
-	if err := needDir(a.Dir.Path); err != nil {
+	if err := NeedDir(a.Dir.Path); err != nil {
 		return nil, err
 	}
 	given, what := o.Nodes, "--nodes"
@@ -177,7 +177,7 @@ func (a *Allocation) Own() string {
 func (a *Allocation) Checker() (*Checker, error) {
 	c := &Checker{}
 	if InSlurm() {
-		c.Tests = append(c.Tests, SlurmDown(nil))
+		c.Tests = append(c.Tests, SlurmDown(RunCommand))
 	}
 	for _, x := range []struct{ title, list, reason string }{
 		{"excluded", a.Params.Get("SCR_EXCLUDE_NODES"), "SCR_EXCLUDE_NODES"},
@@ -188,7 +188,7 @@ func (a *Allocation) Checker() (*Checker, error) {
 			return nil, fmt.Errorf("%s: %w", x.reason, err)
 		}
 		if len(list) > 0 {
-			c.Tests = append(c.Tests, &Named{Title: x.title, Nodes: list, Reason: "by " + x.reason})
+			c.Tests = append(c.Tests, Named(x.title, list, "by "+x.reason))
 		}
 	}
 	bases, err := Bases(a.Params)
@@ -206,48 +206,30 @@ func (a *Allocation) Checker() (*Checker, error) {
 		}
 	}
 	if want["ping"] && a.Shell != nil {
-		c.Tests = append(c.Tests, &Ping{})
+		c.Tests = append(c.Tests, Ping(RunCommand))
 	}
 	if want["echo"] && a.Reach != nil {
-		c.Tests = append(c.Tests, &Echo{Remote: a.Reach})
+		c.Tests = append(c.Tests, Echo(a.Reach))
 	}
 	if want["dir_capacity"] && a.Reach != nil {
-		c.Tests = append(c.Tests, &Dirs{Remote: a.Reach, Dirs: bases, Free: a.o.Free})
+		c.Tests = append(c.Tests, Dirs(a.Reach, bases, a.o.Free))
 	}
 	return c, nil
 }
 
 // Log opens the log, if it is on; nil otherwise.
 func (a *Allocation) Log() (*runlog.Logger, error) {
-	on, err := a.Params.Flag("SCR_LOG_ENABLE")
-	if err != nil || !on {
-		return nil, err
-	}
-	var sinks []runlog.Sink
-	if text, err := a.Params.Flag("SCR_LOG_TXT_ENABLE"); err != nil {
-		return nil, err
-	} else if text {
-		if err := a.Dir.Create(); err != nil {
-			return nil, err
-		}
-		t, err := runlog.OpenText(a.Dir.File("log"))
-		if err != nil {
-			return nil, err
-		}
-		sinks = append(sinks, t)
-	}
-	if sys, err := a.Params.Flag("SCR_LOG_SYSLOG_ENABLE"); err != nil {
-		return nil, err
-	} else if sys && runlog.HaveSyslog {
-		if l, err := runlog.OpenSyslog(); err == nil { // where there is none, the text must do
-			sinks = append(sinks, l)
-		}
-	}
 	job, err := a.Params.JobID()
 	if err != nil {
 		return nil, err
 	}
-	return runlog.New(runlog.Options{JobID: job, Sinks: sinks}), nil
+	if on, err := a.Params.Flag("SCR_LOG_ENABLE"); err != nil || !on {
+		return nil, err
+	}
+	if err := a.Dir.Create(); err != nil {
+		return nil, err
+	}
+	return runlog.Open(a.Params, vfs.OS, a.Dir.File("log"), runlog.Options{JobID: job})
 }
 
 // Salvage saves what is only in the caches of nodes that are up.
@@ -270,8 +252,8 @@ func (a *Allocation) Salvage(ctx context.Context, up []string) (*salvage.RunRepo
 	return salvage.Run(ctx, o)
 }
 
-// needDir says of a path that it is no directory.
-func needDir(path string) error {
+// NeedDir is an error if a path is no directory.
+func NeedDir(path string) error {
 	info, err := vfs.OS.Stat(path)
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s is a file, want a directory", path)

@@ -1,12 +1,13 @@
 package runloop
 
 import (
-	"blobio/internal/fault"
 	"errors"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"blobio/internal/fault"
 )
 
 // bare is an environment without a resource manager.
@@ -55,7 +56,7 @@ func TestFindAllocation(t *testing.T) {
 		}
 		var tests []string
 		for _, x := range k.Tests {
-			tests = append(tests, x.Name())
+			tests = append(tests, x.Name)
 		}
 		if !slices.Equal(a.Source.Nodes, c.nodes) || reach != c.reach || c.o.Tests+c.o.Remote != "" && !slices.Equal(tests, c.tests) || a.Dir.Path != prefix {
 			t.Errorf("%+v: nodes %v, reached by %s, tests %v, prefix %s", c.o, a.Source.Nodes, reach, tests, a.Dir.Path)

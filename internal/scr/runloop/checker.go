@@ -57,13 +57,13 @@ func (c *Checker) Check(ctx context.Context, nodes []string) (fresh []Down, skip
 			return fresh, skipped, ctx.Err()
 		}
 		if err != nil {
-			skipped = append(skipped, Skipped{t.Name(), err.Error()})
+			skipped = append(skipped, Skipped{t.Name, err.Error()})
 			continue
 		}
 		var left []string
 		for _, n := range nodes {
 			if why, ok := bad[n]; ok {
-				d := Down{n, t.Name(), why}
+				d := Down{n, t.Name, why}
 				fresh, c.down = append(fresh, d), append(c.down, d)
 			} else {
 				left = append(left, n)

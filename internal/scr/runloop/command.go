@@ -94,7 +94,8 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 	argv := c.argv(&l)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = l.Dir, l.Env, l.Stdout, l.Stderr
-	j := &commandJob{p: &process{cmd: cmd, rank: -1}, done: make(chan struct{}), name: c.Name()}
+	p := &process{cmd: cmd, rank: -1, name: c.Name() + ": "}
+	j := &ownJob{procs: []*process{p}, done: make(chan struct{})}
 	if c.Style == Slurm {
 		run := c.Exec
 		if run == nil {
@@ -102,7 +103,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 		}
 		j.cancel = func() { cancelStep(run, stepName(&l)) }
 	}
-	if err := j.p.start(); err != nil {
+	if err := p.start(); err != nil {
 		return nil, err
 	}
 	go j.await()
@@ -119,33 +120,4 @@ func cancelStep(run Exec, name string) {
 	for _, id := range strings.Fields(string(out)) {
 		run(ctx, []string{"scancel", id})
 	}
-}
-
-type commandJob struct {
-	p      *process
-	name   string
-	done   chan struct{}
-	exit   Exit
-	cancel func()
-}
-
-func (j *commandJob) await() {
-	defer close(j.done)
-	if code, what := j.p.wait(); code != 0 {
-		j.exit = Exit{code, []Failure{{-1, "", j.name + ": " + what}}}
-	}
-}
-
-func (j *commandJob) Done() <-chan struct{} { return j.done }
-
-func (j *commandJob) Exit() Exit {
-	<-j.done
-	return j.exit
-}
-
-func (j *commandJob) End(hard bool) {
-	if hard && j.cancel != nil {
-		j.cancel()
-	}
-	j.p.end(hard)
 }

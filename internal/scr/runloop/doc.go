@@ -3,7 +3,7 @@
 //
 //	Run                  the loop; its Report says why it ended: a Stop
 //	Local, Command       launchers: processes of this host; mpirun, mpiexec, srun
-//	Checker, NodeTest    which nodes cannot be used: Ping, Echo, Dirs, Manager, Named
+//	Checker, NodeTest    which nodes cannot be used: Ping, Echo, Dirs, SlurmDown, Named
 //	Here, Shell          how to do something on a node: Remote
 //	Watchdog             ends runs that make no progress
 //	FindNodes, Place     nodes of the allocation; those of a run

@@ -36,7 +36,7 @@ func ExampleRun() {
 		Use:      2,
 		MinNodes: 2,
 		Dir:      prefixdir.Open(nil, tmp+"/prefix"),
-		Checker:  &runloop.Checker{Tests: []runloop.NodeTest{&runloop.Echo{Remote: &runloop.Here{Local: local}}}},
+		Checker:  &runloop.Checker{Tests: []runloop.NodeTest{runloop.Echo(&runloop.Here{Local: local})}},
 		Runs:     3,
 		Pause:    -1, // none
 	})

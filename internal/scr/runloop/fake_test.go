@@ -3,6 +3,7 @@ package runloop
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -103,14 +104,11 @@ type fakeTest struct {
 	tested [][]string
 }
 
-func (f *fakeTest) Name() string { return "fake" }
-func (f *fakeTest) Test(_ context.Context, nodes []string) (map[string]string, error) {
-	f.tested = append(f.tested, slices.Clone(nodes))
-	out := map[string]string{}
-	for n, why := range f.bad {
-		out[n] = why
-	}
-	return out, f.err
+func (f *fakeTest) test() NodeTest {
+	return NodeTest{"fake", func(_ context.Context, nodes []string) (map[string]string, error) {
+		f.tested = append(f.tested, slices.Clone(nodes))
+		return maps.Clone(f.bad), f.err
+	}}
 }
 
 var errTest = errors.New("test error")

@@ -115,8 +115,8 @@ func runEnv(l *Launch, prefix string, all []string) []string {
 		"BLOBIO_RUN_NODES="+strings.Join(l.Nodes, ","))
 }
 
-// oneWriter lets several goroutines write. A file of the system is passed on as it is: processes write to it themselves.
-func oneWriter(w io.Writer) io.Writer {
+// OneWriter lets several goroutines write. A file of the system is passed on as it is: processes write to it themselves.
+func OneWriter(w io.Writer) io.Writer {
 	switch w.(type) {
 	case nil, *os.File, *lockedWriter:
 		return w

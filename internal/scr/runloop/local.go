@@ -1,7 +1,6 @@
 package runloop
 
 import (
-	"blobio/internal/fault"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"blobio/internal/fault"
 )
 
 // Local starts processes on this host. Its nodes are names; each may have a
@@ -21,8 +22,6 @@ type Local struct {
 	Bases []string
 	// Grace is the time between asking the other processes to end, after one failed, and ending them.
 	Grace time.Duration
-	// Clock measures Grace; nil: SystemClock.
-	Clock Clock
 }
 
 // Name implements Launcher.
@@ -86,15 +85,11 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 	if len(la.Args) == 0 || len(la.Nodes) == 0 {
 		return nil, fault.Usage("nothing to start, or no node")
 	}
-	clock := l.Clock
-	if clock == nil {
-		clock = SystemClock{}
-	}
-	j := &LocalJob{done: make(chan struct{}), grace: l.Grace, clock: clock}
-	out := oneWriter(la.Stdout)
+	j := &ownJob{done: make(chan struct{}), grace: l.Grace}
+	out := OneWriter(la.Stdout)
 	errs := out
 	if la.Stderr != la.Stdout {
-		errs = oneWriter(la.Stderr)
+		errs = OneWriter(la.Stderr)
 	}
 	for r := range la.Size() {
 		cmd := exec.Command(la.Args[0], la.Args[1:]...)
@@ -111,12 +106,12 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 	return j, nil
 }
 
-// LocalJob is a run of Local.
-type LocalJob struct {
-	procs []*process
-	done  chan struct{}
-	grace time.Duration
-	clock Clock
+// ownJob is a run of processes that were started here.
+type ownJob struct {
+	procs  []*process
+	done   chan struct{}
+	grace  time.Duration
+	cancel func() // nil, or what a hard end does first
 
 	mu    sync.Mutex
 	exit  Exit
@@ -124,7 +119,7 @@ type LocalJob struct {
 }
 
 // await waits for all processes, and ends the others when one fails.
-func (j *LocalJob) await() {
+func (j *ownJob) await() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer close(j.done)
 	var all, late sync.WaitGroup
@@ -140,13 +135,13 @@ func (j *LocalJob) await() {
 				j.exit.Code = code
 			}
 			if first {
-				j.exit.Failed = append(j.exit.Failed, Failure{p.rank, p.node, what})
+				j.exit.Failed = append(j.exit.Failed, Failure{p.rank, p.node, p.name + what})
 			}
 			j.mu.Unlock()
 			if first {
 				late.Go(func() {
 					j.End(false)
-					if j.clock.Wait(ctx, j.grace) == nil {
+					if (SystemClock{}).Wait(ctx, j.grace) == nil {
 						j.End(true)
 					}
 				})
@@ -159,19 +154,22 @@ func (j *LocalJob) await() {
 }
 
 // Done implements Job.
-func (j *LocalJob) Done() <-chan struct{} { return j.done }
+func (j *ownJob) Done() <-chan struct{} { return j.done }
 
 // Exit implements Job.
-func (j *LocalJob) Exit() Exit {
+func (j *ownJob) Exit() Exit {
 	<-j.done
 	return j.exit
 }
 
 // End implements Job.
-func (j *LocalJob) End(hard bool) {
+func (j *ownJob) End(hard bool) {
 	j.mu.Lock()
 	j.asked = true
 	j.mu.Unlock()
+	if hard && j.cancel != nil {
+		j.cancel()
+	}
 	for _, p := range j.procs {
 		p.end(hard)
 	}

@@ -41,7 +41,7 @@ func finished(t *testing.T, j Job) Exit {
 		j.End(true)
 		t.Fatal("the job does not end")
 	}
-	for _, p := range j.(*LocalJob).procs {
+	for _, p := range j.(*ownJob).procs {
 		if err := stillOurs(p.cmd.Process); err == nil {
 			t.Errorf("process %d is left", p.cmd.Process.Pid)
 		}
@@ -85,7 +85,7 @@ func TestLocalExit(t *testing.T) {
 		{`test $BLOBIO_RANK = 2 && kill -9 $$; sleep 1000; echo late`, 137, "[rank 2 on c: signal: killed]"}, // with a child of its own
 		{`test $BLOBIO_RANK = 0 && exit 4; trap '' TERM; while :; do sleep 1; done`, 4, "[rank 0 on a: exit code 4]"},
 	} {
-		l := &Local{Grace: time.Minute, Clock: newClock()} // which is over at once
+		l := &Local{Grace: time.Millisecond}
 		j, err := l.Start(t.Context(), Launch{Run: 1, Nodes: []string{"a", "b", "c"}, Args: []string{"sh", "-c", c.script}})
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestLocalKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.(*LocalJob).procs[3].cmd.Process.Kill(); err != nil {
+	if err := j.(*ownJob).procs[3].cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if x := finished(t, j); x.Code != 137 || fmt.Sprint(x.Failed) != "[rank 3 on n4: signal: killed]" {
@@ -179,13 +179,13 @@ if test -e step.$BLOBIO_RANK; then echo again from $(cat step.$BLOBIO_RANK) >> o
 echo 7 > step.$BLOBIO_RANK
 test $BLOBIO_RANK = 2 && { while test $(ls step.* | wc -l) -lt 4; do sleep 0.01; done; kill -9 $$; }
 exec sleep 1000`
-	local := &Local{Root: filepath.Join(dir, "nodes"), Grace: time.Minute, Clock: newClock()}
+	local := &Local{Root: filepath.Join(dir, "nodes"), Grace: time.Millisecond}
 	if err := local.Prepare(five); err != nil {
 		t.Fatal(err)
 	}
 	var said []string
 	rep, err := Run(t.Context(), Options{Launcher: local, Launch: Launch{Args: []string{"sh", "-c", script}, Stdout: os.Stderr, Stderr: os.Stderr}, Nodes: five, Runs: 3, Use: 4, MinNodes: 4,
-		Pause: -1, Dir: prefixdir.Open(vfs.OS, dir), Checker: &Checker{Tests: []NodeTest{&Dirs{Remote: &Here{Local: local}, Dirs: []config.Capacity{{Dir: "/"}}}}},
+		Pause: -1, Dir: prefixdir.Open(vfs.OS, dir), Checker: &Checker{Tests: []NodeTest{Dirs(&Here{Local: local}, []config.Capacity{{Dir: "/"}}, false)}},
 		Say: func(m string) { said = append(said, m) }})
 	if err != nil || rep.Stop != Done || len(rep.Runs) != 2 || rep.Runs[0].Exit.Code != 137 {
 		t.Fatal(rep, err, said)

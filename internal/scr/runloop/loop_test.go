@@ -192,7 +192,7 @@ func TestLoop(t *testing.T) {
 			w := &world{clock: newClock(), l: &fakeLauncher{}, test: &fakeTest{}, cancel: cancel, t: t}
 			salvaged := 0
 			w.o = &Options{Launcher: w.l, Launch: Launch{Args: []string{"prog", "x"}}, Nodes: five, Dir: memDir(t), Clock: w.clock,
-				Checker: &Checker{Tests: []NodeTest{w.test}},
+				Checker: &Checker{Tests: []NodeTest{w.test.test()}},
 				Salvage: func(ctx context.Context, up []string) error {
 					salvaged++
 					if err := ctx.Err(); err != nil {
@@ -274,7 +274,7 @@ func TestLoopLog(t *testing.T) {
 		j.finish(2 - l.Run)
 	}}
 	rep, err := Run(t.Context(), Options{Launcher: l, Launch: Launch{Args: []string{"x"}, PerNode: 2}, Nodes: five, Dir: memDir(t), Clock: clock, Runs: 2, MinNodes: 4,
-		Checker: &Checker{Tests: []NodeTest{test}}, Salvage: func(context.Context, []string) error { return errTest },
+		Checker: &Checker{Tests: []NodeTest{test.test()}}, Salvage: func(context.Context, []string) error { return errTest },
 		Log: runlog.New(runlog.Options{Host: "h", JobID: "j", Clock: clock.Now, Sinks: []runlog.Sink{&sink}})})
 	if err != nil || rep.Stop != Done || rep.Salvage != "test error" {
 		t.Fatal(rep, err)

@@ -76,7 +76,7 @@ func Place(before, up []string, n int, own string) []string {
 	out := make([]string, 0, n)
 	taken := map[string]bool{}
 	for _, h := range before[:min(n, len(before))] {
-		if hostlist.Contains(up, h) && !taken[h] {
+		if slices.Contains(up, h) && !taken[h] {
 			taken[h] = true
 			out = append(out, h)
 		} else {

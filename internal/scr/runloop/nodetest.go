@@ -18,72 +18,43 @@ import (
 var ErrSkip = errors.New("test left out")
 
 // NodeTest finds nodes that cannot be used.
-type NodeTest interface {
-	Name() string
+type NodeTest struct {
+	Name string
 	// Test returns the nodes that fail, with the reason. The error says that the test cannot be made at all; the loop goes
 	// on without it.
-	Test(ctx context.Context, nodes []string) (map[string]string, error)
+	Test func(ctx context.Context, nodes []string) (map[string]string, error)
 }
 
 // Named fails nodes of a list: SCR_EXCLUDE_NODES, or what a command line says.
-type Named struct {
-	Title  string
-	Nodes  []string
-	Reason string
+func Named(title string, list []string, reason string) NodeTest {
+	return NodeTest{title, func(_ context.Context, nodes []string) (map[string]string, error) {
+		bad := map[string]string{}
+		for _, n := range hostlist.Intersect(nodes, list) {
+			bad[n] = reason
+		}
+		return bad, nil
+	}}
 }
 
-// Name implements NodeTest.
-func (t *Named) Name() string { return t.Title }
-
-// Test implements NodeTest.
-func (t *Named) Test(_ context.Context, nodes []string) (map[string]string, error) {
-	bad := map[string]string{}
-	for _, n := range hostlist.Intersect(nodes, t.Nodes) {
-		bad[n] = t.Reason
-	}
-	return bad, nil
-}
-
-// Manager asks the resource manager: Argv with "{nodes}" replaced by the list
-// prints those that are down, as host lists.
-type Manager struct {
-	Argv []string
-	Exec Exec // nil: RunCommand
-}
-
-// SlurmDown is the question to Slurm.
-func SlurmDown(run Exec) *Manager {
-	return &Manager{[]string{"sinfo", "--noheader", "--format=%N", "--states=down,drain,drained,fail,no_respond", "--nodes={nodes}"}, run}
-}
-
-// Name implements NodeTest.
-func (t *Manager) Name() string { return "manager" }
-
-// Test implements NodeTest.
-func (t *Manager) Test(ctx context.Context, nodes []string) (map[string]string, error) {
-	argv := make([]string, len(t.Argv))
-	for i, a := range t.Argv {
-		argv[i] = strings.ReplaceAll(a, "{nodes}", hostlist.Compress(nodes))
-	}
-	run := t.Exec
-	if run == nil {
-		run = RunCommand
-	}
-	out, err := run(ctx, argv)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w (%w)", argv[0], err, ErrSkip)
-	}
-	bad := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		down, err := hostlist.Expand(strings.TrimSpace(line))
+// SlurmDown asks Slurm which nodes are down.
+func SlurmDown(run Exec) NodeTest {
+	return NodeTest{"manager", func(ctx context.Context, nodes []string) (map[string]string, error) {
+		out, err := run(ctx, []string{"sinfo", "--noheader", "--format=%N", "--states=down,drain,drained,fail,no_respond", "--nodes=" + hostlist.Compress(nodes)})
 		if err != nil {
-			return nil, fmt.Errorf("%s prints %q: %w (%w)", argv[0], line, err, ErrSkip)
+			return nil, fmt.Errorf("sinfo: %w (%w)", err, ErrSkip)
 		}
-		for _, n := range hostlist.Intersect(nodes, down) {
-			bad[n] = argv[0] + " reports it as down"
+		bad := map[string]string{}
+		for line := range strings.Lines(string(out)) {
+			down, err := hostlist.Expand(strings.TrimSpace(line))
+			if err != nil {
+				return nil, fmt.Errorf("sinfo prints %q: %w (%w)", line, err, ErrSkip)
+			}
+			for _, n := range hostlist.Intersect(nodes, down) {
+				bad[n] = "sinfo reports it as down"
+			}
 		}
-	}
-	return bad, nil
+		return bad, nil
+	}}
 }
 
 // each tests nodes one by one, several at once, and collects the reasons.
@@ -109,36 +80,25 @@ func each(ctx context.Context, nodes []string, limit time.Duration, test func(ct
 }
 
 // Ping sends each node a packet. Where no node at all answers, users may not ping, and the test is left out.
-type Ping struct {
-	Limit time.Duration // for one node; 0: 10 s
-	Exec  Exec          // nil: RunCommand
-}
-
-// Name implements NodeTest.
-func (t *Ping) Name() string { return "ping" }
-
-// Test implements NodeTest.
-func (t *Ping) Test(ctx context.Context, nodes []string) (map[string]string, error) {
-	run := t.Exec
-	if run == nil {
-		run = RunCommand
-	}
-	bad, err := each(ctx, nodes, orDefault(t.Limit, 10*time.Second), func(ctx context.Context, n string) error {
-		_, err := run(ctx, []string{"ping", "-c", "1", n})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, err := range bad {
-		if errors.Is(err, exec.ErrNotFound) {
-			return nil, fmt.Errorf("there is no ping command (%w)", ErrSkip)
+func Ping(run Exec) NodeTest {
+	return NodeTest{"ping", func(ctx context.Context, nodes []string) (map[string]string, error) {
+		bad, err := each(ctx, nodes, 10*time.Second, func(ctx context.Context, n string) error {
+			_, err := run(ctx, []string{"ping", "-c", "1", n})
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
-	}
-	if len(bad) == len(nodes) && len(nodes) > 0 {
-		return nil, fmt.Errorf("no node answers, %s: %w (%w)", nodes[0], bad[nodes[0]], ErrSkip)
-	}
-	return reasons(bad, "no answer to a ping: "), nil
+		for _, err := range bad {
+			if errors.Is(err, exec.ErrNotFound) {
+				return nil, fmt.Errorf("there is no ping command (%w)", ErrSkip)
+			}
+		}
+		if len(bad) == len(nodes) && len(nodes) > 0 {
+			return nil, fmt.Errorf("no node answers, %s: %w (%w)", nodes[0], bad[nodes[0]], ErrSkip)
+		}
+		return reasons(bad, "no answer to a ping: "), nil
+	}}
 }
 
 func reasons(bad map[string]error, prefix string) map[string]string {
@@ -157,46 +117,25 @@ func orDefault(d, def time.Duration) time.Duration {
 }
 
 // Echo runs a command on each node that only prints something.
-type Echo struct {
-	Remote Remote
-	Limit  time.Duration // for one node; 0: 60 s
+func Echo(remote Remote) NodeTest {
+	return NodeTest{"echo", func(ctx context.Context, nodes []string) (map[string]string, error) {
+		return skipOr(each(ctx, nodes, time.Minute, remote.Echo))
+	}}
 }
 
-// Name implements NodeTest.
-func (t *Echo) Name() string { return "echo" }
-
-// Test implements NodeTest.
-func (t *Echo) Test(ctx context.Context, nodes []string) (map[string]string, error) {
-	bad, err := each(ctx, nodes, orDefault(t.Limit, time.Minute), t.Remote.Echo)
-	return skipOr(bad, err)
-}
-
-// Dirs has each node look at its directories.
-type Dirs struct {
-	Remote Remote
-	Dirs   []config.Capacity
-	Free   bool          // count what is free, not the size of the file system
-	Limit  time.Duration // for one node; 0: 60 s
-}
-
-// Name implements NodeTest.
-func (t *Dirs) Name() string { return "dir_capacity" }
-
-// Test implements NodeTest.
-func (t *Dirs) Test(ctx context.Context, nodes []string) (map[string]string, error) {
-	bad, err := each(ctx, nodes, orDefault(t.Limit, time.Minute), func(ctx context.Context, n string) error {
-		list, err := t.Remote.CheckDirs(ctx, n, t.Dirs, t.Free)
-		if err != nil {
-			return err
-		}
-		for _, d := range list {
-			if err := d.Err(); err != nil {
-				return err
+// Dirs has each node look at its directories. free counts what is free, not the size of the file system.
+func Dirs(remote Remote, dirs []config.Capacity, free bool) NodeTest {
+	return NodeTest{"dir_capacity", func(ctx context.Context, nodes []string) (map[string]string, error) {
+		return skipOr(each(ctx, nodes, time.Minute, func(ctx context.Context, n string) error {
+			list, err := remote.CheckDirs(ctx, n, dirs, free)
+			for _, d := range list {
+				if err == nil {
+					err = d.Err()
+				}
 			}
-		}
-		return nil
-	})
-	return skipOr(bad, err)
+			return err
+		}))
+	}}
 }
 
 // skipOr gives the reasons, but where the command to reach a node is missing that is no fault of the nodes.

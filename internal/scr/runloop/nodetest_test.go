@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -32,7 +32,7 @@ func params(t *testing.T, env ...string) *config.Set {
 func TestChecker(t *testing.T) {
 	a, b := &fakeTest{bad: map[string]string{"n1": "x"}}, &fakeTest{bad: map[string]string{"n1": "y", "n2": "y"}}
 	broken := &fakeTest{err: errTest, bad: map[string]string{"n3": "z"}}
-	c := &Checker{Tests: []NodeTest{a, broken, b}}
+	c := &Checker{Tests: []NodeTest{a.test(), broken.test(), b.test()}}
 	fresh, skipped, err := c.Check(t.Context(), five)
 	if err != nil {
 		t.Fatal(err)
@@ -97,24 +97,24 @@ func TestNodeTests(t *testing.T) {
 		{"manager knows nothing", func(s *script) NodeTest { return SlurmDown(s.exec) }, func(context.Context, string) (string, error) { return "", nil }, map[string]string{}, ""},
 		{"no manager", func(s *script) NodeTest { return SlurmDown(s.exec) }, func(context.Context, string) (string, error) { return "", exec.ErrNotFound }, nil, "sinfo"},
 		{"manager talks nonsense", func(s *script) NodeTest { return SlurmDown(s.exec) }, func(context.Context, string) (string, error) { return "n[3", nil }, nil, "prints"},
-		{"ping", func(s *script) NodeTest { return &Ping{Exec: s.exec} }, func(_ context.Context, line string) (string, error) {
+		{"ping", func(s *script) NodeTest { return Ping(s.exec) }, func(_ context.Context, line string) (string, error) {
 			if strings.HasSuffix(line, "n3") {
 				return "", exit1
 			}
 			return "", nil
 		}, map[string]string{"n3": "no answer to a ping: exit status 1"}, ""},
-		{"ping hangs", func(s *script) NodeTest { return &Ping{Exec: s.exec, Limit: time.Millisecond} }, func(ctx context.Context, line string) (string, error) {
+		{"ping hangs", func(s *script) NodeTest { return Ping(s.exec) }, func(ctx context.Context, line string) (string, error) {
 			if strings.HasSuffix(line, "n3") {
 				<-ctx.Done()
 				return "", ctx.Err()
 			}
 			return "", nil // however late
-		}, map[string]string{"n3": "no answer to a ping: no answer within 1ms"}, ""},
-		{"nobody may ping", func(s *script) NodeTest { return &Ping{Exec: s.exec} }, func(context.Context, string) (string, error) { return "", exit1 }, nil, "no node answers"},
-		{"no ping", func(s *script) NodeTest { return &Ping{Exec: s.exec} }, func(context.Context, string) (string, error) {
+		}, map[string]string{"n3": "no answer to a ping: no answer within 10s"}, ""},
+		{"nobody may ping", func(s *script) NodeTest { return Ping(s.exec) }, func(context.Context, string) (string, error) { return "", exit1 }, nil, "no node answers"},
+		{"no ping", func(s *script) NodeTest { return Ping(s.exec) }, func(context.Context, string) (string, error) {
 			return "", &exec.Error{Name: "ping", Err: exec.ErrNotFound}
 		}, nil, "no ping command"},
-		{"echo", func(s *script) NodeTest { return &Echo{Remote: sh(s)} }, func(_ context.Context, line string) (string, error) {
+		{"echo", func(s *script) NodeTest { return Echo(sh(s)) }, func(_ context.Context, line string) (string, error) {
 			switch line {
 			case "ssh n1 echo up":
 				return "up\n", nil
@@ -123,8 +123,8 @@ func TestNodeTests(t *testing.T) {
 			}
 			return "welcome\n", nil
 		}, map[string]string{"n2": "ssh cannot run a command there: exit status 255: No route to host", "n3": `ssh cannot run a command there: echo up prints "welcome\n"`}, ""},
-		{"no ssh", func(s *script) NodeTest { return &Echo{Remote: sh(s)} }, func(context.Context, string) (string, error) { return "", exec.ErrNotFound }, nil, "not found"},
-		{"directories", func(s *script) NodeTest { return &Dirs{Remote: sh(s), Dirs: dirs} }, func(_ context.Context, line string) (string, error) {
+		{"no ssh", func(s *script) NodeTest { return Echo(sh(s)) }, func(context.Context, string) (string, error) { return "", exec.ErrNotFound }, nil, "not found"},
+		{"directories", func(s *script) NodeTest { return Dirs(sh(s), dirs, false) }, func(_ context.Context, line string) (string, error) {
 			switch line {
 			case "ssh n1 blobio scr check-node --json --free=false --dir /x=5":
 				return ok, nil
@@ -133,11 +133,13 @@ func TestNodeTests(t *testing.T) {
 			}
 			return "sh: blobio: killed", exit1
 		}, map[string]string{"n2": "/x: the file system has 3 bytes, want 5", "n3": "exit status 1"}, ""},
-		{"excluded", func(*script) NodeTest { return &Named{"excluded", []string{"n2", "n9"}, "SCR_EXCLUDE_NODES"} }, nil, map[string]string{"n2": "SCR_EXCLUDE_NODES"}, ""},
+		{"excluded", func(*script) NodeTest { return Named("excluded", []string{"n2", "n9"}, "SCR_EXCLUDE_NODES") }, nil, map[string]string{"n2": "SCR_EXCLUDE_NODES"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &script{reply: c.reply}
-			got, err := c.test(s).Test(t.Context(), []string{"n1", "n2", "n3"})
+			var got map[string]string
+			var err error
+			synctest.Test(t, func(t *testing.T) { got, err = c.test(s).Test(t.Context(), []string{"n1", "n2", "n3"}) })
 			if c.skip != "" {
 				if !errors.Is(err, ErrSkip) || !strings.Contains(err.Error(), c.skip) {
 					t.Fatalf("error %v, want one that leaves the test out, and says %q", err, c.skip)
@@ -158,7 +160,7 @@ func TestNodeTests(t *testing.T) {
 func TestInterruptedTest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{reply: func(ctx context.Context, _ string) (string, error) { cancel(); return "", ctx.Err() }}
-	c := &Checker{Tests: []NodeTest{&Echo{Remote: &Shell{Argv: []string{"ssh"}, Exec: s.exec}}}}
+	c := &Checker{Tests: []NodeTest{Echo(&Shell{Argv: []string{"ssh"}, Exec: s.exec})}}
 	if _, _, err := c.Check(ctx, five); !errors.Is(err, context.Canceled) || len(c.Down()) != 0 {
 		t.Fatal(err, c.Down())
 	}
@@ -216,7 +218,7 @@ func TestSharedDir(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("n%d", i)
 	}
-	c := &Dirs{Remote: &Here{Local: &Local{}}, Dirs: []config.Capacity{{Dir: t.TempDir()}}}
+	c := Dirs(&Here{Local: &Local{}}, []config.Capacity{{Dir: t.TempDir()}}, false)
 	if bad, err := c.Test(t.Context(), names); err != nil || len(bad) != 0 {
 		t.Error(bad, err)
 	}

@@ -11,8 +11,9 @@ import (
 // process is one that was started here, the leader of its own process group.
 type process struct {
 	cmd  *exec.Cmd
-	rank int
+	rank int // -1: that of a launcher
 	node string
+	name string // begins what is said of it
 
 	mu   sync.Mutex
 	gone bool // reaped: its id may be another process's

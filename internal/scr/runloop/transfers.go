@@ -117,7 +117,7 @@ func (t *Transfers) Start(ctx context.Context, nodes []string) {
 		}
 		argv := t.Command(node, args...)
 		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Stderr = oneWriter(t.Stderr)
+		cmd.Stderr = OneWriter(t.Stderr)
 		p := &transferProcess{p: &process{cmd: cmd, node: node}, done: make(chan struct{})}
 		if err := p.p.start(); err != nil {
 			t.say("no transfer process on %s: %v", node, err)

@@ -60,10 +60,7 @@ func (w *Watchdog) watch(ctx context.Context, clock Clock, done <-chan struct{})
 // FileBeat takes changes of flush.scr, index.scr and log in the prefix
 // directory, and of more files, as signs of life.
 func FileBeat(d *prefixdir.Dir, files ...string) func() Beat {
-	fsys := d.FS
-	if fsys == nil {
-		fsys = vfs.OS
-	}
+	fsys := vfs.OrOS(d.FS)
 	all := append([]string{d.File("flush.scr"), d.File("index.scr"), d.File("log")}, files...)
 	return func() (b Beat) {
 		for _, name := range all {

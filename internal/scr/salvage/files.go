@@ -2,10 +2,7 @@ package salvage
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -14,10 +11,8 @@ import (
 	"blobio/internal/vfs"
 )
 
-const (
-	bufSize       = 1 << 20
-	damagedSuffix = ".salvage-damaged" // a copy that is not what was copied any more
-)
+// damagedSuffix ends the name of a copy that is not what was copied any more.
+const damagedSuffix = ".salvage-damaged"
 
 // expect is what is known of a file: Size -1 and no CRC for nothing.
 type expect struct {
@@ -34,46 +29,6 @@ func (e expect) check(name string, size int64, crc uint32) error {
 		return fmt.Errorf("%s has CRC-32 %#x, want %#x: %w", name, crc, e.crc, fault.ErrChecksum)
 	}
 	return nil
-}
-
-// sum reads a file and returns its size and CRC-32.
-func sum(ctx context.Context, fsys vfs.FS, name string) (int64, uint32, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return 0, 0, err
-	}
-	size, crc, err := pass(ctx, f, func([]byte, int64) error { return nil })
-	return size, crc, errors.Join(err, f.Close())
-}
-
-// pass reads a file to its end, hands on what it reads, and sums it.
-func pass(ctx context.Context, f vfs.File, to func(b []byte, off int64) error) (int64, uint32, error) {
-	size, err := f.Size()
-	if err != nil {
-		return 0, 0, &sourceError{err}
-	}
-	buf := make([]byte, max(1, min(bufSize, size)))
-	crc := crc32.NewIEEE()
-	var off int64
-	for {
-		if err := ctx.Err(); err != nil {
-			return off, 0, err
-		}
-		n, err := f.ReadAt(buf, off)
-		crc.Write(buf[:n])
-		if n > 0 {
-			if err := to(buf[:n], off); err != nil {
-				return off, 0, err
-			}
-		}
-		off += int64(n)
-		switch {
-		case errors.Is(err, io.EOF):
-			return off, crc.Sum32(), nil
-		case err != nil:
-			return off, 0, &sourceError{err}
-		}
-	}
 }
 
 // copyFile copies a file to a name in another file system: it has that name when it is whole, what was expected, and
@@ -94,10 +49,14 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 		return 0, 0, err
 	}
 	defer out.Discard()
-	size, crc, err = pass(ctx, f, func(b []byte, off int64) error {
-		_, err := out.WriteAt(b, off)
-		return err
+	var failed error
+	crc, size, err = vfs.Sum(ctx, f, func(b []byte, off int64) error {
+		_, failed = out.WriteAt(b, off)
+		return failed
 	})
+	if err != nil && failed == nil && ctx.Err() == nil {
+		err = &sourceError{err}
+	}
 	if err != nil {
 		return size, crc, err
 	}

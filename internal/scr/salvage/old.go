@@ -18,10 +18,7 @@ import (
 // Survey is cachedir.Survey of a node whose caches may be of generation A or B, too: their list of maps is beside the
 // catalogue. Of a folder that both know, or that is only found, what the list says counts.
 func Survey(n Node) ([]cachedir.Holding, error) {
-	fsys := n.FS
-	if fsys == nil {
-		fsys = vfs.OS
-	}
+	fsys := vfs.OrOS(n.FS)
 	all, err := cachedir.Survey(fsys, n.Catalog, n.Caches...)
 	if err != nil && !fault.IsDamage(err) {
 		return nil, err

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 
 	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
+	"blobio/internal/vfs"
 )
 
 // State of a file of a scavenged dataset in the prefix directory.
@@ -87,9 +87,8 @@ func Datasets(d *prefixdir.Dir) ([]int, error) {
 	}
 	var ids []int
 	for _, e := range list {
-		text, _ := strings.CutPrefix(e.Name(), datasetPrefix)
-		id, ok := number(text)
-		if !ok || id < 1 || e.Name() != record.DefaultName(id) || !e.IsDir() {
+		id, ok := record.DatasetID(e.Name())
+		if !ok || !e.IsDir() {
 			continue
 		}
 		sub, err := d.FS.ReadDir(d.DatasetDir(id))
@@ -300,7 +299,7 @@ func (sc *scanner) file(ctx context.Context, x *FileScan, rec sums) error {
 func (sc *scanner) same(ctx context.Context, name string, want expect) (bool, uint32, error) {
 	crc, ok := sc.seen[name]
 	if !ok {
-		size, c, err := sum(ctx, sc.fs, name)
+		c, size, err := vfs.SumFile(ctx, sc.fs, name)
 		if err != nil {
 			return false, 0, err
 		}

@@ -66,9 +66,7 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.FS == nil {
-		o.FS = vfs.OS
-	}
+	o.FS = vfs.OrOS(o.FS)
 	if err := o.checkOwner(); err != nil {
 		return nil, err
 	}
@@ -224,7 +222,7 @@ func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s
 	var size int64
 	var crc uint32
 	if p.inPlace(f.Name, rel) { // bypass: it is there already
-		size, crc, err = sum(ctx, p.fs, p.file(rel))
+		crc, size, err = vfs.SumFile(ctx, p.fs, p.file(rel))
 		if err == nil {
 			err = want.check(f.Name, size, crc)
 		}

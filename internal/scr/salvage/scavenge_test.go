@@ -185,7 +185,7 @@ func TestScavengeOrder(t *testing.T) {
 				maps++
 			}
 			for name, want := range s.meta {
-				size, crc, err := sum(ctx, fsys, p.metaFile(name))
+				crc, size, err := vfs.SumFile(ctx, fsys, p.metaFile(name))
 				if err == nil {
 					err = want.check(name, size, crc)
 				}

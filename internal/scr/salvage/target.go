@@ -115,9 +115,8 @@ func (p target) makeParent(rel string) error {
 // The record of what was copied of a rank is ours: the file maps and the redundancy files have to stay as they are,
 // byte for byte, and those of the reference tell nothing about the content of files.
 const (
-	datasetPrefix = "scr.dataset."
-	sumsPrefix    = "filemap_sums." // the prefix directory deletes what begins with filemap_ with a dataset
-	sumsVersion   = 1
+	sumsPrefix  = "filemap_sums." // the prefix directory deletes what begins with filemap_ with a dataset
+	sumsVersion = 1
 
 	keyVersion  = "VERSION"
 	keyFile     = "FILE"
@@ -193,13 +192,7 @@ func rankOfSums(name string) (int, bool) {
 	if !ok {
 		return 0, false
 	}
-	return number(text)
-}
-
-// number reads the decimal number of a rank or of a dataset, in its only spelling.
-func number(text string) (int, bool) {
-	n, err := strconv.ParseInt(text, 10, 32)
-	return int(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
+	return record.Number(text)
 }
 
 // sameDataset says whether two records are of one dataset. What is not known is the same.

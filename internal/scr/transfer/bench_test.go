@@ -116,7 +116,7 @@ func BenchmarkCopyAll(b *testing.B) {
 	}
 	for i, j := range jobs {
 		var err error
-		if j.Out, err = Pack(64<<20, int64(i)*size, size, func(n int64) string { return filepath.Join(dir, ContainerName(n)) }); err != nil {
+		if j.Out, err = Pack(64<<20, int64(i)*size, size, dir); err != nil {
 			b.Fatal(err)
 		}
 		packed = append(packed, j)

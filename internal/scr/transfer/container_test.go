@@ -20,7 +20,7 @@ func TestPackOfReference(t *testing.T) {
 	var got [][]Segment
 	at := int64(0)
 	for _, n := range []int64{5000, 5321, 5330, 5331} {
-		segs, err := Pack(8000, at, n, nil)
+		segs, err := Pack(8000, at, n, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestPackErrors(t *testing.T) {
 		{0, 0, 1, fault.ErrUsage}, {-1, 0, 1, fault.ErrUsage}, {1, -1, 1, fault.ErrUsage}, {1, 0, -1, fault.ErrUsage}, {1, math.MaxInt64, 1, fault.ErrUsage},
 		{1, 0, 1 << 40, fault.ErrTooLarge},
 	} {
-		if _, err := Pack(x.size, x.offset, x.length, nil); !errors.Is(err, x.want) {
+		if _, err := Pack(x.size, x.offset, x.length, ""); !errors.Is(err, x.want) {
 			t.Errorf("%+v: %v", x, err)
 		}
 	}
@@ -57,13 +57,13 @@ func TestPackProperty(t *testing.T) {
 		size := rapid.Int64Range(1, 200).Draw(t, "size")
 		var at int64
 		for _, n := range rapid.SliceOfN(rapid.Int64Range(0, 500), 0, 20).Draw(t, "files") {
-			segs, err := Pack(size, at, n, nil)
+			segs, err := Pack(size, at, n, "")
 			if err != nil || segs == nil {
 				t.Fatal(segs, err)
 			}
 			end := at + n
 			for _, s := range segs {
-				if s.File != ContainerName(at/size) || s.Offset != at%size || s.Length <= 0 || s.Offset+s.Length > size {
+				if s.File != ContainerName("", at/size) || s.Offset != at%size || s.Length <= 0 || s.Offset+s.Length > size {
 					t.Fatalf("at %d: %+v", at, s)
 				}
 				at += s.Length
@@ -88,7 +88,7 @@ func inContainers(t testing.TB, mem vfs.FS, size int64) (out, in []Job, data [][
 			b := noise(uint64(10*r+f), n)
 			name := fmt.Sprintf("%d.%d", r, f)
 			put(t, mem, "/src/"+name, b)
-			segs, err := Pack(size, at, int64(n), func(n int64) string { return "/pfs/ctr/" + ContainerName(n) })
+			segs, err := Pack(size, at, int64(n), "/pfs/ctr")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"runtime"
@@ -57,18 +58,14 @@ func New(o Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if o.FS == nil {
-		o.FS = vfs.OS
-	}
+	o.FS = vfs.OrOS(o.FS)
 	if o.DstFS == nil {
 		o.DstFS = o.FS
 	}
 	if o.Files == 0 {
 		o.Files = min(runtime.GOMAXPROCS(0), 16)
 	}
-	if o.BufSize == 0 {
-		o.BufSize = 1 << 20
-	}
+	o.BufSize = cmp.Or(o.BufSize, 1<<20)
 	if o.Clock == nil {
 		o.Clock = wallClock{}
 	}

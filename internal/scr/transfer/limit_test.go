@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
+
 	"pgregory.net/rapid"
 )
 

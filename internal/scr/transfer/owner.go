@@ -18,9 +18,7 @@ var ErrOutside = errors.New("not below the prefix directory")
 // there. Links in their place are refused. The error is a *vfs.OwnerError, which wraps fs.ErrPermission, or that of a
 // folder that is not there.
 func CheckControl(fsys vfs.FS, file string) error {
-	if fsys == nil {
-		fsys = vfs.OS
-	}
+	fsys = vfs.OrOS(fsys)
 	if err := vfs.CheckWay(fsys, filepath.Dir(file)); err != nil {
 		return err
 	}
@@ -38,9 +36,7 @@ func checkFiles(fsys vfs.FS, file string) error {
 
 // MakeControl makes the folder of a transfer file, for the user alone, if it is not there, and checks it as CheckControl.
 func MakeControl(fsys vfs.FS, file string) error {
-	if fsys == nil {
-		fsys = vfs.OS
-	}
+	fsys = vfs.OrOS(fsys)
 	if err := vfs.MkdirOwn(fsys, filepath.Dir(file)); err != nil {
 		return err
 	}

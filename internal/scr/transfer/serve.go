@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,21 +114,13 @@ type outcome struct {
 func newServer(o ServeOptions) (*server, error) {
 	switch {
 	case o.File == "":
-		return nil, fmt.Errorf("%w", fault.Usage("ServeOptions.File is empty"))
+		return nil, fault.Usage("ServeOptions.File is empty")
 	case !filepath.IsAbs(o.Prefix):
-		return nil, fmt.Errorf("%w", fault.Usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix))
+		return nil, fault.Usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix)
 	case o.Poll != 0 && o.Poll < time.Millisecond:
-		return nil, fmt.Errorf("%w", fault.Usage("ServeOptions.Poll is %v", o.Poll))
+		return nil, fault.Usage("ServeOptions.Poll is %v", o.Poll)
 	}
-	if o.FS == nil {
-		o.FS = vfs.OS
-	}
-	if o.Poll == 0 {
-		o.Poll = time.Second
-	}
-	if o.Files == 0 {
-		o.Files = 1
-	}
+	o.FS, o.Poll, o.Files = vfs.OrOS(o.FS), cmp.Or(o.Poll, time.Second), cmp.Or(o.Files, 1)
 	if o.Clock == nil {
 		o.Clock = wallClock{}
 	}

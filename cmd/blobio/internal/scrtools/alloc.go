@@ -54,7 +54,7 @@ func (a *scrAlloc) load(local bool) (err error) {
 // names are those of the tests.
 func testNames(c *runloop.Checker) (out []string) {
 	for _, t := range c.Tests {
-		out = append(out, t.Name())
+		out = append(out, t.Name)
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/scr/runloop"
 	"blobio/scr/config"
 )
 
@@ -84,7 +85,7 @@ type scrConfLine struct {
 
 func (f *scrParamsFlags) run(e *cli.Env, names []string) error {
 	if f.from != "" {
-		if err := needDir(f.from); err != nil {
+		if err := runloop.NeedDir(f.from); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/runloop"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -24,7 +25,7 @@ import (
 // scrPrefix opens the prefix directory that the arguments name, or the environment.
 func scrPrefix(args []string) (*prefixdir.Dir, error) {
 	path := cmp.Or(append(args, os.Getenv("SCR_PREFIX"), ".")...)
-	if err := needDir(path); err != nil {
+	if err := runloop.NeedDir(path); err != nil {
 		return nil, err
 	}
 	d := prefixdir.Open(nil, path)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -204,7 +202,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	if o.Watchdog != nil {
 		o.Watchdog.Beat = runloop.FileBeat(f.Dir, f.heartbeat...)
 	}
-	e.Stderr = shared(e.Stderr) // the loop and the program both write to it
+	e.Stderr = runloop.OneWriter(e.Stderr) // the loop and the program both write to it
 	for _, n := range f.Params.Notes() {
 		fmt.Fprintf(e.Stderr, "scr run: note: %s\n", clean(n.String()))
 	}
@@ -310,25 +308,6 @@ func launchFailed(l runloop.Launcher, rep *runloop.Report) error {
 		return cli.WithHint(rep.Err, what)
 	}
 	return rep.Err
-}
-
-// shared makes a writer that several goroutines may use. Files are that already.
-func shared(w io.Writer) io.Writer {
-	if _, ok := w.(*os.File); ok {
-		return w
-	}
-	return &sharedWriter{w: w}
-}
-
-type sharedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (s *sharedWriter) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.w.Write(p)
 }
 
 // secondSignal returns a channel that is closed by a signal that comes after ctx was ended by one. main gives up its

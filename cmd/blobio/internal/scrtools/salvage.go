@@ -12,7 +12,6 @@ import (
 	"blobio/internal/cli"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
-	"blobio/internal/vfs"
 )
 
 // scrSaved are the flags of the verbs that work on what was scavenged.
@@ -62,14 +61,6 @@ func salvageText(err error) string {
 
 // scrOtherName is what is wrong, most of the time, where a cache seems to be empty.
 const scrOtherName = "scr check --control tells what is there; had the directory another name on the node? see --control THERE=HERE"
-
-func needDir(path string) error {
-	info, err := vfs.OS.Stat(path)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is a file, want a directory", path)
-	}
-	return err
-}
 
 // scrLack is what is missing of a rank.
 type scrLack struct {

@@ -17,6 +17,7 @@ import (
 	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/runloop"
 	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
 )
@@ -88,7 +89,7 @@ func scrNodes(control, cache []string) ([]salvage.Node, error) {
 		if at == "" || to == "" {
 			return "", cli.Usagef("--%s %q, want a directory, or THERE=HERE", flag, text)
 		}
-		return at, needDir(to)
+		return at, runloop.NeedDir(to)
 	}
 	for _, c := range cache {
 		at, err := place("cache", c)
