@@ -23,7 +23,7 @@ type UpdateOptions struct {
 	Vars []VarSize
 
 	// Prev is what dst holds now. Blocks with the same digest are not written. nil, or
-	// digests made with another BlockSize, Dirty or Hash: everything is written.
+	// digests made with another BlockSize or Hash: everything is written.
 	Prev *Digests
 	// Recent is a newer state, in another file: a chunk that is equal to it has its MD5,
 	// which need not be computed.
@@ -110,7 +110,7 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 // usable returns digests that can be compared with those of the Writer's own making,
 // and whose chunk hashes may go to its records. Others count for nothing.
 func (w *Writer) usable(d *Digests) *Digests {
-	if d == nil || d.BlockSize != w.o.BlockSize || d.Dirty != w.o.Dirty || d.Hash != w.o.Hash {
+	if d == nil || d.BlockSize != w.o.BlockSize || d.Hash != w.o.Hash {
 		return nil
 	}
 	return d
@@ -215,7 +215,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	d := &Digests{
-		CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Hash: u.w.o.Hash, Dirty: u.w.o.Dirty, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
+		CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Hash: u.w.o.Hash, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
 	}
 	res := &Result{File: f, Digests: d.index(), Stats: u.stats()}
 	u.w.before, u.w.beforeDCP = u.w.g, slices.Clone(u.w.dcp)

@@ -69,13 +69,11 @@ func TestUpdateHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		o := &WriterOptions{
-			Layout: rapid.SampledFrom(append(Layouts(), LayoutF, LayoutF)).Draw(t, "layout"), BlockSize: 512, AllowCRC32: true,
+			Layout: rapid.SampledFrom(append(Layouts(), LayoutF, LayoutF)).Draw(t, "layout"), BlockSize: 512,
 			Workers: rapid.IntRange(1, 3).Draw(t, "workers"), BothRules: rapid.Bool().Draw(t, "both"),
 		}
 		if o.Layout == LayoutF && rapid.Bool().Draw(t, "fast") {
 			o.Hash = Fast
-		} else {
-			o.Dirty = Dirty(rapid.IntRange(0, 2).Draw(t, "dirty"))
 		}
 		w, err := NewWriter(o)
 		must(t, err)
@@ -146,10 +144,7 @@ func TestUpdateHistories(t *testing.T) {
 			recent = res.Digests
 			r := s.holds(t, data, cp)
 			if s.prev != nil {
-				b, err := s.prev.MarshalBinary()
-				must(t, err)
-				back, err := UnmarshalDigests(b, "side")
-				must(t, err)
+				back := marshalled(t, s.prev)
 				must(t, back.Match(r.File()))
 				s.prev = back
 			}
@@ -244,7 +239,7 @@ func TestUpdateRecentSparesMD5(t *testing.T) {
 
 func TestWriterRefuses(t *testing.T) {
 	for _, o := range []WriterOptions{
-		{Layout: 9}, {Hash: 2}, {Hash: Fast, Layout: LayoutC}, {Hash: Fast, Dirty: DirtyMD5}, {Dirty: 3}, {Dirty: DirtyCRC32},
+		{Layout: 9}, {Hash: 2}, {Hash: Fast, Layout: LayoutC},
 		{BlockSize: 100}, {BlockSize: 1 << 21}, {Workers: -1}, {MaxFs: -2},
 	} {
 		if _, err := NewWriter(&o); !errors.Is(err, ErrUsage) {

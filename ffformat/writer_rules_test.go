@@ -9,6 +9,8 @@ import (
 
 	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
+
+	"pgregory.net/rapid"
 )
 
 // update writes one checkpoint and fails on any error.
@@ -108,11 +110,9 @@ func TestUpdateOtherBlocks(t *testing.T) {
 }
 
 // marshalled is what is left of digests after they have been in a side file.
-func marshalled(t testing.TB, d *Digests) *Digests {
+func marshalled(t rapid.TB, d *Digests) *Digests {
 	t.Helper()
-	b, err := d.MarshalBinary()
-	must(t, err)
-	back, err := UnmarshalDigests(b, "side")
+	back, err := UnmarshalDigests(d.Marshal(), "side")
 	must(t, err)
 	return back
 }

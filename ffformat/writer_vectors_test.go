@@ -20,7 +20,6 @@ type vectorRun struct {
 	r      int // of the data
 	diff   int // block size of a differential run in one file; 0: plain files
 	order  []int32
-	dirty  Dirty
 }
 
 func vectorRuns(m map[string]*manifestEntry) []vectorRun {
@@ -51,9 +50,6 @@ func vectorRuns(m map[string]*manifestEntry) []vectorRun {
 			if strings.Contains(dir, "16384") {
 				run.diff = 16384
 			}
-			if strings.Contains(dir, "crc32") {
-				run.dirty = DirtyCRC32
-			}
 		}
 		runs = append(runs, run)
 	}
@@ -81,7 +77,7 @@ func TestWriterVectors(t *testing.T) {
 	dir, m := vectors(t)
 	files := 0
 	for _, run := range vectorRuns(m) {
-		w, err := NewWriter(&WriterOptions{Layout: run.layout, BlockSize: max(run.diff, 512), Dirty: run.dirty, AllowCRC32: true})
+		w, err := NewWriter(&WriterOptions{Layout: run.layout, BlockSize: max(run.diff, 512)})
 		must(t, err)
 		fsys := vfs.NewMem()
 		var dst vfs.File

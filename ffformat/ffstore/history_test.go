@@ -443,8 +443,6 @@ func TestHistories(t *testing.T) {
 					h.o.Layout = ffformat.Layouts()[rnd.Intn(7)]
 				case 1:
 					h.o.Hash = ffformat.Fast
-				case 2:
-					h.o.Dirty = ffformat.DirtyMD5
 				}
 				if rnd.Intn(5) == 0 {
 					h.o.Durability = Durability(1 + rnd.Intn(2))

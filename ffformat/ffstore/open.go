@@ -79,7 +79,7 @@ func (s *Store) fitRecord() error {
 
 // agreeOptions makes sure that all ranks would do the same.
 func (s *Store) agreeOptions(ctx context.Context, err error) error {
-	v := []int64{int64(s.o.Layout), int64(s.o.Hash), int64(s.o.Dirty), int64(s.o.BlockSize), int64(s.o.Keep), int64(s.o.Durability)}
+	v := []int64{int64(s.o.Layout), int64(s.o.Hash), int64(s.o.BlockSize), int64(s.o.Keep), int64(s.o.Durability)}
 	n := len(v)
 	for i := range n {
 		v = append(v, -v[i])
@@ -88,7 +88,7 @@ func (s *Store) agreeOptions(ctx context.Context, err error) error {
 	if rerr != nil {
 		return rerr
 	}
-	for i, name := range []string{"Layout", "Hash", "Dirty", "BlockSize", "Keep", "Durability"} {
+	for i, name := range []string{"Layout", "Hash", "BlockSize", "Keep", "Durability"} {
 		if m[i] != -m[n+i] && err == nil {
 			err = fault.Usage("Options.%s is %d to %d, want the same on all ranks", name, -m[n+i], m[i])
 		}

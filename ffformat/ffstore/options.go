@@ -27,11 +27,9 @@ const maxKeep = 64 // of Options.Keep
 
 // Options of Open. nil, or a zero field, means the default.
 type Options struct {
-	Layout     ffformat.Layout // default: that of the store, of a new one F
-	Hash       ffformat.Hash   // MD5 (default): FTI can read the files; Fast: only we can
-	Dirty      ffformat.Dirty  // hash by which changed blocks are told
-	AllowCRC32 bool            // see ffformat.WriterOptions
-	BlockSize  int             // bytes of a block; default 16384
+	Layout    ffformat.Layout // default: that of the store, of a new one F
+	Hash      ffformat.Hash   // MD5 (default): FTI can read the files; Fast: only we can
+	BlockSize int             // bytes of a block; default 16384
 
 	// Keep is how many committed checkpoints are kept, 1 to 64; default 1. There is one
 	// slot more than that. Until the next checkpoint is written to it, it holds a spare that Recover falls back
@@ -91,6 +89,6 @@ func (o *Options) withDefaults() Options {
 // writer are the options of a rank's Writer.
 func (o *Options) writer(workers int) ffformat.WriterOptions {
 	return ffformat.WriterOptions{
-		Layout: o.Layout, Hash: o.Hash, Dirty: o.Dirty, AllowCRC32: o.AllowCRC32, BlockSize: o.BlockSize, Workers: workers,
+		Layout: o.Layout, Hash: o.Hash, BlockSize: o.BlockSize, Workers: workers,
 	}
 }

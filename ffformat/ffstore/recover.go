@@ -167,7 +167,7 @@ func (s *Store) read(ctx context.Context, e *entry, r *RankReader) (err error) {
 	}
 	vars = slices.DeleteFunc(vars, func(v ffformat.VarBuf) bool { return len(v.Data) == 0 && !stored[v.ID] })
 	o := &ffformat.ReadOptions{Workers: s.o.Workers}
-	if d := s.files.slots[e.Slot].digests; d != nil && d.Dirty == ffformat.DirtyFast && d.Match(r.File()) == nil {
+	if d := s.files.slots[e.Slot].digests; d != nil && d.Match(r.File()) == nil {
 		o.Digests = d
 	}
 	return r.ReadVars(ctx, vars, o)

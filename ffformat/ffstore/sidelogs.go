@@ -2,7 +2,6 @@ package ffstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -71,9 +70,7 @@ func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed erro
 	var own []byte
 	for k := range slots {
 		if d := slots[k].digests; d != nil && k != slot {
-			b, err := d.MarshalBinary()
-			failed = errors.Join(failed, err)
-			own = appendRecord(own, rankSlot{x.c.Rank(), k}, d.CkptID, 0, b)
+			own = appendRecord(own, rankSlot{x.c.Rank(), k}, d.CkptID, 0, d.Marshal())
 		}
 	}
 	all, err := x.node.Gather(ctx, 0, own)
@@ -135,15 +132,13 @@ func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Dige
 	if !named {
 		own[0] = 1
 	}
-	b, failed := d.MarshalBinary()
-	if failed == nil {
-		own = appendRecord(own, rankSlot{x.c.Rank(), slot}, id, 0, b)
-	}
+	own = appendRecord(own, rankSlot{x.c.Rank(), slot}, id, 0, d.Marshal())
 	all, err := x.node.Gather(ctx, 0, own)
 	if err != nil {
 		return 0, err
 	}
-	if x.log != nil && failed == nil {
+	var failed error
+	if x.log != nil {
 		unnamed := false
 		for i := range all {
 			unnamed = unnamed || all[i][0] != 0
