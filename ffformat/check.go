@@ -21,10 +21,6 @@ import (
 type CheckOptions struct {
 	// Quick leaves out what needs the data: only metadata are read.
 	Quick bool
-	// Layout, if not 0, is the only one that is tried.
-	Layout Layout
-	// MaxMeta caps the metadata, in bytes. 0: 64 MiB.
-	MaxMeta int64
 	// Workers hash chunks at once. 0: as many as there are processors.
 	Workers int
 }
@@ -70,14 +66,14 @@ func (c *checker) add(sev Severity, off int64, field string, class error, format
 }
 
 func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
-	f, err := Decode(r, size, c.name, &DecodeOptions{Layout: c.Layout, MaxMeta: c.MaxMeta, Lenient: true})
+	f, err := Decode(r, size, c.name, &DecodeOptions{Lenient: true})
 	if err != nil {
-		c.report(findingOf(Error, c.name, err))
+		c.report(FindingOf(Error, c.name, err))
 		return
 	}
 	c.f, c.rd = f, newReader(r, f)
 	for _, err := range split(f.Damaged) {
-		c.report(findingOf(Error, c.name, err))
+		c.report(FindingOf(Error, c.name, err))
 	}
 	c.fileBlock()
 	if f.Parity {
@@ -122,7 +118,7 @@ var ckptName = regexp.MustCompile(`(?:^|[^A-Za-z0-9])Ckpt(\d+)-(Rank|Pcof|RSed)\
 // fileBlock checks what Decode does not need of the file block.
 func (c *checker) fileBlock() {
 	f, fb, t := c.f, &c.f.FB, &c.f.Layout.table().fb
-	at := f.fbOffset()
+	at := f.FileBlockOffset()
 	if f.Hash == Fast {
 		c.add(Note, at, "FB.checksum", nil, "a Fast file: its hashes are XXH3, FTI refuses it")
 	} else if (len(fb.Checksum) != 32 || !isHex([]byte(fb.Checksum))) && f.Damaged == nil {
@@ -161,9 +157,9 @@ func (c *checker) parity(ctx context.Context) {
 	sum, err := c.sum(ctx, 0, n)
 	switch {
 	case err != nil:
-		c.report(findingOf(Error, c.name, err))
+		c.report(FindingOf(Error, c.name, err))
 	case sum != c.f.FB.Checksum:
-		c.add(Error, c.f.fbOffset(), "FB.checksum", ErrChecksum, "%s, but MD5 of the %d parity bytes is %s", c.f.FB.Checksum, n, sum)
+		c.add(Error, c.f.FileBlockOffset(), "FB.checksum", ErrChecksum, "%s, but MD5 of the %d parity bytes is %s", c.f.FB.Checksum, n, sum)
 	}
 }
 
@@ -187,7 +183,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		}
 	})
 	if err != nil {
-		c.report(findingOf(Error, c.name, err))
+		c.report(FindingOf(Error, c.name, err))
 		return
 	}
 	hashes := map[*Container]Digest{}
@@ -210,7 +206,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		c.checksum(hashes)
 	case sumErr != nil:
 		if isIO(sumErr) { // else the chunk has said so
-			c.report(findingOf(Error, c.name, sumErr))
+			c.report(FindingOf(Error, c.name, sumErr))
 		}
 	case sum != c.f.FB.Checksum:
 		what := "all chunks"
@@ -239,7 +235,7 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 		return
 	}
 	c.bad++
-	fi := findingOf(Error, c.name, &VarError{p.ID, err})
+	fi := FindingOf(Error, c.name, &VarError{p.ID, err})
 	if errors.Is(err, ErrChecksum) {
 		if n := c.zeros(ctx, p); n > 0 {
 			fi.Msg += fmt.Sprintf("; %d bytes of it are in blocks of zeros", n)
@@ -319,7 +315,7 @@ func (c *checker) checksum(hashes map[*Container]Digest) {
 		c.add(Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the headers: these are damaged")
 		return
 	}
-	at := f.fbOffset()
+	at := f.FileBlockOffset()
 	if f.FB.Checksum == writerChecksum(f.Blocks) {
 		c.add(Warning, at, "FB.checksum", ErrChecksum, "%s, which only the writer's rule gives (the hashes of all containers, %d of them empty): "+
 			"FTI v1.3 and later cannot recover this file, their reader's rule gives %s (defect 1 of FTI)", f.FB.Checksum, c.empty(), stored)

@@ -137,15 +137,15 @@ func TestDiffRanges(t *testing.T) {
 
 func TestDiffBounds(t *testing.T) {
 	a, b := make([]byte, 3*diffPiece), make([]byte, 3*diffPiece)
-	for i := 0; i < len(b); i += 1000 {
+	for i := 0; i < len(b); i += 10 {
 		b[i] = 1
 	}
 	b[diffPiece-1], b[diffPiece] = 1, 1 // one range over the border of pieces
-	d := diffs(t, single(t, LayoutF, a), single(t, LayoutF, b), &DiffOptions{MaxRanges: 600})
-	if len(d) != 1 || len(d[0].Ranges) != 600 || d[0].More != 1574-600 || d[0].Bytes != 1575 {
+	d := diffs(t, single(t, LayoutF, a), single(t, LayoutF, b), nil)
+	if len(d) != 1 || len(d[0].Ranges) != maxRanges || d[0].More != 157288-maxRanges || d[0].Bytes != 157289 {
 		t.Errorf("%d ranges and %d more, %d bytes", len(d[0].Ranges), d[0].More, d[0].Bytes)
 	}
-	for _, o := range []*DiffOptions{{Gap: -1}, {Gap: 1 << 30}, {MaxRanges: -1}} {
+	for _, o := range []*DiffOptions{{Gap: -1}, {Gap: 1 << 30}} {
 		for _, err := range Diff(t.Context(), single(t, LayoutF, a), single(t, LayoutF, b), o) {
 			if !errors.Is(err, ErrUsage) {
 				t.Errorf("%+v: %v", *o, err)

@@ -122,7 +122,7 @@ func (f *File) seal(checksum string) error {
 // MetaSum is XXH3-128 of all metadata bytes, in the order of the file. It tells
 // one state of a file from every other (the timestamp is among them).
 func (f *File) MetaSum() (Digest, error) {
-	pieces, err := f.Encode()
+	pieces, err := f.encode()
 	if err != nil {
 		return Digest{}, err
 	}

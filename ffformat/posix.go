@@ -304,7 +304,7 @@ func FindPosix(file string) (*PosixFile, error) {
 // Check compares a file with its metadata; with quick the size alone. name is for findings. An error is one of ctx.
 func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name string, quick bool) (list []Finding, err error) {
 	if size != p.Size {
-		list = append(list, findingOf(Error, name, fault.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))
+		list = append(list, FindingOf(Error, name, fault.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))
 		return list, nil
 	}
 	vars := slices.Clone(p.Vars)
@@ -312,7 +312,7 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 	next := int64(0)
 	for _, v := range vars {
 		if v.Pos < next && v.Size > 0 {
-			list = append(list, findingOf(Error, p.Meta, &VarError{v.ID, fault.At(p.Meta, -1, "["+p.Section+"] position", ErrCorrupt, "%d, another variable ends at %d", v.Pos, next)}))
+			list = append(list, FindingOf(Error, p.Meta, &VarError{v.ID, fault.At(p.Meta, -1, "["+p.Section+"] position", ErrCorrupt, "%d, another variable ends at %d", v.Pos, next)}))
 		}
 		next = max(next, v.Pos+v.Size)
 	}
@@ -332,11 +332,11 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 		h.Write(buf[:n])
 		at += int64(n)
 		if n == 0 && err != nil {
-			return append(list, findingOf(Error, name, err)), nil
+			return append(list, FindingOf(Error, name, err)), nil
 		}
 	}
 	if sum := hex.EncodeToString(h.Sum(nil)); sum != p.Sum {
-		list = append(list, findingOf(Error, name, fault.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
+		list = append(list, FindingOf(Error, name, fault.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
 	}
 	return list, nil
 }

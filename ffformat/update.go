@@ -207,7 +207,10 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := u.metadata(ctx, f); err != nil {
+	if err := u.size(f); err != nil {
+		return nil, err
+	}
+	if err := f.writeMeta(ctx, u.dst, u.put); err != nil {
 		return nil, err
 	}
 	sum, err := f.MetaSum()
@@ -234,50 +237,36 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 // file is what the metadata will say, all but checksum and MyHash.
 func (u *Update) file() (*File, error) {
 	l := u.w.o.Layout
-	f := &File{Name: u.dst.Name(), Layout: l, Hash: u.w.o.Hash}
+	f := &File{Name: u.dst.Name(), Layout: l, Hash: u.w.o.Hash, FB: FileBlock{MaxFs: -1, PtFs: -1, Timestamp: u.o.Timestamp}}
 	if f.Hash == Fast {
 		f.BlockSize = u.w.o.BlockSize
+	}
+	if l.table().fb.ckptID.len > 0 {
+		f.FB.CkptID = u.o.CkptID
 	}
 	for len(u.chunks) < u.g.n {
 		u.chunks = append(u.chunks, chunkDigests{})
 	}
 	seq := 0
-	for i := range u.g.blocks {
-		for j := range u.g.blocks[i].Containers {
-			c := &u.g.blocks[i].Containers[j]
-			if !c.HasContent && (!l.atEnd() || u.w.o.BothRules) {
+	for _, b := range u.g.blocks {
+		for j := range b.Containers {
+			c := &b.Containers[j]
+			if !c.HasContent && !l.atEnd() {
 				c.Hash = emptyHash(f)
-				c.HasContent = u.w.o.BothRules
 			}
 			u.chunks[seq].id, u.chunks[seq].n = c.ID, c.ContainerID
 			c.HasCkpt = u.o.Differential && seq < len(u.w.dcp) && u.w.dcp[seq]
 			seq++
 		}
-	}
-	f.Blocks = make([]Block, len(u.g.blocks))
-	at := u.g.end
-	for i := range f.Blocks {
-		b := u.g.blocks[i]
-		if l.atEnd() {
-			b.Offset = at
-			at += l.blockMeta(len(b.Containers))
-		}
 		b.Containers = slices.Clone(b.Containers)
-		f.Blocks[i] = b
-	}
-	f.Size = u.g.size()
-	f.FB = FileBlock{CkptSize: f.Size, FileSize: f.Size, MaxFs: u.w.o.MaxFs, PtFs: u.w.o.PtFs, Timestamp: u.o.Timestamp}
-	if l.table().fb.ckptID.len > 0 {
-		f.FB.CkptID = u.o.CkptID
+		f.Blocks = append(f.Blocks, b)
 	}
 	f.vouch()
-	if l.atEnd() {
-		f.FB.DataSize, f.FB.MetaSize = u.g.end, f.Size-u.g.end
-	}
-	if _, err := f.Encode(); err != nil { // before anything of it is written
+	if err := f.layOut(); err != nil {
 		return nil, err
 	}
-	return f, nil
+	_, err := f.encode() // before anything of it is written
+	return f, err
 }
 
 // emptyHash is the hash of a chunk of no bytes.
@@ -286,48 +275,6 @@ func emptyHash(f *File) Digest {
 		return fastChunk(nil)
 	}
 	return md5.Sum(nil)
-}
-
-// metadata writes records and file block, and gives the file its exact size.
-func (u *Update) metadata(ctx context.Context, f *File) error {
-	put := func(pieces ...Piece) error {
-		for _, p := range pieces {
-			if err := u.put(p.Data, p.Off); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := u.size(f); err != nil {
-		return err
-	}
-	sum := fastChecksum(f.BlockSize)
-	if f.Hash == MD5 {
-		sum = readerChecksum(f.Blocks)
-	}
-	if !f.Layout.atEnd() { // records first: the checksum of A covers them
-		pieces, err := f.Encode()
-		if err != nil {
-			return err
-		}
-		if err := put(pieces[1:]...); err != nil {
-			return err
-		}
-		if sum, err = inlineChecksum(ctx, u.dst, f); err != nil {
-			return err
-		}
-	}
-	if err := f.seal(sum); err != nil {
-		return err
-	}
-	pieces, err := f.Encode()
-	if err != nil {
-		return err
-	}
-	if f.Layout.atEnd() {
-		return put(pieces...)
-	}
-	return put(pieces[0])
 }
 
 // size cuts what is behind the end of the file and, in layout A, fills containers

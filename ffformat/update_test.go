@@ -70,7 +70,7 @@ func TestUpdateHistories(t *testing.T) {
 		ctx := context.Background()
 		o := &WriterOptions{
 			Layout: rapid.SampledFrom(append(Layouts(), LayoutF, LayoutF)).Draw(t, "layout"), BlockSize: 512,
-			Workers: rapid.IntRange(1, 3).Draw(t, "workers"), BothRules: rapid.Bool().Draw(t, "both"),
+			Workers: rapid.IntRange(1, 3).Draw(t, "workers"),
 		}
 		if o.Layout == LayoutF && rapid.Bool().Draw(t, "fast") {
 			o.Hash = Fast
@@ -163,11 +163,7 @@ func TestUpdateHistories(t *testing.T) {
 				uo.Vars = append(uo.Vars, VarSize{id, int64(len(data[id]))})
 				bufs = append(bufs, VarBuf{id, data[id]})
 			}
-			u, err := w.Begin(s.f, uo)
-			must(t, err)
-			must(t, u.AddAll(ctx, bufs))
-			res, err := u.Finish(ctx)
-			must(t, err)
+			res := update(t, w, s.f, uo, bufs)
 			if res.Stats.Dirty != 0 || res.Stats.MD5 != 0 {
 				t.Fatalf("nothing changed: %+v", res.Stats)
 			}
@@ -179,7 +175,6 @@ func TestUpdateHistories(t *testing.T) {
 
 // TestUpdateDirtyRuns: exactly the changed blocks are written, neighbours together.
 func TestUpdateDirtyRuns(t *testing.T) {
-	ctx := context.Background()
 	for _, hash := range []Hash{MD5, Fast} {
 		w, err := NewWriter(&WriterOptions{Hash: hash, BlockSize: 1000})
 		must(t, err)
@@ -187,12 +182,7 @@ func TestUpdateDirtyRuns(t *testing.T) {
 		data := make([]byte, 10500) // 10 blocks and a half
 		s := newSlot(t, mem, "f")
 		write := func(prev *Digests) *Result {
-			u, err := w.Begin(s.f, UpdateOptions{CkptID: 1, Prev: prev})
-			must(t, err)
-			must(t, u.Add(ctx, 7, data))
-			res, err := u.Finish(ctx)
-			must(t, err)
-			return res
+			return update(t, w, s.f, UpdateOptions{CkptID: 1, Prev: prev}, []VarBuf{{7, data}})
 		}
 		first := write(nil)
 		if first.Stats.Dirty != 11 || first.Stats.Written != first.File.Size {
@@ -214,7 +204,6 @@ func TestUpdateDirtyRuns(t *testing.T) {
 // TestUpdateRecentSparesMD5: a chunk that is as in the newest state of another file is
 // written to this one without hashing it again.
 func TestUpdateRecentSparesMD5(t *testing.T) {
-	ctx := context.Background()
 	w, err := NewWriter(&WriterOptions{BlockSize: 512})
 	must(t, err)
 	mem := vfs.NewMem()
@@ -223,11 +212,7 @@ func TestUpdateRecentSparesMD5(t *testing.T) {
 	var recent *Digests
 	for i, s := range []*slotFile{a, b} {
 		vars[1].Data[17]++
-		u, err := w.Begin(s.f, UpdateOptions{CkptID: 1, Recent: recent, Fresh: true})
-		must(t, err)
-		must(t, u.AddAll(ctx, vars))
-		res, err := u.Finish(ctx)
-		must(t, err)
+		res := update(t, w, s.f, UpdateOptions{CkptID: 1, Recent: recent, Fresh: true}, vars)
 		if want := []int64{8000, 3000}[i]; res.Stats.MD5 != want {
 			t.Errorf("file %d: MD5 of %d bytes, want %d", i, res.Stats.MD5, want)
 		}
@@ -240,7 +225,7 @@ func TestUpdateRecentSparesMD5(t *testing.T) {
 func TestWriterRefuses(t *testing.T) {
 	for _, o := range []WriterOptions{
 		{Layout: 9}, {Hash: 2}, {Hash: Fast, Layout: LayoutC},
-		{BlockSize: 100}, {BlockSize: 1 << 21}, {Workers: -1}, {MaxFs: -2},
+		{BlockSize: 100}, {BlockSize: 1 << 21}, {Workers: -1},
 	} {
 		if _, err := NewWriter(&o); !errors.Is(err, ErrUsage) {
 			t.Errorf("%+v: %v, want ErrUsage", o, err)

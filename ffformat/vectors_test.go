@@ -118,7 +118,7 @@ func checkFields(t *testing.T, name string, f *File, want *manifestEntry) {
 
 func checkEncode(t *testing.T, name string, f *File, b []byte) {
 	t.Helper()
-	pieces, err := f.Encode()
+	pieces, err := f.encode()
 	if err != nil {
 		t.Errorf("%s: Encode: %v", name, err)
 		return

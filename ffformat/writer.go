@@ -17,16 +17,6 @@ type WriterOptions struct {
 	BlockSize int
 
 	Workers int // at once; default GOMAXPROCS
-
-	// MaxFs and PtFs go to the file block as they are: FTI's levels 2 and 3 use
-	// them. 0 means -1, "none".
-	MaxFs, PtFs int64
-
-	// BothRules writes containers that are empty as content of no bytes. Then the
-	// checksum that FTI's reader computes is also the one that FTI's writer would have
-	// written. By default such containers are marked as the growth rule has it, without
-	// content, and the checksum is the reader's, which decides.
-	BothRules bool
 }
 
 // Validate says what is wrong with the options: ErrUsage.
@@ -43,8 +33,6 @@ func (o *WriterOptions) Validate() error {
 		return fault.Usage("blocks of %d bytes, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
 	case v.Workers < 0:
 		return fault.Usage("%d workers", v.Workers)
-	case v.MaxFs < -1 || v.PtFs < -1:
-		return fault.Usage("MaxFs %d and PtFs %d, want a size or -1", v.MaxFs, v.PtFs)
 	}
 	return nil
 }
@@ -59,12 +47,6 @@ func (o *WriterOptions) withDefaults() WriterOptions {
 	}
 	if v.BlockSize == 0 {
 		v.BlockSize = DefaultBlockSize
-	}
-	if v.MaxFs == 0 {
-		v.MaxFs = -1
-	}
-	if v.PtFs == 0 {
-		v.PtFs = -1
 	}
 	return v
 }

@@ -35,7 +35,7 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 	opt.FS = vfs.OrOS(opt.FS)
 	return func(yield func(Finding) bool) {
 		say := func(sev ffformat.Severity, e *entry, rank int, err error) bool {
-			return yield(placed(ffformat.FindingOf(sev, err), e, rank))
+			return yield(placed(ffformat.FindingOf(sev, "", err), e, rank))
 		}
 		v, err := OpenView(dir, opt.FS)
 		if err != nil {

@@ -215,7 +215,7 @@ func (h *history) session() error {
 		o.BlockSize = 1024
 	}
 	if h.rnd.Intn(4) == 0 {
-		o.MaxOpen = 1
+		o.maxOpen = 1
 	}
 	perNode, isolate := 1+h.rnd.Intn(3), h.rnd.Intn(4) == 0
 	before := h.now
@@ -252,7 +252,7 @@ func (h *history) session() error {
 		}
 		return nil
 	})
-	h.log = append(h.log, fmt.Sprintf("session keep %d, %d per node, isolate %v, maxopen %d, bs %d, end %s at %d:", o.Keep, perNode, isolate, o.MaxOpen, o.BlockSize, end, at))
+	h.log = append(h.log, fmt.Sprintf("session keep %d, %d per node, isolate %v, maxopen %d, bs %d, end %s at %d:", o.Keep, perNode, isolate, o.maxOpen, o.BlockSize, end, at))
 	for _, a := range acts {
 		h.log = append(h.log, fmt.Sprintf("  %s %d", a.kind, a.id))
 	}

@@ -49,7 +49,7 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 
 // park closes the file until the next use, if too many would be open.
 func (inc *Incremental) park() error {
-	if inc.s.files.local <= inc.s.o.MaxOpen || !inc.f.open {
+	if inc.s.files.local <= inc.s.o.maxOpen || !inc.f.open {
 		return nil
 	}
 	// A write that fails later is told to those who had the file open then.

@@ -17,7 +17,7 @@ import (
 // One Store at a time may write to a directory: it holds a lease from its first checkpoint to Close. A second one fails with ErrInUse at its
 // first checkpoint. The lease of a dead Store is taken over, for which the first checkpoint waits 30 s on file systems that machines share.
 func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, error) {
-	err := o.Validate()
+	err := o.validate()
 	s := &Store{c: c, o: o.withDefaults(), dir: dir, data: map[int32][]byte{}}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err

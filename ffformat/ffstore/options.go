@@ -40,9 +40,9 @@ type Options struct {
 
 	// Workers of one rank. Default: the processors, divided among the ranks of the process.
 	Workers int
-	// MaxOpen is how many files of incremental checkpoints one process keeps open between two
+	// maxOpen is how many files of incremental checkpoints one process keeps open between two
 	// Adds; default 256. If it has more ranks, each opens its file anew for each Add.
-	MaxOpen int
+	maxOpen int
 
 	// FS is the file system, default the operating system's. All ranks see one directory, whatever node they are on; there is no directory
 	// of a node. Each node has its own side file in it.
@@ -50,16 +50,16 @@ type Options struct {
 	Clock func() time.Time // default time.Now
 }
 
-// Validate says what is wrong with the options: ErrUsage.
-func (o *Options) Validate() error {
+// validate says what is wrong with the options: ErrUsage.
+func (o *Options) validate() error {
 	v := o.withDefaults()
 	switch {
 	case v.Keep < 1 || v.Keep > maxKeep:
 		return fault.Usage("Options.Keep %d, want 1 to %d", v.Keep, maxKeep)
 	case v.Durability > DurableNone:
 		return fault.Usage("Options.Durability %d is unknown", v.Durability)
-	case v.Workers < 0 || v.MaxOpen < 0:
-		return fault.Usage("Options.Workers %d and MaxOpen %d, want >= 0", v.Workers, v.MaxOpen)
+	case v.Workers < 0:
+		return fault.Usage("Options.Workers %d, want >= 0", v.Workers)
 	}
 	w := v.writer(0)
 	return w.Validate()
@@ -73,8 +73,8 @@ func (o *Options) withDefaults() Options {
 	if v.Keep == 0 {
 		v.Keep = 1
 	}
-	if v.MaxOpen == 0 {
-		v.MaxOpen = 256
+	if v.maxOpen == 0 {
+		v.maxOpen = 256
 	}
 	if v.BlockSize == 0 {
 		v.BlockSize = ffformat.DefaultBlockSize

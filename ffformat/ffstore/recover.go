@@ -118,7 +118,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 				return err
 			}
 			other = s.sizes(e, r.File())
-			if s.files.local > s.o.MaxOpen { // it is opened again when it is read
+			if s.files.local > s.o.maxOpen { // it is opened again when it is read
 				err = r.Close()
 				r = nil
 			}

@@ -59,7 +59,7 @@ func testManyRanks(t *testing.T) {
 	m := mode{ranks: ranks, diff: true}
 	err := comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: 100}, func(ctx context.Context, cm comm.Comm) error {
 		o := m.options(c)
-		o.MaxOpen = 16
+		o.maxOpen = 16
 		s, err := Open(ctx, cm, "d", o)
 		must(t, err)
 		a, b := bytes.Repeat([]byte{byte(cm.Rank())}, 2000), []byte{byte(cm.Rank() >> 8)}

@@ -49,7 +49,7 @@ func (l *lateErrors) hook(op vfs.Op) error {
 func TestParkSyncs(t *testing.T) {
 	late := &lateErrors{name: FileName("d", 0, 1), err: errors.New("input/output error")}
 	mem := vfs.NewMem()
-	m := mode{ranks: 3, diff: true, incr: true, o: Options{MaxOpen: 1}}
+	m := mode{ranks: 3, diff: true, incr: true, o: Options{maxOpen: 1}}
 	must(t, m.run(vfs.NewFault(mem, late.hook), func(ctx context.Context, c comm.Comm, s *Store) error {
 		must(t, protectStep(s, c.Rank(), 1))
 		inc, err := s.Begin(ctx, 1, true)
