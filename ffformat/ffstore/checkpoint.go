@@ -82,7 +82,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	v := []int64{int64(id), -int64(id), 0}
 	if s.c.Rank() == 0 {
 		v[2] = s.o.Clock().UnixNano()
-		for _, e := range s.ledger.newestFirst() { // so that no two of a store have the same
+		for _, e := range s.ledger.rec.newestFirst() { // so that no two of a store have the same
 			v[2] = max(v[2], e.Time+1)
 		}
 		v[2] = ffformat.OwnTime(v[2])
@@ -185,7 +185,8 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return fail(err)
 	}
-	if err := inc.logDigests(ctx); err != nil {
+	logged, err := s.logs.add(ctx, inc.slot, inc.id, inc.res.Digests, s.files.slots[inc.slot].named) // what the files of the slot hold now
+	if inc.side += logged; err != nil {
 		return fail(err)
 	}
 	own := slices.Clone(inc.res.Digests.MetaSum[:sumLen])
@@ -209,13 +210,6 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 	inc.done, s.busy = true, false
 	s.files.drop(s.ledger.rec.slotsWith(s.o.Keep))
 	return Stats{ffformat.Stats{Data: n[0], Written: n[1], MD5: n[2], Blocks: n[3], Dirty: n[4], Writes: n[5], Changed: n[6]}, n[7]}, nil
-}
-
-// logDigests notes in the side files what the files of the slot hold now. It is collective.
-func (inc *Incremental) logDigests(ctx context.Context) error {
-	n, err := inc.s.logs.add(ctx, inc.slot, inc.id, inc.res.Digests, inc.s.files.slots[inc.slot].named)
-	inc.side += n
-	return err
 }
 
 // giveUp leaves the Writer as it was before.

@@ -212,11 +212,11 @@ func TestLogFailedAppend(t *testing.T) {
 	one := appendRecord(nil, rankSlot{0, 0}, 1, 0, []byte("one"))
 	must(t, l.rewrite(nil))
 	failing = true
-	if err := l.append(appendRecord(one, rankSlot{1, 0}, 1, 0, []byte("two"))); !errors.Is(err, errSync) {
+	if err := l.write(appendRecord(one, rankSlot{1, 0}, 1, 0, []byte("two"))); !errors.Is(err, errSync) {
 		t.Fatal(err)
 	}
 	failing = false
-	must(t, l.append(one))
+	must(t, l.write(one))
 	s, err := scanOf(t, readAll(t, mem, "l"))
 	if err != nil || len(s.ranks) != 1 || !s.ranks[0] || s.end != logFront+int64(len(one)) {
 		t.Errorf("%+v, %v", s, err)

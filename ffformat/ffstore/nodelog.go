@@ -84,9 +84,6 @@ func (l *nodeLog) mark(slot int) error {
 	return l.write(nil)
 }
 
-// append adds records and makes them durable.
-func (l *nodeLog) append(records []byte) error { return l.write(records) }
-
 // write writes records, or the front if there are none, and syncs. A log that is gone, or shorter
 // than it was left, is begun anew: what it knew is lost, and nothing else.
 func (l *nodeLog) write(records []byte) error {

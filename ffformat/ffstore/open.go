@@ -47,7 +47,7 @@ func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, err
 	if l := s.ledger.committed(); len(l) > 0 {
 		newest = l[len(l)-1].Slot
 	}
-	err = s.files.within(ctx, func() error { return s.files.inspect(digests, s.ledger.newestFirst(), newest) })
+	err = s.files.within(ctx, func() error { return s.files.inspect(digests, s.ledger.rec.newestFirst(), newest) })
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 // After an error the memory may hold parts of several checkpoints: do not continue from it. The error
 // names the damage of all that were tried. ErrMissing: nothing was ever committed.
 func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err error) {
-	list := s.ledger.newestFirst()
+	list := s.ledger.rec.newestFirst()
 	for _, e := range list {
 		damaged, err := s.recover(ctx, &e)
 		if err == nil {
@@ -71,7 +71,7 @@ func (s *Store) RecoverID(ctx context.Context, id int32) error {
 		return err
 	}
 	var tried []error
-	for _, e := range s.ledger.newestFirst() {
+	for _, e := range s.ledger.rec.newestFirst() {
 		if e.ID != id {
 			continue
 		}

@@ -150,7 +150,7 @@ func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Dige
 		if failed == nil {
 			rec := x.log.epochs.stamp(all)
 			written = int64(len(rec))
-			failed = x.log.append(rec)
+			failed = x.log.write(rec)
 		}
 	}
 	return written, comm.Agree(ctx, x.c, failed)
