@@ -164,7 +164,7 @@ func (inc *Incremental) finish(ctx context.Context) (err error) {
 	if inc.res, err = inc.u.Finish(ctx); err != nil {
 		return err
 	}
-	if inc.s.o.Durability != DurableNone {
+	if inc.s.o.Durability == DurableCommit {
 		if err := inc.f.Sync(); err != nil {
 			return err
 		}

@@ -445,7 +445,7 @@ func TestHistories(t *testing.T) {
 					h.o.Hash = ffformat.Fast
 				}
 				if rnd.Intn(5) == 0 {
-					h.o.Durability = Durability(1 + rnd.Intn(2))
+					h.o.Durability = DurableNone
 				}
 				h.now = make(image, h.ranks)
 				for r := range h.now {

@@ -54,7 +54,7 @@ func (inc *Incremental) park() error {
 	}
 	// A write that fails later is told to those who had the file open then.
 	var err error
-	if inc.s.o.Durability != DurableNone {
+	if inc.s.o.Durability == DurableCommit {
 		err = inc.f.Sync()
 	}
 	if err = errors.Join(err, inc.f.close()); err != nil {

@@ -63,12 +63,8 @@ func (l *nodeLog) count(records []byte) {
 
 // rewrite replaces the log by one with these records.
 func (l *nodeLog) rewrite(records []byte) error {
-	d := l.d
-	if d == DurableData {
-		d = DurableCommit // the log that it replaces may vouch for what is overwritten next
-	}
 	l.known = false
-	if err := durable.Replace(l.fsys, l.name, append(l.epochs.front(), records...), replacing(d)); err != nil {
+	if err := durable.Replace(l.fsys, l.name, append(l.epochs.front(), records...), replacing(l.d)); err != nil {
 		return err
 	}
 	l.known, l.end = true, logFront
@@ -114,7 +110,7 @@ func (l *nodeLog) write(records []byte) error {
 			_, err = f.WriteAt(records, l.end)
 		}
 	}
-	if err == nil && l.d != DurableNone {
+	if err == nil && l.d == DurableCommit {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil && records != nil {

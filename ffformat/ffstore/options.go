@@ -15,9 +15,6 @@ const (
 	// DurableCommit syncs data, digests, record and directories, in the order that makes
 	// a commit survive a power loss.
 	DurableCommit Durability = iota
-	// DurableData leaves it to the file system when the new record is durable: after a power loss
-	// an older one may be found, whose checkpoint is no longer there. What is recovered is right.
-	DurableData
 	// DurableNone syncs nothing: a commit survives the end of the program, not that of the machine,
 	// after which the directory should be removed.
 	DurableNone

@@ -207,7 +207,7 @@ func (r *record) slotsWith(keep int) int {
 const writer = "ffstore"
 
 func replacing(d Durability) durable.ReplaceOptions {
-	return durable.ReplaceOptions{Owner: writer, Sync: d != DurableNone, SyncDir: d == DurableCommit}
+	return durable.ReplaceOptions{Owner: writer, Sync: d == DurableCommit, SyncDir: d == DurableCommit}
 }
 
 // match says whether a file is the one of this checkpoint and rank.

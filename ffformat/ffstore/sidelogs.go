@@ -118,7 +118,7 @@ func (x *sideLogs) removeOthers(ctx context.Context) error {
 				removed = true
 			}
 		}
-		if failed == nil && removed && x.d != DurableNone {
+		if failed == nil && removed && x.d == DurableCommit {
 			failed = x.fsys.SyncDir(x.dir)
 		}
 	}
