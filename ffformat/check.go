@@ -367,20 +367,9 @@ func (c *checker) sumInline(ctx context.Context, jobs []chunkJob) (string, error
 
 // sum is MD5 of the bytes [from, to) of the file, as hex digits.
 func (c *checker) sum(ctx context.Context, from, to int64) (string, error) {
-	h := md5.New()
-	buf := make([]byte, pieceSize)
-	for off := from; off < to; off += pieceSize {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		b := buf[:min(pieceSize, to-off)]
-		if n, err := c.rd.r.ReadAt(b, off); n < len(b) {
-			if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = fault.At(c.name, off+int64(n), "", ErrTruncated, "the file ends here, its size was given as %d", c.f.Size)
-			}
-			return "", err
-		}
-		h.Write(b)
+	d, err := md5Of(ctx, c.rd.r, from, to-from)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fault.At(c.name, -1, "", ErrTruncated, "the file ends before byte %#x, its size was given as %d", to, c.f.Size)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return hex.EncodeToString(d[:]), err
 }

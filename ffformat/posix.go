@@ -322,20 +322,13 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 	case p.Sum == "":
 		return append(list, Finding{Severity: Note, File: p.Meta, Offset: -1, Field: "[" + p.Section + "] ckpt_checksum", Msg: "there is none: the data were not verified"}), nil
 	}
-	h := md5.New()
-	buf := make([]byte, 1<<20)
-	for at := int64(0); at < size; {
-		if err := ctx.Err(); err != nil {
-			return list, err
-		}
-		n, err := r.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
-		h.Write(buf[:n])
-		at += int64(n)
-		if n == 0 && err != nil {
-			return append(list, FindingOf(Error, name, err)), nil
-		}
-	}
-	if sum := hex.EncodeToString(h.Sum(nil)); sum != p.Sum {
+	d, err := md5Of(ctx, r, 0, size)
+	switch sum := hex.EncodeToString(d[:]); {
+	case ctx.Err() != nil:
+		return list, ctx.Err()
+	case err != nil:
+		list = append(list, FindingOf(Error, name, err))
+	case sum != p.Sum:
 		list = append(list, FindingOf(Error, name, fault.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
 	}
 	return list, nil
