@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"blobio/ffformat"
 	"blobio/internal/vfs"
@@ -30,10 +28,9 @@ func slotDirs(fsys vfs.FS, dir string) ([]int, error) {
 	}
 	var slots []int
 	for _, e := range l {
-		if n, ok := strings.CutPrefix(e.Name(), "slot"); ok && e.IsDir() {
-			if k, err := strconv.Atoi(n); err == nil && k >= 0 && k <= maxKeep && slotDir(dir, k) == filepath.Join(dir, e.Name()) {
-				slots = append(slots, k)
-			}
+		var k int
+		if _, err := fmt.Sscanf(e.Name(), "slot%d", &k); err == nil && e.IsDir() && k >= 0 && k <= maxKeep && slotDir(dir, k) == filepath.Join(dir, e.Name()) {
+			slots = append(slots, k)
 		}
 	}
 	slices.Sort(slots)

@@ -37,7 +37,7 @@ func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, erro
 	if x.node.Rank() == 0 {
 		x.log = &nodeLog{fsys: x.fsys, name: nodeLogName(x.dir, ranks[0]), d: x.d}
 		var found map[int][]byte
-		found, failed = loadDigests(x.fsys, x.dir, ranks[0], slices.Sorted(slices.Values(ranks)))
+		found, _, failed = loadDigests(x.fsys, x.dir, ranks[0], slices.Sorted(slices.Values(ranks)))
 		send = make([][]byte, len(ranks))
 		for i, r := range ranks {
 			send[i] = found[r]
