@@ -40,11 +40,9 @@ type UpdateOptions struct {
 type Stats struct {
 	Data    int64 // bytes of the variables
 	Written int64 // bytes written, with the metadata
-	Changed int64 // bytes of blocks that are not as in UpdateOptions.Recent; without it all
 	MD5     int64 // bytes of which MD5 was computed
 	Blocks  int64 // blocks of all chunks
 	Dirty   int64 // of these, written
-	Writes  int64 // operations
 }
 
 // Result is what one update made.
@@ -67,7 +65,7 @@ type Update struct {
 	err    error
 	md5s   md5Server
 
-	data, written, changed, md5, blocks, dirty, writes atomic.Int64
+	data, written, md5, blocks, dirty atomic.Int64
 }
 
 // Begin starts an update of dst. Only one at a time may be under way.
@@ -314,15 +312,11 @@ func (u *Update) put(b []byte, off int64) error {
 		return nil
 	}
 	u.written.Add(int64(len(b)))
-	u.writes.Add(1)
 	_, err := u.dst.WriteAt(b, off)
 	return err
 }
 
 // stats are the counters.
 func (u *Update) stats() Stats {
-	return Stats{
-		Data: u.data.Load(), Written: u.written.Load(), Changed: u.changed.Load(), MD5: u.md5.Load(),
-		Blocks: u.blocks.Load(), Dirty: u.dirty.Load(), Writes: u.writes.Load(),
-	}
+	return Stats{Data: u.data.Load(), Written: u.written.Load(), MD5: u.md5.Load(), Blocks: u.blocks.Load(), Dirty: u.dirty.Load()}
 }

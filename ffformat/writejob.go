@@ -200,7 +200,7 @@ func (u *Update) sum(ctx context.Context, j *writeJob) error {
 // there is one, and writes the runs of blocks that the file does not hold.
 func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 	bs, size := int64(u.w.o.BlockSize), int64(len(j.data))
-	dirty, blocks, changed := int64(0), int64(0), int64(0)
+	dirty, blocks := int64(0), int64(0)
 	run := int64(-1) // where a run of blocks to be written begins
 	var room [writePiece / minBlockSize][2]int64
 	runs := room[:0]
@@ -211,10 +211,8 @@ func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 		sum := fastBlock(j.data[at:end])
 		copy(d, sum[:])
 		blocks++
-		if !sameBlock(&j.recent, d, at, end, bs, k) {
-			if changed += end - at; !j.newAtAll.Load() {
-				j.newAtAll.Store(true)
-			}
+		if !j.newAtAll.Load() && !sameBlock(&j.recent, d, at, end, bs, k) {
+			j.newAtAll.Store(true)
 		}
 		if sameBlock(&j.prev, d, at, end, bs, k) {
 			if run >= 0 {
@@ -239,7 +237,6 @@ func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 	}
 	u.blocks.Add(blocks)
 	u.dirty.Add(dirty)
-	u.changed.Add(changed)
 	for _, r := range runs {
 		if err := u.put(j.data[r[0]:r[1]], j.c.Fptr+r[0]); err != nil {
 			return err

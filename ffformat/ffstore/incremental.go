@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"blobio/comm"
+	"blobio/ffformat"
 	"blobio/internal/fault"
 )
 
@@ -76,9 +77,9 @@ func (inc *Incremental) unpark() (err error) {
 
 // Commit ends the checkpoint. All protected variables must have been added on all ranks;
 // else it fails on all, and nothing has changed for a reader.
-func (inc *Incremental) Commit(ctx context.Context) (Stats, error) {
+func (inc *Incremental) Commit(ctx context.Context) (ffformat.Stats, error) {
 	if inc.done {
-		return Stats{}, fault.Usage("Commit after the end of checkpoint %d", inc.id)
+		return ffformat.Stats{}, fault.Usage("Commit after the end of checkpoint %d", inc.id)
 	}
 	return inc.commit(ctx, inc.s.files.within(ctx, func() error {
 		if err := inc.unpark(); err != nil {

@@ -108,15 +108,15 @@ func (m mode) options(fsys vfs.FS) *Options {
 }
 
 // step writes checkpoint n of the test content.
-func (m mode) step(ctx context.Context, c comm.Comm, s *Store, n int) (Stats, error) {
+func (m mode) step(ctx context.Context, c comm.Comm, s *Store, n int) (ffformat.Stats, error) {
 	if err := protectStep(s, c.Rank(), n); err != nil {
-		return Stats{}, err
+		return ffformat.Stats{}, err
 	}
 	switch {
 	case m.incr:
 		inc, err := s.Begin(ctx, int32(n), m.diff)
 		if err != nil {
-			return Stats{}, err
+			return ffformat.Stats{}, err
 		}
 		ids := varsAt(n)
 		for i := range ids {

@@ -53,19 +53,17 @@ func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, erro
 	return digestsOf(got[0], "side file"), nil
 }
 
-// mark notes durably in the side files that a slot is about to be written, unless this rank has failed already, and returns the bytes
-// that it wrote. The first time each is written anew,
+// mark notes durably in the side files that a slot is about to be written, unless this rank has failed already. The first time each is written anew,
 // with what still counts for the ranks that are on the node now, and those of other
 // nodes of an earlier run are removed: what they say will not be true any more. It is collective.
-func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed error) (written int64, err error) {
+func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed error) error {
 	if x.adopted {
 		if x.log != nil && failed == nil {
 			if failed = x.log.tidy(); failed == nil {
 				failed = x.log.mark(slot)
 			}
-			written = logFront
 		}
-		return written, comm.Agree(ctx, x.c, failed)
+		return comm.Agree(ctx, x.c, failed)
 	}
 	var own []byte
 	for k := range slots {
@@ -75,22 +73,20 @@ func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed erro
 	}
 	all, err := x.node.Gather(ctx, 0, own)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if x.log != nil && failed == nil {
 		x.log.epochs[slot]++
-		b := x.log.epochs.stamp(all)
-		written = logFront + int64(len(b))
-		failed = x.log.rewrite(b)
+		failed = x.log.rewrite(x.log.epochs.stamp(all))
 	}
 	if err := comm.Agree(ctx, x.c, failed); err != nil {
-		return written, err
+		return err
 	}
 	if err := x.removeOthers(ctx); err != nil {
-		return written, err
+		return err
 	}
 	x.adopted = true
-	return written, nil
+	return nil
 }
 
 // removeOthers removes the side files that no node of this run writes, for good. It is collective.
@@ -125,9 +121,9 @@ func (x *sideLogs) removeOthers(ctx context.Context) error {
 	return comm.Agree(ctx, x.c, failed)
 }
 
-// add collects the digests of what a checkpoint has written to a slot on the leader of each node, which appends them, and returns the bytes that it wrote. If files of any
+// add collects the digests of what a checkpoint has written to a slot on the leader of each node, which appends them. If files of any
 // rank of the node are new, their names become durable. It is collective.
-func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Digests, named bool) (written int64, err error) {
+func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Digests, named bool) error {
 	own := []byte{0} // whether the name is new, then the record
 	if !named {
 		own[0] = 1
@@ -135,7 +131,7 @@ func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Dige
 	own = appendRecord(own, rankSlot{x.c.Rank(), slot}, id, 0, d.Marshal())
 	all, err := x.node.Gather(ctx, 0, own)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var failed error
 	if x.log != nil {
@@ -148,10 +144,8 @@ func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Dige
 			failed = x.fsys.SyncDir(slotDir(x.dir, slot))
 		}
 		if failed == nil {
-			rec := x.log.epochs.stamp(all)
-			written = int64(len(rec))
-			failed = x.log.write(rec)
+			failed = x.log.write(x.log.epochs.stamp(all))
 		}
 	}
-	return written, comm.Agree(ctx, x.c, failed)
+	return comm.Agree(ctx, x.c, failed)
 }
