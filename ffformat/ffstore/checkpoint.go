@@ -7,6 +7,7 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 )
 
 // Checkpoint writes all protected variables of all ranks as checkpoint id, which must be
@@ -48,7 +49,7 @@ type Incremental struct {
 	diff bool
 	slot int
 	time int64
-	f    *handle
+	f    vfs.File // nil: closed
 	u    *ffformat.Update
 	res  *ffformat.Result
 	size int64 // of the file, when it was opened and then when it is finished; in layout B it can end before the last containers do
@@ -164,7 +165,9 @@ func (inc *Incremental) finish(ctx context.Context) (err error) {
 	if inc.size, err = inc.f.Size(); err != nil {
 		return err
 	}
-	return inc.f.close()
+	f := inc.f
+	inc.f = nil
+	return f.Close()
 }
 
 // commit takes the checkpoint of all ranks from files to the record. err is that of this rank so far.
@@ -211,6 +214,6 @@ func (inc *Incremental) giveUp() {
 		inc.s.files.w.Undo()
 	}
 	if inc.f != nil {
-		inc.f.close() //nolint:errcheck // the file does not count
+		inc.f.Close() //nolint:errcheck // the file does not count
 	}
 }

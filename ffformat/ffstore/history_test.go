@@ -214,9 +214,6 @@ func (h *history) session() error {
 	if h.o.Hash == ffformat.MD5 && h.rnd.Intn(8) == 0 {
 		o.BlockSize = 1024
 	}
-	if h.rnd.Intn(4) == 0 {
-		o.maxOpen = 1
-	}
 	perNode, isolate := 1+h.rnd.Intn(3), h.rnd.Intn(4) == 0
 	before := h.now
 	acts := h.plan(o.Keep)
@@ -252,7 +249,7 @@ func (h *history) session() error {
 		}
 		return nil
 	})
-	h.log = append(h.log, fmt.Sprintf("session keep %d, %d per node, isolate %v, maxopen %d, bs %d, end %s at %d:", o.Keep, perNode, isolate, o.maxOpen, o.BlockSize, end, at))
+	h.log = append(h.log, fmt.Sprintf("session keep %d, %d per node, isolate %v, bs %d, end %s at %d:", o.Keep, perNode, isolate, o.BlockSize, end, at))
 	for _, a := range acts {
 		h.log = append(h.log, fmt.Sprintf("  %s %d", a.kind, a.id))
 	}

@@ -37,9 +37,6 @@ type Options struct {
 
 	// Workers of one rank. Default: the processors, divided among the ranks of the process.
 	Workers int
-	// maxOpen is how many files of incremental checkpoints one process keeps open between two
-	// Adds; default 256. If it has more ranks, each opens its file anew for each Add.
-	maxOpen int
 
 	// FS is the file system, default the operating system's. All ranks see one directory, whatever node they are on; there is no directory
 	// of a node. Each node has its own side file in it.
@@ -69,9 +66,6 @@ func (o *Options) withDefaults() Options {
 	}
 	if v.Keep == 0 {
 		v.Keep = 1
-	}
-	if v.maxOpen == 0 {
-		v.maxOpen = 256
 	}
 	if v.BlockSize == 0 {
 		v.BlockSize = ffformat.DefaultBlockSize

@@ -118,11 +118,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 				return err
 			}
 			other = s.sizes(e, r.File())
-			if s.files.local > s.o.maxOpen { // it is opened again when it is read
-				err = r.Close()
-				r = nil
-			}
-			return err
+			return nil
 		})
 	}
 	if r != nil {
@@ -153,13 +149,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 }
 
 // read fills the memory of this rank.
-func (s *Store) read(ctx context.Context, e *entry, r *RankReader) (err error) {
-	if r == nil {
-		if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {
-			return err
-		}
-		defer r.Close()
-	}
+func (s *Store) read(ctx context.Context, e *entry, r *RankReader) error {
 	vars := s.vars()
 	stored := map[int32]bool{}
 	for _, v := range r.File().Vars() {
