@@ -1,7 +1,6 @@
 package ffformat
 
 import (
-	"blobio/internal/crashtest"
 	"bytes"
 	"errors"
 	"math"
@@ -19,54 +18,6 @@ func claims(f *File) (bad []VarInfo) {
 		}
 	}
 	return bad
-}
-
-// TestBoundsEveryBit flips each bit of the metadata of a small file: one that can be opened tells no
-// variable that is larger than it, nor has lenient reading a size that is.
-func TestBoundsEveryBit(t *testing.T) {
-	for _, k := range kinds {
-		t.Run(k.name, func(t *testing.T) {
-			t.Parallel()
-			good, b := build(t, k.layout, k.hash, 512, seven)
-			pieces, err := good.Encode()
-			must(t, err)
-			opened, refused, n := 0, 0, 0
-			for _, p := range pieces {
-				for at := p.Off; at < p.Off+int64(len(p.Data)); at++ {
-					for bit := range 8 {
-						if (at*8+int64(bit))%crashtest.Times[int64](13, 1) != 0 {
-							continue
-						}
-						b[at] ^= 1 << bit
-						r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", nil)
-						if err == nil {
-							opened++
-							if bad := claims(r.File()); bad != nil {
-								t.Errorf("byte %#x bit %d: %v in %d bytes", at, bit, bad, len(b))
-							}
-						} else {
-							refused++
-						}
-						if n++; n%9 != 0 {
-							b[at] ^= 1 << bit
-							continue
-						}
-						if r, err = NewReader(bytes.NewReader(b), int64(len(b)), "x", &DecodeOptions{Lenient: true}); err == nil {
-							for _, v := range r.File().Vars() {
-								if n, err := r.VarSize(v.ID); err == nil && (n < 0 || n > int64(len(b))) {
-									t.Errorf("byte %#x bit %d: lenient: variable %d has %d bytes", at, bit, v.ID, n)
-								}
-							}
-						}
-						b[at] ^= 1 << bit
-					}
-				}
-			}
-			if opened == 0 || refused == 0 {
-				t.Errorf("%d opened, %d refused", opened, refused)
-			}
-		})
-	}
 }
 
 // TestBounds: sizes that the file cannot have are refused where it is opened, with the field; Check and
@@ -90,7 +41,7 @@ func TestBounds(t *testing.T) {
 			_, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", nil)
 			var fe *FormatError
 			if !errors.As(err, &fe) || !errors.Is(err, ErrCorrupt) || !strings.HasSuffix(fe.Field, n.field) || fe.File != "x" ||
-				fe.Offset <= f.recordOffset(1, 0) || fe.Offset >= f.recordOffset(1, 1) || !strings.Contains(fe.Msg, "want 0 to") {
+				fe.Offset <= f.RecordOffset(1, 0) || fe.Offset >= f.RecordOffset(1, 1) || !strings.Contains(fe.Msg, "want 0 to") {
 				t.Errorf("%s: %s: %v", k.name, n.field, err)
 			}
 			if r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", &DecodeOptions{Lenient: true}); err != nil {
@@ -143,20 +94,20 @@ func TestFileBlockSizes(t *testing.T) {
 func TestMetadataCap(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, seven)
-		pieces, err := f.Encode()
-		must(t, err)
-		n := int64(0)
-		for _, p := range pieces {
-			n += int64(len(p.Data))
+		capped := func(most int64) error {
+			d := decoder{r: bytes.NewReader(b), size: int64(len(b)), name: "x", maxMeta: most}
+			_, err := d.decode()
+			return err
 		}
-		if _, err := decodeBytes(b, "x", &DecodeOptions{MaxMeta: n}); err != nil {
+		n := f.metaBytes()
+		if err := capped(n); err != nil {
 			t.Errorf("%s: as much as there is: %v", k.name, err)
 		}
 		less := n - 1 // where records are read one by one, all of them count
 		if k.layout.atEnd() {
 			less = k.layout.fbSize() + 8
 		}
-		if _, err := decodeBytes(b, "x", &DecodeOptions{MaxMeta: less}); !errors.Is(err, ErrTooLarge) {
+		if err := capped(less); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s: %v", k.name, err)
 		}
 	}

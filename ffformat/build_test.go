@@ -44,52 +44,32 @@ func fill(p []byte, id, cid int32) {
 	}
 }
 
-// place puts containers where the growth rule does, with all fields but hashes.
+// layOut puts containers where the growth rule does, with all fields but hashes.
 func layOut(l Layout, specs [][]spec) *File {
-	f := &File{Layout: l}
+	f := &File{Layout: l, FB: FileBlock{MaxFs: -1, PtFs: -1, Timestamp: 1795220042}}
+	if l.table().fb.ckptID.len > 0 {
+		f.FB.CkptID = 7
+	}
 	ids := map[int32]int32{}
 	count := map[int32]int32{}
 	sum := map[int32]int64{}
-	at := int64(0)
-	if !l.atEnd() {
-		at = l.fbSize()
-	}
 	for _, b := range specs {
-		bl := Block{Offset: at}
-		if !l.atEnd() {
-			bl.Size = l.blockMeta(len(b))
-			at += bl.Size
-		}
+		var bl Block
 		for _, s := range b {
 			if _, ok := ids[s.id]; !ok {
 				ids[s.id] = int32(len(ids))
 			}
-			c := Container{ID: s.id, ContainerID: count[s.id], HasContent: s.chunk >= 0, Dptr: sum[s.id], Fptr: at, ChunkSize: max(0, s.chunk), ContainerSize: s.room}
+			c := Container{ID: s.id, ContainerID: count[s.id], HasContent: s.chunk >= 0, Dptr: sum[s.id], ChunkSize: max(0, s.chunk), ContainerSize: s.room}
 			if l.table().vmd.idx.len > 0 {
 				c.Idx = ids[s.id]
 			}
 			count[s.id]++
 			sum[s.id] += s.room
-			at += s.room
-			bl.Size += s.room
 			bl.Containers = append(bl.Containers, c)
 		}
 		f.Blocks = append(f.Blocks, bl)
 	}
-	if l.atEnd() {
-		f.FB.DataSize = at
-		for i := range f.Blocks {
-			f.Blocks[i].Offset = at
-			at += l.blockMeta(len(f.Blocks[i].Containers))
-		}
-		at += l.fbSize()
-		f.FB.MetaSize = at - f.FB.DataSize
-	}
-	f.Size, f.FB.FileSize, f.FB.CkptSize, f.FB.MaxFs, f.FB.PtFs = at, at, at, -1, -1
-	f.FB.Timestamp = 1795220042
-	if l.table().fb.ckptID.len > 0 {
-		f.FB.CkptID = 7
-	}
+	f.layOut() //nolint:errcheck // more than layout E holds is laid out, too
 	return f
 }
 
@@ -155,7 +135,7 @@ func reseal(t rapid.TB, f *File, b []byte) {
 
 func put(t rapid.TB, f *File, b []byte) {
 	t.Helper()
-	pieces, err := f.Encode()
+	pieces, err := f.encode()
 	must(t, err)
 	for _, p := range pieces {
 		copy(b[p.Off:], p.Data)

@@ -68,12 +68,12 @@ func (c *checker) add(sev Severity, off int64, field string, class error, format
 func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
 	f, err := Decode(r, size, c.name, &DecodeOptions{Lenient: true})
 	if err != nil {
-		c.report(findingOf(Error, c.name, err))
+		c.report(FindingOf(Error, c.name, err))
 		return
 	}
 	c.f, c.rd = f, newReader(r, f)
 	for _, err := range split(f.Damaged) {
-		c.report(findingOf(Error, c.name, err))
+		c.report(FindingOf(Error, c.name, err))
 	}
 	c.fileBlock()
 	if f.Parity {
@@ -118,7 +118,7 @@ var ckptName = regexp.MustCompile(`(?:^|[^A-Za-z0-9])Ckpt(\d+)-(Rank|Pcof|RSed)\
 // fileBlock checks what Decode does not need of the file block.
 func (c *checker) fileBlock() {
 	f, fb, t := c.f, &c.f.FB, &c.f.Layout.table().fb
-	at := f.fbOffset()
+	at := f.FileBlockOffset()
 	if f.Hash == Fast {
 		c.add(Note, at, "FB.checksum", nil, "a Fast file: its hashes are XXH3, FTI refuses it")
 	} else if (len(fb.Checksum) != 32 || !isHex([]byte(fb.Checksum))) && f.Damaged == nil {
@@ -157,9 +157,9 @@ func (c *checker) parity(ctx context.Context) {
 	sum, err := c.sum(ctx, 0, n)
 	switch {
 	case err != nil:
-		c.report(findingOf(Error, c.name, err))
+		c.report(FindingOf(Error, c.name, err))
 	case sum != c.f.FB.Checksum:
-		c.add(Error, c.f.fbOffset(), "FB.checksum", ErrChecksum, "%s, but MD5 of the %d parity bytes is %s", c.f.FB.Checksum, n, sum)
+		c.add(Error, c.f.FileBlockOffset(), "FB.checksum", ErrChecksum, "%s, but MD5 of the %d parity bytes is %s", c.f.FB.Checksum, n, sum)
 	}
 }
 
@@ -183,7 +183,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		}
 	})
 	if err != nil {
-		c.report(findingOf(Error, c.name, err))
+		c.report(FindingOf(Error, c.name, err))
 		return
 	}
 	hashes := map[*Container]Digest{}
@@ -206,7 +206,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		c.checksum(hashes)
 	case sumErr != nil:
 		if isIO(sumErr) { // else the chunk has said so
-			c.report(findingOf(Error, c.name, sumErr))
+			c.report(FindingOf(Error, c.name, sumErr))
 		}
 	case sum != c.f.FB.Checksum:
 		what := "all chunks"
@@ -235,7 +235,7 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 		return
 	}
 	c.bad++
-	fi := findingOf(Error, c.name, &VarError{p.ID, err})
+	fi := FindingOf(Error, c.name, &VarError{p.ID, err})
 	if errors.Is(err, ErrChecksum) {
 		if n := c.zeros(ctx, p); n > 0 {
 			fi.Msg += fmt.Sprintf("; %d bytes of it are in blocks of zeros", n)
@@ -315,7 +315,7 @@ func (c *checker) checksum(hashes map[*Container]Digest) {
 		c.add(Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the headers: these are damaged")
 		return
 	}
-	at := f.fbOffset()
+	at := f.FileBlockOffset()
 	if f.FB.Checksum == writerChecksum(f.Blocks) {
 		c.add(Warning, at, "FB.checksum", ErrChecksum, "%s, which only the writer's rule gives (the hashes of all containers, %d of them empty): "+
 			"FTI v1.3 and later cannot recover this file, their reader's rule gives %s (defect 1 of FTI)", f.FB.Checksum, c.empty(), stored)
@@ -367,20 +367,9 @@ func (c *checker) sumInline(ctx context.Context, jobs []chunkJob) (string, error
 
 // sum is MD5 of the bytes [from, to) of the file, as hex digits.
 func (c *checker) sum(ctx context.Context, from, to int64) (string, error) {
-	h := md5.New()
-	buf := make([]byte, pieceSize)
-	for off := from; off < to; off += pieceSize {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		b := buf[:min(pieceSize, to-off)]
-		if n, err := c.rd.r.ReadAt(b, off); n < len(b) {
-			if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = fault.At(c.name, off+int64(n), "", ErrTruncated, "the file ends here, its size was given as %d", c.f.Size)
-			}
-			return "", err
-		}
-		h.Write(b)
+	d, err := md5Of(ctx, c.rd.r, from, to-from)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fault.At(c.name, -1, "", ErrTruncated, "the file ends before byte %#x, its size was given as %d", to, c.f.Size)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return hex.EncodeToString(d[:]), err
 }

@@ -3,14 +3,11 @@ package ffformat
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"path"
 	"slices"
 	"strings"
 	"testing"
-
-	"blobio/internal/fault"
 )
 
 // TestCheckVectors: every whole file is sound, but for the checksum that only the
@@ -123,17 +120,6 @@ func readGood(t *testing.T, b []byte, name string, bad []int32) int {
 		t.Errorf("%s: ReadVars %v, want %v bad", name, err, bad)
 	}
 	return len(vars) - len(ids)
-}
-
-func TestFindingJSON(t *testing.T) {
-	f := Finding{Severity: Error, File: "x", Offset: 12, Field: "f", Msg: "m", Err: ErrChecksum, Var: fault.Num(0)}
-	b, err := json.Marshal(f)
-	if want := `{"severity":"error","file":"x","offset":12,"var":0,"field":"f","message":"m","class":"checksum mismatch"}`; err != nil || string(b) != want {
-		t.Errorf("%s, %v", b, err)
-	}
-	if s := f.String(); s != "error: x: 0xc: f: m (checksum mismatch)" {
-		t.Error(s)
-	}
 }
 
 func TestCheckStops(t *testing.T) {

@@ -23,8 +23,8 @@ type ConvertOptions struct {
 	Progress func(done, total int64)
 }
 
-// Validate reports what is wrong with o, apart from the file.
-func (o *ConvertOptions) Validate() error {
+// validate reports what is wrong with o, apart from the file.
+func (o *ConvertOptions) validate() error {
 	switch {
 	case o == nil:
 	case o.Layout != 0 && !o.Layout.valid():
@@ -62,7 +62,7 @@ func Convert(ctx context.Context, r *Reader, dst vfs.File, o *ConvertOptions) (*
 	for i := range old.Blocks {
 		b := Block{Containers: make([]Container, len(old.Blocks[i].Containers))}
 		for j := range b.Containers {
-			p := place{&old.Blocks[i].Containers[j], i, j, old.recordOffset(i, j)}
+			p := old.place(i, j)
 			c := Container{ID: p.ID, Idx: idx[p.ID], ContainerID: p.ContainerID, HasContent: p.HasContent, HasCkpt: p.HasCkpt,
 				Dptr: p.Dptr, ChunkSize: p.ChunkSize, ContainerSize: p.ContainerSize}
 			if !c.HasContent {
@@ -92,7 +92,7 @@ func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, error
 			o.BlockSize = r.f.BlockSize
 		}
 	}
-	if err := o.Validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	if dst == nil {

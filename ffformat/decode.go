@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// defaultMaxMeta is the default of DecodeOptions.MaxMeta: 64 MiB, over a million containers.
-const defaultMaxMeta = 64 << 20
+// maxMeta caps the metadata of a file, in bytes: over a million containers.
+const maxMeta = 64 << 20
 
-// DecodeOptions are options of Decode, NewReader and Check. The zero value
+// DecodeOptions are options of Decode and NewReader. The zero value
 // and nil are the defaults.
 type DecodeOptions struct {
 	// Layout, if not 0, is the only one that is tried.
@@ -20,8 +20,6 @@ type DecodeOptions struct {
 	// there: File.Damaged then says what is wrong with them. Sizes in the records may be
 	// any then: Reader.VarSize refuses what the file cannot hold.
 	Lenient bool
-	// MaxMeta caps the metadata of a file, in bytes. 0: 64 MiB.
-	MaxMeta int64
 }
 
 // Decode reads the metadata of a file of size bytes. Its layout and kind of hash
@@ -37,16 +35,18 @@ type DecodeOptions struct {
 // With Lenient a damaged file is returned with File.Damaged; an error then means
 // that no records were found at all.
 func Decode(r io.ReaderAt, size int64, name string, o *DecodeOptions) (*File, error) {
-	d := decoder{r: r, size: size, name: name}
+	d := decoder{r: r, size: size, name: name, maxMeta: maxMeta}
 	if o != nil {
 		d.DecodeOptions = *o
 	}
-	if d.MaxMeta == 0 {
-		d.MaxMeta = defaultMaxMeta
+	if size < 0 || d.Layout != 0 && !d.Layout.valid() {
+		return nil, fault.Usage("size %d, layout %v", size, d.Layout)
 	}
-	if size < 0 || d.MaxMeta < 0 || d.Layout != 0 && !d.Layout.valid() {
-		return nil, fault.Usage("size %d, cap %d, layout %v", size, d.MaxMeta, d.Layout)
-	}
+	return d.decode()
+}
+
+// decode is Decode.
+func (d *decoder) decode() (*File, error) {
 	f, err := d.byHash()
 	if f != nil && err == nil {
 		if !d.Lenient {
@@ -81,9 +81,10 @@ func isIO(err error) bool {
 
 type decoder struct {
 	DecodeOptions
-	r    io.ReaderAt
-	size int64
-	name string
+	r       io.ReaderAt
+	size    int64
+	name    string
+	maxMeta int64
 }
 
 func (d *decoder) err(off int64, field string, class error, format string, args ...any) error {
@@ -105,8 +106,8 @@ func (d *decoder) read(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > d.size-n {
 		return nil, d.err(d.size, "", ErrTruncated, "the file ends before %#x", off+n)
 	}
-	if n > d.MaxMeta {
-		return nil, d.err(off, "metadata", ErrTooLarge, "%d bytes, the cap is %d", n, d.MaxMeta)
+	if n > d.maxMeta {
+		return nil, d.err(off, "metadata", ErrTooLarge, "%d bytes, the cap is %d", n, d.maxMeta)
 	}
 	b := make([]byte, n)
 	if m, err := d.r.ReadAt(b, off); int64(m) < n {
@@ -299,8 +300,8 @@ func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 		if n < 0 || n > left/l.vmdSize() {
 			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many headers fit before the end of the file", n, left/l.vmdSize())
 		}
-		if meta += l.bmdSize() + n*l.vmdSize(); meta > d.MaxMeta {
-			return blocks, d.err(off, "BMD.numvars", ErrTooLarge, "%d, headers are over the cap of %d bytes", n, d.MaxMeta)
+		if meta += l.bmdSize() + n*l.vmdSize(); meta > d.maxMeta {
+			return blocks, d.err(off, "BMD.numvars", ErrTooLarge, "%d, headers are over the cap of %d bytes", n, d.maxMeta)
 		}
 		if b, err = d.read(off+l.bmdSize(), n*l.vmdSize()); err != nil {
 			return blocks, fieldOf(err, "VMD")

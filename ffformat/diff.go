@@ -12,8 +12,6 @@ type DiffOptions struct {
 	// Gap is how many equal bytes at most are inside a range, 0 to 1 MiB: two ranges with
 	// so few between are one. Default 0: ranges are exact.
 	Gap int64
-	// MaxRanges bounds VarDiff.Ranges. Default 100 000.
-	MaxRanges int
 	// Vars are the variables to compare. nil: all.
 	Vars []int32
 	// Progress is told how many bytes are compared, of how many.
@@ -21,16 +19,16 @@ type DiffOptions struct {
 }
 
 const (
-	maxGap           = 1 << 20
-	defaultMaxRanges = 100_000
-	diffPiece        = 512 << 10 // bytes read at once of either file
-	diffStep         = 4096      // bytes compared at once
+	maxGap    = 1 << 20
+	maxRanges = 100_000   // of a variable
+	diffPiece = 512 << 10 // bytes read at once of either file
+	diffStep  = 4096      // bytes compared at once
 )
 
-// Validate reports what is wrong with o.
-func (o *DiffOptions) Validate() error {
-	if o != nil && (o.Gap < 0 || o.Gap > maxGap || o.MaxRanges < 0) {
-		return fault.Usage("gap %d, at most %d ranges: want 0 to %d, and >= 0", o.Gap, o.MaxRanges, maxGap)
+// validate reports what is wrong with o.
+func (o *DiffOptions) validate() error {
+	if o != nil && (o.Gap < 0 || o.Gap > maxGap) {
+		return fault.Usage("gap %d, want 0 to %d", o.Gap, maxGap)
 	}
 	return nil
 }
@@ -47,7 +45,7 @@ type VarDiff struct {
 	SizeA, SizeB int64   // bytes; -1: the file has no such variable
 	Bytes        int64   // that differ, of those that both files have
 	Ranges       []Range // where they are, ascending
-	More         int64   // ranges that are not in Ranges, since they would be too many
+	More         int64   // ranges that are not in Ranges, which has at most 100,000
 }
 
 // Diff compares the variables of two checkpoint files, whatever their layouts,
@@ -59,16 +57,13 @@ type VarDiff struct {
 func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq2[VarDiff, error] {
 	return func(yield func(VarDiff, error) bool) {
 		none := VarDiff{SizeA: -1, SizeB: -1}
-		if err := o.Validate(); err != nil {
+		if err := o.validate(); err != nil {
 			yield(none, err)
 			return
 		}
 		d := &differ{ctx: ctx, a: a, b: b}
 		if o != nil {
 			d.DiffOptions = *o
-		}
-		if d.MaxRanges == 0 {
-			d.MaxRanges = defaultMaxRanges
 		}
 		list := d.variables()
 		for _, v := range list {
@@ -194,7 +189,7 @@ func (d *differ) close(v *VarDiff) {
 		return
 	}
 	d.open = false
-	if len(v.Ranges) == d.MaxRanges {
+	if len(v.Ranges) == maxRanges {
 		v.More++
 		return
 	}

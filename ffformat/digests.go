@@ -1,67 +1,17 @@
 package ffformat
 
 import (
-	"crypto/md5"
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"math"
-
-	"github.com/zeebo/xxh3"
 
 	"blobio/internal/fault"
 )
 
-// Dirty is the hash by which a differential checkpoint tells changed blocks.
-type Dirty uint8
+// digestLen is the size of the digest of a block, XXH3-128, in bytes.
+const digestLen = 16
 
-const (
-	// DirtyFast is XXH3-128: as fast as memory, and no two contents with the same
-	// digest are to be expected.
-	DirtyFast Dirty = iota
-	// DirtyMD5 is what FTI uses with dcp_mode 1.
-	DirtyMD5
-	// DirtyCRC32 is what FTI uses with dcp_mode 2. One change in 2^32 keeps the CRC, and
-	// then the old block stays in the file: WriterOptions.AllowCRC32 must say that this is accepted.
-	DirtyCRC32
-)
-
-func (d Dirty) String() string {
-	switch d {
-	case DirtyFast:
-		return "XXH3-128"
-	case DirtyMD5:
-		return "MD5"
-	case DirtyCRC32:
-		return "CRC-32"
-	}
-	return fmt.Sprintf("Dirty(%d)", uint8(d))
-}
-
-// width is the size of a digest in bytes.
-func (d Dirty) width() int64 {
-	if d == DirtyCRC32 {
-		return 4
-	}
-	return 16
-}
-
-// put writes the digest of a block to dst.
-func (d Dirty) put(dst, block []byte) {
-	switch d {
-	case DirtyFast:
-		h := xxh3.Hash128(block)
-		binary.BigEndian.PutUint64(dst, h.Hi)
-		binary.BigEndian.PutUint64(dst[8:], h.Lo)
-	case DirtyMD5:
-		h := md5.Sum(block)
-		copy(dst, h[:])
-	default:
-		binary.BigEndian.PutUint32(dst, crc32.ChecksumIEEE(block))
-	}
-}
-
-// Digests are the block digests of one file. They tell a differential update what the
+// Digests are the block digests of one file, XXH3-128. They tell a differential update what the
 // file holds, without reading it, and let a reader verify it at the speed of memory.
 // At the default block size they have a thousandth of the size of the data.
 //
@@ -71,7 +21,6 @@ type Digests struct {
 	Timestamp int64
 	MetaSum   Digest // of the metadata of the file that they belong to, see File.MetaSum
 	Hash      Hash   // of the chunks in the file's records
-	Dirty     Dirty
 	BlockSize int
 
 	chunks []chunkDigests // by container, in the order of the file
@@ -85,12 +34,15 @@ type chunkDigests struct {
 	blocks []byte // the digests
 }
 
-// chunk returns what is known of container seq, which must be this one.
-func (d *Digests) chunk(seq int, c *Container) chunkDigests {
-	if d == nil || seq >= len(d.chunks) || d.chunks[seq].id != c.ID || d.chunks[seq].n != c.ContainerID {
+// chunk returns what is known of a container.
+func (d *Digests) chunk(c *Container) chunkDigests {
+	if d == nil {
 		return chunkDigests{}
 	}
-	return d.chunks[seq]
+	if i, ok := d.at[[2]int32{c.ID, c.ContainerID}]; ok {
+		return d.chunks[i]
+	}
+	return chunkDigests{}
 }
 
 // index makes at.
@@ -100,18 +52,6 @@ func (d *Digests) index() *Digests {
 		d.at[[2]int32{d.chunks[i].id, d.chunks[i].n}] = i
 	}
 	return d
-}
-
-// blockSums implements blockSums.
-func (d *Digests) blockSums(c *Container) (digests []byte, blockSize int) {
-	if d == nil || d.Dirty != DirtyFast {
-		return nil, 0
-	}
-	i, ok := d.at[[2]int32{c.ID, c.ContainerID}]
-	if !ok || d.chunks[i].size != c.ChunkSize || d.chunks[i].hash != c.Hash {
-		return nil, 0
-	}
-	return d.chunks[i].blocks, d.BlockSize
 }
 
 // Match says whether they are those of the file: nil, or an error of class ErrChecksum.
@@ -143,7 +83,7 @@ func (d *Digests) Match(f *File) error {
 //
 //	0   8  "BLOBIOFD"
 //	8   4  version 1
-//	12  1  Dirty
+//	12  1  hash of the blocks: 0, XXH3-128
 //	13  1  Hash
 //	14  2  zeros
 //	16  4  BlockSize
@@ -159,16 +99,11 @@ const (
 	digestsRecord = 32
 )
 
-// MarshalBinary implements encoding.BinaryMarshaler.
-func (d *Digests) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
-
-// AppendBinary implements encoding.BinaryAppender.
-func (d *Digests) AppendBinary(b []byte) ([]byte, error) {
-	start := len(b)
+// Marshal returns them as bytes.
+func (d *Digests) Marshal() []byte {
 	le := binary.LittleEndian
-	b = append(b, digestsMagic...)
-	b = le.AppendUint32(b, 1)
-	b = append(b, byte(d.Dirty), byte(d.Hash), 0, 0)
+	b := le.AppendUint32([]byte(digestsMagic), 1)
+	b = append(b, 0, byte(d.Hash), 0, 0)
 	b = le.AppendUint32(b, uint32(d.BlockSize))
 	b = le.AppendUint32(b, uint32(d.CkptID))
 	b = le.AppendUint64(b, uint64(d.Timestamp))
@@ -182,10 +117,10 @@ func (d *Digests) AppendBinary(b []byte) ([]byte, error) {
 		b = append(b, c.hash[:]...)
 		b = append(b, c.blocks...)
 	}
-	return le.AppendUint32(b, crc32.ChecksumIEEE(b[start:])), nil
+	return le.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// UnmarshalDigests reads what MarshalBinary wrote. All of b must be that; name is
+// UnmarshalDigests reads what Marshal wrote. All of b must be that; name is
 // for errors, which are a FormatError. The digests share memory with b.
 func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	bad := func(off int64, field string, class error, format string, args ...any) error {
@@ -206,11 +141,11 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		return nil, bad(int64(len(body)), "CRC-32", ErrChecksum, "%08x, want %08x", want, got)
 	}
 	d := &Digests{
-		Hash: Hash(b[13]), Dirty: Dirty(b[12]), BlockSize: int(int32(le.Uint32(b[16:]))), CkptID: int32(le.Uint32(b[20:])),
+		Hash: Hash(b[13]), BlockSize: int(int32(le.Uint32(b[16:]))), CkptID: int32(le.Uint32(b[20:])),
 		Timestamp: int64(le.Uint64(b[24:])), MetaSum: Digest(b[32:48]),
 	}
-	if d.Dirty > DirtyCRC32 {
-		return nil, bad(12, "hash", ErrUnsupported, "%d, want 0 to %d", b[12], DirtyCRC32)
+	if b[12] != 0 {
+		return nil, bad(12, "hash", ErrUnsupported, "%d, want 0", b[12])
 	}
 	if d.Hash > Fast {
 		return nil, bad(13, "hash of chunks", ErrUnsupported, "%d, want %d or %d", b[13], MD5, Fast)
@@ -237,10 +172,10 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		hash := Digest(at[16:32])
 		at = at[digestsRecord:]
 		blocks := (size + int64(d.BlockSize) - 1) / int64(d.BlockSize)
-		if blocks > int64(len(at))/d.Dirty.width() {
+		if blocks > int64(len(at))/digestLen {
 			return nil, bad(off+8, "size", ErrCorrupt, "%d bytes are %d blocks, there are %d bytes of digests left", size, blocks, len(at))
 		}
-		k := blocks * d.Dirty.width()
+		k := blocks * digestLen
 		d.chunks[i] = chunkDigests{id, number, size, hash, at[:k:k]}
 		at = at[k:]
 	}

@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// Piece is a run of bytes of a file.
-type Piece struct {
+// piece is a run of bytes of a file.
+type piece struct {
 	Off  int64
 	Data []byte
 }
 
-// Encode returns the metadata as the bytes of the file, in ascending order. C0 to
+// encode returns the metadata as the bytes of the file, in ascending order. C0 to
 // F: one piece at FB.DataSize. A and B: the file block at 0 and each block's
 // records at Block.Offset. Hashes and sizes are written as they are in f; pads too,
 // so that encoding a decoded File gives its bytes again.
 //
 // The error is ErrRange if a value does not fit the layout.
-func (f *File) Encode() ([]Piece, error) {
+func (f *File) encode() ([]piece, error) {
 	l := f.Layout
 	if !l.valid() {
 		return nil, fault.Usage("layout %v", l)
@@ -27,23 +27,23 @@ func (f *File) Encode() ([]Piece, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []Piece{{f.metaOffset(), meta}}, nil
+		return []piece{{f.metaOffset(), meta}}, nil
 	}
 	b := make([]byte, l.fbSize())
 	if field, ok := f.FB.encode(l, b); !ok {
 		return nil, f.rangeErr("FB", field)
 	}
 	if f.Parity {
-		return []Piece{{f.Size - l.fbSize(), b}}, nil
+		return []piece{{f.Size - l.fbSize(), b}}, nil
 	}
-	pieces := []Piece{{0, b}}
+	pieces := []piece{{0, b}}
 	for i := range f.Blocks {
 		bl := &f.Blocks[i]
 		b := make([]byte, l.blockMeta(len(bl.Containers)))
 		if field, ok := bl.encode(l, b); !ok {
 			return nil, f.rangeErr("block", field)
 		}
-		pieces = append(pieces, Piece{bl.Offset, b})
+		pieces = append(pieces, piece{bl.Offset, b})
 	}
 	return pieces, nil
 }

@@ -30,24 +30,11 @@ type chunkJob struct {
 	bs   int64
 }
 
-// blockSums knows digests of blocks of one file.
-type blockSums interface {
-	// blockSums returns the XXH3-128 digests of the blocks of a container's chunk, one
-	// after the other, and the size of a block in bytes. nil: it has none for
-	// the chunk that this record describes.
-	blockSums(c *Container) (digests []byte, blockSize int)
-}
-
-// with takes what sums knows of the chunk, if that can be.
-func (j chunkJob) with(sums blockSums) chunkJob {
-	if sums == nil {
-		return j
+// with takes what is known of the blocks of the chunk.
+func (j chunkJob) with(d *Digests) chunkJob {
+	if k := d.chunk(j.c.Container); k.size == j.c.ChunkSize && k.hash == j.c.Hash {
+		j.want, j.bs = k.blocks, int64(d.BlockSize)
 	}
-	want, bs := sums.blockSums(j.c.Container)
-	if want == nil || bs < minBlockSize || bs > maxBlockSize || int64(len(want)) != (j.c.ChunkSize+int64(bs)-1)/int64(bs)*16 {
-		return j
-	}
-	j.want, j.bs = want, int64(bs)
 	return j
 }
 
@@ -196,7 +183,7 @@ func (h *hashing) blocks(ctx context.Context, s segment, buf []byte) {
 	j, st := &h.jobs[s.job], &h.fast[s.job]
 	st.once.Do(func() {
 		if j.want == nil && j.c.ChunkSize <= h.r.f.Size {
-			st.digests = make([]byte, (j.c.ChunkSize+j.bs-1)/j.bs*16)
+			st.digests = make([]byte, (j.c.ChunkSize+j.bs-1)/j.bs*digestLen)
 		}
 	})
 	step := max(pieceSize/j.bs, 1) * j.bs
@@ -211,13 +198,13 @@ func (h *hashing) blocks(ctx context.Context, s segment, buf []byte) {
 		}
 		switch {
 		case j.want != nil:
-			if at, ok := equalBlocks(p, j.want[off/j.bs*16:], int(j.bs)); !ok {
+			if at, ok := equalBlocks(p, j.want[off/j.bs*digestLen:], int(j.bs)); !ok {
 				at += off
 				h.fail(s.job, at, fault.At(h.r.f.Name, j.c.Fptr+at, j.c.field(), ErrChecksum,
 					"the %d bytes from %d of the chunk do not have the digest that was kept", min(j.bs, j.c.ChunkSize-at), at))
 			}
 		case st.digests != nil:
-			sumBlocks(p, st.digests[off/j.bs*16:], int(j.bs))
+			sumBlocks(p, st.digests[off/j.bs*digestLen:], int(j.bs))
 		}
 	}
 	if st.left.Add(-1) > 0 {
@@ -245,7 +232,7 @@ func sumBlocks(p, to []byte, bs int) {
 		n := min(len(p), bs)
 		d := fastBlock(p[:n])
 		copy(to, d[:])
-		p, to = p[n:], to[16:]
+		p, to = p[n:], to[digestLen:]
 	}
 }
 
@@ -256,7 +243,7 @@ func equalBlocks(p, want []byte, bs int) (at int64, ok bool) {
 		if fastBlock(p[:n]) != Digest(want) {
 			return at, false
 		}
-		p, want, at = p[n:], want[16:], at+int64(n)
+		p, want, at = p[n:], want[digestLen:], at+int64(n)
 	}
 	return 0, true
 }

@@ -37,9 +37,6 @@ func (k ExtentKind) String() string {
 	return extentNames[k]
 }
 
-// MarshalText gives the name.
-func (k ExtentKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
-
 // An Extent is a run of bytes of a file that are of one kind.
 type Extent struct {
 	Off, Len  int64 // bytes
@@ -174,9 +171,3 @@ func Usage(extents []Extent) map[ExtentKind]int64 {
 	}
 	return sum
 }
-
-// FileBlockOffset is where the file block lies in the file.
-func (f *File) FileBlockOffset() int64 { return f.fbOffset() }
-
-// RecordOffset is where the record of a container (VMD) lies in the file.
-func (f *File) RecordOffset(block, container int) int64 { return f.recordOffset(block, container) }

@@ -22,10 +22,8 @@ const (
 // A Finding is one thing that Check found.
 type Finding = fault.Finding
 
-// FindingOf is an error as a finding: of a FormatError its file, offset and field, of a VarError its variable.
-func FindingOf(sev Severity, err error) Finding { return findingOf(sev, "", err) }
-
-func findingOf(sev Severity, file string, err error) Finding {
+// FindingOf is an error as a finding: of a FormatError its file, offset and field, else this file; of a VarError its variable.
+func FindingOf(sev Severity, file string, err error) Finding {
 	f := fault.Of(sev, file, err)
 	var ve *VarError
 	if errors.As(err, &ve) {

@@ -21,7 +21,7 @@ func FuzzDecode(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if g, err := decodeBytes(b, "", nil); err == nil {
-			pieces, err := g.Encode()
+			pieces, err := g.encode()
 			must(t, err)
 			for _, p := range pieces {
 				if !bytes.Equal(p.Data, b[p.Off:][:len(p.Data)]) {
@@ -31,14 +31,14 @@ func FuzzDecode(f *testing.F) {
 		}
 		g, err := decodeBytes(b, "", &DecodeOptions{Lenient: true})
 		if err == nil {
-			g.Encode() //nolint:errcheck // must not panic
+			g.encode() //nolint:errcheck // must not panic
 		}
 	})
 }
 
 // fuzzLayout decodes without a right hash, which no fuzzer finds.
 func fuzzBlocks(b []byte, l Layout) *File {
-	d := decoder{r: bytes.NewReader(b), size: int64(len(b)), DecodeOptions: DecodeOptions{MaxMeta: defaultMaxMeta}}
+	d := decoder{r: bytes.NewReader(b), size: int64(len(b)), maxMeta: maxMeta}
 	f := &File{Layout: l, Size: d.size}
 	if l.atEnd() {
 		f.Blocks, _ = d.blocks(l, b[len(b)/2:], int64(len(b)/2))

@@ -1,9 +1,11 @@
 package ffformat
 
 import (
+	"context"
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -122,7 +124,7 @@ func (f *File) seal(checksum string) error {
 // MetaSum is XXH3-128 of all metadata bytes, in the order of the file. It tells
 // one state of a file from every other (the timestamp is among them).
 func (f *File) MetaSum() (Digest, error) {
-	pieces, err := f.Encode()
+	pieces, err := f.encode()
 	if err != nil {
 		return Digest{}, err
 	}
@@ -131,4 +133,27 @@ func (f *File) MetaSum() (Digest, error) {
 		h.Write(p.Data)
 	}
 	return h.Sum128().Bytes(), nil
+}
+
+// md5Of is MD5 of n bytes of r from off on. If there are less, the error is io.ErrUnexpectedEOF.
+func md5Of(ctx context.Context, r io.ReaderAt, off, n int64) (sum Digest, err error) {
+	h := md5.New()
+	k, err := io.Copy(h, &ctxReader{ctx, io.NewSectionReader(r, off, n)})
+	if err == nil && k < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return Digest(h.Sum(nil)), err
+}
+
+// ctxReader ends with its context.
+type ctxReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *ctxReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
 }

@@ -35,7 +35,7 @@ func sound(t rapid.TB, want *File, b []byte) {
 	if !reflect.DeepEqual(want, f) {
 		t.Fatal(cmp.Diff(want, f, cmp.AllowUnexported(Container{})))
 	}
-	pieces, err := f.Encode()
+	pieces, err := f.encode()
 	must(t, err)
 	for _, p := range pieces {
 		if !bytes.Equal(p.Data, b[p.Off:][:len(p.Data)]) {
@@ -198,7 +198,7 @@ func TestOver2GiB(t *testing.T) {
 	}
 
 	f = layOut(LayoutE, specs)
-	if _, err := f.Encode(); !errors.Is(err, ErrRange) {
+	if _, err := f.encode(); !errors.Is(err, ErrRange) {
 		t.Errorf("E over 2 GiB: %v", err)
 	}
 	// What FTI v1.6 would write: the low 32 bits.

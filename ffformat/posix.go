@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -78,18 +77,23 @@ const (
 	maxPosixVars = 1 << 20
 )
 
-// ParsePosix reads the metadata of a group: an ini file with a section for each rank. name is for errors.
-func ParsePosix(b []byte, name string) ([]PosixFile, error) {
-	type value struct {
-		text string
-		off  int64
+// iniSection is a section of an ini file. Of each key it has the value, and where its line begins.
+type iniSection struct {
+	file, name string
+	values     map[string]string
+	offsets    map[string]int64
+}
+
+func (s *iniSection) bad(key, format string, args ...any) error {
+	return fault.At(s.file, s.offsets[key], "["+s.name+"] "+key, ErrCorrupt, format, args...)
+}
+
+// parseIni reads an ini file.
+func parseIni(b []byte, file string) (sections []*iniSection, err error) {
+	bad := func(off int64, field, format string, args ...any) ([]*iniSection, error) {
+		return nil, fault.At(file, off, field, ErrCorrupt, format, args...)
 	}
-	bad := func(off int64, field, format string, args ...any) error {
-		return fault.At(name, off, field, ErrCorrupt, format, args...)
-	}
-	sections := map[string]map[string]value{}
-	var order []string
-	var now map[string]value
+	var now *iniSection
 	off := int64(0)
 	if bytes.HasPrefix(b, []byte(vfs.ByteOrderMark)) {
 		off = int64(len(vfs.ByteOrderMark))
@@ -102,98 +106,121 @@ func ParsePosix(b []byte, name string) ([]PosixFile, error) {
 		case s == "" || s[0] == '#' || s[0] == ';':
 			continue
 		case s[0] == '[' && s[len(s)-1] == ']':
-			key := strings.TrimSpace(s[1 : len(s)-1])
-			if sections[key] != nil {
-				return nil, bad(at, "["+key+"]", "the section is there twice")
+			name := strings.TrimSpace(s[1 : len(s)-1])
+			if slices.ContainsFunc(sections, func(x *iniSection) bool { return x.name == name }) {
+				return bad(at, "["+name+"]", "the section is there twice")
 			}
-			now = map[string]value{}
-			sections[key] = now
-			order = append(order, key)
+			now = &iniSection{file, name, map[string]string{}, map[string]int64{}}
+			sections = append(sections, now)
 			continue
 		}
 		key, text, ok := strings.Cut(s, "=")
 		key = strings.ToLower(strings.TrimSpace(key))
 		if !ok || now == nil || key == "" {
-			return nil, bad(at, "", "%.80q, want [section] or key = value", s)
+			return bad(at, "", "%.80q, want [section] or key = value", s)
 		}
-		if _, ok := now[key]; ok {
-			return nil, bad(at, key, "the key is there twice")
+		if _, ok := now.values[key]; ok {
+			return bad(at, key, "the key is there twice")
 		}
-		now[key] = value{strings.Trim(strings.TrimSpace(text), `"`), at}
+		now.values[key], now.offsets[key] = strings.Trim(strings.TrimSpace(text), `"`), at
+	}
+	return sections, nil
+}
+
+// number is the value of a key from 0 on. If there is none it is none, or, if that is negative, an error.
+func (s *iniSection) number(key string, bits int, none int64) (int64, error) {
+	text, ok := s.values[key]
+	if !ok && none >= 0 {
+		return none, nil
+	}
+	if !ok {
+		return 0, fault.At(s.file, -1, "["+s.name+"] "+key, ErrMissing, "absent")
+	}
+	n, err := strconv.ParseInt(text, 10, bits)
+	if err != nil || n < 0 {
+		return 0, s.bad(key, "%.40q, want a number from 0 on", text)
+	}
+	return n, nil
+}
+
+// md5 is the value of a key in lower case; empty: there is none.
+func (s *iniSection) md5(key string) (string, error) {
+	text := strings.ToLower(s.values[key])
+	if sum, err := hex.DecodeString(text); err != nil || len(sum) != md5.Size && len(sum) != 0 {
+		return "", s.bad(key, "%.80q, want 32 hexadecimal digits", text)
+	}
+	return text, nil
+}
+
+// parsePosix reads the metadata of a group, with a section for each rank. name is for errors.
+func parsePosix(b []byte, name string) ([]PosixFile, error) {
+	sections, err := parseIni(b, name)
+	if err != nil {
+		return nil, err
 	}
 	var all []PosixFile
-	for _, section := range order {
-		if _, err := strconv.ParseUint(section, 10, 31); err != nil {
+	for _, s := range sections {
+		if _, err := strconv.ParseUint(s.name, 10, 31); err != nil {
 			continue // of something else
 		}
-		keys := sections[section]
-		number := func(key string, bits int, none int64) (int64, error) {
-			v, ok := keys[key]
-			if !ok && none >= 0 {
-				return none, nil
-			}
-			if !ok {
-				return 0, fault.At(name, -1, "["+section+"] "+key, ErrMissing, "absent")
-			}
-			n, err := strconv.ParseInt(v.text, 10, bits)
-			if err != nil || n < 0 {
-				return 0, bad(v.off, "["+section+"] "+key, "%.40q, want a number from 0 on", v.text)
-			}
-			return n, nil
-		}
-		f := PosixFile{Meta: name, Section: section, Name: keys["ckpt_file_name"].text, Sum: strings.ToLower(keys["ckpt_checksum"].text)}
-		if f.Name == "" || f.Name != filepath.Base(f.Name) {
-			return nil, bad(keys["ckpt_file_name"].off, "["+section+"] ckpt_file_name", "%.80q, want the name of a file", f.Name)
-		}
-		var err error
-		if f.Size, err = number("ckpt_file_size", 64, -1); err != nil {
+		f, err := s.posixFile()
+		if err != nil {
 			return nil, err
-		}
-		if sum, err := hex.DecodeString(f.Sum); err != nil || len(sum) != md5.Size && len(sum) != 0 {
-			return nil, bad(keys["ckpt_checksum"].off, "["+section+"] ckpt_checksum", "%.80q, want 32 hexadecimal digits", f.Sum)
-		}
-		if f.maxSize, err = number("ckpt_file_maxs", 64, 0); err != nil {
-			return nil, err
-		}
-		f.paritySum = strings.ToLower(keys["rsed_checksum"].text)
-		if sum, err := hex.DecodeString(f.paritySum); err != nil || len(sum) != md5.Size && len(sum) != 0 {
-			return nil, bad(keys["rsed_checksum"].off, "["+section+"] rsed_checksum", "%.80q, want 32 hexadecimal digits", f.paritySum)
-		}
-		next := int64(0)
-		seen := map[int32]bool{}
-		for k := range maxPosixVars {
-			key := "var" + strconv.Itoa(k)
-			if _, ok := keys[key+"_id"]; !ok {
-				break
-			}
-			id, err := number(key+"_id", 32, -1)
-			if err != nil {
-				return nil, err
-			}
-			v := PosixVar{ID: int32(id), Name: keys[key+"_idchar"].text + keys[key+"_name"].text}
-			if v.Size, err = number(key+"_size", 64, -1); err != nil {
-				return nil, err
-			}
-			if v.Pos, err = number(key+"_pos", 64, next); err != nil { // older versions tell none
-				return nil, err
-			}
-			if seen[v.ID] {
-				return nil, bad(keys[key+"_id"].off, "["+section+"] "+key+"_id", "variable %d is there twice", v.ID)
-			}
-			if v.Size > math.MaxInt64-v.Pos || v.Pos+v.Size > f.Size {
-				return nil, bad(keys[key+"_size"].off, "["+section+"] "+key+"_size", "%d bytes from byte %d on, the file has %d", v.Size, v.Pos, f.Size)
-			}
-			seen[v.ID] = true
-			next = v.Pos + v.Size
-			f.Vars = append(f.Vars, v)
 		}
 		f.at = len(all)
-		all = append(all, f)
+		all = append(all, *f)
 	}
 	for i := range all {
 		all[i].group = all
 	}
 	return all, nil
+}
+
+// posixFile is the file of a rank by its section.
+func (s *iniSection) posixFile() (*PosixFile, error) {
+	f := &PosixFile{Meta: s.file, Section: s.name, Name: s.values["ckpt_file_name"]}
+	if f.Name == "" || f.Name != filepath.Base(f.Name) {
+		return nil, s.bad("ckpt_file_name", "%.80q, want the name of a file", f.Name)
+	}
+	var errs [4]error
+	f.Size, errs[0] = s.number("ckpt_file_size", 64, -1)
+	f.Sum, errs[1] = s.md5("ckpt_checksum")
+	f.maxSize, errs[2] = s.number("ckpt_file_maxs", 64, 0)
+	f.paritySum, errs[3] = s.md5("rsed_checksum")
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	next := int64(0)
+	seen := map[int64]bool{}
+	for k := range maxPosixVars {
+		key := "var" + strconv.Itoa(k)
+		if _, ok := s.values[key+"_id"]; !ok {
+			break
+		}
+		id, err := s.number(key+"_id", 32, -1)
+		if err != nil {
+			return nil, err
+		}
+		v := PosixVar{ID: int32(id), Name: s.values[key+"_idchar"] + s.values[key+"_name"]}
+		if v.Size, err = s.number(key+"_size", 64, -1); err != nil {
+			return nil, err
+		}
+		if v.Pos, err = s.number(key+"_pos", 64, next); err != nil { // older versions tell none
+			return nil, err
+		}
+		if seen[id] {
+			return nil, s.bad(key+"_id", "variable %d is there twice", id)
+		}
+		if v.Size > f.Size || v.Pos > f.Size-v.Size {
+			return nil, s.bad(key+"_size", "%d bytes from byte %d on, the file has %d", v.Size, v.Pos, f.Size)
+		}
+		seen[id] = true
+		next = v.Pos + v.Size
+		f.Vars = append(f.Vars, v)
+	}
+	return f, nil
 }
 
 // near lists the directories in which FTI may have files of the same run and level as a file: its own, and those below the directories
@@ -248,7 +275,7 @@ func FindPosix(file string) (*PosixFile, error) {
 			b, err := vfs.ReadFile(vfs.OS, name, maxPosixMeta)
 			var all []PosixFile
 			if err == nil {
-				all, err = ParsePosix(b, name)
+				all, err = parsePosix(b, name)
 			}
 			if err != nil {
 				failed = errors.Join(failed, err)
@@ -277,7 +304,7 @@ func FindPosix(file string) (*PosixFile, error) {
 // Check compares a file with its metadata; with quick the size alone. name is for findings. An error is one of ctx.
 func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name string, quick bool) (list []Finding, err error) {
 	if size != p.Size {
-		list = append(list, findingOf(Error, name, fault.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))
+		list = append(list, FindingOf(Error, name, fault.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))
 		return list, nil
 	}
 	vars := slices.Clone(p.Vars)
@@ -285,7 +312,7 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 	next := int64(0)
 	for _, v := range vars {
 		if v.Pos < next && v.Size > 0 {
-			list = append(list, findingOf(Error, p.Meta, &VarError{v.ID, fault.At(p.Meta, -1, "["+p.Section+"] position", ErrCorrupt, "%d, another variable ends at %d", v.Pos, next)}))
+			list = append(list, FindingOf(Error, p.Meta, &VarError{v.ID, fault.At(p.Meta, -1, "["+p.Section+"] position", ErrCorrupt, "%d, another variable ends at %d", v.Pos, next)}))
 		}
 		next = max(next, v.Pos+v.Size)
 	}
@@ -295,21 +322,14 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 	case p.Sum == "":
 		return append(list, Finding{Severity: Note, File: p.Meta, Offset: -1, Field: "[" + p.Section + "] ckpt_checksum", Msg: "there is none: the data were not verified"}), nil
 	}
-	h := md5.New()
-	buf := make([]byte, 1<<20)
-	for at := int64(0); at < size; {
-		if err := ctx.Err(); err != nil {
-			return list, err
-		}
-		n, err := r.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
-		h.Write(buf[:n])
-		at += int64(n)
-		if n == 0 && err != nil {
-			return append(list, findingOf(Error, name, err)), nil
-		}
-	}
-	if sum := hex.EncodeToString(h.Sum(nil)); sum != p.Sum {
-		list = append(list, findingOf(Error, name, fault.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
+	d, err := md5Of(ctx, r, 0, size)
+	switch sum := hex.EncodeToString(d[:]); {
+	case ctx.Err() != nil:
+		return list, ctx.Err()
+	case err != nil:
+		list = append(list, FindingOf(Error, name, err))
+	case sum != p.Sum:
+		list = append(list, FindingOf(Error, name, fault.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
 	}
 	return list, nil
 }

@@ -2,7 +2,7 @@ package ffformat
 
 import (
 	"context"
-	"crypto/md5"
+	"errors"
 	"io"
 	"strconv"
 
@@ -37,11 +37,9 @@ func (p *PosixFile) NewReader(ctx context.Context, r io.ReaderAt, size int64, na
 	block := Block{Offset: p.Size}
 	for _, v := range p.Vars {
 		c := Container{ID: v.ID, Idx: int32(len(block.Containers)), HasContent: true, Fptr: v.Pos, ChunkSize: v.Size, ContainerSize: v.Size}
-		h := md5.New()
-		if _, err := io.Copy(h, &ctxReader{ctx, io.NewSectionReader(r, v.Pos, v.Size)}); err != nil {
+		if c.Hash, err = md5Of(ctx, r, v.Pos, v.Size); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // that is in list
 			return nil, err
 		}
-		c.Hash = Digest(h.Sum(nil))
 		block.Size += v.Size
 		block.Containers = append(block.Containers, c)
 	}
@@ -50,17 +48,4 @@ func (p *PosixFile) NewReader(ctx context.Context, r io.ReaderAt, size int64, na
 	}
 	f.Size += f.metaBytes()
 	return newReader(r, f), nil
-}
-
-// ctxReader ends with its context.
-type ctxReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *ctxReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

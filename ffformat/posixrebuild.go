@@ -2,9 +2,12 @@ package ffformat
 
 import (
 	"context"
+	"crypto/md5"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -138,12 +141,57 @@ func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
 		return "", fault.At(p.Meta, -1, "sections", fault.ErrTooLarge, "%d ranks in a group, want at most %d", k, maxGroup)
 	}
 	for i := range p.group {
-		if p.group[i].maxSize != own.maxSize || p.group[i].Size > own.maxSize {
-			return "", fault.At(p.Meta, -1, "["+p.group[i].Section+"] ckpt_file_maxs", ErrCorrupt, "%d, for a file of %d bytes; want %d as in [%s]", p.group[i].maxSize, p.group[i].Size, own.maxSize, own.Section)
+		if g := &p.group[i]; g.maxSize != own.maxSize || g.Size > own.maxSize {
+			return "", fault.At(p.Meta, -1, "["+g.Section+"] ckpt_file_maxs", ErrCorrupt, "%d, for a file of %d bytes; want %d as in [%s]", g.maxSize, g.Size, own.maxSize, own.Section)
 		}
 	}
-	files := map[int]io.ReaderAt{} // by rank in the group; k and more: parity
-	var lost, parity []int
+	s, err := p.survivors(ctx)
+	defer s.close()
+	if err != nil {
+		return "", err
+	}
+	if err := s.solve(k, p.at); err != nil {
+		return "", err
+	}
+	end := own.Size
+	if own.maxSize%2 == 1 && own.Size == own.maxSize { // FTI cuts the last word of parity in half
+		end--
+	}
+	h := md5.New()
+	sum, buf := make([]byte, 64<<10), make([]byte, 64<<10)
+	for at := int64(0); at < end; at += int64(len(sum)) {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		if err := s.sum(sum, buf, at); err != nil {
+			return "", err
+		}
+		b := sum[:min(int64(len(sum)), end-at)]
+		h.Write(b)
+		if _, err := dst.WriteAt(b, at); err != nil {
+			return "", err
+		}
+	}
+	last, ok := lastByte(h, own.Sum, end < own.Size)
+	if !ok {
+		return "", fault.At(p.Name, -1, "MD5 of the file", ErrChecksum, "not %s as in %s", own.Sum, own.Meta)
+	}
+	if last != nil {
+		_, err = dst.WriteAt(last, end)
+	}
+	return fmt.Sprintf("parity (RSed) of %d ranks and the files of %d others of its group", len(s.parity), k-len(s.lost)), err
+}
+
+// survivors are the files from which one of a group is made.
+type survivors struct {
+	files        map[int]vfs.File // by rank in the group; from the number of ranks on parity
+	lost, parity []int            // ranks
+	factor       map[int]uint16   // of each file: the sum of its words times these is the word of the file that is made
+}
+
+// survivors opens the sound files of the group, and as many sound parity files as there are others.
+func (p *PosixFile) survivors(ctx context.Context) (*survivors, error) {
+	s := &survivors{files: map[int]vfs.File{}, factor: map[int]uint16{}}
 	var why []error
 	take := func(i int, name string, size int64, sum string) bool {
 		f, _, err := p.sound(ctx, name, size, sum)
@@ -151,142 +199,92 @@ func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
 			why = append(why, err)
 			return false
 		}
-		files[i] = f
+		s.files[i] = f
 		return true
 	}
-	defer func() {
-		for _, f := range files {
-			f.(vfs.File).Close()
-		}
-	}()
 	for j := range p.group {
 		if g := &p.group[j]; j == p.at || !take(j, g.Name, g.Size, g.Sum) {
-			lost = append(lost, j)
+			s.lost = append(s.lost, j)
 		}
 	}
 	for i := range p.group {
-		if g := &p.group[i]; len(parity) < len(lost) && take(k+i, g.other("RSed"), own.maxSize, g.paritySum) {
-			parity = append(parity, i)
+		if g := &p.group[i]; len(s.parity) < len(s.lost) && take(len(p.group)+i, g.other("RSed"), g.maxSize, g.paritySum) {
+			s.parity = append(s.parity, i)
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return s, err
 	}
-	if len(parity) < len(lost) {
-		return "", errors.Join(append(why, fmt.Errorf("%d of %d files of the group are lost, and there are %d parity files: %w", len(lost), k, len(parity), ErrMissing))...)
+	if len(s.parity) < len(s.lost) {
+		return s, errors.Join(append(why, fmt.Errorf("%d of %d files of the group are lost, and there are %d parity files: %w", len(s.lost), len(p.group), len(s.parity), ErrMissing))...)
 	}
-	inv, err := invertField(k, parity, lost)
-	if err != nil {
-		return "", err
-	}
-	row := inv[slices.Index(lost, p.at)]
-	// The word of this rank is the sum of all that is there times a factor each.
-	factor := map[int]uint16{}
-	for n, i := range parity {
-		factor[k+i] ^= row[n]
-		for j := range p.group {
-			if !slices.Contains(lost, j) {
-				factor[j] ^= mulField(row[n], code(k, i, j))
-			}
-		}
-	}
-	odd := own.maxSize%2 == 1 && own.Size == own.maxSize // FTI cuts the last word of parity in half
-	buf, sum := make([]byte, 64<<10), make([]byte, 64<<10)
-	for at := int64(0); at < own.Size; at += int64(len(sum)) {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		clear(sum)
-		for i, f := range files {
-			if factor[i] == 0 {
-				continue
-			}
-			clear(buf)
-			if _, err := f.ReadAt(buf, at); err != nil && !errors.Is(err, io.EOF) {
-				return "", err
-			}
-			var lo, hi [256]uint16
-			for b := range 256 {
-				lo[b], hi[b] = mulField(factor[i], uint16(b)), mulField(factor[i], uint16(b)<<8)
-			}
-			for n := 0; n < len(buf); n += 2 {
-				w := binary.LittleEndian.Uint16(sum[n:]) ^ lo[buf[n]] ^ hi[buf[n+1]]
-				binary.LittleEndian.PutUint16(sum[n:], w)
-			}
-		}
-		if _, err := dst.WriteAt(sum[:min(int64(len(sum)), own.Size-at)], at); err != nil {
-			return "", err
-		}
-	}
-	if odd {
-		last, err := p.lastByte(files, lost, parity)
-		if err != nil {
-			return "", err
-		}
-		if _, err := dst.WriteAt([]byte{last}, own.Size-1); err != nil {
-			return "", err
-		}
-	}
-	list, err := own.Check(ctx, dst, own.Size, p.Name, false)
-	for _, x := range list {
-		if x.Severity >= Error && err == nil {
-			err = x.AsError()
-		}
-	}
-	return fmt.Sprintf("parity (RSed) of %d ranks and the files of %d others of its group", len(parity), k-len(lost)), err
+	return s, nil
 }
 
-// lastByte solves for the last bytes of files of an odd number of bytes: of the words of parity there, FTI has kept the lower half, while the upper
-// half of each word of data is 0. Of the lost files only those of the largest size have a byte there; with two of them all pairs are tried.
-func (p *PosixFile) lastByte(files map[int]io.ReaderAt, lost, parity []int) (byte, error) {
-	k, at := len(p.group), p.group[p.at].maxSize-1
-	others := slices.DeleteFunc(slices.Clone(lost), func(j int) bool { return j == p.at || p.group[j].Size <= at })
-	if len(others) > 1 {
-		return 0, fault.At(p.Name, at, "last byte", ErrUnsupported, "more than two files of this odd size are lost: parity has half of their last words")
+func (s *survivors) close() {
+	for _, f := range s.files {
+		f.Close()
 	}
-	byteOf := func(i int) (byte, error) {
-		var b [1]byte
-		if _, err := files[i].ReadAt(b[:], at); err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
+}
+
+// solve finds the factors for a rank of a group of k.
+func (s *survivors) solve(k, rank int) error {
+	inv, err := invertField(k, s.parity, s.lost)
+	if err != nil {
+		return err
+	}
+	for n, i := range s.parity {
+		x := inv[slices.Index(s.lost, rank)][n]
+		s.factor[k+i] = x
+		for j := range k {
+			if !slices.Contains(s.lost, j) {
+				s.factor[j] ^= mulField(x, code(k, i, j))
+			}
 		}
-		return b[0], nil
 	}
-	want := make([]byte, len(parity))
-	for n, i := range parity {
-		b, err := byteOf(k + i)
+	return nil
+}
+
+// sum puts the words from byte at of the file that is made into to. buf is as long.
+func (s *survivors) sum(to, buf []byte, at int64) error {
+	clear(to)
+	for i, f := range s.files {
+		x := s.factor[i]
+		if x == 0 {
+			continue
+		}
+		clear(buf)
+		if _, err := f.ReadAt(buf, at); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		var lo, hi [256]uint16
+		for b := range 256 {
+			lo[b], hi[b] = mulField(x, uint16(b)), mulField(x, uint16(b)<<8)
+		}
+		for n := 0; n < len(buf); n += 2 {
+			w := binary.LittleEndian.Uint16(to[n:]) ^ lo[buf[n]] ^ hi[buf[n+1]]
+			binary.LittleEndian.PutUint16(to[n:], w)
+		}
+	}
+	return nil
+}
+
+// lastByte finds the byte by which MD5 of a file becomes sum, if it lacks one; else it only compares.
+func lastByte(h hash.Hash, sum string, lacks bool) (last []byte, ok bool) {
+	if !lacks {
+		return nil, hex.EncodeToString(h.Sum(nil)) == sum
+	}
+	for b := range 256 {
+		g, err := h.(hash.Cloner).Clone()
 		if err != nil {
-			return 0, err
+			return nil, false
 		}
-		for j := range p.group {
-			if slices.Contains(lost, j) {
-				continue
-			}
-			d, err := byteOf(j)
-			if err != nil {
-				return 0, err
-			}
-			b ^= byte(mulField(code(k, i, j), uint16(d)))
-		}
-		want[n] = b
-	}
-	tries := 1
-	if len(others) == 1 {
-		tries = 256
-	}
-	for mine := range 256 {
-		for other := range tries {
-			if !slices.ContainsFunc(parity, func(i int) bool {
-				b := byte(mulField(code(k, i, p.at), uint16(mine)))
-				if len(others) == 1 {
-					b ^= byte(mulField(code(k, i, others[0]), uint16(other)))
-				}
-				return b != want[slices.Index(parity, i)]
-			}) {
-				return byte(mine), nil
-			}
+		g.Write([]byte{byte(b)})
+		if hex.EncodeToString(g.Sum(nil)) == sum {
+			return []byte{byte(b)}, true
 		}
 	}
-	return 0, fault.At(p.Name, at, "last byte", ErrCorrupt, "no byte fits the parity files")
+	return nil, false
 }
 
 // code is the factor of rank j in parity i of a group of k.

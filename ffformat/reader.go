@@ -186,16 +186,11 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) er
 	if o.Workers < 0 {
 		return fault.Usage("%d workers", o.Workers)
 	}
-	if o.Digests == nil {
-		return r.readVars(ctx, vars, o.Workers, nil)
+	if o.Digests != nil {
+		if err := o.Digests.Match(r.f); err != nil {
+			return err
+		}
 	}
-	if err := o.Digests.Match(r.f); err != nil {
-		return err
-	}
-	return r.readVars(ctx, vars, o.Workers, o.Digests)
-}
-
-func (r *Reader) readVars(ctx context.Context, vars []VarBuf, workers int, sums blockSums) error {
 	var jobs []chunkJob
 	errs := make([]error, len(vars))
 	from := make([]int, len(vars)+1) // jobs of vars[i] are jobs[from[i]:from[i+1]]
@@ -211,11 +206,11 @@ func (r *Reader) readVars(ctx context.Context, vars []VarBuf, workers int, sums 
 			continue
 		}
 		for _, c := range v.chunks {
-			jobs = append(jobs, chunkJob{c: c, dst: b.Data[c.Dptr : c.Dptr+c.ChunkSize]}.with(sums))
+			jobs = append(jobs, chunkJob{c: c, dst: b.Data[c.Dptr : c.Dptr+c.ChunkSize]}.with(o.Digests))
 		}
 	}
 	from[len(vars)] = len(jobs)
-	res, err := r.hashChunks(ctx, jobs, workers)
+	res, err := r.hashChunks(ctx, jobs, o.Workers)
 	if err != nil {
 		return err
 	}

@@ -43,8 +43,8 @@ type RepairOptions struct {
 	Progress func(done, total int64)
 }
 
-// Validate reports what is wrong with o.
-func (o *RepairOptions) Validate() error {
+// validate reports what is wrong with o.
+func (o *RepairOptions) validate() error {
 	if o != nil && (o.Bad > KeepBad || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
 		return fault.Usage("bad chunks %d, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
 	}
@@ -91,7 +91,7 @@ type BadVar struct {
 // dropped, ErrUnsupported for a parity file, or that of r or dst. The
 // report is there with ErrMissing, too. The caller syncs dst.
 func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs.File, o *RepairOptions) (*RepairReport, error) {
-	if err := o.Validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	if o == nil {
@@ -161,7 +161,7 @@ func (w *repairing) act(off int64, field, format string, args ...any) *Finding {
 func (w *repairing) diagnose(ctx context.Context) error {
 	f := w.f
 	for _, err := range split(f.Damaged) {
-		fi := findingOf(Note, f.Name, err)
+		fi := FindingOf(Note, f.Name, err)
 		w.act(fi.Offset, fi.Field, "file block made anew: %s", fi.Msg)
 	}
 	w.fileBlock()
@@ -172,7 +172,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	s := structureOf(f)
 	for _, fl := range s.flaws { // that are left
 		if fl.Severity == Warning && strings.HasSuffix(fl.Field, "hascontent") {
-			continue // WriterOptions.BothRules: FTI takes it
+			continue // FTI takes it
 		}
 		id, of := fl.Var.Get()
 		if _, lost := s.lost[int32(id)]; !(of && lost) && fl.Severity > Note {
@@ -221,7 +221,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 // fileBlock mends what the file block of level 2 and 3 files, and the id, cannot be.
 func (w *repairing) fileBlock() {
 	fb, t := &w.f.FB, &w.f.Layout.table().fb
-	at := w.f.fbOffset()
+	at := w.f.FileBlockOffset()
 	set := func(p *int64, to int64, s span, field string) {
 		if w.f.Damaged == nil {
 			w.act(at+int64(s.off), field, "%d, was %d", to, *p)
@@ -247,7 +247,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 	if f.Hash == Fast || f.Damaged != nil || len(w.badVar) > 0 {
 		return nil
 	}
-	at := f.fbOffset()
+	at := f.FileBlockOffset()
 	c := &checker{f: f, rd: w.rd, name: f.Name}
 	sum := readerChecksum(f.Blocks)
 	if f.Layout.atEnd() {
@@ -339,7 +339,7 @@ func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	for i := range old.Blocks {
 		var b Block
 		for j := range old.Blocks[i].Containers {
-			p := place{&old.Blocks[i].Containers[j], i, j, old.recordOffset(i, j)}
+			p := old.place(i, j)
 			if drop[p.ID] {
 				continue
 			}

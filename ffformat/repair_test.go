@@ -176,7 +176,7 @@ func TestRepairNegative(t *testing.T) {
 				rep, b, err := repaired(t, old, "", nil)
 				must(t, err)
 				if rep.Sound && n.name == "hascontent of an empty container" {
-					return // as with WriterOptions.BothRules
+					return // FTI takes it
 				}
 				if rep.Sound {
 					t.Fatal("called sound")
@@ -196,24 +196,6 @@ func TestRepairNegative(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// What the writer makes on request for both rules of the checksum is no damage.
-func TestRepairBothRules(t *testing.T) {
-	dst, bytesOf := created(t)
-	w, err := NewWriter(&WriterOptions{BothRules: true})
-	must(t, err)
-	for _, n := range []int{100, 300, 50} { // grows, and shrinks
-		u, err := w.Begin(dst, UpdateOptions{CkptID: 3})
-		must(t, err)
-		must(t, u.Add(t.Context(), 1, make([]byte, n)))
-		if _, err := u.Finish(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if rep, _, err := repaired(t, bytesOf(), "", nil); err != nil || !rep.Sound {
-		t.Errorf("%+v, %v", rep, err)
 	}
 }
 
@@ -286,7 +268,7 @@ func TestRepairEveryBit(t *testing.T) {
 	want := contentOf(seven)
 	for i, k := range kinds {
 		good, old := build(t, k.layout, k.hash, 512, seven)
-		pieces, err := good.Encode()
+		pieces, err := good.encode()
 		must(t, err)
 		whole, n := 0, 0
 		for _, p := range pieces {

@@ -41,7 +41,7 @@ func (w *walker) rewalk() ([]Block, error) {
 		}
 		n := l.blockMeta(len(b.Containers))
 		w.size(b)
-		if meta += n; meta > w.d.MaxMeta {
+		if meta += n; meta > w.d.maxMeta {
 			return nil, nil
 		}
 		at += n
@@ -139,7 +139,7 @@ func (w *walker) records(b *Block, n, first int64, sum bool) (bool, error) {
 // better replaces what a lenient Decode made of a file (why says what is wrong with
 // it) by more, where that can be had: w.f is then whole but for what the actions name.
 func (w *repairing) better(ctx context.Context, size int64, name string, why error) error {
-	d := decoder{r: w.r, size: size, name: name, DecodeOptions: DecodeOptions{Layout: w.Layout, MaxMeta: defaultMaxMeta}}
+	d := decoder{r: w.r, size: size, name: name, maxMeta: maxMeta, DecodeOptions: DecodeOptions{Layout: w.Layout}}
 	g, err := d.byHash()
 	if isIO(err) {
 		return err
@@ -177,7 +177,7 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 	g.FB.CkptSize, g.FB.FileSize = size, size
 	w.f = g
 	if len(w.rep.Actions) == 0 {
-		w.act(g.fbOffset(), "FB", "made anew: its hash is wrong")
+		w.act(g.FileBlockOffset(), "FB", "made anew: its hash is wrong")
 	}
 	return nil
 }

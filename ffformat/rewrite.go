@@ -109,7 +109,7 @@ func (w *rewriting) run(ctx context.Context) error {
 	if err := f.layOut(); err != nil {
 		return err
 	}
-	if _, err := f.Encode(); err != nil { // before all the work
+	if _, err := f.encode(); err != nil { // before all the work
 		return err
 	}
 	if err := w.dst.Truncate(f.Size); err != nil { // what is not written reads as zeros
@@ -118,7 +118,10 @@ func (w *rewriting) run(ctx context.Context) error {
 	if err := w.copy(ctx); err != nil {
 		return err
 	}
-	return w.seal(ctx)
+	return f.writeMeta(ctx, w.dst, func(b []byte, off int64) error {
+		_, err := w.dst.WriteAt(b, off)
+		return err
+	})
 }
 
 // copy copies and hashes all chunks, several at once.
@@ -215,40 +218,40 @@ func (w *rewriting) piece(s source, p []byte, at int64) error {
 	return err
 }
 
-// seal sets the checksums and writes the metadata.
-func (w *rewriting) seal(ctx context.Context) error {
-	f := w.to
+// writeMeta sets the checksums and writes the metadata by put, behind which r reads the file.
+func (f *File) writeMeta(ctx context.Context, r io.ReaderAt, put func(b []byte, off int64) error) error {
+	putAll := func(pieces []piece) error {
+		for _, p := range pieces {
+			if err := put(p.Data, p.Off); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	sum := fastChecksum(f.BlockSize)
 	if f.Hash == MD5 {
 		sum = readerChecksum(f.Blocks)
 	}
 	if !f.Layout.atEnd() { // the records first: the checksum of A covers them
-		pieces, err := f.Encode()
+		pieces, err := f.encode()
 		if err != nil {
 			return err
 		}
-		for _, p := range pieces[1:] {
-			if _, err := w.dst.WriteAt(p.Data, p.Off); err != nil {
-				return err
-			}
+		if err := putAll(pieces[1:]); err != nil {
+			return err
 		}
-		if sum, err = inlineChecksum(ctx, w.dst, f); err != nil {
+		if sum, err = inlineChecksum(ctx, r, f); err != nil {
 			return err
 		}
 	}
 	if err := f.seal(sum); err != nil {
 		return err
 	}
-	pieces, err := f.Encode()
+	pieces, err := f.encode()
 	if err != nil {
 		return err
 	}
-	for _, p := range pieces {
-		if _, err := w.dst.WriteAt(p.Data, p.Off); err != nil {
-			return err
-		}
-	}
-	return nil
+	return putAll(pieces[:1]) // the file block, from C0 on with the records
 }
 
 // inlineChecksum is the checksum of a file of layout A or B, read from r.

@@ -57,7 +57,7 @@ func damaged(f *File, cause error) *File {
 	return f
 }
 
-// content returns nil, but I/O errors as they are.
+// onlyIO is err if it is one of I/O, else nil.
 func onlyIO(err error) error {
 	if isIO(err) {
 		return err
@@ -69,14 +69,14 @@ func onlyIO(err error) error {
 // the file, or records that are damaged from some block on.
 func (d *decoder) resized(f *File) (*File, error) {
 	l := f.Layout
-	if countContainers(f.Blocks) > 0 {
+	if f.containers() > 0 {
 		f.RecordsLost = true
 		return f, nil
 	}
 	if !l.atEnd() {
-		blocks, err := d.inline(l, f.FB.FileSize)
-		f.RecordsLost = err != nil
-		if f.Blocks = blocks; countContainers(blocks) == 0 {
+		var err error
+		f.Blocks, err = d.inline(l, f.FB.FileSize)
+		if f.RecordsLost = err != nil; f.containers() == 0 {
 			return nil, onlyIO(err)
 		}
 		return f, nil
@@ -181,14 +181,6 @@ func (f *File) markFast() error {
 	return err
 }
 
-func countContainers(blocks []Block) int {
-	n := 0
-	for i := range blocks {
-		n += len(blocks[i].Containers)
-	}
-	return n
-}
-
 // inPlaceShare is the share of the containers that lie where the growth rule
 // puts them, 0 to 1: by this records are told from other bytes.
 func inPlaceShare(l Layout, blocks []Block) float64 {
@@ -219,7 +211,7 @@ func inPlaceShare(l Layout, blocks []Block) float64 {
 // lost or not at the end: the first container lies at 0, and the records
 // at the end of all containers that they name.
 func (d *decoder) scan() (*File, error) {
-	from := max(0, d.size-min(maxScan, d.MaxMeta))
+	from := max(0, d.size-min(maxScan, d.maxMeta))
 	b, err := d.read(from, d.size-from)
 	if err != nil {
 		return nil, onlyIO(err)

@@ -75,7 +75,7 @@ func TestTail(t *testing.T) {
 func TestFileBlockLost(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, MD5, 512, six)
-		clear(b[f.fbOffset():][:k.layout.fbSize()])
+		clear(b[f.FileBlockOffset():][:k.layout.fbSize()])
 		g, err := decodeBytes(b, "", &DecodeOptions{Lenient: true})
 		if err != nil || g.Damaged == nil || len(g.Blocks) != len(six) {
 			t.Errorf("%v: %v, %v", k.name, g, err)
@@ -92,13 +92,13 @@ func TestFileBlockLost(t *testing.T) {
 func TestMyHash(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, six)
-		b[f.fbOffset()+myHashOff] ^= 1
+		b[f.FileBlockOffset()+myHashOff] ^= 1
 		if k.hash != Fast { // see TestFastDoubt
 			intact(t, b, k.layout, ErrChecksum)
 		}
 		_, err := decodeBytes(b, "", nil)
 		var fe *FormatError
-		if !errors.As(err, &fe) || fe.Field != "FB.myHash" || fe.Offset != f.fbOffset()+myHashOff {
+		if !errors.As(err, &fe) || fe.Field != "FB.myHash" || fe.Offset != f.FileBlockOffset()+myHashOff {
 			t.Error(err)
 		}
 	}

@@ -15,6 +15,10 @@ type place struct {
 	offset       int64 // of the record
 }
 
+func (f *File) place(block, index int) place {
+	return place{&f.Blocks[block].Containers[index], block, index, f.RecordOffset(block, index)}
+}
+
 // maxFlaws caps the findings about records, and those about chunks: of a file of garbage the
 // first are enough. The others are counted.
 const maxFlaws = 1000
@@ -48,8 +52,7 @@ type reason struct {
 
 // err puts it in words.
 func (r reason) err(f *File) error {
-	i, j := int(r.block), int(r.index)
-	p := place{&f.Blocks[i].Containers[j], i, j, f.recordOffset(i, j)}
+	p := f.place(int(r.block), int(r.index))
 	msg := r.msg
 	if msg == "" {
 		msg = "contradicts the other headers, as many here do"
@@ -138,7 +141,7 @@ func (s *structure) places() {
 			limit = addSat(bl.Offset, bl.Size)
 		}
 		for j := range bl.Containers {
-			p := place{&bl.Containers[j], i, j, f.recordOffset(i, j)}
+			p := f.place(i, j)
 			want = addSat(want, p.ContainerSize)
 			switch {
 			case p.ContainerSize < 0:
@@ -172,7 +175,7 @@ func (s *structure) places() {
 		sum = addSat(sum, want)
 	}
 	if l.atEnd() && sum != f.metaOffset() {
-		s.add(s.finding(Error, f.fbOffset()+int64(l.table().fb.dataSize.off), "FB.dataSize", "%d, the containers have %d bytes", f.FB.DataSize, sum))
+		s.add(s.finding(Error, f.FileBlockOffset()+int64(l.table().fb.dataSize.off), "FB.dataSize", "%d, the containers have %d bytes", f.FB.DataSize, sum))
 	}
 }
 
@@ -184,8 +187,8 @@ func (f *File) dataEnd() int64 {
 	return f.FB.FileSize
 }
 
-// fbOffset is where the file block lies.
-func (f *File) fbOffset() int64 {
+// FileBlockOffset is where the file block lies.
+func (f *File) FileBlockOffset() int64 {
 	switch {
 	case !f.Layout.atEnd() && !f.Parity:
 		return 0
@@ -245,7 +248,7 @@ func (f *File) all() func(func(place) bool) {
 	return func(yield func(place) bool) {
 		for i := range f.Blocks {
 			for j := range f.Blocks[i].Containers {
-				if !yield(place{&f.Blocks[i].Containers[j], i, j, f.recordOffset(i, j)}) {
+				if !yield(f.place(i, j)) {
 					return
 				}
 			}
@@ -357,7 +360,7 @@ func (s *structure) content(v *varState, p place) {
 		s.at(p, t.hasContent, "hascontent", true, "false, but chunksize is %d", p.ChunkSize)
 	case p.HasContent && p.ChunkSize == 0 && v.n > 0 && p.Hash == emptyHash(s.f):
 		fi := s.finding(Warning, p.offset+int64(t.hasContent.off), p.field()+": hascontent",
-			"true for no bytes: by the growth rule an empty container has no content (WriterOptions.BothRules writes it so)")
+			"true for no bytes: by the growth rule an empty container has no content")
 		fi.Var = fault.Num(p.ID)
 		s.add(fi)
 	case p.HasContent && v.open:

@@ -119,7 +119,7 @@ func TestManyFindings(t *testing.T) {
 				_, err := r.VarSize(id)
 				var fe *FormatError
 				if c.lost != (err != nil) || c.lost && (!errors.As(err, &fe) || !errors.Is(err, ErrCorrupt) || !slices.Contains(BadVars(err), id) ||
-					fe.Offset <= f.recordOffset(0, int(id)) || fe.Offset >= f.recordOffset(0, int(id)+1)) {
+					fe.Offset <= f.RecordOffset(0, int(id)) || fe.Offset >= f.RecordOffset(0, int(id)+1)) {
 					t.Errorf("variable %d: %v", id, err)
 				}
 				if c.lost && (id < maxFlaws) == strings.Contains(err.Error(), "as many here do") {
@@ -135,7 +135,7 @@ func TestManyWarnings(t *testing.T) {
 	var b1, b2 []spec
 	for i := range int32(maxFlaws + 50) {
 		b1 = append(b1, spec{i, 2, 1})
-		b2 = append(b2, spec{i, 1, 0}) // with content, as WriterOptions.BothRules writes it
+		b2 = append(b2, spec{i, 1, 0}) // with content, which is a warning
 	}
 	f, b := build(t, LayoutF, MD5, 0, [][]spec{b1, b2})
 	w, err := NewWriter(nil)

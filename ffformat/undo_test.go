@@ -71,7 +71,6 @@ func TestUpdateFaults(t *testing.T) {
 // TestShrinkToBlockMultiple: FTI's defect 4. A chunk that shrinks to a whole number of blocks
 // keeps a whole last block.
 func TestShrinkToBlockMultiple(t *testing.T) {
-	ctx := context.Background()
 	w, err := NewWriter(&WriterOptions{BlockSize: 512})
 	must(t, err)
 	s := newSlot(t, vfs.NewMem(), "f")
@@ -80,12 +79,7 @@ func TestShrinkToBlockMultiple(t *testing.T) {
 		for k := range data {
 			data[k] += byte(i)
 		}
-		u, err := w.Begin(s.f, UpdateOptions{CkptID: int32(i), Prev: s.prev, Differential: true})
-		must(t, err)
-		must(t, u.Add(ctx, 1, data[:n]))
-		res, err := u.Finish(ctx)
-		must(t, err)
-		s.prev = res.Digests
+		s.prev = update(t, w, s.f, UpdateOptions{CkptID: int32(i), Prev: s.prev, Differential: true}, []VarBuf{{1, data[:n]}}).Digests
 		s.holds(t, map[int32][]byte{1: data[:n]}, int32(i))
 	}
 }
@@ -97,24 +91,18 @@ func TestUndo(t *testing.T) {
 		w, err := NewWriter(&WriterOptions{Layout: l})
 		must(t, err)
 		dst, bytesOf := created(t)
-		update := func(id int32, prev *Digests, n int) *Result {
+		write := func(id int32, prev *Digests, n int) *Result {
 			t.Helper()
-			o := UpdateOptions{CkptID: id, Timestamp: 42, Prev: prev, Vars: []VarSize{{1, int64(n)}}}
-			u, err := w.Begin(dst, o)
-			must(t, err)
-			must(t, u.Add(t.Context(), 1, bytes.Repeat([]byte{7}, n)))
-			res, err := u.Finish(t.Context())
-			must(t, err)
-			return res
+			return update(t, w, dst, UpdateOptions{CkptID: id, Timestamp: 42, Prev: prev, Vars: []VarSize{{1, int64(n)}}}, []VarBuf{{1, bytes.Repeat([]byte{7}, n)}})
 		}
-		first := update(1, nil, 1000)
+		first := write(1, nil, 1000)
 		want := bytesOf()
-		second := update(2, first.Digests, 5000)
+		second := write(2, first.Digests, 5000)
 		if err := first.Digests.Match(second.File); !errors.Is(err, ErrChecksum) {
 			t.Errorf("%v: digests of another state: %v", l, err)
 		}
 		w.Undo()
-		third := update(1, nil, 1000)
+		third := write(1, nil, 1000)
 		if got := bytesOf(); !bytes.Equal(got, want) {
 			t.Errorf("%v: %d bytes, want the %d of the first time", l, len(got), len(want))
 		}

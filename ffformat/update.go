@@ -23,7 +23,7 @@ type UpdateOptions struct {
 	Vars []VarSize
 
 	// Prev is what dst holds now. Blocks with the same digest are not written. nil, or
-	// digests made with another BlockSize, Dirty or Hash: everything is written.
+	// digests made with another BlockSize or Hash: everything is written.
 	Prev *Digests
 	// Recent is a newer state, in another file: a chunk that is equal to it has its MD5,
 	// which need not be computed.
@@ -40,11 +40,9 @@ type UpdateOptions struct {
 type Stats struct {
 	Data    int64 // bytes of the variables
 	Written int64 // bytes written, with the metadata
-	Changed int64 // bytes of blocks that are not as in UpdateOptions.Recent; without it all
 	MD5     int64 // bytes of which MD5 was computed
 	Blocks  int64 // blocks of all chunks
 	Dirty   int64 // of these, written
-	Writes  int64 // operations
 }
 
 // Result is what one update made.
@@ -67,7 +65,7 @@ type Update struct {
 	err    error
 	md5s   md5Server
 
-	data, written, changed, md5, blocks, dirty, writes atomic.Int64
+	data, written, md5, blocks, dirty atomic.Int64
 }
 
 // Begin starts an update of dst. Only one at a time may be under way.
@@ -110,7 +108,7 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 // usable returns digests that can be compared with those of the Writer's own making,
 // and whose chunk hashes may go to its records. Others count for nothing.
 func (w *Writer) usable(d *Digests) *Digests {
-	if d == nil || d.BlockSize != w.o.BlockSize || d.Dirty != w.o.Dirty || d.Hash != w.o.Hash {
+	if d == nil || d.BlockSize != w.o.BlockSize || d.Hash != w.o.Hash {
 		return nil
 	}
 	return d
@@ -207,7 +205,10 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := u.metadata(ctx, f); err != nil {
+	if err := u.size(f); err != nil {
+		return nil, err
+	}
+	if err := f.writeMeta(ctx, u.dst, u.put); err != nil {
 		return nil, err
 	}
 	sum, err := f.MetaSum()
@@ -215,7 +216,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	d := &Digests{
-		CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Hash: u.w.o.Hash, Dirty: u.w.o.Dirty, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
+		CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Hash: u.w.o.Hash, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
 	}
 	res := &Result{File: f, Digests: d.index(), Stats: u.stats()}
 	u.w.before, u.w.beforeDCP = u.w.g, slices.Clone(u.w.dcp)
@@ -234,50 +235,36 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 // file is what the metadata will say, all but checksum and MyHash.
 func (u *Update) file() (*File, error) {
 	l := u.w.o.Layout
-	f := &File{Name: u.dst.Name(), Layout: l, Hash: u.w.o.Hash}
+	f := &File{Name: u.dst.Name(), Layout: l, Hash: u.w.o.Hash, FB: FileBlock{MaxFs: -1, PtFs: -1, Timestamp: u.o.Timestamp}}
 	if f.Hash == Fast {
 		f.BlockSize = u.w.o.BlockSize
+	}
+	if l.table().fb.ckptID.len > 0 {
+		f.FB.CkptID = u.o.CkptID
 	}
 	for len(u.chunks) < u.g.n {
 		u.chunks = append(u.chunks, chunkDigests{})
 	}
 	seq := 0
-	for i := range u.g.blocks {
-		for j := range u.g.blocks[i].Containers {
-			c := &u.g.blocks[i].Containers[j]
-			if !c.HasContent && (!l.atEnd() || u.w.o.BothRules) {
+	for _, b := range u.g.blocks {
+		for j := range b.Containers {
+			c := &b.Containers[j]
+			if !c.HasContent && !l.atEnd() {
 				c.Hash = emptyHash(f)
-				c.HasContent = u.w.o.BothRules
 			}
 			u.chunks[seq].id, u.chunks[seq].n = c.ID, c.ContainerID
 			c.HasCkpt = u.o.Differential && seq < len(u.w.dcp) && u.w.dcp[seq]
 			seq++
 		}
-	}
-	f.Blocks = make([]Block, len(u.g.blocks))
-	at := u.g.end
-	for i := range f.Blocks {
-		b := u.g.blocks[i]
-		if l.atEnd() {
-			b.Offset = at
-			at += l.blockMeta(len(b.Containers))
-		}
 		b.Containers = slices.Clone(b.Containers)
-		f.Blocks[i] = b
-	}
-	f.Size = u.g.size()
-	f.FB = FileBlock{CkptSize: f.Size, FileSize: f.Size, MaxFs: u.w.o.MaxFs, PtFs: u.w.o.PtFs, Timestamp: u.o.Timestamp}
-	if l.table().fb.ckptID.len > 0 {
-		f.FB.CkptID = u.o.CkptID
+		f.Blocks = append(f.Blocks, b)
 	}
 	f.vouch()
-	if l.atEnd() {
-		f.FB.DataSize, f.FB.MetaSize = u.g.end, f.Size-u.g.end
-	}
-	if _, err := f.Encode(); err != nil { // before anything of it is written
+	if err := f.layOut(); err != nil {
 		return nil, err
 	}
-	return f, nil
+	_, err := f.encode() // before anything of it is written
+	return f, err
 }
 
 // emptyHash is the hash of a chunk of no bytes.
@@ -286,48 +273,6 @@ func emptyHash(f *File) Digest {
 		return fastChunk(nil)
 	}
 	return md5.Sum(nil)
-}
-
-// metadata writes records and file block, and gives the file its exact size.
-func (u *Update) metadata(ctx context.Context, f *File) error {
-	put := func(pieces ...Piece) error {
-		for _, p := range pieces {
-			if err := u.put(p.Data, p.Off); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := u.size(f); err != nil {
-		return err
-	}
-	sum := fastChecksum(f.BlockSize)
-	if f.Hash == MD5 {
-		sum = readerChecksum(f.Blocks)
-	}
-	if !f.Layout.atEnd() { // records first: the checksum of A covers them
-		pieces, err := f.Encode()
-		if err != nil {
-			return err
-		}
-		if err := put(pieces[1:]...); err != nil {
-			return err
-		}
-		if sum, err = inlineChecksum(ctx, u.dst, f); err != nil {
-			return err
-		}
-	}
-	if err := f.seal(sum); err != nil {
-		return err
-	}
-	pieces, err := f.Encode()
-	if err != nil {
-		return err
-	}
-	if f.Layout.atEnd() {
-		return put(pieces...)
-	}
-	return put(pieces[0])
 }
 
 // size cuts what is behind the end of the file and, in layout A, fills containers
@@ -367,15 +312,11 @@ func (u *Update) put(b []byte, off int64) error {
 		return nil
 	}
 	u.written.Add(int64(len(b)))
-	u.writes.Add(1)
 	_, err := u.dst.WriteAt(b, off)
 	return err
 }
 
 // stats are the counters.
 func (u *Update) stats() Stats {
-	return Stats{
-		Data: u.data.Load(), Written: u.written.Load(), Changed: u.changed.Load(), MD5: u.md5.Load(),
-		Blocks: u.blocks.Load(), Dirty: u.dirty.Load(), Writes: u.writes.Load(),
-	}
+	return Stats{Data: u.data.Load(), Written: u.written.Load(), MD5: u.md5.Load(), Blocks: u.blocks.Load(), Dirty: u.dirty.Load()}
 }

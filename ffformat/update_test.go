@@ -69,13 +69,11 @@ func TestUpdateHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		o := &WriterOptions{
-			Layout: rapid.SampledFrom(append(Layouts(), LayoutF, LayoutF)).Draw(t, "layout"), BlockSize: 512, AllowCRC32: true,
-			Workers: rapid.IntRange(1, 3).Draw(t, "workers"), BothRules: rapid.Bool().Draw(t, "both"),
+			Layout: rapid.SampledFrom(append(Layouts(), LayoutF, LayoutF)).Draw(t, "layout"), BlockSize: 512,
+			Workers: rapid.IntRange(1, 3).Draw(t, "workers"),
 		}
 		if o.Layout == LayoutF && rapid.Bool().Draw(t, "fast") {
 			o.Hash = Fast
-		} else {
-			o.Dirty = Dirty(rapid.IntRange(0, 2).Draw(t, "dirty"))
 		}
 		w, err := NewWriter(o)
 		must(t, err)
@@ -146,10 +144,7 @@ func TestUpdateHistories(t *testing.T) {
 			recent = res.Digests
 			r := s.holds(t, data, cp)
 			if s.prev != nil {
-				b, err := s.prev.MarshalBinary()
-				must(t, err)
-				back, err := UnmarshalDigests(b, "side")
-				must(t, err)
+				back := marshalled(t, s.prev)
 				must(t, back.Match(r.File()))
 				s.prev = back
 			}
@@ -168,11 +163,7 @@ func TestUpdateHistories(t *testing.T) {
 				uo.Vars = append(uo.Vars, VarSize{id, int64(len(data[id]))})
 				bufs = append(bufs, VarBuf{id, data[id]})
 			}
-			u, err := w.Begin(s.f, uo)
-			must(t, err)
-			must(t, u.AddAll(ctx, bufs))
-			res, err := u.Finish(ctx)
-			must(t, err)
+			res := update(t, w, s.f, uo, bufs)
 			if res.Stats.Dirty != 0 || res.Stats.MD5 != 0 {
 				t.Fatalf("nothing changed: %+v", res.Stats)
 			}
@@ -184,20 +175,14 @@ func TestUpdateHistories(t *testing.T) {
 
 // TestUpdateDirtyRuns: exactly the changed blocks are written, neighbours together.
 func TestUpdateDirtyRuns(t *testing.T) {
-	ctx := context.Background()
 	for _, hash := range []Hash{MD5, Fast} {
 		w, err := NewWriter(&WriterOptions{Hash: hash, BlockSize: 1000})
 		must(t, err)
-		mem := vfs.NewMem()
+		mem := vfs.Count(vfs.NewMem())
 		data := make([]byte, 10500) // 10 blocks and a half
 		s := newSlot(t, mem, "f")
 		write := func(prev *Digests) *Result {
-			u, err := w.Begin(s.f, UpdateOptions{CkptID: 1, Prev: prev})
-			must(t, err)
-			must(t, u.Add(ctx, 7, data))
-			res, err := u.Finish(ctx)
-			must(t, err)
-			return res
+			return update(t, w, s.f, UpdateOptions{CkptID: 1, Prev: prev}, []VarBuf{{7, data}})
 		}
 		first := write(nil)
 		if first.Stats.Dirty != 11 || first.Stats.Written != first.File.Size {
@@ -206,10 +191,11 @@ func TestUpdateDirtyRuns(t *testing.T) {
 		for _, at := range []int{0, 1999, 2000, 10499} {
 			data[at]++
 		}
+		before := mem.Kind(vfs.OpWrite)
 		res := write(first.Digests)
 		// blocks 0 to 2 together, the last one, and the metadata
-		if want := (Stats{Data: 10500, Written: 3000 + 500 + res.File.FB.MetaSize, Blocks: 11, Dirty: 4, Writes: 3, MD5: first.Stats.MD5, Changed: 10500}); res.Stats != want {
-			t.Errorf("%+v, want %+v", res.Stats, want)
+		if want := (Stats{Data: 10500, Written: 3000 + 500 + res.File.FB.MetaSize, Blocks: 11, Dirty: 4, MD5: first.Stats.MD5}); res.Stats != want || mem.Kind(vfs.OpWrite)-before != 3 {
+			t.Errorf("%+v, want %+v in 3 writes", res.Stats, want)
 		}
 		s.prev = res.Digests
 		s.holds(t, map[int32][]byte{7: data}, 1)
@@ -219,7 +205,6 @@ func TestUpdateDirtyRuns(t *testing.T) {
 // TestUpdateRecentSparesMD5: a chunk that is as in the newest state of another file is
 // written to this one without hashing it again.
 func TestUpdateRecentSparesMD5(t *testing.T) {
-	ctx := context.Background()
 	w, err := NewWriter(&WriterOptions{BlockSize: 512})
 	must(t, err)
 	mem := vfs.NewMem()
@@ -228,11 +213,7 @@ func TestUpdateRecentSparesMD5(t *testing.T) {
 	var recent *Digests
 	for i, s := range []*slotFile{a, b} {
 		vars[1].Data[17]++
-		u, err := w.Begin(s.f, UpdateOptions{CkptID: 1, Recent: recent, Fresh: true})
-		must(t, err)
-		must(t, u.AddAll(ctx, vars))
-		res, err := u.Finish(ctx)
-		must(t, err)
+		res := update(t, w, s.f, UpdateOptions{CkptID: 1, Recent: recent, Fresh: true}, vars)
 		if want := []int64{8000, 3000}[i]; res.Stats.MD5 != want {
 			t.Errorf("file %d: MD5 of %d bytes, want %d", i, res.Stats.MD5, want)
 		}
@@ -244,8 +225,8 @@ func TestUpdateRecentSparesMD5(t *testing.T) {
 
 func TestWriterRefuses(t *testing.T) {
 	for _, o := range []WriterOptions{
-		{Layout: 9}, {Hash: 2}, {Hash: Fast, Layout: LayoutC}, {Hash: Fast, Dirty: DirtyMD5}, {Dirty: 3}, {Dirty: DirtyCRC32},
-		{BlockSize: 100}, {BlockSize: 1 << 21}, {Workers: -1}, {MaxFs: -2},
+		{Layout: 9}, {Hash: 2}, {Hash: Fast, Layout: LayoutC},
+		{BlockSize: 100}, {BlockSize: 1 << 21}, {Workers: -1},
 	} {
 		if _, err := NewWriter(&o); !errors.Is(err, ErrUsage) {
 			t.Errorf("%+v: %v, want ErrUsage", o, err)

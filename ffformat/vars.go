@@ -14,21 +14,18 @@ type VarInfo struct {
 func (f *File) Vars() []VarInfo {
 	var vars []VarInfo
 	at := map[int32]int{}
-	for i := range f.Blocks {
-		for j := range f.Blocks[i].Containers {
-			c := &f.Blocks[i].Containers[j]
-			k, ok := at[c.ID]
-			if !ok {
-				k = len(vars)
-				at[c.ID] = k
-				vars = append(vars, VarInfo{ID: c.ID})
-			}
-			v := &vars[k]
-			v.Containers++
-			v.Reserved = addSat(v.Reserved, c.ContainerSize)
-			if c.HasContent {
-				v.Size = addSat(v.Size, c.ChunkSize)
-			}
+	for c := range f.all() {
+		k, ok := at[c.ID]
+		if !ok {
+			k = len(vars)
+			at[c.ID] = k
+			vars = append(vars, VarInfo{ID: c.ID})
+		}
+		v := &vars[k]
+		v.Containers++
+		v.Reserved = addSat(v.Reserved, c.ContainerSize)
+		if c.HasContent {
+			v.Size = addSat(v.Size, c.ChunkSize)
 		}
 	}
 	return vars
@@ -49,17 +46,15 @@ func addSat(a, b int64) int64 {
 // a sound file is that of their dptr. They point into f; nil if there is no such variable.
 func (f *File) Containers(id int32) []*Container {
 	var cs []*Container
-	for i := range f.Blocks {
-		for j := range f.Blocks[i].Containers {
-			if c := &f.Blocks[i].Containers[j]; c.ID == id {
-				cs = append(cs, c)
-			}
+	for p := range f.all() {
+		if p.ID == id {
+			cs = append(cs, p.Container)
 		}
 	}
 	return cs
 }
 
-// recordOffset is where the record of a container is in the file.
-func (f *File) recordOffset(block, container int) int64 {
+// RecordOffset is where the record of a container (VMD) is in the file.
+func (f *File) RecordOffset(block, container int) int64 {
 	return f.Blocks[block].Offset + f.Layout.blockMeta(container)
 }

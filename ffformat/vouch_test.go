@@ -2,7 +2,6 @@ package ffformat
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
 )
 
 // ownFile is a file that a Writer made: two variables of one container, two that grew, one that shrank.
@@ -20,9 +18,7 @@ func ownFile(t testing.TB, o WriterOptions) []byte {
 	o.BlockSize, o.Workers = 512, 1
 	w, err := NewWriter(&o)
 	must(t, err)
-	mem := vfs.NewMem()
-	f, err := mem.Create("f")
-	must(t, err)
+	f, bytesOf := created(t)
 	for ckpt, sizes := range [][]int{{30, 40, 700}, {30, 90, 700, 50}, {30, 95, 300, 50}} {
 		uo := UpdateOptions{CkptID: int32(ckpt + 1), Timestamp: 1700000000123456789, Differential: ckpt > 0}
 		var vars []VarBuf
@@ -32,16 +28,9 @@ func ownFile(t testing.TB, o WriterOptions) []byte {
 			vars = append(vars, VarBuf{int32(i + 10), b})
 			uo.Vars = append(uo.Vars, VarSize{int32(i + 10), int64(n)})
 		}
-		u, err := w.Begin(f, uo)
-		must(t, err)
-		must(t, u.AddAll(t.Context(), vars))
-		if _, err := u.Finish(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		update(t, w, f, uo, vars)
 	}
-	b, err := vfs.ReadFile(mem, "f", 1<<20)
-	must(t, err)
-	return b
+	return bytesOf()
 }
 
 // image is what a reader gets of a file: all variables that it gives, with their ids.
@@ -119,7 +108,7 @@ func TestOwnRepair(t *testing.T) {
 	f, err := decodeBytes(b, "", nil)
 	must(t, err)
 
-	b[f.recordOffset(0, 0)+1] ^= 1 // variable 266
+	b[f.RecordOffset(0, 0)+1] ^= 1 // variable 266
 	var ids []int32
 	for _, x := range findings(t, b, "", nil) {
 		if id, ok := x.Var.Get(); ok {
@@ -133,12 +122,7 @@ func TestOwnRepair(t *testing.T) {
 		t.Errorf("doubtful are %v", ids)
 	}
 	for _, bad := range []BadChunks{DropBad, KeepBad} {
-		mem := vfs.NewMem()
-		dst, err := mem.Create("new")
-		must(t, err)
-		rep, err := Repair(context.Background(), bytes.NewReader(b), int64(len(b)), "old", dst, &RepairOptions{Bad: bad})
-		must(t, err)
-		got, err := vfs.ReadFile(mem, "new", 1<<20)
+		rep, got, err := repaired(t, b, "old", &RepairOptions{Bad: bad})
 		must(t, err)
 		for x := range Check(t.Context(), bytes.NewReader(got), int64(len(got)), "", nil) {
 			t.Errorf("%v", x)
@@ -157,11 +141,11 @@ func TestFastDoubt(t *testing.T) {
 		flip func(f *File) int64
 		want string
 	}{
-		"id":        {func(f *File) int64 { return f.recordOffset(0, 0) + 1 }, "[266 12 13]"},
-		"myHash":    {func(f *File) int64 { return f.fbOffset() + myHashOff }, "[10 12 13]"},
-		"dptr":      {func(f *File) int64 { return f.recordOffset(2, 0) + int64(f.Layout.table().vmd.dptr.off) }, "[]"},
-		"pad":       {func(f *File) int64 { return f.fbOffset() + int64(f.Layout.table().fb.pad.off) }, "[]"},
-		"timestamp": {func(f *File) int64 { return f.fbOffset() + int64(f.Layout.table().fb.timestamp.off) }, "[10 12 13]"},
+		"id":        {func(f *File) int64 { return f.RecordOffset(0, 0) + 1 }, "[266 12 13]"},
+		"myHash":    {func(f *File) int64 { return f.FileBlockOffset() + myHashOff }, "[10 12 13]"},
+		"dptr":      {func(f *File) int64 { return f.RecordOffset(2, 0) + int64(f.Layout.table().vmd.dptr.off) }, "[]"},
+		"pad":       {func(f *File) int64 { return f.FileBlockOffset() + int64(f.Layout.table().fb.pad.off) }, "[]"},
+		"timestamp": {func(f *File) int64 { return f.FileBlockOffset() + int64(f.Layout.table().fb.timestamp.off) }, "[10 12 13]"},
 	} {
 		b := ownFile(t, WriterOptions{Layout: LayoutF, Hash: Fast})
 		f, err := decodeBytes(b, "", nil)
@@ -212,12 +196,8 @@ func TestUncoveredIDs(t *testing.T) {
 	}
 	b := ownFile(t, WriterOptions{})
 	for _, l := range Layouts() {
-		mem := vfs.NewMem()
-		dst, err := mem.Create("new")
-		must(t, err)
-		r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", nil)
-		must(t, err)
-		f, err := Convert(t.Context(), r, dst, &ConvertOptions{Layout: l})
+		dst, _ := created(t)
+		f, err := Convert(t.Context(), reader(t, b, ""), dst, &ConvertOptions{Layout: l})
 		must(t, err)
 		if !f.vouched() {
 			t.Errorf("to %v: not vouched for", l)
@@ -250,7 +230,7 @@ func TestOwnOtherDamage(t *testing.T) {
 		want := image(t, b)
 		f, err := decodeBytes(b, "", nil)
 		must(t, err)
-		change(&f.Layout.table().vmd, b[f.recordOffset(2, 0):]) // of variable 11
+		change(&f.Layout.table().vmd, b[f.RecordOffset(2, 0):]) // of variable 11
 		got := image(t, b)
 		if _, ok := got[11]; ok || len(got) != 3 || got[10] != want[10] || got[13] != want[13] {
 			t.Errorf("%s: %d variables can be read", name, len(got))

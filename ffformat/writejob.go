@@ -36,8 +36,8 @@ type writeJob struct {
 
 func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
 	size, bs := int64(len(data)), int64(u.w.o.BlockSize)
-	j := &writeJob{seq: seq, c: c, data: data, prev: u.o.Prev.chunk(seq, c), recent: u.o.Recent.chunk(seq, c)}
-	j.cur = make([]byte, (size+bs-1)/bs*u.w.o.Dirty.width())
+	j := &writeJob{seq: seq, c: c, data: data, prev: u.o.Prev.chunk(c), recent: u.o.Recent.chunk(c)}
+	j.cur = make([]byte, (size+bs-1)/bs*digestLen)
 	j.newToFile.Store(j.prev.size != size)
 	j.newAtAll.Store(j.recent.size != size)
 	return j
@@ -199,23 +199,20 @@ func (u *Update) sum(ctx context.Context, j *writeJob) error {
 // piece digests the blocks of [off, to), which begins at a block, calls hash, if
 // there is one, and writes the runs of blocks that the file does not hold.
 func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
-	o := &u.w.o
-	bs, width := int64(o.BlockSize), o.Dirty.width()
-	size := int64(len(j.data))
-	dirty, blocks, changed := int64(0), int64(0), int64(0)
+	bs, size := int64(u.w.o.BlockSize), int64(len(j.data))
+	dirty, blocks := int64(0), int64(0)
 	run := int64(-1) // where a run of blocks to be written begins
 	var room [writePiece / minBlockSize][2]int64
 	runs := room[:0]
 	for at := off; at < to; at += bs {
 		end := min(at+bs, size)
-		k := at / bs * width
-		d := j.cur[k : k+width]
-		o.Dirty.put(d, j.data[at:end])
+		k := at / bs * digestLen
+		d := j.cur[k : k+digestLen]
+		sum := fastBlock(j.data[at:end])
+		copy(d, sum[:])
 		blocks++
-		if !sameBlock(&j.recent, d, at, end, bs, k) {
-			if changed += end - at; !j.newAtAll.Load() {
-				j.newAtAll.Store(true)
-			}
+		if !j.newAtAll.Load() && !sameBlock(&j.recent, d, at, end, bs, k) {
+			j.newAtAll.Store(true)
 		}
 		if sameBlock(&j.prev, d, at, end, bs, k) {
 			if run >= 0 {
@@ -240,7 +237,6 @@ func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 	}
 	u.blocks.Add(blocks)
 	u.dirty.Add(dirty)
-	u.changed.Add(changed)
 	for _, r := range runs {
 		if err := u.put(j.data[r[0]:r[1]], j.c.Fptr+r[0]); err != nil {
 			return err

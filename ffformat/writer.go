@@ -11,27 +11,12 @@ const DefaultBlockSize = 16384
 // WriterOptions of NewWriter. nil, or a zero field, means the default.
 type WriterOptions struct {
 	Layout Layout // default LayoutF
-	Hash   Hash   // default MD5; Fast needs layout F and DirtyFast
-	Dirty  Dirty  // hash of the blocks, default DirtyFast
-
-	// AllowCRC32 accepts DirtyCRC32: of 2^32 changes of a block one is not seen, and
-	// the file then holds the old block.
-	AllowCRC32 bool
+	Hash   Hash   // default MD5; Fast needs layout F
 
 	// BlockSize in bytes, 512 to 1 MiB; default 16384. Of Fast files it is in the file.
 	BlockSize int
 
 	Workers int // at once; default GOMAXPROCS
-
-	// MaxFs and PtFs go to the file block as they are: FTI's levels 2 and 3 use
-	// them. 0 means -1, "none".
-	MaxFs, PtFs int64
-
-	// BothRules writes containers that are empty as content of no bytes. Then the
-	// checksum that FTI's reader computes is also the one that FTI's writer would have
-	// written. By default such containers are marked as the growth rule has it, without
-	// content, and the checksum is the reader's, which decides.
-	BothRules bool
 }
 
 // Validate says what is wrong with the options: ErrUsage.
@@ -44,18 +29,10 @@ func (o *WriterOptions) Validate() error {
 		return fault.Usage("hash %d", v.Hash)
 	case v.Hash == Fast && v.Layout != LayoutF:
 		return fault.Usage("Fast hashes in layout %v, want layout F", v.Layout)
-	case v.Hash == Fast && v.Dirty != DirtyFast:
-		return fault.Usage("Fast hashes with %v of blocks, want XXH3-128", v.Dirty)
-	case v.Dirty > DirtyCRC32:
-		return fault.Usage("hash of blocks %v", v.Dirty)
-	case v.Dirty == DirtyCRC32 && !v.AllowCRC32:
-		return fault.Usage("CRC-32 of blocks: a change that keeps the CRC (1 in 2^32) would be lost without notice; AllowCRC32 accepts that")
 	case v.BlockSize < minBlockSize || v.BlockSize > maxBlockSize:
 		return fault.Usage("blocks of %d bytes, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
 	case v.Workers < 0:
 		return fault.Usage("%d workers", v.Workers)
-	case v.MaxFs < -1 || v.PtFs < -1:
-		return fault.Usage("MaxFs %d and PtFs %d, want a size or -1", v.MaxFs, v.PtFs)
 	}
 	return nil
 }
@@ -70,12 +47,6 @@ func (o *WriterOptions) withDefaults() WriterOptions {
 	}
 	if v.BlockSize == 0 {
 		v.BlockSize = DefaultBlockSize
-	}
-	if v.MaxFs == 0 {
-		v.MaxFs = -1
-	}
-	if v.PtFs == 0 {
-		v.PtFs = -1
 	}
 	return v
 }

@@ -3,74 +3,50 @@ package ffformat
 import (
 	"bytes"
 	"context"
-	"path/filepath"
+	"fmt"
+	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"blobio/internal/vfs"
 )
 
-// vectorRun is a folder of the vectors and how its files came about.
+// vectorRun are the files of one rank in a folder of the vectors, and how they came about.
 type vectorRun struct {
-	dir    string
 	layout Layout
-	rank   int // in the name of the file
-	r      int // of the data
-	diff   int // block size of a differential run in one file; 0: plain files
-	order  []int32
-	dirty  Dirty
+	rank   int            // of the data
+	diff   int            // block size of a differential run in one file; 0: plain files
+	order  []int32        // of the variables
+	files  map[int]string // by checkpoint
 }
 
-func vectorRuns(m map[string]*manifestEntry) []vectorRun {
-	var runs []vectorRun
-	seen := map[string]bool{}
+func vectorRuns(t *testing.T, m map[string]*manifestEntry) map[string]*vectorRun {
+	runs := map[string]*vectorRun{}
 	for name, e := range m {
-		dir, file := filepath.Split(name)
-		if !strings.HasPrefix(name, "tiny/") || seen[dir+lastPart(file)] {
+		if !strings.HasPrefix(name, "tiny/") || e.Kind == "RSed" || strings.Contains(name, "Pcof") {
 			continue
 		}
-		seen[dir+lastPart(file)] = true
-		if strings.Contains(file, "Pcof") || strings.Contains(file, "RSed") {
-			continue
-		}
-		run := vectorRun{dir: dir, layout: manifestLayouts[e.Layout], order: []int32{1, 2, 3, 4, 5}}
-		if _, err := parseRank(file, &run.rank); err != nil {
-			continue
-		}
-		run.r = run.rank
-		if strings.Contains(dir, "withhead") {
-			run.r = 0
-		}
-		if strings.Contains(dir, "icp") {
-			run.order = []int32{3, 1, 2, 5, 4}
-		}
-		if strings.Contains(dir, "dcp") {
-			run.diff = 512
-			if strings.Contains(dir, "16384") {
+		ckpt, rank := vectorContent(t, name)
+		dir := path.Dir(name)
+		key := dir + name[strings.LastIndexByte(name, '-'):]
+		run := runs[key]
+		if run == nil {
+			run = &vectorRun{layout: manifestLayouts[e.Layout], rank: rank, order: []int32{1, 2, 3, 4, 5}, files: map[int]string{}}
+			if strings.Contains(dir, "icp") {
+				run.order = []int32{3, 1, 2, 5, 4}
+			}
+			switch {
+			case strings.Contains(dir, "dcp") && strings.Contains(dir, "16384"):
 				run.diff = 16384
+			case strings.Contains(dir, "dcp"):
+				run.diff = 512
 			}
-			if strings.Contains(dir, "crc32") {
-				run.dirty = DirtyCRC32
-			}
+			runs[key] = run
 		}
-		runs = append(runs, run)
+		run.files[ckpt] = name
 	}
 	return runs
-}
-
-func lastPart(file string) string { return file[strings.LastIndexByte(file, '-')+1:] }
-
-func parseRank(file string, n *int) (int, error) {
-	s := strings.TrimSuffix(strings.TrimPrefix(lastPart(file), "Rank"), ".fti")
-	for _, c := range s {
-		if c < '0' || c > '9' {
-			return 0, ErrUsage
-		}
-		*n = *n*10 + int(c-'0')
-	}
-	return 0, nil
 }
 
 // TestWriterVectors writes the scenario of the vectors with each layout and compares
@@ -80,19 +56,14 @@ func parseRank(file string, n *int) (int, error) {
 func TestWriterVectors(t *testing.T) {
 	dir, m := vectors(t)
 	files := 0
-	for _, run := range vectorRuns(m) {
-		w, err := NewWriter(&WriterOptions{Layout: run.layout, BlockSize: max(run.diff, 512), Dirty: run.dirty, AllowCRC32: true})
+	for _, run := range vectorRuns(t, m) {
+		w, err := NewWriter(&WriterOptions{Layout: run.layout, BlockSize: max(run.diff, 512)})
 		must(t, err)
 		fsys := vfs.NewMem()
 		var dst vfs.File
 		var prev *Digests
 		for cp := 1; cp <= 7; cp++ {
-			name := ""
-			for k := range m {
-				if d, f := filepath.Split(k); d == run.dir && strings.HasPrefix(f, "cp"+string(rune('0'+cp))) && strings.HasSuffix(f, "Rank"+string(rune('0'+run.rank))+".fti") {
-					name = k
-				}
-			}
+			name := run.files[cp]
 			fresh := dst == nil || run.diff == 0
 			if fresh {
 				if dst, err = fsys.Create("f" + string(rune('0'+cp))); err != nil {
@@ -107,7 +78,6 @@ func TestWriterVectors(t *testing.T) {
 				if want, err = decodeBytes(b, name, nil); err != nil {
 					t.Fatal(err)
 				}
-				w.o.MaxFs, w.o.PtFs = want.FB.MaxFs, want.FB.PtFs
 			}
 			o := UpdateOptions{CkptID: int32(cp), Timestamp: 1, Prev: prev, Differential: run.diff > 0, Fresh: fresh}
 			var vars []VarBuf
@@ -118,15 +88,10 @@ func TestWriterVectors(t *testing.T) {
 			}
 			for _, id := range run.order {
 				if _, ok := scenario[cp][id]; ok {
-					vars = append(vars, VarBuf{id, scenarioData(cp, id, run.r, 100)})
+					vars = append(vars, VarBuf{id, scenarioData(cp, id, run.rank, 100)})
 				}
 			}
-			u, err := w.Begin(dst, o)
-			must(t, err)
-			must(t, u.AddAll(context.Background(), vars))
-			res, err := u.Finish(context.Background())
-			must(t, err)
-			prev = res.Digests
+			prev = update(t, w, dst, o, vars).Digests
 			if want == nil {
 				continue
 			}
@@ -153,7 +118,7 @@ func TestWriterVectors(t *testing.T) {
 func differsFromVector(t *testing.T, got, want []byte, f *File) string {
 	t.Helper()
 	if len(got) != len(want) {
-		return "size " + itoa(len(got)) + ", want " + itoa(len(want))
+		return fmt.Sprintf("%d bytes, want %d", len(got), len(want))
 	}
 	ours, err := decodeBytes(got, "ours", nil)
 	if err != nil {
@@ -175,8 +140,9 @@ func differsFromVector(t *testing.T, got, want []byte, f *File) string {
 	for _, b := range [][]byte{got, want} {
 		fb := b[at : at+f.Layout.fbSize()]
 		clear(fb[:checksumLen+16])
-		clear(tab.fb.timestamp.bytes(fb))
-		clear(tab.fb.pad.bytes(fb))
+		for _, s := range []span{tab.fb.timestamp, tab.fb.pad, tab.fb.maxFs, tab.fb.ptFs} { // the last two are of levels 2 and 3
+			clear(s.bytes(fb))
+		}
 		for p := range f.all() {
 			rec := b[p.offset:]
 			clear(tab.vmd.pad.bytes(rec))
@@ -190,10 +156,8 @@ func differsFromVector(t *testing.T, got, want []byte, f *File) string {
 	}
 	for i := range got {
 		if got[i] != want[i] {
-			return "byte " + itoa(i) + " of " + itoa(len(got)) + ", data end at " + itoa(int(f.FB.DataSize))
+			return fmt.Sprintf("byte %d of %d, data end at %d", i, len(got), f.FB.DataSize)
 		}
 	}
 	return ""
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

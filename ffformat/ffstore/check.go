@@ -28,155 +28,155 @@ type CheckOptions struct {
 // ranks in all kept checkpoints, the side files. It yields the findings of the files
 // with their ranks. If a kept checkpoint is damaged, notes tell which of the spares are whole.
 func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
-	var opt CheckOptions
-	if o != nil {
-		opt = *o
-	}
-	opt.FS = vfs.OrOS(opt.FS)
 	return func(yield func(Finding) bool) {
-		say := func(sev ffformat.Severity, e *entry, rank int, err error) bool {
-			return yield(placed(ffformat.FindingOf(sev, err), e, rank))
+		c := &checking{ctx: ctx, yield: yield}
+		if o != nil {
+			c.CheckOptions = *o
 		}
-		v, err := OpenView(dir, opt.FS)
-		if err != nil {
-			say(ffformat.Error, nil, -1, err)
+		var err error
+		if c.View, err = OpenView(dir, c.FS); err != nil {
+			c.say(ffformat.Error, nil, -1, err)
 			return
 		}
-		total := int64(len(v.rec.Checkpoints)) * int64(v.rec.Ranks)
-		done := int64(0)
-		bad := false
-		for i := range v.rec.Checkpoints {
-			e := &v.rec.Checkpoints[i]
-			bytes := int64(0)
-			for rank := range v.rec.Ranks {
-				if err := ctx.Err(); err != nil {
-					say(ffformat.Error, nil, -1, err)
-					return
-				}
-				if opt.Progress != nil {
-					opt.Progress(done, total)
-				}
-				done++
-				r, err := openRank(v.fsys, v.dir, e.forRank(rank), rank)
-				if err != nil {
-					bad = true
-					if !say(ffformat.Error, e, rank, err) {
-						return
-					}
-				} else {
-					bytes += r.File().Size
-					r.Close()
-				}
-				if !v.checkFile(ctx, e, rank, &ffformat.CheckOptions{Quick: opt.Quick, Workers: opt.Workers}, func(f Finding) bool {
-					bad = bad || f.Severity >= ffformat.Error
-					return yield(f)
-				}) {
-					return
-				}
-			}
-			if bytes != e.Files {
-				if !say(ffformat.Warning, e, -1, fault.At(filepath.Join(dir, recordName), 0, "bytes", ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
-					return
-				}
-			}
-		}
-		if bad && !v.checkSpares(ctx, &ffformat.CheckOptions{Quick: opt.Quick, Workers: opt.Workers}, say) {
-			return
-		}
-		if v.checkRest(func(sev ffformat.Severity, err error) bool { return say(sev, nil, -1, err) }) {
-			v.checkLogs(func(err error) bool { return say(ffformat.Warning, nil, -1, err) })
+		bad, more := c.checkpoints()
+		if more && (!bad || c.spares()) && c.rest() {
+			c.sideFiles()
 		}
 	}
 }
 
-// checkFile tells all that is wrong with one file, as far as it can be opened.
-func (v *View) checkFile(ctx context.Context, e *entry, rank int, o *ffformat.CheckOptions, yield func(Finding) bool) bool {
-	f, err := v.fsys.Open(FileName(v.dir, e.Slot, rank))
+// checking is one run of Check. Its methods say whether it is to go on.
+type checking struct {
+	*View
+	CheckOptions
+	ctx   context.Context
+	yield func(Finding) bool
+}
+
+// say yields a finding of this checkpoint and rank; nil and -1: of none.
+func (c *checking) say(sev ffformat.Severity, e *entry, rank int, err error) bool {
+	return c.yield(placed(ffformat.FindingOf(sev, "", err), e, rank))
+}
+
+// checkpoints looks at the kept checkpoints. bad: one is damaged.
+func (c *checking) checkpoints() (bad, more bool) {
+	total := int64(len(c.rec.Checkpoints)) * int64(c.rec.Ranks)
+	done := int64(0)
+	for i := range c.rec.Checkpoints {
+		e := &c.rec.Checkpoints[i]
+		bytes := int64(0)
+		for rank := range c.rec.Ranks {
+			if err := c.ctx.Err(); err != nil {
+				c.say(ffformat.Error, nil, -1, err)
+				return bad, false
+			}
+			if c.Progress != nil {
+				c.Progress(done, total)
+			}
+			done++
+			size, more := c.rank(e, rank, func(f Finding) bool {
+				bad = bad || f.Severity >= ffformat.Error
+				return c.yield(f)
+			})
+			if !more {
+				return bad, false
+			}
+			bytes += size
+		}
+		if bytes != e.Files && !c.say(ffformat.Warning, e, -1, fault.At(filepath.Join(c.dir, recordName), 0, "bytes", ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
+			return bad, false
+		}
+	}
+	return bad, true
+}
+
+// rank yields all that is wrong with the file of a rank, as far as it can be opened. size is that of one that is of the checkpoint.
+func (c *checking) rank(e *entry, rank int, yield func(Finding) bool) (size int64, more bool) {
+	say := func(err error) bool { return yield(placed(ffformat.FindingOf(ffformat.Error, "", err), e, rank)) }
+	f, n, err := openRankFile(c.fsys, c.dir, e, rank)
 	if err != nil {
-		return true // that has been told
+		return 0, say(err)
 	}
 	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return true
+	if _, err := e.forRank(rank).reader(f, n); err == nil {
+		size = n
+	} else if !say(err) {
+		return 0, false
 	}
-	for x := range ffformat.Check(ctx, f, size, f.Name(), o) {
+	for x := range ffformat.Check(c.ctx, f, n, f.Name(), &ffformat.CheckOptions{Quick: c.Quick, Workers: c.Workers}) {
 		if !yield(placed(x, e, rank)) {
-			return false
+			return size, false
 		}
 	}
-	return true
+	return size, true
 }
 
-// checkSpares tells which spares Recover can fall back to.
-func (v *View) checkSpares(ctx context.Context, o *ffformat.CheckOptions, say func(ffformat.Severity, *entry, int, error) bool) bool {
-	for i := range v.rec.Spares {
-		e := &v.rec.Spares[i]
+// spares tells which spares Recover can fall back to.
+func (c *checking) spares() bool {
+	for i := range c.rec.Spares {
+		e := &c.rec.Spares[i]
 		var bad error
-		for rank := 0; rank < v.rec.Ranks && bad == nil; rank++ {
-			var r *RankReader
-			if r, bad = openRank(v.fsys, v.dir, e.forRank(rank), rank); bad != nil {
-				break
-			}
-			r.Close()
-			v.checkFile(ctx, e, rank, o, func(f Finding) bool {
+		for rank := 0; rank < c.rec.Ranks && bad == nil; rank++ {
+			c.rank(e, rank, func(f Finding) bool {
 				if f.Severity >= ffformat.Error {
 					bad = f.AsError()
 				}
 				return bad == nil
 			})
 		}
-		if ctx.Err() != nil {
-			return say(ffformat.Error, nil, -1, ctx.Err())
+		if c.ctx.Err() != nil {
+			return c.say(ffformat.Error, nil, -1, c.ctx.Err())
 		}
-		is := fault.At(slotDir(v.dir, e.Slot), -1, "", nil, "holds checkpoint %d whole: Recover falls back to it", e.ID)
+		is := fault.At(slotDir(c.dir, e.Slot), -1, "", nil, "holds checkpoint %d whole: Recover falls back to it", e.ID)
 		if bad != nil {
 			is.Msg = fmt.Sprintf("checkpoint %d was here and is not whole any more: %v", e.ID, bad)
 		}
-		if !say(ffformat.Note, e, -1, is) {
+		if !c.say(ffformat.Note, e, -1, is) {
 			return false
 		}
 	}
 	return true
 }
 
-// checkRest looks at what is there beside the checkpoints.
-func (v *View) checkRest(say func(ffformat.Severity, error) bool) bool {
-	entries, err := v.fsys.ReadDir(v.dir)
+// rest looks at what is there beside the checkpoints.
+func (c *checking) rest() bool {
+	say := func(sev ffformat.Severity, err error) bool { return c.say(sev, nil, -1, err) }
+	entries, err := c.fsys.ReadDir(c.dir)
 	if err != nil {
 		return say(ffformat.Warning, err)
 	}
 	for _, e := range entries {
-		if of, ok := durable.HiddenOf(e.Name()); (ok && of == recordName || durable.IsTemp(e.Name())) && !say(ffformat.Note, fault.At(filepath.Join(v.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
+		if of, ok := durable.HiddenOf(e.Name()); (ok && of == recordName || durable.IsTemp(e.Name())) && !say(ffformat.Note, fault.At(filepath.Join(c.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
 			return false
 		}
 	}
-	slots, err := slotDirs(v.fsys, v.dir)
+	slots, err := slotDirs(c.fsys, c.dir)
 	if err != nil {
 		return say(ffformat.Warning, err)
 	}
 	for _, k := range slots {
-		if k >= v.rec.Slots && !say(ffformat.Note, fault.At(slotDir(v.dir, k), -1, "", nil, "not used any more: the next commit removes it")) {
+		if k >= c.rec.Slots && !say(ffformat.Note, fault.At(slotDir(c.dir, k), -1, "", nil, "not used any more: the next commit removes it")) {
 			return false
 		}
 	}
 	return true
 }
 
-// checkLogs looks at the side files. Without them the next differential checkpoint is
+// sideFiles looks at the side files. Without them the next differential checkpoint is
 // full, and nothing is lost.
-func (v *View) checkLogs(say func(error) bool) {
-	logs, err := nodeLogs(v.fsys, v.dir)
+func (c *checking) sideFiles() {
+	say := func(err error) bool { return c.say(ffformat.Warning, nil, -1, err) }
+	logs, err := nodeLogs(c.fsys, c.dir)
 	if err != nil {
 		say(err)
 		return
 	}
 	if len(logs) == 0 {
-		say(fault.At(v.dir, -1, "", ErrMissing, "no side files with digests: the next differential checkpoint will be full"))
+		say(fault.At(c.dir, -1, "", ErrMissing, "no side files with digests: the next differential checkpoint will be full"))
 		return
 	}
 	for _, name := range logs {
-		f, err := v.fsys.Open(name)
+		f, err := c.fsys.Open(name)
 		if err != nil {
 			if !say(err) {
 				return

@@ -7,32 +7,27 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/fault"
+	"blobio/internal/vfs"
 )
-
-// Stats is what one checkpoint did, summed over all ranks.
-type Stats struct {
-	ffformat.Stats
-	SideData int64 // bytes written to the side files of the nodes
-}
 
 // Checkpoint writes all protected variables of all ranks as checkpoint id, which must be
 // higher than that of the newest one; after Recover and RecoverID, higher than the
 // recovered one, and newer ones then make way. When it returns nil it is committed, on
-// all ranks; after an error nothing has changed for a reader.
-func (s *Store) Checkpoint(ctx context.Context, id int32) (Stats, error) {
+// all ranks; after an error nothing has changed for a reader. The Stats are the sums over all ranks.
+func (s *Store) Checkpoint(ctx context.Context, id int32) (ffformat.Stats, error) {
 	return s.whole(ctx, id, false)
 }
 
 // CheckpointDiff is Checkpoint, but of what the slot holds already nothing is written
 // again. Where that is not known (the first time, or after a lost side file), it is full.
-func (s *Store) CheckpointDiff(ctx context.Context, id int32) (Stats, error) {
+func (s *Store) CheckpointDiff(ctx context.Context, id int32) (ffformat.Stats, error) {
 	return s.whole(ctx, id, true)
 }
 
-func (s *Store) whole(ctx context.Context, id int32, diff bool) (Stats, error) {
+func (s *Store) whole(ctx context.Context, id int32, diff bool) (ffformat.Stats, error) {
 	inc, err := s.prepare(ctx, id, diff)
 	if err != nil {
-		return Stats{}, err
+		return ffformat.Stats{}, err
 	}
 	vars := s.vars()
 	return inc.commit(ctx, s.files.within(ctx, func() error { // all at once: no more files are open than there are places
@@ -54,8 +49,7 @@ type Incremental struct {
 	diff bool
 	slot int
 	time int64
-	side int64 // bytes written to the side file
-	f    *handle
+	f    vfs.File // nil: closed
 	u    *ffformat.Update
 	res  *ffformat.Result
 	size int64 // of the file, when it was opened and then when it is finished; in layout B it can end before the last containers do
@@ -82,7 +76,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	v := []int64{int64(id), -int64(id), 0}
 	if s.c.Rank() == 0 {
 		v[2] = s.o.Clock().UnixNano()
-		for _, e := range s.ledger.newestFirst() { // so that no two of a store have the same
+		for _, e := range s.ledger.rec.newestFirst() { // so that no two of a store have the same
 			v[2] = max(v[2], e.Time+1)
 		}
 		v[2] = ffformat.OwnTime(v[2])
@@ -125,8 +119,7 @@ func (inc *Incremental) takeSlot(ctx context.Context) error {
 			err = s.files.makeSlot(inc.slot)
 		}
 	}
-	inc.side, err = s.logs.mark(ctx, inc.slot, s.files.slots, err)
-	return err
+	return s.logs.mark(ctx, inc.slot, s.files.slots, err)
 }
 
 // open opens the file of this rank and begins the update.
@@ -164,7 +157,7 @@ func (inc *Incremental) finish(ctx context.Context) (err error) {
 	if inc.res, err = inc.u.Finish(ctx); err != nil {
 		return err
 	}
-	if inc.s.o.Durability != DurableNone {
+	if inc.s.o.Durability == DurableCommit {
 		if err := inc.f.Sync(); err != nil {
 			return err
 		}
@@ -172,20 +165,22 @@ func (inc *Incremental) finish(ctx context.Context) (err error) {
 	if inc.size, err = inc.f.Size(); err != nil {
 		return err
 	}
-	return inc.f.close()
+	f := inc.f
+	inc.f = nil
+	return f.Close()
 }
 
 // commit takes the checkpoint of all ranks from files to the record. err is that of this rank so far.
-func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
+func (inc *Incremental) commit(ctx context.Context, err error) (ffformat.Stats, error) {
 	s := inc.s
-	fail := func(err error) (Stats, error) {
+	fail := func(err error) (ffformat.Stats, error) {
 		inc.giveUp()
-		return Stats{}, err
+		return ffformat.Stats{}, err
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return fail(err)
 	}
-	if err := inc.logDigests(ctx); err != nil {
+	if err := s.logs.add(ctx, inc.slot, inc.id, inc.res.Digests, s.files.slots[inc.slot].named); err != nil { // what the files of the slot hold now
 		return fail(err)
 	}
 	own := slices.Clone(inc.res.Digests.MetaSum[:sumLen])
@@ -194,13 +189,11 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 		return fail(err)
 	}
 	st := inc.res.Stats
-	n, err := comm.Allreduce(ctx, s.c, []int64{
-		st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, st.Writes, st.Changed, inc.side, inc.size, int64(len(s.order)),
-	}, comm.Sum)
+	n, err := comm.Allreduce(ctx, s.c, []int64{st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, inc.size, int64(len(s.order))}, comm.Sum)
 	if err != nil {
 		return fail(err)
 	}
-	e := entry{ID: inc.id, Slot: inc.slot, Time: inc.time, Data: n[0], Files: n[8], Vars: n[9], Sums: slices.Concat(sums...), own: own}
+	e := entry{ID: inc.id, Slot: inc.slot, Time: inc.time, Data: n[0], Files: n[5], Vars: n[6], Sums: slices.Concat(sums...), own: own}
 	if err := s.ledger.replace(ctx, s.ledger.next(e, s.o.Keep)); err != nil {
 		return fail(err)
 	}
@@ -208,14 +201,7 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 	s.files.slots[inc.slot] = slot{digests: inc.res.Digests, named: true}
 	inc.done, s.busy = true, false
 	s.files.drop(s.ledger.rec.slotsWith(s.o.Keep))
-	return Stats{ffformat.Stats{Data: n[0], Written: n[1], MD5: n[2], Blocks: n[3], Dirty: n[4], Writes: n[5], Changed: n[6]}, n[7]}, nil
-}
-
-// logDigests notes in the side files what the files of the slot hold now. It is collective.
-func (inc *Incremental) logDigests(ctx context.Context) error {
-	n, err := inc.s.logs.add(ctx, inc.slot, inc.id, inc.res.Digests, inc.s.files.slots[inc.slot].named)
-	inc.side += n
-	return err
+	return ffformat.Stats{Data: n[0], Written: n[1], MD5: n[2], Blocks: n[3], Dirty: n[4]}, nil
 }
 
 // giveUp leaves the Writer as it was before.
@@ -228,6 +214,6 @@ func (inc *Incremental) giveUp() {
 		inc.s.files.w.Undo()
 	}
 	if inc.f != nil {
-		inc.f.close() //nolint:errcheck // the file does not count
+		inc.f.Close() //nolint:errcheck // the file does not count
 	}
 }

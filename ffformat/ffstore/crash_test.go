@@ -106,10 +106,10 @@ func TestCrash(t *testing.T) {
 }
 
 // TestKill: what is written is there, synced or not, up to the operation at which the
-// program dies; also with nothing synced at all (DurableNone, DurableData).
+// program dies; also with nothing synced at all (DurableNone).
 func TestKill(t *testing.T) {
 	for _, m := range crashtest.Some(t, 2, modes) {
-		for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
+		for _, d := range []Durability{DurableCommit, DurableNone} {
 			if d != DurableCommit && !long && m.name != "diff" && m.name != "ranks" {
 				continue
 			}
@@ -192,14 +192,7 @@ func TestFaults(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			base := vfs.NewMem()
-			must(t, m.run(base, func(ctx context.Context, c comm.Comm, s *Store) error {
-				for k := 1; k <= 3; k++ {
-					if _, err := m.step(ctx, c, s, k); err != nil {
-						return err
-					}
-				}
-				return nil
-			}))
+			m.steps(t, base, 1, 3)
 			var outcomes []error
 			var opened atomic.Bool
 			n := 0
@@ -301,15 +294,9 @@ func TestMarkIsDurableFirst(t *testing.T) {
 		}
 		return nil
 	})
-	s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
-	must(t, err)
 	data := make([]byte, 64<<10)
-	s.Protect(1, data)
-	for id := int32(1); id <= 4; id++ {
-		if _, err := s.CheckpointDiff(ctx, id); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s := m.open(t, fsys, data)
+	diffs(t, s, 1, 4)
 	armed = true
 	for i := 0; i < len(data); i += 4096 {
 		data[i] = 1
@@ -318,13 +305,8 @@ func TestMarkIsDurableFirst(t *testing.T) {
 		t.Fatal(len(clones), err)
 	}
 	for seed, after := range clones {
-		s, err := Open(ctx, comm.Self(), "d", m.options(after))
-		must(t, err)
 		clear(data)
-		s.Protect(1, data)
-		if _, err := s.CheckpointDiff(ctx, 5); err != nil {
-			t.Fatal(err)
-		}
+		diffs(t, m.open(t, after, data), 5, 5)
 		for f := range Check(ctx, "d", &CheckOptions{FS: after}) {
 			t.Fatalf("seed %d: %v", seed, f)
 		}

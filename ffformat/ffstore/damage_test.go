@@ -39,12 +39,8 @@ func TestFileReplaced(t *testing.T) {
 				t.Fatalf("%v: %s for the file of rank 1: %v, want an error about %s", layout, from, err, field)
 			}
 			err := m.run(after, func(ctx context.Context, c comm.Comm, s *Store) error {
-				for _, id := range varsAt(4) {
-					s.Protect(id, make([]byte, len(content(c.Rank(), id, 4))))
-				}
-				id, skipped, err := s.Recover(ctx)
-				if err != nil || id != 4 || len(skipped) != 1 {
-					return fmt.Errorf("recovered %d, skipped %v: %w", id, skipped, err)
+				if err := m.recoverStep(ctx, c, s, 4, 1); err != nil {
+					return err
 				}
 				// what came after makes way, and the same id can be written again
 				for n := 16; n < 20; n++ {
@@ -74,23 +70,15 @@ func TestDamageIsNotKept(t *testing.T) {
 		ctx := context.Background()
 		m := mode{ranks: 1, diff: true}
 		data := bytes.Repeat([]byte("0123456789abcdef"), 4<<10)
-		s, err := Open(ctx, comm.Self(), "d", m.options(mem))
-		must(t, err)
-		s.Protect(1, data)
-		for id := int32(1); id <= 2; id++ {
-			if _, err := s.CheckpointDiff(ctx, id); err != nil {
-				t.Fatal(err)
-			}
-		}
+		s := m.open(t, mem, data)
+		diffs(t, s, 1, 2)
 		slot := s.List()[0].Slot
 		b := readAll(t, mem, FileName("d", slot, 0))
 		b[5000] ^= 1
 		writeAll(t, mem, FileName("d", slot, 0), b)
 		if !how.running {
 			must(t, s.Close(ctx))
-			if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
-				t.Fatal(err)
-			}
+			s = m.open(t, mem, nil)
 		}
 		s.Protect(1, bytes.Clone(data))
 		if id, skipped, err := s.Recover(ctx); err != nil || id != 1 || len(skipped) != 1 || !errors.Is(skipped[0], ErrChecksum) {
@@ -98,15 +86,10 @@ func TestDamageIsNotKept(t *testing.T) {
 		}
 		s.Protect(1, data)
 		for id := int32(3); id <= 4; id++ {
-			if _, err := s.CheckpointDiff(ctx, id); err != nil {
-				t.Fatal(err)
-			}
+			diffs(t, s, id, id)
 			if how.again {
 				must(t, s.Close(ctx))
-				if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
-					t.Fatal(err)
-				}
-				s.Protect(1, data)
+				s = m.open(t, mem, data)
 			}
 		}
 		checkClean(t, mem)
@@ -160,77 +143,15 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestStoreDamage: damage to the newest checkpoint of one rank sends all ranks to the one
-// before, and the report names file and variable.
-func TestStoreDamage(t *testing.T) {
-	for _, noLogs := range []bool{false, true} {
-		mem := vfs.NewMem()
-		m := mode{ranks: 3, diff: true, o: Options{Keep: 2}}
-		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
-			for n := 4; n <= 16; n += 12 { // the same sizes
-				if _, err := m.step(ctx, c, s, n); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		v, _ := OpenView("d", mem)
-		l := v.List()
-		f, err := mem.OpenRW(FileName("d", l[len(l)-1].Slot, 1))
-		must(t, err)
-		f.WriteAt([]byte{0xaa, 0x55, 0xaa}, 300)
-		f.Close()
-		if noLogs {
-			for leader := range 3 {
-				mem.Remove(nodeLogName("d", leader))
-			}
-		}
-		must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
-			for _, id := range varsAt(4) {
-				s.Protect(id, make([]byte, len(content(c.Rank(), id, 4))))
-			}
-			id, skipped, err := s.Recover(ctx)
-			if err != nil || id != 4 || len(skipped) != 1 || !errors.Is(skipped[0], ErrChecksum) {
-				return fmt.Errorf("recovered %d, skipped %v: %w", id, skipped, err)
-			}
-			for _, v := range varsAt(4) {
-				if !bytes.Equal(s.data[v], content(c.Rank(), v, 4)) {
-					return fmt.Errorf("variable %d", v)
-				}
-			}
-			return nil
-		}))
-		found := false
-		for f := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
-			found = found || f.Severity >= ffformat.Error && f.Rank.Is(1) && f.Dataset.Is(16)
-		}
-		if !found {
-			t.Error("Check does not find the damage")
-		}
-	}
-}
-
 // TestRecoverPassingError: an error of I/O is not damage. It is returned, on all ranks, and no
 // older checkpoint is taken for it, whose next commit would make the newest go.
 func TestRecoverPassingError(t *testing.T) {
 	eio := errors.New("input/output error")
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true, o: Options{Keep: 2}}
-	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
-		for n := 4; n <= 16; n += 12 { // the same sizes
-			if _, err := m.step(ctx, c, s, n); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	v, err := OpenView("d", mem)
-	must(t, err)
-	l := v.List()
+	m.steps(t, mem, 4, 4)
+	m.steps(t, mem, 16, 16) // the same sizes
+	l := mustView(t, mem).List()
 	name := FileName("d", l[len(l)-1].Slot, 1)
 	var armed atomic.Bool
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
@@ -240,9 +161,7 @@ func TestRecoverPassingError(t *testing.T) {
 		return nil
 	})
 	must(t, m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
-		for _, id := range varsAt(16) {
-			s.Protect(id, make([]byte, len(content(c.Rank(), id, 16))))
-		}
+		must(t, protectEmpty(s, c.Rank(), 16))
 		armed.Store(true)
 		id, skipped, err := s.Recover(ctx)
 		if !errors.Is(err, eio) || id != 0 || len(skipped) != 0 {

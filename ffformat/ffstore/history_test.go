@@ -214,9 +214,6 @@ func (h *history) session() error {
 	if h.o.Hash == ffformat.MD5 && h.rnd.Intn(8) == 0 {
 		o.BlockSize = 1024
 	}
-	if h.rnd.Intn(4) == 0 {
-		o.MaxOpen = 1
-	}
 	perNode, isolate := 1+h.rnd.Intn(3), h.rnd.Intn(4) == 0
 	before := h.now
 	acts := h.plan(o.Keep)
@@ -252,7 +249,7 @@ func (h *history) session() error {
 		}
 		return nil
 	})
-	h.log = append(h.log, fmt.Sprintf("session keep %d, %d per node, isolate %v, maxopen %d, bs %d, end %s at %d:", o.Keep, perNode, isolate, o.MaxOpen, o.BlockSize, end, at))
+	h.log = append(h.log, fmt.Sprintf("session keep %d, %d per node, isolate %v, bs %d, end %s at %d:", o.Keep, perNode, isolate, o.BlockSize, end, at))
 	for _, a := range acts {
 		h.log = append(h.log, fmt.Sprintf("  %s %d", a.kind, a.id))
 	}
@@ -443,11 +440,9 @@ func TestHistories(t *testing.T) {
 					h.o.Layout = ffformat.Layouts()[rnd.Intn(7)]
 				case 1:
 					h.o.Hash = ffformat.Fast
-				case 2:
-					h.o.Dirty = ffformat.DirtyMD5
 				}
 				if rnd.Intn(5) == 0 {
-					h.o.Durability = Durability(1 + rnd.Intn(2))
+					h.o.Durability = DurableNone
 				}
 				h.now = make(image, h.ranks)
 				for r := range h.now {

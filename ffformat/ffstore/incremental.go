@@ -2,9 +2,9 @@ package ffstore
 
 import (
 	"context"
-	"errors"
 
 	"blobio/comm"
+	"blobio/ffformat"
 	"blobio/internal/fault"
 )
 
@@ -15,12 +15,7 @@ func (s *Store) Begin(ctx context.Context, id int32, diff bool) (*Incremental, e
 	if err != nil {
 		return nil, err
 	}
-	err = s.files.within(ctx, func() error {
-		if err := inc.open(); err != nil {
-			return err
-		}
-		return inc.park()
-	})
+	err = s.files.within(ctx, inc.open)
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		inc.giveUp()
 		return nil, err
@@ -39,53 +34,16 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 	case !ok:
 		return fault.Usage("variable %d is not protected", id)
 	}
-	return inc.s.files.within(ctx, func() error {
-		if err := inc.unpark(); err != nil {
-			return err
-		}
-		return errors.Join(inc.u.Add(ctx, id, data), inc.park())
-	})
-}
-
-// park closes the file until the next use, if too many would be open.
-func (inc *Incremental) park() error {
-	if inc.s.files.local <= inc.s.o.MaxOpen || !inc.f.open {
-		return nil
-	}
-	// A write that fails later is told to those who had the file open then.
-	var err error
-	if inc.s.o.Durability != DurableNone {
-		err = inc.f.Sync()
-	}
-	if err = errors.Join(err, inc.f.close()); err != nil {
-		inc.u.Abort() // Commit must not take it for whole
-	}
-	return err
-}
-
-// unpark opens the file again.
-func (inc *Incremental) unpark() (err error) {
-	if inc.f.open {
-		return nil
-	}
-	if inc.f.File, err = inc.s.o.FS.OpenRW(inc.f.name); err == nil {
-		inc.f.open = true
-	}
-	return err
+	return inc.s.files.within(ctx, func() error { return inc.u.Add(ctx, id, data) })
 }
 
 // Commit ends the checkpoint. All protected variables must have been added on all ranks;
 // else it fails on all, and nothing has changed for a reader.
-func (inc *Incremental) Commit(ctx context.Context) (Stats, error) {
+func (inc *Incremental) Commit(ctx context.Context) (ffformat.Stats, error) {
 	if inc.done {
-		return Stats{}, fault.Usage("Commit after the end of checkpoint %d", inc.id)
+		return ffformat.Stats{}, fault.Usage("Commit after the end of checkpoint %d", inc.id)
 	}
-	return inc.commit(ctx, inc.s.files.within(ctx, func() error {
-		if err := inc.unpark(); err != nil {
-			return err
-		}
-		return inc.finish(ctx)
-	}))
+	return inc.commit(ctx, inc.s.files.within(ctx, func() error { return inc.finish(ctx) }))
 }
 
 // Abort gives the checkpoint up.

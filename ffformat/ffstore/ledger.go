@@ -150,14 +150,6 @@ func (l *ledger) committed() []entry {
 	return l.rec.Checkpoints
 }
 
-// newestFirst are the kept checkpoints and the spares.
-func (l *ledger) newestFirst() []entry {
-	if l.rec == nil {
-		return nil
-	}
-	return l.rec.newestFirst()
-}
-
 // line are the checkpoints that the memory comes from and that are whole as far as is known, oldest
 // first: the kept ones up to the last, or up to the spare that was recovered in the place of one.
 func (l *ledger) line() []entry {

@@ -109,15 +109,9 @@ func TestStoreTornSlot(t *testing.T) {
 			}
 			return nil
 		})
-		s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
-		must(t, err)
 		data := make([]byte, 64<<10)
-		for id := int32(1); id <= 2; id++ {
-			s.Protect(1, data)
-			if _, err := s.CheckpointDiff(ctx, id); err != nil {
-				t.Fatal(err)
-			}
-		}
+		s := m.open(t, fsys, data)
+		diffs(t, s, 1, 2)
 		armed = true
 		data[0], data[9000] = 1, 1
 		if _, err := s.CheckpointDiff(ctx, 3); !errors.Is(err, eio) {
@@ -127,14 +121,9 @@ func TestStoreTornSlot(t *testing.T) {
 		data[0], data[9000] = 0, 0
 		if again {
 			must(t, s.Close(ctx))
-			if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
-				t.Fatal(err)
-			}
-			s.Protect(1, data)
+			s = m.open(t, mem, data)
 		}
-		if _, err := s.CheckpointDiff(ctx, 4); err != nil {
-			t.Fatal(err)
-		}
+		diffs(t, s, 4, 4)
 		got := make([]byte, len(data))
 		r, err := s.reader(4)
 		must(t, err)

@@ -30,7 +30,7 @@ import (
 //	16  4  epoch
 //	20  8  length of the payload in bytes
 //	28  4  CRC-32 (IEEE) of bytes 0 to 27 and of the payload
-//	32     payload: the digests, as ffformat.Digests.MarshalBinary gives them
+//	32     payload: the digests, as ffformat.Digests.Marshal gives them
 //
 // Digests count if their epoch is that of the slot; of several of a rank and slot the last. What
 // follows a record that is not whole is not read: it was being written when the machine

@@ -98,30 +98,6 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestStoreTwoWriters: the second of two stores on one directory fails at its commit.
-func TestStoreTwoWriters(t *testing.T) {
-	mem := vfs.NewMem()
-	ctx := context.Background()
-	m := mode{ranks: 1, diff: true}
-	a, err := Open(ctx, comm.Self(), "d", m.options(mem))
-	must(t, err)
-	b, err := Open(ctx, comm.Self(), "d", m.options(mem))
-	must(t, err)
-	if _, err := m.step(ctx, comm.Self(), a, 1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrInUse) || errors.Is(err, ErrBroken) {
-		t.Errorf("%v, want ErrInUse", err)
-	}
-	must(t, a.Close(ctx))
-	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) {
-		t.Errorf("%v, want ErrBroken and ErrInUse", err)
-	}
-	if got, err := m.holdsStep(mem, 0); err != nil || got != 1 {
-		t.Errorf("the checkpoint of the first: %d, %v", got, err)
-	}
-}
-
 // A Store that finds at its commit that somebody else has written can do nothing more.
 func TestStoreWriterBetween(t *testing.T) {
 	mem := vfs.NewMem()

@@ -58,6 +58,26 @@ func protectStep(s *Store, rank, step int) error {
 	return nil
 }
 
+// protectEmpty protects the variables of a step, to be recovered.
+func protectEmpty(s *Store, rank, step int) error {
+	for _, id := range varsAt(step) {
+		if err := s.Protect(id, make([]byte, len(content(rank, id, step)))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasStep says whether the memory has the variables of a step.
+func hasStep(s *Store, rank, step int) error {
+	for _, id := range varsAt(step) {
+		if !bytes.Equal(s.data[id], content(rank, id, step)) {
+			return fmt.Errorf("rank %d: variable %d of checkpoint %d has wrong bytes", rank, id, step)
+		}
+	}
+	return nil
+}
+
 // mode is a way of writing and keeping checkpoints.
 type mode struct {
 	name  string
@@ -88,15 +108,15 @@ func (m mode) options(fsys vfs.FS) *Options {
 }
 
 // step writes checkpoint n of the test content.
-func (m mode) step(ctx context.Context, c comm.Comm, s *Store, n int) (Stats, error) {
+func (m mode) step(ctx context.Context, c comm.Comm, s *Store, n int) (ffformat.Stats, error) {
 	if err := protectStep(s, c.Rank(), n); err != nil {
-		return Stats{}, err
+		return ffformat.Stats{}, err
 	}
 	switch {
 	case m.incr:
 		inc, err := s.Begin(ctx, int32(n), m.diff)
 		if err != nil {
-			return Stats{}, err
+			return ffformat.Stats{}, err
 		}
 		ids := varsAt(n)
 		for i := range ids {
@@ -135,28 +155,16 @@ func (m mode) holdsStep(fsys vfs.FS, id int32) (int32, error) {
 			}
 			n = l[len(l)-1].ID
 		}
-		for _, v := range varsAt(int(n)) {
-			if err := s.Protect(v, make([]byte, len(content(c.Rank(), v, int(n))))); err != nil {
-				return err
-			}
-		}
-		if id == 0 {
-			k, skipped, err := s.Recover(ctx)
-			if err != nil || k != n || len(skipped) > 0 {
-				return fmt.Errorf("recovered %d, want %d: %v: %w", k, n, skipped, err)
-			}
-		} else if err := s.RecoverID(ctx, n); err != nil {
-			return err
-		}
-		for _, v := range varsAt(int(n)) {
-			if !bytes.Equal(s.data[v], content(c.Rank(), v, int(n))) {
-				return fmt.Errorf("rank %d: variable %d of checkpoint %d has wrong bytes", c.Rank(), v, n)
-			}
-		}
 		if c.Rank() == 0 {
 			got = n
 		}
-		return nil
+		if id == 0 {
+			return m.recoverStep(ctx, c, s, n, 0)
+		}
+		if err := protectEmpty(s, c.Rank(), int(n)); err != nil {
+			return err
+		}
+		return errors.Join(s.RecoverID(ctx, n), hasStep(s, c.Rank(), int(n)))
 	})
 	return got, err
 }
@@ -178,6 +186,24 @@ func checkQuiet(t testing.TB, fsys vfs.FS) {
 		if f.Severity >= ffformat.Error {
 			t.Errorf("%v", f)
 		}
+	}
+}
+
+// open opens the store of one rank and protects variable 1.
+func (m mode) open(t testing.TB, fsys vfs.FS, data []byte) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), comm.Self(), "d", m.options(fsys))
+	must(t, err)
+	must(t, s.Protect(1, data))
+	return s
+}
+
+// diffs writes differential checkpoints from ... to.
+func diffs(t testing.TB, s *Store, from, to int32) {
+	t.Helper()
+	for id := from; id <= to; id++ {
+		_, err := s.CheckpointDiff(t.Context(), id)
+		must(t, err)
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"blobio/ffformat"
 	"blobio/internal/durable"
@@ -28,15 +26,10 @@ func nodeLogs(fsys vfs.FS, dir string) (map[int]string, error) {
 	}
 	m := map[int]string{}
 	for _, e := range entries {
-		s, ok := strings.CutPrefix(e.Name(), "node")
-		if !ok {
-			continue
-		}
-		if s, ok = strings.CutSuffix(s, ".digests"); !ok {
-			continue
-		}
-		if n, err := strconv.Atoi(s); err == nil && n >= 0 {
-			m[n] = filepath.Join(dir, e.Name())
+		var n int
+		name := filepath.Join(dir, e.Name())
+		if _, err := fmt.Sscanf(e.Name(), "node%d.digests", &n); err == nil && name == nodeLogName(dir, n) {
+			m[n] = name
 		}
 	}
 	return m, nil
@@ -63,12 +56,8 @@ func (l *nodeLog) count(records []byte) {
 
 // rewrite replaces the log by one with these records.
 func (l *nodeLog) rewrite(records []byte) error {
-	d := l.d
-	if d == DurableData {
-		d = DurableCommit // the log that it replaces may vouch for what is overwritten next
-	}
 	l.known = false
-	if err := durable.Replace(l.fsys, l.name, append(l.epochs.front(), records...), replacing(d)); err != nil {
+	if err := durable.Replace(l.fsys, l.name, append(l.epochs.front(), records...), replacing(l.d)); err != nil {
 		return err
 	}
 	l.known, l.end = true, logFront
@@ -83,9 +72,6 @@ func (l *nodeLog) mark(slot int) error {
 	l.live[slot] = 0
 	return l.write(nil)
 }
-
-// append adds records and makes them durable.
-func (l *nodeLog) append(records []byte) error { return l.write(records) }
 
 // write writes records, or the front if there are none, and syncs. A log that is gone, or shorter
 // than it was left, is begun anew: what it knew is lost, and nothing else.
@@ -117,7 +103,7 @@ func (l *nodeLog) write(records []byte) error {
 			_, err = f.WriteAt(records, l.end)
 		}
 	}
-	if err == nil && l.d != DurableNone {
+	if err == nil && l.d == DurableCommit {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil && records != nil {
@@ -173,49 +159,52 @@ func (l *nodeLog) liveRecords(f vfs.File) ([]byte, error) {
 }
 
 // loadDigests finds what the logs of a store know of these ranks (ascending), as records by rank.
-// Logs or records that cannot be read know nothing. The log of this leader is enough if it
+// Logs or records that cannot be read know nothing; unread tells of errors of I/O. The log of this leader is enough if it
 // has ever had all of the ranks.
-func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (map[int][]byte, error) {
+func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[int][]byte, unread, err error) {
 	logs, err := nodeLogs(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found := map[int][]byte{}
+	found = map[int][]byte{}
 	missing := slices.Clone(ranks)
-	take := func(name string) {
+	take := func(name string) error {
 		f, err := fsys.Open(name)
 		if err != nil {
-			return
+			return err
 		}
 		defer f.Close()
 		s, err := scanLog(f)
 		if err != nil {
-			return
+			return err
 		}
 		missing = slices.DeleteFunc(missing, func(r int) bool { return s.ranks[r] })
 		for _, k := range slices.SortedFunc(maps.Keys(s.valid), rankSlot.compare) {
 			if _, ok := slices.BinarySearch(ranks, k.rank); !ok {
 				continue
 			}
-			if p, err := s.valid[k].payload(f); err == nil {
+			p, rerr := s.valid[k].payload(f)
+			if rerr == nil {
 				found[k.rank] = appendRecord(found[k.rank], k, s.valid[k].id, 0, p)
 			}
+			err = errors.Join(err, rerr)
 		}
+		return err
 	}
-	if name, ok := logs[leader]; ok {
-		take(name)
-	}
-	if len(missing) > 0 {
-		for _, n := range slices.Sorted(maps.Keys(logs)) {
-			if n != leader {
-				take(logs[n])
-			}
+	for _, n := range append([]int{leader}, slices.Sorted(maps.Keys(logs))...) {
+		name, ok := logs[n]
+		if !ok || len(missing) == 0 && n != leader {
+			continue
 		}
+		if err := take(name); err != nil && !errors.As(err, new(*FormatError)) {
+			unread = errors.Join(unread, err)
+		}
+		delete(logs, n)
 	}
-	return found, nil
+	return found, unread, nil
 }
 
 // digestsOf are the digests in records, by slot.

@@ -17,7 +17,7 @@ import (
 // One Store at a time may write to a directory: it holds a lease from its first checkpoint to Close. A second one fails with ErrInUse at its
 // first checkpoint. The lease of a dead Store is taken over, for which the first checkpoint waits 30 s on file systems that machines share.
 func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, error) {
-	err := o.Validate()
+	err := o.validate()
 	s := &Store{c: c, o: o.withDefaults(), dir: dir, data: map[int32][]byte{}}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, err
 	if l := s.ledger.committed(); len(l) > 0 {
 		newest = l[len(l)-1].Slot
 	}
-	err = s.files.within(ctx, func() error { return s.files.inspect(digests, s.ledger.newestFirst(), newest) })
+	err = s.files.within(ctx, func() error { return s.files.inspect(digests, s.ledger.rec.newestFirst(), newest) })
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Store) fitRecord() error {
 
 // agreeOptions makes sure that all ranks would do the same.
 func (s *Store) agreeOptions(ctx context.Context, err error) error {
-	v := []int64{int64(s.o.Layout), int64(s.o.Hash), int64(s.o.Dirty), int64(s.o.BlockSize), int64(s.o.Keep), int64(s.o.Durability)}
+	v := []int64{int64(s.o.Layout), int64(s.o.Hash), int64(s.o.BlockSize), int64(s.o.Keep), int64(s.o.Durability)}
 	n := len(v)
 	for i := range n {
 		v = append(v, -v[i])
@@ -88,7 +88,7 @@ func (s *Store) agreeOptions(ctx context.Context, err error) error {
 	if rerr != nil {
 		return rerr
 	}
-	for i, name := range []string{"Layout", "Hash", "Dirty", "BlockSize", "Keep", "Durability"} {
+	for i, name := range []string{"Layout", "Hash", "BlockSize", "Keep", "Durability"} {
 		if m[i] != -m[n+i] && err == nil {
 			err = fault.Usage("Options.%s is %d to %d, want the same on all ranks", name, -m[n+i], m[i])
 		}

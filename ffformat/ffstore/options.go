@@ -15,9 +15,6 @@ const (
 	// DurableCommit syncs data, digests, record and directories, in the order that makes
 	// a commit survive a power loss.
 	DurableCommit Durability = iota
-	// DurableData leaves it to the file system when the new record is durable: after a power loss
-	// an older one may be found, whose checkpoint is no longer there. What is recovered is right.
-	DurableData
 	// DurableNone syncs nothing: a commit survives the end of the program, not that of the machine,
 	// after which the directory should be removed.
 	DurableNone
@@ -27,11 +24,9 @@ const maxKeep = 64 // of Options.Keep
 
 // Options of Open. nil, or a zero field, means the default.
 type Options struct {
-	Layout     ffformat.Layout // default: that of the store, of a new one F
-	Hash       ffformat.Hash   // MD5 (default): FTI can read the files; Fast: only we can
-	Dirty      ffformat.Dirty  // hash by which changed blocks are told
-	AllowCRC32 bool            // see ffformat.WriterOptions
-	BlockSize  int             // bytes of a block; default 16384
+	Layout    ffformat.Layout // default: that of the store, of a new one F
+	Hash      ffformat.Hash   // MD5 (default): FTI can read the files; Fast: only we can
+	BlockSize int             // bytes of a block; default 16384
 
 	// Keep is how many committed checkpoints are kept, 1 to 64; default 1. There is one
 	// slot more than that. Until the next checkpoint is written to it, it holds a spare that Recover falls back
@@ -42,9 +37,6 @@ type Options struct {
 
 	// Workers of one rank. Default: the processors, divided among the ranks of the process.
 	Workers int
-	// MaxOpen is how many files of incremental checkpoints one process keeps open between two
-	// Adds; default 256. If it has more ranks, each opens its file anew for each Add.
-	MaxOpen int
 
 	// FS is the file system, default the operating system's. All ranks see one directory, whatever node they are on; there is no directory
 	// of a node. Each node has its own side file in it.
@@ -52,16 +44,16 @@ type Options struct {
 	Clock func() time.Time // default time.Now
 }
 
-// Validate says what is wrong with the options: ErrUsage.
-func (o *Options) Validate() error {
+// validate says what is wrong with the options: ErrUsage.
+func (o *Options) validate() error {
 	v := o.withDefaults()
 	switch {
 	case v.Keep < 1 || v.Keep > maxKeep:
 		return fault.Usage("Options.Keep %d, want 1 to %d", v.Keep, maxKeep)
 	case v.Durability > DurableNone:
 		return fault.Usage("Options.Durability %d is unknown", v.Durability)
-	case v.Workers < 0 || v.MaxOpen < 0:
-		return fault.Usage("Options.Workers %d and MaxOpen %d, want >= 0", v.Workers, v.MaxOpen)
+	case v.Workers < 0:
+		return fault.Usage("Options.Workers %d, want >= 0", v.Workers)
 	}
 	w := v.writer(0)
 	return w.Validate()
@@ -74,9 +66,6 @@ func (o *Options) withDefaults() Options {
 	}
 	if v.Keep == 0 {
 		v.Keep = 1
-	}
-	if v.MaxOpen == 0 {
-		v.MaxOpen = 256
 	}
 	if v.BlockSize == 0 {
 		v.BlockSize = ffformat.DefaultBlockSize
@@ -91,6 +80,6 @@ func (o *Options) withDefaults() Options {
 // writer are the options of a rank's Writer.
 func (o *Options) writer(workers int) ffformat.WriterOptions {
 	return ffformat.WriterOptions{
-		Layout: o.Layout, Hash: o.Hash, Dirty: o.Dirty, AllowCRC32: o.AllowCRC32, BlockSize: o.BlockSize, Workers: workers,
+		Layout: o.Layout, Hash: o.Hash, BlockSize: o.BlockSize, Workers: workers,
 	}
 }

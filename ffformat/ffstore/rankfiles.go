@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"blobio/ffformat"
 	"blobio/internal/vfs"
@@ -30,10 +28,9 @@ func slotDirs(fsys vfs.FS, dir string) ([]int, error) {
 	}
 	var slots []int
 	for _, e := range l {
-		if n, ok := strings.CutPrefix(e.Name(), "slot"); ok && e.IsDir() {
-			if k, err := strconv.Atoi(n); err == nil && k >= 0 && k <= maxKeep && slotDir(dir, k) == filepath.Join(dir, e.Name()) {
-				slots = append(slots, k)
-			}
+		var k int
+		if _, err := fmt.Sscanf(e.Name(), "slot%d", &k); err == nil && e.IsDir() && k >= 0 && k <= maxKeep && slotDir(dir, k) == filepath.Join(dir, e.Name()) {
+			slots = append(slots, k)
 		}
 	}
 	slices.Sort(slots)
@@ -149,29 +146,14 @@ func (x *rankFiles) drop(from int) {
 	x.slots = x.slots[:min(from, len(x.slots))]
 }
 
-// handle is a file that can be closed and opened again between two uses.
-type handle struct {
-	vfs.File
-	name string
-	open bool
-}
-
-func (h *handle) close() error {
-	if !h.open {
-		return nil
-	}
-	h.open = false
-	return h.File.Close()
-}
-
-// openFile opens the file of a slot, or makes it. The handle is nil if there is none to close. prev are the digests of what it holds, if that
+// openFile opens the file of a slot, or makes it. f is nil if there is none to close. prev are the digests of what it holds, if that
 // is known.
-func (x *rankFiles) openFile(slot int) (f *handle, size int64, prev *ffformat.Digests, fresh bool, err error) {
+func (x *rankFiles) openFile(slot int) (f vfs.File, size int64, prev *ffformat.Digests, fresh bool, err error) {
 	k := &x.slots[slot]
 	prev = k.digests
-	f = &handle{name: FileName(x.dir, slot, x.rank)}
-	if f.File, err = x.fsys.OpenRW(f.name); errors.Is(err, fs.ErrNotExist) {
-		f.File, err = x.fsys.Create(f.name)
+	name := FileName(x.dir, slot, x.rank)
+	if f, err = x.fsys.OpenRW(name); errors.Is(err, fs.ErrNotExist) {
+		f, err = x.fsys.Create(name)
 		fresh, k.named = true, false // also if it was there once
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("rank %d does not see the directory that rank 0 has made, %s: all ranks must see the directory of a store: %w", x.rank, slotDir(x.dir, slot), err)
@@ -180,12 +162,11 @@ func (x *rankFiles) openFile(slot int) (f *handle, size int64, prev *ffformat.Di
 	if err != nil {
 		return nil, 0, nil, false, err
 	}
-	f.open = true
 	if size, err = f.Size(); err != nil {
 		return f, 0, nil, false, err
 	}
 	if prev != nil { // that it is still the file which we left is not taken for granted
-		if file, err := ffformat.Decode(f, size, f.name, nil); err != nil || prev.Match(file) != nil {
+		if file, err := ffformat.Decode(f, size, name, nil); err != nil || prev.Match(file) != nil {
 			prev = nil
 		}
 	}

@@ -12,30 +12,46 @@ import (
 // RankReader reads one rank's file of a checkpoint.
 type RankReader struct {
 	*ffformat.Reader
-	close func() error
+	f vfs.File
 }
 
 // Close releases the file.
-func (r *RankReader) Close() error { return r.close() }
+func (r *RankReader) Close() error { return r.f.Close() }
 
 // openRank opens the file of a rank and makes sure that it is of this checkpoint.
 func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*RankReader, error) {
-	name := FileName(dir, e.Slot, rank)
-	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.At(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is not there", rank, e.ID)
-	}
+	f, size, err := openRankFile(fsys, dir, e, rank)
 	if err != nil {
 		return nil, err
 	}
-	size, err := f.Size()
-	if err == nil {
-		var r *ffformat.Reader
-		if r, err = ffformat.NewReader(f, size, name, nil); err == nil {
-			if err = e.match(r.File()); err == nil {
-				return &RankReader{r, f.Close}, nil
-			}
-		}
+	r, err := e.reader(f, size)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	return nil, errors.Join(err, f.Close())
+	return &RankReader{r, f}, nil
+}
+
+// openRankFile opens the file of a rank, whatever is in it.
+func openRankFile(fsys vfs.FS, dir string, e *entry, rank int) (f vfs.File, size int64, err error) {
+	name := FileName(dir, e.Slot, rank)
+	f, err = fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fault.At(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is not there", rank, e.ID)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if size, err = f.Size(); err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, size, nil
+}
+
+// reader reads a file that must be the one of this checkpoint and rank.
+func (e *entry) reader(f vfs.File, size int64) (*ffformat.Reader, error) {
+	r, err := ffformat.NewReader(f, size, f.Name(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return r, e.match(r.File())
 }

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"blobio/ffformat"
@@ -58,9 +56,12 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	if old != nil && !b.Force {
 		return nil, nil, fmt.Errorf("%s: the seal is sound: %w", dir, ErrExist)
 	}
-	if err := b.logged(); err != nil {
+	// What the side files say of rank 0: they know id and time, which some layouts do not store, or not all of it.
+	logged, unread, err := loadDigests(b.FS, dir, 0, []int{0})
+	if err = errors.Join(err, unread); err != nil {
 		return nil, nil, err
 	}
+	b.digests = digestsOf(logged[0], "side file")
 	slots, err := slotDirs(b.FS, dir)
 	if err != nil {
 		return nil, nil, err
@@ -113,10 +114,10 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 // rebuild is one call of Rebuild.
 type rebuild struct {
 	RebuildOptions
-	dir   string
-	lease *lease
-	digs  map[rankSlot]*ffformat.Digests // of rank 0
-	found []rebuilt
+	dir     string
+	lease   *lease
+	digests map[int][]*ffformat.Digests // of rank 0, by slot
+	found   []rebuilt
 }
 
 // rebuilt is a slot that counts.
@@ -127,48 +128,6 @@ type rebuilt struct {
 	hash   ffformat.Hash
 }
 
-// logged finds what the side files say of rank 0: it knows id and time, which some layouts do not
-// store, or not all of it.
-func (b *rebuild) logged() error {
-	logs, err := nodeLogs(b.FS, b.dir)
-	if err != nil {
-		return err
-	}
-	b.digs = map[rankSlot]*ffformat.Digests{}
-	for _, name := range logs {
-		if err := b.log(name); err != nil && !errors.As(err, new(*FormatError)) {
-			return err
-		}
-	}
-	return nil
-}
-
-// log reads one side file.
-func (b *rebuild) log(name string) error {
-	f, err := b.FS.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	s, err := scanLog(f)
-	if err != nil {
-		return err
-	}
-	for k, l := range s.valid {
-		if k.rank != 0 {
-			continue
-		}
-		p, err := l.payload(f)
-		if err != nil {
-			return err
-		}
-		if d, err := ffformat.UnmarshalDigests(p, name); err == nil {
-			b.digs[k] = d
-		}
-	}
-	return nil
-}
-
 // slot examines the files of one slot.
 func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 	l, err := b.FS.ReadDir(slotDir(b.dir, k))
@@ -177,11 +136,9 @@ func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 	}
 	ranks := 0
 	for _, e := range l {
-		n, ok := strings.CutPrefix(e.Name(), "dCPFile-Rank")
-		if n, ok2 := strings.CutSuffix(n, ".fti"); ok && ok2 {
-			if r, err := strconv.Atoi(n); err == nil && r >= 0 {
-				ranks++
-			}
+		var r int
+		if _, err := fmt.Sscanf(e.Name(), "dCPFile-Rank%d.fti", &r); err == nil && FileName(b.dir, k, r) == filepath.Join(slotDir(b.dir, k), e.Name()) {
+			ranks++
 		}
 	}
 	if ranks == 0 {
@@ -252,8 +209,9 @@ func (b *rebuild) file(ctx context.Context, k, rank int) (*ffformat.File, error)
 // identify finds id and full time of a checkpoint by the file of rank 0.
 func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 	x.ID, x.Time = f.FB.CkptID, f.FB.Timestamp
-	if d := b.digs[rankSlot{0, x.Slot}]; d != nil && d.Match(f) == nil {
-		x.ID, x.Time = d.CkptID, d.Timestamp
+	of := b.digests[x.Slot]
+	if i := slices.IndexFunc(of, func(d *ffformat.Digests) bool { return d.Match(f) == nil }); i >= 0 {
+		x.ID, x.Time = of[i].CkptID, of[i].Timestamp
 	} else if f.Layout == ffformat.LayoutE || f.Layout == ffformat.LayoutF {
 		// The last time before that of the file that has these low bits.
 		st, err := b.FS.Stat(f.Name)

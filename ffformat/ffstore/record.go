@@ -48,9 +48,12 @@ type record struct {
 	Spares []entry `json:"spares,omitempty"`
 }
 
-// all yields the kept checkpoints, then the spares.
+// all yields the kept checkpoints, then the spares. Without a record there are none.
 func (r *record) all() iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
+		if r == nil {
+			return
+		}
 		for _, l := range [][]entry{r.Checkpoints, r.Spares} {
 			for i := range l {
 				if !yield(&l[i]) {
@@ -183,11 +186,9 @@ func (r *record) clone() *record {
 
 // entry finds a checkpoint: a kept one, or else a spare.
 func (r *record) entry(dir string, id int32) (*entry, error) {
-	if r != nil {
-		for e := range r.all() {
-			if e.ID == id {
-				return e, nil
-			}
+	for e := range r.all() {
+		if e.ID == id {
+			return e, nil
 		}
 	}
 	return nil, fmt.Errorf("%s: checkpoint %d: %w", dir, id, ErrMissing)
@@ -206,7 +207,7 @@ func (r *record) slotsWith(keep int) int {
 const writer = "ffstore"
 
 func replacing(d Durability) durable.ReplaceOptions {
-	return durable.ReplaceOptions{Owner: writer, Sync: d != DurableNone, SyncDir: d == DurableCommit}
+	return durable.ReplaceOptions{Owner: writer, Sync: d == DurableCommit, SyncDir: d == DurableCommit}
 }
 
 // match says whether a file is the one of this checkpoint and rank.

@@ -21,7 +21,7 @@ import (
 // After an error the memory may hold parts of several checkpoints: do not continue from it. The error
 // names the damage of all that were tried. ErrMissing: nothing was ever committed.
 func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err error) {
-	list := s.ledger.newestFirst()
+	list := s.ledger.rec.newestFirst()
 	for _, e := range list {
 		damaged, err := s.recover(ctx, &e)
 		if err == nil {
@@ -71,7 +71,7 @@ func (s *Store) RecoverID(ctx context.Context, id int32) error {
 		return err
 	}
 	var tried []error
-	for _, e := range s.ledger.newestFirst() {
+	for _, e := range s.ledger.rec.newestFirst() {
 		if e.ID != id {
 			continue
 		}
@@ -118,11 +118,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 				return err
 			}
 			other = s.sizes(e, r.File())
-			if s.files.local > s.o.MaxOpen { // it is opened again when it is read
-				err = r.Close()
-				r = nil
-			}
-			return err
+			return nil
 		})
 	}
 	if r != nil {
@@ -153,13 +149,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 }
 
 // read fills the memory of this rank.
-func (s *Store) read(ctx context.Context, e *entry, r *RankReader) (err error) {
-	if r == nil {
-		if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {
-			return err
-		}
-		defer r.Close()
-	}
+func (s *Store) read(ctx context.Context, e *entry, r *RankReader) error {
 	vars := s.vars()
 	stored := map[int32]bool{}
 	for _, v := range r.File().Vars() {
@@ -167,7 +157,7 @@ func (s *Store) read(ctx context.Context, e *entry, r *RankReader) (err error) {
 	}
 	vars = slices.DeleteFunc(vars, func(v ffformat.VarBuf) bool { return len(v.Data) == 0 && !stored[v.ID] })
 	o := &ffformat.ReadOptions{Workers: s.o.Workers}
-	if d := s.files.slots[e.Slot].digests; d != nil && d.Dirty == ffformat.DirtyFast && d.Match(r.File()) == nil {
+	if d := s.files.slots[e.Slot].digests; d != nil && d.Match(r.File()) == nil {
 		o.Digests = d
 	}
 	return r.ReadVars(ctx, vars, o)

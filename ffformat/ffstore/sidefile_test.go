@@ -91,16 +91,12 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 		return nil
 	})
 	m := mode{diff: true}
-	s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
-	must(t, err)
 	data := make([]byte, 64<<10)
-	s.Protect(1, data)
+	s := m.open(t, fsys, data)
 	var ends []int
 	var old []byte // as of checkpoint 3
 	for id := int32(1); id <= 4; id++ {
-		if _, err := s.CheckpointDiff(ctx, id); err != nil {
-			t.Fatal(err)
-		}
+		diffs(t, s, id, id)
 		b := readAll(t, mem, nodeLogName("d", 0))
 		if ends = append(ends, len(b)); id == 3 {
 			old = b
@@ -119,13 +115,7 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 		writeAll(t, mem, nodeLogName("d", 0), old)
 	}
 	must(t, s.Close(ctx))
-	if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
-		t.Fatal(err)
-	}
-	s.Protect(1, data)
-	if _, err := s.CheckpointDiff(ctx, 5); err != nil {
-		t.Fatal(err)
-	}
+	diffs(t, m.open(t, mem, data), 5, 5)
 	checkClean(t, mem)
 }
 

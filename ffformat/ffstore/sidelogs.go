@@ -2,7 +2,6 @@ package ffstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -38,7 +37,7 @@ func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, erro
 	if x.node.Rank() == 0 {
 		x.log = &nodeLog{fsys: x.fsys, name: nodeLogName(x.dir, ranks[0]), d: x.d}
 		var found map[int][]byte
-		found, failed = loadDigests(x.fsys, x.dir, ranks[0], slices.Sorted(slices.Values(ranks)))
+		found, _, failed = loadDigests(x.fsys, x.dir, ranks[0], slices.Sorted(slices.Values(ranks)))
 		send = make([][]byte, len(ranks))
 		for i, r := range ranks {
 			send[i] = found[r]
@@ -54,46 +53,40 @@ func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, erro
 	return digestsOf(got[0], "side file"), nil
 }
 
-// mark notes durably in the side files that a slot is about to be written, unless this rank has failed already, and returns the bytes
-// that it wrote. The first time each is written anew,
+// mark notes durably in the side files that a slot is about to be written, unless this rank has failed already. The first time each is written anew,
 // with what still counts for the ranks that are on the node now, and those of other
 // nodes of an earlier run are removed: what they say will not be true any more. It is collective.
-func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed error) (written int64, err error) {
+func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed error) error {
 	if x.adopted {
 		if x.log != nil && failed == nil {
 			if failed = x.log.tidy(); failed == nil {
 				failed = x.log.mark(slot)
 			}
-			written = logFront
 		}
-		return written, comm.Agree(ctx, x.c, failed)
+		return comm.Agree(ctx, x.c, failed)
 	}
 	var own []byte
 	for k := range slots {
 		if d := slots[k].digests; d != nil && k != slot {
-			b, err := d.MarshalBinary()
-			failed = errors.Join(failed, err)
-			own = appendRecord(own, rankSlot{x.c.Rank(), k}, d.CkptID, 0, b)
+			own = appendRecord(own, rankSlot{x.c.Rank(), k}, d.CkptID, 0, d.Marshal())
 		}
 	}
 	all, err := x.node.Gather(ctx, 0, own)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if x.log != nil && failed == nil {
 		x.log.epochs[slot]++
-		b := x.log.epochs.stamp(all)
-		written = logFront + int64(len(b))
-		failed = x.log.rewrite(b)
+		failed = x.log.rewrite(x.log.epochs.stamp(all))
 	}
 	if err := comm.Agree(ctx, x.c, failed); err != nil {
-		return written, err
+		return err
 	}
 	if err := x.removeOthers(ctx); err != nil {
-		return written, err
+		return err
 	}
 	x.adopted = true
-	return written, nil
+	return nil
 }
 
 // removeOthers removes the side files that no node of this run writes, for good. It is collective.
@@ -121,29 +114,27 @@ func (x *sideLogs) removeOthers(ctx context.Context) error {
 				removed = true
 			}
 		}
-		if failed == nil && removed && x.d != DurableNone {
+		if failed == nil && removed && x.d == DurableCommit {
 			failed = x.fsys.SyncDir(x.dir)
 		}
 	}
 	return comm.Agree(ctx, x.c, failed)
 }
 
-// add collects the digests of what a checkpoint has written to a slot on the leader of each node, which appends them, and returns the bytes that it wrote. If files of any
+// add collects the digests of what a checkpoint has written to a slot on the leader of each node, which appends them. If files of any
 // rank of the node are new, their names become durable. It is collective.
-func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Digests, named bool) (written int64, err error) {
+func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Digests, named bool) error {
 	own := []byte{0} // whether the name is new, then the record
 	if !named {
 		own[0] = 1
 	}
-	b, failed := d.MarshalBinary()
-	if failed == nil {
-		own = appendRecord(own, rankSlot{x.c.Rank(), slot}, id, 0, b)
-	}
+	own = appendRecord(own, rankSlot{x.c.Rank(), slot}, id, 0, d.Marshal())
 	all, err := x.node.Gather(ctx, 0, own)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if x.log != nil && failed == nil {
+	var failed error
+	if x.log != nil {
 		unnamed := false
 		for i := range all {
 			unnamed = unnamed || all[i][0] != 0
@@ -153,10 +144,8 @@ func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Dige
 			failed = x.fsys.SyncDir(slotDir(x.dir, slot))
 		}
 		if failed == nil {
-			rec := x.log.epochs.stamp(all)
-			written = int64(len(rec))
-			failed = x.log.append(rec)
+			failed = x.log.write(x.log.epochs.stamp(all))
 		}
 	}
-	return written, comm.Agree(ctx, x.c, failed)
+	return comm.Agree(ctx, x.c, failed)
 }

@@ -140,7 +140,7 @@ func (k *ftiStore) checkpoint(ctx context.Context, share int, row *Row) (took To
 	if share < 0 {
 		write = k.s.Checkpoint
 	}
-	var st ffstore.Stats
+	var st ffformat.Stats
 	took, err = timed(func() error { st, err = write(ctx, k.id); return err })
 	if row != nil {
 		row.Note = fmt.Sprintf("%.1f MiB written", float64(st.Written)/(1<<20))

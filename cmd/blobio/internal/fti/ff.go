@@ -227,7 +227,7 @@ func ffFindings(ctx context.Context, f *ffFile, o *ffformat.CheckOptions) (list 
 	if len(list) == 1 && errors.Is(list[0].Err, ffformat.ErrNotFormat) {
 		p, err := ffformat.FindPosix(f.path)
 		if err != nil {
-			return append(list, ffformat.FindingOf(ffformat.Error, err)), ctx.Err()
+			return append(list, ffformat.FindingOf(ffformat.Error, "", err)), ctx.Err()
 		}
 		if p != nil {
 			return p.Check(ctx, f, f.size, f.path, o.Quick)
