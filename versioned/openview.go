@@ -23,9 +23,8 @@ type View struct {
 
 // ViewOptions of OpenView. nil means the defaults.
 type ViewOptions struct {
-	FS      vfs.FS // default the operating system's
-	Key     []byte // of an encrypted store; without it all works but reading and checking elements (ErrKey)
-	MaxOpen int    // files; default 64
+	FS  vfs.FS // default the operating system's
+	Key []byte // of an encrypted store; without it all works but reading and checking elements (ErrKey)
 }
 
 // List returns the names of the arrays in a store, sorted.
@@ -66,16 +65,14 @@ func OpenView(dir string, o *ViewOptions) (*View, error) {
 	if v.rec, err = readRecord(v.fsys, dir); err != nil {
 		return nil, err
 	}
-	opt := (&Options{Key: o.Key, MaxOpen: o.MaxOpen}).withDefaults()
+	opt := (&Options{Key: o.Key}).withDefaults()
 	if v.sealed = v.rec.Key != "" && len(o.Key) == 0; !v.sealed {
 		if err := keyFits(v.rec, &opt); err != nil {
 			return nil, err
 		}
 	}
-	t, _ := parseType(v.rec.Spec.Type) // checked by readRecord
-	s := v.rec.Spec
-	v.spec = Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}
-	v.cat, err = newCatalog(v.rec, t, []*nodeStore{{v.fsys, dir}}, 0, &opt)
+	v.spec, _ = v.rec.Spec.public() // checked by readRecord
+	v.cat, err = newCatalog(v.rec, v.spec.Type, []*nodeStore{{v.fsys, dir}}, 0, &opt)
 	return v, err
 }
 
@@ -108,5 +105,5 @@ func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byt
 	if v.sealed {
 		return fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
 	}
-	return v.cat.get(ctx, v.rec, version, lo, hi, dst, true)
+	return v.cat.get(ctx, v.rec, version, lo, hi, dst)
 }
