@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
 	"fmt"
 	"math"
 )
@@ -42,7 +43,7 @@ type Config struct {
 }
 
 // ErrCadence: boxes are put one by one, but not every step of every level is saved.
-var ErrCadence = fmt.Errorf("%w: per-box puts need cadence 1 of every level", ErrUsage)
+var ErrCadence = fmt.Errorf("%w: per-box puts need cadence 1 of every level", fault.ErrUsage)
 
 // Validate checks the fields against the hierarchy.
 func (c *Config) Validate(s Subcycling) error {
@@ -51,23 +52,13 @@ func (c *Config) Validate(s Subcycling) error {
 	}
 	switch {
 	case !(c.Extra >= 0) || math.IsInf(c.Extra, 0):
-		return fmt.Errorf("%w: Extra %v, want >= 0", ErrUsage, c.Extra)
+		return fault.Usage("Extra %v, want >= 0", c.Extra)
 	case c.Realloc > EveryRegrid || c.Put > PerBox || c.Systemic > AbortRun:
-		return fmt.Errorf("%w: Realloc %d, Put %d, Systemic %d", ErrUsage, c.Realloc, c.Put, c.Systemic)
+		return fault.Usage("Realloc %d, Put %d, Systemic %d", c.Realloc, c.Put, c.Systemic)
 	case c.Put == PerBox && !c.Cadence.EveryStep():
 		return fmt.Errorf("%w: cadence %v", ErrCadence, []int(c.Cadence))
 	case c.Confirm < 0 || c.Confirm > 2 || c.BoxLimit < 0:
-		return fmt.Errorf("%w: Confirm %d, want 1 or 2; BoxLimit %d, want > 0", ErrUsage, c.Confirm, c.BoxLimit)
+		return fault.Usage("Confirm %d, want 1 or 2; BoxLimit %d, want > 0", c.Confirm, c.BoxLimit)
 	}
 	return nil
-}
-
-// Reserve returns the capacity of an array after a regrid that needs so many elements (capacity 0: there
-// is no array yet), and whether the array is allocated again.
-func (c *Config) Reserve(capacity, need int64) (int64, bool) {
-	if capacity > 0 && need <= capacity && c.Realloc == OnGrow {
-		return capacity, false
-	}
-	// At 2^53 elements and more float64 loses units, and nobody has so many.
-	return max(need, int64(math.Ceil((1+c.Extra)*float64(need)))), true
 }

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// Plausible is the detector of the paper: whether a value changed by less than eps
+// plausible is the detector of the paper: whether a value changed by less than eps
 // since the step before. NaN, infinities, a difference of exactly eps, and any change under eps = 0 are
 // not plausible. What changes a value by less, a flip of a low bit, is not detected, by design.
-func Plausible(now, before, eps float64) bool { return math.Abs(now-before) < eps }
+func plausible(now, before, eps float64) bool { return math.Abs(now-before) < eps }
 
 // Suspects returns the indices, from 0, at which now is not plausible against before. Where known is
 // not nil, points at which it is false have no value before (the first step, newly
@@ -20,7 +20,7 @@ func Suspects(now, before []float64, known []bool, eps float64) ([]int, error) {
 	}
 	var out []int
 	for i, x := range now {
-		if (known == nil || known[i]) && !Plausible(x, before[i], eps) {
+		if (known == nil || known[i]) && !plausible(x, before[i], eps) {
 			out = append(out, i)
 		}
 	}
@@ -58,11 +58,11 @@ func Classify(now, before, eps float64, recompute func() float64, confirm int) (
 	if confirm < 1 || confirm > 2 || recompute == nil {
 		return Systemic, now, fault.Usage("confirm %d, want 1 or 2, and a function", confirm)
 	}
-	if Plausible(now, before, eps) {
+	if plausible(now, before, eps) {
 		return Fine, now, nil
 	}
 	y := recompute()
-	if same(y, now) || !Plausible(y, before, eps) {
+	if same(y, now) || !plausible(y, before, eps) {
 		return Systemic, now, nil
 	}
 	if confirm == 2 && !same(recompute(), y) {

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"math"
 	"slices"
@@ -18,7 +19,7 @@ func TestPlausible(t *testing.T) {
 		{inf, inf, 1, false}, {1, 1, 0, false}, {1, 1, nan, false}, {1, 2, inf, true},
 		{math.Float64frombits(math.Float64bits(1) ^ 1), 1, 0.1, true}, // a flip of the lowest bit, undetected by design
 	} {
-		if got := Plausible(v.now, v.before, v.eps); got != v.ok {
+		if got := plausible(v.now, v.before, v.eps); got != v.ok {
 			t.Errorf("Plausible(%v, %v, %v) = %v", v.now, v.before, v.eps, got)
 		}
 	}
@@ -26,7 +27,7 @@ func TestPlausible(t *testing.T) {
 	if err != nil || !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := Suspects([]float64{1}, nil, nil, 1); !errors.Is(err, ErrUsage) {
+	if _, err := Suspects([]float64{1}, nil, nil, 1); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("lengths: %v", err)
 	}
 }
@@ -58,7 +59,7 @@ func TestClassify(t *testing.T) {
 			t.Errorf("%s: %v %v after %d, %v; want %v %v after %d", v.name, got, val, n, err, v.want, v.val, v.recomputed)
 		}
 	}
-	if _, _, err := Classify(9, 1, 0.1, nil, 1); !errors.Is(err, ErrUsage) {
+	if _, _, err := Classify(9, 1, 0.1, nil, 1); !errors.Is(err, fault.ErrUsage) {
 		t.Error(err)
 	}
 }

@@ -75,7 +75,7 @@ func (m *Model) SaveTime(c Cadence) (float64, error) {
 	}
 	t := 0.0
 	for at := range s.Order() {
-		if c.Written(s, at, 0) {
+		if c.written(s, at, 0) {
 			t += m.Put[at.Level]
 		}
 	}
@@ -89,7 +89,7 @@ func (m *Model) SaveTime(c Cadence) (float64, error) {
 // coarser level is saved at that moment.
 func (m *Model) saves(c Cadence, at Step) float64 {
 	s := m.Subcycling()
-	if !c.Saved(at, 0) || at.Level > 0 && s.Begins(at.Level-1, at) && c.Written(s, Step{at.Level - 1, s.At(at.Level-1, at)}, 0) {
+	if !c.Saved(at, 0) || at.Level > 0 && s.Begins(at.Level-1, at) && c.written(s, Step{at.Level - 1, s.At(at.Level-1, at)}, 0) {
 		return 0
 	}
 	t := 0.0
@@ -118,34 +118,19 @@ func (m *Model) Cost(p *Planner, at Step) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	if err := m.fits(p); err != nil {
+	c := Cost{Alloc: m.Alloc, Save: save}
+	err = m.each(p, func(s Step, lost, reconfig float64) {
+		if s == at {
+			c.Lost, c.Reconfig = lost, reconfig
+		}
+	})
+	if err == nil {
+		err = p.valid(at)
+	}
+	if err != nil {
 		return Cost{}, err
 	}
-	c := Cost{Alloc: m.Alloc, Save: save}
-	for _, x := range m.late() {
-		pl, more, err := m.after(p, at, x.steps)
-		if err != nil {
-			return Cost{}, err
-		}
-		lost := more * (m.StepTime() + save)
-		first := true // it is still the moment that it has returned to, whose versions are there
-		for i, s := range pl.Redo {
-			lost += m.Step[s.Level]
-			if first = first && (i == 0 || s.Level > 0 && p.start(s) == p.start(pl.From)); !first && pl.Scope != Box {
-				lost += m.saves(p.Cadence, s)
-			}
-		}
-		c.Lost += x.weight * lost
-		c.Reconfig += x.weight * m.reconfig(pl.Scope)
-	}
 	return c, nil
-}
-
-func (m *Model) reconfig(s Scope) float64 {
-	if s == Box {
-		return m.Box
-	}
-	return m.Reconfig
 }
 
 // weighed is a latency in whole fine steps, of two that are weighed.
@@ -160,22 +145,6 @@ func (m *Model) late() []weighed {
 		return []weighed{{int64(whole), 1 - part}, {int64(whole) + 1, part}}
 	}
 	return []weighed{{int64(whole), 1}}
-}
-
-// after is the plan for an error of a step that is found so many fine steps later, and how many whole coarse steps more than in the plan are lost: each
-// one adds the same from the second on.
-func (m *Model) after(p *Planner, at Step, late int64) (pl LatePlan, more float64, err error) {
-	found := Moment{Step: at}
-	if late > 0 {
-		n := int64(p.Steps(p.Levels - 1))
-		fine := int64(p.start(at)) + late
-		found.Coarse, found.Step = fine/n, Step{p.Levels - 1, int(fine % n)}
-		if found.Coarse > 2 {
-			more, found.Coarse = float64(found.Coarse-2), 2
-		}
-	}
-	pl, err = p.Late(found, Moment{Step: at})
-	return pl, more, err
 }
 
 // Expected is the mean cost of a coarse step without the allocation, when an error
@@ -196,11 +165,28 @@ func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 	return Cost{Save: save, Lost: one.Lost * perr, Reconfig: one.Reconfig * perr}, nil
 }
 
-// mean is what one error costs at a random step. It goes over the coarse step twice: what is lost by an error is the
-// time from the beginning of the step to which it goes back to the end of that in which it is found, and what is saved in between.
+// mean is what one error costs at a random step.
 func (m *Model) mean(p *Planner) (sum Cost, err error) {
+	fine, all := p.Levels-1, m.StepTime()
+	err = m.each(p, func(at Step, lost, reconfig float64) {
+		w := 0.0
+		switch {
+		case m.Anywhere && all > 0:
+			w = m.Step[at.Level] / all
+		case at.Level == fine:
+			w = 1 / float64(p.Steps(fine))
+		}
+		sum.Lost += lost * w
+		sum.Reconfig += reconfig * w
+	})
+	return sum, err
+}
+
+// each calls f with what is lost by an error in each step of a coarse step, and the reconfiguring. It goes over the coarse step twice: what is lost is the
+// time from the beginning of the step to which the run goes back to the end of that in which the error is found, and what is saved in between.
+func (m *Model) each(p *Planner, f func(at Step, lost, reconfig float64)) error {
 	if err := m.fits(p); err != nil {
-		return sum, err
+		return err
 	}
 	fine := p.Levels - 1
 	n := int64(p.Steps(fine))
@@ -224,16 +210,8 @@ func (m *Model) mean(p *Planner) (sum Cost, err error) {
 		}
 		began[at.Level] = [2]float64{now, saves}
 		now += m.Step[at.Level]
-		w := 0.0
-		switch {
-		case m.Anywhere && all > 0:
-			w = m.Step[at.Level] / all
-		case at.Level == fine:
-			w = 1 / float64(n)
-		default:
-			continue
-		}
 		since := Moment{Step: at}
+		lost, reconfig := 0.0, 0.0
 		for _, x := range m.late() {
 			found := since
 			end := [2]float64{now, saves}
@@ -247,17 +225,19 @@ func (m *Model) mean(p *Planner) (sum Cost, err error) {
 			base := p.base(p.coarsest(found, since), since)
 			if base < 0 {
 				_, err := p.older(since)
-				return Cost{}, err
+				return err
 			}
-			lost, scope := end[0]-began[base][0]+end[1]-began[base][1], Levels
 			if base == at.Level && found == since {
-				lost, scope = m.Step[at.Level], Box
+				lost += x.weight * m.Step[at.Level]
+				reconfig += x.weight * m.Box
+				continue
 			}
-			sum.Lost += lost * w * x.weight
-			sum.Reconfig += m.reconfig(scope) * w * x.weight
+			lost += x.weight * (end[0] - began[base][0] + end[1] - began[base][1])
+			reconfig += x.weight * m.Reconfig
 		}
+		f(at, lost, reconfig)
 	}
-	return sum, nil
+	return nil
 }
 
 // fits checks that a planner is of the hierarchy of the model.

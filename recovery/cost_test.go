@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"math"
 	"slices"
@@ -101,7 +102,7 @@ func TestBestCadence(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := paper.BestCadence(math.NaN()); !errors.Is(err, ErrUsage) {
+	if _, _, err := paper.BestCadence(math.NaN()); !errors.Is(err, fault.ErrUsage) {
 		t.Error(err)
 	}
 }
@@ -127,41 +128,13 @@ func TestLatency(t *testing.T) {
 
 func TestModelRefuses(t *testing.T) {
 	for _, m := range []Model{{}, {Ratio: 2, Step: []float64{1}, Put: nil}, {Ratio: 2, Step: []float64{-1}, Put: []float64{1}}, {Ratio: 2, Step: []float64{math.NaN()}, Put: []float64{1}}} {
-		if err := m.Validate(); !errors.Is(err, ErrUsage) {
+		if err := m.Validate(); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", m, err)
 		}
 	}
 }
 
-// The knobs: flipping one changes what it says.
 func TestConfig(t *testing.T) {
-	needs := []int64{100, 120, 90, 151, 140}
-	for _, v := range []struct {
-		name   string
-		cfg    Config
-		needs  []int64
-		allocs int
-		last   int64
-	}{
-		{"half more", Config{Extra: 0.5}, needs, 2, 227},
-		{"no more", Config{}, needs, 3, 151},
-		{"every regrid", Config{Realloc: EveryRegrid}, needs, 5, 140},
-		{"a moving shock", Config{}, slices.Repeat([]int64{64}, 20), 1, 64},
-	} {
-		n, capacity := 0, int64(0)
-		for _, need := range v.needs {
-			var again bool
-			if capacity, again = v.cfg.Reserve(capacity, need); again {
-				n++
-			}
-			if capacity < need {
-				t.Errorf("%s: capacity %d for %d", v.name, capacity, need)
-			}
-		}
-		if n != v.allocs || capacity != v.last {
-			t.Errorf("%s: %d allocations, capacity %d; want %d, %d", v.name, n, capacity, v.allocs, v.last)
-		}
-	}
 	good := Config{Cadence: Cadence{1, 1, 1, 1}, Put: PerBox}
 	if err := good.Validate(four); err != nil {
 		t.Error(err)
@@ -171,7 +144,7 @@ func TestConfig(t *testing.T) {
 		t.Error(err)
 	}
 	for _, c := range []Config{{}, {Cadence: Cadence{1, 1, 1, -1}}, {Cadence: Cadence{1, 1, 1, 1}, Extra: -1}, {Cadence: Cadence{1, 1, 1, 1}, Confirm: 3}} {
-		if err := c.Validate(four); !errors.Is(err, ErrUsage) {
+		if err := c.Validate(four); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -25,8 +25,8 @@
 package recovery
 
 // Why levels m to Lmax can return: a save of a level at the beginning of its step
-// saves the finer levels too, which stand at the same time. (Whether such a
-// version of a finer level counts as that level's own is Planner.Implied.) The
+// saves the finer levels too, which stand at the same time. (Such a version does
+// not count as the finer level's own: rule R looks at its cadence.) The
 // beginning of a step is after all that changes the level before it: the values of
 // finer levels that were brought down at the end of the step before, and a regrid.
 // Nothing else has to be saved, and no plan needs any other version.

@@ -2,13 +2,9 @@ package recovery
 
 import (
 	"errors"
-
-	"blobio/internal/fault"
 )
 
 var (
-	ErrUsage = fault.ErrUsage // an argument that no call may have
-
 	// ErrNoRecovery: nothing was saved that the run could return to.
 	ErrNoRecovery = errors.New("nothing to return to")
 	// ErrUnhandled: no handler takes the event.

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strconv"
 
-	"blobio/comm"
 	"blobio/internal/fault"
 )
 
@@ -134,38 +132,15 @@ func decodeEvent(b []byte) (Event, error) {
 	return e, nil
 }
 
-// Term is a condition on one attribute of an event. The fields of Event have the names kind,
-// array, level, box and scope; an attribute that is absent meets no condition.
-type Term struct {
-	Name string
-	Test func(v any) bool // v is a string, bool, int64 or float64
-}
-
-// Is wants an attribute to be v (int is taken as int64).
-func Is(name string, v any) Term {
-	v = plain(v)
-	return Term{name, func(x any) bool { return x == v }}
-}
-
-// Pred is a conjunction of terms; the more terms, the more specific. The empty one takes any event.
-type Pred []Term
+// Pred says which events a handler takes: those that have each of these values. The fields of Event have the names kind, array, level, box and
+// scope; the more terms, the more specific. The empty one takes any event.
+type Pred map[string]any
 
 func (p Pred) match(e *Event) bool {
-	for _, t := range p {
-		v, ok := e.attr(t.Name)
-		if !ok || !t.Test(v) {
+	for name, want := range p {
+		if v, ok := e.attr(name); !ok || v != plain(want) {
 			return false
 		}
 	}
 	return true
-}
-
-// try is match; a panic of a term is an error.
-func (p Pred) try(e *Event) (ok bool, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("predicate: %w", &comm.PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	return p.match(e), nil
 }

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 // when the handlers of all ranks succeed, otherwise all go on to the next scope together. All ranks
 // leave with the same result. An event that nobody handles does not keep the others from being handled; the error then tells of all that
 // were not. Without any event it is one small collective.
-func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) ([]Outcome, error) {
+func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) error {
 	var mine []byte
 	var err error
 	if e != nil {
@@ -25,53 +26,46 @@ func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) ([]Ou
 	}
 	all, cerr := c.Allgather(ctx, mine)
 	if cerr != nil {
-		return nil, cerr
+		return cerr
 	}
 	events, derr := merge(all)
 	if err := comm.Agree(ctx, c, errors.Join(err, derr)); err != nil {
-		return nil, err
+		return err
 	}
-	var outs []Outcome
 	var errs []error
 	for _, ev := range events {
-		out, err := r.raiseTogether(ctx, c, ev)
-		outs = append(outs, out)
+		err := r.raiseTogether(ctx, c, ev)
 		errs = append(errs, err)
 		if errors.Is(err, comm.ErrBroken) { // the others cannot be brought to all ranks
 			break
 		}
 	}
-	return outs, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
-func (r *Registry) raiseTogether(ctx context.Context, c comm.Comm, e Event) (Outcome, error) {
+func (r *Registry) raiseTogether(ctx context.Context, c comm.Comm, e Event) error {
 	var broken error
-	out, err := r.escalate(ctx, e, func(has bool, err error) (bool, error) {
+	err := r.escalate(ctx, e, func(has bool, err error) error {
 		if broken != nil {
-			return true, broken
+			return broken
 		}
 		// A handler that is missing on some ranks only is a failure of it, said by those.
 		n, cerr := comm.AllreduceOne(ctx, c, int64(b2i(has)), comm.Sum)
-		if cerr != nil {
+		switch {
+		case cerr != nil:
 			broken = cerr
-			return true, cerr
-		}
-		if n == 0 {
-			return true, errNoHandler
-		}
-		if !has {
+			return cerr
+		case n == 0:
+			return errNoHandler
+		case !has:
 			err = fmt.Errorf("rank %d has no handler, others have", c.Rank())
 		}
-		err = comm.Agree(ctx, c, err)
-		if errors.Is(err, comm.ErrBroken) {
+		if err = comm.Agree(ctx, c, err); errors.Is(err, comm.ErrBroken) {
 			broken = err
 		}
-		return err != nil, err
+		return err
 	})
-	if broken != nil {
-		return out, broken
-	}
-	return out, err
+	return cmp.Or(broken, err)
 }
 
 // merge decodes the events of all ranks, and joins the same ones.

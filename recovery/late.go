@@ -93,7 +93,7 @@ func (p *Planner) Keep(latency int) (levels []int, snapshots int, err error) {
 	}
 	levels = make([]int, p.Levels)
 	for x := range p.Order() {
-		if p.Cadence.Written(p.Subcycling, x, 0) {
+		if p.Cadence.written(p.Subcycling, x, 0) {
 			levels[x.Level]++
 		}
 	}

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"testing"
 
@@ -67,7 +68,7 @@ func TestLate(t *testing.T) {
 		pl, err := p.Late(r.at, r.since)
 		happened := index(r.since)
 		if happened < 0 {
-			if !errors.Is(err, ErrUsage) {
+			if !errors.Is(err, fault.ErrUsage) {
 				t.Fatalf("found before it happens: %+v, %v", pl, err)
 			}
 			return
@@ -130,7 +131,7 @@ func TestLate(t *testing.T) {
 			if best == 0 {
 				n += int(b2i(x.Step.Level == 0 && p.Cadence.Saved(x.Step, x.Coarse)))
 			} else {
-				n += int(b2i(x.Step.Level == best && p.Cadence.Written(s, x.Step, x.Coarse)))
+				n += int(b2i(x.Step.Level == best && p.Cadence.written(s, x.Step, x.Coarse)))
 			}
 		}
 		if best == 0 && n > snapshots || best > 0 && n > levels[best] {

@@ -42,34 +42,20 @@ type Plan struct {
 	Redo   []Step // of coarse step Coarse ... ; steps of later coarse steps follow those of earlier ones
 }
 
-// Planner plans recoveries. The zero values of the options follow the paper.
+// Planner plans recoveries.
 type Planner struct {
 	Subcycling
 	Cadence Cadence
-
-	// Implied counts the version of a finer level that a coarser level's save makes as
-	// that level's own, which keeps some errors to one box. Default false: only
-	// the level's own cadence counts.
-	Implied bool
 }
 
 // Validate checks levels, ratio and cadence.
 func (p *Planner) Validate() error { return p.Cadence.Validate(p.Subcycling) }
 
-// saved is saved(l) of rule R at a moment.
-func (p *Planner) saved(l int, at Moment) bool {
-	s := Step{l, p.At(l, at.Step)}
-	if p.Implied {
-		return p.Cadence.Written(p.Subcycling, s, at.Coarse)
-	}
-	return p.Cadence.Saved(s, at.Coarse)
-}
-
 // base is m of rule R for an error in level: the finest level not finer than it whose
 // current step began with a save; -1 if there is none.
 func (p *Planner) base(level int, at Moment) int {
 	for l := level; l >= 0; l-- {
-		if p.saved(l, at) {
+		if p.Cadence.Saved(Step{l, p.At(l, at.Step)}, at.Coarse) {
 			return l
 		}
 	}
@@ -100,7 +86,7 @@ func (p *Planner) rollback(m int, at Moment, box bool) (Plan, error) {
 		return p.older(at)
 	}
 	from := Step{m, p.At(m, at.Step)}
-	pl := Plan{Scope: Levels, Coarse: at.Coarse, From: from, Redo: p.Between(from, at.Step)}
+	pl := Plan{Scope: Levels, Coarse: at.Coarse, From: from, Redo: p.between(from, at.Step)}
 	switch {
 	case box && m == at.Step.Level:
 		pl.Scope, pl.Redo = Box, []Step{at.Step}
@@ -120,7 +106,7 @@ func (p *Planner) older(at Moment) (Plan, error) {
 	for k := c; k < at.Coarse; k++ {
 		pl.Redo = slices.AppendSeq(pl.Redo, p.Order())
 	}
-	pl.Redo = append(pl.Redo, p.Between(Step{}, at.Step)...)
+	pl.Redo = append(pl.Redo, p.between(Step{}, at.Step)...)
 	return pl, nil
 }
 

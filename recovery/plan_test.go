@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"blobio/internal/fault"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,7 +38,7 @@ func TestSubcyclingOrder(t *testing.T) {
 // Hierarchies of too many steps are refused, also where the number of steps overflows an int.
 func TestSubcyclingBounds(t *testing.T) {
 	for _, s := range []Subcycling{{0, 2}, {21, 1}, {2, 0}, {20, 4}, {2, maxSteps + 1}, {3, 1 << 16}, {3, maxSteps}, {4, 1 << 16}} {
-		if err := s.Validate(); !errors.Is(err, ErrUsage) {
+		if err := s.Validate(); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
@@ -89,10 +90,10 @@ func TestRuleRWithoutSave(t *testing.T) {
 	if err != nil || pl.Scope != Global || pl.Coarse != 4 || len(pl.Redo) != 15+7 {
 		t.Errorf("%+v, %v", pl, err)
 	}
-	if _, err := planner(1, 1, 1).Corruption(at); !errors.Is(err, ErrUsage) {
+	if _, err := planner(1, 1, 1).Corruption(at); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("cadence of three levels: %v", err)
 	}
-	if _, err := planner(1, 1, 1, 1).Corruption(Moment{Step: Step{3, 8}}); !errors.Is(err, ErrUsage) {
+	if _, err := planner(1, 1, 1, 1).Corruption(Moment{Step: Step{3, 8}}); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("step 8 of 8: %v", err)
 	}
 }
@@ -101,7 +102,7 @@ func TestRuleRWithoutSave(t *testing.T) {
 func TestRuleRProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Subcycling{Levels: rapid.IntRange(1, 5).Draw(t, "levels"), Ratio: rapid.IntRange(1, 4).Draw(t, "ratio")}
-		p := &Planner{Subcycling: s, Cadence: rapid.SliceOfN(rapid.IntRange(0, 5), s.Levels, s.Levels).Draw(t, "cadence"), Implied: rapid.Bool().Draw(t, "implied")}
+		p := &Planner{Subcycling: s, Cadence: rapid.SliceOfN(rapid.IntRange(0, 5), s.Levels, s.Levels).Draw(t, "cadence")}
 		l := rapid.IntRange(0, s.Levels-1).Draw(t, "level")
 		at := Moment{Coarse: rapid.Int64Range(0, 9).Draw(t, "coarse"), Step: Step{l, rapid.IntRange(0, s.Steps(l)-1).Draw(t, "step")}}
 		pl, err := p.Corruption(at)
@@ -115,7 +116,7 @@ func TestRuleRProperties(t *testing.T) {
 			if pl.Scope == Box && f > pl.From.Level {
 				break
 			}
-			if !p.Cadence.Written(s, Step{f, pl.From.Index * s.span(pl.From.Level, f)}, pl.Coarse) {
+			if !p.Cadence.written(s, Step{f, pl.From.Index * s.span(pl.From.Level, f)}, pl.Coarse) {
 				t.Fatalf("%+v restores level %d, which was not saved there (cadence %v)", pl, f, p.Cadence)
 			}
 		}
@@ -140,77 +141,35 @@ func TestRuleRProperties(t *testing.T) {
 	})
 }
 
-// F1: permanent loss.
-func TestPermanentLoss(t *testing.T) {
-	everywhere := Owners{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}
-	at := Moment{Step: Step{3, 4}}
-	lp, err := planner(1, 1, 1, 1).PermanentLoss(at, everywhere, 4, []int{3})
-	if err != nil || lp.Scope != Global || lp.From != (Step{0, 0}) {
-		t.Errorf("(a) %+v, %v", lp, err)
-	}
-	deep := Owners{{0, 1}, {0, 1, 2}, {0, 3, 3}, {1, 2, 3, 3, 3}}
-	lp, err = planner(1, 1, 1, 1).PermanentLoss(at, deep, 4, []int{3})
-	if err != nil || lp.Scope != Levels || lp.From != (Step{2, 2}) || !slices.Equal(lp.Affected, []int{2, 3}) {
-		t.Errorf("(b) %+v, %v", lp, err)
-	}
-	for l, boxes := range lp.Owners {
-		if len(boxes) != len(deep[l]) {
-			t.Errorf("level %d has %d boxes", l, len(boxes))
-		}
-		for b, r := range boxes {
-			if r == 3 || deep[l][b] != 3 && r != deep[l][b] {
-				t.Errorf("level %d box %d is rank %d's", l, b, r)
-			}
-		}
-	}
-	for l, want := range []Owners{{{0, 1}}, {{0, 1, 2}}, {{0, 1, 2}}, {{1, 2, 0, 0, 1}}} { // those with the fewest boxes of the level take more
-		if !slices.Equal(lp.Owners[l], want[0]) {
-			t.Errorf("level %d: %v, want %v", l, lp.Owners[l], want[0])
-		}
-	}
-	if _, err := planner(1, 1, 1, 1).PermanentLoss(at, deep, 4, []int{0, 1, 2, 3}); !errors.Is(err, ErrNoRecovery) {
-		t.Errorf("all lost: %v", err)
-	}
-	if _, err := planner(1, 1, 1, 1).PermanentLoss(at, deep, 3, []int{0}); !errors.Is(err, ErrUsage) {
-		t.Errorf("owner out of range: %v", err)
-	}
-	lp, err = planner(1, 1, 1, 1).PermanentLoss(at, Owners{{0}, {0}, {0}, {0}}, 4, []int{2})
-	if err != nil || len(lp.Redo) != 0 || len(lp.Refetch) != 0 {
-		t.Errorf("rank without boxes: %+v, %v", lp, err)
-	}
-	// Levels 2 and 3 affected, level 2 not saved at its step: the next coarser one.
-	lp, err = planner(1, 1, 2, 1).PermanentLoss(Moment{Step: Step{3, 6}}, deep, 4, []int{3})
-	if err != nil || lp.From != (Step{1, 1}) {
-		t.Errorf("not saved: %+v, %v", lp, err)
-	}
-}
-
-// F2: temporary loss.
-func TestTemporaryLoss(t *testing.T) {
-	deep := Owners{{0, 1}, {0, 1, 2}, {0, 3, 3}, {1, 2, 3, 3, 3}}
-	at := Moment{Step: Step{3, 5}}
-	lp, err := planner(1, 1, 1, 1).TemporaryLoss(at, deep, 4, []int{3})
-	if err != nil || levels(lp.Redo) != "233" || !slices.Equal(lp.Refetch, []int{2, 3}) || lp.From != (Step{2, 2}) {
-		t.Errorf("all saved: %+v, %v", lp, err)
-	}
-	for l := range deep {
-		if !slices.Equal(lp.Owners[l], deep[l]) {
-			t.Errorf("level %d moved: %v", l, lp.Owners[l])
+// F1, F2: loss of ranks.
+func TestLoss(t *testing.T) {
+	everywhere := [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}
+	deep := [][]int{{0, 1}, {0, 1, 2}, {0, 3, 3}, {1, 2, 3, 3, 3}}
+	fine := [][]int{{0}, {0}, {0}, {3}}
+	for _, v := range []struct {
+		name    string
+		cadence Cadence
+		at      Step
+		owners  [][]int
+		lost    int
+		scope   Scope
+		from    Step
+		redo    string
+	}{
+		{"boxes on all levels", Cadence{1, 1, 1, 1}, Step{3, 4}, everywhere, 3, Global, Step{0, 0}, "01233233123"},
+		{"levels 2 and 3", Cadence{1, 1, 1, 1}, Step{3, 5}, deep, 3, Levels, Step{2, 2}, "233"},
+		{"level 2 was not saved", Cadence{1, 1, 2, 1}, Step{3, 6}, deep, 3, Levels, Step{1, 1}, "123323"},
+		{"levels 0 and 1 are saved", Cadence{1, 1, 0, 0}, Step{3, 5}, deep, 3, Levels, Step{1, 1}, "1233"},
+		{"the level of the step", Cadence{1, 1, 1, 1}, Step{3, 5}, fine, 3, Levels, Step{3, 5}, "3"},
+		{"a finer one, which has not begun a step since", Cadence{1, 1, 1, 1}, Step{1, 1}, fine, 3, Levels, Step{1, 1}, "1"},
+		{"no boxes", Cadence{1, 1, 1, 1}, Step{3, 4}, fine, 2, Box, Step{3, 4}, ""},
+	} {
+		pl, err := planner(v.cadence...).Loss(Moment{Step: v.at}, v.owners, []int{v.lost})
+		if err != nil || pl.Scope != v.scope || pl.From != v.from || levels(pl.Redo) != v.redo {
+			t.Errorf("%s: %+v %s, %v", v.name, pl, levels(pl.Redo), err)
 		}
 	}
-	fine := Owners{{0}, {0}, {0}, {3}}
-	lp, err = planner(1, 1, 1, 1).TemporaryLoss(at, fine, 4, []int{3})
-	if err != nil || lp.Scope != Levels || lp.From != at.Step || levels(lp.Redo) != "3" {
-		t.Errorf("the level of the step: %+v %s, %v", lp, levels(lp.Redo), err)
-	}
-	// Level 3 has not begun a step of its own since level 1 began this one.
-	at1 := Moment{Step: Step{1, 1}}
-	lp, err = planner(1, 1, 1, 1).TemporaryLoss(at1, fine, 4, []int{3})
-	if err != nil || lp.Scope != Levels || lp.From != at1.Step || levels(lp.Redo) != "1" || !slices.Equal(lp.Refetch, []int{3}) {
-		t.Errorf("a finer level than that of the step: %+v %s, %v", lp, levels(lp.Redo), err)
-	}
-	lp, err = planner(1, 1, 0, 0).TemporaryLoss(at, deep, 4, []int{3})
-	if err != nil || lp.From != (Step{1, 1}) || levels(lp.Redo) != "1233" {
-		t.Errorf("levels 0 and 1 saved: %+v %s, %v", lp, levels(lp.Redo), err)
+	if _, err := planner(1, 1, 1, 1).Loss(Moment{}, deep[1:], []int{0}); !errors.Is(err, fault.ErrUsage) {
+		t.Errorf("owners of three levels: %v", err)
 	}
 }

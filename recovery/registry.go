@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -13,7 +14,7 @@ import (
 )
 
 // Handler recovers from an event. e.Scope is the scope that is being tried; an error or a
-// panic, of its predicate too, moves on to the next one. With ctx the handler may raise
+// panic moves on to the next one. With ctx the handler may raise
 // other events, or the same one in another scope, but not its own again.
 type Handler func(ctx context.Context, e Event) error
 
@@ -26,7 +27,6 @@ type Registry struct {
 }
 
 type handler struct {
-	array    string
 	pred     Pred
 	priority int
 	seq      int
@@ -36,14 +36,13 @@ type handler struct {
 // NewRegistry returns a registry without handlers.
 func NewRegistry() *Registry { return &Registry{} }
 
-// On registers a handler for events about an array ("" for any) that meet the predicate. Of those that
-// take an event, one for its array goes before one for any, then the one with
-// more terms, then the higher priority, then the one registered later.
-func (r *Registry) On(array string, p Pred, priority int, h Handler) {
+// On registers a handler for events that meet the predicate. Of those that take an event, the one with more terms goes
+// first, then the higher priority, then the one registered later.
+func (r *Registry) On(p Pred, priority int, h Handler) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seq++
-	r.handlers = append(r.handlers, handler{array, slices.Clone(p), priority, r.seq, h})
+	r.handlers = append(r.handlers, handler{maps.Clone(p), priority, r.seq, h})
 }
 
 // find returns the handler that takes the event, in the scope that it has.
@@ -53,18 +52,7 @@ func (r *Registry) find(e *Event) (Handler, bool) {
 	var best *handler
 	for i := range r.handlers {
 		h := &r.handlers[i]
-		if h.array != "" && h.array != e.Array {
-			continue
-		}
-		takes, err := h.pred.try(e)
-		if err != nil { // as if it were the handler's
-			return func(context.Context, Event) error { return err }, true
-		}
-		if !takes {
-			continue
-		}
-		if best == nil || cmp.Or(cmp.Compare(b2i(h.array != ""), b2i(best.array != "")), cmp.Compare(len(h.pred), len(best.pred)),
-			cmp.Compare(h.priority, best.priority), cmp.Compare(h.seq, best.seq)) > 0 {
+		if h.pred.match(e) && (best == nil || cmp.Or(cmp.Compare(len(h.pred), len(best.pred)), cmp.Compare(h.priority, best.priority), cmp.Compare(h.seq, best.seq)) > 0) {
 			best = h
 		}
 	}
@@ -81,28 +69,20 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Outcome says how an event ended.
-type Outcome struct {
-	Event Event
-	Scope Scope   // in which it was handled
-	Tried []error // what the handlers of smaller scopes said
-}
-
 // Raise handles a local event: only the handlers of this rank run. Scopes are tried
 // from e.Scope on, each once. A scope without a handler is passed over; if no scope has one, that
 // is ErrUnhandled; if all of them fail, ErrAborted with what they said.
-func (r *Registry) Raise(ctx context.Context, e Event) (Outcome, error) {
+func (r *Registry) Raise(ctx context.Context, e Event) error {
 	if err := e.validate(); err != nil {
-		return Outcome{Event: e}, err
+		return err
 	}
-	return r.escalate(ctx, e, func(_ bool, err error) (bool, error) { return err != nil, err })
+	return r.escalate(ctx, e, func(_ bool, err error) error { return err })
 }
 
 // escalate tries scope after scope. agree is told whether there is a handler here and what it said, and says
-// whether it failed anywhere.
-func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, err error) (failed bool, _ error)) (Outcome, error) {
-	out := Outcome{Event: e.clone()}
-	handled := false
+// what came of it everywhere.
+func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, err error) error) error {
+	var tried []error // what handlers of smaller scopes said
 	for s := e.Scope; s <= Abort; s++ {
 		now := e.clone()
 		now.Scope = s
@@ -114,21 +94,17 @@ func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, e
 				err = call(inside, h, now)
 			}
 		}
-		failed, err := agree(ok, err)
-		if !failed {
-			out.Scope = s
-			return out, nil
+		if err = agree(ok, err); err == nil {
+			return nil
 		}
 		if !errors.Is(err, errNoHandler) {
-			handled = true
-			out.Tried = append(out.Tried, err)
+			tried = append(tried, err)
 		}
 	}
-	out.Scope = Abort
-	if !handled {
-		return out, fmt.Errorf("%s event of array %q: %w", e.Kind, e.Array, ErrUnhandled)
+	if tried == nil {
+		return fmt.Errorf("%s event of array %q: %w", e.Kind, e.Array, ErrUnhandled)
 	}
-	return out, fmt.Errorf("%s event of array %q: %w: %w", e.Kind, e.Array, ErrAborted, errors.Join(out.Tried...))
+	return fmt.Errorf("%s event of array %q: %w: %w", e.Kind, e.Array, ErrAborted, errors.Join(tried...))
 }
 
 var errNoHandler = errors.New("no handler in this scope")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 var bg = context.Background()
@@ -18,12 +19,12 @@ var bg = context.Background()
 func TestOneHandlerTwoCauses(t *testing.T) {
 	r := NewRegistry()
 	var seen []any
-	r.On("phi", Pred{Is("kind", "data")}, 0, func(_ context.Context, e Event) error {
+	r.On(Pred{"array": "phi", "kind": "data"}, 0, func(_ context.Context, e Event) error {
 		seen = append(seen, e.Attr["source"], e.Box)
 		return nil
 	})
 	for i, src := range []string{"store", "check"} {
-		if _, err := r.Raise(bg, Event{Kind: "data", Array: "phi", Box: i, Attr: map[string]any{"source": src}}); err != nil {
+		if err := r.Raise(bg, Event{Kind: "data", Array: "phi", Box: i, Attr: map[string]any{"source": src}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,22 +37,23 @@ func TestOneHandlerTwoCauses(t *testing.T) {
 func TestMostSpecific(t *testing.T) {
 	r := NewRegistry()
 	got := ""
-	on := func(name, array string, prio int, p ...Term) {
-		r.On(array, p, prio, func(context.Context, Event) error { got = name; return nil })
+	on := func(name string, prio int, p Pred) {
+		r.On(p, prio, func(context.Context, Event) error { got = name; return nil })
 	}
-	deep := Term{"level", func(v any) bool { return v.(int64) >= 2 }}
-	on("any", "", 0)
-	on("data", "", 0, Is("kind", "data"))
-	on("deep", "", 0, Is("kind", "data"), deep)
-	on("deep, later", "", 0, Is("kind", "data"), deep)
-	on("deep, first", "", 5, Is("kind", "data"), deep)
-	on("urgent", "", 9, Is("kind", "data"))
-	on("phi", "phi", 0)
-	on("io, urgent", "", 5, Is("kind", "io"))
-	on("io", "", 0, Is("kind", "io"))
-	on("io, later", "", 0, Is("kind", "io"))
-	on("tie", "", 0, Is("kind", "tie"))
-	on("tie, later", "", 0, Is("kind", "tie"))
+	deep := Pred{"kind": "data", "level": 3}
+	on("any", 0, nil)
+	on("data", 0, Pred{"kind": "data"})
+	on("deep", 0, deep)
+	on("deep, later", 0, deep)
+	on("deep, first", 5, deep)
+	on("urgent", 9, Pred{"kind": "data"})
+	on("phi", 0, Pred{"kind": "data", "level": 3, "array": "phi"})
+	on("io, urgent", 5, Pred{"kind": "io"})
+	on("io", 0, Pred{"kind": "io"})
+	on("io, later", 0, Pred{"kind": "io"})
+	on("tie", 0, Pred{"kind": "tie"})
+	on("tie, later", 0, Pred{"kind": "tie"})
+	on("attribute", 0, Pred{"kind": "tie", "n": 2})
 	for _, v := range []struct {
 		e    Event
 		want string
@@ -59,19 +61,20 @@ func TestMostSpecific(t *testing.T) {
 		{Event{Kind: "loss"}, "any"},
 		{Event{Kind: "data", Level: 1}, "urgent"}, // the priority counts among those with as many terms only
 		{Event{Kind: "data", Level: 3}, "deep, first"},
-		{Event{Kind: "data", Level: 3, Array: "phi"}, "phi"}, // its array beats any number of terms
+		{Event{Kind: "data", Level: 3, Array: "phi"}, "phi"},
 		{Event{Kind: "data", Level: 3, Array: "psi"}, "deep, first"},
 		{Event{Kind: "io"}, "io, urgent"}, // the order of registration counts among those of one priority only
 		{Event{Kind: "tie"}, "tie, later"},
+		{Event{Kind: "tie", Attr: map[string]any{"n": int64(2)}}, "attribute"},
 	} {
-		if _, err := r.Raise(bg, v.e); err != nil || got != v.want {
+		if err := r.Raise(bg, v.e); err != nil || got != v.want {
 			t.Errorf("%+v: %q, %v, want %q", v.e, got, err, v.want)
 		}
 	}
-	if _, err := NewRegistry().Raise(bg, Event{Kind: "data"}); !errors.Is(err, ErrUnhandled) {
+	if err := NewRegistry().Raise(bg, Event{Kind: "data"}); !errors.Is(err, ErrUnhandled) {
 		t.Errorf("no handler: %v", err)
 	}
-	if _, err := r.Raise(bg, Event{Kind: "data", Attr: map[string]any{"x": []int{1}}}); !errors.Is(err, ErrUsage) {
+	if err := r.Raise(bg, Event{Kind: "data", Attr: map[string]any{"x": []int{1}}}); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("a slice as attribute: %v", err)
 	}
 }
@@ -83,7 +86,7 @@ func TestGlobal(t *testing.T) {
 	runs := map[string][]int{}
 	err := comm.Run(bg, n, nil, func(ctx context.Context, c comm.Comm) error {
 		r := NewRegistry()
-		r.On("", nil, 0, func(_ context.Context, e Event) error {
+		r.On(nil, 0, func(_ context.Context, e Event) error {
 			mu.Lock()
 			defer mu.Unlock()
 			key := fmt.Sprint(e.Kind, e.Ranks, e.Attr["nan"], e.Attr["big"])
@@ -91,7 +94,7 @@ func TestGlobal(t *testing.T) {
 			return nil
 		})
 		if c.Rank() == 2 {
-			if _, err := r.Raise(ctx, Event{Kind: "local", Ranks: []int{2}}); err != nil {
+			if err := r.Raise(ctx, Event{Kind: "local", Ranks: []int{2}}); err != nil {
 				return err
 			}
 		}
@@ -102,15 +105,10 @@ func TestGlobal(t *testing.T) {
 		case 3:
 			e = &Event{Kind: "data"}
 		}
-		out, err := r.RaiseGlobal(ctx, c, e)
-		if err != nil || len(out) != 2 || out[0].Event.Kind != "loss" || out[1].Event.Kind != "data" {
-			return fmt.Errorf("%+v, %v", out, err)
+		if err := r.RaiseGlobal(ctx, c, e); err != nil {
+			return err
 		}
-		out, err = r.RaiseGlobal(ctx, c, nil)
-		if err != nil || len(out) != 0 {
-			return fmt.Errorf("nothing to raise: %+v, %v", out, err)
-		}
-		return nil
+		return r.RaiseGlobal(ctx, c, nil) // nothing to raise
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +129,7 @@ func TestGlobal(t *testing.T) {
 func TestEscalation(t *testing.T) {
 	r := NewRegistry()
 	var scopes []Scope
-	r.On("", nil, 0, func(_ context.Context, e Event) error {
+	r.On(nil, 0, func(_ context.Context, e Event) error {
 		scopes = append(scopes, e.Scope)
 		switch e.Scope {
 		case Box:
@@ -141,19 +139,14 @@ func TestEscalation(t *testing.T) {
 		}
 		return nil
 	})
-	out, err := r.Raise(bg, Event{Kind: "data"})
-	if err != nil || out.Scope != Global || len(out.Tried) != 2 || !slices.Equal(scopes, []Scope{Box, Levels, Global}) {
-		t.Errorf("%+v, %v, %v", out, scopes, err)
-	}
-	var pe *comm.PanicError
-	if !errors.As(out.Tried[1], &pe) {
-		t.Errorf("%v", out.Tried[1])
+	if err := r.Raise(bg, Event{Kind: "data"}); err != nil || !slices.Equal(scopes, []Scope{Box, Levels, Global}) {
+		t.Errorf("%v, %v", scopes, err)
 	}
 	bad := errors.New("no")
 	r = NewRegistry()
 	n := 0
-	r.On("", nil, 0, func(context.Context, Event) error { n++; return bad })
-	if _, err := r.Raise(bg, Event{Kind: "data", Scope: Levels}); !errors.Is(err, ErrAborted) || !errors.Is(err, bad) || n != 3 {
+	r.On(nil, 0, func(context.Context, Event) error { n++; return bad })
+	if err := r.Raise(bg, Event{Kind: "data", Scope: Levels}); !errors.Is(err, ErrAborted) || !errors.Is(err, bad) || n != 3 {
 		t.Errorf("%v after %d", err, n)
 	}
 }
@@ -164,23 +157,19 @@ func TestEscalationTogether(t *testing.T) {
 	err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
 		r := NewRegistry()
 		if c.Rank() != 0 { // rank 0 has no handler of boxes
-			r.On("", Pred{Is("scope", "box")}, 0, func(context.Context, Event) error { return nil })
+			r.On(Pred{"scope": "box"}, 0, func(context.Context, Event) error { return nil })
 		}
-		r.On("", Pred{Is("scope", "levels")}, 0, func(_ context.Context, e Event) error {
+		r.On(Pred{"scope": "levels"}, 0, func(_ context.Context, e Event) error {
 			if c.Rank() == 1 {
 				panic("on rank 1")
 			}
 			return nil
 		})
-		r.On("", Pred{Is("scope", "global")}, 0, func(_ context.Context, e Event) error {
+		r.On(Pred{"scope": "global"}, 0, func(_ context.Context, e Event) error {
 			scopes[c.Rank()] = append(scopes[c.Rank()], e.Scope)
 			return nil
 		})
-		out, err := r.RaiseGlobal(ctx, c, &Event{Kind: "data"})
-		if err != nil || len(out) != 1 || out[0].Scope != Global || len(out[0].Tried) != 2 {
-			return fmt.Errorf("%+v, %v", out, err)
-		}
-		return nil
+		return r.RaiseGlobal(ctx, c, &Event{Kind: "data"})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +180,7 @@ func TestEscalationTogether(t *testing.T) {
 		}
 	}
 	err = comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
-		if _, err := NewRegistry().RaiseGlobal(ctx, c, &Event{Kind: "data"}); !errors.Is(err, ErrUnhandled) {
+		if err := NewRegistry().RaiseGlobal(ctx, c, &Event{Kind: "data"}); !errors.Is(err, ErrUnhandled) {
 			return fmt.Errorf("rank %d: %w", c.Rank(), err)
 		}
 		return nil
@@ -205,51 +194,30 @@ func TestEscalationTogether(t *testing.T) {
 func TestRaiseAgain(t *testing.T) {
 	r := NewRegistry()
 	n := 0
-	r.On("a", nil, 0, func(ctx context.Context, e Event) error {
+	r.On(Pred{"array": "a"}, 0, func(ctx context.Context, e Event) error {
 		if n++; n > 1000 {
 			return nil
 		}
-		_, err := r.Raise(ctx, e)
+		err := r.Raise(ctx, e)
 		return err
 	})
-	if _, err := r.Raise(bg, Event{Kind: "data", Array: "a"}); !errors.Is(err, ErrAborted) || !errors.Is(err, ErrRecovering) || n > 100 {
+	if err := r.Raise(bg, Event{Kind: "data", Array: "a"}); !errors.Is(err, ErrAborted) || !errors.Is(err, ErrRecovering) || n > 100 {
 		t.Errorf("%d calls, %v", n, err)
 	}
 	var seen []string
-	r.On("b", nil, 0, func(ctx context.Context, e Event) error {
+	r.On(Pred{"array": "b"}, 0, func(ctx context.Context, e Event) error {
 		seen = append(seen, e.Kind+" "+e.Scope.String())
 		if e.Kind == "data" && e.Scope == Box {
-			_, err := r.Raise(ctx, Event{Kind: "data", Array: "b", Scope: Global})
-			if _, err2 := r.Raise(ctx, Event{Kind: "metadata", Array: "b"}); err == nil {
+			err := r.Raise(ctx, Event{Kind: "data", Array: "b", Scope: Global})
+			if err2 := r.Raise(ctx, Event{Kind: "metadata", Array: "b"}); err == nil {
 				err = err2
 			}
 			return err
 		}
 		return nil
 	})
-	out, err := r.Raise(bg, Event{Kind: "data", Array: "b"})
-	if want := []string{"data box", "data global", "metadata box"}; err != nil || out.Scope != Box || !slices.Equal(seen, want) {
-		t.Errorf("%v, %v, %v", out, err, seen)
-	}
-}
-
-// Panics of predicates are failures of their scope, on all ranks.
-func TestPanics(t *testing.T) {
-	err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
-		r := NewRegistry()
-		r.On("", Pred{{"scope", func(v any) bool {
-			if v == "box" && c.Rank() == 1 {
-				panic("predicate")
-			}
-			return true
-		}}}, 0, func(context.Context, Event) error { return nil })
-		out, err := r.RaiseGlobal(ctx, c, &Event{Kind: "data"})
-		if err != nil || len(out) != 1 || out[0].Scope != Levels || len(out[0].Tried) != 1 {
-			return fmt.Errorf("%+v, %v", out, err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
+	err := r.Raise(bg, Event{Kind: "data", Array: "b"})
+	if want := []string{"data box", "data global", "metadata box"}; err != nil || !slices.Equal(seen, want) {
+		t.Errorf("%v, %v", err, seen)
 	}
 }

@@ -79,8 +79,8 @@ func (s Subcycling) order(at Step, yield func(Step) bool) bool {
 	return true
 }
 
-// Between lists the steps from the beginning of step from up to and including step to.
-func (s Subcycling) Between(from, to Step) []Step {
+// between lists the steps from the beginning of step from up to and including step to.
+func (s Subcycling) between(from, to Step) []Step {
 	var out []Step
 	s.order(from, func(x Step) bool {
 		out = append(out, x)
@@ -133,9 +133,9 @@ func (c Cadence) Saved(at Step, coarse int64) bool {
 	return at.Index%n == 0
 }
 
-// Written says whether a version of the level is made at the beginning of its step: because of its
+// written says whether a version of the level is made at the beginning of its step: because of its
 // own cadence, or because a coarser level is saved, which stands at the same time.
-func (c Cadence) Written(s Subcycling, at Step, coarse int64) bool {
+func (c Cadence) written(s Subcycling, at Step, coarse int64) bool {
 	for l := range at.Level + 1 {
 		if s.Begins(l, at) && c.Saved(Step{l, s.At(l, at)}, coarse) {
 			return true

@@ -40,7 +40,7 @@ func aboutOf(rec *record, node int, v verInfo, keep []int64, dead bool) *about {
 	}
 	x.Versions = append(x.Versions, v)
 	for _, g := range rec.Generations {
-		if slices.ContainsFunc(x.Versions, func(v verInfo) bool { return v.Gen == g.ID }) {
+		if slices.ContainsFunc(x.Versions, func(v verInfo) bool { return v.Generation == g.ID }) {
 			x.Generations = append(x.Generations, g)
 		}
 	}

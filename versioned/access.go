@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 	"blobio/internal/fault"
 )
 
@@ -11,47 +12,58 @@ import (
 // The put is complete when Put returns; other ranks are sure to see it after a Fence. Where ranks put to the same
 // element between two fences, one of the values remains, whole.
 func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) error {
-	if t := typeOf[T](); t != a.spec.Type {
-		return fault.Usage("array %s: Put of %v, it is %v", a.spec.Name, t, a.spec.Type)
+	b, err := bytesFor(a, src)
+	if err != nil {
+		return err
 	}
-	return a.PutBytes(ctx, lo, hi, Bytes(src))
+	return a.putBytes(ctx, lo, hi, b)
 }
 
 // Get reads the box [lo, hi) of the current state into dst, row-major.
 func Get[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, dst []T) error {
-	if t := typeOf[T](); t != a.spec.Type {
-		return fault.Usage("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
+	b, err := bytesFor(a, dst)
+	if err != nil {
+		return err
 	}
-	return a.GetBytes(ctx, lo, hi, Bytes(dst))
+	return a.getBytes(ctx, lo, hi, b)
 }
 
-// GetAt reads the box [lo, hi) of a committed version into dst.
+// GetAt reads the box [lo, hi) of a committed version into dst. Every chunk that it touches is read whole and verified.
 func GetAt[T comm.Number](ctx context.Context, a *Array, version int64, lo, hi []int64, dst []T) error {
-	if t := typeOf[T](); t != a.spec.Type {
-		return fault.Usage("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
+	b, err := bytesFor(a, dst)
+	if err != nil {
+		return err
 	}
-	return a.GetBytesAt(ctx, version, lo, hi, Bytes(dst))
+	return a.getBytesAt(ctx, version, lo, hi, b)
 }
 
-// PutBytes is Put of elements as they lie in memory.
-func (a *Array) PutBytes(ctx context.Context, lo, hi []int64, src []byte) error {
+// bytesFor views numbers of the type of an array as their memory.
+func bytesFor[T comm.Number](a *Array, v []T) ([]byte, error) {
+	if t := elem.TypeOf[T](); t != a.spec.Type {
+		return nil, fault.Usage("array %s has elements of %v, not of %v", a.spec.Name, a.spec.Type, t)
+	}
+	return Bytes(v), nil
+}
+
+// putBytes is Put of elements as they lie in memory.
+func (a *Array) putBytes(ctx context.Context, lo, hi []int64, src []byte) error {
 	return a.overBox(lo, hi, src, func(seg int, at int64, b []byte) error { return a.state.win.Put(ctx, seg, at, b) })
 }
 
-// GetBytes is Get of elements as they lie in memory.
-func (a *Array) GetBytes(ctx context.Context, lo, hi []int64, dst []byte) error {
+// getBytes is Get of elements as they lie in memory.
+func (a *Array) getBytes(ctx context.Context, lo, hi []int64, dst []byte) error {
 	return a.overBox(lo, hi, dst, func(seg int, at int64, b []byte) error { return a.state.win.Get(ctx, seg, at, b) })
 }
 
-// GetBytesAt is GetAt of elements as they lie in memory.
-func (a *Array) GetBytesAt(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
+// getBytesAt is GetAt of elements as they lie in memory.
+func (a *Array) getBytesAt(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
 	if a.broken != nil {
 		return a.broken
 	}
-	return a.cat.get(ctx, a.cat.record(), version, lo, hi, dst, false)
+	return a.cat.get(ctx, a.cat.record(), version, lo, hi, dst)
 }
 
-// overBox is that of the current state.
+// overBox calls f for the parts of a box of the current state: see state.overBox.
 func (a *Array) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
 	if a.broken != nil {
 		return a.broken

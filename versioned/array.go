@@ -35,11 +35,6 @@ func (a *Array) use(next *state) (was *state) {
 	return was
 }
 
-// cleaner is that of a version that is to be written; number -1: none is.
-func (a *Array) cleaner(number int64, stay []int64) *cleaner {
-	return &cleaner{cat: a.cat, geo: &a.state.geo, keep: a.spec.Keep, number: number, stay: stay}
-}
-
 // writeRecord replaces the record by the next one. It is collective.
 func (a *Array) writeRecord(ctx context.Context, rec *record) error {
 	if a.later.on {
@@ -67,7 +62,7 @@ func (a *Array) install(ctx context.Context, rec *record) error {
 		return nil // the record on disk names files that may be gone from this one
 	}
 	if !a.nodes.memory {
-		a.nodes.sweep(rec)
+		_ = a.nodes.sweep(rec) // what stays is left to the next one
 	} else if a.nodes.keeper { // nothing but what went with this version
 		for _, f := range gone {
 			a.nodes.store.fs.Remove(a.nodes.file(f.Name)) // it may be that of another node
@@ -76,7 +71,7 @@ func (a *Array) install(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// Spec is what the array is; Shape that of the current state.
+// Spec is what the array is; its Shape is that of the current state.
 func (a *Array) Spec() Spec {
 	s := a.spec
 	s.Shape = slices.Clone(a.state.shape)
@@ -93,15 +88,6 @@ func (a *Array) Newest() int64 {
 	}
 	return -1
 }
-
-// Shape of the current state, slowest dimension first.
-func (a *Array) Shape() []int64 { return slices.Clone(a.state.shape) }
-
-// Len is the number of elements of the current state.
-func (a *Array) Len() int64 { return elems(a.state.shape) }
-
-// Capacity is the number of elements that the array has room for.
-func (a *Array) Capacity() int64 { return a.state.geo.Capacity }
 
 // Close ends the use of the array by all ranks. What was not committed is gone; versions
 // in memory too. It is collective.

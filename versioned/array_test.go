@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -39,7 +40,7 @@ func TestCopies(t *testing.T) {
 	}
 	for what, ok := range map[string]bool{"nothing": true, "a node": true, "a file": true, "a byte": true, "a file of each": false, "a byte of each": false} {
 		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, &Store{Copies: 1}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, &Options{MaxOpen: 1})
+			a, err := Create(ctx, c, &Store{Copies: 1}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, &Options{maxOpen: 1})
 			must(t, err)
 			for v := range int64(2) {
 				lo := int64(c.Rank()) * 128
@@ -109,20 +110,20 @@ func TestReserve(t *testing.T) {
 			must(t, err)
 			state[n] = seq(0, int(need), float64(i+1))
 		}
-		if allocs != 1 || a.Capacity() != 227 {
-			return fmt.Errorf("%d times anew, capacity %d", allocs, a.Capacity())
+		if allocs != 1 || a.state.geo.Capacity != 227 {
+			return fmt.Errorf("%d times anew, capacity %d", allocs, a.state.geo.Capacity)
 		}
 		for n, want := range state {
 			got := make([]float64, len(want))
 			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want))}, got); err != nil || !slices.Equal(got, want) {
 				return fmt.Errorf("version %d: %v", n, err)
 			}
-			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want)) + 1}, append(got, 0)); !errors.Is(err, ErrRange) {
+			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want)) + 1}, append(got, 0)); !errors.Is(err, fault.ErrRange) {
 				return fmt.Errorf("beyond version %d: %w", n, err)
 			}
 		}
-		if err := a.Restore(ctx, 1); err != nil || a.Len() != 100 {
-			return fmt.Errorf("%d, %v", a.Len(), err)
+		if err := a.Restore(ctx, 1); err != nil || elems(a.state.shape) != 100 {
+			return fmt.Errorf("%d, %v", elems(a.state.shape), err)
 		}
 		return a.Close(ctx)
 	})
@@ -152,7 +153,7 @@ func TestBoxes(t *testing.T) {
 						hi[k] = min(1, shape[k])
 					}
 					lo[d], hi[d] = by, by+1
-					if err := Put(ctx, a, lo, hi, slices.Repeat([]int32{9}, int(elems(sub(hi, lo))))); !errors.Is(err, ErrRange) {
+					if err := Put(ctx, a, lo, hi, slices.Repeat([]int32{9}, int(elems(sub(hi, lo))))); !errors.Is(err, fault.ErrRange) {
 						return fmt.Errorf("shape %v [%v %v): %w", shape, lo, hi, err)
 					}
 				}

@@ -64,7 +64,7 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	n := int64(1)
 	for d := range shape {
 		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
-			return fmt.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], ErrRange)
+			return fmt.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], fault.ErrRange)
 		}
 		n *= hi[d] - lo[d]
 	}

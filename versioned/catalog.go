@@ -27,7 +27,7 @@ func newCatalog(rec *record, t Type, stores []*nodeStore, copies int, o *Options
 	if err != nil {
 		return nil, err
 	}
-	c := &catalog{sources: sources{stores: stores, copies: copies, open: newReaders(o.MaxOpen)}, code: code, chunk: int64(rec.Spec.Chunk), size: int64(t.Size()),
+	c := &catalog{sources: sources{stores: stores, copies: copies, open: newReaders(o.maxOpen)}, code: code, chunk: int64(rec.Spec.Chunk), size: int64(t.Size()),
 		ids: map[string]int32{}, idx: map[[2]int]*segIndex{}}
 	c.setRecord(rec)
 	return c, nil
@@ -113,7 +113,7 @@ func (c *catalog) forget(info *fileInfo) {
 func (c *catalog) prune() {
 	numbers := map[int][]int64{}
 	for _, v := range c.rec.Versions {
-		numbers[v.Gen] = append(numbers[v.Gen], v.Number)
+		numbers[v.Generation] = append(numbers[v.Generation], v.Number)
 	}
 	for k, x := range c.idx {
 		x.prune(numbers[k[0]])

@@ -8,16 +8,12 @@ import (
 
 // changes finds which chunks of the own segment the newest version of the generation does not have.
 type changes struct {
-	chunk int  // bytes
-	flat  bool // all chunks count as changed
-	ranks int  // of the process, which share its cores
+	chunk int // bytes
+	ranks int // of the process, which share its cores
 
-	sums   []digest // of the chunks in that version
-	has    []bool   // whether it has the chunk; others are zeros
-	zero   digest   // of a chunk of zeros
-	spare  []digest // room for the sums of the next version
-	dirty  []int64  // room for the numbers of changed chunks
-	packed []byte   // room for changed chunks that are written together
+	sums []digest // of the chunks in that version
+	has  []bool   // whether it has the chunk; others are zeros
+	zero digest   // of a chunk of zeros
 }
 
 // changeSet is what one rank has for a version: which chunks, and where they lie in its memory.
@@ -27,7 +23,6 @@ type changeSet struct {
 	local []byte
 	dirty []int64     // chunks, ascending
 	sums  []digest    // of all chunks of the segment
-	buf   *[]byte     // of the rank, for chunks that are to be one after the other; its room is kept for the next version
 	moved []fileEntry // chunks of older versions that are written again, out of files that are to go
 }
 
@@ -37,7 +32,7 @@ func (s *changeSet) empty() bool { return len(s.dirty)+len(s.moved) == 0 }
 // reset begins a generation, of a segment of that many chunks, of which no version has any.
 func (d *changes) reset(chunks int) {
 	d.sums, d.has = make([]digest, chunks), make([]bool, chunks)
-	d.spare, d.packed = nil, nil
+	d.zero = hashChunk(make([]byte, d.chunk))
 }
 
 // forget makes the next version write all chunks that any version had: the newest one is no longer there.
@@ -46,28 +41,20 @@ func (d *changes) forget() { clear(d.sums) }
 // find finds the chunks that the newest version does not have. Chunks of zeros that never were
 // anything else are not kept at all.
 func (d *changes) find(rank int, local []byte) *changeSet {
-	s := &changeSet{rank: rank, local: local, sums: d.spare, buf: &d.packed, dirty: d.dirty[:0]}
-	d.spare = nil // until the version is committed: then the sums of the one before are free
-	if len(s.sums) != len(d.sums) {
-		s.sums = make([]digest, len(d.sums))
-	}
-	if d.zero == (digest{}) {
-		d.zero = hashChunk(make([]byte, d.chunk))
-	}
+	s := &changeSet{rank: rank, local: local, sums: make([]digest, len(d.sums))}
 	d.hash(s.sums, local)
 	for k, sum := range s.sums {
-		if d.has[k] && sum == d.sums[k] && !d.flat || !d.has[k] && sum == d.zero {
+		if d.has[k] && sum == d.sums[k] || !d.has[k] && sum == d.zero {
 			continue
 		}
 		s.dirty = append(s.dirty, int64(k))
 	}
-	d.dirty = s.dirty
 	return s
 }
 
 // committed makes the version of a change set the newest one.
 func (d *changes) committed(s *changeSet) {
-	d.sums, d.spare = s.sums, d.sums
+	d.sums = s.sums
 	for _, k := range s.dirty {
 		d.has[k] = true
 	}

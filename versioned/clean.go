@@ -6,201 +6,166 @@ import (
 	"slices"
 )
 
-// usage is how much of a file is needed.
-type usage struct {
-	info *fileInfo
-	live int64 // stored bytes
-}
-
-// usages are the files of some segments, ascending by id.
-type usages struct {
-	ids  []int32
-	all  []usage
-	last int // where the search before has ended: what follows each other in an index is often so in files too
-}
-
-// find returns where a file is; false: where it belongs.
-func (u *usages) find(id int32) (int, bool) {
-	for i := u.last; i < min(u.last+2, len(u.ids)); i++ {
-		if u.ids[i] == id {
-			u.last = i
-			return i, true
-		}
-	}
-	i, ok := slices.BinarySearch(u.ids, id)
-	u.last = i
-	return i, ok
-}
-
-func (u *usages) add(id int32, info *fileInfo) {
-	if i, ok := u.find(id); !ok {
-		u.ids, u.all = slices.Insert(u.ids, i, id), slices.Insert(u.all, i, usage{info: info})
-	}
-}
-
-// file is the one of a file that was added.
-func (u *usages) file(id int32) *usage {
-	i, _ := u.find(id)
-	return &u.all[i]
-}
-
-// cleaner finds the files of one process that no version needs when the versions are those of stay.
-type cleaner struct {
-	cat    *catalog
-	geo    *geometry // of the current generation
-	keep   Retention
-	number int64    // the version that is written then; -1: none is, by a Drop
-	stay   []int64  // ascending
-	dead   []string // what was found
-}
-
-// current looks at the files of the current generation. Where files
-// hold so much that nobody needs that together they are over the limit, what is needed of the emptiest of
-// them is written again, with this version, and they go too. The limit is one size of the data
-// more than the versions that are kept could take.
-func (w *cleaner) current(ctx context.Context, sets []*changeSet) error {
-	c := w.cat
-	if w.keep.Last == 0 && w.number >= 0 {
-		return nil // nothing goes
-	}
-	stay := inGen(c.record(), w.stay, w.geo.ID)
-	uses := &usages{}
+// clean finds the files of the current generation that no version needs any more, once version number is there with the change sets of this
+// process, and stay, ascending, are those that stay. Where files hold so much that nobody needs that together they are over the limit, what is
+// needed of the emptiest of them is written again, with this version, and they go too. The limit is one size of the data more than the versions
+// that are kept could take.
+func (c *catalog) clean(ctx context.Context, g *geometry, number int64, stay []int64, sets []*changeSet) (dead []string, err error) {
+	stay = inGen(c.record(), stay, g.ID)
+	c.mu.RLock()
+	live := slices.Repeat([]int64{-1}, len(c.files)) // stored bytes that are needed, by file; -1: it has none of these segments
+	c.mu.RUnlock()
 	idx := make([]*segIndex, len(sets))
 	total, full := int64(0), int64(0)
 	for i, p := range sets {
-		x, err := c.index(ctx, w.geo, p.rank)
+		x, err := c.index(ctx, g, p.rank)
 		if err == nil {
 			err = x.err
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		idx[i] = x
 		total += int64(len(p.dirty)) * c.chunk
 		full += int64(len(p.local))
-		c.mu.RLock()
 		for _, l := range x.chunks {
 			for _, e := range l {
-				uses.add(e.file, c.files[e.file])
+				live[e.file] = max(live[e.file], 0)
 			}
 		}
-		x.live(stay, p.dirty, w.number, func(e fileEntry) { uses.file(e.file).live += e.stored })
-		c.mu.RUnlock()
+		x.live(stay, p.dirty, number, func(e fileEntry) { live[e.file] += e.stored })
 	}
-	limit := int64(len(stay)+1) * full
-	var order []int32
-	for i, id := range uses.ids {
-		u := &uses.all[i]
-		if u.info == nil {
-			continue
+	type usage struct {
+		id   int32
+		info *fileInfo
+		part float64 // that is needed
+	}
+	var used []usage
+	for id, n := range live {
+		info := c.file(int32(id))
+		switch {
+		case n < 0 || info == nil:
+		case n == 0:
+			dead = append(dead, info.Name)
+		default:
+			total += info.Size
+			used = append(used, usage{int32(id), info, float64(n) / float64(info.Size)})
 		}
-		if u.live == 0 {
-			w.dead = append(w.dead, u.info.Name)
-			continue
-		}
-		total += u.info.Size
-		order = append(order, id)
 	}
-	if w.keep.Last == 0 || total <= limit || w.number < 0 { // a Drop writes nothing
-		return nil
-	}
-	slices.SortFunc(order, func(x, y int32) int {
-		ux, uy := uses.file(x), uses.file(y)
-		return cmp.Or(cmp.Compare(float64(ux.live)/float64(ux.info.Size), float64(uy.live)/float64(uy.info.Size)), cmp.Compare(x, y))
-	})
+	slices.SortFunc(used, func(x, y usage) int { return cmp.Or(cmp.Compare(x.part, y.part), cmp.Compare(x.id, y.id)) })
 	move := map[int32]bool{}
-	for _, id := range order {
-		u := uses.file(id)
-		if total <= limit || u.live > u.info.Size*9/10 {
+	for _, u := range used {
+		if total <= int64(len(stay)+1)*full || u.part > 0.9 {
 			break
 		}
-		move[id] = true
-		total += u.live - u.info.Size
-		w.dead = append(w.dead, u.info.Name)
+		move[u.id] = true
+		total += live[u.id] - u.info.Size
+		dead = append(dead, u.info.Name)
 	}
 	for i, p := range sets {
-		c.mu.RLock()
-		idx[i].live(stay, p.dirty, w.number, func(e fileEntry) {
+		if len(move) == 0 {
+			break
+		}
+		idx[i].live(stay, p.dirty, number, func(e fileEntry) {
 			if move[e.file] {
 				p.moved = append(p.moved, e)
 			}
 		})
-		c.mu.RUnlock()
 	}
-	return nil
+	return dead, nil
 }
 
-// older looks at the files of older generations. mine says of which files this rank
-// decides; what it cannot read the tables of stays.
-func (w *cleaner) older(ctx context.Context, mine func(f *fileInfo) bool) error {
-	c := w.cat
+// cleanOlder finds such files of older generations. Where it cannot be told what the versions that stay need, all files of a generation stay.
+func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (dead []string, err error) {
 	rec := c.record()
-	if len(rec.Generations) == 1 && rec.Generations[0].ID == w.geo.ID || len(w.stay) > len(rec.Versions) { // no version goes
-		return nil
-	}
 	for i := range rec.Generations {
 		g := &rec.Generations[i]
-		if g.ID == w.geo.ID {
-			continue
-		}
-		var stay []int64
+		var left []int64
 		goes := false
 		for _, v := range rec.Versions {
-			if v.Gen != g.ID {
+			if v.Generation != g.ID {
 				continue
 			}
-			if _, ok := slices.BinarySearch(w.stay, v.Number); ok {
-				stay = append(stay, v.Number)
+			if _, ok := slices.BinarySearch(stay, v.Number); ok {
+				left = append(left, v.Number)
 			} else {
 				goes = true
 			}
 		}
-		if !goes || len(stay) == 0 { // without versions all of it goes
+		if g.ID == current || !goes || len(left) == 0 { // without versions all of it goes
 			continue
 		}
-		needed := map[string]bool{}
-		seen := map[int]bool{}
-		var files []string
-		for k := range rec.Files {
-			f := &rec.Files[k]
-			if f.Gen != g.ID || !mine(f) {
-				continue
-			}
-			files = append(files, f.Name)
-			for _, seg := range f.Segs {
-				if seen[seg] {
-					continue
-				}
-				seen[seg] = true
-				x, err := c.index(ctx, g, seg)
-				if err == nil {
-					err = x.err
-				}
-				if ctx.Err() != nil {
-					return err
-				}
-				c.mu.RLock()
-				if err != nil { // any of its files may have what is needed
-					for n := range rec.Files {
-						if o := &rec.Files[n]; o.Gen == g.ID && slices.Contains(o.Segs, seg) {
-							needed[o.Name] = true
-						}
-					}
-				} else {
-					x.live(stay, nil, -1, func(p fileEntry) {
-						if f := c.files[p.file]; f != nil {
-							needed[f.Name] = true
-						}
-					})
-				}
-				c.mu.RUnlock()
-			}
+		names, err := c.unneeded(ctx, rec, g, left)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		for _, n := range files {
-			if !needed[n] {
-				w.dead = append(w.dead, n)
-			}
+		if err == nil {
+			dead = append(dead, names...)
 		}
 	}
-	return nil
+	return dead, nil
+}
+
+// unneeded lists the files of a generation that none of the versions, ascending, sees. All of its tables must be readable: in one that is
+// not could be what the versions need.
+func (c *catalog) unneeded(ctx context.Context, rec *record, g *geometry, versions []int64) (names []string, err error) {
+	needed := map[string]bool{}
+	seen := map[int]bool{}
+	for i := range rec.Files {
+		f := &rec.Files[i]
+		if f.Gen != g.ID || len(versions) == 0 {
+			continue
+		}
+		for _, seg := range f.Segs {
+			if seen[seg] {
+				continue
+			}
+			seen[seg] = true
+			x, err := c.index(ctx, g, seg)
+			if err == nil {
+				err = x.err
+			}
+			if err != nil {
+				return nil, err
+			}
+			x.live(versions, nil, -1, func(p fileEntry) { needed[c.file(p.file).Name] = true })
+		}
+	}
+	for _, f := range rec.Files {
+		if f.Gen == g.ID && !needed[f.Name] {
+			names = append(names, f.Name)
+		}
+	}
+	return names, nil
+}
+
+// dropped is the record without some versions, and without the files that no other version needs.
+func (c *catalog) dropped(ctx context.Context, versions ...int64) (*record, error) {
+	rec := c.record().clone()
+	for _, n := range versions {
+		if err := rec.goes(n); err != nil {
+			return nil, err
+		}
+		rec.drop(n)
+	}
+	dead := map[string]bool{}
+	for i := range rec.Generations {
+		g := &rec.Generations[i]
+		var left []int64
+		for _, v := range rec.Versions {
+			if v.Generation == g.ID {
+				left = append(left, v.Number)
+			}
+		}
+		names, err := c.unneeded(ctx, rec, g, left)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			dead[n] = true
+		}
+	}
+	rec.Seq++
+	rec.prune(dead)
+	return rec, nil
 }

@@ -13,7 +13,6 @@ import (
 // coder turns chunks into what is stored, and back. It is safe for concurrent use.
 type coder struct {
 	codec Codec
-	level int
 	zstd  *codec.Zstd
 	seal  cipher.AEAD
 }
@@ -24,7 +23,7 @@ const (
 )
 
 func newCoder(o *Options, chunk int) (*coder, error) {
-	c := &coder{codec: o.Codec, level: o.Level, zstd: codec.NewZstd(codec.Options{Concurrency: 2, MaxContent: chunk})}
+	c := &coder{codec: o.Codec, zstd: codec.NewZstd(codec.Options{Concurrency: 2, MaxContent: chunk})}
 	var err error
 	if c.seal, err = aead(o.Key); err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func (c *coder) close() { c.zstd.Close() }
 func (c *coder) encode(dst, chunk []byte) []byte {
 	body := chunk
 	if c.codec == Zstd {
-		if z, err := c.zstd.Encode(nil, chunk, c.level); err == nil && len(z) < len(chunk) {
+		if z, err := c.zstd.Encode(nil, chunk, 1); err == nil && len(z) < len(chunk) {
 			body = z
 		}
 	}
@@ -68,7 +67,7 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 		stored = b
 	}
 	if len(stored) == len(dst) {
-		copy(dst, stored)
+		copy(dst, stored) // of a plain chunk, which may be the same memory, nothing
 		return nil
 	}
 	if len(stored) > len(dst) {

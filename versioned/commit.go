@@ -115,7 +115,7 @@ func (a *Array) newCommit(number int64, label string, bad error) *commit {
 	if bad == nil {
 		x.own = a.changes.find(a.c.Rank(), a.state.local)
 	}
-	x.v = verInfo{Number: number, Label: label, Gen: a.state.geo.ID, Shape: slices.Clone(a.state.shape)}
+	x.v = verInfo{VersionInfo: VersionInfo{Number: number, Label: label, Generation: a.state.geo.ID, Shape: slices.Clone(a.state.shape)}}
 	return x
 }
 
@@ -124,7 +124,7 @@ func (x *commit) weigh(ctx context.Context) error {
 	if x.a.nodes.memory {
 		return nil
 	}
-	b := binary.LittleEndian.AppendUint64(nil, uint64(x.a.opt.Clock().UnixNano()))
+	b := binary.LittleEndian.AppendUint64(nil, uint64(x.a.opt.clock().UnixNano()))
 	if p := x.own; p.err == nil {
 		b = append(b, segSum(len(p.sums), func(k int) digest { return p.sums[k] })...)
 	}
@@ -135,7 +135,7 @@ func (x *commit) weigh(ctx context.Context) error {
 	segs := make([][]byte, len(all)) // what others see is not changed
 	for r, b := range all {
 		if len(b) < 8 {
-			return fault.At("", int64(len(b)), "message", ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
+			return fault.At("", int64(len(b)), "message", fault.ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
 		}
 		segs[r] = b[8:]
 	}
@@ -163,25 +163,30 @@ func (x *commit) writeFile(ctx context.Context) error {
 		}
 		sets = append(sets, p)
 	}
-	w := a.cleaner(x.v.Number, retained(x.rec.Versions, x.v.Number, a.spec.Keep, a.pins))
-	if err := w.current(ctx, sets); err != nil {
-		return err
+	stay := retained(x.rec.Versions, x.v.Number, a.spec.Keep, a.pins)
+	if a.spec.Keep.Last > 0 {
+		if x.dead, err = a.cat.clean(ctx, &a.state.geo, x.v.Number, stay, sets); err != nil {
+			return err
+		}
+		if a.c.Rank() == 0 {
+			older, err := a.cat.cleanOlder(ctx, a.state.geo.ID, stay)
+			if err != nil {
+				return err
+			}
+			x.dead = append(x.dead, older...)
+		}
 	}
-	if err := w.older(ctx, a.nodes.decides); err != nil {
-		return err
-	}
-	x.dead = w.dead
 	if !slices.ContainsFunc(sets, func(p *changeSet) bool { return !p.empty() }) {
 		return nil
 	}
 	var said []byte
 	if !a.nodes.memory {
-		if said, err = json.Marshal(aboutOf(x.rec, a.nodes.own, x.v, w.stay, len(w.dead) > 0)); err != nil {
+		if said, err = json.Marshal(aboutOf(x.rec, a.nodes.own, x.v, stay, len(x.dead) > 0)); err != nil {
 			return err
 		}
 	}
-	info := fileInfo{Name: dataName(x.v.Gen, x.v.Number, a.c.Rank()), Node: a.nodes.own, Gen: x.v.Gen, Born: x.v.Number}
-	x.written, err = (&dataWriter{a.nodes, a.cat, a.opt.Clock, a.nodes.sync && !a.later.on}).write(ctx, info, sets, said)
+	info := fileInfo{Name: dataName(x.v.Generation, x.v.Number, a.c.Rank()), Node: a.nodes.own, Gen: x.v.Generation, Born: x.v.Number}
+	x.written, err = (&dataWriter{a.nodes, a.cat, a.opt.clock, a.nodes.sync && !a.later.on}).write(ctx, info, sets, said)
 	if err == nil {
 		a.later.wrote(info.Name)
 	}
@@ -196,12 +201,31 @@ func (x *commit) file() *fileInfo {
 	return &x.written.info
 }
 
+// message goes from each rank to all others when a version is committed, as JSON.
+type message struct {
+	Failed  bool      `json:"failed,omitempty"`
+	Number  int64     `json:"number"` // of the version, and its label: all ranks pass the same
+	Label   string    `json:"label,omitempty"`
+	Time    int64     `json:"time"`              // of rank 0
+	Changed int64     `json:"changed,omitempty"` // bytes of chunks that are new
+	File    *fileInfo `json:"file,omitempty"`    // of the leader of a process
+	Dead    []string  `json:"dead,omitempty"`    // files that no version needs any more
+}
+
+// differs is the error of a rank that wants another version than the first one.
+func (m *message) differs(array string, rank int, first *message) error {
+	if m.Number == first.Number && m.Label == first.Label {
+		return nil
+	}
+	return fault.Usage("array %s: rank %d commits version %d %q, rank 0 %d %q", array, rank, m.Number, m.Label, first.Number, first.Label)
+}
+
 // gather completes the record, the same on all ranks, unless one of them has failed: then all get an error. It is collective.
 func (x *commit) gather(ctx context.Context, bad error) error {
 	a := x.a
 	m := message{Failed: bad != nil, Number: x.v.Number, Label: x.v.Label, Time: x.v.Time}
 	if a.c.Rank() == 0 && x.v.Time == 0 {
-		m.Time = a.opt.Clock().UnixNano()
+		m.Time = a.opt.clock().UnixNano()
 	}
 	if bad == nil {
 		m.Dead = x.dead

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
 )
 
 // Two programs have a store open, or one and a tool that drops versions. Whoever commits second is told, before anything that the first one
@@ -59,11 +56,9 @@ func TestConflict(t *testing.T) {
 			must(t, errors.Join(fill(ctx, x, 2), fill(ctx, y, 3)))
 			var view *View
 			if c.Rank() == 0 {
-				if view, err = OpenView("d/a", &ViewOptions{FS: mem}); err != nil {
-					return err
-				}
+				view = openOne(t, mem, "a")
 				if second == "a drop behind" {
-					err = view.Drop(ctx, 0)
+					_, _, err = view.Drop(ctx, false, 0)
 				}
 			}
 			must(t, comm.Agree(ctx, c, err))
@@ -96,7 +91,7 @@ func TestConflict(t *testing.T) {
 				}
 			case "a drop":
 				if c.Rank() == 0 {
-					err = view.Drop(ctx, 0)
+					_, _, err = view.Drop(ctx, false, 0)
 				}
 				if err := comm.Agree(ctx, c, err); !errors.Is(err, ErrConflict) {
 					return fmt.Errorf("%s: %w", second, err)
@@ -116,46 +111,4 @@ func TestConflict(t *testing.T) {
 			t.Errorf("%s: %v", second, err)
 		}
 	}
-}
-
-// A record that certainly was not replaced, since there is no room for it, leaves the array as it was, on any number of ranks.
-func TestNoRoomForRecord(t *testing.T) {
-	mem, _ := memStore(t)
-	var mu sync.Mutex
-	full := false
-	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if full && op.Kind == vfs.OpCreate && durable.IsTemp(op.Name) {
-			return errors.New("no space left")
-		}
-		return nil
-	})
-	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
-		must(t, err)
-		set := func(x bool) error {
-			if c.Rank() == 0 {
-				mu.Lock()
-				full = x
-				mu.Unlock()
-			}
-			return c.Barrier(ctx)
-		}
-		lo := int64(c.Rank()) * 64
-		must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(int(lo), 64, 1)))
-		must(t, set(true))
-		if _, err := a.Inc(ctx, 1, ""); err == nil || errors.Is(err, ErrBroken) {
-			return fmt.Errorf("without room: %w", err)
-		}
-		must(t, set(false))
-		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
-			return fmt.Errorf("again: %d, %w", n, err)
-		}
-		got := make([]float64, 256)
-		if err := GetAt(ctx, a, 1, []int64{0}, []int64{256}, got); err != nil || !slices.Equal(got, seq(0, 256, 1)) {
-			return fmt.Errorf("%v, %w", got, err)
-		}
-		return a.Close(ctx)
-	})
 }

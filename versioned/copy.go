@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"cmp"
 	"context"
 
 	"blobio/comm"
@@ -39,27 +40,30 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 		most = max(most, v[0])
 	}
 	copies := min(n.copies, n.count-1)
-	var failed error
-	sinks := map[int]*fileSink{}
+	var failed error            // then the rest arrives, and is not written
+	sinks := map[int]vfs.File{} // by rank of the sender
 	if n.keeper {
 		for r, p := range peers {
 			if d := (n.own - p.node + n.count) % n.count; p.size > 0 && d >= 1 && d <= copies {
-				sinks[r], failed = n.newSink(p.name, failed)
+				sink, err := n.create(p.name)
+				sinks[r], failed = sink, cmp.Or(failed, err)
 			}
 		}
 	}
-	src, serr := n.source(f)
-	if failed == nil {
-		failed = serr
+	var src vfs.File
+	if f != nil {
+		if src, err = n.store.fs.Open(n.file(f.Name)); err != nil {
+			failed = cmp.Or(failed, err)
+		} else {
+			defer src.Close()
+		}
 	}
 	buf := make([]byte, min(piece, max(mine[0], 1)))
 	for off := int64(0); off < most; off += piece {
 		if mine[0] > off {
 			b := buf[:min(piece, mine[0]-off)]
-			if src != nil {
-				if _, err := src.ReadAt(b, off); err != nil && failed == nil {
-					failed = err
-				}
+			if failed == nil {
+				_, failed = src.ReadAt(b, off)
 			}
 			for k := range copies {
 				if err := n.c.Send(ctx, keeper[(n.own+k+1)%n.count], 0, b); err != nil {
@@ -68,62 +72,28 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 			}
 		}
 		for r, p := range peers { // in the order of ranks
-			if s := sinks[r]; s != nil && p.size > off {
-				b, err := n.c.Recv(ctx, r, 0)
-				if err != nil {
-					return err
-				}
-				failed = s.write(b, off, failed)
+			sink, ok := sinks[r]
+			if !ok || p.size <= off {
+				continue
+			}
+			b, err := n.c.Recv(ctx, r, 0)
+			if err != nil {
+				return err
+			}
+			if failed == nil {
+				_, failed = sink.WriteAt(b, off)
 			}
 		}
 	}
-	if src != nil {
-		src.Close()
+	for _, sink := range sinks {
+		if sink != nil {
+			failed = cmp.Or(failed, sink.Close())
+		}
 	}
-	for _, s := range sinks {
-		failed = s.close(n, failed)
+	for r := range sinks {
+		if failed != nil {
+			n.store.fs.Remove(n.file(peers[r].name)) // what stays is removed when the array is opened next
+		}
 	}
 	return comm.Agree(ctx, n.c, failed)
-}
-
-// source is the file that this rank has written, nil if there is none.
-func (n *nodes) source(f *fileInfo) (vfs.File, error) {
-	if f == nil {
-		return nil, nil
-	}
-	return n.store.fs.Open(n.file(f.Name))
-}
-
-// fileSink is a copy that arrives. After an error it takes the rest and does nothing.
-type fileSink struct {
-	name string
-	f    vfs.File
-}
-
-func (n *nodes) newSink(name string, failed error) (*fileSink, error) {
-	s := &fileSink{name: n.file(name)}
-	if failed == nil {
-		s.f, failed = n.create(name)
-	}
-	return s, failed
-}
-
-func (s *fileSink) write(b []byte, off int64, failed error) error {
-	if s.f != nil && failed == nil {
-		_, failed = s.f.WriteAt(b, off)
-	}
-	return failed
-}
-
-func (s *fileSink) close(n *nodes, failed error) error {
-	if s.f == nil {
-		return failed
-	}
-	if err := s.f.Close(); failed == nil {
-		failed = err
-	}
-	if failed != nil {
-		n.store.fs.Remove(s.name) // what stays is removed when the array is opened next
-	}
-	return failed
 }

@@ -107,7 +107,7 @@ func (h *Hierarchy) takeOver(ctx context.Context, st *Store, level int, name str
 	if h.c.Rank() == 0 {
 		b := make([]byte, l.used())
 		copy(b[levelHeader:], l.table())
-		err = a.PutBytes(ctx, []int64{0}, []int64{l.used()}, b)
+		err = a.putBytes(ctx, []int64{0}, []int64{l.used()}, b)
 	}
 	h.saved[level] = mark{a.cat.record().top(), -1} // no version is like this
 	return a, comm.Agree(ctx, h.c, err)
@@ -194,7 +194,7 @@ func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (
 }
 
 // lastClean is the last snapshot that is not tainted, nor made of tainted versions; rec is that of last, which is not marked itself.
-func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *globalRecord, from arrays) (int64, *globalRecord, error) {
+func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *Snapshot, from arrays) (int64, *Snapshot, error) {
 	marks := make([]*record, len(rec.Versions))
 	for l := range marks {
 		var err error

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"blobio/ffformat"
-	"blobio/internal/fault"
 )
 
 // dataWriter writes the files of versions to the store of this node.
@@ -112,48 +111,18 @@ func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err
 		}
 		return es, p.local[p.dirty[0]*c.chunk : (p.dirty[n-1]+1)*c.chunk], nil
 	}
-	need := n * c.chunk
-	for _, m := range p.moved {
-		need += m.stored
+	if plain {
+		data = make([]byte, 0, n*c.chunk)
 	}
-	if p.buf != nil && int64(cap(*p.buf)) >= need {
-		data = (*p.buf)[:0]
-	} else if plain {
-		data = make([]byte, 0, need)
-	}
-	defer func() {
-		if p.buf != nil && int64(cap(data)) <= int64(len(p.local))/4 { // not that of a version with nearly all
-			*p.buf = data[:0]
-		}
-	}()
 	for _, k := range p.dirty {
 		off := int64(len(data))
-		chunk := p.local[k*c.chunk : (k+1)*c.chunk]
-		if plain {
-			data = append(data, chunk...)
-		} else {
-			data = c.code.encode(data, chunk)
-		}
+		data = c.code.encode(data, p.local[k*c.chunk:(k+1)*c.chunk])
 		es = append(es, entry{k, number, off, int64(len(data)) - off, p.sums[k]})
 	}
 	for _, m := range p.moved { // as they are stored
 		off := int64(len(data))
 		data = slices.Grow(data, int(m.stored))[:off+m.stored]
-		info := c.file(m.file)
-		err := c.withFile(info, func(x *reader) error {
-			if _, err := x.ReadAt(int32(2*p.rank+1), data[off:], m.off); err != nil {
-				return err
-			}
-			tmp := make([]byte, c.chunk)
-			if err := c.code.decode(tmp, data[off:], info.Name); err != nil {
-				return err
-			}
-			if hashChunk(tmp) != m.sum {
-				return fault.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", p.rank, m.chunk)
-			}
-			return nil
-		})
-		if err != nil {
+		if err := c.readStored(p.rank, m, data[off:], make([]byte, c.chunk)); err != nil {
 			return nil, nil, err
 		}
 		e := m.entry

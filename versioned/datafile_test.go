@@ -10,32 +10,51 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
-// TestCloseFails: a data file whose close fails is no part of a version, and the next try is.
-func TestCloseFails(t *testing.T) {
-	mem, _ := memStore(t)
-	var fail atomic.Bool
-	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if op.Kind == vfs.OpClose && isData(filepath.Base(op.Name)) && fail.CompareAndSwap(true, false) {
-			return errors.New("data lost")
-		}
-		return nil
-	})
-	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-		must(t, err)
-		must(t, Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)))
-		fail.Store(true)
-		if n, err := a.Inc(ctx, 1, ""); err == nil || a.Newest() != 0 {
-			return fmt.Errorf("close failed: %d, %v, newest %d", n, err, a.Newest())
-		}
-		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
-			return fmt.Errorf("again: %d, %w", n, err)
-		}
-		return a.Close(ctx)
-	})
+// TestIncAgain: a version of which an operation fails is none, on any rank, also where its file cannot be removed; the array is as it was, and the next
+// try makes the version.
+func TestIncAgain(t *testing.T) {
+	for name, bad := range map[string]func(op vfs.Op) bool{
+		"close":                  func(op vfs.Op) bool { return op.Kind == vfs.OpClose && isData(filepath.Base(op.Name)) },
+		"sync and remove":        func(op vfs.Op) bool { return op.Kind == vfs.OpSync || op.Kind == vfs.OpRemove },
+		"no room for the record": func(op vfs.Op) bool { return op.Kind == vfs.OpCreate && durable.IsTemp(op.Name) },
+	} {
+		mem, _ := memStore(t)
+		var failing atomic.Bool
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			if failing.Load() && bad(op) {
+				return errors.New("data lost")
+			}
+			return nil
+		})
+		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
+			must(t, err)
+			fail := func(x bool) {
+				must(t, c.Barrier(ctx))
+				failing.Store(x)
+				must(t, c.Barrier(ctx))
+			}
+			lo := int64(c.Rank()) * 64
+			must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(int(lo), 64, 1)))
+			fail(true)
+			if n, err := a.Inc(ctx, 1, ""); err == nil || errors.Is(err, ErrBroken) || a.Newest() != 0 {
+				return fmt.Errorf("%s failed: %d, %v, newest %d", name, n, err, a.Newest())
+			}
+			fail(false)
+			if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
+				return fmt.Errorf("%s, again: %d, %w", name, n, err)
+			}
+			got := make([]float64, 256)
+			if err := GetAt(ctx, a, 1, []int64{0}, []int64{256}, got); err != nil || !slices.Equal(got, seq(0, 256, 1)) {
+				return fmt.Errorf("%s: %v, %w", name, got, err)
+			}
+			return a.Close(ctx)
+		})
+	}
 }
 
 // TestCommittedSurvives: what is told as committed is there after a power loss: the record under both names, and the files that it names. These are there

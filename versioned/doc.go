@@ -17,8 +17,8 @@
 // When Inc returns nil the version is committed on all ranks; what fails before the
 // commit leaves no trace, and a kill at any instant leaves the newest version or
 // the one before. If nobody knows which of the two a power loss would leave, the
-// array is broken (ErrBroken) and has to be opened again. Chunks are verified by
-// their digest when they are read whole; View and Restore read whole chunks.
+// array is broken (ErrBroken) and has to be opened again. Chunks are read whole, and
+// verified by their digest.
 // Any number of ranks can open an array again.
 //
 // docs/gvr.md is the guide, docs/format-versions.md has the files.
@@ -44,8 +44,7 @@ package versioned
 // In memory there is no record to replace: 6 falls away. Processes read the versions
 // that others hold in memory through windows (window.go).
 //
-// With Form Log a version writes what changed. Files in which versions that were
-// dropped have left holes are emptied: what is needed of them is written again with
-// a new version, so that k kept versions of an array that changes everywhere never
-// take more than k+1 times its size (and the tables). Form Flat writes every chunk
-// every time.
+// A version writes the chunks that changed. Files in which versions that were dropped
+// have left holes are emptied: what is needed of them is written again with a new
+// version, so that k kept versions of an array that changes everywhere never take more
+// than k+1 times its size (and the tables).

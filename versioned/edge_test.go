@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -34,43 +34,30 @@ func TestVersionNumbers(t *testing.T) {
 				return fmt.Errorf("step %d: %w", step, err)
 			}
 		}
-		if n, err := a.Inc(ctx, 1, ""); !errors.Is(err, ErrUsage) {
+		if n, err := a.Inc(ctx, 1, ""); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("after the last number: %d, %v", n, err)
 		}
 		return a.Close(ctx)
 	})
-	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	must(t, err)
-	defer v.Close()
-	for f := range v.Check(bg, nil) {
-		t.Error(f)
-	}
+	sound(t, openOne(t, mem, "a"))
 }
 
 // A label is kept as it is, or refused.
 func TestLabels(t *testing.T) {
-	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
-		must(t, err)
-		if _, err := a.Inc(ctx, 1, "\xff"); !errors.Is(err, ErrUsage) {
-			return fmt.Errorf("a label that is not UTF-8: %w", err)
-		}
-		_, err = a.Inc(ctx, 1, "line\nand \"quote\"")
-		return err
-	})
 	mem, st := memStore(t)
+	const label = "line\nand \"quote\""
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
 		must(t, err)
-		if _, err = a.Inc(ctx, 1, "line\nand \"quote\""); err != nil {
+		if _, err := a.Inc(ctx, 1, "\xff"); !errors.Is(err, fault.ErrUsage) {
+			return fmt.Errorf("a label that is not UTF-8: %w", err)
+		}
+		if _, err = a.Inc(ctx, 1, label); err != nil {
 			return err
 		}
 		return a.Close(ctx)
 	})
-	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	must(t, err)
-	defer v.Close()
-	if all := v.Versions(); len(all) != 2 || all[0].Label != "" || all[1].Label != "line\nand \"quote\"" {
+	if all := openOne(t, mem, "a").Versions(); len(all) != 2 || all[0].Label != "" || all[1].Label != label {
 		t.Errorf("%+v", all)
 	}
 }
@@ -105,9 +92,7 @@ func TestCheckAfterDrop(t *testing.T) {
 	}
 	f.Close()
 	must(t, vfs.WriteFile(mem, "d/a/notes", []byte("mine")))
-	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	must(t, err)
-	defer v.Close()
+	v := openOne(t, mem, "a")
 	all := ""
 	for f := range v.Check(bg, nil) {
 		all += f.String() + "\n"
@@ -124,15 +109,34 @@ func TestCheckAfterDrop(t *testing.T) {
 	}
 }
 
-// A level table whose boxes have more cells than there are numbers.
-func TestHugeBoxes(t *testing.T) {
+// tableOf reads a level whose table says what it says, with the right sums, in an array of so many bytes.
+func tableOf(l *LevelInfo, table []byte, have int64) (*LevelInfo, error) {
+	b := append(l.header(crc32.Checksum(table, castagnoli)), table...)
+	return readTable("amr.level0", have, func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })
+}
+
+// The table of a level does not say what cannot be, even with the right sums: boxes with more cells than there are numbers, one without cells,
+// whose rows nobody could go over, or offsets that are not those of the boxes.
+func TestLevelTableRefused(t *testing.T) {
 	const all = math.MaxInt32
-	l := LevelInfo{Dim: 3, Comps: 1, Boxes: []BoxInfo{{Lo: [3]int32{-all - 1, -all - 1, 0}, Hi: [3]int32{all, all, 0}}}}
-	l.layout() // 2^64 cells
-	b := append(l.header(crc32.Checksum(l.table(), castagnoli)), l.table()...)
-	got, err := readTable("x", 1<<20, func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })
-	if !errors.Is(err, ErrCorrupt) {
-		t.Errorf("%+v, %v", got, err)
+	for _, box := range []BoxInfo{{Lo: [3]int32{-all - 1, -all - 1, 0}, Hi: [3]int32{all, all, 0}}, // 2^64 cells
+		{Lo: [3]int32{5, -1 << 31, -1 << 31}, Hi: [3]int32{4, all, all}}} {
+		l := LevelInfo{Dim: 3, Comps: 1, Boxes: []BoxInfo{box}}
+		l.layout()
+		if got, err := tableOf(&l, l.table(), 1<<20); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	l := LevelInfo{Dim: 2, Comps: 1, Ratio: 2, Boxes: []BoxInfo{{Hi: [3]int32{1, 0, 0}}, {Hi: [3]int32{2, 0, 0}}}}
+	l.layout()
+	for i := -1; i < 3; i++ {
+		table := l.table()
+		if i >= 0 {
+			table[2*boxLen+8*i] ^= 1
+		}
+		if _, err := tableOf(&l, table, l.used()); (err == nil) != (i < 0) || err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("offset %d: %v", i, err)
+		}
 	}
 }
 
@@ -142,7 +146,7 @@ func TestHugeRecord(t *testing.T) {
 		return &record{SealHead: records.Head(1), Order: "little",
 			Spec:        spec{Name: "a", Type: "int8", Shape: []int64{maxElems}, Chunk: 512},
 			Generations: []geometry{{ID: 1, Capacity: maxElems, Seg: maxElems, Segs: 1}},
-			Versions:    []verInfo{{Gen: 1, Shape: []int64{maxElems}}}}
+			Versions:    []verInfo{{VersionInfo: VersionInfo{Generation: 1, Shape: []int64{maxElems}}}}}
 	}
 	for name, r := range map[string]*record{"a segment of 2^47 chunks": base(),
 		"no version": func() *record {
@@ -166,12 +170,12 @@ func TestHugeRecord(t *testing.T) {
 	}
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		if _, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{1 << 55}, Chunk: 512, Extra: 1000}, nil); !errors.Is(err, ErrUsage) {
+		if _, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{1 << 55}, Chunk: 512, Extra: 1000}, nil); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("2^55 elements: %w", err)
 		}
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}, Chunk: 512}, nil)
 		must(t, err)
-		if _, err := a.Reserve(ctx, 1<<55); !errors.Is(err, ErrUsage) {
+		if _, err := a.Reserve(ctx, 1<<55); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("2^55 elements: %w", err)
 		}
 		inc(ctx, t, a)
@@ -179,24 +183,5 @@ func TestHugeRecord(t *testing.T) {
 	})
 	if list, err := List("d", mem); err != nil || len(list) > 0 {
 		t.Errorf("left behind: %v, %v", list, err)
-	}
-}
-
-// A1: offsets that are not those of the boxes are refused, even with the right sums.
-func TestOffsetsFitBoxes(t *testing.T) {
-	l := LevelInfo{Dim: 2, Comps: 1, Ratio: 2, Boxes: []BoxInfo{{Hi: [3]int32{1, 0, 0}}, {Hi: [3]int32{2, 0, 0}}}}
-	l.layout()
-	good := l.table()
-	for i := -1; i < 3; i++ {
-		table := slices.Clone(good)
-		if i >= 0 {
-			table[2*boxLen+8*i] ^= 1
-		}
-		b := append(l.header(crc32.Checksum(table, castagnoli)), table...)
-		b = append(b, make([]byte, l.used()-int64(len(b)))...)
-		_, err := readTable("amr.level0", int64(len(b)), func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })
-		if (err == nil) != (i < 0) || err != nil && !errors.Is(err, ErrCorrupt) {
-			t.Errorf("offset %d: %v", i, err)
-		}
 	}
 }

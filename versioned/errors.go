@@ -8,16 +8,12 @@ import (
 
 // Classes of errors, re-exported.
 var (
-	ErrUsage     = fault.ErrUsage
 	ErrExist     = fault.ErrExist
 	ErrMissing   = fault.ErrMissing
 	ErrBroken    = fault.ErrBroken
 	ErrChecksum  = fault.ErrChecksum
 	ErrCorrupt   = fault.ErrCorrupt
 	ErrNotFormat = fault.ErrNotFormat
-	ErrTruncated = fault.ErrTruncated
-	ErrVersion   = fault.ErrVersion // made by a newer program
-	ErrRange     = fault.ErrRange   // a box or index outside of the array
 )
 
 var (
@@ -30,6 +26,3 @@ var (
 	// ErrKey: the store is encrypted, and the key is missing or another one.
 	ErrKey = errors.New("wrong key")
 )
-
-// FormatError says what is wrong with a file of a store, and where.
-type FormatError = fault.FormatError

@@ -29,7 +29,7 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 	got := make([]float64, 16)
 	for l := range h.Levels() {
 		lo, hi := h.now[l].dataRange(0)
-		err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
+		err := h.Array(l).getBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
 		if err != nil || !slices.Equal(native(got), levelState(l, step)) {
 			return 0, fmt.Errorf("WRONG: level %d at step %d: %v, %v", l, step, got, err)
 		}
@@ -73,7 +73,6 @@ func TestEveryFile(t *testing.T) {
 					for f := range v.Check(bg, nil) {
 						bad += int(btoi(f.Severity >= fault.Error))
 					}
-					v.Close()
 					if (bad > 0) != (name == array) {
 						t.Errorf("%s: %d findings in %s", what, bad, name)
 					}
@@ -122,7 +121,18 @@ func openOne(t *testing.T, m vfs.FS, name string) *View {
 	t.Helper()
 	v, err := OpenView("d/"+name, &ViewOptions{FS: m})
 	must(t, err)
+	t.Cleanup(func() { v.Close() })
 	return v
+}
+
+// sound wants a check that finds nothing wrong.
+func sound(t *testing.T, v *View) {
+	t.Helper()
+	for f := range v.Check(bg, nil) {
+		if f.Severity >= fault.Error {
+			t.Error(f)
+		}
+	}
 }
 
 // A store of an older program, whose record is there once and without sums of versions, is good; the next commit writes the second one.
@@ -142,13 +152,7 @@ func TestRecordOfOlderPrograms(t *testing.T) {
 	if got := contents(t, mem); !maps.Equal(got, want) {
 		t.Error("other versions than before")
 	}
-	v := openOne(t, mem, "a")
-	for f := range v.Check(bg, nil) {
-		if f.Severity >= fault.Error {
-			t.Error(f)
-		}
-	}
-	v.Close()
+	sound(t, openOne(t, mem, "a"))
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Open(ctx, c, &Store{Dir: "d", FS: mem}, "a", nil)
 		must(t, err)

@@ -32,7 +32,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 			gens[g.ID] = g
 		}
 		for i, v := range x.Versions {
-			if o, ok := versions[v.Number]; !ok || v.Gen > o.Gen || v.Gen == o.Gen && i < len(x.Versions)-1 { // later files know all of it
+			if o, ok := versions[v.Number]; !ok || v.Generation > o.Generation || v.Generation == o.Generation && i < len(x.Versions)-1 { // later files know all of it
 				versions[v.Number] = v
 			}
 		}
@@ -43,7 +43,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 	}
 	slices.SortFunc(rec.Generations, func(x, y geometry) int { return cmp.Compare(x.ID, y.ID) })
 	for _, v := range versions {
-		if _, ok := rec.generation(v.Gen); ok {
+		if _, ok := rec.generation(v.Generation); ok {
 			rec.Versions = append(rec.Versions, v)
 		}
 	}
@@ -87,7 +87,7 @@ func (s *salvage) whole(ctx context.Context, rec *record) error {
 	}
 	for i := range all.Versions {
 		v := &all.Versions[i]
-		g, _ := all.generation(v.Gen)
+		g, _ := all.generation(v.Generation)
 		files, ok, err := cat.stateOf(ctx, g, v)
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (s *salvage) whole(ctx context.Context, rec *record) error {
 		}
 	}
 	if len(rec.Versions) > 0 {
-		last := rec.Versions[len(rec.Versions)-1].Gen
+		last := rec.Versions[len(rec.Versions)-1].Generation
 		rec.Generations = slices.DeleteFunc(rec.Generations, func(g geometry) bool { return g.ID > last })
 		rec.prune(dead)
 	}
@@ -125,7 +125,7 @@ func (v *verInfo) weighFiles(rec *record) {
 		return
 	}
 	for i := range rec.Files {
-		if f := &rec.Files[i]; f.Gen == v.Gen && f.Born == v.Number {
+		if f := &rec.Files[i]; f.Gen == v.Generation && f.Born == v.Number {
 			v.Written += f.Size
 		}
 	}

@@ -58,7 +58,7 @@ func (h *Hierarchy) flush(ctx context.Context) error {
 		}
 		if err == nil {
 			a.later.done()
-			a.nodes.sweep(a.cat.record())
+			_ = a.nodes.sweep(a.cat.record())
 		}
 	}
 	return err

@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"blobio/internal/fault"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -16,7 +17,7 @@ func FuzzRecord(f *testing.F) {
 	r := &record{SealHead: records.Head(3), Order: "little", Spec: spec{Name: "a", Type: "float64", Shape: []int64{2, 100}, Chunk: 512},
 		Generations: []geometry{newGeometry(1, 200, 3, 64), newGeometry(4, 300, 2, 64)},
 		Files:       []fileInfo{{Name: dataName(1, 1, 0), Gen: 1, Born: 1, Size: 900, Sum: strings.Repeat("0a", 16), Segs: []int{0, 2}}},
-		Versions:    []verInfo{{Gen: 1, Shape: []int64{2, 100}}, {Number: 7, Label: "x", Gen: 4, Shape: []int64{3, 100}, Changed: 1, Written: 2}}}
+		Versions:    []verInfo{{VersionInfo: VersionInfo{Generation: 1, Shape: []int64{2, 100}}}, {VersionInfo: VersionInfo{Number: 7, Label: "x", Generation: 4, Shape: []int64{3, 100}, Changed: 1, Written: 2}}}}
 	b, err := r.encode()
 	must(f, err)
 	f.Add(b)
@@ -113,7 +114,7 @@ func FuzzLevelTable(f *testing.F) {
 					t.Fatalf("reads [%d, %d) of %d into %d", lo, hi, have, len(dst))
 				}
 				if hi > int64(len(b)) {
-					return ErrTruncated
+					return fault.ErrTruncated
 				}
 				copy(dst, b[lo:hi])
 				return nil

@@ -200,18 +200,10 @@ func TestByteOrders(t *testing.T) {
 		if rec.Order = "big"; elem.HostBig {
 			rec.Order = "little"
 		}
-		b, err := rec.encode()
-		if err == nil {
-			err = writeRecord(mem, "d/a", b, true)
-		}
-		must(t, err)
+		must(t, writeRecord(mem, "d/a", rec, true))
 	}
-	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	must(t, err)
-	defer v.Close()
-	for f := range v.Check(bg, nil) {
-		t.Error(f)
-	}
+	v := openOne(t, mem, "a")
+	sound(t, v)
 	rec := v.rec.clone()
 	rec.Generations[1].Order = "middle"
 	if b, err := rec.encode(); err != nil {

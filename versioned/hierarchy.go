@@ -86,16 +86,16 @@ func (h *Hierarchy) Current(ctx context.Context, level, box int, dst []float64) 
 	if err := h.has(level); err != nil {
 		return err
 	}
-	return h.read(level, &h.now[level], box, dst, func(lo, hi int64, b []byte) error {
-		return h.levels[level].GetBytes(ctx, []int64{lo}, []int64{hi}, b)
+	return h.now[level].read(box, dst, func(lo, hi int64, b []byte) error {
+		return h.levels[level].getBytes(ctx, []int64{lo}, []int64{hi}, b)
 	})
 }
 
 // Regrid gives a level other boxes; put their data next. Its array is allocated again if they do not fit. All ranks pass the same.
 func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (again bool, err error) {
-	var bad error
-	if level < 0 || level >= len(h.levels) || len(boxes) > maxBoxes {
-		bad = fault.Usage("level %d of %d, %d boxes", level, len(h.levels), len(boxes))
+	bad := h.has(level)
+	if bad == nil && len(boxes) > maxBoxes {
+		bad = fault.Usage("level %d: %d boxes, want at most %d", level, len(boxes), maxBoxes)
 	}
 	for i := range boxes {
 		if bad == nil && (boxes[i].Cells() <= 0 || boxes[i].Owner < 0 || int(boxes[i].Owner) >= h.c.Size()) {
@@ -121,7 +121,7 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 		return again, err
 	}
 	if h.c.Rank() == 0 {
-		err = h.levels[level].PutBytes(ctx, []int64{levelHeader}, []int64{tableBytes(len(boxes))}, table)
+		err = h.levels[level].putBytes(ctx, []int64{levelHeader}, []int64{tableBytes(len(boxes))}, table)
 	}
 	return again, comm.Agree(ctx, h.c, err)
 }
@@ -137,32 +137,27 @@ func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) err
 }
 
 func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) error {
-	if level < 0 || level >= len(h.levels) || box < 0 || box >= len(h.now[level].Boxes) {
-		return fmt.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
+	if err := h.has(level); err != nil {
+		return err
 	}
-	lo, hi := h.now[level].dataRange(box)
-	if int64(len(data))*8 != hi-lo {
-		return fault.Usage("box %d of level %d: %d numbers, want %d", box, level, len(data), (hi-lo)/8)
+	lo, hi, err := h.now[level].boxRange(box, len(data))
+	if err != nil {
+		return err
 	}
-	return h.levels[level].PutBytes(ctx, []int64{lo}, []int64{hi}, littleEndian(data))
-}
-
-// littleEndian is the data as bytes: a view of them, or a copy on machines of the other order.
-func littleEndian(data []float64) []byte {
 	b := Bytes(data)
-	if elem.HostBig {
+	if elem.HostBig { // the array is little-endian
 		b = slices.Clone(b)
 		elem.Swap(b, b, 8)
 	}
-	return b
+	return h.levels[level].putBytes(ctx, []int64{lo}, []int64{hi}, b)
 }
 
 // Save commits a level, at the beginning of its step: after the values of finer levels were brought down to it, and after a regrid. By the cadence a
 // level that is saved takes all finer ones with it, which stand at the same time; the program saves each of them. own has the data of this rank's boxes, by box; nil
 // where all boxes were put one by one.
 func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step int64, own map[int][]float64) (int64, error) {
-	if level < 0 || level >= len(h.levels) { // on all ranks
-		return 0, comm.Agree(ctx, h.c, fault.Usage("level %d of %d", level, len(h.levels)))
+	if err := h.has(level); err != nil { // on all ranks
+		return 0, comm.Agree(ctx, h.c, err)
 	}
 	var bad error
 	for box, data := range own {
@@ -174,7 +169,7 @@ func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step 
 	was := *l
 	l.Time, l.Dt, l.Step = time, dt, step
 	if h.c.Rank() == 0 && bad == nil {
-		bad = h.levels[level].PutBytes(ctx, []int64{0}, []int64{levelHeader}, l.header(h.sums[level]))
+		bad = h.levels[level].putBytes(ctx, []int64{0}, []int64{levelHeader}, l.header(h.sums[level]))
 	}
 	n, err := h.levels[level].inc(ctx, 1, "step "+strconv.FormatInt(step, 10), bad)
 	if err != nil {
@@ -199,18 +194,18 @@ func (h *Hierarchy) Table(ctx context.Context, level int, version int64) (*Level
 		return nil, err
 	}
 	a := h.levels[level]
-	v, ok := a.cat.record().version(version)
-	if !ok {
-		return nil, fmt.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+	v, err := a.cat.record().find(version)
+	if err != nil {
+		return nil, err
 	}
 	return readTable(a.spec.Name, v.Shape[0], func(lo, hi int64, dst []byte) error {
-		return a.GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, dst)
+		return a.getBytesAt(ctx, version, []int64{lo}, []int64{hi}, dst)
 	})
 }
 
 func readTable(name string, have int64, get func(lo, hi int64, dst []byte) error) (*LevelInfo, error) {
 	if have < levelHeader {
-		return nil, fault.At(name, have, "header", ErrTruncated, "%d bytes, want %d", have, levelHeader)
+		return nil, fault.At(name, have, "header", fault.ErrTruncated, "%d bytes, want %d", have, levelHeader)
 	}
 	b := make([]byte, levelHeader)
 	if err := get(0, levelHeader, b); err != nil {
@@ -232,27 +227,9 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 	if err := h.has(level); err != nil {
 		return err
 	}
-	return h.read(level, table, box, dst, func(lo, hi int64, b []byte) error {
-		return h.levels[level].GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, b)
+	return table.read(box, dst, func(lo, hi int64, b []byte) error {
+		return h.levels[level].getBytesAt(ctx, version, []int64{lo}, []int64{hi}, b)
 	})
-}
-
-// read reads a box by get, which reads bytes of the array.
-func (h *Hierarchy) read(level int, table *LevelInfo, box int, dst []float64, get func(lo, hi int64, b []byte) error) error {
-	if box < 0 || box >= len(table.Boxes) {
-		return fmt.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
-	}
-	lo, hi := table.dataRange(box)
-	if int64(len(dst))*8 != hi-lo {
-		return fault.Usage("box %d of level %d: %d numbers, want %d", box, level, len(dst), (hi-lo)/8)
-	}
-	if err := get(lo, hi, Bytes(dst)); err != nil {
-		return err
-	}
-	if elem.HostBig {
-		elem.Swap(Bytes(dst), Bytes(dst), 8)
-	}
-	return nil
 }
 
 // RestoreLevel makes the current state of a level that of a version, its boxes included.
@@ -272,7 +249,7 @@ func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) 
 	}
 	a := h.levels[level] // its state is the version, verified
 	t, err := readTable(a.spec.Name, v.Shape[0], func(lo, hi int64, dst []byte) error {
-		return a.GetBytes(ctx, []int64{lo}, []int64{hi}, dst)
+		return a.getBytes(ctx, []int64{lo}, []int64{hi}, dst)
 	})
 	if err := comm.Agree(ctx, h.c, err); err != nil {
 		return err

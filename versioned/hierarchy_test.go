@@ -146,7 +146,7 @@ func TestHierarchy(t *testing.T) {
 		for i := range l.Boxes {
 			lo, hi := l.dataRange(i)
 			got := make([]float64, (hi-lo)/8)
-			err := h.levels[1].GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
+			err := h.levels[1].getBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
 			if err != nil || !slices.Equal(native(got), boxData(&l, i, 2)) {
 				return fmt.Errorf("box %d: %v", i, err)
 			}
@@ -180,9 +180,9 @@ func TestPutBox(t *testing.T) {
 				return err
 			}
 			if c.Rank() == 0 {
-				n := h.levels[0].Len()
+				n := elems(h.levels[0].state.shape)
 				got[i] = make([]byte, n)
-				return h.levels[0].GetBytesAt(ctx, 1, []int64{0}, []int64{n}, got[i])
+				return h.levels[0].getBytesAt(ctx, 1, []int64{0}, []int64{n}, got[i])
 			}
 			return nil
 		})

@@ -1,8 +1,10 @@
 package versioned
 
 import (
+	"blobio/internal/elem"
 	"blobio/internal/fault"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math"
 )
@@ -84,6 +86,29 @@ func (l *LevelInfo) dataRange(box int) (lo, hi int64) {
 	return at + 8*l.Offsets[box], at + 8*l.Offsets[box+1]
 }
 
+// boxRange is dataRange of a box that must be there, and have so many numbers.
+func (l *LevelInfo) boxRange(box, numbers int) (lo, hi int64, err error) {
+	if box < 0 || box >= len(l.Boxes) {
+		return 0, 0, fmt.Errorf("box %d of level %d, which has %d: %w", box, l.Level, len(l.Boxes), fault.ErrRange)
+	}
+	if lo, hi = l.dataRange(box); int64(numbers)*8 != hi-lo {
+		return 0, 0, fault.Usage("box %d of level %d: %d numbers, want %d", box, l.Level, numbers, (hi-lo)/8)
+	}
+	return lo, hi, nil
+}
+
+// read reads a box by get, which reads bytes of the array.
+func (l *LevelInfo) read(box int, dst []float64, get func(lo, hi int64, b []byte) error) error {
+	lo, hi, err := l.boxRange(box, len(dst))
+	if err == nil {
+		err = get(lo, hi, Bytes(dst))
+	}
+	if err == nil && elem.HostBig {
+		elem.Swap(Bytes(dst), Bytes(dst), 8)
+	}
+	return err
+}
+
 // overfull is the first box with which the boxes have more than so many numbers, -1 if none is.
 func (l *LevelInfo) overfull(most int64) int {
 	for i := range l.Boxes {
@@ -150,7 +175,7 @@ func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes i
 		return nil, 0, 0, fault.At(name, off, field, class, format, args...)
 	}
 	if len(b) < levelHeader {
-		return bad(int64(len(b)), "header", ErrTruncated, "%d bytes, want %d", len(b), levelHeader)
+		return bad(int64(len(b)), "header", fault.ErrTruncated, "%d bytes, want %d", len(b), levelHeader)
 	}
 	if string(b[:8]) != levelMagic {
 		return bad(0, "magic", ErrNotFormat, "%q, want %q", b[:8], levelMagic)

@@ -2,18 +2,16 @@ package versioned
 
 import (
 	"context"
-	"fmt"
 
 	"blobio/internal/durable"
-	"blobio/internal/elem"
 	"blobio/internal/fault"
 )
 
 // bytesOf is the length of a version of an array of bytes, of which level and global arrays are.
 func (v *View) bytesOf(version int64) (int64, error) {
-	x, ok := v.rec.version(version)
-	if !ok {
-		return 0, fmt.Errorf("array %s: version %d: %w", v.spec.Name, version, ErrNoVersion)
+	x, err := v.rec.find(version)
+	if err != nil {
+		return 0, err
 	}
 	if v.spec.Type != Uint8 || len(x.Shape) != 1 {
 		return 0, fault.At(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
@@ -31,24 +29,6 @@ func (v *View) Table(ctx context.Context, version int64) (*LevelInfo, error) {
 	return readTable(v.spec.Name, n, func(lo, hi int64, dst []byte) error {
 		return v.Get(ctx, version, []int64{lo}, []int64{hi}, dst)
 	})
-}
-
-// Box reads a box of a version of the array of a level; table is that of Table. dst has its cells times components.
-func (v *View) Box(ctx context.Context, version int64, table *LevelInfo, box int, dst []float64) error {
-	if box < 0 || box >= len(table.Boxes) {
-		return fmt.Errorf("array %s: box %d of %d: %w", v.spec.Name, box, len(table.Boxes), ErrRange)
-	}
-	lo, hi := table.dataRange(box)
-	if int64(len(dst))*8 != hi-lo {
-		return fault.Usage("box %d: %d numbers, want %d", box, len(dst), (hi-lo)/8)
-	}
-	if err := v.Get(ctx, version, []int64{lo}, []int64{hi}, Bytes(dst)); err != nil {
-		return err
-	}
-	if elem.HostBig {
-		elem.Swap(Bytes(dst), Bytes(dst), 8)
-	}
-	return nil
 }
 
 // Snapshot reads a version of the global array of a hierarchy (Name.global). ErrNotFormat: the array is not one, or the version is from

@@ -47,16 +47,6 @@ func TestViewOfHierarchy(t *testing.T) {
 	if err != nil || !slices.Equal(tb.Boxes, want.Boxes) || tb.Time != 2.5 {
 		t.Fatalf("%+v, %v", tb, err)
 	}
-	for i := range tb.Boxes {
-		data := boxData(tb, i, 1)
-		got := make([]float64, len(data))
-		if err := v.Box(bg, 1, tb, i, got); err != nil || !slices.Equal(got, data) {
-			t.Errorf("box %d: %v", i, err)
-		}
-	}
-	if err := v.Box(bg, 1, tb, len(tb.Boxes), nil); !errors.Is(err, ErrRange) {
-		t.Error(err)
-	}
 	g := open("amr.global")
 	s, err := g.Snapshot(bg, 1)
 	if err != nil || s.Time != 2.5 || !slices.Equal(s.Versions, []int64{1, 1}) || s.Spec.Name != "amr" {
@@ -92,9 +82,7 @@ func TestViewWithoutKey(t *testing.T) {
 		}
 		return a.Close(ctx)
 	})
-	v, err := OpenView("d/a", &ViewOptions{FS: mem})
-	must(t, err)
-	defer v.Close()
+	v := openOne(t, mem, "a")
 	got := make([]float64, 640)
 	if err := v.Get(bg, 3, []int64{0}, []int64{640}, Bytes(got)); !errors.Is(err, ErrKey) {
 		t.Errorf("elements without the key: %v", err)
@@ -108,12 +96,14 @@ func TestViewWithoutKey(t *testing.T) {
 	if !v.Encrypted() || len(v.Versions()) != 4 || !strings.Contains(all, "without the key") {
 		t.Errorf("%v, %+v, %q", v.Encrypted(), v.Versions(), all)
 	}
-	bytes, files, err := v.Freed(bg, 1, 2)
+	bytes, files, err := v.Drop(bg, true, 1, 2)
 	before, had := v.Bytes()
 	if err != nil || files != 2 {
 		t.Fatalf("%d files, %v", files, err)
 	}
-	must(t, v.Drop(bg, 1, 2))
+	if b, n, err := v.Drop(bg, false, 1, 2); b != bytes || n != files || err != nil {
+		t.Errorf("freed %d bytes, %d files, %v; the dry run said %d, %d", b, n, err, bytes, files)
+	}
 	if now, have := v.Bytes(); before-now != bytes || had-have != files {
 		t.Errorf("freed %d bytes, %d files; said %d, %d", before-now, had-have, bytes, files)
 	}

@@ -96,12 +96,12 @@ func CheckHierarchies(ctx context.Context, dir string, o *ViewOptions) ([]Member
 	return out, nil
 }
 
-func (h *hierarchyView) say(level int, absent bool, sev fault.Severity, format string, args ...any) {
+func (h *hierarchyView) finding(level int, absent bool, sev fault.Severity, format string, args ...any) MemberFinding {
 	array := h.name + ".global"
 	if level >= 0 {
 		array = fmt.Sprintf("%s.level%d", h.name, level)
 	}
-	h.out = append(h.out, MemberFinding{Hierarchy: h.name, Level: level, Array: array, Absent: absent, Finding: Finding{Severity: sev, Offset: -1, Msg: fmt.Sprintf(format, args...)}})
+	return MemberFinding{Hierarchy: h.name, Level: level, Array: array, Absent: absent, Finding: Finding{Severity: sev, Offset: -1, Msg: fmt.Sprintf(format, args...)}}
 }
 
 func (h *hierarchyView) check(ctx context.Context) {
@@ -128,7 +128,7 @@ func (h *hierarchyView) check(ctx context.Context) {
 				named[l] = append(named[l], s.Number)
 				if v := h.levels[l]; v != nil {
 					if _, ok := v.rec.version(n); !ok && !s.Tainted {
-						gone = append(gone, MemberFinding{Hierarchy: h.name, Level: l, Array: v.spec.Name, Finding: Finding{Severity: fault.Error, Offset: -1, Msg: fmt.Sprintf("version %d, which snapshot %d names, is not there", n, s.Number)}})
+						gone = append(gone, h.finding(l, false, fault.Error, "version %d, which snapshot %d names, is not there", n, s.Number))
 					}
 				}
 			}
@@ -142,11 +142,11 @@ func (h *hierarchyView) check(ctx context.Context) {
 		if _, ok := h.levels[l]; ok {
 			continue
 		}
-		if s := named[l]; len(s) > 0 {
-			h.say(l, true, fault.Error, "the array is absent: level %d of hierarchy %s is lost, and with it the snapshots %s", l, h.name, rangesText(s))
-		} else {
-			h.say(l, true, fault.Error, "the array is absent: level %d of hierarchy %s is lost", l, h.name)
+		text := ""
+		if n := len(named[l]); n > 0 {
+			text = fmt.Sprintf("; the last of the snapshots that need it (%d) is %d", n, named[l][n-1])
 		}
+		h.out = append(h.out, h.finding(l, true, fault.Error, "the array is absent: level %d of hierarchy %s is lost%s", l, h.name, text))
 	}
 	h.out = append(h.out, gone...)
 }
@@ -168,27 +168,8 @@ func (h *hierarchyView) withoutGlobal(ctx context.Context) {
 	}
 	switch {
 	case saved:
-		h.say(-1, true, fault.Error, "the array is absent: the snapshots of hierarchy %s are lost", h.name)
+		h.out = append(h.out, h.finding(-1, true, fault.Error, "the array is absent: the snapshots of hierarchy %s are lost", h.name))
 	case begun:
-		h.say(-1, true, fault.Note, "the array is absent; no level was saved: creating the hierarchy makes it again")
+		h.out = append(h.out, h.finding(-1, true, fault.Note, "the array is absent; no level was saved: creating the hierarchy makes it again"))
 	}
-}
-
-// rangesText is a list of ascending numbers, as 1 to 3, 5.
-func rangesText(n []int64) string {
-	s := ""
-	for i := 0; i < len(n); {
-		k := i
-		for k+1 < len(n) && n[k+1] == n[k]+1 {
-			k++
-		}
-		if s != "" {
-			s += ", "
-		}
-		if s += strconv.FormatInt(n[i], 10); k > i {
-			s += " to " + strconv.FormatInt(n[k], 10)
-		}
-		i = k + 1
-	}
-	return s
 }

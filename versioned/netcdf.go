@@ -107,7 +107,7 @@ func (m *netcdfMaker) describe() error {
 	m.addCount("version", "number of the version", func(x *verInfo) int64 { return x.Number })
 	m.add("version_time", cdf5.Double, nil, func(i int) any { return []float64{float64(list[i].Time) / 1e9} },
 		netcdfText("long_name", "when the version was committed"), netcdfText("units", "seconds since 1970-01-01 00:00:00"), netcdfText("calendar", "standard"))
-	m.addCount("version_generation", "generation of the array", func(x *verInfo) int64 { return int64(x.Gen) })
+	m.addCount("version_generation", "generation of the array", func(x *verInfo) int64 { return int64(x.Generation) })
 	if labels > 0 {
 		d := m.dim("version_label_length", int64(labels))
 		m.add("version_label", cdf5.Char, []int{d}, func(i int) any { return append(make([]byte, 0, labels), list[i].Label...)[:labels] },
@@ -149,7 +149,7 @@ func (m *netcdfMaker) Make(ctx context.Context, k int, rec, lo, hi int64, dst []
 	n := int64(0) // bytes that the version has of it
 	if end := min(hi, elems(x.Shape)); end > lo {
 		n = (end - lo) * m.v.cat.size
-		if err := m.v.cat.read(ctx, m.v.rec, x, lo, end-lo, dst[:n], true); err != nil {
+		if err := m.v.cat.read(ctx, m.v.rec, x, lo, end-lo, dst[:n]); err != nil {
 			return fmt.Errorf("version %d: %w", x.Number, err)
 		}
 		elem.Reorder(dst, dst[:n], t.Size(), true)

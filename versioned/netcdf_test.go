@@ -26,7 +26,7 @@ func netcdfStore(t *testing.T, o *Options, spec Spec, change func(ctx context.Co
 	if o == nil {
 		o = &Options{}
 	}
-	o.Clock = func() time.Time { return time.Unix(1700000000, 500000000) }
+	o.clock = func() time.Time { return time.Unix(1700000000, 500000000) }
 	must(t, comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, &Store{Dir: "store", FS: mem}, spec, o)
 		if err == nil {
@@ -71,7 +71,7 @@ func all(t *testing.T, f *File) []byte {
 
 // TestNetCDF: the form of an array has the elements of all versions, and what is known of these; read in any pieces it is the same.
 func TestNetCDF(t *testing.T) {
-	for name, o := range map[string]*Options{"plain": {}, "zstd": {Codec: Zstd}, "encrypted": {Key: make([]byte, 16), Form: Flat}} {
+	for name, o := range map[string]*Options{"plain": {}, "zstd": {Codec: Zstd}, "encrypted": {Key: make([]byte, 16)}} {
 		t.Run(name, func(t *testing.T) {
 			labels := []string{"one", "", "the third"}
 			mem, dir := netcdfStore(t, o, Spec{Name: "rho", Type: Float32, Shape: []int64{40, 50}, Chunk: 512}, func(ctx context.Context, a *Array) error {
@@ -201,7 +201,7 @@ func TestNetCDFTypes(t *testing.T) {
 		}
 		mem, dir := netcdfStore(t, nil, Spec{Name: "a", Type: ty, Shape: []int64{2, 4, 8}, Chunk: 512}, func(ctx context.Context, a *Array) error {
 			if a.c.Rank() == 0 {
-				if err := a.PutBytes(ctx, []int64{0, 0, 0}, []int64{2, 4, 8}, raw); err != nil {
+				if err := a.putBytes(ctx, []int64{0, 0, 0}, []int64{2, 4, 8}, raw); err != nil {
 					return err
 				}
 			}

@@ -5,34 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-)
-
-// Search says how NewestClean looks for the newest clean version.
-type Search uint8
-
-const (
-	// Bisect is for errors that stay: all versions from the first bad one on are bad. It looks at about log2 of them.
-	Bisect Search = iota
-	// Scan looks at one after the other, newest first: for errors that come and go.
-	Scan
 )
 
 // NewestClean finds the newest version that is clean, among those that are not tainted: the program has noticed an error, and clean says whether a
 // version does not have it yet. clean is called on all ranks for the same versions and may be collective; a version is clean if all ranks find it so. One that
 // cannot be read because it is damaged (clean returns that error) is not clean, and passed over. An error of another kind ends the search on all ranks.
-// ErrNoVersion: none is clean. It is collective; nothing is marked.
-func (a *Array) NewestClean(ctx context.Context, how Search, clean func(ctx context.Context, version int64) (bool, error)) (int64, error) {
+// ErrNoVersion: none is clean. It looks at one after the other, newest first. It is collective; nothing is marked.
+func (a *Array) NewestClean(ctx context.Context, clean func(ctx context.Context, version int64) (bool, error)) (int64, error) {
 	var list []int64
 	for _, v := range a.cat.record().Versions {
 		if !v.Tainted {
 			list = append(list, v.Number)
 		}
 	}
-	i, err := newestClean(ctx, a.c, how, len(list), func(i int) (bool, error) { return clean(ctx, list[i]) })
+	i, err := newestClean(ctx, a.c, len(list), func(i int) (bool, error) { return clean(ctx, list[i]) })
 	if err != nil {
 		return 0, err
 	}
@@ -43,18 +31,15 @@ func (a *Array) NewestClean(ctx context.Context, how Search, clean func(ctx cont
 }
 
 // NewestClean is that of an array for snapshots; clean reads by Table and Box what the snapshot names.
-func (h *Hierarchy) NewestClean(ctx context.Context, how Search, clean func(ctx context.Context, s *Snapshot) (bool, error)) (int64, error) {
-	marks := make([]*record, len(h.levels))
-	for l, a := range h.levels {
-		marks[l] = a.cat.record()
-	}
+func (h *Hierarchy) NewestClean(ctx context.Context, clean func(ctx context.Context, s *Snapshot) (bool, error)) (int64, error) {
+	marks := h.marks()
 	var list []int64
 	for _, v := range h.global.cat.record().Versions {
 		if h.snaps[v.Number] != nil && h.clean(v.Number, marks) {
 			list = append(list, v.Number)
 		}
 	}
-	i, err := newestClean(ctx, h.c, how, len(list), func(i int) (bool, error) {
+	i, err := newestClean(ctx, h.c, len(list), func(i int) (bool, error) {
 		g, err := h.readGlobal(ctx, list[i])
 		gone := unreadable(err)
 		if gone {
@@ -78,60 +63,17 @@ func (h *Hierarchy) NewestClean(ctx context.Context, how Search, clean func(ctx 
 // errUnreadable: the snapshot is damaged, on some rank.
 var errUnreadable = errors.New("cannot be read")
 
-// unreadable says that an error is of what was read, or that it is not there: the same of another version may be well.
-func unreadable(err error) bool { return damaged(err) || errors.Is(err, fs.ErrNotExist) }
-
 // newestClean is the last of n, ascending, that all ranks find clean, -1 if none is. It is collective.
-func newestClean(ctx context.Context, c comm.Comm, how Search, n int, clean func(i int) (bool, error)) (int, error) {
-	if how > Scan || clean == nil { // on all ranks
-		return 0, comm.Agree(ctx, c, fault.Usage("search %d", how))
-	}
-	const bad, lost, good = 0, 1, 2
-	judge := func(i int) (int64, error) {
+func newestClean(ctx context.Context, c comm.Comm, n int, clean func(i int) (bool, error)) (int, error) {
+	for i := n - 1; i >= 0; i-- {
 		ok, err := clean(i)
-		v := bad + 2*btoi(ok)
-		if err != nil {
-			v = -1
-			if err == errUnreadable || unreadable(err) {
-				v, err = lost, nil
-			}
+		if err == errUnreadable || unreadable(err) {
+			ok, err = false, nil
 		}
-		all, err := comm.AgreeMin(ctx, c, err, v)
-		if err != nil {
-			return 0, err
-		}
-		// One that is bad on some ranks and cannot be read on others is bad.
-		return all[0], nil
-	}
-	if how == Scan {
-		for i := n - 1; i >= 0; i-- {
-			if v, err := judge(i); err != nil || v == good {
-				return i, err
-			}
-		}
-		return -1, nil
-	}
-	// All up to lo are clean or cannot be read, all from hi on are not clean; best is the last one that was seen to be clean.
-	best := -1
-	for lo, hi := -1, n; hi-lo > 1; {
-		mid := lo + (hi-lo)/2
-		v, err := int64(lost), error(nil)
-		at := mid
-		for ; at > lo; at-- { // what cannot be read says nothing: one before it does
-			if v, err = judge(at); err != nil {
-				return 0, err
-			} else if v != lost {
-				break
-			}
-		}
-		switch {
-		case v == bad:
-			hi = at
-		case v == good:
-			best, lo = at, mid
-		default:
-			lo = mid
+		all, err := comm.AgreeMin(ctx, c, err, btoi(ok))
+		if err != nil || all[0] > 0 {
+			return i, err
 		}
 	}
-	return best, nil
+	return -1, nil
 }

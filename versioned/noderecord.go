@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 
 	"blobio/comm"
@@ -64,14 +63,14 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 		return nil, err
 	}
 	rec := &record{SealHead: records.Head(before + 1), Order: hostOrder(), Generations: []geometry{g}, Spec: specOf(s)}
-	v := verInfo{Gen: 1, Shape: s.Shape}
+	v := verInfo{VersionInfo: VersionInfo{Generation: 1, Shape: s.Shape}}
 	mine, err := json.Marshal(rec) // what all ranks have to agree on
 	if err != nil {
 		return nil, err
 	}
 	var now []byte
 	if n.c.Rank() == 0 {
-		now = fmt.Appendf(nil, "%d %s\n%s", o.Clock().UnixNano(), keyCheck(o), mine)
+		now = fmt.Appendf(nil, "%d %s\n%s", o.clock().UnixNano(), keyCheck(o), mine)
 	}
 	now, err = n.c.Bcast(ctx, 0, now)
 	if err != nil {
@@ -120,10 +119,6 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, last int64) (brok
 
 // putRecord replaces the record.
 func (n *nodes) putRecord(rec *record, last int64) error {
-	b, err := rec.encode()
-	if err != nil {
-		return err
-	}
 	if last != anySeq {
 		if seq, err := lastSeq(n.store.fs, n.store.dir); err != nil {
 			return err
@@ -131,7 +126,7 @@ func (n *nodes) putRecord(rec *record, last int64) error {
 			return fmt.Errorf("array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
 		}
 	}
-	return writeRecord(n.store.fs, n.store.dir, b, n.sync)
+	return writeRecord(n.store.fs, n.store.dir, rec, n.sync)
 }
 
 // verdict is what the outcome of a commit means for an array. It is collective.
@@ -149,37 +144,29 @@ func (n *nodes) verdict(ctx context.Context, outcome verdict.Outcome, conflict b
 }
 
 // removeStray removes files of this array that no record knows: what a writer left that died. Unless both records are those that the array is
-// opened with: an older one may need the files, and is all there is if the other is lost before the next commit.
+// opened with: an older one may need the files, and is all there is if the other is lost before the next commit. It is collective.
 func (n *nodes) removeStray(ctx context.Context, rec *record) error {
 	var err error
 	if n.keepsRecord() {
-		var list []fs.DirEntry
 		here, bad := readRecords(n.store.fs, n.store.dir)
-		sure := here == nil || here.Seq == rec.Seq && errors.Join(bad...) == nil
-		list, err = n.store.fs.ReadDir(n.store.dir)
-		for _, e := range list {
-			if sure && rec.stray(e.Name()) {
-				if rerr := n.store.fs.Remove(n.file(e.Name())); rerr != nil && err == nil {
-					err = rerr
-				}
-			}
+		if here == nil || here.Seq == rec.Seq && errors.Join(bad...) == nil {
+			err = n.sweep(rec)
 		}
 	}
 	return comm.Agree(ctx, n.c, err)
 }
 
-// sweep removes data files that the record does not name. An error leaves them to the next sweep.
-func (n *nodes) sweep(rec *record) {
+// sweep removes data files that the record does not name.
+func (n *nodes) sweep(rec *record) error {
 	if !n.keepsRecord() {
-		return
+		return nil
 	}
 	list, err := n.store.fs.ReadDir(n.store.dir)
-	if err != nil {
-		return
-	}
+	errs := []error{err}
 	for _, e := range list {
 		if rec.stray(e.Name()) {
-			n.store.fs.Remove(n.file(e.Name()))
+			errs = append(errs, n.store.fs.Remove(n.file(e.Name())))
 		}
 	}
+	return errors.Join(errs...)
 }

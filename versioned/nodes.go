@@ -138,15 +138,6 @@ func (n *nodes) copied() bool { return n.copies > 0 && n.count > 1 }
 // keepsRecord says whether this rank reads and writes the record.
 func (n *nodes) keepsRecord() bool { return !n.memory && n.c.Rank() == 0 }
 
-// decides says whether this process decides of a file of an older generation: that of the node that has it, or of the nodes in turn.
-func (n *nodes) decides(f *fileInfo) bool {
-	node := f.Node
-	if !n.memory && len(f.Segs) > 0 {
-		node = f.Segs[0] % n.count
-	}
-	return n.keeper && node == n.own
-}
-
 // makeDir makes the directory of the array.
 func (n *nodes) makeDir() error {
 	err := durable.MkdirAll(n.store.fs, n.store.dir, n.sync)

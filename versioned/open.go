@@ -106,11 +106,7 @@ func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 		}
 		version = v.Number
 	}
-	v, ok := rec.version(version)
-	if !ok {
-		return nil, fmt.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
-	}
-	return v, nil
+	return rec.find(version)
 }
 
 // attach gives the ranks of each process one catalog, with the stores that it can reach. bad says that this rank has failed already. It is collective.
@@ -147,7 +143,7 @@ func (a *Array) attach(ctx context.Context, rec *record, bad error) error {
 	if a.nodes.remote {
 		a.windows = &windows{a.nodes, &a.cat.exposed}
 	}
-	a.changes = changes{chunk: a.spec.Chunk, flat: a.opt.Form == Flat, ranks: a.nodes.process.Size()}
+	a.changes = changes{chunk: a.spec.Chunk, ranks: a.nodes.process.Size()}
 	return nil
 }
 

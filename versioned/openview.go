@@ -71,10 +71,8 @@ func OpenView(dir string, o *ViewOptions) (*View, error) {
 			return nil, err
 		}
 	}
-	t, _ := parseType(v.rec.Spec.Type) // checked by readRecord
-	s := v.rec.Spec
-	v.spec = Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}
-	v.cat, err = newCatalog(v.rec, t, []*nodeStore{{v.fsys, dir}}, 0, &opt)
+	v.spec, _ = v.rec.Spec.public() // checked by readRecord
+	v.cat, err = newCatalog(v.rec, v.spec.Type, []*nodeStore{{v.fsys, dir}}, 0, &opt)
 	return v, err
 }
 
@@ -107,5 +105,5 @@ func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byt
 	if v.sealed {
 		return fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
 	}
-	return v.cat.get(ctx, v.rec, version, lo, hi, dst, true)
+	return v.cat.get(ctx, v.rec, version, lo, hi, dst)
 }

@@ -25,8 +25,7 @@ func TestOlderVersionsOutlive(t *testing.T) {
 			return a.Close(ctx)
 		})
 		must(t, mem.Remove("d/a/"+dataName(1, incs, 0)))
-		v, err := OpenView("d/a", &ViewOptions{FS: mem})
-		must(t, err)
+		v := openOne(t, mem, "a")
 		from := v.rec.Files[len(v.rec.Files)-1].From
 		if (keep == 0) != (from == incs) {
 			t.Fatalf("keep %d: the last file has versions from %d on", keep, from)
@@ -41,69 +40,58 @@ func TestOlderVersionsOutlive(t *testing.T) {
 				t.Errorf("keep %d, version %d: %v", keep, x.Number, got)
 			}
 		}
-		if _, err := v.dropped(bg, []int64{v.Versions()[0].Number}); err == nil {
+		if _, err := v.cat.dropped(bg, v.Versions()[0].Number); err == nil {
 			t.Error("dropped, though nobody knows which files are needed")
 		}
-		v.Close()
 	}
 }
 
-// A file that is lost takes the versions that need it, and those that nobody can tell of. Where newer ones have all chunks, as each
-// of Form Flat, they are read, and the array can be opened.
+// A file that is lost takes the versions that need it, and those that nobody can tell of. Where newer ones have all chunks they are read, and
+// the array can be opened.
 func TestNewerVersionsOutlive(t *testing.T) {
 	const n = 640 // 10 chunks
-	for _, form := range []Form{Log, Flat} {
-		mem, st := memStore(t)
-		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, &Options{Form: form})
-			must(t, err)
-			for v, until := range []int64{n, 64, n, 64} { // of a Log version 2 needs 1, and 4 needs 3
-				if c.Rank() == 0 {
-					must(t, Put(ctx, a, []int64{0}, []int64{until}, seq(v+1, int(until), 1)))
-				}
-				inc(ctx, t, a)
-			}
-			return a.Close(ctx)
-		})
-		must(t, mem.Remove("d/a/"+dataName(1, 1, 0)))
-		want := map[int64]bool{0: true, 2: form == Flat, 3: true, 4: true}
-		v, err := OpenView("d/a", &ViewOptions{FS: mem})
+	mem, st := memStore(t)
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
 		must(t, err)
-		for _, x := range v.Versions() {
-			got := make([]float64, n)
-			if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got)); (err == nil) != want[x.Number] {
-				t.Errorf("form %d, version %d: %v", form, x.Number, err)
+		for v, until := range []int64{n, 64, n, 64} { // version 2 needs 1, and 4 needs 3
+			if c.Rank() == 0 {
+				must(t, Put(ctx, a, []int64{0}, []int64{until}, seq(v+1, int(until), 1)))
 			}
-			if x.Number == 2 { // what is new in it, and the part of the other rank's file is whole too
-				if err := v.Get(bg, 2, []int64{0}, []int64{64}, Bytes(got[:64])); err != nil || !slices.Equal(got[:64], seq(2, 64, 1)) {
-					t.Errorf("form %d, the new part of version 2: %v", form, err)
-				}
+			inc(ctx, t, a)
+		}
+		return a.Close(ctx)
+	})
+	must(t, mem.Remove("d/a/"+dataName(1, 1, 0)))
+	want := map[int64]bool{0: true, 3: true, 4: true}
+	v := openOne(t, mem, "a")
+	for _, x := range v.Versions() {
+		got := make([]float64, n)
+		if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got)); (err == nil) != want[x.Number] {
+			t.Errorf("version %d: %v", x.Number, err)
+		}
+		if x.Number == 2 { // what is new in it, and the part of the other rank's file is whole too
+			if err := v.Get(bg, 2, []int64{0}, []int64{64}, Bytes(got[:64])); err != nil || !slices.Equal(got[:64], seq(2, 64, 1)) {
+				t.Errorf("the new part of version 2: %v", err)
 			}
 		}
-		var findings []string
-		for f := range v.Check(bg, nil) {
-			if f.File == "" {
-				findings = append(findings, f.Msg[:9])
-			}
-		}
-		bad := []string{"version 1"}
-		if form == Log {
-			bad = append(bad, "version 2")
-		}
-		if findings = slices.Compact(findings); !slices.Equal(findings, bad) { // one of each segment
-			t.Errorf("form %d: findings of %q, want %q", form, findings, bad)
-		}
-		v.Close()
-		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
-			a, err := Open(ctx, c, st, "a", nil)
-			if err != nil {
-				return fmt.Errorf("form %d: %w", form, err)
-			}
-			got := make([]float64, n)
-			if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, append(seq(4, 64, 1), seq(3, n, 1)[64:]...)) {
-				return fmt.Errorf("form %d: %w", form, err)
-			}
-			return a.Close(ctx)
-		})
 	}
+	var findings []string
+	for f := range v.Check(bg, nil) {
+		if f.File == "" {
+			findings = append(findings, f.Msg[:9])
+		}
+	}
+	if findings = slices.Compact(findings); !slices.Equal(findings, []string{"version 1", "version 2"}) { // one of each segment
+		t.Errorf("findings of %q", findings)
+	}
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		a, err := Open(ctx, c, st, "a", nil)
+		must(t, err)
+		got := make([]float64, n)
+		if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, append(seq(4, 64, 1), seq(3, n, 1)[64:]...)) {
+			return fmt.Errorf("%v, %w", got, err)
+		}
+		return a.Close(ctx)
+	})
 }

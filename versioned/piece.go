@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,14 +34,14 @@ func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
 		return nil, a.broken
 	}
 	rec := a.cat.record()
-	v, ok := rec.version(version)
-	if !ok {
-		return nil, fmt.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+	v, err := rec.find(version)
+	if err != nil {
+		return nil, err
 	}
 	s := rec.Spec
 	p := &Piece{Name: s.Name, Type: s.Type, Shape: slices.Clone(v.Shape), Chunk: s.Chunk, Extra: s.Extra, Every: s.Every, Keep: s.Keep,
 		Version: version, Label: v.Label, Order: hostOrder()}
-	g, _ := rec.generation(v.Gen)
+	g, _ := rec.generation(v.Generation)
 	// The segments of a version from before are dealt out among the ranks that there are now.
 	all := elems(v.Shape)
 	n := int64(a.c.Size())
@@ -57,7 +58,7 @@ func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
 	if n == 0 {
 		return p, nil
 	}
-	return p, a.cat.read(ctx, rec, v, p.First, n, p.Data, true)
+	return p, a.cat.read(ctx, rec, v, p.First, n, p.Data)
 }
 
 // CreateFrom makes an array, with one version besides 0, from the pieces of that version: each rank passes those that
@@ -113,8 +114,11 @@ func CreateFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*Piece, o 
 
 // wholeOf checks that the pieces of all ranks are one whole version, each element once.
 func wholeOf(all [][]byte) (*Piece, Spec, error) {
-	var ps []*Piece
-	var lens []int64
+	type sized struct {
+		*Piece
+		bytes int64 // of its data
+	}
+	var ps []sized
 	for _, b := range all {
 		n := elem.View[int64](b[:8])[0]
 		if n == 0 {
@@ -124,14 +128,14 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 		if err := json.Unmarshal(b[8+8*n:], &v); err != nil || int64(len(v)) != n {
 			return nil, Spec{}, fault.At("", -1, "piece", ErrCorrupt, "%d pieces: %v", n, err)
 		}
-		l := make([]int64, n)
-		copy(Bytes(l), b[8:8+8*n])
-		ps, lens = append(ps, v...), append(lens, l...)
+		for i, p := range v {
+			ps = append(ps, sized{p, elem.View[int64](b[8+8*i:])[0]})
+		}
 	}
 	if len(ps) == 0 {
 		return nil, Spec{}, fmt.Errorf("no pieces: %w", ErrMissing)
 	}
-	p := ps[0]
+	p := ps[0].Piece
 	t, err := parseType(p.Type)
 	if err != nil {
 		return nil, Spec{}, err
@@ -140,24 +144,11 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 	if err := s.Validate(); err != nil {
 		return nil, Spec{}, err
 	}
-	order := make([]int, len(ps))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(x, y int) int {
-		switch {
-		case ps[x].First < ps[y].First || ps[x].First == ps[y].First && lens[x] < lens[y]:
-			return -1
-		case x == y:
-			return 0
-		}
-		return 1
-	})
+	slices.SortFunc(ps, func(x, y sized) int { return cmp.Or(cmp.Compare(x.First, y.First), cmp.Compare(x.bytes, y.bytes)) })
 	at := int64(0)
-	for _, i := range order {
-		q := ps[i]
-		n := lens[i] / int64(t.Size())
-		if q.Name != p.Name || q.Type != p.Type || q.Version != p.Version || q.Label != p.Label || !slices.Equal(q.Shape, p.Shape) || lens[i]%int64(t.Size()) != 0 {
+	for _, q := range ps {
+		n := q.bytes / int64(t.Size())
+		if q.Name != p.Name || q.Type != p.Type || q.Version != p.Version || q.Label != p.Label || !slices.Equal(q.Shape, p.Shape) || q.bytes%int64(t.Size()) != 0 {
 			return nil, Spec{}, fault.At(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among those of version %d", q.Version, q.Name, p.Version)
 		}
 		if n == 0 {

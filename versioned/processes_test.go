@@ -39,81 +39,6 @@ func spoil(t *testing.T, mem *vfs.Mem, name string) {
 	}
 }
 
-// A2, V11: a hierarchy of processes without a common heap: levels and snapshots are restored, and it is opened again where it is in a directory.
-func TestHierarchyOfProcesses(t *testing.T) {
-	_, shared := memStore(t)
-	for kind, st := range map[string]*Store{"memory": nil, "copies": {Copies: 1}, "directory": shared} {
-		box := []BoxInfo{{Hi: [3]int32{7, 7, 0}}, {Lo: [3]int32{8}, Hi: [3]int32{15, 7, 0}, Owner: 3}}
-		holds := func(ctx context.Context, h *Hierarchy, save int64) error {
-			for l := range 2 {
-				info := h.Info(l)
-				if len(info.Boxes) != len(box) || info.Step != save {
-					return fmt.Errorf("%s: level %d: step %d, %d boxes", kind, l, info.Step, len(info.Boxes))
-				}
-				for b := range box {
-					got := make([]float64, 128)
-					lo, hi := info.dataRange(b)
-					err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
-					if err != nil || !slices.Equal(native(got), boxData(&info, b, save)) {
-						return fmt.Errorf("%s: level %d, box %d: %v", kind, l, b, err)
-					}
-				}
-			}
-			return h.c.Barrier(ctx)
-		}
-		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-			c = comm.Isolate(c)
-			s := hierarchySpec(1, 1)
-			h, err := CreateHierarchy(ctx, c, st, s, nil)
-			must(t, err)
-			for l := range 2 {
-				if _, err := h.Regrid(ctx, l, box); err != nil {
-					return err
-				}
-			}
-			for save := int64(1); save <= 3; save++ {
-				for l := range 2 {
-					if _, err := h.Save(ctx, l, float64(save), 1, save, own(h, l, save)); err != nil {
-						return err
-					}
-				}
-				if _, err := h.Snapshot(ctx); err != nil {
-					return err
-				}
-			}
-			for l := range 2 {
-				if err := h.RestoreLevel(ctx, l, 2); err != nil {
-					return fmt.Errorf("%s: %w", kind, err)
-				}
-			}
-			must(t, holds(ctx, h, 2))
-			if err := h.RestoreSnapshot(ctx, 1); err != nil {
-				return fmt.Errorf("%s: %w", kind, err)
-			}
-			must(t, holds(ctx, h, 1))
-			return h.Close(ctx)
-		})
-		if st != shared {
-			continue
-		}
-		for _, size := range []int{4, 3} {
-			ranks(t, size, func(ctx context.Context, c comm.Comm) error {
-				c = comm.Isolate(c)
-				h, err := OpenHierarchy(ctx, c, st, "amr", nil)
-				if err != nil {
-					return fmt.Errorf("%s: %w", kind, err)
-				}
-				must(t, holds(ctx, h, 3))
-				if err := h.RestoreSnapshot(ctx, 2); err != nil {
-					return fmt.Errorf("%s: %w", kind, err)
-				}
-				must(t, holds(ctx, h, 2))
-				return h.Close(ctx)
-			})
-		}
-	}
-}
-
 // What is damaged takes what needs it: an old snapshot itself, a version after the last snapshot nothing. A damaged newest version, or
 // snapshot, is an error; the ones before can be opened. No byte of a snapshot changes what it names.
 func TestDamagedNewest(t *testing.T) {
@@ -246,8 +171,8 @@ func TestOpenAt(t *testing.T) {
 		}
 		a, err := OpenAt(ctx, c, st, "a", 2, nil)
 		must(t, err)
-		if a.Len() != 10 || a.Newest() != 6 {
-			return fmt.Errorf("%d elements, newest %d", a.Len(), a.Newest())
+		if elems(a.state.shape) != 10 || a.Newest() != 6 {
+			return fmt.Errorf("%d elements, newest %d", elems(a.state.shape), a.Newest())
 		}
 		must(t, same(ctx, a, slices.Repeat([]int32{1}, 10)))
 		if n, err := a.Inc(ctx, 1, ""); err != nil || n != 7 {

@@ -67,19 +67,23 @@ func (x *reader) load(info *fileInfo) error {
 		return err
 	}
 	if size != info.Size {
-		return fault.At(name, min(size, info.Size), "file", ErrTruncated, "%d bytes, the seal says %d", size, info.Size)
+		return fault.At(name, min(size, info.Size), "file", fault.ErrTruncated, "%d bytes, the seal says %d", size, info.Size)
 	}
-	if x.Reader, err = ffformat.NewReader(x.f, size, name, &ffformat.DecodeOptions{Layout: ffformat.LayoutF}); err != nil {
-		return err
+	r, sum, err := decodeData(x.f, size)
+	if err == nil && sum != info.Sum {
+		err = fault.At(name, r.File().FileBlockOffset(), "metadata", ErrChecksum, "%s, the seal says %s", sum, info.Sum)
 	}
-	sum, err := x.File().MetaSum()
-	if err != nil {
-		return err
+	x.Reader = r
+	return err
+}
+
+// decodeData reads the metadata of a data file, and their sum.
+func decodeData(f vfs.File, size int64) (r *ffformat.Reader, sum string, err error) {
+	if r, err = ffformat.NewReader(f, size, f.Name(), &ffformat.DecodeOptions{Layout: ffformat.LayoutF}); err != nil {
+		return nil, "", err
 	}
-	if got := hex.EncodeToString(sum[:]); got != info.Sum {
-		return fault.At(name, x.File().FileBlockOffset(), "metadata", ErrChecksum, "%s, the seal says %s", got, info.Sum)
-	}
-	return nil
+	b, err := r.File().MetaSum()
+	return r, hex.EncodeToString(b[:]), err
 }
 
 func (r readers) put(x *reader) { r.open.Put(x.key) }

@@ -3,10 +3,10 @@ package versioned
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"path/filepath"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -36,17 +36,17 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (*Rebuilt, erro
 	rec, bad := readRecords(s.fsys, s.dir)
 	out := &Rebuilt{Array: filepath.Base(s.dir), Whole: rec != nil && errors.Join(bad...) == nil, Left: []Finding{}}
 	for _, err := range bad {
-		if err != nil && !damaged(err) && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !unreadable(err) {
 			return nil, err // it may be read another time
 		}
-		if errors.Is(err, ErrVersion) {
+		if errors.Is(err, fault.ErrVersion) {
 			return nil, err // of a newer program, not damaged
 		}
 	}
 	if rec != nil {
 		out.Array, out.FromTwin, out.Versions = rec.Spec.Name, !out.Whole, rec.versions()
 		if !out.Whole && !o.DryRun {
-			return out, s.write(rec)
+			return out, writeRecord(s.fsys, s.dir, rec, true)
 		}
 		return out, nil
 	}
@@ -66,14 +66,5 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (*Rebuilt, erro
 			return nil, err
 		}
 	}
-	return out, s.write(rec)
-}
-
-// write replaces the record.
-func (s *salvage) write(rec *record) error {
-	b, err := rec.encode()
-	if err != nil {
-		return err
-	}
-	return writeRecord(s.fsys, s.dir, b, true)
+	return out, writeRecord(s.fsys, s.dir, rec, true)
 }

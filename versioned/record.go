@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -59,19 +60,6 @@ type fileInfo struct {
 	Segs []int  `json:"segments"`
 }
 
-// verInfo is one committed version.
-type verInfo struct {
-	Number  int64   `json:"number"`
-	Label   string  `json:"label,omitempty"`
-	Time    int64   `json:"time_ns"`
-	Gen     int     `json:"generation"`
-	Shape   []int64 `json:"shape"`
-	Changed int64   `json:"changed"`       // bytes of chunks that were new
-	Written int64   `json:"written"`       // bytes of its files
-	Sum     string  `json:"sum,omitempty"` // of the digests of all chunks, hex; see about
-	Tainted bool    `json:"tainted,omitempty"`
-}
-
 // VersionInfo describes a committed version.
 type VersionInfo struct {
 	Number     int64   `json:"number"`
@@ -84,14 +72,17 @@ type VersionInfo struct {
 	Tainted    bool    `json:"tainted,omitempty"`
 }
 
-func (v *verInfo) info() VersionInfo {
-	return VersionInfo{v.Number, v.Label, v.Time, v.Gen, slices.Clone(v.Shape), v.Changed, v.Written, v.Tainted}
+// verInfo is a version as the record has it.
+type verInfo struct {
+	VersionInfo
+	Sum string `json:"sum,omitempty"` // of the digests of all chunks, hex; see about
 }
 
 func (r *record) versions() []VersionInfo {
 	out := make([]VersionInfo, len(r.Versions))
 	for i := range r.Versions {
-		out[i] = r.Versions[i].info()
+		out[i] = r.Versions[i].VersionInfo
+		out[i].Shape = slices.Clone(out[i].Shape)
 	}
 	return out
 }
@@ -112,18 +103,20 @@ func (r *record) clone() *record {
 }
 
 func (r *record) version(n int64) (*verInfo, bool) {
-	i, ok := slices.BinarySearchFunc(r.Versions, n, func(v verInfo, n int64) int {
-		if v.Number < n {
-			return -1
-		} else if v.Number > n {
-			return 1
-		}
-		return 0
-	})
+	i, ok := slices.BinarySearchFunc(r.Versions, n, func(v verInfo, n int64) int { return cmp.Compare(v.Number, n) })
 	if !ok {
 		return nil, false
 	}
 	return &r.Versions[i], true
+}
+
+// find is version with the error for one that is not there.
+func (r *record) find(n int64) (*verInfo, error) {
+	v, ok := r.version(n)
+	if !ok {
+		return nil, fmt.Errorf("array %s: version %d: %w", r.Spec.Name, n, ErrNoVersion)
+	}
+	return v, nil
 }
 
 // newest is the newest version that is not tainted, nil if all are.
@@ -146,15 +139,12 @@ func (r *record) drop(version int64) {
 }
 
 // goes says that a version may be dropped: there is another one, and it is not the newest of those that are not tainted.
-func (r *record) goes(array string, version int64) error {
-	v, ok := r.version(version)
-	if !ok {
-		return fmt.Errorf("array %s: version %d: %w", array, version, ErrNoVersion)
+func (r *record) goes(version int64) error {
+	v, err := r.find(version)
+	if err == nil && (len(r.Versions) == 1 || r.newest() == v) {
+		err = fault.Usage("array %s: version %d is the newest one", r.Spec.Name, version)
 	}
-	if len(r.Versions) == 1 || r.newest() == v {
-		return fault.Usage("array %s: version %d is the newest one", array, version)
-	}
-	return nil
+	return err
 }
 
 // empty says that nothing was committed but version 0.
@@ -226,7 +216,7 @@ func (r *record) check(name string) error {
 		return bad("versions", "none") // the newest one is never dropped
 	}
 	for i, v := range r.Versions {
-		g, ok := r.generation(v.Gen)
+		g, ok := r.generation(v.Generation)
 		if !ok || r.Top < 0 || i > 0 && v.Number <= r.Versions[i-1].Number || v.Number < 0 || len(v.Shape) != len(r.Spec.Shape) || elems(v.Shape) < 0 || elems(v.Shape) > g.Capacity {
 			return bad("versions", "%+v", v)
 		}

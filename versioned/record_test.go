@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -18,7 +19,7 @@ func soundRecord() *record {
 		Spec: spec{Name: "a", Type: "float64", Shape: []int64{100}, Chunk: 512}, Order: "little",
 		Generations: []geometry{{ID: 1, Capacity: 100, Seg: 64, Segs: 2}, {ID: 3, Capacity: 100, Seg: 128, Segs: 1}},
 		Files:       []fileInfo{{Name: dataName(1, 1, 0), Gen: 1, Born: 1, From: 1, Size: 9, Sum: "00112233445566778899aabbccddeeff", Segs: []int{0, 1}}},
-		Versions:    []verInfo{{Number: 1, Gen: 1, Shape: []int64{100}}, {Number: 2, Gen: 3, Shape: []int64{90}}},
+		Versions:    []verInfo{{VersionInfo: VersionInfo{Number: 1, Generation: 1, Shape: []int64{100}}}, {VersionInfo: VersionInfo{Number: 2, Generation: 3, Shape: []int64{90}}}},
 	}
 	r.SealHead = records.Head(4)
 	return r
@@ -49,7 +50,7 @@ func TestRecordRefused(t *testing.T) {
 		"versions backwards":     func(r *record, _ *fileInfo) { r.Versions[0].Number = 3 },
 		"a version twice":        func(r *record, _ *fileInfo) { r.Versions[0].Number = 2 },
 		"version below 0":        func(r *record, _ *fileInfo) { r.Versions[0].Number = -1 },
-		"version: generation":    func(r *record, _ *fileInfo) { r.Versions[1].Gen = 2 },
+		"version: generation":    func(r *record, _ *fileInfo) { r.Versions[1].Generation = 2 },
 		"version: dimensions":    func(r *record, _ *fileInfo) { r.Versions[1].Shape = []int64{10, 9} },
 		"version: too long":      func(r *record, _ *fileInfo) { r.Versions[1].Shape = []int64{101} },
 	} {
@@ -112,7 +113,7 @@ func TestLastSeq(t *testing.T) {
 		name := filepath.Join("d", n)
 		must(t, errors.Join(mem.Remove(name), vfs.WriteFile(mem, name, b)))
 	}
-	if seq, err := lastSeq(mem, "d"); !errors.Is(err, ErrVersion) {
+	if seq, err := lastSeq(mem, "d"); !errors.Is(err, fault.ErrVersion) {
 		t.Errorf("of a newer program: %d, %v", seq, err)
 	}
 }
@@ -171,24 +172,20 @@ func TestRecordOfNewerProgram(t *testing.T) {
 		inc(ctx, t, a)
 		var view *View
 		if c.Rank() == 0 {
-			if view, err = OpenView("d/a", &ViewOptions{FS: mem}); err != nil {
-				return err
-			}
+			view = openOne(t, mem, "a")
 			rec := a.cat.record().clone()
 			rec.Ver++
-			b, err := rec.encode()
-			must(t, err)
-			must(t, writeRecord(mem, "d/a", b, true))
+			must(t, writeRecord(mem, "d/a", rec, true))
 		}
 		must(t, c.Barrier(ctx))
-		if _, err := a.Inc(ctx, 1, ""); !errors.Is(err, ErrVersion) {
+		if _, err := a.Inc(ctx, 1, ""); !errors.Is(err, fault.ErrVersion) {
 			return fmt.Errorf("Inc: %w", err)
 		}
 		if c.Rank() == 0 {
-			if err := view.Drop(ctx, 0); !errors.Is(err, ErrVersion) {
+			if _, _, err := view.Drop(ctx, false, 0); !errors.Is(err, fault.ErrVersion) {
 				return fmt.Errorf("Drop: %w", err)
 			}
-			if _, err := readRecord(mem, "d/a"); !errors.Is(err, ErrVersion) {
+			if _, err := readRecord(mem, "d/a"); !errors.Is(err, fault.ErrVersion) {
 				return fmt.Errorf("the record: %w", err)
 			}
 		}

@@ -3,10 +3,8 @@ package versioned
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
-	"strconv"
 
 	"blobio/internal/durable"
 	"blobio/internal/fault"
@@ -66,54 +64,29 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	return best, bad
 }
 
-// lastSeq is that of the newest sound record in a directory, 0 if there is none. As a rule only the beginning of each is read.
-func lastSeq(fsys vfs.FS, dir string) (last int64, err error) {
-	for _, n := range recordNames {
-		seq, err := seqOf(fsys, filepath.Join(dir, n))
-		if err != nil {
+// lastSeq is that of the newest sound record in a directory, 0 if there is none. One that is damaged does not count: what is written next mends it.
+// That of a newer program is whole, and one that cannot be read now may be.
+func lastSeq(fsys vfs.FS, dir string) (int64, error) {
+	rec, bad := readRecords(fsys, dir)
+	for _, err := range bad {
+		if err != nil && (!unreadable(err) || errors.Is(err, fault.ErrVersion)) {
 			return 0, err
 		}
-		last = max(last, seq)
 	}
-	return last, nil
-}
-
-func seqOf(fsys vfs.FS, name string) (int64, error) {
-	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if rec == nil {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	b := make([]byte, 128)
-	n, err := f.ReadAt(b, 0)
-	if err != nil && err != io.EOF {
-		return 0, err
-	}
-	var seq int64
-	if _, err := fmt.Sscanf(string(b[:n]), `{"format":"`+records.Format+`","version":`+strconv.Itoa(records.Version)+`,"seq":%d,`, &seq); err == nil {
-		return seq, nil
-	}
-	if b, err = vfs.ReadFile(fsys, name, durable.MaxSeal); err != nil {
-		return 0, err
-	}
-	rec, err := decodeRecord(b, name) // of another writer, which may put the fields in another order
-	switch {
-	case err == nil:
-		return rec.Seq, nil
-	case damaged(err) && !errors.Is(err, ErrVersion): // what is written next mends it; that of a newer program is whole
-		return 0, nil
-	}
-	return 0, err
+	return rec.Seq, nil
 }
 
 // damaged says that an error is about what is in a file.
 func damaged(err error) bool {
-	var fe *FormatError
+	var fe *fault.FormatError
 	return errors.As(err, &fe)
 }
+
+// unreadable says that an error is about what was read, or that it is not there: the same of another version may be well.
+func unreadable(err error) bool { return damaged(err) || errors.Is(err, fs.ErrNotExist) }
 
 // recordWriter is the owner of what is written to replace the record. Programs that write an array at once are told apart by the numbers of
 // their commits.
@@ -121,7 +94,11 @@ const recordWriter = "versioned"
 
 // writeRecord replaces the record, both files of it. After an UnsureError
 // nobody knows which one a power loss would leave.
-func writeRecord(fsys vfs.FS, dir string, b []byte, sync bool) error {
+func writeRecord(fsys vfs.FS, dir string, rec *record, sync bool) error {
+	b, err := rec.encode()
+	if err != nil {
+		return err
+	}
 	names := make([]string, len(recordNames))
 	for i, n := range recordNames {
 		names[i] = filepath.Join(dir, n)

@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -25,7 +26,7 @@ func TestRegridFails(t *testing.T) {
 			return err
 		}
 		for save, huge := range []BoxInfo{{Hi: [3]int32{1 << 17, 1 << 17, 0}}, {Hi: [3]int32{1<<31 - 1, 1<<31 - 1, 1<<31 - 1}}, {Lo: [3]int32{2}, Hi: [3]int32{1, 1, 1}}} {
-			if _, err := h.Regrid(ctx, 1, []BoxInfo{huge}); !errors.Is(err, ErrUsage) {
+			if _, err := h.Regrid(ctx, 1, []BoxInfo{huge}); !errors.Is(err, fault.ErrUsage) {
 				return fmt.Errorf("%+v: %w", huge, err)
 			}
 			if got := h.Info(1).Boxes; !slices.Equal(got, boxes) {
@@ -54,64 +55,24 @@ func TestNoSuchLevel(t *testing.T) {
 		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
 		must(t, err)
 		for _, l := range []int{-1, 2} {
-			if err := h.RestoreLevel(ctx, l, 0); !errors.Is(err, ErrUsage) {
+			if err := h.RestoreLevel(ctx, l, 0); !errors.Is(err, fault.ErrUsage) {
 				return fmt.Errorf("RestoreLevel %d: %w", l, err)
 			}
-			if _, err := h.Table(ctx, l, 0); !errors.Is(err, ErrUsage) {
+			if _, err := h.Table(ctx, l, 0); !errors.Is(err, fault.ErrUsage) {
 				return fmt.Errorf("Table %d: %w", l, err)
 			}
-			if err := h.Box(ctx, l, 0, &LevelInfo{}, 0, nil); !errors.Is(err, ErrUsage) {
+			if err := h.Box(ctx, l, 0, &LevelInfo{}, 0, nil); !errors.Is(err, fault.ErrUsage) {
 				return fmt.Errorf("Box %d: %w", l, err)
 			}
-			if _, err := h.Regrid(ctx, l, nil); !errors.Is(err, ErrUsage) {
+			if _, err := h.Regrid(ctx, l, nil); !errors.Is(err, fault.ErrUsage) {
 				return fmt.Errorf("Regrid %d: %w", l, err)
 			}
-			if _, err := h.Save(ctx, l, 0, 0, 0, nil); !errors.Is(err, ErrUsage) {
+			if _, err := h.Save(ctx, l, 0, 0, 0, nil); !errors.Is(err, fault.ErrUsage) {
 				return fmt.Errorf("Save %d: %w", l, err)
 			}
 		}
 		return h.Close(ctx)
 	})
-}
-
-// The table of a level has no box without cells: whoever goes over its rows would not come to an end.
-func TestEmptyBoxInTable(t *testing.T) {
-	l := LevelInfo{Dim: 2, Comps: 1, Ratio: 2, Boxes: []BoxInfo{{Lo: [3]int32{5, -1 << 31, -1 << 31}, Hi: [3]int32{4, 1<<31 - 1, 1<<31 - 1}}}}
-	l.layout()
-	b := append(l.header(0), l.table()...)
-	b = sealedTable(b)
-	_, err := readTable("amr.level0", int64(len(b)), func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })
-	if !errors.Is(err, ErrCorrupt) {
-		t.Error(err)
-	}
-}
-
-// A version that failed, and whose file could not be removed, can be tried again.
-func TestIncAgain(t *testing.T) {
-	mem := vfs.NewMem()
-	must(t, mem.MkdirAll("d"))
-	failing := false
-	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if failing && (op.Kind == vfs.OpSync || op.Kind == vfs.OpRemove) {
-			return errors.New("injected")
-		}
-		return nil
-	})
-	err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-		must(t, err)
-		must(t, Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)))
-		failing = true
-		if _, err := a.Inc(ctx, 1, ""); err == nil {
-			return errors.New("Inc without sync and remove")
-		}
-		failing = false
-		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
-			return fmt.Errorf("again: %d, %w", n, err)
-		}
-		return a.Close(ctx)
-	})
-	must(t, err)
 }
 
 // TestTypesAreCompared: elements of another type are refused, also those of the same size.
@@ -121,7 +82,7 @@ func TestTypesAreCompared(t *testing.T) {
 		must(t, err)
 		at, end, x := []int64{0}, []int64{1}, []int64{7}
 		for i, err := range []error{Put(ctx, a, at, end, x), Get(ctx, a, at, end, x), GetAt(ctx, a, 0, at, end, x)} {
-			if !errors.Is(err, ErrUsage) {
+			if !errors.Is(err, fault.ErrUsage) {
 				return fmt.Errorf("access %d: %w", i, err)
 			}
 		}
@@ -149,10 +110,10 @@ func TestReadOfDropped(t *testing.T) {
 			}
 			rec, got := a.cat.record(), make([]float64, 64) // the reader has begun
 			must(t, a.Drop(ctx, 2))
-			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, Bytes(got), false); !errors.Is(err, ErrNoVersion) {
+			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, Bytes(got)); !errors.Is(err, ErrNoVersion) {
 				return fmt.Errorf("direct %v: %v, %v", direct, got[:2], err)
 			}
-			if err := a.cat.get(ctx, rec, 1, []int64{0}, []int64{64}, Bytes(got), false); err != nil || got[63] != 1 {
+			if err := a.cat.get(ctx, rec, 1, []int64{0}, []int64{64}, Bytes(got)); err != nil || got[63] != 1 {
 				return fmt.Errorf("direct %v: the one before: %v, %w", direct, got[:2], err)
 			}
 			return a.Close(ctx)
@@ -168,7 +129,7 @@ func TestDocument(t *testing.T) {
 	mem, st := memStore(t)
 	at := time.Unix(1_700_000_000, 0)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "n", Type: Int16, Shape: []int64{300}, Chunk: 512}, &Options{Clock: func() time.Time { return at }})
+		a, err := Create(ctx, c, st, Spec{Name: "n", Type: Int16, Shape: []int64{300}, Chunk: 512}, &Options{clock: func() time.Time { return at }})
 		must(t, err)
 		must(t, Put(ctx, a, []int64{0}, []int64{4}, []int16{1, 2, -1, 300}))
 		if _, err := a.Inc(ctx, 1, "first"); err != nil {

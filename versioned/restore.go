@@ -1,8 +1,8 @@
 package versioned
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"blobio/comm"
 )
@@ -11,12 +11,8 @@ import (
 // changes. It is collective.
 func (a *Array) Restore(ctx context.Context, version int64) error {
 	rec := a.cat.record()
-	v, ok := rec.version(version)
-	bad := a.broken
-	if bad == nil && !ok {
-		bad = fmt.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
-	}
-	if err := comm.Agree(ctx, a.c, bad); err != nil {
+	v, err := rec.find(version)
+	if err := comm.Agree(ctx, a.c, cmp.Or(a.broken, err)); err != nil {
 		return err
 	}
 	if _, err := a.resize(ctx, v.Shape, false); err != nil {
@@ -26,9 +22,8 @@ func (a *Array) Restore(ctx context.Context, version int64) error {
 		return err
 	}
 	first, n := a.state.mine(elems(v.Shape))
-	var err error
 	if n > 0 {
-		err = a.cat.read(ctx, rec, v, first, n, a.state.local[:n*int64(a.spec.Type.Size())], true)
+		err = a.cat.read(ctx, rec, v, first, n, a.state.local[:n*int64(a.spec.Type.Size())])
 	}
 	a.state.clearFrom(elems(v.Shape))
 	if err := comm.Agree(ctx, a.c, err); err != nil {

@@ -25,7 +25,7 @@ func retained(versions []verInfo, number int64, keep Retention, pins []int64) []
 	var out []int64
 	for i, n := range all {
 		_, pinned := slices.BinarySearch(pins, n)
-		if i >= from || keep.Every > 0 && n%keep.Every == 0 && (keep.Span == 0 || all[len(all)-1]-n < keep.Span) || pinned {
+		if i >= from || keep.Every > 0 && n%keep.Every == 0 || pinned {
 			out = append(out, n)
 		}
 	}
@@ -36,7 +36,7 @@ func retained(versions []verInfo, number int64, keep Retention, pins []int64) []
 func inGen(rec *record, numbers []int64, gen int) []int64 {
 	return slices.DeleteFunc(slices.Clone(numbers), func(n int64) bool {
 		v, ok := rec.version(n)
-		return ok && v.Gen != gen
+		return ok && v.Generation != gen
 	})
 }
 
@@ -52,7 +52,7 @@ func (r *record) add(v verInfo, keep []int64) {
 func (r *record) needed() []geometry {
 	out := make([]geometry, 0, len(r.Generations))
 	for i, g := range r.Generations {
-		if i == len(r.Generations)-1 || slices.ContainsFunc(r.Versions, func(v verInfo) bool { return v.Gen == g.ID }) {
+		if i == len(r.Generations)-1 || slices.ContainsFunc(r.Versions, func(v verInfo) bool { return v.Generation == g.ID }) {
 			out = append(out, g)
 		}
 	}

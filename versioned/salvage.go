@@ -3,12 +3,10 @@ package versioned
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
 
-	"blobio/ffformat"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
@@ -75,28 +73,24 @@ func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := ffformat.NewReader(f, size, name, &ffformat.DecodeOptions{Layout: ffformat.LayoutF})
+	r, sum, err := decodeData(f, size)
 	if err != nil {
 		return nil, err
 	}
-	sum, err := r.File().MetaSum()
-	if err != nil {
-		return nil, err
-	}
-	x := &salvaged{info: fileInfo{Name: filepath.Base(name), Size: size, Sum: hex.EncodeToString(sum[:])}}
+	x := &salvaged{info: fileInfo{Name: filepath.Base(name), Size: size, Sum: sum}}
 	if x.about, err = readAbout(ctx, r, name); err != nil || x.about == nil {
 		return x, err
 	}
 	v := x.about.Versions[len(x.about.Versions)-1]
-	x.info.Node, x.info.Gen, x.info.Born, x.info.From = max(x.about.Node, 0), v.Gen, v.Number, 0 // until the tables are read
+	x.info.Node, x.info.Gen, x.info.Born, x.info.From = max(x.about.Node, 0), v.Generation, v.Number, 0 // until the tables are read
 	for _, id := range r.File().Vars() {
 		if id.ID != aboutID && id.ID%2 == 0 {
 			x.info.Segs = append(x.info.Segs, int(id.ID/2))
 		}
 	}
 	var gen, born int64
-	if fmt.Sscanf(x.info.Name, "g%d-v%d-", &gen, &born); int64(v.Gen) != gen || v.Number != born {
-		return nil, fault.At(name, -1, "about", ErrCorrupt, "version %d of generation %d", v.Number, v.Gen)
+	if fmt.Sscanf(x.info.Name, "g%d-v%d-", &gen, &born); int64(v.Generation) != gen || v.Number != born {
+		return nil, fault.At(name, -1, "about", ErrCorrupt, "version %d of generation %d", v.Number, v.Generation)
 	}
 	return x, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"slices"
 
@@ -25,18 +24,16 @@ type Snapshot struct {
 	Time     float64
 }
 
-type globalRecord = Snapshot
-
 // readGlobals reads what all snapshots name, and returns the one that is wanted. Others may be damaged. It is collective.
-func (h *Hierarchy) readGlobals(ctx context.Context, want int64) (*globalRecord, error) {
-	var found *globalRecord
+func (h *Hierarchy) readGlobals(ctx context.Context, want int64) (*Snapshot, error) {
+	var found *Snapshot
 	for _, v := range h.global.Versions() {
 		if (v.Number == 0 || v.Tainted) && v.Number != want { // empty, or not to be opened
 			continue
 		}
 		g, err := h.readGlobal(ctx, v.Number)
 		kind := btoi(err != nil)
-		if err != nil && !damaged(err) && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !unreadable(err) {
 			kind = 2 // it may be read another time
 		}
 		all, err := comm.AgreeMin(ctx, h.c, err, -kind)
@@ -64,20 +61,24 @@ func (h *Hierarchy) pin() {
 			delete(h.times, n)
 		}
 	}
-	var marks []*record
-	for _, a := range h.levels {
-		marks = append(marks, a.cat.record())
-	}
+	marks := h.marks()
 	for l, a := range h.levels {
 		a.pins = nil
 		for n, v := range h.snaps {
-			if !h.clean(n, marks) {
-				continue
+			if h.clean(n, marks) {
+				a.pins = append(a.pins, v[l])
 			}
-			a.pins = append(a.pins, v[l])
 		}
 		slices.Sort(a.pins)
 	}
+}
+
+// marks are the records of the levels.
+func (h *Hierarchy) marks() (out []*record) {
+	for _, a := range h.levels {
+		out = append(out, a.cat.record())
+	}
+	return out
 }
 
 // clean says whether a snapshot is marked neither itself nor in a version that it names. marks are the records of the levels.
@@ -98,10 +99,10 @@ func (h *Hierarchy) clean(snapshot int64, marks []*record) bool {
 }
 
 // readGlobal decodes a version of the global array, every byte of which is verified.
-func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecord, error) {
-	v, ok := h.global.cat.record().version(version)
-	if !ok {
-		return nil, fmt.Errorf("array %s: version %d: %w", h.global.spec.Name, version, ErrNoVersion)
+func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*Snapshot, error) {
+	v, err := h.global.cat.record().find(version)
+	if err != nil {
+		return nil, err
 	}
 	n := v.Shape[0]
 	if n == 0 {
@@ -112,14 +113,14 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 	}
 	b := make([]byte, n)
 	cat := h.global.cat
-	if err := cat.get(ctx, cat.record(), version, []int64{0}, []int64{n}, b, true); err != nil {
+	if err := cat.get(ctx, cat.record(), version, []int64{0}, []int64{n}, b); err != nil {
 		return nil, err
 	}
 	return decodeGlobal(b, h.global.spec.Name)
 }
 
-func decodeGlobal(b []byte, name string) (*globalRecord, error) {
-	var g globalRecord
+func decodeGlobal(b []byte, name string) (*Snapshot, error) {
+	var g Snapshot
 	if err := json.Unmarshal(b, &g); err != nil {
 		return nil, fault.At(name, 0, "global", ErrCorrupt, "%v", err)
 	}
@@ -138,7 +139,7 @@ func (l *LevelInfo) together(time float64) bool {
 // time, which is the end of a coarse step, and be saved with the boxes that they have (else ErrNotSynchronised). A level that has lost its
 // boxes is saved with the snapshot.
 func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
-	g := globalRecord{Spec: h.spec, Time: h.now[0].Time, Snapshot: h.global.cat.record().top() + 1}
+	g := Snapshot{Spec: h.spec, Time: h.now[0].Time, Snapshot: h.global.cat.record().top() + 1}
 	var bad error
 	for l := range h.now {
 		x, at := &h.now[l], h.saved[l]
@@ -171,7 +172,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	if h.c.Rank() == 0 {
-		bad = h.global.PutBytes(ctx, []int64{0}, []int64{int64(len(b))}, b)
+		bad = h.global.putBytes(ctx, []int64{0}, []int64{int64(len(b))}, b)
 	}
 	n, err := h.global.inc(ctx, 1, fmt.Sprintf("time %v", g.Time), bad)
 	if err != nil {

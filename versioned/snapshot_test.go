@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -139,7 +140,7 @@ func TestSnapshotsAndRetention(t *testing.T) {
 								return fmt.Errorf("drop of %d of %v: %w", v, vs[l], err)
 							}
 						case k == len(vs[l])-1 || pins(l, v):
-							if !errors.Is(err, ErrUsage) {
+							if !errors.Is(err, fault.ErrUsage) {
 								return fmt.Errorf("drop of %d of %v, which a snapshot needs: %w", v, vs[l], err)
 							}
 						case err != nil:

@@ -42,7 +42,6 @@ type Spec struct {
 type Retention struct {
 	Last  int   // the newest so many; 0: all
 	Every int64 // and those whose number is a multiple of this; 0: none
-	Span  int64 `json:",omitempty"` // of these, those that are less than so many numbers behind the newest; 0: all
 }
 
 var nameRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
@@ -52,7 +51,7 @@ func (s *Spec) Validate() error {
 	switch {
 	case !nameRE.MatchString(s.Name):
 		return fault.Usage("name %q, want letters, digits, '_', '-' and '.'", s.Name)
-	case !s.Type.valid():
+	case !s.Type.Valid():
 		return fault.Usage("%v", s.Type)
 	case len(s.Shape) < 1 || len(s.Shape) > maxDims:
 		return fault.Usage("%d dimensions, want 1 to %d", len(s.Shape), maxDims)
@@ -60,7 +59,7 @@ func (s *Spec) Validate() error {
 		return fault.Usage("Chunk %d, want a multiple of 8 from %d to %d", s.Chunk, minChunk, maxChunk)
 	case !(s.Extra >= 0 && s.Extra <= 1000):
 		return fault.Usage("Extra %v, want 0 to 1000", s.Extra)
-	case s.Keep.Last < 0 || s.Keep.Every < 0 || s.Keep.Span < 0:
+	case s.Keep.Last < 0 || s.Keep.Every < 0:
 		return fault.Usage("Keep %+v, want no negative number", s.Keep)
 	}
 	if elems(s.Shape) < 0 {
@@ -114,14 +113,6 @@ const (
 	Zstd
 )
 
-// Form says what a version writes.
-type Form uint8
-
-const (
-	Log  Form = iota // the chunks that changed
-	Flat             // all chunks, every time
-)
-
 // Durability says what a commit waits for.
 type Durability uint8
 
@@ -146,13 +137,12 @@ type Store struct {
 
 // Options of Create and Open. nil, or a zero field, means the default.
 type Options struct {
-	Form       Form
 	Codec      Codec
-	Level      int    // of Zstd, 1 (fastest, default) to 4
 	Key        []byte // 16, 24 or 32 bytes: chunks are encrypted with AES-GCM
 	Durability Durability
-	MaxOpen    int              // open files of one process; default 64
-	Clock      func() time.Time // default time.Now
+
+	maxOpen int              // open files of one process; default 64
+	clock   func() time.Time // default time.Now
 }
 
 // Validate returns an error that wraps ErrUsage.
@@ -160,19 +150,11 @@ func (o *Options) Validate() error {
 	switch {
 	case o == nil:
 		return nil
-	case o.Form > Flat || o.Codec > Zstd || o.Durability > DurableSnapshot:
-		return fault.Usage("Form %d, Codec %d, Durability %d", o.Form, o.Codec, o.Durability)
-	case o.Level < 0 || o.Level > 4:
-		return fault.Usage("Level %d, want 1 to 4", o.Level)
-	case o.MaxOpen < 0:
-		return fault.Usage("MaxOpen %d", o.MaxOpen)
+	case o.Codec > Zstd || o.Durability > DurableSnapshot:
+		return fault.Usage("Codec %d, Durability %d", o.Codec, o.Durability)
 	}
-	if len(o.Key) > 0 {
-		if _, err := aes.NewCipher(o.Key); err != nil {
-			return fault.Usage("Key of %d bytes, want 16, 24 or 32", len(o.Key))
-		}
-	}
-	return nil
+	_, err := aead(o.Key)
+	return err
 }
 
 func (o *Options) withDefaults() Options {
@@ -180,18 +162,16 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		v = *o
 	}
-	if v.Level == 0 {
-		v.Level = 1
+	if v.maxOpen == 0 {
+		v.maxOpen = 64
 	}
-	if v.MaxOpen == 0 {
-		v.MaxOpen = 64
-	}
-	if v.Clock == nil {
-		v.Clock = time.Now
+	if v.clock == nil {
+		v.clock = time.Now
 	}
 	return v
 }
 
+// aead is the cipher of a key, nil without one.
 func aead(key []byte) (cipher.AEAD, error) {
 	if len(key) == 0 {
 		return nil, nil

@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/comm"
@@ -46,9 +45,9 @@ func (r *record) marked(tainted bool, versions []int64) (rec *record, changed bo
 	rec = r.clone()
 	rec.Seq++
 	for _, n := range versions {
-		v, ok := rec.version(n)
-		if !ok {
-			return nil, false, fmt.Errorf("array %s: version %d: %w", r.Spec.Name, n, ErrNoVersion)
+		v, err := rec.find(n)
+		if err != nil {
+			return nil, false, err
 		}
 		changed = changed || v.Tainted != tainted
 		v.Tainted = tainted

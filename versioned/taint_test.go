@@ -11,6 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/crashtest"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -68,7 +69,7 @@ func TestTaint(t *testing.T) {
 					return err
 				}
 				// The newest clean one stays, the newest one may go; the next one is made of what is left, under a number of its own.
-				if err := a.Drop(ctx, 3); !errors.Is(err, ErrUsage) {
+				if err := a.Drop(ctx, 3); !errors.Is(err, fault.ErrUsage) {
 					return fmt.Errorf("drop of the newest clean version: %w", err)
 				}
 				if err := a.Drop(ctx, 5); err != nil {
@@ -203,7 +204,7 @@ func TestTaintedSnapshots(t *testing.T) {
 		l := h.Info(1)
 		got := make([]float64, l.Offsets[1])
 		lo, hi := l.dataRange(0)
-		if err := h.levels[1].GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil {
+		if err := h.levels[1].getBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil {
 			return err
 		}
 		if l.Time != float64(n) || !slices.Equal(native(got), boxData(&l, 0, n)) {
@@ -225,7 +226,7 @@ func TestTaintedSnapshots(t *testing.T) {
 		for n := int64(1); n <= 5; n++ {
 			must(t, save(ctx, h, n))
 		}
-		if err := h.levels[1].Taint(ctx, 4); !errors.Is(err, ErrUsage) {
+		if err := h.levels[1].Taint(ctx, 4); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("a version of a snapshot is marked by the array: %w", err)
 		}
 		return errors.Join(h.RestoreSnapshot(ctx, 3), h.Taint(ctx, -1, 4, 5), h.Close(ctx))

@@ -13,6 +13,14 @@ import (
 	"blobio/internal/fault"
 )
 
+// Finding is something that Check found: an error, or a note if nothing is lost.
+type Finding = fault.Finding
+
+// wordsOf is an error as a finding with all of its words.
+func wordsOf(err error) Finding {
+	return Finding{Severity: fault.Error, Offset: -1, Msg: err.Error(), Err: err}
+}
+
 // Check looks for all that is wrong with the store: files that are absent or not those that were committed, every
 // byte of them, chunks that no longer have their digests; and notes what is there besides. progress, if not nil, gets bytes done and in all.
 func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter.Seq[Finding] {
@@ -27,7 +35,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			if ctx.Err() != nil {
 				return
 			}
-			if err != nil && !yield(findingOf(filepath.Join(v.dir, f.Name), err)) {
+			if err != nil && !yield(fault.Of(fault.Error, filepath.Join(v.dir, f.Name), err)) {
 				return
 			}
 			if done += f.Size; progress != nil {
@@ -35,7 +43,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			}
 		}
 		if v.sealed {
-			if !yield(noteOf("", "elements are encrypted and were not checked without the key; the hashes of the files were")) {
+			if !yield(Finding{Severity: fault.Note, Offset: -1, Msg: "elements are encrypted and were not checked without the key; the hashes of the files were"}) {
 				return
 			}
 		} else if !v.checkChunks(ctx, yield) {
@@ -57,7 +65,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			case !isData(e.Name()):
 				text = "is not of this array"
 			}
-			if !known[e.Name()] && !yield(noteOf(filepath.Join(v.dir, e.Name()), text)) {
+			if !known[e.Name()] && !yield(Finding{Severity: fault.Note, File: filepath.Join(v.dir, e.Name()), Offset: -1, Msg: text}) {
 				return
 			}
 		}
@@ -69,7 +77,7 @@ func (v *View) checkRecords(yield func(Finding) bool) bool {
 	best, bad := readRecords(v.fsys, v.dir)
 	for i, err := range bad {
 		f := Finding{Severity: fault.Error, File: filepath.Join(v.dir, recordNames[i]), Offset: -1, Err: err}
-		var fe *FormatError
+		var fe *fault.FormatError
 		switch {
 		case err == nil:
 			continue
@@ -113,7 +121,7 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 	before := map[[2]int64]int64{} // by generation and segment: the version whose chunks were verified last
 	for i := range v.rec.Versions {
 		ver := &v.rec.Versions[i]
-		g, _ := v.rec.generation(ver.Gen)
+		g, _ := v.rec.generation(ver.Generation)
 		n := elems(ver.Shape)
 		good := true
 		for seg := int64(0); seg*g.Seg < n; seg++ {

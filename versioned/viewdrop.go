@@ -9,53 +9,12 @@ import (
 	"slices"
 )
 
-// dropped is the record without some versions. All files must be readable: in one that is not could be what others need.
-func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
-	rec := v.rec.clone()
-	for _, n := range versions {
-		if err := rec.goes(v.spec.Name, n); err != nil {
-			return nil, err
-		}
-		rec.drop(n)
-	}
-	var keep []int64
-	for _, x := range rec.Versions {
-		keep = append(keep, x.Number)
-	}
-	needed := map[int32]bool{}
-	for _, g := range rec.Generations {
-		numbers := inGen(rec, keep, g.ID)
-		if !slices.ContainsFunc(rec.Versions, func(x verInfo) bool { return x.Gen == g.ID }) {
-			continue // all its files go
-		}
-		for seg := range g.Segs {
-			x, err := v.cat.index(ctx, &g, seg)
-			if err == nil {
-				err = x.err
-			}
-			if err != nil {
-				return nil, err
-			}
-			x.live(numbers, nil, -1, func(p fileEntry) { needed[p.file] = true })
-		}
-	}
-	dead := map[string]bool{}
-	for id, f := range v.cat.files {
-		if f != nil && !needed[int32(id)] {
-			dead[f.Name] = true
-		}
-	}
-	rec.Seq++
-	rec.prune(dead)
-	return rec, nil
-}
-
 // Expired lists the versions that do not stay with a retention, ascending. The newest one that is not tainted stays.
 func (v *View) Expired(keep Retention) []int64 {
 	stay := retained(v.rec.Versions, -1, keep, nil)
 	var out []int64
 	for _, x := range v.rec.Versions {
-		if v.rec.goes(v.spec.Name, x.Number) == nil && !slices.Contains(stay, x.Number) {
+		if v.rec.goes(x.Number) == nil && !slices.Contains(stay, x.Number) {
 			out = append(out, x.Number)
 		}
 	}
@@ -95,19 +54,16 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	return slices.Compact(out), nil
 }
 
-// Freed is what Drop of the versions would remove: files and their bytes. What a file holds that is
-// needed stays, and so does the whole file; a commit of an array with Retention writes such chunks again when that pays.
-func (v *View) Freed(ctx context.Context, versions ...int64) (bytes int64, files int, err error) {
-	rec, err := v.dropped(ctx, versions)
+// Drop forgets versions in a store that no array has open, and removes the files that no other version needs: so many, with so many bytes. What
+// a file holds that is needed stays, and so does the whole file; a commit of an array with Retention writes such chunks again when that pays.
+// The newest version cannot be dropped. A dry run changes nothing.
+func (v *View) Drop(ctx context.Context, dry bool, versions ...int64) (bytes int64, files int, err error) {
+	rec, err := v.cat.dropped(ctx, versions...)
 	if err != nil {
 		return 0, 0, err
 	}
-	stays := map[string]bool{}
-	for _, f := range rec.Files {
-		stays[f.Name] = true
-	}
 	for _, f := range v.rec.Files {
-		if stays[f.Name] {
+		if slices.ContainsFunc(rec.Files, func(o fileInfo) bool { return o.Name == f.Name }) {
 			continue
 		}
 		if info, err := v.fsys.Stat(filepath.Join(v.dir, f.Name)); err == nil {
@@ -115,25 +71,14 @@ func (v *View) Freed(ctx context.Context, versions ...int64) (bytes int64, files
 			files++
 		}
 	}
-	return bytes, files, nil
-}
-
-// Drop forgets versions in a store that no array has open, and removes the files that no other version needs. The newest
-// one cannot be dropped.
-func (v *View) Drop(ctx context.Context, versions ...int64) error {
-	rec, err := v.dropped(ctx, versions)
-	if err != nil {
-		return err
+	if dry || len(versions) == 0 {
+		return bytes, files, nil
 	}
-	return v.replace(rec)
+	return bytes, files, v.replace(rec)
 }
 
 // replace replaces the record, and removes the files that the new one does not name.
 func (v *View) replace(rec *record) error {
-	b, err := rec.encode()
-	if err != nil {
-		return err
-	}
 	seq, err := lastSeq(v.fsys, v.dir)
 	if err != nil {
 		return err
@@ -141,7 +86,7 @@ func (v *View) replace(rec *record) error {
 	if seq >= rec.Seq {
 		return fmt.Errorf("%s: commit %d of another program is there: %w", v.dir, seq, ErrConflict)
 	}
-	if err := writeRecord(v.fsys, v.dir, b, true); err != nil {
+	if err := writeRecord(v.fsys, v.dir, rec, true); err != nil {
 		return err
 	}
 	v.rec = rec

@@ -36,7 +36,7 @@ func (w *windows) exposeVersion(ctx context.Context, rec *record, gen int, numbe
 		if r == w.nodes.c.Rank() && bad == nil {
 			var b []byte
 			if b, bad = vfs.ReadFile(w.nodes.store.fs, w.nodes.file(f.Name), f.Size); bad == nil && int64(len(b)) != f.Size {
-				bad = fault.At(f.Name, int64(len(b)), "file", ErrTruncated, "%d bytes, the seal says %d", len(b), f.Size)
+				bad = fault.At(f.Name, int64(len(b)), "file", fault.ErrTruncated, "%d bytes, the seal says %d", len(b), f.Size)
 			}
 			local = append(local, b...)
 		}

@@ -63,7 +63,7 @@ func deep(ctx context.Context, c comm.Comm, s settings, dir string) (*water, int
 	if err != nil {
 		return nil, 0, err
 	}
-	w.run.Registry.On("", recovery.Pred{recovery.Is("kind", "abort")}, 0, func(context.Context, recovery.Event) error { return errAborted })
+	w.run.Registry.On(recovery.Pred{"kind": "abort"}, 0, func(context.Context, recovery.Event) error { return errAborted })
 	from := w.run.Coarse()
 	if err := w.run.Go(ctx, s.steps); err != nil {
 		return nil, from, errors.Join(err, w.run.Close(ctx))

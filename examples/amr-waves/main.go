@@ -69,10 +69,10 @@ func begin(ctx context.Context, c comm.Comm, s settings) (*water, error) {
 	}
 	w.run = r
 	if s.handled {
-		r.Registry.On("", recovery.Pred{recovery.Is("kind", "store")}, 0, func(context.Context, recovery.Event) error { return nil })
+		r.Registry.On(recovery.Pred{"kind": "store"}, 0, func(context.Context, recovery.Event) error { return nil })
 	}
 	if s.told != nil {
-		r.Registry.On("", recovery.Pred{recovery.Is("kind", "comm")}, 0, func(context.Context, recovery.Event) error { s.told.Add(1); return nil })
+		r.Registry.On(recovery.Pred{"kind": "comm"}, 0, func(context.Context, recovery.Event) error { s.told.Add(1); return nil })
 	}
 	return w, nil
 }

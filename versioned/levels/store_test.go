@@ -13,7 +13,6 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
-	"blobio/recovery"
 	"blobio/scr"
 	"blobio/scr/config"
 	"blobio/versioned"
@@ -203,83 +202,6 @@ func TestDamagedDataset(t *testing.T) {
 	f.Close()
 	if from, err := cl.program(4); err != nil || from != 2 {
 		t.Fatalf("from %d: %v", from, err)
-	}
-}
-
-// A hierarchy goes through the session at its snapshots.
-func TestHierarchy(t *testing.T) {
-	cl := newCluster(t, 0)
-	spec := versioned.HierarchySpec{Name: "amr", Dim: 2, Comps: []string{"rho"}, Subcycling: recovery.Subcycling{Levels: 2, Ratio: 2}, Dx: 1,
-		Config: recovery.Config{Cadence: recovery.Cadence{1, 1}}, Chunk: 512}
-	box := func(l int, save int64) []float64 {
-		out := make([]float64, 64)
-		for i := range out {
-			out[i] = float64(l*100000) + float64(save*1000) + float64(i)
-		}
-		return out
-	}
-	if err := cl.run(func(ctx context.Context, c comm.Comm, st *Store) error {
-		h, err := versioned.CreateHierarchy(ctx, c, nil, spec, nil)
-		if err != nil {
-			return err
-		}
-		for save := int64(1); save <= 3; save++ {
-			for l := range 2 {
-				if save == 1 {
-					if _, err := h.Regrid(ctx, l, []versioned.BoxInfo{{Hi: [3]int32{7, 7, 0}, Owner: int32(l)}}); err != nil {
-						return err
-					}
-				}
-				own := map[int][]float64{}
-				if c.Rank() == l {
-					own[0] = box(l, save)
-				}
-				if _, err := h.Save(ctx, l, float64(save), 1, save, own); err != nil {
-					return err
-				}
-			}
-			if save == 3 {
-				break // newer versions, which no snapshot names
-			}
-			n, err := h.Snapshot(ctx)
-			if err != nil {
-				return err
-			}
-			parts, err := h.Parts(n)
-			if err != nil {
-				return err
-			}
-			if err := st.Commit(ctx, fmt.Sprint("snapshot", n), scr.Checkpoint, parts...); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	cl.lose(t, "node3")
-	if err := cl.run(func(ctx context.Context, c comm.Comm, st *Store) error {
-		arrays, ok, err := st.Restart(ctx, nil, nil)
-		if err != nil || !ok {
-			return fmt.Errorf("%v, %v", ok, err)
-		}
-		h, err := versioned.HierarchyOf(ctx, c, "amr", arrays)
-		if err != nil {
-			return err
-		}
-		for l := range 2 {
-			info := h.Info(l)
-			got := make([]float64, 64)
-			if err := h.Box(ctx, l, h.Array(l).Newest(), &info, 0, got); err != nil || !slices.Equal(got, box(l, 2)) || info.Time != 2 {
-				return fmt.Errorf("level %d at %v: %v", l, info.Time, err)
-			}
-		}
-		if n, err := h.Snapshot(ctx); err != nil || n != 3 {
-			return fmt.Errorf("snapshot %d: %w", n, err)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -16,7 +16,11 @@ type decay struct {
 	boxes     []versioned.BoxInfo
 	now, next []float64
 	failed    bool
+	lost      bool // by the failure: all ranks
 }
+
+var decaySpec = versioned.HierarchySpec{Name: "decay", Dim: 1, Comps: []string{"x"}, Dx: 1,
+	Subcycling: recovery.Subcycling{Levels: 1, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{2}}}
 
 func (d *decay) Start(context.Context) error {
 	d.boxes, d.now = []versioned.BoxInfo{{}}, []float64{64}
@@ -26,6 +30,9 @@ func (d *decay) Regrid(context.Context, int64) ([]int, error) { return nil, nil 
 func (d *decay) Step(_ context.Context, at recovery.Moment) (*recovery.Event, error) {
 	if at.Coarse == 3 && !d.failed {
 		d.failed, d.now[0] = true, -1
+		if d.lost {
+			return &recovery.Event{Kind: "permanent", Ranks: []int{0}}, nil
+		}
 		return nil, errors.New("the memory of this rank cannot be trusted")
 	}
 	d.next = []float64{d.now[0] / 2}
@@ -44,8 +51,7 @@ func (d *decay) Set(_ context.Context, _ int, boxes []versioned.BoxInfo, data ma
 func Example() {
 	err := comm.Run(context.Background(), 1, nil, func(ctx context.Context, c comm.Comm) error {
 		d := &decay{}
-		r, err := rerun.Open(ctx, c, nil, versioned.HierarchySpec{Name: "decay", Dim: 1, Comps: []string{"x"}, Dx: 1,
-			Subcycling: recovery.Subcycling{Levels: 1, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{2}}}, d, nil)
+		r, err := rerun.Open(ctx, c, nil, decaySpec, d, nil)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ const ofPackage = -1 << 30
 // handlers registers what this package does by itself. A handler refuses a scope that is too small for what happened; then the next larger one is tried.
 func (r *Run) handlers() {
 	on := func(kind string, plan func(ctx context.Context, e recovery.Event) (recovery.Plan, error)) {
-		r.Registry.On("", recovery.Pred{recovery.Is("kind", kind)}, ofPackage, func(ctx context.Context, e recovery.Event) error {
+		r.Registry.On(recovery.Pred{"kind": kind}, ofPackage, func(ctx context.Context, e recovery.Event) error {
 			p, err := plan(ctx, e)
 			if err != nil {
 				return err
@@ -49,28 +49,28 @@ func (r *Run) handlers() {
 		}
 		return p, nil
 	})
-	owners := func() (o recovery.Owners) {
-		for l := range r.planner.Levels {
-			var ranks []int
+	loss := func(lost []int) (recovery.Plan, error) {
+		owners := make([][]int, r.planner.Levels)
+		for l := range owners {
 			for _, b := range r.solver.Boxes(l) {
-				ranks = append(ranks, int(b.Owner))
+				owners[l] = append(owners[l], int(b.Owner))
 			}
-			o = append(o, ranks)
 		}
-		return o
+		return r.planner.Loss(r.raised, owners, lost)
 	}
-	on("temporary", func(ctx context.Context, e recovery.Event) (recovery.Plan, error) {
-		p, err := r.planner.TemporaryLoss(r.raised, owners(), r.c.Size(), e.Ranks)
-		return p.Plan, err
-	})
+	on("temporary", func(ctx context.Context, e recovery.Event) (recovery.Plan, error) { return loss(e.Ranks) })
 	on("permanent", func(ctx context.Context, e recovery.Event) (recovery.Plan, error) {
-		p, err := r.planner.PermanentLoss(r.raised, owners(), r.c.Size(), append(slices.Clone(r.lost), e.Ranks...))
-		if err == nil && e.Scope >= p.Scope {
-			r.lost = append(r.lost, e.Ranks...)
+		lost := append(slices.Clone(r.lost), e.Ranks...)
+		if len(without(r.c.Size(), lost)) == 0 {
+			return recovery.Plan{}, fmt.Errorf("all %d ranks are lost: %w", r.c.Size(), recovery.ErrNoRecovery)
 		}
-		return p.Plan, err
+		p, err := loss(lost)
+		if err == nil && e.Scope >= p.Scope {
+			r.lost = lost
+		}
+		return p, err
 	})
-	r.Registry.On("", recovery.Pred{recovery.Is("kind", "late")}, ofPackage, func(ctx context.Context, e recovery.Event) error {
+	r.Registry.On(recovery.Pred{"kind": "late"}, ofPackage, func(ctx context.Context, e recovery.Event) error {
 		if e.Scope != recovery.Global { // marks are made once
 			return needs(recovery.Global)
 		}
@@ -83,7 +83,7 @@ func (r *Run) handlers() {
 		}
 		return r.Recover(ctx, p, e)
 	})
-	r.Registry.On("", recovery.Pred{recovery.Is("kind", "metadata")}, ofPackage, func(ctx context.Context, e recovery.Event) error {
+	r.Registry.On(recovery.Pred{"kind": "metadata"}, ofPackage, func(ctx context.Context, e recovery.Event) error {
 		if err := r.try(&e, 2); err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (r *Run) late(ctx context.Context, e recovery.Event) (recovery.Plan, error)
 		if r.opt.Clean == nil {
 			return recovery.Plan{}, fmt.Errorf("late event without the step in which it happened, and no Options.Clean: %w", recovery.ErrNoRecovery)
 		}
-		n, err := r.h.NewestClean(ctx, r.opt.Search, func(ctx context.Context, s *versioned.Snapshot) (bool, error) { return r.opt.Clean(ctx, r.h, s) })
+		n, err := r.h.NewestClean(ctx, func(ctx context.Context, s *versioned.Snapshot) (bool, error) { return r.opt.Clean(ctx, r.h, s) })
 		if err != nil {
 			return recovery.Plan{}, errors.Join(err, recovery.ErrNoRecovery)
 		}

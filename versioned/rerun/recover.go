@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/recovery"
 	"blobio/versioned"
 )
@@ -80,7 +81,7 @@ func (r *Run) versions(p recovery.Plan) (out []int64, ok bool) {
 
 // unreadable says that a version is damaged or lost.
 func unreadable(err error) bool {
-	for _, class := range []error{versioned.ErrChecksum, versioned.ErrCorrupt, versioned.ErrTruncated, versioned.ErrNotFormat, versioned.ErrMissing, fs.ErrNotExist} {
+	for _, class := range []error{versioned.ErrChecksum, versioned.ErrCorrupt, fault.ErrTruncated, versioned.ErrNotFormat, versioned.ErrMissing, fs.ErrNotExist} {
 		if errors.Is(err, class) {
 			return true
 		}
@@ -106,7 +107,7 @@ func (r *Run) damaged(ctx context.Context, err error, level int, version int64) 
 		return false, errors.Join(err, cerr)
 	}
 	e := &recovery.Event{Kind: "version", Level: max(level, 0), Scope: recovery.Global, Attr: map[string]any{"version": version, "error": string(text)}}
-	if _, herr := r.Registry.RaiseGlobal(ctx, r.c, e); herr != nil && !errors.Is(herr, recovery.ErrUnhandled) {
+	if herr := r.Registry.RaiseGlobal(ctx, r.c, e); herr != nil && !errors.Is(herr, recovery.ErrUnhandled) {
 		return false, errors.Join(err, herr)
 	}
 	return true, r.h.Taint(ctx, level, version)

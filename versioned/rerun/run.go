@@ -181,8 +181,11 @@ func (r *Run) Hierarchy() *versioned.Hierarchy { return r.h }
 func (r *Run) Coarse() int64 { return r.coarse }
 
 // Alive lists the ranks that may own boxes.
-func (r *Run) Alive() []int {
-	return slices.DeleteFunc(all(r.c.Size()), func(n int) bool { return slices.Contains(r.lost, n) })
+func (r *Run) Alive() []int { return without(r.c.Size(), r.lost) }
+
+// without lists the ranks of so many that are not lost.
+func without(ranks int, lost []int) []int {
+	return slices.DeleteFunc(all(ranks), func(n int) bool { return slices.Contains(lost, n) })
 }
 
 // Close ends the run; what no snapshot names is kept as versions.
@@ -204,7 +207,7 @@ func (r *Run) Go(ctx context.Context, steps int64) error {
 	for r.coarse < steps {
 		err := r.next(ctx)
 		if err != nil && (errors.Is(err, comm.ErrBroken) || ctx.Err() != nil) { // the others can no longer be asked; where one is gone, the context of the rest may end first
-			_, herr := r.Registry.Raise(ctx, recovery.Event{Kind: "comm", Scope: recovery.Abort, Attr: map[string]any{"error": err.Error()}})
+			herr := r.Registry.Raise(ctx, recovery.Event{Kind: "comm", Scope: recovery.Abort, Attr: map[string]any{"error": err.Error()}})
 			if errors.Is(herr, recovery.ErrUnhandled) {
 				herr = nil
 			}
@@ -253,7 +256,7 @@ func (r *Run) take(ctx context.Context, now recovery.Moment) error {
 		}
 		r.again, r.gone, r.raised = false, nil, now
 		e := &recovery.Event{Kind: "store", Level: now.Step.Level, Scope: recovery.Global, Attr: map[string]any{"error": err.Error()}}
-		if _, herr := r.Registry.RaiseGlobal(ctx, r.c, e); herr != nil {
+		if herr := r.Registry.RaiseGlobal(ctx, r.c, e); herr != nil {
 			return errors.Join(err, herr)
 		}
 		if r.Stats.Unsaved++; r.again {
@@ -267,7 +270,7 @@ func (r *Run) take(ctx context.Context, now recovery.Moment) error {
 	r.again, r.gone, r.raised = false, nil, now
 	start, back := time.Now(), r.Stats.Took.Back
 	event := r.step(ctx, now)
-	if _, err := r.Registry.RaiseGlobal(ctx, r.c, event); err != nil {
+	if err := r.Registry.RaiseGlobal(ctx, r.c, event); err != nil {
 		return err
 	}
 	if r.again {

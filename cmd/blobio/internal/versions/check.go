@@ -112,7 +112,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dir string, ke
 	for x := range v.Check(ctx, func(done, total int64) { p.At("check "+c.Array, done, total) }) {
 		add(x)
 	}
-	if name, level := levelOf(c.Array); name != "" && level >= 0 && c.Errors == 0 { // else it was said
+	if name, level := versioned.MemberOf(c.Array); name != "" && level >= 0 && c.Errors == 0 { // else it was said
 		for _, x := range v.Versions() {
 			if x.Number == 0 {
 				continue

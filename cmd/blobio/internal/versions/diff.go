@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	"blobio/versioned"
 )
 
 type versionsDiffFlags struct {
@@ -43,7 +42,7 @@ In JSON, ranges are of the flattened array and exclude hi; more is how many were
 	fl := cmd.Flags()
 	fl.Var(versionValue{&f.from}, "from", "one version (default: the one before the other)")
 	fl.Var(versionValue{&f.to}, "to", "the other version (default: the newest)")
-	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d", cli.DiffLines), versioned.Difference{})
+	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d", cli.DiffLines), difference{})
 	fl.BoolVar(&f.values, "values", false, "compare elements, even of levels")
 	f.key.add(cmd)
 	return cmd
@@ -75,24 +74,20 @@ func (f *versionsDiffFlags) run(ctx context.Context, e *cli.Env, dir string) err
 		return err
 	}
 	p := e.NewProgress()
-	d, err := v.Diff(ctx, from.Number, to.Number, &versioned.DiffOptions{Ranges: f.kept(), Values: f.values,
-		Progress: func(done, total int64) { p.At("diff", done, total) }})
+	c := comparison{v: v, from: from, to: to, most: cli.DiffLines, values: f.values, progress: func(done, total int64) { p.At("diff", done, total) }}
+	if f.All {
+		c.most = 1 << 20
+	}
+	err = c.run(ctx)
 	p.End()
 	if err != nil {
 		return err
 	}
+	d := &c.difference
 	return f.Report(e, d.Equal, d, func() { f.print(e, d, to.Shape) })
 }
 
-// kept is how many ranges are listed.
-func (f *versionsDiffFlags) kept() int {
-	if f.All {
-		return 1 << 20
-	}
-	return cli.DiffLines
-}
-
-func (f *versionsDiffFlags) print(e *cli.Env, d *versioned.Difference, shape []int64) {
+func (f *versionsDiffFlags) print(e *cli.Env, d *difference, shape []int64) {
 	if d.Equal {
 		fmt.Fprintf(e.Out, "%s: versions %d and %d are equal, %s\n", d.Array, d.From, d.To, cli.Plural(d.Elements, "element"))
 		return

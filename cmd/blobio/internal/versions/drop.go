@@ -85,10 +85,7 @@ func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dir string) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	bytes, files, err := v.Freed(ctx, list...)
-	if err == nil && !f.dry && len(list) > 0 {
-		err = v.Drop(ctx, list...)
-	}
+	bytes, files, err := v.Drop(ctx, f.dry, list...)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dir string) erro
 	if given("box") {
 		return f.dumpBox(ctx, e, v, x)
 	}
-	if name, level := levelOf(v.Spec().Name); name != "" && !f.values && !given("elements") && f.out == "" && x.Number > 0 {
+	if name, level := versioned.MemberOf(v.Spec().Name); name != "" && !f.values && !given("elements") && f.out == "" && x.Number > 0 {
 		if level < 0 {
 			s, err := v.Snapshot(ctx, x.Number)
 			if err == nil {
@@ -217,9 +217,7 @@ func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *cli.Env, v *versione
 	if f.box >= len(t.Boxes) {
 		return cli.Usagef("--box %d, the level has %s", f.box, boxCount(len(t.Boxes)))
 	}
-	at := t.DataOffset()
-	lo, hi := at+8*t.Offsets[f.box], at+8*t.Offsets[f.box+1]
-	r := &bytesReader{ctx, v, x.Number, lo, hi}
+	r := &bytesReader{ctx, v, x.Number, boxBytes(t, f.box), boxBytes(t, f.box+1)}
 	if f.out != "" {
 		return f.write(ctx, e, func(w io.Writer) error {
 			_, err := io.CopyBuffer(struct{ io.Writer }{w}, r, make([]byte, versionsPiece))

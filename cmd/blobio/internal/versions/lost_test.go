@@ -18,8 +18,8 @@ func TestVersionsLost(t *testing.T) {
 		check, list string // what they say
 		listed      int    // exit code of ls
 	}{
-		{"a level", []string{"amr.level1"}, "level 1 of hierarchy amr is lost, and with it the snapshots 1", "    1    lost", cli.Failed},
-		{"the coarsest level", []string{"amr.level0"}, "level 0 of hierarchy amr is lost, and with it the snapshots 1", "    0    lost", cli.Failed},
+		{"a level", []string{"amr.level1"}, "level 1 of hierarchy amr is lost; the last of the snapshots that need it (1) is 1", "    1    lost", cli.Failed},
+		{"the coarsest level", []string{"amr.level0"}, "level 0 of hierarchy amr is lost; the last of the snapshots that need it (1) is 1", "    0    lost", cli.Failed},
 		{"the snapshots", []string{"amr.global"}, "the snapshots of hierarchy amr are lost", "amr.level1", cli.Failed},
 		{"a record of two", []string{"amr.level1/versions"}, "the seal is absent; the next commit makes it anew", "\n    1       4", cli.Good},
 		{"the other record", []string{"rho/versions.second"}, "the seal is absent; the next commit makes it anew", "rho", cli.Good},

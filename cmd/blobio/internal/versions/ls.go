@@ -186,13 +186,7 @@ func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key 
 
 // newest is the newest version that is not tainted, or the newest one if all are.
 func (d *arrayDesc) newest() *versionDesc {
-	i := len(d.Versions) - 1
-	for k := i; k >= 0; k-- {
-		if !d.Versions[k].Tainted {
-			return &d.Versions[k]
-		}
-	}
-	return &d.Versions[i]
+	return &d.Versions[newestOf(len(d.Versions), func(i int) bool { return d.Versions[i].Tainted })]
 }
 
 // describeArray reads the seal of an array, and the tables of all its versions or of the newest one.
@@ -225,7 +219,7 @@ func describeArray(ctx context.Context, dir string, key []byte, allTables bool) 
 
 // describe adds what the array of a level, or of the snapshots, says in a version.
 func (d *arrayDesc) describe(ctx context.Context, v *versioned.View, x *versionDesc) error {
-	name, level := levelOf(d.Array)
+	name, level := versioned.MemberOf(d.Array)
 	if name == "" || x.Number == 0 {
 		return nil
 	}
@@ -306,7 +300,7 @@ func (d *arrayDesc) print(e *cli.Env) {
 // hierarchies finds those whose snapshots are among the arrays. members says what is lost of them.
 func hierarchies(all []*arrayDesc, members []versioned.MemberFinding) (out []hierarchyDesc) {
 	for _, d := range all {
-		name, level := levelOf(d.Array)
+		name, level := versioned.MemberOf(d.Array)
 		s := d.newest().Snapshot
 		if level >= 0 || s == nil {
 			continue
@@ -332,7 +326,7 @@ func (h *hierarchyDesc) print(e *cli.Env, all []*arrayDesc) {
 		cli.Plural(h.Dim, "dimension"), strings.Join(h.Components, " "), cli.Plural(h.Snapshots, "snapshot"), h.last, cli.NumberText(h.at.Time))
 	at := map[int]*versionDesc{}
 	for _, d := range all {
-		if name, level := levelOf(d.Array); name == h.Name {
+		if name, level := versioned.MemberOf(d.Array); name == h.Name {
 			at[level] = d.newest()
 		}
 	}

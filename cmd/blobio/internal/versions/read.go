@@ -61,13 +61,18 @@ func lineOf(t versioned.Type) int64 {
 	return 8
 }
 
-func indexText(idx []int64) string {
-	s := make([]string, len(idx))
-	for i, n := range idx {
-		s[i] = strconv.FormatInt(n, 10)
+// join writes numbers with a text in between.
+func join[T int32 | int64](list []T, between string) string {
+	s := make([]string, len(list))
+	for i, n := range list {
+		s[i] = strconv.FormatInt(int64(n), 10)
 	}
-	return "[" + strings.Join(s, ",") + "]"
+	return strings.Join(s, between)
 }
+
+func indexText(idx []int64) string { return "[" + join(idx, ",") + "]" }
+
+func extentText(shape []int64) string { return join(shape, "x") }
 
 // printPiece prints the rows of a piece, each line with the index of its first element.
 func printPiece(w io.Writer, t versioned.Type, lo, hi []int64, b []byte) error {
@@ -123,12 +128,6 @@ func boxText(t *versioned.LevelInfo, b *versioned.BoxInfo) string {
 	return cellsText(b.Lo[:t.Dim], b.Hi[:t.Dim])
 }
 
-func cellsText(lo, hi []int32) string { return fmt.Sprintf("(%s) to (%s)", coords(lo), coords(hi)) }
-
-func coords(c []int32) string {
-	s := make([]string, len(c))
-	for i, n := range c {
-		s[i] = strconv.Itoa(int(n))
-	}
-	return strings.Join(s, ",")
+func cellsText(lo, hi []int32) string {
+	return fmt.Sprintf("(%s) to (%s)", join(lo, ","), join(hi, ","))
 }

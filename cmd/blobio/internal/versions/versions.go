@@ -129,8 +129,8 @@ func storeArrays(dir string) ([]string, error) {
 		return nil, cli.WithHint(fmt.Errorf("%s: no array there", dir), "want the directory of a store (versioned.Store.Dir), or that of an array in it")
 	}
 	slices.SortFunc(out, func(a, b string) int { // level10 after level9
-		na, la := levelOf(a)
-		nb, lb := levelOf(b)
+		na, la := versioned.MemberOf(a)
+		nb, lb := versioned.MemberOf(b)
 		if na != "" && na == nb {
 			return la - lb
 		}
@@ -138,9 +138,6 @@ func storeArrays(dir string) ([]string, error) {
 	})
 	return out, nil
 }
-
-// levelOf takes the name of an array of a hierarchy apart: its name, and the level, or -1 for the snapshots.
-func levelOf(array string) (hierarchy string, level int) { return versioned.MemberOf(array) }
 
 func openVersions(dir string, key []byte) (*versioned.View, error) {
 	return versioned.OpenView(dir, &versioned.ViewOptions{Key: key})
@@ -163,20 +160,24 @@ func (k *versionsKey) one(dir string) (*versioned.View, error) {
 // findVersion is the one with the number; of -1 the newest that is not tainted.
 func findVersion(v *versioned.View, number int64) (versioned.VersionInfo, error) {
 	all := v.Versions()
+	i := slices.IndexFunc(all, func(x versioned.VersionInfo) bool { return x.Number == number })
 	if number < 0 {
-		for i := len(all) - 1; i >= 0; i-- {
-			if !all[i].Tainted {
-				return all[i], nil
-			}
-		}
-		return all[len(all)-1], nil
+		i = newestOf(len(all), func(i int) bool { return all[i].Tainted })
 	}
-	for _, x := range all {
-		if x.Number == number {
-			return x, nil
-		}
+	if i >= 0 {
+		return all[i], nil
 	}
 	return versioned.VersionInfo{}, fmt.Errorf("array %s: version %d: %w", v.Spec().Name, number, versioned.ErrNoVersion)
+}
+
+// newestOf is the index of the newest of n versions that is not tainted, or of the newest one if all are.
+func newestOf(n int, tainted func(i int) bool) int {
+	for i := n - 1; i >= 0; i-- {
+		if !tainted(i) {
+			return i
+		}
+	}
+	return n - 1
 }
 
 // versionValue is a flag of the number of a version.
@@ -196,14 +197,6 @@ func (v versionValue) Set(s string) error {
 	}
 	*v.p = n
 	return nil
-}
-
-func extentText(shape []int64) string {
-	s := make([]string, len(shape))
-	for i, n := range shape {
-		s[i] = strconv.FormatInt(n, 10)
-	}
-	return strings.Join(s, "x")
 }
 
 func nanosText(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05 UTC") }
