@@ -93,7 +93,7 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 		return nil, err
 	}
 	s := &Set{Base: base}
-	for _, e := range entries {
+	for _, e := range begin(entries, name) {
 		s.add(dir, name, e.Name())
 	}
 	// A file that is renamed while a directory is listed may be missing in the list.
@@ -109,6 +109,16 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 		return s, nil
 	}
 	return nil, nil
+}
+
+// begin returns those of sorted entries whose names begin with name: of a directory with thousands of datasets each looks at its own only.
+func begin(entries []fs.DirEntry, name string) []fs.DirEntry {
+	i, _ := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+	n := i
+	for n < len(entries) && strings.HasPrefix(entries[n].Name(), name) {
+		n++
+	}
+	return entries[i:n]
 }
 
 func isThere(fsys vfs.FS, name string) (bool, error) {
@@ -215,7 +225,7 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 		return nil, nil, fmt.Errorf("%s: a Zarr %d directory, which blobio can write but not read; zarr-python, xarray.open_zarr and dask read it: %w", dir, v, fault.ErrUnsupported)
 	}
 	for b, s := range bases {
-		for _, e := range entries {
+		for _, e := range begin(entries, b) {
 			s.add(strings.TrimSuffix(s.Base, b), b, e.Name())
 		}
 		sets = append(sets, s)

@@ -209,8 +209,12 @@ func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, le
 		}
 		out = append(out, d)
 	}
+	listed := map[string]bool{}
+	for _, d := range out {
+		listed[d.Path] = true
+	}
 	for _, name := range left {
-		if !slices.ContainsFunc(out, func(d *dataset) bool { return d.Path == name }) {
+		if !listed[name] {
 			out = append(out, &dataset{Path: name, State: unfinishedState(name)})
 		}
 	}
