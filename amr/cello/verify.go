@@ -64,7 +64,7 @@ type verifier struct {
 }
 
 func (v *verifier) tell(f Finding) {
-	if f.Severity == Error && f.Err != nil {
+	if f.Severity >= Error && f.Err != nil {
 		f.Severity = fault.Of(Error, "", f.Err).Severity // what this version cannot read may be sound
 	}
 	if !v.stop && !v.yield(f) {

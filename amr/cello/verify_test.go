@@ -375,7 +375,7 @@ func TestVerifyForRestart(t *testing.T) {
 					if strings.Contains(f.Msg, "--for-enzo-e") {
 						notes++
 					}
-					if f.Severity == Error && (!strings.Contains(f.String(), c.want) || !errors.Is(f.Err, ErrUnfit)) {
+					if f.Severity >= Error && (!strings.Contains(f.String(), c.want) || !errors.Is(f.Err, ErrUnfit)) {
 						t.Errorf("%v", f)
 					}
 				}
