@@ -2,13 +2,6 @@ package recovery
 
 import "blobio/internal/fault"
 
-// LatePlan is a Plan for an error that was noticed after it had spread. Versions of levels From.Level ... Lmax made since the
-// step that From begins are tainted, as are snapshots.
-type LatePlan struct {
-	Plan
-	Coarsest int // level that the error has reached by now; those that are finer it has or may have
-}
-
 // start is where in a coarse step, counted in fine steps, a step begins.
 func (s Subcycling) start(at Step) int { return at.Index * s.span(at.Level, s.Levels-1) }
 
@@ -39,47 +32,38 @@ func (s Subcycling) coarsest(at, since Moment) int {
 
 // Late plans for an error that happened in step since and was found when step at had been taken. All that it can have reached by then is taken
 // back: the levels from the coarsest that holds it, by rule R for the step that this level was in, which was saved before the error. Found at once it is
-// Corruption. Where since is not known it is the step after the newest clean version.
-func (p *Planner) Late(at, since Moment) (LatePlan, error) {
+// Corruption. Where since is not known it is the step after the newest clean version. Versions of levels From.Level ... Lmax made since the step
+// that From begins are tainted, as are snapshots.
+func (p *Planner) Late(at, since Moment) (Plan, error) {
 	if err := p.check(at); err != nil {
-		return LatePlan{}, err
+		return Plan{}, err
 	}
 	if err := p.check(since); err != nil {
-		return LatePlan{}, err
+		return Plan{}, err
 	}
 	if p.before(at, since) {
-		return LatePlan{}, fault.Usage("the error of step %v of coarse step %d is found before, in %v of %d", since.Step, since.Coarse, at.Step, at.Coarse)
+		return Plan{}, fault.Usage("the error of step %v of coarse step %d is found before, in %v of %d", since.Step, since.Coarse, at.Step, at.Coarse)
 	}
 	if at == since {
-		pl, err := p.Corruption(at)
-		return LatePlan{pl, at.Step.Level}, err
+		return p.Corruption(at)
 	}
-	lp := LatePlan{Coarsest: p.coarsest(at, since)}
-	m := p.base(lp.Coarsest, since)
-	if m < 0 {
-		var err error
-		if lp.Plan, err = p.older(since); err != nil {
-			return lp, err
-		}
-	} else {
-		lp.Plan = Plan{Scope: Levels, Coarse: since.Coarse, From: Step{m, p.At(m, since.Step)}}
-		if m == 0 {
-			lp.Scope = Global
-		}
+	pl, err := p.rollback(p.base(p.coarsest(at, since), since), since, false)
+	if err != nil {
+		return pl, err
 	}
-	lp.Redo = nil
-	for c := lp.Coarse; c <= at.Coarse; c++ {
+	pl.Redo = nil
+	for c := pl.Coarse; c <= at.Coarse; c++ {
 		for x := range p.Order() {
 			now := Moment{c, x}
-			if !p.before(now, Moment{lp.Coarse, lp.From}) {
-				lp.Redo = append(lp.Redo, x)
+			if !p.before(now, Moment{pl.Coarse, pl.From}) {
+				pl.Redo = append(pl.Redo, x)
 			}
 			if now == at {
 				break
 			}
 		}
 	}
-	return lp, nil
+	return pl, nil
 }
 
 // Keep is how many versions must stay so that Late finds its own for errors that are found up to so many fine steps

@@ -3,6 +3,7 @@ package recovery
 import (
 	"blobio/internal/fault"
 	"errors"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -101,13 +102,8 @@ func TestLate(t *testing.T) {
 		if err != nil || pl.Coarse != from.Coarse || pl.From != from.Step {
 			t.Fatalf("%v since %v: %+v, %v; want %v", r.at, r.since, pl, err, from)
 		}
-		for l := range pl.Coarsest {
-			if r.dirty[l] {
-				t.Fatalf("level %d holds it, the plan says %d", l, pl.Coarsest)
-			}
-		}
-		if !r.dirty[pl.Coarsest] {
-			t.Fatalf("level %d does not hold it", pl.Coarsest)
+		if c := p.coarsest(r.at, r.since); c != slices.Index(r.dirty, true) {
+			t.Fatalf("%v hold it, the coarsest is %d", r.dirty, c)
 		}
 		redo := r.seen[bestAt:]
 		if pl.Scope == Box {

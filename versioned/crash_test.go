@@ -95,8 +95,7 @@ func holds(fsys vfs.FS, n int64) error {
 func TestNewStoreDurable(t *testing.T) {
 	disk := vfs.NewMem()
 	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, &Store{Dir: "p/d", FS: disk}, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512}, nil)
-		must(t, err)
+		a := floats(ctx, t, c, &Store{Dir: "p/d", FS: disk}, 640, nil)
 		return a.Close(ctx)
 	})
 	if _, err := disk.CrashClone(vfs.CrashOptions{}).Stat("p/d/a/" + recordName); err != nil {
@@ -108,8 +107,7 @@ func TestNewStoreDurable(t *testing.T) {
 func TestUnfinishedFileGoes(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-		must(t, err)
+		a := floats(ctx, t, c, st, 64, nil)
 		return a.Close(ctx)
 	})
 	left, err := durable.CreateTemp(mem, "d/a/"+recordName, durable.TempOptions{})

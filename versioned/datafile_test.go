@@ -31,8 +31,7 @@ func TestIncAgain(t *testing.T) {
 			return nil
 		})
 		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
-			must(t, err)
+			a := floats(ctx, t, c, &Store{Dir: "d", FS: fsys}, 256, nil)
 			fail := func(x bool) {
 				must(t, c.Barrier(ctx))
 				failing.Store(x)
@@ -70,8 +69,7 @@ func TestCommittedSurvives(t *testing.T) {
 		return nil
 	})
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512}, nil)
-		must(t, err)
+		a := floats(ctx, t, c, st, 128, nil)
 		for v := int64(1); v <= 3; v++ {
 			must(t, Put(ctx, a, []int64{0}, []int64{128}, seq(0, 128, float64(v))))
 			before = nil
@@ -105,8 +103,7 @@ func TestCommittedSurvives(t *testing.T) {
 func TestRunsOfFiles(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
-		must(t, err)
+		a := floats(ctx, t, c, st, 256, nil)
 		want := seq(0, 256, 1)
 		must(t, Put(ctx, a, []int64{0}, []int64{256}, want))
 		inc(ctx, t, a)

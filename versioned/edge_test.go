@@ -66,8 +66,7 @@ func TestLabels(t *testing.T) {
 func TestCheckAfterDrop(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512}, nil)
-		must(t, err)
+		a := floats(ctx, t, c, st, 640, nil)
 		must(t, Put(ctx, a, []int64{0}, []int64{640}, seq(1, 640, 1)))
 		inc(ctx, t, a)
 		must(t, Put(ctx, a, []int64{0}, []int64{1}, []float64{7}))

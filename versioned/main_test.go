@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"blobio/comm"
 	"blobio/internal/crashtest"
 )
 
@@ -21,6 +22,14 @@ func must(t tester, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// floats creates the array a of so many numbers, 64 in a chunk.
+func floats(ctx context.Context, t tester, c comm.Comm, st *Store, n int64, o *Options) *Array {
+	t.Helper()
+	a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, o)
+	must(t, err)
+	return a
 }
 
 // inc commits the next version of an array.

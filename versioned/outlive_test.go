@@ -52,8 +52,7 @@ func TestNewerVersionsOutlive(t *testing.T) {
 	const n = 640 // 10 chunks
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
-		must(t, err)
+		a := floats(ctx, t, c, st, n, nil)
 		for v, until := range []int64{n, 64, n, 64} { // version 2 needs 1, and 4 needs 3
 			if c.Rank() == 0 {
 				must(t, Put(ctx, a, []int64{0}, []int64{until}, seq(v+1, int(until), 1)))

@@ -167,8 +167,7 @@ func TestTableRefused(t *testing.T) {
 func TestRecordOfNewerProgram(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-		must(t, err)
+		a := floats(ctx, t, c, st, 64, nil)
 		inc(ctx, t, a)
 		var view *View
 		if c.Rank() == 0 {

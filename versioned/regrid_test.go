@@ -78,8 +78,7 @@ func TestNoSuchLevel(t *testing.T) {
 // TestTypesAreCompared: elements of another type are refused, also those of the same size.
 func TestTypesAreCompared(t *testing.T) {
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{4}, Chunk: 512}, nil)
-		must(t, err)
+		a := floats(ctx, t, c, nil, 4, nil)
 		at, end, x := []int64{0}, []int64{1}, []int64{7}
 		for i, err := range []error{Put(ctx, a, at, end, x), Get(ctx, a, at, end, x), GetAt(ctx, a, 0, at, end, x)} {
 			if !errors.Is(err, fault.ErrUsage) {
@@ -102,8 +101,7 @@ func TestReadOfDropped(t *testing.T) {
 			st = nil
 		}
 		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
-			must(t, err)
+			a := floats(ctx, t, c, st, 64, nil)
 			for v := range 3 {
 				must(t, Put(ctx, a, []int64{0}, []int64{64}, slices.Repeat([]float64{float64(v + 1)}, 64)))
 				inc(ctx, t, a)

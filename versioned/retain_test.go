@@ -145,8 +145,7 @@ func TestRetention(t *testing.T) {
 func TestCostOfChange(t *testing.T) {
 	for _, o := range []*Options{nil, {Codec: Zstd}, {Key: []byte("0123456789abcdef")}} {
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100 * 64}, Chunk: 512}, o)
-			must(t, err)
+			a := floats(ctx, t, c, nil, 100*64, o)
 			first, second := seq(0, 6400, 1), seq(0, 6400, 1)
 			second[64*17+3] = -1
 			for _, s := range [][]float64{first, second} {

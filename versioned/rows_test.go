@@ -58,8 +58,7 @@ func TestStoresAgree(t *testing.T) {
 				return nil
 			}
 			ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-				a, err := Create(ctx, c, &st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, o)
-				must(t, err)
+				a := floats(ctx, t, c, &st, n, o)
 				for v := 1; v <= incs; v++ {
 					if c.Rank() == v%6 {
 						must(t, Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1/float64(v))))
@@ -167,8 +166,7 @@ func TestRestoreOfDamaged(t *testing.T) {
 	for hit := range 3 {
 		mem, st := memStore(t)
 		if err := comm.Run(bg, 3, &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{192}, Chunk: 512}, nil)
-			must(t, err)
+			a := floats(ctx, t, c, st, 192, nil)
 			lo := int64(c.Rank()) * 64
 			must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(1, 64, 1)))
 			inc(ctx, t, a)
@@ -192,8 +190,7 @@ func TestRemote(t *testing.T) {
 	for kind, st := range map[string]*Store{"memory": nil, "copies": {Copies: 1}, "shared": shared} {
 		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
 			c = comm.Isolate(c)
-			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
-			must(t, err)
+			a := floats(ctx, t, c, st, 256, nil)
 			lo := int64(c.Rank()) * 64
 			must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(c.Rank(), 64, 1)))
 			inc(ctx, t, a)

@@ -165,14 +165,11 @@ func (r *Run) late(ctx context.Context, e recovery.Event) (recovery.Plan, error)
 		time, _ := r.h.SnapshotTime(n)
 		since = recovery.Moment{Coarse: int64(math.Round(time / r.opt.Dt))}
 	}
-	lp, err := r.planner.Late(r.raised, since)
-	if err != nil {
-		return lp.Plan, err
+	p, err := r.planner.Late(r.raised, since)
+	if err == nil {
+		err = r.taint(ctx, p)
 	}
-	if err := r.taint(ctx, lp.Plan); err != nil {
-		return lp.Plan, err
-	}
-	return lp.Plan, nil
+	return p, err
 }
 
 // LateEvent is the event of an error that happened in a step and was noticed later.
