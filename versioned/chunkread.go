@@ -98,7 +98,7 @@ func (c *catalog) readChunk(seg int, p fileEntry, dst []byte) error {
 func (c *catalog) readStored(seg int, p fileEntry, stored, dst []byte) error {
 	info := c.file(p.file)
 	return c.withFile(info, func(x *reader) error {
-		if _, err := x.ReadAt(int32(2*seg+1), stored, p.off); err != nil {
+		if _, err := x.ReadUnverified(int32(2*seg+1), stored, p.off); err != nil {
 			return err
 		}
 		if err := c.code.decode(dst, stored, info.Name); err != nil {
