@@ -113,20 +113,6 @@ func (m *Meta) Validate() error {
 	return nil
 }
 
-// Bytes returns the bytes of the block's fields and particles.
-func (b *Block) Bytes() int64 {
-	var n int64
-	for i := range b.Fields {
-		n += int64(len(b.Fields[i].Data))
-	}
-	for i := range b.Particles {
-		for _, d := range b.Particles[i].Data {
-			n += int64(len(d))
-		}
-	}
-	return n
-}
-
 // Field returns the field of this name, or nil.
 func (b *Block) Field(name string) *Field {
 	for i := range b.Fields {

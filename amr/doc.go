@@ -6,7 +6,6 @@
 //	Tree                          which blocks exist: Refine, Balance, Faces
 //	Block, Field, Particles       data
 //	Morton, Hilbert, RootBlocks   orderings; Quality of a cut
-//	Survey                        values that no run leaves behind
 //
 // A root block is the top of one octree and has level 0. Its children have level
 // 1, and half its size. Above the root blocks there are levels below 0: a block of

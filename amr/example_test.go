@@ -5,6 +5,7 @@ import (
 	"log"
 
 	"blobio/amr"
+	"blobio/sfc"
 )
 
 // A quadtree of 2 x 2 root blocks is refined twice at a corner, which takes a neighbour with it, and cut into three parts.
@@ -27,8 +28,7 @@ func Example() {
 	fmt.Println(t.Name(child), "from", lo[:2], "to", hi[:2])
 
 	order := amr.Hilbert{}.Order(t)
-	starts := []int{0, len(order) / 3, 2 * len(order) / 3, len(order)}
-	q := amr.Quality(t, order, starts, nil)
+	q := amr.Quality(t, order, sfc.Owners(sfc.ByCount(len(order), 3)), 3, nil)
 	fmt.Printf("efficiency %.2f, %d of %d faces between parts\n", q.Eff, q.Surface, q.Faces)
 	// Output:
 	// refined 4 blocks: 24 in all

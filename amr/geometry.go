@@ -143,30 +143,6 @@ func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 	return lo, hi
 }
 
-// StoredBounds returns what the real program stores in the attributes `lower`
-// and `upper` of a block: Bounds, but for levels below 0 the coordinates are
-// shifted down twice (so all but the first block have wrong ones), and axes
-// beyond Rank have the domain's lower corner and its width halved with each
-// level, NaN below level 0.
-func (x Index) StoredBounds(g *Geometry) (lo, hi [3]float64) {
-	l, c := x.Level(), x.Coord()
-	for i := range 3 {
-		n := g.Roots[i]
-		if l < 0 {
-			c[i] >>= uint(-l)
-			n >>= uint(-l)
-		} else {
-			n <<= uint(min(l, MaxDepth))
-		}
-		at := func(c int) float64 {
-			a := float64(c) / float64(n)
-			return float64((1-a)*g.Lower[i]) + float64(a*g.Upper[i])
-		}
-		lo[i], hi[i] = at(c[i]), at(c[i]+1)
-	}
-	return lo, hi
-}
-
 // CellWidth returns the width of a cell at a level. Axes beyond Rank give the
 // domain's.
 func (g *Geometry) CellWidth(level int) [3]float64 {

@@ -96,7 +96,7 @@ func (x Index) point() [3]uint32 {
 
 // mortonKey is the closed form of the walk: the interleaved bits of the lower
 // corner. A block and its first descendants share it; the coarser is first.
-func mortonKey(x Index) sfc.Key { return sfc.Morton(3, coordBits, x.point()) }
+func mortonKey(x Index) sfc.Key { return sfc.Morton(coordBits, x.point()) }
 
 func hilbertKey(rank, level int, x Index) sfc.Key {
 	return sfc.HilbertPrefix(rank, coordBits, arrayBits+level, x.point())

@@ -126,31 +126,6 @@ func (t *Tree) Add(x Index) error {
 	return nil
 }
 
-// Remove takes one block away, not its children. The error is ErrMissing.
-func (t *Tree) Remove(x Index) error {
-	v := t.nodes[x]
-	if v&present == 0 {
-		return fmt.Errorf("block %s: %w", t.Name(x), ErrMissing)
-	}
-	if v &^= present; v == 0 {
-		delete(t.nodes, x)
-	} else {
-		t.nodes[x] = v
-	}
-	if x.Level() > t.g.MinLevel {
-		p := x.Parent()
-		if v := t.nodes[p] &^ (1 << x.ChildNumber()); v == 0 {
-			delete(t.nodes, p)
-		} else {
-			t.nodes[p] = v
-		}
-	}
-	t.n--
-	t.levels[x.Level()-MinLevel]--
-	t.sorted = nil
-	return nil
-}
-
 // Has says whether the block exists.
 func (t *Tree) Has(x Index) bool { return t.nodes[x]&present != 0 }
 

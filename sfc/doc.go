@@ -3,5 +3,5 @@
 //
 //	curves    Morton, Hilbert: Key of a point, Point of a key
 //	cuts      ByCount, ByWeight; Owners
-//	figures   Measure, Surface
+//	figures   Measure
 package sfc

@@ -1,7 +1,5 @@
 package sfc
 
-import "iter"
-
 // Quality says how good a division into parts is.
 type Quality struct {
 	Max     float64 // weight of the heaviest part
@@ -12,7 +10,7 @@ type Quality struct {
 }
 
 // Measure returns the figures of weights: w of each unit (nil: all 1), owner
-// the part of each, in [0, parts). Surface and Faces are left 0.
+// the part of each, in [0, parts). Surface and Faces are those of amr.Quality.
 func Measure(w []float64, owner []int, parts int) Quality {
 	if parts < 1 {
 		return Quality{Eff: 1}
@@ -35,17 +33,4 @@ func Measure(w []float64, owner []int, parts int) Quality {
 		q.Eff = q.Mean / q.Max
 	}
 	return q
-}
-
-// Surface counts faces: pairs yields each face between two units once, owner is
-// the part of each unit. It returns how many faces lie between different parts,
-// and how many there are.
-func Surface(owner []int, pairs iter.Seq2[int, int]) (between, all int64) {
-	for i, j := range pairs {
-		all++
-		if owner[i] != owner[j] {
-			between++
-		}
-	}
-	return between, all
 }

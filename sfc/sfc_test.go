@@ -65,31 +65,29 @@ func TestHilbertUnitSteps(t *testing.T) {
 
 func TestMortonSmall(t *testing.T) {
 	for _, c := range []struct {
-		rank, bits int
-		p          [3]uint32
-		want       sfc.Key
+		bits int
+		p    [3]uint32
+		want sfc.Key
 	}{
-		{1, 4, [3]uint32{9, 7, 7}, sfc.Key{Lo: 9}},
-		{2, 2, [3]uint32{1, 2, 3}, sfc.Key{Lo: 0b1001}},
-		{3, 2, [3]uint32{1, 0, 0}, sfc.Key{Lo: 1}},
-		{3, 2, [3]uint32{0, 0, 2}, sfc.Key{Lo: 0b100000}},
-		{3, 30, [3]uint32{1 << 29, 1 << 29, 1 << 29}, sfc.Key{Hi: 7 << 23}},
-		{3, 32, [3]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1}, sfc.Key{Hi: 1<<32 - 1, Lo: 1<<64 - 1}},
-		{3, 22, [3]uint32{1 << 21, 0, 0}, sfc.Key{Lo: 1 << 63}},
-		{3, 22, [3]uint32{0, 1 << 21, 0}, sfc.Key{Hi: 1}},
+		{2, [3]uint32{1, 0, 0}, sfc.Key{Lo: 1}},
+		{2, [3]uint32{0, 0, 2}, sfc.Key{Lo: 0b100000}},
+		{30, [3]uint32{1 << 29, 1 << 29, 1 << 29}, sfc.Key{Hi: 7 << 23}},
+		{32, [3]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1}, sfc.Key{Hi: 1<<32 - 1, Lo: 1<<64 - 1}},
+		{22, [3]uint32{1 << 21, 0, 0}, sfc.Key{Lo: 1 << 63}},
+		{22, [3]uint32{0, 1 << 21, 0}, sfc.Key{Hi: 1}},
 	} {
-		if got := sfc.Morton(c.rank, c.bits, c.p); got != c.want {
-			t.Errorf("Morton(%d, %d, %v) = %v, want %v", c.rank, c.bits, c.p, got, c.want)
+		if got := sfc.Morton(c.bits, c.p); got != c.want {
+			t.Errorf("Morton(%d, %v) = %v, want %v", c.bits, c.p, got, c.want)
 		}
 	}
 }
 
 // interleaved is Morton, bit by bit.
-func interleaved(rank, bits int, p [3]uint32) *big.Int {
+func interleaved(bits int, p [3]uint32) *big.Int {
 	k := new(big.Int)
 	for b := range bits {
-		for i := range rank {
-			k.SetBit(k, b*rank+i, uint(p[i]>>b&1))
+		for i := range p {
+			k.SetBit(k, b*3+i, uint(p[i]>>b&1))
 		}
 	}
 	return k
@@ -108,7 +106,7 @@ func TestCurves(t *testing.T) {
 		for i := range rank {
 			p[i] = rapid.Uint32().Draw(t, "p") >> (32 - bits)
 		}
-		if k := sfc.Morton(rank, bits, p); number(k).Cmp(interleaved(rank, bits, p)) != 0 {
+		if k := sfc.Morton(bits, p); number(k).Cmp(interleaved(bits, p)) != 0 {
 			t.Fatalf("Morton: %v", k)
 		}
 		// The key of the cube that holds a point, and no other, begins as that of the point.
@@ -218,10 +216,6 @@ func TestQuality(t *testing.T) {
 	if q.Max != 3 || q.Mean != 2 || q.Eff != 2.0/3 {
 		t.Errorf("%+v", q)
 	}
-	between, all := sfc.Surface([]int{0, 0, 1}, func(yield func(int, int) bool) { _ = yield(0, 1) && yield(1, 2) })
-	if between != 1 || all != 2 {
-		t.Errorf("surface %d of %d", between, all)
-	}
 }
 
 // TestHilbertKeys: the curve is always the same one. The sums are CRC-32 of the places of all points of 16 per axis.
@@ -248,9 +242,6 @@ func TestWeightsOutOfRange(t *testing.T) {
 			t.Errorf("%v: %v, want %v", x, got, want)
 		}
 	}
-	if got := sfc.ByWeight([]float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64}, 2); !slices.Equal(got, []int{0, 2, 4}) {
-		t.Errorf("the largest weights: %v", got)
-	}
 }
 
 // TestKeyOrder: a key is a number of 96 bits.
@@ -276,24 +267,11 @@ func TestBitsOutOfRange(t *testing.T) {
 				q[i] |= 1 << 3
 			}
 		}
-		if a, b := sfc.Morton(rank, 3, p), sfc.Morton(rank, 3, q); a != b {
+		if a, b := sfc.Morton(3, p), sfc.Morton(3, q); a != b {
 			t.Errorf("rank %d: Morton %v and %v", rank, a, b)
 		}
 		if a, b := sfc.Hilbert(rank, 3, p), sfc.HilbertPrefix(rank, 3, 9, p); a != b {
 			t.Errorf("rank %d: Hilbert %v and %v", rank, a, b)
 		}
 	}
-}
-
-func BenchmarkCurves(b *testing.B) {
-	b.Run("morton", func(b *testing.B) {
-		for i := range b.N {
-			sfc.Morton(3, 30, [3]uint32{uint32(i), uint32(i) << 8, 12345})
-		}
-	})
-	b.Run("hilbert", func(b *testing.B) {
-		for i := range b.N {
-			sfc.Hilbert(3, 30, [3]uint32{uint32(i), uint32(i) << 8, 12345})
-		}
-	})
 }

@@ -28,8 +28,8 @@ const (
 // maxNeighbours is how many neighbours fit. A leaf of a balanced 3-D tree has at most 56.
 const maxNeighbours = (adaptBytes - adaptNeighbour) / levelInfoBytes
 
-// LevelInfo is what a block knows of itself or of a neighbour.
-type LevelInfo struct {
+// levelInfo is what a block knows of itself or of a neighbour.
+type levelInfo struct {
 	Index      [3]int32
 	Now        int32 // level
 	Min, Max   int32 // bounds of the next level
@@ -37,31 +37,31 @@ type LevelInfo struct {
 	CanCoarsen bool
 }
 
-// Adapt is the content of a block's adapt_buffer attribute: what it knows of
+// adaptBuffer is the content of a block's adapt_buffer attribute: what it knows of
 // its neighbours. Levels are by direction: (fx+1)+3((fy+1)+3(fz+1)), each f
 // of -1, 0, 1.
-type Adapt struct {
+type adaptBuffer struct {
 	Curr, Next         [27]int32
 	Last               [8][27]int32 // per child: cx+2(cy+2cz)
 	Valid              bool         // for leaves, and below level 0
 	Rank               int32
 	Periodic           [3]int32 // root blocks on periodic axes, otherwise 0
 	MinLevel, MaxLevel int32
-	Self               LevelInfo
-	Neighbours         []LevelInfo
+	Self               levelInfo
+	Neighbours         []levelInfo
 }
 
-// DecodeAdapt reads an adapt_buffer of 4000 bytes, little-endian, as they are
+// decodeAdapt reads an adapt_buffer of 4000 bytes, little-endian, as they are
 // in the file. Errors wrap ErrCorrupt and name the field.
-func DecodeAdapt(b []byte) (*Adapt, error) {
-	fail := func(off int, field, format string, args ...any) (*Adapt, error) {
+func decodeAdapt(b []byte) (*adaptBuffer, error) {
+	fail := func(off int, field, format string, args ...any) (*adaptBuffer, error) {
 		return nil, fault.At("", int64(off), "adapt_buffer "+field, ErrCorrupt, format, args...)
 	}
 	if len(b) != adaptBytes {
 		return fail(0, "size", "%d bytes, want %d", len(b), adaptBytes)
 	}
 	i32 := func(off int) int32 { return int32(binary.LittleEndian.Uint32(b[off:])) }
-	a := new(Adapt)
+	a := new(adaptBuffer)
 	levels := func(off int, dst []int32) {
 		for i := range dst {
 			dst[i] = i32(off + 4*i)
@@ -98,7 +98,7 @@ func DecodeAdapt(b []byte) (*Adapt, error) {
 	if n < 0 || n > maxNeighbours {
 		return fail(adaptCount, "neighbours", "%d, want 0 to %d", n, maxNeighbours)
 	}
-	a.Neighbours = make([]LevelInfo, n)
+	a.Neighbours = make([]levelInfo, n)
 	for i := range a.Neighbours {
 		a.Neighbours[i] = decodeLevelInfo(b[adaptNeighbour+levelInfoBytes*i:])
 	}
@@ -106,19 +106,19 @@ func DecodeAdapt(b []byte) (*Adapt, error) {
 }
 
 // The bytes behind can_coarsen are padding, and for a block itself both flags are garbage.
-func decodeLevelInfo(b []byte) LevelInfo {
+func decodeLevelInfo(b []byte) levelInfo {
 	i32 := func(k int) int32 { return int32(binary.LittleEndian.Uint32(b[4*k:])) }
-	return LevelInfo{Index: [3]int32{i32(0), i32(1), i32(2)}, Now: i32(3), Min: i32(4), Max: i32(5), Sibling: b[24] == 1, CanCoarsen: b[25] == 1}
+	return levelInfo{Index: [3]int32{i32(0), i32(1), i32(2)}, Now: i32(3), Min: i32(4), Max: i32(5), Sibling: b[24] == 1, CanCoarsen: b[25] == 1}
 }
 
-// Encode returns the 4000 bytes of the attribute.
-func (a *Adapt) Encode() ([]byte, error) {
+// bytes returns the 4000 bytes of the attribute.
+func (a *adaptBuffer) bytes() ([]byte, error) {
 	b := make([]byte, adaptBytes)
 	return b, a.encode(b)
 }
 
 // encode fills b, which holds zeros.
-func (a *Adapt) encode(b []byte) error {
+func (a *adaptBuffer) encode(b []byte) error {
 	binary.LittleEndian.PutUint32(b[adaptLast:], 216)
 	for c := range a.Last {
 		putInts(b[adaptLast+4+108*c:], a.Last[c][:])
@@ -130,7 +130,7 @@ func (a *Adapt) encode(b []byte) error {
 }
 
 // encodeBlock fills in what differs between the blocks of a tree.
-func (a *Adapt) encodeBlock(b []byte) error {
+func (a *adaptBuffer) encodeBlock(b []byte) error {
 	if len(a.Neighbours) > maxNeighbours {
 		return fmt.Errorf("adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), maxNeighbours, ErrTooLarge)
 	}
@@ -147,7 +147,7 @@ func (a *Adapt) encodeBlock(b []byte) error {
 	return nil
 }
 
-func (l *LevelInfo) encode(b []byte) {
+func (l *levelInfo) encode(b []byte) {
 	le := binary.LittleEndian
 	b = b[:levelInfoBytes]
 	for i, w := range l.Index {

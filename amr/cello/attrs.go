@@ -116,7 +116,6 @@ type place struct {
 	m            *amr.Meta
 	enzo         amr.Type
 	order, count int64
-	noGhosts     bool       // say that there are none: grid from 0 to n-1
 	lo, hi       [3]float64 // the block's bounds
 }
 
@@ -147,9 +146,6 @@ func (p *place) putEnzo(dst []byte, v ...float64) {
 func (p *place) derive(dst []byte, i int, b *amr.Block) {
 	g, lo, hi := &p.m.Geometry, &p.lo, &p.hi
 	ghost := g.Ghost
-	if p.noGhosts {
-		ghost = [3]int{}
-	}
 	switch i {
 	case attrNumField:
 		putInt32(dst, 1)

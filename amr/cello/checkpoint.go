@@ -42,9 +42,8 @@ type Checkpoint struct {
 	recs     []scanned // of each block
 	tree     *amr.Tree
 	man      *manifest
-	sums     bool  // man has a checksum of each dataset
-	sumAt    []int // place in manifest.Datasets of each column
-	heads    []headSum
+	sums     bool         // man has a checksum of each dataset
+	sumAt    []int        // place in manifest.Datasets of each column
 	template *h5.Template // see scanner
 	listAt   []int32      // place of each block in its list
 
@@ -108,9 +107,6 @@ func (k *Checkpoint) Ghosts(field int) bool { return k.ghosts[field] }
 
 // Dump says whether it is known to be a data dump, see Options.
 func (k *Checkpoint) Dump() bool { return k.man != nil && k.man.Dump }
-
-// HasManifest says whether it has a manifest: whether this module wrote it.
-func (k *Checkpoint) HasManifest() bool { return k.man != nil }
 
 // Scrambled says whether the cells of a field are in the wrong places: written without
 // ghosts by the real program, which gives HDF5 the shape of a field in memory in reverse.

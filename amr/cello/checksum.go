@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
-	"sync"
 
 	"blobio/internal/fault"
 	"blobio/internal/h5"
@@ -35,8 +34,7 @@ func (k *Checkpoint) compareData(i, c int, p []byte) error {
 	return nil
 }
 
-// compareGroup compares the group of block i; b are its bytes, if they were read. The metadata of a
-// manifest without sums of groups are compared at once for all blocks of the file.
+// compareGroup compares the group of block i; b are its bytes, if they were read.
 func (k *Checkpoint) compareGroup(i int, b []byte) error {
 	if rec := &k.recs[i]; rec.damaged { // NoVerify or not
 		info := &k.blocks[i]
@@ -46,13 +44,7 @@ func (k *Checkpoint) compareGroup(i int, b []byte) error {
 		return nil
 	}
 	info := &k.blocks[i]
-	e := &k.man.Files[info.File]
-	if len(e.Groups) == 0 {
-		return k.heads[info.File].compare(func() error {
-			return compareBytes(poolReader{k.pool, k.path(info.File)}, 0, e.Meta, "metadata", uint32(e.Head))
-		})
-	}
-	at, want := k.recs[i].addr, e.Groups[k.listAt[i]]
+	at, want := k.recs[i].addr, k.man.Files[info.File].Groups[k.listAt[i]]
 	if b == nil {
 		return compareBytes(poolReader{k.pool, k.path(info.File)}, at, k.recs[i].span, info.Name, want)
 	}
@@ -60,17 +52,6 @@ func (k *Checkpoint) compareGroup(i int, b []byte) error {
 		return differs(k.path(info.File), at, info.Name, got, want)
 	}
 	return nil
-}
-
-// headSum is whether the metadata of a file are what they were, found out once.
-type headSum struct {
-	once sync.Once
-	err  error
-}
-
-func (h *headSum) compare(sum func() error) error {
-	h.once.Do(func() { h.err = sum() })
-	return h.err
 }
 
 // compareBytes compares n bytes of a file.
@@ -141,7 +122,6 @@ func (k *Checkpoint) matchDatasets(file string) error {
 	if len(k.cols) != len(k.man.Datasets) {
 		return fault.At(file, -1, "datasets", ErrCorrupt, "%d, but blocks have %d", len(k.man.Datasets), len(k.cols))
 	}
-	k.heads = make([]headSum, len(k.files))
 	k.sums = true
 	return nil
 }
@@ -154,12 +134,6 @@ func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) e
 	}
 	e := &s.man.Files[file]
 	r := poolReader{s.pool, s.path(e.Name + dataSuffix)}
-	if len(e.Groups) == 0 {
-		if n >= 0 {
-			return nil
-		}
-		return compareBytes(r, 0, e.Meta, "metadata", uint32(e.Head))
-	}
 	addr := func(n int) (int64, error) {
 		if n == len(list) {
 			return e.Meta, nil

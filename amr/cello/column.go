@@ -17,8 +17,8 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 	info, rec := &k.blocks[i], &k.recs[i]
 	m := &k.meta
 	for f := range m.Fields {
-		if k.Scrambled(f) && !k.opt.AcceptScrambled {
-			return fault.At(k.path(info.File), -1, info.Name+" "+k.cols[f].name, ErrScrambled, "blocks of %v cells were written without ghosts", m.Block)
+		if err := k.right(i, f); err != nil {
+			return err
 		}
 	}
 	// Datasets that lie close together are read at once.
@@ -45,24 +45,13 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 			return err
 		}
 	}
-	get := func(c int) ([]byte, error) {
-		e, n := k.extent(rec, c)
-		var p []byte
-		if all != nil && n > 0 {
+	get := func(c int) (p []byte, err error) {
+		if e, n := k.extent(rec, c); all != nil && n > 0 {
 			p = all[e.off-lo : e.off-lo+n : e.off-lo+n]
-		} else {
-			var err error
-			if p, err = k.column(i, c); err != nil {
-				return nil, err
-			}
-		}
-		if err := k.compareData(i, c, p); err != nil {
+		} else if p, err = k.column(i, c, nil); err != nil {
 			return nil, err
 		}
-		if elem.HostBig != k.cols[c].big {
-			elem.Swap(p, p, k.cols[c].typ.Size())
-		}
-		return p, nil
+		return p, k.native(i, c, p)
 	}
 	b.Fields = make([]amr.Field, len(m.Fields))
 	for c := range k.cols {
@@ -80,14 +69,34 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 	return nil
 }
 
+// right says whether a column of block i has its cells in their places, or may have them elsewhere.
+func (k *Checkpoint) right(i, c int) error {
+	col, info := &k.cols[c], &k.blocks[i]
+	if col.field == nil || !k.Scrambled(col.place) || k.opt.AcceptScrambled {
+		return nil
+	}
+	return fault.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
+}
+
 // extent returns where a column of a block lies, and its bytes.
 func (k *Checkpoint) extent(rec *scanned, c int) (extent, int64) {
 	e := rec.data[k.colAt[c]]
 	return e, e.elems * int64(k.cols[c].typ.Size())
 }
 
-// column reads the bytes of a column of block i as they are in the file.
-func (k *Checkpoint) column(i, c int) ([]byte, error) {
+// native compares a column of block i, as it is in the file, and puts it into the byte order of the host.
+func (k *Checkpoint) native(i, c int, p []byte) error {
+	if err := k.compareData(i, c, p); err != nil {
+		return err
+	}
+	if elem.HostBig != k.cols[c].big {
+		elem.Swap(p, p, k.cols[c].typ.Size())
+	}
+	return nil
+}
+
+// column reads the bytes of a column of block i as they are in the file, into dst if it is long enough.
+func (k *Checkpoint) column(i, c int, dst []byte) ([]byte, error) {
 	info, rec := &k.blocks[i], &k.recs[i]
 	e, n := k.extent(rec, c)
 	if n == 0 {
@@ -97,8 +106,10 @@ func (k *Checkpoint) column(i, c int) ([]byte, error) {
 		if n > k.files[info.File].size-e.off || n > math.MaxInt {
 			return nil, fault.At(k.path(info.File), e.off, info.Name+" "+k.cols[c].name, ErrTruncated, "%d bytes, the file has %d", n, k.files[info.File].size)
 		}
-		p := make([]byte, n)
-		return p, k.readAt(info.File, p, e.off, info.Name+" "+k.cols[c].name)
+		if int64(cap(dst)) < n {
+			dst = make([]byte, n)
+		}
+		return dst[:n], k.readAt(info.File, dst[:n], e.off, info.Name+" "+k.cols[c].name)
 	}
 	// Chunked, compressed, compact or never written.
 	if n > maxSlow {
@@ -174,32 +185,15 @@ func (k *Checkpoint) values(ctx context.Context, i, c int, dst []byte) ([]byte, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	col, info, rec := &k.cols[c], &k.blocks[i], &k.recs[i]
-	if rec.damaged {
+	if k.recs[i].damaged {
 		return nil, k.compareGroup(i, nil)
 	}
-	if col.field != nil && k.Scrambled(col.place) && !k.opt.AcceptScrambled {
-		return nil, fault.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
+	if err := k.right(i, c); err != nil {
+		return nil, err
 	}
-	e, n := k.extent(rec, c)
-	var err error
-	if e.off >= 0 && n <= k.files[info.File].size-e.off && n <= math.MaxInt {
-		if int64(cap(dst)) < n {
-			dst = make([]byte, n)
-		}
-		dst = dst[:n]
-		err = k.readAt(info.File, dst, e.off, info.Name+" "+col.name)
-	} else {
-		dst, err = k.column(i, c)
-	}
-	if err == nil {
-		err = k.compareData(i, c, dst)
-	}
+	p, err := k.column(i, c, dst)
 	if err != nil {
 		return nil, err
 	}
-	if elem.HostBig != col.big {
-		elem.Swap(dst, dst, col.typ.Size())
-	}
-	return dst, nil
+	return p, k.native(i, c, p)
 }

@@ -180,44 +180,6 @@ func TestDamagedBlock(t *testing.T) {
 	}
 }
 
-// TestOldManifest: one without sums of groups, as earlier versions wrote it, is good, and the metadata are compared as a whole.
-func TestOldManifest(t *testing.T) {
-	ctx := context.Background()
-	c := tiny().build(t)
-	mem := memDir(t)
-	must(c.write(ctx, 1, false, "c", &Options{Files: 2, FS: mem}))
-	b, err := vfs.ReadFile(mem, "c/"+ManifestName, 1<<20)
-	must(err)
-	m, err := decodeManifest(b, "")
-	must(err)
-	for i := range m.Files {
-		m.Files[i].Groups, m.Files[i].Root = nil, 0
-	}
-	b, err = m.encode()
-	must(err)
-	must(mem.Remove("c/" + ManifestName))
-	must(vfs.WriteFile(mem, "c/"+ManifestName, b))
-	if err := c.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
-		t.Fatal(err)
-	}
-	k, err := Open(ctx, "c", &OpenOptions{FS: mem})
-	must(err)
-	last := len(k.blocks) - 1
-	rec := k.recs[last]
-	file := "c/" + k.files[rec.file].name + dataSuffix
-	k.Close()
-	flip(mem, file, rec.addr+rec.span-9, 0)
-	k, err = Open(ctx, "c", &OpenOptions{FS: mem})
-	must(err)
-	defer k.Close()
-	if _, err := k.Block(ctx, last); !errors.Is(err, ErrChecksum) || !strings.Contains(err.Error(), "metadata") {
-		t.Errorf("%v", err)
-	}
-	if _, err := k.Block(ctx, 0); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestManifestCounts: a manifest with as many sums or costs as there are blocks is good; with another number of them, or of a file that
 // cannot be, it is refused, though its own sum is right.
 func TestManifestCounts(t *testing.T) {

@@ -8,7 +8,6 @@
 //	Verify              all that is wrong, and what the original would do with it
 //	Checkpoint.Unfit    the fields that keep the original from restarting
 //	WriteYT             for yt
-//	DecodeAdapt         the attribute adapt_buffer
 //
 // A directory is absent or whole at any time: it is written under another name,
 // synced and renamed. Besides the files of the original it has blobio.manifest,

@@ -2,6 +2,7 @@ package cello
 
 import (
 	"context"
+	"math"
 
 	"blobio/comm"
 )
@@ -12,10 +13,14 @@ type batch struct {
 	from, to int64 // places in the plan
 }
 
-// batches cuts what a rank writes into rounds of three eighths of Memory, for the messages of a
-// round may still be there when those of the next one arrive, and lists are there too. Every
-// rank computes the same ones from the plan, so that no requests are sent.
+// batches cuts what a rank writes into rounds: of a file each where all ranks share a heap, else of three
+// eighths of Memory, for the messages of a round may still be there when those of the next one arrive, and
+// lists are there too. Every rank computes the same ones from the plan, so that no requests are sent.
 func (j *job) batches(rank int) (l []batch) {
+	most := int64(math.MaxInt64)
+	if j.apart {
+		most = j.o.Memory / 8 * 3
+	}
 	for f := range j.names {
 		if j.writerOf(f) != rank {
 			continue
@@ -23,7 +28,7 @@ func (j *job) batches(rank int) (l []batch) {
 		from, end, bytes := j.plan.starts[f], j.plan.starts[f+1], int64(0)
 		for i := from; i < end; i++ {
 			bytes += j.plan.blocks[i].bytes + 8192
-			if bytes >= j.o.Memory/8*3 {
+			if bytes >= most {
 				l = append(l, batch{f, from, i + 1})
 				from, bytes = i+1, 0
 			}
@@ -35,10 +40,11 @@ func (j *job) batches(rank int) (l []batch) {
 	return l
 }
 
-// exchange writes when some ranks share no heap. In each round each writer
-// gets the next blocks for its file from the ranks of other heaps, in memory
-// that Options.Memory bounds, and those of its own heap as they are.
-func (j *job) exchange(ctx context.Context) ([]manifestFile, error) {
+// writeFiles writes this rank's files. In each round each writer gets the next
+// blocks for its file from the ranks of other heaps, in memory that
+// Options.Memory bounds, and those of its own heap as they are. I/O errors go
+// to j.err; what it returns is of the communication.
+func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 	me := j.c.Rank()
 	// What this rank has to send, by round and receiver.
 	type part struct {
@@ -48,14 +54,13 @@ func (j *job) exchange(ctx context.Context) ([]manifestFile, error) {
 	var send [][]part
 	var mine []batch
 	for r := range j.c.Size() {
-		l := j.batches(r)
-		if r == me {
-			mine = l
-		}
 		if j.heap[r] != nil {
+			if r == me {
+				mine = j.batches(r)
+			}
 			continue
 		}
-		for k, b := range l {
+		for k, b := range j.batches(r) {
 			for i := b.from; i < b.to; i++ {
 				if int(j.plan.blocks[i].owner) != me {
 					continue

@@ -1,6 +1,7 @@
 package cello
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -48,17 +49,21 @@ func stampAttrs(t *h5.Template, b []byte) (r rawAttrs) {
 // decodedAttrs takes them from attributes whose shapes were checked.
 func decodedAttrs(at [numBlockAttrs]*h5.Attr) (r rawAttrs, err error) {
 	for i, a := range at {
-		raw, err := a.Raw()
-		if err != nil {
+		if r[i], err = rawOf(a); err != nil {
 			return r, err
 		}
-		if a.Type.BigEndian() {
-			raw = append([]byte(nil), raw...)
-			elem.Swap(raw, raw, int(a.Type.Size()))
-		}
-		r[i] = raw
 	}
 	return r, nil
+}
+
+// rawOf is the little-endian value of an attribute.
+func rawOf(a *h5.Attr) ([]byte, error) {
+	raw, err := a.Raw()
+	if err == nil && a.Type.BigEndian() {
+		raw = bytes.Clone(raw)
+		elem.Swap(raw, raw, int(a.Type.Size()))
+	}
+	return raw, err
 }
 
 // ints are the elements of an integer attribute.

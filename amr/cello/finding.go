@@ -1,6 +1,8 @@
 package cello
 
 import (
+	"fmt"
+
 	"blobio/internal/fault"
 )
 
@@ -16,6 +18,17 @@ const (
 // Finding is one thing that Verify found: File is below the directory, "" for the whole; Block is the name of a block, ""
 // for the file; Effect is what the real program does with it, if that is known.
 type Finding = fault.Finding
+
+// finding makes one; its text is that of the error, if format is empty.
+func finding(s Severity, file, block, field string, err error, effect, format string, args ...any) Finding {
+	d := Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Effect: effect, Err: err}
+	if format == "" {
+		d.Msg = err.Error()
+	} else {
+		d.Msg = fmt.Sprintf(format, args...)
+	}
+	return d
+}
 
 // asError makes an error of a finding.
 func asError(f *Finding) error {

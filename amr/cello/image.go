@@ -230,12 +230,12 @@ func (j *job) template(sig int32) (*shapeTemplate, error) {
 // values writes the values of all attributes of the block at place i of the plan: at
 // gives the place for each, of the right length.
 func (j *job) values(t *shapeTemplate, i int64, b *amr.Block, at func(k int) []byte) error {
-	p := place{m: j.m, enzo: j.enzo, order: i, count: int64(len(j.plan.blocks)), noGhosts: j.yt != "" && !j.o.Ghosts}
+	p := place{m: j.m, enzo: j.enzo, order: i, count: int64(len(j.plan.blocks))}
 	p.lo, p.hi = b.Index.Bounds(&j.m.Geometry)
 	for k := range t.attrs {
 		dst := at(k)
 		name := t.attrs[k].name
-		if v, ok := b.Attrs[name]; ok && !ownAttrs[name] && !(p.noGhosts && gridAttrs[name]) {
+		if v, ok := b.Attrs[name]; ok && !ownAttrs[name] {
 			putExtra(dst, v)
 			continue
 		}
@@ -261,6 +261,3 @@ func (j *job) values(t *shapeTemplate, i int64, b *amr.Block, at func(k int) []b
 	}
 	return nil
 }
-
-// gridAttrs say how wide the ghost zones are.
-var gridAttrs = map[string]bool{"enzo_GridDimension": true, "enzo_GridStartIndex": true, "enzo_GridEndIndex": true}

@@ -102,25 +102,25 @@ func FuzzBlockList(f *testing.F) {
 }
 
 func FuzzAdapt(f *testing.F) {
-	a := Adapt{Rank: 3, Valid: true, Neighbours: make([]LevelInfo, 5)}
-	b, err := a.Encode()
+	a := adaptBuffer{Rank: 3, Valid: true, Neighbours: make([]levelInfo, 5)}
+	b, err := a.bytes()
 	must(err)
 	f.Add(b)
 	f.Add(make([]byte, 4000))
 	f.Add([]byte{27})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		a, err := DecodeAdapt(b)
+		a, err := decodeAdapt(b)
 		if err != nil {
 			if !errors.Is(err, ErrCorrupt) {
 				t.Fatal(err)
 			}
 			return
 		}
-		out, err := a.Encode()
+		out, err := a.bytes()
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := DecodeAdapt(out)
+		c, err := decodeAdapt(out)
 		if err != nil || !reflect.DeepEqual(a, c) {
 			t.Fatalf("%+v, %+v, %v", a, c, err)
 		}
@@ -131,7 +131,7 @@ func FuzzAdapt(f *testing.F) {
 }
 
 func FuzzManifest(f *testing.F) {
-	m := manifest{ID: "x", Datasets: []string{"field_a"}, Files: []manifestFile{{Name: "a", Size: 10, Blocks: 1, Data: []uint32{7}}}}
+	m := manifest{ID: "x", Datasets: []string{"field_a"}, Files: []manifestFile{{Name: "a", Size: 10, Blocks: 1, Groups: []uint32{1}, Data: []uint32{7}}}}
 	b, err := m.encode()
 	must(err)
 	f.Add(b)

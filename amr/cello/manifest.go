@@ -43,7 +43,7 @@ type manifestFile struct {
 	Meta   int64       `json:"meta"` // bytes of metadata, at the start of the file
 	Head   subfile.CRC `json:"head"` // CRC-32 of them
 	// Groups and Root are CRC-32 of the parts of it: the group of each block, and what is before
-	// the first one. Manifests of earlier writers do not have them.
+	// the first one.
 	Groups subfile.CRCs `json:"groups,omitempty"`
 	Root   subfile.CRC  `json:"root,omitempty"`
 	Data   subfile.CRCs `json:"data"` // CRC-32 of each dataset, block by block
@@ -72,7 +72,7 @@ func decodeManifest(b []byte, file string) (*manifest, error) {
 			return nil, fault.At(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
 		case int64(len(f.Data)) != int64(f.Blocks)*int64(len(m.Datasets)):
 			return nil, fault.At(file, -1, fmt.Sprintf("files[%d].data", i), ErrCorrupt, "%d checksums for %d blocks of %d datasets", len(f.Data), f.Blocks, len(m.Datasets))
-		case len(f.Groups) != 0 && len(f.Groups) != f.Blocks:
+		case len(f.Groups) != f.Blocks:
 			return nil, fault.At(file, -1, fmt.Sprintf("files[%d].groups", i), ErrCorrupt, "%d checksums for %d blocks", len(f.Groups), f.Blocks)
 		case m.Costs && len(f.Costs) != f.Blocks:
 			return nil, fault.At(file, -1, fmt.Sprintf("files[%d].costs", i), ErrCorrupt, "%d costs for %d blocks", len(f.Costs), f.Blocks)

@@ -197,13 +197,18 @@ func (k *Checkpoint) arrange(s *scanner) error {
 			b := &f.blocks[i]
 			d := checkIndex(m, b)
 			if err := k.particleCounts(b, np); err != nil && d == nil {
-				d = &Finding{Offset: -1, Block: b.name, Msg: err.Error(), Err: ErrCorrupt}
+				bad := finding(Error, "", b.name, "", ErrCorrupt, "", "%v", err)
+				d = &bad
+			}
+			listed := func(err error) error {
+				bad := finding(Error, f.name+listSuffix, b.name, "", errors.Join(ErrCorrupt, err), "", "%v", err)
+				return s.located(&bad)
 			}
 			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
 				// Its name is right, or the list would not be what was written.
 				x, _, err := amr.ParseName(b.name, m.Roots, b.level)
 				if err != nil {
-					return s.located(&Finding{Offset: -1, File: f.name + listSuffix, Block: b.name, Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)})
+					return listed(err)
 				}
 				b.index = x
 				d = checkIndex(m, b)
@@ -213,7 +218,7 @@ func (k *Checkpoint) arrange(s *scanner) error {
 				return s.located(d)
 			}
 			if err := k.tree.Add(b.index); err != nil {
-				return s.located(&Finding{Offset: -1, File: f.name + listSuffix, Block: b.name, Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)})
+				return listed(err)
 			}
 			k.recs = append(k.recs, *b)
 			k.listAt = append(k.listAt, int32(i))
@@ -251,16 +256,17 @@ func (k *Checkpoint) arrange(s *scanner) error {
 // checkIndex holds the index of a block against its name and level.
 func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	x := b.index
+	var d Finding
 	if err := m.Contains(x); err != nil {
-		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)}
+		d = finding(Error, "", b.name, "index", errors.Join(ErrCorrupt, err), "", "%v", err)
+	} else if l := x.Level(); l != b.level {
+		d = finding(Error, "", b.name, "index", ErrCorrupt, hangs, "%v is of level %d, the block list says %d", x, l, b.level)
+	} else if n := x.Name(m.Rank, m.Roots); n != b.name {
+		d = finding(Error, "", b.name, "index", ErrCorrupt, runsWrong, "%v is that of block %s", x, n)
+	} else {
+		return nil
 	}
-	if l := x.Level(); l != b.level {
-		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: fmt.Sprintf("%v is of level %d, the block list says %d", x, l, b.level), Effect: hangs, Err: ErrCorrupt}
-	}
-	if n := x.Name(m.Rank, m.Roots); n != b.name {
-		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: fmt.Sprintf("%v is that of block %s", x, n), Effect: runsWrong, Err: ErrCorrupt}
-	}
-	return nil
+	return &d
 }
 
 // permutation says whether the order numbers are 0 to n-1, each once.

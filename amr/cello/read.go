@@ -3,7 +3,6 @@ package cello
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math"
 	"path/filepath"
 
@@ -13,17 +12,6 @@ import (
 )
 
 func joinPath(dir, name string) string { return filepath.Join(dir, name) }
-
-// Find returns the place of a block in Blocks by its name and level, and
-// whether there is one.
-func (k *Checkpoint) Find(name string, level int) (int, bool) {
-	for i := range k.blocks {
-		if k.blocks[i].Name == name && k.blocks[i].Level == level {
-			return i, true
-		}
-	}
-	return 0, false
-}
 
 // Block reads block i of Blocks with all its data, and compares them with the manifest, see
 // OpenOptions.NoVerify: ErrChecksum names file, block, dataset and both sums. Attributes that do not
@@ -85,7 +73,8 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 		return nil, err
 	}
 	if ok {
-		k.stampedAttrs(b, stampAttrs(k.template, stamp), i)
+		r := stampAttrs(k.template, stamp)
+		k.attrs(b, &r, i)
 		if shared { // its bytes will be others
 			b.Adapt = bytes.Clone(b.Adapt)
 		}
@@ -98,7 +87,7 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 		if err != nil {
 			return nil, err
 		}
-		if err := k.attrs(b, o, i); err != nil {
+		if err := k.decodedAttrs(b, o, i); err != nil {
 			return nil, err
 		}
 	}
@@ -117,104 +106,72 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 
 func (k *Checkpoint) path(file int) string { return joinPath(k.dir, k.files[file].name+dataSuffix) }
 
-// stampedAttrs takes the attributes of a block from a stamp, whose bytes it keeps.
-func (k *Checkpoint) stampedAttrs(b *amr.Block, r rawAttrs, i int) {
-	b.Cycle = int32(r.ints(attrCycle)[0])
-	b.Time, b.Dt = r.floats(attrTime)[0], r.floats(attrDt)[0]
+// attrs takes the attributes of a block from raw values, which it keeps; nil stands for one that is not there, or
+// has another shape than the format gives it.
+func (k *Checkpoint) attrs(b *amr.Block, r *rawAttrs, i int) {
+	if r[attrCycle] != nil {
+		b.Cycle = int32(r.ints(attrCycle)[0])
+	}
+	if r[attrTime] != nil {
+		b.Time = r.floats(attrTime)[0]
+	}
+	if r[attrDt] != nil {
+		b.Dt = r.floats(attrDt)[0]
+	}
 	p := place{m: &k.meta, enzo: k.enzo, order: int64(i), count: int64(len(k.blocks))}
 	p.lo, p.hi = b.Index.Bounds(&k.meta.Geometry)
 	var buf [24]byte
-	for n := range r {
-		if ownAttrs[blockAttrs[n].name] {
+	for n, v := range r {
+		if v == nil || ownAttrs[blockAttrs[n].name] {
 			continue
 		}
-		want := buf[:len(r[n])]
-		if p.derive(want, n, b); !bytes.Equal(r[n], want) {
-			if b.Attrs == nil {
-				b.Attrs = map[string]any{}
-			}
-			b.Attrs[blockAttrs[n].name] = r.value(n, k.enzo)
+		want := buf[:len(v)]
+		if p.derive(want, n, b); !bytes.Equal(v, want) {
+			keep(b, blockAttrs[n].name, r.value(n, k.enzo))
 		}
 	}
 	b.Adapt = r[attrAdapt]
 }
 
-// attrs reads the attributes of a block.
-func (k *Checkpoint) attrs(b *amr.Block, o *h5.Object, i int) error {
-	keep := func(a *h5.Attr) {
-		v, err := a.Value()
-		if err != nil || a.Null {
-			return // of a type that nothing here can write either
-		}
-		if b.Attrs == nil {
-			b.Attrs = map[string]any{}
-		}
-		b.Attrs[a.Name] = v
+func keep(b *amr.Block, name string, v any) {
+	if b.Attrs == nil {
+		b.Attrs = map[string]any{}
 	}
-	var at [numBlockAttrs]*h5.Attr
+	b.Attrs[name] = v
+}
+
+// decodedAttrs reads the attributes of a block from its group.
+func (k *Checkpoint) decodedAttrs(b *amr.Block, o *h5.Object, i int) error {
+	var r rawAttrs
 	for a, err := range o.Attrs() {
 		if err != nil {
 			return err
 		}
-		if n, std := standard[a.Name]; std {
-			at[n] = a
-		} else {
-			keep(a)
-		}
-	}
-	var fail error
-	scalar := func(n int) (float64, bool) {
-		if at[n] == nil {
-			return 0, false
-		}
-		v, err := at[n].Float64s()
-		if err != nil || len(v) == 0 {
-			fail = errors.Join(fail, fault.At(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" "+blockAttrs[n].name, ErrCorrupt, "of type %v, %d elements", at[n].Type, at[n].Elems()))
-			return 0, false
-		}
-		return v[0], true
-	}
-	if v, ok := scalar(attrCycle); ok {
-		b.Cycle = int32(v)
-	}
-	if v, ok := scalar(attrTime); ok {
-		b.Time = v
-	}
-	if v, ok := scalar(attrDt); ok {
-		b.Dt = v
-	}
-	if fail != nil {
-		return fail
-	}
-	p := place{m: &k.meta, enzo: k.enzo, order: int64(i), count: int64(len(k.blocks))}
-	p.lo, p.hi = b.Index.Bounds(&k.meta.Geometry)
-	var buf [24]byte
-	for n, a := range at {
-		d := &blockAttrs[n]
-		if a == nil || ownAttrs[d.name] {
+		n, std := standard[a.Name]
+		if std && a.Type.Little() == blockAttrs[n].typ(k.enzo) && len(a.Dims) == 1 && a.Elems() == int64(blockAttrs[n].n) {
+			if r[n], err = rawOf(a); err != nil {
+				return err
+			}
 			continue
 		}
-		raw, err := a.Raw()
-		if err != nil {
-			return err
-		}
-		t := d.typ(k.enzo)
-		if want := buf[:int64(d.n)*t.Size()]; a.Type == t && len(a.Dims) == 1 && len(raw) == len(want) {
-			if p.derive(want, n, b); bytes.Equal(raw, want) {
-				continue
+		if std && (n == attrCycle || n == attrTime || n == attrDt) { // a scalar, say
+			v, err := a.Float64s()
+			if err != nil || len(v) == 0 {
+				return fault.At(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" "+a.Name, ErrCorrupt, "of type %v, %d elements", a.Type, a.Elems())
 			}
+			r[n] = make([]byte, blockAttrs[n].typ(k.enzo).Size())
+			(&place{m: &k.meta}).derive(r[n], n, &amr.Block{Cycle: int32(v[0]), Time: v[0], Dt: v[0]})
+			continue
 		}
-		keep(a)
+		if std && ownAttrs[a.Name] {
+			continue
+		}
+		if v, err := a.Value(); err == nil && !a.Null { // else of a type that nothing here can write either
+			keep(b, a.Name, v)
+		}
 	}
-	if a := at[attrAdapt]; a != nil {
-		raw, err := a.Raw()
-		if err != nil {
-			return err
-		}
-		if len(raw) == adaptBytes && a.Type == h5.Int32 {
-			b.Adapt = bytes.Clone(raw)
-		}
-	}
+	k.attrs(b, &r, i)
+	b.Adapt = bytes.Clone(b.Adapt)
 	return nil
 }
 

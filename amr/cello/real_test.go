@@ -10,7 +10,6 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/amr"
 	"blobio/comm"
 	"blobio/internal/h5"
 	"blobio/internal/testfiles"
@@ -34,7 +33,7 @@ func TestRealSynthesis(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := DecodeAdapt(b.Adapt)
+			want, err := decodeAdapt(b.Adapt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,15 +57,15 @@ func TestRealSynthesis(t *testing.T) {
 
 // diffAdapt compares what is defined: not the order of neighbours, the flags
 // of the block itself, can_coarsen.
-func diffAdapt(got, want *Adapt) string {
+func diffAdapt(got, want *adaptBuffer) string {
 	g, w := *got, *want
-	for _, a := range []*Adapt{&g, &w} {
+	for _, a := range []*adaptBuffer{&g, &w} {
 		a.Self.Sibling, a.Self.CanCoarsen = false, false
 		a.Neighbours = slices.Clone(a.Neighbours)
 		for i := range a.Neighbours {
 			a.Neighbours[i].CanCoarsen = false
 		}
-		slices.SortFunc(a.Neighbours, func(a, b LevelInfo) int { return slices.Compare(a.Index[:], b.Index[:]) })
+		slices.SortFunc(a.Neighbours, func(a, b levelInfo) int { return slices.Compare(a.Index[:], b.Index[:]) })
 	}
 	if s, z := fmt.Sprintf("%+v", g), fmt.Sprintf("%+v", w); s != z {
 		return fmt.Sprintf("got  %s\nwant %s", s, z)
@@ -234,12 +233,15 @@ func TestRealMeta(t *testing.T) {
 			if b.Order != int64(i) {
 				t.Errorf("%s: block %d has order %d", c.name, i, b.Order)
 			}
-			if !b.Leaf {
-				continue
-			}
 			h, err := k.Head(ctx, i)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if _, other := h.Attrs["lower"]; other && b.Level >= 0 && m.Rank == 3 {
+				t.Errorf("%s: the bounds of block %s are not to the last bit those of its index: %v", c.name, b.Name, h.Attrs)
+			}
+			if !b.Leaf {
+				continue
 			}
 			for _, p := range h.Particles {
 				n += p.N
@@ -249,5 +251,4 @@ func TestRealMeta(t *testing.T) {
 			t.Errorf("%s: %d particles in leaves, want %d", c.name, n, c.particles)
 		}
 	}
-	_ = amr.Float32
 }

@@ -49,12 +49,13 @@ type Restorer interface {
 
 // Plan places the blocks on ranks: the rank of each of Blocks, and how even it is.
 func (k *Checkpoint) Plan(ranks int, how Placement) ([]int, sfc.Quality) {
-	owner, w := k.place(max(ranks, 1), how)
+	ranks = max(ranks, 1)
+	owner, w := k.place(ranks, how)
 	order := make([]amr.Index, len(k.blocks))
 	for i := range k.blocks {
 		order[i] = k.blocks[i].Index
 	}
-	return owner, amr.QualityOf(k.tree, order, owner, max(ranks, 1), w)
+	return owner, amr.Quality(k.tree, order, owner, ranks, w)
 }
 
 // place returns the rank of each block, and the weights it went by.

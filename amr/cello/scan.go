@@ -3,7 +3,6 @@ package cello
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"path/filepath"
@@ -82,13 +81,7 @@ type scanner struct {
 }
 
 func (f *scannedFile) find(s Severity, block, field string, err error, effect, format string, args ...any) {
-	d := Finding{Offset: -1, Severity: s, File: f.name + dataSuffix, Block: block, Field: field, Effect: effect, Err: err}
-	if format == "" {
-		d.Msg = err.Error()
-	} else {
-		d.Msg = fmt.Sprintf(format, args...)
-	}
-	f.finds = append(f.finds, d)
+	f.finds = append(f.finds, finding(s, f.name+dataSuffix, block, field, err, effect, format, args...))
 }
 
 func checksum(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
@@ -163,7 +156,7 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 		}
 		var err error
 		if f.list, f.listSum, err = s.blockList(f.name); err != nil {
-			f.finds = append(f.finds, Finding{Offset: -1, Severity: Error, File: f.name + listSuffix, Msg: err.Error(), Err: missing(err), Effect: aborts})
+			f.finds = append(f.finds, finding(Error, f.name+listSuffix, "", "", missing(err), aborts, "%v", err))
 		}
 	})
 }

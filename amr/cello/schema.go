@@ -28,7 +28,7 @@ type firstBlock struct {
 	dim, start, to []int64
 	redshift       float64
 	enzo           amr.Type
-	adapt          *Adapt
+	adapt          *adaptBuffer
 }
 
 // findSchema takes datasets and geometry from the first block that can be
@@ -175,7 +175,7 @@ func (s *scanner) takeSchema(o *h5.Object, name string) error {
 	}
 	if a := at0[attrAdapt]; a != nil {
 		if raw, err := a.Raw(); err == nil {
-			b.adapt, _ = DecodeAdapt(raw)
+			b.adapt, _ = decodeAdapt(raw)
 		}
 	}
 	slices.SortFunc(l, func(a, b at) int { // in the order in which they were made

@@ -61,7 +61,7 @@ func TestScrambled(t *testing.T) {
 			if k, err = Open(ctx, "copy", &OpenOptions{FS: mem}); err != nil {
 				t.Fatal(err)
 			}
-			if k.Scrambled(0) != want || !k.HasManifest() {
+			if k.Scrambled(0) != want || k.man == nil {
 				t.Errorf("%+v: the copy is scrambled: %v", c, k.Scrambled(0))
 			}
 			k.Close()

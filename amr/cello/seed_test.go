@@ -140,7 +140,7 @@ func seedRow(t *testing.T, fsys *vfs.Mem, dir, where, name string, typ h5.Type, 
 		if value == nil {
 			raw, err := a.Raw()
 			must(err)
-			if _, err := DecodeAdapt(raw); err != nil {
+			if _, err := decodeAdapt(raw); err != nil {
 				t.Fatal(err)
 			}
 			continue

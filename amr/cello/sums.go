@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 
-	"blobio/amr"
 	"blobio/internal/elem"
 	"blobio/internal/fault"
 )
@@ -159,8 +158,8 @@ func (v *verifier) data(ctx context.Context) {
 	})
 }
 
-// looker shows a Survey the pieces of a dataset of a leaf, one after the other; nil: there is nothing to be seen.
-func (v *verifier) looker(survey *amr.Survey, b *scanned, c int) func(p []byte) {
+// looker shows a survey the pieces of a dataset of a leaf, one after the other; nil: there is nothing to be seen.
+func (v *verifier) looker(survey *survey, b *scanned, c int) func(p []byte) {
 	col := &v.k.cols[c]
 	if !b.known || !v.k.tree.Has(b.index) || !v.k.tree.Leaf(b.index) || b.level < 0 || !col.typ.Float() {
 		return nil
@@ -171,9 +170,9 @@ func (v *verifier) looker(survey *amr.Survey, b *scanned, c int) func(p []byte) 
 			elem.Swap(p, p, col.typ.Size())
 		}
 		if col.field != nil {
-			survey.Field(b.index, col.place, v.k.ghosts[col.place], at, p)
+			survey.field(b.index, col.place, v.k.ghosts[col.place], at, p)
 		} else {
-			survey.Positions(b.index, col.ptype, col.attr, p)
+			survey.positions(b.index, col.ptype, col.attr, p)
 		}
 		at += int64(len(p) / col.typ.Size())
 	}

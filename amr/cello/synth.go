@@ -9,7 +9,7 @@ import (
 // synthesize returns the adapt_buffer content of a block of a tree, by the
 // rules that hold in checkpoints of the real program (leaves: all of it; the
 // real program does not read the rest).
-func synthesize(t *amr.Tree, x amr.Index) *Adapt {
+func synthesize(t *amr.Tree, x amr.Index) *adaptBuffer {
 	s := newSynth(t)
 	s.block(x)
 	return &s.a
@@ -19,13 +19,13 @@ func synthesize(t *amr.Tree, x amr.Index) *Adapt {
 type synth struct {
 	t     *amr.Tree
 	g     *amr.Geometry
-	a     Adapt
+	a     adaptBuffer
 	fixed []byte // encoded, what is the same in all; nil until it is needed
 }
 
 func newSynth(t *amr.Tree) *synth {
 	g := t.Geometry()
-	s := &synth{t: t, g: g, a: Adapt{Rank: int32(g.Rank), MinLevel: int32(g.MinLevel), MaxLevel: int32(g.MaxLevel)}}
+	s := &synth{t: t, g: g, a: adaptBuffer{Rank: int32(g.Rank), MinLevel: int32(g.MinLevel), MaxLevel: int32(g.MaxLevel)}}
 	a := &s.a
 	for i := range a.Periodic {
 		if g.Periodic[i] {
@@ -37,7 +37,7 @@ func newSynth(t *amr.Tree) *synth {
 			a.Last[c][i] = -1
 		}
 	}
-	a.Neighbours = make([]LevelInfo, 0, 56)
+	a.Neighbours = make([]levelInfo, 0, 56)
 	return s
 }
 
@@ -47,7 +47,7 @@ func (s *synth) encode(b []byte, x amr.Index) error {
 		f := s.a
 		f.Neighbours = nil
 		var err error
-		if s.fixed, err = f.Encode(); err != nil {
+		if s.fixed, err = f.bytes(); err != nil {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (s *synth) encode(b []byte, x amr.Index) error {
 func (s *synth) block(x amr.Index) {
 	t, g, a := s.t, s.g, &s.a
 	l := x.Level()
-	a.Self = LevelInfo{Index: x, Now: int32(l), Min: int32(l), Max: int32(l)}
+	a.Self = levelInfo{Index: x, Now: int32(l), Min: int32(l), Max: int32(l)}
 	leaf := t.Leaf(x)
 	switch {
 	case l < 0: // what the real program leaves in them
@@ -99,10 +99,10 @@ func (s *synth) block(x amr.Index) {
 	}
 	parent := x.Parent()
 	add := func(n amr.Index, now, lo, hi int, again bool) {
-		if again && slices.ContainsFunc(a.Neighbours, func(i LevelInfo) bool { return i.Index == n }) {
+		if again && slices.ContainsFunc(a.Neighbours, func(i levelInfo) bool { return i.Index == n }) {
 			return
 		}
-		a.Neighbours = append(a.Neighbours, LevelInfo{Index: n, Now: int32(now), Min: int32(now + lo), Max: int32(now + hi),
+		a.Neighbours = append(a.Neighbours, levelInfo{Index: n, Now: int32(now), Min: int32(now + lo), Max: int32(now + hi),
 			Sibling: l >= 1 && now == l && n.Parent() == parent})
 	}
 	for face := range 27 {

@@ -31,7 +31,7 @@ type VerifyOptions struct {
 }
 
 // Verify looks for everything that is wrong with a checkpoint: files, lists, groups, attributes,
-// datasets, the tree, checksums, values that no run leaves behind (amr.Survey). It never stops at the first finding, only where nothing
+// datasets, the tree, checksums, values that no run leaves behind. It never stops at the first finding, only where nothing
 // more can be read. What the real program does not check, and hangs, crashes or runs wrong on, is
 // found here, and Finding.Effect says so. Whether it can restart from what is sound is another question: see VerifyOptions.ForRestart.
 func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding] {
@@ -43,7 +43,7 @@ func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding]
 		v.s.deep = true
 		v.run(ctx)
 		if err := v.s.pool.Close(); err != nil {
-			v.tell(Finding{Offset: -1, Severity: Warning, Msg: err.Error(), Err: err})
+			v.add(Warning, "", "", "", err, "", "")
 		}
 	}
 }
@@ -56,8 +56,7 @@ type verifier struct {
 	stop   bool
 	done   atomic.Int64 // bytes compared, of total
 	total  int64
-	late   []Finding // told after those of the tree, from which they may follow
-	survey *amr.Survey
+	survey *survey
 	// partial: not all lists could be read, so which blocks there are is not known.
 	partial bool
 	unfit   int // findings that concern a restart only, and were not asked for
@@ -73,7 +72,7 @@ func (v *verifier) tell(f Finding) {
 }
 
 func (v *verifier) add(s Severity, file, block, field string, err error, effect, format string, args ...any) {
-	v.tell(Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: fmt.Sprintf(format, args...), Effect: effect, Err: err})
+	v.tell(finding(s, file, block, field, err, effect, format, args...))
 }
 
 // fit is tell of what is right here, but not for a restart of the real program.
@@ -83,15 +82,6 @@ func (v *verifier) fit(f Finding) {
 		return
 	}
 	v.unfit++
-}
-
-func (v *verifier) addFit(s Severity, file, block, field string, err error, effect, format string, args ...any) {
-	v.fit(Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: fmt.Sprintf(format, args...), Effect: effect, Err: err})
-}
-
-// later is add of what is told after the findings of the tree.
-func (v *verifier) later(s Severity, file, block, field string, err error, effect, format string, args ...any) {
-	v.late = append(v.late, Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: fmt.Sprintf(format, args...), Effect: effect, Err: err})
 }
 
 func (v *verifier) run(ctx context.Context) {
@@ -144,7 +134,7 @@ func (v *verifier) run(ctx context.Context) {
 			v.add(Warning, ManifestName, "", "unverified", nil, "does not know", "made from unverified data, which may be damaged: the checksums are those of what was read")
 		}
 	}
-	v.survey = amr.NewSurvey(&k.meta)
+	v.survey = newSurvey(&k.meta)
 	v.roots()
 	v.blocks()
 	v.fields()
@@ -159,7 +149,9 @@ func (v *verifier) run(ctx context.Context) {
 	if !v.o.StructureOnly && !v.stop {
 		v.data(ctx)
 	}
-	v.odd()
+	for _, f := range v.survey.findings() {
+		v.tell(f)
+	}
 	if v.unfit > 0 {
 		v.add(Note, "", "", "", nil, "", "Enzo-E cannot restart from this, or goes wrong: see why with --for-enzo-e")
 	}
@@ -176,7 +168,7 @@ func (v *verifier) strays() {
 	}
 	l, err := v.s.fs.ReadDir(v.s.dir)
 	if err != nil {
-		v.tell(Finding{Offset: -1, Severity: Warning, Msg: err.Error(), Err: err})
+		v.add(Warning, "", "", "", err, "", "")
 		return
 	}
 	var other []string
@@ -217,7 +209,7 @@ func (v *verifier) fields() {
 		enzo = k.enzo
 	}
 	if enzo != k.enzo {
-		v.addFit(Error, "", "", "enzo_dt", ErrUnfit, runsWrong, "%v, the program has %v", k.enzo, enzo)
+		v.fit(finding(Error, "", "", "enzo_dt", ErrUnfit, runsWrong, "%v, the program has %v", k.enzo, enzo))
 	}
 	for _, d := range k.Unfit() {
 		if d.Err == ErrScrambled {
@@ -231,16 +223,16 @@ func (v *verifier) fields() {
 		name := fieldPrefix + f.Name
 		switch {
 		case f.Type.Float() && f.Type != enzo:
-			v.addFit(Error, "", "", name, ErrUnfit, runsWrong, "%v, but enzo_float is %v", f.Type, enzo)
+			v.fit(finding(Error, "", "", name, ErrUnfit, runsWrong, "%v, but enzo_float is %v", f.Type, enzo))
 		case !f.Type.Float():
-			v.addFit(Warning, "", "", name, nil, "has fields of floating-point types only", "%v", f.Type)
+			v.fit(finding(Warning, "", "", name, nil, "has fields of floating-point types only", "%v", f.Type))
 		}
 	}
 	for i := range k.meta.Particles {
 		p := &k.meta.Particles[i]
 		for j := range p.Attrs {
 			if p.Attrs[j].Type == amr.Int16 {
-				v.addFit(Error, "", "", particleName(p, &p.Attrs[j]), ErrUnfit, aborts, "int16, which it writes but cannot read")
+				v.fit(finding(Error, "", "", particleName(p, &p.Attrs[j]), ErrUnfit, aborts, "int16, which it writes but cannot read"))
 			}
 		}
 	}

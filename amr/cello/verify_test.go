@@ -81,10 +81,10 @@ func TestVerify(t *testing.T) {
 			a := r.group(leaf).attr("adapt_buffer")
 			b, err := binary.Append(nil, binary.LittleEndian, a.value)
 			must(err)
-			info, err := DecodeAdapt(b)
+			info, err := decodeAdapt(b)
 			must(err)
 			info.Neighbours[len(info.Neighbours)-1].Now++
-			b, err = info.Encode()
+			b, err = info.bytes()
 			must(err)
 			v := make([]int32, len(b)/4)
 			_, err = binary.Decode(b, binary.LittleEndian, v)

@@ -32,7 +32,7 @@ func (v *verifier) attributes(ctx context.Context) {
 // portion is what was found in a chunk.
 type portion struct {
 	scannedFile
-	survey *amr.Survey
+	survey *survey
 }
 
 // each does something with all blocks, in chunks, several at once, and tells what was found in the order of the blocks.
@@ -47,7 +47,7 @@ func (v *verifier) each(ctx context.Context, do func(ctx context.Context, w chun
 		return
 	}
 	for _, part := range par.Ordered(ctx, par.Workers(0), len(work), func(ctx context.Context, n int) *portion {
-		part := &portion{survey: amr.NewSurvey(&v.k.meta)}
+		part := &portion{survey: newSurvey(&v.k.meta)}
 		part.name = v.s.files[work[n].file].name
 		do(ctx, work[n], part)
 		return part
@@ -55,22 +55,10 @@ func (v *verifier) each(ctx context.Context, do func(ctx context.Context, w chun
 		for _, d := range part.finds {
 			v.tell(d)
 		}
-		v.survey.Merge(part.survey)
+		v.survey.merge(part.survey)
 		if v.stop {
 			return
 		}
-	}
-}
-
-// odd tells what is implausible.
-func (v *verifier) odd() {
-	m := &v.k.meta
-	for _, o := range v.survey.Oddities() {
-		field := o.What
-		if o.Field {
-			field = fieldPrefix + field
-		}
-		v.add(Warning, "", o.Block.Name(m.Rank, m.Roots), field, nil, "takes them as they are", "%s", o.Msg)
 	}
 }
 
@@ -178,9 +166,9 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 		}
 	}
 	if b.level >= 0 {
-		out.survey.Number(b.index, blockAttrs[attrNumField].name, float64(r.ints(attrNumField)[0]))
+		out.survey.number(b.index, blockAttrs[attrNumField].name, float64(r.ints(attrNumField)[0]))
 		for _, n := range [...]int{attrDt, attrEnzoDt, attrRedshift} {
-			out.survey.Number(b.index, blockAttrs[n].name, r.floats(n)[0])
+			out.survey.number(b.index, blockAttrs[n].name, r.floats(n)[0])
 		}
 	}
 	if f.root.ok && b.level >= 0 {
@@ -195,7 +183,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	const field = "adapt_buffer"
 	t := v.k.tree
-	a, err := DecodeAdapt(raw)
+	a, err := decodeAdapt(raw)
 	if err != nil {
 		msg := err.Error()
 		if fe := new(FormatError); errors.As(err, &fe) {
@@ -235,13 +223,13 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 }
 
 // sameNeighbours compares lists that may be in any order; want has each block once.
-func sameNeighbours(got, want []LevelInfo) bool {
+func sameNeighbours(got, want []levelInfo) bool {
 	if len(got) != len(want) {
 		return false
 	}
 	for i := range want {
 		w := &want[i]
-		if !slices.ContainsFunc(got, func(g LevelInfo) bool { return g.Index == w.Index && g.Now == w.Now }) {
+		if !slices.ContainsFunc(got, func(g levelInfo) bool { return g.Index == w.Index && g.Now == w.Now }) {
 			return false
 		}
 	}

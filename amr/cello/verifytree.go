@@ -3,6 +3,7 @@ package cello
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"blobio/amr"
 )
@@ -10,8 +11,7 @@ import (
 // blocks checks indices, names, order and tree.
 func (v *verifier) blocks() {
 	k, m := v.k, &v.k.meta
-	type origin struct{ file, block string }
-	names := map[string]origin{} // name and level
+	lists := map[string]string{} // by name and level of a block
 	k.tree = amr.NewTree(&m.Geometry)
 	total := 0
 	for _, f := range v.s.files {
@@ -19,21 +19,9 @@ func (v *verifier) blocks() {
 		v.partial = v.partial || len(f.list) == 0 && f.bad()
 	}
 	var unread []listEntry
-	orders := make(map[int64]string, total)
-	files := len(v.s.files)
-	at := int64(0)
-	mapped, counted, badOrder := true, 0, 0
-	maxLevel := int(math.MaxInt32)
-	for _, f := range v.s.files {
-		if f.root.ok {
-			maxLevel = int(f.root.maxLevel)
-			break
-		}
-	}
-	limit := maxLevel // of the run that is to restart
-	if v.o.MaxLevel != nil {
-		limit = *v.o.MaxLevel
-	}
+	order := orderCheck{v: v, total: int64(total), orders: make(map[int64]string, total)}
+	at, mapped := int64(0), true
+	maxLevel, limit := v.maxLevels()
 	for i, f := range v.s.files {
 		if f.blocks == nil { // the file could not be read
 			unread = append(unread, f.list...)
@@ -41,25 +29,23 @@ func (v *verifier) blocks() {
 		if len(f.list) == 0 && !f.bad() {
 			v.add(Note, f.name+dataSuffix, "", "", nil, writesHang, "has no blocks")
 		}
-		if at != fileStart(i, files, int64(total)) {
-			mapped = false
-		}
+		mapped = mapped && at == fileStart(i, len(v.s.files), int64(total))
 		at += int64(len(f.list))
 		for n := range f.blocks {
 			b := &f.blocks[n]
 			key := fmt.Sprintf("%s %d", b.name, b.level)
-			if o, ok := names[key]; ok {
-				v.add(Error, f.name+listSuffix, b.name, "", ErrExist, hangs, "listed twice, before in %s", o.file)
+			if other, ok := lists[key]; ok {
+				v.add(Error, f.name+listSuffix, b.name, "", ErrExist, hangs, "listed twice, before in %s", other)
 				continue
 			}
-			names[key] = origin{f.name + listSuffix, b.name}
+			lists[key] = f.name + listSuffix
 			if len(b.name) >= 80 {
-				v.addFit(Warning, f.name+listSuffix, b.name, "", nil, "compares names in 80 bytes", "name of %d characters", len(b.name))
+				v.fit(finding(Warning, f.name+listSuffix, b.name, "", nil, "compares names in 80 bytes", "name of %d characters", len(b.name)))
 			}
 			if b.level > maxLevel {
 				v.add(Error, f.name+listSuffix, b.name, "level", ErrCorrupt, crashes, "%d, want at most max_level %d", b.level, maxLevel)
 			} else if b.level > limit {
-				v.addFit(Error, f.name+listSuffix, b.name, "level", ErrUnfit, crashes, "%d, want at most max_level %d", b.level, limit)
+				v.fit(finding(Error, f.name+listSuffix, b.name, "level", ErrUnfit, crashes, "%d, want at most max_level %d", b.level, limit))
 			}
 			if !b.known {
 				unread = append(unread, listEntry{name: b.name, level: b.level})
@@ -68,40 +54,13 @@ func (v *verifier) blocks() {
 			if d := checkIndex(m, b); d != nil {
 				d.File = f.name + dataSuffix
 				v.tell(*d)
-				unread = append(unread, listEntry{name: b.name, level: b.index.Level()})
-				unread = append(unread, listEntry{name: b.name, level: b.level})
+				unread = append(unread, listEntry{name: b.name, level: b.index.Level()}, listEntry{name: b.name, level: b.level})
 				continue
 			}
 			if err := k.tree.Add(b.index); err != nil {
 				v.add(Error, f.name+dataSuffix, b.name, "index", ErrExist, hangs, "%v", err)
 			}
-			switch {
-			case b.count < 0 || b.count == int64(total) || b.count > 0 && v.partial:
-			default:
-				if counted++; counted > 3 {
-					break
-				}
-				if b.count == 0 {
-					v.later(Error, f.name+dataSuffix, b.name, "count_order", ErrCorrupt, crashes, "0, want %d", total)
-				} else {
-					v.later(Error, f.name+dataSuffix, b.name, "count_order", ErrCorrupt, "places blocks wrongly", "%d, the lists have %d blocks", b.count, total)
-				}
-			}
-			if b.order < 0 {
-				continue
-			}
-			if o, ok := orders[b.order]; ok || b.order >= int64(total) && !v.partial {
-				if badOrder++; badOrder > 3 {
-					continue
-				}
-				if ok {
-					v.later(Error, f.name+dataSuffix, b.name, "index_order", ErrCorrupt, "places blocks wrongly", "%d, as block %s", b.order, o)
-				} else {
-					v.later(Error, f.name+dataSuffix, b.name, "index_order", ErrCorrupt, crashes, "%d, want 0 to %d", b.order, total-1)
-				}
-				continue
-			}
-			orders[b.order] = b.name
+			order.block(f.name+dataSuffix, b)
 		}
 	}
 	// What is wrong with these was told; they are not missing.
@@ -110,33 +69,83 @@ func (v *verifier) blocks() {
 			_ = k.tree.Add(x)
 		}
 	}
-	if counted > 3 {
-		v.later(Error, "", "", "count_order", ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", counted)
-	}
-	if badOrder > 3 {
-		v.later(Error, "", "", "index_order", ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", badOrder)
-	}
-	defer func() {
-		for _, f := range v.late {
-			v.tell(f)
-		}
-	}()
 	if !mapped && !v.stop {
-		v.add(Note, "", "", "", nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", files)
+		v.add(Note, "", "", "", nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", len(v.s.files))
 	}
-	if k.Dump() {
+	switch {
+	case k.Dump():
 		sev := Note
 		if v.o.ForRestart {
 			sev = Error
 		}
 		v.add(sev, "", "", "", ErrDump, "", "a data dump, made without some blocks, fields or particles")
-		return
-	}
-	if v.partial {
+	case v.partial:
 		v.add(Note, "", "", "", nil, "", "a list could not be read, so blocks may be missing")
-		return
+	default:
+		v.tree()
 	}
-	v.tree()
+	order.tell()
+}
+
+// maxLevels are the finest level of the run that wrote it, and of the one that is to restart.
+func (v *verifier) maxLevels() (written, limit int) {
+	written = math.MaxInt32
+	if i := slices.IndexFunc(v.s.files, func(f *scannedFile) bool { return f.root.ok }); i >= 0 {
+		written = int(v.s.files[i].root.maxLevel)
+	}
+	if v.o.MaxLevel != nil {
+		return written, *v.o.MaxLevel
+	}
+	return written, written
+}
+
+// orderCheck looks at the order numbers of blocks. What is wrong with them may follow from what is wrong with
+// the tree, and is told after that; of each kind three, and how many there are.
+type orderCheck struct {
+	v      *verifier
+	total  int64
+	orders map[int64]string // blocks by their number
+	late   []Finding
+	count  int // wrong ones of each attribute
+	wrong  int
+}
+
+func (o *orderCheck) block(file string, b *scanned) {
+	const places = "places blocks wrongly"
+	add := func(n *int, field, effect, format string, args ...any) {
+		if *n++; *n <= 3 {
+			o.late = append(o.late, finding(Error, file, b.name, field, ErrCorrupt, effect, format, args...))
+		}
+	}
+	switch {
+	case b.count < 0 || b.count == o.total || b.count > 0 && o.v.partial:
+	case b.count == 0:
+		add(&o.count, "count_order", crashes, "0, want %d", o.total)
+	default:
+		add(&o.count, "count_order", places, "%d, the lists have %d blocks", b.count, o.total)
+	}
+	other, twice := o.orders[b.order]
+	switch {
+	case b.order < 0:
+	case twice:
+		add(&o.wrong, "index_order", places, "%d, as block %s", b.order, other)
+	case b.order >= o.total && !o.v.partial:
+		add(&o.wrong, "index_order", crashes, "%d, want 0 to %d", b.order, o.total-1)
+	default:
+		o.orders[b.order] = b.name
+	}
+}
+
+func (o *orderCheck) tell() {
+	for _, f := range o.late {
+		o.v.tell(f)
+	}
+	if o.count > 3 {
+		o.v.add(Error, "", "", "count_order", ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", o.count)
+	}
+	if o.wrong > 3 {
+		o.v.add(Error, "", "", "index_order", ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", o.wrong)
+	}
 }
 
 // tree checks that the blocks are a whole mesh.

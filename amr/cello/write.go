@@ -258,36 +258,3 @@ func (j *job) write(ctx context.Context) error {
 	}
 	return err
 }
-
-// writeFiles writes this rank's files, and sends blocks to those of other
-// heaps. I/O errors go to j.err; what it returns is of the communication.
-func (j *job) writeFiles(ctx context.Context) (entries []manifestFile, err error) {
-	if j.apart {
-		return j.exchange(ctx)
-	}
-	for f := range j.names {
-		if j.writerOf(f) != j.c.Rank() {
-			continue
-		}
-		w, err := j.newFileWriter(f)
-		if err == nil {
-			for i := w.first; i < w.first+w.count && err == nil; i++ {
-				err = w.take(ctx, j.heap[j.plan.blocks[i].owner].(Source), i)
-			}
-			if err == nil {
-				err = w.finish()
-			}
-		}
-		if w != nil {
-			if cerr := w.close(); err == nil {
-				err = cerr
-			}
-		}
-		if err != nil {
-			j.err = err
-			return nil, nil
-		}
-		entries = append(entries, w.entry)
-	}
-	return entries, nil
-}

@@ -3,6 +3,7 @@ package cello
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"blobio/amr"
@@ -13,10 +14,6 @@ import (
 
 // YTOptions of WriteYT. nil means the defaults.
 type YTOptions struct {
-	// NoGhosts writes blocks without ghosts and says so, which only a yt of mid-2024 or later
-	// reads. Default: with them; those that the checkpoint does not have get the value
-	// of the nearest cell (yt cuts them off).
-	NoGhosts bool
 	// Fields to write, nil: all. Face-centred ones are left out: yt cannot read them.
 	Fields     []string
 	Durability Durability
@@ -25,7 +22,8 @@ type YTOptions struct {
 // WriteYT writes the blocks from level 0 on in the form that yt reads: a new directory dir
 // with <base>.block_list, which is what yt.load takes, and <base>.h5, base being the last element of
 // dir. (The lists of a checkpoint are not those that yt knows, a block below level 0 that comes
-// first is an error to it, and of fields without ghosts it shows garbage.)
+// first is an error to it, and of fields without ghosts it shows garbage: those that the checkpoint does not have get the
+// value of the nearest cell, and yt cuts them off.)
 func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error {
 	if o == nil {
 		o = &YTOptions{}
@@ -40,19 +38,12 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error
 		if f.Centered != [3]bool{} {
 			continue
 		}
-		if o.Fields != nil {
-			wanted := false
-			for _, n := range o.Fields {
-				wanted = wanted || n == f.Name
-			}
-			if !wanted {
-				continue
-			}
+		if o.Fields == nil || slices.Contains(o.Fields, f.Name) {
+			fields = append(fields, f.Name)
 		}
-		fields = append(fields, f.Name)
 	}
 	return writeFrom(ctx, comm.Self(), dir, &k.meta, k.All(), &Options{
-		Files: 1, Ghosts: !o.NoGhosts, EnzoFloat: k.enzo, Fields: fields, Levels: &[2]int{0, amr.MaxDepth},
+		Files: 1, Ghosts: true, EnzoFloat: k.enzo, Fields: fields, Levels: &[2]int{0, amr.MaxDepth},
 		Durability: o.Durability,
 	}, base)
 }

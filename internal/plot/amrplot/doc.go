@@ -3,8 +3,8 @@
 // curve drawn through their centres.
 //
 // A mesh of two dimensions is drawn whole; of three, the blocks that a plane
-// cuts; of one, each level is a row. Blocks that have children are not drawn,
-// since their children cover them. The curve visits the leaf blocks in the order
-// in which they are given. Where it leaves the plane and comes back, the two
-// blocks are joined by a thin line.
+// cuts. Blocks that have children are not drawn, since their children cover
+// them. The curve visits the leaf blocks in the order in which they are given.
+// Where it leaves the plane and comes back, the two blocks are joined by a thin
+// line.
 package amrplot

@@ -1,82 +1,35 @@
 package amrplot
 
-import (
-	"fmt"
-	"math"
+import "blobio/internal/fault"
 
-	"blobio/internal/fault"
-)
-
-// Color says what the colours of blocks mean.
-type Color uint8
-
-const (
-	// ByLevel: the refinement level.
-	ByLevel Color = iota
-	// ByOwner: the rank that has the block, Options.Groups.
-	ByOwner
-	// ByFile: the file that holds it, Options.Groups.
-	ByFile
-)
-
-var colorNames = [...]string{"level", "owner", "file"}
-
-// String returns "level", "owner" or "file".
-func (c Color) String() string {
-	if int(c) < len(colorNames) {
-		return colorNames[c]
-	}
-	return fmt.Sprintf("Color(%d)", uint8(c))
-}
-
-// Options of Draw. nil means the defaults.
+// Options of Draw.
 type Options struct {
-	// Title stands above the picture. Default: none.
+	// Title stands above the picture.
 	Title string
-	// Width is that of the picture, in points of 1/72 inch; a PNG has twice as
-	// many pixels. Default 720, range 240 to 4000.
+	// Width is that of the picture, in points of 1/72 inch, 240 to 4000; a PNG
+	// has twice as many pixels.
 	Width int
-	// Color says what the colours mean. Default ByLevel.
-	Color Color
-	// Groups is the owner or file of each block given to Draw, from 0; a
-	// negative number is none (grey). It must be there for ByOwner and ByFile.
+	// By says what the colours mean: "level", or what the Groups of blocks are,
+	// such as "owner" or "file".
+	By string
+	// Groups is the owner or file of each block given to Draw, from 0 on; nil:
+	// colours are by level.
 	Groups []int
 	// Axis is the one that the plane is normal to, 0 to 2, of a mesh of three
-	// dimensions. Default (nil) is the last, z.
-	Axis *int
+	// dimensions.
+	Axis int
 	// Position is where the plane cuts the axis, in the units of the domain.
-	// Default (nil) is the middle of the domain; a block holds its lower face.
+	// nil is the middle of the domain; a block holds its lower face.
 	Position *float64
 	// NoCurve leaves out the curve.
 	NoCurve bool
 }
 
-const (
-	defaultWidth       = 720
-	minWidth, maxWidth = 240, 4000
-	maxGroup           = 1 << 24
-)
+const minWidth, maxWidth = 240, 4000
 
-// Validate reports what is wrong with o, apart from the mesh.
-func (o *Options) Validate() error {
-	switch {
-	case o == nil:
-		return nil
-	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
+func (o *Options) validate() error {
+	if o.Width < minWidth || o.Width > maxWidth {
 		return fault.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
-	case int(o.Color) >= len(colorNames):
-		return fault.Usage("color %d", o.Color)
-	case o.Color != ByLevel && o.Groups == nil:
-		return fault.Usage("colours by %v want Groups", o.Color)
-	case o.Axis != nil && (*o.Axis < 0 || *o.Axis > 2):
-		return fault.Usage("axis %d, want 0 to 2", *o.Axis)
-	case o.Position != nil && (math.IsNaN(*o.Position) || math.IsInf(*o.Position, 0)):
-		return fault.Usage("position %v", *o.Position)
-	}
-	for i, g := range o.Groups {
-		if g > maxGroup {
-			return fault.Usage("group %d of block %d, want at most %d", g, i, maxGroup)
-		}
 	}
 	return nil
 }

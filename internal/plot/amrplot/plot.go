@@ -11,7 +11,6 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/chart"
-	"blobio/internal/fault"
 )
 
 // A Plot is a picture of the blocks of a plane, ready to be written. It is immutable.
@@ -19,13 +18,12 @@ type Plot struct {
 	title, mesh, seen string
 	width, height     float64    // points
 	area              chart.Rect // of the domain
-	kind              Color
+	by                string
+	byLevel           bool
 	plane             *plane
-	geometry          *amr.Geometry
-	groups            int // colours: the highest group and one
-	colors            []color.RGBA
-	counts            []int // cells of each group
-	none              int   // cells of no group
+	geometry          amr.Geometry
+	colors            []color.RGBA // of the groups
+	counts            []int        // cells of each group
 	curve             bool
 }
 
@@ -39,23 +37,10 @@ const (
 // Draw makes the picture of the blocks of a mesh, given in curve order: refined ones
 // may be among them, which are not drawn. Errors are of the class ErrUsage.
 func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
-	if err := o.Validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if o == nil {
-		o = new(Options)
-	}
-	if o.Groups != nil && len(o.Groups) != len(blocks) {
-		return nil, fault.Usage("%d groups for %d blocks", len(o.Groups), len(blocks))
-	}
-	if len(blocks) == 0 {
-		return nil, fault.Usage("no blocks")
-	}
-	own := *g
-	p := &Plot{title: o.Title, width: float64(o.Width), kind: o.Color, geometry: &own, curve: !o.NoCurve}
-	if o.Width == 0 {
-		p.width = defaultWidth
-	}
+	p := &Plot{title: o.Title, width: float64(o.Width), by: o.By, byLevel: o.Groups == nil, geometry: *g, curve: !o.NoCurve}
 	var err error
 	if p.plane, err = cut(g, blocks, o); err != nil {
 		return nil, err
@@ -68,25 +53,17 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 
 // group chooses the colours and counts the cells of each.
 func (p *Plot) group(o *Options) {
-	if p.kind == ByLevel {
-		p.groups = p.plane.hi - p.plane.lo + 1
-		p.colors = chart.Shades(p.groups - p.plane.above)
+	if p.byLevel {
+		p.colors = chart.Shades(p.plane.hi - p.plane.lo + 1 - p.plane.above)
 		for range p.plane.above { // refined everywhere: no block shows it
 			p.colors = append([]color.RGBA{chart.Dead}, p.colors...)
 		}
 	} else {
-		for _, g := range o.Groups {
-			p.groups = max(p.groups, g+1)
-		}
-		p.colors = owners(p.groups)
+		p.colors = owners(slices.Max(o.Groups) + 1)
 	}
-	p.counts = make([]int, p.groups)
+	p.counts = make([]int, len(p.colors))
 	for i := range p.plane.cells {
-		if g := p.plane.cells[i].group; g >= 0 {
-			p.counts[g]++
-		} else {
-			p.none++
-		}
+		p.counts[p.plane.cells[i].group]++
 	}
 }
 
@@ -145,10 +122,7 @@ func (p *Plot) drawCells(d *chart.Pen) {
 	}
 	line := min(0.8, small/7)
 	for _, g := range slices.SortedFunc(maps.Keys(of), cmp.Compare[int]) {
-		c := chart.Dead
-		if g >= 0 {
-			c = p.colors[g]
-		}
+		c := p.colors[g]
 		d.Fill(c, of[g]...)
 		d.Frame(chart.Darker(c, 0.72), line, of[g]...)
 	}

@@ -58,16 +58,11 @@ func geometry(rank, roots, minLevel int) *amr.Geometry {
 	return g
 }
 
-// at returns the colour of the picture at a place of the domain, 0 to 1, y up.
-func at(t *testing.T, p *Plot, x, y float64) color.RGBA {
-	t.Helper()
-	r := p.area
-	c := p.Image().At(int((r.X+x*r.W)*chart.Scale), int((r.Y+(1-y)*r.H)*chart.Scale))
-	return color.RGBAModel.Convert(c).(color.RGBA)
-}
-
 func mustDraw(t *testing.T, g *amr.Geometry, blocks []amr.Index, o *Options) *Plot {
 	t.Helper()
+	if o.Width == 0 {
+		o.Width = 720
+	}
 	p, err := Draw(g, blocks, o)
 	if err != nil {
 		t.Fatal(err)
@@ -77,21 +72,19 @@ func mustDraw(t *testing.T, g *amr.Geometry, blocks []amr.Index, o *Options) *Pl
 
 // TestColors: every leaf block has the colour of its group at its place.
 func TestColors(t *testing.T) {
-	for _, by := range []Color{ByLevel, ByOwner, ByFile} {
-		t.Run(by.String(), func(t *testing.T) {
+	for _, by := range []string{"level", "owner", "file"} {
+		t.Run(by, func(t *testing.T) {
 			g := geometry(2, 4, -2)
 			blocks := mesh(g, 3)
 			groups := make([]int, len(blocks))
 			for i := range groups {
-				groups[i] = i*7/len(blocks) - bit(i == len(blocks)-1)*7
+				groups[i] = i * 7 / len(blocks)
 			}
-			o := &Options{Color: by, Groups: groups, Title: "Blocks by " + by.String()}
-			mustDraw(t, g, blocks, o)
-			o.NoCurve = true
-			p, err := Draw(g, blocks, o)
-			if err != nil {
-				t.Fatal(err)
+			o := &Options{By: by, Title: "Blocks by " + by, NoCurve: true}
+			if by != "level" {
+				o.Groups = groups
 			}
+			p := mustDraw(t, g, blocks, o)
 			img := p.Image()
 			has := map[amr.Index]bool{}
 			for _, x := range blocks {
@@ -104,10 +97,8 @@ func TestColors(t *testing.T) {
 				}
 				leaves++
 				want := p.colors[x.Level()+2]
-				if by != ByLevel {
-					if want = chart.Dead; groups[i] >= 0 {
-						want = p.colors[groups[i]]
-					}
+				if by != "level" {
+					want = p.colors[groups[i]]
 				}
 				lo, hi := x.Bounds(g)
 				r := p.area
@@ -123,13 +114,6 @@ func TestColors(t *testing.T) {
 	}
 }
 
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // TestSlice: of a mesh in three dimensions the blocks that hold the plane are drawn, and no others.
 func TestSlice(t *testing.T) {
 	for axis, name := range []string{"x", "y", "z"} {
@@ -138,7 +122,7 @@ func TestSlice(t *testing.T) {
 			g.Upper[axis] = 3
 			blocks := mesh(g, 3)
 			pos := 1.6
-			p := mustDraw(t, g, blocks, &Options{Axis: &axis, Position: &pos, Title: "A plane"})
+			p := mustDraw(t, g, blocks, &Options{Axis: axis, Position: &pos, Title: "A plane"})
 			area := 0.0
 			for _, c := range p.plane.cells {
 				area += c.W * c.H
@@ -150,40 +134,11 @@ func TestSlice(t *testing.T) {
 				t.Errorf("the blocks cover %v of the plane", area)
 			}
 			end := 3.0 // the upper end of the domain belongs to the last blocks
-			q, err := Draw(g, blocks, &Options{Axis: &axis, Position: &end})
-			if err != nil {
-				t.Fatal(err)
-			}
+			q := mustDraw(t, g, blocks, &Options{Axis: axis, Position: &end})
 			if n, _ := q.Blocks(); n == 0 {
 				t.Error("no blocks at the upper end of the domain")
 			}
 		})
-	}
-}
-
-// TestOneDimension: a row for each level, the coarsest below.
-func TestOneDimension(t *testing.T) {
-	g := geometry(1, 4, 0)
-	var blocks []amr.Index
-	for i := range 4 {
-		x := amr.Root([3]int{i}, 0)
-		blocks = append(blocks, x)
-		if i == 1 {
-			blocks = append(blocks, x.Child([3]int{0}), x.Child([3]int{1}))
-		}
-	}
-	mustDraw(t, g, blocks, &Options{Title: "One dimension"})
-	p, err := Draw(g, blocks, &Options{NoCurve: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		x, y float64
-		want color.RGBA
-	}{{0.125, 0.25, p.colors[0]}, {0.3, 0.25, chart.Empty}, {0.3, 0.75, p.colors[1]}, {0.45, 0.75, p.colors[1]}, {0.9, 0.75, chart.Empty}} {
-		if got := at(t, p, c.x, c.y); got != c.want {
-			t.Errorf("at %v %v: %v, want %v", c.x, c.y, got, c.want)
-		}
 	}
 }
 
@@ -195,7 +150,7 @@ func TestMany(t *testing.T) {
 	for i := range groups {
 		groups[i] = i * 100 / len(blocks)
 	}
-	p := mustDraw(t, g, blocks, &Options{Color: ByOwner, Groups: groups, Title: "A hundred owners"})
+	p := mustDraw(t, g, blocks, &Options{By: "owner", Groups: groups, Title: "A hundred owners"})
 	var b bytes.Buffer
 	if err := p.SVG(&b); err != nil {
 		t.Fatal(err)
@@ -238,27 +193,18 @@ func TestWritten(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	g2, g3 := geometry(2, 4, -2), geometry(3, 1, 0)
-	b2, b3 := mesh(g2, 1), mesh(g3, 1)
-	axis, three, pos, nan := 1, 3, 1.5, math.NaN()
+	g1 := geometry(1, 4, 0)
+	outside, nan := 1.5, math.NaN()
 	for name, c := range map[string]struct {
-		g      *amr.Geometry
-		blocks []amr.Index
-		o      *Options
+		g *amr.Geometry
+		o Options
 	}{
-		"width":              {g2, b2, &Options{Width: 10}},
-		"color":              {g2, b2, &Options{Color: 9}},
-		"no groups":          {g2, b2, &Options{Color: ByFile}},
-		"few groups":         {g2, b2, &Options{Color: ByFile, Groups: []int{1}}},
-		"huge group":         {g2, b2, &Options{Color: ByFile, Groups: append(make([]int, len(b2)-1), 1<<30)}},
-		"axis of 2-D":        {g2, b2, &Options{Axis: &axis}},
-		"axis 3":             {g3, b3, &Options{Axis: &three}},
-		"outside":            {g3, b3, &Options{Position: &pos}},
-		"not a number":       {g3, b3, &Options{Position: &nan}},
-		"no blocks":          {g2, nil, nil},
-		"no rank":            {&amr.Geometry{}, b2, nil},
-		"domain of no width": {&amr.Geometry{Rank: 1}, b2, nil},
+		"width":         {g2, Options{Width: 10}},
+		"outside":       {g3, Options{Width: 720, Position: &outside}},
+		"not a number":  {g3, Options{Width: 720, Position: &nan}},
+		"one dimension": {g1, Options{Width: 720}},
 	} {
-		if _, err := Draw(c.g, c.blocks, c.o); !errors.Is(err, fault.ErrUsage) {
+		if _, err := Draw(c.g, mesh(c.g, 1), &c.o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,15 +10,15 @@ import (
 
 // cell is a leaf block that the plane cuts.
 type cell struct {
-	chart.Rect // in the domain, 0 to 1, y up
-	level, pos int
+	chart.Rect     // in the domain, 0 to 1, y up
+	pos        int // number among the blocks
 	group      int // what the colour stands for
 	nth        int // number among the leaves, along the curve
 }
 
 // plane is where a mesh is cut, and what is seen.
 type plane struct {
-	axes   [2]int // the axes to the right and up; up is -1 in one dimension
+	axes   [2]int // the axes to the right and up
 	normal int    // -1 if the mesh has no third axis
 	at     float64
 	wide   float64 // width over height of the domain
@@ -30,32 +30,19 @@ type plane struct {
 
 // cut finds the leaf blocks in the plane.
 func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
-	p := &plane{axes: [2]int{0, 1}, normal: -1, wide: 1}
-	if g.Rank < 1 || g.Rank > 3 {
-		return nil, fault.Usage("rank %d, want 1 to 3", g.Rank)
-	}
-	for a := range g.Rank {
-		if !(g.Upper[a] > g.Lower[a]) {
-			return nil, fault.Usage("domain from %v to %v on axis %d", g.Lower[a], g.Upper[a], a)
-		}
-	}
-	switch {
-	case g.Rank < 3 && (o.Axis != nil || o.Position != nil):
-		return nil, fault.Usage("a mesh of rank %d is drawn whole, it takes no axis or position", g.Rank)
-	case g.Rank == 1:
-		p.axes[1] = -1
-	case g.Rank == 3:
-		p.normal = 2
-		if o.Axis != nil {
-			p.normal = *o.Axis
-		}
+	p := &plane{axes: [2]int{0, 1}, normal: -1}
+	switch g.Rank {
+	case 1:
+		return nil, fault.Usage("a mesh of one dimension has no picture")
+	case 3:
+		p.normal = o.Axis
 		p.axes = [3][2]int{{1, 2}, {0, 2}, {0, 1}}[p.normal]
 		lo, hi := g.Lower[p.normal], g.Upper[p.normal]
 		p.at = lo + (hi-lo)/2
 		if o.Position != nil {
 			p.at = *o.Position
 		}
-		if p.at < lo || p.at > hi {
+		if !(p.at >= lo && p.at <= hi) {
 			return nil, fault.Usage("position %v on axis %c, want %v to %v", p.at, 'x'+rune(p.normal), lo, hi)
 		}
 	}
@@ -70,12 +57,7 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 	}
 	p.above = p.hi - p.lo
 	size := func(a int) float64 { return g.Upper[a] - g.Lower[a] }
-	rows := float64(p.hi - p.lo + 1)
-	if g.Rank == 1 {
-		p.wide = max(12/rows, 1.5)
-	} else {
-		p.wide = size(p.axes[0]) / size(p.axes[1])
-	}
+	p.wide = size(p.axes[0]) / size(p.axes[1])
 	for i, x := range blocks {
 		if refined[x] {
 			continue
@@ -87,18 +69,13 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 		if n := p.normal; n >= 0 && !(lo[n] <= p.at && p.at < hi[n] || p.at >= g.Upper[n] && hi[n] >= g.Upper[n]) {
 			continue
 		}
-		c := cell{level: x.Level(), pos: i, nth: nth}
-		c.group = c.level - p.lo
-		if o.Color != ByLevel {
+		c := cell{pos: i, nth: nth, group: x.Level() - p.lo}
+		if o.Groups != nil {
 			c.group = o.Groups[i]
 		}
-		a := p.axes[0]
-		c.X, c.W = (lo[a]-g.Lower[a])/size(a), (hi[a]-lo[a])/size(a)
-		if a = p.axes[1]; a >= 0 {
-			c.Y, c.H = (lo[a]-g.Lower[a])/size(a), (hi[a]-lo[a])/size(a)
-		} else {
-			c.Y, c.H = float64(c.level-p.lo)/rows, 1/rows
-		}
+		right, up := p.axes[0], p.axes[1]
+		c.X, c.W = (lo[right]-g.Lower[right])/size(right), (hi[right]-lo[right])/size(right)
+		c.Y, c.H = (lo[up]-g.Lower[up])/size(up), (hi[up]-lo[up])/size(up)
 		p.cells = append(p.cells, c)
 	}
 	return p, nil
@@ -119,13 +96,9 @@ func describe(g *amr.Geometry, blocks int, p *plane) (mesh, seen string) {
 	} else {
 		mesh += fmt.Sprintf(", levels %s to %s", number(p.lo), number(p.hi))
 	}
-	switch {
-	case p.normal >= 0:
-		seen = fmt.Sprintf("%d of %s in the plane %c = %.6g", len(p.cells), plural(p.leaves, "leaf block"), 'x'+rune(p.normal), p.at)
-	case g.Rank == 1:
-		seen = plural(p.leaves, "leaf block") + ", a row for each level"
-	default:
-		seen = plural(p.leaves, "leaf block")
+	seen = plural(p.leaves, "leaf block")
+	if p.normal >= 0 {
+		seen = fmt.Sprintf("%d of %s in the plane %c = %.6g", len(p.cells), seen, 'x'+rune(p.normal), p.at)
 	}
 	return mesh, seen
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,8 +45,9 @@ convert writes other files, or a netCDF file, which blobio ls, dump and all netC
 
 // Hint says what to do about an error of the verbs of amr.
 func Hint(cmd *cobra.Command, err error) string {
+	to := cmd.Flags().Lookup("to")
 	switch {
-	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("to") != nil && cmd.Flags().Lookup("to").Value.String() == formCello, errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("to") != nil && cmd.Flags().Lookup("to").Value.String() == formYT:
+	case errors.Is(err, blob.ErrExist) && to != nil && to.Value.String() != formNetCDF:
 		return "a directory is never replaced: remove it, or take another name"
 	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("force") != nil:
 		return "--force replaces it"
@@ -63,63 +65,36 @@ func Hint(cmd *cobra.Command, err error) string {
 
 // amrMesh is an open checkpoint.
 type amrMesh struct {
-	path   string
-	meta   *amr.Meta
-	blocks []amrBlock // in order
-	files  []amrFile
-	cello  *cello.Checkpoint
+	*cello.Checkpoint
+	path string // its directory
 }
-
-// amrBlock is a block as the tables say.
-type amrBlock struct {
-	index amr.Index
-	file  int
-	leaf  bool
-	bytes int64
-	cost  float64
-}
-
-type amrFile struct {
-	name  string
-	bytes int64 // of the file
-}
-
-func (m *amrMesh) close() { m.cello.Close() }
 
 // warn says what is known of the data that somebody may rely on.
 func (m *amrMesh) warn(e *cli.Env, what string, t amrTrust) {
-	if t.noVerify && m.meta.Unverified {
+	if t.noVerify && m.Meta().Unverified {
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s: not compared with its checksums: %s may hold damaged data\n", m.path, what)
 	}
 }
 
-func (m *amrMesh) name(i int) string { return m.blocks[i].index.Name(m.meta.Rank, m.meta.Roots) }
-
 func (m *amrMesh) indexes() []amr.Index {
-	out := make([]amr.Index, len(m.blocks))
-	for i := range out {
-		out[i] = m.blocks[i].index
+	out := make([]amr.Index, len(m.Blocks()))
+	for i, b := range m.Blocks() {
+		out[i] = b.Index
 	}
 	return out
 }
 
-// weights are the bytes and the costs of the blocks.
-func (m *amrMesh) weights() (bytes []int64, cost []float64) {
-	for i := range m.blocks {
-		bytes, cost = append(bytes, m.blocks[i].bytes), append(cost, m.blocks[i].cost)
-	}
-	return bytes, cost
-}
-
-// tree is the structure of the mesh; blocks that are there twice are an error.
-func (m *amrMesh) tree() (*amr.Tree, error) {
-	t := amr.NewTree(&m.meta.Geometry)
-	for i := range m.blocks {
-		if err := t.Add(m.blocks[i].index); err != nil {
-			return nil, err
+// files are the names of the files, and how long each is.
+func (m *amrMesh) files() (names []string, bytes []int64) {
+	for _, name := range m.Files() {
+		name += ".h5"
+		n := int64(0)
+		if info, err := os.Stat(filepath.Join(m.path, name)); err == nil {
+			n = info.Size()
 		}
+		names, bytes = append(names, name), append(bytes, n)
 	}
-	return t, nil
+	return names, bytes
 }
 
 // Forms of checkpoints.
@@ -145,12 +120,7 @@ func (t *amrTrust) add(cmd *cobra.Command) {
 }
 
 // openAmr opens a checkpoint: lists and headers only.
-func openAmr(ctx context.Context, path string) (*amrMesh, error) {
-	return openAmrAs(ctx, path, amrTrust{})
-}
-
-// openAmrAs is openAmr with some trust.
-func openAmrAs(ctx context.Context, path string, t amrTrust) (*amrMesh, error) {
+func openAmr(ctx context.Context, path string, t amrTrust) (*amrMesh, error) {
 	dir, err := amrPath(path)
 	if err != nil {
 		return nil, err
@@ -159,18 +129,7 @@ func openAmrAs(ctx context.Context, path string, t amrTrust) (*amrMesh, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &amrMesh{path: dir, meta: k.Meta(), cello: k}
-	for _, name := range k.Files() {
-		f := amrFile{name: name + ".h5"}
-		if info, err := os.Stat(filepath.Join(dir, f.name)); err == nil {
-			f.bytes = info.Size()
-		}
-		m.files = append(m.files, f)
-	}
-	for _, b := range k.Blocks() {
-		m.blocks = append(m.blocks, amrBlock{b.Index, b.File, b.Leaf, b.Bytes, b.Cost})
-	}
-	return m, nil
+	return &amrMesh{k, dir}, nil
 }
 
 // findBlock is the number of a block that is named by its number or by its name; a name that
@@ -179,8 +138,8 @@ func (m *amrMesh) findBlock(word string) (int, error) {
 	name, level, hasLevel := strings.Cut(word, "@")
 	if strings.HasPrefix(name, "B") {
 		found := -1
-		for i := range m.blocks {
-			if m.name(i) != name || hasLevel && fmt.Sprint(m.blocks[i].index.Level()) != level {
+		for i, b := range m.Blocks() {
+			if b.Name != name || hasLevel && fmt.Sprint(b.Level) != level {
 				continue
 			}
 			if found >= 0 {
@@ -193,12 +152,12 @@ func (m *amrMesh) findBlock(word string) (int, error) {
 		}
 		return found, nil
 	}
-	var i int
-	if n, err := fmt.Sscanf(word, "%d", &i); n != 1 || err != nil || fmt.Sprint(i) != word {
+	i, err := strconv.Atoi(word)
+	if err != nil {
 		return 0, cli.Usagef("block %q, want a name (B01_10) or a number along the curve", word)
 	}
-	if i < 0 || i >= len(m.blocks) {
-		return 0, cli.Usagef("block %d of %d", i, len(m.blocks))
+	if n := len(m.Blocks()); i < 0 || i >= n {
+		return 0, cli.Usagef("block %d of %d", i, n)
 	}
 	return i, nil
 }

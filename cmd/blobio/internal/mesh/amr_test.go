@@ -210,7 +210,7 @@ func TestAmrPlot(t *testing.T) {
 		}
 	}
 	three := filepath.Join(dir, "three")
-	clitest.Good(t, "amr", "gen", "sphere", "--no-sync", "--rank", "3", "--roots", "2", "--cells", "2", "--fields", "1", three)
+	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--rank", "3", "--roots", "2", "--cells", "2", "--fields", "1", three)
 	svg := filepath.Join(dir, "p.svg")
 	clitest.Shows(t, " of ", "amr", "plot", "--axis", "x", "--at", "0.1", "-o", svg, three)
 	b := clitest.Read(t, svg)
@@ -229,9 +229,8 @@ func TestAmrPlot(t *testing.T) {
 func TestAmrGen(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ args, want string }{
-		{"uniform --roots 2 --levels 1 --order roots", "21 blocks (16 leaves)"},
-		{"sphere --rank 1 --roots 8 --particles 3 --double", "leaves), 1 file"},
-		{"random --blocks 50 --files 60 --cut bytes --enzo-float f32", "60 files"},
+		{"uniform --roots 2 --levels 1 --files 60 --cut bytes --enzo-float f32", "21 blocks (16 leaves), 60 files"},
+		{"shock --rank 1 --roots 8 --particles 3 --double", "leaves), 1 file"},
 		{"shock --rank 3 --roots 2 --at 0.25 --ghosts", "Cello checkpoint"},
 	} {
 		out := filepath.Join(dir, strings.Fields(c.args)[0]+string(rune('a'+len(c.args)%26)))
@@ -283,9 +282,7 @@ func TestAmrRefuses(t *testing.T) {
 		{"is drawn whole", "amr plot --at 1 -o " + out + ".png " + check1},
 		{`mesh "x", want uniform`, "amr gen x " + out},
 		{"--rank 4", "amr gen shock --rank 4 " + out},
-		{"--at is for shock", "amr gen random --at 0.5 " + out},
-		{"--blocks is for random", "amr gen shock --blocks 5 " + out},
-		{"no more than 341 fit: raise --levels", "amr gen random --blocks 100000 --cells 4 " + out},
+		{"--at is for shock", "amr gen uniform --at 0.5 " + out},
 		{"already exists", "amr gen shock " + check1},
 		{"leaf blocks, want at most", "amr gen uniform --rank 3 --levels 20 " + out},
 	} {

@@ -113,20 +113,16 @@ func (f *amrConvertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) er
 	if err := f.out.check(cmd, out); err != nil {
 		return err
 	}
-	m, err := openAmrAs(ctx, in, f.trust)
+	m, err := openAmr(ctx, in, f.trust)
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer m.Close()
 	if err := m.hasFields(f.fields); err != nil {
 		return err
 	}
 	m.warn(e, "the output", f.trust)
-	lo, hi := 0, 0
-	for i := range m.blocks {
-		l := m.blocks[i].index.Level()
-		lo, hi = min(lo, l), max(hi, l)
-	}
+	lo, hi := m.Tree().Levels()
 	levels, err := parseLevels(f.levels, lo, hi)
 	if err != nil {
 		return err
@@ -162,37 +158,32 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, o
 		if err := m.whole(); err != nil {
 			return err
 		}
-		if m.cello.Dump() { // what is made of a dump is one
-			for i := range m.meta.Fields {
-				c.Fields = append(c.Fields, m.meta.Fields[i].Name)
-			}
+		if m.Dump() { // what is made of a dump is one
+			c.Fields = m.fieldNames()
 		}
 	}
 	if c.EnzoFloat == 0 {
-		c.EnzoFloat = m.cello.EnzoFloat()
+		c.EnzoFloat = m.EnzoFloat()
 	}
 	if c.Ordering = order; order == nil {
 		c.Ordering = given(m.indexes())
 	}
-	return f.out.write(ctx, e, "convert", m.meta, len(m.blocks), m.cello.Share, out, c)
+	return f.out.write(ctx, e, "convert", m.Meta(), len(m.Blocks()), m.Share, out, c)
 }
 
 // whole says which blocks a checkpoint lacks that a program could restart from; nil if none.
 func (m *amrMesh) whole() error {
-	if m.cello.Dump() {
+	if m.Dump() {
 		return nil
 	}
-	t, err := m.tree()
-	if err != nil {
-		return err
-	}
+	t := m.Tree()
 	levels, first := t.Missing()
 	if len(levels) == 0 {
 		return nil
 	}
 	lo, hi := t.Levels()
 	kind, flags := "some of the blocks only", fmt.Sprintf("--levels %d:%d", lo, hi)
-	if !slices.ContainsFunc(m.indexes(), func(x amr.Index) bool { return !t.Leaf(x) }) {
+	if !slices.ContainsFunc(m.Blocks(), func(b cello.BlockInfo) bool { return !b.Leaf }) {
 		kind, flags = "the leaf blocks only", "--leaves"
 	}
 	var of []string
@@ -207,10 +198,10 @@ func (m *amrMesh) whole() error {
 
 // ghosts counts the fields with and without ghost zones.
 func (m *amrMesh) ghosts(fields []string) (with, without int) {
-	for i := range m.meta.Fields {
+	for i, name := range m.fieldNames() {
 		switch {
-		case fields != nil && !slices.Contains(fields, m.meta.Fields[i].Name):
-		case m.cello.Ghosts(i):
+		case fields != nil && !slices.Contains(fields, name):
+		case m.Ghosts(i):
 			with++
 		default:
 			without++
@@ -225,14 +216,14 @@ func (f *amrConvertFlags) toNetCDF(ctx context.Context, e *cli.Env, m *amrMesh, 
 		l := x.Level()
 		return (leaf || !f.leaves) && (levels == nil || l >= levels[0] && l <= levels[1])
 	}
-	for i := range m.blocks {
-		if b := &m.blocks[i]; keep(b.index, b.leaf) {
-			if blocks++; b.leaf {
+	for _, b := range m.Blocks() {
+		if keep(b.Index, b.Leaf) {
+			if blocks++; b.Leaf {
 				leaves++
 			}
 		}
 	}
-	form, err := netcdf.New(ctx, m.cello, &netcdf.Part{Keep: keep, Fields: f.fields, Bare: f.bare}, 0)
+	form, err := netcdf.New(ctx, m.Checkpoint, &netcdf.Part{Keep: keep, Fields: f.fields, Bare: f.bare}, 0)
 	if err != nil {
 		return err
 	}
@@ -254,13 +245,13 @@ func (f *amrConvertFlags) toNetCDF(ctx context.Context, e *cli.Env, m *amrMesh, 
 // toYT makes a directory that yt reads.
 func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *cli.Env, m *amrMesh, out string) error {
 	ctx := cmd.Context()
-	for _, name := range []string{"leaves", "levels"} {
+	for _, name := range []string{"leaves", "levels", "no-ghosts"} {
 		if cmd.Flags().Changed(name) {
 			return cli.Usagef("--%s is not for yt", name)
 		}
 	}
 	start := time.Now()
-	if err := cello.WriteYT(ctx, m.cello, out, &cello.YTOptions{NoGhosts: f.bare, Fields: f.fields, Durability: f.out.celloOptions().Durability}); err != nil {
+	if err := cello.WriteYT(ctx, m.Checkpoint, out, &cello.YTOptions{Fields: f.fields, Durability: f.out.celloOptions().Durability}); err != nil {
 		return err
 	}
 	base := filepath.Base(out)

@@ -99,25 +99,25 @@ type (
 )
 
 func (f *amrDumpFlags) run(ctx context.Context, e *cli.Env, path, word string) error {
-	m, err := openAmrAs(ctx, path, f.trust)
+	m, err := openAmr(ctx, path, f.trust)
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer m.Close()
 	if f.field != "" && f.particles != "" {
 		return cli.Usagef("--field and --particles exclude each other")
 	}
 	if err := m.hasFields([]string{f.field}); f.field != "" && err != nil {
 		return err
 	}
-	if f.particles != "" && !slices.ContainsFunc(m.meta.Particles, func(p amr.ParticleSpec) bool { return p.Name == f.particles }) {
-		return cli.Usagef("%s has no particles %q, but %s", m.path, f.particles, orNone(names2(m.meta.Particles, func(p amr.ParticleSpec) string { return p.Name })))
+	if types := namesOf(m.Meta().Particles, func(p amr.ParticleSpec) string { return p.Name }); f.particles != "" && !slices.Contains(types, f.particles) {
+		return cli.Usagef("%s has no particles %q, but %s", m.path, f.particles, orNone(types))
 	}
 	i, err := m.findBlock(word)
 	if err != nil {
 		return err
 	}
-	b, err := m.cello.Block(ctx, i)
+	b, err := m.Block(ctx, i)
 	if err != nil {
 		return err
 	}
@@ -141,29 +141,33 @@ func (f *amrDumpFlags) run(ctx context.Context, e *cli.Env, path, word string) e
 	return nil
 }
 
-func names2[T any](list []T, name func(T) string) (out []string) {
+func namesOf[T any](list []T, name func(T) string) (out []string) {
 	for _, x := range list {
 		out = append(out, name(x))
 	}
 	return out
 }
 
+func (m *amrMesh) fieldNames() []string {
+	return namesOf(m.Meta().Fields, func(f amr.FieldSpec) string { return f.Name })
+}
+
 // hasFields checks names of fields.
 func (m *amrMesh) hasFields(names []string) error {
 	for _, n := range names {
-		if !slices.ContainsFunc(m.meta.Fields, func(f amr.FieldSpec) bool { return f.Name == n }) {
-			return cli.Usagef("%s has no field %q, but %s", m.path, n, orNone(names2(m.meta.Fields, func(f amr.FieldSpec) string { return f.Name })))
+		if have := m.fieldNames(); !slices.Contains(have, n) {
+			return cli.Usagef("%s has no field %q, but %s", m.path, n, orNone(have))
 		}
 	}
 	return nil
 }
 
 func (f *amrDumpFlags) describe(m *amrMesh, i int, b *amr.Block) *amrDump {
-	g := &m.meta.Geometry
+	g, info := &m.Meta().Geometry, &m.Blocks()[i]
 	lo, hi := b.Index.Bounds(g)
 	array := b.Index.Array()
-	d := &amrDump{Block: i, Name: m.name(i), Level: b.Index.Level(), Index: b.Index, Array: array[:g.Rank], Leaf: b.Leaf, File: m.fileName(m.blocks[i].file),
-		Lower: lo[:g.Rank], Upper: hi[:g.Rank], Cycle: b.Cycle, Time: b.Time, Dt: b.Dt, Cost: b.Cost, Bytes: b.Bytes(), Attrs: map[string]any{},
+	d := &amrDump{Block: i, Name: info.Name, Level: info.Level, Index: b.Index, Array: array[:g.Rank], Leaf: b.Leaf, File: m.Files()[info.File] + ".h5",
+		Lower: lo[:g.Rank], Upper: hi[:g.Rank], Cycle: b.Cycle, Time: b.Time, Dt: b.Dt, Cost: b.Cost, Bytes: info.Bytes, Attrs: map[string]any{},
 		Fields: []amrDumpField{}, Particles: []amrDumpParts{}}
 	if d.Level > g.MinLevel {
 		d.Parent = b.Index.Parent().Name(g.Rank, g.Roots)
@@ -248,7 +252,7 @@ func printBlock(e *cli.Env, d *amrDump) {
 
 // printField prints rows of x; planes are apart.
 func printField(e *cli.Env, m *amrMesh, f *amr.Field) {
-	shape := m.meta.Shape(f.Spec, f.Ghosts)
+	shape := m.Meta().Shape(f.Spec, f.Ghosts)
 	values := numbers(f.Spec.Type, f.Data)
 	for i := 0; i < len(values); i += shape[0] {
 		if row := i / shape[0]; shape[2] > 1 && row%shape[1] == 0 {

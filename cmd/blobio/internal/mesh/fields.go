@@ -14,26 +14,26 @@ import (
 type fieldMesh struct {
 	*grids.Mesh
 	path  string
-	close func()
+	close func() error
 }
 
 // openFields opens a checkpoint.
 func openFields(ctx context.Context, e *cli.Env, path, what string, t amrTrust) (*fieldMesh, error) {
-	a, err := openAmrAs(ctx, path, t)
+	a, err := openAmr(ctx, path, t)
 	if err != nil {
 		return nil, err
 	}
-	leaf := make([]bool, len(a.blocks))
+	leaf := make([]bool, len(a.Blocks()))
 	for i := range leaf {
-		leaf[i] = a.blocks[i].leaf
+		leaf[i] = a.Blocks()[i].Leaf
 	}
-	m, err := grids.OfBlocks(a.meta, a.indexes(), leaf, a.cello.Block)
+	m, err := grids.OfBlocks(a.Meta(), a.indexes(), leaf, a.Block)
 	if err != nil {
-		a.close()
+		a.Close()
 		return nil, err
 	}
 	a.warn(e, what, t)
-	return &fieldMesh{m, a.path, a.close}, nil
+	return &fieldMesh{m, a.path, a.Close}, nil
 }
 
 // fields are the numbers of fields of these names; none: all.
@@ -47,7 +47,7 @@ func (m *fieldMesh) fields(names []string) (out []int, err error) {
 	for _, n := range names {
 		i := m.Field(n)
 		if i < 0 {
-			return nil, cli.Usagef("%s has no field %q, but %s", m.path, n, orNone(names2(m.Fields, func(f grids.Field) string { return cli.Plain(f.Name) })))
+			return nil, cli.Usagef("%s has no field %q, but %s", m.path, n, orNone(namesOf(m.Fields, func(f grids.Field) string { return cli.Plain(f.Name) })))
 		}
 		out = append(out, i)
 	}

@@ -19,10 +19,7 @@ type amrGenFlags struct {
 	fields                            int
 	double                            bool
 	particles                         int
-	seed                              uint64
 	at                                float64
-	blocks                            int
-	order                             string
 	periodic                          string
 	ghosts                            bool
 	out                               amrOutput
@@ -31,28 +28,25 @@ type amrGenFlags struct {
 func newAmrGen(e *cli.Env) *cobra.Command {
 	var f amrGenFlags
 	cmd := &cobra.Command{
-		Use:   "gen uniform|sphere|shock|random OUT",
+		Use:   "gen uniform|shock OUT",
 		Short: "Make a checkpoint of a generated mesh",
 		Long: `Make a checkpoint of a generated mesh, to try things, to test, or to measure a file
 system.
 
   uniform   all leaf blocks are of the finest level
-  sphere    refined within a sphere: static refinement
   shock     refined along a shell that has moved away from a corner (--at, 0 to 1)
-  random    leaves refined at random, until there are --blocks
 
-Values are a function of seed, field and position, so no two cells agree. The output is
+Values are a function of field and position, so no two cells agree. The output is
 a Cello checkpoint directory. Enzo-E restarts from it if its parameter file has the same mesh, fields and boundaries. If the parameter file has
 periodic boundaries and the mesh has not (--periodic), Enzo-E hangs. There are blocks above
 the root blocks only if --roots is a power of two: else they have no names of their own.
 
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr gen shock Check-00                          # 2-D, 4 x 4 root blocks, levels -2 to 2
-  blobio amr gen sphere --rank 3 --periodic all --files 4 Check-3d
-  blobio amr gen uniform --rank 3 --roots 16 --levels 0 --files 16 big
-  blobio amr gen random --blocks 100000 --levels 8 --cells 4 many`,
-		Args:      cli.ExactArgs(2, "a kind of mesh (uniform, sphere, shock, random) and the name of the output"),
-		ValidArgs: []string{"uniform", "sphere", "shock", "random"},
+  blobio amr gen shock --rank 3 --periodic all --files 4 Check-3d
+  blobio amr gen uniform --rank 3 --roots 16 --levels 0 --files 16 big`,
+		Args:      cli.ExactArgs(2, "a kind of mesh (uniform, shock) and the name of the output"),
+		ValidArgs: []string{"uniform", "shock"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args[0], args[1])
 		},
@@ -66,10 +60,7 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 	fl.IntVar(&f.fields, "fields", 4, "number of fields")
 	fl.BoolVar(&f.double, "double", false, "64-bit fields (default: 32-bit)")
 	fl.IntVar(&f.particles, "particles", 0, "most particles of each type in a leaf block")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of values and of random meshes")
 	fl.Float64Var(&f.at, "at", 0.5, "shock: position of the shell, 0 to 1")
-	fl.IntVar(&f.blocks, "blocks", 200, "random: number of blocks")
-	cli.ChoiceFlag(cmd, &f.order, "order", "morton", "order of the blocks", "morton", "hilbert", "roots")
 	fl.StringVar(&f.periodic, "periodic", "", "periodic axes: all, or letters such as xy (as Boundary in the parameter file)")
 	fl.BoolVar(&f.ghosts, "ghosts", false, "fields with their ghost zones")
 	f.out.to = formCello
@@ -78,12 +69,8 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 }
 
 func (f *amrGenFlags) run(cmd *cobra.Command, e *cli.Env, kind, out string) error {
-	for _, s := range []struct {
-		flag, kind string
-	}{{"at", "shock"}, {"blocks", "random"}} {
-		if cmd.Flags().Changed(s.flag) && kind != s.kind {
-			return cli.Usagef("--%s is for %s", s.flag, s.kind)
-		}
+	if cmd.Flags().Changed("at") && kind != "shock" {
+		return cli.Usagef("--at is for shock")
 	}
 	switch {
 	case f.rank < 1 || f.rank > 3:
@@ -98,8 +85,6 @@ func (f *amrGenFlags) run(cmd *cobra.Command, e *cli.Env, kind, out string) erro
 		return cli.Usagef("--fields %d --particles %d, want 0 to 1000 and 0 to 2^20", f.fields, f.particles)
 	case !(f.at >= 0 && f.at <= 1):
 		return cli.Usagef("--at %v, want 0 to 1", f.at)
-	case f.blocks < 1 || f.blocks > 1<<26:
-		return cli.Usagef("--blocks %d, want 1 to 2^26", f.blocks)
 	}
 	if axes := "xyz"[:f.rank]; f.periodic != "all" && strings.Trim(f.periodic, axes) != "" {
 		return cli.Usagef("--periodic %q, want all, or some of the axes %s", f.periodic, axes)
@@ -114,16 +99,9 @@ func (f *amrGenFlags) run(cmd *cobra.Command, e *cli.Env, kind, out string) erro
 	if err != nil {
 		return err
 	}
-	if n := set.Tree.Len(); cmd.Flags().Changed("blocks") && n < f.blocks {
-		return cli.Usagef("--blocks %d, but no more than %d fit: raise --levels %d or --roots %d", f.blocks, n, f.levels, f.roots)
-	}
-	o, err := amr.OrderingByName(f.order)
-	if err != nil {
-		return err
-	}
-	order := o.Order(set.Tree)
+	order := set.Tree.Sorted()
 	c := f.out.celloOptions()
-	c.Ghosts, c.Ordering = f.ghosts, given(order)
+	c.Ghosts = f.ghosts
 	share := func(rank, ranks int) cello.Source {
 		return &setSource{set, order[len(order)*rank/ranks : len(order)*(rank+1)/ranks]}
 	}
@@ -145,18 +123,13 @@ func (f *amrGenFlags) set(kind string) (*gen.Set, error) {
 	}
 	var tree *amr.Tree
 	var err error
-	middle := [3]float64{0.5, 0.5, 0.5}
 	switch kind {
 	case "uniform":
 		tree, err = gen.Uniform(&g, f.levels)
-	case "sphere":
-		tree, err = gen.Sphere(&g, middle, 0.2)
 	case "shock":
 		tree, err = gen.Shock(&g, f.at)
-	case "random":
-		tree, err = gen.Random(&g, f.seed, f.blocks)
 	default:
-		return nil, cli.Usagef("mesh %q, want uniform, sphere, shock or random", kind)
+		return nil, cli.Usagef("mesh %q, want uniform or shock", kind)
 	}
 	if err != nil {
 		return nil, err
@@ -169,7 +142,7 @@ func (f *amrGenFlags) set(kind string) (*gen.Set, error) {
 	if f.particles > 0 {
 		particles = gen.Tracers(f.rank)
 	}
-	set := gen.NewSet(tree, f.seed, gen.Fields(f.fields, t), particles)
+	set := gen.NewSet(tree, 1, gen.Fields(f.fields, t), particles)
 	set.Particles, set.Ghosts = f.particles, f.ghosts
 	return set, nil
 }

@@ -3,7 +3,6 @@ package mesh
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,29 +61,29 @@ max, min_at, max_at, nan, inf, levels: [the same, with level]}]}]; min_at and ma
 // Descriptions of a mesh, as JSON has them.
 type (
 	amrDesc struct {
-		Path      string                `json:"path"`
-		Form      string                `json:"form"`
-		Rank      int                   `json:"rank"`
-		Roots     []int                 `json:"root_blocks"`
-		Cells     []int                 `json:"block_cells"`
-		Ghost     []int                 `json:"ghost_cells"`
-		Periodic  []bool                `json:"periodic"`
-		Lower     []float64             `json:"lower"`
-		Upper     []float64             `json:"upper"`
-		MinLevel  int                   `json:"min_level"`
-		MaxLevel  int                   `json:"max_level"`
-		Cycle     int32                 `json:"cycle"`
-		Time      float64               `json:"time"`
-		Dt        float64               `json:"dt"`
-		Order     string                `json:"order"`
-		Bytes     int64                 `json:"bytes"`
-		Fields    []amrField            `json:"fields"`
-		Particles []amrParticles        `json:"particles"`
-		Levels    []amr.LevelStatistics `json:"levels"`
-		Files     []amrFileDesc         `json:"files"`
-		Balance   amr.Balance           `json:"balance"`
-		Plans     []amr.Plan            `json:"plans,omitempty"`
-		Blocks    []amrBlockDesc        `json:"blocks,omitempty"`
+		Path      string         `json:"path"`
+		Form      string         `json:"form"`
+		Rank      int            `json:"rank"`
+		Roots     []int          `json:"root_blocks"`
+		Cells     []int          `json:"block_cells"`
+		Ghost     []int          `json:"ghost_cells"`
+		Periodic  []bool         `json:"periodic"`
+		Lower     []float64      `json:"lower"`
+		Upper     []float64      `json:"upper"`
+		MinLevel  int            `json:"min_level"`
+		MaxLevel  int            `json:"max_level"`
+		Cycle     int32          `json:"cycle"`
+		Time      float64        `json:"time"`
+		Dt        float64        `json:"dt"`
+		Order     string         `json:"order"`
+		Bytes     int64          `json:"bytes"`
+		Fields    []amrField     `json:"fields"`
+		Particles []amrParticles `json:"particles"`
+		Levels    []amrLevel     `json:"levels"`
+		Files     []amrFileDesc  `json:"files"`
+		Balance   amrBalance     `json:"balance"`
+		Plans     []amrPlan      `json:"plans,omitempty"`
+		Blocks    []amrBlockDesc `json:"blocks,omitempty"`
 		count     int
 		leaves    int
 	}
@@ -144,68 +143,50 @@ func (f *amrLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 }
 
 func (f *amrLsFlags) one(ctx context.Context, path string) (*amrDesc, error) {
-	m, err := openAmrAs(ctx, path, f.trust)
+	m, err := openAmr(ctx, path, f.trust)
 	if err != nil {
 		return nil, err
 	}
-	defer m.close()
-	tree, err := m.tree()
+	defer m.Close()
+	d, err := describeMesh(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	d, err := describeMesh(ctx, m, tree)
-	if err != nil {
-		return nil, err
-	}
-	bytes, cost := m.weights()
 	for _, n := range f.ranks {
-		d.Plans = append(d.Plans, amr.PlansOf(tree, m.indexes(), bytes, cost, n)...)
+		d.Plans = append(d.Plans, m.plans(n)...)
 	}
 	if f.blocks {
-		for i := range m.blocks {
-			b := &m.blocks[i]
-			d.Blocks = append(d.Blocks, amrBlockDesc{i, m.name(i), b.index.Level(), m.fileName(b.file), b.leaf, b.bytes, b.cost})
+		for i, b := range m.Blocks() {
+			d.Blocks = append(d.Blocks, amrBlockDesc{i, b.Name, b.Level, d.Files[b.File].Name, b.Leaf, b.Bytes, b.Cost})
 		}
 	}
 	return d, ctx.Err()
 }
 
-func (m *amrMesh) fileName(i int) string {
-	if i < 0 || i >= len(m.files) {
-		return "-"
-	}
-	return m.files[i].name
-}
-
 // describeMesh collects what the tables tell.
-func describeMesh(ctx context.Context, m *amrMesh, tree *amr.Tree) (*amrDesc, error) {
-	g := &m.meta.Geometry
+func describeMesh(ctx context.Context, m *amrMesh) (*amrDesc, error) {
+	meta := m.Meta()
+	g := &meta.Geometry
 	d := &amrDesc{Path: m.path, Form: formCello, Rank: g.Rank, Roots: g.Roots[:g.Rank], Cells: g.Block[:g.Rank], Ghost: g.Ghost[:g.Rank],
 		Periodic: g.Periodic[:g.Rank], Lower: g.Lower[:g.Rank], Upper: g.Upper[:g.Rank], MinLevel: g.MinLevel, MaxLevel: g.MaxLevel,
-		Cycle: m.meta.Cycle, Time: m.meta.Time, Dt: m.meta.Dt, Order: amr.OrderOf(tree, m.indexes()), Fields: []amrField{}, Particles: []amrParticles{}, count: len(m.blocks)}
-	for _, f := range m.files {
-		d.Bytes += f.bytes
-		d.Files = append(d.Files, amrFileDesc{Name: f.name, Bytes: f.bytes})
+		Cycle: meta.Cycle, Time: meta.Time, Dt: meta.Dt, Order: m.order(), Fields: []amrField{}, Particles: []amrParticles{}, count: len(m.Blocks())}
+	names, bytes := m.files()
+	for i, name := range names {
+		d.Bytes += bytes[i]
+		d.Files = append(d.Files, amrFileDesc{Name: name, Bytes: bytes[i]})
 	}
 	if err := d.describeData(ctx, m); err != nil {
 		return nil, err
 	}
-	bytes, _ := m.weights()
-	d.Levels = amr.LevelsOf(tree, g, m.indexes(), bytes)
-	for i := range m.blocks {
-		b := &m.blocks[i]
-		leaf := tree.Leaf(b.index)
-		if leaf {
+	d.Levels = m.levels()
+	for _, b := range m.Blocks() {
+		f := &d.Files[b.File]
+		f.Blocks++
+		f.Data += b.Bytes
+		f.Cost += b.Cost
+		if b.Leaf {
 			d.leaves++
-		}
-		if b.file >= 0 && b.file < len(d.Files) {
-			f := &d.Files[b.file]
-			f.Blocks++
-			f.Data += b.bytes
-			f.Cost += b.cost
-			if leaf {
-				f.Leaves++
-			}
+			f.Leaves++
 		}
 	}
 	w := make([]float64, len(d.Files))
@@ -213,44 +194,40 @@ func describeMesh(ctx context.Context, m *amrMesh, tree *amr.Tree) (*amrDesc, er
 	for i := range d.Files {
 		w[i], owner[i] = float64(d.Files[i].Data), i
 	}
-	d.Balance = amr.BalanceOf(sfc.Measure(w, owner, max(len(w), 1)))
+	d.Balance = balanceOf(sfc.Measure(w, owner, len(w)))
 	return d, nil
 }
 
 // describeData tells of fields and particles. Particles are counted in leaf blocks: those of
 // refined ones are copies or leftovers.
 func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
-	counts := make([]int64, len(m.meta.Particles))
-	for i := range m.blocks {
+	meta := m.Meta()
+	counts := make([]int64, len(meta.Particles))
+	for i := range m.Blocks() {
 		if len(counts) == 0 {
 			break
 		}
-		b, err := m.cello.Head(ctx, i)
+		b, err := m.Head(ctx, i)
 		if err != nil {
 			return err
 		}
-		if !m.blocks[i].leaf {
-			continue
-		}
-		for k := range b.Particles {
-			p := slices.IndexFunc(m.meta.Particles, func(s amr.ParticleSpec) bool { return s.Name == b.Particles[k].Spec.Name })
-			counts[p] += int64(b.Particles[k].N)
+		for k := range b.Particles { // of the types of the mesh, in their order
+			if b.Leaf {
+				counts[k] += int64(b.Particles[k].N)
+			}
 		}
 	}
-	for i := range m.meta.Fields {
-		f := &m.meta.Fields[i]
-		x := amrField{f.Name, f.Type.String(), []int{}, m.cello.Ghosts(i), f.Scrambled}
-		shape := m.meta.Shape(f, x.Ghosts)
-		for a := m.meta.Rank - 1; a >= 0; a-- {
+	for i := range meta.Fields {
+		f := &meta.Fields[i]
+		x := amrField{f.Name, f.Type.String(), []int{}, m.Ghosts(i), f.Scrambled}
+		shape := meta.Shape(f, x.Ghosts)
+		for a := meta.Rank - 1; a >= 0; a-- {
 			x.Shape = append(x.Shape, shape[a])
 		}
 		d.Fields = append(d.Fields, x)
 	}
-	for i, p := range m.meta.Particles {
-		x := amrParticles{Name: p.Name, Count: counts[i], Attrs: []string{}}
-		for _, a := range p.Attrs {
-			x.Attrs = append(x.Attrs, a.Name)
-		}
+	for i, p := range meta.Particles {
+		x := amrParticles{Name: p.Name, Count: counts[i], Attrs: namesOf(p.Attrs, func(a amr.AttrSpec) string { return a.Name })}
 		d.Particles = append(d.Particles, x)
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 func TestCelloManifestBits(t *testing.T) {
 	dir := t.TempDir()
 	ck, out := filepath.Join(dir, "Check"), filepath.Join(dir, "out")
-	clitest.Good(t, "amr", "gen", "sphere", "--no-sync", "--roots", "2", "--cells", "4", "--levels", "0", "--fields", "1", "--particles", "0", "--files", "1", ck)
+	clitest.Good(t, "amr", "gen", "uniform", "--no-sync", "--roots", "2", "--cells", "4", "--levels", "0", "--fields", "1", "--particles", "0", "--files", "1", ck)
 	manifest := filepath.Join(ck, "blobio.manifest")
 	b, err := os.ReadFile(manifest)
 	clitest.Check(t, err)

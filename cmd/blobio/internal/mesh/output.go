@@ -130,37 +130,38 @@ func (o *amrOutput) write(ctx context.Context, e *cli.Env, verb string, m *amr.M
 
 // warnUnfit says that Enzo-E cannot restart from what was written.
 func (o *amrOutput) warnUnfit(e *cli.Env, m *amrMesh) {
-	if m.cello.Dump() {
+	if m.Dump() {
 		return
 	}
-	for _, d := range m.cello.Unfit() {
+	for _, d := range m.Unfit() {
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s: Enzo-E cannot restart from this: %s: %s; it %s\n", m.path, d.Field, d.Msg, d.Effect)
 	}
 }
 
 // report tells of a checkpoint that was written.
 func (o *amrOutput) report(ctx context.Context, e *cli.Env, out string, took time.Duration) error {
-	m, err := openAmr(ctx, out)
+	m, err := openAmr(ctx, out, amrTrust{})
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer m.Close()
 	var size int64
-	for _, f := range m.files {
-		size += f.bytes
+	_, bytes := m.files()
+	for _, n := range bytes {
+		size += n
 	}
 	leaves := 0
-	for i := range m.blocks {
-		if m.blocks[i].leaf {
+	for _, b := range m.Blocks() {
+		if b.Leaf {
 			leaves++
 		}
 	}
 	form := "Cello checkpoint"
-	if m.cello.Dump() {
+	if m.Dump() {
 		form = "Cello dump"
 	}
 	o.warnUnfit(e, m)
-	return o.tell(e, out, formCello, form, len(m.blocks), leaves, len(m.files), size, took)
+	return o.tell(e, out, formCello, form, len(m.Blocks()), leaves, len(bytes), size, took)
 }
 
 // tell prints what was written.

@@ -73,31 +73,31 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	if err := decomps.CheckRanks(f.ranks); err != nil {
 		return err
 	}
-	m, err := openAmrAs(ctx, path, f.trust)
+	m, err := openAmr(ctx, path, f.trust)
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer m.Close()
 	if err := m.compareHeads(ctx); err != nil {
 		return err
 	}
 	m.warn(e, "the picture", f.trust)
 	o := &amrplot.Options{Title: f.Title, Width: f.Width, NoCurve: f.noCurve,
-		Color: map[string]amrplot.Color{"level": amrplot.ByLevel, "file": amrplot.ByFile, "owner": amrplot.ByOwner}[f.by]}
-	o.Groups = f.groups(m)
-	if m.meta.Rank == 3 {
-		axis := strings.Index("xyz", f.axis)
-		o.Axis = &axis
-		if f.hasAt {
-			o.Position = &f.at
+		By: f.by, Groups: f.groups(m), Axis: strings.Index("xyz", f.axis)}
+	if f.hasAt {
+		o.Position = &f.at
+	}
+	if m.Meta().Rank == 3 {
+		if !f.hasAt {
+			f.at = (m.Meta().Lower[o.Axis] + m.Meta().Upper[o.Axis]) / 2
 		}
 	} else if f.hasAt || f.axis != "z" {
-		return cli.Usagef("a mesh of %s is drawn whole: no --axis, no --at", cli.Plural(m.meta.Rank, "dimension"))
+		return cli.Usagef("a mesh of %s is drawn whole: no --axis, no --at", cli.Plural(m.Meta().Rank, "dimension"))
 	}
 	if o.Title == "" {
 		o.Title = fmt.Sprintf("%s: blocks by %s", filepath.Base(m.path), f.by)
 	}
-	p, err := amrplot.Draw(&m.meta.Geometry, m.indexes(), o)
+	p, err := amrplot.Draw(&m.Meta().Geometry, m.indexes(), o)
 	if err != nil {
 		return err
 	}
@@ -108,12 +108,8 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	drawn, leaves := p.Blocks()
 	if f.asJSON {
 		d := map[string]any{"path": f.Name, "bytes": n, "by": f.by, "drawn": drawn, "leaves": leaves}
-		if o.Axis != nil {
-			d["axis"] = f.axis
-			d["at"] = f.at
-			if !f.hasAt {
-				d["at"] = (m.meta.Lower[*o.Axis] + m.meta.Upper[*o.Axis]) / 2
-			}
+		if m.Meta().Rank == 3 {
+			d["axis"], d["at"] = f.axis, f.at
 		}
 		return e.PrintJSON(d)
 	}
@@ -123,8 +119,8 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 
 // compareHeads reads what is not data of all blocks, which compares it with its checksums.
 func (m *amrMesh) compareHeads(ctx context.Context) error {
-	for i := range m.blocks {
-		if _, err := m.cello.Head(ctx, i); err != nil {
+	for i := range m.Blocks() {
+		if _, err := m.Head(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -135,11 +131,11 @@ func (m *amrMesh) compareHeads(ctx context.Context) error {
 func (f *amrPlotFlags) groups(m *amrMesh) []int {
 	switch f.by {
 	case "owner":
-		return sfc.Owners(sfc.ByCount(len(m.blocks), f.ranks))
+		return sfc.Owners(sfc.ByCount(len(m.Blocks()), f.ranks))
 	case "file":
-		out := make([]int, len(m.blocks))
-		for i := range m.blocks {
-			out[i] = m.blocks[i].file
+		out := make([]int, len(m.Blocks()))
+		for i := range m.Blocks() {
+			out[i] = m.Blocks()[i].File
 		}
 		return out
 	}

@@ -116,7 +116,7 @@ func flipForms(t *testing.T, dir string) (forms []flipForm) {
 		return cmdVerbs("amr convert --no-sync "+name+" OUT", "amr convert --no-sync --to cello "+name+" OUT", "amr convert --no-sync --to yt "+name+" OUT",
 			"amr dump --json "+name+" 0", "amr dump --field density --json "+name+" 3", "amr check "+name)
 	}
-	clitest.Good(t, "amr", "gen", "sphere", "--no-sync", "--roots", "2", "--cells", "4", "--levels", "1", "--fields", "2", "--particles", "3", "--files", "2", at("Check"))
+	clitest.Good(t, "amr", "gen", "uniform", "--no-sync", "--roots", "2", "--cells", "4", "--levels", "1", "--fields", "2", "--particles", "3", "--files", "2", at("Check"))
 	add("Check", append(amrVerbs("Check"), flipVerb{name: "restart", do: func(t *testing.T) clitest.Result { return celloRestart(t.Context(), "Check") }}))
 
 	clitest.Check(t, os.CopyFS(at("prefix"), os.DirFS(clitest.ScrSets(t, 2))))

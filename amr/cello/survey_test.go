@@ -1,4 +1,4 @@
-package amr
+package cello
 
 import (
 	"encoding/binary"
@@ -6,12 +6,14 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"blobio/amr"
 )
 
-func surveyed() *Meta {
-	m := &Meta{Geometry: Geometry{Rank: 2, Roots: [3]int{2, 2, 1}, Block: [3]int{4, 2, 1}, Ghost: [3]int{1, 1, 0}, Upper: [3]float64{1, 1, 1}}}
-	m.Fields = []FieldSpec{{Name: "density", Type: Float64}, {Name: "velocity_x", Type: Float32}, {Name: "dark_density", Type: Float32}, {Name: "flag", Type: Int32}}
-	m.Particles = []ParticleSpec{{Name: "dark", Attrs: []AttrSpec{{Name: "x", Type: Float64}, {Name: "mass", Type: Float64}}}}
+func surveyed() *amr.Meta {
+	m := &amr.Meta{Geometry: amr.Geometry{Rank: 2, Roots: [3]int{2, 2, 1}, Block: [3]int{4, 2, 1}, Ghost: [3]int{1, 1, 0}, Upper: [3]float64{1, 1, 1}}}
+	m.Fields = []amr.FieldSpec{{Name: "density", Type: amr.Float64}, {Name: "velocity_x", Type: amr.Float32}, {Name: "dark_density", Type: amr.Float32}, {Name: "flag", Type: amr.Int32}}
+	m.Particles = []amr.ParticleSpec{{Name: "dark", Attrs: []amr.AttrSpec{{Name: "x", Type: amr.Float64}, {Name: "mass", Type: amr.Float64}}}}
 	return m
 }
 
@@ -29,10 +31,10 @@ func singles(v ...float32) (b []byte) {
 	return b
 }
 
-func told(s *Survey) string {
+func told(s *survey) string {
 	var l []string
-	for _, o := range s.Oddities() {
-		l = append(l, fmt.Sprintf("%s: %s", o.What, o.Msg))
+	for _, o := range s.findings() {
+		l = append(l, fmt.Sprintf("%s: %s", strings.TrimPrefix(o.Field, fieldPrefix), o.Msg))
 	}
 	return strings.Join(l, "\n")
 }
@@ -41,24 +43,24 @@ func told(s *Survey) string {
 func TestSurvey(t *testing.T) {
 	m := surveyed()
 	nan, inf := math.NaN(), math.Inf(-1)
-	x, y := At(0, [3]int{0, 0, 0}), At(0, [3]int{1, 1, 0})
-	s := NewSurvey(m)
-	s.Field(x, 0, false, 0, doubles(1, 2, 0, math.MaxFloat64, 5e-324, 6, 7, 8))
-	s.Field(x, 1, false, 0, singles(-1, -2, 3, 4, -math.MaxFloat32, 6, 7, 8))
-	s.Field(x, 3, false, 0, make([]byte, 32))
-	s.Positions(x, 0, 0, doubles(0, 0.5, -0.4, 0.9))
-	s.Positions(x, 0, 1, doubles(-1e9, nan))
+	x, y := amr.At(0, [3]int{0, 0, 0}), amr.At(0, [3]int{1, 1, 0})
+	s := newSurvey(m)
+	s.field(x, 0, false, 0, doubles(1, 2, 0, math.MaxFloat64, 5e-324, 6, 7, 8))
+	s.field(x, 1, false, 0, singles(-1, -2, 3, 4, -math.MaxFloat32, 6, 7, 8))
+	s.field(x, 3, false, 0, make([]byte, 32))
+	s.positions(x, 0, 0, doubles(0, 0.5, -0.4, 0.9))
+	s.positions(x, 0, 1, doubles(-1e9, nan))
 	for range 5 {
-		s.Number(x, "dt", 0.5)
+		s.number(x, "dt", 0.5)
 	}
 	if got := told(s); got != "" {
 		t.Errorf("nothing is wrong, but: %s", got)
 	}
-	s.Field(y, 0, false, 0, doubles(1, nan, -1, 2))
-	s.Field(y, 0, false, 4, doubles(nan, inf, 3, -0.25)) // the second piece
-	s.Field(y, 2, false, 0, singles(-1, 1, 1, 1, 1, 1, 1, 1))
-	s.Positions(y, 0, 0, doubles(1e9, 0.7))
-	s.Number(y, "dt", 0.25)
+	s.field(y, 0, false, 0, doubles(1, nan, -1, 2))
+	s.field(y, 0, false, 4, doubles(nan, inf, 3, -0.25)) // the second piece
+	s.field(y, 2, false, 0, singles(-1, 1, 1, 1, 1, 1, 1, 1))
+	s.positions(y, 0, 0, doubles(1e9, 0.7))
+	s.number(y, "dt", 0.25)
 	const want = `density: 2 of 16 values in leaves are not-a-number, the first in cell [1 0]
 density: 1 of 16 values in leaves are infinite, the first in cell [1 1]
 density: 2 of 16 values in leaves are negative, the first in cell [2 0]
@@ -69,13 +71,13 @@ dt: 0.25 in 1 of 6 blocks, but 0.5 in 5`
 		t.Errorf("told\n%s\nwant\n%s", got, want)
 	}
 	// Two Surveys of the halves say the same.
-	a, b := NewSurvey(m), NewSurvey(m)
-	a.Field(x, 0, false, 0, doubles(1, nan, 1, 1, 1, 1, 1, 1))
-	b.Field(y, 0, false, 0, doubles(1, nan, nan, 1, 1, 1, 1, 1))
-	a.Number(x, "dt", 1)
-	a.Number(x, "dt", 1)
-	b.Number(y, "dt", 2)
-	a.Merge(b)
+	a, b := newSurvey(m), newSurvey(m)
+	a.field(x, 0, false, 0, doubles(1, nan, 1, 1, 1, 1, 1, 1))
+	b.field(y, 0, false, 0, doubles(1, nan, nan, 1, 1, 1, 1, 1))
+	a.number(x, "dt", 1)
+	a.number(x, "dt", 1)
+	b.number(y, "dt", 2)
+	a.merge(b)
 	if got := told(a); got != "density: 3 of 16 values in leaves are not-a-number, the first in cell [1 0]\ndt: 2 in 1 of 3 blocks, but 1 in 2" {
 		t.Errorf("merged: %s", got)
 	}
@@ -94,10 +96,10 @@ func TestSurveyGhosts(t *testing.T) {
 		}
 	}
 	for piece := 1; piece <= len(v); piece++ {
-		s := NewSurvey(m)
+		s := newSurvey(m)
 		show := func() {
 			for i := 0; i < len(v); i += piece {
-				s.Field(At(0, [3]int{}), 0, true, int64(i), doubles(v[i:min(i+piece, len(v))]...))
+				s.field(amr.At(0, [3]int{}), 0, true, int64(i), doubles(v[i:min(i+piece, len(v))]...))
 			}
 		}
 		show()
@@ -115,9 +117,9 @@ func TestSurveyGhosts(t *testing.T) {
 
 // TestSurveyBounded: numbers that every block has for itself are not told of, and take no room.
 func TestSurveyBounded(t *testing.T) {
-	s := NewSurvey(surveyed())
+	s := newSurvey(surveyed())
 	for i := range 1000 {
-		s.Number(At(0, [3]int{}), "dt", float64(i))
+		s.number(amr.At(0, [3]int{}), "dt", float64(i))
 	}
 	if got := told(s); got != "" || len(s.states[0].values) > maxSpread {
 		t.Errorf("%d values, %s", len(s.states[0].values), got)

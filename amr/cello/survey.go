@@ -1,18 +1,20 @@
-package amr
+package cello
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
+
+	"blobio/amr"
 )
 
-// A Survey counts values that a run does not leave behind: what is no number, negative densities
+// A survey counts values that a run does not leave behind: what is no number, negative densities
 // and energies, particles far from their block, and numbers of one block that are not those of all others. It is
 // all that can be said of files without checksums. It holds a few counters, however many blocks it is shown, and
 // is for one goroutine.
-type Survey struct {
-	m      *Meta
+type survey struct {
+	m      *amr.Meta
 	fields []fieldSurvey
 	far    []count // by type of particles
 	states []spread
@@ -26,11 +28,11 @@ type fieldSurvey struct {
 // count is how many values of a kind there are, and where the first one is.
 type count struct {
 	n     int64
-	first Index
+	first amr.Index
 	at    string
 }
 
-func (c *count) add(x Index, at func() string) {
+func (c *count) add(x amr.Index, at func() string) {
 	if c.n++; c.n == 1 {
 		c.first, c.at = x, at()
 	}
@@ -53,16 +55,16 @@ type spread struct {
 type spreadValue struct {
 	bits  uint64
 	n     int64
-	first Index
+	first amr.Index
 }
 
 // maxSpread is how many different values of a number are told apart: of a number that has more, each
 // block has its own.
 const maxSpread = 16
 
-// NewSurvey returns a Survey of blocks of m.
-func NewSurvey(m *Meta) *Survey {
-	return &Survey{m: m, fields: make([]fieldSurvey, len(m.Fields)), far: make([]count, len(m.Particles))}
+// newSurvey returns a survey of blocks of m.
+func newSurvey(m *amr.Meta) *survey {
+	return &survey{m: m, fields: make([]fieldSurvey, len(m.Fields)), far: make([]count, len(m.Particles))}
 }
 
 // signed says that a field may be negative: all but densities and energies.
@@ -74,9 +76,9 @@ func signed(name string) bool {
 	return !strings.HasSuffix(name, "_density")
 }
 
-// Field looks at elements of field f of a leaf, from number first on, in the byte order of the
+// field looks at elements of field f of a leaf, from number first on, in the byte order of the
 // host. Those in ghost zones are passed over.
-func (s *Survey) Field(x Index, f int, ghosts bool, first int64, data []byte) {
+func (s *survey) field(x amr.Index, f int, ghosts bool, first int64, data []byte) {
 	spec := &s.m.Fields[f]
 	size := int64(spec.Type.Size())
 	if !spec.Type.Float() {
@@ -120,9 +122,9 @@ func (s *Survey) Field(x Index, f int, ghosts bool, first int64, data []byte) {
 }
 
 // look calls strange for elements that are no finite numbers, and for negative ones if these are not free.
-func look(data []byte, t Type, free bool, strange func(i int64, v float64)) {
+func look(data []byte, t amr.Type, free bool, strange func(i int64, v float64)) {
 	n := binary.NativeEndian
-	if t == Float32 {
+	if t == amr.Float32 {
 		for i := int64(0); len(data) >= 4; i, data = i+1, data[4:] {
 			if v := math.Float32frombits(n.Uint32(data)); v-v != 0 || !free && v < 0 {
 				strange(i, float64(v))
@@ -137,9 +139,9 @@ func look(data []byte, t Type, free bool, strange func(i int64, v float64)) {
 	}
 }
 
-// Positions looks at values of attribute a of particles p of a leaf, in the byte order of the host. Values
+// positions looks at values of attribute a of particles p of a leaf, in the byte order of the host. Values
 // called x, y and z, unless they are integers, should lie within one width of the block.
-func (s *Survey) Positions(x Index, p, a int, data []byte) {
+func (s *survey) positions(x amr.Index, p, a int, data []byte) {
 	spec := &s.m.Particles[p].Attrs[a]
 	axis := strings.Index("xyz", spec.Name)
 	if len(spec.Name) != 1 || axis < 0 || axis >= s.m.Rank || !spec.Type.Float() {
@@ -163,13 +165,13 @@ func (s *Survey) Positions(x Index, p, a int, data []byte) {
 	}
 }
 
-// Number looks at a number that should be the same for all blocks, such as the time
+// number looks at a number that should be the same for all blocks, such as the time
 // step.
-func (s *Survey) Number(x Index, name string, v float64) {
-	s.number(name, spreadValue{math.Float64bits(v), 1, x})
+func (s *survey) number(x amr.Index, name string, v float64) {
+	s.value(name, spreadValue{math.Float64bits(v), 1, x})
 }
 
-func (s *Survey) number(name string, v spreadValue) {
+func (s *survey) value(name string, v spreadValue) {
 	at := -1
 	for i := range s.states {
 		if s.states[i].name == name {
@@ -194,8 +196,8 @@ func (s *Survey) number(name string, v spreadValue) {
 	p.values = append(p.values, v)
 }
 
-// Merge adds what another Survey of the same Meta has seen, later.
-func (s *Survey) Merge(o *Survey) {
+// merge adds what another survey of the same Meta has seen, later.
+func (s *survey) merge(o *survey) {
 	for i := range s.fields {
 		a, b := &s.fields[i], &o.fields[i]
 		a.values += b.values
@@ -209,7 +211,7 @@ func (s *Survey) Merge(o *Survey) {
 	for i := range o.states {
 		p := &o.states[i]
 		for _, v := range p.values {
-			s.number(p.name, v)
+			s.value(p.name, v)
 		}
 		for k := range s.states {
 			s.states[k].many = s.states[k].many || s.states[k].name == p.name && p.many
@@ -217,17 +219,12 @@ func (s *Survey) Merge(o *Survey) {
 	}
 }
 
-// Oddity is something implausible that a Survey has found.
-type Oddity struct {
-	Block Index  // the first one that has it
-	What  string // a field, particles of a type, or a number of blocks
-	Field bool   // What is a field
-	Msg   string
-}
-
-// Oddities returns what was found: at most three lines for each field, and one for each type of particles and
+// findings are warnings of what was found: at most three for each field, and one for each type of particles and
 // for each value of a number that most blocks do not have.
-func (s *Survey) Oddities() (l []Oddity) {
+func (s *survey) findings() (l []Finding) {
+	add := func(x amr.Index, field, format string, args ...any) {
+		l = append(l, Finding{Offset: -1, Severity: Warning, Block: x.Name(s.m.Rank, s.m.Roots), Field: field, Effect: "takes them as they are", Msg: fmt.Sprintf(format, args...)})
+	}
 	for i := range s.fields {
 		c := &s.fields[i]
 		for _, k := range []struct {
@@ -235,13 +232,13 @@ func (s *Survey) Oddities() (l []Oddity) {
 			what string
 		}{{&c.nan, "not-a-number"}, {&c.inf, "infinite"}, {&c.negative, "negative"}} {
 			if k.c.n > 0 {
-				l = append(l, Oddity{k.c.first, s.m.Fields[i].Name, true, fmt.Sprintf("%d of %d values in leaves are %s, the first in cell %s", k.c.n, c.values, k.what, k.c.at)})
+				add(k.c.first, fieldPrefix+s.m.Fields[i].Name, "%d of %d values in leaves are %s, the first in cell %s", k.c.n, c.values, k.what, k.c.at)
 			}
 		}
 	}
 	for i := range s.far {
 		if c := &s.far[i]; c.n > 0 {
-			l = append(l, Oddity{c.first, s.m.Particles[i].Name, false, fmt.Sprintf("%d positions in leaves are more than a block away from the block, the first %s", c.n, c.at)})
+			add(c.first, s.m.Particles[i].Name, "%d positions in leaves are more than a block away from the block, the first %s", c.n, c.at)
 		}
 	}
 	for i := range s.states {
@@ -255,7 +252,7 @@ func (s *Survey) Oddities() (l []Oddity) {
 		}
 		for k, v := range p.values {
 			if k != most && !p.many && 2*p.values[most].n > all {
-				l = append(l, Oddity{v.first, p.name, false, fmt.Sprintf("%v in %d of %d blocks, but %v in %d", math.Float64frombits(v.bits), v.n, all, math.Float64frombits(p.values[most].bits), p.values[most].n)})
+				add(v.first, p.name, "%v in %d of %d blocks, but %v in %d", math.Float64frombits(v.bits), v.n, all, math.Float64frombits(p.values[most].bits), p.values[most].n)
 			}
 		}
 	}

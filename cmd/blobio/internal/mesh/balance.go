@@ -1,0 +1,95 @@
+package mesh
+
+import (
+	"slices"
+	"strings"
+
+	"blobio/amr"
+	"blobio/amr/cello"
+	"blobio/sfc"
+)
+
+// What ls says of levels, and of how even parts are, as JSON has it.
+type (
+	// amrLevel are sums over the blocks of a level.
+	amrLevel struct {
+		Level  int     `json:"level"`
+		Blocks int     `json:"blocks"`
+		Leaves int     `json:"leaves"`
+		Cells  int64   `json:"cells"` // of leaf blocks
+		Share  float64 `json:"share"` // of the domain that leaf blocks cover, 0 to 1
+		Bytes  int64   `json:"bytes"` // of all blocks
+	}
+	amrBalance struct {
+		Most       float64 `json:"most"`
+		Mean       float64 `json:"mean"`
+		Efficiency float64 `json:"efficiency"` // mean over most
+	}
+	// amrPlan is one way of dealing blocks to ranks.
+	amrPlan struct {
+		Ranks int    `json:"ranks"`
+		By    string `json:"by"` // what each rank has as much of: blocks, bytes or cost
+		amrBalance
+		Surface float64 `json:"surface"` // faces between leaves of different ranks, of all
+	}
+)
+
+// levels sums up the blocks, coarsest level first.
+func (m *amrMesh) levels() (out []amrLevel) {
+	g := &m.Meta().Geometry
+	lo, hi := m.Tree().Levels()
+	for l := lo; l <= hi; l++ {
+		out = append(out, amrLevel{Level: l})
+	}
+	for _, b := range m.Blocks() {
+		l := &out[b.Level-lo]
+		l.Blocks++
+		l.Bytes += b.Bytes
+		if b.Leaf {
+			l.Leaves++
+			l.Cells += int64(g.Block[0]) * int64(g.Block[1]) * int64(g.Block[2])
+			l.Share += share(g, b.Index)
+		}
+	}
+	return out
+}
+
+// share is the part of the domain that a block covers, 0 to 1.
+func share(g *amr.Geometry, x amr.Index) float64 {
+	lo, hi := x.Bounds(g)
+	s := 1.0
+	for a := range g.Rank {
+		s *= (hi[a] - lo[a]) / (g.Upper[a] - g.Lower[a])
+	}
+	return s
+}
+
+// order is the curve along which the blocks are: morton, hilbert, roots or other.
+func (m *amrMesh) order() string {
+	have := m.indexes()
+	for _, o := range []amr.Ordering{amr.Morton{}, amr.Hilbert{}, amr.RootBlocks{}} {
+		if slices.Equal(have, o.Order(m.Tree())) {
+			return strings.TrimPrefix(o.Name(), "order_")
+		}
+	}
+	return "other"
+}
+
+func balanceOf(q sfc.Quality) amrBalance { return amrBalance{q.Max, q.Mean, q.Eff} }
+
+// plans deals the blocks to ranks: evenly by number, by bytes, and by cost if any has one.
+func (m *amrMesh) plans(ranks int) (out []amrPlan) {
+	ways := []string{"blocks", "bytes"}
+	if slices.ContainsFunc(m.Blocks(), func(b cello.BlockInfo) bool { return b.Cost > 0 }) {
+		ways = append(ways, "cost")
+	}
+	for i, by := range ways {
+		_, q := m.Plan(ranks, []cello.Placement{cello.ByOrder, cello.ByBytes, cello.ByCost}[i])
+		p := amrPlan{Ranks: ranks, By: by, amrBalance: balanceOf(q)}
+		if q.Faces > 0 {
+			p.Surface = float64(q.Surface) / float64(q.Faces)
+		}
+		out = append(out, p)
+	}
+	return out
+}
