@@ -27,8 +27,7 @@ const syncMin = 32 << 20
 // ranks; the writer has failed then. When ctx is done the writing stops, so it must
 // outlive the call. Abort stops it too.
 //
-// Until a rank waits, at most so many workers write as Options.Workers has beyond the ranks of this process, but one at least: the
-// cores on which ranks compute stay theirs.
+// It writes with as many workers as Options.Workers says; fewer leave cores to ranks that compute.
 //
 // With Options.Durability other than DurableNone, large amounts are also synced in the background,
 // which Close alone waits for; nothing is committed before Close.
@@ -74,11 +73,7 @@ func (w *Writer) Wait(ctx context.Context) error {
 
 // land waits for what this process has under way. The error is that of the leader, so that it is told once.
 func (w *Writer) land(ctx context.Context) error {
-	if !w.flying || w.eng == nil {
-		return nil
-	}
-	w.eng.proc.idle.rush()
-	if !w.lead {
+	if !w.flying || w.eng == nil || !w.lead {
 		return nil
 	}
 	return w.eng.land(ctx)
@@ -117,7 +112,7 @@ var errStopped = fmt.Errorf("the flush in the background was stopped: %w", ErrBr
 // launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
 // released when it has ended. e.mu is held, and the flight before has landed.
 func (e *engine) launch(ctx context.Context, copied int64, work func(ctx context.Context) (int64, error)) {
-	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, flightKey{}, e.proc.idle))
+	ctx, cancel := context.WithCancelCause(ctx)
 	f := &flight{cancel: cancel, written: make(chan struct{}), done: make(chan struct{})}
 	e.flights = append(slices.DeleteFunc(e.flights, (*flight).over), f)
 	e.proc.leave()
@@ -195,7 +190,6 @@ func (e *engine) land(ctx context.Context) error {
 
 // drain waits for the syncs too.
 func (e *engine) drain() (err error) {
-	e.proc.idle.rush()
 	for _, f := range e.flown() {
 		<-f.done
 		err = errors.Join(err, f.err, f.syncErr)

@@ -40,7 +40,7 @@ func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *settings)
 		k := b.opt.Grouping.Of(r, ranks, n)
 		b.world[k] = append(b.world[k], r)
 	}
-	proc := newProcess(&b.opt, 0)
+	proc := newProcess(&b.opt)
 	for k := range n {
 		e, err := b.engine(k, proc)
 		if err != nil {

@@ -216,7 +216,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	d := s.Decomp(col)
 	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
 	o := (&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}).withDefaults()
-	e := need(newEngine(&o, newProcess(&o, 1), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
+	e := need(newEngine(&o, newProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
 		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}}))
 	must(e.settle(0))
 	x := need(layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk))

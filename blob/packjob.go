@@ -69,13 +69,7 @@ func (j *packJob) run(ctx context.Context, done func(f vfs.File, k int, b []byte
 		return err
 	}
 	defer giveBack()
-	g := e.proc.newDoor(ctx)
 	return par.Crew(ctx, e.opt.Workers, len(j.batches), func(ctx context.Context, batches iter.Seq[int]) error {
-		leave, ok := g.enter(ctx)
-		if !ok {
-			return nil
-		}
-		defer leave()
 		buf := e.proc.buffer(int64(e.opt.Buffer))
 		defer func() { e.proc.giveBack(buf) }()
 		w := &packWorker{e: e}

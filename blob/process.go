@@ -18,7 +18,6 @@ type process struct {
 	buffers chan []byte            // tokens; nil until first used
 	size    int
 	zstd    *codec.Zstd
-	idle    *idle
 
 	mu      sync.Mutex
 	room    sync.Cond // over mu: a flush in the background has ended
@@ -29,9 +28,8 @@ type process struct {
 	copies  map[uint64]*common
 }
 
-// newProcess is for so many ranks.
-func newProcess(o *settings, ranks int) *process {
-	p := &process{idle: newIdle(o.Workers, ranks), buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory,
+func newProcess(o *settings) *process {
+	p := &process{buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory,
 		zstd: codec.NewZstd(codec.Options{Window: codecWindow(o.chunk), Concurrency: o.Workers, MaxContent: int(o.chunk)})}
 	p.pool = subfile.NewPool(held{o.fs, p}, o.MaxOpen)
 	p.room.L = &p.mu
@@ -96,7 +94,6 @@ func (p *process) await(n int64) error {
 // awaitLocked is await with mu held.
 func (p *process) awaitLocked(n int64) error {
 	for p.used+n > p.max && p.flights > 0 {
-		p.idle.rush()
 		p.room.Wait()
 	}
 	return p.take(n)
@@ -107,7 +104,6 @@ func (p *process) leave() {
 	p.mu.Lock()
 	p.flights++
 	p.mu.Unlock()
-	p.idle.leave()
 }
 
 // left notes its end, and releases n bytes.

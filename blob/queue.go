@@ -185,13 +185,7 @@ func (q *queue) run(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	g := q.e.proc.newDoor(ctx)
 	return par.Crew(ctx, q.e.opt.Workers, len(q.tasks), func(ctx context.Context, tasks iter.Seq[int]) error {
-		leave, ok := g.enter(ctx)
-		if !ok {
-			return nil
-		}
-		defer leave()
 		w := worker{q: q, f: f, buf: q.e.proc.buffer(min(q.size, q.bytes))}
 		defer func() { q.e.proc.giveBack(w.buf) }()
 		for k := range tasks {

@@ -41,7 +41,7 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) (mine, err erro
 			o.Buffer, o.Workers = min(o.Buffer, int(max(ownBuffer, o.Stripe.Size))), max(1, o.Workers/len(t.members))
 		}
 	}
-	proc, err := shareOne(ctx, w.c, func() *process { return newProcess(&o, ranksHere(w.c)) })
+	proc, err := shareOne(ctx, w.c, func() *process { return newProcess(&o) })
 	if err != nil {
 		return nil, err
 	}
