@@ -51,26 +51,17 @@ func TestCommitAgain(t *testing.T) {
 				}
 				return nil
 			}
-			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(full, false))
-				if err != nil {
-					return err
-				}
+			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(full, false)))
 				defer w.Abort()
 				for rec := range m.records {
-					if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
-						return err
-					}
+					must(m.putRecord(w, rec, c.Rank(), rec == 0))
 					for more := int64(0); ; more++ {
-						if err := c.Barrier(ctx); err != nil {
-							return err
-						}
+						must(c.Barrier(ctx))
 						if c.Rank() == 0 {
 							room.Store(more)
 						}
-						if err := c.Barrier(ctx); err != nil {
-							return err
-						}
+						must(c.Barrier(ctx))
 						err := w.Commit(ctx)
 						if err == nil {
 							break
@@ -86,19 +77,14 @@ func TestCommitAgain(t *testing.T) {
 							return fmt.Errorf("record %d, %d steps: %w", rec, more, err)
 						}
 					}
-					if err := c.Barrier(ctx); err != nil {
-						return err
-					}
+					must(c.Barrier(ctx))
 					if c.Rank() == 0 {
 						room.Store(1 << 40)
-						if err := found(rec + 1); err != nil {
-							return err
-						}
+						must(found(rec + 1))
 					}
 				}
 				return w.Close(ctx)
-			})
-			noError(t, err)
+			}))
 			noError(t, found(m.records))
 			if tries < int(m.records) {
 				t.Errorf("%d commits without space, want %d at least", tries, m.records)
@@ -119,32 +105,22 @@ func TestRecoverFull(t *testing.T) {
 			m := sc.model(4)
 			mem := vfs.NewMem()
 			var left *vfs.Mem
-			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false))
-				if err != nil {
-					return err
-				}
+			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
 				defer w.Abort()
 				for rec := range m.records - 1 {
-					if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
-						return err
-					}
-					if err := errors.Join(w.Flush(ctx), c.Barrier(ctx)); err != nil {
-						return err
-					}
+					must(m.putRecord(w, rec, c.Rank(), rec == 0))
+					must(errors.Join(w.Flush(ctx), c.Barrier(ctx)))
 					if rec == m.records-2 {
 						if c.Rank() == 0 {
 							left = syncedClone(mem)
 						}
 						return c.Barrier(ctx) // it dies with data that no commit has
 					}
-					if err := w.Commit(ctx); err != nil {
-						return err
-					}
+					must(w.Commit(ctx))
 				}
 				return nil
-			})
-			noError(t, err)
+			}))
 			name := "d.nc+9.0000.w0123abcd.partial"
 			if sc.o.Layout == VariableCentric {
 				name = "d.nc.0000"
@@ -159,9 +135,7 @@ func TestRecoverFull(t *testing.T) {
 			left.SetCapacity(left.Used())
 			_, err = recoverWith(context.Background(), "d.nc", nil, knobs{fs: left})
 			noError(t, err)
-			r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: left})
-			noError(t, err)
-			defer r.Close()
+			r := opened(t, left, "d.nc", nil)
 			got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
 			if err != nil || !bytes.Equal(got, m.upTo(m.records-2).canonical(false)) {
 				t.Errorf("%d records, want %d: %v", r.Records(), m.records-2, err)

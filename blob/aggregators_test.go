@@ -64,9 +64,7 @@ func TestRoomIsReserved(t *testing.T) {
 				return nil
 			})
 			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				if apart {
-					c = comm.Isolate(c)
-				}
+				c = isolateIf(c, apart)
 				w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, Subfiles: 2, Records: m.records}, knobs: knobs{fs: fsys}}))
 				defer w.Abort()
 				for rec := range m.records {
@@ -165,7 +163,7 @@ func TestFlushAsyncMemory(t *testing.T) {
 			s, v, parts := asyncModel(ranks)
 			g := newGate(vfs.NewMem())
 			var through atomic.Int64
-			if err := run(ranks, func(ctx context.Context, c comm.Comm) error {
+			noError(t, run(ranks, func(ctx context.Context, c comm.Comm) error {
 				w, err := createWith(ctx, c, "d.nc", s, parts(c.Rank()), &settings{Options: Options{Layout: layout, Records: 5, Retain: CopyOnPut, Memory: ranks*size + size}, knobs: knobs{fs: g}})
 				must(err)
 				x := make([]float64, w.Count(1))
@@ -198,9 +196,7 @@ func TestFlushAsyncMemory(t *testing.T) {
 					return fmt.Errorf("%d bytes in copies, %d flushes on the way", used, flights)
 				}
 				return w.Close(ctx)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		})
 	}
 }
@@ -219,7 +215,7 @@ func TestFlushAsyncWindows(t *testing.T) {
 			cc.o.Buffer, cc.o.Memory, cc.o.Retain = 64<<10, 100<<10, LendUntilFlush // one window and a half
 			s, v, parts := asyncModel(ranks)
 			mem := vfs.NewMem()
-			err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+			noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 				w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false)))
 				data := make([][]float64, records)
 				for rec := range data {
@@ -231,8 +227,7 @@ func TestFlushAsyncWindows(t *testing.T) {
 				}
 				must(w.FlushAsync(ctx))
 				return w.Close(ctx)
-			})
-			noError(t, err)
+			}))
 			r := opened(t, mem, "d.nc", nil)
 			got := make([]float64, records*ranks<<10)
 			noError(t, r.Read(t.Context(), "T", []int64{0, 0}, []int64{records, ranks << 10}, got))

@@ -87,6 +87,9 @@ func drawAnyPuts(seed int64) *anyPuts {
 	for range 2*p.ranks + 1 {
 		p.owner = append(p.owner, rng.Intn(p.ranks))
 	}
+	if rng.Intn(4) == 0 {
+		p.o.Incomplete = FillIncomplete
+	}
 	return p
 }
 
@@ -155,6 +158,9 @@ func (p *anyPuts) toldOf(a *anyState) {
 func (p *anyPuts) commit(a *anyState) *HeldBackError {
 	a.commits++
 	n, name, rank := p.lacking(a)
+	if p.o.Incomplete == FillIncomplete {
+		n = a.known
+	}
 	a.committed = n
 	p.makes(a)
 	if n == a.known {
@@ -298,9 +304,7 @@ func (p *anyPuts) step(ctx context.Context, w *Writer, kind int, a *anyState) er
 
 // session is what one rank does, and then finds.
 func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed int64, done func(*anyState)) (err error) {
-	if p.apart {
-		c = comm.Isolate(c)
-	}
+	c = isolateIf(c, p.apart)
 	rng := rand.New(rand.NewSource(seed))
 	a := &anyState{val: map[anyElem]float64{}, put: map[anyElem]bool{}, ever: map[int]bool{}}
 	if c.Rank() == 0 {

@@ -21,8 +21,7 @@ var groups = []struct{ name, files string }{
 
 // TestGroups compiles the package alone, as far as that goes without what it imports.
 func TestGroups(t *testing.T) {
-	names, err := filepath.Glob("*.go")
-	noError(t, err)
+	names := need(filepath.Glob("*.go"))
 	group := map[string]int{}
 	for g := range groups {
 		for f := range strings.FieldsSeq(groups[g].files) {
@@ -38,8 +37,7 @@ func TestGroups(t *testing.T) {
 		if _, ok := group[name]; !ok {
 			t.Errorf("%s is in no group", name)
 		}
-		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
-		noError(t, err)
+		f := need(parser.ParseFile(fset, name, nil, parser.SkipObjectResolution))
 		files = append(files, f)
 	}
 	if len(files) != len(group) {

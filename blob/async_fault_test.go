@@ -26,14 +26,9 @@ func TestFlushAsyncError(t *testing.T) {
 				mem := vfs.NewMem()
 				g := newGate(mem)
 				errs, err := eachRank(ranks, func(ctx context.Context, c comm.Comm) error {
-					w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
-					if err != nil {
-						return err
-					}
+					w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
 					x := make([]float64, w.Count(1))
-					if err := Put(w, v, 0, x); err != nil {
-						return err
-					}
+					must(Put(w, v, 0, x))
 					if name == "apart and small" {
 						g.release(errDisk) // aggregators wait in the call
 					}
@@ -46,7 +41,7 @@ func TestFlushAsyncError(t *testing.T) {
 						}
 					}
 					g.release(errDisk)
-					err = f(w, ctx)
+					err := f(w, ctx)
 					if put := Put(w, v, 2, x); !errors.Is(put, ErrBroken) && !errors.Is(put, ErrUsage) {
 						return fmt.Errorf("put afterwards: %v", put)
 					}
@@ -88,13 +83,8 @@ func TestFlushAsyncStopped(t *testing.T) {
 					mem := vfs.NewMem()
 					g := newGate(mem)
 					err := run(ranks, func(ctx context.Context, c comm.Comm) error {
-						w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
-						if err != nil {
-							return err
-						}
-						if err := Put(w, v, 0, make([]float64, w.Count(1))); err != nil {
-							return err
-						}
+						w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
+						must(Put(w, v, 0, make([]float64, w.Count(1))))
 						ctx, cancel := context.WithCancel(ctx)
 						defer cancel()
 						if err := w.FlushAsync(ctx); err != nil {

@@ -110,57 +110,36 @@ func TestFlushAsync(t *testing.T) {
 			g := newGate(mem)
 			var first, second atomic.Int64
 			err := run(ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
-				if err != nil {
-					return err
-				}
+				w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
 				bufs := [2][]float64{make([]float64, w.Count(1)), make([]float64, w.Count(1))}
 				for rec := range int64(2) {
 					x := bufs[rec]
 					for i := range x {
 						x[i] = float64(rec*100 + int64(c.Rank()))
 					}
-					if err := Put(w, v, rec, x); err != nil {
-						return err
-					}
+					must(Put(w, v, rec, x))
 					if rec == 0 {
-						if err := w.FlushAsync(ctx); err != nil {
-							return err
-						}
-						if err := c.Barrier(ctx); err != nil {
-							return err
-						}
+						must(w.FlushAsync(ctx))
+						must(c.Barrier(ctx))
 						if g.written.Load() != 0 {
 							return errors.New("something is written already")
 						}
-						if err := c.Barrier(ctx); err != nil {
-							return err
-						}
+						must(c.Barrier(ctx))
 					}
 				}
 				if c.Rank() == 0 {
-					if err := until("somebody writes", func() bool { return g.waiting.Load() > 0 }); err != nil {
-						return err
-					}
+					must(until("somebody writes", func() bool { return g.waiting.Load() > 0 }))
 					g.release(nil)
 				}
-				if err := until("record 0 is written", func() bool { return g.written.Load() >= ranks*8<<10 }); err != nil {
-					return err
-				}
-				if err := w.Wait(ctx); err != nil {
-					return err
-				}
+				must(until("record 0 is written", func() bool { return g.written.Load() >= ranks*8<<10 }))
+				must(w.Wait(ctx))
 				first.Store(g.written.Load())
 				clear(bufs[0])
 				if err := c.Barrier(ctx); err != nil { // or another rank's record 1 is in first
 					return err
 				}
-				if err := w.FlushAsync(ctx); err != nil {
-					return err
-				}
-				if err := w.Wait(ctx); err != nil {
-					return err
-				}
+				must(w.FlushAsync(ctx))
+				must(w.Wait(ctx))
 				second.Store(g.written.Load())
 				clear(bufs[1])
 				if err := w.Wait(ctx); err != nil { // nothing to wait for
@@ -198,7 +177,7 @@ func TestFlushAsyncSyncs(t *testing.T) {
 				}
 				return nil
 			})
-			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 				w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Durability: d}, knobs: knobs{fs: fsys, syncMin: 1}}))
 				must(m.putRecord(w, 0, c.Rank(), true))
 				must(w.FlushAsync(ctx))
@@ -209,9 +188,7 @@ func TestFlushAsyncSyncs(t *testing.T) {
 				atClose.Store(syncs.Load())
 				must(c.Barrier(ctx)) // or another rank's Close is in it
 				return w.Close(ctx)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if want := map[Durability]int64{DurableCommit: 1, DurableData: 1}[d]; atClose.Load() != want {
 				t.Errorf("durability %d: %d syncs before Close, want %d", d, atClose.Load(), want)
 			}

@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,20 +38,14 @@ func TestSetAtt(t *testing.T) {
 			}
 			look := func(when string, records int64) {
 				want.records = records
-				got, err := canonicalOf(mem, "d.nc")
-				if exp := want.canonical(false); err != nil || !bytes.Equal(got, exp) {
-					t.Errorf("%s: %v, %s", when, err, firstDiff(got, exp))
-				}
-				if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
-					t.Errorf("%s: %v", when, bad)
-				}
+				readsAs(t, when, mem, "d.nc", want)
+				wantSound(t, when, mem, "d.nc")
 			}
 			session := func(o *settings, begin func(ctx context.Context, c comm.Comm) (*Writer, error), steps ...func(ctx context.Context, w *Writer, rank int) error) {
 				t.Helper()
-				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 					c = sc.comm(c)
-					w, err := begin(ctx, c)
-					must(err)
+					w := need(begin(ctx, c))
 					defer w.Abort()
 					for k, s := range steps {
 						if err := s(ctx, w, c.Rank()); err != nil {
@@ -61,8 +54,7 @@ func TestSetAtt(t *testing.T) {
 						must(c.Barrier(ctx))
 					}
 					return w.Close(ctx)
-				})
-				noError(t, err)
+				}))
 			}
 			one := func(f func()) func(ctx context.Context, w *Writer, rank int) error {
 				return func(_ context.Context, _ *Writer, rank int) error {
@@ -121,11 +113,7 @@ func TestSetAtt(t *testing.T) {
 			session(o, again, put(4))
 			expected("", "history", "record 4")
 			look("append", 5)
-			for f := range checkWith(t.Context(), "d.nc", nil, knobs{fs: mem}) {
-				if f.Severity >= Error {
-					t.Error(f)
-				}
-			}
+			wantSound(t, "check", mem, "d.nc")
 		})
 	}
 }
@@ -153,9 +141,7 @@ func TestSetAttCrash(t *testing.T) {
 						o.Records = 0
 						w, err = appendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o)
 					}
-					if err != nil {
-						return err
-					}
+					must(err)
 					for rec := w.Records(); rec < to; rec++ {
 						if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.SetAtt(ctx, -1, "records", int32(rec+1)), w.Commit(ctx)); err != nil {
 							return errors.Join(err, w.Close(ctx))

@@ -57,10 +57,7 @@ func TestDifferentCallsOfReads(t *testing.T) {
 	m, mem := tinyModel(1, 2), vfs.NewMem()
 	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
 	errs, _ := eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		r, err := Open(ctx, "d.nc", &OpenOptions{FS: mem})
-		if err != nil {
-			return err
-		}
+		r := need(Open(ctx, "d.nc", &OpenOptions{FS: mem}))
 		defer r.Close()
 		if c.Rank() == 2 {
 			return c.Barrier(comm.In(ctx, "another"))

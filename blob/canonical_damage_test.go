@@ -40,8 +40,7 @@ func liesOf(t *testing.T, f *CanonicalFile) (out []lies) {
 		for rec := range recs {
 			s, srec := r.setOf(VarID(v), rec)
 			must(r.loadSet(t.Context(), s))
-			id, err := s.variable(VarID(v), sv)
-			must(err)
+			id := need(s.variable(VarID(v), sv))
 			begin, _ := f.at.Extent(v, rec)
 			add := func(p *filePart, j int, elem, pos int64) {
 				off, _, at := p.place.Spot(p.table, j, int32(id), srec)
@@ -193,9 +192,7 @@ func (h history) toDamage(t *testing.T) *damaged {
 	must(err)
 	defer r.Close()
 	d.want, d.owned = make([]byte, f.Size()), make([]bool, f.Size())
-	if _, err := f.ReadAt(d.want, 0); err != nil {
-		t.Fatal(err)
-	}
+	need(f.ReadAt(d.want, 0))
 	if d.list = liesOf(t, f); len(d.list) < 100 {
 		t.Fatalf("%d elements", len(d.list))
 	}
@@ -274,8 +271,7 @@ func (d *damaged) touched(f *CanonicalFile, name string, off int64) ([]bool, dem
 	for _, e := range d.maps {
 		var dec DecompID
 		var list string
-		_, err := fmt.Sscanf(e.Name, "D%d.%s", &dec, &list)
-		must(err)
+		need(fmt.Sscanf(e.Name, "D%d.%s", &dec, &list))
 		if e.File == name && off >= e.Offset && off < e.Offset+e.Bytes && (list == "offsets" || list == "lengths") && d.o.Compress.Method == NoCompression {
 			return d.without(f, name, dec), mayFail
 		}
@@ -454,13 +450,10 @@ func TestCanonicalMissing(t *testing.T) {
 		}
 		files := h.write(t)
 		delete(files, sampleBase+".0001")
-		r, err := openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)})
-		noError(t, err)
+		r := need(openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)}))
 		for _, zero := range []bool{false, true} {
-			want, err := convertBytes(t.Context(), r, &ConvertOptions{FillMissing: true, ZeroFill: zero})
-			noError(t, err)
-			f, err := r.Canonical(&CanonicalOptions{ZeroFill: zero})
-			noError(t, err)
+			want := need(convertBytes(t.Context(), r, &ConvertOptions{FillMissing: true, ZeroFill: zero}))
+			f := need(r.Canonical(&CanonicalOptions{ZeroFill: zero}))
 			readsExactly(t, f, want, make([]bool, len(want)), mustFail, h.name, rand.New(rand.NewPCG(1, 2)))
 		}
 		r.Close()

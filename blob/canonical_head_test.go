@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"blobio/blob/internal/layout"
@@ -58,28 +57,24 @@ func TestHeaderRead(t *testing.T) {
 	const ranks, each = 600, 30
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
 		files := manyBlobs(t, l, ranks, each)
-		n := new(reads)
+		var n *vfs.Counter
 		open := func(files map[string][]byte) (*Reader, *CanonicalFile) {
-			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 4}, knobs{fs: counted{memOf(t, files), n}})
-			noError(t, err)
-			c, err := r.Canonical(nil)
-			noError(t, err)
+			n = vfs.Count(memOf(t, files))
+			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Workers: 4}, knobs{fs: n}))
+			c := need(r.Canonical(nil))
 			return r, c
 		}
 		r, c := open(files)
 		whole := make([]byte, c.Size())
-		if _, err := c.ReadAt(whole, 0); err != nil {
-			t.Fatal(err)
-		}
+		need(c.ReadAt(whole, 0))
 		r.Close()
 
 		r, c = open(files)
 		head := len(c.head)
 		got := make([]byte, head+4000)
-		n.calls.Store(0)
-		n.bytes.Store(0)
-		if _, err := c.ReadAt(got[:head], 0); err != nil || n.calls.Load() > 0 {
-			t.Errorf("%v: the header: %v after %d reads, want none", l, err, n.calls.Load())
+		before, bytesBefore := n.Kind(vfs.OpRead), n.Bytes(vfs.OpRead)
+		if _, err := c.ReadAt(got[:head], 0); err != nil || n.Kind(vfs.OpRead) > before {
+			t.Errorf("%v: the header: %v after %d reads, want none", l, err, n.Kind(vfs.OpRead)-before)
 		}
 		if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) {
 			t.Errorf("%v: header and 4000 bytes: %v, or other bytes than the file's", l, err)
@@ -92,8 +87,8 @@ func TestHeaderRead(t *testing.T) {
 		if l == ProcessCentric {
 			calls, size = 3*ranks+20, ranks*(512+each*8)+int64(len(files[subfile.Name(sampleBase, 0)]))
 		}
-		if n.calls.Load() > calls || n.bytes.Load() > size {
-			t.Errorf("%v: %d bytes are read in %d calls, want at most %d in %d", l, n.bytes.Load(), n.calls.Load(), size, calls)
+		if k, b := n.Kind(vfs.OpRead)-before, n.Bytes(vfs.OpRead)-bytesBefore; k > calls || b > size {
+			t.Errorf("%v: %d bytes are read in %d calls, want at most %d in %d", l, b, k, size, calls)
 		}
 		for range 3 { // now with the whole map, later from the block
 			if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) {
@@ -156,22 +151,20 @@ func TestCanonicalProves(t *testing.T) {
 			return w.Close(ctx)
 		}))
 		read := func(verify Verification) int64 {
-			var n atomic.Int64
-			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: countFS{mem, &n}}))
+			n := vfs.Count(mem)
+			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: n}))
 			defer r.Close()
 			f, err := r.Canonical(&CanonicalOptions{Memory: 1 << 20})
 			must(err)
 			_, err = r.Map(t.Context(), d)
 			must(err)
-			n.Store(0)
+			before := n.Bytes(vfs.OpRead)
 			all = f.Size()
 			for off := f.Size() / 4; off < f.Size()/2; off += f.Size() / 16 {
-				if _, err := f.ReadAt(make([]byte, 128), off); err != nil {
-					t.Fatal(err)
-				}
+				need(f.ReadAt(make([]byte, 128), off))
 			}
 			r.work.Wait()
-			return n.Load()
+			return n.Bytes(vfs.OpRead) - before
 		}
 		whole := read(VerifyWhole)
 		for _, verify := range []Verification{VerifyOnce, VerifyAlways} {
@@ -202,8 +195,7 @@ func TestCanonicalPool(t *testing.T) {
 		return bytes, blocks
 	}
 	for _, f := range files {
-		own, err := f.r.Canonical(&CanonicalOptions{Version: f.o.Version, Memory: 1 << 20, Pool: pool})
-		noError(t, err)
+		own := need(f.r.Canonical(&CanonicalOptions{Version: f.o.Version, Memory: 1 << 20, Pool: pool}))
 		f.cache = own.cache
 		f.cache.c = f
 	}
@@ -245,9 +237,7 @@ func TestCanonicalForgotten(t *testing.T) {
 	r, pool := files[0].r, NewCanonicalPool(1<<20)
 	kept := 0
 	for range 20 {
-		if _, err := r.Canonical(&CanonicalOptions{Pool: pool}); err != nil {
-			t.Fatal(err)
-		}
+		need(r.Canonical(&CanonicalOptions{Pool: pool}))
 		runtime.GC()
 		kept = max(kept, len(r.caches))
 	}

@@ -18,8 +18,7 @@ import (
 // filesOf lists the files of a dataset as a user would, by the beginning of their names; lock: its lease, too.
 func filesOf(base string, lock bool) (list []string) {
 	dir, name := filepath.Split(base)
-	entries, err := os.ReadDir(dir)
-	must(err)
+	entries := need(os.ReadDir(dir))
 	for _, e := range entries {
 		n := e.Name()
 		if strings.HasPrefix(n, name+".") || strings.HasPrefix(n, name+"+") || lock && strings.HasPrefix(n, "."+name+".lock") {

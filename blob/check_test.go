@@ -132,24 +132,18 @@ func TestHeaderAgainstManifest(t *testing.T) {
 			s, mem := newToy(3), vfs.NewMem()
 			o := settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}}
 			noError(t, comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return s.write(ctx, c, "d.nc", 2, &o) }))
-			r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-			noError(t, err)
+			r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 			pl := r.sets[0].parts[0].place
 			name := r.sets[0].parts[0].name
 			r.Close()
-			f, err := mem.OpenRW(name)
-			noError(t, err)
+			f := need(mem.OpenRW(name))
 			defer f.Close()
 			b := make([]byte, pl.HeaderLen)
-			if _, err := f.ReadAt(b, pl.HeaderOff); err != nil {
-				t.Fatal(err)
-			}
+			need(f.ReadAt(b, pl.HeaderOff))
 			refused := 0
 			for at := int(l); at < len(b); at += times(5, 1) {
 				was := bytes.Clone(b[at : at+1])
-				if _, err := f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.HeaderOff+int64(at)); err != nil {
-					t.Fatal(err)
-				}
+				need(f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.HeaderOff+int64(at)))
 				r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
 				if err == nil {
 					err = r.loadSet(ctx, r.sets[0]) // headers of a set may be read later
@@ -160,9 +154,7 @@ func TestHeaderAgainstManifest(t *testing.T) {
 				} else if errors.Is(err, ErrChecksum) {
 					refused++
 				}
-				if _, err := f.WriteAt(was, pl.HeaderOff+int64(at)); err != nil {
-					t.Fatal(err)
-				}
+				need(f.WriteAt(was, pl.HeaderOff+int64(at)))
 			}
 			if refused == 0 {
 				t.Error("no header that makes sense was refused by its sum")

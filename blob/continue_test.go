@@ -71,13 +71,9 @@ func (l leg) sail(fsys vfs.FS, o settings, isolate, commits bool) error {
 	o.Subfiles = l.subfiles
 	m := l.model()
 	return run(l.ranks, func(ctx context.Context, c comm.Comm) error {
-		if isolate {
-			c = comm.Isolate(c)
-		}
+		c = isolateIf(c, isolate)
 		_, serr := fsys.Stat(subfile.ManifestName("d.nc"))
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
+		must(c.Barrier(ctx))
 		var w *Writer
 		var err error
 		if serr != nil {
@@ -90,9 +86,7 @@ func (l leg) sail(fsys vfs.FS, o settings, isolate, commits bool) error {
 		}
 		defer w.Abort()
 		for rec := w.Records(); rec < l.to; rec++ {
-			if err := m.putRecord(w, rec, c.Rank(), serr != nil && rec == 0); err != nil {
-				return err
-			}
+			must(m.putRecord(w, rec, c.Rank(), serr != nil && rec == 0))
 			if commits {
 				if err := w.Commit(ctx); err != nil || w.Committed() != rec+1 {
 					return fmt.Errorf("commit of record %d: %d committed, %w", rec, w.Committed(), err)
@@ -180,9 +174,7 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 			t.Errorf("map of record %d: %v", rec, err)
 		}
 	}
-	if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
-		t.Errorf("up to %d: check: %v", l.to, bad)
-	}
+	wantSound(t, fmt.Sprintf("up to %d", l.to), mem, "d.nc")
 	if steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: mem}); err != nil || len(steps) > 0 {
 		t.Errorf("up to %d: left to recover: %v %v", l.to, steps, err)
 	}

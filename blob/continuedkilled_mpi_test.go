@@ -81,8 +81,7 @@ func TestInJobContinuing(t *testing.T) {
 	must(os.Chdir(os.Getenv(envJobDir)))
 	var who, n int
 	l := leg{to: 3, way: 1}
-	_, err := fmt.Sscanf(os.Getenv(envKill), "%d,%d,%d", &who, &n, &l.since)
-	must(err)
+	need(fmt.Sscanf(os.Getenv(envKill), "%d,%d,%d", &who, &n, &l.since))
 	must(mpi.Run(t.Context(), nil, func(ctx context.Context, c comm.Comm) error {
 		fsys := vfs.OS
 		var ops atomic.Int64
@@ -97,13 +96,9 @@ func TestInJobContinuing(t *testing.T) {
 		l.ranks = c.Size()
 		m := l.model()
 		w, err := m.append(ctx, c, "d.nc", &settings{Options: Options{Subfiles: 2, Grouping: subfile.Blocks, Workers: 1}, knobs: knobs{fs: fsys}})
-		if err != nil {
-			return err
-		}
+		must(err)
 		for rec := w.Records(); rec < m.records; rec++ {
-			if err := errors.Join(m.putRecord(w, rec, c.Rank(), false), w.Commit(ctx)); err != nil {
-				return err
-			}
+			must(errors.Join(m.putRecord(w, rec, c.Rank(), false), w.Commit(ctx)))
 			fmt.Printf("committed %d\n", w.Committed())
 		}
 		if err = w.Close(ctx); err == nil && c.Rank() == who {

@@ -37,8 +37,7 @@ func TestConvertComm(t *testing.T) {
 				m.writeTo(t, mem, &settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}})
 				ctx := context.Background()
 				convert := func(ctx context.Context, c comm.Comm, out string) error {
-					r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-					must(err)
+					r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 					defer r.Close()
 					o := co
 					return ConvertComm(ctx, c, r, out, &o)
@@ -63,9 +62,7 @@ func TestConvertComm(t *testing.T) {
 							t.Errorf("%d ranks: %s: %s", n, f, firstDiff(b, a))
 						}
 					}
-					if bad := checkErrors(mem, dir+"/o.nc"); len(bad) > 0 {
-						t.Errorf("%d ranks: %v", n, bad)
-					}
+					wantSound(t, fmt.Sprintf("%d ranks", n), mem, dir+"/o.nc")
 				}
 			})
 		}
@@ -145,17 +142,12 @@ func TestConvertDropsNothingUnasked(t *testing.T) {
 	name := filepath.Join(dir, "a.nc")
 	noError(t, comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return toy.write(ctx, c, name, 1, new(settings)) }))
 	canonical := filepath.Join(dir, "c.nc")
-	r, err := Open(ctx, name, nil)
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, vfs.OS, name, nil)
 	noError(t, Convert(ctx, r, canonical, nil))
-	c, err := Open(ctx, canonical, nil)
-	noError(t, err)
-	defer c.Close()
+	c := opened(t, vfs.OS, canonical, nil)
 	small := decomp.NewBuilder([]int64{toyCol}, 1)
 	must(small.Set(0, []decomp.Req{{Offset: 0, Length: 3}}))
-	m, err := small.Map()
-	must(err)
+	m := need(small.Map())
 	for k, x := range []struct {
 		r    *Reader
 		maps []*decomp.Map
@@ -206,8 +198,7 @@ func TestNetCDF4SameBytes(t *testing.T) {
 			m.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 2}, knobs: knobs{fs: mem}})
 			for _, workers := range []int{1, 5} {
 				for _, ranks := range []int{1, 3} {
-					got, err := nc4Of(t, mem, ranks, ConvertOptions{NetCDF4: &n, Workers: workers})
-					noError(t, err)
+					got := need(nc4Of(t, mem, ranks, ConvertOptions{NetCDF4: &n, Workers: workers}))
 					if want == nil {
 						want = got
 					}
@@ -228,16 +219,7 @@ func TestNetCDF4OfDamage(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()
 	m.writeTo(t, mem, &settings{Options: Options{Subfiles: 1}, knobs: knobs{fs: mem}})
-	f := need(mem.OpenRW("d.nc.0000"))
-	n, err := f.Size()
-	must(err)
-	b := make([]byte, 1)
-	_, err = f.ReadAt(b, n-5)
-	must(err)
-	b[0] ^= 4
-	_, err = f.WriteAt(b, n-5)
-	must(err)
-	must(f.Close())
+	flipAt(mem, "d.nc.0000", int64(len(need(slurp(mem, "d.nc.0000")))-5))
 	if _, err := nc4Of(t, mem, 1, ConvertOptions{NetCDF4: &NetCDF4Options{ChunkBytes: 8}}); !errors.Is(err, ErrChecksum) {
 		t.Errorf("a changed byte: %v", err)
 	}

@@ -56,13 +56,8 @@ func TestHugeDimension(t *testing.T) {
 			t.Fatalf("%v: %v", layout, err)
 		}
 		heapOf(t, layout.String(), func() {
-			for f := range checkWith(ctx, sampleBase, nil, knobs{fs: m}) {
-				if f.Severity != Note {
-					t.Errorf("%v: %v", layout, f)
-				}
-			}
-			r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
-			noError(t, err)
+			onlyNotes(t, layout, m, sampleBase)
+			r := need(openWith(ctx, sampleBase, nil, knobs{fs: m}))
 			defer r.Close()
 			fill := float64(cdf5.FillValue(cdf5.Double).(float64))
 			got := make([]float64, 2)
@@ -114,8 +109,7 @@ func craft(t *testing.T, layout Layout, s *Schema, sh *layout.Shape, records int
 	}
 	p := newPlace(layout, false, 0)
 	p.setHeader(h, int64(len(hb)), s, sh)
-	l, err := p.Container(int64(extra))
-	noError(t, err)
+	l := need(p.Container(int64(extra)))
 	b := make([]byte, p.DataOff+int64(extra))
 	for _, q := range l.Pieces {
 		copy(b[q.Off:], q.Data)
@@ -190,19 +184,6 @@ func TestHugeClaims(t *testing.T) {
 				}
 				what := fmt.Sprintf("%v: %s, %d bytes behind", layout, name, extra)
 				lookAround(t, what, b)
-			}
-		}
-	}
-}
-
-// TestStrayNumber has a file whose name is that of a subfile with a large number, and which is none: it is anybody's.
-func TestStrayNumber(t *testing.T) {
-	for _, manifest := range []bool{true, false} {
-		s := newSample(t, VariableCentric, 2, manifest)
-		for _, n := range []int{9, 4000, 20261121, 999999999} {
-			o := s.run(t, faulty{name: fmt.Sprintf("stray %d", n), files: addFile(s, s.subfile(n), []byte("?")), at: -1})
-			if len(o.errs) > 0 || len(o.faults) > 0 {
-				t.Errorf("stray %d: %v, %d findings", n, o.errs, len(o.findings))
 			}
 		}
 	}

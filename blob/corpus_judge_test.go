@@ -82,7 +82,9 @@ func (s *sample) readAll(ctx context.Context, r *Reader, o *outcome) {
 		if got := &r.schema.vars[id]; got.Record != sv.Record || !slices.Equal(r.schema.Shape(id), s.schema.Shape(VarID(v))) ||
 			got.Type != sv.Type || (sv.Record && r.Records() != s.records) {
 			o.wrong = append(o.wrong, "shape or type of "+sv.Name)
-			o.errs = appendErr(o.errs, readSome(ctx, r, id))
+			if err := readSome(ctx, r, id); err != nil {
+				o.errs = append(o.errs, err)
+			}
 			continue
 		}
 		if want, ok := s.text[sv.Name]; ok {
@@ -108,13 +110,6 @@ func (s *sample) readAll(ctx context.Context, r *Reader, o *outcome) {
 	if len(o.wrong) == 0 && len(s.schema.differ(r.schema, true, false)) > 0 {
 		o.wrong = append(o.wrong, "metadata")
 	}
-}
-
-func appendErr(errs []error, err error) []error {
-	if err != nil {
-		return append(errs, err)
-	}
-	return errs
 }
 
 // readSome reads a few elements at both ends of a variable in every way there is.

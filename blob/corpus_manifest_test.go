@@ -85,11 +85,9 @@ func TestCorpusManifest(t *testing.T) {
 			"map prints absent": func(m *subfile.Manifest) { m.Maps = nil },
 			"map prints":        func(m *subfile.Manifest) { m.Maps[1] = "0" },
 		}) {
-			m, err := subfile.Decode(file, name)
-			noError(t, err)
+			m := need(subfile.Decode(file, name))
 			change(m)
-			b, err := m.Encode()
-			noError(t, err)
+			b := need(m.Encode())
 			for _, where := range []string{name, subfile.NextName(sampleBase)} {
 				files := s.with(name, nil)
 				files[where] = b
@@ -107,7 +105,7 @@ func TestCorpusManifest(t *testing.T) {
 			t.Errorf("version 5: %v", o.errs)
 		}
 		// An old manifest beside a torn next one is in force; nothing is lost.
-		o = s.run(t, faulty{name: "torn next", files: addFile(s, subfile.NextName(sampleBase), file[:100]), at: -1})
+		o = s.run(t, faulty{name: "torn next", files: s.with(subfile.NextName(sampleBase), file[:100]), at: -1})
 		if len(o.errs) > 0 || len(o.faults) > 0 || len(o.findings) == 0 {
 			t.Errorf("torn next: %v %v", o.errs, o.findings)
 		}

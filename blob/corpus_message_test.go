@@ -30,11 +30,9 @@ func TestMessages(t *testing.T) {
 		return s.patch(s.subfile(0), off+k, s.number(n, v))
 	}
 	wrong := func(change func(m *subfile.Manifest)) map[string][]byte {
-		m, err := subfile.Decode(manifest, "m")
-		noError(t, err)
+		m := need(subfile.Decode(manifest, "m"))
 		change(m)
-		b, err := m.Encode()
-		noError(t, err)
+		b := need(m.Encode())
 		return sealed.with(subfile.ManifestName(sampleBase), b)
 	}
 	other := otherSample(t, VariableCentric, 3, 2, func(x *toy) { x.swapTwo() })

@@ -129,19 +129,10 @@ func eachSample(t *testing.T, seed int64, f func(t *testing.T, s *sample, rnd *r
 
 func memFiles(t testing.TB, m *vfs.Mem) map[string][]byte {
 	t.Helper()
-	entries, err := m.ReadDir(".")
-	noError(t, err)
+	entries := need(m.ReadDir("."))
 	out := map[string][]byte{}
 	for _, e := range entries {
-		f, err := m.Open(e.Name())
-		noError(t, err)
-		n, _ := f.Size()
-		b := make([]byte, n)
-		if _, err := f.ReadAt(b, 0); err != nil && n > 0 {
-			t.Fatal(err)
-		}
-		f.Close()
-		out[e.Name()] = b
+		out[e.Name()] = need(slurp(m, e.Name()))
 	}
 	return out
 }
@@ -157,12 +148,7 @@ func memOf(t testing.TB, files map[string][]byte) *vfs.Mem {
 		if d := path.Dir(name); d != "." {
 			noError(t, m.MkdirAll(d))
 		}
-		f, err := m.Create(name)
-		noError(t, err)
-		if _, err := f.WriteAt(b, 0); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
+		noError(t, vfs.WriteFile(m, name, b))
 	}
 	return m
 }
@@ -206,12 +192,10 @@ func (s *sample) order() binary.ByteOrder {
 // place decodes a subfile of the good dataset.
 func (s *sample) place(t testing.TB, name string) (*place, *layout.Ranks) {
 	t.Helper()
-	f, err := memOf(t, s.files).Open(name)
-	noError(t, err)
+	f := need(memOf(t, s.files).Open(name))
 	pl, _, err := decodePlace(f, int64(len(s.files[name])), name, 0)
 	noError(t, err)
-	tab, err := layout.ReadTable(f, &pl.Place, name, layout.Listed{}, nil)
-	noError(t, err)
+	tab := need(layout.ReadTable(f, &pl.Place, name, layout.Listed{}, nil))
 	return pl, tab
 }
 

@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"testing"
 
@@ -57,7 +56,7 @@ func TestCorpusSets(t *testing.T) {
 				{"netCDF-4", s.with(s.subfile(0), foreignHDF5(t, "T", true)), ErrUnsupported}, // without dimension scales,
 				{"a directory", dirInstead(s, s.subfile(0)), ErrNotFormat},
 				{"a directory at the end", dirInstead(s, s.subfile(1)), ErrNotFormat},
-				{"one too many", addFile(s, s.subfile(2), s.files[s.subfile(1)]), nil},
+				{"one too many", s.with(s.subfile(2), s.files[s.subfile(1)]), nil},
 				{"twice the same", s.with(s.subfile(1), s.files[s.subfile(0)]), nil},
 				{"of a dataset of one subfile", s.with(s.subfile(1), one.files[one.subfile(0)]), nil},
 			}
@@ -88,11 +87,13 @@ func TestCorpusSets(t *testing.T) {
 				}
 			}
 			// Other values of the same schema, or subfiles in another order: only the manifest can tell.
+			swapped := s.with(s.subfile(0), s.files[s.subfile(1)])
+			swapped[s.subfile(1)] = s.files[s.subfile(0)]
 			pl, tab := s.place(t, s.subfile(0))
 			off, n := pl.piece(0, 0, tab, 0)
 			for name, files := range map[string]map[string][]byte{
 				"other values": s.patch(s.subfile(0), off, make([]byte, n)),
-				"swapped":      swapFiles(s, s.subfile(0), s.subfile(1)),
+				"swapped":      swapped,
 			} {
 				o := s.run(t, faulty{name: name, files: files, at: -1})
 				if manifest && len(o.faults) == 0 {
@@ -136,8 +137,7 @@ func foreignHDF5(t testing.TB, name string, netCDF4 bool) []byte {
 		b.Root().Attr("_NCProperties", h5.FixedString(len("version=2")+1), nil, "version=2")
 	}
 	b.Root().Dataset(name, h5.Uint8, []int64{8}, nil)
-	l, err := b.Layout()
-	noError(t, err)
+	l := need(b.Layout())
 	out := make([]byte, l.Size)
 	for _, p := range l.Pieces {
 		copy(out[p.Off:], p.Data)
@@ -148,17 +148,5 @@ func foreignHDF5(t testing.TB, name string, netCDF4 bool) []byte {
 func dirInstead(s *sample, name string) map[string][]byte {
 	files := s.with(name, nil)
 	files[name+"/"] = nil
-	return files
-}
-
-func addFile(s *sample, name string, b []byte) map[string][]byte {
-	files := maps.Clone(s.files)
-	files[name] = b
-	return files
-}
-
-func swapFiles(s *sample, a, b string) map[string][]byte {
-	files := maps.Clone(s.files)
-	files[a], files[b] = files[b], files[a]
 	return files
 }

@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/vfs"
 )
 
 func TestCorpusTruncated(t *testing.T) {
@@ -292,38 +290,6 @@ func TestCorpusTwoFaults(t *testing.T) {
 					o.foundAt(t, what, a.file, a.at)
 					o.foundAt(t, what, b.file, b.at)
 				}
-			}
-		}
-	}
-}
-
-// TestCorpusReadDamage holds what a reader gets where a disk gives an error.
-func TestCorpusReadDamage(t *testing.T) {
-	eio := errors.New("input/output error")
-	for _, s := range someSamples(t) {
-		for n := int64(1); ; n++ {
-			fsys := vfs.FailNth(memOf(t, s.files), n, eio)
-			var o outcome
-			ctx := context.Background()
-			r, err := openWith(ctx, sampleBase, &OpenOptions{Workers: 1}, knobs{fs: fsys})
-			if err == nil {
-				s.readAll(ctx, r, &o)
-				r.Close()
-				err = errors.Join(o.errs...)
-			}
-			if len(o.wrong) > 0 && err == nil {
-				t.Fatalf("%s: operation %d fails: %v", s.name, n, o.wrong)
-			}
-			for range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: vfs.FailNth(memOf(t, s.files), n, eio)}) {
-			}
-			if err == nil {
-				if n < 5 {
-					t.Fatalf("%s: operation %d failed, and nobody saw it", s.name, n)
-				}
-				break
-			}
-			if !errors.Is(err, eio) {
-				t.Fatalf("%s: operation %d: %v does not wrap the cause", s.name, n, err)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -83,10 +84,21 @@ type farFS struct{ vfs.FS }
 func (farFS) Local(string) bool { return false }
 
 func (cc crashCase) comm(c comm.Comm) comm.Comm {
-	if cc.apart {
-		return comm.Isolate(c)
-	}
-	return c
+	return isolateIf(c, cc.apart)
+}
+
+// create writes a dataset, each rank the whole session.
+func (cc crashCase) create(m *model, fsys vfs.FS, force bool) error {
+	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+		return m.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, force))
+	})
+}
+
+// add appends up to the records of the model.
+func (cc crashCase) add(m *model, fsys vfs.FS) error {
+	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+		return m.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
+	})
 }
 
 func (cc crashCase) with(fsys vfs.FS, force bool) *settings {

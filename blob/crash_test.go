@@ -89,9 +89,7 @@ func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, n
 	}
 	if k/2%2 == 0 {
 		m := tinyModel(77, 1)
-		if err := run(m.ranks, func(ctx context.Context, co comm.Comm) error {
-			return m.create(ctx, cc.comm(co), "d.nc", cc.with(c.fs, true))
-		}); err != nil {
+		if err := cc.create(m, c.fs, true); err != nil {
 			t.Fatalf("%s: create after it: %v\nfiles: %v", c.when, err, names(c.fs, "."))
 		}
 		expect(t, c, "create after it", m)
@@ -193,11 +191,7 @@ func TestCrashCreate(t *testing.T) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			now := tinyModel(1, 2)
-			crashTest(t, vfs.NewMem(), cc, nil, now, func(fsys vfs.FS) error {
-				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-					return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
-				})
-			})
+			crashTest(t, vfs.NewMem(), cc, nil, now, func(fsys vfs.FS) error { return cc.create(now, fsys, false) })
 		})
 	}
 }
@@ -217,11 +211,7 @@ func TestCrashReplace(t *testing.T) {
 					must(start.Remove(subfile.ManifestName("d.nc")))
 					must(start.SyncDir("."))
 				}
-				crashTest(t, start, cc, was, now, func(fsys vfs.FS) error {
-					return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-						return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
-					})
-				})
+				crashTest(t, start, cc, was, now, func(fsys vfs.FS) error { return cc.create(now, fsys, true) })
 			})
 		}
 	}
@@ -241,11 +231,7 @@ func TestCrashAppend(t *testing.T) {
 				m.writeTo(t, fsys, cc.with(fsys, false))
 				for range 2 {
 					next := m.upTo(m.records + 2)
-					work := func(fsys vfs.FS) error {
-						return run(next.ranks, func(ctx context.Context, c comm.Comm) error {
-							return next.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
-						})
-					}
+					work := func(fsys vfs.FS) error { return cc.add(next, fsys) }
 					crashTest(t, fsys, cc, m, next, work)
 					noError(t, work(fsys))
 					m = next
@@ -266,11 +252,7 @@ func TestCrashAdopt(t *testing.T) {
 			must(fsys.Remove(subfile.ManifestName("d.nc")))
 			must(fsys.SyncDir("."))
 			next := m.upTo(2)
-			crashTest(t, fsys, cc, m, next, func(fsys vfs.FS) error {
-				return run(next.ranks, func(ctx context.Context, c comm.Comm) error {
-					return next.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
-				})
-			})
+			crashTest(t, fsys, cc, m, next, func(fsys vfs.FS) error { return cc.add(next, fsys) })
 		})
 	}
 }
@@ -283,11 +265,7 @@ func TestCrashTwice(t *testing.T) {
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
 			start := vfs.NewMem()
 			was.writeTo(t, start, cc.with(start, false))
-			first := crashes(t, start, 5, 1, func(fsys vfs.FS) error {
-				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-					return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
-				})
-			})
+			first := crashes(t, start, 5, 1, func(fsys vfs.FS) error { return cc.create(now, fsys, true) })
 			old, new1, new2 := was.canonical(false), now.canonical(false), third.canonical(false)
 			for k, c := range first {
 				if k%times(25, 5) != 0 && (k < len(first)-12 || k%times(4, 1) != 0) {
@@ -297,11 +275,7 @@ func TestCrashTwice(t *testing.T) {
 				if seen(t, c, "d.nc", old, new1) == "now" {
 					before = new1
 				}
-				for _, d := range crashes(t, c.fs.(*vfs.Mem), int64(k), 1, func(fsys vfs.FS) error {
-					return run(third.ranks, func(ctx context.Context, co comm.Comm) error {
-						return third.create(ctx, cc.comm(co), "d.nc", cc.with(fsys, true))
-					})
-				}) {
+				for _, d := range crashes(t, c.fs.(*vfs.Mem), int64(k), 1, func(fsys vfs.FS) error { return cc.create(third, fsys, true) }) {
 					d.when = c.when + "; then " + d.when
 					seen(t, d, "d.nc", before, new2)
 				}
@@ -317,20 +291,12 @@ func TestCrashUnfinishedTwice(t *testing.T) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
 			now, third := tinyModel(1, 2), tinyModel(3, 1)
-			first := crashes(t, vfs.NewMem(), 6, 1, func(fsys vfs.FS) error {
-				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-					return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
-				})
-			})
+			first := crashes(t, vfs.NewMem(), 6, 1, func(fsys vfs.FS) error { return cc.create(now, fsys, false) })
 			for k, c := range first {
 				if k%times(12, 4) != 1 || seen(t, c, "d.nc", nil, now.canonical(false)) != "none" {
 					continue
 				}
-				for _, d := range crashes(t, c.fs.(*vfs.Mem), int64(k), 1, func(fsys vfs.FS) error {
-					return run(third.ranks, func(ctx context.Context, co comm.Comm) error {
-						return third.create(ctx, cc.comm(co), "d.nc", cc.with(fsys, true))
-					})
-				}) {
+				for _, d := range crashes(t, c.fs.(*vfs.Mem), int64(k), 1, func(fsys vfs.FS) error { return cc.create(third, fsys, true) }) {
 					d.when = c.when + "; then " + d.when
 					seen(t, d, "d.nc", nil, third.canonical(false))
 				}
@@ -363,13 +329,7 @@ func TestCrashConvert(t *testing.T) {
 					if co.Blobs {
 						other.writeTo(t, from, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: from}})
 					} else {
-						f, err := from.Create("d.nc")
-						must(err)
-						_, err = f.WriteAt(was, 0)
-						must(err)
-						must(f.Sync())
-						must(f.Close())
-						must(from.SyncDir("."))
+						must(errors.Join(vfs.WriteFile(from, "d.nc", was), from.SyncDir(".")))
 					}
 				}
 				convert := func(fsys vfs.FS) error {

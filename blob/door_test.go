@@ -68,9 +68,7 @@ func TestCommitOfClosed(t *testing.T) {
 				fsys := &busyFS{FS: vfs.NewMem(), open: map[string]int{}}
 				o := &settings{Options: Options{Layout: layout, Subfiles: 2, Records: 1, Compress: Compress{Method: method}}, knobs: knobs{fs: fsys}}
 				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-					if apart {
-						c = comm.Isolate(c)
-					}
+					c = isolateIf(c, apart)
 					w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o))
 					for range 2 {
 						must(errors.Join(m.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)))
@@ -89,11 +87,7 @@ func TestCommitOfClosed(t *testing.T) {
 func TestForeignLocks(t *testing.T) {
 	mem := vfs.NewMem()
 	for name, text := range map[string]string{".hugo_build.lock": "", ".other.lock": "4711\n", ".json.lock": "{}"} {
-		f, err := mem.Create(name)
-		must(err)
-		_, err = f.WriteAt([]byte(text), 0)
-		must(err)
-		must(f.Close())
+		must(vfs.WriteFile(mem, name, []byte(text)))
 	}
 	l := need(durable.Acquire(context.Background(), mem, "d.nc", durable.LeaseOptions{}))
 	if names, err := unfinishedIn(mem, "."); err != nil || fmt.Sprint(names) != "[d.nc]" {

@@ -12,6 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -55,19 +56,13 @@ func writeLopsided(t *testing.T, name string, l Layout) {
 func checkLopsided(t *testing.T, name string) {
 	t.Helper()
 	ctx := context.Background()
-	r, err := Open(ctx, name, nil)
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, vfs.OS, name, nil)
 	got := make([]float64, 12)
 	noError(t, r.Read(ctx, "R", nil, nil, got))
 	if fmt.Sprint(got) != "[0 1 2 3 4 5 0 1 2 3 4 5]" {
 		t.Errorf("R = %v", got)
 	}
-	for f := range Check(ctx, name, nil) {
-		if f.Severity != Note {
-			t.Error(f)
-		}
-	}
+	onlyNotes(t, "check", vfs.OS, name)
 }
 
 // TestSubfileWithoutElements: no dimension of length 0, which would mean unlimited.
@@ -76,8 +71,7 @@ func TestSubfileWithoutElements(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "x")
 		writeLopsided(t, name, l)
 		checkLopsided(t, name)
-		f, err := os.Open(name + ".0001")
-		noError(t, err)
+		f := need(os.Open(name + ".0001"))
 		defer f.Close()
 		info, _ := f.Stat()
 		pl, _, err := decodePlace(f, info.Size(), name, 0)
@@ -96,8 +90,7 @@ func TestReferenceSubfileWithoutElements(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	writeLopsided(t, name, ProcessCentric)
 	file := name + ".0001"
-	b, err := os.ReadFile(file)
-	noError(t, err)
+	b := need(os.ReadFile(file))
 	for _, dim := range []string{"D1.nelems", "D1.max_nreqs"} {
 		i := bytes.Index(b, []byte(dim))
 		at := i + (len(dim)+3)&^3
@@ -128,14 +121,10 @@ func TestMissingPad(t *testing.T) {
 		values := []int8{1, 2, 3, 4, 5}
 		write := func(w *Writer, first, n int64, withFixed bool) error {
 			if withFixed {
-				if err := Put(w, fixed, 0, values); err != nil {
-					return err
-				}
+				must(Put(w, fixed, 0, values))
 			}
 			for r := first; r < first+n; r++ {
-				if err := Put(w, rec, r, values); err != nil {
-					return err
-				}
+				must(Put(w, rec, r, values))
 			}
 			return w.Close(ctx)
 		}
@@ -144,10 +133,7 @@ func TestMissingPad(t *testing.T) {
 			noError(t, comm.Run(ctx, 1, nil, f))
 		}
 		one(func(ctx context.Context, c comm.Comm) error {
-			w, err := Create(ctx, c, name, s, parts, nil)
-			if err != nil {
-				return err
-			}
+			w := need(Create(ctx, c, name, s, parts, nil))
 			return write(w, 0, records, true)
 		})
 		r, err := Open(ctx, name, nil)
@@ -157,27 +143,15 @@ func TestMissingPad(t *testing.T) {
 		noError(t, err)
 		noError(t, os.Remove(subfile.ManifestName(name)))
 		for _, file := range []string{name + ".0000", canonical} {
-			b, err := os.ReadFile(file)
-			noError(t, err)
+			b := need(os.ReadFile(file))
 			noError(t, os.WriteFile(file, b[:len(b)-3], 0o666))
-			for f := range Check(ctx, file, nil) {
-				if f.Severity > Note {
-					t.Errorf("%d records, no pad: %v", records, f)
-				}
-			}
+			onlyNotes(t, fmt.Sprintf("%d records, no pad", records), vfs.OS, file)
 		}
 		one(func(ctx context.Context, c comm.Comm) error {
-			w, err := Append(ctx, c, name, parts, nil)
-			if err != nil {
-				return err
-			}
+			w := need(Append(ctx, c, name, parts, nil))
 			return write(w, records, 1, false)
 		})
-		for f := range Check(ctx, name, nil) {
-			if f.Severity > Note {
-				t.Errorf("%d records, appended: %v", records, f)
-			}
-		}
+		onlyNotes(t, fmt.Sprintf("%d records, appended", records), vfs.OS, name)
 		if r, err = Open(ctx, name, nil); err != nil {
 			t.Fatal(err)
 		}

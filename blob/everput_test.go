@@ -59,9 +59,7 @@ func forget(ctx context.Context, o *settings, ranks int, end string) error {
 	}
 	first := func(ctx context.Context, c comm.Comm) error {
 		w, err := createWith(ctx, c, "d.nc", s, part(c), o)
-		if err != nil {
-			return err
-		}
+		must(err)
 		defer w.Abort()
 		for rec := range int64(2) {
 			for _, n := range names {
@@ -83,9 +81,7 @@ func forget(ctx context.Context, o *settings, ranks int, end string) error {
 		}
 		return errors.Join(err, w.Commit(ctx), c.Barrier(ctx)) // and dies
 	}
-	if err := run(ranks, first); err != nil {
-		return err
-	}
+	must(run(ranks, first))
 	if end == "recovered" {
 		if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: o.fs}); err != nil {
 			return err
@@ -99,9 +95,7 @@ func forget(ctx context.Context, o *settings, ranks int, end string) error {
 	return run(n, func(ctx context.Context, c comm.Comm) error {
 		var w *Writer
 		r, err := openCommWith(ctx, c, "d.nc", nil, knobs{fs: o.fs})
-		if err != nil {
-			return err
-		}
+		must(err)
 		from := r.Records()
 		if end == "more variables" {
 			more := r.Extend()
@@ -134,9 +128,7 @@ func forget(ctx context.Context, o *settings, ranks int, end string) error {
 			{[]string{"time"}, `record %d is held back: rank 0 has not put "Q" of record %[1]d`},
 			{[]string{"Q"}, ""},
 		} {
-			if err := put(step.put...); err != nil {
-				return err
-			}
+			must(put(step.put...))
 			want := ""
 			if step.want != "" {
 				want = fmt.Sprintf(step.want, from)

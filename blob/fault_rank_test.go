@@ -22,120 +22,79 @@ type rankFault struct {
 
 var errMine = errors.New("mine")
 
+// created is what a rank passes to Create.
+type created struct {
+	base  string
+	s     *Schema
+	parts []Part
+	o     settings
+}
+
 func rankFaults(m *model) []rankFault {
+	create := func(ctx context.Context, c comm.Comm, o *settings) (*Writer, error) {
+		return createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+	}
+	passes := func(rank int, change func(in *created)) func(ctx context.Context, c comm.Comm, o *settings) error {
+		return func(ctx context.Context, c comm.Comm, o *settings) error {
+			in := created{"d.nc", m.s, m.parts(c.Rank()), *o}
+			if c.Rank() == rank {
+				change(&in)
+			}
+			_, err := createWith(ctx, c, in.base, in.s, in.parts, &in.o)
+			return err
+		}
+	}
+	writes := func(f func(ctx context.Context, c comm.Comm, w *Writer) error) func(ctx context.Context, c comm.Comm, o *settings) error {
+		return func(ctx context.Context, c comm.Comm, o *settings) error {
+			w, err := create(ctx, c, o)
+			if err != nil {
+				return err
+			}
+			if err := f(ctx, c, w); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		}
+	}
+	puts := func(x float64) func(ctx context.Context, c comm.Comm, o *settings) error {
+		return writes(func(_ context.Context, c comm.Comm, w *Writer) error {
+			list := make([]float64, w.Count(1))
+			if c.Rank() == 3 {
+				list[0] = x
+			}
+			return Put(w, 2, 0, list)
+		})
+	}
+	aborts := func(rank int, first func(ctx context.Context, c comm.Comm, w *Writer) error) func(ctx context.Context, c comm.Comm, o *settings) error {
+		return writes(func(ctx context.Context, c comm.Comm, w *Writer) error {
+			if err := first(ctx, c, w); err != nil || c.Rank() != rank {
+				return err
+			}
+			return errMine
+		})
+	}
 	return []rankFault{
-		{"bad part", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
-			p := m.parts(c.Rank())
-			if c.Rank() == 2 {
-				p = append(p, Part{Decomp: 9})
-			}
-			_, err := createWith(ctx, c, "d.nc", m.s, p, o)
-			return err
-		}},
-		{"request out of range", nil, func(ctx context.Context, c comm.Comm, o *settings) error {
-			p := m.parts(c.Rank())
-			if c.Rank() == 1 {
-				p[0].Runs[0].Offset = 99
-			}
-			_, err := createWith(ctx, c, "d.nc", m.s, p, o)
-			return err
-		}},
-		{"bad option", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
-			p := *o
-			if c.Rank() == 3 {
-				p.Buffer = 1
-			}
-			_, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
-			return err
-		}},
-		{"other option", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
-			p := *o
-			if c.Rank() == 3 {
-				p.Durability = DurableNone
-			}
-			_, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
-			return err
-		}},
-		{"other name", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
-			name := "d.nc"
-			if c.Rank() == 0 {
-				name = "e.nc"
-			}
-			_, err := createWith(ctx, c, name, m.s, m.parts(c.Rank()), o)
-			return err
-		}},
-		{"other schema", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
-			s := m.s
-			if c.Rank() == 1 {
-				s = tinyModel(1, 2).s
-				s.GlobalAtt("more", 1)
-			}
-			_, err := createWith(ctx, c, "d.nc", s, m.parts(c.Rank()), o)
-			return err
-		}},
-		{"put out of range", ErrRange, func(ctx context.Context, c comm.Comm, o *settings) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
-			if err != nil {
-				return err
-			}
-			x := make([]float64, w.Count(1))
-			if c.Rank() == 3 {
-				x[0] = 1e9
-			}
-			if err := Put(w, 2, 0, x); err != nil {
-				w.Abort()
-				return err
-			}
-			return w.Close(ctx)
-		}},
-		{"put of NaN to short", ErrRange, func(ctx context.Context, c comm.Comm, o *settings) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
-			if err != nil {
-				return err
-			}
-			x := make([]float64, w.Count(1))
-			if c.Rank() == 3 {
-				x[0] = math.NaN()
-			}
-			if err := Put(w, 2, 0, x); err != nil {
-				w.Abort()
-				return err
-			}
-			return w.Close(ctx)
-		}},
-		{"abort", errMine, func(ctx context.Context, c comm.Comm, o *settings) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
-			if err != nil {
-				return err
-			}
+		{"bad part", ErrUsage, passes(2, func(in *created) { in.parts = append(in.parts, Part{Decomp: 9}) })},
+		{"request out of range", nil, passes(1, func(in *created) { in.parts[0].Runs[0].Offset = 99 })},
+		{"bad option", ErrUsage, passes(3, func(in *created) { in.o.Buffer = 1 })},
+		{"other option", ErrUsage, passes(3, func(in *created) { in.o.Durability = DurableNone })},
+		{"other name", ErrUsage, passes(0, func(in *created) { in.base = "e.nc" })},
+		{"other schema", ErrUsage, passes(1, func(in *created) {
+			in.s = tinyModel(1, 2).s
+			in.s.GlobalAtt("more", 1)
+		})},
+		{"put out of range", ErrRange, puts(1e9)},
+		{"put of NaN to short", ErrRange, puts(math.NaN())},
+		{"abort", errMine, aborts(1, func(ctx context.Context, c comm.Comm, w *Writer) error {
 			if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
 				return err
 			}
-			if err := w.Flush(ctx); err != nil {
-				return err
-			}
-			if c.Rank() == 1 {
-				w.Abort()
-				return errMine
-			}
-			return w.Close(ctx)
-		}},
-		{"abort of rank 0", errMine, func(ctx context.Context, c comm.Comm, o *settings) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
-			if err != nil {
-				return err
-			}
-			if err := w.Flush(ctx); err != nil {
-				return err
-			}
-			if c.Rank() == 0 {
-				w.Abort()
-				return errMine
-			}
-			return w.Close(ctx)
-		}},
+			return w.Flush(ctx)
+		})},
+		{"abort of rank 0", errMine, aborts(0, func(ctx context.Context, c comm.Comm, w *Writer) error { return w.Flush(ctx) })},
 		{"abort and nil", comm.ErrExited, func(ctx context.Context, c comm.Comm, o *settings) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			w, err := create(ctx, c, o)
 			if err != nil {
 				return err
 			}
@@ -145,25 +104,17 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"panic", nil, func(ctx context.Context, c comm.Comm, o *settings) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
-			if err != nil {
-				return err
-			}
+		{"panic", nil, writes(func(ctx context.Context, c comm.Comm, w *Writer) error {
 			if c.Rank() == 2 {
 				if comm.Apart(c) { // then it is a process, which ends, and its part in the lease with it
 					defer w.Abort()
 				}
 				panic("no")
 			}
-			if err := w.Flush(ctx); err != nil {
-				w.Abort()
-				return err
-			}
-			return w.Close(ctx)
-		}},
+			return w.Flush(ctx)
+		})},
 		{"own context", context.Canceled, func(ctx context.Context, c comm.Comm, o *settings) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			w, err := create(ctx, c, o)
 			if err != nil {
 				return err
 			}
@@ -180,15 +131,9 @@ func rankFaults(m *model) []rankFault {
 		{"memory cap", ErrTooLarge, func(ctx context.Context, c comm.Comm, o *settings) error {
 			p := *o
 			p.Memory, p.Retain = 1, CopyOnPut
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
-			if err != nil {
-				return err
-			}
-			if err := Put(w, 1, 0, make([]float32, w.Count(1))); err != nil {
-				w.Abort()
-				return err
-			}
-			return w.Close(ctx)
+			return writes(func(_ context.Context, _ comm.Comm, w *Writer) error {
+				return Put(w, 1, 0, make([]float32, w.Count(1)))
+			})(ctx, c, &p)
 		}},
 	}
 }
@@ -243,9 +188,7 @@ func TestCancelAnywhere(t *testing.T) {
 			start := vfs.NewMem()
 			was.writeTo(t, start, cc.with(start, false))
 			count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
-			noError(t, run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-				return now.create(ctx, cc.comm(c), "d.nc", cc.with(count, true))
-			}))
+			noError(t, cc.create(now, count, true))
 			for n := int64(1); n <= count.Ops(); n += int64(times(11, 1)) {
 				mem := start.CrashClone(vfs.CrashOptions{})
 				ctx, cancel := context.WithCancel(context.Background())

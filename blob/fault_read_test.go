@@ -24,11 +24,7 @@ func TestFaultRead(t *testing.T) {
 				tinyModel(2, 2).writeTo(t, mem, &settings{Options: Options{Subfiles: 3}, knobs: knobs{fs: mem}}) // the old values must not be read
 				mem = pendingCommit(t, mem, m, 3)
 			} else if layout == Canonical {
-				f, err := mem.Create("d.nc")
-				must(err)
-				_, err = f.WriteAt(m.canonical(false), 0)
-				must(err)
-				must(f.Close())
+				must(vfs.WriteFile(mem, "d.nc", m.canonical(false)))
 			} else {
 				m.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 3}, knobs: knobs{fs: mem}})
 			}

@@ -256,11 +256,7 @@ func TestFaultConvert(t *testing.T) {
 						if co.Blobs {
 							other.writeTo(t, from, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: from}})
 						} else {
-							f, err := from.Create("d.nc")
-							must(err)
-							_, err = f.WriteAt(was, 0)
-							must(err)
-							must(f.Close())
+							must(vfs.WriteFile(from, "d.nc", was))
 						}
 					}
 					convert := func(fsys vfs.FS) error {

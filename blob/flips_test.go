@@ -24,8 +24,7 @@ func TestFlips(t *testing.T) {
 			want, errs := readout(t, files)
 			noError(t, errors.Join(errs...))
 			ways, slabs := labels(t, files)
-			canonical, err := convertTo(t, files, false, OpenOptions{})
-			noError(t, err)
+			canonical := need(convertTo(t, files, false, OpenOptions{}))
 			places := whereIs(t, files)
 			for _, name := range slices.Sorted(maps.Keys(files)) {
 				if !strings.HasPrefix(name, sampleBase+".0") && !strings.HasPrefix(name, sampleBase+"+") {
@@ -77,9 +76,7 @@ func TestFlips(t *testing.T) {
 
 func diffOf(t testing.TB, a, b map[string][]byte) []Finding {
 	t.Helper()
-	x, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, a)})
-	noError(t, err)
-	defer x.Close()
+	x := opened(t, memOf(t, a), sampleBase, nil)
 	y, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, b)})
 	if err != nil {
 		return nil
@@ -103,9 +100,7 @@ type holder struct {
 
 func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
 	t.Helper()
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, memOf(t, files), sampleBase, nil)
 	for e, err := range r.Extents(t.Context()) {
 		noError(t, err)
 		if e.Map || e.Name == "header" {

@@ -159,74 +159,67 @@ func TestCollectives(t *testing.T) {
 // TestFlushLists: flushes in which ranks put the same, and in which one of them puts something else: the files are those of
 // ranks that share a heap, and their sums hold.
 func TestFlushLists(t *testing.T) {
-	const odd = 1 // the rank that does something else
+	type putter func(m *model, w *Writer, rec int64, rank int) error
+	all := func(m *model, w *Writer, rec int64, rank int) error { return m.putRecord(w, rec, rank, rec == 0) }
+	sparely := func(m *model, w *Writer, rec int64, rank int) error { return m.putSparely(w, rec, rec, rank) }
+	const odd = 1                      // the rank that does something else
+	oddly := func(put putter) putter { // with record 3
+		return func(m *model, w *Writer, rec int64, rank int) error {
+			if rec == 3 && rank == odd {
+				return put(m, w, rec, rank)
+			}
+			return all(m, w, rec, rank)
+		}
+	}
+	later := func(put putter) putter { // from record 3 on; before, what is not decomposed is put by one rank
+		return func(m *model, w *Writer, rec int64, rank int) error {
+			if rec < 3 {
+				return sparely(m, w, rec, rank)
+			}
+			return put(m, w, rec, rank)
+		}
+	}
 	for _, tc := range []struct {
 		name string
-		put  func(m *model, w *Writer, rec int64, rank int) error
+		put  putter
 	}{
-		{"same", func(m *model, w *Writer, rec int64, rank int) error { return m.putRecord(w, rec, rank, rec == 0) }},
-		{"one variable less", func(m *model, w *Writer, rec int64, rank int) error {
-			if rec == 3 && rank == odd {
-				return m.put(w, 1, rec, rank, 1, nil)
-			}
-			return m.putRecord(w, rec, rank, rec == 0)
-		}},
-		{"nothing", func(m *model, w *Writer, rec int64, rank int) error {
-			if rec == 3 && rank == odd {
-				return nil
-			}
-			return m.putRecord(w, rec, rank, rec == 0)
-		}},
+		{"same", all},
+		{"one variable less", oddly(func(m *model, w *Writer, rec int64, rank int) error { return m.put(w, 1, rec, rank, 1, nil) })},
+		{"nothing", oddly(func(*model, *Writer, int64, int) error { return nil })},
 		{"other record", func(m *model, w *Writer, rec int64, rank int) error {
 			if rec >= 3 && rank == odd {
 				rec = 8 - rec // 3, 4, 5 as 5, 4, 3
 			}
-			return m.putRecord(w, rec, rank, rec == 0)
+			return all(m, w, rec, rank)
 		}},
-		{"twice", func(m *model, w *Writer, rec int64, rank int) error {
-			if rec == 3 && rank == odd {
-				if err := m.putRecord(w, 2, rank, false); err != nil {
-					return err
-				}
-			}
-			return m.putRecord(w, rec, rank, rec == 0)
-		}},
+		{"twice", oddly(func(m *model, w *Writer, rec int64, rank int) error {
+			return errors.Join(m.putRecord(w, 2, rank, false), m.putRecord(w, rec, rank, false))
+		})},
 		{"the fixed again", func(m *model, w *Writer, rec int64, rank int) error {
 			return m.putRecord(w, rec, rank, rec == 0 || rec == 4)
 		}},
-		{"other order", func(m *model, w *Writer, rec int64, rank int) error {
-			if rec == 3 && rank == odd {
-				return errors.Join(m.put(w, 3, rec, rank, 3, nil), m.put(w, 2, rec, rank, 2, nil), m.put(w, 1, rec, rank, 1, nil))
-			}
-			return m.putRecord(w, rec, rank, rec == 0)
-		}},
-		{"undecomposed by one", func(m *model, w *Writer, rec int64, rank int) error { return m.putSparely(w, rec, rec, rank) }},
+		{"other order", oddly(func(m *model, w *Writer, rec int64, rank int) error {
+			return errors.Join(m.put(w, 3, rec, rank, 3, nil), m.put(w, 2, rec, rank, 2, nil), m.put(w, 1, rec, rank, 1, nil))
+		})},
+		{"undecomposed by one", sparely},
 		{"undecomposed by one, once not", func(m *model, w *Writer, rec int64, rank int) error {
 			if rec == 3 {
 				return errors.Join(m.put(w, 1, rec, rank, 1, nil), m.put(w, 2, rec, rank, 2, nil))
 			}
-			return m.putSparely(w, rec, rec, rank)
+			return sparely(m, w, rec, rank)
 		}},
-		{"undecomposed by one, of another record", func(m *model, w *Writer, rec int64, rank int) error {
-			if rec >= 3 {
-				return m.putSparely(w, rec, 8-rec, rank) // 3, 4, 5 as 5, 4, 3
+		{"undecomposed by one, of another record", later(func(m *model, w *Writer, rec int64, rank int) error {
+			return m.putSparely(w, rec, 8-rec, rank) // 3, 4, 5 as 5, 4, 3
+		})},
+		{"undecomposed alone", later(func(m *model, w *Writer, rec int64, rank int) error {
+			if rank > 0 {
+				return nil
 			}
-			return m.putSparely(w, rec, rec, rank)
-		}},
-		{"undecomposed alone", func(m *model, w *Writer, rec int64, rank int) error {
-			if rec < 3 {
-				return m.putSparely(w, rec, rec, rank)
-			} else if rank == 0 {
-				return m.put(w, 3, rec, rank, 3, nil)
-			}
-			return nil
-		}},
-		{"undecomposed alone, of two records", func(m *model, w *Writer, rec int64, rank int) error {
-			if rec < 3 {
-				return m.putSparely(w, rec, rec, rank)
-			}
+			return m.put(w, 3, rec, rank, 3, nil)
+		})},
+		{"undecomposed alone, of two records", later(func(m *model, w *Writer, rec int64, rank int) error {
 			return m.put(w, 3, (rec+int64(rank))%6, rank, 3, nil)
-		}},
+		})},
 		{"a record again", func(m *model, w *Writer, rec int64, rank int) error {
 			return m.putRecord(w, min(rec, 4), rank, rec == 0)
 		}},
@@ -405,8 +398,7 @@ func TestPartOverWhole(t *testing.T) {
 	mem := vfs.NewMem()
 	o := settings{knobs: knobs{fs: mem}, Options: Options{Retain: LendUntilFlush, Subfiles: 1}}
 	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		w, err := createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o)
-		must(err)
+		w := need(createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o))
 		defer w.Abort()
 		for rec := range m.records {
 			err := m.putRecord(w, rec, c.Rank(), rec == 0)

@@ -30,8 +30,7 @@ func TestHardLinks(t *testing.T) {
 	bytesOf := func(base string) map[string][]byte {
 		all := map[string][]byte{}
 		for _, f := range filesOf(base, false) {
-			b, err := os.ReadFile(f)
-			must(err)
+			b := need(os.ReadFile(f))
 			all[filepath.Base(f)] = b
 		}
 		return all
@@ -50,9 +49,7 @@ func TestHardLinks(t *testing.T) {
 			m.seed = 1
 			must(run(2, func(ctx context.Context, c comm.Comm) error {
 				w, err := m.append(ctx, c, k.base, &k.o)
-				if err != nil {
-					return err
-				}
+				must(err)
 				defer w.Abort()
 				if err = m.putRecord(w, 2, c.Rank(), false); err == nil {
 					err = w.Commit(ctx)

@@ -32,14 +32,10 @@ func TestHeldBack(t *testing.T) {
 					last = s.Var(fmt.Sprint("v", k), cdf5.Double, []DimID{td, x}, Decomposed(d))
 				}
 				err := run(ranks, func(ctx context.Context, c comm.Comm) error {
-					if apart {
-						c = comm.Isolate(c)
-					}
+					c = isolateIf(c, apart)
 					r := int64(c.Rank())
 					w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: r, Length: 1}}}}, &settings{Options: Options{Subfiles: subfiles}, knobs: knobs{fs: mem}})
-					if err != nil {
-						return err
-					}
+					must(err)
 					defer w.Abort()
 					put := func(rec int64, v VarID) error { return Put(w, v, rec, []float64{float64(100*rec + r)}) }
 					for rec := range int64(2) {
@@ -61,18 +57,12 @@ func TestHeldBack(t *testing.T) {
 							err = errors.Join(err, put(2, v))
 						}
 					}
-					if err != nil {
-						return err
-					}
-					if err := heldIs(w.Commit(ctx), mem, c, `record 2 is held back: nobody has put "clock" of record 2`); err != nil {
-						return err
-					}
+					must(err)
+					must(heldIs(w.Commit(ctx), mem, c, `record 2 is held back: nobody has put "clock" of record 2`))
 					if int(r) == who {
 						err = Put(w, clock, 2, []float64{2})
 					}
-					if err := errors.Join(err, heldIs(w.Commit(ctx), mem, c, `record 2 is held back: rank 3 has not put "v6" of record 2`)); err != nil {
-						return err
-					}
+					must(errors.Join(err, heldIs(w.Commit(ctx), mem, c, `record 2 is held back: rank 3 has not put "v6" of record 2`)))
 					if r == 3 {
 						err = put(2, field+7)
 					}
@@ -81,10 +71,7 @@ func TestHeldBack(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%d subfiles, rank %d, apart %v: %v", subfiles, who, apart, err)
 				}
-				r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := need(openWith(t.Context(), "d.nc", nil, knobs{fs: mem}))
 				got := make([]float64, 3)
 				if err := r.Read(t.Context(), "clock", nil, nil, got); err != nil || fmt.Sprint(got) != "[0 1 2]" {
 					t.Errorf("%d subfiles, rank %d, apart %v: clock %v, %v", subfiles, who, apart, got, err)
@@ -129,35 +116,23 @@ func TestRecoverGivesUp(t *testing.T) {
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
 		for _, whole := range []bool{false, true} {
 			mem := vfs.NewMem()
-			err := run(2, func(ctx context.Context, c comm.Comm) error {
+			noError(t, run(2, func(ctx context.Context, c comm.Comm) error {
 				r := int64(c.Rank())
 				w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: r, Length: 1}}}}, &settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}})
-				if err != nil {
-					return err
-				}
+				must(err)
 				defer w.Abort() // it does not come to Close
-				if err := errors.Join(Put(w, v, 0, []float64{1}), w.Commit(ctx)); err != nil {
-					return err
-				}
+				must(errors.Join(Put(w, v, 0, []float64{1}), w.Commit(ctx)))
 				if r == 0 || whole {
 					err = Put(w, v, 1, []float64{2})
 				}
-				if err != nil {
-					return err
-				}
+				must(err)
 				if err := w.Commit(ctx); whole && err != nil || !whole && !errors.As(err, new(*HeldBackError)) {
 					return fmt.Errorf("commit: %v", err)
 				}
 				return c.Barrier(ctx)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			for k, o := range []*RecoverOptions{{DryRun: true}, nil, nil} {
-				steps, err := recoverWith(t.Context(), "d.nc", o, knobs{fs: mem})
-				if err != nil {
-					t.Fatal(err)
-				}
+				steps := need(recoverWith(t.Context(), "d.nc", o, knobs{fs: mem}))
 				n := 0
 				for _, s := range steps {
 					if strings.HasPrefix(s.What, "give up") {
@@ -217,17 +192,10 @@ func TestTwoValues(t *testing.T) {
 	} {
 		for _, apart := range []bool{false, true} {
 			err := run(4, func(ctx context.Context, c comm.Comm) error {
-				if apart {
-					c = comm.Isolate(c)
-				}
-				w, err := createWith(ctx, c, "d.nc", s, nil, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: vfs.NewMem()}})
-				if err != nil {
-					return err
-				}
+				c = isolateIf(c, apart)
+				w := need(createWith(ctx, c, "d.nc", s, nil, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: vfs.NewMem()}}))
 				defer w.Abort()
-				if err := tc.put(w, c.Rank()); err != nil {
-					return err
-				}
+				must(tc.put(w, c.Rank()))
 				if err := w.Flush(ctx); tc.want == "" && err != nil || tc.want != "" && (!errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), tc.want)) {
 					return fmt.Errorf("%v, want %q", err, tc.want)
 				}

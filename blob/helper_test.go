@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,47 @@ func checkErrors(fsys vfs.FS, base string) (bad []Finding) {
 	return bad
 }
 
+// reporter is a test or a property.
+type reporter interface {
+	Helper()
+	Errorf(string, ...any)
+}
+
+// wantSound says what Check finds wrong.
+func wantSound(t reporter, what any, fsys vfs.FS, base string) {
+	t.Helper()
+	if bad := checkErrors(fsys, base); len(bad) > 0 {
+		t.Errorf("%v: check: %v", what, bad)
+	}
+}
+
+// onlyNotes says what Check finds but for notes.
+func onlyNotes(t reporter, what any, fsys vfs.FS, base string) {
+	t.Helper()
+	for f := range checkWith(context.Background(), base, nil, knobs{fs: fsys}) {
+		if f.Severity != Note {
+			t.Errorf("%v: check: %v", what, f)
+		}
+	}
+}
+
+// readsAs says where a dataset, read wholly, is another than the model.
+func readsAs(t reporter, what any, fsys vfs.FS, base string, m *model) {
+	t.Helper()
+	got, err := canonicalOf(fsys, base)
+	if want := m.canonical(false); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v: %s: %v, %s\nfiles: %v", what, base, err, firstDiff(got, want), names(fsys, "."))
+	}
+}
+
+// isolateIf gives ranks no common heap, if they are to have none.
+func isolateIf(c comm.Comm, apart bool) comm.Comm {
+	if apart {
+		return comm.Isolate(c)
+	}
+	return c
+}
+
 // firstDiff tells where two files differ.
 func firstDiff(got, want []byte) string {
 	for i := range min(len(got), len(want)) {
@@ -104,8 +146,7 @@ func raced(n int) int {
 
 func manifestOf(fsys vfs.FS, base string) *subfile.Manifest {
 	raw := need(vfs.ReadFile(fsys, subfile.ManifestName(base), 1<<30))
-	m := need(subfile.Decode(raw, base))
-	return m
+	return need(subfile.Decode(raw, base))
 }
 
 // tester is a test, a benchmark or a property.

@@ -4,7 +4,6 @@ package blob
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -103,15 +102,11 @@ func (s aSession) look(t *testing.T, dir, when string, k int) string {
 // loaded is a copy of a directory.
 func loaded(t *testing.T, dir string) *vfs.Mem {
 	t.Helper()
-	es, err := os.ReadDir(dir)
-	must(err)
+	es := need(os.ReadDir(dir))
 	mem := vfs.NewMem()
 	for _, e := range es {
 		b := need(os.ReadFile(filepath.Join(dir, e.Name())))
-		f, err := mem.Create(e.Name())
-		must(err)
-		_, err = f.WriteAt(b, 0)
-		must(errors.Join(err, f.Sync(), f.Close()))
+		must(vfs.WriteFile(mem, e.Name(), b))
 	}
 	must(mem.SyncDir("."))
 	return mem
@@ -141,8 +136,7 @@ func inEngine(t *testing.T, job *mpi.Engine, dir string, o *mpi.Options, f func(
 	t.Helper()
 	ctx, world := t.Context(), job.World()
 	must(os.Chdir(dir))
-	e, err := job.Adopt(mpi.World(), o)
-	must(err)
+	e := need(job.Adopt(mpi.World(), o))
 	start := time.Now()
 	note, err := func() (note string, err error) {
 		defer func() {
@@ -161,8 +155,7 @@ func inEngine(t *testing.T, job *mpi.Engine, dir string, o *mpi.Options, f func(
 	if err != nil {
 		text = err.Error()
 	}
-	told, err := world.Allgather(ctx, fmt.Appendf(nil, "%d\x00%s\x00%s", took, note, text))
-	must(err)
+	told := need(world.Allgather(ctx, fmt.Appendf(nil, "%d\x00%s\x00%s", took, note, text)))
 	for _, b := range told {
 		p := strings.SplitN(string(b), "\x00", 3)
 		n := need(strconv.ParseInt(p[0], 10, 64))

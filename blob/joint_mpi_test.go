@@ -40,8 +40,7 @@ func TestInJobJoint(t *testing.T) {
 	job := startJob(t)
 	c, ctx := job.World(), t.Context()
 	m := scattered(24, 500)
-	r, err := OpenComm(ctx, c, filepath.Join(os.Getenv(envJobDir), "d"), nil)
-	noError(t, err)
+	r := need(OpenComm(ctx, c, filepath.Join(os.Getenv(envJobDir), "d"), nil))
 	k := r.Collective(c)
 	k.share, k.span = 1<<12, 1<<10
 	mine := decomp.Regular([]int64{m.Elems()}, c.Size()).AppendReqs(nil, c.Rank())

@@ -78,9 +78,7 @@ func TestJointMetamorphic(t *testing.T) {
 			calls = append(calls, c)
 		}
 		noError(t, run(ranks, func(ctx context.Context, c comm.Comm) error {
-			if apart {
-				c = comm.Isolate(c)
-			}
+			c = isolateIf(c, apart)
 			r := need(openCommWith(ctx, c, "d.nc", o, knobs{fs: fsys}))
 			k := r.Collective(c)
 			k.share, k.span = share, span

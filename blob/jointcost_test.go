@@ -3,9 +3,7 @@ package blob
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
-	"sync/atomic"
 	"testing"
 
 	"blobio/cdf5"
@@ -14,37 +12,6 @@ import (
 	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
-
-// jointFS is a file system that counts what is read of its files, and all other calls.
-type jointFS struct {
-	vfs.FS
-	calls, bytes, others atomic.Int64
-}
-
-func (c *jointFS) Open(name string) (vfs.File, error) {
-	c.others.Add(1)
-	f, err := c.FS.Open(name)
-	return jointFile{f, c}, err
-}
-
-func (c *jointFS) Stat(name string) (fs.FileInfo, error) { c.others.Add(1); return c.FS.Stat(name) }
-
-func (c *jointFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	c.others.Add(1)
-	return c.FS.ReadDir(name)
-}
-
-type jointFile struct {
-	vfs.File
-	c *jointFS
-}
-
-func (f jointFile) ReadAt(b []byte, off int64) (int, error) {
-	n, err := f.File.ReadAt(b, off)
-	f.c.calls.Add(1)
-	f.c.bytes.Add(int64(n))
-	return n, err
-}
 
 // scattered is a map in which each rank has so many pairs of elements, far from each other.
 func scattered(ranks, pairs int) *decomp.Map {
@@ -56,8 +23,7 @@ func scattered(ranks, pairs int) *decomp.Map {
 		}
 		must(b.Set(r, reqs))
 	}
-	m := need(b.Map())
-	return m
+	return need(b.Map())
 }
 
 // scatteredDataset is a variable with the map, of two records.
@@ -88,12 +54,8 @@ func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
 func readScattered(ctx context.Context, k *Collective, mine []decomp.Req) error {
 	p := k.Plan(mine)
 	got := [2][]float32{make([]float32, p.total), make([]float32, p.total)}
-	if err := p.Read(ctx, Get{Name: "T", Into: got[0]}); err != nil {
-		return err
-	}
-	if err := p.Read(ctx, Get{Name: "T", Record: 1, Into: got[1]}); err != nil {
-		return err
-	}
+	must(p.Read(ctx, Get{Name: "T", Into: got[0]}))
+	must(p.Read(ctx, Get{Name: "T", Record: 1, Into: got[1]}))
 	for rec := range got {
 		i := 0
 		for _, q := range mine {
@@ -109,8 +71,8 @@ func readScattered(ctx context.Context, k *Collective, mine []decomp.Req) error 
 }
 
 // jointCost reads such a dataset on other ranks, each an equal part, and returns what was read of its files.
-func jointCost(m *decomp.Map, layout Layout, subfiles, readers int) (c *jointFS, maps, data int64) {
-	c = &jointFS{FS: scatteredDataset(m, layout, subfiles)}
+func jointCost(m *decomp.Map, layout Layout, subfiles, readers int) (c *vfs.Counter, maps, data int64) {
+	c = vfs.Count(scatteredDataset(m, layout, subfiles))
 	must(run(readers, func(ctx context.Context, co comm.Comm) error {
 		co = comm.Isolate(co)
 		r := need(openCommWith(ctx, co, "d", nil, knobs{fs: c}))
@@ -138,8 +100,8 @@ func TestJointCost(t *testing.T) {
 		for _, layout := range crashtest.Some(t, 1, x.layouts) {
 			t.Run(fmt.Sprintf("%v-%d-of-%d", layout, x.readers, x.writers), func(t *testing.T) {
 				c, maps, data := jointCost(scattered(x.writers, x.pairs), layout, x.subfiles, x.readers)
-				bytes, calls := c.bytes.Load(), c.calls.Load()
-				t.Logf("%d calls read %.1f MB, %d others; maps %.1f MB, data %.1f MB: %.3f", calls, float64(bytes)/1e6, c.others.Load(), float64(maps)/1e6, float64(data)/1e6, float64(bytes)/float64(maps+data))
+				bytes, calls := c.Bytes(vfs.OpRead), c.Kind(vfs.OpRead)
+				t.Logf("%d calls read %.1f MB, %d others; maps %.1f MB, data %.1f MB: %.3f", calls, float64(bytes)/1e6, c.Ops()-calls, float64(maps)/1e6, float64(data)/1e6, float64(bytes)/float64(maps+data))
 				if float64(bytes) > 1.2*float64(maps+data) {
 					t.Errorf("%d bytes of %d of maps and %d of data", bytes, maps, data)
 				}

@@ -88,8 +88,7 @@ func TestJointDamage(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, piece := range []int64{0, 16} {
 			whole := jointDataset(t, layout, piece)
-			r, err := openWith(ctx, "d", nil, knobs{fs: whole})
-			must(err)
+			r := need(openWith(ctx, "d", nil, knobs{fs: whole}))
 			files := slices.Collect(r.wanted())
 			var places []int64
 			p := r.sets[0].parts[1]
@@ -106,12 +105,11 @@ func TestJointDamage(t *testing.T) {
 				"none": func(m *vfs.Mem) {},
 			}) {
 				for _, o := range []OpenOptions{{MissingLater: true, Verify: VerifyOnce}, {AllowMissing: true, Verify: VerifyOnce}} {
-					mem := copyMem(t, whole)
+					mem := memOf(t, memFiles(t, whole))
 					hurt(mem)
 					good, bad := 0, 0
 					for rec := range int64(2) {
-						alone, err := openWith(ctx, "d", &o, knobs{fs: mem})
-						must(err)
+						alone := need(openWith(ctx, "d", &o, knobs{fs: mem}))
 						var fine []int64
 						for c := int64(0); c < jointCols; c += step {
 							x := make([]int32, 1)
@@ -153,26 +151,9 @@ func TestJointDamage(t *testing.T) {
 	}
 }
 
-func flipAt(m *vfs.Mem, name string, at int64) {
-	f, err := m.OpenRW(name)
-	must(err)
-	b := make([]byte, 1)
-	_, err = f.ReadAt(b, at)
-	must(err)
-	b[0] ^= 1
-	_, err = f.WriteAt(b, at)
-	must(errors.Join(err, f.Close()))
-}
-
-func copyMem(t *testing.T, of *vfs.Mem) *vfs.Mem {
-	m := vfs.NewMem()
-	for name, b := range memFiles(t, of) {
-		f, err := m.Create(name)
-		must(err)
-		_, err = f.WriteAt(b, 0)
-		must(errors.Join(err, f.Close()))
-	}
-	return m
+// flipAt flips a bit of a file.
+func flipAt(fsys vfs.FS, name string, at int64) {
+	must(rewrite(fsys, name, flipped(need(slurp(fsys, name)), at, 0)))
 }
 
 // TestJointAgrees: what one rank does wrong, or meets, is an error on all, and the next read is right.
@@ -181,8 +162,7 @@ func TestJointAgrees(t *testing.T) {
 	all := []decomp.Req{{Length: jointCols}}
 	must(run(4, func(ctx context.Context, c comm.Comm) error {
 		c = comm.Isolate(c)
-		r, err := openCommWith(ctx, c, "d", nil, knobs{fs: mem})
-		must(err)
+		r := need(openCommWith(ctx, c, "d", nil, knobs{fs: mem}))
 		defer r.Close()
 		k := r.Collective(c)
 		k.share, k.span = 16, 7

@@ -115,8 +115,7 @@ func TestInJobKilledAfter(t *testing.T) {
 		t.Skip("runs under mpirun, see TestKilledNewUnderMPI")
 	}
 	must(os.Chdir(os.Getenv(envJobDir)))
-	s, err := parseSession(os.Getenv(envJobDo))
-	must(err)
+	s := need(parseSession(os.Getenv(envJobDo)))
 	m := tinyModel(1, 2)
 	must(mpi.Run(t.Context(), nil, func(ctx context.Context, c comm.Comm) error {
 		die := func(after string) {
@@ -125,18 +124,12 @@ func TestInJobKilledAfter(t *testing.T) {
 			}
 		}
 		w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), s.options(vfs.OS))
-		if err != nil {
-			return err
-		}
+		must(err)
 		die("create")
 		for rec := range m.records {
-			if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
-				return err
-			}
+			must(m.putRecord(w, rec, c.Rank(), rec == 0))
 			die("put")
-			if err := w.Flush(ctx); err != nil {
-				return err
-			}
+			must(w.Flush(ctx))
 			die("flush")
 		}
 		err = w.Close(ctx)

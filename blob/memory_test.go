@@ -99,7 +99,7 @@ func TestMemoryOfConvert(t *testing.T) {
 	v := s.Var("T", cdf5.Float, []DimID{tm, lev, col}, Decomposed(d))
 	in := filepath.Join(dir, "in.nc")
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		if err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		noError(t, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 			var runs []decomp.Req // columns in blocks of 64, dealt round robin
 			for l := range int64(levs) {
 				for at := int64(c.Rank()) * 64; at < cols; at += 64 * ranks {
@@ -116,9 +116,7 @@ func TestMemoryOfConvert(t *testing.T) {
 				must(w.Flush(ctx))
 			}
 			return w.Close(ctx)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		for _, kind := range []string{"canonical", "process", "equal"} {
 			out := filepath.Join(dir, "out.nc")
 			cmd := exec.Command(os.Args[0])
@@ -128,8 +126,7 @@ func TestMemoryOfConvert(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v to %s: %v", layout, kind, err)
 			}
-			peak, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-			noError(t, err)
+			peak := need(strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64))
 			t.Logf("%v to %s: %d MiB resident at most, for %d MiB", layout, kind, peak>>20, size>>20)
 			if peak > limit {
 				t.Errorf("%v to %s: %d MiB resident, want at most %d", layout, kind, peak>>20, limit>>20)
@@ -191,8 +188,7 @@ func TestOpenReadsNoMaps(t *testing.T) {
 		}
 		must(b.Set(r, runs))
 	}
-	m, err := b.Map()
-	must(err)
+	m := need(b.Map())
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {
 			mem := vfs.NewMem()

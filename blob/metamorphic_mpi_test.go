@@ -70,8 +70,7 @@ func rerun(seed int64, ranks int) string {
 func TestMetamorphicUnderMPI(t *testing.T) {
 	launcher := mpitest.Launcher(t)
 	open := mpitest.OpenMPI(launcher)
-	seed, err := strconv.ParseInt(cmp.Or(os.Getenv(envSeed), fmt.Sprint(time.Now().UnixNano()%1e9)), 10, 64)
-	must(err)
+	seed := need(strconv.ParseInt(cmp.Or(os.Getenv(envSeed), fmt.Sprint(time.Now().UnixNano()%1e9)), 10, 64))
 	for _, c := range []struct {
 		ranks int
 		fails string // a step that fails on one rank
@@ -120,8 +119,7 @@ func TestInJobMetamorphic(t *testing.T) {
 	job := startJob(t)
 	world, ctx := job.World(), t.Context()
 	number := func(name string) int64 {
-		n := need(strconv.ParseInt(os.Getenv(name), 10, 64))
-		return n
+		return need(strconv.ParseInt(os.Getenv(name), 10, 64))
 	}
 	seed, cases := number(envSeed), number(envCases)
 	end := time.Now().Add(time.Duration(number(envUntil)) * time.Second)

@@ -81,13 +81,8 @@ func TestMetamorphic(t *testing.T) {
 		fsys := vfs.NewMem()
 		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
 		want := m.canonical(false)
-		for f := range checkWith(ctx, "d.nc", nil, knobs{fs: fsys}) {
-			if f.Severity != Note {
-				t.Fatalf("check: %v", f)
-			}
-		}
-		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20, MaxOpen: rapid.IntRange(0, 2).Draw(t, "open")}, knobs{fs: fsys})
-		noError(t, err)
+		onlyNotes(t, "check", fsys, "d.nc")
+		r := need(openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20, MaxOpen: rapid.IntRange(0, 2).Draw(t, "open")}, knobs{fs: fsys}))
 		defer r.Close()
 		if r.Records() != m.records {
 			t.Fatalf("%d records, want %d", r.Records(), m.records)
@@ -96,8 +91,7 @@ func TestMetamorphic(t *testing.T) {
 			drawReads(t, m, r)
 		}
 		for _, zero := range []bool{false, true} {
-			got, err := convertBytes(ctx, r, &ConvertOptions{ZeroFill: zero, Workers: 1 + m.ranks%3})
-			noError(t, err)
+			got := need(convertBytes(ctx, r, &ConvertOptions{ZeroFill: zero, Workers: 1 + m.ranks%3}))
 			if want := m.canonical(zero); !bytes.Equal(got, want) {
 				t.Fatalf("canonical file, zero fill %v: %s", zero, firstDiff(got, want))
 			}
@@ -238,8 +232,7 @@ func drawPart(t *rapid.T, m *model, r *Reader) {
 			src = append(src, VarID(v))
 		}
 	}
-	got, err := convertBytes(context.Background(), r, o)
-	noError(t, err)
+	got := need(convertBytes(context.Background(), r, o))
 	// The header as canonical makes it, the data from the whole model.
 	part.records = end - first
 	want := part.canonicalOf(func(v VarID, rec int64) []byte {
@@ -280,11 +273,7 @@ func drawChain(t *rapid.T, fsys vfs.FS, r *Reader, want []byte) {
 		if err := convertWith(ctx, comm.Self(), r, out, o, kn); err != nil {
 			t.Fatalf("convert %d (%+v): %v", k, *o, err)
 		}
-		for f := range checkWith(ctx, out, nil, knobs{fs: fsys}) {
-			if f.Severity != Note {
-				t.Fatalf("check of convert %d (%+v): %v", k, *o, f)
-			}
-		}
+		onlyNotes(t, fmt.Sprintf("check of convert %d (%+v)", k, *o), fsys, out)
 		r2, err := openWith(ctx, out, nil, knobs{fs: fsys})
 		if err != nil {
 			t.Fatalf("open of convert %d (%+v): %v", k, *o, err)
@@ -293,8 +282,7 @@ func drawChain(t *rapid.T, fsys vfs.FS, r *Reader, want []byte) {
 		for f := range Diff(ctx, r, r2, nil) {
 			t.Fatalf("convert %d (%+v): %v", k, *o, f)
 		}
-		got, err := convertBytes(ctx, r2, &ConvertOptions{})
-		noError(t, err)
+		got := need(convertBytes(ctx, r2, &ConvertOptions{}))
 		if !bytes.Equal(got, want) {
 			t.Fatalf("convert %d (%+v): %s", k, *o, firstDiff(got, want))
 		}

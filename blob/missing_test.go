@@ -75,9 +75,7 @@ func TestMissingOfAppended(t *testing.T) {
 			if _, err := Open(ctx, name, nil); !errors.Is(err, ErrMissing) {
 				t.Errorf("Open: %v, want ErrMissing", err)
 			}
-			r, err := Open(ctx, name, &OpenOptions{AllowMissing: true})
-			noError(t, err)
-			defer r.Close()
+			r := opened(t, vfs.OS, name, &OpenOptions{AllowMissing: true})
 			if got := fmt.Sprint(r.Missing()); got != fmt.Sprintf("[%s%s]", name, gone) {
 				t.Errorf("Missing = %s", got)
 			}
@@ -88,9 +86,7 @@ func TestMissingOfAppended(t *testing.T) {
 				}
 			}
 			noError(t, Convert(ctx, r, out, &ConvertOptions{FillMissing: true}))
-			canon, err := Open(ctx, out, nil)
-			noError(t, err)
-			defer canon.Close()
+			canon := opened(t, vfs.OS, out, nil)
 			for rec := range int64(6) {
 				want := make([]int32, missCols)
 				for c := range want {
@@ -146,12 +142,10 @@ func TestMissingOfAppended(t *testing.T) {
 func TestVariableNotInAppendedSet(t *testing.T) {
 	ctx := context.Background()
 	name := writeSets(t)
-	st, err := subfile.ReadState(vfs.OS, name)
-	noError(t, err)
+	st := need(subfile.ReadState(vfs.OS, name))
 	for i := range 3 {
 		file := subfile.Name(subfile.SetBase(name, 1), i)
-		b, err := os.ReadFile(file)
-		noError(t, err)
+		b := need(os.ReadFile(file))
 		at := bytes.Index(b, []byte("\x01\x00\x00\x00\x00\x00\x00\x00B\x00\x00\x00")) // the name B, its length first
 		if at < 0 {
 			t.Fatal("no variable B")
@@ -165,9 +159,7 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 		}
 	}
 	noError(t, errors.Join(subfile.WriteNext(vfs.OS, name, st.Manifest, false, subfile.By{}), subfile.Finish(vfs.OS, name, st.Manifest, false, subfile.By{})))
-	r, err := Open(ctx, name, nil)
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, vfs.OS, name, nil)
 	x := make([]float64, missCols)
 	if err := r.Read(ctx, "B", []int64{2, 0}, []int64{1, missCols}, x); !errors.Is(err, ErrMissing) {
 		t.Errorf("Read: %v, want ErrMissing", err)

@@ -125,8 +125,7 @@ func TestMixedWithoutManifest(t *testing.T) {
 				must(run(l.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, base, o) }))
 				must(mem.Remove(base + ".manifest"))
 			}
-			b, err := slurp(mem, "e.nc.0001")
-			must(err)
+			b := need(slurp(mem, "e.nc.0001"))
 			must(rewrite(mem, "d.nc.0001", b))
 			if bad := checkErrors(mem, "d.nc"); x.good != (len(bad) == 0) {
 				t.Errorf("%v, %s: %v", way, x.name, bad)

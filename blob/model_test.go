@@ -416,6 +416,5 @@ func drawMap(t *rapid.T, dims []int64, ranks int) *decomp.Map {
 		}
 		must(b.Set(r, reqs[r]))
 	}
-	m := need(b.Map())
-	return m
+	return need(b.Map())
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/vfs"
 )
 
 // TestNamesAreNotShared: a file and subfiles under one name would be two datasets.
@@ -17,9 +18,7 @@ func TestNamesAreNotShared(t *testing.T) {
 	toy := newToy(1)
 	base := filepath.Join(dir, "a.nc")
 	noError(t, toy.write(ctx, comm.Self(), base, 1, new(settings)))
-	r, err := Open(ctx, base, nil)
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, vfs.OS, base, nil)
 	for _, force := range []bool{false, true} {
 		if err := Convert(ctx, r, base, &ConvertOptions{Force: force}); !errors.Is(err, ErrExist) {
 			t.Errorf("canonical file over subfiles, force %v: %v", force, err)
@@ -45,26 +44,15 @@ func TestNamesAreNotShared(t *testing.T) {
 			}
 		}
 	}
+	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(settings)); !errors.Is(err, ErrExist) { // who opened it would read the other one
+		t.Errorf("the name of a subfile that is not there: %v, want ErrExist", err)
+	}
+	if err := toy.write(ctx, comm.Self(), filepath.Join(dir, "bad\xff.nc"), 1, new(settings)); !errors.Is(err, ErrUsage) { // JSON cannot name its subfiles
+		t.Errorf("a name that is no UTF-8: %v", err)
+	}
 	toy.check(t, base, 1)
 	entries, _ := os.ReadDir(dir)
 	if len(entries) != 3 { // a.nc.0000, a.nc.manifest, b.nc
-		t.Errorf("left behind: %v", entries)
-	}
-}
-
-// TestNameOfASubfile: a name that means another dataset, as that of a subfile that it does not have, is not free: who opened it would read the
-// other one.
-func TestNameOfASubfile(t *testing.T) {
-	ctx := context.Background()
-	dir := t.TempDir()
-	toy := newToy(1)
-	base := filepath.Join(dir, "a.nc")
-	noError(t, toy.write(ctx, comm.Self(), base, 1, new(settings)))
-	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(settings)); !errors.Is(err, ErrExist) {
-		t.Errorf("%v, want ErrExist", err)
-	}
-	toy.check(t, base, 1)
-	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
 		t.Errorf("left behind: %v", entries)
 	}
 }

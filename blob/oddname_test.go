@@ -18,8 +18,7 @@ import (
 func TestOddName(t *testing.T) {
 	ctx := context.Background()
 	out := canonicalToy(t, 1)
-	b, err := os.ReadFile(out)
-	noError(t, err)
+	b := need(os.ReadFile(out))
 	b = bytes.Replace(b, []byte("FLUX"), []byte("FL\xb5X"), 1) // as older libraries wrote it, in Latin-1
 	noError(t, os.WriteFile(out, b, 0o666))
 	said := 0
@@ -33,9 +32,7 @@ func TestOddName(t *testing.T) {
 	if said != 1 {
 		t.Errorf("%d warnings about the name, want 1", said)
 	}
-	x, err := Open(ctx, out, nil)
-	noError(t, err)
-	defer x.Close()
+	x := opened(t, vfs.OS, out, nil)
 	if err := x.Read(ctx, "FL\xb5X", nil, nil, make([]float64, toyCol)); err != nil {
 		t.Error(err)
 	}
@@ -43,11 +40,7 @@ func TestOddName(t *testing.T) {
 	if err := Convert(ctx, x, copied, nil); err != nil { // as it is: whoever reads one reads the other
 		t.Fatal(err)
 	}
-	y, err := Open(ctx, copied, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer y.Close()
+	y := opened(t, vfs.OS, copied, nil)
 	if _, ok := y.Schema().VarID("FL\xb5X"); !ok {
 		t.Error("the copy has another name")
 	}
@@ -63,8 +56,7 @@ func TestNamesTwice(t *testing.T) {
 		Vars: []cdf5.Var{{Name: "vA", Type: cdf5.Int, Dims: []int{0}, Atts: []cdf5.Att{text("uA", "m"), text("uB", "s")}},
 			{Name: "vB", Type: cdf5.Int, Dims: []int{1}}, {Name: "vA_2", Type: cdf5.Int, Dims: []int{1}}, {Name: "v+w", Type: cdf5.Int, Dims: []int{1}}}}
 	noError(t, h.Layout(&cdf5.LayoutOptions{OddNames: true}))
-	b, err := h.AppendTo(nil, binary.BigEndian, false)
-	noError(t, err)
+	b := need(h.AppendTo(nil, binary.BigEndian, false))
 	b = append(b, make([]byte, h.FileSize(0)-int64(len(b)))...)
 	for i := range h.Vars {
 		for k := range 2 {
@@ -89,8 +81,7 @@ func TestNamesTwice(t *testing.T) {
 	}
 	copied := filepath.Join(t.TempDir(), "copy.nc")
 	for _, name := range []string{path, copied} {
-		r, err := Open(ctx, name, nil)
-		noError(t, err)
+		r := need(Open(ctx, name, nil))
 		for v, want := range map[string]int32{"vA": 0, "vA_3": 10, "vA_2": 20, "v/w": 30} {
 			got := make([]int32, 2)
 			if err := r.Read(ctx, v, nil, nil, got); err != nil || got[0] != want || got[1] != want+1 {

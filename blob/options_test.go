@@ -99,9 +99,7 @@ func TestOptionsBounds(t *testing.T) {
 	if _, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: math.MaxInt}, knobs{fs: mem}); !errors.Is(err, ErrUsage) {
 		t.Errorf("open: %v", err)
 	}
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-	must(err)
-	defer r.Close()
+	r := opened(t, mem, "d.nc", nil)
 	for name, o := range map[string]*ConvertOptions{
 		"workers": {Workers: math.MaxInt},
 		"ranks":   {Blobs: true, Ranks: math.MaxInt32},
@@ -129,9 +127,7 @@ func TestAppendAlike(t *testing.T) {
 			}
 			before := memFiles(t, mem)
 			errs, _ := eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				if isolate {
-					c = comm.Isolate(c)
-				}
+				c = isolateIf(c, isolate)
 				p, base := o, "d.nc"
 				if c.Rank() == 3 {
 					change(&p, &base)
@@ -162,8 +158,7 @@ func TestConvertRecordsOfNothing(t *testing.T) {
 		s.Var("y", cdf5.Float, []DimID{lev, col}, Decomposed(d))
 		b := need(craft(t, ProcessCentric, s, &layout.Shape{Ranks: 2, Subfiles: 1, Blobs: 2, Elems: []int64{0}, MaxReqs: []int64{2}}, records, 40))
 		mem := memOf(t, map[string][]byte{"d.nc.0000": b})
-		r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
-		must(err)
+		r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem}))
 		for name, o := range map[string]*ConvertOptions{"canonical": {}, "variable-centric": {Blobs: true}, "process-centric": {Blobs: true, Layout: ProcessCentric},
 			"compressed": {Blobs: true, Layout: ProcessCentric, Compress: Compress{Method: Zstd}}} {
 			heapOf(t, name, func() {

@@ -174,8 +174,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
 	before := allocated()
-	r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem}))
-	defer r.Close()
+	r := opened(t, mem, "d.nc", &OpenOptions{Workers: 1})
 	if _, err := r.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("blob: %v, want ErrCorrupt", err)
 	}
@@ -222,8 +221,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	x := need(layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk))
 	x.Entries = make([]layout.Entry, x.Total)
 	mem := vfs.NewMem()
-	f, err := mem.Create("d.nc.0000")
-	must(err)
+	f := need(mem.Create("d.nc.0000"))
 	put := func(first int64, content []byte) {
 		for k := first; len(content) > 0; k++ {
 			c := content[:min(len(content), layout.MaxChunk)]
@@ -257,8 +255,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 			t.Errorf("read: %v, want ErrTooLarge", err)
 		}
 	})
-	r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem}))
-	defer r.Close()
+	r := opened(t, mem, "d.nc", &OpenOptions{Workers: 1})
 	got := make([]int8, n)
 	if err := r.Read(context.Background(), "x", nil, nil, got); err != nil || got[7] != 'h' {
 		t.Errorf("read with memory: %v %v", got, err)

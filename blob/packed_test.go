@@ -44,8 +44,7 @@ func TestCompressedSamples(t *testing.T) {
 func TestCompressedIsAnother(t *testing.T) {
 	s := packedSample(t, 1, true, AutoCompression)
 	file := s.files[s.subfile(0)]
-	hf, err := h5.NewFile(bytes.NewReader(file), int64(len(file)), "d.nc.0000")
-	noError(t, err)
+	hf := need(h5.NewFile(bytes.NewReader(file), int64(len(file)), "d.nc.0000"))
 	for _, name := range []string{layout.HeaderBlob, layout.DataBlob} {
 		if _, err := hf.Dataset("/" + name); !errors.Is(err, fault.ErrMissing) {
 			t.Errorf("%s: %v, want ErrMissing", name, err)
@@ -98,8 +97,7 @@ func TestCompressUsage(t *testing.T) {
 	try("append", run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		return m.upTo(2).add(ctx, c, "d.nc", &settings{Options: Options{Compress: auto, Subfiles: 1}, knobs: knobs{fs: mem}})
 	}))
-	r := need(openWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
-	defer r.Close()
+	r := opened(t, mem, "d.nc", nil)
 	try("convert", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto}))
 	try("convert to blobs", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto, Blobs: true}))
 	if err := (&settings{Options: Options{Compress: Compress{Method: 7}}}).Validate(); !errors.Is(err, ErrUsage) {
@@ -118,9 +116,7 @@ func TestCompressedAgain(t *testing.T) {
 		y := s.Var("y", cdf5.Int, []DimID{tm, k})
 		o := &settings{Options: Options{Layout: ProcessCentric, Records: 1, Subfiles: 1, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem, chunk: 64}}
 		noError(t, run(2, func(ctx context.Context, c comm.Comm) error {
-			if isolate {
-				c = comm.Isolate(c)
-			}
+			c = isolateIf(c, isolate)
 			w := need(createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o))
 			v := make([]float64, 200)
 			z := make([]int32, 100)
@@ -197,9 +193,7 @@ func TestCompressedChoice(t *testing.T) {
 		}
 		return w.Close(ctx)
 	}))
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-	must(err)
-	defer r.Close()
+	r := opened(t, mem, "d.nc", nil)
 	want := map[string]string{"noise": "none", "smooth": "shuffle+zstd", "few": "zstd"}
 	for x, err := range r.Extents(context.Background()) {
 		must(err)

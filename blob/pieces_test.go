@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"blobio/blob/internal/checksum"
@@ -23,9 +22,7 @@ import (
 // pieceSums computes the checksums of a manifest from the files: of the extents, and of pieces of so many bytes, by subfile.
 func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pieces map[string]subfile.CRCs) {
 	t.Helper()
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, memOf(t, files), sampleBase, nil)
 	bytesOf := map[string][][]byte{} // by file and extent
 	for e, err := range r.Extents(t.Context()) {
 		noError(t, err)
@@ -91,9 +88,7 @@ func TestPieces(t *testing.T) {
 						return w.Close(ctx)
 					}
 					if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-						if separate {
-							c = comm.Isolate(c)
-						}
+						c = isolateIf(c, separate)
 						w, err := createWith(ctx, c, sampleBase, toy.s, toy.parts(c.Rank()), &o)
 						must(err)
 						must(records(ctx, w, c.Rank(), 0, 3))
@@ -117,8 +112,7 @@ func TestPieces(t *testing.T) {
 func samePieces(t *testing.T, what string, files map[string][]byte, piece int64) {
 	t.Helper()
 	name := subfile.ManifestName(sampleBase)
-	m, err := subfile.Decode(files[name], name)
-	noError(t, err)
+	m := need(subfile.Decode(files[name], name))
 	if m.Piece != piece {
 		t.Errorf("%s: the manifest has pieces of %d bytes", what, m.Piece)
 	}
@@ -134,11 +128,7 @@ func samePieces(t *testing.T, what string, files map[string][]byte, piece int64)
 			}
 		}
 	}
-	for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)}) {
-		if f.Severity != Note {
-			t.Errorf("%s: %v", what, f)
-		}
-	}
+	onlyNotes(t, what, memOf(t, files), sampleBase)
 }
 
 // TestCheckPieces: Check names the piece that is damaged, and a manifest that contradicts itself.
@@ -197,69 +187,28 @@ func TestCheckPieces(t *testing.T) {
 	}
 }
 
-// counted counts what is read.
-type counted struct {
-	vfs.FS
-	n *reads
-}
-
-type countedFile struct {
-	vfs.File
-	n *reads
-}
-
-type reads struct{ calls, bytes atomic.Int64 }
-
-func (c counted) Open(name string) (vfs.File, error) {
-	f, err := c.FS.Open(name)
-	return countedFile{f, c.n}, err
-}
-
-func (f countedFile) ReadAt(b []byte, off int64) (int, error) {
-	f.n.calls.Add(1)
-	f.n.bytes.Add(int64(len(b)))
-	return f.File.ReadAt(b, off)
-}
-
 // TestLargeExtents: in extents of several MiB damage is seen where it is, and a hyperslab costs its pieces, not its extent.
 func TestLargeExtents(t *testing.T) {
 	const elems = 1200000 // 4.6 MiB of int
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		m := vfs.NewMem()
-		s := NewSchema()
-		x := s.Dim("x", elems)
-		d := s.Decomp(x)
-		id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
-		noError(t, comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			n := int64(elems / 3)
-			lo := int64(c.Rank()) * n
-			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{fs: m}}))
-			data := make([]int32, n)
-			for i := range data {
-				data[i] = int32(lo) + int32(i)
-			}
-			must(Put(w, id, 0, data))
-			return w.Close(ctx)
-		}))
-		files := memFiles(t, m)
+		files := memFiles(t, flat(t, layout, elems))
 		samePieces(t, layout.String(), files, checksum.DefaultPiece)
 		e := whereIs(t, files)[1].Extent // of rank 1
 		e.Offset += 4000
-		element := int64(elems/3 + 1000)
+		element := int64(elems/2 + 1000)
 		piece := element * 4 / checksum.DefaultPiece
 		files[e.File] = flipped(files[e.File], e.Offset, 0)
 		fs := memOf(t, files)
 		for _, verify := range []Verification{VerifyAlways, VerifyOnce} {
-			n := new(reads)
-			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: counted{fs, n}})
-			noError(t, err)
+			n := vfs.Count(fs)
+			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: n}))
 			for k := int64(0); k*checksum.DefaultPiece < elems*4; k++ {
 				for i := range int64(3) {
 					at := min(k*checksum.DefaultPiece/4+100+i*70000, elems-1)
 					got := []int32{0}
-					before := n.bytes.Load()
+					before := n.Bytes(vfs.OpRead)
 					err := r.Read(t.Context(), "A", []int64{at}, []int64{1}, got)
-					cost := n.bytes.Load() - before
+					cost := n.Bytes(vfs.OpRead) - before
 					if bad := k == piece; bad && !errors.Is(err, ErrChecksum) || !bad && (err != nil || got[0] != int32(at)) {
 						t.Errorf("%v: element %d, of piece %d (%d is damaged): %v, %v", layout, at, k, piece, got, err)
 					}
@@ -282,8 +231,7 @@ func TestLargeExtents(t *testing.T) {
 			}
 			r.Close()
 		}
-		r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: fs})
-		noError(t, err)
+		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: fs}))
 		got := make([]int32, 2*checksum.DefaultPiece/4) // a whole piece at least
 		if err := r.Read(t.Context(), "A", []int64{piece*checksum.DefaultPiece/4 - 1000}, []int64{int64(len(got))}, got); !errors.Is(err, ErrChecksum) {
 			t.Errorf("%v: a slab with the whole of the damaged piece: %v", layout, err)
@@ -298,25 +246,12 @@ func TestConvertInParts(t *testing.T) {
 	const elems, stride = 1 << 21, 1 << 10 // 8 MiB of int
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, piece := range crashtest.Some(t, 1, []int64{0, 1 << 40}) { // of 1 MiB, none
-			m := vfs.NewMem()
-			s := NewSchema()
-			x := s.Dim("x", elems)
-			d := s.Decomp(x)
-			id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
-			noError(t, comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-				var runs []decomp.Req
-				var data []int32
-				for at := int64(c.Rank()) * stride; at < elems; at += 2 * stride {
+			files := memFiles(t, ints(t, settings{Options: Options{Layout: layout}, knobs: knobs{piece: piece}}, []int64{elems}, 2, func(rank int64) (runs []decomp.Req) {
+				for at := rank * stride; at < elems; at += 2 * stride {
 					runs = append(runs, decomp.Req{Offset: at, Length: stride})
-					for k := range int32(stride) {
-						data = append(data, int32(at)+k)
-					}
 				}
-				w := need(createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{piece: piece, fs: m}}))
-				must(Put(w, id, 0, data))
-				return w.Close(ctx)
-			}))
-			files := memFiles(t, m)
+				return runs
+			}, itself))
 			e := whereIs(t, files)[1].Extent
 			for _, damaged := range []bool{false, true} {
 				if damaged {
@@ -327,16 +262,16 @@ func TestConvertInParts(t *testing.T) {
 					what := fmt.Sprintf("%v, pieces of %d, to blobs %v by %d ranks, damaged %v", layout, piece, blobs, ranks, damaged)
 					fs := memOf(t, files)
 					convert := func(v Verification) (read int64, err error) {
-						n := new(reads)
+						n := vfs.Count(fs)
 						err = comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-							r, err := openWith(ctx, sampleBase, &OpenOptions{Verify: v}, knobs{fs: counted{fs, n}})
+							r, err := openWith(ctx, sampleBase, &OpenOptions{Verify: v}, knobs{fs: n})
 							if err != nil {
 								return err
 							}
 							defer r.Close()
 							return ConvertComm(ctx, comm.Isolate(c), r, "out.nc", &ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: DurableNone, Force: true})
 						})
-						return n.bytes.Load(), err
+						return n.Bytes(vfs.OpRead), err
 					}
 					read, err := convert(VerifyWhole)
 					if damaged && !errors.Is(err, ErrChecksum) || !damaged && err != nil {
@@ -345,8 +280,7 @@ func TestConvertInParts(t *testing.T) {
 					if damaged || ranks > 1 {
 						continue
 					}
-					least, err := convert(VerifyNever)
-					noError(t, err)
+					least := need(convert(VerifyNever))
 					if most := least + 1<<17; read > most {
 						t.Errorf("%s: %d bytes are read, want at most %d", what, read, most)
 					}
@@ -368,8 +302,7 @@ func TestConvertLargeRecords(t *testing.T) {
 	for i := range want {
 		want[i] = int16(i % 10007)
 	}
-	w, err := createWith(t.Context(), comm.Self(), sampleBase, s, []Part{{d, []decomp.Req{{Offset: 0, Length: elems}}}}, &settings{Options: Options{Retain: LendUntilClose, Durability: DurableNone}, knobs: knobs{fs: m}})
-	noError(t, err)
+	w := need(createWith(t.Context(), comm.Self(), sampleBase, s, []Part{{d, []decomp.Req{{Offset: 0, Length: elems}}}}, &settings{Options: Options{Retain: LendUntilClose, Durability: DurableNone}, knobs: knobs{fs: m}}))
 	must(errors.Join(Put(w, id, 0, make([]int16, elems)), Put(w, id, 1, want), w.Close(t.Context())))
 	r := opened(t, m, sampleBase, nil)
 	noError(t, Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: true, Ranks: 3, Records: &Range{1, 2}, Memory: 8 << 20, Durability: DurableNone}))

@@ -99,8 +99,7 @@ func lastUnwritten(t testing.TB) []byte {
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "x", Len: 10}, {Name: "y", Len: 1000}},
 		Vars: []cdf5.Var{{Name: "a", Type: cdf5.Int, Dims: []int{0}}, {Name: "b", Type: cdf5.Double, Dims: []int{1}}}}
 	noError(t, h.Layout(nil))
-	b, err := h.AppendTo(nil, binary.BigEndian, false)
-	noError(t, err)
+	b := need(h.AppendTo(nil, binary.BigEndian, false))
 	return append(b, make([]byte, 40)...)
 }
 
@@ -126,8 +125,7 @@ func TestUnwrittenLimit(t *testing.T) {
 		if want := map[bool]Severity{true: Warning, false: Error}[c.ok]; worst != want {
 			t.Errorf("%d elements: Check says %v, want %v", c.n, worst, want)
 		}
-		r, err := openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)})
-		noError(t, err)
+		r := need(openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)}))
 		if err := r.Read(t.Context(), "b", []int64{0}, []int64{100}, make([]float64, 100)); err != nil {
 			t.Errorf("%d elements, AllowMissing: %v", c.n, err)
 		}

@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -38,8 +37,7 @@ func TestPlusName(t *testing.T) {
 				}
 				look := func(when string, m *model) {
 					t.Helper()
-					sets, err := subfile.ListAll(mem, ".")
-					must(err)
+					sets := need(subfile.ListAll(mem, "."))
 					var got []string
 					for _, s := range sets {
 						got = append(got, s.Base)
@@ -52,31 +50,20 @@ func TestPlusName(t *testing.T) {
 						if name == "a.nc" {
 							m = first
 						}
-						if got, err := canonicalOf(mem, name); err != nil || !bytes.Equal(got, m.canonical(false)) {
-							t.Errorf("%s: %s read: %v", when, name, err)
-						}
-						if bad := checkErrors(mem, name); len(bad) > 0 {
-							t.Errorf("%s: %s: %v", when, name, bad)
-						}
+						readsAs(t, fmt.Sprintf("%s: %s read", when, name), mem, name, m)
+						wantSound(t, fmt.Sprintf("%s: %s", when, name), mem, name)
 					}
 				}
 				look("renamed", m3)
 				write(m.upTo(4), base, m.upTo(4).add)
 				look("continued", m.upTo(4))
 				must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { // and dies
-					w, err := m.append(ctx, c, base, o)
-					if err != nil {
-						return err
-					}
+					w := need(m.append(ctx, c, base, o))
 					defer w.Abort()
-					if err := m.putRecord(w, 4, c.Rank(), false); err != nil {
-						return err
-					}
+					must(m.putRecord(w, 4, c.Rank(), false))
 					return w.Commit(ctx)
 				}))
-				f, err := mem.Create(base + ".0000.w00000001.partial") // of a writer that died, too
-				must(err)
-				must(f.Close())
+				must(vfs.WriteFile(mem, base+".0000.w00000001.partial", nil)) // of a writer that died, too
 				left, err := unfinishedIn(mem, ".")
 				if must(err); len(left) != 1 || left[0] != base {
 					t.Errorf("unfinished: %v, want %s", left, base)

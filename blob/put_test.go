@@ -38,19 +38,13 @@ func TestWideMapsAreKept(t *testing.T) {
 				return w.Close(ctx)
 			}))
 		}
-		r, err := Open(ctx, name, nil)
-		noError(t, err)
+		r := need(Open(ctx, name, nil))
 		out := filepath.Join(t.TempDir(), "out.nc")
 		noError(t, Convert(ctx, r, out, &ConvertOptions{Blobs: true, Layout: ProcessCentric - l}))
 		r.Close()
 		for _, name := range []string{name, out} {
-			for f := range Check(ctx, name, nil) {
-				if f.Severity != Note {
-					t.Errorf("%v: %v", l, f)
-				}
-			}
-			r, err := Open(ctx, name, nil)
-			noError(t, err)
+			onlyNotes(t, l, vfs.OS, name)
+			r := need(Open(ctx, name, nil))
 			got := make([]int32, 4)
 			if err := r.ReadRuns(ctx, "v", 1, []decomp.Req{{Offset: 3_000_000_100, Length: 2}, {Offset: 3_000_000_000, Length: 2}}, got); err != nil || fmt.Sprint(got) != "[1 1 0 1]" {
 				t.Errorf("%v: %s: %v, %v", l, name, got, err)
@@ -102,26 +96,20 @@ func TestPutRefused(t *testing.T) {
 
 			w, err = appendWith(ctx, comm.Self(), "d.nc", parts, &settings{Options: Options{Records: fixed / 2}, knobs: knobs{fs: mem}})
 			noError(t, err)
-			if a, err = varID(w, "a"); err != nil {
-				t.Fatal(err)
-			}
+			a, _ = w.Schema().VarID("a")
 			must(Put(w, a, 2, []int16{9, 10, 11, 12}))
 			for rec := range int64(2) {
 				refused("a committed record", Put(w, a, rec, make([]int16, 4)), ErrUsage)
 			}
-			if b, err := varID(w, "b"); err == nil {
-				refused("a fixed variable of an append", Put(w, b, 0, make([]int32, 4)), ErrUsage)
-			}
+			b, _ = w.Schema().VarID("b")
+			refused("a fixed variable of an append", Put(w, b, 0, make([]int32, 4)), ErrUsage)
 			if l == ProcessCentric && fixed > 0 {
 				refused("a record too many of an append", Put(w, a, 3, make([]int16, 4)), ErrUsage)
 			}
 			must(w.Close(ctx))
 
-			if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
-				t.Errorf("%v, Records %d: %v", l, fixed, bad)
-			}
-			r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
-			noError(t, err)
+			wantSound(t, fmt.Sprintf("%v, Records %d", l, fixed), mem, "d.nc")
+			r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 			got, fix := make([]int16, 12), make([]int32, 4)
 			if err := errors.Join(r.Read(ctx, "a", nil, nil, got), r.Read(ctx, "b", nil, nil, fix)); err != nil || fmt.Sprint(got, fix) != "[1 2 3 4 5 6 7 8 9 10 11 12] [10 20 30 40]" {
 				t.Errorf("%v, Records %d: %v %v, %v", l, fixed, got, fix, err)
@@ -129,15 +117,6 @@ func TestPutRefused(t *testing.T) {
 			r.Close()
 		}
 	}
-}
-
-// varID is the id that a variable has in a writer.
-func varID(w *Writer, name string) (VarID, error) {
-	v, ok := w.Schema().VarID(name)
-	if !ok {
-		return 0, fmt.Errorf("no variable %q", name)
-	}
-	return v, nil
 }
 
 // TestPutAgainFreesTheOneBefore: the memory cap counts what is kept, not what was.
@@ -150,8 +129,7 @@ func TestPutAgainFreesTheOneBefore(t *testing.T) {
 		tm, col := s.Dim("time", Unlimited), s.Dim("ncol", n)
 		d := s.Decomp(col)
 		v := s.Var("R", cdf5.Double, []DimID{tm, col}, Decomposed(d))
-		w, err := Create(ctx, comm.Self(), name, s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &Options{Layout: ProcessCentric, Retain: retain, Memory: 5 * 8 * n})
-		noError(t, err)
+		w := need(Create(ctx, comm.Self(), name, s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &Options{Layout: ProcessCentric, Retain: retain, Memory: 5 * 8 * n}))
 		data := make([]float64, n)
 		for k := range 20 {
 			for i := range data {
@@ -166,8 +144,7 @@ func TestPutAgainFreesTheOneBefore(t *testing.T) {
 			t.Errorf("a record far beyond the others: %v", err)
 		}
 		noError(t, w.Close(ctx))
-		r, err := Open(ctx, name, nil)
-		noError(t, err)
+		r := need(Open(ctx, name, nil))
 		got := make([]float64, 2*n)
 		noError(t, r.Read(ctx, "R", nil, nil, got))
 		r.Close()

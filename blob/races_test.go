@@ -305,9 +305,7 @@ func TestRaces(t *testing.T) {
 func raceSources(t *testing.T) (names []string) {
 	for k := range 5 {
 		j := racer{Name: filepath.Join(t.TempDir(), "source.nc"), Do: "replace", Seed: int64(10 + k), Records: int64(1 + k%2), Layout: Layout(k % 2), Subfiles: 1 + k%3}
-		if _, err := j.work(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		need(j.work(t.Context()))
 		names = append(names, j.Name)
 	}
 	return names

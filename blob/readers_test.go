@@ -22,41 +22,21 @@ import (
 func TestTiles(t *testing.T) {
 	const ranks, rows, cols, strip = 5, 20, 1 << 16, 7
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
-		m := vfs.NewMem()
-		s := NewSchema()
-		tm, z, x := s.Dim("time", Unlimited), s.Dim("z", rows), s.Dim("x", cols)
-		d := s.Decomp(z, x)
-		for _, name := range []string{"A", "B"} {
-			s.Var(name, cdf5.Int, []DimID{tm, z, x}, Decomposed(d))
-		}
-		noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-			var runs []decomp.Req
+		m := ints(t, settings{Options: Options{Layout: l}}, []int64{rows, cols}, ranks, func(rank int64) (runs []decomp.Req) {
 			for r := range int64(rows) {
-				for at := int64(c.Rank() * strip); at < cols; at += ranks * strip {
+				for at := rank * strip; at < cols; at += ranks * strip {
 					runs = append(runs, decomp.Req{Offset: r*cols + at, Length: min(strip, cols-at)})
 				}
 			}
-			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: m}}))
-			for v := range s.vars {
-				var data []int32
-				for _, q := range runs {
-					for i := range q.Length {
-						data = append(data, int32(q.Offset+i)*2+int32(v))
-					}
-				}
-				must(Put(w, VarID(v), 0, data))
-			}
-			return w.Close(ctx)
-		}))
+			return runs
+		}, itself)
 		r := opened(t, m, sampleBase, &OpenOptions{Workers: 2})
-		for v := range int32(2) {
-			for _, part := range [][2]int64{{0, rows}, {3, rows - 4}} {
-				got := make([]int32, part[1]*cols)
-				noError(t, r.Read(t.Context(), s.vars[v].Name, []int64{0, part[0], 0}, []int64{1, part[1], cols}, got))
-				for i, is := range got {
-					if want := (int32(part[0]*cols)+int32(i))*2 + v; is != want {
-						t.Fatalf("%v, variable %d, from row %d on: element %d is %d, want %d", l, v, part[0], i, is, want)
-					}
+		for _, part := range [][2]int64{{0, rows}, {3, rows - 4}} {
+			got := make([]int32, part[1]*cols)
+			noError(t, r.Read(t.Context(), "A", []int64{part[0], 0}, []int64{part[1], cols}, got))
+			for i, is := range got {
+				if want := int32(part[0]*cols) + int32(i); is != want {
+					t.Fatalf("%v, from row %d on: element %d is %d, want %d", l, part[0], i, is, want)
 				}
 			}
 		}
@@ -74,8 +54,7 @@ func TestUnevenRecords(t *testing.T) {
 			return toy.write(ctx, c, name, 3, &settings{Options: Options{Subfiles: 2}})
 		}))
 		noError(t, os.Remove(subfile.ManifestName(name)))
-		b, err := os.ReadFile(name + short)
-		noError(t, err)
+		b := need(os.ReadFile(name + short))
 		binary.BigEndian.PutUint64(b[layout.NumrecsAt:], 2)
 		noError(t, os.WriteFile(name+short, b, 0o666))
 		read := func(o *OpenOptions) (int64, []float64, error) {
@@ -115,8 +94,7 @@ func TestUnevenRecords(t *testing.T) {
 func TestUnwrittenTail(t *testing.T) {
 	ctx := context.Background()
 	out := canonicalToy(t, 2)
-	whole, err := os.ReadFile(out)
-	noError(t, err)
+	whole := need(os.ReadFile(out))
 	const last = 4 * toyCol // NEVER, int
 	for _, c := range []struct {
 		cut      int
@@ -172,8 +150,7 @@ func TestNumbersWithAMissingSubfile(t *testing.T) {
 			return toy.write(ctx, c, name, 1, &settings{Options: Options{Layout: l, Subfiles: 4}})
 		}))
 		noError(t, os.Remove(name+".0002"))
-		r, err := Open(ctx, name, &OpenOptions{AllowMissing: true})
-		noError(t, err)
+		r := need(Open(ctx, name, &OpenOptions{AllowMissing: true}))
 		var ranks []int
 		for b, err := range r.Blobs(ctx, "T", 0) {
 			noError(t, err)
@@ -195,9 +172,7 @@ func canonicalToy(t *testing.T, ranks int) string {
 	noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		return toy.write(ctx, c, name, int64(ranks), new(settings))
 	}))
-	r, err := Open(ctx, name, nil)
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, vfs.OS, name, nil)
 	noError(t, Convert(ctx, r, out, nil))
 	return out
 }
@@ -206,7 +181,7 @@ func canonicalToy(t *testing.T, ranks int) string {
 func TestMapsDropped(t *testing.T) {
 	const maps, ranks, n = 6, 2, 40_000
 	ctx, fsys := t.Context(), vfs.NewMem()
-	if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+	noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		s := NewSchema()
 		x := s.Dim("x", n)
 		var parts []Part
@@ -230,9 +205,7 @@ func TestMapsDropped(t *testing.T) {
 			must(Put(w, VarID(k), 0, data))
 		}
 		return w.Close(ctx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	r := opened(t, fsys, "d.nc", &OpenOptions{Maps: 1 << 20})
 	one := int64(0)
 	for round := range 3 {

@@ -47,9 +47,7 @@ func (h history) write(t testing.TB) map[string][]byte {
 	o := h.o
 	o.Durability, o.fs = DurableNone, m
 	if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-		if h.separate {
-			c = comm.Isolate(c)
-		}
+		c = isolateIf(c, h.separate)
 		must(toy.write(ctx, c, sampleBase, h.first, &o))
 		for rec := h.first; rec < 3; rec++ {
 			w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
@@ -227,9 +225,7 @@ func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []
 
 // labels are the slabs of the values of readout.
 func labels(t testing.TB, files map[string][]byte) (ways []string, out []cutout) {
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, memOf(t, files), sampleBase, nil)
 	for _, way := range readings {
 		for _, s := range slabsOf(r) {
 			if r.schema.vars[s.v].Type != cdf5.Char || way.name == "whole" {

@@ -21,7 +21,8 @@ import (
 )
 
 // TestFollow: a reader that is opened at the first commit and refreshed sees each record whole as it comes, in both layouts, while another
-// goroutine reads through it; at the end it knows that there will be no more.
+// goroutine reads through it; at the end it knows that there will be no more. Who opens the dataset again and again meanwhile sees whole
+// commits only, and never fewer records than before.
 func TestFollow(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
@@ -31,25 +32,56 @@ func TestFollow(t *testing.T) {
 			first, told := make(chan struct{}), make(chan error, 1)
 			var once sync.Once
 			go func() { <-first; told <- followAll(base, m) }()
+			stop, beside, most := make(chan struct{}), make(chan error, 1), int64(0)
+			go func() { beside <- follow(base, m, stop, &most) }()
 			o := sc.o
 			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 				defer once.Do(func() { close(first) })
-				w, err := createWith(ctx, sc.comm(c), base, m.s, m.parts(c.Rank()), &o)
-				if err != nil {
-					return err
-				}
+				w := need(createWith(ctx, sc.comm(c), base, m.s, m.parts(c.Rank()), &o))
+				commit := w.Commit
 				for rec := range m.records {
-					if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)); err != nil {
-						return err
-					}
+					must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), commit(ctx)))
 					once.Do(func() { close(first) })
+					if sc.async {
+						commit = w.CommitAsync
+					}
 				}
 				return w.Close(ctx)
 			})
-			if rerr := <-told; err != nil || rerr != nil {
-				t.Errorf("writer: %v; reader: %v", err, rerr)
+			rerr := <-told
+			close(stop)
+			if rerr = errors.Join(rerr, <-beside); err != nil || rerr != nil {
+				t.Errorf("writer: %v; readers: %v", err, rerr)
 			}
 		})
+	}
+}
+
+// follow opens a dataset until stop.
+func follow(base string, m *model, stop chan struct{}, most *int64) error {
+	ctx := context.Background()
+	for last := int64(-1); ; {
+		select {
+		case <-stop:
+			return nil
+		case <-time.After(time.Millisecond):
+		}
+		r, err := Open(ctx, base, nil)
+		if errors.Is(err, ErrNotCommitted) || isGone(err) {
+			if last >= 0 {
+				return fmt.Errorf("behind %d records: %w", last, err)
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		n := r.Records()
+		got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+		if err = errors.Join(err, r.Close()); err != nil || n < last || !bytes.Equal(got, m.upTo(n).canonical(false)) {
+			return fmt.Errorf("%d records, %d before: %v", n, last, err)
+		}
+		last, *most = n, n
 	}
 }
 
@@ -119,8 +151,7 @@ func beating(t *testing.T) {
 		t.Helper()
 		w := NewWatch(fsys, "d.nc")
 		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(w.Next()) {
-			s, err := w.Look()
-			noError(t, err)
+			s := need(w.Look())
 			if s.State == want {
 				return
 			}
@@ -130,18 +161,12 @@ func beating(t *testing.T) {
 		}
 	}
 	lo := durable.LeaseOptions{Period: time.Second / 2, Boot: "another"}
-	l, err := durable.Acquire(context.Background(), far{mem}, "d.nc", lo)
-	noError(t, err)
+	l := need(durable.Acquire(context.Background(), farFS{mem}, "d.nc", lo))
 	defer l.Release()
 	noError(t, vfs.WriteFile(mem, subfile.NextName("d.nc"), nil)) // an announcement that is torn
-	until(far{mem}, Writing)
-	until(far{syncedClone(mem)}, Died)
+	until(farFS{mem}, Writing)
+	until(farFS{syncedClone(mem)}, Died)
 }
-
-// far is a file system that machines share.
-type far struct{ vfs.FS }
-
-func (far) Local(string) bool { return false }
 
 // changeHolder changes what the lease of d.nc says.
 func changeHolder(t *testing.T, fsys vfs.FS, f func(h *durable.Holder)) {
@@ -178,7 +203,7 @@ func TestRefreshReplaced(t *testing.T) {
 	m := sc.model(2)
 	write := func(force bool) {
 		t.Helper()
-		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+		noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			o := sc.with(mem, false)
 			o.Force = force
 			w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o))
@@ -186,8 +211,7 @@ func TestRefreshReplaced(t *testing.T) {
 				must(m.putRecord(w, rec, c.Rank(), rec == 0))
 			}
 			return w.Close(ctx)
-		})
-		noError(t, err)
+		}))
 	}
 	write(false)
 	r := opened(t, mem, "d.nc", nil)
@@ -205,7 +229,7 @@ func TestHopeless(t *testing.T) {
 	mem := vfs.NewMem()
 	must(vfs.WriteFile(mem, "d.nc.0000.w0123abcd.partial", nil))
 	must(vfs.WriteFile(mem, durable.LockName("d.nc"), nil))
-	closed := vfs.NewFault(far{mem}, func(op vfs.Op) error {
+	closed := vfs.NewFault(farFS{mem}, func(op vfs.Op) error {
 		if op.Name == durable.LockName("d.nc") {
 			return &fs.PathError{Op: "open", Path: op.Name, Err: fs.ErrPermission}
 		}
@@ -242,7 +266,7 @@ func TestStatus(t *testing.T) {
 	}
 	var dead, early *vfs.Mem
 	var follower *Reader
-	err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		o := sc.with(mem, false)
 		o.Heartbeat = period
 		w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
@@ -284,8 +308,7 @@ func TestStatus(t *testing.T) {
 			}
 		}
 		return w.Close(ctx)
-	})
-	noError(t, err)
+	}))
 	defer follower.Close()
 	if s := look("behind Close", mem, Finished, 3); s.Writer != nil {
 		t.Errorf("behind Close: %+v", s)
@@ -298,7 +321,7 @@ func TestStatus(t *testing.T) {
 		records int64
 	}{{dead, 2}, {early, 0}} {
 		clock := time.Unix(1e9, 0)
-		w := newWatch(far{x.fs}, "d.nc", func() time.Time { return clock })
+		w := newWatch(farFS{x.fs}, "d.nc", func() time.Time { return clock })
 		for step := range 100 {
 			s, err := w.Look()
 			noError(t, err)
@@ -320,8 +343,7 @@ func TestStatus(t *testing.T) {
 		}
 		last := clock
 		for {
-			s, err := w.Look()
-			noError(t, err)
+			s := need(w.Look())
 			if s.State == Died {
 				break
 			}
@@ -347,9 +369,7 @@ func TestStatus(t *testing.T) {
 	if n, err := r.WaitRecords(context.Background(), 3); n != 2 || !errors.As(err, &died) || died.Status.Records != 2 {
 		t.Errorf("waiting for a dead writer: %d, %v", n, err)
 	}
-	if _, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: dead}); err != nil {
-		t.Fatal(err)
-	}
+	need(recoverWith(context.Background(), "d.nc", nil, knobs{fs: dead}))
 	look("recovered", dead, Died, 2)
 	if n, err := r.Refresh(context.Background()); n != 2 || err != nil {
 		t.Errorf("recovered: %d, %v", n, err)

@@ -27,9 +27,7 @@ func TestRefreshLooks(t *testing.T) {
 		}
 		return nil
 	})
-	r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: fsys})
-	must(err)
-	defer r.Close()
+	r := opened(t, fsys, "d.nc", nil)
 	if n := looks.Load(); n < 32 {
 		t.Errorf("%d looks at the %d files when it is opened", n, before)
 	}
@@ -57,9 +55,7 @@ func TestRefreshContinued(t *testing.T) {
 			t.Parallel()
 			mem := vfs.NewMem()
 			must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, o, false, true))
-			r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1, Verify: VerifyAlways}, knobs{fs: mem})
-			must(err)
-			defer r.Close()
+			r := opened(t, mem, "d.nc", &OpenOptions{Workers: 1, Verify: VerifyAlways})
 			look := func(records int64) {
 				t.Helper()
 				m := dealtModel(records, 1, 0)
@@ -81,15 +77,13 @@ func TestRefreshContinued(t *testing.T) {
 				}
 			}
 			look(2)
-			view, err := r.View(nil, nil)
-			must(err)
+			view := need(r.View(nil, nil))
 			schema := r.Schema()
 			o := o
 			o.fs, o.Records, o.Subfiles = mem, 0, 3
 			m := dealtModel(4, 7, 1)
 			must(run(7, func(ctx context.Context, c comm.Comm) error {
-				w, err := appendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o)
-				must(err)
+				w := need(appendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o))
 				defer w.Abort()
 				must(w.SetAtt(ctx, -1, "history", "continued"))
 				for rec := int64(2); rec < 4; rec++ {

@@ -46,7 +46,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 						must(run(2, func(ctx context.Context, c comm.Comm) error { return m.upTo(at.before).create(ctx, c, was, &o) }))
 					}
 					told := false
-					err := run(2, func(ctx context.Context, c comm.Comm) error {
+					noError(t, run(2, func(ctx context.Context, c comm.Comm) error {
 						var w *Writer
 						var err error
 						if at.before > 0 {
@@ -54,9 +54,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 						} else {
 							w, err = createWith(ctx, c, was, m.s, m.parts(c.Rank()), &room)
 						}
-						if err != nil {
-							return err
-						}
+						must(err)
 						defer w.Abort()
 						for rec := at.before; rec <= have; rec++ {
 							err = m.putRecord(w, rec, c.Rank(), rec == 0)
@@ -66,9 +64,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 							if err == nil && rec < have {
 								err = w.Commit(ctx)
 							}
-							if err != nil {
-								return err
-							}
+							must(err)
 						}
 						if c.Rank() == 0 {
 							must(carriers[0].carry(filesOf(was, false), was, now))
@@ -92,10 +88,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 							t.Errorf("commit %v, close %v", err, cerr)
 						}
 						return nil
-					})
-					if err != nil {
-						t.Fatal(err)
-					}
+					}))
 					if told { // the files that were copied back are its own as well as the others
 						if !back || at.committed > 0 {
 							t.Error("a commit to what was renamed")
@@ -108,16 +101,14 @@ func TestRenamedUnderWriter(t *testing.T) {
 						if _, err := canonicalOf(vfs.OS, now); !errors.Is(err, ErrNotCommitted) {
 							t.Errorf("nothing was committed: %v", err)
 						}
-						_, err := Recover(t.Context(), now, nil)
-						must(err)
+						need(Recover(t.Context(), now, nil))
 						if left := filesOf(now, true); len(left) > 0 {
 							t.Errorf("left: %v", left)
 						}
 						return
 					}
 					k.expect(t, nil)
-					_, err = Recover(t.Context(), now, nil)
-					must(err)
+					need(Recover(t.Context(), now, nil))
 					k.expect(t, nil)
 					must(run(2, func(ctx context.Context, c comm.Comm) error { return m.add(ctx, c, now, &o) }))
 					all.expect(t, nil)
@@ -142,7 +133,5 @@ func TestHalfRenamed(t *testing.T) {
 		}
 		must(mem.Rename(subfile.Name("d.nc", k), subfile.Name("e.nc", k)))
 	}
-	if bad := checkErrors(mem, "e.nc"); len(bad) > 0 {
-		t.Error(bad)
-	}
+	wantSound(t, "check", mem, "e.nc")
 }

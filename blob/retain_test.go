@@ -72,37 +72,28 @@ func (k *retainCase) putArea(w *Writer, rank int) error {
 	return err
 }
 
-func (k *retainCase) verify(fsys vfs.FS, name string, records int64) error {
-	ctx := context.Background()
-	r, err := openWith(ctx, name, nil, knobs{fs: fsys})
-	if err != nil {
-		return err
-	}
-	defer r.Close()
+func (k *retainCase) verify(t *testing.T, fsys vfs.FS, name string, records int64) {
+	t.Helper()
+	ctx, r := t.Context(), opened(t, fsys, name, nil)
 	if r.Records() != records {
-		return fmt.Errorf("%d records, want %d", r.Records(), records)
+		t.Fatalf("%d records, want %d", r.Records(), records)
 	}
 	for _, v := range []string{"T", "bounds"} {
 		got := make([]float64, records*retainRanks*retainPer)
-		if err := r.Read(ctx, v, nil, nil, got); err != nil {
-			return err
-		}
+		noError(t, r.Read(ctx, v, nil, nil, got))
 		for i, x := range got {
 			if want := retainValue(int64(i)/(retainRanks*retainPer), i%(retainRanks*retainPer)); x != want {
-				return fmt.Errorf("%s: element %d is %v, want %v, the value at Put", v, i, x, want)
+				t.Fatalf("%s: element %d is %v, want %v, the value at Put", v, i, x, want)
 			}
 		}
 	}
 	area := make([]float32, retainRanks*retainPer)
-	if err := r.Read(ctx, "area", nil, nil, area); err != nil {
-		return err
-	}
+	noError(t, r.Read(ctx, "area", nil, nil, area))
 	for i, x := range area {
 		if x != float32(i) {
-			return fmt.Errorf("area: element %d is %v, want %d, the value at Put", i, x, i)
+			t.Fatalf("area: element %d is %v, want %d, the value at Put", i, x, i)
 		}
 	}
-	return nil
 }
 
 // TestPutCopies: without an option the values at Put are those in the file, whatever becomes of the slice.
@@ -124,30 +115,18 @@ func TestPutCopies(t *testing.T) {
 					k := newRetainCase()
 					mem := vfs.NewMem()
 					cc := crashCase{o: o, apart: apart}
-					err := run(retainRanks, func(ctx context.Context, c comm.Comm) error {
-						w, err := createWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false))
-						if err != nil {
-							return err
-						}
-						if err := k.putArea(w, c.Rank()); err != nil {
-							return err
-						}
+					noError(t, run(retainRanks, func(ctx context.Context, c comm.Comm) error {
+						w := need(createWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false)))
+						must(k.putArea(w, c.Rank()))
 						for rec := range int64(records) {
-							if err := k.putChanged(w, c.Rank(), rec, 0, 1); err != nil {
-								return err
-							}
+							must(k.putChanged(w, c.Rank(), rec, 0, 1))
 							if flush != nil {
-								if err := flush(w, ctx); err != nil {
-									return err
-								}
+								must(flush(w, ctx))
 							}
 						}
 						return w.Close(ctx)
-					})
-					if err == nil {
-						err = k.verify(mem, "d.nc", records)
-					}
-					noError(t, err)
+					}))
+					k.verify(t, mem, "d.nc", records)
 				})
 			}
 		}
@@ -174,11 +153,8 @@ func TestCopiesInALongRun(t *testing.T) {
 						kept = [...]int64{2*puts + 4*retainPer, 2*8*retainPer + 4*retainPer}
 					}
 					mem := vfs.NewMem()
-					err := run(retainRanks, func(ctx context.Context, c comm.Comm) error {
-						w, err := createWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false))
-						if err != nil {
-							return err
-						}
+					noError(t, run(retainRanks, func(ctx context.Context, c comm.Comm) error {
+						w := need(createWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false)))
 						for n := range int64(100) {
 							parts := []int{1, 0, 1} // more than what is kept of it
 							if n >= records && n%3 == 0 {
@@ -191,28 +167,19 @@ func TestCopiesInALongRun(t *testing.T) {
 								return fmt.Errorf("flush %d: %w", n, err)
 							}
 						}
-						if err := k.putArea(w, c.Rank()); err != nil {
-							return err
-						}
-						if err := w.Flush(ctx); err != nil {
-							return err
-						}
+						must(k.putArea(w, c.Rank()))
+						must(w.Flush(ctx))
 						want := kept[c.Rank()]
 						if !apart {
 							want = kept[0] + kept[1]
 						}
-						if err := c.Barrier(ctx); err != nil {
-							return err
-						}
+						must(c.Barrier(ctx))
 						if got, _ := w.Copies(); got != want {
 							return fmt.Errorf("%d bytes in copies, want %d", got, want)
 						}
 						return w.Close(ctx)
-					})
-					if err == nil {
-						err = k.verify(mem, "d.nc", records)
-					}
-					noError(t, err)
+					}))
+					k.verify(t, mem, "d.nc", records)
 				})
 			}
 		}

@@ -38,19 +38,15 @@ func TestAppendSchema(t *testing.T) {
 				must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, o, isolate, true))
 				o := o
 				o.fs, o.Records = mem, 0
-				follower, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
-				must(err)
-				defer follower.Close()
+				follower := opened(t, mem, "d.nc", &OpenOptions{Workers: 1})
 				// The same ranks and maps as before: without the new variables the files would grow.
 				session := func(from int, commits bool, define func(s *Schema)) {
 					t.Helper()
 					m := dealtModel(int64(from)+2, 4, 0)
 					o := o
 					o.Subfiles = 2
-					err := run(4, func(ctx context.Context, c comm.Comm) error {
-						if isolate {
-							c = comm.Isolate(c)
-						}
+					noError(t, run(4, func(ctx context.Context, c comm.Comm) error {
+						c = isolateIf(c, isolate)
 						r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
 						var s *Schema
 						if define != nil {
@@ -67,8 +63,7 @@ func TestAppendSchema(t *testing.T) {
 							}
 						}
 						return w.Close(ctx)
-					})
-					noError(t, err)
+					}))
 				}
 				session(2, true, extend)
 				lookExtended(t, mem, "added", 4, 2)
@@ -123,9 +118,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 	t.Helper()
 	ctx := t.Context()
 	for _, verify := range []Verification{VerifyWhole, VerifyAlways} {
-		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1, Verify: verify}, knobs{fs: mem})
-		must(err)
-		defer r.Close()
+		r := opened(t, mem, "d.nc", &OpenOptions{Workers: 1, Verify: verify})
 		if r.Records() != records {
 			t.Fatalf("%s: %d records, want %d", when, r.Records(), records)
 		}
@@ -182,9 +175,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 			}))
 		}
 	}
-	if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
-		t.Errorf("%s: check: %v", when, bad)
-	}
+	wantSound(t, when, mem, "d.nc")
 }
 
 const cdf5FillDouble = 9.9692099683868690e+36
@@ -193,10 +184,8 @@ const cdf5FillDouble = 9.9692099683868690e+36
 func crossSets(t *testing.T, mem vfs.FS) []byte {
 	t.Helper()
 	ctx := t.Context()
-	r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
-	defer r.Close()
-	want, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
-	must(err)
+	r := opened(t, mem, "d.nc", nil)
+	want := need(convertBytes(ctx, r, &ConvertOptions{Workers: 1}))
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
 		out := "out." + l.String()
 		noError(t, convertWith(ctx, comm.Self(), r, out, &ConvertOptions{Blobs: true, Layout: l}, knobs{fs: mem}))
@@ -214,9 +203,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 		mem := vfs.NewMem()
 		must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{Options: Options{Layout: l}}, false, false))
 		before := fmt.Sprint(names(mem, "."))
-		r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-		must(err)
-		defer r.Close()
+		r := opened(t, mem, "d.nc", nil)
 		m := dealtModel(2, 3, 0)
 		for what, define := range map[string]func(s *Schema){
 			"a fixed variable":       func(s *Schema) { s.Var("f", cdf5.Int, []DimID{1}) },
@@ -301,17 +288,12 @@ func TestAddedDamaged(t *testing.T) {
 	mem := vfs.NewMem()
 	must(leg{to: 1, ranks: 2, subfiles: 1}.sail(mem, settings{}, false, false))
 	must(leg{to: 2, ranks: 3, subfiles: 1}.sail(mem, settings{}, false, false))
-	st, err := subfile.ReadState(mem, "d.nc")
-	must(err)
+	st := need(subfile.ReadState(mem, "d.nc"))
 	for _, added := range [][]string{{"nobody"}, {"T"}, {"area"}} {
 		st.Manifest.Sets[1].Added = added
 		b := need(st.Manifest.Encode())
-		f, err := mem.OpenRW(subfile.ManifestName("d.nc"))
-		must(err)
-		must(f.Truncate(0))
-		_, err = f.WriteAt(b, 0)
-		must(errors.Join(err, f.Close()))
-		_, err = openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
+		must(rewrite(mem, subfile.ManifestName("d.nc"), b))
+		_, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
 		if f := (*fault.FormatError)(nil); !errors.As(err, &f) || !errors.Is(err, ErrCorrupt) || f.File != "d.nc+1.0000" {
 			t.Errorf("added %v: %v", added, err)
 		}
@@ -333,22 +315,14 @@ func withExtended(l Layout) *vfs.Mem {
 
 // extending appends on some ranks, with what extend adds.
 func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *Writer, m *model, rank int) error) error {
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-	if err != nil {
-		return err
-	}
+	r := need(openWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
 	defer r.Close()
 	s := r.Extend()
 	extend(s)
 	m := dealtModel(records, 3, 0)
 	return run(3, func(ctx context.Context, c comm.Comm) error {
-		w, err := appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &settings{knobs: knobs{fs: mem}})
-		if err != nil {
-			return err
-		}
-		if err := put(ctx, w, m, c.Rank()); err != nil {
-			return err
-		}
+		w := need(appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &settings{knobs: knobs{fs: mem}}))
+		must(put(ctx, w, m, c.Rank()))
 		return w.Close(ctx)
 	})
 }
@@ -388,14 +362,11 @@ func TestAddedLost(t *testing.T) {
 func TestExtendedApart(t *testing.T) {
 	mem := vfs.NewMem()
 	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{}, false, false))
-	old := need(openWith(t.Context(), "d.nc", nil, knobs{fs: mem}))
-	defer old.Close()
+	old := opened(t, mem, "d.nc", nil)
 	must(extending(mem, 3, func(ctx context.Context, w *Writer, m *model, rank int) error {
 		return errors.Join(m.putRecord(w, 2, rank, false), putMore(w, m, 2, rank))
 	}))
-	now, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-	must(err)
-	defer now.Close()
+	now := opened(t, mem, "d.nc", nil)
 	m := dealtModel(4, 3, 0)
 	errs, _ := eachRank(3, func(ctx context.Context, c comm.Comm) error {
 		s := now.Extend()

@@ -61,15 +61,8 @@ func TestSessionAny(t *testing.T) {
 			}
 			have = s.write(t, m, p, &o, have)
 		}
-		got, err := canonicalOf(mem, "d.nc")
-		if want := m.canonical(false); err != nil || !bytes.Equal(got, want) {
-			t.Fatalf("%v, %s\nfiles: %v", err, firstDiff(got, want), names(mem, "."))
-		}
-		for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: mem}) {
-			if f.Severity >= Error {
-				t.Fatal(f)
-			}
-		}
+		readsAs(t, "read", mem, "d.nc", m)
+		wantSound(t, "check", mem, "d.nc")
 	})
 }
 
@@ -78,9 +71,7 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, hav
 	var committed atomic.Int64
 	committed.Store(have)
 	err := comm.Run(context.Background(), m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
-		if p.isolate {
-			c = comm.Isolate(c)
-		}
+		c = isolateIf(c, p.isolate)
 		var w *Writer
 		var err error
 		if have < 0 {

@@ -60,9 +60,8 @@ func TestSessionNotQuadratic(t *testing.T) {
 			var early, late [4]int64
 			o := &settings{Options: tc.o, knobs: knobs{fs: fsys}}
 			o.Workers = 1
-			err := run(1, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(0), o)
-				must(err)
+			noError(t, run(1, func(ctx context.Context, c comm.Comm) error {
+				w := need(createWith(ctx, c, "d.nc", m.s, m.parts(0), o))
 				x := []float32{1, 2, 3, 4, 5, 6}
 				for rec := range tc.commits {
 					cost.take()
@@ -75,8 +74,7 @@ func TestSessionNotQuadratic(t *testing.T) {
 					}
 				}
 				return w.Close(ctx)
-			})
-			noError(t, err)
+			}))
 			if early[0] != late[0] || early[1] != tc.syncs || late[1] != tc.syncs || late[2] > early[2]+32 || late[3] > early[3]+32 {
 				t.Errorf("operations, syncs, bytes written and read: %v, then %v", early, late)
 			}

@@ -93,34 +93,6 @@ func TestSessionsUnderMPI(t *testing.T) {
 	}
 }
 
-// follow opens a dataset until stop.
-func follow(base string, m *model, stop chan struct{}, most *int64) error {
-	ctx := context.Background()
-	for last := int64(-1); ; {
-		select {
-		case <-stop:
-			return nil
-		case <-time.After(time.Millisecond):
-		}
-		r, err := Open(ctx, base, nil)
-		if errors.Is(err, ErrNotCommitted) || isGone(err) {
-			if last >= 0 {
-				return fmt.Errorf("behind %d records: %w", last, err)
-			}
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		n := r.Records()
-		got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
-		if err = errors.Join(err, r.Close()); err != nil || n < last || !bytes.Equal(got, m.upTo(n).canonical(false)) {
-			return fmt.Errorf("%d records, %d before: %v", n, last, err)
-		}
-		last, *most = n, n
-	}
-}
-
 // followOn waits for one record after the other, through one reader, until there will be no more: the job ends, so that must be told at some time.
 func followOn(base string, m *model, stop chan struct{}, most *int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)

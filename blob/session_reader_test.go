@@ -1,11 +1,9 @@
 package blob
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,75 +13,19 @@ import (
 	"blobio/subfile"
 )
 
-// TestSessionReaders: who opens the dataset again and again while it is written sees whole commits only, and never fewer records than before.
-func TestSessionReaders(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
-		t.Run(sc.name, func(t *testing.T) {
-			t.Parallel()
-			m := sc.model(4)
-			base := filepath.Join(t.TempDir(), "d.nc")
-			stop, told := make(chan struct{}), make(chan error, 1)
-			go func() {
-				seen := map[int64]bool{}
-				last := int64(-1)
-				for ended := false; ; {
-					r, err := Open(context.Background(), base, nil)
-					switch {
-					case errors.Is(err, ErrNotCommitted) || isGone(err):
-						if last >= 0 || ended {
-							told <- fmt.Errorf("behind %d records: %w", last, err)
-							return
-						}
-					case err != nil:
-						told <- err
-						return
-					default:
-						n := r.Records()
-						got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
-						if err != nil || n < last || !bytes.Equal(got, m.upTo(n).canonical(false)) {
-							told <- fmt.Errorf("%d records behind %d: %v", n, last, err)
-							return
-						}
-						seen[n], last = true, n
-						r.Close()
-					}
-					if ended {
-						if last != 4 {
-							err = fmt.Errorf("at the end %d records", last)
-						}
-						told <- err
-						return
-					}
-					select {
-					case <-stop:
-						ended = true
-					default:
-					}
-				}
-			}()
-			o := sc.o
-			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, sc.comm(c), base, m.s, m.parts(c.Rank()), &o)
-				if err != nil {
-					return err
-				}
-				for rec := range m.records {
-					commit := w.Commit
-					if sc.async {
-						commit = w.CommitAsync
-					}
-					if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), commit(ctx)); err != nil {
-						return err
-					}
-				}
-				return w.Close(ctx)
-			})
-			close(stop)
-			if rerr := <-told; err != nil || rerr != nil {
-				t.Errorf("writer: %v; reader: %v", err, rerr)
-			}
-		})
-	}
+// third is a session of which two records are committed and a third one is flushed, when rank 0 looks.
+func (sc sessionCase) third(m *model, mem *vfs.Mem, look func(ctx context.Context)) error {
+	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+		w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
+		for rec := range int64(2) {
+			must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
+		}
+		must(errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)))
+		if c.Rank() == 0 {
+			look(ctx)
+		}
+		return errors.Join(c.Barrier(ctx), w.Close(ctx))
+	})
 }
 
 // TestSessionDied: what a writer that died behind its second commit leaves is told by Check and Recover, in words and as it is; Recover makes a
@@ -94,18 +36,7 @@ func TestSessionDied(t *testing.T) {
 			t.Parallel()
 			m, mem := sc.model(3), vfs.NewMem()
 			var dead *vfs.Mem
-			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
-				for rec := range m.records - 1 {
-					must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
-				}
-				must(errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)))
-				if c.Rank() == 0 {
-					dead = syncedClone(mem)
-				}
-				return errors.Join(c.Barrier(ctx), w.Close(ctx))
-			})
-			noError(t, err)
+			noError(t, sc.third(m, mem, func(context.Context) { dead = syncedClone(mem) }))
 			if n := recordsSeen(t, dead, "dead", m); n != 2 {
 				t.Fatalf("%d records", n)
 			}
@@ -130,11 +61,7 @@ func TestSessionDied(t *testing.T) {
 				t.Errorf("%v: did %v, would have done %v", err, did, would)
 			}
 			expect(t, crash{fs: dead, when: "recovered"}, "Recover", m.upTo(2))
-			for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: dead}) {
-				if f.Severity != Note {
-					t.Errorf("recovered: %v", f)
-				}
-			}
+			onlyNotes(t, "recovered", dead, "d.nc")
 			if steps, err := recoverWith(context.Background(), "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: dead}); err != nil || len(steps) > 0 {
 				t.Errorf("again: %v, %v", steps, err)
 			}
@@ -148,26 +75,18 @@ func TestSessionAlive(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		m, mem := sc.model(3), vfs.NewMem()
 		sc.o.Records = min(sc.o.Records, m.records)
-		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
-			for rec := range m.records - 1 {
-				must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
-			}
-			must(errors.Join(m.putRecord(w, 2, c.Rank(), false), w.Flush(ctx), c.Barrier(ctx)))
-			if c.Rank() == 0 {
-				said := false
-				for f := range checkWith(ctx, "d.nc", nil, knobs{fs: mem}) {
-					if said = said || strings.Contains(f.Msg, "goes on: commit 2 is in force, with 2 records"); f.Severity != Note {
-						t.Errorf("%s: %v", sc.name, f)
-					}
-				}
-				_, rerr := recoverWith(ctx, "d.nc", nil, knobs{fs: mem})
-				_, aerr := appendWith(ctx, comm.Self(), "d.nc", nil, &settings{knobs: knobs{fs: mem}})
-				if !said || !errors.Is(rerr, ErrInUse) || !errors.Is(aerr, ErrInUse) {
-					t.Errorf("%s: said %v, Recover: %v, Append: %v", sc.name, said, rerr, aerr)
+		err := sc.third(m, mem, func(ctx context.Context) {
+			said := false
+			for f := range checkWith(ctx, "d.nc", nil, knobs{fs: mem}) {
+				if said = said || strings.Contains(f.Msg, "goes on: commit 2 is in force, with 2 records"); f.Severity != Note {
+					t.Errorf("%s: %v", sc.name, f)
 				}
 			}
-			return errors.Join(c.Barrier(ctx), w.Close(ctx))
+			_, rerr := recoverWith(ctx, "d.nc", nil, knobs{fs: mem})
+			_, aerr := appendWith(ctx, comm.Self(), "d.nc", nil, &settings{knobs: knobs{fs: mem}})
+			if !said || !errors.Is(rerr, ErrInUse) || !errors.Is(aerr, ErrInUse) {
+				t.Errorf("%s: said %v, Recover: %v, Append: %v", sc.name, said, rerr, aerr)
+			}
 		})
 		if err != nil {
 			t.Errorf("%s: %v", sc.name, err)
@@ -195,7 +114,7 @@ func TestSessionPieces(t *testing.T) {
 				must(subfile.Finish(mem, "d.nc", was, true, subfile.By{}))
 			}
 			sc := sessionCase{}
-			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 				return sc.writeCommits(ctx, c, m, &settings{Options: o, knobs: knobs{fs: mem, piece: 8}}, coarse, func(n int64) {
 					if c.Rank() == 0 && n > 1 && n < 3 {
 						st, err := subfile.ReadState(mem, "d.nc")
@@ -204,22 +123,17 @@ func TestSessionPieces(t *testing.T) {
 						}
 					}
 				})
-			})
-			noError(t, err)
+			}))
 			expect(t, crash{fs: mem, when: "pieces"}, fmt.Sprint(o), m)
 			man := manifestOf(mem, "d.nc")
 			if coarse != (len(man.Sets[0].Subfiles[0].Pieces) == 0) || !coarse && man.Piece != 8 {
 				t.Errorf("%v %v: %+v", o, coarse, man)
 			}
-			f := need(mem.OpenRW("d.nc.0000"))
-			size, err := f.Size()
-			must(err)
-			at := size - 1
+			at := int64(len(need(slurp(mem, "d.nc.0000")))) - 1
 			if o.Layout == VariableCentric {
-				at = size - 12 // of flag, behind which time lies
+				at -= 11 // of flag, behind which time lies
 			}
-			_, err = f.WriteAt([]byte{0xee}, at)
-			must(errors.Join(err, f.Close()))
+			flipAt(mem, "d.nc.0000", at)
 			if bad := checkErrors(mem, "d.nc"); len(bad) != 1 || !errors.Is(bad[0].Err, ErrChecksum) {
 				t.Errorf("%v %v: %v", o, coarse, bad)
 			}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -149,18 +148,15 @@ func (sc sessionCase) goOnAfter(t *testing.T, c crash, m *model, have int64) {
 		if err != nil {
 			t.Fatalf("%s: create after it: %v\nfiles: %v", c.when, err, names(c.fs, "."))
 		}
-		expectSets(t, c, "create after it", m)
+		expect(t, c, "create after it", m)
 		return
 	}
 	next := m.upTo(have + 1)
 	if err := run(m.ranks, func(ctx context.Context, co comm.Comm) error { return next.add(ctx, sc.comm(co), "d.nc", o) }); err != nil {
 		t.Fatalf("%s: append after it: %v\nfiles: %v", c.when, err, names(c.fs, "."))
 	}
-	expectSets(t, c, "append after it", next)
+	expect(t, c, "append after it", next)
 }
-
-// expectSets is expect.
-func expectSets(t *testing.T, c crash, what string, m *model) { t.Helper(); expect(t, c, what, m) }
 
 // TestSessionCrash: the power is cut between any two operations of a writer that commits. A reader finds what was committed last, or the commit
 // that was being made; never a mixture; and the next writer goes on from there.
@@ -272,8 +268,7 @@ func TestSessionHeaders(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				alone := vfs.NewMem()
-				entries, err := mem.ReadDir(".")
-				must(err)
+				entries := need(mem.ReadDir("."))
 				for _, e := range entries {
 					if _, _, is := subfile.Split(e.Name()); !is {
 						continue
@@ -284,10 +279,7 @@ func TestSessionHeaders(t *testing.T) {
 					}
 					must(vfs.WriteFile(alone, e.Name(), b))
 				}
-				got, err := canonicalOf(alone, "d.nc")
-				if want := m.upTo(committed).canonical(false); err != nil || !bytes.Equal(got, want) {
-					t.Errorf("%d committed: %v %s", committed, err, firstDiff(got, want))
-				}
+				readsAs(t, fmt.Sprintf("%d committed", committed), alone, "d.nc", m.upTo(committed))
 				looks++
 			}
 			sc.async = false
@@ -304,84 +296,5 @@ func TestSessionHeaders(t *testing.T) {
 				t.Errorf("%v, %d looks", err, looks)
 			}
 		})
-	}
-}
-
-// TestSessionRules: what is committed cannot be put again, records that are not whole are held back or filled, and an aborted session keeps its commits.
-func TestSessionRules(t *testing.T) {
-	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
-		if sc.async {
-			continue
-		}
-		for _, fill := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s-fill=%v", sc.name, fill), func(t *testing.T) {
-				t.Parallel()
-				m, mem := sc.model(4), vfs.NewMem()
-				lacks := func(v VarID, rec int64, rank int) {
-					if m.absent == nil {
-						m.absent = map[rankRec]bool{}
-					}
-					m.absent[rankRec{v, rec, rank}] = true
-				}
-				last := VarID(len(m.s.vars) - 1)
-				for rank := range m.ranks {
-					lacks(last, 1, rank)
-				}
-				o := sc.with(mem, false)
-				if fill {
-					o.Incomplete = FillIncomplete
-				}
-				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-					w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
-					must(err)
-					defer w.Abort()
-					step := func(want int64, recs ...int64) error {
-						for _, rec := range recs {
-							if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
-								return err
-							}
-						}
-						err := w.Commit(ctx)
-						if held := new(HeldBackError); errors.As(err, &held) && held.Committed == want && held.Put == w.known && held.Var == m.s.vars[last].Name && want < w.known {
-							err = nil
-						} else if err == nil && want < w.known {
-							err = errors.New("nothing said of records that are held back")
-						}
-						if err != nil || w.Committed() != want {
-							return fmt.Errorf("%d committed, want %d: %v", w.Committed(), want, err)
-						}
-						return nil
-					}
-					must(step(1, 0))
-					for v := range m.s.vars {
-						if err := m.put(w, VarID(v), 0, c.Rank(), uint64(v), nil); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "committed") {
-							return fmt.Errorf("put of what is committed: %v", err)
-						}
-					}
-					want := int64(1)
-					if fill {
-						want = 3
-					}
-					must(errors.Join(step(want, 1, 2), step(want))) // the second has nothing to do
-					if fill {
-						must(step(4, 3))
-						return c.Barrier(ctx)
-					}
-					whole := *m // now what was missing comes
-					whole.absent = nil
-					must(whole.put(w, last, 1, c.Rank(), 1, nil))
-					return errors.Join(step(3), m.putRecord(w, 3, c.Rank(), false), w.Flush(ctx))
-				})
-				noError(t, err)
-				records := int64(4)
-				if !fill {
-					m.absent, records = nil, 3 // the last one is not committed
-				}
-				if n := recordsSeen(t, mem, "aborted", m); n != records {
-					t.Errorf("%d records, want %d", n, records)
-				}
-				sc.goOnAfter(t, crash{fs: mem, when: "aborted"}, &model{s: m.s, maps: m.maps, ranks: m.ranks, records: 5, seed: m.seed, absent: m.absent}, records)
-			})
-		}
 	}
 }

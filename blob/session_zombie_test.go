@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -108,40 +107,13 @@ func (z *sessionZombie) run(t *testing.T) {
 	}
 }
 
-// once stops the first writer before operation at and lets it go on before operation wake of the second.
+// once holds what awakened leaves against what both were told.
 func (z *sessionZombie) once(t *testing.T, at, wake int64) (lost bool) {
 	t.Helper()
 	mem := z.start.CrashClone(vfs.CrashOptions{})
-	all := crashtest.NewMachines(mem)
-	one, two := all.Machine(true), all.Machine(true)
 	when := fmt.Sprintf("stopped at %d, awake at %d of the other", at, wake)
-	stopped := one.StopAt(at)
 	var told, added most
-	first := make(chan error, 1)
-	go func() { first <- z.first(one, told.tell) }()
-	var ferr error
-	ended := false
-	select {
-	case <-stopped:
-	case ferr = <-first:
-		ended = true
-	}
-	var once sync.Once
-	goOn := func() {
-		once.Do(func() {
-			one.Go()
-			if !ended {
-				ferr = <-first
-			}
-		})
-	}
-	two.Each(func(op int64) {
-		if op >= wake {
-			goOn()
-		}
-	})
-	serr := z.second(two, added.tell)
-	goOn()
+	ferr, serr := awakened(mem, at, wake, func(fsys vfs.FS) error { return z.first(fsys, told.tell) }, func(fsys vfs.FS) error { return z.second(fsys, added.tell) })
 	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 	if err != nil {
 		if told.n.Load() > 0 || serr == nil || !errors.Is(err, ErrNotCommitted) && !isGone(err) {

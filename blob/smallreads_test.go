@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
-	"time"
 
 	"blobio/blob/internal/checksum"
 	"blobio/cdf5"
@@ -15,20 +13,26 @@ import (
 	"blobio/internal/vfs"
 )
 
-// flat writes a dataset of one variable of consecutive int32, each of two ranks half of it.
-func flat(t testing.TB, l Layout, elems int64) *vfs.Mem {
+// ints writes a variable A of int32 of these dimensions, of which each rank has the runs that are its own. An element is value of its rank and offset.
+func ints(t testing.TB, o settings, dims []int64, ranks int, runs func(rank int64) []decomp.Req, value func(rank, at int64) int32) *vfs.Mem {
 	t.Helper()
 	m := vfs.NewMem()
+	o.fs, o.Durability = m, DurableNone
 	s := NewSchema()
-	x := s.Dim("x", elems)
-	d := s.Decomp(x)
-	id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
-	noError(t, comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-		lo := int64(c.Rank()) * elems / 2
-		w := need(createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: elems / 2}}}}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: m}}))
-		data := make([]int32, elems/2)
-		for i := range data {
-			data[i] = int32(lo) + int32(i)
+	var ids []DimID
+	for i, n := range dims {
+		ids = append(ids, s.Dim(fmt.Sprint("x", i), n))
+	}
+	d := s.Decomp(ids...)
+	id := s.Var("A", cdf5.Int, ids, Decomposed(d))
+	noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		r := int64(c.Rank())
+		w := need(createWith(ctx, c, sampleBase, s, []Part{{d, runs(r)}}, &o))
+		var data []int32
+		for _, q := range runs(r) {
+			for k := range q.Length {
+				data = append(data, value(r, q.Offset+k))
+			}
 		}
 		must(Put(w, id, 0, data))
 		return w.Close(ctx)
@@ -36,12 +40,23 @@ func flat(t testing.TB, l Layout, elems int64) *vfs.Mem {
 	return m
 }
 
+// itself is the value of an element that tells its place.
+func itself(_, at int64) int32 { return int32(at) }
+
+// flat is ints of one dimension, of which two ranks have one half each.
+func flat(t testing.TB, l Layout, elems int64) *vfs.Mem {
+	t.Helper()
+	return ints(t, settings{Options: Options{Layout: l}}, []int64{elems}, 2, func(rank int64) []decomp.Req {
+		return []decomp.Req{{Offset: rank * elems / 2, Length: elems / 2}}
+	}, itself)
+}
+
 // TestSmallReads: a small read moves its own bytes and the rest of the pieces in which they lie, of each piece once while the dataset is open.
 func TestSmallReads(t *testing.T) {
 	const elems, piece = 1 << 20, checksum.DefaultPiece / 4 // 4 pieces
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
-		n := new(reads)
-		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: counted{flat(t, l, elems), n}}))
+		n := vfs.Count(flat(t, l, elems))
+		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: n}))
 		noError(t, r.Read(t.Context(), "A", []int64{0}, []int64{1}, []int32{0})) // with headers and maps
 		rng := rand.New(rand.NewPCG(1, 1))
 		seen := map[int64]bool{0: true}
@@ -55,9 +70,9 @@ func TestSmallReads(t *testing.T) {
 					seen[p] = true
 				}
 			}
-			before, got := n.bytes.Load(), make([]int32, k)
+			before, got := n.Bytes(vfs.OpRead), make([]int32, k)
 			noError(t, r.Read(t.Context(), "A", []int64{at}, []int64{k}, got))
-			if cost := n.bytes.Load() - before; cost != want || got[0] != int32(at) || got[k-1] != int32(at+k-1) {
+			if cost := n.Bytes(vfs.OpRead) - before; cost != want || got[0] != int32(at) || got[k-1] != int32(at+k-1) {
 				t.Errorf("%v: %d elements from %d on: %d bytes were read, want %d", l, k, at, cost, want)
 			}
 		}
@@ -65,43 +80,5 @@ func TestSmallReads(t *testing.T) {
 			t.Errorf("%v: %d pieces were read", l, len(seen))
 		}
 		noError(t, r.Close())
-	}
-}
-
-// BenchmarkSmallReads reads at random places of a variable of 32 MiB: the mean of the first 200 after an open, and the median.
-func BenchmarkSmallReads(b *testing.B) {
-	const elems = 8 << 20
-	m := flat(b, VariableCentric, elems)
-	for _, k := range []int64{1, 256, 16384} {
-		for v, name := range map[Verification]string{VerifyOnce: "once", VerifyNever: "never"} {
-			b.Run(fmt.Sprintf("%d/%s", 4*k, name), func(b *testing.B) {
-				rng := rand.New(rand.NewPCG(1, 1))
-				dst := make([]int32, k)
-				var took []time.Duration
-				for i := 0; b.Loop(); {
-					b.StopTimer()
-					r := need(openWith(b.Context(), sampleBase, &OpenOptions{Verify: v}, knobs{fs: m}))
-					noError(b, r.Read(b.Context(), "A", []int64{0}, []int64{1}, []int32{0}))
-					b.StartTimer()
-					for range 200 {
-						at, begin := rng.Int64N(elems-k), time.Now()
-						noError(b, r.Read(b.Context(), "A", []int64{at}, []int64{k}, dst))
-						took = append(took, time.Since(begin))
-						i++
-					}
-					b.StopTimer()
-					noError(b, r.Close())
-					b.StartTimer()
-				}
-				slices.Sort(took)
-				sum := time.Duration(0)
-				for _, x := range took {
-					sum += x
-				}
-				b.ReportMetric(float64(sum)/float64(len(took)), "mean-ns/read")
-				b.ReportMetric(float64(took[len(took)/2]), "median-ns/read")
-				b.ReportMetric(float64(took[len(took)-1]), "most-ns/read")
-			})
-		}
 	}
 }

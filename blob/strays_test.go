@@ -17,7 +17,7 @@ import (
 // strays are files of a user, under names that subfiles could have.
 func strays(t *testing.T, fsys vfs.FS, m *model) map[string][]byte {
 	t.Helper()
-	files := map[string][]byte{"d.nc.2024": []byte("notes"), "d.nc.20240131": m.canonical(false), "d.nc.0007": nil, "d.nc+1.1999": []byte("CDF")}
+	files := map[string][]byte{"d.nc.2024": []byte("notes"), "d.nc.20240131": m.canonical(false), "d.nc.999999999": []byte("?"), "d.nc.0007": nil, "d.nc+1.1999": []byte("CDF")}
 	for name, b := range files {
 		must(vfs.WriteFile(fsys, name, b))
 	}
@@ -59,9 +59,7 @@ func TestStrays(t *testing.T) {
 			holds := func(what string, m *model, n int) {
 				t.Helper()
 				untouched(t, what, mem, files)
-				if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, m.canonical(false)) {
-					t.Errorf("%s: %v", what, err)
-				}
+				readsAs(t, what, mem, "d.nc", m)
 				for i := range 5 {
 					if _, err := mem.Stat(subfile.Name("d.nc", i)); (err == nil) != (i < n) {
 						t.Errorf("%s: subfile %d: %v", what, i, err)
@@ -113,9 +111,7 @@ func TestStraysForeign(t *testing.T) {
 		was.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 4}, knobs: knobs{fs: mem}})
 		must(mem.Remove(subfile.ManifestName("d.nc")))
 		files := strays(t, mem, was)
-		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, was.canonical(false)) {
-			t.Errorf("%v: %v", layout, err)
-		}
+		readsAs(t, layout, mem, "d.nc", was)
 		untouched(t, "foreign", mem, files)
 		err := run(now.ranks, func(ctx context.Context, c comm.Comm) error {
 			return now.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout}, knobs: knobs{fs: mem}})
@@ -125,9 +121,7 @@ func TestStraysForeign(t *testing.T) {
 		}
 		now.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 2, Force: true}, knobs: knobs{fs: mem}})
 		untouched(t, "replaced", mem, files)
-		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, now.canonical(false)) {
-			t.Errorf("%v, replaced: %v", layout, err)
-		}
+		readsAs(t, fmt.Sprintf("%v, replaced", layout), mem, "d.nc", now)
 		for _, n := range []string{"d.nc.0002", "d.nc.0003"} {
 			if _, err := mem.Stat(n); err == nil {
 				t.Errorf("%v: %s is left of what was replaced", layout, n)
@@ -143,10 +137,6 @@ func TestStraysUnfinished(t *testing.T) {
 		m := tinyModel(1, 1)
 		files := strays(t, start, m)
 		must(start.SyncDir("."))
-		for name := range files {
-			f := need(start.OpenRW(name))
-			must(errors.Join(f.Sync(), f.Close()))
-		}
 		for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error {
 			return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 				return m.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout, Subfiles: 2, CommitMode: CommitManifestOnly}, knobs: knobs{fs: fsys}})
@@ -183,9 +173,7 @@ func TestStraysTorn(t *testing.T) {
 					t.Errorf("%v, %.10q: %v, %v", layout, torn, steps, err)
 				}
 			}
-			if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, was.canonical(false)) {
-				t.Errorf("%v, %.10q: %v, files %v", layout, torn, err, names(mem, "."))
-			}
+			readsAs(t, fmt.Sprintf("%v, %.10q", layout, torn), mem, "d.nc", was)
 		}
 	}
 }
@@ -199,9 +187,7 @@ func TestStraysInTheWay(t *testing.T) {
 		m := tinyModel(1, 1)
 		m.writeTo(t, start, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: start}})
 		must(vfs.WriteFile(start, "d.nc.0001", notes))
-		f, err := start.OpenRW("d.nc.0001")
-		must(err)
-		must(errors.Join(f.Sync(), f.Close(), start.SyncDir(".")))
+		must(start.SyncDir("."))
 		kept := 0
 		for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error {
 			return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
@@ -238,9 +224,7 @@ func TestStraysInTheWay(t *testing.T) {
 		if b, err := slurp(mem, "d.nc+1.0001"); err != nil || !bytes.Equal(b, notes) {
 			t.Errorf("append over a file: %v", err)
 		}
-		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, m.canonical(false)) {
-			t.Errorf("append over a file: %v", err)
-		}
+		readsAs(t, "append over a file", mem, "d.nc", m)
 	}
 }
 
@@ -253,9 +237,7 @@ func TestNameOfAppendedSet(t *testing.T) {
 		t.Errorf("create: %v", err)
 	}
 	a.writeTo(t, mem, o)
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-	must(err)
-	defer r.Close()
+	r := opened(t, mem, "d.nc", nil)
 	if err := convertWith(context.Background(), comm.Self(), r, "d.nc+1", &ConvertOptions{Blobs: true}, knobs{fs: mem}); !errors.Is(err, ErrUsage) {
 		t.Errorf("convert: %v", err)
 	}
@@ -278,7 +260,5 @@ func TestNameOfAppendedSet(t *testing.T) {
 	if after := names(mem, "."); !slices.Equal(after, before) {
 		t.Errorf("recover: %v, want %v", after, before)
 	}
-	if got, err := canonicalOf(mem, m.Base); err != nil || !bytes.Equal(got, a.canonical(false)) {
-		t.Errorf("the other dataset: %v", err)
-	}
+	readsAs(t, "the other dataset", mem, m.Base, a)
 }

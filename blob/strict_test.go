@@ -1,15 +1,12 @@
 package blob
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"blobio/cdf5"
-	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/vfs"
 )
@@ -58,24 +55,10 @@ func (f lateFile) ReadAt(b []byte, off int64) (int, error) {
 func TestOverlapOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const n = readBatch / 4 // elements: a read for each blob
-		m := vfs.NewMem()
-		s := NewSchema()
-		x := s.Dim("x", 2*n)
-		d := s.Decomp(x)
-		id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
-		noError(t, comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			lo := []int64{0, 0, n}[c.Rank()]
-			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}}))
-			data := make([]int32, n)
-			for i := range data {
-				data[i] = int32(c.Rank())
-			}
-			must(Put(w, id, 0, data))
-			return w.Close(ctx)
-		}))
-		r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: &lateFS{FS: m, least: readBatch, third: make(chan struct{})}})
-		noError(t, err)
-		defer r.Close()
+		m := ints(t, settings{}, []int64{2 * n}, 3, func(rank int64) []decomp.Req {
+			return []decomp.Req{{Offset: []int64{0, 0, n}[rank], Length: n}}
+		}, func(rank, _ int64) int32 { return int32(rank) })
+		r := opened(t, &lateFS{FS: m, least: readBatch, third: make(chan struct{})}, sampleBase, &OpenOptions{Workers: 2})
 		got := make([]int32, 2*n)
 		noError(t, r.Read(t.Context(), "A", nil, nil, got))
 		for i, v := range got {
@@ -91,8 +74,7 @@ func TestRunBounds(t *testing.T) {
 	const elems = toyLev * toyCol
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		s := newSample(t, layout, 1, true)
-		r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)})
-		noError(t, err)
+		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)}))
 		for _, runs := range [][]decomp.Req{
 			{{Offset: elems - 1, Length: 2}},
 			{{Offset: 0, Length: elems + 1}},
@@ -110,10 +92,16 @@ func TestRunBounds(t *testing.T) {
 				t.Errorf("%v: %v: %v, want ErrUsage", layout, runs, err)
 			}
 		}
+		for _, rank := range []int{-1, 3} {
+			if _, err := r.RankBlob(t.Context(), "T", 1, rank); !errors.Is(err, ErrUsage) {
+				t.Errorf("%v: blob of rank %d: %v, want ErrUsage", layout, rank, err)
+			}
+		}
 		for name, recs := range map[string][]int64{"T": {-1, 2, 3, 1 << 62}, "area": {-1, 1}, "scale": {1}} {
 			for _, rec := range recs {
-				if err := r.ReadRuns(t.Context(), name, rec, []decomp.Req{{Offset: 0, Length: 1}}, make([]float64, 1)); !errors.Is(err, ErrUsage) {
-					t.Errorf("%v: record %d of %s: %v, want ErrUsage", layout, rec, name, err)
+				err := r.ReadRuns(t.Context(), name, rec, []decomp.Req{{Offset: 0, Length: 1}}, make([]float64, 1))
+				if _, berr := r.RankBlob(t.Context(), name, rec, 0); !errors.Is(err, ErrUsage) || !errors.Is(berr, ErrUsage) {
+					t.Errorf("%v: record %d of %s: %v, its blob %v, want ErrUsage", layout, rec, name, err, berr)
 				}
 			}
 		}
@@ -130,8 +118,7 @@ func TestRunsByIndex(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, subfiles := range []int{1, 4} {
 			s := writeSample(t, newToy(4), layout, subfiles, true, 2)
-			r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)})
-			noError(t, err)
+			r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)}))
 			for _, runs := range [][]decomp.Req{
 				{{Offset: 0, Length: 1}, {Offset: 4*toyCol + 1, Length: 1}}, // of the first two ranks
 				{{Offset: 1, Length: 5}, {Offset: 4*toyCol + 30, Length: 7}},

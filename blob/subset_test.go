@@ -11,7 +11,6 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -96,8 +95,7 @@ func TestSubset(t *testing.T) {
 		must(vfs.WriteFile(out, "part.nc", file))
 		k := need(openWith(ctx, "part.nc", nil, knobs{fs: out}))
 		defer k.Close()
-		w, err := r.View(nil, sub)
-		must(err)
+		w := need(r.View(nil, sub))
 		for v := range r.schema.vars {
 			sv := &r.schema.vars[v]
 			shape := r.schema.Shape(VarID(v))
@@ -158,9 +156,7 @@ func drawViewRuns(t *rapid.T, w *View, k *Reader, name string) {
 // TestSubsetRefuses: what is no part of a dataset.
 func TestSubsetRefuses(t *testing.T) {
 	h := histories()[0]
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, h.write(t))})
-	must(err)
-	defer r.Close()
+	r := opened(t, memOf(t, h.write(t)), sampleBase, nil)
 	d := r.schema.dims[len(r.schema.dims)-1]
 	for name, sub := range map[string]Subset{"no such": {"nothing": {{First: 0, Count: 1, Stride: 1}}}, "empty": {d.Name: {}}, "beyond": {d.Name: {{First: 0, Count: 1 << 40, Stride: 1}}},
 		"negative": {d.Name: {{First: -1, Count: 1, Stride: 1}}}, "twice": {d.Name: {{First: 0, Count: d.Len, Stride: 1}, {First: 0, Count: 1, Stride: 1}}}, "no stride": {d.Name: {{First: 0, Count: 1, Stride: 0}}}} {
@@ -179,39 +175,5 @@ func TestSubsetRefuses(t *testing.T) {
 		} else if d.Len == Unlimited {
 			t.Errorf("dimension %d has %d records", i, r.records)
 		}
-	}
-}
-
-// TestSubsetDamaged: a part of a damaged variable is not converted, not even one that leaves the damaged bytes out of a piece that has
-// one checksum; the other variables are.
-func TestSubsetDamaged(t *testing.T) {
-	for _, h := range crashtest.Some(t, 2, histories()) {
-		files := h.write(t)
-		var e Extent
-		for _, x := range whereIs(t, files) {
-			if x.Name == "T" && x.Bytes > 4 {
-				e = x.Extent
-				break
-			}
-		}
-		files[e.File] = flipped(files[e.File], e.Offset, 3)
-		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)}))
-		v, _ := r.schema.VarID("T")
-		sv := &r.schema.vars[v]
-		sub, rest := Subset{}, []string{}
-		last := r.schema.dims[sv.Dims[len(sv.Dims)-1]]
-		sub[last.Name] = Index{{First: 0, Count: (last.Len + 1) / 2, Stride: 2}}
-		for i := range r.schema.vars {
-			if r.schema.vars[i].Name != "T" {
-				rest = append(rest, r.schema.vars[i].Name)
-			}
-		}
-		if _, err := convertBytes(t.Context(), r, &ConvertOptions{Vars: []string{"T"}, Subset: sub}); !errors.Is(err, ErrChecksum) {
-			t.Errorf("%s: a part of the damaged variable: %v", h.name, err)
-		}
-		if _, err := convertBytes(t.Context(), r, &ConvertOptions{Vars: rest, Subset: sub}); err != nil {
-			t.Errorf("%s: a part of the others: %v", h.name, err)
-		}
-		r.Close()
 	}
 }

@@ -15,8 +15,6 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestSums: the checksums of an extent and of its pieces are those of its bytes, in whatever order the bytes come, and
@@ -89,65 +87,6 @@ func TestSumsOfOverlaps(t *testing.T) {
 	}
 }
 
-// A rank's blob is the one that the walk over all gives, in both layouts, and attributes
-// set late are in the file.
-func TestRankBlobIsTheBlobOfTheWalk(t *testing.T) {
-	ctx := context.Background()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		s := NewSchema()
-		x := s.Dim("x", 30)
-		d := s.Decomp(x)
-		v := s.Var("v", cdf5.Int, []DimID{s.Dim("time", Unlimited), x}, Decomposed(d), Att("units", "1"))
-		s.SetAtt(v, cdf5.Att{Name: "units", Type: cdf5.Char, Value: "K"})
-		s.SetAtt(-1, cdf5.Att{Name: "title", Type: cdf5.Char, Value: "late"})
-		name := filepath.Join(t.TempDir(), "f")
-		err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error {
-			r := int64(c.Rank())
-			w := need(Create(ctx, c, name, s, []Part{{d, []decomp.Req{{Offset: 20 - r*10, Length: 10 - r}}}}, &Options{Layout: layout, Subfiles: 2}))
-			for rec := range int64(2) {
-				data := make([]int32, 10-r)
-				for i := range data {
-					data[i] = int32(1000*rec + 100*r + int64(i))
-				}
-				must(Put(w, v, rec, data))
-				must(w.Flush(ctx))
-			}
-			return w.Close(ctx)
-		})
-		noError(t, err)
-		r, err := Open(ctx, name, nil)
-		noError(t, err)
-		defer r.Close()
-		if a := cdf5.FindAtt(r.Schema().Vars()[v].Atts, "units"); a == nil || a.Value != "K" {
-			t.Errorf("%v: units: %v", layout, a)
-		}
-		if a := cdf5.FindAtt(r.Schema().Attributes(), "title"); a == nil || a.Value != "late" {
-			t.Errorf("%v: title: %v", layout, a)
-		}
-		n := 0
-		for want, err := range r.Blobs(ctx, "v", 1) {
-			noError(t, err)
-			got, err := r.RankBlob(ctx, "v", 1, want.Rank)
-			if err != nil || !cmp.Equal(got, want) {
-				t.Errorf("%v rank %d: %v %v", layout, want.Rank, err, cmp.Diff(want, got))
-			}
-			n++
-		}
-		if n != 3 {
-			t.Errorf("%v: %d blobs, want 3", layout, n)
-		}
-		for _, c := range []struct {
-			name string
-			rec  int64
-			rank int
-		}{{"w", 0, 0}, {"v", 2, 0}, {"v", -1, 0}, {"v", 0, 3}, {"v", 0, -1}} {
-			if _, err := r.RankBlob(ctx, c.name, c.rec, c.rank); !errors.Is(err, ErrUsage) {
-				t.Errorf("%v: RankBlob(%v): %v, want ErrUsage", layout, c, err)
-			}
-		}
-	}
-}
-
 // TestRepeats: a rank that holds an element twice does not write unless asked for; then the later value counts, a check warns of it and calls
 // nothing damaged. One that another rank holds too remains an error of the check.
 func TestRepeats(t *testing.T) {
@@ -160,7 +99,7 @@ func TestRepeats(t *testing.T) {
 			d := s.Decomp(x)
 			v := s.Var("v", cdf5.Float, []DimID{tm, x}, Decomposed(d))
 			runs := []decomp.Req{{Offset: 0, Length: 2}, {Offset: 1, Length: 1}, {Offset: 3, Length: 2}}
-			err := comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
+			noError(t, comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
 				parts := []Part{{d, []decomp.Req{{Offset: 5, Length: 3}}}}
 				if shared {
 					parts[0].Runs = append(parts[0].Runs, decomp.Req{Offset: 0, Length: 1})
@@ -186,10 +125,8 @@ func TestRepeats(t *testing.T) {
 					t.Errorf("append: %v", err)
 				}
 				return session(Append(ctx, c, name, parts, &Options{Repeats: true}))
-			})
-			noError(t, err)
-			r, err := Open(ctx, name, nil)
-			noError(t, err)
+			}))
+			r := need(Open(ctx, name, nil))
 			got := make([]float32, 8)
 			if err := r.Read(ctx, "v", []int64{1, 0}, []int64{1, 8}, got); err != nil || !slices.Equal(got[:2], []float32{1, 3}) || got[2] == 3 || !slices.Equal(got[3:], []float32{4, 5, 6, 7, 8}) {
 				t.Errorf("%v: read %v, %v", l, got, err)

@@ -21,16 +21,13 @@ import (
 func takenOver(t *testing.T, mem *vfs.Mem) *tenure {
 	t.Helper()
 	must(mem.Remove(durable.LockName("d.nc")))
-	next, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
-	noError(t, err)
-	return next
+	return need(hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc"))
 }
 
 // TestHeldFiles: a writer that was taken over from opens no file under a final name again, for it may be the new writer's.
 func TestHeldFiles(t *testing.T) {
 	mem := vfs.NewMem()
-	ten, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
-	must(err)
+	ten := need(hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc"))
 	h := held{mem, new(process)}
 	h.proc.tenure.Store(ten)
 	final, own := subfile.Name("d.nc", 0), subfile.PartialBy(subfile.Name("d.nc", 1), ten.tag())
@@ -56,8 +53,7 @@ func TestHeldFiles(t *testing.T) {
 // TestExplainEnded: after an error that is not of the dataset rank 0 gives the lease back, perhaps before others look at it. That is no takeover.
 func TestExplainEnded(t *testing.T) {
 	mem := vfs.NewMem()
-	ten, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
-	must(err)
+	ten := need(hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc"))
 	other := serve(mem, "d.nc", ten.id, false)
 	must(ten.release())
 	for _, cause := range []error{context.Canceled, comm.ErrMismatch} {
@@ -68,8 +64,7 @@ func TestExplainEnded(t *testing.T) {
 	if err := other.check(); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "the process that held it has given it back, or") {
 		t.Errorf("check: %v", err)
 	}
-	next, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
-	must(err)
+	next := need(hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc"))
 	if err := other.explain(fs.ErrNotExist); !errors.Is(err, ErrInUse) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "taken over by") {
 		t.Errorf("taken over: %v", err)
 	}
@@ -85,8 +80,7 @@ func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {
 		mem := vfs.NewMem()
-		ten, err := hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc")
-		must(err)
+		ten := need(hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc"))
 		must(ten.lease.Share())
 		other := serve(mem, "d.nc", idOf(ten.words()), apart)
 		proc := new(process)
@@ -137,12 +131,8 @@ func TestAnotherProgram(t *testing.T) {
 		must(err)
 		err = run(now.ranks, func(ctx context.Context, c comm.Comm) error {
 			w, err := createWith(ctx, c, "d.nc", now.s, now.parts(c.Rank()), o(mem))
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(now.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)); err != nil {
-				return err
-			}
+			must(err)
+			must(errors.Join(now.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)))
 			if c.Rank() == 0 {
 				err = errors.Join(mem.Remove(subfile.ManifestName("d.nc")), vfs.WriteFile(mem, subfile.ManifestName("d.nc"), manifest))
 			}
@@ -263,9 +253,7 @@ func TestLostBesideCommit(t *testing.T) {
 		})
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Force: old}, knobs: knobs{fs: fsys}})
-			if err != nil {
-				return err
-			}
+			must(err)
 			err = errors.Join(m.putRecord(w, 0, c.Rank(), true), w.Flush(ctx))
 			if c.Rank() == 0 {
 				f := func() error {

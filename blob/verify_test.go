@@ -55,8 +55,7 @@ func TestSaving(t *testing.T) {
 		}
 		var runs [2][]Part // of the last one, by rank
 		for d := range r.Schema().decomps {
-			m, err := r.Map(t.Context(), DecompID(d+1))
-			noError(t, err)
+			m := need(r.Map(t.Context(), DecompID(d+1)))
 			for rank := range runs {
 				runs[rank] = append(runs[rank], Part{DecompID(d + 1), m.AppendReqs(nil, rank)})
 			}
@@ -151,11 +150,7 @@ func TestOldManifest(t *testing.T) {
 		}); err != nil {
 			t.Fatalf("%s: %v", h.name, err)
 		}
-		for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: fs}) {
-			if f.Severity != Note {
-				t.Errorf("%s: %v", h.name, f)
-			}
-		}
+		onlyNotes(t, h.name, fs, sampleBase)
 		files = memFiles(t, fs)
 		if _, errs := readout(t, files); errors.Join(errs...) != nil {
 			t.Errorf("%s: %v", h.name, errors.Join(errs...))
@@ -186,9 +181,7 @@ func TestTable(t *testing.T) {
 	put(layout.MapCount, 0, tab.Count[0]-1) // an element goes to the next
 	put(layout.MapStart, 1, tab.Start[pl.NumMaps()]-1)
 	put(layout.MapCount, 1, tab.Count[pl.NumMaps()]+1)
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.with(name, file))})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, memOf(t, s.with(name, file)), sampleBase, nil)
 	if err := r.Read(t.Context(), "scale", nil, nil, make([]float32, toyLev)); !errors.Is(err, ErrChecksum) {
 		t.Errorf("%v, want %v", err, ErrChecksum)
 	}
@@ -203,16 +196,11 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	scale := make([]float32, toyLev)
 	noError(t, r.Read(t.Context(), "scale", nil, nil, scale))
 	late := &staleFS{FS: m, old: memOf(t, s.files), name: manifest, looks: 8} // one more than others need
-	l, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late})
-	noError(t, err)
-	defer l.Close()
+	l := opened(t, late, sampleBase, nil)
 	damage := func(file string, b []byte, off int64) {
-		f, err := m.OpenRW(file)
-		noError(t, err)
+		f := need(m.OpenRW(file))
 		defer f.Close()
-		if _, err := f.WriteAt(b, off); err != nil {
-			t.Fatal(err)
-		}
+		need(f.WriteAt(b, off))
 	}
 	for _, e := range whereIs(t, s.files) {
 		if e.Name == "scale" {
@@ -222,11 +210,9 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrChecksum) {
 		t.Errorf("damaged: %v, want %v", err, ErrChecksum)
 	}
-	other, err := subfile.Decode(s.files[manifest], manifest)
-	noError(t, err)
+	other := need(subfile.Decode(s.files[manifest], manifest))
 	other.ID = strings.Repeat("5", len(other.ID))
-	b, err := other.Encode()
-	noError(t, err)
+	b := need(other.Encode())
 	damage(manifest, b, 0)
 	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "was replaced") {
 		t.Errorf("replaced: %v, want that it was replaced", err)
@@ -258,9 +244,7 @@ func TestOpenSeenLate(t *testing.T) {
 func TestOpenBetween(t *testing.T) {
 	s := newSample(t, VariableCentric, 1, true)
 	m := memOf(t, s.files)
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: m})
-	noError(t, err)
-	defer r.Close()
+	r := opened(t, m, sampleBase, nil)
 	noError(t, convertWith(t.Context(), comm.Self(), r, "c.nc", &ConvertOptions{}, knobs{fs: m}))
 	for _, cause := range []error{fs.ErrNotExist, vfs.ErrStale} {
 		f := &goneFS{FS: m, name: "c.nc", cause: cause, looks: 4}

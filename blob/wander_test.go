@@ -39,9 +39,7 @@ func (k *kept) expect(t *testing.T, after []string) {
 	} else if want := k.model(2, 0).canonical(false); !bytes.Equal(got, want) {
 		t.Fatalf("%s\n%s: %s", story, k.base, firstDiff(got, want))
 	}
-	if bad := checkErrors(vfs.OS, k.base); len(bad) > 0 {
-		t.Fatalf("%s\n%s: %v", story, k.base, bad)
-	}
+	wantSound(t, fmt.Sprintf("%s\n%s", story, k.base), vfs.OS, k.base)
 	if s, err := StatusOf(context.Background(), k.base, false); err != nil || s.Records != k.records {
 		t.Fatalf("%s\n%s: %v, %v, want %d records", story, k.base, s, err, k.records)
 	}
@@ -119,9 +117,7 @@ func (h *wander) write(k *kept, add, live bool) error {
 		} else {
 			w, err = createWith(ctx, c, k.base, m.s, m.parts(c.Rank()), &k.o)
 		}
-		if err != nil {
-			return err
-		}
+		must(err)
 		defer w.Abort()
 		look := func(records int64) (err error) {
 			if c.Rank() == 0 && records > 0 {
@@ -145,9 +141,7 @@ func (h *wander) write(k *kept, add, live bool) error {
 			if err == nil {
 				err = look(rec + 1)
 			}
-			if err != nil {
-				return err
-			}
+			must(err)
 		}
 		return w.Close(ctx)
 	})
@@ -168,8 +162,7 @@ func (h *wander) spoil(k *kept) {
 	if noise {
 		for _, o := range h.all {
 			if o != k {
-				_, err := canonicalOf(vfs.OS, o.base)
-				must(err)
+				need(canonicalOf(vfs.OS, o.base))
 			}
 		}
 	}
@@ -232,8 +225,7 @@ func wanderAll(t *testing.T, ways []carrier, orders int) {
 			}
 		}
 		for _, d := range h.dirs {
-			sets, err := subfile.List(vfs.OS, d)
-			must(err)
+			sets := need(subfile.List(vfs.OS, d))
 			var found, want []string
 			for _, s := range sets {
 				found = append(found, s.Base)

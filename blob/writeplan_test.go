@@ -77,17 +77,13 @@ func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, 
 			} else if s.async {
 				flush = w.FlushAsync
 			}
-			if err := flush(ctx); err != nil {
-				return err
-			}
+			must(flush(ctx))
 		} else if !m.isAbsent(s.v, s.rec, rank) {
 			src := m
 			if s.wrong {
 				src = &wrong
 			}
-			if err := src.put(w, s.v, s.rec, rank, s.pick, lent); err != nil {
-				return err
-			}
+			must(src.put(w, s.v, s.rec, rank, s.pick, lent))
 		}
 		if s.flush && retain == LendUntilFlush { // the caller may use its memory again
 			for _, f := range away {
@@ -231,9 +227,7 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 	} else if w, err = appendWith(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Records() != from {
 		err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
 	}
-	if err != nil {
-		return err
-	}
+	must(err)
 	return p.m.session(ctx, w, c.Rank(), p.steps[k], o.Retain)
 }
 
@@ -241,9 +235,7 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 func (p *writePlan) write(base string, o settings, isolate bool) error {
 	for k, to := range p.cuts {
 		err := comm.Run(context.Background(), p.m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
-			if isolate {
-				c = comm.Isolate(c)
-			}
+			c = isolateIf(c, isolate)
 			return p.session(ctx, c, k, base, o)
 		})
 		if err != nil {

@@ -98,10 +98,7 @@ func TestSecondWriter(t *testing.T) {
 					return errors.Join(err, w.Close(ctx))
 				})
 				noError(t, err)
-				got, err := canonicalOf(mem, "out.nc")
-				if err != nil || !bytes.Equal(got, want.canonical(false)) {
-					t.Fatalf("the first writer's dataset: %v, %s", err, firstDiff(got, want.canonical(false)))
-				}
+				readsAs(t, "the first writer's dataset", mem, "out.nc", want)
 				if l := names(mem, "."); strings.Contains(fmt.Sprint(l), ".lock") {
 					t.Errorf("left: %v", l)
 				}
@@ -263,8 +260,7 @@ func TestRecoverNamed(t *testing.T) {
 			must(vfs.WriteFile(mem, n, []byte("x")))
 		}
 		steps := need(recoverWith(ctx, name, &RecoverOptions{DryRun: true}, knobs{fs: mem}))
-		again, err := recoverWith(ctx, name, nil, knobs{fs: mem})
-		must(err)
+		again := need(recoverWith(ctx, name, nil, knobs{fs: mem}))
 		if fmt.Sprint(again) != fmt.Sprint(steps) {
 			t.Errorf("%s: %v were to be done, and %v were", name, steps, again)
 		}
@@ -313,12 +309,8 @@ func TestErrorsBehindTheCommit(t *testing.T) {
 		if !errors.As(err, &u) || !errors.Is(err, vfs.ErrNoSpace) || u.Base != "d.nc" {
 			t.Fatalf("%v: %v", layout, err)
 		}
-		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, now.canonical(false)) {
-			t.Fatalf("%v: what is said to be committed: %v", layout, err)
-		}
-		if _, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: mem}); err != nil {
-			t.Fatal(err)
-		}
+		readsAs(t, fmt.Sprintf("%v: what is said to be committed", layout), mem, "d.nc", now)
+		need(recoverWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
 		expect(t, crash{fs: mem, when: layout.String()}, "recovered", now)
 	}
 }
@@ -356,8 +348,7 @@ func TestForeignBesideAnnouncement(t *testing.T) {
 	foreign, next := tinyModel(1, 2), tinyModel(2, 1)
 	for _, how := range []string{"recover", "replace"} {
 		mem := vfs.NewMem()
-		dead, err := hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc")
-		must(err)
+		dead := need(hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc"))
 		announced := &subfile.Manifest{ID: durable.NewID(), Writer: dead.tag(), Layout: VariableCentric.String(), Base: "d.nc", Ranks: 1,
 			Sets: []subfile.SetInfo{{Base: "d.nc", Subfiles: make([]subfile.Subfile, 1)}}}
 		other := vfs.NewMem()
@@ -371,15 +362,11 @@ func TestForeignBesideAnnouncement(t *testing.T) {
 		must(dead.release())
 		want := foreign
 		if how == "recover" {
-			if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); err != nil {
-				t.Fatal(err)
-			}
+			need(recoverWith(ctx, "d.nc", nil, knobs{fs: mem}))
 		} else {
 			want = next
 			next.writeTo(t, mem, &settings{Options: Options{Force: true}, knobs: knobs{fs: mem}})
 		}
-		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, want.canonical(false)) {
-			t.Fatalf("%s: %v\nfiles: %v", how, err, names(mem, "."))
-		}
+		readsAs(t, how, mem, "d.nc", want)
 	}
 }

@@ -106,21 +106,16 @@ func (z *zombieTest) run(t *testing.T) {
 	}
 }
 
-// once stops the first writer before operation at and lets it go on before operation wake of the second.
-func (z *zombieTest) once(t *testing.T, at, wake int64) (lost bool) {
-	t.Helper()
-	mem := z.start.CrashClone(vfs.CrashOptions{})
+// awakened stops the first writer before operation at and lets it go on before operation wake of the second. It returns what both say.
+func awakened(mem *vfs.Mem, at, wake int64, first, second func(fsys vfs.FS) error) (ferr, serr error) {
 	all := crashtest.NewMachines(mem)
 	one, two := all.Machine(true), all.Machine(true)
-	when := fmt.Sprintf("stopped at %d, awake at %d of the other", at, wake)
-	stopped := one.StopAt(at)
-	first := make(chan error, 1)
-	go func() { first <- z.first.do(one, "one") }()
-	var ferr error
+	stopped, done := one.StopAt(at), make(chan error, 1)
+	go func() { done <- first(one) }()
 	ended := false
 	select {
 	case <-stopped:
-	case ferr = <-first:
+	case ferr = <-done:
 		ended = true
 	}
 	var once sync.Once
@@ -128,7 +123,7 @@ func (z *zombieTest) once(t *testing.T, at, wake int64) (lost bool) {
 		once.Do(func() {
 			one.Go()
 			if !ended {
-				ferr = <-first
+				ferr = <-done
 			}
 		})
 	}
@@ -137,8 +132,17 @@ func (z *zombieTest) once(t *testing.T, at, wake int64) (lost bool) {
 			goOn()
 		}
 	})
-	serr := z.second.do(two, "two")
+	serr = second(two)
 	goOn()
+	return ferr, serr
+}
+
+// once holds what awakened leaves against what it may be.
+func (z *zombieTest) once(t *testing.T, at, wake int64) (lost bool) {
+	t.Helper()
+	mem := z.start.CrashClone(vfs.CrashOptions{})
+	when := fmt.Sprintf("stopped at %d, awake at %d of the other", at, wake)
+	ferr, serr := awakened(mem, at, wake, func(fsys vfs.FS) error { return z.first.do(fsys, "one") }, func(fsys vfs.FS) error { return z.second.do(fsys, "two") })
 	got, err := canonicalOf(mem, "d.nc")
 	if err != nil {
 		t.Fatalf("%s: %v (the first: %v)\nfiles: %v", when, err, ferr, names(mem, "."))

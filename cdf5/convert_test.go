@@ -79,9 +79,7 @@ func TestRangeRules(t *testing.T) {
 					continue
 				}
 				got := cdf5.NewSlice(c.t, n)
-				if err := cdf5.FromFile(got, file, bigEndian, c.t); err != nil {
-					t.Fatal(err)
-				}
+				must(cdf5.FromFile(got, file, bigEndian, c.t))
 				if !reflect.DeepEqual(got, c.want) {
 					t.Errorf("%v, want %v", got, c.want)
 				}
@@ -234,9 +232,7 @@ func TestConvertProperties(t *testing.T) {
 			t.Fatalf("%T %v to %v: %v", src, src, typ, err)
 		}
 		exact := cdf5.NewSlice(typ, v.Len())
-		if err := cdf5.FromFile(exact, file, bigEndian, typ); err != nil {
-			t.Fatal(err)
-		}
+		must(cdf5.FromFile(exact, file, bigEndian, typ))
 		for i := range v.Len() {
 			want := converted(v.Index(i), reflect.TypeOf(exact).Elem())
 			if got := reflect.ValueOf(exact).Index(i).Interface(); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -296,9 +292,7 @@ func TestFill(t *testing.T) {
 			continue
 		}
 		got := cdf5.NewSlice(typ, 3)
-		if err := cdf5.FromFile(got, b, true, typ); err != nil {
-			t.Fatal(err)
-		}
+		must(cdf5.FromFile(got, b, true, typ))
 		for i := range 3 {
 			if x := reflect.ValueOf(got).Index(i).Interface(); x != cdf5.FillValue(typ) {
 				t.Errorf("%v[%d]: %v, want %v", typ, i, x, cdf5.FillValue(typ))

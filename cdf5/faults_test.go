@@ -70,10 +70,7 @@ func TestFaults(t *testing.T) {
 		t.Run(c.file+"/"+c.name, func(t *testing.T) {
 			b := golden(t, c.file)
 			for _, p := range c.patches {
-				x, err := hex.DecodeString(strings.ReplaceAll(p.hex, " ", ""))
-				if err != nil {
-					t.Fatal(err)
-				}
+				x := need(hex.DecodeString(strings.ReplaceAll(p.hex, " ", "")))
 				copy(b[p.at:], x)
 			}
 			_, _, err := decode(b, &cdf5.DecodeOptions{File: "bad.nc", Base: 1000})
@@ -121,9 +118,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 	for _, name := range []string{"cdf1", "cdf2", "cdf5"} {
 		b := golden(t, name)
 		_, n, err := decode(b, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(err)
 		for i := range n {
 			_, _, err := decode(b[:i], nil)
 			var fe *cdf5.FormatError
@@ -276,9 +271,7 @@ func FuzzDecodeHeader(f *testing.F) {
 	}
 	for _, v := range []cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5} {
 		h := sample(v, 1)
-		if err := h.Layout(nil); err != nil {
-			f.Fatal(err)
-		}
+		must(h.Layout(nil))
 		f.Add(append(encode(f, h), make([]byte, 100)...))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) { checkAny(t, b) })
@@ -292,10 +285,7 @@ func FuzzHeaderBlob(f *testing.F) {
 		if err != nil {
 			return
 		}
-		enc, err := h.AppendTo(nil, binary.LittleEndian, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		enc := need(h.AppendTo(nil, binary.LittleEndian, true))
 		o.Order = binary.LittleEndian
 		back, m, err := decode(enc, o)
 		if err != nil || m != n || !same(h, back) {

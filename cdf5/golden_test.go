@@ -17,10 +17,7 @@ import (
 // golden reads an annotated hex file.
 func golden(t testing.TB, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".hex"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := need(os.ReadFile(filepath.Join("testdata", name+".hex")))
 	var b []byte
 	for line := range strings.Lines(string(text)) {
 		data, _, _ := strings.Cut(line, "#")
@@ -74,9 +71,7 @@ func TestGolden(t *testing.T) {
 func TestGoldenHeaderBlob(t *testing.T) {
 	want := golden(t, "header_blob")
 	h := goldenHeader(cdf5.CDF5)
-	if err := h.Layout(nil); err != nil {
-		t.Fatal(err)
-	}
+	must(h.Layout(nil))
 	got, err := h.AppendTo([]byte("x"), binary.LittleEndian, true)
 	if err != nil || !bytes.Equal(got[1:], want) {
 		t.Errorf("%v, encoded:\n%s\nwant:\n%s", err, hex.Dump(got), hex.Dump(want))

@@ -18,9 +18,7 @@ import (
 
 func TestHeaderGeometry(t *testing.T) {
 	h := sample(cdf5.CDF5, 4)
-	if err := h.Layout(nil); err != nil {
-		t.Fatal(err)
-	}
+	must(h.Layout(nil))
 	if h.Unlimited() != 0 || h.VarIndex("nope") != -1 || h.DimIndex("x") != 2 {
 		t.Errorf("Unlimited %d, VarIndex %d, DimIndex %d", h.Unlimited(), h.VarIndex("nope"), h.DimIndex("x"))
 	}
@@ -53,9 +51,7 @@ func TestHeaderGeometry(t *testing.T) {
 func TestLoneRecordVariable(t *testing.T) {
 	for _, typ := range allTypes {
 		h := lone(cdf5.CDF5, typ, 3)
-		if err := h.Layout(nil); err != nil {
-			t.Fatal(err)
-		}
+		must(h.Layout(nil))
 		n := int64(3 * typ.Size())
 		if h.RecSize() != n || h.Vars[1].VSize != (n+3)/4*4 {
 			t.Errorf("%v: record size %d, vsize %d, want %d and its multiple of 4", typ, h.RecSize(), h.Vars[1].VSize, n)
@@ -70,9 +66,7 @@ func TestLoneRecordVariable(t *testing.T) {
 func TestLayoutAlignment(t *testing.T) {
 	h := sample(cdf5.CDF2, 0)
 	o := &cdf5.LayoutOptions{HeaderAlign: 512, HeaderReserve: 1000, VarAlign: 64, RecordAlign: 4096}
-	if err := h.Layout(o); err != nil {
-		t.Fatal(err)
-	}
+	must(h.Layout(o))
 	if b := h.Vars[0].Begin; b%512 != 0 || b < h.EncodedLen()+1000 {
 		t.Errorf("data begins at %d", b)
 	}
@@ -102,8 +96,11 @@ func TestLimits(t *testing.T) {
 		d31          // 2^31-4
 		d16          // 2^16
 		d15          // 2^15
+		d33          // 2^33
+		d62          // 2^62
 	)
-	dims := []cdf5.Dim{{Name: "t"}, {Name: "small", Len: 4}, {Name: "d31", Len: 1<<31 - 4}, {Name: "d16", Len: 1 << 16}, {Name: "d15", Len: 1 << 15}}
+	dims := []cdf5.Dim{{Name: "t"}, {Name: "small", Len: 4}, {Name: "d31", Len: 1<<31 - 4}, {Name: "d16", Len: 1 << 16}, {Name: "d15", Len: 1 << 15},
+		{Name: "d33", Len: 1 << 33}, {Name: "d62", Len: 1 << 62}}
 	for _, c := range []struct {
 		name string
 		v    cdf5.Version
@@ -127,10 +124,14 @@ func TestLimits(t *testing.T) {
 		{"big record, then a fixed one", cdf5.CDF2, vars{fixed("a", t0, d16, d16), fixed("f", small)}, true},
 		{"2^48 anywhere", cdf5.CDF5, vars{fixed("a", d16, d16, d16), fixed("b", t0, d16, d16), fixed("c", t0)}, true},
 		{"2^63", cdf5.CDF5, vars{fixed("a", d16, d16, d16, d15)}, false},
-		{"sum over 2^63", cdf5.CDF5, vars{fixed("a", d31, d31, small), fixed("b", d31, d31)}, false},
+		{"sum of 2^63", cdf5.CDF5, vars{fixed("a", d62), fixed("b", d62)}, false},
+		{"2^66, 0 in 64 bits", cdf5.CDF5, vars{fixed("a", d33, d33)}, false},
 	} {
 		t.Run(fmt.Sprintf("%v/%s", c.v, c.name), func(t *testing.T) {
-			h := &cdf5.Header{Version: c.v, Dims: dims, Vars: slices.Clone(c.vars)}
+			h := &cdf5.Header{Version: c.v, Dims: dims[:d33], Vars: slices.Clone(c.vars)}
+			if c.v == cdf5.CDF5 {
+				h.Dims = dims
+			}
 			err := h.Layout(nil)
 			if c.ok != (err == nil) || (err != nil && !errors.Is(err, cdf5.ErrTooLarge)) {
 				t.Fatalf("Layout: %v, want ok = %v", err, c.ok)
@@ -141,9 +142,7 @@ func TestLimits(t *testing.T) {
 			// The clipped vsize of CDF-1 and CDF-2 comes back as the true one.
 			enc := encode(t, h)
 			back, _, err := decode(enc, &cdf5.DecodeOptions{Note: func(e *cdf5.FormatError) { t.Error(e) }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(err)
 			if !reflect.DeepEqual(back.Vars, h.Vars) {
 				t.Errorf("%+v, want %+v", back.Vars, h.Vars)
 			}
@@ -192,6 +191,7 @@ func TestValidate(t *testing.T) {
 		"global att twice":   func(h *cdf5.Header) { h.Atts = append(h.Atts, text("title")) },
 		"var att twice":      func(h *cdf5.Header) { h.Vars[0].Atts = []cdf5.Att{text("a"), text("a")} },
 		"second unlimited":   func(h *cdf5.Header) { h.Dims[2].Len = 0 },
+		"unlimited behind":   func(h *cdf5.Header) { h.Dims[0].Len, h.Dims[1].Len, h.Dims[2].Len = 1, 0, 0 },
 		"negative length":    func(h *cdf5.Header) { h.Dims[2].Len = -1 },
 		"dimid":              func(h *cdf5.Header) { h.Vars[0].Dims = []int{3} },
 		"negative dimid":     func(h *cdf5.Header) { h.Vars[0].Dims = []int{-1} },
@@ -216,9 +216,7 @@ func TestValidate(t *testing.T) {
 func TestStreaming(t *testing.T) {
 	h := sample(cdf5.CDF1, cdf5.Streaming)
 	h.Vars = append(h.Vars, cdf5.Var{Name: "last", Type: cdf5.Byte, Dims: []int{0}}) // 1 byte, 3 of pad
-	if err := h.Layout(nil); err != nil {
-		t.Fatal(err)
-	}
+	must(h.Layout(nil))
 	enc := encode(t, h)
 	if n := binary.BigEndian.Uint32(enc[4:]); n != math.MaxUint32 {
 		t.Errorf("numrecs field %#x", n)
@@ -259,9 +257,7 @@ func TestPlaces(t *testing.T) {
 			{Name: "rec", Type: cdf5.Int, Dims: []int{0, 1}},
 			{Name: "end", Type: cdf5.UByte, Dims: []int{0}},
 		}}
-	if err := h.Layout(nil); err != nil {
-		t.Fatal(err)
-	}
+	must(h.Layout(nil))
 	data := h.EncodedLen() + 2*n*8
 	if size := h.FileSize(6); size != data+6*(n*4+4) {
 		t.Errorf("file of %d bytes, want %d", size, data+6*(n*4+4))
@@ -316,23 +312,16 @@ func drawHeader(t *rapid.T) *cdf5.Header {
 func TestHeaderRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawHeader(t)
-		if err := h.Layout(&cdf5.LayoutOptions{VarAlign: rapid.Int64Range(0, 9).Draw(t, "align")}); err != nil {
-			t.Fatal(err)
-		}
+		must(h.Layout(&cdf5.LayoutOptions{VarAlign: rapid.Int64Range(0, 9).Draw(t, "align")}))
 		for _, little := range []bool{false, true} {
 			order, o := binary.ByteOrder(binary.BigEndian), &cdf5.DecodeOptions{}
 			if little {
 				order, o = binary.LittleEndian, &cdf5.DecodeOptions{Order: binary.LittleEndian, NoBegins: true}
 			}
 			o.Note = func(e *cdf5.FormatError) { t.Errorf("note: %v", e) }
-			enc, err := h.AppendTo(nil, order, little)
-			if err != nil {
-				t.Fatal(err)
-			}
+			enc := need(h.AppendTo(nil, order, little))
 			back, n, err := decode(enc, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(err)
 			if n != h.EncodedLen() || int(n) != len(enc) {
 				t.Fatalf("%d bytes, decoded %d, EncodedLen %d", len(enc), n, h.EncodedLen())
 			}

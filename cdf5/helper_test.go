@@ -92,11 +92,7 @@ func sample(v cdf5.Version, records int64) *cdf5.Header {
 // encode returns the big-endian header of a layout.
 func encode(t testing.TB, h *cdf5.Header) []byte {
 	t.Helper()
-	b, err := h.AppendTo(nil, binary.BigEndian, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return need(h.AppendTo(nil, binary.BigEndian, false))
 }
 
 func decode(b []byte, o *cdf5.DecodeOptions) (*cdf5.Header, int64, error) {
@@ -131,4 +127,16 @@ func patterns(h *cdf5.Header) []any {
 		values[v] = pattern(h.Vars[v].Type, v, int(n))
 	}
 	return values
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// need is what a call gives that goes well.
+func need[T any](v T, err error) T {
+	must(err)
+	return v
 }

@@ -41,9 +41,7 @@ func lone(v cdf5.Version, t cdf5.Type, n int64) *cdf5.Header {
 func writeFile(t *testing.T, h *cdf5.Header, fill bool, values []any) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out.nc")
-	if err := os.WriteFile(path, cdftest.Build(t, h, fill, values...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(os.WriteFile(path, cdftest.Build(t, h, fill, values...), 0o666))
 	return path
 }
 
@@ -133,23 +131,13 @@ func TestJudgesFill(t *testing.T) {
 			}
 			path := writeFile(t, h, true, values)
 			cdl := filepath.Join(t.TempDir(), "out.cdl")
-			if err := os.WriteFile(cdl, []byte(judge(t, "ncdump", "-p", "9,17", path)), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(os.WriteFile(cdl, []byte(judge(t, "ncdump", "-p", "9,17", path)), 0o666))
 			theirs := filepath.Join(t.TempDir(), "theirs.nc")
 			judge(t, "ncgen", "-k", kind, "-o", theirs, cdl)
-			a, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := os.ReadFile(theirs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := need(os.ReadFile(path))
+			b := need(os.ReadFile(theirs))
 			h1, n, err := decode(b, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(err)
 			if !same(h, h1) {
 				t.Errorf("headers differ: %v, %v", h, h1)
 			}
@@ -193,18 +181,11 @@ func TestJudgesMade(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
 			cdl, nc := filepath.Join(dir, "made.cdl"), filepath.Join(dir, "made.nc")
-			if err := os.WriteFile(cdl, []byte(judgeCDL), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(os.WriteFile(cdl, []byte(judgeCDL), 0o666))
 			judge(t, "ncgen", "-k", kind, "-o", nc, cdl)
-			b, err := os.ReadFile(nc)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := need(os.ReadFile(nc))
 			h, _, err := decode(b, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(err)
 			if h.Version != v || h.RecSize() != 6 || h.Records(int64(len(b))) != 3 || h.FileSize(3) != int64(len(b)) {
 				t.Errorf("%v, record size %d, %d records, %d bytes for %d", h.Version, h.RecSize(), h.Records(int64(len(b))), h.FileSize(3), len(b))
 			}

@@ -34,18 +34,11 @@ func TestOddNames(t *testing.T) {
 		if (h.Validate() == nil) != (want == "") {
 			t.Errorf("%q: Validate: %v", want, h.Validate())
 		}
-		if err := h.Layout(&cdf5.LayoutOptions{OddNames: true}); err != nil {
-			t.Fatal(err)
-		}
-		b, err := h.AppendTo(nil, binary.BigEndian, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(h.Layout(&cdf5.LayoutOptions{OddNames: true}))
+		b := need(h.AppendTo(nil, binary.BigEndian, false))
 		var notes []string
 		got, _, err := cdf5.DecodeHeader(bytes.NewReader(b), h.FileSize(0), &cdf5.DecodeOptions{Note: func(e *cdf5.FormatError) { notes = append(notes, e.Msg) }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(err)
 		if all := strings.Join(notes, "|"); !strings.HasPrefix(all, want) || len(notes) > 1 || (want == "") != (all == "") {
 			t.Errorf("%q: noted %q", want, all)
 		}
@@ -63,9 +56,7 @@ func TestUnopenable(t *testing.T) {
 	}
 	good, swapped, big := two(cdf5.CDF1, 3), two(cdf5.CDF1, 3), two(cdf5.CDF2, 1<<30)
 	for _, h := range []*cdf5.Header{good, swapped} {
-		if err := h.Layout(nil); err != nil {
-			t.Fatal(err)
-		}
+		must(h.Layout(nil))
 	}
 	swapped.Vars[0].Begin, swapped.Vars[1].Begin = swapped.Vars[1].Begin, swapped.Vars[0].Begin
 	big.Vars[0].Begin, big.Vars[1].Begin = 100, 100+8<<30

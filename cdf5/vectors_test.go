@@ -31,16 +31,11 @@ func TestVectors(t *testing.T) {
 				o.Order, o.NoBegins, o.Base = cdf5.AutoOrder, true, headerBlobAt
 			}
 			h, n, err := cdf5.DecodeHeader(bytes.NewReader(file[at:]), int64(len(file)-at), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(err)
 			if n != h.EncodedLen() {
 				t.Errorf("header of %d bytes, EncodedLen %d", n, h.EncodedLen())
 			}
-			enc, err := h.AppendTo(nil, order, blob)
-			if err != nil {
-				t.Fatal(err)
-			}
+			enc := need(h.AppendTo(nil, order, blob))
 			if !bytes.Equal(enc, file[at:at+int(n)]) {
 				t.Errorf("encoded header differs")
 			}
@@ -50,9 +45,7 @@ func TestVectors(t *testing.T) {
 				again.Vars[i].VSize, again.Vars[i].Begin = 0, 0
 			}
 			// PnetCDF 1.12, which wrote these, begins the data at a multiple of 512.
-			if err := again.Layout(&cdf5.LayoutOptions{HeaderAlign: 512}); err != nil {
-				t.Fatal(err)
-			}
+			must(again.Layout(&cdf5.LayoutOptions{HeaderAlign: 512}))
 			for i := range h.Vars {
 				got, want := again.Vars[i], h.Vars[i]
 				if got.VSize != want.VSize || (!blob && got.Begin != want.Begin) {
@@ -77,8 +70,6 @@ func vectorPaths(t *testing.T) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
 	return paths
 }

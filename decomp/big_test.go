@@ -1,7 +1,6 @@
 package decomp
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -19,21 +18,7 @@ func TestScatterGatherOfLongPatterns(t *testing.T) {
 			hi := lo + 1 + rng.Int64N(m.Elems()-lo)
 			pos := rng.Int64N(m.Count(r))
 			pend := pos + 1 + rng.Int64N(m.Count(r)-pos)
-			canon, blob := fill(int(hi-lo)*width, 3), fill(int(pend-pos)*width, 4)
-			wantCanon, wantBlob := slices.Clone(canon), slices.Clone(blob)
-			for p := range m.Clip(r, lo, hi) {
-				for k := max(0, pos-p.Pos); k < min(p.Len, pend-p.Pos); k++ {
-					c, b := int(p.Off+k-lo)*width, int(p.Pos+k-pos)*width
-					copy(wantCanon[c:c+width], blob[b:])
-					copy(wantBlob[b:b+width], canon[c:])
-				}
-			}
-			gotCanon, gotBlob := slices.Clone(canon), slices.Clone(blob)
-			m.Scatter(gotCanon, lo, blob, pos, r, width)
-			m.Gather(gotBlob, pos, canon, lo, r, width)
-			if !bytes.Equal(gotCanon, wantCanon) || !bytes.Equal(gotBlob, wantBlob) {
-				t.Fatalf("rank %d [%d,%d) [%d,%d) width %d", r, lo, hi, pos, pend, width)
-			}
+			moves(t, m, r, lo, hi, pos, pend, width, 0, slices.Collect(m.Clip(r, lo, hi)))
 		}
 	}
 }
@@ -53,10 +38,7 @@ func TestConcurrentSet(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	m, err := b.Map()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := need(b.Map())
 	for r := range ranks {
 		if !slices.Equal(m.AppendReqs(nil, r), levels(nil, cols[r], 5000, 10)) {
 			t.Errorf("rank %d differs", r)

@@ -48,12 +48,8 @@ func fcase(t testing.TB, ncol, nlev int64, ranks int, sorted bool) (d2, d3 *Map)
 			cols = SortCoalesce(cols, ncol)
 		}
 		buf = levels(buf[:0], cols, ncol, nlev)
-		if err := b2.Set(r, cols); err != nil {
-			t.Fatal(err)
-		}
-		if err := b3.Set(r, buf); err != nil {
-			t.Fatal(err)
-		}
+		must(b2.Set(r, cols))
+		must(b3.Set(r, buf))
 	}
 	var err error
 	if d2, err = b2.Map(); err != nil {
@@ -85,10 +81,7 @@ func TestProductionMapsAreSmall(t *testing.T) {
 		if !sorted {
 			continue
 		}
-		ix, err := d3.Index()
-		if err != nil {
-			t.Fatal(err)
-		}
+		ix := need(d3.Index())
 		size := int64(cap(ix.sources)) * 24
 		for _, lane := range ix.lanes {
 			for i := range lane {
@@ -196,26 +189,4 @@ func fibonacci() func(int) (int64, int64) {
 		a, b = b, append(slices.Clone(b), a...)
 	}
 	return func(i int) (int64, int64) { return 1 + int64(b[i]), 1 }
-}
-
-func BenchmarkSet(b *testing.B) {
-	cols := columns(777602, 21600, 7)
-	for _, c := range []struct {
-		name string
-		reqs []Req
-	}{
-		{"D2", SortCoalesce(slices.Clone(cols[0]), 777602)},
-		{"D3", levels(nil, SortCoalesce(slices.Clone(cols[0]), 777602), 777602, 72)},
-		{"random", SortCoalesce(columns(777602, 10, 3)[0], 777602)},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			b.SetBytes(int64(len(c.reqs)) * 16)
-			var k compactor
-			for b.Loop() {
-				k.reset()
-				k.run(c.reqs)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(c.reqs)), "ns/req")
-		})
-	}
 }

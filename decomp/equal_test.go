@@ -16,16 +16,10 @@ func TestEqual(t *testing.T) {
 		for r, reqs := range n.reqs {
 			var c compactor
 			c.literal(reqs)
-			k, err := flat.inspect(r, reqs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := need(flat.inspect(r, reqs))
 			flat.add(r, &c.store, k)
 		}
-		f, err := flat.Map()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := need(flat.Map())
 		if !m.Equal(o) || !m.Equal(f) || !f.Equal(m) {
 			t.Fatal("equal maps are not Equal")
 		}
@@ -49,14 +43,9 @@ func TestEqual(t *testing.T) {
 			t.Fatalf("a change went unnoticed: %v, %v", n.reqs, c.reqs)
 		}
 	})
-	unset, err := NewBuilder([]int64{6}, 1).Map()
-	if err != nil {
-		t.Fatal(err)
-	}
+	unset := need(NewBuilder([]int64{6}, 1).Map())
 	empty := NewBuilder([]int64{6}, 1)
-	if err := empty.Set(0, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(empty.Set(0, nil))
 	if e, err := empty.Map(); err != nil || !e.Equal(unset) {
 		t.Error("a rank set to nothing is not one that is not set")
 	}

@@ -43,56 +43,55 @@ func TestIndex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := genNaive(t)
 		m := n.build(t)
-		ix, err := m.Index()
-		if err != nil {
-			t.Fatal(err)
-		}
-		own := n.invert()
+		ix := need(m.Index())
 		lo := rapid.Int64Range(-2, n.elems+2).Draw(t, "lo")
 		hi := rapid.Int64Range(-2, n.elems+2).Draw(t, "hi")
 		if rapid.Bool().Draw(t, "all") {
 			lo, hi = 0, n.elems
 		}
-		next := max(lo, 0)
-		for o := range ix.Range(lo, hi) {
-			if o.Off < next || o.Len < 1 || o.Off+o.Len > hi {
-				t.Fatalf("%+v, want from %d to %d", o, next, hi)
-			}
-			for ; next < o.Off; next++ {
-				if own[next].rank >= 0 {
-					t.Fatalf("element %d: no owner, want %+v", next, own[next])
-				}
-			}
-			for k := range o.Len {
-				if w := own[o.Off+k]; w.rank != o.Rank || w.pos != o.Pos+k {
-					t.Fatalf("element %d: rank %d pos %d, want %+v", o.Off+k, o.Rank, o.Pos+k, w)
-				}
-			}
-			next += o.Len
+		n.owns(t, ix, lo, hi)
+	})
+}
+
+// owns holds what an index says of [lo, hi), and of each element, against the naive inversion.
+func (n *naive) owns(t interface{ Fatalf(string, ...any) }, ix *Index, lo, hi int64) {
+	own := n.invert()
+	next := max(lo, 0)
+	for o := range ix.Range(lo, hi) {
+		if o.Off < next || o.Len < 1 || o.Off+o.Len > hi {
+			t.Fatalf("%+v, want from %d to %d", o, next, hi)
 		}
-		for ; next < min(hi, n.elems); next++ {
+		for ; next < o.Off; next++ {
 			if own[next].rank >= 0 {
 				t.Fatalf("element %d: no owner, want %+v", next, own[next])
 			}
 		}
-		for off := int64(-1); off <= n.elems; off++ {
-			o, ok := ix.At(off)
-			in := off >= 0 && off < n.elems && own[off].rank >= 0
-			if ok != in || ok && (o.Rank != own[off].rank || o.Pos != own[off].pos || o.Off != off) {
-				t.Fatalf("At(%d) = %+v, %v", off, o, ok)
+		for k := range o.Len {
+			if w := own[o.Off+k]; w.rank != o.Rank || w.pos != o.Pos+k {
+				t.Fatalf("element %d: rank %d pos %d, want %+v", o.Off+k, o.Rank, o.Pos+k, w)
 			}
 		}
-	})
+		next += o.Len
+	}
+	for ; next < min(hi, n.elems); next++ {
+		if own[next].rank >= 0 {
+			t.Fatalf("element %d: no owner, want %+v", next, own[next])
+		}
+	}
+	for off := int64(-1); off <= n.elems; off++ {
+		o, ok := ix.At(off)
+		in := off >= 0 && off < n.elems && own[off].rank >= 0
+		if ok != in || ok && (o.Rank != own[off].rank || o.Pos != own[off].pos || o.Off != off) {
+			t.Fatalf("At(%d) = %+v, %v", off, o, ok)
+		}
+	}
 }
 
 func TestCoverage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := genNaive(t)
 		m := n.build(t)
-		got, err := m.Coverage()
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := need(m.Coverage())
 		own := n.invert()
 		want := Coverage{Elems: n.elems}
 		var gaps [][2]int64
@@ -144,10 +143,7 @@ func TestCoverage(t *testing.T) {
 
 func TestIndexOfRegular(t *testing.T) {
 	m := Regular([]int64{1000, 100, 37}, 5000)
-	ix, err := m.Index()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ix := need(m.Index())
 	if c := ix.Coverage(); !c.Full() || c.Covered != m.Elems() {
 		t.Errorf("%+v", c)
 	}
@@ -159,53 +155,6 @@ func TestIndexOfRegular(t *testing.T) {
 		lo, hi := m.Bounds(o.Rank)
 		if !ok || off < lo || off >= hi || o.Pos != off-lo {
 			t.Errorf("At(%d) = %+v, %v", off, o, ok)
-		}
-	}
-}
-
-func BenchmarkIndex(b *testing.B) {
-	_, m := fcase(b, 48602, 72, 1350, true)
-	s := m.Stats()
-	b.Run("build", func(b *testing.B) {
-		b.SetBytes(s.Reqs * 16)
-		for b.Loop() {
-			if _, err := m.Index(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	ix, err := m.Index()
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Run("range", func(b *testing.B) {
-		b.SetBytes(s.Reqs * 16)
-		n := 0
-		for b.Loop() {
-			for range ix.Range(0, m.Elems()) {
-				n++
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/run")
-	})
-	b.Run("at", func(b *testing.B) {
-		off := int64(0)
-		for b.Loop() {
-			off = (off + 1234567) % m.Elems()
-			ix.At(off)
-		}
-	})
-}
-
-func BenchmarkClip(b *testing.B) {
-	_, m := fcase(b, 48602, 72, 1350, true)
-	b.SetBytes(m.Stats().Reqs * 16)
-	n := int64(0)
-	for b.Loop() {
-		for r := range m.Ranks() {
-			for p := range m.Clip(r, 0, m.Elems()) {
-				n += p.Len
-			}
 		}
 	}
 }

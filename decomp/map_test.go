@@ -95,32 +95,29 @@ func TestScatterGather(t *testing.T) {
 			if rapid.Bool().Draw(t, "all") {
 				lo, hi, pos, pend = 0, n.elems, 0, m.Count(r)
 			}
-			// lead makes the slices unaligned
-			lead := rapid.IntRange(0, 3).Draw(t, "lead")
-			canon := fill(lead+int(hi-lo)*width, 1)[lead:]
-			blob := fill(lead+int(pend-pos)*width, 101)[lead:]
-			wantCanon, wantBlob := slices.Clone(canon), slices.Clone(blob)
-			for _, p := range n.clip(r, lo, hi) {
-				for k := range p.Len {
-					if p.Pos+k < pos || p.Pos+k >= pend {
-						continue
-					}
-					c, b := int(p.Off+k-lo)*width, int(p.Pos+k-pos)*width
-					copy(wantCanon[c:c+width], blob[b:])
-					copy(wantBlob[b:b+width], canon[c:])
-				}
-			}
-			gotCanon, gotBlob := slices.Clone(canon), slices.Clone(blob)
-			m.Scatter(gotCanon, lo, blob, pos, r, width)
-			m.Gather(gotBlob, pos, canon, lo, r, width)
-			if !bytes.Equal(gotCanon, wantCanon) {
-				t.Fatalf("Scatter rank %d [%d,%d) [%d,%d) width %d\n%v want\n%v", r, lo, hi, pos, pend, width, gotCanon, wantCanon)
-			}
-			if !bytes.Equal(gotBlob, wantBlob) {
-				t.Fatalf("Gather rank %d [%d,%d) [%d,%d) width %d\n%v want\n%v", r, lo, hi, pos, pend, width, gotBlob, wantBlob)
-			}
+			moves(t, m, r, lo, hi, pos, pend, width, rapid.IntRange(0, 3).Draw(t, "lead"), n.clip(r, lo, hi))
 		}
 	})
+}
+
+// moves holds Scatter and Gather of [lo, hi) of the array and [pos, pend) of the blob of a rank against the pieces of it. lead makes the slices unaligned.
+func moves(t interface{ Fatalf(string, ...any) }, m *Map, r int, lo, hi, pos, pend int64, width, lead int, pieces []Piece) {
+	canon := fill(lead+int(hi-lo)*width, 1)[lead:]
+	blob := fill(lead+int(pend-pos)*width, 101)[lead:]
+	wantCanon, wantBlob := slices.Clone(canon), slices.Clone(blob)
+	for _, p := range pieces {
+		for k := max(0, pos-p.Pos); k < min(p.Len, pend-p.Pos); k++ {
+			c, b := int(p.Off+k-lo)*width, int(p.Pos+k-pos)*width
+			copy(wantCanon[c:c+width], blob[b:])
+			copy(wantBlob[b:b+width], canon[c:])
+		}
+	}
+	gotCanon, gotBlob := slices.Clone(canon), slices.Clone(blob)
+	m.Scatter(gotCanon, lo, blob, pos, r, width)
+	m.Gather(gotBlob, pos, canon, lo, r, width)
+	if !bytes.Equal(gotCanon, wantCanon) || !bytes.Equal(gotBlob, wantBlob) {
+		t.Fatalf("rank %d [%d,%d) [%d,%d) width %d\nScatter %v want\n%v\nGather %v want\n%v", r, lo, hi, pos, pend, width, gotCanon, wantCanon, gotBlob, wantBlob)
+	}
 }
 
 // fill returns n bytes that look random.
@@ -185,9 +182,7 @@ func TestSetRefuses(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	if err := b.Set(3, []Req{{0, 1}}); err != nil {
-		t.Fatal(err)
-	}
+	must(b.Set(3, []Req{{0, 1}}))
 	if err := b.Set(3, []Req{{0, 1}}); !errors.Is(err, ErrUsage) {
 		t.Errorf("second Set: %v", err)
 	}

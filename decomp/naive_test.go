@@ -17,15 +17,9 @@ type naive struct {
 func (n *naive) build(t interface{ Fatal(...any) }) *Map {
 	b := NewBuilder(n.dims, len(n.reqs))
 	for r, reqs := range n.reqs {
-		if err := b.Set(r, reqs); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Set(r, reqs))
 	}
-	m, err := b.Map()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return need(b.Map())
 }
 
 // clip returns what Clip must yield.
@@ -102,4 +96,16 @@ func genNaive(t *rapid.T) *naive {
 		n.reqs = append(n.reqs, reqs)
 	}
 	return n
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// need is what a call gives that goes well.
+func need[T any](v T, err error) T {
+	must(err)
+	return v
 }

@@ -13,12 +13,7 @@ func holds(t *testing.T, elems int64, lists ...[]Req) *Map {
 	m := (&naive{dims: []int64{elems}, reqs: lists}).build(t)
 	for r, want := range lists {
 		if got := m.AppendReqs(nil, r); !slices.Equal(got, want) {
-			for i := range min(len(got), len(want)) {
-				if got[i] != want[i] {
-					t.Fatalf("rank %d: request %d is %v, want %v", r, i, got[i], want[i])
-				}
-			}
-			t.Fatalf("rank %d: %d requests, want %d", r, len(got), len(want))
+			t.Fatalf("rank %d: %v, want %v", r, got, want)
 		}
 	}
 	return m
@@ -85,9 +80,7 @@ func TestPatternsOfOneHash(t *testing.T) {
 func TestSumOfElements(t *testing.T) {
 	b := NewBuilder([]int64{1 << 62}, 2)
 	for r := range 2 {
-		if err := b.Set(r, []Req{{0, 1 << 62}}); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Set(r, []Req{{0, 1 << 62}}))
 	}
 	if m, err := b.Map(); !errors.Is(err, ErrUsage) {
 		t.Errorf("%d elements: %v", m.Total(), err)
@@ -112,16 +105,6 @@ func TestEqualByLengths(t *testing.T) {
 	b := (&naive{dims: []int64{3, 2}, reqs: [][]Req{{{0, 6}}}}).build(t)
 	if a.Equal(b) {
 		t.Error("maps of transposed arrays are equal")
-	}
-}
-
-// TestRegularParts: the first ranks have one element more.
-func TestRegularParts(t *testing.T) {
-	m := Regular([]int64{11}, 4)
-	for r, want := range []int64{3, 3, 3, 2} {
-		if lo, hi := m.Bounds(r); m.Count(r) != want || hi-lo != want {
-			t.Errorf("rank %d has [%d, %d), want %d elements", r, lo, hi, want)
-		}
 	}
 }
 
@@ -154,10 +137,7 @@ func TestBlocksOutOfOrder(t *testing.T) {
 func TestIndexOfLongRun(t *testing.T) {
 	const n = 1 << 34
 	m := holds(t, n, []Req{{0, n}})
-	ix, err := m.Index()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ix := need(m.Index())
 	for _, at := range []int64{0, 1<<31 - 2, 1<<31 - 1, 1 << 31, 1 << 32, 3 << 32, n - 1} {
 		if o, ok := ix.At(at); !ok || o.Off != at || o.Pos != at || o.Rank != 0 {
 			t.Errorf("element %d: %+v %v", at, o, ok)
@@ -188,41 +168,8 @@ func TestIndexOfOverlappingPatterns(t *testing.T) {
 			lists = lists[:2] // few lanes, which are not expanded
 		}
 		m := holds(t, elems, lists...)
-		ix, err := m.Index()
-		if err != nil {
-			t.Fatal(err)
-		}
-		type owner struct {
-			rank int
-			pos  int64
-		}
-		want := make([]owner, elems)
-		for i := range want {
-			want[i].rank = -1
-		}
-		for r, l := range lists {
-			pos := int64(0)
-			for _, q := range l {
-				for i := range q.Length {
-					want[q.Offset+i] = owner{r, pos + i}
-				}
-				pos += q.Length
-			}
-		}
-		for i, w := range want {
-			o, ok := ix.At(int64(i))
-			if ok != (w.rank >= 0) || ok && (o.Rank != w.rank || o.Pos != w.pos) {
-				t.Fatalf("shift %d, element %d: %+v %v, want %+v", shift, i, o, ok, w)
-			}
-		}
-		at := int64(0)
-		for o := range ix.Range(0, elems) {
-			for i := range o.Len {
-				if w := want[o.Off+i]; o.Off < at || w.rank != o.Rank || w.pos != o.Pos+i {
-					t.Fatalf("shift %d, element %d of %+v: want %+v", shift, o.Off+i, o, w)
-				}
-			}
-			at = o.Off + o.Len
-		}
+		ix := need(m.Index())
+		n := &naive{dims: []int64{elems}, elems: elems, reqs: lists}
+		n.owns(t, ix, 0, elems)
 	}
 }

@@ -26,9 +26,7 @@ func TestRepeats(t *testing.T) {
 			t.Errorf("%v: %+v, want %+v", before, got, c.want)
 		}
 		b := NewBuilder([]int64{c.last}, 3)
-		if err := b.Set(1, c.reqs); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Set(1, c.reqs))
 		m, err := b.Map()
 		want := c.want
 		if want.Again > 0 {

@@ -22,14 +22,29 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// need is what a call gives that goes well.
+func need[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 func names(t *testing.T, fsys vfs.FS) (list []string) {
 	t.Helper()
-	entries, err := fsys.ReadDir(".")
-	must(t, err)
+	entries := need(fsys.ReadDir("."))
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}
 	return list
+}
+
+// left says where other files are there than these.
+func left(t *testing.T, what string, fsys vfs.FS, want ...string) {
+	t.Helper()
+	if got := names(t, fsys); !slices.Equal(got, want) {
+		t.Errorf("%s: left\n%v, want\n%v", what, got, want)
+	}
 }
 
 const (
@@ -45,8 +60,7 @@ func record(base string, prepared bool) *Manifest {
 
 func content(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
-	b, err := vfs.ReadFile(fsys, name, 1<<20)
-	must(t, err)
+	b := need(vfs.ReadFile(fsys, name, 1<<20))
 	return string(b)
 }
 
@@ -67,10 +81,7 @@ func TestRecoverLeavesOthers(t *testing.T) {
 		if got, err := Recover(m, "d.nc", By{Tag: mine, Shared: shared, Holds: func(_ string, i int) (bool, error) { return i < 10, nil }}); err != nil || got != nil {
 			t.Fatalf("%v %v", got, err)
 		}
-		want := slices.Sorted(slices.Values(others))
-		if got := names(t, m); !slices.Equal(got, want) {
-			t.Errorf("shared %v: left\n%v, want\n%v", shared, got, want)
-		}
+		left(t, fmt.Sprint("shared ", shared), m, slices.Sorted(slices.Values(others))...)
 	}
 }
 
@@ -79,9 +90,7 @@ func TestLeftoverRecord(t *testing.T) {
 	m := vfs.NewMem()
 	touch(t, m, PartialBy(NextName("d"), mine))
 	must(t, WriteNext(m, "d", record("d", true), true, By{Tag: mine}))
-	if got, want := names(t, m), []string{NextName("d")}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	left(t, "announced", m, NextName("d"))
 }
 
 // losing is a By whose lease is lost at the n-th check, before which at runs.
@@ -114,9 +123,7 @@ func TestDiscard(t *testing.T) {
 	touch(t, m, "d.0000", PartialBy("d.0001", mine))
 	must(t, By{}.discard(m, "d.0000"))
 	must(t, losing(1, func() { t.Error("what nobody else has is looked after") }).discard(m, PartialBy("d.0001", mine)))
-	if l := names(t, m); len(l) != 0 {
-		t.Errorf("left: %v", l)
-	}
+	left(t, "left", m)
 }
 
 // TestNextOfAnother: who has lost the lease puts no record in force, and takes back only its own.
@@ -135,14 +142,10 @@ func TestNextOfAnother(t *testing.T) {
 	}
 	must(t, DropNext(m, "d", theirs))
 	must(t, DropNext(m, "d", theirs))
-	if l := names(t, m); len(l) != 0 {
-		t.Errorf("%v", l)
-	}
+	left(t, "then", m)
 	must(t, vfs.WriteFile(m, NextName("d"), []byte("torn")))
 	must(t, DropNext(m, "d", mine))
-	if l := names(t, m); len(l) != 0 {
-		t.Errorf("what cannot be read stays: %v", l)
-	}
+	left(t, "what cannot be read stays", m)
 }
 
 // TestFinishShared: where the lease may be lost without notice, the manifest is a copy of our own record, and the
@@ -157,13 +160,9 @@ func TestFinishShared(t *testing.T) {
 	m := make()
 	must(t, Finish(m, "d", record("d", true), true, By{Tag: mine, Shared: true}))
 	whole := []string{"d.0000", "d.0001", "d.manifest"}
-	if l := names(t, m); !slices.Equal(l, whole) {
-		t.Errorf("%v, want %v", l, whole)
-	}
+	left(t, "then", m, whole...)
 	after := m.CrashClone(vfs.CrashOptions{})
-	if l := names(t, after); !slices.Equal(l, whole) {
-		t.Errorf("after a power cut %v, want %v", l, whole)
-	}
+	left(t, "after a power cut", after, whole...)
 	m = make()
 	if err := Finish(m, "d", record("d", true), true, losing(1, func() {})); !errors.Is(err, fault.ErrInUse) {
 		t.Error(err)
@@ -277,7 +276,5 @@ func TestDropNextUnread(t *testing.T) {
 	if err := DropNext(fsys, "d", "w0000beef"); !errors.Is(err, syscall.EIO) {
 		t.Errorf("%v, want EIO", err)
 	}
-	if l := names(t, m); !slices.Equal(l, before) {
-		t.Errorf("left\n%v, want\n%v", l, before)
-	}
+	left(t, "left\n", m, before...)
 }

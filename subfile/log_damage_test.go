@@ -24,8 +24,7 @@ func TestLogDamage(t *testing.T) {
 	}
 	var ends []int
 	for n := int64(2); n <= 4; n++ {
-		b, err := entry(m, n).Encode()
-		must(t, err)
+		b := need(entry(m, n).Encode())
 		ends = append(ends, len(b))
 		if n > 2 {
 			ends[n-2] += ends[n-3]
@@ -92,8 +91,7 @@ func TestLogDamage(t *testing.T) {
 		"maps, no ranks":   {ID: m.ID, Commit: 5, Records: 3, Sets: []SetInfo{{Base: "d.nc+1", First: 3, Maps: []string{"0123456789abcdef"}, Subfiles: make([]Subfile, 1)}}},
 		"too few ranks":    {ID: m.ID, Commit: 5, Records: 3, Sets: []SetInfo{{Base: "d.nc+1", First: 3, Ranks: 1, Subfiles: make([]Subfile, 2)}}},
 	} {
-		b, err := e.Encode()
-		must(t, err)
+		b := need(e.Encode())
 		if _, err := at(good + string(b)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), LogName("d.nc", mine)) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -113,10 +111,8 @@ func TestNextFlips(t *testing.T) {
 	was, now := record("d.nc", true), record("d.nc", true)
 	was.Records, was.Sets[0].Records = 1, 1
 	now.Records, now.Sets[0].Records = 2, 2
-	twice, err := now.Encode()
-	must(t, err)
-	old, err := was.Encode()
-	must(t, err)
+	twice := need(now.Encode())
+	old := need(was.Encode())
 	line, _, _ := strings.Cut(string(twice), "\n")
 	for _, b := range [][]byte{twice, sealed(line)} {
 		for k := range b {
@@ -133,8 +129,7 @@ func TestNextFlips(t *testing.T) {
 				if err == nil && (st.Manifest.Records != 2 || !st.Pending || len(st.Flaws) != 1) || err != nil && (len(b) == len(twice) || !errors.Is(err, fault.ErrChecksum)) {
 					t.Fatalf("bit %d of byte %d of %d: %v", bit, k, len(b), err)
 				}
-				got, err := Recover(mem, "d.nc", By{Tag: mine, Force: true})
-				must(t, err)
+				got := need(Recover(mem, "d.nc", By{Tag: mine, Force: true}))
 				if st := state(t, mem); len(st.Flaws) > 0 || st.Manifest.Records != got.Records || got.Records != 2 && len(b) == len(twice) {
 					t.Fatalf("bit %d of byte %d of %d, recovered: %+v", bit, k, len(b), st)
 				}
@@ -156,8 +151,7 @@ func TestLogHostile(t *testing.T) {
 	m := record("d.nc", true)
 	m.Log, m.Commits = mine, 1
 	many := strings.Repeat(string(entryStart), 1<<20)
-	good, err := entry(m, 7).Encode()
-	must(t, err)
+	good := need(entry(m, 7).Encode())
 	for what, s := range map[string]string{"no end": many, "one line": many + "\n{\"crc32\":\"00000000\"}\n", "lines": strings.ReplaceAll(many, ":", "\n")} {
 		if n, _, err := m.Clone().applyLog([]byte(s), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%s: %d bytes, %v", what, n, err)

@@ -22,8 +22,7 @@ func session(t *testing.T, fsys vfs.FS, by By, commits int64) (*Log, *Manifest) 
 	m := &Manifest{ID: "0123456789abcdef0123456789abcdef", Writer: by.Tag, Layout: "variable-centric", Base: "d.nc", Ranks: 1, Prepared: true, Log: by.Tag, Commits: 1,
 		Sets: []SetInfo{{Base: "d.nc", Subfiles: []Subfile{{Size: 8, HeaderLen: 8, Extents: CRCs{}}}}}}
 	must(t, vfs.WriteFile(fsys, "d.nc.0000", make([]byte, 8)))
-	l, err := CreateLog(fsys, "d.nc", by.Tag)
-	must(t, err)
+	l := need(CreateLog(fsys, "d.nc", by.Tag))
 	must(t, WriteNext(fsys, "d.nc", m, true, by))
 	must(t, Finish(fsys, "d.nc", m, true, by))
 	for n := int64(1); n < commits; n++ {
@@ -39,9 +38,7 @@ func entry(m *Manifest, n int64) *Entry {
 
 func state(t *testing.T, fsys vfs.FS) *State {
 	t.Helper()
-	st, err := ReadState(fsys, "d.nc")
-	must(t, err)
-	return st
+	return need(ReadState(fsys, "d.nc"))
 }
 
 // TestLogState: the state is the manifest with all entries; folded it is a manifest of the first version, and the log is gone.
@@ -59,15 +56,12 @@ func TestLogState(t *testing.T) {
 		}
 		must(t, l.Close())
 		must(t, l.Close())
-		_, err := Fold(mem, "d.nc", st.Manifest, true, by)
-		must(t, err)
+		need(Fold(mem, "d.nc", st.Manifest, true, by))
 		m := state(t, mem).Manifest
 		if m.Log != "" || m.Commits != 0 || m.Version != plainVersion || m.Records != 3 {
 			t.Errorf("folded: %+v", m)
 		}
-		if got := fmt.Sprint(names(t, mem)); got != "[d.nc.0000 d.nc.manifest]" {
-			t.Errorf("left: %s", got)
-		}
+		left(t, "left", mem, "d.nc.0000", "d.nc.manifest")
 	}
 }
 
@@ -148,9 +142,7 @@ func TestLogTaken(t *testing.T) {
 	if m := state(t, mem).Manifest; m.Records != 2 {
 		t.Errorf("%d records", m.Records)
 	}
-	if got := fmt.Sprint(names(t, mem)); got != "[d.nc.0000 d.nc.manifest]" {
-		t.Errorf("left: %s", got)
-	}
+	left(t, "left", mem, "d.nc.0000", "d.nc.manifest")
 	// Between the entry and the second look at the lease.
 	calls := 0
 	l, m = session(t, vfs.NewMem(), By{Tag: mine}, 1)
@@ -186,11 +178,8 @@ func TestLogCrash(t *testing.T) {
 			if got := state(t, c).Manifest; got.Records != 2 {
 				t.Fatalf("%d records; %v", got.Records, names(t, c))
 			}
-			_, err := Recover(c, "d.nc", By{Tag: "w00000003"})
-			must(t, err)
-			if got := fmt.Sprint(names(t, c)); got != "[d.nc.0000 d.nc.manifest]" {
-				t.Fatalf("left: %s", got)
-			}
+			need(Recover(c, "d.nc", By{Tag: "w00000003"}))
+			left(t, "left", c, "d.nc.0000", "d.nc.manifest")
 			if m := state(t, c).Manifest; m.Records != 2 || m.Log != "" {
 				t.Fatalf("%+v", m)
 			}
@@ -227,14 +216,8 @@ func TestLogRemovedLate(t *testing.T) {
 func FuzzLog(f *testing.F) {
 	m := record("d.nc", true)
 	m.Log, m.Commits, m.Piece = mine, 1, 8
-	good, err := (&Entry{ID: m.ID, Commit: 2, Records: 1, Sets: []SetInfo{{Base: "d.nc+1", Records: 1, Room: 3, Subfiles: make([]Subfile, 2)}}}).Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
-	more, err := (&Entry{ID: m.ID, Commit: 3, Records: 2, Subfiles: []Growth{{Size: 1, Extents: CRCs{1}, Pieces: CRCs{2}}, {}}}).Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	good := need((&Entry{ID: m.ID, Commit: 2, Records: 1, Sets: []SetInfo{{Base: "d.nc+1", Records: 1, Room: 3, Subfiles: make([]Subfile, 2)}}}).Encode())
+	more := need((&Entry{ID: m.ID, Commit: 3, Records: 2, Subfiles: []Growth{{Size: 1, Extents: CRCs{1}, Pieces: CRCs{2}}, {}}}).Encode())
 	f.Add(append(good, more...))
 	f.Add(more[:len(more)-3])
 	f.Add([]byte(`{"blobio_commit":1,"id":"` + m.ID + `","commit":2,"records":-1,"sets":[{"subfiles":[{"size":-1}]}]}`))
@@ -252,10 +235,7 @@ func FuzzLog(f *testing.F) {
 			if n < 0 || n > int64(len(in)) {
 				t.Fatalf("%d of %d bytes", n, len(in))
 			}
-			file, err := st.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := need(st.Encode())
 			if _, err := Decode(file, "m"); err != nil {
 				t.Fatalf("no manifest: %v\n%s", err, file)
 			}
@@ -285,8 +265,7 @@ func TestLogLate(t *testing.T) {
 			seen = state(t, mem).Manifest.Records
 			return nil
 		})
-		got, err := Recover(fsys, "d.nc", By{Tag: theirs})
-		must(t, err)
+		got := need(Recover(fsys, "d.nc", By{Tag: theirs}))
 		if want := map[bool]int64{true: 2, false: 1}[before]; got.Records != want || seen != want || !added {
 			t.Errorf("before %v: %d records, a reader has found %d, want %d", before, got.Records, seen, want)
 		}

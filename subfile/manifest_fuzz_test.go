@@ -29,10 +29,7 @@ func goodManifest() *Manifest {
 // meaning, and that whatever it refuses it refuses with a typed error. The
 // input is tried as a file, and as a first line under a right checksum.
 func FuzzManifest(f *testing.F) {
-	b, err := goodManifest().Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := need(goodManifest().Encode())
 	f.Add(b)
 	f.Add(b[:len(b)-20])
 	f.Add(b[:bytes.IndexByte(b, '\n')])
@@ -49,10 +46,7 @@ func FuzzManifest(f *testing.F) {
 				}
 				continue
 			}
-			one, err := m.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			one := need(m.Encode())
 			again, err := Decode(one, "m")
 			if err != nil {
 				t.Fatalf("%q is not read back: %v", one, err)
@@ -67,14 +61,8 @@ func FuzzManifest(f *testing.F) {
 
 func TestManifestRoundTrip(t *testing.T) {
 	m := goodManifest()
-	b, err := m.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(b, "m")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := need(m.Encode())
+	got := need(Decode(b, "m"))
 	if !reflect.DeepEqual(got, m) {
 		t.Errorf("%+v becomes %+v", m, got)
 	}
@@ -101,18 +89,12 @@ func TestManifestRefuses(t *testing.T) {
 	} {
 		m := goodManifest()
 		change(m)
-		b, err := m.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := need(m.Encode())
 		if _, err := Decode(b, "m"); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	good, err := goodManifest().Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := need(goodManifest().Encode())
 	line := string(good[:bytes.IndexByte(good, '\n')])
 	for _, v := range []int{plainVersion - 1, addedVersion + 1} {
 		other := strings.Replace(line, fmt.Sprintf(`"blobio_manifest":%d`, plainVersion), fmt.Sprintf(`"blobio_manifest":%d`, v), 1)

@@ -39,9 +39,7 @@ func TestManyDatasets(t *testing.T) {
 			if err == nil {
 				err = f.Close()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 	}
 	s, err := Find(named{m, &n}, "c0500.nc")

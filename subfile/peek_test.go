@@ -17,37 +17,29 @@ func TestPeek(t *testing.T) {
 			t.Errorf("%q %v, want %q", got, err, want)
 		}
 	}
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	id("")
-	check(WriteNext(fsys, "d", &next, false, By{})) // an announcement
+	must(t, WriteNext(fsys, "d", &next, false, By{})) // an announcement
 	id("")
-	check(WriteNext(fsys, "d", m, false, By{}))
+	must(t, WriteNext(fsys, "d", m, false, By{}))
 	id(m.ID)
-	check(Finish(fsys, "d", m, false, By{}))
+	must(t, Finish(fsys, "d", m, false, By{}))
 	id(m.ID)
-	check(WriteNext(fsys, "d", &next, false, By{}))
+	must(t, WriteNext(fsys, "d", &next, false, By{}))
 	id(m.ID)
 	next.Prepared = true
-	check(WriteNext(fsys, "d", &next, false, By{}))
+	must(t, WriteNext(fsys, "d", &next, false, By{}))
 	id("ff")
-	whole, err := next.Encode()
-	check(err)
+	whole := need(next.Encode())
 	for k := range whole {
 		bad := append([]byte(nil), whole...)
 		bad[k] ^= 1
-		check(fsys.Remove(NextName("d")))
-		check(vfs.WriteFile(fsys, NextName("d"), bad))
+		must(t, fsys.Remove(NextName("d")))
+		must(t, vfs.WriteFile(fsys, NextName("d"), bad))
 		id("ff")
 	}
 	for tag, want := range map[string]string{"": "", mine: mine, "../w1a2b3c4": ""} {
 		m.Writer, m.Log = mine, tag
-		b, err := m.Encode()
-		check(err)
+		b := need(m.Encode())
 		all := -1          // bytes that tell everything
 		for n := range b { // cut off anywhere
 			got, log, prepared := peek(b[:n])

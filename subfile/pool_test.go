@@ -27,9 +27,7 @@ func TestPoolKeepsWhatIsUsed(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"b", "c"} {
-		if _, err := p.Get(name, false); err != nil {
-			t.Fatal(err)
-		}
+		need(p.Get(name, false))
 		p.Put(name)
 	}
 	if _, err := f.Size(); err != nil {

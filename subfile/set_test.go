@@ -15,22 +15,15 @@ import (
 func touch(t *testing.T, fsys vfs.FS, names ...string) {
 	t.Helper()
 	for _, n := range names {
-		f, err := fsys.Create(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		f := need(fsys.Create(n))
+		must(t, f.Close())
 	}
 }
 
 func TestFind(t *testing.T) {
 	m := vfs.NewMem()
 	for _, d := range []string{"one", "two", "empty", "plain", "digits"} {
-		if err := m.MkdirAll(d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.MkdirAll(d))
 	}
 	touch(t, m, "one/F.nc.0000", "one/F.nc.0002", "one/F.nc.0001.partial", "one/F.nc.manifest", "one/F.nc+1.0000",
 		"two/A.nc.0000", "two/B.nc.0000", "plain/c.nc")
@@ -57,9 +50,7 @@ func TestFind(t *testing.T) {
 	if s, err := Find(m, "plain/c.nc"); err != nil || !s.Single {
 		t.Errorf("a file with subfiles of its name beside it: %+v, %v", s, err)
 	}
-	if err := m.Remove("plain/c.nc.0000"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Remove("plain/c.nc.0000"))
 	if s, err := Find(m, "plain"); err != nil || !s.Single || s.Base != "plain/c.nc" {
 		t.Errorf("a directory with one plain file: %+v, %v", s, err)
 	}
@@ -68,9 +59,7 @@ func TestFind(t *testing.T) {
 		if _, err := Find(m, "empty"); !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), want) {
 			t.Errorf("a Zarr directory with %s: %v", mark, err)
 		}
-		if err := m.Remove("empty/" + mark); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Remove("empty/"+mark))
 	}
 	if _, err := Find(m, "two"); !errors.Is(err, fault.ErrUsage) || !strings.Contains(err.Error(), "A.nc, B.nc") {
 		t.Errorf("two datasets: %v", err)
@@ -112,9 +101,7 @@ func TestListPlus(t *testing.T) {
 func TestListLeavesOutWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	touch(t, vfs.OS, "c.nc")
-	if err := vfs.OS.MkdirAll("dir"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, vfs.OS.MkdirAll("dir"))
 	for link, to := range map[string]string{"tofile.nc": "c.nc", "todir": "dir", "tonothing.nc": "none"} {
 		if err := os.Symlink(to, link); err != nil {
 			t.Skip(err)

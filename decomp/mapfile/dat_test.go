@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"blobio/decomp"
-	"blobio/internal/testfiles"
 )
 
 func readText(s string) (*File, error) {
@@ -109,10 +107,7 @@ func TestDatBuffers(t *testing.T) {
 		for i := range n {
 			fmt.Fprintf(&b, "%d ", (i*7919)%n+1)
 		}
-		f, err := readText(b.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := need(readText(b.String()))
 		c, err := f.Maps[0].Elems.Coverage()
 		if err != nil || !c.Full() || f.Maps[0].Elems.Count(0) != n {
 			t.Errorf("pad %d: %+v, %v", pad, c, err)
@@ -132,31 +127,25 @@ func FuzzDat(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := WriteDat(&b, &file.Maps[0]); err != nil {
-			t.Fatal(err)
-		}
+		must(WriteDat(&b, &file.Maps[0]))
 		if b.Len() > 1<<20 {
 			return
 		}
-		again, err := Read(bytes.NewReader(b.Bytes()), int64(b.Len()), "y")
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := need(Read(bytes.NewReader(b.Bytes()), int64(b.Len()), "y"))
 		if !again.Maps[0].Reqs.Equal(file.Maps[0].Reqs) || !again.Maps[0].Elems.Equal(file.Maps[0].Elems) {
 			t.Fatal("written and read again, the map is another")
 		}
 	})
 }
 
-func BenchmarkReadDat(b *testing.B) {
-	data, err := os.ReadFile(testfiles.Captured(b, "maps", datNames[2]))
+func must(err error) {
 	if err != nil {
-		b.Fatal(err)
+		panic(err)
 	}
-	b.SetBytes(int64(len(data)))
-	for b.Loop() {
-		if _, err := Read(bytes.NewReader(data), int64(len(data)), ""); err != nil {
-			b.Fatal(err)
-		}
-	}
+}
+
+// need is what a call gives that goes well.
+func need[T any](v T, err error) T {
+	must(err)
+	return v
 }

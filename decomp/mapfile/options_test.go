@@ -16,18 +16,10 @@ func TestFactorAndUnsorted(t *testing.T) {
 		{{Offset: 8, Length: 1}, {Offset: 0, Length: 2}, {Offset: 2, Length: 1}, {Offset: 5, Length: 1}, {Offset: 6, Length: 1}},
 		{{Offset: 3, Length: 2}, {Offset: 7, Length: 1}},
 	} {
-		if err := b.Set(p, reqs); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Set(p, reqs))
 	}
-	m, err := b.Map()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := FromMaps(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := need(b.Map())
+	f := need(FromMaps(m))
 	for _, c := range []struct {
 		o    Options
 		dims string
@@ -39,10 +31,7 @@ func TestFactorAndUnsorted(t *testing.T) {
 		{Options{Factor: 3}, "[2 18]", "[{0 9} {15 3} {18 3} {24 3}]"},
 		{Options{Unsorted: true, Factor: 3}, "[2 18]", "[{24 3} {0 6} {6 3} {15 3} {18 3}]"},
 	} {
-		got, err := f.Maps[0].Map(2, c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := need(f.Maps[0].Map(2, c.o))
 		if reqs := fmt.Sprint(got.AppendReqs(nil, 0)); reqs != c.want || fmt.Sprint(got.Dims()) != c.dims {
 			t.Errorf("%+v: %v %s, want %s %s", c.o, got.Dims(), reqs, c.dims, c.want)
 		}
@@ -51,10 +40,7 @@ func TestFactorAndUnsorted(t *testing.T) {
 
 // TestRepeatedIndex: a rank that names an element twice gets no further one, unless E3SM-IO's merge is asked for.
 func TestRepeatedIndex(t *testing.T) {
-	f, err := readText("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := need(readText("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n"))
 	for _, c := range []struct {
 		o    Options
 		want []decomp.Req
@@ -63,10 +49,7 @@ func TestRepeatedIndex(t *testing.T) {
 		{Options{Unsorted: true}, []decomp.Req{{Offset: 0, Length: 2}, {Offset: 1, Length: 1}, {Offset: 3, Length: 2}}},
 		{Options{Coalesce: true}, []decomp.Req{{Offset: 0, Length: 5}}},
 	} {
-		m, err := f.Maps[0].Map(1, c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := need(f.Maps[0].Map(1, c.o))
 		if got := m.AppendReqs(nil, 0); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %v, want %v", c.o, got, c.want)
 		}

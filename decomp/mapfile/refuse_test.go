@@ -44,9 +44,7 @@ func TestSniffRefuses(t *testing.T) {
 	if _, err := Open(dir); !errors.Is(err, ErrNotFormat) {
 		t.Errorf("a directory: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "md.idx"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(os.WriteFile(filepath.Join(dir, "md.idx"), nil, 0o600))
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "BP4") {
 		t.Errorf("a directory of ADIOS: %v", err)
 	}
@@ -58,9 +56,7 @@ func TestSniffRefuses(t *testing.T) {
 	}
 	one, two := filepath.Join(dir, "1.dat"), filepath.Join(dir, "2.dat")
 	for p, s := range map[string]string{one: "version 2001 npes 3 ndims 1\n5\n", two: "version 2001 npes 4 ndims 1\n5\n"} {
-		if err := os.WriteFile(p, []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(os.WriteFile(p, []byte(s), 0o600))
 	}
 	if f, err := Open(one, one); err != nil || len(f.Maps) != 2 {
 		t.Errorf("%+v, %v", f, err)
@@ -73,10 +69,7 @@ func TestSniffRefuses(t *testing.T) {
 // small returns a small file of two maps, the second with fillers.
 func small(t testing.TB) *File {
 	a, b := decomp.Regular([]int64{4, 6}, 3), decomp.Regular([]int64{30}, 3)
-	f, err := FromMaps(a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := need(FromMaps(a, b))
 	f.Maps[1].FillStarts = []int64{1, 0, 1}
 	f.Maps[0].Elems = a
 	f.CommandLine = "test"
@@ -97,9 +90,7 @@ func TestTruncated(t *testing.T) {
 
 func both(t testing.TB, f *File) map[string][]byte {
 	var h bytes.Buffer
-	if err := WriteHDF5(&h, f, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(WriteHDF5(&h, f, nil))
 	return map[string][]byte{"CDF": writeCDF(t, f, nil), "HDF5": h.Bytes()}
 }
 
@@ -152,18 +143,12 @@ func TestRefusesBadMaps(t *testing.T) {
 // Programs that copy variables leave out the dimension num_decomp, which none of them has.
 func TestNoNumDecomp(t *testing.T) {
 	for format, data := range both(t, small(t)) {
-		want, err := Read(bytes.NewReader(data), int64(len(data)), format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := need(Read(bytes.NewReader(data), int64(len(data)), format))
 		if n := bytes.Count(data, []byte("num_decomp")); n != 1 {
 			t.Fatalf("%s: %d times num_decomp", format, n)
 		}
 		data = bytes.Replace(data, []byte("num_decomp"), []byte("num_nothin"), 1)
-		got, err := Read(bytes.NewReader(data), int64(len(data)), format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := need(Read(bytes.NewReader(data), int64(len(data)), format))
 		if !bytes.Equal(writeCDF(t, got, nil), writeCDF(t, want, nil)) {
 			t.Errorf("%s: other maps", format)
 		}
@@ -190,41 +175,9 @@ func FuzzRead(f *testing.F) {
 		}
 		for i := range file.Maps {
 			r := &file.Maps[i]
-			if _, err := r.Map(2, Options{Slice: Reference, Unsorted: true}); err != nil {
-				t.Fatal(err)
-			}
+			need(r.Map(2, Options{Slice: Reference, Unsorted: true}))
 		}
 	})
-}
-
-func BenchmarkReadCDF(b *testing.B) {
-	m := decomp.NewBuilder([]int64{72, 48602}, 1350)
-	for r := range 1350 {
-		var reqs []decomp.Req
-		for l := range int64(72) {
-			for i := range int64(36) {
-				reqs = append(reqs, decomp.Req{Offset: l*48602 + (i*1357+int64(r))%48602, Length: 1})
-			}
-		}
-		if err := m.Set(r, reqs); err != nil {
-			b.Fatal(err)
-		}
-	}
-	d3, err := m.Map()
-	if err != nil {
-		b.Fatal(err)
-	}
-	f, err := FromMaps(d3)
-	if err != nil {
-		b.Fatal(err)
-	}
-	data := writeCDF(b, f, nil)
-	b.SetBytes(int64(len(data)))
-	for b.Loop() {
-		if _, err := Read(bytes.NewReader(data), int64(len(data)), ""); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // A pipe would block whoever opens it.

@@ -18,11 +18,7 @@ func openShared(t testing.TB, names ...string) *File {
 	for _, n := range names {
 		paths = append(paths, testfiles.Captured(t, "maps", n))
 	}
-	f, err := Open(paths...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return need(Open(paths...))
 }
 
 var datNames = []string{
@@ -117,11 +113,7 @@ func TestSlicesOfTheICase(t *testing.T) {
 		raw := &f.Maps[i]
 		for _, ranks := range []int{1, 3, 4, 5, 16, 20} {
 			total := func(s Slice) *decomp.Map {
-				m, err := raw.Map(ranks, Options{Slice: s})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return m
+				return need(raw.Map(ranks, Options{Slice: s}))
 			}
 			right, ref, all := total(Correct), total(Reference), total(WithFillers)
 			if right.Total() != want.land || ref.Total() != want.written || all.Total() != want.full {
@@ -136,10 +128,7 @@ func TestSlicesOfTheICase(t *testing.T) {
 				t.Errorf("D%d: raw offsets: %+v, %v", i+1, land, err)
 			}
 			missed := int64(0)
-			ix, err := ref.Index()
-			if err != nil {
-				t.Fatal(err)
-			}
+			ix := need(ref.Index())
 			for q := range right.Reqs(0) {
 				missed += q.Length
 				for o := range ix.Range(q.Offset, q.End()) {
@@ -164,10 +153,7 @@ type mapsCase struct {
 func TestMapsOfTheReference(t *testing.T) {
 	for letter, m := range map[string]string{"F": "f_ne2_lev8_np6.nc", "G": "g_cells120_lev6_np6.nc", "I": "i_lat24_lon36_np6.nc"} {
 		file := map[string]string{"F": "F_h1.nc", "G": "G.nc", "I": "I_h0.nc"}[letter]
-		f, err := Open(testfiles.Dir(t, "e3sm", "maps", m))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := need(Open(testfiles.Dir(t, "e3sm", "maps", m)))
 		for _, c := range []mapsCase{{"np6_nodes1", file, 6, 1, Reference}, {"np4_nodes1", file, 4, 1, Reference}, {"np6_nodes2", file, 6, 2, Reference}} {
 			if testing.Short() && c.nodes == 1 {
 				continue
@@ -208,10 +194,7 @@ func (c mapsCase) compare(t *testing.T, maps *File, dir string) {
 		v := blobVars(t, data)
 		n := c.ranks / c.nodes
 		for k := range maps.Maps {
-			m, err := maps.Maps[k].Map(c.ranks, Options{Slice: c.slice})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := need(maps.Maps[k].Map(c.ranks, Options{Slice: c.slice}))
 			sub := m.Sub(node*n, n)
 			p := fmt.Sprintf("D%d.", k+1)
 			rows := int64(len(v[p+"offsets"])) / int64(n)
@@ -242,9 +225,7 @@ func (c mapsCase) compare(t *testing.T, maps *File, dir string) {
 // blobVars returns the map variables of a blob file.
 func blobVars(t *testing.T, data []byte) map[string][]int64 {
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(data), int64(len(data)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
 	out := map[string][]int64{}
 	for i := range h.Vars {
 		v := &h.Vars[i]
@@ -256,9 +237,7 @@ func blobVars(t *testing.T, data []byte) map[string][]int64 {
 			n *= h.Dims[d].Len
 		}
 		out[v.Name] = make([]int64, n)
-		if err := cdf5.FromFile(out[v.Name], data[v.Begin:v.Begin+n*int64(v.Type.Size())], true, v.Type); err != nil {
-			t.Fatal(err)
-		}
+		must(cdf5.FromFile(out[v.Name], data[v.Begin:v.Begin+n*int64(v.Type.Size())], true, v.Type))
 	}
 	return out
 }

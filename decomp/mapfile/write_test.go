@@ -17,9 +17,7 @@ import (
 func writeCDF(t testing.TB, f *File, o *WriteOptions) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteCDF(&b, f, o); err != nil {
-		t.Fatal(err)
-	}
+	must(WriteCDF(&b, f, o))
 	return b.Bytes()
 }
 
@@ -41,10 +39,7 @@ func TestWriteCDFEqualsShipped(t *testing.T) {
 		}
 		f.CommandLine = openShared(t, c.out).CommandLine
 		got := writeCDF(t, f, nil)
-		want, err := os.ReadFile(testfiles.Captured(t, "maps", c.out))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := need(os.ReadFile(testfiles.Captured(t, "maps", c.out)))
 		if !bytes.Equal(got, want) {
 			i := 0
 			for i < min(len(got), len(want)) && got[i] == want[i] {
@@ -72,15 +67,10 @@ func genFile(t *rapid.T) *File {
 				o := rapid.Int64Range(0, n-1).Draw(t, "off")
 				return decomp.Req{Offset: o, Length: rapid.Int64Range(1, min(4, n-o)).Draw(t, "len")}
 			}), 1, 20).Draw(t, "reqs")
-			if err := b.Set(p, reqs); err != nil {
-				t.Fatal(err)
-			}
+			must(b.Set(p, reqs))
 			starts = append(starts, rapid.Int64Range(0, int64(len(reqs))).Draw(t, "fill start"))
 		}
-		m, err := b.Map()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := need(b.Map())
 		r := Raw{Reqs: m}
 		if fillers {
 			r.FillStarts = starts
@@ -99,13 +89,8 @@ func TestWriteRead(t *testing.T) {
 			"HDF5":  func(b *bytes.Buffer) error { return WriteHDF5(b, f, o) },
 		} {
 			var b bytes.Buffer
-			if err := write(&b); err != nil {
-				t.Fatal(err)
-			}
-			got, err := Read(bytes.NewReader(b.Bytes()), int64(b.Len()), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(write(&b))
+			got := need(Read(bytes.NewReader(b.Bytes()), int64(b.Len()), name))
 			if got.Format != name || got.Procs != f.Procs || got.CommandLine != f.CommandLine || len(got.Maps) != len(f.Maps) {
 				t.Fatalf("%+v, want %+v", got, f)
 			}
@@ -127,9 +112,7 @@ func TestWriteReadDat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := genFile(t)
 		var b bytes.Buffer
-		if err := WriteDat(&b, &f.Maps[0]); err != nil {
-			t.Fatal(err)
-		}
+		must(WriteDat(&b, &f.Maps[0]))
 		got, err := Read(bytes.NewReader(b.Bytes()), int64(b.Len()), "x.dat")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b.Bytes())
@@ -164,17 +147,9 @@ func TestWriteReadDat(t *testing.T) {
 
 func TestWriteRefuses(t *testing.T) {
 	big := decomp.NewBuilder([]int64{1 << 32}, 1)
-	if err := big.Set(0, []decomp.Req{{Offset: 1<<32 - 1, Length: 1}}); err != nil {
-		t.Fatal(err)
-	}
-	m, err := big.Map()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := FromMaps(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(big.Set(0, []decomp.Req{{Offset: 1<<32 - 1, Length: 1}}))
+	m := need(big.Map())
+	f := need(FromMaps(m))
 	if err := WriteCDF(new(bytes.Buffer), f, nil); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("offset 2^32-1: %v", err)
 	}
@@ -235,9 +210,7 @@ func TestWriteErrors(t *testing.T) {
 		"text": func(w io.Writer) error { return WriteDat(w, &f.Maps[0]) },
 	} {
 		var all bytes.Buffer
-		if err := write(&all); err != nil {
-			t.Fatal(err)
-		}
+		must(write(&all))
 		for n := 0; n < all.Len(); n += 1 + all.Len()/200 {
 			if err := write(&room{n}); !errors.Is(err, errFull) {
 				t.Fatalf("%s: room for %d of %d bytes: %v", name, n, all.Len(), err)

@@ -24,9 +24,7 @@ func takeStill(t *testing.T, fsys vfs.FS, boot string) *Lease {
 	t.Helper()
 	o := still
 	o.Boot = boot
-	l, err := Acquire(context.Background(), fsys, "d.nc", o)
-	must(t, err)
-	return l
+	return need(Acquire(context.Background(), fsys, "d.nc", o))
 }
 
 // die ends a holder as the end of its process does.
@@ -54,8 +52,7 @@ func TestTwoMounts(t *testing.T) {
 		all := crashtest.NewMachines(vfs.NewMem())
 		one, two := all.Machine(true), all.Machine(true)
 		o := LeaseOptions{Boot: "here"}
-		a, err := Acquire(ctx, one, "d.nc", o)
-		must(t, err)
+		a := need(Acquire(ctx, one, "d.nc", o))
 		for range 3 {
 			if _, err := Acquire(ctx, two, "d.nc", o); !errors.Is(err, fault.ErrInUse) {
 				t.Fatalf("beside a writer that lives: %v", err)
@@ -64,8 +61,7 @@ func TestTwoMounts(t *testing.T) {
 		}
 		die(t, a) // its process has gone on
 		from := time.Now()
-		b, err := Acquire(ctx, two, "d.nc", o)
-		must(t, err)
+		b := need(Acquire(ctx, two, "d.nc", o))
 		if waited := time.Since(from); waited < 30*time.Second || !b.Unsure() {
 			t.Errorf("taken over after %v, unsure %v", waited, b.Unsure())
 		}

@@ -53,12 +53,10 @@ func TestTakenOverLate(t *testing.T) {
 			ctx := context.Background()
 			machines := crashtest.NewMachines(vfs.NewMem())
 			one := &late{FS: machines.Machine(locks), was: vfs.NewMem()}
-			a, err := Acquire(ctx, one, "d", LeaseOptions{Beat: time.Hour, Boot: "one"})
-			must(t, err)
+			a := need(Acquire(ctx, one, "d", LeaseOptions{Beat: time.Hour, Boot: "one"}))
 			passed := false
 			two := early{machines.Machine(locks), one, func() { passed = a.Check() == nil }}
-			b, err := Acquire(ctx, two, "d", LeaseOptions{Boot: "two"})
-			must(t, err)
+			b := need(Acquire(ctx, two, "d", LeaseOptions{Boot: "two"}))
 			if err := a.Check(); !passed || !errors.Is(err, fault.ErrInUse) {
 				t.Errorf("locks %v: the former holder after the takeover: %v; before it was seen: passed %v", locks, err, passed)
 			}
@@ -74,15 +72,13 @@ func TestLingerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machines := crashtest.NewMachines(vfs.NewMem())
 		seen := &late{FS: machines.Machine(true), was: vfs.NewMem()}
-		a, err := Acquire(context.Background(), seen, "d", LeaseOptions{Beat: time.Hour, Boot: "one"})
-		must(t, err)
+		a := need(Acquire(context.Background(), seen, "d", LeaseOptions{Beat: time.Hour, Boot: "one"}))
 		ctx, cancel := context.WithCancel(context.Background())
 		two := machines.Machine(true)
 		if l, err := Acquire(ctx, early{two, seen, cancel}, "d", LeaseOptions{Boot: "two"}); !errors.Is(err, context.Canceled) {
 			t.Fatalf("%v, %v", l, err)
 		}
-		c, err := Acquire(context.Background(), two, "d", LeaseOptions{Boot: "two"})
-		must(t, err)
+		c := need(Acquire(context.Background(), two, "d", LeaseOptions{Boot: "two"}))
 		must(t, errors.Join(c.Settle(), c.Release(), a.Release()))
 	})
 }

@@ -28,20 +28,14 @@ func inBubble(t *testing.T, name string, f func(t *testing.T)) {
 func take(t *testing.T, fsys vfs.FS, name string) *Lease {
 	t.Helper()
 	l, err := Acquire(context.Background(), fsys, name, LeaseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
 // takeOn takes the lease of d.nc on a machine of that name.
 func takeOn(t *testing.T, m *crashtest.Machine, boot string) *Lease {
 	t.Helper()
-	l, err := Acquire(context.Background(), m, "d.nc", LeaseOptions{Boot: boot})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return need(Acquire(context.Background(), m, "d.nc", LeaseOptions{Boot: boot}))
 }
 
 func must(t *testing.T, err error) {
@@ -49,6 +43,14 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// need is what a call gives that goes well.
+func need[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // places are the file systems of the contract, each with a name in a directory that is there.
@@ -104,8 +106,7 @@ func TestOneHolder(t *testing.T) {
 func TestDeadHolder(t *testing.T) {
 	mem := vfs.NewMem()
 	a := take(t, mem, "d.nc")
-	f, err := mem.OpenRW(LockName("d.nc"))
-	must(t, err)
+	f := need(mem.OpenRW(LockName("d.nc")))
 	must(t, errors.Join(f.Sync(), f.Close(), mem.SyncDir(".")))
 	clone := mem.CrashClone(vfs.CrashOptions{})
 	if h, state, err := Inspect(clone, "d.nc"); err != nil || h == nil || h.ID != a.ID() || state != HolderDead {
@@ -135,8 +136,7 @@ func TestProcesses(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "d.nc")
 	child := exec.Command(os.Args[0], "-test.run=^TestProcesses$")
 	child.Env = append(os.Environ(), env+"="+name)
-	stdin, err := child.StdinPipe()
-	must(t, err)
+	stdin := need(child.StdinPipe())
 	defer stdin.Close()
 	out, err := child.StdoutPipe()
 	must(t, err)
@@ -207,8 +207,7 @@ func testUnsureStays(t *testing.T) {
 			t.Fatal("forgotten")
 		}
 		must(t, b.Share())
-		m, err := Join(two, "d.nc", b.ID())
-		must(t, err)
+		m := need(Join(two, "d.nc", b.ID()))
 		must(t, b.Release())
 		must(t, m.Leave()) // the last
 	}
@@ -249,8 +248,7 @@ func TestMembers(t *testing.T) {
 	mem := vfs.NewMem()
 	a := take(t, mem, "d.nc")
 	must(t, a.Share())
-	m, err := Join(mem, "d.nc", a.ID())
-	must(t, err)
+	m := need(Join(mem, "d.nc", a.ID()))
 	must(t, a.Release()) // rank 0 was killed, say
 	if _, err := Acquire(context.Background(), mem, "d.nc", LeaseOptions{}); !errors.Is(err, fault.ErrInUse) {
 		t.Fatalf("while a process of the holder lives: %v", err)

@@ -58,19 +58,13 @@ func TestManifestVersion(t *testing.T) {
 		&listed{Version: 4}: fault.ErrVersion,
 		"text":              fault.ErrCorrupt,
 	} {
-		b, err := manifests.Encode(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := need(manifests.Encode(v))
 		if _, err := decodeManifest(b); !errors.Is(err, class) {
 			t.Errorf("%s: %v, want %v", b, err, class)
 		}
 	}
 	var fe *fault.FormatError
-	b, err := manifests.Encode(&listed{Version: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := need(manifests.Encode(&listed{Version: 2}))
 	if _, err := decodeManifest(b); !errors.As(err, &fe) || fe.Found != "2" || fe.Wanted != "3" {
 		t.Errorf("%+v, want what was found and wanted apart", fe)
 	}
@@ -82,10 +76,7 @@ func TestManifestTwice(t *testing.T) {
 	twice := manifests
 	twice.Twice = true
 	const line = `{"v":3,"names":["a","b"]}`
-	once, err := manifests.Encode(&listed{3, []string{"a", "b"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	once := need(manifests.Encode(&listed{3, []string{"a", "b"}}))
 	b, err := twice.Encode(&listed{3, []string{"a", "b"}})
 	if want := fmt.Sprintf("%s\n{\"crc32\":\"%08[2]x\",\"copy\":%[1]s,\"copy_crc32\":\"%08[2]x\"}\n", line, crc32.ChecksumIEEE([]byte(line+"\n"))); err != nil || string(b) != want {
 		t.Fatalf("%q, want %q, %v", b, want, err)

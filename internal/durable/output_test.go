@@ -21,15 +21,12 @@ import (
 
 func begin(t *testing.T, fsys vfs.FS, name string, force bool) *Output {
 	t.Helper()
-	o, err := NewOutput(context.Background(), fsys, name, OutputOptions{Force: force})
-	must(t, err)
-	return o
+	return need(NewOutput(context.Background(), fsys, name, OutputOptions{Force: force}))
 }
 
 func fill(t *testing.T, o *Output, s string) {
 	t.Helper()
-	_, err := o.File().WriteAt([]byte(s), 0)
-	must(t, err)
+	need(o.File().WriteAt([]byte(s), 0))
 }
 
 // content of a file, "" if it is not there.
@@ -45,13 +42,15 @@ func content(t *testing.T, fsys vfs.FS, name string) string {
 // listing is of the directory of name.
 func listing(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
-	l, err := fsys.ReadDir(filepath.Dir(name))
-	must(t, err)
-	var names []string
-	for _, e := range l {
-		names = append(names, e.Name())
+	return fmt.Sprint(names(t, fsys, filepath.Dir(name)))
+}
+
+// holds says where a file has another content, or its directory other files.
+func holds(t *testing.T, when string, fsys vfs.FS, name, text, files string) {
+	t.Helper()
+	if got, list := content(t, fsys, name), listing(t, fsys, name); got != text || list != files {
+		t.Fatalf("%s: %q, want %q; %s, want %s", when, got, text, list, files)
 	}
-	return fmt.Sprint(names)
 }
 
 // TestOutput: one writer at a time; the second is told who the first is, and changes nothing; both ends may be called again.
@@ -75,9 +74,7 @@ func TestOutput(t *testing.T) {
 			must(t, a.Commit())
 			must(t, a.Commit())
 			a.Discard()
-			if got := content(t, p.fs, p.name); got != "one" || listing(t, p.fs, p.name) != "[d.nc]" {
-				t.Fatalf("%q, %s", got, listing(t, p.fs, p.name))
-			}
+			holds(t, "read", p.fs, p.name, "one", "[d.nc]")
 			if _, err := NewOutput(ctx, p.fs, p.name, OutputOptions{}); !errors.Is(err, fault.ErrExist) {
 				t.Errorf("without force: %v", err)
 			}
@@ -91,9 +88,7 @@ func TestOutput(t *testing.T) {
 			b = begin(t, p.fs, p.name, true)
 			fill(t, b, "three")
 			must(t, b.Commit())
-			if got := content(t, p.fs, p.name); got != "three" || listing(t, p.fs, p.name) != "[d.nc]" {
-				t.Errorf("%q, %s", got, listing(t, p.fs, p.name))
-			}
+			holds(t, "read", p.fs, p.name, "three", "[d.nc]")
 		})
 	}
 }
@@ -148,15 +143,12 @@ func TestOutputMeanwhile(t *testing.T) {
 		t.Errorf("Also at the beginning: %v", err)
 	}
 	also = nil
-	o, err := NewOutput(context.Background(), mem, "e.nc", OutputOptions{Also: func() error { return also }})
-	must(t, err)
+	o = need(NewOutput(context.Background(), mem, "e.nc", OutputOptions{Also: func() error { return also }}))
 	also = boom
 	if err := o.Commit(); !errors.Is(err, boom) {
 		t.Errorf("Also at the end: %v", err)
 	}
-	if got := content(t, mem, "d.nc"); got != "theirs" || listing(t, mem, "d.nc") != "[d.nc]" {
-		t.Errorf("%q, %s", got, listing(t, mem, "d.nc"))
-	}
+	holds(t, "read", mem, "d.nc", "theirs", "[d.nc]")
 }
 
 // TestOutputCrash: the power fails between any two operations. The name has the old content or the new one, whole, the new one
@@ -181,9 +173,7 @@ func TestOutputCrash(t *testing.T) {
 				t.Fatalf("%s: %q", cut.When, got)
 			}
 			write(c)
-			if got := content(t, c, "d.nc"); got != "new" || listing(t, c, "d.nc") != "[d.nc]" {
-				t.Fatalf("after %s: %q, %s", cut.When, got, listing(t, c, "d.nc"))
-			}
+			holds(t, "after "+cut.When, c, "d.nc", "new", "[d.nc]")
 		}
 	}
 }
@@ -285,8 +275,7 @@ func testOutputZombie(t *testing.T) {
 		all := crashtest.NewMachines(vfs.NewMem())
 		one, two := all.Machine(false), all.Machine(false)
 		o := LeaseOptions{Boot: "one", Beat: 1 << 40} // what stops is counted: no heartbeat comes between
-		a, err := NewOutput(context.Background(), one, "d.nc", OutputOptions{Force: true, Lease: o})
-		must(t, err)
+		a := need(NewOutput(context.Background(), one, "d.nc", OutputOptions{Force: true, Lease: o}))
 		fill(t, a, "zombie")
 		stopped, done := one.StopAt(n), make(chan error, 1)
 		go func() { done <- a.Commit() }()
@@ -318,9 +307,7 @@ func testOutputZombie(t *testing.T) {
 			continue
 		}
 		must(t, err)
-		if got := content(t, two, "d.nc"); got != "new" || listing(t, two, "d.nc") != "[d.nc]" {
-			t.Errorf("stopped at %d: %q, %s", n, got, listing(t, two, "d.nc"))
-		}
+		holds(t, fmt.Sprint("stopped at ", n), two, "d.nc", "new", "[d.nc]")
 	}
 }
 
@@ -365,9 +352,7 @@ func TestOutputLinks(t *testing.T) {
 		if there {
 			want, list = "keep", "[d.nc victim]"
 		}
-		if got := content(t, vfs.OS, victim); got != want || listing(t, vfs.OS, name) != list {
-			t.Errorf("%q, %s", got, listing(t, vfs.OS, name))
-		}
+		holds(t, "read", vfs.OS, victim, want, list)
 	}
 }
 
@@ -390,11 +375,9 @@ func TestOutputKilled(t *testing.T) {
 	}
 	child := exec.Command(os.Args[0], "-test.run=^TestOutputKilled$")
 	child.Env = append(os.Environ(), env+"="+name)
-	stdin, err := child.StdinPipe()
-	must(t, err)
+	stdin := need(child.StdinPipe())
 	defer stdin.Close()
-	out, err := child.StdoutPipe()
-	must(t, err)
+	out := need(child.StdoutPipe())
 	must(t, child.Start())
 	defer child.Process.Kill()
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "<nil>\n" {
@@ -420,24 +403,11 @@ func TestOutputKilled(t *testing.T) {
 func TestHiddenOfAnotherUser(t *testing.T) {
 	mem := vfs.NewMem()
 	const theirs = ".x.nc.deadbeef.partial"
-	if err := vfs.WriteFile(mem, theirs, []byte("theirs")); err != nil {
-		t.Fatal(err)
-	}
-	fsys := vfs.NewFault(mem, vfs.FailOn(vfs.OpRemove, theirs, 0, fs.ErrPermission))
-	out, err := NewOutput(context.Background(), fsys, "x.nc", OutputOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.File().WriteAt([]byte("ours"), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := vfs.ReadFile(mem, "x.nc", 10); err != nil || string(b) != "ours" {
-		t.Errorf("%q, %v", b, err)
-	}
-	if b, err := vfs.ReadFile(mem, theirs, 10); err != nil || string(b) != "theirs" {
-		t.Errorf("%q, %v", b, err)
+	must(t, vfs.WriteFile(mem, theirs, []byte("theirs")))
+	out := begin(t, vfs.NewFault(mem, vfs.FailOn(vfs.OpRemove, theirs, 0, fs.ErrPermission)), "x.nc", false)
+	fill(t, out, "ours")
+	must(t, out.Commit())
+	if one, two := content(t, mem, "x.nc"), content(t, mem, theirs); one != "ours" || two != "theirs" {
+		t.Errorf("%q, %q", one, two)
 	}
 }

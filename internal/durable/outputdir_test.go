@@ -57,8 +57,7 @@ func TestOutputDir(t *testing.T) {
 	if _, err := NewOutputDir(context.Background(), mem, "f.zarr", DirOptions{Replace: func(string) error { return nil }}); !errors.Is(err, ErrKept) {
 		t.Errorf("a file: %v", err)
 	}
-	a, err := NewOutputDir(context.Background(), mem, "e.zarr", DirOptions{})
-	must(t, err)
+	a := need(NewOutputDir(context.Background(), mem, "e.zarr", DirOptions{}))
 	if _, err := NewOutputDir(context.Background(), mem, "e.zarr", DirOptions{}); !errors.Is(err, fault.ErrInUse) {
 		t.Errorf("a second writer: %v", err)
 	}

@@ -53,8 +53,8 @@ func TestOtherUser(t *testing.T) {
 		t.Errorf("a third: %v", err)
 	}
 	must(t, b.Release())
-	if l, err := mem.ReadDir("."); err != nil || len(l) > 0 {
-		t.Errorf("left: %v %v", l, err)
+	if l := names(t, mem, "."); len(l) > 0 {
+		t.Errorf("left: %v", l)
 	}
 }
 
@@ -123,11 +123,10 @@ func (f *busyFile) Close() error {
 // TestReleaseOfOpen: a lease is given back where a file that is open cannot be removed.
 func TestReleaseOfOpen(t *testing.T) {
 	fsys := busy{shared{vfs.NewMem()}, map[string]int{}}
-	l, err := Acquire(context.Background(), fsys, "d.nc", LeaseOptions{})
-	must(t, err)
+	l := need(Acquire(context.Background(), fsys, "d.nc", LeaseOptions{}))
 	must(t, l.Release())
-	if l, err := fsys.ReadDir("."); err != nil || len(l) > 0 {
-		t.Errorf("left: %v %v", l, err)
+	if l := names(t, fsys, "."); len(l) > 0 {
+		t.Errorf("left: %v", l)
 	}
 }
 
@@ -140,20 +139,18 @@ func testTakeoverOfOpen(t *testing.T) {
 	h := Holder{ID: NewID(), Host: "here", PID: 1}
 	must(t, vfs.WriteFile(fsys, LockName("d.nc"), h.encode()))
 	still := LeaseOptions{Beat: time.Hour, Patience: 1}
-	reader, err := fsys.Open(LockName("d.nc"))
-	must(t, err)
+	reader := need(fsys.Open(LockName("d.nc")))
 	if l, err := Acquire(context.Background(), fsys, "d.nc", still); err == nil || !strings.Contains(err.Error(), "delete the file") || !strings.Contains(err.Error(), LockName("d.nc")) {
 		t.Fatalf("%v %v", l, err)
 	}
-	if l, err := fsys.ReadDir("."); err != nil || len(l) != 1 {
-		t.Errorf("left: %v %v", l, err)
+	if l := names(t, fsys, "."); len(l) != 1 {
+		t.Errorf("left: %v", l)
 	}
 	must(t, reader.Close())
-	l, err := Acquire(context.Background(), fsys, "d.nc", still)
-	must(t, err)
+	l := need(Acquire(context.Background(), fsys, "d.nc", still))
 	must(t, errors.Join(l.Check(), l.Settle(), l.Release()))
-	if l, err := fsys.ReadDir("."); err != nil || len(l) > 0 {
-		t.Errorf("left: %v %v", l, err)
+	if l := names(t, fsys, "."); len(l) > 0 {
+		t.Errorf("left: %v", l)
 	}
 }
 
@@ -234,8 +231,7 @@ func TestExported(t *testing.T) { synctest.Test(t, testExported) }
 func testExported(t *testing.T) {
 	mem := vfs.NewMem()
 	h := Holder{ID: NewID(), Host: "another.machine", Boot: "another", PID: 1}
-	f, err := mem.Create(LockName("d.nc"))
-	must(t, err)
+	f := need(mem.Create(LockName("d.nc")))
 	must(t, errors.Join(put(f, h.encode(), false), f.Close()))
 	if _, state, err := Inspect(mem, "d.nc"); err != nil || state != HolderUnsure {
 		t.Errorf("Inspect: %v, %v", state, err)

@@ -50,12 +50,12 @@ func TestRemoveIf(t *testing.T) {
 		asked := 0
 		err := RemoveIf(mem, "f", "mine", func() (bool, error) {
 			asked++
-			if l := names(t, mem); !slices.Equal(l, []string{"mine"}) {
+			if l := names(t, mem, "."); !slices.Equal(l, []string{"mine"}) {
 				t.Errorf("while it is looked at: %v", l)
 			}
 			return c.goes, c.err
 		})
-		if l := names(t, mem); !errors.Is(err, c.err) || asked != 1 || !slices.Equal(l, c.left) {
+		if l := names(t, mem, "."); !errors.Is(err, c.err) || asked != 1 || !slices.Equal(l, c.left) {
 			t.Errorf("%v, %v: %v, asked %d times, left %v", c.goes, c.err, err, asked, l)
 		}
 	}
@@ -85,15 +85,15 @@ func TestRenameAll(t *testing.T) {
 			t.Fatalf("operation %d: %v", at, err)
 		}
 		must(t, RenameAll(mem, maps.All(list), true))
-		if l := names(t, mem.CrashClone(vfs.CrashOptions{})); !slices.Equal(l, []string{"a", "b"}) {
+		if l := names(t, mem.CrashClone(vfs.CrashOptions{}), "."); !slices.Equal(l, []string{"a", "b"}) {
 			t.Errorf("operation %d fails: %v", at, l)
 		}
 	}
 }
 
-func names(t *testing.T, fsys vfs.FS) (list []string) {
-	entries, err := fsys.ReadDir(".")
-	must(t, err)
+func names(t *testing.T, fsys vfs.FS, dir string) (list []string) {
+	t.Helper()
+	entries := need(fsys.ReadDir(dir))
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}

@@ -22,8 +22,7 @@ func TestPulseUnnamed(t *testing.T) {
 		}
 		look(mem, Dead)
 		look(shared{mem}, Unsure)
-		f, err := mem.OpenRW(LockName("d.nc"))
-		must(t, err)
+		f := need(mem.OpenRW(LockName("d.nc")))
 		must(t, vfs.Lock(f, true))
 		look(mem, Alive)
 		must(t, errors.Join(f.Close(), mem.Remove(LockName("d.nc"))))

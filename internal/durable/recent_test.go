@@ -18,15 +18,11 @@ func TestRecent(t *testing.T) {
 		ctx := context.Background()
 		o := LeaseOptions{Beat: 8 * time.Second, Patience: 30 * time.Second}
 		shared := crashtest.NewMachines(vfs.NewMem())
-		in, err := Acquire(ctx, shared.Machine(true), "in.nc", o)
-		must(t, err)
+		in := need(Acquire(ctx, shared.Machine(true), "in.nc", o))
 		o.Beat = 11 * time.Second
-		late, err := Acquire(ctx, shared.Machine(true), "late.nc", o)
-		must(t, err)
-		loose, err := Acquire(ctx, shared.Machine(false), "loose.nc", o)
-		must(t, err)
-		local, err := Acquire(ctx, vfs.NewMem(), "local.nc", o)
-		must(t, err)
+		late := need(Acquire(ctx, shared.Machine(true), "late.nc", o))
+		loose := need(Acquire(ctx, shared.Machine(false), "loose.nc", o))
+		local := need(Acquire(ctx, vfs.NewMem(), "local.nc", o))
 		for at := time.Duration(0); at < 40*time.Second; at += time.Second {
 			synctest.Wait()
 			if !in.Recent() || late.Recent() != (at < 10*time.Second) || loose.Recent() || local.Recent() {
@@ -43,8 +39,7 @@ func TestReleaseOther(t *testing.T) {
 	for _, checked := range []time.Duration{-1, 2 * time.Second, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			fsys := crashtest.NewMachines(vfs.NewMem()).Machine(true)
-			l, err := Acquire(context.Background(), fsys, "d", LeaseOptions{})
-			must(t, err)
+			l := need(Acquire(context.Background(), fsys, "d", LeaseOptions{}))
 			if checked >= 0 {
 				must(t, l.Check())
 				time.Sleep(checked)
@@ -61,44 +56,21 @@ func TestReleaseOther(t *testing.T) {
 	}
 }
 
-// syncs counts them.
-type syncs struct {
-	vfs.FS
-	n *int
-}
-
-type synced struct {
-	vfs.File
-	n *int
-}
-
-func (f synced) Sync() error {
-	*f.n++
-	return f.File.Sync()
-}
-
-func (s syncs) Create(name string) (vfs.File, error) {
-	f, err := s.FS.Create(name)
-	return synced{f, s.n}, err
-}
-
 // TestSent: other machines can read a new lease soon, and before any process joins.
 func TestSent(t *testing.T) {
 	for _, share := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			n := 0
-			l, err := Acquire(context.Background(), syncs{crashtest.NewMachines(vfs.NewMem()).Machine(true), &n}, "d", LeaseOptions{})
-			must(t, err)
+			fsys := vfs.Count(crashtest.NewMachines(vfs.NewMem()).Machine(true))
+			l := need(Acquire(context.Background(), fsys, "d", LeaseOptions{}))
 			if share {
 				must(t, l.Share())
 			} else {
 				time.Sleep(time.Second)
 				synctest.Wait()
 			}
-			if l.mu.Lock(); n != 1 {
+			if n := fsys.Kind(vfs.OpSync); n != 1 {
 				t.Errorf("share %v: %d syncs, want 1", share, n)
 			}
-			l.mu.Unlock()
 			must(t, l.Release())
 		})
 	}

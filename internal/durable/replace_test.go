@@ -22,13 +22,9 @@ func testReplace(t *testing.T, names []string) {
 	o := ReplaceOptions{Owner: "test", Sync: true, SyncDir: true}
 	for at := 0; ; at++ {
 		mem := vfs.NewMem()
-		if err := ReplaceAll(mem, names, []byte("old"), o); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ReplaceAll(mem, names, []byte("old"), o))
 		left, err := CreateTemp(mem, "c", TempOptions{Owner: "test"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := left.Finish(); err != nil { // its writer died here
 			t.Fatal(err)
 		}
@@ -53,9 +49,7 @@ func testReplace(t *testing.T, names []string) {
 			}
 		}
 		if n <= at {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			break
 		}
 		if !errors.Is(err, boom) {
@@ -69,13 +63,9 @@ func testReplace(t *testing.T, names []string) {
 
 func noTemps(t *testing.T, fsys vfs.FS) {
 	t.Helper()
-	list, err := fsys.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range list {
-		if IsTemp(e.Name()) {
-			t.Errorf("%s is there", e.Name())
+	for _, name := range names(t, fsys, ".") {
+		if IsTemp(name) {
+			t.Errorf("%s is there", name)
 		}
 	}
 }
@@ -129,8 +119,7 @@ func TestGroupOrder(t *testing.T) {
 	var g Group
 	defer g.Discard()
 	for i, name := range []string{"b", "c", "a"} {
-		x, err := CreateTemp(fsys, name, TempOptions{})
-		must(t, err)
+		x := need(CreateTemp(fsys, name, TempOptions{}))
 		if i < 2 {
 			g.Add(x)
 		} else {

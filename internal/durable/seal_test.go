@@ -20,11 +20,7 @@ type sample struct {
 
 func encode(t testing.TB, seq int64, names ...string) []byte {
 	t.Helper()
-	b, err := kind.Encode(&sample{kind.Head(seq), names})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return need(kind.Encode(&sample{kind.Head(seq), names}))
 }
 
 func decode(b []byte) (*sample, error) {
@@ -67,9 +63,7 @@ func TestDamage(t *testing.T) {
 		t.Errorf("a byte more: %v", err)
 	}
 	other, err := Seal{"some format", 3}.Encode(&sample{Seal{"some format", 3}.Head(1), nil})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := decode(other); !errors.Is(err, fault.ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}

@@ -13,29 +13,18 @@ import (
 // TestTempNames: names are as long as names can be, are new, or are those of the owner.
 func TestTempNames(t *testing.T) {
 	mem := vfs.NewMem()
-	must := func(x *Temp, err error) *Temp {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
 	long := strings.Repeat("n", 255)
-	a, b := must(CreateTemp(mem, long, TempOptions{})), must(CreateTemp(mem, long, TempOptions{}))
+	a, b := need(CreateTemp(mem, long, TempOptions{})), need(CreateTemp(mem, long, TempOptions{}))
 	if a.Name() == b.Name() || !IsTemp(a.Name()) || len(a.Name()) > 100 || a.Final() != long {
 		t.Errorf("%q, %q", a.Name(), b.Name())
 	}
-	c := must(CreateTemp(mem, "x", TempOptions{Owner: "o"}))
-	if _, err := c.WriteAt([]byte("first"), 0); err != nil {
-		t.Fatal(err)
-	}
-	d, other := must(CreateTemp(mem, "x", TempOptions{Owner: "o"})), must(CreateTemp(mem, "y", TempOptions{Owner: "o"}))
+	c := need(CreateTemp(mem, "x", TempOptions{Owner: "o"}))
+	need(c.WriteAt([]byte("first"), 0))
+	d, other := need(CreateTemp(mem, "x", TempOptions{Owner: "o"})), need(CreateTemp(mem, "y", TempOptions{Owner: "o"}))
 	if c.Name() != d.Name() || other.Name() == c.Name() {
 		t.Errorf("%q, %q, %q", c.Name(), d.Name(), other.Name())
 	}
-	if err := d.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Commit())
 	if b, err := vfs.ReadFile(mem, "x", 10); err != nil || len(b) != 0 {
 		t.Errorf("%q %v", b, err)
 	}
@@ -52,10 +41,8 @@ func TestTempNames(t *testing.T) {
 	if _, err := CreateTemp(mem, "no/x", TempOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	e := must(CreateTemp(mem, "new/dir/x", TempOptions{Mkdir: true, Sync: true}))
-	if err := e.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	e := need(CreateTemp(mem, "new/dir/x", TempOptions{Mkdir: true, Sync: true}))
+	must(t, e.Commit())
 	if _, err := mem.CrashClone(vfs.CrashOptions{}).Stat("new/dir"); err != nil {
 		t.Error("the directories do not outlive a power cut:", err)
 	}
@@ -66,9 +53,7 @@ func TestMkdirAll(t *testing.T) {
 	for at := range int64(6) {
 		mem := vfs.NewMem()
 		_ = MkdirAll(vfs.FailNth(mem, at, errors.New("boom")), "a/b", true)
-		if err := MkdirAll(mem, "a/b", true); err != nil {
-			t.Fatal(err)
-		}
+		must(t, MkdirAll(mem, "a/b", true))
 		if _, err := mem.CrashClone(vfs.CrashOptions{}).Stat("a/b"); err != nil {
 			t.Errorf("operation %d failed at first: %v", at, err)
 		}
@@ -80,16 +65,9 @@ func TestMkdirAll(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	x, err := CreateTemp(vfs.OS, dir+"/x", TempOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	if err := vfs.WriteFile(vfs.OS, dir+"/x", nil); err != nil {
-		t.Fatal(err)
-	}
+	x := need(CreateTemp(vfs.OS, dir+"/x", TempOptions{}))
+	must(t, x.Finish())
+	must(t, vfs.WriteFile(vfs.OS, dir+"/x", nil))
 	if n, err := Sweep(vfs.OS, dir, time.Now().Add(-time.Hour)); n != 0 || err != nil {
 		t.Error(n, err)
 	}
