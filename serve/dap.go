@@ -23,7 +23,6 @@ func (s *Server) dap(a *answer, r *http.Request, path string) error {
 	if err == nil || a.sent {
 		return err
 	}
-	a.reset()
 	status, code := statusOf(err), dap.Code(err)
 	switch status {
 	case http.StatusNotFound:
@@ -31,14 +30,9 @@ func (s *Server) dap(a *answer, r *http.Request, path string) error {
 	case http.StatusServiceUnavailable:
 		code = dap.CodeUnknown
 	}
-	s.setRetry(a.Header(), status)
-	body := dap.AppendError(nil, code, s.textOf(err))
-	dapHeaders(a.Header(), "dods_error")
-	a.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	a.WriteHeader(status)
+	a.setError(status)
 	a.told = err
-	_, err = a.Write(body)
-	return err
+	return s.dapText(a, "dods_error", dap.AppendError(nil, code, s.textOf(err)))
 }
 
 func dapHeaders(h http.Header, what string) {

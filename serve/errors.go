@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"strconv"
 
 	"blobio/internal/fault"
 	"blobio/internal/tree"
@@ -49,19 +48,15 @@ func (s *Server) textOf(err error) string {
 
 // refuse sends an error as a line of text.
 func (s *Server) refuse(a *answer, err error) {
-	a.reset()
-	h, status := a.Header(), statusOf(err)
-	s.setRetry(h, status)
-	text := s.textOf(err) + "\n"
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	a.WriteHeader(status)
-	_, _ = a.Write([]byte(text)) // that the client has gone is noted there
+	a.setError(statusOf(err))
+	_ = sendText(a, "text/plain; charset=utf-8", []byte(s.textOf(err)+"\n")) // that the client has gone is noted there
 }
 
-// setRetry tells a client that comes too early when to come again.
-func (s *Server) setRetry(h http.Header, status int) {
+// setError begins the answer with an error instead of what a part has set. A client that comes too early is told when to come again.
+func (a *answer) setError(status int) {
+	a.reset()
 	if status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", "5")
+		a.Header().Set("Retry-After", "5")
 	}
+	a.WriteHeader(status)
 }

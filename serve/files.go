@@ -23,12 +23,7 @@ func (s *Server) files(a *answer, r *http.Request, path string) error {
 	}
 	d, err := s.dataset(r.Context(), path)
 	if err != nil {
-		if e, lerr := s.tree.Lookup(path); lerr == nil && e.Kind == tree.KindDir {
-			a.Header().Set("Location", (&url.URL{Path: "/files/" + path + "/"}).String())
-			a.WriteHeader(http.StatusMovedPermanently)
-			return nil
-		}
-		return err
+		return s.orList(a, path, err)
 	}
 	defer d.Release()
 	if err := tidyRange(r); err != nil {
@@ -55,6 +50,16 @@ func (s *Server) files(a *answer, r *http.Request, path string) error {
 	f := &virtual{ctx: r.Context(), s: s, file: file, size: size}
 	http.ServeContent(a, r, "", d.ModTime(), f)
 	return f.close()
+}
+
+// orList sends who asks for a dataset by the path of a directory to its list. err is why there is no dataset.
+func (s *Server) orList(a *answer, path string, err error) error {
+	if e, lerr := s.tree.Lookup(path); lerr != nil || e.Kind != tree.KindDir {
+		return err
+	}
+	a.Header().Set("Location", link("files", path)+"/")
+	a.WriteHeader(http.StatusMovedPermanently)
+	return nil
 }
 
 // plainFile is an ordinary netCDF file, which is sent as it is.

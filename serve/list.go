@@ -82,9 +82,10 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(e tree.Entry) bool { return e.Parts || e.Kind == tree.KindPlain && !isNetCDF(e.Name) })
 	from := r.URL.Query().Get("from")
-	names = slices.DeleteFunc(names, func(e tree.Entry) bool { return e.Name < from })
+	names = slices.DeleteFunc(names, func(e tree.Entry) bool {
+		return e.Parts || e.Kind == tree.KindPlain && !isNetCDF(e.Name) || e.Name < from
+	})
 	l := listing{Path: "/" + dir, Entries: []entry{}}
 	if len(names) > pageLength {
 		l.Next = names[pageLength].Name
@@ -182,11 +183,7 @@ const pageWord = "view"
 
 // isNetCDF says whether a plain file is called as netCDF files are.
 func isNetCDF(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".nc", ".nc4", ".cdf":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".nc", ".nc4", ".cdf"}, strings.ToLower(path.Ext(name)))
 }
 
 // link is the URL of a path in a part.

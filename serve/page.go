@@ -41,12 +41,7 @@ func (s *Server) view(a *answer, r *http.Request, name string) error {
 	defer give()
 	set, err := s.dataset(r.Context(), name)
 	if err != nil {
-		if e, lerr := s.tree.Lookup(name); lerr == nil && e.Kind == tree.KindDir {
-			a.Header().Set("Location", link("files", name)+"/")
-			a.WriteHeader(http.StatusFound)
-			return nil
-		}
-		return err
+		return s.orList(a, name, err)
 	}
 	defer set.Release()
 	p, err := s.page(r.Context(), name, set, q)

@@ -3,6 +3,8 @@ package serve
 import (
 	"net/http"
 	"strings"
+
+	"blobio/internal/zarr"
 )
 
 // part answers for the path behind its word, which begins without a slash and has no %XX left. The context of the request ends when
@@ -13,8 +15,8 @@ type part func(s *Server, a *answer, r *http.Request, path string) error
 var parts = map[string]part{
 	"files":  (*Server).files,
 	"dap":    (*Server).dap,
-	"zarr":   (*Server).zarrV2,
-	"zarr3":  (*Server).zarrV3,
+	"zarr":   zarrPart(zarr.V2),
+	"zarr3":  zarrPart(zarr.V3),
 	"static": (*Server).static,
 	"plot":   (*Server).plot,
 	"value":  (*Server).value,

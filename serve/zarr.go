@@ -14,13 +14,9 @@ import (
 	"blobio/internal/zarr"
 )
 
-// zarrV2 and zarrV3 answer with the value of a key of a dataset's Zarr group: PATH/KEY.
-func (s *Server) zarrV2(a *answer, r *http.Request, where string) error {
-	return s.zarr(a, r, where, zarr.V2)
-}
-
-func (s *Server) zarrV3(a *answer, r *http.Request, where string) error {
-	return s.zarr(a, r, where, zarr.V3)
+// zarrPart answers with the value of a key of a dataset's Zarr group: PATH/KEY.
+func zarrPart(version zarr.Version) part {
+	return func(s *Server, a *answer, r *http.Request, where string) error { return s.zarr(a, r, where, version) }
 }
 
 // zarr answers with one value. Readers of Zarr take a chunk that is "not found" for one of fill values, and ask only for those that the

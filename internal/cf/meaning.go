@@ -31,7 +31,13 @@ type Meaning struct {
 	packed        bool
 	single        bool     // unpacked values are float32
 	factors       []string // as text
-	rule          any      // *rule[T] of kind
+	rule          absence  // *rule[T] of kind
+}
+
+// absence tells numbers of one type that stand for no value from the others.
+type absence interface {
+	decode(m *Meaning, dst []float64, numbers any)
+	present(m *Meaning, numbers any) (values any, absent int64)
 }
 
 // MeaningOf reads the attributes of a variable of numbers.

@@ -27,34 +27,10 @@ func (m *Meaning) Read(dst []float64, read func(stored any) error) error {
 }
 
 // Decode puts what stored numbers mean into dst, which is as long and may be the same slice: None where there is no value.
-func (m *Meaning) Decode(dst []float64, stored any) {
-	switch x := m.numbers(stored).(type) { // the types
-	case []int8:
-		decode(m, dst, x)
-	case []int16:
-		decode(m, dst, x)
-	case []int32:
-		decode(m, dst, x)
-	case []int64:
-		decode(m, dst, x)
-	case []uint8:
-		decode(m, dst, x)
-	case []uint16:
-		decode(m, dst, x)
-	case []uint32:
-		decode(m, dst, x)
-	case []uint64:
-		decode(m, dst, x)
-	case []float32:
-		decode(m, dst, x)
-	case []float64:
-		decode(m, dst, x)
-	}
-}
+func (m *Meaning) Decode(dst []float64, stored any) { m.rule.decode(m, dst, m.numbers(stored)) }
 
-func decode[T elem.Number](m *Meaning, dst []float64, src []T) {
-	r := m.rule.(*rule[T])
-	for i, x := range src {
+func (r *rule[T]) decode(m *Meaning, dst []float64, numbers any) {
+	for i, x := range numbers.([]T) {
 		if r.absent(x) {
 			dst[i] = None
 			continue
@@ -78,33 +54,11 @@ func (m *Meaning) numbers(stored any) any {
 // Values are the values among stored numbers, and how many of these stand for none. They have a type of their own if they are packed or
 // unsigned, and may lie in the memory of stored.
 func (m *Meaning) Values(stored any) (values any, absent int64) {
-	switch x := m.numbers(stored).(type) { // the types
-	case []int8:
-		values, absent = present(m, x)
-	case []int16:
-		values, absent = present(m, x)
-	case []int32:
-		values, absent = present(m, x)
-	case []int64:
-		values, absent = present(m, x)
-	case []uint8:
-		values, absent = present(m, x)
-	case []uint16:
-		values, absent = present(m, x)
-	case []uint32:
-		values, absent = present(m, x)
-	case []uint64:
-		values, absent = present(m, x)
-	case []float32:
-		values, absent = present(m, x)
-	case []float64:
-		values, absent = present(m, x)
-	}
-	return values, absent
+	return m.rule.present(m, m.numbers(stored))
 }
 
-func present[T elem.Number](m *Meaning, src []T) (any, int64) {
-	r := m.rule.(*rule[T])
+func (r *rule[T]) present(m *Meaning, numbers any) (any, int64) {
+	src := numbers.([]T)
 	n := r.first(src)
 	for _, x := range src[min(n+1, len(src)):] {
 		if !r.absent(x) {
