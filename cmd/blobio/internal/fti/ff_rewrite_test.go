@@ -161,7 +161,7 @@ func TestFFExtractDoubtful(t *testing.T) {
 	}
 	clitest.Check(t, os.WriteFile(fast, []byte(whole), 0o666))
 	clitest.FlipByte(t, fast, 100) // of variable 1: neither its values nor a difference, and nothing of others
-	for _, args := range [][]string{{"--elements", "0:4"}, {"--plain"}, {"--json"}} {
+	for _, args := range [][]string{{"--elements", "0:4"}, {"--json"}} {
 		clitest.Bad(t, cli.Findings, "variable 1: ", append([]string{"ff", "dump", "--var", "1", fast}, args...)...)
 	}
 	clitest.Good(t, "ff", "dump", "--var", "2", fast)
