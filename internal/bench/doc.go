@@ -1,4 +1,4 @@
-// Package bench measures what writing, reading, converting and checkpoints take, beside what the machine bears. Workloads are the
+// Package bench measures what writing, reading and converting take, beside what the machine bears. Workloads are the
 // named measurements of blobio bench; Run runs some. RunSweep measures all combinations of values of options.
 //
 // # How Run measures

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"blobio/blob"
@@ -71,14 +72,7 @@ func (k *Knob) wants() string {
 	case SwitchKnob:
 		return "yes or no"
 	}
-	text := ""
-	for i, w := range k.Words {
-		if i > 0 {
-			text += ", "
-		}
-		text += w
-	}
-	return text
+	return strings.Join(k.Words, ", ")
 }
 
 // Knobs are all options of blob's writers and readers but those that say what is written: layout, records and force.

@@ -17,7 +17,6 @@ type Options struct {
 	Dir   string // where the files go, in a directory of their own that is removed; required
 	Runs  int    // of each row, default 5
 	Quick bool   // smallest sizes, two runs: a test of the bench, not a measurement
-	Log   func(string)
 	At    func(stage string, done, total int64)
 }
 
@@ -34,13 +33,10 @@ func Workloads() []Workload {
 		{"ne30", "write F h0 at ne=30: 64 and 512 ranks, 1 and 4 subfiles", (*session).ne30},
 		{"records", "write F h1 at ne=30 with 10 records: flush each, flush once, append; F h0 with 1 and 10", (*session).records},
 		{"async", "compute between flushes as long as they take: Flush against FlushAsync", (*session).async},
-		{"commits", "commit while one writes: 1 GiB committed once, 10 and 20 times, and 10,000 small commits", (*session).commits},
 		{"read", "read a whole variable, one level, one record, one column over time", (*session).read},
 		{"convert", "convert in each direction, and on one core", (*session).convert},
 		{"check", "check a dataset", (*session).check},
 		{"compress", "process-centric files with and without compression: smooth fields, noise, fields with fill values", (*session).compress},
-		{"fti", "checkpoints of FTI-FF: full, differential, recovered; 1 GiB of one rank, with and without fsync", (*session).fti},
-		{"scr", "files of four ranks protected by redset and rebuilt; a checkpoint without and with a flush", (*session).scr},
 	}
 }
 
@@ -52,9 +48,6 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 	}
 	if o.Quick {
 		o.Runs = 2
-	}
-	if o.Log == nil {
-		o.Log = func(string) {}
 	}
 	if o.At == nil {
 		o.At = func(string, int64, int64) {}
@@ -84,7 +77,6 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 	for i, w := range list {
 		s.name, s.nth, s.of = w.Name, i, len(list)
 		s.res.Workloads = append(s.res.Workloads, w.Name)
-		s.Log(fmt.Sprintf("%s: %s", w.Name, w.About))
 		if err := w.run(s, ctx); err != nil {
 			if !errors.Is(err, errSkip) {
 				return s.res, fmt.Errorf("%s: %w", w.Name, err)
@@ -127,15 +119,6 @@ func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 // skip tells what is not in the results, and why.
 func (s *session) skip(what string, err error) {
 	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %s", what, err.Error()))
-	s.Log(fmt.Sprintf("%s: skipped: %v", what, err))
-}
-
-// syncs are without and with waiting for the device; a quick run has the first only.
-func (s *session) syncs() []bool {
-	if s.Quick {
-		return []bool{false}
-	}
-	return []bool{false, true}
 }
 
 // room is an error if the file system lacks the bytes.
@@ -210,11 +193,6 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 func (s *session) keep(r *Row) {
 	r.Workload = s.name
 	s.res.Rows = append(s.res.Rows, *r)
-	line := fmt.Sprintf("%s, %s, %s, %d ranks: %s", r.Data, r.What, r.Who, r.Ranks, Seconds(r.Median()))
-	if r.Bytes > 0 {
-		line += fmt.Sprintf(", %.0f MiB/s", r.Rate()/(1<<20))
-	}
-	s.Log(line)
 }
 
 // The layouts as rows name them.

@@ -15,10 +15,10 @@ func TestQuick(t *testing.T) {
 	dir := t.TempDir()
 	for _, w := range Workloads() {
 		t.Run(w.Name, func(t *testing.T) {
-			if os.Getenv("BLOBIO_LONG") == "" && !slices.Contains([]string{"commits", "check"}, w.Name) {
+			if os.Getenv("BLOBIO_LONG") == "" && !slices.Contains([]string{"records", "check"}, w.Name) {
 				t.Skip("set BLOBIO_LONG for all")
 			}
-			r, err := Run(t.Context(), Options{Dir: dir, Quick: true, Log: func(s string) { t.Log(s) }}, w.Name)
+			r, err := Run(t.Context(), Options{Dir: dir, Quick: true}, w.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestBoundsHaveTheRoom(t *testing.T) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Dir: dir, Quick: true, Log: func(string) {}, At: func(string, int64, int64) {}}
+	o := Options{Dir: dir, Quick: true, At: func(string, int64, int64) {}}
 	s := &session{Options: o, dir: dir, res: newResults(&o)}
 	j, data := s.fCase("h1", 64)
 	list, err := s.inProcess(j, data, "write", 0)
@@ -132,7 +132,7 @@ func TestUnknownWorkload(t *testing.T) {
 
 // TestClearBeforeTheClock: what an earlier run has left is gone before the clock of the next one runs, in each turn.
 func TestClearBeforeTheClock(t *testing.T) {
-	s := &session{Options: Options{Runs: 3, Log: func(string) {}, At: func(string, int64, int64) {}}, dir: t.TempDir(), res: &Results{}, name: "x"}
+	s := &session{Options: Options{Runs: 3, At: func(string, int64, int64) {}}, dir: t.TempDir(), res: &Results{}, name: "x"}
 	left := s.path("left")
 	var seen []bool
 	if err := s.race(context.Background(), true, runner{row: &Row{},

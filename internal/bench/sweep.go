@@ -80,8 +80,6 @@ type sweeper struct {
 	fs     lustre
 	began  time.Time
 	points []SweepPoint
-	order  []int
-	repeat []int
 
 	groups map[[2]int]sweepGroup // of processes, by ranks and ranks of a node
 	task   *task                 // of the last point
@@ -156,7 +154,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 	if len(s.points) == 0 {
 		return fmt.Errorf("no point is possible: %s", s.res.Left[0].Why)
 	}
-	s.res.All = len(s.order)
+	s.res.All = s.runs()
 	if err := os.RemoveAll(s.res.Work); err != nil { // what a session that was cut off has left
 		return err
 	}
@@ -182,13 +180,10 @@ func (s *sweeper) lay() {
 		s.res.Left = []SweepSkip{}
 	}
 	s.res.Points = len(s.points)
-	s.order = s.Plan.order(len(s.points))
-	seen := make([]int, len(s.points))
-	for _, p := range s.order {
-		s.repeat = append(s.repeat, seen[p])
-		seen[p]++
-	}
 }
+
+// runs is how many there are: each point once, then each again.
+func (s *sweeper) runs() int { return len(s.points) * s.Plan.Repeats }
 
 // share gives all processes the plan as the first one has it.
 func (s *sweeper) share(ctx context.Context) (err error) {
@@ -242,10 +237,10 @@ func (s *sweeper) choose(ctx context.Context) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return -1, err
 		}
-		if n >= len(s.order) || s.Limit > 0 && time.Since(s.began) >= s.Limit {
+		if n >= s.runs() || s.Limit > 0 && time.Since(s.began) >= s.Limit {
 			return -1, nil
 		}
-		s.At("run "+fmt.Sprint(n+1), int64(len(s.res.Runs)), int64(len(s.order)))
+		s.At("run "+fmt.Sprint(n+1), int64(len(s.res.Runs)), int64(s.runs()))
 		if b := s.res.Begun; b == nil || b.Run != n {
 			s.res.Begun = &SweepBegun{Run: n}
 		}
@@ -260,12 +255,12 @@ func (s *sweeper) choose(ctx context.Context) (int, error) {
 
 // run is a run without figures.
 func (s *sweeper) run(n int) SweepRun {
-	p := s.order[n]
+	p := n % len(s.points)
 	axes := SweepPoint{}
 	for _, a := range s.Plan.Varied() {
 		axes[a] = s.points[p][a]
 	}
-	return SweepRun{Run: n, Point: p, Repeat: s.repeat[n], Session: len(s.res.Sessions) - 1, Date: now(), Axes: axes}
+	return SweepRun{Run: n, Point: p, Repeat: n / len(s.points), Session: len(s.res.Sessions) - 1, Date: now(), Axes: axes}
 }
 
 // keep records a run. Only the first rank does.

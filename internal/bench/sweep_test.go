@@ -19,7 +19,7 @@ import (
 // smallSweep is a plan of tiny data.
 func smallSweep(dir string, axes map[string][]string) SweepOptions {
 	return SweepOptions{State: filepath.Join(dir, "sweep.json"), Plan: SweepPlan{Axes: axes, Records: 3, Even: EvenSize{Vars: 2, Elements: 30, Pieces: 3},
-		Repeats: 2, Order: "rounds", Verify: true, Dir: dir, Memory: 1 << 20}}
+		Repeats: 2, Verify: true, Dir: dir, Memory: 1 << 20}}
 }
 
 // left are the names in a directory but those of kept results.
@@ -48,7 +48,7 @@ func TestSweep(t *testing.T) {
 		}},
 		{2, func(p *SweepPlan) {
 			p.Axes = map[string][]string{"ranks": {"4"}, "layout": {"variable"}, "flush": {"2"}, "async": {"no", "yes"}, "read": {"cold"}, "fixed-records": {"no"}}
-			p.Shift, p.Float = 3, true
+			p.Float = true
 			if _, err := exec.LookPath("sh"); err == nil {
 				p.Drop = "true"
 			}
@@ -58,7 +58,7 @@ func TestSweep(t *testing.T) {
 		}},
 		{2, func(p *SweepPlan) { // a record at a time fits
 			p.Axes = map[string][]string{"ranks": {"2", "4"}, "buffer": {"65536"}, "durability": {"none"}}
-			p.Weak, p.Memory, p.Order = true, 2000, "random"
+			p.Weak, p.Memory = true, 2000
 		}},
 		{2, func(p *SweepPlan) {
 			p.Axes = map[string][]string{"ranks": {"2", "4"}, "case": {"I_h0"}, "subfiles": {"1/target"}, "compute": {"0.001"}}
@@ -152,7 +152,6 @@ func TestSweepGoesOn(t *testing.T) {
 	for _, cut := range []int{0, 3, 7} {
 		dir := t.TempDir()
 		o := smallSweep(dir, axes)
-		o.Plan.Order, o.Plan.Seed = "random", 7
 		ctx, cancel := context.WithCancel(t.Context())
 		cutting := o
 		cutting.fail = func(rank, run int) error {
@@ -292,7 +291,6 @@ func TestSweepRefused(t *testing.T) {
 		{"targets", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"subfiles": {"1/target"}} }},
 		{"of 16 ranks", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"subfiles": {"17"}} }},
 		{"positive", func(o *SweepOptions) { o.Plan.Repeats = 0 }},
-		{"order", func(o *SweepOptions) { o.Plan.Order = "backwards" }},
 		{"not a directory", func(o *SweepOptions) { o.Plan.Dir = o.State + ".file" }},
 		{"sweep.json", func(o *SweepOptions) { _ = os.WriteFile(o.State, []byte("{}"), 0o666) }},
 		{"sweep.json", func(o *SweepOptions) { _ = os.WriteFile(o.State, []byte(`{"version":1,"all":1,"runs":[{}]}`), 0o666) }},
@@ -363,24 +361,6 @@ func TestSweepHeld(t *testing.T) {
 	}
 	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 0 || !ran {
 		t.Errorf("%v", err)
-	}
-}
-
-// TestSweepOrders: each point is in each round once.
-func TestSweepOrders(t *testing.T) {
-	for _, order := range []string{"rounds", "random", "points"} {
-		p := SweepPlan{Repeats: 3, Order: order, Seed: 1}
-		list := p.order(5)
-		count := map[int]int{}
-		for i, k := range list {
-			count[k]++
-			if order != "points" && count[k] != i/5+1 || order == "points" && k != i/3 {
-				t.Errorf("%s: %v", order, list)
-			}
-		}
-		if len(count) != 5 || !slices.Equal(list, p.order(5)) || slices.IsSorted(list[:5]) == (order == "random") {
-			t.Errorf("%s: %v", order, list)
-		}
 	}
 }
 

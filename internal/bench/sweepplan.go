@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
@@ -33,9 +32,6 @@ type SweepPlan struct {
 	Maps    map[string]MapSource `json:"maps"`  // from files, by F, G and I
 	Float   bool                 `json:"float"`
 	Repeats int                  `json:"repeats"`
-	Order   string               `json:"order"`   // of runs: rounds (each point once, then again), random (in each round), or points (all of one, then the next)
-	Seed    uint64               `json:"seed"`    // of random
-	Shift   int                  `json:"shift"`   // a rank reads what the rank so far behind it has written
 	Verify  bool                 `json:"verify"`  // compare what is read
 	Targets int                  `json:"targets"` // of the file system; 0: as the file system says
 	Stripe  bool                 `json:"stripe"`  // set Lustre's striping of the directory to stripe-size and stripe-count
@@ -55,10 +51,8 @@ func (p *SweepPlan) fill() error {
 		return fmt.Errorf("%d records and %d repeats, want positive numbers", p.Records, p.Repeats)
 	case p.Even.Vars < 1 || p.Even.Elements < 1 || p.Even.Pieces < 1 || p.Even.Vars > 1<<16:
 		return fmt.Errorf("%d variables of %d elements in %d pieces, want positive numbers", p.Even.Vars, p.Even.Elements, p.Even.Pieces)
-	case p.Memory < 1 || p.Space < 0 || p.Targets < 0 || p.Shift < 0:
-		return fmt.Errorf("memory %d, space %d, targets %d, shift %d: want positive numbers", p.Memory, p.Space, p.Targets, p.Shift)
-	case !slices.Contains([]string{"rounds", "random", "points"}, p.Order):
-		return fmt.Errorf("order %q, want rounds, random or points", p.Order)
+	case p.Memory < 1 || p.Space < 0 || p.Targets < 0:
+		return fmt.Errorf("memory %d, space %d, targets %d: want positive numbers", p.Memory, p.Space, p.Targets)
 	}
 	all := map[string][]string{}
 	runs := p.Repeats
@@ -122,25 +116,6 @@ func (p *SweepPlan) Points(targets int) (points []SweepPoint, left []SweepSkip) 
 	return points, left
 }
 
-// order lists the runs as numbers of points; the k-th run of a point is its k-th repeat.
-func (p *SweepPlan) order(points int) (list []int) {
-	for round := range p.Repeats {
-		part := make([]int, points)
-		for i := range part {
-			part[i] = i
-		}
-		if p.Order == "random" {
-			r := rand.New(rand.NewPCG(p.Seed, uint64(round)))
-			r.Shuffle(points, func(i, k int) { part[i], part[k] = part[k], part[i] })
-		}
-		list = append(list, part...)
-	}
-	if p.Order == "points" {
-		slices.Sort(list)
-	}
-	return list
-}
-
 // Varied are the axes with more than one value, in the order of SweepAxes.
 func (p *SweepPlan) Varied() (names []string) {
 	for _, a := range SweepAxes() {
@@ -149,6 +124,14 @@ func (p *SweepPlan) Varied() (names []string) {
 		}
 	}
 	return names
+}
+
+// Shown are the axes that tell points apart in a table.
+func (p *SweepPlan) Shown() []string {
+	if names := p.Varied(); len(names) > 0 {
+		return names
+	}
+	return []string{"case", "ranks"}
 }
 
 // differs says in what two plans differ, "" if they do not.

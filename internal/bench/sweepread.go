@@ -16,7 +16,7 @@ import (
 	"blobio/decomp"
 )
 
-// read reads what this rank, or the one that Shift says, has written; verification is off the clock. It returns the time from open to the last rank's end.
+// read reads what this rank has written; verification is off the clock. It returns the time from open to the last rank's end.
 func (k *sweepRank) read(ctx context.Context) (took float64, err error) {
 	var failed error
 	if k.pt["read"] == "cold" {
@@ -36,9 +36,8 @@ func (k *sweepRank) read(ctx context.Context) (took float64, err error) {
 	}
 	defer r.Close()
 	took = time.Since(start).Seconds()
-	owner := (k.c.Rank() + k.plan.Shift) % k.c.Size()
 	for rec := int64(-1); rec < k.Records; rec++ { // -1: what has no records
-		n, err := k.readRecord(ctx, r, owner, rec)
+		n, err := k.readRecord(ctx, r, rec)
 		if err != nil {
 			return took, err
 		}
@@ -48,7 +47,7 @@ func (k *sweepRank) read(ctx context.Context) (took float64, err error) {
 }
 
 // readRecord reads one record, -1 for what has none, and then verifies it.
-func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, owner int, rec int64) (took float64, err error) {
+func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, rec int64) (took float64, err error) {
 	got, wanted := make([]any, len(k.task.c.Vars)), make([][]decomp.Req, len(k.task.c.Vars))
 	var failed error
 	for v := range got {
@@ -58,14 +57,14 @@ func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, owner int, r
 		}
 		n := k.task.c.Elems(v)
 		if cv.Map != 0 {
-			n = k.maps[cv.Map-1].Count(owner)
+			n = k.maps[cv.Map-1].Count(k.c.Rank())
 		}
 		if int64(int(n)) != n {
 			failed = fmt.Errorf("%d elements of %s in one rank are too many for this machine", n, cv.Name)
 			continue
 		}
 		file, _ := k.types(cv)
-		got[v], wanted[v] = cdf5.NewSlice(file, int(n)), k.wanted(v, owner)
+		got[v], wanted[v] = cdf5.NewSlice(file, int(n)), k.wanted(v)
 	}
 	if err := comm.Agree(ctx, k.c, failed); err != nil { // all ranks begin together
 		return 0, err
@@ -87,7 +86,7 @@ func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, owner int, r
 	if k.plan.Verify {
 		for v, dst := range got {
 			if dst != nil && failed == nil {
-				failed = k.compare(v, max(rec, 0), owner, dst)
+				failed = k.compare(v, max(rec, 0), dst)
 			}
 		}
 		err = comm.Agree(ctx, k.c, failed)
@@ -95,8 +94,8 @@ func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, owner int, r
 	return took, err
 }
 
-// wanted are the requests of what a rank has of a variable.
-func (k *sweepRank) wanted(v, owner int) []decomp.Req {
+// wanted are the requests of what this rank has of a variable.
+func (k *sweepRank) wanted(v int) []decomp.Req {
 	m := k.task.c.Vars[v].Map
 	if m == 0 {
 		return []decomp.Req{{Offset: 0, Length: k.task.c.Elems(v)}}
@@ -105,13 +104,13 @@ func (k *sweepRank) wanted(v, owner int) []decomp.Req {
 		k.reqs = make([][]decomp.Req, len(k.maps))
 	}
 	if k.reqs[m-1] == nil {
-		k.reqs[m-1] = k.maps[m-1].AppendReqs([]decomp.Req{}, owner)
+		k.reqs[m-1] = k.maps[m-1].AppendReqs([]decomp.Req{}, k.c.Rank())
 	}
 	return k.reqs[m-1]
 }
 
-// compare says whether values are those that the owner has put.
-func (k *sweepRank) compare(v int, rec int64, owner int, got any) error {
+// compare says whether values are those that this rank has put.
+func (k *sweepRank) compare(v int, rec int64, got any) error {
 	cv := &k.task.c.Vars[v]
 	file, _ := k.types(cv)
 	gb, _ := cdf5.Bytes(got)
@@ -122,9 +121,9 @@ func (k *sweepRank) compare(v int, rec int64, owner int, got any) error {
 	}
 	runs := k.task.c.Whole(v)
 	if cv.Map != 0 {
-		runs = k.maps[cv.Map-1].Reqs(owner)
+		runs = k.maps[cv.Map-1].Reqs(k.c.Rank())
 	}
-	if err := k.values.Fill(want, v, made, runs, owner); err != nil {
+	if err := k.values.Fill(want, v, made, runs, k.c.Rank()); err != nil {
 		return err
 	}
 	wb, _ := cdf5.Bytes(want)
@@ -132,7 +131,7 @@ func (k *sweepRank) compare(v int, rec int64, owner int, got any) error {
 		for i := range gb {
 			if gb[i] != wb[i] {
 				i /= file.Size()
-				return fmt.Errorf("%s: variable %q record %d, element %d of rank %d: bytes %x, want %x", k.path, cv.Name, rec, i, owner, gb[i*file.Size():(i+1)*file.Size()], wb[i*file.Size():(i+1)*file.Size()])
+				return fmt.Errorf("%s: variable %q record %d, element %d of rank %d: bytes %x, want %x", k.path, cv.Name, rec, i, k.c.Rank(), gb[i*file.Size():(i+1)*file.Size()], wb[i*file.Size():(i+1)*file.Size()])
 			}
 		}
 	}

@@ -15,7 +15,6 @@ type SweepTable struct {
 	Bytes   []int64      `json:"bytes"`   // of the files of each point, about
 	Largest int64        `json:"largest"` // of them
 	Written int64        `json:"written"` // by all runs
-	Order   []int        `json:"order"`   // numbers of points
 }
 
 // Table works out what the plan is, with a few small maps and without writing anything.
@@ -29,8 +28,7 @@ func (p SweepPlan) Table(ctx context.Context) (*SweepTable, error) {
 	}
 	x := &SweepTable{}
 	x.Points, x.Left = p.Points(p.Targets)
-	x.Order = p.order(len(x.Points))
-	x.Runs = len(x.Order)
+	x.Runs = len(x.Points) * p.Repeats
 	sizes := map[string]int64{}
 	for _, pt := range x.Points {
 		key := pt["case"]

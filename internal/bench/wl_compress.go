@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"time"
 
 	"blobio/blob"
-	"blobio/cdf5"
 	"blobio/e3smcases"
 )
 
@@ -98,7 +95,6 @@ func (s *session) compress(ctx context.Context) error {
 		return err
 	}
 	for _, d := range compressData {
-		s.Log(fmt.Sprintf("%s, %s: making the data", data, d.name))
 		all, err := t.fillAll()
 		if err != nil {
 			return err
@@ -153,38 +149,14 @@ func (s *session) compressed(ctx context.Context, t *task, all []rankData, data 
 	if err := s.race(ctx, true, list...); err != nil {
 		return err
 	}
+	var made []stored
+	for k, way := range compressWays {
+		made = append(made, stored{compressName(way), name(k)})
+	}
 	deep := t.find(3)
 	shape := t.c.Shape(deep)
-	for _, q := range []reading{
+	return s.readings(ctx, t, made, data, []reading{
 		{what: "read a variable (lev x ncol)", v: deep},
 		{what: "read one level", v: deep, start: []int64{0, shape[0] / 2, 0}, count: []int64{1, 1, shape[1]}},
-	} {
-		n := t.c.Elems(deep)
-		if q.count != nil {
-			n = shape[1]
-		}
-		cv := &t.c.Vars[deep]
-		typ, _ := cv.FileType(t.Float)
-		dst := cdf5.NewSlice(typ, int(n))
-		list = nil
-		for k, way := range compressWays {
-			r, err := blob.Open(ctx, name(k), nil)
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			list = append(list, runner{row: &Row{Data: data, What: q.what, Who: compressName(way), Ranks: t.Ranks, Bytes: n * int64(typ.Size())},
-				run: func(ctx context.Context) (Took, error) {
-					runtime.GC()
-					cpu, start := cpuTime(), time.Now()
-					err := r.Read(ctx, cv.Name, q.start, q.count, dst)
-					return Took{Seconds: time.Since(start).Seconds(), CPU: cpuTime() - cpu}, err
-				},
-				bound: s.rawReads(name(0) + ".0000")})
-		}
-		if err := s.race(ctx, true, list...); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }

@@ -10,28 +10,29 @@ import (
 	"blobio/cdf5"
 )
 
-// datasets writes the job once, by goroutines, and returns the base name of each layout.
-func (s *session) datasets(ctx context.Context, j Job, distinct int64) (t *task, names map[blob.Layout]string, err error) {
+// stored is a dataset that is read: its name in the column Who, and its base name.
+type stored struct{ who, name string }
+
+// datasets writes the job once in each layout, by goroutines.
+func (s *session) datasets(ctx context.Context, j Job) (t *task, made []stored, err error) {
 	if t, err = j.load(); err != nil {
 		return nil, nil, err
 	}
-	t.Distinct = distinct
-	s.Log("making a dataset")
 	all, err := t.fillAll()
 	if err != nil {
 		return nil, nil, err
 	}
-	names = map[blob.Layout]string{}
 	for _, l := range layouts {
-		names[l] = s.path(j.Case + "." + l.String())
-		if err := removeDataset(names[l]); err != nil {
+		d := stored{l.String(), s.path(j.Case + "." + l.String())}
+		if err := removeDataset(d.name); err != nil {
 			return nil, nil, err
 		}
-		if _, err := t.once(ctx, all, names[l], t.options(l)); err != nil {
+		if _, err := t.once(ctx, all, d.name, t.options(l)); err != nil {
 			return nil, nil, err
 		}
+		made = append(made, d)
 	}
-	return t, names, nil
+	return t, made, nil
 }
 
 // find returns the first record variable of a map.
@@ -54,23 +55,20 @@ type reading struct {
 
 func (s *session) read(ctx context.Context) error {
 	j, data := s.fCase("h0", 64)
-	t, names, err := s.datasets(ctx, j, 0)
+	t, made, err := s.datasets(ctx, j)
 	if err != nil {
 		return err
 	}
 	deep, flat := t.find(3), t.find(2)
 	shape := t.c.Shape(deep)
 	lev, col := shape[0]/2, shape[1]/2
-	if err := s.readings(ctx, t, names, data, []reading{
+	if err := s.readings(ctx, t, made, data, []reading{
 		{what: "read a variable (lev x ncol)", v: deep},
 		{what: "the same, cold", v: deep, cold: true},
 		{what: "read one level", v: deep, start: []int64{0, lev, 0}, count: []int64{1, 1, shape[1]}},
 		{what: "read one column", v: deep, start: []int64{0, 0, col}, count: []int64{1, shape[0], 1}},
 		{what: "read a record (ncol)", v: flat},
 	}); err != nil {
-		return err
-	}
-	if err := s.restarts(ctx, t, names, data, deep, 16); err != nil {
 		return err
 	}
 	if err := s.sweep(); err != nil {
@@ -81,11 +79,11 @@ func (s *session) read(ctx context.Context) error {
 	if s.Quick {
 		j.Records = 2
 	}
-	if t, names, err = s.datasets(ctx, j, 0); err != nil {
+	if t, made, err = s.datasets(ctx, j); err != nil {
 		return err
 	}
 	deep, shape = t.find(3), t.c.Shape(t.find(3))
-	return s.readings(ctx, t, names, data, []reading{
+	return s.readings(ctx, t, made, data, []reading{
 		{what: fmt.Sprintf("read %d records", j.Records), v: deep, start: []int64{0, 0, 0}, count: []int64{j.Records, shape[0], shape[1]}},
 		{what: "read one record of them", v: deep, start: []int64{1, 0, 0}, count: []int64{1, shape[0], shape[1]}},
 		{what: "read one column over time", v: deep, start: []int64{0, 0, col}, count: []int64{j.Records, shape[0], 1}},
@@ -96,15 +94,15 @@ func (s *session) read(ctx context.Context) error {
 // readAgain is how long one run of a warm read repeats it: some take as long as waking a core does.
 const readAgain = 10 * time.Millisecond
 
-func (s *session) readings(ctx context.Context, t *task, names map[blob.Layout]string, data string, list []reading) error {
-	readers := map[blob.Layout]*blob.Reader{}
-	for _, l := range layouts {
-		r, err := blob.Open(ctx, names[l], nil)
+func (s *session) readings(ctx context.Context, t *task, made []stored, data string, list []reading) error {
+	readers := make([]*blob.Reader, len(made))
+	for i, d := range made {
+		r, err := blob.Open(ctx, d.name, nil)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
-		readers[l] = r
+		readers[i] = r
 	}
 	for _, q := range list {
 		cv := &t.c.Vars[q.v]
@@ -118,19 +116,19 @@ func (s *session) readings(ctx context.Context, t *task, names map[blob.Layout]s
 		}
 		dst := cdf5.NewSlice(typ, int(n))
 		var runners []runner
-		for _, l := range layouts {
-			row := &Row{Data: data, What: q.what, Who: l.String(), Ranks: t.Ranks, Bytes: n * int64(typ.Size())}
+		for i, d := range made {
+			row := &Row{Data: data, What: q.what, Who: d.who, Ranks: t.Ranks, Bytes: n * int64(typ.Size())}
 			if !q.cold {
 				row.Note = fmt.Sprintf("mean of the reads of %v", readAgain)
 			}
 			runners = append(runners, runner{row: row,
 				run: func(ctx context.Context) (Took, error) {
 					runtime.GC()
-					r := readers[l]
+					r := readers[i]
 					start := time.Now()
 					if q.cold {
 						var err error
-						if r, err = blob.Open(ctx, names[l], nil); err != nil {
+						if r, err = blob.Open(ctx, d.name, nil); err != nil {
 							return Took{}, err
 						}
 						defer r.Close()
@@ -142,7 +140,7 @@ func (s *session) readings(ctx context.Context, t *task, names map[blob.Layout]s
 						}
 					}
 				},
-				bound: s.rawReads(names[l] + ".0000")})
+				bound: s.rawReads(d.name + ".0000")})
 		}
 		if err := s.race(ctx, true, runners...); err != nil {
 			return err
@@ -156,12 +154,13 @@ func (s *session) convert(ctx context.Context) error {
 	if err := s.room(5 << 30); err != nil && !s.Quick {
 		return err
 	}
-	t, names, err := s.datasets(ctx, j, 0)
+	t, made, err := s.datasets(ctx, j)
 	if err != nil {
 		return err
 	}
+	variable, process := made[0].name, made[1].name
 	canonical := s.path("canonical.nc")
-	if _, err := (conversion{from: names[blob.VariableCentric]}).run(ctx, canonical); err != nil {
+	if _, err := (conversion{from: variable}).run(ctx, canonical); err != nil {
 		return err
 	}
 	out := s.path("out")
@@ -178,14 +177,14 @@ func (s *session) convert(ctx context.Context) error {
 	}
 	vc, pc := blob.VariableCentric, blob.ProcessCentric
 	list := []runner{
-		direction(vc.String(), "convert to canonical", conversion{from: names[vc]}),
-		direction(pc.String(), "convert to canonical", conversion{from: names[pc]}),
-		direction(vc.String(), "convert to process-centric", conversion{from: names[vc], blobs: true, layout: pc}),
-		direction(pc.String(), "convert to variable-centric", conversion{from: names[pc], blobs: true, layout: vc}),
+		direction(vc.String(), "convert to canonical", conversion{from: variable}),
+		direction(pc.String(), "convert to canonical", conversion{from: process}),
+		direction(vc.String(), "convert to process-centric", conversion{from: variable, blobs: true, layout: pc}),
+		direction(pc.String(), "convert to variable-centric", conversion{from: process, blobs: true, layout: vc}),
 		direction("canonical", "convert to variable-centric", conversion{from: canonical, t: t, blobs: true, layout: vc}),
 		direction("canonical", "convert to process-centric", conversion{from: canonical, t: t, blobs: true, layout: pc}),
-		direction(vc.String(), "convert to canonical, 1 core", conversion{from: names[vc], cores: 1}),
-		direction(pc.String(), "convert to canonical, 1 core", conversion{from: names[pc], cores: 1}),
+		direction(vc.String(), "convert to canonical, 1 core", conversion{from: variable, cores: 1}),
+		direction(pc.String(), "convert to canonical, 1 core", conversion{from: process, cores: 1}),
 	}
 	return s.race(ctx, true, list...)
 }
@@ -231,27 +230,27 @@ func (k conversion) run(ctx context.Context, to string) (took Took, err error) {
 
 func (s *session) check(ctx context.Context) error {
 	j, data := s.fCase("h0", 64)
-	_, names, err := s.datasets(ctx, j, 0)
+	_, made, err := s.datasets(ctx, j)
 	if err != nil {
 		return err
 	}
 	var list []runner
-	for _, l := range layouts {
-		size, err := datasetBytes(ctx, names[l])
+	for _, d := range made {
+		size, err := datasetBytes(ctx, d.name)
 		if err != nil {
 			return err
 		}
-		list = append(list, runner{row: &Row{Data: data, What: "check", Who: l.String(), Ranks: j.Ranks, Bytes: size},
+		list = append(list, runner{row: &Row{Data: data, What: "check", Who: d.who, Ranks: j.Ranks, Bytes: size},
 			run: func(ctx context.Context) (Took, error) {
 				start := time.Now()
-				for f := range blob.Check(ctx, names[l], nil) {
+				for f := range blob.Check(ctx, d.name, nil) {
 					if f.Severity > blob.Note {
 						return Took{}, fmt.Errorf("a dataset that was just written: %v", f)
 					}
 				}
 				return Took{Seconds: time.Since(start).Seconds()}, ctx.Err()
 			},
-			bound: s.rawReads(names[l] + ".0000")})
+			bound: s.rawReads(d.name + ".0000")})
 	}
 	return s.race(ctx, true, list...)
 }

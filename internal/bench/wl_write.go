@@ -29,7 +29,6 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 		return nil, err
 	}
 	t.Distinct = distinct
-	s.Log(fmt.Sprintf("%s: making the data", data))
 	all, err := t.fillAll()
 	if err != nil {
 		return nil, err

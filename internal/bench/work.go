@@ -161,5 +161,13 @@ func (t *task) once(ctx context.Context, data []rankData, path string, o *blob.O
 	return took, verdict.FirstCause(err)
 }
 
+// timed measures f.
+func timed(f func() error) (Took, error) {
+	runtime.GC()
+	cpu, start := cpuTime(), time.Now()
+	err := f()
+	return Took{Seconds: time.Since(start).Seconds(), CPU: cpuTime() - cpu}, err
+}
+
 // errSkip is wrapped by what cannot be measured here.
 var errSkip = errors.New("not measured")

@@ -38,6 +38,16 @@ func AsGroup(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
 }
 
+// NotGiven is the error of the first of some flags that was given, or nil: "--name why".
+func NotGiven(cmd *cobra.Command, why string, names ...string) error {
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return Usagef("--%s %s", name, why)
+		}
+	}
+	return nil
+}
+
 // MinArgs wants n arguments or more. What is missing it names in the words of the synopsis.
 func MinArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

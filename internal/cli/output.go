@@ -13,7 +13,7 @@ import (
 // JSONFlag adds --json. form is a value as it is printed: its fields are added to the help, unless that has them.
 func JSONFlag(cmd *cobra.Command, p *bool, form ...any) {
 	for _, v := range form {
-		cmd.Long += "\n\n" + wrapped("JSON: "+Shape(v)+".")
+		cmd.Long += "\n\n" + strings.Join(Wrapped("JSON: "+Shape(v)+"."), "\n")
 	}
 	cmd.Flags().BoolVar(p, "json", false, "print JSON (field names are stable, sizes in bytes)")
 }
@@ -24,6 +24,15 @@ func (e *Env) PrintJSON(v any) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// Tell prints v if JSON is wanted, else a line of text.
+func (e *Env) Tell(asJSON bool, v any, format string, args ...any) error {
+	if asJSON {
+		return e.PrintJSON(v)
+	}
+	_, err := fmt.Fprintf(e.Out, format+"\n", args...)
+	return err
 }
 
 // NewTable starts a table; a column whose head begins with '>' holds numbers,

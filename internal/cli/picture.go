@@ -9,23 +9,19 @@ import (
 	"blobio/internal/chart"
 )
 
-// DefaultPictureWidth is that of figures, in points.
-const DefaultPictureWidth = 720
-
 // PictureFlags are the flags of the verbs that draw.
 type PictureFlags struct {
-	Name, Title string
-	Width       int
-	Force       bool
+	Name  string
+	Width int
+	Force bool
 }
 
-// Add adds the flags of a verb that draws; title says what the default is.
-func (f *PictureFlags) Add(cmd *cobra.Command, width int, title string) {
+// Add adds the flags of a verb that draws.
+func (f *PictureFlags) Add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.Name, "output", "o", "", "name of the picture, .png or .svg")
-	fl.IntVar(&f.Width, "width", width, "width in points (a PNG has twice as many pixels)")
+	fl.IntVar(&f.Width, "width", 720, "width in points (a PNG has twice as many pixels)")
 	fl.BoolVar(&f.Force, "force", false, "replace the output if it is there")
-	fl.StringVar(&f.Title, "title", "", "title (default: "+title+")")
 	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return f.check() }
 }

@@ -5,9 +5,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
-// helpWidth is the width of the lines that are added to a help text.
+// helpWidth is the width of the lines of help texts.
 const helpWidth = 88
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
@@ -71,15 +72,17 @@ func part(name string, v reflect.Value) string {
 	return name
 }
 
-// wrapped breaks a text into lines where it has blanks.
-func wrapped(text string) string {
-	var lines []string
+// Wrapped breaks a text into lines where it has blanks.
+func Wrapped(text string) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > helpWidth {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > helpWidth {
 			lines, line = append(lines, line), ""
 		}
 		line = strings.TrimSpace(line + " " + word)
 	}
-	return strings.Join(append(lines, line), "\n")
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }

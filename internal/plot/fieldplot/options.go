@@ -32,8 +32,6 @@ type Options struct {
 	Kind Kind
 	// X and Y are the dimensions of a section or, X alone, of a line. Default: what suits.
 	X, Y string
-	// Title stands above the picture. Default: what the variable is.
-	Title string
 	// Width of the picture in points of 1/72 inch; a PNG has twice as many pixels. Default 720, range 240 to 4000.
 	Width int
 	// Min and Max are the ends of the colours or of the axis of values. If not Min < Max they follow from the data.

@@ -11,9 +11,6 @@ import (
 
 // title is what stands above the picture: what the variable is.
 func (p *plan) title() string {
-	if p.o.Title != "" {
-		return p.o.Title
-	}
 	name := att(p.v, "long_name")
 	if name == "" {
 		name = att(p.v, "standard_name")
@@ -31,7 +28,7 @@ func (p *plan) title() string {
 // heading is the title with the lines below it. A title that is too wide for the picture has its second half there.
 func (p *plan) heading(lines ...string) (title string, below []string) {
 	title = p.title()
-	if p.o.Title == "" && chart.Measure().Width(title, chart.Style{Size: 15, Bold: true}) > float64(p.o.width()-2*margin) {
+	if chart.Measure().Width(title, chart.Style{Size: 15, Bold: true}) > float64(p.o.width()-2*margin) {
 		name, what, _ := strings.Cut(title, ": ")
 		return name, append([]string{what}, lines...)
 	}

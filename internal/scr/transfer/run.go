@@ -29,7 +29,6 @@ func (s *server) start(ctx context.Context, items []Item) *run {
 			if err == nil {
 				r.results[n].Store(&outcome{crc: crc})
 			} else if ctx.Err() == nil {
-				s.o.Logger.Error("transfer", "file", items[n].Src, "err", err)
 				r.results[n].Store(&outcome{err: err})
 			}
 			return nil

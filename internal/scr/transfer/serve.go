@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,9 +32,8 @@ type ServeOptions struct {
 	BufSize   int // as in Options
 	// Once: return when there is nothing to do now, instead of waiting for commands. If files could not be copied
 	// that is a *FailedError.
-	Once   bool
-	Logger *slog.Logger // nil: nothing is logged
-	Clock  Clock        // nil: real time
+	Once  bool
+	Clock Clock // nil: real time
 }
 
 // Serve is the transfer process of a node: it copies the files that the transfer file lists while its COMMAND is RUN,
@@ -124,9 +122,6 @@ func newServer(o ServeOptions) (*server, error) {
 	if o.Clock == nil {
 		o.Clock = wallClock{}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	e, err := New(Options{FS: o.FS, DstFS: o.DstFS, Files: o.Files, Rate: o.Rate, CPU: o.CPU, BufSize: o.BufSize, Sync: true, Clock: o.Clock})
 	if err != nil {
 		return nil, err
@@ -202,7 +197,6 @@ func (s *server) poll(ctx context.Context) (again bool, err error) {
 	case ctx.Err() != nil:
 		return false, errors.Join(ctx.Err(), s.leave())
 	case errors.As(err, &damage):
-		s.o.Logger.Error("transfer file", "err", err)
 		s.halt()
 		if s.o.Once {
 			return false, err
@@ -246,7 +240,6 @@ func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
 	}
 	if s.run == nil {
 		if todo := s.todo(f); len(todo) > 0 {
-			s.o.Logger.Info("transfer", "files", len(todo))
 			s.run = s.start(ctx, todo)
 		}
 		s.fresh = false

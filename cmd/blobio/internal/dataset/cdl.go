@@ -22,7 +22,7 @@ type cdlWriter struct {
 	e      *cli.Env
 	float  int // significant digits of float values
 	double int
-	sep    string          // between date and time of times that are printed as dates; "": they are numbers
+	dates  bool            // print times as dates
 	noted  map[string]bool // variables with units of time that are not known
 }
 
@@ -83,7 +83,7 @@ func (w *cdlWriter) header(title string, h *cdf5.Header, times func(v int) *cfti
 		}
 		fmt.Fprintln(out, " ;")
 		var u *cftime.Units
-		if w.sep != "" && times != nil && cf.Text(v.Atts, "units") != "" {
+		if w.dates && times != nil && cf.Text(v.Atts, "units") != "" {
 			u = times(k)
 		}
 		for i := range v.Atts {
@@ -121,7 +121,7 @@ func (w *cdlWriter) att(owner string, a *cdf5.Att, u *cftime.Units) {
 			}
 			b = append(b, lead...)
 			var ok bool
-			if b, ok = appendDate(b, u, x, w.sep); !ok {
+			if b, ok = appendDate(b, u, x); !ok {
 				b = w.appendValue(b, a.Value, i, nil)
 			}
 		}
@@ -157,12 +157,12 @@ func (w *cdlWriter) appendAttValue(b []byte, x any) []byte {
 }
 
 // appendDate writes the date of a time, in quotes; false for a number that is none.
-func appendDate(b []byte, u *cftime.Units, x float64, sep string) ([]byte, bool) {
+func appendDate(b []byte, u *cftime.Units, x float64) ([]byte, bool) {
 	d, ok := u.Date(x)
 	if !ok {
 		return b, false
 	}
-	return append(append(append(b, '"'), d.Text(sep)...), '"'), true
+	return append(append(append(b, '"'), d.Text(" ")...), '"'), true
 }
 
 // floats are the numbers of a slice.

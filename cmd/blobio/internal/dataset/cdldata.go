@@ -1,9 +1,9 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"strconv"
 
 	"blobio/blob"
 	"blobio/cdf5"
@@ -11,6 +11,7 @@ import (
 	"blobio/internal/cf"
 	"blobio/internal/cftime"
 	"blobio/internal/cli"
+	"blobio/internal/elem"
 )
 
 // A source is a dataset, or a part of one, that is printed.
@@ -158,7 +159,7 @@ func rowOf(r source, sv *blob.Variable) int64 {
 
 // times are the units of a variable's times if they are printed as dates.
 func (w *cdlWriter) times(r source, sv *blob.Variable) *cftime.Units {
-	if w.sep == "" {
+	if !w.dates {
 		return nil
 	}
 	u, err := cf.TimeOf(r.Schema(), sv)
@@ -172,7 +173,7 @@ func (w *cdlWriter) times(r source, sv *blob.Variable) *cftime.Units {
 // appendTime is appendValue of what is a time if u is not nil; dates has the same as data.
 func (w *cdlWriter) appendTime(b []byte, data any, i int, fill any, u *cftime.Units, dates []float64) []byte {
 	if u != nil && !isFill(data, i, fill) {
-		if b, ok := appendDate(b, u, dates[i], w.sep); ok {
+		if b, ok := appendDate(b, u, dates[i]); ok {
 			return b
 		}
 	}
@@ -206,8 +207,8 @@ func fillOf(v *blob.Variable) any {
 	return one
 }
 
-// same tells whether data[i] is the fill value; two NaNs are the same.
-func same[T comparable](x []T, i int, fill any) bool {
+// same tells whether x[i] is the fill value; two NaNs are the same.
+func same[T float32 | float64](x []T, i int, fill any) bool {
 	f, ok := fill.([]T)
 	return ok && (f[0] == x[i] || f[0] != f[0] && x[i] != x[i])
 }
@@ -229,50 +230,27 @@ func (w *cdlWriter) appendValue(b []byte, data any, i int, fill any) []byte {
 	return appendInteger(b, data, i)
 }
 
+// isFill says whether element i of data is the fill value.
 func isFill(data any, i int, fill any) bool {
 	switch x := data.(type) {
-	case []int8:
-		return same(x, i, fill)
-	case []int16:
-		return same(x, i, fill)
-	case []int32:
-		return same(x, i, fill)
-	case []int64:
-		return same(x, i, fill)
-	case []uint8:
-		return same(x, i, fill)
-	case []uint16:
-		return same(x, i, fill)
-	case []uint32:
-		return same(x, i, fill)
-	case []uint64:
-		return same(x, i, fill)
 	case []float32:
 		return same(x, i, fill)
 	case []float64:
 		return same(x, i, fill)
 	}
-	return false
+	t, value := element(data, i)
+	of, want, _ := elem.Of(fill)
+	return t == of && bytes.Equal(value, want)
+}
+
+// element is an element of a slice, as the host stores it.
+func element(data any, i int) (elem.Type, []byte) {
+	t, b, _ := elem.Of(data)
+	n := t.Size()
+	return t, b[i*n : (i+1)*n]
 }
 
 func appendInteger(b []byte, data any, i int) []byte {
-	switch x := data.(type) {
-	case []int8:
-		return strconv.AppendInt(b, int64(x[i]), 10)
-	case []int16:
-		return strconv.AppendInt(b, int64(x[i]), 10)
-	case []int32:
-		return strconv.AppendInt(b, int64(x[i]), 10)
-	case []int64:
-		return strconv.AppendInt(b, x[i], 10)
-	case []uint8:
-		return strconv.AppendUint(b, uint64(x[i]), 10)
-	case []uint16:
-		return strconv.AppendUint(b, uint64(x[i]), 10)
-	case []uint32:
-		return strconv.AppendUint(b, uint64(x[i]), 10)
-	case []uint64:
-		return strconv.AppendUint(b, x[i], 10)
-	}
-	return b
+	t, value := element(data, i)
+	return t.AppendText(b, value, elem.HostOrder())
 }

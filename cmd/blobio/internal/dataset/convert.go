@@ -23,28 +23,27 @@ import (
 type convertFlags struct {
 	source sourceFlags
 	partFlags
-	to        string
-	format    string
-	records   string
-	ranks     int
-	subfiles  int
-	grouping  string
-	maps      decomps.MapFlags
-	caseName  string
-	fill      string
-	drop      bool
-	wide      bool
-	compress  string
-	netcdf4   netcdf4Flags
-	force     bool
-	noSync    bool
-	asJSON    bool
-	zarr      zarrFlags
-	blobFlags []string // that make no sense for a canonical output
+	to       string
+	format   string
+	records  string
+	ranks    int
+	subfiles int
+	grouping string
+	maps     decomps.MapFlags
+	caseName string
+	fill     string
+	drop     bool
+	wide     bool
+	compress string
+	netcdf4  netcdf4Flags
+	force    bool
+	noSync   bool
+	asJSON   bool
+	zarr     zarrFlags
 }
 
 func NewConvert(e *cli.Env) *cobra.Command {
-	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "no-sort", "case", "drop-uncovered", "wide-maps"}}
+	var f convertFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
@@ -151,10 +150,9 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 		o.Durability = blob.DurableNone
 	}
 	if !o.Blobs {
-		for _, name := range f.blobFlags {
-			if cmd.Flags().Changed(name) {
-				return nil, cli.Usagef("--%s is for blobs: give --to variable-centric or --to process-centric", name)
-			}
+		if err := cli.NotGiven(cmd, "is for blobs: give --to variable-centric or --to process-centric",
+			"ranks", "subfiles", "grouping", "map", "slice", "no-sort", "case", "drop-uncovered", "wide-maps"); err != nil {
+			return nil, err
 		}
 	} else if o.NetCDF4 != nil && !cmd.Flags().Changed("format") {
 		return nil, cli.Usagef("--netcdf4 is for a canonical output")
@@ -254,11 +252,7 @@ func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w 
 		}
 	}
 	w.Seconds, w.Rate = took.Seconds(), float64(w.Bytes)/(1<<20)/took.Seconds()
-	if f.asJSON {
-		return e.PrintJSON(w)
-	}
-	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", w.Out, summary, cli.Plural(w.Vars, "variable"), w.Bytes, w.Seconds, w.Rate)
-	return err
+	return e.Tell(f.asJSON, w, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s", w.Out, summary, cli.Plural(w.Vars, "variable"), w.Bytes, w.Seconds, w.Rate)
 }
 
 // parseRecords reads --records, of n; nil is all.

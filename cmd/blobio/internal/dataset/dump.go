@@ -24,7 +24,7 @@ type dumpFlags struct {
 	header      bool
 	coords      bool
 	precision   string
-	dates, iso  bool
+	dates       bool
 	xml, stored bool
 	layout, raw bool
 	recs        string
@@ -89,7 +89,6 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	f.partFlags.add(cmd, "print the values of these variables only, such as T,PS")
 	f.addAlone(cmd)
 	fl.BoolVarP(&f.dates, "times", "t", false, "print times as dates, such as 2000-01-31 06:30")
-	fl.BoolVarP(&f.iso, "iso", "i", false, "print times as dates with a T, such as 2000-01-31T06:30")
 	fl.BoolVarP(&f.xml, "xml", "x", false, "print the header as NcML")
 	fl.BoolVar(&f.stored, "stored", false, "print the header of a subfile and its maps as they are stored")
 	f.binaryFlags.add(cmd)
@@ -105,19 +104,13 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 
 func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	ctx := cmd.Context()
-	w := &cdlWriter{e: e, noted: map[string]bool{}}
+	w := &cdlWriter{e: e, dates: f.dates, noted: map[string]bool{}}
 	var err error
 	if w.float, w.double, err = parsePrecision(f.precision); err != nil {
 		return err
 	}
 	if err := f.conflicts(cmd); err != nil {
 		return err
-	}
-	switch {
-	case f.iso:
-		w.sep = "T"
-	case f.dates:
-		w.sep = " "
 	}
 	r, err := f.source.open(ctx, e, path)
 	if err != nil {
@@ -176,7 +169,7 @@ func (f *dumpFlags) conflicts(cmd *cobra.Command) error {
 		form = name
 	}
 	if form != "" {
-		for _, name := range []string{"vars", "dimension", "no-coords", "header", "coords", "precision", "times", "iso", "records", "blob", "output", "force", "json"} {
+		for _, name := range []string{"vars", "dimension", "no-coords", "header", "coords", "precision", "times", "records", "blob", "output", "force", "json"} {
 			if given(name) && !slices.Contains(forms[form], name) {
 				return cli.Usagef("--%s does not go with --%s", name, form)
 			}
@@ -320,7 +313,7 @@ func (f *dumpFlags) jsonData(ctx context.Context, w *cdlWriter, r *blob.View, v 
 			first = false
 			ok := false
 			if times != nil && !isFill(data, i, fill) {
-				b, ok = appendDate(b, times, dates[i], w.sep)
+				b, ok = appendDate(b, times, dates[i])
 			}
 			if !ok {
 				b = appendJSONValue(b, data, i, fill)

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -53,11 +52,8 @@ func (f *dumpFlags) dumpBinary(ctx context.Context, e *cli.Env, r *blob.View) er
 	}); err != nil {
 		return err
 	}
-	if f.asJSON {
-		return e.PrintJSON(map[string]any{"path": f.output, "bytes": n, "variable": name, "type": sv.Type.String(), "shape": shape, "order": f.byteOrder()})
-	}
-	_, err := fmt.Fprintf(e.Out, "%s: %s %s%v, %s endian, %d bytes\n", f.output, name, sv.Type, shape, f.byteOrder(), n)
-	return err
+	return e.Tell(f.asJSON, map[string]any{"path": f.output, "bytes": n, "variable": name, "type": sv.Type.String(), "shape": shape, "order": f.byteOrder()},
+		"%s: %s %s%v, %s endian, %d bytes", f.output, name, sv.Type, shape, f.byteOrder(), n)
 }
 
 // byteOrder is big or little.

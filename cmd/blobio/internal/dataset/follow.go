@@ -43,37 +43,29 @@ func (f *follower) add(cmd *cobra.Command) {
 	fl.Int64Var(&f.from, "from", -1, "--follow: begin with this `RECORD`, from 0 (default: the first that comes)")
 	fl.StringVar(&f.exec, "exec", "", "--follow: shell `COMMAND` to run for each record")
 	fl.BoolVar(&f.wait, "wait", false, "--follow: wait for a dataset that is not there yet")
-	fl.BoolVarP(&f.quiet, "quiet", "q", false, "--follow: read no data and print no records")
 }
 
 // check says which flags do not go together.
 func (f *follower) check(cmd *cobra.Command, paths []string) error {
-	for _, name := range []string{"from", "exec", "wait", "quiet"} {
-		if !f.on && cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s goes with --follow", name)
-		}
-	}
-	for _, name := range []string{"long", "stats", "by-record", "dimension", "allow-missing", "memory", "no-verify", "workers"} {
-		if f.on && cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s and --follow exclude each other", name)
-		}
-	}
-	if f.on && len(paths) > 1 {
+	switch {
+	case !f.on:
+		return cli.NotGiven(cmd, "goes with --follow", "from", "exec", "wait")
+	case len(paths) > 1:
 		return cli.Usagef("--follow wants one dataset, not %d", len(paths))
 	}
-	return nil
+	return cli.NotGiven(cmd, "and --follow exclude each other", "long", "stats", "by-record", "dimension", "allow-missing", "memory", "no-verify", "workers")
 }
 
 // follower is one run of ls --follow.
 type follower struct {
-	e                 *cli.Env
-	on                bool
-	vars              []string
-	from              int64
-	exec              string
-	wait, quiet, json bool
-	hopeless          func(*blob.Watch, *blob.Status) bool
-	head              bool // the names of the columns are printed
+	e          *cli.Env
+	on         bool
+	vars       []string
+	from       int64
+	exec       string
+	wait, json bool
+	hopeless   func(*blob.Watch, *blob.Status) bool
+	head       bool // the names of the columns are printed
 }
 
 func (f *follower) run(ctx context.Context, path string) error {
@@ -155,13 +147,11 @@ func (f *follower) end(path string, s *blob.Status, died bool) error {
 
 // record prints one record, and runs the command.
 func (f *follower) record(ctx context.Context, r *blob.Reader, rec int64) error {
-	if !f.quiet {
-		if err := f.print(ctx, r, rec); err != nil {
-			return err
-		}
-		if err := f.e.Out.Flush(); err != nil {
-			return err
-		}
+	if err := f.print(ctx, r, rec); err != nil {
+		return err
+	}
+	if err := f.e.Out.Flush(); err != nil {
+		return err
 	}
 	if f.exec == "" {
 		return nil

@@ -97,7 +97,7 @@ func TestFollow(t *testing.T) {
 	if r = clitest.Blobio(t, "check", "--json", left); !strings.Contains(r.Out, `"state": "died"`) || !strings.Contains(r.Out, `"commit": 2`) {
 		t.Errorf("check of the dead: %s%s", r.Out, r.Err)
 	}
-	if r = clitest.Blobio(t, "ls", "--follow", "-q", "--from", "3", "--exec", "exit 3", name); r.Code != cli.Findings || !strings.Contains(r.Err, "record 3: the command failed") {
+	if r = clitest.Blobio(t, "ls", "--follow", "--from", "3", "--exec", "exit 3", name); r.Code != cli.Findings || !strings.Contains(r.Err, "record 3: the command failed") {
 		t.Errorf("a command that fails: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if code, err := dataset.Followed(blob.Writing); code != cli.Good || err != nil {

@@ -62,7 +62,7 @@ and at last {"status": {...}}.`,
   blobio ls --follow run/F_h0.nc                     # what comes
   blobio ls --follow -v T,PS --from 0 run/F_h0.nc    # all of it, two variables
   blobio ls --follow --exec 'blobio plot -v T --rec "$BLOBIO_RECORD" "$BLOBIO_DATASET" -o "t$BLOBIO_RECORD.png"' run/F_h0.nc
-  blobio ls --follow --quiet run/F_h0.nc && sbatch postprocess.sh`,
+  blobio ls --follow -v time run/F_h0.nc && sbatch postprocess.sh`,
 		Args: cli.MinArgs(1, "a dataset, a file or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := follow.check(cmd, args); err != nil {

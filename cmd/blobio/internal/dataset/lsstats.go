@@ -35,15 +35,10 @@ func (f *statsFlags) add(cmd *cobra.Command) {
 
 // check says which flags want --stats.
 func (f *statsFlags) check(cmd *cobra.Command) error {
-	for _, name := range []string{"by-record", "vars", "dimension", "allow-missing", "memory", "no-verify", "workers"} {
-		if !f.on && cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s goes with --stats", name)
-		}
+	if f.on {
+		return cli.NotGiven(cmd, "and --stats exclude each other", "long")
 	}
-	if f.on && cmd.Flags().Changed("long") {
-		return cli.Usagef("--long and --stats exclude each other")
-	}
-	return nil
+	return cli.NotGiven(cmd, "goes with --stats", "by-record", "vars", "dimension", "allow-missing", "memory", "no-verify", "workers")
 }
 
 // run sums up each dataset.

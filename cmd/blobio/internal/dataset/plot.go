@@ -59,7 +59,7 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, cli.DefaultPictureWidth, "what the variable is")
+	f.Add(cmd)
 	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "draw at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
 	recordsFlag(cmd, &f.record, "record to draw, one number (default: the first)")
 	fl.StringVar(&f.level, "level", "", "level to draw: an index, or with a point a value of its coordinate, such as 850. (default: the first)")
@@ -95,7 +95,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) erro
 	}
 	data := &fieldplot.Data{Reader: r, ID: path}
 	o := f.o
-	o.Var, o.Title, o.Width = name, f.Title, f.Width
+	o.Var, o.Width = name, f.Width
 	if f.kind != "auto" {
 		o.Kind = fieldplot.Kind(f.kind)
 	}

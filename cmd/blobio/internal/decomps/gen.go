@@ -40,7 +40,7 @@ func (g *GenFlags) Add(cmd *cobra.Command) {
 func (g *GenFlags) Stray(cmd *cobra.Command, letter string) error {
 	of := map[string][]string{"F": {"ne", "lev"}, "G": {"cells", "lev", "seed"}, "I": {"lat", "lon", "levels", "seed"}}
 	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed"} {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && !slices.Contains(of[letter], name) {
+		if cmd.Flags().Changed(name) && !slices.Contains(of[letter], name) {
 			return cli.Usagef("--%s does not belong to the %s case", name, letter)
 		}
 	}

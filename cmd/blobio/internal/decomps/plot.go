@@ -46,7 +46,7 @@ JSON: {path, bytes, map, dims, ranks, positions, repeated}.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, 720, "describes the picture")
+	f.Add(cmd)
 	fl.StringVar(&f.which, "map", "D1", "map: D1, D2, ...")
 	fl.IntVar(&f.ranks, "ranks", 0, "deal the map processes to this many ranks")
 	fl.Int64Var(&f.plane, "level", 0, "level (plane) of a map that has several, from 0")
@@ -77,13 +77,10 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 		return err
 	}
 	m := maps[k-1]
-	o := &mapplot.Options{Title: f.Title, Width: f.Width, Plane: f.plane, Plate: f.plate}
+	o := &mapplot.Options{Title: fmt.Sprintf("%s: owners of D%d", filepath.Base(paths[0]), k), Width: f.Width, Plane: f.plane, Plate: f.plate}
 	where, err := f.positions(ctx, o, paths, k)
 	if err != nil {
 		return err
-	}
-	if o.Title == "" {
-		o.Title = fmt.Sprintf("%s: owners of D%d", filepath.Base(paths[0]), k)
 	}
 	p, err := mapplot.Draw(m, o)
 	if err != nil {

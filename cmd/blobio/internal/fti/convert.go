@@ -37,10 +37,7 @@ The output is a file of level 1 or 4; sizes of partner files (levels 2 and 3) ar
 kept. Layout E holds less than 2 GiB.
 
 --compact writes each variable in one piece: one block, one container for each variable, no
-dead space. (Variables that shrink or grow leave many containers and dead space.)
-
-JSON: {in, out, layout, hash, fti, variables, containers, bytes, dead, seconds,
-mib_per_second}.`,
+dead space. (Variables that shrink or grow leave many containers and dead space.)`,
 		Example: `  blobio ff convert --layout A Ckpt7-Rank0.fti old/Ckpt7-Rank0.fti   # for FTI v1.1
   blobio ff convert --hash md5 fast.fti Ckpt7-Rank0.fti              # one that FTI reads
   blobio ff convert --compact dCPFile-Rank0.fti small.fti            # without dead space`,
@@ -59,9 +56,24 @@ mib_per_second}.`,
 	cli.WorkersFlag(cmd, &f.workers, "chunks copied at once (default: number of CPUs)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, ffConverted{})
 	fl.BoolVar(&f.compact, "compact", false, "each variable in one piece, without dead space")
 	return cmd
+}
+
+// ffConverted is what a conversion has made, as JSON has it.
+type ffConverted struct {
+	In         string  `json:"in"`
+	Out        string  `json:"out"`
+	Layout     string  `json:"layout"`
+	Hash       string  `json:"hash"`
+	FTI        string  `json:"fti"`
+	Vars       int     `json:"variables"`
+	Containers int     `json:"containers"`
+	Bytes      int64   `json:"bytes"`
+	Dead       int64   `json:"dead"`
+	Seconds    float64 `json:"seconds"`
+	Rate       float64 `json:"mib_per_second"`
 }
 
 // options fills in what is to stay the same.
@@ -126,30 +138,14 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) err
 	if err != nil {
 		return err
 	}
-	took := time.Since(start)
+	took := time.Since(start).Seconds()
 	made.Name = out
 	d := describeFF(made, false)
-	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
-	if f.asJSON {
-		return e.PrintJSON(struct {
-			In         string  `json:"in"`
-			Out        string  `json:"out"`
-			Layout     string  `json:"layout"`
-			Hash       string  `json:"hash"`
-			FTI        string  `json:"fti"`
-			Vars       int     `json:"variables"`
-			Containers int     `json:"containers"`
-			Bytes      int64   `json:"bytes"`
-			Dead       int64   `json:"dead"`
-			Seconds    float64 `json:"seconds"`
-			Rate       float64 `json:"mib_per_second"`
-		}{in, out, d.Layout, d.Hash, d.FTI, len(d.Vars), d.nContainers, d.Bytes, d.Empty + d.Gap, took.Seconds(), rate})
-	}
 	was := ""
 	if f.compact {
 		was = fmt.Sprintf(" (was %s)", cli.HumanBytes(file.size))
 	}
-	_, err = fmt.Fprintf(e.Out, "%s: %s%s, %s in %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), was,
-		cli.Plural(len(d.Vars), "variable"), cli.Plural(d.nContainers, "container"), d.Bytes, took.Seconds(), rate)
-	return err
+	x := ffConverted{in, out, d.Layout, d.Hash, d.FTI, len(d.Vars), d.nContainers, d.Bytes, d.Empty + d.Gap, took, float64(d.Bytes) / (1 << 20) / took}
+	return e.Tell(f.asJSON, x, "%s: %s%s, %s in %s, %d bytes in %.2f s, %.0f MiB/s", out, d.summary(), was,
+		cli.Plural(x.Vars, "variable"), cli.Plural(x.Containers, "container"), x.Bytes, x.Seconds, x.Rate)
 }

@@ -78,17 +78,16 @@ infinities null; with --output {path, variables: [{variable, bytes, file, error}
 }
 
 func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
-	switch given := cmd.Flags().Changed; {
+	given := cmd.Flags().Changed
+	switch {
 	case f.out != "" && given("var"):
 		return cli.Usagef("--var prints values, --vars chooses those that --output writes")
 	case f.out == "" && (given("vars") || f.force):
 		return cli.Usagef("--vars and --force go with --output")
 	}
-	if !cmd.Flags().Changed("var") {
-		for _, name := range []string{"type", "elements", "big-endian"} {
-			if cmd.Flags().Changed(name) {
-				return cli.Usagef("--%s goes with --var", name)
-			}
+	if !given("var") {
+		if err := cli.NotGiven(cmd, "goes with --var", "type", "elements", "big-endian"); err != nil {
+			return err
 		}
 	}
 	if f.out != "" {
@@ -100,13 +99,13 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	}
 	defer file.Close()
 	if d := r.File().Damaged; d != nil {
-		if file.posix != nil && cmd.Flags().Changed("var") { // there is one checksum for all variables
+		if file.posix != nil && given("var") { // there is one checksum for all variables
 			return damaged(e, d)
 		}
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
 		e.Code = cli.Findings
 	}
-	if !cmd.Flags().Changed("var") {
+	if !given("var") {
 		if file.posix != nil {
 			return f.posixMetadata(cmd.Context(), e, path, file.posix)
 		}

@@ -52,9 +52,7 @@ was committed: one that was cut short just before its commit may come back, whol
 Exit codes: 0 nothing is lost, 1 some variables are damaged or some slots cannot be used,
 2 could not run, or no slot can be used.
 
-JSON: {in, out, sound, written, actions: [{offset, field, message}], good: [...],
-bad: [{variable, bytes, bad_bytes, ranges: [{offset, bytes}], fate, error}]}; of a store
-{store, written, checkpoints: [...], left: [...]}.`,
+Of a store, JSON is {store, written, checkpoints, left}.`,
 		Example: `  blobio ff repair -n Ckpt7-Rank0.fti                    # what would be done
   blobio ff repair Ckpt7-Rank0.fti mended/Ckpt7-Rank0.fti
   blobio ff repair --bad zero torn.fti all-variables.fti
@@ -85,7 +83,7 @@ bad: [{variable, bytes, bad_bytes, ranges: [{offset, bytes}], fate, error}]}; of
 	cli.WorkersFlag(cmd, &f.workers, "chunks read at once (default: number of CPUs)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there, of a store even a sound seal")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, ffRepaired{})
 	return cmd
 }
 

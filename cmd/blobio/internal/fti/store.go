@@ -179,10 +179,8 @@ func (f *ffCheckFlags) store(ctx context.Context, e *cli.Env, dir string) (*ffCh
 
 // store remakes the seal of a store from the files in its slots.
 func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error {
-	for _, name := range []string{"bad", "layout", "checkpoint", "no-sync"} {
-		if cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s is for a checkpoint file, %s is a directory", name, dir)
-		}
+	if err := cli.NotGiven(cmd, "is for a checkpoint file, "+dir+" is a directory", "bad", "layout", "checkpoint", "no-sync"); err != nil {
+		return err
 	}
 	o := ffstore.RebuildOptions{DryRun: f.dry, Force: f.force, Workers: f.workers}
 	list, left, err := ffstore.Rebuild(cmd.Context(), dir, &o)

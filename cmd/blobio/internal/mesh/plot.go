@@ -52,7 +52,7 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, 720, "describes the picture")
+	f.Add(cmd)
 	cli.ChoiceFlag(cmd, &f.by, "by", "level", "what the colours show", "level", "file", "owner")
 	fl.IntVar(&f.ranks, "ranks", 0, "owner: number of ranks")
 	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "three dimensions: the plane is normal to this axis", "x", "y", "z")
@@ -82,7 +82,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 		return err
 	}
 	m.warn(e, "the picture", f.trust)
-	o := &amrplot.Options{Title: f.Title, Width: f.Width, NoCurve: f.noCurve,
+	o := &amrplot.Options{Title: fmt.Sprintf("%s: blocks by %s", filepath.Base(m.path), f.by), Width: f.Width, NoCurve: f.noCurve,
 		By: f.by, Groups: f.groups(m), Axis: strings.Index("xyz", f.axis)}
 	if f.hasAt {
 		o.Position = &f.at
@@ -93,9 +93,6 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 		}
 	} else if f.hasAt || f.axis != "z" {
 		return cli.Usagef("a mesh of %s is drawn whole: no --axis, no --at", cli.Plural(m.Meta().Rank, "dimension"))
-	}
-	if o.Title == "" {
-		o.Title = fmt.Sprintf("%s: blocks by %s", filepath.Base(m.path), f.by)
 	}
 	p, err := amrplot.Draw(&m.Meta().Geometry, m.indexes(), o)
 	if err != nil {

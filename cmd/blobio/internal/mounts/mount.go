@@ -22,7 +22,6 @@ import (
 
 type mountFlags struct {
 	format       string
-	cdf2         bool
 	onlyDatasets bool
 	allowOther   bool
 	noVerify     bool
@@ -63,7 +62,7 @@ get an error; the next mount at the same place clears it. Linux with /dev/fuse i
 and fusermount3 unless root mounts (Debian: apt install fuse3).`,
 		Example: `  blobio mount run /mnt/run &
   ncdump -h /mnt/run/F_h0.nc
-  blobio mount --cdf2 run /mnt/run                 # for programs that do not read CDF-5
+  blobio mount --format cdf2 run /mnt/run          # for programs that do not read CDF-5
   blobio mount --daemon --log run.log run /mnt/run
   fusermount3 -u /mnt/run`,
 		Args: cli.ExactArgs(2, "a directory and a mount point"),
@@ -71,7 +70,6 @@ and fusermount3 unless root mounts (Debian: apt install fuse3).`,
 	}
 	fl := cmd.Flags()
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
-	fl.BoolVar(&f.cdf2, "cdf2", false, "the same as --format cdf2")
 	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files, and the directories of checkpoints and arrays")
 	fl.BoolVar(&f.allowOther, "allow-other", false, "let other users in, within the permissions of the files (unless root mounts, needs user_allow_other in /etc/fuse.conf)")
 	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
@@ -91,12 +89,6 @@ var formats = map[string]cdf5.Version{"cdf5": cdf5.CDF5, "cdf2": cdf5.CDF2, "cdf
 func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error {
 	if f.memory != 0 && f.memory < leastMemory {
 		return cli.Usagef("--memory %s, want at least %s", cli.HumanBytes(f.memory), cli.HumanBytes(leastMemory))
-	}
-	if f.cdf2 {
-		if f.format == "cdf1" {
-			return cli.Usagef("--cdf2 and --format cdf1 exclude each other")
-		}
-		f.format = "cdf2"
 	}
 	if f.daemon {
 		return f.detach(e, dir, at)

@@ -339,7 +339,6 @@ func TestWrongCommandLines(t *testing.T) {
 	for _, c := range []struct{ words, args string }{
 		{"a directory and a mount point", "mount " + dir},
 		{"--memory", "mount --memory 1M " + dir + " " + at},
-		{"exclude each other", "mount --cdf2 --format cdf1 " + dir + " " + at},
 		{"no such file or directory", "mount " + dir + "/none " + at},
 		{"no such file or directory", "mount " + dir + " " + at + "/none"},
 		{"one lies in the other", "mount " + dir + " " + dir},

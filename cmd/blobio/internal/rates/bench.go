@@ -33,9 +33,9 @@ run. Ranks are goroutines of one process; "bench sweep" also runs under mpirun.`
 }
 
 type benchFlags struct {
-	dir, out                     string
-	runs                         int
-	list, quick, verbose, asJSON bool
+	dir, out            string
+	runs                int
+	list, quick, asJSON bool
 }
 
 func newBenchRun(e *cli.Env) *cobra.Command {
@@ -47,10 +47,8 @@ func newBenchRun(e *cli.Env) *cobra.Command {
 file in the directory --output. Temporary files go to a directory of their own below
 --dir and are removed, also after an interrupt.
 
---json prints the kept results instead of the table, one value for each workload.
-JSON: {version, date, workloads, host, file_system, go, blobio, runs, quick,
-rows: [{workload, data, what, who, ranks, sync, bytes, seconds: [], cpu_seconds: [], phases,
-bounds: [{what, bytes, seconds: []}], note}], skipped}; of --list {workloads: [{name, about}]}.`,
+--json prints the kept results instead of the table, one value for each workload; of --list
+{workloads: [{name, about}]}.`,
 		Example: `  blobio bench run --quick                                # does it run?
   blobio bench run ne30 read convert --dir /dev/shm
   blobio bench run shared --dir /mnt/scratch --runs 7 -o results`,
@@ -67,8 +65,7 @@ bounds: [{what, bytes, seconds: []}], note}], skipped}; of --list {workloads: [{
 	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
 	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
-	cli.JSONFlag(cmd, &f.asJSON)
-	fl.BoolVar(&f.verbose, "verbose", false, "report progress on standard error")
+	cli.JSONFlag(cmd, &f.asJSON, bench.Results{})
 	return cmd
 }
 
@@ -95,9 +92,9 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	if err != nil {
 		return err
 	}
-	bar, log := watch(e, f.verbose)
+	bar := e.NewCount()
 	defer bar.End()
-	o.At, o.Log = bar.At, log
+	o.At = bar.At
 	for i, n := range names {
 		res, err := bench.Run(ctx, o, n)
 		bar.Clear()
@@ -139,18 +136,6 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 		err = bench.CanSave(f.out)
 	}
 	return names, o, err
-}
-
-// watch is a bar, and what takes lines of text between its reports; nil if nobody wants them.
-func watch(e *cli.Env, verbose bool) (*cli.Progress, func(string)) {
-	bar := e.NewCount()
-	if !verbose {
-		return bar, nil
-	}
-	return bar, func(s string) {
-		bar.Clear()
-		fmt.Fprintln(e.Stderr, s)
-	}
 }
 
 // tell prints results, keeps them in a directory unless dir is "", and returns the error of their run. What was cut short is shown, but

@@ -26,8 +26,8 @@ func TestBenchList(t *testing.T) {
 func TestBenchRun(t *testing.T) {
 	dir := t.TempDir()
 	results := filepath.Join(dir, "results")
-	out := clitest.Good(t, "bench", "run", "--quick", "commits", "check", "--dir", dir, "-o", results)
-	if !strings.Contains(out, "committed once") || strings.Count(out, "results are in") != 2 {
+	out := clitest.Good(t, "bench", "run", "--quick", "records", "check", "--dir", dir, "-o", results)
+	if !strings.Contains(out, "append a record") || strings.Count(out, "results are in") != 2 {
 		t.Errorf("output\n%s", out)
 	}
 	files := clitest.Glob(t, filepath.Join(results, "*.json"))

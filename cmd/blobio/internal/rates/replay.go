@@ -70,11 +70,7 @@ Files go to a temporary directory that is removed, unless -o or --keep is given.
 Each option of the library's writers and readers is a flag: --durability, --buffer,
 --stripe-size and so on.
 
-Under mpirun or srun (blobio-mpi) each process is a rank.
-
-JSON: {dir, kept, results: [{case, layout, path, ranks, subfiles, variables, records,
-bytes, write_seconds, verified_elements, uncovered_elements, read_seconds,
-canonical, canonical_bytes, convert_seconds}]}.`,
+Under mpirun or srun (blobio-mpi) each process is a rank.`,
 		Example: `  blobio replay
   blobio replay --case G --ranks 64 --subfiles 4 -o run
   blobio replay --case F --ne 30 --ranks 512 --history h1 --num-records 4 --float
@@ -114,7 +110,7 @@ canonical, canonical_bytes, convert_seconds}]}.`,
 		"process-centric: compress losslessly: auto, zstd or shuffle+zstd, with :1 to :4 a level; only blobio reads such files. The variable-centric layout (CDF-5) has no compression")
 	fl.BoolVar(&f.openEnded, "no-fixed-records", false, "process-centric: do not fix the number of records when the dataset is created; data are kept until it is closed")
 	f.knobs.add(cmd)
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"dir": "", "kept": true, "results": []bench.Result{}})
 	return cmd
 }
 
@@ -219,20 +215,16 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 
 func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map, error) {
 	if len(f.maps.Files) == 0 {
-		for _, name := range []string{"slice", "no-sort"} {
-			if cmd.Flags().Changed(name) {
-				return nil, cli.Usagef("--%s is for maps of --map", name)
-			}
+		if err := cli.NotGiven(cmd, "is for maps of --map", "slice", "no-sort"); err != nil {
+			return nil, err
 		}
 		if err := f.gen.Stray(cmd, letter); err != nil {
 			return nil, err
 		}
 		return f.gen.Maps(letter)
 	}
-	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed"} {
-		if cmd.Flags().Changed(name) {
-			return nil, cli.Usagef("--%s is for generated maps, not for --map", name)
-		}
+	if err := cli.NotGiven(cmd, "is for generated maps, not for --map", "ne", "lev", "cells", "lat", "lon", "levels", "seed"); err != nil {
+		return nil, err
 	}
 	ranks := 0
 	if cmd.Flags().Changed("ranks") {
@@ -290,7 +282,7 @@ func (f *replayFlags) run(cmd *cobra.Command, e *cli.Env) (err error) {
 	if f.asJSON {
 		return e.PrintJSON(map[string]any{"dir": o.Dir, "kept": kept, "results": results})
 	}
-	f.print(ctx, e, results)
+	f.print(e, results)
 	if kept {
 		fmt.Fprintf(e.Out, "\nfiles are in %s\n", o.Dir)
 	}
@@ -323,7 +315,7 @@ func (f *replayFlags) makeDir(ctx context.Context, e *cli.Env) (string, error) {
 	return string(b), err
 }
 
-func (f *replayFlags) print(_ context.Context, e *cli.Env, results []bench.Result) {
+func (f *replayFlags) print(e *cli.Env, results []bench.Result) {
 	heads := []string{"CASE", "LAYOUT", ">RANKS", ">SUBFILES", ">VARS", ">RECORDS", ">SIZE", ">WRITE", ">RATE"}
 	if !f.noVerify {
 		heads = append(heads, ">READ", ">RATE", ">VERIFIED", ">UNOWNED")

@@ -47,7 +47,7 @@ Case "even" needs no file: --variables record variables of double, of which each
 generated maps (--ne, --cells, --lat, ...) or maps from files (--map F=FILE). These sizes
 are those of the least number of ranks; with --scaling weak the data grow with the ranks.
 
-Phases: create, compute, post (all puts), flush, close; open, read. Each has the least, the
+Each point runs once, then each again, --repeats times. Phases: create, compute, post (all puts), flush, close; open, read. Each has the least, the
 mean and the most of all ranks. The time of a write is from create to the end of close on
 the slowest rank, with what ranks wait for each other. Values are compared with those
 written, off the clock. Cold reads take the files out of the page cache of each node
@@ -62,14 +62,11 @@ On Lustre, --set-stripe gives the directory of each point its --stripe-size and
 
 Exit code 1: some runs failed.
 
-JSON: {version, plan, points, all, sessions: [{date, host, file_system, targets, ...}],
-runs: [{run, point, repeat, axes, error, nodes, subfiles, data, bytes, write_seconds,
-read_seconds, phases: {create: {min, avg, max}, ...}, verified}]}; with --plan {points,
-left_out, runs, bytes, largest, written, order}.`,
+With --plan, JSON is {points, left_out, runs, bytes, largest, written}.`,
 		Example: `  blobio bench sweep --ranks 4,16 --subfiles 1,1/node --ranks-per-node 4 -o s1
   blobio bench sweep --case F_h1,G --layout variable,process --ranks 8 --scaling weak -o s2
   blobio bench sweep --ranks 10000 --ranks-per-node 64 --elements 10 --pieces 2 --durability none --repeats 1 -o s3
-  blobio bench sweep --ranks 2,4,8 --buffer 256K,1M,4M --durability commit,none --order random --plan
+  blobio bench sweep --ranks 2,4,8 --buffer 256K,1M,4M --durability commit,none --plan
   mpirun -n 16 blobio-mpi bench sweep --ranks 4,16 --aggregators 1,2,4 --read cold --dir /scratch -o s4`,
 		Args: cli.ExactArgs(0, "no arguments, only options"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e) },
@@ -101,9 +98,6 @@ left_out, runs, bytes, largest, written, order}.`,
 	fl.StringArrayVar(&f.maps, "map", nil, "maps from a file, as F=map_f_case_16p.nc (repeatable); weak scaling multiplies the lengths of its requests")
 	fl.BoolVar(&p.Float, "float", false, "record variables are float in the file, double in memory")
 	fl.IntVar(&p.Repeats, "repeats", 5, "runs of each point")
-	cli.ChoiceFlag(cmd, &p.Order, "order", "rounds", "order of runs: rounds (each point once, then again), random (in each round), or points", "rounds", "random", "points")
-	fl.Uint64Var(&p.Seed, "seed", 1, "of --order random")
-	fl.IntVar(&p.Shift, "shift", 0, "a rank reads what the rank so far behind it has written, such as one of another node")
 	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare what is read with what was written")
 	fl.IntVar(&p.Targets, "targets", 0, "targets of the file system, for --subfiles 1/target (default: what lfs tells)")
 	fl.BoolVar(&p.Stripe, "set-stripe", false, "Lustre: give each directory --stripe-size and --stripe-count")
@@ -116,7 +110,7 @@ left_out, runs, bytes, largest, written, order}.`,
 	fl.BoolVar(&f.o.Anew, "anew", false, "begin again; what is kept in --output is replaced")
 	fl.BoolVar(&f.plan, "plan", false, "print the points and what they need, run nothing")
 	fl.StringVarP(&f.out, "output", "o", "bench-sweep", "directory for the results")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, bench.Sweep{})
 	return cmd
 }
 
@@ -235,18 +229,15 @@ func (f *sweepFlags) tell(ctx context.Context, e *cli.Env) error {
 	if f.asJSON {
 		return e.PrintJSON(t)
 	}
-	varied := f.o.Plan.Varied()
-	if len(varied) == 0 {
-		varied = []string{"case", "ranks"}
-	}
+	shown := f.o.Plan.Shown()
 	heads := []string{">POINT"}
-	for _, a := range varied {
+	for _, a := range shown {
 		heads = append(heads, strings.ToUpper(a))
 	}
 	table := e.NewTable("", append(heads, ">SIZE")...)
 	for i, p := range t.Points {
 		row := []any{i}
-		for _, a := range varied {
+		for _, a := range shown {
 			row = append(row, bench.AxisText(a, p[a]))
 		}
 		table.Row(append(row, cli.HumanBytes(t.Bytes[i]))...)
@@ -271,12 +262,9 @@ func (f *sweepFlags) write(ctx context.Context, s *bench.Sweep) error {
 }
 
 func (f *sweepFlags) print(e *cli.Env, s *bench.Sweep) {
-	varied := s.Plan.Varied()
-	if len(varied) == 0 {
-		varied = []string{"case", "ranks"}
-	}
+	shown := s.Plan.Shown()
 	var heads []string
-	for _, a := range varied {
+	for _, a := range shown {
 		heads = append(heads, strings.ToUpper(a))
 	}
 	heads = append(heads, ">FILES", ">DATA", ">RUNS", ">WRITE", ">FROM", ">TO", ">RATE", ">CREATE", ">POST", ">FLUSH", ">CLOSE")
@@ -287,7 +275,7 @@ func (f *sweepFlags) print(e *cli.Env, s *bench.Sweep) {
 	t := e.NewTable("", heads...)
 	for _, m := range s.Means() {
 		var row []any
-		for _, a := range varied {
+		for _, a := range shown {
 			row = append(row, bench.AxisText(a, m.Axes[a]))
 		}
 		if m.Runs == 0 {

@@ -28,8 +28,7 @@ CACHEDIR lines of the configuration, with their BYTES, or the control and cache 
 
 Exit codes: 0 good, 1 something is wrong, 2 could not look.
 
-JSON: {"host", "dirs": [{dir, want, total, free, list, capacity, write}]}; list, capacity
-and write say what is wrong; sizes are in bytes, -1 is unknown.`,
+In JSON, list, capacity and write say what is wrong; a size of -1 is unknown.`,
 		Example: `  blobio scr check-node
   blobio scr check-node --dir /dev/shm=64g --dir /l/ssd=800g`,
 		Args: cli.ExactArgs(0, "no arguments"),
@@ -68,7 +67,7 @@ and write say what is wrong; sizes are in bytes, -1 is unknown.`,
 	fl := cmd.Flags()
 	a.settings(cmd)
 	fl.StringArrayVar(&dirs, "dir", nil, "look at `DIR`, or DIR=SIZE (64g), as often as needed")
-	cli.JSONFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON, map[string]any{"host": "", "dirs": []runloop.DirCheck{}})
 	return cmd
 }
 

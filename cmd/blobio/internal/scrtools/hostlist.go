@@ -39,7 +39,7 @@ or --union is given.
 
 Exit codes: 0 good, 1 --nth is beyond the list, 2 could not run.
 
-JSON: {"compressed", "count", "hosts": [...]}; with --nth {"host"}.`,
+With --nth, JSON is {host}.`,
 		Example: `  blobio scr hostlist atlas3 atlas5 atlas6 atlas7             # atlas[3,5-7]
   blobio scr hostlist --expand 'atlas[3,5-7]'                 # one on a line
   blobio scr hostlist --expand --separator , 'atlas[3,5-7]'   # for mpirun --host
@@ -64,7 +64,7 @@ JSON: {"compressed", "count", "hosts": [...]}; with --nth {"host"}.`,
 	fl.BoolVar(&f.sort, "sort", false, "sort by machine and number")
 	fl.StringVar(&f.sep, "separator", "\n", "--expand: separator of hosts")
 	fl.Lookup("separator").DefValue = "newline"
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"compressed": "", "count": 0, "hosts": []string{}})
 	return cmd
 }
 

@@ -215,28 +215,10 @@ func (f *scrParamsFlags) printLong(e *cli.Env, rows []scrParam) {
 			gen = "blobio only"
 		}
 		fmt.Fprintf(e.Out, "    [%s; %s]\n", kind, gen)
-		for _, l := range wrapText(r.Help, 88) {
+		for _, l := range cli.Wrapped(r.Help) {
 			fmt.Fprintln(e.Out, "    "+l)
 		}
 	}
-}
-
-// wrapText breaks a text into lines of at most width characters, where its words allow.
-func wrapText(s string, width int) (lines []string) {
-	line := ""
-	for _, w := range strings.Fields(s) {
-		if line != "" && len([]rune(line))+1+len([]rune(w)) > width {
-			lines, line = append(lines, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += w
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // scrConfLines are the lines of stores, groups and descriptors that are in effect.

@@ -32,9 +32,8 @@ absent, wrong (another size, or never completed), or damaged.
 Exit codes: 0 all datasets are complete (-n: nothing is missing), 1 some could not be
 rebuilt (-n: something is missing or damaged), 2 could not run.
 
-JSON: {"datasets": [{id, name, ok, safe, ranks, files, bytes, verified, rebuilt:
-[...], damaged: [...], error}]}; with -n {"datasets": [{id, name, ranks, files, bytes,
-indexed, verified, missing: [{rank, what}], invalid: [...], unread: [...]}]}.`,
+With -n, an element of JSON is {id, name, ranks, files, bytes, indexed, verified, missing:
+[{rank, what}], invalid, unread}.`,
 		Example: `  blobio scr rebuild -n /p/sim                 # what is there, what is missing
   blobio scr rebuild /p/sim
   blobio scr rebuild --id 4 --current /p/sim    # the next run starts from it
@@ -83,7 +82,7 @@ indexed, verified, missing: [{rank, what}], invalid: [...], unread: [...]}]}.`,
 			return nil
 		},
 	}
-	f.flags(cmd, "rebuild this dataset only (default: all)")
+	f.flags(cmd, "rebuild this dataset only (default: all)", map[string]any{"datasets": []scrRebuilt{}})
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "list what was scavenged and what is missing, change nothing")
 	cmd.Flags().BoolVar(&quick, "quick", false, "--dry-run: compare sizes only, do not read the files")
 	cmd.Flags().BoolVar(&noIndex, "no-index", false, "do not list datasets in the index")

@@ -21,11 +21,11 @@ type scrSaved struct {
 	asJSON bool
 }
 
-func (f *scrSaved) flags(cmd *cobra.Command, id string) {
+func (f *scrSaved) flags(cmd *cobra.Command, id string, form ...any) {
 	fl := cmd.Flags()
 	fl.IntVar(&f.id, "id", 0, id)
 	fl.StringVar(&f.was, "was", "", "the path that PREFIX had when the datasets were written, if it was moved")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, form...)
 }
 
 func (f *scrSaved) open(args []string) (*prefixdir.Dir, error) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	"blobio/internal/diary"
 	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
@@ -31,7 +29,6 @@ type scrTransfer struct {
 	command string
 	add     []string
 	once    bool
-	verbose bool
 	asJSON  bool
 	bw      int64
 	cpu     float64
@@ -62,8 +59,7 @@ they list a copy, and set the process's command.
 
 Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not run.
 
-With --status, JSON: {file, command, state, done, failed, bw, percent, files: [{source,
-destination, size, written, whole, crc, error}]}.`,
+--json goes with --status.`,
 		Example: `  blobio scr transfer --prefix /p/sim /dev/shm/user1/scr.1145655 &   # the process of a node
   blobio scr transfer --prefix /p/sim --bw 200M --cpu 5 /dev/shm/user1/scr.1145655 &
   blobio scr transfer --status /dev/shm/user1/scr.1145655
@@ -97,8 +93,7 @@ destination, size, written, whole, crc, error}]}.`,
 	fl.Float64Var(&f.cpu, "cpu", 0, "use at most this share of a core, in percent (default: as the file says)")
 	fl.IntVar(&f.files, "files", 1, "files copied at once")
 	fl.DurationVar(&f.poll, "poll", time.Second, "how often to look at the transfer file")
-	fl.BoolVar(&f.verbose, "verbose", false, "report progress on standard error")
-	cli.JSONFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"file": "", "command": "", "state": "", "done": true, "failed": true, "bw": 0, "percent": 0, "files": []scrTransferItem{}})
 	return cmd
 }
 
@@ -117,9 +112,9 @@ func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
 	case f.poll < time.Millisecond:
 		return cli.Usagef("--poll %v, want at least 1ms", f.poll)
 	}
-	for _, name := range []string{"prefix", "shared", "once", "bw", "cpu", "files", "poll", "verbose"} {
-		if cmd.Flags().Changed(name) && (f.status || changes) {
-			return cli.Usagef("--%s is for the process that copies", name)
+	if f.status || changes {
+		if err := cli.NotGiven(cmd, "is for the process that copies", "prefix", "shared", "once", "bw", "cpu", "files", "poll"); err != nil {
+			return err
 		}
 	}
 	f.file = control
@@ -193,12 +188,6 @@ func scrTransferServe(e *cli.Env, ctx context.Context, f *scrTransfer) error {
 		return err
 	}
 	o := transfer.ServeOptions{File: f.file, Prefix: prefix, Shared: f.shared || os.Getenv(prefixdir.EnvShared) == "1", Once: f.once, Rate: float64(f.bw), CPU: f.cpu, Files: f.files, Poll: f.poll}
-	if f.verbose {
-		cli.OutliveReaders()
-		said := diary.New(e.Stderr, nil)
-		defer said.Flush()
-		o.Logger = slog.New(slog.NewTextHandler(said, nil))
-	}
 	err = transfer.Serve(ctx, o)
 	var failed *transfer.FailedError
 	switch {

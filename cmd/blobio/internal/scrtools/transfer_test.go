@@ -50,7 +50,7 @@ func TestScrTransfer(t *testing.T) {
 	if r := transferDo(t, "--add", filepath.Join(dir, "a")+"="+filepath.Join(dir, "prefix", "a"), "--add", filepath.Join(dir, "c")+"="+filepath.Join(dir, "prefix", "c"), "--command", "run", ctl); r.Code != cli.Good {
 		t.Fatalf("%+v", r)
 	}
-	if r := transferDo(t, "--once", "--bw", "1G", "--files", "2", "--verbose", ctl); r.Code != cli.Good {
+	if r := transferDo(t, "--once", "--bw", "1G", "--files", "2", ctl); r.Code != cli.Good {
 		t.Fatalf("%+v", r)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "prefix", "sub", "b"))

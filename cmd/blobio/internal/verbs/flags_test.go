@@ -21,8 +21,8 @@ var kinds = map[string]struct {
 	verbs int
 }{
 	"output": {"string", 9}, "vars": {"strings", 5}, "quiet": {"", 3}, "dry-run": {"", 6}, "set": {"stringArray", 2},
-	"json": {"", 40}, "force": {"", 15}, "quick": {"", 6}, "strict": {"", 4}, "notes": {"", 5}, "verbose": {"", 2}, "workers": {"int", 10},
-	"records": {"string", 2}, "elements": {"string", 2}, "title": {"string", 3}, "width": {"int", 3}, "memory": {"size", 3},
+	"json": {"", 40}, "force": {"", 15}, "quick": {"", 6}, "strict": {"", 4}, "notes": {"", 5}, "workers": {"int", 10},
+	"records": {"string", 2}, "elements": {"string", 2}, "width": {"int", 3}, "memory": {"size", 3},
 	"no-sync": {"", 6}, "no-verify": {"", 6},
 }
 

@@ -82,9 +82,6 @@ func (f *versionsConvertFlags) run(ctx context.Context, e *cli.Env, dir, name st
 	}
 	n, took := len(v.Versions()), time.Since(start).Seconds()
 	rate := float64(file.Size()) / (1 << 20) / max(took, 1e-9)
-	if f.asJSON {
-		return e.PrintJSON(map[string]any{"path": name, "array": v.Spec().Name, "versions": n, "bytes": file.Size(), "seconds": took, "mib_per_second": rate})
-	}
-	fmt.Fprintf(e.Out, "%s: %s of %s, %s in %.2f s, %.0f MiB/s\n", name, cli.Plural(n, "version"), v.Spec().Name, cli.HumanBytes(file.Size()), took, rate)
-	return nil
+	return e.Tell(f.asJSON, map[string]any{"path": name, "array": v.Spec().Name, "versions": n, "bytes": file.Size(), "seconds": took, "mib_per_second": rate},
+		"%s: %s of %s, %s in %.2f s, %.0f MiB/s", name, cli.Plural(n, "version"), v.Spec().Name, cli.HumanBytes(file.Size()), took, rate)
 }

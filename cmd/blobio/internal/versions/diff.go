@@ -13,7 +13,6 @@ type versionsDiffFlags struct {
 	cli.DiffFlags
 	key      versionsKey
 	from, to int64
-	values   bool
 }
 
 func newVersionsDiff(e *cli.Env) *cobra.Command {
@@ -22,9 +21,8 @@ func newVersionsDiff(e *cli.Env) *cobra.Command {
 		Use:   "diff ARRAY",
 		Short: "List the ranges in which two versions differ",
 		Long: `List the ranges in which two versions of an array differ, in row-major order, with the
-largest difference in each. Elements are compared by their bits. For the array of a level,
-boxes of the same cells are compared, and boxes that only one version has are listed;
---values compares their bytes instead.
+largest difference in each. Elements are compared by their bits; those of the array of a
+level are its bytes.
 
 By default the newest version is compared with the one before.
 
@@ -32,7 +30,6 @@ In JSON, ranges are of the flattened array and exclude hi; more is how many were
 (--all: none).`,
 		Example: `  blobio versions diff store/rho                     # what the newest version changed
   blobio versions diff store/rho --from 3 --to 5
-  blobio versions diff store/amr.level2 --from 3 --to 5
   blobio versions diff -q store/rho --from 1 --to 2 && echo the same`,
 		Args: cli.ExactArgs(1, "the directory of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +40,6 @@ In JSON, ranges are of the flattened array and exclude hi; more is how many were
 	fl.Var(versionValue{&f.from}, "from", "one version (default: the one before the other)")
 	fl.Var(versionValue{&f.to}, "to", "the other version (default: the newest)")
 	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d", cli.DiffLines), difference{})
-	fl.BoolVar(&f.values, "values", false, "compare elements, even of levels")
 	f.key.add(cmd)
 	return cmd
 }
@@ -74,7 +70,7 @@ func (f *versionsDiffFlags) run(ctx context.Context, e *cli.Env, dir string) err
 		return err
 	}
 	p := e.NewProgress()
-	c := comparison{v: v, from: from, to: to, most: cli.DiffLines, values: f.values, progress: func(done, total int64) { p.At("diff", done, total) }}
+	c := comparison{v: v, from: from, to: to, most: cli.DiffLines, progress: func(done, total int64) { p.At("diff", done, total) }}
 	if f.All {
 		c.most = 1 << 20
 	}
@@ -101,20 +97,6 @@ func (f *versionsDiffFlags) print(e *cli.Env, d *difference, shape []int64) {
 			at += " to " + indexText(unflatten(r.Hi-1, shape))
 		}
 		fmt.Fprintf(e.Out, "%s: %s, %s\n", at, cli.Plural(r.Elements, "element"), byText(r.Largest))
-	}
-	for i, b := range d.Boxes {
-		if i == cli.DiffLines && !f.All {
-			d.More = int64(len(d.Boxes) - i)
-			break
-		}
-		switch b.In {
-		case "both":
-			fmt.Fprintf(e.Out, "box %d %s: %d of %s, %s\n", b.Box, cellsText(b.Lo, b.Hi), b.Differ, cli.Plural(b.Numbers, "number"), byText(b.Largest))
-		case "from":
-			fmt.Fprintf(e.Out, "box %d %s: in version %d only\n", b.Box, cellsText(b.Lo, b.Hi), d.From)
-		default:
-			fmt.Fprintf(e.Out, "box %d %s: in version %d only\n", b.Box, cellsText(b.Lo, b.Hi), d.To)
-		}
 	}
 	if d.More > 0 {
 		e.More(d.More)

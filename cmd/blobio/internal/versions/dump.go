@@ -161,11 +161,7 @@ func (f *versionsDumpFlags) write(ctx context.Context, e *cli.Env, w func(io.Wri
 	if err != nil {
 		return err
 	}
-	if f.asJSON {
-		return e.PrintJSON(map[string]any{"path": f.out, "bytes": n})
-	}
-	fmt.Fprintf(e.Out, "%s: %d bytes\n", f.out, n)
-	return nil
+	return e.Tell(f.asJSON, cli.Written{Path: f.out, Bytes: n}, "%s: %d bytes", f.out, n)
 }
 
 func (f *versionsDumpFlags) dumpTable(e *cli.Env, v *versioned.View, x versioned.VersionInfo, t *versioned.LevelInfo) error {
@@ -195,6 +191,9 @@ func (f *versionsDumpFlags) dumpTable(e *cli.Env, v *versioned.View, x versioned
 	tb.Flush()
 	return nil
 }
+
+// boxBytes is where the data of a box begin in the array of a level.
+func boxBytes(t *versioned.LevelInfo, box int) int64 { return t.DataOffset() + 8*t.Offsets[box] }
 
 func boxCount(n int) string {
 	if n == 1 {

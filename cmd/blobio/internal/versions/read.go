@@ -17,7 +17,7 @@ import (
 // versionsPiece is how much of a version is in memory at once, bytes.
 const versionsPiece = 4 << 20
 
-// parseRange reads "0:10,5,:": for each dimension lo:hi (hi is not in it), an index, or nothing for all.
+// parseRange reads "0:10,5,:": for each dimension lo:hi (hi is not in it), or an index.
 func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 	lo, hi = make([]int64, len(shape)), slices.Clone(shape)
 	if s == "" {
@@ -28,26 +28,8 @@ func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 		return nil, nil, cli.Usagef("--elements %q has %s, the array has %d", s, cli.Plural(len(parts), "dimension"), len(shape))
 	}
 	for d, p := range parts {
-		a, b, isRange := strings.Cut(p, ":")
-		get := func(s string, v *int64) bool {
-			if s == "" {
-				return isRange
-			}
-			var err error
-			*v, err = strconv.ParseInt(s, 10, 64)
-			return err == nil
-		}
-		ok := get(a, &lo[d])
-		if isRange {
-			ok = ok && get(b, &hi[d])
-		} else {
-			hi[d] = lo[d] + 1
-		}
-		if !ok {
-			return nil, nil, cli.Usagef("--elements %q, want FIRST:END for each dimension, as in 0:10,5,:", s)
-		}
-		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
-			return nil, nil, cli.Usagef("--elements %q: dimension %d goes from 0 to %d", s, d, shape[d])
+		if lo[d], hi[d], err = cli.Range("elements", p, shape[d], "element"); err != nil {
+			return nil, nil, err
 		}
 	}
 	return lo, hi, nil
@@ -125,9 +107,5 @@ func (r *bytesReader) Read(b []byte) (int, error) {
 
 // boxText writes the cells of a box, in as many dimensions as there are: (0,4) to (7,9).
 func boxText(t *versioned.LevelInfo, b *versioned.BoxInfo) string {
-	return cellsText(b.Lo[:t.Dim], b.Hi[:t.Dim])
-}
-
-func cellsText(lo, hi []int32) string {
-	return fmt.Sprintf("(%s) to (%s)", join(lo, ","), join(hi, ","))
+	return fmt.Sprintf("(%s) to (%s)", join(b.Lo[:t.Dim], ","), join(b.Hi[:t.Dim], ","))
 }

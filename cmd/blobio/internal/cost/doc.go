@@ -1,2 +1,0 @@
-// Package cost holds the verb of what keeping versions costs.
-package cost
