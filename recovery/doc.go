@@ -21,7 +21,7 @@
 // such a level the run goes back to the last global snapshot, else ErrNoRecovery.
 //
 // The method is that of the paper on recovery of Chombo with GVR; docs/gvr.md has
-// examples, and the tests of Model show where the paper contradicts itself.
+// examples, and blobio cost shows where the paper contradicts itself.
 package recovery
 
 // Why levels m to Lmax can return: a save of a level at the beginning of its step

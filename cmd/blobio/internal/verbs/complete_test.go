@@ -34,8 +34,8 @@ func TestCompletePaths(t *testing.T) {
 			}
 		}
 	}
-	if r := clitest.Blobio(t, "__complete", "replay", ""); r.Out != ":4\n" {
-		t.Errorf("replay, which has no arguments: %q", r.Out)
+	if r := clitest.Blobio(t, "__complete", "cost", ""); r.Out != ":4\n" {
+		t.Errorf("cost, which has no arguments: %q", r.Out)
 	}
 }
 

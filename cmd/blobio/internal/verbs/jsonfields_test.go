@@ -77,7 +77,7 @@ func TestJSONFields(t *testing.T) {
 		{"scr", "index", sets}, {"scr", "check", sets}, {"scr", "interval", "--cost", "45s", "--mtbf", "6h"},
 		{"amr", "ls", "--blocks", mesh}, {"amr", "check", mesh},
 		{"versions", "ls", versions}, {"versions", "check", filepath.Join(versions)},
-		{"replay", "--case", "F_h1", "--ne", "2", "--ranks", "2", "--no-sync", "-o", filepath.Join(out, "run")},
+		{"cost"}, {"replay", "--case", "F_h1", "--ne", "2", "--ranks", "2", "--no-sync", "-o", filepath.Join(out, "run")},
 	} {
 		r := clitest.Blobio(t, append(args, "--json")...)
 		var v any

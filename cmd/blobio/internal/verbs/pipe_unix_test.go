@@ -25,7 +25,7 @@ func TestPipes(t *testing.T) {
 		{refused, []string{"ff", "diff", pipe, pipe}}, {refused, []string{"ff", "convert", pipe, out}}, {refused, []string{"ff", "repair", pipe, out}},
 		{refused, []string{"scr", "print", pipe}}, {refused, []string{"scr", "transfer", "--status", pipe}},
 		{refused, []string{"scr", "interval", "--log", pipe}}, {refused, []string{"scr", "params", "--user-file", pipe}},
-		{"unexpected end", []string{"bench", "show", pipe}},
+		{"EOF", []string{"cost", "--model", pipe}}, {"unexpected end", []string{"bench", "show", pipe}},
 		{"not a regular file", []string{"ls", pipe}}, {"not a regular file", []string{"decomp", "info", pipe}},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, c.args...)

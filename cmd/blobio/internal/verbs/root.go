@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/cmd/blobio/internal/cost"
 	"blobio/cmd/blobio/internal/dataset"
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/cmd/blobio/internal/fti"
@@ -59,7 +60,7 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.AsUsage(cli.FlagError(err)) })
 	cli.AsGroup(root)
 	root.AddCommand(dataset.NewLs(e), dataset.NewDump(e), dataset.NewCheck(e), cli.AsWriter(dataset.NewRecover(e)), cli.AsTogether(dataset.NewConvert(e)), dataset.NewDiff(e), dataset.NewWhere(e), decomps.New(e), fti.New(e), scrtools.New(e), mesh.New(e), cli.AsTogether(rates.NewReplay(e)), rates.NewBench(e))
-	root.AddCommand(versions.New(e), dataset.NewPlot(e), mounts.NewMount(e), server.NewServe(e), manual.NewMan(e))
+	root.AddCommand(versions.New(e), cost.New(e), dataset.NewPlot(e), mounts.NewMount(e), server.NewServe(e), manual.NewMan(e))
 	cli.CompleteArguments(root)
 	return root
 }

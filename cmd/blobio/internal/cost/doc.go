@@ -1,0 +1,2 @@
+// Package cost holds the verb of what keeping versions costs.
+package cost

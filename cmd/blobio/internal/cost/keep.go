@@ -1,0 +1,51 @@
+package cost
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"blobio/internal/cli"
+	"blobio/recovery"
+)
+
+// costKeep is what must stay for errors that are found late.
+type costKeep struct {
+	Cadence   []int `json:"cadence"`
+	Levels    []int `json:"levels"`
+	Snapshots int   `json:"snapshots"`
+}
+
+// maxLatency bounds the latency for which versions are counted, in fine steps.
+const maxLatency = 1 << 40
+
+// retentions says what must stay for errors that are found late; nothing without a latency.
+func retentions(m *recovery.Model, rows []*costRow) ([]costKeep, error) {
+	keeps := []costKeep{}
+	if m.Latency == 0 {
+		return keeps, nil
+	}
+	if m.Latency > maxLatency {
+		return nil, fmt.Errorf("a latency of %v fine steps, want at most %d", m.Latency, int64(maxLatency))
+	}
+	for _, r := range rows {
+		levels, snapshots, err := r.planner.Keep(int(math.Ceil(m.Latency)))
+		if err != nil {
+			return nil, err
+		}
+		keeps = append(keeps, costKeep{r.Cadence, levels, snapshots})
+	}
+	return keeps, nil
+}
+
+func printRetentions(e *cli.Env, m *recovery.Model, keeps []costKeep) {
+	if len(keeps) == 0 {
+		return
+	}
+	fmt.Fprintf(e.Out, "\nWhat must stay for errors that are found up to %s fine steps later (Snapshots and Keep of a\nhierarchy; tainted versions do not count):\n\n", cli.NumberText(math.Ceil(m.Latency)))
+	t := e.NewTable("", "CADENCE", ">SNAPSHOTS", ">VERSIONS OF A LEVEL", "BY LEVEL")
+	for _, k := range keeps {
+		t.Row(cadenceText(k.Cadence), k.Snapshots, slices.Max(k.Levels), cadenceText(k.Levels))
+	}
+	t.Flush()
+}
