@@ -158,7 +158,7 @@ func (r *Run) late(ctx context.Context, e recovery.Event) (recovery.Plan, error)
 		if r.opt.Clean == nil {
 			return recovery.Plan{}, fmt.Errorf("late event without the step in which it happened, and no Options.Clean: %w", recovery.ErrNoRecovery)
 		}
-		n, err := r.h.NewestClean(ctx, func(ctx context.Context, s *versioned.Snapshot) (bool, error) { return r.opt.Clean(ctx, r.h, s) })
+		n, err := r.h.NewestClean(ctx, versioned.Scan, func(ctx context.Context, s *versioned.Snapshot) (bool, error) { return r.opt.Clean(ctx, r.h, s) })
 		if err != nil {
 			return recovery.Plan{}, errors.Join(err, recovery.ErrNoRecovery)
 		}
