@@ -170,7 +170,7 @@ func newReplay(o *ReplayOptions, name string) (*replay, error) {
 	if p.schema, err = p.c.Schema(o.Float); err != nil {
 		return nil, err
 	}
-	if p.values, err = e3smcases.NewValues(p.c, o.Pattern, o.Float, nil); err != nil {
+	if p.values, err = e3smcases.NewValues(p.c, o.Pattern, o.Float); err != nil {
 		return nil, err
 	}
 	for v := range p.c.Vars {

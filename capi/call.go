@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"blobio/blob"
 	"blobio/capi/internal/edge"
 )
 
@@ -22,6 +23,44 @@ func guarded(e *C.blobio_failure, f func() error) int32 {
 		return 0
 	}
 	return report(e, err)
+}
+
+// withFile runs f on the file of a handle, as locked or shared does.
+func withFile(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) error) error, f func(*file) error) int32 {
+	return guarded(e, func() error { return how(h, f) })
+}
+
+// withWriter runs f on a file that is written.
+func withWriter(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) error) error, f func(*file, *blob.Writer) error) int32 {
+	return withFile(h, e, how, func(x *file) error {
+		w, err := x.writer()
+		if err != nil {
+			return err
+		}
+		return f(x, w)
+	})
+}
+
+// withReader runs f on a file that is read.
+func withReader(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) error) error, f func(*file, *blob.Reader) error) int32 {
+	return withFile(h, e, how, func(x *file) error {
+		r, err := x.reader()
+		if err != nil {
+			return err
+		}
+		return f(x, r)
+	})
+}
+
+// withSchema runs f on what is known of a file, beside other calls.
+func withSchema(h uintptr, e *C.blobio_failure, f func(*file, *blob.Schema) error) int32 {
+	return withFile(h, e, shared, func(x *file) error {
+		s, err := x.schema()
+		if err != nil {
+			return err
+		}
+		return f(x, s)
+	})
 }
 
 func safely(f func() error) (err error) {

@@ -18,8 +18,8 @@ import (
 )
 
 // define runs f on the definitions of a file, and remembers that it failed.
-func define(h uintptr, f func(*file, *definitions) error) error {
-	return locked(h, func(x *file) error { return x.define(f) })
+func define(h uintptr, e *C.blobio_failure, f func(*file, *definitions) error) int32 {
+	return withFile(h, e, locked, func(x *file) error { return x.define(f) })
 }
 
 func (x *file) define(f func(*file, *definitions) error) error {
@@ -56,21 +56,19 @@ func newName(what string, p uintptr, have map[string]bool) (string, error) {
 
 //export blobioGoDefDim
 func blobioGoDefDim(h, namep uintptr, n int64, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return define(h, func(x *file, d *definitions) error {
-			if n == blob.Unlimited && d.add {
-				return edge.Usage("a dataset that is appended to cannot be given an unlimited dimension")
-			}
-			if n < 0 || n == blob.Unlimited && d.record {
-				return edge.Usage("length %d, want > 0, or BLOBIO_UNLIMITED once", n)
-			}
-			name, err := newName("dimension", namep, d.dims)
-			if err != nil {
-				return err
-			}
-			d.record = d.record || n == blob.Unlimited
-			return edge.Store(out, int32(d.schema.Dim(name, n)))
-		})
+	return define(h, e, func(x *file, d *definitions) error {
+		if n == blob.Unlimited && d.add {
+			return edge.Usage("a dataset that is appended to cannot be given an unlimited dimension")
+		}
+		if n < 0 || n == blob.Unlimited && d.record {
+			return edge.Usage("length %d, want > 0, or BLOBIO_UNLIMITED once", n)
+		}
+		name, err := newName("dimension", namep, d.dims)
+		if err != nil {
+			return err
+		}
+		d.record = d.record || n == blob.Unlimited
+		return edge.Store(out, int32(d.schema.Dim(name, n)))
 	})
 }
 
@@ -92,8 +90,8 @@ func dimIDs(s *blob.Schema, n int32, p uintptr) ([]blob.DimID, error) {
 
 // decomposition defines one; runs makes this rank's requests in an array of these
 // lengths, and says where there are holes.
-func decomposition(h uintptr, ndims int32, dimp, out uintptr, runs func(dims []int64, elems int64) ([]decomp.Req, *edge.Dof, error)) error {
-	return define(h, func(x *file, d *definitions) error {
+func decomposition(h uintptr, ndims int32, dimp, out uintptr, e *C.blobio_failure, runs func(dims []int64, elems int64) ([]decomp.Req, *edge.Dof, error)) int32 {
+	return define(h, e, func(x *file, d *definitions) error {
 		id := blob.DecompID(len(d.parts) + 1)
 		var ids []blob.DimID
 		if !d.add {
@@ -143,72 +141,70 @@ func decomposition(h uintptr, ndims int32, dimp, out uintptr, runs func(dims []i
 
 //export blobioGoDefDecomp
 func blobioGoDefDecomp(h uintptr, ndims int32, dimp uintptr, n int64, offp, lenp, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return decomposition(h, ndims, dimp, out, func([]int64, int64) ([]decomp.Req, *edge.Dof, error) {
-			rr, err := requests(n, offp, lenp)
-			return rr, nil, err
-		})
+	return decomposition(h, ndims, dimp, out, e, func([]int64, int64) ([]decomp.Req, *edge.Dof, error) {
+		rr, err := requests(n, offp, lenp)
+		return rr, nil, err
 	})
 }
 
-func requests(n int64, offp, lenp uintptr) ([]decomp.Req, error) {
-	off, err := edge.Slice[int64](offp, n)
-	if err != nil {
-		return nil, fmt.Errorf("offsets: %w", err)
+// pairs returns the offsets and lengths of n runs.
+func pairs(n int64, offp, lenp uintptr) (off, lens []int64, err error) {
+	if off, err = words("offsets", offp, n); err == nil {
+		lens, err = words("lengths", lenp, n)
 	}
-	lens, err := edge.Slice[int64](lenp, n)
+	return off, lens, err
+}
+
+func requests(n int64, offp, lenp uintptr) ([]decomp.Req, error) {
+	off, lens, err := pairs(n, offp, lenp)
 	if err != nil {
-		return nil, fmt.Errorf("lengths: %w", err)
+		return nil, err
 	}
 	return edge.Runs(off, lens), nil
 }
 
 //export blobioGoDefDecompPIO
 func blobioGoDefDecompPIO(h uintptr, ndims int32, dimp uintptr, n int64, dofp, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return decomposition(h, ndims, dimp, out, func(dims []int64, elems int64) ([]decomp.Req, *edge.Dof, error) {
-			list, err := edge.Slice[int64](dofp, n)
-			if err != nil {
-				return nil, nil, fmt.Errorf("compdof: %w", err)
-			}
-			dof, err := edge.NewDof(list, elems, dims[len(dims)-1])
-			if err != nil {
-				return nil, nil, err
-			}
-			return dof.Runs, dof, nil
-		})
+	return decomposition(h, ndims, dimp, out, e, func(dims []int64, elems int64) ([]decomp.Req, *edge.Dof, error) {
+		list, err := words("compdof", dofp, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		dof, err := edge.NewDof(list, elems, dims[len(dims)-1])
+		if err != nil {
+			return nil, nil, err
+		}
+		return dof.Runs, dof, nil
 	})
 }
 
 //export blobioGoDefVar
 func blobioGoDefVar(h, namep uintptr, t, ndims int32, dimp uintptr, dec int32, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return define(h, func(x *file, d *definitions) error {
-			ids, err := dimIDs(d.schema, ndims, dimp)
-			if err != nil {
-				return err
-			}
-			name, err := newName("variable", namep, d.vars)
-			if err != nil {
-				return err
-			}
-			if !cdf5.Type(t).Valid() {
-				return edge.Usage("variable %q: type %d, want 1..11", name, t)
-			}
-			if dec < 0 || int(dec) > d.schema.NumDecomps() {
-				return edge.Usage("variable %q: decomposition %d, want 0..%d", name, dec, d.schema.NumDecomps())
-			}
-			if d.add && (len(ids) == 0 || d.schema.Dims()[ids[0]].Len != blob.Unlimited) {
-				return edge.Usage("variable %q: an append adds variables with the unlimited dimension only", name)
-			}
-			v := d.schema.Var(name, cdf5.Type(t), ids, blob.Decomposed(blob.DecompID(dec)))
-			return edge.Store(out, int32(v))
-		})
+	return define(h, e, func(x *file, d *definitions) error {
+		ids, err := dimIDs(d.schema, ndims, dimp)
+		if err != nil {
+			return err
+		}
+		name, err := newName("variable", namep, d.vars)
+		if err != nil {
+			return err
+		}
+		if !cdf5.Type(t).Valid() {
+			return edge.Usage("variable %q: type %d, want 1..11", name, t)
+		}
+		if dec < 0 || int(dec) > d.schema.NumDecomps() {
+			return edge.Usage("variable %q: decomposition %d, want 0..%d", name, dec, d.schema.NumDecomps())
+		}
+		if d.add && (len(ids) == 0 || d.schema.Dims()[ids[0]].Len != blob.Unlimited) {
+			return edge.Usage("variable %q: an append adds variables with the unlimited dimension only", name)
+		}
+		v := d.schema.Var(name, cdf5.Type(t), ids, blob.Decomposed(blob.DecompID(dec)))
+		return edge.Store(out, int32(v))
 	})
 }
 
 // setAtt gives an attribute: before enddef to what is defined, after it to the dataset that is written, which is collective.
-func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, value func() (any, error)) error {
+func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, e *C.blobio_failure, value func() (any, error)) int32 {
 	arguments := func() (name string, v any, err error) {
 		if name, err = newName("attribute", namep, map[string]bool{}); err != nil {
 			return name, nil, err
@@ -218,7 +214,7 @@ func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, value func() (an
 		}
 		return name, v, err
 	}
-	return locked(h, func(x *file) error {
+	return withFile(h, e, locked, func(x *file) error {
 		if x.w == nil {
 			return x.define(func(_ *file, d *definitions) error {
 				if varid < -1 || int(varid) >= len(d.schema.Vars()) {
@@ -253,34 +249,30 @@ func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, value func() (an
 
 //export blobioGoPutAttText
 func blobioGoPutAttText(h uintptr, varid int32, namep uintptr, n int64, p uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return setAtt(h, varid, namep, cdf5.Char, func() (any, error) {
-			if n == -1 {
-				return edge.String("text", p)
-			}
-			b, err := edge.Slice[byte](p, n)
-			return string(b), err
-		})
+	return setAtt(h, varid, namep, cdf5.Char, e, func() (any, error) {
+		if n == -1 {
+			return edge.String("text", p)
+		}
+		b, err := edge.Slice[byte](p, n)
+		return string(b), err
 	})
 }
 
 //export blobioGoPutAtt
 func blobioGoPutAtt(h uintptr, varid int32, namep uintptr, t int32, n int64, p uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return setAtt(h, varid, namep, cdf5.Type(t), func() (any, error) {
-			src, err := edge.View(cdf5.Type(t), p, n)
-			if err != nil {
-				return nil, err
-			}
-			if cdf5.Type(t) == cdf5.Char {
-				return string(src.([]byte)), nil
-			}
-			own, err := edge.Make(cdf5.Type(t), n)
-			if err == nil {
-				copy(edge.Bytes(own), edge.Bytes(src))
-			}
-			return own, err
-		})
+	return setAtt(h, varid, namep, cdf5.Type(t), e, func() (any, error) {
+		src, err := edge.View(cdf5.Type(t), p, n)
+		if err != nil {
+			return nil, err
+		}
+		if cdf5.Type(t) == cdf5.Char {
+			return string(src.([]byte)), nil
+		}
+		own, err := edge.Make(cdf5.Type(t), n)
+		if err == nil {
+			copy(edge.Bytes(own), edge.Bytes(src))
+		}
+		return own, err
 	})
 }
 
@@ -312,15 +304,13 @@ func (x *file) enddef(ctx context.Context) error {
 
 //export blobioGoEnddef
 func blobioGoEnddef(h uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return locked(h, func(x *file) error {
-			if x.defs == nil {
-				if _, err := x.writer(); err != nil {
-					return err
-				}
-				return fmt.Errorf("%s: blobio_enddef was called already: %w", x.path, edge.ErrState)
+	return withFile(h, e, locked, func(x *file) error {
+		if x.defs == nil {
+			if _, err := x.writer(); err != nil {
+				return err
 			}
-			return x.team.together(func() error { return x.enddef(context.Background()) })
-		})
+			return fmt.Errorf("%s: blobio_enddef was called already: %w", x.path, edge.ErrState)
+		}
+		return x.team.together(func() error { return x.enddef(context.Background()) })
 	})
 }

@@ -42,7 +42,13 @@ type team struct {
 	free func(context.Context) error // ends the use of c, collectively; nil if there is nothing to do
 }
 
-func alone() team { return team{c: comm.Self()} }
+// teamOf is the ranks of a communicator, of this one alone without it. Collective.
+func teamOf(world uintptr) (team, error) {
+	if world == 0 {
+		return team{c: comm.Self()}, nil
+	}
+	return adopt(world)
+}
 
 // leave ends the use of a team. Collective.
 func (t *team) leave(ctx context.Context) error {
@@ -160,12 +166,25 @@ func (x *file) variable(id int32) (*blob.Schema, *blob.Variable, error) {
 	return s, &s.Vars()[id], nil
 }
 
-// view is edge.View of the memory that a variable's data are in. Numbers are no text.
-func view(v *blob.Variable, t int32, p uintptr, n int64) (any, error) {
+// view is edge.View of the memory that the data of a put or a read of a variable are in. Numbers are no text.
+func view(call string, v *blob.Variable, t int32, p uintptr, n int64) (any, error) {
+	data, err := edge.View(cdf5.Type(t), p, n)
 	if cdf5.Type(t) == cdf5.Char && v.Type != cdf5.Char {
-		return nil, edge.Usage("text in memory, but the variable is of type %v", v.Type)
+		err = edge.Usage("text in memory, but the variable is of type %v", v.Type)
 	}
-	return edge.View(cdf5.Type(t), p, n)
+	if err != nil {
+		return nil, fmt.Errorf("%s of %q: %w", call, v.Name, err)
+	}
+	return data, nil
+}
+
+// words returns n numbers of 64 bits.
+func words(what string, p uintptr, n int64) ([]int64, error) {
+	v, err := edge.Slice[int64](p, n)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return v, nil
 }
 
 // attributes returns those of a variable, or the global ones for -1.

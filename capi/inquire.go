@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,95 +19,66 @@ import (
 
 //export blobioGoInq
 func blobioGoInq(h, layoutp, ndimsp, nvarsp, nattsp, ndecompsp, unlimp, recordsp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			s, err := x.schema()
-			if err != nil {
-				return err
+	return withSchema(h, e, func(x *file, s *blob.Schema) error {
+		unlim := int32(-1)
+		for i, d := range s.Dims() {
+			if d.Len == blob.Unlimited {
+				unlim = int32(i)
 			}
-			unlim := int32(-1)
-			for i, d := range s.Dims() {
-				if d.Len == blob.Unlimited {
-					unlim = int32(i)
-				}
-			}
-			return errors.Join(
-				edge.Store(layoutp, int32(x.layout)),
-				edge.Store(ndimsp, int32(len(s.Dims()))),
-				edge.Store(nvarsp, int32(len(s.Vars()))),
-				edge.Store(nattsp, int32(len(s.Attributes()))),
-				edge.Store(ndecompsp, int32(s.NumDecomps())),
-				edge.Store(unlimp, unlim),
-				edge.Store(recordsp, x.records()))
-		})
+		}
+		return errors.Join(
+			edge.Store(layoutp, int32(x.layout)),
+			edge.Store(ndimsp, int32(len(s.Dims()))),
+			edge.Store(nvarsp, int32(len(s.Vars()))),
+			edge.Store(nattsp, int32(len(s.Attributes()))),
+			edge.Store(ndecompsp, int32(s.NumDecomps())),
+			edge.Store(unlimp, unlim),
+			edge.Store(recordsp, x.records()))
 	})
 }
 
 //export blobioGoInqRanks
 func blobioGoInqRanks(h, subfilesp, ranksp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			r, err := x.reader()
-			if err != nil {
-				return err
-			}
-			n, ranks := r.Subfiles()
-			return errors.Join(edge.Store(subfilesp, int32(n)), edge.Store(ranksp, int32(ranks)))
-		})
+	return withReader(h, e, shared, func(_ *file, r *blob.Reader) error {
+		n, ranks := r.Subfiles()
+		return errors.Join(edge.Store(subfilesp, int32(n)), edge.Store(ranksp, int32(ranks)))
 	})
 }
 
 //export blobioGoRefresh
 func blobioGoRefresh(h, recordsp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return locked(h, func(x *file) error {
-			r, err := x.reader()
-			if err != nil {
-				return err
-			}
-			n, err := r.Refresh(context.Background())
-			if err == nil && x.joint != nil {
-				x.joint = newJoint(r.Collective(x.team.c)) // of the new state
-			}
-			if err != nil || recordsp == 0 {
-				return err
-			}
-			return edge.Store(recordsp, n)
-		})
+	return withReader(h, e, locked, func(x *file, r *blob.Reader) error {
+		n, err := r.Refresh(context.Background())
+		if err == nil && x.joint != nil {
+			x.joint = newJoint(r.Collective(x.team.c)) // of the new state
+		}
+		if err != nil {
+			return err
+		}
+		return edge.Store(recordsp, n)
 	})
 }
 
 //export blobioGoWaitRecords
 func blobioGoWaitRecords(h uintptr, n int64, seconds float64, recordsp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			r, err := x.reader()
-			if err != nil {
+	return withReader(h, e, shared, func(x *file, r *blob.Reader) error {
+		if x.joint != nil {
+			return fmt.Errorf("%s: opened with collective=yes: %w", x.path, edge.ErrState)
+		}
+		ctx := context.Background()
+		if seconds >= 0 {
+			until, cancel := context.WithTimeout(ctx, time.Duration(min(seconds, maxWait)*float64(time.Second)))
+			defer cancel()
+			ctx = until
+		}
+		have, err := r.WaitRecords(ctx, n)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = nil // the caller sees how many there are
+			if have, err = r.Refresh(context.Background()); err != nil {
 				return err
 			}
-			if x.joint != nil {
-				return fmt.Errorf("%s: opened with collective=yes: %w", x.path, edge.ErrState)
-			}
-			ctx := context.Background()
-			if seconds >= 0 {
-				until, cancel := context.WithTimeout(ctx, time.Duration(min(seconds, maxWait)*float64(time.Second)))
-				defer cancel()
-				ctx = until
-			}
-			have, err := r.WaitRecords(ctx, n)
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = nil // the caller sees how many there are
-				if have, err = r.Refresh(context.Background()); err != nil {
-					return err
-				}
-			}
-			if recordsp != 0 {
-				if serr := edge.Store(recordsp, have); err == nil {
-					err = serr
-				}
-			}
-			return err
-		})
+		}
+		return cmp.Or(err, edge.Store(recordsp, have))
 	})
 }
 
@@ -121,76 +93,55 @@ func blobioGoStatus(pathp uintptr, wait int32, statusp, recordsp uintptr, e *C.b
 			return err
 		}
 		s, err := blob.StatusOf(context.Background(), path, wait != 0)
-		if err == nil && statusp != 0 {
-			err = edge.Store(statusp, int32(s.State))
+		if err != nil {
+			return err
 		}
-		if err == nil && recordsp != 0 {
-			err = edge.Store(recordsp, s.Records)
-		}
-		return err
+		return errors.Join(edge.Store(statusp, int32(s.State)), edge.Store(recordsp, s.Records))
 	})
 }
 
 //export blobioGoInqDimID
 func blobioGoInqDimID(h, namep, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			s, err := x.schema()
-			if err != nil {
-				return err
+	return withSchema(h, e, func(x *file, s *blob.Schema) error {
+		name, err := edge.String("name", namep)
+		if err != nil {
+			return err
+		}
+		for i, d := range s.Dims() {
+			if d.Name == cdf5.NormalName(name) {
+				return edge.Store(out, int32(i))
 			}
-			name, err := edge.String("name", namep)
-			if err != nil {
-				return err
-			}
-			for i, d := range s.Dims() {
-				if d.Name == cdf5.NormalName(name) {
-					return edge.Store(out, int32(i))
-				}
-			}
-			return fmt.Errorf("%s: dimension %q: %w", x.path, name, edge.ErrNotFound)
-		})
+		}
+		return fmt.Errorf("%s: dimension %q: %w", x.path, name, edge.ErrNotFound)
 	})
 }
 
 //export blobioGoInqDim
 func blobioGoInqDim(h uintptr, id int32, namep uintptr, size int64, lenp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			s, err := x.schema()
-			if err != nil {
-				return err
-			}
-			if id < 0 || int(id) >= len(s.Dims()) {
-				return edge.Usage("%s: dimension id %d, want 0..%d", x.path, id, len(s.Dims())-1)
-			}
-			d := s.Dims()[id]
-			if d.Len == blob.Unlimited {
-				d.Len = x.records()
-			}
-			return errors.Join(edge.Store(lenp, d.Len), edge.PutString("name of the dimension", namep, size, d.Name))
-		})
+	return withSchema(h, e, func(x *file, s *blob.Schema) error {
+		if id < 0 || int(id) >= len(s.Dims()) {
+			return edge.Usage("%s: dimension id %d, want 0..%d", x.path, id, len(s.Dims())-1)
+		}
+		d := s.Dims()[id]
+		if d.Len == blob.Unlimited {
+			d.Len = x.records()
+		}
+		return errors.Join(edge.Store(lenp, d.Len), edge.PutString("name of the dimension", namep, size, d.Name))
 	})
 }
 
 //export blobioGoInqVarID
 func blobioGoInqVarID(h, namep, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			s, err := x.schema()
-			if err != nil {
-				return err
-			}
-			name, err := edge.String("name", namep)
-			if err != nil {
-				return err
-			}
-			v, ok := s.VarID(name)
-			if !ok {
-				return fmt.Errorf("%s: variable %q: %w", x.path, name, edge.ErrNotFound)
-			}
-			return edge.Store(out, int32(v))
-		})
+	return withSchema(h, e, func(x *file, s *blob.Schema) error {
+		name, err := edge.String("name", namep)
+		if err != nil {
+			return err
+		}
+		v, ok := s.VarID(name)
+		if !ok {
+			return fmt.Errorf("%s: variable %q: %w", x.path, name, edge.ErrNotFound)
+		}
+		return edge.Store(out, int32(v))
 	})
 }
 
@@ -211,41 +162,37 @@ func storeIDs(ids []blob.DimID, np, dimp uintptr, room int32) error {
 
 //export blobioGoInqVar
 func blobioGoInqVar(h uintptr, id int32, namep uintptr, size int64, typep, ndimsp, dimp uintptr, maxdims int32, nattsp, decompp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			_, v, err := x.variable(id)
-			if err != nil {
-				return err
-			}
-			return errors.Join(
-				edge.Store(typep, int32(v.Type)),
-				edge.Store(nattsp, int32(len(v.Atts))),
-				edge.Store(decompp, int32(v.Decomp)),
-				storeIDs(v.Dims, ndimsp, dimp, maxdims),
-				edge.PutString("name of the variable", namep, size, v.Name))
-		})
+	return withFile(h, e, shared, func(x *file) error {
+		_, v, err := x.variable(id)
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			edge.Store(typep, int32(v.Type)),
+			edge.Store(nattsp, int32(len(v.Atts))),
+			edge.Store(decompp, int32(v.Decomp)),
+			storeIDs(v.Dims, ndimsp, dimp, maxdims),
+			edge.PutString("name of the variable", namep, size, v.Name))
 	})
 }
 
 //export blobioGoInqAttName
 func blobioGoInqAttName(h uintptr, varid, n int32, namep uintptr, size int64, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			atts, err := x.attributes(varid)
-			if err != nil {
-				return err
-			}
-			if n < 0 || int(n) >= len(atts) {
-				return edge.Usage("%s: attribute number %d, want 0..%d", x.path, n, len(atts)-1)
-			}
-			return edge.PutString("name of the attribute", namep, size, atts[n].Name)
-		})
+	return withFile(h, e, shared, func(x *file) error {
+		atts, err := x.attributes(varid)
+		if err != nil {
+			return err
+		}
+		if n < 0 || int(n) >= len(atts) {
+			return edge.Usage("%s: attribute number %d, want 0..%d", x.path, n, len(atts)-1)
+		}
+		return edge.PutString("name of the attribute", namep, size, atts[n].Name)
 	})
 }
 
 // attribute runs f on an attribute.
-func attribute(h uintptr, varid int32, namep uintptr, f func(*cdf5.Att) error) error {
-	return shared(h, func(x *file) error {
+func attribute(h uintptr, varid int32, namep uintptr, e *C.blobio_failure, f func(*cdf5.Att) error) int32 {
+	return withFile(h, e, shared, func(x *file) error {
 		atts, err := x.attributes(varid)
 		if err != nil {
 			return err
@@ -267,38 +214,32 @@ func attribute(h uintptr, varid int32, namep uintptr, f func(*cdf5.Att) error) e
 
 //export blobioGoInqAtt
 func blobioGoInqAtt(h uintptr, varid int32, namep, typep, lenp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return attribute(h, varid, namep, func(a *cdf5.Att) error {
-			return errors.Join(edge.Store(typep, int32(a.Type)), edge.Store(lenp, a.Len()))
-		})
+	return attribute(h, varid, namep, e, func(a *cdf5.Att) error {
+		return errors.Join(edge.Store(typep, int32(a.Type)), edge.Store(lenp, a.Len()))
 	})
 }
 
 //export blobioGoGetAttText
 func blobioGoGetAttText(h uintptr, varid int32, namep, p uintptr, size int64, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return attribute(h, varid, namep, func(a *cdf5.Att) error {
-			s, ok := a.Value.(string)
-			if !ok {
-				return edge.Usage("it is of type %v, not text", a.Type)
-			}
-			if p == 0 {
-				return edge.Usage("NULL for the text")
-			}
-			return edge.PutString("text", p, size, s)
-		})
+	return attribute(h, varid, namep, e, func(a *cdf5.Att) error {
+		s, ok := a.Value.(string)
+		if !ok {
+			return edge.Usage("it is of type %v, not text", a.Type)
+		}
+		if p == 0 {
+			return edge.Usage("NULL for the text")
+		}
+		return edge.PutString("text", p, size, s)
 	})
 }
 
 //export blobioGoGetAtt
 func blobioGoGetAtt(h uintptr, varid int32, namep uintptr, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return attribute(h, varid, namep, func(a *cdf5.Att) error {
-			dst, err := edge.View(cdf5.Type(t), p, n)
-			if err != nil {
-				return err
-			}
-			return edge.Convert(dst, a.Value, a.Type == cdf5.Char)
-		})
+	return attribute(h, varid, namep, e, func(a *cdf5.Att) error {
+		dst, err := edge.View(cdf5.Type(t), p, n)
+		if err != nil {
+			return err
+		}
+		return edge.Convert(dst, a.Value, a.Type == cdf5.Char)
 	})
 }

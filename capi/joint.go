@@ -54,13 +54,23 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// jointly reads a record of a variable together with the other ranks; of tells what this one wants. What one rank passes wrong is an error on all. Of a
-// handle that is none it is not known with which dataset the others wait: it breaks all that ranks read together.
-func jointly(h uintptr, varid int32, rec int64, of func(*blob.Schema, *blob.Variable) (*wanted, error)) error {
-	err := locked(h, func(x *file) error {
-		if _, err := x.reader(); err != nil {
-			return err
+// lockedJointly is locked for a collective. Of a handle that is none it is not known with which dataset the others wait: it breaks all that ranks read
+// together.
+func lockedJointly(h uintptr, f func(*file) error) error {
+	err := locked(h, f)
+	if errors.Is(err, edge.ErrHandle) {
+		for _, x := range files.All() {
+			if x.joint != nil {
+				x.team.giveUp(err)
+			}
 		}
+	}
+	return err
+}
+
+// jointly reads a record of a variable together with the other ranks; of tells what this one wants. What one rank passes wrong is an error on all.
+func jointly(h uintptr, varid int32, rec int64, e *C.blobio_failure, of func(*blob.Schema, *blob.Variable) (*wanted, error)) int32 {
+	return withReader(h, e, lockedJointly, func(x *file, _ *blob.Reader) error {
 		if x.joint == nil {
 			return fmt.Errorf("%s: opened without the option collective=yes: %w", x.path, edge.ErrState)
 		}
@@ -81,38 +91,26 @@ func jointly(h uintptr, varid int32, rec int64, of func(*blob.Schema, *blob.Vari
 			return nil
 		})
 	})
-	if errors.Is(err, edge.ErrHandle) {
-		for _, x := range files.All() {
-			if x.joint != nil {
-				x.team.giveUp(err)
-			}
-		}
-	}
-	return err
 }
 
 //export blobioGoGetDarrayAll
 func blobioGoGetDarrayAll(h uintptr, varid int32, rec, nruns int64, offp, lenp uintptr, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return jointly(h, varid, rec, func(_ *blob.Schema, v *blob.Variable) (*wanted, error) {
-			runs, err := requests(nruns, offp, lenp)
-			if err != nil {
-				return nil, err
-			}
-			dst, err := view(v, t, p, n)
-			if err != nil {
-				return nil, fmt.Errorf("read of %q: %w", v.Name, err)
-			}
-			return &wanted{runs, dst, func() {}}, nil
-		})
+	return jointly(h, varid, rec, e, func(_ *blob.Schema, v *blob.Variable) (*wanted, error) {
+		runs, err := requests(nruns, offp, lenp)
+		if err != nil {
+			return nil, err
+		}
+		dst, err := view("read", v, t, p, n)
+		if err != nil {
+			return nil, err
+		}
+		return &wanted{runs, dst, func() {}}, nil
 	})
 }
 
 //export blobioGoGetDarrayPIOAll
 func blobioGoGetDarrayPIOAll(h uintptr, varid int32, rec, n int64, dofp uintptr, t int32, p uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return jointly(h, varid, rec, func(s *blob.Schema, v *blob.Variable) (*wanted, error) {
-			return wantedBy(s, v, t, n, dofp, p)
-		})
+	return jointly(h, varid, rec, e, func(s *blob.Schema, v *blob.Variable) (*wanted, error) {
+		return wantedBy(s, v, t, n, dofp, p)
 	})
 }

@@ -99,8 +99,6 @@ type pioSystem struct {
 	team    team
 	handler int32
 	form    string // of a hint; "": of the environment
-
-	iotasks, stride, base int // what the program calls its I/O tasks
 }
 
 type pioDecomp struct {

@@ -30,16 +30,14 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 		if err != nil {
 			return err
 		}
-		sys := &pioSystem{team: t, handler: defaultHandler.Load(), iotasks: int(iotasks), stride: int(stride), base: int(base)}
+		sys := &pioSystem{team: t, handler: defaultHandler.Load()}
 		err = t.together(func() error {
 			var err error
-			switch n := int64(t.c.Size()); {
+			switch {
 			case out == 0:
 				err = edge.Usage("NULL for the id of the I/O system")
-			case iotasks < 1 || stride < 1 || int64(iotasks)*int64(stride) > n:
-				err = edge.Usage("%d I/O tasks with stride %d, want 1 or more of %d ranks", iotasks, stride, n)
-			case base < 0 || int64(base) >= n:
-				err = edge.Usage("base %d, want 0..%d", base, n-1)
+			case iotasks < 1 || stride < 1: // 0 means a default to package pio
+				err = edge.Usage("%d I/O tasks with stride %d, want 1 or more", iotasks, stride)
 			}
 			if err := sys.agreed(err); err != nil {
 				return err
@@ -47,8 +45,8 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 			if rearr == 3 || rearr == 4 { // SCORPIO's: any, and contiguous
 				rearr = int32(pio.Box)
 			}
-			// Package pio does without I/O tasks, but for the first one.
-			sys.s, err = pio.NewSystem(context.Background(), t.c, &pio.SystemOptions{IOTasks: 1, Base: int(base), Rearranger: pio.Rearranger(rearr)})
+			o := &pio.SystemOptions{IOTasks: int(iotasks), Stride: int(stride), Base: int(base), Rearranger: pio.Rearranger(rearr)}
+			sys.s, err = pio.NewSystem(context.Background(), t.c, o)
 			return err
 		})
 		if err != nil {
@@ -80,12 +78,8 @@ func blobioGoPioFinalize(id int32, e *C.blobio_pio_failure) int32 {
 //export blobioGoPioSystem
 func blobioGoPioSystem(id int32, tasksp, memberp, rankp uintptr, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
-		task, member := int32(-1), int32(0)
-		n := sys.team.c.Size()
-		if k := (sys.team.c.Rank() - sys.base + n) % n; k%sys.stride == 0 && k/sys.stride < sys.iotasks { // they go on from the last rank to the first
-			task, member = int32(k/sys.stride), 1
-		}
-		return errors.Join(edge.Store(tasksp, int32(sys.iotasks)), edge.Store(memberp, member), edge.Store(rankp, task))
+		task := sys.s.IOTask()
+		return errors.Join(edge.Store(tasksp, int32(sys.s.Options().IOTasks)), edge.Store(memberp, int32(bit(task >= 0))), edge.Store(rankp, int32(task)))
 	})
 }
 
@@ -178,15 +172,6 @@ func wide(what string, p uintptr, n int32) ([]int64, error) {
 		out[i] = int64(v[i])
 	}
 	return out, nil
-}
-
-// words is n numbers of 64 bits.
-func words(what string, p uintptr, n int64) ([]int64, error) {
-	v, err := edge.Slice[int64](p, n)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return v, nil
 }
 
 // newDecomp makes a decomposition of an array and stores its handle. Collective.

@@ -64,12 +64,9 @@ func open(t team, pathp, optp, out uintptr) error {
 //export blobioGoOpen
 func blobioGoOpen(world, pathp, optp, out uintptr, e *C.blobio_failure) int32 {
 	return guarded(e, func() error {
-		t := alone()
-		if world != 0 {
-			var err error
-			if t, err = adopt(world); err != nil {
-				return err
-			}
+		t, err := teamOf(world)
+		if err != nil {
+			return err
 		}
 		return open(t, pathp, optp, out)
 	})
@@ -87,12 +84,8 @@ func blobioGoOpenFortran(fcomm int32, pathp, optp, out uintptr, e *C.blobio_fail
 }
 
 // reading runs f on a variable of a dataset that is read; calls may go on side by side.
-func reading(h uintptr, varid int32, f func(*blob.Reader, *blob.Schema, *blob.Variable) error) error {
-	return shared(h, func(x *file) error {
-		r, err := x.reader()
-		if err != nil {
-			return err
-		}
+func reading(h uintptr, varid int32, e *C.blobio_failure, f func(*blob.Reader, *blob.Schema, *blob.Variable) error) int32 {
+	return withReader(h, e, shared, func(x *file, r *blob.Reader) error {
 		s, v, err := x.variable(varid)
 		if err != nil {
 			return err
@@ -103,58 +96,52 @@ func reading(h uintptr, varid int32, f func(*blob.Reader, *blob.Schema, *blob.Va
 
 //export blobioGoGetVara
 func blobioGoGetVara(h uintptr, varid int32, startp, countp uintptr, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return reading(h, varid, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
-			var start, count []int64
-			if dims := int64(len(v.Dims)); startp != 0 || countp != 0 {
-				var err error
-				if start, err = edge.Slice[int64](startp, dims); err != nil {
-					return fmt.Errorf("start: %w", err)
-				}
-				if count, err = edge.Slice[int64](countp, dims); err != nil {
-					return fmt.Errorf("count: %w", err)
-				}
+	return reading(h, varid, e, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
+		var start, count []int64
+		if dims := int64(len(v.Dims)); startp != 0 || countp != 0 {
+			var err error
+			if start, err = words("start", startp, dims); err != nil {
+				return err
 			}
-			dst, err := view(v, t, p, n)
-			if err != nil {
-				return fmt.Errorf("read of %q: %w", v.Name, err)
+			if count, err = words("count", countp, dims); err != nil {
+				return err
 			}
-			return r.Read(context.Background(), v.Name, start, count, dst)
-		})
+		}
+		dst, err := view("read", v, t, p, n)
+		if err != nil {
+			return err
+		}
+		return r.Read(context.Background(), v.Name, start, count, dst)
 	})
 }
 
 //export blobioGoGetDarray
 func blobioGoGetDarray(h uintptr, varid int32, rec, nruns int64, offp, lenp uintptr, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return reading(h, varid, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
-			runs, err := requests(nruns, offp, lenp)
-			if err != nil {
-				return err
-			}
-			dst, err := view(v, t, p, n)
-			if err != nil {
-				return fmt.Errorf("read of %q: %w", v.Name, err)
-			}
-			return r.ReadRuns(context.Background(), v.Name, rec, runs, dst)
-		})
+	return reading(h, varid, e, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
+		runs, err := requests(nruns, offp, lenp)
+		if err != nil {
+			return err
+		}
+		dst, err := view("read", v, t, p, n)
+		if err != nil {
+			return err
+		}
+		return r.ReadRuns(context.Background(), v.Name, rec, runs, dst)
 	})
 }
 
 //export blobioGoGetDarrayPIO
 func blobioGoGetDarrayPIO(h uintptr, varid int32, rec, n int64, dofp uintptr, t int32, p uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return reading(h, varid, func(r *blob.Reader, s *blob.Schema, v *blob.Variable) error {
-			w, err := wantedBy(s, v, t, n, dofp, p)
-			if err != nil {
-				return err
-			}
-			if err := r.ReadRuns(context.Background(), v.Name, rec, w.runs, w.into); err != nil {
-				return err
-			}
-			w.unpack()
-			return nil
-		})
+	return reading(h, varid, e, func(r *blob.Reader, s *blob.Schema, v *blob.Variable) error {
+		w, err := wantedBy(s, v, t, n, dofp, p)
+		if err != nil {
+			return err
+		}
+		if err := r.ReadRuns(context.Background(), v.Name, rec, w.runs, w.into); err != nil {
+			return err
+		}
+		w.unpack()
+		return nil
 	})
 }
 
@@ -166,9 +153,9 @@ type wanted struct {
 }
 
 func wantedBy(s *blob.Schema, v *blob.Variable, t int32, n int64, dofp, p uintptr) (*wanted, error) {
-	list, err := edge.Slice[int64](dofp, n)
+	list, err := words("compdof", dofp, n)
 	if err != nil {
-		return nil, fmt.Errorf("compdof: %w", err)
+		return nil, err
 	}
 	elems := int64(1)
 	for i, d := range v.Dims {
@@ -180,9 +167,9 @@ func wantedBy(s *blob.Schema, v *blob.Variable, t int32, n int64, dofp, p uintpt
 	if err != nil {
 		return nil, fmt.Errorf("read of %q: %w", v.Name, err)
 	}
-	dst, err := view(v, t, p, n)
+	dst, err := view("read", v, t, p, n)
 	if err != nil {
-		return nil, fmt.Errorf("read of %q: %w", v.Name, err)
+		return nil, err
 	}
 	if !dof.Holes() {
 		return &wanted{dof.Runs, dst, func() {}}, nil
@@ -196,98 +183,77 @@ func wantedBy(s *blob.Schema, v *blob.Variable, t int32, n int64, dofp, p uintpt
 
 //export blobioGoGetBlob
 func blobioGoGetBlob(h uintptr, varid int32, rec int64, rank, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return reading(h, varid, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
-			dst, err := view(v, t, p, n)
-			if err != nil {
-				return fmt.Errorf("read of %q: %w", v.Name, err)
-			}
-			b, err := r.RankBlob(context.Background(), v.Name, rec, int(rank))
-			if err != nil {
-				return err
-			}
-			if err := edge.Convert(dst, b.Data, v.Type == cdf5.Char); err != nil {
-				return fmt.Errorf("blob of %q of rank %d: %w", v.Name, rank, err)
-			}
-			return nil
-		})
+	return reading(h, varid, e, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
+		dst, err := view("read", v, t, p, n)
+		if err != nil {
+			return err
+		}
+		b, err := r.RankBlob(context.Background(), v.Name, rec, int(rank))
+		if err != nil {
+			return err
+		}
+		if err := edge.Convert(dst, b.Data, v.Type == cdf5.Char); err != nil {
+			return fmt.Errorf("blob of %q of rank %d: %w", v.Name, rank, err)
+		}
+		return nil
 	})
 }
 
-// decomposition returns the map of a decomposition of a dataset that is read.
-func (x *file) decomposition(d int32) (*decomp.Map, error) {
-	r, err := x.reader()
-	if err != nil {
-		return nil, err
-	}
-	if n := r.Schema().NumDecomps(); d < 1 || int(d) > n {
-		return nil, edge.Usage("%s: decomposition %d, want 1..%d", x.path, d, n)
-	}
-	return r.Map(context.Background(), blob.DecompID(d))
+// withMap runs f on the map of a decomposition of a dataset that is read.
+func withMap(h uintptr, d int32, e *C.blobio_failure, f func(*file, *decomp.Map) error) int32 {
+	return withReader(h, e, shared, func(x *file, r *blob.Reader) error {
+		if n := r.Schema().NumDecomps(); d < 1 || int(d) > n {
+			return edge.Usage("%s: decomposition %d, want 1..%d", x.path, d, n)
+		}
+		m, err := r.Map(context.Background(), blob.DecompID(d))
+		if err != nil {
+			return err
+		}
+		return f(x, m)
+	})
 }
 
 //export blobioGoInqDecomp
 func blobioGoInqDecomp(h uintptr, d int32, ndimsp, dimp uintptr, maxdims int32, ranksp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			m, err := x.decomposition(d)
-			if err != nil {
-				return err
-			}
-			return errors.Join(
-				storeIDs(x.r.Schema().DecompDimIDs(blob.DecompID(d)), ndimsp, dimp, maxdims),
-				edge.Store(ranksp, int32(m.Ranks())))
-		})
+	return withMap(h, d, e, func(x *file, m *decomp.Map) error {
+		return errors.Join(
+			storeIDs(x.r.Schema().DecompDimIDs(blob.DecompID(d)), ndimsp, dimp, maxdims),
+			edge.Store(ranksp, int32(m.Ranks())))
 	})
 }
 
-// ofRank is decomposition for a rank that it has.
-func (x *file) ofRank(d, rank int32) (*decomp.Map, error) {
-	m, err := x.decomposition(d)
-	if err == nil && (rank < 0 || int(rank) >= m.Ranks()) {
-		err = edge.Usage("%s: rank %d, want 0..%d", x.path, rank, m.Ranks()-1)
-	}
-	return m, err
+// withPart is withMap for a rank that it has.
+func withPart(h uintptr, d, rank int32, e *C.blobio_failure, f func(*file, *decomp.Map) error) int32 {
+	return withMap(h, d, e, func(x *file, m *decomp.Map) error {
+		if rank < 0 || int(rank) >= m.Ranks() {
+			return edge.Usage("%s: rank %d, want 0..%d", x.path, rank, m.Ranks()-1)
+		}
+		return f(x, m)
+	})
 }
 
 //export blobioGoInqDecompRank
 func blobioGoInqDecompRank(h uintptr, d, rank int32, runsp, elemsp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			m, err := x.ofRank(d, rank)
-			if err != nil {
-				return err
-			}
-			return errors.Join(edge.Store(runsp, m.NumReqs(int(rank))), edge.Store(elemsp, m.Count(int(rank))))
-		})
+	return withPart(h, d, rank, e, func(_ *file, m *decomp.Map) error {
+		return errors.Join(edge.Store(runsp, m.NumReqs(int(rank))), edge.Store(elemsp, m.Count(int(rank))))
 	})
 }
 
 //export blobioGoGetDecompRank
 func blobioGoGetDecompRank(h uintptr, d, rank int32, n int64, offp, lenp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			m, err := x.ofRank(d, rank)
-			if err != nil {
-				return err
-			}
-			if want := m.NumReqs(int(rank)); n != want {
-				return edge.Usage("%s: room for %d runs, want %d", x.path, n, want)
-			}
-			off, err := edge.Slice[int64](offp, n)
-			if err != nil {
-				return fmt.Errorf("offsets: %w", err)
-			}
-			lens, err := edge.Slice[int64](lenp, n)
-			if err != nil {
-				return fmt.Errorf("lengths: %w", err)
-			}
-			i := 0
-			for q := range m.Reqs(int(rank)) {
-				off[i], lens[i] = q.Offset, q.Length
-				i++
-			}
-			return nil
-		})
+	return withPart(h, d, rank, e, func(x *file, m *decomp.Map) error {
+		if want := m.NumReqs(int(rank)); n != want {
+			return edge.Usage("%s: room for %d runs, want %d", x.path, n, want)
+		}
+		off, lens, err := pairs(n, offp, lenp)
+		if err != nil {
+			return err
+		}
+		i := 0
+		for q := range m.Reqs(int(rank)) {
+			off[i], lens[i] = q.Offset, q.Length
+			i++
+		}
+		return nil
 	})
 }

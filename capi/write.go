@@ -106,12 +106,9 @@ func begin(t team, add bool, pathp, optp, out uintptr) error {
 //export blobioGoBegin
 func blobioGoBegin(add int32, world, pathp, optp, out uintptr, e *C.blobio_failure) int32 {
 	return guarded(e, func() error {
-		t := alone()
-		if world != 0 {
-			var err error
-			if t, err = adopt(world); err != nil {
-				return err
-			}
+		t, err := teamOf(world)
+		if err != nil {
+			return err
 		}
 		return begin(t, add != 0, pathp, optp, out)
 	})
@@ -138,100 +135,76 @@ func (x *file) dof(v *blob.Variable) *edge.Dof {
 
 //export blobioGoPut
 func blobioGoPut(h uintptr, varid int32, rec int64, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return locked(h, func(x *file) error {
-			w, err := x.writer()
+	return withWriter(h, e, locked, func(x *file, w *blob.Writer) error {
+		_, v, err := x.variable(varid)
+		if err != nil {
+			return err
+		}
+		data, err := view("put", v, t, p, n)
+		if err != nil {
+			return err
+		}
+		if dof := x.dof(v); dof != nil {
+			if n != dof.Elems {
+				return edge.Usage("put of %q record %d: %d elements, want %d", v.Name, rec, n, dof.Elems)
+			}
+			packed, err := edge.Make(cdf5.Type(t), dof.Kept)
 			if err != nil {
 				return err
 			}
-			_, v, err := x.variable(varid)
-			if err != nil {
-				return err
-			}
-			data, err := view(v, t, p, n)
-			if err != nil {
-				return fmt.Errorf("put of %q: %w", v.Name, err)
-			}
-			if dof := x.dof(v); dof != nil {
-				if n != dof.Elems {
-					return edge.Usage("put of %q record %d: %d elements, want %d", v.Name, rec, n, dof.Elems)
-				}
-				packed, err := edge.Make(cdf5.Type(t), dof.Kept)
-				if err != nil {
-					return err
-				}
-				dof.Pack(edge.Bytes(packed), edge.Bytes(data), cdf5.Type(t).Size())
-				data = packed
-			}
-			return dyn.Put(w, blob.VarID(varid), rec, data)
-		})
+			dof.Pack(edge.Bytes(packed), edge.Bytes(data), cdf5.Type(t).Size())
+			data = packed
+		}
+		return dyn.Put(w, blob.VarID(varid), rec, data)
 	})
 }
 
 //export blobioGoPutVara
 func blobioGoPutVara(h uintptr, varid int32, rec int64, startp, countp uintptr, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return locked(h, func(x *file) error {
-			w, err := x.writer()
-			if err != nil {
-				return err
-			}
-			s, v, err := x.variable(varid)
-			if err != nil {
-				return err
-			}
-			dims := int64(len(s.Shape(blob.VarID(varid))))
-			start, err := edge.Slice[int64](startp, dims)
-			if err != nil {
-				return fmt.Errorf("start: %w", err)
-			}
-			count, err := edge.Slice[int64](countp, dims)
-			if err != nil {
-				return fmt.Errorf("count: %w", err)
-			}
-			data, err := view(v, t, p, n)
-			if err != nil {
-				return fmt.Errorf("put of %q: %w", v.Name, err)
-			}
-			return dyn.PutAt(w, blob.VarID(varid), rec, start, count, data)
-		})
+	return withWriter(h, e, locked, func(x *file, w *blob.Writer) error {
+		s, v, err := x.variable(varid)
+		if err != nil {
+			return err
+		}
+		dims := int64(len(s.Shape(blob.VarID(varid))))
+		start, err := words("start", startp, dims)
+		if err != nil {
+			return err
+		}
+		count, err := words("count", countp, dims)
+		if err != nil {
+			return err
+		}
+		data, err := view("put", v, t, p, n)
+		if err != nil {
+			return err
+		}
+		return dyn.PutAt(w, blob.VarID(varid), rec, start, count, data)
 	})
 }
 
 //export blobioGoPutCount
 func blobioGoPutCount(h uintptr, varid int32, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			w, err := x.writer()
-			if err != nil {
-				return err
-			}
-			s, v, err := x.variable(varid)
-			if err != nil {
-				return err
-			}
-			n := s.Elems(blob.VarID(varid))
-			if dof := x.dof(v); dof != nil {
-				n = dof.Elems
-			} else if v.Decomp != 0 {
-				n = w.Count(v.Decomp)
-			}
-			return edge.Store(out, n)
-		})
+	return withWriter(h, e, shared, func(x *file, w *blob.Writer) error {
+		s, v, err := x.variable(varid)
+		if err != nil {
+			return err
+		}
+		n := s.Elems(blob.VarID(varid))
+		if dof := x.dof(v); dof != nil {
+			n = dof.Elems
+		} else if v.Decomp != 0 {
+			n = w.Count(v.Decomp)
+		}
+		return edge.Store(out, n)
 	})
 }
 
 //export blobioGoCopies
 func blobioGoCopies(h, bytesp, limitp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			w, err := x.writer()
-			if err != nil {
-				return err
-			}
-			bytes, limit := w.Copies()
-			return errors.Join(edge.Store(bytesp, bytes), edge.Store(limitp, limit))
-		})
+	return withWriter(h, e, shared, func(_ *file, w *blob.Writer) error {
+		bytes, limit := w.Copies()
+		return errors.Join(edge.Store(bytesp, bytes), edge.Store(limitp, limit))
 	})
 }
 
@@ -262,28 +235,16 @@ func blobioGoCommitAsync(h uintptr, e *C.blobio_failure) int32 {
 
 //export blobioGoCommitted
 func blobioGoCommitted(h, recordsp uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return shared(h, func(x *file) error {
-			w, err := x.writer()
-			if err != nil {
-				return err
-			}
-			return edge.Store(recordsp, w.Committed())
-		})
+	return withWriter(h, e, shared, func(_ *file, w *blob.Writer) error {
+		return edge.Store(recordsp, w.Committed())
 	})
 }
 
 func flush(h uintptr, e *C.blobio_failure, name string, f func(*blob.Writer, context.Context) error) int32 {
-	return guarded(e, func() error {
-		return locked(h, func(x *file) error {
-			w, err := x.writer()
-			if err != nil {
-				return err
-			}
-			return x.team.together(func() error {
-				inject(name, x.team.c)
-				return f(w, comm.In(context.Background(), "blobio_"+name))
-			})
+	return withWriter(h, e, locked, func(x *file, w *blob.Writer) error {
+		return x.team.together(func() error {
+			inject(name, x.team.c)
+			return f(w, comm.In(context.Background(), "blobio_"+name))
 		})
 	})
 }

@@ -190,18 +190,23 @@ func lanes(classes []class) []lane {
 	slices.SortFunc(classes, func(a, b class) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.stop, b.stop), cmp.Compare(a.count, b.count))
 	})
+	type end struct {
+		stop int64
+		lane int
+	}
 	var out []lane
-	free := laneHeap{}
+	var ends []end // of the lanes so far, the first one first
 	for _, c := range classes {
-		if len(free) > 0 && free[0].stop <= c.start {
-			i := free[0].lane
-			out[i] = append(out[i], c)
-			free[0].stop = c.stop
-			free.down()
-			continue
+		e := end{c.stop, len(out)}
+		if len(ends) > 0 && ends[0].stop <= c.start {
+			e.lane = ends[0].lane
+			ends = ends[1:]
+			out[e.lane] = append(out[e.lane], c)
+		} else {
+			out = append(out, lane{c})
 		}
-		out = append(out, lane{c})
-		free.push(laneEnd{c.stop, len(out) - 1})
+		at, _ := slices.BinarySearchFunc(ends, e, func(a, b end) int { return cmp.Compare(a.stop, b.stop) })
+		ends = slices.Insert(ends, at, e)
 	}
 	return out
 }

@@ -40,43 +40,32 @@ func (t *tile) short(width int) bool {
 
 // move copies all runs of t, to canon if scatter, else to blob.
 func (t *tile) move(canon, blob []byte, width int, scatter bool) {
-	switch {
-	case t.short(width):
+	if t.short(width) {
 		t.moveFlat(canon, blob, width, scatter)
-	case scatter:
-		t.scatterRuns(canon, blob, width)
-	default:
-		t.gatherRuns(canon, blob, width)
+	} else {
+		t.moveRuns(canon, blob, width, scatter)
 	}
 }
 
-func (t *tile) scatterRuns(canon, blob []byte, width int) {
+// moveRuns is move, run by run.
+func (t *tile) moveRuns(canon, blob []byte, width int, scatter bool) {
+	move := func(canon, blob []byte) {
+		if scatter {
+			moveRun(canon, blob)
+		} else {
+			moveRun(blob, canon)
+		}
+	}
 	for r := range t.reps {
 		c, b := (t.lead+r*t.stride)*width, r*t.elems*width
 		if t.rel == nil {
-			copy(canon[c:c+t.elems*width], blob[b:])
+			move(canon[c:c+t.elems*width], blob[b:b+t.elems*width])
 			continue
 		}
 		prev := 0
 		for i, d := range t.rel {
 			o, e := c+int(d)*width, int(t.end[i])*width
-			moveRun(canon[o:o+e-prev], blob[b+prev:b+e])
-			prev = e
-		}
-	}
-}
-
-func (t *tile) gatherRuns(canon, blob []byte, width int) {
-	for r := range t.reps {
-		c, b := (t.lead+r*t.stride)*width, r*t.elems*width
-		if t.rel == nil {
-			copy(blob[b:b+t.elems*width], canon[c:])
-			continue
-		}
-		prev := 0
-		for i, d := range t.rel {
-			o, e := c+int(d)*width, int(t.end[i])*width
-			moveRun(blob[b+prev:b+e], canon[o:o+e-prev])
+			move(canon[o:o+e-prev], blob[b+prev:b+e])
 			prev = e
 		}
 	}

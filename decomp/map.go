@@ -110,26 +110,9 @@ func (m *Map) Reqs(rank int) iter.Seq[Req] {
 
 // AppendReqs appends the requests of a rank to dst, in map order.
 func (m *Map) AppendReqs(dst []Req, rank int) []Req {
-	k := m.rank(rank)
-	dst = slices.Grow(dst, int(k.nreqs))
-	blocks := m.blocks(k)
-	for i := range blocks {
-		b := &blocks[i]
-		if b.n == 1 {
-			for r := range b.count {
-				dst = append(dst, Req{b.base + r*b.stride, b.elems})
-			}
-			continue
-		}
-		rel, end := m.store.pattern(b)
-		for r := range b.count {
-			o := b.base + r*b.stride
-			prev := int32(0)
-			for j, d := range rel {
-				dst = append(dst, Req{o + int64(d), int64(end[j] - prev)})
-				prev = end[j]
-			}
-		}
+	dst = slices.Grow(dst, int(m.NumReqs(rank)))
+	for q := range m.Reqs(rank) {
+		dst = append(dst, q)
 	}
 	return dst
 }

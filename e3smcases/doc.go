@@ -1,10 +1,10 @@
 // Package e3smcases holds the three E3SM I/O cases as data, and makes the
 // decompositions and values that go with them.
 //
-//	Load            a Case: dimensions, attributes, variables, in file order
-//	F, G, I         maps of any size for any number of ranks: Maps; Case.Maps, those for a dataset
-//	NewValues       what a rank writes, and what a range must hold: Fill, Check
-//	NewGeometry     where on the sphere the elements of a case lie
+//	Load              a Case: dimensions, attributes, variables, in file order
+//	F, G, I           maps of any size for any number of ranks: Maps; Case.Maps, those for a dataset
+//	NewValues         what a rank writes, and what a range must hold: Fill, FillRange
+//	CoordsF, CoordsG  where on the sphere the columns of F and the mesh of G lie
 //
 //	F_h0, F_h1   atmosphere (EAM), 3 maps: D1 ncol (dynamics), D2 ncol (physics), D3 lev x ncol
 //	G            ocean (MPAS-Ocean), 6 maps: cells, edges, cells x levels, edges x levels,

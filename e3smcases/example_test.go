@@ -24,7 +24,7 @@ func Example() {
 	fmt.Printf("%d variables; %s is %v, map D%d\n", len(c.Vars), c.Vars[v].Name, c.Shape(v), c.Vars[v].Map)
 
 	m := maps[c.Vars[v].Map-1]
-	values, err := e3smcases.NewValues(c, e3smcases.Unique, false, nil)
+	values, err := e3smcases.NewValues(c, e3smcases.Unique, false)
 	if err != nil {
 		log.Fatal(err)
 	}

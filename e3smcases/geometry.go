@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Geometry says where on the sphere the elements of a case's maps lie. It is
+// geometry says where on the sphere the elements of a case's maps lie. It is
 // safe for concurrent use.
-type Geometry struct {
+type geometry struct {
 	places []place // by map
 }
 
@@ -37,13 +37,13 @@ type point struct {
 	w0, w1, w2 float32 // waves, about -1 to 1
 }
 
-// NewGeometry returns where the elements of case c lie, whose dimensions are those
+// newGeometry returns where the elements of case c lie, whose dimensions are those
 // of its maps. F with ncol = 54 ne^2 + 2 has the columns of CoordsF; G has the
-// mesh of CoordsG(nCells, seed) if its edges and vertices are as many as the
-// case has; I has the axes of CoordsI. For other sizes the points are
+// mesh of CoordsG if its edges and vertices are as many as the
+// case has; I has the axes of coordsI. For other sizes the points are
 // spread evenly over the sphere. Positions are made when first needed.
-func NewGeometry(c *Case, seed int64) (*Geometry, error) {
-	land, err := newTerrain(seed)
+func newGeometry(c *Case) (*geometry, error) {
+	land, err := newTerrain(0)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func NewGeometry(c *Case, seed int64) (*Geometry, error) {
 	grid := func(n int64, make func() (lon, lat []float32)) *points {
 		return &points{n: n, land: land, make: make}
 	}
-	g := new(Geometry)
+	g := new(geometry)
 	switch c.component() {
 	case 'F':
 		ncol := size("ncol")
@@ -67,7 +67,7 @@ func NewGeometry(c *Case, seed int64) (*Geometry, error) {
 			if size("nCells") > maxCells {
 				return nil
 			}
-			m, err := CoordsG(int(size("nCells")), seed)
+			m, err := CoordsG(int(size("nCells")))
 			if err != nil || int64(len(m.EdgeLon)) != size("nEdges") || int64(len(m.VertexLon)) != size("nVertices") {
 				return nil // a mesh that is not ours
 			}
@@ -102,23 +102,6 @@ func NewGeometry(c *Case, seed int64) (*Geometry, error) {
 		return nil, fmt.Errorf("case %s has no geometry", c.Name)
 	}
 	return g, nil
-}
-
-// check returns an error unless g is a geometry of case c.
-func (g *Geometry) check(c *Case) error {
-	if len(g.places) != len(c.MapDims) {
-		return fmt.Errorf("case %s has %d maps, the geometry %d", c.Name, len(c.MapDims), len(g.places))
-	}
-	for k, p := range g.places {
-		n := int64(1)
-		for _, l := range c.Extents(k + 1) {
-			n *= l
-		}
-		if n != p.n*p.levels {
-			return fmt.Errorf("case %s: map D%d has %d elements, the geometry %d", c.Name, k+1, n, p.n*p.levels)
-		}
-	}
-	return nil
 }
 
 // split returns the horizontal point and the level of a canonical index.
@@ -179,7 +162,7 @@ func columns(n int64) (lon, lat []float32) {
 
 // cells are the positions of the points of a grid.
 func cells(nlat, nlon int) (lon, lat []float32) {
-	x, y := CoordsI(nlat, nlon)
+	x, y := coordsI(nlat, nlon)
 	for i := range y {
 		for j := range x {
 			lon, lat = append(lon, float32(x[j])), append(lat, float32(y[i]))

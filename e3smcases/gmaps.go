@@ -83,9 +83,9 @@ type MeshG struct {
 	VertexLon, VertexLat []float32
 }
 
-// CoordsG returns where the cells, edges and vertices of G{Cells: ncells, Seed: seed} are.
-func CoordsG(ncells int, seed int64) (*MeshG, error) {
-	o, err := newOcean(ncells, seed)
+// CoordsG returns where the cells, edges and vertices of G{Cells: ncells} are.
+func CoordsG(ncells int) (*MeshG, error) {
+	o, err := newOcean(ncells, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -115,9 +115,9 @@ func (g I) deal() []int32 {
 	return owner
 }
 
-// CoordsI returns the axes of the I case's grid, in degrees: longitudes from 0
+// coordsI returns the axes of the I case's grid, in degrees: longitudes from 0
 // eastward, latitudes from pole to pole.
-func CoordsI(nlat, nlon int) (lon, lat []float64) {
+func coordsI(nlat, nlon int) (lon, lat []float64) {
 	lon, lat = make([]float64, max(nlon, 0)), make([]float64, max(nlat, 0))
 	for i := range lon {
 		lon[i] = float64(i) * 360 / float64(nlon)

@@ -192,7 +192,7 @@ func landMask(nlat, nlon int, seed int64) []bool {
 	if err != nil {
 		return nil // the embedded coast is tested
 	}
-	lon, lat := CoordsI(nlat, nlon)
+	lon, lat := coordsI(nlat, nlon)
 	mask := make([]bool, nlat*nlon)
 	half := 90 / float64(nlat) // half a cell, in degrees
 	for i := range nlat {

@@ -307,7 +307,7 @@ func TestGeodesic(t *testing.T) {
 }
 
 func TestCoordsG(t *testing.T) {
-	m, err := CoordsG(600, 0)
+	m, err := CoordsG(600)
 	if err != nil {
 		t.Fatal(err)
 	}

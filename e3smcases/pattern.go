@@ -53,19 +53,14 @@ type Values struct {
 
 // NewValues returns the values of case c (whose dimensions must be those of
 // the maps, see Case.WithMapDims) by a pattern; float is the float setting: the types in
-// the file, which values must fit. Only Smooth looks at g; nil is NewGeometry(c, 0).
-func NewValues(c *Case, p Pattern, float bool, g *Geometry) (*Values, error) {
+// the file, which values must fit.
+func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 	x := &Values{c: c, pattern: p, float: float}
 	switch p {
 	case Reference, Unique:
 	case Smooth:
-		if g == nil {
-			var err error
-			if g, err = NewGeometry(c, 0); err != nil {
-				return nil, err
-			}
-		}
-		if err := g.check(c); err != nil {
+		g, err := newGeometry(c)
+		if err != nil {
 			return nil, err
 		}
 		x.fields = newFields(c, g)
@@ -90,7 +85,7 @@ func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank
 	name := x.c.Vars[v].Name
 	t, _ := x.c.Vars[v].FileType(x.float)
 	if x.pattern == Unique {
-		return FillUnique(dst, t, name, rec, runs)
+		return fillUnique(dst, t, name, rec, runs)
 	}
 	if err := fits(dst, t); err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)

@@ -62,7 +62,7 @@ func TestFill(t *testing.T) {
 				if !crashtest.Long() && float != ((i+k)%2 == 0) {
 					continue
 				}
-				x, err := NewValues(c, p, float, nil)
+				x, err := NewValues(c, p, float)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,7 +99,7 @@ func TestMemoryTypeDoesNotMatter(t *testing.T) {
 	c, maps := smallCase(t, "F_h0")
 	v := c.VarIndex("CLOUD")
 	for _, p := range []Pattern{Reference, Unique, Smooth} {
-		x, err := NewValues(c, p, true, nil)
+		x, err := NewValues(c, p, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestUniqueIsUnique(t *testing.T) {
 	b := make([]float64, 1000)
 	for _, name := range []string{"T", "U", "TS", "ST"} {
 		for rec := range int64(5) {
-			if err := FillUnique(b, cdf5.Double, name, rec, Range(1<<33, 1000)); err != nil {
+			if err := fillUnique(b, cdf5.Double, name, rec, Range(1<<33, 1000)); err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range b {
@@ -136,7 +136,7 @@ func TestUniqueIsUnique(t *testing.T) {
 		}
 	}
 	// what a place holds must never change: datasets of old versions are checked with it
-	if err := FillUnique(b[:3], cdf5.Double, "T", 2, Range(7, 3)); err != nil {
+	if err := fillUnique(b[:3], cdf5.Double, "T", 2, Range(7, 3)); err != nil {
 		t.Fatal(err)
 	}
 	if want := []float64{3769733978148318, 3087881058777347, 7896212003172069}; !slices.Equal(b[:3], want) {
@@ -153,8 +153,8 @@ func TestUniqueRanges(t *testing.T) {
 	const n = 20000
 	text, i32, f32, f64 := make([]byte, n), make([]int32, n), make([]float32, n), make([]float64, n)
 	for _, e := range []error{
-		FillUnique(text, cdf5.Char, "c", 0, Range(0, n)), FillUnique(i32, cdf5.Int, "i", 0, Range(0, n)),
-		FillUnique(f32, cdf5.Float, "f", 0, Range(0, n)), FillUnique(f64, cdf5.Double, "d", 0, Range(0, n)),
+		fillUnique(text, cdf5.Char, "c", 0, Range(0, n)), fillUnique(i32, cdf5.Int, "i", 0, Range(0, n)),
+		fillUnique(f32, cdf5.Float, "f", 0, Range(0, n)), fillUnique(f64, cdf5.Double, "d", 0, Range(0, n)),
 	} {
 		if e != nil {
 			t.Fatal(e)
@@ -184,7 +184,7 @@ func TestUniqueTypes(t *testing.T) {
 	}
 	for typ, list := range mem {
 		for _, m := range list {
-			if err := FillUnique(m, typ, "x", 0, Range(3, 9)); err != nil {
+			if err := fillUnique(m, typ, "x", 0, Range(3, 9)); err != nil {
 				t.Errorf("%v in %T: %v", typ, m, err)
 			}
 			if err := cdf5.CheckRange(typ, m); err != nil {
@@ -193,12 +193,12 @@ func TestUniqueTypes(t *testing.T) {
 		}
 	}
 	for typ, m := range map[cdf5.Type]any{cdf5.Double: make([]float32, 1), cdf5.Int: make([]float64, 1), cdf5.Char: make([]int8, 1), 0: make([]byte, 1), 99: make([]int64, 1)} {
-		if err := FillUnique(m, typ, "x", 0, Range(0, 1)); err == nil {
+		if err := fillUnique(m, typ, "x", 0, Range(0, 1)); err == nil {
 			t.Errorf("%v in %T was taken", typ, m)
 		}
 	}
 	for _, n := range []int64{0, 8, 10} {
-		if err := FillUnique(make([]int32, 9), cdf5.Int, "x", 0, Range(0, n)); err == nil {
+		if err := fillUnique(make([]int32, 9), cdf5.Int, "x", 0, Range(0, n)); err == nil {
 			t.Errorf("%d elements were put into 9", n)
 		}
 	}
@@ -207,11 +207,11 @@ func TestUniqueTypes(t *testing.T) {
 // A range is the same however it is cut.
 func TestFillByPieces(t *testing.T) {
 	c, maps := smallCase(t, "G")
-	x, err := NewValues(c, Smooth, false, nil)
+	x, err := NewValues(c, Smooth, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, _ := NewValues(c, Unique, false, nil)
+	u, _ := NewValues(c, Unique, false)
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.IntRange(0, len(c.Vars)-1).Draw(t, "variable")
 		k := c.Vars[v].Map
@@ -249,7 +249,7 @@ func TestSmoothIsPlausible(t *testing.T) {
 		"G":    {"ssh": {-1000, 1000}, "cellMask": {0, 1}},
 	} {
 		c, _ := smallCase(t, name)
-		x, err := NewValues(c, Smooth, false, nil)
+		x, err := NewValues(c, Smooth, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestSmoothIsPlausible(t *testing.T) {
 	}
 	// there are dry places, and an ocean floor
 	c, _ := smallCase(t, "F_h0")
-	x, _ := NewValues(c, Smooth, false, nil)
+	x, _ := NewValues(c, Smooth, false)
 	v := c.VarIndex("PRECC")
 	b := make([]float64, c.Elems(v))
 	if err := x.FillRange(b, v, 0, 0, 0); err != nil {
@@ -292,7 +292,7 @@ func TestSmoothIsPlausible(t *testing.T) {
 		t.Error("it rains everywhere")
 	}
 	c, _ = smallCase(t, "G")
-	x, _ = NewValues(c, Smooth, false, nil)
+	x, _ = NewValues(c, Smooth, false)
 	v = c.VarIndex("temperature")
 	b = make([]float64, c.Elems(v))
 	if err := x.FillRange(b, v, 0, 0, 0); err != nil {
@@ -313,20 +313,15 @@ func TestPatternNames(t *testing.T) {
 		t.Error("rough is a pattern")
 	}
 	c, _ := Load("G")
-	if _, err := NewValues(c, 9, false, nil); err == nil {
+	if _, err := NewValues(c, 9, false); err == nil {
 		t.Error("pattern 9 was taken")
 	}
-	f, _ := smallCase(t, "F_h1")
-	g, _ := NewGeometry(f, 0)
-	if _, err := NewValues(c, Smooth, false, g); err == nil {
-		t.Error("the geometry of F was taken for G")
-	}
-	x, _ := NewValues(c, Reference, false, nil)
+	x, _ := NewValues(c, Reference, false)
 	if err := x.Fill([]float64{1}, -1, 0, Range(0, 1), 0); err == nil {
 		t.Error("variable -1 was filled")
 	}
 	for _, p := range []Pattern{Reference, Unique, Smooth} {
-		x, _ := NewValues(c, p, false, nil)
+		x, _ := NewValues(c, p, false)
 		if err := x.FillRange(make([]float32, 1), c.VarIndex("temperature"), 0, 0, 0); err == nil {
 			t.Errorf("%v: floats were taken for doubles", p)
 		}
@@ -338,7 +333,7 @@ func TestPatternNames(t *testing.T) {
 
 func TestReferenceValues(t *testing.T) {
 	c, _ := Load("G")
-	x, _ := NewValues(c, Reference, false, nil)
+	x, _ := NewValues(c, Reference, false)
 	text := make([]byte, 64)
 	if err := x.FillRange(text, c.VarIndex("xtime"), 0, 0, 200); err != nil {
 		t.Fatal(err)
@@ -362,7 +357,7 @@ func BenchmarkFill(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, p := range []Pattern{Reference, Unique, Smooth} {
-		x, err := NewValues(c, p, true, nil)
+		x, err := NewValues(c, p, true)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -112,12 +112,12 @@ func nameFits(rule, name string) bool {
 // fields makes the smooth values of a case.
 type fields struct {
 	c     *Case
-	g     *Geometry
+	g     *geometry
 	kinds []kind
 	ocean bool // levels go down into an ocean with a bottom; otherwise down through the air or soil
 }
 
-func newFields(c *Case, g *Geometry) *fields {
+func newFields(c *Case, g *geometry) *fields {
 	f := &fields{c: c, g: g, kinds: make([]kind, len(c.Vars)), ocean: c.component() == 'G'}
 	for i := range c.Vars {
 		f.kinds[i] = classify(&c.Vars[i])

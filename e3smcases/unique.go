@@ -43,11 +43,11 @@ var uniqueShift = [...]uint{
 	cdf5.UByte: 56, cdf5.UShort: 48, cdf5.UInt: 32, cdf5.Int64: 1, cdf5.UInt64: 0,
 }
 
-// FillUnique sets dst to the unique values of a variable of any name, at the
+// fillUnique sets dst to the unique values of a variable of any name, at the
 // canonical elements of runs, in order; t is the type in the file. dst is a
 // slice of that type or of one that holds all its values ([]byte for Char);
 // anything else, or a length that is not that of runs, is an error.
-func FillUnique(dst any, t cdf5.Type, name string, rec int64, runs iter.Seq[decomp.Req]) error {
+func fillUnique(dst any, t cdf5.Type, name string, rec int64, runs iter.Seq[decomp.Req]) error {
 	if err := fits(dst, t); err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)
 	}

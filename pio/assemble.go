@@ -59,9 +59,6 @@ func (f *File) batch(ctx context.Context, jobs []*job) error {
 		return err
 	}
 	out := make([][]byte, c.Size())
-	for p := range out {
-		out[p] = nil
-	}
 	send(jobs, out, f.s.root(), c.Size())
 	in, err := c.Alltoallv(ctx, out)
 	if err != nil {

@@ -15,7 +15,7 @@ type Text []byte
 // attsOf are the attributes of a variable, or with Global those of the file, whose owner holds the list.
 func (f *File) attsOf(v int) (*[]cdf5.Att, string, error) {
 	if v == Global {
-		return &f.atts, f.path, nil
+		return &f.atts, f.path, f.usable()
 	}
 	x, err := f.variable(v)
 	if err != nil {
@@ -77,9 +77,6 @@ func attOf(name string, t cdf5.Type, value any) (cdf5.Att, error) {
 
 // Att returns an attribute of a variable (Global: of the file), with values of its type. It must not be changed.
 func (f *File) Att(v int, name string) (cdf5.Att, error) {
-	if err := f.usable(); err != nil {
-		return cdf5.Att{}, err
-	}
 	list, what, err := f.attsOf(v)
 	if err != nil {
 		return cdf5.Att{}, err
@@ -120,9 +117,6 @@ func (f *File) GetAtt(v int, name string, into any) error {
 
 // AttName returns the name of attribute i of a variable (Global: of the file).
 func (f *File) AttName(v, i int) (string, error) {
-	if err := f.usable(); err != nil {
-		return "", err
-	}
 	list, what, err := f.attsOf(v)
 	if err != nil {
 		return "", err
@@ -145,9 +139,6 @@ func (f *File) AttID(v int, name string) (int, error) {
 
 // NumAtts returns how many attributes a variable (Global: the file) has.
 func (f *File) NumAtts(v int) (int, error) {
-	if err := f.usable(); err != nil {
-		return 0, err
-	}
 	list, _, err := f.attsOf(v)
 	if err != nil {
 		return 0, err

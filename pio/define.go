@@ -89,6 +89,11 @@ func (f *File) DefVar(name string, t cdf5.Type, dims []int) (int, error) {
 	return len(f.vars) - 1, nil
 }
 
+func (f *File) findDim(name string) int {
+	name = cdf5.NormalName(name)
+	return slices.IndexFunc(f.dims, func(d dim) bool { return d.name == name })
+}
+
 func (f *File) find(name string) int {
 	name = cdf5.NormalName(name)
 	return slices.IndexFunc(f.vars, func(v *variable) bool { return v.name == name })
@@ -131,7 +136,7 @@ func (f *File) RenameDim(d int, name string) error {
 	if d < 0 || d >= len(f.dims) {
 		return failed(EBADDIM, "%s: dimension %d, want 0..%d", f.path, d, len(f.dims)-1)
 	}
-	if i := slices.IndexFunc(f.dims, func(x dim) bool { return x.name == name }); i >= 0 && i != d {
+	if i := f.findDim(name); i >= 0 && i != d {
 		return failed(ENAMEINUSE, "%s: dimension %q", f.path, name)
 	}
 	f.dims[d].name, f.changed = name, true

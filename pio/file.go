@@ -1,8 +1,6 @@
 package pio
 
 import (
-	"context"
-
 	"blobio/cdf5"
 	"blobio/internal/elem"
 )
@@ -72,28 +70,6 @@ func (f *File) Path() string { return f.path }
 // System returns the ranks of the file.
 func (f *File) System() *System { return f.s }
 
-// Create begins a file. Nothing is there under its name before the first Sync or Close, and what was there stays until then; an ordinary file
-// whose place blobs take has the hidden name .NAME.replaced while they are written. Collective.
-func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File, error) {
-	return s.create(ctx, path, o)
-}
-
-// Open opens a file for reading, with FileOptions.Write for writing: blobs, CDF-1, CDF-2 and CDF-5 in either way, netCDF-4 for reading.
-// The content decides what it is. A file for writing that is no blobs stays what it is: it is written anew at Close. Collective.
-func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, error) {
-	return s.open(ctx, path, o)
-}
-
-// Delete removes all files of a dataset, or an ordinary file. Collective.
-func (s *System) Delete(ctx context.Context, path string) error { return s.remove(ctx, path) }
-
-// Sync commits what was written: it is there for all who read, and after a crash. Of Canonical it is so in the hidden blobs that Close converts: under
-// the file's name nothing changes before. If Close fails, its error names the blobs, which stay. Collective.
-func (f *File) Sync(ctx context.Context) error { return f.sync(ctx) }
-
-// Close commits what was written and ends the use of the file, also if it fails. Collective.
-func (f *File) Close(ctx context.Context) error { return f.close(ctx) }
-
 // Redef goes to define mode. Not collective, but the same on all ranks.
 func (f *File) Redef() error {
 	if err := f.writable(); err != nil {
@@ -161,7 +137,11 @@ func (f *File) dataMode(write bool) error {
 	return nil
 }
 
+// variable returns a variable of an open file.
 func (f *File) variable(v int) (*variable, error) {
+	if err := f.usable(); err != nil {
+		return nil, err
+	}
 	if v < 0 || v >= len(f.vars) {
 		return nil, failed(ENOTVAR, "%s: variable %d, want 0..%d", f.path, v, len(f.vars)-1)
 	}

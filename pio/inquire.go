@@ -18,9 +18,6 @@ type Var struct {
 
 // Var tells of a variable.
 func (f *File) Var(v int) (Var, error) {
-	if err := f.usable(); err != nil {
-		return Var{}, err
-	}
 	x, err := f.variable(v)
 	if err != nil {
 		return Var{}, err
@@ -56,11 +53,10 @@ func (f *File) Dim(d int) (name string, n int64, err error) {
 
 // DimID returns the number of the dimension of a name.
 func (f *File) DimID(name string) (int, error) {
-	name = cdf5.NormalName(name)
 	if err := f.usable(); err != nil {
 		return -1, err
 	}
-	d := slices.IndexFunc(f.dims, func(d dim) bool { return d.name == name })
+	d := f.findDim(name)
 	if d < 0 {
 		return -1, failed(EBADDIM, "%s: dimension %q", f.path, name)
 	}

@@ -42,9 +42,9 @@ func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, err
 	if s.opt.Rearranger == 0 {
 		s.opt.Rearranger = Box
 	}
-	fit := (c.Size() - 1) / max(s.opt.Stride, 1)
+	fit := c.Size() / max(s.opt.Stride, 1)
 	if s.opt.IOTasks == 0 {
-		s.opt.IOTasks = fit + 1
+		s.opt.IOTasks = fit
 	}
 	var err error
 	switch o := &s.opt; {
@@ -52,8 +52,8 @@ func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, err
 		err = failed(EINVAL, "base %d, want 0..%d", o.Base, c.Size()-1)
 	case o.Stride < 1:
 		err = failed(EINVAL, "stride %d, want 1 or more", o.Stride)
-	case o.IOTasks < 1 || o.IOTasks > fit+1:
-		err = failed(EINVAL, "%d I/O tasks with stride %d from rank %d on, want 1..%d of %d ranks", o.IOTasks, o.Stride, o.Base, fit+1, c.Size())
+	case o.IOTasks < 1 || o.IOTasks > fit:
+		err = failed(EINVAL, "%d I/O tasks with stride %d from rank %d on, want 1..%d of %d ranks", o.IOTasks, o.Stride, o.Base, fit, c.Size())
 	case o.Rearranger != Box && o.Rearranger != Subset:
 		err = failed(EINVAL, "rearranger %d, want %d or %d", o.Rearranger, Box, Subset)
 	}

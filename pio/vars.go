@@ -11,7 +11,7 @@ import (
 	"blobio/internal/elem"
 )
 
-// part checks what putVars and getVars have in common.
+// part checks what PutVars and GetVars have in common.
 func (f *File) part(v int, start, count, stride, imap []int64, write bool) (*variable, *region, error) {
 	if err := f.dataMode(write); err != nil {
 		return nil, nil, err
@@ -43,7 +43,10 @@ func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, err
 	return m, t, nil
 }
 
-func (f *File) putVars(ctx context.Context, v int, start, count, stride, imap []int64, data any) error {
+// PutVars writes a part of a variable: count[i] elements from start[i] on, stride[i] apart, along each dimension, the record dimension
+// included. start and count are both nil for the whole variable, stride nil for 1. imap tells where an element is in data, as distances along each dimension; nil: in C order.
+// data is a slice of numbers, or Text, and may be longer. All ranks give the same; what rank SystemOptions.Base gives is written. Collective.
+func (f *File) PutVars(ctx context.Context, v int, start, count, stride, imap []int64, data any) error {
 	if err := f.usable(); err != nil {
 		return err
 	}
@@ -89,7 +92,8 @@ func (g *region) gather(t, have cdf5.Type, m any) ([]byte, error) {
 	return converted(t, have, cdf5.View(have, raw))
 }
 
-func (f *File) getVars(ctx context.Context, v int, start, count, stride, imap []int64, into any) error {
+// GetVars reads a part of a variable, as PutVars writes it; each rank may want another part. What was written before is committed first. Collective.
+func (f *File) GetVars(ctx context.Context, v int, start, count, stride, imap []int64, into any) error {
 	if err := f.usable(); err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	}
 	err = whole(NextName(base), PartialBy(NextName(base), m.Writer), func() error {
 		if sync && m.Prepared { // the names of the subfiles must be durable before the record that counts on them
-			if err := fsys.SyncDir(dirOf(base)); err != nil {
+			if err := fsys.SyncDir(Dir(base)); err != nil {
 				return err
 			}
 		}
@@ -92,7 +92,7 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 		err = temps[0].Rename()
 	}
 	if err == nil && sync {
-		err = fsys.SyncDir(dirOf(base))
+		err = fsys.SyncDir(Dir(base))
 	}
 	if err != nil {
 		for _, t := range temps {
@@ -116,7 +116,7 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 	if err != nil {
 		return err
 	}
-	return fsys.SyncDir(dirOf(base))
+	return fsys.SyncDir(Dir(base))
 }
 
 // dropNext removes the .manifest.next if it is known, or what goes, or torn. One that cannot be read may be another writer's commit, and stays. tag is of who does it.
@@ -161,7 +161,7 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	fsys = vfs.OrOS(fsys)
 	// The subfiles' names must be durable before the record loses its pending
 	// name: afterwards nobody looks for partial names any more. finishShared syncs the directory before that.
-	if err := durable.RenameAll(fsys, m.partials(dirOf(base)), sync && !by.Shared); err != nil {
+	if err := durable.RenameAll(fsys, m.partials(Dir(base)), sync && !by.Shared); err != nil {
 		return err
 	}
 	if by.Shared {
@@ -209,7 +209,7 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 		return err
 	}
 	if sync {
-		if err := fsys.SyncDir(dirOf(base)); err != nil {
+		if err := fsys.SyncDir(Dir(base)); err != nil {
 			return err
 		}
 	}
@@ -217,7 +217,7 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 	if err != nil || !sync {
 		return err
 	}
-	return fsys.SyncDir(dirOf(base))
+	return fsys.SyncDir(Dir(base))
 }
 
 // copyName is that of the record's copy until it gets its final name.
@@ -343,7 +343,7 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 // still have the old ones open then writes to what has no name any more.
 func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 	fsys = vfs.OrOS(fsys)
-	dir := dirOf(base)
+	dir := Dir(base)
 	for _, s := range m.Sets[max(len(m.Sets)-1, 0):] {
 		for i := range s.Subfiles {
 			if err := rehome(fsys, filepath.Join(dir, Name(s.Base, i)), s.Subfiles[i].Size, by, sync); err != nil {
@@ -382,7 +382,7 @@ func Unshare(fsys vfs.FS, name string, n int64, by By, sync bool) error {
 	if err := rehome(fsys, name, n, by, sync); err != nil || !sync {
 		return err
 	}
-	return fsys.SyncDir(dirOf(name))
+	return fsys.SyncDir(Dir(name))
 }
 
 // copyFile copies the first n bytes of a file to a new one.

@@ -3,6 +3,7 @@ package subfile
 import (
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
@@ -14,29 +15,32 @@ func removeRecords(fsys vfs.FS, base string, by By) error {
 	if err != nil {
 		return err
 	}
-	removed := false
-	for _, name := range records {
-		if _, tag, _ := Final(name); tag != "" && tag == by.Tag {
-			continue
-		}
-		if err := by.check(); err != nil {
+	return by.remove(fsys, base, slices.DeleteFunc(records, func(name string) bool {
+		_, tag, _ := Final(name)
+		return tag != "" && tag == by.Tag
+	}))
+}
+
+// remove removes files of base, for good.
+func (b By) remove(fsys vfs.FS, base string, names []string) error {
+	for _, name := range names {
+		if err := b.check(); err != nil {
 			return err
 		}
 		if err := durable.Remove(fsys, name); err != nil {
 			return err
 		}
-		removed = true
 	}
-	if !removed {
+	if len(names) == 0 {
 		return nil
 	}
-	return fsys.SyncDir(dirOf(base))
+	return fsys.SyncDir(Dir(base))
 }
 
 // Records returns the records of base that have not got their name yet, of all writers.
 func Records(fsys vfs.FS, base string) (list []string, err error) {
 	fsys = vfs.OrOS(fsys)
-	dir, next, manifest := dirOf(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
+	dir, next, manifest := Dir(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
 	entries, err := fsys.ReadDir(dir)
 	for _, e := range entries {
 		if final, _, ok := Final(e.Name()); ok && (final == next || final == manifest) {
@@ -58,7 +62,7 @@ func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifes
 			return err
 		}
 	}
-	return fsys.SyncDir(dirOf(base))
+	return fsys.SyncDir(Dir(base))
 }
 
 // removePartials removes the partial subfiles of all sets that unfinished writers left of the dataset base. Final names stay.
@@ -78,7 +82,7 @@ func removePartials(fsys vfs.FS, base string, by By) error {
 // Partials returns the partial subfiles of base, of all sets and writers.
 func Partials(fsys vfs.FS, base string) (list []string, err error) {
 	fsys = vfs.OrOS(fsys)
-	dir, name := dirOf(base), filepath.Base(base)
+	dir, name := Dir(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)
 	others := othersIn(entries, name)
 	for _, e := range entries {
@@ -95,7 +99,7 @@ func Partials(fsys vfs.FS, base string) (list []string, err error) {
 // that it is a subfile. Files of a dataset "F.nc+1" that has a record of its own do not count.
 func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
 	fsys = vfs.OrOS(fsys)
-	dir, name := dirOf(base), filepath.Base(base)
+	dir, name := Dir(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -128,13 +132,12 @@ func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int)
 // Orphans returns the files of sets that appends or commits have added to the dataset base, which has no manifest: only one lists them, so it is lost. holds is
 // that of Stale.
 func Orphans(fsys vfs.FS, base string, holds func(name string, i int) (bool, error)) (list []string, err error) {
-	all, err := Stale(fsys, base, nil, func(name string, i int) (bool, error) {
+	return Stale(fsys, base, nil, func(name string, i int) (bool, error) {
 		if set, _, _ := Split(name); set == base {
 			return false, nil
 		}
 		return holds(name, i)
 	})
-	return all, err
 }
 
 // LogRecords returns the number of records that the logs of base commit, as far as they can be read; -1 if no log has an entry.

@@ -108,7 +108,7 @@ func Fold(fsys vfs.FS, base string, m *Manifest, sync bool, by By) (*Manifest, e
 		err = durable.Remove(fsys, LogName(base, m.Log))
 	}
 	if err == nil && sync {
-		err = fsys.SyncDir(dirOf(base))
+		err = fsys.SyncDir(Dir(base))
 	}
 	return done, err
 }
@@ -180,7 +180,7 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 			return err
 		}
 	}
-	return fsys.SyncDir(dirOf(base))
+	return fsys.SyncDir(Dir(base))
 }
 
 // addLate writes entries to the end of a log that is closed.
@@ -198,7 +198,7 @@ func addLate(fsys vfs.FS, name string, b []byte, off int64) error {
 // Logs returns the logs of base, of all writers.
 func Logs(fsys vfs.FS, base string) (list []string, err error) {
 	fsys = vfs.OrOS(fsys)
-	dir, name := dirOf(base), filepath.Base(base)
+	dir, name := Dir(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -214,16 +214,8 @@ func Logs(fsys vfs.FS, base string) (list []string, err error) {
 // removeLogs removes the logs that no record in force names.
 func removeLogs(fsys vfs.FS, base string, by By) error {
 	logs, err := Logs(fsys, base)
-	if err != nil || len(logs) == 0 {
+	if err != nil {
 		return err
 	}
-	if err := by.check(); err != nil {
-		return err
-	}
-	for _, name := range logs {
-		if err := durable.Remove(fsys, name); err != nil {
-			return err
-		}
-	}
-	return fsys.SyncDir(dirOf(base))
+	return by.remove(fsys, base, logs)
 }

@@ -1,6 +1,7 @@
 package subfile
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -158,14 +159,14 @@ func (c CRC) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%08x", uin
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (c *CRC) UnmarshalText(b []byte) error {
-	var v [4]byte
+	var list CRCs
 	if len(b) != 8 {
 		return fmt.Errorf("checksum %q: want 8 hex digits", b)
 	}
-	if _, err := hex.Decode(v[:], b); err != nil {
+	if err := list.UnmarshalText(b); err != nil {
 		return err
 	}
-	*c = CRC(uint32(v[0])<<24 | uint32(v[1])<<16 | uint32(v[2])<<8 | uint32(v[3]))
+	*c = CRC(list[0])
 	return nil
 }
 
@@ -176,7 +177,7 @@ type CRCs []uint32
 func (c CRCs) MarshalText() ([]byte, error) {
 	b := make([]byte, 0, 8*len(c))
 	for _, v := range c {
-		b = hex.AppendEncode(b, []byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
+		b = hex.AppendEncode(b, binary.BigEndian.AppendUint32(nil, v))
 	}
 	return b, nil
 }
@@ -192,7 +193,7 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 		if _, err := hex.Decode(v[:], b[8*i:8*i+8]); err != nil {
 			return err
 		}
-		(*c)[i] = uint32(v[0])<<24 | uint32(v[1])<<16 | uint32(v[2])<<8 | uint32(v[3])
+		(*c)[i] = binary.BigEndian.Uint32(v[:])
 	}
 	return nil
 }

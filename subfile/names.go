@@ -143,6 +143,4 @@ func recordedIn(entries []fs.DirEntry) map[string]bool {
 }
 
 // Dir returns the directory that holds the dataset base, never empty.
-func Dir(base string) string { return dirOf(base) }
-
-func dirOf(base string) string { return filepath.Dir(base) }
+func Dir(base string) string { return filepath.Dir(base) }

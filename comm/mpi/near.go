@@ -3,7 +3,6 @@
 package mpi
 
 import (
-	"context"
 	"encoding/binary"
 	"sync/atomic"
 	"unsafe"
@@ -15,14 +14,6 @@ import (
 // word is that at a multiple of 8 bytes. It may reach over the end of its part: there is room behind it.
 func (w *window) word(rank int, off int64) *uint64 {
 	return (*uint64)(unsafe.Pointer(&w.parts[rank][off])) // parts begin at a cache line
-}
-
-func (w *window) putNear(ctx context.Context, rank int, off int64, b []byte) error {
-	return w.reach(ctx, rank, off, int64(len(b)), func() error { w.store(rank, off, b); return nil })
-}
-
-func (w *window) getNear(ctx context.Context, rank int, off int64, b []byte) error {
-	return w.reach(ctx, rank, off, int64(len(b)), func() error { w.load(rank, off, b); return nil })
 }
 
 // store puts b in place. Of words that it fills in part the rest stays, whoever else changes that.

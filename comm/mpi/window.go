@@ -103,31 +103,22 @@ func (w *window) access(ctx context.Context, rank int, off, n int64, f func(p bu
 		}
 		p := alloc(int(min(n, int64(w.r.e.opts.Piece))))
 		defer free(p) // all accesses are complete when they return
-		err := f(p)
-		if w.marks != nil {
-			w.marks[rank].Store(1)
-		}
-		return err
+		return f(p)
 	})
 }
 
 // reach runs f where MPI is called, if n bytes at off are in the part of a rank.
 func (w *window) reach(ctx context.Context, rank int, off, n int64, f func() error) error {
 	return w.r.e.home.do(func() error {
-		if err := w.check(ctx, rank, off, n); err != nil {
+		// One-sided: nobody waits for it, so that a cancelled ctx breaks nothing.
+		if err := w.r.e.begun(); err != nil {
+			return err
+		}
+		if err := w.valid(ctx, rank, off, n); err != nil {
 			return err
 		}
 		return f()
 	})
-}
-
-// check is the beginning of each access, where MPI may be called.
-func (w *window) check(ctx context.Context, rank int, off, n int64) error {
-	// One-sided: nobody waits for it, so that a cancelled ctx breaks nothing.
-	if err := w.r.e.begun(); err != nil {
-		return err
-	}
-	return w.valid(ctx, rank, off, n)
 }
 
 // valid says whether n bytes at off are in the part of a rank.
@@ -160,7 +151,7 @@ func (w *window) pieces(n int, f func(from, to int) error) error {
 
 func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 	if w.parts != nil {
-		return w.putNear(ctx, rank, off, b)
+		return w.reach(ctx, rank, off, int64(len(b)), func() error { w.store(rank, off, b); return nil })
 	}
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
 		if len(b) == 8 && off%8 == 0 { // an element, which must not tear
@@ -176,7 +167,7 @@ func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 
 func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
 	if w.parts != nil {
-		return w.getNear(ctx, rank, off, b)
+		return w.reach(ctx, rank, off, int64(len(b)), func() error { w.load(rank, off, b); return nil })
 	}
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
 		return w.pieces(len(b), func(from, to int) error {

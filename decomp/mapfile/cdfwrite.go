@@ -2,7 +2,6 @@ package mapfile
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 
 	"blobio/cdf5"
@@ -42,10 +41,7 @@ func WriteCDF(w io.Writer, f *File, o *WriteOptions) error {
 		v.write(n)
 	}
 	n.flush()
-	if n.err != nil {
-		return fmt.Errorf("%w", n.err)
-	}
-	return nil
+	return n.err
 }
 
 func (c *contents) cdfType() cdf5.Type {

@@ -48,10 +48,7 @@ func WriteDat(w io.Writer, r *Raw) error {
 			return err
 		}
 	}
-	if err := b.Flush(); err != nil {
-		return err
-	}
-	return nil
+	return b.Flush()
 }
 
 // countFirst returns the number of elements of the first n requests of a process.

@@ -59,8 +59,5 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	}
 	n.pad(l.Size)
 	n.flush()
-	if n.err != nil {
-		return fmt.Errorf("%w", n.err)
-	}
-	return nil
+	return n.err
 }

@@ -128,7 +128,7 @@ func (j *Job) load() (*task, error) {
 	if t.s, err = t.c.Schema(j.Float); err != nil {
 		return nil, err
 	}
-	t.values, err = e3smcases.NewValues(t.c, e3smcases.Unique, j.Float, nil)
+	t.values, err = e3smcases.NewValues(t.c, e3smcases.Unique, j.Float)
 	return t, err
 }
 

@@ -244,7 +244,7 @@ func (p *SweepPlan) evenTask(j Job, owners int64, dealt int) (*task, error) {
 	if t.s, err = t.c.Schema(j.Float); err != nil {
 		return nil, err
 	}
-	t.values, err = e3smcases.NewValues(t.c, e3smcases.Unique, j.Float, nil)
+	t.values, err = e3smcases.NewValues(t.c, e3smcases.Unique, j.Float)
 	return t, err
 }
 

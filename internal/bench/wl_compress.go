@@ -91,7 +91,7 @@ func (s *session) compress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if t.values, err = e3smcases.NewValues(t.c, e3smcases.Smooth, j.Float, nil); err != nil {
+	if t.values, err = e3smcases.NewValues(t.c, e3smcases.Smooth, j.Float); err != nil {
 		return err
 	}
 	for _, d := range compressData {

@@ -16,23 +16,15 @@ import (
 func testExited(t *testing.T, run Runner) {
 	for _, k := range calls {
 		for _, late := range []bool{false, true} {
-			var got atomic.Int64
-			err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
-				if c.Rank() == 1 {
-					if late {
-						time.Sleep(2 * time.Millisecond)
-					}
-					return nil
+			allGet(t, run, k.name, 3, 2, comm.ErrExited, func(ctx context.Context, c comm.Comm) error {
+				if c.Rank() != 1 {
+					return k.do(ctx, c)
 				}
-				err := k.do(ctx, c)
-				if errors.Is(err, comm.ErrExited) {
-					got.Add(1)
+				if late {
+					time.Sleep(2 * time.Millisecond)
 				}
-				return err
+				return nil
 			})
-			if got.Load() != 2 || !errors.Is(err, comm.ErrExited) {
-				t.Errorf("%s: %d of 2 ranks got ErrExited; run returned %v", k.name, got.Load(), err)
-			}
 		}
 	}
 	// A message to nobody, and one sent before leaving.
@@ -97,21 +89,13 @@ func testDeadlock(t *testing.T, run Runner) {
 			return c.Barrier(ctx)
 		},
 	} {
-		var got atomic.Int64
-		err := bounded(t, run, 4, 0, func(ctx context.Context, c comm.Comm) error {
+		allGet(t, run, name, 4, 4, comm.ErrDeadlock, func(ctx context.Context, c comm.Comm) error {
 			half, err := c.Split(ctx, c.Rank()%2, 0)
 			if err != nil {
 				return err
 			}
-			err = f(ctx, c, half)
-			if errors.Is(err, comm.ErrDeadlock) {
-				got.Add(1)
-			}
-			return err
+			return f(ctx, c, half)
 		})
-		if got.Load() != 4 || !errors.Is(err, comm.ErrDeadlock) {
-			t.Errorf("%s: %d of 4 ranks got ErrDeadlock; run returned %v", name, got.Load(), err)
-		}
 	}
 	// Whoever waits while another computes is not deadlocked.
 	err := bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
@@ -191,22 +175,12 @@ func testUsage(t *testing.T, run Runner) {
 		{"to", func(ctx context.Context, c comm.Comm) error { return c.Send(ctx, 3, 0, nil) }},
 		{"tag", func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, 0, -1); return err }},
 	} {
-		var got atomic.Int64
-		err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
-			var err error
+		allGet(t, run, k.name, 3, 3, comm.ErrUsage, func(ctx context.Context, c comm.Comm) error {
 			if c.Rank() == 1 {
-				err = k.do(ctx, c)
-			} else {
-				err = c.Barrier(ctx)
+				return k.do(ctx, c)
 			}
-			if errors.Is(err, comm.ErrUsage) {
-				got.Add(1)
-			}
-			return err
+			return c.Barrier(ctx)
 		})
-		if got.Load() != 3 || !errors.Is(err, comm.ErrUsage) {
-			t.Errorf("%s: %d of 3 ranks got ErrUsage; run returned %v", k.name, got.Load(), err)
-		}
 	}
 }
 

@@ -54,6 +54,22 @@ func bounded(t *testing.T, run Runner, n, perNode int, f func(ctx context.Contex
 	return err
 }
 
+// allGet checks that of n ranks want get an error of a class from f, and so does the run.
+func allGet(t *testing.T, run Runner, what string, n, want int, class error, f func(ctx context.Context, c comm.Comm) error) {
+	t.Helper()
+	var got atomic.Int64
+	err := bounded(t, run, n, 0, func(ctx context.Context, c comm.Comm) error {
+		err := f(ctx, c)
+		if errors.Is(err, class) {
+			got.Add(1)
+		}
+		return err
+	})
+	if int(got.Load()) != want || !errors.Is(err, class) {
+		t.Errorf("%s: %d of %d ranks got %q; run returned %v", what, got.Load(), want, class, err)
+	}
+}
+
 // Failures tests what becomes of a run in which ranks fail or do not fit together: every
 // rank gets an error that says why, nobody hangs, no goroutine is left behind. Ranks are goroutines that run starts.
 func Failures(t *testing.T, run Runner) {
@@ -228,21 +244,12 @@ func testMismatch(t *testing.T, run Runner) {
 			if skip(a.name) || skip(b.name) {
 				continue
 			}
-			var got atomic.Int64
-			err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
-				k := a
+			allGet(t, run, a.name+" with "+b.name, 3, 3, comm.ErrMismatch, func(ctx context.Context, c comm.Comm) error {
 				if c.Rank() == 1 {
-					k = b
+					return b.do(ctx, c)
 				}
-				err := k.do(ctx, c)
-				if errors.Is(err, comm.ErrMismatch) {
-					got.Add(1)
-				}
-				return err
+				return a.do(ctx, c)
 			})
-			if got.Load() != 3 || !errors.Is(err, comm.ErrMismatch) {
-				t.Errorf("%s with %s: %d of 3 ranks got ErrMismatch; run returned %v", a.name, b.name, got.Load(), err)
-			}
 		}
 	}
 	// Two windows.

@@ -2,6 +2,7 @@ package commtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -34,52 +35,21 @@ func typedCase[T comm.Number](ctx context.Context, c comm.Comm, op comm.Op, v fu
 
 func testTyped(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
-		for _, f := range []func() error{
-			func() error {
-				return typedCase(ctx, c, comm.Sum, func(r int) int { return r - 3 })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Max, func(r int) int8 { return int8(-100 + r) })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Sum, func(r int) int8 { return 100 }) // wraps as int8 does
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Min, func(r int) int16 { return int16(300 - r) })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Max, func(r int) int32 { return int32(-r) })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Min, func(r int) int64 { return int64(-r) << 40 })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Max, func(r int) uint8 { return uint8(250 - r) })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Min, func(r int) uint32 { return math.MaxUint32 - uint32(r) })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Max, func(r int) uint64 { return uint64(r%2) << 63 })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Min, func(r int) uint64 { return uint64(1+r%2) << 62 })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Sum, func(r int) float32 { return float32(r) / 4 })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Max, func(r int) float64 { return -float64(r) - 0.5 })
-			},
-			func() error {
-				return typedCase(ctx, c, comm.Min, func(r int) float64 { return float64(r) - 0.5 })
-			},
-		} {
-			if err := f(); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(
+			typedCase(ctx, c, comm.Sum, func(r int) int { return r - 3 }),
+			typedCase(ctx, c, comm.Max, func(r int) int8 { return int8(-100 + r) }),
+			typedCase(ctx, c, comm.Sum, func(r int) int8 { return 100 }), // wraps as int8 does
+			typedCase(ctx, c, comm.Min, func(r int) int16 { return int16(300 - r) }),
+			typedCase(ctx, c, comm.Max, func(r int) int32 { return int32(-r) }),
+			typedCase(ctx, c, comm.Min, func(r int) int64 { return int64(-r) << 40 }),
+			typedCase(ctx, c, comm.Max, func(r int) uint8 { return uint8(250 - r) }),
+			typedCase(ctx, c, comm.Min, func(r int) uint32 { return math.MaxUint32 - uint32(r) }),
+			typedCase(ctx, c, comm.Max, func(r int) uint64 { return uint64(r%2) << 63 }),
+			typedCase(ctx, c, comm.Min, func(r int) uint64 { return uint64(1+r%2) << 62 }),
+			typedCase(ctx, c, comm.Sum, func(r int) float32 { return float32(r) / 4 }),
+			typedCase(ctx, c, comm.Max, func(r int) float64 { return -float64(r) - 0.5 }),
+			typedCase(ctx, c, comm.Min, func(r int) float64 { return float64(r) - 0.5 }),
+		)
 	})
 }
 

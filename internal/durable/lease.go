@@ -227,13 +227,8 @@ func (l *Lease) Share() error {
 	return shareLock(l.file, l.name)
 }
 
-func shareLock(f vfs.File, name string) (err error) {
-	for range lockTries {
-		if err = vfs.Lock(f, false); !errors.Is(err, vfs.ErrLocked) {
-			break
-		}
-		time.Sleep(lockPause)
-	}
+func shareLock(f vfs.File, name string) error {
+	err := lock(f, false)
 	switch {
 	case errors.Is(err, vfs.ErrNoLocks):
 		return nil

@@ -13,27 +13,27 @@ import (
 	"blobio/internal/vfs"
 )
 
-// watch waits until the file has been silent for so long. again: it is another one.
-func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) (again bool, err error) {
+// watch waits until the file has been silent for so long. errChanged: it is not there any more.
+func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) error {
 	t := time.NewTicker(max(min(patience/20, time.Second/2), 1))
 	defer t.Stop()
 	for from := time.Now(); time.Since(from) < patience; { // by the monotonic clock
 		select {
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return ctx.Err()
 		case <-t.C:
 		}
 		h, now, err := holderOf(l.fsys, l.lock)
 		switch {
 		case err != nil:
-			return false, err
+			return err
 		case now == nil:
-			return true, nil // released
+			return errChanged // released
 		case !bytes.Equal(now, was):
-			return false, &InUseError{Name: l.name, Holder: h}
+			return &InUseError{Name: l.name, Holder: h}
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // lateness is what part of LeaseOptions.Patience clients of a network may need until they see a file that another one has given a name.
@@ -54,14 +54,16 @@ func linger(ctx context.Context, d time.Duration) error {
 
 // succeed puts a file of our own in the place of a dead holder's. On this machine, whoever else could do so needs the lock
 // of that file, which we have. Without locks no file is open at the rename: Windows would refuse it.
-func (l *Lease) succeed(raw []byte, was *Holder, locked bool) (again bool, err error) {
-	if _, now, err := holderOf(l.fsys, l.lock); err != nil || !bytes.Equal(now, raw) {
-		return err == nil, err
+func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
+	if _, now, err := holderOf(l.fsys, l.lock); err != nil {
+		return err
+	} else if !bytes.Equal(now, raw) {
+		return errChanged
 	}
 	tmp := l.lock + "." + l.Tag()
 	f, err := l.fsys.Create(tmp)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if err = put(f, l.me.encode(), true); err == nil && locked {
 		if err = vfs.Lock(f, true); errors.Is(err, vfs.ErrNoLocks) {
@@ -82,33 +84,33 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) (again bool, err e
 		time.Sleep(lockPause)
 		if _, now, herr := holderOf(l.fsys, l.lock); herr == nil && !bytes.Equal(now, raw) {
 			_ = l.fsys.Remove(tmp)
-			return true, nil
+			return errChanged
 		}
 		err = l.fsys.Rename(tmp, l.lock)
 	}
 	if err == nil && f == nil {
 		if f, err = l.fsys.OpenRW(l.lock); errors.Is(err, fs.ErrNotExist) {
-			return true, nil // another one has it by now; so it is if what was opened is not ours, which try looks at
+			return errChanged // another one has it by now; so it is if what was opened is not ours, which confirm looks at
 		} else if err != nil {
-			return false, err
+			return err
 		}
 	}
 	if err == nil {
 		l.file = f
-		return false, nil
+		return nil
 	}
 	if f != nil {
 		_ = f.Close()
 	}
 	if rerr := l.fsys.Remove(tmp); errors.Is(rerr, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist) {
-		return true, nil // who has taken over first has removed it
+		return errChanged // who has taken over first has removed it
 	} else if !errors.Is(rerr, fs.ErrNotExist) {
 		err = errors.Join(err, rerr)
 	}
 	if !locked {
 		err = fmt.Errorf("%s: left by %s, and not to be replaced, as if a process had it open: if nobody writes %s any more, end that process, or delete the file: %w", l.lock, was, l.name, err)
 	}
-	return false, err
+	return err
 }
 
 // Leftovers lists the files of those that died while they took over the lease of name.

@@ -55,10 +55,7 @@ func (m *Mem) Exchange(a, b string) error {
 
 // Exchange implements ExchangeFS.
 func (f *faultFS) Exchange(a, b string) error {
-	if err := f.ask(Op{Kind: OpRename, Name: a, New: b}); err != nil {
-		return err
-	}
-	return Exchange(f.under, a, b)
+	return f.do(Op{Kind: OpRename, Name: a, New: b}, func() error { return Exchange(f.under, a, b) })
 }
 
 // Exchange implements ExchangeFS.
@@ -66,6 +63,3 @@ func (b *BindFS) Exchange(x, y string) error { return Exchange(b.under, b.Real(x
 
 // Exchange implements ExchangeFS.
 func (n *noSyncFS) Exchange(a, b string) error { return Exchange(n.FS, a, b) }
-
-// Exchange implements ExchangeFS.
-func (c *Counter) Exchange(a, b string) error { return Exchange(c.FS, a, b) }

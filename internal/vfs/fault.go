@@ -145,7 +145,7 @@ func FailOn(kind OpKind, pattern string, n int64, err error) func(Op) error {
 
 // Counter is a file system that counts.
 type Counter struct {
-	FS
+	*faultFS
 	ops   atomic.Int64
 	kinds [numKinds]atomic.Int64
 	bytes [numKinds]atomic.Int64
@@ -154,14 +154,14 @@ type Counter struct {
 // Count returns a file system that counts the operations on under.
 func Count(under FS) *Counter {
 	c := &Counter{}
-	c.FS = NewFault(under, func(op Op) error {
+	c.faultFS = &faultFS{under: under, hook: func(op Op) error {
 		c.ops.Add(1)
 		c.kinds[op.Kind].Add(1)
 		if op.Kind == OpRead || op.Kind == OpWrite {
 			c.bytes[op.Kind].Add(op.N)
 		}
 		return nil
-	})
+	}}
 	return c
 }
 

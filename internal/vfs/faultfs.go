@@ -20,11 +20,24 @@ func (f *faultFS) ask(op Op) error {
 	return f.hook(op)
 }
 
-func (f *faultFS) file(kind OpKind, name string, open func(string) (File, error)) (File, error) {
-	if err := f.ask(Op{Kind: kind, Name: name}); err != nil {
-		return nil, err
+// do asks, and then makes the call.
+func (f *faultFS) do(op Op, call func() error) error {
+	if err := f.ask(op); err != nil {
+		return err
 	}
-	u, err := open(name)
+	return call()
+}
+
+// asked is do of a call that returns something.
+func asked[T any](f *faultFS, op Op, call func() (T, error)) (v T, err error) {
+	if err := f.ask(op); err != nil {
+		return v, err
+	}
+	return call()
+}
+
+func (f *faultFS) file(kind OpKind, name string, open func(string) (File, error)) (File, error) {
+	u, err := asked(f, Op{Kind: kind, Name: name}, func() (File, error) { return open(name) })
 	if err != nil {
 		return nil, err
 	}
@@ -36,52 +49,31 @@ func (f *faultFS) Open(name string) (File, error)   { return f.file(OpOpen, name
 func (f *faultFS) OpenRW(name string) (File, error) { return f.file(OpOpen, name, f.under.OpenRW) }
 
 func (f *faultFS) Rename(oldname, newname string) error {
-	if err := f.ask(Op{Kind: OpRename, Name: oldname, New: newname}); err != nil {
-		return err
-	}
-	return f.under.Rename(oldname, newname)
+	return f.do(Op{Kind: OpRename, Name: oldname, New: newname}, func() error { return f.under.Rename(oldname, newname) })
 }
 
 func (f *faultFS) Remove(name string) error {
-	if err := f.ask(Op{Kind: OpRemove, Name: name}); err != nil {
-		return err
-	}
-	return f.under.Remove(name)
+	return f.do(Op{Kind: OpRemove, Name: name}, func() error { return f.under.Remove(name) })
 }
 
 func (f *faultFS) Stat(name string) (fs.FileInfo, error) {
-	if err := f.ask(Op{Kind: OpStat, Name: name}); err != nil {
-		return nil, err
-	}
-	return f.under.Stat(name)
+	return asked(f, Op{Kind: OpStat, Name: name}, func() (fs.FileInfo, error) { return f.under.Stat(name) })
 }
 
 func (f *faultFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	if err := f.ask(Op{Kind: OpReadDir, Name: name}); err != nil {
-		return nil, err
-	}
-	return f.under.ReadDir(name)
+	return asked(f, Op{Kind: OpReadDir, Name: name}, func() ([]fs.DirEntry, error) { return f.under.ReadDir(name) })
 }
 
 func (f *faultFS) Mkdir(name string) error {
-	if err := f.ask(Op{Kind: OpMkdir, Name: name}); err != nil {
-		return err
-	}
-	return f.under.Mkdir(name)
+	return f.do(Op{Kind: OpMkdir, Name: name}, func() error { return f.under.Mkdir(name) })
 }
 
 func (f *faultFS) MkdirAll(name string) error {
-	if err := f.ask(Op{Kind: OpMkdir, Name: name}); err != nil {
-		return err
-	}
-	return f.under.MkdirAll(name)
+	return f.do(Op{Kind: OpMkdir, Name: name}, func() error { return f.under.MkdirAll(name) })
 }
 
 func (f *faultFS) SyncDir(name string) error {
-	if err := f.ask(Op{Kind: OpSyncDir, Name: name}); err != nil {
-		return err
-	}
-	return f.under.SyncDir(name)
+	return f.do(Op{Kind: OpSyncDir, Name: name}, func() error { return f.under.SyncDir(name) })
 }
 
 // faultFile asks the hook of its file system.
@@ -143,31 +135,19 @@ func (f *faultFile) WritevAt(bufs [][]byte, off int64) (int64, error) {
 }
 
 func (f *faultFile) Size() (int64, error) {
-	if err := f.fs.ask(Op{Kind: OpStat, Name: f.Name()}); err != nil {
-		return 0, err
-	}
-	return f.under.Size()
+	return asked(f.fs, Op{Kind: OpStat, Name: f.Name()}, f.under.Size)
 }
 
 func (f *faultFile) Truncate(size int64) error {
-	if err := f.fs.ask(Op{Kind: OpTruncate, Name: f.Name(), N: size}); err != nil {
-		return err
-	}
-	return f.under.Truncate(size)
+	return f.fs.do(Op{Kind: OpTruncate, Name: f.Name(), N: size}, func() error { return f.under.Truncate(size) })
 }
 
 func (f *faultFile) Allocate(off, n int64) error {
-	if err := f.fs.ask(Op{Kind: OpAllocate, Name: f.Name(), Off: off, N: n}); err != nil {
-		return err
-	}
-	return f.under.Allocate(off, n)
+	return f.fs.do(Op{Kind: OpAllocate, Name: f.Name(), Off: off, N: n}, func() error { return f.under.Allocate(off, n) })
 }
 
 func (f *faultFile) Sync() error {
-	if err := f.fs.ask(Op{Kind: OpSync, Name: f.Name()}); err != nil {
-		return err
-	}
-	return f.under.Sync()
+	return f.fs.do(Op{Kind: OpSync, Name: f.Name()}, f.under.Sync)
 }
 
 // Close releases the handle whatever the hook says: an error of close does not

@@ -54,10 +54,7 @@ func (f *faultFS) Local(name string) bool { return f.under.Local(name) }
 
 // Lock implements Locker.
 func (f *faultFile) Lock(exclusive bool) error {
-	if err := f.fs.ask(Op{Kind: OpLock, Name: f.Name()}); err != nil {
-		return err
-	}
-	return Lock(f.under, exclusive)
+	return f.fs.do(Op{Kind: OpLock, Name: f.Name()}, func() error { return Lock(f.under, exclusive) })
 }
 
 // Lock implements Locker.

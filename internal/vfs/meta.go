@@ -138,22 +138,10 @@ func (m *Mem) SetFileMeta(name string, meta Meta) error {
 
 // FileMeta implements MetaFS.
 func (f *faultFS) FileMeta(name string) (Meta, error) {
-	if err := f.ask(Op{Kind: OpStat, Name: name}); err != nil {
-		return Meta{}, err
-	}
-	return MetaOf(f.under, name)
+	return asked(f, Op{Kind: OpStat, Name: name}, func() (Meta, error) { return MetaOf(f.under, name) })
 }
 
 // SetFileMeta implements MetaFS.
 func (f *faultFS) SetFileMeta(name string, m Meta) error {
-	if err := f.ask(Op{Kind: OpSetMeta, Name: name}); err != nil {
-		return err
-	}
-	return SetMeta(f.under, name, m)
+	return f.do(Op{Kind: OpSetMeta, Name: name}, func() error { return SetMeta(f.under, name, m) })
 }
-
-// FileMeta implements MetaFS.
-func (c *Counter) FileMeta(name string) (Meta, error) { return MetaOf(c.FS, name) }
-
-// SetFileMeta implements MetaFS.
-func (c *Counter) SetFileMeta(name string, m Meta) error { return SetMeta(c.FS, name, m) }

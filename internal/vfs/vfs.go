@@ -176,19 +176,3 @@ func RemoveAll(fsys FS, name string) error {
 	}
 	return nil
 }
-
-// writevLoop is WritevAt where nothing better is at hand.
-func writevLoop(w io.WriterAt, bufs [][]byte, off int64) (int64, error) {
-	var total int64
-	for _, b := range bufs {
-		if len(b) == 0 {
-			continue
-		}
-		n, err := w.WriteAt(b, off+total)
-		total += int64(n)
-		if err != nil {
-			return total, err
-		}
-	}
-	return total, nil
-}

@@ -38,7 +38,7 @@ func madeSite(s *blob.Schema, dims []dim) *site {
 			}
 			x.made = "a mesh that blobio generates"
 			x.makes = func() (lon, lat []float32, err error) {
-				m, err := e3smcases.CoordsG(int(lens["nCells"]), 0)
+				m, err := e3smcases.CoordsG(int(lens["nCells"]))
 				if err != nil {
 					return nil, nil, err
 				}
