@@ -212,31 +212,15 @@ func knownCosts(w []float64) {
 // complete checks what a restart needs: root blocks, parents, and all children
 // of a block or none.
 func complete(t *amr.Tree) error {
-	g := t.Geometry()
-	miss := func(x amr.Index, why string) error {
-		return fmt.Errorf("block %s (level %d) is missing: %s: %w", t.Name(x), x.Level(), why, ErrMissing)
+	levels, first := t.Missing()
+	if len(levels) == 0 {
+		return nil
 	}
-	if want := g.Roots[0] * g.Roots[1] * g.Roots[2]; t.LevelLen(0) != want {
-		for x := range g.Level(0) {
-			if !t.Has(x) {
-				return miss(x, "a root block")
-			}
-		}
+	n := int64(0)
+	for _, k := range levels {
+		n += k
 	}
-	for _, x := range t.Sorted() {
-		if x.Level() > 0 && !t.Has(x.Parent()) {
-			return miss(x.Parent(), "it has children")
-		}
-		if x.Level() < 0 || !t.Refined(x) {
-			continue
-		}
-		for k := range g.Children() {
-			if c := x.Child([3]int{k & 1, k >> 1 & 1, k >> 2 & 1}); !t.Has(c) {
-				return miss(c, "others of its parent are there")
-			}
-		}
-	}
-	return nil
+	return fmt.Errorf("%d blocks are missing, such as %s of level %d: %w", n, t.Name(first), first.Level(), ErrMissing)
 }
 
 // encode makes bytes of the plan for ranks of other heaps.
