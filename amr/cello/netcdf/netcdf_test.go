@@ -57,6 +57,7 @@ func generated(t testing.TB) map[string]string {
 				}
 			}
 		}
+		c.Set.Meta.Attrs = map[string]any{"units": []float64{1, 2}, "by": []string{"me"}}
 		dir := filepath.Join(t.TempDir(), "Check")
 		if err := cello.Write(t.Context(), comm.Self(), dir, c.Set.Meta, list, &cello.Options{Files: 2, Ghosts: c.Set.Ghosts, Durability: cello.DurableNone}); err != nil {
 			t.Fatal(err)
@@ -129,6 +130,11 @@ func holds(t *testing.T, k *cello.Checkpoint, part *Part) {
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for name := range k.Meta().Attrs {
+		if cdf5.FindAtt(h.Atts, "meta_"+name) == nil && cdf5.FindAtt(h.Atts, "metastrings_"+name) == nil {
+			t.Errorf("attribute %q of the whole is missing", name)
+		}
 	}
 	p := &parsed{h, b}
 	row := map[amr.Index]int64{}
