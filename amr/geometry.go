@@ -121,6 +121,19 @@ func (g *Geometry) FieldBytes(s *FieldSpec, ghosts bool) int64 {
 	return int64(m[0]) * int64(m[1]) * int64(m[2]) * int64(s.Type.Size())
 }
 
+// Strip copies the elements of a field with ghosts to dst, FieldBytes without
+// ghosts long.
+func (g *Geometry) Strip(dst, data []byte, s *FieldSpec) {
+	from, to, size := g.Shape(s, true), g.Shape(s, false), s.Type.Size()
+	row := to[0] * size
+	for z := range to[2] {
+		for y := range to[1] {
+			at := (((z+g.Ghost[2])*from[1]+y+g.Ghost[1])*from[0] + g.Ghost[0]) * size
+			copy(dst[(z*to[1]+y)*row:][:row], data[at:])
+		}
+	}
+}
+
 // Bounds returns the corners of a block, computed as Cello does, so that for
 // levels from 0 they are equal to the last bit to the attributes `lower` and
 // `upper` of a checkpoint. Axes beyond Rank give the domain's. Blocks of levels

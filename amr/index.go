@@ -159,16 +159,10 @@ func (x Index) Ancestor(level int) Index {
 	return x
 }
 
-// ChildOf says which child of its parent the block is: 0 or 1 per axis.
-func (x Index) ChildOf() [3]int {
-	c := x.Coord()
-	return [3]int{c[0] & 1, c[1] & 1, c[2] & 1}
-}
-
-// ChildNumber is ChildOf as one number, x + 2y + 4z.
+// ChildNumber says which child of its parent the block is: x + 2y + 4z, each 0 or 1.
 func (x Index) ChildNumber() int {
-	c := x.ChildOf()
-	return c[0] | c[1]<<1 | c[2]<<2
+	c := x.Coord()
+	return c[0]&1 | c[1]&1<<1 | c[2]&1<<2
 }
 
 // Valid checks the words: the level within [MinLevel, MaxDepth], child bits

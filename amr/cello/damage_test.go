@@ -73,7 +73,7 @@ func TestDamage(t *testing.T) {
 			}
 			k, oerr := Open(ctx, "c", &OpenOptions{FS: mem})
 			if oerr == nil {
-				oerr = WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{FS: mem})
+				oerr = WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.Share(0, 1), &Options{FS: mem})
 				k.Close()
 			}
 			if (oerr == nil) != (err == nil) {
@@ -162,7 +162,7 @@ func TestDamagedBlock(t *testing.T) {
 			if unreadable := strings.Contains(strings.Join(d.words, " "), "is not what was written"); (err != nil) != unreadable {
 				t.Errorf("%s, bit %d, not compared: %v", d.what, bit, err)
 			} else if err == nil {
-				must(WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{FS: mem}))
+				must(WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.Share(0, 1), &Options{FS: mem}))
 				marked := 0
 				for _, f := range findings(mem, "copy", nil) {
 					if f.Field == "unverified" && f.Severity == Warning {

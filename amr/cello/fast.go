@@ -123,15 +123,10 @@ type window struct {
 	end int64 // size of the file
 	b   []byte
 	off int64
-	// most bounds what is read at once; 0: windowBytes.
-	most int64
 }
 
-// windowBytes is how much is read ahead, and by each rank of a restart.
-const (
-	windowBytes  = 1 << 20
-	restartBytes = 64 << 10
-)
+// windowBytes is how much is read at once.
+const windowBytes = 1 << 20
 
 // group returns the bytes of the group at addr if they match the template. ahead is how
 // many more groups of its file will be asked for.
@@ -141,11 +136,7 @@ func (w *window) group(addr int64, ahead int) ([]byte, bool, error) {
 	}
 	n := w.t.Len()
 	if addr < w.off || addr+n > w.off+int64(len(w.b)) {
-		most := w.most
-		if most == 0 {
-			most = windowBytes
-		}
-		size := min(max(n, min(n*int64(ahead+1), most)), w.end-addr)
+		size := min(max(n, min(n*int64(ahead+1), windowBytes)), w.end-addr)
 		if size < n {
 			return nil, false, nil
 		}

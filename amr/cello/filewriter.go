@@ -93,50 +93,20 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 // rootGroup writes the attributes of "/".
 func (j *job) rootGroup(g *h5.GroupBuilder) error {
 	m := j.m
-	one := []int64{1}
-	for _, d := range rootAttrs {
-		var v any
-		switch d.name {
-		case "rank":
-			v = m.Rank
-		case "cycle":
-			v = m.Cycle
-		case "time":
-			v = m.Time
-		case "dt":
-			v = m.Dt
-		case "lower":
-			v = m.Lower[:]
-		case "upper":
-			v = m.Upper[:]
-		case "max_level":
-			v = m.MaxLevel
-		}
-		n := one
-		if d.n != 1 {
-			n = []int64{int64(d.n)}
-		}
-		g.Attr(d.name, d.typ(j.enzo), n, v)
+	values := [len(rootAttrs)]any{m.Rank, m.Cycle, m.Time, m.Dt, m.Lower[:], m.Upper[:], m.MaxLevel}
+	for i, d := range rootAttrs {
+		g.Attr(d.name, d.typ(j.enzo), []int64{int64(d.n)}, values[i])
 	}
 	more, err := extras(m.Attrs)
 	if err != nil {
 		return err
 	}
 	for _, e := range more {
-		if !isRootAttr(e.name) {
+		if !slices.ContainsFunc(rootAttrs[:], func(d attrDef) bool { return d.name == e.name }) {
 			g.Attr(e.name, e.typ, []int64{e.n}, e.val)
 		}
 	}
 	return nil
-}
-
-func isRootAttr(name string) bool {
-	for _, d := range rootAttrs {
-		if d.name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // stamp encodes the group of the next block and sets its datasets. It returns

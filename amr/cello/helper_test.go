@@ -167,7 +167,7 @@ func same(m *amr.Meta, got, want *amr.Block) error {
 		data := w.Data
 		if w.Ghosts && !g.Ghosts {
 			data = make([]byte, m.FieldBytes(w.Spec, false))
-			strip(data, w.Data, m.Shape(w.Spec, true), m.Shape(w.Spec, false), m.Ghost, w.Spec.Type.Size())
+			m.Strip(data, w.Data, w.Spec)
 		}
 		if !bytes.Equal(g.Data, data) || !reflect.DeepEqual(g.Spec, w.Spec) {
 			return fmt.Errorf("block %v: field %s %v differs (%v)", want.Index, w.Spec.Name, w.Spec, g.Spec)

@@ -122,7 +122,7 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 		case want == c.bytes: // also where there are no ghosts to differ in
 		case f.Ghosts:
 			data = a.take(c.bytes)
-			strip(data, f.Data, j.m.Shape(c.field, true), j.m.Shape(c.field, false), j.m.Ghost, c.typ.Size())
+			j.m.Strip(data, f.Data, c.field)
 		case j.yt != "":
 			data = a.take(c.bytes)
 			widen(data, f.Data, j.m.Shape(c.field, true), j.m.Shape(c.field, false), j.m.Ghost, c.typ.Size())
@@ -166,20 +166,9 @@ func (j *job) blockErr(b *amr.Block, format string, args ...any) error {
 	return fault.Usage("block %s (level %d): %s", b.Index.Name(j.m.Rank, j.m.Roots), b.Index.Level(), fmt.Sprintf(format, args...))
 }
 
-// strip copies the inside of a field with ghosts. m and n are its shapes with
-// and without, in elements, x first; g the ghosts of an axis.
-func strip(dst, src []byte, m, n, g [3]int, size int) {
-	row := n[0] * size
-	for z := range n[2] {
-		for y := range n[1] {
-			at := (((z+g[2])*m[1]+y+g[1])*m[0] + g[0]) * size
-			copy(dst[(z*n[1]+y)*row:][:row], src[at:])
-		}
-	}
-}
-
 // widen copies a field without ghosts into one with; each ghost has the value
-// of the nearest cell of the block.
+// of the nearest cell of the block. m and n are its shapes with and without, in
+// elements, x first; g the ghosts of an axis.
 func widen(dst, src []byte, m, n, g [3]int, size int) {
 	clamp := func(i, axis int) int { return min(max(i-g[axis], 0), n[axis]-1) }
 	for z := range m[2] {

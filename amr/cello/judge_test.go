@@ -153,7 +153,7 @@ func TestJudgeYT(t *testing.T) {
 				data := f.Data
 				if f.Ghosts {
 					data = make([]byte, m.FieldBytes(f.Spec, false))
-					strip(data, f.Data, m.Shape(f.Spec, true), m.Shape(f.Spec, false), m.Ghost, f.Spec.Type.Size())
+					m.Strip(data, f.Data, f.Spec)
 				}
 				want := make([]byte, 0, 2*len(data))
 				for k := 0; k < len(data); k += f.Spec.Type.Size() {

@@ -1,6 +1,7 @@
 package cello
 
 import (
+	"blobio/amr"
 	"blobio/internal/fault"
 	"bytes"
 	"fmt"
@@ -106,10 +107,6 @@ type listEntry struct {
 	off   int64 // of the name, bytes in the list
 }
 
-// maxBlockName is the longest name that there is: 3 axes of 10 digits, a
-// colon and 20 digits, and separators.
-const maxBlockName = 1 + 3*31 + 2
-
 // decodeBlockList reads a block list: pairs of block name and level. A
 // list without blocks is valid: files may be empty.
 func decodeBlockList(b []byte, file string) ([]listEntry, error) {
@@ -120,7 +117,7 @@ func decodeBlockList(b []byte, file string) ([]listEntry, error) {
 	end := int64(0)
 	words(b, func(off int64, w []byte) bool {
 		if name < 0 {
-			if w[0] != 'B' || len(w) > maxBlockName || len(bytes.TrimLeft(w[1:], "01:_")) > 0 {
+			if w[0] != 'B' || len(w) > amr.MaxName || len(bytes.TrimLeft(w[1:], "01:_")) > 0 {
 				err = fault.At(file, off, "block name", ErrCorrupt, "%.100q, want B and binary digits", w)
 				return false
 			}

@@ -4,6 +4,7 @@ import (
 	"blobio/amr"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
+	"blobio/sfc"
 )
 
 // Durability says what Write waits for.
@@ -17,18 +18,59 @@ const (
 	DurableNone
 )
 
-// Cut says how the curve is cut into files.
+// Cut says how the curve is cut into parts: files, or ranks of a restart.
 type Cut uint8
 
 const (
-	// CutCount is the rule of the original: file floor(i*files/blocks) for the block at place i.
+	// CutCount is the rule of the original: part floor(i*parts/blocks) for the block at place i.
 	CutCount Cut = iota
-	// CutBytes gives files about equal bytes, CutCost about equal costs
-	// (Block.Cost; blocks of unknown cost count as the mean). Readers do not
-	// care which blocks are in which file.
+	// CutBytes gives parts about equal bytes, CutCost about equal costs
+	// (Block.Cost; blocks of unknown cost count as the mean).
 	CutBytes
 	CutCost
 )
+
+// starts cuts n blocks into parts, by weights that it returns, too: the first block of each, and n.
+func (how Cut) starts(n, parts int, weight func(i int) (bytes, cost float64)) (starts []int, w []float64) {
+	w = make([]float64, n)
+	for i := range w {
+		switch bytes, cost := weight(i); how {
+		case CutBytes:
+			w[i] = bytes
+		case CutCost:
+			w[i] = cost
+		default:
+			w[i] = 1
+		}
+	}
+	switch how {
+	case CutCount:
+		return sfc.ByCount(n, parts), w
+	case CutCost:
+		knownCosts(w)
+	}
+	return sfc.ByWeight(w, parts), w
+}
+
+// knownCosts gives blocks of unknown cost (0) the mean of the others.
+func knownCosts(w []float64) {
+	sum, known := 0.0, 0
+	for _, c := range w {
+		if c > 0 {
+			sum += c
+			known++
+		}
+	}
+	mean := 1.0
+	if known > 0 {
+		mean = sum / float64(known)
+	}
+	for i, c := range w {
+		if c <= 0 {
+			w[i] = mean
+		}
+	}
+}
 
 const (
 	defaultMemory = 16 << 20
@@ -70,8 +112,8 @@ func (o *Options) dump() bool {
 	return o.Fields != nil || o.Levels != nil || o.LeavesOnly
 }
 
-// Validate returns an error of class ErrUsage if a field is out of range.
-func (o *Options) Validate() error {
+// validate returns an error of class ErrUsage if a field is out of range.
+func (o *Options) validate() error {
 	switch {
 	case o.Files < 0 || o.Files > maxFiles:
 		return fault.Usage("Options.Files %d, want 0 to %d", o.Files, maxFiles)
@@ -96,7 +138,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if o != nil {
 		d = *o
 	}
-	if err := d.Validate(); err != nil {
+	if err := d.validate(); err != nil {
 		return d, err
 	}
 	if d.Ordering == nil {

@@ -8,20 +8,18 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/fault"
-	"blobio/sfc"
 )
 
 // plan says which blocks are written, in which order, whose they are, and
-// into which file each goes. Rank 0 makes it; ranks of its heap share it, the
-// others get its encoding. It is read-only.
+// into which file each goes. It follows from the reports of all ranks: one rank
+// of each heap makes it. It is read-only.
 type plan struct {
 	blocks []planBlock
 	np     []int64 // particles of each type of each block
 	sigs   []string
 	starts []int64 // first block of each file, and the number of blocks
 
-	index []amr.Index // of all blocks of the tree, also of those not written
-	tree  *amr.Tree
+	tree *amr.Tree // of all blocks, also of those not written
 }
 
 // planBlock is a block of the plan, at its place.
@@ -114,7 +112,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	if len(order) != p.tree.Len() {
 		return nil, fault.Usage("ordering %s gives %d of %d blocks", o.Ordering.Name(), len(order), p.tree.Len())
 	}
-	p.index = p.tree.Sorted()
+	p.tree.Sorted() // so that what follows only reads
 	if !o.dump() {
 		if err := complete(p.tree); err != nil {
 			return nil, err
@@ -168,159 +166,24 @@ func (p *plan) distinct(m *amr.Meta) error {
 
 // cut makes starts.
 func (p *plan) cut(how Cut, files int) {
-	n := len(p.blocks)
-	w := make([]float64, n)
-	for i := range p.blocks {
-		w[i] = float64(p.blocks[i].bytes)
-		if how == CutCost {
-			w[i] = p.blocks[i].cost
-		}
-	}
-	if how == CutCost {
-		knownCosts(w)
-	}
-	starts := sfc.ByCount(n, files)
-	if how != CutCount {
-		starts = sfc.ByWeight(w, files)
-	}
-	p.starts = make([]int64, files+1)
-	for f := range p.starts {
-		p.starts[f] = int64(starts[f])
-	}
-}
-
-// knownCosts gives blocks of unknown cost (0) the mean of the others.
-func knownCosts(w []float64) {
-	sum, known := 0.0, 0
-	for _, c := range w {
-		if c > 0 {
-			sum += c
-			known++
-		}
-	}
-	mean := 1.0
-	if known > 0 {
-		mean = sum / float64(known)
-	}
-	for i, c := range w {
-		if c <= 0 {
-			w[i] = mean
-		}
+	starts, _ := how.starts(len(p.blocks), files, func(i int) (bytes, cost float64) { return float64(p.blocks[i].bytes), p.blocks[i].cost })
+	for _, s := range starts {
+		p.starts = append(p.starts, int64(s))
 	}
 }
 
 // complete checks what a restart needs: root blocks, parents, and all children
 // of a block or none.
 func complete(t *amr.Tree) error {
-	g := t.Geometry()
-	miss := func(x amr.Index, why string) error {
-		return fmt.Errorf("block %s (level %d) is missing: %s: %w", t.Name(x), x.Level(), why, ErrMissing)
+	levels, first := t.Missing()
+	if len(levels) == 0 {
+		return nil
 	}
-	if want := g.Roots[0] * g.Roots[1] * g.Roots[2]; t.LevelLen(0) != want {
-		for x := range g.Level(0) {
-			if !t.Has(x) {
-				return miss(x, "a root block")
-			}
-		}
+	n := int64(0)
+	for _, k := range levels {
+		n += k
 	}
-	for _, x := range t.Sorted() {
-		if x.Level() > 0 && !t.Has(x.Parent()) {
-			return miss(x.Parent(), "it has children")
-		}
-		if x.Level() < 0 || !t.Refined(x) {
-			continue
-		}
-		for k := range g.Children() {
-			if c := x.Child([3]int{k & 1, k >> 1 & 1, k >> 2 & 1}); !t.Has(c) {
-				return miss(c, "others of its parent are there")
-			}
-		}
-	}
-	return nil
-}
-
-// encode makes bytes of the plan for ranks of other heaps.
-func (p *plan) encode() []byte {
-	le := binary.LittleEndian
-	b := make([]byte, 0, 64+len(p.blocks)*48+8*len(p.np)+12*len(p.index))
-	u32 := func(v int) { b = le.AppendUint32(b, uint32(v)) }
-	u32(len(p.blocks))
-	for i := range p.blocks {
-		e := &p.blocks[i]
-		u32(int(e.index[0]))
-		u32(int(e.index[1]))
-		u32(int(e.index[2]))
-		u32(int(e.owner))
-		u32(int(e.local))
-		u32(int(e.sig))
-		b = le.AppendUint64(b, uint64(e.bytes))
-		b = le.AppendUint64(b, math.Float64bits(e.cost))
-	}
-	u32(len(p.np))
-	for _, n := range p.np {
-		b = le.AppendUint64(b, uint64(n))
-	}
-	u32(len(p.sigs))
-	for _, s := range p.sigs {
-		u32(len(s))
-		b = append(b, s...)
-	}
-	u32(len(p.starts))
-	for _, s := range p.starts {
-		b = le.AppendUint64(b, uint64(s))
-	}
-	u32(len(p.index))
-	for _, x := range p.index {
-		u32(int(x[0]))
-		u32(int(x[1]))
-		u32(int(x[2]))
-	}
-	return b
-}
-
-// decodePlan is the reverse, for bytes of a rank of the same program.
-func decodePlan(m *amr.Meta, b []byte) (*plan, error) {
-	le := binary.LittleEndian
-	p := &plan{tree: amr.NewTree(&m.Geometry)}
-	u32 := func() int32 {
-		v := le.Uint32(b)
-		b = b[4:]
-		return int32(v)
-	}
-	u64 := func() uint64 {
-		v := le.Uint64(b)
-		b = b[8:]
-		return v
-	}
-	p.blocks = make([]planBlock, u32())
-	for i := range p.blocks {
-		e := &p.blocks[i]
-		e.index = amr.Index{u32(), u32(), u32()}
-		e.owner, e.local, e.sig = u32(), u32(), u32()
-		e.bytes = int64(u64())
-		e.cost = math.Float64frombits(u64())
-	}
-	p.np = make([]int64, u32())
-	for i := range p.np {
-		p.np[i] = int64(u64())
-	}
-	p.sigs = make([]string, u32())
-	for i := range p.sigs {
-		n := u32()
-		p.sigs[i] = string(b[:n])
-		b = b[n:]
-	}
-	p.starts = make([]int64, u32())
-	for i := range p.starts {
-		p.starts[i] = int64(u64())
-	}
-	for range u32() {
-		if err := p.tree.Add(amr.Index{u32(), u32(), u32()}); err != nil {
-			return nil, err
-		}
-	}
-	p.tree.Sorted()
-	return p, nil
+	return fmt.Errorf("%d blocks are missing, such as %s of level %d: %w", n, t.Name(first), first.Level(), ErrMissing)
 }
 
 // Source gives the blocks of a rank to WriteFrom. In processes of several

@@ -49,7 +49,7 @@ func TestPropertyTrees(t *testing.T) {
 		if l := wrongHere(errorsOf(findings(o.FS, "c", nil))); len(l) > 0 {
 			rt.Fatal(l)
 		}
-		ro := &RestartOptions{Placement: Placement(rapid.IntRange(0, 2).Draw(rt, "placement"))}
+		ro := &RestartOptions{Cut: Cut(rapid.IntRange(0, 2).Draw(rt, "placement"))}
 		ro.FS = o.FS
 		apps, err := restartAll(ctx, rapid.IntRange(1, 5).Draw(rt, "restart ranks"), rapid.Bool().Draw(rt, "apart"), "c", ro, nil)
 		if err != nil {

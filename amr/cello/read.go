@@ -175,11 +175,7 @@ func (k *Checkpoint) decodedAttrs(b *amr.Block, o *h5.Object, i int) error {
 	return nil
 }
 
-// All is the Source of all blocks of a checkpoint, for WriteFrom on one rank;
-// Share(rank, ranks) that of one rank's share.
-func (k *Checkpoint) All() Source { return k.Share(0, 1) }
-
-// Share returns the Source of a rank's part of the blocks, a run of the curve.
+// Share returns the Source of a rank's part of the blocks, a run of the curve, for WriteFrom.
 func (k *Checkpoint) Share(rank, ranks int) Source {
 	n := int64(len(k.blocks))
 	from := fileStart(rank, ranks, n)

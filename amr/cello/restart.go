@@ -12,21 +12,10 @@ import (
 	"blobio/sfc"
 )
 
-// Placement says how blocks are divided among the ranks of a restart.
-type Placement uint8
-
-const (
-	// ByOrder is the rule of the original: floor(ranks*order/blocks).
-	ByOrder Placement = iota
-	// ByBytes gives ranks runs of the curve of about equal bytes, ByCost of about equal
-	// stored cost (blocks of unknown cost count as the mean).
-	ByBytes
-	ByCost
-)
-
 // RestartOptions of Restart. nil means the defaults.
 type RestartOptions struct {
-	Placement Placement // default ByOrder
+	// Cut says which run of the curve each rank gets; the default is that of the original.
+	Cut Cut
 	// Owner places blocks in another way: it returns the rank of each of Checkpoint.Blocks, and
 	// gives the same answer on all ranks.
 	Owner func(k *Checkpoint, ranks int) ([]int, error)
@@ -48,7 +37,7 @@ type Restorer interface {
 }
 
 // Plan places the blocks on ranks: the rank of each of Blocks, and how even it is.
-func (k *Checkpoint) Plan(ranks int, how Placement) ([]int, sfc.Quality) {
+func (k *Checkpoint) Plan(ranks int, how Cut) ([]int, sfc.Quality) {
 	ranks = max(ranks, 1)
 	owner, w := k.place(ranks, how)
 	order := make([]amr.Index, len(k.blocks))
@@ -59,25 +48,9 @@ func (k *Checkpoint) Plan(ranks int, how Placement) ([]int, sfc.Quality) {
 }
 
 // place returns the rank of each block, and the weights it went by.
-func (k *Checkpoint) place(ranks int, how Placement) (owner []int, w []float64) {
-	w = make([]float64, len(k.blocks))
-	for i := range k.blocks {
-		switch how {
-		case ByBytes:
-			w[i] = float64(k.blocks[i].Bytes)
-		case ByCost:
-			w[i] = k.blocks[i].Cost
-		default:
-			w[i] = 1
-		}
-	}
-	if how == ByCost {
-		knownCosts(w)
-	}
-	if how == ByOrder {
-		return sfc.Owners(sfc.ByCount(len(w), ranks)), w
-	}
-	return sfc.Owners(sfc.ByWeight(w, ranks)), w
+func (k *Checkpoint) place(ranks int, how Cut) (owner []int, w []float64) {
+	starts, w := how.starts(len(k.blocks), ranks, func(i int) (bytes, cost float64) { return float64(k.blocks[i].Bytes), k.blocks[i].Cost })
+	return sfc.Owners(starts), w
 }
 
 // Restart reads a checkpoint into an application on any number of ranks, in the phases of the
@@ -119,7 +92,7 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 		if o.Owner != nil {
 			s.owner, err = o.Owner(k, c.Size())
 		} else {
-			s.owner, _ = k.place(c.Size(), o.Placement)
+			s.owner, _ = k.place(c.Size(), o.Cut)
 		}
 	}
 	if err == nil && len(s.owner) != len(k.blocks) {
@@ -213,12 +186,11 @@ func (s *restart) level(ctx context.Context, level int) error {
 	at := -1 // its file
 	for n, p := range mine {
 		ahead := 0 // the blocks of a rank are a run of the curve, and so they are in a file
-		for n+ahead+1 < len(mine) && ahead < 16 && mine[n+ahead+1] == p+ahead+1 && s.k.blocks[p+ahead+1].File == s.k.blocks[p].File {
+		for n+ahead+1 < len(mine) && ahead < 8 && mine[n+ahead+1] == p+ahead+1 && s.k.blocks[p+ahead+1].File == s.k.blocks[p].File {
 			ahead++
 		}
 		if f := s.k.blocks[p].File; f != at {
 			win, at = s.k.window(f), f
-			win.most = restartBytes
 		}
 		var b *amr.Block
 		if b, err = s.k.block(ctx, win, ahead, p); err == nil {

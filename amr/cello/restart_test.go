@@ -103,7 +103,7 @@ func TestRestart(t *testing.T) {
 					if !long && apart != ((p+q)%2 == 0) {
 						continue
 					}
-					o := &RestartOptions{Placement: Placement((p + q) % 3)}
+					o := &RestartOptions{Cut: Cut((p + q) % 3)}
 					o.FS = mem
 					apps, err := restartAll(ctx, q, apart, "c", o, nil)
 					if err != nil {
@@ -248,14 +248,14 @@ func TestRestartPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.Close()
-	for _, how := range []Placement{ByOrder, ByBytes, ByCost} {
+	for _, how := range []Cut{CutCount, CutBytes, CutCost} {
 		owner, q := k.Plan(5, how)
 		most := 0.0
 		for i, b := range k.Blocks() {
-			if how == ByOrder && owner[i] != int(int64(i)*5/int64(len(owner))) {
+			if how == CutCount && owner[i] != int(int64(i)*5/int64(len(owner))) {
 				t.Fatalf("block %d on rank %d", i, owner[i])
 			}
-			w := map[Placement]float64{ByOrder: 1, ByBytes: float64(b.Bytes), ByCost: b.Cost}[how]
+			w := map[Cut]float64{CutCount: 1, CutBytes: float64(b.Bytes), CutCost: b.Cost}[how]
 			most = max(most, w)
 		}
 		if q.Max > q.Mean+most || q.Eff < 0.8 {

@@ -297,7 +297,7 @@ func some(l []string) string {
 func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 	r := &f.root
 	r.ok = true
-	seen := map[string]bool{}
+	seen, v := map[string]bool{}, map[string][]float64{}
 	for a, err := range root.Attrs() {
 		if err != nil {
 			f.find(Error, "", "/", err, aborts, "")
@@ -315,26 +315,10 @@ func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 			}
 			continue
 		}
-		d := rootAttrs[i]
-		if !s.attrShape(f, "", a, d, d.typ(0)) {
+		if d := rootAttrs[i]; s.attrShape(f, "", a, d, d.typ(0)) {
+			v[a.Name] = float64sOf(a)
+		} else {
 			r.ok = false
-			continue
-		}
-		switch d.name {
-		case "rank":
-			r.rank = int64At(a)
-		case "cycle":
-			r.cycle = int64At(a)
-		case "max_level":
-			r.maxLevel = int64At(a)
-		case "time":
-			r.time = float64sOf(a)[0]
-		case "dt":
-			r.dt = float64sOf(a)[0]
-		case "lower":
-			copy(r.lower[:], float64sOf(a))
-		case "upper":
-			copy(r.upper[:], float64sOf(a))
 		}
 	}
 	for _, d := range rootAttrs {
@@ -343,11 +327,18 @@ func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 			r.ok = false
 		}
 	}
-	if r.ok && (r.rank < 1 || r.rank > 3) {
+	if !r.ok {
+		return
+	}
+	r.rank, r.cycle, r.maxLevel = int64(v["rank"][0]), int64(v["cycle"][0]), int64(v["max_level"][0])
+	r.time, r.dt = v["time"][0], v["dt"][0]
+	copy(r.lower[:], v["lower"])
+	copy(r.upper[:], v["upper"])
+	if r.rank < 1 || r.rank > 3 {
 		f.find(Error, "", "rank", ErrCorrupt, "", "%d, want 1 to 3", r.rank)
 		r.ok = false
 	}
-	if r.ok && (r.maxLevel < 0 || r.maxLevel > amr.MaxDepth) {
+	if r.maxLevel < 0 || r.maxLevel > amr.MaxDepth {
 		f.find(Error, "", "max_level", ErrCorrupt, crashes, "%d, want 0 to %d", r.maxLevel, amr.MaxDepth)
 		r.ok = false
 	}

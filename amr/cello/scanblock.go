@@ -32,14 +32,6 @@ func (s *scanner) attrShape(f *scannedFile, block string, a *h5.Attr, d attrDef,
 	return true
 }
 
-// int64At returns the first element of an integer attribute whose shape was checked.
-func int64At(a *h5.Attr) int64 {
-	if v, err := a.Int64s(); err == nil && len(v) > 0 {
-		return v[0]
-	}
-	return -1
-}
-
 // float64sOf returns the elements of a numeric attribute whose shape was checked.
 func float64sOf(a *h5.Attr) []float64 {
 	v, err := a.Float64s()
@@ -47,6 +39,14 @@ func float64sOf(a *h5.Attr) []float64 {
 		return make([]float64, a.Elems())
 	}
 	return v
+}
+
+// openBlock opens the group of a block, and finds its standard attributes.
+func openBlock(h *h5.File, addr int64, name string) (o *h5.Object, at [numBlockAttrs]*h5.Attr, err error) {
+	if o, err = h.Open(addr, "/"+name); err == nil {
+		at, err = blockAttrsOf(o)
+	}
+	return o, at, err
 }
 
 // blockAttrsOf finds the standard attributes of a group in one walk.
@@ -80,12 +80,7 @@ func (s *scanner) block(win *window, ahead int, h *h5.File, f *scannedFile, e li
 		f.find(Error, e.name, "", err, aborts, "")
 		return
 	}
-	o, err := h.Open(l.Addr(), "/"+e.name)
-	if err != nil {
-		f.find(Error, e.name, "", err, aborts, "")
-		return
-	}
-	at, err := blockAttrsOf(o)
+	o, at, err := openBlock(h, l.Addr(), e.name)
 	if err != nil {
 		f.find(Error, e.name, "", err, aborts, "")
 		return

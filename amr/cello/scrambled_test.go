@@ -54,7 +54,7 @@ func TestScrambled(t *testing.T) {
 			if _, err := k.Block(ctx, 0); err != nil {
 				t.Error(err)
 			}
-			if err := WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{FS: mem, Ghosts: ghosts}); err != nil {
+			if err := WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.Share(0, 1), &Options{FS: mem, Ghosts: ghosts}); err != nil {
 				t.Fatal(err)
 			}
 			k.Close()

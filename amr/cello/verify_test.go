@@ -318,14 +318,6 @@ func TestVerifyCause(t *testing.T) {
 	}
 }
 
-// TestFindingText: names out of damaged files do not reach a terminal as they are.
-func TestFindingText(t *testing.T) {
-	f := Finding{Offset: -1, Severity: Warning, Block: "B\x1b[31m\xffé", Msg: "a\nb"}
-	if got, want := f.String(), `warning: B\x1b[31m\xffé: a\nb`; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 func parentName(child string) string {
 	axes := strings.Split(child[1:], "_")
 	for i, a := range axes {

@@ -136,10 +136,29 @@ func (j *job) report(ctx context.Context) ([]byte, error) {
 	return out, nil
 }
 
-// makePlan gathers the reports and hands out the plan.
-func (j *job) makePlan(ctx context.Context, mine []byte) error {
+// makePlan gathers the reports, from which one rank of each heap makes the plan.
+func (j *job) makePlan(ctx context.Context, mine []byte) (err error) {
 	c := j.c
-	all, err := c.Gather(ctx, 0, mine)
+	if j.heap, err = c.Share(ctx, j.src); err != nil {
+		return err
+	}
+	apart, leader := int64(0), -1
+	for r, s := range j.heap {
+		if s == nil {
+			apart = 1
+		} else if leader < 0 {
+			leader = r
+		}
+	}
+	if apart, err = comm.AllreduceOne(ctx, c, apart, comm.Max); err != nil {
+		return err
+	}
+	var all [][]byte
+	if j.apart = apart != 0; j.apart {
+		all, err = c.Allgather(ctx, mine)
+	} else {
+		all, err = c.Gather(ctx, leader, mine)
+	}
 	if err != nil {
 		return err
 	}
@@ -149,15 +168,15 @@ func (j *job) makePlan(ctx context.Context, mine []byte) error {
 		if err != nil {
 			return err
 		}
-		leader := int64(0)
+		first := int64(0)
 		if node.Rank() == 0 {
-			leader = 1
+			first = 1
 		}
-		if files, err = comm.AllreduceOne(ctx, c, leader, comm.Sum); err != nil {
+		if files, err = comm.AllreduceOne(ctx, c, first, comm.Sum); err != nil {
 			return err
 		}
 	}
-	if c.Rank() == 0 {
+	if c.Rank() == leader {
 		j.plan, err = makePlan(j.m, &j.o, int(files), all)
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
@@ -167,36 +186,7 @@ func (j *job) makePlan(ctx context.Context, mine []byte) error {
 	if err != nil {
 		return err
 	}
-	if j.heap, err = c.Share(ctx, j.src); err != nil {
-		return err
-	}
-	apart := int64(0)
-	for _, s := range j.heap {
-		if s == nil {
-			apart = 1
-		}
-	}
-	if apart, err = comm.AllreduceOne(ctx, c, apart, comm.Max); err != nil {
-		return err
-	}
-	if j.apart = apart != 0; j.apart {
-		var b []byte
-		if c.Rank() == 0 {
-			b = j.plan.encode()
-		}
-		if b, err = c.Bcast(ctx, 0, b); err != nil {
-			return err
-		}
-		if plans[0] == nil {
-			j.plan, err = decodePlan(j.m, b)
-		}
-	}
-	if p, ok := plans[0].(*plan); ok {
-		j.plan = p
-	}
-	if err = comm.Agree(ctx, c, err); err != nil {
-		return err
-	}
+	j.plan = plans[leader].(*plan)
 	j.names = make([]string, files)
 	for i := range j.names {
 		j.names[i] = fileName(i, int(files))

@@ -42,7 +42,7 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error
 			fields = append(fields, f.Name)
 		}
 	}
-	return writeFrom(ctx, comm.Self(), dir, &k.meta, k.All(), &Options{
+	return writeFrom(ctx, comm.Self(), dir, &k.meta, k.Share(0, 1), &Options{
 		Files: 1, Ghosts: true, EnzoFloat: k.enzo, Fields: fields, Levels: &[2]int{0, amr.MaxDepth},
 		Durability: o.Durability,
 	}, base)

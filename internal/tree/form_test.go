@@ -44,7 +44,7 @@ func rewrite(t testing.TB, from, to string) {
 	k, err := cello.Open(t.Context(), from, nil)
 	ok(t, err)
 	defer k.Close()
-	ok(t, cello.WriteFrom(t.Context(), comm.Self(), to, k.Meta(), k.All(), &cello.Options{Files: 2, EnzoFloat: k.EnzoFloat(), Ghosts: k.Ghosts(0), Durability: cello.DurableNone}))
+	ok(t, cello.WriteFrom(t.Context(), comm.Self(), to, k.Meta(), k.Share(0, 1), &cello.Options{Files: 2, EnzoFloat: k.EnzoFloat(), Ghosts: k.Ghosts(0), Durability: cello.DurableNone}))
 }
 
 // commit adds a version to an array of 100 numbers, all of them x. It makes the array if it is not there.

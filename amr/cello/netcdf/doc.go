@@ -2,7 +2,7 @@
 // read. It is computed when it is read; File.WriteTo writes it.
 //
 // Rows are the blocks of all levels in the order of the checkpoint, refined ones and those below level 0 too. Fields are
-// variables field_NAME(block, z, y, x); particles of all blocks lie one after the other. Each block has checksums.
+// variables field_NAME(block, z, y, x); particles of all blocks lie one after the other.
 //
-// docs/format-blocks.md has all names, attributes and checksums.
+// docs/format-blocks.md has all names and attributes.
 package netcdf

@@ -2,11 +2,9 @@ package netcdf
 
 import (
 	"context"
-	"hash/crc32"
 	"runtime"
 	"slices"
 	"sort"
-	"sync"
 
 	"blobio/amr"
 	"blobio/amr/cello"
@@ -18,7 +16,7 @@ import (
 // File is the netCDF form of a checkpoint, computed when it is read. It is an io.ReaderAt, safe for concurrent use.
 //
 // What is damaged in the checkpoint is an error at the bytes that it is needed for: of a field or an attribute of particles those
-// of the block, and the block's checksum. To read a checksum reads the block, unless all else of it was read before.
+// of the block.
 type File struct{ *virtual.File }
 
 // New returns the form of a part of a checkpoint (nil: of the whole), of which the heads of all blocks are read and kept. memory bounds what is kept of
@@ -36,8 +34,6 @@ func New(ctx context.Context, k *cello.Checkpoint, p *Part, memory int64) (*File
 	if m.l, err = newLayout(src.meta, s, src.fields(), m.list); err != nil {
 		return nil, err
 	}
-	m.data = 1 + slices.IndexFunc(m.l.vars, func(v variable) bool { return v.name == tableCRC })
-	m.sums = make([]runningSum, len(m.list))
 	f, err := virtual.New(k.Dir(), m.l.header(), m, memory)
 	if err != nil {
 		return nil, err
@@ -50,18 +46,7 @@ type maker struct {
 	*source
 	l       *layout
 	list    []placed // by row
-	data    int      // the first variable that is no table
 	workers int
-
-	mu   sync.Mutex
-	sums []runningSum // by row
-}
-
-// runningSum is the checksum of a block's rows in the variables before next, 0 if there is none yet. Whoever reads the file from its begin to its end
-// comes by them in their order, so that nothing is read twice for the checksums.
-type runningSum struct {
-	next int32
-	crc  uint32
 }
 
 // tableBytes is how much of the rows that need no data is made at once.
@@ -125,12 +110,6 @@ func (m *maker) row(ctx context.Context, k, i int, dst []byte) error {
 	v, p := &m.l.vars[k], m.list[i]
 	var err error
 	switch v.of.kind {
-	case ofTables:
-		if v.name == tableCRC {
-			p.tables, err = m.tables(i)
-		}
-	case ofAll:
-		p.crc, err = m.sum(ctx, i)
 	case ofField:
 		p.Block, err = m.withField(ctx, i, v.of.i)
 	case ofParticles:
@@ -146,9 +125,6 @@ func (m *maker) row(ctx context.Context, k, i int, dst []byte) error {
 		return err
 	}
 	elem.Reorder(dst, b, v.typ.Size(), true)
-	if k >= m.data && v.of.kind != ofAll {
-		return m.passed(k, i, dst)
-	}
 	return nil
 }
 
@@ -177,75 +153,4 @@ func (m *maker) withParticles(ctx context.Context, i, t, attr int) (*amr.Block, 
 		}
 	}
 	return &b, nil
-}
-
-// tables is the checksum of block i's rows in the tables before it.
-func (m *maker) tables(i int) (uint32, error) {
-	p, crc := m.list[i], uint32(0)
-	scratch, big := make([]byte, 0, 64), make([]byte, 64)
-	for k := range m.data {
-		v := &m.l.vars[k]
-		if v.name == tableCRC {
-			break
-		}
-		b, err := rowOf(m.l, v, scratch, &p)
-		if err != nil {
-			return 0, err
-		}
-		crc = sumRow(crc, b, v.typ.Size(), big)
-	}
-	return crc, nil
-}
-
-// passed adds the row of block i in a variable to the running checksum, if it is the next one.
-func (m *maker) passed(k, i int, row []byte) error {
-	s, err := m.running(i)
-	if err != nil || int(s.next) != k {
-		return err
-	}
-	next := runningSum{int32(k + 1), crc32.Update(s.crc, crc32.IEEETable, row)}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sums[i] = next // of others that were here meanwhile it is the same
-	return nil
-}
-
-// running is the running checksum of block i, which has the next row in its variable next.
-func (m *maker) running(i int) (s runningSum, err error) {
-	m.mu.Lock()
-	s = m.sums[i]
-	m.mu.Unlock()
-	if s.next == 0 {
-		if s.crc, err = m.tables(i); err != nil {
-			return s, err
-		}
-		s.crc, s.next = sumRow(s.crc, native.AppendUint32(nil, s.crc), 4, make([]byte, 4)), int32(m.data)
-	}
-	for m.l.vars[s.next].of.kind != ofAll {
-		if _, n := m.list[i].rows(m.l, &m.l.vars[s.next]); n > 0 {
-			break
-		}
-		s.next++
-	}
-	return s, nil
-}
-
-// sum is the checksum of all rows of block i but itself.
-func (m *maker) sum(ctx context.Context, i int) (uint32, error) {
-	s, err := m.running(i)
-	if err != nil || m.l.vars[s.next].of.kind == ofAll {
-		return s.crc, err
-	}
-	p := m.list[i]
-	if p.Block, err = m.block(ctx, i); err != nil {
-		return 0, err
-	}
-	crc, err := sum(m.l, p)
-	if err != nil {
-		return 0, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sums[i] = runningSum{int32(len(m.l.vars) - 1), crc}
-	return crc, nil
 }

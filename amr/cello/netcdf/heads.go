@@ -66,20 +66,6 @@ func (s *source) fields() []amr.Field {
 	return out
 }
 
-// block reads block i whole.
-func (s *source) block(ctx context.Context, i int) (*amr.Block, error) {
-	b, err := s.k.Block(ctx, s.rows[i])
-	if err != nil {
-		return nil, err
-	}
-	all := b.Fields
-	b.Fields = s.fields()
-	for f := range b.Fields {
-		b.Fields[f].Data = s.cut(f, all[s.of[f]].Data)
-	}
-	return b, nil
-}
-
 // field reads the Data of a field of block i.
 func (s *source) field(ctx context.Context, i, f int) ([]byte, error) {
 	d, err := s.k.Field(ctx, s.rows[i], s.meta.Fields[f].Name, nil)
@@ -99,16 +85,9 @@ func (s *source) cut(f int, data []byte) []byte {
 	if s.ghosts(f) || !s.k.Ghosts(s.of[f]) {
 		return data
 	}
-	g, spec := &s.meta.Geometry, &s.meta.Fields[f]
-	from, to := g.Shape(spec, true), g.Shape(spec, false)
-	size := spec.Type.Size()
-	out := make([]byte, 0, to[0]*to[1]*to[2]*size)
-	for z := range to[2] {
-		for y := range to[1] {
-			at := ((z+g.Ghost[2])*from[1]+y+g.Ghost[1])*from[0] + g.Ghost[0]
-			out = append(out, data[at*size:(at+to[0])*size]...)
-		}
-	}
+	spec := &s.meta.Fields[f]
+	out := make([]byte, s.meta.FieldBytes(spec, false))
+	s.meta.Strip(out, data, spec)
 	return out
 }
 

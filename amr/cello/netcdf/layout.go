@@ -57,7 +57,6 @@ const (
 	ofField                       // Data of a field
 	ofParticles                   // Data of an attribute of particles
 	ofAdapt                       // the adapt_buffer
-	ofAll                         // a checksum of all other rows
 )
 
 // placed is a block with its place in the file.
@@ -66,8 +65,6 @@ type placed struct {
 	pos    int64   // row
 	parent int64   // row of the parent, -1
 	at     []int64 // first row in each list
-	tables uint32  // CRC of the rows of the tables
-	crc    uint32  // of the rows of all variables but block_crc
 }
 
 // dim returns the dimension of this name, and adds it. CDF has no empty fixed dimensions:
@@ -112,10 +109,6 @@ func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed) (*lay
 	for _, name := range slices.Sorted(maps.Keys(s.Attrs)) {
 		l.addAttr(block, name, s.Attrs[name], s.Blocks)
 	}
-	// It comes last: when it is written, the others are known.
-	l.vars = append(l.vars, variable{name: crcName, typ: cdf5.UInt, dims: []int{block}, list: -1, of: origin{kind: ofAll},
-		atts: []cdf5.Att{att("long_name", "CRC-32 of the block's rows in all other variables, as in this order, big endian")},
-		row:  func(scratch []byte, p *placed) ([]byte, error) { return native.AppendUint32(scratch[:0], p.crc), nil }})
 	seen := map[string]bool{}
 	for i := range l.vars {
 		v := &l.vars[i]
@@ -131,7 +124,6 @@ func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed) (*lay
 			return nil, fault.Usage("variable %q of %g elements", v.name, elems)
 		}
 	}
-	l.atts = append(l.atts, att(metaCRC, l.metaSum()))
 	return l, nil
 }
 
@@ -254,10 +246,10 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	}
 	atts = append(atts, att("particle_types", strings.Join(types, " ")))
 	if m.Files > 0 {
-		atts = append(atts, att(filesAtt, int32(m.Files)))
+		atts = append(atts, att("files", int32(m.Files)))
 	}
 	if m.Unverified {
-		atts = append(atts, att(unverifiedAtt, int32(1)))
+		atts = append(atts, att("unverified", int32(1)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Attrs)) {
 		x, t, k, ok := toSlice(m.Attrs[name])

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"blobio/amr"
@@ -20,7 +18,6 @@ import (
 	"blobio/internal/amr/gen"
 	"blobio/internal/elem"
 	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
 )
 
 func open(t testing.TB, dir string, o *cello.OpenOptions) *cello.Checkpoint {
@@ -60,6 +57,7 @@ func generated(t testing.TB) map[string]string {
 				}
 			}
 		}
+		c.Set.Meta.Attrs = map[string]any{"units": []float64{1, 2}, "by": []string{"me"}}
 		dir := filepath.Join(t.TempDir(), "Check")
 		if err := cello.Write(t.Context(), comm.Self(), dir, c.Set.Meta, list, &cello.Options{Files: 2, Ghosts: c.Set.Ghosts, Durability: cello.DurableNone}); err != nil {
 			t.Fatal(err)
@@ -69,7 +67,7 @@ func generated(t testing.TB) map[string]string {
 	return out
 }
 
-// TestForm: the file holds what the checkpoint does, with the checksums that it says.
+// TestForm: the file holds what the checkpoint does.
 func TestForm(t *testing.T) {
 	dirs := generated(t)
 	for _, name := range []string{"CheckA-10", "CheckE-05", "CheckP2-05"} {
@@ -132,6 +130,11 @@ func holds(t *testing.T, k *cello.Checkpoint, part *Part) {
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for name := range k.Meta().Attrs {
+		if cdf5.FindAtt(h.Atts, "meta_"+name) == nil && cdf5.FindAtt(h.Atts, "metastrings_"+name) == nil {
+			t.Errorf("attribute %q of the whole is missing", name)
+		}
 	}
 	p := &parsed{h, b}
 	row := map[amr.Index]int64{}
@@ -197,22 +200,13 @@ func holds(t *testing.T, k *cello.Checkpoint, part *Part) {
 				same("attr_"+name, data, t.Size())
 			}
 		}
-		crc := uint32(0)
-		for v := range h.Vars {
-			if name := h.Vars[v].Name; name == tableCRC || name == crcName {
-				if got := binary.BigEndian.Uint32(p.of(v, i)); got != crc {
-					t.Fatalf("block %d: %s is %08x, the rows sum to %08x", i, name, got, crc)
-				}
-			}
-			crc = crc32.Update(crc, crc32.IEEETable, p.of(v, i))
-		}
 	}
-	if i+1 != int(h.Dims[h.Vars[h.VarIndex("block_level")].Dims[0]].Len) || h.Vars[len(h.Vars)-1].Name != crcName {
+	if i+1 != int(h.Dims[h.Vars[h.VarIndex("block_level")].Dims[0]].Len) {
 		t.Errorf("%d blocks, the file has %v", i+1, h.Dims)
 	}
 }
 
-// TestReads: any part of the file, read by several at once and with little memory, has the bytes of the whole; so have the checksums if they are read first.
+// TestReads: any part of the file, read by several at once and with little memory, has the bytes of the whole.
 func TestReads(t *testing.T) {
 	for _, dir := range []string{generated(t)["2d-one-root"], testfiles.Dir(t, "cello", "CheckE-05")} {
 		k := open(t, dir, nil)
@@ -222,11 +216,6 @@ func TestReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		f = form(t, k, nil, 1<<10)
-		last := f.Header().Vars[len(f.Header().Vars)-1]
-		b := make([]byte, f.Size()-last.Begin)
-		if _, err := f.ReadAt(b, last.Begin); err != nil || !bytes.Equal(b, want[last.Begin:]) {
-			t.Errorf("%s: other bytes, %v", last.Name, err)
-		}
 		var wg sync.WaitGroup
 		for seed := range uint64(4) {
 			wg.Go(func() {
@@ -246,54 +235,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// counting counts the bytes that are read of files.
-type counting struct {
-	vfs.FS
-	n atomic.Int64
-}
-
-type countingFile struct {
-	vfs.File
-	n *atomic.Int64
-}
-
-func (c *counting) Open(name string) (vfs.File, error) {
-	f, err := c.FS.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return countingFile{f, &c.n}, nil
-}
-
-func (f countingFile) ReadAt(b []byte, off int64) (int, error) {
-	n, err := f.File.ReadAt(b, off)
-	f.n.Add(int64(n))
-	return n, err
-}
-
-// TestReadsOnce: who reads the file from its begin to its end reads the data once, the checksums included.
-func TestReadsOnce(t *testing.T) {
-	fsys := &counting{FS: vfs.OS}
-	k := open(t, testfiles.Dir(t, "cello", "CheckA-10"), &cello.OpenOptions{FS: fsys})
-	var data int64
-	for _, b := range k.Blocks() {
-		data += b.Bytes
-	}
-	f := form(t, k, nil, 1<<20)
-	before := fsys.n.Load()
-	const step = 128 << 10
-	b := make([]byte, step)
-	for off := int64(0); off < f.Size(); off += step {
-		if _, err := f.ReadAt(b[:min(step, f.Size()-off)], off); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := fsys.n.Load() - before; n < data || n > 2*data-1 {
-		t.Errorf("%d bytes were read of %d", n, data)
-	}
-}
-
-// TestDamage: one byte of a field that is damaged is an error at the field's bytes of that block and at its checksum, and nowhere else.
+// TestDamage: one byte of a field that is damaged is an error at the field's bytes of that block, and nowhere else.
 func TestDamage(t *testing.T) {
 	g := gen.Geometry(2, 2, 8, 2, 1)
 	tree, err := gen.Shock(&g, 0.5)
@@ -321,11 +263,8 @@ func TestDamage(t *testing.T) {
 	h := f.Header()
 	v := h.VarIndex("field_" + whole.Fields[1].Spec.Name)
 	row := h.Bytes(v) / int64(len(list))
-	crc := &h.Vars[len(h.Vars)-1]
-	bad := func(off, n int64) bool {
-		a, b := h.Vars[v].Begin+victim*row, crc.Begin+4*victim
-		return off < a+row && off+n > a || off < b+4 && off+n > b
-	}
+	at := h.Vars[v].Begin + victim*row
+	bad := func(off, n int64) bool { return off < at+row && off+n > at }
 	const step = 100
 	for off := int64(0); off < f.Size(); off += step {
 		n := min(step, f.Size()-off)
@@ -340,7 +279,6 @@ func TestDamage(t *testing.T) {
 			t.Fatalf("%d bytes at %d are others", k, off)
 		}
 	}
-	at := h.Vars[v].Begin + victim*row
 	b := make([]byte, 4*row)
 	if n, err := f.ReadAt(b, at-2*row); int64(n) != 2*row || !errors.Is(err, cello.ErrChecksum) {
 		t.Errorf("from two blocks before it on %d bytes are right, %v, want %d", n, err, 2*row)

@@ -56,7 +56,6 @@ func (l *layout) addTables(block int, s *summary) {
 			return i32(b, int32(len(p.Adapt)))
 		})
 	}
-	add(tableCRC, cdf5.UInt, "CRC-32 of the block's rows in the variables before this one, in their order, big endian", nil, func(b []byte, p *placed) []byte { return native.AppendUint32(b, p.tables) })
 }
 
 // addField adds a field: blocks x nz x ny x nx, as many axes as the tree has.
@@ -86,7 +85,7 @@ func (l *layout) addField(block, i int, f *amr.Field) {
 	want := l.meta.FieldBytes(f.Spec, f.Ghosts)
 	atts := []cdf5.Att{att("face_centered", centered), att("ghosts", ghosts)}
 	if f.Spec.Scrambled {
-		atts = append(atts, att(scrambledAtt, int32(1)))
+		atts = append(atts, att("scrambled", int32(1)))
 	}
 	l.vars = append(l.vars, variable{name: "field_" + f.Spec.Name, typ: fileTypes[f.Spec.Type], dims: dims, list: -1, atts: atts, of: origin{kind: ofField, i: i},
 		row: func(_ []byte, p *placed) ([]byte, error) {

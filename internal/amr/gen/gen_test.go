@@ -11,33 +11,6 @@ import (
 	"blobio/internal/amr/gen"
 )
 
-func TestCases(t *testing.T) {
-	cases, err := gen.Cases(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, c := range cases {
-		s := c.Set
-		if seen[c.Name] {
-			t.Errorf("two cases %s", c.Name)
-		}
-		seen[c.Name] = true
-		particles := 0
-		for _, b := range s.All() {
-			for _, p := range b.Particles {
-				particles += p.N
-				if !b.Leaf && p.N > 0 {
-					t.Errorf("%s: particles in %s, which is no leaf", c.Name, s.Tree.Name(b.Index))
-				}
-			}
-		}
-		if len(s.Meta.Particles) > 0 && particles == 0 && s.Tree.Len() > 1 {
-			t.Errorf("%s: no particles", c.Name)
-		}
-	}
-}
-
 // The bytes of the first case are the same on every host and for ever:
 // measured once.
 func TestSame(t *testing.T) {

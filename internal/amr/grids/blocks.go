@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"blobio/amr"
-	"blobio/internal/amr/boxes"
 	"blobio/internal/elem"
 	"blobio/internal/fault"
 )
@@ -55,7 +54,7 @@ func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx con
 		if l < 0 {
 			continue
 		}
-		b, c, name := Box{Box: boxes.Box{Hi: [3]int{1, 1, 1}}, Row: i}, x.Coord(), x.Name(g.Rank, g.Roots)
+		b, c, name := Box{Span: Span{Hi: [3]int{1, 1, 1}}, Row: i}, x.Coord(), x.Name(g.Rank, g.Roots)
 		for a := range g.Rank {
 			b.Lo[a] = c[a] * g.Block[a]
 			b.Hi[a] = b.Lo[a] + g.Block[a]
@@ -114,8 +113,8 @@ func (s *blockSource) read(ctx context.Context, m *Mesh, list []ref, fields []in
 	return nil
 }
 
-// floats are elements in the order of the host.
-func floats(t amr.Type, b []byte) []float64 {
+// Floats are elements in the order of the host.
+func Floats(t amr.Type, b []byte) []float64 {
 	et := elem.Parse(t.String())
 	out := make([]float64, len(b)/max(et.Size(), 1))
 	switch x := et.View(b).(type) {
@@ -133,7 +132,7 @@ func floats(t amr.Type, b []byte) []float64 {
 
 // cells are the values of the cells of a block, without ghosts. A field on faces has the mean of both.
 func cells(g *amr.Geometry, f *amr.Field) []float64 {
-	v := floats(f.Spec.Type, f.Data)
+	v := Floats(f.Spec.Type, f.Data)
 	have, ghost := g.Shape(f.Spec, f.Ghosts), [3]int{}
 	if f.Ghosts {
 		ghost = g.Ghost
@@ -193,7 +192,7 @@ func (s *blockSource) particles(ctx context.Context, m *Mesh, kind int, each fun
 				continue
 			}
 			for c := range columns {
-				columns[c] = append(columns[c], floats(p.Spec.Attrs[c].Type, p.Data[c])...)
+				columns[c] = append(columns[c], Floats(p.Spec.Attrs[c].Type, p.Data[c])...)
 			}
 		}
 		if len(columns) > 0 && len(columns[0]) > 0 {

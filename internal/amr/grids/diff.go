@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"blobio/internal/amr/boxes"
 	"blobio/internal/fault"
 )
 
@@ -95,7 +94,7 @@ func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress
 		err := each(ctx, a, list, []int{fa}, func(r ref, values [][]float64) (one Difference, err error) {
 			box := &a.Levels[r.level].Boxes[r.box]
 			mask := a.mask(r.level, box)
-			other, err := b.fillAt(ctx, fb, r.level, box.Box, a)
+			other, err := b.fillAt(ctx, fb, r.level, box.Span, a)
 			if err != nil {
 				return one, err
 			}
@@ -139,7 +138,7 @@ func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress
 }
 
 // fillAt is Fill of a level that another mesh has and this one may not have.
-func (m *Mesh) fillAt(ctx context.Context, field, level int, b boxes.Box, other *Mesh) (*Filled, error) {
+func (m *Mesh) fillAt(ctx context.Context, field, level int, b Span, other *Mesh) (*Filled, error) {
 	if level < len(m.Levels) {
 		return m.Fill(ctx, field, level, b)
 	}
@@ -150,7 +149,7 @@ func (m *Mesh) fillAt(ctx context.Context, field, level int, b boxes.Box, other 
 	if err != nil {
 		return nil, err
 	}
-	out, n, from := &Filled{Box: b, Level: level}, b.Len(), coarse.Len()
+	out, n, from := &Filled{Span: b, Level: level}, b.Len(), coarse.Len()
 	for z := range n[2] {
 		for y := range n[1] {
 			for x := range n[0] {
@@ -165,10 +164,10 @@ func (m *Mesh) fillAt(ctx context.Context, field, level int, b boxes.Box, other 
 // refinement counts the boxes of both by level.
 func (c *Compared) refinement(a, b *Mesh) {
 	for l := range max(len(a.Levels), len(b.Levels)) {
-		r, have := Refinement{Level: l}, map[boxes.Box]bool{}
+		r, have := Refinement{Level: l}, map[Span]bool{}
 		for _, x := range a.boxes(nil) {
 			if x.level == l {
-				have[a.Levels[l].Boxes[x.box].Box] = true
+				have[a.Levels[l].Boxes[x.box].Span] = true
 			}
 		}
 		r.OnlyA = len(have)
@@ -176,7 +175,7 @@ func (c *Compared) refinement(a, b *Mesh) {
 			if x.level != l {
 				continue
 			}
-			if have[b.Levels[l].Boxes[x.box].Box] {
+			if have[b.Levels[l].Boxes[x.box].Span] {
 				r.Both++
 				r.OnlyA--
 			} else {

@@ -3,13 +3,11 @@ package grids
 import (
 	"context"
 	"math"
-
-	"blobio/internal/amr/boxes"
 )
 
 // Filled is a uniform array of a region, x fastest.
 type Filled struct {
-	boxes.Box
+	Span
 	Level  int       // whose cells they are
 	Values []float64 // NaN where no level has a cell
 	From   []int8    // the level that a value comes from; of a mean the finest one; -1: none
@@ -17,13 +15,13 @@ type Filled struct {
 
 // Fill computes the values of some cells of a level: those of its own cells, of coarser ones where no finer ones are, and where there are finer ones their
 // mean.
-func (m *Mesh) Fill(ctx context.Context, field, level int, region boxes.Box) (*Filled, error) {
-	out := &Filled{Box: region, Level: level, Values: make([]float64, region.Cells()), From: make([]int8, region.Cells())}
+func (m *Mesh) Fill(ctx context.Context, field, level int, region Span) (*Filled, error) {
+	out := &Filled{Span: region, Level: level, Values: make([]float64, region.Cells()), From: make([]int8, region.Cells())}
 	for i := range out.Values {
 		out.Values[i], out.From[i] = math.NaN(), -1
 	}
 	list := m.boxes(func(l int, b *Box) bool {
-		_, some := m.at(l, b.Box, level).Cut(region)
+		_, some := m.at(l, b.Span, level).Cut(region)
 		return some
 	})
 	err := each(ctx, m, list, []int{field}, func(r ref, values [][]float64) ([]float64, error) { return values[0], nil }, func(r ref, values []float64) error {
@@ -50,7 +48,7 @@ func (m *Mesh) scale(coarse, fine int) [3]int {
 }
 
 // at are the cells of another level that hold those of a box.
-func (m *Mesh) at(level int, b boxes.Box, other int) boxes.Box {
+func (m *Mesh) at(level int, b Span, other int) Span {
 	if other >= level {
 		return b.Refine(m.scale(level, other))
 	}
@@ -60,7 +58,7 @@ func (m *Mesh) at(level int, b boxes.Box, other int) boxes.Box {
 // spread puts the cells of a box of the same level or a coarser one into an array.
 func (m *Mesh) spread(f *Filled, level int, b *Box, values []float64, mask []bool) {
 	s, n, to := m.scale(level, f.Level), b.Len(), f.Len()
-	part, some := m.at(level, b.Box, f.Level).Cut(f.Box)
+	part, some := m.at(level, b.Span, f.Level).Cut(f.Span)
 	if !some {
 		return
 	}
@@ -101,7 +99,7 @@ func (m *Mesh) gather(f *Filled, level int, b *Box, values []float64, mask []boo
 }
 
 // Region are the cells of a level that a part of the domain from lo to hi touches.
-func (m *Mesh) Region(level int, lo, hi [3]float64) (b boxes.Box) {
+func (m *Mesh) Region(level int, lo, hi [3]float64) (b Span) {
 	l := &m.Levels[level]
 	for a := range 3 {
 		b.Hi[a] = 1

@@ -2,8 +2,6 @@ package grids
 
 import (
 	"slices"
-
-	"blobio/internal/amr/boxes"
 )
 
 // A Mesh is cells in boxes of levels. It is safe for concurrent use.
@@ -37,7 +35,7 @@ type Level struct {
 
 // Box is cells, counted from the lower corner of the domain. No two boxes of a level have a cell in common.
 type Box struct {
-	boxes.Box
+	Span
 	Row int // the number of the block where the mesh comes from
 }
 
@@ -84,8 +82,8 @@ func (m *Mesh) edge(level, axis, i int) float64 {
 	return m.Lower[axis] + float64(i)*l.Width[axis]
 }
 
-// Edges are the sides of a box.
-func (m *Mesh) Edges(level int, b *Box) (lo, hi [3]float64) {
+// Edges are the sides of a span.
+func (m *Mesh) Edges(level int, b Span) (lo, hi [3]float64) {
 	for a := range 3 {
 		lo[a], hi[a] = m.edge(level, a, b.Lo[a]), m.edge(level, a, b.Hi[a])
 	}
@@ -106,14 +104,14 @@ func (m *Mesh) boxes(keep func(level int, b *Box) bool) (out []ref) {
 }
 
 // finer calls each with what boxes of the next finer level cover of a box, in its own cells.
-func (m *Mesh) finer(level int, b *Box, each func(part boxes.Box)) {
+func (m *Mesh) finer(level int, b *Box, each func(part Span)) {
 	if level+1 >= len(m.Levels) {
 		return
 	}
 	begin, whole := m.Levels[level+1].begin, b.Refine(m.ratio)
 	n := b.Len()
 	for k := range 8 {
-		lo, part, ok := whole.Lo, b.Box, true
+		lo, part, ok := whole.Lo, b.Span, true
 		for a := range 3 {
 			if k>>a&1 == 1 {
 				lo[a] += n[a]
@@ -131,14 +129,14 @@ func (m *Mesh) finer(level int, b *Box, each func(part boxes.Box)) {
 
 // covered is how many cells of a box the next finer level covers.
 func (m *Mesh) covered(level int, b *Box) (n int64) {
-	m.finer(level, b, func(part boxes.Box) { n += part.Cells() })
+	m.finer(level, b, func(part Span) { n += part.Cells() })
 	return n
 }
 
 // mask says which cells of a box the next finer level covers; nil: none.
 func (m *Mesh) mask(level int, b *Box) (out []bool) {
 	n := b.Len()
-	m.finer(level, b, func(part boxes.Box) {
+	m.finer(level, b, func(part Span) {
 		if out == nil {
 			out = make([]bool, b.Cells())
 		}

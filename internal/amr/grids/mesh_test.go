@@ -74,7 +74,7 @@ func TestStats(t *testing.T) {
 		if !leaf[i] {
 			continue
 		}
-		for _, x := range floats(amr.Float32, b.Field(m.Fields[0].Name).Data) {
+		for _, x := range Floats(amr.Float32, b.Field(m.Fields[0].Name).Data) {
 			if cells++; x-x == 0 {
 				sum, volume, lo = sum+x*w[0]*w[1], volume+w[0]*w[1], min(lo, x)
 			}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"image/png"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"blobio/amr/cello"
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
 )
 
 var sizeAndFile = regexp.MustCompile(`(?m)^.* Cello checkpoint, (.*), \d+ files?, .*$`)
@@ -93,7 +91,6 @@ func TestAmrDump(t *testing.T) {
 	if rows := strings.Split(strings.TrimSpace(clitest.Good(t, "amr", "dump", "--field", "density", path, "B_@-2")), "\n"); len(rows) != 12 || len(strings.Fields(rows[0])) != 12 {
 		t.Errorf("amr dump --field: %d rows, the first %q", len(rows), rows[0])
 	}
-	clitest.Shows(t, "#", "amr", "dump", "--particles", "dark", path, "100")
 	var d struct {
 		Name   string
 		Leaf   bool
@@ -145,27 +142,6 @@ func TestAmrConvert(t *testing.T) {
 	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "amr", "convert", "--no-sync", "--force", "--json", check1, again)), &res))
 	if res.Form != "canonical" || res.Blocks != 117 || res.Bytes != int64(len(a)) {
 		t.Errorf("amr convert --json: %+v", res)
-	}
-}
-
-// TestAmrReal: files of the real program in another order, and back: h5diff finds nothing.
-func TestAmrReal(t *testing.T) {
-	h5diff := testfiles.Judge(t, "h5diff")
-	for _, name := range []string{"CheckA-10", "CheckE-05", "CheckP2-05"} {
-		dir := testfiles.Dir(t, "cello", name)
-		clitest.Good(t, "amr", "check", dir)
-		tmp := t.TempDir()
-		other, back := filepath.Join(tmp, "other"), filepath.Join(tmp, "back")
-		clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", "--files", "2", "--order", "hilbert", dir, other)
-		clitest.Good(t, "amr", "check", other)
-		clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", "--files", "3", "--order", "morton", other, back)
-		clitest.Good(t, "amr", "check", back)
-		for _, file := range []string{"block_data-0.h5", "block_data-1.h5", "block_data-2.h5"} {
-			out, err := exec.Command(h5diff, "-v1", filepath.Join(dir, file), filepath.Join(back, file)).CombinedOutput()
-			if err != nil {
-				t.Errorf("h5diff %s %s: %v\n%s", name, file, err, out)
-			}
-		}
 	}
 }
 
@@ -267,7 +243,6 @@ func TestAmrRefuses(t *testing.T) {
 		{"want a name (B01_10) or a number", "amr dump " + check1 + " x"},
 		{"block 117 of 117", "amr dump " + check1 + " 117"},
 		{`has no field "x", but density`, "amr dump --field x " + check1 + " 1"},
-		{`has no particles "x", but none`, "amr dump --particles x " + check1 + " 1"},
 		{"already exists (a directory is never replaced", "amr convert --to cello " + check1 + " " + check1},
 		{"already exists (--force replaces it)", "amr convert " + check1 + " " + native},
 		{"is a directory", "amr convert --force " + check1 + " " + empty},

@@ -84,7 +84,7 @@ func (m *amrMesh) plans(ranks int) (out []amrPlan) {
 		ways = append(ways, "cost")
 	}
 	for i, by := range ways {
-		_, q := m.Plan(ranks, []cello.Placement{cello.ByOrder, cello.ByBytes, cello.ByCost}[i])
+		_, q := m.Plan(ranks, []cello.Cut{cello.CutCount, cello.CutBytes, cello.CutCost}[i])
 		p := amrPlan{Ranks: ranks, By: by, amrBalance: balanceOf(q)}
 		if q.Faces > 0 {
 			p.Surface = float64(q.Surface) / float64(q.Faces)

@@ -14,10 +14,9 @@ import (
 )
 
 type amrDumpFlags struct {
-	field     string
-	particles string
-	trust     amrTrust
-	asJSON    bool
+	field  string
+	trust  amrTrust
+	asJSON bool
 }
 
 func newAmrDump(e *cli.Env) *cobra.Command {
@@ -30,8 +29,7 @@ of every field and particle attribute (without ghost cells; NaN are counted apar
 BLOCK is a name (B01:1_10:0), with @LEVEL appended where several levels have that name,
 or its number along the curve.
 
---field prints all values of a field, a row along x to a line; --particles a table of
-the particles of a type.
+--field prints all values of a field, a row along x to a line.
 
 The block is compared with its checksums, if there are any. A damaged block is an
 error, unless --no-verify is given.
@@ -40,8 +38,7 @@ JSON has values only if asked for.`,
 		Example: `  blobio amr dump Check-10 0
   blobio amr dump Check-10 B01:1_10:0
   blobio amr dump Check-10 B__@-2
-  blobio amr dump --field density Check-10 17
-  blobio amr dump --particles dark Check-05 3`,
+  blobio amr dump --field density Check-10 17`,
 		Args: cli.ExactArgs(2, "a checkpoint, and a block"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), e, args[0], args[1])
@@ -49,7 +46,6 @@ JSON has values only if asked for.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.field, "field", "f", "", "print the values of this field")
-	fl.StringVarP(&f.particles, "particles", "p", "", "print the particles of this type")
 	f.trust.add(cmd)
 	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "show fields whose cells Enzo-E put in the wrong places")
 	cli.JSONFlag(cmd, &f.asJSON, amrDump{})
@@ -104,14 +100,10 @@ func (f *amrDumpFlags) run(ctx context.Context, e *cli.Env, path, word string) e
 		return err
 	}
 	defer m.Close()
-	if f.field != "" && f.particles != "" {
-		return cli.Usagef("--field and --particles exclude each other")
-	}
-	if err := m.hasFields([]string{f.field}); f.field != "" && err != nil {
-		return err
-	}
-	if types := namesOf(m.Meta().Particles, func(p amr.ParticleSpec) string { return p.Name }); f.particles != "" && !slices.Contains(types, f.particles) {
-		return cli.Usagef("%s has no particles %q, but %s", m.path, f.particles, orNone(types))
+	if f.field != "" {
+		if err := m.hasFields([]string{f.field}); err != nil {
+			return err
+		}
 	}
 	i, err := m.findBlock(word)
 	if err != nil {
@@ -126,18 +118,11 @@ func (f *amrDumpFlags) run(ctx context.Context, e *cli.Env, path, word string) e
 	if f.asJSON {
 		return e.PrintJSON(d)
 	}
-	switch {
-	case f.field != "":
+	if f.field != "" {
 		printField(e, m, b.Field(f.field))
-	case f.particles != "":
-		for k := range d.Particles {
-			if d.Particles[k].Name == f.particles {
-				printParticles(e, &d.Particles[k])
-			}
-		}
-	default:
-		printBlock(e, d)
+		return nil
 	}
+	printBlock(e, d)
 	return nil
 }
 
@@ -181,7 +166,12 @@ func (f *amrDumpFlags) describe(m *amrMesh, i int, b *amr.Block) *amrDump {
 	for k := range b.Fields {
 		x := &b.Fields[k]
 		shape := g.Shape(x.Spec, x.Ghosts)
-		df := amrDumpField{amrStats: stats(x.Spec.Name, x.Spec.Type, inner(g, x, floats(x.Spec.Type, x.Data))), Ghosts: x.Ghosts}
+		inner := x.Data
+		if x.Ghosts {
+			inner = make([]byte, g.FieldBytes(x.Spec, false))
+			g.Strip(inner, x.Data, x.Spec)
+		}
+		df := amrDumpField{amrStats: stats(x.Spec.Name, x.Spec.Type, inner), Ghosts: x.Ghosts}
 		if f.field == x.Spec.Name {
 			df.keep(x.Spec.Type, x.Data)
 		}
@@ -194,11 +184,7 @@ func (f *amrDumpFlags) describe(m *amrMesh, i int, b *amr.Block) *amrDump {
 		p := &b.Particles[k]
 		dp := amrDumpParts{Name: p.Spec.Name, Count: p.N, Attrs: []amrStats{}}
 		for j, a := range p.Spec.Attrs {
-			s := stats(a.Name, a.Type, floats(a.Type, p.Data[j]))
-			if f.particles == p.Spec.Name {
-				s.keep(a.Type, p.Data[j])
-			}
-			dp.Attrs = append(dp.Attrs, s)
+			dp.Attrs = append(dp.Attrs, stats(a.Name, a.Type, p.Data[j]))
 		}
 		d.Particles = append(d.Particles, dp)
 	}
@@ -267,24 +253,4 @@ func printField(e *cli.Env, m *amrMesh, f *amr.Field) {
 		}
 		fmt.Fprintln(e.Out, strings.Join(s, " "))
 	}
-}
-
-func printParticles(e *cli.Env, p *amrDumpParts) {
-	heads := []string{">#"}
-	for _, a := range p.Attrs {
-		heads = append(heads, ">"+strings.ToUpper(a.Name))
-	}
-	t := e.NewTable("", heads...)
-	for i := range p.Count {
-		cells := []any{i}
-		for _, a := range p.Attrs {
-			v := a.Values[i]
-			if v == nil {
-				v = "-"
-			}
-			cells = append(cells, v)
-		}
-		t.Row(cells...)
-	}
-	t.Flush()
 }

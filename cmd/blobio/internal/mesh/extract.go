@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/cdf5"
-	"blobio/internal/amr/boxes"
 	"blobio/internal/amr/grids"
 	"blobio/internal/cli"
 	"blobio/internal/durable"
@@ -95,7 +94,7 @@ func (f *amrExtractFlags) run(ctx context.Context, e *cli.Env, path, out string)
 	if err != nil {
 		return err
 	}
-	a, b := m.Edges(f.level, &grids.Box{Box: region})
+	a, b := m.Edges(f.level, region)
 	var shape []int
 	n := region.Len()
 	for k := m.Rank - 1; k >= 0; k-- {
@@ -116,7 +115,7 @@ func (f *amrExtractFlags) run(ctx context.Context, e *cli.Env, path, out string)
 type uniform struct {
 	m      *fieldMesh
 	level  int
-	region boxes.Box
+	region grids.Span
 	fields []int
 	h      *cdf5.Header
 	size   int64
@@ -125,7 +124,7 @@ type uniform struct {
 // layout makes the header: the dimensions, the centres of the cells, level, and the fields.
 func (x *uniform) layout() error {
 	m := x.m
-	lo, hi := m.Edges(x.level, &grids.Box{Box: x.region})
+	lo, hi := m.Edges(x.level, x.region)
 	text := func(name, v string) cdf5.Att { return cdf5.Att{Name: name, Type: cdf5.Char, Value: v} }
 	h := &cdf5.Header{Version: cdf5.CDF5, Atts: []cdf5.Att{text("title", "cells of level "+strconv.Itoa(x.level)+" of "+filepath.Base(m.path)),
 		{Name: "time", Type: cdf5.Double, Value: []float64{m.Time}}, {Name: "refinement_level", Type: cdf5.Int, Value: []int32{int32(x.level)}},

@@ -249,3 +249,17 @@ func spoilBlocks(t *testing.T, from, to string) {
 	b.Attrs = nil
 	clitest.Check(t, cello.Write(ctx, comm.Self(), to, k.Meta(), list, &cello.Options{Durability: cello.DurableNone}))
 }
+
+// flipBit changes a bit of a file; doing it again puts it back.
+func flipBit(t *testing.T, name string, at int64, bit byte) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	clitest.Check(t, err)
+	defer f.Close()
+	b := make([]byte, 1)
+	_, err = f.ReadAt(b, at)
+	clitest.Check(t, err)
+	b[0] ^= 1 << bit
+	_, err = f.WriteAt(b, at)
+	clitest.Check(t, err)
+}

@@ -78,9 +78,6 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 		return err
 	}
 	defer m.Close()
-	if err := m.compareHeads(ctx); err != nil {
-		return err
-	}
 	m.warn(e, "the picture", f.trust)
 	o := &amrplot.Options{Title: fmt.Sprintf("%s: blocks by %s", filepath.Base(m.path), f.by), Width: f.Width, NoCurve: f.noCurve,
 		By: f.by, Groups: f.groups(m), Axis: strings.Index("xyz", f.axis)}
@@ -111,16 +108,6 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 		return e.PrintJSON(d)
 	}
 	fmt.Fprintf(e.Out, "%s: %d of %s by %s, %s\n", f.Name, drawn, cli.Plural(leaves, "leaf block"), f.by, cli.HumanBytes(n))
-	return nil
-}
-
-// compareHeads reads what is not data of all blocks, which compares it with its checksums.
-func (m *amrMesh) compareHeads(ctx context.Context) error {
-	for i := range m.Blocks() {
-		if _, err := m.Head(ctx, i); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

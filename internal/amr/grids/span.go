@@ -1,11 +1,10 @@
-// Package boxes holds boxes of cells.
-package boxes
+package grids
 
-// Box is cells from Lo to below Hi on three axes.
-type Box struct{ Lo, Hi [3]int }
+// Span is cells from Lo to below Hi on three axes.
+type Span struct{ Lo, Hi [3]int }
 
 // Len returns the cells along each axis.
-func (b Box) Len() (n [3]int) {
+func (b Span) Len() (n [3]int) {
 	for a := range n {
 		n[a] = b.Hi[a] - b.Lo[a]
 	}
@@ -13,7 +12,7 @@ func (b Box) Len() (n [3]int) {
 }
 
 // Cells returns the number of cells, of more than 2^62 that.
-func (b Box) Cells() int64 {
+func (b Span) Cells() int64 {
 	const most = 1 << 62
 	n, cells := b.Len(), int64(1)
 	for _, k := range n {
@@ -26,7 +25,7 @@ func (b Box) Cells() int64 {
 }
 
 // Cut is what two boxes have in common.
-func (b Box) Cut(c Box) (out Box, some bool) {
+func (b Span) Cut(c Span) (out Span, some bool) {
 	some = true
 	for a := range 3 {
 		out.Lo[a], out.Hi[a] = max(b.Lo[a], c.Lo[a]), min(b.Hi[a], c.Hi[a])
@@ -36,7 +35,7 @@ func (b Box) Cut(c Box) (out Box, some bool) {
 }
 
 // Refine are the cells of a box, each divided into r.
-func (b Box) Refine(r [3]int) Box {
+func (b Span) Refine(r [3]int) Span {
 	for a := range 3 {
 		b.Lo[a] *= r[a]
 		b.Hi[a] *= r[a]
@@ -45,7 +44,7 @@ func (b Box) Refine(r [3]int) Box {
 }
 
 // Coarsen are the coarser cells, of r each, that a box of the domain touches.
-func (b Box) Coarsen(r [3]int) Box {
+func (b Span) Coarsen(r [3]int) Span {
 	for a := range 3 {
 		b.Lo[a], b.Hi[a] = b.Lo[a]/r[a], (b.Hi[a]-1)/r[a]+1
 	}
