@@ -154,10 +154,8 @@ func TestCanonicalProves(t *testing.T) {
 			n := vfs.Count(mem)
 			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: n}))
 			defer r.Close()
-			f, err := r.Canonical(&CanonicalOptions{Memory: 1 << 20})
-			must(err)
-			_, err = r.Map(t.Context(), d)
-			must(err)
+			f := need(r.Canonical(&CanonicalOptions{Memory: 1 << 20}))
+			need(r.Map(t.Context(), d))
 			before := n.Bytes(vfs.OpRead)
 			all = f.Size()
 			for off := f.Size() / 4; off < f.Size()/2; off += f.Size() / 16 {
