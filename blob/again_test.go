@@ -133,8 +133,7 @@ func TestRecoverFull(t *testing.T) {
 			_, err = f.WriteAt(make([]byte, 1<<16), 1<<13)
 			noError(t, errors.Join(err, f.Close()))
 			left.SetCapacity(left.Used())
-			_, err = recoverWith(context.Background(), "d.nc", nil, knobs{fs: left})
-			noError(t, err)
+			need(recoverWith(context.Background(), "d.nc", nil, knobs{fs: left}))
 			r := opened(t, left, "d.nc", nil)
 			got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
 			if err != nil || !bytes.Equal(got, m.upTo(m.records-2).canonical(false)) {

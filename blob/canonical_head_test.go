@@ -135,29 +135,19 @@ func TestHeaderRead(t *testing.T) {
 func TestCanonicalProves(t *testing.T) {
 	const ranks, lev = 64, 32
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
-		mem := vfs.NewMem()
-		s := NewSchema()
-		rec, z, x := s.Dim("time", Unlimited), s.Dim("lev", lev), s.Dim("ncol", 32*ranks)
-		d := s.Decomp(z, x)
-		v := s.Var("T", cdf5.Float, []DimID{rec, z, x}, Decomposed(d))
-		var all int64
-		noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-			p := Part{Decomp: d}
-			for k := range 32 * lev {
-				p.Runs = append(p.Runs, decomp.Req{Offset: int64(k*ranks + c.Rank()), Length: 1})
+		mem := ints(t, settings{Options: Options{Layout: l}, knobs: knobs{piece: 16 << 10}}, []int64{lev, 32 * ranks}, ranks, func(rank int64) (runs []decomp.Req) {
+			for k := range int64(32 * lev) {
+				runs = append(runs, decomp.Req{Offset: k*ranks + rank, Length: 1})
 			}
-			w := need(createWith(ctx, c, sampleBase, s, []Part{p}, &settings{Options: Options{Layout: l, Durability: DurableNone}, knobs: knobs{fs: mem, piece: 16 << 10}}))
-			must(Put(w, v, 0, make([]float32, len(p.Runs))))
-			return w.Close(ctx)
-		}))
+			return runs
+		}, itself)
+		var all int64
 		read := func(verify Verification) int64 {
 			n := vfs.Count(mem)
 			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: n}))
 			defer r.Close()
-			f, err := r.Canonical(&CanonicalOptions{Memory: 1 << 20})
-			must(err)
-			_, err = r.Map(t.Context(), d)
-			must(err)
+			f := need(r.Canonical(&CanonicalOptions{Memory: 1 << 20}))
+			need(r.Map(t.Context(), 1))
 			before := n.Bytes(vfs.OpRead)
 			all = f.Size()
 			for off := f.Size() / 4; off < f.Size()/2; off += f.Size() / 16 {

@@ -77,8 +77,7 @@ var carriers = []carrier{
 			content, err := os.ReadFile(f)
 			must(err)
 			must(w.WriteHeader(&tar.Header{Name: filepath.Base(f), Size: int64(len(content)), Mode: 0o666}))
-			_, err = w.Write(content)
-			must(err)
+			need(w.Write(content))
 		}
 		must(w.Close())
 		for r := tar.NewReader(&b); ; {

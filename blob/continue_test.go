@@ -3,6 +3,7 @@ package blob
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -168,6 +169,10 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 		at, err := r.Where(ctx, "flag", []int64{rec, 5})
 		if err != nil || at == nil || at.Record != rec {
 			t.Fatalf("where: %v %v", at, err)
+		}
+		b, err := element(need(slurp(mem, at.File)), at, 2)
+		if err != nil || float64(binary.BigEndian.Uint16(b)) != m.x(2, rec, 5) {
+			t.Errorf("record %d at %+v: %x, %v", rec, at, b, err)
 		}
 		mp, err := r.MapOf(ctx, 1, rec)
 		if err != nil || at.Rank >= mp.Ranks() {

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,10 +32,7 @@ func TestContinuedKilledUnderMPI(t *testing.T) {
 					t.Chdir(dir)
 					must(leg{to: 1, ranks: 3, subfiles: 2}.sail(vfs.OS, settings{Options: Options{Layout: l}}, false, false))
 					out, err := runJob(t, 2*time.Minute, "TestInJobContinuing", envJobDir+"="+dir, fmt.Sprintf("%s=%d,%d,%d", envKill, who, n, since))
-					ops := 0
-					for l := range strings.Lines(out) {
-						fmt.Sscanf(l, "operations %d", &ops)
-					}
+					ops := int(highest(out, "operations", 0))
 					if errors.Is(err, mpitest.ErrHung) || (err == nil) != (ops > 0) || n == 0 && err != nil {
 						t.Fatalf("rank %d killed at operation %d: %v\n%s", who, n, err, out)
 					}
@@ -50,13 +45,7 @@ func TestContinuedKilledUnderMPI(t *testing.T) {
 					}
 					for n := max(ops/3, 1); n <= ops; n += times(max(ops/3, 1), 3) {
 						left, out, _ := run(who, n)
-						when, told := fmt.Sprintf("rank %d killed at operation %d", who, n), int64(1)
-						for l := range strings.Lines(out) {
-							var k int64
-							if c, _ := fmt.Sscanf(l, "committed %d", &k); c == 1 {
-								told = max(told, k)
-							}
-						}
+						when, told := fmt.Sprintf("rank %d killed at operation %d", who, n), highest(out, "committed", 1)
 						have := recordsSeen(t, left, when, all)
 						if have < told {
 							t.Fatalf("%s: %d records, %d were committed: %v", when, have, told, names(left, "."))
@@ -86,12 +75,7 @@ func TestInJobContinuing(t *testing.T) {
 		fsys := vfs.OS
 		var ops atomic.Int64
 		if c.Rank() == who {
-			fsys = vfs.NewFault(fsys, func(vfs.Op) error {
-				if ops.Add(1) == int64(n) {
-					syscall.Kill(os.Getpid(), syscall.SIGKILL)
-				}
-				return nil
-			})
+			fsys = doomed(n, &ops)
 		}
 		l.ranks = c.Size()
 		m := l.model()

@@ -200,7 +200,11 @@ func (s *sample) place(t testing.TB, name string) (*place, *layout.Ranks) {
 }
 
 func TestSamplesAreGood(t *testing.T) {
-	for _, s := range samples(t) {
+	all := samples(t)
+	for _, method := range []Method{AutoCompression, Zstd, ShuffleZstd} {
+		all = append(all, packedSample(t, 2, true, method), packedSample(t, 2, false, method))
+	}
+	for _, s := range all {
 		o := s.run(t, faulty{name: "good", files: s.files, at: -1})
 		if len(o.errs) > 0 || len(o.wrong) > 0 {
 			t.Errorf("%s: %v %v", s.name, o.errs, o.wrong)
@@ -210,10 +214,5 @@ func TestSamplesAreGood(t *testing.T) {
 				t.Errorf("%s: %v", s.name, f)
 			}
 		}
-		sizes := []int{}
-		for _, n := range slices.Sorted(maps.Keys(s.files)) {
-			sizes = append(sizes, len(s.files[n]))
-		}
-		t.Logf("%s: files of %v bytes, %d KiB allocated", s.name, sizes, o.alloc>>10)
 	}
 }

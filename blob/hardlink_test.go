@@ -75,16 +75,14 @@ func TestHardLinks(t *testing.T) {
 			}
 			k.expect(t, nil)
 			cp.expect(t, nil)
-			_, err := Recover(t.Context(), cp.base, nil)
-			must(err)
+			need(Recover(t.Context(), cp.base, nil))
 			k.expect(t, nil)
 
 			third := *k // of what a writer has left
 			third.base = filepath.Join(dir, "third.nc")
 			must(link.carry(filesOf(k.base, false), k.base, third.base))
 			was = bytesOf(k.base)
-			_, err = Recover(t.Context(), third.base, nil)
-			must(err)
+			need(Recover(t.Context(), third.base, nil))
 			third.expect(t, nil)
 			for name, b := range bytesOf(k.base) {
 				if !bytes.Equal(b, was[name]) {

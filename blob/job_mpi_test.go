@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -116,6 +118,27 @@ func runJob(t *testing.T, limit time.Duration, test string, env ...string) (stri
 	t.Helper()
 	exe := need(os.Executable())
 	return mpitest.Run(t, jobRanks, limit, env, exe, "-test.run", "^"+test+"$", "-test.v")
+}
+
+// highest is the highest number that lines of this beginning say, or least.
+func highest(out, begin string, least int64) int64 {
+	for l := range strings.Lines(out) {
+		var k int64
+		if c, _ := fmt.Sscanf(l, begin+" %d", &k); c == 1 {
+			least = max(least, k)
+		}
+	}
+	return least
+}
+
+// doomed is a file system whose process is killed before operation n; 0: it is not. It counts them.
+func doomed(n int, ops *atomic.Int64) vfs.FS {
+	return vfs.NewFault(vfs.OS, func(vfs.Op) error {
+		if k := ops.Add(1); n > 0 && k == int64(n) {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		return nil
+	})
 }
 
 // rankOutcome is what came of a session on one rank.

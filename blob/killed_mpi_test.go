@@ -40,9 +40,7 @@ func TestKilledUnderMPI(t *testing.T) {
 					must(s.begin())
 					start := time.Now()
 					out, err := runJob(t, 5*time.Minute, "TestInJobKilled", envJobDir+"="+dir, envJobDo+"="+s.String(), fmt.Sprintf("%s=%d,%d", envKill, who, n))
-					for l := range strings.Lines(out) {
-						fmt.Sscanf(l, "operations %d", &ops)
-					}
+					ops = int(highest(out, "operations", 0))
 					idle := who != 0 && n == 0 && strings.Contains(out, "operations 0\n") // another rank of its node does all
 					killed, through := err != nil && !errors.Is(err, mpitest.ErrHung), err == nil && (ops > 0 || idle)
 					if ok := through && (n == 0 || s.async && ops < n) || killed && n > 0 && ops == 0; !ok {
@@ -157,11 +155,9 @@ func TestInJobKilled(t *testing.T) {
 		t.Skip("runs under mpirun, see TestKilledUnderMPI")
 	}
 	must(os.Chdir(os.Getenv(envJobDir)))
-	s, err := parseSession(os.Getenv(envJobDo))
-	must(err)
+	s := need(parseSession(os.Getenv(envJobDo)))
 	var who, n int
-	_, err = fmt.Sscanf(os.Getenv(envKill), "%d,%d", &who, &n)
-	must(err)
+	need(fmt.Sscanf(os.Getenv(envKill), "%d,%d", &who, &n))
 	must(mpi.Run(t.Context(), &mpi.Options{RanksPerNode: jobRanks / s.nodes}, func(ctx context.Context, c comm.Comm) error {
 		fsys := vfs.OS
 		var ops atomic.Int64 // of the flushes in the background, too

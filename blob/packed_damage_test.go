@@ -167,10 +167,8 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 		x.Entries[k] = layout.Entry{Off: int64(4 * k), Stored: 4, Form: layout.FormRaw, Sum: crc32.ChecksumIEEE(data[4*k : 4*k+4]), Content: crc32.ChecksumIEEE(data[4*k : 4*k+4])}
 	}
 	mem := vfs.NewMem()
-	f, err := mem.Create("d.nc.0000")
-	must(err)
-	_, err = f.WriteAt(data, e.place.DataOff)
-	must(err)
+	f := need(mem.Create("d.nc.0000"))
+	need(f.WriteAt(data, e.place.DataOff))
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
 	before := allocated()
@@ -226,14 +224,12 @@ func TestCompressedListsOfNothing(t *testing.T) {
 		for k := first; len(content) > 0; k++ {
 			c := content[:min(len(content), layout.MaxChunk)]
 			content = content[len(c):]
-			z, err := e.proc.zstd.Encode(nil, c, 1)
-			must(err)
+			z := need(e.proc.zstd.Encode(nil, c, 1))
 			form := uint8(layout.FormZstd)
 			if len(z) > len(c) {
 				z, form = c, layout.FormRaw
 			}
-			_, err = f.WriteAt(z, e.place.DataOff+e.pack.end)
-			must(err)
+			need(f.WriteAt(z, e.place.DataOff+e.pack.end))
 			x.Entries[k] = layout.Entry{Off: e.pack.end, Stored: uint32(len(z)), Form: form, Sum: crc32.ChecksumIEEE(z), Content: crc32.ChecksumIEEE(c)}
 			e.pack.end += int64(len(z))
 		}

@@ -28,18 +28,6 @@ func packedSample(t testing.TB, subfiles int, manifest bool, method Method) *sam
 	return s
 }
 
-func TestCompressedSamples(t *testing.T) {
-	for _, method := range []Method{AutoCompression, Zstd, ShuffleZstd} {
-		for _, manifest := range []bool{true, false} {
-			s := packedSample(t, 2, manifest, method)
-			o := s.run(t, faulty{name: "good", files: s.files, at: -1})
-			if len(o.errs) > 0 || len(o.wrong) > 0 || len(o.faults) > 0 {
-				t.Errorf("%s: %v %v %v", s.name, o.errs, o.wrong, o.faults)
-			}
-		}
-	}
-}
-
 // TestCompressedIsAnother: whoever looks for the datasets of the plain form finds none of them.
 func TestCompressedIsAnother(t *testing.T) {
 	s := packedSample(t, 1, true, AutoCompression)

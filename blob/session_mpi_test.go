@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -60,9 +59,7 @@ func TestSessionsUnderMPI(t *testing.T) {
 							t.Fatalf("killed at operation %d: a reader: %v\n%s", n, rerr, out)
 						}
 					}
-					for l := range strings.Lines(out) {
-						fmt.Sscanf(l, "operations %d", &ops)
-					}
+					ops = int(highest(out, "operations", 0))
 					if errors.Is(err, mpitest.ErrHung) || (err == nil) != strings.Contains(out, "operations ") || n == 0 && err != nil {
 						t.Fatalf("killed at operation %d: %v, %d operations\n%s", n, err, ops, out)
 					}
@@ -72,13 +69,7 @@ func TestSessionsUnderMPI(t *testing.T) {
 				for n := 1 + i%3; n <= ops; n += times(max(4, ops/3), 1) {
 					left, out, _, seen := run(n)
 					when := fmt.Sprintf("killed at operation %d", n)
-					told := int64(-1)
-					for l := range strings.Lines(out) {
-						var k int64
-						if c, _ := fmt.Sscanf(l, "committed %d", &k); c == 1 {
-							told = max(told, k)
-						}
-					}
+					told := highest(out, "committed", -1)
 					have := recordsSeen(t, left, when, m)
 					if have < told || have < seen {
 						t.Fatalf("%s: %d records, %d were committed and %d seen: %v", when, have, told, seen, names(left, "."))
@@ -132,22 +123,15 @@ func TestInJobSession(t *testing.T) {
 		t.Skip("runs under mpirun, see TestSessionsUnderMPI")
 	}
 	must(os.Chdir(os.Getenv(envJobDir)))
-	i, err := strconv.Atoi(os.Getenv(envJobDo))
-	must(err)
+	i := need(strconv.Atoi(os.Getenv(envJobDo)))
 	sc := mpiSessions()[i]
 	var who, n int
-	_, err = fmt.Sscanf(os.Getenv(envKill), "%d,%d", &who, &n)
-	must(err)
+	need(fmt.Sscanf(os.Getenv(envKill), "%d,%d", &who, &n))
 	must(mpi.Run(t.Context(), nil, func(ctx context.Context, c comm.Comm) error {
 		fsys := vfs.OS
 		var ops atomic.Int64
 		if c.Rank() == who {
-			fsys = vfs.NewFault(fsys, func(op vfs.Op) error {
-				if k := ops.Add(1); n > 0 && k == int64(n) {
-					syscall.Kill(os.Getpid(), syscall.SIGKILL)
-				}
-				return nil
-			})
+			fsys = doomed(n, &ops)
 		}
 		sc.apart = false // they are
 		m := sc.model(4)

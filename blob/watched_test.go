@@ -61,12 +61,10 @@ func TestCanonicalReplaced(t *testing.T) {
 				was, now := tinyModel(1, 2), tinyModel(2, 2)
 				was.writeTo(t, mem, &o)
 				r := need(openWith(t.Context(), "d.nc", &OpenOptions{MaxOpen: open, Workers: 1, Verify: VerifyOnce}, knobs{fs: mem}))
-				f, err := r.Canonical(nil)
-				must(err)
+				f := need(r.Canonical(nil))
 				want := was.canonical(false)
 				early := make([]byte, len(want)/3)
-				_, err = f.ReadAt(early, 0)
-				must(err)
+				need(f.ReadAt(early, 0))
 				if removed {
 					for name := range memFiles(t, mem) {
 						must(mem.Remove(name))

@@ -302,23 +302,22 @@ func TestFill(t *testing.T) {
 			t.Errorf("%v: a part of an element is %#x, want %#x", typ, b[len(b)-1], b[0])
 		}
 	}
-	b := make([]byte, 4)
-	cdf5.FillBytes(b, cdf5.Short, nil, &cdf5.Att{Name: "_FillValue", Type: cdf5.Short, Value: []int16{0x102}})
-	if string(b) != "\x01\x02\x01\x02" {
-		t.Errorf("own fill value: % x", b)
+	att := func(typ cdf5.Type, value any) *cdf5.Att {
+		return &cdf5.Att{Name: "_FillValue", Type: typ, Value: value}
 	}
-	cdf5.FillBytes(b, cdf5.Short, nil, &cdf5.Att{Name: "_FillValue", Type: cdf5.Int, Value: []int32{0x102}})
-	if string(b) != "\x80\x01\x80\x01" {
-		t.Errorf("a fill value of another type: % x, want the default one", b)
-	}
-	cdf5.FillBytes(b, cdf5.Short, nil, &cdf5.Att{Name: "_FillValue", Type: cdf5.Short, Value: []int16{1, 2}})
-	if string(b) != "\x80\x01\x80\x01" {
-		t.Errorf("two fill values: % x, want the default one", b)
-	}
-	if b := make([]byte, 4); true {
-		cdf5.FillBytes(b, cdf5.Float, nil, nil)
-		if string(b) != "\x7c\xf0\x00\x00" {
-			t.Errorf("float fill % x", b)
+	for what, c := range map[string]struct {
+		typ  cdf5.Type
+		att  *cdf5.Att
+		want string
+	}{
+		"own":             {cdf5.Short, att(cdf5.Short, []int16{0x102}), "\x01\x02\x01\x02"},
+		"of another type": {cdf5.Short, att(cdf5.Int, []int32{0x102}), "\x80\x01\x80\x01"},
+		"two":             {cdf5.Short, att(cdf5.Short, []int16{1, 2}), "\x80\x01\x80\x01"},
+		"float":           {cdf5.Float, nil, "\x7c\xf0\x00\x00"},
+	} {
+		b := make([]byte, 4)
+		if cdf5.FillBytes(b, c.typ, nil, c.att); string(b) != c.want {
+			t.Errorf("%s: % x, want % x", what, b, c.want)
 		}
 	}
 }

@@ -53,15 +53,14 @@ func need[T any](v T, err error) T {
 	return v
 }
 
-// places are the file systems of the contract, each with a name in a directory that is there.
-func places(t *testing.T) map[string]struct {
+// place is a file system of the contract, with a name in a directory that is there.
+type place struct {
 	fs   vfs.FS
 	name string
-} {
-	return map[string]struct {
-		fs   vfs.FS
-		name string
-	}{
+}
+
+func places(t *testing.T) map[string]place {
+	return map[string]place{
 		"memory": {vfs.NewMem(), "d.nc"},
 		"system": {vfs.OS, filepath.Join(t.TempDir(), "d.nc")},
 		"shared": {crashtest.NewMachines(vfs.NewMem()).Machine(true), "d.nc"},
