@@ -291,7 +291,7 @@ func (e *engine) advance(records int64) {
 	}
 	e.from = records
 	e.done.forget(records)
-	end := subfile.ExtentIndex(e.fixedN, e.recN, 0, true, records-e.first)
+	end := e.exts.First(records - e.first)
 	e.sums.Mu.Lock()
 	for x := range e.sums.Ext {
 		if x < end {
