@@ -90,11 +90,7 @@ func (w *Writer) grow(ctx context.Context, limit int64, err error, mode growMode
 		}
 	}
 	outcome, v, err := verdict.CommitMin(ctx, w.c, part, func() []int64 { return []int64{records} })
-	if outcome == verdict.InDoubt {
-		err = w.inDoubt(err)
-	}
-	if err != nil {
-		w.fail(err)
+	if err = w.judged(outcome, err); err != nil {
 		return false, err
 	}
 	if records = v[0]; records < limit {
