@@ -53,11 +53,7 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 	}
 	outcome, err := verdict.Commit(ctx, w.c, part)
 	w.committed = outcome != verdict.NotDone
-	if outcome == verdict.InDoubt {
-		err = w.inDoubt(err)
-	}
-	if err != nil {
-		w.fail(err)
+	if err = w.judged(outcome, err); err != nil {
 		return err
 	}
 	w.committed, w.named, w.atts = false, false, nil

@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"blobio/internal/fault"
 	"blobio/subfile"
@@ -94,9 +93,7 @@ func describe(ctx context.Context, base string, o *settings, ten *tenure, lost b
 			prints[d] += mapPrint(m.Sub(p.first, p.place.Shape.Blobs), p.table, p.index)
 		}
 	}
-	for _, v := range prints {
-		w.info.prints = append(w.info.prints, fmt.Sprintf("%016x", uint64(v)))
-	}
+	w.info.prints = printTexts(prints)
 	return w, r, subs, nil
 }
 

@@ -14,7 +14,7 @@ import (
 // use each other.
 var groups = []struct{ name, files string }{
 	{"base", "attsof bytes compare compress decode doc errors finding header layout options prints schema schemaatt schemamore share strays"},
-	{"read", "canonical canonicalblocks canonicalcache canonicalcost canonicalpool exact extent extents further inspect joint jointcode jointmap jointopen jointowners jointread jointset jointview lead maps open part plausible rankblob read reader refresh requests runs selection set spans status stored subset table target verify viewed watched where window"},
+	{"read", "canonical canonicalblocks canonicalcache canonicalcost canonicalpool exact extent extents further inspect joint jointcode jointmap jointopen jointowners jointread jointset jointview lead maps open part plausible read reader refresh requests runs selection set spans status stored subset table target verify viewed watched where window"},
 	{"write", "addset again assemble async attset commit create describe done engine exchange flush grow heldback lone lonecopy loneimage lonemessage packchoice packjob packseal packwrite plan process put queue roomless seal sealed session setup tails team teamkeys tenure way worker writer"},
 	{"top", "adopt append assign bulk check checkfile checklone checkmaps checkspare convert convertblobs convertfile convertmerge convertnc4 convertunit diff diffnumbers everput packcheck rebuild recover"},
 }

@@ -256,7 +256,7 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 			e.end = p.info.Size
 			was := &w.info.old.Sets[w.sets].Subfiles[e.index]
 			e.coarse = int64(len(was.Pieces)) != e.place.Pieces(e.table, e.sums.Piece).Total(w.first-e.base) // an older program left them out
-			e.recount()
+			e.exts = e.place.ExtentOrder()
 			if e.table.ID[0] == 0 {
 				err = subfile.Unshare(w.opt.fs, e.name, e.end, w.ten.by(), w.opt.Durability != DurableNone)
 			}

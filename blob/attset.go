@@ -67,15 +67,10 @@ func (w *Writer) commitAtts(ctx context.Context) error {
 		part = func() error { return w.addEntry(&subfile.Entry{Records: w.sealed, Atts: w.atts, Held: w.held.info()}) }
 	}
 	outcome, err := verdict.Commit(ctx, w.c, part)
-	if outcome == verdict.InDoubt {
-		err = w.inDoubt(err)
+	if err = w.judged(outcome, err); err == nil {
+		w.atts = nil
 	}
-	if err != nil {
-		w.fail(err)
-		return err
-	}
-	w.atts = nil
-	return nil
+	return err
 }
 
 // closeWithAtts ends an append that has put nothing, but has attributes: files of its own it needs none. Collective.

@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"blobio/decomp"
 	"blobio/internal/fault"
@@ -49,13 +48,13 @@ func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *settings)
 		b.engines = append(b.engines, e)
 	}
 	b.w = Writer{schema: s, base: base, opt: b.opt, info: datasetInfo{ranks: ranks, subfiles: n}}
+	prints := make([]int64, len(maps))
 	for d := range maps {
-		sum := int64(0)
 		for _, e := range b.engines {
-			sum += mapPrint(e.maps[d], e.table, e.index)
+			prints[d] += mapPrint(e.maps[d], e.table, e.index)
 		}
-		b.w.info.prints = append(b.w.info.prints, fmt.Sprintf("%016x", uint64(sum)))
 	}
+	b.w.info.prints = printTexts(prints)
 	return b, nil
 }
 
@@ -106,12 +105,8 @@ func (b *bulk) create(ctx context.Context, records int64) error {
 	if err := b.w.announce(); err != nil {
 		return err
 	}
-	for k, e := range b.engines {
-		e.final = subfile.Name(b.base, k)
-		e.name = e.final
-		if rename {
-			e.name = subfile.PartialBy(e.final, b.w.ten.tag())
-		}
+	for _, e := range b.engines {
+		e.called(b.base, rename, b.w.ten)
 		f, err := b.opt.fs.Create(e.name)
 		if err != nil {
 			return err
@@ -181,28 +176,12 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 	}
 	m := b.w.newManifest(records, subs)
 	m.Unverified = b.unverified
-	if err := subfile.WriteNext(b.opt.fs, b.base, m, sync, b.w.ten.byIf(b.w.mayCommit)); err != nil {
-		if errors.Is(err, ErrInUse) { // it has not got its name: see record
-			return err
-		}
-		if derr := subfile.DropNext(b.opt.fs, b.base, b.w.ten.tag()); derr != nil {
-			b.w.committed = true
-			err = &InDoubtError{b.base, errors.Join(err, derr)}
-		}
+	if err := b.w.writeNext(m, sync); err != nil {
+		b.w.committed = errors.As(err, new(*InDoubtError))
 		return err
 	}
 	b.w.committed = true
-	err := subfile.Finish(b.opt.fs, b.base, m, sync, b.w.ten.by())
-	if err == nil && b.w.info.replace {
-		err = subfile.RemoveStale(b.opt.fs, b.base, m, b.w.ten.by(), b.w.info.replaced)
-	}
-	if err == nil {
-		err = b.w.ten.lease.Settle() // a former writer's files are gone
-	}
-	if err != nil {
-		return b.w.unfinished(err)
-	}
-	return nil
+	return b.w.unfinished(b.w.finish(m, sync))
 }
 
 // abandon removes what was made, unless it is committed.

@@ -48,7 +48,8 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 				continue
 			}
 			var wrap firstRequest
-			err = readRequests(c.ctx, f, p.place, p.table, p.name, d, c.o.Workers, func(j int, reqs []decomp.Req) error {
+			l := &mapLists{f: f, pl: p.place, t: p.table, name: p.name, d: d, workers: c.o.Workers, report: func(err error) { c.add(fault.Of(Error, p.name, err)) }}
+			err = l.read(c.ctx, func(j int, reqs []decomp.Req) error {
 				for k, q := range reqs {
 					if q.Length == 0 {
 						at, _ := p.place.MapPiece(d, layout.MapLengths, p.table, j)
@@ -61,7 +62,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 					}
 				}
 				return b.Set(p.first+j, reqs)
-			}, func(err error) { c.add(fault.Of(Error, p.name, err)) }, nil)
+			})
 			if err != nil {
 				c.add(fault.Of(Error, p.name, err))
 			}

@@ -87,28 +87,17 @@ func (c *checker) pads(p *checkPart, f io.ReaderAt) {
 	if p.info == nil || !pl.Grows {
 		return
 	}
-	fixed, recs := pl.Kinds()
 	bad := 0
-	one := func(v int, rec int64) bool {
-		off, n := pl.At.Extent(v, rec)
-		if k := pl.Pad(v); k > 0 && !c.spare(p, f, off+n, k, fieldOf(pl, v, rec+p.set.First)) {
-			bad++
-		}
-		return bad < maxListed && c.ctx.Err() == nil
-	}
-	for _, v := range fixed {
-		if !one(v, 0) {
-			return
-		}
-	}
-	for _, v := range recs {
-		if pl.Pad(v) == 0 {
+	for _, x := range pl.Extents(true, 0, p.set.Records) {
+		k := pl.Pad(x.Var)
+		if k == 0 {
 			continue
 		}
-		for rec := range p.set.Records {
-			if !one(v, rec) {
-				return
-			}
+		if off, n := pl.At.Extent(x.Var, x.Rec); !c.spare(p, f, off+n, k, fieldOf(pl, x.Var, x.Rec+p.set.First)) {
+			bad++
+		}
+		if bad == maxListed || c.ctx.Err() != nil {
+			return
 		}
 	}
 }

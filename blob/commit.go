@@ -100,6 +100,17 @@ func (w *Writer) inDoubt(err error) error {
 	return &InDoubtError{w.base, err}
 }
 
+// judged ends a step of the commit that only world rank 0 makes: an error ends the writer, and says if the step may be in force all the same.
+func (w *Writer) judged(outcome verdict.Outcome, err error) error {
+	if outcome == verdict.InDoubt {
+		err = w.inDoubt(err)
+	}
+	if err != nil {
+		w.fail(err)
+	}
+	return err
+}
+
 // lastCall is the guard before the record is written. If it is the agreement
 // itself that breaks, rank 0 may have heard that all is well and write the record, so
 // the other ranks leave their files; the next writer finds out.
@@ -132,17 +143,7 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 			if err != nil { // of any rank: no seal was written
 				return w.ten.explain(err)
 			}
-			err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
-			never := errors.Is(err, ErrInUse) // the check said so, so it has not got its name, and what is there may be the commit of who has taken over
-			if err = w.ten.explain(err); w.soft && vfs.Full(err) && w.announced() {
-				return err // as before
-			}
-			if err != nil && !never {
-				if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
-					err = &InDoubtError{w.base, errors.Join(err, rerr)}
-				}
-			}
-			if err == nil && atOnce {
+			if err = w.writeNext(m, sync); err == nil && atOnce {
 				if w.late = w.finish(m, sync); w.late != nil {
 					done = 0
 				}
@@ -156,6 +157,19 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 		err = w.inDoubt(err)
 	}
 	return m, err == nil && atOnce && v[0] == 1, err
+}
+
+// writeNext writes the prepared manifest. If that fails it is taken back; where even this fails it is not known what is there.
+func (w *Writer) writeNext(m *subfile.Manifest, sync bool) error {
+	err := subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
+	never := errors.Is(err, ErrInUse) // the check said so, so it has not got its name, and what is there may be the commit of who has taken over
+	if err = w.ten.explain(err); err == nil || never || w.soft && vfs.Full(err) && w.announced() {
+		return err
+	}
+	if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
+		return &InDoubtError{w.base, errors.Join(err, rerr)}
+	}
+	return err
 }
 
 // mayCommit compares who holds the dataset, and what is in force, with what was when the writer began.

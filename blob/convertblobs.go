@@ -194,13 +194,7 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 		data := make([][]byte, to-from)
 		for k := range data {
 			data[k] = make([]byte, m.Count(from+k)*size)
-			if err := c.rawRuns(ctx, u.v, u.rec, func(yield func(int64, int64) bool) {
-				for q := range m.Reqs(from + k) {
-					if !yield(q.Offset, q.Length) {
-						return
-					}
-				}
-			}, data[k], fm); err != nil {
+			if err := c.rawRuns(ctx, u.v, u.rec, eachRun(m.Reqs(from+k)), data[k], fm); err != nil {
 				return err
 			}
 		}

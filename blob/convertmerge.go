@@ -8,7 +8,6 @@ import (
 
 	"blobio/blob/internal/checksum"
 	"blobio/comm"
-	"blobio/subfile"
 )
 
 // join makes this process write into the files that the root of a conversion has made. It leaves
@@ -21,12 +20,8 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	}
 	b.w.ten = serve(b.opt.fs, b.base, id, comm.Apart(c.c))
 	b.engines[0].proc.tenure.Store(b.w.ten)
-	for k, e := range b.engines {
-		e.final = subfile.Name(b.base, k)
-		e.name = e.final
-		if rename {
-			e.name = subfile.PartialBy(e.final, b.w.ten.tag())
-		}
+	for _, e := range b.engines {
+		e.called(b.base, rename, b.w.ten)
 		e.mapsOut = true
 		if err := e.settle(c.records); err != nil {
 			return err

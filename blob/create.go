@@ -56,16 +56,10 @@ func (w *Writer) makeFiles(ctx context.Context, base string, err error) error {
 	if w.lead && err == nil {
 		e := w.eng
 		e.proc.tenure.Store(w.ten)
-		e.final = subfile.Name(base, e.index)
-		e.name = e.final
-		if w.info.rename {
-			e.name = subfile.PartialBy(e.final, w.ten.tag())
-		}
-		if e.table.ID[0] == 0 {
-			if !w.info.rename && w.ten.apart {
-				if err = w.ten.join(); err == nil {
-					err = w.ten.check() // under a final name it could be in the way of who takes over
-				}
+		e.called(base, w.info.rename, w.ten)
+		if e.table.ID[0] == 0 && !w.info.rename && w.ten.apart {
+			if err = w.ten.join(); err == nil {
+				err = w.ten.check() // under a final name it could be in the way of who takes over
 			}
 		}
 		if e.table.ID[0] == 0 && err == nil {

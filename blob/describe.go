@@ -77,41 +77,27 @@ func (e *engine) describe(records int64) (*subfile.Subfile, error) {
 
 // sumsOf returns the checksums of extents, and those of their pieces: of the fixed variables if asked, and of the records from from to to.
 func (e *engine) sumsOf(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err error) {
-	add := func(ext int64, v int, rec int64) error {
+	for ext, x := range e.place.Extents(fixed, from-e.first, to-e.first) {
+		hv := &e.place.Header.Vars[x.Var]
 		if e.pack != nil {
-			crc, err := e.place.Packed.Index.Sum(v, rec)
+			crc, err := e.place.Packed.Index.Sum(x.Var, x.Rec)
 			if err != nil {
-				return fmt.Errorf("%s: variable %q: %w", e.name, e.place.Header.Vars[v].Name, err)
+				return nil, nil, fmt.Errorf("%s: variable %q: %w", e.name, hv.Name, err)
 			}
 			extents = append(extents, crc)
-			return nil
+			continue
 		}
-		n := e.place.Elems(v) * int64(e.place.Header.Vars[v].Type.Size())
+		n := e.place.Elems(x.Var) * int64(hv.Type.Size())
 		crc, fine, ok := e.sums.Whole(ext, n)
 		if !ok {
-			if crc, fine, ok = e.loose(ext, v, n); !ok {
-				return fmt.Errorf("%s: variable %q: its bytes were not all written", e.name, e.place.Header.Vars[v].Name)
-			}
+			crc, fine, ok = e.loose(ext, x.Var, n)
+		}
+		if !ok {
+			return nil, nil, fmt.Errorf("%s: variable %q: its bytes were not all written", e.name, hv.Name)
 		}
 		extents = append(extents, crc)
 		if !e.coarse {
 			pieces = append(pieces, fine...)
-		}
-		return nil
-	}
-	fix, recs := e.place.Kinds()
-	if fixed {
-		for k, v := range fix {
-			if err := add(int64(k), v, 0); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	for rec := from - e.first; rec < to-e.first; rec++ {
-		for k, v := range recs {
-			if err := add(subfile.ExtentIndex(e.fixedN, e.recN, k, true, rec), v, rec); err != nil {
-				return nil, nil, err
-			}
 		}
 	}
 	return extents, pieces, nil

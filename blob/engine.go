@@ -43,13 +43,11 @@ type engine struct {
 	appended bool  // fixed variables and maps are in the file already
 	sums     *checksum.Set
 	done     *doneSet
-	ever     []int64     // 1 for each record variable that ranks of this process have put in this session
-	wasKept  [][]pend    // what kept was before a commit that is under way
-	kept     [][]pend    // process-centric, records unknown: puts by local rank
-	mapsOut  bool        // the map variables are written
-	fixedN   int         // fixed variables in the header, map variables included
-	recN     int         // record variables
-	pos      []int       // by variable: how many of its kind come before it in the header
+	ever     []int64  // 1 for each record variable that ranks of this process have put in this session
+	wasKept  [][]pend // what kept was before a commit that is under way
+	kept     [][]pend // process-centric, records unknown: puts by local rank
+	mapsOut  bool     // the map variables are written
+	exts     *layout.ExtentOrder
 	end      int64       // bytes allocated
 	meta     *h5.Layout  // process-centric: the HDF5 metadata around the data
 	team     *team       // the engines that it plans and writes with
@@ -63,7 +61,7 @@ type engine struct {
 
 func (e *engine) init() {
 	e.from = e.first
-	e.recount()
+	e.exts = e.place.ExtentOrder()
 	e.sums = checksum.New(e.opt.piece)
 	e.done = newDoneSet(e.table.ID, e.schema)
 }
@@ -87,29 +85,13 @@ func (e *engine) stop() {
 	e.ground()
 }
 
-// recount finds each variable's place among the extents.
-func (e *engine) recount() {
-	e.recN = 0
-	e.fixedN = e.place.NumMaps() * layout.MapVars
-	e.pos = make([]int, len(e.schema.vars))
-	for i := range e.schema.vars {
-		if e.schema.vars[i].Record {
-			e.pos[i] = e.recN
-			e.recN++
-		} else {
-			e.pos[i] = e.fixedN
-			e.fixedN++
-		}
-	}
-}
-
 // extent is the manifest's index of a variable's record (or a map variable's).
 func (e *engine) extent(p *pend) int64 {
-	if p.v < 0 {
-		return int64(-1 - p.v)
-	}
-	return subfile.ExtentIndex(e.fixedN, e.recN, e.pos[p.v], e.schema.vars[p.v].Record, p.rec-e.first)
+	return e.exts.Index(e.place.HeaderVar(p.v), p.rec-e.first)
 }
+
+// recordVar is how many record variables come before one.
+func (e *engine) recordVar(v int) int { return e.exts.Pos[e.place.fileVar(VarID(v))] }
 
 // spot says where a pending put of local rank i goes: file offset, bytes, and
 // the offset of those bytes in their extent.
@@ -188,7 +170,7 @@ func (e *engine) keep(lists [][]pend, copied int64) error {
 func (e *engine) missing(records int64) [][]pend {
 	lists, stay := e.takeKept(records)
 	var open []int64 // records that lack something
-	for rec := e.from; rec < records && e.recN > 0; rec++ {
+	for rec := e.from; rec < records && e.exts.Recs > 0; rec++ {
 		if !e.done.complete(rec) {
 			open = append(open, rec)
 		}
@@ -266,6 +248,14 @@ func (e *engine) wholeTo(limit int64, never func(v int) bool) int64 {
 		}
 		return e.table.ID[rank] != 0
 	})
+}
+
+// called gives the subfile its names: the final one in a set, and that under which it is written.
+func (e *engine) called(set string, rename bool, ten *tenure) {
+	e.final = subfile.Name(set, e.index)
+	if e.name = e.final; rename {
+		e.name = subfile.PartialBy(e.final, ten.tag())
+	}
 }
 
 // file returns the open subfile; done gives it back.

@@ -14,7 +14,7 @@ import (
 // a variable that is forgotten is held back, and not filled.
 func (w *Writer) findEverPut(ctx context.Context) []int64 {
 	e := w.eng
-	put := make([]int64, e.recN)
+	put := make([]int64, e.exts.Recs)
 	sure := true
 	r, err := openWith(ctx, subfile.Name(w.base, 0), &OpenOptions{MaxOpen: w.opt.MaxOpen, Workers: w.opt.Workers, AllowMissing: true}, knobs{fs: w.opt.fs})
 	if err == nil {
@@ -39,8 +39,8 @@ func (w *Writer) findEverPut(ctx context.Context) []int64 {
 			}
 			for v := range e.schema.vars {
 				sv := &e.schema.vars[v]
-				if id, ok := p.place.schema.VarID(sv.Name); ok && sv.Record && put[e.pos[v]] == 0 && !p.onlyFill(id, min(s.records, w.first-s.first)) {
-					put[e.pos[v]] = 1
+				if id, ok := p.place.schema.VarID(sv.Name); ok && sv.Record && put[e.recordVar(v)] == 0 && !p.onlyFill(id, min(s.records, w.first-s.first)) {
+					put[e.recordVar(v)] = 1
 				}
 			}
 		}
@@ -68,7 +68,7 @@ func (p *filePart) onlyFill(id VarID, records int64) bool {
 	}
 	crc := fillCRC(sv, pl.Big, pl.ExtentBytes(v, p.table))
 	for rec := records - 1; rec >= 0; rec-- {
-		x := subfile.ExtentIndex(p.order.Fixed, p.order.Recs, p.order.Pos[v], true, rec)
+		x := p.order.Index(v, rec)
 		if x >= int64(len(p.info.Extents)) || p.info.Extents[x] != crc {
 			return false
 		}

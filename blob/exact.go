@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"blobio/decomp"
 )
@@ -36,13 +37,7 @@ func (r *Reader) exactly(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	sum := int64(0)
 	flush := func() error {
 		n := sum * size
-		err := r.rawRuns(ctx, v, rec, func(yield func(int64, int64) bool) {
-			for _, q := range some {
-				if !yield(q.Offset, q.Length) {
-					return
-				}
-			}
-		}, dst[:n], fm)
+		err := r.rawRuns(ctx, v, rec, eachRun(slices.Values(some)), dst[:n], fm)
 		dst, some, sum = dst[n:], some[:0], 0
 		return err
 	}
@@ -63,4 +58,15 @@ func (r *Reader) exactly(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 		return nil
 	}
 	return flush()
+}
+
+// eachRun yields the runs of requests that are not empty.
+func eachRun(reqs iter.Seq[decomp.Req]) iter.Seq2[int64, int64] {
+	return func(yield func(off, n int64) bool) {
+		for q := range reqs {
+			if q.Length > 0 && !yield(q.Offset, q.Length) {
+				return
+			}
+		}
+	}
 }

@@ -14,7 +14,7 @@ import (
 
 // extentSum is what an extent sums to.
 type extentSum struct {
-	ext    int64 // index in the manifest (subfile.ExtentIndex)
+	ext    int64 // number in the manifest
 	v      int   // variable of the header
 	rec    int64 // of the file
 	crc    uint32
@@ -28,45 +28,28 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, 
 	if pl.ByRank {
 		return sumBlobs(ctx, f, pl, t, name, min(records, pl.Records), piece, report, progress)
 	}
-	fixed, recs := pl.Kinds()
 	most := int64(1)
 	for v := range pl.Header.Vars {
 		most = max(most, pl.Header.Bytes(v))
 	}
 	buf := make([]byte, min(readBatch, most))
-	one := func(ext int64, v int, rec int64) error {
-		off, n := pl.At.Extent(v, rec)
+	for ext, x := range pl.Extents(true, 0, records) {
+		off, n := pl.At.Extent(x.Var, x.Rec)
 		s := checksum.New(piece)
-		for at, size := int64(0), n; n > 0; {
+		for at := int64(0); at < n; {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			b := buf[:min(n, int64(len(buf)))]
-			if err := layout.ReadFull(f, b, off, name, fmt.Sprintf("variable %q record %d", pl.Header.Vars[v].Name, rec)); err != nil {
+			b := buf[:min(n-at, int64(len(buf)))]
+			if err := layout.ReadFull(f, b, off+at, name, fmt.Sprintf("variable %q record %d", pl.Header.Vars[x.Var].Name, x.Rec)); err != nil {
 				return err
 			}
 			s.Sum(ext, at, b)
-			off, at, n = off+int64(len(b)), at+int64(len(b)), size-at-int64(len(b))
+			at += int64(len(b))
 			progress(int64(len(b)))
 		}
 		crc, pieces, _ := s.Joined(ext)
-		report(extentSum{ext, v, rec, crc, pieces})
-		return nil
-	}
-	for k, v := range fixed {
-		if err := one(int64(k), v, 0); err != nil {
-			return err
-		}
-	}
-	if len(recs) == 0 {
-		records = 0 // whatever the header says
-	}
-	for rec := range records {
-		for k, v := range recs {
-			if err := one(subfile.ExtentIndex(len(fixed), len(recs), k, true, rec), v, rec); err != nil {
-				return err
-			}
-		}
+		report(extentSum{ext, x.Var, x.Rec, crc, pieces})
 	}
 	return nil
 }
@@ -74,23 +57,13 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, 
 // sumBlobs sums a process-centric subfile blob by blob: an extent is what all
 // blobs hold of a variable's record, in the order of the blobs. There may be places for more records than those that are summed.
 func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, records, piece int64, report func(extentSum), progress func(n int64)) error {
-	fixed, recs := pl.Kinds()
-	nmap := pl.NumMaps() * layout.MapVars
-	if len(recs) == 0 {
-		records = 0 // whatever the header says
+	order, nmap := pl.ExtentOrder(), pl.NumMaps()*layout.MapVars
+	records, err := pl.recordsToSum(records, order.Recs, name)
+	if err != nil {
+		return err
 	}
-	if records > maxExtents/int64(max(len(recs), 1)) {
-		return fault.At(name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
-	}
-	short := make([]uint32, int64(len(fixed))+records*int64(len(recs)))
+	short := make([]uint32, order.First(records))
 	long := checksum.New(piece) // of extents of several pieces
-	pos := make([]int, len(pl.Header.Vars))
-	for k, v := range fixed {
-		pos[v] = k
-	}
-	for k, v := range recs {
-		pos[v] = k
-	}
 	in := &blobStream{f: f, name: name, buf: make([]byte, min(readBatch, max(pl.DataLen, 1)))}
 	take := func(ext, n int64, v int) error {
 		field := pl.Header.Vars[v].Name
@@ -117,7 +90,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, na
 		in.seek(t.Blob[j], pl.DataOff+pl.DataLen)
 		for v := range nmap {
 			_, n := pl.MapPiece(v/layout.MapVars, v%layout.MapVars, t, j)
-			if err := take(int64(pos[v]), n, v); err != nil {
+			if err := take(order.Index(v, 0), n, v); err != nil {
 				return err
 			}
 		}
@@ -132,8 +105,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, na
 			}
 			for rec := range nrec {
 				_, n := pl.piece(VarID(i), rec, t, j)
-				ext := subfile.ExtentIndex(len(fixed), len(recs), pos[v], pl.schema.vars[i].Record, rec)
-				if err := take(ext, n, v); err != nil {
+				if err := take(order.Index(v, rec), n, v); err != nil {
 					return err
 				}
 			}
@@ -144,23 +116,25 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, na
 		}
 		progress(size)
 	}
-	tell := func(ext int64, v int, rec int64) {
-		x := extentSum{ext: ext, v: v, rec: rec, crc: short[ext]}
+	for ext, e := range pl.Extents(true, 0, records) {
+		x := extentSum{ext: ext, v: e.Var, rec: e.Rec, crc: short[ext]}
 		if long.End(ext) > 0 {
 			x.crc, x.pieces, _ = long.Joined(ext)
 		}
 		report(x)
 	}
-	for _, v := range fixed {
-		tell(int64(pos[v]), v, 0)
-	}
-	for rec := range records {
-		for _, v := range recs {
-			ext := subfile.ExtentIndex(len(fixed), len(recs), pos[v], true, rec)
-			tell(ext, v, rec)
-		}
-	}
 	return nil
+}
+
+// recordsToSum is how many records of so many variables a file has whose header says records: none if there are no variables.
+func (p *place) recordsToSum(records int64, vars int, name string) (int64, error) {
+	if vars == 0 {
+		return 0, nil
+	}
+	if records > maxExtents/int64(vars) {
+		return 0, fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, vars, maxExtents)
+	}
+	return records, nil
 }
 
 // blobStream reads a file forward in large pieces.

@@ -293,10 +293,7 @@ func (e *engine) reserve(q *queue, sets [][]varRec) error {
 
 // extentEnd is where the file must reach for a variable's record of all ranks.
 func (e *engine) extentEnd(k varRec) int64 {
-	v := int(-1 - k.v)
-	if k.v >= 0 {
-		v = e.place.fileVar(VarID(k.v))
-	}
+	v := e.place.HeaderVar(k.v)
 	if off, ok := e.place.Whole(v, e.recIn(k.v, k.rec)); ok {
 		return off + e.place.ExtentBytes(v, nil)
 	}

@@ -90,11 +90,7 @@ func (w *Writer) grow(ctx context.Context, limit int64, err error, mode growMode
 		}
 	}
 	outcome, v, err := verdict.CommitMin(ctx, w.c, part, func() []int64 { return []int64{records} })
-	if outcome == verdict.InDoubt {
-		err = w.inDoubt(err)
-	}
-	if err != nil {
-		w.fail(err)
+	if err = w.judged(outcome, err); err != nil {
 		return false, err
 	}
 	if records = v[0]; records < limit {
@@ -291,7 +287,7 @@ func (e *engine) advance(records int64) {
 	}
 	e.from = records
 	e.done.forget(records)
-	end := subfile.ExtentIndex(e.fixedN, e.recN, 0, true, records-e.first)
+	end := e.exts.First(records - e.first)
 	e.sums.Mu.Lock()
 	for x := range e.sums.Ext {
 		if x < end {

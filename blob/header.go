@@ -61,46 +61,30 @@ func (s *Schema) blobHeader(sh *layout.Shape) *cdf5.Header {
 			h.Vars = append(h.Vars, v)
 		}
 	}
-	natts, ndims := 0, 0
-	for i := range s.vars {
-		natts, ndims = natts+len(s.vars[i].Atts)+2, ndims+len(s.vars[i].Dims)
-	}
-	// Each process of a job makes this: few allocations, and attributes that follow from the decomposition once for each of them.
 	h.Vars = slices.Grow(h.Vars, len(s.vars))
-	atts, dims := make([]cdf5.Att, 0, natts), make([]int, 0, ndims)
-	added := make([]struct {
-		dims []DimID
-		atts [2]cdf5.Att
-	}, nd)
 	for i := range s.vars {
 		v := &s.vars[i]
-		hv := cdf5.Var{Name: v.Name, Type: v.Type}
-		from := len(dims)
-		if v.Decomp == 0 {
-			hv.Atts = v.Atts
-			for _, d := range v.Dims {
-				dims = append(dims, int(d))
-			}
-		} else {
-			d := &added[v.Decomp-1]
-			if d.dims == nil || !slices.Equal(d.dims, v.Dims) {
-				d.dims = v.Dims
-				d.atts = [2]cdf5.Att{{Name: attDecompID, Type: cdf5.Int, Value: []int32{int32(v.Decomp)}}, dimidsAtt(v.Dims)}
-			}
-			first := len(atts)
-			atts = append(append(atts, d.atts[:]...), v.Atts...)
-			hv.Atts = slices.Clip(atts[first:])
+		hv := cdf5.Var{Name: v.Name, Type: v.Type, Atts: v.Atts}
+		dims := v.Dims
+		if v.Decomp != 0 {
+			dims = []DimID{DimID(blobs + int(v.Decomp))}
 			if v.Record {
-				dims = append(dims, int(v.Dims[0]))
+				dims = []DimID{v.Dims[0], dims[0]}
 			}
-			dims = append(dims, blobs+int(v.Decomp))
+			hv.Atts = append([]cdf5.Att{{Name: attDecompID, Type: cdf5.Int, Value: []int32{int32(v.Decomp)}}, dimidsAtt(v.Dims)}, v.Atts...)
 		}
-		if len(dims) > from {
-			hv.Dims = slices.Clip(dims[from:])
-		}
+		hv.Dims = ints(dims)
 		h.Vars = append(h.Vars, hv)
 	}
 	return h
+}
+
+// ints are dimensions as a header has them.
+func ints(dims []DimID) (list []int) {
+	for _, d := range dims {
+		list = append(list, int(d))
+	}
+	return list
 }
 
 func dimidsAtt(dims []DimID) cdf5.Att {
@@ -116,11 +100,7 @@ func (s *Schema) canonicalHeader(version cdf5.Version) *cdf5.Header {
 	h := &cdf5.Header{Version: version, Dims: s.dims, Atts: s.atts}
 	for i := range s.vars {
 		v := &s.vars[i]
-		hv := cdf5.Var{Name: v.Name, Type: v.Type, Atts: v.Atts}
-		for _, d := range v.Dims {
-			hv.Dims = append(hv.Dims, int(d))
-		}
-		h.Vars = append(h.Vars, hv)
+		h.Vars = append(h.Vars, cdf5.Var{Name: v.Name, Type: v.Type, Dims: ints(v.Dims), Atts: v.Atts})
 	}
 	return h
 }
@@ -182,158 +162,209 @@ func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 // found by name, dimensions by the names nblobs and Dk.*. base is where the
 // header begins in its file.
 func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.Shape, error) {
-	at := layout.NewLocator(h, base)
-	bad := func(off int64, field, format string, args ...any) (*Schema, *layout.Shape, error) {
-		return nil, nil, fault.At(file, off, field, ErrCorrupt, format, args...)
-	}
-	s, sh := NewSchema(), new(layout.Shape)
-	ints := map[string]int{}
-	for _, a := range h.Atts {
-		switch a.Name {
-		case attNprocs, attDecomps, attSubfiles:
-			v, ok := a.Value.([]int32)
-			if !ok || len(v) != 1 || v[0] < 0 {
-				return bad(at.GlobalAtt(a.Name), "attribute "+a.Name, "%v of type %v, want one int >= 0", a.Value, a.Type)
-			}
-			ints[a.Name] = int(v[0])
-		default:
-			s.atts = append(s.atts, a)
+	p := &headerParser{h: h, file: file, at: layout.NewLocator(h, base), s: NewSchema(), sh: new(layout.Shape)}
+	for _, step := range []func() error{p.counts, p.dims, p.maps, p.vars} {
+		if err := step(); err != nil {
+			return nil, nil, err
 		}
 	}
-	for _, name := range []string{attNprocs, attDecomps, attSubfiles} {
-		if _, ok := ints[name]; !ok {
-			return bad(at.Atts(), "attribute "+name, "not there: not a blob subfile")
-		}
-	}
-	sh.Ranks, sh.Subfiles = ints[attNprocs], ints[attSubfiles]
-	nd := ints[attDecomps]
-	if nd > len(h.Vars)/layout.MapVars {
-		return bad(at.GlobalAtt(attDecomps), "attribute "+attDecomps, "%d decompositions need %d variables, the file has %d", nd, int64(nd)*layout.MapVars, len(h.Vars))
-	}
-	if sh.Subfiles < 1 || sh.Subfiles > max(sh.Ranks, 1) {
-		return bad(at.GlobalAtt(attSubfiles), "attribute "+attSubfiles, "%d, want 1..%d (%s)", sh.Subfiles, sh.Ranks, attNprocs)
-	}
-
-	// Canonical dimensions are those before nblobs.
-	blobs := -1
-	for i, d := range h.Dims {
-		if d.Name == layout.DimBlobs {
-			blobs = i
-			break
-		}
-	}
-	if blobs < 0 || len(h.Dims) != blobs+1+2*nd {
-		return bad(at.Dims(), "dimensions", "%d with %s at %d, want %s followed by 2 for each of %d maps", len(h.Dims), layout.DimBlobs, blobs, layout.DimBlobs, nd)
-	}
-	if n := h.Dims[blobs].Len; n < 1 || n > int64(max(sh.Ranks, 1)) || n > math.MaxInt32 {
-		return bad(at.DimLen(blobs), "dimension "+layout.DimBlobs, "%d, want 1..%d (%s)", n, sh.Ranks, attNprocs)
-	}
-	sh.Blobs = int(h.Dims[blobs].Len)
-	s.dims, s.atts = normalDims(h.Dims[:blobs]), normalAtts(s.atts)
-	sh.Elems, sh.MaxReqs, sh.Wide = make([]int64, nd), make([]int64, nd), make([]bool, nd)
-	for d := range nd {
-		ne, nr := &h.Dims[blobs+1+d], &h.Dims[blobs+1+nd+d]
-		if want := fmt.Sprintf("D%d.nelems", d+1); ne.Name != want {
-			return bad(at.Dim(blobs+1+d), fmt.Sprintf("dimension %d", blobs+1+d), "%q, want %q", ne.Name, want)
-		}
-		if want := fmt.Sprintf("D%d.max_nreqs", d+1); nr.Name != want {
-			return bad(at.Dim(blobs+1+nd+d), fmt.Sprintf("dimension %d", blobs+1+nd+d), "%q, want %q", nr.Name, want)
-		}
-		sh.Elems[d], sh.MaxReqs[d] = ne.Len, nr.Len
-	}
-	for d := range nd {
-		for m, def := range layout.MapVarDefs {
-			i := d*layout.MapVars + m
-			v := &h.Vars[i]
-			if want := fmt.Sprintf("D%d.%s", d+1, def.Name); v.Name != want {
-				return bad(at.Variable(i), fmt.Sprintf("variable %d", i), "%q, want %q", v.Name, want)
-			}
-			if v.Type != def.Type && !(m == layout.MapOffsets && v.Type == cdf5.Int64) {
-				return bad(at.VarType(i), "variable "+v.Name, "type %v, want %v", v.Type, def.Type)
-			}
-			dims := []int{blobs}
-			if m >= layout.MapOffsets {
-				dims = append(dims, blobs+1+nd+d)
-			}
-			if fmt.Sprint(v.Dims) != fmt.Sprint(dims) {
-				return bad(at.DimIDs(i), "variable "+v.Name, "dimension ids %v, want %v", v.Dims, dims)
-			}
-		}
-		v := &h.Vars[d*layout.MapVars]
-		ids, ok := intAtt(v.Atts, attDimIDs)
-		if !ok || len(ids) == 0 {
-			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name, "no attribute %s of type int", attDimIDs)
-		}
-		dims, err := canonicalIDs(ids, blobs)
-		if err != nil {
-			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "%v", err)
-		}
-		s.Decomp(dims...)
-		if s.err != nil {
-			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "%s", s.err.Error())
-		}
-		if !s.canonicalFits(&Variable{Type: cdf5.Double, Dims: dims}) {
-			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "dimensions of %v elements, which is over the limit", s.shape(dims, false))
-		}
-		sh.Wide[d] = h.Vars[d*layout.MapVars+layout.MapOffsets].Type == cdf5.Int64
-	}
-	for i := nd * layout.MapVars; i < len(h.Vars); i++ {
-		v := &h.Vars[i]
-		field := "variable " + strconv.Quote(v.Name)
-		id, decomposed := intAtt(v.Atts, attDecompID)
-		if !decomposed {
-			dims := make([]DimID, len(v.Dims))
-			for k, d := range v.Dims {
-				if d >= blobs {
-					return bad(at.DimIDs(i)+layout.HdrCount*int64(1+k), field, "dimension %q, but no attribute %s", h.Dims[d].Name, attDecompID)
-				}
-				dims[k] = DimID(d)
-			}
-			s.Var(v.Name, v.Type, dims, Atts(v.Atts...))
-		} else {
-			if len(id) != 1 || id[0] < 1 || int(id[0]) > nd {
-				return bad(at.VarAtt(i, attDecompID), field+" attribute "+attDecompID, "%v, want one of 1..%d", id, nd)
-			}
-			ids, ok := intAtt(v.Atts, attDimIDs)
-			if !ok {
-				return bad(at.VarAtt(i, attDimIDs), field, "no attribute %s of type int", attDimIDs)
-			}
-			dims, err := canonicalIDs(ids, blobs)
-			if err != nil {
-				return bad(at.VarAtt(i, attDimIDs), field+" attribute "+attDimIDs, "%v", err)
-			}
-			var atts []cdf5.Att
-			for _, a := range v.Atts {
-				if a.Name != attDecompID && a.Name != attDimIDs {
-					atts = append(atts, a)
-				}
-			}
-			n := s.Var(v.Name, v.Type, dims, Decomposed(DecompID(id[0])), Atts(atts...))
-			want := []int{blobs + int(id[0])}
-			if s.err == nil && s.vars[n].Record {
-				want = []int{int(dims[0]), want[0]}
-			}
-			if s.err == nil && fmt.Sprint(v.Dims) != fmt.Sprint(want) {
-				return bad(at.DimIDs(i), field, "dimension ids %v, want %v", v.Dims, want)
-			}
-		}
-		if s.err != nil {
-			return bad(at.DimIDs(i), field, "%s", s.err.Error())
-		}
-		if !s.canonicalFits(&s.vars[len(s.vars)-1]) {
-			return bad(at.DimIDs(i), field, "its canonical dimensions %v make more than 2^63 bytes", s.Shape(VarID(len(s.vars)-1)))
-		}
-	}
-	return s, sh, nil
+	return p.s, p.sh, nil
 }
 
-func canonicalIDs(ids []int32, n int) ([]DimID, error) {
+// headerParser is parseBlobHeader under way.
+type headerParser struct {
+	h     *cdf5.Header
+	file  string
+	at    layout.Locator
+	s     *Schema
+	sh    *layout.Shape
+	nd    int // maps
+	blobs int // the dimension nblobs
+}
+
+func (p *headerParser) bad(off int64, field, format string, args ...any) error {
+	return fault.At(p.file, off, field, ErrCorrupt, format, args...)
+}
+
+// counts takes the attributes of the dataset.
+func (p *headerParser) counts() error {
+	counts := []struct {
+		name string
+		n    *int
+	}{{attNprocs, &p.sh.Ranks}, {attDecomps, &p.nd}, {attSubfiles, &p.sh.Subfiles}}
+	for _, c := range counts {
+		a := cdf5.FindAtt(p.h.Atts, c.name)
+		if a == nil {
+			return p.bad(p.at.Atts(), "attribute "+c.name, "not there: not a blob subfile")
+		}
+		v, ok := a.Value.([]int32)
+		if !ok || len(v) != 1 || v[0] < 0 {
+			return p.bad(p.at.GlobalAtt(c.name), "attribute "+c.name, "%v of type %v, want one int >= 0", a.Value, a.Type)
+		}
+		*c.n = int(v[0])
+	}
+	p.s.atts = normalAtts(without(p.h.Atts, attNprocs, attDecomps, attSubfiles))
+	if p.nd > len(p.h.Vars)/layout.MapVars {
+		return p.bad(p.at.GlobalAtt(attDecomps), "attribute "+attDecomps, "%d decompositions need %d variables, the file has %d", p.nd, int64(p.nd)*layout.MapVars, len(p.h.Vars))
+	}
+	if n := p.sh.Subfiles; n < 1 || n > max(p.sh.Ranks, 1) {
+		return p.bad(p.at.GlobalAtt(attSubfiles), "attribute "+attSubfiles, "%d, want 1..%d (%s)", n, p.sh.Ranks, attNprocs)
+	}
+	return nil
+}
+
+// without are the attributes but those of some names.
+func without(atts []cdf5.Att, names ...string) (list []cdf5.Att) {
+	for _, a := range atts {
+		if !slices.Contains(names, a.Name) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// dims takes the dimensions: those before nblobs are canonical, behind it are two of each map.
+func (p *headerParser) dims() error {
+	h, nd, sh := p.h, p.nd, p.sh
+	if p.blobs = h.DimIndex(layout.DimBlobs); p.blobs < 0 || len(h.Dims) != p.blobs+1+2*nd {
+		return p.bad(p.at.Dims(), "dimensions", "%d with %s at %d, want %s followed by 2 for each of %d maps", len(h.Dims), layout.DimBlobs, p.blobs, layout.DimBlobs, nd)
+	}
+	if n := h.Dims[p.blobs].Len; n < 1 || n > int64(max(sh.Ranks, 1)) || n > math.MaxInt32 {
+		return p.bad(p.at.DimLen(p.blobs), "dimension "+layout.DimBlobs, "%d, want 1..%d (%s)", n, sh.Ranks, attNprocs)
+	}
+	sh.Blobs = int(h.Dims[p.blobs].Len)
+	p.s.dims = normalDims(h.Dims[:p.blobs])
+	sh.Elems, sh.MaxReqs = make([]int64, nd), make([]int64, nd)
+	for d := range nd {
+		for k, name := range []string{"nelems", "max_nreqs"} {
+			i := p.blobs + 1 + k*nd + d
+			if want := fmt.Sprintf("D%d.%s", d+1, name); h.Dims[i].Name != want {
+				return p.bad(p.at.Dim(i), fmt.Sprintf("dimension %d", i), "%q, want %q", h.Dims[i].Name, want)
+			}
+		}
+		sh.Elems[d], sh.MaxReqs[d] = h.Dims[p.blobs+1+d].Len, h.Dims[p.blobs+1+nd+d].Len
+	}
+	return nil
+}
+
+// maps takes the variables of the maps.
+func (p *headerParser) maps() error {
+	p.sh.Wide = make([]bool, p.nd)
+	for d := range p.nd {
+		for m, def := range layout.MapVarDefs {
+			i := d*layout.MapVars + m
+			v := &p.h.Vars[i]
+			if want := fmt.Sprintf("D%d.%s", d+1, def.Name); v.Name != want {
+				return p.bad(p.at.Variable(i), fmt.Sprintf("variable %d", i), "%q, want %q", v.Name, want)
+			}
+			if v.Type != def.Type && !(m == layout.MapOffsets && v.Type == cdf5.Int64) {
+				return p.bad(p.at.VarType(i), "variable "+v.Name, "type %v, want %v", v.Type, def.Type)
+			}
+			dims := []int{p.blobs}
+			if m >= layout.MapOffsets {
+				dims = append(dims, p.blobs+1+p.nd+d)
+			}
+			if !slices.Equal(v.Dims, dims) {
+				return p.bad(p.at.DimIDs(i), "variable "+v.Name, "dimension ids %v, want %v", v.Dims, dims)
+			}
+		}
+		first := d * layout.MapVars
+		field, at := "variable "+p.h.Vars[first].Name, p.at.VarAtt(first, attDimIDs)
+		dims, err := p.dimIDs(first, field)
+		if err != nil {
+			return err
+		}
+		if len(dims) == 0 {
+			return p.bad(at, field, "no attribute %s of type int", attDimIDs)
+		}
+		field += " attribute " + attDimIDs
+		if p.s.Decomp(dims...); p.s.err != nil {
+			return p.bad(at, field, "%s", p.s.err.Error())
+		}
+		if !p.s.canonicalFits(&Variable{Type: cdf5.Double, Dims: dims}) {
+			return p.bad(at, field, "dimensions of %v elements, which is over the limit", p.s.shape(dims, false))
+		}
+		p.sh.Wide[d] = p.h.Vars[first+layout.MapOffsets].Type == cdf5.Int64
+	}
+	return nil
+}
+
+// dimIDs are the canonical dimensions of a variable of the header, as its attribute has them.
+func (p *headerParser) dimIDs(v int, field string) ([]DimID, error) {
+	at := p.at.VarAtt(v, attDimIDs)
+	ids, ok := intAtt(p.h.Vars[v].Atts, attDimIDs)
+	if !ok {
+		return nil, p.bad(at, field, "no attribute %s of type int", attDimIDs)
+	}
 	dims := make([]DimID, len(ids))
 	for i, id := range ids {
-		if id < 0 || int(id) >= n {
-			return nil, fmt.Errorf("[%d] = %d, want 0..%d", i, id, n-1)
+		if id < 0 || int(id) >= p.blobs {
+			return nil, p.bad(at, field+" attribute "+attDimIDs, "[%d] = %d, want 0..%d", i, id, p.blobs-1)
 		}
 		dims[i] = DimID(id)
 	}
 	return dims, nil
+}
+
+// vars takes the variables of the schema.
+func (p *headerParser) vars() error {
+	for i := p.nd * layout.MapVars; i < len(p.h.Vars); i++ {
+		v := &p.h.Vars[i]
+		field := "variable " + strconv.Quote(v.Name)
+		id, decomposed := intAtt(v.Atts, attDecompID)
+		var err error
+		if decomposed {
+			err = p.decomposed(i, field, id)
+		} else {
+			err = p.lone(i, field)
+		}
+		if err != nil {
+			return err
+		}
+		if p.s.err != nil {
+			return p.bad(p.at.DimIDs(i), field, "%s", p.s.err.Error())
+		}
+		if last := len(p.s.vars) - 1; !p.s.canonicalFits(&p.s.vars[last]) {
+			return p.bad(p.at.DimIDs(i), field, "its canonical dimensions %v make more than 2^63 bytes", p.s.Shape(VarID(last)))
+		}
+	}
+	return nil
+}
+
+// lone takes variable i, which has no decomposition.
+func (p *headerParser) lone(i int, field string) error {
+	v := &p.h.Vars[i]
+	dims := make([]DimID, len(v.Dims))
+	for k, d := range v.Dims {
+		if d >= p.blobs {
+			return p.bad(p.at.DimIDs(i)+layout.HdrCount*int64(1+k), field, "dimension %q, but no attribute %s", p.h.Dims[d].Name, attDecompID)
+		}
+		dims[k] = DimID(d)
+	}
+	p.s.Var(v.Name, v.Type, dims, Atts(v.Atts...))
+	return nil
+}
+
+// decomposed takes variable i, whose attribute has the number of its decomposition.
+func (p *headerParser) decomposed(i int, field string, id []int32) error {
+	v := &p.h.Vars[i]
+	if len(id) != 1 || id[0] < 1 || int(id[0]) > p.nd {
+		return p.bad(p.at.VarAtt(i, attDecompID), field+" attribute "+attDecompID, "%v, want one of 1..%d", id, p.nd)
+	}
+	dims, err := p.dimIDs(i, field)
+	if err != nil {
+		return err
+	}
+	n := p.s.Var(v.Name, v.Type, dims, Decomposed(DecompID(id[0])), Atts(without(v.Atts, attDecompID, attDimIDs)...))
+	if p.s.err != nil {
+		return nil // vars says so
+	}
+	want := []int{p.blobs + int(id[0])}
+	if p.s.vars[n].Record {
+		want = []int{int(dims[0]), want[0]}
+	}
+	if !slices.Equal(v.Dims, want) {
+		return p.bad(p.at.DimIDs(i), field, "dimension ids %v, want %v", v.Dims, want)
+	}
+	return nil
 }

@@ -50,9 +50,9 @@ func (e *engine) noteEver(p *pend) {
 		return
 	}
 	if e.ever == nil {
-		e.ever = make([]int64, e.recN)
+		e.ever = make([]int64, e.exts.Recs)
 	}
-	e.ever[e.pos[p.v]] = 1
+	e.ever[e.recordVar(int(p.v))] = 1
 }
 
 // settleRecords finds how many records can be committed, where some process lacks something: first the variables that nobody has ever put, then
@@ -60,7 +60,7 @@ func (e *engine) noteEver(p *pend) {
 // nobody has put. It sets held. Collective.
 func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, err error) {
 	e := w.eng
-	ever := make([]int64, e.recN) // 1 for each that somebody has put
+	ever := make([]int64, e.exts.Recs) // 1 for each that somebody has put
 	if w.lead {
 		copy(ever, e.ever)
 	}
@@ -75,7 +75,7 @@ func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, e
 	}
 	never := func(v int) bool {
 		sv := &e.schema.vars[v]
-		return sv.Record && ever[e.pos[v]] == 0
+		return sv.Record && ever[e.recordVar(v)] == 0
 	}
 	records = w.known
 	if w.lead {

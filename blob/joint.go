@@ -113,17 +113,11 @@ type Get struct {
 
 // job is a Get that was found right.
 type job struct {
-	v    VarID
-	rec  int64
-	sv   *Variable
-	keep bool
-	out  *target
-	key  mapKey
-	s    *set
-	size int64
-
-	id    VarID // in the set
-	srec  int64
+	want  // id and srec are those of the set
+	keep  bool
+	out   *target
+	key   mapKey
+	at    int64        // where its bytes begin in what this rank reads
 	holes []decomp.Req // elements of those that are received that nobody has
 	got   []byte       // elements that are received, in the byte order of the file
 }
@@ -190,9 +184,9 @@ func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 		if !ok {
 			return nil, sum, fault.Usage("%s: no variable %q", r.base, g.Name)
 		}
-		j := job{v: v, rec: g.Record, sv: &r.schema.vars[v], keep: g.Keep}
-		if g.Record < 0 || j.sv.Record && g.Record >= r.records || !j.sv.Record && g.Record != 0 {
-			return nil, sum, fault.Usage("%s: read of %q: record %d, want 0..%d", r.base, g.Name, g.Record, max(r.records-1, 0))
+		j := job{want: want{v: v, rec: g.Record, sv: &r.schema.vars[v]}, keep: g.Keep}
+		if err := j.sv.checkRecord(g.Record, r.records); err != nil {
+			return nil, sum, fault.Usage("%s: read of %q: %v", r.base, g.Name, err)
 		}
 		elems := r.schema.Elems(v)
 		if n := len(p.uniq); p.bad >= 0 || n > 0 && p.uniq[n-1].End() > elems {
@@ -242,8 +236,9 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 	for i := range jobs {
 		j := &jobs[i]
 		if js.lead != nil {
-			if j.id = js.vars[j.v]; j.id < 0 && !js.s.isBefore(j.v) {
-				err = fault.At(js.s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", j.sv.Name), ErrMissing, "not in this set of subfiles")
+			var e error
+			if j.id, e = js.s.lookUp(js.vars, j.v, j.sv); e != nil {
+				err = e
 			}
 		}
 		if j.holes = lacks; j.id < 0 && p.wanted() > 0 {

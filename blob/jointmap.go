@@ -45,6 +45,27 @@ func (x *extentSums) addTo(s *checksum.Set, ext int64) {
 	}
 }
 
+// appendSums appends checksums to a message, which goes on with something else.
+func appendSums(b []byte, list []extentSums) []byte {
+	var told []byte
+	if len(list) > 0 {
+		told = encode(list)
+	}
+	return append(binary.AppendUvarint(b, uint64(len(told))), told...)
+}
+
+// parseSums is the reverse of appendSums, with the rest of the message. An empty one has none.
+func parseSums(b []byte) (list []extentSums, rest []byte, err error) {
+	n, w := binary.Uvarint(b)
+	if w <= 0 || n > uint64(len(b)-w) {
+		return nil, nil, nil
+	}
+	if n > 0 {
+		err = decode(b[w:w+int(n)], &list)
+	}
+	return list, b[w+int(n):], err
+}
+
 // partError is an error of reading lists of a subfile. One of a checksum may follow from one of reading.
 type partError struct {
 	Part int
@@ -74,14 +95,9 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 	}
 	runs := make([][]byte, len(got))
 	for i, b := range got {
-		n, w := binary.Uvarint(b)
-		if w <= 0 || n > uint64(len(b)-w) {
-			continue
-		}
-		runs[i] = b[w : w+int(n)]
-		var told []extentSums
-		if b = b[w+int(n):]; len(b) > 0 && err == nil {
-			err = decode(b, &told)
+		told, rest, e := parseSums(b)
+		if runs[i] = rest; err == nil {
+			err = e
 		}
 		for j := range told {
 			x := &told[j]
@@ -90,29 +106,18 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 	}
 	for part, s := range sums {
 		if p := js.kept[part]; p != nil {
-			for m := layout.MapOffsets; m <= layout.MapLengths; m++ {
-				crc, _, n := s.Joined(int64(m))
-				if e := (extent{p, (int(key.d)-1)*layout.MapVars + m, 0}).compareWhole(n, crc); e != nil {
-					bad = append(bad, partError{part, true, comm.EncodeError(e)})
-				}
+			if e := p.compareLists(int(key.d)-1, s); e != nil {
+				bad = append(bad, partError{part, true, comm.EncodeError(e)})
 			}
 		}
 	}
-	var b []byte
-	if len(bad) > 0 {
-		b = encode(bad)
-	}
-	said, e := k.c.Allgather(ctx, b)
+	said, e := k.c.Allgather(ctx, encodeList(bad))
 	if e != nil {
 		return nil, e
 	}
-	var all []partError
-	for _, b := range said {
-		var l []partError
-		if len(b) > 0 && err == nil {
-			err = decode(b, &l)
-		}
-		all = append(all, l...)
+	all, e := decodeLists[partError](said)
+	if err == nil {
+		err = e
 	}
 	wrong := slices.Clone(js.bad)
 	for _, sum := range []bool{false, true} {
@@ -159,17 +164,17 @@ func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d De
 	}
 	var mu sync.Mutex
 	for part, p := range v.files {
-		t := p.table.Some(p.from, p.to, nd)
-		var s *checksum.Set
+		l := &mapLists{pl: p.place, t: p.table.Some(p.from, p.to, nd), name: p.name, d: int(d) - 1, workers: k.r.opt.Workers}
 		if p.proven() {
-			s = checksum.New(0)
+			l.sums = checksum.New(0)
 		}
 		f, done, err := p.file()
 		if err == nil {
-			err = readRequests(ctx, f, p.place, t, p.name, int(d)-1, k.r.opt.Workers, func(j int, reqs []decomp.Req) error {
+			l.f = f
+			err = l.read(ctx, func(j int, reqs []decomp.Req) error {
 				mu.Lock()
 				defer mu.Unlock()
-				at := base[part] + t.Start[j*nd+int(d)-1]
+				at := base[part] + l.t.Start[j*nd+int(d)-1]
 				for _, q := range reqs {
 					for off := q.Offset; off < q.End(); {
 						i := dir.of(off)
@@ -179,48 +184,39 @@ func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d De
 					}
 				}
 				return nil
-			}, nil, s)
+			})
 			done()
 		}
 		if err != nil {
 			bad = append(bad, partError{part, false, comm.EncodeError(err)})
 			continue
 		}
-		if s == nil {
-			continue
-		}
-		for m := layout.MapOffsets; m <= layout.MapLengths; m++ {
-			if l := s.Ext[int64(m)]; sums[part] != nil {
-				x := sumsOf(part, m, l)
+		for m := layout.MapOffsets; m <= layout.MapLengths && l.sums != nil; m++ {
+			x := sumsOf(part, m, l.sums.Ext[int64(m)])
+			if sums[part] != nil {
 				x.addTo(sums[part], int64(m))
 			} else {
 				to := k.keeper(js.s, part)
-				told[to] = append(told[to], sumsOf(part, m, l))
+				told[to] = append(told[to], x)
 			}
 		}
 	}
-	any := false
-	msgs = make([][]byte, ranks)
+	to := map[int]*coder{}
 	for i := range runs {
-		if b := runs[i].b; len(b) > 0 {
-			any = true
-			msgs[dir.rank(int64(i), ranks)] = append(binary.AppendUvarint(nil, uint64(len(b))), b...)
+		if len(runs[i].b) > 0 {
+			to[dir.rank(int64(i), ranks)] = &runs[i]
 		}
 	}
-	for i, l := range told {
-		if len(l) == 0 {
+	for rank, l := range told {
+		b := appendSums(nil, l)
+		if to[rank] != nil {
+			b = append(b, to[rank].b...)
+		} else if len(l) == 0 {
 			continue
 		}
-		any = true
-		if msgs[i] == nil {
-			msgs[i] = binary.AppendUvarint(nil, 0)
-		}
-		msgs[i] = append(msgs[i], encode(l)...)
+		to[rank] = &coder{b: b}
 	}
-	if !any {
-		msgs = nil
-	}
-	return msgs, sums, bad
+	return messages(to, ranks), sums, bad
 }
 
 // build makes the directory of a range of n elements of what all ranks have read of it; those are left out that are in subfiles that are not good.

@@ -2,138 +2,118 @@ package blob
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
+	"slices"
 	"sort"
 
-	"blobio/blob/internal/checksum"
 	"blobio/comm"
 )
 
-// exchange reads what this rank's share has of records of variables of one map and set, sends it to who wants it, and receives what the plan
+// jointRead is the reading of records of variables of one map and set: each part by one rank, which sends it to who wants it.
+type jointRead struct {
+	*Collective
+	js     *jointSet
+	own    *owners
+	jobs   []job
+	width  int64  // bytes of one element of each job
+	buf    []byte // what this rank reads: elements of the first job, then of the next
+	fm     form
+	rounds int64 // what leaves a rank at once has bounds, and what all want alike is read once only
+	failed bool  // this rank has
+}
+
+// exchange reads what this rank's share has of jobs, sends it to who wants it, and receives what the plan
 // wants. Reads are exact, or of more than is wanted where that is faster. Collective.
 func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jobs []job, exact bool) error {
-	v, err := k.viewOf(ctx, js, jobs[0].key.d)
+	x := &jointRead{Collective: k, js: js, own: own, jobs: jobs, fm: form{big: js.lead.place.Big, exact: exact}}
+	if k.r.opt.Verify == VerifyOnce || exact && k.r.opt.Verify == VerifyWhole {
+		x.fm.known = k.known
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		j.at = x.width * own.read
+		x.width += j.size
+		j.name, j.fm, j.pf = fmt.Sprintf("variable %q", j.sv.Name), x.fm, k.r.newProof(js.lead, j.id, j.srec, x.fm)
+	}
+	x.buf = make([]byte, own.read*x.width)
+	view, read := k.view, x.readBlobs
+	if jobs[0].key.d == 0 {
+		view, read = k.flatView, x.readFlat
+	}
+	v, err := view(ctx, js, jobs[0].key.d)
 	if err != nil {
 		return err
 	}
-	proofs := make([]*proof, len(jobs))
-	at := make([]int64, len(jobs)) // of each job in what is read, for each element
-	for i := range jobs {
-		proofs[i], at[i] = k.proof(js, &jobs[i], exact), width(jobs[:i])
-	}
-	buf := make([]byte, own.read*width(jobs))
-	fm := form{big: js.lead.place.Big, exact: exact}
-	if jobs[0].key.d == 0 {
-		err = k.readFlat(ctx, js, v, own, jobs, proofs, at, buf, fm)
-	} else {
-		err = k.readBlobs(ctx, js, v, own, jobs, proofs, at, buf, fm)
-	}
-	// What leaves a rank at once has bounds, and what all want alike is read once only.
-	rounds := max(1, (own.out*width(jobs)+k.r.opt.Memory/2-1)/(k.r.opt.Memory/2))
-	for round := range rounds {
-		if e := k.send(ctx, js, own, jobs, proofs, at, buf, round, rounds, err != nil); e != nil {
+	err = read(ctx, v)
+	x.failed = err != nil
+	x.rounds = max(1, (own.out*x.width+k.r.opt.Memory/2-1)/(k.r.opt.Memory/2))
+	for round := range x.rounds {
+		if e := x.send(ctx, round); e != nil {
 			return e
 		}
 	}
-	for _, pf := range proofs {
+	for i := range jobs {
 		if err == nil {
-			err = pf.judge(ctx)
+			err = jobs[i].pf.judge(ctx)
 		}
 	}
 	return comm.Agree(ctx, k.c, err)
 }
 
-func (k *Collective) viewOf(ctx context.Context, js *jointSet, d DecompID) (*jointView, error) {
-	if d == 0 {
-		return k.flatView(ctx, js)
-	}
-	return k.view(ctx, js, d)
-}
-
-// proof is Reader.proof for what all ranks read together.
-func (k *Collective) proof(js *jointSet, j *job, exact bool) *proof {
-	r := k.r
-	if r.manifest == nil || r.opt.Verify == VerifyNever || js.packed() {
-		return nil
-	}
-	p := &proof{v: js.lead.place.fileVar(j.id), rec: j.srec, parts: map[*filePart]*checksum.Set{}}
-	switch {
-	case r.opt.Verify == VerifyAlways:
-		p.all = true
-	case r.opt.Verify == VerifyOnce || exact:
-		p.all, p.known = true, k.known
-	}
-	return p
-}
-
-// readBlobs reads what this rank's share has of several records of variables into buf: elements of the first one, then of the next.
-func (k *Collective) readBlobs(ctx context.Context, js *jointSet, v *jointView, own *owners, jobs []job, proofs []*proof, at []int64, buf []byte, fm form) error {
-	d := int(jobs[0].key.d) - 1
-	base := js.home.base[d]
-	of := make([]*fetched, len(jobs))
-	for i := range jobs {
-		of[i] = &fetched{int(jobs[i].size), fmt.Sprintf("variable %q", jobs[i].sv.Name), proofs[i]}
-	}
+// readBlobs reads what this rank's share has of the jobs.
+func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
+	d := int(x.jobs[0].key.d) - 1
+	base := x.js.home.base[d]
 	var list []fetch
-	piece := func(p *viewPart, j int, skip, n, to int64, i int) {
-		off, _, ext := p.place.Spot(p.table, j, int32(jobs[i].id), jobs[i].srec)
-		size := jobs[i].size
-		f := fetch{p.filePart, off + skip*size, at[i]*own.read + to*size, n * size, ext + skip*size, of[i]}
-		if l := len(list) - 1; l >= 0 && list[l].p == f.p && list[l].v == f.v && list[l].off+list[l].n == f.off && list[l].at+list[l].n == f.at &&
+	piece := func(p *viewPart, j int, skip, n, to int64, w *job) {
+		off, _, ext := p.place.Spot(p.table, j, int32(w.id), w.srec)
+		f := fetch{p.filePart, off + skip*w.size, w.at + to*w.size, n * w.size, ext + skip*w.size, &w.want}
+		if l := len(list) - 1; l >= 0 && list[l].p == f.p && list[l].w == f.w && list[l].off+list[l].n == f.off && list[l].at+list[l].n == f.at &&
 			list[l].to+list[l].n == f.to && list[l].n+f.n <= readBatch {
 			list[l].n += f.n
 			return
 		}
 		list = append(list, f)
 	}
-	// blobs calls f for each part of a blob that is wanted.
-	blobs := func(f func(p *viewPart, j int, skip, n, to int64) error) error {
+	// pieces lists those of some jobs, for each part of a blob that is wanted.
+	pieces := func(jobs []job) error {
 		part := 0
-		for _, x := range own.union {
-			for x.n > 0 {
-				for base[part+1] <= x.at {
+		for _, u := range x.own.union {
+			for u.n > 0 {
+				for base[part+1] <= u.at {
 					part++
 				}
-				n := min(x.n, base[part+1]-x.at)
+				n := min(u.n, base[part+1]-u.at)
 				if p := v.files[part]; p != nil { // else it is damaged, and who wants it knows
-					if err := p.blobs(d, x.at-base[part], n, func(j int, skip, m, done int64) error { return f(p, j, skip, m, x.to+done) }); err != nil {
+					if err := p.blobs(d, u.at-base[part], n, func(j int, skip, m, done int64) error {
+						for i := range jobs {
+							piece(p, j, skip, m, u.to+done, &jobs[i])
+						}
+						if len(list) < fetchChunk {
+							return nil
+						}
+						err := x.r.fetchAll(ctx, list, x.buf, x.fm)
+						list = list[:0]
+						return err
+					}); err != nil {
 						return err
 					}
 				}
-				x.at, x.n, x.to = x.at+n, x.n-n, x.to+n
+				u.at, u.n, u.to = u.at+n, u.n-n, u.to+n
 			}
 		}
 		return nil
 	}
-	full := func() error {
-		if len(list) < fetchChunk {
-			return nil
-		}
-		err := k.r.fetchAll(ctx, list, buf, fm)
-		list = list[:0]
-		return err
+	step := 1
+	if x.js.lead.place.ByRank { // what a blob has of all of them is read together
+		step = len(x.jobs)
 	}
-	var err error
-	if js.lead.place.ByRank { // what a blob has of all of them is read together
-		err = blobs(func(p *viewPart, j int, skip, n, to int64) error {
-			for i := range jobs {
-				piece(p, j, skip, n, to, i)
-			}
-			return full()
-		})
-	} else {
-		for i := 0; i < len(jobs) && err == nil; i++ {
-			err = blobs(func(p *viewPart, j int, skip, n, to int64) error {
-				piece(p, j, skip, n, to, i)
-				return full()
-			})
+	for jobs := range slices.Chunk(x.jobs, step) {
+		if err := pieces(jobs); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return k.r.fetchAll(ctx, list, buf, fm)
+	return x.r.fetchAll(ctx, list, x.buf, x.fm)
 }
 
 // blobs calls f for the blobs that have elements [x, x+n) of map d of the part: with the blob's number in the table, the elements of it that are
@@ -156,141 +136,137 @@ func (p *viewPart) blobs(d int, x, n int64, f func(j int, skip, n, done int64) e
 }
 
 // readFlat is readBlobs for variables without a map.
-func (k *Collective) readFlat(ctx context.Context, js *jointSet, v *jointView, own *owners, jobs []job, proofs []*proof, at []int64, buf []byte, fm form) error {
-	p := v.files[js.first]
-	if len(own.union) == 0 {
+func (x *jointRead) readFlat(ctx context.Context, v *jointView) error {
+	if len(x.own.union) == 0 {
 		return nil
 	}
+	p := v.files[x.js.first]
 	if p == nil {
-		return fmt.Errorf("%s: a rank is asked for what another has: %w", k.r.base, ErrBroken)
+		return fmt.Errorf("%s: a rank is asked for what another has: %w", x.r.base, ErrBroken)
 	}
-	for i := range jobs {
-		j := &jobs[i]
-		dst := buf[at[i]*own.read:][:own.read*j.size]
-		if err := k.r.flatRuns(ctx, p.filePart, j.id, j.sv, j.rec, j.srec, func(yield func(int64, int64) bool) {
-			for _, x := range own.union {
-				if !yield(x.at, x.n) {
+	for i := range x.jobs {
+		w := x.jobs[i].want
+		w.dst = x.buf[x.jobs[i].at:][:x.own.read*w.size]
+		if err := x.r.flatRuns(ctx, p.filePart, &w, func(yield func(int64, int64) bool) {
+			for _, u := range x.own.union {
+				if !yield(u.at, u.n) {
 					return
 				}
 			}
-		}, dst, fm, proofs[i]); err != nil {
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// ofRound is which of n elements go in a round.
+func (x *jointRead) ofRound(n, round int64) (from, to int64) {
+	return n * round / x.rounds, n * (round + 1) / x.rounds
+}
+
 // send sends a part of what was read, and in the first round what it sums to; and receives a part of what is wanted. Collective.
-func (k *Collective) send(ctx context.Context, js *jointSet, own *owners, jobs []job, proofs []*proof, at []int64, buf []byte, round, rounds int64, failed bool) error {
-	ranks, me := k.c.Size(), k.c.Rank()
-	sums := map[int][]extentSums{}
-	if !failed && round == 0 {
-		sums = k.sums(js, proofs)
-	}
-	var msgs [][]byte // of a job of many ranks most send nothing
-	if !failed && len(own.to)+len(sums) > 0 {
-		msgs = make([][]byte, ranks)
-	}
-	for rank := range msgs {
-		l := own.to[rank]
-		if rank == me && rounds == 1 {
-			l = nil // see below
-		}
-		if len(l) == 0 && len(sums[rank]) == 0 {
-			continue
-		}
-		var told []byte
-		if len(sums[rank]) > 0 {
-			told = encode(sums[rank])
-		}
-		n := elements(l)
-		from, to := n*round/rounds, n*(round+1)/rounds
-		b := make([]byte, 0, int64(len(told)+binary.MaxVarintLen64)+(to-from)*width(jobs))
-		b = append(binary.AppendUvarint(b, uint64(len(told))), told...)
-		for i := range jobs {
-			src, size := buf[at[i]*own.read:], jobs[i].size
-			eachBetween(l, from, to, func(x portion) { b = append(b, src[x.at*size:(x.at+x.n)*size]...) })
-		}
-		msgs[rank] = b
-	}
-	got, err := k.c.Alltoallv(ctx, msgs)
+func (x *jointRead) send(ctx context.Context, round int64) error {
+	got, err := x.c.Alltoallv(ctx, x.messages(round))
 	if err != nil {
 		return err
 	}
 	data := map[int][]byte{}
 	for rank, b := range got {
-		n, w := binary.Uvarint(b)
-		if w <= 0 || n > uint64(len(b)-w) {
-			continue
+		sums, rest, err := parseSums(b)
+		if err != nil {
+			return err
 		}
-		data[rank] = b[w+int(n):]
-		var told []extentSums
-		if n > 0 {
-			if err := decode(b[w:w+int(n)], &told); err != nil {
-				return err
-			}
-		}
-		for i := range told {
-			x := &told[i]
-			if pf := proofs[x.Ext]; pf != nil && js.kept[x.Part] != nil {
-				x.addTo(pf.of(js.kept[x.Part]), 0)
+		data[rank] = rest
+		for i := range sums {
+			s := &sums[i]
+			if pf := x.jobs[s.Ext].pf; pf != nil && x.js.kept[s.Part] != nil {
+				s.addTo(pf.of(x.js.kept[s.Part]), 0)
 			}
 		}
 	}
-	for share := range own.parts {
-		l, rank := own.from[own.bound[share]:own.bound[share+1]], own.rankOf(share, ranks)
-		if len(l) == 0 || failed && rank == me {
-			continue
-		}
-		if rank == me && rounds == 1 {
-			for i := range jobs {
-				src, dst, size := buf[at[i]*own.read:], jobs[i].got, jobs[i].size
-				for n, x := range l {
-					copy(dst[x.to*size:(x.to+x.n)*size], src[own.to[me][n].at*size:])
-				}
-			}
-			continue
-		}
-		n := elements(l)
-		from, to := n*round/rounds, n*(round+1)/rounds
-		b := data[rank]
-		if int64(len(b)) != (to-from)*width(jobs) {
-			continue // it has failed: all will hear of it
-		}
-		for i := range jobs {
-			dst, size := jobs[i].got, jobs[i].size
-			eachBetween(l, from, to, func(x portion) { b = b[copy(dst[x.to*size:(x.to+x.n)*size], b):] })
-		}
+	for share := range x.own.parts {
+		x.receive(x.own.from[x.own.bound[share]:x.own.bound[share+1]], x.own.rankOf(share, x.c.Size()), round, data)
 	}
 	return nil
 }
 
+// messages are what this rank sends in a round; nil if that is nothing: of a job of many ranks most send nothing.
+func (x *jointRead) messages(round int64) (msgs [][]byte) {
+	sums := map[int][]extentSums{}
+	if !x.failed && round == 0 {
+		sums = x.sums()
+	}
+	if x.failed || len(x.own.to)+len(sums) == 0 {
+		return nil
+	}
+	msgs = make([][]byte, x.c.Size())
+	for rank := range msgs {
+		l := x.own.to[rank]
+		if rank == x.c.Rank() && x.rounds == 1 {
+			l = nil // see receive
+		}
+		if len(l) == 0 && len(sums[rank]) == 0 {
+			continue
+		}
+		head := appendSums(nil, sums[rank])
+		from, to := x.ofRound(elements(l), round)
+		b := append(make([]byte, 0, int64(len(head))+(to-from)*x.width), head...)
+		for i := range x.jobs {
+			j := &x.jobs[i]
+			src := x.buf[j.at:]
+			eachBetween(l, from, to, func(u portion) { b = append(b, src[u.at*j.size:(u.at+u.n)*j.size]...) })
+		}
+		msgs[rank] = b
+	}
+	return msgs
+}
+
+// receive brings what a rank has sent of portions to its place. What this one has itself it sends only if there are several rounds.
+func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]byte) {
+	mine := rank == x.c.Rank()
+	switch {
+	case len(l) == 0 || x.failed && mine:
+	case mine && x.rounds == 1:
+		for i := range x.jobs {
+			j := &x.jobs[i]
+			src := x.buf[j.at:]
+			for n, u := range l {
+				copy(j.got[u.to*j.size:(u.to+u.n)*j.size], src[x.own.to[rank][n].at*j.size:])
+			}
+		}
+	default:
+		from, to := x.ofRound(elements(l), round)
+		b := data[rank]
+		if int64(len(b)) != (to-from)*x.width {
+			return // it has failed: all will hear of it
+		}
+		for i := range x.jobs {
+			j := &x.jobs[i]
+			eachBetween(l, from, to, func(u portion) { b = b[copy(j.got[u.to*j.size:(u.to+u.n)*j.size], b):] })
+		}
+	}
+}
+
 // sums takes from proofs what others are the keepers of, by rank. Of extentSums Ext is the number of the job.
-func (k *Collective) sums(js *jointSet, proofs []*proof) map[int][]extentSums {
+func (x *jointRead) sums() map[int][]extentSums {
 	to := map[int][]extentSums{}
-	for i, pf := range proofs {
+	for i := range x.jobs {
+		pf := x.jobs[i].pf
 		if pf == nil {
 			continue
 		}
 		for part, s := range pf.parts {
-			if js.kept[part.index] == part {
+			if x.js.kept[part.index] == part {
 				continue
 			}
-			rank := k.keeper(js.s, part.index)
+			rank := x.keeper(x.js.s, part.index)
 			to[rank] = append(to[rank], sumsOf(part.index, i, s.Ext[0]))
 			delete(pf.parts, part)
 			pf.last.Store(nil)
 		}
 	}
 	return to
-}
-
-// width is the bytes of one element of each.
-func width(jobs []job) (n int64) {
-	for i := range jobs {
-		n += jobs[i].size
-	}
-	return n
 }
 
 // elements of portions.

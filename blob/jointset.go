@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
@@ -47,6 +46,26 @@ func encode(v any) []byte {
 }
 
 func decode(b []byte, v any) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(v) }
+
+// encodeList is encode for a list; nothing if it is empty.
+func encodeList[T any](l []T) []byte {
+	if len(l) == 0 {
+		return nil
+	}
+	return encode(l)
+}
+
+// decodeLists joins what encodeList has made on several ranks.
+func decodeLists[T any](msgs [][]byte) (all []T, err error) {
+	for _, b := range msgs {
+		var l []T
+		if len(b) > 0 && err == nil {
+			err = decode(b, &l)
+		}
+		all = append(all, l...)
+	}
+	return all, err
+}
 
 // news is what the keeper of a subfile tells all ranks.
 type news struct {
@@ -161,34 +180,16 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 		err = fault.At(js.lead.name, js.lead.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", js.lead.place.layout, k.r.layout)
 	}
 	if err == nil {
-		js.vars, err = k.r.varsIn(js.s, js.lead)
+		js.vars, err = k.r.varsIn(js.lead.name, js.lead.place)
 	}
 	return comm.Agree(ctx, k.c, err)
 }
 
-// varsIn says which variable of a set each variable of the dataset is; lead is a part of the set.
-func (r *Reader) varsIn(s *set, lead *filePart) ([]VarID, error) {
-	if err := r.schema.canFollow(lead.place.schema); err != nil {
-		return nil, fault.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
-	}
-	vars := make([]VarID, len(r.schema.vars))
-	for v := range r.schema.vars {
-		vars[v] = -1
-		if id, ok := lead.place.schema.VarID(r.schema.vars[v].Name); ok {
-			vars[v] = id
-		}
-	}
-	return vars, nil
-}
-
 // table reads the table of a subfile that this rank keeps, and compares header and table with others of the dataset.
 func (k *Collective) table(js *jointSet, i int) error {
-	p, lead := js.kept[i], js.lead
-	if err := sameDataset(lead.place, p.place, k.r.manifest != nil); err != nil {
-		return fault.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
-	}
-	if err := p.sameRecords(lead); err != nil && k.r.manifest == nil && !k.r.opt.AllowMissing {
-		return fault.At(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
+	p := js.kept[i]
+	if err := p.agrees(js.lead); err != nil {
+		return err
 	}
 	if err := p.place.Holds(p.name, p.records, max(js.s.places, js.s.records)); err != nil {
 		return err
@@ -199,9 +200,8 @@ func (k *Collective) table(js *jointSet, i int) error {
 	if err := p.loadTable(js.s.records); err != nil {
 		return err
 	}
-	if q := js.home.kept[i]; q != p && q.table != nil &&
-		(!slices.Equal(p.table.Count, q.table.Count) || !slices.Equal(p.table.Nreqs, q.table.Nreqs)) {
-		return fault.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+	if q := js.home.kept[i]; q != p && q.table != nil {
+		return p.sameBlobs(q)
 	}
 	return nil
 }
@@ -227,25 +227,14 @@ func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []
 		}
 		list = append(list, n)
 	}
-	var b []byte
-	if len(list) > 0 {
-		b = encode(list)
-	}
-	said, err := k.c.Allgather(ctx, b)
+	said, err := k.c.Allgather(ctx, encodeList(list))
 	if err != nil {
 		return err
 	}
+	all, err := decodeLists[news](said)
 	heard := make([]news, len(js.s.parts))
-	for _, b := range said {
-		var some []news
-		if len(b) > 0 && err == nil {
-			if err = decode(b, &some); err != nil {
-				break
-			}
-		}
-		for _, n := range some {
-			heard[n.Part] = n
-		}
+	for _, n := range all {
+		heard[n.Part] = n
 	}
 	if err == nil {
 		err = k.count(js, heard)

@@ -132,20 +132,10 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d DecompID) (*joint
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range got {
-		var l []lentPart
-		if len(b) == 0 || err != nil {
-			continue
-		}
-		if err = decode(b, &l); err != nil {
-			break
-		}
-		for i := range l {
-			var p *viewPart
-			if p, err = k.borrow(js, &l[i]); err != nil {
-				break
-			}
-			v.files[l[i].Part] = p
+	lent, err := decodeLists[lentPart](got)
+	for i := range lent {
+		if err == nil {
+			v.files[lent[i].Part], err = k.borrow(js, &lent[i])
 		}
 	}
 	if err := comm.Agree(ctx, k.c, err); err != nil {
@@ -166,7 +156,7 @@ func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
 
 // flatView is view for variables without a map: all ranks know one subfile, of which the first blob has them; of compressed files its keeper
 // only. Collective.
-func (k *Collective) flatView(ctx context.Context, js *jointSet) (*jointView, error) {
+func (k *Collective) flatView(ctx context.Context, js *jointSet, _ DecompID) (*jointView, error) {
 	if v := js.views[0]; v != nil {
 		return v, nil
 	}

@@ -55,16 +55,13 @@ func (w *Writer) keepLone(v VarID, sv *Variable, rec int64, start, count []int64
 
 // dropSeen gives up what this rank has put and others write.
 func (w *Writer) dropSeen(gone func(p *pend) bool) {
-	kept := w.seen[:0]
-	for i := range w.seen {
-		if p := &w.seen[i]; !gone(&p.pend) {
-			kept = append(kept, *p)
-		} else if p.same != nil {
+	w.seen = slices.DeleteFunc(w.seen, func(p lonePut) bool {
+		drop := gone(&p.pend)
+		if drop && p.same != nil {
 			w.eng.proc.dropCopy(p.same)
 		}
-	}
-	clear(w.seen[len(kept):])
-	w.seen = kept
+		return drop
+	})
 }
 
 func always(*pend) bool { return true }

@@ -41,7 +41,7 @@ func (w *Writer) exchangeLones(ctx context.Context, mine []part, b *flushing) er
 		merged, items = append(merged, it), items[n:]
 	}
 	if w.sub.Rank() == 0 {
-		w.pending = deletePends(w.pending, func(p *pend) bool { return e.schema.vars[p.v].Decomp == 0 })
+		w.pending = slices.DeleteFunc(w.pending, func(p pend) bool { return e.schema.vars[p.v].Decomp == 0 })
 		w.parts = nil
 	}
 	b.keys = slices.DeleteFunc(b.keys, func(k varRec) bool { return e.schema.vars[k.v].Decomp == 0 })

@@ -188,7 +188,7 @@ func (r *Reader) buildMap(ctx context.Context, b *decomp.Builder, s *set, d int,
 		if p.place == nil || without[p] {
 			continue
 		}
-		if err := p.readRequests(ctx, d, r.opt.Workers, func(j int, reqs []decomp.Req) error {
+		if err := p.readRequests(ctx, d, func(j int, reqs []decomp.Req) error {
 			if !wanted(reqs) {
 				return nil
 			}

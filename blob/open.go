@@ -72,10 +72,15 @@ func (o *OpenOptions) withDefaults() OpenOptions {
 // netCDF file, or a directory with one dataset. The content of the files
 // decides what they are. Of the subfiles only the first is read.
 func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
+	return openWith(ctx, path, o, o.files())
+}
+
+// files are the knobs of what reads.
+func (o *OpenOptions) files() (k knobs) {
 	if o != nil {
-		return openWith(ctx, path, o, knobs{fs: o.FS})
+		k.fs = o.FS
 	}
-	return openWith(ctx, path, o, knobs{})
+	return k
 }
 
 func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reader, error) {
@@ -225,10 +230,7 @@ func look(fsys vfs.FS, path string) (*subfile.Set, standing) {
 // dataset, and the others of the process share its Reader. What it needs of the
 // files one process reads for all. Every rank must Close. Collective.
 func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
-	if o != nil {
-		return openCommWith(ctx, c, path, o, knobs{fs: o.FS})
-	}
-	return openCommWith(ctx, c, path, o, knobs{})
+	return openCommWith(ctx, c, path, o, o.files())
 }
 
 func openCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions, k knobs) (*Reader, error) {

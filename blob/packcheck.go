@@ -11,7 +11,6 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/internal/fault"
 	"blobio/internal/par"
-	"blobio/subfile"
 )
 
 // index checks the index of a compressed file: its checksum, each entry, and that no two
@@ -90,12 +89,9 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, v int, rec int64, crc uint32, good bool)) error {
 	pl := p.place
 	fixed, recs := pl.Kinds()
-	records := pl.Records
-	if len(recs) == 0 {
-		records = 0 // whatever the header says
-	}
-	if records > maxExtents/int64(max(len(recs), 1)) {
-		return fault.At(p.name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
+	records, err := pl.recordsToSum(pl.Records, len(recs), p.name)
+	if err != nil {
+		return err
 	}
 	type result struct {
 		crc  uint32
@@ -103,13 +99,12 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 	}
 	n := len(fixed) + int(records)*len(recs)
 	results := make([]result, n)
-	key := func(k int) (ext int64, v int, rec int64) {
+	key := func(k int) (v int, rec int64) {
 		if k < len(fixed) {
-			return int64(k), fixed[k], 0
+			return fixed[k], 0
 		}
 		k -= len(fixed)
-		rec = int64(k / len(recs))
-		return subfile.ExtentIndex(len(fixed), len(recs), k%len(recs), true, rec), recs[k%len(recs)], rec
+		return recs[k%len(recs)], int64(k / len(recs))
 	}
 	var faults atomic.Int64
 	told := make([][]error, n) // by extent: workers meet them in any order
@@ -117,7 +112,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		if c.ctx.Err() != nil {
 			return
 		}
-		_, v, rec := key(k)
+		v, rec := key(k)
 		crc, stored, err := p.un.Verify(f, v, rec, func(err error) {
 			if faults.Add(1) <= maxListed {
 				told[k] = append(told[k], err)
@@ -133,8 +128,8 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		c.say(Error, p.name, -1, layout.DataPacked, ErrChecksum, "%d more chunks are not right", more)
 	}
 	for k, r := range results {
-		ext, v, rec := key(k)
-		report(ext, v, rec, r.crc, r.good)
+		v, rec := key(k)
+		report(int64(k), v, rec, r.crc, r.good)
 	}
 	return c.ctx.Err()
 }

@@ -56,18 +56,17 @@ func (e *engine) gatherPacked(rows [][]byte) (*layout.Index, error) {
 		if b = b[8:]; i >= uint64(len(x.Table.ID)) {
 			return nil, errSealed
 		}
-		short := false
-		x.Each(int(i), func(first, n int64) {
+		for v, rec := range x.Pieces() {
+			first, n, _ := x.Of(v, rec, int(i))
 			for k := first; n > 0; k, n = k+1, n-min(n, x.Chunk) {
 				if len(b) < layout.IndexEntryLen {
-					short = true
-					return
+					return nil, errSealed
 				}
 				x.Entries[k], _ = layout.ParseEntry(b)
 				b = b[layout.IndexEntryLen:]
 			}
-		})
-		if short || len(b) > 0 {
+		}
+		if len(b) > 0 {
 			return nil, errSealed
 		}
 	}

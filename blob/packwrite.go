@@ -19,10 +19,7 @@ func (e *engine) packUnit(v int32) int {
 
 // packPiece returns the first entry of a put of local rank i, its bytes and the size of an element.
 func (e *engine) packPiece(i int, p *pend) (first, n, size int64) {
-	if p.v < 0 {
-		return e.pack.x.List(int(-1-p.v)/layout.MapVars, int(-1-p.v)%layout.MapVars-layout.MapOffsets, i)
-	}
-	return e.pack.x.Piece(int(p.v), e.recIn(p.v, p.rec), i)
+	return e.pack.x.Of(e.place.HeaderVar(p.v), e.recIn(p.v, p.rec), i)
 }
 
 // packQueue lists what is written, in order. Of the maps only the lists are pieces: the rest is in the index.

@@ -32,7 +32,7 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 		p := r.sets[e.Set].parts[e.Subfile]
 		v := p.place.Header.VarIndex(e.Name)
 		o := p.place.ExtentOrder()
-		x := subfile.ExtentIndex(o.Fixed, o.Recs, o.Pos[v], p.place.Header.IsRecord(v), e.Record-r.sets[e.Set].first)
+		x := o.Index(v, e.Record-r.sets[e.Set].first)
 		for int64(len(bytesOf[p.name])) <= x {
 			bytesOf[p.name] = append(bytesOf[p.name], nil)
 		}

@@ -45,67 +45,61 @@ const maxRecordGap = 1 << 20
 // between two flushes, lend, flush more often, or raise Options.Memory. In the process-centric layout Flush
 // makes room only if Options.Records is set.
 func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
-	if err := w.checkPut(v, rec); err != nil {
-		return err
-	}
-	sv := &w.schema.vars[v]
-	want := w.putLen(v)
-	if int64(len(data)) != want {
-		return fault.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
-	}
-	if err := convertible(sv, rec, data); err != nil {
-		return err
-	}
-	if sv.Decomp == 0 && w.sub.Rank() != 0 {
-		w.sawRecord(sv, rec)
-		return w.keepLone(v, sv, rec, nil, nil, memType[T](), elem.Bytes(data))
-	}
-	p, err := w.hold(sv, rec, memType[T](), elem.Bytes(data))
-	if err != nil {
-		return err
-	}
-	p.v = w.id(v)
-	w.pending = append(w.pending, p)
-	if sv.Decomp == 0 && len(w.parts) > 0 { // parts are laid over it: those before are past
-		w.parts = slices.DeleteFunc(w.parts, func(q part) bool { return q.v == p.v && q.rec == p.rec })
-	}
-	w.sawRecord(sv, rec)
-	return nil
+	return put(w, v, rec, nil, nil, data)
 }
 
 // PutAt gives elements of one record of a variable that is not decomposed:
 // count[i] elements from start[i] on along each dimension but the record
 // dimension, rows in canonical order. Otherwise it is like Put.
 func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data []T) error {
+	if start == nil { // of a scalar
+		start = []int64{}
+	}
+	return put(w, v, rec, start, count, data)
+}
+
+// put is Put if start is nil, otherwise PutAt.
+func put[T Number](w *Writer, v VarID, rec int64, start, count []int64, data []T) error {
 	if err := w.checkPut(v, rec); err != nil {
 		return err
 	}
-	sv := &w.schema.vars[v]
-	if sv.Decomp != 0 {
-		return fault.Usage("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
+	sv, n := &w.schema.vars[v], w.putLen(v)
+	if start != nil {
+		if sv.Decomp != 0 {
+			return fault.Usage("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
+		}
+		if err := checkSlab(w.schema.Shape(v), start, count); err != nil {
+			return fault.Usage("put of %q record %d: %v", sv.Name, rec, err)
+		}
+		n = product(count)
 	}
-	if err := checkSlab(w.schema.Shape(v), start, count); err != nil {
-		return fault.Usage("put of %q record %d: %v", sv.Name, rec, err)
-	}
-	if want := product(count); int64(len(data)) != want {
-		return fault.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
+	if int64(len(data)) != n {
+		return fault.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), n)
 	}
 	if err := convertible(sv, rec, data); err != nil {
 		return err
 	}
-	w.sawRecord(sv, rec)
-	if len(data) == 0 {
-		return nil
+	mem, raw, lone := memType[T](), elem.Bytes(data), sv.Decomp == 0 && w.sub.Rank() != 0
+	if none := start != nil && n == 0; none || lone {
+		if w.sawRecord(sv, rec); none {
+			return nil
+		}
+		return w.keepLone(v, sv, rec, start, count, mem, raw)
 	}
-	if w.sub.Rank() != 0 {
-		return w.keepLone(v, sv, rec, start, count, memType[T](), elem.Bytes(data))
-	}
-	p, err := w.hold(sv, rec, memType[T](), elem.Bytes(data))
+	p, err := w.hold(sv, rec, mem, raw)
 	if err != nil {
 		return err
 	}
+	w.sawRecord(sv, rec)
 	p.v = w.id(v)
-	w.parts = append(w.parts, part{pend: p, start: append([]int64(nil), start...), count: append([]int64(nil), count...)})
+	if start != nil {
+		w.parts = append(w.parts, part{pend: p, start: slices.Clone(start), count: slices.Clone(count)})
+		return nil
+	}
+	w.pending = append(w.pending, p)
+	if sv.Decomp == 0 && len(w.parts) > 0 { // parts are laid over it: those before are past
+		w.parts = slices.DeleteFunc(w.parts, func(q part) bool { return q.v == p.v && q.rec == p.rec })
+	}
 	return nil
 }
 

@@ -67,38 +67,18 @@ type Blob struct {
 func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
 	r = r.now()
 	return func(yield func(Blob, error) bool) {
-		v, ok := r.schema.VarID(name)
-		if !ok || r.schema.vars[v].Decomp == 0 {
-			yield(Blob{}, fault.Usage("%s: no decomposed variable %q", r.base, name))
-			return
-		}
-		sv := &r.schema.vars[v]
-		if rec < 0 || sv.Record && rec >= r.records || !sv.Record && rec != 0 {
-			yield(Blob{}, fault.Usage("%s: blobs of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0)))
-			return
-		}
-		s, srec := r.setOf(v, rec)
-		m, err := r.mapIn(ctx, s, sv.Decomp)
+		x, err := r.blobsOf(ctx, name, rec)
 		if err != nil {
 			yield(Blob{}, err)
 			return
 		}
-		if err := r.loadSet(ctx, s); err != nil {
-			yield(Blob{}, err)
-			return
-		}
-		id, err := s.variable(v, sv)
-		if err != nil {
-			yield(Blob{}, err)
-			return
-		}
-		fm := form{known: newKnown()} // so that no blob is given out whose extent is damaged
-		for _, p := range s.parts {
+		x.fm.known = newKnown() // so that no blob is given out whose extent is damaged
+		for _, p := range x.s.parts {
 			if p.place == nil {
 				continue
 			}
 			for j := range p.place.Shape.Blobs {
-				b, err := p.blob(ctx, s, m, id, sv, srec, j, fm)
+				b, err := p.blob(ctx, x, j)
 				if err == nil {
 					err = ctx.Err()
 				}
@@ -110,33 +90,80 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 	}
 }
 
-func (p *filePart) blob(ctx context.Context, s *set, m *decomp.Map, id VarID, sv *Variable, rec int64, j int, fm form) (Blob, error) {
-	if rank := p.first + j; id < 0 {
-		data, raw := newSlice(sv.Type, m.Count(rank))
-		hostForm.fill(raw, sv)
-		return Blob{Subfile: p.index, Rank: rank, Runs: m.AppendReqs(nil, rank), Data: data}, nil
+// RankBlob reads what one rank wrote of one record of a decomposed variable: the
+// blob that Blobs would give as number rank, without reading the others.
+func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
+	r = r.now()
+	x, err := r.blobsOf(ctx, name, rec)
+	if err != nil {
+		return Blob{}, err
+	}
+	for _, p := range x.s.parts {
+		if p.place != nil && rank >= p.first && rank < p.first+p.place.Shape.Blobs {
+			return p.blob(ctx, x, rank-p.first)
+		}
+	}
+	if rank >= 0 && rank < x.m.Ranks() {
+		return Blob{}, fault.At(r.base, -1, "", ErrMissing, "the subfile of rank %d is not here", rank)
+	}
+	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.base, rank, x.m.Ranks()-1)
+}
+
+// blobsOf finds the record of a decomposed variable of which raw blobs are wanted.
+func (r *Reader) blobsOf(ctx context.Context, name string, rec int64) (w *want, err error) {
+	v, ok := r.schema.VarID(name)
+	if !ok || r.schema.vars[v].Decomp == 0 {
+		return nil, fault.Usage("%s: no decomposed variable %q", r.base, name)
+	}
+	w = &want{v: v, rec: rec, sv: &r.schema.vars[v]}
+	if err := w.sv.checkRecord(rec, r.records); err != nil {
+		return nil, fault.Usage("%s: blobs of %q: %v", r.base, name, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w.s, w.srec = r.setOf(v, rec)
+	if w.m, err = r.mapIn(ctx, w.s, w.sv.Decomp); err != nil {
+		return nil, err
+	}
+	if err := r.loadSet(ctx, w.s); err != nil {
+		return nil, err
+	}
+	w.id, err = w.s.variable(v, w.sv)
+	return w, err
+}
+
+// blob reads blob j of a part.
+func (p *filePart) blob(ctx context.Context, w *want, j int) (Blob, error) {
+	rank := p.first + j
+	b := Blob{Subfile: p.index, Rank: rank, Runs: w.m.AppendReqs(nil, rank)}
+	var raw []byte
+	if w.id < 0 {
+		b.Data, raw = newSlice(w.sv.Type, w.m.Count(rank))
+		hostForm.fill(raw, w.sv)
+		return b, nil
 	}
 	f, done, err := p.file()
 	if err != nil {
 		return Blob{}, err
 	}
 	defer done()
-	rank := p.first + j
-	off, n, at := p.place.Spot(p.table, j, int32(id), rec)
-	if err := p.place.backs(f, off, n, p.name, fmt.Sprintf("variable %q of blob %d", sv.Name, j)); err != nil {
+	field := fmt.Sprintf("variable %q of blob %d", w.sv.Name, j)
+	off, n, at := p.place.Spot(p.table, j, int32(w.id), w.srec)
+	if err := p.place.backs(f, off, n, p.name, field); err != nil {
 		return Blob{}, err
 	}
-	data, raw := newSlice(sv.Type, m.Count(rank))
-	if err := layout.ReadFull(f, raw, off, p.name, fmt.Sprintf("variable %q of blob %d", sv.Name, j)); err != nil {
+	b.Data, raw = newSlice(w.sv.Type, w.m.Count(rank))
+	if err := layout.ReadFull(f, raw, off, p.name, field); err != nil {
 		return Blob{}, err
 	}
-	pf := p.r.proof(s, id, rec, n, fm)
+	pf := p.r.proof(w.s, w.id, w.srec, n, w.fm)
 	pf.take(p, at, raw)
 	if err := pf.judge(ctx); err != nil {
 		return Blob{}, err
 	}
 	if p.place.Big != hostBig {
-		cdf5.Swap(raw, raw, sv.Type.Size())
+		cdf5.Swap(raw, raw, w.sv.Type.Size())
 	}
-	return Blob{Subfile: p.index, Rank: rank, Runs: m.AppendReqs(nil, rank), Data: data}, nil
+	return b, nil
 }

@@ -12,48 +12,39 @@ import (
 	"blobio/internal/par"
 )
 
-// badRequest says what is wrong with the requests of blob j of map d, and at
-// which byte, nil if nothing is.
-func badRequest(pl *place, t *layout.Ranks, name string, d, j int, reqs []decomp.Req, sum int64) error {
-	elems := product(pl.schema.DecompDims(DecompID(d + 1)))
-	entry := func(m, k int, size int64) (int64, string) {
-		at, _ := pl.MapPiece(d, m, t, j)
-		return pl.Shown(at + int64(k)*size), fmt.Sprintf("D%d.%s[%d][%d]", d+1, layout.MapVarDefs[m].Name, t.ID[j], k)
-	}
-	for k, q := range reqs {
-		switch {
-		case q.Length < 0 || q.Length > elems:
-			at, field := entry(layout.MapLengths, k, 4)
-			return fault.At(name, at, field, ErrCorrupt, "%d, want 0..%d", q.Length, elems)
-		case q.Offset < 0 || q.Offset > elems-q.Length:
-			at, field := entry(layout.MapOffsets, k, pl.OffsetSize(d))
-			return fault.At(name, at, field, ErrCorrupt, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
-		}
-	}
-	if want := t.Count[j*pl.NumMaps()+d]; sum != want {
-		at, _ := pl.MapPiece(d, layout.MapLengths, t, j)
-		return fault.At(name, pl.Shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, t.ID[j]), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
-	}
-	return nil
+// mapLists are the lists of requests of map d, from 0, of the blobs of a table, which may be some of the file's, one after the other.
+type mapLists struct {
+	f       io.ReaderAt
+	pl      *place
+	t       *layout.Ranks
+	name    string // of the file
+	d       int
+	workers int
+	report  func(error)   // gets every fault, from several goroutines, and the other blobs are still read; nil: the first fault ends it
+	sums    *checksum.Set // gets what is read of the two lists, as extents MapOffsets and MapLengths; may be nil
 }
 
-// readRequests reads the lists of map d of all blobs of a part and calls set
-// for each, from several goroutines. Rows are read a few MiB at a time.
-func (p *filePart) readRequests(ctx context.Context, d, workers int, set func(j int, reqs []decomp.Req) error) error {
+// readRequests reads the lists of map d of all blobs of a part, and compares them with their checksums.
+func (p *filePart) readRequests(ctx context.Context, d int, set func(j int, reqs []decomp.Req) error) error {
 	f, done, err := p.file()
 	if err != nil {
 		return err
 	}
 	defer done()
-	var s *checksum.Set
+	l := &mapLists{f: f, pl: p.place, t: p.table, name: p.name, d: d, workers: p.r.opt.Workers}
 	if p.proven() {
-		s = checksum.New(0)
+		l.sums = checksum.New(0)
 	}
-	if err := readRequests(ctx, f, p.place, p.table, p.name, d, workers, set, nil, s); err != nil || s == nil {
+	if err := l.read(ctx, set); err != nil || l.sums == nil {
 		return err
 	}
+	return p.compareLists(d, l.sums)
+}
+
+// compareLists compares both lists of map d with the manifest's checksums.
+func (p *filePart) compareLists(d int, sums *checksum.Set) error {
 	for m := layout.MapOffsets; m <= layout.MapLengths; m++ {
-		crc, _, n := s.Joined(int64(m))
+		crc, _, n := sums.Joined(int64(m))
 		if err := (extent{p, d*layout.MapVars + m, 0}).compareWhole(n, crc); err != nil {
 			return err
 		}
@@ -61,147 +52,147 @@ func (p *filePart) readRequests(ctx context.Context, d, workers int, set func(j 
 	return nil
 }
 
-// rowBatch is how many bytes of rows of a map are read at once.
-const rowBatch = 4 << 20
+const (
+	rowBatch  = 4 << 20 // bytes of rows of a map that are read at once
+	listBatch = 256     // blobs that one worker takes in turn where the lists of each are read alone
+)
 
-// listBatch is how many blobs one worker takes in turn where each blob's lists are read alone.
-const listBatch = 256
-
-// readRequests does the work for the blobs of a table, which may be some of the file's, one after the other. report, if it is not nil, is called with every fault, from
-// several goroutines, and the other blobs are still read; otherwise the first
-// fault is returned. sums gets what was read of the two lists, as extents mapOffsets and mapLengths; it may be nil.
-func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error), sums *checksum.Set) error {
-	if err := pl.RoomForLists(t, d, name); err != nil {
+// read calls set for each blob, from several goroutines.
+func (l *mapLists) read(ctx context.Context, set func(j int, reqs []decomp.Req) error) error {
+	if err := l.pl.RoomForLists(l.t, l.d, l.name); err != nil {
 		return err
 	}
-	nb, nd := len(t.ID), pl.NumMaps()
-	width := max(pl.Shape.MaxReqs[d], 1)
-	group := int(max(1, rowBatch/(width*pl.OffsetSize(d))))
-	if !pl.Rows() {
+	nb := len(l.t.ID)
+	group := int(max(1, rowBatch/(l.width()*l.pl.OffsetSize(l.d))))
+	if !l.pl.Rows() {
 		group = min(group, listBatch)
 	}
-	n := (nb + group - 1) / group
-	errs := make([]error, n)
-	order := orderOf(pl.Big)
-	par.Do(workers, n, func(g int) {
-		if errs[g] = ctx.Err(); errs[g] != nil {
-			return
-		}
-		lo, hi := g*group, min((g+1)*group, nb)
-		var offs, lens, room []byte
-		took := func(m, j int, b []byte) {
-			if sums != nil {
-				_, _, pos := pl.Spot(t, j, int32(-1-(d*layout.MapVars+m)), 0)
-				sums.Sum(int64(m), pos, b)
-			}
-		}
-		read := func(m, j int, n int64) ([]byte, error) {
-			at, _ := pl.MapPiece(d, m, t, j)
-			field := fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, t.ID[j])
-			if err := pl.backs(f, at, n, name, field); err != nil {
-				return nil, err
-			}
-			b := make([]byte, n)
-			if err := layout.ReadFull(f, b, at, name, field); err != nil {
-				return nil, err
-			}
-			took(m, j, b)
-			return b, nil
-		}
-		osz := pl.OffsetSize(d)
-		// lists reads both lists of a blob, at once if they lie together. They last until the next call.
-		lists := func(j int, q int64) (o, l []byte, err error) {
-			at, _ := pl.MapPiece(d, layout.MapOffsets, t, j)
-			next, _ := pl.MapPiece(d, layout.MapLengths, t, j)
-			if next == at+osz*q && pl.Packed == nil && pl.backs(f, at, (osz+4)*q, name, "") == nil { // else the error is of one list
-				if int64(cap(room)) < (osz+4)*q {
-					room = make([]byte, 2*(osz+4)*q)
-				}
-				both := room[:(osz+4)*q]
-				if err := layout.ReadFullOf(f, both, at, name, func() string {
-					return fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[layout.MapOffsets].Name, t.ID[j])
-				}); err != nil {
-					return nil, nil, err
-				}
-				o, l = both[:osz*q], both[osz*q:]
-				took(layout.MapOffsets, j, o)
-				took(layout.MapLengths, j, l)
-				return o, l, nil
-			}
-			if o, err = read(layout.MapOffsets, j, osz*q); err == nil {
-				l, err = read(layout.MapLengths, j, 4*q)
-			}
-			return o, l, err
+	return par.Each(ctx, l.workers, (nb+group-1)/group, func(_ context.Context, g int) error {
+		return l.group(g*group, min((g+1)*group, nb), set)
+	})
+}
+
+// width is how many entries a row has.
+func (l *mapLists) width() int64 { return max(l.pl.Shape.MaxReqs[l.d], 1) }
+
+func (l *mapLists) nreqs(j int) int64 { return l.t.Nreqs[j*l.pl.NumMaps()+l.d] }
+
+// group reads the lists of blobs [lo, hi): rows of equal width are read together.
+func (l *mapLists) group(lo, hi int, set func(j int, reqs []decomp.Req) error) error {
+	var offs, lens, room []byte
+	var reqs []decomp.Req
+	if l.pl.Rows() {
+		last := l.nreqs(hi - 1)
+		if l.sums != nil {
+			last = l.width() // what is not used is in the sum
 		}
 		var err error
-		if pl.Rows() { // rows of equal width, one after the other
-			rows := int64(hi - lo)
-			last := t.Nreqs[(hi-1)*nd+d]
-			if sums != nil {
-				last = width // what is not used is in the sum
-			}
-			if offs, err = read(layout.MapOffsets, lo, osz*((rows-1)*width+last)); err == nil {
-				lens, err = read(layout.MapLengths, lo, 4*((rows-1)*width+last))
-			}
-			if err != nil {
-				if report != nil {
-					report(err)
-				} else {
-					errs[g] = err
-				}
-				return
+		if offs, lens, err = l.lists(lo, int64(hi-lo-1)*l.width()+last, &room); err != nil {
+			return l.tell(err)
+		}
+	}
+	for j := lo; j < hi; j++ {
+		o, n, err := offs, lens, error(nil)
+		if l.pl.Rows() {
+			skip := int64(j-lo) * l.width()
+			o, n = o[skip*l.pl.OffsetSize(l.d):], n[skip*4:]
+		} else {
+			o, n, err = l.lists(j, l.nreqs(j), &room)
+		}
+		if err == nil {
+			reqs, err = l.decode(reqs[:0], j, o, n)
+		}
+		if err == nil {
+			if err = set(j, reqs); err != nil {
+				at, _ := l.pl.MapPiece(l.d, layout.MapOffsets, l.t, j)
+				err = fault.At(l.name, l.pl.Shown(at), l.field(layout.MapOffsets, j), ErrCorrupt, "%v", err)
 			}
 		}
-		var reqs []decomp.Req
-		for j := lo; j < hi; j++ {
-			q := t.Nreqs[j*nd+d]
-			o, l := offs, lens
-			if pl.Rows() {
-				o, l = offs[int64(j-lo)*width*osz:], lens[int64(j-lo)*width*4:]
-			} else {
-				o, l, err = lists(j, q)
-			}
-			if err != nil {
-				if report != nil {
-					report(err)
-					err = nil
-					continue
-				}
-				errs[g] = err
-				return
-			}
-			reqs = reqs[:0]
-			sum := int64(0)
-			for k := range q {
-				r := decomp.Req{Length: int64(int32(order.Uint32(l[4*k:])))}
-				if osz == 8 {
-					r.Offset = int64(order.Uint64(o[8*k:]))
-				} else {
-					r.Offset = int64(int32(order.Uint32(o[4*k:])))
-				}
-				sum += r.Length
-				reqs = append(reqs, r)
-			}
-			bad := badRequest(pl, t, name, d, j, reqs, sum)
-			if bad == nil {
-				if err := set(j, reqs); err != nil {
-					at, _ := pl.MapPiece(d, layout.MapOffsets, t, j)
-					bad = fault.At(name, pl.Shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, t.ID[j]), ErrCorrupt, "%v", err)
-				}
-			}
-			if bad != nil && report == nil {
-				errs[g] = bad
-				return
-			}
-			if bad != nil {
-				report(bad)
-			}
-		}
-	})
-	for _, err := range errs {
-		if err != nil {
+		if err = l.tell(err); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tell gives a fault to report, if that is there, and returns it otherwise.
+func (l *mapLists) tell(err error) error {
+	if err == nil || l.report == nil {
+		return err
+	}
+	l.report(err)
+	return nil
+}
+
+func (l *mapLists) field(m, j int) string {
+	return fmt.Sprintf("D%d.%s[%d]", l.d+1, layout.MapVarDefs[m].Name, l.t.ID[j])
+}
+
+// lists reads q entries of both lists from blob j on, at once if those of a blob lie together. They last until the next call with this room.
+func (l *mapLists) lists(j int, q int64, room *[]byte) (offs, lens []byte, err error) {
+	pl, size := l.pl, l.pl.OffsetSize(l.d)
+	at, _ := pl.MapPiece(l.d, layout.MapOffsets, l.t, j)
+	next, _ := pl.MapPiece(l.d, layout.MapLengths, l.t, j)
+	n := (size + 4) * q
+	if !pl.Rows() && pl.Packed == nil && next == at+size*q && pl.backs(l.f, at, n, l.name, "") == nil { // else the error is of one list
+		if int64(cap(*room)) < n {
+			*room = make([]byte, 2*n)
+		}
+		both := (*room)[:n]
+		err = layout.ReadFullOf(l.f, both, at, l.name, func() string { return l.field(layout.MapOffsets, j) })
+		offs, lens = both[:size*q], both[size*q:]
+	} else if offs, err = l.list(layout.MapOffsets, j, size*q); err == nil {
+		lens, err = l.list(layout.MapLengths, j, 4*q)
+	}
+	if err == nil && l.sums != nil {
+		for m, b := range [][]byte{layout.MapOffsets: offs, layout.MapLengths: lens} {
+			if b != nil {
+				_, _, pos := pl.Spot(l.t, j, pl.PendVar(l.d*layout.MapVars+m), 0)
+				l.sums.Sum(int64(m), pos, b)
+			}
+		}
+	}
+	return offs, lens, err
+}
+
+// list reads n bytes of one list from blob j on.
+func (l *mapLists) list(m, j int, n int64) ([]byte, error) {
+	at, _ := l.pl.MapPiece(l.d, m, l.t, j)
+	if err := l.pl.backs(l.f, at, n, l.name, l.field(m, j)); err != nil {
+		return nil, err
+	}
+	b := make([]byte, n)
+	return b, layout.ReadFull(l.f, b, at, l.name, l.field(m, j))
+}
+
+// decode appends the requests of blob j from its lists to reqs. An error says what is wrong with them, and at which byte.
+func (l *mapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp.Req, error) {
+	pl, size, order := l.pl, l.pl.OffsetSize(l.d), orderOf(l.pl.Big)
+	elems := product(pl.schema.DecompDims(DecompID(l.d + 1)))
+	bad := func(m int, k, size int64, format string, args ...any) error {
+		at, _ := pl.MapPiece(l.d, m, l.t, j)
+		return fault.At(l.name, pl.Shown(at+k*size), fmt.Sprintf("%s[%d]", l.field(m, j), k), ErrCorrupt, format, args...)
+	}
+	sum := int64(0)
+	for k := range l.nreqs(j) {
+		q := decomp.Req{Length: int64(int32(order.Uint32(lens[4*k:])))}
+		if size == 8 {
+			q.Offset = int64(order.Uint64(offs[8*k:]))
+		} else {
+			q.Offset = int64(int32(order.Uint32(offs[4*k:])))
+		}
+		switch {
+		case q.Length < 0 || q.Length > elems:
+			return reqs, bad(layout.MapLengths, k, 4, "%d, want 0..%d", q.Length, elems)
+		case q.Offset < 0 || q.Offset > elems-q.Length:
+			return reqs, bad(layout.MapOffsets, k, size, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
+		}
+		sum += q.Length
+		reqs = append(reqs, q)
+	}
+	if want := l.t.Count[j*pl.NumMaps()+l.d]; sum != want {
+		at, _ := pl.MapPiece(l.d, layout.MapLengths, l.t, j)
+		return reqs, fault.At(l.name, pl.Shown(at), l.field(layout.MapLengths, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+	}
+	return reqs, nil
 }

@@ -39,28 +39,12 @@ func (e *engine) giveRoomUp(records int64) error {
 		return fmt.Errorf("%s: %w", e.name, err)
 	}
 	y.Entries = make([]layout.Entry, y.Total)
-	move := func(to, from, n int64) {
-		k := (n + x.Chunk - 1) / x.Chunk
-		copy(y.Entries[to:to+k], x.Entries[from:from+k])
-	}
-	for i := range e.table.ID {
-		for d := range e.place.NumMaps() {
-			for w := range 2 {
-				from, n, _ := x.List(d, w, i)
-				to, _, _ := y.List(d, w, i)
-				move(to, from, n)
-			}
-		}
-		for v := range e.schema.vars {
-			recs := int64(1)
-			if e.schema.vars[v].Record {
-				recs = records - e.base
-			}
-			for rec := range recs {
-				from, n, _ := x.Piece(v, rec, i)
-				to, _, _ := y.Piece(v, rec, i)
-				move(to, from, n)
-			}
+	for v, rec := range y.Pieces() {
+		for i := range e.table.ID {
+			from, n, _ := x.Of(v, rec, i)
+			to, _, _ := y.Of(v, rec, i)
+			k := (n + x.Chunk - 1) / x.Chunk
+			copy(y.Entries[to:to+k], x.Entries[from:from+k])
 		}
 	}
 	e.pack.x = y

@@ -3,7 +3,6 @@ package blob
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -12,22 +11,16 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/par"
 )
 
-// fetch is one piece to be read: n bytes at off of a part go to dst[to:].
+// fetch is one piece of a want to be read: n bytes at off of a part go to dst[to:].
 type fetch struct {
 	p       *filePart
 	off, to int64
 	n       int64
 	at      int64 // of the piece in its extent
-	v       *fetched
-}
-
-// fetched is the record of a variable that pieces are of.
-type fetched struct {
-	size int    // of an element
-	name string // in errors
-	pf   *proof
+	w       *want
 }
 
 // fetchChunk is how many pieces are looked up before they are read.
@@ -37,35 +30,29 @@ const fetchChunk = 1 << 18
 // the other into dst. The index of the map tells who has them, so the cost
 // follows from what is asked for, not from the size of the variable.
 func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm form) error {
-	s, srec := r.setOf(v, rec)
-	if err := r.loadParts(ctx, s); err != nil {
+	w := &want{v: v, rec: rec, dst: dst, fm: fm}
+	if there, err := r.find(ctx, w); !there {
 		return err
 	}
-	sv := &r.schema.vars[v]
-	size := int64(sv.Type.Size())
-	id, err := s.variable(v, sv)
-	if err != nil {
-		return err
-	}
-	if id < 0 {
-		fm.fill(dst, sv)
-		return nil
-	}
-	pf := r.proof(s, id, srec, int64(len(dst)), fm)
-	to := int64(0)
-	if sv.Decomp == 0 {
-		if p := s.firstPart(); p == nil { // every subfile has a copy
-			fm.fill(dst, sv)
-		} else if err := r.flatRuns(ctx, p, id, sv, rec, srec, runs, dst, fm, pf); err != nil {
-			return err
+	read := r.mappedRuns
+	if w.sv.Decomp == 0 {
+		read = func(ctx context.Context, w *want, runs iter.Seq2[int64, int64]) error {
+			return r.flatRuns(ctx, w.s.firstPart(), w, runs)
 		}
-		return pf.judge(ctx)
 	}
+	if err := read(ctx, w, runs); err != nil {
+		return err
+	}
+	return w.pf.judge(ctx)
+}
+
+// mappedRuns is rawRuns for a decomposed variable.
+func (r *Reader) mappedRuns(ctx context.Context, w *want, runs iter.Seq2[int64, int64]) error {
 	lo, hi := int64(math.MaxInt64), int64(0)
 	for off, n := range runs {
 		lo, hi = min(lo, off), max(hi, off+n)
 	}
-	g, err := r.partOf(ctx, s, sv.Decomp, lo, hi)
+	g, err := r.partOf(ctx, w.s, w.sv.Decomp, lo, hi)
 	if err != nil {
 		return err
 	}
@@ -77,71 +64,67 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	if err != nil {
 		return err
 	}
-	if cov.Uncovered > 0 || s.incomplete() {
-		fm.fill(dst, sv)
+	if cov.Uncovered > 0 || w.s.incomplete() {
+		w.fm.fill(w.dst, w.sv)
 	}
-	list, of := make([]fetch, 0, 1024), &fetched{sv.Type.Size(), fmt.Sprintf("variable %q", sv.Name), pf}
+	list, to := make([]fetch, 0, 1024), int64(0)
 	for off, n := range runs {
-		if err := g.lostIn(s, off, off+n); err != nil {
+		if err := g.lostIn(w.s, off, off+n); err != nil {
 			return err
 		}
 		for o := range ix.Range(off, off+n) {
-			p, j := s.owner(o.Rank)
+			p, j := w.s.owner(o.Rank)
 			if p.place == nil {
 				continue
 			}
-			a, _, at := p.place.Spot(p.table, j, int32(id), srec)
-			list = append(list, fetch{p, a + o.Pos*size, to + (o.Off-off)*size, o.Len * size, at + o.Pos*size, of})
+			a, _, at := p.place.Spot(p.table, j, int32(w.id), w.srec)
+			list = append(list, fetch{p, a + o.Pos*w.size, to + (o.Off-off)*w.size, o.Len * w.size, at + o.Pos*w.size, w})
 		}
-		to += n * size
+		to += n * w.size
 		if len(list) >= fetchChunk {
-			if err := r.fetchAll(ctx, list, dst, fm); err != nil {
+			if err := r.fetchAll(ctx, list, w.dst, w.fm); err != nil {
 				return err
 			}
 			list = list[:0]
 		}
 	}
-	if err := r.fetchAll(ctx, list, dst, fm); err != nil {
-		return err
-	}
-	return pf.judge(ctx)
+	return r.fetchAll(ctx, list, w.dst, w.fm)
 }
 
-// flatRuns reads runs of a variable that is not decomposed from a part: those that are near each other, as they ascend, at once.
-func (r *Reader) flatRuns(ctx context.Context, p *filePart, id VarID, sv *Variable, rec, srec int64, runs iter.Seq2[int64, int64], dst []byte, fm form, pf *proof) error {
-	size, gap := int64(sv.Type.Size()), int64(0)
-	if !fm.exact {
-		gap = p.place.Gap()
-	}
+// flatRuns reads runs of a variable that is not decomposed from a part, one after the other into the want's memory: those that are near each other, as
+// they ascend, at once.
+func (r *Reader) flatRuns(ctx context.Context, p *filePart, w *want, runs iter.Seq2[int64, int64]) error {
+	gap, dst := gap(p, w.fm), w.dst
 	var near []decomp.Req
 	var buf []byte
 	flush := func() error {
 		if len(near) == 0 {
 			return nil
 		}
-		first, last := near[0], near[len(near)-1]
-		lo, n := first.Offset, (last.Offset+last.Length-first.Offset)*size
+		x := *w
+		x.lo = near[0].Offset
+		n := (near[len(near)-1].End() - x.lo) * w.size
 		if len(near) == 1 {
-			err := r.flat(ctx, p, id, sv, rec, srec, lo, dst[:n], fm, pf)
-			dst, near = dst[n:], near[:0]
-			return err
+			x.dst, dst, near = dst[:n], dst[n:], near[:0]
+			return r.flat(ctx, p, &x)
 		}
 		if int64(cap(buf)) < n {
 			buf = make([]byte, n)
 		}
-		if err := r.flat(ctx, p, id, sv, rec, srec, lo, buf[:n], fm, pf); err != nil {
+		x.dst = buf[:n]
+		if err := r.flat(ctx, p, &x); err != nil {
 			return err
 		}
 		for _, q := range near {
-			dst = dst[copy(dst, buf[(q.Offset-lo)*size:(q.Offset-lo+q.Length)*size]):]
+			dst = dst[copy(dst, buf[(q.Offset-x.lo)*w.size:(q.End()-x.lo)*w.size]):]
 		}
 		near = near[:0]
 		return nil
 	}
 	for off, n := range runs {
 		if k := len(near); k > 0 {
-			end := near[k-1].Offset + near[k-1].Length
-			if off < end || (off-end)*size > gap || (off+n-near[0].Offset)*size > readBatch {
+			end := near[k-1].End()
+			if off < end || (off-end)*w.size > gap || (off+n-near[0].Offset)*w.size > readBatch {
 				if err := flush(); err != nil {
 					return err
 				}
@@ -171,23 +154,13 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 			cuts = append(cuts, k)
 		}
 	}
-	errs := make([]error, len(cuts))
-	r.parallel(len(cuts), func(c int) {
-		if errs[c] = ctx.Err(); errs[c] != nil {
-			return
-		}
+	return par.Each(ctx, r.opt.Workers, len(cuts), func(_ context.Context, c int) error {
 		end := len(list)
 		if c+1 < len(cuts) {
 			end = cuts[c+1]
 		}
-		errs[c] = fetchRun(list[cuts[c]:end], dst, fm)
+		return fetchRun(list[cuts[c]:end], dst, fm)
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // gap is how many bytes are read and dropped rather than starting a new read.
@@ -205,15 +178,18 @@ func fetchRun(list []fetch, dst []byte, fm form) error {
 		return err
 	}
 	defer done()
-	if len(list) == 1 {
-		b := dst[list[0].to : list[0].to+list[0].n]
-		if err := layout.ReadFull(f, b, list[0].off, p.name, list[0].v.name); err != nil {
+	swap := func(x *fetch, b []byte) {
+		if p.place.Big != fm.big {
+			cdf5.Swap(b, b, int(x.w.size))
+		}
+	}
+	if x := &list[0]; len(list) == 1 {
+		b := dst[x.to : x.to+x.n]
+		if err := layout.ReadFull(f, b, x.off, p.name, x.w.name); err != nil {
 			return err
 		}
-		list[0].v.pf.take(p, list[0].at, b)
-		if p.place.Big != fm.big {
-			cdf5.Swap(b, b, list[0].v.size)
-		}
+		x.w.pf.take(p, x.at, b)
+		swap(x, b)
 		return nil
 	}
 	start := list[0].off
@@ -222,22 +198,21 @@ func fetchRun(list []fetch, dst []byte, fm form) error {
 		end = max(end, x.off+x.n)
 	}
 	buf := make([]byte, end-start)
-	if err := layout.ReadFull(f, buf, start, p.name, list[0].v.name); err != nil {
+	if err := layout.ReadFull(f, buf, start, p.name, list[0].w.name); err != nil {
 		return err
 	}
 	for i := 0; i < len(list); { // what lies in the extent as it does in the file is summed at once
 		x, last := list[i], list[i].off+list[i].n
-		for i++; i < len(list) && list[i].v == x.v && list[i].off-x.off == list[i].at-x.at; i++ {
+		for i++; i < len(list) && list[i].w == x.w && list[i].off-x.off == list[i].at-x.at; i++ {
 			last = max(last, list[i].off+list[i].n)
 		}
-		x.v.pf.take(p, x.at, buf[x.off-start:last-start])
+		x.w.pf.take(p, x.at, buf[x.off-start:last-start])
 	}
-	for _, x := range list {
+	for i := range list {
+		x := &list[i]
 		b := dst[x.to : x.to+x.n]
 		copy(b, buf[x.off-start:])
-		if p.place.Big != fm.big {
-			cdf5.Swap(b, b, x.v.size)
-		}
+		swap(x, b)
 	}
 	return nil
 }

@@ -229,6 +229,14 @@ func product(n []int64) int64 {
 	return p
 }
 
+// checkRecord says whether the variable has a record, of so many.
+func (v *Variable) checkRecord(rec, records int64) error {
+	if rec < 0 || v.Record && rec >= records || !v.Record && rec != 0 {
+		return fmt.Errorf("record %d, want 0..%d", rec, max(records-1, 0))
+	}
+	return nil
+}
+
 // fillAtt returns the variable's _FillValue attribute, or nil.
 func (v *Variable) fillAtt() *cdf5.Att {
 	for i := range v.Atts {

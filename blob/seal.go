@@ -11,7 +11,6 @@ import (
 	"blobio/internal/fault"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
-	"blobio/subfile"
 )
 
 // seal completes the subfiles. World rank 0 gets what all ranks tell of them: descriptions of subfiles by
@@ -124,7 +123,7 @@ func (e *engine) setSize(f vfs.File, records int64, exact bool) error {
 // then, since not every system renames one that is open.
 func (e *engine) resum(records int64) (err error) {
 	redo, later := map[int64]bool{}, map[int64]bool{}
-	end := subfile.ExtentIndex(e.fixedN, e.recN, 0, true, records-e.first)
+	end := e.exts.First(records - e.first)
 	for x := range e.sums.Redo {
 		if x < end {
 			redo[x] = true

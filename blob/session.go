@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"blobio/comm"
 	"blobio/internal/durable"
@@ -99,26 +100,10 @@ func (w *Writer) dropCommitted() (err error) {
 		err = fault.Usage("put of %q record %d: CommitAsync has committed it, with what was put before; nothing of this put is kept", sv.Name, p.rec)
 		return true
 	}
-	w.pending = deletePends(w.pending, past)
+	w.pending = slices.DeleteFunc(w.pending, func(p pend) bool { return past(&p) })
+	w.parts = slices.DeleteFunc(w.parts, func(p part) bool { return past(&p.pend) })
 	w.dropSeen(past)
-	kept := w.parts[:0]
-	for i := range w.parts {
-		if !past(&w.parts[i].pend) {
-			kept = append(kept, w.parts[i])
-		}
-	}
-	w.parts = kept
 	return err
-}
-
-func deletePends(list []pend, gone func(p *pend) bool) []pend {
-	kept := list[:0]
-	for i := range list {
-		if !gone(&list[i]) {
-			kept = append(kept, list[i])
-		}
-	}
-	return kept
 }
 
 // commitNow commits what is in the files, or kept for them. err is of this process's leader alone. Once the ranks have begun to

@@ -68,11 +68,8 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		}
 		if lead == nil {
 			lead = p
-		} else if err := sameDataset(lead.place, p.place, r.manifest != nil); err != nil {
-			return fault.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
-		}
-		if err := p.sameRecords(lead); err != nil && r.manifest == nil && !r.opt.AllowMissing {
-			return fault.At(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
+		} else if err := p.agrees(lead); err != nil {
+			return err
 		}
 		if p.place.layout != r.layout {
 			return fault.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
@@ -114,8 +111,9 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		return fault.At(lead.name, pl.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
 	}
 	if s.schema == nil && pl != nil {
-		if err := r.schema.canFollow(pl.schema); err != nil {
-			return fault.At(lead.name, pl.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+		vars, err := r.varsIn(lead.name, pl)
+		if err != nil {
+			return err
 		}
 		if err := r.sameBlobs(ctx, s, errs); err != nil {
 			return err
@@ -123,14 +121,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		if err := s.spoil(errs, known); err != nil {
 			return err
 		}
-		s.schema = pl.schema
-		s.vars = make([]VarID, len(r.schema.vars))
-		for v := range r.schema.vars {
-			s.vars[v] = -1
-			if id, ok := s.schema.VarID(r.schema.vars[v].Name); ok {
-				s.vars[v] = id
-			}
-		}
+		s.schema, s.vars = pl.schema, vars
 	}
 	return nil
 }
@@ -209,15 +200,43 @@ func (r *Reader) sameBlobs(ctx context.Context, s *set, errs []error) error {
 		return err
 	}
 	for i, p := range s.parts {
-		q := first.parts[i]
-		if p.table == nil || q.table == nil {
-			continue
-		}
-		if !slices.Equal(p.table.Count, q.table.Count) || !slices.Equal(p.table.Nreqs, q.table.Nreqs) {
-			errs[i] = fault.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+		if q := first.parts[i]; p.table != nil && q.table != nil {
+			errs[i] = p.sameBlobs(q)
 		}
 	}
 	return nil
+}
+
+// sameBlobs says whether the blobs of two subfiles have the same numbers of requests and elements.
+func (p *filePart) sameBlobs(q *filePart) error {
+	if slices.Equal(p.table.Count, q.table.Count) && slices.Equal(p.table.Nreqs, q.table.Nreqs) {
+		return nil
+	}
+	return fault.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+}
+
+// agrees says whether the header of a subfile is of the same dataset as another one's.
+func (p *filePart) agrees(lead *filePart) error {
+	r := p.r
+	if err := sameDataset(lead.place, p.place, r.manifest != nil); err != nil {
+		return fault.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
+	}
+	if err := p.sameRecords(lead); err != nil && r.manifest == nil && !r.opt.AllowMissing {
+		return fault.At(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
+	}
+	return nil
+}
+
+// varsIn says which variable of a set each variable of the dataset is, -1: it is not there. pl is of a subfile of the set.
+func (r *Reader) varsIn(name string, pl *place) ([]VarID, error) {
+	if err := r.schema.canFollow(pl.schema); err != nil {
+		return nil, fault.At(name, pl.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+	}
+	vars := make([]VarID, len(r.schema.vars))
+	for v := range r.schema.vars {
+		vars[v], _ = pl.schema.VarID(r.schema.vars[v].Name)
+	}
+	return vars, nil
 }
 
 // alignSet numbers the blobs of a set as those of the first set of its family,

@@ -50,7 +50,7 @@ func (r *Reader) StoredMap(ctx context.Context, f File, d DecompID) (start, coun
 		start, count = append(start, p.table.Start[j*nd+int(d)-1]), append(count, p.table.Count[j*nd+int(d)-1])
 	}
 	lists = make([][]decomp.Req, nb)
-	err = p.readRequests(ctx, int(d)-1, r.opt.Workers, func(j int, reqs []decomp.Req) error {
+	err = p.readRequests(ctx, int(d)-1, func(j int, reqs []decomp.Req) error {
 		lists[j] = slices.Clone(reqs)
 		return nil
 	})

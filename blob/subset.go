@@ -224,8 +224,8 @@ func (c *selection) readRuns(ctx context.Context, name string, rec int64, runs [
 		return fault.Usage("%s: no variable %q", c.r.base, name)
 	}
 	sv := &c.schema.vars[v]
-	if rec < 0 || sv.Record && rec >= c.records || !sv.Record && rec != 0 {
-		return fault.Usage("%s: read of %q: record %d, want 0..%d", c.r.base, name, rec, max(c.records-1, 0))
+	if err := sv.checkRecord(rec, c.records); err != nil {
+		return fault.Usage("%s: read of %q: %v", c.r.base, name, err)
 	}
 	elems := c.schema.Elems(v)
 	total := int64(0)
@@ -243,13 +243,7 @@ func (c *selection) readRuns(ctx context.Context, name string, rec int64, runs [
 		return nil
 	}
 	src, at := c.source(v, rec)
-	if err := c.r.gather(ctx, src, at, c.inSource(v, func(yield func(int64, int64) bool) {
-		for _, q := range runs {
-			if q.Length > 0 && !yield(q.Offset, q.Length) {
-				return
-			}
-		}
-	}), out.bytes(0, total), form{big: hostBig, zero: c.r.opt.ZeroFill}); err != nil {
+	if err := c.r.gather(ctx, src, at, c.inSource(v, eachRun(slices.Values(runs))), out.bytes(0, total), form{big: hostBig, zero: c.r.opt.ZeroFill}); err != nil {
 		return err
 	}
 	return out.convert(0, total)

@@ -51,16 +51,10 @@ func (t *tenure) tag() string { return durable.TagOf(t.id) }
 
 // check returns an error if the dataset was taken over by another writer.
 func (t *tenure) check() error {
-	var err error
 	if t.lease != nil {
-		err = t.lease.Check()
-	} else {
-		err = durable.CheckHolder(t.fsys, t.name, t.id)
+		return t.lease.Check()
 	}
-	if err != nil {
-		return err
-	}
-	return nil
+	return durable.CheckHolder(t.fsys, t.name, t.id)
 }
 
 // glance is check for one that need not be certain: it reads the lease's file only if it looks changed. The file of another holder is another

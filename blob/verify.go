@@ -11,7 +11,6 @@ import (
 
 	"blobio/blob/internal/checksum"
 	"blobio/internal/fault"
-	"blobio/subfile"
 )
 
 // Verification says which checksums are compared when data are read. A difference is an ErrChecksum of
@@ -103,21 +102,23 @@ type partSums struct {
 
 // proof returns what a read of so many bytes of variable id of a set needs, nil if nothing can be compared.
 func (r *Reader) proof(s *set, id VarID, rec, bytes int64, fm form) *proof {
-	lead := s.firstPart()
-	if r.manifest == nil || r.opt.Verify == VerifyNever || lead == nil || lead.un != nil {
-		return nil
+	if fm.known == nil && r.opt.Verify == VerifyOnce {
+		fm.known = r.known
 	}
-	p := &proof{v: lead.place.fileVar(id), rec: rec, known: fm.known, later: fm.later}
-	switch {
-	case fm.known != nil || r.opt.Verify == VerifyAlways:
-		p.all = true
-	case r.opt.Verify == VerifyOnce:
-		p.all, p.known = true, r.known
-	case !slices.ContainsFunc(s.parts, func(q *filePart) bool { return q.place != nil && bytes >= q.least(p.v) }):
+	p := r.newProof(s.firstPart(), id, rec, fm)
+	if p != nil && !p.all && !slices.ContainsFunc(s.parts, func(q *filePart) bool { return q.place != nil && bytes >= q.least(p.v) }) {
 		return nil // no piece is that small
 	}
-	p.parts = map[*filePart]*checksum.Set{}
 	return p
+}
+
+// newProof is proof for what is read of subfiles like lead.
+func (r *Reader) newProof(lead *filePart, id VarID, rec int64, fm form) *proof {
+	if r.manifest == nil || r.opt.Verify == VerifyNever || lead == nil || lead.place.Packed != nil {
+		return nil
+	}
+	return &proof{all: fm.known != nil || r.opt.Verify == VerifyAlways, known: fm.known, later: fm.later, v: lead.place.fileVar(id), rec: rec,
+		parts: map[*filePart]*checksum.Set{}}
 }
 
 // least is the length of the shortest piece of an extent, the last of several aside.
@@ -266,8 +267,7 @@ func (e extent) compare(at, n int64, crc uint32) error {
 
 // compareWhole is compare for all n bytes of the extent.
 func (e extent) compareWhole(n int64, crc uint32) error {
-	o := e.p.order
-	ext := subfile.ExtentIndex(o.Fixed, o.Recs, o.Pos[e.v], e.p.place.Header.IsRecord(e.v), e.rec)
+	ext := e.p.order.Index(e.v, e.rec)
 	if ext >= int64(len(e.p.info.Extents)) {
 		return fault.At(e.p.name, e.offset(0), e.field(), ErrChecksum, "the manifest has no checksum of it")
 	}

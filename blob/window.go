@@ -63,7 +63,7 @@ type want struct {
 	fm     form
 	runs   iter.Seq2[int64, int64] // not nil: these, offset and length, one after the other, instead of lo to hi
 
-	s    *set // what readAll finds
+	s    *set // what find finds
 	id   VarID
 	srec int64 // of the set
 	sv   *Variable
@@ -154,33 +154,16 @@ func (r *Reader) readWhole(ctx context.Context, wants []want) error {
 	groups := map[*set][]*want{}
 	for i := range wants {
 		w := &wants[i]
-		w.s, w.srec = r.setOf(w.v, w.rec)
-		if err := r.loadParts(ctx, w.s); err != nil {
+		switch there, err := r.find(ctx, w); {
+		case err != nil:
 			return err
-		}
-		w.sv = &r.schema.vars[w.v]
-		w.size = int64(w.sv.Type.Size())
-		var err error
-		if w.id, err = w.s.variable(w.v, w.sv); err != nil {
-			return err
-		}
-		if w.id < 0 {
-			w.fm.fill(w.dst, w.sv)
-			continue
-		}
-		w.pf = r.proof(w.s, w.id, w.srec, int64(len(w.dst)), w.fm)
-		if w.sv.Decomp != 0 {
-			w.name = fmt.Sprintf("variable %q", w.sv.Name)
+		case !there:
+		case w.sv.Decomp != 0:
 			groups[w.s] = append(groups[w.s], w)
-			continue
-		}
-		p := w.s.firstPart() // every subfile has a copy
-		if p == nil {
-			w.fm.fill(w.dst, w.sv)
-			continue
-		}
-		if err := r.flat(ctx, p, w.id, w.sv, w.rec, w.srec, w.lo, w.dst, w.fm, w.pf); err != nil {
-			return err
+		default:
+			if err := r.flat(ctx, w.s.firstPart(), w); err != nil {
+				return err
+			}
 		}
 	}
 	for _, s := range r.sets { // in order, so that the error is the same each time
@@ -198,25 +181,45 @@ func (r *Reader) readWhole(ctx context.Context, wants []want) error {
 	return nil
 }
 
-// flat is raw for a variable that is not decomposed, read from a part; srec is the record of the set.
-func (r *Reader) flat(ctx context.Context, p *filePart, id VarID, sv *Variable, rec, srec, lo int64, dst []byte, fm form, pf *proof) error {
-	size := int64(sv.Type.Size())
-	off, _ := p.place.piece(id, srec, p.table, 0)
+// find finds out where what is wanted lies. Without an error it is not there if all of it is fill values, which are in dst then.
+func (r *Reader) find(ctx context.Context, w *want) (there bool, err error) {
+	w.s, w.srec = r.setOf(w.v, w.rec)
+	if err := r.loadParts(ctx, w.s); err != nil {
+		return false, err
+	}
+	w.sv = &r.schema.vars[w.v]
+	w.size = int64(w.sv.Type.Size())
+	if w.id, err = w.s.variable(w.v, w.sv); err != nil {
+		return false, err
+	}
+	if w.id < 0 || w.sv.Decomp == 0 && w.s.firstPart() == nil { // of a variable that is not decomposed every subfile has a copy
+		w.fm.fill(w.dst, w.sv)
+		return false, nil
+	}
+	w.name = fmt.Sprintf("variable %q", w.sv.Name)
+	w.pf = r.proof(w.s, w.id, w.srec, int64(len(w.dst)), w.fm)
+	return true, nil
+}
+
+// flat reads a want of a variable that is not decomposed from a part.
+func (r *Reader) flat(ctx context.Context, p *filePart, w *want) error {
+	off, _ := p.place.piece(w.id, w.srec, p.table, 0)
+	off += w.lo * w.size
 	f, done, err := p.file()
 	if err != nil {
 		return err
 	}
 	defer done()
-	for at := int64(0); at < int64(len(dst)); at += readBatch {
+	for at := int64(0); at < int64(len(w.dst)); at += readBatch {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b := dst[at:min(at+readBatch, int64(len(dst)))]
-		if end := p.place.FileLen - off - lo*size - at; p.place.Plain && end < int64(len(b)) {
-			if last, stop := p.place.LastPiece(r.records); off == last && p.place.MayLack(stop-p.place.FileLen) {
+		b := w.dst[at:min(at+readBatch, int64(len(w.dst)))]
+		if end := p.place.FileLen - off - at; p.place.Plain && end < int64(len(b)) {
+			if last, stop := p.place.LastPiece(r.records); off-w.lo*w.size == last && p.place.MayLack(stop-p.place.FileLen) {
 				clear(b[max(end, 0):]) // never written, see lastPiece
 			} else if r.opt.AllowMissing {
-				fm.fill(b[max(end, 0):], sv)
+				w.fm.fill(b[max(end, 0):], w.sv)
 			} else {
 				end = int64(len(b))
 			}
@@ -224,20 +227,23 @@ func (r *Reader) flat(ctx context.Context, p *filePart, id VarID, sv *Variable, 
 				continue
 			}
 		}
-		if err := layout.ReadFull(f, b, off+lo*size+at, p.name, fmt.Sprintf("variable %q record %d", sv.Name, rec)); err != nil {
+		if err := layout.ReadFull(f, b, off+at, p.name, fmt.Sprintf("%s record %d", w.name, w.rec)); err != nil {
 			return err
 		}
-		pf.take(p, lo*size+at, b)
-		if p.place.Big != fm.big {
-			cdf5.Swap(b, b, int(size))
+		w.pf.take(p, w.lo*w.size+at, b)
+		if p.place.Big != w.fm.big {
+			cdf5.Swap(b, b, int(w.size))
 		}
 	}
 	return nil
 }
 
 // variable returns the id that variable v of the dataset has in this set; -1: it was added later, and everything of it is fill values.
-func (s *set) variable(v VarID, sv *Variable) (VarID, error) {
-	id := s.vars[v]
+func (s *set) variable(v VarID, sv *Variable) (VarID, error) { return s.lookUp(s.vars, v, sv) }
+
+// lookUp is variable by a list of the ids.
+func (s *set) lookUp(vars []VarID, v VarID, sv *Variable) (VarID, error) {
+	id := vars[v]
 	if id < 0 && !s.isBefore(v) {
 		return id, fault.At(s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", sv.Name), ErrMissing, "not in this set of subfiles")
 	}

@@ -107,10 +107,7 @@ func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
 // zeros; and not data of somebody else, who may have written them already.
 func (w *worker) isPadding(off int64) bool {
 	pl := w.q.e.place
-	v := int(-1 - w.last.v)
-	if w.last.v >= 0 {
-		v = pl.fileVar(VarID(w.last.v))
-	}
+	v := pl.HeaderVar(w.last.v)
 	return off == (w.end+3)&^3 && pl.Pad(v) > 0 && w.lastAt == pl.ExtentBytes(v, nil)
 }
 

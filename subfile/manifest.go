@@ -134,21 +134,8 @@ type Subfile struct {
 	HeaderLen int64   `json:"header_len"`       // its bytes
 	HeaderCRC CRC     `json:"header_crc"`       // CRC-32 of the header with numrecs as zeros, which an append changes
 	Blobs     []int64 `json:"blobs,omitempty"`  // process-centric: file offset of each rank's blob, and the end of the last
-	Extents   CRCs    `json:"extents"`          // CRC-32 of each extent, see ExtentIndex
+	Extents   CRCs    `json:"extents"`          // CRC-32 of each extent: of the fixed variables in definition order, then record by record of the record variables, see docs/format-manifest.md
 	Pieces    CRCs    `json:"pieces,omitempty"` // CRC-32 of each Manifest.Piece bytes of each extent that is longer than that, in the order of the extents; the last of an extent may be shorter. Empty: of none
-}
-
-// ExtentIndex returns the place of a variable's record in Subfile.Extents:
-// first one per fixed variable, in definition order, then record by record one
-// per record variable, in definition order. In the process-centric layout an
-// extent is the concatenation of the ranks' pieces in rank order; in the
-// variable-centric one it is a piece of the file, without its padding.
-// fixed and recvars are the numbers of variables; pos counts within its kind.
-func ExtentIndex(fixed, recvars, pos int, record bool, rec int64) int64 {
-	if !record {
-		return int64(pos)
-	}
-	return int64(fixed) + rec*int64(recvars) + int64(pos)
 }
 
 // CRC is a checksum, written as 8 hex digits.

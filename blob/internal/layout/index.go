@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"math"
 
 	"blobio/cdf5"
@@ -199,22 +200,31 @@ func (x *Index) Piece(v int, rec int64, i int) (first, n, size int64) {
 	return first, n, size
 }
 
-// Each calls f for each piece of blob i, in the order of the entries.
-func (x *Index) Each(i int, f func(first, n int64)) {
-	for d := range x.Place.NumMaps() {
-		for w := range 2 {
-			first, n, _ := x.List(d, w, i)
-			f(first, n)
-		}
+// Of is List or Piece of a variable of the header, which is none of the numbers of a map.
+func (x *Index) Of(v int, rec int64, i int) (first, n, size int64) {
+	if nmap := x.Place.NumMaps() * MapVars; v >= nmap {
+		return x.Piece(v-nmap, rec, i)
 	}
-	for v := range x.Place.Vars {
-		recs := int64(1)
-		if x.Place.Vars[v].Record {
-			recs = x.Place.Records
-		}
-		for rec := range recs {
-			first, n, _ := x.Piece(v, rec, i)
-			f(first, n)
+	return x.List(v/MapVars, v%MapVars-MapOffsets, i)
+}
+
+// Pieces yields the variables of the header and their records in this file, as far as they have entries, in the order of those.
+func (x *Index) Pieces() iter.Seq2[int, int64] {
+	return func(yield func(v int, rec int64) bool) {
+		nmap := x.Place.NumMaps() * MapVars
+		for v := range nmap + len(x.Place.Vars) {
+			recs := int64(1)
+			switch {
+			case v < nmap && v%MapVars < MapOffsets, v >= nmap && x.step[v-nmap] == 0:
+				continue
+			case v >= nmap && x.Place.Vars[v-nmap].Record:
+				recs = x.Place.Records
+			}
+			for rec := range recs {
+				if !yield(v, rec) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -277,12 +287,7 @@ func (x *Index) Sum(fileVar int, rec int64) (uint32, error) {
 	var join crccat.Joiner
 	crc := uint32(0)
 	for i := range x.Table.ID {
-		var first, n int64
-		if fileVar < nd*MapVars {
-			first, n, _ = x.List(fileVar/MapVars, fileVar%MapVars-MapOffsets, i)
-		} else {
-			first, n, _ = x.Piece(fileVar-nd*MapVars, rec, i)
-		}
+		first, n, _ := x.Of(fileVar, rec, i)
 		for k := first; n > 0; k++ {
 			c := min(n, x.Chunk)
 			if x.Entries[k].Form == FormNone {
@@ -303,28 +308,10 @@ func PackedAtt(chunk int64) cdf5.Att {
 // All calls f for each piece of all blobs, in the order of the entries, as long as it returns true. v is the
 // index of the variable in the header, rec its record in this file.
 func (x *Index) All(f func(v int, rec int64, i int, first, n int64) bool) {
-	for d := range x.Place.NumMaps() {
-		for w := range 2 {
-			for i := range x.Table.ID {
-				if first, n, _ := x.List(d, w, i); n > 0 && !f(d*MapVars+MapOffsets+w, 0, i, first, n) {
-					return
-				}
-			}
-		}
-	}
-	for v := range x.Place.Vars {
-		recs := int64(1)
-		if x.Place.Vars[v].Record {
-			recs = x.Place.Records
-		}
-		if x.step[v] == 0 {
-			continue
-		}
-		for rec := range recs {
-			for i := range x.Table.ID {
-				if first, n, _ := x.Piece(v, rec, i); n > 0 && !f(x.Place.FileVar(v), rec, i, first, n) {
-					return
-				}
+	for v, rec := range x.Pieces() {
+		for i := range x.Table.ID {
+			if first, n, _ := x.Of(v, rec, i); n > 0 && !f(v, rec, i, first, n) {
+				return
 			}
 		}
 	}

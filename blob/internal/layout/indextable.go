@@ -81,11 +81,10 @@ func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 				t.Count[k] = int64(binary.LittleEndian.Uint64(b[12:]))
 				b = b[indexRow:]
 				// Places and sizes depend on these, so a wrong one ends it.
-				if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
-					return fault.At(name, pl.TableAt(d, MapNreqs, j), fmt.Sprintf("D%d.nreqs[%d]", d+1, j), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
-				}
-				if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
-					return fault.At(name, pl.TableAt(d, MapCount, j), fmt.Sprintf("D%d.blob_count[%d]", d+1, j), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
+				for _, m := range ranged {
+					if err := pl.inRange(t, d, m, j, name); err != nil {
+						return err
+					}
 				}
 			}
 			t.Blob[j] = off

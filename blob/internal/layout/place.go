@@ -5,6 +5,7 @@ import (
 	"blobio/internal/fault"
 	"blobio/internal/h5"
 	"encoding/binary"
+	"iter"
 )
 
 // Var is what the places in a file depend on of a variable.
@@ -127,6 +128,14 @@ func (p *Place) PendVar(v int) int32 {
 	return int32(-1 - v)
 }
 
+// HeaderVar is the reverse of PendVar.
+func (p *Place) HeaderVar(v int32) int {
+	if v < 0 {
+		return int(-1 - v)
+	}
+	return p.FileVar(int(v))
+}
+
 // Spot says where entry i's part of a variable's record in the file lies: file offset, bytes, and the offset of those bytes in their
 // extent. v is that of a pend.
 func (p *Place) Spot(t *Ranks, i int, v int32, rec int64) (off, n, at int64) {
@@ -158,13 +167,25 @@ func (p *Place) Pad(v int) int64 { return p.how.pad(p, v) }
 type ExtentOrder struct {
 	Fixed, Recs int // variables
 	Pos         []int
+	record      []bool
 }
 
+// Index is the number of a variable's record among the checksums of the manifest: those of fixed variables come first, then those of each record.
+func (o *ExtentOrder) Index(v int, rec int64) int64 {
+	if o.record[v] {
+		return o.First(rec) + int64(o.Pos[v])
+	}
+	return int64(o.Pos[v])
+}
+
+// First is the number of the first extent of a record.
+func (o *ExtentOrder) First(rec int64) int64 { return int64(o.Fixed) + rec*int64(o.Recs) }
+
 func (p *Place) ExtentOrder() *ExtentOrder {
-	o := &ExtentOrder{Pos: make([]int, len(p.Header.Vars))}
+	o := &ExtentOrder{Pos: make([]int, len(p.Header.Vars)), record: make([]bool, len(p.Header.Vars))}
 	for v := range p.Header.Vars {
 		n := &o.Fixed
-		if p.Header.IsRecord(v) {
+		if o.record[v] = p.Header.IsRecord(v); o.record[v] {
 			n = &o.Recs
 		}
 		o.Pos[v] = *n
@@ -183,6 +204,33 @@ func (p *Place) Kinds() (fixed, recs []int) {
 		}
 	}
 	return fixed, recs
+}
+
+// Extent is a header variable, of one record.
+type Extent struct {
+	Var int
+	Rec int64 // of the file
+}
+
+// Extents yields extents with their numbers, in the order of ExtentOrder: those of the fixed variables if asked, and those of records [from, to).
+func (p *Place) Extents(fixed bool, from, to int64) iter.Seq2[int64, Extent] {
+	return func(yield func(int64, Extent) bool) {
+		fix, recs := p.Kinds()
+		if fixed {
+			for k, v := range fix {
+				if !yield(int64(k), Extent{v, 0}) {
+					return
+				}
+			}
+		}
+		for rec := from; rec < to && len(recs) > 0; rec++ { // without record variables whatever the header says
+			for k, v := range recs {
+				if !yield(int64(len(fix))+rec*int64(len(recs))+int64(k), Extent{v, rec}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // FileSize is what the finished subfile measures.

@@ -88,11 +88,10 @@ func (w *tableWalk) blob(j int) (next int64, err error) {
 		t.Start[k] = int64(order.Uint64(b[4:]))
 		t.Count[k] = int64(order.Uint64(b[12:]))
 		// The next place depends on these, so a wrong one ends the walk.
-		if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
-			return 0, fault.At(w.name, at, field(MapNreqs), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
-		}
-		if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
-			return 0, fault.At(w.name, at+12, field(MapCount), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
+		for _, m := range ranged {
+			if err := pl.inRange(t, d, m, j, w.name); err != nil {
+				return 0, err
+			}
 		}
 	}
 	size := pl.BlobSize(t, j)

@@ -46,15 +46,13 @@ type Listed struct {
 // with every fault found and reading goes on as far as that makes sense;
 // otherwise the first fault is returned.
 func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(error)) (*Ranks, error) {
-	var first error
-	wrong := func(off int64, field string, class error, format string, args ...any) bool {
-		err := fault.At(name, off, field, class, format, args...)
-		if report != nil {
-			report(err)
-			return false
+	// wrong gives a fault to report, if that is there, and returns it otherwise.
+	wrong := func(err error) error {
+		if err == nil || report == nil {
+			return err
 		}
-		first = err
-		return true
+		report(err)
+		return nil
 	}
 	// Each blob needs 20 bytes per map in the file, so a table that does not
 	// fit the file is not allocated. Without maps blobs need no bytes.
@@ -72,37 +70,28 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 	for j := range nb {
 		t.ID[j] = j
 	}
-	err := pl.how.readTable(pl, f, name, t, l)
-	if err != nil {
+	if err := pl.how.readTable(pl, f, name, t, l); err != nil {
 		return nil, err
 	}
 	for d := range nd {
 		start, reqs := int64(0), int64(0)
 		for j := range nb {
 			k := j*nd + d
-			at := func(m int) int64 { return pl.how.tableAt(pl, d, m, t, j) }
-			field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j) }
-			if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
-				if wrong(at(MapNreqs), field(MapNreqs), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1) {
-					return nil, first
+			for _, m := range ranged {
+				if err := wrong(pl.inRange(t, d, m, j, name)); err != nil {
+					return nil, err
 				}
-				t.Nreqs[k] = min(max(n, 0), pl.Shape.MaxReqs[d])
 			}
-			if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
-				if wrong(at(MapCount), field(MapCount), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1) {
-					return nil, first
-				}
-				t.Count[k] = min(max(n, 0), pl.Shape.Elems[d])
-			}
-			if t.Start[k] != start {
-				if wrong(at(MapStart), field(MapStart), fault.ErrCorrupt, "%d, want %d, the sum of the counts before", t.Start[k], start) {
-					return nil, first
+			t.Nreqs[k], t.Count[k] = min(max(t.Nreqs[k], 0), pl.Shape.MaxReqs[d]), min(max(t.Count[k], 0), pl.Shape.Elems[d])
+			if n := t.Start[k]; n != start {
+				if err := wrong(pl.tableFault(t, d, MapStart, j, name, "%d, want %d, the sum of the counts before", n, start)); err != nil {
+					return nil, err
 				}
 				t.Start[k] = start
 			}
 			if n := t.Count[k]; n > pl.Shape.Elems[d]-start {
-				if wrong(at(MapCount), field(MapCount), fault.ErrCorrupt, "%d, want at most %d: D%d.nelems is %d", n, pl.Shape.Elems[d]-start, d+1, pl.Shape.Elems[d]) {
-					return nil, first
+				if err := wrong(pl.tableFault(t, d, MapCount, j, name, "%d, want at most %d: D%d.nelems is %d", n, pl.Shape.Elems[d]-start, d+1, pl.Shape.Elems[d])); err != nil {
+					return nil, err
 				}
 				t.Count[k] = pl.Shape.Elems[d] - start
 			}
@@ -111,10 +100,30 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 			reqs += t.Nreqs[k]
 		}
 		if n := pl.Shape.Elems[d]; start != n && !(start == 0 && n <= 1) {
-			if wrong(pl.NelemsAt(d), fmt.Sprintf("D%d.nelems", d+1), fault.ErrCorrupt, "%d, but the blobs hold %d elements", n, start) {
-				return nil, first
+			if err := wrong(fault.At(name, pl.NelemsAt(d), fmt.Sprintf("D%d.nelems", d+1), fault.ErrCorrupt, "%d, but the blobs hold %d elements", n, start)); err != nil {
+				return nil, err
 			}
 		}
 	}
 	return t, nil
+}
+
+// ranged are the variables of a map whose numbers inRange looks at.
+var ranged = [...]int{MapNreqs, MapCount}
+
+// inRange says whether a number of the table can be: variable m of map d of blob j.
+func (p *Place) inRange(t *Ranks, d, m, j int, name string) error {
+	n, most, dim := t.Nreqs[j*p.maps+d], p.Shape.MaxReqs[d], "max_nreqs"
+	if m == MapCount {
+		n, most, dim = t.Count[j*p.maps+d], p.Shape.Elems[d], "nelems"
+	}
+	if n < 0 || n > most {
+		return p.tableFault(t, d, m, j, name, "%d, want 0..%d (D%d.%s)", n, most, d+1, dim)
+	}
+	return nil
+}
+
+// tableFault is the error of a number of the table: variable m of map d of blob j.
+func (p *Place) tableFault(t *Ranks, d, m, j int, name, format string, args ...any) error {
+	return fault.At(name, p.how.tableAt(p, d, m, t, j), fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j), fault.ErrCorrupt, format, args...)
 }

@@ -260,12 +260,7 @@ func (u *Unpacker) Verify(f io.ReaderAt, v int, rec int64, report func(error)) (
 	var join crccat.Joiner
 	var buf []byte
 	for i := range x.Table.ID {
-		var first, n, size int64
-		if v < nmap {
-			first, n, size = x.List(v/layout.MapVars, v%layout.MapVars-layout.MapOffsets, i)
-		} else {
-			first, n, size = x.Piece(v-nmap, rec, i)
-		}
+		first, n, size := x.Of(v, rec, i)
 		for k := first; n > 0; k++ {
 			m := min(n, x.Chunk)
 			n -= m
@@ -298,16 +293,11 @@ func (u *Unpacker) Verify(f io.ReaderAt, v int, rec int64, report func(error)) (
 // Stored is where blob j's piece of a header variable's record lies compressed: offset in the file, bytes and form.
 func (u *Unpacker) Stored(f io.ReaderAt, v int, rec int64, j int) (off, n, content int64, form string, err error) {
 	nmap := u.pl.NumMaps() * layout.MapVars
-	var first int64
-	switch {
-	case v < nmap && v%layout.MapVars < layout.MapOffsets:
+	if v < nmap && v%layout.MapVars < layout.MapOffsets {
 		n = int64(layout.MapVarDefs[v%layout.MapVars].Type.Size())
 		return u.pl.TableAt(v/layout.MapVars, v%layout.MapVars, j), n, n, layout.FormNames[layout.FormRaw], nil
-	case v < nmap:
-		first, content, _ = u.Index.List(v/layout.MapVars, v%layout.MapVars-layout.MapOffsets, j)
-	default:
-		first, content, _ = u.Index.Piece(v-nmap, rec, j)
 	}
+	first, content, _ := u.Index.Of(v, rec, j)
 	off = int64(math.MaxInt64)
 	best := uint8(layout.FormNone)
 	for k, left := first, content; left > 0; k++ {
