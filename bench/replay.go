@@ -16,7 +16,6 @@ import (
 	"blobio/internal/dyn"
 	"blobio/internal/reference"
 	"blobio/internal/verdict"
-	"blobio/subfile"
 )
 
 // ReplayOptions say what Replay writes. The zero value of a field means its default.
@@ -31,13 +30,12 @@ type ReplayOptions struct {
 	Pattern   e3smcases.Pattern
 	Nodes     comm.Options // which ranks form a node
 	Comm      comm.Comm    // the ranks are those of this Comm, all of which call Replay; default: ranks inside of this process
-	Grouping  subfile.Grouping
 	Subfiles  int
 	Dir, Base string // where the datasets go; Base defaults to the case's letter
 	Verify    bool   // read back and compare every element
 	Convert   bool   // convert to ordinary netCDF as well
 	Force     bool
-	Options   blob.Options     // of the writers; Layout, Grouping, Subfiles, Records, Retain, Repeats and Force are set by Replay
+	Options   blob.Options     // of the writers; Layout, Subfiles, Records, Retain, Repeats and Force are set by Replay
 	Retain    *blob.Retain     // default LendUntilFlush: what is put is made anew each time
 	Open      blob.OpenOptions // of the readers
 	OpenEnded bool             // process-centric: Create does not know the number of records, so that puts are kept until Close
@@ -174,7 +172,7 @@ func newReplay(o *ReplayOptions, name string) (*replay, error) {
 		return nil, err
 	}
 	for v := range p.c.Vars {
-		n := p.elems(v) * int64(memType(&p.c.Vars[v]).Size())
+		n := p.elems(v) * int64(p.c.Vars[v].Type.Size())
 		if p.c.Vars[v].Record {
 			n *= p.records
 		}
@@ -191,14 +189,11 @@ func (p *replay) elems(v int) int64 {
 	return p.c.Elems(v)
 }
 
-// memType is the type that the model holds in memory: double also where the file has float.
-func memType(v *e3smcases.Var) cdf5.Type { return v.Type }
-
 func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 	res := &Result{Case: p.name, Layout: l.String(), Path: fileName(p.o.Dir, p.o.Base, p.name, l),
 		Ranks: p.o.Maps[0].Ranks(), Vars: len(p.c.Vars), Records: p.records}
 	opt := p.o.Options
-	opt.Layout, opt.Grouping, opt.Subfiles, opt.Force = l, p.o.Grouping, p.o.Subfiles, p.o.Force
+	opt.Layout, opt.Subfiles, opt.Force = l, p.o.Subfiles, p.o.Force
 	opt.Repeats = true // as E3SM-IO
 	opt.Retain = blob.LendUntilFlush
 	if p.o.Retain != nil {
@@ -337,7 +332,7 @@ func (p *replay) rank(ctx context.Context, c comm.Comm, res *Result, opt *blob.O
 	}
 	add := func(v int, rec int64) error {
 		cv := &p.c.Vars[v]
-		mem := memType(cv)
+		mem := cv.Type // double also where the file has float
 		n := p.c.Elems(v)
 		runs := e3smcases.Range(0, n)
 		if cv.Map != 0 {

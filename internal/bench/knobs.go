@@ -98,7 +98,7 @@ func Knobs() []Knob {
 			}},
 		{"wide-maps", "WideMaps", "64-bit offsets in maps; only blobio reads such files", SwitchKnob, nil, "no",
 			func(s *Settings, n int64, _ string) error { s.Write.WideMaps = n == 1; return nil }},
-		{"compress", "Compress", "process-centric: off, auto, zstd or shuffle+zstd, with :1 to :4 a level", WordKnob, []string{"off", "auto", "zstd", "shuffle+zstd"}, "off",
+		{"compress", "Compress", "process-centric: compress losslessly: off, auto, zstd or shuffle+zstd, with :1 to :4 a level; only blobio reads such files", WordKnob, []string{"off", "auto", "zstd", "shuffle+zstd"}, "off",
 			func(s *Settings, _ int64, word string) (err error) {
 				s.Write.Compress, err = blob.ParseCompress(word)
 				return err

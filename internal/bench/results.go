@@ -70,9 +70,6 @@ func newResults(o *Options) *Results {
 // Name is what the file is called: date, workloads, file system.
 func (r *Results) Name() string {
 	what := strings.Join(r.Workloads, "+")
-	if len(r.Workloads) > 3 {
-		what = fmt.Sprintf("%d-workloads", len(r.Workloads))
-	}
 	day, _, _ := strings.Cut(r.Date, "T")
 	clock := strings.ReplaceAll(r.Date[len(day)+1:min(len(r.Date), len(day)+6)], ":", "")
 	return fmt.Sprintf("%s-%s-%s-%s.json", day, clock, what, strings.ReplaceAll(r.FileSystem, " ", "-"))

@@ -40,9 +40,8 @@ func Workloads() []Workload {
 	}
 }
 
-// Run runs the named workloads, all without a name, and returns the results, also those up to
-// an error. Whatever it wrote but the results is removed.
-func Run(ctx context.Context, o Options, names ...string) (res *Results, err error) {
+// Run runs the named workload and returns the results, also those up to an error. Whatever it wrote but the results is removed.
+func Run(ctx context.Context, o Options, name string) (res *Results, err error) {
 	if o.Runs == 0 {
 		o.Runs = 5
 	}
@@ -53,16 +52,9 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 		o.At = func(string, int64, int64) {}
 	}
 	all := Workloads()
-	var list []Workload
-	for _, w := range all {
-		if len(names) == 0 || slices.Contains(names, w.Name) {
-			list = append(list, w)
-		}
-	}
-	for _, n := range names {
-		if !slices.ContainsFunc(all, func(w Workload) bool { return w.Name == n }) {
-			return nil, fmt.Errorf("no workload %q", n)
-		}
+	k := slices.IndexFunc(all, func(w Workload) bool { return w.Name == name })
+	if k < 0 {
+		return nil, fmt.Errorf("no workload %q", name)
 	}
 	dir, err := os.MkdirTemp(o.Dir, "blobio-bench-")
 	if err != nil {
@@ -73,19 +65,13 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 			err = rerr
 		}
 	}()
-	s := &session{Options: o, dir: dir, res: newResults(&o)}
-	for i, w := range list {
-		s.name, s.nth, s.of = w.Name, i, len(list)
-		s.res.Workloads = append(s.res.Workloads, w.Name)
-		if err := w.run(s, ctx); err != nil {
-			if !errors.Is(err, errSkip) {
-				return s.res, fmt.Errorf("%s: %w", w.Name, err)
-			}
-			s.skip(w.Name, err)
+	s := &session{Options: o, dir: dir, res: newResults(&o), name: name}
+	s.res.Workloads = []string{name}
+	if err := all[k].run(s, ctx); err != nil {
+		if !errors.Is(err, errSkip) {
+			return s.res, fmt.Errorf("%s: %w", name, err)
 		}
-		if err := s.sweep(); err != nil {
-			return s.res, err
-		}
+		s.skip(name, err)
 	}
 	s.res.Host.LoadEnd = loadAverage()
 	return s.res, nil
@@ -94,13 +80,12 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 // session is one call of Run.
 type session struct {
 	Options
-	dir     string
-	res     *Results
-	name    string // of the workload
-	nth, of int    // workload
+	dir  string
+	res  *Results
+	name string // of the workload
 }
 
-// sweep removes what a workload has left, so that memory file systems do not fill up.
+// sweep removes what a part of a workload has left, so that memory file systems do not fill up.
 func (s *session) sweep() error {
 	names, err := os.ReadDir(s.dir)
 	if err != nil {

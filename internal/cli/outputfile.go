@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
+	"path/filepath"
 
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
@@ -29,6 +32,25 @@ func WriteOutput(ctx context.Context, fsys vfs.FS, name string, o durable.Output
 type Written struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
+}
+
+// TreeSize counts the files below a directory and their bytes.
+func TreeSize(dir string) (files int, bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // somebody replaces it already
+		}
+		if err == nil {
+			files++
+			bytes += info.Size()
+		}
+		return err
+	})
+	return files, bytes, err
 }
 
 // WriteFiles lets f write files, the k-th of which has name k. None appears before all are whole, and nobody else

@@ -106,7 +106,8 @@ JSON has missing and lost if subfiles are missing.`,
 	cli.FillFlag(cmd, &f.fill)
 	fl.BoolVar(&f.drop, "drop-uncovered", false, "blobs: drop elements that no rank of the maps owns")
 	fl.BoolVar(&f.wide, "wide-maps", false, "blobs: int64 offsets for arrays of 2^31 elements and more; only blobio reads such files")
-	CompressFlag(cmd, &f.compress, "compress losslessly, by a WORD or WORD:LEVEL of the table above: auto, zstd, ...", "deflate", "shuffle+deflate", "gzip")
+	fl.StringVar(&f.compress, "compress", "off", "compress losslessly, by a WORD or WORD:LEVEL of the table above: auto, zstd, ...")
+	_ = cmd.RegisterFlagCompletionFunc("compress", cobra.FixedCompletions([]string{"off", "auto", "zstd", "shuffle+zstd", "deflate", "shuffle+deflate", "gzip"}, cobra.ShellCompDirectiveNoFileComp))
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	f.zarr.add(cmd)
@@ -132,8 +133,8 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 	}
 	switch {
 	case o.Layout == blob.ProcessCentric:
-		if o.Compress, err = ParseCompress(f.compress); err != nil {
-			return nil, err
+		if o.Compress, err = blob.ParseCompress(f.compress); err != nil {
+			return nil, cli.AsUsage(err)
 		}
 	case o.NetCDF4 == nil && f.compress != "off":
 		return nil, cli.Usagef("--compress is for --netcdf4, --zarr and --to process-centric: CDF files have no compression")
@@ -360,18 +361,4 @@ func mapOf(name string, maps []*decomp.Map, s *blob.Schema) (func(*blob.Variable
 		}
 		return 0
 	}, keep, nil
-}
-
-// CompressFlag adds --compress. more are further words for it, for the help.
-func CompressFlag(cmd *cobra.Command, to *string, help string, more ...string) {
-	cmd.Flags().StringVar(to, "compress", "off", help)
-	_ = cmd.RegisterFlagCompletionFunc("compress", cobra.FixedCompletions(append([]string{"off", "auto", "zstd", "shuffle+zstd"}, more...), cobra.ShellCompDirectiveNoFileComp))
-}
-
-func ParseCompress(s string) (blob.Compress, error) {
-	c, err := blob.ParseCompress(s)
-	if err != nil {
-		return c, cli.AsUsage(err)
-	}
-	return c, nil
 }

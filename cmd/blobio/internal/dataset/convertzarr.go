@@ -2,9 +2,7 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,26 +107,8 @@ func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) 
 		records = o.Records.End - o.Records.First
 	}
 	w := written{In: r.Base(), Out: out, Layout: "zarr", Vars: len(src.Schema().Vars()), Records: records}
-	if w.Bytes, err = treeBytes(out); err != nil {
+	if _, w.Bytes, err = cli.TreeSize(out); err != nil {
 		return err
 	}
 	return f.told(ctx, e, r, &w, took, "Zarr 3 directory, "+cli.Plural(records, "record")+", "+cli.HumanBytes(w.Bytes))
-}
-
-// treeBytes are the bytes of the files below a directory.
-func treeBytes(dir string) (n int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // somebody replaces it already
-		}
-		if err == nil {
-			n += info.Size()
-		}
-		return err
-	})
-	return n, err
 }

@@ -131,17 +131,7 @@ func describeFFStore(dir string) (*ffStoreDesc, error) {
 	if d.Checkpoints == nil {
 		d.Checkpoints = []ffstore.Info{}
 	}
-	err = filepath.WalkDir(dir, func(_ string, x fs.DirEntry, err error) error {
-		if err != nil || x.IsDir() {
-			return err
-		}
-		info, err := x.Info()
-		if err == nil {
-			d.Files++
-			d.Bytes += info.Size()
-		}
-		return err
-	})
+	d.Files, d.Bytes, err = cli.TreeSize(dir)
 	return d, err
 }
 

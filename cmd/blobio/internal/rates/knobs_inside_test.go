@@ -67,7 +67,7 @@ func TestKnobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := map[string]string{"Layout": "Layouts", "Subfiles": "Subfiles", "Records": "OpenEnded", "Force": "Force", "Grouping": "Grouping", "Retain": "Retain"}
+	own := map[string]string{"Layout": "Layouts", "Subfiles": "Subfiles", "Records": "OpenEnded", "Force": "Force", "Retain": "Retain"}
 	value := func(o bench.ReplayOptions, path string) any {
 		if of, open := strings.CutPrefix(path, "Open."); open {
 			return field(o.Open, of)

@@ -10,13 +10,11 @@ import (
 
 	"blobio/bench"
 	"blobio/blob"
-	"blobio/cmd/blobio/internal/dataset"
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/e3smcases"
 	"blobio/internal/cli"
-	"blobio/subfile"
 )
 
 type replayFlags struct {
@@ -25,7 +23,6 @@ type replayFlags struct {
 	caseName     string
 	history      string
 	layout       string
-	grouping     string
 	placement    string
 	subfiles     int
 	nodes        int
@@ -42,7 +39,6 @@ type replayFlags struct {
 	noConvert    bool
 	noSync       bool
 	memory       int64
-	compress     string
 	openEnded    bool
 	knobs        knobFlags
 	asJSON       bool
@@ -90,7 +86,6 @@ Under mpirun or srun (blobio-mpi) each process is a rank.`,
 	f.gen.Add(cmd)
 	f.maps.Add(cmd)
 	fl.IntVar(&f.subfiles, "subfiles", 0, "number of subfiles (default: one for each node)")
-	cli.ChoiceFlag(cmd, &f.grouping, "grouping", "node", "how ranks are dealt to subfiles", "node", "block", "roundrobin")
 	fl.IntVar(&f.nodes, "nodes", 0, "number of nodes that the ranks are spread over (default 1)")
 	fl.IntVar(&f.ranksPerNode, "ranks-per-node", 0, "ranks that share a node, instead of --nodes")
 	cli.ChoiceFlag(cmd, &f.placement, "placement", "block", "how ranks are placed on nodes", "block", "roundrobin")
@@ -106,8 +101,6 @@ Under mpirun or srun (blobio-mpi) each process is a rank.`,
 	fl.BoolVar(&f.noConvert, "no-convert", false, "do not convert to ordinary netCDF")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of the data that all ranks hold before a flush (default 1G)")
-	dataset.CompressFlag(cmd, &f.compress,
-		"process-centric: compress losslessly: auto, zstd or shuffle+zstd, with :1 to :4 a level; only blobio reads such files. The variable-centric layout (CDF-5) has no compression")
 	fl.BoolVar(&f.openEnded, "no-fixed-records", false, "process-centric: do not fix the number of records when the dataset is created; data are kept until it is closed")
 	f.knobs.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"dir": "", "kept": true, "results": []bench.Result{}})
@@ -147,9 +140,6 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	case f.out != "" && f.keep:
 		return o, cli.Usagef("--keep is for the temporary directory: files of -o are kept in any case")
 	}
-	if o.Grouping, err = subfile.ParseGrouping(f.grouping); err != nil {
-		return o, cli.AsUsage(err)
-	}
 	if o.Pattern, err = e3smcases.ParsePattern(f.pattern); err != nil {
 		return o, cli.AsUsage(err)
 	}
@@ -160,18 +150,15 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 		}
 		o.Layouts = []blob.Layout{l}
 	}
-	if o.Options.Compress, err = dataset.ParseCompress(f.compress); err != nil {
+	o.OpenEnded = f.openEnded
+	if err := f.knobs.set(cmd, &o.Options, &o.Open); err != nil {
 		return o, err
 	}
-	if f.compress != "off" {
+	if o.Options.Compress.Method != blob.NoCompression {
 		if cmd.Flags().Changed("layout") && f.layout != "process" {
 			return o, cli.Usagef("--compress is for --layout process: the variable-centric layout is CDF-5, which has no compression")
 		}
 		o.Layouts = []blob.Layout{blob.ProcessCentric}
-	}
-	o.OpenEnded = f.openEnded
-	if err := f.knobs.set(cmd, &o.Options, &o.Open); err != nil {
-		return o, err
 	}
 	retain := o.Options.Retain
 	o.Retain = &retain

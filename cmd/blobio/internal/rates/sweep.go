@@ -47,15 +47,17 @@ Case "even" needs no file: --variables record variables of double, of which each
 generated maps (--ne, --cells, --lat, ...) or maps from files (--map F=FILE). These sizes
 are those of the least number of ranks; with --scaling weak the data grow with the ranks.
 
-Each point runs once, then each again, --repeats times. Phases: create, compute, post (all puts), flush, close; open, read. Each has the least, the
-mean and the most of all ranks. The time of a write is from create to the end of close on
-the slowest rank, with what ranks wait for each other. Values are compared with those
-written, off the clock. Cold reads take the files out of the page cache of each node
-first; --drop names a command that does more, such as mounting the file system again.
+Each point runs once, then each again, --repeats times. Phases: create, compute, post
+(all puts), flush, close; open, read. Each has the least, the mean and the most of all
+ranks. The time of a write is from create to the end of close on the slowest rank, with
+what ranks wait for each other. Values are compared with those written, off the clock.
+Cold reads take the files out of the page cache of each node first; --drop names a
+command that does more, such as mounting the file system again.
 
 Results are kept in the directory --output: sweep.json after each run, sweep.csv at the
-end. The same command goes on where it was cut off; another plan is refused, unless --anew. A run that fails is recorded, and the next one follows. One that
-ends the whole job three times is passed over. Datasets are removed after each run.
+end. The same command goes on where it was cut off; another plan is refused, unless
+--anew. A run that fails is recorded, and the next one follows. One that ends the whole
+job three times is passed over. Datasets are removed after each run.
 
 On Lustre, --set-stripe gives the directory of each point its --stripe-size and
 --stripe-count (lfs setstripe).

@@ -6,12 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/internal/cli"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/testfiles"
@@ -224,24 +222,6 @@ func TestScrReadOnly(t *testing.T) {
 	clitest.Good(t, "scr", "print", filepath.Join(p, ".scr", "index.scr"))
 	if state() != was {
 		t.Error("a verb that only looks changed something")
-	}
-}
-
-// Each verb has help, with examples of itself.
-func TestScrHelp(t *testing.T) {
-	e := &cli.Env{}
-	for _, cmd := range scrtools.New(e).Commands() {
-		if cmd.Short == "" || cmd.Long == "" || !strings.Contains(cmd.Example, "blobio scr "+cmd.Name()) {
-			t.Errorf("%s: no help, or no example", cmd.Name())
-		}
-		for line := range strings.Lines(cmd.Long) {
-			if n := len([]rune(line)); n > 100 {
-				t.Errorf("%s: a line of %d characters", cmd.Name(), n)
-			}
-		}
-		if out := clitest.Good(t, "scr", cmd.Name(), "--help"); !regexp.MustCompile(`(?m)^Examples:$`).MatchString(out) {
-			t.Errorf("%s --help:\n%s", cmd.Name(), out)
-		}
 	}
 }
 

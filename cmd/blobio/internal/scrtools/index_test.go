@@ -149,17 +149,6 @@ func TestDefect2TornIndexOfTheReference(t *testing.T) {
 	}
 }
 
-func TestScrRebuildLists(t *testing.T) {
-	p, control := scrCluster(t)
-	for _, n := range []int{0, 1, 3} {
-		clitest.Good(t, "scr", "scavenge", "--id", "4", scrWas, "--control", control(n), p)
-	}
-	clitest.Bad(t, cli.Failed, "9", "scr", "rebuild", "--id", "9", scrWas, p)
-	clitest.Shows(t, "ckpt.4 is whole: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt", "scr", "rebuild", "--id", "4", scrWas, p)
-	clitest.Shows(t, "ckpt.4", "scr", "index", p)
-	clitest.Good(t, "scr", "check", p)
-}
-
 // A dataset that was dropped and is listed again has the very summary that it had, foreign keys too.
 func TestScrIndexAddKeepsSummary(t *testing.T) {
 	p := clitest.ScrSets(t, 2)
@@ -191,12 +180,9 @@ func TestScrIndexUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "unknown flag", "scr", "index", "--frob", p)
 	clitest.Check(t, prefixdir.Open(nil, p).UpdateIndex(t.Context(), func(x *prefixdir.Index) error { return x.SetComplete("ckpt.1", false) }))
 	clitest.Bad(t, cli.Failed, "it is not complete", "scr", "index", "--current", "1", p)
-}
-
-func TestScrIndexEmpty(t *testing.T) {
-	p := t.TempDir()
-	clitest.Check(t, prefixdir.Open(nil, p).Create())
-	clitest.Shows(t, "no datasets", "scr", "index", p)
+	empty := t.TempDir()
+	clitest.Check(t, prefixdir.Open(nil, empty).Create())
+	clitest.Shows(t, "no datasets", "scr", "index", empty)
 }
 
 func TestScrPrint(t *testing.T) {

@@ -175,20 +175,16 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 func (l *paceLog) noFailure() (time.Duration, error) {
 	s := l.stats
 	switch {
-	case errors.Is(l.mtbfErr, runlog.ErrNoFailure) && s.Runs == 0:
-		return 0, cli.WithHint(fmt.Errorf("%s: the log holds no run, so the mean time between failures is unknown", l.name), "give --mtbf")
 	case errors.Is(l.mtbfErr, runlog.ErrNoFailure):
-		err := fmt.Errorf("%s: the log holds no failure in %s of %s, so the mean time between failures is unknown", l.name, cli.SpanText(s.Lasted), cli.Plural(s.Runs, "run"))
-		hint := "--mtbf 12h, for instance, says it"
+		hint := "give --mtbf"
 		if s.Lasted > 0 {
-			hint = fmt.Sprintf("give --mtbf; it is hardly less than %s", cli.SpanText(s.Lasted))
+			hint += "; it is hardly less than " + cli.SpanText(s.Lasted)
 		}
-		return 0, cli.WithHint(err, hint)
+		return 0, cli.WithHint(fmt.Errorf("%s: the log holds no failure in %s of %s, so the mean time between failures is unknown", l.name, cli.SpanText(s.Lasted), cli.Plural(s.Runs, "run")), hint)
 	case l.mtbfErr != nil:
 		return 0, l.mtbfErr
 	case l.mtbf <= 0:
-		return 0, cli.WithHint(fmt.Errorf("%s: the log holds %s, but the runs were over within a second, and its times are to the second", l.name, cli.Plural(s.Failures, "failure")),
-			"--mtbf says the mean time between failures")
+		return 0, cli.WithHint(fmt.Errorf("%s: the log holds %s, but the runs were over within a second, and its times are to the second", l.name, cli.Plural(s.Failures, "failure")), "give --mtbf")
 	}
 	return l.mtbf, nil
 }

@@ -138,35 +138,20 @@ func ofVariable(args []string, path []bool) bool {
 	return none != nil && base != nil
 }
 
-// paths says which arguments of a verb may be paths: they are neither flags nor the values of flags of any family. A flag that has a value in one
-// family and none in another counts as that of the family which then knows one of the paths.
+// paths says which arguments of a verb may be paths: they are neither flags nor the values of flags of any family.
 func paths(verb string, args []string) []bool {
 	root := newRoot(&cli.Env{})
-	find := func(line string) *cobra.Command {
-		cmd, _, err := root.Find(strings.Fields(line))
-		if err != nil || line == "" {
-			return nil
-		}
-		return cmd
-	}
-	cmds := []*cobra.Command{find(verb)}
+	lines := []string{verb}
 	for _, f := range families {
-		if cmd := find(f.verbs[verb]); cmd != nil {
+		lines = append(lines, f.verbs[verb])
+	}
+	var cmds []*cobra.Command
+	for _, line := range lines {
+		if cmd, _, err := root.Find(strings.Fields(line)); err == nil && line != "" {
 			cmds = append(cmds, cmd)
 		}
 	}
-	own := scan(cmds, args)
-	for i := range families {
-		cmd := find(families[i].verbs[verb])
-		if cmd == nil {
-			continue
-		}
-		if is := scan(append([]*cobra.Command{cmd}, cmds...), args); !slices.Equal(is, own) &&
-			slices.ContainsFunc(marked(args, is), func(s string) bool { return familyOf(s, verb) == &families[i] }) {
-			return is
-		}
-	}
-	return own
+	return scan(cmds, args)
 }
 
 // marked are the arguments of which it is said.
