@@ -49,7 +49,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	w := &fileWriter{j: j, file: file, name: j.names[file], first: j.plan.starts[file], count: j.plan.starts[file+1] - j.plan.starts[file]}
 	w.np = make([]int64, len(j.m.Particles))
 	b := h5.NewBuilder()
-	if err := j.rootGroup(b.Root()); err != nil {
+	if err := j.rootGroup(b); err != nil {
 		return nil, err
 	}
 	total, meta := int64(0), int64(0)
@@ -59,7 +59,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.Root().Stamp(e.index.Name(j.m.Rank, j.m.Roots), t.Template)
+		b.Stamp(e.index.Name(j.m.Rank, j.m.Roots), t.Template)
 		total += e.bytes
 		meta += t.Len()
 	}
@@ -70,7 +70,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.stamps = b.Root().Stamps()
+	w.stamps = b.Stamps()
 	w.entry = manifestFile{Name: w.name, Size: l.Size, Blocks: int(w.count)}
 	w.entry.Data = make(subfile.CRCs, 0, w.count*int64(len(j.cols)))
 	w.entry.Groups = make(subfile.CRCs, 0, w.count)
@@ -91,7 +91,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 }
 
 // rootGroup writes the attributes of "/".
-func (j *job) rootGroup(g *h5.GroupBuilder) error {
+func (j *job) rootGroup(b *h5.Builder) error {
 	m := j.m
 	one := []int64{1}
 	for _, d := range rootAttrs {
@@ -116,7 +116,7 @@ func (j *job) rootGroup(g *h5.GroupBuilder) error {
 		if d.n != 1 {
 			n = []int64{int64(d.n)}
 		}
-		g.Attr(d.name, d.typ(j.enzo), n, v)
+		b.Attr(d.name, d.typ(j.enzo), n, v)
 	}
 	more, err := extras(m.Attrs)
 	if err != nil {
@@ -124,7 +124,7 @@ func (j *job) rootGroup(g *h5.GroupBuilder) error {
 	}
 	for _, e := range more {
 		if !isRootAttr(e.name) {
-			g.Attr(e.name, e.typ, []int64{e.n}, e.val)
+			b.Attr(e.name, e.typ, []int64{e.n}, e.val)
 		}
 	}
 	return nil
