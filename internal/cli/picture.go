@@ -9,9 +9,6 @@ import (
 	"blobio/internal/chart"
 )
 
-// DefaultPictureWidth is that of figures, in points.
-const DefaultPictureWidth = 720
-
 // PictureFlags are the flags of the verbs that draw.
 type PictureFlags struct {
 	Name, Title string
@@ -20,10 +17,10 @@ type PictureFlags struct {
 }
 
 // Add adds the flags of a verb that draws; title says what the default is.
-func (f *PictureFlags) Add(cmd *cobra.Command, width int, title string) {
+func (f *PictureFlags) Add(cmd *cobra.Command, title string) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.Name, "output", "o", "", "name of the picture, .png or .svg")
-	fl.IntVar(&f.Width, "width", width, "width in points (a PNG has twice as many pixels)")
+	fl.IntVar(&f.Width, "width", chart.DefaultWidth, "width in points (a PNG has twice as many pixels)")
 	fl.BoolVar(&f.Force, "force", false, "replace the output if it is there")
 	fl.StringVar(&f.Title, "title", "", "title (default: "+title+")")
 	_ = cmd.MarkFlagFilename("output", "png", "svg")

@@ -51,19 +51,13 @@ type Options struct {
 	NoCurve bool
 }
 
-const (
-	defaultWidth       = 720
-	minWidth, maxWidth = 240, 4000
-	maxGroup           = 1 << 24
-)
+const maxGroup = 1 << 24
 
 // Validate reports what is wrong with o, apart from the mesh.
 func (o *Options) Validate() error {
 	switch {
 	case o == nil:
 		return nil
-	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
-		return fault.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
 	case int(o.Color) >= len(colorNames):
 		return fault.Usage("color %d", o.Color)
 	case o.Color != ByLevel && o.Groups == nil:

@@ -59,7 +59,7 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, cli.DefaultPictureWidth, "what the variable is")
+	f.Add(cmd, "what the variable is")
 	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "draw at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
 	recordsFlag(cmd, &f.record, "record to draw, one number (default: the first)")
 	fl.StringVar(&f.level, "level", "", "level to draw: an index, or with a point a value of its coordinate, such as 850. (default: the first)")

@@ -46,7 +46,7 @@ JSON: {path, bytes, map, dims, ranks, positions, repeated}.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, 720, "describes the picture")
+	f.Add(cmd, "describes the picture")
 	fl.StringVar(&f.which, "map", "D1", "map: D1, D2, ...")
 	fl.IntVar(&f.ranks, "ranks", 0, "deal the map processes to this many ranks")
 	fl.Int64Var(&f.plane, "level", 0, "level (plane) of a map that has several, from 0")

@@ -52,7 +52,7 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, 720, "describes the picture")
+	f.Add(cmd, "describes the picture")
 	cli.ChoiceFlag(cmd, &f.by, "by", "level", "what the colours show", "level", "file", "owner")
 	fl.IntVar(&f.ranks, "ranks", 0, "owner: number of ranks")
 	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "three dimensions: the plane is normal to this axis", "x", "y", "z")
