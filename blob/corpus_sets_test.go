@@ -134,9 +134,9 @@ func canonicalSample(t testing.TB) *sample {
 func foreignHDF5(t testing.TB, name string, netCDF4 bool) []byte {
 	b := h5.NewBuilder()
 	if netCDF4 {
-		b.Root().Attr("_NCProperties", h5.FixedString(len("version=2")+1), nil, "version=2")
+		b.Attr("_NCProperties", h5.FixedString(len("version=2")+1), nil, "version=2")
 	}
-	b.Root().Dataset(name, h5.Uint8, []int64{8}, nil)
+	b.Dataset(name, h5.Uint8, []int64{8}, nil)
 	l := need(b.Layout())
 	out := make([]byte, l.Size)
 	for _, p := range l.Pieces {

@@ -73,14 +73,14 @@ func (s *Schema) blobHeader(sh *layout.Shape) *cdf5.Header {
 			}
 			hv.Atts = append([]cdf5.Att{{Name: attDecompID, Type: cdf5.Int, Value: []int32{int32(v.Decomp)}}, dimidsAtt(v.Dims)}, v.Atts...)
 		}
-		hv.Dims = ints(dims)
+		hv.Dims = dimNumbers(dims)
 		h.Vars = append(h.Vars, hv)
 	}
 	return h
 }
 
-// ints are dimensions as a header has them.
-func ints(dims []DimID) (list []int) {
+// dimNumbers are dimensions as a header has them.
+func dimNumbers(dims []DimID) (list []int) {
 	for _, d := range dims {
 		list = append(list, int(d))
 	}
@@ -100,7 +100,7 @@ func (s *Schema) canonicalHeader(version cdf5.Version) *cdf5.Header {
 	h := &cdf5.Header{Version: version, Dims: s.dims, Atts: s.atts}
 	for i := range s.vars {
 		v := &s.vars[i]
-		h.Vars = append(h.Vars, cdf5.Var{Name: v.Name, Type: v.Type, Dims: ints(v.Dims), Atts: v.Atts})
+		h.Vars = append(h.Vars, cdf5.Var{Name: v.Name, Type: v.Type, Dims: dimNumbers(v.Dims), Atts: v.Atts})
 	}
 	return h
 }

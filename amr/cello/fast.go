@@ -24,7 +24,7 @@ type rawAttrs [numBlockAttrs][]byte
 // readTemplate is the template of groups that have the standard attributes and
 // the datasets of the schema; nil if there can be none.
 func readTemplate(enzo amr.Type, schema []schemaCol) *h5.Template {
-	t, err := h5.NewTemplate(func(g *h5.GroupBuilder) {
+	t, err := h5.NewTemplate(func(g *h5.Builder) {
 		for _, a := range attrShapes(enzo, nil) {
 			g.Attr(a.name, a.typ, []int64{a.n}, make([]int8, a.n))
 		}

@@ -49,7 +49,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	w := &fileWriter{j: j, file: file, name: j.names[file], first: j.plan.starts[file], count: j.plan.starts[file+1] - j.plan.starts[file]}
 	w.np = make([]int64, len(j.m.Particles))
 	b := h5.NewBuilder()
-	if err := j.rootGroup(b.Root()); err != nil {
+	if err := j.rootGroup(b); err != nil {
 		return nil, err
 	}
 	total, meta := int64(0), int64(0)
@@ -59,7 +59,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.Root().Stamp(e.index.Name(j.m.Rank, j.m.Roots), t.Template)
+		b.Stamp(e.index.Name(j.m.Rank, j.m.Roots), t.Template)
 		total += e.bytes
 		meta += t.Len()
 	}
@@ -70,7 +70,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.stamps = b.Root().Stamps()
+	w.stamps = b.Stamps()
 	w.entry = manifestFile{Name: w.name, Size: l.Size, Blocks: int(w.count)}
 	w.entry.Data = make(subfile.CRCs, 0, w.count*int64(len(j.cols)))
 	w.entry.Groups = make(subfile.CRCs, 0, w.count)
@@ -91,11 +91,11 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 }
 
 // rootGroup writes the attributes of "/".
-func (j *job) rootGroup(g *h5.GroupBuilder) error {
+func (j *job) rootGroup(b *h5.Builder) error {
 	m := j.m
 	values := [len(rootAttrs)]any{m.Rank, m.Cycle, m.Time, m.Dt, m.Lower[:], m.Upper[:], m.MaxLevel}
 	for i, d := range rootAttrs {
-		g.Attr(d.name, d.typ(j.enzo), []int64{int64(d.n)}, values[i])
+		b.Attr(d.name, d.typ(j.enzo), []int64{int64(d.n)}, values[i])
 	}
 	more, err := extras(m.Attrs)
 	if err != nil {
@@ -103,7 +103,7 @@ func (j *job) rootGroup(g *h5.GroupBuilder) error {
 	}
 	for _, e := range more {
 		if !slices.ContainsFunc(rootAttrs[:], func(d attrDef) bool { return d.name == e.name }) {
-			g.Attr(e.name, e.typ, []int64{e.n}, e.val)
+			b.Attr(e.name, e.typ, []int64{e.n}, e.val)
 		}
 	}
 	return nil

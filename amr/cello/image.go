@@ -195,7 +195,7 @@ func (j *job) template(sig int32) (*shapeTemplate, error) {
 	}
 	t := &shapeTemplate{attrs: parseSignature(j.enzo, j.plan.sigs[sig])}
 	var err error
-	t.Template, err = h5.NewTemplate(func(g *h5.GroupBuilder) {
+	t.Template, err = h5.NewTemplate(func(g *h5.Builder) {
 		for _, a := range t.attrs {
 			if a.typ.Class() == h5.ClassString {
 				g.Attr(a.name, a.typ, []int64{a.n}, make([]string, a.n))

@@ -118,26 +118,39 @@ func (r *raw) store(fsys vfs.FS, dir string) {
 		put(f.name+listSuffix, []byte(text))
 		b := h5.NewBuilder()
 		for _, a := range f.attrs {
-			b.Root().Attr(a.name, a.typ, a.dims, a.value)
+			b.Attr(a.name, a.typ, a.dims, a.value)
 		}
-		data := map[*h5.DatasetBuilder][]byte{}
-		for _, g := range f.groups {
-			n := b.Root().Group(g.name)
-			for _, a := range g.attrs {
-				n.Attr(a.name, a.typ, a.dims, a.value)
-			}
-			for _, d := range g.data {
-				data[n.Dataset(d.name, d.typ, d.dims, nil)] = d.value.([]byte)
-			}
+		templates := make([]*h5.Template, len(f.groups))
+		size := int64(0)
+		for i, g := range f.groups {
+			var err error
+			templates[i], err = h5.NewTemplate(func(n *h5.Builder) {
+				for _, a := range g.attrs {
+					n.Attr(a.name, a.typ, a.dims, a.value)
+				}
+				for _, d := range g.data {
+					n.Dataset(d.name, d.typ, d.dims, nil)
+					size += int64(len(d.value.([]byte)))
+				}
+			})
+			must(err)
+			b.Stamp(g.name, templates[i])
 		}
+		b.Reserve(size, 8)
 		l, err := b.Layout()
 		must(err)
 		out := make([]byte, l.Size)
 		for _, p := range l.Pieces {
 			copy(out[p.Off:], p.Data)
 		}
-		for d, v := range data {
-			copy(out[d.Offset():], v)
+		at := l.Reserved
+		for i, s := range b.Stamps() {
+			group := out[s.Offset():][:templates[i].Len()]
+			s.Encode(group)
+			for k, d := range f.groups[i].data {
+				templates[i].SetDataset(group, k, nil, at)
+				at += int64(copy(out[at:], d.value.([]byte)))
+			}
 		}
 		if f.patch != nil {
 			out = f.patch(out)

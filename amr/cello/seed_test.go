@@ -112,7 +112,11 @@ func seedRow(t *testing.T, fsys *vfs.Mem, dir, where, name string, typ h5.Type, 
 		if where == "/" {
 			path = "/"
 		}
-		g, err := f.Group(path)
+		o, err := f.Lookup(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := o.Group()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -279,7 +279,7 @@ func TestVerifyCause(t *testing.T) {
 		damage func(r *raw)
 		want   []string // the errors, in part
 	}{
-		{"file", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return b[:len(b)/2] } }, []string{"block_data-1.h5: 0x1d580: end of file"}},
+		{"file", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return b[:len(b)/2] } }, []string{"block_data-1.h5: 0x1d558: end of file"}},
 		{"list", func(r *raw) { f := r.files[1]; f.lines[0] = "B\x1b[31m 0" }, []string{"block_data-1.block_list: "}},
 		{"index", func(r *raw) { r.group("B01_01").drop("index") }, []string{"B01_01: index: attribute is missing"}},
 		{"group", func(r *raw) {

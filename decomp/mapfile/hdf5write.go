@@ -20,9 +20,8 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 		typ = h5.Int64
 	}
 	b := h5.NewBuilder()
-	root := b.Root()
 	for _, d := range c.dims {
-		root.Attr("-DIM_"+d.name, h5.Uint64, nil, []uint64{uint64(d.n)})
+		b.Attr("-DIM_"+d.name, h5.Uint64, nil, []uint64{uint64(d.n)})
 	}
 	put := func(to interface {
 		Attr(string, h5.Type, []int64, any)
@@ -35,10 +34,10 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 			}
 		}
 	}
-	put(root, c.atts)
+	put(b, c.atts)
 	sets := make([]*h5.DatasetBuilder, len(c.vars))
 	for i, v := range c.vars {
-		sets[i] = root.Dataset(v.name, typ, []int64{c.dims[v.dim].n}, nil)
+		sets[i] = b.Dataset(v.name, typ, []int64{c.dims[v.dim].n}, nil)
 		put(sets[i], v.atts)
 	}
 	l, err := b.Layout()

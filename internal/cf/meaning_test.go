@@ -53,6 +53,18 @@ func clone(data any) any {
 	return t.View(slices.Clone(b))
 }
 
+// TestWideLess: numbers of attributes of different types compare by their values.
+func TestWideLess(t *testing.T) {
+	ascending := []any{int64(-1), uint64(0), int64(1), 1.5, int64(2), uint64(3), uint64(1 << 63)}
+	for i, a := range ascending {
+		for k, b := range ascending {
+			if wideLess(a, b) != (i < k) {
+				t.Errorf("%v before %v: %v", a, b, i >= k)
+			}
+		}
+	}
+}
+
 // TestMeaning: what attributes make of stored numbers; none stands for no value.
 func TestMeaning(t *testing.T) {
 	none, nan, inf := None, math.NaN(), math.Inf(1)

@@ -13,10 +13,27 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"blobio/internal/fault"
 )
 
 // Scale is how many pixels of a PNG are a point, each way.
 const Scale = 2
+
+// DefaultWidth is that of pictures, in points.
+const DefaultWidth = 720
+
+// WidthOf is the width of a picture that is asked for, in points; of 0 the default.
+func WidthOf(asked int) (int, error) {
+	const least, most = 240, 4000
+	switch {
+	case asked == 0:
+		return DefaultWidth, nil
+	case asked < least || asked > most:
+		return 0, fault.Usage("width %d, want %d to %d", asked, least, most)
+	}
+	return asked, nil
+}
 
 // A Page is a picture on paper, ready to be written.
 type Page struct {
@@ -52,6 +69,9 @@ func (p *Page) canvas(back color.Color) *vgimg.Canvas {
 	p.Draw(d)
 	return c
 }
+
+// Size returns the size in points; a PNG has Scale times as many pixels each way.
+func (p *Page) Size() (width, height float64) { return p.Width, p.Height }
 
 // PNG writes the picture as PNG.
 func (p *Page) PNG(w io.Writer) error {

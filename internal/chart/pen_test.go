@@ -155,6 +155,14 @@ func TestForms(t *testing.T) {
 	}
 }
 
+func TestWidthOf(t *testing.T) {
+	for asked, want := range map[int]int{0: DefaultWidth, 240: 240, 4000: 4000, 239: 0, 4001: 0, -1: 0} {
+		if w, err := WidthOf(asked); w != want || (err == nil) != (want > 0) {
+			t.Errorf("width %d: %d, %v", asked, w, err)
+		}
+	}
+}
+
 type full struct{}
 
 var errFull = errors.New("full")

@@ -5,6 +5,8 @@
 // chunk is read in a few large pieces, and chunks follow each other in the array as they do in the grid.
 package chunks
 
+import "slices"
+
 // A Grid is an array and the shape of its chunks. Those at the end of a dimension may reach over it.
 type Grid struct {
 	Full  []int64 // lengths of the dimensions, slowest first; 0 is allowed
@@ -108,6 +110,15 @@ func (g Grid) Split() int {
 		}
 	}
 	return -1
+}
+
+// Index is place k of the indices below the counts, in the order of Next.
+func Index(k int64, counts []int64) []int64 {
+	index := make([]int64, len(counts))
+	for i, n := range slices.Backward(counts) {
+		index[i], k = k%n, k/n
+	}
+	return index
 }
 
 // Next steps to the next index, the last dimension fastest, below the counts. It says whether there is one.

@@ -44,11 +44,7 @@ var elems = [...]elem.Type{cdf5.Byte: elem.Int8, cdf5.Char: elem.Uint8, cdf5.Sho
 
 // changed says whether the values of a type become another one.
 func changed(t cdf5.Type) bool {
-	switch t {
-	case cdf5.UByte, cdf5.UShort, cdf5.UInt, cdf5.Int64, cdf5.UInt64:
-		return true
-	}
-	return false
+	return t == cdf5.UByte || t == cdf5.UShort || t == cdf5.UInt || t == cdf5.Int64 || t == cdf5.UInt64
 }
 
 // appendXDR appends numbers of type t, high byte first as they are in the file, as DAP2 sends them. bad is the index of one that

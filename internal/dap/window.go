@@ -3,6 +3,8 @@ package dap
 import (
 	"context"
 	"slices"
+
+	"blobio/internal/chunks"
 )
 
 // Sizes of what is read at once, in bytes.
@@ -104,27 +106,21 @@ func (d *Dataset) only(ctx context.Context, v *variable, start []int64, part []s
 		count[k-1] = part[k-1].count
 		n *= count[k-1]
 	}
+	idx, picked := make([]int64, k), make([]int64, k)
 	for i := range k {
-		count[i] = 1
+		count[i], picked[i] = 1, part[i].count
 	}
-	idx := make([]int64, k)
 	for {
 		if err := d.read(ctx, v.Name, at, count, dst[:n]); err != nil {
 			return err
 		}
 		dst = dst[n:]
-		i := k - 1
-		for ; i >= 0; i-- {
-			if idx[i]++; idx[i] < part[i].count {
-				break
-			}
-			idx[i] = 0
-			at[i] = start[i]
-		}
-		if i < 0 {
+		if !chunks.Next(idx, picked) {
 			return nil
 		}
-		at[i] = start[i] + idx[i]*part[i].stride
+		for i, x := range idx {
+			at[i] = start[i] + x*part[i].stride
+		}
 	}
 }
 

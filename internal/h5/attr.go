@@ -58,7 +58,7 @@ func (o *Object) Attr(name string) (*Attr, error) {
 		return nil, err
 	}
 	if d != nil {
-		if a, err := d.find(name); a != nil || err != nil {
+		if a, ok, err := d.find(name); ok || err != nil {
 			return a, err
 		}
 	}
@@ -67,10 +67,14 @@ func (o *Object) Attr(name string) (*Attr, error) {
 
 // attr decodes an attribute message of an object header.
 func (f *File) attr(m *message) (*Attr, error) {
-	if m.flags&msgShared != 0 {
-		return nil, f.errAt(m.off, "attribute", fault.ErrUnsupported, "attribute in the shared message heap")
+	return f.attrOf(f.over(m.data, m.off), m.flags, m.off)
+}
+
+// attrOf decodes an attribute message that has these flags, which are told at off.
+func (f *File) attrOf(c *cursor, flags uint8, off int64) (*Attr, error) {
+	if flags&msgShared != 0 {
+		return nil, f.errAt(off, "attribute", fault.ErrUnsupported, "attribute in the shared message heap")
 	}
-	c := f.over(m.data, m.off)
 	a := c.decodeAttr()
 	return a, c.err
 }
@@ -172,25 +176,23 @@ func (a *Attr) Value() (any, error) {
 // Int64s returns an integer value converted to int64; ErrRange if an element
 // does not fit, ErrUsage if it is not of an integer type.
 func (a *Attr) Int64s() ([]int64, error) {
-	if a.fail != nil {
-		return nil, a.fail
-	}
-	if !a.Type.Numeric() || a.Type.Class() == ClassFloat {
+	if a.fail == nil && a.Type.Class() == ClassFloat {
 		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not an integer", a.f.name, a.Name, a.Type)
 	}
-	dst := make([]int64, a.Elems())
-	return dst, decodeSlice(dst, a.raw, a.Type, 0)
+	return numbers[int64](a)
 }
 
 // Float64s returns a numeric value converted to float64.
-func (a *Attr) Float64s() ([]float64, error) {
+func (a *Attr) Float64s() ([]float64, error) { return numbers[float64](a) }
+
+func numbers[T int64 | float64](a *Attr) ([]T, error) {
 	if a.fail != nil {
 		return nil, a.fail
 	}
 	if !a.Type.Numeric() {
 		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not numeric", a.f.name, a.Name, a.Type)
 	}
-	dst := make([]float64, a.Elems())
+	dst := make([]T, a.Elems())
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
 }
 

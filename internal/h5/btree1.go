@@ -2,7 +2,7 @@ package h5
 
 import (
 	"blobio/internal/fault"
-	"encoding/binary"
+	"cmp"
 )
 
 // node1 is a node of a version 1 B-tree: used children, and a key before each
@@ -120,15 +120,11 @@ func chunkKey(rank int) func(*cursor) {
 	return func(c *cursor) { c.skip(int64(8+8*(rank+1)), "chunk key") }
 }
 
-// cmpKey compares the chunk offsets of a key with off, in order of dimensions.
-func cmpKey(key []byte, off []int64) int {
-	for i, want := range off {
-		got := int64(binary.LittleEndian.Uint64(key[8+8*i:]))
-		if got != want {
-			if got < want {
-				return -1
-			}
-			return 1
+// comparePlace compares numbers of 8 bytes with a place, in order of dimensions.
+func comparePlace(b []byte, want []int64) int {
+	for i, w := range want {
+		if c := cmp.Compare(int64(le.Uint64(b[8*i:])), w); c != 0 {
+			return c
 		}
 	}
 	return 0

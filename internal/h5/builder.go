@@ -6,13 +6,16 @@ import (
 	"strings"
 )
 
-// Builder collects the groups, datasets and attributes of a file to be
-// written. Nothing is checked before Layout, which returns the first error.
-// A Builder is for one goroutine.
+// Builder collects the datasets, attributes and stamps of a file to be
+// written, all of them in its root group. Nothing is checked before Layout,
+// which returns the first error. A Builder is for one goroutine.
 type Builder struct {
-	root *GroupBuilder
-	err  error
-	done bool
+	node
+	datasets []*DatasetBuilder
+	stamps   []*Stamp
+	tab      table // of the root group, set by Layout
+	err      error
+	done     bool
 
 	reserve, reserveAlign int64 // bytes for the data of stamps
 }
@@ -20,12 +23,9 @@ type Builder struct {
 // NewBuilder returns a builder with an empty root group.
 func NewBuilder() *Builder {
 	b := &Builder{}
-	b.root = &GroupBuilder{node: node{b: b}}
+	b.b = b
 	return b
 }
-
-// Root returns the root group.
-func (b *Builder) Root() *GroupBuilder { return b.root }
 
 // fail keeps the first error for Layout.
 func (b *Builder) fail(err error) {
@@ -34,7 +34,7 @@ func (b *Builder) fail(err error) {
 	}
 }
 
-// node is what groups and datasets have in common.
+// node is what groups and datasets have in common: an object header.
 type node struct {
 	b     *Builder
 	name  string
@@ -65,26 +65,7 @@ func (n *node) Attr(name string, t Type, dims []int64, value any) {
 	n.attrs = append(n.attrs, attrSpec{name, body})
 }
 
-// GroupBuilder is a group to be written.
-type GroupBuilder struct {
-	node
-	groups   []*GroupBuilder
-	datasets []*DatasetBuilder
-	stamps   []*Stamp // of the root group only
-
-	tab table // its symbol table, set by Layout
-}
-
-// Group adds a group. The name is not empty, not "." and without "/" and zero
-// bytes.
-func (g *GroupBuilder) Group(name string) *GroupBuilder {
-	n := &GroupBuilder{node: node{b: g.b, name: name}}
-	g.checkName(name)
-	g.groups = append(g.groups, n)
-	return n
-}
-
-// DatasetOptions for GroupBuilder.Dataset. Nil means the defaults.
+// DatasetOptions for Builder.Dataset. Nil means the defaults.
 type DatasetOptions struct {
 	// Align is the number of bytes the file offset of the data is a multiple
 	// of. Default: the size of a number, 1 for strings.
@@ -93,10 +74,10 @@ type DatasetOptions struct {
 
 // Dataset adds a dataset of contiguous data. dims nil is a scalar; otherwise
 // its shape in elements, slowest dimension first, of rank at most 32; sizes
-// may be 0.
-func (g *GroupBuilder) Dataset(name string, t Type, dims []int64, o *DatasetOptions) *DatasetBuilder {
-	d := &DatasetBuilder{node: node{b: g.b, name: name}, typ: t, dims: slices.Clone(dims), off: -1}
-	g.checkName(name)
+// may be 0. The name is not empty, not "." and without "/" and zero bytes.
+func (b *Builder) Dataset(name string, t Type, dims []int64, o *DatasetOptions) *DatasetBuilder {
+	d := &DatasetBuilder{node: node{b: b, name: name}, typ: t, dims: slices.Clone(dims), off: -1}
+	b.checkName(name)
 	if t.Numeric() {
 		d.align = t.Size()
 	}
@@ -105,19 +86,35 @@ func (g *GroupBuilder) Dataset(name string, t Type, dims []int64, o *DatasetOpti
 	}
 	d.align = max(d.align, 1)
 	if o != nil && (o.Align < 0 || o.Align > 1<<40) {
-		g.b.fail(fault.Class(fault.ErrUsage, "dataset %q: alignment %d, want 1 to 2^40", name, o.Align))
+		b.fail(fault.Class(fault.ErrUsage, "dataset %q: alignment %d, want 1 to 2^40", name, o.Align))
 	}
 	if err := checkShape(t, dims); err != nil {
-		g.b.fail(fault.Class(err, "dataset %q", name))
+		b.fail(fault.Class(err, "dataset %q", name))
 	}
-	g.datasets = append(g.datasets, d)
+	b.datasets = append(b.datasets, d)
 	return d
 }
 
-func (g *GroupBuilder) checkName(name string) {
-	if name == "" || name == "." || len(name) >= maxName || strings.ContainsAny(name, "/\x00") {
-		g.b.fail(fault.Class(fault.ErrUsage, "member %q of %q: want 1 to %d bytes without '/' and zeros", name, g.name, maxName-1))
+// checkName checks the name of a member of a group.
+func (b *Builder) checkName(name string) {
+	if err := checkMember(name); err != nil {
+		b.fail(err)
 	}
+}
+
+func checkMember(name string) error {
+	if name == "" || name == "." || len(name) >= maxName || strings.ContainsAny(name, "/\x00") {
+		return fault.Class(fault.ErrUsage, "member %q: want a name of 1 to %d bytes without '/' and zeros", name, maxName-1)
+	}
+	return nil
+}
+
+// checkAttr checks the name of an attribute.
+func checkAttr(name string) error {
+	if name == "" || len(name) > 1<<15 || strings.ContainsRune(name, 0) {
+		return fault.Class(fault.ErrUsage, "name of %d bytes, want 1 to %d without zeros", len(name), 1<<15)
+	}
+	return nil
 }
 
 // DatasetBuilder is a dataset to be written.
@@ -138,7 +135,7 @@ func (d *DatasetBuilder) Bytes() int64 { return d.size }
 
 // checkShape returns the class of error of a type and shape, nil if good.
 func checkShape(t Type, dims []int64) error {
-	if !t.Numeric() && t.Class() != ClassString || t.BigEndian() || t.Class() == ClassEnum || t.Size() == 0 {
+	if !t.Numeric() && t.Class() != ClassString || t.BigEndian() || t.Class() == ClassEnum || t == Float16 || t.Size() == 0 {
 		return fault.Class(fault.ErrUnsupported, "writing type %s", t)
 	}
 	if len(dims) > maxRank {

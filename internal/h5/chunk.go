@@ -1,13 +1,13 @@
 package h5
 
-import "blobio/internal/fault"
+import (
+	"blobio/internal/chunks"
+	"blobio/internal/fault"
+)
 
-// chunkIndex finds chunks by their place in the grid of chunks.
-type chunkIndex interface {
-	// find returns where the chunk at the given grid place is stored; ok is
-	// false if it was never written.
-	find(grid []int64) (c chunkRef, ok bool, err error)
-}
+// chunkIndex finds chunks by their place in the grid of chunks. ok is false
+// if the chunk was never written.
+type chunkIndex func(grid []int64) (c chunkRef, ok bool, err error)
 
 // chunkRef is a stored chunk.
 type chunkRef struct {
@@ -21,46 +21,39 @@ type chunkRef struct {
 func (d *Dataset) chunks() chunkIndex {
 	l := &d.lay
 	if l.addr == undef {
-		return noChunks{}
+		return func([]int64) (chunkRef, bool, error) { return chunkRef{}, false, nil }
 	}
 	switch l.index {
 	case indexTree1:
-		return &treeIndex{d}
+		return d.tree1Chunk
 	case indexSingle:
-		return singleIndex{d}
+		return d.singleChunk
 	case indexImplicit:
-		return implicitIndex{d}
+		return d.implicitChunk
 	case indexFixed:
-		return &fixedIndex{d: d}
+		return d.fixedChunk
 	case indexExt:
-		return &extIndex{d: d}
+		return d.extChunk
 	}
-	return &tree2Index{d: d}
+	return d.tree2Chunk
 }
 
 // readChunks reads a box of at least one element.
 func (d *Dataset) readChunks(start, count []int64, dst []byte) error {
 	l := &d.lay
 	rank := len(start)
-	grid, lo, hi := make([]int64, rank), make([]int64, rank), make([]int64, rank)
+	first, n := make([]int64, rank), make([]int64, rank) // chunks that the box touches
 	for i := range rank {
-		lo[i] = start[i] / l.chunk[i]
-		hi[i] = (start[i] + count[i] - 1) / l.chunk[i]
-		grid[i] = lo[i]
+		first[i] = start[i] / l.chunk[i]
+		n[i] = (start[i]+count[i]-1)/l.chunk[i] + 1 - first[i]
 	}
-	for {
-		if err := d.readChunk(grid, start, count, dst); err != nil {
+	grid := make([]int64, rank)
+	for at := make([]int64, rank); ; {
+		for i := range grid {
+			grid[i] = first[i] + at[i]
+		}
+		if err := d.readChunk(grid, start, count, dst); err != nil || !chunks.Next(at, n) {
 			return err
-		}
-		i := rank - 1
-		for ; i >= 0; i-- {
-			if grid[i]++; grid[i] <= hi[i] {
-				break
-			}
-			grid[i] = lo[i]
-		}
-		if i < 0 {
-			return nil
 		}
 	}
 }
@@ -79,7 +72,7 @@ func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
 		part[i], inBox[i], inFile[i] = to-from, from-start[i], from-at
 		edge = edge || at+l.chunk[i] > d.space.dims[i]
 	}
-	ref, ok, err := d.index.find(grid)
+	ref, ok, err := d.index(grid)
 	if err != nil {
 		return err
 	}
@@ -95,31 +88,15 @@ func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
 		return err
 	}
 	row := part[rank-1] * w
-	eachRow(part, func(idx []int64) {
+	for idx := make([]int64, rank); ; { // the first elements of rows
 		var to, from int64
 		for i, x := range idx {
 			to = to*count[i] + inBox[i] + x
 			from = from*l.chunk[i] + inFile[i] + x
 		}
 		copy(dst[to*w:to*w+row], b[from*w:from*w+row])
-	})
-	return nil
-}
-
-// eachRow visits the first element of each row of a box.
-func eachRow(shape []int64, visit func(idx []int64)) {
-	idx := make([]int64, len(shape))
-	for {
-		visit(idx)
-		i := len(shape) - 2
-		for ; i >= 0; i-- {
-			if idx[i]++; idx[i] < shape[i] {
-				break
-			}
-			idx[i] = 0
-		}
-		if i < 0 {
-			return
+		if !chunks.Next(idx[:rank-1], part) {
+			return nil
 		}
 	}
 }
@@ -165,36 +142,28 @@ func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
 	return d.unfilter(b, d.maskOf(ref, edge), d.lay.chunkBytes(), at)
 }
 
-type noChunks struct{}
-
-func (noChunks) find([]int64) (chunkRef, bool, error) { return chunkRef{}, false, nil }
-
-// singleIndex: the dataset is one chunk.
-type singleIndex struct{ d *Dataset }
-
-func (x singleIndex) find(grid []int64) (chunkRef, bool, error) {
-	l := &x.d.lay
+// singleChunk: the dataset is one chunk.
+func (d *Dataset) singleChunk(grid []int64) (chunkRef, bool, error) {
+	l := &d.lay
 	ref := chunkRef{addr: l.addr, size: l.chunkBytes(), off: l.off}
 	if l.flags&layoutFiltered != 0 {
 		ref.size, ref.mask = l.single, l.mask
 	}
 	for _, g := range grid {
 		if g != 0 {
-			return ref, false, x.d.f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v for one chunk, want the shape %v", l.chunk, x.d.space.dims)
+			return ref, false, d.f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v for one chunk, want the shape %v", l.chunk, d.space.dims)
 		}
 	}
 	return ref, true, nil
 }
 
-// implicitIndex: all chunks in a row, allocated early, without filters.
-type implicitIndex struct{ d *Dataset }
-
-func (x implicitIndex) find(grid []int64) (chunkRef, bool, error) {
-	l := &x.d.lay
-	n, err := x.d.linear(grid, -1)
+// implicitChunk: all chunks in a row, allocated early, without filters.
+func (d *Dataset) implicitChunk(grid []int64) (chunkRef, bool, error) {
+	l := &d.lay
+	n, err := d.linear(grid, -1)
 	size := l.chunkBytes()
 	if err == nil && n > (1<<62)/size {
-		err = x.d.f.errAt(l.off, "chunk index", fault.ErrCorrupt, "chunk %d lies past any file", n)
+		err = d.f.errAt(l.off, "chunk index", fault.ErrCorrupt, "chunk %d lies past any file", n)
 	}
 	if err != nil {
 		return chunkRef{}, false, err
@@ -230,11 +199,8 @@ func (d *Dataset) linear(grid []int64, first int) (int64, error) {
 	return n, nil
 }
 
-// treeIndex: a version 1 B-tree keyed by the first element of each chunk.
-type treeIndex struct{ d *Dataset }
-
-func (x *treeIndex) find(grid []int64) (chunkRef, bool, error) {
-	d := x.d
+// tree1Chunk: a version 1 B-tree keyed by the first element of each chunk.
+func (d *Dataset) tree1Chunk(grid []int64) (chunkRef, bool, error) {
 	f := d.f
 	off := make([]int64, len(grid))
 	for i, g := range grid {
@@ -249,7 +215,7 @@ func (x *treeIndex) find(grid []int64) (chunkRef, bool, error) {
 		lo, hi := 0, n.used // the last child whose key is <= off is lo-1
 		for lo < hi {
 			mid := (lo + hi) / 2
-			if cmpKey(n.key(mid).b, off) <= 0 {
+			if comparePlace(n.key(mid).b[8:], off) <= 0 {
 				lo = mid + 1
 			} else {
 				hi = mid
@@ -266,7 +232,7 @@ func (x *treeIndex) find(grid []int64) (chunkRef, bool, error) {
 			continue
 		}
 		k := n.key(lo - 1)
-		if cmpKey(k.b, off) != 0 {
+		if comparePlace(k.b[8:], off) != 0 {
 			return chunkRef{}, false, nil
 		}
 		ref := chunkRef{addr: addr, off: k.off}

@@ -3,6 +3,7 @@ package h5
 import (
 	"blobio/internal/fault"
 	"math/bits"
+	"slices"
 )
 
 // The chunk indexes of layout version 4 that are arrays of chunk entries, and
@@ -62,12 +63,9 @@ func (d *Dataset) arrayHeader(c *cursor, magic string, owner bool) {
 // bitAt reports bit i of a bitmap whose first bit is the highest of byte 0.
 func bitAt(b []byte, i int64) bool { return b[i/8]&(0x80>>(i%8)) != 0 }
 
-// fixedIndex: a fixed array, one entry for each chunk of the largest shape,
+// fixedChunk: a fixed array, one entry for each chunk of the largest shape,
 // cut into pages when there are many.
-type fixedIndex struct{ d *Dataset }
-
-func (x *fixedIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
-	d := x.d
+func (d *Dataset) fixedChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	f := d.f
 	entry, _ := d.entryLens()
 	c := f.sealed(d.lay.addr, int64(8+f.lenSize+f.offSize+4), "fixed array header")
@@ -118,19 +116,15 @@ func (x *fixedIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
 	return d.entry(f.sealedPart(data+pre+mapLen+4+k*(page*e+4), in*e+4, i%page*e, e, "fixed array page"))
 }
 
-// extIndex: an extensible array. Some entries lie in the index block; then
-// come data blocks that grow, the first of them named in the index block, the
-// others in secondary blocks.
-type extIndex struct{ d *Dataset }
-
-// extArray is the header of an extensible array.
+// extArray is the header of an extensible array. Some entries lie in the index
+// block; then come data blocks that grow, the first of them named in the index
+// block, the others in secondary blocks.
 type extArray struct {
 	bits, inIndex, minData, minPtrs, pageBits int64
 	index                                     int64
 }
 
-func (x *extIndex) header() (a extArray, err error) {
-	d := x.d
+func (d *Dataset) extArray() (a extArray, err error) {
 	f := d.f
 	entry, _ := d.entryLens()
 	c := f.sealed(d.lay.addr, int64(12+6*f.lenSize+f.offSize+4), "extensible array header")
@@ -176,21 +170,14 @@ func (a *extArray) super(s int64) (blocks, each, before, blocksBefore int64) {
 	}
 }
 
-func (x *extIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
-	d := x.d
+// extChunk: an extensible array.
+func (d *Dataset) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	f := d.f
-	first := -1
-	for i, m := range d.space.max {
-		if m == Unlimited {
-			first = i
-			break
-		}
-	}
-	i, err := d.linear(grid, first)
+	i, err := d.linear(grid, slices.Index(d.space.max, Unlimited))
 	if err != nil {
 		return none, false, err
 	}
-	a, err := x.header()
+	a, err := d.extArray()
 	if err != nil || a.index == undef {
 		return none, false, err
 	}
@@ -218,7 +205,7 @@ func (x *extIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
 		if c.err != nil || at == undef {
 			return none, false, c.err
 		}
-		return x.dataBlock(a, at, i%each, each, nil, 0)
+		return d.dataBlock(a, at, i%each, each, nil, 0)
 	}
 	c.skip((ptrs+s-a.direct())*int64(f.offSize), "secondary block addresses")
 	at := c.addr("secondary block address")
@@ -241,13 +228,12 @@ func (x *extIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
 	if c.err != nil || at == undef {
 		return none, false, c.err
 	}
-	return x.dataBlock(a, at, i%each, each, bitmap, i/each*(each>>a.pageBits))
+	return d.dataBlock(a, at, i%each, each, bitmap, i/each*(each>>a.pageBits))
 }
 
 // dataBlock reads entry i of a data block of n entries. The bits of bitmap,
 // from bit first on, tell the pages in use, if there are pages.
-func (x *extIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first int64) (none chunkRef, ok bool, err error) {
-	d := x.d
+func (d *Dataset) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first int64) (none chunkRef, ok bool, err error) {
 	f := d.f
 	entry, _ := d.entryLens()
 	pre := int64(6+f.offSize) + (a.bits+7)/8
@@ -267,11 +253,8 @@ func (x *extIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first 
 	return d.entry(f.sealedPart(addr+pre+4+i/page*(page*e+4), page*e+4, i%page*e, e, "extensible array page"))
 }
 
-// tree2Index: a version 2 B-tree of chunks, sorted by place in the grid.
-type tree2Index struct{ d *Dataset }
-
-func (x *tree2Index) find(grid []int64) (ref chunkRef, ok bool, err error) {
-	d := x.d
+// tree2Chunk: a version 2 B-tree of chunks, sorted by place in the grid.
+func (d *Dataset) tree2Chunk(grid []int64) (ref chunkRef, ok bool, err error) {
 	f := d.f
 	typ := uint8(10)
 	if len(d.filters) > 0 {
@@ -285,18 +268,7 @@ func (x *tree2Index) find(grid []int64) (ref chunkRef, ok bool, err error) {
 	if t.rec != entry+8*len(grid) {
 		return ref, false, f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want %d", t.rec, entry+8*len(grid))
 	}
-	cmp := func(r record) int {
-		for i, g := range grid {
-			got := le.Uint64(r.b[entry+8*i:])
-			if got != uint64(g) {
-				if got < uint64(g) {
-					return -1
-				}
-				return 1
-			}
-		}
-		return 0
-	}
+	cmp := func(r record) int { return comparePlace(r.b[entry:], grid) }
 	err = t.walk(cmp, func(r record) (bool, error) {
 		ref, ok, err = d.entry(f.over(r.b, r.off))
 		return false, err

@@ -2,7 +2,7 @@ package h5
 
 import (
 	"blobio/internal/fault"
-	"encoding/binary"
+	"cmp"
 )
 
 // dense storage: objects in a fractal heap, indexed by version 2 B-trees by
@@ -48,22 +48,15 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 	if err != nil {
 		return err
 	}
-	addr, typ, idAt, cmp := d.names, k.nameType, k.nameID, anyRecord
+	addr, typ, idAt, compare := d.names, k.nameType, k.nameID, anyRecord
 	switch {
 	case name != nil:
 		hash := lookup3([]byte(*name))
-		cmp = func(r record) int {
+		compare = func(r record) int {
 			if len(r.b) < k.hashAt+4 {
 				return 0 // visit says what is wrong
 			}
-			got := binary.LittleEndian.Uint32(r.b[k.hashAt:])
-			switch {
-			case got < hash:
-				return -1
-			case got > hash:
-				return 1
-			}
-			return 0
+			return cmp.Compare(le.Uint32(r.b[k.hashAt:]), hash)
 		}
 	case d.order != undef:
 		addr, typ, idAt = d.order, k.orderType, k.orderID
@@ -76,7 +69,7 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 		return d.f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want at least %d", t.rec, k.need)
 	}
 	used := int64(0) // objects are stored once each, so they fit the file
-	return t.walk(cmp, func(r record) (bool, error) {
+	return t.walk(compare, func(r record) (bool, error) {
 		end := min(idAt+heap.idLen, len(r.b))
 		c, err := heap.object(r.b[idAt:end], r.off+int64(idAt))
 		if err != nil {
@@ -102,48 +95,51 @@ var (
 	attrKeys = denseKeys{nameType: 8, nameID: 0, hashAt: 13, orderType: 9, orderID: 0, need: 13}
 )
 
-// denseLinks are the members of a group in dense storage.
-type denseLinks struct{ d *denseInfo }
-
-// decodeLinkInfo returns nil if the group's links are not dense.
-func (f *File) decodeLinkInfo(m *message) (*denseLinks, error) {
-	d, err := f.decodeDense(m, 8, "link info")
-	if d == nil {
-		return nil, err
-	}
-	return &denseLinks{d}, nil
+// dense are the links of a group or the attributes of an object in dense
+// storage.
+type dense[T any] struct {
+	d      *denseInfo
+	keys   denseKeys
+	decode func(*cursor, record) (T, error)
+	nameOf func(T) string
 }
 
-func (k *denseLinks) all(yield func(Link, error) bool) {
-	err := k.d.each(linkKeys, nil, func(c *cursor, _ record) (bool, error) {
-		l := c.decodeLink()
-		if c.err != nil {
-			return false, c.err
-		}
-		return yield(l, nil), nil
+func (k *dense[T]) all(yield func(T, error) bool) {
+	err := k.d.each(k.keys, nil, func(c *cursor, r record) (bool, error) {
+		x, err := k.decode(c, r)
+		return err == nil && yield(x, nil), err
 	})
 	if err != nil {
-		yield(Link{}, err)
+		var none T
+		yield(none, err)
 	}
 }
 
-func (k *denseLinks) find(name string) (found Link, ok bool, err error) {
-	err = k.d.each(linkKeys, &name, func(c *cursor, _ record) (bool, error) {
-		l := c.decodeLink()
-		if c.err != nil || l.Name != name {
-			return true, c.err
+func (k *dense[T]) find(name string) (found T, ok bool, err error) {
+	err = k.d.each(k.keys, &name, func(c *cursor, r record) (bool, error) {
+		x, err := k.decode(c, r)
+		if err != nil || k.nameOf(x) != name {
+			return true, err
 		}
-		found, ok = l, true
+		found, ok = x, true
 		return false, nil
 	})
 	return found, ok, err
 }
 
-// denseAttributes are attributes in dense storage.
-type denseAttributes struct{ d *denseInfo }
+// decodeLinkInfo returns nil if the group's links are not dense.
+func (f *File) decodeLinkInfo(m *message) (*dense[Link], error) {
+	d, err := f.decodeDense(m, 8, "link info")
+	if d == nil {
+		return nil, err
+	}
+	decode := func(c *cursor, _ record) (Link, error) { return c.decodeLink(), c.err }
+	return &dense[Link]{d, linkKeys, decode, func(l Link) string { return l.Name }}, nil
+}
 
-// denseAttrs returns nil if the object has none.
-func (o *Object) denseAttrs() (*denseAttributes, error) {
+// denseAttrs returns nil if the object has none. Byte 8 of a record has the
+// flags of the message.
+func (o *Object) denseAttrs() (*dense[*Attr], error) {
 	m := o.h.find(msgAttrInfo)
 	if m == nil {
 		return nil, nil
@@ -152,40 +148,6 @@ func (o *Object) denseAttrs() (*denseAttributes, error) {
 	if d == nil {
 		return nil, err
 	}
-	return &denseAttributes{d}, nil
-}
-
-// attr decodes an attribute from the heap. Byte 8 of a record has the flags
-// of the message.
-func (k *denseAttributes) attr(c *cursor, r record) (*Attr, error) {
-	if r.b[8]&msgShared != 0 {
-		return nil, k.d.f.errAt(r.off, "attribute", fault.ErrUnsupported, "attribute in the shared message heap")
-	}
-	a := c.decodeAttr()
-	return a, c.err
-}
-
-func (k *denseAttributes) all(yield func(*Attr, error) bool) {
-	err := k.d.each(attrKeys, nil, func(c *cursor, r record) (bool, error) {
-		a, err := k.attr(c, r)
-		if err != nil {
-			return false, err
-		}
-		return yield(a, nil), nil
-	})
-	if err != nil {
-		yield(nil, err)
-	}
-}
-
-func (k *denseAttributes) find(name string) (found *Attr, err error) {
-	err = k.d.each(attrKeys, &name, func(c *cursor, r record) (bool, error) {
-		a, err := k.attr(c, r)
-		if err != nil || a.Name != name {
-			return true, err
-		}
-		found = a
-		return false, nil
-	})
-	return found, err
+	decode := func(c *cursor, r record) (*Attr, error) { return o.f.attrOf(c, r.b[8], r.off) }
+	return &dense[*Attr]{d, attrKeys, decode, func(a *Attr) string { return a.Name }}, nil
 }

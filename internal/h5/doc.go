@@ -4,7 +4,7 @@
 //	NewFile                  a File from an io.ReaderAt
 //	File.Lookup              objects; Group.Members, Object.Attrs
 //	Dataset.Read, ReadRaw    hyperslabs, converted or as they are; Offset of contiguous data
-//	NewBuilder               groups, datasets, attributes of a file to be written
+//	NewBuilder               datasets, attributes and stamped groups of a file to be written
 //	Builder.Layout           the metadata, and the file offset of each dataset:
 //	                         any number of processes can then write data in place
 //	NewOrdered, NewFilterer  a file in the newer form: order kept, chunks, filters, references

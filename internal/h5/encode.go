@@ -2,7 +2,6 @@ package h5
 
 import (
 	"encoding/binary"
-	"math"
 
 	"blobio/internal/elem"
 	"blobio/internal/fault"
@@ -74,13 +73,8 @@ func encodeAttr(name string, t Type, dims []int64, value any) ([]byte, error) {
 	if err := checkShape(t, dims); err != nil {
 		return nil, err
 	}
-	if name == "" || len(name) > 1<<15 {
-		return nil, fault.Class(fault.ErrUsage, "name of %d bytes, want 1 to %d", len(name), 1<<15)
-	}
-	for i := range len(name) {
-		if name[i] == 0 {
-			return nil, fault.Class(fault.ErrUsage, "zero byte in the name")
-		}
+	if err := checkAttr(name); err != nil {
+		return nil, err
 	}
 	typ, space := encodeType(nil, t), encodeSpace(nil, dims)
 	b := []byte{1, 0}
@@ -140,9 +134,6 @@ func encodeValue(b []byte, t Type, n int64, value any) ([]byte, error) {
 	if elem.HostBig {
 		m |= typeBig
 	}
-	if t == Float16 {
-		return appendHalves(b, mem, m, n)
-	}
 	dst := makeSlice(t, n)
 	if err := decodeSlice(dst, mem, m, 0); err != nil {
 		return nil, err
@@ -168,48 +159,4 @@ func listed(value any) any {
 		return s
 	}
 	return value
-}
-
-// appendHalves writes binary16 numbers; only values that are exact in it.
-func appendHalves(b, mem []byte, m Type, n int64) ([]byte, error) {
-	v := make([]float64, n)
-	if err := decodeSlice(v, mem, m, 0); err != nil {
-		return nil, err
-	}
-	for i, x := range v {
-		h, ok := toHalf(x)
-		if !ok {
-			return nil, fault.Class(fault.ErrRange, "element %d: %v is not exact in float16", i, x)
-		}
-		b = le.AppendUint16(b, h)
-	}
-	return b, nil
-}
-
-func toHalf(x float64) (uint16, bool) {
-	sign := uint16(0)
-	if math.Signbit(x) {
-		sign = 1 << 15
-	}
-	switch {
-	case math.IsNaN(x):
-		return sign | 0x7e00, true
-	case math.IsInf(x, 0):
-		return sign | 0x7c00, true
-	case x == 0:
-		return sign, true
-	}
-	frac, exp := math.Frexp(math.Abs(x)) // in [0.5, 1)
-	e := max(exp+14, 0)
-	man := math.Ldexp(frac, 11)
-	if e == 0 {
-		man = math.Ldexp(math.Abs(x), 24)
-	}
-	if e > 30 || man != math.Trunc(man) {
-		return 0, false
-	}
-	if e == 0 {
-		return sign | uint16(man), true
-	}
-	return sign | uint16(e)<<10 | uint16(man)&1023, true
 }

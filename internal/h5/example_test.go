@@ -12,9 +12,8 @@ import (
 // A file is laid out, its data are written where Layout says, and it is read back.
 func Example() {
 	b := h5.NewBuilder()
-	b.Root().Attr("title", h5.FixedString(8), nil, "example")
-	g := b.Root().Group("atm")
-	temp := g.Dataset("T", h5.Float32, []int64{2, 3}, nil)
+	b.Attr("title", h5.FixedString(8), nil, "example")
+	temp := b.Dataset("T", h5.Float32, []int64{2, 3}, nil)
 	temp.Attr("units", h5.FixedString(2), nil, "K")
 	l, err := b.Layout()
 	if err != nil {
@@ -32,7 +31,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	d, err := f.Dataset("atm/T")
+	d, err := f.Dataset("T")
 	if err != nil {
 		log.Fatal(err)
 	}

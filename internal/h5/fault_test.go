@@ -16,9 +16,9 @@ import (
 // inventory reads all that a file tells: every object, link, attribute and
 // numeric dataset of at most a mebibyte. Contents that no checksum guards are
 // left out unless all is set. The error is the first one met.
-func inventory(b []byte, o *Options, all bool) (string, error) {
+func inventory(b []byte, lax, all bool) (string, error) {
 	var out strings.Builder
-	f, err := NewFileOptions(bytes.NewReader(b), int64(len(b)), "fault.h5", o)
+	f, err := newFile(bytes.NewReader(b), int64(len(b)), "fault.h5", lax)
 	if err != nil {
 		return "", err
 	}
@@ -129,12 +129,12 @@ func TestTruncated(t *testing.T) {
 	for name, file := range corpus(t) {
 		for n := 0; n < len(file); n += 1 + len(file)/400 {
 			cut := file[:n]
-			_, err := inventory(cut, nil, true)
+			_, err := inventory(cut, false, true)
 			if want := map[bool]error{true: fault.ErrNotFormat, false: fault.ErrTruncated}[n < 8]; !errors.Is(err, want) {
 				t.Fatalf("%s cut to %d: %v, want %v", name, n, err, want)
 			}
 			typed(t, err, fmt.Sprintf("%s cut to %d", name, n))
-			_, err = inventory(cut, &Options{AllowTruncated: true}, true)
+			_, err = inventory(cut, true, true)
 			typed(t, err, fmt.Sprintf("%s cut to %d, allowed", name, n))
 		}
 	}
@@ -146,8 +146,7 @@ func TestFlipped(t *testing.T) {
 	for name, file := range corpus(t) {
 		for _, sums := range []bool{true, false} {
 			rng := rand.New(rand.NewPCG(5, 6))
-			o := &Options{noSums: !sums}
-			want, err := inventory(file, o, false)
+			want, err := inventory(file, !sums, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +163,7 @@ func TestFlipped(t *testing.T) {
 				}
 				was := bad[i]
 				bad[i] ^= byte(1 + rng.IntN(255))
-				got, err := inventory(bad, o, false)
+				got, err := inventory(bad, !sums, false)
 				typed(t, err, fmt.Sprintf("%s with byte %d %#x instead of %#x", name, i, bad[i], was))
 				if err != nil {
 					errs++
@@ -223,7 +222,7 @@ func TestFaults(t *testing.T) {
 	} {
 		bad := bytes.Clone(file)
 		copy(bad[x.at:], x.put)
-		_, err := inventory(bad, nil, true)
+		_, err := inventory(bad, false, true)
 		var fe *fault.FormatError
 		if !errors.As(err, &fe) || !errors.Is(err, x.class) || fe.Offset != x.off {
 			t.Errorf("%s: %v, want %v at %#x", x.name, err, x.class, x.off)
@@ -235,7 +234,7 @@ func TestFaults(t *testing.T) {
 func TestCycles(t *testing.T) {
 	b := NewBuilder()
 	for i := range 200 {
-		b.Root().Attr(fmt.Sprintf("a%03d", i), Int64, []int64{20}, make([]int64, 20))
+		b.Attr(fmt.Sprintf("a%03d", i), Int64, []int64{20}, make([]int64, 20))
 	}
 	file := build(t, b, nil)
 	// The last message of the first block is the continuation.
@@ -245,7 +244,7 @@ func TestCycles(t *testing.T) {
 	}
 	le.PutUint64(file[first-16:], superblock0Len+headerPrefixLen) // to the first block itself
 	le.PutUint64(file[first-8:], uint64(first-superblock0Len-headerPrefixLen))
-	_, err := inventory(file, nil, true)
+	_, err := inventory(file, false, true)
 	if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("continuation to itself: %v", err)
 	}
@@ -254,7 +253,7 @@ func TestCycles(t *testing.T) {
 	root := le.Uint64(file[80:])
 	child := le.Uint64(file[root+32:])
 	le.PutUint64(file[root+48:], child) // the same child twice
-	_, err = inventory(file, nil, true)
+	_, err = inventory(file, false, true)
 	if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("child twice: %v", err)
 	}
@@ -264,8 +263,8 @@ func TestCycles(t *testing.T) {
 // engine would spend its time on shortening them.
 func FuzzFile(f *testing.F) {
 	b := NewBuilder()
-	b.Root().Group("g").Attr("a", Float32, []int64{2}, []float32{1, 2})
-	b.Root().Dataset("d", Int16, []int64{3, 4}, nil)
+	group(f, b, "g", func(b *Builder) { b.Attr("a", Float32, []int64{2}, []float32{1, 2}) })
+	b.Dataset("d", Int16, []int64{3, 4}, nil)
 	f.Add(build(f, b, nil), true)
 	o := NewOrdered()
 	d := o.Dataset("d", Int16, []int64{3}, &OrderedOptions{Grow: true, Chunk: []int64{2}, Filters: Pipeline{Zstd: 1}})
@@ -276,8 +275,8 @@ func FuzzFile(f *testing.F) {
 		f.Add(file, false)
 		f.Add(file, true)
 	}
-	f.Fuzz(func(t *testing.T, file []byte, noSums bool) {
-		_, err := inventory(file, &Options{AllowTruncated: true, noSums: noSums}, true)
+	f.Fuzz(func(t *testing.T, file []byte, lax bool) {
+		_, err := inventory(file, lax, true)
 		typed(t, err, "fuzz")
 	})
 }

@@ -2,6 +2,7 @@ package h5
 
 import (
 	"blobio/internal/fault"
+	"cmp"
 	"math/bits"
 )
 
@@ -238,17 +239,14 @@ func (h *fractalHeap) hugeObject(c *cursor) (*cursor, error) {
 		at, n, k = c.addr("huge object address"), c.length("huge object length"), c.length("huge object key")
 		return at, n, k, c.err
 	}
-	cmp := func(r record) int {
+	compare := func(r record) int {
 		_, _, k, err := decode(r)
-		switch {
-		case err != nil || k == key:
+		if err != nil {
 			return 0
-		case k < key:
-			return -1
 		}
-		return 1
+		return cmp.Compare(k, key)
 	}
-	err = t.walk(cmp, func(r record) (bool, error) {
+	err = t.walk(compare, func(r record) (bool, error) {
 		at, n, _, err := decode(r)
 		if err == nil {
 			out, err = h.hugeAt(at, n, r.off)

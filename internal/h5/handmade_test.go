@@ -33,7 +33,7 @@ func TestChunkTree(t *testing.T) {
 	b = key(b, 6, 0)
 	d := &Dataset{Object: &Object{f: bare(b), h: &header{}}, typ: Int32, lay: layout{chunk: []int64{3, 4}, elem: 4}}
 	for at, want := range map[[2]int64]int64{{0, 0}: 1000, {1, 1}: 2000, {0, 1}: 0, {1, 0}: 0, {2, 0}: 0, {5, 5}: 0} {
-		ref, ok, err := (&treeIndex{d}).find(at[:])
+		ref, ok, err := d.tree1Chunk(at[:])
 		if err != nil || ok != (want != 0) || ref.addr != want || ok && ref.size != 48 {
 			t.Errorf("chunk %v: %+v %v %v, want it at %d", at, ref, ok, err, want)
 		}
@@ -63,7 +63,7 @@ func TestFixedArrayPages(t *testing.T) {
 		d := &Dataset{Object: &Object{f: bare(b), h: &header{}}, typ: Int8, space: space{dims: []int64{n}},
 			lay: layout{chunk: []int64{1}, elem: 1}}
 		for _, i := range []int64{0, 1, page - 1, page, n - 1} {
-			ref, ok, err := (&fixedIndex{d}).find([]int64{i})
+			ref, ok, err := d.fixedChunk([]int64{i})
 			if there := bitmap&(0x80>>(i/page)) != 0; err != nil || ok != there || there && ref.addr != 100000+i {
 				t.Errorf("bitmap %x, chunk %d: %+v %v %v", bitmap, i, ref, ok, err)
 			}
@@ -157,7 +157,7 @@ func TestPlacesOfData(t *testing.T) {
 	}
 
 	b := NewBuilder()
-	x := b.Root().Dataset("x", Int64, []int64{4, 4}, nil)
+	x := b.Dataset("x", Int64, []int64{4, 4}, nil)
 	file := build(t, b, map[*DatasetBuilder][]byte{x: make([]byte, 128)})
 	at := bytes.Index(file, encodeSpace(nil, []int64{4, 4}))
 	if at < 0 {
@@ -176,9 +176,9 @@ func TestPlacesOfData(t *testing.T) {
 func TestNamesOfOnePlace(t *testing.T) {
 	b := NewBuilder()
 	long := strings.Repeat("n", 900)
-	b.Root().Group(long)
+	b.Dataset(long, Int8, nil, nil)
 	for i := range 7 {
-		b.Root().Group(fmt.Sprintf("g%d", i))
+		b.Dataset(fmt.Sprintf("d%d", i), Int8, nil, nil)
 	}
 	file := build(t, b, nil)
 	members := func(file []byte) (names []string, err error) {
@@ -278,11 +278,11 @@ func TestExtArrayBlocks(t *testing.T) {
 	d := &Dataset{Object: &Object{f: bare(b), h: &header{}}, typ: Int8, space: space{dims: []int64{n}, max: []int64{Unlimited}},
 		lay: layout{chunk: []int64{1}, elem: 1}}
 	for i := range n {
-		if ref, ok, err := (&extIndex{d: d}).find([]int64{int64(i)}); err != nil || !ok || ref.addr != int64(addr(i)) {
+		if ref, ok, err := d.extChunk([]int64{int64(i)}); err != nil || !ok || ref.addr != int64(addr(i)) {
 			t.Fatalf("chunk %d: %+v %v %v", i, ref, ok, err)
 		}
 	}
-	if _, ok, err := (&extIndex{d: d}).find([]int64{n}); ok || err != nil {
+	if _, ok, err := d.extChunk([]int64{n}); ok || err != nil {
 		t.Errorf("a chunk of a block that is not there: %v %v", ok, err)
 	}
 }

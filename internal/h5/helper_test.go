@@ -22,6 +22,9 @@ func build(t testing.TB, b *Builder, data map[*DatasetBuilder][]byte) []byte {
 	for _, p := range l.Pieces {
 		copy(file[p.Off:], p.Data)
 	}
+	for _, s := range b.stamps {
+		s.Encode(file[s.Offset():][:s.t.Len()])
+	}
 	for d, raw := range data {
 		if int64(len(raw)) != d.Bytes() {
 			t.Fatalf("%d bytes for a dataset of %d", len(raw), d.Bytes())
@@ -29,6 +32,30 @@ func build(t testing.TB, b *Builder, data map[*DatasetBuilder][]byte) []byte {
 		copy(file[d.Offset():], raw)
 	}
 	return file
+}
+
+// group adds a group that fill makes.
+func group(t testing.TB, b *Builder, name string, fill func(*Builder)) {
+	t.Helper()
+	tpl, err := NewTemplate(fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Stamp(name, tpl)
+}
+
+// members opens a group of a file.
+func members(t testing.TB, f *File, path string) *Group {
+	t.Helper()
+	o, err := f.Lookup(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := o.Group()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 func openBytes(t testing.TB, b []byte) *File {

@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/chunks"
 	"blobio/internal/elem"
 	"blobio/internal/fault"
 )
@@ -124,23 +125,18 @@ func runs(dims, start, count []int64, visit func(at, pos, n int64) error) error 
 		at += start[i] * s
 		s *= dims[i]
 	}
+	first := at
 	idx := make([]int64, k)
 	for pos := int64(0); ; pos += run {
 		if err := visit(at, pos, run); err != nil {
 			return err
 		}
-		i := k - 1
-		for ; i >= 0; i-- {
-			idx[i]++
-			at += strides[i]
-			if idx[i] < count[i] {
-				break
-			}
-			at -= idx[i] * strides[i]
-			idx[i] = 0
-		}
-		if i < 0 {
+		if !chunks.Next(idx, count) {
 			return nil
+		}
+		at = first
+		for i, x := range idx {
+			at += x * strides[i]
 		}
 	}
 }

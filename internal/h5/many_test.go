@@ -10,11 +10,19 @@ import (
 
 // manyFile has n groups in the root, each with an attribute.
 func manyFile(t testing.TB, n int) []byte {
+	tpl, err := NewTemplate(func(b *Builder) { b.Attr("i", Int32, nil, 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	b := NewBuilder()
 	for i := range n {
-		b.Root().Group(fmt.Sprintf("B%05d_x", i)).Attr("i", Int32, nil, int32(i))
+		b.Stamp(fmt.Sprintf("B%05d_x", i), tpl)
 	}
-	return build(t, b, nil)
+	file := build(t, b, nil)
+	for i, s := range b.Stamps() {
+		le.PutUint32(tpl.Attr(file[s.Offset():], 0), uint32(i))
+	}
+	return file
 }
 
 // TestManyMembers: trees of zero to three levels above the symbol nodes, at
@@ -65,20 +73,6 @@ func TestManyMembers(t *testing.T) {
 	}
 }
 
-func BenchmarkLayout100k(b *testing.B) {
-	for b.Loop() {
-		bl := NewBuilder()
-		for i := range 100000 {
-			bl.Root().Group(fmt.Sprintf("B%05d_x", i))
-		}
-		l, err := bl.Layout()
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.SetBytes(l.Size)
-	}
-}
-
 func BenchmarkMembers100k(b *testing.B) {
 	file := manyFile(b, 100000)
 	b.ReportAllocs()
@@ -122,7 +116,7 @@ func BenchmarkLookup100k(b *testing.B) {
 func BenchmarkReadContiguous(b *testing.B) {
 	bl := NewBuilder()
 	const n = 64 << 20
-	d := bl.Root().Dataset("x", Float64, []int64{n / 8}, nil)
+	d := bl.Dataset("x", Float64, []int64{n / 8}, nil)
 	file := build(b, bl, map[*DatasetBuilder][]byte{d: make([]byte, n)})
 	f := openBytes(b, file)
 	ds, err := f.Dataset("x")
@@ -179,17 +173,18 @@ func BenchmarkCheckpoint(b *testing.B) {
 		fields = append(fields, fmt.Sprintf("field_%d", i))
 	}
 	for i := range blocks {
-		g := bl.Root().Group(fmt.Sprintf("B%06d", i))
-		for k, a := range attrs {
-			n := 3
-			if k == 17 {
-				n = 1000
+		group(b, bl, fmt.Sprintf("B%06d", i), func(g *Builder) {
+			for k, a := range attrs {
+				n := 3
+				if k == 17 {
+					n = 1000
+				}
+				g.Attr(a, Int32, []int64{int64(n)}, make([]int32, n))
 			}
-			g.Attr(a, Int32, []int64{int64(n)}, make([]int32, n))
-		}
-		for _, name := range fields {
-			g.Dataset(name, Float64, []int64{4, 4, 4}, nil)
-		}
+			for _, name := range fields {
+				g.Dataset(name, Float64, []int64{4, 4, 4}, nil)
+			}
+		})
 	}
 	file := build(b, bl, nil)
 	b.SetBytes(int64(len(file)))

@@ -1,6 +1,9 @@
 package h5
 
-import "blobio/internal/fault"
+import (
+	"blobio/internal/fault"
+	"slices"
+)
 
 // Piece is a part of the file with its contents.
 type Piece struct {
@@ -42,32 +45,28 @@ func (b *Builder) Layout() (*Layout, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	at, err := b.root.place(superblock0Len)
+	at, err := b.place(superblock0Len)
 	if err != nil {
 		return nil, err
 	}
 	if at > maxMetaFile {
 		return nil, fault.Class(fault.ErrTooLarge, "%d bytes of metadata, want at most %d", at, maxMetaFile)
 	}
-	meta := b.root.placeStamps(at)
-	end := max(meta, dataStart)
-	if !b.root.hasData() {
-		end = meta
+	end := b.placeStamps(at)
+	if slices.ContainsFunc(b.datasets, (*DatasetBuilder).hasData) {
+		end = max(end, dataStart)
 	}
-	if end, err = b.root.placeData(end); err != nil {
+	if end, err = b.placeData(end); err != nil {
 		return nil, err
 	}
-	l := &Layout{}
 	if b.reserve > 0 {
 		end = ceilDiv(end, b.reserveAlign) * b.reserveAlign
-		l.Reserved = end
-		end += b.reserve
-	} else {
-		l.Reserved = end
 	}
+	l := &Layout{Reserved: end}
+	end += b.reserve
 	buf := make([]byte, at)
 	b.superblock(buf, end)
-	b.root.encode(buf)
+	b.encode(buf)
 	l.Size, l.Pieces = end, []Piece{{0, buf}}
 	return l, nil
 }
@@ -78,60 +77,41 @@ func (b *Builder) superblock(buf []byte, end int64) {
 	buf[13], buf[14] = 8, 8
 	le.PutUint16(buf[16:], groupLeafK)
 	le.PutUint16(buf[18:], groupInternalK)
-	none := undef
-	le.PutUint64(buf[32:], uint64(none)) // no free-space information
+	le.PutUint64(buf[32:], noAddr) // no free-space information
 	le.PutUint64(buf[40:], uint64(end))
-	le.PutUint64(buf[48:], uint64(none)) // no driver information
-	r := b.root
-	le.PutUint64(buf[64:], uint64(r.addr))
+	le.PutUint64(buf[48:], noAddr) // no driver information
+	le.PutUint64(buf[64:], uint64(b.addr))
 	le.PutUint32(buf[72:], 1)
-	le.PutUint64(buf[80:], uint64(r.tab.tree))
-	le.PutUint64(buf[88:], uint64(r.tab.heap))
+	le.PutUint64(buf[80:], uint64(b.tab.tree))
+	le.PutUint64(buf[88:], uint64(b.tab.heap))
 }
 
-// place gives addresses to the group, its attributes and all below it.
-func (g *GroupBuilder) place(at int64) (int64, error) {
-	if err := g.sortMembers(); err != nil {
+// place gives addresses to the group, its attributes and its datasets.
+func (b *Builder) place(at int64) (int64, error) {
+	if err := b.sortMembers(); err != nil {
 		return 0, err
 	}
-	at, err := g.placeHeader(at, messagePrefix+16)
+	at, err := b.placeHeader(at, messagePrefix+16)
 	if err != nil {
 		return 0, err
 	}
-	at = g.tab.place(at)
-	for _, d := range g.datasets {
+	at = b.tab.place(at)
+	for _, d := range b.datasets {
 		if at, err = d.placeHeader(at, d.ownMessages()); err != nil {
 			return 0, err
-		}
-	}
-	for _, c := range g.groups {
-		if at, err = c.place(at); err != nil {
-			return 0, err
-		}
-		if at > maxMetaFile {
-			break
 		}
 	}
 	return at, nil
 }
 
-func (g *GroupBuilder) hasData() bool {
-	for _, d := range g.datasets {
-		if n, _ := elems(d.dims); n > 0 {
-			return true
-		}
-	}
-	for _, c := range g.groups {
-		if c.hasData() {
-			return true
-		}
-	}
-	return false
+func (d *DatasetBuilder) hasData() bool {
+	n, _ := elems(d.dims)
+	return n > 0
 }
 
 // placeData gives the datasets their offsets.
-func (g *GroupBuilder) placeData(at int64) (int64, error) {
-	for _, d := range g.datasets {
+func (b *Builder) placeData(at int64) (int64, error) {
+	for _, d := range b.datasets {
 		n, _ := elems(d.dims)
 		d.size = n * d.typ.Size()
 		if d.size > 0 {
@@ -140,12 +120,6 @@ func (g *GroupBuilder) placeData(at int64) (int64, error) {
 		d.off = at
 		if at += d.size; at > 1<<62 {
 			return 0, fault.Class(fault.ErrTooLarge, "dataset %q ends past 2^62 bytes", d.name)
-		}
-	}
-	for _, c := range g.groups {
-		var err error
-		if at, err = c.placeData(at); err != nil {
-			return 0, err
 		}
 	}
 	return at, nil
@@ -237,20 +211,17 @@ func (w *headerWriter) attrs() {
 	}
 }
 
-// encode writes the group and all below it into buf.
-func (g *GroupBuilder) encode(buf []byte) {
-	w := g.header(buf)
+// encode writes the group and its datasets into buf.
+func (b *Builder) encode(buf []byte) {
+	w := b.header(buf)
 	var m [16]byte
-	le.PutUint64(m[:], uint64(g.tab.tree))
-	le.PutUint64(m[8:], uint64(g.tab.heap))
+	le.PutUint64(m[:], uint64(b.tab.tree))
+	le.PutUint64(m[8:], uint64(b.tab.heap))
 	w.put(msgSymbolTable, m[:])
 	w.attrs()
-	g.tab.encode(buf)
-	for _, d := range g.datasets {
+	b.tab.encode(buf)
+	for _, d := range b.datasets {
 		d.encode(buf)
-	}
-	for _, c := range g.groups {
-		c.encode(buf)
 	}
 }
 

@@ -79,15 +79,6 @@ func (f *File) Lookup(path string) (*Object, error) {
 	return g.Lookup(path)
 }
 
-// Group opens the group at a path.
-func (f *File) Group(path string) (*Group, error) {
-	o, err := f.Lookup(path)
-	if err != nil {
-		return nil, err
-	}
-	return o.Group()
-}
-
 // Dataset opens the dataset at a path.
 func (f *File) Dataset(path string) (*Dataset, error) {
 	o, err := f.Lookup(path)

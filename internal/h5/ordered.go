@@ -3,7 +3,6 @@ package h5
 import (
 	"blobio/internal/fault"
 	"slices"
-	"strings"
 )
 
 // Ordered collects a file in the form that HDF5 has had since 1.8: metadata with checksums, one group, whose datasets
@@ -67,8 +66,8 @@ func (b *Ordered) Dataset(name string, t Type, dims []int64, o *OrderedOptions) 
 	if o != nil {
 		d.o = *o
 	}
-	if name == "" || name == "." || len(name) >= maxName || strings.ContainsAny(name, "/\x00") {
-		b.fail(fault.Class(fault.ErrUsage, "dataset %q: want 1 to %d bytes without '/' and zeros", name, maxName-1))
+	if err := checkMember(name); err != nil {
+		b.fail(err)
 	}
 	if b.names[name] {
 		b.fail(fault.Class(fault.ErrExist, "two datasets %q", name))

@@ -58,15 +58,13 @@ func (n *orderedNode) NullAttr(name string, t Type) {
 func trimType(t Type) []byte { return encodeType(nil, t)[:typeLen(t)] }
 
 func (n *orderedNode) add(a orderedAttr) {
-	if a.name == "" || len(a.name) > 1<<15 || !utf8.ValidString(a.name) {
-		n.b.fail(fault.Class(fault.ErrUsage, "attribute %q of %q: want a name of 1 to %d bytes of UTF-8", a.name, n.name, 1<<15))
-		return
+	err := checkAttr(a.name)
+	if err == nil && !utf8.ValidString(a.name) {
+		err = fault.Class(fault.ErrUsage, "name is not UTF-8")
 	}
-	for i := range len(a.name) {
-		if a.name[i] == 0 {
-			n.b.fail(fault.Class(fault.ErrUsage, "attribute %q of %q: zero byte in the name", a.name, n.name))
-			return
-		}
+	if err != nil {
+		n.b.fail(fault.Class(err, "attribute %q of %q", a.name, n.name))
+		return
 	}
 	n.attrs = append(n.attrs, a)
 }

@@ -53,8 +53,8 @@ func TestProcessCentric(t *testing.T) {
 			}
 			names = append(names, l.Name)
 		}
-		if !slices.Equal(names, []string{"header_blob", "data_blob"}) || f.SuperblockVersion() != 3 {
-			t.Errorf("%s: members %q, superblock %d", path, names, f.SuperblockVersion())
+		if !slices.Equal(names, []string{"header_blob", "data_blob"}) || f.version != 3 {
+			t.Errorf("%s: members %q, superblock %d", path, names, f.version)
 		}
 		end := int64(2048)
 		for _, name := range names {
@@ -140,11 +140,7 @@ func TestCheckpoints(t *testing.T) {
 		}
 		words := strings.Fields(string(list))
 		for i := 0; i < len(words); i += 2 {
-			g, err := f.Group(words[i])
-			if err != nil {
-				t.Error(err)
-				continue
-			}
+			g := members(t, f, words[i])
 			a, err := g.Attr("adapt_buffer")
 			if err != nil {
 				t.Error(err)

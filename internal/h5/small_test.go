@@ -11,6 +11,30 @@ import (
 	"testing"
 )
 
+// boxes reads all boxes of an array of rows and columns.
+func boxes(t *testing.T, what string, d *Dataset, element func(r, c int64) int32) {
+	t.Helper()
+	rows, cols := d.Dims()[0], d.Dims()[1]
+	for r0 := range rows {
+		for r1 := r0 + 1; r1 <= rows; r1++ {
+			for c0 := range cols {
+				for c1 := c0 + 1; c1 <= cols; c1++ {
+					var want []int32
+					for r := r0; r < r1; r++ {
+						for c := c0; c < c1; c++ {
+							want = append(want, element(r, c))
+						}
+					}
+					got := make([]int32, len(want))
+					if err := d.Read([]int64{r0, c0}, []int64{r1 - r0, c1 - c0}, got); err != nil || !slices.Equal(got, want) {
+						t.Fatalf("%s [%d:%d, %d:%d]: %v, want %v: %v", what, r0, r1, c0, c1, got, want, err)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestSmall reads what small.py has written: each kind of chunk index, dense links and attributes.
 func TestSmall(t *testing.T) {
 	f := openPath(t, "testdata/small.h5")
@@ -19,24 +43,7 @@ func TestSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for r0 := range int64(10) {
-			for r1 := r0 + 1; r1 <= 10; r1++ {
-				for c0 := range int64(6) {
-					for c1 := c0 + 1; c1 <= 6; c1++ {
-						var want []int32
-						for r := r0; r < r1; r++ {
-							for c := c0; c < c1; c++ {
-								want = append(want, int32(6*r+c))
-							}
-						}
-						got := make([]int32, len(want))
-						if err := d.Read([]int64{r0, c0}, []int64{r1 - r0, c1 - c0}, got); err != nil || !slices.Equal(got, want) {
-							t.Fatalf("%s [%d:%d, %d:%d]: %v, want %v: %v", name, r0, r1, c0, c1, got, want, err)
-						}
-					}
-				}
-			}
-		}
+		boxes(t, name, d, func(r, c int64) int32 { return int32(6*r + c) })
 	}
 	d, err := f.Dataset("/paged")
 	if err != nil {
@@ -65,10 +72,7 @@ func TestSmall(t *testing.T) {
 		}
 	}
 	for name, n := range map[string]int{"dense": 30, "ordered": 12} {
-		g, err := f.Group("/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := members(t, f, "/"+name)
 		for i := range n {
 			if l, err := g.Link(fmt.Sprintf("soft%02d", i)); err != nil || l.Kind != LinkSoft || l.Name != fmt.Sprintf("soft%02d", i) {
 				t.Errorf("%s: soft%02d: %+v %v", name, i, l, err)
@@ -158,30 +162,14 @@ func grid(t *testing.T, ids ...uint16) (file []byte, index list) {
 func TestChunks(t *testing.T) {
 	for _, ids := range [][]uint16{nil, {filterShuffle}, {filterDeflate}, {filterFletcher}, {filterShuffle, filterDeflate}, {filterShuffle, filterDeflate, filterFletcher}, {filterFletcher, filterDeflate}} {
 		file, index := grid(t, ids...)
-		d := chunked(file, index, ids...)
+		d := chunked(file, index.find, ids...)
 		d.fill = []byte{255, 255, 255, 255}
-		for r0 := range int64(5) {
-			for r1 := r0 + 1; r1 <= 5; r1++ {
-				for c0 := range int64(7) {
-					for c1 := c0 + 1; c1 <= 7; c1++ {
-						var want []int32
-						for r := r0; r < r1; r++ {
-							for c := c0; c < c1; c++ {
-								if r >= 3 && c < 4 {
-									want = append(want, -1)
-								} else {
-									want = append(want, int32(10*r+c))
-								}
-							}
-						}
-						got := make([]int32, len(want))
-						if err := d.Read([]int64{r0, c0}, []int64{r1 - r0, c1 - c0}, got); err != nil || !slices.Equal(got, want) {
-							t.Fatalf("filters %v [%d:%d, %d:%d]: %v, want %v: %v", ids, r0, r1, c0, c1, got, want, err)
-						}
-					}
-				}
+		boxes(t, fmt.Sprint("filters ", ids), d, func(r, c int64) int32 {
+			if r >= 3 && c < 4 {
+				return -1
 			}
-		}
+			return int32(10*r + c)
+		})
 	}
 }
 
@@ -251,7 +239,7 @@ func TestChunkPlaces(t *testing.T) {
 		{"too long", chunkRef{addr: 0, size: 49}, fault.ErrCorrupt},
 	} {
 		l := list{{0, 0}: tc.ref, {0, 1}: index[[2]int64{0, 1}]}
-		if err := chunked(file, l).Read([]int64{0, 0}, []int64{1, 1}, make([]int32, 1)); !errors.Is(err, tc.class) {
+		if err := chunked(file, l.find).Read([]int64{0, 0}, []int64{1, 1}, make([]int32, 1)); !errors.Is(err, tc.class) {
 			t.Errorf("%s: %v, want %v", tc.what, err, tc.class)
 		}
 	}

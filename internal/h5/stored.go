@@ -55,7 +55,7 @@ func (d *Dataset) storedChunk(index []int64) (p Extent, within int64, ok bool, e
 		within = within*l.chunk[i] + x%l.chunk[i]
 		edge = edge || (grid[i]+1)*l.chunk[i] > d.space.dims[i]
 	}
-	ref, ok, err := d.index.find(grid)
+	ref, ok, err := d.index(grid)
 	if err != nil || !ok {
 		return p, 0, false, err
 	}

@@ -8,15 +8,6 @@ import (
 	"sync"
 )
 
-// Options for NewFileOptions. Nil means the defaults.
-type Options struct {
-	// AllowTruncated opens a file that ends before its end-of-file address
-	// (default: ErrTruncated). What lies past the end then fails when read.
-	AllowTruncated bool
-
-	noSums bool // checksums of metadata are not compared; for tests
-}
-
 // File is an open HDF5 file. It and everything reached from it are safe for
 // concurrent use as long as the file does not change.
 type File struct {
@@ -63,15 +54,12 @@ func findSignature(r io.ReaderAt, size int64) (int64, bool, error) {
 // NewFile opens the HDF5 file of size bytes in r; name is for messages. Only
 // the superblock is read. r is not closed.
 func NewFile(r io.ReaderAt, size int64, name string) (*File, error) {
-	return NewFileOptions(r, size, name, nil)
+	return newFile(r, size, name, false)
 }
 
-// NewFileOptions is NewFile with options.
-func NewFileOptions(r io.ReaderAt, size int64, name string, o *Options) (*File, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	f := &File{src: source{r: r, size: size}, name: name, noSums: o.noSums}
+// newFile opens a file. lax is for tests: the file may end early, and checksums of metadata are not compared.
+func newFile(r io.ReaderAt, size int64, name string, lax bool) (*File, error) {
+	f := &File{src: source{r: r, size: size}, name: name, noSums: lax}
 	at, ok, err := findSignature(r, size)
 	if err != nil {
 		return nil, f.errAt(0, "signature", err, "read")
@@ -86,7 +74,7 @@ func NewFileOptions(r io.ReaderAt, size int64, name string, o *Options) (*File, 
 	if err := f.superblock(); err != nil {
 		return nil, err
 	}
-	if f.eof > size && !o.AllowTruncated {
+	if f.eof > size && !lax {
 		return nil, f.errAt(size, "end of file", fault.ErrTruncated, "file has %d bytes, its superblock says %d", size, f.eof)
 	}
 	return f, nil
@@ -182,6 +170,3 @@ func (f *File) extension(addr int64) error {
 
 // Size returns the length of the file in bytes by its superblock.
 func (f *File) Size() int64 { return f.eof }
-
-// SuperblockVersion returns 0, 1, 2 or 3.
-func (f *File) SuperblockVersion() int { return int(f.version) }

@@ -9,8 +9,7 @@ import (
 // table is the symbol table of a group to be written: one level of B-tree
 // nodes over the other, all as full as they go, above symbol nodes.
 type table struct {
-	members []*node // sorted by name
-	isGroup []*table
+	members []tableMember // sorted by name
 	heapLen int64
 	tree    int64   // address of the root node
 	heap    int64   // address of the local heap
@@ -19,31 +18,25 @@ type table struct {
 	names   []int64 // heap offset of each member's name
 }
 
+type tableMember struct {
+	*node
+	tab *table // of a group; nil: a dataset
+}
+
 // sortMembers fills members; two of one name have ErrExist.
-func (g *GroupBuilder) sortMembers() error {
-	t := &g.tab
-	type member struct {
-		n *node
-		t *table
+func (b *Builder) sortMembers() error {
+	b.tab.members = nil
+	for _, d := range b.datasets {
+		b.tab.members = append(b.tab.members, tableMember{&d.node, nil})
 	}
-	all := make([]member, 0, len(g.groups)+len(g.datasets)+len(g.stamps))
-	for _, x := range g.groups {
-		all = append(all, member{&x.node, &x.tab})
+	for _, s := range b.stamps {
+		b.tab.members = append(b.tab.members, tableMember{&s.node, &s.tab})
 	}
-	for _, x := range g.datasets {
-		all = append(all, member{&x.node, nil})
-	}
-	for _, x := range g.stamps {
-		all = append(all, member{&x.node, &x.tab})
-	}
-	slices.SortFunc(all, func(a, b member) int { return strings.Compare(a.n.name, b.n.name) })
-	t.members = make([]*node, len(all))
-	t.isGroup = make([]*table, len(all))
-	for i, m := range all {
-		if i > 0 && all[i-1].n.name == m.n.name {
-			return fault.Class(fault.ErrExist, "group %q has two members %q", g.name, m.n.name)
+	slices.SortFunc(b.tab.members, func(x, y tableMember) int { return strings.Compare(x.name, y.name) })
+	for i, m := range b.tab.members {
+		if i > 0 && b.tab.members[i-1].name == m.name {
+			return fault.Class(fault.ErrExist, "two members %q", m.name)
 		}
-		t.members[i], t.isGroup[i] = m.n, m.t
 	}
 	return nil
 }
@@ -104,7 +97,7 @@ func (t *table) encode(buf []byte) {
 func (t *table) entry(b []byte, i int64) {
 	le.PutUint64(b, uint64(t.names[i]))
 	le.PutUint64(b[8:], uint64(t.members[i].addr))
-	if g := t.isGroup[i]; g != nil {
+	if g := t.members[i].tab; g != nil {
 		le.PutUint32(b[16:], 1)
 		le.PutUint64(b[24:], uint64(g.tree))
 		le.PutUint64(b[32:], uint64(g.heap))

@@ -35,17 +35,15 @@ const (
 	maxTemplate  = templateBase
 )
 
-// NewTemplate lays out the group that build makes: attributes and datasets,
-// without groups below. The values and sizes given to it are placeholders.
-func NewTemplate(build func(g *GroupBuilder)) (*Template, error) {
-	b := NewBuilder()
-	g := b.root
+// NewTemplate lays out the group that build makes of attributes and datasets. The values and sizes given to it are placeholders.
+func NewTemplate(build func(b *Builder)) (*Template, error) {
+	g := NewBuilder()
 	g.name = "template"
 	build(g)
-	if b.err != nil {
-		return nil, b.err
+	if g.err != nil {
+		return nil, g.err
 	}
-	if len(g.groups) > 0 || len(g.stamps) > 0 {
+	if len(g.stamps) > 0 {
 		return nil, fault.Class(fault.ErrUsage, "a template with groups")
 	}
 	encode := func(base int64) ([]byte, error) {
@@ -120,15 +118,11 @@ type Stamp struct {
 	tab table // its addresses
 }
 
-// Stamp adds a group made of a template. Only the root group takes stamps. They
-// lie one after the other, in the order of these calls, behind all other metadata.
-func (g *GroupBuilder) Stamp(name string, t *Template) *Stamp {
-	g.checkName(name)
-	if g != g.b.root {
-		g.b.fail(fault.Class(fault.ErrUsage, "stamp %q below %q, want in the root group", name, g.name))
-	}
-	s := &Stamp{node: node{b: g.b, name: name}, t: t}
-	g.stamps = append(g.stamps, s)
+// Stamp adds a group made of a template. Stamps lie one after the other, in the order of these calls, behind all other metadata.
+func (b *Builder) Stamp(name string, t *Template) *Stamp {
+	b.checkName(name)
+	s := &Stamp{node: node{b: b, name: name}, t: t}
+	b.stamps = append(b.stamps, s)
 	return s
 }
 
@@ -182,8 +176,8 @@ func (t *Template) SetDataset(dst []byte, i int, dims []int64, off int64) {
 }
 
 // placeStamps gives the stamps their addresses from at on.
-func (g *GroupBuilder) placeStamps(at int64) int64 {
-	for _, s := range g.stamps {
+func (b *Builder) placeStamps(at int64) int64 {
+	for _, s := range b.stamps {
 		s.addr = at
 		s.tab.tree, s.tab.heap = at+s.t.tree, at+s.t.heap
 		at += s.t.Len()
@@ -192,7 +186,7 @@ func (g *GroupBuilder) placeStamps(at int64) int64 {
 }
 
 // Stamps returns the stamps in the order in which they were added.
-func (g *GroupBuilder) Stamps() []*Stamp { return slices.Clone(g.stamps) }
+func (b *Builder) Stamps() []*Stamp { return slices.Clone(b.stamps) }
 
 // gaps are the parts of a template that a stamp may change, ascending.
 func (t *Template) gaps() []span {

@@ -7,10 +7,10 @@ import (
 )
 
 // stampedFile has n groups made of one template: attributes that need
-// continuations, datasets of varying length, and an ordinary group beside.
+// continuations, datasets of varying length, and an ordinary dataset beside.
 func stampedFile(t testing.TB, n int) []byte {
 	t.Helper()
-	tpl, err := NewTemplate(func(g *GroupBuilder) {
+	tpl, err := NewTemplate(func(g *Builder) {
 		g.Attr("index", Int32, []int64{3}, []int32{0, 0, 0})
 		g.Attr("big", Int32, []int64{1000}, make([]int32, 1000))
 		g.Attr("time", Float64, []int64{1}, []float64{0})
@@ -24,12 +24,12 @@ func stampedFile(t testing.TB, n int) []byte {
 		t.Fatal(err)
 	}
 	b := NewBuilder()
-	b.Root().Attr("rank", Int32, []int64{1}, []int32{3})
-	b.Root().Group("other").Attr("a", Int32, nil, 7)
+	b.Attr("rank", Int32, []int64{1}, []int32{3})
+	b.Dataset("other", Int8, []int64{0}, nil)
 	const per = 11 * 24
 	total := int64(0)
 	for i := range n {
-		b.Root().Stamp(fmt.Sprintf("B%03d", i), tpl)
+		b.Stamp(fmt.Sprintf("B%03d", i), tpl)
 		total += per + 8*int64(i%3)
 	}
 	b.Reserve(total, 64)
@@ -42,7 +42,7 @@ func stampedFile(t testing.TB, n int) []byte {
 		copy(file[p.Off:], p.Data)
 	}
 	defer func() {
-		for i, s := range b.Root().Stamps() {
+		for i, s := range b.Stamps() {
 			m := file[s.Offset():]
 			if !tpl.Match(m, s.Offset()) {
 				t.Fatalf("stamp %d does not match its template", i)
@@ -76,7 +76,7 @@ func stampedFile(t testing.TB, n int) []byte {
 		}
 	}()
 	at := l.Reserved
-	for i, s := range b.Root().Stamps() {
+	for i, s := range b.Stamps() {
 		m := file[s.Offset():][:tpl.Len()]
 		s.Encode(m)
 		le.PutUint32(tpl.Attr(m, 0)[4:], uint32(i))
@@ -111,10 +111,7 @@ func TestTemplate(t *testing.T) {
 			t.Fatalf("%d objects, want %d", objects, want)
 		}
 		for i := range n {
-			g, err := f.Group(fmt.Sprintf("B%03d", i))
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := members(t, f, fmt.Sprintf("B%03d", i))
 			var names []string
 			for a, err := range g.Attrs() {
 				if err != nil {
@@ -162,20 +159,19 @@ func TestTemplate(t *testing.T) {
 }
 
 func TestTemplateUsage(t *testing.T) {
-	if _, err := NewTemplate(func(g *GroupBuilder) { g.Group("x") }); err == nil {
-		t.Error("a template with a group")
-	}
-	if _, err := NewTemplate(func(g *GroupBuilder) { g.Attr("", Int8, nil, 1) }); err == nil {
+	if _, err := NewTemplate(func(g *Builder) { g.Attr("", Int8, nil, 1) }); err == nil {
 		t.Error("a template with a bad attribute")
 	}
-	tpl, err := NewTemplate(func(*GroupBuilder) {})
+	tpl, err := NewTemplate(func(*Builder) {})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := NewTemplate(func(b *Builder) { b.Stamp("x", tpl) }); err == nil {
+		t.Error("a template with a group")
+	}
 	for name, f := range map[string]func(b *Builder){
-		"twice":   func(b *Builder) { b.Root().Stamp("x", tpl); b.Root().Group("x") },
-		"deep":    func(b *Builder) { b.Root().Group("g").Stamp("x", tpl) },
-		"name":    func(b *Builder) { b.Root().Stamp("a/b", tpl) },
+		"twice":   func(b *Builder) { b.Stamp("x", tpl); b.Stamp("x", tpl) },
+		"name":    func(b *Builder) { b.Stamp("a/b", tpl) },
 		"reserve": func(b *Builder) { b.Reserve(1, 1); b.Reserve(1, 1) },
 	} {
 		b := NewBuilder()

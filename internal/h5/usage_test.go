@@ -16,45 +16,44 @@ func TestBuilderErrors(t *testing.T) {
 	long := strings.Repeat("n", maxName)
 	for name, x := range map[string]struct {
 		class error
-		build func(g *GroupBuilder)
+		build func(b *Builder)
 	}{
-		"empty name":      {fault.ErrUsage, func(g *GroupBuilder) { g.Group("") }},
-		"slash":           {fault.ErrUsage, func(g *GroupBuilder) { g.Group("a/b") }},
-		"dot":             {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset(".", Int8, nil, nil) }},
-		"zero byte":       {fault.ErrUsage, func(g *GroupBuilder) { g.Group("a\x00") }},
-		"long name":       {fault.ErrUsage, func(g *GroupBuilder) { g.Group(long) }},
-		"same name":       {fault.ErrExist, func(g *GroupBuilder) { g.Group("a"); g.Dataset("a", Int8, nil, nil) }},
-		"same attribute":  {fault.ErrExist, func(g *GroupBuilder) { g.Attr("a", Int8, nil, 1); g.Attr("a", Int8, nil, 1) }},
-		"nested":          {fault.ErrExist, func(g *GroupBuilder) { g = g.Group("x"); g.Group("a"); g.Group("a") }},
-		"rank":            {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, make([]int64, 33), nil) }},
-		"negative":        {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, []int64{-1}, nil) }},
-		"too many":        {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int64, []int64{1 << 40, 1 << 40}, nil) }},
-		"type":            {fault.ErrUnsupported, func(g *GroupBuilder) { g.Dataset("a", Int16|typeBig, nil, nil) }},
-		"no type":         {fault.ErrUnsupported, func(g *GroupBuilder) { g.Dataset("a", 0, nil, nil) }},
-		"alignment":       {fault.ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, nil, &DatasetOptions{Align: -4}) }},
-		"attribute range": {fault.ErrRange, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{2}, []int32{1, 128}) }},
-		"attribute sign":  {fault.ErrRange, func(g *GroupBuilder) { g.Attr("a", Uint64, nil, -1) }},
-		"float into int":  {fault.ErrRange, func(g *GroupBuilder) { g.Attr("a", Int32, nil, 1.0) }},
-		"attribute count": {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{3}, []int8{1}) }},
-		"attribute value": {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, nil, "x") }},
-		"string value":    {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("a", FixedString(3), nil, 4) }},
-		"string too long": {fault.ErrRange, func(g *GroupBuilder) { g.Attr("a", FixedString(3), nil, "abc") }},
-		"attribute size":  {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{65530}, make([]int8, 65530)) }},
-		"attribute name":  {fault.ErrUsage, func(g *GroupBuilder) { g.Attr("", Int8, nil, 1) }},
-		"past the end": {fault.ErrTooLarge, func(g *GroupBuilder) {
+		"empty name":      {fault.ErrUsage, func(b *Builder) { b.Dataset("", Int8, nil, nil) }},
+		"slash":           {fault.ErrUsage, func(b *Builder) { b.Dataset("a/b", Int8, nil, nil) }},
+		"dot":             {fault.ErrUsage, func(b *Builder) { b.Dataset(".", Int8, nil, nil) }},
+		"zero byte":       {fault.ErrUsage, func(b *Builder) { b.Dataset("a\x00", Int8, nil, nil) }},
+		"long name":       {fault.ErrUsage, func(b *Builder) { b.Dataset(long, Int8, nil, nil) }},
+		"same name":       {fault.ErrExist, func(b *Builder) { b.Dataset("a", Int8, nil, nil); b.Dataset("a", Int8, nil, nil) }},
+		"same attribute":  {fault.ErrExist, func(b *Builder) { b.Attr("a", Int8, nil, 1); b.Attr("a", Int8, nil, 1) }},
+		"rank":            {fault.ErrUsage, func(b *Builder) { b.Dataset("a", Int8, make([]int64, 33), nil) }},
+		"negative":        {fault.ErrUsage, func(b *Builder) { b.Dataset("a", Int8, []int64{-1}, nil) }},
+		"too many":        {fault.ErrUsage, func(b *Builder) { b.Dataset("a", Int64, []int64{1 << 40, 1 << 40}, nil) }},
+		"type":            {fault.ErrUnsupported, func(b *Builder) { b.Dataset("a", Int16|typeBig, nil, nil) }},
+		"no type":         {fault.ErrUnsupported, func(b *Builder) { b.Dataset("a", 0, nil, nil) }},
+		"alignment":       {fault.ErrUsage, func(b *Builder) { b.Dataset("a", Int8, nil, &DatasetOptions{Align: -4}) }},
+		"attribute range": {fault.ErrRange, func(b *Builder) { b.Attr("a", Int8, []int64{2}, []int32{1, 128}) }},
+		"attribute sign":  {fault.ErrRange, func(b *Builder) { b.Attr("a", Uint64, nil, -1) }},
+		"float into int":  {fault.ErrRange, func(b *Builder) { b.Attr("a", Int32, nil, 1.0) }},
+		"attribute count": {fault.ErrUsage, func(b *Builder) { b.Attr("a", Int8, []int64{3}, []int8{1}) }},
+		"attribute value": {fault.ErrUsage, func(b *Builder) { b.Attr("a", Int8, nil, "x") }},
+		"string value":    {fault.ErrUsage, func(b *Builder) { b.Attr("a", FixedString(3), nil, 4) }},
+		"string too long": {fault.ErrRange, func(b *Builder) { b.Attr("a", FixedString(3), nil, "abc") }},
+		"attribute size":  {fault.ErrUsage, func(b *Builder) { b.Attr("a", Int8, []int64{65530}, make([]int8, 65530)) }},
+		"attribute name":  {fault.ErrUsage, func(b *Builder) { b.Attr("", Int8, nil, 1) }},
+		"past the end": {fault.ErrTooLarge, func(b *Builder) {
 			for _, n := range []string{"a", "b", "c"} {
-				g.Dataset(n, Int8, []int64{1 << 61}, nil)
+				b.Dataset(n, Int8, []int64{1 << 61}, nil)
 			}
 		}},
-		"called twice": {fault.ErrUsage, func(g *GroupBuilder) { g.b.Layout() }},
-		"many attributes": {fault.ErrUsage, func(g *GroupBuilder) {
+		"called twice": {fault.ErrUsage, func(b *Builder) { b.Layout() }},
+		"many attributes": {fault.ErrUsage, func(b *Builder) {
 			for i := range maxAttrs + 1 {
-				g.Attr(strings.Repeat("x", i%7)+string(rune(i+1)), Int8, nil, 1)
+				b.Attr(strings.Repeat("x", i%7)+string(rune(i+1)), Int8, nil, 1)
 			}
 		}},
 	} {
 		b := NewBuilder()
-		x.build(b.Root())
+		x.build(b)
 		if _, err := b.Layout(); !errors.Is(err, x.class) {
 			t.Errorf("%s: %v, want %v", name, err, x.class)
 		}
@@ -87,7 +86,7 @@ func TestUserBlock(t *testing.T) {
 // TestReadErrors: misuse of a reader.
 func TestReadErrors(t *testing.T) {
 	b := NewBuilder()
-	d := b.Root().Dataset("d", Int32, []int64{4}, nil)
+	d := b.Dataset("d", Int32, []int64{4}, nil)
 	raw, err := encodeValue(nil, Int32, 4, []int32{1, -2, 300, 70000})
 	if err != nil {
 		t.Fatal(err)

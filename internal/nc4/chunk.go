@@ -1,6 +1,10 @@
 package nc4
 
-import "fmt"
+import (
+	"fmt"
+
+	"blobio/internal/chunks"
+)
 
 // A Span is a run of the elements of one record of a variable, or of all of a fixed one.
 type Span struct {
@@ -32,13 +36,7 @@ func (v *Var) ChunkBytes() int64 {
 
 // run returns chunk i as a run of the flattened array. Chunks follow each other there.
 func (v *Var) run(i int64) (lo, hi int64) {
-	counts := v.Grid.Counts()
-	index := make([]int64, len(counts))
-	for k := len(counts) - 1; k >= 0; k-- {
-		index[k] = i % counts[k]
-		i /= counts[k]
-	}
-	start, count := v.Grid.Region(index)
+	start, count := v.Grid.Region(chunks.Index(i, v.Grid.Counts()))
 	n := int64(1)
 	for k := range start {
 		lo = lo*v.Grid.Full[k] + start[k]

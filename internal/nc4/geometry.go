@@ -3,6 +3,7 @@ package nc4
 import (
 	"math"
 
+	"blobio/internal/chunks"
 	"blobio/internal/h5"
 )
 
@@ -76,11 +77,5 @@ func (g *geometry) locate(at int64) (s spot) {
 
 // region returns the box of chunk k, without what lies beyond the array.
 func (g *geometry) region(k int64) (start, count []int64) {
-	start, count = make([]int64, len(g.dims)), make([]int64, len(g.dims))
-	for i := len(g.dims) - 1; i >= 0; i-- {
-		start[i] = k % g.counts[i] * g.chunk[i]
-		count[i] = min(g.chunk[i], g.dims[i]-start[i])
-		k /= g.counts[i]
-	}
-	return start, count
+	return chunks.Grid{Full: g.dims, Chunk: g.chunk}.Region(chunks.Index(k, g.counts))
 }

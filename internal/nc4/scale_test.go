@@ -15,7 +15,7 @@ func TestScales(t *testing.T) {
 	// A file with the dimension d and nothing else; edit changes what is written, damage the bytes.
 	file := func(edit func(d *h5.DatasetBuilder), name string) (*View, error) {
 		b := h5.NewBuilder()
-		d := b.Root().Dataset("d", h5.Float32, []int64{3}, nil)
+		d := b.Dataset("d", h5.Float32, []int64{3}, nil)
 		d.Attr(attClass, h5.FixedString(len(scaleClass)+1), nil, scaleClass)
 		edit(d)
 		l, err := b.Layout()

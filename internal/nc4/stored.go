@@ -3,6 +3,7 @@ package nc4
 import (
 	"iter"
 
+	"blobio/internal/chunks"
 	"blobio/internal/h5"
 )
 
@@ -23,12 +24,7 @@ func (v *View) Stored(i int, rec, at int64) (p Piece, within int64, ok bool, err
 		}
 		at += rec * g.per
 	}
-	index := make([]int64, len(g.dims))
-	for k := len(g.dims) - 1; k >= 0; k-- {
-		index[k] = at % g.dims[k]
-		at /= g.dims[k]
-	}
-	return v.stored(i, index)
+	return v.stored(i, chunks.Index(at, g.dims))
 }
 
 func (v *View) stored(i int, index []int64) (p Piece, within int64, ok bool, err error) {

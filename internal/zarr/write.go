@@ -8,11 +8,11 @@ import (
 	"math"
 	"path"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 
 	"blobio/blob"
 	"blobio/comm"
+	"blobio/internal/chunks"
 	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/internal/par"
@@ -169,11 +169,8 @@ func (a *array) bands(limit int64) bands {
 }
 
 // at returns the index of the first chunk of band k, and how many chunks it has.
-func (b *bands) at(k int64) (index []int64, chunks int64) {
-	index = make([]int64, len(b.counts))
-	for i, n := range slices.Backward(b.counts) {
-		index[i], k = k%n, k/n
-	}
+func (b *bands) at(k int64) (index []int64, n int64) {
+	index = chunks.Index(k, b.counts)
 	if b.split < 0 {
 		return index, 1
 	}

@@ -34,10 +34,9 @@ func (Compressed) fileSize(p *Place, _ int64) int64 { return p.Packed.IndexOff +
 func (Compressed) container(p *Place, dataLen int64) (*h5.Layout, error) {
 	pk := p.Packed
 	b := h5.NewBuilder()
-	g := b.Root()
-	hd := g.Dataset(HeaderPacked, h5.Uint8, []int64{p.HeaderLen}, nil)
-	dd := g.Dataset(DataPacked, h5.Uint8, []int64{max(pk.Stored, 1)}, &h5.DatasetOptions{Align: dataAlign})
-	xd := g.Dataset(IndexPacked, h5.Uint8, []int64{max(pk.IndexLen, 1)}, &h5.DatasetOptions{Align: indexAlign})
+	hd := b.Dataset(HeaderPacked, h5.Uint8, []int64{p.HeaderLen}, nil)
+	dd := b.Dataset(DataPacked, h5.Uint8, []int64{max(pk.Stored, 1)}, &h5.DatasetOptions{Align: dataAlign})
+	xd := b.Dataset(IndexPacked, h5.Uint8, []int64{max(pk.IndexLen, 1)}, &h5.DatasetOptions{Align: indexAlign})
 	l, err := b.Layout()
 	if err == nil {
 		p.HeaderOff, p.DataOff, p.DataLen, pk.IndexOff = hd.Offset(), dd.Offset(), dataLen, xd.Offset()

@@ -145,8 +145,8 @@ func (Process) container(p *Place, dataLen int64) (*h5.Layout, error) {
 	// libhdf5 gives it no address; blobs are never empty in fact (20 bytes per map),
 	// but a schema without maps and data is.
 	b := h5.NewBuilder()
-	hd := b.Root().Dataset(HeaderBlob, h5.Uint8, []int64{p.HeaderLen}, nil)
-	dd := b.Root().Dataset(DataBlob, h5.Uint8, []int64{dataLen}, &h5.DatasetOptions{Align: dataAlign})
+	hd := b.Dataset(HeaderBlob, h5.Uint8, []int64{p.HeaderLen}, nil)
+	dd := b.Dataset(DataBlob, h5.Uint8, []int64{dataLen}, &h5.DatasetOptions{Align: dataAlign})
 	l, err := b.Layout()
 	if err == nil {
 		p.HeaderOff, p.DataOff, p.DataLen = hd.Offset(), dd.Offset(), dataLen

@@ -16,7 +16,7 @@ func (p *Plot) drawAxes(d *chart.Pen) float64 {
 
 // legend says what the colours mean, and returns where it ends.
 func (p *Plot) legend(d *chart.Pen, y float64) float64 {
-	width := p.width - 2*margin
+	width := p.Width - 2*margin
 	if len(p.colors) > chart.Few {
 		s := chart.Strip{Colors: p.colors, Name: func(i int) string {
 			if i == 0 {

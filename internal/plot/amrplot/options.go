@@ -1,7 +1,5 @@
 package amrplot
 
-import "blobio/internal/fault"
-
 // Options of Draw.
 type Options struct {
 	// Title stands above the picture.
@@ -23,13 +21,4 @@ type Options struct {
 	Position *float64
 	// NoCurve leaves out the curve.
 	NoCurve bool
-}
-
-const minWidth, maxWidth = 240, 4000
-
-func (o *Options) validate() error {
-	if o.Width < minWidth || o.Width > maxWidth {
-		return fault.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
-	}
-	return nil
 }

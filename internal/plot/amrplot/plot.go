@@ -2,9 +2,7 @@ package amrplot
 
 import (
 	"cmp"
-	"image"
 	"image/color"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -15,8 +13,8 @@ import (
 
 // A Plot is a picture of the blocks of a plane, ready to be written. It is immutable.
 type Plot struct {
+	*chart.Page
 	title, mesh, seen string
-	width, height     float64    // points
 	area              chart.Rect // of the domain
 	by                string
 	byLevel           bool
@@ -37,17 +35,18 @@ const (
 // Draw makes the picture of the blocks of a mesh, given in curve order: refined ones
 // may be among them, which are not drawn. Errors are of the class ErrUsage.
 func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
-	if err := o.validate(); err != nil {
+	width, err := chart.WidthOf(o.Width)
+	if err != nil {
 		return nil, err
 	}
-	p := &Plot{title: o.Title, width: float64(o.Width), by: o.By, byLevel: o.Groups == nil, geometry: *g, curve: !o.NoCurve}
-	var err error
+	p := &Plot{Page: &chart.Page{Width: float64(width)}, title: o.Title, by: o.By, byLevel: o.Groups == nil, geometry: *g, curve: !o.NoCurve}
 	if p.plane, err = cut(g, blocks, o); err != nil {
 		return nil, err
 	}
 	p.mesh, p.seen = describe(g, len(blocks), p.plane)
 	p.group(o)
-	p.height = p.draw(chart.Measure())
+	p.Height = p.draw(chart.Measure())
+	p.Page.Draw = func(d *chart.Pen) { p.draw(d) }
 	return p, nil
 }
 
@@ -67,28 +66,12 @@ func (p *Plot) group(o *Options) {
 	}
 }
 
-// Size returns the size in points; a PNG has twice as many pixels each way.
-func (p *Plot) Size() (width, height float64) { return p.width, p.height }
-
 // Blocks returns how many blocks are drawn, and how many leaf blocks there are.
 func (p *Plot) Blocks() (drawn, leaves int) { return len(p.plane.cells), p.plane.leaves }
 
-// Image returns the picture as pixels.
-func (p *Plot) Image() image.Image { return p.picture().Image() }
-
-// PNG writes the picture as PNG.
-func (p *Plot) PNG(w io.Writer) error { return p.picture().PNG(w) }
-
-// SVG writes the picture as SVG, all of it vectors.
-func (p *Plot) SVG(w io.Writer) error { return p.picture().SVG(w) }
-
-func (p *Plot) picture() *chart.Page {
-	return &chart.Page{Width: p.width, Height: p.height, Draw: func(d *chart.Pen) { p.draw(d) }}
-}
-
 // draw draws everything and returns the height.
 func (p *Plot) draw(d *chart.Pen) float64 {
-	w := p.width - 2*margin
+	w := p.Width - 2*margin
 	y := d.Heading(margin, margin-10, w, p.title, p.mesh, p.seen) + chart.AboveAxes
 
 	wide, tall := w-axisLead, (w-axisLead)/p.plane.wide

@@ -92,7 +92,7 @@ func (a *Atlas) Value(ctx context.Context, data *Data, o *Options, x, y float64)
 	if err != nil {
 		return nil, false, err
 	}
-	if s, ok = pic.At(x, y); !ok || len(s.Index) == 0 {
+	if s, ok = pic.Spot(x, y); !ok || len(s.Index) == 0 {
 		return s, ok, nil
 	}
 	p, err := newPlan(data, o, true)

@@ -105,7 +105,7 @@ func TestLines(t *testing.T) {
 	}
 	p := draw(t, d, Options{Var: "time"})
 	_, h := p.Size()
-	s, ok := p.At(150, h-60)
+	s, ok := p.Spot(150, h-60)
 	if !ok || s.Text != "2000-02-01" || s.Where != "2000-02-01" {
 		t.Errorf("%+v", s)
 	}
@@ -139,7 +139,7 @@ func TestHistogram(t *testing.T) {
 		counts := map[string]float64{}
 		_, h := p.Size()
 		for x := 0.0; x < 600; x += 2 {
-			if s, ok := p.At(x, h-80); ok {
+			if s, ok := p.Spot(x, h-80); ok {
 				counts[s.Where] = s.Value
 			}
 		}

@@ -75,7 +75,7 @@ func spots(p *Picture, f func(x, y float64, s *Spot)) {
 	w, h := p.Size()
 	for y := 1.0; y < h; y += 7 {
 		for x := 1.0; x < w; x += 11 {
-			if s, ok := p.At(x, y); ok {
+			if s, ok := p.Spot(x, y); ok {
 				f(x, y, s)
 			}
 		}

@@ -82,8 +82,8 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	}
 	fig := &chart.Figure{Width: float64(p.o.width()), Plot: plot}
 	fig.Title, fig.Lines = p.heading(append([]string{place, p.summary(&st)}, out.Notes...)...)
-	out.page = fig.Page()
-	out.page.Dark, out.page.Quick = p.o.Dark, true
+	out.Page = fig.Page()
+	out.Dark, out.Quick = p.o.Dark, true
 	u := unit(p.v)
 	out.spot = func(x, y float64) (*Spot, bool) {
 		v, _, ok := fig.Where(x, y)

@@ -56,7 +56,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	f.Plot = plot
 	page := f.Page()
 	page.Dark, page.Quick = p.o.Dark, true
-	out := &Picture{Kind: Line, Title: p.title(), page: page, held: int64(8*len(values) + 32*len(line.Points))}
+	out := &Picture{Kind: Line, Title: p.title(), Page: page, held: int64(8*len(values) + 32*len(line.Points))}
 	if out.Notes = p.remarks(); out.Notes != nil {
 		f.Lines = append(f.Lines, out.Notes...)
 		page.Height = f.Page().Height

@@ -212,7 +212,7 @@ func TestRegion(t *testing.T) {
 	p := draw(t, d, Options{Var: "v"})
 	_, h := p.Size()
 	for x := 25.0; x < 275; x += 3 {
-		if s, ok := p.At(x, h/2-20); ok && s.State == Good {
+		if s, ok := p.Spot(x, h/2-20); ok && s.State == Good {
 			if s.Value < last {
 				t.Fatalf("%v behind %v", s.Value, last)
 			}
@@ -335,13 +335,13 @@ func TestCentre(t *testing.T) {
 			for _, plate := range []bool{false, true} {
 				p := draw(t, d, Options{Var: "v", Plate: plate, Width: 372}) // the map is 300 points wide and begins at 36
 				up := 0.0
-				for _, ok := p.At(186, up); !ok; _, ok = p.At(186, up) {
+				for _, ok := p.Spot(186, up); !ok; _, ok = p.Spot(186, up) {
 					up++
 				}
 				for i := range cols {
 					lon := -175 + 10*float64(i)
 					for _, lat := range []float64{5, -5} { // near the equator both projections are alike
-						s, ok := p.At(36+(lon+180)/360*300, up+75-0.4*lat)
+						s, ok := p.Spot(36+(lon+180)/360*300, up+75-0.4*lat)
 						if !ok || s.Value != value(lat, lon) {
 							t.Fatalf("%s from %v, plate %v: at %v, %v stands %+v, want %v", name, west, plate, lat, lon, s, value(lat, lon))
 						}

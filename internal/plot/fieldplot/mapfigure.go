@@ -125,7 +125,7 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 		s.img.SetRGBA(int(i)%r.W, int(i)/r.W, p.color(bar, v))
 	}
 	s.keys = keys(missing, bare)
-	out := &Picture{Kind: Map, Title: p.title(), Notes: s.notes, Range: s.ends(), page: s.page(), held: int64(len(s.img.Pix) + 8*len(r.Pix))}
+	out := &Picture{Kind: Map, Title: p.title(), Notes: s.notes, Range: s.ends(), Page: s.page(), held: int64(len(s.img.Pix) + 8*len(r.Pix))}
 	values := make([]float32, len(r.Pix))
 	for k, i := range g.order {
 		values[i] = shown[k]

@@ -57,18 +57,11 @@ type Data struct {
 	ID     string
 }
 
-const (
-	defaultWidth       = 720
-	minWidth, maxWidth = 240, 4000
-)
-
 // Validate reports what is wrong with o, apart from the dataset.
 func (o *Options) Validate() error {
 	switch {
 	case o.Var == "":
 		return fault.Usage("no variable is named")
-	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
-		return fault.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
 	case o.Colors != "" && chart.RampOf(o.Colors) == nil:
 		return fault.Usage("colours %q are not known", o.Colors)
 	case math.IsInf(o.Min, 0) || math.IsInf(o.Max, 0) || math.IsNaN(o.Min) || math.IsNaN(o.Max):
@@ -81,15 +74,14 @@ func (o *Options) Validate() error {
 	default:
 		return fault.Usage("%q is no kind of picture", string(o.Kind))
 	}
-	return nil
+	_, err := chart.WidthOf(o.Width)
+	return err
 }
 
 // ranged says that the ends of values are given.
 func (o *Options) ranged() bool { return o.Min < o.Max }
 
 func (o *Options) width() int {
-	if o.Width == 0 {
-		return defaultWidth
-	}
-	return o.Width
+	wide, _ := chart.WidthOf(o.Width) // Validate saw it
+	return wide
 }

@@ -1,19 +1,17 @@
 package fieldplot
 
 import (
-	"io"
-
 	"blobio/internal/cf"
 	"blobio/internal/chart"
 )
 
 // A Picture is ready to be written. It is immutable.
 type Picture struct {
+	*chart.Page
 	Kind  Kind
 	Title string
 	Notes []string    // what the one who looks has to know
 	Range *[2]float64 // of the colours
-	page  *chart.Page
 	spot  func(x, y float64) (*Spot, bool)
 	held  int64
 }
@@ -35,17 +33,8 @@ type Index struct {
 
 const margin = 24 // points
 
-// Size returns the size in points; a PNG has twice as many pixels each way.
-func (p *Picture) Size() (width, height float64) { return p.page.Width, p.page.Height }
-
-// PNG writes the picture as PNG.
-func (p *Picture) PNG(w io.Writer) error { return p.page.PNG(w) }
-
-// SVG writes the picture as SVG: text and lines are vectors, a map or a section is an embedded image.
-func (p *Picture) SVG(w io.Writer) error { return p.page.SVG(w) }
-
-// At tells what is at a point of the picture, in points from the upper left corner. ok is false beside the data.
-func (p *Picture) At(x, y float64) (s *Spot, ok bool) { return p.spot(x, y) }
+// Spot tells what is at a point of the picture, in points from the upper left corner. ok is false beside the data.
+func (p *Picture) Spot(x, y float64) (s *Spot, ok bool) { return p.spot(x, y) }
 
 func (p *Picture) bytes() int64 { return p.held + 4096 }
 

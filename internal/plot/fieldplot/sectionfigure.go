@@ -63,7 +63,7 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 	}
 	s.keys = keys(missing, false)
 	area := s.area(chart.Measure())
-	return &Picture{Kind: Section, Title: p.title(), Notes: s.notes, Range: s.ends(), page: s.page(), held: int64(len(s.img.Pix) + 8*len(values)),
+	return &Picture{Kind: Section, Title: p.title(), Notes: s.notes, Range: s.ends(), Page: s.page(), held: int64(len(s.img.Pix) + 8*len(values)),
 		spot: func(px, py float64) (*Spot, bool) {
 			i, j := int(math.Floor((px-area.X)*chart.Scale)), int(math.Floor((py-area.Y)*chart.Scale))
 			if i < 0 || j < 0 || i >= w || j >= h {

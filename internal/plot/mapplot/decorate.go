@@ -9,19 +9,17 @@ import (
 
 // heading writes what is above the map, and returns where it ends, in whole points.
 func (p *Plot) heading(d *chart.Pen) int {
-	return int(math.Ceil(d.Heading(margin, margin-10, float64(p.width-2*margin), p.title, p.subtitle))) + 3
+	return int(math.Ceil(d.Heading(margin, margin-10, p.Width-2*margin, p.title, p.subtitle))) + 3
 }
 
 // decorate draws all but the map, and returns where it ends: heading, frame, graticule, legend.
 func (p *Plot) decorate(d *chart.Pen) float64 {
 	p.heading(d)
-	x0, y0 := float64(p.picture.Min.X), float64(p.picture.Min.Y)
-	w, h := float64(p.picture.Dx()), float64(p.picture.Dy())
-	bottom := y0 + h
+	bottom, w := p.area.Y+p.area.H, p.area.W
 	if p.view == nil {
-		d.Frame(chart.Rule, 0.75, chart.Box(x0, y0, w, h))
+		d.Frame(chart.Rule, 0.75, p.area)
 	} else {
-		bottom = p.view.Draw(d, chart.Box(x0, y0, w, h))
+		bottom = p.view.Draw(d, p.area)
 	}
 	d.Write(p.note, margin, bottom+14, w, chart.Style{Size: 9, Color: chart.Soft})
 	return p.legend(d, bottom+26, w)

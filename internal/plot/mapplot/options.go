@@ -19,17 +19,10 @@ type Options struct {
 	Plate bool
 }
 
-const (
-	defaultWidth       = 720
-	minWidth, maxWidth = 240, 4000
-)
-
 // Validate reports what is wrong with o, apart from the map.
 func (o *Options) Validate() error {
 	switch {
 	case o == nil:
-	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
-		return fault.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
 	case o.Plane < 0:
 		return fault.Usage("plane %d, want >= 0", o.Plane)
 	case len(o.Lon) != len(o.Lat):

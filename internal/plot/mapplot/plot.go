@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"io"
 	"math"
 
 	"blobio/decomp"
@@ -16,10 +15,9 @@ import (
 
 // A Plot is a picture of a map, ready to be written. It is immutable.
 type Plot struct {
+	*chart.Page
 	title, subtitle, note string
-	width, height         int // of the picture, in points
-	picture               image.Rectangle
-	img                   *image.RGBA // the map itself, chart.Scale pixels to a point
+	area                  chart.Rect // of the map
 	colors                []color.RGBA
 	ranks                 int
 	view                  *globe.View // nil for the index space
@@ -43,14 +41,15 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plot{title: o.Title, width: o.Width, ranks: m.Ranks(), colors: palette(m.Ranks())}
-	if p.width == 0 {
-		p.width = defaultWidth
+	width, err := chart.WidthOf(o.Width)
+	if err != nil {
+		return nil, err
 	}
+	p := &Plot{Page: &chart.Page{Width: float64(width)}, title: o.Title, ranks: m.Ranks(), colors: palette(m.Ranks())}
 	cover := ix.Coverage()
 	p.subtitle = describe(m)
 	top := p.heading(chart.Measure())
-	w := p.width - 2*margin
+	w := width - 2*margin
 	var r *raster
 	left := margin
 	if o.Lon != nil {
@@ -62,10 +61,11 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.img = r.image(p.colors, r.calm())
-	p.picture = image.Rect(left, top, left+w, top+r.h/chart.Scale)
+	p.Under, p.At = r.image(p.colors, r.calm()), image.Pt(left, top)
+	p.area = chart.Box(float64(left), float64(top), float64(w), float64(r.h/chart.Scale))
 	p.addKeys(m, &cover, r)
-	p.height = int(math.Ceil(p.decorate(chart.Measure()))) + margin/2
+	p.Height = math.Ceil(p.decorate(chart.Measure())) + margin/2
+	p.Page.Draw = func(d *chart.Pen) { p.decorate(d) }
 	return p, nil
 }
 
@@ -207,18 +207,4 @@ func percent(n, of int64) string {
 		return "under 0.1 %"
 	}
 	return fmt.Sprintf("%.3g %%", v)
-}
-
-// Size returns the size in points; a PNG has twice as many pixels each way.
-func (p *Plot) Size() (width, height int) { return p.width, p.height }
-
-// PNG writes the picture as PNG.
-func (p *Plot) PNG(w io.Writer) error { return p.page().PNG(w) }
-
-// SVG writes the picture as SVG: text and lines are vectors, the map is an
-// embedded image.
-func (p *Plot) SVG(w io.Writer) error { return p.page().SVG(w) }
-
-func (p *Plot) page() *chart.Page {
-	return &chart.Page{Width: float64(p.width), Height: float64(p.height), Draw: func(d *chart.Pen) { p.decorate(d) }, Under: p.img, At: p.picture.Min}
 }

@@ -35,8 +35,8 @@ func mapOf(t testing.TB, dims []int64, reqs ...[]decomp.Req) *decomp.Map {
 
 // colorAt returns the colour in the middle of a cell of an index space plot.
 func colorAt(p *Plot, rows, cols, row, col int) color.RGBA {
-	b := p.img.Bounds()
-	return p.img.RGBAAt((2*col+1)*b.Dx()/(2*cols), (2*row+1)*b.Dy()/(2*rows))
+	b := p.Under.Bounds()
+	return p.Under.RGBAAt((2*col+1)*b.Dx()/(2*cols), (2*row+1)*b.Dy()/(2*rows))
 }
 
 func TestIndexSpace(t *testing.T) {
@@ -99,17 +99,17 @@ func TestGlobe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := p.img.Bounds()
+		b := p.Under.Bounds()
 		c := palette(2)
 		for _, s := range []struct {
 			x, y float64
 			want color.RGBA
 		}{{0.5, 0.75, c[0]}, {0.5, 0.25, c[1]}, {0.3, 0.6, c[0]}, {0.8, 0.4, c[1]}} {
-			if got := p.img.RGBAAt(int(s.x*float64(b.Dx())), int(s.y*float64(b.Dy()))); got != s.want {
+			if got := p.Under.RGBAAt(int(s.x*float64(b.Dx())), int(s.y*float64(b.Dy()))); got != s.want {
 				t.Errorf("plate %v at %v %v: %v, want %v", plate, s.x, s.y, got, s.want)
 			}
 		}
-		if corner := p.img.RGBAAt(1, 1); (corner == chart.Paper) != !plate {
+		if corner := p.Under.RGBAAt(1, 1); (corner == chart.Paper) != !plate {
 			t.Errorf("plate %v: corner %v", plate, corner)
 		}
 	}
@@ -124,7 +124,7 @@ func TestGlobe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.img.RGBAAt(p.img.Bounds().Dx()/2+5, p.img.Bounds().Dy()/3); got != palette(2)[plane] {
+		if got := p.Under.RGBAAt(p.Under.Bounds().Dx()/2+5, p.Under.Bounds().Dy()/3); got != palette(2)[plane] {
 			t.Errorf("plane %d: %v", plane, got)
 		}
 	}
@@ -133,7 +133,7 @@ func TestGlobe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.img.RGBAAt(p.img.Bounds().Dx()/2, p.img.Bounds().Dy()/4); got != colorNone || len(p.keys) != 1 {
+	if got := p.Under.RGBAAt(p.Under.Bounds().Dx()/2, p.Under.Bounds().Dy()/4); got != colorNone || len(p.keys) != 1 {
 		t.Errorf("%v, %v", got, p.keys)
 	}
 }
@@ -163,12 +163,12 @@ func TestDrawRefuses(t *testing.T) {
 	if p, err := Draw(m, &Options{Width: 240, Lon: make([]float32, 6), Lat: []float32{0, 1, 2, 3, 4, 80}, Plate: true}); err != nil {
 		t.Error(err)
 	} else if w, h := p.Size(); h > 5*w {
-		t.Errorf("%d x %d", w, h)
+		t.Errorf("%v x %v", w, h)
 	}
 	if p, err := Draw(m, &Options{Width: 240, Lon: []float32{0, 0.001, 0, 0, 0, 0}, Lat: []float32{0, 1, 2, 3, 4, 80}, Plate: true}); err != nil {
 		t.Error(err)
 	} else if w, h := p.Size(); h > 5*w {
-		t.Errorf("%d x %d", w, h)
+		t.Errorf("%v x %v", w, h)
 	}
 	// points that are all the same are odd, not wrong
 	if _, err := Draw(m, &Options{Width: 240, Lon: make([]float32, 6), Lat: make([]float32, 6)}); err != nil {
@@ -191,13 +191,13 @@ func TestPNGAndSVG(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if img.Bounds() != image.Rect(0, 0, w*chart.Scale, h*chart.Scale) {
-			t.Errorf("%v, want %d x %d points", img.Bounds(), w, h)
+		if img.Bounds() != image.Rect(0, 0, int(w)*chart.Scale, int(h)*chart.Scale) {
+			t.Errorf("%v, want %v x %v points", img.Bounds(), w, h)
 		}
 		// the map is in its place, below the frame
-		at := p.picture.Min.Mul(chart.Scale).Add(image.Pt(40, 40))
-		if got := color.RGBAModel.Convert(img.At(at.X, at.Y)); got != p.img.RGBAAt(40, 40) {
-			t.Errorf("%d ranks: %v at %v, want %v", ranks, got, at, p.img.RGBAAt(40, 40))
+		at := p.At.Mul(chart.Scale).Add(image.Pt(40, 40))
+		if got := color.RGBAModel.Convert(img.At(at.X, at.Y)); got != p.Under.RGBAAt(40, 40) {
+			t.Errorf("%d ranks: %v at %v, want %v", ranks, got, at, p.Under.RGBAAt(40, 40))
 		}
 		b.Reset()
 		if err := p.SVG(&b); err != nil {
@@ -218,7 +218,7 @@ func TestPNGAndSVG(t *testing.T) {
 		if !ok || err != nil {
 			t.Fatalf("%d ranks: no embedded PNG: %v", ranks, err)
 		}
-		if img, err := png.Decode(bytes.NewReader(raw)); err != nil || img.Bounds() != p.img.Bounds() {
+		if img, err := png.Decode(bytes.NewReader(raw)); err != nil || img.Bounds() != p.Under.Bounds() {
 			t.Errorf("%d ranks: embedded PNG: %v", ranks, err)
 		}
 	}

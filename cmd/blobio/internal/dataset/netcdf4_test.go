@@ -42,19 +42,19 @@ func TestConvertNetCDF4(t *testing.T) {
 	}
 }
 
-// withGroup is a netCDF-4 file of a variable, which is all that CDF-5 can hold of it, and a group.
-func withGroup(t *testing.T) string {
+// withPlain is a netCDF-4 file of a variable, which is all that CDF-5 can hold of it, and a dataset without scales.
+func withPlain(t *testing.T) string {
 	b := h5.NewBuilder()
-	d := b.Root().Dataset("d", h5.Float32, []int64{3}, nil)
+	d := b.Dataset("d", h5.Float32, []int64{3}, nil)
 	d.Attr("CLASS", h5.FixedString(len("DIMENSION_SCALE")+1), nil, "DIMENSION_SCALE")
-	b.Root().Group("g")
+	b.Dataset("g", h5.Int8, []int64{3}, nil)
 	l, err := b.Layout()
 	clitest.Check(t, err)
 	file := make([]byte, l.Size)
 	for _, p := range l.Pieces {
 		copy(file[p.Off:], p.Data)
 	}
-	path := filepath.Join(t.TempDir(), "group.nc")
+	path := filepath.Join(t.TempDir(), "plain.nc")
 	clitest.Check(t, os.WriteFile(path, file, 0o666))
 	return path
 }
@@ -63,7 +63,7 @@ func withGroup(t *testing.T) string {
 // Of several verdicts "damaged" wins.
 func TestLeftOut(t *testing.T) {
 	dir, canon, variable, _ := clitest.Toys(t)
-	path, out := withGroup(t), filepath.Join(dir, "out.nc")
+	path, out := withPlain(t), filepath.Join(dir, "out.nc")
 	const line = "left out: "
 	for _, c := range []struct {
 		code int
@@ -76,7 +76,7 @@ func TestLeftOut(t *testing.T) {
 		{cli.Good, []string{"diff", "--vars", "d", path, out}},
 		{cli.Findings, []string{"diff", path, canon}},
 	} {
-		if r := clitest.Blobio(t, c.args...); r.Code != c.code || !strings.Contains(r.Out+r.Err, line) || !strings.Contains(r.Out+r.Err, "member g") {
+		if r := clitest.Blobio(t, c.args...); r.Code != c.code || !strings.Contains(r.Out+r.Err, line) || !strings.Contains(r.Out+r.Err, "dimensions of g") {
 			t.Errorf("%v: exit code %d, want %d\n%s%s", c.args, r.Code, c.code, r.Out, r.Err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestLeftOut(t *testing.T) {
 			want = cli.Findings
 		}
 		r := clitest.Blobio(t, append([]string{"check"}, paths...)...)
-		if r.Code != want || !strings.Contains(r.Out, "unchecked: "+path+": member g: ") || !strings.Contains(r.Out, "no error in what could be checked, 1 unchecked") {
+		if r.Code != want || !strings.Contains(r.Out, "unchecked: "+path+": dimensions of g: ") || !strings.Contains(r.Out, "no error in what could be checked, 1 unchecked") {
 			t.Errorf("check %v: exit code %d, want %d\n%s%s", paths, r.Code, want, r.Out, r.Err)
 		}
 	}
