@@ -131,7 +131,12 @@ func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, sy
 }
 
 // opened is an open dataset.
-type opened struct{ d *dataset }
+type opened struct {
+	d *dataset
+
+	mu       sync.Mutex
+	from, to int64 // can be read, as far as follow has looked
+}
 
 var _ interface {
 	fs.FileReader
@@ -139,9 +144,10 @@ var _ interface {
 } = (*opened)(nil)
 
 // Read answers whole or not at all: a short answer means the end of the file to the kernel and to many programs. What it is asked for is what a
-// program asked for (see Open), so a program whose read touches damage gets an error, and neither the bytes before the damage nor zeros. For a file
-// that is mapped the kernel asks for pages, some ahead, and again for single ones. Signals do not end a read, since programs do not expect that of
-// files; it ends by itself.
+// program asked for (see Open), or the next part of it, of maxRead bytes: where a later part fails, the kernel returns those before. So a part is given
+// only if what may follow can be read, too (follow). Then a program whose read touches damage gets an error, and neither the bytes before the damage nor
+// zeros. For a file that is mapped the kernel asks for pages, some ahead, and again for single ones. Signals do not end a read, since programs do not
+// expect that of files; it ends by itself.
 func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	d := o.d
 	d.mu.Lock()
@@ -162,8 +168,15 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 		done()
 		return fuse.ReadResultData(nil), 0
 	}
-	b = b[:min(int64(len(b)), size-off)]
 	bytes := x.set.Canonical()
+	if len(b) > maxRead-os.Getpagesize() { // parts of a buffer that does not begin with a page are shorter than maxRead
+		if at, err := o.follow(bytes, off+int64(len(b)), size); err != nil {
+			done()
+			d.m.say("read "+d.path, "read %s from byte %d on, and what may follow: byte %d: %v: %v", d.path, off, at, unix.EIO, err)
+			return nil, unix.EIO
+		}
+	}
+	b = b[:min(int64(len(b)), size-off)]
 	if l, ok := bytes.(lender); ok {
 		if p, back := l.Borrow(context.Background(), off, len(b)); p != nil {
 			return &lent{fuse.ReadResultData(p), func() { back(); done() }}, 0
@@ -178,6 +191,30 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 		return nil, unix.EIO
 	}
 	return fuse.ReadResultData(b), 0
+}
+
+// longest is how long a read of a program can be, at least, and never come back short. Decoded blocks of as many bytes are in memory when they are asked for.
+const longest = 32 << 20
+
+// follow reads what may follow a part that ends at off, and was not read by an earlier call. After an error it returns where that was.
+func (o *opened) follow(bytes tree.Bytes, off, size int64) (int64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	end := min(off+longest, size)
+	if off < o.from || off > o.to {
+		o.from, o.to = off, off
+	}
+	for b := []byte(nil); o.to < end; {
+		if b == nil {
+			b = make([]byte, min(maxRead, end-o.to))
+		}
+		n, err := bytes.ReadAtContext(context.Background(), b[:min(int64(len(b)), end-o.to)], o.to)
+		if err != nil && !(errors.Is(err, io.EOF) && o.to+int64(n) == size) {
+			return o.to + int64(n), err
+		}
+		o.to += int64(n)
+	}
+	return 0, nil
 }
 
 // lender is a blob.CanonicalFile.

@@ -70,20 +70,21 @@ func TestMapsForAnother(t *testing.T) {
 }
 
 // TestWhole: a read of any length, from any byte on, that touches damage is an input/output error: it is never shorter, though what is before the damage
-// was read earlier and is mapped by another process. All others are right. Of a mapped file all that is not damaged can be read.
+// was read earlier and is mapped by another process, and though the kernel cuts it into parts of 1 MiB. All others are right, but that those so long that
+// they may be such a part are an error near before damage. Of a mapped file all that is not damaged can be read.
 func TestWhole(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "a.nc")
-	write(t, src, 1, 3, blob.Options{})
+	write(t, src, 1, 12, blob.Options{})
 	want := converted(t, src, 0)
 	r, err := blob.Open(t.Context(), src, nil)
 	ok(t, err)
 	defer r.Close()
-	x, err := r.Where(t.Context(), "T", []int64{1, 17})
+	x, err := r.Where(t.Context(), "T", []int64{9, 17})
 	ok(t, err)
 	c, err := r.Canonical(nil)
 	ok(t, err)
-	bad := ofSubfile(t, r, c, "T", 1, x.Subfile)
+	bad := ofSubfile(t, r, c, "T", 9, x.Subfile)
 	b, err := os.ReadFile(x.File)
 	ok(t, err)
 	b[x.Offset+3] ^= 0x10
@@ -108,14 +109,15 @@ func TestWhole(t *testing.T) {
 		off, buf := max(off, 0), make([]byte, n)
 		end := min(off+n, size)
 		got, err := unix.Pread(int(f.Fd()), buf, off)
+		may := n > maxRead-page && slices.ContainsFunc(bad, func(s span) bool { return off < s.to }) && errors.Is(err, unix.EIO)
 		switch touches := slices.ContainsFunc(bad, func(s span) bool { return off < s.to && end > s.from }); {
 		case touches && !errors.Is(err, unix.EIO):
 			t.Errorf("%d bytes at %d, some of them damaged: %d, %v, want an input/output error", n, off, got, err)
-		case !touches && (err != nil || int64(got) != end-off || !bytes.Equal(buf[:got], want[off:end])):
+		case !touches && !may && (err != nil || int64(got) != end-off || !bytes.Equal(buf[:got], want[off:end])):
 			t.Errorf("%d bytes at %d: %d, %v", n, off, got, err)
 		}
 	}
-	for _, n := range []int64{1, 100, page, 2 * page, 4 * page, 128 << 10, 1<<20 - page, 1 << 20, 3 << 20} {
+	for _, n := range []int64{1, 100, page, 2 * page, 4 * page, 128 << 10, 1<<20 - page, 1 << 20, 3 << 20, 4<<20 + 7} {
 		for _, s := range bad {
 			for _, off := range []int64{s.from - n, s.from - n + 1, s.from - n/2, (s.from - n/2) / page * page, s.from, s.to - 1, s.to} {
 				reads(off, n)
