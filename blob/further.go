@@ -68,11 +68,27 @@ func (r *Reader) lostCommits() error {
 		return lostSets(r.fs, r.base, r.manifest)
 	}
 	last := r.sets[len(r.sets)-1]
-	p, err := r.lead(last)
-	if err != nil {
-		return nil
+	if r.manifest.Log == "" { // finished: each subfile that is read has its size, and no record is behind it
+		p, err := r.lead(last)
+		if err != nil {
+			return nil
+		}
+		return p.lostCommits(last.records)
 	}
-	return p.lostCommits(last.records)
+	r.parallel(len(last.parts), func(i int) {
+		if p := last.parts[i]; !p.gone() {
+			_ = p.load()
+		}
+	})
+	for _, p := range last.parts {
+		if p.place == nil {
+			continue
+		}
+		if err := p.lostCommits(last.records); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // orphaned says of a dataset without manifest if it had one.

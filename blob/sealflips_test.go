@@ -237,14 +237,19 @@ func TestLostCommits(t *testing.T) {
 					continue
 				}
 				for what, rest := range map[string][]byte{"cut": nil, "zeros": make([]byte, 100)} { // as a crash leaves an entry that nobody was told of
-					files := maps.Clone(sound)
-					files[name] = append(log[:len(log)-100:len(log)-100], rest...)
-					for i := range 2 { // behind the commit
-						if b := files[subfile.Name("d.nc", i)]; b != nil {
-							files[subfile.Name("d.nc", i)] = patched(b, layout.NumrecsAt+7, []byte{byte(have)})
+					for first := range 2 { // whose numbers the power cut left as they were before the commit
+						files := maps.Clone(sound)
+						files[name] = append(log[:len(log)-100:len(log)-100], rest...)
+						if files[subfile.Name("d.nc", first)] == nil {
+							continue
 						}
+						for i := range 2 { // behind the commit
+							if b := files[subfile.Name("d.nc", i)]; b != nil {
+								files[subfile.Name("d.nc", i)] = patched(b, layout.NumrecsAt+7, []byte{byte(have) - byte(max(first-i, 0))})
+							}
+						}
+						sc.flippedSeal(t, ctx, "log: "+what, files, m, have, true, true, true)
 					}
-					sc.flippedSeal(t, ctx, "log: "+what, files, m, have, true, true, true)
 				}
 			}
 			if !end {

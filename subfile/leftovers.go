@@ -2,6 +2,7 @@ package subfile
 
 import (
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -156,7 +157,7 @@ func LogRecords(fsys vfs.FS, base string) (records int64, name string, err error
 			e := new(Entry)
 			n, _, err := entries.DecodeFirst(b, l, 0, e, &e.Version)
 			if err != nil {
-				if n = laterEntry(b, l); n == 0 {
+				if n = laterEntry(b, l, math.MaxInt64); n == 0 {
 					break
 				}
 				b = b[n:]

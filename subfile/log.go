@@ -225,7 +225,7 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 		case !errors.Is(err, fault.ErrChecksum): // it was written to its end
 			return n, flaws, err
 		default:
-			if at := laterEntry(b, name); at > 0 {
+			if at := laterEntry(b, name, m.Commits+1); at > 0 {
 				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but one that is follows at %d: %v", off+n+int64(at), err)
 			}
 			if !entries.Torn(b, off+n) {
@@ -241,10 +241,10 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 	return n, flaws, nil
 }
 
-// laterEntry returns where a whole entry stands in b, behind its beginning; 0: nowhere. The end of the line before it may be what is damaged, so it may
-// begin in the middle of one. A line is looked at once, whatever is in it: what entries begin with is in a whole one nowhere else, since JSON
-// escapes quotes.
-func laterEntry(b []byte, name string) int {
+// laterEntry returns where a whole entry stands in b, behind its beginning, or a whole copy of one behind commit number commit; 0: nowhere. The end of the
+// line before it may be what is damaged, so it may begin in the middle of one. A line is looked at once, whatever is in it: what entries begin with is in
+// a whole one nowhere else, since JSON escapes quotes.
+func laterEntry(b []byte, name string, commit int64) int {
 	for at := 0; ; {
 		end := bytes.IndexByte(b[at:], '\n') + 1
 		if end == 0 {
@@ -252,7 +252,7 @@ func laterEntry(b []byte, name string) int {
 		}
 		if k := bytes.LastIndex(b[at:at+end], entryStart); k > 0 || k == 0 && at > 0 {
 			e := new(Entry)
-			if _, _, err := entries.DecodeFirst(b[at+k:], name, 0, e, &e.Version); err == nil {
+			if _, _, err := entries.DecodeFirst(b[at+k:], name, 0, e, &e.Version); err == nil || entries.DecodeCopy(b[at+k:], e) && e.Commit > commit {
 				return at + k
 			}
 		}

@@ -146,6 +146,36 @@ func TestNextFlips(t *testing.T) {
 	}
 }
 
+// TestLogLostSector: zeros in the place of a sector are no crash if a commit behind them is there, be it in its second copy alone: it was begun when those
+// before were on the disk.
+func TestLogLostSector(t *testing.T) {
+	const sector = 512
+	hidden := 0
+	for commits := int64(6); commits < 30; commits++ {
+		mem, by := vfs.NewMem(), By{Tag: mine}
+		l, m := session(t, mem, by, commits)
+		must(t, l.Close())
+		good := content(t, mem, LogName("d.nc", mine))
+		last := len(good) - len(need(entry(m, commits).Encode()))
+		second := last + strings.LastIndex(good[last:len(good)-1], "\n")
+		from := (last - 1) / sector * sector // the sector in which the last commit begins, behind the end of the one before
+		if from+sector > second {
+			continue
+		}
+		hidden++
+		b := []byte(good)
+		clear(b[from : from+sector])
+		must(t, mem.Remove(LogName("d.nc", mine)))
+		must(t, vfs.WriteFile(mem, LogName("d.nc", mine), b))
+		if st, err := ReadState(mem, "d.nc"); !errors.Is(err, fault.ErrCorrupt) {
+			t.Errorf("%d commits, zeros from %d of %d on: %v, error %v", commits, from, len(good), st, err)
+		}
+	}
+	if hidden == 0 {
+		t.Error("in no log the sector ends before the second copy of the last commit")
+	}
+}
+
 // TestLogHostile: a log is read in one pass, whatever looks like a beginning in it: 16 MB of beginnings would be summed for half an hour otherwise.
 func TestLogHostile(t *testing.T) {
 	m := record("d.nc", true)

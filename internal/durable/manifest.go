@@ -121,6 +121,12 @@ func (k Manifest) find(b []byte) (line []byte, twice bool) {
 	return line, true
 }
 
+// DecodeCopy decodes the copy of a content that b begins with, if it is whole.
+func (k Manifest) DecodeCopy(b []byte, content any) bool {
+	line, _, copied := whole(b)
+	return line != nil && copied && json.Unmarshal(line, content) == nil
+}
+
 // once says whether the bytes behind the first checksum end a file without a copy, one of which may be damaged.
 func once(b []byte) bool {
 	same := 0
