@@ -12,12 +12,12 @@ import (
 )
 
 // Each subfile has all of a variable without a decomposition, and a run writes the same to all of them. Without a manifest that is, beside the
-// headers, what tells subfiles of two runs apart.
+// headers, how subfiles of two runs differ.
 
 // loneSums are of the variables without a decomposition of one subfile.
 type loneSums struct {
 	sums  []uint32 // by variable, over all records
-	ranks bool     // all numbers are that of a rank, see rankValues
+	ranks bool     // all are the number of a rank, see rankValues
 }
 
 // alike compares what subfiles without a manifest hold of variables without a decomposition.
@@ -60,7 +60,7 @@ func (c *checker) alike(parts []*checkPart) {
 		switch field := fieldOf(p.place, p.place.fileVar(VarID(first)), 0); {
 		case n == 0:
 		case want.ranks && got.ranks:
-			c.say(Note, p.name, -1, "variables", nil, "those without a decomposition hold the number of the rank that wrote them, as those of E3SM-IO do, so not what %s has", lead.name)
+			c.say(Note, p.name, -1, "variables", nil, "variables without a decomposition differ from %s: they hold the number of the rank that wrote them, as in files of E3SM-IO", lead.name)
 		default:
 			off, _, _ := p.place.Spot(p.table, 0, int32(first), 0)
 			c.say(Error, p.name, p.place.Shown(off), field, ErrCorrupt, "not what %s has of it, nor are %d other variables without a decomposition: the subfiles are of different runs, or their data were changed", lead.name, n-1)
@@ -117,13 +117,13 @@ func (c *checker) loneSums(p *checkPart) *loneSums {
 }
 
 // rankValues are what E3SM-IO writes: the number of the rank, in text the letter of that number. The first rank of a subfile has that
-// of all ranks before, or, if ranks are dealt in turn, that of the subfile.
+// of all ranks before, or, if ranks are dealt in turn, the number of the subfile.
 type rankValues struct {
 	big bool
 	of  [2]int
 }
 
-// has says whether elements of a file are all of one rank.
+// has is true if all elements of a file have the number of one rank.
 func (r *rankValues) has(t cdf5.Type, b []byte) bool {
 	one := make([]byte, t.Size())
 	for _, rank := range r.of {

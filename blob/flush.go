@@ -35,7 +35,7 @@ type flushing struct {
 	differ  bool     // ranks have not all put the same of them, see exchangeLones
 }
 
-// Words that ranks agree on at the beginning of a flush, beside those of hashKeys. With the one of an error they are at most eight,
+// Words that ranks agree on at the beginning of a flush, beside the words of hashKeys. With the word of an error they are at most eight,
 // which package comm/mpi sends at once.
 const (
 	wordStage   = hashWords + iota // a stage

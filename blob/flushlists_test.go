@@ -156,7 +156,7 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestFlushLists: flushes in which ranks put the same, and in which one of them puts something else: the files are those of
+// TestFlushLists: flushes in which ranks put the same, and in which one of them puts something else: the files are equal to the files of
 // ranks that share a heap, and their sums hold.
 func TestFlushLists(t *testing.T) {
 	type putter func(m *model, w *Writer, rec int64, rank int) error

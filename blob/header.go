@@ -213,7 +213,7 @@ func (p *headerParser) counts() error {
 	return nil
 }
 
-// without are the attributes but those of some names.
+// without returns the attributes that have none of these names.
 func without(atts []cdf5.Att, names ...string) (list []cdf5.Att) {
 	for _, a := range atts {
 		if !slices.Contains(names, a.Name) {

@@ -113,7 +113,7 @@ type Get struct {
 
 // job is a Get that was found right.
 type job struct {
-	want  // id and srec are those of the set
+	want  // with the set's id and srec
 	keep  bool
 	out   *target
 	key   mapKey

@@ -99,7 +99,7 @@ func TestMixedDatasets(t *testing.T) {
 	}
 }
 
-// TestMixedWithoutManifest: subfiles of two runs under one name, of which no manifest tells. What all ranks of a run write alike differs: the records,
+// TestMixedWithoutManifest: subfiles of two runs under one name, without a manifest. What all ranks of a run write alike differs: the records,
 // the definitions, or the values of variables without a decomposition; or the maps do not fit together.
 func TestMixedWithoutManifest(t *testing.T) {
 	for _, way := range []Layout{VariableCentric, ProcessCentric} {

@@ -229,7 +229,7 @@ func product(n []int64) int64 {
 	return p
 }
 
-// checkRecord says whether the variable has a record, of so many.
+// checkRecord is an error if the variable has no such record.
 func (v *Variable) checkRecord(rec, records int64) error {
 	if rec < 0 || v.Record && rec >= records || !v.Record && rec != 0 {
 		return fmt.Errorf("record %d, want 0..%d", rec, max(records-1, 0))

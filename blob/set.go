@@ -207,15 +207,15 @@ func (r *Reader) sameBlobs(ctx context.Context, s *set, errs []error) error {
 	return nil
 }
 
-// sameBlobs says whether the blobs of two subfiles have the same numbers of requests and elements.
+// sameBlobs is an error if the blobs of two subfiles differ in numbers of requests or elements.
 func (p *filePart) sameBlobs(q *filePart) error {
 	if slices.Equal(p.table.Count, q.table.Count) && slices.Equal(p.table.Nreqs, q.table.Nreqs) {
 		return nil
 	}
-	return fault.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+	return fault.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "the blobs have other numbers of requests or elements than %s", q.name)
 }
 
-// agrees says whether the header of a subfile is of the same dataset as another one's.
+// agrees is an error if the header of a subfile is of another dataset than another one's.
 func (p *filePart) agrees(lead *filePart) error {
 	r := p.r
 	if err := sameDataset(lead.place, p.place, r.manifest != nil); err != nil {

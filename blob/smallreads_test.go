@@ -40,7 +40,7 @@ func ints(t testing.TB, o settings, dims []int64, ranks int, runs func(rank int6
 	return m
 }
 
-// itself is the value of an element that tells its place.
+// itself is a value that is the element's place.
 func itself(_, at int64) int32 { return int32(at) }
 
 // flat is ints of one dimension, of which two ranks have one half each.

@@ -11,7 +11,7 @@ import (
 	"blobio/subfile"
 )
 
-// eachGrown calls f for the subfiles of a variable-centric dataset that grow in place, those of its last set, with their number of records, their size,
+// eachGrown calls f for the subfiles of the last set of a variable-centric dataset, which grow in place, with their number of records, their size,
 // and the size that the manifest says.
 func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string, records, size, want int64) error) error {
 	last := m.Last()

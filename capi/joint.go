@@ -68,7 +68,7 @@ func lockedJointly(h uintptr, f func(*file) error) error {
 	return err
 }
 
-// jointly reads a record of a variable together with the other ranks; of tells what this one wants. What one rank passes wrong is an error on all.
+// jointly reads a record of a variable together with the other ranks; of returns what this one wants. What one rank passes wrong is an error on all.
 func jointly(h uintptr, varid int32, rec int64, e *C.blobio_failure, of func(*blob.Schema, *blob.Variable) (*wanted, error)) int32 {
 	return withReader(h, e, lockedJointly, func(x *file, _ *blob.Reader) error {
 		if x.joint == nil {

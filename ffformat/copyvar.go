@@ -22,7 +22,7 @@ func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	return nil
 }
 
-// copyChunk writes a chunk to w by way of buf, and verifies it. The errors are those of CopyVar.
+// copyChunk writes a chunk to w by way of buf, and verifies it. Errors are as of CopyVar.
 func (r *Reader) copyChunk(ctx context.Context, c place, buf []byte, w io.Writer) error {
 	sum := newSum(r.f)
 	for off, n := int64(0), int64(0); off < c.ChunkSize; off += n {

@@ -44,7 +44,7 @@ func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, err
 }
 
 // PutVars writes a part of a variable: count[i] elements from start[i] on, stride[i] apart, along each dimension, the record dimension
-// included. start and count are both nil for the whole variable, stride nil for 1. imap tells where an element is in data, as distances along each dimension; nil: in C order.
+// included. start and count are both nil for the whole variable, stride nil for 1. imap has the distance in data from one element to the next along each dimension; nil: in C order.
 // data is a slice of numbers, or Text, and may be longer. All ranks give the same; what rank SystemOptions.Base gives is written. Collective.
 func (f *File) PutVars(ctx context.Context, v int, start, count, stride, imap []int64, data any) error {
 	if err := f.usable(); err != nil {

@@ -133,7 +133,7 @@ func (c Cadence) Saved(at Step, coarse int64) bool {
 	return at.Index%n == 0
 }
 
-// written says whether a version of the level is made at the beginning of its step: because of its
+// written is true if a version of the level is made at the beginning of its step: because of its
 // own cadence, or because a coarser level is saved, which stands at the same time.
 func (c Cadence) written(s Subcycling, at Step, coarse int64) bool {
 	for l := range at.Level + 1 {

@@ -52,7 +52,7 @@ func (s *Server) refuse(a *answer, err error) {
 	_ = sendText(a, "text/plain; charset=utf-8", []byte(s.textOf(err)+"\n")) // that the client has gone is noted there
 }
 
-// setError begins the answer with an error instead of what a part has set. A client that comes too early is told when to come again.
+// setError begins the answer with an error instead of what a part has set. A client that comes too early learns when to come again.
 func (a *answer) setError(status int) {
 	a.reset()
 	if status == http.StatusServiceUnavailable {

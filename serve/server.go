@@ -126,7 +126,7 @@ func (s *Server) relative(text string) string {
 	return strings.ReplaceAll(text, strings.TrimSuffix(root, "/")+"/", "")
 }
 
-// dataset opens a dataset. What a netCDF-4 file has that is not served, the log tells once for each of its states: clients of DAP and Zarr see no more
+// dataset opens a dataset. The log names what is not served of a netCDF-4 file once for each of its states: clients of DAP and Zarr see no more
 // than that it is not there.
 func (s *Server) dataset(ctx context.Context, name string) (*tree.Dataset, error) {
 	d, err := s.tree.Dataset(ctx, name)
@@ -158,7 +158,7 @@ func (s *Server) dataset(ctx context.Context, name string) (*tree.Dataset, error
 	return d, nil
 }
 
-// maxTold is of how many files the server knows that it has told what they have and it does not serve.
+// maxTold is for how many files the server remembers that the log has named what it does not serve.
 const maxTold = 4096
 
 // log writes a line: when, who, what, the status (with a * if the answer broke off), bytes, seconds, and what went wrong.

@@ -10,7 +10,7 @@ type Quality struct {
 }
 
 // Measure returns the figures of weights: w of each unit (nil: all 1), owner
-// the part of each, in [0, parts). Surface and Faces are those of amr.Quality.
+// the part of each, in [0, parts). Surface and Faces are as in amr.Quality.
 func Measure(w []float64, owner []int, parts int) Quality {
 	if parts < 1 {
 		return Quality{Eff: 1}

@@ -111,7 +111,7 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 	return nil, nil
 }
 
-// begin returns those of sorted entries whose names begin with name: of a directory with thousands of datasets each looks at its own only.
+// begin returns the sorted entries whose names begin with name: in a directory of thousands of datasets each looks at its own only.
 func begin(entries []fs.DirEntry, name string) []fs.DirEntry {
 	i, _ := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 	n := i

@@ -71,7 +71,7 @@ func (a *Array) install(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// Spec is what the array is; its Shape is that of the current state.
+// Spec is what the array is; its Shape is of the current state.
 func (a *Array) Spec() Spec {
 	s := a.spec
 	s.Shape = slices.Clone(a.state.shape)

@@ -64,7 +64,7 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	return best, bad
 }
 
-// lastSeq is that of the newest sound record in a directory, 0 if there is none. One that is damaged does not count: what is written next mends it.
+// lastSeq is the number of the newest sound record in a directory, 0 if there is none. One that is damaged does not count: what is written next mends it.
 // That of a newer program is whole, and one that cannot be read now may be.
 func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	rec, bad := readRecords(fsys, dir)

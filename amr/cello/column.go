@@ -69,7 +69,7 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 	return nil
 }
 
-// right says whether a column of block i has its cells in their places, or may have them elsewhere.
+// right is false if a column of block i may have its cells in other places.
 func (k *Checkpoint) right(i, c int) error {
 	col, info := &k.cols[c], &k.blocks[i]
 	if col.field == nil || !k.Scrambled(col.place) || k.opt.AcceptScrambled {

@@ -19,7 +19,7 @@ const (
 // for the file; Effect is what the real program does with it, if that is known.
 type Finding = fault.Finding
 
-// finding makes one; its text is that of the error, if format is empty.
+// finding makes one, with the text of the error if format is empty.
 func finding(s Severity, file, block, field string, err error, effect, format string, args ...any) Finding {
 	d := Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Effect: effect, Err: err}
 	if format == "" {

@@ -262,7 +262,7 @@ func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	} else if l := x.Level(); l != b.level {
 		d = finding(Error, "", b.name, "index", ErrCorrupt, hangs, "%v is of level %d, the block list says %d", x, l, b.level)
 	} else if n := x.Name(m.Rank, m.Roots); n != b.name {
-		d = finding(Error, "", b.name, "index", ErrCorrupt, runsWrong, "%v is that of block %s", x, n)
+		d = finding(Error, "", b.name, "index", ErrCorrupt, runsWrong, "%v is the index of block %s", x, n)
 	} else {
 		return nil
 	}

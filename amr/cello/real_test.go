@@ -238,7 +238,7 @@ func TestRealMeta(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, other := h.Attrs["lower"]; other && b.Level >= 0 && m.Rank == 3 {
-				t.Errorf("%s: the bounds of block %s are not to the last bit those of its index: %v", c.name, b.Name, h.Attrs)
+				t.Errorf("%s: the bounds of block %s differ from its index's: %v", c.name, b.Name, h.Attrs)
 			}
 			if !b.Leaf {
 				continue

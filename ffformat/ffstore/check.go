@@ -90,7 +90,7 @@ func (c *checking) checkpoints() (bad, more bool) {
 	return bad, true
 }
 
-// rank yields all that is wrong with the file of a rank, as far as it can be opened. size is that of one that is of the checkpoint.
+// rank yields all that is wrong with the file of a rank, as far as it can be opened. size is the size that the checkpoint gives it.
 func (c *checking) rank(e *entry, rank int, yield func(Finding) bool) (size int64, more bool) {
 	say := func(err error) bool { return yield(placed(ffformat.FindingOf(ffformat.Error, "", err), e, rank)) }
 	f, n, err := openRankFile(c.fsys, c.dir, e, rank)
@@ -111,7 +111,7 @@ func (c *checking) rank(e *entry, rank int, yield func(Finding) bool) (size int6
 	return size, true
 }
 
-// spares tells which spares Recover can fall back to.
+// spares lists the spares that Recover can fall back to.
 func (c *checking) spares() bool {
 	for i := range c.rec.Spares {
 		e := &c.rec.Spares[i]

@@ -159,7 +159,7 @@ func (l *nodeLog) liveRecords(f vfs.File) ([]byte, error) {
 }
 
 // loadDigests finds what the logs of a store know of these ranks (ascending), as records by rank.
-// Logs or records that cannot be read know nothing; unread tells of errors of I/O. The log of this leader is enough if it
+// Logs or records that cannot be read know nothing; unread gets errors of I/O. The log of this leader is enough if it
 // has ever had all of the ranks.
 func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[int][]byte, unread, err error) {
 	logs, err := nodeLogs(fsys, dir)

@@ -20,7 +20,7 @@ import (
 // Scale is how many pixels of a PNG are a point, each way.
 const Scale = 2
 
-// DefaultWidth is that of pictures, in points.
+// DefaultWidth is the width of a picture, in points.
 const DefaultWidth = 720
 
 // WidthOf is the width of a picture that is asked for, in points; of 0 the default.

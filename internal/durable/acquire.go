@@ -97,7 +97,7 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (err error) {
 
 // open opens the file of the lease, which is made if it is not there.
 func (a *attempt) open() error {
-	f, err := a.fsys.Create(a.lock) // as a rule there is none, which who opens it first pays for
+	f, err := a.fsys.Create(a.lock) // usually there is none, and an open before this would be a call more
 	if err == nil {
 		a.opened, a.origin = f, made
 		return nil
@@ -127,7 +127,7 @@ func (a *attempt) open() error {
 	return err
 }
 
-// end closes the file, unless it is that of the lease now. One that this attempt has made, and left empty, is removed after an error.
+// end closes the file, unless it is the lease now. One that this attempt has made, and left empty, is removed after an error.
 func (a *attempt) end(err error) error {
 	f := a.opened
 	if a.file != nil && a.file == f {
@@ -149,7 +149,7 @@ func (a *attempt) end(err error) error {
 	return withClose(err, cerr)
 }
 
-// withClose is the error of an attempt and that of closing a file, which is more than errChanged.
+// withClose joins the error of an attempt and of closing a file, which counts for more than errChanged.
 func withClose(err, cerr error) error {
 	if err == errChanged && cerr != nil {
 		return cerr

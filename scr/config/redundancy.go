@@ -111,7 +111,7 @@ func (s *Set) Descriptors() ([]Descriptor, error) {
 	return out, nil
 }
 
-// Select returns the index of the descriptor for checkpoint ckpt (from 1): among the enabled ones, that of the largest interval that
+// Select returns the index of the descriptor for checkpoint ckpt (from 1): among the enabled ones, the one of the largest interval that
 // divides ckpt; of equals the first. For output, a dataset that is no checkpoint, it is the first with Output, else that for 1.
 // The error, ErrUsage, says that no interval divides ckpt, which cannot be if there is one of 1.
 func Select(list []Descriptor, ckpt int64, output bool) (int, error) {

@@ -170,7 +170,7 @@ type ExtentOrder struct {
 	record      []bool
 }
 
-// Index is the number of a variable's record among the checksums of the manifest: those of fixed variables come first, then those of each record.
+// Index is the number of a variable's record among the checksums of the manifest: fixed variables come first, then each record.
 func (o *ExtentOrder) Index(v int, rec int64) int64 {
 	if o.record[v] {
 		return o.First(rec) + int64(o.Pos[v])
@@ -212,7 +212,7 @@ type Extent struct {
 	Rec int64 // of the file
 }
 
-// Extents yields extents with their numbers, in the order of ExtentOrder: those of the fixed variables if asked, and those of records [from, to).
+// Extents yields extents with their numbers, in the order of ExtentOrder: fixed variables if asked, and records [from, to).
 func (p *Place) Extents(fixed bool, from, to int64) iter.Seq2[int64, Extent] {
 	return func(yield func(int64, Extent) bool) {
 		fix, recs := p.Kinds()

@@ -111,7 +111,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 // ranged are the variables of a map whose numbers inRange looks at.
 var ranged = [...]int{MapNreqs, MapCount}
 
-// inRange says whether a number of the table can be: variable m of map d of blob j.
+// inRange checks a number of the table: variable m of map d of blob j.
 func (p *Place) inRange(t *Ranks, d, m, j int, name string) error {
 	n, most, dim := t.Nreqs[j*p.maps+d], p.Shape.MaxReqs[d], "max_nreqs"
 	if m == MapCount {

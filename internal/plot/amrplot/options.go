@@ -4,7 +4,7 @@ package amrplot
 type Options struct {
 	// Title stands above the picture.
 	Title string
-	// Width is that of the picture, in points of 1/72 inch, 240 to 4000; a PNG
+	// Width is the width of the picture, in points of 1/72 inch, 240 to 4000; a PNG
 	// has twice as many pixels.
 	Width int
 	// By says what the colours mean: "level", or what the Groups of blocks are,

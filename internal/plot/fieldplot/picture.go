@@ -33,7 +33,7 @@ type Index struct {
 
 const margin = 24 // points
 
-// Spot tells what is at a point of the picture, in points from the upper left corner. ok is false beside the data.
+// Spot returns what is at a point of the picture, in points from the upper left corner. ok is false beside the data.
 func (p *Picture) Spot(x, y float64) (s *Spot, ok bool) { return p.spot(x, y) }
 
 func (p *Picture) bytes() int64 { return p.held + 4096 }

@@ -22,7 +22,7 @@ type site struct {
 // noPositions says of coordinates that they are not what they would have to be.
 func (s *site) noPositions() string {
 	if s.made != "" {
-		return "its dimensions are not those of " + s.made
+		return "it has other dimensions than " + s.made
 	}
 	for _, name := range []string{s.lat, s.lon} {
 		if err := s.data.meaning(name).Err; err != nil {

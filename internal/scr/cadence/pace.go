@@ -73,7 +73,7 @@ func (p *Pacer) Mean() time.Duration {
 	return p.cost / time.Duration(p.taken)
 }
 
-// FlushDue tells whether checkpoint id (from 1) is one to flush: every n-th,
+// FlushDue is true if checkpoint id (from 1) is to be flushed: every n-th,
 // none for n <= 0 (SCR_FLUSH). It depends on the id alone, so that it goes on
 // in step after a restart.
 func FlushDue(id, n int64) bool { return n > 0 && id > 0 && id%n == 0 }

@@ -11,7 +11,7 @@ import (
 // process is one that was started here, the leader of its own process group.
 type process struct {
 	cmd  *exec.Cmd
-	rank int // -1: that of a launcher
+	rank int // -1: of a launcher
 	node string
 	name string // begins what is said of it
 

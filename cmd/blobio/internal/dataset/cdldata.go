@@ -207,7 +207,7 @@ func fillOf(v *blob.Variable) any {
 	return one
 }
 
-// same tells whether x[i] is the fill value; two NaNs are the same.
+// same is true if x[i] is the fill value; two NaNs are the same.
 func same[T float32 | float64](x []T, i int, fill any) bool {
 	f, ok := fill.([]T)
 	return ok && (f[0] == x[i] || f[0] != f[0] && x[i] != x[i])
@@ -230,7 +230,7 @@ func (w *cdlWriter) appendValue(b []byte, data any, i int, fill any) []byte {
 	return appendInteger(b, data, i)
 }
 
-// isFill says whether element i of data is the fill value.
+// isFill is true if element i of data is the fill value.
 func isFill(data any, i int, fill any) bool {
 	switch x := data.(type) {
 	case []float32:

@@ -21,7 +21,7 @@ func newVersionsDiff(e *cli.Env) *cobra.Command {
 		Use:   "diff ARRAY",
 		Short: "List the ranges in which two versions differ",
 		Long: `List the ranges in which two versions of an array differ, in row-major order, with the
-largest difference in each. Elements are compared by their bits; those of the array of a
+largest difference in each. Elements are compared by their bits; elements of the array of a
 level are its bytes.
 
 By default the newest version is compared with the one before.

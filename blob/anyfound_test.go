@@ -1,0 +1,112 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// find reads what is there.
+func (p *anyPuts) find(a *anyState, w *Writer) error {
+	ctx := context.Background()
+	r, err := openWith(ctx, "d.nc", nil, knobs{fs: p.o.fs})
+	if a.commits == 0 {
+		if err == nil {
+			return errors.New("something is there of a dataset that was never committed")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if r.Records() != a.committed {
+		return fmt.Errorf("%d records, want %d", r.Records(), a.committed)
+	}
+	for v := range p.s.vars {
+		sv := &p.s.vars[v]
+		n := int64(1)
+		if sv.Record {
+			n = a.committed
+		}
+		elems := int(p.s.Elems(VarID(v)))
+		got := make([]float64, int(n)*elems)
+		if err := r.Read(ctx, sv.Name, nil, nil, got); err != nil {
+			return err
+		}
+		for k, x := range got {
+			want, ok := a.val[anyElem{v, int64(k / elems), k % elems}]
+			if !ok {
+				want = math.Float64frombits(0x479e000000000000) // NC_FILL_DOUBLE
+			}
+			if x != want {
+				return fmt.Errorf("%s[%d][%d] is %v, want %v", sv.Name, k/elems, k%elems, x, want)
+			}
+		}
+	}
+	for f := range checkWith(ctx, "d.nc", &CheckOptions{Workers: 1}, knobs{fs: p.o.fs}) {
+		if f.Severity >= Error {
+			return fmt.Errorf("check: %v", f)
+		}
+	}
+	st, err := newWatch(p.o.fs, "d.nc", nil).Look()
+	if err != nil {
+		return err
+	}
+	if w != nil && w.held != nil && w.err == nil && (st.Held == nil || *st.Held != *w.held.info()) && w.commits > 0 {
+		return fmt.Errorf("status %v, but held back is %v", st, w.held)
+	}
+	return nil
+}
+
+// errKilled is what a program gets that is killed.
+var errKilled = errors.New("killed")
+
+// sitting runs a session on the disk, and kills it before the operation at that changes something (0: not at all). It returns what is left, how many operations
+// there were, and the state.
+func (p *anyPuts) sitting(disk *vfs.Mem, have *anyState, seed, at int64) (state *anyState, ops int64, err error) {
+	var n atomic.Int64
+	p.o.fs = vfs.NewFault(disk, func(op vfs.Op) error {
+		k := n.Load()
+		if op.Kind.Changes() {
+			k = n.Add(1)
+		}
+		if at > 0 && k >= at {
+			return errKilled
+		}
+		return nil
+	})
+	p.had, p.told, p.o.Force = nil, -1, have == nil // what was never committed is replaced
+	err = run(p.ranks, func(ctx context.Context, c comm.Comm) error {
+		return p.session(ctx, c, have, seed, func(a *anyState) { state = a })
+	})
+	if at > 0 && n.Load() >= at {
+		err = nil
+	}
+	return state, n.Load(), err
+}
+
+// killed compares what a killed session has left with the commits that it reported.
+func (p *anyPuts) killed(a *anyState) error {
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: p.o.fs})
+	if err != nil {
+		if p.told >= 0 || !errors.Is(err, ErrNotCommitted) && !isGone(err) {
+			return fmt.Errorf("told of commit %d of %v: %w", p.told, p.had, err)
+		}
+		a.commits = 0
+		return nil
+	}
+	n := r.Records()
+	r.Close()
+	if !slices.Contains(p.had[max(p.told, 0):], n) {
+		return fmt.Errorf("%d records, told of commit %d of %v", n, p.told, p.had)
+	}
+	a.committed, a.commits = n, 1
+	return p.find(a, nil)
+}
