@@ -13,9 +13,9 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/e3smcases"
-	"blobio/internal/dyn"
-	"blobio/internal/reference"
-	"blobio/internal/verdict"
+	"blobio/internal/base/reference"
+	"blobio/internal/blob/dyn"
+	"blobio/internal/comm/verdict"
 )
 
 // ReplayOptions say what Replay writes. The zero value of a field means its default.

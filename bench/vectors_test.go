@@ -16,8 +16,8 @@ import (
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
 	"blobio/e3smcases"
-	"blobio/internal/h5"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/testfiles"
 )
 
 // vector is one configuration of the real program.

@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/e3smcases"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // verifyWindow is how many elements are compared at once.

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/verdict"
+	"blobio/internal/base/durable"
+	"blobio/internal/comm/verdict"
 	"blobio/subfile"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/subfile"
 )
 

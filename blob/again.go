@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestCommitAgain: a writer whose commits fail on a disk that is full goes on when there is space. It fails from one more step on at each try; all ranks are told, and what was committed is what readers find.

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // TestAggregators: on each node as many as asked for, spread over its ranks, and with few servers an equal number for each. With as many

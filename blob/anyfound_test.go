@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // find reads what is there.

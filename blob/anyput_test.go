@@ -13,7 +13,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // anyPuts is a random program of puts: any rank puts any variable of any record that is not committed, between flushes and commits of all kinds. All of it is

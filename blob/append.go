@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/subfile"
 )
 

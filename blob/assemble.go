@@ -6,8 +6,8 @@ import (
 
 	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
-	"blobio/internal/elem"
-	"blobio/internal/vfs"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/vfs"
 )
 
 // assemble brings the lists into the form that is written: at most one put of

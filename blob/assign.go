@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // assign chooses the maps of the output and gives its variables their

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // syncMin is how many bytes a process writes to a subfile in the background before it syncs

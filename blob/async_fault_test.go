@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // TestFlushAsyncError: an error in the background comes from the next collective, on every rank, and

@@ -13,7 +13,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // gate is a file system on which writes to subfiles wait until it is opened, and fail with err then.

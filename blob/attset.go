@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/verdict"
+	"blobio/internal/base/fault"
+	"blobio/internal/comm/verdict"
 	"blobio/subfile"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // TestSetAtt: attributes that are given, or changed, while a dataset is written are committed with its records, or alone, by commits, Close and appends of all kinds.

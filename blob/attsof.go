@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/subfile"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"blobio/decomp"
-	"blobio/internal/fault"
-	"blobio/internal/par"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 	"blobio/subfile"
 )
 

@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"blobio/cdf5"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // hostBig says whether this machine stores the high byte first.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestDifferentCalls: ranks in different calls get an error that names both, and the ranks.

@@ -8,8 +8,8 @@ import (
 	"weak"
 
 	"blobio/cdf5"
-	"blobio/internal/fault"
-	"blobio/internal/virtual"
+	"blobio/internal/base/fault"
+	"blobio/internal/cdf5/virtual"
 )
 
 // CanonicalOptions of Reader.Canonical. The zero value, or nil, is a CDF-5 file of everything.

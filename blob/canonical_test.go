@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/cdf5"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // TestCanonicalBytes: at any offset and length the canonical file has the bytes that Convert writes.

@@ -1,7 +1,7 @@
 package blob
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"container/list"
 	"context"
 )

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // filesOf lists the files of a dataset as a user would, by the beginning of their names; lock: its lease, too.

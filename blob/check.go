@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

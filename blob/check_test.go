@@ -11,7 +11,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

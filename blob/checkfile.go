@@ -10,8 +10,8 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Each subfile has all of a variable without a decomposition, and a run writes the same to all of them. Without a manifest that is, beside the

@@ -8,8 +8,8 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

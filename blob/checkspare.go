@@ -7,8 +7,8 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // container holds the bytes of a process-centric subfile that are neither header nor data against those

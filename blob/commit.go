@@ -10,10 +10,10 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/crccat"
-	"blobio/internal/durable"
-	"blobio/internal/verdict"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crccat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/verdict"
 	"blobio/subfile"
 )
 

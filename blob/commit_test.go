@@ -12,8 +12,8 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // TestRecordInDoubt: the record is written, its name does not become durable, and it cannot be taken back. Then it may be

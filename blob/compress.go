@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/codec"
-	"blobio/internal/fault"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/fault"
 )
 
 // Method says how the data of process-centric files are compressed.

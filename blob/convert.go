@@ -10,7 +10,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/subfile"
 )
 

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"blobio/internal/fault"
-	"blobio/internal/par"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 )
 
 // toBlobs writes the output as blobs.

@@ -12,8 +12,8 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // conversions are the outputs that ranks make together.

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"sync"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

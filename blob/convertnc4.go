@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"sync"
 
+	"blobio/blob/internal/netcdf4"
 	"blobio/cdf5"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
-	"blobio/internal/nc4"
-	"blobio/internal/par"
-	"blobio/internal/version"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/par"
+	"blobio/internal/base/version"
 )
 
 // NetCDF4Options say how Convert stores a netCDF-4 file. The zero value does not compress.
@@ -59,9 +59,9 @@ func (c *conversion) writeNetCDF4(ctx context.Context) error {
 	hdr.NumRecs = c.records
 	chunk := c.o.NetCDF4.ChunkBytes
 	if chunk == 0 {
-		chunk = min(nc4.DefaultChunkBytes, c.o.Memory/leastShare)
+		chunk = min(netcdf4.DefaultChunkBytes, c.o.Memory/leastShare)
 	}
-	file, err := nc4.New(hdr, &nc4.Options{Filters: c.o.NetCDF4.pipeline(), ChunkBytes: chunk, Program: "blobio=" + version.Number})
+	file, err := netcdf4.New(hdr, &netcdf4.Options{Filters: c.o.NetCDF4.pipeline(), ChunkBytes: chunk, Program: "blobio=" + version.Number})
 	if err != nil {
 		return fmt.Errorf("convert to %s: %w", c.out, err)
 	}
@@ -85,7 +85,7 @@ func (c *conversion) writeNetCDF4(ctx context.Context) error {
 // nc4Writer writes the data of a netCDF-4 file, then what the file says of itself.
 type nc4Writer struct {
 	c       *conversion
-	file    *nc4.File
+	file    *netcdf4.File
 	out     *durable.Output
 	workers int
 	jobs    []nc4Job
@@ -131,10 +131,10 @@ func (w *nc4Writer) cut(limit int64) {
 
 // nc4Batch is a batch that was read and packed.
 type nc4Batch struct {
-	data   []byte         // as read: what is contiguous is written from there
-	out    []byte         // chunks as they are stored, one behind the other
-	plain  []nc4Piece     // of data
-	packed [][]nc4.Packed // by job
+	data   []byte             // as read: what is contiguous is written from there
+	out    []byte             // chunks as they are stored, one behind the other
+	plain  []nc4Piece         // of data
+	packed [][]netcdf4.Packed // by job
 	err    error
 }
 
@@ -203,7 +203,7 @@ func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Batch) {
 	for k := range jobs {
 		j := &jobs[k]
 		v := w.file.Vars()[j.v]
-		spans := []nc4.Span{{Lo: j.first, Hi: j.end}}
+		spans := []netcdf4.Span{{Lo: j.first, Hi: j.end}}
 		if j.chunked {
 			spans = v.Spans(j.first, j.end, c.schema.vars[j.v].Record)
 		}
@@ -222,7 +222,7 @@ func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Batch) {
 		j := &jobs[k]
 		v, b := w.file.Vars()[j.v], d.data[at:at+lens[k]]
 		at += lens[k]
-		var packed []nc4.Packed
+		var packed []netcdf4.Packed
 		if !j.chunked {
 			d.plain = append(d.plain, nc4Piece{b, v.Offset() + j.first*v.Elem()})
 		} else {

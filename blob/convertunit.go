@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // work is a run of the units of a conversion, in the order of a canonical file. They are not listed: a small header may promise more

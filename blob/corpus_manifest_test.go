@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 	"blobio/subfile"
 )
 

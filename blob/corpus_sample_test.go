@@ -15,8 +15,8 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -9,7 +9,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/h5"
+	"blobio/internal/base/h5"
 )
 
 // other writes a dataset that differs from the toy in what change does.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

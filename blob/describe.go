@@ -7,7 +7,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/crccat"
+	"blobio/internal/base/crccat"
 	"blobio/subfile"
 )
 

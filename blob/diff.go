@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"blobio/cdf5"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // DiffOptions of Diff. The zero value, or nil, compares everything exactly.

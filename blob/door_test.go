@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // busyFS renames no file that is open, as Windows.

@@ -9,8 +9,8 @@ import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
-	"blobio/internal/h5"
-	"blobio/internal/vfs"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -1,8 +1,8 @@
 package blob
 
 import (
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 )
 
 // FormatError says what is wrong with a file, and where.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
-	"blobio/internal/crccat"
+	"blobio/internal/base/crccat"
 	"blobio/subfile"
 )
 

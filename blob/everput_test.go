@@ -9,7 +9,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestForgottenInAppend: an append that forgets a variable that was put before is held back as in the first session, whatever has become of that; one

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // halves of shared memory: while an aggregator writes one, the ranks fill the other.

@@ -8,7 +8,7 @@ import (
 
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/subfile"
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/mpitest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/mpitest"
 )
 
 // TestFailuresUnderMPI: what fails on one rank, in whatever phase, is an error on all of them, soon, and the dataset is the old

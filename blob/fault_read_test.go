@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestFaultRead: every operation of opening and reading fails once; the error

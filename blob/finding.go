@@ -1,6 +1,6 @@
 package blob
 
-import "blobio/internal/fault"
+import "blobio/internal/base/fault"
 
 // Severity of a finding: it prints as "note", "warning", "error" or "unchecked".
 type Severity = fault.Severity

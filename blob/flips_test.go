@@ -1,7 +1,7 @@
 package blob
 
 import (
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 	"bytes"
 	"errors"
 	"fmt"

@@ -6,7 +6,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Flush writes everything that was put, after what FlushAsync has under way; when it returns, data lent until

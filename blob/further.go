@@ -2,8 +2,8 @@ package blob
 
 import (
 	"blobio/blob/internal/layout"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"blobio/comm"
-	"blobio/internal/verdict"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/verdict"
 	"blobio/subfile"
 )
 

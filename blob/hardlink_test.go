@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestHardLinks: of a dataset and its copy by cp -l each is continued and recovered on its own, and the other keeps its bytes.

@@ -8,7 +8,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Names that the blob layouts add to a header; formats as E3SM-IO writes them.

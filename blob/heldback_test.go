@@ -11,7 +11,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestHeldBack: of variables that are not decomposed any one rank's puts are enough in any number of subfiles, one of 400 variables that nobody puts holds

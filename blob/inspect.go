@@ -8,7 +8,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // A File is one file of a dataset.

@@ -14,7 +14,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // A Collective reads a dataset together with the other ranks of a Comm. Ranks share the maps and data among themselves: each part of them is

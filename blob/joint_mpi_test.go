@@ -11,7 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/mpitest"
+	"blobio/internal/comm/mpitest"
 )
 
 // TestJointUnderMPI: processes read together what others wrote.

@@ -10,7 +10,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 
 	"pgregory.net/rapid"
 )

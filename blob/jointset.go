@@ -10,8 +10,8 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/par"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 )
 
 // jointSet is what one rank knows of a set that all read together. Each subfile has a keeper, which reads its header and table, and judges

@@ -6,7 +6,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // jointView is what one rank reads of the blobs of a set with one map: the elements of a share of all that is stored, and the lists of the

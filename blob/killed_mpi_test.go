@@ -15,8 +15,8 @@ import (
 
 	"blobio/comm"
 	"blobio/comm/mpi"
-	"blobio/internal/mpitest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/mpitest"
 )
 
 // TestKilledUnderMPI: a rank is killed in each phase. mpirun ends the others, what was committed before

@@ -6,7 +6,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Layout says how the elements of a dataset lie in its files.

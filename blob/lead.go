@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/subfile"
 )
 

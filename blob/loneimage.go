@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // loneItem is what a rank has put of one record of a lone variable, in all.

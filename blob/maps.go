@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 
 	"blobio/decomp"
-	"blobio/internal/cache"
-	"blobio/internal/fault"
+	"blobio/internal/base/cache"
+	"blobio/internal/base/fault"
 )
 
 // lazyMap is one decomposition map of the dataset, all blobs of all subfiles. Reader.maps has it once it is read.

@@ -16,8 +16,8 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 const envConvert = "BLOBIO_TEST_CONVERT" // input, output and kind of output, for the subprocess

@@ -19,8 +19,8 @@ import (
 
 	"blobio/comm"
 	"blobio/comm/mpi"
-	"blobio/internal/mpitest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/mpitest"
 )
 
 // Which cases of TestMetamorphicUnderMPI: BLOBIO_SEED is that of the first (default: by the time), BLOBIO_CASES

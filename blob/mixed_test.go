@@ -11,7 +11,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestMixedDatasets: files of two datasets under one name are refused, the wrong ones by name, and nothing that recovers or continues changes them.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"blobio/cdf5"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestOddName: a name that convert cannot write is a finding.

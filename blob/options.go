@@ -6,9 +6,9 @@ import (
 
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

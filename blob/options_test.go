@@ -13,7 +13,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestOptionsHash: ranks that pass options with another value of any field, or of any field of theirs, are told so, but for those of a

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/fault"
-	"blobio/internal/par"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 )
 
 // index checks the index of a compressed file: its checksum, each entry, and that no two

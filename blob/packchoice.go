@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/codec"
-	"blobio/internal/par"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/par"
 )
 
 // packer compresses what an engine writes. Chunks lie in data_zblob as they were flushed, each flush by

@@ -15,7 +15,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestCompressedFlipped: no byte of header, data and index may change without a finding.

@@ -14,10 +14,10 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
-	"blobio/internal/vfs"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/codec"
-	"blobio/internal/fault"
-	"blobio/internal/par"
-	"blobio/internal/vfs"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
+	"blobio/internal/base/vfs"
 )
 
 // packJob is the compression of one flush, in batches of chunks.

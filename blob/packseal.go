@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // sealPacked completes a compressed subfile: metadata, header and index. x is of all its blobs.

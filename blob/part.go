@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/netcdf4"
 	"blobio/blob/internal/unpack"
-	"blobio/internal/codec"
-	"blobio/internal/fault"
-	"blobio/internal/nc4"
-	"blobio/internal/vfs"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 
@@ -38,7 +38,7 @@ type filePart struct {
 	fine  *layout.PieceIndex  // of the manifest's checksums of pieces, nil if there are none; set with table
 	table *layout.Ranks       // of all blobs
 	un    *unpack.Unpacker    // of a compressed file; set with table
-	view  *nc4.View           // of a netCDF-4 file; set with place
+	view  *netcdf4.View       // of a netCDF-4 file; set with place
 	tape  *tape               // not nil: takes what is read
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // What a header without a checksum promises is held against what the file holds: a bit of a length must not make

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"blobio/internal/codec"
+	"blobio/internal/base/codec"
 	"blobio/subfile"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"blobio/cdf5"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // pend is one put that is not in the file yet. It holds the bytes of the

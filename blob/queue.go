@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // queue is the work of one flush: every pending piece in the order of the

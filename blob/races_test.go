@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -8,7 +8,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Read reads a hyperslab of a variable in canonical order: count[i] elements

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"weak"
 
-	"blobio/internal/cache"
-	"blobio/internal/codec"
-	"blobio/internal/par"
-	"blobio/internal/vfs"
+	"blobio/internal/base/cache"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/par"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

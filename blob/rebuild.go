@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"blobio/blob/internal/checksum"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"iter"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

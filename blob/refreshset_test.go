@@ -9,8 +9,8 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

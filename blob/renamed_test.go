@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

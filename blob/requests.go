@@ -8,8 +8,8 @@ import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
-	"blobio/internal/fault"
-	"blobio/internal/par"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 )
 
 // mapLists are the lists of requests of map d, from 0, of the blobs of a table, which may be some of the file's, one after the other.

@@ -10,7 +10,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // retainCase is a dataset of two ranks: a decomposed record variable, a decomposed fixed one, and one that is not decomposed.

@@ -8,7 +8,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // toy is a small dataset: every kind of variable, and maps with a hole.

@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // fetch is one piece of a want to be read: n bytes at off of a part go to dst[to:].

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"blobio/cdf5"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Unlimited is the length of the record dimension.

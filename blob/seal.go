@@ -8,9 +8,9 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/vfs"
 )
 
 // seal completes the subfiles. World rank 0 gets what all ranks tell of them: descriptions of subfiles by

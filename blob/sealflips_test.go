@@ -16,9 +16,9 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

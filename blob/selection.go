@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"blobio/internal/fault"
-	"blobio/internal/slab"
+	"blobio/internal/base/fault"
+	"blobio/internal/cdf5/slab"
 )
 
 // Range is the records First, First+1, ... below End.

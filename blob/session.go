@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

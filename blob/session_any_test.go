@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // drawnSession is a session that commits now and then, and is given up or closed.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // asked is how many operations and syncs a file system had, and how many bytes were written and read.

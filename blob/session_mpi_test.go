@@ -16,8 +16,8 @@ import (
 
 	"blobio/comm"
 	"blobio/comm/mpi"
-	"blobio/internal/mpitest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/mpitest"
 )
 
 // mpiSessions are those of sessionCases that processes of four ranks write.

@@ -13,8 +13,8 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

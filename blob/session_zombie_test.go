@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // TestSessionZombie: a writer that commits stops at any operation, and another one on a machine that its locks do not reach takes over and adds a

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // loadSet reads the headers and tables of all subfiles of a set, once. All of them must be right.

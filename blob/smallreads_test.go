@@ -10,7 +10,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // ints writes a variable A of int32 of these dimensions, of which each rank has the runs that are its own. An element is value of its rank and offset.

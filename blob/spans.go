@@ -8,7 +8,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // span is what is read of one blob: elements [from, to) of blob j of a part.

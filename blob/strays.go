@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // lateFS lets the first large read of a file end only after two more have begun, or, in a bubble, when all others wait.

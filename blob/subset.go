@@ -8,8 +8,8 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/fault"
-	"blobio/internal/slab"
+	"blobio/internal/base/fault"
+	"blobio/internal/cdf5/slab"
 )
 
 // Span is Count indices of a dimension, Stride apart, from First on.

@@ -11,7 +11,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // drawSubset draws what is taken along dimensions, and the same as lists of single indices.

@@ -4,7 +4,7 @@ import (
 	"hash/crc32"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // loadTable reads what the file says of each of its blobs: number of requests,

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

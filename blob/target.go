@@ -2,8 +2,8 @@ package blob
 
 import (
 	"blobio/cdf5"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // target is the caller's slice of a read: elements of the file's type go into

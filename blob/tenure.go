@@ -13,8 +13,8 @@ import (
 	"sync"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

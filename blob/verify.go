@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"blobio/blob/internal/checksum"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Verification says which checksums are compared when data are read. A difference is an ErrChecksum of

@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"errors"
 
-	"blobio/internal/fault"
-	"blobio/internal/h5"
-	"blobio/internal/nc4"
-	"blobio/internal/vfs"
+	"blobio/blob/internal/netcdf4"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/vfs"
 )
 
 // viewed is a netCDF-4 file as the equivalent CDF-5 file.
 type viewed struct {
 	vfs.File
-	v *nc4.View
+	v *netcdf4.View
 }
 
 func (f viewed) ReadAt(b []byte, off int64) (int, error) { return f.v.ReadAt(b, off) }
@@ -39,10 +39,10 @@ func (p *filePart) decodeFile(f vfs.File) (*place, int64, error) {
 		return pl, records, err
 	}
 	hf, herr := h5.NewFile(viewer{p}, p.size, p.name)
-	if herr != nil || !nc4.Is(hf) {
+	if herr != nil || !netcdf4.Is(hf) {
 		return pl, records, err
 	}
-	v, err := nc4.FromFile(hf, p.name, p.r.opt.MaxHeader)
+	v, err := netcdf4.FromFile(hf, p.name, p.r.opt.MaxHeader)
 	if err == nil && p.name != p.r.base && len(v.LeftOut()) > 0 { // no subfile
 		err = v.LeftOut()[0]
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestReplacedWhileOpen: a reader gives what it has opened or an error, never some of the dataset that has taken its names, whose headers are the same.

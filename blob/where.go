@@ -7,7 +7,7 @@ import (
 
 	"blobio/blob/internal/unpack"
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // A Spot says where one element of a variable lies.

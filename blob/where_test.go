@@ -13,9 +13,9 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/codec"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 
 	"pgregory.net/rapid"
 )

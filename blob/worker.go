@@ -6,7 +6,7 @@ import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 const (

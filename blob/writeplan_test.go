@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/fault"
-	"blobio/internal/reference"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/reference"
 	"blobio/subfile"
 )
 

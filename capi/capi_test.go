@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/testfiles"
-	"blobio/internal/version"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/version"
 )
 
 // need skips the test unless BLOBIO_CAPI asks for the tests of the C library. Then each tool must be installed.
@@ -239,7 +239,7 @@ func TestUnderValgrind(t *testing.T) {
 	}
 }
 
-// valgrindErrors returns the errors that valgrind reports, but those about arguments of system calls that Go makes, by itself or by internal/calls: it takes
+// valgrindErrors returns the errors that valgrind reports, but those about arguments of system calls that Go makes, by itself or by internal/base/calls: it takes
 // the stacks of goroutines for memory that is not there, and a suppression would have to name each argument of each call.
 func valgrindErrors(out string) (errs []string) {
 	block := map[string][]string{} // by process

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blobio/blob"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // TestContinuedUnderMPI: what 4 processes have written, 7 continue, then 3; these die behind a commit, and 2 go on. Readers see one dataset, and Convert makes

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"blobio/internal/calls/callstest"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/calls/callstest"
+	"blobio/internal/base/testfiles"
 )
 
 // TestSeenByInterposers: all that the libraries write goes through the C library, where tools that stand in front of it see it.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"blobio/capi/internal/edge"
-	"blobio/internal/launcher"
+	"blobio/internal/base/launcher"
 )
 
 var errNoMPI = fmt.Errorf("a communicator is given, but this library was %w: use libblobio_mpi", edge.ErrNoMPI)

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 	"path/filepath"
 	"regexp"
 	"slices"

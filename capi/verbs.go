@@ -14,7 +14,7 @@ import (
 
 	"blobio/blob"
 	"blobio/capi/internal/edge"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/testfiles"
-	"blobio/internal/version"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/version"
 )
 
 // TestVersionsAgree: package version is what the header, the version script and the pkg-config files say. (This needs no compiler.)

@@ -15,7 +15,7 @@ import (
 	"blobio/capi/internal/edge"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/internal/dyn"
+	"blobio/internal/blob/dyn"
 )
 
 // errAborted is what the other ranks are told.

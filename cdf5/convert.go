@@ -1,8 +1,8 @@
 package cdf5
 
 import (
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // ToFile stores the elements of the memory slice src as file bytes of type t,

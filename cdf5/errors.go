@@ -3,7 +3,7 @@ package cdf5
 import (
 	"fmt"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // FormatError tells what is wrong in a file, in which field and at which byte.

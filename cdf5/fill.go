@@ -3,7 +3,7 @@ package cdf5
 import (
 	"encoding/binary"
 
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // The default fill values of netCDF (NC_FILL_* of netcdf.h). The two float

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"blobio/cdf5"
-	"blobio/internal/cdftest"
+	"blobio/internal/cdf5/cdftest"
 )
 
 // golden reads an annotated hex file.

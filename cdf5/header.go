@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // Streaming in Header.NumRecs says that the number of records follows from

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/cdf5"
-	"blobio/internal/cdftest"
+	"blobio/internal/cdf5/cdftest"
 )
 
 func TestHeaderGeometry(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"blobio/cdf5"
-	"blobio/internal/cdftest"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/cdf5/cdftest"
 )
 
 // judge runs a tool of the netCDF or PnetCDF installation, where judges are asked for.

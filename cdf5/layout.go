@@ -1,7 +1,7 @@
 package cdf5
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"fmt"
 	"math"
 )

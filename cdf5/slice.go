@@ -1,6 +1,6 @@
 package cdf5
 
-import "blobio/internal/elem"
+import "blobio/internal/base/elem"
 
 // SliceLen returns the length of a memory slice and the external type that is
 // natural for it: Char for a string, UByte for []byte, Int64 for []int, UInt64

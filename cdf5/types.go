@@ -3,8 +3,8 @@ package cdf5
 import (
 	"fmt"
 
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Type is an external (file) type. The numbers are those of the format.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"blobio/cdf5"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // headerBlobAt is where the raw bytes of header_blob sit in the reference's

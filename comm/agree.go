@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Agree is a collective: each rank gives its status, and either all return nil or

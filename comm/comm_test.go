@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/commtest"
+	"blobio/internal/comm/commtest"
 )
 
 func inProcess(t *testing.T, n, perNode int, f func(ctx context.Context, c comm.Comm) error) error {

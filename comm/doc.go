@@ -1,6 +1,6 @@
 // Package comm connects ranks: the interface Comm, and ranks that are goroutines
 // of one process. Package comm/mpi has ranks that are processes of an MPI job;
-// internal/commtest is the contract that each implementation passes.
+// internal/comm/commtest is the contract that each implementation passes.
 //
 //	Run       starts n ranks and waits for them
 //	Self      a Comm of one rank, without Run

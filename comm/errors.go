@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Classes of errors, re-exported.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // TestErrorTravels: text and sentinels survive the way to another heap.

@@ -1,7 +1,7 @@
 package comm
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"time"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Number is an element of the typed helpers.

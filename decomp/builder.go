@@ -1,7 +1,7 @@
 package decomp
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"math"
 	"math/bits"
 	"slices"

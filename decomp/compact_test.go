@@ -1,7 +1,7 @@
 package decomp
 
 import (
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 	"math/rand/v2"
 	"slices"
 	"testing"

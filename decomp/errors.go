@@ -3,7 +3,7 @@ package decomp
 import (
 	"fmt"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Classes of errors of this package, for errors.Is.

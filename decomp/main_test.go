@@ -3,7 +3,7 @@ package decomp
 import (
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 func TestMain(m *testing.M) { crashtest.Main(m) }

@@ -8,7 +8,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // intVars reads all int variables of a small CDF file.

@@ -7,7 +7,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Case is the contents of one history file. It is shared between callers and

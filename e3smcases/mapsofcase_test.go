@@ -9,7 +9,7 @@ import (
 	"blobio/cdf5"
 	"blobio/decomp"
 	"blobio/e3smcases"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // mapsOf are small maps of a case.

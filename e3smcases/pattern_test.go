@@ -10,8 +10,8 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/crashtest"
-	"blobio/internal/elem"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/elem"
 )
 
 // small returns case name with small generated maps.

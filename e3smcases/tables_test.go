@@ -11,7 +11,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // refCase is a table as written by the tool that read the reference's files.

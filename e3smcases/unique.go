@@ -6,7 +6,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // number is every memory type of the patterns but text.

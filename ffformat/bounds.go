@@ -1,6 +1,6 @@
 package ffformat
 
-import "blobio/internal/fault"
+import "blobio/internal/base/fault"
 
 // bounds refuses records whose sizes the file cannot have: nobody who makes room for the variables
 // of a file that was opened needs more than the file has. That every container lies where it must is

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // CheckOptions are options of Check. nil is the default.

@@ -3,7 +3,7 @@ package ffformat
 import (
 	"context"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Compact writes the checkpoint of r to dst, an empty file, without dead space and in one

@@ -3,8 +3,8 @@ package ffformat
 import (
 	"context"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // ConvertOptions are options of Convert and Compact. nil means the defaults.

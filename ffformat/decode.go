@@ -1,7 +1,7 @@
 package ffformat
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"errors"
 	"io"
 	"math"

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"math"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // digestLen is the size of the digest of a block, XXH3-128, in bytes.

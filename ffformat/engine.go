@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"blobio/internal/fault"
-	"blobio/internal/par"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 )
 
 const (

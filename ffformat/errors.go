@@ -1,7 +1,7 @@
 package ffformat
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // FormatError says what is wrong with a file, and where.

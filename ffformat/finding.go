@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Severity of a finding: it prints as "note", "warning" or "error".

@@ -1,7 +1,7 @@
 package ffformat
 
 import (
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 	"bytes"
 	"context"
 	"errors"

@@ -3,7 +3,7 @@ package ffformat
 import (
 	"context"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // mender corrects records by what the growth rule and the hashes of the chunks say.

@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // PosixFile is a checkpoint file of FTI's POSIX mode (ckpt_io = 1, its default): the bytes of the variables, one after the other. What it

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // NewReader makes a Reader of the variables of a file, with one block as FTI-FF has them. The whole file is read first, and compared with its

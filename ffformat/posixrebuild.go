@@ -14,8 +14,8 @@ import (
 	"slices"
 	"sync"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Missing lists the files of the ranks of the group that are not near this one, and reports whether they are lost: FTI puts the ranks of a group on

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"sync"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Reader reads the variables of a file. Its methods are safe for concurrent use.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 // scenario is the content of the vectors: sizes in ints and values, by the formula

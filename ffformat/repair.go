@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // BadChunks says what Repair makes of a variable that has a bad chunk.

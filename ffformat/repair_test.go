@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // repaired repairs a file in memory. b is nil if nothing was written.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"blobio/internal/fault"
-	"blobio/internal/par"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
+	"blobio/internal/base/vfs"
 )
 
 // rewriting makes a file out of the chunks of another. Compact, Convert and Repair

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // reader opens a file in memory.

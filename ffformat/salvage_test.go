@@ -7,8 +7,8 @@ import (
 	"os"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/testfiles"
 )
 
 // intact demands that a damaged file is refused, and that leniently

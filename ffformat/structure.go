@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // place is a container and where its record is.

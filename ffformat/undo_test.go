@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // TestUpdateFaults: the error of every single operation comes back, and the Writer goes

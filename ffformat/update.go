@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // UpdateOptions of Writer.Begin.

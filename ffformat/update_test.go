@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // slotFile is one of the files that a Writer keeps up to date.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // manifestEntry is what an independent decoder found in a file of the vectors.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 // ownFile is a file that a Writer made: two variables of one container, two that grew, one that shrank.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 
 	"pgregory.net/rapid"
 )

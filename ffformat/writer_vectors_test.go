@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // vectorRun are the files of one rank in a folder of the vectors, and how they came about.

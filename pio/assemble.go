@@ -7,8 +7,8 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/dyn"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
+	"blobio/internal/blob/dyn"
 )
 
 // A job is one record of a variable that is put together of several writes, over what was there: each rank has the part that its route gives it.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // Text is characters of memory, for variables and attributes of cdf5.Char; a []byte is unsigned numbers.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // A Code is an error in the numbers of PIO and netCDF; errors.Is and errors.As find it in the errors of this package, and CodeOf in any. Numbers above 0 are

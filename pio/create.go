@@ -10,8 +10,8 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -9,7 +9,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/slab"
+	"blobio/internal/cdf5/slab"
 )
 
 // DecompOptions of InitDecomp. The zero value, or nil, means the defaults.

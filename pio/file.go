@@ -2,7 +2,7 @@ package pio
 
 import (
 	"blobio/cdf5"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // Global stands for a variable where the attributes of the file are meant.

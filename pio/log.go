@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"blobio/decomp"
-	"blobio/internal/slab"
+	"blobio/internal/cdf5/slab"
 )
 
 // log holds what was written since the last commit: by variable and record, in the order of the calls. All ranks have the same writes in it, each

@@ -2,7 +2,7 @@ package pio
 
 import (
 	"blobio/cdf5"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // memoryOf returns a caller's slice as one that cdf5 knows, its elements and their type: Char of Text.

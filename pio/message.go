@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"blobio/cdf5"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // A message has, for each job and each of its writes, the pieces of the sender that the receiver owns: their number, then of each the elements since the end

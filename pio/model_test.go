@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // model is what a file should hold: in memory, without ranks.

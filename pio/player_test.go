@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // player plays a random programme on the ranks of one job: all draw the same numbers, and each does its part.

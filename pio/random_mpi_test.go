@@ -14,7 +14,7 @@ import (
 	"blobio/blob"
 	"blobio/comm"
 	"blobio/comm/mpi"
-	"blobio/internal/mpitest"
+	"blobio/internal/comm/mpitest"
 )
 
 // envJobDir is the directory in which a job works; the test binary starts itself under mpirun.

@@ -13,7 +13,7 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 // TestRandom: random programmes on random numbers of ranks leave what a model in memory has, whatever was written in whatever order.

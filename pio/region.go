@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"blobio/internal/slab"
+	"blobio/internal/cdf5/slab"
 )
 
 // region is a part of a variable: of each of some records the same part.

@@ -8,7 +8,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/dyn"
+	"blobio/internal/blob/dyn"
 )
 
 // stream is a writer that is not committed yet.

@@ -8,7 +8,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // part checks what PutVars and GetVars have in common.

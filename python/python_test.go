@@ -20,8 +20,8 @@ import (
 	"blobio/blob"
 	"blobio/decomp"
 	"blobio/e3smcases"
-	"blobio/internal/testfiles"
-	"blobio/internal/version"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/version"
 )
 
 // modules that the tests import, and those that install the package.

@@ -1,7 +1,7 @@
 package recovery
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"math"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Event is an error as handlers see it: what happened, where, and any further

@@ -1,6 +1,6 @@
 package recovery
 
-import "blobio/internal/fault"
+import "blobio/internal/base/fault"
 
 // start is where in a coarse step, counted in fine steps, a step begins.
 func (s Subcycling) start(at Step) int { return at.Index * s.span(at.Level, s.Levels-1) }

@@ -3,7 +3,7 @@ package recovery
 import (
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Loss plans for ranks that are lost, or whose memory cannot be trusted; owners[level][box] is the rank of a box. The run goes back at least to the

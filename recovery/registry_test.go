@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 var bg = context.Background()

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 	"blobio/internal/scr/transfer"
 )
 

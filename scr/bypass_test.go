@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestBypassFlippedByte: with bypass the files are in the prefix directory alone, and the caches know what should be in them: a byte

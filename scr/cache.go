@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"path"
 
-	"blobio/internal/durable"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 )
 
 // counters are the numbers of the last dataset and the last checkpoint.

@@ -7,7 +7,7 @@ import (
 	"path"
 	"slices"
 
-	"blobio/internal/durable"
+	"blobio/internal/base/durable"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/salvage"

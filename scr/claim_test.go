@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // listedWhole is an error if a dataset that index and summary of the prefix directory call complete has other bytes than it says.

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
-	"blobio/scr/config"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 )
 
 const testPrefix = "/p/sim"

@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
-	"blobio/scr/config"
 )
 
 // Flags say what a dataset is for.
@@ -25,8 +24,8 @@ const (
 // Config of Open. nil means all defaults.
 type Config struct {
 	// Params are the parameters, as rank 0 has them (the others' are not looked at). nil: from the environment
-	// and the files, as config.Load finds them.
-	Params *config.Set
+	// and the files, as LoadParams finds them.
+	Params *Params
 	// FS is the file system of this rank; nil: the operating system's.
 	FS vfs.FS
 	// Node names the node of this rank: ranks of equal names share control and cache directories and are

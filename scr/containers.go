@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/transfer"
-	"blobio/internal/vfs"
 )
 
 // containers sends the files to containers: one after the other, by node, rank and file, cut at the container size.

@@ -9,10 +9,10 @@ import (
 	"path"
 	"slices"
 
-	"blobio/internal/durable"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

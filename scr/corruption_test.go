@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"blobio/internal/durable"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // clone is a copy of the cluster as it is now.

@@ -8,8 +8,8 @@ import (
 	"path"
 	"time"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/transfer"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
-	"blobio/internal/vfs"
 )
 
 // daemons is a cluster of two nodes that leaves its background flushes to transfer processes.

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // ErrBroken: the communication of the ranks broke.

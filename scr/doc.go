@@ -13,7 +13,7 @@
 // All calls but Route, Files, Owner, Notes and Params are collective: all ranks
 // make the same ones in the same order, and all get an error if one does. A call
 // in the wrong State is a *StateError and changes nothing. Nothing here ends the
-// process. Parameters are those of SCR (package config).
+// process. Parameters are those of SCR (LoadParams).
 //
 // A dataset counts when every rank has completed it and its redundancy is on the
 // disks; in the prefix directory the entry of the index is written last. A restart

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/scr/config"
 	"blobio/scr"
-	"blobio/scr/config"
 )
 
 // Three ranks on three nodes take a checkpoint and die; a node is lost with its cache. The next run rebuilds what was on

@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 )
 
 // TestMoveFile: a file that is moved to another node is there, and stays there, only if every byte of it came as it was sent; one

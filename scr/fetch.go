@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strconv"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/kvcomm"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
 	"blobio/internal/scr/transfer"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"path"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
-	"blobio/internal/vfs"
 )
 
 // syncFile makes a file durable and returns its CRC-32 and size.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // writeFile takes a dataset of one file per rank.

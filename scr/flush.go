@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"

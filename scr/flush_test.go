@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // TestStored: containers change how the files lie, not what is read, with the same ranks and others.

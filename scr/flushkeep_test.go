@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // TestFlushKeepsCrash cuts the power before each operation of a flush that has the files, or the name, of a dataset in the prefix directory, and

@@ -12,8 +12,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
-	"blobio/internal/vfs"
 )
 
 // holding is what a device has of a dataset.

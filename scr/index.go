@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/scr/config"
 	"blobio/scr/kvtree"
 )
 

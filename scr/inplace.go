@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
-	"blobio/internal/vfs"
 )
 
 // inPlace is a checkpoint that is read in the prefix directory.

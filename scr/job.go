@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/runlog"
-	"blobio/internal/vfs"
-	"blobio/scr/config"
 )
 
 // job is what all parts of a session know: the ranks, where they are, their disks, the parameters, the log. Open fills it in, and

@@ -6,9 +6,9 @@ import (
 	"path"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/cachedir"
-	"blobio/scr/config"
+	"blobio/internal/scr/config"
 	"blobio/scr/redset"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/scr/redset"
 )
 

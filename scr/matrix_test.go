@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 var errKilled = errors.New("killed")

@@ -10,10 +10,10 @@ import (
 	"path"
 	"strconv"
 
-	"blobio/internal/durable"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

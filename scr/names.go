@@ -12,12 +12,12 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/spath"
-	"blobio/internal/vfs"
 )
 
 // absolute is the absolute, clean form of a name of the application, below the prefix directory.

@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/salvage"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 	"blobio/scr/redset"
 )

@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // TestMoveErrors: what goes wrong on one side of a move is an error, and the other side does not wait for ever.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // What one rank meets, all ranks hear of, whether or not they share memory.

@@ -6,7 +6,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/scr/cadence"
-	"blobio/scr/config"
+	"blobio/internal/scr/config"
 )
 
 // params are the parameters that a session looks at after Open, parsed once.

@@ -14,8 +14,8 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/ffformat"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // diskCluster is a cluster in directories of the operating system.

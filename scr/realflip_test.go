@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // TestDefect1RealCaches: the real SCR writes no checksums. A flipped byte in its caches is found all the same, as data and redundancy

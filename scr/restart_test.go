@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // TestFallback: a checkpoint that the application cannot use is marked, and older ones are offered until one works or

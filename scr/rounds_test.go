@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // counting is a Comm of ranks without a common heap that counts the collectives of all Comms made from it; Share is none

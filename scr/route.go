@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"path"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 )
 
 // Route tells where a file is to be written, or read. It is not collective.

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/fault"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"
-	"blobio/internal/vfs"
 )
 
 // TestFallbackOlder: what is newer than the checkpoint that somebody has set to start from is not offered when that one turns out

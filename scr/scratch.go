@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // scratch is the folders in the control directory for what a restart in place has to unpack: each rank has one.

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"
 	"blobio/internal/scr/transfer"
-	"blobio/internal/vfs"
-	"blobio/scr/config"
 	"blobio/scr/internal/outcome"
 	"blobio/scr/kvtree"
 )

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 	"blobio/scr/redset"
 )
 

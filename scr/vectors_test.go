@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -14,12 +14,12 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
-	"blobio/internal/vfs"
 )
 
 // writer takes the files of a dataset into the cache, from Route to the entry in the catalogues.

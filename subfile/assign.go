@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Grouping says how ranks are dealt to subfiles.

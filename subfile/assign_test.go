@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // deal runs Assign on n ranks and returns "subfile/sub rank" by rank.

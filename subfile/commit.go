@@ -8,9 +8,9 @@ import (
 	"iter"
 	"path/filepath"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // By is the writer that changes a dataset.

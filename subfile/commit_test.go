@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 func must(t *testing.T, err error) {

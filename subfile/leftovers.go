@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // removeRecords removes records that have not got their name yet, for good.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"blobio/internal/crccat"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crccat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // An Entry is one further commit of a writer that goes on: what it adds to the state before. In the log it is an object and a line feed, then

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // TestLogDamage: a log that is cut anywhere, or ends in zeros, has the commits before the cut; a flipped bit takes no commit, and is told. In a log of an older

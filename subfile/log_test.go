@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/crccat"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/crccat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // session makes a dataset of one variable-centric subfile whose writer goes on, with so many commits.

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // A Log is the file to which a writer adds its commits after the first one. It stays open: who takes over puts a copy in its place, and what

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Versions of the manifest. One that names a log, or room for records, has the second: who knows only the first must neither take the commits of

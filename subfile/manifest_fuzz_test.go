@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 func sealed(line string) []byte {

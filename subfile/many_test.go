@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // named counts how often the names of what a directory lists are looked at.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/durable"
+	"blobio/internal/base/durable"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 	"io"
 	"io/fs"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // peekBytes hold the first fields of a manifest.

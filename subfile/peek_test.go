@@ -3,7 +3,7 @@ package subfile
 import (
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 func TestPeek(t *testing.T) {

@@ -1,8 +1,8 @@
 package subfile
 
 import (
-	"blobio/internal/cache"
-	"blobio/internal/vfs"
+	"blobio/internal/base/cache"
+	"blobio/internal/base/vfs"
 )
 
 // defaultMaxOpen is how many files a Pool keeps open when it is not told.

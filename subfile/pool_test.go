@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // A file that is asked for again while it is idle is in use: whoever else needs room does not close it.

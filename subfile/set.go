@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // A Set is what a directory tells about one dataset, before any file is opened.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 func touch(t *testing.T, fsys vfs.FS, names ...string) {

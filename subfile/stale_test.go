@@ -4,7 +4,7 @@ import (
 	"io/fs"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestStale: a record that is replaced between its opening and its reading is read again, by name.

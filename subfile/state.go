@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Partial says of a writer that did not commit that it gave all subfiles partial names: then what has a final name is not its

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"blobio/ffformat"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // aboutID is the variable of a data file that says what the file is of; others are less.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"blobio/comm"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Put stores src in the box [lo, hi) of the current state, row-major, whoever owns it. T must be the type of the array.

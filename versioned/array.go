@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Array is one rank's view of a distributed array. The current state lies in the memory of the ranks;

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Put and get of a box of 32^3 doubles beside a copy of as much.

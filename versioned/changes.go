@@ -3,7 +3,7 @@ package versioned
 import (
 	"runtime"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // changes finds which chunks of the own segment the newest version of the generation does not have.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // get reads a box of a version. A commit meanwhile may take files away and have what the version needs of them elsewhere: then it is

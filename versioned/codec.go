@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"blobio/internal/codec"
-	"blobio/internal/fault"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/fault"
 )
 
 // coder turns chunks into what is stored, and back. It is safe for concurrent use.

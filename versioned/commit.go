@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Inc commits the current state as a version, step (>= 1) above the newest one. All puts before it are in

@@ -5,8 +5,8 @@ import (
 	"context"
 
 	"blobio/comm"
-	"blobio/internal/elem"
-	"blobio/internal/vfs"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/vfs"
 )
 
 // copyFile brings a copy of each new file, nil if this rank has none, to the memory of the next nodes. It is collective. Pieces go in step,

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 var long = crashtest.Long()

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // CreateHierarchy makes the arrays, without boxes: first that of the snapshots, then the levels. A program that was stopped before the first snapshot leaves a

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // TestIncAgain: a version of which an operation fails is none, on any rank, also where its file cannot be removed; the array is as it was, and the next

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Drop forgets a committed version, but not the newest one that is not tainted. The others stay as they are. It is collective.

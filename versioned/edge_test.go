@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // memStore is a directory "d" of a file system in memory.

@@ -3,7 +3,7 @@ package versioned
 import (
 	"errors"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Classes of errors, re-exported.

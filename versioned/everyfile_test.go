@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // goOn opens a hierarchy at its newest snapshot that is whole, compares all of it, and makes another snapshot.

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // exposure is a window on the files of a version that are in the memory of other processes.

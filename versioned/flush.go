@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"blobio/comm"
-	"blobio/internal/par"
-	"blobio/internal/verdict"
+	"blobio/internal/base/par"
+	"blobio/internal/comm/verdict"
 )
 
 // waitForSnapshots lets the levels wait for snapshots, if they are kept in a directory.

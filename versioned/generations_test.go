@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/elem"
-	"blobio/internal/vfs"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/vfs"
 )
 
 // roomOf is what the data files of an array take in directories.

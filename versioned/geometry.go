@@ -1,8 +1,8 @@
 package versioned
 
 import (
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // geometry of one generation of an array: its capacity, cut into equal segments of whole chunks, one for each

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"blobio/comm"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 	"blobio/recovery"
 )
 

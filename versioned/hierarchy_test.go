@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/elem"
-	"blobio/internal/vfs"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/vfs"
 	"blobio/recovery"
 )
 

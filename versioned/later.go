@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // later is what an array of a hierarchy with DurableSnapshot has not yet made durable. Its newest record is in memory; that on disk still names all of its

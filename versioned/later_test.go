@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // laterStory saves two levels again and again, of which every third state gets a snapshot; mark is the number of the last one.

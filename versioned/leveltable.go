@@ -1,8 +1,8 @@
 package versioned
 
 import (
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"

@@ -3,8 +3,8 @@ package versioned
 import (
 	"context"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 )
 
 // bytesOf is the length of a version of an array of bytes, of which level and global arrays are.

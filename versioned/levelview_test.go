@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Without ranks: tables, boxes and snapshots of a hierarchy.

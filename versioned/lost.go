@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // MemberFinding is what is wrong with an array as a member of a hierarchy.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 func TestMain(m *testing.M) { crashtest.Main(m) }

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Random histories against a model: puts, incs, gets, drops, reallocations, restores, openings by another number

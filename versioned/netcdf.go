@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"blobio/cdf5"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
-	"blobio/internal/virtual"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+	"blobio/internal/cdf5/virtual"
 )
 
 // ErrNoForm: the array has no netCDF form, being a level or the snapshots of a hierarchy: boxes packed into bytes.

@@ -15,7 +15,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // netcdfStore makes an array in a store in memory, by three ranks, which change it and commit versions.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // flipMiddle flips a byte in the middle of a file.

@@ -9,8 +9,8 @@ import (
 	"math"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/verdict"
+	"blobio/internal/base/fault"
+	"blobio/internal/comm/verdict"
 )
 
 // findRecord reads the record, and gives it to all ranks. It is collective.

@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // nodes says how the ranks lie on nodes and in processes, and where each node keeps versions.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Create makes an array of zeros, and its version 0. It is collective; all ranks pass the same Spec. The store

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // View reads the versions of an array without ranks.

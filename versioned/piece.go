@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Piece is what one rank holds of a version, for stores of other kinds: package levels keeps versions in an scr.Session by them.

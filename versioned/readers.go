@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 
 	"blobio/ffformat"
-	"blobio/internal/cache"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/cache"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // reader reads the chunks of one data file.

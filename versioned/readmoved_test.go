@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // A version that stays can be read while commits write what it needs of old files again, and take those away.

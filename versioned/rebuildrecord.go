@@ -5,9 +5,9 @@ import (
 	"errors"
 	"path/filepath"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // RebuildOptions of Rebuild. nil means the defaults.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 )
 
 // records are told from other files by this.

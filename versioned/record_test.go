@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // soundRecord is one of two generations of segments, with a file and two versions.

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // The record is in two files. Replacing the first one commits a version, drops one, or starts a generation.

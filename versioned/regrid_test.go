@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // A regrid that cannot be leaves the level as it was: its boxes, its data, and what is saved next.

@@ -3,7 +3,7 @@ package versioned
 import (
 	"slices"
 
-	"blobio/internal/durable"
+	"blobio/internal/base/durable"
 )
 
 // retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. Those of

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestWholeFilesStay: files of which nearly all is needed are not written again, even where tables and metadata bring all files over the limit.

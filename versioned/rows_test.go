@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // V4: when a put has returned its buffer can be used again, and when all have fenced everybody sees it. Of puts to one

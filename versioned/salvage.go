@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // salvage is what is found in the directory of an array.

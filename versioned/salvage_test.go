@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // history is a store, and what was committed to it by version, whether it was dropped later or not.

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 )
 
 // ErrNotSynchronised: the levels do not stand at one time.

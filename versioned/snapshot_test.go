@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Random histories of a hierarchy against a model: saves of levels at their own cadence, snapshots, drops of versions and of

@@ -1,7 +1,7 @@
 package versioned
 
 import (
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"errors"
 	"fmt"
 )

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 const (

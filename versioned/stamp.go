@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Stamp tells the state of an array from others, by its seals and without reading them: each commit gives it another stamp. It is "" where there is

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // state is the current state of an array: the memory of the ranks, one segment each, of one generation.

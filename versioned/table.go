@@ -1,7 +1,7 @@
 package versioned
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"cmp"
 	"encoding/binary"
 	"math"

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Taint marks versions as tainted: they hold an error that was noticed too late. Open, Newest and the retention pass over them, in this program and

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // taintSpec is an array whose chunks change at different times: see storyState.

@@ -2,8 +2,8 @@ package versioned
 
 import (
 	"blobio/comm"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Type of the elements of an array.

@@ -15,7 +15,7 @@ import (
 
 	"blobio/comm"
 	"blobio/comm/mpi"
-	"blobio/internal/mpitest"
+	"blobio/internal/comm/mpitest"
 )
 
 const envJob = "BLOBIO_TEST_VERSIONED_JOB" // directory of a job

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"blobio/ffformat"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 )
 
 // Finding is something that Check found: an error, or a note if nothing is lost.

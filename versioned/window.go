@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // windows let all ranks read what other processes hold in memory. nil: there is no such process, or the store is a directory.

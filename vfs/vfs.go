@@ -13,7 +13,7 @@
 // FS.SyncDir of its directory (for a Rename between directories, of both). A Rename within a directory is atomic.
 package vfs
 
-import "blobio/internal/vfs"
+import "blobio/internal/base/vfs"
 
 // FS is a file system, safe for concurrent use. Names have the separator of the operating system in OS. Mem accepts "/"
 // everywhere, does not tell "a/b" from "/a/b", and parents must exist. Errors are for errors.Is with fs.ErrNotExist,

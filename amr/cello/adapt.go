@@ -1,7 +1,7 @@
 package cello
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"encoding/binary"
 	"fmt"
 )

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/amr"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/amr"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 // attrKind is the type of a standard attribute.

@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"testing"
 
-	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/amr"
 )
 
 // shm is a directory in memory, where there is one.

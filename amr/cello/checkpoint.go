@@ -6,10 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"blobio/amr"
-	"blobio/internal/cache"
-	"blobio/internal/h5"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/cache"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

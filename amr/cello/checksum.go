@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 // Whatever is read through a manifest is summed up while it is in memory, and compared

@@ -7,9 +7,9 @@ import (
 	"io"
 	"math"
 
-	"blobio/amr"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/amr"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // data reads the datasets of a block.

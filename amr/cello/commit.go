@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -11,11 +11,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"blobio/amr"
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 func tiny() caseSpec {

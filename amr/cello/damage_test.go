@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/amr"
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/vfs"
 )
 
 // flip changes a bit of a file; doing it again puts it back.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/amr"
-	"blobio/internal/fault"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
 )
 
 // describe finds geometry, fields and particles.

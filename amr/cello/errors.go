@@ -3,7 +3,7 @@ package cello
 import (
 	"errors"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // FormatError says what is wrong with a file of a checkpoint, and where.

@@ -7,10 +7,10 @@ import (
 	"io"
 	"math"
 
-	"blobio/amr"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/amr"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 // Groups that were written from a template are read by comparing their bytes with

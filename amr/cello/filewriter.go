@@ -5,10 +5,10 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"blobio/amr"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -3,7 +3,7 @@ package cello
 import (
 	"fmt"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Severity of a Finding: it prints as "note", "warning" or "error".

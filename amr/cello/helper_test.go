@@ -10,10 +10,10 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/amr"
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // long says that all cases of the cross products are wanted: BLOBIO_LONG=1.

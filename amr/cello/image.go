@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"blobio/amr"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/amr"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 // column is one dataset of every block: a field, or an attribute of a type of particles.

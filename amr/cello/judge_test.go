@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/amr"
-	"blobio/internal/testfiles"
+	"blobio/internal/amr"
+	"blobio/internal/base/testfiles"
 )
 
 func judge(t *testing.T, tool string, args ...string) string {

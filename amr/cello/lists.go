@@ -1,8 +1,8 @@
 package cello
 
 import (
-	"blobio/amr"
-	"blobio/internal/fault"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
 	"bytes"
 	"fmt"
 	"strconv"

@@ -3,8 +3,8 @@ package cello
 import (
 	"fmt"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/subfile"
 )
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"blobio/amr"
 	"blobio/comm"
-	"blobio/internal/crashtest"
+	"blobio/internal/amr"
+	"blobio/internal/base/crashtest"
 )
 
 // peakHeap is the most memory that is in use while f runs, over what is before: garbage is collected all the time, and

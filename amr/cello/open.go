@@ -7,9 +7,9 @@ import (
 	"io"
 	"io/fs"
 
-	"blobio/amr"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/amr"
 )
 
 // OpenComm is Open by many ranks together: the files are divided among them,

@@ -1,10 +1,10 @@
 package cello
 
 import (
-	"blobio/amr"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
-	"blobio/sfc"
+	"blobio/internal/amr"
+	"blobio/internal/amr/sfc"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Durability says what Write waits for.

@@ -1,7 +1,7 @@
 package cello
 
 import (
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"context"
 	"errors"
 	"os"

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"blobio/amr"
-	"blobio/internal/fault"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
 )
 
 // plan says which blocks are written, in which order, whose they are, and

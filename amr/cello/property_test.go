@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/amr"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/vfs"
 
 	"pgregory.net/rapid"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/h5"
-	"blobio/internal/vfs"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/vfs"
 )
 
 // raw is a checkpoint as plain groups, to be damaged and written again by the

@@ -6,9 +6,9 @@ import (
 	"math"
 	"path/filepath"
 
-	"blobio/amr"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 func joinPath(dir, name string) string { return filepath.Join(dir, name) }

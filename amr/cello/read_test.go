@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"testing"
 
-	"blobio/amr"
-	"blobio/internal/elem"
-	"blobio/internal/h5"
+	"blobio/internal/amr"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/h5"
 )
 
 // TestByteOrders: of data of either byte order the same is read.

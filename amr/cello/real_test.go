@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/h5"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/testfiles"
 )
 
 var realCheckpoints = []string{"CheckA-10", "CheckE-05", "CheckP2-05"}

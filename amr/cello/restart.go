@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"blobio/amr"
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/sfc"
+	"blobio/internal/amr"
+	"blobio/internal/amr/sfc"
+	"blobio/internal/base/fault"
 )
 
 // RestartOptions of Restart. nil means the defaults.

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"blobio/amr"
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/vfs"
 )
 
 // memory is an application that keeps its blocks.

@@ -3,7 +3,7 @@ package cello
 import (
 	"testing"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 )
 
 // TestRestarts: what Enzo-E makes of blocks that are not cubes, as its reader over libhdf5 does with each of these shapes.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/amr"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
-	"blobio/internal/par"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/par"
+	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/amr"
-	"blobio/internal/h5"
+	"blobio/internal/amr"
+	"blobio/internal/base/h5"
 )
 
 // attrShape checks type and length of a standard attribute.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/amr"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 // schemaCol is a dataset that blocks have.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/amr"
 )
 
 // TestScrambled: blocks that are not cubic, as the real program writes them

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/amr"
-	"blobio/internal/h5"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 )
 
 // seedRows is the list of attributes and data that the design of the original gives,

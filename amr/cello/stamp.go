@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Stamp tells the state of a checkpoint from others, by its files and without reading them: whatever is written to it gives it another stamp. It is "" if

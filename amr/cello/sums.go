@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 	"io"
 
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // heads compares the checksums of the metadata of each file.

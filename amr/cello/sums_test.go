@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestVerifySums: with a manifest, any changed byte of data, metadata or lists is found.

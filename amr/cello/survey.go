@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 )
 
 // A survey counts values that a run does not leave behind: what is no number, negative densities

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 )
 
 func surveyed() *amr.Meta {

@@ -3,7 +3,7 @@ package cello
 import (
 	"slices"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 )
 
 // synthesize returns the adapt_buffer content of a block of a tree, by the

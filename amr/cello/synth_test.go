@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 
 	"pgregory.net/rapid"
 )

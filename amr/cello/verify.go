@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"blobio/amr"
-	"blobio/internal/fault"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
 )
 
 // VerifyOptions for Verify. nil means the defaults.

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"testing"
 
-	"blobio/amr"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 )
 
 // TestVerify: each input on which the real program hangs, crashes or goes wrong,

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/amr"
-	"blobio/internal/h5"
-	"blobio/internal/par"
+	"blobio/internal/amr"
+	"blobio/internal/base/h5"
+	"blobio/internal/base/par"
 )
 
 // attributes looks at every attribute of every block.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 )
 
 // blocks checks indices, names, order and tree.

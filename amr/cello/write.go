@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math"
 
-	"blobio/amr"
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // job is one rank's part of a Write.

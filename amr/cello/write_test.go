@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/amr"
 )
 
 // TestWriteRead: any number of ranks and files, with and without a heap in common.

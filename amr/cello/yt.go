@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/amr"
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // YTOptions of WriteYT. nil means the defaults.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Options of Init, Adopt and Run. nil means all defaults.

@@ -15,7 +15,7 @@ import (
 	"unsafe"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // failure is why the communication broke; the first one stays.

@@ -6,7 +6,7 @@ package mpi
 import "C"
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"runtime"
 	"sync"
 )

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"blobio/comm"
-	"blobio/internal/commtest"
-	"blobio/internal/mpitest"
+	"blobio/internal/comm/commtest"
+	"blobio/internal/comm/mpitest"
 )
 
 // The test binary starts itself under mpirun: TestUnderMPIRun is the only test outside of it, and

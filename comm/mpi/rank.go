@@ -10,7 +10,7 @@ import (
 	"fmt"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // rank is one process's view of a Comm.

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // window is memory of MPI (mem) that follows the caller's slice (local).

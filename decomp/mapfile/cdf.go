@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"blobio/cdf5"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // cdfFile is a CDF file as a container.

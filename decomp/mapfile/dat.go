@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 const formatDat = "PIO text"

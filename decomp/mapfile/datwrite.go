@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // WriteDat writes one map as PIO text. The offsets are those before merging if

@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"blobio/decomp"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Limits of this package.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 // deflateMost is the largest ratio of deflate: it bounds what compressed data

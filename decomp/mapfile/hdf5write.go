@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"blobio/internal/h5"
+	"blobio/internal/base/h5"
 )
 
 // WriteHDF5 writes an HDF5 map file to w, from front to back, of the schema

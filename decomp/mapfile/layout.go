@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // WriteOptions for WriteCDF and WriteHDF5. nil means the defaults.

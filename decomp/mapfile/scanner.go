@@ -1,7 +1,7 @@
 package mapfile
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"errors"
 	"io"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // A container is a file of the CDF schema: CDF, HDF5 or netCDF-4.

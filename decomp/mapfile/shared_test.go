@@ -9,7 +9,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 func openShared(t testing.TB, names ...string) *File {

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // A Slice says which of the requests of the map processes a rank takes. It

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 type kind uint8

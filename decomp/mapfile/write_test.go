@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/decomp"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 func writeCDF(t testing.TB, f *File, o *WriteOptions) []byte {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 // TestKilled: the program is killed again and again, by late errors too, and the same command goes on and ends right. Few times, unless

@@ -12,10 +12,9 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 	"blobio/recovery"
 	"blobio/scr"
-	"blobio/scr/config"
 	"blobio/versioned"
 	scrstore "blobio/versioned/levels"
 	"blobio/versioned/rerun"
@@ -31,7 +30,7 @@ func deep(ctx context.Context, c comm.Comm, s settings, dir string) (*water, int
 	if err != nil {
 		return nil, 0, err
 	}
-	params, err := config.Load(config.Sources{Dir: prefix, Environ: []string{"SCR_PREFIX=" + prefix, "SCR_CACHE_BASE=/cache", "SCR_CNTL_BASE=/cache", "SCR_USER_NAME=amr",
+	params, err := scr.LoadParams(scr.ParamSources{Dir: prefix, Environ: []string{"SCR_PREFIX=" + prefix, "SCR_CACHE_BASE=/cache", "SCR_CNTL_BASE=/cache", "SCR_USER_NAME=amr",
 		"SCR_JOB_ID=1", "SCR_CACHE_BYPASS=0", "SCR_CACHE_SIZE=2", "SCR_COPY_TYPE=XOR", "SCR_FLUSH=4", "SCR_LOG_ENABLE=0"}})
 	if err != nil {
 		return nil, 0, err

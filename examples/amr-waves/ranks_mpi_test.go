@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/mpitest"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/comm/mpitest"
 )
 
 // TestUnderMPI: processes, of which a store in a directory and one in their memory are read by all; and a job of another number of processes that goes on.

@@ -18,7 +18,6 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/scr"
-	"blobio/scr/config"
 )
 
 // solver is the heat equation on a rod of cells that is dealt out to ranks, each on a node of its own.
@@ -37,8 +36,8 @@ type solver struct {
 func (v *solver) prefix() string { return filepath.Join(v.Dir, "prefix") }
 
 // settings are what a job script would set.
-func (v *solver) settings() (*config.Set, error) {
-	return config.Load(config.Sources{Environ: []string{
+func (v *solver) settings() (*scr.Params, error) {
+	return scr.LoadParams(scr.ParamSources{Environ: []string{
 		"SCR_PREFIX=" + v.prefix(),
 		"SCR_CNTL_BASE=/local", "SCR_CACHE_BASE=/local", "SCR_CACHE_SIZE=2", "SCR_CACHE_BYPASS=0",
 		"SCR_COPY_TYPE=XOR", "SCR_SET_SIZE=4",

@@ -15,7 +15,7 @@ import (
 	"blobio/cdf5"
 	"blobio/decomp"
 	"blobio/e3smcases"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // a config is one way to write a case.

@@ -16,7 +16,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/internal/mount"
+	"blobio/internal/view/mount"
 )
 
 const (

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"blobio/amr/cello"
-	"blobio/amr/cello/netcdf"
 	"blobio/comm"
-	"blobio/internal/mount"
-	"blobio/internal/testfiles"
+	"blobio/internal/amr/netcdf"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/view/mount"
 	"blobio/versioned"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"blobio/ffformat"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // ftiSizes are the sizes of variables 1 to 5, in units, at the seven checkpoints of the

@@ -16,9 +16,9 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/diary"
-	"blobio/internal/mount"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/diary"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/view/mount"
 )
 
 // mounted shows the datasets of the tests at another place, until the test ends.

@@ -9,7 +9,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/cdftest"
+	"blobio/internal/cdf5/cdftest"
 )
 
 // fieldOf is a field of horizontal and one of horizontal times level dimensions of a case.

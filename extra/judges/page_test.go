@@ -11,7 +11,7 @@ import (
 	"blobio/bench"
 	"blobio/blob"
 	"blobio/e3smcases"
-	"blobio/serve"
+	"blobio/internal/view/serve"
 )
 
 // TestPage: a browser shows the page of a dataset on a screen and on a phone, in light and dark, with mouse and keyboard alone;

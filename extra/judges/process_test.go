@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/h5"
+	"blobio/internal/base/h5"
 )
 
 // dataset5 is the bytes of a dataset as our own reader has them.

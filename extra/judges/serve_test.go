@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"blobio/cdf5"
-	"blobio/serve"
+	"blobio/internal/view/serve"
 )
 
 // These tests read the blobs of both layouts by URL, and compare with the file that was converted.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // absent fails the test because something that it needs is not here.

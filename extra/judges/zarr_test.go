@@ -13,8 +13,8 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/internal/zarr"
-	"blobio/serve"
+	"blobio/internal/view/serve"
+	"blobio/internal/view/zarr"
 )
 
 // zarrSite shows a directory over HTTP for the time of the test, with chunks so small that variables have several, and returns its URL with a slash.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 // program is the tests of package blob. The place is where they find their data.

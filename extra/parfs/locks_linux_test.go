@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestLocksUnderSignals: signals reach the thread of a client at any time while it asks for a lock that the other one has; each time it is told.

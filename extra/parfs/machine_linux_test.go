@@ -18,7 +18,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // A machine is a process that takes itself for another machine. It answers each command with a line.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 func must(t *testing.T, err error) {

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"blobio/blob"
-	"blobio/internal/mount"
-	"blobio/serve"
+	"blobio/internal/view/mount"
+	"blobio/internal/view/serve"
 )
 
 // TestMountAndServe: what one machine has written another shows as a file, by a mount and over HTTP: the bytes that Convert makes. When it is replaced,

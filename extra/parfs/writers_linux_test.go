@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"blobio/blob"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // TestTwoWriters: while a machine writes, another is told by whom, changes nothing, and reads what was committed. When the first is

@@ -11,7 +11,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/h5"
+	"blobio/internal/base/h5"
 )
 
 // errDiffer is wrapped when a peer's file is not as it must be.

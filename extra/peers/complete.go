@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/verdict"
+	"blobio/internal/comm/verdict"
 	"blobio/scr"
-	"blobio/scr/config"
 	"blobio/scr/redset"
 )
 
@@ -59,7 +58,7 @@ func (k *Work) complete(ctx context.Context, e Engine) (took Took, err error) {
 	}
 	err = e.Run(ctx, func(ctx context.Context, c comm.Comm) error {
 		data := randomParts(k.Bytes, 1)[0]
-		set, err := config.Load(config.Sources{Environ: []string{
+		set, err := scr.LoadParams(scr.ParamSources{Environ: []string{
 			"SCR_PREFIX=" + prefix, "SCR_CNTL_BASE=/local", "SCR_CACHE_BASE=/local", "SCR_CACHE_BYPASS=0", "SCR_CACHE_SIZE=1", "SCR_COPY_TYPE=" + k.Scheme,
 			"SCR_SET_FAILURES=" + failures(c.Size()), "SCR_USER_NAME=bench", "SCR_JOB_ID=1", "SCR_FLUSH=0",
 		}})

@@ -11,7 +11,7 @@ import (
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
 	"blobio/e3smcases"
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // MapSource says where the maps of a job come from: files, or a generator.

@@ -20,7 +20,7 @@ import (
 	"blobio/comm"
 	"blobio/comm/mpi"
 	"blobio/extra/peers/lockfs"
-	"blobio/internal/mpitest"
+	"blobio/internal/comm/mpitest"
 )
 
 // Ranks, and the simulated nodes that they are on.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"blobio/internal/par"
-	"blobio/internal/vfs"
+	"blobio/internal/base/par"
+	"blobio/internal/base/vfs"
 )
 
 // maxRaw caps the bytes with which ways to write are tried. What stands beside a write has as many bytes as that: the rate

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/verdict"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/verdict"
 	"blobio/scr/redset"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
-	"blobio/internal/dyn"
-	"blobio/internal/verdict"
+	"blobio/internal/blob/dyn"
+	"blobio/internal/comm/verdict"
 )
 
 // cores is how many goroutines run at the same time.

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 
 	"blobio/ffformat"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Finding is something that Check found; Dataset is the checkpoint, and Rank the rank where it was.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // long says that all of the matrices are wanted, not a sample.

@@ -12,8 +12,8 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // TestFileReplaced: a file that is sound, and of the right checkpoint, but of another rank, or of

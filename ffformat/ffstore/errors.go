@@ -3,7 +3,7 @@ package ffstore
 import (
 	"fmt"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // FormatError says what is wrong with a file, and where.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"blobio/ffformat"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 func sampleRecord() *record {

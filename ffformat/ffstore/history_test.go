@@ -16,7 +16,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // A history is a random sequence of sessions (one Store each) over one directory, with a model

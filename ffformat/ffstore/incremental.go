@@ -5,7 +5,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Begin starts an incremental checkpoint. Add is not collective; Commit and Abort

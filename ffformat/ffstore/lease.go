@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // lease is the right to write to a directory, and the only one to do so: the lease of the record.

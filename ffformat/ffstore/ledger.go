@@ -10,10 +10,10 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/verdict"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/verdict"
 )
 
 // ledger is the commit record as all ranks know it, and the checkpoint in it that the memory goes on from.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestStoreFailureLeavesNoTrace: after a checkpoint that failed or was given up, the files are

@@ -8,8 +8,8 @@ import (
 	"iter"
 	"math"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // The side file of a node has a front, which is overwritten in place, and behind it a log of

@@ -9,7 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestStoreRefuses: misuse is an error, the same on all ranks, and changes nothing.

@@ -11,7 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // content is what variable id of a rank holds at a step: sizes grow and shrink, a quarter

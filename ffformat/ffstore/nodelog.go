@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"blobio/ffformat"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // nodeLogName is the side file of the node whose lowest rank is leader.

@@ -6,7 +6,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Open opens the store in a directory that all ranks see, or begins a new one; the parent

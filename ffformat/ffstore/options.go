@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"blobio/ffformat"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Durability says what a commit waits for.

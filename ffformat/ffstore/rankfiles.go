@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"blobio/ffformat"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // FileName is the file of a rank in a slot. FTI names the file of a differential

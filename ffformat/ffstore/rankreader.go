@@ -5,8 +5,8 @@ import (
 	"io/fs"
 
 	"blobio/ffformat"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // RankReader reads one rank's file of a checkpoint.

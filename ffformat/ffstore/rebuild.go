@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"blobio/ffformat"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // RebuildOptions of Rebuild. nil is the default.

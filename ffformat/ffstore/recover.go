@@ -8,7 +8,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is

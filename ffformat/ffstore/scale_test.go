@@ -12,8 +12,8 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // openCount counts open handles.

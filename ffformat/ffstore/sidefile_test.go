@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestSideFile: whatever happens to the side files, checkpoints are right; only more may be written.

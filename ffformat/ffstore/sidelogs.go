@@ -7,7 +7,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // sideLogs are the side files of a store, as one rank sees them: the leader of each node reads and writes one.

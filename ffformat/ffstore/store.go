@@ -5,8 +5,8 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Store is one rank's part of a store of checkpoints. All methods that take a context are

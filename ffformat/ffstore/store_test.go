@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestStoreSteps: every checkpoint that is kept can be recovered at every step, with the same

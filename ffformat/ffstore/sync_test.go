@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestDigestsAreDurable: what a checkpoint appends to the side files survives a power loss behind it, so that the next

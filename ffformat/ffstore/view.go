@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 
 	"blobio/ffformat"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // View reads a store without ranks: for tools, and for restarts on another number of them.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"blobio/internal/par"
-	"blobio/internal/vfs"
+	"blobio/internal/base/par"
+	"blobio/internal/base/vfs"
 )
 
 // rawBlock is what a plain write or read takes at a time, in bytes.

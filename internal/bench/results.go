@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Host is where a run took place.

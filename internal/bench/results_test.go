@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 func TestShare(t *testing.T) {

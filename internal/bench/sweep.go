@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // SweepOptions say how a sweep runs.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/durable"
+	"blobio/internal/base/durable"
 )
 
 // smallSweep is a plan of tiny data.

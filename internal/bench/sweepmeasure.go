@@ -10,8 +10,8 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
-	"blobio/internal/verdict"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/verdict"
 	"blobio/subfile"
 )
 

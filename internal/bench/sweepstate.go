@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // SweepRun is one run of one point.

@@ -8,8 +8,8 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
-	"blobio/internal/dyn"
-	"blobio/internal/verdict"
+	"blobio/internal/blob/dyn"
+	"blobio/internal/comm/verdict"
 )
 
 // fCase is F h0 or h1 at ne=30, or at the smallest size in a quick run. Record variables are float,

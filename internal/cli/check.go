@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // report is the JSON of all verbs that check. The version changes when a field goes, or means something else.

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 )
 
 // usageError is a wrong command line.

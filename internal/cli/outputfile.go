@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // WriteOutput lets f write a file that appears under its name when it is whole. f may leave the file out by

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/chart"
+	"blobio/internal/draw/chart"
 )
 
 // PictureFlags are the flags of the verbs that draw.

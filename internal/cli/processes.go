@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/comm"
-	"blobio/internal/launcher"
+	"blobio/internal/base/launcher"
 )
 
 // Processes are those that run one command line together. An env has none if this process is

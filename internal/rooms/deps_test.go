@@ -1,7 +1,7 @@
 package rooms
 
 import (
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 	"os"
 	"os/exec"
 	"path/filepath"

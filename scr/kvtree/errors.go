@@ -3,8 +3,8 @@ package kvtree
 import (
 	"fmt"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // FormatError says what is wrong with a tree file, and where.

@@ -3,8 +3,8 @@ package kvtree
 import (
 	"errors"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // ReadFile reads the record that a file begins with. A file of no bytes is an empty tree, as in the reference, unless

@@ -18,10 +18,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

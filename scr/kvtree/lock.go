@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // LockKind is a kind of file lock.

@@ -1,7 +1,7 @@
 package kvtree
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Options of reading. nil means all defaults. 0 in a field means its default.

@@ -1,7 +1,7 @@
 package kvtree
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"encoding/binary"
 	"fmt"
 	"math"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -9,7 +9,7 @@ import (
 	"io"
 	"math"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Record is a tree as it was found in a file.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/fault"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
 	"blobio/scr/kvtree"
 )
 

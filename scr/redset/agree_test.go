@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // on gives one rank a file system of its own.

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Sets of the reference have no checksums. Their elements are compared with each other: those that are to spare have

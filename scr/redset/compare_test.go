@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crashtest"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/testfiles"
 )
 
 // dropSums removes the files of checksums, which the reference does not make.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 var errDied = errors.New("the device died")

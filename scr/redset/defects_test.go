@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/crccat"
-	"blobio/internal/fault"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crccat"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io/fs"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // Files returns the names of the redundancy files of a world rank that are there: descriptors, checksums, and the one with

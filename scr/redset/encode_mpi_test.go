@@ -16,8 +16,8 @@ import (
 
 	"blobio/comm"
 	"blobio/comm/mpi"
-	"blobio/internal/mpitest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/mpitest"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // FormatError says what is wrong with a redundancy file, and where.

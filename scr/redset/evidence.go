@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"strconv"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // evidence is what is found of one member, as it travels between ranks.

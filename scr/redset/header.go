@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // lane is a part of a job that one worker does.

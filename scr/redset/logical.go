@@ -7,8 +7,8 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"blobio/internal/cache"
-	"blobio/internal/vfs"
+	"blobio/internal/base/cache"
+	"blobio/internal/base/vfs"
 )
 
 // maxOpen is how many files of one member are held open at once.

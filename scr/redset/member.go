@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // member is one member of a set under repair whose files are at hand.

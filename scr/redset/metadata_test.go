@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestMetadata: mode and times of a rebuilt file, on the file system of the operating system.

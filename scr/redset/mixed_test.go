@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestRecoverOtherRanks: files of another number of ranks are refused.

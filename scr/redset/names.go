@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // sumSuffix ends the names of our files of checksums. The reference looks at names that

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sort"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Offline rebuilds what is lost or corrupt without ranks, where the redundancy files of all surviving ranks

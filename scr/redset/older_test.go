@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // TestEncodeDurable: when Encode has returned, a power loss takes nothing away.

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"sync"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // syncEvery is how many bytes are written to a file before those are sent to the device, while

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

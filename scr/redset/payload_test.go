@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // The payload is as long as the header says, and each part of it has the checksum of its bytes.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"blobio/comm"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // discover finds the place of each rank: in its own files, or in those of the members of its set.

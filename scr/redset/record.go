@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 

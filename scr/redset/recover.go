@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // RecoverOptions say where the files are. nil means all defaults.

@@ -1,7 +1,7 @@
 package redset
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"fmt"
 )
 

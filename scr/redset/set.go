@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 

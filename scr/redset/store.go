@@ -1,7 +1,7 @@
 package redset
 
 import (
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // store is where the bytes of one member are: what is read, and what is being made.

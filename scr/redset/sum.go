@@ -3,7 +3,7 @@ package redset
 import (
 	"hash/crc32"
 
-	"blobio/internal/crccat"
+	"blobio/internal/base/crccat"
 )
 
 // extent is a range of bytes of a logical file inside one file and one element: the

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"blobio/internal/crccat"
-	"blobio/internal/fault"
+	"blobio/internal/base/crccat"
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 )
 
 // metaFS gives files the metadata that the vectors record, of which no system lets the change time be set.

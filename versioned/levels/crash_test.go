@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 const storySteps = 3

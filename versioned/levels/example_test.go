@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/scr/config"
 	"blobio/scr"
-	"blobio/scr/config"
 	"blobio/versioned"
 	"blobio/versioned/levels"
 )

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 	"blobio/scr"
-	"blobio/scr/config"
 	"blobio/versioned"
 )
 

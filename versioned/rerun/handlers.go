@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/recovery"
 	"blobio/versioned"
 )

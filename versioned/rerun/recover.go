@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/recovery"
 	"blobio/versioned"
 )

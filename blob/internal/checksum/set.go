@@ -7,7 +7,7 @@ import (
 	"sort"
 	"sync"
 
-	"blobio/internal/crccat"
+	"blobio/internal/base/crccat"
 )
 
 // DefaultPiece is the length in bytes of the pieces of an extent that have a checksum of their own: 8 digits in the

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 // Compressed is the process-centric layout with compressed data. Places are those of the plain file that it stands for.

@@ -8,8 +8,8 @@ import (
 	"math"
 
 	"blobio/cdf5"
-	"blobio/internal/codec"
-	"blobio/internal/crccat"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/crccat"
 )
 
 // Names of the datasets of a compressed process-centric subfile. They are others than those of a plain

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"blobio/cdf5"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // ParsePacked takes the attribute that says how a header's data are compressed out of the header's list for

@@ -2,7 +2,7 @@ package layout
 
 import (
 	"blobio/cdf5"
-	"blobio/internal/crccat"
+	"blobio/internal/base/crccat"
 )
 
 // PieceIndex tells which of a subfile's checksums of pieces are those of an extent.

@@ -2,8 +2,8 @@ package layout
 
 import (
 	"blobio/cdf5"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 	"encoding/binary"
 	"iter"
 )

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 
 	"blobio/cdf5"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 // Process is the process-centric layout: a header, little endian, and a blob of each rank, in two datasets of an HDF5 file.

@@ -5,8 +5,8 @@ import (
 	"io"
 	"sync/atomic"
 
-	"blobio/internal/fault"
-	"blobio/internal/par"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 )
 
 // readTable finds the blobs one after the other: the place of each follows only from the sizes of those before. Where the manifest lists

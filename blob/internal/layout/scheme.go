@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"blobio/cdf5"
-	"blobio/internal/h5"
+	"blobio/internal/base/h5"
 )
 
 // readGap is how many bytes are read and dropped rather than starting a new read.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"math"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // ReadFull reads len(b) bytes, or says where the file ends.

@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"blobio/cdf5"
-	"blobio/internal/fault"
-	"blobio/internal/h5"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 )
 
 // Variable is the variable-centric layout: a CDF-5 file, big endian, in which all blobs of a variable's record lie together.

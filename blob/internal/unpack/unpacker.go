@@ -12,11 +12,11 @@ import (
 	"sync"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/cache"
-	"blobio/internal/codec"
-	"blobio/internal/crccat"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/cache"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/crccat"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Unpacker gives a compressed subfile as the plain one that it stands for: header at the same place,

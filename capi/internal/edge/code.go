@@ -9,7 +9,7 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Code is an error code of the C library.

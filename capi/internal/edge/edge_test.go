@@ -16,7 +16,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

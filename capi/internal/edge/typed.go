@@ -8,7 +8,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/elem"
+	"blobio/internal/base/elem"
 )
 
 // View returns n elements of type t at address p as a slice of the Go type that

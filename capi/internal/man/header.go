@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"blobio/internal/manpage"
+	"blobio/internal/base/manpage"
 )
 
 // family is a part of a header with a title of its own.

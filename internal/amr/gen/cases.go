@@ -3,7 +3,7 @@ package gen
 import (
 	"fmt"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 )
 
 // Case is a named set.

@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 	"blobio/internal/amr/gen"
 )
 

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 )
 
 // Set is a tree with data. Blocks are made one by one, so a set of any size

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 )
 
 // Geometry returns the geometry of a domain of the unit cube with roots root

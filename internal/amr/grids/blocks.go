@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"blobio/amr"
-	"blobio/internal/elem"
-	"blobio/internal/fault"
+	"blobio/internal/amr"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // OfBlocks is the mesh of the blocks of a tree, from level 0 on. index are those of the blocks, leaf says which are leaves: their particles count. block

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Difference is what two meshes have of one field.

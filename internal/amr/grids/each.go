@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // Bounds of what is read at once.

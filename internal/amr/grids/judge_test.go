@@ -11,7 +11,7 @@ import (
 
 	"blobio/amr/cello"
 	"blobio/comm"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // The script prints what yt makes of a mesh: total, extrema and their places, and a covering grid.

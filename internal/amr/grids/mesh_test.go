@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 	"blobio/internal/amr/gen"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

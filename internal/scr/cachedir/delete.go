@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"path"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 )
 
 // Delete removes the folder of a cached dataset, durably: first the files of the application in it, then its metadata,

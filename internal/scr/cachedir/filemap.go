@@ -3,9 +3,9 @@ package cachedir
 import (
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/durable"
+	"blobio/internal/base/durable"
 	"blobio/internal/scr/record"
 )
 

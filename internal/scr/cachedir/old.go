@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -8,9 +8,9 @@ import (
 	"path"
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -1,7 +1,7 @@
 package hostlist
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"fmt"
 	"strconv"
 	"strings"

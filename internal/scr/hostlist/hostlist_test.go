@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 func TestExpand(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 var errPower = errors.New("power is gone")

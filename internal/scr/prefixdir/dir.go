@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

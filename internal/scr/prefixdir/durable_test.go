@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 )
 
 // TestRemoveSummaryDurable: a dataset that is not finished any more is not finished after a power loss either.

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"strconv"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

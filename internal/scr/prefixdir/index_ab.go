@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 

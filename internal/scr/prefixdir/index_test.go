@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

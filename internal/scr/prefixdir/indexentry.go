@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 

@@ -15,9 +15,9 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // A dataset that is written in the prefix directory itself, or flushed over the files of a complete one, has hidden names there until it is

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // installing is a prefix directory with the complete dataset 1, and dataset 2 that is whole under hidden names and has the same files: as

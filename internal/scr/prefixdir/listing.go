@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 

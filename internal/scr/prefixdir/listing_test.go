@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

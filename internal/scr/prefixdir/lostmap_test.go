@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestOverwrittenByUnknown: when the map or the summary of the newest dataset is damaged or gone, an older one that may have lost its files to

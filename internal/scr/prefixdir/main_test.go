@@ -3,7 +3,7 @@ package prefixdir
 import (
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 func TestMain(m *testing.M) { crashtest.Main(m) }

@@ -1,7 +1,7 @@
 package prefixdir
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"context"
 	"errors"
 	"testing"

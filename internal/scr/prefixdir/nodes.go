@@ -3,7 +3,7 @@ package prefixdir
 import (
 	"errors"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 )
 
 // Taken is a file of a complete dataset that a newer one has, too. Its bytes are the newer one's, or not whole.

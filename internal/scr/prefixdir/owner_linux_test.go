@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cadence"
-	"blobio/internal/vfs"
 )
 
 // TestOwner: nothing is changed in a prefix directory that others may write to, or own; a link of the user may lead to it.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )

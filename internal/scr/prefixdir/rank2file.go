@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 
 	"github.com/google/go-cmp/cmp"

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cadence"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

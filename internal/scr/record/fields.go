@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 

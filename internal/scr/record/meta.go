@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 

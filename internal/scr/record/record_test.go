@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/fault"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 
 	"github.com/google/go-cmp/cmp"

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 
 	"pgregory.net/rapid"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 
 	"pgregory.net/rapid"
 )

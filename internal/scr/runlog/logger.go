@@ -5,8 +5,8 @@ import (
 	"os"
 	"time"
 
-	"blobio/internal/vfs"
-	"blobio/scr/config"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 )
 
 // Sink is where entries go.

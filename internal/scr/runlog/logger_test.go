@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/vfs"
-	"blobio/scr/config"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 )
 
 func TestLoggerFillsIn(t *testing.T) {

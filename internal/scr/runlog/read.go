@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 const (

@@ -3,7 +3,7 @@
 package runlog
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"fmt"
 )
 

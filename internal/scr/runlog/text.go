@@ -7,7 +7,7 @@ import (
 	"os"
 	"sync"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Text is a Sink: a log file in text.

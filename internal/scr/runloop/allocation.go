@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/hostlist"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"
 	"blobio/internal/scr/salvage"
-	"blobio/internal/vfs"
-	"blobio/scr/config"
 )
 
 // AllocationOptions say of an allocation what is known beside the environment. Lists of hosts are as package hostlist reads them.

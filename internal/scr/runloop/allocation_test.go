@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // bare is an environment without a resource manager.

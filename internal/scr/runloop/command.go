@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/hostlist"
 )
 

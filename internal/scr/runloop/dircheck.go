@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"blobio/internal/vfs"
-	"blobio/scr/config"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 )
 
 // DirCheck is what was seen of a directory. What is wrong is "" where all is well.

@@ -1,7 +1,7 @@
 package runloop
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"bytes"
 	"context"
 	"errors"

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // fakeClock moves only when somebody waits.

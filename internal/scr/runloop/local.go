@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Local starts processes on this host. Its nodes are names; each may have a

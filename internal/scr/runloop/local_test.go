@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
-	"blobio/scr/config"
 )
 
 func needShell(t *testing.T) {

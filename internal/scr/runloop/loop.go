@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/hostlist"
 	"blobio/internal/scr/runlog"
-	"blobio/scr/config"
 )
 
 // loop is the state of Run.

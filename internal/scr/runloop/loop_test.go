@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/runlog"
 )

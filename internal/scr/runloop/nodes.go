@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/hostlist"
 )
 

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/hostlist"
-	"blobio/scr/config"
 )
 
 // ErrSkip is in the chain of the error of a node test that cannot be made here; the loop goes on without it.

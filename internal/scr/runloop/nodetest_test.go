@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"blobio/internal/vfs"
-	"blobio/scr/config"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 )
 
 func params(t *testing.T, env ...string) *config.Set {

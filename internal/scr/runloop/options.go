@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/hostlist"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/salvage"
-	"blobio/internal/vfs"
-	"blobio/scr/config"
 )
 
 // CacheNodes says where the caches of nodes are, for salvage.Run. With local,

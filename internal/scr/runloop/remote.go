@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/vfs"
-	"blobio/scr/config"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/config"
 )
 
 // Remote does something on a node.

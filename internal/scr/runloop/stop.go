@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
-	"blobio/scr/config"
 )
 
 // Stop is why the loop ended.

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
-	"blobio/scr/config"
 )
 
 // EnvTransfer is 1 in the environment of a program on whose nodes transfer processes run; a session leaves background

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // Watchdog ends runs that make no progress.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // A run whose heart stops is ended after the time that counts just then.

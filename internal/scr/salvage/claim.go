@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 )
 
 // claims is prefixdir.Claims of a dataset, read when it is needed first.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"testing"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
-	"blobio/internal/vfs"
 	"blobio/scr"
 )
 

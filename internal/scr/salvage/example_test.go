@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
 	"blobio/scr"
-	"blobio/scr/config"
 )
 
 // A run dies with a checkpoint that is only in the cache of its node. Without ranks it is copied to the prefix directory and

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"strings"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // damagedSuffix ends the name of a copy that is not what was copied any more.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/base/testfiles"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 )

@@ -13,10 +13,10 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
-	"blobio/internal/vfs"
 	"blobio/scr"
 )
 

@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"testing"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 )
 
 // The prefix directory may be named over a link, and the record of a file without, or the other way round.

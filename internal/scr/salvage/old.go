@@ -8,10 +8,10 @@ import (
 	"path"
 	"strconv"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

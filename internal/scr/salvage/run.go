@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"blobio/internal/fault"
-	"blobio/internal/par"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 )

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 // 3 of 4 nodes are left, whichever: the whole postrun logic.

@@ -8,11 +8,11 @@ import (
 	"maps"
 	"slices"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 )
 
 // State of a file of a scavenged dataset in the prefix directory.

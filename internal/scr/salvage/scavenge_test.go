@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 )
 
 func TestScavengeRules(t *testing.T) {

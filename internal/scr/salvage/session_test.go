@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
-	"blobio/internal/vfs"
 	"blobio/scr"
-	"blobio/scr/config"
 )
 
 const simPrefix = "/p/sim"

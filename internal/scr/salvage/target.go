@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/spath"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // Reduce drops ".", "..", empty components and a trailing slash. Above the root

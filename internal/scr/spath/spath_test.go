@@ -1,7 +1,7 @@
 package spath
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"errors"
 	"os"
 	"path"

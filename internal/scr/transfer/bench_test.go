@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // benchDir is a folder in memory, where there is one.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"path"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 )
 
 // maxSegments caps how many segments a file has: a container size that is far too small is a mistake.

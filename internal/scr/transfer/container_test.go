@@ -8,8 +8,8 @@ import (
 	"math"
 	"testing"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"blobio/internal/fault"
-	"blobio/internal/par"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
+	"blobio/internal/base/vfs"
 )
 
 // Copy copies one file. Nothing is under the name Dst unless it is whole, and what Size and CRC say: it is written

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // noise makes n bytes.

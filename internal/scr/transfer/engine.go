@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Options of an Engine.

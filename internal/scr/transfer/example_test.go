@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/transfer"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 func TestServeFailures(t *testing.T) {

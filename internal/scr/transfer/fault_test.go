@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"testing"
 
-	"blobio/internal/crashtest"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 var errBoom = errors.New("boom")

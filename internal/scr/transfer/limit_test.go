@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 
 	"pgregory.net/rapid"
 )

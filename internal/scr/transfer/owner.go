@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/spath"
-	"blobio/internal/vfs"
 )
 
 // ErrOutside: a destination that is not in the prefix directory of the transfer process.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Resume is CopyAll of files that may be at their destinations already. One that is there, whole, is not copied again

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // goroutines of this package that run, but for tests.

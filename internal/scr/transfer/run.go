@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"blobio/internal/par"
+	"blobio/internal/base/par"
 )
 
 // run is a round of copies of a server, in the background.

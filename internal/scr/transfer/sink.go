@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 
-	"blobio/internal/durable"
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // batch is what the jobs of one call share: containers are open, and synced once, as long as a job needs them, and

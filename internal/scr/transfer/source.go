@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io"
 
-	"blobio/internal/fault"
-	"blobio/internal/vfs"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // ranges reads segments of files, one after the other. At most one file is open.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io/fs"
 
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 )
 
 // createTemp begins the file of a job, in a folder that is made if it is not there. In a batch of an owner, what the

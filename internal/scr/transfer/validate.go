@@ -1,7 +1,7 @@
 package transfer
 
 import (
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
 	"cmp"
 	"path/filepath"
 	"slices"

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/fault"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

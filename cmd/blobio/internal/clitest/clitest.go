@@ -12,7 +12,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/cmd/blobio/internal/verbs"
-	"blobio/internal/cdftest"
+	"blobio/internal/cdf5/cdftest"
 	"blobio/internal/cli"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 	"blobio/recovery"
 )
 

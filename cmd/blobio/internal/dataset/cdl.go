@@ -11,10 +11,10 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/cf"
-	"blobio/internal/cftime"
+	"blobio/internal/base/elem"
 	"blobio/internal/cli"
-	"blobio/internal/elem"
+	"blobio/internal/view/cf"
+	"blobio/internal/view/cftime"
 )
 
 // cdlWriter prints CDL as ncdump does, so that ncgen reads it.

@@ -8,10 +8,10 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/cf"
-	"blobio/internal/cftime"
+	"blobio/internal/base/elem"
 	"blobio/internal/cli"
-	"blobio/internal/elem"
+	"blobio/internal/view/cf"
+	"blobio/internal/view/cftime"
 )
 
 // A source is a dataset, or a part of one, that is printed.

@@ -15,8 +15,8 @@ import (
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/decomp"
 	"blobio/e3smcases"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"blobio/blob"
 	"blobio/internal/cli"
-	"blobio/internal/zarr"
+	"blobio/internal/view/zarr"
 )
 
 // zarrSuffix makes an output a Zarr directory, as --zarr does.

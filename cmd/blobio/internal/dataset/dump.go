@@ -13,9 +13,9 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/cf"
-	"blobio/internal/cftime"
 	"blobio/internal/cli"
+	"blobio/internal/view/cf"
+	"blobio/internal/view/cftime"
 )
 
 type dumpFlags struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
+	"blobio/internal/base/elem"
 	"blobio/internal/cli"
-	"blobio/internal/elem"
 )
 
 // binaryFlags are those of dump that write values without text.

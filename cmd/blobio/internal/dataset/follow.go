@@ -16,9 +16,9 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cdf5/slab"
 	"blobio/internal/cli"
-	"blobio/internal/slab"
-	"blobio/internal/stats"
+	"blobio/internal/view/stats"
 )
 
 // followHelp is of ls --follow.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
+	"blobio/internal/base/fault"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 )
 
 // Hint says what to do about an error of the verbs of datasets.

@@ -10,8 +10,8 @@ import (
 
 	"blobio/cdf5"
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/internal/cdftest"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/cdf5/cdftest"
 )
 
 // zoo writes a file with every type, rank and kind of attribute that CDL treats in its own way.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // listings is a file system of which a directory is listed anew only when it has changed: among thousands of datasets each would list it several times. One that has

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // TestListings: a directory that is as it was is listed once, and one that has changed, or may have, again.

@@ -14,9 +14,9 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/cf"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
+	"blobio/internal/view/cf"
 	"blobio/subfile"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/cf"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/elem"
-	"blobio/internal/stats"
-	"blobio/internal/vfs"
+	"blobio/internal/view/cf"
+	"blobio/internal/view/stats"
 )
 
 // statsFlags are those of ls that reads data.

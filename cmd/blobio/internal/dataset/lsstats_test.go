@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
 )
 
 type numbers struct {

@@ -11,9 +11,9 @@ import (
 
 	"blobio/cdf5"
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/internal/cdftest"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/cdf5/cdftest"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
 )
 
 // packedFile is a file of packed coordinates and values, and of attributes that make no sense.

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
+	"blobio/internal/base/codec"
 	"blobio/internal/cli"
-	"blobio/internal/codec"
 )
 
 // netcdf4Flags say that convert writes netCDF-4.

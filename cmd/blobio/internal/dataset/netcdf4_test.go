@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/h5"
 	"blobio/internal/cli"
-	"blobio/internal/h5"
 )
 
 // TestConvertNetCDF4: each way to store netCDF-4 reads back as the CDF-5 file, through every verb that reads datasets.

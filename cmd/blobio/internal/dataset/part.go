@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
-	"blobio/internal/cf"
 	"blobio/internal/cli"
+	"blobio/internal/view/cf"
 )
 
 // partFlags choose variables and parts of dimensions.

@@ -14,9 +14,9 @@ import (
 
 	"blobio/cdf5"
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/internal/cdftest"
+	"blobio/internal/base/testfiles"
+	"blobio/internal/cdf5/cdftest"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
 )
 
 // globe writes an ordinary file with coordinates of each kind: ascending, descending, longitudes, times, columns without order.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/chart"
+	"blobio/internal/cdf5/slab"
 	"blobio/internal/cli"
-	"blobio/internal/plot/fieldplot"
-	"blobio/internal/slab"
+	"blobio/internal/draw/chart"
+	"blobio/internal/draw/fieldplot"
 )
 
 type plotFlags struct {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/crashtest"
 	"blobio/internal/cli"
-	"blobio/internal/crashtest"
 )
 
 // TestPlotVariable: plot draws a variable of a dataset, and says what it cannot; without a variable it draws as before.

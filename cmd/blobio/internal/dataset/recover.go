@@ -14,8 +14,8 @@ import (
 
 	"blobio/amr/cello"
 	"blobio/blob"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 

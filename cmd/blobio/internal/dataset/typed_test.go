@@ -8,7 +8,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/internal/cdftest"
+	"blobio/internal/cdf5/cdftest"
 	"blobio/internal/cli"
 )
 

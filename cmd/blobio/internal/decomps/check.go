@@ -9,8 +9,8 @@ import (
 	"blobio/blob"
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
+	"blobio/internal/base/fault"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 )
 
 func newDecompCheck(e *cli.Env) *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/decomp/mapfile"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // Knows says that a path is a map file that is no dataset: PIO text, HDF5 or netCDF-4.

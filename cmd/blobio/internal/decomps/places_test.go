@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/crashtest"
 	"blobio/internal/cli"
-	"blobio/internal/crashtest"
 )
 
 // TestPlotPlaces: a map has the coordinates of the dataset, if it has some.

@@ -11,8 +11,8 @@ import (
 
 	"blobio/blob"
 	"blobio/internal/cli"
-	"blobio/internal/plot/fieldplot"
-	"blobio/internal/plot/mapplot"
+	"blobio/internal/draw/fieldplot"
+	"blobio/internal/draw/mapplot"
 )
 
 type plotFlags struct {

@@ -8,8 +8,8 @@ import (
 
 	"blobio/ffformat"
 	"blobio/ffformat/ffstore"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 	"sync/atomic"
 )
 

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 
 	"blobio/ffformat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
 )
 
 // jsonText is s as JSON has it.

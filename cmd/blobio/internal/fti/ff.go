@@ -16,8 +16,8 @@ import (
 	"blobio/blob"
 	"blobio/ffformat"
 	"blobio/ffformat/ffstore"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 )
 
 func New(e *cli.Env) *cobra.Command {

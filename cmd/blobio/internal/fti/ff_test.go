@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
 )
 
 func TestFFLs(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/ffformat"
-	"blobio/internal/vfs"
+	"blobio/internal/base/vfs"
 )
 
 // ffToys are two checkpoints of three variables: 1 has int32 values, 2 grew and then

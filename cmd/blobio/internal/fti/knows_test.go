@@ -8,7 +8,7 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/fti"
-	"blobio/internal/testfiles"
+	"blobio/internal/base/testfiles"
 )
 
 // TestKnowsNoNetCDF: a file of another name is known by its metadata, but one that begins as netCDF or HDF5 is not searched for

@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"blobio/ffformat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
 )
 
 // posixOf is what FTI's metadata tell of a file that is none of FTI-FF, as err says; without metadata the error is err.

@@ -13,8 +13,8 @@ import (
 
 	"blobio/blob"
 	"blobio/ffformat/ffstore"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 
 	"github.com/spf13/cobra"
 )

@@ -12,9 +12,9 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/fti"
 	"blobio/ffformat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
 )
 
 // TestFFWriteIsWhole: whatever fails while convert, compact and repair write, a full disk or a

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"blobio/internal/base/durable"
+	"blobio/internal/base/manpage"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/durable"
-	"blobio/internal/manpage"
-	"blobio/internal/vfs"
 )
 
 func NewMan(e *cli.Env) *cobra.Command {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/amr"
 	"blobio/amr/cello"
 	"blobio/blob"
+	"blobio/internal/amr"
 	"blobio/internal/cli"
 )
 

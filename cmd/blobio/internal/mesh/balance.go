@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/amr"
 	"blobio/amr/cello"
-	"blobio/sfc"
+	"blobio/internal/amr"
+	"blobio/internal/amr/sfc"
 )
 
 // What ls says of levels, and of how even parts are, as JSON has it.

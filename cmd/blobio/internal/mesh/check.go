@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/amr"
 	"blobio/amr/cello"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 )
 
 type amrCheckFlags struct {

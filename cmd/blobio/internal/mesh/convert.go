@@ -14,13 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/amr"
 	"blobio/amr/cello"
-	"blobio/amr/cello/netcdf"
 	"blobio/blob"
+	"blobio/internal/amr"
+	"blobio/internal/amr/netcdf"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
 )
 
 type amrConvertFlags struct {

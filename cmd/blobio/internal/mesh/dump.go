@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 	"blobio/internal/cli"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/amr/grids"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
 )
 
 type amrExtractFlags struct {

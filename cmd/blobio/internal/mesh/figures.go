@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"blobio/amr"
+	"blobio/internal/amr"
 	"blobio/internal/amr/grids"
+	"blobio/internal/base/elem"
 	"blobio/internal/cli"
-	"blobio/internal/elem"
 )
 
 // numbers are elements in the order of the host.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/amr"
 	"blobio/amr/cello"
+	"blobio/internal/amr"
 	"blobio/internal/amr/gen"
 	"blobio/internal/cli"
 )

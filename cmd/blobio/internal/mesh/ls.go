@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/amr"
 	"blobio/cmd/blobio/internal/decomps"
+	"blobio/internal/amr"
+	"blobio/internal/amr/sfc"
 	"blobio/internal/cli"
-	"blobio/sfc"
 )
 
 type amrLsFlags struct {

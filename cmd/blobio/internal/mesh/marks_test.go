@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/amr"
 	"blobio/amr/cello"
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/mesh"
 	"blobio/comm"
+	"blobio/internal/amr"
 	"blobio/internal/amr/gen"
 	"blobio/internal/cli"
 )

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/amr"
 	"blobio/amr/cello"
 	"blobio/blob"
 	"blobio/cmd/blobio/internal/dataset"
 	"blobio/comm"
+	"blobio/internal/amr"
+	"blobio/internal/base/par"
 	"blobio/internal/cli"
-	"blobio/internal/par"
 )
 
 // amrOutput is where convert and gen write to, and how.

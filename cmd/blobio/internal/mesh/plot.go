@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/cmd/blobio/internal/decomps"
+	"blobio/internal/amr/sfc"
 	"blobio/internal/cli"
-	"blobio/internal/plot/amrplot"
-	"blobio/sfc"
+	"blobio/internal/draw/amrplot"
 )
 
 type amrPlotFlags struct {

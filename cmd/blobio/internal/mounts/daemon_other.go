@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"blobio/internal/cli"
-	"blobio/internal/mount"
+	"blobio/internal/view/mount"
 )
 
 func (f *mountFlags) detach(*cli.Env, string, string) error {

@@ -15,9 +15,9 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/base/diary"
 	"blobio/internal/cli"
-	"blobio/internal/diary"
-	"blobio/internal/mount"
+	"blobio/internal/view/mount"
 )
 
 type mountFlags struct {

@@ -18,8 +18,8 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
 )
 
 // asBlobio makes this program the command, which a mount in the background starts again.

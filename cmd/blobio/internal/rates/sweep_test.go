@@ -11,9 +11,9 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/rates"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/bench"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
 )
 
 // TestBenchSweepExamples: the examples of the help run, the largest one with fewer ranks.

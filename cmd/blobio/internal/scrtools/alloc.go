@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 	"blobio/internal/scr/runloop"
 	"blobio/internal/scr/salvage"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	scrcheck "blobio/scr/check"
+	scrcheck "blobio/internal/scr/check"
 	"fmt"
 )
 

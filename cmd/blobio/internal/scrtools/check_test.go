@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/cli"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/testfiles"
 	"blobio/scr/kvtree"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/runloop"
-	"blobio/internal/vfs"
-	"blobio/scr/config"
 )
 
 func newScrCheckNode(e *cli.Env) *cobra.Command {

@@ -9,9 +9,9 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
-	"blobio/internal/vfs"
 	"blobio/scr/redset"
 )
 

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/vfs"
-	"blobio/scr/config"
 	"blobio/scr/kvtree"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/scrtools"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/cli"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/testfiles"
 	"blobio/scr/kvtree"
 )
 

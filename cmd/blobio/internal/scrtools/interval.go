@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
 	"blobio/internal/scr/runlog"
-	"blobio/internal/vfs"
 )
 
 type scrIntervalFlags struct {

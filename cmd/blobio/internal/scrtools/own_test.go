@@ -14,10 +14,10 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
+	"blobio/internal/base/crashtest"
 	"blobio/internal/cli"
-	"blobio/internal/crashtest"
+	"blobio/internal/scr/config"
 	"blobio/scr"
-	"blobio/scr/config"
 )
 
 // ownCluster has the library write checkpoints 1 and 2 of four ranks, each on a node of its own; 2 is flushed and in the caches. It returns the

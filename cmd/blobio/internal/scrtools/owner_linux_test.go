@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 )
 
 // Two users, and a folder in which both may make files, as in /dev/shm.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/scr/config"
 	"blobio/scr"
-	"blobio/scr/config"
 )
 
 // openSession is a program of one rank that does nothing: its control directory, its cache and its prefix directory are in dir.

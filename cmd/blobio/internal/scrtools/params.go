@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/runloop"
-	"blobio/scr/config"
 )
 
 type scrParamsFlags struct {

@@ -10,7 +10,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/internal/cli"
-	"blobio/scr/config"
+	"blobio/internal/scr/config"
 )
 
 // paramsDir makes a user file and takes what concerns SCR out of the environment.

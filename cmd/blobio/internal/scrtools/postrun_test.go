@@ -14,9 +14,9 @@ import (
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/comm"
 	"blobio/internal/cli"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
 	"blobio/scr"
-	"blobio/scr/config"
 )
 
 // crashed leaves a checkpoint of four ranks in the caches of four nodes, as a run that died.

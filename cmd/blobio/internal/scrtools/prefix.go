@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runloop"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
 

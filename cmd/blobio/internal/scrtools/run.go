@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/diary"
 	"blobio/internal/cli"
-	"blobio/internal/diary"
 	"blobio/internal/scr/hostlist"
 	"blobio/internal/scr/runloop"
 )

@@ -18,7 +18,7 @@ import (
 	"blobio/comm"
 	"blobio/comm/mpi"
 	"blobio/internal/cli"
-	"blobio/internal/mpitest"
+	"blobio/internal/comm/mpitest"
 	"blobio/scr"
 )
 

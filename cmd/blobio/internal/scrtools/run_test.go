@@ -13,8 +13,8 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/base/crashtest"
 	"blobio/internal/cli"
-	"blobio/internal/crashtest"
 	"blobio/internal/scr/runloop"
 )
 

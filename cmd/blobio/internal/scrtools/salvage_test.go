@@ -12,9 +12,9 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/scrtools"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
-	"blobio/scr/config"
+	"blobio/internal/scr/config"
 )
 
 // scrDo runs a verb of "blobio scr".

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 )
 
 func New(e *cli.Env) *cobra.Command {

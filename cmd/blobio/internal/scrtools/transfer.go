@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
 	"blobio/scr/kvtree"

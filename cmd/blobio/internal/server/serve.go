@@ -16,7 +16,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/internal/cli"
-	"blobio/serve"
+	"blobio/internal/view/serve"
 )
 
 type serveFlags struct {

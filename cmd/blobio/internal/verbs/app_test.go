@@ -10,8 +10,8 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/base/version"
 	"blobio/internal/cli"
-	"blobio/internal/version"
 )
 
 func TestHelpOfEveryCommand(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"blobio/cmd/blobio/internal/mesh"
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/cmd/blobio/internal/versions"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/cli"
-	"blobio/internal/testfiles"
 )
 
 // TestFamilies: ls, check, dump, diff and plot know by the content what a path is, and say what a family does not have.

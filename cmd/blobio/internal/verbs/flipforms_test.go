@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/amr"
 	"blobio/amr/cello"
 	"blobio/blob"
 	"blobio/cdf5"
@@ -19,6 +18,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/ffformat/ffstore"
+	"blobio/internal/amr"
 	"blobio/internal/cli"
 	"blobio/versioned"
 )

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/crashtest"
 	"blobio/internal/cli"
-	"blobio/internal/crashtest"
 )
 
 // manifestIDs are what differs in the manifests of two equal datasets.

@@ -9,8 +9,8 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/base/crashtest"
 	"blobio/internal/cli"
-	"blobio/internal/crashtest"
 )
 
 // A flag that was given already is no advice.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/internal/calls/callstest"
-	"blobio/internal/mpitest"
+	"blobio/internal/base/calls/callstest"
+	"blobio/internal/comm/mpitest"
 )
 
 // TestSeenByInterposersUnderMPI: all that replay writes goes through the C library, where tools such as Darshan see it.

@@ -5,7 +5,7 @@ package verbs_test
 import (
 	"testing"
 
-	"blobio/internal/crashtest"
+	"blobio/internal/base/crashtest"
 )
 
 func TestMain(m *testing.M) { crashtest.Main(m) }

@@ -11,10 +11,10 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/crashtest"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
 )
 
 // outputs are command lines, by the name of what they make, which is their last argument.

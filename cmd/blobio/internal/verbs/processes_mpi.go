@@ -9,8 +9,8 @@ import (
 
 	"blobio/comm"
 	"blobio/comm/mpi"
+	"blobio/internal/base/launcher"
 	"blobio/internal/cli"
-	"blobio/internal/launcher"
 )
 
 // joinAdvice is how processes come to know of each other.

@@ -17,7 +17,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/verbs"
 	"blobio/internal/cli"
-	"blobio/internal/mpitest"
+	"blobio/internal/comm/mpitest"
 )
 
 // TestMain lets the test program be blobio, as mpirun starts it.

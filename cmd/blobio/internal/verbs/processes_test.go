@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/base/launcher"
 	"blobio/internal/cli"
-	"blobio/internal/launcher"
 )
 
 // TestOneOfSeveral: without MPI a process that is one of several writes nothing, whatever launcher it was; it may still read.

@@ -22,8 +22,8 @@ import (
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/cmd/blobio/internal/server"
 	"blobio/cmd/blobio/internal/versions"
+	"blobio/internal/base/version"
 	"blobio/internal/cli"
-	"blobio/internal/version"
 )
 
 // newRoot builds the tree of commands.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/cli"
-	"blobio/internal/fault"
 	"blobio/versioned"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/durable"
-	"blobio/internal/vfs"
 	"blobio/versioned"
 )
 

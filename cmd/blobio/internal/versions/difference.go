@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 	"math"
 
+	"blobio/internal/base/elem"
 	"blobio/internal/cli"
-	"blobio/internal/elem"
 	"blobio/versioned"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/base/elem"
 	"blobio/internal/cli"
-	"blobio/internal/elem"
 	"blobio/versioned"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"blobio/internal/base/elem"
 	"blobio/internal/cli"
-	"blobio/internal/elem"
 	"blobio/versioned"
 )
 

@@ -1,0 +1,71 @@
+package netcdf4
+
+import (
+	"strings"
+
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+)
+
+// Attributes that netCDF-4 keeps for itself.
+const (
+	attClass       = "CLASS"
+	attName        = "NAME"
+	attRefs        = "REFERENCE_LIST"
+	attDims        = "DIMENSION_LIST"
+	attDimID       = "_Netcdf4Dimid"
+	attCoordinates = "_Netcdf4Coordinates"
+	attProperties  = "_NCProperties"
+	attStrict      = "_nc3_strict"
+)
+
+// The names of attributes that no variable or file of a user can have: the netCDF library neither shows them nor writes them.
+var reserved = map[string]bool{attClass: true, attName: true, attRefs: true, attDims: true, attDimID: true, attCoordinates: true,
+	attProperties: true, attStrict: true, "_Format": true, "_IsNetcdf4": true, "_SuperblockVersion": true, "_NCCopied": true}
+
+const (
+	scaleClass = "DIMENSION_SCALE"
+	// noVariable begins the NAME of a dimension without a variable; its length follows in 10 columns.
+	noVariable = "This is a netCDF dimension but not a netCDF variable."
+	// notCoordinate stands before the name of a variable that is named like a dimension but does not begin with it.
+	notCoordinate = "_nc4_non_coord_"
+)
+
+// checkNames refuses what would read as something else.
+func checkNames(h *cdf5.Header) error {
+	name := func(kind, s string) error {
+		if strings.HasPrefix(s, notCoordinate) {
+			return fault.Class(fault.ErrUnsupported, "%s %q: in netCDF-4 names that begin with %s stand for others", kind, s, notCoordinate)
+		}
+		if strings.ContainsAny(s, "/\x00") || s == "." || s == "" {
+			return fault.Class(fault.ErrUnsupported, "%s %q: HDF5 has no such names", kind, s)
+		}
+		return nil
+	}
+	atts := func(of string, l []cdf5.Att) error {
+		for i := range l {
+			if reserved[l[i].Name] {
+				return fault.Class(fault.ErrUnsupported, "attribute %q of %s: netCDF-4 keeps this name for itself", l[i].Name, of)
+			}
+		}
+		return nil
+	}
+	for i := range h.Dims {
+		if err := name("dimension", h.Dims[i].Name); err != nil {
+			return err
+		}
+	}
+	if err := atts("the file", h.Atts); err != nil {
+		return err
+	}
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		if err := name("variable", v.Name); err != nil {
+			return err
+		}
+		if err := atts("variable "+v.Name, v.Atts); err != nil {
+			return err
+		}
+	}
+	return nil
+}

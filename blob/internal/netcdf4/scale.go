@@ -1,0 +1,62 @@
+package netcdf4
+
+import (
+	"errors"
+
+	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
+)
+
+// scale notes of a dataset whether it is a dimension scale, with the name and number that it has as one. What is there and cannot be read is an
+// error: without it a mere dimension would pass for a variable, or dimensions for others.
+func (o *opener) scale(m *member) error {
+	class, err := o.attr(m, attClass)
+	if class == nil || err != nil {
+		return err
+	}
+	if s, err := class.Text(); errors.Is(err, fault.ErrUsage) || err == nil && s != scaleClass { // something of its own
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if m.Rank() == 0 {
+		return nil
+	}
+	m.scale = true
+	title, err := o.attr(m, attName)
+	if err != nil {
+		return err
+	}
+	if title != nil {
+		if m.title, err = title.Text(); err != nil {
+			return o.notScale(m, title, "a text", err)
+		}
+	}
+	id, err := o.attr(m, attDimID)
+	if id == nil || err != nil {
+		return err
+	}
+	ids, err := id.Int64s()
+	if err != nil || len(ids) != 1 {
+		return o.notScale(m, id, "a number", err)
+	}
+	m.dimID = ids[0]
+	return nil
+}
+
+// attr is an attribute of a dataset, nil if it has none of this name.
+func (o *opener) attr(m *member, name string) (*h5.Attr, error) {
+	a, err := m.Attr(name)
+	if errors.Is(err, fault.ErrMissing) {
+		return nil, nil
+	}
+	return a, err
+}
+
+// notScale is the error of an attribute that a dimension scale cannot have, or of reading it.
+func (o *opener) notScale(m *member, a *h5.Attr, want string, err error) error {
+	if err != nil && !errors.Is(err, fault.ErrUsage) {
+		return err
+	}
+	return fault.At(o.name, -1, "attribute "+a.Name+" of "+m.name, fault.ErrCorrupt, "%d elements of type %s, want %s", a.Elems(), a.Type, want)
+}

@@ -1,0 +1,9 @@
+package amr_test
+
+import (
+	"testing"
+
+	"blobio/internal/base/crashtest"
+)
+
+func TestMain(m *testing.M) { crashtest.Main(m) }

@@ -1,0 +1,156 @@
+package netcdf
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sort"
+
+	"blobio/amr/cello"
+	"blobio/internal/amr"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/par"
+	"blobio/internal/cdf5/virtual"
+)
+
+// File is the netCDF form of a checkpoint, computed when it is read. It is an io.ReaderAt, safe for concurrent use.
+//
+// What is damaged in the checkpoint is an error at the bytes that it is needed for: of a field or an attribute of particles those
+// of the block.
+type File struct{ *virtual.File }
+
+// New returns the form of a part of a checkpoint (nil: of the whole), of which the heads of all blocks are read and kept. memory bounds what is kept of
+// data, in bytes, beside what was read last; 0 means 16 MiB.
+func New(ctx context.Context, k *cello.Checkpoint, p *Part, memory int64) (*File, error) {
+	src, err := newSource(k, p)
+	if err != nil {
+		return nil, err
+	}
+	m := &maker{source: src, workers: min(runtime.GOMAXPROCS(0), 16)}
+	var s *summary
+	if m.list, s, err = src.heads(ctx); err != nil {
+		return nil, err
+	}
+	if m.l, err = newLayout(src.meta, s, src.fields(), m.list); err != nil {
+		return nil, err
+	}
+	f, err := virtual.New(k.Dir(), m.l.header(), m, memory)
+	if err != nil {
+		return nil, err
+	}
+	return &File{f}, nil
+}
+
+// maker makes rows of the file.
+type maker struct {
+	*source
+	l       *layout
+	list    []placed // by row
+	workers int
+}
+
+// tableBytes is how much of the rows that need no data is made at once.
+const tableBytes = 64 << 10
+
+// Unit implements virtual.Maker: what comes from one block, or some rows that are made of what is in memory.
+func (m *maker) Unit(k int, _, at int64) (lo, hi int64) {
+	v := &m.l.vars[k]
+	elems := m.l.rowBytes(v) / int64(v.typ.Size())
+	row := at / elems
+	switch {
+	case v.list >= 0:
+		if total := m.l.lists[v.list].total; row >= total {
+			return total, max(total, 1) // the row that is nobody's
+		}
+		i := m.blockAt(v, row)
+		first, n := m.list[i].rows(m.l, v)
+		return first, first + n
+	case v.of.kind == ofTables:
+		step := max(tableBytes/m.l.rowBytes(v), 1)
+		row -= row % step
+		return row * elems, min(row+step, int64(len(m.list))) * elems
+	}
+	return row * elems, (row + 1) * elems
+}
+
+// blockAt is the block that has a row of a list: the last of those that begin there or before it.
+func (m *maker) blockAt(v *variable, row int64) int {
+	return sort.Search(len(m.list), func(i int) bool { return m.list[i].at[v.list] > row }) - 1
+}
+
+// Make implements virtual.Maker.
+func (m *maker) Make(ctx context.Context, k int, _, lo, hi int64, dst []byte) error {
+	v := &m.l.vars[k]
+	elems := m.l.rowBytes(v) / int64(v.typ.Size())
+	i, end := int(lo/elems), int(hi/elems)
+	if v.list >= 0 {
+		if lo >= m.l.lists[v.list].total {
+			clear(dst)
+			return nil
+		}
+		i, end = m.blockAt(v, lo), m.blockAt(v, hi-1)+1
+	}
+	workers := m.workers
+	if v.of.kind == ofTables {
+		workers = 1
+	}
+	return par.Each(ctx, workers, end-i, func(ctx context.Context, n int) error {
+		p := &m.list[i+n]
+		first, rows := p.rows(m.l, v)
+		if rows == 0 {
+			return nil
+		}
+		at := (first*elems - lo) * int64(v.typ.Size())
+		return m.row(ctx, k, i+n, dst[at:at+rows*m.l.rowBytes(v)])
+	})
+}
+
+// row makes what block i has of a variable.
+func (m *maker) row(ctx context.Context, k, i int, dst []byte) error {
+	v, p := &m.l.vars[k], m.list[i]
+	var err error
+	switch v.of.kind {
+	case ofField:
+		p.Block, err = m.withField(ctx, i, v.of.i)
+	case ofParticles:
+		p.Block, err = m.withParticles(ctx, i, v.of.i, v.of.k)
+	case ofAdapt:
+		p.Block, err = m.k.Head(ctx, m.rows[i])
+	}
+	if err != nil {
+		return err
+	}
+	b, err := rowOf(m.l, v, make([]byte, 0, 64), &p)
+	if err != nil {
+		return err
+	}
+	elem.Reorder(dst, b, v.typ.Size(), true)
+	return nil
+}
+
+// withField is block i with the data of a field.
+func (m *maker) withField(ctx context.Context, i, f int) (*amr.Block, error) {
+	b := *m.list[i].Block
+	b.Fields = make([]amr.Field, f+1)
+	var err error
+	b.Fields[f].Data, err = m.field(ctx, i, f)
+	return &b, err
+}
+
+// withParticles is block i with the data of an attribute of particles.
+func (m *maker) withParticles(ctx context.Context, i, t, attr int) (*amr.Block, error) {
+	spec := &m.l.meta.Particles[t]
+	data, err := m.particles(ctx, i, spec, attr)
+	if err != nil {
+		return nil, err
+	}
+	b := *m.list[i].Block
+	b.Particles = slices.Clone(b.Particles)
+	for n := range b.Particles {
+		if q := &b.Particles[n]; q.Spec.Name == spec.Name {
+			q.Data = make([][]byte, len(spec.Attrs))
+			q.Data[attr] = data
+		}
+	}
+	return &b, nil
+}

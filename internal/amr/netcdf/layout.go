@@ -1,0 +1,277 @@
+package netcdf
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"blobio/cdf5"
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+)
+
+// version is that of the form, the global attribute blobio_amr.
+const version = 1
+
+// layout says which variables the file has, and what of a block goes into each.
+type layout struct {
+	meta  *amr.Meta
+	dims  []cdf5.Dim
+	atts  []cdf5.Att
+	vars  []variable
+	lists []list
+}
+
+// list is something of which each block has as many as it likes: the rows of all blocks
+// lie one after the other in flat variables.
+type list struct {
+	name  string
+	count func(b *amr.Block) int64 // -1: the block has none of it, which is not 0
+	total int64
+}
+
+// variable is one of the file.
+type variable struct {
+	name string
+	typ  cdf5.Type
+	dims []int // of layout.dims, the first counts rows
+	atts []cdf5.Att
+	list int // -1: a row for each block; otherwise the rows are those of a list
+	of   origin
+	// row returns what a block has of it, in the order of the host; it may use scratch.
+	row func(scratch []byte, p *placed) ([]byte, error)
+}
+
+// origin is what of a block a row is made of.
+type origin struct {
+	kind originKind
+	i, k int // the field by its number in a block; type and attribute of particles
+}
+
+type originKind uint8
+
+const (
+	ofTables    originKind = iota // all but the following, which heads keeps
+	ofField                       // Data of a field
+	ofParticles                   // Data of an attribute of particles
+	ofAdapt                       // the adapt_buffer
+)
+
+// placed is a block with its place in the file.
+type placed struct {
+	*amr.Block
+	pos    int64   // row
+	parent int64   // row of the parent, -1
+	at     []int64 // first row in each list
+}
+
+// dim returns the dimension of this name, and adds it. CDF has no empty fixed dimensions:
+// what is empty has one row, which is nobody's.
+func (l *layout) dim(name string, n int64) int {
+	i := slices.IndexFunc(l.dims, func(d cdf5.Dim) bool { return d.Name == name })
+	if i < 0 {
+		i = len(l.dims)
+		l.dims = append(l.dims, cdf5.Dim{Name: name, Len: max(n, 1)})
+	}
+	return i
+}
+
+// rowBytes is the size of a row of a variable.
+func (l *layout) rowBytes(v *variable) int64 {
+	n := int64(v.typ.Size())
+	for _, d := range v.dims[1:] {
+		n *= l.dims[d].Len
+	}
+	return n
+}
+
+// newLayout describes the file of some blocks, and gives each its place.
+func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed) (*layout, error) {
+	l := &layout{meta: m}
+	l.addLists(s)
+	l.place(list)
+	var err error
+	if l.atts, err = metaAtts(m); err != nil {
+		return nil, err
+	}
+	block := l.dim("block", s.Blocks)
+	l.addTables(block, s)
+	for i := range fields {
+		l.addField(block, i, &fields[i])
+	}
+	l.addParticles()
+	if s.Adapt {
+		l.addBytes("adapt", l.listIndex("adapt"), func(b *amr.Block) []byte { return trimmed(b.Adapt) },
+			att("long_name", "what a program knows of neighbours (adapt_buffer of Cello), without the zeros at its end"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Attrs)) {
+		l.addAttr(block, name, s.Attrs[name], s.Blocks)
+	}
+	seen := map[string]bool{}
+	for i := range l.vars {
+		v := &l.vars[i]
+		if seen[v.name] {
+			return nil, fault.Usage("two variables would be called %q", v.name)
+		}
+		seen[v.name] = true
+		elems := float64(1)
+		for _, d := range v.dims {
+			elems *= float64(l.dims[d].Len)
+		}
+		if elems*float64(v.typ.Size()) > math.MaxInt64/2 {
+			return nil, fault.Usage("variable %q of %g elements", v.name, elems)
+		}
+	}
+	return l, nil
+}
+
+func (l *layout) listIndex(name string) int {
+	return slices.IndexFunc(l.lists, func(x list) bool { return x.name == name })
+}
+
+// trimmed drops the zeros at the end.
+func trimmed(b []byte) []byte {
+	n := len(b)
+	for n > 0 && b[n-1] == 0 {
+		n--
+	}
+	return b[:n]
+}
+
+// addLists finds what varies in length, in a fixed order.
+func (l *layout) addLists(s *summary) {
+	for i := range l.meta.Particles {
+		name := l.meta.Particles[i].Name
+		l.lists = append(l.lists, list{name: "particle_" + name, count: func(b *amr.Block) int64 {
+			for i := range b.Particles {
+				if b.Particles[i].Spec.Name == name {
+					return int64(b.Particles[i].N)
+				}
+			}
+			return 0
+		}})
+	}
+	if s.Adapt {
+		l.lists = append(l.lists, list{name: "adapt", count: func(b *amr.Block) int64 {
+			if b.Adapt == nil {
+				return -1
+			}
+			return int64(len(trimmed(b.Adapt)))
+		}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Attrs)) {
+		if s.Attrs[name].fixed(s.Blocks) {
+			continue
+		}
+		l.lists = append(l.lists, list{name: "attr_" + name, count: func(b *amr.Block) int64 {
+			v, ok := b.Attrs[name]
+			if !ok {
+				return -1
+			}
+			x, _, _, _ := toSlice(v)
+			n, _, _ := cdf5.SliceLen(x)
+			return int64(n)
+		}})
+	}
+}
+
+// place gives every block the row of its parent and its rows in the lists, and tells the rows of each list. The order stays.
+func (l *layout) place(list []placed) {
+	row := make(map[amr.Index]int64, len(list))
+	for i := range list {
+		row[list[i].Index] = int64(i)
+	}
+	for i := range list {
+		p := &list[i]
+		var ok bool
+		if p.parent, ok = row[p.Index.Parent()]; !ok {
+			p.parent = -1
+		}
+		p.pos, p.at = int64(i), make([]int64, len(l.lists))
+		for k := range l.lists {
+			x := &l.lists[k]
+			p.at[k] = x.total
+			x.total += max(x.count(p.Block), 0)
+		}
+	}
+}
+
+// rows of a variable that a block has: the first one and their number.
+func (p *placed) rows(l *layout, v *variable) (first, n int64) {
+	if v.list < 0 {
+		return p.pos, 1
+	}
+	return p.at[v.list], max(l.lists[v.list].count(p.Block), 0)
+}
+
+// rowOf is what a block has of a variable, checked.
+func rowOf(l *layout, v *variable, scratch []byte, p *placed) ([]byte, error) {
+	b, err := v.row(scratch, p)
+	if err != nil {
+		return nil, err
+	}
+	if _, n := p.rows(l, v); int64(len(b)) != n*l.rowBytes(v) {
+		return nil, fault.Usage("block %s: %d bytes of %s, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), len(b), v.name, n*l.rowBytes(v))
+	}
+	return b, nil
+}
+
+var native = binary.NativeEndian
+
+// metaAtts are the global attributes.
+func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
+	ints := func(v [3]int) []int32 { return []int32{int32(v[0]), int32(v[1]), int32(v[2])} }
+	periodic := []int32{0, 0, 0}
+	for a, p := range m.Periodic {
+		if p {
+			periodic[a] = 1
+		}
+	}
+	atts := []cdf5.Att{
+		att("blobio_amr", int32(version)),
+		att("title", "blocks of an adaptive mesh"),
+		att("rank", int32(m.Rank)), att("root_blocks", ints(m.Roots)), att("block_cells", ints(m.Block)), att("ghost_cells", ints(m.Ghost)),
+		att("domain_lower", m.Lower[:]), att("domain_upper", m.Upper[:]), att("periodic", periodic),
+		att("min_level", int32(m.MinLevel)), att("max_level", int32(m.MaxLevel)),
+		att("cycle", m.Cycle), att("time", m.Time), att("dt", m.Dt), att("redshift", m.Redshift),
+	}
+	var types []string
+	for _, p := range m.Particles {
+		if strings.ContainsAny(p.Name, " \t\n") {
+			return nil, fault.Usage("particles %q: a name with white space", p.Name)
+		}
+		types = append(types, p.Name)
+	}
+	atts = append(atts, att("particle_types", strings.Join(types, " ")))
+	if m.Files > 0 {
+		atts = append(atts, att("files", int32(m.Files)))
+	}
+	if m.Unverified {
+		atts = append(atts, att("unverified", int32(1)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Attrs)) {
+		x, t, k, ok := toSlice(m.Attrs[name])
+		if !ok {
+			return nil, fault.Usage("attribute %q of the tree is %T, want numbers or texts", name, m.Attrs[name])
+		}
+		prefix := "meta_"
+		if k == isStrings {
+			prefix = "metastrings_"
+			x = string(x.([]byte))
+		}
+		atts = append(atts, cdf5.Att{Name: prefix + name, Type: t, Value: x})
+	}
+	return atts, nil
+}
+
+// header is that of the file.
+func (l *layout) header() *cdf5.Header {
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: l.dims, Atts: l.atts}
+	for i := range l.vars {
+		v := &l.vars[i]
+		h.Vars = append(h.Vars, cdf5.Var{Name: v.name, Type: v.typ, Dims: v.dims, Atts: v.atts})
+	}
+	return h
+}

@@ -1,0 +1,275 @@
+package durable
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"blobio/internal/base/fault"
+	"blobio/internal/base/launcher"
+	"blobio/internal/base/vfs"
+)
+
+// A Holder is who has a lease, as its file says: one line of JSON.
+type Holder struct {
+	ID    string    `json:"id"`   // 32 random hexadecimal digits
+	Host  string    `json:"host"` // name of the machine
+	Boot  string    `json:"boot,omitempty"`
+	PID   int       `json:"pid"`
+	Proc  string    `json:"proc,omitempty"` // namespace of PID, and when the process began: tells it from a later one of its number
+	User  string    `json:"user,omitempty"`
+	Job   string    `json:"job,omitempty"` // number in the batch system
+	Since time.Time `json:"since"`         // by the clock of Host
+	Beat  int64     `json:"beat"`          // counts heartbeats
+	// Period in milliseconds, of which none goes by without a heartbeat; 0: the holder has promised none.
+	Period int64 `json:"period_ms,omitempty"`
+	// Unsure says that the one before may be alive, and that Settle has not been called since.
+	Unsure bool `json:"unsure,omitempty"`
+}
+
+// String is "HOST, process PID, since TIME, user USER, job JOB"; user and job where they are known.
+func (h *Holder) String() string {
+	if h == nil || h.ID == "" {
+		return "a writer that has not said who it is"
+	}
+	who := fmt.Sprintf("%s, process %d, since %s", plain(h.Host), h.PID, h.Since.Local().Format(time.DateTime))
+	if h.User != "" {
+		who += ", user " + plain(h.User)
+	}
+	if h.Job != "" {
+		who += ", job " + plain(h.Job)
+	}
+	return who
+}
+
+// plain keeps what another program wrote from doing more than being printed.
+func plain(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fmt.Sprintf("%q", s)
+	}
+	return s
+}
+
+// An InUseError says that somebody else holds a lease. It wraps fault.ErrInUse.
+type InUseError struct {
+	Name   string // of what is held
+	Holder *Holder
+	Lost   bool // it was ours: the holder has taken it over
+	Ended  bool // with Lost: nobody holds it, so its holder may have given it back: only the holder itself knows
+}
+
+// Error implements error.
+func (e *InUseError) Error() string {
+	if e.Ended {
+		return e.Name + ": the writer's lease has ended: the process that held it has given it back, or another writer has taken over; nothing more is committed"
+	}
+	if e.Lost {
+		by := "another writer has taken over"
+		if e.Holder != nil {
+			by = "taken over by " + e.Holder.String()
+		}
+		return e.Name + ": " + by + "; nothing of this writer is committed"
+	}
+	return e.Name + ": in use by " + e.Holder.String()
+}
+
+// Unwrap returns fault.ErrInUse.
+func (e *InUseError) Unwrap() error { return fault.ErrInUse }
+
+// LockName returns the name of the file of the lease of name. It is hidden.
+func LockName(name string) string {
+	dir, base := filepath.Split(name)
+	return dir + "." + base + lockSuffix
+}
+
+const lockSuffix = ".lock"
+
+// LockOf is the reverse of LockName, for names without a directory.
+func LockOf(file string) (name string, ok bool) {
+	name, ok = strings.CutSuffix(file, lockSuffix)
+	if !ok || len(name) < 2 || name[0] != '.' {
+		return "", false
+	}
+	return name[1:], true
+}
+
+// ended says whether the holder is dead, since a lock of its file was to be had by me. local: the file system belongs to one machine, and nobody
+// who is on it can have that lock while he lives. Elsewhere locks may not even reach from one mount of this machine to another, so the process must
+// be gone, too.
+func (h *Holder) ended(me *Holder, local bool) bool {
+	if local {
+		return !h.elsewhere(me)
+	}
+	if h == nil || h.Boot == "" || h.Boot != me.Boot || h.Host != me.Host {
+		return false
+	}
+	if space, _, ok := strings.Cut(h.Proc, "."); ok && !strings.HasPrefix(me.Proc, space+".") { // PID is a number in another namespace
+		return false
+	}
+	if h.PID == me.PID { // of this process, or of a former one of its number
+		_, lives := living.Load(h.ID)
+		return !lives
+	}
+	return gonePID(h.PID)
+}
+
+// living are the identities of the leases that this process holds, or is about to.
+var living sync.Map
+
+// gonePID says that no process of this machine has that number. False where the system does not tell.
+func gonePID(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// elsewhere says whether the holder calls itself another machine: a local file system may be exported, and the locks of
+// those who mount it do not meet those of its own machine.
+func (h *Holder) elsewhere(me *Holder) bool {
+	return h != nil && h.Host != me.Host && (h.Boot == "" || h.Boot != me.Boot)
+}
+
+// maxHolder bounds what is read of a lease's file.
+const maxHolder = 4096
+
+// NewID returns 32 random hexadecimal digits.
+func NewID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// me returns a new holder on this machine, in this process.
+func me() Holder {
+	host, boot := thisMachine()
+	return Holder{ID: NewID(), Host: host, Boot: boot, PID: os.Getpid(), Proc: procOf(os.Getpid()), User: thisUser(), Job: launcher.Job(),
+		Since: time.Now().UTC().Truncate(time.Second)}
+}
+
+// thisMachine names this machine, and the start of its kernel: locks of file systems end with it.
+var thisMachine = sync.OnceValues(func() (host, boot string) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host, vfs.BootID()
+})
+
+// thisUser is the name of who runs this process, or his number.
+var thisUser = sync.OnceValue(func() string {
+	u, err := user.Current()
+	switch {
+	case err != nil:
+		return ""
+	case u.Username != "":
+		return u.Username[:min(len(u.Username), maxName)]
+	}
+	return u.Uid
+})
+
+// maxName bounds what is written of a name in the file of a lease.
+const maxName = 256
+
+func (h *Holder) encode() []byte {
+	b, err := json.Marshal(h)
+	if err != nil {
+		panic(err) // no field of it can fail
+	}
+	return append(b, '\n')
+}
+
+// decodeHolder returns nil for what is no holder: empty, torn or of another program.
+func decodeHolder(b []byte) *Holder {
+	h := new(Holder)
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(h); err != nil || h.ID == "" {
+		return nil
+	}
+	return h
+}
+
+// readHolder returns what the file says, and its bytes.
+func readHolder(f vfs.File) (*Holder, []byte, error) {
+	b := make([]byte, maxHolder)
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) { // shorter: it is being written
+		return nil, nil, err
+	}
+	return decodeHolder(b[:n]), b[:n], nil
+}
+
+// holderOf reads the file of that name; nil if it is not there.
+func holderOf(fsys vfs.FS, lock string) (*Holder, []byte, error) {
+	f, err := vfs.OpenOwn(fsys, lock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	h, b, err := readHolder(f)
+	if cerr := f.Close(); gone(err) || err == nil && gone(cerr) {
+		return nil, nil, nil
+	} else if err == nil {
+		err = cerr
+	}
+	return h, b, err
+}
+
+// HolderState says what is known of the holder of a lease.
+type HolderState uint8
+
+// The states.
+const (
+	NoHolder     HolderState = iota // nobody holds the lease
+	HolderHere                      // a process holds it
+	HolderDead                      // its holder ended without giving it back
+	HolderUnsure                    // the holder is on another machine, and may be alive
+)
+
+// Inspect looks who holds the lease of name, and changes nothing.
+func Inspect(fsys vfs.FS, name string) (*Holder, HolderState, error) {
+	f, err := vfs.OpenOwn(fsys, LockName(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, NoHolder, nil
+	}
+	if err != nil {
+		return nil, NoHolder, err
+	}
+	defer f.Close()
+	h, _, err := readHolder(f)
+	if gone(err) {
+		return nil, NoHolder, nil
+	}
+	if err != nil {
+		return nil, NoHolder, err
+	}
+	switch err := vfs.Lock(f, true); {
+	case gone(err):
+		return nil, NoHolder, nil
+	case errors.Is(err, vfs.ErrLocked):
+		return h, HolderHere, nil
+	case err == nil:
+		if here := me(); h.ended(&here, fsys.Local(name)) {
+			return h, HolderDead, nil
+		}
+	}
+	return h, HolderUnsure, nil
+}

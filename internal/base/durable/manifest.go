@@ -1,0 +1,251 @@
+package durable
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strconv"
+
+	"blobio/internal/base/fault"
+)
+
+// A Manifest is a kind of files as a Seal is, whose second line is JSON, too, and whose content has a field with the version in the
+// place of a SealHead.
+//
+//	{"blobio_manifest":1,...}
+//	{"crc32":"1b2c3d4e"}
+//
+// Twice, the second line has the content again: damage of the one copy leaves the other. Both get their name, or are appended, in one step, so
+// they cannot disagree after a crash. Who reads the first line only ignores the copy.
+//
+//	{"blobio_manifest":1,...}
+//	{"crc32":"1b2c3d4e","copy":{"blobio_manifest":1,...},"copy_crc32":"1b2c3d4e"}
+type Manifest struct {
+	Field   string // with the version
+	Version int
+	Oldest  int // version that is still read; 0: Version is the only one
+	Twice   bool
+}
+
+const (
+	sumField = `crc32":"`  // in front of 8 digits
+	sumFirst = "\n{\""     // between the content and sumField
+	sumCopy  = `,"copy_`   // between the copy and sumField
+	copyHead = `","copy":` // between the digits and the copy
+	sumLen   = 8           // digits
+	sumEnd   = "\"}\n"
+	copyAt   = len(sumFirst) + len(sumField) + sumLen + len(copyHead) // of the copy in the second line
+)
+
+// Encode returns the file of a content.
+func (k Manifest) Encode(content any) ([]byte, error) {
+	b, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Join(framed(b, k.Twice), nil), nil
+}
+
+// framed is the file of a first line, without its line feed, in pieces.
+func framed(line []byte, twice bool) [][]byte {
+	sum := fmt.Appendf(nil, "%08x", sumOf(line))
+	all := [][]byte{line, []byte(sumFirst + sumField), sum}
+	if twice {
+		all = append(all, []byte(copyHead), line, []byte(sumCopy+sumField), sum)
+	}
+	return append(all, []byte(sumEnd))
+}
+
+// sumOf is the checksum of a first line, which is given without its line feed.
+func sumOf(line []byte) uint32 {
+	return crc32.Update(crc32.ChecksumIEEE(line), crc32.IEEETable, []byte{'\n'})
+}
+
+// differ returns how many bytes all have, and the first place at which those of b differ, -1 if none does; b is shorter: where it ends.
+func differ(b []byte, all [][]byte) (n, at int) {
+	at = -1
+	for _, want := range all {
+		have := b[min(n, len(b)):min(n+len(want), len(b))]
+		if at < 0 && !bytes.Equal(have, want) {
+			k := 0
+			for k < len(have) && have[k] == want[k] {
+				k++
+			}
+			at = n + k
+		}
+		n += len(want)
+	}
+	return n, at
+}
+
+// whole returns the first line, without its line feed, of the content that b begins with, and how many bytes it has with its checksum. No content has
+// sumField in it: JSON escapes quotes. nil: there is none, or its checksum is another one.
+func whole(b []byte) (line []byte, n int, copied bool) {
+	at := bytes.Index(b, []byte(sumField))
+	n = at + len(sumField) + sumLen
+	if at < 0 || n > len(b) {
+		return nil, 0, false
+	}
+	switch content := b[:at]; {
+	case bytes.HasSuffix(content, []byte(sumFirst)):
+		line = content[:at-len(sumFirst)]
+	case bytes.HasSuffix(content, []byte(sumCopy)):
+		line, copied = content[:at-len(sumCopy)], true
+	default:
+		return nil, 0, false
+	}
+	want, err := strconv.ParseUint(string(b[n-sumLen:n]), 16, 32)
+	if err != nil || sumOf(line) != uint32(want) {
+		return nil, 0, false
+	}
+	return line, n, copied
+}
+
+// find returns the first line of what b begins with, and whether it should be there twice; nil: no copy of it is whole.
+func (k Manifest) find(b []byte) (line []byte, twice bool) {
+	line, n, copied := whole(b)
+	if line != nil && !copied {
+		return line, !once(b[n:])
+	}
+	from := bytes.Index(b[min(1, len(b)):], k.start()) + 1
+	if from == 0 {
+		return nil, false
+	}
+	// The copy is where a first line of its length ends.
+	if line, _, copied = whole(b[from:]); line == nil || !copied || from != len(line)+copyAt {
+		return nil, false
+	}
+	return line, true
+}
+
+// DecodeCopy decodes the copy of a content that b begins with, if it is whole.
+func (k Manifest) DecodeCopy(b []byte, content any) bool {
+	line, _, copied := whole(b)
+	return line != nil && copied && json.Unmarshal(line, content) == nil
+}
+
+// once says whether the bytes behind the first checksum end a file without a copy, one of which may be damaged.
+func once(b []byte) bool {
+	same := 0
+	for i, c := range []byte(sumEnd) {
+		if i < len(b) && b[i] == c {
+			same++
+		}
+	}
+	return same >= 2
+}
+
+// start is what a content begins with.
+func (k Manifest) start() []byte { return []byte(`{"` + k.Field + `":`) }
+
+// CopyAt is where the copy begins in a file of so many bytes, if it has one.
+func (k Manifest) CopyAt(size int64) int64 {
+	return max(size-int64(copyAt+len(sumCopy+sumField)+sumLen+len(sumEnd)), 0)/2 + int64(copyAt)
+}
+
+// In says whether there is anything in b of what Encode returns. A flipped bit changes nothing in that.
+func (k Manifest) In(b []byte) bool {
+	return bytes.Contains(b, k.start()) || bytes.Contains(b, []byte(sumField))
+}
+
+// Torn says of bytes at an offset of a file that end it, and are no whole content, whether a crash can have left them: they are a beginning of what Encode
+// returns, or have zeros where the file system has not written its blocks. Anything else was written to its end, and is damaged.
+func (k Manifest) Torn(b []byte, off int64) bool {
+	for at := 0; at < len(b); {
+		from := bytes.IndexByte(b[at:], 0)
+		if from < 0 {
+			break
+		}
+		from += at
+		for at = from; at < len(b) && b[at] == 0; {
+			at++
+		}
+		if at == len(b) || (from == 0 || (off+int64(from))%sector == 0) && (off+int64(at))%sector == 0 {
+			return true
+		}
+	}
+	start, end := k.start(), bytes.IndexByte(b, '\n')
+	if n := min(len(start), len(b)); !bytes.Equal(b[:n], start[:n]) {
+		return false
+	} else if n == len(b) {
+		return true
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	var content json.RawMessage
+	err := d.Decode(&content)
+	if end < 0 {
+		return errors.Is(err, io.ErrUnexpectedEOF) || err == nil && d.InputOffset() == int64(len(b))
+	}
+	if err != nil || d.InputOffset() != int64(end) {
+		return false
+	}
+	for _, twice := range []bool{false, true} {
+		if _, at := differ(b, framed(b[:end], twice)); at == len(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// sector is the least that a file system writes, in bytes.
+const sector = 512
+
+// Decode reads what Encode wrote. version is the field of the content. The other fields are for the caller to check. Errors are FormatErrors of the
+// classes ErrChecksum, ErrCorrupt and ErrVersion. flaw is one of ErrChecksum, too: a byte is
+// damaged, but the content is proved by a checksum.
+func (k Manifest) Decode(b []byte, name string, content any, version *int) (flaw, err error) {
+	n, flaw, err := k.DecodeFirst(b, name, 0, content, version)
+	if err == nil && n != len(b) {
+		return nil, k.bad(name, int64(n), "crc32", fault.ErrChecksum, "%d bytes behind the closing checksum", len(b)-n)
+	}
+	return flaw, err
+}
+
+// DecodeFirst is Decode of bytes at an offset of a file behind which others may follow. n is how many it has read.
+func (k Manifest) DecodeFirst(b []byte, name string, off int64, content any, version *int) (n int, flaw, err error) {
+	line, twice := k.find(b)
+	if line == nil {
+		return 0, nil, k.broken(b, name, off)
+	}
+	all := framed(line, twice)
+	n, at := differ(b, all)
+	if n > len(b) || at >= 0 && !k.Twice {
+		return 0, nil, k.broken(b, name, off)
+	}
+	if at >= 0 {
+		flaw = k.bad(name, off+int64(at), "manifest", fault.ErrChecksum, "damaged from here on, but what it says is there whole, with its checksum")
+	}
+	if err := json.Unmarshal(line, content); err != nil {
+		return 0, nil, k.bad(name, off, "manifest", fault.ErrCorrupt, "%v", err)
+	}
+	if oldest := k.Oldest; oldest == 0 || oldest == k.Version {
+		if *version != k.Version {
+			return 0, nil, k.bad(name, off, k.Field, fault.ErrVersion, "%d, want %d", *version, k.Version)
+		}
+	} else if *version < oldest || *version > k.Version {
+		return 0, nil, k.bad(name, off, k.Field, fault.ErrVersion, "%d, want %d to %d", *version, oldest, k.Version)
+	}
+	return n, flaw, nil
+}
+
+func (k Manifest) bad(name string, off int64, field string, class error, format string, args ...any) error {
+	return fault.At(name, off, field, class, format, args...)
+}
+
+// broken says what is wrong with bytes in which no copy is whole.
+func (k Manifest) broken(b []byte, name string, off int64) error {
+	n := bytes.IndexByte(b, '\n') + 1
+	if n == 0 {
+		n = len(b)
+	}
+	rest := b[n:]
+	if head := []byte(sumFirst[1:] + sumField); bytes.HasPrefix(rest, head) && len(rest) >= len(head)+sumLen {
+		if said := rest[len(head):][:sumLen]; string(said) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(b[:n])) {
+			return k.bad(name, off+int64(n), "crc32", fault.ErrChecksum, "bytes sum to %08x, the file says %s", crc32.ChecksumIEEE(b[:n]), said)
+		}
+	}
+	return k.bad(name, off+int64(n), "crc32", fault.ErrChecksum, "no closing checksum: the manifest was not written to its end")
+}

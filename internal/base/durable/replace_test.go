@@ -1,0 +1,172 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"testing"
+
+	"blobio/internal/base/vfs"
+)
+
+// TestReplace: at each operation that fails, and after a power cut at each, the content is the
+// old or the new one; where Replace is sure, it is the old one, and nothing else is there. What a writer that died left is no obstacle.
+func TestReplace(t *testing.T) {
+	for _, names := range [][]string{{"c"}, {"c", "d"}} {
+		testReplace(t, names)
+	}
+}
+
+func testReplace(t *testing.T, names []string) {
+	boom := errors.New("boom")
+	o := ReplaceOptions{Owner: "test", Sync: true, SyncDir: true}
+	for at := 0; ; at++ {
+		mem := vfs.NewMem()
+		must(t, ReplaceAll(mem, names, []byte("old"), o))
+		left, err := CreateTemp(mem, "c", TempOptions{Owner: "test"})
+		must(t, err)
+		if err := left.Finish(); err != nil { // its writer died here
+			t.Fatal(err)
+		}
+		n := 0
+		kind := vfs.OpStat
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			n++
+			if n == at+1 {
+				kind = op.Kind
+				return boom
+			}
+			return nil
+		})
+		err = ReplaceAll(fsys, names, []byte("new"), o)
+		doubt := errors.As(err, new(*UnsureError))
+		for _, from := range []vfs.FS{mem, mem.CrashClone(vfs.CrashOptions{})} {
+			for _, name := range names {
+				b, rerr := vfs.ReadFile(from, name, 100)
+				if rerr != nil || string(b) != "new" && (string(b) != "old" || err == nil) || err != nil && !doubt && string(b) != "old" {
+					t.Fatalf("operation %d fails: %s is %q, %v, unsure %v: %v", at, name, b, rerr, doubt, err)
+				}
+			}
+		}
+		if n <= at {
+			must(t, err)
+			break
+		}
+		if !errors.Is(err, boom) {
+			t.Fatalf("%v fails: %v", kind, err)
+		}
+		if kind != vfs.OpRemove && kind != vfs.OpCreate {
+			noTemps(t, mem)
+		}
+	}
+}
+
+func noTemps(t *testing.T, fsys vfs.FS) {
+	t.Helper()
+	for _, name := range names(t, fsys, ".") {
+		if IsTemp(name) {
+			t.Errorf("%s is there", name)
+		}
+	}
+}
+
+// renamed is a file system on which a rename happens and says that it failed.
+type renamed struct{ vfs.FS }
+
+func (r renamed) Rename(from, to string) error {
+	return errors.Join(r.FS.Rename(from, to), errors.New("no answer"))
+}
+
+func TestRenameInDoubt(t *testing.T) {
+	mem := vfs.NewMem()
+	var u *UnsureError
+	if err := Replace(renamed{mem}, "c", []byte("new"), ReplaceOptions{}); !errors.As(err, &u) || u.Name != "c" {
+		t.Fatal(err)
+	}
+	if b, err := vfs.ReadFile(mem, "c", 10); err != nil || string(b) != "new" {
+		t.Fatalf("%q %v", b, err)
+	}
+}
+
+// TestGroup: where the second of two names cannot be had, the first one has its own already, and the error says so.
+func TestGroup(t *testing.T) {
+	mem := vfs.NewMem()
+	boom := errors.New("boom")
+	fsys := vfs.NewFault(mem, vfs.FailOn(vfs.OpRename, "", 2, boom))
+	err := ReplaceAll(fsys, []string{"c", "d"}, []byte("new"), ReplaceOptions{})
+	if !errors.As(err, new(*UnsureError)) || !errors.Is(err, boom) {
+		t.Fatal(err)
+	}
+	if _, err := mem.Stat("c"); err != nil {
+		t.Error(err)
+	}
+	if _, err := mem.Stat("d"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	noTemps(t, mem)
+}
+
+// TestGroupOrder: files get their names in the order in which they were added, after one that is added first.
+func TestGroupOrder(t *testing.T) {
+	mem := vfs.NewMem()
+	var got []string
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRename {
+			got = append(got, op.New)
+		}
+		return nil
+	})
+	var g Group
+	defer g.Discard()
+	for i, name := range []string{"b", "c", "a"} {
+		x := need(CreateTemp(fsys, name, TempOptions{}))
+		if i < 2 {
+			g.Add(x)
+		} else {
+			g.AddFirst(x)
+		}
+	}
+	must(t, g.Commit(true))
+	if want := []string{"a", "b", "c"}; !slices.Equal(got, want) || !slices.Equal(g.Names(), want) {
+		t.Errorf("%q, of %q", got, g.Names())
+	}
+}
+
+// TestRename: whatever fails, and after a power cut, a file or a directory has the old name or the new one; where Rename has
+// succeeded, or is sure that it has not, it is known which.
+func TestRename(t *testing.T) {
+	boom := errors.New("boom")
+	there := func(fsys vfs.FS, name string) bool {
+		_, err := fsys.Stat(name)
+		return err == nil
+	}
+	for _, names := range [][2]string{{"a/f", "a/g"}, {"a/f", "b/f"}, {"a", "c"}} {
+		from, to := names[0], names[1]
+		for done, at := false, int64(1); !done; at++ {
+			mem := vfs.NewMem()
+			must(t, errors.Join(MkdirAll(mem, "a", true), MkdirAll(mem, "b", true), Replace(mem, "a/f", []byte("f"), ReplaceOptions{Sync: true, SyncDir: true})))
+			kind := vfs.OpStat
+			done = true
+			err := Rename(vfs.NewFault(mem, func(op vfs.Op) error {
+				if op.Seq != at {
+					return nil
+				}
+				done, kind = false, op.Kind
+				return boom
+			}), from, to)
+			unsure := errors.Is(err, ErrUnsure)
+			if done != (err == nil) || unsure != (err != nil && kind != vfs.OpRename) {
+				t.Fatalf("%s to %s: %v fails: %v", from, to, kind, err)
+			}
+			for _, fsys := range []vfs.FS{mem, mem.CrashClone(vfs.CrashOptions{})} {
+				old, now := there(fsys, from), there(fsys, to)
+				if !old && !now || !unsure && now != (err == nil) || !unsure && old != (err != nil) {
+					t.Errorf("%s to %s: %v fails: the old name is there %v, the new one %v: %v", from, to, kind, old, now, err)
+				}
+			}
+		}
+	}
+	if err := Rename(renamed{vfs.NewMem()}, "x", "y"); !errors.Is(err, ErrUnsure) {
+		t.Error(err)
+	}
+}

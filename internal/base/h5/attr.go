@@ -1,0 +1,210 @@
+package h5
+
+import (
+	"blobio/internal/base/fault"
+	"iter"
+)
+
+// Attr is an attribute: a small named array that belongs to an object.
+type Attr struct {
+	Name string
+	Type Type    // 0 if the datatype could not be decoded at all
+	Dims []int64 // empty: scalar
+	Null bool    // a dataspace without elements
+
+	f    *File
+	off  int64 // absolute offset of raw
+	raw  []byte
+	fail error // why the value cannot be had
+}
+
+// Attrs walks the attributes of the object: by creation if the file keeps that
+// order; otherwise as stored in the header (mostly the same), or by the hash
+// of the name when they are dense. Attributes whose type cannot be decoded are walked too: their Value
+// is an error, and nothing else is.
+func (o *Object) Attrs() iter.Seq2[*Attr, error] {
+	return func(yield func(*Attr, error) bool) {
+		for _, m := range o.h.all(msgAttribute) {
+			a, err := o.f.attr(m)
+			if !yield(a, err) || err != nil {
+				return
+			}
+		}
+		if d, err := o.denseAttrs(); err != nil {
+			yield(nil, err)
+		} else if d != nil {
+			d.all(yield)
+		}
+	}
+}
+
+// Attr returns the attribute of that name; ErrMissing if there is none.
+func (o *Object) Attr(name string) (*Attr, error) {
+	for i := range o.h.msgs {
+		m := &o.h.msgs[i]
+		if m.typ != msgAttribute || !m.attrNamed(name) {
+			continue
+		}
+		a, err := o.f.attr(m)
+		if err != nil {
+			return nil, err
+		}
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	d, err := o.denseAttrs()
+	if err != nil {
+		return nil, err
+	}
+	if d != nil {
+		if a, ok, err := d.find(name); ok || err != nil {
+			return a, err
+		}
+	}
+	return nil, fault.Class(fault.ErrMissing, "%s: %s has no attribute %q", o.f.name, o.path, name)
+}
+
+// attr decodes an attribute message of an object header.
+func (f *File) attr(m *message) (*Attr, error) {
+	return f.attrOf(f.over(m.data, m.off), m.flags, m.off)
+}
+
+// attrOf decodes an attribute message that has these flags, which are told at off.
+func (f *File) attrOf(c *cursor, flags uint8, off int64) (*Attr, error) {
+	if flags&msgShared != 0 {
+		return nil, f.errAt(off, "attribute", fault.ErrUnsupported, "attribute in the shared message heap")
+	}
+	a := c.decodeAttr()
+	return a, c.err
+}
+
+// decodeAttr decodes an attribute message, version 1 to 3. Only the parts
+// that frame it make it fail; a value that cannot be decoded is noted in it.
+func (c *cursor) decodeAttr() *Attr {
+	f := c.f
+	at := c.pos()
+	version := c.u8("attribute version")
+	flags := c.u8("attribute flags")
+	nameLen := int64(c.u16("attribute name size"))
+	typeLen := int64(c.u16("attribute datatype size"))
+	spaceLen := int64(c.u16("attribute dataspace size"))
+	pad := func(n int64) int64 { return n }
+	switch version {
+	case 1:
+		pad = func(n int64) int64 { return (n + 7) &^ 7 }
+		flags = 0
+	case 2:
+	case 3:
+		c.u8("attribute name character set")
+	default:
+		c.fail(at, "attribute version", fault.ErrUnsupported, "%d, want 1 to 3", version)
+	}
+	a := &Attr{f: f, Name: string(untilNul(c.take(pad(nameLen), "attribute name")))}
+	tc := f.over(nil, c.pos())
+	tc.b = c.take(pad(typeLen), "attribute datatype")
+	sc := f.over(nil, c.pos())
+	sc.b = c.take(pad(spaceLen), "attribute dataspace")
+	if c.err != nil {
+		return nil
+	}
+	a.off, a.raw = c.pos(), c.b[c.p:]
+	if flags&1 != 0 {
+		m, err := f.shared(tc, msgDatatype)
+		if err != nil {
+			a.fail = err
+			return a
+		}
+		tc = f.over(m.data, m.off)
+	}
+	if flags&2 != 0 {
+		a.fail = f.errAt(sc.off, "attribute dataspace", fault.ErrUnsupported, "shared dataspace")
+		return a
+	}
+	a.Type = tc.decodeType()
+	s := sc.decodeSpace()
+	a.Dims, a.Null = s.dims, s.null
+	size, n := a.Type.Size(), s.count()
+	switch {
+	case tc.err != nil:
+		a.fail = tc.err
+	case sc.err != nil:
+		a.fail = sc.err
+	case size > 0 && n > int64(len(a.raw))/size:
+		a.fail = f.errAt(a.off, "attribute value", fault.ErrCorrupt, "%q has %d bytes, want %d elements of %d", a.Name, len(a.raw), n, size)
+	default:
+		a.raw = a.raw[:n*size]
+	}
+	return a
+}
+
+// Elems returns the number of elements: 1 for a scalar.
+func (a *Attr) Elems() int64 {
+	if a.Null {
+		return 0
+	}
+	n, _ := elems(a.Dims)
+	return n
+}
+
+// Raw returns the bytes of the value as they are in the file, row-major. The
+// result is read-only.
+func (a *Attr) Raw() ([]byte, error) { return a.raw, a.fail }
+
+// Value returns the value as a slice, also when it is a scalar: []int8 to
+// []int64, []uint8 to []uint64, []float32 or []float64 by the type in the
+// file, []string for strings of fixed or variable length. Other types have
+// ErrUnsupported.
+func (a *Attr) Value() (any, error) {
+	if a.fail != nil {
+		return nil, a.fail
+	}
+	n := a.Elems()
+	if a.Type.Class() == ClassVlen && a.Type&typeVlenStr != 0 {
+		return a.vlenStrings(n)
+	}
+	if a.Type.Class() == ClassString {
+		return decodeStrings(a.raw, a.Type, n), nil
+	}
+	if !a.Type.Numeric() {
+		return nil, a.f.errAt(a.off, "attribute "+a.Name, fault.ErrUnsupported, "value of type %s", a.Type)
+	}
+	dst := makeSlice(a.Type, n)
+	return dst, decodeSlice(dst, a.raw, a.Type, 0)
+}
+
+// Int64s returns an integer value converted to int64; ErrRange if an element
+// does not fit, ErrUsage if it is not of an integer type.
+func (a *Attr) Int64s() ([]int64, error) {
+	if a.fail == nil && a.Type.Class() == ClassFloat {
+		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not an integer", a.f.name, a.Name, a.Type)
+	}
+	return numbers[int64](a)
+}
+
+// Float64s returns a numeric value converted to float64.
+func (a *Attr) Float64s() ([]float64, error) { return numbers[float64](a) }
+
+func numbers[T int64 | float64](a *Attr) ([]T, error) {
+	if a.fail != nil {
+		return nil, a.fail
+	}
+	if !a.Type.Numeric() {
+		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not numeric", a.f.name, a.Name, a.Type)
+	}
+	dst := make([]T, a.Elems())
+	return dst, decodeSlice(dst, a.raw, a.Type, 0)
+}
+
+// Text returns a string value of one element.
+func (a *Attr) Text() (string, error) {
+	v, err := a.Value()
+	if err != nil {
+		return "", err
+	}
+	s, ok := v.([]string)
+	if !ok || len(s) != 1 {
+		return "", fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s with %d elements, not one string", a.f.name, a.Name, a.Type, a.Elems())
+	}
+	return s[0], nil
+}

@@ -1,0 +1,157 @@
+package h5
+
+import "blobio/internal/base/fault"
+
+// tree2 is a version 2 B-tree: records of a fixed size in the inner nodes and
+// in the leaves.
+type tree2 struct {
+	f       *File
+	off     int64 // absolute, of the header
+	rec     int   // bytes of a record
+	depth   int   // 0: the root is a leaf
+	root    int64
+	rootN   int // records in the root
+	nodeLen int64
+
+	// By depth: the most records of a node, and the bytes of the count of all
+	// records below a child.
+	most   []int64
+	sumLen []int
+	numLen int // bytes of the count of records in a child
+}
+
+// tree2 reads the header of a B-tree of the given record type.
+func (f *File) tree2(addr int64, typ uint8) (*tree2, error) {
+	n := int64(16 + f.offSize + 2 + f.lenSize + 4)
+	c := f.sealed(addr, n, "v2 B-tree header")
+	c.magic("BTHD")
+	c.version(0, "v2 B-tree version")
+	at := c.pos()
+	if got := c.u8("v2 B-tree type"); c.err == nil && got != typ {
+		c.fail(at, "v2 B-tree type", fault.ErrCorrupt, "%d, want %d", got, typ)
+	}
+	at = c.pos()
+	t := &tree2{f: f, off: c.off, nodeLen: int64(c.u32("v2 B-tree node size"))}
+	t.rec = int(c.u16("v2 B-tree record size"))
+	t.depth = int(c.u16("v2 B-tree depth"))
+	c.skip(2, "v2 B-tree percentages")
+	t.root = c.addr("v2 B-tree root address")
+	t.rootN = int(c.u16("v2 B-tree root records"))
+	c.length("v2 B-tree records")
+	if c.err != nil {
+		return nil, c.err
+	}
+	if t.rec == 0 || t.depth > maxDepth || t.nodeLen > maxMeta {
+		return nil, f.errAt(at, "v2 B-tree header", fault.ErrCorrupt, "nodes of %d bytes, records of %d, depth %d", t.nodeLen, t.rec, t.depth)
+	}
+	return t, t.limits(at)
+}
+
+// limits works out the widths of the counts in inner nodes: each is as wide
+// as the largest number it may have to hold.
+func (t *tree2) limits(at int64) error {
+	const overhead = 10 // signature, version, type, checksum
+	t.most = []int64{(t.nodeLen - overhead) / int64(t.rec)}
+	t.sumLen = []int{0}
+	sum := uint64(max(t.most[0], 0))
+	t.numLen = encLen(sum)
+	for d := 1; d <= t.depth; d++ {
+		ptr := int64(t.f.offSize + t.numLen + t.sumLen[d-1])
+		most := (t.nodeLen - overhead - ptr) / (int64(t.rec) + ptr)
+		if most < 1 || sum > 1<<62/uint64(most+1) {
+			return t.f.errAt(at, "v2 B-tree node size", fault.ErrCorrupt, "%d, too small or too large for records of %d at depth %d", t.nodeLen, t.rec, t.depth)
+		}
+		sum = uint64(most+1)*sum + uint64(most)
+		t.most = append(t.most, most)
+		t.sumLen = append(t.sumLen, encLen(sum))
+	}
+	return nil
+}
+
+// record is a cursor's worth of bytes with its place.
+type record struct {
+	b   []byte
+	off int64
+}
+
+// walk visits, in order, the records for which cmp gives 0; cmp tells how a
+// record compares with what is sought and must not fall along the order. No
+// node is visited twice. visit ends the walk by returning false.
+func (t *tree2) walk(cmp func(record) int, visit func(record) (bool, error)) error {
+	if t.root == undef {
+		return nil
+	}
+	w := &walk2{t: t, cmp: cmp, visit: visit, seen: make(map[int64]bool)}
+	_, err := w.node(t.root, t.rootN, t.depth)
+	return err
+}
+
+func anyRecord(record) int { return 0 }
+
+type walk2 struct {
+	t     *tree2
+	cmp   func(record) int
+	visit func(record) (bool, error)
+	seen  map[int64]bool
+}
+
+func (w *walk2) node(addr int64, n, depth int) (bool, error) {
+	t := w.t
+	f := t.f
+	if int64(n) > t.most[depth] {
+		return false, f.errAt(t.off, "v2 B-tree node", fault.ErrCorrupt, "%d records at %#x, want at most %d", n, addr, t.most[depth])
+	}
+	if w.seen[addr] {
+		return false, f.errAt(t.off, "v2 B-tree child address", fault.ErrCorrupt, "%#x is reached twice", addr)
+	}
+	w.seen[addr] = true
+	size, magic := int64(6+n*t.rec+4), "BTLF"
+	ptr := f.offSize + t.numLen
+	if depth > 0 {
+		magic = "BTIN"
+		ptr += t.sumLen[depth-1]
+		size += int64(n+1) * int64(ptr)
+	}
+	c := f.sealed(addr, size, "v2 B-tree node")
+	c.magic(magic)
+	c.version(0, "v2 B-tree node version")
+	c.u8("v2 B-tree node type")
+	recs := make([]record, n)
+	for i := range recs {
+		recs[i].off = c.pos()
+		recs[i].b = c.take(int64(t.rec), "v2 B-tree record")
+	}
+	if c.err != nil {
+		return false, c.err
+	}
+	before := -1 // how the record before the child compares
+	for i := 0; i <= n; i++ {
+		after := 1
+		if i < n {
+			after = w.cmp(recs[i])
+		}
+		if depth > 0 {
+			child := c.addr("v2 B-tree child address")
+			k := c.num(t.numLen, "v2 B-tree child records")
+			c.uvar(t.sumLen[depth-1], "v2 B-tree records below child")
+			if c.err != nil {
+				return false, c.err
+			}
+			if before <= 0 && after >= 0 {
+				if more, err := w.node(child, int(min(k, 1<<30)), depth-1); err != nil || !more {
+					return false, err
+				}
+			}
+		}
+		before = after
+		if i < n && after == 0 {
+			if more, err := w.visit(recs[i]); err != nil || !more {
+				return false, err
+			}
+		}
+		if after > 0 {
+			break
+		}
+	}
+	return true, nil
+}

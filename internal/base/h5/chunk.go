@@ -1,0 +1,242 @@
+package h5
+
+import (
+	"blobio/internal/base/chunks"
+	"blobio/internal/base/fault"
+)
+
+// chunkIndex finds chunks by their place in the grid of chunks. ok is false
+// if the chunk was never written.
+type chunkIndex func(grid []int64) (c chunkRef, ok bool, err error)
+
+// chunkRef is a stored chunk.
+type chunkRef struct {
+	addr int64
+	size int64  // stored bytes
+	mask uint32 // filters that were left out
+	off  int64  // absolute offset of the entry, for errors
+}
+
+// chunks returns the index of a chunked layout.
+func (d *Dataset) chunks() chunkIndex {
+	l := &d.lay
+	if l.addr == undef {
+		return func([]int64) (chunkRef, bool, error) { return chunkRef{}, false, nil }
+	}
+	switch l.index {
+	case indexTree1:
+		return d.tree1Chunk
+	case indexSingle:
+		return d.singleChunk
+	case indexImplicit:
+		return d.implicitChunk
+	case indexFixed:
+		return d.fixedChunk
+	case indexExt:
+		return d.extChunk
+	}
+	return d.tree2Chunk
+}
+
+// readChunks reads a box of at least one element.
+func (d *Dataset) readChunks(start, count []int64, dst []byte) error {
+	l := &d.lay
+	rank := len(start)
+	first, n := make([]int64, rank), make([]int64, rank) // chunks that the box touches
+	for i := range rank {
+		first[i] = start[i] / l.chunk[i]
+		n[i] = (start[i]+count[i]-1)/l.chunk[i] + 1 - first[i]
+	}
+	grid := make([]int64, rank)
+	for at := make([]int64, rank); ; {
+		for i := range grid {
+			grid[i] = first[i] + at[i]
+		}
+		if err := d.readChunk(grid, start, count, dst); err != nil || !chunks.Next(at, n) {
+			return err
+		}
+	}
+}
+
+// readChunk copies what the chunk at grid and the box have in common.
+func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
+	l := &d.lay
+	rank := len(grid)
+	part := make([]int64, rank)   // of the box, in the chunk
+	inBox := make([]int64, rank)  // where it begins in the box
+	inFile := make([]int64, rank) // and in the chunk
+	edge := false
+	for i, g := range grid {
+		at := g * l.chunk[i]
+		from, to := max(at, start[i]), min(at+l.chunk[i], start[i]+count[i])
+		part[i], inBox[i], inFile[i] = to-from, from-start[i], from-at
+		edge = edge || at+l.chunk[i] > d.space.dims[i]
+	}
+	ref, ok, err := d.index(grid)
+	if err != nil {
+		return err
+	}
+	w := l.elem
+	if !ok {
+		return runs(count, inBox, part, func(at, _, n int64) error {
+			d.fillBytes(dst[at*w:(at+n)*w], 0)
+			return nil
+		})
+	}
+	b, err := d.chunkData(ref, edge)
+	if err != nil {
+		return err
+	}
+	row := part[rank-1] * w
+	for idx := make([]int64, rank); ; { // the first elements of rows
+		var to, from int64
+		for i, x := range idx {
+			to = to*count[i] + inBox[i] + x
+			from = from*l.chunk[i] + inFile[i] + x
+		}
+		copy(dst[to*w:to*w+row], b[from*w:from*w+row])
+		if !chunks.Next(idx[:rank-1], part) {
+			return nil
+		}
+	}
+}
+
+// chunkAt returns where in the file a stored chunk begins, all of which the file has.
+func (d *Dataset) chunkAt(ref chunkRef) (int64, error) {
+	f := d.f
+	if want := d.lay.chunkBytes(); len(d.filters) == 0 && ref.size != want {
+		return 0, f.errAt(ref.off, "chunk size", fault.ErrCorrupt, "%d, want %d", ref.size, want)
+	}
+	at := f.base + ref.addr
+	if ref.addr > f.src.size-f.base || ref.size > f.src.size-at {
+		return 0, f.errAt(at, "chunk", fault.ErrTruncated, "%d bytes, the file has %d in all", ref.size, f.src.size)
+	}
+	if limit := int64(maxChunk + maxChunk/8); ref.size > limit { // filters may add a little
+		return 0, f.errAt(ref.off, "chunk size", fault.ErrTooLarge, "%d, want at most %d", ref.size, limit)
+	}
+	return at, nil
+}
+
+// maskOf has a bit for each filter that a chunk did not go through. edge says that the chunk sticks out of the array.
+func (d *Dataset) maskOf(ref chunkRef, edge bool) uint32 {
+	if edge && d.lay.flags&layoutRawEdges != 0 {
+		return ^uint32(0)
+	}
+	return ref.mask
+}
+
+// chunkData reads a stored chunk and undoes its filters.
+func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
+	f := d.f
+	at, err := d.chunkAt(ref)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, ref.size)
+	if err := f.src.readFull(b, at); err != nil {
+		return nil, &fault.FormatError{File: f.name, Offset: at, Field: "chunk", Msg: "read", Err: err}
+	}
+	if len(d.filters) == 0 {
+		return b, nil
+	}
+	return d.unfilter(b, d.maskOf(ref, edge), d.lay.chunkBytes(), at)
+}
+
+// singleChunk: the dataset is one chunk.
+func (d *Dataset) singleChunk(grid []int64) (chunkRef, bool, error) {
+	l := &d.lay
+	ref := chunkRef{addr: l.addr, size: l.chunkBytes(), off: l.off}
+	if l.flags&layoutFiltered != 0 {
+		ref.size, ref.mask = l.single, l.mask
+	}
+	for _, g := range grid {
+		if g != 0 {
+			return ref, false, d.f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v for one chunk, want the shape %v", l.chunk, d.space.dims)
+		}
+	}
+	return ref, true, nil
+}
+
+// implicitChunk: all chunks in a row, allocated early, without filters.
+func (d *Dataset) implicitChunk(grid []int64) (chunkRef, bool, error) {
+	l := &d.lay
+	n, err := d.linear(grid, -1)
+	size := l.chunkBytes()
+	if err == nil && n > (1<<62)/size {
+		err = d.f.errAt(l.off, "chunk index", fault.ErrCorrupt, "chunk %d lies past any file", n)
+	}
+	if err != nil {
+		return chunkRef{}, false, err
+	}
+	return chunkRef{addr: l.addr + n*size, size: size, off: l.off}, true, nil
+}
+
+// linear numbers the chunks row-major in the grid of the largest shape. A
+// dimension without bound comes first (first >= 0), as its own extent is not
+// needed then.
+func (d *Dataset) linear(grid []int64, first int) (int64, error) {
+	var n int64
+	if first >= 0 {
+		n = grid[first]
+	}
+	for i, g := range grid {
+		if i == first {
+			continue
+		}
+		most := d.space.dims[i]
+		if d.space.max != nil {
+			most = d.space.max[i]
+		}
+		if most == Unlimited {
+			return 0, d.f.errAt(d.lay.off, "chunk index", fault.ErrCorrupt, "dimension %d has no bound", i)
+		}
+		chunks := (most-1)/d.lay.chunk[i] + 1
+		if n > (1<<62)/max(chunks, 1) {
+			return 0, d.f.errAt(d.lay.off, "chunk index", fault.ErrCorrupt, "more than 2^62 chunks")
+		}
+		n = n*chunks + g
+	}
+	return n, nil
+}
+
+// tree1Chunk: a version 1 B-tree keyed by the first element of each chunk.
+func (d *Dataset) tree1Chunk(grid []int64) (chunkRef, bool, error) {
+	f := d.f
+	off := make([]int64, len(grid))
+	for i, g := range grid {
+		off[i] = g * d.lay.chunk[i]
+	}
+	addr, level := d.lay.addr, -1
+	for {
+		n, err := f.node1(addr, 1, level, chunkKey(len(grid)))
+		if err != nil {
+			return chunkRef{}, false, err
+		}
+		lo, hi := 0, n.used // the last child whose key is <= off is lo-1
+		for lo < hi {
+			mid := (lo + hi) / 2
+			if comparePlace(n.key(mid).b[8:], off) <= 0 {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		if lo == 0 {
+			return chunkRef{}, false, nil
+		}
+		if addr, err = n.child(lo - 1); err != nil {
+			return chunkRef{}, false, err
+		}
+		if n.level > 0 {
+			level = n.level - 1
+			continue
+		}
+		k := n.key(lo - 1)
+		if comparePlace(k.b[8:], off) != 0 {
+			return chunkRef{}, false, nil
+		}
+		ref := chunkRef{addr: addr, off: k.off}
+		ref.size, ref.mask = int64(k.u32("chunk size")), k.u32("chunk filter mask")
+		return ref, true, nil
+	}
+}

@@ -1,0 +1,277 @@
+package h5
+
+import (
+	"blobio/internal/base/fault"
+	"math/bits"
+	"slices"
+)
+
+// The chunk indexes of layout version 4 that are arrays of chunk entries, and
+// the v2 B-tree. Entries have the address of the chunk and, with filters, its
+// stored size and filter mask.
+
+// entryLens returns the bytes of an entry and of its stored size.
+func (d *Dataset) entryLens() (entry, size int) {
+	entry = d.f.offSize
+	if len(d.filters) > 0 {
+		size = d.sizeLen()
+		entry += size + 4
+	}
+	return entry, size
+}
+
+// sizeLen is the width of stored sizes: one byte more than the size of an
+// unfiltered chunk needs, at most 8.
+func (d *Dataset) sizeLen() int {
+	n := bits.Len64(uint64(d.lay.chunkBytes())) - 1
+	return min(1+(n+8)/8, 8)
+}
+
+// entry decodes one entry.
+func (d *Dataset) entry(c *cursor) (chunkRef, bool, error) {
+	_, sizeLen := d.entryLens()
+	ref := chunkRef{off: c.pos(), size: d.lay.chunkBytes()}
+	ref.addr = c.addr("chunk address")
+	if sizeLen > 0 {
+		ref.size, ref.mask = c.num(sizeLen, "chunk size"), c.u32("chunk filter mask")
+	}
+	return ref, c.err == nil && ref.addr != undef, c.err
+}
+
+// arrayHeader checks the beginning of a block: signature, version 0, client,
+// and with owner set the address of the array's header.
+func (d *Dataset) arrayHeader(c *cursor, magic string, owner bool) {
+	c.magic(magic)
+	c.version(0, magic+" version")
+	at := c.pos()
+	want := uint8(0)
+	if len(d.filters) > 0 {
+		want = 1
+	}
+	if got := c.u8(magic + " client"); c.err == nil && got != want {
+		c.fail(at, magic+" client", fault.ErrCorrupt, "%d, want %d", got, want)
+	}
+	if !owner {
+		return
+	}
+	at = c.pos()
+	if a := c.addr(magic + " header address"); c.err == nil && a != d.lay.addr {
+		c.fail(at, magic+" header address", fault.ErrCorrupt, "%#x, want %#x", a, d.lay.addr)
+	}
+}
+
+// bitAt reports bit i of a bitmap whose first bit is the highest of byte 0.
+func bitAt(b []byte, i int64) bool { return b[i/8]&(0x80>>(i%8)) != 0 }
+
+// fixedChunk: a fixed array, one entry for each chunk of the largest shape,
+// cut into pages when there are many.
+func (d *Dataset) fixedChunk(grid []int64) (none chunkRef, ok bool, err error) {
+	f := d.f
+	entry, _ := d.entryLens()
+	c := f.sealed(d.lay.addr, int64(8+f.lenSize+f.offSize+4), "fixed array header")
+	d.arrayHeader(c, "FAHD", false)
+	at := c.pos()
+	if n := int(c.u8("fixed array entry size")); c.err == nil && n != entry {
+		c.fail(at, "fixed array entry size", fault.ErrCorrupt, "%d, want %d", n, entry)
+	}
+	pageBits := c.u8("fixed array page bits")
+	n := c.length("fixed array entries")
+	data := c.addr("fixed array data address")
+	if c.err == nil && pageBits > 30 {
+		c.fail(at+1, "fixed array page bits", fault.ErrCorrupt, "%d, want at most 30", pageBits)
+	}
+	if c.err != nil {
+		return none, false, c.err
+	}
+	i, err := d.linear(grid, -1)
+	if err != nil {
+		return none, false, err
+	}
+	switch {
+	case i >= n:
+		return none, false, f.errAt(at+2, "fixed array entries", fault.ErrCorrupt, "%d, want more than %d", n, i)
+	case data == undef:
+		return none, false, nil
+	case n > f.src.size: // a bitmap alone is an eighth of a byte each
+		return none, false, f.errAt(at+2, "fixed array entries", fault.ErrCorrupt, "%d in a file of %d bytes", n, f.src.size)
+	}
+	pre, page := int64(6+f.offSize), int64(1)<<pageBits
+	if n <= page {
+		c = f.sealed(data, pre+n*int64(entry)+4, "fixed array data block")
+		d.arrayHeader(c, "FADB", true)
+		c.skip(i*int64(entry), "fixed array entries")
+		return d.entry(c)
+	}
+	pages := ceilDiv(n, page)
+	mapLen := ceilDiv(pages, 8)
+	c = f.sealed(data, pre+mapLen+4, "fixed array data block")
+	d.arrayHeader(c, "FADB", true)
+	bitmap := c.take(mapLen, "fixed array page bitmap")
+	if c.err != nil || !bitAt(bitmap, i/page) {
+		return none, false, c.err
+	}
+	k := i / page
+	in := min(page, n-k*page)
+	e := int64(entry)
+	return d.entry(f.sealedPart(data+pre+mapLen+4+k*(page*e+4), in*e+4, i%page*e, e, "fixed array page"))
+}
+
+// extArray is the header of an extensible array. Some entries lie in the index
+// block; then come data blocks that grow, the first of them named in the index
+// block, the others in secondary blocks.
+type extArray struct {
+	bits, inIndex, minData, minPtrs, pageBits int64
+	index                                     int64
+}
+
+func (d *Dataset) extArray() (a extArray, err error) {
+	f := d.f
+	entry, _ := d.entryLens()
+	c := f.sealed(d.lay.addr, int64(12+6*f.lenSize+f.offSize+4), "extensible array header")
+	d.arrayHeader(c, "EAHD", false)
+	at := c.pos()
+	if n := int(c.u8("extensible array entry size")); c.err == nil && n != entry {
+		c.fail(at, "extensible array entry size", fault.ErrCorrupt, "%d, want %d", n, entry)
+	}
+	at = c.pos()
+	a.bits = int64(c.u8("extensible array bits"))
+	a.inIndex = int64(c.u8("extensible array index block entries"))
+	a.minData = int64(c.u8("extensible array least data block"))
+	a.minPtrs = int64(c.u8("extensible array least pointers"))
+	a.pageBits = int64(c.u8("extensible array page bits"))
+	c.skip(int64(6*f.lenSize), "extensible array statistics")
+	a.index = c.addr("extensible array index block address")
+	power := func(n int64) bool { return n > 0 && n&(n-1) == 0 }
+	if c.err == nil && (a.bits < 1 || a.bits > 62 || !power(a.minData) || !power(a.minPtrs) || a.pageBits > 30 ||
+		a.superBlocks() < a.direct()) {
+		c.fail(at, "extensible array header", fault.ErrCorrupt, "%d bits, %d entries, %d and %d least, %d page bits", a.bits, a.inIndex, a.minData, a.minPtrs, a.pageBits)
+	}
+	return a, c.err
+}
+
+// superBlocks is the number of groups of data blocks of equal size.
+func (a *extArray) superBlocks() int64 {
+	return 1 + a.bits - int64(bits.Len64(uint64(a.minData))-1)
+}
+
+// direct is how many of them have their data blocks named in the index block.
+func (a *extArray) direct() int64 { return 2 * int64(bits.Len64(uint64(a.minPtrs))-1) }
+
+// super describes group s: the number of data blocks, entries in each, and
+// how many entries and data blocks come before.
+func (a *extArray) super(s int64) (blocks, each, before, blocksBefore int64) {
+	for u := int64(0); ; u++ {
+		blocks, each = 1<<(u/2), a.minData<<((u+1)/2)
+		if u == s {
+			return blocks, each, before, blocksBefore
+		}
+		before += blocks * each
+		blocksBefore += blocks
+	}
+}
+
+// extChunk: an extensible array.
+func (d *Dataset) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
+	f := d.f
+	i, err := d.linear(grid, slices.Index(d.space.max, Unlimited))
+	if err != nil {
+		return none, false, err
+	}
+	a, err := d.extArray()
+	if err != nil || a.index == undef {
+		return none, false, err
+	}
+	if i >= 1<<a.bits {
+		return none, false, f.errAt(d.lay.off, "chunk index", fault.ErrCorrupt, "chunk %d, want below 2^%d", i, a.bits)
+	}
+	entry, _ := d.entryLens()
+	ptrs := 2 * (a.minPtrs - 1)
+	pre := int64(6 + f.offSize)
+	n := pre + a.inIndex*int64(entry) + (ptrs+a.superBlocks()-a.direct())*int64(f.offSize) + 4
+	c := f.sealed(a.index, n, "extensible array index block")
+	d.arrayHeader(c, "EAIB", true)
+	if i < a.inIndex {
+		c.skip(i*int64(entry), "extensible array entries")
+		return d.entry(c)
+	}
+	c.skip(a.inIndex*int64(entry), "extensible array entries")
+	i -= a.inIndex
+	s := int64(bits.Len64(uint64(i/a.minData+1)) - 1)
+	blocks, each, before, blocksBefore := a.super(s)
+	i -= before
+	if s < a.direct() {
+		c.skip((blocksBefore+i/each)*int64(f.offSize), "data block addresses")
+		at := c.addr("data block address")
+		if c.err != nil || at == undef {
+			return none, false, c.err
+		}
+		return d.dataBlock(a, at, i%each, each, nil, 0)
+	}
+	c.skip((ptrs+s-a.direct())*int64(f.offSize), "secondary block addresses")
+	at := c.addr("secondary block address")
+	if c.err != nil || at == undef {
+		return none, false, c.err
+	}
+	// Secondary block: a bitmap of the pages in use, then data blocks. The map
+	// has whole bytes for each data block, but its bits are numbered through.
+	offLen := (a.bits + 7) / 8
+	var mapLen int64
+	if page := int64(1) << a.pageBits; each > page {
+		mapLen = ceilDiv(each/page, 8)
+	}
+	c = f.sealed(at, pre+offLen+blocks*(mapLen+int64(f.offSize))+4, "extensible array secondary block")
+	d.arrayHeader(c, "EASB", true)
+	c.skip(offLen, "secondary block offset")
+	bitmap := c.take(blocks*mapLen, "extensible array page bitmap")
+	c.skip(i/each*int64(f.offSize), "data block addresses")
+	at = c.addr("data block address")
+	if c.err != nil || at == undef {
+		return none, false, c.err
+	}
+	return d.dataBlock(a, at, i%each, each, bitmap, i/each*(each>>a.pageBits))
+}
+
+// dataBlock reads entry i of a data block of n entries. The bits of bitmap,
+// from bit first on, tell the pages in use, if there are pages.
+func (d *Dataset) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first int64) (none chunkRef, ok bool, err error) {
+	f := d.f
+	entry, _ := d.entryLens()
+	pre := int64(6+f.offSize) + (a.bits+7)/8
+	page := int64(1) << a.pageBits
+	if n <= page || bitmap == nil {
+		c := f.sealed(addr, pre+n*int64(entry)+4, "extensible array data block")
+		d.arrayHeader(c, "EADB", true)
+		c.skip((a.bits+7)/8+i*int64(entry), "extensible array entries")
+		return d.entry(c)
+	}
+	c := f.sealed(addr, pre+4, "extensible array data block")
+	d.arrayHeader(c, "EADB", true)
+	if c.err != nil || !bitAt(bitmap, first+i/page) {
+		return none, false, c.err
+	}
+	e := int64(entry)
+	return d.entry(f.sealedPart(addr+pre+4+i/page*(page*e+4), page*e+4, i%page*e, e, "extensible array page"))
+}
+
+// tree2Chunk: a version 2 B-tree of chunks, sorted by place in the grid.
+func (d *Dataset) tree2Chunk(grid []int64) (ref chunkRef, ok bool, err error) {
+	f := d.f
+	typ := uint8(10)
+	if len(d.filters) > 0 {
+		typ = 11
+	}
+	t, err := f.tree2(d.lay.addr, typ)
+	if err != nil {
+		return ref, false, err
+	}
+	entry, _ := d.entryLens()
+	if t.rec != entry+8*len(grid) {
+		return ref, false, f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want %d", t.rec, entry+8*len(grid))
+	}
+	cmp := func(r record) int { return comparePlace(r.b[entry:], grid) }
+	err = t.walk(cmp, func(r record) (bool, error) {
+		ref, ok, err = d.entry(f.over(r.b, r.off))
+		return false, err
+	})
+	return ref, ok, err
+}

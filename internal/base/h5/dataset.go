@@ -1,0 +1,244 @@
+package h5
+
+import (
+	"blobio/internal/base/fault"
+	"io"
+	"slices"
+)
+
+// Dataset is an open dataset.
+type Dataset struct {
+	*Object
+	typ     Type
+	space   space
+	lay     layout
+	filters []filter
+	fill    []byte // one element; nil: zeros
+	index   chunkIndex
+	noRead  error // why data cannot be read, though the rest can
+}
+
+// Dataset returns the object as a dataset; ErrUsage if it is none. A layout,
+// filter or datatype outside the subset fails only when data are read.
+func (o *Object) Dataset() (*Dataset, error) {
+	f := o.f
+	if o.Kind() != KindDataset {
+		return nil, fault.Class(fault.ErrUsage, "%s: %s is a %s, not a dataset", f.name, o.path, o.Kind())
+	}
+	d := &Dataset{Object: o}
+	tm, sm := o.h.find(msgDatatype), o.h.find(msgDataspace)
+	if tm == nil || sm == nil {
+		return nil, f.errAt(f.base+o.h.addr, "dataset", fault.ErrCorrupt, "%s has no datatype or dataspace message", o.path)
+	}
+	tm, err := f.resolve(tm)
+	if err != nil {
+		return nil, err
+	}
+	c := f.over(tm.data, tm.off)
+	if d.typ = c.decodeType(); c.err != nil {
+		return nil, c.err
+	}
+	if sm, err = f.resolve(sm); err != nil {
+		return nil, err
+	}
+	c = f.over(sm.data, sm.off)
+	if d.space = c.decodeSpace(); c.err != nil {
+		return nil, c.err
+	}
+	if size := d.typ.Size(); size > 0 && d.space.count() > (1<<63-1)/size {
+		return nil, f.errAt(sm.off, "dataspace", fault.ErrCorrupt, "%v elements of %d bytes, want fewer than 2^63 bytes", d.space.dims, size)
+	}
+	if d.lay, err = f.decodeLayout(o.h.find(msgLayout)); err != nil {
+		return nil, err
+	}
+	if m := o.h.find(msgFilters); m != nil {
+		if m, err = f.resolve(m); err != nil {
+			return nil, err
+		}
+		if d.filters, err = f.decodeFilters(m); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.decodeFill(); err != nil {
+		return nil, err
+	}
+	return d, d.prepare()
+}
+
+// prepare checks that type, shape and layout fit each other and finds out
+// whether data can be read.
+func (d *Dataset) prepare() error {
+	f, l := d.f, &d.lay
+	need := d.space.count() * d.typ.Size()
+	switch l.storage {
+	case Compact:
+		if int64(len(l.data)) < need {
+			return f.errAt(l.off, "compact data", fault.ErrCorrupt, "%d bytes, want %d", len(l.data), need)
+		}
+	case Contiguous:
+		if l.addr != undef && l.size >= 0 && l.size < need {
+			return f.errAt(l.off, "contiguous data", fault.ErrCorrupt, "%d bytes, want %d", l.size, need)
+		}
+		if m := d.h.find(msgExternal); m != nil {
+			d.noRead = f.errAt(m.off, "layout", fault.ErrUnsupported, "data in external files")
+		}
+	case Chunked:
+		if len(l.chunk) != len(d.space.dims) || l.elem != d.typ.Size() {
+			return f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v of %d bytes, want rank %d and %d bytes", l.chunk, l.elem, len(d.space.dims), d.typ.Size())
+		}
+		if name, bad := unknownFilter(d.filters); bad {
+			d.noRead = f.errAt(d.h.find(msgFilters).off, "filter pipeline", fault.ErrUnsupported, "filter %s", name)
+			return nil
+		}
+		d.index = d.chunks()
+	default:
+		d.noRead = f.errAt(l.off, "layout class", fault.ErrUnsupported, "%s storage", l.storage)
+	}
+	return nil
+}
+
+// decodeFill reads the fill value message, version 1 to 3, or the old one.
+func (d *Dataset) decodeFill() error {
+	m := d.h.find(msgFill)
+	old := m == nil
+	if old {
+		m = d.h.find(msgFillOld)
+	}
+	if m == nil {
+		return nil
+	}
+	m, err := d.f.resolve(m)
+	if err != nil {
+		return err
+	}
+	c := d.f.over(m.data, m.off)
+	has := true
+	if !old {
+		switch version := c.u8("fill value version"); version {
+		case 1, 2:
+			c.skip(2, "fill value")
+			has = c.u8("fill value defined") != 0 || version == 1
+		case 3:
+			has = c.u8("fill value flags")&0x20 != 0
+		default:
+			c.fail(m.off, "fill value version", fault.ErrUnsupported, "%d, want 1 to 3", version)
+		}
+	}
+	if has && c.err == nil && c.left() >= 4 {
+		n := c.u32("fill value size")
+		b := c.take(int64(n), "fill value")
+		if int64(n) == d.typ.Size() && d.typ.Class() != ClassVlen {
+			d.fill = b
+		}
+	}
+	return c.err
+}
+
+// Type returns the type of the elements in the file.
+func (d *Dataset) Type() Type { return d.typ }
+
+// Dims returns the shape in elements, slowest dimension first; empty for a
+// scalar. The slice is the caller's.
+func (d *Dataset) Dims() []int64 { return slices.Clone(d.space.dims) }
+
+// Rank returns the number of dimensions.
+func (d *Dataset) Rank() int { return len(d.space.dims) }
+
+// SameShape says whether the shape is dims, without a copy of it.
+func (d *Dataset) SameShape(dims []int64) bool { return slices.Equal(d.space.dims, dims) }
+
+// MaxDims returns the largest shape the dataset may grow to, Unlimited where
+// there is no bound.
+func (d *Dataset) MaxDims() []int64 {
+	if d.space.max == nil {
+		return d.Dims()
+	}
+	return slices.Clone(d.space.max)
+}
+
+// Elems returns the number of elements.
+func (d *Dataset) Elems() int64 { return d.space.count() }
+
+// Bytes returns the size of the data in bytes, before any filter.
+func (d *Dataset) Bytes() int64 { return d.space.count() * d.typ.Size() }
+
+// Storage says how the data are laid out.
+func (d *Dataset) Storage() Storage { return d.lay.storage }
+
+// ChunkDims returns the shape of a chunk, nil if the storage is not Chunked.
+func (d *Dataset) ChunkDims() []int64 { return slices.Clone(d.lay.chunk) }
+
+// Null reports a dataspace without elements and shape.
+func (d *Dataset) Null() bool { return d.space.null }
+
+// Offset returns the absolute file offset of contiguous data. ok is false for
+// other storage, and for data that have no place in the file: none were
+// written, or there are no elements.
+func (d *Dataset) Offset() (off int64, ok bool) {
+	if d.lay.storage != Contiguous || d.lay.addr == undef || d.noRead != nil {
+		return 0, false
+	}
+	return d.f.base + d.lay.addr, true
+}
+
+// ReadAt reads the raw bytes of contiguous or compact data from byte off of
+// the row-major array on. As io.ReaderAt it returns io.EOF when p reaches over
+// the end of the data. Chunked data have ErrUnsupported: use ReadRaw.
+func (d *Dataset) ReadAt(p []byte, off int64) (int, error) {
+	if d.noRead != nil {
+		return 0, d.noRead
+	}
+	if d.lay.storage == Chunked {
+		return 0, d.f.errAt(d.lay.off, "layout", fault.ErrUnsupported, "ReadAt of chunked data")
+	}
+	if off < 0 {
+		return 0, fault.Class(fault.ErrUsage, "offset %d", off)
+	}
+	n := max(0, min(int64(len(p)), d.Bytes()-off))
+	if err := d.readExtent(p[:n], off); err != nil {
+		return 0, err
+	}
+	if n < int64(len(p)) {
+		return int(n), io.EOF
+	}
+	return int(n), nil
+}
+
+// readExtent reads bytes off.. of the array, which must be inside it.
+func (d *Dataset) readExtent(p []byte, off int64) error {
+	f, l := d.f, &d.lay
+	n := int64(len(p))
+	switch {
+	case n == 0:
+	case l.storage == Compact:
+		copy(p, l.data[off:])
+	case l.addr == undef:
+		d.fillBytes(p, off)
+	default:
+		at := f.base + l.addr
+		// Sums of values below 2^63 each: compare without adding.
+		if l.addr > f.src.size-f.base || off > f.src.size-at || n > f.src.size-at-off {
+			return f.errAt(at, "data of "+d.path, fault.ErrTruncated, "bytes %d to %d of the array lie past the end of the file of %d", off, off+n, f.src.size)
+		}
+		if err := f.src.readFull(p, at+off); err != nil {
+			return &fault.FormatError{File: f.name, Offset: at + off, Field: "data of " + d.path, Msg: "read", Err: err}
+		}
+	}
+	return nil
+}
+
+// fillBytes writes the fill value; off is the byte of the array p begins at.
+func (d *Dataset) fillBytes(p []byte, off int64) {
+	if d.fill == nil {
+		clear(p)
+		return
+	}
+	w := int64(len(d.fill))
+	n := min(int64(len(p)), w)
+	for i := range n {
+		p[i] = d.fill[(off+i)%w]
+	}
+	for done := n; done < int64(len(p)); done *= 2 {
+		copy(p[done:], p[:done])
+	}
+}

@@ -1,0 +1,150 @@
+package h5
+
+import (
+	"blobio/internal/base/fault"
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Group is a group.
+type Group struct {
+	*Object
+	members memberSource
+}
+
+// memberSource is one of the three ways to store links.
+type memberSource interface {
+	all(yield func(Link, error) bool)
+	find(name string) (Link, bool, error)
+}
+
+// Group returns the object as a group; ErrUsage if it is none.
+func (o *Object) Group() (*Group, error) {
+	g := &Group{Object: o}
+	f := o.f
+	if m := o.h.find(msgSymbolTable); m != nil {
+		c := f.over(m.data, m.off)
+		st := symbolTable{f: f, tree: c.addr("group B-tree address"), heapAt: c.addr("local heap address")}
+		if c.err == nil && (st.tree == undef || st.heapAt == undef) {
+			c.fail(m.off, "symbol table message", fault.ErrCorrupt, "B-tree at %d, local heap at %d, want addresses", st.tree, st.heapAt)
+		}
+		if c.err != nil {
+			return nil, c.err
+		}
+		g.members = &st
+		return g, nil
+	}
+	if o.Kind() != KindGroup {
+		return nil, fault.Class(fault.ErrUsage, "%s: %s is a %s, not a group", f.name, o.path, o.Kind())
+	}
+	if m := o.h.find(msgLinkInfo); m != nil {
+		d, err := f.decodeLinkInfo(m)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			g.members = d
+			return g, nil
+		}
+	}
+	g.members = &compactLinks{o}
+	return g, nil
+}
+
+// Members walks the links of the group: those of symbol tables by name, others
+// by creation when the file keeps that order, and else as stored (compact) or
+// by the hash of the name (dense). The walk ends at an error.
+func (g *Group) Members() iter.Seq2[Link, error] { return g.members.all }
+
+// Link returns the member of that name; ErrMissing if there is none.
+func (g *Group) Link(name string) (Link, error) {
+	l, ok, err := g.members.find(name)
+	if err != nil {
+		return l, err
+	}
+	if !ok {
+		return l, fault.Class(fault.ErrMissing, "%s: %s has no member %q", g.f.name, g.path, name)
+	}
+	return l, nil
+}
+
+// Open opens the object that a hard link of this group names. Links of other
+// kinds are not followed: ErrUnsupported.
+func (g *Group) Open(l Link) (*Object, error) {
+	if l.Kind != LinkHard {
+		return nil, g.f.errAt(g.f.base+g.h.addr, join(g.path, l.Name), fault.ErrUnsupported, "%s link to %q is not followed", l.Kind, l.Target)
+	}
+	return g.f.open(l.addr, join(g.path, l.Name))
+}
+
+// Lookup opens the object at a path below the group.
+func (g *Group) Lookup(path string) (*Object, error) {
+	o := g.Object
+	for name := range strings.SplitSeq(path, "/") {
+		if name == "" || name == "." {
+			continue
+		}
+		if g == nil {
+			var err error
+			if g, err = o.Group(); err != nil {
+				return nil, err
+			}
+		}
+		l, err := g.Link(name)
+		if err != nil {
+			return nil, err
+		}
+		if o, err = g.Open(l); err != nil {
+			return nil, err
+		}
+		g = nil
+	}
+	return o, nil
+}
+
+// Dataset opens the dataset at a path below the group.
+func (g *Group) Dataset(path string) (*Dataset, error) {
+	o, err := g.Lookup(path)
+	if err != nil {
+		return nil, err
+	}
+	return o.Dataset()
+}
+
+// compactLinks: link messages in the object header.
+type compactLinks struct{ o *Object }
+
+func (k *compactLinks) all(yield func(Link, error) bool) {
+	var links []Link
+	for _, m := range k.o.h.all(msgLink) {
+		c := k.o.f.over(m.data, m.off)
+		l := c.decodeLink()
+		if c.err != nil {
+			yield(Link{}, c.err)
+			return
+		}
+		links = append(links, l)
+	}
+	slices.SortStableFunc(links, func(a, b Link) int { return cmp.Compare(a.order, b.order) })
+	for _, l := range links {
+		if !yield(l, nil) {
+			return
+		}
+	}
+}
+
+func (k *compactLinks) find(name string) (Link, bool, error) { return findLinear(k, name) }
+
+func findLinear(s memberSource, name string) (Link, bool, error) {
+	for l, err := range s.all {
+		if err != nil {
+			return Link{}, false, err
+		}
+		if l.Name == name {
+			return l, true, nil
+		}
+	}
+	return Link{}, false, nil
+}

@@ -1,0 +1,108 @@
+package h5
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"blobio/internal/base/testfiles"
+)
+
+// build lays out b and returns the file with data written by fill (by
+// dataset), zeros where there is none.
+func build(t testing.TB, b *Builder, data map[*DatasetBuilder][]byte) []byte {
+	t.Helper()
+	l, err := b.Layout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := make([]byte, l.Size)
+	for _, p := range l.Pieces {
+		copy(file[p.Off:], p.Data)
+	}
+	for _, s := range b.stamps {
+		s.Encode(file[s.Offset():][:s.t.Len()])
+	}
+	for d, raw := range data {
+		if int64(len(raw)) != d.Bytes() {
+			t.Fatalf("%d bytes for a dataset of %d", len(raw), d.Bytes())
+		}
+		copy(file[d.Offset():], raw)
+	}
+	return file
+}
+
+// group adds a group that fill makes.
+func group(t testing.TB, b *Builder, name string, fill func(*Builder)) {
+	t.Helper()
+	tpl, err := NewTemplate(fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Stamp(name, tpl)
+}
+
+// members opens a group of a file.
+func members(t testing.TB, f *File, path string) *Group {
+	t.Helper()
+	o, err := f.Lookup(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := o.Group()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func openBytes(t testing.TB, b []byte) *File {
+	t.Helper()
+	f, err := NewFile(bytes.NewReader(b), int64(len(b)), "test.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func openPath(t testing.TB, path string) *File {
+	t.Helper()
+	r, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	fi, err := r.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := NewFile(r, fi.Size(), filepath.Base(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// tool returns a program's path, or skips the test unless judges are asked for.
+func tool(t testing.TB, name string) string {
+	t.Helper()
+	return testfiles.Judge(t, name)
+}
+
+// run runs a program and returns its output; a failure fails the test.
+func run(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// h5py returns a python with h5py and numpy, or skips the test unless judges are asked for.
+func h5py(t testing.TB) string {
+	t.Helper()
+	return testfiles.JudgePython(t, "h5py", "numpy")
+}

@@ -1,0 +1,167 @@
+package h5
+
+import (
+	"blobio/internal/base/chunks"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+)
+
+// convertPiece bounds the buffer for reads that convert.
+const convertPiece = 1 << 20
+
+// Read reads the box of count elements at start into dst, row-major. dst is a
+// slice of numbers with exactly as many elements; those of another type than
+// the file's are converted (ErrRange when one does not fit). nil start means
+// the origin, nil count all from start on.
+func (d *Dataset) Read(start, count []int64, dst any) error {
+	start, count, n, err := d.box(start, count)
+	if err != nil {
+		return err
+	}
+	m, have, mem, ok := natural(dst)
+	switch {
+	case !ok:
+		return fault.Class(fault.ErrUsage, "destination is a %T, want a slice of numbers", dst)
+	case have != n:
+		return fault.Class(fault.ErrUsage, "destination has %d elements, want %d", have, n)
+	case !d.typ.Numeric():
+		return d.f.errAt(d.f.base+d.h.addr, "dataset "+d.path, fault.ErrUnsupported, "conversion of elements of type %s", d.typ)
+	case sameBits(d.typ, m):
+		if err := d.readBox(start, count, mem); err != nil {
+			return err
+		}
+		toHost(mem, d.typ)
+		return nil
+	}
+	buf := make([]byte, min(n*d.typ.Size(), convertPiece+d.typ.Size()))
+	var first int64
+	return pieces(start, count, convertPiece/d.typ.Size(), func(start, count []int64, k int64) error {
+		b := buf[:k*d.typ.Size()]
+		if err := d.readBox(start, count, b); err != nil {
+			return err
+		}
+		err := decodeSlice(elem.Sub(dst, int(first), int(first+k)), b, d.typ, first)
+		first += k
+		return err
+	})
+}
+
+// ReadRaw reads the box of count elements at start into dst as they are in the
+// file: len(dst) must be their number times Type().Size().
+func (d *Dataset) ReadRaw(start, count []int64, dst []byte) error {
+	start, count, n, err := d.box(start, count)
+	if err != nil {
+		return err
+	}
+	if int64(len(dst)) != n*d.typ.Size() {
+		return fault.Class(fault.ErrUsage, "destination has %d bytes, want %d", len(dst), n*d.typ.Size())
+	}
+	return d.readBox(start, count, dst)
+}
+
+// box fills in defaults and checks the selection.
+func (d *Dataset) box(start, count []int64) (s, c []int64, n int64, err error) {
+	if d.noRead != nil {
+		return nil, nil, 0, d.noRead
+	}
+	dims := d.space.dims
+	if start == nil {
+		start = make([]int64, len(dims))
+	}
+	if len(start) != len(dims) || count != nil && len(count) != len(dims) {
+		return nil, nil, 0, fault.Class(fault.ErrUsage, "start and count of rank %d and %d, want %d", len(start), len(count), len(dims))
+	}
+	all := count == nil
+	if all {
+		count = make([]int64, len(dims))
+	}
+	for i, size := range dims {
+		if all {
+			count[i] = size - start[i]
+		}
+		if start[i] < 0 || count[i] < 0 || start[i] > size || count[i] > size-start[i] {
+			return nil, nil, 0, fault.Class(fault.ErrUsage, "start %v, count %v, want inside %v", start, count, dims)
+		}
+	}
+	n, _ = elems(count)
+	if d.space.null {
+		n = 0
+	}
+	return start, count, n, nil
+}
+
+// readBox reads a checked box of at least 0 elements.
+func (d *Dataset) readBox(start, count []int64, dst []byte) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	if d.lay.storage == Chunked {
+		return d.readChunks(start, count, dst)
+	}
+	w := d.typ.Size()
+	return runs(d.space.dims, start, count, func(at, pos, n int64) error {
+		return d.readExtent(dst[pos*w:(pos+n)*w], at*w)
+	})
+}
+
+// runs visits the contiguous runs of a box in an array of the given shape: n
+// elements at element at of the array, pos of the box.
+func runs(dims, start, count []int64, visit func(at, pos, n int64) error) error {
+	rank := len(dims)
+	// Dimensions from k on are whole, but perhaps k itself: they join in a run.
+	k, run, unit := rank, int64(1), int64(1)
+	for k > 0 {
+		k--
+		run = count[k] * unit
+		if count[k] != dims[k] {
+			break
+		}
+		unit *= dims[k]
+	}
+	strides := make([]int64, rank)
+	at, s := int64(0), int64(1)
+	for i := rank - 1; i >= 0; i-- {
+		strides[i] = s
+		at += start[i] * s
+		s *= dims[i]
+	}
+	first := at
+	idx := make([]int64, k)
+	for pos := int64(0); ; pos += run {
+		if err := visit(at, pos, run); err != nil {
+			return err
+		}
+		if !chunks.Next(idx, count) {
+			return nil
+		}
+		at = first
+		for i, x := range idx {
+			at += x * strides[i]
+		}
+	}
+}
+
+// pieces cuts a box into consecutive ones of at most limit elements, in
+// row-major order.
+func pieces(start, count []int64, limit int64, visit func(start, count []int64, n int64) error) error {
+	n, _ := elems(count)
+	if n == 0 {
+		return nil
+	}
+	if n <= limit {
+		return visit(start, count, n)
+	}
+	k := 0
+	for count[k] == 1 {
+		k++
+	}
+	step := max(1, limit/(n/count[k]))
+	s, c := append([]int64(nil), start...), append([]int64(nil), count...)
+	for at := int64(0); at < count[k]; at += step {
+		s[k], c[k] = start[k]+at, min(step, count[k]-at)
+		if err := pieces(s, c, limit, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}

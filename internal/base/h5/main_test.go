@@ -1,0 +1,9 @@
+package h5
+
+import (
+	"testing"
+
+	"blobio/internal/base/crashtest"
+)
+
+func TestMain(m *testing.M) { crashtest.Main(m) }

@@ -1,0 +1,231 @@
+package h5
+
+import (
+	"blobio/internal/base/fault"
+	"slices"
+)
+
+// Ordered collects a file in the form that HDF5 has had since 1.8: metadata with checksums, one group, whose datasets
+// keep the order in which they were made, as do attributes. Datasets may grow, lie in chunks that are filtered, and
+// refer to each other. What netCDF-4 is made of.
+//
+// The metadata come first, so that a reader finds them in a few reads, and are written last, when it is known where
+// each chunk is. Nothing is checked before Layout, which returns the first error. It is for one goroutine.
+type Ordered struct {
+	orderedNode // attributes of the root group
+	sets        []*OrderedDataset
+	names       map[string]bool
+	heap        refHeap
+	chunks      int64 // of all datasets
+	err         error
+	meta        int64 // bytes of the metadata; 0 before Layout
+	data        int64 // where the data of contiguous datasets end
+}
+
+// maxChunks is how many chunks a file may have: the index of each takes 32 bytes and more.
+const maxChunks = maxMetaFile / 32
+
+// NewOrdered returns a file without datasets.
+func NewOrdered() *Ordered {
+	b := &Ordered{names: map[string]bool{}}
+	b.orderedNode = orderedNode{b: b, name: "/"}
+	return b
+}
+
+func (b *Ordered) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// OrderedOptions of Ordered.Dataset. Nil means the defaults.
+type OrderedOptions struct {
+	Grow    bool     // the first dimension has no bound; wants chunks
+	Chunk   []int64  // shape of a chunk in elements; nil: the data are contiguous
+	Filters Pipeline // of chunks
+	Fill    []byte   // one element, little endian; nil: the default of HDF5, zero
+	Empty   bool     // there are no data: nothing has a place, and all reads as fill value
+}
+
+// OrderedDataset is a dataset of an Ordered.
+type OrderedDataset struct {
+	orderedNode
+	typ    Type
+	dims   []int64
+	o      OrderedOptions
+	refs   []chunkRef // of chunks in row-major order of their grid
+	tree   int64      // address of the root of the chunk index
+	off    int64      // contiguous: of the data
+	filter []filter
+}
+
+// Dataset adds a dataset. dims nil is a scalar; otherwise the shape in elements, slowest dimension first. The name is UTF-8, of 1 to
+// 65,535 bytes, without "/" and zero bytes, and not ".".
+func (b *Ordered) Dataset(name string, t Type, dims []int64, o *OrderedOptions) *OrderedDataset {
+	d := &OrderedDataset{orderedNode: orderedNode{b: b, name: name}, typ: t, dims: slices.Clone(dims), off: undef, tree: undef}
+	if o != nil {
+		d.o = *o
+	}
+	if err := checkMember(name); err != nil {
+		b.fail(err)
+	}
+	if b.names[name] {
+		b.fail(fault.Class(fault.ErrExist, "two datasets %q", name))
+	}
+	b.names[name] = true
+	if err := d.check(); err != nil {
+		b.fail(fault.Class(err, "dataset %q", name))
+	}
+	b.sets = append(b.sets, d)
+	return d
+}
+
+func (d *OrderedDataset) check() error {
+	if err := checkShape(d.typ, d.dims); err != nil {
+		return err
+	}
+	if n := len(d.o.Fill); n != 0 && int64(n) != d.typ.Size() {
+		return fault.Class(fault.ErrUsage, "fill value of %d bytes, want %d", n, d.typ.Size())
+	}
+	if d.o.Chunk == nil {
+		if d.o.Grow || d.o.Filters.On() {
+			return fault.Class(fault.ErrUsage, "it grows or has filters: want chunks")
+		}
+		return nil
+	}
+	if len(d.o.Chunk) != len(d.dims) || len(d.dims) == 0 {
+		return fault.Class(fault.ErrUsage, "chunks %v of shape %v", d.o.Chunk, d.dims)
+	}
+	if err := d.o.Filters.Validate(); err != nil {
+		return err
+	}
+	d.filter = d.o.Filters.steps(d.typ.Size())
+	bytes, count := d.typ.Size(), int64(1)
+	for i, c := range d.o.Chunk {
+		if c < 1 || c > maxChunk/bytes {
+			return fault.Class(fault.ErrUsage, "chunks %v of %s, want at least 1 and at most %d bytes", d.o.Chunk, d.typ, maxChunk)
+		}
+		bytes *= c
+		n := ceilDiv(d.dims[i], c)
+		if n > 0 && count > maxChunks/n {
+			return fault.Class(fault.ErrTooLarge, "chunks %v of shape %v: more than %d of them", d.o.Chunk, d.dims, maxChunks)
+		}
+		count *= n
+	}
+	if d.o.Empty {
+		return nil
+	}
+	if d.b.chunks += count; d.b.chunks > maxChunks {
+		return fault.Class(fault.ErrTooLarge, "more than %d chunks in all", maxChunks)
+	}
+	d.refs = make([]chunkRef, count)
+	return nil
+}
+
+// Chunks returns the number of chunks: of a contiguous dataset, and one without elements, 0.
+func (d *OrderedDataset) Chunks() int { return len(d.refs) }
+
+// SetChunk tells where chunk i is, in the row-major order of the grid: at absolute offset off, size bytes as stored, with the mask
+// that Filterer.Encode returned. Each chunk is set once, after Layout; several goroutines may do so.
+func (d *OrderedDataset) SetChunk(i int, off, size int64, mask uint32) {
+	d.refs[i] = chunkRef{addr: off, size: size, mask: mask}
+}
+
+// Offset returns the absolute offset of contiguous data, set by Layout; -1 if there are none.
+func (d *OrderedDataset) Offset() int64 { return d.off }
+
+// Bytes returns the size of the data in bytes, before any filter.
+func (d *OrderedDataset) Bytes() int64 {
+	n, _ := elems(d.dims)
+	return n * d.typ.Size()
+}
+
+// Layout gives everything its place but the chunks: first the metadata, then contiguous data. It returns the offset
+// behind both, from which on chunks may lie.
+func (b *Ordered) Layout() (end int64, err error) {
+	if b.meta != 0 {
+		b.fail(fault.Class(fault.ErrUsage, "Layout was called before"))
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	at := int64(superblock2Len)
+	place := func(n int64) (off int64) {
+		off = at
+		at = (at + n + 7) &^ 7
+		return off
+	}
+	nodes := []*orderedNode{&b.orderedNode}
+	for _, d := range b.sets {
+		nodes = append(nodes, &d.orderedNode)
+	}
+	for i, n := range nodes {
+		if err := n.settle(); err != nil {
+			return 0, err
+		}
+		var own []orderedMessage
+		if i == 0 {
+			own = b.links()
+		} else {
+			own = b.sets[i-1].messages()
+		}
+		n.addr = place(n.headerLen(own))
+		if n.dense != nil {
+			n.dense.place(place)
+		}
+		if at > maxMetaFile {
+			return 0, fault.Class(fault.ErrTooLarge, "more than %d bytes of metadata", maxMetaFile)
+		}
+	}
+	for _, d := range b.sets {
+		if len(d.refs) > 0 {
+			d.placeTree(place)
+		}
+	}
+	b.heap.place(place)
+	if at > maxMetaFile {
+		return 0, fault.Class(fault.ErrTooLarge, "%d bytes of metadata, want at most %d", at, maxMetaFile)
+	}
+	b.meta = at
+	for _, d := range b.sets {
+		if n := d.Bytes(); d.o.Chunk == nil && !d.o.Empty && n > 0 {
+			if n > 1<<62-at {
+				return 0, fault.Class(fault.ErrTooLarge, "dataset %q ends past 2^62 bytes", d.name)
+			}
+			d.off = place(n)
+		}
+	}
+	b.data = at
+	return at, nil
+}
+
+// Encode returns the metadata, to be written at offset 0. The file has size bytes; all chunks were set.
+func (b *Ordered) Encode(size int64) ([]byte, error) {
+	if b.meta == 0 || size < b.data {
+		return nil, fault.Class(fault.ErrUsage, "Encode of a file of %d bytes, want Layout before, and at least %d", size, b.data)
+	}
+	buf := make([]byte, b.meta)
+	copy(buf, signature)
+	buf[8], buf[9], buf[10] = 2, 8, 8
+	le.PutUint64(buf[20:], noAddr) // no superblock extension
+	le.PutUint64(buf[28:], uint64(size))
+	le.PutUint64(buf[36:], uint64(b.addr))
+	seal(buf[:superblock2Len])
+	b.encodeHeader(buf, b.links())
+	for _, d := range b.sets {
+		d.encodeHeader(buf, d.messages())
+		for i := range d.refs {
+			if r := &d.refs[i]; r.addr < b.data || r.size <= 0 || r.size > size-r.addr || r.size > 1<<32-1 {
+				return nil, fault.Class(fault.ErrUsage, "chunk %d of %q: %d bytes at %d, want it between %d and %d", i, d.name, r.size, r.addr, b.data, size)
+			}
+		}
+		if len(d.refs) > 0 {
+			d.encodeTree(buf)
+		}
+	}
+	b.heap.encode(buf)
+	return buf, nil
+}
+
+// seal writes the checksum that ends a block.
+func seal(b []byte) { le.PutUint32(b[len(b)-4:], lookup3(b[:len(b)-4])) }

@@ -1,0 +1,131 @@
+package h5
+
+import (
+	"blobio/internal/base/codec"
+	"blobio/internal/base/fault"
+)
+
+// Pipeline says what is done to the chunks of a dataset that is written: the bytes of its elements are shuffled,
+// then compressed by deflate or zstd. The zero value does nothing.
+type Pipeline struct {
+	Shuffle bool
+	Deflate int // level 1 to 9; 0: no deflate
+	Zstd    int // level 1 to 22, as zstd has them; 0: no zstd. HDF5 calls it filter 32015, a plugin
+}
+
+// MaxZstd is the highest level of Pipeline.Zstd.
+const MaxZstd = 22
+
+// On says whether it does anything.
+func (p Pipeline) On() bool { return p.Shuffle || p.Deflate != 0 || p.Zstd != 0 }
+
+// Validate says what is wrong with it (ErrUsage).
+func (p Pipeline) Validate() error {
+	switch {
+	case p.Deflate < 0 || p.Deflate > codec.MaxDeflate:
+		return fault.Class(fault.ErrUsage, "deflate level %d, want 0 to %d", p.Deflate, codec.MaxDeflate)
+	case p.Zstd < 0 || p.Zstd > MaxZstd:
+		return fault.Class(fault.ErrUsage, "zstd level %d, want 0 to %d", p.Zstd, MaxZstd)
+	case p.Deflate != 0 && p.Zstd != 0:
+		return fault.Class(fault.ErrUsage, "deflate and zstd, want one of them")
+	}
+	return nil
+}
+
+// steps are the filters for elements of size bytes: of one byte there is nothing to shuffle.
+func (p Pipeline) steps(size int64) (l []filter) {
+	if p.Shuffle && size > 1 {
+		l = append(l, filter{filterShuffle, []uint32{uint32(size)}})
+	}
+	if p.Deflate != 0 {
+		l = append(l, filter{filterDeflate, []uint32{uint32(p.Deflate)}})
+	}
+	if p.Zstd != 0 {
+		l = append(l, filter{filterZstd, []uint32{uint32(p.Zstd)}})
+	}
+	return l
+}
+
+// encodeFilters appends a filter pipeline message, version 2.
+func encodeFilters(b []byte, l []filter) []byte {
+	b = append(b, 2, byte(len(l)))
+	for _, x := range l {
+		b = le.AppendUint16(b, x.id)
+		name := ""
+		if x.id >= 256 {
+			name = filterNames[x.id] + "\x00"
+			b = le.AppendUint16(b, uint16(len(name)))
+		}
+		b = le.AppendUint16(b, 1) // optional: a chunk may be stored without it
+		b = le.AppendUint16(b, uint16(len(x.args)))
+		b = append(b, name...)
+		for _, v := range x.args {
+			b = le.AppendUint32(b, v)
+		}
+	}
+	return b
+}
+
+// A Filterer applies a Pipeline to chunks. It is safe for concurrent use. The same chunk gives the same bytes.
+type Filterer struct {
+	p       Pipeline
+	deflate *codec.Deflate
+	zstd    *codec.Zstd
+	level   int // of zstd
+}
+
+// NewFilterer makes one. Close it after use.
+func NewFilterer(p Pipeline) (*Filterer, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	f := &Filterer{p: p}
+	switch {
+	case p.Deflate != 0:
+		d, err := codec.NewDeflate(p.Deflate)
+		if err != nil {
+			return nil, err
+		}
+		f.deflate = d
+	case p.Zstd != 0:
+		f.zstd, f.level = codec.NewZstd(codec.Options{}), codec.Level(p.Zstd)
+	}
+	return f, nil
+}
+
+// Close ends what it holds.
+func (f *Filterer) Close() {
+	if f.zstd != nil {
+		f.zstd.Close()
+	}
+}
+
+// Encode appends a chunk of elements of size bytes to dst as it is stored, and returns the mask of filters that were
+// left out: compression that gains nothing. scratch, if it is as long as the chunk, saves an allocation.
+func (f *Filterer) Encode(dst, chunk, scratch []byte, size int64) (out []byte, mask uint32, err error) {
+	step := 0
+	if f.p.Shuffle && size > 1 {
+		if len(scratch) < len(chunk) {
+			scratch = make([]byte, len(chunk))
+		}
+		codec.Shuffle(scratch[:len(chunk)], chunk, int(size))
+		chunk = scratch[:len(chunk)]
+		step++
+	}
+	from := len(dst)
+	switch {
+	case f.deflate != nil:
+		out, err = f.deflate.Encode(dst, chunk)
+	case f.zstd != nil:
+		out, err = f.zstd.Encode(dst, chunk, f.level)
+	default:
+		return append(dst, chunk...), 0, nil
+	}
+	if err != nil {
+		return dst, 0, err
+	}
+	if len(out)-from >= len(chunk) {
+		return append(out[:from], chunk...), 1 << step, nil
+	}
+	return out, 0, nil
+}

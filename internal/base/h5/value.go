@@ -1,0 +1,154 @@
+package h5
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+)
+
+// plain are the types of elements in memory.
+var plain = [...]Type{0, elem.Int8: Int8, elem.Int16: Int16, elem.Int32: Int32, elem.Int64: Int64,
+	elem.Uint8: Uint8, elem.Uint16: Uint16, elem.Uint32: Uint32, elem.Uint64: Uint64, elem.Float32: Float32, elem.Float64: Float64}
+
+// elem returns what elements of a numeric type are in memory; 0 for Float16, and for what is not numeric.
+func (t Type) elem() elem.Type { return elem.Type(max(slices.Index(plain[:], t.values()), 0)) }
+
+// values is the little-endian type of the same numbers: of an enumeration, that of its integers.
+func (t Type) values() Type {
+	if t.Class() == ClassEnum {
+		t = t&^(0xff<<32) | Type(ClassInt)<<32
+	}
+	return t.Little()
+}
+
+// makeSlice returns a slice of the natural Go type of a numeric type.
+func makeSlice(t Type, n int64) any {
+	if t.Little() == Float16 {
+		return make([]float32, n)
+	}
+	return t.elem().Make(int(n))
+}
+
+// SliceType returns the plain type of the elements of a slice, and its length. ok is false for what is no slice of
+// numbers; []int and []uint are none, as they differ between machines.
+func SliceType(v any) (t Type, n int64, ok bool) {
+	t, n, _, ok = natural(v)
+	return t, n, ok
+}
+
+// natural is SliceType, and the memory as bytes in host order.
+func natural(v any) (t Type, n int64, mem []byte, ok bool) {
+	e, mem, ok := elem.Of(v)
+	if !ok {
+		return 0, 0, nil, false
+	}
+	return plain[e], int64(len(mem) / e.Size()), mem, true
+}
+
+// sameBits reports whether elements of t in a file are those of memory type m
+// but for the byte order.
+func sameBits(t, m Type) bool { return t.values() == m }
+
+// toHost turns file elements in b, of a type with the bits of the memory
+// type, into host order.
+func toHost(b []byte, t Type) { elem.Reorder(b, b, int(t.Size()), t.BigEndian()) }
+
+// decodeSlice converts the elements of src, of the numeric type t, into dst, a
+// slice of numbers with room for them. Integers that do not fit have ErrRange,
+// as have floats into integers; first is the index of element 0 for that
+// message. Floats narrow by rounding.
+func decodeSlice(dst any, src []byte, t Type, first int64) error {
+	m, n, mem, ok := natural(dst)
+	if !ok {
+		return fault.Class(fault.ErrUsage, "destination is a %T, want a slice of numbers", dst)
+	}
+	if !t.Numeric() {
+		return fault.Class(fault.ErrUnsupported, "conversion of elements of type %s", t)
+	}
+	if int64(len(src)) != n*t.Size() {
+		return fault.Class(fault.ErrUsage, "destination of %d elements, want %d", n, int64(len(src))/t.Size())
+	}
+	if sameBits(t, m) {
+		copy(mem, src)
+		toHost(mem, t)
+		return nil
+	}
+	if t.Class() == ClassFloat {
+		switch d := dst.(type) {
+		case []float32:
+			loadFloats(d, src, t)
+		case []float64:
+			loadFloats(d, src, t)
+		default:
+			if n > 0 {
+				return fault.Class(fault.ErrRange, "element %d: %s into an integer", first, t)
+			}
+		}
+		return nil
+	}
+	if bad, v := elem.Load(dst, src, t.BigEndian(), t.elem()); bad >= 0 {
+		return fault.Class(fault.ErrRange, "element %d: %d does not fit %s", first+int64(bad), v, m)
+	}
+	return nil
+}
+
+func loadFloats[T float32 | float64](dst []T, src []byte, t Type) {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if t.BigEndian() {
+		order = binary.BigEndian
+	}
+	w := int(t.Size())
+	for i := range dst {
+		switch e := src[i*w:]; w {
+		case 2:
+			dst[i] = T(halfFloat(order.Uint16(e)))
+		case 4:
+			dst[i] = T(math.Float32frombits(order.Uint32(e)))
+		default:
+			dst[i] = T(math.Float64frombits(order.Uint64(e)))
+		}
+	}
+}
+
+// halfFloat widens an IEEE binary16 number, exactly.
+func halfFloat(h uint16) float64 {
+	exp, man := int(h>>10&31), float64(h&1023)
+	var v float64
+	switch exp {
+	case 0:
+		v = math.Ldexp(man, -24)
+	case 31:
+		v = math.Inf(1)
+		if man != 0 {
+			v = math.NaN()
+		}
+	default:
+		v = math.Ldexp(man+1024, exp-25)
+	}
+	if h>>15 != 0 {
+		v = math.Copysign(v, -1)
+	}
+	return v
+}
+
+// decodeStrings cuts n strings of fixed length and takes their padding off.
+func decodeStrings(raw []byte, t Type, n int64) []string {
+	out := make([]string, n)
+	w := t.Size()
+	for i := range out {
+		e := raw[int64(i)*w : (int64(i)+1)*w]
+		switch t.pad() {
+		case 2:
+			out[i] = strings.TrimRight(string(e), " ")
+		case 1:
+			out[i] = strings.TrimRight(string(e), "\x00")
+		default:
+			out[i] = string(untilNul(e))
+		}
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package vfs
+
+import (
+	"errors"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"blobio/internal/base/calls"
+)
+
+// memories says of devices (st_dev) that were seen whether they may be memory: a parallel file system asks all its servers to answer
+// statfs. Should a number come to mean a tmpfs, that can reserve, too.
+var memories sync.Map
+
+// memory fills in what statfs says of a tmpfs. Of other file systems nothing is asked, if the kernel tells what they are.
+func (f *osFile) memory(fs *unix.Statfs_t) error {
+	return f.system("fstatfs", func(fd int) error {
+		m, ok := mountOf(fd, "")
+		if !ok {
+			var st unix.Stat_t
+			if err := unix.Fstat(fd, &st); err != nil {
+				return err
+			}
+			m.dev = uint64(st.Dev)
+		}
+		may, seen := memories.Load(m.dev)
+		if !seen && ok {
+			kind := m.kind()
+			may, seen = kind == "tmpfs" || kind == "devtmpfs", kind != ""
+		}
+		if !seen || may == true {
+			if err := unix.Fstatfs(fd, fs); err != nil {
+				return err
+			}
+			may = int64(fs.Type) == unix.TMPFS_MAGIC
+		}
+		memories.Store(m.dev, may)
+		return nil
+	})
+}
+
+// allocate reserves blocks and keeps the size, so that a file system that cannot
+// reserve (where this is no operation) gives the same file.
+func (f *osFile) allocate(off, n int64) error {
+	var fs unix.Statfs_t
+	if err := f.memory(&fs); err != nil {
+		return err
+	}
+	if int64(fs.Type) == unix.TMPFS_MAGIC {
+		// Memory does not lie together, and pages that a write finds there cost a quarter of it
+		// again. What counts is whether there is room; a file system without a limit has no blocks.
+		if fs.Blocks > 0 && n > int64(fs.Bfree)*int64(fs.Bsize) {
+			return f.system("fallocate", func(int) error { return unix.ENOSPC })
+		}
+		return nil
+	}
+	err := f.system("fallocate", func(fd int) error {
+		return calls.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, off, n)
+	})
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		return nil
+	}
+	return err
+}
+
+// sync: fdatasync writes the size too, and spares the journal the times.
+func (f *osFile) sync() error { return f.system("fdatasync", calls.Fdatasync) }

@@ -1,0 +1,180 @@
+package slab
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"blobio/internal/base/fault"
+)
+
+// Span is Count indices of a dimension, Stride apart, from First on.
+type Span struct{ First, Count, Stride int64 }
+
+// last is the last index of a span.
+func (s Span) last() int64 { return s.First + (s.Count-1)*s.Stride }
+
+// Index is what is taken along one dimension, in this order: spans one after the other. A nil one takes everything.
+type Index []Span
+
+// maxLoose is how many spans an index may have: that of a list of indices without any order.
+const maxLoose = 1 << 26
+
+// Len returns how many indices there are.
+func (x Index) Len() (n int64) {
+	for _, s := range x {
+		n += s.Count
+	}
+	return n
+}
+
+// At returns index k of the list, which must have one.
+func (x Index) At(k int64) int64 {
+	for _, s := range x {
+		if k < s.Count {
+			return s.First + k*s.Stride
+		}
+		k -= s.Count
+	}
+	panic("slab: Index.At beyond the end")
+}
+
+// Check says what is wrong with an index of a dimension of n elements. It may not be empty.
+func (x Index) Check(n int64) error {
+	if len(x) == 0 {
+		return fault.Usage("no elements")
+	}
+	total := int64(0)
+	for _, s := range x {
+		switch {
+		case s.Count < 1 || s.Stride < 1:
+			return fault.Usage("%d elements with stride %d, want at least 1 of each", s.Count, s.Stride)
+		case s.First < 0 || s.First >= n || (s.Count-1) > (n-1-s.First)/s.Stride:
+			return fault.Usage("%d elements from %d on with stride %d, want within 0 to %d", s.Count, s.First, s.Stride, n-1)
+		}
+		if total += s.Count; total > n { // of each element at most once
+			return fault.Usage("more elements than the dimension has, which are %d", n)
+		}
+	}
+	return nil
+}
+
+// All says that an index takes each of n elements in order.
+func (x Index) All(n int64) bool {
+	return x == nil || len(x) == 1 && x[0] == (Span{0, n, 1}) || n == 1 && x.Len() == 1
+}
+
+// piece is a run of neighbouring indices, to not included.
+type piece struct{ from, to int64 }
+
+// pieces lists the neighbours of an index in ascending order.
+func (x Index) pieces() ([]piece, error) {
+	var out []piece
+	for _, s := range x {
+		if s.Stride == 1 {
+			out = append(out, piece{s.First, s.First + s.Count})
+			continue
+		}
+		if s.Count > maxLoose-int64(len(out)) {
+			return nil, fmt.Errorf("more than %d separate elements: %w", maxLoose, fault.ErrTooLarge)
+		}
+		for k := range s.Count {
+			out = append(out, piece{s.First + k*s.Stride, s.First + k*s.Stride + 1})
+		}
+	}
+	slices.SortFunc(out, func(a, b piece) int { return cmp.Compare(a.from, b.from) })
+	return joined(out), nil
+}
+
+// joined makes one of pieces that touch or overlap. They are sorted.
+func joined(l []piece) []piece {
+	out := l[:0]
+	for _, p := range l {
+		if n := len(out); n > 0 && p.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, p.to)
+		} else {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// indexOf is the index of pieces: single ones that are equally far apart become a span with a stride.
+func indexOf(l []piece) Index {
+	var out Index
+	for _, p := range l {
+		n := len(out)
+		if p.to-p.from == 1 && n > 0 {
+			switch s := &out[n-1]; {
+			case s.Count == 1:
+				s.Stride, s.Count = p.from-s.First, 2
+				continue
+			case s.Stride > 1 && p.from == s.last()+s.Stride:
+				s.Count++
+				continue
+			}
+		}
+		out = append(out, Span{p.from, p.to - p.from, 1})
+	}
+	return out
+}
+
+// union is what any of the indices takes, in ascending order.
+func union(list []Index) (Index, error) {
+	var all []piece
+	for _, x := range list {
+		p, err := x.pieces()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p...)
+	}
+	slices.SortFunc(all, func(a, b piece) int { return cmp.Compare(a.from, b.from) })
+	return indexOf(joined(all)), nil
+}
+
+// intersection is what both indices take, in ascending order; it may be empty.
+func intersection(x, y Index) (Index, error) {
+	a, err := x.pieces()
+	if err != nil {
+		return nil, err
+	}
+	b, err := y.pieces()
+	if err != nil {
+		return nil, err
+	}
+	var out []piece
+	for len(a) > 0 && len(b) > 0 {
+		if lo, hi := max(a[0].from, b[0].from), min(a[0].to, b[0].to); lo < hi {
+			out = append(out, piece{lo, hi})
+		}
+		if a[0].to <= b[0].to {
+			a = a[1:]
+		} else {
+			b = b[1:]
+		}
+	}
+	return indexOf(out), nil
+}
+
+// thinned takes each stride-th index.
+func (x Index) thinned(stride int64) Index {
+	if stride == 1 {
+		return x
+	}
+	var out Index
+	skip := int64(0) // of the next span
+	for _, s := range x {
+		if skip < s.Count {
+			n := (s.Count-1-skip)/stride + 1
+			t := Span{s.First + skip*s.Stride, n, s.Stride}
+			if n > 1 {
+				t.Stride *= stride
+			}
+			out = append(out, t)
+			skip += n * stride
+		}
+		skip -= s.Count
+	}
+	return out
+}

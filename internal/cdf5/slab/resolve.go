@@ -1,0 +1,292 @@
+package slab
+
+import (
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Dim is a dimension as it is now: the record dimension has as many elements as there are records.
+type Dim struct {
+	Name string
+	Len  int64
+}
+
+// Axis is a coordinate: the values of a variable of one dimension.
+type Axis struct {
+	Dim    string
+	Values []float64 // NaN: there is none
+	// Slack is how far beyond a limit a value may be.
+	Slack float64
+	// Date returns what a date is in the units of the values; nil if they are no times.
+	Date func(text string) (float64, error)
+}
+
+// Coord returns the coordinate of a name, nil if there is none: no such variable, or one of text or of another number of dimensions.
+type Coord func(name string) (*Axis, error)
+
+// Resolve returns what is taken of each dimension that is named. Several selections of one name are joined, in ascending order. The name
+// is that of a dimension, whose coordinate is the variable of the same name; or that of a variable of one dimension, such as lat of
+// columns, of which those elements are taken whose value is in the range. Selections by several names of one dimension must all hold.
+func Resolve(args []Arg, dims []Dim, coord Coord) (map[string]Index, error) {
+	of := map[string][]Index{} // by name
+	along := map[string]string{}
+	var names []string
+	for _, a := range args {
+		x, dim, err := a.resolve(dims, coord)
+		if err != nil {
+			return nil, err
+		}
+		if of[a.Name] == nil {
+			names = append(names, a.Name)
+		}
+		of[a.Name], along[a.Name] = append(of[a.Name], x), dim
+	}
+	out := map[string]Index{}
+	for _, name := range names {
+		x, err := of[name][0], error(nil)
+		if len(of[name]) > 1 {
+			if x, err = union(of[name]); err != nil {
+				return nil, err
+			}
+		}
+		dim := along[name]
+		if y, ok := out[dim]; ok {
+			if x, err = intersection(y, x); err != nil {
+				return nil, err
+			}
+			if len(x) == 0 {
+				return nil, fault.Usage("no element of dimension %q is in all selections", dim)
+			}
+		}
+		out[dim] = x
+	}
+	return out, nil
+}
+
+func (a Arg) resolve(dims []Dim, coord Coord) (Index, string, error) {
+	for _, d := range dims {
+		if d.Name == cdf5.NormalName(a.Name) {
+			x, err := a.ofDim(d, coord)
+			return x, d.Name, err
+		}
+	}
+	ax, err := coord(a.Name)
+	if err != nil {
+		return nil, "", err
+	}
+	if ax == nil {
+		return nil, "", a.wrong("no dimension and no coordinate %q%s", a.Name, near(a.Name, dims))
+	}
+	if a.whole() {
+		return nil, "", a.wrong("%q is a variable along %q: give values, with a point, or choose by -d %s", a.Name, ax.Dim, ax.Dim)
+	}
+	x, err := a.loose(ax)
+	return x, ax.Dim, err
+}
+
+// near lists the dimensions there are, for whoever mistook one.
+func near(name string, dims []Dim) string {
+	var list []string
+	for _, d := range dims {
+		if strings.EqualFold(d.Name, name) {
+			return fmt.Sprintf(", but %q", d.Name)
+		}
+		list = append(list, d.Name)
+	}
+	if len(list) > 12 {
+		return ""
+	}
+	return ", there are " + strings.Join(list, ", ")
+}
+
+// ofDim is a selection of a dimension.
+func (a Arg) ofDim(d Dim, coord Coord) (Index, error) {
+	if d.Len == 0 {
+		return nil, a.wrong("dimension %q has no elements", d.Name)
+	}
+	lo, hi := int64(0), d.Len-1
+	if a.whole() {
+		for _, l := range []struct {
+			limit
+			to *int64
+		}{{a.min, &lo}, {a.max, &hi}} {
+			if l.kind == open {
+				continue
+			}
+			i := l.index
+			if i < 0 {
+				i += d.Len
+			}
+			if i < 0 || i >= d.Len {
+				return nil, a.wrong("index %d, want 0 to %d", l.index, d.Len-1)
+			}
+			*l.to = i
+		}
+		return wrapped(lo, hi, d.Len, a.stride), nil
+	}
+	ax, err := coord(d.Name)
+	if err != nil {
+		return nil, err
+	}
+	if ax == nil || int64(len(ax.Values)) != d.Len || ax.Dim != d.Name {
+		return nil, a.wrong("dimension %q has no coordinate variable: choose by index, without a point", d.Name)
+	}
+	if lo, hi, err = a.within(ax); err != nil {
+		return nil, err
+	}
+	return wrapped(lo, hi, d.Len, a.stride), nil
+}
+
+// wrapped takes each stride-th from lo to hi, both included; if hi is before lo, over the end to the beginning.
+func wrapped(lo, hi, n, stride int64) Index {
+	if lo <= hi {
+		return Index{{lo, hi - lo + 1, 1}}.thinned(stride)
+	}
+	return Index{{lo, n - lo, 1}, {0, hi + 1, 1}}.thinned(stride)
+}
+
+// values are the limits in the units of a coordinate; open ends are infinite.
+func (a Arg) values(ax *Axis) (lo, hi float64, err error) {
+	value := func(l limit, open float64) (float64, error) {
+		switch l.kind {
+		case byValue:
+			return l.value, nil
+		case byDate:
+			if ax.Date == nil {
+				return 0, a.wrong("%q has no units of time, %s is a date", a.Name, l.date)
+			}
+			x, err := ax.Date(l.date)
+			if err != nil {
+				return 0, a.wrong("%w", err)
+			}
+			return x, nil
+		}
+		return open, nil
+	}
+	if lo, err = value(a.min, math.Inf(-1)); err == nil {
+		hi, err = value(a.max, math.Inf(1))
+	}
+	return lo, hi, err
+}
+
+// within finds the ends of a range of values of a coordinate that is in order. A range from the greater to the smaller value goes over the end,
+// as longitudes do.
+func (a Arg) within(ax *Axis) (first, last int64, err error) {
+	v := ax.Values
+	lo, hi, err := a.values(ax)
+	if err != nil {
+		return 0, 0, err
+	}
+	if a.single || lo == hi {
+		i, err := a.nearest(ax, lo)
+		return i, i, err
+	}
+	wraps := lo > hi
+	lo, hi = lo-ax.Slack, hi+ax.Slack
+	dir := order(v)
+	if dir == 0 {
+		return 0, 0, a.wrong("the values of %q are neither ascending nor descending: choose by index", a.Name)
+	}
+	if wraps && dir < 0 {
+		return 0, 0, a.wrong("the values of %q descend: give the smaller limit first", a.Name)
+	}
+	first, last = -1, -1
+	for i, x := range v {
+		var in, end bool // in the range; in the part that it ends with
+		if !wraps {
+			in = x >= lo && x <= hi
+			end = in
+		} else {
+			in, end = x >= lo, x <= hi
+		}
+		if in && first < 0 {
+			first = int64(i)
+		}
+		if end {
+			last = int64(i)
+		}
+	}
+	n := int64(len(v))
+	switch {
+	case first < 0 && last < 0:
+		return 0, 0, a.wrong("no value of %q is in this range; they go from %v to %v", a.Name, v[0], v[n-1])
+	case first < 0:
+		first = 0
+	case last < 0:
+		last = n - 1
+	}
+	return first, last, nil
+}
+
+// nearest is the element whose value is nearest, the first of several.
+func (a Arg) nearest(ax *Axis, x float64) (int64, error) {
+	best, at := math.Inf(1), -1
+	for i, y := range ax.Values {
+		if d := math.Abs(x - y); d < best {
+			best, at = d, i
+		}
+	}
+	if at < 0 {
+		return 0, a.wrong("%q has no value that is a number", a.Name)
+	}
+	return int64(at), nil
+}
+
+// loose takes the elements of a coordinate without order whose values are in the range.
+func (a Arg) loose(ax *Axis) (Index, error) {
+	lo, hi, err := a.values(ax)
+	if err != nil {
+		return nil, err
+	}
+	if a.single || lo == hi {
+		i, err := a.nearest(ax, lo)
+		return Index{{i, 1, 1}}, err
+	}
+	wraps := lo > hi
+	lo, hi = lo-ax.Slack, hi+ax.Slack
+	var out []piece
+	for i, x := range ax.Values {
+		if in := x >= lo && x <= hi; in || wraps && (x >= lo || x <= hi) {
+			if n := len(out); n > 0 && out[n-1].to == int64(i) {
+				out[n-1].to++
+			} else {
+				out = append(out, piece{int64(i), int64(i) + 1})
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, a.wrong("no value of %q is in this range", a.Name)
+	}
+	return indexOf(out).thinned(a.stride), nil
+}
+
+// order is 1 if values ascend, -1 if they descend, 0 if neither, or if one is no number.
+func order(v []float64) int {
+	dir := 0
+	for i, x := range v {
+		if x != x {
+			return 0
+		}
+		if i == 0 {
+			continue
+		}
+		d := 1
+		switch y := v[i-1]; {
+		case x == y:
+			return 0
+		case x < y:
+			d = -1
+		}
+		if dir != 0 && dir != d {
+			return 0
+		}
+		dir = d
+	}
+	if len(v) == 1 {
+		return 1
+	}
+	return dir
+}

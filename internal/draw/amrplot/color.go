@@ -1,0 +1,24 @@
+package amrplot
+
+import (
+	"image/color"
+
+	"blobio/internal/draw/chart"
+)
+
+var (
+	colorCurve = color.NRGBA{24, 26, 32, 215}
+	colorFaint = color.NRGBA{24, 26, 32, 120} // the curve where blocks are small
+	colorJump  = color.NRGBA{24, 26, 32, 70}
+	colorStart = color.RGBA{22, 130, 62, 255}
+	colorEnd   = color.RGBA{190, 24, 44, 255}
+)
+
+// owners returns the colours of n owners or files, pale enough for the curve to be seen on them. Many owners need more
+// shades than that leaves.
+func owners(n int) []color.RGBA {
+	if n > chart.Few {
+		return chart.Colors(n, 0.6)
+	}
+	return chart.Colors(n, 0.72)
+}

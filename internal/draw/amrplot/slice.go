@@ -1,0 +1,119 @@
+package amrplot
+
+import (
+	"fmt"
+
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"blobio/internal/draw/chart"
+)
+
+// cell is a leaf block that the plane cuts.
+type cell struct {
+	chart.Rect     // in the domain, 0 to 1, y up
+	pos        int // number among the blocks
+	group      int // what the colour stands for
+	nth        int // number among the leaves, along the curve
+}
+
+// plane is where a mesh is cut, and what is seen.
+type plane struct {
+	axes   [2]int // the axes to the right and up
+	normal int    // -1 if the mesh has no third axis
+	at     float64
+	wide   float64 // width over height of the domain
+	cells  []cell
+	leaves int // of the whole mesh
+	lo, hi int // levels of all blocks given
+	above  int // coarsest levels that have no leaf block
+}
+
+// cut finds the leaf blocks in the plane.
+func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
+	p := &plane{axes: [2]int{0, 1}, normal: -1}
+	switch g.Rank {
+	case 1:
+		return nil, fault.Usage("a mesh of one dimension has no picture")
+	case 3:
+		p.normal = o.Axis
+		p.axes = [3][2]int{{1, 2}, {0, 2}, {0, 1}}[p.normal]
+		lo, hi := g.Lower[p.normal], g.Upper[p.normal]
+		p.at = lo + (hi-lo)/2
+		if o.Position != nil {
+			p.at = *o.Position
+		}
+		if !(p.at >= lo && p.at <= hi) {
+			return nil, fault.Usage("position %v on axis %c, want %v to %v", p.at, 'x'+rune(p.normal), lo, hi)
+		}
+	}
+	refined := make(map[amr.Index]bool, len(blocks))
+	for i, x := range blocks {
+		l := x.Level()
+		if i == 0 {
+			p.lo, p.hi = l, l
+		}
+		p.lo, p.hi = min(p.lo, l), max(p.hi, l)
+		refined[x.Parent()] = true
+	}
+	p.above = p.hi - p.lo
+	size := func(a int) float64 { return g.Upper[a] - g.Lower[a] }
+	p.wide = size(p.axes[0]) / size(p.axes[1])
+	for i, x := range blocks {
+		if refined[x] {
+			continue
+		}
+		nth := p.leaves
+		p.above = min(p.above, x.Level()-p.lo)
+		p.leaves++
+		lo, hi := x.Bounds(g)
+		if n := p.normal; n >= 0 && !(lo[n] <= p.at && p.at < hi[n] || p.at >= g.Upper[n] && hi[n] >= g.Upper[n]) {
+			continue
+		}
+		c := cell{pos: i, nth: nth, group: x.Level() - p.lo}
+		if o.Groups != nil {
+			c.group = o.Groups[i]
+		}
+		right, up := p.axes[0], p.axes[1]
+		c.X, c.W = (lo[right]-g.Lower[right])/size(right), (hi[right]-lo[right])/size(right)
+		c.Y, c.H = (lo[up]-g.Lower[up])/size(up), (hi[up]-lo[up])/size(up)
+		p.cells = append(p.cells, c)
+	}
+	return p, nil
+}
+
+// describe says what the mesh is, and how much of it is seen, in two lines.
+func describe(g *amr.Geometry, blocks int, p *plane) (mesh, seen string) {
+	times := func(v [3]int) string {
+		s := fmt.Sprint(v[0])
+		for a := 1; a < g.Rank; a++ {
+			s += fmt.Sprintf(" × %d", v[a])
+		}
+		return s
+	}
+	mesh = fmt.Sprintf("%d-D, %s, %s root blocks of %s cells", g.Rank, plural(blocks, "block"), times(g.Roots), times(g.Block))
+	if p.lo == p.hi {
+		mesh += fmt.Sprintf(", level %s", number(p.lo))
+	} else {
+		mesh += fmt.Sprintf(", levels %s to %s", number(p.lo), number(p.hi))
+	}
+	seen = plural(p.leaves, "leaf block")
+	if p.normal >= 0 {
+		seen = fmt.Sprintf("%d of %s in the plane %c = %.6g", len(p.cells), seen, 'x'+rune(p.normal), p.at)
+	}
+	return mesh, seen
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// number writes a number with a minus sign.
+func number(n int) string {
+	if n < 0 {
+		return fmt.Sprintf("−%d", -n)
+	}
+	return fmt.Sprint(n)
+}

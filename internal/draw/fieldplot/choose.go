@@ -1,0 +1,133 @@
+package fieldplot
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+	"blobio/internal/cdf5/slab"
+)
+
+// Select returns what Options.At wants for selections of one element each, by index or by value of the coordinate.
+func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[string]int64, error) {
+	p, err := newPlan(data, &Options{Var: name}, true)
+	if err != nil {
+		return nil, err
+	}
+	var dims []slab.Dim
+	for _, d := range p.dims {
+		dims = append(dims, slab.Dim{Name: d.name, Len: d.n})
+	}
+	coord := func(name string) (*slab.Axis, error) {
+		for _, d := range p.dims {
+			if d.name != name {
+				continue
+			}
+			a, err := axisOf(ctx, data, d)
+			if err != nil || a.values == nil {
+				return nil, err
+			}
+			return &slab.Axis{Dim: name, Values: a.values, Date: a.dates()}, nil
+		}
+		return nil, nil
+	}
+	out := map[string]int64{}
+	x, err := slab.Resolve(args, dims, coord)
+	if err != nil {
+		return nil, err
+	}
+	for name, take := range x {
+		if take.Len() != 1 {
+			return nil, fault.Usage("a picture shows one element of %s, not %d", name, take.Len())
+		}
+		out[name] = take[0].First
+	}
+	return out, nil
+}
+
+// LevelDim is the dimension of a variable's levels: of the coordinates that go up or down, or the one that is neither record
+// nor place. "" if there is none.
+func LevelDim(data *Data, name string) string {
+	p, err := newPlan(data, &Options{Var: name}, true)
+	if err != nil {
+		return ""
+	}
+	best := ""
+	for _, d := range p.dims {
+		if d.record || slices.Contains(p.placeDims(), d.name) {
+			continue
+		}
+		if best == "" || d.n > 1 && isLevel(d.name) {
+			best = d.name
+		}
+	}
+	return best
+}
+
+// isLevel says that a dimension has the name of levels.
+func isLevel(name string) bool {
+	low := strings.ToLower(name)
+	return strings.HasPrefix(low, "lev") || strings.HasPrefix(low, "ilev") || strings.HasPrefix(low, "nvertlev") || low == "depth" || low == "z"
+}
+
+// RecordDim is the record dimension of a variable, "" if it has none.
+func RecordDim(r *blob.Reader, name string) string {
+	s := r.Schema()
+	if id, ok := s.VarID(name); ok && s.Vars()[id].Record {
+		return s.Dims()[s.Vars()[id].Dims[0]].Name
+	}
+	return ""
+}
+
+// Drawable lists the variables that a picture can be made of: of numbers, and more than one.
+func Drawable(r *blob.Reader) (out []string) {
+	s := r.Schema()
+	for i, v := range s.Vars() {
+		n := s.Elems(blob.VarID(i))
+		if v.Record {
+			n *= r.Records()
+		}
+		if v.Type != cdf5.Char && n > 1 {
+			out = append(out, v.Name)
+		}
+	}
+	return out
+}
+
+// First is the variable that a viewer begins with: the first whose places are known and that has records, or else the first with
+// places, or else with records, or else any. "" if there is none.
+func First(data *Data) string {
+	s := data.Reader.Schema()
+	best, rank := "", 0
+	for _, name := range Drawable(data.Reader) {
+		id, _ := s.VarID(name)
+		v := &s.Vars()[id]
+		r := 1
+		p, err := newPlan(data, &Options{Var: name}, true)
+		if err != nil {
+			continue
+		}
+		if v.Record {
+			r++
+		}
+		if p.site != nil {
+			r += 2
+		}
+		if r > rank {
+			best, rank = name, r
+		}
+		if r == 4 {
+			break
+		}
+	}
+	return best
+}
+
+// Check says whether options suit a dataset, as far as that shows without reading data.
+func Check(data *Data, o *Options) error {
+	_, err := newPlan(data, o, true)
+	return err
+}

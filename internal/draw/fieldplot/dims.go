@@ -1,0 +1,233 @@
+package fieldplot
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+	"blobio/internal/draw/chart"
+	"blobio/internal/view/cf"
+	"blobio/internal/view/cftime"
+)
+
+// dim is a dimension of a variable.
+type dim struct {
+	name   string
+	n      int64
+	record bool
+	index  int64 // chosen, of those along which the picture does not go
+}
+
+// dimsOf lists the dimensions of a variable, with the elements that are chosen.
+func dimsOf(r *blob.Reader, v *blob.Variable, o *Options) ([]dim, error) {
+	all := r.Schema().Dims()
+	var out []dim
+	for i, id := range v.Dims {
+		d := dim{name: all[id].Name, n: all[id].Len}
+		if i == 0 && v.Record {
+			d.record, d.n = true, r.Records()
+		}
+		if d.n == 0 {
+			return nil, fault.Usage("%s has no data: dimension %s has no elements", v.Name, d.name)
+		}
+		out = append(out, d)
+	}
+	for name, k := range o.At {
+		i := slices.IndexFunc(out, func(d dim) bool { return d.name == name })
+		if i < 0 {
+			return nil, fault.Usage("%s has no dimension %q", v.Name, name)
+		}
+		if k < 0 || k >= out[i].n {
+			return nil, fault.Usage("%s %d, want 0 to %d", name, k, out[i].n-1)
+		}
+		out[i].index = k
+	}
+	return out, nil
+}
+
+// maxAxis bounds the coordinate values of a dimension that are read.
+const maxAxis = 1 << 22
+
+// An axis is what is known of the places along a dimension.
+type axis struct {
+	dim
+	name     string        // of the variable that tells them, or of the dimension
+	label    string        // with the unit
+	unit     string        //
+	values   []float64     // ascending or descending; nil: the indices count
+	texts    []string      // of places that are told by text; nil: by values
+	times    *cftime.Units // nil: they are no times
+	vertical bool          // levels: they go up or down in a picture
+	down     bool          // the least value is the highest
+}
+
+// coordinates of E3SM that do not have the name of their dimension
+var axisNames = map[string][]string{
+	"nVertLevels":   {"refZMid", "refBottomDepth"},
+	"nVertLevelsP1": {"refZInterface"},
+	"Time":          {"daysSinceStartOfSim", "xtime"},
+	"levsoi":        {"levgrnd"},
+}
+
+// axisOf reads the coordinate of a dimension, if there is one.
+func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
+	a := &axis{dim: d, name: d.name, label: d.name}
+	a.vertical = isLevel(d.name)
+	a.down = a.vertical
+	s := data.Reader.Schema()
+	for _, name := range append([]string{d.name}, axisNames[d.name]...) {
+		id, ok := s.VarID(name)
+		if !ok || d.n > maxAxis {
+			continue
+		}
+		v := &s.Vars()[id]
+		if len(v.Dims) == 0 || s.Dims()[v.Dims[0]].Name != d.name {
+			continue
+		}
+		if v.Type == cdf5.Char && len(v.Dims) == 2 && d.n <= 1<<16 {
+			wide := s.Dims()[v.Dims[1]].Len
+			if wide < 1 || wide > 256 {
+				continue
+			}
+			text := make([]byte, d.n*wide)
+			if err := data.Reader.Read(ctx, name, nil, nil, text); err != nil {
+				return nil, err
+			}
+			for k := range d.n {
+				a.texts = append(a.texts, tidy(string(text[k*wide:(k+1)*wide])))
+			}
+			return a, nil
+		}
+		if len(v.Dims) != 1 || v.Type == cdf5.Char {
+			continue
+		}
+		values := make([]float64, d.n)
+		if err := cf.MeaningOf(v).Read(values, func(stored any) error { return data.Reader.Read(ctx, name, nil, nil, stored) }); err != nil {
+			return nil, err
+		}
+		a.unit = unit(v)
+		a.times, _ = cf.TimeOf(s, v) // the label has units that are not known
+		a.name = name
+		a.label = name
+		if a.unit != "" && a.times == nil {
+			a.label = fmt.Sprintf("%s (%s)", name, a.unit)
+		}
+		if p := strings.ToLower(att(v, "positive")); p != "" {
+			a.vertical, a.down = true, p == "down"
+		} else if a.vertical {
+			a.down = values[0] >= 0 && values[d.n-1] >= 0
+		}
+		if inOrder(values) {
+			a.values = values
+		}
+		return a, nil
+	}
+	return a, nil
+}
+
+// tidy is text of a fixed length without what fills it up.
+func tidy(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	return strings.TrimSpace(s)
+}
+
+// inOrder says that values ascend or descend, and are what a coordinate can be.
+func inOrder(v []float64) bool {
+	for i, x := range v {
+		if math.IsNaN(x) || math.Abs(x) > 1e15 {
+			return false
+		}
+		if i > 0 && (x == v[i-1] || i > 1 && (x > v[i-1]) != (v[1] > v[0])) {
+			return false
+		}
+	}
+	return len(v) > 0
+}
+
+// value is the coordinate of an index.
+func (a *axis) value(i int64) float64 {
+	if a.values == nil {
+		return float64(i)
+	}
+	return a.values[i]
+}
+
+// nearest is the index whose coordinate is nearest.
+func (a *axis) nearest(x float64) int64 {
+	if a.values == nil {
+		return int64(min(max(math.Round(x), 0), float64(a.n-1)))
+	}
+	up := len(a.values) < 2 || a.values[1] > a.values[0]
+	i, _ := slices.BinarySearchFunc(a.values, x, func(v, x float64) int {
+		if (v < x) == up && v != x {
+			return -1
+		}
+		return 1
+	})
+	if i == len(a.values) || i > 0 && math.Abs(a.values[i-1]-x) <= math.Abs(a.values[i]-x) {
+		i--
+	}
+	return int64(i)
+}
+
+// ends are the coordinates half a step beyond the first and the last one, in ascending order.
+func (a *axis) ends() (lo, hi float64) {
+	n := a.n
+	if n == 1 {
+		v := a.value(0)
+		return v - 0.5, v + 0.5
+	}
+	lo = a.value(0) - (a.value(1)-a.value(0))/2
+	hi = a.value(n-1) + (a.value(n-1)-a.value(n-2))/2
+	lo, hi = min(lo, hi), max(lo, hi)
+	if a.unit == "°N" && lo >= -180 && hi <= 180 { // no cell is beyond a pole
+		lo, hi = max(lo, -90), min(hi, 90)
+	}
+	return lo, hi
+}
+
+// chart is the axis in a picture.
+func (a *axis) chart() chart.Axis {
+	c := chart.Axis{Label: a.label, Down: a.down && a.vertical}
+	if a.values == nil && a.texts == nil {
+		c.Label = "index along " + a.dim.name
+	}
+	c.Min, c.Max = a.ends()
+	if a.times != nil || a.texts != nil {
+		c.Text = func(x float64) string { return a.short(x) }
+	}
+	return c
+}
+
+// short is the text of a place on paper.
+func (a *axis) short(x float64) string {
+	switch {
+	case a.times != nil:
+		return date(x, a.times)
+	case a.texts != nil:
+		if i := math.Round(x); i == x && i >= 0 && i < float64(len(a.texts)) {
+			return a.texts[int(i)]
+		}
+		return ""
+	}
+	return chart.Text(x, 6)
+}
+
+// at says in words where an index is.
+func (a *axis) at(i int64) string {
+	if a.texts != nil && a.texts[i] != "" {
+		return a.texts[i]
+	}
+	if a.values == nil {
+		return fmt.Sprintf("%s %s", a.dim.name, chart.Count(i))
+	}
+	if a.times != nil {
+		return date(a.values[i], a.times)
+	}
+	return withUnit(a.name+" "+chart.Text(a.values[i], 6), a.unit)
+}

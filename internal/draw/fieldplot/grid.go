@@ -1,0 +1,149 @@
+package fieldplot
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"blobio/internal/base/fault"
+	"blobio/internal/draw/globe"
+)
+
+// errNowhere says that coordinates are not positions on the globe.
+var errNowhere = errors.New("not positions on the globe")
+
+// maxPoints bounds the points of which a tree is made: 37 bytes each, while the raster is made.
+const maxPoints = 1 << 21
+
+// A grid is what all maps of the same places and size share.
+type grid struct {
+	view   *globe.View
+	raster *globe.Raster
+	order  []int32 // pixels that show an element, by the number of the element
+	places int64
+	cells  bool // of axes: each point has the colour of its cell, otherwise of the nearest element
+}
+
+// bytes is the memory that a grid takes.
+func (g *grid) bytes() int64 { return int64(4*len(g.raster.Pix) + 4*len(g.order)) }
+
+// newGrid reads the coordinates and makes the raster, wide pixels wide. Coordinates that are no places are errNowhere.
+func newGrid(ctx context.Context, s *site, plate bool, wide, scale int) (*grid, error) {
+	g := &grid{places: s.size()}
+	if g.places > math.MaxInt32 {
+		return nil, fault.Usage("%d places, want at most %d", g.places, math.MaxInt32)
+	}
+	var err error
+	if s.axes {
+		err = g.ofAxes(ctx, s, plate, wide, scale)
+	} else {
+		err = g.ofPoints(ctx, s, plate, wide, scale)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range g.raster.Pix {
+		if e >= 0 {
+			g.order = append(g.order, int32(i))
+		}
+	}
+	slices.SortFunc(g.order, func(a, b int32) int { return int(g.raster.Pix[a]) - int(g.raster.Pix[b]) })
+	return g, nil
+}
+
+// height is that of the raster of a view, in pixels.
+func height(v *globe.View, wide, scale int) int {
+	return scale * max(1, int(math.Round(float64(wide/scale)/v.Wide)))
+}
+
+// ofAxes is the grid of two axes.
+func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int) error {
+	values, err := s.axisValues(ctx)
+	if err != nil {
+		return err
+	}
+	lat, okLat := newTrack(values[0], false)
+	lon, okLon := newTrack(values[1], true)
+	if !okLat || !okLon {
+		return errNowhere
+	}
+	g.cells = true
+	g.view = globe.NewView(lon.spread(), lat.spread(), plate)
+	nlon := int32(len(values[1]))
+	byLat, byLon := nlon, int32(1) // how far neighbours are apart in the variable
+	if s.dims[0] != s.data.axisDim(s.lat) {
+		byLat, byLon = 1, int32(len(values[0]))
+	}
+	g.raster, err = g.view.Each(ctx, wide, height(g.view, wide, scale), func() func(x, y float64) int32 {
+		last, row := math.NaN(), -1
+		return func(x, y float64) int32 {
+			if y != last {
+				last, row = y, lat.find(y*180/math.Pi)
+			}
+			col := -1
+			if row >= 0 {
+				col = lon.find(x * 180 / math.Pi)
+			}
+			if col < 0 {
+				return globe.None
+			}
+			return int32(row)*byLat + int32(col)*byLon
+		}
+	})
+	return err
+}
+
+// axisValues are the latitudes and the longitudes of two axes, in degrees.
+func (s *site) axisValues(ctx context.Context) (values [2][]float64, err error) {
+	for i, name := range []string{s.lat, s.lon} {
+		n := s.lens[slices.Index(s.dims, s.data.axisDim(name))]
+		if n > maxAxis {
+			return values, fault.Usage("coordinate %s has %d elements, want at most %d", name, n, maxAxis)
+		}
+		values[i] = make([]float64, n)
+		if err := s.data.coordinate(ctx, name, nil, values[i]); err != nil {
+			return values, err
+		}
+		for k, x := range values[i] {
+			if s.radians {
+				x *= 180 / math.Pi
+			}
+			if values[i][k] = x; !(math.Abs(x) <= [2]float64{90.01, 720}[i]) {
+				return values, errNowhere
+			}
+		}
+	}
+	return values, nil
+}
+
+// ofPoints is the grid of points with coordinates of their own.
+func (g *grid) ofPoints(ctx context.Context, s *site, plate bool, wide, scale int) error {
+	pts, err := s.points(ctx)
+	if err != nil {
+		return err
+	}
+	g.view = globe.NewView(pts.lon, pts.lat, plate)
+	tree, err := globe.NewTree(ctx, pts.lon, pts.lat)
+	if err != nil {
+		return err
+	}
+	g.raster, err = g.view.Nearest(ctx, wide, height(g.view, wide, scale), tree)
+	if err != nil {
+		return err
+	}
+	if pts.id != nil {
+		for i, k := range g.raster.Pix {
+			if k >= 0 {
+				g.raster.Pix[i] = pts.id[k]
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Data) axisDim(name string) string {
+	s := d.Reader.Schema()
+	id, _ := s.VarID(name)
+	return s.Dims()[s.Vars()[id].Dims[0]].Name
+}

@@ -1,0 +1,245 @@
+package fieldplot
+
+import (
+	"slices"
+	"strings"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+	"blobio/internal/view/cf"
+	"blobio/internal/view/cftime"
+)
+
+// A plan says what is drawn: which dimensions the picture goes along, and where it stands in the others.
+type plan struct {
+	o    *Options
+	data *Data
+	v    *blob.Variable
+	dims []dim
+	kind Kind
+	site *site    // of a map
+	x, y string   // dimensions of a section or a line
+	over []string // dimensions of a histogram
+	note string   // what the one who looks has to know of places
+
+	notes []string // and of values
+
+	mean  *cf.Meaning
+	log   bool          // values are shown on a logarithmic scale
+	times *cftime.Units // of the values; nil: they are no times
+}
+
+// newPlan looks at the variable and chooses the kind. Without places a map is no choice.
+func newPlan(data *Data, o *Options, places bool) (*plan, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	s := data.Reader.Schema()
+	id, ok := s.VarID(o.Var)
+	if !ok {
+		return nil, fault.Usage("%s has no variable %q", data.Reader.Base(), o.Var)
+	}
+	p := &plan{o: o, data: data, v: &s.Vars()[id], kind: o.Kind}
+	if p.v.Type == cdf5.Char {
+		return nil, fault.Usage("%s holds text, not numbers", o.Var)
+	}
+	p.times, _ = cf.TimeOf(s, p.v)
+	p.mean, p.log = cf.MeaningOf(p.v), o.Log
+	p.notes = slices.Clone(p.mean.Remarks())
+	var err error
+	if p.dims, err = dimsOf(data.Reader, p.v, o); err != nil {
+		return nil, err
+	}
+	if len(p.long()) == 0 {
+		return nil, fault.Usage("%s is one number: there is nothing to draw", o.Var)
+	}
+	if places {
+		switch {
+		case o.Generated:
+			if p.site = madeSite(s, p.dims); p.site == nil {
+				return nil, fault.Usage("coordinates of %s cannot be generated: want ncol of 54 ne^2 + 2 columns, or the nCells, nEdges and nVertices of a mesh that blobio generates", o.Var)
+			}
+		case o.Coords != nil:
+			p.site = findSite(o.Coords, p.dims, p.v)
+		}
+		if p.site == nil {
+			p.site = findSite(data, p.dims, p.v)
+		}
+	}
+	for _, name := range []string{o.X, o.Y} {
+		if name != "" && p.dim(name) == nil {
+			return nil, fault.Usage("%s has no dimension %q", o.Var, name)
+		}
+	}
+	if o.X != "" && o.X == o.Y {
+		return nil, fault.Usage("both axes along %s", o.X)
+	}
+	if p.kind == Auto {
+		p.kind = p.suits()
+	}
+	switch p.kind {
+	case Map:
+		if p.site == nil {
+			return nil, fault.Usage("%s has no coordinates: no latitudes and longitudes along its dimensions", o.Var)
+		}
+	case Section:
+		err = p.section()
+	case Line:
+		p.x = o.X
+		if p.x == "" {
+			p.x = p.longest(p.ordered())
+		}
+	case Histogram:
+		p.histogram()
+	}
+	return p, err
+}
+
+// dim is the dimension of a name.
+func (p *plan) dim(name string) *dim {
+	for i := range p.dims {
+		if p.dims[i].name == name {
+			return &p.dims[i]
+		}
+	}
+	return nil
+}
+
+// long lists the dimensions of several elements.
+func (p *plan) long() (out []dim) {
+	for _, d := range p.dims {
+		if d.n > 1 {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// ordered lists those of them along which neighbours have to do with each other; if there are none, all.
+func (p *plan) ordered() (out []dim) {
+	const few = 400
+	s := p.data.Reader.Schema()
+	for _, d := range p.long() {
+		if p.site != nil && !p.site.axes && slices.Contains(p.site.dims, d.name) {
+			continue
+		}
+		_, own := s.VarID(d.name)
+		if d.record || own || axisNames[d.name] != nil || d.n <= few {
+			out = append(out, d)
+		}
+	}
+	if len(out) == 0 {
+		return p.long()
+	}
+	return out
+}
+
+// longest is the name of the longest of dimensions, the record dimension before others.
+func (p *plan) longest(list []dim) string {
+	best := list[0]
+	for _, d := range list[1:] {
+		if d.n > best.n && !best.record {
+			best = d
+		}
+	}
+	return best.name
+}
+
+// suits is the kind of picture for a variable.
+func (p *plan) suits() Kind {
+	switch {
+	case p.o.X != "" && p.o.Y != "":
+		return Section
+	case p.o.X != "":
+		return Line
+	case p.site != nil:
+		return Map
+	}
+	long, ordered := p.long(), p.ordered()
+	for _, d := range long {
+		if !slices.ContainsFunc(ordered, func(o dim) bool { return o.name == d.name }) || d.n > 400 && !d.record && !p.told(d) {
+			return Histogram
+		}
+	}
+	const least = 4 // of a side of a section
+	if len(long) > 1 && long[len(long)-1].n >= least && long[len(long)-2].n >= least {
+		return Section
+	}
+	return Line
+}
+
+// told says that a dimension has a coordinate.
+func (p *plan) told(d dim) bool {
+	_, own := p.data.Reader.Schema().VarID(d.name)
+	return own || axisNames[d.name] != nil
+}
+
+// section chooses the two dimensions.
+func (p *plan) section() error {
+	long := p.long()
+	if len(long) < 2 {
+		return fault.Usage("a section of %s needs two dimensions of several elements", p.o.Var)
+	}
+	p.x, p.y = p.o.X, p.o.Y
+	if p.y == "" { // levels, or else what is no place, or else the slower one
+		var rest []dim
+		for _, d := range long {
+			if d.name != p.x {
+				rest = append(rest, d)
+			}
+		}
+		i := slices.IndexFunc(rest, func(d dim) bool { return strings.Contains(strings.ToLower(d.name), "lev") })
+		if i < 0 {
+			i = slices.IndexFunc(rest, func(d dim) bool { return p.site == nil || !slices.Contains(p.site.dims, d.name) })
+		}
+		p.y = rest[max(i, 0)].name
+	}
+	if p.x == "" { // latitudes, or else columns, or else the fastest one
+		for _, d := range long {
+			if d.name != p.y && (p.x == "" || !slices.Contains(p.placeDims(), p.x)) {
+				p.x = d.name
+			}
+		}
+	}
+	if p.dim(p.x).n < 2 || p.dim(p.y).n < 2 {
+		return fault.Usage("a section along %s and %s, of which one has one element only", p.x, p.y)
+	}
+	return nil
+}
+
+func (p *plan) placeDims() []string {
+	if p.site == nil {
+		return nil
+	}
+	return p.site.dims
+}
+
+// histogram chooses the dimensions over which values are counted: places, or else the longest one.
+func (p *plan) histogram() {
+	switch {
+	case p.o.X != "":
+		p.over = []string{p.o.X}
+	case p.site != nil:
+		p.over = p.site.dims
+	default:
+		best := p.long()[0]
+		for _, d := range p.long() {
+			if !d.record && (best.record || d.n > best.n) {
+				best = d
+			}
+		}
+		p.over = []string{best.name}
+	}
+}
+
+// fixed says that the picture stands at one element of a dimension.
+func (p *plan) fixed(d dim) bool {
+	switch p.kind {
+	case Map:
+		return !slices.Contains(p.site.dims, d.name)
+	case Histogram:
+		return !slices.Contains(p.over, d.name)
+	}
+	return d.name != p.x && d.name != p.y
+}

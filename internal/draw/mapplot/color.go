@@ -1,0 +1,18 @@
+package mapplot
+
+import (
+	"image/color"
+
+	"blobio/internal/draw/chart"
+)
+
+var (
+	colorUncovered = color.RGBA{196, 199, 203, 255} // elements that no rank owns
+	colorNone      = color.RGBA{245, 245, 242, 255} // no elements here
+)
+
+// palette returns the colours of ranks.
+func palette(ranks int) []color.RGBA { return chart.Colors(ranks, 0.5) }
+
+// border is the colour of a border between areas.
+func border(c color.RGBA) color.RGBA { return chart.Darker(c, 0.62) }

@@ -1,0 +1,32 @@
+package mapplot
+
+import "blobio/internal/base/fault"
+
+// Options of Draw. nil means the defaults.
+type Options struct {
+	// Title stands above the picture. Default: none.
+	Title string
+	// Width is that of the picture, in points of 1/72 inch; a PNG has twice as
+	// many pixels. Default 720, range 240 to 4000.
+	Width int
+	// Plane tells which plane is drawn if there is more than one, from 0: of
+	// the index space, or of the elements that Lon and Lat locate. Default 0.
+	Plane int64
+	// Lon and Lat are the positions of the elements of a plane, in degrees
+	// (any range of longitudes). Both nil: the index space is drawn.
+	Lon, Lat []float32
+	// Plate draws longitude and latitude at right angles instead of the globe. A part of the globe is always drawn so.
+	Plate bool
+}
+
+// Validate reports what is wrong with o, apart from the map.
+func (o *Options) Validate() error {
+	switch {
+	case o == nil:
+	case o.Plane < 0:
+		return fault.Usage("plane %d, want >= 0", o.Plane)
+	case len(o.Lon) != len(o.Lat):
+		return fault.Usage("%d longitudes, but %d latitudes", len(o.Lon), len(o.Lat))
+	}
+	return nil
+}

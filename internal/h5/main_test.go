@@ -1,9 +1,0 @@
-package h5
-
-import (
-	"testing"
-
-	"blobio/internal/crashtest"
-)
-
-func TestMain(m *testing.M) { crashtest.Main(m) }

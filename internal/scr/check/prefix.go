@@ -1,0 +1,276 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"slices"
+
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/internal/scr/prefixdir"
+	"blobio/scr/kvtree"
+)
+
+// Prefix looks for everything that is wrong with a prefix directory. Sizes and checksums are compared as far as the maps of the
+// datasets have them.
+func Prefix(ctx context.Context, dir string, o *Options) iter.Seq[Finding] {
+	return check(ctx, dir, o, func(r *run) error {
+		c := &checked{run: r}
+		if err := c.prefix(prefixdir.Open(nil, dir)); err != nil {
+			return err
+		}
+		return c.end()
+	})
+}
+
+// prefix looks at the metadata of a prefix directory, and makes jobs of the files.
+func (c *checked) prefix(d *prefixdir.Dir) error {
+	if _, err := d.FS.ReadDir(d.Path); err != nil {
+		return err
+	}
+	x, rebuilt, _, err := d.LoadIndex()
+	if err != nil {
+		return err
+	}
+	found, err := d.Survey()
+	if err != nil {
+		return err
+	}
+	if rebuilt {
+		if _, err := d.ReadIndex(); err != nil && !(errors.Is(err, fs.ErrNotExist) && x.Len() == 0) {
+			bad := findingOf(Error, 0, d.File("index.scr"), err)
+			bad.Wanted = "an index (scr index --rebuild makes it from the summaries)"
+			c.add(bad)
+		}
+	} else {
+		for _, s := range x.Lost(found) {
+			c.say(Warning, s.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d", s.ID), "absent", fmt.Sprintf("%s, which is %s (scr index --add %d lists it)", fault.Quoted(s.Summary.Dataset.Name), s.State(), s.ID))
+		}
+	}
+	if c.o.Dataset > 0 && !has(c.o.Dataset, x, found) {
+		return fmt.Errorf("%s: no dataset %d", d.Path, c.o.Dataset)
+	}
+	listed, over := map[int]bool{}, d.Overwritten(x)
+	for _, en := range x.Entries() {
+		listed[en.ID] = true
+		if c.skips(en.ID) {
+			continue
+		}
+		c.seen.Datasets++
+		if en.Current && !en.Restartable() {
+			c.say(Warning, en.ID, d.File("index.scr"), "CURRENT", fault.Quoted(en.Name)+", which is "+en.Unfit(), "a checkpoint to start from")
+		}
+		if !en.Complete {
+			c.say(Warning, en.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d/COMPLETE", en.ID), "0 ("+fault.Quoted(en.Name)+" was not finished)", "1")
+			continue
+		}
+		taken, err := over.Of(en)
+		if err != nil {
+			return err
+		}
+		c.dataset(d, en, taken)
+	}
+	for _, s := range found {
+		if s.Err != nil && !listed[s.ID] && !c.skips(s.ID) {
+			c.add(findingOf(Warning, s.ID, s.Meta, s.Err))
+		}
+	}
+	if c.col.Stopped() {
+		return nil
+	}
+	return c.others(d, x)
+}
+
+// has says whether the index, or a summary that was found, is of a dataset.
+func has(id int, x *prefixdir.Index, found []prefixdir.Found) bool {
+	return slices.ContainsFunc(x.Entries(), func(en prefixdir.Entry) bool { return en.ID == id }) ||
+		slices.ContainsFunc(found, func(s prefixdir.Found) bool { return s.ID == id })
+}
+
+// dataset looks at the metadata of a dataset that the index calls complete, and at its files, unless a newer dataset has taken them.
+func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir.Taken) {
+	at, err := d.Locate(en)
+	if err != nil {
+		c.add(findingOf(Error, en.ID, d.DatasetDir(en.ID), err))
+		return
+	}
+	sum, err := d.ReadSummary(at)
+	if err != nil {
+		c.add(findingOf(Error, en.ID, at.Meta, err))
+	} else {
+		name := filepath.Join(at.Meta, "summary.scr")
+		if !sum.Complete {
+			c.say(Error, en.ID, name, "COMPLETE", "0", "1, as in the index")
+		}
+		a, b := sum.Dataset, en.Dataset
+		for _, v := range []struct {
+			key  string
+			a, b any
+		}{{"ID", a.ID, b.ID}, {"NAME", a.Name, b.Name}, {"CKPT", a.Ckpt, b.Ckpt}, {"FILES", a.Files, b.Files}, {"SIZE", a.Size, b.Size}} {
+			if v.a != v.b && b.ID != 0 {
+				c.say(Error, en.ID, name, "DSET/"+v.key, fault.Quoted(fmt.Sprint(v.a)), fault.Quoted(fmt.Sprint(v.b))+" as in the index")
+			}
+		}
+	}
+	m, err := d.ReadMap(at)
+	if err != nil {
+		c.add(findingOf(Error, en.ID, at.Meta, err))
+		return
+	}
+	if err := m.Check(en.Dataset); err != nil {
+		c.add(findingOf(Error, en.ID, filepath.Join(at.Meta, "rank2file"), err))
+	}
+	if taken != nil && taken.Doubtful {
+		c.say(Error, en.ID, filepath.Join(d.Path, filepath.FromSlash(taken.File)), "dataset", taken.String(), fmt.Sprintf("%d %s", en.ID, fault.Quoted(en.Name)))
+		return
+	}
+	if taken != nil {
+		c.say(Error, en.ID, filepath.Join(d.Path, filepath.FromSlash(taken.File)), "dataset", fmt.Sprintf("%d %s, which is newer", taken.By.ID, fault.Quoted(taken.By.Name)),
+			fmt.Sprintf("%d %s, which the index calls complete too: it is overwritten", en.ID, fault.Quoted(en.Name)))
+		return
+	}
+	var files, size int64
+	whole := true
+	for rank := range m.Ranks {
+		for _, file := range m.Files[rank] {
+			n, ok := c.file(d, at, en, rank, file)
+			if !file.NoFetch {
+				files++
+				size += n
+				whole = whole && ok
+			}
+		}
+	}
+	// Without sizes in the map, the sum is all that is known.
+	if ds := en.Dataset; whole && files == ds.Files && size != ds.Size {
+		c.say(Error, en.ID, at.Data, "size of the files of "+fault.Quoted(en.Name), fmt.Sprint(size), fmt.Sprint(ds.Size))
+	}
+}
+
+// file looks for a file of a dataset and makes a job of reading it. It returns the size of the data.
+func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry, rank int, x prefixdir.File) (size int64, ok bool) {
+	c.seen.Files++
+	bad := func(name, field string, found, wanted any) {
+		c.add(differs(en.ID, name, -1, field, found, wanted, nil))
+	}
+	name := filepath.Join(at.Data, filepath.FromSlash(x.Path))
+	var parts []prefixdir.Segment
+	if x.Segments == nil {
+		info, err := d.FS.Stat(name)
+		switch {
+		case err != nil:
+			b := findingOf(Error, en.ID, name, err)
+			b.Wanted = fmt.Sprintf("a file of rank %d", rank)
+			c.add(b)
+			return 0, false
+		case !info.Mode().IsRegular():
+			bad(name, "", "no file ("+info.Mode().Type().String()+")", fmt.Sprintf("a file of rank %d", rank))
+			return 0, false
+		}
+		size = info.Size()
+		parts = []prefixdir.Segment{{File: x.Path, Length: size}}
+	} else {
+		for i, s := range x.Segments {
+			part := filepath.Join(at.Data, filepath.FromSlash(s.File))
+			info, err := d.FS.Stat(part)
+			if err != nil {
+				c.add(findingOf(Error, en.ID, part, err))
+				return 0, false
+			}
+			if info.Size() < s.Offset+s.Length {
+				bad(part, fmt.Sprintf("size (segment %d of %s)", i, fault.Quoted(x.Path)), info.Size(), fmt.Sprintf("at least %d", s.Offset+s.Length))
+				return 0, false
+			}
+			size += s.Length
+		}
+		parts = x.Segments
+	}
+	if x.HasSize && size != x.Size {
+		bad(name, "size", size, x.Size)
+		return size, false
+	}
+	c.seen.Bytes += size
+	if c.o.Quick {
+		return size, true
+	}
+	c.jobs = append(c.jobs, job{size, x.HasCRC, func(ctx context.Context, read func(int)) []Finding {
+		return readStored(ctx, read, d.FS, at, en.ID, name, parts, x)
+	}})
+	return size, true
+}
+
+// readStored reads a file of a dataset, from containers if need be, and compares size and CRC-32.
+func readStored(ctx context.Context, read func(int), fsys vfs.FS, at prefixdir.Place, id int, name string, parts []prefixdir.Segment, x prefixdir.File) []Finding {
+	bad := func(class error, field string, found, wanted any) []Finding {
+		return []Finding{differs(id, name, -1, field, found, wanted, class)}
+	}
+	var readers []io.Reader
+	for _, p := range parts {
+		f, err := fsys.Open(filepath.Join(at.Data, filepath.FromSlash(p.File)))
+		if err != nil {
+			return []Finding{findingOf(Error, id, name, err)}
+		}
+		defer f.Close()
+		readers = append(readers, &section{ctx, f, p.Offset, p.Offset + p.Length, read})
+	}
+	crc, n, err := crcOf(io.MultiReader(readers...))
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return []Finding{findingOf(Error, id, name, err)}
+	case x.HasSize && n != x.Size:
+		return bad(kvtree.ErrTruncated, "size", n, x.Size)
+	case x.HasCRC && crc != x.CRC:
+		return bad(kvtree.ErrChecksum, "crc", fmt.Sprintf("%#x", crc), fmt.Sprintf("%#x", x.CRC))
+	}
+	return nil
+}
+
+// others looks at the remaining files of the metadata.
+func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index) error {
+	if fl, err := d.ReadFlush(); err != nil {
+		c.add(findingOf(Warning, 0, d.File("flush.scr"), err))
+	} else {
+		for _, en := range fl.Entries() {
+			at, ok := x.Entry(en.Name)
+			if !ok { // dropped by a person: its files are there
+				sum, err := d.ReadSummary(d.Place(en.ID))
+				ok = err == nil && sum.Dropped && sum.Complete
+				at.Complete = ok
+			}
+			if en.Location&prefixdir.PFS != 0 && (!ok || !at.Complete) {
+				c.say(Warning, en.ID, d.File("flush.scr"), "LOCATION of "+fault.Quoted(en.Name), "PFS", "complete in the index")
+			}
+		}
+	}
+	if _, err := d.ReadHalt(c.ctx); err != nil {
+		sev := Warning
+		if errors.Is(err, kvtree.ErrNoLocks) {
+			sev = Note
+		}
+		c.add(findingOf(sev, 0, d.File("halt.scr"), err))
+	}
+	if _, _, err := d.ReadNodes(); err != nil {
+		c.add(findingOf(Warning, 0, d.File("nodes.scr"), err))
+	}
+	if _, err := d.ReadAppConf(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.add(findingOf(Warning, 0, d.File("app.conf"), err))
+	}
+	list, err := d.FS.ReadDir(filepath.Join(d.Path, prefixdir.MetaDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, en := range list {
+		if durable.IsTemp(en.Name()) {
+			c.say(Note, 0, d.File(en.Name()), "", "a file that was not finished (a crash left it, or it is being written)", "")
+		}
+	}
+	return nil
+}

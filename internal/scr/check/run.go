@@ -1,0 +1,122 @@
+package check
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync/atomic"
+
+	"blobio/internal/base/fault"
+)
+
+// Options of Prefix and Caches. The zero value, or nil, looks at everything.
+type Options struct {
+	Quick   bool // metadata and sizes only: files are not read
+	Dataset int  // look at the files of the dataset of this number only; 0: of all
+	Workers int  // files read at once, default the number of CPUs, at most 16
+	// Progress is told of the bytes that are read of a node, or of the prefix directory; called often, by several goroutines.
+	Progress func(node int, done, total int64)
+	// Seen is told what was looked at of a node, or of the prefix directory (0), after the last finding about it.
+	Seen func(node int, s Seen)
+}
+
+// Seen is what was looked at.
+type Seen struct {
+	Datasets int
+	Files    int
+	Bytes    int64 // of the files
+	Verified int64 // of these: those that match a checksum
+}
+
+// run is a check under way.
+type run struct {
+	ctx context.Context
+	o   Options
+	col *fault.Collector
+}
+
+// check makes a sequence of what look finds. An error of look is told as a *LookError.
+func check(ctx context.Context, what string, o *Options, look func(*run) error) iter.Seq[Finding] {
+	return fault.Collect(ctx, nil, func(col *fault.Collector) {
+		r := &run{ctx: col.Context(), col: col}
+		if o != nil {
+			r.o = *o
+		}
+		if r.o.Workers <= 0 {
+			r.o.Workers = min(runtime.NumCPU(), 16)
+		}
+		if err := look(r); err != nil {
+			col.Add(Finding{Severity: Error, File: what, Offset: -1, Found: err.Error(), Err: &LookError{err}})
+		}
+	})
+}
+
+// checked is what is looked at: the prefix directory, or a node.
+type checked struct {
+	*run
+	index int // of the nodes
+	node  fault.Number
+	seen  Seen
+	jobs  []job
+}
+
+func (c *checked) add(f Finding) { c.col.Add(c.here(f)) }
+
+// here is a finding of the place that is looked at.
+func (c *checked) here(f Finding) Finding {
+	f.Node = c.node
+	return f
+}
+
+func (c *checked) say(sev Severity, id int, file, field, found, wanted string) {
+	c.add(Finding{Severity: sev, Dataset: number(id), File: file, Offset: -1, Field: field, Found: found, Wanted: wanted})
+}
+
+// skips says that a dataset is not asked for.
+func (r *run) skips(id int) bool { return r.col.Stopped() || r.o.Dataset > 0 && r.o.Dataset != id }
+
+// job is a file, or a part of one, that is to be read.
+type job struct {
+	size int64
+	sums bool // do compares all of it with checksums
+	do   func(ctx context.Context, read func(n int)) []Finding
+}
+
+// read does the jobs of a place, several at once.
+func (c *checked) read() error {
+	var total int64
+	for _, j := range c.jobs {
+		total += j.size
+	}
+	var bytes, verified atomic.Int64
+	count := func(n int) {
+		if done := bytes.Add(int64(n)); c.o.Progress != nil {
+			c.o.Progress(c.index, done, total)
+		}
+	}
+	c.col.Each(len(c.jobs), c.o.Workers, func(i int, add func(Finding) bool) {
+		list := c.jobs[i].do(c.ctx, count)
+		if c.jobs[i].sums && len(list) == 0 {
+			verified.Add(c.jobs[i].size)
+		}
+		for _, f := range list {
+			add(c.here(f))
+		}
+	})
+	c.seen.Verified += verified.Load()
+	return c.ctx.Err()
+}
+
+// end does the jobs of a place and closes its account.
+func (c *checked) end() error {
+	if c.col.Stopped() {
+		return nil
+	}
+	if err := c.read(); err != nil || c.col.Stopped() {
+		return err
+	}
+	if c.o.Seen != nil {
+		c.o.Seen(c.index, c.seen)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"blobio/internal/base/fault"
+)
+
+// maxDescriptors of a kind, beside GROUPS, which has one per node.
+const maxDescriptors = 1000
+
+func tooMany(key string, at Origin) error {
+	return fmt.Errorf("%s: more than %d %s lines: %w", at.File, maxDescriptors, key, fault.ErrTooLarge)
+}
+
+// Groups of failure, beside NODE and WORLD: GROUPS=<host> <NAME>=<value> ...
+type Groups struct {
+	Names []string // of the groups, in the order of their first line; without NODE and WORLD
+	hosts map[string][]Pair
+}
+
+// Value tells which group of this name a host is in: hosts of equal values form
+// one. The value of NODE is the host, that of WORLD is "". ok is false where
+// no line puts the host into such a group.
+func (g *Groups) Value(host, name string) (string, bool) {
+	switch name {
+	case "NODE":
+		return host, true
+	case "WORLD":
+		return "", true
+	}
+	for _, p := range g.hosts[host] {
+		if p.Key == name {
+			return p.Value, true
+		}
+	}
+	return "", false
+}
+
+// Has tells whether there is a group of this name.
+func (g *Groups) Has(name string) bool {
+	return name == "NODE" || name == "WORLD" || slices.Contains(g.Names, name)
+}
+
+// Groups returns the groups of the GROUPS lines.
+func (s *Set) Groups() (*Groups, error) {
+	lines, at := s.Lines("GROUPS")
+	g := &Groups{hosts: map[string][]Pair{}}
+	var errs []error
+	seen := map[string]bool{}
+	for _, l := range lines {
+		at.Line = l.Line
+		for _, c := range l.Children {
+			if c.Key == "NODE" || c.Key == "WORLD" {
+				errs = append(errs, &ValueError{"GROUPS=" + l.Value, c.Key, at, "another name: NODE and WORLD always exist"})
+				continue
+			}
+			if !seen[c.Key] {
+				seen[c.Key] = true
+				g.Names = append(g.Names, c.Key)
+			}
+		}
+		g.hosts[l.Value] = l.Children
+	}
+	return g, errors.Join(errs...)
+}
+
+// Store is a class of storage devices.
+type Store struct {
+	Name    string // directory that the device is mounted at
+	Group   string // ranks that share it
+	Count   int64  // datasets kept at most
+	Enabled bool
+	Mkdir   bool   // directories can be made
+	Type    string // of transfer, upper case
+	Origin  Origin
+}
+
+// Stores returns the stores, sorted by name, the same on all ranks: those of
+// the STORE lines, and, where no line names them, the cache base (with the
+// cache size as its count) and the control base (with the count 0).
+func (s *Set) Stores() ([]Store, error) {
+	count, err := s.Int("SCR_CACHE_SIZE")
+	if err != nil {
+		return nil, err
+	}
+	transfer, err := s.Choice("SCR_FLUSH_TYPE")
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.Groups()
+	if err != nil {
+		return nil, err
+	}
+	lines, at := s.Lines("STORE")
+	if len(lines) > maxDescriptors {
+		return nil, tooMany("STORE", at)
+	}
+	var out []Store
+	var errs []error
+	for i := range lines {
+		f := s.fields(&lines[i], at)
+		st := Store{
+			Name:    path.Clean(lines[i].Value),
+			Group:   f.text("GROUP", "NODE"),
+			Count:   f.integer("COUNT", count, 0, 1<<31-1),
+			Enabled: f.flag("ENABLED", true),
+			Mkdir:   f.flag("MKDIR", true),
+			// The guide has TYPE, generation C has FLUSH.
+			Type:   strings.ToUpper(f.text("FLUSH", f.text("TYPE", transfer))),
+			Origin: f.at,
+		}
+		f.want(groups.Has(st.Group), "GROUP", st.Group, "NODE, WORLD or a group of the GROUPS lines")
+		f.known("GROUP", "COUNT", "ENABLED", "MKDIR", "TYPE", "FLUSH", "VIEW")
+		errs = append(errs, f.errs...)
+		out = append(out, st)
+	}
+	add := func(name string, count int64) {
+		v := s.Lookup(name)
+		base := path.Clean(v.Text)
+		if !slices.ContainsFunc(out, func(st Store) bool { return st.Name == base }) {
+			out = append(out, Store{Name: base, Group: "NODE", Count: count, Enabled: true, Mkdir: true, Type: transfer, Origin: v.Origin})
+		}
+	}
+	add("SCR_CACHE_BASE", count)
+	add("SCR_CNTL_BASE", 0)
+	slices.SortStableFunc(out, func(a, b Store) int { return strings.Compare(a.Name, b.Name) })
+	return out, errors.Join(errs...)
+}
+
+// Capacity is what a node must have: CNTLDIR or CACHEDIR=<dir> BYTES=<size>.
+type Capacity struct {
+	Dir   string
+	Bytes int64 // 0: not said
+}
+
+// Capacities returns those of CNTLDIR or CACHEDIR lines, in the order of the
+// file; without any, the control base or the cache base, of no said size.
+func (s *Set) Capacities(key string) ([]Capacity, error) {
+	lines, at := s.Lines(key)
+	if len(lines) == 0 {
+		base := "SCR_CACHE_BASE"
+		if key == "CNTLDIR" {
+			base = "SCR_CNTL_BASE"
+		}
+		return []Capacity{{Dir: s.Get(base)}}, nil
+	}
+	var out []Capacity
+	var errs []error
+	for i := range lines {
+		f := s.fields(&lines[i], at)
+		c := Capacity{Dir: path.Clean(lines[i].Value)}
+		if t, ok := lines[i].Child("BYTES"); ok {
+			n, err := ParseSize(t)
+			f.want(err == nil, "BYTES", t, sizeWant)
+			c.Bytes = n
+		}
+		f.known("BYTES")
+		errs = append(errs, f.errs...)
+		out = append(out, c)
+	}
+	return out, errors.Join(errs...)
+}
+
+// fields reads the children of a line and collects what is wrong with them.
+type fields struct {
+	e    *Entry
+	at   Origin
+	errs []error
+}
+
+func (s *Set) fields(e *Entry, at Origin) *fields {
+	at.Line = e.Line
+	return &fields{e: e, at: at}
+}
+
+func (f *fields) want(ok bool, key, value, msg string) {
+	if !ok {
+		name := fmt.Sprintf("%s=%s %s", f.e.Key, f.e.Value, key)
+		f.errs = append(f.errs, &ValueError{name, value, f.at, msg})
+	}
+}
+
+func (f *fields) text(key, none string) string {
+	if v, ok := f.e.Child(key); ok {
+		return v
+	}
+	return none
+}
+
+func (f *fields) integer(key string, none, lo, hi int64) int64 {
+	v, ok := f.e.Child(key)
+	if !ok {
+		return none
+	}
+	n, err := parseInt(v)
+	f.want(err == nil && lo <= n && n <= hi, key, v, "an integer from "+strconv.FormatInt(lo, 10)+" to "+strconv.FormatInt(hi, 10))
+	return n
+}
+
+func (f *fields) flag(key string, none bool) bool {
+	v, ok := f.e.Child(key)
+	if !ok {
+		return none
+	}
+	n, err := parseInt(v)
+	f.want(err == nil, key, v, "0 or 1")
+	return n != 0
+}
+
+// known complains about children that mean nothing: a slip of the pen would
+// silently leave a default in place.
+func (f *fields) known(keys ...string) {
+	for _, c := range f.e.Children {
+		f.want(slices.Contains(keys, c.Key), c.Key, c.Value, "no such key here; there are "+strings.Join(keys, ", "))
+	}
+}

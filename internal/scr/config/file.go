@@ -1,0 +1,178 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"blobio/internal/base/vfs"
+)
+
+// maxFile caps a configuration file, in bytes. GROUPS has a line per node: a
+// hundred bytes for each of 100,000 nodes are well below.
+const maxFile = 64 << 20
+
+// maxLine caps a line, in bytes.
+const maxLine = 64 << 10
+
+// Pair is a key and its value.
+type Pair struct{ Key, Value string }
+
+// Entry is a parent pair and its children, of one line or of all lines with the
+// same parent pair.
+type Entry struct {
+	Pair
+	Children []Pair // in the order of their first place; each key once
+	Line     int    // of the first such line; 0 for settings of the program
+	Last     int    // of the last such line
+}
+
+// Child returns the value of a child.
+func (e *Entry) Child(key string) (string, bool) {
+	for _, c := range e.Children {
+		if c.Key == key {
+			return c.Value, true
+		}
+	}
+	return "", false
+}
+
+// file is the content of a configuration file, or what the program has set.
+type file struct {
+	Name    string
+	Entries []Entry // each parent pair once, in the order of their first lines
+	index   map[Pair]int
+	byKey   map[string][]int
+	final   map[string]int // the entry of a key whose pair stands in the last line
+}
+
+// readFile reads and parses a configuration file. $NAME is looked up with env.
+// The error holds all faults of the file, each a *SyntaxError.
+func readFile(fsys vfs.FS, name string, env func(string) (string, bool)) (*file, error) {
+	fsys = vfs.OrOS(fsys)
+	b, err := vfs.ReadFile(fsys, name, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	return parse(name, b, env)
+}
+
+func nothing(string) (string, bool) { return "", false }
+
+// maxErrors of one file that are told: a file of another kind has millions.
+const maxErrors = 20
+
+// parse parses the text of a configuration file, lines of KEY=value pairs with # comments; WriteManual
+// has the syntax. $NAME is looked up with env.
+func parse(name string, text []byte, env func(string) (string, bool)) (*file, error) {
+	if env == nil {
+		env = nothing
+	}
+	text = bytes.TrimPrefix(text, []byte(vfs.ByteOrderMark))
+	f := &file{Name: name}
+	var errs []error
+	line := 0
+	for len(text) > 0 && len(errs) < maxErrors {
+		line++
+		end := bytes.IndexByte(text, '\n')
+		if end < 0 {
+			end = len(text) - 1
+		}
+		if end >= maxLine {
+			return nil, errors.Join(append(errs, &SyntaxError{name, line, 1, fmt.Sprintf("a line of more than %d bytes", maxLine)})...)
+		}
+		pairs, _, err := parseLine(name, line, strings.TrimRight(string(text[:end+1]), "\r\n"), env)
+		text = text[end+1:]
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if !f.add(pairs, line) {
+			errs = append(errs, &SyntaxError{name, line, 1, fmt.Sprintf("more than %d keys behind %s=%s", maxChildren, pairs[0].Key, pairs[0].Value)})
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return f, nil
+}
+
+// maxChildren of one parent: they are searched one by one.
+const maxChildren = 1024
+
+// add takes over the pairs of a line; false if their parent has too many
+// children by now.
+func (f *file) add(pairs []Pair, line int) bool {
+	if len(pairs) == 0 {
+		return true
+	}
+	return f.merge(Entry{Pair: pairs[0], Children: pairs[1:], Line: line, Last: line})
+}
+
+// merge takes over an entry.
+func (f *file) merge(n Entry) bool {
+	if f.index == nil {
+		f.index, f.byKey, f.final = map[Pair]int{}, map[string][]int{}, map[string]int{}
+	}
+	i, ok := f.index[n.Pair]
+	if !ok {
+		i = len(f.Entries)
+		f.index[n.Pair] = i
+		f.byKey[n.Key] = append(f.byKey[n.Key], i)
+		f.Entries = append(f.Entries, Entry{Pair: n.Pair, Line: n.Line})
+	}
+	e := &f.Entries[i]
+	e.Last = n.Last
+	if j, ok := f.final[n.Key]; !ok || n.Last >= f.Entries[j].Last {
+		f.final[n.Key] = i
+	}
+	for _, p := range n.Children {
+		at := slices.IndexFunc(e.Children, func(c Pair) bool { return c.Key == p.Key })
+		switch {
+		case at >= 0:
+			e.Children[at].Value = p.Value
+		case len(e.Children) == maxChildren:
+			return false
+		default:
+			e.Children = append(e.Children, p)
+		}
+	}
+	return true
+}
+
+// with returns the entries of a key.
+func (f *file) with(key string) []Entry {
+	if f == nil {
+		return nil
+	}
+	var out []Entry
+	for _, i := range f.byKey[key] {
+		out = append(out, f.Entries[i])
+	}
+	return out
+}
+
+// last returns the entry that counts for a parameter.
+func (f *file) last(key string) (*Entry, bool) {
+	if f == nil {
+		return nil, false
+	}
+	i, ok := f.final[key]
+	if !ok {
+		return nil, false
+	}
+	return &f.Entries[i], true
+}
+
+// remove drops the entries of which drop says so.
+func (f *file) remove(drop func(e *Entry) bool) {
+	old := f.Entries
+	f.Entries, f.index, f.byKey, f.final = nil, nil, nil, nil
+	for i := range old {
+		if !drop(&old[i]) {
+			f.merge(old[i])
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"blobio/internal/base/vfs"
+)
+
+// DefaultSystemFile is where programs look for the system file.
+const DefaultSystemFile = "/etc/scr.conf"
+
+// Sources of the settings. The zero value is the environment of the process
+// and the user's file, without a system file.
+type Sources struct {
+	// Environ is NAME=value strings; nil: os.Environ().
+	Environ []string
+	// FS holds the files; nil: vfs.OS.
+	FS vfs.FS
+	// Dir is the directory that relative names start in, and the prefix
+	// directory where SCR_PREFIX is not set; "": the working directory.
+	Dir string
+	// UserFile, if not "", is used whatever SCR_CONF_FILE says; it must be there.
+	UserFile string
+	// SystemFile is the administrator's; "" for none. It need not be there.
+	SystemFile string
+}
+
+// jobVars are names of the environment, beside SCR_*, that are asked for.
+var jobVars = [...]string{"SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "USER", "LOGNAME", "USERNAME"}
+
+// Load reads the environment and the files. In a job of several ranks one rank
+// loads, and the others get what it has through Encode and Decode: the
+// settings must be the same on all.
+func Load(o Sources) (*Set, error) {
+	s := &Set{env: map[string]string{}, program: &file{}, vars: map[string]string{}}
+	environ := o.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	for _, kv := range environ {
+		if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
+			s.vars[k] = v
+		}
+	}
+	look := func(name string) (string, bool) { v, ok := s.vars[name]; return v, ok }
+	for k, v := range s.vars {
+		if strings.HasPrefix(k, "SCR_") || slices.Contains(jobVars[:], k) {
+			s.env[k] = expand(v, look)
+		}
+	}
+	o.FS = vfs.OrOS(o.FS)
+	dir := o.Dir
+	if dir == "" {
+		var err error
+		if dir, err = os.Getwd(); err != nil {
+			return nil, err
+		}
+	} else if o.FS == vfs.OS {
+		var err error
+		if dir, err = filepath.Abs(dir); err != nil {
+			return nil, err
+		}
+	}
+	s.dir = dir
+
+	var errs []error
+	read := func(name string, must bool) *file {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		f, err := readFile(o.FS, name, look)
+		if err != nil && (must || !errors.Is(err, fs.ErrNotExist)) {
+			errs = append(errs, err)
+		}
+		return f
+	}
+	switch conf := s.env["SCR_CONF_FILE"]; {
+	case o.UserFile != "":
+		s.user = read(o.UserFile, true)
+	case conf != "":
+		s.user = read(conf, true)
+	default:
+		prefix := s.env["SCR_PREFIX"]
+		if prefix == "" {
+			prefix = dir
+		}
+		s.user = read(filepath.Join(prefix, ".scrconf"), false)
+	}
+	if o.SystemFile != "" {
+		s.system = read(o.SystemFile, false)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	s.restrict()
+	return s, nil
+}
+
+// restrict drops what the user may not set, and notes it and whatever else in
+// the files has no effect.
+func (s *Set) restrict() {
+	no := map[string]bool{}
+	for i := range params {
+		no[params[i].Name] = params[i].NoUser
+	}
+	if e, ok := s.system.last("SCR_RESTRICTED"); ok {
+		for name := range strings.SplitSeq(e.Value, ",") {
+			no[strings.ToUpper(strings.TrimSpace(name))] = true
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.env)) {
+		if no[k] {
+			s.addNote(Origin{Source: Environment}, "%s is not for the user to set: passed over", k)
+			delete(s.env, k)
+		}
+	}
+	if s.user != nil {
+		s.user.remove(func(e *Entry) bool {
+			if no[e.Key] {
+				s.addNote(Origin{UserFile, s.user.Name, e.Line}, "%s is not for the user to set: passed over", e.Key)
+			}
+			return no[e.Key]
+		})
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.env)) {
+		if strings.HasPrefix(k, "SCR_") && find(k) == nil {
+			s.addNote(Origin{Source: Environment}, "%s is no parameter", k)
+		}
+	}
+	s.noteFile(UserFile, s.user)
+	s.noteFile(SystemFile, s.system)
+}
+
+func (s *Set) noteFile(src Source, f *file) {
+	if f == nil {
+		return
+	}
+	for i := range f.Entries {
+		e := &f.Entries[i]
+		at := Origin{src, f.Name, e.Line}
+		_, tree := descriptorKeys[e.Key]
+		switch {
+		case tree:
+		case find(e.Key) == nil:
+			s.addNote(at, "%s is no parameter", e.Key)
+		case e.Key == "SCR_CONF_FILE":
+			s.addNote(at, "SCR_CONF_FILE has no effect in a file")
+		case len(e.Children) > 0:
+			s.addNote(at, "%s=%s has no effect: it stands behind %s, which is no descriptor; it wants a line of its own", e.Children[0].Key, e.Children[0].Value, e.Key)
+		default:
+			if last, _ := f.last(e.Key); last != e {
+				s.addNote(at, "%s is set again in line %d", e.Key, last.Last)
+			}
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package cftime
+
+import (
+	"blobio/internal/base/fault"
+	"strings"
+)
+
+// Calendar says which days there are.
+type Calendar uint8
+
+// The calendars of the CF conventions.
+const (
+	Standard  Calendar = iota // Julian up to 1582-10-04, the day before 1582-10-15, Gregorian from then on
+	Proleptic                 // Gregorian at all times
+	Julian
+	NoLeap  // 365 days in each year
+	AllLeap // 366
+	Day360  // 30 in each month
+)
+
+var calendarNames = map[string]Calendar{"": Standard, "standard": Standard, "gregorian": Standard, "proleptic_gregorian": Proleptic, "julian": Julian,
+	"noleap": NoLeap, "365_day": NoLeap, "all_leap": AllLeap, "366_day": AllLeap, "360_day": Day360}
+
+// ParseCalendar returns the calendar that an attribute names.
+func ParseCalendar(s string) (Calendar, error) {
+	c, ok := calendarNames[strings.ToLower(strings.TrimSpace(s))]
+	if !ok {
+		return 0, fault.Usage("calendar %q, want standard, proleptic_gregorian, julian, noleap, all_leap or 360_day", s)
+	}
+	return c, nil
+}
+
+// before[m] is how many days a year without a leap day has before month m+1.
+var before = [13]int64{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365}
+
+// reform is the first day of the Gregorian calendar, 1582-10-15, as a day number; the one before it is 1582-10-04 of the Julian one.
+const reform = -141427
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+func (c Calendar) leap(year int64) bool {
+	switch c {
+	case NoLeap, Day360:
+		return false
+	case AllLeap:
+		return true
+	case Julian:
+		return year%4 == 0
+	case Standard:
+		if year <= 1582 {
+			return year%4 == 0
+		}
+	}
+	return year%4 == 0 && (year%100 != 0 || year%400 == 0)
+}
+
+// monthDays is how many days a month has, from 1 to 12. (In October 1582 of Standard the last is the 31st.)
+func (c Calendar) monthDays(year, month int64) int64 {
+	if c == Day360 {
+		return 30
+	}
+	n := before[month] - before[month-1]
+	if month == 2 && c.leap(year) {
+		n++
+	}
+	return n
+}
+
+// days counts the days from 1970-01-01 to a date of the calendar; for Julian and Standard from what Gregorian calls so.
+func (c Calendar) days(year, month, day int64) int64 {
+	leaps := func(y int64) int64 { // of Gregorian years before y, from year 0 on
+		y--
+		return floorDiv(y, 4) - floorDiv(y, 100) + floorDiv(y, 400)
+	}
+	inYear := before[month-1] + day - 1
+	if month > 2 && c.leap(year) {
+		inYear++
+	}
+	switch c {
+	case Day360:
+		return (year-1970)*360 + (month-1)*30 + day - 1
+	case NoLeap:
+		return (year-1970)*365 + inYear
+	case AllLeap:
+		return (year-1970)*366 + inYear
+	case Julian:
+		return (year-1970)*365 + floorDiv(year-1, 4) - floorDiv(1969, 4) + inYear + 13
+	case Standard:
+		if year < 1582 || year == 1582 && (month < 10 || month == 10 && day < 15) {
+			return Julian.days(year, month, day)
+		}
+		return Proleptic.days(year, month, day)
+	}
+	return (year-1970)*365 + leaps(year) - leaps(1970) + inYear
+}
+
+// date is the reverse of days.
+func (c Calendar) date(n int64) (year, month, day int64) {
+	if c == Standard {
+		if n < reform {
+			return Julian.date(n)
+		}
+		return Proleptic.date(n)
+	}
+	length := map[Calendar]float64{Day360: 360, NoLeap: 365, AllLeap: 366, Julian: 365.25, Proleptic: 365.2425}[c]
+	year = 1970 + int64(float64(n)/length)
+	for c.days(year, 1, 1) > n {
+		year--
+	}
+	for c.days(year+1, 1, 1) <= n {
+		year++
+	}
+	rest := n - c.days(year, 1, 1)
+	for month = 1; rest >= c.monthDays(year, month); month++ {
+		rest -= c.monthDays(year, month)
+	}
+	return year, month, rest + 1
+}

@@ -1,0 +1,110 @@
+package dap
+
+import (
+	"strconv"
+	"strings"
+
+	"blobio/internal/base/fault"
+)
+
+// projection is one part of a constraint: a path of names, and a slice for each dimension or none at all.
+type projection struct {
+	path string
+	at   []slice
+}
+
+// slice is a part of a dimension. In a projection stop is what was written, and count not known yet.
+type slice struct{ start, stride, count int64 }
+
+// parseConstraint takes a constraint expression apart:
+//
+//	constraint = [ projection { "," projection } ] [ "&" selection ... ]
+//	projection = path { "[" start [ ":" [ stride ":" ] stop ] "]" }
+//	path       = name [ "." name ]
+//
+// Selections choose among the rows of sequences, and functions are a server's own: a dataset here has neither.
+func parseConstraint(s string) ([]projection, error) {
+	s, sel, has := strings.Cut(s, "&")
+	if has && strings.Trim(sel, "&") != "" {
+		return nil, fault.Class(fault.ErrUnsupported, "constraint %s: selections are for sequences, which no dataset here has", fault.Quoted("&"+sel))
+	}
+	if s == "" {
+		return nil, nil
+	}
+	var out []projection
+	for p := range strings.SplitSeq(s, ",") {
+		x, err := parseProjection(p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+func parseProjection(s string) (projection, error) {
+	path, rest := s, ""
+	if i := strings.IndexByte(s, '['); i >= 0 {
+		path, rest = s[:i], s[i:]
+	}
+	if strings.ContainsAny(path, "()") {
+		return projection{}, fault.Class(fault.ErrUnsupported, "constraint %s: there are no functions", fault.Quoted(s))
+	}
+	if path == "" || strings.ContainsAny(path, "]") {
+		return projection{}, fault.Usage("constraint: %q, want a name in front of '['", s)
+	}
+	p := projection{path: path}
+	for rest != "" {
+		end := strings.IndexByte(rest, ']')
+		if rest[0] != '[' || end < 0 {
+			return projection{}, fault.Usage("constraint %s: %q, want [start:stride:stop]", fault.Quoted(s), rest)
+		}
+		x, err := parseSlice(rest[1:end])
+		if err != nil {
+			return projection{}, err
+		}
+		p.at, rest = append(p.at, x), rest[end+1:]
+	}
+	return p, nil
+}
+
+// parseSlice reads what stands in brackets: an index, start:stop or start:stride:stop, where stop is included.
+func parseSlice(s string) (slice, error) {
+	var n [3]int64
+	words := strings.Split(s, ":")
+	if len(words) > 3 {
+		return slice{}, fault.Usage("constraint: [%s], want [start:stride:stop]", s)
+	}
+	for i, w := range words {
+		// Digits alone: no sign, no space.
+		x, err := strconv.ParseUint(w, 10, 62)
+		if err != nil {
+			return slice{}, fault.Usage("constraint: [%s], want numbers from 0 on", s)
+		}
+		n[i] = int64(x)
+	}
+	out := slice{start: n[0], stride: 1}
+	stop := n[0]
+	switch len(words) {
+	case 2:
+		stop = n[1]
+	case 3:
+		out.stride, stop = n[1], n[2]
+	}
+	if out.stride == 0 || stop < out.start {
+		return slice{}, fault.Usage("constraint: [%s], want a stride from 1 on and a stop that is not before the start", s)
+	}
+	out.count = (stop-out.start)/out.stride + 1
+	return out, nil
+}
+
+// last is the index of the last element.
+func (s slice) last() int64 { return s.start + (s.count-1)*s.stride }
+
+// dense is the number of elements from the first to the last.
+func (s slice) dense() int64 {
+	if s.count == 0 {
+		return 0
+	}
+	return (s.count-1)*s.stride + 1
+}

@@ -1,0 +1,41 @@
+package dap
+
+import (
+	"errors"
+	"strconv"
+
+	"blobio/internal/base/fault"
+)
+
+// Codes of Error objects, as the OPeNDAP library numbers them.
+const (
+	CodeUnknown      = 1001
+	CodeNoFile       = 1003
+	CodeNoVariable   = 1004
+	CodeMalformed    = 1005
+	CodeUnauthorized = 1006
+	CodeCannotRead   = 1007
+)
+
+// ErrNoVariable: a constraint names what the dataset does not have. It is with ErrUsage.
+var ErrNoVariable = errors.New("no such variable")
+
+// Code is the code of an error of this package, or of what the function that reads returned.
+func Code(err error) int {
+	switch {
+	case errors.Is(err, ErrNoVariable):
+		return CodeNoVariable
+	case errors.Is(err, fault.ErrUsage), errors.Is(err, fault.ErrUnsupported), errors.Is(err, fault.ErrTooLarge):
+		return CodeMalformed
+	}
+	return CodeCannotRead
+}
+
+// AppendError appends an Error object.
+func AppendError(b []byte, code int, message string) []byte {
+	b = append(b, "Error {\n    code = "...)
+	b = strconv.AppendInt(b, int64(code), 10)
+	b = append(b, ";\n    message = "...)
+	b = appendQuoted(b, fault.Printable(message))
+	return append(b, ";\n};\n"...)
+}

@@ -1,0 +1,330 @@
+//go:build linux && !386 && !arm
+
+package mount
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"blobio/blob"
+	"blobio/internal/base/vfs"
+	"blobio/internal/view/tree"
+)
+
+// dataset is a file of one line of states: a dataset that is finished, which never changes, or one that grows while it is written.
+//
+// The kernel must never know a size that is not there, nor miss one that a header tells. So what it was told last, entry, changes only here where it asks for
+// attributes or reads, and from then on reads are answered from that state. While the dataset grows attributes hold for no time.
+type dataset struct {
+	fs.Inode
+	m    *Mount
+	path string
+	line string
+
+	mu    sync.Mutex
+	entry tree.Entry // as it was told last
+	held  *holding   // that state, while handles are open
+	opens int        // of them
+
+	looking sync.Mutex
+	watch   *blob.Watch // by looking: of who writes it; nil: nobody has asked
+}
+
+// holding is a state that is held: by the node, and by each read that is under way.
+type holding struct {
+	set  *tree.Dataset
+	uses int // under dataset.mu
+}
+
+var _ interface {
+	fs.NodeGetattrer
+	fs.NodeOpener
+} = (*dataset)(nil)
+
+// update looks what the dataset is now, and returns what the kernel is to be told: another state of the same line, or the one before with the
+// permissions that its files have now.
+func (d *dataset) update() tree.Entry {
+	e, err := d.m.tree.Lookup(d.path)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err != nil || e.Kind != tree.KindDataset || e.Line != d.line || e.Size < d.entry.Size:
+	case e.ID == d.entry.ID || d.opens == 0:
+		d.entry = e
+	default:
+		h, err := d.m.tree.Dataset(context.Background(), d.path)
+		if err != nil {
+			break
+		}
+		if h.Line() != d.line || h.Canonical().Size() < d.entry.Size {
+			h.Release()
+			break
+		}
+		d.hold(h, e)
+	}
+	return d.entry
+}
+
+// hold goes over to a state. mu is held.
+func (d *dataset) hold(h *tree.Dataset, e tree.Entry) {
+	d.drop(d.held)
+	d.held = &holding{set: h, uses: 1}
+	d.entry = e
+	d.entry.ID, d.entry.Size, d.entry.ModTime, d.entry.Growing = h.ID(), h.Canonical().Size(), h.ModTime(), h.Growing()
+}
+
+// drop ends one use of a state. mu is held.
+func (d *dataset) drop(x *holding) {
+	if x == nil {
+		return
+	}
+	if x.uses--; x.uses == 0 {
+		x.set.Release()
+	}
+}
+
+// Getattr tells the attributes of the newest state.
+func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	e := d.update()
+	attributes(&e, &out.Attr)
+	out.SetTimeout(valid(&e))
+	return 0
+}
+
+// Open holds the state. If there is one of another line by now, or none, ESTALE has the kernel look the name up again.
+//
+// Reads go past the cache of the kernel, which would read page by page: of a program's block that touches damage it would return the pages before,
+// and programs like those of netCDF-C take a short block for the last one and the rest of it for zeros.
+func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	h, err := d.m.tree.Dataset(context.Background(), d.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, 0, unix.ESTALE
+	}
+	if err != nil {
+		return nil, 0, d.m.errno("open", d.path, err)
+	}
+	if h.Line() != d.line {
+		h.Release()
+		return nil, 0, unix.ESTALE
+	}
+	if err := d.m.allow(ctx, h); err != nil {
+		h.Release()
+		return nil, 0, d.m.errno("open", d.path, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opens++
+	if d.held == nil || h.ID() != d.held.set.ID() && h.Canonical().Size() > d.entry.Size {
+		d.hold(h, d.entry)
+	} else {
+		h.Release()
+	}
+	return &opened{d: d}, fuse.FOPEN_DIRECT_IO, 0
+}
+
+// opened is an open dataset.
+type opened struct {
+	d *dataset
+
+	mu       sync.Mutex
+	from, to int64 // can be read, as far as follow has looked
+}
+
+var _ interface {
+	fs.FileReader
+	fs.FileReleaser
+} = (*opened)(nil)
+
+// Read answers whole or not at all: a short answer means the end of the file to the kernel and to many programs. What it is asked for is what a
+// program asked for (see Open), or the next part of it, of maxRead bytes: where a later part fails, the kernel returns those before. So a part is given
+// only if what may follow can be read, too (follow). Then a program whose read touches damage gets an error, and neither the bytes before the damage nor
+// zeros. For a file that is mapped the kernel asks for pages, some ahead, and again for single ones. Signals do not end a read, since programs do not
+// expect that of files; it ends by itself.
+func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	d := o.d
+	d.mu.Lock()
+	if d.entry.Growing {
+		d.mu.Unlock()
+		d.update()
+		d.mu.Lock()
+	}
+	x, size := d.held, d.entry.Size
+	x.uses++
+	d.mu.Unlock()
+	done := func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.drop(x)
+	}
+	if off >= size {
+		done()
+		return fuse.ReadResultData(nil), 0
+	}
+	bytes := x.set.Canonical()
+	if len(b) > maxRead-os.Getpagesize() { // parts of a buffer that does not begin with a page are shorter than maxRead
+		if at, err := o.follow(bytes, off+int64(len(b)), size); err != nil {
+			done()
+			d.m.say("read "+d.path, "read %s from byte %d on, and what may follow: byte %d: %v: %v", d.path, off, at, unix.EIO, err)
+			return nil, unix.EIO
+		}
+	}
+	b = b[:min(int64(len(b)), size-off)]
+	if l, ok := bytes.(lender); ok {
+		if p, back := l.Borrow(context.Background(), off, len(b)); p != nil {
+			return &lent{fuse.ReadResultData(p), func() { back(); done() }}, 0
+		}
+	}
+	defer done()
+	if n, err := bytes.ReadAtContext(context.Background(), b, off); n < len(b) {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		d.m.say("read "+d.path, "read %s from byte %d on: %v: %v", d.path, off+int64(n), unix.EIO, err)
+		return nil, unix.EIO
+	}
+	return fuse.ReadResultData(b), 0
+}
+
+// longest is how long a read of a program can be, at least, and never come back short. Decoded blocks of as many bytes are in memory when they are asked for.
+const longest = 32 << 20
+
+// follow reads what may follow a part that ends at off, and was not read by an earlier call. After an error it returns where that was.
+func (o *opened) follow(bytes tree.Bytes, off, size int64) (int64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	end := min(off+longest, size)
+	if off < o.from || off > o.to {
+		o.from, o.to = off, off
+	}
+	for b := []byte(nil); o.to < end; {
+		if b == nil {
+			b = make([]byte, min(maxRead, end-o.to))
+		}
+		n, err := bytes.ReadAtContext(context.Background(), b[:min(int64(len(b)), end-o.to)], o.to)
+		if err != nil && !(errors.Is(err, io.EOF) && o.to+int64(n) == size) {
+			return o.to + int64(n), err
+		}
+		o.to += int64(n)
+	}
+	return 0, nil
+}
+
+// lender is a blob.CanonicalFile.
+type lender interface {
+	Borrow(ctx context.Context, off int64, n int) (p []byte, back func())
+}
+
+// lent are bytes that are given back when the kernel has them.
+type lent struct {
+	fuse.ReadResult
+	back func()
+}
+
+func (l *lent) Done() { l.back() }
+
+// Release gives the dataset back with the last handle.
+func (o *opened) Release(context.Context) syscall.Errno {
+	d := o.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.opens--; d.opens == 0 {
+		d.drop(d.held)
+		d.held = nil
+	}
+	return 0
+}
+
+// plain is a file that is passed through.
+type plain struct {
+	fs.Inode
+	m    *Mount
+	path string
+
+	mu    sync.Mutex
+	entry tree.Entry // as it was seen last
+}
+
+var _ interface {
+	fs.NodeGetattrer
+	fs.NodeOpener
+} = (*plain)(nil)
+
+// look returns the entry of the name, and whether it means this file yet.
+func (p *plain) look() (tree.Entry, bool, error) {
+	e, err := p.m.tree.Lookup(p.path)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if errors.Is(err, os.ErrNotExist) || err == nil && e.File != p.entry.File {
+		return p.entry, false, nil
+	}
+	if err == nil {
+		p.entry = e
+	}
+	return e, true, err
+}
+
+// Getattr tells what the file is now, or was when it had its name.
+func (p *plain) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	e, _, err := p.look()
+	if err != nil {
+		return p.m.errno("look up", p.path, err)
+	}
+	attributes(&e, &out.Attr)
+	out.SetTimeout(fresh)
+	return 0
+}
+
+// Open opens the file, if it has its name yet.
+func (p *plain) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	_, same, err := p.look()
+	if err == nil && !same {
+		return nil, 0, unix.ESTALE
+	}
+	var f vfs.File
+	if err == nil {
+		f, err = p.m.tree.File(p.path)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, 0, unix.ESTALE
+	}
+	if err != nil {
+		return nil, 0, p.m.errno("open", p.path, err)
+	}
+	return &passed{p: p, file: f}, 0, 0
+}
+
+// passed is an open file.
+type passed struct {
+	p    *plain
+	file vfs.File
+}
+
+var _ interface {
+	fs.FileReader
+	fs.FileReleaser
+} = (*passed)(nil)
+
+// Read reads what is there.
+func (f *passed) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	n, err := f.file.ReadAt(b, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, f.p.m.errno("read", f.p.path, err)
+	}
+	return fuse.ReadResultData(b[:n]), 0
+}
+
+// Release closes it.
+func (f *passed) Release(context.Context) syscall.Errno {
+	if err := f.file.Close(); err != nil {
+		return f.p.m.errno("close", f.p.path, err)
+	}
+	return 0
+}

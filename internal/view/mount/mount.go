@@ -1,0 +1,264 @@
+//go:build linux && !386 && !arm
+
+package mount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"blobio/internal/base/fault"
+	"blobio/internal/view/tree"
+)
+
+const (
+	device   = "/dev/fuse"
+	fsType   = "blobio" // the kernel calls it fuse.blobio
+	maxRead  = 1 << 20  // bytes that the kernel asks for at a time
+	maxTasks = 64       // requests of the kernel's own read-ahead under way
+
+	// fresh is how long the kernel takes a name for what it was. A file that was replaced meanwhile is found when it is opened.
+	fresh = time.Second
+)
+
+// A Mount is a mounted directory.
+type Mount struct {
+	tree *tree.Tree
+	opt  Options
+	at   string // absolute, without links
+	fuse *fuse.Server
+	done chan struct{} // closed when it is unmounted and nobody uses it
+}
+
+// New mounts what lies below dir at the directory at. A mount of this package that was killed there is cleared first.
+func New(dir, at string, o *Options) (*Mount, error) {
+	m := &Mount{done: make(chan struct{})}
+	if o != nil {
+		m.opt = *o
+	}
+	if err := available(device, os.Geteuid() == 0, helper); err != nil {
+		return nil, err
+	}
+	if m.opt.AllowOther && os.Geteuid() != 0 && !othersAllowed("/etc/fuse.conf") {
+		return nil, fault.Usage("only root can let other users in, unless /etc/fuse.conf has the line user_allow_other")
+	}
+	var err error
+	if m.at, err = place(dir, at); err != nil {
+		return nil, err
+	}
+	m.tree, err = tree.Open(dir, &tree.Options{Version: m.opt.Version, Verify: m.opt.Verify, AllowMissing: m.opt.AllowMissing, ZeroFill: m.opt.ZeroFill, Memory: m.opt.Memory, Workers: m.opt.Workers})
+	if err != nil {
+		return nil, err
+	}
+	if m.fuse, err = m.serve(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s at %s: %w", dir, at, err), m.tree.Close())
+	}
+	go func() {
+		m.fuse.Wait()
+		if err := m.tree.Close(); err != nil {
+			m.say("end", "%v", err)
+		}
+		close(m.done)
+	}()
+	return m, nil
+}
+
+// available says what is missing.
+func available(device string, root bool, helper func() (string, error)) error {
+	f, err := os.OpenFile(device, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	f.Close()
+	if !root {
+		if _, err := helper(); err != nil {
+			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3): without it only root can mount", ErrUnavailable)
+		}
+	}
+	return nil
+}
+
+// othersAllowed says whether users may let others in, by the settings of fusermount3.
+func othersAllowed(settings string) bool {
+	b, err := os.ReadFile(settings)
+	for line := range strings.Lines(string(b)) {
+		if strings.TrimSpace(line) == "user_allow_other" {
+			return true
+		}
+	}
+	return err != nil && !errors.Is(err, os.ErrNotExist) // not to be read: fusermount3 will say
+}
+
+// helper is the program that mounts and unmounts for users.
+func helper() (string, error) {
+	name, err := exec.LookPath("fusermount3")
+	if err != nil {
+		name, err = exec.LookPath("/bin/fusermount3")
+	}
+	return name, err
+}
+
+// resolve follows links to the directory to mount at, without looking at it: it may be the mount of a process that is dead.
+func resolve(at string) (string, error) {
+	for range maxLinks {
+		up, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err != nil {
+			return "", err
+		}
+		at = filepath.Join(up, filepath.Base(at))
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at, nil
+		}
+		if at = to; !filepath.IsAbs(to) {
+			at = filepath.Join(up, to)
+		}
+	}
+	return "", &os.PathError{Op: "mount", Path: at, Err: syscall.ELOOP}
+}
+
+// maxLinks is how many links lead on, as for the kernel.
+const maxLinks = 40
+
+// place checks the directory to mount at, and clears what a killed mount left there.
+func place(dir, at string) (string, error) {
+	at, err := filepath.Abs(at)
+	if err != nil {
+		return "", err
+	}
+	to, err := resolve(at)
+	if err != nil {
+		return "", err
+	}
+	if err := clear(to); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(to)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", fault.Usage("%s is not a directory", at)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	from, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range [][2]string{{from, to}, {to, from}} {
+		if rel, err := filepath.Rel(p[0], p[1]); err == nil && filepath.IsLocal(rel) {
+			return "", fault.Usage("%s and %s: one lies in the other, want a mount point apart from the directory", dir, at)
+		}
+	}
+	return to, nil
+}
+
+// serve mounts.
+func (m *Mount) serve() (*fuse.Server, error) {
+	return mountAt(m.at, &folder{m: m}, options(m.tree.Root(), m.opt.AllowOther, func(v any) { m.say("internal error", "internal error: %v", v) }))
+}
+
+// options of every mount here. The kernel names source as what is mounted; panicked takes what a call that does not return said.
+func options(source string, allowOther bool, panicked func(v any)) *fs.Options {
+	quiet := log.New(io.Discard, "", 0)
+	short, none := fresh, time.Duration(0) // of attributes none: whoever answers says how long they hold
+	o := &fs.Options{
+		EntryTimeout: &short, AttrTimeout: &none, NegativeTimeout: &none, NullPermissions: true, Logger: quiet,
+		MountOptions: fuse.MountOptions{
+			AllowOther: allowOther, FsName: source, Name: fsType, Options: []string{"default_permissions"},
+			MaxWrite: maxRead, MaxReadAhead: maxRead, MaxBackground: maxTasks,
+			DisableReadDirPlus: true, DisableSplice: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH,
+			ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP, // shared mappings, of Linux 6.6 on
+			Logger:            quiet,
+			PanicHandler: func(v any) fuse.Status {
+				panicked(v)
+				return fuse.EIO
+			},
+		},
+	}
+	if os.Geteuid() == 0 {
+		o.DirectMountStrict, o.DirectMountFlags = true, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY
+	} else {
+		o.Options = append(o.Options, "ro")
+	}
+	return o
+}
+
+// mountAt mounts a root at a directory.
+func mountAt(at string, root fs.InodeEmbedder, o *fs.Options) (*fuse.Server, error) {
+	s, err := fs.Mount(at, root, o)
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENODEV):
+		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case err != nil: // of fusermount3, with line feeds, after it has said the reason itself
+		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return s, err
+}
+
+// Wait returns when it is unmounted, by whomever, and no file of it is open any more.
+func (m *Mount) Wait() { <-m.done }
+
+// Unmount ends it. While programs have files open, it is only taken off its place, so that nobody else can enter; it ends when they are
+// closed, or ctx does.
+func (m *Mount) Unmount(ctx context.Context) error {
+	select {
+	case <-m.done:
+		return nil
+	default:
+	}
+	if err := m.fuse.Unmount(); err == nil {
+		<-m.done
+		return nil
+	}
+	select {
+	case <-m.done: // somebody was faster
+		return nil
+	default:
+	}
+	if err := detach(m.at); err != nil {
+		return fmt.Errorf("unmounting %s: %w", m.at, err)
+	}
+	m.say("unmount", "%s: files are open; it ends when they are closed", m.at)
+	select {
+	case <-m.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s: unmounted while files were open: %w", m.at, syscall.EBUSY)
+	}
+}
+
+// detach takes a mount off its place, whether it is in use or not.
+func detach(at string) error {
+	if os.Geteuid() == 0 {
+		return unix.Unmount(at, unix.MNT_DETACH)
+	}
+	name, err := helper()
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command(name, "-u", "-z", at).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.TrimSpace(string(out)), err)
+	}
+	return nil
+}
+
+// say notes what happened, of some kind.
+func (m *Mount) say(what, format string, args ...any) {
+	m.opt.Log.Say(fault.Printable(what), fault.Printable(fmt.Sprintf(format, args...)))
+}

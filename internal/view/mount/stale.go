@@ -1,0 +1,57 @@
+//go:build linux && !386 && !arm
+
+package mount
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"blobio/internal/base/fault"
+)
+
+// clear takes off a mount of this package whose process is dead: whoever looks at it gets ENOTCONN. What lives stays, and is an error.
+func clear(at string) error {
+	for {
+		kind, err := mounted(at)
+		if err != nil || kind == "" {
+			return err
+		}
+		var st unix.Statfs_t // which the kernel never answers by itself
+		if err := unix.Statfs(at, &st); !errors.Is(err, unix.ENOTCONN) && !errors.Is(err, unix.ECONNABORTED) {
+			if kind == "fuse."+fsType {
+				return fmt.Errorf("%s: mounted already: %w", at, fault.ErrInUse)
+			}
+			return nil // a file system, on which another one may be mounted
+		}
+		if kind != "fuse."+fsType {
+			return fmt.Errorf("%s: a dead mount of another program (%s); fusermount3 -u %s removes it: %w", at, kind, at, fault.ErrInUse)
+		}
+		if err := detach(at); err != nil {
+			return fmt.Errorf("%s: the mount of a dead process: %w", at, err)
+		}
+	}
+}
+
+// mounted is the type of the file system that is mounted at a path, the uppermost; "" if none is. It asks the kernel's list, as looking at the path
+// would ask who serves it.
+func mounted(at string) (kind string, err error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+	for s := bufio.NewScanner(f); s.Scan(); {
+		before, after, ok := strings.Cut(s.Text(), " - ")
+		left, right := strings.Fields(before), strings.Fields(after)
+		if ok && len(left) > 4 && len(right) > 0 && unescape.Replace(left[4]) == at {
+			kind = right[0]
+		}
+	}
+	return kind, nil
+}

@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"blobio/blob"
+	"blobio/internal/view/tree"
+)
+
+// event is what /events tells of a dataset.
+type event struct {
+	ID   string `json:"id"`   // of its content: another one says that the rest of the server has changed, too
+	Text string `json:"text"` // the status in a line
+	*blob.Status
+}
+
+const (
+	maxStreams = 256              // of events, that are open at once
+	tick       = 15 * time.Second // a line that says nothing, so that what lies between finds the connection in use
+)
+
+// events tells whether a dataset is being written, is finished, or was left by a writer that died: as server-sent events "state", at once and
+// whenever it changes, until it is finished or dead, or to a client that wants JSON, as it is now.
+func (s *Server) events(a *answer, r *http.Request, name string) error {
+	w, err := s.tree.Watch(name)
+	if err != nil {
+		return err
+	}
+	now, err := s.event(name, w)
+	if err != nil {
+		return err
+	}
+	a.Header().Add("Vary", "Accept")
+	if a.head || wantsJSON(r) {
+		return sendJSON(a, now)
+	}
+	if s.streams.Add(1) > maxStreams {
+		s.streams.Add(-1)
+		return &statusError{http.StatusServiceUnavailable, "too many clients wait for events"}
+	}
+	defer s.streams.Add(-1)
+	a.Header().Set("Content-Type", "text/event-stream")
+	_ = a.ctl.SetReadDeadline(time.Time{}) // that of the request, after which its context would end
+	told, said := "", time.Time{}
+	for {
+		b, err := json.Marshal(now)
+		if err != nil {
+			return err
+		}
+		if text := string(b); text != told {
+			told, said = text, time.Now()
+			if _, err = fmt.Fprintf(a, "event: state\ndata: %s\n\n", text); err != nil {
+				return err
+			}
+		} else if time.Since(said) > tick {
+			said = time.Now()
+			if _, err = fmt.Fprint(a, ": \n\n"); err != nil {
+				return err
+			}
+		}
+		if now.State == blob.Finished || now.State == blob.Died {
+			_, err := fmt.Fprint(a, "event: end\ndata: {}\n\n")
+			return err
+		}
+		if err := a.ctl.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		if err := s.pause(r.Context(), w.Next()); err != nil {
+			return nil // the client has gone, or the server ends
+		}
+		if now, err = s.event(name, w); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits, unless the client goes or the server ends.
+func (s *Server) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-s.ending:
+	case <-ctx.Done():
+	}
+	return context.Canceled
+}
+
+// event looks at a dataset.
+func (s *Server) event(name string, w *blob.Watch) (*event, error) {
+	e, err := s.tree.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	if e.Kind != tree.KindDataset {
+		return nil, fs.ErrNotExist
+	}
+	if e.Err != nil {
+		return nil, e.Err
+	}
+	st, err := w.Look()
+	if err != nil {
+		return nil, err
+	}
+	if st.Writer != nil { // of a beat nothing is told
+		st.Writer.Sign = time.Time{}
+	}
+	return &event{ID: e.ID, Text: st.String(), Status: st}, nil
+}

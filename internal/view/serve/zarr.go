@@ -1,0 +1,172 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"blobio/internal/base/fault"
+	"blobio/internal/view/tree"
+	"blobio/internal/view/zarr"
+)
+
+// zarrPart answers with the value of a key of a dataset's Zarr group: PATH/KEY.
+func zarrPart(version zarr.Version) part {
+	return func(s *Server, a *answer, r *http.Request, where string) error { return s.zarr(a, r, where, version) }
+}
+
+// zarr answers with one value. Readers of Zarr take a chunk that is "not found" for one of fill values, and ask only for those that the
+// metadata promise. So no chunk is 404: what could not be read is 500, and what is there no more, since the dataset was replaced or
+// removed, is 410.
+func (s *Server) zarr(a *answer, r *http.Request, where string, version zarr.Version) error {
+	err := s.zarrStatus(where, version, s.zarrValue(a, r, where, version))
+	_, name := path.Split(where)
+	if err == nil || a.sent || a.head || version != zarr.V2 || !zarr.LooksLikeChunk(name, version) || !hidesErrors(r) {
+		return err
+	}
+	a.reset()
+	a.told = err
+	return sendText(a, "application/octet-stream", nil)
+}
+
+// hidesErrors says whether a client takes chunks for fill values whatever the status. The package zarr for Python does so up to version 2, over
+// fsspec, which asks through aiohttp: FSStore.getitems leaves out whatever failed. Such a client gets nothing with status 200. No
+// chunk is that short, so the read fails.
+func hidesErrors(r *http.Request) bool { return strings.Contains(r.UserAgent(), "aiohttp") }
+
+// zarrStatus gives an error its status.
+func (s *Server) zarrStatus(where string, version zarr.Version, err error) error {
+	var told *statusError
+	if errors.As(err, &told) || err == nil {
+		return err
+	}
+	if err == errNoKey {
+		if _, name := path.Split(where); zarr.LooksLikeChunk(name, version) {
+			return &statusError{http.StatusGone, "there is no such chunk: if the dataset was replaced, open it again"}
+		}
+		return &statusError{http.StatusNotFound, "there is no such dataset, or it has no such key"}
+	}
+	if statusOf(err)/100 == 5 {
+		return err
+	}
+	return &statusError{http.StatusInternalServerError, s.relative(fault.Printable(err.Error()))}
+}
+
+// errNoKey: the path leads to no dataset, or to no key of one.
+var errNoKey = errors.New("no dataset, or no such key")
+
+func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zarr.Version) error {
+	d, key, err := s.zarrDataset(r.Context(), where)
+	if err != nil {
+		return err
+	}
+	defer d.Release()
+	store, err := s.zarrStore(r.Context(), d, version)
+	if err != nil {
+		return err
+	}
+	size, ok := store.Size(key)
+	if !ok {
+		return errNoKey
+	}
+	if err := tidyRange(r); err != nil {
+		return err
+	}
+	h := a.Header()
+	h.Set("ETag", etag(fmt.Sprintf("%s.%d.%d", d.ID(), version, s.opt.ZarrChunk)))
+	h.Set("Content-Type", "application/json")
+	need := int64(readAhead) // of a value that is in memory
+	if store.IsChunk(key) {
+		h.Set("Content-Type", "application/octet-stream")
+		need += size
+	}
+	if !a.head {
+		give, err := s.memory.take(r.Context(), need)
+		if err != nil {
+			return err
+		}
+		defer give()
+	}
+	buf := s.chunk(size)
+	f := &virtual{ctx: r.Context(), s: s, size: size, whole: func(ctx context.Context) ([]byte, error) { return store.GetIn(ctx, key, *buf) }}
+	http.ServeContent(a, r, "", d.ModTime(), f)
+	err = f.close()
+	if len(f.buf) >= longChunk && store.IsChunk(key) { // nobody reads it any more
+		*buf = f.buf
+		s.chunks.Put(buf)
+	}
+	return err
+}
+
+// zarrDataset finds where the dataset's path ends and the key begins: the key has one name, or that of a variable and one.
+func (s *Server) zarrDataset(ctx context.Context, where string) (*tree.Dataset, string, error) {
+	dir, name := path.Split(where)
+	one := strings.TrimSuffix(dir, "/")
+	var d *tree.Dataset
+	err := error(fs.ErrNotExist)
+	if zarr.IsMeta(name) && one != "" {
+		if d, err = s.dataset(ctx, one); err == nil {
+			return d, name, nil
+		}
+	}
+	if two, variable := path.Split(one); two != "" && isNone(err) {
+		if d, err = s.dataset(ctx, strings.TrimSuffix(two, "/")); err == nil {
+			return d, variable + "/" + name, nil
+		}
+	}
+	if isNone(err) {
+		err = errNoKey
+	}
+	return nil, "", err
+}
+
+// isNone says whether a path leads to nothing or to a directory: a dataset without one of its files is there.
+func isNone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fault.ErrMissing) || errors.Is(err, fault.ErrUsage)
+}
+
+// chunk returns memory for a value of so many bytes, that of an earlier one if it is of use: what was never touched costs the system more than
+// computing the value.
+func (s *Server) chunk(size int64) *[]byte {
+	if size >= longChunk {
+		if b, ok := s.chunks.Get().(*[]byte); ok && int64(cap(*b)) <= 2*size {
+			return b
+		}
+	}
+	return new([]byte)
+}
+
+// longChunk is from how many bytes on the memory of chunks is kept.
+const longChunk = 1 << 20
+
+// maxStores is how many bytes of metadata are kept of states that were asked for lately.
+const maxStores = 16 << 20
+
+// errLong keeps metadata out of the cache.
+var errLong = errors.New("long metadata")
+
+// zarrStore returns the group of a dataset, which reads from it. It is made once for many clients that begin with the same one.
+func (s *Server) zarrStore(ctx context.Context, d *tree.Dataset, version zarr.Version) (*zarr.Store, error) {
+	var own *zarr.Store
+	kept, err := s.stores.Make(ctx, fmt.Sprintf("%d %s", version, d.ID()), func() (_ *zarr.Store, err error) {
+		own, err = zarr.New(d.Reader(), &zarr.Options{Version: version, ChunkBytes: s.opt.ZarrChunk, Grows: d.Line() != d.ID()})
+		if err == nil && own.MetaBytes() > maxStores/4 {
+			err = errLong
+		}
+		if err != nil {
+			return nil, err
+		}
+		return own.Of(nil), nil
+	})
+	switch {
+	case err == nil && own == nil:
+		return kept.Of(d.Reader()), nil
+	case err == errLong:
+		err = nil
+	}
+	return own, err
+}

@@ -1,0 +1,135 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
+	"blobio/internal/base/vfs"
+)
+
+// A form is a kind of directory that has the form of a netCDF file, which is shown beside it.
+type form struct {
+	name string // in words
+	// stamp tells the state of a directory from others, "" if it is of another kind; info is that of the file that commits it.
+	stamp func(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error)
+	is    func(dir string, fsys vfs.FS) bool // whether one with a stamp has the form; nil: all have
+	open  func(ctx context.Context, o *formOptions) (source, error)
+}
+
+// forms are all that there are.
+var forms = [...]form{celloForm, versionsForm}
+
+// suffix is what the name of the netCDF file has behind that of the directory.
+const suffix = ".nc"
+
+// formOptions say what to open, and what it may use.
+type formOptions struct {
+	fs     vfs.FS
+	dir    string
+	verify bool
+	memory int64 // bytes to keep
+}
+
+// source is one state of what has a form: the bytes, of CDF-5. Damage is an error at the bytes that it touches, where it does not keep the whole
+// from being opened.
+type source interface {
+	Bytes
+	Close() error
+}
+
+// formed looks at the directory whose netCDF form would have this name.
+func (t *Tree) formed(base string) (state, error) {
+	dir, ok := strings.CutSuffix(base, suffix)
+	if name := filepath.Base(base); !ok || name == suffix || internal(strings.TrimSuffix(name, suffix)) {
+		return state{}, nil
+	}
+	info, err := t.root.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return state{}, absentOr(err)
+	}
+	for i := range forms {
+		f := &forms[i]
+		stamp, info, err := f.stamp(dir, t.fs)
+		if err != nil {
+			return state{}, err
+		}
+		if stamp == "" {
+			continue
+		}
+		st := state{key: f.name + "|" + stamp, form: f}
+		st.of(info)
+		k, ok := t.facts.states.get(base, st.key)
+		if !ok {
+			k = known{key: st.key, is: f.is == nil || f.is(dir, t.fs)}
+			t.facts.states.keep(base, k)
+		}
+		if st.is = k.is; st.is {
+			return st, nil
+		}
+	}
+	return state{}, nil
+}
+
+// absentOr is nil where there is nothing.
+func absentOr(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// addForms adds the netCDF forms of directories to what a directory lists, in which there are files of these names.
+func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) []Entry {
+	is := make([]bool, len(list))
+	taken := map[string]bool{}
+	for _, e := range list {
+		taken[e.Name] = true
+	}
+	par.Do(lookAtOnce, len(list), func(i int) {
+		if name := list[i].Name + suffix; list[i].Kind == KindDir && !taken[name] && !there[name] {
+			st, err := t.stateOf(filepath.Join(dir, name))
+			is[i] = err == nil && st.form != nil
+		}
+	})
+	for i, yes := range is {
+		if yes {
+			list[i].Parts = true
+			list = append(list, Entry{Name: list[i].Name + suffix, Kind: KindDataset})
+		}
+	}
+	return list
+}
+
+// loadForm opens what s is to share. The Reader reads the bytes of the source as it would those of a file.
+func (t *Tree) loadForm(ctx context.Context, s *shared) error {
+	dir := strings.TrimSuffix(s.name, suffix)
+	src, err := s.form.open(ctx, &formOptions{fs: t.fs, dir: dir, verify: t.opt.Verify != blob.VerifyNever, memory: s.memory / 4})
+	if errors.Is(err, fs.ErrNotExist) { // one of its files: it is there itself, which is looked at again
+		return fmt.Errorf("%s: %v: %w", dir, err, fault.ErrMissing)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := t.open(ctx, s, &formFS{t.fs, s.name, src, formInfo{filepath.Base(s.name), src.Size(), s.mod}})
+	if err != nil {
+		return errors.Join(err, src.Close())
+	}
+	s.c = src
+	if t.opt.Version != cdf5.CDF5 {
+		if s.c, err = r.Canonical(&blob.CanonicalOptions{Version: t.opt.Version, Memory: max(s.memory/2, 1<<20)}); err != nil {
+			return errors.Join(err, r.Close(), src.Close())
+		}
+	}
+	id := hash("v"+string('0'+byte(t.opt.Version)), s.key)
+	s.fact = fact{key: s.key, id: id, line: id, size: s.c.Size(), records: r.Records()}
+	s.r, s.src = r, src
+	return nil
+}

@@ -1,0 +1,70 @@
+package tree
+
+import (
+	"context"
+	"errors"
+
+	"blobio/amr/cello"
+	"blobio/internal/amr/netcdf"
+	"blobio/internal/base/vfs"
+	"blobio/versioned"
+)
+
+// celloForm is a checkpoint of Cello, or a dump: what "blobio amr convert" writes of it.
+var celloForm = form{name: "checkpoint of Cello", stamp: cello.Stamp, open: openCello}
+
+type celloSource struct {
+	*netcdf.File
+	k *cello.Checkpoint
+}
+
+func (s celloSource) Close() error { return s.k.Close() }
+
+func openCello(ctx context.Context, o *formOptions) (source, error) {
+	k, err := cello.Open(ctx, o.dir, &cello.OpenOptions{FS: o.fs, NoVerify: !o.verify})
+	if err != nil {
+		return nil, err
+	}
+	f, err := netcdf.New(ctx, k, nil, o.memory)
+	if err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return celloSource{f, k}, nil
+}
+
+// versionsForm is an array with versions: what "blobio versions convert" writes of it.
+var versionsForm = form{name: "array with versions", stamp: versioned.Stamp, is: hasVersions, open: openVersions}
+
+// hasVersions says whether an array has a netCDF form: those of a hierarchy have none, nor encrypted ones, whose key is not known here.
+// One that cannot be read has one, and opening it tells why.
+func hasVersions(dir string, fsys vfs.FS) bool {
+	s, err := openVersions(context.Background(), &formOptions{fs: fsys, dir: dir})
+	if err == nil {
+		return s.Close() == nil
+	}
+	for _, class := range []error{versioned.ErrNotFormat, versioned.ErrMissing, versioned.ErrNoForm, versioned.ErrKey} {
+		if errors.Is(err, class) {
+			return false
+		}
+	}
+	return true
+}
+
+type versionsSource struct {
+	*versioned.File
+	v *versioned.View
+}
+
+func (s versionsSource) Close() error { return s.v.Close() }
+
+func openVersions(_ context.Context, o *formOptions) (source, error) {
+	v, err := versioned.OpenView(o.dir, &versioned.ViewOptions{FS: o.fs})
+	if err != nil {
+		return nil, err
+	}
+	f, err := v.NetCDF(o.memory)
+	if err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	return versionsSource{f, v}, nil
+}

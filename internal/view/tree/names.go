@@ -1,0 +1,61 @@
+package tree
+
+import (
+	"io/fs"
+	"sync"
+	"time"
+
+	"blobio/internal/base/vfs"
+)
+
+// names is a file system that keeps the lists of names of a few directories: opening a dataset takes one, and a directory may have
+// hundreds of datasets with hundreds of subfiles each.
+type names struct {
+	*vfs.Root
+
+	mu    sync.Mutex
+	lists []nameList // the last one is the newest
+}
+
+// nameList is what a directory held.
+type nameList struct {
+	dir, identity string
+	entries       []fs.DirEntry
+}
+
+const (
+	maxLists = 4
+	// settled is for how long a directory must not have changed before its list is kept: by then another change gives it another time.
+	settled = 2 * time.Second
+)
+
+func newNames(r *vfs.Root) *names { return &names{Root: r} }
+
+// ReadDir implements vfs.FS.
+func (n *names) ReadDir(dir string) ([]fs.DirEntry, error) {
+	info, err := n.Root.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	id := vfs.Identity(info)
+	n.mu.Lock()
+	for _, l := range n.lists {
+		if l.dir == dir && l.identity == id {
+			n.mu.Unlock()
+			return l.entries, nil
+		}
+	}
+	n.mu.Unlock()
+	old := time.Since(info.ModTime()) > settled && n.Local(dir)
+	list, err := n.Root.ReadDir(dir)
+	if err != nil || !old {
+		return list, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.lists) == maxLists {
+		n.lists = n.lists[1:]
+	}
+	n.lists = append(n.lists[:len(n.lists):len(n.lists)], nameList{dir, id, list})
+	return list, nil
+}

@@ -1,0 +1,266 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"blobio/blob"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// A state is what a look at the directory tells about a dataset, without reading much.
+type state struct {
+	is         bool   // there is a dataset of this base name
+	unfinished bool   // there will be one perhaps: its files are not shown
+	key        string // of the same text: nothing has changed
+	mod        time.Time
+	mode       fs.FileMode
+	uid, gid   uint32
+	form       *form // nil: a dataset of blobs
+}
+
+// of takes time, permissions and owner from a file.
+func (s *state) of(info fs.FileInfo) {
+	s.mod, s.mode = info.ModTime(), info.Mode().Perm()
+	s.uid, s.gid = vfs.Owner(info)
+}
+
+// facts are what is known about datasets, as long as nothing changes. They cost no more than a few hundred bytes each.
+type facts struct {
+	states memo[known]
+	facts  memo[fact]
+}
+
+// A memo keeps something of each base name, as long as its key is the same. The zero value is empty. It is safe for concurrent use.
+type memo[T interface{ keyOf() string }] struct {
+	mu sync.Mutex
+	m  map[string]T
+}
+
+func (m *memo[T]) get(name, key string) (v T, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok = m.m[name]
+	return v, ok && v.keyOf() == key
+}
+
+func (m *memo[T]) keep(name string, v T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.m == nil || len(m.m) >= maxFacts {
+		m.m = map[string]T{}
+	}
+	m.m[name] = v
+}
+
+func (k known) keyOf() string { return k.key }
+func (f fact) keyOf() string  { return f.key }
+
+// known is what the files of a key were found to be.
+type known struct {
+	key            string
+	is, unfinished bool
+	log            string // tag of the log to which its writer adds commits; "" if none
+	subfiles       int    // of a dataset without a manifest
+}
+
+// A fact is what the header of a dataset tells.
+type fact struct {
+	key     string
+	id      string
+	line    string
+	growing bool
+	size    int64
+	records int64
+	missing []string // subfiles
+	err     error    // never kept: what is wrong may be mended
+}
+
+// maxFacts is of how many datasets something is kept.
+const maxFacts = 1 << 16
+
+// stateOf looks at what has this name: a dataset of blobs, or else what has a netCDF form.
+func (t *Tree) stateOf(base string) (state, error) {
+	st, err := t.blobs(base)
+	if err == nil && !st.is && !st.unfinished {
+		return t.formed(base)
+	}
+	return st, err
+}
+
+// blobs looks at the files of the dataset with this base name. Where the records cannot be read, or are damaged, there is a dataset all the same,
+// and opening it tells why.
+func (t *Tree) blobs(base string) (st state, err error) {
+	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order: the one becomes the other
+	man, merr := t.root.Stat(subfile.ManifestName(base))
+	for _, err := range []error{nerr, merr} {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return state{}, err
+		}
+	}
+	isFile := func(info fs.FileInfo) bool { return info != nil && info.Mode().IsRegular() }
+	if !isFile(next) && !isFile(man) {
+		return t.foreign(base, "")
+	}
+	st.key = "m"
+	for _, info := range []fs.FileInfo{next, man} {
+		st.key += "|"
+		if isFile(info) {
+			st.key += vfs.Identity(info)
+			st.of(info)
+		}
+	}
+	k, ok := t.facts.states.get(base, st.key)
+	if !ok {
+		if k, err = t.recorded(base); err != nil {
+			return state{}, err
+		}
+		k.key = st.key
+		t.facts.states.keep(base, k)
+	}
+	if !k.is && !k.unfinished { // other files that only are called so, or manifests that are damaged beyond recognition
+		return t.foreign(base, st.key)
+	}
+	st.is, st.unfinished = k.is, k.unfinished
+	if k.log == "" {
+		return st, nil
+	}
+	switch log, err := t.root.Stat(subfile.LogName(base, k.log)); { // each commit changes it, and leaves the manifest as it is
+	case err == nil:
+		st.key += "|" + vfs.Identity(log)
+		if log.ModTime().After(st.mod) {
+			st.mod = log.ModTime()
+		}
+	case !errors.Is(err, fs.ErrNotExist): // it goes with the manifest that names it
+		return state{}, err
+	}
+	return st, nil
+}
+
+// recorded says whether what has the name of a manifest is one.
+func (t *Tree) recorded(base string) (k known, err error) {
+	if id, log, err := subfile.Peek(t.root, base); err != nil || id != "" {
+		return known{is: id != "", log: log}, err
+	}
+	st, err := subfile.ReadState(t.root, base)
+	switch {
+	case err == nil:
+		return known{is: st.Manifest != nil}, nil
+	case errors.Is(err, blob.ErrNotCommitted):
+		return known{unfinished: st.Intent != nil || !errors.Is(st.NextErr, blob.ErrNotFormat)}, nil
+	case errors.Is(err, blob.ErrNotFormat):
+		return known{}, nil
+	case errors.As(err, new(*blob.FormatError)):
+		if k.is, err = t.begins(subfile.ManifestName(base), manifestStart); !k.is && err == nil {
+			k.is, err = t.begins(subfile.NextName(base), manifestStart)
+		}
+		return k, err
+	}
+	return k, err
+}
+
+// manifestStart is what manifests begin with.
+const manifestStart = `{"blobio_manifest":`
+
+// foreign looks at a dataset of another program: subfiles without a manifest. The first one must be there, and be one of blobs. Where there are files
+// that are called like manifests, key tells them: then blobs are a dataset whose manifest cannot be read.
+func (t *Tree) foreign(base, key string) (state, error) {
+	first := subfile.Name(base, 0)
+	info, err := t.root.Stat(first)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return state{}, nil
+	}
+	if err != nil {
+		return state{}, err
+	}
+	st := state{key: key + "f|" + vfs.Identity(info)}
+	st.of(info)
+	k, ok := t.facts.states.get(base, st.key)
+	if !ok {
+		k = known{key: st.key}
+		blobs, err := t.begins(first, "CDF")
+		if !blobs && err == nil {
+			blobs, err = t.begins(first, "\x89HDF")
+		}
+		if err != nil {
+			return state{}, err // it may be readable the next time
+		}
+		if blobs {
+			r, err := t.openAny(context.Background(), nil, base, &blob.OpenOptions{FS: t.fs, AllowMissing: true, Memory: 1 << 20, Workers: 1})
+			switch {
+			case err == nil:
+				k.is = r.Layout() != blob.Canonical
+				k.subfiles, _ = r.Subfiles()
+				err = r.Close()
+			case errors.Is(err, blob.ErrTooLarge): // whoever opens it is told
+				k.is, err = true, nil
+			case errors.As(err, new(*blob.FormatError)), errors.Is(err, blob.ErrNotCommitted):
+				k.is, err = key != "", nil
+			}
+			if err != nil {
+				return state{}, err
+			}
+		}
+		t.facts.states.keep(base, k)
+	}
+	if st.is = k.is; !k.is {
+		return state{}, nil
+	}
+	var all strings.Builder
+	all.WriteString(st.key)
+	for i := 1; i < k.subfiles; i++ {
+		all.WriteByte('|')
+		info, err := t.root.Stat(subfile.Name(base, i))
+		if err != nil {
+			continue
+		}
+		all.WriteString(vfs.Identity(info))
+		if info.ModTime().After(st.mod) {
+			st.mod = info.ModTime()
+		}
+	}
+	st.key = all.String()
+	return st, nil
+}
+
+// begins says whether there is a file that begins with a text.
+func (t *Tree) begins(name, text string) (bool, error) {
+	f, err := t.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	b := make([]byte, len(text))
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return string(b[:n]) == text, nil
+}
+
+// fact returns what is known of a dataset, and reads its header if that is not yet.
+func (t *Tree) fact(base string, st state) (fact, error) {
+	if f, ok := t.facts.facts.get(base, st.key); ok && !t.back(f) {
+		return f, nil
+	}
+	ctx := context.Background()
+	s, err := t.acquire(ctx, base, math.MaxInt, func() (state, error) { return t.stateOf(base) })
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, blob.ErrNotCommitted):
+		return fact{}, fs.ErrNotExist
+	case err != nil:
+		return fact{key: st.key, err: err}, nil
+	}
+	defer t.release(s)
+	return s.fact, nil
+}

@@ -1,0 +1,130 @@
+package zarr
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"hash/crc32"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"blobio/internal/base/codec"
+	"blobio/internal/base/fault"
+)
+
+// Codecs are what the chunks of version 3 go through. The zero value leaves them as they are.
+type Codecs struct {
+	Zstd   int  // level of the zstd program, 1 to 22, of which the nearest of four is taken; 0: none
+	Gzip   int  // level, 1 to 9; 0: none. One of the two
+	CRC32C bool // a checksum behind each chunk
+}
+
+const maxZstd = 22
+
+func (c Codecs) on() bool { return c != Codecs{} }
+
+// ParseCodecs reads off, or zstd or gzip with or without a level: zstd:3, which is also the default, as is gzip:5. auto is zstd.
+func ParseCodecs(s string) (c Codecs, err error) {
+	name, level, err := codec.Choose(s, codec.Word{Name: "off"}, codec.Word{Name: "auto"}, codec.Word{Name: "zstd", Level: maxZstd}, codec.Word{Name: "gzip", Level: gzip.BestCompression})
+	switch name {
+	case "zstd", "auto":
+		c.Zstd = cmp.Or(level, 3)
+	case "gzip":
+		c.Gzip = cmp.Or(level, 5)
+	}
+	return c, err
+}
+
+func (c Codecs) validate() error {
+	switch {
+	case c.Zstd < 0 || c.Zstd > maxZstd:
+		return fault.Usage("Codecs.Zstd %d, want 0 to %d", c.Zstd, maxZstd)
+	case c.Gzip < 0 || c.Gzip > gzip.BestCompression:
+		return fault.Usage("Codecs.Gzip %d, want 0 to %d", c.Gzip, gzip.BestCompression)
+	case c.Zstd > 0 && c.Gzip > 0:
+		return fault.Usage("Codecs.Zstd and Gzip: one of them")
+	}
+	return nil
+}
+
+// encoder applies codecs. It is safe for concurrent use.
+type encoder struct {
+	Codecs
+	zstd *codec.Zstd
+	gzip sync.Pool // of *gzip.Writer
+}
+
+func newEncoder(c Codecs) *encoder {
+	return &encoder{Codecs: c, zstd: codec.NewZstd(codec.Options{Sized: true})}
+}
+
+// describe is the list of codecs of an array with elements of so many bytes.
+func (e *encoder) describe(size int) []object {
+	var order object
+	if size > 1 {
+		order = object{{"endian", "little"}}
+	}
+	list := []object{named("bytes", order)}
+	if e.Zstd > 0 {
+		list = append(list, named("zstd", object{{"level", e.Zstd}, {"checksum", false}}))
+	}
+	if e.Gzip > 0 {
+		list = append(list, named("gzip", object{{"level", e.Gzip}}))
+	}
+	if e.CRC32C {
+		list = append(list, named("crc32c", nil))
+	}
+	return list
+}
+
+// size is that of an encoded chunk of n bytes, -1 if it depends on them.
+func (e *encoder) size(n int64) int64 {
+	switch {
+	case e.Zstd > 0 || e.Gzip > 0:
+		return -1
+	case e.CRC32C:
+		n += crc32.Size
+	}
+	return n
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encode returns the stored form of a chunk, which may be b itself.
+func (e *encoder) encode(b []byte) (_ []byte, err error) {
+	if e.Zstd > 0 {
+		if b, err = e.zstd.Encode(nil, b, codec.Level(e.Zstd)); err != nil {
+			return nil, err
+		}
+	}
+	if e.Gzip > 0 {
+		if b, err = e.deflate(b); err != nil {
+			return nil, err
+		}
+	}
+	if e.CRC32C {
+		b = binary.LittleEndian.AppendUint32(b[:len(b):len(b)], crc32.Checksum(b, castagnoli))
+	}
+	return b, nil
+}
+
+func (e *encoder) deflate(b []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, ok := e.gzip.Get().(*gzip.Writer)
+	if !ok {
+		var err error
+		if w, err = gzip.NewWriterLevel(nil, e.Gzip); err != nil {
+			return nil, err
+		}
+	}
+	defer e.gzip.Put(w)
+	w.Reset(&out)
+	if _, err := w.Write(b); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
