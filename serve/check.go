@@ -8,6 +8,7 @@ import (
 
 	"blobio/blob"
 	"blobio/internal/chart"
+	"blobio/internal/fault"
 	"blobio/internal/tree"
 )
 
@@ -63,6 +64,9 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	x = checked{stamp: stamp, at: time.Now()}
 	n := 0
 	for f := range seq {
+		if fault.Exhausted(f.Err) { // the last one
+			return x.list, "The check was cut short: the server has too many files open. Run blobio check."
+		}
 		if f.Severity == blob.Note || ctx.Err() != nil {
 			continue
 		}
