@@ -47,6 +47,7 @@ func newName(what string, p uintptr, have map[string]bool) (string, error) {
 	if name == "" {
 		return "", edge.Usage("%s: empty name", what) // what else a name must not be, blobio_enddef says
 	}
+	name = cdf5.NormalName(name)
 	if have[name] {
 		return "", edge.Usage("%s %q is there already", what, name)
 	}

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"blobio/cdf5"
 	"blobio/internal/fault"
 	"blobio/internal/tree"
 	"blobio/internal/zarr"
@@ -70,6 +71,10 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 		return err
 	}
 	size, ok := store.Size(key)
+	if !ok { // the form that names have, however it was typed
+		key = cdf5.NormalName(key)
+		size, ok = store.Size(key)
+	}
 	if !ok {
 		return errNoKey
 	}
