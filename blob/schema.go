@@ -65,7 +65,7 @@ func (s *Schema) Dim(name string, n int64) DimID {
 		s.fail("dimension %q: length %d, want >= 0", name, n)
 	}
 	if s.files != nil {
-		s.checkNewDim(name, n)
+		s.checkNewDim(cdf5.NormalName(name), n)
 	}
 	s.dims = append(s.dims, cdf5.Dim{Name: cdf5.NormalName(name), Len: n})
 	return DimID(len(s.dims) - 1)

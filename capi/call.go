@@ -8,11 +8,13 @@ package main
 import "C"
 
 import (
+	"context"
 	"runtime/debug"
 	"unsafe"
 
 	"blobio/blob"
 	"blobio/capi/internal/edge"
+	"blobio/comm"
 )
 
 // guarded runs f and stores its error, if any, where the calling thread keeps its last one.
@@ -62,6 +64,9 @@ func withSchema(h uintptr, e *C.blobio_failure, f func(*file, *blob.Schema) erro
 		return f(x, s)
 	})
 }
+
+// in is the context of a collective call of the program. Where ranks are in different ones, the error names them.
+func in(call string) context.Context { return comm.In(context.Background(), call) }
 
 func safely(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

@@ -47,6 +47,7 @@ func newName(what string, p uintptr, have map[string]bool) (string, error) {
 	if name == "" {
 		return "", edge.Usage("%s: empty name", what) // what else a name must not be, blobio_enddef says
 	}
+	name = cdf5.NormalName(name)
 	if have[name] {
 		return "", edge.Usage("%s %q is there already", what, name)
 	}
@@ -238,7 +239,7 @@ func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, e *C.blobio_fail
 				return err
 			})
 			inject("put_att", x.team.c)
-			ctx := context.Background()
+			ctx := in("blobio_put_att")
 			if err := comm.Agree(ctx, x.team.c, err); err != nil {
 				return err
 			}
@@ -311,6 +312,6 @@ func blobioGoEnddef(h uintptr, e *C.blobio_failure) int32 {
 			}
 			return fmt.Errorf("%s: blobio_enddef was called already: %w", x.path, edge.ErrState)
 		}
-		return x.team.together(func() error { return x.enddef(context.Background()) })
+		return x.team.together(func() error { return x.enddef(in("blobio_enddef")) })
 	})
 }

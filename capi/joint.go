@@ -6,7 +6,6 @@ package main
 import "C"
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,7 +74,7 @@ func jointly(h uintptr, varid int32, rec int64, e *C.blobio_failure, of func(*bl
 			return fmt.Errorf("%s: opened without the option collective=yes: %w", x.path, edge.ErrState)
 		}
 		return x.team.together(func() error {
-			ctx := context.Background()
+			ctx := in("blobio_get_darray_all")
 			var w *wanted
 			s, v, err := x.variable(varid)
 			if err == nil {

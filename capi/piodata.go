@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -112,7 +111,7 @@ func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int6
 		if err != nil {
 			data, fills = slices.Repeat([]any{noneOf(d)}, len(vars)), make([]any, len(vars))
 		}
-		ctx := context.Background()
+		ctx := in("PIOc_write_darray")
 		for i, v := range vars {
 			if frames != nil {
 				if ferr := x.f.SetFrame(int(v), max(frames[i], 0)); ferr != nil {
@@ -140,7 +139,7 @@ func blobioGoPioReadDarray(nc, v, decomp int32, n int64, p uintptr, e *C.blobio_
 		if err != nil {
 			into = noneOf(d)
 		}
-		return cmp.Or(err, x.f.ReadDarray(context.Background(), int(v), d, into))
+		return cmp.Or(err, x.f.ReadDarray(in("PIOc_read_darray"), int(v), d, into))
 	})
 }
 
@@ -188,14 +187,14 @@ func frame(nc, v, decomp int32, rec int64, mem int32, p uintptr, back bool, e *C
 //export blobioGoPioPutFrame
 func blobioGoPioPutFrame(nc, v, decomp int32, rec int64, mem int32, p uintptr, e *C.blobio_pio_failure) int32 {
 	return frame(nc, v, decomp, rec, mem, p, false, e, func(x *pioFile, d *pio.Decomp, data any) error {
-		return x.f.WriteDarray(context.Background(), int(v), d, data, nil)
+		return x.f.WriteDarray(in("PIOc_write_darray"), int(v), d, data, nil)
 	})
 }
 
 //export blobioGoPioGetFrame
 func blobioGoPioGetFrame(nc, v, decomp int32, rec int64, mem int32, p uintptr, e *C.blobio_pio_failure) int32 {
 	return frame(nc, v, decomp, rec, mem, p, true, e, func(x *pioFile, d *pio.Decomp, data any) error {
-		return x.f.ReadDarray(context.Background(), int(v), d, data)
+		return x.f.ReadDarray(in("PIOc_read_darray"), int(v), d, data)
 	})
 }
 
@@ -291,7 +290,7 @@ func blobioGoPioLeast(nc int32, p uintptr, e *C.blobio_pio_failure) int32 {
 		if err != nil {
 			return err
 		}
-		least, err := x.sys.team.c.AllreduceInt64(context.Background(), n, comm.Min)
+		least, err := x.sys.team.c.AllreduceInt64(in("PIOc_put_vars"), n, comm.Min)
 		if err != nil {
 			return err
 		}
@@ -302,13 +301,13 @@ func blobioGoPioLeast(nc int32, p uintptr, e *C.blobio_pio_failure) int32 {
 //export blobioGoPioPut
 func blobioGoPioPut(nc, v, much int32, startp, countp, stridep, imapp uintptr, mem int32, p uintptr, e *C.blobio_pio_failure) int32 {
 	return transfer(nc, v, much, startp, countp, stridep, imapp, mem, p, true, e, func(f *pio.File, a part) error {
-		return f.PutVars(context.Background(), int(v), a.start, a.count, a.stride, a.imap, a.data)
+		return f.PutVars(in("PIOc_put_vars"), int(v), a.start, a.count, a.stride, a.imap, a.data)
 	})
 }
 
 //export blobioGoPioGet
 func blobioGoPioGet(nc, v, much int32, startp, countp, stridep, imapp uintptr, mem int32, p uintptr, e *C.blobio_pio_failure) int32 {
 	return transfer(nc, v, much, startp, countp, stridep, imapp, mem, p, false, e, func(f *pio.File, a part) error {
-		return f.GetVars(context.Background(), int(v), a.start, a.count, a.stride, a.imap, a.data)
+		return f.GetVars(in("PIOc_get_vars"), int(v), a.start, a.count, a.stride, a.imap, a.data)
 	})
 }

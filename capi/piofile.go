@@ -54,7 +54,7 @@ func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 }
 
 // begin opens a file by f, which tells the format that is asked for, and stores its handle. Collective.
-func (s *pioSystem) begin(id int32, namep uintptr, iotype, mode int32, out uintptr, format *int32, f func(string, *pio.FileOptions) (*pio.File, error)) error {
+func (s *pioSystem) begin(ctx context.Context, id int32, namep uintptr, iotype, mode int32, out uintptr, format *int32, f func(string, *pio.FileOptions) (*pio.File, error)) error {
 	var name string
 	o, err := s.fileOptions(iotype, mode)
 	if err == nil {
@@ -65,7 +65,7 @@ func (s *pioSystem) begin(id int32, namep uintptr, iotype, mode int32, out uintp
 			return err
 		})
 	}
-	if err := s.agreed(err); err != nil {
+	if err := s.agreed(ctx, err); err != nil {
 		return err
 	}
 	x := &pioFile{id: id, sys: s}
@@ -79,8 +79,9 @@ func (s *pioSystem) begin(id int32, namep uintptr, iotype, mode int32, out uintp
 //export blobioGoPioCreate
 func blobioGoPioCreate(id int32, namep uintptr, iotype, mode int32, out uintptr, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
+		ctx := in("PIOc_createfile")
 		var format int32
-		return sys.begin(id, namep, iotype, mode, out, &format, func(name string, o *pio.FileOptions) (*pio.File, error) {
+		return sys.begin(ctx, id, namep, iotype, mode, out, &format, func(name string, o *pio.FileOptions) (*pio.File, error) {
 			o.Write = true
 			switch {
 			case o.Version != 0:
@@ -88,7 +89,7 @@ func blobioGoPioCreate(id int32, namep uintptr, iotype, mode int32, out uintptr,
 			case iotype <= 2:
 				format = int32(cdf5.CDF1)
 			}
-			f, err := sys.s.Create(context.Background(), name, o)
+			f, err := sys.s.Create(ctx, name, o)
 			if err != nil {
 				return nil, err
 			}
@@ -101,8 +102,9 @@ func blobioGoPioCreate(id int32, namep uintptr, iotype, mode int32, out uintptr,
 //export blobioGoPioOpen
 func blobioGoPioOpen(id int32, namep uintptr, iotype, mode int32, out uintptr, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
-		return sys.begin(id, namep, iotype, mode, out, new(int32), func(name string, o *pio.FileOptions) (*pio.File, error) {
-			return sys.s.Open(context.Background(), name, o)
+		ctx := in("PIOc_openfile")
+		return sys.begin(ctx, id, namep, iotype, mode, out, new(int32), func(name string, o *pio.FileOptions) (*pio.File, error) {
+			return sys.s.Open(ctx, name, o)
 		})
 	})
 }
@@ -111,22 +113,23 @@ func blobioGoPioOpen(id int32, namep uintptr, iotype, mode int32, out uintptr, e
 func blobioGoPioClose(nc int32, e *C.blobio_pio_failure) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		opened.drop(nc)
-		return x.f.Close(context.Background())
+		return x.f.Close(in("PIOc_closefile"))
 	})
 }
 
 //export blobioGoPioDelete
 func blobioGoPioDelete(id int32, namep uintptr, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
+		ctx := in("PIOc_deletefile")
 		var name string
 		err := safely(func() (err error) {
 			name, err = path(namep)
 			return err
 		})
-		if err := sys.agreed(err); err != nil {
+		if err := sys.agreed(ctx, err); err != nil {
 			return err
 		}
-		return sys.s.Delete(context.Background(), name)
+		return sys.s.Delete(ctx, name)
 	})
 }
 
@@ -142,7 +145,7 @@ func blobioGoPioIsOpen(nc int32, out uintptr, e *C.blobio_pio_failure) int32 {
 
 //export blobioGoPioSync
 func blobioGoPioSync(nc int32, e *C.blobio_pio_failure) int32 {
-	return onFile(nc, e, func(x *pioFile) error { return x.f.Sync(context.Background()) })
+	return onFile(nc, e, func(x *pioFile) error { return x.f.Sync(in("PIOc_sync")) })
 }
 
 //export blobioGoPioRedef

@@ -170,7 +170,7 @@ func onFile(nc int32, e *C.blobio_pio_failure, f func(*pioFile) error) int32 {
 }
 
 // agreed makes what one rank was passed wrong an error on all, of the same code.
-func (s *pioSystem) agreed(err error) error { return agreed(context.Background(), s.team.c, err) }
+func (s *pioSystem) agreed(ctx context.Context, err error) error { return agreed(ctx, s.team.c, err) }
 
 func agreed(ctx context.Context, c comm.Comm, err error) error {
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 )
 
 // among runs f with the ranks of a communicator, of which only this call makes use. Collective.
-func among(world uintptr, f func(context.Context, comm.Comm) error) error {
+func among(world uintptr, call string, f func(context.Context, comm.Comm) error) error {
 	t, err := adopt(world)
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
+	ctx := in(call)
 	err = t.together(func() error { return f(ctx, t.c) })
 	return cmp.Or(err, t.leave(ctx))
 }
@@ -33,7 +33,7 @@ func among(world uintptr, f func(context.Context, comm.Comm) error) error {
 //export blobioGoPioWriteMap
 func blobioGoPioWriteMap(world, pathp uintptr, ndims int32, dimsp uintptr, n int64, mapp uintptr, e *C.blobio_pio_failure) int32 {
 	return anyhow(e, func() error {
-		return among(world, func(ctx context.Context, c comm.Comm) error {
+		return among(world, "PIOc_writemap", func(ctx context.Context, c comm.Comm) error {
 			var dims, places []int64
 			name, err := path(pathp)
 			if err == nil {
@@ -64,7 +64,7 @@ func copied[T any](v []T) (uintptr, error) {
 //export blobioGoPioReadMap
 func blobioGoPioReadMap(world, pathp, ndimsp, dimsp, np, mapp uintptr, e *C.blobio_pio_failure) int32 {
 	return anyhow(e, func() error {
-		return among(world, func(ctx context.Context, c comm.Comm) error {
+		return among(world, "PIOc_readmap", func(ctx context.Context, c comm.Comm) error {
 			name, err := path(pathp)
 			if dimsp == 0 || mapp == 0 {
 				err = cmp.Or(err, edge.Usage("NULL for the dimensions or the map"))
@@ -99,7 +99,7 @@ func blobioGoPioWriteText(id int32, pathp uintptr, d int32, world uintptr, e *C.
 		if err != nil {
 			return err
 		}
-		return among(world, func(ctx context.Context, c comm.Comm) error {
+		return among(world, "PIOc_write_decomp", func(ctx context.Context, c comm.Comm) error {
 			name, err := path(pathp)
 			if err := agreed(ctx, c, err); err != nil {
 				return err
@@ -112,6 +112,7 @@ func blobioGoPioWriteText(id int32, pathp uintptr, d int32, world uintptr, e *C.
 //export blobioGoPioWriteDecomp
 func blobioGoPioWriteDecomp(id int32, pathp uintptr, mode, d int32, titlep, historyp uintptr, fortran int32, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
+		ctx := in("PIOc_write_nc_decomp")
 		x, err := decomps.get("a decomposition", d)
 		if err != nil {
 			return err
@@ -124,24 +125,25 @@ func blobioGoPioWriteDecomp(id int32, pathp uintptr, mode, d int32, titlep, hist
 		if err == nil {
 			info.History, err = optional("history", historyp)
 		}
-		if err := sys.agreed(err); err != nil {
+		if err := sys.agreed(ctx, err); err != nil {
 			return err
 		}
-		return sys.s.WriteDecomp(context.Background(), name, x.d, info, mode&modeNoClobber != 0)
+		return sys.s.WriteDecomp(ctx, name, x.d, info, mode&modeNoClobber != 0)
 	})
 }
 
 //export blobioGoPioReadDecomp
 func blobioGoPioReadDecomp(id int32, pathp uintptr, t int32, out, titlep, historyp uintptr, size int64, fortranp uintptr, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
+		ctx := in("PIOc_read_nc_decomp")
 		name, err := path(pathp)
 		if out == 0 {
 			err = cmp.Or(err, edge.Usage("NULL for the id of the decomposition"))
 		}
-		if err := sys.agreed(err); err != nil {
+		if err := sys.agreed(ctx, err); err != nil {
 			return err
 		}
-		d, info, err := sys.s.ReadDecomp(context.Background(), name, cdf5.Type(t))
+		d, info, err := sys.s.ReadDecomp(ctx, name, cdf5.Type(t))
 		if err != nil {
 			return err
 		}

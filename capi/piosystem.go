@@ -31,6 +31,7 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 			return err
 		}
 		sys := &pioSystem{team: t, handler: defaultHandler.Load()}
+		ctx := in("PIOc_Init_Intracomm")
 		err = t.together(func() error {
 			var err error
 			switch {
@@ -39,18 +40,18 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 			case iotasks < 1 || stride < 1: // 0 means a default to package pio
 				err = edge.Usage("%d I/O tasks with stride %d, want 1 or more", iotasks, stride)
 			}
-			if err := sys.agreed(err); err != nil {
+			if err := sys.agreed(ctx, err); err != nil {
 				return err
 			}
 			if rearr == 3 || rearr == 4 { // SCORPIO's: any, and contiguous
 				rearr = int32(pio.Box)
 			}
 			o := &pio.SystemOptions{IOTasks: int(iotasks), Stride: int(stride), Base: int(base), Rearranger: pio.Rearranger(rearr)}
-			sys.s, err = pio.NewSystem(context.Background(), t.c, o)
+			sys.s, err = pio.NewSystem(ctx, t.c, o)
 			return err
 		})
 		if err != nil {
-			return cmp.Or(err, t.leave(context.Background()))
+			return cmp.Or(err, t.leave(ctx))
 		}
 		return edge.Store(out, systems.add(sys))
 	})
@@ -59,11 +60,11 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 //export blobioGoPioFinalize
 func blobioGoPioFinalize(id int32, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
-		ctx := context.Background()
+		ctx := in("PIOc_finalize")
 		var errs []error
 		for _, nc := range opened.in(func(x *pioFile) bool { return x.sys == sys }) { // what the program has left open is not lost
 			if x, err := opened.get("", nc); err == nil {
-				errs = append(errs, x.f.Close(ctx))
+				errs = append(errs, x.f.Close(in("PIOc_closefile"))) // other ranks may have closed it by itself
 				opened.drop(nc)
 			}
 		}
@@ -175,7 +176,7 @@ func wide(what string, p uintptr, n int32) ([]int64, error) {
 }
 
 // newDecomp makes a decomposition of an array and stores its handle. Collective.
-func newDecomp(id int32, ndims int32, dimsp, out uintptr, e *C.blobio_pio_failure, more func() error, make func(*pioSystem, []int64) (*pio.Decomp, error)) int32 {
+func newDecomp(ctx context.Context, id int32, ndims int32, dimsp, out uintptr, e *C.blobio_pio_failure, more func() error, make func(context.Context, *pioSystem, []int64) (*pio.Decomp, error)) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
 		dims, err := wide("lengths of dimensions", dimsp, ndims)
 		if out == 0 {
@@ -184,10 +185,10 @@ func newDecomp(id int32, ndims int32, dimsp, out uintptr, e *C.blobio_pio_failur
 		if err == nil {
 			err = more()
 		}
-		if err := sys.agreed(err); err != nil {
+		if err := sys.agreed(ctx, err); err != nil {
 			return err
 		}
-		d, err := make(sys, dims)
+		d, err := make(ctx, sys, dims)
 		if err != nil {
 			return err
 		}
@@ -198,19 +199,19 @@ func newDecomp(id int32, ndims int32, dimsp, out uintptr, e *C.blobio_pio_failur
 //export blobioGoPioInitDecomp
 func blobioGoPioInitDecomp(id, t, ndims int32, dimsp uintptr, n int64, mapp uintptr, readonly int32, out uintptr, e *C.blobio_pio_failure) int32 {
 	var places []int64
-	return newDecomp(id, ndims, dimsp, out, e, func() error {
+	return newDecomp(in("PIOc_InitDecomp"), id, ndims, dimsp, out, e, func() error {
 		v, err := words("compmap", mapp, n)
 		places = slices.Clone(v)
 		return err
-	}, func(sys *pioSystem, dims []int64) (*pio.Decomp, error) {
-		return sys.s.InitDecomp(context.Background(), cdf5.Type(t), dims, places, &pio.DecompOptions{ReadOnly: readonly != 0})
+	}, func(ctx context.Context, sys *pioSystem, dims []int64) (*pio.Decomp, error) {
+		return sys.s.InitDecomp(ctx, cdf5.Type(t), dims, places, &pio.DecompOptions{ReadOnly: readonly != 0})
 	})
 }
 
 //export blobioGoPioInitDecompBlock
 func blobioGoPioInitDecompBlock(id, t, ndims int32, dimsp, startp, countp, out uintptr, e *C.blobio_pio_failure) int32 {
 	var start, count []int64
-	return newDecomp(id, ndims, dimsp, out, e, func() error {
+	return newDecomp(in("PIOc_InitDecomp_bc"), id, ndims, dimsp, out, e, func() error {
 		s, err := edge.Slice[C.long](startp, int64(ndims))
 		if err != nil {
 			return fmt.Errorf("start: %w", err)
@@ -223,8 +224,8 @@ func blobioGoPioInitDecompBlock(id, t, ndims int32, dimsp, startp, countp, out u
 			start, count = append(start, int64(s[i])), append(count, int64(c[i]))
 		}
 		return nil
-	}, func(sys *pioSystem, dims []int64) (*pio.Decomp, error) {
-		return sys.s.InitDecompBlock(context.Background(), cdf5.Type(t), dims, start, count)
+	}, func(ctx context.Context, sys *pioSystem, dims []int64) (*pio.Decomp, error) {
+		return sys.s.InitDecompBlock(ctx, cdf5.Type(t), dims, start, count)
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 
 // open opens a dataset for a team, which is not needed any more after it unless ranks are to read together.
 func open(t team, pathp, optp, out uintptr) error {
-	ctx := context.Background()
+	ctx := in("blobio_open")
 	var x *file
 	var stay bool
 	err := t.together(func() error {

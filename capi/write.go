@@ -62,7 +62,7 @@ func arguments(pathp, optp, out uintptr, options func(s string) error) (name str
 
 // begin makes a file that is to be written by a team. What one rank passes wrong is an error on all.
 func begin(t team, add bool, pathp, optp, out uintptr) error {
-	ctx := context.Background()
+	ctx := in(map[bool]string{false: "blobio_create", true: "blobio_append"}[add])
 	var x *file
 	err := t.together(func() error {
 		var o *blob.Options
@@ -244,7 +244,7 @@ func flush(h uintptr, e *C.blobio_failure, name string, f func(*blob.Writer, con
 	return withWriter(h, e, locked, func(x *file, w *blob.Writer) error {
 		return x.team.together(func() error {
 			inject(name, x.team.c)
-			return f(w, comm.In(context.Background(), "blobio_"+name))
+			return f(w, in("blobio_"+name))
 		})
 	})
 }
@@ -259,7 +259,7 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.closed = true
-		ctx := comm.In(context.Background(), "blobio_close")
+		ctx := in("blobio_close")
 		if x.joint != nil {
 			return cmp.Or(x.r.Close(), x.team.leave(ctx))
 		}
@@ -268,7 +268,7 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 		}
 		err = x.team.together(func() error {
 			if x.defs != nil {
-				if err := x.enddef(ctx); err != nil {
+				if err := x.enddef(in("blobio_enddef")); err != nil { // which other ranks may have called by itself
 					return err
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/comm"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -46,6 +47,7 @@ func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open 
 // Create begins a file. Nothing is there under its name before the first Sync or Close, and what was there stays until then; an ordinary file
 // whose place blobs take has the hidden name .NAME.replaced while they are written. Collective.
 func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File, error) {
+	ctx = comm.In(ctx, "System.Create")
 	f, err := s.newFile(ctx, path, o, false, func() error {
 		if info, err := os.Stat(subfile.Dir(path)); err != nil {
 			return fmt.Errorf("create: %w", err)
@@ -70,6 +72,7 @@ func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File
 // Open opens a file for reading, with FileOptions.Write for writing: blobs, CDF-1, CDF-2 and CDF-5 in either way, netCDF-4 for reading.
 // The content decides what it is. A file for writing that is no blobs stays what it is: it is written anew at Close. Collective.
 func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, error) {
+	ctx = comm.In(ctx, "System.Open")
 	var was stamp // before it is opened: a change since then may be in what is read, or not
 	f, err := s.newFile(ctx, path, o, true, func() error {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -167,6 +170,7 @@ func (f *File) replaced() (err error) {
 // Sync commits what was written: it is there for all who read, and after a crash. Of Canonical it is so in the hidden blobs that Close converts: under
 // the file's name nothing changes before. If Close fails, its error names the blobs, which stay. Collective.
 func (f *File) Sync(ctx context.Context) error {
+	ctx = comm.In(ctx, "File.Sync")
 	if err := f.usable(); err != nil {
 		return err
 	}
@@ -180,6 +184,7 @@ func (f *File) Sync(ctx context.Context) error {
 
 // Close commits what was written and ends the use of the file, also if it fails. Collective.
 func (f *File) Close(ctx context.Context) error {
+	ctx = comm.In(ctx, "File.Close")
 	if err := f.usable(); err != nil {
 		return err
 	}
@@ -250,6 +255,7 @@ func (f *File) convert(ctx context.Context) error {
 
 // Delete removes all files of a dataset, or an ordinary file. Collective.
 func (s *System) Delete(ctx context.Context, path string) error {
+	ctx = comm.In(ctx, "System.Delete")
 	if err := s.usable(); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/comm"
 )
 
 // spot is what a decomposition means of a variable: a record, and elements of it.
@@ -78,6 +79,7 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 // Elements that no rank has become fill, a slice of one element of the same type, or with nil the variable's fill value. A value that does not
 // fit the variable's type is ERANGE on all ranks, and nothing is written. Collective.
 func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any) error {
+	ctx = comm.In(ctx, "File.WriteDarray")
 	x, at, err := f.darray(v, d, true)
 	if err == nil && at.rec > f.records+maxRecordGap {
 		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the %d that are there", f.path, at.rec, x.name, maxRecordGap, f.records)
@@ -157,6 +159,7 @@ func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64,
 // ReadDarray reads the frame of a variable by any decomposition. into is a slice of the decomposition's type of at least Decomp.Len elements; those that are in no
 // file stay as they are. Elements that nobody wrote are the variable's fill value. What was written before is committed first. Collective.
 func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error {
+	ctx = comm.In(ctx, "File.ReadDarray")
 	if err := f.usable(); err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package pio
 import (
 	"context"
 	"math"
+
+	"blobio/comm"
 )
 
 // SetFrame chooses the record of a variable, counted from 0, that WriteDarray and ReadDarray mean; of a variable without records the index along its first
@@ -43,6 +45,7 @@ func (f *File) Frame(v int) (int64, error) {
 
 // WriteDarrayMulti is WriteDarray of several variables, with frames, nil for those of SetFrame, and fills, which may be nil. Collective.
 func (f *File) WriteDarrayMulti(ctx context.Context, vars []int, d *Decomp, data []any, frames []int64, fills []any) error {
+	ctx = comm.In(ctx, "File.WriteDarray")
 	switch {
 	case len(data) != len(vars), frames != nil && len(frames) != len(vars), fills != nil && len(fills) != len(vars):
 		return failed(EINVAL, "%s: %d variables with %d data, %d frames, %d fills", f.path, len(vars), len(data), len(frames), len(fills))

@@ -44,6 +44,7 @@ type span struct{ at, n int64 }
 // InitDecomp makes a decomposition of elements of type t over an array of dims, slowest first. compdof has for each element of the rank's memory its
 // place in the array, in C order and counted from 1, or 0 for one that is in no file. compdof is kept, and must not be changed. Collective.
 func (s *System) InitDecomp(ctx context.Context, t cdf5.Type, dims, compdof []int64, o *DecompOptions) (*Decomp, error) {
+	ctx = comm.In(ctx, "System.InitDecomp")
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
@@ -74,6 +75,7 @@ func (s *System) InitDecomp(ctx context.Context, t cdf5.Type, dims, compdof []in
 
 // InitDecompBlock is InitDecomp of a block: count[i] elements from start[i] on, counted from 0, along each dimension. Collective.
 func (s *System) InitDecompBlock(ctx context.Context, t cdf5.Type, dims, start, count []int64) (*Decomp, error) {
+	ctx = comm.In(ctx, "System.InitDecompBlock")
 	if err := s.usable(); err != nil {
 		return nil, err
 	}

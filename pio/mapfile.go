@@ -32,6 +32,7 @@ const (
 
 // WriteDecomp writes a decomposition file, an ordinary netCDF file with the names of PIO's. With noClobber one that is there is EEXIST. Collective.
 func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info DecompInfo, noClobber bool) error {
+	ctx = comm.In(ctx, "System.WriteDecomp")
 	if err := s.usable(); err != nil {
 		return err
 	}
@@ -103,6 +104,7 @@ func blocksOf(ctx context.Context, s *System, row, n int64) (*Decomp, error) {
 
 // ReadDecomp makes a decomposition, of elements of type t, of a file that WriteDecomp or PIO has written for as many ranks. Collective.
 func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *Decomp, info DecompInfo, err error) {
+	ctx = comm.In(ctx, "System.ReadDecomp")
 	f, err := s.Open(ctx, path, nil)
 	if err != nil {
 		return nil, info, err
@@ -168,6 +170,7 @@ const tagMap = 1
 
 // WriteMap writes dims and the maps of all ranks as PIO's text, with what they have in the order that is given. Collective.
 func WriteMap(ctx context.Context, c comm.Comm, path string, dims, compdof []int64) error {
+	ctx = comm.In(ctx, "WriteMap")
 	if c.Rank() != 0 {
 		if _, err := c.Recv(ctx, 0, tagMap); err != nil {
 			return err
@@ -209,6 +212,7 @@ func WriteMap(ctx context.Context, c comm.Comm, path string, dims, compdof []int
 
 // ReadMap reads what WriteMap, or PIO, has written for at most as many ranks; further ones have no elements. Collective.
 func ReadMap(ctx context.Context, c comm.Comm, path string) (dims, compdof []int64, err error) {
+	ctx = comm.In(ctx, "ReadMap")
 	if c.Rank() == 0 {
 		err = dealMap(ctx, c, path, func(d []int64) { dims = d }, func(m []int64) { compdof = m })
 	} else {

@@ -32,6 +32,7 @@ type System struct {
 
 // NewSystem makes a System of the ranks of c, which they share no other use of while a call is under way. Collective.
 func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, error) {
+	ctx = comm.In(ctx, "NewSystem")
 	s := &System{c: c}
 	if o != nil {
 		s.opt = *o

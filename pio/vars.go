@@ -7,6 +7,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/elem"
 )
@@ -47,6 +48,7 @@ func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, err
 // included. start and count are both nil for the whole variable, stride nil for 1. imap has the distance in data from one element to the next along each dimension; nil: in C order.
 // data is a slice of numbers, or Text, and may be longer. All ranks give the same; what rank SystemOptions.Base gives is written. Collective.
 func (f *File) PutVars(ctx context.Context, v int, start, count, stride, imap []int64, data any) error {
+	ctx = comm.In(ctx, "File.PutVars")
 	if err := f.usable(); err != nil {
 		return err
 	}
@@ -94,6 +96,7 @@ func (g *region) gather(t, have cdf5.Type, m any) ([]byte, error) {
 
 // GetVars reads a part of a variable, as PutVars writes it; each rank may want another part. What was written before is committed first. Collective.
 func (f *File) GetVars(ctx context.Context, v int, start, count, stride, imap []int64, into any) error {
+	ctx = comm.In(ctx, "File.GetVars")
 	if err := f.usable(); err != nil {
 		return err
 	}

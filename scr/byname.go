@@ -33,6 +33,11 @@ func (s *Session) Current(ctx context.Context, name string) error {
 			} else if taken != nil {
 				return fmt.Errorf("dataset %q is %v: %w", name, taken, ErrMissing)
 			}
+			if gone, err := s.index.dir.Presence().Of(e); err != nil {
+				return err
+			} else if gone != nil && id == 0 { // else the caches serve
+				return fmt.Errorf("dataset %q: %w: %w", name, ErrMissing, gone)
+			}
 			id = e.ID
 			if !e.Failed.IsZero() {
 				if err := x.ClearFailed(name); err != nil {

@@ -101,8 +101,15 @@ func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 			return err
 		}
 		e, ok := x.Entry(d.Dataset.Name)
-		in = ok && e.ID == d.ID && e.Complete && e.Failed.IsZero()
-		return nil
+		if !ok || e.ID != d.ID || !e.Complete || !e.Failed.IsZero() {
+			return nil
+		}
+		gone, err := ix.dir.Presence().Of(e)
+		if gone != nil {
+			ix.log.Warn("scr: a dataset that the index calls complete is not there any more", "name", e.Name, "id", e.ID, "err", gone)
+		}
+		in = gone == nil
+		return err
 	})
 	if err != nil {
 		return false, err
@@ -124,8 +131,8 @@ func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[strin
 	return nil
 }
 
-// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Those that failed do not count. Output
-// stays. Rank 0.
+// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Those that failed, or of which files are gone or
+// overwritten, do not count. Output stays. Rank 0.
 func (ix *index) slide(ctx context.Context) error {
 	if ix.p.prefixSize <= 0 {
 		return nil
@@ -135,6 +142,7 @@ func (ix *index) slide(ctx context.Context) error {
 		return err
 	}
 	var kept int64
+	sound := ix.sound(x)
 	for _, e := range x.Entries() {
 		if !e.Dataset.Checkpoint || e.Dataset.Output || !e.Complete {
 			continue
@@ -145,11 +153,28 @@ func (ix *index) slide(ctx context.Context) error {
 			}
 			continue
 		}
-		if e.Failed.IsZero() {
+		if !e.Failed.IsZero() {
+			continue
+		}
+		if ok, err := sound(e); err != nil {
+			return err
+		} else if ok {
 			kept++
 		}
 	}
 	return nil
+}
+
+// sound returns a function that reports whether a dataset that is listed as complete in x is one: all of it is there, and its own.
+func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error) {
+	over, there := ix.dir.Overwritten(x), ix.dir.Presence()
+	return func(e prefixdir.Entry) (bool, error) {
+		if taken, err := over.Of(e); err != nil || taken != nil {
+			return false, err
+		}
+		gone, err := there.Of(e)
+		return gone == nil && err == nil, err
+	}
 }
 
 // hasNewer says whether the prefix directory has a newer checkpoint to start from. What is left in the caches, after a
@@ -159,7 +184,14 @@ func (ix *index) hasNewer(id int) bool {
 	if err != nil {
 		return false // told by whoever needs it
 	}
-	return slices.ContainsFunc(x.Candidates(), func(e prefixdir.Entry) bool { return e.ID > id })
+	sound := ix.sound(x)
+	return slices.ContainsFunc(x.Candidates(), func(e prefixdir.Entry) bool {
+		if e.ID <= id {
+			return false
+		}
+		ok, err := sound(e)
+		return ok && err == nil
+	})
 }
 
 // hasFrom says whether the prefix directory has a complete checkpoint of this number or a later one. Rank 0.
@@ -168,9 +200,13 @@ func (ix *index) hasFrom(id int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	sound := ix.sound(x)
 	for _, e := range x.Entries() {
-		if e.ID >= id && e.Complete && e.Dataset.Checkpoint {
-			return true, nil
+		if e.ID < id || !e.Complete || !e.Dataset.Checkpoint {
+			continue
+		}
+		if ok, err := sound(e); err != nil || ok {
+			return ok, err
 		}
 	}
 	return false, nil

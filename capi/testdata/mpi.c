@@ -215,6 +215,17 @@ static void failures_of_one(void) {
 	bad_handle(in_dir("f3"), 0);
 	bad_handle(in_dir("f3"), 1);
 
+	/* ranks in different calls: the error names them */
+	if (ranks > 1) {
+		f = define(in_dir("f5"), NULL, &v);
+		OK(blobio_enddef(f));
+		NOT(BLOBIO_EMISMATCH, last() ? blobio_put_att_text(f, BLOBIO_GLOBAL, "title", "x") : blobio_flush(f));
+		SAYS("blobio_put_att");
+		SAYS("blobio_flush");
+		blobio_abort(f);
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+
 	/* one rank gives up */
 	f = define(in_dir("f4"), NULL, &v);
 	OK(blobio_enddef(f));

@@ -56,9 +56,10 @@ class Values(Case):
         made["f8"] = (("x",), np.array([0, -1.5, -np.inf, np.nan]), {"many": np.arange(5.0)})
         made["text"] = (("x",), np.frombuffer(b"ab\0d", "S1"), {"odd": b"caf\xe9", "utf": "caf\u00e9", "empty": ""})
         made["scalar"] = ((), np.float64(7), {})
+        made["caf\u00e9"] = (("caf\u00e9",), np.arange(3.0), {"caf\u00e9": "text"})
         made["nothing"] = (("time", "x"), np.empty((0, 4)), {})
         for layout in "variable", "process":
-            write(self.path(layout), made, {"title": "types"}, "layout=" + layout)
+            write(self.path(layout), made, {"title": "types", "caf\u00e9": "text"}, "layout=" + layout)
             with blobio.open(self.path(layout)) as ds:
                 self.assertEqual(ds.attrs["title"], "types")
                 for name, (dims, array, attrs) in made.items():
@@ -66,6 +67,14 @@ class Values(Case):
                     np.testing.assert_array_equal(got, array)
                     self.assertEqual((np.asarray(got).dtype, ds[name].shape, ds[name].dims), (array.dtype, array.shape, dims), name)
                 self.assertEqual(ds["scalar"][()], 7)
+                nfd = "cafe\u0301"  # as macOS types it
+                for names in ds.attrs, ds.dimensions, ds.variables, ds[nfd].attrs, ds:
+                    self.assertIn(nfd, names)
+                    self.assertIs(names.get(nfd), names.get("caf\u00e9"))
+                    self.assertIs(names[nfd], names["caf\u00e9"])
+                    self.assertEqual((names.get("cafe"), names.get(5, 6), 5 in names), (None, 6, False))
+                    with self.assertRaises(KeyError):
+                        names["cafe"]
                 self.assertIsInstance(ds["scalar"][()], np.float64)
                 self.assertEqual(dict(ds["text"].attrs), {"odd": "caf\\xe9", "utf": "caf\u00e9", "empty": ""})
                 self.assertEqual(ds["i8"].attrs["one"], 1)

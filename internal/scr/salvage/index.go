@@ -11,7 +11,7 @@ import (
 )
 
 // Index rebuilds a scavenged dataset, writes its map and its summary, and lists it as complete. A dataset that is
-// complete in the index is left as it is (Result.Safe), but for Options.Current. Older checkpoints that have files, or the name, of this one are
+// complete in the index, and there, is left as it is (Result.Safe), but for Options.Current. Older checkpoints that have files, or the name, of this one are
 // complete until it is whole.
 func Index(ctx context.Context, o Options) (*Result, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
@@ -27,7 +27,13 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 		if !sameDataset(e.Dataset, o.Dataset) {
 			return nil, fmt.Errorf("dataset %d is %.80q in the index: %w", o.ID, e.Name, fault.ErrExist)
 		}
-		return &Result{ID: o.ID, Dataset: e.Dataset, Safe: true}, p.current(ctx, o, e.Dataset)
+		safe, err := p.safe(e)
+		if err != nil {
+			return nil, err
+		}
+		if safe { // else what was scavenged may make it whole again
+			return &Result{ID: o.ID, Dataset: e.Dataset, Safe: true}, p.current(ctx, o, e.Dataset)
+		}
 	}
 	res, err := Rebuild(ctx, o)
 	if err != nil {

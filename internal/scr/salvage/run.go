@@ -156,7 +156,13 @@ func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool
 		return false, err
 	}
 	opts := Options{Prefix: r.Prefix, Was: r.Was, ID: ds.ID, Current: !output, Now: r.Now}
-	if ok && e.Complete && sameDataset(e.Dataset, ds) {
+	safe := false
+	if ok && sameDataset(e.Dataset, ds) {
+		if safe, err = p.safe(e); err != nil {
+			return false, err
+		}
+	}
+	if safe {
 		x, _, _, err := r.Prefix.LoadIndex()
 		if err != nil {
 			return false, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"testing"
 
@@ -50,6 +51,27 @@ func TestRunVectors(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRunGone: a dataset that the index calls complete, and of which a file is gone, is brought again.
+func TestRunGone(t *testing.T) {
+	c := load(t, "xor_1_after_crash")
+	d := prefixdir.Open(c, prefix)
+	run := func() *RunReport {
+		rep, err := Run(t.Context(), RunOptions{Prefix: d, Nodes: nodesOn(c, 0, 1, 2, 3), Now: now})
+		must(t, err)
+		return rep
+	}
+	run()
+	p, err := d.Locate(entry(t, d, "ckpt.4"))
+	must(t, err)
+	m, err := d.ReadMap(p)
+	must(t, err)
+	must(t, c.Remove(path.Join(p.Data, m.Paths()[0])))
+	if rep := run(); rep.Safe != 4 || len(rep.Tried) != 1 || rep.Tried[0].Err != nil {
+		t.Errorf("%+v", rep)
+	}
+	must(t, intact(c, 4, 2))
 }
 
 // Two lost nodes are too many; the older checkpoint is safe already and stays current.

@@ -120,6 +120,12 @@ func (o *ScavengeOptions) checkOwner() error {
 	return nil
 }
 
+// safe reports whether the dataset of an entry is complete, and there.
+func (p target) safe(e prefixdir.Entry) (bool, error) {
+	gone, err := p.dir.Presence().Of(e)
+	return e.Complete && gone == nil && err == nil, err
+}
+
 // announce lists the dataset as incomplete, unless it is complete already.
 func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err error) {
 	if err := p.dir.CreateDataset(p.id); err != nil {
@@ -131,8 +137,9 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 				if !sameDataset(e.Dataset, ds) {
 					return fmt.Errorf("dataset %d is %.80q in the index: %w", p.id, e.Name, fault.ErrExist)
 				}
-				if safe = e.Complete; safe {
-					return nil
+				var err error
+				if safe, err = p.safe(e); err != nil || safe {
+					return err
 				}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/cdf5"
 	"blobio/internal/base/fault"
 )
 
@@ -110,9 +111,11 @@ func (d *Dataset) lookup(name string) *variable {
 		return v
 	}
 	if strings.Contains(name, "%") {
-		return d.byName[decodeName(name)]
+		if v := d.byName[decodeName(name)]; v != nil {
+			return v
+		}
 	}
-	return nil
+	return d.byName[cdf5.NormalName(decodeName(name))] // the form that names have, however it was typed
 }
 
 // project adds what one projection asks for to the declarations so far.

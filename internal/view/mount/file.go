@@ -172,8 +172,9 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 	if len(b) > maxRead-os.Getpagesize() { // parts of a buffer that does not begin with a page are shorter than maxRead
 		if at, err := o.follow(bytes, off+int64(len(b)), size); err != nil {
 			done()
-			d.m.say("read "+d.path, "read %s from byte %d on, and what may follow: byte %d: %v: %v", d.path, off, at, unix.EIO, err)
-			return nil, unix.EIO
+			n, _ := short(err)
+			d.m.say("read "+d.path, "read %s from byte %d on, and what may follow: byte %d: %v: %v", d.path, off, at, n, err)
+			return nil, n
 		}
 	}
 	b = b[:min(int64(len(b)), size-off)]
@@ -187,8 +188,9 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		d.m.say("read "+d.path, "read %s from byte %d on: %v: %v", d.path, off+int64(n), unix.EIO, err)
-		return nil, unix.EIO
+		no, _ := short(err)
+		d.m.say("read "+d.path, "read %s from byte %d on: %v: %v", d.path, off+int64(n), no, err)
+		return nil, no
 	}
 	return fuse.ReadResultData(b), 0
 }

@@ -140,19 +140,29 @@ func attributes(e *tree.Entry, out *fuse.Attr) {
 	out.SetTimes(&e.ModTime, &e.ModTime, &e.ModTime)
 }
 
+// short is the number of an error of what this process, or the system, has too little of, wherever that stands in the chain; else it is EIO.
+func short(err error) (n syscall.Errno, is bool) {
+	for _, n := range []syscall.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM} {
+		if errors.Is(err, n) {
+			return n, true
+		}
+	}
+	return unix.EIO, false
+}
+
 // errno is what a program is told. What it cannot know from that goes to the log.
 func (m *Mount) errno(what, p string, err error) syscall.Errno {
-	var n syscall.Errno
+	n, exhausted := short(err)
 	switch {
+	case exhausted:
 	case errors.Is(err, os.ErrNotExist):
 		return unix.ENOENT
 	case errors.Is(err, os.ErrPermission):
 		n = unix.EACCES
 	case errors.Is(err, tree.ErrTooMany):
 		n = unix.ENFILE
-	case errors.As(err, &n) && (n == unix.EMFILE || n == unix.ENFILE || n == unix.ENOMEM || n == unix.ESTALE):
-	default:
-		n = unix.EIO
+	case errors.Is(err, unix.ESTALE):
+		n = unix.ESTALE
 	}
 	m.say(what+" "+p, "%s %s: %v: %v", what, p, n, err)
 	return n

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blobio/blob"
+	"blobio/internal/base/fault"
 	"blobio/internal/draw/chart"
 	"blobio/internal/view/tree"
 )
@@ -63,6 +64,9 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	x = checked{stamp: stamp, at: time.Now()}
 	n := 0
 	for f := range seq {
+		if fault.Exhausted(f.Err) { // the last one
+			return x.list, "The check was cut short: the server has too many files open. Run blobio check."
+		}
 		if f.Severity == blob.Note || ctx.Err() != nil {
 			continue
 		}

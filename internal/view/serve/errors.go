@@ -24,7 +24,7 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &s):
 		return s.status
-	case errors.Is(err, errBusy), errors.Is(err, tree.ErrTooMany):
+	case errors.Is(err, errBusy), errors.Is(err, tree.ErrTooMany), fault.Exhausted(err): // whatever else it is said to be
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable

@@ -91,7 +91,10 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 		l.Next = names[pageLength].Name
 		names = names[:pageLength]
 	}
-	l.Entries = slices.DeleteFunc(s.entries(r.Context(), dir, names), func(e entry) bool { return e.Name == "" })
+	if l.Entries, err = s.entries(r.Context(), dir, names); err != nil {
+		return err
+	}
+	l.Entries = slices.DeleteFunc(l.Entries, func(e entry) bool { return e.Name == "" })
 	a.Header().Add("Vary", "Accept")
 	if wantsJSON(r) {
 		return sendJSON(a, l)
@@ -109,13 +112,17 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	return sendPage(a, "list.html", l)
 }
 
-// entries looks at names; one that has gone meanwhile is empty.
-func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) []entry {
-	out := make([]entry, len(names))
+// entries looks at names; one that has gone meanwhile is empty. What this process has too few of is an error, and not one of a name.
+func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([]entry, error) {
+	out, errs := make([]entry, len(names)), make([]error, len(names))
 	par.Do(int(s.work.all), len(names), func(i int) {
 		p := path.Join(dir, names[i].Name)
 		e, err := s.tree.Lookup(p)
 		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if fault.Exhausted(err) {
+			errs[i] = err
 			return
 		}
 		if err != nil {
@@ -150,7 +157,7 @@ func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) []
 		}
 		out[i] = x
 	})
-	return out
+	return out, errors.Join(errs...)
 }
 
 // python are lines that open a dataset, one for each way.

@@ -174,12 +174,12 @@ func (s *Server) page(ctx context.Context, name string, set *tree.Dataset, q url
 		text := strings.TrimPrefix(f.String(), severity+": ") // it has a place of its own on the page
 		p.Findings = append(p.Findings, findingRow{severity, fault.Printable(s.relative(text))})
 	}
-	s.picture(ctx, p, name, set, q)
-	return p, nil
+	return p, s.picture(ctx, p, name, set, q)
 }
 
-// picture says which picture the page begins with: the one of the URL, or a map of a variable.
-func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Dataset, q url.Values) {
+// picture says which picture the page begins with: the one of the URL, or a map of a variable. Why there is none is part of the page, but for what
+// this process has too few of.
+func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Dataset, q url.Values) error {
 	data := &fieldplot.Data{Reader: set.Reader(), ID: name + "\x00" + set.ID()}
 	if q.Get("var") == "" {
 		q = url.Values{"var": {fieldplot.First(data)}}
@@ -197,15 +197,18 @@ func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Da
 	p.Title = p.Name
 	if p.Var == "" {
 		p.Wrong = "No variable has more than one number to draw."
-		return
+		return nil
 	}
 	o, err := plotOptions(ctx, data, q)
 	if err == nil {
 		err = fieldplot.Check(data, o)
 	}
+	if fault.Exhausted(err) {
+		return err
+	}
 	if err != nil {
 		p.Wrong = s.textOf(err)
-		return
+		return nil
 	}
 	p.Title = p.Var + " in " + p.Name
 	at := func(width string, dark bool) string {
@@ -224,6 +227,7 @@ func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Da
 		{"(prefers-color-scheme: dark)", at("720", true)},
 	}
 	p.Src, p.Alt = at("720", false), "picture of "+p.Var
+	return nil
 }
 
 // facts are what is known of a dataset as a whole.

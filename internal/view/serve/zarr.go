@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"blobio/cdf5"
 	"blobio/internal/base/fault"
 	"blobio/internal/view/tree"
 	"blobio/internal/view/zarr"
@@ -70,6 +71,10 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 		return err
 	}
 	size, ok := store.Size(key)
+	if !ok { // the form that names have, however it was typed
+		key = cdf5.NormalName(key)
+		size, ok = store.Size(key)
+	}
 	if !ok {
 		return errNoKey
 	}

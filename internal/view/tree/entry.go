@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -85,13 +86,17 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 		}
 	}
 	slices.Sort(ask)
-	is := make([]bool, len(ask))
+	is, errs := make([]bool, len(ask)), make([]error, len(ask))
 	states := make([]state, len(ask))
 	par.Do(lookAtOnce, len(ask), func(i int) {
 		var err error
 		states[i], err = t.stateOf(filepath.Join(name, ask[i]))
+		errs[i] = exhausted(err)
 		is[i] = states[i].is || err != nil && there[subfile.ManifestName(ask[i])] && !isNone(err) // who looks it up is told the error
 	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
 	var list []Entry
 	for i, b := range ask {
 		bases[b] = is[i] || states[i].unfinished
@@ -106,7 +111,10 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 		k := KindPlain
 		switch {
 		case d.Type()&fs.ModeSymlink != 0:
-			if k = t.linked(path.Join(dir, d.Name())); k == 0 {
+			if k, err = t.linked(path.Join(dir, d.Name())); err != nil {
+				return nil, err
+			}
+			if k == 0 {
 				continue
 			}
 		case d.IsDir():
@@ -116,7 +124,9 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 		}
 		list = append(list, Entry{Name: d.Name(), Kind: k})
 	}
-	list = t.addForms(name, list, there)
+	if list, err = t.addForms(name, list, there); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
@@ -135,28 +145,36 @@ func internal(name string) bool {
 	return hidden || lock || left || durable.IsTemp(name)
 }
 
+// exhausted is an error of what this process has too little of, nil for any other one: that is no reason for not showing a name.
+func exhausted(err error) error {
+	if fault.Exhausted(err) {
+		return err
+	}
+	return nil
+}
+
 // linked is what a symbolic link leads to, 0 if that is not shown.
-func (t *Tree) linked(p string) Kind {
+func (t *Tree) linked(p string) (Kind, error) {
 	name, err := t.real("stat", p)
 	if err != nil {
-		return 0
+		return 0, nil
 	}
 	info, err := t.root.Stat(name)
 	switch {
 	case err != nil:
-		return 0
+		return 0, exhausted(err)
 	case info.Mode().IsRegular():
-		return KindPlain
+		return KindPlain, nil
 	case !info.IsDir():
-		return 0
+		return 0, nil
 	}
 	for up := filepath.Dir(name); ; up = filepath.Dir(up) {
 		above, err := t.root.Stat(up)
 		if err != nil || os.SameFile(info, above) {
-			return 0
+			return 0, exhausted(err)
 		}
 		if up == t.root.Dir() {
-			return KindDir
+			return KindDir, nil
 		}
 	}
 }
@@ -187,6 +205,9 @@ func (t *Tree) Lookup(p string) (Entry, error) {
 		return e, err
 	}
 	f, err := t.fact(name, st)
+	if err == nil {
+		err = exhausted(f.err)
+	}
 	if err != nil {
 		return Entry{}, hide("stat", p, err)
 	}
@@ -217,7 +238,11 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 		return name, e, st, nil
 	}
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if t.linked(p) == 0 {
+		k, err := t.linked(p)
+		if err != nil {
+			return "", Entry{}, st, err
+		}
+		if k == 0 {
 			return "", Entry{}, st, gone(op, p)
 		}
 		info, err = t.root.Stat(name)
@@ -244,7 +269,11 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 	}
 	if of != name {
 		if _, err := t.root.Lstat(of); errors.Is(err, fs.ErrNotExist) {
-			if whole, _ := t.stateOf(of); whole.is || whole.unfinished {
+			whole, err := t.stateOf(of)
+			if err = exhausted(err); err != nil {
+				return "", Entry{}, st, err
+			}
+			if whole.is || whole.unfinished {
 				return "", Entry{}, st, gone(op, p)
 			}
 		}

@@ -20,7 +20,7 @@ type form struct {
 	name string // in words
 	// stamp tells the state of a directory from others, "" if it is of another kind; info is that of the file that commits it.
 	stamp func(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error)
-	is    func(dir string, fsys vfs.FS) bool // whether one with a stamp has the form; nil: all have
+	is    func(dir string, fsys vfs.FS) (bool, error) // whether one with a stamp has the form; nil: all have
 	open  func(ctx context.Context, o *formOptions) (source, error)
 }
 
@@ -68,7 +68,12 @@ func (t *Tree) formed(base string) (state, error) {
 		st.of(info)
 		k, ok := t.facts.states.get(base, st.key)
 		if !ok {
-			k = known{key: st.key, is: f.is == nil || f.is(dir, t.fs)}
+			k = known{key: st.key, is: true}
+			if f.is != nil {
+				if k.is, err = f.is(dir, t.fs); err != nil {
+					return state{}, err
+				}
+			}
 			t.facts.states.keep(base, k)
 		}
 		if st.is = k.is; st.is {
@@ -87,8 +92,8 @@ func absentOr(err error) error {
 }
 
 // addForms adds the netCDF forms of directories to what a directory lists, in which there are files of these names.
-func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) []Entry {
-	is := make([]bool, len(list))
+func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) ([]Entry, error) {
+	is, errs := make([]bool, len(list)), make([]error, len(list))
 	taken := map[string]bool{}
 	for _, e := range list {
 		taken[e.Name] = true
@@ -96,16 +101,19 @@ func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) []Entry
 	par.Do(lookAtOnce, len(list), func(i int) {
 		if name := list[i].Name + suffix; list[i].Kind == KindDir && !taken[name] && !there[name] {
 			st, err := t.stateOf(filepath.Join(dir, name))
-			is[i] = err == nil && st.form != nil
+			is[i], errs[i] = err == nil && st.form != nil, exhausted(err)
 		}
 	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
 	for i, yes := range is {
 		if yes {
 			list[i].Parts = true
 			list = append(list, Entry{Name: list[i].Name + suffix, Kind: KindDataset})
 		}
 	}
-	return list
+	return list, nil
 }
 
 // loadForm opens what s is to share. The Reader reads the bytes of the source as it would those of a file.

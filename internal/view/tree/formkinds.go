@@ -37,17 +37,20 @@ var versionsForm = form{name: "array with versions", stamp: versioned.Stamp, is:
 
 // hasVersions says whether an array has a netCDF form: those of a hierarchy have none, nor encrypted ones, whose key is not known here.
 // One that cannot be read has one, and opening it tells why.
-func hasVersions(dir string, fsys vfs.FS) bool {
+func hasVersions(dir string, fsys vfs.FS) (bool, error) {
 	s, err := openVersions(context.Background(), &formOptions{fs: fsys, dir: dir})
 	if err == nil {
-		return s.Close() == nil
+		return s.Close() == nil, nil
+	}
+	if err := exhausted(err); err != nil {
+		return false, err
 	}
 	for _, class := range []error{versioned.ErrNotFormat, versioned.ErrMissing, versioned.ErrNoForm, versioned.ErrKey} {
 		if errors.Is(err, class) {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 type versionsSource struct {

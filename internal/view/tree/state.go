@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"blobio/blob"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
@@ -157,6 +158,7 @@ func (t *Tree) recorded(base string) (k known, err error) {
 		return known{unfinished: st.Intent != nil || !errors.Is(st.NextErr, blob.ErrNotFormat)}, nil
 	case errors.Is(err, blob.ErrNotFormat):
 		return known{}, nil
+	case fault.Exhausted(err):
 	case errors.As(err, new(*blob.FormatError)):
 		if k.is, err = t.begins(subfile.ManifestName(base), manifestStart); !k.is && err == nil {
 			k.is, err = t.begins(subfile.NextName(base), manifestStart)
@@ -199,6 +201,7 @@ func (t *Tree) foreign(base, key string) (state, error) {
 				k.is = r.Layout() != blob.Canonical
 				k.subfiles, _ = r.Subfiles()
 				err = r.Close()
+			case fault.Exhausted(err): // it is not about the files
 			case errors.Is(err, blob.ErrTooLarge): // whoever opens it is told
 				k.is, err = true, nil
 			case errors.As(err, new(*blob.FormatError)), errors.Is(err, blob.ErrNotCommitted):
@@ -218,6 +221,9 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	for i := 1; i < k.subfiles; i++ {
 		all.WriteByte('|')
 		info, err := t.root.Stat(subfile.Name(base, i))
+		if err := exhausted(err); err != nil {
+			return state{}, err
+		}
 		if err != nil {
 			continue
 		}

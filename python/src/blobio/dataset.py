@@ -1,14 +1,13 @@
 """Datasets and variables for numpy."""
 
 import os
-import unicodedata
 from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
 
 from .errors import UsageError
-from .header import Header
+from .header import Header, Names
 from .library import TYPES
 from .selection import Reading, axes
 from .sources import Source, status_of
@@ -81,12 +80,12 @@ class Dataset(Mapping):
         self.subfiles, self.ranks, self.records = about["subfiles"], about["ranks"], about["records"]
         self.unlimited = next((name for name, n in h.dims if n == 0), None)  # name of the record dimension
         lengths = [self.records if n == 0 else n for _, n in h.dims]
-        self.dimensions = MappingProxyType({name: n for (name, _), n in zip(h.dims, lengths)})
+        self.dimensions = MappingProxyType(Names((name, n) for (name, _), n in zip(h.dims, lengths)))
         self.attrs = h.attrs.decode()
-        self.variables = MappingProxyType({
-            v.name: Variable(source, i, v.name, v.kind, tuple(h.dims[d][0] for d in v.dims), tuple(lengths[d] for d in v.dims),
-                             bool(v.dims) and h.dims[v.dims[0]][1] == 0, v.attrs)
-            for i, v in enumerate(h.variables)})
+        self.variables = MappingProxyType(Names(
+            (v.name, Variable(source, i, v.name, v.kind, tuple(h.dims[d][0] for d in v.dims), tuple(lengths[d] for d in v.dims),
+                              bool(v.dims) and h.dims[v.dims[0]][1] == 0, v.attrs))
+            for i, v in enumerate(h.variables)))
 
     @property
     def path(self):
@@ -121,8 +120,6 @@ class Dataset(Mapping):
         self.close()
 
     def __getitem__(self, name):
-        if isinstance(name, str):  # the form that names have, however it was typed
-            name = unicodedata.normalize("NFC", name)
         return self.variables[name]
 
     def __iter__(self):

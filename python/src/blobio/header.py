@@ -4,6 +4,7 @@ Attributes of a variable are decoded when they are first asked for: a history fi
 """
 
 import struct
+import unicodedata
 from types import MappingProxyType
 
 import numpy as np
@@ -16,6 +17,22 @@ _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
 
 _long = struct.Struct(">q")
 _word = struct.Struct(">iq")  # a tag or a type, and how many
+
+
+class Names(dict):
+    """What has names, found by them in whichever Unicode form they are typed: those of a dataset are in normal form C."""
+
+    def __missing__(self, name):
+        form = unicodedata.normalize("NFC", name) if isinstance(name, str) else name
+        if form == name:
+            raise KeyError(name)
+        return self[form]
+
+    def __contains__(self, name):
+        return dict.__contains__(self, name) or isinstance(name, str) and dict.__contains__(self, unicodedata.normalize("NFC", name))
+
+    def get(self, name, default=None):
+        return self[name] if name in self else default
 
 
 class Declared:
@@ -104,7 +121,7 @@ class Attributes:
         return self._decoded
 
     def _values(self):
-        found, data, at = {}, self._data, self._at + 12
+        found, data, at = Names(), self._data, self._at + 12
         for _ in range(self._n):
             n = _long.unpack_from(data, at)[0]
             name = data[at + 8:at + 8 + n].decode("utf-8", "backslashreplace")

@@ -4,6 +4,8 @@ Values are read on demand, and only the part that is needed. CF conventions (fil
 times, strings) are decoded by xarray as with any other engine.
 """
 
+from unicodedata import normalize
+
 import numpy as np
 from xarray import Variable
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint, StoreBackendEntrypoint
@@ -91,6 +93,9 @@ class BlobioBackendEntrypoint(BackendEntrypoint):
                      drop_variables=None, use_cftime=None, decode_timedelta=None, allow_missing=False, verify="once", memory=None,
                      workers=None):
         ds = dataset.open(filename_or_obj, allow_missing=allow_missing, verify=verify, memory=memory, workers=workers)
+        if drop_variables is not None:  # a name or several, in the form that those of the dataset have
+            several = [drop_variables] if isinstance(drop_variables, str) else drop_variables
+            drop_variables = [normalize("NFC", name) if isinstance(name, str) else name for name in several]
         return StoreBackendEntrypoint().open_dataset(
             Store(ds), mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
             decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime, decode_timedelta=decode_timedelta)

@@ -33,8 +33,9 @@ func newScrIndex(e *cli.Env) *cobra.Command {
 		Long: `List the datasets of a prefix directory, newest first, or change the list.
 
 VALID is YES for a whole dataset, NO for an incomplete one, TAKEN for one with files that a
-newer one has overwritten, and FAILED for one that a run could not start from. * in CUR
-marks the one that the next run starts from. Name a dataset by its name or its number
+newer one has overwritten, GONE for one with files or metadata that are missing or damaged,
+and FAILED for one that a run could not start from. Files are looked for by name: "scr
+check" compares sizes and bytes. * in CUR marks the one that the next run starts from. Name a dataset by its name or its number
 (DSET).
 
 A lost or damaged index is rebuilt from the summaries of the datasets: in memory for a
@@ -44,8 +45,8 @@ is kept as index.scr.damaged).
 --drop takes a dataset off the list and keeps its files. --delete removes its files as
 well. "scr rebuild" makes a scavenged dataset whole, and lists it.
 
-Exit codes: 0 good, 1 the index is damaged, lacks existing datasets or calls overwritten ones
-complete, 2 could not run.
+Exit codes: 0 good, 1 the index is damaged, lacks existing datasets or calls complete what is
+overwritten or gone, 2 could not run.
 
 Times of JSON are local.`,
 		Example: `  blobio scr index /p/sim
@@ -176,17 +177,25 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 			if err != nil {
 				return err
 			}
+			cannot := func(why any) error {
+				return fmt.Errorf("no run can start from dataset %d %s: it is %v", en.ID, clean(en.Name), why)
+			}
 			if !en.Restartable() {
-				return fmt.Errorf("no run can start from dataset %d %s: it is %s", en.ID, clean(en.Name), en.Unfit())
+				return cannot(en.Unfit())
 			}
 			x, _, _, err := d.LoadIndex()
 			if err != nil {
 				return err
 			}
-			if taken, err := d.Overwritten(x).Of(en); err != nil {
+			s, err := newScrSound(d, x)
+			if err != nil {
 				return err
-			} else if taken != nil {
-				return fmt.Errorf("no run can start from dataset %d %s: it is %v", en.ID, clean(en.Name), taken)
+			}
+			if taken := s.taken[en.Name]; taken != nil {
+				return cannot(taken)
+			}
+			if gone := s.gone[en.Name]; gone != nil {
+				return cannot("not whole: " + cli.ErrorText(gone))
 			}
 			name = en.Name
 		}
@@ -231,6 +240,7 @@ type scrIndexRow struct {
 	Fetched    []string `json:"fetched"`
 	Failed     string   `json:"failed,omitempty"`
 	TakenBy    int      `json:"taken_by,omitempty"`
+	Gone       string   `json:"gone,omitempty"` // what is missing or damaged
 	User       string   `json:"user,omitempty"`
 	Job        string   `json:"job,omitempty"`
 }
@@ -238,6 +248,48 @@ type scrIndexRow struct {
 type scrLostRow struct {
 	ID   int    `json:"id"`
 	Name string `json:"name"`
+}
+
+// scrSound is what is wrong with datasets that the index calls complete, by name.
+type scrSound struct {
+	taken map[string]*prefixdir.Taken
+	gone  map[string]error
+}
+
+func newScrSound(d *prefixdir.Dir, x *prefixdir.Index) (*scrSound, error) {
+	s := &scrSound{map[string]*prefixdir.Taken{}, map[string]error{}}
+	over, there := d.Overwritten(x), d.Presence()
+	for _, en := range x.Entries() {
+		taken, err := over.Of(en)
+		if err != nil {
+			return nil, err
+		}
+		if taken != nil {
+			s.taken[en.Name] = taken
+			continue
+		}
+		gone, err := there.Of(en)
+		if err != nil {
+			return nil, err
+		}
+		if gone != nil {
+			s.gone[en.Name] = gone
+		}
+	}
+	return s, nil
+}
+
+// next is the name of the dataset that the next run starts from, if the index says one: "" if it says none, or none is sound.
+func (s *scrSound) next(x *prefixdir.Index) string {
+	if x.Current() == "" {
+		return ""
+	}
+	for _, en := range x.Candidates() {
+		if s.taken[en.Name] == nil && s.gone[en.Name] == nil {
+			return en.Name
+		}
+	}
+	return ""
 }
 
 func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
@@ -264,28 +316,23 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 		}
 		lost = x.Lost(found)
 	}
-	over, taken := d.Overwritten(x), map[int]*prefixdir.Taken{}
-	for _, en := range x.Entries() {
-		by, err := over.Of(en)
-		if err != nil {
-			return err
-		}
-		if by != nil {
-			taken[en.ID] = by
-		}
+	sound, err := newScrSound(d, x)
+	if err != nil {
+		return err
 	}
-	if rebuilt || len(lost) > 0 || len(taken) > 0 {
+	if rebuilt || len(lost) > 0 || len(sound.taken) > 0 || len(sound.gone) > 0 {
 		e.Code = cli.Findings
 	}
+	next := sound.next(x)
 	if f.asJSON {
 		rows, missing := []scrIndexRow{}, []scrLostRow{}
 		for _, en := range x.Entries() {
-			rows = append(rows, scrRow(en, taken[en.ID]))
+			rows = append(rows, scrRow(en, sound, next))
 		}
 		for _, s := range lost {
 			missing = append(missing, scrLostRow{s.ID, s.Summary.Dataset.Name})
 		}
-		return e.PrintJSON(map[string]any{"prefix": d.Path, "generation": x.From.String(), "current": x.Current(), "damage": damage, "datasets": rows, "lost": missing})
+		return e.PrintJSON(map[string]any{"prefix": d.Path, "generation": x.From.String(), "current": next, "damage": damage, "datasets": rows, "lost": missing})
 	}
 	if rebuilt {
 		fmt.Fprintf(e.Out, "the index is lost or damaged, this is put together from the summaries (scr index --rebuild writes it):\n  %s\n", damage)
@@ -293,11 +340,14 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 	if x.Len() == 0 {
 		fmt.Fprintf(e.Out, "%s: no datasets\n", d.Path)
 	} else {
-		f.table(e, x, taken)
+		f.table(e, x, sound, next)
 	}
 	for _, en := range x.Entries() {
-		if by := taken[en.ID]; by != nil {
+		if by := sound.taken[en.Name]; by != nil {
 			fmt.Fprintf(e.Out, "dataset %d %s is %v\n", en.ID, clean(en.Name), by)
+		}
+		if gone := sound.gone[en.Name]; gone != nil {
+			fmt.Fprintf(e.Out, "dataset %d %s is not whole: %s\n", en.ID, clean(en.Name), cli.ErrorText(gone))
 		}
 	}
 	for _, s := range lost {
@@ -306,7 +356,7 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 	return nil
 }
 
-func (f *scrIndexFlags) table(e *cli.Env, x *prefixdir.Index, taken map[int]*prefixdir.Taken) {
+func (f *scrIndexFlags) table(e *cli.Env, x *prefixdir.Index, sound *scrSound, next string) {
 	heads := []string{">DSET", "VALID", "FLUSHED", "CUR", ">CKPT", ">FILES", ">SIZE", "NAME"}
 	if f.long {
 		heads = slices.Insert(heads, 7, "CREATED", "FETCHED", "FAILED", "JOB")
@@ -317,12 +367,14 @@ func (f *scrIndexFlags) table(e *cli.Env, x *prefixdir.Index, taken map[int]*pre
 		switch {
 		case !en.Complete:
 			valid = "NO"
-		case taken[en.ID] != nil:
+		case sound.taken[en.Name] != nil:
 			valid = "TAKEN"
+		case sound.gone[en.Name] != nil:
+			valid = "GONE"
 		case !en.Failed.IsZero():
 			valid = "FAILED"
 		}
-		if en.Current {
+		if next != "" && en.Name == next && !en.Copy {
 			cur = "*"
 		}
 		if en.Dataset.Checkpoint && en.Dataset.Ckpt > 0 {
@@ -341,7 +393,8 @@ func (f *scrIndexFlags) table(e *cli.Env, x *prefixdir.Index, taken map[int]*pre
 	t.Flush()
 }
 
-func scrRow(en prefixdir.Entry, taken *prefixdir.Taken) scrIndexRow {
+func scrRow(en prefixdir.Entry, sound *scrSound, next string) scrIndexRow {
+	taken, gone := sound.taken[en.Name], sound.gone[en.Name]
 	stamp := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -349,11 +402,14 @@ func scrRow(en prefixdir.Entry, taken *prefixdir.Taken) scrIndexRow {
 		return scrStamp(t)
 	}
 	ds := en.Dataset
-	r := scrIndexRow{ID: en.ID, Name: en.Name, Valid: en.Complete && en.Failed.IsZero() && taken == nil, Complete: en.Complete, Current: en.Current, Checkpoint: ds.Checkpoint,
+	r := scrIndexRow{ID: en.ID, Name: en.Name, Valid: en.Complete && en.Failed.IsZero() && taken == nil && gone == nil, Complete: en.Complete, Current: next != "" && en.Name == next && !en.Copy, Checkpoint: ds.Checkpoint,
 		Output: ds.Output, Ckpt: ds.Ckpt, Files: ds.Files, Bytes: ds.Size, Created: stamp(ds.Created), Flushed: stamp(en.Flushed), Fetched: []string{},
 		Failed: stamp(en.Failed), User: ds.User, Job: ds.JobID}
 	if taken != nil {
 		r.TakenBy = taken.By.ID
+	}
+	if gone != nil {
+		r.Gone = cli.ErrorText(gone)
 	}
 	for _, t := range en.Fetched {
 		r.Fetched = append(r.Fetched, stamp(t))

@@ -297,3 +297,33 @@ func TestScrIndexDeleteDamagedMap(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestScrIndexGone: a dataset of which anything is gone or damaged is not called whole, and the run does not start from it.
+func TestScrIndexGone(t *testing.T) {
+	for _, c := range []struct{ remove, says string }{
+		{"ckpt.3", "ckpt.3/a: missing"},
+		{"ckpt.3/b", "ckpt.3/b: missing"},
+		{"ckpt.3/ctr.1", "ckpt.3/ctr.1: missing"},
+		{".scr/scr.dataset.3", "has no summary"},
+		{".scr/scr.dataset.3/summary.scr", "has no summary"},
+		{".scr/scr.dataset.3/rank2file", "rank2file"},
+	} {
+		p := clitest.ScrSets(t, 3)
+		clitest.Check(t, os.RemoveAll(filepath.Join(p, c.remove)))
+		r := clitest.Blobio(t, "scr", "index", p)
+		if r.Code != cli.Findings || !strings.Contains(r.Out, "\n   3  GONE ") || !strings.Contains(r.Out, "dataset 3 ckpt.3 is not whole: ") || !strings.Contains(r.Out, c.says) ||
+			strings.Count(r.Out, " * ") != 1 || !strings.Contains(r.Out, "\n   2  YES    2026-11-21T06:30:00  * ") {
+			t.Errorf("%s: %+v", c.remove, r)
+		}
+		var out struct {
+			Current  string
+			Datasets []scrtools.ScrIndexRow
+		}
+		clitest.Check(t, json.Unmarshal([]byte(clitest.Blobio(t, "scr", "index", "--json", p).Out), &out))
+		if d := out.Datasets; out.Current != "ckpt.2" || d[0].Valid || d[0].Current || !strings.Contains(d[0].Gone, c.says) || !d[1].Valid || !d[1].Current || d[1].Gone != "" {
+			t.Errorf("%s: JSON %+v", c.remove, out)
+		}
+		clitest.Bad(t, cli.Findings, "error: ", "scr", "check", "--quick", "--id", "3", p)
+		clitest.Bad(t, cli.Failed, "is not whole", "scr", "index", "--current", "3", p)
+	}
+}

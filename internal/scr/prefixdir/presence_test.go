@@ -1,0 +1,47 @@
+package prefixdir
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+)
+
+// TestPresence: a dataset that is listed as complete is whole, or lacks what was removed; an error of the file system is neither.
+func TestPresence(t *testing.T) {
+	d := constant(t)
+	x, err := d.ReadIndex()
+	must(t, err)
+	e, _ := x.Entry(ckpt(4).Name)
+	if gone, err := d.Presence().Of(e); gone != nil || err != nil {
+		t.Fatal(gone, err)
+	}
+	m, err := d.ReadMap(d.Place(4))
+	must(t, err)
+	under := d.FS
+	d.FS = vfs.NewFault(under, func(op vfs.Op) error {
+		if op.Kind == vfs.OpReadDir {
+			return syscall.EMFILE
+		}
+		return nil
+	})
+	if gone, err := d.Presence().Of(e); gone != nil || !errors.Is(err, syscall.EMFILE) {
+		t.Error(gone, err)
+	}
+	d.FS = under
+	must(t, under.Remove(d.Path+"/"+m.Paths()[0]))
+	if gone, err := d.Presence().Of(e); !errors.Is(gone, fault.ErrMissing) || err != nil {
+		t.Error(gone, err)
+	}
+	must(t, d.RemoveSummary(d.Place(4)))
+	if gone, err := d.Presence().Of(e); !errors.Is(gone, fault.ErrMissing) || errors.Is(gone, fs.ErrPermission) || err != nil {
+		t.Error(gone, err)
+	}
+	e.Complete = false
+	if gone, err := d.Presence().Of(e); gone != nil || err != nil {
+		t.Error(gone, err)
+	}
+}

@@ -1,0 +1,61 @@
+package pio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+)
+
+// TestDifferentCalls: where ranks are in different collective calls, the error names both.
+func TestDifferentCalls(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		other func(ctx context.Context, s *System, f *File, d *Decomp) error
+	}{
+		{"File.ReadDarray", func(ctx context.Context, s *System, f *File, d *Decomp) error {
+			return f.ReadDarray(ctx, 0, d, make([]int32, 3))
+		}},
+		{"File.PutVars", func(ctx context.Context, s *System, f *File, d *Decomp) error {
+			return f.PutVars(ctx, 0, []int64{0}, []int64{9}, nil, nil, make([]int32, 9))
+		}},
+		{"System.InitDecomp", func(ctx context.Context, s *System, f *File, d *Decomp) error {
+			_, err := blocks(ctx, s, cdf5.Int, 9)
+			return err
+		}},
+		{"File.Close", func(ctx context.Context, s *System, f *File, d *Decomp) error { return f.Close(ctx) }},
+	} {
+		path := filepath.Join(t.TempDir(), "a.nc")
+		err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, k comm.Comm) error {
+			s, err := NewSystem(ctx, k, nil)
+			if err != nil {
+				return err
+			}
+			f, err := begun(ctx, s, path, 9, nil)
+			if err != nil {
+				return err
+			}
+			d, err := blocks(ctx, s, cdf5.Int, 9)
+			if err != nil {
+				return err
+			}
+			if k.Rank() == 1 {
+				err = c.other(ctx, s, f, d)
+			} else {
+				err = f.Sync(ctx)
+			}
+			if !errors.Is(err, comm.ErrMismatch) || !strings.Contains(err.Error(), "File.Sync") || !strings.Contains(err.Error(), c.name) {
+				return fmt.Errorf("rank %d: %v, want File.Sync and %s", k.Rank(), err, c.name)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, comm.ErrMismatch) || err != nil && strings.Contains(err.Error(), "want File.Sync") {
+			t.Error(err)
+		}
+	}
+}
