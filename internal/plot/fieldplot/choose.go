@@ -7,6 +7,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cf"
 	"blobio/internal/fault"
 	"blobio/internal/slab"
 )
@@ -27,10 +28,10 @@ func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[
 				continue
 			}
 			a, err := axisOf(ctx, data, d)
-			if err != nil || a.values == nil {
+			if err != nil {
 				return nil, err
 			}
-			return &slab.Axis{Dim: name, Values: a.values, Date: a.dates()}, nil
+			return cf.Axis(ctx, data.Reader, a.name)
 		}
 		return nil, nil
 	}

@@ -3,6 +3,7 @@ package fieldplot
 import (
 	"blobio/internal/cf"
 	"blobio/internal/chart"
+	"blobio/internal/elem"
 )
 
 // A Picture is ready to be written. It is immutable.
@@ -19,10 +20,12 @@ type Picture struct {
 // A Spot is what a picture shows at a point.
 type Spot struct {
 	State State
-	Value float64 // if the state is Good, or NaN
-	Text  string  // the value with its unit, or what stands there instead
-	Where string  // the place in words
-	Index []Index // of the element, by the dimensions of the variable; none: there is no element
+	Value float64  // if the state is Good, or NaN
+	Whole string   // the value with all digits, of integers in Atlas.Value
+	Text  string   // the value with its unit, or what stands there instead
+	Where string   // the place in words
+	Notes []string // what one has to know before believing it
+	Index []Index  // of the element, by the dimensions of the variable; none: there is no element
 }
 
 // Index is one of an element along a dimension.
@@ -49,7 +52,15 @@ func (p *plan) value(x float64) (State, string) {
 	if p.times != nil {
 		return Good, date(x, p.times)
 	}
-	return Good, withUnit(chart.Text(x, 7), unit(p.v))
+	return Good, withUnit(p.text(x, 7), unit(p.v))
+}
+
+// text is a value that is no time: of integers, and of whole numbers in double precision, with all digits.
+func (p *plan) text(x float64, digits int) string {
+	if p.mean.Type() == elem.Float32 {
+		return chart.Text(x, digits)
+	}
+	return number(x, digits)
 }
 
 // index is where an element is, by the numbers along some dimensions; the others are fixed.
