@@ -17,28 +17,43 @@ import (
 // maxAxis is how many values a coordinate may have that is searched: they are in memory, as 8 bytes each.
 const maxAxis = 1 << 26
 
-// TimeOf returns the units of a variable's times: its own, or as bounds of a variable those of that one. It is nil if they are
-// no times; the error says why what are times are not understood.
+// TimeOf returns the units of a variable's times: its own, or as bounds of a variable, as far as it has none, those of that one. It is nil
+// if they are no times; the error says why what are times are not understood.
 func TimeOf(s *blob.Schema, v *blob.Variable) (*cftime.Units, error) {
-	of := v
-	if Text(v.Atts, "units") == "" {
+	if v.Type == cdf5.Char {
+		return nil, nil
+	}
+	units, calendar, of := cdf5.FindAtt(v.Atts, "units"), cdf5.FindAtt(v.Atts, "calendar"), v
+	if units == nil || calendar == nil {
 		for i := range s.Vars() {
-			w := &s.Vars()[i]
-			if Text(w.Atts, "bounds") == v.Name || Text(w.Atts, "climatology") == v.Name {
-				of = w
+			if w := &s.Vars()[i]; Text(w.Atts, "bounds") == v.Name || Text(w.Atts, "climatology") == v.Name {
+				if of = w; units == nil {
+					units = cdf5.FindAtt(w.Atts, "units")
+				}
+				if calendar == nil {
+					calendar = cdf5.FindAtt(w.Atts, "calendar")
+				}
 			}
 		}
 	}
-	if v.Type == cdf5.Char || !isTime(s, of) {
+	if !isTime(s, v) && !isTime(s, of) {
 		return nil, nil
 	}
 	if m := MeaningOf(v); m.Err != nil {
 		return nil, m.Err
 	}
-	if a := cdf5.FindAtt(of.Atts, "units"); a != nil && a.Type != cdf5.Char {
-		return nil, fault.Usage("units are numbers (%s), want text such as \"days since 2000-01-01\"", quoted(a))
+	var text [2]string
+	for i, a := range []*cdf5.Att{units, calendar} {
+		if a == nil {
+			continue
+		}
+		t, ok := a.Value.(string)
+		if !ok {
+			return nil, fault.Usage("%s is a number (%s), want text", a.Name, quoted(a))
+		}
+		text[i] = strings.TrimRight(t, "\x00")
 	}
-	return cftime.Parse(Text(of.Atts, "units"), Text(of.Atts, "calendar"))
+	return cftime.Parse(text[0], text[1])
 }
 
 // isTime says that a variable is one of times: by its units or another attribute, or as the coordinate time.

@@ -100,7 +100,7 @@ func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string) (*statsDe
 		}
 		if row.Var != last {
 			last = row.Var
-			x := varStats{Name: d.vars[row.Var].Name, Type: d.vars[row.Var].Type.String(), meant: meantBy(part.Schema(), row.Var)}
+			x := varStats{Name: d.vars[row.Var].Name, Type: d.vars[row.Var].Type.String(), meant: meantBy(r.Schema(), d.vars[row.Var].Name)}
 			if d.vars[row.Var].Record {
 				x.Records = []numbers{}
 			}
@@ -158,8 +158,9 @@ type meant struct {
 	name     string
 }
 
-func meantBy(s *blob.Schema, v int) meant {
-	sv := &s.Vars()[v]
+func meantBy(s *blob.Schema, name string) meant {
+	id, _ := s.VarID(name)
+	sv := &s.Vars()[id]
 	return meant{cf.MeaningOf(sv).String(), cf.Remarks(s, sv), sv.Name}
 }
 
