@@ -49,18 +49,24 @@ func (p *plan) value(x float64) (State, string) {
 	case x != x:
 		return NaN, "NaN"
 	}
-	if p.times != nil {
-		return Good, date(x, p.times)
-	}
-	return Good, withUnit(p.text(x, 7), unit(p.v))
+	return Good, p.text(x, 7, true)
 }
 
-// text is a value that is no time: of integers, and of whole numbers in double precision, with all digits.
-func (p *plan) text(x float64, digits int) string {
-	if p.mean.Type() == elem.Float32 {
-		return chart.Text(x, digits)
+// text is a value: a date, or else a number, which has a unit if it is asked for. Integers, and whole numbers in double precision, have all digits.
+func (p *plan) text(x float64, digits int, withIts bool) string {
+	if p.times != nil {
+		if d, ok := p.times.Date(x); ok {
+			return d.Text(" ")
+		}
 	}
-	return number(x, digits)
+	s := number(x, digits)
+	if p.mean.Type() == elem.Float32 {
+		s = chart.Text(x, digits)
+	}
+	if withIts {
+		return withUnit(s, unit(p.v))
+	}
+	return s
 }
 
 // index is where an element is, by the numbers along some dimensions; the others are fixed.

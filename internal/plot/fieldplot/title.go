@@ -70,10 +70,7 @@ func (p *plan) summary(s *stats) string {
 	if s.lo < s.hi { // enough to tell them apart
 		digits = digitsOf(max(math.Abs(s.lo), math.Abs(s.hi)), s.hi/2-s.lo/2, digits)
 	}
-	lo, hi := p.text(s.lo, digits), withUnit(p.text(s.hi, digits), unit(p.v))
-	if p.times != nil {
-		lo, hi = date(s.lo, p.times), date(s.hi, p.times)
-	}
+	lo, hi := p.text(s.lo, digits, false), p.text(s.hi, digits, true)
 	out := plural(s.n, "element")
 	switch {
 	case s.finite() == 0:
