@@ -15,7 +15,7 @@ func TestTimesAndReasons(t *testing.T) {
 	one, both := []blob.DimID{dim}, []blob.DimID{dim, two}
 	text := blob.Att
 	s.Var("time", cdf5.Double, one, text("units", "days since 2000-02-28"), text("calendar", "noleap"), text("bounds", "time_bnds"), text("climatology", "bare"))
-	s.Var("time_bnds", cdf5.Double, both, text("units", "days since 2000-02-27"))
+	s.Var("time_bnds", cdf5.Double, both, text("units", "days since 2000-02-28"))
 	s.Var("bare", cdf5.Double, both)
 	s.Var("other", cdf5.Double, one, text("units", "days after 2000-01-01"), text("bounds", "other_bnds"))
 	s.Var("other_bnds", cdf5.Double, both)
@@ -24,7 +24,7 @@ func TestTimesAndReasons(t *testing.T) {
 	s.Var("Time", cdf5.Double, one, text("units", "days"))
 	s.Var("T", cdf5.Double, one, text("units", "days"), text("axis", "T"))
 	s.Var("reference", cdf5.Double, nil, text("standard_name", "forecast_reference_time"), text("units", "hours"))
-	for name, want := range map[string]string{"time": "2000-03-01", "time_bnds": "2000-02-28", "bare": "2000-03-01", "other": "not understood", "other_bnds": "not understood", "text": "", "length": "", "Time": "",
+	for name, want := range map[string]string{"time": "2000-03-01", "time_bnds": "2000-03-01", "bare": "2000-03-01", "other": "not understood", "other_bnds": "not understood", "text": "", "length": "", "Time": "",
 		"T": "do not name the date", "reference": "do not name the date"} {
 		id, _ := s.VarID(name)
 		u, err := TimeOf(s, &s.Vars()[id])
