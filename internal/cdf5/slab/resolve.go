@@ -20,8 +20,10 @@ type Axis struct {
 	Values []float64 // NaN: there is none
 	// Slack is how far beyond a limit a value may be.
 	Slack float64
-	// Date returns what a date is in the units of the values; nil if they are no times.
+	// Date returns what a date is in the units of Times; nil if the values are no times.
 	Date func(text string) (float64, error)
+	// Times are what dates are compared with; nil: the values.
+	Times []float64
 }
 
 // Coord returns the coordinate of a name, nil if there is none: no such variable, or one of text or of another number of dimensions.
@@ -73,7 +75,7 @@ func (a Arg) resolve(dims []Dim, coord Coord) (Index, string, error) {
 			return x, d.Name, err
 		}
 	}
-	ax, err := coord(a.Name)
+	ax, err := a.axis(coord, a.Name)
 	if err != nil {
 		return nil, "", err
 	}
@@ -85,6 +87,17 @@ func (a Arg) resolve(dims []Dim, coord Coord) (Index, string, error) {
 	}
 	x, err := a.loose(ax)
 	return x, ax.Dim, err
+}
+
+// axis is a coordinate as the selection takes it, by value or by date.
+func (a Arg) axis(coord Coord, name string) (*Axis, error) {
+	ax, err := coord(name)
+	if ax == nil || err != nil || ax.Times == nil || a.min.kind != byDate && a.max.kind != byDate {
+		return ax, err
+	}
+	dated := *ax
+	dated.Values = ax.Times
+	return &dated, nil
 }
 
 // near lists the dimensions there are, for whoever mistook one.
@@ -127,7 +140,7 @@ func (a Arg) ofDim(d Dim, coord Coord) (Index, error) {
 		}
 		return wrapped(lo, hi, d.Len, a.stride), nil
 	}
-	ax, err := coord(d.Name)
+	ax, err := a.axis(coord, d.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"blobio/internal/base/cache"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/draw/chart"
 	"blobio/internal/draw/globe"
@@ -92,8 +94,11 @@ func (a *Atlas) Value(ctx context.Context, data *Data, o *Options, x, y float64)
 	if err != nil {
 		return nil, false, err
 	}
-	if s, ok = pic.Spot(x, y); !ok || len(s.Index) == 0 {
-		return s, ok, nil
+	if s, ok = pic.Spot(x, y); !ok {
+		return nil, false, nil
+	}
+	if s.Notes = pic.Notes; len(s.Index) == 0 {
+		return s, true, nil
 	}
 	p, err := newPlan(data, o, true)
 	if err != nil {
@@ -104,10 +109,21 @@ func (a *Atlas) Value(ctx context.Context, data *Data, o *Options, x, y float64)
 		start[i], count[i] = s.Index[i].At, 1
 	}
 	var one [1]float64
-	if err := p.mean.Read(one[:], func(stored any) error { return data.Reader.Read(ctx, p.v.Name, start, count, stored) }); err != nil {
+	var stored any
+	err = p.mean.Read(one[:], func(x any) error {
+		stored = x
+		return data.Reader.Read(ctx, p.v.Name, start, count, x)
+	})
+	if err != nil {
 		return nil, false, err
 	}
 	s.Value = one[0]
 	s.State, s.Text = p.value(one[0])
+	if t := p.mean.Type(); s.State == Good && !t.Float() {
+		values, _ := p.mean.Values(stored)
+		if s.Whole = fmt.Sprint(elem.At(values, 0)); p.times == nil {
+			s.Text = withUnit(strings.ReplaceAll(s.Whole, "-", "−"), unit(p.v))
+		}
+	}
 	return s, true, nil
 }

@@ -9,6 +9,7 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/base/fault"
 	"blobio/internal/cdf5/slab"
+	"blobio/internal/view/cf"
 )
 
 // Select returns what Options.At wants for selections of one element each, by index or by value of the coordinate.
@@ -27,10 +28,10 @@ func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[
 				continue
 			}
 			a, err := axisOf(ctx, data, d)
-			if err != nil || a.values == nil {
+			if err != nil {
 				return nil, err
 			}
-			return &slab.Axis{Dim: name, Values: a.values, Date: a.dates()}, nil
+			return cf.Axis(ctx, data.Reader, a.name)
 		}
 		return nil, nil
 	}

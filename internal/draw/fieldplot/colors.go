@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"blobio/internal/draw/chart"
 )
@@ -35,6 +36,15 @@ func (p *plan) shown(b *chart.ColorBar, s *stats) *chart.ColorBar {
 		return nil
 	}
 	return b
+}
+
+// remark adds what the one who looks has to know.
+func (p *plan) remark(notes []string) {
+	for _, n := range notes {
+		if !slices.Contains(p.notes, n) {
+			p.notes = append(p.notes, n)
+		}
+	}
 }
 
 // remarks are what the one who looks has to know.

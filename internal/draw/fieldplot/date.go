@@ -14,11 +14,3 @@ func date(x float64, u *cftime.Units) string {
 	}
 	return chart.Text(x, 6)
 }
-
-// dates returns what tells the value of a date on the axis, nil if it is not of times.
-func (a *axis) dates() func(text string) (float64, error) {
-	if a.times == nil {
-		return nil
-	}
-	return a.times.Parse
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"blobio/blob"
@@ -59,9 +60,10 @@ type axis struct {
 	name     string        // of the variable that tells them, or of the dimension
 	label    string        // with the unit
 	unit     string        //
-	values   []float64     // ascending or descending; nil: the indices count
+	values   []float64     // on paper, ascending or descending; nil: the indices count
 	texts    []string      // of places that are told by text; nil: by values
-	times    *cftime.Units // nil: they are no times
+	times    *cftime.Units // of the values on paper; nil: they are no times
+	notes    []string      // what the one who looks has to know
 	vertical bool          // levels: they go up or down in a picture
 	down     bool          // the least value is the highest
 }
@@ -111,10 +113,11 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 			return nil, err
 		}
 		a.unit = unit(v)
-		a.times, _ = cf.TimeOf(s, v) // the label has units that are not known
 		a.name = name
 		a.label = name
-		if a.unit != "" && a.times == nil {
+		a.notes = cf.Remarks(s, v)
+		times, _ := cf.TimeOf(s, v) // the notes and the unit have those that are not understood
+		if a.unit != "" && times == nil {
 			a.label = fmt.Sprintf("%s (%s)", name, a.unit)
 		}
 		if p := strings.ToLower(att(v, "positive")); p != "" {
@@ -122,12 +125,24 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 		} else if a.vertical {
 			a.down = values[0] >= 0 && values[d.n-1] >= 0
 		}
+		if times != nil {
+			times = times.Linear(values)
+		}
 		if inOrder(values) {
-			a.values = values
+			a.values, a.times = values, times
 		}
 		return a, nil
 	}
 	return a, nil
+}
+
+// axis is axisOf for a picture, which gets the notes.
+func (p *plan) axis(ctx context.Context, d dim) (*axis, error) {
+	a, err := axisOf(ctx, p.data, d)
+	if err == nil {
+		p.remark(a.notes)
+	}
+	return a, err
 }
 
 // tidy is text of a fixed length without what fills it up.
@@ -139,7 +154,7 @@ func tidy(s string) string {
 // inOrder says that values ascend or descend, and are what a coordinate can be.
 func inOrder(v []float64) bool {
 	for i, x := range v {
-		if math.IsNaN(x) || math.Abs(x) > 1e15 {
+		if math.IsNaN(x) || math.Abs(x) > 1e19 { // such as nanoseconds since 1970
 			return false
 		}
 		if i > 0 && (x == v[i-1] || i > 1 && (x > v[i-1]) != (v[1] > v[0])) {
@@ -229,5 +244,33 @@ func (a *axis) at(i int64) string {
 	if a.times != nil {
 		return date(a.values[i], a.times)
 	}
-	return withUnit(a.name+" "+chart.Text(a.values[i], 6), a.unit)
+	return withUnit(a.name+" "+number(a.values[i], a.digits(i)), a.unit)
+}
+
+// digits is how many digits a coordinate needs that tell it from its neighbours.
+func (a *axis) digits(i int64) int {
+	x, step := a.values[i], math.Inf(1)
+	for _, k := range []int64{i - 1, i + 1} {
+		if k >= 0 && k < a.n {
+			step = min(step, math.Abs(a.values[k]-x))
+		}
+	}
+	return digitsOf(math.Abs(x), step, 6)
+}
+
+// digitsOf is how many digits, at least usual, a number has that show a hundredth of a step.
+func digitsOf(x, step float64, usual int) int {
+	const most = 15
+	if x == 0 || step == 0 {
+		return usual
+	}
+	return int(min(max(math.Ceil(math.Log10(x)-math.Log10(step))+2, float64(usual)), most))
+}
+
+// number writes a number with some digits. A whole one has all of its own, up to 15.
+func number(x float64, digits int) string {
+	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+		return strings.ReplaceAll(strconv.FormatInt(int64(x), 10), "-", "−")
+	}
+	return chart.Text(x, digits)
 }

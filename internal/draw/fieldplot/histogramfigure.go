@@ -31,12 +31,12 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	var beyond int64
 	err = p.each(ctx, p.over, func(_ int64, values []float64) error {
 		for _, v := range values {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if math.IsNaN(v) || math.IsInf(v, 0) || p.log && v <= 0 { // other lines tell how many
 				continue
 			}
 			t := (v/2 - lo/2) / (hi/2 - lo/2)
 			if p.log {
-				t = math.Log(v/lo) / math.Log(hi/lo)
+				t = (math.Log(v) - math.Log(lo)) / (math.Log(hi) - math.Log(lo))
 			}
 			if !(t >= 0 && t <= 1) {
 				beyond++
@@ -51,11 +51,11 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	}
 	edge := func(i float64) float64 {
 		if p.log {
-			return lo * math.Pow(hi/lo, i/bins)
+			return math.Exp(math.Log(lo) + i/bins*(math.Log(hi)-math.Log(lo)))
 		}
 		return lo + i/bins*(hi-lo)
 	}
-	plot := &chart.Plot{Title: "elements", Height: math.Round(float64(p.o.width())*sectionHigh) - 40, Empty: "no values",
+	plot := &chart.Plot{Title: "elements", Height: math.Round(float64(p.o.width())*sectionHigh) - 40, Empty: "no numbers",
 		X: chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Min: lo, Max: hi, Log: p.log}}
 	line := chart.Line{Color: chart.Blue, Width: 1.6}
 	most := 0.0
@@ -92,7 +92,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 		}
 		t := (v - lo) / (hi - lo)
 		if p.log {
-			t = math.Log(v/lo) / math.Log(hi/lo)
+			t = (math.Log(v) - math.Log(lo)) / (math.Log(hi) - math.Log(lo))
 		}
 		i := min(max(int(t*bins), 0), bins-1)
 		return &Spot{State: Good, Value: counts[i], Text: plural(int64(counts[i]), "element"),

@@ -13,7 +13,7 @@ const maxLine = 4096
 // drawLine draws one dimension: levels upwards, anything else to the right.
 func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	d := *p.dim(p.x)
-	a, err := axisOf(ctx, p.data, d)
+	a, err := p.axis(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 		lo, hi := min(a.value(0), a.value(d.n-1)), max(a.value(0), a.value(d.n-1))
 		along.Min, along.Max = lo-0.02*(hi-lo), hi+0.02*(hi-lo)
 	}
-	plot := &chart.Plot{Height: math.Round(float64(p.o.width())*sectionHigh) - 40, X: along, Y: of, Line: line, Empty: "no values"}
+	plot := &chart.Plot{Height: math.Round(float64(p.o.width())*sectionHigh) - 40, X: along, Y: of, Line: line, Empty: "no numbers"}
 	if a.vertical {
 		plot.X, plot.Y = of, along
 		plot.Title, plot.Y.Label = plot.Y.Label, ""
@@ -106,7 +106,7 @@ func (p *plan) thinned(values []float64) (out []int) {
 // valueAxis is the axis of the values.
 func (p *plan) valueAxis(st *stats) chart.Axis {
 	a := chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Log: p.log}
-	if p.times != nil {
+	if p.times != nil && p.times.Even() {
 		a.Label, a.Text = p.v.Name, func(x float64) string { return date(x, p.times) }
 	}
 	switch {

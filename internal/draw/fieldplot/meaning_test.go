@@ -133,3 +133,52 @@ func TestGreatIntegers(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesOnPaper: dates stand where their values are, and no index is taken for one.
+func TestTimesOnPaper(t *testing.T) {
+	units := atts("units", "days since 2000-01-01")
+	d := dataset(t, 0, []cdf5.Dim{{Name: "twice", Len: 4}, {Name: "digits", Len: 4}, {Name: "micro", Len: 4}},
+		column{name: "twice", dims: []string{"twice"}, atts: units, values: []float64{10, 10, 20, 30}},
+		column{name: "digits", dims: []string{"digits"}, atts: atts("units", "day as %Y%m%d.%f"), values: []float64{20000130, 20000131, 20000201, 20000202}},
+		column{name: "micro", dims: []string{"micro"}, t: cdf5.Int64, atts: atts("units", "microseconds since 1970-01-01"), values: []int64{17e14, 17e14 + 1e6, 17e14 + 2e6, 17e14 + 3e6}},
+		column{name: "T", dims: []string{"twice"}, values: []float64{0, 1, 2, 3}},
+		column{name: "D", dims: []string{"digits"}, values: []float64{0, 1, 2, 3}},
+		column{name: "M", dims: []string{"micro"}, values: []float64{0, 1, 2, 3}})
+	if text := svg(t, draw(t, d, Options{Var: "T", Kind: Line, Width: 700})); strings.Contains(text, "2000-01-") || !strings.Contains(text, "index along twice") {
+		t.Errorf("times without order: %s", text)
+	}
+	for name, want := range map[string][]string{"D": {"2000-01-30", "2000-01-31", "2000-02-01", "2000-02-02"}, "M": {"2023-11-14 22:13:20", "2023-11-14 22:13:21", "2023-11-14 22:13:22", "2023-11-14 22:13:23"}} {
+		p := draw(t, d, Options{Var: name, Kind: Line, Width: 700})
+		first := map[int64]float64{} // where an element begins on paper
+		spots(p, func(x, _ float64, s *Spot) {
+			k := s.Index[0].At
+			if s.Where != want[k] {
+				t.Fatalf("%s: element %d is at %s, want %s", name, k, s.Where, want[k])
+			}
+			if at, ok := first[k]; !ok || x < at {
+				first[k] = x
+			}
+		})
+		if len(first) != 4 || math.Abs((first[2]-first[1])-(first[3]-first[2])) > 23 { // two steps of the lattice
+			t.Errorf("%s: elements begin at %v", name, first)
+		}
+	}
+}
+
+// TestWideLogarithm: a logarithmic histogram counts each value above 0, however far apart they are.
+func TestWideLogarithm(t *testing.T) {
+	d := dataset(t, 0, []cdf5.Dim{{Name: "n", Len: 4}}, column{name: "x", dims: []string{"n"}, values: []float64{-1, 1e-300, 1, 1e300}})
+	p := draw(t, d, Options{Var: "x", Kind: Histogram, Log: true, Width: 1400})
+	if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, "1 value not above 0") || strings.Contains(notes, "beyond") {
+		t.Errorf("%q", notes)
+	}
+	counted := map[string]float64{}
+	spots(p, func(_, _ float64, s *Spot) { counted[s.Where] = s.Value })
+	sum := 0.0
+	for _, n := range counted {
+		sum += n
+	}
+	if sum != 3 {
+		t.Errorf("%v elements: %v", sum, counted)
+	}
+}

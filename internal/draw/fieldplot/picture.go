@@ -1,6 +1,7 @@
 package fieldplot
 
 import (
+	"blobio/internal/base/elem"
 	"blobio/internal/draw/chart"
 	"blobio/internal/view/cf"
 )
@@ -19,10 +20,12 @@ type Picture struct {
 // A Spot is what a picture shows at a point.
 type Spot struct {
 	State State
-	Value float64 // if the state is Good, or NaN
-	Text  string  // the value with its unit, or what stands there instead
-	Where string  // the place in words
-	Index []Index // of the element, by the dimensions of the variable; none: there is no element
+	Value float64  // if the state is Good, or NaN
+	Whole string   // the value with all digits, of integers in Atlas.Value
+	Text  string   // the value with its unit, or what stands there instead
+	Where string   // the place in words
+	Notes []string // what one has to know before believing it
+	Index []Index  // of the element, by the dimensions of the variable; none: there is no element
 }
 
 // Index is one of an element along a dimension.
@@ -46,10 +49,24 @@ func (p *plan) value(x float64) (State, string) {
 	case x != x:
 		return NaN, "NaN"
 	}
+	return Good, p.text(x, 7, true)
+}
+
+// text is a value: a date, or else a number, which has a unit if it is asked for. Integers, and whole numbers in double precision, have all digits.
+func (p *plan) text(x float64, digits int, withIts bool) string {
 	if p.times != nil {
-		return Good, date(x, p.times)
+		if d, ok := p.times.Date(x); ok {
+			return d.Text(" ")
+		}
 	}
-	return Good, withUnit(chart.Text(x, 7), unit(p.v))
+	s := number(x, digits)
+	if p.mean.Type() == elem.Float32 {
+		s = chart.Text(x, digits)
+	}
+	if withIts {
+		return withUnit(s, unit(p.v))
+	}
+	return s
 }
 
 // index is where an element is, by the numbers along some dimensions; the others are fixed.

@@ -46,7 +46,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	}
 	p.times, _ = cf.TimeOf(s, p.v)
 	p.mean, p.log = cf.MeaningOf(p.v), o.Log
-	p.notes = slices.Clone(p.mean.Remarks())
+	p.remark(cf.Remarks(s, p.v))
 	var err error
 	if p.dims, err = dimsOf(data.Reader, p.v, o); err != nil {
 		return nil, err

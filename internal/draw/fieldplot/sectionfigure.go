@@ -15,11 +15,11 @@ const (
 
 // drawSection draws two dimensions. Of more elements than pixels some are shown, spread evenly.
 func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
-	x, err := axisOf(ctx, p.data, *p.dim(p.x))
+	x, err := p.axis(ctx, *p.dim(p.x))
 	if err != nil {
 		return nil, err
 	}
-	y, err := axisOf(ctx, p.data, *p.dim(p.y))
+	y, err := p.axis(ctx, *p.dim(p.y))
 	if err != nil {
 		return nil, err
 	}

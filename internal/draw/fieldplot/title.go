@@ -3,6 +3,7 @@ package fieldplot
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -42,7 +43,7 @@ func (p *plan) place(ctx context.Context) (string, error) {
 		if !p.fixed(d) {
 			continue
 		}
-		a, err := axisOf(ctx, p.data, d)
+		a, err := p.axis(ctx, d)
 		if err != nil {
 			return "", err
 		}
@@ -62,16 +63,21 @@ func (p *plan) place(ctx context.Context) (string, error) {
 
 // summary says how many values there are, and from where to where they go.
 func (p *plan) summary(s *stats) string {
-	if s.finite() == 0 {
+	if s.fill == s.n {
 		return fmt.Sprintf("none of %s has a value", plural(s.n, "element"))
 	}
-	lo, hi := chart.Text(s.lo, 5), withUnit(chart.Text(s.hi, 5), unit(p.v))
-	if p.times != nil {
-		lo, hi = date(s.lo, p.times), date(s.hi, p.times)
+	digits := 5
+	if s.lo < s.hi { // enough to tell them apart
+		digits = digitsOf(max(math.Abs(s.lo), math.Abs(s.hi)), s.hi/2-s.lo/2, digits)
 	}
-	out := fmt.Sprintf("%s, %s to %s", plural(s.n, "element"), lo, hi)
-	if s.lo == s.hi {
-		out = fmt.Sprintf("%s, %s", plural(s.n, "element"), hi)
+	lo, hi := p.text(s.lo, digits, false), p.text(s.hi, digits, true)
+	out := plural(s.n, "element")
+	switch {
+	case s.finite() == 0:
+	case s.lo == s.hi:
+		out += ", " + hi
+	default:
+		out += fmt.Sprintf(", %s to %s", lo, hi)
 	}
 	for _, x := range []struct {
 		n    int64

@@ -1,6 +1,7 @@
 package cf
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -91,7 +92,8 @@ func (r *rule[T]) add(x T) {
 
 // limits are those of the valid range, nil where there is none, and whether they are of unpacked values. note gets what is no limit.
 func (m *Meaning) limits(v *blob.Variable, note func(format string, args ...any)) (lo, hi any, unpacked bool) {
-	if note == nil {
+	silent := note == nil
+	if silent {
 		note = func(string, ...any) {}
 	}
 	both := false
@@ -127,7 +129,11 @@ func (m *Meaning) limits(v *blob.Variable, note func(format string, args ...any)
 		case "valid_max":
 			hi = list[0]
 		}
-		unpacked = unpacked || m.ofUnpacked(v, a.Type)
+		of := m.ofUnpacked(v, a.Type)
+		if m.packed && !of && !m.stored.Float() && (a.Type == cdf5.Float || a.Type == cdf5.Double) && !silent {
+			m.Notes = append(m.Notes, fmt.Sprintf("%s: %s is %v, but the packing is %v: it is one of stored numbers", m.name, x.name, a.Type, m.wider(v)))
+		}
+		unpacked = unpacked || of
 	}
 	if lo != nil && hi != nil && wideLess(m.turned(hi), m.turned(lo)) {
 		note("the valid range goes from %v to %v", lo, hi)

@@ -3,6 +3,9 @@ package cf
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"blobio/blob"
 	"blobio/cdf5"
@@ -14,26 +17,84 @@ import (
 // maxAxis is how many values a coordinate may have that is searched: they are in memory, as 8 bytes each.
 const maxAxis = 1 << 26
 
-// TimeOf returns the units of a variable's times: its own, or as bounds of a variable those of that one. It is nil if they are
-// no times; the error says why units of times are not known.
+// TimeOf returns the units of a variable's times: its own, or as bounds of a variable, as far as it has none, those of that one. It is nil
+// if they are no times; the error says why what are times are not understood.
 func TimeOf(s *blob.Schema, v *blob.Variable) (*cftime.Units, error) {
-	of := v
-	if Text(v.Atts, "units") == "" {
+	if v.Type == cdf5.Char {
+		return nil, nil
+	}
+	units, calendar, of := cdf5.FindAtt(v.Atts, "units"), cdf5.FindAtt(v.Atts, "calendar"), v
+	if units == nil || calendar == nil {
 		for i := range s.Vars() {
-			w := &s.Vars()[i]
-			if Text(w.Atts, "bounds") == v.Name || Text(w.Atts, "climatology") == v.Name {
-				of = w
+			if w := &s.Vars()[i]; Text(w.Atts, "bounds") == v.Name || Text(w.Atts, "climatology") == v.Name {
+				if of = w; units == nil {
+					units = cdf5.FindAtt(w.Atts, "units")
+				}
+				if calendar == nil {
+					calendar = cdf5.FindAtt(w.Atts, "calendar")
+				}
 			}
 		}
 	}
-	units := Text(of.Atts, "units")
-	if v.Type == cdf5.Char || !cftime.IsTime(units) {
+	if !isTime(s, v) && !isTime(s, of) {
 		return nil, nil
 	}
 	if m := MeaningOf(v); m.Err != nil {
 		return nil, m.Err
 	}
-	return cftime.Parse(units, Text(of.Atts, "calendar"))
+	var text [2]string
+	for i, a := range []*cdf5.Att{units, calendar} {
+		if a == nil {
+			continue
+		}
+		t, ok := a.Value.(string)
+		if !ok {
+			return nil, fault.Usage("%s is a number (%s), want text", a.Name, quoted(a))
+		}
+		text[i] = strings.TrimRight(t, "\x00")
+	}
+	return cftime.Parse(text[0], text[1])
+}
+
+// isTime says that a variable is one of times: by its units or another attribute, or as the coordinate time.
+func isTime(s *blob.Schema, v *blob.Variable) bool {
+	if cftime.IsTime(Text(v.Atts, "units")) || Text(v.Atts, "calendar") != "" || strings.EqualFold(Text(v.Atts, "axis"), "T") {
+		return true
+	}
+	switch Text(v.Atts, "standard_name") {
+	case "":
+		return strings.EqualFold(v.Name, "time") && len(v.Dims) == 1 && s.Dims()[v.Dims[0]].Name == v.Name
+	case "time", "forecast_reference_time":
+		return true
+	}
+	return false
+}
+
+// coordinate is a coordinate with its values.
+func coordinate(s *blob.Schema, v *blob.Variable, values []float64) *slab.Axis {
+	const slack = 0.01 // of the step of packed values: a limit is on one that rounding has moved
+	a := &slab.Axis{Dim: s.Dims()[v.Dims[0]].Name, Values: values, Slack: slack * MeaningOf(v).Step()}
+	switch u, err := TimeOf(s, v); {
+	case err != nil:
+		a.Date = func(string) (float64, error) { return 0, err }
+	case u != nil:
+		if !u.Even() {
+			a.Times = slices.Clone(values)
+			u = u.Linear(a.Times)
+		}
+		a.Date = u.Parse
+	}
+	return a
+}
+
+// Remarks are what a user has to know before believing the values of a variable.
+func Remarks(s *blob.Schema, v *blob.Variable) []string {
+	m := MeaningOf(v)
+	out := slices.Clone(m.remarks())
+	if _, err := TimeOf(s, v); err != nil && m.Err == nil {
+		out = append(out, fmt.Sprintf("%s: %v: the times are numbers", v.Name, err))
+	}
+	return out
 }
 
 // A Source is a dataset, or a part of one.
@@ -66,15 +127,14 @@ func Axis(ctx context.Context, r Source, name string) (*slab.Axis, error) {
 	if m.Err != nil {
 		return nil, fmt.Errorf("%w: choose by index, without a point", m.Err)
 	}
-	const slack = 0.01 // of the step of packed values: a limit is on one that rounding has moved
-	a := &slab.Axis{Dim: s.Dims()[v.Dims[0]].Name, Values: make([]float64, n), Slack: slack * m.Step()}
-	if err := m.Read(a.Values, func(stored any) error { return r.Read(ctx, name, []int64{0}, []int64{n}, stored) }); err != nil {
+	values := make([]float64, n)
+	if err := m.Read(values, func(stored any) error { return r.Read(ctx, name, []int64{0}, []int64{n}, stored) }); err != nil {
 		return nil, err
 	}
-	if u, err := TimeOf(s, v); err != nil {
-		a.Date = func(string) (float64, error) { return 0, err }
-	} else if u != nil {
-		a.Date = u.Parse
+	a := coordinate(s, v, values)
+	const exact = 1 << 53
+	if a.Date == nil && m.Type().Size() == 8 && !m.Type().Float() && slices.ContainsFunc(values, func(x float64) bool { return math.Abs(x) > exact }) {
+		return nil, fault.Usage("coordinate %q has whole numbers beyond 2^53, which a value cannot tell apart: choose by index, without a point", name)
 	}
 	return a, nil
 }

@@ -212,8 +212,8 @@ func (m *Meaning) Step() float64 {
 	return math.Abs(m.scale)
 }
 
-// Remarks are what a user has to know before believing the values: Err and Notes.
-func (m *Meaning) Remarks() []string {
+// remarks are Err and Notes.
+func (m *Meaning) remarks() []string {
 	if m.Err != nil {
 		return append([]string{m.Err.Error()}, m.Notes...)
 	}

@@ -148,7 +148,7 @@ func TestMeaning(t *testing.T) {
 		if c.notes == "" {
 			words = nil
 		}
-		if notes := m.Remarks(); len(notes) != len(words) {
+		if notes := m.remarks(); len(notes) != len(words) {
 			t.Errorf("case %d: %v: remarks %q, want %q", i, c.atts, notes, words)
 		} else {
 			for k := range words {

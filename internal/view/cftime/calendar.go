@@ -21,6 +21,11 @@ const (
 var calendarNames = map[string]Calendar{"": Standard, "standard": Standard, "gregorian": Standard, "proleptic_gregorian": Proleptic, "julian": Julian,
 	"noleap": NoLeap, "365_day": NoLeap, "all_leap": AllLeap, "366_day": AllLeap, "360_day": Day360}
 
+// String is the name of the calendar.
+func (c Calendar) String() string {
+	return [...]string{"standard", "proleptic_gregorian", "julian", "noleap", "all_leap", "360_day"}[c]
+}
+
 // ParseCalendar returns the calendar that an attribute names.
 func ParseCalendar(s string) (Calendar, error) {
 	c, ok := calendarNames[strings.ToLower(strings.TrimSpace(s))]

@@ -51,6 +51,9 @@ func TestKnownDays(t *testing.T) {
 		{"days since 2000-1-1 00:00:0.0", "", 0.3, "2000-01-01 07:12"}, {"days since 2000-01-01 00:00:00 +0530", "", 1, "2000-01-01 18:30"},
 		{"weeks since 2000-01-01", "", 1, "2000-01-08"}, {"months since 2000-01-01", "360_day", 14, "2001-03-01"}, {"milliseconds since 2000-01-01", "", 1500, "2000-01-01 00:00:01.500000"},
 		{"days since 2000-01-01", "", -0.25, "1999-12-31 18"}, {"days since 2000-01-01", "", 0.1234567, "2000-01-01 02:57:46.658880"}, {"years since 0001-01-01", "noleap", 3, "0004-01-01"},
+		{"months since 2000-01-01", "360_day", 1.5, "2000-02-16"}, {"nanoseconds since 1970-01-01", "", 1.5e18, "2017-07-14 02:40"}, {"common_years since 2000-01-01", "noleap", 2, "2002-01-01"},
+		{"day as %Y%m%d.%f", "standard", 20000131.25, "2000-01-31 06"}, {"days as %Y%m%d", "360_day", 20000230, "2000-02-30"}, {"day as %Y%m%d.%f", "", 101.5, "0000-01-01 12"},
+		{"day as %Y%m%d.%f", "proleptic_gregorian", -40101.5, "-0004-01-01 12"},
 	} {
 		u, err := Parse(x.units, x.calendar)
 		if err != nil {
@@ -71,9 +74,20 @@ func TestParseRefuses(t *testing.T) {
 	for _, x := range [][2]string{{"days", ""}, {"days since", ""}, {"days after 2000-01-01", ""}, {"fortnights since 2000-01-01", ""}, {"months since 2000-01-01", ""},
 		{"days since 2000-13-01", ""}, {"days since 2000-02-30", ""}, {"days since 2000-02-29", "noleap"}, {"days since 1582-10-10", ""}, {"days since 2000-01-01 25:00", ""},
 		{"days since 2000-01-01 00:61", ""}, {"days since x", ""}, {"days since 2000-01-01 1:2:3:4", ""}, {"days since 2000-01-01", "lunar"}, {"days since 20000000-01-01", ""},
-		{"days since 2000-01-01 +", ""}, {"days since 2000-01-01 00:00:00.x", ""}} {
+		{"days since 2000-01-01 +", ""}, {"", ""}, {"hours", ""}, {"month as %Y%m.%f", ""}, {"hour as %Y%m%d.%f", ""}, {"years since 2000-01-01", "julian"}, {"days since 2000-01-01 00:00:00.x", ""}} {
 		if u, err := Parse(x[0], x[1]); err == nil {
 			t.Errorf("%q, %q: %+v", x[0], x[1], u)
+		}
+	}
+	digits, _ := Parse("day as %Y%m%d.%f", "noleap")
+	for _, v := range []float64{0, 1.5, 20001301, 20000229, 20000100, math.NaN(), math.Inf(-1), 1e10} {
+		if d, ok := digits.Date(v); ok {
+			t.Errorf("the digits of %v are %v", v, d)
+		}
+	}
+	for calendar, want := range map[string]string{"": "calendar standard, only in 360_day", "noleap": "calendar noleap, only in 360_day"} {
+		if _, err := Parse("months since 2000-01-01", calendar); err == nil || !strings.Contains(err.Error(), "a month has no fixed length in the "+want) {
+			t.Errorf("%q: %v", calendar, err)
 		}
 	}
 	u, _ := Parse("days since 2000-01-01", "")
@@ -113,4 +127,30 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestIsTime: what looks like times is told from lengths of time and other quantities.
+func TestIsTime(t *testing.T) {
+	for units, want := range map[string]bool{"days since 2000-01-01": true, "Days Since start": true, "days since": true, "months since 2000-01-01": true, "day as %Y%m%d.%f": true, "days after 2000-01-01": true,
+		"s @ 2000-01-01": true, "julian days": true, "YYYYMMDD": true, "": false, "days": false, "hours": false, "kg m-2 s-1": false, "m from 0": false, "1": false, "degrees_north": false} {
+		if IsTime(units) != want {
+			t.Errorf("%q: %v", units, !want)
+		}
+	}
+}
+
+// TestLinear: the digits of dates are apart as days are.
+func TestLinear(t *testing.T) {
+	u, err := Parse("day as %Y%m%d.%f", "noleap")
+	if err != nil || u.Even() {
+		t.Fatalf("%v, %v", u, err)
+	}
+	values := []float64{20000228, 20000301.5, 20000229, 20010228}
+	days := u.Linear(values)
+	if !days.Even() || values[1]-values[0] != 1.5 || values[2] == values[2] || values[3]-values[0] != 365 {
+		t.Errorf("%v", values)
+	}
+	if d, ok := days.Date(values[1]); !ok || d.Text(" ") != "2000-03-01 12" {
+		t.Errorf("%v, %v", d, ok)
+	}
 }

@@ -76,17 +76,25 @@ func (c Calendar) ParseDate(s string) (Date, error) {
 		*to = n
 	}
 	d.Year *= sign
-	if d.Month < 1 || d.Month > 12 || d.Day < 1 || d.Day > c.monthDays(d.Year, d.Month) {
-		return Date{}, fault.Usage("date %q: no such day in its calendar", s)
-	}
-	if c == Standard && d.Year == 1582 && d.Month == 10 && d.Day > 4 && d.Day < 15 {
-		return Date{}, fault.Usage("date %q: no such day, the calendar goes from 1582-10-04 to 1582-10-15", s)
+	if !c.has(d) {
+		if c == Standard && d.Year == 1582 && d.Month == 10 && d.Day > 4 && d.Day < 15 {
+			return Date{}, fault.Usage("date %q: no such day, the calendar goes from 1582-10-04 to 1582-10-15", s)
+		}
+		return Date{}, fault.Usage("date %q: no such day in the calendar %s", s, c)
 	}
 	micro, ok := clockOf(clock)
 	if !ok {
 		return wrong()
 	}
 	return c.add(c.days(d.Year, d.Month, d.Day), micro), nil
+}
+
+// has says that the calendar has a day.
+func (c Calendar) has(d Date) bool {
+	if c == Standard && d.Year == 1582 && d.Month == 10 && d.Day > 4 && d.Day < 15 {
+		return false
+	}
+	return d.Month >= 1 && d.Month <= 12 && d.Day >= 1 && d.Day <= c.monthDays(d.Year, d.Month)
 }
 
 // digits reads a number without a sign.

@@ -3,70 +3,123 @@ package cftime
 import (
 	"blobio/internal/base/fault"
 	"math"
+	"slices"
 	"strings"
 )
 
-// Units are those of times: a length since a date of a calendar.
+// Units are those of times: a length since a date of a calendar, or the digits of dates.
 type Units struct {
 	Calendar Calendar
 	step     float64 // of the unit, in microseconds
 	day      int64   // of the date
 	micro    int64   // of its time
+	digits   bool    // a time is year, month and day as one number, with a part of a day: 20000131.25
 }
 
-var steps = map[string]float64{"microsecond": 1, "us": 1, "millisecond": 1e3, "msec": 1e3, "ms": 1e3, "second": second, "sec": second, "s": second,
+var steps = map[string]float64{"nanosecond": 1e-3, "microsecond": 1, "us": 1, "millisecond": 1e3, "msec": 1e3, "ms": 1e3, "second": second, "sec": second, "s": second,
 	"minute": minute, "min": minute, "hour": hour, "hr": hour, "h": hour, "day": day, "d": day, "week": 7 * day}
 
 // most is how far from the date a time may be, in days: some 2.7 million years.
 const most = 1e9
 
-// IsTime says whether units are those of times: something since something.
+// IsTime says that units are those of times, known or not: something since something, as the digits of dates, or of Julian days.
 func IsTime(units string) bool {
-	f := strings.Fields(strings.ToLower(units))
-	return len(f) > 2 && f[1] == "since"
+	low := strings.ToLower(units)
+	f := strings.Fields(low)
+	if len(f) > 1 && stepOf(f[0]) > 0 && slices.Contains([]string{"after", "from", "@", "ref", "before", "until"}, f[1]) || slices.Contains(f, "since") {
+		return true
+	}
+	return slices.ContainsFunc([]string{"%y", "yyyy", "julian day", "julian date"}, func(part string) bool { return strings.Contains(low, part) })
 }
 
-// Parse reads the attributes units and calendar (which may be empty) of a variable.
+// stepOf is the length of a unit, singular or plural, in microseconds; 0: it is not known.
+func stepOf(unit string) float64 {
+	unit = strings.ToLower(unit)
+	if step, ok := steps[unit]; ok {
+		return step
+	}
+	return steps[strings.TrimSuffix(unit, "s")]
+}
+
+// Parse reads the attributes units and calendar (which may be empty) of a variable. The error is the reason why its times are not known.
 func Parse(units, calendar string) (*Units, error) {
 	c, err := ParseCalendar(calendar)
 	if err != nil {
 		return nil, err
 	}
 	f := strings.Fields(units)
-	if len(f) < 3 || !strings.EqualFold(f[1], "since") {
-		return nil, fault.Usage("units %q, want units such as \"days since 2000-01-01\"", units)
+	switch {
+	case len(f) == 0:
+		return nil, fault.Usage("no units, want some such as \"days since 2000-01-01\"")
+	case len(f) == 3 && strings.EqualFold(strings.TrimSuffix(strings.ToLower(f[0]), "s")+" "+f[1], "day as") && (f[2] == "%Y%m%d.%f" || f[2] == "%Y%m%d"):
+		return &Units{Calendar: c, step: day, digits: true}, nil
+	case len(f) == 1 && stepOf(f[0]) > 0:
+		return nil, fault.Usage("units %q do not name the date from which they count, as \"%s since 2000-01-01\" do", units, f[0])
+	case len(f) < 3 || !strings.EqualFold(f[1], "since"):
+		return nil, fault.Usage("units %q are not understood, want some such as \"days since 2000-01-01\"", units)
 	}
-	u := &Units{Calendar: c}
-	name := strings.ToLower(f[0])
-	step, ok := steps[name]
-	if !ok {
-		step, ok = steps[strings.TrimSuffix(name, "s")]
-	}
-	switch year := strings.TrimSuffix(name, "s"); { // their length depends on the calendar, or is of no calendar
-	case ok:
-	case year == "month" && c == Day360:
-		step = 30 * day
-	case year == "common_year" && c == NoLeap, year == "year" && c == NoLeap:
-		step = 365 * day
-	case year == "year" && c == AllLeap:
-		step = 366 * day
-	case year == "year" && c == Day360:
-		step = 360 * day
-	default:
-		return nil, fault.Usage("units %q: the unit %q is not known in this calendar, want days, hours, minutes, seconds or less", units, f[0])
+	u := &Units{Calendar: c, step: stepOf(f[0])}
+	if u.step == 0 {
+		if u.step, err = c.stepOf(f[0]); err != nil {
+			return nil, fault.Usage("units %q: %w", units, err)
+		}
 	}
 	d, err := c.ParseDate(strings.Join(f[2:], " "))
 	if err != nil {
-		return nil, err
+		return nil, fault.Usage("units %q: %w", units, err)
 	}
-	u.step, u.day, u.micro = step, c.days(d.Year, d.Month, d.Day), d.Micro
+	u.day, u.micro = c.days(d.Year, d.Month, d.Day), d.Micro
 	return u, nil
 }
+
+// stepOf is the length of a unit that has one in some calendars only.
+func (c Calendar) stepOf(unit string) (float64, error) {
+	yearDays := map[Calendar]float64{NoLeap: 365, AllLeap: 366, Day360: 360}[c]
+	switch strings.TrimSuffix(strings.ToLower(unit), "s") {
+	case "month":
+		if c == Day360 {
+			return 30 * day, nil
+		}
+		return 0, fault.Usage("a month has no fixed length in the calendar %s, only in 360_day", c)
+	case "year":
+		if yearDays > 0 {
+			return yearDays * day, nil
+		}
+		return 0, fault.Usage("a year has no fixed length in the calendar %s, only in noleap, all_leap and 360_day", c)
+	case "common_year":
+		if c == NoLeap {
+			return yearDays * day, nil
+		}
+		return 0, fault.Usage("common years are those of the calendar noleap, not of %s", c)
+	}
+	return 0, fault.Usage("the unit %q is not known, want days, hours, minutes, seconds or less", unit)
+}
+
+// Linear returns units whose values are as far apart as the times are, and turns values into them. The digits of dates become days.
+func (u *Units) Linear(values []float64) *Units {
+	if !u.digits {
+		return u
+	}
+	out := &Units{Calendar: u.Calendar, step: day}
+	for i, x := range values {
+		values[i] = math.NaN()
+		if d, ok := u.Date(x); ok {
+			values[i] = out.Value(d)
+		}
+	}
+	return out
+}
+
+// Even says that values are as far apart as the times are.
+func (u *Units) Even() bool { return !u.digits }
 
 // Date returns the date of a value; ok is false for what is no number or too far away.
 func (u *Units) Date(x float64) (d Date, ok bool) {
 	if math.IsNaN(x) || math.Abs(x)*(u.step/day) > most {
 		return d, false
+	}
+	if u.digits {
+		return u.ofDigits(x)
 	}
 	// Whole days first, so that microseconds are exact.
 	perDay := day / u.step
@@ -81,8 +134,29 @@ func (u *Units) Date(x float64) (d Date, ok bool) {
 	return u.Calendar.add(u.day+int64(days), u.micro+int64(math.Round(rest))), true
 }
 
+// ofDigits is the date that the digits of a number are.
+func (u *Units) ofDigits(x float64) (d Date, ok bool) {
+	whole, part := math.Modf(math.Abs(x))
+	n := int64(whole)
+	d = Date{Year: n / 10000, Month: n / 100 % 100, Day: n % 100}
+	if x < 0 {
+		d.Year = -d.Year
+	}
+	if !u.Calendar.has(d) {
+		return d, false
+	}
+	return u.Calendar.add(u.Calendar.days(d.Year, d.Month, d.Day), int64(math.Round(part*day))), true
+}
+
 // Value is the reverse of Date.
 func (u *Units) Value(d Date) float64 {
+	if u.digits {
+		x := float64(max(d.Year, -d.Year)*10000+d.Month*100+d.Day) + float64(d.Micro)/day
+		if d.Year < 0 {
+			return -x
+		}
+		return x
+	}
 	days := u.Calendar.days(d.Year, d.Month, d.Day) - u.day
 	return (float64(days)*day + float64(d.Micro-u.micro)) / u.step
 }

@@ -189,7 +189,7 @@ func TestPlot(t *testing.T) {
 				continue
 			}
 			seen++
-			if v.Value == nil || *v.Value != value(1, 2, int(v.Index[2].At)) || v.Index[1].At != 2 || !strings.HasSuffix(v.Text, " K") || !strings.Contains(v.Where, "°") {
+			if n, err := v.Value.Float64(); err != nil || n != value(1, 2, int(v.Index[2].At)) || v.Index[1].At != 2 || !strings.HasSuffix(v.Text, " K") || !strings.Contains(v.Where, "°") {
 				t.Errorf("%+v", v)
 			}
 		}

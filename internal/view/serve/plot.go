@@ -109,10 +109,11 @@ func (s *Server) plot(a *answer, r *http.Request, path string) error {
 type pointed struct {
 	Inside bool              `json:"inside"`            // the point is in the area of the data
 	State  fieldplot.State   `json:"state,omitempty"`   // value, fill, NaN, or none: no element is there
-	Value  *float64          `json:"value,omitempty"`   // of state value
+	Value  json.Number       `json:"value,omitempty"`   // of state value, if it is finite
 	Text   string            `json:"text,omitempty"`    // with the unit
 	Where  string            `json:"where,omitempty"`   // in words
 	Index  []fieldplot.Index `json:"element,omitempty"` // by the dimensions of the variable
+	Notes  []string          `json:"notes,omitempty"`   // what one has to know before believing it
 }
 
 // value answers with the value at the point px, py of the picture that plot makes of the other parameters: points from the upper
@@ -137,9 +138,13 @@ func (s *Server) value(a *answer, r *http.Request, path string) error {
 	}
 	out := pointed{Inside: ok}
 	if ok {
-		out = pointed{true, spot.State, nil, spot.Text, spot.Where, spot.Index}
+		out = pointed{true, spot.State, "", spot.Text, spot.Where, spot.Index, spot.Notes}
 		if spot.State == fieldplot.Good {
-			out.Value = cli.Finite(spot.Value)
+			out.Value = json.Number(spot.Whole)
+			if x := cli.Finite(spot.Value); x != nil && spot.Whole == "" {
+				b, _ := json.Marshal(x)
+				out.Value = json.Number(b)
+			}
 		}
 	}
 	return d.json(a, out)

@@ -105,3 +105,23 @@ func TestScanTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestJoinInfinities: the mean of infinite values is infinite, and of both signs NaN, also of parts that are joined.
+func TestJoinInfinities(t *testing.T) {
+	inf := math.Inf(1)
+	for _, x := range []struct {
+		parts [][]float64
+		mean  float64
+	}{
+		{[][]float64{{inf, inf}, {inf}}, inf}, {[][]float64{{1, -inf}, {2}, {-inf}}, -inf}, {[][]float64{{1}, {inf}, {-inf}}, math.NaN()}, {[][]float64{{inf}, {1e308, 1e308}}, inf},
+	} {
+		var all Summary
+		for _, p := range x.parts {
+			s := of(slices.Clone(p), meaning(cdf5.Double, nil))
+			all.Join(&s)
+		}
+		if got := all.Mean(); got != x.mean && !(got != got && x.mean != x.mean) {
+			t.Errorf("%v: %v, want %v", x.parts, got, x.mean)
+		}
+	}
+}

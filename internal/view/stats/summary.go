@@ -39,7 +39,9 @@ func (s *sum) add(x float64) {
 
 func (s *sum) join(o sum) {
 	s.add(o.sum)
-	s.add(o.rest)
+	if o.rest == o.rest { // of infinities nothing is left out
+		s.add(o.rest)
+	}
 }
 
 func (s *sum) total() float64 {

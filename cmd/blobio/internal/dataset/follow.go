@@ -204,7 +204,7 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 		Vars      []namedSums `json:"variables"`
 	}{Record: rec, Committed: r.Records()}
 	for i := range vars {
-		for _, text := range meantBy(&vars[i]).lines() {
+		for _, text := range meantBy(r.Schema(), vars[i].Name).lines() {
 			if !f.json && !f.head {
 				fmt.Fprintf(f.e.Out, "note: %s\n", cli.Plain(text))
 			}
@@ -218,7 +218,7 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 			continue // of the one record that the part has
 		}
 		if f.json {
-			line.Vars = append(line.Vars, namedSums{vars[row.Var].Name, meantBy(&vars[row.Var]), numbersOf(&row)})
+			line.Vars = append(line.Vars, namedSums{vars[row.Var].Name, meantBy(r.Schema(), vars[row.Var].Name), numbersOf(&row)})
 			continue
 		}
 		if err := f.row(rec, &vars[row.Var], &row); err != nil {

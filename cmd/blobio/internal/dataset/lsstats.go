@@ -100,7 +100,7 @@ func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string) (*statsDe
 		}
 		if row.Var != last {
 			last = row.Var
-			x := varStats{Name: d.vars[row.Var].Name, Type: d.vars[row.Var].Type.String(), meant: meantBy(&d.vars[row.Var])}
+			x := varStats{Name: d.vars[row.Var].Name, Type: d.vars[row.Var].Type.String(), meant: meantBy(r.Schema(), d.vars[row.Var].Name)}
 			if d.vars[row.Var].Record {
 				x.Records = []numbers{}
 			}
@@ -158,9 +158,10 @@ type meant struct {
 	name     string
 }
 
-func meantBy(v *blob.Variable) meant {
-	m := cf.MeaningOf(v)
-	return meant{m.String(), m.Remarks(), v.Name}
+func meantBy(s *blob.Schema, name string) meant {
+	id, _ := s.VarID(name)
+	sv := &s.Vars()[id]
+	return meant{cf.MeaningOf(sv).String(), cf.Remarks(s, sv), sv.Name}
 }
 
 // lines is the same as text.
