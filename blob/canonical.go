@@ -189,6 +189,32 @@ func (c *CanonicalFile) Borrow(ctx context.Context, off int64, n int) (p []byte,
 	return b.data[off-from:][:n:n], func() { c.cache.release(b) }
 }
 
+// Prove finds out whether bytes [off, end) can be read, for who cannot go back when a later one cannot. It returns how many from off on can, which may be more.
+// They are decoded for that, and kept for reads that follow, as long as there is room.
+func (c *CanonicalFile) Prove(ctx context.Context, off, end int64) (n int64, err error) {
+	var b []byte
+	for at := off; at < min(end, c.size); at = off + n {
+		from, to := c.cache.blocks.at(at)
+		if !c.cache.isBad(from) {
+			if err := c.cache.prove(ctx, from, to); err == nil {
+				n = to - off
+				continue
+			} else if ctx.Err() != nil {
+				return n, err
+			}
+		}
+		if b == nil {
+			b = make([]byte, exactStep)
+		}
+		k, err := c.exact(ctx, b[:min(exactStep, to-at, end-at)], at)
+		c.cache.around(from, to, int64(k))
+		if n += int64(k); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
 // some reads the first bytes of p, at least one, in the way that costs least. byHeader: who reads began in the header, so a kernel or a library
 // may have read on into data that nobody wants. Those are looked up, whatever that costs, unless it is not the first read of their block.
 func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader bool) (int, error) {

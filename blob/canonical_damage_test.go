@@ -136,6 +136,12 @@ func readsExactly(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how d
 		for i := range b {
 			b[i] = 0x5a
 		}
+		if k%4 == 1 {
+			got, err := f.Prove(t.Context(), off, off+n)
+			if err == nil && (got < n || touched && how == mustFail) || err != nil && (!touched || got >= n || how == mustFail && slices.Contains(bad[off:off+got], true)) {
+				t.Fatalf("%s: %d bytes at %d, some of them damaged: %v: %d can be read, %v", what, n, off, touched, got, err)
+			}
+		}
 		got, err := f.ReadAt(b, off)
 		switch {
 		case err != nil && errors.Is(err, io.EOF):

@@ -151,11 +151,14 @@ func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*bl
 func (k *blockCache) took(b *block, n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	b.taken += int64(n)
-	if b.taken < (b.to-b.from)/4 {
-		return
+	if b.taken += int64(n); b.taken >= (b.to-b.from)/4 {
+		k.onward(b.to)
 	}
-	from, sum := b.to, int64(0)
+}
+
+// onward begins to decode what follows byte from, if little of it is decoded, or being decoded. The lock is held.
+func (k *blockCache) onward(from int64) {
+	sum := int64(0)
 	for from < k.c.size && k.held[from] != nil && sum < k.limit/8*3 {
 		sum += k.held[from].to - from
 		from = k.held[from].to
@@ -163,6 +166,18 @@ func (k *blockCache) took(b *block, n int) {
 	if from < k.c.size && sum < k.limit/8*3 {
 		k.ahead(from)
 	}
+}
+
+// prove decodes the block, and ahead what follows it. It stays for who reads it as long as there is room.
+func (k *blockCache) prove(ctx context.Context, from, to int64) error {
+	k.mu.Lock()
+	k.onward(from)
+	k.mu.Unlock()
+	b, err := k.hold(ctx, from, to, true)
+	if err == nil {
+		k.release(b)
+	}
+	return err
 }
 
 // ahead begins to decode the blocks from byte from on, as many as there is room for: together, since what a rank has of them is read at once. While

@@ -1,6 +1,8 @@
 package blob
 
 import (
+	"encoding/binary"
+
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
@@ -59,6 +61,20 @@ func lostSets(fsys vfs.FS, base string, m *subfile.Manifest) error {
 	return fault.At(subfile.LogName(base, m.Log), -1, "commit", ErrCorrupt, "the last set that it names is %d, but %s is there: a writer names the files of one set before its commit, so commits are lost", len(m.Sets)-1, name)
 }
 
+// counts is the number of records in the header of a subfile that grows, which is not read for that; 0 if it cannot be read.
+func (p *filePart) counts() int64 {
+	f, done, err := p.raw()
+	if err != nil {
+		return 0
+	}
+	defer done()
+	var b [layout.NumrecsLen]byte
+	if layout.ReadFull(f, b[:], layout.NumrecsAt, p.name, "numrecs") != nil {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(b[:]))
+}
+
 // lostCommits is that of the last set, when the reader is opened. Headers that cannot be read are an error of who reads them.
 func (r *Reader) lostCommits() error {
 	if r.manifest == nil {
@@ -76,7 +92,7 @@ func (r *Reader) lostCommits() error {
 		return p.lostCommits(last.records)
 	}
 	r.parallel(len(last.parts), func(i int) {
-		if p := last.parts[i]; !p.gone() {
+		if p := last.parts[i]; p.name != "" && p.counts() > last.records {
 			_ = p.load()
 		}
 	})

@@ -82,3 +82,26 @@ func TestSmallReads(t *testing.T) {
 		noError(t, r.Close())
 	}
 }
+
+// TestProveReadsOnce: who proves some of what is not read yet, in a file that is longer than the cache, reads nothing twice for that.
+func TestProveReadsOnce(t *testing.T) {
+	const elems, step, window = 2 << 20, 16 << 10, 256 << 10
+	mem := flat(t, VariableCentric, elems)
+	cost := func(prove bool) int64 {
+		n := vfs.Count(mem)
+		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: n}))
+		defer r.Close()
+		f := need(r.Canonical(&CanonicalOptions{Memory: 2 << 20}))
+		b := make([]byte, step)
+		for off, to := int64(0), int64(0); off < f.Size(); off += step {
+			if to = max(to, off); prove && to < off+window {
+				to += need(f.Prove(t.Context(), to, off+window))
+			}
+			need(f.ReadAt(b[:min(step, f.Size()-off)], off))
+		}
+		return n.Bytes(vfs.OpRead)
+	}
+	if with, without := cost(true), cost(false); with > without+without/16 {
+		t.Errorf("%d bytes were read, without proving %d", with, without)
+	}
+}

@@ -214,6 +214,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 // applyLog applies the entries in b, the bytes of the log from off on, and returns how many bytes they have, and which of them are damaged in one
 // copy. What follows was cut short as it was written. What was not, but is no entry, is an error: a commit that somebody was told of may be lost.
 func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []error, err error) {
+	last := byte('\n') // of the entry before
 	for len(b) > 0 {
 		e := new(Entry)
 		k, flaw, err := entries.DecodeFirst(b, name, off+n, e, &e.Version)
@@ -228,6 +229,12 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 			if at := laterEntry(b, name, m.Commits+1); at > 0 {
 				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but one that is follows at %d: %v", off+n+int64(at), err)
 			}
+			if k := int64(entries.Length(b)); k > 0 && int64(len(b)) > k {
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but the next one was begun at %d, when this one was on the disk: %v", off+n+k, err)
+			}
+			if last != '\n' {
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, nor is the end of the one before, which was on the disk: %v", err)
+			}
 			if !entries.Torn(b, off+n) {
 				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "written to its end, and damaged since, so commits may be lost: %v", err)
 			}
@@ -236,7 +243,7 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 		if err := m.apply(e, name, off+n); err != nil {
 			return n, flaws, err
 		}
-		n, b = n+int64(k), b[k:]
+		n, last, b = n+int64(k), b[k-1], b[k:]
 	}
 	return n, flaws, nil
 }

@@ -146,8 +146,8 @@ func TestNextFlips(t *testing.T) {
 	}
 }
 
-// TestLogLostSector: zeros in the place of a sector are no crash if a commit behind them is there, be it in its second copy alone: it was begun when those
-// before were on the disk.
+// TestLogLostSector: zeros in the place of a sector are no crash if a commit behind them is there, be it in its second copy alone, or only by the length of the
+// log: it was begun when those before were on the disk.
 func TestLogLostSector(t *testing.T) {
 	const sector = 512
 	hidden := 0
@@ -157,19 +157,29 @@ func TestLogLostSector(t *testing.T) {
 		must(t, l.Close())
 		good := content(t, mem, LogName("d.nc", mine))
 		last := len(good) - len(need(entry(m, commits).Encode()))
+		before := last - len(need(entry(m, commits-1).Encode()))
+		damaged := func(from, to int) {
+			t.Helper()
+			b := []byte(good)
+			clear(b[from:to])
+			must(t, mem.Remove(LogName("d.nc", mine)))
+			must(t, vfs.WriteFile(mem, LogName("d.nc", mine), b))
+			if st, err := ReadState(mem, "d.nc"); !errors.Is(err, fault.ErrCorrupt) {
+				t.Errorf("%d commits, zeros from %d to %d of %d: %v, error %v", commits, from, to, len(good), st, err)
+			}
+		}
+		if line := before + strings.Index(good[before:], "\n") + 1; commits == 6 { // zeros to the end are as a crash leaves them wherever they begin
+			for from := line; from < last; from++ {
+				damaged(from, len(good))
+			}
+		}
 		second := last + strings.LastIndex(good[last:len(good)-1], "\n")
 		from := (last - 1) / sector * sector // the sector in which the last commit begins, behind the end of the one before
 		if from+sector > second {
 			continue
 		}
 		hidden++
-		b := []byte(good)
-		clear(b[from : from+sector])
-		must(t, mem.Remove(LogName("d.nc", mine)))
-		must(t, vfs.WriteFile(mem, LogName("d.nc", mine), b))
-		if st, err := ReadState(mem, "d.nc"); !errors.Is(err, fault.ErrCorrupt) {
-			t.Errorf("%d commits, zeros from %d of %d on: %v, error %v", commits, from, len(good), st, err)
-		}
+		damaged(from, from+sector)
 	}
 	if hidden == 0 {
 		t.Error("in no log the sector ends before the second copy of the last commit")

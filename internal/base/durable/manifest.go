@@ -127,6 +127,16 @@ func (k Manifest) DecodeCopy(b []byte, content any) bool {
 	return line != nil && copied && json.Unmarshal(line, content) == nil
 }
 
+// Length is how long the content is that b begins with, with its checksum and copy, if its first line is there to its end; 0 if not.
+func (k Manifest) Length(b []byte) int {
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 || !bytes.HasPrefix(b, k.start()) || !json.Valid(b[:end]) {
+		return 0
+	}
+	n, _ := differ(nil, framed(b[:end], true))
+	return n
+}
+
 // once says whether the bytes behind the first checksum end a file without a copy, one of which may be damaged.
 func once(b []byte) bool {
 	same := 0

@@ -135,7 +135,8 @@ type opened struct {
 	d *dataset
 
 	mu       sync.Mutex
-	from, to int64 // can be read, as far as follow has looked
+	from, to int64  // can be read, as far as follow has looked
+	ring     []byte // the last of them, byte n at n % len(ring), where the dataset does not keep them; nil: none yet
 }
 
 var _ interface {
@@ -178,6 +179,9 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 		}
 	}
 	b = b[:min(int64(len(b)), size-off)]
+	if o.kept(b, off) {
+		return &lent{fuse.ReadResultData(b), done}, 0
+	}
 	if l, ok := bytes.(lender); ok {
 		if p, back := l.Borrow(context.Background(), off, len(b)); p != nil {
 			return &lent{fuse.ReadResultData(p), func() { back(); done() }}, 0
@@ -195,8 +199,11 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 	return fuse.ReadResultData(b), 0
 }
 
-// longest is how long a read of a program can be, at least, and never come back short. Decoded blocks of as many bytes are in memory when they are asked for.
+// longest is how long a read of a program can be, at least, and never come back short.
 const longest = 32 << 20
+
+// maxRings is how many handles of a mount have room, 34 MiB each beside Options.Memory, for all that follow reads: others read it twice.
+const maxRings = 4
 
 // follow reads what may follow a part that ends at off, and was not read by an earlier call. After an error it returns where that was.
 func (o *opened) follow(bytes tree.Bytes, off, size int64) (int64, error) {
@@ -206,12 +213,19 @@ func (o *opened) follow(bytes tree.Bytes, off, size int64) (int64, error) {
 	if off < o.from || off > o.to {
 		o.from, o.to = off, off
 	}
-	for b := []byte(nil); o.to < end; {
-		if b == nil {
-			b = make([]byte, min(maxRead, end-o.to))
+	if l, ok := bytes.(lender); ok {
+		n, err := l.Prove(context.Background(), o.to, end)
+		o.to += n
+		return o.to, err
+	}
+	for o.to < end {
+		if o.ring == nil {
+			o.ring = o.d.m.newRing()
 		}
-		n, err := bytes.ReadAtContext(context.Background(), b[:min(int64(len(b)), end-o.to)], o.to)
-		if err != nil && !(errors.Is(err, io.EOF) && o.to+int64(n) == size) {
+		at := o.to % int64(len(o.ring))
+		b := o.ring[at:min(at+min(maxRead, end-o.to), int64(len(o.ring)))]
+		n, err := bytes.ReadAtContext(context.Background(), b, o.to)
+		if n < len(b) {
 			return o.to + int64(n), err
 		}
 		o.to += int64(n)
@@ -219,8 +233,33 @@ func (o *opened) follow(bytes tree.Bytes, off, size int64) (int64, error) {
 	return 0, nil
 }
 
+// newRing returns memory for a part and, if there is room, for what follow reads behind it. As much as a part is for one that fails.
+func (m *Mount) newRing() []byte {
+	if m.rings.Add(1) > maxRings {
+		m.rings.Add(-1)
+		return make([]byte, maxRead)
+	}
+	return make([]byte, longest+2*maxRead)
+}
+
+// kept copies bytes from off on that follow has read, if it has them.
+func (o *opened) kept(b []byte, off int64) bool {
+	if !o.mu.TryLock() {
+		return false
+	}
+	defer o.mu.Unlock()
+	size := int64(len(o.ring))
+	if size == 0 || off < max(o.from, o.to+maxRead-size) || off+int64(len(b)) > o.to {
+		return false
+	}
+	n := copy(b, o.ring[off%size:])
+	copy(b[n:], o.ring)
+	return true
+}
+
 // lender is a blob.CanonicalFile.
 type lender interface {
+	Prove(ctx context.Context, off, end int64) (n int64, err error)
 	Borrow(ctx context.Context, off int64, n int) (p []byte, back func())
 }
 
@@ -235,6 +274,9 @@ func (l *lent) Done() { l.back() }
 // Release gives the dataset back with the last handle.
 func (o *opened) Release(context.Context) syscall.Errno {
 	d := o.d
+	if len(o.ring) > maxRead {
+		d.m.rings.Add(-1)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.opens--; d.opens == 0 {

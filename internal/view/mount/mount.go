@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,6 +41,8 @@ type Mount struct {
 	at   string // absolute, without links
 	fuse *fuse.Server
 	done chan struct{} // closed when it is unmounted and nobody uses it
+
+	rings atomic.Int32 // that handles have, see opened
 }
 
 // New mounts what lies below dir at the directory at. A mount of this package that was killed there is cleared first.

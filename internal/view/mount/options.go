@@ -17,7 +17,7 @@ type Options struct {
 	OnlyDatasets bool              // hide other files; without it they are passed through
 	AllowOther   bool              // let other users in, within the permissions of the files
 	Verify       blob.Verification // which checksums reading compares; default VerifyOnce
-	Memory       int64             // cap of cached data and of data read ahead, in bytes, at least 16 MiB; default 256 MiB
+	Memory       int64             // cap of cached data and of data read ahead, in bytes, at least 16 MiB; default 256 MiB; long reads of checkpoints and versions keep up to 136 MiB more
 	Workers      int               // concurrent reads of each dataset; default GOMAXPROCS
 	AllowMissing bool              // what is missing reads as fill values; without it, reading it fails
 	ZeroFill     bool              // elements that no blob covers are zeros instead of fill values
