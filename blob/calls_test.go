@@ -59,6 +59,9 @@ func TestDifferentCallsOfReads(t *testing.T) {
 	errs, _ := eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		r := need(Open(ctx, "d.nc", &OpenOptions{FS: mem}))
 		defer r.Close()
+		if err := c.Barrier(ctx); err != nil { // all have opened the dataset before one fails and ends the others' contexts
+			return err
+		}
 		if c.Rank() == 2 {
 			return c.Barrier(comm.In(ctx, "another"))
 		}
