@@ -119,9 +119,7 @@ func (d *decoder) inPlace() (*File, error) {
 			return nil, onlyIO(err)
 		}
 		f := d.file(l, b)
-		if err := f.markFast(); err != nil {
-			continue
-		}
+		marked := f.markFast() // a damaged mark is one, too
 		if !l.atEnd() {
 			end := f.FB.FileSize
 			if end != f.FB.CkptSize || end < l.fbSize() {
@@ -148,7 +146,7 @@ func (d *decoder) inPlace() (*File, error) {
 		}
 		share := inPlaceShare(l, f.Blocks)
 		score := share
-		if isHex([]byte(f.FB.Checksum)) || f.Hash == Fast {
+		if isHex([]byte(f.FB.Checksum)) || f.Hash == Fast || marked != nil {
 			score++
 		}
 		if !f.RecordsLost {

@@ -41,7 +41,7 @@ but all data can be read. A note (shown with --notes): something worth knowing. 
 it uses what is not implemented here, and may be sound. Nothing is changed.
 
 Exit codes: 0 sound, 1 errors (with --strict: or warnings), 2 a path, or a part of it, could
-not be checked.`
+not be checked, or is of another format.`
 
 // Add adds the flags, and the end of the help. quick says what --quick does, workers what there are several of at once; a verb without one
 // passes "". checked is what was found at a path, as JSON has it.

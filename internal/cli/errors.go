@@ -46,7 +46,7 @@ var optionRemark = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Opt
 
 // ErrorLine says an error in one line, with a hint where its cause is typical.
 func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
-	if errors.Is(err, context.Canceled) && !isUnfinished(err) && !errors.As(err, new(*durable.UnsureError)) {
+	if interrupted(err) {
 		return "interrupted; nothing was left half-written"
 	}
 	msg := ErrorText(err)
@@ -58,6 +58,11 @@ func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
 		msg += " (" + h + ")"
 	}
 	return msg
+}
+
+// interrupted says of an error that the user ended the verb, and that nothing came of it.
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) && !isUnfinished(err) && !errors.As(err, new(*durable.UnsureError))
 }
 
 // maxErrors is how many errors in one are told.
