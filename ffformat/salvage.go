@@ -35,7 +35,7 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 	}
 	if g == nil {
 		if cause == nil && d.size == 0 {
-			cause = d.err(-1, "", ErrNotFormat, "the file is empty")
+			cause = d.err(-1, "", ErrTruncated, "the file is empty")
 		}
 		if cause == nil {
 			cause = d.err(-1, "file block", ErrNotFormat, "no layout's file block has its hash (A and B: at 0, C0 to F: at the end), "+

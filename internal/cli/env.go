@@ -44,6 +44,8 @@ type Env struct {
 
 	// Hint says what to do about an error of a verb, or nothing.
 	Hint func(cmd *cobra.Command, err error) string
+	// WhatIs says what a path is that a verb does not take, and who reads it, or nothing.
+	WhatIs func(path string) string
 	// JoinAdvice is how processes come to know of each other.
 	JoinAdvice string
 	Procs      *Processes    // that run the command line together, or nil

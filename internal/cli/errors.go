@@ -104,6 +104,9 @@ func (e *Env) hintOf(cmd *cobra.Command, err error) string {
 	var h *hinted
 	switch {
 	case errors.As(err, &h):
+		if what := e.whatWasNamed(cmd, err); what != "" && h.hint != "" {
+			return h.hint + ": " + what
+		}
 		return h.hint
 	case isUnfinished(err):
 		return "blobio recover finishes it, with -n it only lists the steps; do not remove any of its files"
@@ -112,8 +115,28 @@ func (e *Env) hintOf(cmd *cobra.Command, err error) string {
 	case errors.Is(err, durable.ErrKept), e.Hint == nil:
 		return ""
 	}
+	if what := e.whatWasNamed(cmd, err); what != "" {
+		return what
+	}
 	return e.Hint(cmd, err)
 }
+
+// whatWasNamed says of an error about a file that was named what that is, if the verb does not read it.
+func (e *Env) whatWasNamed(cmd *cobra.Command, err error) string {
+	var fe *fault.FormatError
+	if !unread(err) || e.WhatIs == nil || !errors.As(err, &fe) || strings.Contains(fe.Msg, gitLFS) || !slices.Contains(cmd.Flags().Args(), fe.File) {
+		return ""
+	}
+	return e.WhatIs(fe.File)
+}
+
+// unread says that an error is about a format, a version of one or a feature that a verb does not read.
+func unread(err error) bool {
+	return errors.Is(err, fault.ErrNotFormat) || errors.Is(err, fault.ErrUnsupported) || errors.Is(err, fault.ErrVersion)
+}
+
+// gitLFS is in messages that tell already what to do.
+const gitLFS = "git lfs pull"
 
 // CouldHelp says that a verb has a flag that was not given yet.
 func CouldHelp(cmd *cobra.Command, flag string) bool {

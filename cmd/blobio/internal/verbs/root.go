@@ -82,6 +82,7 @@ func versionText() string {
 // Run executes one command line and returns the exit code.
 func Run(ctx context.Context, e *cli.Env) int {
 	e.Hint, e.JoinAdvice = hint, joinAdvice
+	e.WhatIs = func(path string) string { return whatItIs(path, e.Args) }
 	lines, err := route(e.Args)
 	if err != nil {
 		return e.Refuse(newRoot(e), err)

@@ -3,11 +3,13 @@ package verbs_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cli"
+	"blobio/internal/testfiles"
 	"blobio/subfile"
 )
 
@@ -78,5 +80,68 @@ func TestDamageEndsWithOne(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestOtherFormats: what is of another format is not damaged, and the words say what it is and who reads it.
+func TestOtherFormats(t *testing.T) {
+	dir, canon, blobs, _ := clitest.Toys(t)
+	at := func(name, content string) string {
+		name = filepath.Join(dir, name)
+		clitest.Check(t, os.WriteFile(name, []byte(content), 0o666))
+		return name
+	}
+	cello := filepath.Join(dir, "Check")
+	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--cells", "4", cello)
+	tree := at("a.kvt", string(clitest.Read(t, testfiles.Dir(t, "kvtree", "nested.kvt"))))
+	pointer := at("lfs.nc", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+	text, zipped := at("notes.txt", "no dataset at all, but a text\n"), at("a.gz", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00")
+	maps := at("m.dat", "version 2001 npes 1 ndims 1\n4\n0 4\n1 2 3 4\n")
+	plain := string(clitest.Read(t, filepath.Join(cello, "block_data-0.h5")))
+	const lfs = "git lfs pull"
+	for _, c := range []struct{ path, words string }{
+		{text, "it is a text"}, {zipped, "gunzip"}, {pointer, lfs}, {tree, `it is a key/value file, for "blobio scr"`},
+	} {
+		for _, line := range []string{"decomp check", "decomp info", "ff check", "ff ls", "ff dump", "ff convert OUT", "scr print", "check", "dump", "ls", "convert OUT", "diff " + canon, "where T[0]"} {
+			words := strings.Fields(line)
+			if c.path == tree && (words[0] == "scr" || len(words) == 1) {
+				continue
+			}
+			args := append(slices.Clone(words), c.path)
+			if words[len(words)-1] == "OUT" {
+				args = append(words[:len(words)-1:len(words)-1], c.path, filepath.Join(dir, "out"))
+			}
+			want := c.words
+			if c.path == tree && (words[0] == "convert" || words[0] == "where" || words[0] == "diff") {
+				want = "key/value file"
+			}
+			if r := clitest.Blobio(t, args...); r.Code != cli.Failed || !strings.Contains(r.Out+r.Err, want) {
+				t.Errorf("%v: exit code %d, want 2 and %q\n%s%s", args, r.Code, want, r.Out, r.Err)
+			}
+		}
+	}
+	for _, c := range []struct{ words, line string }{
+		{`convert does not take a checkpoint of Cello, "blobio amr convert" does`, "convert " + cello + " " + dir + "/x.nc"},
+		{`where does not take a checkpoint of Cello, which is for ls`, "where T[0] " + cello},
+		{`convert does not take a map file, "blobio decomp convert" does`, "convert " + maps + " " + dir + "/x.nc"},
+		{`it is a checkpoint of Cello, for "blobio amr"`, "decomp check " + cello},
+		{`it is a checkpoint of Cello, for "blobio amr"`, "decomp info " + cello},
+		{`it is an ordinary netCDF file, for "blobio check"`, "decomp check " + canon},
+		{`it is a map file, for "blobio decomp"`, "ff check " + maps},
+		{"netCDF-C (ncdump) may read it", "check " + at("later.nc", "CDF\x09\x00\x00\x00\x00")},
+		{"h5dump and netCDF-C may read it", "check " + at("plain.h5", plain)},
+	} {
+		args := strings.Fields(c.line)
+		if r := clitest.Blobio(t, args...); r.Code != cli.Failed || !strings.Contains(r.Out+r.Err, c.words) {
+			t.Errorf("%v: exit code %d, want 2 and %q\n%s%s", args, r.Code, c.words, r.Out, r.Err)
+		}
+	}
+	clitest.Shows(t, ": good", "decomp", "check", blobs)
+	clitest.FlipByte(t, blobs+".0000", 0x100)
+	clitest.Bad(t, cli.Findings, "0x100", "decomp", "check", blobs)
+	// A subfile of which Git LFS left a pointer is elsewhere, not damaged.
+	clitest.Check(t, os.WriteFile(blobs+".0000", clitest.Read(t, pointer), 0o666))
+	for _, line := range []string{"dump", "decomp info"} {
+		clitest.Bad(t, cli.Failed, lfs, append(strings.Fields(line), blobs)...)
 	}
 }
