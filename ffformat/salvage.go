@@ -37,6 +37,9 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 		if cause == nil && d.size == 0 {
 			cause = d.err(-1, "", ErrTruncated, "the file is empty")
 		}
+		if cause == nil && d.marked() {
+			cause = d.err(d.size-LayoutF.fbSize(), "FB.myHash", ErrChecksum, "the metadata have another one, and none of their records can be found")
+		}
 		if cause == nil {
 			cause = d.err(-1, "file block", ErrNotFormat, "no layout's file block has its hash (A and B: at 0, C0 to F: at the end), "+
 				"and no container headers are in the last %d bytes: another format, torn before the metadata were written, or of FTI's POSIX mode (ckpt_io = 1), "+
@@ -48,6 +51,16 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 		g.Damaged = cause
 	}
 	return g, nil
+}
+
+// marked says that the file ends with a file block of a Fast file, by its mark.
+func (d *decoder) marked() bool {
+	at := d.size - LayoutF.fbSize()
+	if at < 0 {
+		return false
+	}
+	b, err := d.read(at, int64(len(fastMark)))
+	return err == nil && string(b) == fastMark
 }
 
 func damaged(f *File, cause error) *File {

@@ -90,7 +90,7 @@ func whatItIs(path string, args []string) string {
 	what, who := vfs.Kind(head)
 	switch {
 	case what == "" && len(head) > 0 && vfs.IsText(head):
-		return "it is a text"
+		return "it begins as a text does"
 	case what == "":
 		return ""
 	case who == "":

@@ -100,7 +100,7 @@ func TestOtherFormats(t *testing.T) {
 	plain := string(clitest.Read(t, filepath.Join(cello, "block_data-0.h5")))
 	const lfs = "git lfs pull"
 	for _, c := range []struct{ path, words string }{
-		{text, "it is a text"}, {zipped, "gunzip"}, {pointer, lfs}, {tree, `it is a key/value file, for "blobio scr"`},
+		{text, "it begins as a text does"}, {zipped, "gunzip"}, {pointer, lfs}, {tree, `it is a key/value file, for "blobio scr"`},
 	} {
 		for _, line := range []string{"decomp check", "decomp info", "ff check", "ff ls", "ff dump", "ff convert OUT", "scr print", "check", "dump", "ls", "convert OUT", "diff " + canon, "where T[0]"} {
 			words := strings.Fields(line)
