@@ -389,8 +389,11 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 	}
 	sh := lead.place.Shape
 	if lead.place.Plain {
-		if !found.Single {
-			c.say(Error, lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
+		switch {
+		case lead.set != nil:
+			c.say(Error, lead.name, 0, "header", ErrCorrupt, "an ordinary netCDF file under the name of a subfile")
+		case !found.Single:
+			c.say(Unchecked, lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
 		}
 		return
 	}

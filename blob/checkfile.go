@@ -36,11 +36,9 @@ func (c *checker) structure(p *checkPart) {
 	}
 	pl, records, err := p.decodeFile(f)
 	if err != nil {
-		x := fault.Of(Error, p.name, p.whatIsIt(err))
-		switch {
-		case p.name != p.base: // one of several, and the others are of the format
-			x.Severity = Error
-		case errors.Is(err, ErrNotFormat): // it may be sound as what it is
+		err = p.whatItWas(p.whatIsIt(err))
+		x := fault.Of(Error, p.name, err)
+		if errors.Is(err, ErrNotFormat) { // it may be sound as what it is
 			x.Severity = Unchecked
 		}
 		c.add(x)

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -175,8 +174,8 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		if err := c.r.replaced(missing[0]); err != nil {
 			return err
 		}
-		return fmt.Errorf("convert: %d of %d subfiles of %s missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements): %w",
-			len(missing), c.r.numParts(), c.r.base, missing[0], ErrMissing)
+		return fault.In(c.r.base, "subfiles", ErrMissing, "%d of %d missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements)",
+			len(missing), c.r.numParts(), missing[0])
 	}
 	if c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records); err != nil {
 		return err

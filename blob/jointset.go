@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
-	"fmt"
 	"math"
 
 	"blobio/blob/internal/layout"
@@ -139,7 +138,7 @@ func (k *Collective) header(of *filePart) (*filePart, *tape, error) {
 	if p.gone() {
 		err := k.r.replaced(p.wanted())
 		if err == nil && !k.r.opt.AllowMissing {
-			err = fmt.Errorf("%s: %w", p.wanted(), ErrMissing)
+			err = fault.In(p.wanted(), "subfile", ErrMissing, "not there")
 		}
 		return p, nil, err
 	}

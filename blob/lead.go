@@ -34,7 +34,7 @@ func (r *Reader) lead(s *set) (*filePart, error) {
 		}
 	}
 	if first == nil {
-		first = fmt.Errorf("%s: no subfile is here%s: %w", r.base, r.leftBehind(s.parts[0].wanted()), ErrMissing)
+		first = fault.In(r.base, "subfiles", ErrMissing, "none is here%s", r.leftBehind(s.parts[0].wanted()))
 	}
 	return nil, first
 }
@@ -78,13 +78,13 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 	}
 	if n := lead.place.Shape.Subfiles; r.manifest == nil && !lead.place.Plain {
 		if found.Single && n != 1 {
-			return fmt.Errorf("%s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
+			return fault.In(lead.name, "subfiles", ErrMissing, "%d, but the name of the file has no subfile number", n)
 		}
 		if n < len(s.parts) {
 			return fault.At(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
 		}
 		if n > len(s.parts)+maxMissing || n > len(s.parts) && !r.opt.AllowMissing {
-			return fmt.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
+			return fault.In(r.base, "subfiles", ErrMissing, "%d of %d missing, the first is %s", n-len(found.Members), n, firstMissing(found, r.base))
 		}
 		for i := len(s.parts); i < n; i++ {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: subfile.Name(r.base, i)})
@@ -128,7 +128,7 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 	}
 	missing := r.missing(r.sets[r.seenBy(was):])
 	if r.complete = len(missing) == 0; !r.complete && !r.opt.AllowMissing && (!r.opt.MissingLater || r.manifest == nil) {
-		return fmt.Errorf("%s: %d of %d subfiles missing, the first is %s%s: %w", r.base, len(missing), r.numParts(), missing[0], r.leftBehind(missing[0]), ErrMissing)
+		return fault.In(r.base, "subfiles", ErrMissing, "%d of %d missing, the first is %s%s", len(missing), r.numParts(), missing[0], r.leftBehind(missing[0]))
 	}
 	return nil
 }

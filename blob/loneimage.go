@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"blobio/internal/base/fault"
+	"blobio/subfile"
 )
 
 // loneItem is what a rank has put of one record of a lone variable, in all.
@@ -176,5 +177,5 @@ func (e *engine) twoValues(a, b *loneItem, at int64) error {
 	if sv.Record {
 		rec = fmt.Sprintf(" record %d", a.Rec)
 	}
-	return fault.Usage("put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", sv.Name, rec, a.Rank, b.Rank, at)
+	return fault.Usage("%s: put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", subfile.Base(e.final), sv.Name, rec, a.Rank, b.Rank, at)
 }

@@ -121,12 +121,12 @@ func (p *filePart) decode() error {
 	}
 	pl, records, err := p.decodeFile(f)
 	if err != nil {
-		return p.whatIsIt(err)
+		return p.whatItWas(p.whatIsIt(err))
 	}
 	p.records = records
 	if p.info != nil {
 		if pl.Plain {
-			return fault.At(p.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+			return fault.At(p.name, 0, "header", ErrCorrupt, "an ordinary netCDF file, not a blob subfile")
 		}
 		if p.size < p.info.Size {
 			return fault.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
@@ -153,6 +153,36 @@ func (p *filePart) whatIsIt(err error) error {
 		return fault.At(p.name, -1, "file", ErrNotFormat, "a directory, want a CDF or HDF5 file")
 	}
 	return err
+}
+
+// whatItWas makes damage of a file that is no subfile of blobs, or not one of this version, if it was one: a manifest lists it, or others of
+// its dataset are there. What Git LFS left of it is elsewhere.
+func (p *filePart) whatItWas(err error) error {
+	var fe *fault.FormatError
+	foreign := errors.Is(err, ErrNotFormat) || errors.Is(err, ErrVersion) || errors.Is(err, ErrUnsupported)
+	if !foreign || !errors.As(err, &fe) || p.name == p.r.base || p.r.manifest == nil && !p.hasOthers() || vfs.IsPointer(p.r.fs, p.name) {
+		return err
+	}
+	was := *fe
+	was.Err = ErrCorrupt
+	return &was
+}
+
+// hasOthers says that another subfile of the dataset is one of blobs.
+func (p *filePart) hasOthers() bool {
+	found, err := subfile.Find(p.r.fs, p.r.base)
+	if err != nil {
+		return false
+	}
+	for _, name := range found.Members {
+		if name == p.name {
+			continue
+		}
+		if pl, err := blobHeader(p.r.fs, name); err == nil && pl != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // sameDataset says whether two subfiles can belong together: they differ only

@@ -123,7 +123,7 @@ func TestHalfRenamed(t *testing.T) {
 	mem := vfs.NewMem()
 	tinyModel(1, 1).writeTo(t, mem, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: mem}})
 	must(mem.Rename("d.nc.manifest", "e.nc.manifest"))
-	for k, want := range []string{"no subfile is here, but d.nc.0000, which", "the first is e.nc.0001, but d.nc.0001, which"} {
+	for k, want := range []string{"none is here, but d.nc.0000, which", "the first is e.nc.0001, but d.nc.0001, which"} {
 		if _, err := canonicalOf(mem, "e.nc"); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

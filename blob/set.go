@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"blobio/blob/internal/layout"
@@ -48,7 +47,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		p := s.parts[i]
 		if p.gone() {
 			if errs[i] = r.replaced(p.wanted()); errs[i] == nil && !r.opt.AllowMissing {
-				errs[i] = fmt.Errorf("%s: %w", p.wanted(), ErrMissing)
+				errs[i] = fault.In(p.wanted(), "subfile", ErrMissing, "not there")
 			}
 			return
 		}

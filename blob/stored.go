@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/cdf5"
@@ -65,7 +64,7 @@ func (r *Reader) storedPart(f File) (*filePart, error) {
 				continue
 			}
 			if p.gone() {
-				return nil, fmt.Errorf("%s: %w", p.wanted(), ErrMissing)
+				return nil, fault.In(p.wanted(), "subfile", ErrMissing, "not there")
 			}
 			return p, nil
 		}

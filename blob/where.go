@@ -79,7 +79,7 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 		if p != nil {
 			gone = p.wanted()
 		}
-		return nil, fmt.Errorf("%s, which has the element: %w", gone, ErrMissing)
+		return nil, fault.In(gone, "subfile", ErrMissing, "not there, and it has the element")
 	}
 	x.Set, x.Subfile, x.File = slices.Index(r.sets, s), p.index, p.name
 	if p.view != nil {

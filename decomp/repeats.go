@@ -8,18 +8,24 @@ import (
 // Repeats says how far requests of one rank overlap each other.
 type Repeats struct {
 	Again int64 // how often a rank holds an element that it holds already
+	Elems int64 // how many elements a rank holds more than once
 	Added int64 // how many elements that it does not hold SortCoalesce would add to its requests
 	Rank  int   // the first rank with such an element
 	Off   int64 // the first of its elements
 }
 
-// String says what was found, as "1 index twice; merged as E3SM-IO does, claims 1 more".
+// String says what was found, as "1 index twice; merged as E3SM-IO does, claims 1 more", or "1 index more than once, 2 times too many; ..." where a rank holds
+// one more than twice.
 func (r Repeats) String() string {
 	what := "indices"
-	if r.Again == 1 {
+	if r.Elems == 1 {
 		what = "index"
 	}
-	return fmt.Sprintf("%d %s twice; merged as E3SM-IO does, claims %d more", r.Again, what, r.Added)
+	often := "twice"
+	if r.Again > r.Elems {
+		often = fmt.Sprintf("more than once, %d times too many", r.Again)
+	}
+	return fmt.Sprintf("%d %s %s; merged as E3SM-IO does, claims %d more", r.Elems, what, often, r.Added)
 }
 
 // Repeats looks for ranks that hold an element more than once.
@@ -36,6 +42,7 @@ func (m *Map) Repeats() Repeats {
 			all.Rank, all.Off = r, one.Off
 		}
 		all.Again += one.Again
+		all.Elems += one.Elems
 		all.Added += one.Added
 	}
 	if all.Again == 0 {
@@ -59,9 +66,13 @@ func RepeatsOf(reqs []Req, last int64) Repeats {
 // repeatsIn is RepeatsOf; it changes reqs.
 func repeatsIn(reqs []Req, last int64) (r Repeats) {
 	sortByOffset(reqs)
-	sum, end, found := int64(0), int64(0), false
+	sum, end, again, found := int64(0), int64(0), int64(0), false // again is the end of what is held more than once
 	for _, q := range reqs {
 		sum += q.Length
+		if e := min(q.Offset+q.Length, end); e > max(q.Offset, again) {
+			r.Elems += e - max(q.Offset, again)
+			again = e
+		}
 		if q.Length > 0 && q.Offset < end && !found {
 			r.Off, found = q.Offset, true
 		}

@@ -15,9 +15,9 @@ func TestRepeats(t *testing.T) {
 		want   Repeats
 		merged []Req
 	}{
-		{[]Req{{0, 2}, {1, 1}, {3, 2}}, 8, Repeats{Again: 1, Added: 1, Off: 1}, []Req{{0, 2}, {1, 1}, {3, 2}}},
-		{[]Req{{3, 2}, {0, 2}, {1, 1}}, 8, Repeats{Again: 1, Added: 1, Off: 1}, []Req{{0, 2}, {1, 1}, {3, 2}}},
-		{[]Req{{0, 1}, {0, 1}, {2, 1}}, 8, Repeats{Again: 1, Off: 0}, []Req{{0, 1}, {0, 1}, {2, 1}}}, // of the first of a row nothing is added
+		{[]Req{{0, 2}, {1, 1}, {3, 2}}, 8, Repeats{Again: 1, Elems: 1, Added: 1, Off: 1}, []Req{{0, 2}, {1, 1}, {3, 2}}},
+		{[]Req{{3, 2}, {0, 2}, {1, 1}}, 8, Repeats{Again: 1, Elems: 1, Added: 1, Off: 1}, []Req{{0, 2}, {1, 1}, {3, 2}}},
+		{[]Req{{0, 1}, {0, 1}, {2, 1}}, 8, Repeats{Again: 1, Elems: 1, Off: 0}, []Req{{0, 1}, {0, 1}, {2, 1}}}, // of the first of a row nothing is added
 		{[]Req{{4, 1}, {0, 3}, {2, 0}}, 8, Repeats{}, []Req{{0, 3}, {4, 1}}},
 		{nil, 8, Repeats{}, nil},
 	} {
@@ -39,8 +39,14 @@ func TestRepeats(t *testing.T) {
 			t.Errorf("%v: merged %v, want %v", before, got, c.merged)
 		}
 	}
-	if s := (Repeats{Again: 1, Added: 1}).String(); s != "1 index twice; merged as E3SM-IO does, claims 1 more" {
-		t.Error(s)
+	for r, want := range map[Repeats]string{
+		{Again: 1, Elems: 1, Added: 1}:              "1 index twice; merged as E3SM-IO does, claims 1 more",
+		{Again: 2, Elems: 2}:                        "2 indices twice; merged as E3SM-IO does, claims 0 more",
+		RepeatsOf([]Req{{3, 1}, {3, 1}, {3, 1}}, 8): "1 index more than once, 2 times too many; merged as E3SM-IO does, claims 2 more",
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
@@ -59,14 +65,19 @@ func TestRepeatsCounted(t *testing.T) {
 			return n
 		}
 		held := count(reqs)
-		sum := int64(0)
+		sum, often := int64(0), int64(0)
 		for _, n := range held {
-			sum += n
+			if sum += n; n > 1 {
+				often++
+			}
 		}
 		as, own := SortCoalesce(slices.Clone(reqs), last), SortMerge(slices.Clone(reqs), last)
 		got := RepeatsOf(reqs, last)
 		if want := sum - int64(len(held)); got.Again != want || got.Again > 0 && got.Added != int64(len(count(as))-len(held)) {
 			t.Fatalf("%v: %+v; %d are held %d times, as E3SM-IO has it %d", reqs, got, len(held), sum, len(count(as)))
+		}
+		if got.Elems != often {
+			t.Fatalf("%v: %d elements are held more than once, want %d", reqs, got.Elems, often)
 		}
 		if got.Again == 0 && !slices.Equal(as, own) {
 			t.Fatalf("%v: SortMerge makes %v, SortCoalesce %v", reqs, own, as)

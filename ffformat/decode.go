@@ -196,7 +196,11 @@ func (d *decoder) fast(f *File) (*File, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, d.err(at, "FB.checksum", ErrUnsupported, "%v", err)
+		class := ErrCorrupt
+		if v := f.FB.Checksum[max(0, len(f.FB.Checksum)-len(fastVersion)):]; v != fastVersion && laterFast.MatchString(v) {
+			class = ErrUnsupported
+		}
+		return nil, d.err(at, "FB.checksum", class, "%v", err)
 	}
 	f.Hash, f.BlockSize = Fast, bs
 	if f.FB.DataSize < 0 || f.FB.DataSize > at {

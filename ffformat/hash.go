@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -20,8 +21,14 @@ const (
 // fastMark begins the checksum field of a Fast file.
 const fastMark = "blobio-xxh3-128 b="
 
+// fastVersion ends it.
+const fastVersion = " v01"
+
+// laterFast is what later versions may have in its place.
+var laterFast = regexp.MustCompile(`^ v[0-9]{2}$`)
+
 // fastChecksum is the checksum field of a Fast file: 32 characters.
-func fastChecksum(blockSize int) string { return fmt.Sprintf(fastMark+"%010d v01", blockSize) }
+func fastChecksum(blockSize int) string { return fmt.Sprintf(fastMark+"%010d"+fastVersion, blockSize) }
 
 // parseFast returns the block size that a checksum field names.
 // ok is false if it is not the field of a Fast file.

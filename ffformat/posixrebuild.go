@@ -51,7 +51,7 @@ func (p *PosixFile) find(name string) string {
 func (p *PosixFile) sound(ctx context.Context, name string, size int64, sum string) (vfs.File, string, error) {
 	at := p.find(name)
 	if at == "" {
-		return nil, "", fmt.Errorf("%s: %w", name, ErrMissing)
+		return nil, "", fault.In(name, "", ErrMissing, "not there")
 	}
 	f, err := vfs.OS.Open(at)
 	if err != nil {
@@ -216,7 +216,7 @@ func (p *PosixFile) survivors(ctx context.Context) (*survivors, error) {
 		return s, err
 	}
 	if len(s.parity) < len(s.lost) {
-		return s, errors.Join(append(why, fmt.Errorf("%d of %d files of the group are lost, and there are %d parity files: %w", len(s.lost), len(p.group), len(s.parity), ErrMissing))...)
+		return s, errors.Join(append(why, fault.In(p.Name, "parity", ErrMissing, "%d of %d files of the group are lost, and there are %d parity files", len(s.lost), len(p.group), len(s.parity)))...)
 	}
 	return s, nil
 }

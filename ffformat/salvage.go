@@ -35,7 +35,10 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 	}
 	if g == nil {
 		if cause == nil && d.size == 0 {
-			cause = d.err(-1, "", ErrNotFormat, "the file is empty")
+			cause = d.err(-1, "", ErrTruncated, "the file is empty")
+		}
+		if cause == nil && d.marked() {
+			cause = d.err(d.size-LayoutF.fbSize(), "FB.myHash", ErrChecksum, "the metadata have another one, and none of their records can be found")
 		}
 		if cause == nil {
 			cause = d.err(-1, "file block", ErrNotFormat, "no layout's file block has its hash (A and B: at 0, C0 to F: at the end), "+
@@ -48,6 +51,16 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 		g.Damaged = cause
 	}
 	return g, nil
+}
+
+// marked says that the file ends with a file block of a Fast file, by its mark.
+func (d *decoder) marked() bool {
+	at := d.size - LayoutF.fbSize()
+	if at < 0 {
+		return false
+	}
+	b, err := d.read(at, int64(len(fastMark)))
+	return err == nil && string(b) == fastMark
 }
 
 func damaged(f *File, cause error) *File {
@@ -119,9 +132,7 @@ func (d *decoder) inPlace() (*File, error) {
 			return nil, onlyIO(err)
 		}
 		f := d.file(l, b)
-		if err := f.markFast(); err != nil {
-			continue
-		}
+		marked := f.markFast() // a damaged mark is one, too
 		if !l.atEnd() {
 			end := f.FB.FileSize
 			if end != f.FB.CkptSize || end < l.fbSize() {
@@ -148,7 +159,7 @@ func (d *decoder) inPlace() (*File, error) {
 		}
 		share := inPlaceShare(l, f.Blocks)
 		score := share
-		if isHex([]byte(f.FB.Checksum)) || f.Hash == Fast {
+		if isHex([]byte(f.FB.Checksum)) || f.Hash == Fast || marked != nil {
 			score++
 		}
 		if !f.RecordsLost {

@@ -224,6 +224,9 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	if v := zarrVersion(entries); v != 0 && len(bases) == 0 {
 		return nil, nil, fmt.Errorf("%s: a Zarr %d directory, which blobio can write but not read; zarr-python, xarray.open_zarr and dask read it: %w", dir, v, fault.ErrUnsupported)
 	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == celloList }) { // its blobio.manifest is none of a dataset
+		return nil, nil, fault.In(dir, "", fault.ErrNotFormat, "a checkpoint of Cello, not a dataset")
+	}
 	for b, s := range bases {
 		for _, e := range begin(entries, b) {
 			s.add(strings.TrimSuffix(s.Base, b), b, e.Name())
@@ -233,6 +236,9 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	slices.SortFunc(sets, func(a, b *Set) int { return strings.Compare(a.Base, b.Base) })
 	return sets, single, nil
 }
+
+// celloList is the file by which package cello knows a checkpoint.
+const celloList = "check.file_list"
 
 // zarrVersion is the version of Zarr of which a directory with these entries is a group or an array by its names, or 0.
 func zarrVersion(entries []fs.DirEntry) (v int) {

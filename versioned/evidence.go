@@ -3,9 +3,10 @@ package versioned
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
+
+	"blobio/internal/base/fault"
 )
 
 // record makes that of the versions of which all is there.
@@ -59,7 +60,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 		return nil, err
 	}
 	if len(rec.Versions) == 0 {
-		return nil, fmt.Errorf("%s: no version is complete: %w", s.dir, ErrMissing)
+		return nil, fault.In(s.dir, "", ErrMissing, "no version is complete")
 	}
 	rec.Spec.Shape = slices.Clone(rec.Versions[len(rec.Versions)-1].Shape)
 	return rec, rec.check(name)

@@ -3,7 +3,7 @@
 // versions. It also writes the E3SM cases as a benchmark.
 //
 // Each family of verbs has a package below internal. A verb parses its flags, calls
-// the library and prints. Exit codes are the same for all: 0 good, 1 findings or
-// differences, 2 could not run (wrong flags included). Errors go to stderr, one
+// the library and prints. Exit codes are the same for all: 0 good, 1 damage, findings
+// or differences, 2 could not be judged or run (wrong flags included). Errors go to stderr, one
 // line each.
 package main

@@ -43,7 +43,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if bytes.HasPrefix(head, cdfMagic) {
 		return kindCDF, nil
 	}
-	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) {
+	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // it begins as PIO text does
 		return 0, fault.At(name, 0, "", ErrNotFormat, "a Git LFS pointer, not the file itself: \"git lfs pull\" fetches it")
 	}
 	for off := int64(0); off+8 <= size; off = max(512, 2*off) {
@@ -105,19 +105,8 @@ func bpDirectory(path string) string {
 
 // describe says what the first bytes of an unknown file look like.
 func describe(head []byte) string {
-	for _, k := range []struct{ magic, name string }{
-		{"\x1f\x8b", "gzip data"},
-		{"BZh", "bzip2 data"},
-		{"\x28\xb5\x2f\xfd", "zstd data"},
-		{"\xfd7zXZ", "xz data"},
-		{"PK\x03\x04", "a zip archive"},
-		{"GRIB", "a GRIB file"},
-		{"\x0e\x03\x13\x01", "an HDF4 file"},
-		{"\x7fELF", "an ELF program"},
-	} {
-		if bytes.HasPrefix(head, []byte(k.magic)) {
-			return k.name
-		}
+	if what, _ := vfs.Kind(head); what != "" {
+		return what
 	}
 	return quote("a file that begins with ", head[:min(len(head), 16)])
 }

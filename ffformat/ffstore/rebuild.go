@@ -83,7 +83,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	rec, more := b.record()
 	left = append(left, more...)
 	if rec == nil {
-		return nil, left, fmt.Errorf("%s: no slot holds a whole checkpoint: %w", dir, ErrMissing)
+		return nil, left, fault.In(dir, "slots", ErrMissing, "none holds a whole checkpoint")
 	}
 	if old != nil {
 		rec.Seq = max(rec.Seq, old.Seq+1)

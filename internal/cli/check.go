@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +43,7 @@ but all data can be read. A note (shown with --notes): something worth knowing. 
 it uses what is not implemented here, and may be sound. Nothing is changed.
 
 Exit codes: 0 sound, 1 errors (with --strict: or warnings), 2 a path, or a part of it, could
-not be checked.`
+not be checked, or is of another format.`
 
 // Add adds the flags, and the end of the help. quick says what --quick does, workers what there are several of at once; a verb without one
 // passes "". checked is what was found at a path, as JSON has it.
@@ -98,6 +100,22 @@ func (c *Found) Count(severity fault.Severity) {
 	}
 }
 
+// foreign says that something was not checked because it is of a format, or uses a feature, that is not known.
+func (c *Found) foreign() bool {
+	return slices.ContainsFunc(c.Findings, func(x fault.Finding) bool {
+		return x.Severity == fault.Unchecked && unread(x.Err) && !strings.Contains(x.Msg, gitLFS)
+	})
+}
+
+// Refuse adds what keeps a path from being checked: an error, or that it is of another format, or of a version, that is not known.
+func (c *Found) Refuse(path string, err error) {
+	x := fault.Of(fault.Error, path, err)
+	if errors.Is(err, fault.ErrNotFormat) {
+		x.Severity = fault.Unchecked
+	}
+	c.Add(x)
+}
+
 // Verdict is the exit code of what was found; strict counts warnings as errors.
 func (c *Found) Verdict(strict bool) int {
 	switch {
@@ -130,6 +148,11 @@ func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
 		verdict += ", " + Plural(c.Notes, "note")
 		if !f.Notes {
 			verdict += " (--notes shows them)"
+		}
+	}
+	if c.foreign() && e.WhatIs != nil {
+		if what := e.WhatIs(path); what != "" {
+			facts = append(facts, what)
 		}
 	}
 	if f.Quick {

@@ -15,7 +15,7 @@ type DiffFlags struct{ All, Quiet, AsJSON bool }
 
 // Add adds the flags, and the end of the help; most says what is printed without --all, form what as JSON.
 func (f *DiffFlags) Add(cmd *cobra.Command, most string, form any) {
-	cmd.Long += "\n\nExit codes: 0 equal, 1 different, 2 could not compare."
+	cmd.Long += "\n\nExit codes: 0 equal, 1 different or damaged, 2 could not compare."
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.All, "all", "a", false, most)
 	fl.BoolVarP(&f.Quiet, "quiet", "q", false, "print nothing, only set the exit code")

@@ -3,19 +3,25 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Exit codes.
 const (
 	Good     = 0
-	Findings = 1 // findings, differences
+	Findings = 1 // damage, findings, differences
 	Failed   = 2 // could not run, or could not be judged
 )
 
@@ -38,12 +44,15 @@ type Env struct {
 
 	// Hint says what to do about an error of a verb, or nothing.
 	Hint func(cmd *cobra.Command, err error) string
+	// WhatIs says what a path is that a verb does not take, and who reads it, or nothing.
+	WhatIs func(path string) string
 	// JoinAdvice is how processes come to know of each other.
 	JoinAdvice string
 	Procs      *Processes    // that run the command line together, or nil
 	Out        *bufio.Writer // in front of stdout
 	NoProgress bool
-	Code       int // what a verb that ran to its end has found
+	Answers    bool // the exit code answers a question, so damage, which keeps it from being answered, is Failed
+	Code       int  // what a verb that ran to its end has found
 }
 
 // Run executes one command line, whose verbs are those of root, and returns the exit code.
@@ -67,9 +76,22 @@ func (e *Env) Run(ctx context.Context, root *cobra.Command) int {
 	}
 	if err != nil {
 		fmt.Fprintln(e.Stderr, "blobio: "+e.ErrorLine(cmd, err))
-		return Failed
+		return e.VerdictOf(err)
 	}
 	return e.Code
+}
+
+// VerdictOf is the exit code of a command line that ended with an error, or of a path that did. Damage is Findings, as where a check finds it, but never an answer.
+func (e *Env) VerdictOf(err error) int {
+	if e.Answers || interrupted(err) || errors.As(err, new(*usageError)) || !fault.Damaged(err, e.mayDiffer) {
+		return Failed
+	}
+	return Findings
+}
+
+// mayDiffer says that a file may well be of another format than the verb wants: it was named, or it is elsewhere.
+func (e *Env) mayDiffer(file string) bool {
+	return vfs.IsPointer(vfs.OS, file) || slices.ContainsFunc(e.Args, func(arg string) bool { return filepath.Clean(arg) == filepath.Clean(file) })
 }
 
 // serves marks verbs that go on until they are interrupted.
@@ -151,6 +173,6 @@ func (e *Env) PathFailed(ctx context.Context, cmd *cobra.Command, paths int, err
 	}
 	e.Out.Flush()
 	fmt.Fprintln(e.Stderr, "blobio: "+e.ErrorLine(cmd, err))
-	e.Judge(Failed)
+	e.Judge(e.VerdictOf(err))
 	return nil
 }

@@ -46,7 +46,7 @@ var optionRemark = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Opt
 
 // ErrorLine says an error in one line, with a hint where its cause is typical.
 func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
-	if errors.Is(err, context.Canceled) && !isUnfinished(err) && !errors.As(err, new(*durable.UnsureError)) {
+	if interrupted(err) {
 		return "interrupted; nothing was left half-written"
 	}
 	msg := ErrorText(err)
@@ -58,6 +58,11 @@ func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
 		msg += " (" + h + ")"
 	}
 	return msg
+}
+
+// interrupted says of an error that the user ended the verb, and that nothing came of it.
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) && !isUnfinished(err) && !errors.As(err, new(*durable.UnsureError))
 }
 
 // maxErrors is how many errors in one are told.
@@ -99,6 +104,9 @@ func (e *Env) hintOf(cmd *cobra.Command, err error) string {
 	var h *hinted
 	switch {
 	case errors.As(err, &h):
+		if what := e.whatWasNamed(cmd, err); what != "" && h.hint != "" {
+			return h.hint + ": " + what
+		}
 		return h.hint
 	case isUnfinished(err):
 		return "blobio recover finishes it, with -n it only lists the steps; do not remove any of its files"
@@ -107,8 +115,28 @@ func (e *Env) hintOf(cmd *cobra.Command, err error) string {
 	case errors.Is(err, durable.ErrKept), e.Hint == nil:
 		return ""
 	}
+	if what := e.whatWasNamed(cmd, err); what != "" {
+		return what
+	}
 	return e.Hint(cmd, err)
 }
+
+// whatWasNamed says of an error about a file that was named what that is, if the verb does not read it.
+func (e *Env) whatWasNamed(cmd *cobra.Command, err error) string {
+	var fe *fault.FormatError
+	if !unread(err) || e.WhatIs == nil || !errors.As(err, &fe) || strings.Contains(fe.Msg, gitLFS) || !slices.Contains(cmd.Flags().Args(), fe.File) {
+		return ""
+	}
+	return e.WhatIs(fe.File)
+}
+
+// unread says that an error is about a format, a version of one or a feature that a verb does not read.
+func unread(err error) bool {
+	return errors.Is(err, fault.ErrNotFormat) || errors.Is(err, fault.ErrUnsupported) || errors.Is(err, fault.ErrVersion)
+}
+
+// gitLFS is in messages that tell already what to do.
+const gitLFS = "git lfs pull"
 
 // CouldHelp says that a verb has a flag that was not given yet.
 func CouldHelp(cmd *cobra.Command, flag string) bool {

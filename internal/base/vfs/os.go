@@ -107,6 +107,18 @@ func ReadStream(name string, most int64) ([]byte, error) {
 // LFSPointer begins the small text that Git LFS keeps in the place of a large file.
 const LFSPointer = "version https://git-lfs.github.com/spec/"
 
+// IsPointer says that a file is a pointer of Git LFS, not the file itself.
+func IsPointer(fsys FS, name string) bool {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b := make([]byte, len(LFSPointer))
+	_, err = f.ReadAt(b, 0)
+	return err == nil && string(b) == LFSPointer
+}
+
 // ByteOrderMark begins texts that some editors write. It is no part of the text.
 const ByteOrderMark = "\ufeff"
 

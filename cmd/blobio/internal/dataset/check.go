@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +37,7 @@ class and effect. status is the state of the writer, as in "blobio ls".`,
 			ctx := cmd.Context()
 			k := cli.Checking[*checked]{Flags: &f, Count: len(args),
 				One:   func(path string) (*checked, error) { return check(ctx, e, &f, path) },
-				Print: func(c *checked) { f.Print(e, c.Path, &c.Found, c.facts()...) }}
+				Print: func(c *checked) { f.Print(e, c.Path, &c.Found) }}
 			return k.Run(cmd, e, args)
 		},
 	}
@@ -51,14 +50,6 @@ type checked struct {
 	Path   string       `json:"path"`
 	Status *blob.Status `json:"status,omitempty"`
 	cli.Found
-}
-
-// facts are what stands behind the verdict.
-func (c *checked) facts() []string {
-	if c.Status == nil && slices.ContainsFunc(c.Findings, func(x blob.Finding) bool { return errors.Is(x.Err, blob.ErrUnsupported) }) {
-		return []string{"netCDF-C and HDF5 may read the rest"}
-	}
-	return nil
 }
 
 func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*checked, error) {

@@ -39,8 +39,8 @@ A dataset that is being written is left alone. On a file system that several
 machines share, a writer on another machine counts as dead after 30 seconds without
 a heartbeat, so recover may wait that long.
 
-Exit codes: 0 nothing is left to do, 1 with --dry-run: there is something to do,
-2 a dataset is in use or damaged, cannot be changed, or does not exist.`,
+Exit codes: 0 nothing is left to do, 1 a dataset is damaged, or with --dry-run: there is
+something to do, 2 one is in use, cannot be changed, or does not exist.`,
 		Example: `  blobio recover -n run          # what there is to do, without doing it
   blobio recover run/F_h0.nc`,
 		Args: cli.MinArgs(1, "a dataset or a directory"),
@@ -60,6 +60,8 @@ type recovered struct {
 	Writer *blob.WriterState `json:"writer,omitempty"`
 	Steps  []blob.Step       `json:"steps"`
 	Error  string            `json:"error,omitempty"`
+
+	err error
 }
 
 func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverOptions, asJSON bool) error {
@@ -69,7 +71,7 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverO
 		if info, err := os.Stat(a); err != nil || !info.IsDir() {
 			r := recovered{Path: a, Steps: []blob.Step{}}
 			if err := nothingAt(ctx, a); err != nil {
-				r.Error = err.Error()
+				r.Error, r.err = err.Error(), err
 			}
 			out = append(out, r)
 			continue
@@ -82,7 +84,7 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverO
 			out = append(out, recovered{Path: n, Steps: []blob.Step{}})
 		}
 	}
-	steps, failed := 0, 0
+	steps := 0
 	for i := range out {
 		r := &out[i]
 		if r.Error == "" {
@@ -93,7 +95,7 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverO
 		}
 		steps += len(r.Steps)
 		if r.Error != "" {
-			failed++
+			e.Judge(e.VerdictOf(r.err))
 			fmt.Fprintf(e.Stderr, "blobio: %s\n", cli.Plain(r.Error))
 		}
 		if !asJSON {
@@ -105,11 +107,8 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverO
 			return err
 		}
 	}
-	switch {
-	case failed > 0:
-		e.Code = cli.Failed
-	case o.DryRun && steps > 0:
-		e.Code = cli.Findings
+	if o.DryRun && steps > 0 {
+		e.Judge(cli.Findings)
 	}
 	return nil
 }
@@ -174,7 +173,7 @@ func (r *recovered) recover(ctx context.Context, o blob.RecoverOptions) {
 		}
 	}
 	if err != nil {
-		r.Error = err.Error()
+		r.Error, r.err = err.Error(), err
 	}
 }
 

@@ -25,7 +25,7 @@ slowest dimension first; negative ones count from the end). where prints its val
 file, the rank that wrote it, the request of that rank's map, and the place of its bytes.
 For compressed data, the place is that of the chunk that holds the element.
 
-Exit codes: 0 found, 1 no rank wrote the element, 2 could not search.
+Exit codes: 0 found, 1 no rank wrote the element, or damage, 2 could not search.
 
 In JSON, request counts from 0 in the rank's map; run is its range of canonical elements;
 element is the index in the blob; offset and bytes are those in the file. Keys that do not

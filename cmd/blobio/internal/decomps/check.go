@@ -2,7 +2,9 @@ package decomps
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -10,20 +12,24 @@ import (
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
+	"blobio/subfile"
 )
 
 func newDecompCheck(e *cli.Env) *cobra.Command {
 	var f cli.CheckFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Look for everything that is wrong with map files",
+		Short: "Look for everything that is wrong with maps",
 		Long: `Check map files: that they can be read to their end, elements that several ranks own
 or one rank owns twice, indices behind the end of the array, and processes without a
-list of elements. Elements that nobody owns are a note. The maps of a dataset are checked by "blobio check".`,
+list of elements. Elements that nobody owns are a note. Of a dataset of blobs, its maps and
+structure are checked, as "blobio check --quick" does.`,
 		Example: `  blobio decomp check map_f_case_16p.nc
-  blobio decomp check --notes piodecomp*.dat`,
-		Args: cli.MinArgs(1, "a map file"),
+  blobio decomp check --notes piodecomp*.dat
+  blobio decomp check run/F_h0.nc          # the maps of a dataset`,
+		Args: cli.MinArgs(1, "a map file or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			k := cli.Checking[*checkedMaps]{Flags: &f, Count: len(args),
@@ -44,14 +50,21 @@ type checkedMaps struct {
 
 func checkMaps(ctx context.Context, path string) (*checkedMaps, error) {
 	c := &checkedMaps{Path: path}
-	if KnowsCDF(path) {
-		for x := range blob.Check(ctx, path, nil) {
+	blobs := isBlobs(ctx, path)
+	if blobs || KnowsCDF(path) {
+		for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: blobs}) {
+			if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, fs.ErrNotExist) {
+				return nil, x.Err
+			}
 			c.Add(x)
 		}
 	}
+	if blobs {
+		return c, ctx.Err()
+	}
 	file, err := mapfile.Open(path)
 	if fault.IsDamage(err) {
-		c.Add(fault.Of(fault.Error, path, err))
+		c.Refuse(path, err)
 		return c, nil
 	}
 	if err != nil {
@@ -71,6 +84,20 @@ func checkMaps(ctx context.Context, path string) (*checkedMaps, error) {
 		}
 	}
 	return c, nil
+}
+
+// isBlobs says that a path is a dataset of blobs, damaged or not.
+func isBlobs(ctx context.Context, path string) bool {
+	set, err := subfile.Find(vfs.OS, path)
+	if err != nil || !set.Single {
+		return err == nil
+	}
+	r, err := blob.Open(ctx, path, &blob.OpenOptions{AllowMissing: true})
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	return r.Layout() != blob.Canonical
 }
 
 func mapName(k int) string { return fmt.Sprintf("D%d", k+1) }

@@ -2,15 +2,20 @@ package fti
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"blobio/ffformat"
 	"blobio/ffformat/ffstore"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"sync/atomic"
 )
 
 type ffCheckFlags struct{ cli.CheckFlags }
@@ -75,13 +80,14 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error
 			if c := lost[path]; c != nil {
 				return c, nil
 			}
-			return f.one(ctx, e, path)
+			return f.one(ctx, e, path, !slices.Contains(paths, path))
 		},
 		Print: func(c *ffChecked) { f.print(e, c) }}
 	return k.Run(cmd, e, files)
 }
 
-func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*ffChecked, error) {
+// one checks a file or a store; found says that the file was found in a directory.
+func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string, found bool) (*ffChecked, error) {
 	if isFFStore(path) {
 		return f.store(ctx, e, path)
 	}
@@ -104,9 +110,31 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*ffChe
 	}
 	c := &ffChecked{Path: path}
 	for _, x := range list {
+		if errors.Is(x.Err, ffformat.ErrNotFormat) && !(found && amongOthers(path)) { // it may be sound as what it is
+			x.Severity = fault.Unchecked
+		}
 		c.Add(x)
 	}
 	return c, nil
+}
+
+// amongOthers says that another file of a directory is a checkpoint of FTI-FF.
+func amongOthers(path string) bool {
+	dir := filepath.Dir(path)
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	for _, name := range ffIn(dir, list) {
+		if name == filepath.Clean(path) {
+			continue
+		}
+		if f, _, err := openForLs(name); err == nil {
+			f.Close()
+			return true
+		}
+	}
+	return false
 }
 
 func (f *ffCheckFlags) print(e *cli.Env, c *ffChecked) {

@@ -1,6 +1,7 @@
 package fti_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -38,7 +39,11 @@ map: a character is 2 B, # metadata, . reserved, not in use
 		t.Errorf("ff ls -l:\n%s", out)
 	}
 	clitest.Check(t, os.WriteFile(filepath.Join(dir, "no.fti"), make([]byte, 1000), 0o666))
-	out := clitest.Good(t, "ff", "ls", dir)
+	torn := clitest.Blobio(t, "ff", "ls", dir) // among others it is one of them, and torn
+	if torn.Code != cli.Findings {
+		t.Errorf("ff ls of a torn file among others: %+v", torn)
+	}
+	out := torn.Out
 	clitest.Holds(t, out, "Ckpt1-Rank0.fti  F       md5", "metadata good", "1 warning", "no.fti", "no FTI-FF metadata")
 	var d struct {
 		Files []struct {
@@ -114,6 +119,24 @@ func TestFFDump(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "no whole number of i4", "ff", "dump", "--var", "2", "--type", "i4", two)
 }
 
+// TestFFLsDamaged: metadata that are damaged are listed as far as they go, and the exit code says so.
+func TestFFLsDamaged(t *testing.T) {
+	store := clitest.FFStore(t)
+	name := clitest.Glob(t, filepath.Join(store, "*", "*.fti"))[0]
+	whole := clitest.Read(t, name)
+	file := filepath.Join(t.TempDir(), "Ckpt5-Rank0.fti")
+	for _, at := range []int{1, 40, 100, 150, 170} { // from the end: file block and records
+		b := bytes.Clone(whole)
+		b[len(b)-at] ^= 4
+		clitest.Check(t, os.WriteFile(file, b, 0o666))
+		for _, args := range [][]string{{"ls", file}, {"ls", "--json", file}, {"ls", filepath.Dir(file)}, {"check", "--quick", file}} {
+			if r := clitest.Blobio(t, append([]string{"ff"}, args...)...); r.Code != cli.Findings {
+				t.Errorf("byte %d from the end: %v: exit code %d\n%s%s", at, args, r.Code, r.Out, r.Err)
+			}
+		}
+	}
+}
+
 // What is not a checkpoint file, not there, or not a command.
 func TestFFWrongFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -123,14 +146,12 @@ func TestFFWrongFiles(t *testing.T) {
 	for _, verb := range []string{"ls", "dump", "convert", "repair", "diff"} {
 		args := map[string][]string{"convert": {filepath.Join(dir, "x")}, "repair": {filepath.Join(dir, "x")},
 			"diff": {nc}}[verb]
-		for _, path := range []string{nc, empty} {
-			clitest.Bad(t, cli.Failed, "not this format", append([]string{"ff", verb, path}, args...)...)
-		}
+		clitest.Bad(t, cli.Failed, "not this format", append([]string{"ff", verb, nc}, args...)...)
+		clitest.Bad(t, cli.Findings, "the file is empty (truncated)", append([]string{"ff", verb, empty}, args...)...)
 		clitest.Bad(t, cli.Failed, "no such file", append([]string{"ff", verb, filepath.Join(dir, "nix")}, args...)...)
 		clitest.Bad(t, cli.Failed, "unknown flag", append([]string{"ff", verb, "--nix", nc}, args...)...)
 	}
-	clitest.Bad(t, cli.Failed, "the file is empty", "ff", "ls", empty)
-	clitest.Bad(t, cli.Findings, "", "ff", "check", nc)
+	clitest.Bad(t, cli.Findings, "the file is empty", "ff", "check", empty)
 	clitest.Bad(t, cli.Failed, "is a directory", "ff", "dump", dir)
 	clitest.Bad(t, cli.Failed, `unknown command "lss"`, "ff", "lss")
 	clitest.Bad(t, cli.Failed, "a checkpoint file or a directory", "ff", "check")

@@ -30,7 +30,7 @@ func newFFLs(e *cli.Env) *cobra.Command {
 and a map of the file. Each character of the map stands for some bytes: the number of
 their variable, or . for reserved space that is not in use. Only metadata are read, so
 the state says nothing about the data (ff check reads them). Damaged files are shown as
-far as their records can be read.
+far as their records can be read; then the exit code is 1, and 2 where no file is of FTI.
 
 A directory gets a line for each file that ends in .fti,
 a store one for each checkpoint, and store@7 one for each rank of checkpoint 7.
@@ -79,6 +79,7 @@ type (
 
 		file        *ffformat.File
 		posix       *ffformat.PosixFile
+		why         error // it cannot be read at all
 		nContainers int
 	}
 	ffVar struct {
@@ -138,6 +139,12 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 			if err != nil {
 				return nil, err
 			}
+			switch {
+			case errors.Is(d.why, ffformat.ErrNotFormat) && !amongOthers(name):
+				e.Judge(cli.Failed)
+			case d.Errors > 0 || d.Damage != "":
+				e.Judge(cli.Findings)
+			}
 			found = append(found, d)
 		}
 		if out = append(out, found...); f.asJSON {
@@ -171,7 +178,7 @@ func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, 
 	}
 	if err != nil {
 		if inDir && ctx.Err() == nil {
-			return &ffDesc{Path: path, Bytes: fileSize(path), Damage: ffDamage(path, err), Errors: 1, Vars: []ffVar{}, Blocks: []ffBlock{}}, nil
+			return &ffDesc{Path: path, Bytes: fileSize(path), Damage: ffDamage(path, err), why: err, Errors: 1, Vars: []ffVar{}, Blocks: []ffBlock{}}, nil
 		}
 		return nil, err
 	}

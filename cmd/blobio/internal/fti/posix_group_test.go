@@ -72,7 +72,7 @@ func TestPosixGroup(t *testing.T) {
 		hurt   func(dir string)
 		cannot string
 	}{
-		{2, []int{0}, nil, ""}, {2, []int{3}, nil, ""}, {2, []int{1, 3}, nil, ""}, {2, []int{1, 2}, nil, "Ckpt6-Pcof2.fti: missing"},
+		{2, []int{0}, nil, ""}, {2, []int{3}, nil, ""}, {2, []int{1, 3}, nil, ""}, {2, []int{1, 2}, nil, "Ckpt6-Pcof2.fti: not there (missing)"},
 		{3, []int{0}, nil, ""}, {3, []int{1}, nil, ""}, {3, []int{2}, nil, ""}, {3, []int{3}, nil, ""},
 		{3, []int{0, 1}, nil, ""}, {3, []int{1, 2}, nil, ""}, {3, []int{2, 3}, nil, ""}, {3, []int{0, 3}, nil, ""},
 		{3, []int{0, 1, 2}, nil, "3 of 4 files of the group are lost"},
@@ -100,7 +100,7 @@ func TestPosixGroup(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.fti")
 			if c.cannot != "" {
 				if rank == c.gone[0] {
-					clitest.Bad(t, cli.Failed, c.cannot, "ff", "repair", file(rank), out)
+					clitest.Bad(t, cli.Findings, c.cannot, "ff", "repair", file(rank), out)
 				}
 				continue
 			}
@@ -159,7 +159,7 @@ func TestPosixValues(t *testing.T) {
 		clitest.Good(t, "ff", "diff", file(1), out)
 	}
 	damage(t, file(1))
-	clitest.Bad(t, cli.Failed, "MD5 of the file", "ff", "convert", file(1), filepath.Join(dir, "no.fti"))
+	clitest.Bad(t, cli.Findings, "MD5 of the file", "ff", "convert", file(1), filepath.Join(dir, "no.fti"))
 	if r := clitest.Blobio(t, "ff", "diff", file(1), filepath.Join(dir, "f.fti")); r.Code != cli.Findings || !strings.Contains(r.Err, "MD5 of the file") {
 		t.Errorf("%+v", r)
 	}

@@ -90,7 +90,7 @@ func TestPosix(t *testing.T) {
 			clitest.Bad(t, cli.Findings, "sector0-group0.fti", "ff", "check", file)
 		}
 		clitest.Check(t, os.Remove(meta))
-		if r := clitest.Blobio(t, "ff", "check", file); r.Code != cli.Findings || !strings.Contains(r.Out, "POSIX mode (ckpt_io = 1)") || !strings.Contains(r.Out, "sector*-group*.fti") {
+		if r := clitest.Blobio(t, "ff", "check", file); r.Code != cli.Failed || !strings.Contains(r.Out, "POSIX mode (ckpt_io = 1)") || !strings.Contains(r.Out, "sector*-group*.fti") {
 			t.Errorf("without metadata: %d %s", r.Code, r.Out)
 		}
 	}

@@ -49,8 +49,8 @@ one checkpoint, one for each rank, and every byte is sound; they are only read. 
 seal is kept as checkpoints.damaged. Without the seal, nobody knows whether a checkpoint
 was committed: one that was cut short just before its commit may come back, whole.
 
-Exit codes: 0 nothing is lost, 1 some variables are damaged or some slots cannot be used,
-2 could not run, or no slot can be used.
+Exit codes: 0 nothing is lost, 1 variables are damaged or slots cannot be used, 2 could
+not run.
 
 Of a store, JSON is {store, written, checkpoints, left}.`,
 		Example: `  blobio ff repair -n Ckpt7-Rank0.fti                    # what would be done

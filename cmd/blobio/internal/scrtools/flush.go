@@ -30,7 +30,8 @@ print a single value. --nodes prints the number of nodes of the last run; "scr r
 as many for the next one, unless --min-nodes is given.
 
 Exit codes: 0 good (--need: it must be saved), 1 no such dataset (--need: it need not be
-saved; --nodes: not known), 2 could not run.
+saved; --nodes: not known), 2 could not run. A damaged flush file gives 1 without these
+flags, and 2 with one, since it answers nothing.
 
 With a flag, JSON has only those selected; of --nodes {prefix, nodes}.`,
 		Example: `  blobio scr flush /p/sim
@@ -78,6 +79,7 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	if err != nil {
 		return err
 	}
+	e.Answers = verb != ""
 	if f.nodes {
 		return f.printNodes(e, d)
 	}

@@ -54,8 +54,9 @@ that remains of the allocation, whose end is SCR_END_TIME.
 
 --retries is for scripts that restart a program: may another run start?
 
-Exit codes: 0 good (--retries: a condition holds, no other run may start), 1 only
-with --retries: another run may start, 2 could not run.
+Exit codes: 0 good (--retries: a condition holds, no other run may start), 1 the halt
+file is damaged (--retries: another run may start), 2 could not run (--retries: or the
+halt file is damaged).
 
 Times of JSON are seconds since 1970, null is not set; halt is true if a condition holds
 (with --retries: for another run).`,
@@ -204,6 +205,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 			return scrLockHint(err)
 		}
 	}
+	e.Answers = f.retry
 	h, err := d.ReadHalt(ctx)
 	if err != nil {
 		if fault.IsDamage(err) {

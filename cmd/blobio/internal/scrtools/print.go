@@ -32,7 +32,7 @@ their payload.
 Keys that are not plain text are printed in quotes. The CRC-32 of each file is checked. A
 damaged file is not printed; the error says what is wrong and where.
 
-Exit codes: 0 good, 1 a file is damaged, 2 could not read a file at all.
+Exit codes: 0 good, 1 a file is damaged, 2 a file is none of this kind, or cannot be read.
 
 In JSON, a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
 		Example: `  blobio scr print /p/sim/.scr/index.scr
@@ -65,13 +65,12 @@ type scrPrinted struct {
 func (f *scrPrintFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	ctx := cmd.Context()
 	out := []scrPrinted{}
-	code := e.Code
 	for i, path := range paths {
 		rec, size, err := readTree(path)
 		p := scrPrinted{Path: path, Bytes: size}
 		switch {
 		case err != nil && isTreeDamage(err):
-			code = max(code, cli.Findings)
+			e.Judge(cli.Findings)
 			p.Error = cli.ErrorText(err)
 			if !f.asJSON {
 				e.Out.Flush()
@@ -83,7 +82,6 @@ func (f *scrPrintFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) erro
 			if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
 				return err
 			}
-			code = cli.Failed
 			continue
 		}
 		if f.sorted {
@@ -104,7 +102,6 @@ func (f *scrPrintFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) erro
 			}
 		}
 	}
-	e.Code = code
 	if f.asJSON {
 		return e.PrintJSON(map[string]any{"files": out})
 	}

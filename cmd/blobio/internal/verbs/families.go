@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -30,19 +31,22 @@ type family struct {
 
 // families are asked in this order: an array with versions lies in files of FTI. What none of them knows is a dataset, or nothing that blobio knows.
 var families = []family{
-	{"checkpoint of Cello", mesh.Knows, map[string]string{"ls": "amr ls", "check": "amr check", "dump": "amr dump", "diff": "amr diff", "plot": "amr plot"}},
-	{"store of versions", versions.Knows, map[string]string{"ls": "versions ls", "check": "versions check", "dump": "versions dump", "diff": "versions diff"}},
-	{"checkpoint of FTI", fti.Knows, map[string]string{"ls": "ff ls", "check": "ff check", "dump": "ff dump", "diff": "ff diff"}},
+	{"checkpoint of Cello", mesh.Knows, map[string]string{"ls": "amr ls", "check": "amr check", "dump": "amr dump", "diff": "amr diff", "plot": "amr plot", "convert": "amr convert"}},
+	{"store of versions", versions.Knows, map[string]string{"ls": "versions ls", "check": "versions check", "dump": "versions dump", "diff": "versions diff", "convert": "versions convert"}},
+	{"checkpoint of FTI", fti.Knows, map[string]string{"ls": "ff ls", "check": "ff check", "dump": "ff dump", "diff": "ff diff", "convert": "ff convert"}},
 	{"cache of SCR", scrtools.KnowsControl, map[string]string{"ls": "scr check --quick --control=", "check": "scr check --control="}},
 	{"prefix directory of SCR", scrtools.KnowsPrefix, map[string]string{"ls": "scr index", "check": "scr check"}},
 	{"key/value file", scrtools.KnowsTree, map[string]string{"ls": "scr print", "check": "scr print --quiet", "dump": "scr print"}},
-	{"map file", decomps.Knows, map[string]string{"ls": "decomp info", "check": "decomp check", "dump": "decomp info", "plot": "decomp plot"}},
-	{"map file", decomps.KnowsCDF, map[string]string{"ls": "decomp info", "check": "decomp check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},
-	{"dataset", nil, map[string]string{"ls": "ls", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},
+	{"map file", decomps.Knows, map[string]string{"ls": "decomp info", "check": "decomp check", "dump": "decomp info", "plot": "decomp plot", "convert": "decomp convert"}},
+	{"map file", decomps.KnowsCDF, map[string]string{"ls": "decomp info", "check": "decomp check", "dump": "dump", "diff": "diff", "plot": "decomp plot", "convert": "convert", "where": "where"}},
+	{"dataset", nil, map[string]string{"ls": "ls", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot", "convert": "convert", "where": "where"}},
 }
 
 // byContent are the verbs that take any path.
 var byContent = []string{"ls", "check", "dump", "diff", "plot"}
+
+// ofDatasets are verbs that take datasets only, although other families may have a verb of this name.
+var ofDatasets = []string{"convert", "where"}
 
 // familyOf is the family of a path. Families for which a verb is that of any dataset are not asked.
 func familyOf(path, verb string) *family {
@@ -54,13 +58,60 @@ func familyOf(path, verb string) *family {
 	return nil
 }
 
+// whatItIs says what a path is, and who reads it, if that is not the family of the command line, whose arguments it gets.
+func whatItIs(path string, args []string) string {
+	own := "" // the group of verbs
+	if at := slices.IndexFunc(args, func(s string) bool { return !strings.HasPrefix(s, "-") }); at >= 0 && slices.Contains([]string{"amr", "decomp", "ff", "scr", "versions"}, args[at]) {
+		own = args[at]
+	}
+	for i := range families {
+		f := &families[i]
+		if group, _, _ := strings.Cut(f.verbs["check"], " "); f.knows != nil && group != own && f.knows(path) {
+			return fmt.Sprintf("it is a %s, for \"blobio %s\"", f.name, group)
+		}
+	}
+	r, err := blob.Open(context.Background(), path, &blob.OpenOptions{AllowMissing: true})
+	if err == nil {
+		defer r.Close()
+	}
+	if err == nil && own != "" {
+		if r.Layout() != blob.Canonical {
+			return "it is a dataset of blobs, for \"blobio check\""
+		}
+		return "it is an ordinary netCDF file, for \"blobio check\""
+	}
+	if info, serr := os.Stat(path); serr != nil || !info.Mode().IsRegular() {
+		if errors.Is(err, blob.ErrVersion) {
+			return "a later version of blobio may read it"
+		}
+		return ""
+	}
+	head, _ := vfs.ReadStream(path, 64)
+	what, who := vfs.Kind(head)
+	switch {
+	case what == "" && len(head) > 0 && vfs.IsText(head):
+		return "it begins as a text does"
+	case what == "":
+		return ""
+	case who == "":
+		return "it is " + what
+	}
+	return "it is " + what + ": " + who
+}
+
 // route makes of a command line those that its paths want, each with the paths of one family.
 func route(args []string) ([][]string, error) {
 	at := slices.IndexFunc(args, func(s string) bool { return !strings.HasPrefix(s, "-") })
-	if at < 0 || !slices.Contains(byContent, args[at]) {
+	if at < 0 {
 		return [][]string{args}, nil
 	}
 	verb, rest := args[at], args[at+1:]
+	if slices.Contains(ofDatasets, verb) {
+		return [][]string{args}, refuseOthers(verb, rest)
+	}
+	if !slices.Contains(byContent, verb) {
+		return [][]string{args}, nil
+	}
 	path := paths(verb, rest)
 	if verb == "plot" && ofVariable(rest, path) {
 		return [][]string{args}, nil
@@ -92,7 +143,7 @@ func route(args []string) ([][]string, error) {
 	}
 	for _, f := range found {
 		if f.verbs[verb] == "" {
-			return nil, fmt.Errorf("%s does not take a %s, which is for %s", verb, f.name, strings.Join(f.takes(), ", "))
+			return nil, f.refuses(verb)
 		}
 	}
 	if len(found) > 1 && (!several || slices.Contains(rest, "--json")) {
@@ -118,6 +169,31 @@ func route(args []string) ([][]string, error) {
 		lines = append(lines, line)
 	}
 	return lines, nil
+}
+
+// refuseOthers is the error of a verb of datasets whose arguments name something of another family.
+func refuseOthers(verb string, args []string) error {
+	names := marked(args, paths(verb, args))
+	if verb == "convert" && len(names) > 1 {
+		names = names[:len(names)-1] // the output
+	}
+	for _, name := range names {
+		if set, err := subfile.Find(vfs.OS, name); err == nil && !set.Single {
+			continue
+		}
+		if f := familyOf(name, verb); f != nil {
+			return f.refuses(verb)
+		}
+	}
+	return nil
+}
+
+// refuses is the error of a verb that does not take the family.
+func (f *family) refuses(verb string) error {
+	if words := f.verbs[verb]; words != "" {
+		return fmt.Errorf("%s does not take a %s, \"blobio %s\" does", verb, f.name, words)
+	}
+	return fmt.Errorf("%s does not take a %s, which is for %s", verb, f.name, strings.Join(f.takes(), ", "))
 }
 
 // ofVariable says of the arguments of plot that they name a variable and a dataset, not paths of one family.

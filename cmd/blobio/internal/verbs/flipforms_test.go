@@ -177,7 +177,7 @@ func restarted(state string, told []error, err error) clitest.Result {
 		r.Err += "warning: " + e.Error() + "\n"
 	}
 	if err != nil {
-		r = clitest.Result{Code: cli.Failed, Out: "", Err: "blobio: " + err.Error()}
+		r = clitest.Result{Code: cli.Findings, Out: "", Err: "blobio: " + err.Error()}
 	}
 	return r
 }

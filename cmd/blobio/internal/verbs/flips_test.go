@@ -126,8 +126,11 @@ func TestFlips(t *testing.T) {
 			switch {
 			case got.Code == cli.Good && got.Out == whole.Out && sameFiles(got.made, whole.made, true):
 				what = "the same"
-			case got.Code != cli.Good && sameFiles(got.made, whole.made, false):
+			case got.Code == cli.Findings && sameFiles(got.made, whole.made, false):
 				what = "refused"
+			case got.Code == cli.Failed && sameFiles(got.made, whole.made, false):
+				what = "refused"
+				t.Errorf("flip %d, byte %d of %s by %#x: %s: damage ends with exit code 2\n%s%s", i, off, name, with, strings.Join(append([]string{v.name}, v.args...), " "), got.Out[:min(len(got.Out), 300)], got.Err)
 			case got.Code == cli.Good && (told.MatchString(got.Out) || told.MatchString(got.Err)):
 				what = "told"
 			default:

@@ -43,7 +43,8 @@ with its own flags: see "blobio ff", "scr", "amr", "versions" and "decomp".
 Name a dataset by its base name (F_h0.nc), by any of its subfiles
 (F_h0.nc.0000), or by a directory that holds no other dataset.
 
-Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
+Exit codes, of all verbs: 0 good, 1 damaged or different, 2 could not be judged or run
+(an unknown feature or format, wrong flags, no such file). Of several verdicts 1 wins.`,
 		Example: `  blobio replay --case F --ranks 16 -o run        # write the F case in both layouts
   blobio ls run                                   # what is there
   blobio dump -h run/F_h1.nc                      # as ncdump would show it
@@ -81,16 +82,17 @@ func versionText() string {
 // Run executes one command line and returns the exit code.
 func Run(ctx context.Context, e *cli.Env) int {
 	e.Hint, e.JoinAdvice = hint, joinAdvice
+	e.WhatIs = func(path string) string { return whatItIs(path, e.Args) }
 	lines, err := route(e.Args)
 	if err != nil {
 		return e.Refuse(newRoot(e), err)
 	}
-	code := cli.Good
+	all := &cli.Env{}
 	for _, line := range lines {
 		e.Args, e.Code = line, cli.Good
-		code = max(code, e.Run(ctx, newRoot(e)))
+		all.Judge(e.Run(ctx, newRoot(e)))
 	}
-	return code
+	return all.Code
 }
 
 // Main is the whole command.

@@ -31,7 +31,7 @@ at: those marked as tainted are passed over. For the array of a level the boxes,
 step of each version are shown; for the array of snapshots, the versions of the levels that
 belong together. Only metadata are read. An encrypted store can be listed without its key,
 except for the boxes of levels. Lost parts of a hierarchy and lost seals of arrays are
-reported; then the exit code is 2.
+reported; then the exit code is 1.
 
 In JSON, what is no number is null.`,
 		Example: `  blobio versions ls store
@@ -162,7 +162,7 @@ func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key 
 	hs = hierarchies(all, members)
 	for _, m := range members {
 		if damage == nil && m.Severity >= fault.Error {
-			damage = fmt.Errorf("%s: %s: %w", m.Array, m.Msg, versioned.ErrMissing)
+			damage = fault.In(m.Array, "hierarchy", versioned.ErrMissing, "%s", m.Msg)
 		}
 	}
 	if f.asJSON || len(all) == 0 {

@@ -27,8 +27,8 @@ that was dropped before may be among them. Files that belong to no version stay,
 names that begin with "left-". In stores written by older programs, data files do not say
 which array they belong to.
 
-Exit codes: 0 everything is whole now, 1 files were left out, 2 an array could not be
-rebuilt.`,
+Exit codes: 0 everything is whole now, 1 files were left out, or too much of an array is
+damaged, 2 could not run.`,
 		Example: `  blobio versions rebuild -n store          # what would be done
   blobio versions rebuild store
   blobio versions rebuild store/rho`,
