@@ -13,7 +13,7 @@ import (
 )
 
 // awkward is how often the words below occur today. Lower it with each room that is rewritten; the aim is 100.
-const awkward = 2408
+const awkward = 2338
 
 // Most sentences that need a second reading have one of these words, or "who" and "what" as nouns.
 var (
@@ -117,7 +117,7 @@ func TestEnglish(t *testing.T) {
 	texts(t, func(name, text string) {
 		count(name, headings.ReplaceAllString(text, ""), 1)
 	}, ".md")
-	hash := regexp.MustCompile(`(?m)^(?:[^#\n]|#[^ ])*(?:# ?)?`) // whatever is before a comment
+	hash := regexp.MustCompile(`(?m)^(?:[^#\n]|#[^ \n])*(?:# ?)?`) // whatever is before a comment
 	texts(t, func(name, text string) {
 		if name == "Makefile" || strings.HasPrefix(name, ".ci/") {
 			count(name, hash.ReplaceAllString(text, ""), 1)
