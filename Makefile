@@ -1,4 +1,4 @@
-# What is built from the checkout, with Go alone unless said otherwise:
+# Builds from the checkout, with Go alone unless noted:
 #
 #   make                        build/blobio, without cgo
 #   make install PREFIX=/usr/local [DESTDIR=] [MPI=ompi]
