@@ -109,6 +109,8 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 	if f.noVerify {
 		o.Verify = blob.VerifyNever
 	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal is closed; before others learn that it is mounted
+	defer stop()
 	m, err := mount.New(dir, at, o)
 	if err != nil {
 		return cli.WithHint(err, "") // what is in use is no dataset here
@@ -128,8 +130,6 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 		m.Wait()
 		close(ended)
 	}()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal is closed
-	defer stop()
 	select {
 	case <-ended:
 		return nil
