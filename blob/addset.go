@@ -83,7 +83,7 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	s := w.schema.recordsOnly()
 	var was []int32 // by variable in the set before: its number in this one
 	if w.ids == nil {
-		w.ids = w.schema.recordIDs()
+		w.ids = recordIDs(w.schema)
 		was = w.ids
 		for k := range w.pending { // put since CommitAsync
 			w.pending[k].v = was[w.pending[k].v]
@@ -105,7 +105,7 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 }
 
 // recordIDs are the numbers that the variables have in recordsOnly.
-func (s *Schema) recordIDs() []int32 {
+func recordIDs(s *Schema) []int32 {
 	ids := make([]int32, len(s.vars))
 	n := int32(0)
 	for v := range s.vars {

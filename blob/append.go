@@ -57,7 +57,7 @@ func appendSchema(ctx context.Context, c comm.Comm, name string, more *Schema, p
 	}
 	w := &Writer{c: c, opt: opt}
 	if c.Rank() == 0 {
-		err = w.prepareAppend(ctx, name)
+		err = prepareAppend(ctx, w, name)
 	}
 	defer func() {
 		if err != nil && w.err == nil { // a writer that failed has given the dataset back
@@ -106,7 +106,7 @@ func appendSchema(ctx context.Context, c comm.Comm, name string, more *Schema, p
 		w.opt.piece = r.manifest.Piece
 	}
 	if w.c.Rank() == 0 && w.first > 0 {
-		w.everPut = w.findEverPut
+		w.everPut = func(ctx context.Context) []int64 { return findEverPut(ctx, w) }
 	}
 	if w.opt.Subfiles == 0 && w.opt.Grouping != subfile.ByNode {
 		w.opt.Subfiles = min(len(r.sets[w.sets-1].parts), c.Size())
@@ -133,17 +133,17 @@ func appendSchema(ctx context.Context, c comm.Comm, name string, more *Schema, p
 		return nil, err
 	}
 	w.info.prints = printTexts(prints)
-	if err = comm.Agree(ctx, c, w.choose(r, parts)); err != nil {
+	if err = comm.Agree(ctx, c, chooseParts(w, r, parts)); err != nil {
 		return nil, err
 	}
-	if err = w.reopen(ctx, r); err != nil {
+	if err = reopen(ctx, w, r); err != nil {
 		w.fail(err)
 	}
 	return w, err
 }
 
 // prepareAppend takes the lease of the dataset, brings it to a clean state and gives it a manifest if it has none.
-func (w *Writer) prepareAppend(ctx context.Context, name string) error {
+func prepareAppend(ctx context.Context, w *Writer, name string) error {
 	o := &w.opt
 	found, err := subfile.Find(o.fs, name)
 	if err != nil {
@@ -190,8 +190,8 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 	return err
 }
 
-// choose says whether the last set of files grows, and prepares the engine for that, or for another set.
-func (w *Writer) choose(r *Reader, parts []Part) (err error) {
+// chooseParts says whether the last set of files grows, and prepares the engine for that, or for another set.
+func chooseParts(w *Writer, r *Reader, parts []Part) (err error) {
 	last := r.sets[w.sets-1]
 	grows, alike := w.opt.Layout.traits().Grows, r.manifest.SameMaps(&r.manifest.Sets[w.sets-1], w.info.ranks, w.info.subfiles, w.info.prints)
 	if w.inPlace = grows && alike && len(w.info.added) == 0; w.inPlace {
@@ -208,7 +208,7 @@ func (w *Writer) choose(r *Reader, parts []Part) (err error) {
 		}
 		return nil
 	}
-	w.ids = w.schema.recordIDs()
+	w.ids = recordIDs(w.schema)
 	if !w.lead {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (w *Writer) choose(r *Reader, parts []Part) (err error) {
 }
 
 // reopen gets the subfiles ready for the new records. Collective.
-func (w *Writer) reopen(ctx context.Context, r *Reader) error {
+func reopen(ctx context.Context, w *Writer, r *Reader) error {
 	e := w.eng
 	if w.lead {
 		e.proc.tenure.Store(w.ten)

@@ -292,7 +292,7 @@ func (d *damaged) touched(f *CanonicalFile, name string, off int64) ([]bool, dem
 }
 
 // readsParts reads parts of variables, as ncks, DAP2 and xarray want them: they fail if they touch what is bad, and only then.
-func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how demand, convert bool, what string, rnd *rand.Rand) {
+func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how demand, toFile bool, what string, rnd *rand.Rand) {
 	t.Helper()
 	marks := make([]byte, len(bad))
 	for i, b := range bad {
@@ -339,7 +339,7 @@ func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how dem
 		case err == nil && !(touched && how == mayDiffer) && !bytes.Equal(got, is):
 			t.Fatalf("%s: %v of %q: %s", what, sub, sv.Name, firstDiff(got, is))
 		}
-		if convert {
+		if toFile {
 			for _, blobs := range []bool{false, true} {
 				o := &ConvertOptions{Vars: []string{sv.Name}, Subset: sub, Blobs: blobs, Ranks: 2, DropUncovered: true, Durability: DurableNone, Force: true, Workers: 1}
 				if !blobs {

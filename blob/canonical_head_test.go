@@ -142,7 +142,7 @@ func TestCanonicalProves(t *testing.T) {
 			return runs
 		}, itself)
 		var all int64
-		read := func(verify Verification) int64 {
+		bytesRead := func(verify Verification) int64 {
 			n := vfs.Count(mem)
 			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: n}))
 			defer r.Close()
@@ -156,9 +156,9 @@ func TestCanonicalProves(t *testing.T) {
 			r.work.Wait()
 			return n.Bytes(vfs.OpRead) - before
 		}
-		whole := read(VerifyWhole)
+		whole := bytesRead(VerifyWhole)
 		for _, verify := range []Verification{VerifyOnce, VerifyAlways} {
-			if n := read(verify); n > all*5/4 {
+			if n := bytesRead(verify); n > all*5/4 {
 				t.Errorf("%v: reads of 128 bytes read %d bytes of a variable of %d, %d without checksums", l, n, all, whole)
 			}
 		}

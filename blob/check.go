@@ -176,7 +176,7 @@ func (c *checker) added(sets [][]*checkPart) {
 	}
 	r := sets[0][0].r
 	if p, _ := at(0); p != nil && slices.ContainsFunc(sets[0], func(q *checkPart) bool { return q.filePart == p }) {
-		if _, _, err := p.place.schema.withManifest(r.manifest, subfile.ManifestName(r.base), at); err != nil {
+		if _, _, err := withManifest(p.place.schema, r.manifest, subfile.ManifestName(r.base), at); err != nil {
 			c.add(fault.Of(Error, subfile.ManifestName(r.base), err))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
@@ -65,16 +64,6 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 		err = fault.Usage("convert: the output %s is the source", c.out)
 	}
 	return b, err
-}
-
-// wideMaps says whether a map of the dataset has int64 offsets.
-func (r *Reader) wideMaps() bool {
-	for _, p := range r.sets[0].parts {
-		if pl := p.header(); pl != nil {
-			return slices.Contains(pl.Shape.Wide, true)
-		}
-	}
-	return false
 }
 
 // fillBlobs brings units from canonical order into the blobs: as many

@@ -117,7 +117,7 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *CanonicalFile
 		if ctx.Err() != nil {
 			return
 		}
-		from, to := file.spot(some[0]), file.spot(some[len(some)-1])
+		from, to := spotOf(file, some[0]), spotOf(file, some[len(some)-1])
 		to += c.bytesOf(some[len(some)-1])
 		buf := <-bufs
 		defer func() { bufs <- buf }()
@@ -151,8 +151,8 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *CanonicalFile
 	return c.settle(ctx)
 }
 
-// spot is where a unit begins in the file.
-func (c *CanonicalFile) spot(u unit) int64 {
+// spotOf is where a unit begins in the file.
+func spotOf(c *CanonicalFile, u unit) int64 {
 	off, _ := c.at.Extent(int(u.v), u.rec)
 	return off + u.lo*int64(c.schema.vars[u.v].Type.Size())
 }

@@ -66,7 +66,7 @@ func (e *engine) describe(records int64) (*subfile.Subfile, error) {
 		return nil, err
 	}
 	sf := &subfile.Subfile{Size: e.fileSize(records), HeaderOff: e.place.HeaderOff, HeaderLen: e.place.HeaderLen}
-	crc, err := e.place.headerCRC()
+	crc, err := writtenHeaderCRC(e.place)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +133,8 @@ func (e *engine) emptyMapVar(v int) bool {
 	return d != 0 && e.place.Shape.Elems[d-1] == 0
 }
 
-// headerCRC is the checksum of the header with numrecs as zeros.
-func (p *place) headerCRC() (uint32, error) {
+// writtenHeaderCRC is the checksum of the header with numrecs as zeros.
+func writtenHeaderCRC(p *place) (uint32, error) {
 	b, err := p.HeaderBytes(0)
 	if err != nil {
 		return 0, err

@@ -119,7 +119,7 @@ func TestMissingPad(t *testing.T) {
 		dir := t.TempDir()
 		name, canonical := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
 		values := []int8{1, 2, 3, 4, 5}
-		write := func(w *Writer, first, n int64, withFixed bool) error {
+		putAll := func(w *Writer, first, n int64, withFixed bool) error {
 			if withFixed {
 				must(Put(w, fixed, 0, values))
 			}
@@ -134,7 +134,7 @@ func TestMissingPad(t *testing.T) {
 		}
 		one(func(ctx context.Context, c comm.Comm) error {
 			w := need(Create(ctx, c, name, s, parts, nil))
-			return write(w, 0, records, true)
+			return putAll(w, 0, records, true)
 		})
 		r, err := Open(ctx, name, nil)
 		noError(t, err)
@@ -149,7 +149,7 @@ func TestMissingPad(t *testing.T) {
 		}
 		one(func(ctx context.Context, c comm.Comm) error {
 			w := need(Append(ctx, c, name, parts, nil))
-			return write(w, records, 1, false)
+			return putAll(w, records, 1, false)
 		})
 		onlyNotes(t, fmt.Sprintf("%d records, appended", records), vfs.OS, name)
 		if r, err = Open(ctx, name, nil); err != nil {

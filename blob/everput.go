@@ -12,7 +12,7 @@ import (
 // findEverPut returns 1 for each record variable that the records before this session hold something else of than fill values, else 0. It is
 // derived from the checksums of the extents in the manifest, so it holds after any writer, also a dead one. What cannot be judged counts as put: then
 // a variable that is forgotten is held back, and not filled.
-func (w *Writer) findEverPut(ctx context.Context) []int64 {
+func findEverPut(ctx context.Context, w *Writer) []int64 {
 	e := w.eng
 	put := make([]int64, e.exts.Recs)
 	sure := true
@@ -39,7 +39,7 @@ func (w *Writer) findEverPut(ctx context.Context) []int64 {
 			}
 			for v := range e.schema.vars {
 				sv := &e.schema.vars[v]
-				if id, ok := p.place.schema.VarID(sv.Name); ok && sv.Record && put[e.recordVar(v)] == 0 && !p.onlyFill(id, min(s.records, w.first-s.first)) {
+				if id, ok := p.place.schema.VarID(sv.Name); ok && sv.Record && put[e.recordVar(v)] == 0 && !onlyFill(p, id, min(s.records, w.first-s.first)) {
 					put[e.recordVar(v)] = 1
 				}
 			}
@@ -54,7 +54,7 @@ func (w *Writer) findEverPut(ctx context.Context) []int64 {
 }
 
 // onlyFill: the extents of the first records of a variable sum to what fill values would.
-func (p *filePart) onlyFill(id VarID, records int64) bool {
+func onlyFill(p *filePart, id VarID, records int64) bool {
 	v, pl := p.place.fileVar(id), p.place
 	sv := &pl.schema.vars[id]
 	if sv.Decomp != 0 {

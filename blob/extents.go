@@ -58,7 +58,7 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, 
 // blobs hold of a variable's record, in the order of the blobs. There may be places for more records than those that are summed.
 func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, records, piece int64, report func(extentSum), progress func(n int64)) error {
 	order, nmap := pl.ExtentOrder(), pl.NumMaps()*layout.MapVars
-	records, err := pl.recordsToSum(records, order.Recs, name)
+	records, err := recordsToSum(pl, records, order.Recs, name)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, na
 }
 
 // recordsToSum is how many records of so many variables a file has whose header says records: none if there are no variables.
-func (p *place) recordsToSum(records int64, vars int, name string) (int64, error) {
+func recordsToSum(p *place, records int64, vars int, name string) (int64, error) {
 	if vars == 0 {
 		return 0, nil
 	}

@@ -182,12 +182,3 @@ func (p *filePart) chunks(ctx context.Context, k int, yield func(Extent, error) 
 	}
 	return true
 }
-
-// DecompDimIDs returns the dimensions of decomposition d, slowest first. The
-// result must not be changed.
-func (s *Schema) DecompDimIDs(d DecompID) []DimID {
-	if d < 1 || int(d) > len(s.decomps) {
-		return nil
-	}
-	return s.decomps[d-1]
-}

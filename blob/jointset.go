@@ -289,7 +289,7 @@ func (k *Collective) count(js *jointSet, heard []news) error {
 	}
 	for d := range nd {
 		if k.r.manifest == nil {
-			if err := pl.place.dense(pl.name, d, js.base[d][n]/int64(max(here, 1))*int64(n)); err != nil {
+			if err := dense(pl.place, pl.name, d, js.base[d][n]/int64(max(here, 1))*int64(n)); err != nil {
 				return err
 			}
 		}

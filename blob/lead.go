@@ -63,7 +63,7 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 	s.schema = r.schema
 	if r.manifest != nil {
 		var since []int
-		if r.schema, since, err = r.schema.withManifest(r.manifest, subfile.ManifestName(r.base), r.leadFrom); err != nil {
+		if r.schema, since, err = withManifest(r.schema, r.manifest, subfile.ManifestName(r.base), r.leadFrom); err != nil {
 			return err
 		}
 		for _, k := range since {
@@ -107,7 +107,7 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 			}
 		}
 		s.records = r.records
-		if err := lead.place.roomForRecords(lead.name, r.records); err != nil && !r.opt.AllowMissing {
+		if err := roomForRecords(lead.place, lead.name, r.records); err != nil && !r.opt.AllowMissing {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 // withManifest is the schema of a dataset of whose first set of subfiles s is: with the variables that appends have added, and the attributes of the manifest.
 // at gives a subfile, with its header, of set k or one behind it, nil if there is none: then what was added is left out. since are the sets that have
 // the added variables first.
-func (s *Schema) withManifest(m *subfile.Manifest, name string, at func(k int) (*filePart, error)) (_ *Schema, since []int, err error) {
+func withManifest(s *Schema, m *subfile.Manifest, name string, at func(k int) (*filePart, error)) (_ *Schema, since []int, err error) {
 	var lost []string
 	for k := range m.Sets {
 		added := m.Sets[k].Added

@@ -1,6 +1,8 @@
 package blob
 
 import (
+	"fmt"
+	"hash/crc32"
 	"runtime"
 	"time"
 
@@ -224,4 +226,20 @@ func (o *settings) withDefaults() settings {
 		v.Grouping = subfile.Blocks
 	}
 	return v
+}
+
+// aggregators is how many of n processes of a node are aggregators.
+func (o *Options) aggregators(n int) int {
+	if o.Aggregators > 0 {
+		return min(o.Aggregators, n)
+	}
+	return max(1, min(n/4, 4))
+}
+
+// hash is of what all ranks must pass alike, since what they do together depends on it: the name and all options but those that are each
+// process's own.
+func (o *Options) hash(name string) int64 {
+	v := *o
+	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0
+	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %+v", name, v)))
 }

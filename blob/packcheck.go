@@ -89,7 +89,7 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, v int, rec int64, crc uint32, good bool)) error {
 	pl := p.place
 	fixed, recs := pl.Kinds()
-	records, err := pl.recordsToSum(pl.Records, len(recs), p.name)
+	records, err := recordsToSum(pl, pl.Records, len(recs), p.name)
 	if err != nil {
 		return err
 	}

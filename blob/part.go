@@ -229,26 +229,6 @@ func (p *filePart) sameRecords(lead *filePart) error {
 	return fmt.Errorf("%d records, %s has %d: written by a run that did not end, or not of one dataset", p.records, lead.name, lead.records)
 }
 
-// canFollow says whether a set of subfiles can hold further records of a
-// dataset: what it has of it is the same.
-func (s *Schema) canFollow(set *Schema) error {
-	if err := sameMaps(s, set); err != nil {
-		return err
-	}
-	for v := range set.vars {
-		y := &set.vars[v]
-		k, ok := s.VarID(y.Name)
-		if !ok {
-			continue
-		}
-		x := &s.vars[k]
-		if x.Type != y.Type || x.Decomp != y.Decomp || x.Record != y.Record || !slices.Equal(s.Shape(k), set.Shape(VarID(v))) {
-			return fmt.Errorf("variable %q is %v%v of D%d there, %v%v of D%d here", y.Name, x.Type, s.dimNames(x), x.Decomp, y.Type, set.dimNames(y), y.Decomp)
-		}
-	}
-	return nil
-}
-
 // unpack makes what the part's data are read through.
 func (p *filePart) unpack() {
 	if p.place != nil && p.place.Packed != nil && p.table != nil {

@@ -261,7 +261,7 @@ func TestConvertInParts(t *testing.T) {
 					blobs, ranks := k%2 == 1, 1+k/2*2
 					what := fmt.Sprintf("%v, pieces of %d, to blobs %v by %d ranks, damaged %v", layout, piece, blobs, ranks, damaged)
 					fs := memOf(t, files)
-					convert := func(v Verification) (read int64, err error) {
+					convertTo := func(v Verification) (moved int64, err error) {
 						n := vfs.Count(fs)
 						err = comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 							r, err := openWith(ctx, sampleBase, &OpenOptions{Verify: v}, knobs{fs: n})
@@ -273,16 +273,16 @@ func TestConvertInParts(t *testing.T) {
 						})
 						return n.Bytes(vfs.OpRead), err
 					}
-					read, err := convert(VerifyWhole)
+					moved, err := convertTo(VerifyWhole)
 					if damaged && !errors.Is(err, ErrChecksum) || !damaged && err != nil {
 						t.Errorf("%s: %v", what, err)
 					}
 					if damaged || ranks > 1 {
 						continue
 					}
-					least := need(convert(VerifyNever))
-					if most := least + 1<<17; read > most {
-						t.Errorf("%s: %d bytes are read, want at most %d", what, read, most)
+					least := need(convertTo(VerifyNever))
+					if most := least + 1<<17; moved > most {
+						t.Errorf("%s: %d bytes are read, want at most %d", what, moved, most)
 					}
 				}
 			}

@@ -31,11 +31,11 @@ func (s *set) plausible(d int) error {
 	if lead == nil {
 		return nil
 	}
-	return lead.place.dense(lead.name, d, owned/here*int64(len(s.parts))) // what is missing holds as much
+	return dense(lead.place, lead.name, d, owned/here*int64(len(s.parts))) // what is missing holds as much
 }
 
 // dense says so if map d, from 0, is over more elements than can be if all blobs hold so many.
-func (p *place) dense(name string, d int, owned int64) error {
+func dense(p *place, name string, d int, owned int64) error {
 	elems := product(p.schema.DecompDims(DecompID(d + 1)))
 	if elems <= fewElements || elems/sparse <= owned {
 		return nil
@@ -52,7 +52,7 @@ func (p *place) dense(name string, d int, owned int64) error {
 }
 
 // roomForRecords says so if a file cannot hold as many records as its header says; the last may be cut.
-func (p *place) roomForRecords(name string, records int64) error {
+func roomForRecords(p *place, name string, records int64) error {
 	size := p.RecordBytes()
 	if size > 0 && records-1 > p.FileLen/size {
 		return fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)

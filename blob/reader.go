@@ -223,3 +223,13 @@ func (r *Reader) Subfiles() (n, ranks int) {
 
 // parallel calls f(0..n-1) from the reader's workers and waits for all.
 func (r *Reader) parallel(n int, f func(i int)) { par.Do(r.opt.Workers, n, f) }
+
+// wideMaps says whether a map of the dataset has int64 offsets.
+func (r *Reader) wideMaps() bool {
+	for _, p := range r.sets[0].parts {
+		if pl := p.header(); pl != nil {
+			return slices.Contains(pl.Shape.Wide, true)
+		}
+	}
+	return false
+}

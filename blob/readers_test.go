@@ -57,7 +57,7 @@ func TestUnevenRecords(t *testing.T) {
 		b := need(os.ReadFile(name + short))
 		binary.BigEndian.PutUint64(b[layout.NumrecsAt:], 2)
 		noError(t, os.WriteFile(name+short, b, 0o666))
-		read := func(o *OpenOptions) (int64, []float64, error) {
+		readAll := func(o *OpenOptions) (int64, []float64, error) {
 			r, err := Open(ctx, name, o)
 			if err != nil {
 				return 0, nil, err
@@ -66,10 +66,10 @@ func TestUnevenRecords(t *testing.T) {
 			flux := make([]float64, r.Records()*toyCol)
 			return r.Records(), flux, r.Read(ctx, "FLUX", nil, nil, flux)
 		}
-		if _, _, err := read(nil); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "did not end") {
+		if _, _, err := readAll(nil); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "did not end") {
 			t.Errorf("%s is short: %v, want ErrMissing", short, err)
 		}
-		n, flux, err := read(&OpenOptions{AllowMissing: true})
+		n, flux, err := readAll(&OpenOptions{AllowMissing: true})
 		if err != nil || n != 2 {
 			t.Fatalf("%s is short, AllowMissing: %d records, %v", short, n, err)
 		}

@@ -41,12 +41,12 @@ func forcible(err error) error {
 
 // stateOf is subfile.ReadState for who is about to bring a dataset to a clean state: where commits are lost it is an error, unless they are given up.
 func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
-	read := subfile.ReadState
+	load := subfile.ReadState
 	if force {
-		read = subfile.ReadForced
+		load = subfile.ReadForced
 	}
 	for {
-		st, err := read(fsys, base)
+		st, err := load(fsys, base)
 		if err != nil || force {
 			return st, err
 		}
@@ -54,7 +54,7 @@ func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
 		if lost == nil {
 			return st, nil
 		}
-		again, err := read(fsys, base)
+		again, err := load(fsys, base)
 		if err != nil || (standing{again, nil}).same(standing{st, nil}) {
 			return nil, lost
 		}

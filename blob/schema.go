@@ -287,3 +287,12 @@ func (s *Schema) canSum(records int64) error {
 	}
 	return nil
 }
+
+// DecompDimIDs returns the dimensions of decomposition d, slowest first. The
+// result must not be changed.
+func (s *Schema) DecompDimIDs(d DecompID) []DimID {
+	if d < 1 || int(d) > len(s.decomps) {
+		return nil
+	}
+	return s.decomps[d-1]
+}

@@ -142,3 +142,23 @@ func (s *Schema) recordsOnly() *Schema {
 	}
 	return &t
 }
+
+// canFollow says whether a set of subfiles can hold further records of a
+// dataset: what it has of it is the same.
+func (s *Schema) canFollow(set *Schema) error {
+	if err := sameMaps(s, set); err != nil {
+		return err
+	}
+	for v := range set.vars {
+		y := &set.vars[v]
+		k, ok := s.VarID(y.Name)
+		if !ok {
+			continue
+		}
+		x := &s.vars[k]
+		if x.Type != y.Type || x.Decomp != y.Decomp || x.Record != y.Record || !slices.Equal(s.Shape(k), set.Shape(VarID(v))) {
+			return fmt.Errorf("variable %q is %v%v of D%d there, %v%v of D%d here", y.Name, x.Type, s.dimNames(x), x.Decomp, y.Type, set.dimNames(y), y.Decomp)
+		}
+	}
+	return nil
+}

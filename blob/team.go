@@ -14,14 +14,6 @@ const (
 	maxWindow = 1 << 20
 )
 
-// aggregators is how many of n processes of a node are aggregators.
-func (o *Options) aggregators(n int) int {
-	if o.Aggregators > 0 {
-		return min(o.Aggregators, n)
-	}
-	return max(1, min(n/4, 4))
-}
-
 // team is the engines that plan and write what their ranks put together. Ranks that share a heap have one
 // engine, which is a team of one: it holds all pieces and writes them. Where no two ranks share a heap
 // each has an engine, and those of a node are a team. There what is small goes to the aggregators, in rounds, into

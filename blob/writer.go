@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"path/filepath"
 	"slices"
@@ -252,14 +251,6 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 		return fault.Usage("the ranks pass different names or options")
 	}
 	return nil
-}
-
-// hash is of what all ranks must pass alike, since what they do together depends on it: the name and all options but those that are each
-// process's own.
-func (o *Options) hash(name string) int64 {
-	v := *o
-	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0
-	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %+v", name, v)))
 }
 
 // guard ends a collective: all ranks learn of any rank's error, and a writer
